@@ -82,7 +82,6 @@ def run(folder, name, dtype, prompts, count, full):
         assert target.isfinite().all()
         rows = list(range(P - 4, P)) + [N - 3, N - 2]
         r = {"text": text, "prompt": prompt, "greedy": ids[P:], "greedy_min_margin": round(margin, 6),
-             "router_min_margin": round(net.margin, 6) if net.margin < 1e9 else None,
              "target": summary(target, rows + [N - 1], full), "drafts": []}
         carried = [h]
         for d in range(1, net.mtp + 1):
@@ -109,6 +108,7 @@ def run(folder, name, dtype, prompts, count, full):
             r["chain"] = {"mode": "modules" if net.mtp > 1 else "reuse", "row": P - 1, "next": ids[P], "ids": chain}
             if full:
                 r["chain"]["logits"] = digits(l)
+        r["router_min_margin"] = round(net.margin, 6) if net.margin < 1e9 else None
         results.append(r)
         print(f"{name}.{dtype}: plain-vs-transformers {diff:.1e}, margin {margin:.4f}, router {net.margin:.5f}, spread "
               f"{float(target.std()):.2f}, distinct {len(set(ids[P:]))}/{count}",

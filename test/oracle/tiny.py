@@ -141,8 +141,9 @@ MODELS["dsv3-chain-mtp2"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 
 CHAINED = {"dsv3-chain-mtp2"}
 CHAIN_HEAD, CHAIN_PROJ = 0.5, 2.0
 
-SEEDS = {"dsv3-chain-mtp2": 2, "dsv3-mtp1": 2, "dsv3-yarn-mtp2": 2, "llama-gqa": 1, "qwen3": 3,
-         "qwen3moe": 8, "glm4moe-mtp1": 3, "glm4moe-qknorm-mtp1": 1}   # others: 0; chosen so that no greedy choice and no expert choice is nearly a tie
+# default seeds (0 elsewhere), chosen so that no greedy choice and no expert choice is nearly a tie
+SEEDS = {"dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
+         "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17}
 
 SHARDED = {"qwen2"}          # written as two shards with an index
 DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the MTP layer too, as GLM does
