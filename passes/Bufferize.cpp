@@ -97,7 +97,7 @@ void BufferizePass::lowerInvoke(InvokeOp op, SymbolTable &symbols) {
     offsets.push_back(0);
   }
   DispatchOp::create(
-      builder, op.getLoc(), kernelFor(op, symbols), operands, op.getParams(),
+      builder, op.getLoc(), kernelFor(op, symbols).getValue(), operands, op.getParams(),
       offsets, kernelTasks(op.getKind(), op.getConfig(), op.getParams()),
       kernelSignature(op.getKind(), op.getConfig())->outputs);
   ++numDispatches;

@@ -105,9 +105,7 @@ void ExecLowering::mapResult(Value from, Value to) {
 Value ExecLowering::refSymbol(Operation *symbol, Type type, int64_t layer,
                               Location loc) {
   return RefOp::create(builder, loc, type,
-                       FlatSymbolRefAttr::get(
-                           SymbolTable::getSymbolName(symbol)),
-                       layer);
+                       SymbolTable::getSymbolName(symbol).getValue(), layer);
 }
 
 DictionaryAttr ExecLowering::source(WeightOp weight) {

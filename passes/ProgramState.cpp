@@ -57,6 +57,5 @@ Value mlir::mtp::refState(OpBuilder &builder, Location loc, ModuleOp module,
                           llvm::StringRef name) {
   auto state = module.lookupSymbol<StateOp>(name);
   return RefOp::create(builder, loc, state.getType(),
-                       FlatSymbolRefAttr::get(state.getSymNameAttr()),
-                       /*layer=*/0);
+                       state.getSymName(), /*layer=*/0);
 }

@@ -57,6 +57,14 @@ LogicalResult SpecializeShapesPass::writeRound(RoundOp round) {
       ++numPrograms;
     }
   }
+  // The artifact states these sizes; programs hold them only implicitly.
+  getOperation()->setAttr(
+      "exec.model",
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr(
+               "modules", builder.getI64IntegerAttr(parts->shape.modules)),
+           builder.getNamedAttr(
+               "vocab", builder.getI64IntegerAttr(parts->shape.vocab))}));
   round.erase();
   return success();
 }

@@ -49,7 +49,8 @@ def Exec_WeightOp : Exec_ResourceOp<"weight"> {
 
     Example:
     ```mlir
-    exec.weight @w0 "linear" k 192 n 512 stack 1 [{key = "lm_head.weight"}] : bf16
+    exec.weight @w0 "linear" k 192 n 512 stack 1
+        [ {key = "lm_head.weight"} ] : bf16
     ```
     - C1: the layout is one of raw, linear, swiglu.
     - C2: k, n and stack are positive and their product does not overflow.
