@@ -1,0 +1,22 @@
+//===- mtp-opt.cpp - Run passes on a module -------------------------------===//
+//
+// Registers our dialects and passes and the few upstream dialects that they
+// use; all else is MlirOptMain.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/MTP/IR/MTPDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::func::FuncDialect, mlir::mtp::MTPDialect>();
+  mlir::registerCSEPass();
+  mlir::registerCanonicalizerPass();
+  mlir::registerSymbolDCEPass();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv, "multi-token prediction optimizer\n", registry));
+}
