@@ -147,7 +147,7 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
   }
 }
 
-LogicalResult mtp::compiler::printPlanReport(ModuleOp module, bool json,
+LogicalResult compiler::printPlanReport(ModuleOp module, bool json,
                                              llvm::raw_ostream &os) {
   FailureOr<Plan> plan = makePlan(module);
   if (failed(plan)) {
