@@ -1,0 +1,142 @@
+//===- ArtifactFile.cpp - A verified artifact -----------------------------===//
+//
+// Checks go from the outside in, and none relies on what is checked later:
+// sizes before the seal, the seal before the structure, the structure before
+// the meaning.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
+
+#include <cstring>
+
+using namespace mtp;
+
+/// Bounds on the FlatBuffer's nesting and on the tables that are visited while
+/// verifying it: a small file can otherwise name one table a billion times.
+static constexpr uint32_t kMaxDepth = 16;
+static constexpr uint32_t kMaxTables = 1 << 23;
+
+static constexpr uint64_t kSmallSegment = 16 << 20;
+
+Result<std::shared_ptr<const ArtifactFile>>
+ArtifactFile::open(const std::string &path, HashCheck hashes) {
+  Result<std::unique_ptr<MappedFile>> file = MappedFile::open(path);
+  if (!file)
+    return file.status().withContext(path);
+  std::shared_ptr<ArtifactFile> artifact(new ArtifactFile());
+  artifact->file = std::move(*file);
+  artifact->bytes = {artifact->file->data(), artifact->file->size()};
+  if (Status status = artifact->check(hashes); !status.isOk())
+    return status.withContext(path);
+  return std::shared_ptr<const ArtifactFile>(std::move(artifact));
+}
+
+Result<std::shared_ptr<const ArtifactFile>>
+ArtifactFile::fromMemory(std::span<const uint8_t> bytes, HashCheck hashes) {
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kBufferAlignment)
+    return invalidArgument(strCat("expected bytes at a multiple of ",
+                                  kBufferAlignment));
+  std::shared_ptr<ArtifactFile> artifact(new ArtifactFile());
+  artifact->bytes = bytes;
+  MTP_RETURN_IF_ERROR(artifact->check(hashes));
+  return std::shared_ptr<const ArtifactFile>(std::move(artifact));
+}
+
+Status ArtifactFile::check(HashCheck hashes) {
+  MTP_RETURN_IF_ERROR(checkHeader());
+  MTP_RETURN_IF_ERROR(checkStructure());
+  MTP_RETURN_IF_ERROR(verifySemantics(*root, bytes.size() - base));
+  if (hashes == HashCheck::None)
+    return okStatus();
+  for (uint32_t i = 0; i < vectorSize(root->segments()); ++i)
+    if (hashes == HashCheck::All || segment(i).size() <= kSmallSegment)
+      MTP_RETURN_IF_ERROR(checkHash(i));
+  return okStatus();
+}
+
+/// Prints "1.2".
+static std::string versionName(uint32_t version) {
+  return strCat(version >> 16, ".", version & 0xffff);
+}
+
+static Status checkVersion(const FileHeader &header) {
+  uint32_t major = header.version >> 16, minor = header.version & 0xffff;
+  if (major != kFormatMajor || minor > kFormatMinor)
+    return failedPrecondition(
+        strCat("expected format version ", kFormatMajor, ".0 to ",
+               versionName(kFormatVersion), ", got ",
+               versionName(header.version), "; compile the model again"));
+  if (header.version == kFormatVersion &&
+      std::memcmp(header.schemaHash, kSchemaHash, sizeof(kSchemaHash)) != 0)
+    return failedPrecondition(
+        "written with another schema of the same format version; compile the "
+        "model again");
+  return okStatus();
+}
+
+Status ArtifactFile::checkHeader() {
+  if (bytes.size() < sizeof(FileHeader))
+    return dataLoss(strCat("expected at least ", sizeof(FileHeader),
+                           " bytes of header, got ", bytes.size()));
+  std::memcpy(&fileHeader, bytes.data(), sizeof(fileHeader));
+  if (std::memcmp(fileHeader.magic, kFileMagic, sizeof(kFileMagic)) != 0)
+    return dataLoss("not an mtpc artifact: expected the file to start with "
+                    "'MTPC'");
+  MTP_RETURN_IF_ERROR(checkVersion(fileHeader));
+  if (fileHeader.fileSize != bytes.size())
+    return dataLoss(strCat("expected ", fileHeader.fileSize,
+                           " bytes as its header says, got ", bytes.size()));
+  uint64_t offset = fileHeader.programOffset, size = fileHeader.programSize;
+  if (offset < sizeof(FileHeader) || offset % 16)
+    return dataLoss(strCat("expected the program at a multiple of 16 from 64 "
+                           "on, got ",
+                           offset));
+  if (size < 16 || size >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return dataLoss(strCat("expected a program of 16 to 2^31 bytes, got ",
+                           size));
+  // Room for the seal too; then the segment base is at most a page further.
+  if (!inRange(offset, size, bytes.size()) ||
+      !inRange(offset + size, 8, bytes.size()))
+    return dataLoss(strCat("program: offset ", offset, " + ", size,
+                           " bytes is past the file's ", bytes.size()));
+  base = segmentBase(offset, size);
+  if (base > bytes.size())
+    return dataLoss(strCat("expected segments from byte ", base,
+                           " on, got a file of ", bytes.size()));
+  return okStatus();
+}
+
+Status ArtifactFile::checkStructure() {
+  uint64_t offset = fileHeader.programOffset, size = fileHeader.programSize;
+  uint64_t seal;
+  std::memcpy(&seal, bytes.data() + offset + size, sizeof(seal));
+  if (hashBytes(bytes.data(), offset + size) != seal)
+    return dataLoss("the bytes of header and program do not match their seal");
+  flatbuffers::Verifier verifier(bytes.data() + offset, size, kMaxDepth,
+                                 kMaxTables);
+  if (!schema::VerifyArtifactBuffer(verifier))
+    return dataLoss("the program is no valid FlatBuffer of kind 'MTPA'");
+  root = schema::GetArtifact(bytes.data() + offset);
+  return okStatus();
+}
+
+std::span<const uint8_t> ArtifactFile::segment(uint32_t index) const {
+  const schema::Segment *segment = root->segments()->Get(index);
+  return bytes.subspan(base + segment->offset(), segment->size());
+}
+
+std::span<const uint8_t> ArtifactFile::blob(const schema::Blob &blob) const {
+  return segment(blob.segment()).subspan(blob.offset(), blob.size());
+}
+
+Status ArtifactFile::checkHash(uint32_t index) const {
+  std::span<const uint8_t> data = segment(index);
+  if (hashBytes(data.data(), data.size()) ==
+      root->segments()->Get(index)->hash())
+    return okStatus();
+  return dataLoss(
+      strCat("segments[", index, "]: its bytes do not match their hash"));
+}

@@ -1,0 +1,67 @@
+//===- ArtifactFile.h - A verified artifact ---------------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_ARTIFACT_ARTIFACTFILE_H
+#define MTP_RUNTIME_ARTIFACT_ARTIFACTFILE_H
+
+#include "runtime/artifact/MappedFile.h"
+#include "runtime/core/Result.h"
+#include "runtime/schema/ArtifactFormat.h"
+#include "runtime/schema/mtp_artifact_generated.h"
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace mtp {
+
+/// Which segments have their bytes hashed when a file is opened. Header and
+/// FlatBuffer always have.
+enum class HashCheck {
+  None,
+  /// Segments of up to 16 MiB: images, tokenizer, constants, small weights.
+  /// Opening a file must not read all of its weights.
+  Small,
+  All,
+};
+
+/// A file that has passed every check: magic, version, schema, sizes, seal,
+/// structure, meaning. Immutable, so any thread may use it.
+class ArtifactFile {
+public:
+  /// Maps and checks a file. Messages start with the path.
+  static Result<std::shared_ptr<const ArtifactFile>>
+  open(const std::string &path, HashCheck hashes = HashCheck::Small);
+
+  /// Checks bytes that must outlive the object and start at a multiple of 64.
+  static Result<std::shared_ptr<const ArtifactFile>>
+  fromMemory(std::span<const uint8_t> bytes,
+             HashCheck hashes = HashCheck::Small);
+
+  const FileHeader &header() const { return fileHeader; }
+  const schema::Artifact &program() const { return *root; }
+
+  /// The bytes of a segment; `index` must be in range.
+  std::span<const uint8_t> segment(uint32_t index) const;
+
+  /// The bytes of a weight or constant of this file.
+  std::span<const uint8_t> blob(const schema::Blob &blob) const;
+
+  /// Compares a segment's bytes with its hash.
+  Status checkHash(uint32_t index) const;
+
+private:
+  ArtifactFile() = default;
+  Status check(HashCheck hashes);
+  Status checkHeader();
+  Status checkStructure();
+
+  std::unique_ptr<MappedFile> file;
+  std::span<const uint8_t> bytes;
+  FileHeader fileHeader = {};
+  uint64_t base = 0;
+  const schema::Artifact *root = nullptr;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_ARTIFACT_ARTIFACTFILE_H

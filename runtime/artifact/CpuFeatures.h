@@ -1,0 +1,27 @@
+//===- CpuFeatures.h - Can this machine run the images? ---------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_ARTIFACT_CPUFEATURES_H
+#define MTP_RUNTIME_ARTIFACT_CPUFEATURES_H
+
+#include "runtime/core/Status.h"
+#include "runtime/schema/mtp_artifact_generated.h"
+
+#include <string_view>
+
+namespace mtp {
+
+/// What this processor, with this operating system, says about a feature.
+enum class FeatureState { Present, Missing, Unknown };
+
+/// Looks a feature up under its LLVM name, e.g. "avx512bf16".
+FeatureState cpuFeature(std::string_view name);
+
+/// The architecture that this runtime was built for, e.g. "x86_64".
+std::string_view hostArch();
+
+/// Fails, naming what is missing, when the images of `target` cannot run here.
+Status checkTarget(const schema::Target &target);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_ARTIFACT_CPUFEATURES_H

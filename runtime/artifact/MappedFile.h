@@ -1,0 +1,41 @@
+//===- MappedFile.h - A file in memory, read only ---------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_ARTIFACT_MAPPEDFILE_H
+#define MTP_RUNTIME_ARTIFACT_MAPPEDFILE_H
+
+#include "runtime/core/Result.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace mtp {
+
+/// A regular file, mapped privately and read only. The mapping lives as long as
+/// the object; the file may be renamed or deleted meanwhile. Whoever truncates
+/// it in place makes later reads fault (SIGBUS): writers must replace a file by
+/// rename, never rewrite it.
+class MappedFile {
+public:
+  /// Maps a file. Refuses what is not a regular file, without waiting on it.
+  static Result<std::unique_ptr<MappedFile>> open(const std::string &path);
+
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+  ~MappedFile();
+
+  /// Page aligned. Null when the file is empty.
+  const uint8_t *data() const { return bytes; }
+  uint64_t size() const { return length; }
+
+private:
+  MappedFile(const uint8_t *bytes, uint64_t length)
+      : bytes(bytes), length(length) {}
+
+  const uint8_t *bytes;
+  uint64_t length;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_ARTIFACT_MAPPEDFILE_H

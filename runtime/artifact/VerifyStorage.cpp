@@ -1,0 +1,205 @@
+//===- VerifyStorage.cpp - Checks of segments and what lies in them -------===//
+
+#include "runtime/artifact/Builtins.h"
+#include "runtime/artifact/DTypes.h"
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/schema/ArtifactFormat.h"
+
+#include <algorithm>
+
+using namespace mtp;
+
+/// No memory of a session may be larger than this (1 PiB): sums of them then
+/// stay far from overflow.
+static constexpr uint64_t kMaxMemory = uint64_t(1) << 50;
+
+static Status verifySegments(const schema::Artifact &artifact,
+                             uint64_t segmentBytes) {
+  uint64_t end = 0;
+  for (uint32_t i = 0; i < vectorSize(artifact.segments()); ++i) {
+    const schema::Segment *segment = artifact.segments()->Get(i);
+    std::string where = strCat("segments[", i, "]: ");
+    if (segment->kind() > schema::SegmentKind::MAX)
+      return dataLoss(where +
+                      strCat("unknown kind ", unsigned(segment->kind())));
+    if (segment->offset() % kSegmentAlignment)
+      return dataLoss(where + strCat("offset ", segment->offset(),
+                                     " is no multiple of ", kSegmentAlignment));
+    if (segment->offset() < end)
+      return dataLoss(where + strCat("starts at ", segment->offset(),
+                                     ", inside the segment that ends at ",
+                                     end));
+    if (!inRange(segment->offset(), segment->size(), segmentBytes))
+      return dataLoss(where + strCat("offset ", segment->offset(), " + ",
+                                     segment->size(), " bytes is past the ",
+                                     segmentBytes, " bytes of all segments"));
+    end = segment->offset() + segment->size();
+  }
+  if (end != segmentBytes)
+    return dataLoss(strCat("expected the last segment to end with the file at ",
+                           segmentBytes, ", got ", end));
+  return okStatus();
+}
+
+/// Checks that `index` names a segment of `kind`.
+static Status verifySegmentIndex(const schema::Artifact &artifact,
+                                 uint64_t index, schema::SegmentKind kind) {
+  if (index >= vectorSize(artifact.segments()))
+    return dataLoss(strCat("segment ", index, " is past the ",
+                           vectorSize(artifact.segments()), " segments"));
+  schema::SegmentKind got =
+      artifact.segments()->Get(uint32_t(index))->kind();
+  if (got != kind)
+    return dataLoss(strCat("expected a segment of kind ",
+                           schema::EnumNameSegmentKind(kind), ", got ",
+                           schema::EnumNameSegmentKind(got)));
+  return okStatus();
+}
+
+using Blobs = flatbuffers::Vector<flatbuffers::Offset<schema::Blob>>;
+
+static Status verifyBlob(const schema::Artifact &artifact,
+                         const schema::Blob &blob, schema::SegmentKind kind) {
+  MTP_RETURN_IF_ERROR(verifySegmentIndex(artifact, blob.segment(), kind));
+  MTP_ASSIGN_OR_RETURN(uint64_t bytes,
+                       tensorBytes(blob.dtype(), blob.shape()));
+  if (bytes != blob.size())
+    return dataLoss(strCat("expected ", bytes, " bytes for ",
+                           tensorTypeName(blob.dtype(), blob.shape()),
+                           ", got ", blob.size()));
+  if (blob.offset() % kBufferAlignment)
+    return dataLoss(strCat("offset ", blob.offset(), " is no multiple of ",
+                           kBufferAlignment));
+  uint64_t size = artifact.segments()->Get(blob.segment())->size();
+  if (!inRange(blob.offset(), blob.size(), size))
+    return dataLoss(strCat("offset ", blob.offset(), " + ", blob.size(),
+                           " bytes is past the segment's ", size));
+  return okStatus();
+}
+
+static Status verifyBlobs(const schema::Artifact &artifact, const char *what,
+                          const Blobs *blobs, schema::SegmentKind kind) {
+  for (uint32_t i = 0; i < vectorSize(blobs); ++i)
+    if (Status status = verifyBlob(artifact, *blobs->Get(i), kind);
+        !status.isOk())
+      return status.withContext(strCat(what, "[", i, "]"));
+  return okStatus();
+}
+
+static Status verifyImages(const schema::Artifact &artifact) {
+  for (uint32_t i = 0; i < vectorSize(artifact.images()); ++i) {
+    const schema::Image *image = artifact.images()->Get(i);
+    std::string where = strCat("images[", i, "]");
+    if (image->format() > schema::ImageFormat::MAX)
+      return dataLoss(strCat(where, ": unknown format ",
+                             unsigned(image->format())));
+    Status status = verifySegmentIndex(artifact, image->segment(),
+                                       schema::SegmentKind::Image);
+    if (!status.isOk())
+      return status.withContext(where);
+  }
+  return okStatus();
+}
+
+static Status verifyKernel(const schema::Artifact &artifact,
+                           const schema::Kernel &kernel) {
+  if (kernel.buffers() > 32 || kernel.params() > 32)
+    return dataLoss(strCat("expected at most 32 buffers and 32 params, got ",
+                           kernel.buffers(), " and ", kernel.params()));
+  std::string_view symbol = kernel.symbol()->string_view();
+  bool reserved = symbol.substr(0, 4) == "mtp.";
+  if (kernel.image() >= 0) {
+    if (reserved)
+      return dataLoss(strCat("'", symbol, "' is a builtin's name"));
+    if (uint32_t(kernel.image()) >= vectorSize(artifact.images()))
+      return dataLoss(strCat("image ", kernel.image(), " is past the ",
+                             vectorSize(artifact.images()), " images"));
+    return okStatus();
+  }
+  const Builtin *builtin = kernel.image() == -1 ? findBuiltin(symbol) : nullptr;
+  if (!builtin)
+    return dataLoss(strCat("no builtin is named '", symbol, "'"));
+  if (kernel.buffers() != builtin->buffers ||
+      kernel.params() != builtin->params)
+    return dataLoss(strCat("expected ", builtin->buffers, " buffers and ",
+                           builtin->params, " params for ", symbol, ", got ",
+                           kernel.buffers(), " and ", kernel.params()));
+  return okStatus();
+}
+
+static Status verifyCaches(const schema::Artifact &artifact) {
+  for (uint32_t i = 0; i < vectorSize(artifact.caches()); ++i) {
+    const schema::Cache *cache = artifact.caches()->Get(i);
+    std::string where = strCat("caches[", i, "]: ");
+    if (cache->dtype() > schema::DType::MAX)
+      return dataLoss(where + "unknown element type");
+    if (cache->layers() < 1 || cache->layers() > 65536)
+      return dataLoss(where + strCat("expected 1 to 65536 layers, got ",
+                                     cache->layers()));
+    if (cache->entry_width() < 1 || cache->entry_width() > (1u << 24))
+      return dataLoss(where + strCat("expected an entry of 1 to 2^24 "
+                                     "elements, got ",
+                                     cache->entry_width()));
+    uint64_t entry = cache->entry_width() * dtypeBytes(cache->dtype());
+    uint64_t page =
+        artifact.envelope() ? artifact.envelope()->page_tokens() : 1;
+    if (entry * page % kBufferAlignment)
+      return dataLoss(where + strCat("expected a page of a multiple of ",
+                                     kBufferAlignment, " bytes, got ",
+                                     entry * page));
+  }
+  return okStatus();
+}
+
+static Status verifyStates(const schema::Artifact &artifact) {
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (uint32_t i = 0; i < vectorSize(artifact.states()); ++i) {
+    const schema::State *state = artifact.states()->Get(i);
+    std::string where = strCat("states[", i, "]");
+    Result<uint64_t> bytes = tensorBytes(state->dtype(), state->shape());
+    if (!bytes)
+      return bytes.status().withContext(where);
+    if (state->offset() % kBufferAlignment)
+      return dataLoss(strCat(where, ": offset ", state->offset(),
+                             " is no multiple of ", kBufferAlignment));
+    if (!inRange(state->offset(), *bytes, artifact.state_bytes()))
+      return dataLoss(strCat(where, ": offset ", state->offset(), " + ",
+                             *bytes, " bytes is past the state memory's ",
+                             artifact.state_bytes()));
+    ranges.emplace_back(state->offset(), state->offset() + *bytes);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  for (size_t i = 1; i < ranges.size(); ++i)
+    if (ranges[i].first < ranges[i - 1].second)
+      return dataLoss(strCat("states: two of them share the byte at offset ",
+                             ranges[i].first));
+  return okStatus();
+}
+
+Status mtp::verifyStorage(const schema::Artifact &artifact,
+                          uint64_t segmentBytes) {
+  uint64_t sizes[] = {artifact.state_bytes(), artifact.arena_bytes(),
+                      artifact.scratch_bytes()};
+  for (uint64_t size : sizes)
+    if (size > kMaxMemory)
+      return dataLoss(strCat("expected memories of at most ", kMaxMemory,
+                             " bytes, got ", size));
+  MTP_RETURN_IF_ERROR(verifySegments(artifact, segmentBytes));
+  MTP_RETURN_IF_ERROR(verifyImages(artifact));
+  MTP_RETURN_IF_ERROR(verifyBlobs(artifact, "weights", artifact.weights(),
+                                  schema::SegmentKind::Weights));
+  MTP_RETURN_IF_ERROR(verifyBlobs(artifact, "constants", artifact.constants(),
+                                  schema::SegmentKind::Constants));
+  for (uint32_t i = 0; i < vectorSize(artifact.kernels()); ++i)
+    if (Status status = verifyKernel(artifact, *artifact.kernels()->Get(i));
+        !status.isOk())
+      return status.withContext(strCat("kernels[", i, "]"));
+  MTP_RETURN_IF_ERROR(verifyCaches(artifact));
+  MTP_RETURN_IF_ERROR(verifyStates(artifact));
+  if (artifact.tokenizer() == -1)
+    return okStatus();
+  return verifySegmentIndex(artifact, uint32_t(artifact.tokenizer()),
+                            schema::SegmentKind::Tokenizer)
+      .withContext("tokenizer");
+}

@@ -1,0 +1,58 @@
+//===- Device.h - What runs programs ----------------------------*- C++ -*-===//
+//
+// The line between the host logic of a session (pages, slots, requests) and a
+// machine that runs programs. A device knows programs and memories, nothing of
+// tokens or sequences.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_DEVICE_DEVICE_H
+#define MTP_RUNTIME_DEVICE_DEVICE_H
+
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/core/Result.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace mtp {
+
+/// An artifact on a device with memory of its own: arena, zeroed states and KV
+/// pools. Not for use by two threads at once.
+class Executable {
+public:
+  virtual ~Executable() = default;
+
+  /// Runs the program of that index to its end.
+  virtual Status run(uint32_t program) = 0;
+
+  /// Copies to and from the start of what `binding` names, which must be in the
+  /// arena or a state (read: or a weight or constant) and hold `bytes`.
+  virtual void write(const schema::Binding &binding, const void *source,
+                     uint64_t bytes) = 0;
+  virtual void read(const schema::Binding &binding, void *target,
+                    uint64_t bytes) const = 0;
+
+  /// Copies one page of one layer of a cache out, for tests and dumps.
+  virtual void readPage(uint32_t cache, uint32_t layer, uint32_t page,
+                        void *target) const = 0;
+
+  /// Memory that this executable holds, without the mapped file.
+  virtual uint64_t memoryBytes() const = 0;
+};
+
+/// A machine, or a part of one.
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// Makes an artifact runnable with KV pools of `kvPages` pages, the dummy
+  /// page included. Fails when the machine lacks something that the artifact
+  /// needs, before any code of the artifact runs.
+  virtual Result<std::unique_ptr<Executable>>
+  load(std::shared_ptr<const ArtifactFile> artifact, uint64_t kvPages) = 0;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_DEVICE_DEVICE_H

@@ -1,0 +1,48 @@
+//===- KernelImage.h - Native code out of an artifact -----------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_DEVICE_CPU_KERNELIMAGE_H
+#define MTP_RUNTIME_DEVICE_CPU_KERNELIMAGE_H
+
+#include "runtime/core/Result.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace mtp {
+
+/// A kernel. It handles the tasks [taskBegin, taskEnd); runtime/schema has the
+/// meaning of the rest.
+using KernelFunction = void (*)(void *const *buffers, const int64_t *params,
+                                int64_t taskBegin, int64_t taskEnd,
+                                void *scratch);
+
+/// A loaded ELF shared object. Its functions are valid as long as it lives.
+class KernelImage {
+public:
+  /// Loads from memory, without a file on disk. Loading runs the image's
+  /// constructors: check the target first.
+  static Result<std::unique_ptr<KernelImage>>
+  load(std::span<const uint8_t> elf);
+
+  KernelImage(const KernelImage &) = delete;
+  KernelImage &operator=(const KernelImage &) = delete;
+  ~KernelImage();
+
+  /// The kernel of that symbol, or NotFound.
+  Result<KernelFunction> find(const std::string &symbol) const;
+
+private:
+  KernelImage(int fd, void *handle) : fd(fd), handle(handle) {}
+
+  /// The anonymous file. It stays open because the dynamic linker knows the
+  /// image by the descriptor's path: a second image under the same number would
+  /// be taken for the first.
+  int fd;
+  void *handle;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_DEVICE_CPU_KERNELIMAGE_H

@@ -1,0 +1,39 @@
+//===- Sample.h - One token from one row of logits --------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_DEVICE_CPU_SAMPLE_H
+#define MTP_RUNTIME_DEVICE_CPU_SAMPLE_H
+
+#include <cstdint>
+#include <span>
+
+namespace mtp {
+
+/// One row of the state "sampling", as the host writes it.
+struct SamplingRow {
+  uint32_t seedLow;
+  uint32_t seedHigh;
+  /// Zero: greedy.
+  float temperature;
+  /// Zero or less: off.
+  int32_t topK;
+  /// One or more: off.
+  float topP;
+  /// Zero or less: off.
+  float minP;
+  int32_t reserved[2];
+};
+static_assert(sizeof(SamplingRow) == 32);
+
+/// Picks the token that goes to `position`. A pure function of its arguments:
+/// the same at any k, batch and thread count. Among equals the lowest token
+/// wins, NaN and -inf never win; -1 when nothing can win.
+///
+/// Filters apply in the order temperature, top-k, top-p, min-p; then the pick
+/// is the largest of scaled logit plus Gumbel noise, which draws from the
+/// softmax. `indices` is room for as many tokens as there are logits.
+int32_t sampleToken(std::span<const float> logits, const SamplingRow &sampling,
+                    int32_t position, std::span<int32_t> indices);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_DEVICE_CPU_SAMPLE_H

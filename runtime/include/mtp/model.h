@@ -1,0 +1,110 @@
+//===- model.h - A loaded artifact ------------------------------*- C++ -*-===//
+
+#ifndef MTP_MODEL_H
+#define MTP_MODEL_H
+
+#include "mtp/tensor.h"
+#include "runtime/core/Result.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mtp {
+
+class ArtifactFile;
+
+/// What an artifact was compiled for. A session can do all of it and nothing
+/// beyond it.
+struct EnvelopeInfo {
+  /// The most draft tokens in a round. Zero when there is no drafter.
+  uint32_t maxK = 0;
+  /// The most sequences in a round.
+  uint32_t maxBatch = 0;
+  /// The most tokens, prompt and output together, of one sequence.
+  uint32_t maxContext = 0;
+  /// The default chunk of a prompt, in tokens.
+  uint32_t prefillChunk = 0;
+  /// All chunk sizes that SessionOptions::prefillChunk may name, ascending.
+  std::vector<uint32_t> prefillChunks;
+  /// Tokens in one KV page.
+  uint32_t pageTokens = 0;
+  /// Token ids are 0 .. vocab-1.
+  uint32_t vocab = 0;
+  /// Drafter modules.
+  uint32_t modules = 0;
+};
+
+/// What the model's authors recommend. Sessions end sequences at `eos`; the
+/// rest is for callers to apply.
+struct GenerationInfo {
+  std::optional<int32_t> bos;
+  /// Whether a prompt should start with `bos`.
+  bool addBos = false;
+  std::vector<int32_t> eos;
+  /// Zero: greedy.
+  float temperature = 0;
+  /// Zero: off.
+  uint32_t topK = 0;
+  /// One: off.
+  float topP = 1;
+  /// Zero: off.
+  float minP = 0;
+};
+
+struct LoadOptions {
+  /// Compares all weights with their hashes. This reads the whole file; without
+  /// it only small parts are compared and the rest is read when it is used.
+  bool checkAllHashes = false;
+};
+
+/// An artifact, checked and mapped. Immutable: any number of threads and
+/// sessions may share one. The file may be deleted or renamed while it is
+/// mapped; truncating it in place makes the process fault (SIGBUS).
+class Model {
+public:
+  /// Maps and verifies a file.
+  ///
+  /// Errors: NotFound and InvalidArgument when it cannot be opened, DataLoss
+  /// when it is no intact artifact, FailedPrecondition when it was made for
+  /// another version of the format. Messages start with `path`.
+  static Result<std::shared_ptr<const Model>>
+  load(const std::string &path, const LoadOptions &options = {});
+
+  ~Model();
+
+  /// Null when the artifact has functions only and cannot generate.
+  const EnvelopeInfo *envelope() const;
+  const GenerationInfo &generation() const;
+
+  /// The program that wrote the file, and the model's name (may be empty).
+  std::string_view producer() const;
+  std::string_view name() const;
+
+  /// The bytes of the tokenizer segment; empty without one. They live as long
+  /// as this object and start at a multiple of 4096.
+  std::span<const uint8_t> tokenizer() const;
+
+  /// Names of the exported functions, without "@".
+  std::vector<std::string> functions() const;
+
+  /// Arguments and results of a function, in order. NotFound for other names.
+  Result<std::vector<PortType>> functionInputs(std::string_view name) const;
+  Result<std::vector<PortType>> functionOutputs(std::string_view name) const;
+
+  /// The file itself, for tools that look inside.
+  const std::shared_ptr<const ArtifactFile> &file() const;
+
+private:
+  struct Impl;
+  explicit Model(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace mtp
+
+#endif // MTP_MODEL_H

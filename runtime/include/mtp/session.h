@@ -1,0 +1,211 @@
+//===- session.h - Generate tokens ------------------------------*- C++ -*-===//
+
+#ifndef MTP_SESSION_H
+#define MTP_SESSION_H
+
+#include "mtp/model.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mtp {
+
+/// How the next token is picked from a row of logits. A pick is a pure function
+/// of the logits, these parameters and the token's position in its sequence, so
+/// it is the same at any k, batch, thread count and prompt chunking.
+struct SamplingParams {
+  /// Divides the logits. Zero: the likeliest token, the lowest one of equals.
+  float temperature = 0;
+  /// Keep the likeliest `topK` tokens. Zero: all.
+  uint32_t topK = 0;
+  /// Keep the fewest tokens that together have this share, in (0, 1].
+  float topP = 1;
+  /// Drop tokens less likely than this times the likeliest one, in [0, 1].
+  float minP = 0;
+  uint64_t seed = 0;
+};
+
+/// A prompt and when to stop.
+struct Request {
+  /// At least one token; every id below the vocabulary's size.
+  std::vector<int32_t> prompt;
+  SamplingParams sampling;
+  /// Output tokens at most, at least 1. Prompt and output together must fit
+  /// into the envelope's context.
+  uint32_t maxTokens = 16;
+  /// Ends the sequence like the model's own end tokens do.
+  std::vector<int32_t> stopTokens;
+  /// Goes on behind the model's end tokens (not behind `stopTokens`).
+  bool ignoreEos = false;
+};
+
+/// Which logits a session keeps for each sequence, for tests and analysis.
+enum class LogitsMode : uint8_t {
+  None,
+  /// The row that the latest output token was picked from.
+  Last,
+  /// The rows of all output tokens.
+  All,
+};
+
+struct SessionOptions {
+  /// Drafts in a round, at most the envelope's. The default is the envelope's.
+  static constexpr uint32_t kMaximum = UINT32_MAX;
+  uint32_t k = kMaximum;
+  /// Threads, the caller of step() included. Zero: all usable processors.
+  uint32_t threads = 0;
+  /// Bind each thread to a processor of its own.
+  bool pinThreads = false;
+  /// KV pages, the dummy page included. Zero: enough for every slot at full
+  /// context.
+  uint32_t kvPages = 0;
+  /// Slots to use, at most the envelope's. Zero: all.
+  uint32_t maxSlots = 0;
+  /// A chunk size of the envelope. Zero: its default.
+  uint32_t prefillChunk = 0;
+  /// Prompt chunks in one step(). Zero: as many as there are; a small number
+  /// bounds how long running sequences wait for new ones.
+  uint32_t chunksPerStep = 0;
+  /// Share the KV pages of equal prompt prefixes.
+  bool prefixCache = true;
+  LogitsMode logits = LogitsMode::None;
+};
+
+using SequenceId = uint64_t;
+
+enum class FinishReason : uint8_t {
+  /// Not finished.
+  None,
+  /// An end or stop token; it is not part of the output.
+  Stop,
+  /// maxTokens reached.
+  Length,
+  Cancelled,
+  /// See SequenceUpdate::error.
+  Failed,
+};
+
+/// What one step did for one sequence.
+struct SequenceUpdate {
+  SequenceId id = 0;
+  /// New output tokens, in order.
+  std::vector<int32_t> tokens;
+  FinishReason finish = FinishReason::None;
+  /// Why it failed; OK otherwise. Other sequences are not affected.
+  Status error;
+};
+
+/// Counts and times since a session or sequence began.
+struct Statistics {
+  /// Decode rounds. Of a session: programs run, whatever the batch.
+  uint64_t rounds = 0;
+  /// Rounds summed over sequences: what acceptance rates are relative to.
+  uint64_t slotRounds = 0;
+  /// Tokens that decode rounds emitted before any truncation at a stop; divided
+  /// by slotRounds it is the mean acceptance length.
+  uint64_t roundTokens = 0;
+  /// Tokens given to the caller.
+  uint64_t outputTokens = 0;
+  /// Prompt tokens computed, and taken from the prefix cache.
+  uint64_t prefillTokens = 0;
+  uint64_t cachedTokens = 0;
+  uint64_t prefillChunks = 0;
+  uint64_t preemptions = 0;
+  /// Per draft position: drafts made, and drafts accepted.
+  std::vector<uint64_t> drafted;
+  std::vector<uint64_t> accepted;
+  /// Sessions only: wall time, in seconds.
+  double prefillSeconds = 0;
+  double decodeSeconds = 0;
+};
+
+/// How the KV pages are used; the dummy page counts nowhere.
+struct KvUsage {
+  uint32_t freePages = 0;
+  /// Content kept for reuse, given up when needed.
+  uint32_t cachedPages = 0;
+  uint32_t heldPages = 0;
+};
+
+/// Runs sequences on one model: memory, KV pages and threads. Not for use by
+/// two threads at once; different sessions are independent of one another.
+class Session {
+public:
+  /// Makes a session that keeps `model` alive.
+  ///
+  /// Errors: InvalidArgument when an option is outside the envelope,
+  /// FailedPrecondition when this machine lacks what the kernels need,
+  /// ResourceExhausted when memory or threads run out.
+  static Result<std::unique_ptr<Session>>
+  create(std::shared_ptr<const Model> model,
+         const SessionOptions &options = {});
+
+  ~Session();
+
+  /// Queues a sequence. It is admitted by a later step(), first come, first
+  /// served, when a slot and pages are free.
+  ///
+  /// Errors: InvalidArgument for a bad request, OutOfRange when it can never
+  /// fit into the envelope, ResourceExhausted when it can never fit into the KV
+  /// pages, FailedPrecondition without an envelope. Nothing changes then.
+  Result<SequenceId> add(Request request);
+
+  /// Admits and prefills waiting sequences, then runs one decode round for all
+  /// running ones. Returns what changed, in order of id. Without work it
+  /// returns an empty list.
+  ///
+  /// Errors are those of the device; the session is unusable after one.
+  Result<std::vector<SequenceUpdate>> step();
+
+  /// Whether no sequence is waiting or running.
+  bool idle() const;
+
+  /// Ends a sequence now and frees its pages. NotFound for an unknown id; no
+  /// effect on a finished one.
+  Status cancel(SequenceId id);
+
+  /// Forgets a finished sequence. Until then output(), statistics(id) and
+  /// logits() work.
+  Status release(SequenceId id);
+
+  /// All output tokens so far; valid until the next non-const call.
+  Result<std::span<const int32_t>> output(SequenceId id) const;
+  Result<FinishReason> finishReason(SequenceId id) const;
+  Result<Statistics> statistics(SequenceId id) const;
+
+  /// The logits row, `vocab` long, that output token `index` was picked from.
+  /// With LogitsMode::Last only the last token's; FailedPrecondition else.
+  /// Valid until the next non-const call.
+  Result<std::span<const float>> logits(SequenceId id, size_t index) const;
+
+  const Statistics &statistics() const;
+  KvUsage kvUsage() const;
+
+  /// Compares all page counts and tables with one another; Internal names the
+  /// first that is wrong. For tests.
+  Status checkInvariants() const;
+
+  /// Options with all defaults filled in.
+  const SessionOptions &options() const;
+  const std::shared_ptr<const Model> &model() const;
+
+  /// Memory of arena, states, KV pages and scratch, in bytes.
+  uint64_t memoryBytes() const;
+
+  /// Runs an exported function. Sequences are not affected.
+  ///
+  /// Errors: NotFound for an unknown name, InvalidArgument when count, types or
+  /// shapes of the inputs are not the function's.
+  Result<std::vector<Tensor>> runFunction(std::string_view name,
+                                          std::span<const Tensor> inputs);
+
+private:
+  class Impl;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace mtp
+
+#endif // MTP_SESSION_H
