@@ -8,8 +8,8 @@ namespace {
 
 /// "self_attn.q_proj" -> "q_proj".
 llvm::StringRef lastPart(llvm::StringRef key) {
-  size_t dot = key.rfind('.');
-  return dot == llvm::StringRef::npos ? key : key.substr(dot + 1);
+  size_t separator = key.find_last_of("./");
+  return separator == llvm::StringRef::npos ? key : key.substr(separator + 1);
 }
 
 int64_t widthOf(mlir::Value value) {
@@ -84,8 +84,9 @@ mlir::Value FunctionEmitter::weight(llvm::StringRef key,
     count = builder().getI64IntegerAttr(stack);
   }
   llvm::StringRef base = key;
-  std::string suffix = base.consume_back(".bias") ? "_b" : "_w";
-  base.consume_back(".weight");
+  const char *suffix = "_w";
+  if (!base.consume_back(".weight"))
+    suffix = base.consume_back(".bias") ? "_b" : "";
   return mlir::mtp::WeightOp::create(
       builder(), name(lastPart(base).str() + suffix),
       mlir::RankedTensorType::get(dims, element), key, nullptr, nullptr,

@@ -21,8 +21,8 @@ namespace mtp::importer {
 /// The names of the module's functions and caches.
 inline constexpr llvm::StringLiteral kTarget = "target";
 inline constexpr llvm::StringLiteral kModule = "module";
-inline constexpr llvm::StringLiteral kTargetCache = "target";
-inline constexpr llvm::StringLiteral kDrafterCache = "drafter";
+inline constexpr llvm::StringLiteral kTargetCache = "target_cache";
+inline constexpr llvm::StringLiteral kDrafterCache = "drafter_cache";
 
 /// How many of the model's modules draft, and how many drafts a round has.
 struct DraftPlan {
