@@ -26,7 +26,6 @@ struct LoadedTokenizer {
 inline Result<LoadedTokenizer> loadTables(std::string_view bytes) {
   LoadedTokenizer loaded;
   loaded.storage.resize((bytes.size() + 7) / 8);
-  // Exactly the bytes that there are, for the sake of ASan.
   if (!bytes.empty())
     std::memcpy(loaded.storage.data(), bytes.data(), bytes.size());
   MTP_ASSIGN_OR_RETURN(

@@ -50,10 +50,9 @@ void exercise(const Tokenizer &tokenizer) {
 
 /// Loads tables that may be broken from memory of exactly their size.
 bool loadAndExercise(std::string_view bytes) {
-  std::vector<uint64_t> storage((bytes.size() + 7) / 8);
-  auto *data = reinterpret_cast<uint8_t *>(storage.data());
-  std::memcpy(data, bytes.data(), bytes.size());
-  auto tokenizer = Tokenizer::load({data, bytes.size()});
+  std::unique_ptr<uint8_t[]> copy(new uint8_t[bytes.size()]);
+  std::copy(bytes.begin(), bytes.end(), copy.get());
+  auto tokenizer = Tokenizer::load({copy.get(), bytes.size()});
   if (tokenizer.isOk())
     exercise(**tokenizer);
   return tokenizer.isOk();
