@@ -6,6 +6,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
+using namespace mtp;
 using namespace mtp::compiler;
 using namespace mlir;
 

@@ -159,6 +159,23 @@ static void emitVerifyRows(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
+/// Splits the cache position of a tree's node into the position of its root and
+/// a rotary position, the root's plus the node's depth. Dead rows give -1.
+/// buffers: positions, depths, rotary, base, cachePositions. params: M, N.
+static void emitTreeRows(KernelBuilder &kb, const KernelConfig &) {
+  Value nodes = kb.param(1), dead = kb.integer(-1);
+  kb.forTasks([&](Value row) {
+    Value position = kb.loadI32(kb.buffer(0), row);
+    Value node = kb.rem(row, nodes);
+    Value live = kb.cmp(Cmp::GE, position, 0);
+    Value base = kb.sub(position, node);
+    Value rotary = kb.add(base, kb.loadI32(kb.buffer(1), node));
+    kb.storeI32(kb.select(live, rotary, dead), kb.buffer(2), row);
+    kb.storeI32(kb.select(live, base, dead), kb.buffer(3), row);
+    kb.storeI32(kb.select(live, position, dead), kb.buffer(4), row);
+  });
+}
+
 static constexpr ConfigKey kmax1Keys[] = {{"kmax1", ConfigKey::Int, true}};
 static constexpr ConfigKey kmaxKeys[] = {{"kmax", ConfigKey::Int, true}};
 static constexpr ConfigKey widthKeys[] = {{"width", ConfigKey::Int, true}};
@@ -174,6 +191,7 @@ static const KernelKind kinds[] = {
     {"save_carry", widthKeys, emitSaveCarry, taskPerRow},
     {"put_drafts", kmaxKeys, emitPutDrafts, taskPerRow},
     {"chain_rows", kmaxKeys, emitChainRows, taskPerRow},
-    {"verify_rows", bothKmaxKeys, emitVerifyRows, taskPerRow}};
+    {"verify_rows", bothKmaxKeys, emitVerifyRows, taskPerRow},
+    {"tree_rows", {}, emitTreeRows, taskPerRow}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::roundKernels() { return kinds; }
