@@ -39,6 +39,12 @@ struct ModelContext {
   /// The first failure. Emission goes on after it, and its result is dropped.
   Status failure;
 
+  /// Keeps the first failure.
+  void fail(const Status &status) {
+    if (failure.isOk())
+      failure = status;
+  }
+
   mlir::Type tokens() { return vector(builder.getI32Type()); }
   mlir::Type grid();
   mlir::Type activation(int64_t width);
