@@ -1,0 +1,129 @@
+//===- ArtifactLayout.cpp - Where everything of a file lies ---------------===//
+
+#include "compiler/Artifact/ArtifactLayout.h"
+#include "dialects/MTP/IR/MTPAttrs.h"
+#include "runtime/schema/ArtifactFormat.h"
+
+using namespace mtp;
+using namespace mtp::compiler;
+using namespace mlir;
+
+schema::DType compiler::dtypeOf(Type type) {
+  if (type.isBF16()) {
+    return schema::DType::BF16;
+  }
+  if (type.isF32()) {
+    return schema::DType::F32;
+  }
+  return type.isInteger(64) ? schema::DType::I64 : schema::DType::I32;
+}
+
+uint64_t compiler::bufferBytes(MemRefType type) {
+  return type.getNumElements() * (type.getElementTypeBitWidth() / 8);
+}
+
+/// Reads an optional integer of a source.
+static int64_t sourceInt(DictionaryAttr source, StringRef key,
+                         int64_t fallback) {
+  auto value = source.getAs<IntegerAttr>(key);
+  return value ? value.getInt() : fallback;
+}
+
+FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
+  WeightRecipe recipe;
+  recipe.name = weight.getSymName().str();
+  recipe.layout = llvm::StringSwitch<WeightLayout>(weight.getLayout())
+                      .Case("linear", WeightLayout::Linear)
+                      .Case("swiglu", WeightLayout::Swiglu)
+                      .Default(WeightLayout::Raw);
+  recipe.type =
+      weight.getDtype().isBF16() ? WeightType::BF16 : WeightType::F32;
+  recipe.k = weight.getK();
+  recipe.n = weight.getN();
+  recipe.count = weight.getStack();
+  for (auto entry : weight.getSources().getAsRange<DictionaryAttr>()) {
+    WeightSource source;
+    source.keyPattern = entry.getAs<StringAttr>("key").getValue();
+    if (!source.keyPattern.empty() && source.keyPattern.front() == '/') {
+      source.keyPattern.erase(0, 1); // an absolute key
+    }
+    source.rowBegin = sourceInt(entry, "row_begin", 0);
+    source.rowEnd = sourceInt(entry, "row_end", -1);
+    source.colBegin = sourceInt(entry, "col_begin", 0);
+    source.colEnd = sourceInt(entry, "col_end", -1);
+    source.headStride = sourceInt(entry, "row_stride", 0);
+    auto transpose = entry.getAs<BoolAttr>("transpose");
+    source.transpose = transpose && transpose.getValue();
+    recipe.sources.push_back(std::move(source));
+  }
+  if (Status status = verifyRecipe(recipe); !status.isOk()) {
+    return weight.emitOpError("cannot be packed: ") << status.message();
+  }
+  return recipe;
+}
+
+/// Appends a blob at the next aligned place of its segment.
+static void place(std::vector<BlobLayout> &blobs, BlobLayout blob,
+                  uint64_t &end) {
+  blob.offset = alignTo(end, kBufferAlignment);
+  end = blob.offset + blob.size;
+  blobs.push_back(std::move(blob));
+}
+
+/// The shape of the packed form: its bytes are exactly the packed ones.
+static std::vector<uint64_t> packedShape(const WeightRecipe &recipe) {
+  uint64_t element = recipe.type == WeightType::BF16 ? 2 : 4;
+  return {packedBytes(recipe) / element};
+}
+
+static LogicalResult addWeight(ArtifactLayout &layout, exec::WeightOp weight) {
+  FailureOr<WeightRecipe> recipe = recipeOf(weight);
+  if (failed(recipe)) {
+    return failure();
+  }
+  layout.weightIndex[weight.getSymName()] = layout.weights.size();
+  place(layout.weights,
+        {recipe->name, weight, dtypeOf(weight.getDtype()),
+         packedShape(*recipe), 0, static_cast<uint64_t>(packedBytes(*recipe))},
+        layout.weightBytes);
+  layout.recipes.push_back(std::move(*recipe));
+  return success();
+}
+
+static void addConstant(ArtifactLayout &layout, StringRef name, Operation *op,
+                        MemRefType type) {
+  layout.constantIndex[name] = layout.constants.size();
+  std::vector<uint64_t> shape(type.getShape().begin(), type.getShape().end());
+  place(layout.constants,
+        {name.str(), op, dtypeOf(type.getElementType()), shape, 0,
+         bufferBytes(type)},
+        layout.constantBytes);
+}
+
+FailureOr<ArtifactLayout> ArtifactLayout::get(ModuleOp module) {
+  ArtifactLayout layout;
+  for (Operation &op : *module.getBody()) {
+    if (auto weight = dyn_cast<exec::WeightOp>(op)) {
+      if (failed(addWeight(layout, weight))) {
+        return failure();
+      }
+    } else if (auto constant = dyn_cast<exec::ConstantOp>(op)) {
+      ShapedType type = constant.getValue().getShapedType();
+      addConstant(layout, constant.getSymName(), constant,
+                  MemRefType::get(type.getShape(), type.getElementType()));
+    } else if (auto table = dyn_cast<exec::RopeTableOp>(op)) {
+      auto rope = cast<mlir::mtp::RopeAttr>(table.getRope());
+      addConstant(layout, table.getSymName(), table,
+                  MemRefType::get({int64_t(table.getPositions()),
+                                   int64_t(rope.getDim())},
+                                  Float32Type::get(module.getContext())));
+    } else if (auto state = dyn_cast<exec::StateOp>(op)) {
+      layout.stateIndex[state.getSymName()] = layout.stateIndex.size();
+    } else if (auto cache = dyn_cast<exec::CacheOp>(op)) {
+      layout.cacheIndex[cache.getSymName()] = layout.cacheIndex.size();
+    } else if (auto kernel = dyn_cast<exec::KernelOp>(op)) {
+      layout.kernelIndex[kernel.getSymName()] = layout.kernelIndex.size();
+    }
+  }
+  return layout;
+}

@@ -1,0 +1,53 @@
+//===- ArtifactLayout.h - Where everything of a file lies -------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_ARTIFACT_ARTIFACTLAYOUT_H
+#define MTP_COMPILER_ARTIFACT_ARTIFACTLAYOUT_H
+
+#include "compiler/Weights/WeightRecipe.h"
+#include "dialects/Exec/IR/ExecOps.h"
+#include "runtime/schema/mtp_artifact_generated.h"
+
+namespace mtp::compiler {
+
+/// A packed weight or a constant.
+struct BlobLayout {
+  std::string name;
+  /// The exec.weight, exec.constant or exec.rope_table that declares it.
+  mlir::Operation *op;
+  schema::DType dtype;
+  std::vector<uint64_t> shape;
+  /// In its segment, bytes.
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+/// The segments and blobs of an artifact, and the indices by which commands name
+/// them. Follows from the module alone, so that a plan can be reported without
+/// weights.
+struct ArtifactLayout {
+  std::vector<BlobLayout> weights;
+  std::vector<WeightRecipe> recipes; // one per weight
+  std::vector<BlobLayout> constants;
+  uint64_t weightBytes = 0;
+  uint64_t constantBytes = 0;
+
+  /// Index of every resource symbol in its table.
+  llvm::StringMap<uint32_t> weightIndex, constantIndex, stateIndex, cacheIndex,
+      kernelIndex;
+
+  /// Reads the layout off a module that went through the exec phase.
+  static mlir::FailureOr<ArtifactLayout> get(mlir::ModuleOp module);
+};
+
+/// The schema's name of an element type.
+schema::DType dtypeOf(mlir::Type type);
+
+/// Bytes of a static buffer.
+uint64_t bufferBytes(mlir::MemRefType type);
+
+/// The recipe that an exec.weight states.
+mlir::FailureOr<WeightRecipe> recipeOf(mlir::exec::WeightOp weight);
+
+} // namespace mtp::compiler
+
+#endif // MTP_COMPILER_ARTIFACT_ARTIFACTLAYOUT_H

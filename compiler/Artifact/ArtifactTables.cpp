@@ -1,0 +1,314 @@
+//===- ArtifactTables.cpp - From exec IR to the artifact's tables ---------===//
+
+#include "compiler/Artifact/ArtifactTables.h"
+#include "dialects/Exec/IR/KernelKinds.h"
+#include "dialects/MTP/IR/MTPAttrs.h"
+
+using namespace mtp;
+using namespace mtp::compiler;
+using namespace mlir;
+
+namespace {
+
+using flatbuffers::Offset;
+
+/// Writes one artifact's tables; the members are the state of the builder.
+class TableBuilder {
+public:
+  TableBuilder(ModuleOp module, const ArtifactLayout &layout,
+               const ArtifactInputs &inputs,
+               llvm::ArrayRef<SegmentLayout> segments)
+      : module(module), layout(layout), inputs(inputs), segments(segments) {
+    fbb.ForceDefaults(true); // a hash of 0 must take its bytes all the same
+  }
+
+  flatbuffers::DetachedBuffer build();
+
+private:
+  template <typename Op, typename F>
+  auto tableOf(F make) {
+    std::vector<decltype(make(std::declval<Op>()))> entries;
+    for (Op op : module.getOps<Op>()) {
+      entries.push_back(make(op));
+    }
+    return fbb.CreateVector(entries);
+  }
+  Offset<flatbuffers::Vector<uint64_t>> shapeOf(MemRefType type) {
+    return fbb.CreateVector(
+        std::vector<uint64_t>(type.getShape().begin(), type.getShape().end()));
+  }
+
+  int segmentIndex(schema::SegmentKind kind) const;
+  Offset<schema::Target> makeTarget();
+  Offset<schema::Envelope> makeEnvelope();
+  Offset<schema::Generation> makeGeneration();
+  Offset<schema::Cache> makeCache(exec::CacheOp op);
+  Offset<schema::State> makeState(exec::StateOp op);
+  Offset<schema::Kernel> makeKernel(exec::KernelOp op);
+  Offset<flatbuffers::Vector<Offset<schema::Blob>>>
+  makeBlobs(const std::vector<BlobLayout> &blobs, schema::SegmentKind kind);
+  Offset<schema::Program> makeProgram(exec::ProgramOp op);
+  Offset<schema::Command> makeCommand(exec::DispatchOp op);
+  Offset<schema::Port> makePort(StringRef name, Value buffer);
+  schema::Binding makeBinding(Value buffer, int64_t elementOffset);
+  schema::Binding makeReference(exec::RefOp op, uint64_t offset);
+  int64_t moduleInt(StringRef dictionary, StringRef key) const;
+
+  ModuleOp module;
+  const ArtifactLayout &layout;
+  const ArtifactInputs &inputs;
+  llvm::ArrayRef<SegmentLayout> segments;
+  flatbuffers::FlatBufferBuilder fbb;
+};
+
+} // namespace
+
+int64_t TableBuilder::moduleInt(StringRef dictionary, StringRef key) const {
+  auto entries = module->getAttrOfType<DictionaryAttr>(dictionary);
+  auto value = entries ? entries.getAs<IntegerAttr>(key) : IntegerAttr();
+  return value ? value.getInt() : 0;
+}
+
+int TableBuilder::segmentIndex(schema::SegmentKind kind) const {
+  for (auto [index, segment] : llvm::enumerate(segments)) {
+    if (segment.kind == kind) {
+      return static_cast<int>(index);
+    }
+  }
+  return -1;
+}
+
+Offset<schema::Target> TableBuilder::makeTarget() {
+  auto arch = fbb.CreateString("x86_64");
+  auto cpu = fbb.CreateString(inputs.cpu);
+  auto features = fbb.CreateVectorOfStrings(inputs.features);
+  return schema::CreateTarget(fbb, arch, cpu, features);
+}
+
+Offset<schema::Envelope> TableBuilder::makeEnvelope() {
+  auto envelope =
+      module->getAttrOfType<mlir::mtp::EnvelopeAttr>("mtp.envelope");
+  bool hasRound = module->hasAttr("exec.model");
+  if (!envelope || !hasRound) {
+    return 0; // functions only
+  }
+  return schema::CreateEnvelope(
+      fbb, envelope.getMaxK(), envelope.getMaxBatch(), envelope.getMaxContext(),
+      envelope.getPrefillChunk(), envelope.getPage(),
+      moduleInt("exec.model", "vocab"), moduleInt("exec.model", "modules"));
+}
+
+Offset<schema::Generation> TableBuilder::makeGeneration() {
+  auto entries = module->getAttrOfType<DictionaryAttr>("mtp.generation");
+  if (!entries) {
+    return 0;
+  }
+  auto integer = [&](StringRef key, int64_t fallback) {
+    auto value = entries.getAs<IntegerAttr>(key);
+    return value ? value.getInt() : fallback;
+  };
+  auto real = [&](StringRef key, float fallback) {
+    auto value = entries.getAs<FloatAttr>(key);
+    return value ? static_cast<float>(value.getValueAsDouble()) : fallback;
+  };
+  auto flag = entries.getAs<BoolAttr>("add_bos");
+  std::vector<int32_t> eos;
+  if (auto list = entries.getAs<DenseI32ArrayAttr>("eos")) {
+    eos.assign(list.asArrayRef().begin(), list.asArrayRef().end());
+  }
+  auto eosVector = fbb.CreateVector(eos);
+  return schema::CreateGeneration(
+      fbb, integer("bos", -1), flag && flag.getValue(), eosVector,
+      real("temperature", 0.0f), integer("top_k", 0), real("top_p", 1.0f),
+      real("min_p", 0.0f));
+}
+
+Offset<schema::Cache> TableBuilder::makeCache(exec::CacheOp op) {
+  auto name = fbb.CreateString(op.getSymName().str());
+  return schema::CreateCache(fbb, name, op.getLayers(), op.getEntry(),
+                             dtypeOf(op.getDtype()));
+}
+
+Offset<schema::State> TableBuilder::makeState(exec::StateOp op) {
+  auto type = cast<MemRefType>(op.getType());
+  auto name = fbb.CreateString(op.getSymName().str());
+  auto shape = shapeOf(type);
+  return schema::CreateState(fbb, name, dtypeOf(type.getElementType()), shape,
+                             *op.getOffset());
+}
+
+Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
+  std::string config;
+  llvm::raw_string_ostream(config) << op.getConfig();
+  exec::KernelSignature signature =
+      *exec::kernelSignature(op.getKind(), op.getConfig());
+  bool builtin = op.getKind().starts_with(exec::kBuiltinPrefix);
+  auto symbol = fbb.CreateString(op.getSymName().str());
+  auto kind = fbb.CreateString(op.getKind().str());
+  auto text = fbb.CreateString(config);
+  return schema::CreateKernel(fbb, symbol, kind, text, builtin ? -1 : 0,
+                              signature.buffers, signature.params);
+}
+
+Offset<flatbuffers::Vector<Offset<schema::Blob>>>
+TableBuilder::makeBlobs(const std::vector<BlobLayout> &blobs,
+                        schema::SegmentKind kind) {
+  std::vector<Offset<schema::Blob>> entries;
+  for (const BlobLayout &blob : blobs) {
+    auto name = fbb.CreateString(blob.name);
+    auto shape = fbb.CreateVector(blob.shape);
+    entries.push_back(schema::CreateBlob(fbb, name, segmentIndex(kind),
+                                         blob.offset, blob.size, blob.dtype,
+                                         shape));
+  }
+  return fbb.CreateVector(entries);
+}
+
+schema::Binding TableBuilder::makeReference(exec::RefOp op, uint64_t offset) {
+  StringRef name = op.getResource();
+  auto type = cast<MemRefType>(op.getType());
+  auto lookup = [&](const llvm::StringMap<uint32_t> &index, schema::Space space) {
+    return schema::Binding(space, index.lookup(name), offset,
+                           bufferBytes(type) - offset);
+  };
+  if (layout.cacheIndex.contains(name)) {
+    return schema::Binding(schema::Space::Kv, layout.cacheIndex.lookup(name),
+                           op.getLayer(), 0);
+  }
+  if (layout.weightIndex.contains(name)) {
+    return lookup(layout.weightIndex, schema::Space::Weight);
+  }
+  if (layout.constantIndex.contains(name)) {
+    return lookup(layout.constantIndex, schema::Space::Constant);
+  }
+  return lookup(layout.stateIndex, schema::Space::State);
+}
+
+schema::Binding TableBuilder::makeBinding(Value buffer, int64_t elementOffset) {
+  auto type = cast<MemRefType>(buffer.getType());
+  uint64_t offset = elementOffset * (type.getElementTypeBitWidth() / 8);
+  if (auto ref = buffer.getDefiningOp<exec::RefOp>()) {
+    return makeReference(ref, offset);
+  }
+  auto alloc = buffer.getDefiningOp<exec::AllocOp>();
+  return schema::Binding(schema::Space::Arena, 0, *alloc.getOffset() + offset,
+                         bufferBytes(type) - offset);
+}
+
+Offset<schema::Command> TableBuilder::makeCommand(exec::DispatchOp op) {
+  std::vector<schema::Binding> bindings;
+  for (auto [buffer, offset] : llvm::zip(op.getBuffers(), op.getOffsets())) {
+    bindings.push_back(makeBinding(buffer, offset));
+  }
+  auto bindingVector = fbb.CreateVectorOfStructs(bindings);
+  auto params = fbb.CreateVector(
+      std::vector<int64_t>(op.getParams().begin(), op.getParams().end()));
+  return schema::CreateCommand(fbb, layout.kernelIndex.lookup(op.getKernel()),
+                               bindingVector, params, op.getTasks());
+}
+
+Offset<schema::Port> TableBuilder::makePort(StringRef name, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  schema::Binding binding = makeBinding(buffer, 0);
+  auto nameString = fbb.CreateString(name.str());
+  auto shape = shapeOf(type);
+  return schema::CreatePort(fbb, nameString, &binding,
+                            dtypeOf(type.getElementType()), shape);
+}
+
+Offset<schema::Program> TableBuilder::makeProgram(exec::ProgramOp op) {
+  std::vector<Offset<schema::Command>> commands;
+  std::vector<Offset<schema::Port>> programInputs, outputs;
+  uint64_t arena = 0;
+  for (Operation &inner : op.getBody().front()) {
+    if (auto alloc = dyn_cast<exec::AllocOp>(inner)) {
+      arena = std::max<uint64_t>(
+          arena, *alloc.getOffset() +
+                     bufferBytes(cast<MemRefType>(alloc.getType())));
+      if (alloc.getInput()) {
+        programInputs.push_back(makePort(*alloc.getInput(), alloc.getResult()));
+      }
+    } else if (auto dispatch = dyn_cast<exec::DispatchOp>(inner)) {
+      commands.push_back(makeCommand(dispatch));
+    } else if (auto output = dyn_cast<exec::OutputOp>(inner)) {
+      outputs.push_back(makePort(output.getName(), output.getValue()));
+    }
+  }
+  auto kind = llvm::StringSwitch<schema::ProgramKind>(op.getKind())
+                  .Case("decode", schema::ProgramKind::Decode)
+                  .Case("prefill", schema::ProgramKind::Prefill)
+                  .Default(schema::ProgramKind::Function);
+  // A prefill's k is the number of modules it fills.
+  bool decode = kind == schema::ProgramKind::Decode;
+  uint32_t modules = std::min<int64_t>(
+      op.getK(), moduleInt("exec.model", "modules"));
+  auto name = fbb.CreateString(op.getSymName().str());
+  auto commandVector = fbb.CreateVector(commands);
+  auto inputVector = fbb.CreateVector(programInputs);
+  auto outputVector = fbb.CreateVector(outputs);
+  return schema::CreateProgram(fbb, name, kind, op.getBatch(),
+                               decode ? op.getK() : 0, op.getChunk(), modules,
+                               arena, commandVector, inputVector, outputVector);
+}
+
+flatbuffers::DetachedBuffer TableBuilder::build() {
+  auto producer = fbb.CreateString(inputs.producer);
+  auto model = fbb.CreateString(inputs.model);
+  auto target = makeTarget();
+  auto envelope = makeEnvelope();
+  auto generation = makeGeneration();
+  auto caches =
+      tableOf<exec::CacheOp>([&](exec::CacheOp op) { return makeCache(op); });
+  auto states =
+      tableOf<exec::StateOp>([&](exec::StateOp op) { return makeState(op); });
+  std::vector<Offset<schema::Segment>> segmentEntries;
+  for (const SegmentLayout &segment : segments) {
+    segmentEntries.push_back(schema::CreateSegment(
+        fbb, segment.kind, segment.offset, segment.size, segment.hash));
+  }
+  auto segmentVector = fbb.CreateVector(segmentEntries);
+  std::vector<Offset<schema::Image>> images;
+  if (int index = segmentIndex(schema::SegmentKind::Image); index >= 0) {
+    images.push_back(
+        schema::CreateImage(fbb, schema::ImageFormat::ElfShared, index));
+  }
+  auto imageVector = fbb.CreateVector(images);
+  auto kernels = tableOf<exec::KernelOp>(
+      [&](exec::KernelOp op) { return makeKernel(op); });
+  auto weights = makeBlobs(layout.weights, schema::SegmentKind::Weights);
+  auto constants = makeBlobs(layout.constants, schema::SegmentKind::Constants);
+  auto programs = tableOf<exec::ProgramOp>(
+      [&](exec::ProgramOp op) { return makeProgram(op); });
+
+  schema::ArtifactBuilder artifact(fbb);
+  artifact.add_producer(producer);
+  artifact.add_model(model);
+  artifact.add_target(target);
+  if (!envelope.IsNull()) {
+    artifact.add_envelope(envelope);
+  }
+  if (!generation.IsNull()) {
+    artifact.add_generation(generation);
+  }
+  artifact.add_caches(caches);
+  artifact.add_states(states);
+  artifact.add_state_bytes(moduleInt("exec.plan", "state_bytes"));
+  artifact.add_arena_bytes(moduleInt("exec.plan", "arena_bytes"));
+  artifact.add_scratch_bytes(inputs.scratchBytes);
+  artifact.add_segments(segmentVector);
+  artifact.add_images(imageVector);
+  artifact.add_kernels(kernels);
+  artifact.add_weights(weights);
+  artifact.add_constants(constants);
+  artifact.add_programs(programs);
+  artifact.add_tokenizer(segmentIndex(schema::SegmentKind::Tokenizer));
+  schema::FinishArtifactBuffer(fbb, artifact.Finish());
+  return fbb.Release();
+}
+
+flatbuffers::DetachedBuffer
+compiler::buildTables(ModuleOp module, const ArtifactLayout &layout,
+                           const ArtifactInputs &inputs,
+                           llvm::ArrayRef<SegmentLayout> segments) {
+  return TableBuilder(module, layout, inputs, segments).build();
+}

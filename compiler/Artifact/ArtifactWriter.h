@@ -1,0 +1,31 @@
+//===- ArtifactWriter.h - Writes model.bin ----------------------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_ARTIFACT_ARTIFACTWRITER_H
+#define MTP_COMPILER_ARTIFACT_ARTIFACTWRITER_H
+
+#include "compiler/Artifact/ArtifactTables.h"
+#include "compiler/Weights/WeightSet.h"
+#include <functional>
+
+namespace mtp::compiler {
+
+/// Bytes of weights packed so far, and of all.
+using PackProgress = std::function<void(uint64_t done, uint64_t total)>;
+
+struct WriteOptions {
+  /// Threads that pack weights.
+  unsigned threads = 2;
+  PackProgress progress;
+};
+
+/// Writes the artifact of a module that went through the exec phase. Weights are
+/// streamed from `weights` into their packed form, a few megabytes at a time;
+/// `weights` may be null only where the module declares none. On an error,
+/// `path` is as it was.
+Status writeArtifact(mlir::ModuleOp module, const ArtifactInputs &inputs,
+                     const WeightSet *weights, const std::string &path,
+                     const WriteOptions &options);
+
+} // namespace mtp::compiler
+
+#endif // MTP_COMPILER_ARTIFACT_ARTIFACTWRITER_H

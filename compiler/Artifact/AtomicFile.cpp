@@ -1,0 +1,113 @@
+//===- AtomicFile.cpp - A file that appears whole or not at all -----------===//
+
+#include "compiler/Artifact/AtomicFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace mtp;
+using namespace mtp::compiler;
+
+/// The folder that holds `path`.
+static std::string folderOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  if (slash == std::string::npos) {
+    return ".";
+  }
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+static Status ioError(const std::string &path, const char *what, int error) {
+  return unavailable("cannot " + std::string(what) + " '" + path +
+                     "': " + std::strerror(error));
+}
+
+Result<AtomicFile> AtomicFile::create(const std::string &path) {
+  struct stat existing;
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+    return invalidArgument("expected a regular file or none at '" + path + "'");
+  }
+  int fd = ::open(folderOf(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
+  if (fd >= 0) {
+    return AtomicFile(path, fd, "");
+  }
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
+    return ioError(path, "create a file beside", errno);
+  }
+  // A file system without unnamed files: take a name of our own.
+  std::string temporary = path + ".tmp" + std::to_string(::getpid());
+  fd = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+  if (fd < 0) {
+    return ioError(temporary, "create", errno);
+  }
+  return AtomicFile(path, fd, temporary);
+}
+
+AtomicFile::AtomicFile(AtomicFile &&other)
+    : path(std::move(other.path)), temporary(std::move(other.temporary)),
+      fd(other.fd) {
+  other.fd = -1;
+  other.temporary.clear();
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd >= 0) {
+    ::close(fd);
+  }
+  if (!temporary.empty()) {
+    ::unlink(temporary.c_str());
+  }
+}
+
+Status AtomicFile::fail(const char *what) { return ioError(path, what, errno); }
+
+Status AtomicFile::writeAt(uint64_t offset, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      return fail("write");
+    }
+    offset += written;
+    bytes = bytes.subspan(written);
+  }
+  return Status();
+}
+
+Status AtomicFile::resize(uint64_t size) {
+  return ::ftruncate(fd, size) == 0 ? Status() : fail("resize");
+}
+
+Status AtomicFile::commit() {
+  if (::fsync(fd) != 0) {
+    return fail("flush");
+  }
+  if (temporary.empty()) {
+    // A name can be given to an unnamed file, but not one that is taken; so it
+    // gets a free one and is moved from there.
+    temporary = path + ".tmp" + std::to_string(::getpid());
+    std::string self = "/proc/self/fd/" + std::to_string(fd);
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary.c_str(),
+                 AT_SYMLINK_FOLLOW) != 0) {
+      int error = errno;
+      std::string wanted = std::move(temporary);
+      temporary.clear(); // not ours to remove
+      return ioError(wanted, "name the new file", error);
+    }
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    return fail("replace");
+  }
+  temporary.clear();
+  int folder = ::open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    ::fsync(folder); // best effort: the name is already in place
+    ::close(folder);
+  }
+  return Status();
+}

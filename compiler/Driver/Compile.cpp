@@ -1,0 +1,181 @@
+//===- Compile.cpp - model.mlir to model.bin ------------------------------===//
+
+#include "compiler/Driver/Compile.h"
+#include "compiler/Codegen/CPU/Compile.h"
+#include "compiler/Codegen/CPU/Kernels.h"
+#include "compiler/Driver/SourceCheck.h"
+#include "compiler/Tokenizer/TokenizerTables.h"
+#include "dialects/Exec/IR/KernelKinds.h"
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mtp;
+using namespace mtp::compiler;
+using namespace mlir;
+
+void compiler::registerCompilerDialects(DialectRegistry &registry) {
+  registry.insert<mlir::mtp::MTPDialect, exec::ExecDialect, func::FuncDialect>();
+  codegen::registerKernelDialects(registry);
+}
+
+OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
+                                                const std::string &path) {
+  auto report = [&](const llvm::Twine &message) {
+    emitError(UnknownLoc::get(&context)) << message;
+    return OwningOpRef<ModuleOp>();
+  };
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!buffer) {
+    return report("cannot read '" + path + "': " + buffer.getError().message());
+  }
+  if (Status status = checkNesting((*buffer)->getBuffer()); !status.isOk()) {
+    return report(path + ": " + std::string(status.message()));
+  }
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  return parseSourceFile<ModuleOp>(sources, &context);
+}
+
+/// Writes the module after a phase as DIR/N-name.mlir.
+static LogicalResult dumpPhase(ModuleOp module, const PhaseInfo &info,
+                               const std::string &folder) {
+  if (std::error_code error = llvm::sys::fs::create_directories(folder)) {
+    return emitError(module.getLoc())
+           << "cannot create '" << folder << "' (--dump-phases-to): "
+           << error.message();
+  }
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, llvm::Twine(static_cast<int>(info.phase)) +
+                                    "-" + info.name + ".mlir");
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  if (error) {
+    return emitError(module.getLoc())
+           << "cannot write '" << path << "': " << error.message();
+  }
+  module.print(stream);
+  return success();
+}
+
+/// Emits and links all kernels of the module.
+static LogicalResult generateCode(ModuleOp module,
+                                  const codegen::TargetDesc &target,
+                                  ArtifactInputs &inputs) {
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  OpBuilder builder(module.getContext());
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    if (kernel.getKind().starts_with(exec::kBuiltinPrefix)) {
+      continue;
+    }
+    codegen::KernelSpec spec{kernel.getSymName().str(), kernel.getKind().str(),
+                             kernel.getConfig()};
+    if (failed(codegen::verifyKernel(kernel.getLoc(), spec)) ||
+        failed(codegen::emitKernel(builder, *kernels, spec, target))) {
+      return kernel.emitOpError("has no code on this target");
+    }
+    inputs.scratchBytes =
+        std::max<uint64_t>(inputs.scratchBytes,
+                           codegen::kernelScratchBytes(spec, target));
+  }
+  FailureOr<std::vector<char>> image =
+      codegen::compileKernels(*kernels, target);
+  if (failed(image)) {
+    return failure();
+  }
+  inputs.image = std::move(*image);
+  return success();
+}
+
+/// Joins a path of the module with the folder that it is relative to.
+static std::string resolvePath(const std::string &folder, StringRef path) {
+  llvm::SmallString<256> joined(folder);
+  llvm::sys::path::append(joined, path);
+  return std::string(joined);
+}
+
+/// Writes the artifact: opens what the module refers to and packs it.
+static LogicalResult writeFile(ModuleOp module, const std::string &folder,
+                               const CompileOptions &options,
+                               ArtifactInputs &inputs) {
+  auto fail = [&](const Status &status) {
+    return emitError(module.getLoc()) << status.message();
+  };
+  if (auto path = module->getAttrOfType<StringAttr>("mtp.tokenizer")) {
+    auto tables = buildTokenizerTables(resolvePath(folder, path.getValue()));
+    if (!tables.isOk()) {
+      return fail(tables.status());
+    }
+    inputs.tokenizer = std::move(*tables);
+  }
+  std::vector<std::string> files;
+  for (auto weights : module.getOps<mlir::mtp::WeightsOp>()) {
+    for (auto file : weights.getFiles().getAsValueRange<StringAttr>()) {
+      files.push_back(resolvePath(folder, file));
+    }
+  }
+  std::optional<WeightSet> weights;
+  if (!files.empty()) {
+    auto opened = WeightSet::openFiles(files);
+    if (!opened.isOk()) {
+      return fail(opened.status());
+    }
+    weights.emplace(std::move(*opened));
+  }
+  Status status = writeArtifact(module, inputs, weights ? &*weights : nullptr,
+                                options.output, options.write);
+  return status.isOk() ? success() : LogicalResult(fail(status));
+}
+
+LogicalResult compiler::compileModule(
+    ModuleOp module, const std::string &folder, const CompileOptions &options,
+    llvm::function_ref<LogicalResult(PassManager &)> configure) {
+  ArtifactInputs inputs;
+  inputs.producer = "mtpc " MTPC_VERSION;
+  if (module.getSymName()) {
+    inputs.model = module.getSymName()->str();
+  }
+  llvm::Expected<codegen::TargetDesc> target =
+      codegen::TargetDesc::parse(options.targetCpu);
+  if (!target) {
+    return emitError(module.getLoc()) << llvm::toString(target.takeError());
+  }
+  inputs.cpu = target->cpu;
+  inputs.features = target->requiredFeatures;
+  for (const PhaseInfo &info : allPhases()) {
+    if (options.onPhase) {
+      options.onPhase(info);
+    }
+    PassManager manager(module.getContext(), ModuleOp::getOperationName());
+    if (failed(configure(manager))) {
+      return failure();
+    }
+    populatePhase(manager, info.phase);
+    if (manager.size() > 0 && failed(manager.run(module))) {
+      return failure();
+    }
+    if (info.phase == Phase::Codegen &&
+        failed(generateCode(module, *target, inputs))) {
+      return failure();
+    }
+    if (info.phase == Phase::Artifact &&
+        failed(writeFile(module, folder, options, inputs))) {
+      return failure();
+    }
+    bool changesModule = info.phase < Phase::Codegen;
+    if (!options.dumpFolder.empty() && changesModule &&
+        failed(dumpPhase(module, info, options.dumpFolder))) {
+      return failure();
+    }
+    if (info.phase == options.stopAfter) {
+      break;
+    }
+  }
+  return success();
+}

@@ -1,0 +1,45 @@
+//===- Compile.h - model.mlir to model.bin ----------------------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_DRIVER_COMPILE_H
+#define MTP_COMPILER_DRIVER_COMPILE_H
+
+#include "compiler/Artifact/ArtifactWriter.h"
+#include "compiler/Pipeline/Phases.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace mtp::compiler {
+
+struct CompileOptions {
+  /// The phase after which to stop.
+  Phase stopAfter = Phase::Artifact;
+  /// Where to write the module after each phase; empty for nowhere.
+  std::string dumpFolder;
+  /// The processor to compile for: native, x86-64-v3 or x86-64-v4.
+  std::string targetCpu = "native";
+  /// The artifact's path; used by the artifact phase alone.
+  std::string output;
+  WriteOptions write;
+  /// Told when a phase begins.
+  std::function<void(const PhaseInfo &)> onPhase;
+};
+
+/// Registers the dialects that a compilation may load.
+void registerCompilerDialects(mlir::DialectRegistry &registry);
+
+/// Parses the model at `path` ("-" for standard input). Errors go to the
+/// context's diagnostics.
+mlir::OwningOpRef<mlir::ModuleOp> parseModel(mlir::MLIRContext &context,
+                                             const std::string &path);
+
+/// Takes `module` through the phases. Paths of weights and tokenizer in it are
+/// relative to `folder`. `configure` sees every pass manager before it runs
+/// (timing, IR printing). Errors go to the context's diagnostics.
+mlir::LogicalResult
+compileModule(mlir::ModuleOp module, const std::string &folder,
+              const CompileOptions &options,
+              llvm::function_ref<mlir::LogicalResult(mlir::PassManager &)>
+                  configure);
+
+} // namespace mtp::compiler
+
+#endif // MTP_COMPILER_DRIVER_COMPILE_H

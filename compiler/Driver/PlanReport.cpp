@@ -1,0 +1,158 @@
+//===- PlanReport.cpp - What a compiled model will take -------------------===//
+
+#include "compiler/Driver/PlanReport.h"
+#include "compiler/Artifact/ArtifactLayout.h"
+#include "dialects/MTP/IR/MTPAttrs.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mtp::compiler;
+using namespace mlir;
+
+namespace {
+
+struct ProgramPlan {
+  std::string name;
+  int64_t dispatches;
+  int64_t arenaBytes;
+};
+
+/// Everything that a report says.
+struct Plan {
+  std::vector<ProgramPlan> programs;
+  std::map<std::string, int64_t> kernelsOfKind;
+  int64_t arenaBytes = 0;
+  int64_t stateBytes = 0;
+  int64_t weightBytes = 0;
+  int64_t weights = 0;
+  int64_t kvBytesPerToken = 0;
+  int64_t kvTokens = 0;
+};
+
+} // namespace
+
+static ProgramPlan planOf(exec::ProgramOp program) {
+  ProgramPlan plan{program.getSymName().str(), 0, 0};
+  for (Operation &op : program.getBody().front()) {
+    plan.dispatches += isa<exec::DispatchOp>(op);
+    if (auto alloc = dyn_cast<exec::AllocOp>(op)) {
+      int64_t end = *alloc.getOffset() +
+                    bufferBytes(cast<MemRefType>(alloc.getType()));
+      plan.arenaBytes = std::max(plan.arenaBytes, end);
+    }
+  }
+  return plan;
+}
+
+/// Tokens of all slots at full length, in whole pages, and the dummy page.
+static int64_t poolTokens(ModuleOp module) {
+  auto envelope =
+      module->getAttrOfType<mlir::mtp::EnvelopeAttr>("mtp.envelope");
+  if (!envelope) {
+    return 0;
+  }
+  int64_t positions = envelope.getMaxContext() + envelope.getMaxK() + 1;
+  int64_t pages = (positions + envelope.getPage() - 1) / envelope.getPage();
+  return (envelope.getMaxBatch() * pages + 1) * envelope.getPage();
+}
+
+static FailureOr<Plan> makePlan(ModuleOp module) {
+  FailureOr<ArtifactLayout> layout = ArtifactLayout::get(module);
+  if (failed(layout)) {
+    return failure();
+  }
+  Plan plan;
+  plan.weightBytes = layout->weightBytes;
+  plan.weights = layout->weights.size();
+  for (auto program : module.getOps<exec::ProgramOp>()) {
+    plan.programs.push_back(planOf(program));
+  }
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    ++plan.kernelsOfKind[kernel.getKind().str()];
+  }
+  for (auto cache : module.getOps<exec::CacheOp>()) {
+    plan.kvBytesPerToken += cache.getLayers() * cache.getEntry() *
+                            cache.getDtype().getIntOrFloatBitWidth() / 8;
+  }
+  plan.kvTokens = poolTokens(module);
+  if (auto bytes = module->getAttrOfType<DictionaryAttr>("exec.plan")) {
+    plan.arenaBytes = bytes.getAs<IntegerAttr>("arena_bytes").getInt();
+    plan.stateBytes = bytes.getAs<IntegerAttr>("state_bytes").getInt();
+  }
+  return plan;
+}
+
+static void printJson(const Plan &plan, llvm::raw_ostream &os) {
+  llvm::json::OStream json(os, /*IndentSize=*/2);
+  json.object([&] {
+    json.attribute("weights", plan.weights);
+    json.attribute("weight_bytes", plan.weightBytes);
+    json.attribute("arena_bytes", plan.arenaBytes);
+    json.attribute("state_bytes", plan.stateBytes);
+    json.attribute("kv_bytes_per_token", plan.kvBytesPerToken);
+    json.attribute("kv_bytes", plan.kvBytesPerToken * plan.kvTokens);
+    json.attributeObject("kernels", [&] {
+      for (const auto &[kind, count] : plan.kernelsOfKind) {
+        json.attribute(kind, count);
+      }
+    });
+    json.attributeArray("programs", [&] {
+      for (const ProgramPlan &program : plan.programs) {
+        json.object([&] {
+          json.attribute("name", program.name);
+          json.attribute("dispatches", program.dispatches);
+          json.attribute("arena_bytes", program.arenaBytes);
+        });
+      }
+    });
+  });
+  os << "\n";
+}
+
+/// Bytes with a unit, three digits or so.
+static std::string readable(int64_t bytes) {
+  static constexpr const char *kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024.0 && unit + 1 < std::size(kUnits)) {
+    value /= 1024.0;
+    ++unit;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::format(unit == 0 ? "%.0f " : "%.2f ", value) << kUnits[unit];
+  return text;
+}
+
+static void printText(const Plan &plan, llvm::raw_ostream &os) {
+  auto line = [&](llvm::StringRef what, int64_t bytes) {
+    os << llvm::left_justify(what, 20) << llvm::right_justify(readable(bytes), 12)
+       << "  (" << bytes << " bytes)\n";
+  };
+  line("weights", plan.weightBytes);
+  line("arena", plan.arenaBytes);
+  line("state", plan.stateBytes);
+  line("kv per token", plan.kvBytesPerToken);
+  line("kv in all", plan.kvBytesPerToken * plan.kvTokens);
+  os << "\nkernels\n";
+  for (const auto &[kind, count] : plan.kernelsOfKind) {
+    os << "  " << llvm::left_justify(kind, 18)
+       << llvm::format("%6lld", static_cast<long long>(count)) << "\n";
+  }
+  os << "\n" << llvm::left_justify("program", 28) << "dispatches       arena\n";
+  for (const ProgramPlan &program : plan.programs) {
+    os << llvm::left_justify(program.name, 28)
+       << llvm::format("%10lld", static_cast<long long>(program.dispatches))
+       << llvm::right_justify(readable(program.arenaBytes), 12) << "\n";
+  }
+}
+
+LogicalResult compiler::printPlanReport(ModuleOp module, bool json,
+                                             llvm::raw_ostream &os) {
+  FailureOr<Plan> plan = makePlan(module);
+  if (failed(plan)) {
+    return failure();
+  }
+  json ? printJson(*plan, os) : printText(*plan, os);
+  return success();
+}

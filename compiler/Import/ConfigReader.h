@@ -1,0 +1,25 @@
+//===- ConfigReader.h - Reading config.json ---------------------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_IMPORT_CONFIGREADER_H
+#define MTP_COMPILER_IMPORT_CONFIGREADER_H
+
+#include "compiler/Import/ModelConfig.h"
+#include "runtime/core/Result.h"
+
+#include <string>
+#include <string_view>
+
+namespace mtp::importer {
+
+/// Reads `config.json` of a checkpoint's folder and, if it is there,
+/// `generation_config.json`. What the importer cannot express is refused with
+/// the key and the value that asks for it.
+Result<ModelConfig> readModelConfig(const std::string &folder);
+
+/// The same from text; `generation` may be empty.
+Result<ModelConfig> parseModelConfig(std::string_view config,
+                                     std::string_view generation);
+
+} // namespace mtp::importer
+
+#endif // MTP_COMPILER_IMPORT_CONFIGREADER_H

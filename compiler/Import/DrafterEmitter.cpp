@@ -1,0 +1,72 @@
+//===- DrafterEmitter.cpp - MTP modules -----------------------------------===//
+
+#include "compiler/Import/ModelEmitter.h"
+
+namespace mtp::importer {
+
+namespace {
+
+/// The names that a style gives to the parts of a module.
+struct ModuleKeys {
+  const char *embeddingNorm, *hiddenNorm, *projection, *finalNorm;
+};
+
+constexpr ModuleKeys kDeepSeekKeys = {"enorm", "hnorm", "eh_proj",
+                                      "shared_head.norm"};
+constexpr ModuleKeys kMiMoKeys = {"token_layernorm", "hidden_layernorm",
+                                  "input_proj", "final_layernorm"};
+
+mlir::mtp::WiringAttr wiringOf(ModelContext &context) {
+  using mlir::mtp::CarryPoint, mlir::mtp::FusionOrder;
+  bool isMiMo = context.config.drafter.style == DrafterStyle::MiMo;
+  return mlir::mtp::WiringAttr::get(
+      context.builder.getContext(),
+      isMiMo ? FusionOrder::HiddenEmbedding : FusionOrder::EmbeddingHidden,
+      /*mask_first=*/true, isMiMo ? CarryPoint::PostNorm : CarryPoint::PreNorm);
+}
+
+/// Joins the next token's embedding and the hidden state.
+mlir::Value emitFusion(ModelContext &context, FunctionEmitter &emitter,
+                       const ModuleKeys &keys) {
+  const ModelConfig &config = context.config;
+  mlir::Value e = emitter.embed(emitter.argument(0));
+  e = mlir::mtp::MaskFirstOp::create(context.builder, emitter.name("masked"),
+                                     e.getType(), e, emitter.argument(2));
+  e = emitter.norm(e, keys.embeddingNorm, config.normEps);
+  mlir::Value h =
+      emitter.norm(emitter.argument(1), keys.hiddenNorm, config.normEps);
+  bool isHiddenFirst = config.drafter.style == DrafterStyle::MiMo;
+  llvm::SmallVector<mlir::Value, 2> order = {e, h};
+  if (isHiddenFirst)
+    std::swap(order[0], order[1]);
+  mlir::Value joined =
+      mlir::mtp::ConcatOp::create(context.builder, emitter.name("joined"),
+                                  emitter.activation(2 * config.hidden), order);
+  return emitter.linear(joined, keys.projection, config.hidden);
+}
+
+} // namespace
+
+void emitModule(ModelContext &context) {
+  const ModelConfig &config = context.config;
+  bool isMiMo = config.drafter.style == DrafterStyle::MiMo;
+  const ModuleKeys &keys = isMiMo ? kMiMoKeys : kDeepSeekKeys;
+  std::vector<std::string> prefixes;
+  for (int64_t d = 0; d < context.draft.modules; ++d)
+    prefixes.push_back(context.modulePrefix(d));
+  FunctionEmitter emitter(context, kModule,
+                          {{"tokens", context.tokens()},
+                           {"hidden", context.hidden()},
+                           {"rows", context.rows()}},
+                          {context.logits(), context.hidden()},
+                          std::move(prefixes));
+  emitter.function()->setAttr(mlir::mtp::kWiringAttr, wiringOf(context));
+  mlir::Value x = emitFusion(context, emitter, keys);
+  x = emitApply(context, layerFunction(config.drafterLayer),
+                {x, emitter.argument(2)}, context.hidden(), "x")
+          ->getResult(0);
+  mlir::Value normed = emitter.norm(x, keys.finalNorm, config.normEps);
+  emitter.finish({emitter.head(normed), isMiMo ? normed : x});
+}
+
+} // namespace mtp::importer

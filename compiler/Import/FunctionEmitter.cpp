@@ -1,0 +1,173 @@
+//===- FunctionEmitter.cpp - The pieces functions are made of -------------===//
+
+#include "compiler/Import/ModelEmitter.h"
+
+namespace mtp::importer {
+
+namespace {
+
+/// "self_attn.q_proj" -> "q_proj".
+llvm::StringRef lastPart(llvm::StringRef key) {
+  size_t separator = key.find_last_of("./");
+  return separator == llvm::StringRef::npos ? key : key.substr(separator + 1);
+}
+
+int64_t widthOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape().back();
+}
+
+mlir::mtp::RopeAttr ropeAttr(mlir::MLIRContext *context,
+                             const RopeConfig &rope) {
+  using mlir::mtp::RopeLayout, mlir::mtp::RopeScaling;
+  RopeScaling scaling = RopeScaling::None;
+  switch (rope.scaling) {
+  case RopeScalingKind::None:
+    break;
+  case RopeScalingKind::Linear:
+    scaling = RopeScaling::Linear;
+    break;
+  case RopeScalingKind::Llama3:
+    scaling = RopeScaling::Llama3;
+    break;
+  case RopeScalingKind::Yarn:
+    scaling = RopeScaling::Yarn;
+    break;
+  }
+  auto number = [](double value) { return llvm::APFloat(value); };
+  return mlir::mtp::RopeAttr::get(
+      context, rope.dim, number(rope.theta),
+      rope.isInterleaved ? RopeLayout::Interleaved : RopeLayout::Half, scaling,
+      number(rope.factor), number(rope.lowFreqFactor),
+      number(rope.highFreqFactor), number(rope.betaFast), number(rope.betaSlow),
+      number(rope.attentionFactor), rope.originalMaxPosition, rope.truncate);
+}
+
+} // namespace
+
+FunctionEmitter::FunctionEmitter(ModelContext &context, llvm::StringRef name,
+                                 llvm::ArrayRef<Argument> arguments,
+                                 llvm::ArrayRef<mlir::Type> results,
+                                 std::vector<std::string> prefixes)
+    : context(context), prefixes(std::move(prefixes)) {
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<mlir::Location> names;
+  for (const Argument &argument : arguments) {
+    types.push_back(argument.type);
+    names.push_back(context.name(argument.name));
+  }
+  func = mlir::func::FuncOp::create(builder(), builder().getUnknownLoc(), name,
+                                    builder().getFunctionType(types, results));
+  func.setPrivate();
+  mlir::Block *block = builder().createBlock(&func.getBody(), {}, types, names);
+  builder().setInsertionPointToStart(block);
+}
+
+void FunctionEmitter::finish(mlir::ValueRange results) {
+  mlir::func::ReturnOp::create(builder(), builder().getUnknownLoc(), results);
+  builder().setInsertionPointAfter(func);
+}
+
+mlir::Value FunctionEmitter::weight(llvm::StringRef key,
+                                    llvm::ArrayRef<int64_t> shape,
+                                    int64_t stack) {
+  Result<WeightType> type =
+      context.weights.resolve(prefixes, key.str(), shape, stack);
+  if (!type && context.failure.isOk())
+    context.failure = type.status();
+  mlir::Type element = type && *type == WeightType::F32
+                           ? mlir::Type(builder().getF32Type())
+                           : mlir::Type(builder().getBF16Type());
+  llvm::SmallVector<int64_t> dims(shape);
+  mlir::IntegerAttr count;
+  if (stack > 0) {
+    dims.insert(dims.begin(), stack);
+    count = builder().getI64IntegerAttr(stack);
+  }
+  llvm::StringRef base = key;
+  const char *suffix = "_w";
+  if (!base.consume_back(".weight"))
+    suffix = base.consume_back(".bias") ? "_b" : "";
+  return mlir::mtp::WeightOp::create(
+      builder(), name(lastPart(base).str() + suffix),
+      mlir::RankedTensorType::get(dims, element), key, nullptr, nullptr,
+      nullptr, nullptr, count);
+}
+
+mlir::Value FunctionEmitter::embed(mlir::Value tokens) {
+  mlir::Value table =
+      weight("/model.embed_tokens.weight", {config().vocab, config().hidden});
+  return mlir::mtp::EmbedOp::create(builder(), name("e"), context.hidden(),
+                                    tokens, table);
+}
+
+mlir::Value FunctionEmitter::linear(mlir::Value x, llvm::StringRef key,
+                                    int64_t outputs, bool hasBias) {
+  mlir::Value matrix = weight(key.str() + ".weight", {outputs, widthOf(x)});
+  mlir::Value bias;
+  if (hasBias)
+    bias = weight(key.str() + ".bias", {outputs});
+  return mlir::mtp::LinearOp::create(builder(), name(lastPart(key)),
+                                     activation(outputs), x, matrix, bias);
+}
+
+mlir::Value FunctionEmitter::norm(mlir::Value x, llvm::StringRef key,
+                                  double eps, int64_t groups) {
+  mlir::Value scale = weight(key.str() + ".weight", {widthOf(x) / groups});
+  return mlir::mtp::RmsNormOp::create(builder(), name(lastPart(key)),
+                                      x.getType(), x, scale, groups,
+                                      llvm::APFloat(eps), /*offset=*/0);
+}
+
+mlir::Value FunctionEmitter::rope(mlir::Value x, mlir::Value rows,
+                                  int64_t heads, int64_t headDim,
+                                  int64_t offset) {
+  return mlir::mtp::RopeOp::create(
+      builder(), name("rotated"), x.getType(), x, rows, heads, headDim, offset,
+      ropeAttr(builder().getContext(), config().rope));
+}
+
+mlir::Value FunctionEmitter::slice(mlir::Value x, int64_t begin, int64_t end,
+                                   llvm::StringRef text) {
+  return mlir::mtp::SliceOp::create(builder(), name(text),
+                                    activation(end - begin), x, begin, end);
+}
+
+mlir::Value FunctionEmitter::add(mlir::Value a, mlir::Value b,
+                                 llvm::StringRef text) {
+  return mlir::mtp::AddOp::create(builder(), name(text), a.getType(), a, b);
+}
+
+mlir::Value FunctionEmitter::gated(mlir::Value x, llvm::StringRef key,
+                                   int64_t width) {
+  mlir::Value gate = linear(x, key.str() + "gate_proj", width);
+  mlir::Value up = linear(x, key.str() + "up_proj", width);
+  mlir::Value inner = mlir::mtp::SwigluOp::create(builder(), name("swiglu"),
+                                                  gate.getType(), gate, up);
+  return linear(inner, key.str() + "down_proj", widthOf(x));
+}
+
+mlir::Value FunctionEmitter::head(mlir::Value x) {
+  const char *key =
+      config().isTied ? "/model.embed_tokens.weight" : "/lm_head.weight";
+  mlir::Value matrix = weight(key, {config().vocab, config().hidden});
+  return mlir::mtp::LinearOp::create(
+      builder(), name("logits"), context.logits(), x, matrix, mlir::Value());
+}
+
+mlir::Operation *emitApply(ModelContext &context, llvm::StringRef callee,
+                           mlir::ValueRange inputs, mlir::TypeRange results,
+                           llvm::StringRef name, llvm::StringRef prefix,
+                           llvm::StringRef cache, int64_t layer) {
+  mlir::OpBuilder &builder = context.builder;
+  mlir::FlatSymbolRefAttr cacheName;
+  mlir::IntegerAttr cacheLayer;
+  if (!cache.empty()) {
+    cacheName = mlir::FlatSymbolRefAttr::get(builder.getContext(), cache);
+    cacheLayer = builder.getI64IntegerAttr(layer);
+  }
+  return mlir::mtp::ApplyOp::create(builder, context.name(name), results,
+                                    callee, inputs, prefix, cacheName,
+                                    cacheLayer);
+}
+
+} // namespace mtp::importer

@@ -1,0 +1,204 @@
+//===- Importer.cpp - From a checkpoint's folder to a module --------------===//
+
+#include "compiler/Import/Importer.h"
+
+#include "compiler/Import/ConfigReader.h"
+#include "compiler/Import/ModelEmitter.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace mtp::importer {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int64_t kDefaultK = 3;
+constexpr int64_t kDefaultContext = 4096;
+
+Result<DraftPlan> planDrafts(const ModelConfig &config,
+                             const ImportOptions &options) {
+  int64_t modules = config.drafter.modules;
+  DraftPlan plan;
+  plan.maxK = options.maxK.value_or(modules > 0 ? kDefaultK : 0);
+  if (plan.maxK > 0 && modules == 0)
+    return invalidArgument("--k: expected 0 for a model without MTP modules, "
+                           "got " +
+                           std::to_string(plan.maxK));
+  plan.modules = options.depthPolicy == DepthPolicy::Reuse
+                     ? std::min<int64_t>(modules, 1)
+                     : modules;
+  plan.modules = std::min(plan.modules, plan.maxK);
+  return plan;
+}
+
+Result<int64_t> planContext(const ModelConfig &config,
+                            const ImportOptions &options) {
+  if (!options.maxContext)
+    return std::min(kDefaultContext, config.maxPositions);
+  if (*options.maxContext > config.maxPositions)
+    return outOfRange("--max-context: expected at most the config's "
+                      "max_position_embeddings " +
+                      std::to_string(config.maxPositions) + ", got " +
+                      std::to_string(*options.maxContext));
+  return *options.maxContext;
+}
+
+/// A path as the module names it: relative to its folder, and not climbing.
+Result<std::string> relativePath(const std::string &path,
+                                 const ImportOptions &options) {
+  std::error_code error;
+  fs::path base = fs::absolute(options.outputFolder, error);
+  fs::path target = error ? fs::path() : fs::absolute(path, error);
+  if (error)
+    return internalError("cannot find the current folder: " + error.message());
+  // A trailing slash leaves an empty last part, which would count as a step.
+  auto clean = [](const fs::path &p) { return (p / "").lexically_normal(); };
+  fs::path relative = clean(target).lexically_relative(clean(base));
+  if (relative.empty() || *relative.begin() == "..")
+    return invalidArgument("expected weights in the output's folder \"" +
+                           options.outputFolder + "\" or below, got \"" + path +
+                           "\"");
+  std::string text = relative.generic_string();
+  while (text.size() > 1 && text.back() == '/')
+    text.pop_back();
+  return text;
+}
+
+mlir::DictionaryAttr generationAttr(mlir::OpBuilder &builder,
+                                    const GenerationConfig &generation) {
+  mlir::NamedAttrList fields;
+  if (generation.bos)
+    fields.append("bos", builder.getI32IntegerAttr(*generation.bos));
+  fields.append("eos", builder.getDenseI32ArrayAttr(generation.eos));
+  auto number = [&](const char *key, std::optional<double> value) {
+    if (value)
+      fields.append(key, builder.getF64FloatAttr(*value));
+  };
+  number("temperature", generation.temperature);
+  number("top_p", generation.topP);
+  number("min_p", generation.minP);
+  if (generation.topK)
+    fields.append("top_k", builder.getI64IntegerAttr(*generation.topK));
+  return fields.getDictionary(builder.getContext());
+}
+
+int64_t entryWidth(const ModelConfig &config) {
+  if (config.mla)
+    return config.mla->latent + config.mla->rope;
+  return 2 * config.gqa->kvHeads * config.gqa->headDim;
+}
+
+/// Caches keep what matrices are kept in.
+void emitCaches(ModelContext &context) {
+  mlir::OpBuilder &builder = context.builder;
+  const ModelConfig &config = context.config;
+  const int64_t shape[] = {config.vocab, config.hidden};
+  const std::string prefixes[] = {""};
+  Result<WeightType> type =
+      context.weights.resolve(prefixes, "model.embed_tokens.weight", shape, 0);
+  if (!type && context.failure.isOk())
+    context.failure = type.status();
+  mlir::Type element = type && *type == WeightType::F32
+                           ? mlir::Type(builder.getF32Type())
+                           : mlir::Type(builder.getBF16Type());
+  auto emit = [&](llvm::StringRef name, int64_t layers) {
+    mlir::mtp::CacheOp::create(builder, builder.getUnknownLoc(), name, layers,
+                               entryWidth(config), element);
+  };
+  emit(kTargetCache, int64_t(config.layers.size()));
+  if (context.draft.modules > 0)
+    emit(kDrafterCache, context.draft.modules);
+}
+
+/// Functions first that others apply, so that a reader meets each in time.
+void emitFunctions(ModelContext &context) {
+  const ModelConfig &config = context.config;
+  std::vector<LayerKind> kinds;
+  auto note = [&](LayerKind kind) {
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+      kinds.push_back(kind);
+  };
+  std::for_each(config.layers.begin(), config.layers.end(), note);
+  if (context.draft.modules > 0)
+    note(config.drafterLayer);
+  auto any = [&](auto matches) {
+    return std::any_of(kinds.begin(), kinds.end(), matches);
+  };
+  if (any([](LayerKind kind) { return kind.window == 0; }))
+    emitAttention(context, 0);
+  // A config has one window width at most.
+  auto windowed = std::find_if(kinds.begin(), kinds.end(),
+                               [](LayerKind kind) { return kind.window > 0; });
+  if (windowed != kinds.end())
+    emitAttention(context, windowed->window);
+  if (any([](LayerKind kind) { return !kind.isMoe; }))
+    emitMlp(context);
+  if (any([](LayerKind kind) { return kind.isMoe; }))
+    emitExperts(context);
+  for (LayerKind kind : kinds)
+    emitLayer(context, kind);
+  emitTarget(context);
+  if (context.draft.modules > 0)
+    emitModule(context);
+}
+
+/// The module's attributes, and the files that it names.
+Status emitHeader(ModelContext &context, mlir::ModuleOp module,
+                  const std::string &folder, int64_t maxContext,
+                  const ImportOptions &options) {
+  mlir::OpBuilder &builder = context.builder;
+  module->setAttr(
+      mlir::mtp::kEnvelopeAttr,
+      mlir::mtp::EnvelopeAttr::get(builder.getContext(), context.draft.maxK,
+                                   options.maxBatch, maxContext,
+                                   options.prefillChunk, options.page));
+  module->setAttr(mlir::mtp::kGenerationAttr,
+                  generationAttr(builder, context.config.generation));
+  llvm::SmallVector<std::string> files;
+  for (const std::string &path : context.weights.sources()) {
+    MTP_ASSIGN_OR_RETURN(std::string relative, relativePath(path, options));
+    files.push_back(std::move(relative));
+  }
+  std::error_code error;
+  if (options.hasWeights && fs::exists(folder + "/tokenizer.json", error)) {
+    MTP_ASSIGN_OR_RETURN(std::string relative, relativePath(folder, options));
+    module->setAttr(mlir::mtp::kTokenizerAttr, builder.getStringAttr(relative));
+  }
+  llvm::SmallVector<llvm::StringRef> names(files.begin(), files.end());
+  mlir::mtp::WeightsOp::create(builder, builder.getUnknownLoc(),
+                               builder.getStrArrayAttr(names));
+  return okStatus();
+}
+
+} // namespace
+
+Result<mlir::OwningOpRef<mlir::ModuleOp>>
+importModel(mlir::MLIRContext &mlirContext, const std::string &folder,
+            const ImportOptions &options) {
+  Result<ModelConfig> config = readModelConfig(folder);
+  if (!config)
+    return config.status().withContext("\"" + folder + "\"");
+  MTP_ASSIGN_OR_RETURN(DraftPlan draft, planDrafts(*config, options));
+  MTP_ASSIGN_OR_RETURN(int64_t maxContext, planContext(*config, options));
+  WeightTable weights(config->storedType, options.matrixType);
+  if (options.hasWeights)
+    MTP_RETURN_IF_ERROR(weights.open(folder));
+
+  mlirContext.loadDialect<mlir::mtp::MTPDialect, mlir::func::FuncDialect>();
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(mlir::UnknownLoc::get(&mlirContext));
+  ModelContext context{*config, draft, weights,
+                       mlir::OpBuilder::atBlockBegin(module->getBody()),
+                       okStatus()};
+  MTP_RETURN_IF_ERROR(
+      emitHeader(context, *module, folder, maxContext, options));
+  emitCaches(context);
+  emitFunctions(context);
+  emitRound(context);
+  MTP_RETURN_IF_ERROR(context.failure);
+  return module;
+}
+
+} // namespace mtp::importer

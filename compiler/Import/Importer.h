@@ -1,0 +1,48 @@
+//===- Importer.h - From a checkpoint's folder to a module ------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_IMPORT_IMPORTER_H
+#define MTP_COMPILER_IMPORT_IMPORTER_H
+
+#include "compiler/Import/ModelConfig.h"
+#include "runtime/core/Result.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <optional>
+#include <string>
+
+namespace mtp::importer {
+
+/// Which module drafts at which depth.
+enum class DepthPolicy {
+  Reuse,    ///< The first module drafts at every depth.
+  PerDepth, ///< Module d at depth d; the last one at deeper depths too.
+};
+
+struct ImportOptions {
+  /// The envelope. What is absent follows from the model: 3 drafts if it has
+  /// MTP modules, and a context of 4096 or of what the model was made for.
+  std::optional<int64_t> maxK, maxContext;
+  int64_t maxBatch = 4;
+  int64_t prefillChunk = 128;
+  int64_t page = 16;
+  DepthPolicy depthPolicy = DepthPolicy::PerDepth;
+  /// Without weights only config.json is read; the module names no files.
+  bool hasWeights = true;
+  /// What matrices are kept in (F32 or BF16), if not what the files hold.
+  std::optional<WeightType> matrixType;
+  /// The folder that the module will be written to. Paths in the module are
+  /// relative to it, so the checkpoint must lie in it or below.
+  std::string outputFolder = ".";
+};
+
+/// Imports the checkpoint in `folder`. The module is not verified yet. Loads
+/// the dialects it needs into `context`.
+Result<mlir::OwningOpRef<mlir::ModuleOp>>
+importModel(mlir::MLIRContext &context, const std::string &folder,
+            const ImportOptions &options = {});
+
+} // namespace mtp::importer
+
+#endif // MTP_COMPILER_IMPORT_IMPORTER_H

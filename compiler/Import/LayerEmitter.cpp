@@ -1,0 +1,102 @@
+//===- LayerEmitter.cpp - Feed-forward parts, layers and the target -------===//
+
+#include "compiler/Import/ModelEmitter.h"
+
+namespace mtp::importer {
+
+void emitMlp(ModelContext &context) {
+  FunctionEmitter emitter(
+      context, "mlp", {{"x", context.hidden()}}, {context.hidden()},
+      context.prefixesOf([](LayerKind kind) { return !kind.isMoe; }));
+  mlir::Value x = emitter.argument(0);
+  mlir::Value normed =
+      emitter.norm(x, "post_attention_layernorm", context.config.normEps);
+  mlir::Value out = emitter.gated(normed, "mlp.", context.config.intermediate);
+  emitter.finish(emitter.add(x, out, "y"));
+}
+
+/// The router: which experts a row goes to, and with what weights.
+static mlir::mtp::MoeRouteOp
+emitRoute(ModelContext &context, FunctionEmitter &emitter, mlir::Value normed) {
+  const MoeConfig &moe = *context.config.moe;
+  mlir::OpBuilder &builder = context.builder;
+  mlir::Value logits = emitter.linear(normed, "mlp.gate", moe.experts);
+  mlir::Value bias;
+  if (moe.isSigmoid)
+    bias = emitter.weight("mlp.gate.e_score_correction_bias", {moe.experts});
+  mlir::Type experts = mlir::RankedTensorType::get(
+      {mlir::ShapedType::kDynamic, moe.topK}, builder.getI32Type());
+  return mlir::mtp::MoeRouteOp::create(
+      builder, emitter.name("route"), experts, emitter.activation(moe.topK),
+      logits, bias,
+      moe.isSigmoid ? mlir::mtp::Scoring::Sigmoid : mlir::mtp::Scoring::Softmax,
+      moe.topK, moe.groups, moe.keptGroups, moe.isNormalized,
+      llvm::APFloat(moe.scale));
+}
+
+void emitExperts(ModelContext &context) {
+  const MoeConfig &moe = *context.config.moe;
+  int64_t hidden = context.config.hidden;
+  FunctionEmitter emitter(
+      context, "experts", {{"x", context.hidden()}, {"rows", context.rows()}},
+      {context.hidden()},
+      context.prefixesOf([](LayerKind kind) { return kind.isMoe; }));
+  mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
+  mlir::Value normed =
+      emitter.norm(x, "post_attention_layernorm", context.config.normEps);
+  auto route = emitRoute(context, emitter, normed);
+  auto stack = [&](llvm::StringRef name, int64_t outputs, int64_t inputs) {
+    return emitter.weight(("mlp.experts.{}." + name + ".weight").str(),
+                          {outputs, inputs}, moe.experts);
+  };
+  mlir::Value gate = stack("gate_proj", moe.width, hidden);
+  mlir::Value up = stack("up_proj", moe.width, hidden);
+  mlir::Value down = stack("down_proj", hidden, moe.width);
+  mlir::Value shared;
+  if (moe.sharedWidth > 0)
+    shared = emitter.gated(normed, "mlp.shared_experts.", moe.sharedWidth);
+  mlir::Value out = mlir::mtp::MoeExpertsOp::create(
+      context.builder, emitter.name("y"), context.hidden(), normed,
+      route.getExperts(), route.getWeights(), rows, gate, up, down, shared, x);
+  emitter.finish(out);
+}
+
+std::string layerFunction(LayerKind kind) {
+  std::string name = kind.isMoe ? "moe_layer" : "dense_layer";
+  return kind.window > 0 ? name + "_window" : name;
+}
+
+void emitLayer(ModelContext &context, LayerKind kind) {
+  FunctionEmitter emitter(context, layerFunction(kind),
+                          {{"x", context.hidden()}, {"rows", context.rows()}},
+                          {context.hidden()}, {});
+  mlir::Value x = emitter.argument(0), rows = emitter.argument(1);
+  x = emitApply(context, kind.window > 0 ? "attention_window" : "attention",
+                {x, rows}, context.hidden(), "x")
+          ->getResult(0);
+  x = kind.isMoe
+          ? emitApply(context, "experts", {x, rows}, context.hidden(), "y")
+                ->getResult(0)
+          : emitApply(context, "mlp", {x}, context.hidden(), "y")->getResult(0);
+  emitter.finish(x);
+}
+
+void emitTarget(ModelContext &context) {
+  FunctionEmitter emitter(
+      context, kTarget,
+      {{"tokens", context.tokens()}, {"rows", context.rows()}},
+      {context.logits(), context.hidden()}, {""});
+  mlir::Value x = emitter.embed(emitter.argument(0));
+  mlir::Value rows = emitter.argument(1);
+  const std::vector<LayerKind> &layers = context.config.layers;
+  for (size_t i = 0; i < layers.size(); ++i)
+    x = emitApply(context, layerFunction(layers[i]), {x, rows},
+                  context.hidden(), "x", context.layerPrefix(int64_t(i)),
+                  kTargetCache, int64_t(i))
+            ->getResult(0);
+  // All supported drafters take the state after the final norm.
+  mlir::Value hidden = emitter.norm(x, "model.norm", context.config.normEps);
+  emitter.finish({emitter.head(hidden), hidden});
+}
+
+} // namespace mtp::importer

@@ -1,0 +1,115 @@
+//===- ModelConfig.h - What a checkpoint's config says ----------*- C++ -*-===//
+//
+// One description for all supported families, with every default filled in and
+// every dimension checked. Nothing after the reader looks at JSON.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_COMPILER_IMPORT_MODELCONFIG_H
+#define MTP_COMPILER_IMPORT_MODELCONFIG_H
+
+#include "compiler/Weights/WeightType.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mtp::importer {
+
+enum class RopeScalingKind { None, Linear, Llama3, Yarn };
+
+/// Rotary position embedding; fields of other scalings stay at their defaults.
+struct RopeConfig {
+  int64_t dim = 0;
+  double theta = 10000.0;
+  bool isInterleaved = false;
+  RopeScalingKind scaling = RopeScalingKind::None;
+  double factor = 1.0;
+  double lowFreqFactor = 1.0, highFreqFactor = 4.0; ///< llama3
+  double betaFast = 32.0, betaSlow = 1.0;           ///< yarn
+  /// yarn: multiplies cosines and sines.
+  double attentionFactor = 1.0;
+  int64_t originalMaxPosition = 0;
+  bool truncate = true;
+  /// What the scaling asks to multiply the attention's scale by.
+  double scaleFactor = 1.0;
+};
+
+/// Attention with grouped key and value heads.
+struct GqaConfig {
+  int64_t kvHeads = 0;
+  int64_t headDim = 0;
+  bool hasQkvBias = false, hasOutputBias = false;
+  bool hasQkNorm = false;
+};
+
+/// Multi-head latent attention.
+struct MlaConfig {
+  int64_t queryRank = 0; ///< 0: queries are projected at once.
+  int64_t latent = 0;
+  int64_t nope = 0, rope = 0, value = 0;
+};
+
+struct MoeConfig {
+  int64_t experts = 0;
+  int64_t topK = 0;
+  int64_t width = 0;       ///< Of one expert.
+  int64_t sharedWidth = 0; ///< Of all shared experts together; 0: none.
+  bool isSigmoid = false;  ///< With a correction bias; otherwise softmax.
+  int64_t groups = 1, keptGroups = 1;
+  bool isNormalized = false;
+  double scale = 1.0;
+};
+
+/// How a family wires its MTP modules.
+enum class DrafterStyle {
+  DeepSeek, ///< eh_proj [e, h]; carries the state before the final norm.
+  MiMo,     ///< input_proj [h, e]; carries the state after it.
+};
+
+struct DrafterConfig {
+  DrafterStyle style = DrafterStyle::DeepSeek;
+  int64_t modules = 0;
+};
+
+/// The kinds of a layer; layers of one kind share a function.
+struct LayerKind {
+  bool isMoe = false;
+  int64_t window = 0; ///< 0: sees all earlier positions.
+
+  bool operator==(const LayerKind &) const = default;
+};
+
+/// Defaults of sampling, from generation_config.json. Absent: not said.
+struct GenerationConfig {
+  std::optional<int32_t> bos;
+  std::vector<int32_t> eos;
+  std::optional<double> temperature, topP, minP;
+  std::optional<int64_t> topK;
+};
+
+struct ModelConfig {
+  std::string family; ///< config.json's model_type.
+  int64_t vocab = 0, hidden = 0;
+  int64_t heads = 0;
+  int64_t intermediate = 0; ///< Of dense layers.
+  int64_t maxPositions = 0;
+  double normEps = 0.0;
+  bool isTied = false; ///< The head is the embedding.
+  RopeConfig rope;
+  /// Exactly one of the two.
+  std::optional<GqaConfig> gqa;
+  std::optional<MlaConfig> mla;
+  std::optional<MoeConfig> moe; ///< If any layer is one.
+  std::vector<LayerKind> layers;
+  DrafterConfig drafter;
+  LayerKind drafterLayer;
+  /// The type that the config says the weights have.
+  WeightType storedType = WeightType::BF16;
+  GenerationConfig generation;
+};
+
+} // namespace mtp::importer
+
+#endif // MTP_COMPILER_IMPORT_MODELCONFIG_H

@@ -1,0 +1,137 @@
+//===- ModelEmitter.h - Writing a model in the mtp dialect ------*- C++ -*-===//
+//
+// Private to the importer. Every function of the module is written once and
+// applied per layer, with the layer's prefix for the keys of its weights.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_COMPILER_IMPORT_MODELEMITTER_H
+#define MTP_COMPILER_IMPORT_MODELEMITTER_H
+
+#include "compiler/Import/Importer.h"
+#include "compiler/Import/ModelConfig.h"
+#include "compiler/Import/WeightTable.h"
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace mtp::importer {
+
+/// The names of the module's functions and caches.
+inline constexpr llvm::StringLiteral kTarget = "target";
+inline constexpr llvm::StringLiteral kModule = "module";
+inline constexpr llvm::StringLiteral kTargetCache = "target_cache";
+inline constexpr llvm::StringLiteral kDrafterCache = "drafter_cache";
+
+/// How many of the model's modules draft, and how many drafts a round has.
+struct DraftPlan {
+  int64_t maxK = 0;
+  int64_t modules = 0;
+};
+
+/// What the functions of one module share.
+struct ModelContext {
+  const ModelConfig &config;
+  DraftPlan draft;
+  WeightTable &weights;
+  mlir::OpBuilder builder;
+  /// The first failure. Emission goes on after it, and its result is dropped.
+  Status failure;
+
+  mlir::Type tokens() { return vector(builder.getI32Type()); }
+  mlir::Type grid();
+  mlir::Type activation(int64_t width);
+  mlir::Type hidden() { return activation(config.hidden); }
+  mlir::Type logits() { return activation(config.vocab); }
+  mlir::Type rows();
+  mlir::Location name(llvm::StringRef text);
+
+  /// The prefixes of all layers of a kind, those of MTP modules included.
+  std::vector<std::string>
+      prefixesOf(llvm::function_ref<bool(LayerKind)>) const;
+  std::string layerPrefix(int64_t layer) const;
+  std::string modulePrefix(int64_t module) const;
+
+private:
+  mlir::Type vector(mlir::Type element);
+};
+
+/// An argument of a function or a region.
+struct Argument {
+  llvm::StringRef name;
+  mlir::Type type;
+};
+
+/// Writes one function, from the first operation to the last.
+class FunctionEmitter {
+public:
+  /// Begins a private function. Relative weights are looked for under each of
+  /// `prefixes`.
+  FunctionEmitter(ModelContext &context, llvm::StringRef name,
+                  llvm::ArrayRef<Argument> arguments,
+                  llvm::ArrayRef<mlir::Type> results,
+                  std::vector<std::string> prefixes);
+
+  mlir::func::FuncOp function() { return func; }
+  mlir::Value argument(unsigned index) { return func.getArgument(index); }
+  void finish(mlir::ValueRange results);
+
+  mlir::Value embed(mlir::Value tokens);
+  /// Multiplies by `KEY.weight`, and adds `KEY.bias`.
+  mlir::Value linear(mlir::Value x, llvm::StringRef key, int64_t outputs,
+                     bool hasBias = false);
+  /// Normalises each of `groups` groups of columns with `KEY.weight`.
+  mlir::Value norm(mlir::Value x, llvm::StringRef key, double eps,
+                   int64_t groups = 1);
+  mlir::Value rope(mlir::Value x, mlir::Value rows, int64_t heads,
+                   int64_t headDim, int64_t offset);
+  mlir::Value slice(mlir::Value x, int64_t begin, int64_t end,
+                    llvm::StringRef name);
+  mlir::Value add(mlir::Value a, mlir::Value b, llvm::StringRef name);
+  /// down(silu(gate x) * up x), of the weights `KEYgate_proj` and so on.
+  mlir::Value gated(mlir::Value x, llvm::StringRef key, int64_t width);
+  /// Logits of normalised hidden states.
+  mlir::Value head(mlir::Value x);
+  /// A weight of `shape`, or `stack` of them for the "{}" in the key.
+  mlir::Value weight(llvm::StringRef key, llvm::ArrayRef<int64_t> shape,
+                     int64_t stack = 0);
+
+  mlir::OpBuilder &builder() { return context.builder; }
+  const ModelConfig &config() const { return context.config; }
+  mlir::Location name(llvm::StringRef text) { return context.name(text); }
+  mlir::Type activation(int64_t width) { return context.activation(width); }
+
+private:
+  ModelContext &context;
+  mlir::func::FuncOp func;
+  std::vector<std::string> prefixes;
+};
+
+/// Attention with its norm and its residual: @attention, or with a window
+/// @attention_window.
+void emitAttention(ModelContext &context, int64_t window);
+/// The feed-forward part with its norm and its residual: @mlp.
+void emitMlp(ModelContext &context);
+/// The same as a mixture of experts: @experts.
+void emitExperts(ModelContext &context);
+/// A layer: attention, then the feed-forward part.
+void emitLayer(ModelContext &context, LayerKind kind);
+/// The name of the function that emitLayer() makes.
+std::string layerFunction(LayerKind kind);
+/// @target: tokens to logits and the hidden state for the drafter.
+void emitTarget(ModelContext &context);
+/// @module: one MTP module.
+void emitModule(ModelContext &context);
+/// The round that drafts, verifies, accepts and commits.
+void emitRound(ModelContext &context);
+
+/// An apply of a function of the module, with a prefix and a cache's layer.
+mlir::Operation *emitApply(ModelContext &context, llvm::StringRef callee,
+                           mlir::ValueRange inputs, mlir::TypeRange results,
+                           llvm::StringRef name, llvm::StringRef prefix = "",
+                           llvm::StringRef cache = "", int64_t layer = 0);
+
+} // namespace mtp::importer
+
+#endif // MTP_COMPILER_IMPORT_MODELEMITTER_H

@@ -1,0 +1,103 @@
+//===- WeightTable.cpp - The weights that a model asks for ----------------===//
+
+#include "compiler/Import/WeightTable.h"
+
+#include "compiler/Weights/WeightRows.h"
+
+#include <algorithm>
+
+namespace mtp::importer {
+
+namespace {
+
+/// A key that begins with "/" is absolute, as in `mtp.weight`.
+std::string expand(const std::string &prefix, const std::string &key,
+                   int64_t number) {
+  std::string full = key.starts_with("/") ? key.substr(1) : prefix + key;
+  size_t at = full.find("{}");
+  return at == std::string::npos ? full
+                                 : full.replace(at, 2, std::to_string(number));
+}
+
+} // namespace
+
+Status WeightTable::open(const std::string &folder) {
+  MTP_ASSIGN_OR_RETURN(weights, WeightSet::openFolder(folder));
+  return okStatus();
+}
+
+std::vector<std::string> WeightTable::sources() const {
+  return weights ? weights->sources() : std::vector<std::string>();
+}
+
+Result<WeightType> WeightTable::keptType(WeightType stored, size_t rank) const {
+  // Vectors are small: whatever bf16 cannot hold is kept exactly.
+  if (rank == 1)
+    return stored == WeightType::BF16 ? stored : WeightType::F32;
+  if (matrixType)
+    return *matrixType;
+  if (stored == WeightType::F8E4M3)
+    return WeightType::BF16;
+  if (stored == WeightType::F16)
+    return invalidArgument("F16 matrices are kept as bf16 or f32; choose with "
+                           "--dtype");
+  return stored;
+}
+
+WeightType WeightTable::impliedType(const std::string &key, size_t rank) const {
+  // Families that have it keep it in f32, whatever the other weights are.
+  if (key.ends_with("e_score_correction_bias"))
+    return WeightType::F32;
+  // Only matrices are stored as FP8.
+  if (rank == 1 && storedType == WeightType::F8E4M3)
+    return WeightType::BF16;
+  return storedType;
+}
+
+Result<WeightType> WeightTable::check(const std::string &key,
+                                      std::span<const int64_t> shape) const {
+  MTP_ASSIGN_OR_RETURN(TensorView tensor, weights->get(key));
+  if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(),
+                  tensor.shape.end()))
+    return invalidArgument("weight \"" + key + "\": expected shape " +
+                           formatShape(shape) + ", got " +
+                           formatShape(tensor.shape) + " in \"" +
+                           tensor.file->path() + "\"");
+  // Also finds out whether the type is readable and has its scales.
+  WeightSource source;
+  source.keyPattern = key;
+  MTP_RETURN_IF_ERROR(WeightRows::resolve(*weights, source, 0).status());
+  Result<WeightType> type = keptType(tensor.type, shape.size());
+  if (!type)
+    return type.status().withContext("weight \"" + key + "\"");
+  return type;
+}
+
+Result<WeightType> WeightTable::resolve(std::span<const std::string> prefixes,
+                                        const std::string &key,
+                                        std::span<const int64_t> shape,
+                                        int64_t stack) {
+  if (!weights)
+    return keptType(impliedType(key, shape.size()), shape.size());
+  std::optional<WeightType> common;
+  std::string first;
+  for (const std::string &prefix : prefixes)
+    for (int64_t i = 0; i < std::max<int64_t>(stack, 1); ++i) {
+      std::string full = expand(prefix, key, i);
+      MTP_ASSIGN_OR_RETURN(WeightType type, check(full, shape));
+      if (!common) {
+        common = type;
+        first = full;
+      } else if (*common != type) {
+        return invalidArgument(
+            "weight \"" + full + "\": expected to be kept as " +
+            std::string(toString(*common)) + " like \"" + first + "\", got " +
+            std::string(toString(type)));
+      }
+    }
+  if (!common)
+    return internalError("weight \"" + key + "\" is used under no prefix");
+  return *common;
+}
+
+} // namespace mtp::importer

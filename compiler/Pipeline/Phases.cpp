@@ -1,0 +1,58 @@
+//===- Phases.cpp - The phases of a compilation ---------------------------===//
+
+#include "compiler/Pipeline/Phases.h"
+#include "passes/Passes.h"
+
+using namespace mtp::compiler;
+namespace passes = mlir::mtp;
+
+static constexpr PhaseInfo kPhases[] = {
+    {Phase::Input, "input", "parse and verify, wiring included"},
+    {Phase::Fuse, "fuse", "inline layers; fuse norms, projections and MLA"},
+    {Phase::Shape, "shape", "one static program per point of the envelope"},
+    {Phase::Cache, "cache", "make cache writes explicit"},
+    {Phase::Exec, "exec", "choose kernels, give buffers addresses"},
+    {Phase::Codegen, "codegen", "emit native code for the kernels"},
+    {Phase::Artifact, "artifact", "pack weights and write the file"},
+};
+
+llvm::ArrayRef<PhaseInfo> mtp::compiler::allPhases() { return kPhases; }
+
+std::optional<Phase> mtp::compiler::findPhase(llvm::StringRef name) {
+  for (const PhaseInfo &info : kPhases) {
+    if (info.name == name) {
+      return info.phase;
+    }
+  }
+  return std::nullopt;
+}
+
+void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
+  switch (phase) {
+  case Phase::Input:
+    manager.addPass(passes::createVerifyWiringPass());
+    break;
+  case Phase::Fuse:
+    manager.addPass(passes::createInlineLayersPass());
+    manager.addPass(passes::createAbsorbMlaPass());
+    manager.addPass(passes::createFuseConcatProjectionPass());
+    manager.addPass(passes::createFuseProjectionsPass());
+    manager.addPass(passes::createFuseNormLinearPass());
+    break;
+  case Phase::Shape:
+    manager.addPass(passes::createSpecializeShapesPass());
+    manager.addPass(passes::createSinkRowSelectionPass());
+    break;
+  case Phase::Cache:
+    manager.addPass(passes::createPlaceCacheWritesPass());
+    break;
+  case Phase::Exec:
+    manager.addPass(passes::createConvertMTPToExecPass());
+    manager.addPass(passes::createBufferizePass());
+    manager.addPass(passes::createPlanMemoryPass());
+    break;
+  case Phase::Codegen:
+  case Phase::Artifact:
+    break;
+  }
+}

@@ -1,0 +1,51 @@
+//===- Phases.h - The phases of a compilation -------------------*- C++ -*-===//
+//
+// A compilation is a fixed sequence of phases; `mtpc --compile-to=PHASE` stops
+// after one and `--dump-phases-to=DIR` writes the module after each.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_COMPILER_PIPELINE_PHASES_H
+#define MTP_COMPILER_PIPELINE_PHASES_H
+
+#include "mlir/Pass/PassManager.h"
+#include <optional>
+
+namespace mtp::compiler {
+
+enum class Phase {
+  /// Parse and verify, wiring of drafter and target included.
+  Input,
+  /// One flat body per region; norms, projections and MLA in the forms that
+  /// kernels have.
+  Fuse,
+  /// One static program for every point of the envelope.
+  Shape,
+  /// Cache writes are explicit.
+  Cache,
+  /// Kernels, buffers and addresses.
+  Exec,
+  /// Kernels as native code. The module no longer changes.
+  Codegen,
+  /// The file.
+  Artifact,
+};
+
+struct PhaseInfo {
+  Phase phase;
+  llvm::StringLiteral name;
+  llvm::StringLiteral description;
+};
+
+/// All phases in order.
+llvm::ArrayRef<PhaseInfo> allPhases();
+
+/// The phase called `name`.
+std::optional<Phase> findPhase(llvm::StringRef name);
+
+/// Adds the passes of one phase; Codegen and Artifact have none.
+void populatePhase(mlir::OpPassManager &manager, Phase phase);
+
+} // namespace mtp::compiler
+
+#endif // MTP_COMPILER_PIPELINE_PHASES_H

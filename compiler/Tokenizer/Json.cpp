@@ -1,0 +1,161 @@
+//===- Json.cpp - JSON whose errors say where -----------------------------===//
+
+#include "compiler/Tokenizer/Json.h"
+
+#include <algorithm>
+
+using namespace mtp;
+
+namespace {
+
+constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxBytes = size_t(1) << 28;
+constexpr size_t kMaxQuoted = 60;
+
+std::string describe(simdjson::dom::element element) {
+  switch (element.type()) {
+  case simdjson::dom::element_type::ARRAY:
+    return "an array";
+  case simdjson::dom::element_type::OBJECT:
+    return "an object";
+  case simdjson::dom::element_type::NULL_VALUE:
+    return "null";
+  default:
+    break;
+  }
+  std::string text = simdjson::minify(element);
+  if (text.size() > kMaxQuoted) {
+    text.resize(kMaxQuoted);
+    while (!text.empty() && (text.back() & 0x80))
+      text.pop_back();
+    text += "...";
+  }
+  return text;
+}
+
+} // namespace
+
+Status JsonValue::expected(const std::string &what) const {
+  // "file: key.of.value" reads better with the key after what was expected.
+  size_t colon = path.find(':');
+  std::string file = path.substr(0, colon);
+  std::string key = path.substr(std::min(path.size(), colon + 1));
+  std::string where = key.empty() ? "" : " at" + key;
+  return invalidArgument(file + ": expected " + what + where + ", got " +
+                         describe(element));
+}
+
+JsonValue JsonValue::child(simdjson::dom::element element,
+                           std::string_view key) const {
+  bool isTop = path.back() == ':';
+  return JsonValue(element, path + (isTop ? " " : ".") + std::string(key));
+}
+
+Result<std::string_view> JsonValue::asString() const {
+  std::string_view value;
+  if (element.get(value))
+    return expected("a string");
+  return value;
+}
+
+Result<bool> JsonValue::asBool() const {
+  bool value;
+  if (element.get(value))
+    return expected("a boolean");
+  return value;
+}
+
+Result<uint32_t> JsonValue::asUint32() const {
+  uint64_t value;
+  if (element.get(value) || value > UINT32_MAX)
+    return expected("a number from 0 to 4294967295");
+  return static_cast<uint32_t>(value);
+}
+
+Result<std::vector<JsonValue>> JsonValue::asArray() const {
+  simdjson::dom::array array;
+  if (element.get(array))
+    return expected("an array");
+  std::vector<JsonValue> values;
+  for (simdjson::dom::element value : array)
+    values.emplace_back(value,
+                        path + "[" + std::to_string(values.size()) + "]");
+  return values;
+}
+
+Result<std::vector<std::pair<std::string_view, JsonValue>>>
+JsonValue::asObject() const {
+  simdjson::dom::object object;
+  if (element.get(object))
+    return expected("an object");
+  std::vector<std::pair<std::string_view, JsonValue>> members;
+  for (auto member : object)
+    members.emplace_back(member.key, child(member.value, member.key));
+  return members;
+}
+
+Status
+JsonValue::expectKeys(std::initializer_list<std::string_view> keys) const {
+  MTP_ASSIGN_OR_RETURN(auto members, asObject());
+  std::vector<std::string_view> seen;
+  for (const auto &[key, value] : members) {
+    if (std::find(seen.begin(), seen.end(), key) != seen.end())
+      return value.expected("a key that is not there twice");
+    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      return value.expected("no such key");
+    seen.push_back(key);
+  }
+  return okStatus();
+}
+
+Result<JsonValue> JsonValue::member(std::string_view key) const {
+  simdjson::dom::object object;
+  if (element.get(object))
+    return expected("an object");
+  simdjson::dom::element value;
+  if (object.at_key(key).get(value))
+    return expected("a key '" + std::string(key) + "'");
+  return child(value, key);
+}
+
+std::optional<JsonValue> JsonValue::find(std::string_view key) const {
+  simdjson::dom::object object;
+  simdjson::dom::element value;
+  if (element.get(object) || object.at_key(key).get(value) || value.is_null())
+    return std::nullopt;
+  return child(value, key);
+}
+
+Result<bool> JsonValue::boolOr(std::string_view key, bool otherwise) const {
+  std::optional<JsonValue> value = find(key);
+  return value ? value->asBool() : Result<bool>(otherwise);
+}
+
+Result<std::string_view> JsonValue::stringOr(std::string_view key,
+                                             std::string_view otherwise) const {
+  std::optional<JsonValue> value = find(key);
+  return value ? value->asString() : Result<std::string_view>(otherwise);
+}
+
+Result<JsonDocument> JsonDocument::parse(std::string name,
+                                         std::string_view text) {
+  if (text.size() > kMaxBytes)
+    return invalidArgument(name + ": expected at most " +
+                           std::to_string(kMaxBytes) + " bytes of JSON, got " +
+                           std::to_string(text.size()));
+  JsonDocument document;
+  document.name = std::move(name);
+  document.parser = std::make_unique<simdjson::dom::parser>();
+  auto error = document.parser->allocate(
+      std::max<size_t>(text.size(), simdjson::SIMDJSON_PADDING), kMaxDepth);
+  if (!error)
+    error = document.parser->parse(simdjson::padded_string(text))
+                .get(document.element);
+  if (error == simdjson::DEPTH_ERROR)
+    return invalidArgument(document.name + ": expected JSON nested at most " +
+                           std::to_string(kMaxDepth) + " deep, got more");
+  if (error)
+    return invalidArgument(document.name + ": expected JSON, got '" +
+                           simdjson::error_message(error) + "'");
+  return document;
+}

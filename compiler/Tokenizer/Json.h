@@ -1,0 +1,85 @@
+//===- Json.h - JSON whose errors say where ---------------------*- C++ -*-===//
+//
+// A view of a parsed document that knows its own path, so that each check is
+// one line and each message names file and key: "tokenizer.json: expected a
+// string at model.unk_token, got a number".
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_COMPILER_TOKENIZER_JSON_H
+#define MTP_COMPILER_TOKENIZER_JSON_H
+
+#include "runtime/core/Result.h"
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <simdjson.h>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mtp {
+
+/// A value in a JsonDocument, which must outlive it.
+class JsonValue {
+public:
+  JsonValue(simdjson::dom::element element, std::string path)
+      : element(element), path(std::move(path)) {}
+
+  bool isNull() const { return element.is_null(); }
+  bool isString() const { return element.is_string(); }
+  bool isArray() const { return element.is_array(); }
+  bool isObject() const { return element.is_object(); }
+
+  Result<std::string_view> asString() const;
+  Result<bool> asBool() const;
+  Result<uint32_t> asUint32() const;
+  Result<std::vector<JsonValue>> asArray() const;
+
+  /// All members, duplicate keys included.
+  Result<std::vector<std::pair<std::string_view, JsonValue>>> asObject() const;
+
+  /// Fails unless this is an object of distinct keys, all of them in `keys`:
+  /// a setting that we do not know must not be ignored.
+  Status expectKeys(std::initializer_list<std::string_view> keys) const;
+
+  /// The member of that key; fails when there is none.
+  Result<JsonValue> member(std::string_view key) const;
+
+  /// The member of that key unless it is absent or null.
+  std::optional<JsonValue> find(std::string_view key) const;
+
+  /// Members with a default for those absent or null.
+  Result<bool> boolOr(std::string_view key, bool otherwise) const;
+  Result<std::string_view> stringOr(std::string_view key,
+                                    std::string_view otherwise) const;
+
+  /// "`file`: expected `what` at `path`, got <this value>".
+  Status expected(const std::string &what) const;
+
+private:
+  JsonValue child(simdjson::dom::element element, std::string_view key) const;
+
+  simdjson::dom::element element;
+  std::string path; ///< "tokenizer.json: model.vocab".
+};
+
+/// Untrusted JSON, parsed with a bound on its nesting.
+class JsonDocument {
+public:
+  /// `name` is the file's name in messages. The text may go away afterwards.
+  static Result<JsonDocument> parse(std::string name, std::string_view text);
+
+  JsonValue root() const { return JsonValue(element, name + ":"); }
+
+private:
+  std::string name;
+  std::unique_ptr<simdjson::dom::parser> parser;
+  simdjson::dom::element element;
+};
+
+} // namespace mtp
+
+#endif // MTP_COMPILER_TOKENIZER_JSON_H

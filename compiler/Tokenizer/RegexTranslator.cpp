@@ -1,0 +1,322 @@
+//===- RegexTranslator.cpp - From Oniguruma's syntax to PCRE2's -----------===//
+
+#include "compiler/Tokenizer/RegexTranslator.h"
+
+#include <vector>
+
+using namespace mtp;
+
+namespace {
+
+constexpr std::string_view kWordMembers = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+bool isLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool isHexDigit(char c) {
+  return isDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/// A property's name as PCRE2 has it.
+std::string translateProperty(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"Letter", "L"},
+      {"Mark", "M"},
+      {"Number", "N"},
+      {"Punctuation", "P"},
+      {"Symbol", "S"},
+      {"Separator", "Z"},
+      {"Other", "C"},
+      {"Alphabetic", "Alphabetic"},
+      {"Alpha", "Alphabetic"},
+      {"White_Space", "WSpace"},
+      {"Uppercase", "Uppercase"},
+      {"Lowercase", "Lowercase"}};
+  for (const auto &[from, to] : kNames)
+    if (name == from)
+      return std::string(to);
+  // General categories have one letter or two. PCRE2 takes the name of a script
+  // for its extensions unless told.
+  return name.size() <= 2 ? std::string(name) : "sc:" + std::string(name);
+}
+
+class Translator {
+public:
+  explicit Translator(std::string_view pattern) : pattern(pattern) {}
+
+  Result<std::string> run() {
+    while (pos < pattern.size())
+      MTP_RETURN_IF_ERROR(translateNext());
+    return std::move(out);
+  }
+
+private:
+  char peek(size_t ahead = 0) const {
+    return pos + ahead < pattern.size() ? pattern[pos + ahead] : '\0';
+  }
+  bool startsWith(std::string_view text) const {
+    return pattern.substr(pos, text.size()) == text;
+  }
+
+  Status unsupported(std::string_view what) const {
+    return invalidArgument(
+        "expected a supported pattern, got " + std::string(what) + " at byte " +
+        std::to_string(pos) + " of '" + std::string(pattern) + "'");
+  }
+
+  void beginAtom() { atomBegin = out.size(); }
+
+  void copy(size_t count) {
+    out.append(pattern.substr(pos, count));
+    pos += count;
+  }
+
+  Status translateNext() {
+    switch (peek()) {
+    case '\\':
+      beginAtom();
+      return translateEscape(/*inClass=*/false);
+    case '[':
+      beginAtom();
+      return translateClass();
+    case '(':
+      return translateGroup();
+    case ')':
+      if (groups.empty())
+        return unsupported("')'");
+      atomBegin = groups.back();
+      groups.pop_back();
+      copy(1);
+      return okStatus();
+    case '^':
+    case '$':
+      beginAtom();
+      out.append("(?m:").push_back(peek());
+      out.push_back(')');
+      ++pos;
+      return okStatus();
+    case '{':
+      return translateInterval();
+    case '*':
+    case '+':
+    case '?':
+    case '|':
+      copy(1);
+      return okStatus();
+    default:
+      // The bytes after the first of a character belong to its atom.
+      if ((peek() & 0xC0) != 0x80)
+        beginAtom();
+      copy(1);
+      return okStatus();
+    }
+  }
+
+  Status translateGroup() {
+    static constexpr std::string_view kOpenings[] = {
+        "(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:"};
+    groups.push_back(out.size());
+    // Ruby's (?i) reaches over the alternatives after it, which is the same
+    // thing only where it stands first.
+    if (pos == 0 && startsWith("(?i)")) {
+      groups.pop_back();
+      copy(4);
+      return okStatus();
+    }
+    for (std::string_view opening : kOpenings)
+      if (startsWith(opening)) {
+        copy(opening.size());
+        return okStatus();
+      }
+    if (peek(1) == '?' || peek(1) == '*')
+      return unsupported("'" + std::string(pattern.substr(pos, 4)) + "'");
+    copy(1);
+    return okStatus();
+  }
+
+  /// {n}, {n,}, {n,m} and Ruby's {,m}; a brace is one by itself otherwise.
+  Status translateInterval() {
+    size_t end = pos + 1;
+    auto digits = [&] {
+      std::string number;
+      while (end < pattern.size() && isDigit(pattern[end]))
+        number.push_back(pattern[end++]);
+      return number;
+    };
+    std::string least = digits(), most;
+    bool hasComma = end < pattern.size() && pattern[end] == ',';
+    if (hasComma) {
+      ++end;
+      most = digits();
+    }
+    bool isInterval = end < pattern.size() && pattern[end] == '}' &&
+                      (!least.empty() || !most.empty());
+    if (!isInterval) {
+      beginAtom();
+      out.append("\\{");
+      ++pos;
+      return okStatus();
+    }
+    if (out.empty())
+      return unsupported("an interval of nothing");
+    out.append("{" + (least.empty() ? "0" : least) + (hasComma ? "," : "") +
+               most + "}");
+    pos = end + 1;
+    if (peek() == '?' && !hasComma)
+      return unsupported("'{n}?'");
+    if (peek() == '+') {
+      // A quantifier of its own in Ruby, and so for PCRE2 when in a group.
+      out.insert(atomBegin, "(?:");
+      out.push_back(')');
+    }
+    return okStatus();
+  }
+
+  Status translateClass() {
+    copy(1);
+    if (peek() == '^')
+      copy(1);
+    if (peek() == ']')
+      return unsupported("an empty set");
+    while (peek() != ']') {
+      if (pos >= pattern.size())
+        return unsupported("an open set");
+      if (peek() == '[')
+        return unsupported("a set in a set");
+      if (startsWith("&&"))
+        return unsupported("an intersection of sets");
+      if (peek() == '\\')
+        MTP_RETURN_IF_ERROR(translateEscape(/*inClass=*/true));
+      else
+        copy(1);
+    }
+    copy(1);
+    return okStatus();
+  }
+
+  Status translateEscape(bool inClass) {
+    char c = peek(1);
+    if (pos + 1 >= pattern.size())
+      return unsupported("a trailing '\\'");
+    if (!isLetter(c) && !isDigit(c)) {
+      // A backslash means nothing before other characters; PCRE2 wants none
+      // before one that is not ASCII.
+      if (c & 0x80)
+        ++pos;
+      else
+        copy(2);
+      return okStatus();
+    }
+    switch (c) {
+    case 's':
+      return replace(2, "\\p{WSpace}");
+    case 'S':
+      return replace(2, "\\P{WSpace}");
+    case 'd':
+      return replace(2, "\\p{Nd}");
+    case 'D':
+      return replace(2, "\\P{Nd}");
+    case 'w':
+      return replace(2, inClass ? std::string(kWordMembers)
+                                : "[" + std::string(kWordMembers) + "]");
+    case 'W':
+      if (inClass)
+        return unsupported("'\\W' in a set");
+      return replace(2, "[^" + std::string(kWordMembers) + "]");
+    case 'n':
+    case 'r':
+    case 't':
+    case 'f':
+      copy(2);
+      return okStatus();
+    case 'v':
+      return replace(2, "\\x{0B}");
+    case 'A':
+    case 'z':
+      if (inClass)
+        break;
+      copy(2);
+      return okStatus();
+    case 'p':
+    case 'P':
+      return translatePropertyEscape();
+    case 'x':
+    case 'u':
+      return translateHexEscape();
+    default:
+      break;
+    }
+    return unsupported("'\\" + std::string(1, c) + "'");
+  }
+
+  Status replace(size_t count, std::string_view text) {
+    out.append(text);
+    pos += count;
+    return okStatus();
+  }
+
+  Status translatePropertyEscape() {
+    size_t end = pattern.find('}', pos);
+    if (peek(2) != '{' || end == std::string_view::npos)
+      return unsupported("a property without braces");
+    std::string_view name = pattern.substr(pos + 3, end - pos - 3);
+    bool isNegated = peek(1) == 'P';
+    if (!name.empty() && name[0] == '^') {
+      isNegated = !isNegated;
+      name.remove_prefix(1);
+    }
+    for (char c : name)
+      if (!isLetter(c) && c != '_' && c != '&')
+        return unsupported("a property of that name");
+    out.append(isNegated ? "\\P{" : "\\p{");
+    out.append(translateProperty(name)).push_back('}');
+    pos = end + 1;
+    return okStatus();
+  }
+
+  /// \xHH below 0x80 (a raw byte beyond), \x{H...} and \uHHHH.
+  Status translateHexEscape() {
+    bool isBraced = peek(1) == 'x' && peek(2) == '{';
+    size_t begin = pos + (isBraced ? 3 : 2), end = begin;
+    size_t most = isBraced ? 6 : peek(1) == 'x' ? 2 : 4;
+    while (end < pattern.size() && end - begin < most &&
+           isHexDigit(pattern[end]))
+      ++end;
+    std::string digits(pattern.substr(begin, end - begin));
+    bool isComplete = isBraced ? !digits.empty() && end < pattern.size() &&
+                                     pattern[end] == '}'
+                               : digits.size() == most;
+    if (!isComplete || (most == 2 && digits[0] > '7'))
+      return unsupported("a malformed character number");
+    out.append("\\x{" + digits + "}");
+    pos = end + (isBraced ? 1 : 0);
+    return okStatus();
+  }
+
+  std::string_view pattern;
+  size_t pos = 0;
+  std::string out;
+  size_t atomBegin = 0;       ///< In `out`: what a quantifier applies to.
+  std::vector<size_t> groups; ///< In `out`: where the open groups begin.
+};
+
+} // namespace
+
+Result<std::string> mtp::translateRegex(std::string_view pattern) {
+  return Translator(pattern).run();
+}
+
+std::string mtp::escapeRegex(std::string_view text) {
+  std::string pattern;
+  for (char c : text) {
+    bool isPlain = (c & 0x80) || isLetter(c) || isDigit(c) || c == ' ';
+    if (c == '\0')
+      pattern.append("\\x{0}");
+    else if (static_cast<unsigned char>(c) < 0x20)
+      pattern.push_back(c);
+    else
+      pattern.append(isPlain ? "" : "\\").push_back(c);
+  }
+  return pattern;
+}

@@ -1,0 +1,31 @@
+//===- TokenizerConfig.h - tokenizer_config.json ----------------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_TOKENIZER_TOKENIZERCONFIG_H
+#define MTP_COMPILER_TOKENIZER_TOKENIZERCONFIG_H
+
+#include "runtime/core/Result.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mtp {
+
+/// What tokenizer_config.json says that the tokenizer's own file does not. Its
+/// other keys are about chat templates, padding and classes in Python.
+struct TokenizerConfig {
+  std::optional<std::string> bosToken;
+  std::optional<std::string> eosToken;
+
+  /// Whether they go around a text, where the tokenizer class heeds this:
+  /// Llama's ones do, and override the template in tokenizer.json.
+  std::optional<bool> addBos;
+  std::optional<bool> addEos;
+
+  /// Empty text yields an empty config.
+  static Result<TokenizerConfig> read(std::string_view json);
+};
+
+} // namespace mtp
+
+#endif // MTP_COMPILER_TOKENIZER_TOKENIZERCONFIG_H

@@ -1,0 +1,81 @@
+//===- Json.cpp - Strict parsing of untrusted JSON ------------------------===//
+
+#include "compiler/Weights/Json.h"
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+namespace mtp {
+
+namespace {
+
+using simdjson::dom::element;
+using simdjson::dom::element_type;
+
+/// The parser bounds the depth, so recursion is bounded as well.
+Status refuseDuplicateKeys(element value) {
+  if (value.type() == element_type::ARRAY) {
+    for (element item : simdjson::dom::array(value.get_array().value_unsafe()))
+      MTP_RETURN_IF_ERROR(refuseDuplicateKeys(item));
+    return okStatus();
+  }
+  if (value.type() != element_type::OBJECT)
+    return okStatus();
+  std::unordered_set<std::string_view> keys;
+  for (auto field : simdjson::dom::object(value.get_object().value_unsafe())) {
+    if (!keys.insert(field.key).second)
+      return invalidArgument("duplicate key \"" + std::string(field.key) +
+                             "\"");
+    MTP_RETURN_IF_ERROR(refuseDuplicateKeys(field.value));
+  }
+  return okStatus();
+}
+
+} // namespace
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text,
+                                         size_t maxDepth) {
+  JsonDocument document;
+  document.parser = std::make_unique<simdjson::dom::parser>();
+  // The capacity covers the text, so that parse() does not allocate again with
+  // the default depth.
+  simdjson::error_code error =
+      document.parser->allocate(text.size() + 64, maxDepth);
+  if (!error)
+    error =
+        document.parser->parse(text.data(), text.size()).get(document.element);
+  if (error == simdjson::DEPTH_ERROR)
+    return invalidArgument("expected JSON nested at most " +
+                           std::to_string(maxDepth) + " deep");
+  if (error == simdjson::MEMALLOC || error == simdjson::CAPACITY)
+    return resourceExhausted("not enough memory for the JSON text");
+  if (error)
+    return invalidArgument(std::string("expected valid JSON, got an error: ") +
+                           simdjson::error_message(error));
+  MTP_RETURN_IF_ERROR(refuseDuplicateKeys(document.element));
+  return document;
+}
+
+const char *describe(simdjson::dom::element value) {
+  switch (value.type()) {
+  case element_type::ARRAY:
+    return "an array";
+  case element_type::OBJECT:
+    return "an object";
+  case element_type::INT64:
+  case element_type::UINT64:
+    return "an integer";
+  case element_type::DOUBLE:
+    return "a fraction";
+  case element_type::STRING:
+    return "a string";
+  case element_type::BOOL:
+    return "a boolean";
+  case element_type::NULL_VALUE:
+    return "null";
+  }
+  return "an unknown value";
+}
+
+} // namespace mtp

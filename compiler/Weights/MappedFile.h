@@ -1,0 +1,52 @@
+//===- MappedFile.h - A read-only file in memory ----------------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_WEIGHTS_MAPPEDFILE_H
+#define MTP_COMPILER_WEIGHTS_MAPPEDFILE_H
+
+#include "runtime/core/Result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <span>
+#include <string>
+
+namespace mtp {
+
+/// A regular file, mapped read-only for as long as the object lives.
+class MappedFile {
+public:
+  /// Maps the whole file. Devices, pipes, sockets and directories are refused,
+  /// without blocking on them. An empty file maps to no bytes.
+  static Result<MappedFile> open(const std::string &path);
+
+  MappedFile() = default;
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile &operator=(MappedFile &&other) noexcept;
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+  ~MappedFile();
+
+  std::span<const uint8_t> bytes() const { return {data, size}; }
+  const std::string &path() const { return name; }
+
+  /// Fails if the file's size or time changed since it was mapped. A file that
+  /// shrinks under its map kills the reader with SIGBUS, so long copies ask
+  /// this between pieces.
+  Status checkUnchanged() const;
+
+private:
+  std::string name;
+  const uint8_t *data = nullptr;
+  size_t size = 0;
+  int descriptor = -1;
+  timespec modified = {};
+};
+
+/// Reads a small text file, such as config.json. A file of more than
+/// `maxBytes` is refused.
+Result<std::string> readTextFile(const std::string &path, size_t maxBytes);
+
+} // namespace mtp
+
+#endif // MTP_COMPILER_WEIGHTS_MAPPEDFILE_H

@@ -1,0 +1,62 @@
+//===- Safetensors.h - Reading safetensors files ----------------*- C++ -*-===//
+//
+// The format: eight bytes of header length (little endian), that many bytes of
+// JSON, then the tensors' bytes. A file is trusted only after every rule of
+// the format has been checked; see README.md for the list.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_COMPILER_WEIGHTS_SAFETENSORS_H
+#define MTP_COMPILER_WEIGHTS_SAFETENSORS_H
+
+#include "compiler/Weights/MappedFile.h"
+#include "compiler/Weights/WeightType.h"
+#include "runtime/core/Result.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mtp {
+
+/// Where one tensor lies in its file.
+struct TensorEntry {
+  WeightType type;
+  std::vector<int64_t> shape;
+  uint64_t offset = 0; ///< From the start of the file.
+  uint64_t size = 0;   ///< Bytes.
+};
+
+using TensorMap = std::map<std::string, TensorEntry, std::less<>>;
+
+/// Checks a whole file's bytes and returns its tensors. Never reads past
+/// `bytes`, whatever they hold.
+Result<TensorMap> parseSafetensors(std::span<const uint8_t> bytes);
+
+/// One checked file.
+class SafetensorsFile {
+public:
+  static Result<SafetensorsFile> open(const std::string &path);
+
+  const TensorMap &tensors() const { return entries; }
+  const MappedFile &file() const { return mapped; }
+
+  /// The bytes of an entry of tensors().
+  std::span<const uint8_t> bytes(const TensorEntry &entry) const {
+    return mapped.bytes().subspan(entry.offset, entry.size);
+  }
+
+private:
+  MappedFile mapped;
+  TensorMap entries;
+};
+
+/// "[2, 3]".
+std::string formatShape(std::span<const int64_t> shape);
+
+} // namespace mtp
+
+#endif // MTP_COMPILER_WEIGHTS_SAFETENSORS_H

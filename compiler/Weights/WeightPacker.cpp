@@ -1,0 +1,233 @@
+//===- WeightPacker.cpp - Streaming packed weights ------------------------===//
+
+#include "compiler/Weights/WeightPacker.h"
+
+#include "compiler/Weights/WeightRows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+namespace mtp {
+
+namespace {
+
+/// Inputs that are widened together: a tile of 32 x 64 floats stays in L1.
+constexpr int64_t kTileCols = 64;
+
+/// The sources of each matrix of a stack, in order.
+using Stack = std::vector<std::vector<WeightRows>>;
+
+Status checkMatrix(const WeightRecipe &recipe,
+                   const std::vector<WeightRows> &sources) {
+  int64_t total = 0;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const WeightRows &rows = sources[i];
+    bool isRaw = recipe.layout == WeightLayout::Raw;
+    std::string context = "source \"" + recipe.sources[i].keyPattern + "\": ";
+    if (!isRaw && rows.cols() != recipe.k)
+      return invalidArgument(context + "expected " + std::to_string(recipe.k) +
+                             " inputs, got " + std::to_string(rows.cols()));
+    if (recipe.layout == WeightLayout::Swiglu && rows.rows() != recipe.n / 2)
+      return invalidArgument(context + "expected " +
+                             std::to_string(recipe.n / 2) + " outputs, got " +
+                             std::to_string(rows.rows()));
+    total += isRaw ? rows.rows() * rows.cols() : rows.rows();
+  }
+  int64_t expected =
+      recipe.layout == WeightLayout::Raw ? recipe.n * recipe.k : recipe.n;
+  if (total != expected)
+    return invalidArgument("expected " + std::to_string(expected) +
+                           (recipe.layout == WeightLayout::Raw
+                                ? " elements, got "
+                                : " outputs, got ") +
+                           std::to_string(total));
+  return okStatus();
+}
+
+Result<Stack> resolveStack(const WeightSet &weights,
+                           const WeightRecipe &recipe) {
+  MTP_RETURN_IF_ERROR(verifyRecipe(recipe));
+  Stack stack;
+  for (int64_t s = 0; s < recipe.count; ++s) {
+    std::vector<WeightRows> &matrix = stack.emplace_back();
+    for (const WeightSource &source : recipe.sources) {
+      MTP_ASSIGN_OR_RETURN(WeightRows rows,
+                           WeightRows::resolve(weights, source, s));
+      matrix.push_back(rows);
+    }
+    MTP_RETURN_IF_ERROR(checkMatrix(recipe, matrix)
+                            .withContext("weight \"" + recipe.name + "\""));
+  }
+  return stack;
+}
+
+/// Writes `count` floats as elements of the packed type.
+void encode(WeightType type, const float *values, int64_t count, uint8_t *out) {
+  if (type == WeightType::F32) {
+    std::memcpy(out, values, size_t(count) * sizeof(float));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    uint16_t half = roundToBF16(values[i]);
+    std::memcpy(out + 2 * i, &half, sizeof(half));
+  }
+}
+
+/// Packs one kind of piece at a time; pieces are independent, so any thread may
+/// pack any of them.
+class Packer {
+public:
+  Packer(const WeightRecipe &recipe, const Stack &stack)
+      : recipe(recipe), stack(stack) {}
+
+  /// Bytes of the smallest unit: a panel, or a run of a raw weight.
+  int64_t unitBytes() const {
+    return recipe.layout == WeightLayout::Raw
+               ? kRawRun * (bitWidth(recipe.type) / 8)
+               : panelBytes(recipe);
+  }
+
+  /// Packs the unit that begins at byte `offset` of the packed weight.
+  void packUnit(int64_t offset, uint8_t *out) const {
+    if (recipe.layout == WeightLayout::Raw)
+      packRun(offset / (bitWidth(recipe.type) / 8), out);
+    else
+      packPanel(offset / panelBytes(recipe), out);
+  }
+
+private:
+  static constexpr int64_t kRawRun = 4096;
+
+  void packRun(int64_t first, uint8_t *out) const;
+  void packPanel(int64_t number, uint8_t *out) const;
+  void readTile(const std::vector<WeightRows> &matrix, int64_t panel,
+                int64_t col, int64_t cols, float *tile) const;
+  void writeTile(const float *tile, int64_t col, int64_t cols,
+                 uint8_t *panel) const;
+
+  const WeightRecipe &recipe;
+  const Stack &stack;
+};
+
+void Packer::packRun(int64_t first, uint8_t *out) const {
+  float values[kRawRun];
+  int64_t perMatrix = recipe.n * recipe.k;
+  int64_t last = std::min(first + kRawRun, perMatrix * recipe.count);
+  int64_t filled = 0;
+  for (int64_t s = first / perMatrix; first < last; ++s) {
+    int64_t base = s * perMatrix;
+    for (const WeightRows &rows : stack[size_t(s)]) {
+      int64_t size = rows.rows() * rows.cols();
+      int64_t count = std::min(last, base + size) - first;
+      if (count > 0) {
+        rows.readFlat(first - base, count, values + filled);
+        filled += count;
+        first += count;
+      }
+      base += size;
+    }
+  }
+  encode(recipe.type, values, filled, out);
+}
+
+/// Reads columns of a panel's 32 rows; rows that do not exist are zero.
+void Packer::readTile(const std::vector<WeightRows> &matrix, int64_t panel,
+                      int64_t col, int64_t cols, float *tile) const {
+  std::fill_n(tile, kPanelWidth * kTileCols, 0.0f);
+  if (recipe.layout == WeightLayout::Swiglu) {
+    const WeightRows &rows = matrix[size_t(panel % 2)];
+    int64_t row = panel / 2 * kPanelWidth;
+    rows.read(row, std::min(kPanelWidth, rows.rows() - row), col, cols, tile,
+              kTileCols);
+    return;
+  }
+  int64_t begin = panel * kPanelWidth, end = begin + kPanelWidth, base = 0;
+  for (const WeightRows &rows : matrix) {
+    int64_t first = std::max(begin, base);
+    int64_t count = std::min(end, base + rows.rows()) - first;
+    if (count > 0)
+      rows.read(first - base, count, col, cols,
+                tile + (first - begin) * kTileCols, kTileCols);
+    base += rows.rows();
+  }
+}
+
+void Packer::writeTile(const float *tile, int64_t col, int64_t cols,
+                       uint8_t *panel) const {
+  float row[kPanelWidth];
+  uint16_t pair[2 * kPanelWidth];
+  if (recipe.type == WeightType::F32) {
+    for (int64_t c = 0; c < cols; ++c) {
+      for (int64_t j = 0; j < kPanelWidth; ++j)
+        row[j] = tile[j * kTileCols + c];
+      std::memcpy(panel + (col + c) * int64_t(sizeof(row)), row, sizeof(row));
+    }
+    return;
+  }
+  // Tiles begin at even columns, and columns past the last are zero.
+  for (int64_t c = 0; c < cols; c += 2) {
+    for (int64_t j = 0; j < kPanelWidth; ++j) {
+      pair[2 * j] = roundToBF16(tile[j * kTileCols + c]);
+      pair[2 * j + 1] = roundToBF16(tile[j * kTileCols + c + 1]);
+    }
+    std::memcpy(panel + (col + c) / 2 * int64_t(sizeof(pair)), pair,
+                sizeof(pair));
+  }
+}
+
+void Packer::packPanel(int64_t number, uint8_t *out) const {
+  float tile[kPanelWidth * kTileCols];
+  int64_t panels = panelCount(recipe);
+  const std::vector<WeightRows> &matrix = stack[size_t(number / panels)];
+  for (int64_t col = 0; col < recipe.k; col += kTileCols) {
+    int64_t cols = std::min(kTileCols, recipe.k - col);
+    readTile(matrix, number % panels, col, cols, tile);
+    writeTile(tile, col, cols, out);
+  }
+}
+
+/// Packs all units of [begin, end) into `out`, spread over threads.
+void packWindow(const Packer &packer, int64_t begin, int64_t end, uint8_t *out,
+                unsigned threadCount) {
+  int64_t unit = packer.unitBytes();
+  auto work = [&](int64_t first) {
+    for (int64_t at = begin + first * unit; at < end; at += threadCount * unit)
+      packer.packUnit(at, out + (at - begin));
+  };
+  std::vector<std::thread> helpers;
+  for (unsigned t = 1; t < threadCount; ++t)
+    helpers.emplace_back(work, t);
+  work(0);
+  for (std::thread &helper : helpers)
+    helper.join();
+}
+
+} // namespace
+
+Status checkSources(const WeightSet &weights, const WeightRecipe &recipe) {
+  return resolveStack(weights, recipe).status();
+}
+
+Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
+                  const WeightSink &sink, const PackOptions &options) {
+  MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
+  Packer packer(recipe, stack);
+  int64_t total = packedBytes(recipe);
+  int64_t unit = packer.unitBytes();
+  int64_t window = std::max<int64_t>(1, options.windowBytes / unit) * unit;
+  std::vector<uint8_t> buffer(size_t(std::min(window, total)));
+  for (int64_t begin = 0; begin < total; begin += window) {
+    int64_t end = std::min(begin + window, total);
+    MTP_RETURN_IF_ERROR(weights.checkUnchanged());
+    int64_t units = (end - begin + unit - 1) / unit;
+    unsigned threads = unsigned(std::clamp<int64_t>(options.threads, 1, units));
+    packWindow(packer, begin, end, buffer.data(), threads);
+    MTP_RETURN_IF_ERROR(sink({buffer.data(), size_t(end - begin)}));
+    if (options.progress)
+      options.progress(end, total);
+  }
+  return okStatus();
+}
+
+} // namespace mtp

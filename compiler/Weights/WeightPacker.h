@@ -1,0 +1,38 @@
+//===- WeightPacker.h - Streaming packed weights ----------------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_WEIGHTS_WEIGHTPACKER_H
+#define MTP_COMPILER_WEIGHTS_WEIGHTPACKER_H
+
+#include "compiler/Weights/WeightRecipe.h"
+#include "compiler/Weights/WeightSet.h"
+
+#include <functional>
+#include <span>
+
+namespace mtp {
+
+struct PackOptions {
+  /// Threads that pack, the caller's included.
+  unsigned threads = 2;
+  /// Bytes packed at a time, and so held in memory. One panel at least.
+  int64_t windowBytes = 8 << 20;
+  /// Told after each window, from the caller's thread.
+  std::function<void(int64_t doneBytes, int64_t totalBytes)> progress;
+};
+
+/// Takes the next bytes of a packed weight; they are gone when it returns. A
+/// failure ends the packing.
+using WeightSink = std::function<Status(std::span<const uint8_t> bytes)>;
+
+/// Streams the packed form of `recipe` into `sink`: packedBytes(recipe) bytes,
+/// the same ones whatever the options. All tensors are found and checked before
+/// the first byte.
+Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
+                  const WeightSink &sink, const PackOptions &options = {});
+
+/// Only the checks of packWeight().
+Status checkSources(const WeightSet &weights, const WeightRecipe &recipe);
+
+} // namespace mtp
+
+#endif // MTP_COMPILER_WEIGHTS_WEIGHTPACKER_H

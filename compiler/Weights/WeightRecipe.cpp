@@ -1,0 +1,102 @@
+//===- WeightRecipe.cpp - How packed weights are made ---------------------===//
+
+#include "compiler/Weights/WeightRecipe.h"
+
+#include <limits>
+
+namespace mtp {
+
+namespace {
+
+int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/// Leaves room for padding and for the sum over a model.
+constexpr int64_t kMaxBytes = std::numeric_limits<int64_t>::max() / 1024;
+
+Status verifySource(const WeightRecipe &recipe, const WeightSource &source) {
+  const std::string context = "source \"" + source.keyPattern + "\": ";
+  if (source.keyPattern.empty())
+    return invalidArgument("expected a key in every source");
+  if (source.rowBegin < 0 || source.colBegin < 0 || source.rowEnd < -1 ||
+      source.colEnd < -1)
+    return invalidArgument(context + "expected rows and columns of at least 0");
+  if ((source.rowEnd >= 0 && source.rowEnd < source.rowBegin) ||
+      (source.colEnd >= 0 && source.colEnd < source.colBegin))
+    return invalidArgument(context + "expected ends not before begins");
+  if (source.headStride < 0)
+    return invalidArgument(context + "expected a stride of at least 0, got " +
+                           std::to_string(source.headStride));
+  bool isPattern = source.keyPattern.find("{}") != std::string::npos;
+  if (isPattern && source.headStride != 0)
+    return invalidArgument(context +
+                           "expected either \"{}\" or a stride, got both");
+  if (recipe.count > 1 && !isPattern && source.headStride == 0)
+    return invalidArgument(context + "expected \"{}\" or a stride in a stack");
+  if (source.headStride != 0 && source.rowEnd < 0)
+    return invalidArgument(context + "expected an end of rows with a stride");
+  return okStatus();
+}
+
+} // namespace
+
+std::string_view toString(WeightLayout layout) {
+  switch (layout) {
+  case WeightLayout::Raw:
+    return "raw";
+  case WeightLayout::Linear:
+    return "linear";
+  case WeightLayout::Swiglu:
+    return "swiglu";
+  }
+  return "unknown";
+}
+
+Status verifyRecipe(const WeightRecipe &recipe) {
+  auto check = [&]() -> Status {
+    if (recipe.type != WeightType::F32 && recipe.type != WeightType::BF16)
+      return invalidArgument("expected a packed type of F32 or BF16, got " +
+                             std::string(toString(recipe.type)));
+    if (recipe.k < 1 || recipe.n < 1 || recipe.count < 1)
+      return invalidArgument("expected k, n and count of at least 1, got " +
+                             std::to_string(recipe.k) + ", " +
+                             std::to_string(recipe.n) + " and " +
+                             std::to_string(recipe.count));
+    int64_t bytes;
+    if (__builtin_mul_overflow(recipe.k, recipe.n, &bytes) ||
+        __builtin_mul_overflow(bytes, recipe.count, &bytes) ||
+        bytes > kMaxBytes || recipe.k > kMaxBytes / (8 * kPanelWidth) ||
+        recipe.count > kMaxBytes / (8 * kPanelWidth) / recipe.k)
+      return outOfRange("the packed weight has more bytes than can be counted");
+    if (recipe.sources.empty())
+      return invalidArgument("expected at least one source");
+    if (recipe.layout == WeightLayout::Swiglu &&
+        (recipe.sources.size() != 2 || recipe.n % 2 != 0))
+      return invalidArgument("expected two sources and an even n, got " +
+                             std::to_string(recipe.sources.size()) + " and " +
+                             std::to_string(recipe.n));
+    for (const WeightSource &source : recipe.sources)
+      MTP_RETURN_IF_ERROR(verifySource(recipe, source));
+    return okStatus();
+  };
+  return check().withContext("weight \"" + recipe.name + "\"");
+}
+
+int64_t packedBytes(const WeightRecipe &recipe) {
+  if (recipe.layout == WeightLayout::Raw)
+    return recipe.count * recipe.n * recipe.k * (bitWidth(recipe.type) / 8);
+  return recipe.count * panelCount(recipe) * panelBytes(recipe);
+}
+
+int64_t panelCount(const WeightRecipe &recipe) {
+  if (recipe.layout == WeightLayout::Swiglu)
+    return 2 * ceilDiv(recipe.n / 2, kPanelWidth);
+  return ceilDiv(recipe.n, kPanelWidth);
+}
+
+int64_t panelBytes(const WeightRecipe &recipe) {
+  if (recipe.type == WeightType::BF16)
+    return kPanelWidth * (recipe.k + recipe.k % 2) * 2;
+  return kPanelWidth * recipe.k * 4;
+}
+
+} // namespace mtp

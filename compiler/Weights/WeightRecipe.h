@@ -1,0 +1,82 @@
+//===- WeightRecipe.h - How packed weights are made -------------*- C++ -*-===//
+//
+// A recipe says which pieces of which tensors make one packed weight of the
+// artifact, and in which layout. Sizes follow from the recipe alone, so a plan
+// can be made before there are any weights.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_COMPILER_WEIGHTS_WEIGHTRECIPE_H
+#define MTP_COMPILER_WEIGHTS_WEIGHTRECIPE_H
+
+#include "compiler/Weights/WeightType.h"
+#include "runtime/core/Result.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mtp {
+
+/// Outputs per panel of a packed matrix.
+inline constexpr int64_t kPanelWidth = 32;
+
+enum class WeightLayout : uint8_t {
+  /// The sources' elements, row-major, one source after the other. No padding;
+  /// only the product of k and n counts.
+  Raw,
+  /// Panels of 32 outputs: f32 [N/32][K][32], bf16 [N/32][K/2][32][2]. N is
+  /// padded to 32 and K (bf16) to 2, with zeros.
+  Linear,
+  /// As Linear, with two sources of n/2 rows each: panel 2t holds rows 32t.. of
+  /// the first (gate), panel 2t+1 the same rows of the second (up).
+  Swiglu,
+};
+
+/// A rectangle of a tensor, or one such rectangle per matrix of a stack. A
+/// tensor of one dimension counts as a column.
+struct WeightSource {
+  /// The tensor's key. In a stack over tensors it holds "{}", which stands for
+  /// 0, 1, ... count-1.
+  std::string keyPattern;
+  /// Rows and columns of the tensor as stored; an end of -1 is the tensor's.
+  int64_t rowBegin = 0, rowEnd = -1;
+  int64_t colBegin = 0, colEnd = -1;
+  /// Takes the rectangle's columns as output rows.
+  bool transpose = false;
+  /// In a stack over row blocks of one tensor, the rows between two blocks:
+  /// matrix s takes the rows [rowBegin + s*headStride, rowEnd + s*headStride).
+  int64_t headStride = 0;
+};
+
+struct WeightRecipe {
+  std::string name;
+  WeightLayout layout = WeightLayout::Raw;
+  /// Of the packed form: F32 or BF16.
+  WeightType type = WeightType::F32;
+  /// Inputs, i.e. the width of a row.
+  int64_t k = 1;
+  /// Outputs, i.e. rows of all sources together.
+  int64_t n = 0;
+  /// Matrices in the stack, packed one after the other.
+  int64_t count = 1;
+  std::vector<WeightSource> sources;
+};
+
+/// "raw", "linear" or "swiglu".
+std::string_view toString(WeightLayout layout);
+
+/// Checks what can be checked without weights. The other functions here and
+/// the packer are only for recipes that pass.
+Status verifyRecipe(const WeightRecipe &recipe);
+
+/// Bytes of the packed weight.
+int64_t packedBytes(const WeightRecipe &recipe);
+
+/// Panels of one matrix of a Linear or Swiglu weight, and bytes of a panel.
+int64_t panelCount(const WeightRecipe &recipe);
+int64_t panelBytes(const WeightRecipe &recipe);
+
+} // namespace mtp
+
+#endif // MTP_COMPILER_WEIGHTS_WEIGHTRECIPE_H

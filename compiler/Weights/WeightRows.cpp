@@ -1,0 +1,153 @@
+//===- WeightRows.cpp - The matrix a recipe's source stands for -----------===//
+
+#include "compiler/Weights/WeightRows.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace mtp {
+
+namespace {
+
+/// Side of the square that shares one scale in an FP8 tensor.
+constexpr int64_t kScaleBlock = 128;
+
+int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+std::string expandKey(const std::string &pattern, int64_t stack) {
+  size_t at = pattern.find("{}");
+  if (at == std::string::npos)
+    return pattern;
+  return pattern.substr(0, at) + std::to_string(stack) + pattern.substr(at + 2);
+}
+
+/// Resolves [begin, end) shifted by `shift` within a dimension.
+Status resolveRange(const char *what, int64_t begin, int64_t end, int64_t shift,
+                    int64_t size, int64_t &first, int64_t &count) {
+  int64_t last = end < 0 ? size : end;
+  if (__builtin_add_overflow(begin, shift, &first) ||
+      __builtin_add_overflow(last, end < 0 ? 0 : shift, &last) ||
+      first > last || last > size)
+    return outOfRange(std::string("expected at least ") +
+                      std::to_string(std::max(first, last)) + " " + what +
+                      ", got " + std::to_string(size));
+  count = last - first;
+  return okStatus();
+}
+
+} // namespace
+
+Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
+                                       const WeightSource &source,
+                                       int64_t stack) {
+  std::string key = expandKey(source.keyPattern, stack);
+  MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(key));
+  WeightRows rows;
+  auto check = [&]() -> Status {
+    if (!isReadable(tensor.type))
+      return unimplemented("expected BF16, F16, F32 or F8_E4M3, got " +
+                           std::string(toString(tensor.type)));
+    if (tensor.shape.empty() || tensor.shape.size() > 2)
+      return invalidArgument("expected one or two dimensions, got shape " +
+                             formatShape(tensor.shape));
+    rows.type = tensor.type;
+    rows.bytes = tensor.bytes.data();
+    rows.isTransposed = source.transpose;
+    rows.tensorCols = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
+    int64_t shift;
+    if (__builtin_mul_overflow(stack, source.headStride, &shift))
+      return outOfRange("the stack's stride overflows");
+    MTP_RETURN_IF_ERROR(resolveRange("rows", source.rowBegin, source.rowEnd,
+                                     shift, tensor.shape[0], rows.rowBegin,
+                                     rows.height));
+    MTP_RETURN_IF_ERROR(resolveRange("columns", source.colBegin, source.colEnd,
+                                     0, rows.tensorCols, rows.colBegin,
+                                     rows.width));
+    if (tensor.type == WeightType::F8E4M3)
+      return rows.findScales(weights, key, tensor.shape[0]);
+    return okStatus();
+  };
+  Status status = check();
+  if (!status.isOk())
+    return status.withContext("weight \"" + key + "\" in \"" +
+                              tensor.file->path() + "\"");
+  return rows;
+}
+
+Status WeightRows::findScales(const WeightSet &weights, const std::string &key,
+                              int64_t tensorRows) {
+  MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(key + "_scale_inv"));
+  scaleCols = ceilDiv(tensorCols, kScaleBlock);
+  const std::array<int64_t, 2> shape = {ceilDiv(tensorRows, kScaleBlock),
+                                        scaleCols};
+  if (tensor.type != WeightType::F32 ||
+      !std::equal(shape.begin(), shape.end(), tensor.shape.begin(),
+                  tensor.shape.end()))
+    return invalidArgument("expected scales F32 " + formatShape(shape) +
+                           " for blocks of 128 x 128, got " +
+                           std::string(toString(tensor.type)) + " " +
+                           formatShape(tensor.shape));
+  scales = tensor.bytes.data();
+  return okStatus();
+}
+
+void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
+                         float *out) const {
+  row += rowBegin;
+  col += colBegin;
+  int64_t pitch = bitWidth(type) / 8;
+  decodeElements(type, bytes + (row * tensorCols + col) * pitch, count, out);
+  if (!scales)
+    return;
+  for (int64_t i = 0; i < count;) {
+    int64_t block = (col + i) / kScaleBlock;
+    int64_t end = std::min(count, (block + 1) * kScaleBlock - col);
+    float scale;
+    std::memcpy(&scale,
+                scales + ((row / kScaleBlock) * scaleCols + block) *
+                             int64_t(sizeof(float)),
+                sizeof(scale));
+    for (; i < end; ++i)
+      out[i] *= scale;
+  }
+}
+
+void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
+                      int64_t colCount, float *out, int64_t stride) const {
+  if (!isTransposed) {
+    for (int64_t i = 0; i < rowCount; ++i)
+      readRun(row + i, col, colCount, out + i * stride);
+    return;
+  }
+  // Runs along the file's rows, which are output columns, in small pieces.
+  constexpr int64_t kRun = 64;
+  float run[kRun];
+  for (int64_t j = 0; j < colCount; ++j)
+    for (int64_t i = 0; i < rowCount; i += kRun) {
+      int64_t count = std::min(kRun, rowCount - i);
+      readRun(col + j, row + i, count, run);
+      for (int64_t r = 0; r < count; ++r)
+        out[(i + r) * stride + j] = run[r];
+    }
+}
+
+void WeightRows::readFlat(int64_t index, int64_t count, float *out) const {
+  bool isWhole = !isTransposed && width == tensorCols && !scales;
+  if (isWhole) {
+    int64_t pitch = bitWidth(type) / 8;
+    decodeElements(type, bytes + (rowBegin * tensorCols + index) * pitch, count,
+                   out);
+    return;
+  }
+  while (count > 0) {
+    int64_t row = index / cols(), col = index % cols();
+    int64_t run = std::min(count, cols() - col);
+    read(row, 1, col, run, out, run);
+    out += run;
+    index += run;
+    count -= run;
+  }
+}
+
+} // namespace mtp

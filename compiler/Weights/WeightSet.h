@@ -1,0 +1,68 @@
+//===- WeightSet.h - The tensors of a checkpoint ----------------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_WEIGHTS_WEIGHTSET_H
+#define MTP_COMPILER_WEIGHTS_WEIGHTSET_H
+
+#include "compiler/Weights/Safetensors.h"
+#include "runtime/core/Result.h"
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mtp {
+
+/// One tensor of a WeightSet; valid while the set lives.
+struct TensorView {
+  WeightType type;
+  std::span<const int64_t> shape;
+  std::span<const uint8_t> bytes;
+  const MappedFile *file = nullptr;
+};
+
+/// The tensors of one or many safetensors files under one set of keys.
+/// Immutable once opened, so any number of threads may read it.
+class WeightSet {
+public:
+  /// Opens the checkpoint in a folder: `model.safetensors.index.json` and the
+  /// shards it names, or else `model.safetensors`.
+  static Result<WeightSet> openFolder(const std::string &folder);
+
+  /// Opens files by path, each a `.safetensors` file or an index (`.json`). A
+  /// key may be in one file only.
+  static Result<WeightSet> openFiles(std::span<const std::string> paths);
+
+  /// Whether there is a tensor of that key.
+  bool contains(std::string_view key) const { return index.contains(key); }
+
+  /// The tensor of that key. If there is none, the error names the most
+  /// similar key and its file.
+  Result<TensorView> get(std::string_view key) const;
+
+  /// All keys, sorted, each with the number of its file.
+  const std::map<std::string, size_t, std::less<>> &keys() const {
+    return index;
+  }
+
+  /// The paths to give to openFiles() to open the same set again.
+  const std::vector<std::string> &sources() const { return paths; }
+
+  /// Fails if any of the files changed since it was opened.
+  Status checkUnchanged() const;
+
+private:
+  Status addFile(const std::string &path);
+  Status addIndex(const std::string &path);
+  Result<size_t> openShard(const std::string &path);
+  Status addKey(const std::string &key, size_t file);
+
+  std::vector<SafetensorsFile> files;
+  std::map<std::string, size_t, std::less<>> index;
+  std::vector<std::string> paths;
+};
+
+} // namespace mtp
+
+#endif // MTP_COMPILER_WEIGHTS_WEIGHTSET_H

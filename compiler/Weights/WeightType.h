@@ -1,0 +1,59 @@
+//===- WeightType.h - Element types of stored weights -----------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_WEIGHTS_WEIGHTTYPE_H
+#define MTP_COMPILER_WEIGHTS_WEIGHTTYPE_H
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace mtp {
+
+/// The element types a safetensors file may hold. All of them are accepted in
+/// a header; isReadable() says which can be packed.
+enum class WeightType : uint8_t {
+  Bool,
+  F4,
+  F6E2M3,
+  F6E3M2,
+  U8,
+  I8,
+  F8E5M2,
+  F8E4M3,
+  F8E8M0,
+  I16,
+  U16,
+  F16,
+  BF16,
+  I32,
+  U32,
+  F32,
+  C64,
+  F64,
+  I64,
+  U64,
+};
+
+/// The name in a safetensors header, e.g. "BF16".
+std::string_view toString(WeightType type);
+
+/// The type of that name, if there is one.
+std::optional<WeightType> parseWeightType(std::string_view name);
+
+/// Bits of one element.
+unsigned bitWidth(WeightType type);
+
+/// Whether decodeElements() knows the type: BF16, F16, F32 and F8_E4M3.
+bool isReadable(WeightType type);
+
+/// Widens `count` elements at `bytes` to f32, exactly. `bytes` needs no
+/// alignment. Only for readable types.
+void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
+                    float *out);
+
+/// Rounds to nearest, ties to even. A NaN stays a (quiet) NaN.
+uint16_t roundToBF16(float value);
+
+} // namespace mtp
+
+#endif // MTP_COMPILER_WEIGHTS_WEIGHTTYPE_H

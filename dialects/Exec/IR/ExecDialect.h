@@ -1,0 +1,10 @@
+//===- ExecDialect.h - The exec dialect -------------------------*- C++ -*-===//
+
+#ifndef MTP_DIALECTS_EXEC_IR_EXECDIALECT_H
+#define MTP_DIALECTS_EXEC_IR_EXECDIALECT_H
+
+#include "mlir/IR/Dialect.h"
+
+#include "dialects/Exec/IR/ExecDialect.h.inc"
+
+#endif // MTP_DIALECTS_EXEC_IR_EXECDIALECT_H

@@ -1,0 +1,28 @@
+//===- ExecDialect.td - The exec dialect -----------------------*- tablegen -*-===//
+
+#ifndef EXEC_DIALECT
+#define EXEC_DIALECT
+
+include "mlir/IR/OpBase.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::mlir::exec";
+  let summary = "The plan: static buffers, kernel dispatches, programs";
+  let description = [{
+    `exec` says how a model runs: which kernels exist, which buffers live where,
+    and, for every point of the envelope, the list of dispatches that makes up
+    its program. It maps one to one onto the artifact: an `exec.dispatch` is a
+    command, an `exec.alloc` is a range of the arena, an `exec.state`, an
+    `exec.weight` and an `exec.cache` are table entries of the same name.
+
+    A program starts as tensors (`exec.invoke`, after `mtp-convert-to-exec`),
+    becomes buffers (`exec.dispatch`, after `exec-bufferize`) and then addresses
+    (`exec-plan-memory`).
+  }];
+}
+
+class Exec_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Exec_Dialect, mnemonic, traits>;
+
+#endif // EXEC_DIALECT

@@ -1,0 +1,149 @@
+//===- ExecProgramOps.td - Programs and what they do -----------*- tablegen -*-===//
+
+#ifndef EXEC_PROGRAM_OPS
+#define EXEC_PROGRAM_OPS
+
+include "dialects/Exec/IR/ExecDialect.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Exec_ProgramOp : Exec_Op<"program", [
+    Symbol, HasParent<"::mlir::ModuleOp">, NoTerminator, SingleBlock,
+    NoRegionArguments]> {
+  let summary = "One static program: a decode round, a prefill chunk, a function";
+  let description = [{
+    `kind` is `decode` (one round for `batch` slots and `k` drafts), `prefill`
+    (one chunk of `chunk` rows of one slot; `k` is 0 where the drafter's caches
+    are not filled) or `function` (an exported function on given tensors).
+
+    Example:
+    ```mlir
+    exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 { ... }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, I64Attr:$batch,
+                       I64Attr:$k, I64Attr:$chunk);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name $kind `batch` $batch `k` $k `chunk` $chunk attr-dict-with-keyword $body
+  }];
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+      "::llvm::StringRef":$kind, "int64_t":$batch, "int64_t":$k,
+      "int64_t":$chunk)>];
+}
+
+def Exec_RefOp : Exec_Op<"ref", [Pure]> {
+  let summary = "Refer to a resource";
+  let description = [{
+    The buffer of an `exec.state`, `exec.weight`, `exec.rope_table`,
+    `exec.constant`, or of one layer of an `exec.cache`.
+
+    Example:
+    ```mlir
+    %0 = exec.ref @target layer 3 : memref<?x16x80xbf16>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$resource,
+                       DefaultValuedAttr<I64Attr, "0">:$layer);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$resource (`layer` $layer^)? `:` type($result) attr-dict";
+}
+
+
+def Exec_InvokeOp : Exec_Op<"invoke"> {
+  let summary = "Call a kernel on tensors";
+  let description = [{
+    The value form of `exec.dispatch`. A kernel sees the buffers of `args` and
+    then those of the results, in this order. `offsets` gives, for each argument,
+    the element at which its view begins; row strides are part of the
+    configuration.
+
+    Example:
+    ```mlir
+    %y = exec.invoke "add"(%a, %b) params [8] offsets [0, 0]
+        config {width = 192} : (tensor<8x192xf32>, tensor<8x192xf32>) -> tensor<8x192xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$kind, Variadic<AnyType>:$args,
+                       DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
+                       DictionaryAttr:$config);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = [{
+    $kind `(` $args `)` `params` $params `offsets` $offsets `config` $config
+    attr-dict `:` functional-type($args, $results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_AllocOp : Exec_Op<"alloc"> {
+  let summary = "A range of the arena";
+  let description = [{
+    Lives from the first dispatch that names it to the last, from the start of
+    the program where it is an `input` of a function, to its end where an
+    `exec.output` names it. `offset` in bytes is set by `exec-plan-memory`.
+
+    Example:
+    ```mlir
+    %0 = exec.alloc at 4096 : memref<8x192xf32>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<StrAttr>:$input);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = [{
+    (`input` $input^)? (`at` $offset^)? attr-dict `:` type($result)
+  }];
+}
+
+def Exec_DispatchOp : Exec_Op<"dispatch", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Run a kernel";
+  let description = [{
+    `tasks` is how many pieces of work the threads may share. The last `outputs`
+    buffers are written.
+
+    Example:
+    ```mlir
+    exec.dispatch @add_0(%a, %b, %y) params [8] offsets [0, 0, 0] tasks 8 outputs 1
+        : memref<8x192xf32>, memref<8x192xf32>, memref<8x192xf32>
+    ```
+    - C1: one offset per buffer.
+    - C2: the kernel exists, and its kind takes this number of buffers and params.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$buffers,
+                       DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
+                       I64Attr:$tasks, I64Attr:$outputs);
+  let assemblyFormat = [{
+    $kernel `(` $buffers `)` `params` $params `offsets` $offsets `tasks` $tasks
+    `outputs` $outputs attr-dict `:` type($buffers)
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_InputOp : Exec_Op<"input"> {
+  let summary = "A tensor that the caller of a function gives";
+  let arguments = (ins StrAttr:$name);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+}
+
+def Exec_OutputOp : Exec_Op<"output"> {
+  let summary = "A value that outlives its program";
+  let description = [{
+    Names a value that the host may read after the program ran: a function's
+    results, a decode program's logits.
+
+    Example:
+    ```mlir
+    exec.output "logits" %0 : memref<3x4096xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, AnyType:$value);
+  let assemblyFormat = "$name $value attr-dict `:` type($value)";
+}
+
+#endif // EXEC_PROGRAM_OPS

@@ -1,0 +1,133 @@
+//===- ExecResourceOps.td - What programs refer to by name -----*- tablegen -*-===//
+//
+// Kernels, packed weights, constants, persistent state and KV caches: symbols at
+// module level, each one entry of the artifact.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef EXEC_RESOURCE_OPS
+#define EXEC_RESOURCE_OPS
+
+include "dialects/Exec/IR/ExecDialect.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class Exec_ResourceOp<string mnemonic, list<Trait> traits = []>
+    : Exec_Op<mnemonic, traits # [Symbol, HasParent<"::mlir::ModuleOp">]>;
+
+def Exec_KernelOp : Exec_ResourceOp<"kernel"> {
+  let summary = "Declare a kernel that the code generator emits";
+  let description = [{
+    A kernel is a kind of the catalogue (`KernelKinds.h`) and a configuration:
+    widths, formats and constants, never a number of rows. Two dispatches whose
+    kind and configuration are equal share one kernel. A kind whose name starts
+    with `mtp.` is a builtin of the runtime and is not emitted.
+
+    Example:
+    ```mlir
+    exec.kernel @rms_norm_0 "rms_norm" {width = 192, groups = 1, eps = 1.0e-6 : f32}
+    ```
+    - C1: the kind is in the catalogue.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind,
+                       DictionaryAttr:$config);
+  let assemblyFormat = "$sym_name $kind $config attr-dict";
+  let hasVerifier = 1;
+}
+
+def Exec_WeightOp : Exec_ResourceOp<"weight"> {
+  let summary = "Declare a packed weight";
+  let description = [{
+    Says which tensors of the weight files make up one packed weight, and in
+    which layout kernels stream it. `k` and `n` are the contraction and output
+    widths of one matrix, `stack` the number of matrices (experts, heads). Each
+    source is a dictionary: `key` (with `{}` for the stack index), and, where
+    not the whole tensor is used, `row_begin`, `row_end`, `col_begin`,
+    `col_end`, `row_stride` (rows from one stack entry to the next in one
+    tensor) and `transpose`.
+
+    Example:
+    ```mlir
+    exec.weight @w0 "linear" k 192 n 512 stack 1
+        [ {key = "lm_head.weight"} ] : bf16
+    ```
+    - C1: the layout is one of raw, linear, swiglu.
+    - C2: k, n and stack are positive and their product does not overflow.
+    - C3: swiglu has exactly two sources, every layout at least one.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$layout, I64Attr:$k,
+                       I64Attr:$n, I64Attr:$stack, ArrayAttr:$sources,
+                       TypeAttr:$dtype);
+  let assemblyFormat = [{
+    $sym_name $layout `k` $k `n` $n `stack` $stack $sources `:` $dtype attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_RopeTableOp : Exec_ResourceOp<"rope_table"> {
+  let summary = "Declare the cosines and sines of a rotary embedding";
+  let description = [{
+    A table of `positions` rows; row p holds cos(p*f_i) for the dim/2
+    frequencies and then sin(p*f_i), both scaled by the attention factor of the
+    rotary attribute.
+
+    Example:
+    ```mlir
+    exec.rope_table @rope0 #mtp.rope<dim = 16, theta = 1.0e4> positions 1029
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, AnyAttr:$rope,
+                       I64Attr:$positions);
+  let assemblyFormat = "$sym_name $rope `positions` $positions attr-dict";
+}
+
+def Exec_ConstantOp : Exec_ResourceOp<"constant"> {
+  let summary = "Declare a small constant that the compiler computed";
+  let description = [{
+    Example:
+    ```mlir
+    exec.constant @mask0 dense<[1, 3, 5]> : tensor<3xi64>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value);
+  let assemblyFormat = "$sym_name $value attr-dict";
+}
+
+def Exec_StateOp : Exec_ResourceOp<"state"> {
+  let summary = "Declare a buffer that lives as long as the session";
+  let description = [{
+    State is indexed by slot and is all that the host and a program share: the
+    host writes admissions, page tables and sampling parameters, a program
+    advances lengths and leaves its tokens in the output ring. `offset` is the
+    place in the state region, set by `exec-plan-memory`.
+
+    Example:
+    ```mlir
+    exec.state @length : memref<4xi32>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
+                       OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = "$sym_name (`at` $offset^)? `:` $type attr-dict";
+}
+
+def Exec_CacheOp : Exec_ResourceOp<"cache"> {
+  let summary = "Declare a paged KV cache";
+  let description = [{
+    One token takes `entry` elements in each of `layers` layers. All caches of a
+    model share one page table per slot; page 0 is the dummy page.
+
+    Example:
+    ```mlir
+    exec.cache @target layers 4 entry 80 page 16 : bf16
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$layers,
+                       I64Attr:$entry, I64Attr:$page, TypeAttr:$dtype);
+  let assemblyFormat = [{
+    $sym_name `layers` $layers `entry` $entry `page` $page `:` $dtype attr-dict
+  }];
+}
+
+#endif // EXEC_RESOURCE_OPS

@@ -1,0 +1,142 @@
+//===- KernelKinds.cpp - The catalogue of kernels -------------------------===//
+
+#include "dialects/Exec/IR/KernelKinds.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+namespace {
+
+/// How a kind's work divides.
+enum class Tasks {
+  One,
+  /// One task per row: the first param.
+  Rows,
+  /// One task per slot of the batch: the first param.
+  Slots,
+  /// Output panels of one matrix.
+  Panels,
+  /// Output panels of every head or expert.
+  StackedPanels,
+  /// Rows times query heads.
+  RowHeads,
+};
+
+struct KindEntry {
+  llvm::StringLiteral name;
+  int64_t buffers;
+  int64_t outputs;
+  int64_t params;
+  Tasks tasks;
+};
+
+// `buffers` counts those that are always there; optional ones (a norm's weight,
+// a bias, a residual, a shared expert's output) are counted by their flags.
+constexpr KindEntry kKinds[] = {
+    {"embed", 3, 1, 1, Tasks::Rows},
+    {"mask_first", 3, 1, 1, Tasks::Rows},
+    {"rms_norm", 3, 1, 1, Tasks::Rows},
+    {"linear", 3, 1, 1, Tasks::Panels},
+    {"head_linear", 3, 1, 1, Tasks::StackedPanels},
+    {"rope", 4, 1, 1, Tasks::Rows},
+    {"kv_append", 5, 0, 2, Tasks::Rows},
+    {"attention", 6, 1, 2, Tasks::RowHeads},
+    {"attention_tree", 7, 1, 3, Tasks::RowHeads},
+    {"moe_route", 3, 2, 1, Tasks::Rows},
+    {"moe_plan", 4, 2, 1, Tasks::One},
+    {"moe_gate_up", 5, 1, 1, Tasks::StackedPanels},
+    {"moe_down", 5, 1, 1, Tasks::StackedPanels},
+    {"moe_combine", 4, 1, 1, Tasks::Rows},
+    {"add", 3, 1, 1, Tasks::Rows},
+    {"swiglu", 3, 1, 1, Tasks::Rows},
+    {"concat", 3, 1, 1, Tasks::Rows},
+    {"copy_cols", 2, 1, 1, Tasks::Rows},
+    {"copy_heads", 2, 0, 1, Tasks::Rows},
+    {"tree_rows", 5, 3, 2, Tasks::Rows},
+    {"argmax", 2, 1, 1, Tasks::Rows},
+    {"take_rows", 3, 1, 1, Tasks::Rows},
+    {"refresh_rows", 9, 4, 3, Tasks::Slots},
+    {"refresh_hidden", 3, 1, 2, Tasks::Slots},
+    {"shift_hidden", 5, 1, 3, Tasks::Slots},
+    {"save_carry", 4, 0, 3, Tasks::Slots},
+    {"put_drafts", 2, 0, 2, Tasks::Slots},
+    {"chain_rows", 6, 3, 3, Tasks::Slots},
+    {"verify_rows", 8, 3, 2, Tasks::Slots},
+    {"accept_commit", 10, 0, 2, Tasks::Slots},
+    {"accept", 4, 2, 2, Tasks::Slots},
+    {"accept_tree", 6, 3, 2, Tasks::Slots},
+    {"prefill_rows", 6, 4, 2, Tasks::One},
+    {"prefill_carry", 3, 0, 2, Tasks::One},
+    {"prefill_commit", 9, 0, 1, Tasks::One},
+    {"mtp.sample", 5, 1, 3, Tasks::Rows},
+};
+
+const KindEntry *findKind(llvm::StringRef kind) {
+  for (const KindEntry &entry : kKinds) {
+    if (entry.name == kind) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+/// The flags of a configuration that add one input buffer each.
+constexpr llvm::StringLiteral kOptionalBuffers[] = {"norm", "bias", "residual",
+                                                    "shared"};
+
+} // namespace
+
+int64_t mlir::exec::configInt(DictionaryAttr config, llvm::StringRef key) {
+  Attribute value = config ? config.get(key) : Attribute();
+  if (auto flag = llvm::dyn_cast_or_null<BoolAttr>(value)) {
+    return flag.getValue();
+  }
+  if (auto number = llvm::dyn_cast_or_null<IntegerAttr>(value)) {
+    return number.getInt();
+  }
+  return 0;
+}
+
+std::optional<KernelSignature>
+mlir::exec::kernelSignature(llvm::StringRef kind, DictionaryAttr config) {
+  const KindEntry *entry = findKind(kind);
+  if (!entry) {
+    return std::nullopt;
+  }
+  KernelSignature signature{entry->buffers, entry->outputs, entry->params};
+  for (llvm::StringLiteral flag : kOptionalBuffers) {
+    signature.buffers += configInt(config, flag) != 0;
+  }
+  return signature;
+}
+
+int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
+                                llvm::ArrayRef<int64_t> params) {
+  const KindEntry *entry = findKind(kind);
+  if (!entry) {
+    return 0;
+  }
+  auto stack = [&] {
+    return configInt(config, config.contains("heads") ? "heads" : "experts");
+  };
+  switch (entry->tasks) {
+  case Tasks::One:
+    return 1;
+  case Tasks::Rows:
+  case Tasks::Slots:
+    return params[0];
+  case Tasks::Panels: {
+    auto activation = config.getAs<StringAttr>("activation");
+    bool paired = activation && activation.getValue() == "swiglu";
+    return panelCount(configInt(config, "n") / (paired ? 2 : 1));
+  }
+  case Tasks::StackedPanels:
+    return stack() * panelCount(configInt(config, kind == "moe_gate_up"
+                                                      ? "inter"
+                                                      : "n"));
+  case Tasks::RowHeads:
+    return params[0] * configInt(config, "q_heads");
+  }
+  return 0;
+}

@@ -1,0 +1,53 @@
+//===- KernelKinds.h - The catalogue of kernels -----------------*- C++ -*-===//
+//
+// What every kernel kind takes: how many buffers and scalars, which buffers it
+// writes, and into how many tasks its work splits. Passes choose kernels by
+// this table, the verifier of the exec dialect checks dispatches against it and
+// the code generators must emit every kind of it, so a kind is added here first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_DIALECTS_EXEC_IR_KERNELKINDS_H
+#define MTP_DIALECTS_EXEC_IR_KERNELKINDS_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include <optional>
+
+namespace mlir::exec {
+
+/// Output columns of one packed weight panel, and of one task of a projection.
+inline constexpr int64_t kPanelWidth = 32;
+
+/// The number of panels that `n` output columns fill.
+inline int64_t panelCount(int64_t n) {
+  return (n + kPanelWidth - 1) / kPanelWidth;
+}
+
+/// What a kernel of one kind and configuration takes.
+struct KernelSignature {
+  /// Buffers in binding order: inputs first, the `outputs` written ones last.
+  int64_t buffers;
+  int64_t outputs;
+  /// 64-bit scalars.
+  int64_t params;
+};
+
+/// Returns the signature of `kind`, or nothing where the catalogue has no such
+/// kind.
+std::optional<KernelSignature> kernelSignature(llvm::StringRef kind,
+                                               DictionaryAttr config);
+
+/// Returns the number of tasks of a dispatch: pieces of work that may run on
+/// different threads, none of which reads what another writes.
+int64_t kernelTasks(llvm::StringRef kind, DictionaryAttr config,
+                    llvm::ArrayRef<int64_t> params);
+
+/// Names starting with this prefix are builtins of the runtime.
+inline constexpr llvm::StringLiteral kBuiltinPrefix = "mtp.";
+
+/// Reads an integer or boolean of a configuration; absent keys read as 0.
+int64_t configInt(DictionaryAttr config, llvm::StringRef key);
+
+} // namespace mlir::exec
+
+#endif // MTP_DIALECTS_EXEC_IR_KERNELKINDS_H

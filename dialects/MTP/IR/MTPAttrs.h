@@ -1,0 +1,24 @@
+//===- MTPAttrs.h - Attributes of the mtp dialect -------------*- C++ -*-===//
+
+#ifndef DIALECTS_MTP_IR_MTPATTRS_H
+#define DIALECTS_MTP_IR_MTPATTRS_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/DialectImplementation.h"
+
+#include "dialects/MTP/IR/MTPEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/MTP/IR/MTPAttrs.h.inc"
+
+namespace mlir::mtp {
+
+/// Attributes that the dialect reads from modules and functions.
+inline constexpr llvm::StringLiteral kEnvelopeAttr = "mtp.envelope";
+inline constexpr llvm::StringLiteral kGenerationAttr = "mtp.generation";
+inline constexpr llvm::StringLiteral kTokenizerAttr = "mtp.tokenizer";
+inline constexpr llvm::StringLiteral kWiringAttr = "mtp.wiring";
+
+} // namespace mlir::mtp
+
+#endif // DIALECTS_MTP_IR_MTPATTRS_H

@@ -1,0 +1,110 @@
+//===- MTPAttrs.td - Attributes ----------------------------*- tablegen -*-===//
+
+#ifndef MTP_ATTRS_TD
+#define MTP_ATTRS_TD
+
+include "dialects/MTP/IR/MTPDialect.td"
+include "dialects/MTP/IR/MTPEnums.td"
+include "mlir/IR/AttrTypeBase.td"
+
+class MTP_Attr<string name, string attrMnemonic> : AttrDef<MTP_Dialect, name> {
+  let mnemonic = attrMnemonic;
+  let genVerifyDecl = 1;
+}
+
+def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
+  let summary = "the shapes a program must cover";
+  let description = [{
+    Every (batch, k) up to these limits gets a full program with exact bytes.
+
+    ```mlir
+    #mtp.envelope<max_k = 4, max_batch = 4, max_context = 1024,
+                  prefill_chunk = 64, page = 16>
+    ```
+
+    Constraints:
+    - (C1) 0 <= max_k <= 16.
+    - (C2) 1 <= max_batch <= 1024.
+    - (C3) 2 <= max_context <= 2^22.
+    - (C4) 1 <= prefill_chunk <= 4096.
+    - (C5) page is a power of two, 1 <= page <= 1024.
+  }];
+  let parameters = (ins
+    "int64_t":$max_k,          // drafts per round
+    "int64_t":$max_batch,      // slots
+    "int64_t":$max_context,    // tokens per slot
+    "int64_t":$prefill_chunk,  // rows per prefill program
+    "int64_t":$page            // tokens per cache page
+  );
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def MTP_RopeAttr : MTP_Attr<"Rope", "rope"> {
+  let summary = "rotary position embedding: frequencies, layout and scaling";
+  let description = [{
+    Only what differs from the default is printed.
+
+    ```mlir
+    #mtp.rope<dim = 64, theta = 10000.0>
+    #mtp.rope<dim = 64, theta = 10000.0, layout = interleaved, scaling = yarn,
+              factor = 40.0, beta_fast = 32.0, beta_slow = 1.0,
+              attention_factor = 1.0, original_max_position = 4096>
+    #mtp.rope<dim = 64, theta = 500000.0, scaling = llama3, factor = 8.0,
+              low_freq_factor = 1.0, high_freq_factor = 4.0,
+              original_max_position = 8192>
+    ```
+
+    `attention_factor` (YaRN's mscale) multiplies the cosines and sines.
+
+    Constraints:
+    - (C1) dim is even, 2 <= dim <= 4096.
+    - (C2) theta, factor, low_freq_factor, high_freq_factor, beta_fast,
+      beta_slow and attention_factor are finite and positive.
+    - (C3) llama3 and yarn need original_max_position >= 1.
+    - (C4) llama3: low_freq_factor < high_freq_factor.
+    - (C5) yarn: beta_slow < beta_fast.
+    - (C6) parameters of another scaling are left at their defaults.
+  }];
+  let parameters = (ins
+    "int64_t":$dim,
+    APFloatParameter<"base of the frequencies">:$theta,
+    EnumParameter<MTP_RopeLayout>:$layout,
+    EnumParameter<MTP_RopeScaling>:$scaling,
+    APFloatParameter<"context extension">:$factor,
+    APFloatParameter<"llama3">:$low_freq_factor,
+    APFloatParameter<"llama3">:$high_freq_factor,
+    APFloatParameter<"yarn">:$beta_fast,
+    APFloatParameter<"yarn">:$beta_slow,
+    APFloatParameter<"yarn: multiplies cosines and sines">:$attention_factor,
+    "int64_t":$original_max_position,
+    "bool":$truncate           // yarn: correction range rounded to integers
+  );
+  let hasCustomAssemblyFormat = 1;
+}
+
+def MTP_WiringAttr : MTP_Attr<"Wiring", "wiring"> {
+  let summary = "how a drafter module claims to be wired";
+  let description = [{
+    The importer writes it, from the model's family, on the module's function;
+    `mtp-verify-wiring` compares it with the structure of the body. A wrong one
+    of these costs acceptance and nothing else, so nobody finds it by reading
+    tokens.
+
+    ```mlir
+    func.func private @module(...) attributes {
+      mtp.wiring = #mtp.wiring<order = embedding_hidden, mask_first = true,
+                               carry = pre_norm>}
+    ```
+
+    Constraints: none, every combination occurs in a real model.
+  }];
+  let genVerifyDecl = 0;
+  let parameters = (ins
+    EnumParameter<MTP_FusionOrder>:$order,
+    "bool":$mask_first,                  // embeddings at position 0 are zeroed
+    EnumParameter<MTP_CarryPoint>:$carry // the hidden state handed on
+  );
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+#endif // MTP_ATTRS_TD

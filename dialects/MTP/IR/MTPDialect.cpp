@@ -1,0 +1,99 @@
+//===- MTPDialect.cpp - The mtp dialect -----------------------------------===//
+//
+// Registration, and the checks of the discardable attributes that the dialect
+// puts on modules and functions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/MTP/IR/MTPDialect.h"
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+#include "dialects/MTP/IR/MTPDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/MTP/IR/MTPTypes.cpp.inc"
+
+void MTPDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/MTP/IR/MTPTypes.cpp.inc"
+      >();
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/MTP/IR/MTPOps.cpp.inc"
+      >();
+}
+
+/// `mtp.generation`: bos and the eos tokens are ids, not negative.
+static LogicalResult verifyGeneration(Operation *op, Attribute value) {
+  auto dict = dyn_cast<DictionaryAttr>(value);
+  if (!dict) {
+    return op->emitError("'mtp.generation' expected a dictionary, got ")
+           << value;
+  }
+  if (Attribute bos = dict.get("bos")) {
+    auto id = dyn_cast<IntegerAttr>(bos);
+    if (!id || !id.getType().isSignlessInteger(32) || id.getInt() < 0) {
+      return op->emitError("'mtp.generation' key 'bos' expected a token id as "
+                           "i32, got ")
+             << bos;
+    }
+  }
+  if (Attribute eos = dict.get("eos")) {
+    auto ids = dyn_cast<DenseI32ArrayAttr>(eos);
+    if (!ids || llvm::any_of(ids.asArrayRef(), [](int32_t i) { return i < 0; })) {
+      return op->emitError("'mtp.generation' key 'eos' expected token ids as "
+                           "array<i32>, got ")
+             << eos;
+    }
+  }
+  return success();
+}
+
+/// The attribute `name` stands on a module and has the kind `AttrT`.
+template <typename AttrT>
+static LogicalResult verifyModuleAttr(Operation *op, NamedAttribute attr,
+                                      StringRef kind) {
+  if (!isa<ModuleOp>(op)) {
+    return op->emitError("'")
+           << attr.getName().strref() << "' expected on a module";
+  }
+  if (!isa<AttrT>(attr.getValue())) {
+    return op->emitError("'") << attr.getName().strref() << "' expected "
+                              << kind << ", got " << attr.getValue();
+  }
+  return success();
+}
+
+LogicalResult MTPDialect::verifyOperationAttribute(Operation *op,
+                                                   NamedAttribute attr) {
+  StringRef name = attr.getName().strref();
+  if (name == kEnvelopeAttr) {
+    return verifyModuleAttr<EnvelopeAttr>(op, attr, "#mtp.envelope");
+  }
+  if (name == kTokenizerAttr) {
+    return verifyModuleAttr<StringAttr>(op, attr, "a string");
+  }
+  if (name == kGenerationAttr) {
+    if (failed(verifyModuleAttr<DictionaryAttr>(op, attr, "a dictionary"))) {
+      return failure();
+    }
+    return verifyGeneration(op, attr.getValue());
+  }
+  if (name == kWiringAttr) {
+    if (!isa<func::FuncOp>(op) || !isa<WiringAttr>(attr.getValue())) {
+      return op->emitError("'mtp.wiring' expected #mtp.wiring on a function");
+    }
+    return success();
+  }
+  // Other names are left to whoever annotates the module further.
+  return success();
+}

@@ -1,0 +1,71 @@
+//===- MTPDraftOps.cpp - Verifiers of the draft operations ----------------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/Verification.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// A drafter's step: (tokens, hidden, rows) -> (logits, hidden); draft_chain_c2
+/// and draft_chain_c3.
+static LogicalResult verifyStep(Operation *op, Region &region) {
+  auto arguments = region.getArgumentTypes();
+  auto isTensor = [](Type type, int64_t rank, auto isElement) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == rank &&
+           isElement(tensor.getElementType());
+  };
+  auto isF32 = [](Type type) { return type.isF32(); };
+  auto isI32 = [](Type type) { return type.isSignlessInteger(32); };
+  if (arguments.size() != 3 || !isTensor(arguments[0], 1, isI32) ||
+      !isTensor(arguments[1], 2, isF32) || !isa<RowsType>(arguments[2])) {
+    return op->emitOpError("expected a step to take tokens, hidden and rows, "
+                           "got (")
+           << TypeRange(arguments) << ")";
+  }
+  auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
+  if (!yield || yield.getValues().size() != 2 ||
+      !isTensor(yield.getValues()[0].getType(), 2, isF32) ||
+      yield.getValues()[1].getType() != arguments[1]) {
+    return op->emitOpError("expected a step to yield logits and hidden of ")
+           << arguments[1];
+  }
+  return success(succeeded(staticWidth(op, "the logits", yield.getValues()[0])) &&
+                 succeeded(staticWidth(op, "hidden", yield.getValues()[1])));
+}
+
+/// Width of the logits that a step yields.
+static int64_t vocabularyOf(Region &step) {
+  return widthOf(step.front().getTerminator()->getOperand(0));
+}
+
+LogicalResult DraftChainOp::verifyRegions() {
+  if (getSteps().empty() || getSteps().size() > 16) { // draft_chain_c1
+    return emitOpError("expected 1 to 16 steps, got ") << getSteps().size();
+  }
+  for (Region &step : getSteps()) {
+    if (failed(verifyStep(*this, step))) {
+      return failure();
+    }
+    Region &first = getSteps().front();
+    if (step.getArgumentTypes() != first.getArgumentTypes() ||
+        vocabularyOf(step) != vocabularyOf(first)) { // draft_chain_c4
+      return emitOpError("expected all steps to agree in hidden width and "
+                         "vocabulary");
+    }
+  }
+  return success();
+}
+
+LogicalResult DraftTreeOp::verifyRegions() {
+  if (failed(verifyParents(*this, getParents())) || // draft_tree_c1
+      failed(verifyStep(*this, getBodyRegion()))) { // draft_tree_c2
+    return failure();
+  }
+  int64_t nodes = getParents().size();
+  return expectWidth(*this, "the drafts", getDrafts(), nodes - 1); // c3
+}
+
+LogicalResult TreeRowsOp::verify() {
+  return verifyParents(*this, getParents()); // tree_rows_c1
+}

@@ -1,0 +1,154 @@
+//===- MTPDraftOps.td - Draft operations -------------------*- tablegen -*-===//
+//
+// How drafts come about. The body is the drafter's step; the operation says how
+// often it runs, over which rows, and what feeds what.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_DRAFT_OPS_TD
+#define MTP_DRAFT_OPS_TD
+
+include "dialects/MTP/IR/MTPOpBase.td"
+
+def MTP_RoundOp : MTP_Op<"round", [
+    Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments,
+    HasParent<"::mlir::ModuleOp">]> {
+  let summary = "One round of speculation: draft, verify, accept, commit";
+  let description = [{
+    The program. The slots' state (lengths, the window of the last verified
+    tokens, the carried hidden states) is implied; `mtp.commit` writes it and
+    the draft and verify operations read it.
+
+    ```mlir
+    mtp.round @generate {
+      %drafts = mtp.draft_chain { ... } : tensor<?x?xi32>
+      %logits, %hidden = mtp.verify %drafts { ... } : ...
+      %count, %picks = mtp.accept %drafts, %logits exact { ... } : ...
+      mtp.commit %count, %picks, %hidden : ...
+    }
+    ```
+
+    Constraints:
+    - (C1) exactly one round per module with an envelope.
+    - (C2) one verify, one accept and one commit, and at most one draft
+      operation, in this order, at the round's top level.
+    - (C3) verify and accept take the draft operation's drafts, or none if there
+      is none; accept takes verify's logits; commit takes accept's results and
+      verify's hidden state.
+    - (C4) the drafter's hidden state has the verified one's width, and its
+      logits have the target's vocabulary.
+    - (C5) a draft tree is verified and accepted with the same parents.
+    - (C6) the envelope has max_k >= 1 with a draft operation, and as many
+      modules as max_k at most; 0 without one; a tree has max_k + 1 nodes at
+      most.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$bodyRegion);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $bodyRegion";
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+class MTP_DraftOp<string mnemonic> : MTP_Op<mnemonic, [
+    ParentOneOf<["::mlir::mtp::RoundOp"]>,
+    SingleBlock,
+    MemoryEffects<[MemRead<MTP_SlotResource>, MemRead<MTP_CacheResource>,
+                   MemWrite<MTP_SlotResource>, MemWrite<MTP_CacheResource>]>]>;
+
+def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
+  let summary = "Draft a chain of tokens, one module per depth";
+  let description = [{
+    One region per module, each a step: from tokens and hidden states to logits
+    and the hidden state that is handed on. Draft d + 1 comes from module d + 1;
+    deeper drafts run the last module again. Every round a module first runs
+    over the rows that the last round verified, with true hidden states, so that
+    its cache holds no entry made from a draft.
+
+    ```mlir
+    %drafts = mtp.draft_chain {
+    ^bb0(%t: tensor<?xi32>, %h: tensor<?x192xf32>, %rows: !mtp.rows):
+      %l, %g = mtp.apply @module(%t, %h, %rows) weights "model.layers.4."
+               cache @drafter[0] : ...
+      mtp.yield %l, %g : tensor<?x4096xf32>, tensor<?x192xf32>
+    } : tensor<?x?xi32>
+    ```
+
+    Constraints:
+    - (C1) 1 to 16 regions.
+    - (C2) every region takes (tokens, hidden state, rows).
+    - (C3) every region yields logits and a hidden state of the width it takes.
+    - (C4) all regions agree in hidden width and vocabulary.
+  }];
+  let regions = (region VariadicRegion<SizedRegion<1>>:$steps);
+  let results = (outs MTP_TokenGrid:$drafts);
+  let assemblyFormat = "attr-dict-with-keyword $steps `:` type($drafts)";
+  let hasRegionVerifier = 1;
+}
+
+def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
+  let summary = "Draft a static tree of tokens with one module";
+  let description = [{
+    `parents` gives for every node the node it continues; node 0 is the anchor.
+    Children of a node take its candidates in the order of their rank, the
+    lowest node the best. The result has one token per node but the anchor.
+
+    ```mlir
+    %drafts = mtp.draft_tree [-1, 0, 0, 1] {
+    ^bb0(%t: tensor<?xi32>, %h: tensor<?x192xf32>, %rows: !mtp.rows):
+      ...
+      mtp.yield %l, %g : tensor<?x4096xf32>, tensor<?x192xf32>
+    } : tensor<?x3xi32>
+    ```
+
+    Constraints:
+    - (C1) parents: 2 to 64 nodes, the first -1, every other >= 0 and less than
+      its own index.
+    - (C2) the region is as a chain's (C2, C3).
+    - (C3) the result has a column per node but the first.
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$parents);
+  let regions = (region SizedRegion<1>:$bodyRegion);
+  let results = (outs MTP_TokenGrid:$drafts);
+  let assemblyFormat = [{
+    $parents attr-dict-with-keyword $bodyRegion `:` type($drafts)
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def MTP_TreeRowsOp : MTP_Op<"tree_rows", [Pure]> {
+  let summary = "Make rows a static tree";
+  let description = [{
+    The rows come in blocks of one per node. Attention over the result sees the
+    slot's committed positions and, of its own block, the node and its ancestors
+    only; a row's position is its slot's length plus its depth, its place in the
+    cache the length plus its node.
+
+    ```mlir
+    %tree = mtp.tree_rows %rows [-1, 0, 0, 1]
+    ```
+
+    Constraints:
+    - (C1) parents as in draft_tree (C1).
+  }];
+  let arguments = (ins MTP_Rows:$rows, DenseI64ArrayAttr:$parents);
+  let results = (outs MTP_Rows:$result);
+  let assemblyFormat = "$rows $parents attr-dict";
+  let hasVerifier = 1;
+}
+
+def MTP_YieldOp : MTP_Op<"yield", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["::mlir::mtp::DraftChainOp", "::mlir::mtp::DraftTreeOp",
+                 "::mlir::mtp::VerifyOp", "::mlir::mtp::AcceptOp"]>]> {
+  let summary = "End a region with its values";
+  let description = [{
+    ```mlir
+    mtp.yield %l, %h : tensor<?x4096xf32>, tensor<?x192xf32>
+    ```
+
+    Constraints: those of the operation around it.
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+#endif // MTP_DRAFT_OPS_TD

@@ -1,0 +1,56 @@
+//===- MTPEnums.td - Enumerations --------------------------*- tablegen -*-===//
+
+#ifndef MTP_ENUMS_TD
+#define MTP_ENUMS_TD
+
+include "dialects/MTP/IR/MTPDialect.td"
+include "mlir/IR/EnumAttr.td"
+
+class MTP_Enum<string name, string summary, list<I32EnumCase> cases>
+    : I32Enum<name, summary, cases> {
+  let cppNamespace = "::mlir::mtp";
+}
+
+def MTP_RopeLayout : MTP_Enum<"RopeLayout", "which dimensions rotate together", [
+  I32EnumCase<"Half", 0, "half">,               // (i, i + dim/2)
+  I32EnumCase<"Interleaved", 1, "interleaved">  // (2i, 2i + 1)
+]>;
+
+def MTP_RopeScaling : MTP_Enum<"RopeScaling", "how frequencies are scaled", [
+  I32EnumCase<"None", 0, "none">,
+  I32EnumCase<"Linear", 1, "linear">,
+  I32EnumCase<"Llama3", 2, "llama3">,
+  I32EnumCase<"Yarn", 3, "yarn">
+]>;
+
+def MTP_ActivationKind : MTP_Enum<"ActivationKind", "what follows a projection", [
+  I32EnumCase<"None", 0, "none">,
+  I32EnumCase<"Swiglu", 1, "swiglu">
+]>;
+def MTP_ActivationKindAttr
+    : EnumAttr<MTP_Dialect, MTP_ActivationKind, "activation">;
+
+def MTP_Scoring : MTP_Enum<"Scoring", "how router logits become scores", [
+  I32EnumCase<"Sigmoid", 0, "sigmoid">,
+  I32EnumCase<"Softmax", 1, "softmax">
+]>;
+def MTP_ScoringAttr : EnumAttr<MTP_Dialect, MTP_Scoring, "scoring">;
+
+def MTP_AcceptRule : MTP_Enum<"AcceptRule", "when a drafted token is kept", [
+  I32EnumCase<"Exact", 0, "exact">  // it equals the target's own pick
+]>;
+def MTP_AcceptRuleAttr : EnumAttr<MTP_Dialect, MTP_AcceptRule, "accept_rule">;
+
+def MTP_FusionOrder : MTP_Enum<"FusionOrder",
+    "how a drafter joins embedding and hidden state", [
+  I32EnumCase<"EmbeddingHidden", 0, "embedding_hidden">,
+  I32EnumCase<"HiddenEmbedding", 1, "hidden_embedding">
+]>;
+
+def MTP_CarryPoint : MTP_Enum<"CarryPoint",
+    "which hidden state is handed on, relative to the final norm", [
+  I32EnumCase<"PreNorm", 0, "pre_norm">,
+  I32EnumCase<"PostNorm", 1, "post_norm">
+]>;
+
+#endif // MTP_ENUMS_TD

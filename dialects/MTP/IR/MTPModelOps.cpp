@@ -1,0 +1,232 @@
+//===- MTPModelOps.cpp - Verifiers of the model operations ----------------===//
+//
+// Every check carries the label that README.md lists it under.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/Verification.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+LogicalResult WeightsOp::verify() {
+  auto module = cast<ModuleOp>((*this)->getParentOp());
+  if (*module.getOps<WeightsOp>().begin() != *this) { // weights_c1
+    return emitOpError("expected at most once in a module");
+  }
+  for (StringRef file : getFiles().getAsValueRange<StringAttr>()) {
+    bool climbs = llvm::is_contained(
+        llvm::make_range(llvm::sys::path::begin(file),
+                         llvm::sys::path::end(file)),
+        "..");
+    if (file.empty() || climbs || llvm::sys::path::is_absolute(file)) {
+      return emitOpError("expected a relative path that does not climb, got '")
+             << file << "'"; // weights_c2
+    }
+  }
+  return success();
+}
+
+/// The range is 0 <= begin < end and as wide as `extent`.
+static LogicalResult verifyWeightRange(WeightOp op, StringRef what,
+                                       std::optional<int64_t> begin,
+                                       std::optional<int64_t> end,
+                                       int64_t extent) {
+  if (!begin && !end) {
+    return success();
+  }
+  if (!begin || !end || *begin < 0 || *begin >= *end) { // weight_c3
+    return op.emitOpError("expected ") << what << " as an ascending range";
+  }
+  if (*end - *begin != extent) { // weight_c4
+    return op.emitOpError("expected ")
+           << *end - *begin << " " << what << ", got "
+           << op.getResult().getType();
+  }
+  return success();
+}
+
+LogicalResult WeightOp::verify() {
+  RankedTensorType type = cast<RankedTensorType>(getResult().getType());
+  if (getKey().empty() || getKey() == "/") { // weight_c1
+    return emitOpError("expected a key, got '") << getKey() << "'";
+  }
+  if (!type.hasStaticShape()) { // weight_c2
+    return emitOpError("expected a static weight, got ") << type;
+  }
+  int64_t rank = type.getRank();
+  bool matrix = rank >= 2;
+  if ((getRowBegin() || getColBegin()) && !matrix) { // weight_c4
+    return emitOpError("expected a matrix with rows or cols, got ") << type;
+  }
+  if (matrix &&
+      (failed(verifyWeightRange(*this, "rows", getRowBegin(), getRowEnd(),
+                                type.getDimSize(rank - 2))) ||
+       failed(verifyWeightRange(*this, "cols", getColBegin(), getColEnd(),
+                                type.getDimSize(rank - 1))))) {
+    return failure();
+  }
+  size_t holes = getKey().count("{}"); // weight_c5
+  if (!getStack()) {
+    if (rank > 2 || holes != 0) {
+      return emitOpError("expected a stack with a third dimension or '{}'");
+    }
+    return success();
+  }
+  if (static_cast<int64_t>(*getStack()) < 1 || rank != 3 ||
+      type.getDimSize(0) != static_cast<int64_t>(*getStack())) {
+    return emitOpError("expected a stack of ")
+           << static_cast<int64_t>(*getStack()) << " matrices, got " << type;
+  }
+  if (holes != 1) {
+    return emitOpError("expected '{}' once in the key of a stack, got '")
+           << getKey() << "'";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows one by one
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbedOp::verify() {
+  auto table = cast<RankedTensorType>(getTable().getType());
+  if (!table.hasStaticShape()) { // embed_c2
+    return emitOpError("expected a static table, got ") << table;
+  }
+  if (failed(expectRows(*this, "a result", getResult(), getTokens()))) {
+    return failure(); // embed_c1
+  }
+  return expectWidth(*this, "the result", getResult(), table.getDimSize(1));
+}
+
+LogicalResult MaskFirstOp::verify() {
+  return success(succeeded(staticWidth(*this, "the rows", getX())));
+}
+
+LogicalResult AddOp::verify() {
+  return success(succeeded(staticWidth(*this, "the rows", getResult())));
+}
+
+LogicalResult SwigluOp::verify() {
+  return success(succeeded(staticWidth(*this, "the rows", getResult())));
+}
+
+LogicalResult RmsNormOp::verify() {
+  if (failed(expectFinitePositive(*this, "eps", getEps()))) { // rms_norm_c1
+    return failure();
+  }
+  int64_t offset = getOffset();
+  if (offset != 0 && offset != 1) { // rms_norm_c1
+    return emitOpError("expected offset 0 or 1, got ") << offset;
+  }
+  int64_t groups = getGroups();
+  if (failed(expectPositive(*this, "groups", groups))) { // rms_norm_c2
+    return failure();
+  }
+  FailureOr<int64_t> group = staticWidth(*this, "the weight", getWeight());
+  if (failed(group)) {
+    return failure();
+  }
+  FailureOr<int64_t> width = product(*this, "groups", groups, *group);
+  if (failed(width)) {
+    return failure();
+  }
+  return expectWidth(*this, "the rows", getX(), *width);
+}
+
+LogicalResult ConcatOp::verify() {
+  if (getInputs().size() < 2) { // concat_c1
+    return emitOpError("expected at least two operands, got ")
+           << getInputs().size();
+  }
+  int64_t width = 0;
+  for (Value input : getInputs()) {
+    FailureOr<int64_t> part = staticWidth(*this, "an operand", input);
+    if (failed(part) ||
+        failed(expectRows(*this, "an operand", input, getResult()))) {
+      return failure();
+    }
+    width += *part; // each is bounded by shapes_c1
+  }
+  return expectWidth(*this, "the result", getResult(), width); // concat_c2
+}
+
+LogicalResult SliceOp::verify() {
+  FailureOr<int64_t> width = staticWidth(*this, "the operand", getX());
+  int64_t begin = getBegin(), end = getEnd();
+  if (failed(width) ||
+      failed(expectRange(*this, "cols", begin, end, *width)) || // slice_c1
+      failed(expectRows(*this, "a result", getResult(), getX()))) {
+    return failure();
+  }
+  return expectWidth(*this, "the result", getResult(), end - begin);
+}
+
+LogicalResult LinearOp::verify() {
+  auto weight = cast<RankedTensorType>(getWeight().getType());
+  if (!weight.hasStaticShape()) { // linear_c1
+    return emitOpError("expected a static weight, got ") << weight;
+  }
+  int64_t n = weight.getDimSize(0), k = weight.getDimSize(1);
+  if (failed(expectWidth(*this, "the operand", getX(), k)) ||
+      failed(expectRows(*this, "a result", getResult(), getX())) ||
+      failed(expectWidth(*this, "the result", getResult(), n))) { // linear_c2
+    return failure();
+  }
+  return getBias() ? expectWidth(*this, "the bias", getBias(), n) // linear_c3
+                   : success();
+}
+
+LogicalResult ArgmaxOp::verify() {
+  if (failed(staticWidth(*this, "the operand", getX()))) {
+    return failure();
+  }
+  return expectRows(*this, "a result", getResult(), getX()); // argmax_c1
+}
+
+LogicalResult SampleOp::verify() {
+  if (failed(staticWidth(*this, "the logits", getLogits()))) {
+    return failure();
+  }
+  return expectRows(*this, "a result", getResult(), getLogits()); // sample_c1
+}
+
+LogicalResult TakeRowsOp::verify() {
+  FailureOr<int64_t> width = staticWidth(*this, "the operand", getX());
+  if (failed(width) ||
+      failed(expectRows(*this, "a result", getResult(), getIndex()))) {
+    return failure();
+  }
+  return expectWidth(*this, "the result", getResult(), *width); // take_rows_c1
+}
+
+//===----------------------------------------------------------------------===//
+// Apply
+//===----------------------------------------------------------------------===//
+
+LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto callee =
+      symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getCalleeAttr());
+  if (!callee) { // apply_c1
+    return emitOpError("expected ")
+           << getCalleeAttr() << " to be a func.func of this module";
+  }
+  FunctionType expected = callee.getFunctionType();
+  auto actual = FunctionType::get(getContext(), getOperandTypes(),
+                                  getResultTypes());
+  if (expected != actual) { // apply_c2
+    InFlightDiagnostic diag =
+        emitOpError("expected type ") << expected << ", got " << actual;
+    diag.attachNote(callee.getLoc()) << "the callee is here";
+    return diag;
+  }
+  return verifyCacheUse(*this, symbols, getCacheAttr(), getLayer(), 0);
+}

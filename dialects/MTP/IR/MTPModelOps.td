@@ -1,0 +1,350 @@
+//===- MTPModelOps.td - Model operations -------------------*- tablegen -*-===//
+//
+// What a layer is made of, row by row. Nothing here looks at another row except
+// take_rows; attention has a file of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_MODEL_OPS_TD
+#define MTP_MODEL_OPS_TD
+
+include "dialects/MTP/IR/MTPOpBase.td"
+
+class MTP_ModelOp<string mnemonic, list<Trait> traits = []>
+    : MTP_Op<mnemonic, !listconcat([Pure], traits)>;
+
+def MTP_WeightsOp : MTP_Op<"weights", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "Name the files that hold the weights";
+  let description = [{
+    Paths are relative to the file that holds the module. An empty list means
+    structure only: such a module compiles up to code generation.
+
+    ```mlir
+    mtp.weights files ["hf/model.safetensors"]
+    ```
+
+    Constraints:
+    - (C1) at most one per module.
+    - (C2) paths are relative, not empty, and do not climb with "..".
+  }];
+  let arguments = (ins StrArrayAttr:$files);
+  let assemblyFormat = "`files` $files attr-dict";
+  let hasVerifier = 1;
+}
+
+def MTP_WeightOp : MTP_ModelOp<"weight"> {
+  let summary = "Read a weight by its key";
+  let description = [{
+    The key is relative to the prefix of the `mtp.apply` that calls the
+    function; one that starts with `/` is absolute. `rows` and `cols` select a
+    half-open range of a matrix. `stack n` reads n matrices, one per value of
+    the `{}` in the key, from 0. The result type says which type the weight is
+    kept in, whatever the file has.
+
+    ```mlir
+    %w = mtp.weight "self_attn.o_proj.weight" : tensor<192x128xbf16>
+    %t = mtp.weight "/model.embed_tokens.weight" : tensor<4096x192xbf16>
+    %h = mtp.weight "eh_proj.weight" cols 0 to 192 : tensor<192x192xbf16>
+    %g = mtp.weight "mlp.experts.{}.gate_proj.weight" stack 8
+         : tensor<8x64x192xbf16>
+    ```
+
+    Constraints:
+    - (C1) the key is not empty and not just "/".
+    - (C2) the result is static.
+    - (C3) cols and rows are ranges of 0 <= begin < end.
+    - (C4) cols: the last dimension is end - begin; rows: the one before it.
+    - (C5) stack n: three dimensions, the first is n, and "{}" is in the key
+      exactly once; without a stack at most two dimensions and no "{}".
+  }];
+  let arguments = (ins StrAttr:$key,
+                       OptionalAttr<I64Attr>:$row_begin,
+                       OptionalAttr<I64Attr>:$row_end,
+                       OptionalAttr<I64Attr>:$col_begin,
+                       OptionalAttr<I64Attr>:$col_end,
+                       OptionalAttr<I64Attr>:$stack);
+  let results = (outs MTP_AnyWeight:$result);
+  let assemblyFormat = [{
+    $key (`rows` $row_begin^ `to` $row_end)? (`cols` $col_begin^ `to` $col_end)?
+    (`stack` $stack^)? attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_EmbedOp : MTP_ModelOp<"embed"> {
+  let summary = "Look up a row of the table for every token";
+  let description = [{
+    ```mlir
+    %e = mtp.embed %tokens, %table
+         : tensor<?xi32>, tensor<4096x192xbf16> -> tensor<?x192xf32>
+    ```
+
+    Constraints:
+    - (C1) one result row per token.
+    - (C2) the result has the table's width.
+  }];
+  let arguments = (ins MTP_Tokens:$tokens, MTP_WeightMatrix:$table);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = [{
+    $tokens `,` $table attr-dict `:` type($tokens) `,` type($table)
+    `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_MaskFirstOp : MTP_ModelOp<"mask_first",
+    [AllTypesMatch<["x", "result"]>]> {
+  let summary = "Zero the rows at position 0";
+  let description = [{
+    A drafter never sees the embedding of a sequence's first token in training;
+    some families zero it.
+
+    ```mlir
+    %m = mtp.mask_first %e, %rows : tensor<?x192xf32>
+    ```
+
+    Constraints:
+    - (C1) the width is static.
+  }];
+  let arguments = (ins MTP_Activation:$x, MTP_Rows:$rows);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = "$x `,` $rows attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def MTP_RmsNormOp : MTP_ModelOp<"rms_norm", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "Normalise every row, or every group of columns, by its RMS";
+  let description = [{
+    `y = x / sqrt(mean(x^2) + eps) * (offset + weight)`. With `groups` every
+    group of columns (a head) is normalised by itself with the same weight.
+
+    ```mlir
+    %n = mtp.rms_norm %x, %w eps 1.0e-6 : tensor<?x192xf32>, tensor<192xbf16>
+    %q = mtp.rms_norm %p, %u groups 4 eps 1.0e-6 offset 1
+         : tensor<?x256xf32>, tensor<64xf32>
+    ```
+
+    Constraints:
+    - (C1) eps is finite and positive; offset is 0 or 1.
+    - (C2) groups is positive and groups * weight width = row width.
+  }];
+  let arguments = (ins MTP_Activation:$x, MTP_WeightVector:$weight,
+                       DefaultValuedAttr<I64Attr, "1">:$groups,
+                       F64Attr:$eps,
+                       DefaultValuedAttr<I64Attr, "0">:$offset);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = [{
+    $x `,` $weight (`groups` $groups^)? `eps` $eps (`offset` $offset^)?
+    attr-dict `:` type($x) `,` type($weight)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_ConcatOp : MTP_ModelOp<"concat"> {
+  let summary = "Put rows side by side";
+  let description = [{
+    ```mlir
+    %eh = mtp.concat %e, %h
+          : tensor<?x192xf32>, tensor<?x192xf32> -> tensor<?x384xf32>
+    ```
+
+    Constraints:
+    - (C1) at least two operands, all with the result's rows.
+    - (C2) the result's width is the sum of the operands' widths.
+  }];
+  let arguments = (ins Variadic<MTP_Activation>:$inputs);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = [{
+    $inputs attr-dict `:` type($inputs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_SliceOp : MTP_ModelOp<"slice"> {
+  let summary = "Take a half-open range of columns";
+  let description = [{
+    ```mlir
+    %c = mtp.slice %kv cols 0 to 64 : tensor<?x80xf32> -> tensor<?x64xf32>
+    ```
+
+    Constraints:
+    - (C1) 0 <= begin < end <= the operand's width.
+    - (C2) the result has the operand's rows and width end - begin.
+  }];
+  let arguments = (ins MTP_Activation:$x, I64Attr:$begin, I64Attr:$end);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = [{
+    $x `cols` $begin `to` $end attr-dict `:` type($x) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_LinearOp : MTP_ModelOp<"linear"> {
+  let summary = "Multiply rows by a transposed weight, and add a bias";
+  let description = [{
+    `y = x W^T + b`, the weight `[N, K]` as checkpoints store it.
+
+    ```mlir
+    %q = mtp.linear %x, %w bias %b
+         : tensor<?x192xf32>, tensor<256x192xbf16>, tensor<256xbf16>
+         -> tensor<?x256xf32>
+    ```
+
+    Constraints:
+    - (C1) the operand's width is the weight's K.
+    - (C2) the result has the operand's rows and the weight's N.
+    - (C3) the bias has width N.
+  }];
+  let arguments = (ins MTP_Activation:$x, MTP_WeightMatrix:$weight,
+                       Optional<MTP_WeightVector>:$bias);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = [{
+    $x `,` $weight (`bias` $bias^)? attr-dict
+    `:` type($x) `,` type($weight) (`,` type($bias)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_AddOp : MTP_ModelOp<"add", [SameOperandsAndResultType]> {
+  let summary = "Add two activations";
+  let description = [{
+    ```mlir
+    %y = mtp.add %x, %o : tensor<?x192xf32>
+    ```
+
+    Constraints:
+    - (C1) the width is static.
+  }];
+  let arguments = (ins MTP_Activation:$lhs, MTP_Activation:$rhs);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def MTP_SwigluOp : MTP_ModelOp<"swiglu", [SameOperandsAndResultType]> {
+  let summary = "Gate one activation by the SiLU of another";
+  let description = [{
+    `y = silu(gate) * up`.
+
+    ```mlir
+    %y = mtp.swiglu %gate, %up : tensor<?x512xf32>
+    ```
+
+    Constraints:
+    - (C1) the width is static.
+  }];
+  let arguments = (ins MTP_Activation:$gate, MTP_Activation:$up);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = "$gate `,` $up attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def MTP_ApplyOp : MTP_Op<"apply",
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Call a function with a weight prefix and a cache layer";
+  let description = [{
+    Like `func.call`, and it says where the callee's relative weight keys start
+    and which layer of which cache its attention uses. Prefixes nest: an apply
+    inside the callee adds its own after this one, unless it starts with `/`.
+    An apply without a cache uses its caller's.
+
+    ```mlir
+    %y = mtp.apply @dense_layer(%x, %rows) weights "model.layers.0."
+         cache @target[0] : (tensor<?x192xf32>, !mtp.rows) -> tensor<?x192xf32>
+    ```
+
+    Constraints:
+    - (C1) the callee is a func.func of this module.
+    - (C2) operand and result types are the callee's.
+    - (C3) the cache is an mtp.cache of this module that has the layer.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee,
+                       Variadic<AnyType>:$inputs,
+                       DefaultValuedStrAttr<StrAttr, "">:$prefix,
+                       OptionalAttr<FlatSymbolRefAttr>:$cache,
+                       OptionalAttr<I64Attr>:$layer);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = [{
+    $callee `(` $inputs `)` (`weights` $prefix^)?
+    (`cache` $cache^ `[` $layer `]`)? attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+}
+
+def MTP_ArgmaxOp : MTP_ModelOp<"argmax"> {
+  let summary = "Pick the column with the largest value";
+  let description = [{
+    Ties go to the lowest column; NaN never wins.
+
+    ```mlir
+    %t = mtp.argmax %logits : tensor<?x4096xf32> -> tensor<?xi32>
+    ```
+
+    Constraints:
+    - (C1) one result per row.
+  }];
+  let arguments = (ins MTP_Activation:$x);
+  let results = (outs MTP_Tokens:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def MTP_TakeRowsOp : MTP_ModelOp<"take_rows"> {
+  let summary = "Gather rows by index";
+  let description = [{
+    ```mlir
+    %y = mtp.take_rows %x, %last
+         : tensor<?x192xf32>, tensor<?xi32> -> tensor<?x192xf32>
+    ```
+
+    Constraints:
+    - (C1) one result row per index, of the operand's width.
+  }];
+  let arguments = (ins MTP_Activation:$x, MTP_Tokens:$index);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = [{
+    $x `,` $index attr-dict `:` type($x) `,` type($index) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_SampleOp : MTP_ModelOp<"sample"> {
+  let summary = "Pick a token per row with the slot's sampling parameters";
+  let description = [{
+    A function of the row's logits, the slot's parameters and seed, and the
+    position alone; at temperature 0 it is argmax.
+
+    ```mlir
+    %t = mtp.sample %logits, %rows : tensor<?x4096xf32> -> tensor<?xi32>
+    ```
+
+    Constraints:
+    - (C1) one result per row.
+  }];
+  let arguments = (ins MTP_Activation:$logits, MTP_Rows:$rows);
+  let results = (outs MTP_Tokens:$result);
+  let assemblyFormat = [{
+    $logits `,` $rows attr-dict `:` type($logits) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_MakeRowsOp : MTP_ModelOp<"make_rows",
+    [AllTypesMatch<["slots", "positions"]>]> {
+  let summary = "Describe rows by slot and position";
+  let description = [{
+    Inside a round the rows come with the block arguments. An exported function
+    that needs them makes its own.
+
+    ```mlir
+    %rows = mtp.make_rows %slots, %positions : tensor<4xi32>
+    ```
+
+    Constraints: operand types are equal.
+  }];
+  let arguments = (ins MTP_Tokens:$slots, MTP_Tokens:$positions);
+  let results = (outs MTP_Rows:$rows);
+  let assemblyFormat = "$slots `,` $positions attr-dict `:` type($slots)";
+}
+
+#endif // MTP_MODEL_OPS_TD

@@ -1,0 +1,18 @@
+//===- MTPOps.td - All operations of the dialect -----------*- tablegen -*-===//
+//
+// An aggregator: operations live in the files of their families.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_OPS_TD
+#define MTP_OPS_TD
+
+include "dialects/MTP/IR/MTPModelOps.td"
+include "dialects/MTP/IR/MTPAttentionOps.td"
+include "dialects/MTP/IR/MTPExpertOps.td"
+include "dialects/MTP/IR/MTPFusedOps.td"
+include "dialects/MTP/IR/MTPDraftOps.td"
+include "dialects/MTP/IR/MTPVerifyOps.td"
+include "dialects/MTP/IR/MTPCacheOps.td"
+
+#endif // MTP_OPS_TD

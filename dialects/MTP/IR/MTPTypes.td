@@ -1,0 +1,35 @@
+//===- MTPTypes.td - Types and type constraints ------------*- tablegen -*-===//
+
+#ifndef MTP_TYPES_TD
+#define MTP_TYPES_TD
+
+include "dialects/MTP/IR/MTPDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/CommonTypeConstraints.td"
+
+class MTP_Type<string name, string typeMnemonic> : TypeDef<MTP_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def MTP_Rows : MTP_Type<"Rows", "rows"> {
+  let summary = "what the rows of an activation are: slot, position, liveness";
+  let description = [{
+    One value describes all rows of the activations beside it. A dead row has
+    position -1: it attends to nothing and writes to the dummy page. Rows of a
+    static tree (`mtp.tree_rows`) also carry which rows see which.
+  }];
+}
+
+/// Activations: one row per token.
+def MTP_Activation : 2DTensorOf<[F32]>;
+/// Token ids, one per row; also row indices.
+def MTP_Tokens : 1DTensorOf<[I32]>;
+/// Token ids or counts per slot and depth.
+def MTP_TokenGrid : 2DTensorOf<[I32]>;
+/// Weights are always static.
+def MTP_WeightVector : 1DTensorOf<[F32, BF16]>;
+def MTP_WeightMatrix : 2DTensorOf<[F32, BF16]>;
+def MTP_WeightStack : 3DTensorOf<[F32, BF16]>;
+def MTP_AnyWeight : TensorRankOf<[F32, BF16], [1, 2, 3]>;
+
+#endif // MTP_TYPES_TD

@@ -1,0 +1,209 @@
+//===- Verification.cpp - What the op verifiers share ---------------------===//
+
+#include "dialects/MTP/IR/Verification.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// More elements than any machine holds; leaves room for strides in bytes.
+static constexpr int64_t kMaxElements = int64_t(1) << 46;
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// Checks one tensor type; other types pass.
+static LogicalResult checkShape(Operation *op, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor) {
+    return success();
+  }
+  int64_t count = 1;
+  for (int64_t extent : tensor.getShape()) {
+    if (ShapedType::isDynamic(extent)) {
+      continue;
+    }
+    if (extent == 0) { // shapes_c2
+      return op->emitOpError("expected no extent of zero, got ") << type;
+    }
+    if (llvm::MulOverflow(count, extent, count) || count > kMaxElements) {
+      return op->emitOpError("expected at most 2^46 elements, got ") << type;
+    }
+  }
+  return success();
+}
+
+LogicalResult mtp::verifyBoundedShapes(Operation *op) {
+  for (Type type : op->getOperandTypes()) {
+    if (failed(checkShape(op, type))) {
+      return failure();
+    }
+  }
+  for (Type type : op->getResultTypes()) {
+    if (failed(checkShape(op, type))) {
+      return failure();
+    }
+  }
+  for (Region &region : op->getRegions()) {
+    for (Type type : region.getArgumentTypes()) {
+      if (failed(checkShape(op, type))) {
+        return failure();
+      }
+    }
+  }
+  return success();
+}
+
+FailureOr<int64_t> mtp::staticWidth(Operation *op, StringRef what,
+                                    Value value) {
+  int64_t width = widthOf(value);
+  if (width < 0) {
+    op->emitOpError("expected a static width of ")
+        << what << ", got " << value.getType();
+    return failure();
+  }
+  return width;
+}
+
+LogicalResult mtp::expectWidth(Operation *op, StringRef what, Value value,
+                               int64_t expected) {
+  int64_t width = widthOf(value);
+  if (width == expected) {
+    return success();
+  }
+  return op->emitOpError("expected width ")
+         << expected << " of " << what << ", got " << value.getType();
+}
+
+LogicalResult mtp::expectRows(Operation *op, StringRef what, Value value,
+                              Value reference) {
+  auto rowsOf = [](Value v) {
+    return cast<RankedTensorType>(v.getType()).getDimSize(0);
+  };
+  if (rowsOf(value) == rowsOf(reference)) {
+    return success();
+  }
+  return op->emitOpError("expected ")
+         << what << " with the rows of " << reference.getType() << ", got "
+         << value.getType();
+}
+
+LogicalResult mtp::expectMatrix(Operation *op, StringRef what, Value weight,
+                                int64_t rows, int64_t cols) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  if (type.getDimSize(0) == rows && type.getDimSize(1) == cols) {
+    return success();
+  }
+  return op->emitOpError("expected ")
+         << what << " of " << rows << "x" << cols << ", got " << type;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+LogicalResult mtp::expectPositive(Operation *op, StringRef what,
+                                  int64_t value) {
+  if (value >= 1) {
+    return success();
+  }
+  return op->emitOpError("expected a positive ") << what << ", got " << value;
+}
+
+LogicalResult mtp::expectFinitePositive(Operation *op, StringRef what,
+                                        const APFloat &value) {
+  if (value.isFinite() && !value.isNegative() && !value.isZero()) {
+    return success();
+  }
+  return op->emitOpError("expected a finite positive ")
+         << what << ", got " << value.convertToDouble();
+}
+
+LogicalResult mtp::expectRange(Operation *op, StringRef what, int64_t begin,
+                               int64_t end, int64_t limit) {
+  if (begin >= 0 && begin < end && end <= limit) {
+    return success();
+  }
+  return op->emitOpError("expected ")
+         << what << " as a range within 0 to " << limit << ", got " << begin
+         << " to " << end;
+}
+
+FailureOr<int64_t> mtp::product(Operation *op, StringRef what, int64_t a,
+                                int64_t b) {
+  int64_t result;
+  if (llvm::MulOverflow(a, b, result) || result > kMaxElements) {
+    op->emitOpError("expected ") << what << " to fit, got " << a << " * " << b;
+    return failure();
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Symbols, trees and regions
+//===----------------------------------------------------------------------===//
+
+CacheOp mtp::lookupCache(Operation *op, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<CacheOp>(op, name);
+}
+
+LogicalResult mtp::verifyCacheUse(Operation *op, SymbolTableCollection &symbols,
+                                  FlatSymbolRefAttr name,
+                                  std::optional<int64_t> layer, int64_t width) {
+  if (!name) {
+    return success();
+  }
+  auto cache = symbols.lookupNearestSymbolFrom<CacheOp>(op, name);
+  if (!cache) {
+    return op->emitOpError("expected ") << name << " to be an mtp.cache";
+  }
+  int64_t layers = cache.getLayers();
+  if (layer && (*layer < 0 || *layer >= layers)) {
+    InFlightDiagnostic diag = op->emitOpError("expected a layer of ")
+                              << name << " below " << layers << ", got "
+                              << *layer;
+    diag.attachNote(cache.getLoc()) << "the cache is declared here";
+    return diag;
+  }
+  int64_t entry = cache.getEntry();
+  if (width > entry) {
+    InFlightDiagnostic diag = op->emitOpError("expected at most ")
+                              << entry << " columns for an entry of " << name
+                              << ", got " << width;
+    diag.attachNote(cache.getLoc()) << "the cache is declared here";
+    return diag;
+  }
+  return success();
+}
+
+LogicalResult mtp::verifyParents(Operation *op, ArrayRef<int64_t> parents) {
+  if (parents.size() < 2 || parents.size() > 64) {
+    return op->emitOpError("expected 2 to 64 tree nodes, got ")
+           << parents.size();
+  }
+  if (parents.front() != -1) {
+    return op->emitOpError("expected -1 as the parent of node 0, got ")
+           << parents.front();
+  }
+  for (size_t node = 1; node < parents.size(); ++node) {
+    int64_t parent = parents[node];
+    if (parent < 0 || parent >= static_cast<int64_t>(node)) {
+      return op->emitOpError("expected the parent of node ")
+             << node << " before it, got " << parent;
+    }
+  }
+  return success();
+}
+
+LogicalResult mtp::expectArguments(Operation *op, Region &region,
+                                   TypeRange types, StringRef what) {
+  if (TypeRange(region.getArgumentTypes()) == types) {
+    return success();
+  }
+  InFlightDiagnostic diag = op->emitOpError("expected ")
+                            << what << " to take (" << types << "), got ("
+                            << TypeRange(region.getArgumentTypes()) << ")";
+  return diag;
+}

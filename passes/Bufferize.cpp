@@ -1,0 +1,131 @@
+//===- Bufferize.cpp - Give every tensor of a program a buffer ------------===//
+//
+// Programs are straight lines of kernel calls in value form, each result written
+// exactly once, so that bufferization needs no analysis: a result is a fresh
+// range of the arena, and the memory plan decides afterwards which ranges may
+// share an address.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/Exec/IR/KernelKinds.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_BUFFERIZEPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::exec;
+
+namespace {
+
+struct BufferizePass : public mtp::impl::BufferizePassBase<BufferizePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (ProgramOp program :
+         llvm::to_vector(getOperation().getOps<ProgramOp>())) {
+      if (failed(bufferize(program, symbols))) {
+        return signalPassFailure();
+      }
+    }
+    numKernels += kernels.size();
+  }
+
+private:
+  LogicalResult bufferize(ProgramOp program, SymbolTable &symbols);
+  Value allocate(OpBuilder &builder, Location loc, Value tensor,
+                 StringAttr input);
+  void lowerInvoke(InvokeOp op, SymbolTable &symbols);
+  FlatSymbolRefAttr kernelFor(InvokeOp op, SymbolTable &symbols);
+
+  /// Kernels by kind and configuration.
+  llvm::MapVector<std::pair<StringAttr, DictionaryAttr>, FlatSymbolRefAttr>
+      kernels;
+  llvm::StringMap<int64_t> numOfKind;
+  /// The buffer of every tensor of the program at hand.
+  IRMapping buffers;
+};
+
+} // namespace
+
+/// Returns the buffer type of a tensor type.
+static MemRefType bufferType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return MemRefType::get(tensor.getShape(), tensor.getElementType());
+}
+
+Value BufferizePass::allocate(OpBuilder &builder, Location loc, Value tensor,
+                              StringAttr input) {
+  Value buffer = AllocOp::create(builder, loc, bufferType(tensor.getType()),
+                                 /*offset=*/IntegerAttr(), input);
+  buffers.map(tensor, buffer);
+  return buffer;
+}
+
+FlatSymbolRefAttr BufferizePass::kernelFor(InvokeOp op, SymbolTable &symbols) {
+  FlatSymbolRefAttr &symbol = kernels[{op.getKindAttr(), op.getConfigAttr()}];
+  if (symbol) {
+    return symbol;
+  }
+  // A builtin keeps the name that the runtime knows.
+  llvm::StringRef kind = op.getKind();
+  std::string name = kind.str();
+  if (!kind.starts_with(kBuiltinPrefix)) {
+    name += "_" + llvm::utostr(numOfKind[kind]++);
+  }
+  OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+  auto kernel = KernelOp::create(builder, op.getLoc(), name, op.getKindAttr(),
+                                 op.getConfigAttr());
+  return symbol = FlatSymbolRefAttr::get(symbols.insert(kernel));
+}
+
+void BufferizePass::lowerInvoke(InvokeOp op, SymbolTable &symbols) {
+  OpBuilder builder(op);
+  SmallVector<Value> operands;
+  for (Value arg : op.getArgs()) {
+    operands.push_back(buffers.lookupOrDefault(arg));
+  }
+  SmallVector<int64_t> offsets(op.getOffsets());
+  for (Value result : op.getResults()) {
+    operands.push_back(allocate(builder, op.getLoc(), result, StringAttr()));
+    offsets.push_back(0);
+  }
+  DispatchOp::create(
+      builder, op.getLoc(), kernelFor(op, symbols).getValue(), operands, op.getParams(),
+      offsets, kernelTasks(op.getKind(), op.getConfig(), op.getParams()),
+      kernelSignature(op.getKind(), op.getConfig())->outputs);
+  ++numDispatches;
+}
+
+LogicalResult BufferizePass::bufferize(ProgramOp program,
+                                       SymbolTable &symbols) {
+  buffers.clear();
+  SmallVector<Operation *> lowered;
+  for (Operation &op : program.getBody().front()) {
+    if (auto invoke = dyn_cast<InvokeOp>(op)) {
+      lowerInvoke(invoke, symbols);
+      lowered.push_back(invoke);
+    } else if (auto input = dyn_cast<InputOp>(op)) {
+      OpBuilder builder(input);
+      allocate(builder, input.getLoc(), input.getResult(),
+               input.getNameAttr());
+      lowered.push_back(input);
+    } else if (auto output = dyn_cast<OutputOp>(op)) {
+      output.getValueMutable().assign(
+          buffers.lookupOrDefault(output.getValue()));
+    } else if (!isa<RefOp, AllocOp, DispatchOp>(op)) {
+      return op.emitOpError("expected only exec ops in a program, is "
+                            "mtp-convert-to-exec missing before this pass?");
+    }
+  }
+  for (Operation *op : llvm::reverse(lowered)) {
+    op->erase();
+  }
+  return success();
+}

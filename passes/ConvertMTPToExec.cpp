@@ -1,0 +1,67 @@
+//===- ConvertMTPToExec.cpp - Choose a kernel for every op ----------------===//
+
+#include "passes/ExecLowering.h"
+#include "passes/Passes.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_CONVERTMTPTOEXECPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+struct ConvertMTPToExecPass
+    : public mtp::impl::ConvertMTPToExecPassBase<ConvertMTPToExecPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Gives every cache its page size, which programs share.
+static LogicalResult convertCaches(ModuleOp module) {
+  auto envelope = module->getAttrOfType<EnvelopeAttr>("mtp.envelope");
+  for (mtp::CacheOp cache : llvm::to_vector(module.getOps<mtp::CacheOp>())) {
+    if (!envelope) {
+      return cache.emitOpError("expected an mtp.envelope on the module: it "
+                               "gives the page size");
+    }
+    OpBuilder builder(cache);
+    exec::CacheOp::create(builder, cache.getLoc(), cache.getSymName(),
+                          cache.getLayers(), cache.getEntry(),
+                          envelope.getPage(), cache.getElementType());
+    cache.erase();
+  }
+  return success();
+}
+
+/// Drops ops whose results nobody reads: a prefill, for one, needs the drafter's
+/// cache entries but not its hidden states.
+static void eraseDead(exec::ProgramOp program) {
+  for (Operation &op : llvm::make_early_inc_range(
+           llvm::reverse(program.getBody().front()))) {
+    bool unused = op.use_empty() && op.getNumResults() > 0;
+    if (unused && (isPure(&op) || isa<CachedAttentionOp>(op))) {
+      op.erase();
+    }
+  }
+}
+
+void ConvertMTPToExecPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  if (failed(convertCaches(module))) {
+    return signalPassFailure();
+  }
+  ExecLowering lowering(module);
+  for (auto program :
+       llvm::to_vector(module.getOps<exec::ProgramOp>())) {
+    eraseDead(program);
+    if (failed(lowering.lower(program))) {
+      return signalPassFailure();
+    }
+  }
+  numInvokes += lowering.numInvokes;
+  numWeights += lowering.numWeights;
+}

@@ -1,0 +1,94 @@
+//===- LoweringPasses.td - From mtp to exec --------------------*- tablegen -*-===//
+//
+// The passes of the phases shape, cache and exec.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_LOWERING_PASSES
+#define MTP_LOWERING_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def SpecializeShapesPass : Pass<"mtp-specialize-shapes", "mlir::ModuleOp"> {
+  let summary = "Write one static program for every point of the envelope";
+  let description = [{
+    Replaces `mtp.round` by programs: for every batch 1..max_batch and every k
+    0..max_k one decode round of (k+1)*batch static rows with its draft chain
+    unrolled, and for every prefill chunk one program that fills the target's
+    caches and one that fills the drafter's too. Exported functions become
+    programs as well. The state that rounds hand on is declared here.
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let statistics = [
+    Statistic<"numPrograms", "programs", "programs written">
+  ];
+}
+
+def SinkRowSelectionPass : Pass<"mtp-sink-row-selection", "mlir::ModuleOp"> {
+  let summary = "Select rows before row-wise ops, not after them";
+  let description = [{
+    A drafter's head is applied to one row per slot and a prefill's to one row
+    in all. The programs say so by selecting rows of the logits; this pass moves
+    the selection up through projections, norms and sums, so that the vocabulary
+    projection runs on the selected rows alone. Row invariance makes that exact.
+  }];
+  let statistics = [Statistic<"numSunk", "selections-moved", "selections moved">];
+}
+
+def PlaceCacheWritesPass : Pass<"mtp-place-cache-writes", "mlir::ModuleOp"> {
+  let summary = "Make the cache writes of attention explicit";
+  let description = [{
+    Turns an attention over its own rows and all rows before them into appends
+    to its cache and an attention over the cache.
+  }];
+  let statistics = [Statistic<"numAppends", "appends", "cache appends placed">];
+}
+
+def ConvertMTPToExecPass : Pass<"mtp-convert-to-exec", "mlir::ModuleOp"> {
+  let summary = "Choose a kernel for every op of the programs";
+  let description = [{
+    Every op of a program becomes one or more `exec.invoke` of the kernel
+    catalogue; weights become packed weights in the layout of the kernel that
+    streams them, rotary attributes become tables. An op without a kernel is an
+    error that names it.
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let statistics = [
+    Statistic<"numInvokes", "invokes", "kernel calls written">,
+    Statistic<"numWeights", "weights", "packed weights declared">
+  ];
+}
+
+def BufferizePass : Pass<"exec-bufferize", "mlir::ModuleOp"> {
+  let summary = "Give every tensor of a program a buffer";
+  let description = [{
+    Results of `exec.invoke` become `exec.alloc`, the op itself an
+    `exec.dispatch` of an `exec.kernel`; equal kinds and configurations share one
+    kernel.
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "distinct kernels">,
+    Statistic<"numDispatches", "dispatches", "dispatches in all programs">
+  ];
+}
+
+def PlanMemoryPass : Pass<"exec-plan-memory", "mlir::ModuleOp"> {
+  let summary = "Place all buffers in one arena and one state region";
+  let description = [{
+    Buffers of a program share addresses where their lifetimes are disjoint; all
+    programs share one arena, since only one runs at a time. Offsets are
+    multiples of the alignment. The module's `exec.plan` attribute holds the
+    bytes of both regions.
+  }];
+  let options = [
+    Option<"alignment", "alignment", "int64_t", "64",
+           "alignment of every buffer in bytes">
+  ];
+  let statistics = [
+    Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">,
+    Statistic<"stateBytes", "state-bytes", "bytes of the state region">
+  ];
+}
+
+#endif // MTP_LOWERING_PASSES

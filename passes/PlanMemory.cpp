@@ -1,0 +1,164 @@
+//===- PlanMemory.cpp - Place all buffers in one arena --------------------===//
+//
+// Offline placement: the buffers of a program are placed from the largest to the
+// smallest, each at the lowest address where nothing lives at the same time.
+// (Greedy by size, Pisarchyk and Lee, "Efficient Memory Management for Deep
+// Neural Net Inference", 2020.) Programs never run together, so that each starts
+// at address 0 again and the arena is as large as the largest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "passes/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::exec;
+
+namespace {
+
+/// A buffer with the span of ops during which it holds a value.
+struct Interval {
+  AllocOp alloc;
+  int64_t bytes;
+  int64_t first;
+  int64_t last;
+  int64_t offset = 0;
+};
+
+struct PlanMemoryPass : public mtp::impl::PlanMemoryPassBase<PlanMemoryPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<int64_t> placeProgram(ProgramOp program);
+  FailureOr<int64_t> placeStates();
+};
+
+} // namespace
+
+/// Returns the bytes of a static buffer, or nothing where they overflow.
+static std::optional<int64_t> bufferBytes(MemRefType type, int64_t alignment) {
+  int64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
+  for (int64_t dim : type.getShape()) {
+    if (ShapedType::isDynamic(dim) || __builtin_mul_overflow(bytes, dim, &bytes)) {
+      return std::nullopt;
+    }
+  }
+  if (bytes > INT64_MAX - alignment) {
+    return std::nullopt;
+  }
+  return llvm::alignTo(bytes, alignment);
+}
+
+/// Collects the intervals of a program; positions count its ops.
+static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
+                                      SmallVectorImpl<Interval> &intervals) {
+  llvm::DenseMap<Operation *, int64_t> position;
+  for (Operation &op : program.getBody().front()) {
+    position[&op] = position.size();
+  }
+  int64_t end = position.size();
+  for (AllocOp alloc : program.getBody().front().getOps<AllocOp>()) {
+    std::optional<int64_t> bytes =
+        bufferBytes(cast<MemRefType>(alloc.getType()), alignment);
+    if (!bytes) {
+      return alloc.emitOpError("expected a static buffer whose bytes fit 63 "
+                               "bits, got ")
+             << alloc.getType();
+    }
+    Interval interval{alloc, *bytes, end, -1};
+    for (Operation *user : alloc->getUsers()) {
+      interval.first = std::min(interval.first, position[user]);
+      interval.last = std::max(
+          interval.last, isa<OutputOp>(user) ? end : position[user]);
+    }
+    if (alloc.getInput()) {
+      interval.first = 0;
+    }
+    intervals.push_back(interval);
+  }
+  return success();
+}
+
+FailureOr<int64_t> PlanMemoryPass::placeProgram(ProgramOp program) {
+  SmallVector<Interval> intervals;
+  if (failed(collectIntervals(program, alignment, intervals))) {
+    return failure();
+  }
+  llvm::stable_sort(intervals, [](const Interval &a, const Interval &b) {
+    return a.bytes > b.bytes;
+  });
+  int64_t arena = 0;
+  SmallVector<Interval *> placed; // in order of their offsets
+  for (Interval &interval : intervals) {
+    int64_t offset = 0;
+    for (Interval *other : placed) {
+      bool together =
+          interval.first <= other->last && other->first <= interval.last;
+      if (!together) {
+        continue;
+      }
+      if (offset + interval.bytes <= other->offset) {
+        break;
+      }
+      offset = std::max(offset, other->offset + other->bytes);
+    }
+    interval.offset = offset;
+    arena = std::max(arena, offset + interval.bytes);
+    placed.insert(llvm::upper_bound(placed, &interval,
+                                    [](const Interval *a, const Interval *b) {
+                                      return a->offset < b->offset;
+                                    }),
+                  &interval);
+    interval.alloc.setOffset(offset);
+  }
+  return arena;
+}
+
+FailureOr<int64_t> PlanMemoryPass::placeStates() {
+  int64_t bytes = 0;
+  for (StateOp state : getOperation().getOps<StateOp>()) {
+    auto type = dyn_cast<MemRefType>(state.getType());
+    std::optional<int64_t> size =
+        type ? bufferBytes(type, alignment) : std::nullopt;
+    if (!size) {
+      return state.emitOpError("expected a static memref, got ")
+             << state.getType();
+    }
+    state.setOffset(bytes);
+    bytes += *size;
+  }
+  return bytes;
+}
+
+void PlanMemoryPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  int64_t arena = 0;
+  for (ProgramOp program : module.getOps<ProgramOp>()) {
+    FailureOr<int64_t> bytes = placeProgram(program);
+    if (failed(bytes)) {
+      return signalPassFailure();
+    }
+    arena = std::max(arena, *bytes);
+  }
+  FailureOr<int64_t> state = placeStates();
+  if (failed(state)) {
+    return signalPassFailure();
+  }
+  Builder builder(&getContext());
+  module->setAttr("exec.plan",
+                  builder.getDictionaryAttr(
+                      {builder.getNamedAttr(
+                           "arena_bytes", builder.getI64IntegerAttr(arena)),
+                       builder.getNamedAttr(
+                           "state_bytes", builder.getI64IntegerAttr(*state))}));
+  arenaBytes += arena;
+  stateBytes += *state;
+}

@@ -1,0 +1,61 @@
+//===- ProgramState.cpp - What rounds hand on to rounds -------------------===//
+
+#include "passes/ProgramState.h"
+#include "passes/Envelope.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+namespace {
+/// Words of a slot's sampling parameters: seed (2), temperature, top_k, top_p,
+/// min_p and two unused.
+constexpr int64_t kSamplingWords = 8;
+/// Slot, start, count and total of a prefill chunk.
+constexpr int64_t kPrefillWords = 4;
+/// Chunks below this many rows are not worth a program of their own.
+constexpr int64_t kSmallestChunk = 8;
+} // namespace
+
+llvm::SmallVector<int64_t> mlir::mtp::ProgramShape::prefillChunks() const {
+  llvm::SmallVector<int64_t> chunks{envelope.getPrefillChunk()};
+  while (chunks.back() / 4 >= kSmallestChunk) {
+    chunks.push_back(chunks.back() / 4);
+  }
+  return chunks;
+}
+
+void mlir::mtp::declareStates(OpBuilder &builder, Location loc,
+                              const ProgramShape &shape) {
+  Type i32 = builder.getI32Type();
+  Type f32 = builder.getF32Type();
+  int64_t slots = shape.envelope.getMaxBatch();
+  auto declare = [&](const llvm::Twine &name, llvm::ArrayRef<int64_t> dims,
+                     Type element) {
+    StateOp::create(builder, loc, builder.getStringAttr(name),
+                    TypeAttr::get(MemRefType::get(dims, element)),
+                    /*offset=*/IntegerAttr());
+  };
+  declare("active", {slots}, i32);
+  declare("length", {slots}, i32);
+  declare("accepted", {slots}, i32);
+  declare("window", {slots, shape.windowRows()}, i32);
+  declare("drafts", {slots, shape.draftColumns()}, i32);
+  declare("hidden", {slots, shape.windowRows(), shape.hidden}, f32);
+  for (int64_t module = 2; module <= shape.modules; ++module) {
+    declare("carry_" + llvm::Twine(module), {slots, shape.hidden}, f32);
+  }
+  declare("page_table", {slots, mtp::pagesPerSlot(shape.envelope)}, i32);
+  declare("sampling", {slots, kSamplingWords}, i32);
+  declare("out_tokens", {slots, shape.windowRows()}, i32);
+  declare("out_count", {slots}, i32);
+  declare("prefill_info", {kPrefillWords}, i32);
+  declare("prefill_tokens", {shape.envelope.getPrefillChunk() + shape.modules},
+          i32);
+}
+
+Value mlir::mtp::refState(OpBuilder &builder, Location loc, ModuleOp module,
+                          llvm::StringRef name) {
+  auto state = module.lookupSymbol<StateOp>(name);
+  return RefOp::create(builder, loc, state.getType(),
+                       state.getSymName(), /*layer=*/0);
+}

@@ -1,0 +1,86 @@
+//===- SinkRowSelection.cpp - Select rows before row-wise ops -------------===//
+//
+// take_rows(f(x)) = f(take_rows(x)) for every op f that treats rows one by one.
+// The rewrite fires only where nobody needs f's other rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/MTP/IR/MTPOps.h"
+#include "passes/Passes.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_SINKROWSELECTIONPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+struct SinkRowSelectionPass
+    : public mtp::impl::SinkRowSelectionPassBase<SinkRowSelectionPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Row-wise ops: a row of the result needs that row of the operands alone.
+static bool isRowWise(Operation *op) {
+  return isa<LinearOp, FusedLinearOp, RmsNormOp, AddOp, SwigluOp, SliceOp,
+             ConcatOp>(op);
+}
+
+/// Returns whether `operand` has a row per row of the op, unlike a weight.
+static bool isActivation(Value operand) {
+  auto type = dyn_cast<RankedTensorType>(operand.getType());
+  return type && type.getRank() == 2 && !operand.getDefiningOp<WeightOp>();
+}
+
+/// Returns whether `op` can compute the rows selected by `select` alone.
+static bool canSink(TakeRowsOp select, Operation *op) {
+  return op && op->hasOneUse() && isRowWise(op) &&
+         op->getBlock() == select->getBlock();
+}
+
+/// Moves `select` above the op that defines its operand; returns the selections
+/// that it now consists of.
+static SmallVector<TakeRowsOp> sink(TakeRowsOp select) {
+  Operation *op = select.getX().getDefiningOp();
+  OpBuilder builder(select);
+  int64_t rows = cast<RankedTensorType>(select.getType()).getDimSize(0);
+  SmallVector<TakeRowsOp> selections;
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    if (!isActivation(operand)) {
+      operands.push_back(operand);
+      continue;
+    }
+    auto type = cast<RankedTensorType>(operand.getType());
+    selections.push_back(TakeRowsOp::create(
+        builder, select.getLoc(), type.clone({rows, type.getDimSize(1)}),
+        operand, select.getIndex()));
+    operands.push_back(selections.back());
+  }
+  Operation *moved = builder.clone(*op);
+  moved->setOperands(operands);
+  moved->getResult(0).setType(select.getType());
+  select.getResult().replaceAllUsesWith(moved->getResult(0));
+  select.erase();
+  op->erase();
+  return selections;
+}
+
+void SinkRowSelectionPass::runOnOperation() {
+  SmallVector<TakeRowsOp> worklist;
+  getOperation().walk([&](TakeRowsOp select) { worklist.push_back(select); });
+  while (!worklist.empty()) {
+    TakeRowsOp select = worklist.pop_back_val();
+    if (!canSink(select, select.getX().getDefiningOp())) {
+      continue;
+    }
+    worklist.append(sink(select));
+    ++numSunk;
+  }
+}

@@ -1,0 +1,37 @@
+//===- StreamDecoder.cpp - Text from ids as they come ---------------------===//
+
+#include "runtime/text/StreamDecoder.h"
+
+#include "runtime/text/TokenizerImpl.h"
+
+using namespace mtp;
+
+Result<std::string> StreamDecoder::append(TokenId id) {
+  std::string text;
+  MTP_RETURN_IF_ERROR(appendTo(text, id));
+  return text;
+}
+
+Status StreamDecoder::appendTo(std::string &text, TokenId id) {
+  MTP_ASSIGN_OR_RETURN(std::string_view piece, tokenizer->tokenToPiece(id));
+  if (options.skipSpecial && tokenizer->isSpecial(id))
+    return okStatus();
+  if (isAtStart) {
+    uint32_t limit = tokenizer->impl->tables->strip_leading_spaces();
+    while (!piece.empty() && piece[0] == ' ' && strippedSpaces < limit) {
+      piece.remove_prefix(1);
+      ++strippedSpaces;
+    }
+    isAtStart = piece.empty();
+  }
+  assembler.append(piece, text);
+  return okStatus();
+}
+
+std::string StreamDecoder::finish() {
+  std::string text;
+  assembler.finish(text);
+  isAtStart = options.atTextStart;
+  strippedSpaces = 0;
+  return text;
+}

@@ -1,0 +1,51 @@
+//===- TokenizerImpl.h - What a tokenizer is made of ------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_TEXT_TOKENIZERIMPL_H
+#define MTP_RUNTIME_TEXT_TOKENIZERIMPL_H
+
+#include "runtime/text/AddedTokens.h"
+#include "runtime/text/Bpe.h"
+#include "runtime/text/Pieces.h"
+#include "runtime/text/SentencePieceEncoder.h"
+#include "runtime/text/TextPipeline.h"
+#include "runtime/text/Tokenizer.h"
+
+#include <map>
+
+namespace mtp {
+
+struct Tokenizer::Impl {
+  const schema::Tokenizer *tables = nullptr;
+
+  /// One of the two, by the tables' kind.
+  std::optional<Bpe> bpe;
+  std::optional<SentencePieceEncoder> sentencePiece;
+
+  TextPipeline normalizer;
+  TextPipeline preTokenizer;
+  AddedTokens rawAdded;        ///< Searched for before normalising.
+  AddedTokens normalizedAdded; ///< Searched for after it.
+  std::map<std::string, TokenId, std::less<>> addedIds;
+  std::vector<bool> special; ///< By id.
+
+  /// Verifies tables whose structure is verified, and takes them up.
+  Status load(const schema::Tokenizer &tables);
+
+  Status encode(std::string_view text, EncodeOptions options,
+                std::vector<TokenId> &ids) const;
+
+private:
+  Status loadModel();
+  Status loadPipelines();
+  Status loadAddedTokens();
+  Status verifyIds() const;
+
+  Status encodeSegment(std::string_view text, bool atStart, bool parseSpecial,
+                       Bpe::Scratch &scratch, std::vector<TokenId> &ids) const;
+  Status encodeWords(std::string_view text, bool atStart, Bpe::Scratch &scratch,
+                     std::vector<TokenId> &ids) const;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_TEXT_TOKENIZERIMPL_H

@@ -1,0 +1,177 @@
+//===- TokenizerLoader.cpp - Verifying a tokenizer's tables ---------------===//
+//
+// The border: what passes here is never checked again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/text/TokenizerImpl.h"
+
+#include "runtime/text/Utf8.h"
+
+#include <cstdint>
+
+using namespace mtp;
+
+namespace {
+
+constexpr size_t kAlignment = 8;
+constexpr size_t kMaxTableBytes = size_t(1) << 30;
+constexpr uint32_t kMaxAffixIds = 64;
+
+std::string_view viewOf(const flatbuffers::Vector<uint8_t> *bytes) {
+  return bytes ? std::string_view(reinterpret_cast<const char *>(bytes->data()),
+                                  bytes->size())
+               : std::string_view();
+}
+
+Status verifyStructure(std::span<const uint8_t> bytes) {
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment != 0)
+    return invalidArgument("expected tokenizer tables aligned to " +
+                           std::to_string(kAlignment) + " bytes");
+  if (bytes.size() < kAlignment || bytes.size() > kMaxTableBytes)
+    return dataLoss("expected tokenizer tables of " +
+                    std::to_string(kAlignment) + " to " +
+                    std::to_string(kMaxTableBytes) + " bytes, got " +
+                    std::to_string(bytes.size()));
+  if (!schema::TokenizerBufferHasIdentifier(bytes.data()))
+    return dataLoss("expected tokenizer tables with identifier '" +
+                    std::string(schema::TokenizerIdentifier()) + "'");
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size());
+  if (!schema::VerifyTokenizerBuffer(verifier))
+    return dataLoss("expected tokenizer tables, got a malformed FlatBuffer");
+  return okStatus();
+}
+
+Status verifyId(const char *field, int64_t id, uint32_t vocabSize) {
+  if (id < vocabSize)
+    return okStatus();
+  return outOfRange(std::string("expected ") + field + " below " +
+                    std::to_string(vocabSize) + ", got " + std::to_string(id));
+}
+
+Status verifyAffix(const char *field, const flatbuffers::Vector<uint32_t> *ids,
+                   uint32_t vocabSize) {
+  uint32_t count = ids ? ids->size() : 0;
+  if (count > kMaxAffixIds)
+    return outOfRange(std::string("expected at most ") +
+                      std::to_string(kMaxAffixIds) + " " + field + ", got " +
+                      std::to_string(count));
+  for (uint32_t i = 0; i < count; ++i)
+    MTP_RETURN_IF_ERROR(verifyId(field, ids->Get(i), vocabSize));
+  return okStatus();
+}
+
+TextPipeline::StepTables stepsOf(
+    const flatbuffers::Vector<flatbuffers::Offset<schema::TextStep>> *tables) {
+  TextPipeline::StepTables steps;
+  if (tables)
+    steps.assign(tables->begin(), tables->end());
+  return steps;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Tokenizer>>
+Tokenizer::load(std::span<const uint8_t> bytes) {
+  MTP_RETURN_IF_ERROR(verifyStructure(bytes));
+  auto impl = std::make_unique<Impl>();
+  MTP_RETURN_IF_ERROR(impl->load(*schema::GetTokenizer(bytes.data())));
+  return std::unique_ptr<Tokenizer>(new Tokenizer(std::move(impl)));
+}
+
+Status Tokenizer::Impl::load(const schema::Tokenizer &verifiedTables) {
+  tables = &verifiedTables;
+  MTP_RETURN_IF_ERROR(verifyPieces(*tables));
+  MTP_RETURN_IF_ERROR(verifyIds());
+  MTP_RETURN_IF_ERROR(loadModel());
+  MTP_RETURN_IF_ERROR(loadPipelines());
+  return loadAddedTokens();
+}
+
+Status Tokenizer::Impl::verifyIds() const {
+  uint32_t vocabSize = vocabSizeOf(*tables);
+  for (int64_t id : {tables->bos_id(), tables->eos_id(), tables->unk_id()})
+    if (id < -1)
+      return outOfRange("expected an id or -1, got " + std::to_string(id));
+  MTP_RETURN_IF_ERROR(verifyId("bos_id", tables->bos_id(), vocabSize));
+  MTP_RETURN_IF_ERROR(verifyId("eos_id", tables->eos_id(), vocabSize));
+  MTP_RETURN_IF_ERROR(verifyId("unk_id", tables->unk_id(), vocabSize));
+  MTP_RETURN_IF_ERROR(
+      verifyAffix("prefix_ids", tables->prefix_ids(), vocabSize));
+  return verifyAffix("suffix_ids", tables->suffix_ids(), vocabSize);
+}
+
+Status Tokenizer::Impl::loadModel() {
+  switch (tables->kind()) {
+  case schema::TokenizerKind::ByteLevelBpe:
+  case schema::TokenizerKind::CharacterBpe: {
+    MTP_ASSIGN_OR_RETURN(bpe, Bpe::create(*tables));
+    return okStatus();
+  }
+  case schema::TokenizerKind::SentencePiece: {
+    MTP_ASSIGN_OR_RETURN(sentencePiece, SentencePieceEncoder::create(
+                                            viewOf(tables->sentencepiece()),
+                                            vocabSizeOf(*tables)));
+    return okStatus();
+  }
+  }
+  return outOfRange("expected a known kind, got " +
+                    std::to_string(static_cast<int>(tables->kind())));
+}
+
+Status Tokenizer::Impl::loadPipelines() {
+  TextPipeline::StepTables steps = stepsOf(tables->normalizer());
+  for (const schema::TextStep *step : steps)
+    if (step->kind() == schema::TextStepKind::Split)
+      return invalidArgument("expected a normalizer that does not split");
+  Result<TextPipeline> pipeline = TextPipeline::create(steps);
+  if (!pipeline.isOk())
+    return pipeline.status().withContext("normalizer");
+  normalizer = std::move(*pipeline);
+
+  pipeline = TextPipeline::create(stepsOf(tables->pre_tokenizer()));
+  if (!pipeline.isOk())
+    return pipeline.status().withContext("pre_tokenizer");
+  preTokenizer = std::move(*pipeline);
+  return okStatus();
+}
+
+Status Tokenizer::Impl::loadAddedTokens() {
+  std::vector<AddedToken> raw, normalized;
+  special.assign(vocabSizeOf(*tables), false);
+  uint32_t count = tables->added_tokens() ? tables->added_tokens()->size() : 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const schema::AddedToken &table = *tables->added_tokens()->Get(i);
+    std::string where = "added_tokens[" + std::to_string(i) + "]";
+    MTP_RETURN_IF_ERROR(
+        verifyId((where + ".id").c_str(), table.id(), vocabSizeOf(*tables)));
+
+    AddedToken token;
+    token.content = table.content()->str();
+    token.id = static_cast<TokenId>(table.id());
+    token.special = table.special();
+    token.lstrip = table.lstrip();
+    token.rstrip = table.rstrip();
+    token.singleWord = table.single_word();
+    special[table.id()] = token.special;
+    if (!isValidUtf8(token.content))
+      return invalidArgument("expected UTF-8 as content of " + where);
+    if (!addedIds.emplace(token.content, token.id).second)
+      return invalidArgument("expected distinct added tokens, got '" +
+                             token.content + "' twice");
+    if (!table.normalized()) {
+      raw.push_back(std::move(token));
+      continue;
+    }
+    // It is searched for in normalised text, so it has to be normal itself.
+    PieceList list{token.content, {{0, token.content.size()}}};
+    MTP_RETURN_IF_ERROR(
+        normalizer.apply(list, /*atStart=*/true).withContext(where));
+    token.content = std::move(list.text);
+    normalized.push_back(std::move(token));
+  }
+  MTP_ASSIGN_OR_RETURN(rawAdded, AddedTokens::create(std::move(raw)));
+  MTP_ASSIGN_OR_RETURN(normalizedAdded,
+                       AddedTokens::create(std::move(normalized)));
+  return okStatus();
+}

@@ -1,0 +1,57 @@
+//===- Utf8.h - UTF-8, checked and repaired ---------------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_TEXT_UTF8_H
+#define MTP_RUNTIME_TEXT_UTF8_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mtp {
+
+/// Where the first byte is that is not part of well-formed UTF-8 (no overlong
+/// forms, no surrogates, nothing above U+10FFFF), or text.size().
+size_t findInvalidUtf8(std::string_view text);
+
+inline bool isValidUtf8(std::string_view text) {
+  return findInvalidUtf8(text) == text.size();
+}
+
+/// The bytes of the character that starts at `pos`, in well-formed UTF-8.
+inline size_t utf8Length(std::string_view text, size_t pos) {
+  auto lead = static_cast<uint8_t>(text[pos]);
+  return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+/// The character that starts at `pos`, in well-formed UTF-8.
+uint32_t decodeUtf8(std::string_view text, size_t pos);
+
+/// Appends a character below 0x110000 that is no surrogate.
+void appendUtf8(std::string &text, uint32_t codePoint);
+
+/// Makes well-formed UTF-8 from bytes that come in pieces. A character whose
+/// bytes are not all there yet is held back, at most 3 bytes; every maximal
+/// ill-formed part becomes one U+FFFD, as the Unicode standard recommends and
+/// as web browsers do.
+class Utf8Assembler {
+public:
+  /// Appends to `text` all that `bytes` make sure.
+  void append(std::string_view bytes, std::string &text);
+
+  /// Appends U+FFFD if a character is left incomplete, and starts anew.
+  void finish(std::string &text);
+
+private:
+  void appendByte(uint8_t byte, std::string &text);
+
+  char held[4] = {};
+  uint8_t heldCount = 0;
+  uint8_t wanted = 0;  ///< Bytes of the held character when it is complete.
+  uint8_t low = 0x80;  ///< Least byte that may come next.
+  uint8_t high = 0xBF; ///< Greatest byte that may come next.
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_TEXT_UTF8_H

@@ -1,0 +1,76 @@
+// RUN: mtp-opt %s --split-input-file --verify-roundtrip | FileCheck %s
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @generate {
+mtp.round @generate {
+  // CHECK: %[[DRAFTS:.*]] = mtp.draft_chain {
+  // CHECK: ^bb0(%{{.*}}: tensor<?xi32>, %{{.*}}: tensor<?x8xf32>, %{{.*}}: !mtp.rows):
+  // CHECK: mtp.yield %{{.*}}, %{{.*}} : tensor<?x16xf32>, tensor<?x8xf32>
+  // CHECK: }, {
+  // CHECK: } : tensor<?x?xi32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  }, {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  // CHECK: %[[LOGITS:.*]], %[[HIDDEN:.*]] = mtp.verify %[[DRAFTS]] {
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  // CHECK: mtp.accept %[[DRAFTS]], %[[LOGITS]] exact {
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  // CHECK: mtp.commit
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @target layers 1 entry 16 : f32
+// CHECK-LABEL: mtp.round @tree {
+mtp.round @tree {
+  // CHECK: mtp.draft_tree [-1, 0, 0, 1] {
+  // CHECK: } : tensor<?x3xi32>
+  %drafts = mtp.draft_tree [-1, 0, 0, 1] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x3xi32>
+  // CHECK: mtp.verify %{{.*}} tree [-1, 0, 0, 1] {
+  %logits, %hidden = mtp.verify %drafts tree [-1, 0, 0, 1] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    // CHECK: %[[TREE:.*]] = mtp.tree_rows %{{.*}} [-1, 0, 0, 1]
+    %tree = mtp.tree_rows %rows [-1, 0, 0, 1]
+    // CHECK: mtp.attention %{{.*}}, %{{.*}}, %{{.*}}, %[[TREE]]
+    %a = mtp.attention %e, %e, %e, %tree heads 1 kv_heads 1 scale 1.0 cache @target[0]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %a, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %a : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  // CHECK: mtp.accept %{{.*}}, %{{.*}} exact tree [-1, 0, 0, 1] {
+  %count, %picks = mtp.accept %drafts, %logits exact tree [-1, 0, 0, 1] {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x3xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x4xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x4xi32>, tensor<?x8xf32>
+}
+}

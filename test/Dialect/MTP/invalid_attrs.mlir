@@ -1,0 +1,104 @@
+// RUN: mtp-opt %s --split-input-file --verify-diagnostics
+
+// envelope_c1
+// expected-error @+1 {{expected max_k in [0, 16], got 17}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 17, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {}
+
+// -----
+
+// envelope_c2
+// expected-error @+1 {{expected max_batch in [1, 1024], got 0}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 0, max_context = 64, prefill_chunk = 8, page = 16>} {}
+
+// -----
+
+// envelope_c3
+// expected-error @+1 {{expected max_context in [2, 4194304], got 1}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 1, prefill_chunk = 8, page = 16>} {}
+
+// -----
+
+// envelope_c4
+// expected-error @+1 {{expected prefill_chunk in [1, 4096], got 5000}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 5000, page = 16>} {}
+
+// -----
+
+// envelope_c5
+// expected-error @+1 {{expected page to be a power of two, got 24}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 24>} {}
+
+// -----
+
+// rope_attr_c1
+// expected-error @+1 {{expected an even dim in [2, 4096], got 3}}
+module attributes {mtp.rope = #mtp.rope<dim = 3, theta = 10000.0>} {}
+
+// -----
+
+// rope_attr_c2
+// expected-error @+1 {{expected a finite positive theta, got 0}}
+module attributes {mtp.rope = #mtp.rope<dim = 4>} {}
+
+// -----
+
+// rope_attr_c3
+// expected-error @+1 {{expected a positive original_max_position with yarn scaling, got 0}}
+module attributes {mtp.rope = #mtp.rope<dim = 4, theta = 10000.0, scaling = yarn, factor = 4.0>} {}
+
+// -----
+
+// rope_attr_c4
+// expected-error @+1 {{expected low_freq_factor below high_freq_factor}}
+module attributes {mtp.rope = #mtp.rope<dim = 4, theta = 10000.0, scaling = llama3, low_freq_factor = 4.0, original_max_position = 8>} {}
+
+// -----
+
+// rope_attr_c5
+// expected-error @+1 {{expected beta_slow below beta_fast}}
+module attributes {mtp.rope = #mtp.rope<dim = 4, theta = 10000.0, scaling = yarn, beta_slow = 64.0, original_max_position = 8>} {}
+
+// -----
+
+// rope_attr_c6
+// expected-error @+1 {{expected no parameters of another scaling with none scaling}}
+module attributes {mtp.rope = #mtp.rope<dim = 4, theta = 10000.0, factor = 2.0>} {}
+
+// -----
+
+// expected-error @+1 {{unknown rope parameter 'base'}}
+module attributes {mtp.rope = #mtp.rope<dim = 4, base = 10000.0>} {}
+
+// -----
+
+// expected-error @+1 {{unknown scaling 'ntk'}}
+module attributes {mtp.rope = #mtp.rope<dim = 4, theta = 10000.0, scaling = ntk>} {}
+
+// -----
+
+// expected-error @+1 {{rope parameter 'dim' repeats}}
+module attributes {mtp.rope = #mtp.rope<dim = 4, dim = 4>} {}
+
+// -----
+
+// module_c1
+// expected-error @+1 {{'mtp.envelope' expected #mtp.envelope, got 4 : i64}}
+module attributes {mtp.envelope = 4 : i64} {}
+
+// -----
+
+// module_c2
+// expected-error @+1 {{'mtp.generation' key 'eos' expected token ids as array<i32>, got array<i32: -1>}}
+module attributes {mtp.generation = {eos = array<i32: -1>}} {}
+
+// -----
+
+// module_c2
+// expected-error @+1 {{'mtp.generation' key 'bos' expected a token id as i32, got 1 : i64}}
+module attributes {mtp.generation = {bos = 1 : i64}} {}
+
+// -----
+
+// module_c3
+// expected-error @+1 {{'mtp.wiring' expected #mtp.wiring on a function}}
+module attributes {mtp.wiring = 1 : i32} {}

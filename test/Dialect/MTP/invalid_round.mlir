@@ -1,0 +1,401 @@
+// RUN: mtp-opt %s --split-input-file --verify-diagnostics
+
+// round_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+// expected-error @+1 {{'mtp.round' op expected exactly one round in a module}}
+mtp.round @again {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c1
+module {
+// expected-error @+1 {{'mtp.round' op expected 'mtp.envelope' on the module}}
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  // expected-error @+1 {{'mtp.draft_chain' op expected once, in the order draft, verify, accept, commit}}
+  %again = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.round' op expected a verify, an accept and a commit}}
+mtp.round @r {
+}
+}
+
+// -----
+
+// round_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  // expected-error @+1 {{'mtp.verify' op expected the round's drafts}}
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected the round's drafts}}
+  %count, %picks = mtp.accept %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  %h = mtp.add %hidden, %hidden : tensor<?x8xf32>
+  // expected-error @+1 {{'mtp.commit' op expected count and picks of mtp.accept and the hidden state of mtp.verify}}
+  mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c4
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  // expected-error @+1 {{'mtp.draft_chain' op expected the target's hidden width 8 and vocabulary 16, got 4 and 16}}
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x4xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x4xf32>
+    %l = mtp.linear %h, %w : tensor<?x4xf32>, tensor<16x4xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x4xf32>
+  } : tensor<?x?xi32>
+  // expected-note @+1 {{the target is here}}
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c4
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  // expected-error @+1 {{'mtp.draft_chain' op expected the target's hidden width 8 and vocabulary 16, got 8 and 32}}
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<32x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<32x8xf32> -> tensor<?x32xf32>
+    mtp.yield %l, %h : tensor<?x32xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  // expected-note @+1 {{the target is here}}
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c5
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_tree [-1, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x2xi32>
+  // expected-error @+1 {{'mtp.verify' op expected the tree of the drafts}}
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c5
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_tree [-1, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x2xi32>
+  %logits, %hidden = mtp.verify %drafts tree [-1, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected the tree of the drafts}}
+  %count, %picks = mtp.accept %drafts, %logits exact tree [-1, 0, 1] {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c6
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.round' op expected at most max_k = 1 draft modules, got 2}}
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  }, {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c6
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.round' op expected max_k 0 without a draft operation, got 1}}
+mtp.round @r {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c6
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.round' op expected at most max_k + 1 = 2 tree nodes, got 3}}
+mtp.round @r {
+  %drafts = mtp.draft_tree [-1, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x2xi32>
+  %logits, %hidden = mtp.verify %drafts tree [-1, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact tree [-1, 0, 0] {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}

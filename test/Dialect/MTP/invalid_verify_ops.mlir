@@ -1,0 +1,215 @@
+// RUN: mtp-opt %s --split-input-file --verify-diagnostics
+
+// verify_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  // expected-error @+1 {{'mtp.verify' op expected the target to take ('tensor<?xi32>', '!mtp.rows'), got ('tensor<?xi32>')}}
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// verify_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  // expected-error @+1 {{'mtp.verify' op expected the region to yield ('tensor<?x16xf32>', 'tensor<?x8xf32>')}}
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %e, %l : tensor<?x8xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// verify_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  // expected-error @+1 {{'mtp.verify' op expected drafts with a tree}}
+  %logits, %hidden = mtp.verify tree [-1, 0] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// accept_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected the region to take ('tensor<?x16xf32>', '!mtp.rows'), got ('tensor<?x8xf32>', '!mtp.rows')}}
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x8xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x8xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// accept_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected the region to yield ('tensor<?xi32>')}}
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// accept_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected drafts with a tree}}
+  %count, %picks = mtp.accept %logits exact tree [-1, 0] {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+func.func @accept_tokens_c1(%d: tensor<4x3xi32>, %p: tensor<4x3xi32>) {
+  // expected-error @+1 {{'mtp.accept_tokens' op expected width 4 of the picks, got 'tensor<4x3xi32>'}}
+  %c, %n = mtp.accept_tokens %d, %p : tensor<4x3xi32>, tensor<4x3xi32> -> tensor<4xi32>, tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @accept_tokens_c2(%d: tensor<4x3xi32>, %p: tensor<4x4xi32>) {
+  // expected-error @+1 {{'mtp.accept_tokens' op expected operands and results with the rows of 'tensor<4x3xi32>', got 'tensor<2xi32>'}}
+  %c, %n = mtp.accept_tokens %d, %p : tensor<4x3xi32>, tensor<4x4xi32> -> tensor<4xi32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @accept_tree_c1(%t: tensor<2x2xi32>) {
+  // expected-error @+1 {{'mtp.accept_tree' op expected the parent of node 1 before it, got -1}}
+  %p, %c, %n = mtp.accept_tree %t, %t [-1, -1] : tensor<2x2xi32>, tensor<2x2xi32> -> tensor<2x2xi32>, tensor<2xi32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @accept_tree_c2(%t: tensor<2x2xi32>) {
+  // expected-error @+1 {{'mtp.accept_tree' op expected width 3 of tokens, picks and path, got 'tensor<2x2xi32>'}}
+  %p, %c, %n = mtp.accept_tree %t, %t [-1, 0, 0] : tensor<2x2xi32>, tensor<2x2xi32> -> tensor<2x2xi32>, tensor<2xi32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+// commit_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<4x?xi32>)
+  // expected-error @+1 {{'mtp.commit' op expected picks with the rows of 'tensor<?xi32>', got 'tensor<4x?xi32>'}}
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<4x?xi32>, tensor<?x8xf32>
+}
+}

@@ -1,0 +1,26 @@
+//===- safetensors_fuzz.cpp - Any bytes as a safetensors file -------------===//
+
+#include "compiler/Weights/Safetensors.h"
+
+#include <cstdlib>
+
+/// Whatever parses must lie inside of the bytes, with a size that its shape
+/// and type explain.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  mtp::Result<mtp::TensorMap> tensors = mtp::parseSafetensors({data, size});
+  if (!tensors)
+    return 0;
+  uint64_t total = 0;
+  for (const auto &[name, entry] : *tensors) {
+    uint64_t bits = mtp::bitWidth(entry.type);
+    for (int64_t dim : entry.shape)
+      bits *= uint64_t(dim);
+    if (entry.offset > size || entry.size > size - entry.offset ||
+        entry.size * 8 != bits)
+      std::abort();
+    total += entry.size;
+  }
+  if (total > size)
+    std::abort();
+  return 0;
+}

@@ -1,0 +1,358 @@
+//===- packer_test.cpp - Packed bytes against a plain loop ----------------===//
+
+#include "compiler/Weights/WeightPacker.h"
+#include "test/Weights/TestFiles.h"
+
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+/// A value that tells its place, and is not exact in bf16.
+float valueAt(int64_t row, int64_t col, int64_t salt = 0) {
+  return std::sin(float(row * 131 + col * 7 + salt * 1009)) * 3.0f;
+}
+
+std::vector<float> matrix(int64_t rows, int64_t cols, int64_t salt = 0) {
+  std::vector<float> values;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < cols; ++c)
+      values.push_back(valueAt(r, c, salt));
+  return values;
+}
+
+/// A logical matrix: element (n, k) of matrix s.
+using Reference = std::function<float(int64_t s, int64_t n, int64_t k)>;
+
+void put(std::vector<uint8_t> &out, WeightType type, int64_t index,
+         float value) {
+  if (type == WeightType::F32) {
+    std::memcpy(out.data() + index * 4, &value, 4);
+  } else {
+    uint16_t half = roundToBF16(value);
+    std::memcpy(out.data() + index * 2, &half, 2);
+  }
+}
+
+/// The layouts, written down as the documentation has them.
+std::vector<uint8_t> packPlainly(const WeightRecipe &recipe,
+                                 const Reference &at) {
+  std::vector<uint8_t> out(size_t(packedBytes(recipe)), 0);
+  bool isBF16 = recipe.type == WeightType::BF16;
+  int64_t k = isBF16 ? recipe.k + recipe.k % 2 : recipe.k;
+  int64_t panels = panelCount(recipe);
+  for (int64_t s = 0; s < recipe.count; ++s)
+    for (int64_t n = 0; n < recipe.n; ++n)
+      for (int64_t c = 0; c < recipe.k; ++c) {
+        int64_t row = n, panel = n / 32;
+        if (recipe.layout == WeightLayout::Swiglu) {
+          bool isUp = n >= recipe.n / 2;
+          row = isUp ? n - recipe.n / 2 : n;
+          panel = 2 * (row / 32) + isUp;
+        }
+        int64_t lane = row % 32;
+        int64_t inPanel =
+            isBF16 ? c / 2 * 64 + lane * 2 + c % 2 : c * 32 + lane;
+        int64_t index = (s * panels + panel) * k * 32 + inPanel;
+        if (recipe.layout == WeightLayout::Raw)
+          index = (s * recipe.n + n) * recipe.k + c;
+        put(out, recipe.type, index, at(s, n, c));
+      }
+  return out;
+}
+
+class Packing : public testing::Test {
+protected:
+  /// Packs with several options; all must give the plain loop's bytes.
+  void expectPacked(const WeightRecipe &recipe, const Reference &at) {
+    std::string path = folder.write("model.safetensors", builder.build());
+    auto set = WeightSet::openFiles({&path, 1});
+    ASSERT_TRUE(set.isOk()) << set.status().toString();
+    std::vector<uint8_t> expected = packPlainly(recipe, at);
+    for (auto [threads, window] :
+         {std::pair(1u, int64_t(1) << 20), {1u, 1}, {3u, 10000}, {2u, 1 << 20}})
+      EXPECT_EQ(pack(*set, recipe, {threads, window, {}}), expected)
+          << threads << " threads, window " << window;
+  }
+
+  std::vector<uint8_t> pack(const WeightSet &set, const WeightRecipe &recipe,
+                            PackOptions options) {
+    std::vector<uint8_t> bytes;
+    int64_t told = 0;
+    options.progress = [&](int64_t done, int64_t total) {
+      EXPECT_GT(done, told);
+      EXPECT_LE(done, total);
+      told = done;
+    };
+    Status status = packWeight(
+        set, recipe,
+        [&](std::span<const uint8_t> piece) {
+          bytes.insert(bytes.end(), piece.begin(), piece.end());
+          return okStatus();
+        },
+        options);
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    EXPECT_EQ(told, packedBytes(recipe));
+    return bytes;
+  }
+
+  Status packError(const WeightRecipe &recipe) {
+    std::string path = folder.write("model.safetensors", builder.build());
+    auto set = WeightSet::openFiles({&path, 1});
+    EXPECT_TRUE(set.isOk()) << set.status().toString();
+    return packWeight(*set, recipe, [](auto) { return okStatus(); });
+  }
+
+  TemporaryFolder folder;
+  FileBuilder builder;
+};
+
+TEST_F(Packing, LinearOnRaggedShapes) {
+  for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 1},
+                      {32, 64},
+                      {33, 65},
+                      {31, 63},
+                      {70, 129},
+                      {5, 200}}) {
+    std::string key = std::to_string(n) + "x" + std::to_string(k);
+    builder.addF32(key, {n, k}, matrix(n, k));
+    for (WeightType type : {WeightType::F32, WeightType::BF16})
+      expectPacked({"w", WeightLayout::Linear, type, k, n, 1, {{key}}},
+                   [](int64_t, int64_t r, int64_t c) { return valueAt(r, c); });
+  }
+}
+
+TEST_F(Packing, LinearJoinsSlicedAndTransposedSources) {
+  builder.addF32("a", {40, 9}, matrix(40, 9));
+  builder.addF32("b", {9, 50}, matrix(9, 50, 1));
+  builder.addF32("c", {80, 20}, matrix(80, 20, 2));
+  WeightRecipe recipe{"w", WeightLayout::Linear, WeightType::F32, 9, 82, 1, {}};
+  recipe.sources = {{"a"}, {"b", 0, -1, 10, 45, true}, {"c", 60, 67, 11, 20}};
+  expectPacked(recipe, [](int64_t, int64_t n, int64_t k) {
+    if (n < 40)
+      return valueAt(n, k);
+    if (n < 75)
+      return valueAt(k, 10 + n - 40, 1);
+    return valueAt(60 + n - 75, 11 + k, 2);
+  });
+}
+
+TEST_F(Packing, SwigluOnRaggedShapes) {
+  for (auto [inter, k] :
+       {std::pair<int64_t, int64_t>{32, 8}, {33, 7}, {7, 70}}) {
+    std::string name = std::to_string(inter);
+    builder.addF32("gate" + name, {inter, k}, matrix(inter, k, 3));
+    builder.addBF16("up" + name, {inter, k}, matrix(inter, k, 4));
+    WeightRecipe recipe{"w",
+                        WeightLayout::Swiglu,
+                        WeightType::BF16,
+                        k,
+                        2 * inter,
+                        1,
+                        {{"gate" + name}, {"up" + name}}};
+    expectPacked(recipe, [inter = inter](int64_t, int64_t n, int64_t c) {
+      return n < inter ? valueAt(n, c, 3) : valueAt(n - inter, c, 4);
+    });
+  }
+}
+
+TEST_F(Packing, StacksOverTensors) {
+  for (int64_t e = 0; e < 3; ++e) {
+    std::string prefix = "experts." + std::to_string(e);
+    builder.addF32(prefix + ".gate", {34, 6}, matrix(34, 6, e));
+    builder.addF32(prefix + ".up", {34, 6}, matrix(34, 6, 10 + e));
+  }
+  WeightRecipe recipe{"w",
+                      WeightLayout::Swiglu,
+                      WeightType::F32,
+                      6,
+                      68,
+                      3,
+                      {{"experts.{}.gate"}, {"experts.{}.up"}}};
+  expectPacked(recipe, [](int64_t s, int64_t n, int64_t k) {
+    return n < 34 ? valueAt(n, k, s) : valueAt(n - 34, k, 10 + s);
+  });
+  WeightRecipe down{"w", WeightLayout::Linear, WeightType::F32, 6, 34,
+                    3,   {{"experts.{}.up"}}};
+  expectPacked(down, [](int64_t s, int64_t n, int64_t k) {
+    return valueAt(n, k, 10 + s);
+  });
+}
+
+/// The absorbed halves of MLA's kv_b_proj: per head, `nope` rows transposed
+/// and `value` rows as they are.
+TEST_F(Packing, StacksOverRowBlocks) {
+  constexpr int64_t heads = 3, nope = 5, value = 4, latent = 37;
+  builder.addF32("kv_b", {heads * (nope + value), latent},
+                 matrix(heads * (nope + value), latent));
+  WeightRecipe key{"k",
+                   WeightLayout::Linear,
+                   WeightType::BF16,
+                   nope,
+                   latent,
+                   heads,
+                   {{"kv_b", 0, nope, 0, -1, true, nope + value}}};
+  expectPacked(key, [](int64_t s, int64_t n, int64_t k) {
+    return valueAt(s * (nope + value) + k, n);
+  });
+  WeightRecipe out{"v",
+                   WeightLayout::Linear,
+                   WeightType::BF16,
+                   latent,
+                   value,
+                   heads,
+                   {{"kv_b", nope, nope + value, 0, -1, false, nope + value}}};
+  expectPacked(out, [](int64_t s, int64_t n, int64_t k) {
+    return valueAt(s * (nope + value) + nope + n, k);
+  });
+}
+
+TEST_F(Packing, RawConvertsAndConcatenates) {
+  builder.addF32("q", {5}, matrix(5, 1));
+  builder.addF32("m", {9000, 2}, matrix(9000, 2, 1));
+  WeightRecipe recipe{"w", WeightLayout::Raw, WeightType::BF16, 1, 18005,
+                      1,   {{"q"}, {"m"}}};
+  auto at = [](int64_t, int64_t n, int64_t) {
+    return n < 5 ? valueAt(n, 0) : valueAt((n - 5) / 2, (n - 5) % 2, 1);
+  };
+  expectPacked(recipe, at);
+  recipe.type = WeightType::F32;
+  expectPacked(recipe, at);
+  recipe = {"w",
+            WeightLayout::Raw,
+            WeightType::F32,
+            2,
+            3,
+            2,
+            {{"m", 10, 13, 0, -1, false, 100}}};
+  expectPacked(recipe, [](int64_t s, int64_t n, int64_t k) {
+    return valueAt(10 + 100 * s + n, k, 1);
+  });
+}
+
+TEST_F(Packing, ReadsHalfPrecision) {
+  builder.add("h", "F16", {2, 2}, std::string("\0\x3c\0\xc5\0\0\xff\x7b", 8));
+  constexpr float values[2][2] = {{1, -5}, {0, 65504}};
+  expectPacked({"w", WeightLayout::Raw, WeightType::F32, 2, 2, 1, {{"h"}}},
+               [&](int64_t, int64_t n, int64_t k) { return values[n][k]; });
+}
+
+TEST_F(Packing, ScalesFP8Blocks) {
+  constexpr int64_t rows = 130, cols = 300;
+  std::string bytes;
+  for (int64_t i = 0; i < rows * cols; ++i)
+    bytes += char(0x30 + i % 16);
+  builder.add("w.weight", "F8_E4M3", {rows, cols}, bytes);
+  builder.addF32("w.weight_scale_inv", {2, 3}, {1, 2, 3, 4, 5, 6});
+  auto at = [&](int64_t, int64_t n, int64_t k) {
+    float value;
+    uint8_t byte = uint8_t(bytes[size_t(n * cols + k)]);
+    decodeElements(WeightType::F8E4M3, &byte, 1, &value);
+    return value * float(1 + n / 128 * 3 + k / 128);
+  };
+  expectPacked({"w",
+                WeightLayout::Linear,
+                WeightType::BF16,
+                cols,
+                rows,
+                1,
+                {{"w.weight"}}},
+               at);
+  expectPacked(
+      {"w",
+       WeightLayout::Linear,
+       WeightType::F32,
+       4,
+       40,
+       1,
+       {{"w.weight", 126, 130, 100, 140, true}}},
+      [&](int64_t s, int64_t n, int64_t k) { return at(s, 126 + k, 100 + n); });
+  builder.add("v.weight", "F8_E4M3", {rows, cols}, bytes);
+  builder.addF32("v.weight_scale_inv", {3, 3}, std::vector<float>(9, 1.0f));
+  Status status = packError({"w",
+                             WeightLayout::Linear,
+                             WeightType::BF16,
+                             cols,
+                             rows,
+                             1,
+                             {{"v.weight"}}});
+  EXPECT_NE(status.message().find("expected scales F32 [2, 3]"),
+            std::string_view::npos)
+      << status.toString();
+}
+
+TEST_F(Packing, NamesWhatDoesNotFit) {
+  builder.addF32("a", {4, 6}, matrix(4, 6));
+  builder.add("i", "I64", {1}, std::string(8, '\0'));
+  builder.add("d", "F32", {1, 1, 1}, std::string(4, '\0'));
+  auto expectError = [&](const WeightRecipe &recipe, const std::string &text) {
+    Status status = packError(recipe);
+    EXPECT_FALSE(status.isOk()) << "expected: " << text;
+    EXPECT_NE(status.message().find(text), std::string_view::npos)
+        << status.toString();
+  };
+  auto linear = [](int64_t k, int64_t n, WeightSource source) {
+    return WeightRecipe{"w",     WeightLayout::Linear, WeightType::F32, k, n, 1,
+                        {source}};
+  };
+  expectError(linear(5, 4, {"a"}), "expected 5 inputs, got 6");
+  expectError(linear(6, 5, {"a"}), "expected 5 outputs, got 4");
+  expectError(linear(6, 4, {"b"}), "no weight \"b\"");
+  expectError(linear(6, 4, {"a", 1, 5}), "expected at least 5 rows, got 4");
+  expectError(linear(6, 4, {"a", 5, -1}), "expected at least 5 rows, got 4");
+  expectError(linear(6, 4, {"a", 0, -1, 3, 9}), "9 columns, got 6");
+  expectError(linear(1, 1, {"i"}),
+              "expected BF16, F16, F32 or F8_E4M3, got I64");
+  expectError(linear(1, 1, {"d"}),
+              "one or two dimensions, got shape [1, 1, 1]");
+  expectError({"w", WeightLayout::Raw, WeightType::F32, 6, 5, 1, {{"a"}}},
+              "expected 30 elements, got 24");
+  expectError(
+      {"w", WeightLayout::Swiglu, WeightType::F32, 6, 4, 1, {{"a"}, {"a"}}},
+      "expected 2 outputs, got 4");
+  expectError({"w",
+               WeightLayout::Linear,
+               WeightType::F32,
+               6,
+               2,
+               3,
+               {{"a", 0, 2, 0, -1, false, 2}}},
+              "expected at least 6 rows, got 4");
+}
+
+TEST_F(Packing, StopsWhenTheSinkFails) {
+  builder.addF32("a", {100, 40}, matrix(100, 40));
+  std::string path = folder.write("model.safetensors", builder.build());
+  auto set = WeightSet::openFiles({&path, 1});
+  ASSERT_TRUE(set.isOk());
+  int calls = 0;
+  Status status = packWeight(
+      *set, {"w", WeightLayout::Linear, WeightType::F32, 40, 100, 1, {{"a"}}},
+      [&](auto) {
+        return ++calls == 2 ? resourceExhausted("disk full") : okStatus();
+      },
+      {1, 1, {}});
+  EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(Packing, StopsWhenTheFileChanges) {
+  builder.addF32("a", {100, 40}, matrix(100, 40));
+  std::string path = folder.write("model.safetensors", builder.build());
+  auto set = WeightSet::openFiles({&path, 1});
+  ASSERT_TRUE(set.isOk());
+  Status status = packWeight(
+      *set, {"w", WeightLayout::Linear, WeightType::F32, 40, 100, 1, {{"a"}}},
+      [&](auto) {
+        std::filesystem::resize_file(path, 20000);
+        return okStatus();
+      },
+      {1, 1, {}});
+  EXPECT_EQ(status.code(), StatusCode::DataLoss);
+}
+
+} // namespace

@@ -1,0 +1,83 @@
+//===- recipe_test.cpp - Sizes and checks without weights -----------------===//
+
+#include "compiler/Weights/WeightRecipe.h"
+
+#include <gtest/gtest.h>
+
+using namespace mtp;
+
+namespace {
+
+WeightRecipe make(WeightLayout layout, WeightType type, int64_t k, int64_t n,
+                  int64_t count = 1) {
+  WeightRecipe recipe{"w", layout, type, k, n, count, {}};
+  recipe.sources.resize(layout == WeightLayout::Swiglu ? 2 : 1);
+  for (WeightSource &source : recipe.sources)
+    source.keyPattern = count > 1 ? "a.{}" : "a";
+  return recipe;
+}
+
+int64_t bytesOf(const WeightRecipe &recipe) {
+  EXPECT_TRUE(verifyRecipe(recipe).isOk()) << verifyRecipe(recipe).toString();
+  return packedBytes(recipe);
+}
+
+void expectError(const WeightRecipe &recipe, const std::string &text) {
+  Status status = verifyRecipe(recipe);
+  ASSERT_FALSE(status.isOk()) << "expected: " << text;
+  EXPECT_NE(status.message().find(text), std::string_view::npos)
+      << status.toString();
+}
+
+TEST(WeightRecipe, CountsBytes) {
+  using enum WeightLayout;
+  EXPECT_EQ(bytesOf(make(Raw, WeightType::F32, 3, 5)), 60);
+  EXPECT_EQ(bytesOf(make(Raw, WeightType::BF16, 3, 5, 2)), 60);
+  EXPECT_EQ(bytesOf(make(Linear, WeightType::F32, 3, 5)), 32 * 3 * 4);
+  EXPECT_EQ(bytesOf(make(Linear, WeightType::F32, 3, 33)), 64 * 3 * 4);
+  EXPECT_EQ(bytesOf(make(Linear, WeightType::BF16, 3, 32)), 32 * 4 * 2);
+  EXPECT_EQ(bytesOf(make(Linear, WeightType::BF16, 4, 32, 7)), 7 * 32 * 4 * 2);
+  EXPECT_EQ(bytesOf(make(Swiglu, WeightType::F32, 2, 66)), 128 * 2 * 4);
+}
+
+TEST(WeightRecipe, RefusesNonsense) {
+  using enum WeightLayout;
+  expectError(make(Linear, WeightType::F16, 4, 4), "F32 or BF16, got F16");
+  expectError(make(Linear, WeightType::F32, 0, 4),
+              "at least 1, got 0, 4 and 1");
+  expectError(make(Linear, WeightType::F32, 4, -1), "at least 1");
+  expectError(make(Linear, WeightType::F32, 4, 4, 0), "at least 1");
+  expectError(make(Swiglu, WeightType::F32, 4, 5), "an even n, got 2 and 5");
+  expectError(make(Linear, WeightType::F32, int64_t(1) << 40, int64_t(1) << 40),
+              "more bytes");
+  expectError(make(Linear, WeightType::F32, int64_t(1) << 60, 1), "more bytes");
+  expectError(make(Linear, WeightType::F32, 1, 1, int64_t(1) << 60),
+              "more bytes");
+}
+
+TEST(WeightRecipe, RefusesBadSources) {
+  WeightRecipe good = make(WeightLayout::Linear, WeightType::F32, 4, 4);
+  auto withSource = [&](auto change) {
+    WeightRecipe recipe = good;
+    change(recipe.sources[0]);
+    return recipe;
+  };
+  expectError(withSource([](auto &s) { s.keyPattern = ""; }), "a key");
+  expectError(withSource([](auto &s) { s.rowBegin = -1; }), "at least 0");
+  expectError(withSource([](auto &s) { s.colEnd = -2; }), "at least 0");
+  expectError(withSource([](auto &s) { s.rowBegin = 3, s.rowEnd = 2; }),
+              "ends not before begins");
+  expectError(withSource([](auto &s) { s.headStride = -4; }), "stride");
+  expectError(withSource([](auto &s) { s.headStride = 4; }), "an end of rows");
+  expectError(withSource([](auto &s) {
+                s.keyPattern = "a.{}", s.headStride = 4, s.rowEnd = 4;
+              }),
+              "got both");
+  good.sources.clear();
+  expectError(good, "at least one source");
+  WeightRecipe stack = make(WeightLayout::Linear, WeightType::F32, 4, 4, 2);
+  stack.sources[0].keyPattern = "a";
+  expectError(stack, "in a stack");
+}
+
+} // namespace

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Writes expected/*.json with torch and transformers (see README.md).
+
+  python3 make_expected.py            the tiny models and the bundled model
+  python3 make_expected.py tiny | bundled
+"""
+import json, os, shutil, sys, tempfile
+
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import tiny
+from reference import Net
+
+BUNDLED = os.path.join(HERE, "..", "..", "models", "bundled", "hf")
+PROMPT = "Once upon a time the hen\nran into the pond."
+BUNDLED_PROMPTS = ["Once upon a time there was a little girl who lived in", "The old man looked at the boy and said,",
+                   "In the morning the king called his three sons, and"]
+
+
+def oracle(folder):
+    """transformers' model in binary32 with eager attention, all of its weights loaded."""
+    from safetensors.torch import save_file
+    import transformers
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    net = Net(folder)
+    c = dict(net.c)
+    n = c["num_hidden_layers"]
+    if c["model_type"] == "mimo":   # the body is Qwen2's
+        c.update(model_type="qwen2", architectures=["Qwen2ForCausalLM"])
+    main = {k: v for k, v in net.w.items() if not k.startswith("model.mtp_layers.")
+            and not (k.startswith("model.layers.") and int(k.split(".")[2]) >= n)}
+    with tempfile.TemporaryDirectory() as t:
+        json.dump({**c, "torch_dtype": "float32"}, open(os.path.join(t, "config.json"), "w"))
+        save_file(main, os.path.join(t, "model.safetensors"), metadata={"format": "pt"})
+        m, info = transformers.AutoModelForCausalLM.from_pretrained(
+            t, dtype=torch.float32, attn_implementation="eager", output_loading_info=True)
+    bad = {k: v for k, v in info.items() if v and k in ("missing_keys", "unexpected_keys", "mismatched_keys")}
+    assert not bad, bad
+    return m.eval(), net
+
+
+def digits(rows):
+    return [[float("%.9g" % v) for v in r] for r in rows.tolist()]
+
+
+def greedy(m, prompt, count):
+    ids, margin = list(prompt), 1e9
+    for _ in range(count):
+        l = m(torch.tensor([ids])).logits[0, -1]
+        top = l.topk(2)[0]
+        margin = min(margin, float(top[0] - top[1]))
+        ids.append(int(l.argmax()))
+    return ids, margin
+
+
+def summary(logits, rows, full=True):
+    out = {"argmax": logits.argmax(-1).tolist(), "max": [float("%.9g" % v) for v in logits.max(-1)[0].tolist()]}
+    if full:
+        out["rows"], out["logits"] = rows, digits(logits[rows])
+    else:
+        v, i = logits[rows].topk(8, -1)
+        out["rows"], out["top8"], out["top8_logits"] = rows, i.tolist(), digits(v)
+    return out
+
+
+@torch.no_grad()
+def run(folder, name, dtype, prompts, count, full):
+    m, net = oracle(folder)
+    results = []
+    for text, prompt in prompts:
+        ids, margin = greedy(m, prompt, count)
+        N, P = len(ids), len(prompt)
+        out = m(torch.tensor([ids]), output_hidden_states=True)
+        target, h = out.logits[0], out.hidden_states[-1][0]
+        mine = net.head(net.target(ids))
+        diff = float((mine - target).abs().max())
+        hdiff = float((net.target(ids) - h).abs().max())
+        assert diff < 2e-4 and hdiff < 2e-4, (name, diff, hdiff)
+        assert target.isfinite().all()
+        rows = list(range(P - 4, P)) + [N - 3, N - 2]
+        r = {"text": text, "prompt": prompt, "greedy": ids[P:], "greedy_min_margin": round(margin, 6),
+             "target": summary(target, rows + [N - 1], full), "drafts": []}
+        carried = [h]
+        for d in range(1, net.mtp + 1):
+            logits, x = net.module(d, ids[d:], carried[-1][:N - d])
+            carried.append(x)
+            s = summary(logits, [i for i in rows if i < N - d], full)
+            hit = [a == ids[i + d + 1] for i, a in enumerate(s["argmax"]) if P - 1 <= i < N - d - 1]
+            r["drafts"].append({"module": d, "accepted": f"{sum(hit)}/{len(hit)}", **s})
+        if net.mtp:   # drafting from the prompt alone: row P-1 and the target's next token ids[P]
+            known, logits_c, chain = ids[:P + 1], [], []
+            hh = m(torch.tensor([ids[:P]]), output_hidden_states=True).hidden_states[-1][0]
+            if net.mtp > 1:   # module d at the same row P-1
+                for d in range(1, net.mtp + 1):
+                    l, hh = net.module(d, (known + chain)[d:d + P], hh)
+                    logits_c.append(l[-1])
+                    chain.append(int(l[-1].argmax()))
+            else:             # module 1 again, one row further each time, on its own carried state
+                for k in range(3):
+                    l, x = net.module(1, (known + chain)[1:1 + P + k], hh)
+                    logits_c.append(l[-1])
+                    chain.append(int(l[-1].argmax()))
+                    hh = torch.cat((hh, x[-1:]))
+            l = torch.stack(logits_c)
+            r["chain"] = {"mode": "modules" if net.mtp > 1 else "reuse", "row": P - 1, "next": ids[P], "ids": chain}
+            if full:
+                r["chain"]["logits"] = digits(l)
+        r["router_min_margin"] = round(net.margin, 6) if net.margin < 1e9 else None
+        results.append(r)
+        print(f"{name}.{dtype}: plain-vs-transformers {diff:.1e}, margin {margin:.4f}, router {net.margin:.5f}, spread "
+              f"{float(target.std()):.2f}, distinct {len(set(ids[P:]))}/{count}",
+              " ".join(d["accepted"] for d in r["drafts"]))
+    return {"model": name, "dtype": dtype, "vocab_size": net.c["vocab_size"], "results": results}
+
+
+def dump(x, name):
+    os.makedirs(os.path.join(HERE, "expected"), exist_ok=True)
+    with open(os.path.join(HERE, "expected", name + ".json"), "w") as f:
+        json.dump(x, f, separators=(",", ":"))
+        f.write("\n")
+
+
+def main():
+    torch.set_num_threads(1)
+    from tokenizers import Tokenizer
+    what = sys.argv[1:] or ["tiny", "bundled"]
+    if "tiny" in what:
+        with tempfile.TemporaryDirectory() as t:
+            for name in tiny.MODELS:
+                for dtype in ("f32", "bf16"):
+                    folder = os.path.join(t, name + "." + dtype)
+                    tiny.write(name, folder, dtype)
+                    ids = Tokenizer.from_file(os.path.join(folder, "tokenizer.json")).encode(PROMPT).ids[:24]
+                    dump(run(folder, name, dtype, [(None, ids)], 32, True), f"{name}.{dtype}")
+                    shutil.rmtree(folder)
+    if "bundled" in what:
+        tok = Tokenizer.from_file(os.path.join(BUNDLED, "tokenizer.json"))
+        prompts = [(p, tok.encode(p).ids) for p in BUNDLED_PROMPTS]
+        x = run(BUNDLED, "bundled", "bf16", prompts, 48, False)
+        for r in x["results"]:
+            r["greedy_text"] = tok.decode(r["greedy"])
+        dump(x, "bundled")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""Writes tiny seeded models in Hugging Face's layout. Standard library only.
+
+  python3 tiny.py --list
+  python3 tiny.py NAME -o DIR [--dtype f32|bf16] [--seed N]
+  python3 tiny.py --all -o DIR        one folder per model and type: DIR/NAME.f32, DIR/NAME.bf16
+
+Every weight is a function of (seed, tensor name, element index) alone:
+
+  key  = fnv1a64(name as UTF-8) ^ splitmix64(seed)
+  bits = splitmix64(key + index)                       (64-bit wrapping)
+  u    = (bits >> 40) / 2^23 - 1                       in [-1, 1), exact in binary32
+  w    = binary32(offset + amplitude * u)              computed in binary64
+
+  splitmix64(x): x += 0x9E3779B97F4A7C15; x = (x ^ x>>30) * 0xBF58476D1CE4E5B9;
+                 x = (x ^ x>>27) * 0x94D049BB133111EB; x ^ x>>31
+
+offset and amplitude follow from the tensor's kind (see `kind`). bf16 rounds the binary32
+value to nearest even; e_score_correction_bias stays in binary32.
+"""
+import argparse, array, json, math, os, sys
+
+MASK = (1 << 64) - 1
+
+
+def splitmix64(x):
+    x = (x + 0x9E3779B97F4A7C15) & MASK
+    x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ x >> 27) * 0x94D049BB133111EB) & MASK
+    return x ^ x >> 31
+
+
+def fnv1a64(s):
+    h = 0xCBF29CE484222325
+    for b in s.encode():
+        h = ((h ^ b) * 0x100000001B3) & MASK
+    return h
+
+
+def fill(name, count, offset, amplitude, seed):
+    key = fnv1a64(name) ^ splitmix64(seed)
+    out = array.array("f", bytes(4 * count))
+    for i in range(count):
+        x = (key + i + 0x9E3779B97F4A7C15) & MASK
+        x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & MASK
+        x = ((x ^ x >> 27) * 0x94D049BB133111EB) & MASK
+        x ^= x >> 31
+        out[i] = offset + amplitude * ((x >> 40) / 8388608.0 - 1.0)
+    return out
+
+
+def kind(name, shape, tied=False):
+    """(offset, amplitude) of a tensor's uniform distribution."""
+    if name.endswith("e_score_correction_bias"):
+        return 0.0, 0.25
+    if name.endswith(".bias"):
+        return 0.0, 0.2
+    if "norm" in name:
+        return 1.0, 0.25
+    std = 1 / math.sqrt(shape[-1])
+    if "embed_tokens" in name:
+        std = 0.3 if tied else 1.0
+    elif "lm_head" in name or "shared_head.head" in name:
+        std *= 2.5
+    elif name.endswith("mlp.gate.weight"):
+        std *= 2.0
+    elif any(k in name for k in ("q_proj", "k_proj", "q_b_proj", "kv_b_proj")):
+        std *= 1.5
+    return 0.0, math.sqrt(3.0) * std
+
+
+# ---------------------------------------------------------------- the models
+
+BASE = {"vocab_size": 112, "hidden_size": 64, "hidden_act": "silu", "attention_dropout": 0.0,
+        "max_position_embeddings": 512, "initializer_range": 0.02, "rms_norm_eps": 1e-6,
+        "rope_theta": 10000.0, "tie_word_embeddings": False, "use_cache": True,
+        "bos_token_id": 0, "eos_token_id": 0}
+
+
+def cfg(arch, model_type, **kw):
+    return {"architectures": [arch], "model_type": model_type, **BASE, **kw}
+
+
+DS = dict(num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=4, n_shared_experts=1,
+          topk_method="noaux_tc", scoring_func="sigmoid", norm_topk_prob=True, first_k_dense_replace=1,
+          moe_layer_freq=1, attention_bias=False, rope_scaling=None)
+
+MODELS = {
+    # MLA with q-LoRA, MoE, one MTP module
+    "dsv3-mtp1": cfg("DeepseekV3ForCausalLM", "deepseek_v3", **{**DS, **dict(
+        intermediate_size=112, moe_intermediate_size=48, n_routed_experts=8, num_experts_per_tok=2,
+        n_group=2, topk_group=1, routed_scaling_factor=2.5, q_lora_rank=48, kv_lora_rank=32,
+        qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, num_nextn_predict_layers=1)}),
+    # no q-LoRA, YaRN with mscale, 4 groups of experts, two MTP modules
+    "dsv3-yarn-mtp2": cfg("DeepseekV3ForCausalLM", "deepseek_v3", **{**DS, **dict(
+        intermediate_size=96, moe_intermediate_size=40, n_routed_experts=16, num_experts_per_tok=4,
+        n_shared_experts=2, n_group=4, topk_group=2, routed_scaling_factor=1.8, q_lora_rank=None,
+        kv_lora_rank=40, qk_nope_head_dim=24, qk_rope_head_dim=16, v_head_dim=20,
+        num_hidden_layers=2, num_nextn_predict_layers=2, max_position_embeddings=640,
+        rope_scaling={"type": "yarn", "factor": 40, "beta_fast": 32, "beta_slow": 1, "mscale": 1.0,
+                      "mscale_all_dim": 1.0, "original_max_position_embeddings": 16})}),
+    "llama-gqa": cfg("LlamaForCausalLM", "llama", vocab_size=127, num_hidden_layers=3, num_attention_heads=4,
+                     num_key_value_heads=2, head_dim=16, intermediate_size=96, attention_bias=False,
+                     mlp_bias=False, rms_norm_eps=1e-5, rope_theta=500000.0,
+                     rope_scaling={"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+                                   "high_freq_factor": 4.0, "original_max_position_embeddings": 32}),
+    "llama-tied": cfg("LlamaForCausalLM", "llama", hidden_size=48, num_hidden_layers=2, num_attention_heads=3,
+                      num_key_value_heads=1, head_dim=16, intermediate_size=112, attention_bias=False,
+                      mlp_bias=False, rms_norm_eps=1e-5, rope_scaling=None, tie_word_embeddings=True),
+    "qwen2": cfg("Qwen2ForCausalLM", "qwen2", vocab_size=120, num_hidden_layers=3, num_attention_heads=4,
+                 num_key_value_heads=2, intermediate_size=112, rope_theta=1000000.0,
+                 use_sliding_window=False, sliding_window=512, max_window_layers=3),
+    "qwen3": cfg("Qwen3ForCausalLM", "qwen3", num_hidden_layers=2, num_attention_heads=4,
+                 num_key_value_heads=2, head_dim=24, intermediate_size=96, attention_bias=False,
+                 rope_theta=1000000.0, rope_scaling=None, use_sliding_window=False, sliding_window=None,
+                 max_window_layers=2),
+    "qwen3moe": cfg("Qwen3MoeForCausalLM", "qwen3_moe", num_hidden_layers=2, num_attention_heads=4,
+                    num_key_value_heads=2, head_dim=16, intermediate_size=96, moe_intermediate_size=40,
+                    num_experts=8, num_experts_per_tok=2, norm_topk_prob=True, decoder_sparse_step=1,
+                    mlp_only_layers=[], attention_bias=False, rope_theta=1000000.0, rope_scaling=None,
+                    use_sliding_window=False, sliding_window=None, max_window_layers=2,
+                    router_aux_loss_coef=0.001),
+    "mimo-mtp1": cfg("MiMoForCausalLM", "mimo", num_hidden_layers=2, num_attention_heads=4,
+                     num_key_value_heads=2, head_dim=16, intermediate_size=112, attention_bias=True,
+                     rms_norm_eps=1e-5, rope_theta=640000.0, use_sliding_window=False, sliding_window=512,
+                     max_window_layers=2, use_mrope=False, num_nextn_predict_layers=1),
+    "glm4moe-mtp1": cfg("Glm4MoeForCausalLM", "glm4_moe", num_hidden_layers=2, num_attention_heads=4,
+                        num_key_value_heads=2, head_dim=16, partial_rotary_factor=0.5, attention_bias=True,
+                        use_qk_norm=False, intermediate_size=112, moe_intermediate_size=48,
+                        n_routed_experts=8, n_shared_experts=1, num_experts_per_tok=2, n_group=1,
+                        topk_group=1, norm_topk_prob=True, routed_scaling_factor=1.0,
+                        first_k_dense_replace=1, rms_norm_eps=1e-5, rope_theta=1000000.0,
+                        rope_scaling=None, num_nextn_predict_layers=1),
+}
+MODELS["glm4moe-qknorm-mtp1"] = {**MODELS["glm4moe-mtp1"], "use_qk_norm": True, "head_dim": 24,
+                                 "num_experts_per_tok": 3, "routed_scaling_factor": 2.5}
+# as dsv3-mtp1, but its weights are tuned so that the greedy target often accepts the drafts:
+# lm_head row j gets 0.5 x embedding row j - 7 (mod vocabulary) added, and eh_proj twice the identity
+# on its embedding half, so that both mostly continue t with t + 7
+MODELS["dsv3-chain-mtp2"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 2, "n_group": 1}
+CHAINED = {"dsv3-chain-mtp2"}
+CHAIN_HEAD, CHAIN_PROJ = 0.5, 2.0
+
+# default seeds (0 elsewhere), chosen so that no greedy choice and no expert choice is nearly a tie
+SEEDS = {"dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
+         "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17}
+
+SHARDED = {"qwen2"}          # written as two shards with an index
+DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the MTP layer too, as GLM does
+
+
+def tensors(name, c):
+    """[(tensor name, shape)] in file order."""
+    out = []
+    H, V = c["hidden_size"], c["vocab_size"]
+    mt = c["model_type"]
+
+    def w(n, *shape):
+        out.append((n, list(shape)))
+
+    def mlp(p, inter):
+        w(p + "gate_proj.weight", inter, H)
+        w(p + "up_proj.weight", inter, H)
+        w(p + "down_proj.weight", H, inter)
+
+    def attention(p):
+        nh = c["num_attention_heads"]
+        if mt == "deepseek_v3":
+            qd = c["qk_nope_head_dim"] + c["qk_rope_head_dim"]
+            if c["q_lora_rank"]:
+                w(p + "q_a_proj.weight", c["q_lora_rank"], H)
+                w(p + "q_a_layernorm.weight", c["q_lora_rank"])
+                w(p + "q_b_proj.weight", nh * qd, c["q_lora_rank"])
+            else:
+                w(p + "q_proj.weight", nh * qd, H)
+            w(p + "kv_a_proj_with_mqa.weight", c["kv_lora_rank"] + c["qk_rope_head_dim"], H)
+            w(p + "kv_a_layernorm.weight", c["kv_lora_rank"])
+            w(p + "kv_b_proj.weight", nh * (c["qk_nope_head_dim"] + c["v_head_dim"]), c["kv_lora_rank"])
+            w(p + "o_proj.weight", H, nh * c["v_head_dim"])
+            return
+        d = c.get("head_dim") or H // nh
+        bias = mt == "qwen2" or c.get("attention_bias")
+        for n, heads in (("q_proj", nh), ("k_proj", c["num_key_value_heads"]), ("v_proj", c["num_key_value_heads"])):
+            w(p + n + ".weight", heads * d, H)
+            if bias:
+                w(p + n + ".bias", heads * d)
+        w(p + "o_proj.weight", H, nh * d)
+        if mt in ("qwen3", "qwen3_moe") or c.get("use_qk_norm"):
+            w(p + "q_norm.weight", d)
+            w(p + "k_norm.weight", d)
+
+    def block(p, dense):
+        w(p + "input_layernorm.weight", H)
+        attention(p + "self_attn.")
+        w(p + "post_attention_layernorm.weight", H)
+        if dense:
+            mlp(p + "mlp.", c["intermediate_size"])
+            return
+        n = c.get("n_routed_experts") or c["num_experts"]
+        w(p + "mlp.gate.weight", n, H)
+        if mt != "qwen3_moe":
+            w(p + "mlp.gate.e_score_correction_bias", n)
+            mlp(p + "mlp.shared_experts.", c["moe_intermediate_size"] * c["n_shared_experts"])
+        for e in range(n):
+            mlp(p + f"mlp.experts.{e}.", c["moe_intermediate_size"])
+
+    dense_layers = {"deepseek_v3": c.get("first_k_dense_replace"), "glm4_moe": c.get("first_k_dense_replace"),
+                    "qwen3_moe": 0}.get(mt, 1 << 30)
+    w("model.embed_tokens.weight", V, H)
+    for i in range(c["num_hidden_layers"]):
+        block(f"model.layers.{i}.", i < dense_layers)
+    w("model.norm.weight", H)
+    if not c["tie_word_embeddings"]:
+        w("lm_head.weight", V, H)
+    for d in range(c.get("num_nextn_predict_layers", 0)):
+        if mt == "mimo":
+            p = f"model.mtp_layers.{d}."
+            w(p + "token_layernorm.weight", H)
+            w(p + "hidden_layernorm.weight", H)
+            w(p + "input_proj.weight", H, 2 * H)
+            w(p + "final_layernorm.weight", H)
+            block(p, True)
+        else:
+            p = f"model.layers.{c['num_hidden_layers'] + d}."
+            w(p + "enorm.weight", H)
+            w(p + "hnorm.weight", H)
+            w(p + "eh_proj.weight", H, 2 * H)
+            w(p + "shared_head.norm.weight", H)
+            if name in DUPLICATES:
+                w(p + "embed_tokens.weight", V, H)
+                w(p + "shared_head.head.weight", V, H)
+            block(p, False)
+    return out
+
+
+def bf16(a):
+    """Binary32 array -> bf16 words, round to nearest even."""
+    bits = array.array("I", a.tobytes())
+    return array.array("H", [(b + 0x7FFF + (b >> 16 & 1)) >> 16 for b in bits])
+
+
+def write_safetensors(path, entries):
+    header, off = {"__metadata__": {"format": "pt"}}, 0
+    for n, dtype, shape, data in entries:
+        size = len(data) * data.itemsize
+        header[n] = {"dtype": dtype, "shape": shape, "data_offsets": [off, off + size]}
+        off += size
+    h = json.dumps(header, separators=(",", ":")).encode()
+    h += b" " * (-len(h) % 8)
+    with open(path, "wb") as f:
+        f.write(len(h).to_bytes(8, "little") + h)
+        for _, _, _, data in entries:
+            if sys.byteorder == "big":
+                data = array.array(data.typecode, data)
+                data.byteswap()
+            f.write(data.tobytes())
+    return off
+
+
+MERGES = ["t h", "h e", "Ġ t", "i n", "Ġ a", "e r", "o n", "Ġt he", "n d", "r e", "a n", "Ġ s", "Ġa nd", "e n", "o u"]
+
+
+def tokenizer():
+    """Byte-level BPE over printable ASCII, space and newline: 1 special + 96 + 15 merges = 112."""
+    chars = [chr(i) for i in range(33, 127)] + ["Ġ", "Ċ"]
+    vocab = {"<|endoftext|>": 0}
+    for t in chars + [m.replace(" ", "") for m in MERGES]:
+        vocab[t] = len(vocab)
+    return {"version": "1.0", "truncation": None, "padding": None,
+            "added_tokens": [{"id": 0, "content": "<|endoftext|>", "single_word": False, "lstrip": False,
+                              "rstrip": False, "normalized": False, "special": True}],
+            "normalizer": None,
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+            "post_processor": None,
+            "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+            "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+                      "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
+                      "ignore_merges": False, "vocab": vocab, "merges": MERGES}}
+
+
+def write_json(path, x):
+    with open(path, "w", encoding="utf8") as f:
+        json.dump(x, f, indent=1, ensure_ascii=False)
+        f.write("\n")
+
+
+def values(name, c, n, shape, seed):
+    source = n   # stored copies of the shared embedding and head
+    if n.endswith(".shared_head.head.weight"):
+        source = "lm_head.weight"
+    elif n.endswith(".embed_tokens.weight") and n != "model.embed_tokens.weight":
+        source = "model.embed_tokens.weight"
+    data = fill(source, math.prod(shape), *kind(source, shape, c["tie_word_embeddings"]), seed)
+    if name in CHAINED and n == "lm_head.weight":
+        e = values(name, c, "model.embed_tokens.weight", shape, seed)
+        V, H = shape
+        for j in range(V):
+            for k in range(H):
+                data[j * H + k] += CHAIN_HEAD * e[(j - 7) % V * H + k]
+    if name in CHAINED and n.endswith("eh_proj.weight"):
+        for k in range(shape[0]):
+            data[k * shape[1] + k] += CHAIN_PROJ
+    return data
+
+
+def write(name, folder, dtype="f32", seed=None):
+    c = MODELS[name]
+    seed = SEEDS.get(name, 0) if seed is None else seed
+    os.makedirs(folder, exist_ok=True)
+    write_json(os.path.join(folder, "config.json"),
+               {**c, "torch_dtype": "bfloat16" if dtype == "bf16" else "float32"})
+    write_json(os.path.join(folder, "generation_config.json"),
+               {"bos_token_id": 0, "eos_token_id": 0, "do_sample": False})
+    write_json(os.path.join(folder, "tokenizer.json"), tokenizer())
+    write_json(os.path.join(folder, "tokenizer_config.json"),
+               {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<|endoftext|>",
+                "eos_token": "<|endoftext|>", "add_bos_token": False, "clean_up_tokenization_spaces": False,
+                "model_max_length": c["max_position_embeddings"]})
+    entries = []
+    for n, shape in tensors(name, c):
+        data = values(name, c, n, shape, seed)
+        if dtype == "bf16" and not n.endswith("e_score_correction_bias"):
+            entries.append((n, "BF16", shape, bf16(data)))
+        else:
+            entries.append((n, "F32", shape, data))
+    for old in os.listdir(folder):
+        if ".safetensors" in old:
+            os.unlink(os.path.join(folder, old))
+    if name not in SHARDED:
+        write_safetensors(os.path.join(folder, "model.safetensors"), entries)
+        return
+    half = len(entries) // 2
+    index, total = {}, 0
+    for k, part in enumerate((entries[:half], entries[half:])):
+        file = f"model-{k + 1:05d}-of-00002.safetensors"
+        total += write_safetensors(os.path.join(folder, file), part)
+        index.update({e[0]: file for e in part})
+    write_json(os.path.join(folder, "model.safetensors.index.json"),
+               {"metadata": {"total_size": total}, "weight_map": index})
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("name", nargs="?", choices=sorted(MODELS))
+    ap.add_argument("-o", "--out")
+    ap.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
+    ap.add_argument("--seed", type=int, help="another seed than the model's own")
+    ap.add_argument("--list", action="store_true")
+    ap.add_argument("--all", action="store_true")
+    a = ap.parse_args()
+    if a.list:
+        print("\n".join(MODELS))
+    elif a.out and a.all:
+        for n in MODELS:
+            for t in ("f32", "bf16"):
+                write(n, os.path.join(a.out, f"{n}.{t}"), t, a.seed)
+    elif a.out and a.name:
+        write(a.name, a.out, a.dtype, a.seed)
+    else:
+        ap.error("NAME and -o DIR, or --list")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+//===- mtp-import.cpp - Hugging Face folder to MLIR -----------------------===//
+
+#include "compiler/Import/Importer.h"
+
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cl = llvm::cl;
+using mtp::importer::DepthPolicy;
+using mtp::importer::ImportOptions;
+
+static cl::OptionCategory category("mtp-import options");
+
+static cl::opt<std::string> folder(cl::Positional, cl::Required,
+                                   cl::desc("<model folder>"),
+                                   cl::cat(category));
+static cl::opt<std::string> output("o", cl::init("-"),
+                                   cl::desc("output file (default: stdout)"),
+                                   cl::value_desc("file"), cl::cat(category));
+static cl::opt<int64_t>
+    maxK("k", cl::desc("most drafts per round (default: 3 with MTP modules)"),
+         cl::value_desc("drafts"), cl::cat(category));
+static cl::opt<int64_t> maxBatch("max-batch", cl::init(4),
+                                 cl::desc("slots (default: 4)"),
+                                 cl::value_desc("slots"), cl::cat(category));
+static cl::opt<int64_t>
+    maxContext("max-context",
+               cl::desc("tokens per slot (default: 4096, or the model's)"),
+               cl::value_desc("tokens"), cl::cat(category));
+static cl::opt<int64_t>
+    prefillChunk("prefill-chunk", cl::init(128),
+                 cl::desc("rows per prefill program (default: 128)"),
+                 cl::value_desc("rows"), cl::cat(category));
+static cl::opt<int64_t> page("page", cl::init(16),
+                             cl::desc("tokens per cache page (default: 16)"),
+                             cl::value_desc("tokens"), cl::cat(category));
+static cl::opt<DepthPolicy> depthPolicy(
+    "draft-depth-policy", cl::desc("which module drafts at which depth:"),
+    cl::init(DepthPolicy::PerDepth),
+    cl::values(clEnumValN(DepthPolicy::PerDepth, "per-depth",
+                          "module d at depth d, the last one beyond (default)"),
+               clEnumValN(DepthPolicy::Reuse, "reuse",
+                          "the first module at every depth")),
+    cl::cat(category));
+static cl::opt<bool> noWeights("no-weights",
+                               cl::desc("structure only, from config.json"),
+                               cl::cat(category));
+static cl::opt<mtp::WeightType>
+    dtype("dtype",
+          cl::desc("what matrices are kept in (default: as in the files):"),
+          cl::values(clEnumValN(mtp::WeightType::BF16, "bf16", "bfloat16"),
+                     clEnumValN(mtp::WeightType::F32, "f32", "binary32")),
+          cl::cat(category));
+
+static ImportOptions readOptions() {
+  ImportOptions options;
+  if (maxK.getNumOccurrences())
+    options.maxK = maxK;
+  if (maxContext.getNumOccurrences())
+    options.maxContext = maxContext;
+  if (dtype.getNumOccurrences())
+    options.matrixType = dtype;
+  options.maxBatch = maxBatch;
+  options.prefillChunk = prefillChunk;
+  options.page = page;
+  options.depthPolicy = depthPolicy;
+  options.hasWeights = !noWeights;
+  llvm::StringRef parent = llvm::sys::path::parent_path(output);
+  if (output != "-" && !parent.empty())
+    options.outputFolder = parent.str();
+  return options;
+}
+
+static int fail(llvm::StringRef message) {
+  llvm::WithColor::error(llvm::errs(), "mtp-import") << message << '\n';
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Imports a Hugging Face checkpoint into MLIR.\n");
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = mtp::importer::importModel(context, folder, readOptions());
+  if (!module)
+    return fail(module.status().message());
+  if (failed(mlir::verify(**module)))
+    return fail("the imported module is not valid");
+  // Writes beside the output and renames, so that no half file is ever there.
+  llvm::Error error =
+      llvm::writeToOutput(output, [&](llvm::raw_ostream &stream) {
+        (*module)->print(stream,
+                         mlir::OpPrintingFlags().printNameLocAsPrefix());
+        return llvm::Error::success();
+      });
+  if (error)
+    return fail(llvm::toString(std::move(error)));
+  return 0;
+}

@@ -1,0 +1,24 @@
+//===- Progress.h - One line on a terminal ----------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTPC_PROGRESS_H
+#define MTP_TOOLS_MTPC_PROGRESS_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+
+/// Shows on standard error what the compiler is doing, where that is a terminal.
+class Progress {
+public:
+  Progress();
+
+  void phase(llvm::StringRef description);
+  void packed(uint64_t done, uint64_t total);
+  /// Clears the line.
+  void finish();
+
+private:
+  bool enabled;
+  int lastPercent = -1;
+};
+
+#endif // MTP_TOOLS_MTPC_PROGRESS_H

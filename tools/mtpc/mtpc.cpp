@@ -1,0 +1,134 @@
+//===- mtpc.cpp - The compiler: model.mlir to model.bin -------------------===//
+
+#include "compiler/Driver/Compile.h"
+#include "compiler/Driver/PlanReport.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "tools/mtpc/Progress.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cl = llvm::cl;
+using namespace mtp::compiler;
+
+namespace {
+
+cl::OptionCategory category("mtpc options");
+
+cl::opt<std::string> inputPath(cl::Positional, cl::desc("<model.mlir>"),
+                               cl::init("-"), cl::cat(category));
+cl::opt<std::string> outputPath("o", cl::desc("The artifact to write"),
+                                cl::value_desc("model.bin"), cl::cat(category));
+cl::opt<std::string> target("target", cl::desc("The device to compile for: cpu"),
+                            cl::init("cpu"), cl::cat(category));
+cl::opt<std::string>
+    targetCpu("target-cpu",
+              cl::desc("The processor: native, x86-64-v3 or x86-64-v4"),
+              cl::init("native"), cl::cat(category));
+cl::opt<std::string>
+    compileTo("compile-to",
+              cl::desc("Stop after a phase and print the module: input, fuse, "
+                       "shape, cache, exec, codegen or artifact"),
+              cl::init("artifact"), cl::cat(category));
+cl::opt<std::string> dumpPhasesTo("dump-phases-to",
+                                  cl::desc("Write the module after each phase"),
+                                  cl::value_desc("dir"), cl::cat(category));
+enum class Report { None, Text, Json };
+cl::opt<Report> planReport(
+    "plan-report", cl::desc("Print programs, kernels and bytes"),
+    cl::values(clEnumValN(Report::Text, "", "for people"),
+               clEnumValN(Report::Text, "text", "for people"),
+               clEnumValN(Report::Json, "json", "as JSON")),
+    cl::ValueOptional, cl::init(Report::None), cl::cat(category));
+cl::opt<unsigned> threads("threads", cl::desc("Threads that pack weights"),
+                          cl::init(2), cl::cat(category));
+
+int fail(const llvm::Twine &message) {
+  llvm::errs() << "mtpc: error: " << message << "\n";
+  return 1;
+}
+
+/// The folder that the module's paths are relative to.
+std::string folderOf(const std::string &path) {
+  if (path == "-") {
+    return ".";
+  }
+  llvm::StringRef parent = llvm::sys::path::parent_path(path);
+  return parent.empty() ? "." : parent.str();
+}
+
+int compile(Phase stopAfter) {
+  mlir::DialectRegistry registry;
+  registerCompilerDialects(registry);
+  mlir::MLIRContext context(registry);
+  mlir::OwningOpRef<mlir::ModuleOp> module = parseModel(context, inputPath);
+  if (!module) {
+    return 1;
+  }
+  mlir::DefaultTimingManager timing;
+  mlir::applyDefaultTimingManagerCLOptions(timing);
+  mlir::TimingScope rootScope = timing.getRootScope();
+
+  Progress progress;
+  CompileOptions options;
+  options.stopAfter = stopAfter;
+  options.dumpFolder = dumpPhasesTo;
+  options.targetCpu = targetCpu;
+  options.output = outputPath;
+  options.write.threads = threads;
+  options.write.progress = [&](uint64_t done, uint64_t total) {
+    progress.packed(done, total);
+  };
+  options.onPhase = [&](const PhaseInfo &info) {
+    progress.phase(info.description);
+  };
+  auto configure = [&](mlir::PassManager &manager) {
+    manager.enableTiming(rootScope);
+    return mlir::applyPassManagerCLOptions(manager);
+  };
+  mlir::LogicalResult result =
+      compileModule(*module, folderOf(inputPath), options, configure);
+  progress.finish();
+  if (failed(result)) {
+    return 1;
+  }
+  if (planReport != Report::None) {
+    return failed(printPlanReport(*module, planReport == Report::Json,
+                                  llvm::outs()));
+  }
+  if (stopAfter < Phase::Artifact && dumpPhasesTo.empty()) {
+    module->print(llvm::outs());
+  }
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  cl::ParseCommandLineOptions(
+      argc, argv, "mtpc: compile a model with its drafter into one artifact\n");
+  std::optional<Phase> stopAfter = findPhase(compileTo);
+  if (!stopAfter) {
+    return fail("expected a phase for --compile-to (input, fuse, shape, cache, "
+                "exec, codegen, artifact), got '" + compileTo + "'");
+  }
+  if (target != "cpu") {
+    return fail("expected --target=cpu, got '" + target + "'");
+  }
+  if (planReport != Report::None && *stopAfter < Phase::Exec) {
+    return fail("expected --compile-to=exec or later for --plan-report, got '" +
+                compileTo + "'");
+  }
+  if (*stopAfter == Phase::Artifact && outputPath.empty()) {
+    return fail("expected -o with the path of the artifact");
+  }
+  return compile(*stopAfter);
+}
