@@ -11,8 +11,8 @@ using namespace mtp;
 
 Status mtp::checkSampling(const SamplingParams &s) {
   if (!std::isfinite(s.temperature) || s.temperature < 0)
-    return invalidArgument(strCat("expected a temperature of 0 or more, got ",
-                                  s.temperature));
+    return invalidArgument(
+        strCat("expected a temperature of 0 or more, got ", s.temperature));
   if (!(s.topP > 0 && s.topP <= 1))
     return invalidArgument(
         strCat("expected top-p above 0 and up to 1, got ", s.topP));
@@ -41,8 +41,7 @@ Status Session::Impl::checkRequest(const Request &request) const {
   if (total > e.maxContext)
     return outOfRange(strCat("the prompt's ", request.prompt.size(),
                              " tokens and ", request.maxTokens,
-                             " max tokens exceed the context of ",
-                             e.maxContext,
+                             " max tokens exceed the context of ", e.maxContext,
                              ", which the artifact was compiled for"));
   uint64_t pages = kv->pagesFor(total + options.k);
   if (pages > kv->usablePages())

@@ -36,14 +36,12 @@ Status Session::Impl::decodePhase() {
     slots.push_back(int32_t(sequence->slot));
   }
   host->setActive(slots);
-  uint32_t program =
-      inner.programs.decode(uint32_t(running.size()), options.k);
+  uint32_t program = inner.programs.decode(uint32_t(running.size()), options.k);
   MTP_RETURN_IF_ERROR(executable->run(program));
   ++statistics.rounds;
   for (uint32_t i = 0; i < running.size(); ++i)
     readRound(*running[i], i * (options.k + 1), program);
-  std::chrono::duration<double> time =
-      std::chrono::steady_clock::now() - begin;
+  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   statistics.decodeSeconds += time.count();
   return okStatus();
 }
@@ -53,10 +51,10 @@ void Session::Impl::readRound(Sequence &sequence, uint32_t row,
                               uint32_t program) {
   std::span<const int32_t> tokens = host->emitted(sequence.slot);
   if (tokens.empty() || tokens.size() > options.k + 1)
-    return finish(sequence, FinishReason::Failed,
-                  internalError(strCat("expected 1 to ", options.k + 1,
-                                       " tokens of a round, got ",
-                                       tokens.size())));
+    return finish(
+        sequence, FinishReason::Failed,
+        internalError(strCat("expected 1 to ", options.k + 1,
+                             " tokens of a round, got ", tokens.size())));
   sequence.length += tokens.size();
   kv->commit(sequence.slot, sequence.length);
   ++sequence.statistics.rounds;

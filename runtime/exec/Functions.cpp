@@ -8,8 +8,8 @@ using namespace mtp;
 static Status checkInputs(const std::vector<PortType> &ports,
                           std::span<const Tensor> inputs) {
   if (inputs.size() != ports.size())
-    return invalidArgument(strCat("expected ", ports.size(), " inputs, got ",
-                                  inputs.size()));
+    return invalidArgument(
+        strCat("expected ", ports.size(), " inputs, got ", inputs.size()));
   for (size_t i = 0; i < ports.size(); ++i) {
     const TensorType &expected = ports[i].type, &got = inputs[i].type;
     if (got != expected)

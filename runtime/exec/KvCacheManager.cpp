@@ -9,8 +9,7 @@ using namespace mtp;
 
 KvCacheManager::KvCacheManager(const KvConfig &config)
     : config(config), pages(config.pages), slots(config.slots),
-      tables(size_t(config.slots) * config.tableWidth, 0),
-      index(config.hash) {
+      tables(size_t(config.slots) * config.tableWidth, 0), index(config.hash) {
   // Low page numbers go out first.
   for (uint32_t page = config.pages; page-- > 1;)
     freeList.push_back(page);
@@ -75,9 +74,8 @@ KvCacheManager::match(std::span<const int32_t> tokens) const {
   PrefixIndex::Place place;
   for (uint64_t end = config.pageTokens; end + keep <= tokens.size();
        end += config.pageTokens) {
-    std::span<const int32_t> part =
-        tokens.subspan(end - config.pageTokens,
-                       config.pageTokens + config.lookahead);
+    std::span<const int32_t> part = tokens.subspan(
+        end - config.pageTokens, config.pageTokens + config.lookahead);
     const PrefixIndex::Entry *entry = index.find(place, part);
     if (!entry)
       break;
@@ -160,8 +158,7 @@ void KvCacheManager::release(uint32_t slot) {
 }
 
 std::span<const int32_t> KvCacheManager::table(uint32_t slot) const {
-  return {tables.data() + size_t(slot) * config.tableWidth,
-          config.tableWidth};
+  return {tables.data() + size_t(slot) * config.tableWidth, config.tableWidth};
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,17 +203,18 @@ Status KvCacheManager::checkInvariant() const {
       return internalError(strCat("page ", page, " has ",
                                   pages[page].references,
                                   " references, expected ", references[page]));
-    bool cached = lru.count(pages[page].tick) &&
-                  lru.at(pages[page].tick) == page;
+    bool cached =
+        lru.count(pages[page].tick) && lru.at(pages[page].tick) == page;
     bool isHeld = references[page] > 0;
     heldCount += isHeld;
     indexed += index.contains(page);
     if (isFree[page] + cached + isHeld != 1)
-      return internalError(strCat("page ", page,
-                                  " is not exactly one of free, cached, held"));
+      return internalError(
+          strCat("page ", page, " is not exactly one of free, cached, held"));
     if (cached != (!isHeld && index.contains(page)))
-      return internalError(strCat("page ", page, " is cached without an entry "
-                                                 "or has one while free"));
+      return internalError(strCat("page ", page,
+                                  " is cached without an entry "
+                                  "or has one while free"));
   }
   if (heldCount != held || indexed != index.size() ||
       freePages() + cachedPages() + held != usablePages())

@@ -23,8 +23,8 @@ Status Session::Impl::prefillPhase() {
 Status Session::Impl::prefillChunk(Sequence &sequence) {
   auto begin = std::chrono::steady_clock::now();
   uint64_t total = sequence.context.size();
-  uint32_t count =
-      uint32_t(std::min<uint64_t>(options.prefillChunk, total - sequence.length));
+  uint32_t count = uint32_t(
+      std::min<uint64_t>(options.prefillChunk, total - sequence.length));
   uint32_t program = inner.programs.prefill(options.prefillChunk, modules());
   syncPageTable(sequence);
   host->setPrefill(sequence.slot, uint32_t(sequence.length), count,
@@ -38,8 +38,7 @@ Status Session::Impl::prefillChunk(Sequence &sequence) {
   }
   if (sequence.length == total)
     finishPrefill(sequence, program);
-  std::chrono::duration<double> time =
-      std::chrono::steady_clock::now() - begin;
+  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   statistics.prefillSeconds += time.count();
   return okStatus();
 }

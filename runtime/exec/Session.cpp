@@ -28,10 +28,9 @@ Status Session::Impl::checkOptions() {
   if (options.maxSlots == 0)
     options.maxSlots = e.maxBatch;
   if (options.maxSlots > e.maxBatch)
-    return invalidArgument(
-        strCat("expected at most ", e.maxBatch,
-               " slots, which the artifact was compiled for, got ",
-               options.maxSlots));
+    return invalidArgument(strCat(
+        "expected at most ", e.maxBatch,
+        " slots, which the artifact was compiled for, got ", options.maxSlots));
   if (options.prefillChunk == 0)
     options.prefillChunk = e.prefillChunk;
   if (!inner.programs.hasChunk(options.prefillChunk)) {
@@ -77,9 +76,8 @@ Status Session::Impl::startGeneration() {
 Status Session::Impl::start() {
   if (inner.envelope)
     MTP_RETURN_IF_ERROR(startGeneration());
-  MTP_ASSIGN_OR_RETURN(
-      std::unique_ptr<Device> device,
-      createCpuDevice({options.threads, options.pinThreads}));
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                       createCpuDevice({options.threads, options.pinThreads}));
   MTP_ASSIGN_OR_RETURN(executable, device->load(inner.file, options.kvPages));
   if (inner.envelope)
     host = std::make_unique<HostState>(inner.file->program(), *executable);
@@ -142,16 +140,15 @@ Result<std::span<const float>> Session::logits(SequenceId id,
   MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
   size_t count = sequence->output.size();
   if (index >= count)
-    return outOfRange(strCat("expected an output token below ", count,
-                             ", got ", index));
+    return outOfRange(
+        strCat("expected an output token below ", count, ", got ", index));
   LogitsMode mode = impl->options.logits;
   if (mode == LogitsMode::None ||
       (mode == LogitsMode::Last && index + 1 != count))
     return failedPrecondition("the session does not keep these logits");
   size_t vocab = impl->inner.envelope->vocab;
   size_t row = mode == LogitsMode::All ? index : 0;
-  return std::span<const float>(sequence->logits)
-      .subspan(row * vocab, vocab);
+  return std::span<const float>(sequence->logits).subspan(row * vocab, vocab);
 }
 
 const Statistics &Session::statistics() const { return impl->statistics; }

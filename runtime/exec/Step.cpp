@@ -36,8 +36,7 @@ void Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
                         "no token can follow position ",
                         request.prompt.size() + sequence.output.size() - 1,
                         ": its logits are all NaN or -inf")));
-    bool end =
-        !request.ignoreEos && contains(inner.generation.eos, token);
+    bool end = !request.ignoreEos && contains(inner.generation.eos, token);
     if (end || contains(request.stopTokens, token))
       return finish(sequence, FinishReason::Stop);
     sequence.output.push_back(token);
@@ -81,9 +80,9 @@ void Session::Impl::keepLogits(Sequence &sequence, uint32_t row,
 
 /// Copies the page table to the device when it has grown.
 void Session::Impl::syncPageTable(Sequence &sequence) {
-  uint64_t pages =
-      kv->pagesFor(std::max<uint64_t>(sequence.length, sequence.context.size()) +
-                   options.k + 1);
+  uint64_t pages = kv->pagesFor(
+      std::max<uint64_t>(sequence.length, sequence.context.size()) + options.k +
+      1);
   if (pages == sequence.tablePages)
     return;
   host->setPageTable(sequence.slot, kv->table(sequence.slot));

@@ -2,6 +2,7 @@
 
 #include "ArtifactBuilder.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -65,9 +66,8 @@ static auto command(Builder &fbb, const ArtifactBuilder::Command &c) {
 
 static auto program(Builder &fbb, const ArtifactBuilder::Program &p) {
   auto name = fbb.CreateString(p.name);
-  auto commands = vectorOf(fbb, p.commands, [&](const auto &c) {
-    return command(fbb, c);
-  });
+  auto commands =
+      vectorOf(fbb, p.commands, [&](const auto &c) { return command(fbb, c); });
   auto inputs = ports(fbb, p.inputs);
   auto outputs = ports(fbb, p.outputs);
   return schema::CreateProgram(fbb, name, p.kind, p.batch, p.k, p.chunk,
@@ -109,10 +109,9 @@ std::vector<uint8_t> ArtifactBuilder::program() const {
                                      fbb.CreateString("generic"), featureList);
   flatbuffers::Offset<schema::Envelope> env;
   if (hasEnvelope)
-    env = schema::CreateEnvelope(fbb, envelope.maxK, envelope.maxBatch,
-                                 envelope.maxContext, envelope.chunk,
-                                 envelope.page, envelope.vocab,
-                                 envelope.modules);
+    env = schema::CreateEnvelope(
+        fbb, envelope.maxK, envelope.maxBatch, envelope.maxContext,
+        envelope.chunk, envelope.page, envelope.vocab, envelope.modules);
   auto generation =
       schema::CreateGeneration(fbb, -1, false, fbb.CreateVector(eos));
   auto cacheList = ::caches(fbb, caches);
@@ -131,23 +130,22 @@ std::vector<uint8_t> ArtifactBuilder::program() const {
   });
   auto weightList = blobs(fbb, weights);
   auto constantList = blobs(fbb, constants);
-  auto programList = vectorOf(fbb, programs, [&](const Program &p) {
-    return ::program(fbb, p);
-  });
+  auto programList = vectorOf(
+      fbb, programs, [&](const Program &p) { return ::program(fbb, p); });
   schema::FinishArtifactBuffer(
-      fbb, schema::CreateArtifact(
-               fbb, producer, model, target, env, generation, cacheList,
-               stateList, stateBytes, arenaBytes, scratchBytes, segmentList,
-               imageList, kernelList, weightList, constantList, programList,
-               tokenizer));
+      fbb,
+      schema::CreateArtifact(fbb, producer, model, target, env, generation,
+                             cacheList, stateList, stateBytes, arenaBytes,
+                             scratchBytes, segmentList, imageList, kernelList,
+                             weightList, constantList, programList, tokenizer));
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 
 std::vector<uint8_t> ArtifactBuilder::finish() const {
   std::vector<uint8_t> fb = program();
-  uint64_t end = segments.empty() ? 0
-                                  : segments.back().offset +
-                                        segments.back().bytes.size();
+  uint64_t end = 0;
+  for (const Segment &segment : segments)
+    end = std::max<uint64_t>(end, segment.offset + segment.bytes.size());
   std::vector<uint8_t> file = makeFileFront(fb.data(), fb.size(), end);
   uint64_t base = file.size();
   file.resize(base + end);

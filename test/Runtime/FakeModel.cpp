@@ -42,8 +42,8 @@ public:
   }
   void run(const std::string &kernel, std::vector<Binding> bindings,
            std::vector<int64_t> params, uint64_t tasks) {
-    uint32_t index = a.kernel(kernel, uint32_t(bindings.size()),
-                              uint32_t(params.size()));
+    uint32_t index =
+        a.kernel(kernel, uint32_t(bindings.size()), uint32_t(params.size()));
     p.commands.push_back(
         {index, std::move(bindings), std::move(params), tasks});
   }
@@ -71,9 +71,7 @@ public:
         params, rows);
     return picks;
   }
-  int64_t pages() const {
-    return (o.maxContext + o.maxK + o.page) / o.page;
-  }
+  int64_t pages() const { return (o.maxContext + o.maxK + o.page) / o.page; }
   void outputs(Binding logits, Binding picks, uint64_t rows) {
     p.outputs.push_back(
         {"logits", logits, schema::DType::F32, {rows, FAKE_VOCAB}});
@@ -192,8 +190,8 @@ void ProgramWriter::decode(uint32_t batch, uint32_t k) {
       {int64_t(rows), FAKE_VOCAB, k + 1}, rows);
   run("accept_commit",
       {state("active"), picks, state("drafts"), hidden, state("length"),
-       state("accepted"), state("window"), state("hidden"),
-       state("out_tokens"), state("out_count")},
+       state("accepted"), state("window"), state("hidden"), state("out_tokens"),
+       state("out_count")},
       {k, kmax}, batch);
   outputs(logits, picks, rows);
   finish();
@@ -308,8 +306,7 @@ Expected mtp::test::expectedOutput(const Request &request,
   while (expected.tokens.size() < request.maxTokens) {
     std::vector<float> logits = fakeLogits(tokens);
     std::vector<int32_t> scratch(logits.size());
-    int32_t token =
-        sampleToken(logits, row, int32_t(tokens.size()), scratch);
+    int32_t token = sampleToken(logits, row, int32_t(tokens.size()), scratch);
     if ((!request.ignoreEos && in(eos, token)) ||
         in(request.stopTokens, token)) {
       expected.finish = FinishReason::Stop;

@@ -98,7 +98,7 @@ TEST(Capacity, RefusesWhatThePagesCanNeverHold) {
 TEST(Capacity, SmallPoolsPreemptAndGoOnWithTheSameTokens) {
   for (uint32_t modules : {1u, 2u})
     for (uint32_t k : {0u, 1u, 4u})
-      for (uint32_t pages : {14u, 17u, 23u, 30u})
+      for (uint32_t pages : {15u, 17u, 23u, 30u})
         for (bool prefix : {false, true}) {
           SessionOptions options;
           options.k = k;

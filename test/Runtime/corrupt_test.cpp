@@ -42,9 +42,7 @@ size_t frontSize(const std::vector<uint8_t> &file) {
 
 } // namespace
 
-TEST(Corrupt, TheFileItselfIsFine) {
-  EXPECT_TRUE(load(smallFile()).isOk());
-}
+TEST(Corrupt, TheFileItselfIsFine) { EXPECT_TRUE(load(smallFile()).isOk()); }
 
 TEST(Corrupt, TruncationAtEveryByte) {
   std::vector<uint8_t> file = smallFile();
@@ -89,8 +87,8 @@ TEST(Corrupt, EveryFlippedByteUnderAValidSealIsHarmless) {
 TEST(Corrupt, WordsOfTheFlatBufferSetToExtremes) {
   std::vector<uint8_t> file = smallFile();
   size_t front = frontSize(file) - 8;
-  const uint32_t values[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff,
-                             0xfffffffc, 64};
+  const uint32_t values[] = {0,          1,          0x7fffffff, 0x80000000,
+                             0xffffffff, 0xfffffffc, 64};
   for (size_t i = 64; i + 4 <= front; i += 4)
     for (uint32_t value : values) {
       std::vector<uint8_t> changed = file;

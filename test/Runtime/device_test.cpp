@@ -14,9 +14,7 @@ using namespace mtp::test;
 
 namespace {
 
-std::vector<uint8_t> fakeImage() {
-  return makeFakeModel().segments[0].bytes;
-}
+std::vector<uint8_t> fakeImage() { return makeFakeModel().segments[0].bytes; }
 
 /// Adds the begin of each range to a counter per task.
 void countTasks(void *const *buffers, const int64_t *, int64_t begin,

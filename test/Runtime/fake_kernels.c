@@ -1,7 +1,8 @@
 /*===- fake_kernels.c - Kernels of the fake language model ----------------===//
 |*
 |* The round of the artifact format in plain C, one function a kernel, with the
-|* ABI of runtime/device/cpu/KernelImage.h. Hidden states have width 1: the token
+|* ABI of runtime/device/cpu/KernelImage.h. Hidden states have width 1: the
+token
 |* of their row.
 |*
 \*===----------------------------------------------------------------------===*/
@@ -111,9 +112,10 @@ KERNEL(refresh_rows) {
       int live = first + j >= 0 && j <= a + d - 1;
       I32(6)[r] = slot;
       I32(7)[r] = live ? first + j : -1;
-      I32(5)[r] = !live    ? 0
-                  : j <= a ? I32(3)[slot * (kmax + 1) + j]
-                           : I32(4)[i * kmax + j - a - 1];
+      I32(5)
+      [r] = !live    ? 0
+            : j <= a ? I32(3)[slot * (kmax + 1) + j]
+                     : I32(4)[i * kmax + j - a - 1];
     }
     I32(8)[i] = (int32_t)(i * rows + a + d - 1);
   }
@@ -166,8 +168,9 @@ KERNEL(verify_rows) {
     int32_t slot = I32(0)[i];
     for (int64_t j = 0; j <= p[0]; ++j) {
       int64_t r = i * (p[0] + 1) + j;
-      I32(5)[r] = j == 0 ? I32(3)[slot * (p[1] + 1) + I32(2)[slot]]
-                         : I32(4)[i * p[1] + j - 1];
+      I32(5)
+      [r] = j == 0 ? I32(3)[slot * (p[1] + 1) + I32(2)[slot]]
+                   : I32(4)[i * p[1] + j - 1];
       I32(6)[r] = slot;
       I32(7)[r] = I32(1)[slot] + (int32_t)j;
     }

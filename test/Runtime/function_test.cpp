@@ -49,7 +49,8 @@ TEST(Function, WorksWithoutAnEnvelope) {
   EXPECT_EQ((*model)->functions(), std::vector<std::string>{"twice"});
   auto session = Session::create(*model);
   ASSERT_TRUE(session.isOk()) << session.status().toString();
-  EXPECT_TRUE((*session)->runFunction("twice", {{floats({1, 2, 3, 4})}}).isOk());
+  EXPECT_TRUE(
+      (*session)->runFunction("twice", {{floats({1, 2, 3, 4})}}).isOk());
   Request r;
   r.prompt = {1};
   EXPECT_EQ((*session)->add(r).status().message(),

@@ -112,24 +112,22 @@ TEST(Sample, DrawsFromTheSoftmax) {
                         softmax(kLogits, temperature, all), 100000),
               kCritical);
   // The test sees a wrong temperature.
-  EXPECT_GT(
-      chiSquare(kLogits, sampling(1), softmax(kLogits, 1.1, all), 100000),
-      kCritical);
+  EXPECT_GT(chiSquare(kLogits, sampling(1), softmax(kLogits, 1.1, all), 100000),
+            kCritical);
 }
 
 TEST(Sample, TopKKeepsTheLikeliest) {
   auto best3 = [](size_t i) { return i == 1 || i == 3 || i == 5; };
-  EXPECT_LT(chiSquare(kLogits, sampling(1, 3), softmax(kLogits, 1, best3),
-                      50000),
-            kCritical);
+  EXPECT_LT(
+      chiSquare(kLogits, sampling(1, 3), softmax(kLogits, 1, best3), 50000),
+      kCritical);
 }
 
 TEST(Sample, TopKCutsEqualsByIndex) {
   auto first2 = [](size_t i) { return i < 2; };
   std::vector<float> flat(8, 1.0f);
-  EXPECT_LT(
-      chiSquare(flat, sampling(1, 2), softmax(flat, 1, first2), 50000),
-      kCritical);
+  EXPECT_LT(chiSquare(flat, sampling(1, 2), softmax(flat, 1, first2), 50000),
+            kCritical);
 }
 
 TEST(Sample, TopPKeepsTheShortestPrefixThatReachesIt) {
@@ -138,16 +136,16 @@ TEST(Sample, TopPKeepsTheShortestPrefixThatReachesIt) {
     logits.push_back(float(std::log(p)));
   auto two = [](size_t i) { return i == 1 || i == 3; };
   auto three = [](size_t i) { return i != 0; };
-  EXPECT_LT(chiSquare(logits, sampling(1, 0, 0.65f), softmax(logits, 1, two),
-                      50000),
-            kCritical);
+  EXPECT_LT(
+      chiSquare(logits, sampling(1, 0, 0.65f), softmax(logits, 1, two), 50000),
+      kCritical);
   EXPECT_LT(chiSquare(logits, sampling(1, 0, 0.75f), softmax(logits, 1, three),
                       50000),
             kCritical);
   // Of the best three: 4/9, 3/9, 2/9, so two of them reach 0.7.
-  EXPECT_LT(chiSquare(logits, sampling(1, 3, 0.7f), softmax(logits, 1, two),
-                      50000),
-            kCritical);
+  EXPECT_LT(
+      chiSquare(logits, sampling(1, 3, 0.7f), softmax(logits, 1, two), 50000),
+      kCritical);
   EXPECT_EQ(pick(logits, sampling(1, 0, 1e-6f)), 1);
 }
 
@@ -164,7 +162,8 @@ TEST(Sample, SeedsAndPositionsAreIndependent) {
   for (int32_t position = 0; position < 2000; ++position) {
     int32_t token = pick(flat, sampling(1, 0, 1, 0, 1), position);
     equalSeeds += token == pick(flat, sampling(1, 0, 1, 0, 2), position);
-    equalPositions += token == pick(flat, sampling(1, 0, 1, 0, 1), position + 1);
+    equalPositions +=
+        token == pick(flat, sampling(1, 0, 1, 0, 1), position + 1);
     EXPECT_EQ(token, pick(flat, sampling(1, 0, 1, 0, 1), position));
   }
   EXPECT_LT(equalSeeds, 15); // 2 expected

@@ -60,10 +60,12 @@ void expectLossless(Session &session, const std::vector<Request> &requests,
 }
 
 std::vector<Request> mixedRequests() {
-  return {request({1}, 30), request({5, 6, 7}, 17),
+  return {request({1}, 30),
+          request({5, 6, 7}, 17),
           request({9, 9, 9, 9, 9, 9, 9, 9, 9}, 25, 0.8f, 11),
           request({3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2}, 40),
-          request({60, 61}, 1), request({8, 16, 24, 32}, 33, 1.3f, 99)};
+          request({60, 61}, 1),
+          request({8, 16, 24, 32}, 33, 1.3f, 99)};
 }
 
 class Lossless : public testing::TestWithParam<
@@ -84,11 +86,11 @@ TEST_P(Lossless, AnyModulesKBatchThreads) {
   expectLossless(*session, mixedRequests());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Lossless,
-    testing::Combine(testing::Values(1u, 2u, 3u),
-                     testing::Values(0u, 1u, 2u, 3u, 4u),
-                     testing::Values(1u, 2u, 3u, 4u), testing::Values(1u, 2u)));
+INSTANTIATE_TEST_SUITE_P(All, Lossless,
+                         testing::Combine(testing::Values(1u, 2u, 3u),
+                                          testing::Values(0u, 1u, 2u, 3u, 4u),
+                                          testing::Values(1u, 2u, 3u, 4u),
+                                          testing::Values(1u, 2u)));
 
 TEST(Session, ModelWithoutModulesDecodesPlainly) {
   FakeOptions fake;
