@@ -7,6 +7,7 @@
 #ifndef MTP_PASSES_PASSES_H
 #define MTP_PASSES_PASSES_H
 
+#include "dialects/Exec/IR/ExecDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -3,6 +3,7 @@
 #ifndef MTP_PASSES
 #define MTP_PASSES
 
+include "passes/LoweringPasses.td"
 include "passes/ModelPasses.td"
 
 #endif // MTP_PASSES

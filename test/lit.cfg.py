@@ -7,14 +7,14 @@ import lit.formats
 config.name = "mtpc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs"]
+config.excludes = ["CMakeLists.txt", "Inputs", "README.md"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.mtp_obj_root, "test")
 
 # Our tools first, then FileCheck, not and split-file of the LLVM that we use.
+tool_dirs = [os.path.join(config.mtp_obj_root, "bin")]
 config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(config.mtp_obj_root, "bin"), config.llvm_tools_dir,
-     os.environ.get("PATH", "")])
+    tool_dirs + [config.llvm_tools_dir, os.environ.get("PATH", "")])
 
 config.substitutions.append(("%src_root", config.mtp_src_root))
 config.substitutions.append(("%obj_root", config.mtp_obj_root))

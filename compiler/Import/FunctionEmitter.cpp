@@ -8,16 +8,16 @@ namespace {
 
 /// "self_attn.q_proj" -> "q_proj".
 llvm::StringRef lastPart(llvm::StringRef key) {
-  size_t dot = key.rfind('.');
-  return dot == llvm::StringRef::npos ? key : key.substr(dot + 1);
+  size_t separator = key.find_last_of("./");
+  return separator == llvm::StringRef::npos ? key : key.substr(separator + 1);
 }
 
 int64_t widthOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape().back();
 }
 
-mlir::mtp::RopeAttr ropeAttr(mlir::MLIRContext *context,
-                             const RopeConfig &rope) {
+/// Null, with a diagnostic, if the dialect refuses a parameter.
+mlir::mtp::RopeAttr ropeAttr(mlir::Location location, const RopeConfig &rope) {
   using mlir::mtp::RopeLayout, mlir::mtp::RopeScaling;
   RopeScaling scaling = RopeScaling::None;
   switch (rope.scaling) {
@@ -34,8 +34,9 @@ mlir::mtp::RopeAttr ropeAttr(mlir::MLIRContext *context,
     break;
   }
   auto number = [](double value) { return llvm::APFloat(value); };
-  return mlir::mtp::RopeAttr::get(
-      context, rope.dim, number(rope.theta),
+  return mlir::mtp::RopeAttr::getChecked(
+      [&] { return mlir::emitError(location); }, location.getContext(),
+      rope.dim, number(rope.theta),
       rope.isInterleaved ? RopeLayout::Interleaved : RopeLayout::Half, scaling,
       number(rope.factor), number(rope.lowFreqFactor),
       number(rope.highFreqFactor), number(rope.betaFast), number(rope.betaSlow),
@@ -72,8 +73,7 @@ mlir::Value FunctionEmitter::weight(llvm::StringRef key,
                                     int64_t stack) {
   Result<WeightType> type =
       context.weights.resolve(prefixes, key.str(), shape, stack);
-  if (!type && context.failure.isOk())
-    context.failure = type.status();
+  context.fail(type.status());
   mlir::Type element = type && *type == WeightType::F32
                            ? mlir::Type(builder().getF32Type())
                            : mlir::Type(builder().getBF16Type());
@@ -84,8 +84,9 @@ mlir::Value FunctionEmitter::weight(llvm::StringRef key,
     count = builder().getI64IntegerAttr(stack);
   }
   llvm::StringRef base = key;
-  std::string suffix = base.consume_back(".bias") ? "_b" : "_w";
-  base.consume_back(".weight");
+  const char *suffix = "_w";
+  if (!base.consume_back(".weight"))
+    suffix = base.consume_back(".bias") ? "_b" : "";
   return mlir::mtp::WeightOp::create(
       builder(), name(lastPart(base).str() + suffix),
       mlir::RankedTensorType::get(dims, element), key, nullptr, nullptr,
@@ -120,9 +121,13 @@ mlir::Value FunctionEmitter::norm(mlir::Value x, llvm::StringRef key,
 mlir::Value FunctionEmitter::rope(mlir::Value x, mlir::Value rows,
                                   int64_t heads, int64_t headDim,
                                   int64_t offset) {
-  return mlir::mtp::RopeOp::create(
-      builder(), name("rotated"), x.getType(), x, rows, heads, headDim, offset,
-      ropeAttr(builder().getContext(), config().rope));
+  auto rotation = ropeAttr(name("rotated"), config().rope);
+  if (!rotation) {
+    context.fail(invalidArgument("the rotary embedding is not valid"));
+    return x;
+  }
+  return mlir::mtp::RopeOp::create(builder(), name("rotated"), x.getType(), x,
+                                   rows, heads, headDim, offset, rotation);
 }
 
 mlir::Value FunctionEmitter::slice(mlir::Value x, int64_t begin, int64_t end,

@@ -5,6 +5,9 @@
 #include "compiler/Import/ConfigReader.h"
 #include "compiler/Import/ModelEmitter.h"
 
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
 #include <algorithm>
 #include <filesystem>
 
@@ -74,7 +77,7 @@ mlir::DictionaryAttr generationAttr(mlir::OpBuilder &builder,
   fields.append("eos", builder.getDenseI32ArrayAttr(generation.eos));
   auto number = [&](const char *key, std::optional<double> value) {
     if (value)
-      fields.append(key, builder.getF64FloatAttr(*value));
+      fields.append(key, builder.getF32FloatAttr(float(*value)));
   };
   number("temperature", generation.temperature);
   number("top_p", generation.topP);
@@ -98,8 +101,7 @@ void emitCaches(ModelContext &context) {
   const std::string prefixes[] = {""};
   Result<WeightType> type =
       context.weights.resolve(prefixes, "model.embed_tokens.weight", shape, 0);
-  if (!type && context.failure.isOk())
-    context.failure = type.status();
+  context.fail(type.status());
   mlir::Type element = type && *type == WeightType::F32
                            ? mlir::Type(builder.getF32Type())
                            : mlir::Type(builder.getBF16Type());
@@ -149,11 +151,13 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
                   const std::string &folder, int64_t maxContext,
                   const ImportOptions &options) {
   mlir::OpBuilder &builder = context.builder;
-  module->setAttr(
-      mlir::mtp::kEnvelopeAttr,
-      mlir::mtp::EnvelopeAttr::get(builder.getContext(), context.draft.maxK,
-                                   options.maxBatch, maxContext,
-                                   options.prefillChunk, options.page));
+  auto envelope = mlir::mtp::EnvelopeAttr::getChecked(
+      [&] { return module.emitError(); }, builder.getContext(),
+      context.draft.maxK, options.maxBatch, maxContext, options.prefillChunk,
+      options.page);
+  if (!envelope)
+    return invalidArgument("the envelope is not valid");
+  module->setAttr(mlir::mtp::kEnvelopeAttr, envelope);
   module->setAttr(mlir::mtp::kGenerationAttr,
                   generationAttr(builder, context.config.generation));
   llvm::SmallVector<std::string> files;
@@ -172,11 +176,9 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
   return okStatus();
 }
 
-} // namespace
-
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
-importModel(mlir::MLIRContext &mlirContext, const std::string &folder,
-            const ImportOptions &options) {
+emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
+          const ImportOptions &options) {
   Result<ModelConfig> config = readModelConfig(folder);
   if (!config)
     return config.status().withContext("\"" + folder + "\"");
@@ -186,7 +188,6 @@ importModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   if (options.hasWeights)
     MTP_RETURN_IF_ERROR(weights.open(folder));
 
-  mlirContext.loadDialect<mlir::mtp::MTPDialect, mlir::func::FuncDialect>();
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(mlir::UnknownLoc::get(&mlirContext));
   ModelContext context{*config, draft, weights,
@@ -198,7 +199,29 @@ importModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   emitFunctions(context);
   emitRound(context);
   MTP_RETURN_IF_ERROR(context.failure);
+  if (failed(mlir::verify(*module)))
+    return internalError("the imported module is not valid");
   return module;
+}
+
+} // namespace
+
+Result<mlir::OwningOpRef<mlir::ModuleOp>>
+importModel(mlir::MLIRContext &context, const std::string &folder,
+            const ImportOptions &options) {
+  context.loadDialect<mlir::mtp::MTPDialect, mlir::func::FuncDialect>();
+  // What the dialect objects to becomes part of the status.
+  std::string objections;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        objections += (objections.empty() ? "" : "; ") + diagnostic.str();
+        return mlir::success();
+      });
+  auto module = emitModel(context, folder, options);
+  if (module || objections.empty())
+    return module;
+  return Status(module.status().code(),
+                std::string(module.status().message()) + ": " + objections);
 }
 
 } // namespace mtp::importer

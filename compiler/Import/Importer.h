@@ -37,8 +37,8 @@ struct ImportOptions {
   std::string outputFolder = ".";
 };
 
-/// Imports the checkpoint in `folder`. The module is not verified yet. Loads
-/// the dialects it needs into `context`.
+/// Imports the checkpoint in `folder` and verifies the module. Loads the
+/// dialects it needs into `context`.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const std::string &folder,
             const ImportOptions &options = {});

@@ -21,8 +21,8 @@ namespace mtp::importer {
 /// The names of the module's functions and caches.
 inline constexpr llvm::StringLiteral kTarget = "target";
 inline constexpr llvm::StringLiteral kModule = "module";
-inline constexpr llvm::StringLiteral kTargetCache = "target";
-inline constexpr llvm::StringLiteral kDrafterCache = "drafter";
+inline constexpr llvm::StringLiteral kTargetCache = "target_cache";
+inline constexpr llvm::StringLiteral kDrafterCache = "drafter_cache";
 
 /// How many of the model's modules draft, and how many drafts a round has.
 struct DraftPlan {
@@ -38,6 +38,12 @@ struct ModelContext {
   mlir::OpBuilder builder;
   /// The first failure. Emission goes on after it, and its result is dropped.
   Status failure;
+
+  /// Keeps the first failure.
+  void fail(const Status &status) {
+    if (failure.isOk())
+      failure = status;
+  }
 
   mlir::Type tokens() { return vector(builder.getI32Type()); }
   mlir::Type grid();

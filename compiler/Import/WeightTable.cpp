@@ -44,6 +44,16 @@ Result<WeightType> WeightTable::keptType(WeightType stored, size_t rank) const {
   return stored;
 }
 
+WeightType WeightTable::impliedType(const std::string &key, size_t rank) const {
+  // Families that have it keep it in f32, whatever the other weights are.
+  if (key.ends_with("e_score_correction_bias"))
+    return WeightType::F32;
+  // Only matrices are stored as FP8.
+  if (rank == 1 && storedType == WeightType::F8E4M3)
+    return WeightType::BF16;
+  return storedType;
+}
+
 Result<WeightType> WeightTable::check(const std::string &key,
                                       std::span<const int64_t> shape) const {
   MTP_ASSIGN_OR_RETURN(TensorView tensor, weights->get(key));
@@ -68,7 +78,7 @@ Result<WeightType> WeightTable::resolve(std::span<const std::string> prefixes,
                                         std::span<const int64_t> shape,
                                         int64_t stack) {
   if (!weights)
-    return keptType(storedType, shape.size());
+    return keptType(impliedType(key, shape.size()), shape.size());
   std::optional<WeightType> common;
   std::string first;
   for (const std::string &prefix : prefixes)

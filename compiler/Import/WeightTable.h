@@ -39,6 +39,9 @@ public:
 private:
   Result<WeightType> check(const std::string &key,
                            std::span<const int64_t> shape) const;
+  /// What a file would hold.
+  WeightType impliedType(const std::string &key, size_t rank) const;
+  /// What a weight is kept in that is stored as `stored`.
   Result<WeightType> keptType(WeightType stored, size_t rank) const;
 
   WeightType storedType;

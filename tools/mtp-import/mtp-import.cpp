@@ -2,11 +2,12 @@
 
 #include "compiler/Import/Importer.h"
 
-#include "mlir/IR/Verifier.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace cl = llvm::cl;
@@ -89,8 +90,6 @@ int main(int argc, char **argv) {
   auto module = mtp::importer::importModel(context, folder, readOptions());
   if (!module)
     return fail(module.status().message());
-  if (failed(mlir::verify(**module)))
-    return fail("the imported module is not valid");
   // Writes beside the output and renames, so that no half file is ever there.
   llvm::Error error =
       llvm::writeToOutput(output, [&](llvm::raw_ostream &stream) {

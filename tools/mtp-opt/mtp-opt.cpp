@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/MTP/IR/MTPDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -14,7 +15,8 @@
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::mtp::MTPDialect>();
+  registry.insert<mlir::exec::ExecDialect, mlir::func::FuncDialect,
+                  mlir::mtp::MTPDialect>();
   mlir::mtp::registerMTPPasses();
   mlir::registerCSEPass();
   mlir::registerCanonicalizerPass();

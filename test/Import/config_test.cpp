@@ -1,0 +1,334 @@
+//===- config_test.cpp - What a config may and may not say ----------------===//
+
+#include "compiler/Import/ConfigReader.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace mtp;
+using namespace mtp::importer;
+
+namespace {
+
+/// A config as keys and JSON values, so that a test can change one of them.
+class Config {
+public:
+  explicit Config(std::map<std::string, std::string> fields)
+      : fields(std::move(fields)) {}
+
+  Config with(const std::string &key, const std::string &value) const {
+    Config changed = *this;
+    changed.fields[key] = value;
+    return changed;
+  }
+  Config without(const std::string &key) const {
+    Config changed = *this;
+    changed.fields.erase(key);
+    return changed;
+  }
+  std::string text() const {
+    std::string text;
+    for (const auto &[key, value] : fields)
+      text += (text.empty() ? "\"" : ",\"") + key + "\":" + value;
+    return "{" + text + "}";
+  }
+
+private:
+  std::map<std::string, std::string> fields;
+};
+
+const Config kLlama({{"model_type", "\"llama\""},
+                     {"vocab_size", "127"},
+                     {"hidden_size", "64"},
+                     {"num_attention_heads", "4"},
+                     {"num_key_value_heads", "2"},
+                     {"num_hidden_layers", "3"},
+                     {"intermediate_size", "96"},
+                     {"max_position_embeddings", "512"},
+                     {"rms_norm_eps", "1e-5"},
+                     {"eos_token_id", "2"}});
+
+const Config kDeepSeek = kLlama.with("model_type", "\"deepseek_v3\"")
+                             .with("num_key_value_heads", "4")
+                             .with("kv_lora_rank", "32")
+                             .with("q_lora_rank", "48")
+                             .with("qk_nope_head_dim", "16")
+                             .with("qk_rope_head_dim", "8")
+                             .with("v_head_dim", "12")
+                             .with("first_k_dense_replace", "1")
+                             .with("n_routed_experts", "8")
+                             .with("num_experts_per_tok", "2")
+                             .with("n_shared_experts", "2")
+                             .with("moe_intermediate_size", "40")
+                             .with("n_group", "2")
+                             .with("topk_group", "1")
+                             .with("routed_scaling_factor", "2.5")
+                             .with("num_nextn_predict_layers", "1");
+
+const Config kQwen3Moe = kLlama.with("model_type", "\"qwen3_moe\"")
+                             .with("head_dim", "24")
+                             .with("num_experts", "8")
+                             .with("num_experts_per_tok", "2")
+                             .with("moe_intermediate_size", "40");
+
+const Config kGlm = kDeepSeek.with("model_type", "\"glm4_moe\"")
+                        .with("num_key_value_heads", "2")
+                        .with("head_dim", "16");
+
+ModelConfig read(const Config &config, const std::string &generation = "") {
+  Result<ModelConfig> result = parseModelConfig(config.text(), generation);
+  EXPECT_TRUE(result.isOk()) << result.status().toString();
+  return result ? *result : ModelConfig();
+}
+
+void expectError(const std::string &config, const std::string &text,
+                 const std::string &generation = "") {
+  Result<ModelConfig> result = parseModelConfig(config, generation);
+  ASSERT_FALSE(result.isOk()) << "expected: " << text;
+  EXPECT_NE(result.status().message().find(text), std::string_view::npos)
+      << result.status().toString();
+}
+
+void expectError(const Config &config, const std::string &text) {
+  expectError(config.text(), text);
+}
+
+TEST(Config, ReadsLlama) {
+  ModelConfig config = read(kLlama);
+  EXPECT_EQ(config.vocab, 127);
+  EXPECT_EQ(config.layers.size(), 3u);
+  ASSERT_TRUE(config.gqa);
+  EXPECT_EQ(config.gqa->headDim, 16);
+  EXPECT_FALSE(config.gqa->hasQkvBias);
+  EXPECT_EQ(config.rope.dim, 16);
+  EXPECT_EQ(config.rope.theta, 10000.0);
+  EXPECT_FALSE(config.rope.isInterleaved);
+  EXPECT_FALSE(config.isTied);
+  EXPECT_EQ(config.storedType, WeightType::BF16);
+  EXPECT_EQ(config.generation.eos, std::vector<int32_t>{2});
+  config = read(kLlama.with("attention_bias", "true"));
+  EXPECT_TRUE(config.gqa->hasQkvBias && config.gqa->hasOutputBias);
+  EXPECT_EQ(read(kLlama.without("num_key_value_heads")).gqa->kvHeads, 4);
+  EXPECT_EQ(read(kLlama.with("head_dim", "null")).gqa->headDim, 16);
+}
+
+TEST(Config, ReadsDeepSeek) {
+  ModelConfig config = read(kDeepSeek);
+  ASSERT_TRUE(config.mla && config.moe);
+  EXPECT_EQ(config.mla->queryRank, 48);
+  EXPECT_EQ(config.rope.dim, 8);
+  EXPECT_TRUE(config.rope.isInterleaved);
+  EXPECT_EQ(config.moe->sharedWidth, 80);
+  EXPECT_TRUE(config.moe->isSigmoid && config.moe->isNormalized);
+  EXPECT_FALSE(config.layers[0].isMoe);
+  EXPECT_TRUE(config.layers[1].isMoe && config.drafterLayer.isMoe);
+  EXPECT_EQ(config.drafter.modules, 1);
+  EXPECT_EQ(read(kDeepSeek.with("q_lora_rank", "null")).mla->queryRank, 0);
+  EXPECT_FALSE(
+      read(kDeepSeek.with("rope_interleave", "false")).rope.isInterleaved);
+  config = read(kDeepSeek.with("moe_layer_freq", "2"));
+  EXPECT_FALSE(config.layers[1].isMoe);
+  EXPECT_TRUE(config.layers[2].isMoe);
+}
+
+TEST(Config, ReadsQwen) {
+  ModelConfig config = read(kLlama.with("model_type", "\"qwen2\""));
+  EXPECT_TRUE(config.gqa->hasQkvBias);
+  EXPECT_FALSE(config.gqa->hasOutputBias || config.gqa->hasQkNorm);
+  config = read(kQwen3Moe);
+  EXPECT_TRUE(config.gqa->hasQkNorm);
+  EXPECT_TRUE(config.layers[0].isMoe);
+  EXPECT_FALSE(config.moe->isSigmoid);
+  config = read(kQwen3Moe.with("decoder_sparse_step", "2")
+                    .with("mlp_only_layers", "[1]"));
+  EXPECT_FALSE(config.layers[0].isMoe || config.layers[1].isMoe ||
+               config.layers[2].isMoe);
+  EXPECT_FALSE(config.moe);
+}
+
+TEST(Config, ReadsWindows) {
+  Config qwen = kLlama.with("model_type", "\"qwen2\"")
+                    .with("sliding_window", "64")
+                    .with("max_window_layers", "2");
+  EXPECT_EQ(read(qwen).layers[2].window, 0);
+  qwen = qwen.with("use_sliding_window", "true");
+  EXPECT_EQ(read(qwen).layers[1].window, 0);
+  EXPECT_EQ(read(qwen).layers[2].window, 64);
+  ModelConfig config = read(qwen.with(
+      "layer_types",
+      "[\"sliding_attention\",\"full_attention\",\"full_attention\"]"));
+  EXPECT_EQ(config.layers[0].window, 64);
+  EXPECT_EQ(config.layers[2].window, 0);
+  expectError(qwen.with("layer_types", "[\"full_attention\"]"), "layer_types");
+  expectError(qwen.with("layer_types",
+                        "[\"full_attention\",\"full_attention\",\"linear\"]"),
+              "\"full_attention\" or \"sliding_attention\"");
+  EXPECT_EQ(read(kQwen3Moe.with("use_sliding_window", "true")
+                     .with("sliding_window", "8"))
+                .layers[0]
+                .window,
+            8);
+  expectError(
+      kLlama.with("model_type", "\"mimo\"").with("use_sliding_window", "true"),
+      "key \"use_sliding_window\": expected false, got true");
+}
+
+TEST(Config, ReadsMiMoAndGlm) {
+  ModelConfig mimo = read(kLlama.with("model_type", "\"mimo\"")
+                              .with("num_nextn_predict_layers", "1"));
+  EXPECT_EQ(mimo.drafter.style, DrafterStyle::MiMo);
+  EXPECT_TRUE(mimo.gqa->hasQkvBias);
+  EXPECT_FALSE(mimo.drafterLayer.isMoe);
+  ModelConfig glm = read(kGlm);
+  EXPECT_EQ(glm.rope.dim, 8);
+  EXPECT_FALSE(glm.rope.isInterleaved || glm.gqa->hasQkNorm);
+  EXPECT_EQ(glm.drafter.style, DrafterStyle::DeepSeek);
+  EXPECT_EQ(read(kGlm.with("partial_rotary_factor", "1.0")).rope.dim, 16);
+  EXPECT_TRUE(read(kGlm.with("use_qk_norm", "true")).gqa->hasQkNorm);
+}
+
+TEST(Config, ReadsRopeScaling) {
+  ModelConfig config = read(kLlama.with(
+      "rope_scaling",
+      "{\"rope_type\":\"llama3\",\"factor\":8.0,\"low_freq_factor\":1.0,"
+      "\"high_freq_factor\":4.0,\"original_max_position_embeddings\":32}"));
+  EXPECT_EQ(config.rope.scaling, RopeScalingKind::Llama3);
+  EXPECT_EQ(config.rope.originalMaxPosition, 32);
+  config =
+      read(kLlama.with("rope_scaling", "{\"type\":\"linear\",\"factor\":2}"));
+  EXPECT_EQ(config.rope.scaling, RopeScalingKind::Linear);
+  config = read(kLlama.with("rope_parameters",
+                            "{\"rope_type\":\"default\",\"rope_theta\":5e5}"));
+  EXPECT_EQ(config.rope.scaling, RopeScalingKind::None);
+  EXPECT_EQ(config.rope.theta, 5e5);
+}
+
+/// DeepSeek's own settings: cosines unscaled, the attention's scale by
+/// (0.1 ln 40 + 1)^2.
+TEST(Config, ReadsYarn) {
+  std::string yarn = "{\"type\":\"yarn\",\"factor\":40,\"beta_fast\":32,"
+                     "\"beta_slow\":1,\"mscale\":1.0,\"mscale_all_dim\":1.0,"
+                     "\"original_max_position_embeddings\":4096}";
+  double magnitude = 0.1 * std::log(40.0) + 1.0;
+  ModelConfig config = read(kDeepSeek.with("rope_scaling", yarn));
+  EXPECT_EQ(config.rope.scaling, RopeScalingKind::Yarn);
+  EXPECT_DOUBLE_EQ(config.rope.attentionFactor, 1.0);
+  EXPECT_DOUBLE_EQ(config.rope.scaleFactor, magnitude * magnitude);
+  // Elsewhere the scale stays; without the two settings cosines are scaled.
+  EXPECT_EQ(read(kLlama.with("rope_scaling", yarn)).rope.scaleFactor, 1.0);
+  config = read(
+      kLlama.with("rope_scaling", "{\"rope_type\":\"yarn\",\"factor\":40}"));
+  EXPECT_DOUBLE_EQ(config.rope.attentionFactor, magnitude);
+  EXPECT_EQ(config.rope.originalMaxPosition, 512);
+}
+
+TEST(Config, RefusesBadRopes) {
+  auto rope = [](const std::string &fields) {
+    return kLlama.with("rope_scaling", "{" + fields + "}");
+  };
+  expectError(rope("\"type\":\"dynamic\""),
+              "\"rope_scaling.type\": expected \"default\", \"linear\", "
+              "\"llama3\" or \"yarn\", got \"dynamic\"");
+  expectError(rope("\"rope_type\":3"), "expected a string, got 3");
+  expectError(rope("\"type\":\"linear\""), "\"rope_scaling.factor\"");
+  expectError(rope("\"type\":\"linear\",\"factor\":-2"), "greater than 0");
+  expectError(rope("\"type\":\"yarn\",\"factor\":2,\"beta_fast\":1"),
+              "less than \"beta_fast\"");
+  expectError(rope("\"type\":\"llama3\",\"factor\":8,\"low_freq_factor\":4,"
+                   "\"high_freq_factor\":1"),
+              "less than \"high_freq_factor\"");
+  expectError(kLlama.with("rope_scaling", "[]"), "expected an object, got []");
+  expectError(kLlama.with("rope_theta", "0"), "greater than 0, got 0");
+  expectError(kLlama.with("partial_rotary_factor", "1.5"), "at most 1");
+  expectError(kLlama.with("head_dim", "15"), "even number of rotating");
+}
+
+TEST(Config, RefusesFamilies) {
+  expectError(kLlama.with("model_type", "\"gpt2\""),
+              "config key \"model_type\": expected one of deepseek_v3, "
+              "glm4_moe, llama, mimo, qwen2, qwen3, qwen3_moe, got \"gpt2\"");
+  expectError(kLlama.without("model_type"), "\"model_type\"");
+  expectError(kDeepSeek.with("model_type", "\"deepseek_v32\""),
+              "\"deepseek_v32\" is not supported: its attention selects "
+              "positions with an indexer");
+  expectError(kDeepSeek.with("index_topk", "2048"), "\"index_topk\"");
+}
+
+TEST(Config, RefusesFeatures) {
+  expectError(kLlama.with("hidden_act", "\"gelu\""),
+              "\"hidden_act\": expected \"silu\", got \"gelu\"");
+  expectError(kLlama.with("mlp_bias", "true"), "expected false, got true");
+  expectError(kDeepSeek.with("attention_bias", "true"), "\"attention_bias\"");
+  expectError(kDeepSeek.with("scoring_func", "\"softmax\""), "\"sigmoid\"");
+  expectError(kDeepSeek.with("topk_method", "\"greedy\""), "\"noaux_tc\"");
+  expectError(kLlama.with("torch_dtype", "\"int8\""), "\"torch_dtype\"");
+  expectError(kLlama.with("quantization_config", "{\"quant_method\":\"awq\"}"),
+              "\"quantization_config.quant_method\": expected \"fp8\", got "
+              "\"awq\"");
+  expectError(kLlama.with("quantization_config",
+                          "{\"quant_method\":\"fp8\",\"weight_block_size\":"
+                          "[64,64]}"),
+              "expected [128, 128], got [64,64]");
+  EXPECT_EQ(read(kLlama.with("quantization_config",
+                             "{\"quant_method\":\"fp8\",\"fmt\":\"e4m3\","
+                             "\"weight_block_size\":[128,128]}"))
+                .storedType,
+            WeightType::F8E4M3);
+}
+
+TEST(Config, RefusesBadValues) {
+  expectError(kLlama.without("hidden_size"),
+              "config.json: config key \"hidden_size\": expected a value");
+  for (const char *value : {"-64", "0", "1.5", "\"64\"", "true", "[64]",
+                            "99999999999", "18446744073709551615"})
+    expectError(kLlama.with("hidden_size", value),
+                "config key \"hidden_size\": expected an integer of 1 to "
+                "16777216, got ");
+  expectError(kLlama.with("num_hidden_layers", "5000"), "1 to 4096, got 5000");
+  expectError(kLlama.with("rms_norm_eps", "-1e-5"), "greater than 0");
+  expectError(kLlama.with("rms_norm_eps", "\"x\""), "greater than 0");
+  expectError(kLlama.with("tie_word_embeddings", "1"), "true or false, got 1");
+  expectError(kLlama.with("num_key_value_heads", "3"), "a divisor of the 4");
+  expectError(kLlama.with("num_attention_heads", "6"),
+              "\"hidden_size\": expected a multiple of");
+  expectError(kDeepSeek.with("num_key_value_heads", "2"), "as many as");
+  expectError(kDeepSeek.with("n_group", "3"), "\"n_group\"");
+  expectError(kDeepSeek.with("n_group", "8"), "two experts in a group");
+  expectError(kDeepSeek.with("num_experts_per_tok", "9"), "1 to 8, got 9");
+  expectError(kDeepSeek.with("num_experts_per_tok", "5"),
+              "no more experts than");
+  expectError(kDeepSeek.with("num_nextn_predict_layers", "17"), "0 to 16");
+  expectError(kQwen3Moe.without("head_dim"), "\"head_dim\"");
+  expectError(kQwen3Moe.with("mlp_only_layers", "[\"a\"]"), "in every place");
+  expectError(kLlama.with("eos_token_id", "127"),
+              "\"vocab_size\": expected more than token id 127, got 127");
+}
+
+TEST(Config, RefusesBadJson) {
+  expectError(std::string(), "config.json: expected valid JSON");
+  expectError(std::string("{"), "expected valid JSON");
+  expectError(std::string("[]"), "expected an object, got an array");
+  expectError(std::string(1000, '[') + std::string(1000, ']'),
+              "nested at most");
+  expectError(std::string("{\"a\":1,\"a\":2}"), "duplicate key \"a\"");
+  expectError(kLlama.text(), "generation_config.json: expected valid JSON",
+              "{");
+}
+
+TEST(Config, ReadsGeneration) {
+  ModelConfig config =
+      read(kLlama, "{\"bos_token_id\":1,\"eos_token_id\":[5,6],"
+                   "\"do_sample\":true,\"temperature\":0.6,\"top_p\":0.95,"
+                   "\"top_k\":20}");
+  EXPECT_EQ(config.generation.bos, 1);
+  EXPECT_EQ(config.generation.eos, (std::vector<int32_t>{5, 6}));
+  EXPECT_EQ(config.generation.temperature, 0.6);
+  EXPECT_EQ(config.generation.topK, 20);
+  EXPECT_FALSE(config.generation.minP);
+  config = read(kLlama, "{\"temperature\":0.6}");
+  EXPECT_FALSE(config.generation.temperature);
+  EXPECT_EQ(config.generation.eos, std::vector<int32_t>{2});
+}
+
+} // namespace
