@@ -44,6 +44,11 @@ struct Context {
 };
 } // namespace
 
+/// No model nests or applies more; a module that does would only exhaust the
+/// machine.
+static constexpr size_t kMaxNesting = 64;
+static constexpr size_t kMaxApplications = size_t(1) << 16;
+
 /// The function that `op` calls, if it is a call of ours.
 static FlatSymbolRefAttr getCallee(Operation *op) {
   if (auto apply = dyn_cast<ApplyOp>(op)) {
@@ -81,6 +86,10 @@ static LogicalResult checkCallees(func::FuncOp func,
   }
   if (!done.insert(func).second) {
     return success();
+  }
+  if (stack.size() >= kMaxNesting) {
+    return func.emitError("expected at most ")
+           << kMaxNesting << " nested calls to @" << func.getSymName();
   }
   if (!func.getBody().hasOneBlock()) {
     return func.emitError("expected a body of one block to inline @")
@@ -191,8 +200,13 @@ LogicalResult InlineLayersPass::inlineInto(Operation *root) {
       worklist.push_back(op);
     }
   });
+  size_t inlined = 0;
   while (!worklist.empty()) {
     Operation *call = worklist.pop_back_val();
+    if (++inlined > kMaxApplications) {
+      return call->emitOpError("expected at most ")
+             << kMaxApplications << " applications to inline";
+    }
     auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
         call, getCallee(call));
     if (callee.isPrivate()) {

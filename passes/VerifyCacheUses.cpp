@@ -10,6 +10,10 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
+/// As many as mtp-inline-layers takes.
+static constexpr size_t kMaxNesting = 64;
+static constexpr size_t kMaxApplications = size_t(1) << 16;
+
 namespace {
 /// A layer of a cache, or none.
 struct Layer {
@@ -36,6 +40,7 @@ private:
   DenseMap<std::pair<Attribute, int64_t>, Operation *> users;
   /// The applications around the point that is visited.
   SmallVector<Operation *> path;
+  size_t visited = 0;
 };
 } // namespace
 
@@ -88,11 +93,16 @@ LogicalResult CacheUses::visitCall(Operation *call, FlatSymbolRefAttr callee,
   if (llvm::is_contained(path, call)) {
     return call->emitOpError("expected no recursion");
   }
+  if (path.size() >= kMaxNesting || ++visited > kMaxApplications) {
+    return call->emitOpError("expected at most ")
+           << kMaxNesting << " nested and " << kMaxApplications
+           << " applications in all";
+  }
   path.push_back(call);
-  LogicalResult visited = visit(
+  LogicalResult result = visit(
       SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, callee), layer);
   path.pop_back();
-  return visited;
+  return result;
 }
 
 LogicalResult CacheUses::visit(Operation *root, Layer layer) {
