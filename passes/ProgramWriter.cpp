@@ -97,8 +97,7 @@ void ProgramWriter::writeRefresh(int64_t batch, int64_t k, int64_t module,
       {state("active"), state("length"), state("accepted"), state("window"),
        state("drafts")},
       {batch, k, module}, {ints(count), ints(count), ints(count), ints(batch)},
-      {{"kmax1", parts.shape.windowRows()},
-       {"kmax", parts.shape.draftColumns()}});
+      {{"kmax1", parts.shape.windowRows()}});
   Value hidden;
   if (module == 1) {
     hidden = invoke("refresh_hidden", {state("active"), state("hidden")},

@@ -8,7 +8,7 @@ using namespace mlir::mtp;
 /// Returns the only op of its kind in the round.
 template <typename Op>
 static Op findOne(RoundOp round) {
-  auto found = round.getBody().getOps<Op>();
+  auto found = round.getBody()->template getOps<Op>();
   return found.empty() ? Op() : *found.begin();
 }
 
@@ -28,8 +28,8 @@ FailureOr<RoundParts> RoundParts::get(RoundOp round) {
   auto logits = cast<RankedTensorType>(verify.getLogits().getType());
   auto hidden = cast<RankedTensorType>(verify.getHidden().getType());
   RoundParts parts{{},
-                   &verify.getBody().front(),
-                   &accept.getBody().front(),
+                   verify.getBody(),
+                   accept.getBody(),
                    {envelope, 0, hidden.getDimSize(1), logits.getDimSize(1)},
                    module,
                    round.getLoc()};

@@ -12,11 +12,7 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.mtp_obj_root, "test")
 
 # Our tools first, then FileCheck, not and split-file of the LLVM that we use.
-tool_dirs = [
-    os.path.join(config.mtp_obj_root, "tools", tool)
-    for tool in sorted(os.listdir(os.path.join(config.mtp_obj_root, "tools")))
-    if os.path.isdir(os.path.join(config.mtp_obj_root, "tools", tool))
-] if os.path.isdir(os.path.join(config.mtp_obj_root, "tools")) else []
+tool_dirs = [os.path.join(config.mtp_obj_root, "bin")]
 config.environment["PATH"] = os.pathsep.join(
     tool_dirs + [config.llvm_tools_dir, os.environ.get("PATH", "")])
 

@@ -8,7 +8,7 @@ using namespace mtp;
 using namespace mtp::compiler;
 using namespace mlir;
 
-schema::DType mtp::compiler::dtypeOf(Type type) {
+schema::DType compiler::dtypeOf(Type type) {
   if (type.isBF16()) {
     return schema::DType::BF16;
   }
@@ -18,7 +18,7 @@ schema::DType mtp::compiler::dtypeOf(Type type) {
   return type.isInteger(64) ? schema::DType::I64 : schema::DType::I32;
 }
 
-uint64_t mtp::compiler::bufferBytes(MemRefType type) {
+uint64_t compiler::bufferBytes(MemRefType type) {
   return type.getNumElements() * (type.getElementTypeBitWidth() / 8);
 }
 
@@ -29,7 +29,7 @@ static int64_t sourceInt(DictionaryAttr source, StringRef key,
   return value ? value.getInt() : fallback;
 }
 
-FailureOr<WeightRecipe> mtp::compiler::recipeOf(exec::WeightOp weight) {
+FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   WeightRecipe recipe;
   recipe.name = weight.getSymName().str();
   recipe.layout = llvm::StringSwitch<WeightLayout>(weight.getLayout())

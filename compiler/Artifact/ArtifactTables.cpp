@@ -307,7 +307,7 @@ flatbuffers::DetachedBuffer TableBuilder::build() {
 }
 
 flatbuffers::DetachedBuffer
-mtp::compiler::buildTables(ModuleOp module, const ArtifactLayout &layout,
+compiler::buildTables(ModuleOp module, const ArtifactLayout &layout,
                            const ArtifactInputs &inputs,
                            llvm::ArrayRef<SegmentLayout> segments) {
   return TableBuilder(module, layout, inputs, segments).build();

@@ -19,12 +19,12 @@ using namespace mtp;
 using namespace mtp::compiler;
 using namespace mlir;
 
-void mtp::compiler::registerCompilerDialects(DialectRegistry &registry) {
+void compiler::registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<mlir::mtp::MTPDialect, exec::ExecDialect, func::FuncDialect>();
   codegen::registerKernelDialects(registry);
 }
 
-OwningOpRef<ModuleOp> mtp::compiler::parseModel(MLIRContext &context,
+OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
                                                 const std::string &path) {
   auto report = [&](const llvm::Twine &message) {
     emitError(UnknownLoc::get(&context)) << message;
@@ -133,7 +133,7 @@ static LogicalResult writeFile(ModuleOp module, const std::string &folder,
   return status.isOk() ? success() : LogicalResult(fail(status));
 }
 
-LogicalResult mtp::compiler::compileModule(
+LogicalResult compiler::compileModule(
     ModuleOp module, const std::string &folder, const CompileOptions &options,
     llvm::function_ref<LogicalResult(PassManager &)> configure) {
   ArtifactInputs inputs;

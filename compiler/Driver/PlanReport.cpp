@@ -6,6 +6,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
+using namespace mtp;
 using namespace mtp::compiler;
 using namespace mlir;
 
@@ -147,7 +148,7 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
   }
 }
 
-LogicalResult mtp::compiler::printPlanReport(ModuleOp module, bool json,
+LogicalResult compiler::printPlanReport(ModuleOp module, bool json,
                                              llvm::raw_ostream &os) {
   FailureOr<Plan> plan = makePlan(module);
   if (failed(plan)) {

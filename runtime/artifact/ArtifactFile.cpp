@@ -37,8 +37,8 @@ ArtifactFile::open(const std::string &path, HashCheck hashes) {
 Result<std::shared_ptr<const ArtifactFile>>
 ArtifactFile::fromMemory(std::span<const uint8_t> bytes, HashCheck hashes) {
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kBufferAlignment)
-    return invalidArgument(strCat("expected bytes at a multiple of ",
-                                  kBufferAlignment));
+    return invalidArgument(
+        strCat("expected bytes at a multiple of ", kBufferAlignment));
   std::shared_ptr<ArtifactFile> artifact(new ArtifactFile());
   artifact->bytes = bytes;
   MTP_RETURN_IF_ERROR(artifact->check(hashes));
@@ -65,10 +65,10 @@ static std::string versionName(uint32_t version) {
 static Status checkVersion(const FileHeader &header) {
   uint32_t major = header.version >> 16, minor = header.version & 0xffff;
   if (major != kFormatMajor || minor > kFormatMinor)
-    return failedPrecondition(
-        strCat("expected format version ", kFormatMajor, ".0 to ",
-               versionName(kFormatVersion), ", got ",
-               versionName(header.version), "; compile the model again"));
+    return failedPrecondition(strCat("expected format version ", kFormatMajor,
+                                     ".0 to ", versionName(kFormatVersion),
+                                     ", got ", versionName(header.version),
+                                     "; compile the model again"));
   if (header.version == kFormatVersion &&
       std::memcmp(header.schemaHash, kSchemaHash, sizeof(kSchemaHash)) != 0)
     return failedPrecondition(
@@ -95,8 +95,8 @@ Status ArtifactFile::checkHeader() {
                            "on, got ",
                            offset));
   if (size < 16 || size >= FLATBUFFERS_MAX_BUFFER_SIZE)
-    return dataLoss(strCat("expected a program of 16 to 2^31 bytes, got ",
-                           size));
+    return dataLoss(
+        strCat("expected a program of 16 to 2^31 bytes, got ", size));
   // Room for the seal too; then the segment base is at most a page further.
   if (!inRange(offset, size, bytes.size()) ||
       !inRange(offset + size, 8, bytes.size()))

@@ -144,9 +144,9 @@ FeatureState mtp::cpuFeature(std::string_view) { return FeatureState::Unknown; }
 
 Status mtp::checkTarget(const schema::Target &target) {
   if (target.arch()->string_view() != hostArch())
-    return failedPrecondition(
-        strCat("expected an artifact compiled for ", hostArch(), ", got ",
-               target.arch()->string_view()));
+    return failedPrecondition(strCat("expected an artifact compiled for ",
+                                     hostArch(), ", got ",
+                                     target.arch()->string_view()));
   if (!target.features())
     return okStatus();
   std::string missing;
@@ -161,7 +161,6 @@ Status mtp::checkTarget(const schema::Target &target) {
   }
   if (missing.empty())
     return okStatus();
-  return failedPrecondition(
-      strCat("this machine lacks cpu features that the kernels need: ",
-             missing));
+  return failedPrecondition(strCat(
+      "this machine lacks cpu features that the kernels need: ", missing));
 }

@@ -51,9 +51,8 @@ std::string mtp::tensorTypeName(schema::DType type,
   return joinShape(type, shape);
 }
 
-Result<uint64_t>
-mtp::tensorBytes(schema::DType type,
-                 const flatbuffers::Vector<uint64_t> *shape) {
+Result<uint64_t> mtp::tensorBytes(schema::DType type,
+                                  const flatbuffers::Vector<uint64_t> *shape) {
   if (size_t(type) >= kTypeCount)
     return dataLoss(strCat("expected an element type below ", kTypeCount,
                            ", got ", unsigned(type)));

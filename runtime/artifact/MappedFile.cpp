@@ -40,8 +40,8 @@ Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string &path) {
     return std::unique_ptr<MappedFile>(new MappedFile(nullptr, 0));
   void *bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (bytes == MAP_FAILED)
-    return resourceExhausted(strCat("cannot map ", size,
-                                    " bytes: ", std::strerror(errno)));
+    return resourceExhausted(
+        strCat("cannot map ", size, " bytes: ", std::strerror(errno)));
   return std::unique_ptr<MappedFile>(
       new MappedFile(static_cast<const uint8_t *>(bytes), size));
 }

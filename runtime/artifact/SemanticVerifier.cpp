@@ -8,6 +8,14 @@
 
 using namespace mtp;
 
+Status mtp::withPath(const Status &status, std::string_view step) {
+  std::string_view message = status.message();
+  size_t name = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
+  if (name == 0 || name == std::string_view::npos || message[name] != '[')
+    return status.withContext(step);
+  return Status(status.code(), strCat(step, ".", message));
+}
+
 /// Names that are printed and looked up: short, visible, no separators.
 static bool isName(std::string_view name) {
   if (name.empty() || name.size() > 1024)
@@ -27,8 +35,9 @@ static Status verifyNames(const char *what,
   for (uint32_t i = 0; i < vectorSize(v); ++i) {
     std::string_view name = nameOf(v->Get(i));
     if (!isName(name))
-      return dataLoss(strCat(what, "[", i, "]: expected a visible name of 1 "
-                                           "to 1024 bytes"));
+      return dataLoss(strCat(what, "[", i,
+                             "]: expected a visible name of 1 "
+                             "to 1024 bytes"));
     auto [other, fresh] = seen.emplace(name, i);
     if (!fresh)
       return dataLoss(strCat(what, "[", i, "] and ", what, "[", other->second,

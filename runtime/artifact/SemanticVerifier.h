@@ -14,6 +14,7 @@
 #include "runtime/schema/mtp_artifact_generated.h"
 
 #include <cstdint>
+#include <string_view>
 
 namespace mtp {
 
@@ -34,6 +35,11 @@ Status verifyPrograms(const schema::Artifact &artifact);
 
 /// The envelope, the states it asks for, and that every program is there.
 Status verifyEnvelope(const schema::Artifact &artifact);
+
+/// Puts a step of a path before a failure's message, which may start with the
+/// rest of the path: "commands[12]" and "bindings[2]: ..." give
+/// "commands[12].bindings[2]: ...".
+Status withPath(const Status &status, std::string_view step);
 
 /// The length of a vector that may be absent.
 template <typename T>

@@ -45,8 +45,8 @@ static Status verifyState(const schema::Artifact &artifact,
     const schema::State *state = artifact.states()->Get(i);
     if (state->name()->string_view() != name)
       continue;
-    bool same = state->dtype() == dtype &&
-                vectorSize(state->shape()) == shape.size();
+    bool same =
+        state->dtype() == dtype && vectorSize(state->shape()) == shape.size();
     for (uint32_t d = 0; same && d < shape.size(); ++d)
       same = shape[d] == 0 || shape[d] == state->shape()->Get(d);
     if (same)
@@ -64,9 +64,8 @@ static Status verifyStates(const schema::Artifact &artifact,
   using schema::DType;
   uint64_t s = e.max_batch(), window = uint64_t(e.max_k()) + 1;
   uint64_t drafts = e.max_k() ? e.max_k() : 1;
-  uint64_t pages =
-      (uint64_t(e.max_context()) + e.max_k() + e.page_tokens()) /
-      e.page_tokens();
+  uint64_t pages = (uint64_t(e.max_context()) + e.max_k() + e.page_tokens()) /
+                   e.page_tokens();
   struct Need {
     std::string name;
     DType dtype;
@@ -110,8 +109,8 @@ static Status verifyOutput(const schema::Program &program,
     std::string expected = tensorTypeName(dtype, shape);
     if (got == expected)
       return okStatus();
-    return dataLoss(strCat("output '", name, "': expected ", expected,
-                           ", got ", got));
+    return dataLoss(
+        strCat("output '", name, "': expected ", expected, ", got ", got));
   }
   return dataLoss(strCat("expected an output named '", name, "'"));
 }
@@ -147,8 +146,8 @@ Status Coverage::add(const schema::Artifact &artifact,
                              " is outside the envelope of batch ",
                              e.max_batch(), ", k ", e.max_k()));
     if (!decode.emplace(batch, k).second)
-      return dataLoss(strCat("a second decode program for batch ", batch,
-                             ", k ", k));
+      return dataLoss(
+          strCat("a second decode program for batch ", batch, ", k ", k));
     return verifyOutputs(artifact, program, uint64_t(batch) * (k + 1));
   }
   if (chunk < 1 || chunk > (1 << 20))
@@ -216,7 +215,7 @@ Status mtp::verifyEnvelope(const schema::Artifact &artifact) {
       continue;
     Status status = coverage.add(artifact, *program);
     if (!status.isOk())
-      return status.withContext(where);
+      return withPath(status, where);
     if (program->kind() == schema::ProgramKind::Prefill)
       largestChunk = std::max<uint64_t>(largestChunk, program->chunk());
   }

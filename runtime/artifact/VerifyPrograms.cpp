@@ -28,21 +28,19 @@ static Status verifyIndex(const schema::Binding &binding, const char *what,
                           uint32_t count) {
   if (binding.index() < count)
     return okStatus();
-  return dataLoss(
-      strCat(what, " ", binding.index(), " is past the ", count));
+  return dataLoss(strCat(what, " ", binding.index(), " is past the ", count));
 }
 
 static Status verifyKv(const Memory &memory, const schema::Binding &binding) {
-  MTP_RETURN_IF_ERROR(verifyIndex(binding, "cache",
-                                  vectorSize(memory.artifact.caches())));
-  uint32_t layers =
-      memory.artifact.caches()->Get(binding.index())->layers();
+  MTP_RETURN_IF_ERROR(
+      verifyIndex(binding, "cache", vectorSize(memory.artifact.caches())));
+  uint32_t layers = memory.artifact.caches()->Get(binding.index())->layers();
   if (binding.offset() >= layers)
-    return dataLoss(strCat("layer ", binding.offset(),
-                           " is past the cache's ", layers));
+    return dataLoss(
+        strCat("layer ", binding.offset(), " is past the cache's ", layers));
   if (binding.bytes() != 0)
-    return dataLoss(strCat("expected 0 bytes for a whole layer, got ",
-                           binding.bytes()));
+    return dataLoss(
+        strCat("expected 0 bytes for a whole layer, got ", binding.bytes()));
   return okStatus();
 }
 
@@ -55,8 +53,8 @@ static Status verifyBinding(const Memory &memory,
   switch (binding.space()) {
   case schema::Space::Arena:
     if (binding.index() != 0)
-      return dataLoss(strCat("expected index 0 in the arena, got ",
-                             binding.index()));
+      return dataLoss(
+          strCat("expected index 0 in the arena, got ", binding.index()));
     return verifyRange(binding, "arena", memory.arenaBytes);
   case schema::Space::State: {
     MTP_RETURN_IF_ERROR(
@@ -99,14 +97,13 @@ static Status verifyCommand(const Memory &memory,
   for (uint32_t i = 0; i < kernel->buffers(); ++i)
     if (Status status = verifyBinding(memory, *command.bindings()->Get(i));
         !status.isOk())
-      return status.withContext(strCat("bindings[", i, "]"));
+      return withPath(status, strCat("bindings[", i, "]"));
   if (command.tasks() > uint64_t(INT64_MAX))
-    return dataLoss(strCat("tasks: expected less than 2^63, got ",
-                           command.tasks()));
+    return dataLoss(
+        strCat("tasks: expected less than 2^63, got ", command.tasks()));
   if (kernel->image() >= 0)
     return okStatus();
-  return findBuiltin(kernel->symbol()->string_view())
-      ->check(artifact, command);
+  return findBuiltin(kernel->symbol()->string_view())->check(artifact, command);
 }
 
 using Ports = flatbuffers::Vector<flatbuffers::Offset<schema::Port>>;
@@ -118,12 +115,11 @@ static Status verifyPort(const Memory &memory, const schema::Port &port,
     return dataLoss(strCat("space ", unsigned(space), " cannot hold ",
                            input ? "an input" : "an output"));
   MTP_RETURN_IF_ERROR(verifyBinding(memory, *port.binding()));
-  MTP_ASSIGN_OR_RETURN(uint64_t bytes,
-                       tensorBytes(port.dtype(), port.shape()));
+  MTP_ASSIGN_OR_RETURN(uint64_t bytes, tensorBytes(port.dtype(), port.shape()));
   if (bytes != port.binding()->bytes())
     return dataLoss(strCat("expected ", bytes, " bytes for ",
-                           tensorTypeName(port.dtype(), port.shape()),
-                           ", got ", port.binding()->bytes()));
+                           tensorTypeName(port.dtype(), port.shape()), ", got ",
+                           port.binding()->bytes()));
   return okStatus();
 }
 
@@ -132,8 +128,7 @@ static Status verifyPorts(const Memory &memory, const Ports *ports,
   for (uint32_t i = 0; i < vectorSize(ports); ++i)
     if (Status status = verifyPort(memory, *ports->Get(i), input);
         !status.isOk())
-      return status.withContext(
-          strCat(input ? "inputs[" : "outputs[", i, "]"));
+      return withPath(status, strCat(input ? "inputs[" : "outputs[", i, "]"));
   return okStatus();
 }
 
@@ -148,7 +143,7 @@ static Status verifyProgram(const schema::Artifact &artifact,
   for (uint32_t i = 0; i < vectorSize(program.commands()); ++i)
     if (Status status = verifyCommand(memory, *program.commands()->Get(i));
         !status.isOk())
-      return status.withContext(strCat("commands[", i, "]"));
+      return withPath(status, strCat("commands[", i, "]"));
   MTP_RETURN_IF_ERROR(verifyPorts(memory, program.inputs(), true));
   return verifyPorts(memory, program.outputs(), false);
 }
@@ -157,6 +152,6 @@ Status mtp::verifyPrograms(const schema::Artifact &artifact) {
   for (uint32_t i = 0; i < vectorSize(artifact.programs()); ++i)
     if (Status status = verifyProgram(artifact, *artifact.programs()->Get(i));
         !status.isOk())
-      return status.withContext(strCat("programs[", i, "]"));
+      return withPath(status, strCat("programs[", i, "]"));
   return okStatus();
 }

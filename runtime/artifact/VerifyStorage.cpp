@@ -48,8 +48,7 @@ static Status verifySegmentIndex(const schema::Artifact &artifact,
   if (index >= vectorSize(artifact.segments()))
     return dataLoss(strCat("segment ", index, " is past the ",
                            vectorSize(artifact.segments()), " segments"));
-  schema::SegmentKind got =
-      artifact.segments()->Get(uint32_t(index))->kind();
+  schema::SegmentKind got = artifact.segments()->Get(uint32_t(index))->kind();
   if (got != kind)
     return dataLoss(strCat("expected a segment of kind ",
                            schema::EnumNameSegmentKind(kind), ", got ",
@@ -62,12 +61,11 @@ using Blobs = flatbuffers::Vector<flatbuffers::Offset<schema::Blob>>;
 static Status verifyBlob(const schema::Artifact &artifact,
                          const schema::Blob &blob, schema::SegmentKind kind) {
   MTP_RETURN_IF_ERROR(verifySegmentIndex(artifact, blob.segment(), kind));
-  MTP_ASSIGN_OR_RETURN(uint64_t bytes,
-                       tensorBytes(blob.dtype(), blob.shape()));
+  MTP_ASSIGN_OR_RETURN(uint64_t bytes, tensorBytes(blob.dtype(), blob.shape()));
   if (bytes != blob.size())
     return dataLoss(strCat("expected ", bytes, " bytes for ",
-                           tensorTypeName(blob.dtype(), blob.shape()),
-                           ", got ", blob.size()));
+                           tensorTypeName(blob.dtype(), blob.shape()), ", got ",
+                           blob.size()));
   if (blob.offset() % kBufferAlignment)
     return dataLoss(strCat("offset ", blob.offset(), " is no multiple of ",
                            kBufferAlignment));
@@ -92,8 +90,8 @@ static Status verifyImages(const schema::Artifact &artifact) {
     const schema::Image *image = artifact.images()->Get(i);
     std::string where = strCat("images[", i, "]");
     if (image->format() > schema::ImageFormat::MAX)
-      return dataLoss(strCat(where, ": unknown format ",
-                             unsigned(image->format())));
+      return dataLoss(
+          strCat(where, ": unknown format ", unsigned(image->format())));
     Status status = verifySegmentIndex(artifact, image->segment(),
                                        schema::SegmentKind::Image);
     if (!status.isOk())
@@ -135,8 +133,8 @@ static Status verifyCaches(const schema::Artifact &artifact) {
     if (cache->dtype() > schema::DType::MAX)
       return dataLoss(where + "unknown element type");
     if (cache->layers() < 1 || cache->layers() > 65536)
-      return dataLoss(where + strCat("expected 1 to 65536 layers, got ",
-                                     cache->layers()));
+      return dataLoss(
+          where + strCat("expected 1 to 65536 layers, got ", cache->layers()));
     if (cache->entry_width() < 1 || cache->entry_width() > (1u << 24))
       return dataLoss(where + strCat("expected an entry of 1 to 2^24 "
                                      "elements, got ",
@@ -164,8 +162,8 @@ static Status verifyStates(const schema::Artifact &artifact) {
       return dataLoss(strCat(where, ": offset ", state->offset(),
                              " is no multiple of ", kBufferAlignment));
     if (!inRange(state->offset(), *bytes, artifact.state_bytes()))
-      return dataLoss(strCat(where, ": offset ", state->offset(), " + ",
-                             *bytes, " bytes is past the state memory's ",
+      return dataLoss(strCat(where, ": offset ", state->offset(), " + ", *bytes,
+                             " bytes is past the state memory's ",
                              artifact.state_bytes()));
     ranges.emplace_back(state->offset(), state->offset() + *bytes);
   }

@@ -43,11 +43,12 @@ public:
     assert(isOk() && "no value in a failed result");
     return *std::get_if<0>(&storage);
   }
-  T &&value() && { return std::move(value()); }
+  /// By value, so that `for (x : *makeList())` holds what it walks over.
+  T value() && { return std::move(value()); }
 
   T &operator*() & { return value(); }
   const T &operator*() const & { return value(); }
-  T &&operator*() && { return std::move(value()); }
+  T operator*() && { return std::move(value()); }
   T *operator->() { return &value(); }
   const T *operator->() const { return &value(); }
 

@@ -20,7 +20,8 @@ std::enable_if_t<std::is_arithmetic_v<T>> appendPart(std::string &out,
 }
 
 /// Joins strings and numbers: strCat("programs[", 3, "]").
-template <typename... Parts> std::string strCat(const Parts &...parts) {
+template <typename... Parts>
+std::string strCat(const Parts &...parts) {
   std::string out;
   (appendPart(out, parts), ...);
   return out;

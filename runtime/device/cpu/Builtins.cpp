@@ -19,11 +19,10 @@ static void sampleRows(void *const *buffers, const int64_t *params,
   size_t vocab = size_t(params[1]);
   std::span<int32_t> indices(static_cast<int32_t *>(scratch), vocab);
   for (int64_t row = begin; row < end; ++row)
-    picks[row] = positions[row] < 0
-                     ? 0
-                     : sampleToken({logits + row * vocab, vocab},
-                                   sampling[slots[row]], positions[row] + 1,
-                                   indices);
+    picks[row] = positions[row] < 0 ? 0
+                                    : sampleToken({logits + row * vocab, vocab},
+                                                  sampling[slots[row]],
+                                                  positions[row] + 1, indices);
 }
 
 Result<KernelFunction> mtp::findBuiltinCode(std::string_view name) {

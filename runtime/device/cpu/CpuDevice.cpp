@@ -57,8 +57,7 @@ public:
       : pool(std::move(pool)) {}
 
   Result<std::unique_ptr<Executable>>
-  load(std::shared_ptr<const ArtifactFile> artifact,
-       uint64_t kvPages) override;
+  load(std::shared_ptr<const ArtifactFile> artifact, uint64_t kvPages) override;
 
 private:
   std::shared_ptr<WorkerPool> pool;
@@ -76,21 +75,20 @@ uint64_t CpuExecutable::pageBytes(uint32_t index) const {
 
 Status CpuExecutable::allocate() {
   const schema::Artifact &program = file->program();
-  MTP_ASSIGN_OR_RETURN(arena,
-                       HostMemory::allocate(program.arena_bytes(), "the arena"));
+  MTP_ASSIGN_OR_RETURN(
+      arena, HostMemory::allocate(program.arena_bytes(), "the arena"));
   MTP_ASSIGN_OR_RETURN(
       states, HostMemory::allocate(program.state_bytes(), "the states"));
-  scratchStride = alignTo(
-      std::max(program.scratch_bytes(), builtinScratchBytes(program)),
-      kBufferAlignment);
+  scratchStride =
+      alignTo(std::max(program.scratch_bytes(), builtinScratchBytes(program)),
+              kBufferAlignment);
   MTP_ASSIGN_OR_RETURN(scratch,
                        HostMemory::allocate(scratchStride * pool->size(),
                                             "the workers' scratch"));
   for (uint32_t i = 0; i < vectorSize(program.caches()); ++i) {
     uint64_t bytes;
-    if (__builtin_mul_overflow(pageBytes(i) *
-                                   program.caches()->Get(i)->layers(),
-                               kvPages, &bytes))
+    if (__builtin_mul_overflow(
+            pageBytes(i) * program.caches()->Get(i)->layers(), kvPages, &bytes))
       return resourceExhausted(strCat("the bytes of ", kvPages,
                                       " KV pages do not fit into 64 bits"));
     MTP_ASSIGN_OR_RETURN(HostMemory cache,
@@ -131,8 +129,7 @@ Status CpuExecutable::load() {
   return okStatus();
 }
 
-void CpuExecutable::resolve(const schema::Program &program,
-                            CommandList &list) {
+void CpuExecutable::resolve(const schema::Program &program, CommandList &list) {
   list.commands.reserve(vectorSize(program.commands()));
   for (uint32_t i = 0; i < vectorSize(program.commands()); ++i) {
     const schema::Command *command = program.commands()->Get(i);
@@ -159,8 +156,8 @@ uint8_t *CpuExecutable::address(const schema::Binding &binding) const {
   case schema::Space::Arena:
     return arena.data() + binding.offset();
   case schema::Space::State:
-    return states.data() +
-           program.states()->Get(binding.index())->offset() + binding.offset();
+    return states.data() + program.states()->Get(binding.index())->offset() +
+           binding.offset();
   case schema::Space::Weight:
     return blob(program.weights()->Get(binding.index()));
   case schema::Space::Constant:

@@ -10,7 +10,9 @@
 
 using namespace mtp;
 
-HostMemory::HostMemory(HostMemory &&other) noexcept { *this = std::move(other); }
+HostMemory::HostMemory(HostMemory &&other) noexcept {
+  *this = std::move(other);
+}
 
 HostMemory &HostMemory::operator=(HostMemory &&other) noexcept {
   std::swap(bytes, other.bytes);

@@ -24,8 +24,8 @@ static Status checkElf(std::span<const uint8_t> elf) {
     return dataLoss("expected a 64-bit ELF shared object");
 #if defined(__x86_64__)
   if (header.e_machine != EM_X86_64)
-    return failedPrecondition(strCat("expected an ELF for x86_64, got machine ",
-                                     header.e_machine));
+    return failedPrecondition(
+        strCat("expected an ELF for x86_64, got machine ", header.e_machine));
 #endif
   return okStatus();
 }
@@ -73,7 +73,6 @@ KernelImage::~KernelImage() {
 Result<KernelFunction> KernelImage::find(const std::string &symbol) const {
   void *address = ::dlsym(handle, symbol.c_str());
   if (!address)
-    return notFound(
-        strCat("the kernel image has no symbol '", symbol, "'"));
+    return notFound(strCat("the kernel image has no symbol '", symbol, "'"));
   return reinterpret_cast<KernelFunction>(address);
 }

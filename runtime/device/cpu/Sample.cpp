@@ -114,9 +114,9 @@ std::span<int32_t> Row::keepTopP(std::span<int32_t> kept, bool sorted) const {
 /// Standard Gumbel noise of a token: -log(-log(u)), u in (0, 1) from one of the
 /// four words of its block.
 double Row::noise(int32_t token) const {
-  std::array<uint32_t, 4> words = philox4x32(
-      {uint32_t(position), kSamplePurpose, uint32_t(token) >> 2, 0},
-      {sampling.seedLow, sampling.seedHigh});
+  std::array<uint32_t, 4> words =
+      philox4x32({uint32_t(position), kSamplePurpose, uint32_t(token) >> 2, 0},
+                 {sampling.seedLow, sampling.seedHigh});
   double u = (double(words[token & 3]) + 0.5) * 0x1p-32;
   return -std::log(-std::log(u));
 }

@@ -3,26 +3,12 @@
 #ifndef MTP_RUNTIME_DEVICE_CPU_SAMPLE_H
 #define MTP_RUNTIME_DEVICE_CPU_SAMPLE_H
 
+#include "runtime/device/SamplingRow.h"
+
 #include <cstdint>
 #include <span>
 
 namespace mtp {
-
-/// One row of the state "sampling", as the host writes it.
-struct SamplingRow {
-  uint32_t seedLow;
-  uint32_t seedHigh;
-  /// Zero: greedy.
-  float temperature;
-  /// Zero or less: off.
-  int32_t topK;
-  /// One or more: off.
-  float topP;
-  /// Zero or less: off.
-  float minP;
-  int32_t reserved[2];
-};
-static_assert(sizeof(SamplingRow) == 32);
 
 /// Picks the token that goes to `position`. A pure function of its arguments:
 /// the same at any k, batch and thread count. Among equals the lowest token

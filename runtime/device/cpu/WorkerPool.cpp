@@ -60,8 +60,7 @@ static void pinTo(pthread_t thread, uint32_t n, const cpu_set_t &allowed) {
 Result<std::unique_ptr<WorkerPool>> WorkerPool::create(uint32_t workers,
                                                        bool pin) {
   if (workers < 1 || workers > 1024)
-    return invalidArgument(
-        strCat("expected 1 to 1024 threads, got ", workers));
+    return invalidArgument(strCat("expected 1 to 1024 threads, got ", workers));
   std::unique_ptr<WorkerPool> pool(new WorkerPool(workers));
   MTP_RETURN_IF_ERROR(pool->start(pin));
   return pool;

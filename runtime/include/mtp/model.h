@@ -99,8 +99,10 @@ public:
   /// The file itself, for tools that look inside.
   const std::shared_ptr<const ArtifactFile> &file() const;
 
-private:
   struct Impl;
+
+private:
+  friend class Session;
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

@@ -1,0 +1,24 @@
+//===- Compile.h - From kernel functions to a linked image ------*- C++ -*-===//
+
+#ifndef COMPILER_CODEGEN_CPU_COMPILE_H
+#define COMPILER_CODEGEN_CPU_COMPILE_H
+
+#include "compiler/Codegen/CPU/TargetDesc.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <vector>
+
+namespace mtp::codegen {
+
+/// Registers what emitKernel and compileKernels need.
+void registerKernelDialects(mlir::DialectRegistry &registry);
+
+/// Lowers `kernels` (in place), compiles it for `target` and links a
+/// position-independent ELF shared image. The image needs nothing but memcpy,
+/// memset and memmove from the process that loads it. Errors are reported on
+/// the module.
+mlir::FailureOr<std::vector<char>> compileKernels(mlir::ModuleOp kernels,
+                                                  const TargetDesc &target);
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_CPU_COMPILE_H

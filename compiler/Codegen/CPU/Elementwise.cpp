@@ -1,0 +1,126 @@
+//===- Elementwise.cpp - Sums, gates and copies of rows -------------------===//
+
+#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/CPU/MathApprox.h"
+
+using namespace mtp::codegen;
+
+/// y[r] = combine(a[r], b[r]). buffers: a, b, y. params: M.
+static void
+emitBinary(KernelBuilder &kb, const KernelConfig &config,
+           llvm::function_ref<Value(Value, Value)> combine) {
+  int64_t width = config.integer("width");
+  auto rowOf = [&](int64_t buffer, llvm::StringRef stride, Value row) {
+    return kb.at(kb.buffer(buffer), row, config.integer(stride, width) * 4);
+  };
+  kb.forTasks([&](Value row) {
+    Value a = rowOf(0, "a_stride", row), b = rowOf(1, "b_stride", row);
+    Value y = rowOf(2, "y_stride", row);
+    kb.forChunks(width, [&](Value first, Value mask) {
+      Value left = kb.load(kb.f32Vector(), kb.at(a, first, 4), mask);
+      Value right = kb.load(kb.f32Vector(), kb.at(b, first, 4), mask);
+      kb.store(combine(left, right), kb.at(y, first, 4), mask);
+    });
+  });
+}
+
+static void emitAdd(KernelBuilder &kb, const KernelConfig &config) {
+  emitBinary(kb, config, [&](Value a, Value b) { return kb.add(a, b); });
+}
+
+/// y = silu(gate) * up. buffers: gate, up, y. params: M.
+static void emitSwiglu(KernelBuilder &kb, const KernelConfig &config) {
+  emitBinary(kb, config, [&](Value gate, Value up) {
+    return kb.mul(emitSilu(kb, gate), up);
+  });
+}
+
+/// y[r] = a[r] followed by b[r]. buffers: a, b, y. params: M.
+static void emitConcat(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t aWidth = config.integer("a_width"), bWidth = config.integer("b_width");
+  int64_t aStride = config.integer("a_stride", aWidth);
+  int64_t bStride = config.integer("b_stride", bWidth);
+  int64_t yStride = config.integer("y_stride", aWidth + bWidth);
+  kb.forTasks([&](Value row) {
+    Value y = kb.at(kb.buffer(2), row, yStride * 4);
+    kb.copy(kb.at(kb.buffer(0), row, aStride * 4), y, aWidth);
+    kb.copy(kb.at(kb.buffer(1), row, bStride * 4), kb.at(y, aWidth * 4),
+            bWidth);
+  });
+}
+
+/// buffers: x, y. params: M.
+static void emitCopyCols(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t width = config.integer("width");
+  int64_t xStride = config.integer("x_stride", width);
+  int64_t yStride = config.integer("y_stride", width);
+  Value x = kb.at(kb.buffer(0), config.integer("x_offset") * 4);
+  Value y = kb.at(kb.buffer(1), config.integer("y_offset") * 4);
+  kb.forTasks([&](Value row) {
+    kb.copy(kb.at(x, row, xStride * 4), kb.at(y, row, yStride * 4), width);
+  });
+}
+
+/// Copies `width` columns of every head, leaving the other columns of y as they
+/// are. buffers: x, y. params: M.
+static void emitCopyHeads(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t width = config.integer("width"), heads = config.integer("heads");
+  Value x = kb.at(kb.buffer(0), config.integer("x_offset") * 4);
+  Value y = kb.at(kb.buffer(1), config.integer("y_offset") * 4);
+  kb.forTasks([&](Value row) {
+    Value from = kb.at(x, row, config.integer("x_stride") * 4);
+    Value to = kb.at(y, row, config.integer("y_stride") * 4);
+    kb.forRange(kb.integer(0), kb.integer(heads), 1, [&](Value head) {
+      kb.copy(kb.at(from, head, config.integer("x_head_stride") * 4),
+              kb.at(to, head, config.integer("y_head_stride") * 4), width);
+    });
+  });
+}
+
+/// out[i] = x[index[i]]. buffers: x, index, out. params: M.
+static void emitTakeRows(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t width = config.integer("width");
+  int64_t stride = config.integer("x_stride", width);
+  kb.forTasks([&](Value row) {
+    Value from = kb.loadI32(kb.buffer(1), row);
+    kb.copy(kb.at(kb.buffer(0), from, stride * 4),
+            kb.at(kb.buffer(2), row, width * 4), width);
+  });
+}
+
+static constexpr ConfigKey binaryKeys[] = {{"width", ConfigKey::Int, true},
+                                           {"a_stride", ConfigKey::Int, false},
+                                           {"b_stride", ConfigKey::Int, false},
+                                           {"y_stride", ConfigKey::Int, false}};
+
+static constexpr ConfigKey concatKeys[] = {{"a_width", ConfigKey::Int, true},
+                                           {"b_width", ConfigKey::Int, true},
+                                           {"a_stride", ConfigKey::Int, false},
+                                           {"b_stride", ConfigKey::Int, false},
+                                           {"y_stride", ConfigKey::Int, false}};
+
+static constexpr ConfigKey copyColsKeys[] = {
+    {"width", ConfigKey::Int, true},
+    {"x_stride", ConfigKey::Int, false},
+    {"y_stride", ConfigKey::Int, false},
+    {"x_offset", ConfigKey::Int, false},
+    {"y_offset", ConfigKey::Int, false}};
+
+static constexpr ConfigKey copyHeadsKeys[] = {
+    {"heads", ConfigKey::Int, true},         {"width", ConfigKey::Int, true},
+    {"x_stride", ConfigKey::Int, true},      {"y_stride", ConfigKey::Int, true},
+    {"x_head_stride", ConfigKey::Int, true}, {"x_offset", ConfigKey::Int, true},
+    {"y_head_stride", ConfigKey::Int, true}, {"y_offset", ConfigKey::Int, true}};
+
+static constexpr ConfigKey takeRowsKeys[] = {
+    {"width", ConfigKey::Int, true}, {"x_stride", ConfigKey::Int, false}};
+
+static const KernelKind kinds[] = {
+    {"add", binaryKeys, emitAdd, taskPerRow},
+    {"swiglu", binaryKeys, emitSwiglu, taskPerRow},
+    {"concat", concatKeys, emitConcat, taskPerRow},
+    {"copy_cols", copyColsKeys, emitCopyCols, taskPerRow},
+    {"copy_heads", copyHeadsKeys, emitCopyHeads, taskPerRow},
+    {"take_rows", takeRowsKeys, emitTakeRows, taskPerRow}};
+
+llvm::ArrayRef<KernelKind> mtp::codegen::elementwiseKernels() { return kinds; }

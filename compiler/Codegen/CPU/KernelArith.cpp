@@ -1,0 +1,182 @@
+//===- KernelArith.cpp - Constants and arithmetic of kernels --------------===//
+
+#include "compiler/Codegen/CPU/KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+KernelBuilder::KernelBuilder(OpBuilder &builder, Location loc,
+                             const TargetDesc &target, ValueRange arguments)
+    : builder(builder), loc(loc), target(target),
+      arguments(arguments.begin(), arguments.end()), loaded(2) {}
+
+VectorType KernelBuilder::vectorType(Type element, int64_t count) {
+  return VectorType::get({count}, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+Value KernelBuilder::integer(int64_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getI64IntegerAttr(value));
+}
+
+Value KernelBuilder::boolean(bool value) {
+  return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(value));
+}
+
+Value KernelBuilder::constant(Type type, double value) {
+  Type element = getElementTypeOrSelf(type);
+  TypedAttr attr;
+  if (isa<FloatType>(element))
+    attr = builder.getFloatAttr(element, value);
+  else
+    attr = builder.getIntegerAttr(element, static_cast<int64_t>(value));
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return arith::ConstantOp::create(builder, loc, attr);
+}
+
+Value KernelBuilder::iota(int64_t count) {
+  SmallVector<int32_t> lanes(count);
+  for (int64_t i = 0; i < count; ++i)
+    lanes[i] = static_cast<int32_t>(i);
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(vectorType(i32Type(), count),
+                             ArrayRef<int32_t>(lanes)));
+}
+
+Value KernelBuilder::splat(Value scalar, int64_t count) {
+  return vector::BroadcastOp::create(
+      builder, loc, vectorType(scalar.getType(), count), scalar);
+}
+
+Value KernelBuilder::prefixMask(int64_t count, int64_t width) {
+  SmallVector<bool> lanes(width, false);
+  std::fill_n(lanes.begin(), count, true);
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(vectorType(builder.getI1Type(), width), lanes));
+}
+
+Value KernelBuilder::prefixMask(Value count, int64_t width) {
+  return cmp(Cmp::LT, iota(width), splat(truncate(count, i32Type()), width));
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value KernelBuilder::add(Value a, Value b) {
+  if (isFloat(a))
+    return arith::AddFOp::create(builder, loc, a, b);
+  return arith::AddIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::sub(Value a, Value b) {
+  if (isFloat(a))
+    return arith::SubFOp::create(builder, loc, a, b);
+  return arith::SubIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::mul(Value a, Value b) {
+  if (isFloat(a))
+    return arith::MulFOp::create(builder, loc, a, b);
+  return arith::MulIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::div(Value a, Value b) {
+  if (isFloat(a))
+    return arith::DivFOp::create(builder, loc, a, b);
+  return arith::DivSIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::rem(Value a, Value b) {
+  return arith::RemSIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::fma(Value a, Value b, Value c) {
+  if (isa<VectorType>(a.getType()))
+    return vector::FMAOp::create(builder, loc, a, b, c);
+  return math::FmaOp::create(builder, loc, a, b, c);
+}
+
+Value KernelBuilder::neg(Value a) {
+  return arith::NegFOp::create(builder, loc, a);
+}
+
+Value KernelBuilder::sqrt(Value a) {
+  return math::SqrtOp::create(builder, loc, a);
+}
+
+Value KernelBuilder::max(Value a, Value b) {
+  return select(cmp(Cmp::GT, a, b), a, b);
+}
+
+Value KernelBuilder::min(Value a, Value b) {
+  return select(cmp(Cmp::LT, a, b), a, b);
+}
+
+Value KernelBuilder::cmp(Cmp predicate, Value a, Value b) {
+  using I = arith::CmpIPredicate;
+  using F = arith::CmpFPredicate;
+  static constexpr I ints[] = {I::eq, I::ne, I::slt, I::sle, I::sgt, I::sge};
+  static constexpr F floats[] = {F::OEQ, F::ONE, F::OLT,
+                                 F::OLE, F::OGT, F::OGE};
+  auto which = static_cast<unsigned>(predicate);
+  if (isFloat(a))
+    return arith::CmpFOp::create(builder, loc, floats[which], a, b);
+  return arith::CmpIOp::create(builder, loc, ints[which], a, b);
+}
+
+Value KernelBuilder::select(Value condition, Value a, Value b) {
+  return arith::SelectOp::create(builder, loc, condition, a, b);
+}
+
+Value KernelBuilder::bitAnd(Value a, Value b) {
+  return arith::AndIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::bitOr(Value a, Value b) {
+  return arith::OrIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::shiftLeft(Value a, Value b) {
+  return arith::ShLIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::shiftRight(Value a, Value b) {
+  return arith::ShRUIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::countTrailingZeros(Value a) {
+  return math::CountTrailingZerosOp::create(builder, loc, a);
+}
+
+Value KernelBuilder::bitcast(Value a, Type type) {
+  return LLVM::BitcastOp::create(builder, loc, type, a);
+}
+
+Value KernelBuilder::truncate(Value a, Type type) {
+  return arith::TruncIOp::create(builder, loc, type, a);
+}
+
+Value KernelBuilder::extend(Value a, Type type) {
+  return arith::ExtSIOp::create(builder, loc, type, a);
+}
+
+Value KernelBuilder::extendUnsigned(Value a, Type type) {
+  return arith::ExtUIOp::create(builder, loc, type, a);
+}

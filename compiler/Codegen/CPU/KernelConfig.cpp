@@ -1,0 +1,91 @@
+//===- KernelConfig.cpp - The attributes of one kernel --------------------===//
+
+#include "compiler/Codegen/CPU/KernelConfig.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+static bool hasType(Attribute value, ConfigKey::Type type) {
+  switch (type) {
+  case ConfigKey::Int:
+    return isa<IntegerAttr>(value) && !isa<BoolAttr>(value);
+  case ConfigKey::Bool:
+    return isa<BoolAttr>(value);
+  case ConfigKey::Float:
+    return isa<FloatAttr>(value);
+  case ConfigKey::Text:
+    return isa<StringAttr>(value);
+  }
+  return false;
+}
+
+static StringRef typeName(ConfigKey::Type type) {
+  switch (type) {
+  case ConfigKey::Int:
+    return "an integer";
+  case ConfigKey::Bool:
+    return "a boolean";
+  case ConfigKey::Float:
+    return "a float";
+  case ConfigKey::Text:
+    return "a string";
+  }
+  return "";
+}
+
+static LogicalResult checkKey(NamedAttribute entry, ArrayRef<ConfigKey> keys,
+                              EmitError emitError) {
+  const auto *key = llvm::find_if(
+      keys, [&](const ConfigKey &k) { return k.name == entry.getName(); });
+  if (key == keys.end())
+    return emitError() << "unknown config key '" << entry.getName().getValue()
+                       << "'";
+  if (!hasType(entry.getValue(), key->type))
+    return emitError() << "expected " << typeName(key->type)
+                       << " for config key '" << key->name << "', got "
+                       << entry.getValue();
+  if (key->choices.empty())
+    return success();
+  StringRef text = cast<StringAttr>(entry.getValue()).getValue();
+  SmallVector<StringRef> choices;
+  key->choices.split(choices, '|');
+  if (!llvm::is_contained(choices, text))
+    return emitError() << "expected one of " << key->choices
+                       << " for config key '" << key->name << "', got '" << text
+                       << "'";
+  return success();
+}
+
+FailureOr<KernelConfig> KernelConfig::get(DictionaryAttr attributes,
+                                          ArrayRef<ConfigKey> keys,
+                                          EmitError emitError) {
+  for (NamedAttribute entry : attributes)
+    if (failed(checkKey(entry, keys, emitError)))
+      return failure();
+  for (const ConfigKey &key : keys)
+    if (key.required && !attributes.contains(key.name))
+      return emitError() << "expected config key '" << key.name << "'";
+  return KernelConfig(attributes);
+}
+
+int64_t KernelConfig::integer(StringRef key, int64_t absent) const {
+  auto value = attributes.getAs<IntegerAttr>(key);
+  return value ? value.getInt() : absent;
+}
+
+bool KernelConfig::flag(StringRef key) const {
+  auto value = attributes.getAs<BoolAttr>(key);
+  return value && value.getValue();
+}
+
+float KernelConfig::real(StringRef key, float absent) const {
+  auto value = attributes.getAs<FloatAttr>(key);
+  return value ? static_cast<float>(value.getValueAsDouble()) : absent;
+}
+
+StringRef KernelConfig::text(StringRef key, StringRef absent) const {
+  auto value = attributes.getAs<StringAttr>(key);
+  return value ? value.getValue() : absent;
+}

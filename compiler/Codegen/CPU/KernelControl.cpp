@@ -1,0 +1,108 @@
+//===- KernelControl.cpp - Loops and conditions of kernels ----------------===//
+
+#include "compiler/Codegen/CPU/KernelBuilder.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+Values KernelBuilder::forRange(
+    Value begin, Value end, int64_t step, ValueRange inits,
+    llvm::function_ref<Values(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(
+      builder, loc, begin, end, integer(step), inits,
+      [&](OpBuilder &, Location, Value iv, ValueRange args) {
+        scf::YieldOp::create(builder, loc, body(iv, args));
+      });
+  return Values(loop.getResults().begin(), loop.getResults().end());
+}
+
+void KernelBuilder::forRange(Value begin, Value end, int64_t step,
+                             llvm::function_ref<void(Value)> body) {
+  forRange(begin, end, step, ValueRange(), [&](Value iv, ValueRange) {
+    body(iv);
+    return Values();
+  });
+}
+
+void KernelBuilder::forTasks(llvm::function_ref<void(Value)> body) {
+  forRange(taskBegin(), taskEnd(), 1, body);
+}
+
+Values
+KernelBuilder::whileLoop(ValueRange inits,
+                         llvm::function_ref<Value(ValueRange)> condition,
+                         llvm::function_ref<Values(ValueRange)> body) {
+  auto loop = scf::WhileOp::create(
+      builder, loc, inits.getTypes(), inits,
+      [&](OpBuilder &, Location, ValueRange args) {
+        scf::ConditionOp::create(builder, loc, condition(args), args);
+      },
+      [&](OpBuilder &, Location, ValueRange args) {
+        scf::YieldOp::create(builder, loc, body(args));
+      });
+  return Values(loop.getResults().begin(), loop.getResults().end());
+}
+
+void KernelBuilder::ifThen(Value condition, llvm::function_ref<void()> body) {
+  scf::IfOp::create(builder, loc, condition, [&](OpBuilder &, Location) {
+    body();
+    scf::YieldOp::create(builder, loc);
+  });
+}
+
+void KernelBuilder::ifElse(Value condition, llvm::function_ref<void()> thenBody,
+                           llvm::function_ref<void()> elseBody) {
+  auto branch = [&](llvm::function_ref<void()> body) {
+    body();
+    scf::YieldOp::create(builder, loc);
+  };
+  scf::IfOp::create(
+      builder, loc, condition,
+      [&](OpBuilder &, Location) { branch(thenBody); },
+      [&](OpBuilder &, Location) { branch(elseBody); });
+}
+
+Values KernelBuilder::choose(Value condition,
+                             llvm::function_ref<Values()> thenBody,
+                             llvm::function_ref<Values()> elseBody) {
+  auto branch = scf::IfOp::create(
+      builder, loc, condition,
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(builder, loc, thenBody());
+      },
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(builder, loc, elseBody());
+      });
+  return Values(branch.getResults().begin(), branch.getResults().end());
+}
+
+Values KernelBuilder::forChunks(
+    int64_t width, ValueRange inits,
+    llvm::function_ref<Values(Value, Value, ValueRange)> body) {
+  int64_t full = width / lanes() * lanes();
+  Values state(inits.begin(), inits.end());
+  if (full > 0)
+    state = forRange(integer(0), integer(full), lanes(), state,
+                     [&](Value first, ValueRange args) {
+                       return body(first, Value(), args);
+                     });
+  if (full < width)
+    state = body(integer(full), prefixMask(width - full, lanes()), state);
+  return state;
+}
+
+void KernelBuilder::forChunks(int64_t width,
+                              llvm::function_ref<void(Value, Value)> body) {
+  forChunks(width, ValueRange(), [&](Value first, Value mask, ValueRange) {
+    body(first, mask);
+    return Values();
+  });
+}
+
+void KernelBuilder::copy(Value from, Value to, int64_t width) {
+  forChunks(width, [&](Value first, Value mask) {
+    store(load(i32Vector(), at(from, first, 4), mask), at(to, first, 4), mask);
+  });
+}

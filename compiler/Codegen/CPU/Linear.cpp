@@ -1,0 +1,147 @@
+//===- Linear.cpp - Projections -------------------------------------------===//
+
+#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/CPU/PanelMatmul.h"
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+static bool isGated(const KernelConfig &config) {
+  return config.text("activation") == "swiglu";
+}
+
+/// buffers: x, (norm weight), W, (bias), (residual), y. params: M.
+static void emitLinear(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t k = config.integer("k"), n = config.integer("n");
+  int64_t outputs = isGated(config) ? n / 2 : n;
+  int64_t xStride = config.integer("x_stride", k);
+  int64_t yStride = config.integer("y_stride", outputs);
+  int64_t residualStride = config.integer("residual_stride", outputs);
+
+  PanelMatmulSpec spec;
+  int64_t next = 0;
+  Value x = kb.buffer(next++);
+  if (config.flag("norm"))
+    spec.normWeight = kb.buffer(next++);
+  spec.weights = kb.buffer(next++);
+  Value bias = config.flag("bias") ? kb.buffer(next++) : Value();
+  Value residual = config.flag("residual") ? kb.buffer(next++) : Value();
+  Value y = kb.buffer(next++), rows = kb.param(0);
+
+  spec.k = k;
+  spec.n = n;
+  spec.dtype = config.dtype();
+  spec.gated = isGated(config);
+  spec.eps = config.real("eps");
+  spec.normOffset = config.integer("offset");
+  auto rowCount = [&](Value) { return rows; };
+  auto rowPointer = [&](Value, Value row) {
+    return kb.at(x, row, xStride * 4);
+  };
+  auto store = [&](Value, Value row, Value column, Value result, Value mask) {
+    if (bias)
+      result = kb.add(
+          result, kb.load(kb.f32Vector(), kb.at(bias, column, 4), mask));
+    if (residual) {
+      Value from = kb.at(kb.at(residual, row, residualStride * 4), column, 4);
+      result = kb.add(result, kb.load(kb.f32Vector(), from, mask));
+    }
+    kb.store(result, kb.at(kb.at(y, row, yStride * 4), column, 4), mask);
+  };
+  spec.rowCount = rowCount;
+  spec.rowPointer = rowPointer;
+  spec.store = store;
+  emitPanelMatmul(kb, spec);
+}
+
+static int64_t linearTasks(const KernelConfig &config, int64_t) {
+  return panelTasks(config.integer("n"), isGated(config));
+}
+
+static int64_t scratchBytes(const KernelConfig &config,
+                            const TargetDesc &target) {
+  return panelScratchBytes(config.integer("k"), config.dtype(), target);
+}
+
+static LogicalResult verifyLinear(const KernelConfig &config,
+                                  EmitError emitError) {
+  if (!isGated(config))
+    return success();
+  if (config.integer("n") % 2 != 0)
+    return emitError() << "expected an even n for swiglu, got "
+                       << config.integer("n");
+  if (config.flag("bias") || config.flag("residual"))
+    return emitError() << "expected neither bias nor residual with swiglu";
+  return success();
+}
+
+/// buffers: x, W (heads stacked), y. params: M.
+static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t heads = config.integer("heads");
+  int64_t k = config.integer("k"), n = config.integer("n");
+  int64_t xHead = config.integer("x_head_stride", k);
+  int64_t yHead = config.integer("y_head_stride", n);
+  int64_t xStride = config.integer("x_stride", heads * xHead);
+  int64_t yStride = config.integer("y_stride", heads * yHead);
+  Value x = kb.at(kb.buffer(0), config.integer("x_offset") * 4);
+  Value y = kb.at(kb.buffer(2), config.integer("y_offset") * 4);
+  Value rows = kb.param(0);
+
+  PanelMatmulSpec spec;
+  spec.k = k;
+  spec.n = n;
+  spec.dtype = config.dtype();
+  spec.groups = heads;
+  spec.weights = kb.buffer(1);
+  auto rowCount = [&](Value) { return rows; };
+  auto rowPointer = [&](Value head, Value row) {
+    return kb.at(kb.at(x, row, xStride * 4), head, xHead * 4);
+  };
+  auto store = [&](Value head, Value row, Value column, Value result,
+                   Value mask) {
+    Value to = kb.at(kb.at(y, row, yStride * 4), head, yHead * 4);
+    kb.store(result, kb.at(to, column, 4), mask);
+  };
+  spec.rowCount = rowCount;
+  spec.rowPointer = rowPointer;
+  spec.store = store;
+  emitPanelMatmul(kb, spec);
+}
+
+static int64_t headLinearTasks(const KernelConfig &config, int64_t) {
+  return config.integer("heads") *
+         panelTasks(config.integer("n"), /*gated=*/false);
+}
+
+static constexpr ConfigKey linearKeys[] = {
+    {"k", ConfigKey::Int, true},
+    {"n", ConfigKey::Int, true},
+    {"dtype", ConfigKey::Text, true, "f32|bf16"},
+    {"norm", ConfigKey::Bool, false},
+    {"eps", ConfigKey::Float, false},
+    {"offset", ConfigKey::Int, false},
+    {"bias", ConfigKey::Bool, false},
+    {"residual", ConfigKey::Bool, false},
+    {"activation", ConfigKey::Text, false, "none|swiglu"},
+    {"x_stride", ConfigKey::Int, false},
+    {"y_stride", ConfigKey::Int, false},
+    {"residual_stride", ConfigKey::Int, false}};
+
+static constexpr ConfigKey headLinearKeys[] = {
+    {"heads", ConfigKey::Int, true},
+    {"k", ConfigKey::Int, true},
+    {"n", ConfigKey::Int, true},
+    {"dtype", ConfigKey::Text, true, "f32|bf16"},
+    {"x_stride", ConfigKey::Int, false},
+    {"x_head_stride", ConfigKey::Int, false},
+    {"x_offset", ConfigKey::Int, false},
+    {"y_stride", ConfigKey::Int, false},
+    {"y_head_stride", ConfigKey::Int, false},
+    {"y_offset", ConfigKey::Int, false}};
+
+static const KernelKind kinds[] = {
+    {"linear", linearKeys, emitLinear, linearTasks, scratchBytes, verifyLinear},
+    {"head_linear", headLinearKeys, emitHeadLinear, headLinearTasks,
+     scratchBytes}};
+
+llvm::ArrayRef<KernelKind> mtp::codegen::linearKernels() { return kinds; }

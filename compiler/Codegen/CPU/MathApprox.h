@@ -1,0 +1,24 @@
+//===- MathApprox.h - Elementary functions on vectors -----------*- C++ -*-===//
+//
+// The only exponential of all kernels, so that a value has the same bits in a
+// softmax, a gate or a router, and no library is called.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_CPU_MATHAPPROX_H
+#define COMPILER_CODEGEN_CPU_MATHAPPROX_H
+
+#include "compiler/Codegen/CPU/KernelBuilder.h"
+
+namespace mtp::codegen {
+
+/// e^x within 1.5 ulp; 0 for -infinity, infinity above 88.73, NaN for NaN.
+Value emitExp(KernelBuilder &kb, Value x);
+/// 1 / (1 + e^-x).
+Value emitSigmoid(KernelBuilder &kb, Value x);
+/// x / (1 + e^-x).
+Value emitSilu(KernelBuilder &kb, Value x);
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_CPU_MATHAPPROX_H

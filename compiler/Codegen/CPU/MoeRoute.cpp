@@ -1,0 +1,204 @@
+//===- MoeRoute.cpp - Choosing experts ------------------------------------===//
+//
+// DeepSeek-V3's router (sigmoid scores, a bias that only steers the choice,
+// groups of experts) and the softmax router of Qwen3-MoE. Equal scores go to
+// the lowest index.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/CPU/Argmax.h"
+#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/CPU/MathApprox.h"
+#include <limits>
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+namespace {
+
+class Router {
+public:
+  Router(KernelBuilder &kb, const KernelConfig &config)
+      : kb(kb), config(config), experts(config.integer("experts")),
+        topK(config.integer("top_k")), groups(config.integer("n_group", 1)),
+        scores(kb.scratch()),
+        choice(kb.at(kb.scratch(), llvm::alignTo(experts, 16) * 4)),
+        groupScores(kb.at(kb.scratch(), llvm::alignTo(experts, 16) * 8)) {}
+
+  void emitRow(Value row);
+  static int64_t scratch(const KernelConfig &config, const TargetDesc &);
+
+private:
+  void emitSigmoid(Value logits);
+  void emitSoftmax(Value logits);
+  void dropGroups();
+  Value takeLargest(Value values, int64_t width);
+
+  Value loadAt(Value base, Value index) {
+    return kb.load(kb.f32Type(), kb.at(base, index, 4));
+  }
+
+  KernelBuilder &kb;
+  const KernelConfig &config;
+  const int64_t experts, topK, groups;
+  /// The score of each expert; what the choice goes by; per group the same.
+  const Value scores, choice, groupScores;
+};
+
+} // namespace
+
+int64_t Router::scratch(const KernelConfig &config, const TargetDesc &) {
+  return (llvm::alignTo(config.integer("experts"), 16) * 2 +
+          config.integer("n_group", 1)) *
+         4;
+}
+
+void Router::emitSigmoid(Value logits) {
+  kb.forChunks(experts, [&](Value first, Value mask) {
+    Value logit = kb.load(kb.f32Vector(), kb.at(logits, first, 4), mask);
+    Value score = mtp::codegen::emitSigmoid(kb, logit);
+    kb.store(score, kb.at(scores, first, 4), mask);
+    if (config.flag("bias"))
+      score = kb.add(score, kb.load(kb.f32Vector(),
+                                    kb.at(kb.buffer(1), first, 4), mask));
+    kb.store(score, kb.at(choice, first, 4), mask);
+  });
+}
+
+void Router::emitSoftmax(Value logits) {
+  Value most = loadAt(logits, emitArgmax(kb, logits, experts));
+  Values sums = kb.forChunks(
+      experts, {kb.constant(kb.f32Vector(), 0)},
+      [&](Value first, Value mask, ValueRange in) {
+        Value logit = kb.load(kb.f32Vector(), kb.at(logits, first, 4), mask);
+        Value power = emitExp(kb, kb.sub(logit, kb.splat(most)));
+        kb.store(power, kb.at(scores, first, 4), mask);
+        Value sum = kb.add(in[0], power);
+        return Values{mask ? kb.select(mask, sum, in[0]) : sum};
+      });
+  Value sum = kb.splat(kb.reduceAdd(sums[0]));
+  kb.forChunks(experts, [&](Value first, Value mask) {
+    Value power = kb.load(kb.f32Vector(), kb.at(scores, first, 4), mask);
+    Value score = kb.div(power, sum);
+    kb.store(score, kb.at(scores, first, 4), mask);
+    if (config.flag("bias"))
+      score = kb.add(score, kb.load(kb.f32Vector(),
+                                    kb.at(kb.buffer(1), first, 4), mask));
+    kb.store(score, kb.at(choice, first, 4), mask);
+  });
+}
+
+/// The index of the largest value, which then never wins again.
+Value Router::takeLargest(Value values, int64_t width) {
+  Value index = emitArgmax(kb, values, width);
+  kb.store(kb.f32(std::numeric_limits<double>::quiet_NaN()),
+           kb.at(values, index, 4));
+  return index;
+}
+
+/// Sets the choice of all experts outside the best groups to zero. A group
+/// counts as much as its two best experts together.
+void Router::dropGroups() {
+  int64_t perGroup = experts / groups;
+  Value none = kb.f32(std::numeric_limits<double>::quiet_NaN());
+  kb.forRange(kb.integer(0), kb.integer(groups), 1, [&](Value group) {
+    Value values = kb.at(choice, group, perGroup * 4);
+    Value first = emitArgmax(kb, values, perGroup);
+    Value best = loadAt(values, first);
+    Value sum = best;
+    if (perGroup > 1) {
+      kb.store(none, kb.at(values, first, 4));
+      sum = kb.add(best, loadAt(values, emitArgmax(kb, values, perGroup)));
+      kb.store(best, kb.at(values, first, 4));
+    }
+    kb.store(sum, kb.at(groupScores, group, 4));
+  });
+  // The best groups are the ones whose score is taken (NaN) after this.
+  kb.forRange(kb.integer(0), kb.integer(config.integer("topk_group", groups)),
+              1, [&](Value) { takeLargest(groupScores, groups); });
+  kb.forRange(kb.integer(0), kb.integer(groups), 1, [&](Value group) {
+    Value score = loadAt(groupScores, group);
+    kb.ifThen(kb.cmp(Cmp::EQ, score, score), [&] {
+      Value values = kb.at(choice, group, perGroup * 4);
+      kb.forChunks(perGroup, [&](Value first, Value mask) {
+        kb.store(kb.constant(kb.f32Vector(), 0), kb.at(values, first, 4),
+                 mask);
+      });
+    });
+  });
+}
+
+void Router::emitRow(Value row) {
+  Value logits =
+      kb.at(kb.buffer(0), row, config.integer("x_stride", experts) * 4);
+  if (config.text("scoring") == "sigmoid")
+    emitSigmoid(logits);
+  else
+    emitSoftmax(logits);
+  if (groups > 1)
+    dropGroups();
+
+  int64_t next = config.flag("bias") ? 2 : 1;
+  Value indices = kb.at(kb.buffer(next), row, topK * 4);
+  Value weights = kb.at(kb.buffer(next + 1), row, topK * 4);
+  Value sum = kb.forRange(
+      kb.integer(0), kb.integer(topK), 1, {kb.f32(0)},
+      [&](Value j, ValueRange in) {
+        Value index = takeLargest(choice, experts);
+        Value score = loadAt(scores, index);
+        kb.storeI32(index, indices, j);
+        kb.store(score, kb.at(weights, j, 4));
+        return Values{kb.add(in[0], score)};
+      })[0];
+  // The smallest addend that keeps a sum of zero from dividing.
+  if (config.text("scoring") == "sigmoid")
+    sum = kb.add(sum, kb.f32(1e-20));
+  Value scale = kb.constant(kb.f32Vector(), config.real("scale", 1.0f));
+  kb.forChunks(topK, [&](Value first, Value mask) {
+    Value to = kb.at(weights, first, 4);
+    Value weight = kb.load(kb.f32Vector(), to, mask);
+    if (config.flag("norm_topk"))
+      weight = kb.div(weight, kb.splat(sum));
+    kb.store(kb.mul(weight, scale), to, mask);
+  });
+}
+
+/// buffers: logits, (bias), index, weight. params: M.
+static void emitMoeRoute(KernelBuilder &kb, const KernelConfig &config) {
+  Router router(kb, config);
+  kb.forTasks([&](Value row) { router.emitRow(row); });
+}
+
+static LogicalResult verifyMoeRoute(const KernelConfig &config,
+                                    EmitError emitError) {
+  int64_t experts = config.integer("experts");
+  int64_t groups = config.integer("n_group", 1);
+  int64_t best = config.integer("topk_group", groups);
+  if (config.integer("top_k") > experts)
+    return emitError() << "expected top_k to be at most the " << experts
+                       << " experts, got " << config.integer("top_k");
+  if (groups < 1 || experts % groups != 0)
+    return emitError() << "expected n_group to divide the " << experts
+                       << " experts, got " << groups;
+  if (best < 1 || best > groups)
+    return emitError() << "expected topk_group in [1, " << groups << "], got "
+                       << best;
+  return success();
+}
+
+static constexpr ConfigKey moeRouteKeys[] = {
+    {"experts", ConfigKey::Int, true},
+    {"top_k", ConfigKey::Int, true},
+    {"scoring", ConfigKey::Text, true, "sigmoid|softmax"},
+    {"bias", ConfigKey::Bool, false},
+    {"n_group", ConfigKey::Int, false},
+    {"topk_group", ConfigKey::Int, false},
+    {"norm_topk", ConfigKey::Bool, false},
+    {"scale", ConfigKey::Float, false},
+    {"x_stride", ConfigKey::Int, false}};
+
+static const KernelKind kinds[] = {{"moe_route", moeRouteKeys, emitMoeRoute,
+                                    taskPerRow, Router::scratch,
+                                    verifyMoeRoute}};
+
+llvm::ArrayRef<KernelKind> mtp::codegen::moeRouteKernels() { return kinds; }

@@ -1,0 +1,57 @@
+//===- Norm.cpp - Root-mean-square norm -----------------------------------===//
+
+#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/CPU/RowNorm.h"
+
+using namespace mtp::codegen;
+
+Value mtp::codegen::emitInverseRms(KernelBuilder &kb, Value x, int64_t width,
+                                   float eps) {
+  Values squares =
+      kb.forChunks(width, {kb.constant(kb.f32Vector(), 0)},
+                   [&](Value first, Value mask, ValueRange sums) {
+                     Value v = kb.load(kb.f32Vector(), kb.at(x, first, 4), mask);
+                     return Values{kb.fma(v, v, sums[0])};
+                   });
+  Value mean = kb.div(kb.reduceAdd(squares[0]), kb.f32(width));
+  return kb.div(kb.f32(1.0), kb.sqrt(kb.add(mean, kb.f32(eps))));
+}
+
+Value mtp::codegen::emitScaleByNorm(KernelBuilder &kb, Value x, Value inverse,
+                                    Value weight, int64_t offset) {
+  if (offset != 0)
+    weight = kb.add(weight, kb.constant(kb.f32Vector(), offset));
+  return kb.mul(kb.mul(x, kb.splat(inverse)), weight);
+}
+
+/// buffers: x, weight, out. params: M.
+static void emitRmsNorm(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t width = config.integer("width"), groups = config.integer("groups", 1);
+  int64_t xStride = config.integer("x_stride", width * groups);
+  int64_t yStride = config.integer("y_stride", width * groups);
+  Value x = kb.buffer(0), weight = kb.buffer(1), y = kb.buffer(2);
+  kb.forTasks([&](Value row) {
+    Value xRow = kb.at(x, row, xStride * 4), yRow = kb.at(y, row, yStride * 4);
+    kb.forRange(kb.integer(0), kb.integer(groups), 1, [&](Value group) {
+      Value from = kb.at(xRow, group, width * 4);
+      Value to = kb.at(yRow, group, width * 4);
+      Value inverse = emitInverseRms(kb, from, width, config.real("eps"));
+      kb.forChunks(width, [&](Value first, Value mask) {
+        Value v = kb.load(kb.f32Vector(), kb.at(from, first, 4), mask);
+        Value w = kb.load(kb.f32Vector(), kb.at(weight, first, 4), mask);
+        kb.store(emitScaleByNorm(kb, v, inverse, w, config.integer("offset")),
+                 kb.at(to, first, 4), mask);
+      });
+    });
+  });
+}
+
+static constexpr ConfigKey rmsNormKeys[] = {
+    {"width", ConfigKey::Int, true},     {"groups", ConfigKey::Int, false},
+    {"eps", ConfigKey::Float, true},     {"offset", ConfigKey::Int, false},
+    {"x_stride", ConfigKey::Int, false}, {"y_stride", ConfigKey::Int, false}};
+
+static const KernelKind kinds[] = {
+    {"rms_norm", rmsNormKeys, emitRmsNorm, taskPerRow}};
+
+llvm::ArrayRef<KernelKind> mtp::codegen::normKernels() { return kinds; }

@@ -1,0 +1,21 @@
+//===- RowNorm.h - The scale of a root-mean-square norm ---------*- C++ -*-===//
+
+#ifndef COMPILER_CODEGEN_CPU_ROWNORM_H
+#define COMPILER_CODEGEN_CPU_ROWNORM_H
+
+#include "compiler/Codegen/CPU/KernelBuilder.h"
+
+namespace mtp::codegen {
+
+/// 1 / sqrt(mean(x^2) + eps) of `width` f32 values at `x`, as a scalar. A norm
+/// by itself and one fused into a projection take it from here, so that both
+/// have the same bits.
+Value emitInverseRms(KernelBuilder &kb, Value x, int64_t width, float eps);
+
+/// x * inverse * (offset + weight), on one vector.
+Value emitScaleByNorm(KernelBuilder &kb, Value x, Value inverse, Value weight,
+                      int64_t offset);
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_CPU_ROWNORM_H

@@ -1,0 +1,38 @@
+//===- TargetDesc.h - The CPU that kernels are emitted for ------*- C++ -*-===//
+//
+// A target is a baseline instruction set level plus the few extensions that
+// the emitters ask about. It decides the vector width of every kernel and is
+// recorded in the artifact as the list of features that the host must have.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_CPU_TARGETDESC_H
+#define COMPILER_CODEGEN_CPU_TARGETDESC_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mtp::codegen {
+
+struct TargetDesc {
+  /// LLVM's name of the baseline: "x86-64-v3" or "x86-64-v4".
+  std::string cpu;
+  /// LLVM feature string on top of the baseline, such as "+avx512bf16".
+  std::string features;
+  /// f32 lanes of one vector register: 8 (ymm) or 16 (zmm).
+  int64_t lanes = 8;
+  /// Whether vdpbf16ps may be used.
+  bool bf16Dot = false;
+  /// CPUID names of what a host needs to run the kernels, sorted.
+  std::vector<std::string> requiredFeatures;
+
+  /// Parses the value of `--target-cpu`: native, x86-64-v3 or x86-64-v4.
+  static llvm::Expected<TargetDesc> parse(llvm::StringRef name);
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_CPU_TARGETDESC_H

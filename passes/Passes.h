@@ -1,0 +1,24 @@
+//===- Passes.h - All passes ------------------------------------*- C++ -*-===//
+//
+// Passes.td describes each pass; the file of a pass has its name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_PASSES_PASSES_H
+#define MTP_PASSES_PASSES_H
+
+#include "dialects/Exec/IR/ExecDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::mtp {
+
+#define GEN_PASS_DECL
+#include "passes/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/Passes.h.inc"
+
+} // namespace mlir::mtp
+
+#endif // MTP_PASSES_PASSES_H

@@ -1,0 +1,8 @@
+//===- Passes.td - All passes ----------------------------------*- tablegen -*-===//
+
+#ifndef MTP_PASSES
+#define MTP_PASSES
+
+include "passes/LoweringPasses.td"
+
+#endif // MTP_PASSES

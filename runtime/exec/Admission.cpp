@@ -1,0 +1,156 @@
+//===- Admission.cpp - Who gets a slot, and who gives it up ---------------===//
+
+#include "runtime/core/StrCat.h"
+#include "runtime/exec/SessionImpl.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+using namespace mtp;
+
+Status mtp::checkSampling(const SamplingParams &s) {
+  if (!std::isfinite(s.temperature) || s.temperature < 0)
+    return invalidArgument(
+        strCat("expected a temperature of 0 or more, got ", s.temperature));
+  if (!(s.topP > 0 && s.topP <= 1))
+    return invalidArgument(
+        strCat("expected top-p above 0 and up to 1, got ", s.topP));
+  if (!(s.minP >= 0 && s.minP <= 1))
+    return invalidArgument(strCat("expected min-p of 0 to 1, got ", s.minP));
+  if (s.topK > INT32_MAX)
+    return invalidArgument(strCat("expected top-k below 2^31, got ", s.topK));
+  return okStatus();
+}
+
+Status Session::Impl::checkRequest(const Request &request) const {
+  if (!inner.envelope)
+    return failedPrecondition("the artifact has functions only, no model");
+  const EnvelopeInfo &e = *inner.envelope;
+  if (request.prompt.empty())
+    return invalidArgument("expected a prompt of at least 1 token");
+  for (size_t i = 0; i < request.prompt.size(); ++i)
+    if (request.prompt[i] < 0 || uint32_t(request.prompt[i]) >= e.vocab)
+      return invalidArgument(strCat("prompt token ", i, " is ",
+                                    request.prompt[i],
+                                    ", outside the vocabulary of ", e.vocab));
+  if (request.maxTokens < 1)
+    return invalidArgument("expected max tokens of at least 1");
+  MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
+  uint64_t total = uint64_t(request.prompt.size()) + request.maxTokens;
+  if (total > e.maxContext)
+    return outOfRange(strCat("the prompt's ", request.prompt.size(),
+                             " tokens and ", request.maxTokens,
+                             " max tokens exceed the context of ", e.maxContext,
+                             ", which the artifact was compiled for"));
+  uint64_t pages = kv->pagesFor(total + options.k);
+  if (pages > kv->usablePages())
+    return resourceExhausted(
+        strCat("the prompt's ", request.prompt.size(), " tokens and ",
+               request.maxTokens, " max tokens need ", pages,
+               " KV pages, but the session has ", kv->usablePages()));
+  return okStatus();
+}
+
+Result<SequenceId> Session::Impl::add(Request request) {
+  MTP_RETURN_IF_ERROR(checkRequest(request));
+  SequenceId id = nextId++;
+  Sequence &sequence = sequences[id];
+  sequence.id = id;
+  sequence.request = std::move(request);
+  sequence.statistics.drafted.assign(options.k, 0);
+  sequence.statistics.accepted.assign(options.k, 0);
+  waiting.insert(id);
+  return id;
+}
+
+Status Session::Impl::cancel(SequenceId id) {
+  auto found = sequences.find(id);
+  if (found == sequences.end())
+    return notFound(strCat("no sequence has the id ", id));
+  Sequence &sequence = found->second;
+  if (sequence.phase == Sequence::Phase::Done)
+    return okStatus();
+  giveUpSlot(sequence);
+  waiting.erase(id);
+  sequence.phase = Sequence::Phase::Done;
+  sequence.finish = FinishReason::Cancelled;
+  return okStatus();
+}
+
+Status Session::Impl::release(SequenceId id) {
+  MTP_ASSIGN_OR_RETURN(const Sequence *sequence, find(id));
+  if (sequence->phase != Sequence::Phase::Done)
+    return failedPrecondition(
+        strCat("sequence ", id, " has not finished; cancel it first"));
+  sequences.erase(id);
+  return okStatus();
+}
+
+void Session::Impl::giveUpSlot(Sequence &sequence) {
+  if (admitted.erase(sequence.id) == 0)
+    return;
+  kv->release(sequence.slot);
+  slotUsed[sequence.slot] = false;
+  sequence.tablePages = 0;
+  if (prefilling == sequence.id)
+    prefilling = 0;
+}
+
+static SamplingRow samplingRow(const SamplingParams &s) {
+  SamplingRow row = {};
+  row.seedLow = uint32_t(s.seed);
+  row.seedHigh = uint32_t(s.seed >> 32);
+  row.temperature = s.temperature;
+  row.topK = int32_t(s.topK);
+  row.topP = s.topP;
+  row.minP = s.minP;
+  return row;
+}
+
+/// Gives the sequence that has waited longest a slot and the pages for its
+/// prefill and first round. Nobody overtakes it while it cannot have them.
+bool Session::Impl::admitNext() {
+  auto free = std::find(slotUsed.begin(), slotUsed.end(), false);
+  if (waiting.empty() || free == slotUsed.end())
+    return false;
+  uint32_t slot = uint32_t(free - slotUsed.begin());
+  Sequence &sequence = sequences.at(*waiting.begin());
+  sequence.context = sequence.request.prompt;
+  if (!sequence.output.empty())
+    sequence.context.insert(sequence.context.end(), sequence.output.begin(),
+                            sequence.output.end() - 1);
+  int64_t reused = kv->begin(slot, sequence.context,
+                             sequence.context.size() + options.k + 1);
+  if (reused < 0)
+    return false;
+  // A page is left for everyone who runs: else the newcomer would be the first
+  // to be preempted again.
+  if (kv->availablePages() < admitted.size()) {
+    kv->release(slot);
+    return false;
+  }
+  waiting.erase(waiting.begin());
+  admitted.insert(sequence.id);
+  slotUsed[slot] = true;
+  prefilling = sequence.id;
+  sequence.phase = Sequence::Phase::Prefilling;
+  sequence.slot = slot;
+  sequence.length = uint64_t(reused);
+  sequence.statistics.cachedTokens += uint64_t(reused);
+  statistics.cachedTokens += uint64_t(reused);
+  host->setSampling(slot, samplingRow(sequence.request.sampling));
+  return true;
+}
+
+/// Takes slot and pages from the sequence that came last. It will be prefilled
+/// again, output included, and goes on with the same tokens: what a row
+/// computes does not depend on how it was computed.
+void Session::Impl::preemptYoungest() {
+  Sequence &sequence = sequences.at(*admitted.rbegin());
+  giveUpSlot(sequence);
+  sequence.phase = Sequence::Phase::Waiting;
+  waiting.insert(sequence.id);
+  ++sequence.statistics.preemptions;
+  ++statistics.preemptions;
+}

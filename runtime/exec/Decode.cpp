@@ -1,0 +1,70 @@
+//===- Decode.cpp - Rounds ------------------------------------------------===//
+
+#include "runtime/core/StrCat.h"
+#include "runtime/exec/SessionImpl.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace mtp;
+
+/// Gives every running sequence the pages of its next round, oldest first,
+/// preempting from the other end where they are short. Returns who runs.
+std::vector<Sequence *> Session::Impl::makeRoom() {
+  std::vector<SequenceId> order(admitted.begin(), admitted.end());
+  for (SequenceId id : order) {
+    Sequence &sequence = sequences.at(id);
+    while (sequence.phase == Sequence::Phase::Running &&
+           !kv->grow(sequence.slot, sequence.length + options.k + 1))
+      preemptYoungest();
+  }
+  std::vector<Sequence *> running;
+  for (SequenceId id : admitted)
+    if (sequences.at(id).phase == Sequence::Phase::Running)
+      running.push_back(&sequences.at(id));
+  return running;
+}
+
+Status Session::Impl::decodePhase() {
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<Sequence *> running = makeRoom();
+  if (running.empty())
+    return okStatus();
+  std::vector<int32_t> slots;
+  for (Sequence *sequence : running) {
+    syncPageTable(*sequence);
+    slots.push_back(int32_t(sequence->slot));
+  }
+  host->setActive(slots);
+  uint32_t program = inner.programs.decode(uint32_t(running.size()), options.k);
+  MTP_RETURN_IF_ERROR(executable->run(program));
+  ++statistics.rounds;
+  for (uint32_t i = 0; i < running.size(); ++i)
+    readRound(*running[i], i * (options.k + 1), program);
+  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  statistics.decodeSeconds += time.count();
+  return okStatus();
+}
+
+/// `row` is the sequence's first row of logits in this round.
+void Session::Impl::readRound(Sequence &sequence, uint32_t row,
+                              uint32_t program) {
+  std::span<const int32_t> tokens = host->emitted(sequence.slot);
+  if (tokens.empty() || tokens.size() > options.k + 1)
+    return finish(
+        sequence, FinishReason::Failed,
+        internalError(strCat("expected 1 to ", options.k + 1,
+                             " tokens of a round, got ", tokens.size())));
+  sequence.length += tokens.size();
+  kv->commit(sequence.slot, sequence.length);
+  ++sequence.statistics.rounds;
+  for (Statistics *s : {&sequence.statistics, &statistics}) {
+    ++s->slotRounds;
+    s->roundTokens += tokens.size();
+    for (uint32_t j = 0; j < options.k; ++j) {
+      ++s->drafted[j];
+      s->accepted[j] += j + 1 < tokens.size();
+    }
+  }
+  emit(sequence, tokens, row, program);
+}

@@ -1,0 +1,225 @@
+//===- KvCacheManager.cpp - Who holds which KV page -----------------------===//
+
+#include "runtime/exec/KvCacheManager.h"
+#include "runtime/core/StrCat.h"
+
+#include <algorithm>
+
+using namespace mtp;
+
+KvCacheManager::KvCacheManager(const KvConfig &config)
+    : config(config), pages(config.pages), slots(config.slots),
+      tables(size_t(config.slots) * config.tableWidth, 0), index(config.hash) {
+  // Low page numbers go out first.
+  for (uint32_t page = config.pages; page-- > 1;)
+    freeList.push_back(page);
+}
+
+//===----------------------------------------------------------------------===//
+// Single pages
+//===----------------------------------------------------------------------===//
+
+/// A page without content: a free one, else the cached one that has waited
+/// longest. There must be one.
+uint32_t KvCacheManager::take() {
+  if (freeList.empty()) {
+    uint32_t page = lru.begin()->second;
+    lru.erase(lru.begin());
+    index.erase(page);
+    return page;
+  }
+  uint32_t page = freeList.back();
+  freeList.pop_back();
+  return page;
+}
+
+void KvCacheManager::hold(uint32_t page) {
+  if (pages[page].references++ > 0)
+    return;
+  ++held;
+  if (index.contains(page))
+    lru.erase(pages[page].tick);
+}
+
+void KvCacheManager::drop(uint32_t page) {
+  if (--pages[page].references > 0)
+    return;
+  --held;
+  if (index.contains(page)) {
+    pages[page].tick = clock++;
+    lru.emplace(pages[page].tick, page);
+  } else {
+    freeList.push_back(page);
+  }
+}
+
+void KvCacheManager::append(uint32_t slot, uint32_t page) {
+  tables[size_t(slot) * config.tableWidth + slots[slot].pages.size()] =
+      int32_t(page);
+  slots[slot].pages.push_back(page);
+}
+
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+std::vector<const PrefixIndex::Entry *>
+KvCacheManager::match(std::span<const int32_t> tokens) const {
+  std::vector<const PrefixIndex::Entry *> chain;
+  if (!config.prefixCache)
+    return chain;
+  // Prefill computes the last row, whose pick is the first output, and the rows
+  // whose hidden state a module carries over.
+  uint64_t keep = std::max<uint32_t>(config.lookahead, 1);
+  PrefixIndex::Place place;
+  for (uint64_t end = config.pageTokens; end + keep <= tokens.size();
+       end += config.pageTokens) {
+    std::span<const int32_t> part = tokens.subspan(
+        end - config.pageTokens, config.pageTokens + config.lookahead);
+    const PrefixIndex::Entry *entry = index.find(place, part);
+    if (!entry)
+      break;
+    chain.push_back(entry);
+    place = index.next(place, *entry, config.pageTokens);
+  }
+  return chain;
+}
+
+uint32_t KvCacheManager::reusable(std::span<const int32_t> tokens) const {
+  return uint32_t(match(tokens).size()) * config.pageTokens;
+}
+
+int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
+                              uint64_t capacity) {
+  std::vector<const PrefixIndex::Entry *> chain = match(tokens);
+  // Shared pages are held first, so that making room cannot evict them.
+  for (const PrefixIndex::Entry *entry : chain)
+    hold(entry->page);
+  uint64_t need = pagesFor(capacity);
+  if (need > config.tableWidth || need - chain.size() > availablePages()) {
+    for (const PrefixIndex::Entry *entry : chain)
+      drop(entry->page);
+    return -1;
+  }
+  for (const PrefixIndex::Entry *entry : chain)
+    append(slot, entry->page);
+  slots[slot].length = uint64_t(chain.size()) * config.pageTokens;
+  grow(slot, capacity);
+  return int64_t(slots[slot].length);
+}
+
+bool KvCacheManager::grow(uint32_t slot, uint64_t capacity) {
+  uint64_t have = slots[slot].pages.size(), need = pagesFor(capacity);
+  if (need <= have)
+    return true;
+  if (need > config.tableWidth || need - have > availablePages())
+    return false;
+  for (; have < need; ++have) {
+    uint32_t page = take();
+    hold(page);
+    append(slot, page);
+  }
+  return true;
+}
+
+void KvCacheManager::commit(uint32_t slot, uint64_t length) {
+  slots[slot].length = length;
+}
+
+void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
+  if (!config.prefixCache)
+    return;
+  PrefixIndex::Place place;
+  for (uint32_t i = 0;; ++i) {
+    uint64_t begin = uint64_t(i) * config.pageTokens;
+    uint64_t length = uint64_t(config.pageTokens) + config.lookahead;
+    if (begin + length > tokens.size())
+      return;
+    const PrefixIndex::Entry *entry = index.insert(
+        place, tokens.subspan(begin, length), slots[slot].pages[i]);
+    // Behind another slot's page the chain would outlive its start, which this
+    // slot does not hold.
+    if (!entry || entry->page != slots[slot].pages[i])
+      return;
+    place = index.next(place, *entry, config.pageTokens);
+  }
+}
+
+void KvCacheManager::release(uint32_t slot) {
+  // The end of a prefix first: it is worth less than the start and so must be
+  // the first to go.
+  std::vector<uint32_t> &own = slots[slot].pages;
+  for (size_t i = own.size(); i-- > 0;)
+    drop(own[i]);
+  own.clear();
+  slots[slot].length = 0;
+  auto row = tables.begin() + size_t(slot) * config.tableWidth;
+  std::fill(row, row + config.tableWidth, 0);
+}
+
+std::span<const int32_t> KvCacheManager::table(uint32_t slot) const {
+  return {tables.data() + size_t(slot) * config.tableWidth, config.tableWidth};
+}
+
+//===----------------------------------------------------------------------===//
+// Invariant
+//===----------------------------------------------------------------------===//
+
+Status KvCacheManager::checkSlot(uint32_t slot,
+                                 std::vector<uint32_t> &references) const {
+  const Slot &s = slots[slot];
+  std::span<const int32_t> row = table(slot);
+  for (uint32_t i = 0; i < row.size(); ++i) {
+    uint32_t page = i < s.pages.size() ? s.pages[i] : 0;
+    if (row[i] != int32_t(page))
+      return internalError(strCat("slot ", slot, ": table entry ", i, " is ",
+                                  row[i], ", expected ", page));
+    if (i >= s.pages.size())
+      continue;
+    if (page == 0 || page >= config.pages)
+      return internalError(strCat("slot ", slot, ": holds page ", page));
+    ++references[page];
+    uint64_t end = uint64_t(i + 1) * config.pageTokens;
+    bool shared = pages[page].references > 1 || index.contains(page);
+    if (shared && end > s.length)
+      return internalError(strCat("slot ", slot, ": page ", page,
+                                  " is shared, but ends at ", end,
+                                  " behind the length ", s.length));
+  }
+  return okStatus();
+}
+
+Status KvCacheManager::checkInvariant() const {
+  std::vector<uint32_t> references(config.pages, 0);
+  for (uint32_t slot = 0; slot < config.slots; ++slot)
+    MTP_RETURN_IF_ERROR(checkSlot(slot, references));
+  std::vector<uint8_t> isFree(config.pages, 0);
+  for (uint32_t page : freeList)
+    if (page == 0 || isFree[page]++)
+      return internalError(strCat("page ", page, " is free twice"));
+  uint32_t heldCount = 0, indexed = 0;
+  for (uint32_t page = 1; page < config.pages; ++page) {
+    if (references[page] != pages[page].references)
+      return internalError(strCat("page ", page, " has ",
+                                  pages[page].references,
+                                  " references, expected ", references[page]));
+    bool cached =
+        lru.count(pages[page].tick) && lru.at(pages[page].tick) == page;
+    bool isHeld = references[page] > 0;
+    heldCount += isHeld;
+    indexed += index.contains(page);
+    if (isFree[page] + cached + isHeld != 1)
+      return internalError(
+          strCat("page ", page, " is not exactly one of free, cached, held"));
+    if (cached != (!isHeld && index.contains(page)))
+      return internalError(strCat("page ", page,
+                                  " is cached without an entry "
+                                  "or has one while free"));
+  }
+  if (heldCount != held || indexed != index.size() ||
+      freePages() + cachedPages() + held != usablePages())
+    return internalError(strCat("free ", freePages(), " + cached ",
+                                cachedPages(), " + held ", held, " is not ",
+                                usablePages()));
+  return okStatus();
+}

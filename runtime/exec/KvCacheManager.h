@@ -1,0 +1,123 @@
+//===- KvCacheManager.h - Who holds which KV page ---------------*- C++ -*-===//
+//
+// Bookkeeping only: it never touches the pages' bytes. One page table serves
+// all caches, target and drafter alike, so a page here is that page of every
+// layer of every cache.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_EXEC_KVCACHEMANAGER_H
+#define MTP_RUNTIME_EXEC_KVCACHEMANAGER_H
+
+#include "runtime/core/Status.h"
+#include "runtime/exec/PrefixIndex.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace mtp {
+
+struct KvConfig {
+  /// Pages of the pool; page 0 is the dummy and never handed out.
+  uint32_t pages = 0;
+  uint32_t pageTokens = 0;
+  uint32_t slots = 0;
+  /// Entries of one slot's page table.
+  uint32_t tableWidth = 0;
+  /// Tokens behind a page that its content depends on: the drafter modules that
+  /// the session prefills.
+  uint32_t lookahead = 0;
+  bool prefixCache = true;
+  PrefixIndex::HashFunction hash = PrefixIndex::hashTokens;
+};
+
+/// Hands out pages to slots and shares those of equal prompt prefixes.
+///
+/// A page is free (content worthless), cached (in the prefix index, nobody's),
+/// or held by one slot or more. Only whole pages that a prompt's prefill has
+/// written to the end are ever shared; a slot writes only to pages that nobody
+/// else holds and that are not in the index.
+class KvCacheManager {
+public:
+  explicit KvCacheManager(const KvConfig &config);
+
+  /// How many tokens of `tokens` a slot could take from the index now. Always a
+  /// whole number of pages, and never so many that the rows which prefill must
+  /// still compute (the last one, and those carried by modules) are left out.
+  uint32_t reusable(std::span<const int32_t> tokens) const;
+
+  /// Starts an empty slot: takes what the index has of `tokens` and new pages
+  /// for `capacity` tokens in all. Returns the tokens taken, or -1, changing
+  /// nothing, when pages are short.
+  int64_t begin(uint32_t slot, std::span<const int32_t> tokens,
+                uint64_t capacity);
+
+  /// Makes room for positions 0 .. capacity-1. False, changing nothing, when
+  /// pages are short.
+  bool grow(uint32_t slot, uint64_t capacity);
+
+  /// Records that positions below `length` are final. What lies behind is
+  /// rolled back: later rounds write over it.
+  void commit(uint32_t slot, uint64_t length);
+
+  /// Puts the whole pages of a prompt that has been prefilled to its end into
+  /// the index.
+  void publish(uint32_t slot, std::span<const int32_t> tokens);
+
+  /// Gives up all pages of a slot.
+  void release(uint32_t slot);
+
+  /// The slot's page table: page numbers, 0 where there is none.
+  std::span<const int32_t> table(uint32_t slot) const;
+
+  uint32_t freePages() const { return uint32_t(freeList.size()); }
+  uint32_t cachedPages() const { return uint32_t(lru.size()); }
+  uint32_t heldPages() const { return held; }
+  /// Pages that a slot could still get.
+  uint32_t availablePages() const { return freePages() + cachedPages(); }
+  /// Pages that can be handed out at all.
+  uint32_t usablePages() const { return config.pages - 1; }
+  uint64_t pagesFor(uint64_t tokens) const {
+    return (tokens + config.pageTokens - 1) / config.pageTokens;
+  }
+
+  /// Recounts everything. Internal, naming the first contradiction.
+  Status checkInvariant() const;
+
+private:
+  struct Page {
+    uint32_t references = 0;
+    /// When it became cached; its key in `lru`.
+    uint64_t tick = 0;
+  };
+  struct Slot {
+    std::vector<uint32_t> pages;
+    uint64_t length = 0;
+  };
+
+  std::vector<const PrefixIndex::Entry *>
+  match(std::span<const int32_t> tokens) const;
+  uint32_t take();
+  void hold(uint32_t page);
+  void drop(uint32_t page);
+  void append(uint32_t slot, uint32_t page);
+  Status checkSlot(uint32_t slot, std::vector<uint32_t> &references) const;
+
+  KvConfig config;
+  std::vector<Page> pages;
+  std::vector<Slot> slots;
+  /// All slots' tables, config.tableWidth apart.
+  std::vector<int32_t> tables;
+  std::vector<uint32_t> freeList;
+  /// Cached pages by age.
+  std::map<uint64_t, uint32_t> lru;
+  uint64_t clock = 0;
+  uint32_t held = 0;
+  PrefixIndex index;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_KVCACHEMANAGER_H

@@ -1,0 +1,61 @@
+//===- Prefill.cpp - Prompts, one chunk at a time -------------------------===//
+//
+// One sequence is prefilled at a time. The next one is admitted only when the
+// last one is done, so that it can share the pages which that one has filled.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/StrCat.h"
+#include "runtime/exec/SessionImpl.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace mtp;
+
+Status Session::Impl::prefillPhase() {
+  uint32_t budget = options.chunksPerStep ? options.chunksPerStep : UINT32_MAX;
+  for (; budget > 0 && (prefilling || admitNext()); --budget)
+    MTP_RETURN_IF_ERROR(prefillChunk(sequences.at(prefilling)));
+  return okStatus();
+}
+
+Status Session::Impl::prefillChunk(Sequence &sequence) {
+  auto begin = std::chrono::steady_clock::now();
+  uint64_t total = sequence.context.size();
+  uint32_t count = uint32_t(
+      std::min<uint64_t>(options.prefillChunk, total - sequence.length));
+  uint32_t program = inner.programs.prefill(options.prefillChunk, modules());
+  syncPageTable(sequence);
+  host->setPrefill(sequence.slot, uint32_t(sequence.length), count,
+                   sequence.context);
+  MTP_RETURN_IF_ERROR(executable->run(program));
+  sequence.length += count;
+  kv->commit(sequence.slot, sequence.length);
+  for (Statistics *s : {&sequence.statistics, &statistics}) {
+    s->prefillTokens += count;
+    ++s->prefillChunks;
+  }
+  if (sequence.length == total)
+    finishPrefill(sequence, program);
+  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  statistics.prefillSeconds += time.count();
+  return okStatus();
+}
+
+void Session::Impl::finishPrefill(Sequence &sequence, uint32_t program) {
+  kv->publish(sequence.slot, sequence.context);
+  prefilling = 0;
+  sequence.phase = Sequence::Phase::Running;
+  std::span<const int32_t> tokens = host->emitted(sequence.slot);
+  if (tokens.size() != 1)
+    return finish(sequence, FinishReason::Failed,
+                  internalError("expected one token of a prefill"));
+  if (sequence.output.empty())
+    return emit(sequence, tokens, 0, program);
+  if (tokens[0] != sequence.output.back())
+    finish(sequence, FinishReason::Failed,
+           internalError(strCat("prefill after a preemption picked token ",
+                                tokens[0], ", expected ",
+                                sequence.output.back())));
+}

@@ -1,0 +1,68 @@
+//===- ProgramTable.cpp - Find programs, states and ports -----------------===//
+
+#include "runtime/exec/ProgramTable.h"
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
+
+#include <algorithm>
+
+using namespace mtp;
+
+static RoundOutputs findOutputs(const schema::Program &program) {
+  RoundOutputs outputs;
+  for (const schema::Port *port : *program.outputs()) {
+    if (port->name()->string_view() == "logits")
+      outputs.logits = *port->binding();
+    if (port->name()->string_view() == "picks")
+      outputs.picks = *port->binding();
+  }
+  return outputs;
+}
+
+ProgramTable::ProgramTable(const schema::Artifact &artifact)
+    : artifact(artifact) {
+  for (uint32_t i = 0; i < vectorSize(artifact.programs()); ++i) {
+    const schema::Program *program = artifact.programs()->Get(i);
+    switch (program->kind()) {
+    case schema::ProgramKind::Decode:
+      decodes[key(program->batch(), program->k())] = i;
+      roundOutputs[i] = findOutputs(*program);
+      break;
+    case schema::ProgramKind::Prefill:
+      prefills[key(program->chunk(), program->modules())] = i;
+      roundOutputs[i] = findOutputs(*program);
+      break;
+    case schema::ProgramKind::Function:
+      functions[program->name()->string_view()] = i;
+      break;
+    }
+  }
+}
+
+uint32_t ProgramTable::decode(uint32_t batch, uint32_t k) const {
+  return decodes.at(key(batch, k));
+}
+
+uint32_t ProgramTable::prefill(uint32_t chunk, uint32_t modules) const {
+  return prefills.at(key(chunk, modules));
+}
+
+bool ProgramTable::hasChunk(uint32_t chunk) const {
+  return prefills.count(key(chunk, 0)) != 0;
+}
+
+std::vector<uint32_t> ProgramTable::chunks() const {
+  std::vector<uint32_t> sizes;
+  for (auto [shape, program] : prefills)
+    if (uint32_t(shape) == 0)
+      sizes.push_back(uint32_t(shape >> 32));
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+Result<uint32_t> ProgramTable::function(std::string_view name) const {
+  auto found = functions.find(name);
+  if (found != functions.end())
+    return found->second;
+  return notFound(strCat("the artifact exports no function '", name, "'"));
+}

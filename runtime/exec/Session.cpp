@@ -1,0 +1,178 @@
+//===- Session.cpp - Generate tokens --------------------------------------===//
+
+#include "runtime/core/StrCat.h"
+#include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/exec/SessionImpl.h"
+
+#include <algorithm>
+
+using namespace mtp;
+
+//===----------------------------------------------------------------------===//
+// Start
+//===----------------------------------------------------------------------===//
+
+Session::Impl::Impl(std::shared_ptr<const Model> model,
+                    const Model::Impl &inner, const SessionOptions &options)
+    : model(std::move(model)), inner(inner), options(options) {}
+
+/// Fills in defaults and compares with the envelope.
+Status Session::Impl::checkOptions() {
+  const EnvelopeInfo &e = *inner.envelope;
+  if (options.k == SessionOptions::kMaximum)
+    options.k = e.maxK;
+  if (options.k > e.maxK)
+    return invalidArgument(strCat("expected k of at most ", e.maxK,
+                                  ", which the artifact was compiled for, got ",
+                                  options.k));
+  if (options.maxSlots == 0)
+    options.maxSlots = e.maxBatch;
+  if (options.maxSlots > e.maxBatch)
+    return invalidArgument(strCat(
+        "expected at most ", e.maxBatch,
+        " slots, which the artifact was compiled for, got ", options.maxSlots));
+  if (options.prefillChunk == 0)
+    options.prefillChunk = e.prefillChunk;
+  if (!inner.programs.hasChunk(options.prefillChunk)) {
+    std::string sizes;
+    for (uint32_t chunk : e.prefillChunks)
+      sizes += strCat(sizes.empty() ? "" : ", ", chunk);
+    return invalidArgument(strCat("expected a prefill chunk of ", sizes,
+                                  ", which the artifact was compiled for, "
+                                  "got ",
+                                  options.prefillChunk));
+  }
+  if (options.kvPages == 1 || options.kvPages > INT32_MAX)
+    return invalidArgument(
+        strCat("expected 2 to 2^31 KV pages, got ", options.kvPages));
+  return okStatus();
+}
+
+/// Modules that prefill runs in this session.
+uint32_t Session::Impl::modules() const {
+  return options.k == 0 ? 0 : inner.envelope->modules;
+}
+
+Status Session::Impl::startGeneration() {
+  MTP_RETURN_IF_ERROR(checkOptions());
+  const EnvelopeInfo &e = *inner.envelope;
+  KvConfig config;
+  config.pageTokens = e.pageTokens;
+  config.slots = options.maxSlots;
+  config.tableWidth = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
+  uint64_t all = uint64_t(config.slots) * config.tableWidth + 1;
+  if (options.kvPages == 0)
+    options.kvPages = uint32_t(std::min<uint64_t>(all, INT32_MAX));
+  config.pages = options.kvPages;
+  config.lookahead = modules();
+  config.prefixCache = options.prefixCache;
+  kv = std::make_unique<KvCacheManager>(config);
+  slotUsed.assign(config.slots, false);
+  statistics.drafted.assign(options.k, 0);
+  statistics.accepted.assign(options.k, 0);
+  return okStatus();
+}
+
+Status Session::Impl::start() {
+  if (inner.envelope)
+    MTP_RETURN_IF_ERROR(startGeneration());
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                       createCpuDevice({options.threads, options.pinThreads}));
+  MTP_ASSIGN_OR_RETURN(executable, device->load(inner.file, options.kvPages));
+  if (inner.envelope)
+    host = std::make_unique<HostState>(inner.file->program(), *executable);
+  return okStatus();
+}
+
+Result<std::unique_ptr<Session>>
+Session::create(std::shared_ptr<const Model> model,
+                const SessionOptions &options) {
+  const Model::Impl &inner = *model->impl;
+  auto impl = std::make_unique<Impl>(std::move(model), inner, options);
+  MTP_RETURN_IF_ERROR(impl->start());
+  return std::unique_ptr<Session>(new Session(std::move(impl)));
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Session::~Session() = default;
+
+//===----------------------------------------------------------------------===//
+// Access
+//===----------------------------------------------------------------------===//
+
+Result<const Sequence *> Session::Impl::find(SequenceId id) const {
+  auto found = sequences.find(id);
+  if (found == sequences.end())
+    return notFound(strCat("no sequence has the id ", id));
+  return &found->second;
+}
+
+Result<SequenceId> Session::add(Request request) {
+  return impl->add(std::move(request));
+}
+
+Result<std::vector<SequenceUpdate>> Session::step() { return impl->step(); }
+
+bool Session::idle() const {
+  return impl->waiting.empty() && impl->admitted.empty();
+}
+
+Status Session::cancel(SequenceId id) { return impl->cancel(id); }
+Status Session::release(SequenceId id) { return impl->release(id); }
+
+Result<std::span<const int32_t>> Session::output(SequenceId id) const {
+  MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
+  return std::span<const int32_t>(sequence->output);
+}
+
+Result<FinishReason> Session::finishReason(SequenceId id) const {
+  MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
+  return sequence->finish;
+}
+
+Result<Statistics> Session::statistics(SequenceId id) const {
+  MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
+  return sequence->statistics;
+}
+
+Result<std::span<const float>> Session::logits(SequenceId id,
+                                               size_t index) const {
+  MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
+  size_t count = sequence->output.size();
+  if (index >= count)
+    return outOfRange(
+        strCat("expected an output token below ", count, ", got ", index));
+  LogitsMode mode = impl->options.logits;
+  if (mode == LogitsMode::None ||
+      (mode == LogitsMode::Last && index + 1 != count))
+    return failedPrecondition("the session does not keep these logits");
+  size_t vocab = impl->inner.envelope->vocab;
+  size_t row = mode == LogitsMode::All ? index : 0;
+  return std::span<const float>(sequence->logits).subspan(row * vocab, vocab);
+}
+
+const Statistics &Session::statistics() const { return impl->statistics; }
+
+KvUsage Session::kvUsage() const {
+  if (!impl->kv)
+    return {};
+  return {impl->kv->freePages(), impl->kv->cachedPages(),
+          impl->kv->heldPages()};
+}
+
+Status Session::checkInvariants() const {
+  return impl->kv ? impl->kv->checkInvariant() : okStatus();
+}
+
+const SessionOptions &Session::options() const { return impl->options; }
+const std::shared_ptr<const Model> &Session::model() const {
+  return impl->model;
+}
+uint64_t Session::memoryBytes() const {
+  return impl->executable->memoryBytes();
+}
+
+Result<std::vector<Tensor>>
+Session::runFunction(std::string_view name, std::span<const Tensor> inputs) {
+  return impl->runFunction(name, inputs);
+}

@@ -1,0 +1,123 @@
+//===- SessionImpl.h - The inside of Session --------------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_EXEC_SESSIONIMPL_H
+#define MTP_RUNTIME_EXEC_SESSIONIMPL_H
+
+#include "mtp/session.h"
+#include "runtime/device/Device.h"
+#include "runtime/exec/HostState.h"
+#include "runtime/exec/KvCacheManager.h"
+#include "runtime/exec/ModelImpl.h"
+
+#include <map>
+#include <set>
+
+namespace mtp {
+
+/// One request on its way.
+///
+///   Waiting -> Prefilling -> Running -> Done
+///      ^------------+-----------+   (preempted: pages given up)
+struct Sequence {
+  enum class Phase : uint8_t { Waiting, Prefilling, Running, Done };
+
+  SequenceId id = 0;
+  Request request;
+  Phase phase = Phase::Waiting;
+  std::vector<int32_t> output;
+  FinishReason finish = FinishReason::None;
+  Statistics statistics;
+  /// Rows of the last or of all output tokens, see LogitsMode.
+  std::vector<float> logits;
+
+  /// The rest is valid while Prefilling or Running.
+  uint32_t slot = 0;
+  /// What prefill computes: the prompt, and after a preemption the output but
+  /// for its last token, which prefill then picks again.
+  std::vector<int32_t> context;
+  /// Positions whose KV entries are final: tokens prefilled so far, later the
+  /// anchor's position.
+  uint64_t length = 0;
+  /// Pages that the device's table has.
+  uint64_t tablePages = 0;
+};
+
+/// See session.h. The parts are in Admission.cpp, Prefill.cpp, Decode.cpp,
+/// Step.cpp and Functions.cpp.
+class Session::Impl {
+public:
+  Impl(std::shared_ptr<const Model> model, const Model::Impl &inner,
+       const SessionOptions &options);
+
+  Status start();
+
+  // Admission.cpp
+  Result<SequenceId> add(Request request);
+  Status cancel(SequenceId id);
+  Status release(SequenceId id);
+  bool admitNext();
+  void preemptYoungest();
+
+  // Prefill.cpp
+  Status prefillPhase();
+  Status prefillChunk(Sequence &sequence);
+  void finishPrefill(Sequence &sequence, uint32_t program);
+
+  // Decode.cpp
+  Status decodePhase();
+  std::vector<Sequence *> makeRoom();
+  void readRound(Sequence &sequence, uint32_t row, uint32_t program);
+
+  // Step.cpp
+  Result<std::vector<SequenceUpdate>> step();
+  void emit(Sequence &sequence, std::span<const int32_t> tokens, uint32_t row,
+            uint32_t program);
+  void finish(Sequence &sequence, FinishReason reason, Status error = {});
+  void syncPageTable(Sequence &sequence);
+
+  // Functions.cpp
+  Result<std::vector<Tensor>> runFunction(std::string_view name,
+                                          std::span<const Tensor> inputs);
+
+  Result<const Sequence *> find(SequenceId id) const;
+
+  /// Holds the file that `inner` and `executable` point into.
+  std::shared_ptr<const Model> model;
+  const Model::Impl &inner;
+  SessionOptions options;
+  std::unique_ptr<Executable> executable;
+  Statistics statistics;
+  std::map<SequenceId, Sequence> sequences;
+
+  /// These are null without an envelope.
+  std::unique_ptr<KvCacheManager> kv;
+  std::unique_ptr<HostState> host;
+
+  SequenceId nextId = 1;
+  /// In order of arrival, which preempted sequences keep.
+  std::set<SequenceId> waiting;
+  /// Sequences that hold a slot, by id; the last is the youngest.
+  std::set<SequenceId> admitted;
+  /// The one sequence that is Prefilling, or 0.
+  SequenceId prefilling = 0;
+  std::vector<bool> slotUsed;
+  /// What the current step did.
+  std::map<SequenceId, SequenceUpdate> updates;
+
+private:
+  Status checkOptions();
+  Status startGeneration();
+  uint32_t modules() const;
+  Status checkRequest(const Request &request) const;
+  void giveUpSlot(Sequence &sequence);
+  void keepLogits(Sequence &sequence, uint32_t row, uint32_t program);
+
+  friend class Session;
+};
+
+/// InvalidArgument when a parameter is outside its range.
+Status checkSampling(const SamplingParams &sampling);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_SESSIONIMPL_H

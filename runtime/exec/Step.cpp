@@ -1,0 +1,90 @@
+//===- Step.cpp - One step of a session -----------------------------------===//
+
+#include "runtime/core/StrCat.h"
+#include "runtime/exec/SessionImpl.h"
+
+#include <algorithm>
+
+using namespace mtp;
+
+Result<std::vector<SequenceUpdate>> Session::Impl::step() {
+  updates.clear();
+  if (kv) {
+    MTP_RETURN_IF_ERROR(prefillPhase());
+    MTP_RETURN_IF_ERROR(decodePhase());
+  }
+  std::vector<SequenceUpdate> changed;
+  for (auto &[id, update] : updates)
+    changed.push_back(std::move(update));
+  return changed;
+}
+
+static bool contains(const std::vector<int32_t> &tokens, int32_t token) {
+  return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+}
+
+/// Appends what a program emitted, up to the first token that ends the
+/// sequence. The rest of an accepted run is dropped with the sequence, so the
+/// output is what it would be one token at a time.
+void Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
+                         uint32_t row, uint32_t program) {
+  const Request &request = sequence.request;
+  for (int32_t token : tokens) {
+    if (token < 0 || uint32_t(token) >= inner.envelope->vocab)
+      return finish(sequence, FinishReason::Failed,
+                    failedPrecondition(strCat(
+                        "no token can follow position ",
+                        request.prompt.size() + sequence.output.size() - 1,
+                        ": its logits are all NaN or -inf")));
+    bool end = !request.ignoreEos && contains(inner.generation.eos, token);
+    if (end || contains(request.stopTokens, token))
+      return finish(sequence, FinishReason::Stop);
+    sequence.output.push_back(token);
+    ++sequence.statistics.outputTokens;
+    ++statistics.outputTokens;
+    SequenceUpdate &update = updates[sequence.id];
+    update.id = sequence.id;
+    update.tokens.push_back(token);
+    keepLogits(sequence, row++, program);
+    if (sequence.output.size() == request.maxTokens)
+      return finish(sequence, FinishReason::Length);
+  }
+}
+
+void Session::Impl::finish(Sequence &sequence, FinishReason reason,
+                           Status error) {
+  giveUpSlot(sequence);
+  sequence.phase = Sequence::Phase::Done;
+  sequence.finish = reason;
+  SequenceUpdate &update = updates[sequence.id];
+  update.id = sequence.id;
+  update.finish = reason;
+  update.error = std::move(error);
+}
+
+/// Copies the logits row that the latest output token came from.
+void Session::Impl::keepLogits(Sequence &sequence, uint32_t row,
+                               uint32_t program) {
+  if (options.logits == LogitsMode::None)
+    return;
+  uint64_t vocab = inner.envelope->vocab, bytes = vocab * sizeof(float);
+  if (options.logits == LogitsMode::Last)
+    sequence.logits.clear();
+  size_t old = sequence.logits.size();
+  sequence.logits.resize(old + vocab);
+  schema::Binding all = inner.programs.outputs(program).logits;
+  schema::Binding source(all.space(), all.index(), all.offset() + row * bytes,
+                         bytes);
+  executable->read(source, sequence.logits.data() + old, bytes);
+}
+
+/// Copies the page table to the device when it has grown.
+void Session::Impl::syncPageTable(Sequence &sequence) {
+  uint64_t pages = kv->pagesFor(
+      std::max<uint64_t>(sequence.length, sequence.context.size()) + options.k +
+      1);
+  if (pages == sequence.tablePages)
+    return;
+  host->setPageTable(sequence.slot, kv->table(sequence.slot));
+  sequence.tablePages = pages;
+}

@@ -1,0 +1,291 @@
+//===- Attention_test.cpp - attention and attention_tree ------------------===//
+
+#include "Harness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+namespace {
+
+struct Shape {
+  int qHeads, kvHeads, dk, dv, page, window;
+  bool bf16, latent; // Latent: the values are the first dv of the key.
+
+  int keyBytes() const { return bf16 ? 2 : 4; }
+  int vOffset() const { return latent ? 3 : 3 + kvHeads * dk; }
+  int entry() const { return vOffset() + kvHeads * std::max(dv, dk) + 2; }
+  std::string config(bool tree) const {
+    auto number = [](const char *key, int value) {
+      return std::string(key) + " = " + std::to_string(value) + ", ";
+    };
+    return number("q_heads", qHeads) + number("kv_heads", kvHeads) +
+           number("dk", dk) + number("dv", dv) + number("page", page) +
+           number("entry_width", entry()) + number("k_offset", 3) +
+           number("v_offset", vOffset()) +
+           (tree ? "" : number("window", window)) + "scale = 0.3 : f32, " +
+           "dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"");
+  }
+};
+
+constexpr int slots = 3, maxPages = 6;
+
+/// A cache with rows of random entries behind a shuffled page table.
+struct Cache {
+  explicit Cache(const Shape &s)
+      : s(s), floats(randomFloats(size_t(pages()) * s.page * s.entry(), 11)),
+        table(slots * maxPages) {
+    for (int i = 0; i < slots * maxPages; ++i)
+      table[i] = 1 + (i * 7) % (slots * maxPages);
+    if (s.bf16)
+      for (float &value : floats)
+        value = toBF16(value);
+  }
+  static int pages() { return slots * maxPages + 1; }
+
+  size_t entryAt(int slot, int position) const {
+    int block = table[slot * maxPages + position / s.page];
+    return (size_t(block) * s.page + position % s.page) * s.entry();
+  }
+
+  std::vector<uint8_t> bytes() const {
+    std::vector<uint8_t> out(floats.size() * s.keyBytes());
+    for (size_t i = 0; i < floats.size(); ++i) {
+      uint16_t half = bf16Bits(floats[i]);
+      if (s.bf16)
+        std::memcpy(&out[i * 2], &half, 2);
+      else
+        std::memcpy(&out[i * 4], &floats[i], 4);
+    }
+    return out;
+  }
+
+  /// Attention of one query head over the given positions.
+  std::vector<double> attend(const float *q, int head, int slot,
+                             const std::vector<int> &seen) const {
+    int group = head / (s.qHeads / s.kvHeads);
+    std::vector<double> scores, y(s.dv, 0.0);
+    for (int position : seen) {
+      const float *key = &floats[entryAt(slot, position) + 3 + group * s.dk];
+      double score = 0;
+      for (int i = 0; i < s.dk; ++i)
+        score += double(q[i]) * key[i];
+      scores.push_back(score * 0.3);
+    }
+    double most = seen.empty() ? 0 : *std::max_element(scores.begin(),
+                                                       scores.end());
+    double sum = 0;
+    for (double &score : scores)
+      sum += score = std::exp(score - most);
+    for (size_t t = 0; t < seen.size(); ++t) {
+      const float *value = &floats[entryAt(slot, seen[t]) + s.vOffset() +
+                                   group * s.dv];
+      for (int i = 0; i < s.dv; ++i)
+        y[i] += scores[t] / sum * value[i];
+    }
+    return y;
+  }
+
+  Shape s;
+  std::vector<float> floats;
+  std::vector<int32_t> table;
+};
+
+/// Rows of a dispatch and what each of them sees.
+struct Rows {
+  std::vector<float> q;
+  std::vector<int32_t> slotOf, place;
+  std::vector<std::vector<int>> seen;
+
+  int count() const { return place.size(); }
+};
+
+} // namespace
+
+static const Shape shapes[] = {
+    {4, 2, 32, 32, 16, 0, /*bf16=*/true, /*latent=*/false},
+    {6, 1, 36, 20, 16, 0, /*bf16=*/true, /*latent=*/true},
+    {3, 3, 21, 70, 8, 0, /*bf16=*/false, /*latent=*/false},
+    {8, 1, 16, 16, 64, 0, /*bf16=*/false, /*latent=*/false},
+    {4, 2, 17, 33, 20, 23, /*bf16=*/true, /*latent=*/false}};
+
+static std::vector<float> runRows(const Kernel &kernel, const Cache &cache,
+                                  const Rows &rows, int first, int count,
+                                  Split split,
+                                  const std::vector<int64_t> *tree = nullptr) {
+  const Shape &s = cache.s;
+  int width = s.qHeads * s.dk;
+  auto part = [&](const std::vector<int32_t> &all) {
+    return std::vector<int32_t>(all.begin() + first,
+                                all.begin() + first + count);
+  };
+  Guarded<float> q(std::vector<float>(rows.q.begin() + first * width,
+                                      rows.q.begin() +
+                                          (first + count) * width));
+  Guarded<int32_t> slotOf(part(rows.slotOf)), place(part(rows.place)),
+      table(cache.table);
+  Guarded<uint8_t> kv(cache.bytes());
+  Guarded<float> y(size_t(count) * s.qHeads * s.dv);
+  std::vector<void *> buffers{q.data(), slotOf.data(), place.data(),
+                              table.data(), kv.data()};
+  std::vector<int64_t> params{count, maxPages};
+  std::vector<int64_t> masks;
+  if (tree) {
+    masks = *tree;
+    buffers.push_back(masks.data());
+    params.push_back(masks.size());
+  }
+  buffers.push_back(y.data());
+  kernel.run(buffers, params, split);
+  return y.values();
+}
+
+static void expectMatches(const Cache &cache, const Rows &rows,
+                          const std::vector<float> &y) {
+  const Shape &s = cache.s;
+  for (int r = 0; r < rows.count(); ++r)
+    for (int h = 0; h < s.qHeads; ++h) {
+      auto want = cache.attend(&rows.q[(r * s.qHeads + h) * s.dk], h,
+                               rows.slotOf[r], rows.seen[r]);
+      for (int i = 0; i < s.dv; ++i)
+        ASSERT_NEAR(y[(r * s.qHeads + h) * s.dv + i], want[i], 2e-5)
+            << "position " << rows.place[r] << ", head " << h << ", dim " << i;
+    }
+}
+
+/// Rows at all page boundaries, one before and one after, and a dead row.
+static Rows boundaryRows(const Shape &s) {
+  Rows rows;
+  auto add = [&](int position) {
+    rows.slotOf.push_back(rows.count() % slots);
+    rows.place.push_back(position);
+    std::vector<int> seen;
+    int begin = s.window ? std::max(0, position - s.window + 1) : 0;
+    for (int t = begin; t <= position; ++t)
+      seen.push_back(t);
+    rows.seen.push_back(seen);
+  };
+  for (int page = 0; page <= maxPages; ++page)
+    for (int delta : {-1, 0, 1}) {
+      int position = page * s.page + delta;
+      if (position >= 0 && position < maxPages * s.page)
+        add(position);
+    }
+  add(-1);
+  add(s.page / 2);
+  rows.q = randomFloats(size_t(rows.count()) * s.qHeads * s.dk, 12);
+  return rows;
+}
+
+TEST(Attention, MatchesReferenceAtPageBoundaries) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config(false));
+      Kernel kernel(target, "attention", s.config(false));
+      Cache cache(s);
+      Rows rows = boundaryRows(s);
+      expectMatches(cache, rows, runRows(kernel, cache, rows, 0, rows.count(),
+                                         Split::Random));
+      expectRowInvariant(rows.count(), s.qHeads * s.dv,
+                         [&](int first, int count, Split split) {
+                           return runRows(kernel, cache, rows, first, count,
+                                          split);
+                         });
+    }
+}
+
+TEST(Attention, IgnoresWhatIsNotSeen) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config(false));
+      Kernel kernel(target, "attention", s.config(false));
+      Cache cache(s);
+      Rows rows = boundaryRows(s);
+      for (int r = 0; r < rows.count(); ++r) {
+        std::vector<float> before =
+            runRows(kernel, cache, rows, r, 1, Split::Whole);
+        Cache poisoned = cache;
+        for (int slot = 0; slot < slots; ++slot)
+          for (int t = 0; t < maxPages * s.page; ++t)
+            if (slot != rows.slotOf[r] ||
+                std::find(rows.seen[r].begin(), rows.seen[r].end(), t) ==
+                    rows.seen[r].end())
+              std::fill_n(&poisoned.floats[cache.entryAt(slot, t)], s.entry(),
+                          NAN);
+        EXPECT_EQ(before, runRows(kernel, poisoned, rows, r, 1, Split::Whole))
+            << "position " << rows.place[r];
+      }
+    }
+}
+
+TEST(Attention, PageTableDoesNotChangeBits) {
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    const Shape &s = shapes[0];
+    Kernel kernel(target, "attention", s.config(false));
+    Cache cache(s), moved(s);
+    std::reverse(moved.table.begin(), moved.table.end());
+    for (int slot = 0; slot < slots; ++slot)
+      for (int t = 0; t < maxPages * s.page; ++t)
+        std::copy_n(&cache.floats[cache.entryAt(slot, t)], s.entry(),
+                    &moved.floats[moved.entryAt(slot, t)]);
+    Rows rows = boundaryRows(s);
+    EXPECT_EQ(runRows(kernel, cache, rows, 0, rows.count(), Split::Whole),
+              runRows(kernel, moved, rows, 0, rows.count(), Split::Whole));
+  }
+}
+
+TEST(AttentionTree, MatchesReference) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config(true));
+      Kernel kernel(target, "attention_tree", s.config(true));
+      Cache cache(s);
+      for (int base : {-1, 0, 1, s.page - 1, s.page, s.page + 1, 2 * s.page}) {
+        // Node 0 is the root; 1 and 2 its children; 3 follows 1, 4 follows 2.
+        std::vector<int64_t> masks{0b1, 0b11, 0b101, 0b1011, 0b10101};
+        Rows rows;
+        for (int r = 0; r < 10; ++r) {
+          int from = r < 5 ? base : s.page / 2;
+          rows.slotOf.push_back(r / 5);
+          rows.place.push_back(from);
+          std::vector<int> seen;
+          for (int t = 0; t < from; ++t)
+            seen.push_back(t);
+          for (int a = 0; a < 5 && from >= 0; ++a)
+            if (masks[r % 5] >> a & 1)
+              seen.push_back(from + a);
+          rows.seen.push_back(seen);
+        }
+        rows.q = randomFloats(size_t(10) * s.qHeads * s.dk, 13);
+        std::vector<float> y =
+            runRows(kernel, cache, rows, 0, 10, Split::Random, &masks);
+        expectMatches(cache, rows, y);
+      }
+    }
+}
+
+TEST(AttentionTree, ChainHasTheBitsOfPlainAttention) {
+  for (const auto &[name, target] : hostTargets()) {
+    const Shape &s = shapes[0];
+    SCOPED_TRACE(name);
+    Kernel tree(target, "attention_tree", s.config(true));
+    Kernel plain(target, "attention", s.config(false));
+    Cache cache(s);
+    std::vector<int64_t> masks{1, 3, 7, 15};
+    Rows rows;
+    for (int r = 0; r < 4; ++r) {
+      rows.slotOf.push_back(1);
+      rows.place.push_back(2 * s.page - 2);
+    }
+    rows.q = randomFloats(size_t(4) * s.qHeads * s.dk, 14);
+    std::vector<float> y = runRows(tree, cache, rows, 0, 4, Split::Whole,
+                                   &masks);
+    for (int r = 0; r < 4; ++r)
+      rows.place[r] += r;
+    EXPECT_EQ(y, runRows(plain, cache, rows, 0, 4, Split::Whole));
+  }
+}

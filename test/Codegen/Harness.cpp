@@ -1,0 +1,235 @@
+//===- Harness.cpp - Compiling and running kernels in tests ---------------===//
+
+#include "Harness.h"
+
+#include "compiler/Codegen/CPU/Compile.h"
+#include "compiler/Codegen/CPU/Kernels.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/MLIRContext.h"
+#include <cmath>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+static constexpr unsigned char slackPattern = 0xa5;
+
+void *test::allocateGuarded(size_t bytes, void **mapping,
+                            size_t *mappingBytes) {
+  size_t page = sysconf(_SC_PAGESIZE);
+  size_t payload = (bytes + page) / page * page;
+  *mappingBytes = payload + page;
+  *mapping = mmap(nullptr, *mappingBytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto *base = static_cast<unsigned char *>(*mapping);
+  EXPECT_NE(*mapping, MAP_FAILED);
+  EXPECT_EQ(mprotect(base + payload, page, PROT_NONE), 0);
+  std::memset(base, slackPattern, payload - bytes);
+  return base + payload - bytes;
+}
+
+void test::releaseGuarded(void *bytes, void *mapping, size_t mappingBytes) {
+  for (auto *p = static_cast<unsigned char *>(mapping); p < bytes; ++p)
+    if (*p != slackPattern) {
+      ADD_FAILURE() << "something wrote before a buffer";
+      break;
+    }
+  munmap(mapping, mappingBytes);
+}
+
+static mlir::MLIRContext &context() {
+  static auto *context = [] {
+    mlir::DialectRegistry registry;
+    registerKernelDialects(registry);
+    auto *made = new mlir::MLIRContext(
+        registry, mlir::MLIRContext::Threading::DISABLED);
+    made->loadAllAvailableDialects();
+    return made;
+  }();
+  return *context;
+}
+
+static KernelSpec makeSpec(const std::string &kind, const std::string &config) {
+  auto attributes = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(
+      mlir::parseAttribute("{" + config + "}", &context()));
+  EXPECT_TRUE(attributes) << "cannot parse the config: " << config;
+  return {"kernel", kind, attributes};
+}
+
+static mlir::FailureOr<std::vector<char>>
+compileImage(const TargetDesc &target, const KernelSpec &spec) {
+  mlir::OpBuilder builder(&context());
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(builder.getUnknownLoc());
+  if (failed(emitKernel(builder, *module, spec, target)))
+    return mlir::failure();
+  return compileKernels(*module, target);
+}
+
+struct Kernel::State {
+  KernelSpec spec;
+  int64_t scratchBytes = 0;
+  void *library = nullptr;
+  void (*entry)(void *const *, const int64_t *, int64_t, int64_t,
+                void *) = nullptr;
+};
+
+Kernel::Kernel(const TargetDesc &target, const std::string &kind,
+               const std::string &config)
+    : state(std::make_unique<State>()) {
+  state->spec = makeSpec(kind, config);
+  state->scratchBytes = kernelScratchBytes(state->spec, target);
+  auto image = compileImage(target, state->spec);
+  if (failed(image)) {
+    ADD_FAILURE() << "cannot compile " << kind;
+    return;
+  }
+  int file = memfd_create("kernel", MFD_CLOEXEC);
+  EXPECT_EQ(write(file, image->data(), image->size()),
+            static_cast<ssize_t>(image->size()));
+  std::string path = "/proc/self/fd/" + std::to_string(file);
+  state->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  close(file);
+  if (!state->library) {
+    ADD_FAILURE() << dlerror();
+    return;
+  }
+  state->entry = reinterpret_cast<decltype(state->entry)>(
+      dlsym(state->library, "kernel"));
+  EXPECT_NE(state->entry, nullptr);
+}
+
+Kernel::~Kernel() {
+  if (state->library)
+    dlclose(state->library);
+}
+
+int64_t Kernel::tasks(int64_t rows) const {
+  return kernelTasks(state->spec, rows);
+}
+
+void Kernel::run(const std::vector<void *> &buffers,
+                 const std::vector<int64_t> &params, Split split) const {
+  ASSERT_NE(state->entry, nullptr);
+  static std::mt19937 generator(7);
+  int64_t count = tasks(params.empty() ? 1 : params[0]);
+  for (int64_t begin = 0; begin < count;) {
+    int64_t size = count - begin;
+    if (split == Split::Single)
+      size = 1;
+    else if (split == Split::Random)
+      size = 1 + static_cast<int64_t>(generator() % size);
+    // A NaN pattern: nothing may depend on what is in scratch.
+    Guarded<uint8_t> scratch(state->scratchBytes);
+    std::memset(scratch.data(), 0xff, state->scratchBytes);
+    state->entry(buffers.data(), params.data(), begin, begin + size,
+                 scratch.data());
+    begin += size;
+  }
+}
+
+std::vector<std::pair<std::string, TargetDesc>> test::hostTargets() {
+  std::vector<std::pair<std::string, TargetDesc>> targets;
+  TargetDesc native = llvm::cantFail(TargetDesc::parse("native"));
+  for (const char *name : {"x86-64-v3", "x86-64-v4"}) {
+    TargetDesc target = llvm::cantFail(TargetDesc::parse(name));
+    if (std::includes(native.requiredFeatures.begin(),
+                      native.requiredFeatures.end(),
+                      target.requiredFeatures.begin(),
+                      target.requiredFeatures.end()))
+      targets.push_back({name, target});
+  }
+  targets.push_back({"native", native});
+  return targets;
+}
+
+std::string test::compileError(const std::string &kind,
+                               const std::string &config) {
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler(
+      &context(), [&](mlir::Diagnostic &diagnostic) {
+        text += diagnostic.str();
+        return mlir::success();
+      });
+  auto image = compileImage(llvm::cantFail(TargetDesc::parse("x86-64-v3")),
+                            makeSpec(kind, config));
+  EXPECT_EQ(failed(image), !text.empty());
+  return text;
+}
+
+static bool sameBits(const float *a, const float *b, size_t count) {
+  return std::memcmp(a, b, count * sizeof(float)) == 0;
+}
+
+void test::expectRowInvariant(int rows, int width, const RunRows &run) {
+  std::vector<float> all = run(0, rows, Split::Whole);
+  ASSERT_EQ(all.size(), size_t(rows) * width);
+  std::vector<float> single = run(0, rows, Split::Single);
+  EXPECT_TRUE(sameBits(all.data(), single.data(), all.size()))
+      << "the result depends on the split of the tasks";
+  for (int count = 1; count <= rows; ++count) {
+    std::vector<float> part = run(0, count, Split::Random);
+    EXPECT_TRUE(sameBits(all.data(), part.data(), part.size()))
+        << "the result depends on the number of rows, " << count;
+  }
+  for (int row = 0; row < rows; ++row) {
+    std::vector<float> alone = run(row, 1, Split::Whole);
+    EXPECT_TRUE(sameBits(&all[size_t(row) * width], alone.data(), width))
+        << "the result of row " << row << " depends on its place";
+  }
+}
+
+std::vector<float> test::randomFloats(size_t count, uint32_t seed,
+                                      float scale) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal(0.0f, scale);
+  std::vector<float> values(count);
+  for (float &value : values)
+    value = normal(generator);
+  return values;
+}
+
+uint16_t test::bf16Bits(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  if (std::isnan(value))
+    return static_cast<uint16_t>((bits | 0x400000) >> 16);
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+float test::toBF16(float value) {
+  uint32_t bits = uint32_t(bf16Bits(value)) << 16;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
+double test::silu(double x) { return x / (1.0 + std::exp(-x)); }
+
+std::vector<uint8_t> test::packWeights(const std::vector<float> &w, int n,
+                                       int k, bool bf16, bool gated) {
+  int outputs = gated ? n / 2 : n, tasks = (outputs + 31) / 32;
+  int panels = gated ? 2 * tasks : tasks, depth = bf16 ? (k + 1) / 2 * 2 : k;
+  std::vector<uint8_t> packed(size_t(panels) * depth * 32 * (bf16 ? 2 : 4));
+  for (int panel = 0; panel < panels; ++panel)
+    for (int lane = 0; lane < 32; ++lane) {
+      int output = (gated ? panel / 2 : panel) * 32 + lane;
+      if (output >= outputs)
+        continue;
+      int row = gated && panel % 2 ? outputs + output : output;
+      for (int i = 0; i < k; ++i) {
+        float value = w[size_t(row) * k + i];
+        size_t base = size_t(panel) * depth * 32;
+        if (bf16) {
+          uint16_t bits = bf16Bits(value);
+          size_t at = base + (size_t(i / 2) * 32 + lane) * 2 + i % 2;
+          std::memcpy(&packed[at * 2], &bits, 2);
+        } else {
+          std::memcpy(&packed[(base + size_t(i) * 32 + lane) * 4], &value, 4);
+        }
+      }
+    }
+  return packed;
+}

@@ -1,0 +1,106 @@
+//===- Harness.h - Compiling and running kernels in tests -------*- C++ -*-===//
+
+#ifndef TEST_CODEGEN_HARNESS_H
+#define TEST_CODEGEN_HARNESS_H
+
+#include "compiler/Codegen/CPU/TargetDesc.h"
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace mtp::codegen::test {
+
+/// Elements that end where the next page may not be touched, so that a kernel
+/// that reads or writes past a buffer faults. The other end has slack filled
+/// with a pattern that is checked when the buffer goes away.
+template <typename T>
+class Guarded {
+public:
+  explicit Guarded(size_t count) : count(count) {
+    bytes = allocate(count * sizeof(T), &mapping, &mappingBytes);
+  }
+  explicit Guarded(const std::vector<T> &values) : Guarded(values.size()) {
+    if (count)
+      std::memcpy(bytes, values.data(), count * sizeof(T));
+  }
+  Guarded(const Guarded &) = delete;
+  Guarded &operator=(const Guarded &) = delete;
+  ~Guarded() { release(bytes, mapping, mappingBytes); }
+
+  T *data() { return static_cast<T *>(bytes); }
+  size_t size() const { return count; }
+  T &operator[](size_t i) { return data()[i]; }
+  std::vector<T> values() { return {data(), data() + count}; }
+
+private:
+  static void *allocate(size_t bytes, void **mapping, size_t *mappingBytes);
+  static void release(void *bytes, void *mapping, size_t mappingBytes);
+
+  size_t count, mappingBytes;
+  void *bytes, *mapping;
+};
+
+void *allocateGuarded(size_t bytes, void **mapping, size_t *mappingBytes);
+void releaseGuarded(void *bytes, void *mapping, size_t mappingBytes);
+
+template <typename T>
+void *Guarded<T>::allocate(size_t bytes, void **mapping, size_t *mappingBytes) {
+  return allocateGuarded(bytes, mapping, mappingBytes);
+}
+template <typename T>
+void Guarded<T>::release(void *bytes, void *mapping, size_t mappingBytes) {
+  releaseGuarded(bytes, mapping, mappingBytes);
+}
+
+/// How the tasks of a dispatch are handed to the kernel.
+enum class Split { Whole, Single, Random };
+
+/// One kernel, compiled for one target and loaded.
+class Kernel {
+public:
+  /// `config` is the text of a dictionary attribute, without braces.
+  Kernel(const TargetDesc &target, const std::string &kind,
+         const std::string &config);
+  ~Kernel();
+
+  int64_t tasks(int64_t rows) const;
+  void run(const std::vector<void *> &buffers,
+           const std::vector<int64_t> &params,
+           Split split = Split::Whole) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+/// The targets that this machine can run, the narrowest first.
+std::vector<std::pair<std::string, TargetDesc>> hostTargets();
+
+/// Compiles and links a kernel; the diagnostics, or "" on success.
+std::string compileError(const std::string &kind, const std::string &config);
+
+/// Runs rows [first, first + count) of a problem and returns their outputs.
+using RunRows = std::function<std::vector<float>(int first, int count, Split)>;
+/// Checks, to the bit, that a row's output depends on neither the number of
+/// rows, its place among them nor the split of the tasks.
+void expectRowInvariant(int rows, int width, const RunRows &run);
+
+std::vector<float> randomFloats(size_t count, uint32_t seed,
+                                float scale = 1.0f);
+/// The nearest bf16 value, ties to even.
+float toBF16(float value);
+uint16_t bf16Bits(float value);
+double silu(double x);
+
+/// Weights in the packed layout, from `w[n][k]`; bf16 as two bytes each.
+/// `gated` takes the gate rows first, then the up rows.
+std::vector<uint8_t> packWeights(const std::vector<float> &w, int n, int k,
+                                 bool bf16, bool gated = false);
+
+} // namespace mtp::codegen::test
+
+#endif // TEST_CODEGEN_HARNESS_H

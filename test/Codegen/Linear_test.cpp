@@ -1,0 +1,256 @@
+//===- Linear_test.cpp - linear and head_linear ---------------------------===//
+
+#include "Harness.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+namespace {
+
+struct Case {
+  int k, n;
+  bool bf16 = false, norm = false, bias = false, residual = false,
+       gated = false;
+
+  int outputs() const { return gated ? n / 2 : n; }
+  std::string config() const {
+    std::string text = "k = " + std::to_string(k) +
+                       ", n = " + std::to_string(n) + ", dtype = \"" +
+                       (bf16 ? "bf16" : "f32") + "\"";
+    if (norm)
+      text += ", norm = true, eps = 1.0e-5 : f32, offset = 1";
+    if (bias)
+      text += ", bias = true";
+    if (residual)
+      text += ", residual = true, residual_stride = " +
+              std::to_string(outputs() + 3);
+    if (gated)
+      text += ", activation = \"swiglu\"";
+    return text + ", x_stride = " + std::to_string(k + 5) +
+           ", y_stride = " + std::to_string(outputs() + 1);
+  }
+};
+
+/// Inputs of a case and a double precision reference.
+struct Problem {
+  Problem(const Case &c, int rows)
+      : c(c), rows(rows), x(randomFloats(size_t(rows) * (c.k + 5), 1)),
+        normWeight(randomFloats(c.k, 2, 0.3f)),
+        w(randomFloats(size_t(c.n) * c.k, 3, 0.2f)), bias(randomFloats(c.n, 4)),
+        residual(randomFloats(size_t(rows) * (c.outputs() + 3), 5)),
+        packed(packWeights(w, c.n, c.k, c.bf16, c.gated)) {}
+
+  std::vector<float> run(const Kernel &kernel, int first, int count,
+                         Split split) {
+    int width = c.outputs();
+    Guarded<float> in(std::vector<float>(
+        x.begin() + size_t(first) * (c.k + 5),
+        x.begin() + size_t(first + count) * (c.k + 5) - 5));
+    Guarded<float> added(std::vector<float>(
+        residual.begin() + size_t(first) * (width + 3),
+        residual.begin() + size_t(first + count) * (width + 3) - 3));
+    Guarded<float> scale(normWeight), shift(bias);
+    Guarded<uint8_t> weights(packed);
+    Guarded<float> out(size_t(count) * (width + 1) - 1);
+    std::vector<void *> buffers{in.data()};
+    if (c.norm)
+      buffers.push_back(scale.data());
+    buffers.push_back(weights.data());
+    if (c.bias)
+      buffers.push_back(shift.data());
+    if (c.residual)
+      buffers.push_back(added.data());
+    buffers.push_back(out.data());
+    kernel.run(buffers, {count}, split);
+    std::vector<float> y;
+    for (int r = 0; r < count; ++r)
+      y.insert(y.end(), &out[size_t(r) * (width + 1)],
+               &out[size_t(r) * (width + 1)] + width);
+    return y;
+  }
+
+  /// The value that is multiplied: normed, and rounded where the weights are.
+  double input(int row, int i, bool rounded) const {
+    const float *from = &x[size_t(row) * (c.k + 5)];
+    double value = from[i];
+    if (c.norm) {
+      double sum = 0;
+      for (int j = 0; j < c.k; ++j)
+        sum += double(from[j]) * from[j];
+      value *= (1.0 + normWeight[i]) / std::sqrt(sum / c.k + 1e-5);
+    }
+    return rounded ? toBF16(float(value)) : value;
+  }
+
+  /// The sum of products and the sum of their magnitudes.
+  std::pair<double, double> dot(int row, int n, bool rounded) const {
+    double sum = 0, magnitude = 0;
+    for (int i = 0; i < c.k; ++i) {
+      double weight = w[size_t(n) * c.k + i];
+      if (c.bf16)
+        weight = toBF16(float(weight));
+      double product = inputs[size_t(row) * c.k + i] * weight;
+      sum += product;
+      magnitude += std::fabs(product);
+    }
+    return {sum, magnitude};
+  }
+
+  void check(const std::vector<float> &y, bool rounded) {
+    inputs.resize(size_t(rows) * c.k);
+    for (int r = 0; r < rows; ++r)
+      for (int i = 0; i < c.k; ++i)
+        inputs[size_t(r) * c.k + i] = input(r, i, rounded);
+    // A normed value may fall on the other side of a rounding boundary.
+    double relative = rounded && c.norm ? 1e-3 : 3e-6;
+    for (int r = 0; r < rows; ++r)
+      for (int n = 0; n < c.outputs(); ++n) {
+        auto [sum, magnitude] = dot(r, n, rounded);
+        if (c.gated) {
+          auto [up, upMagnitude] = dot(r, n + c.outputs(), rounded);
+          magnitude = 2 * magnitude * std::fabs(up) +
+                      std::fabs(silu(sum)) * upMagnitude;
+          sum = silu(sum) * up;
+        }
+        if (c.bias)
+          sum += bias[n];
+        if (c.residual)
+          sum += residual[size_t(r) * (c.outputs() + 3) + n];
+        ASSERT_NEAR(y[size_t(r) * c.outputs() + n], sum,
+                    relative * (magnitude + 1))
+            << "row " << r << ", output " << n;
+      }
+  }
+
+  Case c;
+  int rows;
+  std::vector<float> x, normWeight, w, bias, residual;
+  std::vector<uint8_t> packed;
+  std::vector<double> inputs;
+};
+
+} // namespace
+
+static const Case cases[] = {
+    {64, 32},
+    {33, 47, /*bf16=*/false, /*norm=*/true, /*bias=*/true, /*residual=*/true},
+    {96, 64, /*bf16=*/true},
+    {1, 1, /*bf16=*/true},
+    {71, 90, /*bf16=*/true, /*norm=*/true, /*bias=*/true, /*residual=*/true},
+    {50, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true},
+    {40, 64, /*bf16=*/false, false, false, false, /*gated=*/true}};
+
+TEST(Linear, MatchesReference) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Case &c : cases) {
+      SCOPED_TRACE(name + ": " + c.config());
+      Problem problem(c, 70);
+      Kernel kernel(target, "linear", c.config());
+      problem.check(problem.run(kernel, 0, 70, Split::Random),
+                    c.bf16 && target.bf16Dot);
+    }
+}
+
+TEST(Linear, IsRowInvariant) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Case &c : cases) {
+      SCOPED_TRACE(name + ": " + c.config());
+      Problem problem(c, 40);
+      Kernel kernel(target, "linear", c.config());
+      expectRowInvariant(40, c.outputs(), [&](int first, int count, Split s) {
+        return problem.run(kernel, first, count, s);
+      });
+    }
+}
+
+TEST(Linear, KeepsNaNInItsRow) {
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    const Case &c = cases[4];
+    Problem problem(c, 13);
+    Kernel kernel(target, "linear", c.config());
+    std::vector<float> before = problem.run(kernel, 0, 13, Split::Whole);
+    for (int i = 0; i < c.k; ++i)
+      problem.x[size_t(5) * (c.k + 5) + i] = NAN;
+    std::vector<float> after = problem.run(kernel, 0, 13, Split::Whole);
+    for (size_t i = 0; i < before.size(); ++i) {
+      bool poisoned = i / c.n == 5;
+      EXPECT_EQ(std::isnan(after[i]), poisoned);
+      if (!poisoned)
+        EXPECT_EQ(after[i], before[i]);
+    }
+  }
+}
+
+TEST(Linear, AgreesWithSeparateNorm) {
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    Case fused{71, 90, /*bf16=*/true, /*norm=*/true};
+    Case plain{71, 90, /*bf16=*/true};
+    Problem problem(fused, 9), separate(plain, 9);
+    Kernel norm(target, "rms_norm",
+                "width = 71, eps = 1.0e-5 : f32, offset = 1, x_stride = 76, "
+                "y_stride = 76");
+    Kernel linear(target, "linear", plain.config());
+    Kernel both(target, "linear", fused.config());
+    norm.run({problem.x.data(), problem.normWeight.data(), separate.x.data()},
+             {9});
+    EXPECT_EQ(both.tasks(9), 3);
+    EXPECT_EQ(problem.run(both, 0, 9, Split::Whole),
+              separate.run(linear, 0, 9, Split::Whole));
+  }
+}
+
+TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
+  const int heads = 3, k = 21, n = 37, xStride = 80, yStride = 130;
+  for (const auto &[name, target] : hostTargets())
+    for (bool bf16 : {false, true}) {
+      SCOPED_TRACE(name + (bf16 ? " bf16" : " f32"));
+      Kernel kernel(target, "head_linear",
+                    std::string("heads = 3, k = 21, n = 37, dtype = ") +
+                        (bf16 ? "\"bf16\"" : "\"f32\"") +
+                        ", x_stride = 80, x_head_stride = 25, x_offset = 4, "
+                        "y_stride = 130, y_head_stride = 40, y_offset = 2");
+      auto x = randomFloats(40 * xStride, 1);
+      auto w = randomFloats(heads * n * k, 2);
+      std::vector<uint8_t> packed;
+      for (int h = 0; h < heads; ++h) {
+        auto head = packWeights({w.begin() + h * n * k,
+                                 w.begin() + (h + 1) * n * k},
+                                n, k, bf16);
+        packed.insert(packed.end(), head.begin(), head.end());
+      }
+      auto run = [&](int first, int count, Split split) {
+        Guarded<float> in(std::vector<float>(x.begin() + first * xStride,
+                                             x.begin() + (first + count) *
+                                                             xStride));
+        Guarded<uint8_t> weights(packed);
+        Guarded<float> out(count * yStride);
+        kernel.run({in.data(), weights.data(), out.data()}, {count}, split);
+        std::vector<float> y;
+        for (int r = 0; r < count; ++r)
+          for (int h = 0; h < heads; ++h)
+            for (int i = 0; i < n; ++i)
+              y.push_back(out[r * yStride + 2 + h * 40 + i]);
+        return y;
+      };
+      expectRowInvariant(40, heads * n, run);
+      std::vector<float> y = run(0, 40, Split::Whole);
+      for (int r = 0; r < 40; ++r)
+        for (int h = 0; h < heads; ++h)
+          for (int o = 0; o < n; ++o) {
+            double sum = 0;
+            for (int i = 0; i < k; ++i) {
+              float a = x[r * xStride + 4 + h * 25 + i];
+              float b = w[(h * n + o) * k + i];
+              if (bf16 && target.bf16Dot)
+                a = toBF16(a);
+              sum += double(a) * (bf16 ? toBF16(b) : b);
+            }
+            ASSERT_NEAR(y[(r * heads + h) * n + o], sum, 1e-4);
+          }
+    }
+}

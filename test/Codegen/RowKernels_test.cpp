@@ -1,0 +1,320 @@
+//===- RowKernels_test.cpp - Kernels that work on one row at a time -------===//
+
+#include "Harness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+/// Runs `body` for every target of this machine.
+static void
+forTargets(const std::function<void(const TargetDesc &)> &body) {
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    body(target);
+  }
+}
+
+/// Rows [first, first + count) of a row-major matrix.
+static std::vector<float> rowsOf(const std::vector<float> &x, int width,
+                                 int first, int count) {
+  return {x.begin() + size_t(first) * width,
+          x.begin() + size_t(first + count) * width};
+}
+
+TEST(RmsNorm, MatchesReferenceAndIsRowInvariant) {
+  forTargets([](const TargetDesc &target) {
+    for (int width : {1, 8, 50, 64}) {
+      const int groups = 3, stride = groups * width + 2;
+      Kernel kernel(target, "rms_norm",
+                    "width = " + std::to_string(width) +
+                        ", groups = 3, eps = 1.0e-6 : f32, offset = 0, "
+                        "x_stride = " +
+                        std::to_string(stride));
+      auto x = randomFloats(40 * stride, 1), w = randomFloats(width, 2);
+      auto run = [&](int first, int count, Split split) {
+        Guarded<float> in(rowsOf(x, stride, first, count)), weight(w);
+        Guarded<float> out(count * groups * width);
+        kernel.run({in.data(), weight.data(), out.data()}, {count}, split);
+        return out.values();
+      };
+      expectRowInvariant(40, groups * width, run);
+      std::vector<float> y = run(0, 40, Split::Whole);
+      for (int r = 0; r < 40 * groups; ++r) {
+        const float *from = &x[r / groups * stride + r % groups * width];
+        double sum = 0;
+        for (int i = 0; i < width; ++i)
+          sum += double(from[i]) * from[i];
+        for (int i = 0; i < width; ++i)
+          ASSERT_NEAR(y[r * width + i],
+                      from[i] / std::sqrt(sum / width + 1e-6) * w[i], 1e-5);
+      }
+    }
+  });
+}
+
+TEST(Embed, CopiesRowsAndStaysInTheTable) {
+  forTargets([](const TargetDesc &target) {
+    const int width = 37, vocab = 11;
+    auto table = randomFloats(width * vocab, 1);
+    std::vector<uint16_t> narrow;
+    for (float value : table)
+      narrow.push_back(bf16Bits(value));
+    std::vector<int32_t> tokens{0, 10, 3, -1, 99};
+    for (bool bf16 : {false, true}) {
+      Kernel kernel(target, "embed",
+                    std::string("width = 37, vocab = 11, dtype = ") +
+                        (bf16 ? "\"bf16\"" : "\"f32\""));
+      Guarded<float> wide(table), out(5 * width);
+      Guarded<uint16_t> half(narrow);
+      Guarded<int32_t> ids(tokens);
+      void *from = bf16 ? static_cast<void *>(half.data()) : wide.data();
+      kernel.run({from, ids.data(), out.data()}, {5}, Split::Random);
+      for (int r = 0; r < 5; ++r)
+        for (int i = 0; i < width; ++i) {
+          float value = table[std::clamp(tokens[r], 0, 10) * width + i];
+          EXPECT_EQ(out[r * width + i], bf16 ? toBF16(value) : value);
+        }
+    }
+  });
+}
+
+TEST(MaskFirst, ZeroesPositionZero) {
+  forTargets([](const TargetDesc &target) {
+    auto x = randomFloats(3 * 19, 1);
+    x[0] = NAN;
+    Kernel kernel(target, "mask_first", "width = 19");
+    Guarded<float> in(x), out(3 * 19);
+    Guarded<int32_t> positions(std::vector<int32_t>{0, 4, -1});
+    kernel.run({in.data(), positions.data(), out.data()}, {3}, Split::Single);
+    for (int i = 0; i < 3 * 19; ++i)
+      EXPECT_EQ(out[i], i < 19 ? 0.0f : x[i]);
+  });
+}
+
+/// Rotates one head in double precision.
+static std::vector<double> rotated(const float *x, const float *table, int dim,
+                                   bool interleaved) {
+  std::vector<double> y(dim);
+  for (int i = 0; i < dim / 2; ++i) {
+    int a = interleaved ? 2 * i : i, b = interleaved ? 2 * i + 1 : i + dim / 2;
+    double c = table[i], s = table[dim / 2 + i];
+    y[a] = x[a] * c - x[b] * s;
+    y[b] = x[b] * c + x[a] * s;
+  }
+  return y;
+}
+
+TEST(Rope, RotatesAndCopies) {
+  forTargets([](const TargetDesc &target) {
+    for (bool interleaved : {false, true})
+      for (int dim : {2, 6, 16, 26, 64}) {
+        const int heads = 3, offset = 5, head = dim + 12, rows = 40;
+        const int width = heads * head;
+        Kernel kernel(target, "rope",
+                      "heads = 3, offset = 5, dim = " + std::to_string(dim) +
+                          ", head_stride = " + std::to_string(head) +
+                          ", copy_width = " + std::to_string(head) +
+                          (interleaved ? ", layout = \"interleaved\""
+                                       : ", layout = \"half\""));
+        auto x = randomFloats(rows * width, 1);
+        auto table = randomFloats(50 * dim, 2);
+        std::vector<int32_t> positions(rows);
+        for (int r = 0; r < rows; ++r)
+          positions[r] = (r * 7) % 50;
+        auto run = [&](bool inPlace, int first, int count, Split split) {
+          Guarded<float> in(rowsOf(x, width, first, count));
+          Guarded<float> angles(table), out(count * width);
+          Guarded<int32_t> at(std::vector<int32_t>(
+              positions.begin() + first, positions.begin() + first + count));
+          Guarded<float> &to = inPlace ? in : out;
+          kernel.run({in.data(), angles.data(), at.data(), to.data()}, {count},
+                     split);
+          return to.values();
+        };
+        expectRowInvariant(rows, width, [&](int first, int count, Split s) {
+          return run(false, first, count, s);
+        });
+        std::vector<float> y = run(false, 0, rows, Split::Whole);
+        EXPECT_EQ(y, run(true, 0, rows, Split::Whole));
+        for (int r = 0; r < rows * heads; ++r) {
+          const float *from = &x[r * head];
+          auto want = rotated(from + offset, &table[positions[r / heads] * dim],
+                              dim, interleaved);
+          for (int i = 0; i < head; ++i) {
+            bool copied = i < offset || i >= offset + dim;
+            ASSERT_NEAR(y[r * head + i], copied ? from[i] : want[i - offset],
+                        copied ? 0 : 1e-5);
+          }
+        }
+      }
+  });
+}
+
+TEST(KvAppend, WritesLiveRowsOnly) {
+  forTargets([](const TargetDesc &target) {
+    const int width = 21, page = 8, entry = 50, maxPages = 3, pages = 7;
+    for (bool bf16 : {false, true}) {
+      Kernel kernel(target, "kv_append",
+                    std::string("width = 21, page = 8, entry_width = 50, "
+                                "entry_offset = 9, x_stride = 23, dtype = ") +
+                        (bf16 ? "\"bf16\"" : "\"f32\""));
+      auto x = randomFloats(5 * 23, 1);
+      std::vector<int32_t> slots{1, 0, 1, 1, 0}, positions{0, 7, 8, -1, 23};
+      std::vector<int32_t> table{1, 2, 3, 4, 5, 6};
+      size_t bytes = bf16 ? 2 : 4;
+      Guarded<float> in(x);
+      Guarded<int32_t> s(slots), p(positions), t(table);
+      Guarded<uint8_t> cache(pages * page * entry * bytes);
+      std::memset(cache.data(), 0x11, cache.size());
+      std::vector<uint8_t> want = cache.values();
+      for (int r = 0; r < 5; ++r) {
+        if (positions[r] < 0)
+          continue;
+        int block = table[slots[r] * maxPages + positions[r] / page];
+        int at = (block * page + positions[r] % page) * entry + 9;
+        for (int i = 0; i < width; ++i) {
+          uint16_t half = bf16Bits(x[r * 23 + i]);
+          if (bf16)
+            std::memcpy(&want[(at + i) * bytes], &half, 2);
+          else
+            std::memcpy(&want[(at + i) * bytes], &x[r * 23 + i], 4);
+        }
+      }
+      kernel.run({in.data(), s.data(), p.data(), t.data(), cache.data()},
+                 {5, maxPages}, Split::Random);
+      EXPECT_EQ(cache.values(), want);
+    }
+  });
+}
+
+TEST(KvAppend, RoundsToNearestEven) {
+  forTargets([](const TargetDesc &target) {
+    std::vector<float> x = randomFloats(62, 3);
+    x.push_back(NAN);
+    x.push_back(INFINITY);
+    uint32_t ties[] = {0x3f808000, 0x3f818000, 0x7f7fffff, 0x00018000};
+    for (uint32_t bits : ties) {
+      float value;
+      std::memcpy(&value, &bits, 4);
+      x.push_back(value);
+    }
+    Kernel kernel(target, "kv_append", "width = 68, page = 1, dtype = \"bf16\"");
+    Guarded<float> in(x);
+    Guarded<int32_t> zero(std::vector<int32_t>{0});
+    Guarded<uint16_t> cache(68);
+    kernel.run({in.data(), zero.data(), zero.data(), zero.data(), cache.data()},
+               {1, 1});
+    for (int i = 0; i < 68; ++i)
+      EXPECT_EQ(cache[i], bf16Bits(x[i])) << x[i];
+  });
+}
+
+TEST(Elementwise, AddConcatCopyTake) {
+  forTargets([](const TargetDesc &target) {
+    const int rows = 7, width = 29;
+    auto x = randomFloats(rows * 33, 1), z = randomFloats(rows * 31, 2);
+    Guarded<float> a(x), b(z), sum(rows * 40), both(rows * (33 + 31)),
+        columns(rows * 30), taken(3 * 33);
+    Guarded<int32_t> index(std::vector<int32_t>{6, 0, 6});
+    Kernel(target, "add",
+           "width = 29, a_stride = 33, b_stride = 31, y_stride = 40")
+        .run({a.data(), b.data(), sum.data()}, {rows}, Split::Random);
+    Kernel(target, "concat", "a_width = 33, b_width = 31")
+        .run({a.data(), b.data(), both.data()}, {rows}, Split::Random);
+    Kernel(target, "copy_cols",
+           "width = 20, x_stride = 33, x_offset = 13, y_stride = 30, "
+           "y_offset = 10")
+        .run({a.data(), columns.data()}, {rows}, Split::Random);
+    Kernel(target, "take_rows", "width = 33")
+        .run({a.data(), index.data(), taken.data()}, {3}, Split::Random);
+    for (int r = 0; r < rows; ++r) {
+      for (int i = 0; i < width; ++i)
+        EXPECT_EQ(sum[r * 40 + i], x[r * 33 + i] + z[r * 31 + i]);
+      for (int i = 0; i < 64; ++i)
+        EXPECT_EQ(both[r * 64 + i],
+                  i < 33 ? x[r * 33 + i] : z[r * 31 + i - 33]);
+      for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(columns[r * 30 + 10 + i], x[r * 33 + 13 + i]);
+    }
+    for (int r = 0; r < 3; ++r)
+      for (int i = 0; i < 33; ++i)
+        EXPECT_EQ(taken[r * 33 + i], x[index[r] * 33 + i]);
+  });
+}
+
+/// The distance in units of the last place of `want`, with gradual underflow.
+static double ulps(float got, double want) {
+  float nearest = std::fabs(static_cast<float>(want));
+  float next = std::nextafter(nearest, INFINITY);
+  return std::fabs(got - want) / (double(next) - nearest);
+}
+
+TEST(Swiglu, ExponentialIsAccurate) {
+  forTargets([](const TargetDesc &target) {
+    // silu(x) * up with up = 1 shows e^-x to a few ulp over its whole range.
+    const int width = 20011;
+    std::vector<float> x(width);
+    for (int i = 0; i < width; ++i)
+      x[i] = -86.0f + 172.0f * i / width;
+    Kernel kernel(target, "swiglu", "width = 20011");
+    Guarded<float> gate(x), up(std::vector<float>(width, 1.0f)), y(width);
+    kernel.run({gate.data(), up.data(), y.data()}, {1});
+    double worst = 0;
+    for (int i = 0; i < width; ++i)
+      worst = std::max(worst, ulps(y[i], silu(x[i])));
+    EXPECT_LT(worst, 3.0);
+    EXPECT_GT(worst, 0.0);
+  });
+}
+
+TEST(Swiglu, KeepsSpecialValues) {
+  forTargets([](const TargetDesc &target) {
+    Kernel kernel(target, "swiglu", "width = 5");
+    Guarded<float> gate({NAN, INFINITY, -200.0f, 0.0f, 200.0f});
+    Guarded<float> up(std::vector<float>(5, 2.0f)), y(5);
+    kernel.run({gate.data(), up.data(), y.data()}, {1});
+    EXPECT_TRUE(std::isnan(y[0]));
+    EXPECT_EQ(y[1], INFINITY);
+    EXPECT_EQ(y[2], 0.0f);
+    EXPECT_EQ(y[3], 0.0f);
+    EXPECT_EQ(y[4], 400.0f);
+  });
+}
+
+TEST(Argmax, TakesTheFirstLargest) {
+  forTargets([](const TargetDesc &target) {
+    const float inf = INFINITY;
+    for (int width : {1, 7, 16, 61, 1000}) {
+      Kernel kernel(target, "argmax",
+                    "width = " + std::to_string(width));
+      std::vector<float> x = randomFloats(40 * width, width);
+      std::vector<int> want(40);
+      for (int r = 0; r < 40; ++r) {
+        float *row = &x[r * width];
+        if (r % 4 == 1) // Many ties.
+          for (int i = 0; i < width; ++i)
+            row[i] = std::round(row[i]);
+        if (r % 4 == 2) // Only the last value counts.
+          std::fill(row, row + width - 1, r % 8 == 2 ? NAN : -inf);
+        if (r % 4 == 3 && width > 2) // -infinity beats NaN.
+          std::fill(row, row + width, -inf), row[0] = NAN;
+        want[r] = 0;
+        for (int i = width - 1; i >= 0; --i)
+          if (std::isnan(row[want[r]]) || row[i] >= row[want[r]])
+            if (!std::isnan(row[i]))
+              want[r] = i;
+      }
+      std::fill(x.begin(), x.begin() + width, NAN);
+      want[0] = 0;
+      Guarded<float> in(x);
+      Guarded<int32_t> out(40);
+      kernel.run({in.data(), out.data()}, {40}, Split::Random);
+      for (int r = 0; r < 40; ++r)
+        EXPECT_EQ(out[r], want[r]) << "width " << width << ", row " << r;
+    }
+  });
+}

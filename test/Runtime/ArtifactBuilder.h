@@ -1,0 +1,119 @@
+//===- ArtifactBuilder.h - Artifacts without a compiler ---------*- C++ -*-===//
+
+#ifndef MTP_TEST_RUNTIME_ARTIFACTBUILDER_H
+#define MTP_TEST_RUNTIME_ARTIFACTBUILDER_H
+
+#include "runtime/schema/ArtifactFormat.h"
+#include "runtime/schema/mtp_artifact_generated.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mtp::test {
+
+/// Collects the parts of an artifact as object-API-like plain structs, which a
+/// test may spoil before it calls finish().
+class ArtifactBuilder {
+public:
+  struct Kernel {
+    std::string symbol;
+    int32_t image = 0;
+    uint32_t buffers = 0;
+    uint32_t params = 0;
+  };
+  struct Command {
+    uint32_t kernel = 0;
+    std::vector<schema::Binding> bindings;
+    std::vector<int64_t> params;
+    uint64_t tasks = 1;
+  };
+  struct Port {
+    std::string name;
+    schema::Binding binding;
+    schema::DType dtype = schema::DType::F32;
+    std::vector<uint64_t> shape;
+  };
+  struct Program {
+    std::string name;
+    schema::ProgramKind kind = schema::ProgramKind::Function;
+    uint32_t batch = 0, k = 0, chunk = 0, modules = 0;
+    uint64_t arenaBytes = 0;
+    std::vector<Command> commands;
+    std::vector<Port> inputs, outputs;
+  };
+  struct State {
+    std::string name;
+    schema::DType dtype = schema::DType::I32;
+    std::vector<uint64_t> shape;
+    uint64_t offset = 0;
+  };
+  struct Cache {
+    std::string name;
+    uint32_t layers = 1, entryWidth = 0;
+    schema::DType dtype = schema::DType::I32;
+  };
+  struct Segment {
+    schema::SegmentKind kind = schema::SegmentKind::Weights;
+    uint64_t offset = 0;
+    std::vector<uint8_t> bytes;
+  };
+  struct Blob {
+    std::string name;
+    uint32_t segment = 0;
+    uint64_t offset = 0, size = 0;
+    schema::DType dtype = schema::DType::F32;
+    std::vector<uint64_t> shape;
+  };
+  struct Envelope {
+    uint32_t maxK = 0, maxBatch = 0, maxContext = 0, chunk = 0, page = 0,
+             vocab = 0, modules = 0;
+  };
+
+  /// Adds a zeroed buffer behind the others; a shape with a byte count per
+  /// element of 4.
+  uint32_t addState(const std::string &name, std::vector<uint64_t> shape,
+                    schema::DType dtype = schema::DType::I32);
+  uint32_t addSegment(schema::SegmentKind kind, std::vector<uint8_t> bytes);
+  /// Index of a kernel of image 0 (or of a builtin), added on first use.
+  uint32_t kernel(const std::string &symbol, uint32_t buffers, uint32_t params);
+
+  /// The FlatBuffer alone, and the whole file.
+  std::vector<uint8_t> program() const;
+  std::vector<uint8_t> finish() const;
+
+  std::string arch = "x86_64";
+  std::vector<std::string> features;
+  bool hasEnvelope = true;
+  Envelope envelope;
+  std::vector<int32_t> eos;
+  std::vector<Cache> caches;
+  std::vector<State> states;
+  uint64_t stateBytes = 0, arenaBytes = 0, scratchBytes = 0;
+  std::vector<Segment> segments;
+  std::vector<uint32_t> images;
+  std::vector<Kernel> kernels;
+  std::vector<Blob> weights, constants;
+  std::vector<Program> programs;
+  int32_t tokenizer = -1;
+};
+
+/// Recomputes the seal of a file whose header or FlatBuffer was changed.
+void reseal(std::vector<uint8_t> &file);
+
+/// A copy at an address that ArtifactFile::fromMemory accepts.
+class AlignedBytes {
+public:
+  explicit AlignedBytes(const std::vector<uint8_t> &bytes);
+  AlignedBytes(const AlignedBytes &) = delete;
+  ~AlignedBytes();
+  std::span<const uint8_t> span() const { return {data, size}; }
+
+private:
+  uint8_t *data;
+  size_t size;
+};
+
+} // namespace mtp::test
+
+#endif // MTP_TEST_RUNTIME_ARTIFACTBUILDER_H

@@ -1,0 +1,335 @@
+//===- FakeModel.cpp - An artifact that speaks the fake language ----------===//
+
+#include "FakeModel.h"
+#include "FakeLanguage.h"
+#include "runtime/device/cpu/Sample.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+/// Writes the commands of one program.
+class ProgramWriter {
+public:
+  using Binding = schema::Binding;
+
+  ProgramWriter(ArtifactBuilder &a, const FakeOptions &o) : a(a), o(o) {}
+
+  Binding arena(uint64_t elements) {
+    Binding b(schema::Space::Arena, 0, p.arenaBytes, elements * 4);
+    p.arenaBytes = alignTo(p.arenaBytes + elements * 4, kBufferAlignment);
+    return b;
+  }
+  Binding state(const std::string &name) const {
+    for (uint32_t i = 0; i < a.states.size(); ++i) {
+      uint64_t bytes = 4;
+      for (uint64_t dim : a.states[i].shape)
+        bytes *= dim;
+      if (a.states[i].name == name)
+        return Binding(schema::Space::State, i, 0, bytes);
+    }
+    std::abort();
+  }
+  Binding kv(uint32_t cache, uint32_t layer) const {
+    return Binding(schema::Space::Kv, cache, layer, 0);
+  }
+  void run(const std::string &kernel, std::vector<Binding> bindings,
+           std::vector<int64_t> params, uint64_t tasks) {
+    uint32_t index =
+        a.kernel(kernel, uint32_t(bindings.size()), uint32_t(params.size()));
+    p.commands.push_back(
+        {index, std::move(bindings), std::move(params), tasks});
+  }
+
+  /// The target over rows; returns logits, and hidden in `hidden`.
+  Binding target(Binding tokens, Binding slots, Binding positions,
+                 uint64_t rows, Binding hidden) {
+    Binding logits = arena(rows * FAKE_VOCAB);
+    Binding table = state("page_table");
+    std::vector<int64_t> params = {pages(), o.page};
+    run("append", {tokens, slots, positions, table, kv(0, 0)}, params, rows);
+    run("target", {slots, positions, table, kv(0, 0), logits, hidden}, params,
+        rows);
+    return logits;
+  }
+  /// Module d (from 1) over rows; returns its picks.
+  Binding module(uint32_t d, Binding tokens, Binding hidden, Binding slots,
+                 Binding positions, uint64_t rows, Binding out) {
+    Binding picks = arena(rows), table = state("page_table");
+    std::vector<int64_t> params = {pages(), o.page};
+    run("append", {tokens, slots, positions, table, kv(1, d - 1)}, params,
+        rows);
+    run("module",
+        {tokens, hidden, slots, positions, table, kv(1, d - 1), picks, out},
+        params, rows);
+    return picks;
+  }
+  int64_t pages() const { return (o.maxContext + o.maxK + o.page) / o.page; }
+  void outputs(Binding logits, Binding picks, uint64_t rows) {
+    p.outputs.push_back(
+        {"logits", logits, schema::DType::F32, {rows, FAKE_VOCAB}});
+    p.outputs.push_back({"picks", picks, schema::DType::I32, {rows}});
+  }
+  void finish() {
+    a.arenaBytes = std::max(a.arenaBytes, p.arenaBytes);
+    a.programs.push_back(std::move(p));
+  }
+
+  void prefill(uint32_t chunk, uint32_t modules);
+  void decode(uint32_t batch, uint32_t k);
+  void drafts(uint32_t batch, uint32_t k);
+
+  ArtifactBuilder &a;
+  const FakeOptions &o;
+  ArtifactBuilder::Program p;
+};
+
+} // namespace
+
+void ProgramWriter::prefill(uint32_t chunk, uint32_t modules) {
+  p.name = "prefill_c" + std::to_string(chunk) + "_m" + std::to_string(modules);
+  p.kind = schema::ProgramKind::Prefill;
+  p.batch = 1;
+  p.chunk = chunk;
+  p.modules = modules;
+  Binding info = state("prefill_info"), prompt = state("prefill_tokens");
+  Binding hidden = arena(chunk), logits, last = arena(1);
+  Binding slots, positions, previous = hidden;
+  for (uint32_t d = 0; d <= modules; ++d) {
+    Binding tokens = arena(chunk), s = arena(chunk), pos = arena(chunk);
+    Binding lastRow = d == 0 ? last : arena(1);
+    run("prefill_rows", {info, prompt, tokens, s, pos, lastRow}, {chunk, d}, 1);
+    if (d == 0) {
+      logits = target(tokens, s, pos, chunk, hidden);
+      slots = s;
+      positions = pos;
+      continue;
+    }
+    if (d >= 2)
+      run("prefill_carry",
+          {info, previous, state("carry_" + std::to_string(d))}, {d}, 1);
+    Binding out = arena(chunk);
+    module(d, tokens, previous, s, pos, chunk, out);
+    previous = out;
+  }
+  Binding row = arena(FAKE_VOCAB), slot = arena(1), position = arena(1);
+  run("last_row", {last, logits, slots, positions, row, slot, position}, {}, 1);
+  Binding pick = arena(1);
+  run("mtp.sample", {row, slot, position, state("sampling"), pick},
+      {1, FAKE_VOCAB, 1}, 1);
+  run("prefill_commit",
+      {info, pick, hidden, state("length"), state("accepted"), state("window"),
+       state("hidden"), state("out_tokens"), state("out_count")},
+      {o.maxK + 1}, 1);
+  outputs(row, pick, 1);
+  finish();
+}
+
+/// Refresh of the modules and the chain behind them.
+void ProgramWriter::drafts(uint32_t batch, uint32_t k) {
+  Binding active = state("active"), drafts = state("drafts");
+  Binding previous, chain = arena(batch);
+  uint32_t used = std::min(o.modules, k);
+  int64_t kmax = o.maxK;
+  for (uint32_t d = 1; d <= used; ++d) {
+    uint64_t rows = uint64_t(batch) * (k + d);
+    Binding tokens = arena(rows), slots = arena(rows), pos = arena(rows);
+    Binding last = arena(batch), hidden = arena(rows), out = arena(rows);
+    run("refresh_rows",
+        {active, state("length"), state("accepted"), state("window"), drafts,
+         tokens, slots, pos, last},
+        {k, d, kmax}, batch);
+    if (d == 1)
+      run("refresh_hidden", {active, state("hidden"), hidden}, {k, kmax + 1},
+          batch);
+    else
+      run("shift_hidden",
+          {active, state("accepted"), state("carry_" + std::to_string(d)),
+           previous, hidden},
+          {k, d}, batch);
+    Binding picks = module(d, tokens, hidden, slots, pos, rows, out);
+    run("put_drafts", {picks, out, last, drafts, chain}, {d - 1, kmax}, batch);
+    previous = out;
+  }
+  for (uint32_t j = used; j < k; ++j) {
+    Binding tokens = arena(batch), slots = arena(batch), pos = arena(batch);
+    Binding last = arena(batch), out = arena(batch), next = arena(batch);
+    run("chain_rows",
+        {active, state("length"), drafts, tokens, slots, pos, last},
+        {j - 1, j + 1 - used, kmax}, batch);
+    Binding picks = module(used, tokens, chain, slots, pos, batch, out);
+    run("put_drafts", {picks, out, last, drafts, next}, {j, kmax}, batch);
+    chain = next;
+  }
+}
+
+void ProgramWriter::decode(uint32_t batch, uint32_t k) {
+  p.name = "decode_b" + std::to_string(batch) + "_k" + std::to_string(k);
+  p.kind = schema::ProgramKind::Decode;
+  p.batch = batch;
+  p.k = k;
+  p.modules = std::min(o.modules, k);
+  drafts(batch, k);
+  uint64_t rows = uint64_t(batch) * (k + 1);
+  int64_t kmax = o.maxK;
+  Binding tokens = arena(rows), slots = arena(rows), pos = arena(rows);
+  run("verify_rows",
+      {state("active"), state("length"), state("accepted"), state("window"),
+       state("drafts"), tokens, slots, pos},
+      {k, kmax}, batch);
+  Binding hidden = arena(rows), picks = arena(rows);
+  Binding logits = target(tokens, slots, pos, rows, hidden);
+  run("mtp.sample", {logits, slots, pos, state("sampling"), picks},
+      {int64_t(rows), FAKE_VOCAB, k + 1}, rows);
+  run("accept_commit",
+      {state("active"), picks, state("drafts"), hidden, state("length"),
+       state("accepted"), state("window"), state("hidden"), state("out_tokens"),
+       state("out_count")},
+      {k, kmax}, batch);
+  outputs(logits, picks, rows);
+  finish();
+}
+
+static void addStates(ArtifactBuilder &a, const FakeOptions &o) {
+  uint64_t s = o.maxBatch, w = o.maxK + 1;
+  uint64_t chunk = *std::max_element(o.chunks.begin(), o.chunks.end());
+  uint64_t pages = (o.maxContext + o.maxK + o.page) / o.page;
+  a.addState("active", {s});
+  a.addState("length", {s});
+  a.addState("accepted", {s});
+  a.addState("window", {s, w});
+  a.addState("drafts", {s, std::max<uint64_t>(o.maxK, 1)});
+  a.addState("page_table", {s, pages});
+  a.addState("sampling", {s, 8});
+  a.addState("out_tokens", {s, w});
+  a.addState("out_count", {s});
+  a.addState("prefill_info", {4});
+  a.addState("prefill_tokens", {chunk + o.modules});
+  a.addState("hidden", {s, w, 1}, schema::DType::F32);
+  for (uint32_t d = 2; d <= o.modules; ++d)
+    a.addState("carry_" + std::to_string(d), {s, 1}, schema::DType::F32);
+}
+
+static void addTwice(ArtifactBuilder &a, const FakeOptions &o) {
+  ProgramWriter w(a, o);
+  w.p.name = "twice";
+  schema::Binding x = w.arena(4), y = w.arena(4);
+  w.run("twice", {x, y}, {}, 4);
+  w.p.inputs = {{"arg0", x, schema::DType::F32, {4}}};
+  w.p.outputs = {{"result0", y, schema::DType::F32, {4}}};
+  w.finish();
+}
+
+ArtifactBuilder mtp::test::makeFakeModel(const FakeOptions &o) {
+  ArtifactBuilder a;
+  a.features = {"sse2"};
+  a.envelope = {o.maxK, o.maxBatch, o.maxContext, o.chunks[0],
+                o.page, FAKE_VOCAB, o.modules};
+  a.eos = o.eos;
+  a.caches.push_back({"target", 1, FAKE_ENTRY});
+  if (o.modules)
+    a.caches.push_back({"drafter", o.modules, FAKE_ENTRY});
+  addStates(a, o);
+  std::ifstream image(MTP_FAKE_KERNELS, std::ios::binary);
+  std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(image), {}};
+  a.images.push_back(a.addSegment(schema::SegmentKind::Image, bytes));
+  for (uint32_t chunk : o.chunks)
+    for (uint32_t modules : {0u, o.modules}) {
+      ProgramWriter(a, o).prefill(chunk, modules);
+      if (o.modules == 0)
+        break;
+    }
+  for (uint32_t batch = 1; batch <= o.maxBatch; ++batch)
+    for (uint32_t k = 0; k <= o.maxK; ++k)
+      ProgramWriter(a, o).decode(batch, k);
+  addTwice(a, o);
+  return a;
+}
+
+std::string mtp::test::writeFile(const std::string &name,
+                                 const std::vector<uint8_t> &bytes) {
+  static int count = 0;
+  std::string path = testing::TempDir() + "mtp-" + std::to_string(getpid()) +
+                     "-" + std::to_string(count++) + "-" + name;
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(bytes.data()),
+             std::streamsize(bytes.size()));
+  return path;
+}
+
+std::shared_ptr<const Model>
+mtp::test::loadFakeModel(const FakeOptions &options) {
+  std::string path = writeFile("fake.bin", makeFakeModel(options).finish());
+  Result<std::shared_ptr<const Model>> model = Model::load(path);
+  std::remove(path.c_str());
+  if (model)
+    return *model;
+  std::fprintf(stderr, "%s\n", model.status().toString().c_str());
+  std::abort();
+}
+
+std::vector<float> mtp::test::fakeLogits(const std::vector<int32_t> &tokens) {
+  uint32_t history = 1;
+  int32_t previous = 0, last = 0;
+  for (int32_t token : tokens) {
+    previous = last;
+    last = token;
+    history = fakeMix(history, uint32_t(token));
+  }
+  std::vector<float> logits(FAKE_VOCAB);
+  for (int32_t v = 0; v < FAKE_VOCAB; ++v)
+    logits[size_t(v)] = fakeLogit(history, previous, last, v);
+  return logits;
+}
+
+Expected mtp::test::expectedOutput(const Request &request,
+                                   const std::vector<int32_t> &eos) {
+  Expected expected;
+  SamplingRow row = {};
+  row.seedLow = uint32_t(request.sampling.seed);
+  row.seedHigh = uint32_t(request.sampling.seed >> 32);
+  row.temperature = request.sampling.temperature;
+  row.topK = int32_t(request.sampling.topK);
+  row.topP = request.sampling.topP;
+  row.minP = request.sampling.minP;
+  std::vector<int32_t> tokens = request.prompt;
+  auto in = [](const std::vector<int32_t> &list, int32_t token) {
+    return std::find(list.begin(), list.end(), token) != list.end();
+  };
+  while (expected.tokens.size() < request.maxTokens) {
+    std::vector<float> logits = fakeLogits(tokens);
+    std::vector<int32_t> scratch(logits.size());
+    int32_t token = sampleToken(logits, row, int32_t(tokens.size()), scratch);
+    if ((!request.ignoreEos && in(eos, token)) ||
+        in(request.stopTokens, token)) {
+      expected.finish = FinishReason::Stop;
+      return expected;
+    }
+    tokens.push_back(token);
+    expected.tokens.push_back(token);
+  }
+  expected.finish = FinishReason::Length;
+  return expected;
+}
+
+std::vector<SequenceUpdate> mtp::test::drain(Session &session) {
+  std::vector<SequenceUpdate> all;
+  for (int steps = 0; !session.idle(); ++steps) {
+    auto updates = session.step();
+    Status invariant = session.checkInvariants();
+    if (!updates.isOk() || !invariant.isOk() || steps > 10000) {
+      ADD_FAILURE() << updates.status().toString() << " "
+                    << invariant.toString() << " after " << steps << " steps";
+      return {};
+    }
+    all.insert(all.end(), updates->begin(), updates->end());
+  }
+  return all;
+}

@@ -1,0 +1,323 @@
+//===- artifact_test.cpp - Artifacts that make no sense -------------------===//
+
+#include "FakeModel.h"
+#include "runtime/artifact/ArtifactFile.h"
+
+#include <filesystem>
+#include <functional>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+/// The message that a spoiled fake model is refused with; empty when it is not.
+std::string messageFor(const std::function<void(ArtifactBuilder &)> &spoil) {
+  ArtifactBuilder a = makeFakeModel();
+  spoil(a);
+  AlignedBytes bytes(a.finish());
+  auto artifact = ArtifactFile::fromMemory(bytes.span());
+  return std::string(artifact.status().message());
+}
+
+ArtifactBuilder::Program &program(ArtifactBuilder &a, const char *name) {
+  for (ArtifactBuilder::Program &p : a.programs)
+    if (p.name == name)
+      return p;
+  std::abort();
+}
+
+size_t stateIndex(ArtifactBuilder &a, const char *name) {
+  for (size_t i = 0; i < a.states.size(); ++i)
+    if (a.states[i].name == name)
+      return i;
+  std::abort();
+}
+
+/// Programs: 4 of prefill, then decode_b1_k0 at 4.
+ArtifactBuilder::Command &command(ArtifactBuilder &a) {
+  return program(a, "decode_b1_k0").commands[1];
+}
+
+using Binding = schema::Binding;
+constexpr uint64_t kHuge = ~uint64_t(0) - 63;
+
+} // namespace
+
+TEST(Artifact, AcceptsTheFakeModel) {
+  EXPECT_EQ(messageFor([](auto &) {}), "");
+}
+
+TEST(Artifact, ChecksCommands) {
+  EXPECT_EQ(messageFor([](auto &a) { command(a).kernel = 99; }),
+            "programs[4].commands[1]: kernel 99 is past the 14 kernels");
+  EXPECT_EQ(messageFor([](auto &a) { command(a).bindings.pop_back(); }),
+            "programs[4].commands[1]: expected 5 bindings and 2 params for "
+            "append, got 4 and 2");
+  EXPECT_EQ(messageFor([](auto &a) { command(a).params.push_back(1); }),
+            "programs[4].commands[1]: expected 5 bindings and 2 params for "
+            "append, got 5 and 3");
+  EXPECT_EQ(messageFor([](auto &a) { command(a).tasks = kHuge; }),
+            "programs[4].commands[1]: tasks: expected less than 2^63, got "
+            "18446744073709551552");
+}
+
+TEST(Artifact, ChecksBindings) {
+  auto with = [](Binding binding) {
+    return messageFor([&](auto &a) { command(a).bindings[2] = binding; });
+  };
+  const std::string where = "programs[4].commands[1].bindings[2]: ";
+  using S = schema::Space;
+  EXPECT_EQ(with(Binding(S::Arena, 0, 4096, 512)),
+            where + "offset 4096 + 512 bytes is past the arena's 640");
+  EXPECT_EQ(with(Binding(S::Arena, 0, kHuge, 128)),
+            where + "offset 18446744073709551552 + 128 bytes is past the "
+                    "arena's 640");
+  EXPECT_EQ(with(Binding(S::Arena, 0, 64, kHuge)),
+            where + "offset 64 + 18446744073709551552 bytes is past the "
+                    "arena's 640");
+  EXPECT_EQ(with(Binding(S::Arena, 1, 0, 4)),
+            where + "expected index 0 in the arena, got 1");
+  EXPECT_EQ(with(Binding(S::Arena, 0, 2, 4)),
+            where + "offset 2 is no multiple of 4");
+  EXPECT_EQ(with(Binding(S::State, 12, 0, 4)),
+            where + "state 12 is past the 12");
+  EXPECT_EQ(with(Binding(S::State, 0, 16, 4)),
+            where + "offset 16 + 4 bytes is past the state's 16");
+  EXPECT_EQ(with(Binding(S::Weight, 0, 0, 4)),
+            where + "weight 0 is past the 0");
+  EXPECT_EQ(with(Binding(S::Constant, 3, 0, 4)),
+            where + "constant 3 is past the 0");
+  EXPECT_EQ(with(Binding(S::Kv, 2, 0, 0)), where + "cache 2 is past the 2");
+  EXPECT_EQ(with(Binding(S::Kv, 0, 1, 0)),
+            where + "layer 1 is past the cache's 1");
+  EXPECT_EQ(with(Binding(S::Kv, 0, 0, 4)),
+            where + "expected 0 bytes for a whole layer, got 4");
+  EXPECT_EQ(with(Binding(S(9), 0, 0, 4)), where + "unknown space 9");
+}
+
+TEST(Artifact, ChecksPorts) {
+  auto with = [](auto spoil) {
+    return messageFor([&](auto &a) { spoil(program(a, "twice")); });
+  };
+  const std::string where = "programs[24].";
+  EXPECT_EQ(with([](auto &p) { p.inputs[0].shape = {5}; }),
+            where + "inputs[0]: expected 20 bytes for 5xf32, got 16");
+  EXPECT_EQ(with([](auto &p) {
+              p.outputs[0].shape = {1ull << 62, 1ull << 62};
+            }),
+            where + "outputs[0]: the bytes of "
+                    "4611686018427387904x4611686018427387904xf32 do not fit "
+                    "into 64 bits");
+  EXPECT_EQ(with([](auto &p) { p.outputs[0].shape.assign(9, 1); }),
+            where + "outputs[0]: expected at most 8 dimensions, got 9");
+  EXPECT_EQ(with([](auto &p) { p.outputs[0].dtype = schema::DType(77); }),
+            where + "outputs[0]: expected an element type below 10, got 77");
+  EXPECT_EQ(with([](auto &p) {
+              p.inputs[0].binding = Binding(schema::Space::State, 0, 0, 16);
+            }),
+            where + "inputs[0]: space 1 cannot hold an input");
+}
+
+TEST(Artifact, ChecksThatTheEnvelopeIsCovered) {
+  auto without = [](const char *name) {
+    return messageFor([&](auto &a) {
+      std::erase_if(a.programs, [&](auto &p) { return p.name == name; });
+    });
+  };
+  EXPECT_EQ(without("decode_b3_k2"),
+            "programs: expected a decode program for every batch up to 4 and "
+            "every k up to 4, got none for batch 3, k 2");
+  EXPECT_EQ(without("prefill_c8_m0"),
+            "programs: expected a prefill program for chunk 8 without modules");
+  EXPECT_EQ(without("prefill_c3_m1"),
+            "programs: expected prefill programs for chunk 3 with 0 and with 1 "
+            "modules, got only 0");
+  EXPECT_EQ(messageFor([](auto &a) { program(a, "decode_b3_k2").k = 5; }),
+            "programs[16]: batch 3, k 5 is outside the envelope of batch 4, k "
+            "4");
+  EXPECT_EQ(messageFor([](auto &a) { program(a, "decode_b3_k2").k = 1; }),
+            "programs[16]: a second decode program for batch 3, k 1");
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.modules = 0; }),
+            "envelope.max_k: expected 0 to 0, got 4");
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxBatch = 0; }),
+            "envelope.max_batch: expected 1 to 1024, got 0");
+  EXPECT_EQ(messageFor([](auto &a) {
+              a.hasEnvelope = false;
+              for (auto &p : a.programs)
+                p.commands.clear();
+            }),
+            "programs[0]: expected an envelope for a program that is no "
+            "function");
+}
+
+TEST(Artifact, ChecksWhatTheHostReads) {
+  EXPECT_EQ(messageFor([](auto &a) {
+              a.states[stateIndex(a, "out_count")].name = "count";
+            }),
+            "states: expected one named 'out_count'");
+  EXPECT_EQ(messageFor([](auto &a) {
+              a.states[3].shape = {4, 6};
+            }),
+            "states[3] 'window': expected 4x5xi32 (0: any), got 4x6xi32");
+  EXPECT_EQ(messageFor([](auto &a) {
+              program(a, "decode_b2_k1").outputs[1].name = "choices";
+            }),
+            "programs[10]: expected an output named 'picks'");
+  EXPECT_EQ(messageFor([](auto &a) {
+              auto &port = program(a, "decode_b1_k0").outputs[0];
+              port.shape = {64};
+            }),
+            "programs[4]: output 'logits': expected 1x64xf32, got 64xf32");
+  EXPECT_EQ(messageFor([](auto &a) {
+              a.eos = {1, 64};
+            }),
+            "generation.eos[1]: token 64 is outside the vocabulary of 64");
+}
+
+TEST(Artifact, ChecksStorage) {
+  EXPECT_EQ(messageFor([](auto &a) { a.states[1].offset = 8; }),
+            "states[1]: offset 8 is no multiple of 64");
+  EXPECT_EQ(messageFor([](auto &a) { a.states[1].offset = 0; }),
+            "states: two of them share the byte at offset 0");
+  EXPECT_EQ(messageFor([](auto &a) {
+              a.states[1].shape = {4, 4096};
+            }),
+            "states[1]: offset 64 + 65536 bytes is past the state memory's " +
+                std::to_string(makeFakeModel().stateBytes));
+  EXPECT_EQ(messageFor([](auto &a) { a.caches[0].layers = 0; }),
+            "caches[0]: expected 1 to 65536 layers, got 0");
+  EXPECT_EQ(messageFor([](auto &a) { a.caches[0].entryWidth = 3; }),
+            "caches[0]: expected a page of a multiple of 64 bytes, got 48");
+  EXPECT_EQ(messageFor([](auto &a) { a.images[0] = 7; }),
+            "images[0]: segment 7 is past the 1 segments");
+  EXPECT_EQ(messageFor([](auto &a) { a.tokenizer = 0; }),
+            "tokenizer: expected a segment of kind Tokenizer, got Image");
+  EXPECT_EQ(messageFor([](auto &a) { a.arenaBytes = 1ull << 60; }),
+            "expected memories of at most 1125899906842624 bytes, got "
+            "1152921504606846976");
+  EXPECT_EQ(
+      messageFor([](auto &a) {
+        a.segments[0].offset = 4096;
+        a.segments.push_back({});
+      }),
+      "segments[1]: starts at 0, inside the segment that ends at " +
+          std::to_string(4096 + makeFakeModel().segments[0].bytes.size()));
+}
+
+TEST(Artifact, ChecksBlobs) {
+  auto with = [](ArtifactBuilder::Blob blob) {
+    return messageFor([&](auto &a) {
+      a.addSegment(schema::SegmentKind::Weights, std::vector<uint8_t>(256, 1));
+      a.weights.push_back(blob);
+    });
+  };
+  auto f32 = schema::DType::F32;
+  EXPECT_EQ(with({"w", 1, 64, 192, f32, {48}}), "");
+  EXPECT_EQ(with({"w", 1, 64, 193, f32, {48}}),
+            "weights[0]: expected 192 bytes for 48xf32, got 193");
+  EXPECT_EQ(with({"w", 1, 128, 192, f32, {48}}),
+            "weights[0]: offset 128 + 192 bytes is past the segment's 256");
+  EXPECT_EQ(with({"w", 1, 4, 192, f32, {48}}),
+            "weights[0]: offset 4 is no multiple of 64");
+  EXPECT_EQ(with({"w", 0, 0, 192, f32, {48}}),
+            "weights[0]: expected a segment of kind Weights, got Image");
+  EXPECT_EQ(with({"a b", 1, 0, 192, f32, {48}}),
+            "weights[0]: expected a visible name of 1 to 1024 bytes");
+}
+
+TEST(Artifact, ChecksKernels) {
+  auto sample = [](ArtifactBuilder &a) -> ArtifactBuilder::Kernel & {
+    for (ArtifactBuilder::Kernel &kernel : a.kernels)
+      if (kernel.symbol == "mtp.sample")
+        return kernel;
+    std::abort();
+  };
+  EXPECT_EQ(messageFor([&](auto &a) { sample(a).symbol = "mtp.dream"; }),
+            "kernels[4]: no builtin is named 'mtp.dream'");
+  EXPECT_EQ(messageFor([&](auto &a) { sample(a).image = 0; }),
+            "kernels[4]: 'mtp.sample' is a builtin's name");
+  EXPECT_EQ(messageFor([&](auto &a) { sample(a).params = 2; }),
+            "kernels[4]: expected 5 buffers and 3 params for mtp.sample, got 5 "
+            "and 2");
+  EXPECT_EQ(messageFor([&](auto &a) { a.kernels[0].image = 3; }),
+            "kernels[0]: image 3 is past the 1 images");
+  EXPECT_EQ(messageFor([&](auto &a) { a.kernels[0].symbol = "target"; }),
+            "kernels[2] and kernels[0] are both named 'target'");
+}
+
+TEST(Artifact, ChecksTheBuiltinsArguments) {
+  auto with = [](auto spoil) {
+    return messageFor([&](auto &a) {
+      for (auto &c : program(a, "decode_b1_k0").commands)
+        if (a.kernels[c.kernel].symbol == "mtp.sample")
+          spoil(c);
+    });
+  };
+  const std::string where = "programs[4].commands[3]";
+  EXPECT_EQ(with([](auto &c) { c.params[1] = 65; }),
+            where + ".params[1]: expected a vocabulary of at most 64, got 65");
+  EXPECT_EQ(with([](auto &c) { c.params[0] = -1; }),
+            where + ".params[0]: expected a row count, got -1");
+  EXPECT_EQ(with([](auto &c) { c.tasks = 2; }),
+            where + ": expected one task a row, got 2 for 1 rows");
+  EXPECT_EQ(with([](auto &c) {
+              c.bindings[0] = Binding(schema::Space::Arena, 0, 0, 4);
+            }),
+            where + ".bindings[0]: expected at least 256 bytes, got 4");
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+static std::string openMessage(const std::string &path) {
+  auto artifact = ArtifactFile::open(path);
+  std::string message(artifact.status().message());
+  // The path comes first.
+  EXPECT_EQ(message.rfind(path + ": ", 0), 0u) << message;
+  return message.substr(std::min(message.size(), path.size() + 2));
+}
+
+TEST(ArtifactFile, RefusesWhatIsNoArtifact) {
+  EXPECT_EQ(openMessage(testing::TempDir() + "no-such-file"),
+            "cannot open: No such file or directory");
+  EXPECT_EQ(openMessage(std::filesystem::temp_directory_path().string()),
+            "expected a regular file");
+  EXPECT_EQ(openMessage(writeFile("empty", {})),
+            "expected at least 64 bytes of header, got 0");
+  std::string text(200, 'x');
+  EXPECT_EQ(openMessage(writeFile("text", {text.begin(), text.end()})),
+            "not an mtpc artifact: expected the file to start with 'MTPC'");
+  std::string fifo =
+      testing::TempDir() + "mtp-fifo-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(openMessage(fifo), "expected a regular file");
+  std::remove(fifo.c_str());
+}
+
+TEST(ArtifactFile, RefusesOtherVersionsAndSchemas) {
+  std::vector<uint8_t> file = makeFakeModel().finish();
+  auto with = [&](size_t offset, uint8_t value) {
+    std::vector<uint8_t> changed = file;
+    changed[offset] = value;
+    reseal(changed);
+    return openMessage(writeFile("version", changed));
+  };
+  EXPECT_EQ(with(6, 2), "expected format version 1.0 to 1.0, got 2.0; compile "
+                        "the model again");
+  EXPECT_EQ(with(4, 1), "expected format version 1.0 to 1.0, got 1.1; compile "
+                        "the model again");
+  EXPECT_EQ(with(40, uint8_t(file[40] ^ 1)),
+            "written with another schema of the same format version; compile "
+            "the model again");
+}
+
+TEST(ArtifactFile, HashesFindChangedSegments) {
+  std::vector<uint8_t> file = makeFakeModel().finish();
+  file.back() ^= 1;
+  EXPECT_EQ(openMessage(writeFile("changed", file)),
+            "segments[0]: its bytes do not match their hash");
+}

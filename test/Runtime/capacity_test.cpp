@@ -1,0 +1,163 @@
+//===- capacity_test.cpp - Requests that do not fit, or not yet -----------===//
+
+#include "FakeModel.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+Request request(std::vector<int32_t> prompt, uint32_t maxTokens) {
+  Request r;
+  r.prompt = std::move(prompt);
+  r.maxTokens = maxTokens;
+  return r;
+}
+
+std::unique_ptr<Session> open(const SessionOptions &options = {},
+                              const FakeOptions &fake = {}) {
+  auto session = Session::create(loadFakeModel(fake), options);
+  EXPECT_TRUE(session.isOk()) << session.status().toString();
+  return std::move(*session);
+}
+
+std::vector<int32_t> outputOf(Session &session, SequenceId id) {
+  auto output = session.output(id);
+  EXPECT_TRUE(output.isOk());
+  return {output->begin(), output->end()};
+}
+
+} // namespace
+
+TEST(Capacity, RefusesWhatCanNeverFit) {
+  auto session = open();
+  struct Case {
+    Request request;
+    StatusCode code;
+    const char *message;
+  };
+  Request nan = request({1}, 4), cold = request({1}, 4), flat = request({1}, 4);
+  nan.sampling.temperature = NAN;
+  cold.sampling.temperature = -1;
+  flat.sampling.topP = 0;
+  const Case cases[] = {
+      {request({}, 4), StatusCode::InvalidArgument,
+       "expected a prompt of at least 1 token"},
+      {request({1}, 0), StatusCode::InvalidArgument,
+       "expected max tokens of at least 1"},
+      {request({1, 64}, 4), StatusCode::InvalidArgument,
+       "prompt token 1 is 64, outside the vocabulary of 64"},
+      {request({-1}, 4), StatusCode::InvalidArgument,
+       "prompt token 0 is -1, outside the vocabulary of 64"},
+      {request({1, 2}, 95), StatusCode::OutOfRange,
+       "the prompt's 2 tokens and 95 max tokens exceed the context of 96, "
+       "which the artifact was compiled for"},
+      {request({1}, UINT32_MAX), StatusCode::OutOfRange, "exceed the context"},
+      {nan, StatusCode::InvalidArgument, "expected a temperature of 0 or more"},
+      {cold, StatusCode::InvalidArgument,
+       "expected a temperature of 0 or more"},
+      {flat, StatusCode::InvalidArgument, "expected top-p above 0 and up to 1"},
+  };
+  for (const Case &c : cases) {
+    auto id = session->add(c.request);
+    EXPECT_EQ(id.status().code(), c.code);
+    EXPECT_NE(id.status().message().find(c.message), std::string::npos)
+        << id.status().toString();
+  }
+  EXPECT_TRUE(session->idle());
+}
+
+TEST(Capacity, FillsTheContextToTheLastToken) {
+  for (uint32_t k : {0u, 4u}) {
+    SessionOptions options;
+    options.k = k;
+    auto session = open(options);
+    Request r = request({1, 2}, 94);
+    auto id = session->add(r);
+    ASSERT_TRUE(id.isOk()) << id.status().toString();
+    drain(*session);
+    EXPECT_EQ(outputOf(*session, *id), expectedOutput(r).tokens);
+  }
+}
+
+TEST(Capacity, RefusesWhatThePagesCanNeverHold) {
+  SessionOptions options;
+  options.kvPages = 6; // 5 pages of 4 tokens
+  options.k = 2;
+  auto session = open(options);
+  EXPECT_TRUE(session->add(request({1, 2, 3}, 15)).isOk());
+  auto id = session->add(request({1, 2, 3}, 16));
+  EXPECT_EQ(id.status().toString(),
+            "ResourceExhausted: the prompt's 3 tokens and 16 max tokens need 6 "
+            "KV pages, but the session has 5");
+}
+
+TEST(Capacity, SmallPoolsPreemptAndGoOnWithTheSameTokens) {
+  for (uint32_t modules : {1u, 2u})
+    for (uint32_t k : {0u, 1u, 4u})
+      for (uint32_t pages : {15u, 17u, 23u, 30u})
+        for (bool prefix : {false, true}) {
+          SessionOptions options;
+          options.k = k;
+          options.kvPages = pages;
+          options.prefixCache = prefix;
+          options.threads = 1;
+          FakeOptions fake;
+          fake.modules = modules;
+          auto session = open(options, fake);
+          std::vector<SequenceId> ids;
+          std::vector<Request> requests;
+          for (int32_t i = 0; i < 7; ++i) {
+            requests.push_back(request({i, 2, i, 4, 5, i}, 38 + uint32_t(i)));
+            auto id = session->add(requests.back());
+            ASSERT_TRUE(id.isOk()) << id.status().toString();
+            ids.push_back(*id);
+          }
+          drain(*session);
+          for (size_t i = 0; i < ids.size(); ++i)
+            EXPECT_EQ(outputOf(*session, ids[i]),
+                      expectedOutput(requests[i]).tokens);
+          if (pages < 30) {
+            EXPECT_GT(session->statistics().preemptions, 0u);
+          }
+          EXPECT_EQ(session->kvUsage().heldPages, 0u);
+        }
+}
+
+TEST(Capacity, WaitsForASlotInOrderOfArrival) {
+  SessionOptions options;
+  options.maxSlots = 1;
+  auto session = open(options);
+  std::vector<SequenceId> finished;
+  for (int32_t i = 0; i < 4; ++i)
+    ASSERT_TRUE(session->add(request({i}, 6)).isOk());
+  for (const SequenceUpdate &update : drain(*session))
+    if (update.finish != FinishReason::None)
+      finished.push_back(update.id);
+  EXPECT_EQ(finished, (std::vector<SequenceId>{1, 2, 3, 4}));
+}
+
+TEST(Capacity, OptionsOutsideTheEnvelopeAreRefused) {
+  auto model = loadFakeModel();
+  auto message = [&](auto set) {
+    SessionOptions options;
+    set(options);
+    return Session::create(model, options).status().toString();
+  };
+  EXPECT_EQ(message([](auto &o) { o.k = 5; }),
+            "InvalidArgument: expected k of at most 4, which the artifact was "
+            "compiled for, got 5");
+  EXPECT_EQ(message([](auto &o) { o.maxSlots = 5; }),
+            "InvalidArgument: expected at most 4 slots, which the artifact was "
+            "compiled for, got 5");
+  EXPECT_EQ(message([](auto &o) { o.prefillChunk = 4; }),
+            "InvalidArgument: expected a prefill chunk of 3, 8, which the "
+            "artifact was compiled for, got 4");
+  EXPECT_EQ(message([](auto &o) { o.kvPages = 1; }),
+            "InvalidArgument: expected 2 to 2^31 KV pages, got 1");
+  EXPECT_EQ(message([](auto &o) { o.threads = 5000; }),
+            "InvalidArgument: expected 1 to 1024 threads, got 5000");
+}

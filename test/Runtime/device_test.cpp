@@ -1,0 +1,177 @@
+//===- device_test.cpp - Threads, images and command lists ----------------===//
+
+#include "FakeModel.h"
+#include "runtime/artifact/CpuFeatures.h"
+#include "runtime/device/cpu/CommandList.h"
+#include "runtime/device/cpu/CpuDevice.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+std::vector<uint8_t> fakeImage() { return makeFakeModel().segments[0].bytes; }
+
+/// Adds the begin of each range to a counter per task.
+void countTasks(void *const *buffers, const int64_t *, int64_t begin,
+                int64_t end, void *) {
+  for (int64_t i = begin; i < end; ++i)
+    ++static_cast<int32_t *>(buffers[0])[i];
+}
+
+/// y[i] = x[n-1-i] + 1: reads what other workers wrote.
+void reverse(void *const *buffers, const int64_t *params, int64_t begin,
+             int64_t end, void *) {
+  const int32_t *x = static_cast<int32_t *>(buffers[0]);
+  int32_t *y = static_cast<int32_t *>(buffers[1]);
+  for (int64_t i = begin; i < end; ++i)
+    y[i] = x[params[0] - 1 - i] + 1;
+}
+
+} // namespace
+
+TEST(WorkerPool, EveryTaskRunsOnce) {
+  for (uint32_t workers : {1u, 2u, 3u, 7u}) {
+    auto pool = WorkerPool::create(workers, false);
+    ASSERT_TRUE(pool.isOk());
+    for (int64_t tasks : {0, 1, 2, 5, 100}) {
+      std::vector<int32_t> counts(size_t(tasks) + 1, 0);
+      CommandList list;
+      list.buffers = {counts.data()};
+      list.commands = {{countTasks, 0, false, nullptr, tasks}};
+      list.placeBarriers();
+      runCommands(list, **pool, nullptr, 0);
+      for (int64_t i = 0; i < tasks; ++i)
+        EXPECT_EQ(counts[size_t(i)], 1);
+      EXPECT_EQ(counts[size_t(tasks)], 0);
+    }
+  }
+}
+
+TEST(WorkerPool, CommandsSeeWhatEarlierOnesWrote) {
+  auto pool = WorkerPool::create(3, true);
+  ASSERT_TRUE(pool.isOk());
+  const int64_t n = 64;
+  std::vector<int32_t> x(n, 0), y(n, 0);
+  CommandList list;
+  list.buffers = {x.data(), y.data(), y.data(), x.data()};
+  for (int i = 0; i < 50; ++i) {
+    // Commands of one task run without a barrier between them.
+    list.commands.push_back({reverse, 0, false, &n, i % 5 ? n : 1});
+    list.commands.push_back({reverse, 2, false, &n, i % 5 ? n : 1});
+  }
+  list.placeBarriers();
+  for (int repeat = 0; repeat < 20; ++repeat)
+    runCommands(list, **pool, nullptr, 0);
+  std::vector<int32_t> a(n, 0), b(n, 0);
+  for (int repeat = 0; repeat < 20; ++repeat)
+    for (int i = 0; i < 50; ++i) {
+      for (int64_t t = 0; t < (i % 5 ? n : 1); ++t)
+        b[size_t(t)] = a[size_t(n - 1 - t)] + 1;
+      for (int64_t t = 0; t < (i % 5 ? n : 1); ++t)
+        a[size_t(t)] = b[size_t(n - 1 - t)] + 1;
+    }
+  EXPECT_EQ(x, a);
+}
+
+TEST(WorkerPool, NoBarrierBetweenCommandsOfOneTask) {
+  CommandList list;
+  for (int64_t tasks : {1, 1, 4, 1, 1, 1})
+    list.commands.push_back({countTasks, 0, false, nullptr, tasks});
+  list.placeBarriers();
+  std::vector<bool> barriers;
+  for (const ResolvedCommand &command : list.commands)
+    barriers.push_back(command.barrierAfter);
+  EXPECT_EQ(barriers,
+            (std::vector<bool>{false, true, true, false, false, false}));
+}
+
+TEST(KernelImage, FindsSymbolsAndNamesMissingOnes) {
+  auto image = KernelImage::load(fakeImage());
+  ASSERT_TRUE(image.isOk()) << image.status().toString();
+  EXPECT_TRUE((*image)->find("twice").isOk());
+  EXPECT_EQ((*image)->find("thrice").status().toString(),
+            "NotFound: the kernel image has no symbol 'thrice'");
+}
+
+TEST(KernelImage, ImagesAreIndependent) {
+  auto first = KernelImage::load(fakeImage());
+  auto second = KernelImage::load(fakeImage());
+  ASSERT_TRUE(first.isOk() && second.isOk());
+  EXPECT_NE(*(*first)->find("twice"), *(*second)->find("twice"));
+}
+
+TEST(KernelImage, RefusesWhatIsNoSharedObject) {
+  std::vector<uint8_t> image = fakeImage();
+  EXPECT_FALSE(KernelImage::load(std::span(image).first(10)).isOk());
+  EXPECT_FALSE(KernelImage::load(std::span(image).first(200)).isOk());
+  std::vector<uint8_t> text(100, 'x');
+  EXPECT_EQ(KernelImage::load(text).status().message(),
+            "expected a 64-bit ELF shared object");
+  image[18] ^= 0xff; // e_machine
+  EXPECT_EQ(KernelImage::load(image).status().code(),
+            StatusCode::FailedPrecondition);
+}
+
+TEST(CpuDevice, NamesAllMissingFeatures) {
+  ArtifactBuilder a = makeFakeModel();
+  a.features = {"sse2", "warp9", "amx-movrs"};
+  std::vector<uint8_t> file = a.finish();
+  AlignedBytes bytes(file);
+  auto artifact = ArtifactFile::fromMemory(bytes.span());
+  ASSERT_TRUE(artifact.isOk()) << artifact.status().toString();
+  auto device = createCpuDevice({});
+  ASSERT_TRUE(device.isOk());
+  EXPECT_EQ((*device)->load(*artifact, 4).status().toString(),
+            "FailedPrecondition: this machine lacks cpu features that the "
+            "kernels need: warp9 (unknown to this runtime), amx-movrs (unknown "
+            "to this runtime)");
+}
+
+TEST(CpuDevice, RefusesAnotherArchitecture) {
+  ArtifactBuilder a = makeFakeModel();
+  a.arch = "riscv64";
+  AlignedBytes bytes(a.finish());
+  auto artifact = ArtifactFile::fromMemory(bytes.span());
+  ASSERT_TRUE(artifact.isOk());
+  auto device = createCpuDevice({});
+  std::string message((*device)->load(*artifact, 4).status().message());
+  EXPECT_NE(message.find("got riscv64"), std::string::npos) << message;
+}
+
+TEST(CpuDevice, NamesAMissingKernel) {
+  ArtifactBuilder a = makeFakeModel();
+  for (ArtifactBuilder::Kernel &kernel : a.kernels)
+    if (kernel.symbol == "twice")
+      kernel.symbol = "thrice";
+  AlignedBytes bytes(a.finish());
+  auto artifact = ArtifactFile::fromMemory(bytes.span());
+  ASSERT_TRUE(artifact.isOk());
+  auto device = createCpuDevice({});
+  EXPECT_EQ((*device)->load(*artifact, 4).status().toString(),
+            "NotFound: the kernel image has no symbol 'thrice'");
+}
+
+TEST(CpuDevice, TooManyPagesAreAnError) {
+  AlignedBytes bytes(makeFakeModel().finish());
+  auto artifact = ArtifactFile::fromMemory(bytes.span());
+  ASSERT_TRUE(artifact.isOk());
+  auto device = createCpuDevice({});
+  EXPECT_EQ((*device)->load(*artifact, uint64_t(1) << 60).status().code(),
+            StatusCode::ResourceExhausted);
+}
+
+TEST(CpuFeatures, KnowsTheBaselineAndNotTheUnknown) {
+  EXPECT_EQ(cpuFeature("nonsense"), FeatureState::Unknown);
+#if defined(__x86_64__)
+  EXPECT_EQ(cpuFeature("sse2"), FeatureState::Present);
+  EXPECT_EQ(cpuFeature("avx2") == FeatureState::Present,
+            bool(__builtin_cpu_supports("avx2")));
+  EXPECT_EQ(cpuFeature("avx512f") == FeatureState::Present,
+            bool(__builtin_cpu_supports("avx512f")));
+#endif
+}

@@ -1,0 +1,204 @@
+/*===- fake_kernels.c - Kernels of the fake language model ----------------===//
+|*
+|* The round of the artifact format in plain C, one function a kernel, with the
+|* ABI of runtime/device/cpu/KernelImage.h. Hidden states have width 1: the
+token
+|* of their row.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#include "FakeLanguage.h"
+
+#define KERNEL(name)                                                           \
+  void name(void *const *b, const int64_t *p, int64_t begin, int64_t end,      \
+            void *scratch)
+#define I32(i) ((int32_t *)b[i])
+#define F32(i) ((float *)b[i])
+
+static int32_t *entryAt(void *const *b, int table, int cache, int64_t maxPages,
+                        int64_t page, int32_t slot, int32_t position) {
+  int32_t number =
+      position < 0 ? 0 : I32(table)[slot * maxPages + position / page];
+  int64_t place = position < 0 ? 0 : position % page;
+  return I32(cache) + (number * page + place) * FAKE_ENTRY;
+}
+
+/* [tokens, slots, positions, table, cache] / [maxPages, page] / rows */
+KERNEL(append) {
+  for (int64_t r = begin; r < end; ++r)
+    *entryAt(b, 3, 4, p[0], p[1], I32(1)[r], I32(2)[r]) = I32(0)[r];
+}
+
+/* [slots, positions, table, cache, logits, hidden] / [maxPages, page] / rows */
+KERNEL(target) {
+  for (int64_t r = begin; r < end; ++r) {
+    uint32_t history = 1;
+    int32_t previous = 0, last = 0, position = I32(1)[r];
+    for (int32_t i = 0; i <= position; ++i) {
+      previous = last;
+      last = *entryAt(b, 2, 3, p[0], p[1], I32(0)[r], i);
+      history = fakeMix(history, (uint32_t)last);
+    }
+    for (int32_t v = 0; v < FAKE_VOCAB; ++v)
+      F32(4)[r * FAKE_VOCAB + v] = fakeLogit(history, previous, last, v);
+    F32(5)[r] = (float)last;
+  }
+}
+
+/* [tokens, hidden, slots, positions, table, cache, picks, out] /
+   [maxPages, page] / rows. Guesses only when its own cache is right. */
+KERNEL(module) {
+  for (int64_t r = begin; r < end; ++r) {
+    int32_t position = I32(3)[r], previous = (int32_t)F32(1)[r];
+    int good = position <= 0 || *entryAt(b, 4, 5, p[0], p[1], I32(2)[r],
+                                         position - 1) == previous;
+    I32(6)[r] = good ? fakeGuess(previous, I32(0)[r]) : 0;
+    F32(7)[r] = (float)I32(0)[r];
+  }
+}
+
+/* [info, prompt, tokens, slots, positions, last] / [C, d] */
+KERNEL(prefill_rows) {
+  int32_t slot = I32(0)[0], start = I32(0)[1], count = I32(0)[2];
+  int32_t total = I32(0)[3], d = (int32_t)p[1];
+  for (int32_t j = 0; j < p[0]; ++j) {
+    int live = d == 0 ? j < count : start + j <= total - 1 - d;
+    I32(2)[j] = live ? I32(1)[j + d] : 0;
+    I32(3)[j] = slot;
+    I32(4)[j] = live ? start + j : -1;
+  }
+  I32(5)[0] = count - 1;
+}
+
+/* [last, logits, slots, positions, logit row, slot, position] */
+KERNEL(last_row) {
+  int32_t r = I32(0)[0];
+  for (int32_t v = 0; v < FAKE_VOCAB; ++v)
+    F32(4)[v] = F32(1)[r * FAKE_VOCAB + v];
+  I32(5)[0] = I32(2)[r];
+  I32(6)[0] = I32(3)[r];
+}
+
+/* [info, out, carry] / [d] */
+KERNEL(prefill_carry) {
+  int32_t row = I32(0)[3] - (int32_t)p[0] - I32(0)[1];
+  if (row >= 0 && row < I32(0)[2])
+    F32(2)[I32(0)[0]] = F32(1)[row];
+}
+
+/* [info, pick, hidden rows, length, accepted, window, hidden, outTokens,
+   outCount] / [kmax1] */
+KERNEL(prefill_commit) {
+  int32_t slot = I32(0)[0], count = I32(0)[2], total = I32(0)[3];
+  if (I32(0)[1] + count != total)
+    return;
+  I32(3)[slot] = total;
+  I32(4)[slot] = 0;
+  I32(5)[slot * p[0]] = I32(1)[0];
+  F32(6)[slot * p[0]] = F32(2)[count - 1];
+  I32(7)[slot * p[0]] = I32(1)[0];
+  I32(8)[slot] = 1;
+}
+
+/* [active, length, accepted, window, drafts, tokens, slots, positions, last] /
+   [k, d, kmax] / slots */
+KERNEL(refresh_rows) {
+  int64_t k = p[0], d = p[1], kmax = p[2], rows = k + d;
+  for (int64_t i = begin; i < end; ++i) {
+    int32_t slot = I32(0)[i], a = I32(2)[slot];
+    int32_t first = I32(1)[slot] - 1 - a - (int32_t)(d - 1);
+    for (int32_t j = 0; j < rows; ++j) {
+      int64_t r = i * rows + j;
+      int live = first + j >= 0 && j <= a + d - 1;
+      I32(6)[r] = slot;
+      I32(7)[r] = live ? first + j : -1;
+      I32(5)
+      [r] = !live    ? 0
+            : j <= a ? I32(3)[slot * (kmax + 1) + j]
+                     : I32(4)[i * kmax + j - a - 1];
+    }
+    I32(8)[i] = (int32_t)(i * rows + a + d - 1);
+  }
+}
+
+/* [active, hidden, out] / [k, kmax1] / slots */
+KERNEL(refresh_hidden) {
+  for (int64_t i = begin; i < end; ++i)
+    for (int64_t j = 0; j <= p[0]; ++j)
+      F32(2)[i * (p[0] + 1) + j] = F32(1)[I32(0)[i] * p[1] + j];
+}
+
+/* [active, accepted, carry, prev, out] / [k, d] / slots */
+KERNEL(shift_hidden) {
+  int64_t rows = p[0] + p[1];
+  for (int64_t i = begin; i < end; ++i) {
+    int32_t slot = I32(0)[i];
+    float *previous = F32(3) + i * (rows - 1), *out = F32(4) + i * rows;
+    out[0] = F32(2)[slot];
+    for (int64_t j = 1; j < rows; ++j)
+      out[j] = previous[j - 1];
+    F32(2)[slot] = previous[I32(1)[slot]];
+  }
+}
+
+/* [picks, hidden, last, drafts, hidden out] / [j, kmax] / slots: drafts[i][j]
+   is the pick of row last[i]. */
+KERNEL(put_drafts) {
+  for (int64_t i = begin; i < end; ++i) {
+    I32(3)[i * p[1] + p[0]] = I32(0)[I32(2)[i]];
+    F32(4)[i] = F32(1)[I32(2)[i]];
+  }
+}
+
+/* [active, length, drafts, tokens, slots, positions, last] / [j, step, kmax] /
+   slots */
+KERNEL(chain_rows) {
+  for (int64_t i = begin; i < end; ++i) {
+    I32(3)[i] = I32(2)[i * p[2] + p[0]];
+    I32(4)[i] = I32(0)[i];
+    I32(5)[i] = I32(1)[I32(0)[i]] - 1 + (int32_t)p[1];
+    I32(6)[i] = (int32_t)i;
+  }
+}
+
+/* [active, length, accepted, window, drafts, tokens, slots, positions] /
+   [k, kmax] / slots */
+KERNEL(verify_rows) {
+  for (int64_t i = begin; i < end; ++i) {
+    int32_t slot = I32(0)[i];
+    for (int64_t j = 0; j <= p[0]; ++j) {
+      int64_t r = i * (p[0] + 1) + j;
+      I32(5)
+      [r] = j == 0 ? I32(3)[slot * (p[1] + 1) + I32(2)[slot]]
+                   : I32(4)[i * p[1] + j - 1];
+      I32(6)[r] = slot;
+      I32(7)[r] = I32(1)[slot] + (int32_t)j;
+    }
+  }
+}
+
+/* [active, picks, drafts, hidden rows, length, accepted, window, hidden,
+   outTokens, outCount] / [k, kmax] / slots */
+KERNEL(accept_commit) {
+  int64_t k = p[0], kmax1 = p[1] + 1;
+  for (int64_t i = begin; i < end; ++i) {
+    int32_t slot = I32(0)[i], a = 0;
+    const int32_t *picks = I32(1) + i * (k + 1);
+    while (a < k && I32(2)[i * p[1] + a] == picks[a])
+      ++a;
+    for (int64_t j = 0; j <= k; ++j) {
+      I32(6)[slot * kmax1 + j] = picks[j];
+      I32(8)[slot * kmax1 + j] = picks[j];
+      F32(7)[slot * kmax1 + j] = F32(3)[i * (k + 1) + j];
+    }
+    I32(4)[slot] += a + 1;
+    I32(5)[slot] = a;
+    I32(9)[slot] = a + 1;
+  }
+}
+
+/* [x f32[n], y f32[n]] / [] / n: y = 2 x, an exported function. */
+KERNEL(twice) {
+  for (int64_t i = begin; i < end; ++i)
+    F32(1)[i] = 2 * F32(0)[i];
+}

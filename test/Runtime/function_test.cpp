@@ -1,0 +1,77 @@
+//===- function_test.cpp - Exported functions -----------------------------===//
+
+#include "FakeModel.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+Tensor floats(const std::vector<float> &values) {
+  Tensor tensor;
+  tensor.type.shape = {values.size()};
+  tensor.bytes.resize(values.size() * 4);
+  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  return tensor;
+}
+
+} // namespace
+
+TEST(Function, RunsAndLeavesSequencesAlone) {
+  auto session = Session::create(loadFakeModel());
+  ASSERT_TRUE(session.isOk());
+  Request r;
+  r.prompt = {1, 2, 3};
+  r.maxTokens = 30;
+  auto id = (*session)->add(r);
+  while (!(*session)->idle()) {
+    ASSERT_TRUE((*session)->step().isOk());
+    auto result = (*session)->runFunction("twice", {{floats({1, 2, 3, 4})}});
+    ASSERT_TRUE(result.isOk()) << result.status().toString();
+    EXPECT_EQ((*result)[0].bytes, floats({2, 4, 6, 8}).bytes);
+    EXPECT_EQ(toString((*result)[0].type), "4xf32");
+  }
+  auto output = (*session)->output(*id);
+  EXPECT_EQ(std::vector<int32_t>(output->begin(), output->end()),
+            expectedOutput(r).tokens);
+}
+
+TEST(Function, WorksWithoutAnEnvelope) {
+  ArtifactBuilder a = makeFakeModel();
+  a.hasEnvelope = false;
+  a.programs.erase(a.programs.begin(), a.programs.end() - 1);
+  std::string path = writeFile("functions.bin", a.finish());
+  auto model = Model::load(path);
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  EXPECT_EQ((*model)->functions(), std::vector<std::string>{"twice"});
+  auto session = Session::create(*model);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  EXPECT_TRUE(
+      (*session)->runFunction("twice", {{floats({1, 2, 3, 4})}}).isOk());
+  Request r;
+  r.prompt = {1};
+  EXPECT_EQ((*session)->add(r).status().message(),
+            "the artifact has functions only, no model");
+  EXPECT_TRUE((*session)->step()->empty());
+}
+
+TEST(Function, NamesWhatIsWrongWithTheInputs) {
+  auto session = Session::create(loadFakeModel());
+  ASSERT_TRUE(session.isOk());
+  auto message = [&](std::string_view name, std::vector<Tensor> inputs) {
+    return (*session)->runFunction(name, inputs).status().toString();
+  };
+  EXPECT_EQ(message("half", {}),
+            "NotFound: the artifact exports no function 'half'");
+  EXPECT_EQ(message("twice", {}),
+            "InvalidArgument: @twice: expected 1 inputs, got 0");
+  EXPECT_EQ(message("twice", {floats({1})}),
+            "InvalidArgument: @twice: input 0: expected 4xf32, got 1xf32");
+  Tensor shortOne = floats({1, 2, 3, 4});
+  shortOne.bytes.pop_back();
+  EXPECT_EQ(message("twice", {shortOne}),
+            "InvalidArgument: @twice: input 0: expected 16 bytes, got 15");
+}

@@ -1,0 +1,156 @@
+//===- kv_cache_test.cpp - The page bookkeeping by itself -----------------===//
+
+#include "runtime/exec/KvCacheManager.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mtp;
+
+namespace {
+
+KvConfig config(uint32_t pages, uint32_t lookahead = 1) {
+  KvConfig c;
+  c.pages = pages;
+  c.pageTokens = 4;
+  c.slots = 4;
+  c.tableWidth = 12;
+  c.lookahead = lookahead;
+  return c;
+}
+
+/// Every page of tokens has the same hash.
+Hash128 constantHash(Hash128, std::span<const int32_t>) { return {1, 2}; }
+
+std::vector<int32_t> tokens(uint32_t count, int32_t first = 0) {
+  std::vector<int32_t> list;
+  for (uint32_t i = 0; i < count; ++i)
+    list.push_back(first + int32_t(i));
+  return list;
+}
+
+} // namespace
+
+TEST(KvCache, StartsWithAllPagesButTheDummyFree) {
+  KvCacheManager kv(config(9));
+  EXPECT_EQ(kv.freePages(), 8u);
+  EXPECT_EQ(kv.usablePages(), 8u);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
+TEST(KvCache, BeginGrowAndReleaseKeepTheTable) {
+  KvCacheManager kv(config(9));
+  EXPECT_EQ(kv.begin(1, tokens(5), 6), 0);
+  EXPECT_EQ(kv.heldPages(), 2u);
+  EXPECT_TRUE(kv.grow(1, 9));
+  EXPECT_EQ(kv.heldPages(), 3u);
+  for (uint32_t i = 0; i < 12; ++i)
+    EXPECT_EQ(kv.table(1)[i] != 0, i < 3);
+  kv.release(1);
+  EXPECT_EQ(kv.freePages(), 8u);
+  EXPECT_EQ(kv.table(1)[0], 0);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
+TEST(KvCache, ShortPagesChangeNothing) {
+  KvCacheManager kv(config(4));
+  ASSERT_EQ(kv.begin(0, tokens(5), 8), 0);
+  EXPECT_FALSE(kv.grow(0, 17));
+  EXPECT_EQ(kv.heldPages(), 2u);
+  EXPECT_EQ(kv.begin(1, tokens(5, 9), 8), -1);
+  EXPECT_EQ(kv.heldPages(), 2u);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
+TEST(KvCache, NeverGrowsPastTheTable) {
+  KvCacheManager kv(config(40));
+  ASSERT_EQ(kv.begin(0, tokens(5), 8), 0);
+  EXPECT_TRUE(kv.grow(0, 48));
+  EXPECT_FALSE(kv.grow(0, 49));
+}
+
+TEST(KvCache, SharesPublishedPagesAndNeverTheLast) {
+  KvCacheManager kv(config(12));
+  std::vector<int32_t> prompt = tokens(8);
+  ASSERT_EQ(kv.begin(0, prompt, 10), 0);
+  kv.commit(0, 8);
+  kv.publish(0, prompt);
+  // With one module the page that ends at 8 would need token 8.
+  EXPECT_EQ(kv.reusable(prompt), 4u);
+  EXPECT_EQ(kv.begin(1, prompt, 10), 4);
+  EXPECT_EQ(kv.table(0)[0], kv.table(1)[0]);
+  EXPECT_NE(kv.table(0)[1], kv.table(1)[1]);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+  kv.release(0);
+  kv.release(1);
+  EXPECT_EQ(kv.cachedPages(), 1u);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
+TEST(KvCache, AHitThatDoesNotFitIsUndone) {
+  KvCacheManager kv(config(6));
+  std::vector<int32_t> prompt = tokens(9);
+  ASSERT_EQ(kv.begin(0, prompt, 9), 0);
+  kv.commit(0, 9);
+  kv.publish(0, prompt);
+  kv.release(0);
+  EXPECT_EQ(kv.cachedPages(), 2u);
+  EXPECT_EQ(kv.begin(0, prompt, 24), -1);
+  EXPECT_EQ(kv.cachedPages(), 2u);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
+TEST(KvCache, EqualHashesOfDifferentTokensAreNoHit) {
+  KvConfig c = config(12);
+  c.hash = constantHash;
+  KvCacheManager kv(c);
+  ASSERT_EQ(kv.begin(0, tokens(9), 9), 0);
+  kv.commit(0, 9);
+  kv.publish(0, tokens(9));
+  EXPECT_EQ(kv.reusable(tokens(9)), 4u);
+  EXPECT_EQ(kv.reusable(tokens(9, 1)), 0u);
+  ASSERT_EQ(kv.begin(1, tokens(9, 1), 9), 0);
+  kv.commit(1, 9);
+  kv.publish(1, tokens(9, 1));
+  EXPECT_EQ(kv.reusable(tokens(9, 1)), 0u);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
+TEST(KvCache, InvariantHoldsUnderRandomUse) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    std::mt19937 random(seed);
+    KvConfig c = config(5 + random() % 30, random() % 4);
+    c.prefixCache = seed % 5 != 0;
+    if (seed % 7 == 0)
+      c.hash = constantHash;
+    KvCacheManager kv(c);
+    std::vector<uint64_t> length(c.slots, 0);
+    for (int step = 0; step < 600; ++step) {
+      uint32_t slot = random() % c.slots;
+      if (length[slot] == 0) {
+        std::vector<int32_t> prompt = tokens(1 + random() % 24, random() % 3);
+        uint32_t reusable = kv.reusable(prompt);
+        int64_t reused = kv.begin(slot, prompt, prompt.size() + 3);
+        ASSERT_TRUE(reused == -1 || reused == reusable);
+        if (reused >= 0) {
+          length[slot] = prompt.size();
+          kv.commit(slot, length[slot]);
+          if (random() % 4)
+            kv.publish(slot, prompt);
+        }
+      } else if (random() % 3 && kv.grow(slot, length[slot] + 5)) {
+        length[slot] += 1 + random() % 3;
+        kv.commit(slot, length[slot]);
+      } else {
+        kv.release(slot);
+        length[slot] = 0;
+      }
+      Status status = kv.checkInvariant();
+      ASSERT_TRUE(status.isOk()) << status.toString() << " seed " << seed;
+    }
+    for (uint32_t slot = 0; slot < c.slots; ++slot)
+      kv.release(slot);
+    EXPECT_EQ(kv.heldPages(), 0u);
+    EXPECT_EQ(kv.availablePages(), kv.usablePages());
+  }
+}

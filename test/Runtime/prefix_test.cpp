@@ -1,0 +1,121 @@
+//===- prefix_test.cpp - Pages shared between prompts ---------------------===//
+
+#include "FakeModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+std::vector<int32_t> range(int32_t count, int32_t factor = 7) {
+  std::vector<int32_t> tokens;
+  for (int32_t i = 0; i < count; ++i)
+    tokens.push_back(i * factor % 64);
+  return tokens;
+}
+
+struct Generated {
+  std::vector<int32_t> tokens;
+  Statistics statistics;
+};
+
+Generated generate(Session &session, std::vector<int32_t> prompt) {
+  Request r;
+  r.prompt = std::move(prompt);
+  r.maxTokens = 20;
+  auto id = session.add(r);
+  EXPECT_TRUE(id.isOk()) << id.status().toString();
+  drain(session);
+  auto output = session.output(*id);
+  Generated run{{output->begin(), output->end()}, *session.statistics(*id)};
+  EXPECT_EQ(run.tokens, expectedOutput(r).tokens);
+  return run;
+}
+
+std::unique_ptr<Session> open(uint32_t modules, uint32_t k, bool cache = true) {
+  FakeOptions fake;
+  fake.modules = modules;
+  SessionOptions options;
+  options.k = k;
+  options.prefixCache = cache;
+  auto session = Session::create(loadFakeModel(fake), options);
+  EXPECT_TRUE(session.isOk());
+  return std::move(*session);
+}
+
+} // namespace
+
+TEST(Prefix, EqualPromptsShareWholePages) {
+  for (uint32_t modules : {1u, 2u, 3u})
+    for (uint32_t k : {0u, 2u, 4u}) {
+      auto session = open(modules, k);
+      Generated first = generate(*session, range(17));
+      Generated second = generate(*session, range(17));
+      EXPECT_EQ(first.statistics.cachedTokens, 0u);
+      // Pages of 4: 16 tokens are whole pages; modules read ahead of a page.
+      uint64_t reused = k == 0 || modules == 1 ? 16 : 12;
+      EXPECT_EQ(second.statistics.cachedTokens, reused)
+          << "modules " << modules << " k " << k;
+      EXPECT_EQ(second.statistics.prefillTokens, 17 - reused);
+      // The drafter's pages are as good as fresh ones.
+      EXPECT_EQ(first.statistics.accepted, second.statistics.accepted);
+    }
+}
+
+TEST(Prefix, APageDependsOnTheTokensThatModulesReadBehindIt) {
+  auto session = open(2, 3);
+  std::vector<int32_t> prompt = range(20), other = prompt;
+  generate(*session, prompt);
+  // Token 13 is within reach of two modules from the page that ends at 12.
+  other[13] = (other[13] + 1) % 64;
+  EXPECT_EQ(generate(*session, other).statistics.cachedTokens, 8u);
+  other = prompt;
+  other[14] = (other[14] + 1) % 64;
+  EXPECT_EQ(generate(*session, other).statistics.cachedTokens, 12u);
+}
+
+TEST(Prefix, WithoutModulesOnlyThePageItselfCounts) {
+  auto session = open(2, 0);
+  std::vector<int32_t> prompt = range(20), other = prompt;
+  generate(*session, prompt);
+  other[12] = (other[12] + 1) % 64;
+  EXPECT_EQ(generate(*session, other).statistics.cachedTokens, 12u);
+}
+
+TEST(Prefix, SharedWhileTheFirstStillRuns) {
+  auto session = open(1, 4);
+  Request a, b;
+  a.prompt = b.prompt = range(30);
+  b.prompt.back() = 1;
+  a.maxTokens = b.maxTokens = 40;
+  auto first = session->add(a), second = session->add(b);
+  drain(*session);
+  EXPECT_EQ(session->statistics(*second)->cachedTokens, 28u);
+  auto out = session->output(*first);
+  EXPECT_EQ(std::vector<int32_t>(out->begin(), out->end()),
+            expectedOutput(a).tokens);
+  out = session->output(*second);
+  EXPECT_EQ(std::vector<int32_t>(out->begin(), out->end()),
+            expectedOutput(b).tokens);
+}
+
+TEST(Prefix, OffMeansOff) {
+  auto session = open(1, 2, false);
+  generate(*session, range(17));
+  EXPECT_EQ(generate(*session, range(17)).statistics.cachedTokens, 0u);
+  EXPECT_EQ(session->kvUsage().cachedPages, 0u);
+}
+
+TEST(Prefix, OldPagesMakeRoomForNewOnes) {
+  SessionOptions options;
+  options.kvPages = 20;
+  auto session = Session::create(loadFakeModel(), options);
+  ASSERT_TRUE(session.isOk());
+  for (int32_t i = 1; i < 30; ++i)
+    generate(**session, range(21, i));
+  // The latest prompt is still there, the first is not.
+  EXPECT_EQ(generate(**session, range(21, 29)).statistics.cachedTokens, 20u);
+  EXPECT_EQ(generate(**session, range(21, 3)).statistics.cachedTokens, 0u);
+}

@@ -1,0 +1,171 @@
+//===- sample_test.cpp - Random numbers and what is picked with them ------===//
+
+#include "runtime/device/cpu/Philox.h"
+#include "runtime/device/cpu/Sample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <vector>
+
+using namespace mtp;
+
+namespace {
+
+const float kInf = std::numeric_limits<float>::infinity();
+const float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+SamplingRow sampling(float temperature, int32_t topK = 0, float topP = 1,
+                     float minP = 0, uint32_t seed = 0) {
+  SamplingRow row = {};
+  row.seedLow = seed;
+  row.temperature = temperature;
+  row.topK = topK;
+  row.topP = topP;
+  row.minP = minP;
+  return row;
+}
+
+int32_t pick(const std::vector<float> &logits, const SamplingRow &row,
+             int32_t position = 1) {
+  std::vector<int32_t> scratch(logits.size(), -1);
+  return sampleToken(logits, row, position, scratch);
+}
+
+/// Pearson's statistic of `draws` picks against `expected` probabilities.
+double chiSquare(const std::vector<float> &logits, const SamplingRow &row,
+                 const std::vector<double> &expected, int draws) {
+  std::vector<int> counts(logits.size(), 0);
+  for (int position = 0; position < draws; ++position)
+    ++counts[size_t(pick(logits, row, position))];
+  double sum = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    double mean = expected[i] * draws;
+    if (mean == 0)
+      EXPECT_EQ(counts[i], 0) << "token " << i;
+    else
+      sum += (counts[i] - mean) * (counts[i] - mean) / mean;
+  }
+  return sum;
+}
+
+/// Softmax at a temperature over the tokens for which `keep` holds.
+template <typename Keep>
+std::vector<double> softmax(const std::vector<float> &logits,
+                            double temperature, Keep keep) {
+  std::vector<double> p(logits.size(), 0);
+  double sum = 0;
+  for (size_t i = 0; i < logits.size(); ++i)
+    if (keep(i))
+      sum += p[i] = std::exp(logits[i] / temperature);
+  for (double &value : p)
+    value /= sum;
+  return p;
+}
+
+const std::vector<float> kLogits = {0.5f, 2.0f, -1.0f, 1.5f,
+                                    0.0f, 1.0f, -0.5f, 0.25f};
+/// A chi-square with 7 degrees of freedom is above this once in a million.
+const double kCritical = 41.9;
+
+} // namespace
+
+TEST(Philox, KnownAnswers) {
+  using Words = std::array<uint32_t, 4>;
+  EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}),
+            (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
+            (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                       {0xa4093822, 0x299f31d0}),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Sample, GreedyTakesTheFirstOfTheLargest) {
+  EXPECT_EQ(pick({1, 3, 2, 3}, sampling(0)), 1);
+  EXPECT_EQ(pick({kNaN, -5, kNaN}, sampling(0)), 1);
+  EXPECT_EQ(pick({-kInf, -kInf, -3}, sampling(0)), 2);
+  EXPECT_EQ(pick({1, kInf, kInf}, sampling(0)), 1);
+}
+
+TEST(Sample, NothingCanWin) {
+  for (float temperature : {0.0f, 1.0f}) {
+    EXPECT_EQ(pick({kNaN, kNaN}, sampling(temperature)), -1);
+    EXPECT_EQ(pick({-kInf, -kInf}, sampling(temperature)), -1);
+  }
+}
+
+TEST(Sample, NaNAndInfinityNeverWinByChance) {
+  for (int32_t position = 0; position < 200; ++position) {
+    int32_t token =
+        pick({kNaN, 0, -kInf, 0, kNaN}, sampling(2, 3, 0.99f), position);
+    EXPECT_TRUE(token == 1 || token == 3);
+    EXPECT_EQ(pick({0, kInf, 5}, sampling(1), position), 1);
+  }
+}
+
+TEST(Sample, DrawsFromTheSoftmax) {
+  auto all = [](size_t) { return true; };
+  for (float temperature : {0.5f, 1.0f, 2.0f})
+    EXPECT_LT(chiSquare(kLogits, sampling(temperature),
+                        softmax(kLogits, temperature, all), 100000),
+              kCritical);
+  // The test sees a wrong temperature.
+  EXPECT_GT(chiSquare(kLogits, sampling(1), softmax(kLogits, 1.1, all), 100000),
+            kCritical);
+}
+
+TEST(Sample, TopKKeepsTheLikeliest) {
+  auto best3 = [](size_t i) { return i == 1 || i == 3 || i == 5; };
+  EXPECT_LT(
+      chiSquare(kLogits, sampling(1, 3), softmax(kLogits, 1, best3), 50000),
+      kCritical);
+}
+
+TEST(Sample, TopKCutsEqualsByIndex) {
+  auto first2 = [](size_t i) { return i < 2; };
+  std::vector<float> flat(8, 1.0f);
+  EXPECT_LT(chiSquare(flat, sampling(1, 2), softmax(flat, 1, first2), 50000),
+            kCritical);
+}
+
+TEST(Sample, TopPKeepsTheShortestPrefixThatReachesIt) {
+  std::vector<float> logits;
+  for (double p : {0.1, 0.4, 0.2, 0.3})
+    logits.push_back(float(std::log(p)));
+  auto two = [](size_t i) { return i == 1 || i == 3; };
+  auto three = [](size_t i) { return i != 0; };
+  EXPECT_LT(
+      chiSquare(logits, sampling(1, 0, 0.65f), softmax(logits, 1, two), 50000),
+      kCritical);
+  EXPECT_LT(chiSquare(logits, sampling(1, 0, 0.75f), softmax(logits, 1, three),
+                      50000),
+            kCritical);
+  // Of the best three: 4/9, 3/9, 2/9, so two of them reach 0.7.
+  EXPECT_LT(
+      chiSquare(logits, sampling(1, 3, 0.7f), softmax(logits, 1, two), 50000),
+      kCritical);
+  EXPECT_EQ(pick(logits, sampling(1, 0, 1e-6f)), 1);
+}
+
+TEST(Sample, MinPIsRelativeToTheLikeliest) {
+  auto keep = [](size_t i) { return std::exp(kLogits[i] - 2.0) >= 0.3; };
+  EXPECT_LT(chiSquare(kLogits, sampling(1, 0, 1, 0.3f),
+                      softmax(kLogits, 1, keep), 50000),
+            kCritical);
+}
+
+TEST(Sample, SeedsAndPositionsAreIndependent) {
+  std::vector<float> flat(1000, 0.0f);
+  int equalSeeds = 0, equalPositions = 0;
+  for (int32_t position = 0; position < 2000; ++position) {
+    int32_t token = pick(flat, sampling(1, 0, 1, 0, 1), position);
+    equalSeeds += token == pick(flat, sampling(1, 0, 1, 0, 2), position);
+    equalPositions +=
+        token == pick(flat, sampling(1, 0, 1, 0, 1), position + 1);
+    EXPECT_EQ(token, pick(flat, sampling(1, 0, 1, 0, 1), position));
+  }
+  EXPECT_LT(equalSeeds, 15); // 2 expected
+  EXPECT_LT(equalPositions, 15);
+}

@@ -1,0 +1,104 @@
+//===- tokenizer_oracle_test.cpp - Ids by another implementation ----------===//
+//
+// Every string of test/oracle/tokenizers/expected.jsonl.gz, whose ids are
+// Hugging Face's, see test/oracle/tokenizer_expected.py.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Tokenizer/Json.h"
+#include "runtime/text/StreamDecoder.h"
+#include "test/Runtime/TokenizerTestUtil.h"
+
+#include <zlib.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+std::filesystem::path sourceRoot() { return MTP_SOURCE_DIR; }
+
+std::string readGzip(const std::filesystem::path &path) {
+  std::string text;
+  gzFile file = gzopen(path.string().c_str(), "rb");
+  if (!file)
+    return text;
+  char buffer[1 << 16];
+  for (int count; (count = gzread(file, buffer, sizeof(buffer))) > 0;)
+    text.append(buffer, static_cast<size_t>(count));
+  gzclose(file);
+  return text;
+}
+
+Ids idsOf(const JsonValue &line, const char *key) {
+  Ids ids;
+  for (const JsonValue &id : *line.member(key)->asArray())
+    ids.push_back(static_cast<TokenId>(*id.asUint32()));
+  return ids;
+}
+
+/// Calls `check(line, text)` for every line.
+template <typename Function>
+void forEachLine(Function check) {
+  std::istringstream lines(
+      readGzip(sourceRoot() / "test/oracle/tokenizers/expected.jsonl.gz"));
+  size_t count = 0;
+  for (std::string text; std::getline(lines, text); ++count) {
+    auto line = JsonDocument::parse("expected.jsonl", text);
+    MTP_ASSERT_OK(line);
+    auto string = line->root().member("s");
+    MTP_ASSERT_OK(string);
+    check(line->root(), std::string(*string->asString()));
+    ASSERT_FALSE(::testing::Test::HasFatalFailure()) << text;
+  }
+  EXPECT_GT(count, 2000u);
+}
+
+Result<LoadedTokenizer> loadPath(const std::filesystem::path &path) {
+  MTP_ASSIGN_OR_RETURN(std::string tables,
+                       buildTokenizerTables((sourceRoot() / path).string()));
+  return loadTables(tables);
+}
+
+void expectAgreement(const Tokenizer &tokenizer, const std::string &text,
+                     const Ids &expectedIds, const std::string &expectedText) {
+  auto ids = tokenizer.encode(text, {/*addSpecial=*/false,
+                                     /*parseSpecial=*/true});
+  MTP_ASSERT_OK(ids);
+  EXPECT_EQ(*ids, expectedIds) << text;
+  DecodeOptions options{/*skipSpecial=*/false};
+  EXPECT_EQ(*tokenizer.decode(expectedIds, options), expectedText);
+
+  StreamDecoder decoder(tokenizer, options);
+  std::string streamed;
+  for (TokenId id : expectedIds)
+    streamed += *decoder.append(id);
+  EXPECT_EQ(streamed + decoder.finish(), expectedText);
+
+  // User text never yields a special token, and comes back all the same.
+  auto plain = tokenizer.encode(text);
+  MTP_ASSERT_OK(plain);
+  for (TokenId id : *plain)
+    EXPECT_FALSE(tokenizer.isSpecial(id)) << text;
+  EXPECT_EQ(*tokenizer.decode(*plain), expectedText);
+}
+
+} // namespace
+
+TEST(TokenizerOracle, agreesOnTheBundledTokenizer) {
+  auto tokenizer = loadPath("models/bundled/hf");
+  MTP_ASSERT_OK(tokenizer);
+  forEachLine([&](const JsonValue &line, const std::string &text) {
+    expectAgreement(**tokenizer, text, idsOf(line, "b"), text);
+  });
+}
+
+TEST(TokenizerOracle, agreesOnALlama3Tokenizer) {
+  auto tokenizer = loadPath("test/oracle/tokenizers/llama3-style.json");
+  MTP_ASSERT_OK(tokenizer);
+  forEachLine([&](const JsonValue &line, const std::string &text) {
+    std::optional<JsonValue> decoded = line.find("d");
+    expectAgreement(**tokenizer, text, idsOf(line, "l"),
+                    decoded ? std::string(*decoded->asString()) : text);
+  });
+}
