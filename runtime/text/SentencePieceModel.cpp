@@ -106,7 +106,9 @@ Status verifyCharsMap(std::string_view map) {
   size_t replacementBytes = map.size() - trieBytes;
   for (size_t i = 0; i < count; ++i) {
     uint32_t unit = readWord(map, i);
-    if (unit >> 31) // A leaf. Nothing steps on from there.
+    // Nothing steps on from a leaf. But every walk starts at the root, whatever
+    // it looks like.
+    if (unit >> 31 && i != 0)
       continue;
     uint32_t offset = unit >> 10 << ((unit & (1u << 9)) >> 6);
     size_t base = i ^ offset;

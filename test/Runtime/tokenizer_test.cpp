@@ -88,6 +88,23 @@ TEST(Tokenizer, encodesWithSentencePiece) {
             Ids({*tokenizer.encode("a", kPlain)->begin(), 2}));
 }
 
+TEST(Tokenizer, normalizesWithSentencePiece) {
+  auto tables = buildTokenizerTables((std::filesystem::path(MTP_SOURCE_DIR) /
+                                      "test/Runtime/data" / "normalizing.model")
+                                         .string());
+  MTP_ASSERT_OK(tables);
+  auto tokenizer = loadTables(*tables);
+  MTP_ASSERT_OK(tokenizer);
+  auto ids = (*tokenizer)->encode("  A  BC \xEF\xAC\x81[x]caf\xC3\xA9 ");
+  MTP_ASSERT_OK(ids);
+  EXPECT_EQ(ids->front(), (*tokenizer)->bosId());
+  EXPECT_EQ(*(*tokenizer)->decode(*ids), "a bc fi[x]cafe");
+  // An unknown character is shown as the library shows it.
+  auto unknown = (*tokenizer)->encode("\xE4\xBD\xA0x", kPlain);
+  MTP_ASSERT_OK(unknown);
+  EXPECT_EQ(*(*tokenizer)->decode(*unknown), " \xE2\x81\x87 x");
+}
+
 //===----------------------------------------------------------------------===//
 // Words, merges, special tokens
 //===----------------------------------------------------------------------===//
