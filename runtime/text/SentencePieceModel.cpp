@@ -2,6 +2,8 @@
 
 #include "runtime/text/SentencePieceModel.h"
 
+#include "runtime/text/Utf8.h"
+
 #include <cstring>
 #include <string>
 
@@ -134,8 +136,13 @@ Status readPiece(std::string_view bytes, SentencePieceModel &model) {
       piece.type = static_cast<PieceType>(field.value);
     }
   }
+  // The library's own trie ends a key at a NUL.
+  bool isText = !piece.text.empty() && isValidUtf8(piece.text) &&
+                piece.text.find('\0') == std::string_view::npos;
+  if (reader.hasFailed() || !isText)
+    return malformed("piece");
   model.pieces.push_back(piece);
-  return reader.hasFailed() ? malformed("piece") : okStatus();
+  return okStatus();
 }
 
 Status readTrainerSpec(std::string_view bytes, SentencePieceModel &model) {

@@ -9,6 +9,7 @@
 
 using namespace mtp;
 using namespace mtp::test;
+using namespace std::string_view_literals;
 
 namespace {
 
@@ -252,8 +253,10 @@ TEST(TokenizerTables, refusesBrokenGpt2Files) {
 }
 
 TEST(TokenizerTables, refusesBrokenSentencePieceModels) {
-  for (const char *model :
-       {"", "x", "\x0A", "\x0A\xFF\xFF\xFF\xFF\x0F", "\x0A\x03\x0A\x01"})
+  // The last two have a piece without text and one with a NUL.
+  for (std::string_view model :
+       {""sv, "x"sv, "\x0A"sv, "\x0A\xFF\xFF\xFF\xFF\x0F"sv,
+        "\x0A\x03\x0A\x01"sv, "\x0A\x00"sv, "\x0A\x04\x0A\x02\x00x"sv})
     expectError(tablesFromSentencePiece(model, ""), StatusCode::InvalidArgument,
                 {"tokenizer.model"});
   MTP_REQUIRE_SHARED_DATA();
