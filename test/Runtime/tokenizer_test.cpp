@@ -137,6 +137,20 @@ TEST(Tokenizer, takesSpecialTokensForTextUnlessAsked) {
   EXPECT_FALSE((*tokenizer)->isSpecial(1 << 30));
 }
 
+TEST(Tokenizer, neverMakesASpecialTokenOfText) {
+  // "hello" is a special token, and a word of the vocabulary, and mergeable.
+  for (const char *ignoreMerges : {"false", "true"}) {
+    auto tokenizer = loadJson(
+        byteLevelJson({{R"("id": 263, "content": "<|end|>")",
+                        R"("id": 259, "content": "hello")"},
+                       {R"("ignore_merges": false)",
+                        std::string(R"("ignore_merges": )") + ignoreMerges}}));
+    MTP_ASSERT_OK(tokenizer);
+    EXPECT_EQ(*(*tokenizer)->encode("hello"), Ids({258, 'o'}));
+    EXPECT_EQ(*(*tokenizer)->encode("hello", kParse), Ids({259}));
+  }
+}
+
 TEST(Tokenizer, skipsSpecialTokensInTextUnlessAsked) {
   auto tokenizer = loadJson(byteLevelJson());
   MTP_ASSERT_OK(tokenizer);
