@@ -72,6 +72,9 @@ compileImage(const TargetDesc &target, const KernelSpec &spec) {
 struct Kernel::State {
   KernelSpec spec;
   int64_t scratchBytes = 0;
+  // Stays open: dlopen takes two libraries of the same path for one, and a
+  // closed descriptor's number would be used again.
+  int file = -1;
   void *library = nullptr;
   void (*entry)(void *const *, const int64_t *, int64_t, int64_t,
                 void *) = nullptr;
@@ -87,12 +90,11 @@ Kernel::Kernel(const TargetDesc &target, const std::string &kind,
     ADD_FAILURE() << "cannot compile " << kind;
     return;
   }
-  int file = memfd_create("kernel", MFD_CLOEXEC);
-  EXPECT_EQ(write(file, image->data(), image->size()),
+  state->file = memfd_create("kernel", MFD_CLOEXEC);
+  EXPECT_EQ(write(state->file, image->data(), image->size()),
             static_cast<ssize_t>(image->size()));
-  std::string path = "/proc/self/fd/" + std::to_string(file);
+  std::string path = "/proc/self/fd/" + std::to_string(state->file);
   state->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
   if (!state->library) {
     ADD_FAILURE() << dlerror();
     return;
@@ -105,6 +107,8 @@ Kernel::Kernel(const TargetDesc &target, const std::string &kind,
 Kernel::~Kernel() {
   if (state->library)
     dlclose(state->library);
+  if (state->file >= 0)
+    close(state->file);
 }
 
 int64_t Kernel::tasks(int64_t rows) const {

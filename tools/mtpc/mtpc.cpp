@@ -43,7 +43,7 @@ cl::opt<Report> planReport(
                clEnumValN(Report::Text, "text", "for people"),
                clEnumValN(Report::Json, "json", "as JSON")),
     cl::ValueOptional, cl::init(Report::None), cl::cat(category));
-cl::opt<unsigned> threads("threads", cl::desc("Threads that pack weights"),
+cl::opt<unsigned> jobs("jobs", cl::desc("Threads that pack weights"),
                           cl::init(2), cl::cat(category));
 
 int fail(const llvm::Twine &message) {
@@ -78,7 +78,7 @@ int compile(Phase stopAfter) {
   options.dumpFolder = dumpPhasesTo;
   options.targetCpu = targetCpu;
   options.output = outputPath;
-  options.write.threads = threads;
+  options.write.threads = jobs;
   options.write.progress = [&](uint64_t done, uint64_t total) {
     progress.packed(done, total);
   };
