@@ -4,5 +4,6 @@
 #define MTP_PASSES
 
 include "passes/LoweringPasses.td"
+include "passes/ModelPasses.td"
 
 #endif // MTP_PASSES

@@ -69,6 +69,8 @@ static LogicalResult generateCode(ModuleOp module,
                                   const codegen::TargetDesc &target,
                                   ArtifactInputs &inputs) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  // Emitters build ops of dialects that no model was parsed with.
+  module.getContext()->loadAllAvailableDialects();
   OpBuilder builder(module.getContext());
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     if (kernel.getKind().starts_with(exec::kBuiltinPrefix)) {

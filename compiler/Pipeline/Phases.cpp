@@ -34,7 +34,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     break;
   case Phase::Fuse:
     manager.addPass(passes::createInlineLayersPass());
-    manager.addPass(passes::createAbsorbMlaPass());
+    manager.addPass(passes::createAbsorbMLAPass());
     manager.addPass(passes::createFuseConcatProjectionPass());
     manager.addPass(passes::createFuseProjectionsPass());
     manager.addPass(passes::createFuseNormLinearPass());

@@ -74,6 +74,19 @@ void encode(WeightType type, const float *values, int64_t count, uint8_t *out) {
   }
 }
 
+/// Writes `cols` columns of a tile of 32 rows of words, column by column.
+template <typename WordT>
+void transposeTile(const WordT *tile, int64_t pitch, int64_t cols,
+                   uint8_t *out) {
+  WordT column[kPanelWidth];
+  static_assert(sizeof(column) == kPanelWidth * 4);
+  for (int64_t c = 0; c < cols; ++c) {
+    for (int64_t row = 0; row < kPanelWidth; ++row)
+      column[row] = tile[row * pitch + c];
+    std::memcpy(out + c * int64_t(sizeof(column)), column, sizeof(column));
+  }
+}
+
 /// Packs one kind of piece at a time; pieces are independent, so any thread may
 /// pack any of them.
 class Packer {
@@ -155,25 +168,19 @@ void Packer::readTile(const std::vector<WeightRows> &matrix, int64_t panel,
 
 void Packer::writeTile(const float *tile, int64_t col, int64_t cols,
                        uint8_t *panel) const {
-  float row[kPanelWidth];
-  uint16_t pair[2 * kPanelWidth];
   if (recipe.type == WeightType::F32) {
-    for (int64_t c = 0; c < cols; ++c) {
-      for (int64_t j = 0; j < kPanelWidth; ++j)
-        row[j] = tile[j * kTileCols + c];
-      std::memcpy(panel + (col + c) * int64_t(sizeof(row)), row, sizeof(row));
-    }
+    transposeTile(tile, kTileCols, cols, panel + col * kPanelWidth * 4);
     return;
   }
-  // Tiles begin at even columns, and columns past the last are zero.
-  for (int64_t c = 0; c < cols; c += 2) {
-    for (int64_t j = 0; j < kPanelWidth; ++j) {
-      pair[2 * j] = roundToBF16(tile[j * kTileCols + c]);
-      pair[2 * j + 1] = roundToBF16(tile[j * kTileCols + c + 1]);
-    }
-    std::memcpy(panel + (col + c) / 2 * int64_t(sizeof(pair)), pair,
-                sizeof(pair));
-  }
+  // A pair of bf16 moves as one word. Tiles begin at even columns, and columns
+  // past the last are zero.
+  uint8_t halves[kPanelWidth * kTileCols * 2];
+  encode(WeightType::BF16, tile, kPanelWidth * kTileCols, halves);
+  uint32_t pairs[kPanelWidth * kTileCols / 2];
+  static_assert(sizeof(pairs) == sizeof(halves));
+  std::memcpy(pairs, halves, sizeof(pairs));
+  transposeTile(pairs, kTileCols / 2, (cols + 1) / 2,
+                panel + col / 2 * kPanelWidth * 4);
 }
 
 void Packer::packPanel(int64_t number, uint8_t *out) const {

@@ -111,12 +111,4 @@ void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
   }
 }
 
-uint16_t roundToBF16(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u)
-    return uint16_t(bits >> 16 | 0x40);
-  bits += 0x7fffu + (bits >> 16 & 1);
-  return uint16_t(bits >> 16);
-}
-
 } // namespace mtp

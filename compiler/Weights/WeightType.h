@@ -3,6 +3,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_WEIGHTTYPE_H
 #define MTP_COMPILER_WEIGHTS_WEIGHTTYPE_H
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -52,7 +53,12 @@ void decodeElements(WeightType type, const uint8_t *bytes, int64_t count,
                     float *out);
 
 /// Rounds to nearest, ties to even. A NaN stays a (quiet) NaN.
-uint16_t roundToBF16(float value);
+inline uint16_t roundToBF16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint16_t quiet = uint16_t(bits >> 16 | 0x40);
+  uint16_t rounded = uint16_t((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+  return (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
+}
 
 } // namespace mtp
 

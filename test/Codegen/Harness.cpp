@@ -44,8 +44,8 @@ static mlir::MLIRContext &context() {
   static auto *context = [] {
     mlir::DialectRegistry registry;
     registerKernelDialects(registry);
-    auto *made =
-        new mlir::MLIRContext(registry, mlir::MLIRContext::Threading::DISABLED);
+    auto *made = new mlir::MLIRContext(
+        registry, mlir::MLIRContext::Threading::DISABLED);
     made->loadAllAvailableDialects();
     return made;
   }();
@@ -59,8 +59,8 @@ static KernelSpec makeSpec(const std::string &kind, const std::string &config) {
   return {"kernel", kind, attributes};
 }
 
-static mlir::FailureOr<std::vector<char>> compileImage(const TargetDesc &target,
-                                                       const KernelSpec &spec) {
+static mlir::FailureOr<std::vector<char>>
+compileImage(const TargetDesc &target, const KernelSpec &spec) {
   mlir::OpBuilder builder(&context());
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(builder.getUnknownLoc());
@@ -72,6 +72,9 @@ static mlir::FailureOr<std::vector<char>> compileImage(const TargetDesc &target,
 struct Kernel::State {
   KernelSpec spec;
   int64_t scratchBytes = 0;
+  // Stays open: dlopen takes two libraries of the same path for one, and a
+  // closed descriptor's number would be used again.
+  int file = -1;
   void *library = nullptr;
   void (*entry)(void *const *, const int64_t *, int64_t, int64_t,
                 void *) = nullptr;
@@ -87,24 +90,25 @@ Kernel::Kernel(const TargetDesc &target, const std::string &kind,
     ADD_FAILURE() << "cannot compile " << kind;
     return;
   }
-  int file = memfd_create("kernel", MFD_CLOEXEC);
-  EXPECT_EQ(write(file, image->data(), image->size()),
+  state->file = memfd_create("kernel", MFD_CLOEXEC);
+  EXPECT_EQ(write(state->file, image->data(), image->size()),
             static_cast<ssize_t>(image->size()));
-  std::string path = "/proc/self/fd/" + std::to_string(file);
+  std::string path = "/proc/self/fd/" + std::to_string(state->file);
   state->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
   if (!state->library) {
     ADD_FAILURE() << dlerror();
     return;
   }
-  state->entry =
-      reinterpret_cast<decltype(state->entry)>(dlsym(state->library, "kernel"));
+  state->entry = reinterpret_cast<decltype(state->entry)>(
+      dlsym(state->library, "kernel"));
   EXPECT_NE(state->entry, nullptr);
 }
 
 Kernel::~Kernel() {
   if (state->library)
     dlclose(state->library);
+  if (state->file >= 0)
+    close(state->file);
 }
 
 int64_t Kernel::tasks(int64_t rows) const {
@@ -136,9 +140,10 @@ std::vector<std::pair<std::string, TargetDesc>> test::hostTargets() {
   TargetDesc native = llvm::cantFail(TargetDesc::parse("native"));
   for (const char *name : {"x86-64-v3", "x86-64-v4"}) {
     TargetDesc target = llvm::cantFail(TargetDesc::parse(name));
-    if (std::includes(
-            native.requiredFeatures.begin(), native.requiredFeatures.end(),
-            target.requiredFeatures.begin(), target.requiredFeatures.end()))
+    if (std::includes(native.requiredFeatures.begin(),
+                      native.requiredFeatures.end(),
+                      target.requiredFeatures.begin(),
+                      target.requiredFeatures.end()))
       targets.push_back({name, target});
   }
   targets.push_back({"native", native});
@@ -148,11 +153,11 @@ std::vector<std::pair<std::string, TargetDesc>> test::hostTargets() {
 std::string test::compileError(const std::string &kind,
                                const std::string &config) {
   std::string text;
-  mlir::ScopedDiagnosticHandler handler(&context(),
-                                        [&](mlir::Diagnostic &diagnostic) {
-                                          text += diagnostic.str();
-                                          return mlir::success();
-                                        });
+  mlir::ScopedDiagnosticHandler handler(
+      &context(), [&](mlir::Diagnostic &diagnostic) {
+        text += diagnostic.str();
+        return mlir::success();
+      });
   auto image = compileImage(llvm::cantFail(TargetDesc::parse("x86-64-v3")),
                             makeSpec(kind, config));
   EXPECT_EQ(failed(image), !text.empty());

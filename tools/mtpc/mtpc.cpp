@@ -22,8 +22,7 @@ cl::opt<std::string> inputPath(cl::Positional, cl::desc("<model.mlir>"),
                                cl::init("-"), cl::cat(category));
 cl::opt<std::string> outputPath("o", cl::desc("The artifact to write"),
                                 cl::value_desc("model.bin"), cl::cat(category));
-cl::opt<std::string> target("target",
-                            cl::desc("The device to compile for: cpu"),
+cl::opt<std::string> target("target", cl::desc("The device to compile for: cpu"),
                             cl::init("cpu"), cl::cat(category));
 cl::opt<std::string>
     targetCpu("target-cpu",
@@ -38,13 +37,13 @@ cl::opt<std::string> dumpPhasesTo("dump-phases-to",
                                   cl::desc("Write the module after each phase"),
                                   cl::value_desc("dir"), cl::cat(category));
 enum class Report { None, Text, Json };
-cl::opt<Report>
-    planReport("plan-report", cl::desc("Print programs, kernels and bytes"),
-               cl::values(clEnumValN(Report::Text, "", "for people"),
-                          clEnumValN(Report::Text, "text", "for people"),
-                          clEnumValN(Report::Json, "json", "as JSON")),
-               cl::ValueOptional, cl::init(Report::None), cl::cat(category));
-cl::opt<unsigned> threads("threads", cl::desc("Threads that pack weights"),
+cl::opt<Report> planReport(
+    "plan-report", cl::desc("Print programs, kernels and bytes"),
+    cl::values(clEnumValN(Report::Text, "", "for people"),
+               clEnumValN(Report::Text, "text", "for people"),
+               clEnumValN(Report::Json, "json", "as JSON")),
+    cl::ValueOptional, cl::init(Report::None), cl::cat(category));
+cl::opt<unsigned> jobs("jobs", cl::desc("Threads that pack weights"),
                           cl::init(2), cl::cat(category));
 
 int fail(const llvm::Twine &message) {
@@ -79,7 +78,7 @@ int compile(Phase stopAfter) {
   options.dumpFolder = dumpPhasesTo;
   options.targetCpu = targetCpu;
   options.output = outputPath;
-  options.write.threads = threads;
+  options.write.threads = jobs;
   options.write.progress = [&](uint64_t done, uint64_t total) {
     progress.packed(done, total);
   };
@@ -97,8 +96,8 @@ int compile(Phase stopAfter) {
     return 1;
   }
   if (planReport != Report::None) {
-    return failed(
-        printPlanReport(*module, planReport == Report::Json, llvm::outs()));
+    return failed(printPlanReport(*module, planReport == Report::Json,
+                                  llvm::outs()));
   }
   if (stopAfter < Phase::Artifact && dumpPhasesTo.empty()) {
     module->print(llvm::outs());
@@ -119,8 +118,7 @@ int main(int argc, char **argv) {
   std::optional<Phase> stopAfter = findPhase(compileTo);
   if (!stopAfter) {
     return fail("expected a phase for --compile-to (input, fuse, shape, cache, "
-                "exec, codegen, artifact), got '" +
-                compileTo + "'");
+                "exec, codegen, artifact), got '" + compileTo + "'");
   }
   if (target != "cpu") {
     return fail("expected --target=cpu, got '" + target + "'");

@@ -108,8 +108,8 @@ Value KernelBuilder::rem(Value a, Value b) {
 }
 
 Value KernelBuilder::fma(Value a, Value b, Value c) {
-  if (isa<VectorType>(a.getType()))
-    return vector::FMAOp::create(builder, loc, a, b, c);
+  // Not vector.fma: that becomes fmuladd, which leaves the fusing to the code
+  // generator, and it is told not to fuse.
   return math::FmaOp::create(builder, loc, a, b, c);
 }
 

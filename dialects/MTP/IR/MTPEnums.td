@@ -11,6 +11,12 @@ class MTP_Enum<string name, string summary, list<I32EnumCase> cases>
   let cppNamespace = "::mlir::mtp";
 }
 
+/// The keyword alone, for the assembly of an operation.
+class MTP_EnumAttr<EnumInfo info, string name>
+    : EnumAttr<MTP_Dialect, info, name> {
+  let assemblyFormat = "`` $value";
+}
+
 def MTP_RopeLayout : MTP_Enum<"RopeLayout", "which dimensions rotate together", [
   I32EnumCase<"Half", 0, "half">,               // (i, i + dim/2)
   I32EnumCase<"Interleaved", 1, "interleaved">  // (2i, 2i + 1)
@@ -28,18 +34,18 @@ def MTP_ActivationKind : MTP_Enum<"ActivationKind", "what follows a projection",
   I32EnumCase<"Swiglu", 1, "swiglu">
 ]>;
 def MTP_ActivationKindAttr
-    : EnumAttr<MTP_Dialect, MTP_ActivationKind, "activation">;
+    : MTP_EnumAttr<MTP_ActivationKind, "activation">;
 
 def MTP_Scoring : MTP_Enum<"Scoring", "how router logits become scores", [
   I32EnumCase<"Sigmoid", 0, "sigmoid">,
   I32EnumCase<"Softmax", 1, "softmax">
 ]>;
-def MTP_ScoringAttr : EnumAttr<MTP_Dialect, MTP_Scoring, "scoring">;
+def MTP_ScoringAttr : MTP_EnumAttr<MTP_Scoring, "scoring">;
 
 def MTP_AcceptRule : MTP_Enum<"AcceptRule", "when a drafted token is kept", [
   I32EnumCase<"Exact", 0, "exact">  // it equals the target's own pick
 ]>;
-def MTP_AcceptRuleAttr : EnumAttr<MTP_Dialect, MTP_AcceptRule, "accept_rule">;
+def MTP_AcceptRuleAttr : MTP_EnumAttr<MTP_AcceptRule, "accept_rule">;
 
 def MTP_FusionOrder : MTP_Enum<"FusionOrder",
     "how a drafter joins embedding and hidden state", [

@@ -22,7 +22,7 @@ static LogicalResult verifyTreeOfDrafts(Operation *op, Value drafts,
 static LogicalResult expectYield(Operation *op, Region &region,
                                  TypeRange types) {
   auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
-  if (yield && TypeRange(yield.getValues().getTypes()) == types) {
+  if (yield && llvm::equal(yield.getValues().getTypes(), types)) {
     return success();
   }
   return op->emitOpError("expected the region to yield (") << types << ")";

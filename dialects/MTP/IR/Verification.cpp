@@ -199,7 +199,7 @@ LogicalResult mtp::verifyParents(Operation *op, ArrayRef<int64_t> parents) {
 
 LogicalResult mtp::expectArguments(Operation *op, Region &region,
                                    TypeRange types, StringRef what) {
-  if (TypeRange(region.getArgumentTypes()) == types) {
+  if (llvm::equal(region.getArgumentTypes(), types)) {
     return success();
   }
   InFlightDiagnostic diag = op->emitOpError("expected ")

@@ -1,0 +1,84 @@
+//===- FuseConcatProjection.cpp - Split projections by column -------------===//
+//
+// [a b] W^T = a Wa^T + b Wb^T, where Wa and Wb are W's columns. The drafter's
+// projection of embedding and hidden state is of this kind.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "passes/Passes.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_FUSECONCATPROJECTIONPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+struct FuseConcatProjectionPass
+    : public mtp::impl::FuseConcatProjectionPassBase<FuseConcatProjectionPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+} // namespace
+
+/// The weight's columns [begin, begin + width), read by themselves.
+static Value sliceColumns(OpBuilder &builder, WeightOp weight, int64_t begin,
+                          int64_t width) {
+  auto type = cast<RankedTensorType>(weight.getResult().getType());
+  // The weight may itself be a range of columns of what is stored.
+  int64_t base = weight.getColBegin() ? *weight.getColBegin() : 0;
+  auto sliced = cast<WeightOp>(builder.clone(*weight));
+  sliced.setColBegin(base + begin);
+  sliced.setColEnd(base + begin + width);
+  sliced.getResult().setType(RankedTensorType::get(
+      {type.getDimSize(0), width}, type.getElementType()));
+  return sliced.getResult();
+}
+
+/// Replaces `linear`, a projection of `concat` by `weight`.
+static void split(LinearOp linear, ConcatOp concat, WeightOp weight) {
+  OpBuilder builder(linear);
+  Value sum;
+  int64_t begin = 0;
+  for (Value part : concat.getInputs()) {
+    int64_t width = widthOf(part);
+    Value columns = sliceColumns(builder, weight, begin, width);
+    // The bias counts once.
+    SmallVector<Value> biases;
+    if (!sum && linear.getBias()) {
+      biases.push_back(linear.getBias());
+    }
+    sum = FusedLinearOp::create(
+        builder, linear.getLoc(), linear.getResult().getType(), part,
+        /*norm=*/Value(), columns, biases, /*residual=*/sum,
+        /*eps=*/FloatAttr(), builder.getI64IntegerAttr(0),
+        ActivationKindAttr::get(builder.getContext(), ActivationKind::None));
+    begin += width;
+  }
+  linear.replaceAllUsesWith(sum);
+  linear.erase();
+}
+
+void FuseConcatProjectionPass::runOnOperation() {
+  SmallVector<LinearOp> linears;
+  getOperation().walk([&](LinearOp linear) { linears.push_back(linear); });
+  for (LinearOp linear : linears) {
+    auto concat = linear.getX().getDefiningOp<ConcatOp>();
+    auto weight = linear.getWeight().getDefiningOp<WeightOp>();
+    if (!concat || !weight) {
+      continue;
+    }
+    split(linear, concat, weight);
+    ++numSplit;
+    if (weight->use_empty()) {
+      weight.erase();
+    }
+    if (concat->use_empty()) {
+      concat.erase();
+    }
+  }
+}

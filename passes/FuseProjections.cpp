@@ -1,0 +1,291 @@
+//===- FuseProjections.cpp - Merge projections ----------------------------===//
+//
+// A decode step streams weights, so what counts is how few and how long the
+// streams are. Four rewrites in this order: gated pairs, siblings, sums, and
+// what is left. Each leaves `mtp.fused_linear` or the experts' op behind.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_FUSEPROJECTIONSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+struct FuseProjectionsPass
+    : public mtp::impl::FuseProjectionsPassBase<FuseProjectionsPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  void fuseSwiglu(SwigluOp swiglu);
+  void mergeSiblings(ArrayRef<LinearOp> siblings);
+  void fuseSum(AddOp add);
+};
+} // namespace
+
+/// A plain fused projection of `x`.
+static FusedLinearOp createFused(OpBuilder &builder, Location loc, Type type,
+                                 Value x, ValueRange weights, ValueRange biases,
+                                 ActivationKind activation) {
+  return FusedLinearOp::create(
+      builder, loc, type, x, /*norm=*/Value(), weights, biases,
+      /*residual=*/Value(), /*eps=*/FloatAttr(), builder.getI64IntegerAttr(0),
+      ActivationKindAttr::get(builder.getContext(), activation));
+}
+
+/// All operations of one kind, in program order.
+template <typename OpT>
+static SmallVector<OpT> collect(ModuleOp module) {
+  SmallVector<OpT> ops;
+  module.walk([&](OpT op) { ops.push_back(op); });
+  return ops;
+}
+
+//===----------------------------------------------------------------------===//
+// Gated pairs
+//===----------------------------------------------------------------------===//
+
+/// swiglu(x G^T, x U^T), where nobody else reads the two.
+void FuseProjectionsPass::fuseSwiglu(SwigluOp swiglu) {
+  auto gate = swiglu.getGate().getDefiningOp<LinearOp>();
+  auto up = swiglu.getUp().getDefiningOp<LinearOp>();
+  if (!gate || !up || gate == up || !gate->hasOneUse() || !up->hasOneUse() ||
+      gate.getX() != up.getX() || gate.getBias() || up.getBias() ||
+      gate.getWeight().getType() != up.getWeight().getType()) {
+    return;
+  }
+  OpBuilder builder(swiglu);
+  auto fused = createFused(builder, swiglu.getLoc(), swiglu.getType(),
+                           gate.getX(), {gate.getWeight(), up.getWeight()}, {},
+                           ActivationKind::Swiglu);
+  swiglu.replaceAllUsesWith(fused.getResult());
+  swiglu.erase();
+  gate.erase();
+  up.erase();
+  ++numSwiglu;
+}
+
+//===----------------------------------------------------------------------===//
+// Siblings
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` is, or can be made, available before `anchor`.
+static bool canHoist(Value value, Operation *anchor) {
+  Operation *def = value.getDefiningOp();
+  return !def || def->getBlock() != anchor->getBlock() ||
+         def->isBeforeInBlock(anchor) || isa<WeightOp>(def);
+}
+
+/// Makes `value` available before `anchor`; only weights ever move.
+static void hoist(Value value, Operation *anchor) {
+  Operation *def = value.getDefiningOp();
+  if (def && def->getBlock() == anchor->getBlock() &&
+      !def->isBeforeInBlock(anchor)) {
+    def->moveBefore(anchor);
+  }
+}
+
+/// Whether `linear` can join the projection that starts with `first`.
+static bool canMerge(LinearOp linear, LinearOp first) {
+  return linear->getBlock() == first->getBlock() &&
+         getElementTypeOrSelf(linear.getWeight()) ==
+             getElementTypeOrSelf(first.getWeight()) &&
+         static_cast<bool>(linear.getBias()) ==
+             static_cast<bool>(first.getBias()) &&
+         canHoist(linear.getWeight(), first) &&
+         (!linear.getBias() || canHoist(linear.getBias(), first));
+}
+
+/// Merges `siblings`, at least two projections of one value, the first the
+/// first in their block.
+void FuseProjectionsPass::mergeSiblings(ArrayRef<LinearOp> siblings) {
+  LinearOp first = siblings.front();
+  SmallVector<Value> weights, biases;
+  int64_t width = 0;
+  for (LinearOp linear : siblings) {
+    hoist(linear.getWeight(), first);
+    weights.push_back(linear.getWeight());
+    if (Value bias = linear.getBias()) {
+      hoist(bias, first);
+      biases.push_back(bias);
+    }
+    width += widthOf(linear.getResult());
+  }
+  OpBuilder builder(first);
+  auto like = cast<RankedTensorType>(first.getResult().getType());
+  auto type = RankedTensorType::get({like.getDimSize(0), width},
+                                    like.getElementType());
+  FusedLinearOp merged =
+      createFused(builder, first.getLoc(), type, first.getX(), weights, biases,
+                  ActivationKind::None);
+  int64_t begin = 0;
+  for (LinearOp linear : siblings) {
+    int64_t end = begin + widthOf(linear.getResult());
+    Value part = SliceOp::create(
+        builder, linear.getLoc(), linear.getResult().getType(),
+        merged.getResult(),
+        builder.getI64IntegerAttr(begin), builder.getI64IntegerAttr(end));
+    linear.replaceAllUsesWith(part);
+    begin = end;
+    ++numMerged;
+  }
+  // The first sibling is where the builder inserts, so they go at the end.
+  for (LinearOp linear : siblings) {
+    linear.erase();
+  }
+}
+
+/// Groups projections that can become one; each group is in program order.
+static SmallVector<SmallVector<LinearOp>> groupSiblings(ModuleOp module) {
+  llvm::MapVector<Value, SmallVector<SmallVector<LinearOp>>> groups;
+  for (LinearOp linear : collect<LinearOp>(module)) {
+    auto &ofValue = groups[linear.getX()];
+    auto *group = llvm::find_if(ofValue, [&](ArrayRef<LinearOp> candidates) {
+      return canMerge(linear, candidates.front());
+    });
+    if (group == ofValue.end()) {
+      ofValue.push_back({linear});
+    } else {
+      group->push_back(linear);
+    }
+  }
+  SmallVector<SmallVector<LinearOp>> result;
+  for (auto &entry : groups) {
+    for (auto &group : entry.second) {
+      if (group.size() > 1) {
+        result.push_back(std::move(group));
+      }
+    }
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` comes from an op that only the sum reads.
+template <typename OpT>
+static OpT getOnlyRead(Value value, AddOp add) {
+  auto op = value.getDefiningOp<OpT>();
+  return op && op->hasOneUse() && op->getBlock() == add->getBlock() ? op
+                                                                    : OpT();
+}
+
+/// Adds `addend` inside the experts' op; false if both places are taken. The
+/// shared experts' result is a projection, the residual anything.
+static bool addToExperts(MoeExpertsOp experts, Value addend, AddOp add) {
+  bool projected = isa_and_nonnull<LinearOp, FusedLinearOp>(
+      addend.getDefiningOp());
+  bool asShared = projected ? !experts.getShared()
+                            : static_cast<bool>(experts.getResidual());
+  if (asShared ? experts.getShared() : experts.getResidual()) {
+    return false;
+  }
+  experts->moveBefore(add);
+  if (asShared) {
+    experts.getSharedMutable().assign(addend);
+  } else {
+    experts.getResidualMutable().assign(addend);
+  }
+  add.replaceAllUsesWith(experts.getResult());
+  add.erase();
+  return true;
+}
+
+/// Adds `residual` inside the projection `op`; false if it cannot.
+static bool addToProjection(Operation *op, Value residual, AddOp add) {
+  auto fused = dyn_cast<FusedLinearOp>(op);
+  if (!fused) {
+    auto linear = cast<LinearOp>(op);
+    OpBuilder builder(linear);
+    SmallVector<Value> biases;
+    if (linear.getBias()) {
+      biases.push_back(linear.getBias());
+    }
+    fused = createFused(builder, linear.getLoc(), linear.getResult().getType(),
+                        linear.getX(), linear.getWeight(), biases,
+                        ActivationKind::None);
+    linear.replaceAllUsesWith(fused.getResult());
+    linear.erase();
+  }
+  if (fused.getResidual() || fused.getActivation() != ActivationKind::None) {
+    return false;
+  }
+  fused->moveBefore(add);
+  fused.getResidualMutable().assign(residual);
+  add.replaceAllUsesWith(fused.getResult());
+  add.erase();
+  return true;
+}
+
+void FuseProjectionsPass::fuseSum(AddOp add) {
+  // The right side first: models write x + f(x).
+  std::pair<Value, Value> sides[] = {{add.getRhs(), add.getLhs()},
+                                     {add.getLhs(), add.getRhs()}};
+  if (add.getLhs() == add.getRhs()) {
+    return;
+  }
+  for (auto [term, other] : sides) {
+    auto experts = getOnlyRead<MoeExpertsOp>(term, add);
+    if (experts && addToExperts(experts, other, add)) {
+      ++numResiduals;
+      return;
+    }
+  }
+  for (auto [term, other] : sides) {
+    Operation *op = getOnlyRead<LinearOp>(term, add);
+    if (!op) {
+      op = getOnlyRead<FusedLinearOp>(term, add);
+    }
+    if (op && addToProjection(op, other, add)) {
+      ++numResiduals;
+      return;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The rest
+//===----------------------------------------------------------------------===//
+
+/// One form of projection is left for what follows.
+static void convert(LinearOp linear) {
+  OpBuilder builder(linear);
+  SmallVector<Value> biases;
+  if (linear.getBias()) {
+    biases.push_back(linear.getBias());
+  }
+  auto fused =
+      createFused(builder, linear.getLoc(), linear.getResult().getType(),
+                  linear.getX(), linear.getWeight(), biases,
+                  ActivationKind::None);
+  linear.replaceAllUsesWith(fused.getResult());
+  linear.erase();
+}
+
+void FuseProjectionsPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  for (SwigluOp swiglu : collect<SwigluOp>(module)) {
+    fuseSwiglu(swiglu);
+  }
+  for (ArrayRef<LinearOp> siblings : groupSiblings(module)) {
+    mergeSiblings(siblings);
+  }
+  for (AddOp add : collect<AddOp>(module)) {
+    fuseSum(add);
+  }
+  for (LinearOp linear : collect<LinearOp>(module)) {
+    convert(linear);
+  }
+}

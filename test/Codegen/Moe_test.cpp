@@ -1,0 +1,306 @@
+//===- Moe_test.cpp - Mixtures of experts ---------------------------------===//
+
+#include "Harness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+namespace {
+
+struct RouteCase {
+  int experts, topK, groups, bestGroups;
+  bool sigmoid, bias, norm;
+  double scale;
+};
+
+struct Choice {
+  std::vector<int> index;
+  std::vector<double> weight;
+};
+
+} // namespace
+
+/// The indices of the `count` largest values; ties to the lowest index.
+static std::vector<int> topIndices(const std::vector<double> &values,
+                                   int count) {
+  std::vector<int> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return values[a] > values[b]; });
+  order.resize(count);
+  return order;
+}
+
+static Choice route(const RouteCase &c, const float *logits,
+                    const std::vector<float> &bias) {
+  std::vector<double> scores(c.experts), choice;
+  double most = *std::max_element(logits, logits + c.experts), sum = 0;
+  for (int e = 0; e < c.experts; ++e)
+    sum += scores[e] = c.sigmoid ? 1 / (1 + std::exp(-double(logits[e])))
+                                 : std::exp(logits[e] - most);
+  if (!c.sigmoid)
+    for (double &score : scores)
+      score /= sum;
+  choice = scores;
+  for (int e = 0; e < c.experts && c.bias; ++e)
+    choice[e] += bias[e];
+
+  int size = c.experts / c.groups;
+  std::vector<double> groupScores;
+  for (int g = 0; g < c.groups; ++g) {
+    std::vector<double> part(choice.begin() + g * size,
+                             choice.begin() + (g + 1) * size);
+    std::sort(part.rbegin(), part.rend());
+    groupScores.push_back(part[0] + (size > 1 ? part[1] : 0));
+  }
+  std::vector<int> best = topIndices(groupScores, c.bestGroups);
+  for (int e = 0; e < c.experts; ++e)
+    if (std::find(best.begin(), best.end(), e / size) == best.end())
+      choice[e] = 0;
+
+  Choice result{topIndices(choice, c.topK), {}};
+  sum = 0;
+  for (int e : result.index)
+    sum += scores[e];
+  for (int e : result.index)
+    result.weight.push_back(scores[e] / (c.norm ? sum : 1) * c.scale);
+  return result;
+}
+
+TEST(MoeRoute, MatchesReference) {
+  const RouteCase cases[] = {
+      {64, 6, 1, 1, true, true, true, 2.5},
+      {32, 4, 4, 2, true, true, true, 1.0},
+      {36, 5, 6, 3, true, false, false, 1.5},
+      {128, 8, 1, 1, false, false, true, 1.0},
+      {20, 20, 1, 1, false, false, false, 1.0}};
+  for (const auto &[name, target] : hostTargets())
+    for (const RouteCase &c : cases) {
+      SCOPED_TRACE(name + ", experts " + std::to_string(c.experts));
+      auto text = [](bool value) { return value ? "true" : "false"; };
+      Kernel kernel(
+          target, "moe_route",
+          "experts = " + std::to_string(c.experts) +
+              ", top_k = " + std::to_string(c.topK) +
+              ", n_group = " + std::to_string(c.groups) +
+              ", topk_group = " + std::to_string(c.bestGroups) +
+              ", scoring = " + (c.sigmoid ? "\"sigmoid\"" : "\"softmax\"") +
+              ", bias = " + text(c.bias) + ", norm_topk = " + text(c.norm) +
+              ", scale = " + std::to_string(c.scale));
+      auto logits = randomFloats(40 * c.experts, 1);
+      auto bias = randomFloats(c.experts, 2, 0.2f);
+      auto run = [&](int first, int count, Split split) {
+        Guarded<float> x(std::vector<float>(
+            logits.begin() + first * c.experts,
+            logits.begin() + (first + count) * c.experts));
+        Guarded<float> b(bias), weight(count * c.topK);
+        Guarded<int32_t> index(count * c.topK);
+        std::vector<void *> buffers{x.data()};
+        if (c.bias)
+          buffers.push_back(b.data());
+        buffers.push_back(index.data());
+        buffers.push_back(weight.data());
+        kernel.run(buffers, {count}, split);
+        std::vector<float> both;
+        for (int r = 0; r < count; ++r) {
+          both.insert(both.end(), &index[r * c.topK],
+                      &index[r * c.topK] + c.topK);
+          both.insert(both.end(), &weight[r * c.topK],
+                      &weight[r * c.topK] + c.topK);
+        }
+        return both;
+      };
+      expectRowInvariant(40, 2 * c.topK, run);
+      std::vector<float> y = run(0, 40, Split::Whole);
+      for (int r = 0; r < 40; ++r) {
+        Choice want = route(c, &logits[r * c.experts], bias);
+        for (int j = 0; j < c.topK; ++j) {
+          EXPECT_EQ(y[2 * r * c.topK + j], want.index[j]);
+          EXPECT_NEAR(y[(2 * r + 1) * c.topK + j], want.weight[j], 2e-6);
+        }
+      }
+    }
+}
+
+TEST(MoeRoute, TiesGoToTheLowestIndex) {
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "moe_route",
+                  "experts = 40, top_k = 5, scoring = \"softmax\"");
+    std::vector<float> logits(40, 1.0f);
+    logits[17] = logits[33] = 2.0f;
+    Guarded<float> x(logits), weight(5);
+    Guarded<int32_t> index(5);
+    kernel.run({x.data(), index.data(), weight.data()}, {1});
+    EXPECT_EQ(index.values(), (std::vector<int32_t>{17, 33, 0, 1, 2}));
+  }
+}
+
+TEST(MoePlan, SortsLivePairsByExpert) {
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "moe_plan", "experts = 6, top_k = 2");
+    Guarded<int32_t> positions(std::vector<int32_t>{3, -1, 0, 9});
+    Guarded<int32_t> index(
+        std::vector<int32_t>{5, 1, 0, 1, 1, 3, 5, 1});
+    Guarded<int32_t> start(7), pairs(8);
+    std::fill_n(pairs.data(), 8, -7);
+    kernel.run({positions.data(), index.data(), start.data(), pairs.data()},
+               {4});
+    EXPECT_EQ(start.values(), (std::vector<int32_t>{0, 0, 3, 3, 4, 4, 6}));
+    EXPECT_EQ(pairs.values(),
+              (std::vector<int32_t>{1, 4, 7, 5, 0, 6, -7, -7}));
+  }
+}
+
+namespace {
+
+/// Experts, their weights and a plan for the rows.
+struct Mixture {
+  static constexpr int experts = 5, topK = 2, k = 41, inter = 37;
+
+  Mixture(int rows, bool bf16)
+      : rows(rows), bf16(bf16), x(randomFloats(rows * k, 1)),
+        up(randomFloats(experts * 2 * inter * k, 2, 0.2f)),
+        down(randomFloats(experts * k * inter, 3, 0.2f)) {
+    for (int e = 0; e < experts; ++e) {
+      auto part = packWeights({up.begin() + e * 2 * inter * k,
+                               up.begin() + (e + 1) * 2 * inter * k},
+                              2 * inter, k, bf16, /*gated=*/true);
+      packedUp.insert(packedUp.end(), part.begin(), part.end());
+      part = packWeights({down.begin() + e * k * inter,
+                          down.begin() + (e + 1) * k * inter},
+                         k, inter, bf16);
+      packedDown.insert(packedDown.end(), part.begin(), part.end());
+    }
+    // Expert 2 gets most rows and expert 3 none.
+    for (int r = 0; r < rows; ++r) {
+      index.push_back(2);
+      index.push_back(r % 3 == 0 ? 4 : r % 3 - 1);
+    }
+  }
+
+  std::string config(bool gateUp) const {
+    std::string widths = gateUp ? "k = 41, inter = 37" : "k = 37, n = 41";
+    return "experts = 5, top_k = 2, " + widths + ", dtype = " +
+           (bf16 ? "\"bf16\"" : "\"f32\"");
+  }
+
+  /// The pairs of rows [first, first + count), by expert.
+  void plan(int first, int count, std::vector<int32_t> &start,
+            std::vector<int32_t> &pairs) const {
+    start.assign(1, 0);
+    for (int e = 0; e < experts; ++e) {
+      for (int p = 0; p < count * topK; ++p)
+        if (index[first * topK + p] == e)
+          pairs.push_back(p);
+      start.push_back(pairs.size());
+    }
+  }
+
+  int rows;
+  bool bf16;
+  std::vector<float> x, up, down;
+  std::vector<uint8_t> packedUp, packedDown;
+  std::vector<int> index;
+};
+
+} // namespace
+
+TEST(MoeExperts, MatchReferenceAndAreRowInvariant) {
+  using M = Mixture;
+  for (const auto &[name, target] : hostTargets())
+    for (bool bf16 : {false, true}) {
+      SCOPED_TRACE(name + (bf16 ? " bf16" : " f32"));
+      M m(80, bf16);
+      Kernel gateUp(target, "moe_gate_up", m.config(true));
+      Kernel down(target, "moe_down", m.config(false));
+      auto run = [&](int first, int count, Split split) {
+        std::vector<int32_t> startOf, pairsOf;
+        m.plan(first, count, startOf, pairsOf);
+        Guarded<float> x(std::vector<float>(m.x.begin() + first * M::k,
+                                            m.x.begin() +
+                                                (first + count) * M::k));
+        Guarded<uint8_t> wUp(m.packedUp), wDown(m.packedDown);
+        Guarded<int32_t> start(startOf), pairs(pairsOf);
+        Guarded<float> act(count * M::topK * M::inter),
+            out(count * M::topK * M::k);
+        gateUp.run({x.data(), wUp.data(), start.data(), pairs.data(),
+                    act.data()},
+                   {count}, split);
+        down.run({act.data(), wDown.data(), start.data(), pairs.data(),
+                  out.data()},
+                 {count}, split);
+        std::vector<float> both = out.values();
+        return both;
+      };
+      expectRowInvariant(40, M::topK * M::k, run);
+      std::vector<float> y = run(0, m.rows, Split::Random);
+      auto weight = [&](float w) { return bf16 ? toBF16(w) : w; };
+      bool rounded = bf16 && target.bf16Dot;
+      auto value = [&](float v) { return rounded ? toBF16(v) : v; };
+      for (int p = 0; p < m.rows * M::topK; ++p) {
+        int e = m.index[p];
+        const float *x = &m.x[p / M::topK * M::k];
+        std::vector<float> act(M::inter);
+        auto dot = [&](int row) {
+          double sum = 0;
+          for (int i = 0; i < M::k; ++i)
+            sum += double(value(x[i])) *
+                   weight(m.up[(e * 2 * M::inter + row) * M::k + i]);
+          return sum;
+        };
+        for (int i = 0; i < M::inter; ++i)
+          act[i] = value(float(silu(dot(i)) * dot(i + M::inter)));
+        for (int o = 0; o < M::k; ++o) {
+          double sum = 0;
+          for (int i = 0; i < M::inter; ++i)
+            sum += double(act[i]) *
+                   weight(m.down[(e * M::k + o) * M::inter + i]);
+          ASSERT_NEAR(y[p * M::k + o], sum,
+                      rounded ? 2e-2 : 1e-4);
+        }
+      }
+    }
+}
+
+TEST(MoeCombine, AddsInOrderAndSkipsDeadRows) {
+  for (const auto &[name, target] : hostTargets())
+    for (int flags = 0; flags < 4; ++flags) {
+      SCOPED_TRACE(name);
+      const int rows = 5, width = 27, topK = 3;
+      bool residual = flags & 1, shared = flags & 2;
+      Kernel kernel(target, "moe_combine",
+                    std::string("width = 27, top_k = 3, residual = ") +
+                        (residual ? "true" : "false") + ", shared = " +
+                        (shared ? "true" : "false"));
+      auto down = randomFloats(rows * topK * width, 1);
+      std::fill_n(&down[2 * topK * width], topK * width, NAN);
+      Guarded<float> in(down), weight(randomFloats(rows * topK, 2)),
+          res(randomFloats(rows * width, 3)), sh(randomFloats(rows * width, 4)),
+          y(rows * width);
+      Guarded<int32_t> positions(std::vector<int32_t>{0, 5, -1, 7, 1});
+      std::vector<void *> buffers{positions.data(), weight.data(), in.data()};
+      if (residual)
+        buffers.push_back(res.data());
+      if (shared)
+        buffers.push_back(sh.data());
+      buffers.push_back(y.data());
+      kernel.run(buffers, {rows}, Split::Random);
+      for (int r = 0; r < rows; ++r)
+        for (int i = 0; i < width; ++i) {
+          float sum = residual ? res[r * width + i] : 0;
+          if (shared)
+            sum += sh[r * width + i];
+          for (int j = 0; j < topK && r != 2; ++j)
+            sum = std::fma(weight[r * topK + j],
+                           in[(r * topK + j) * width + i], sum);
+          EXPECT_EQ(y[r * width + i], sum);
+        }
+    }
+}
