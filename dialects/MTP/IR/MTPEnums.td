@@ -11,11 +11,10 @@ class MTP_Enum<string name, string summary, list<I32EnumCase> cases>
   let cppNamespace = "::mlir::mtp";
 }
 
-/// The keyword alone, for the assembly of an operation.
+/// Prints as the keyword, with a space before it: operations that use one leave
+/// their own space out.
 class MTP_EnumAttr<EnumInfo info, string name>
-    : EnumAttr<MTP_Dialect, info, name> {
-  let assemblyFormat = "`` $value";
-}
+    : EnumAttr<MTP_Dialect, info, name>;
 
 def MTP_RopeLayout : MTP_Enum<"RopeLayout", "which dimensions rotate together", [
   I32EnumCase<"Half", 0, "half">,               // (i, i + dim/2)

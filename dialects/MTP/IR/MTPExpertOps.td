@@ -37,7 +37,7 @@ def MTP_MoeRouteOp : MTP_Op<"moe_route", [Pure]> {
                        DefaultValuedAttr<F64Attr, "1.0">:$scale);
   let results = (outs MTP_TokenGrid:$experts, MTP_Activation:$weights);
   let assemblyFormat = [{
-    $logits (`bias` $bias^)? $scoring `top_k` $top_k
+    $logits (`bias` $bias^)? `` $scoring `top_k` $top_k
     (`groups` $groups^)? (`keep` $keep^)? (`normalized` $normalized^)?
     (`scale` $scale^)? attr-dict
     `:` type($logits) (`,` type($bias)^)?

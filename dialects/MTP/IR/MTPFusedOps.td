@@ -48,7 +48,7 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
   let assemblyFormat = [{
     $x (`norm` $norm^ `eps` $eps)? (`offset` $offset^)?
     `weights` `(` $weights `)` (`biases` `(` $biases^ `)`)?
-    (`residual` $residual^)? (`activation` $activation^)? attr-dict
+    (`residual` $residual^)? (`activation` `` $activation^)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

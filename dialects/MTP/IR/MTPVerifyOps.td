@@ -70,7 +70,7 @@ def MTP_AcceptOp : MTP_Op<"accept", [
   let regions = (region SizedRegion<1>:$bodyRegion);
   let results = (outs MTP_Tokens:$count, MTP_TokenGrid:$picks);
   let assemblyFormat = [{
-    custom<OptionalFirst>($drafts, $logits) $rule (`tree` $tree^)?
+    custom<OptionalFirst>($drafts, $logits) `` $rule (`tree` $tree^)?
     attr-dict-with-keyword $bodyRegion `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

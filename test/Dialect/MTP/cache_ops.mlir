@@ -1,4 +1,5 @@
 // RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
+// RUN: mtp-opt %s --mlir-print-op-generic | mtp-opt | FileCheck %s
 
 // CHECK: mtp.cache @latent layers 4 entry 80 : bf16
 mtp.cache @latent layers 4 entry 80 : bf16

@@ -1,4 +1,5 @@
 // RUN: mtp-opt %s --split-input-file --verify-roundtrip | FileCheck %s
+// RUN: mtp-opt %s --split-input-file --mlir-print-op-generic | mtp-opt --split-input-file | FileCheck %s
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @generate {

@@ -196,6 +196,34 @@ mtp.round @r {
 
 // -----
 
+// draft_tree_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  // expected-error @+1 {{'mtp.draft_tree' op expected a step to yield logits and hidden of 'tensor<?x8xf32>'}}
+  %drafts = mtp.draft_tree [-1, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x3xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x3xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
 // draft_tree_c3
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {

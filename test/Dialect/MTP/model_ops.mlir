@@ -1,4 +1,5 @@
 // RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
+// RUN: mtp-opt %s --mlir-print-op-generic | mtp-opt | FileCheck %s
 
 // CHECK-LABEL: module
 // CHECK-SAME: mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 4, max_context = 1024, prefill_chunk = 64, page = 16>

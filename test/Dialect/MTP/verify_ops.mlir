@@ -1,4 +1,5 @@
 // RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
+// RUN: mtp-opt %s --mlir-print-op-generic | mtp-opt | FileCheck %s
 
 // Plain decoding: no drafts anywhere.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
