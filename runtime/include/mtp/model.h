@@ -39,12 +39,14 @@ struct EnvelopeInfo {
   uint32_t modules = 0;
 };
 
-/// What the model's authors recommend. Sessions end sequences at `eos`; the
-/// rest is for callers to apply.
+/// What the model's authors recommend, from their generation config. Sessions
+/// end sequences at `eos`; the rest is for callers to apply.
 struct GenerationInfo {
+  /// The token that begins a text, if the model has one.
   std::optional<int32_t> bos;
   /// Whether a prompt should start with `bos`.
   bool addBos = false;
+  /// Tokens that end a text; not part of the output.
   std::vector<int32_t> eos;
   /// Zero: greedy.
   float temperature = 0;

@@ -48,7 +48,10 @@ typedef enum mtp_finish {
   MTP_FAILED = 4
 } mtp_finish;
 
+/* A loaded artifact: programs, weights, tokenizer. */
 typedef struct mtp_model mtp_model;
+
+/* Memory, KV pages and threads that run sequences on a model. */
 typedef struct mtp_session mtp_session;
 
 /* What went wrong last in this thread, lower case, without a period. Valid
@@ -77,6 +80,7 @@ typedef struct mtp_model_info {
   uint32_t modules;     /* drafter modules */
 } mtp_model_info;
 
+/* Zeroes it and sets its size; call it before mtp_model_get_info. */
 void mtp_model_info_init(mtp_model_info *info);
 void mtp_model_get_info(const mtp_model *model, mtp_model_info *info);
 
@@ -100,6 +104,7 @@ mtp_status mtp_model_decode(const mtp_model *model, const int32_t *tokens,
  * Sessions
  *===----------------------------------------------------------------------===*/
 
+/* How a session works. What it generates depends on none of it. */
 typedef struct mtp_session_options {
   size_t size;
   int32_t k;                /* drafts in a round; -1: the most there can be */
@@ -115,7 +120,10 @@ typedef struct mtp_session_options {
 /* Fills in the defaults: k = -1, prefix_cache = 1, all else 0. */
 void mtp_session_options_init(mtp_session_options *options);
 
-/* Makes a session; null options are the defaults. */
+/* Makes a session; null options are the defaults. MTP_INVALID_ARGUMENT when an
+   option is outside of what the artifact was compiled for,
+   MTP_FAILED_PRECONDITION when this machine lacks what the kernels need,
+   MTP_RESOURCE_EXHAUSTED when memory or threads run out. */
 mtp_status mtp_session_create(const mtp_model *model,
                               const mtp_session_options *options,
                               mtp_session **session);
@@ -140,7 +148,9 @@ typedef struct mtp_request {
 /* Fills in the defaults: max_tokens = 16, top_p = 1, all else 0. */
 void mtp_request_init(mtp_request *request);
 
-/* Queues a sequence and sets `id`. */
+/* Queues a sequence and sets `id`. First come, first served.
+   MTP_OUT_OF_RANGE when prompt and max_tokens exceed the context,
+   MTP_RESOURCE_EXHAUSTED when they can never fit into the KV pages. */
 mtp_status mtp_session_add(mtp_session *session, const mtp_request *request,
                            uint64_t *id);
 
@@ -158,7 +168,10 @@ typedef struct mtp_update {
    session. */
 typedef void (*mtp_update_fn)(void *user, const mtp_update *update);
 
-/* Admits and prefills what waits, then runs one round. */
+/* Admits and prefills what waits, then runs one round for all that run. A
+   failing sequence is no error of the step: it ends with MTP_FAILED and the
+   others go on. After an error of the step the session is unusable. `callback`
+   may be null. */
 mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
                             void *user);
 
@@ -171,6 +184,7 @@ mtp_status mtp_session_cancel(mtp_session *session, uint64_t id);
 /* Forgets an ended sequence. */
 mtp_status mtp_session_release(mtp_session *session, uint64_t id);
 
+/* Counts since the session began. */
 typedef struct mtp_statistics {
   size_t size;
   uint64_t rounds;        /* programs run */

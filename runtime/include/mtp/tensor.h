@@ -1,4 +1,9 @@
 //===- tensor.h - Tensors in host memory ------------------------*- C++ -*-===//
+//
+// What functions take and give. Plain values: copies are deep, and any thread
+// may use its own.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef MTP_TENSOR_H
 #define MTP_TENSOR_H
@@ -24,9 +29,11 @@ enum class ElementType : uint8_t {
   Bool = 9,
 };
 
-/// Type and shape of a tensor, row-major and dense. No dimensions: a scalar.
+/// Type and shape of a tensor, row-major and dense: the last dimension is
+/// contiguous, and there is no padding.
 struct TensorType {
   ElementType element = ElementType::F32;
+  /// Outermost first. Empty: a scalar. A dimension may be 0.
   std::vector<uint64_t> shape;
 
   bool operator==(const TensorType &) const = default;
@@ -35,7 +42,8 @@ struct TensorType {
 /// Bytes of one element.
 uint64_t elementBytes(ElementType type);
 
-/// The product of the dimensions.
+/// The product of the dimensions; 1 for a scalar. The caller sees to it that it
+/// fits into 64 bits.
 uint64_t elementCount(const TensorType &type);
 
 /// "2x4xi32", as MLIR writes it; a scalar is "i32".
@@ -50,6 +58,7 @@ struct Tensor {
 
 /// One argument or result of a function.
 struct PortType {
+  /// The argument's name in the model, or "arg0", "result0".
   std::string name;
   TensorType type;
 };

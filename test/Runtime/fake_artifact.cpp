@@ -1,0 +1,16 @@
+//===- fake_artifact.cpp - Write the fake model to a file -----------------===//
+
+#include "FakeModel.h"
+
+#include <cstdio>
+#include <fstream>
+
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return std::fprintf(stderr, "usage: fake_artifact OUTPUT\n"), 2;
+  std::vector<uint8_t> bytes = mtp::test::makeFakeModel({}).finish();
+  std::ofstream file(argv[1], std::ios::binary);
+  file.write(reinterpret_cast<const char *>(bytes.data()),
+             std::streamsize(bytes.size()));
+  return file.good() ? 0 : 1;
+}

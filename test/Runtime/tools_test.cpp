@@ -1,0 +1,233 @@
+//===- tools_test.cpp - mtp-run and mtp-dump ------------------------------===//
+
+#include "FakeModel.h"
+#include "tools/mtp-run/Compare.h"
+#include "tools/mtp-run/Npy.h"
+#include "tools/mtp-run/TensorLiteral.h"
+#include "tools/support/Json.h"
+
+#include <cstdio>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+/// A literal read and printed again, or the message.
+std::string roundTrip(std::string_view text) {
+  Result<Tensor> tensor = parseTensor(text);
+  return tensor ? tensorText(*tensor) : std::string(tensor.status().message());
+}
+
+struct Ran {
+  int status = -1;
+  std::string output;
+};
+
+/// Runs a tool with standard error in the output.
+Ran runTool(const std::string &tool, const std::string &arguments) {
+  FILE *pipe = popen((tool + " " + arguments + " 2>&1").c_str(), "r");
+  Ran ran;
+  char buffer[4096];
+  for (size_t count; (count = fread(buffer, 1, sizeof(buffer), pipe)) > 0;)
+    ran.output.append(buffer, count);
+  int status = pclose(pipe);
+  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ran;
+}
+
+const std::string &artifact() {
+  static std::string path = writeFile("tools.bin", makeFakeModel({}).finish());
+  return path;
+}
+
+Ran run(const std::string &arguments) {
+  return runTool(MTP_RUN_TOOL, artifact() + " " + arguments);
+}
+
+std::string expectedIds(std::vector<int32_t> prompt, uint32_t count) {
+  Request r;
+  r.prompt = std::move(prompt);
+  r.maxTokens = count;
+  std::string text;
+  for (int32_t token : expectedOutput(r).tokens)
+    text += (text.empty() ? "" : " ") + std::to_string(token);
+  return text + "\n";
+}
+
+} // namespace
+
+TEST(TensorLiteral, ReadsWhatItPrints) {
+  for (const char *text :
+       {"2x3xi32=[[1, 2, 3], [-4, 5, 6]]", "f32=1.5", "0xf32=[]",
+        "3xf64=[0.1, 1e+300, -0]", "2xi1=[true, false]",
+        "2x1x2xi64=[[[9223372036854775807, 0]], [[1, 2]]]",
+        "3xbf16=[1, 0.5, -3]", "4xf16=[1, 0.5, 65504, 5.9604645e-08]",
+        "2xf32=[inf, -inf]", "1xf32=[nan]", "2xi8=[-128, 127]", "1xui8=[255]"})
+    EXPECT_EQ(roundTrip(text), text);
+  EXPECT_EQ(roundTrip("2x2xi32=[[1 2][3 4]]"), "2x2xi32=[[1, 2], [3, 4]]");
+  EXPECT_EQ(roundTrip("2x2xf32=7"), "2x2xf32=[[7, 7], [7, 7]]");
+  EXPECT_EQ(roundTrip("2xbf16=[1.00390625, 1.01171875]"),
+            "2xbf16=[1, 1.015625]"); // to even
+}
+
+TEST(TensorLiteral, SaysWhatIsWrong) {
+  EXPECT_EQ(roundTrip("5"), "expected a tensor such as 2xi32=[1, 2] or "
+                            "@file.npy, got '5'");
+  EXPECT_EQ(roundTrip("2xi7=[1]"), "unknown element type 'i7'");
+  EXPECT_EQ(roundTrip("2i32=[1]"),
+            "expected a type such as 2x4xi32, got '2i32'");
+  EXPECT_EQ(roundTrip("2xi32=[1]"), "expected a number of type i32, got ''");
+  EXPECT_EQ(roundTrip("2xi32=[1, 2, 3]"),
+            "expected 2 elements and ']', got '3]'");
+  EXPECT_EQ(roundTrip("2xi32=[1, 2.5]"),
+            "expected a number of type i32, got '2.5'");
+  EXPECT_EQ(roundTrip("1xi8=[128]"), "expected a number of type i8, got '128'");
+  EXPECT_EQ(roundTrip("2xi32=[1, 2] 3"),
+            "expected nothing behind the value, got '3'");
+  EXPECT_EQ(roundTrip("99999999999x99999999999xf32=0"),
+            "expected at most 67108864 elements, got "
+            "'99999999999x99999999999xf32'");
+}
+
+TEST(Npy, RoundTrip) {
+  for (const char *text : {"2x3xi32=[[1, 2, 3], [4, 5, 6]]", "f32=2.5",
+                           "4xi1=[true, true, false, true]"}) {
+    std::string path = writeFile("x.npy", {});
+    ASSERT_TRUE(writeNpy(path, *parseTensor(text)).isOk());
+    EXPECT_EQ(roundTrip("@" + path), text);
+    std::remove(path.c_str());
+  }
+}
+
+TEST(Npy, RefusesBrokenFiles) {
+  std::string path = writeFile("x.npy", {});
+  ASSERT_TRUE(writeNpy(path, *parseTensor("4xf32=[1, 2, 3, 4]")).isOk());
+  std::ifstream file(path, std::ios::binary);
+  std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    std::string shorter =
+        writeFile("short.npy", {bytes.begin(), bytes.begin() + int64_t(size)});
+    EXPECT_FALSE(readNpy(shorter).isOk()) << size;
+    std::remove(shorter.c_str());
+  }
+}
+
+TEST(Compare, NamesTheFirstDifference) {
+  auto message = [](const char *expected, const char *got, double tolerance) {
+    return compareTensors(*parseTensor(expected), *parseTensor(got), tolerance)
+        .toString();
+  };
+  EXPECT_EQ(message("2xf32=[1, nan]", "2xf32=[1, nan]", 0), "Ok");
+  EXPECT_EQ(message("2xf32=[1, 2]", "2xf32=[1, 2.01]", 0.01), "Ok");
+  EXPECT_EQ(message("2x2xi32=[[1, 2], [3, 4]]", "2x2xi32=[[1, 2], [5, 6]]", 0),
+            "FailedPrecondition: element [1, 0]: expected 3, got 5 (2 of 4 "
+            "elements differ)");
+  EXPECT_EQ(message("2xf32=0", "2xi32=0", 0),
+            "FailedPrecondition: expected 2xf32, got 2xi32");
+}
+
+TEST(Json, EscapesAndIndents) {
+  JsonWriter json;
+  json.beginObject();
+  json.field("a\"b", "c\n\x01");
+  json.field("list", std::vector<int>{1, 2});
+  json.key("empty");
+  json.beginArray();
+  json.endArray();
+  json.field("nan", 0.0 / 0.0);
+  json.field("yes", true);
+  json.endObject();
+  EXPECT_EQ(json.text(), "{\n  \"a\\\"b\": \"c\\n\\u0001\",\n  \"list\": [1, "
+                         "2],\n  \"empty\": [],\n  \"nan\": null,\n  \"yes\": "
+                         "true\n}");
+}
+
+TEST(MtpRun, GeneratesIds) {
+  Ran ran = run("--ids 3,1,4 -n 20");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_EQ(ran.output, expectedIds({3, 1, 4}, 20));
+  ran = run("--ids 3,1,4 --ids '5 6' -n 9 --k 0 --threads 1");
+  EXPECT_EQ(ran.output, "--- prompt 0\n" + expectedIds({3, 1, 4}, 9) +
+                            "--- prompt 1\n" + expectedIds({5, 6}, 9));
+}
+
+TEST(MtpRun, ReportsJson) {
+  Ran ran = run("--json --ids 3,1,4 -n 20 --k 2");
+  EXPECT_EQ(ran.status, 0);
+  for (const char *key :
+       {"\"output_ids\": [", "\"finish\": \"length\"", "\"acceptance\": [",
+        "\"acceptance_length\": ", "\"tokens_per_second\": ", "\"k\": 2"})
+    EXPECT_NE(ran.output.find(key), std::string::npos) << ran.output;
+}
+
+TEST(MtpRun, RunsFunctions) {
+  Ran ran = run("--function=@twice --input='4xf32=[1, 2, 3, 4]'");
+  EXPECT_EQ(ran.output, "4xf32=[2, 4, 6, 8]\n");
+  ran = run("--function=@twice --input=4xf32=1 --expected-output=4xf32=2");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  ran = run("--function=@twice --input=4xf32=1 --expected-output=4xf32=3");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.output,
+            "mtp-run: error: @twice: result 0: element [0]: expected 3, got 2 "
+            "(4 of 4 elements differ)\n");
+}
+
+TEST(MtpRun, NamesWhatIsWrong) {
+  struct Case {
+    const char *flags;
+    int status;
+    const char *message;
+  };
+  const Case cases[] = {
+      {"", 1, "expected --prompt, --prompt-file, --ids or --function"},
+      {"--prompt x", 1, "--prompt: the artifact has no tokenizer; give --ids"},
+      {"--ids 1,x", 1, "--ids: expected token ids such as 1,2,3, got '1,x'"},
+      {"--ids 99", 1, "prompt 0: prompt token 0 is 99, outside the vocabulary"},
+      {"--ids 1 --k 7", 1, "expected k of at most 4"},
+      {"--ids 1 --wrong", 2, "--wrong"},
+      {"--ids 1 --temperature=x", 2, "--temperature"},
+      {"--function=@half", 1, "the artifact exports no function 'half'"},
+      {"--function=@twice --input=3xf32=1", 1,
+       "@twice: input 0: expected 4xf32, got 3xf32"},
+      {"--prompt-file /nowhere", 1, "--prompt-file: /nowhere: cannot open"},
+  };
+  for (const Case &c : cases) {
+    Ran ran = run(c.flags);
+    EXPECT_EQ(ran.status, c.status) << c.flags << "\n" << ran.output;
+    EXPECT_NE(ran.output.find(c.message), std::string::npos) << c.flags << "\n"
+                                                             << ran.output;
+  }
+  EXPECT_EQ(runTool(MTP_RUN_TOOL, "/etc/passwd --ids 1").output,
+            "mtp-run: error: /etc/passwd: not an mtpc artifact: expected the "
+            "file to start with 'MTPC'\n");
+}
+
+TEST(MtpRun, LinksNothingOfTheCompiler) {
+  Ran ran = runTool("ldd", MTP_RUN_TOOL);
+  ASSERT_EQ(ran.status, 0) << ran.output;
+  EXPECT_EQ(ran.output.find("LLVM"), std::string::npos) << ran.output;
+  EXPECT_EQ(ran.output.find("MLIR"), std::string::npos) << ran.output;
+}
+
+TEST(MtpDump, PrintsEverything) {
+  Ran ran = runTool(MTP_DUMP_TOOL, artifact());
+  EXPECT_EQ(ran.status, 0);
+  for (const char *line :
+       {"producer ArtifactBuilder\n", "envelope k 4, batch 4, context 96",
+        "state window: 4x5xi32 at ", "kernel mtp.sample (mtp.sample) builtin: ",
+        "program decode_b3_k2 (decode): batch 3, k 2", "segment 0: Image, "})
+    EXPECT_NE(ran.output.find(line), std::string::npos) << ran.output;
+  ran = runTool(MTP_DUMP_TOOL, artifact() + " --program=decode_b1_k0");
+  EXPECT_NE(ran.output.find("1  append (append)  tasks 1  params [26, 4]\n"),
+            std::string::npos)
+      << ran.output;
+  ran = runTool(MTP_DUMP_TOOL, artifact() + " --json --commands");
+  EXPECT_NE(ran.output.find("\"commands\": ["), std::string::npos);
+  ran = runTool(MTP_DUMP_TOOL, artifact() + " --program=none");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.output, "mtp-dump: error: --program: the artifact has no "
+                        "program 'none'\n");
+}
