@@ -49,7 +49,8 @@ static LogicalResult verifyGeneration(Operation *op, Attribute value) {
   }
   if (Attribute eos = dict.get("eos")) {
     auto ids = dyn_cast<DenseI32ArrayAttr>(eos);
-    if (!ids || llvm::any_of(ids.asArrayRef(), [](int32_t i) { return i < 0; })) {
+    if (!ids ||
+        llvm::any_of(ids.asArrayRef(), [](int32_t i) { return i < 0; })) {
       return op->emitError("'mtp.generation' key 'eos' expected token ids as "
                            "array<i32>, got ")
              << eos;
