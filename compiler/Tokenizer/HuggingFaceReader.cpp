@@ -7,6 +7,9 @@
 #include "compiler/Tokenizer/Vocabulary.h"
 #include "runtime/text/Utf8.h"
 
+#include <algorithm>
+#include <cstdio>
+
 using namespace mtp;
 
 namespace {
@@ -30,6 +33,7 @@ private:
   Status setCharacterPieces(bool byteFallback);
   Status readAddedTokens();
   Status readAddedToken(const JsonValue &value);
+  void unlearnSpecialTokens();
   Status readTemplate(const TokenizerConfig &config);
   Result<uint32_t> idOf(const std::string &content, const char *key) const;
 
@@ -201,7 +205,25 @@ Status Reader::readAddedTokens() {
   MTP_ASSIGN_OR_RETURN(std::vector<JsonValue> values, list->asArray());
   for (const JsonValue &value : values)
     MTP_RETURN_IF_ERROR(readAddedToken(value));
+  unlearnSpecialTokens();
   return okStatus();
+}
+
+/// Takes from the model every way to a special token: what is text must not
+/// become one, be it by merging or by being a whole word.
+void Reader::unlearnSpecialTokens() {
+  std::vector<bool> special(pieces.size());
+  for (const auto &token : tables.added_tokens)
+    special[token->id] = token->special;
+  auto erase = [&](auto &list, auto idOf) {
+    list.erase(
+        std::remove_if(list.begin(), list.end(),
+                       [&](const auto &item) { return special[idOf(item)]; }),
+        list.end());
+  };
+  erase(tables.whole_words, [](uint32_t id) { return id; });
+  erase(tables.merges, [](const schema::Merge &m) { return m.result(); });
+  erase(tables.characters, [](const schema::Character &c) { return c.id(); });
 }
 
 Status Reader::readAddedToken(const JsonValue &value) {

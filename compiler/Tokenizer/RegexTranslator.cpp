@@ -2,6 +2,7 @@
 
 #include "compiler/Tokenizer/RegexTranslator.h"
 
+#include <utility>
 #include <vector>
 
 using namespace mtp;

@@ -5,6 +5,7 @@
 #include "compiler/Tokenizer/Vocabulary.h"
 #include "runtime/text/SentencePieceModel.h"
 
+#include <cstdio>
 #include <limits>
 
 using namespace mtp;

@@ -65,7 +65,7 @@ size_t commonPrefix(std::string_view a, std::string_view b) {
 Result<WeightSet> WeightSet::openFolder(const std::string &folder) {
   fs::path root(folder);
   std::error_code error;
-  for (const char *name : {"model.safetensors.index.json", "model.safetensors"})
+  for (const char *name : {"model.safetensors", "model.safetensors.index.json"})
     if (fs::exists(root / name, error)) {
       std::string path = (root / name).string();
       return openFiles({&path, 1});

@@ -26,8 +26,8 @@ struct TensorView {
 /// Immutable once opened, so any number of threads may read it.
 class WeightSet {
 public:
-  /// Opens the checkpoint in a folder: `model.safetensors.index.json` and the
-  /// shards it names, or else `model.safetensors`.
+  /// Opens the checkpoint in a folder: `model.safetensors`, or else
+  /// `model.safetensors.index.json` and the shards it names.
   static Result<WeightSet> openFolder(const std::string &folder);
 
   /// Opens files by path, each a `.safetensors` file or an index (`.json`). A

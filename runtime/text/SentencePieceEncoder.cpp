@@ -1,9 +1,15 @@
 //===- SentencePieceEncoder.cpp - Text to ids by SentencePiece ------------===//
+//
+// The only file of the runtime that is built with exceptions: the library
+// throws some, on malformed models above all. None leaves this file.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/text/SentencePieceEncoder.h"
 
 #include "runtime/text/SentencePieceModel.h"
 
+#include <exception>
 #include <sentencepiece_processor.h>
 #include <string>
 
@@ -16,6 +22,22 @@ SentencePieceEncoder &
 SentencePieceEncoder::operator=(SentencePieceEncoder &&) noexcept = default;
 SentencePieceEncoder::~SentencePieceEncoder() = default;
 
+/// Calls a function of the library that returns its kind of status.
+template <typename Function>
+static Status callLibrary(StatusCode code, const char *what,
+                          Function function) {
+  std::string got;
+  try {
+    auto status = function();
+    if (status.ok())
+      return okStatus();
+    got = status.ToString();
+  } catch (const std::exception &exception) {
+    got = exception.what();
+  }
+  return Status(code, std::string(what) + ", got '" + got + "'");
+}
+
 Result<SentencePieceEncoder>
 SentencePieceEncoder::create(std::string_view model, uint32_t vocabSize) {
   MTP_ASSIGN_OR_RETURN(SentencePieceModel fields,
@@ -26,20 +48,19 @@ SentencePieceEncoder::create(std::string_view model, uint32_t vocabSize) {
                       std::to_string(fields.pieces.size()));
   SentencePieceEncoder encoder;
   encoder.processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
-  auto status = encoder.processor->LoadFromSerializedProto(model);
-  if (!status.ok())
-    return dataLoss("expected a SentencePiece model, got '" +
-                    status.ToString() + "'");
+  MTP_RETURN_IF_ERROR(
+      callLibrary(StatusCode::DataLoss, "expected a SentencePiece model", [&] {
+        return encoder.processor->LoadFromSerializedProto(model);
+      }));
   return encoder;
 }
 
 Status SentencePieceEncoder::encode(std::string_view text,
                                     std::vector<int32_t> &ids) const {
   std::vector<int> encoded;
-  auto status = processor->Encode(text, &encoded);
-  if (!status.ok())
-    return internalError("expected SentencePiece to encode, got '" +
-                         status.ToString() + "'");
+  MTP_RETURN_IF_ERROR(
+      callLibrary(StatusCode::Internal, "expected SentencePiece to encode",
+                  [&] { return processor->Encode(text, &encoded); }));
   ids.insert(ids.end(), encoded.begin(), encoded.end());
   return okStatus();
 }

@@ -2,6 +2,8 @@
 
 #include "runtime/text/SentencePieceModel.h"
 
+#include "runtime/text/Utf8.h"
+
 #include <cstring>
 #include <string>
 
@@ -106,7 +108,9 @@ Status verifyCharsMap(std::string_view map) {
   size_t replacementBytes = map.size() - trieBytes;
   for (size_t i = 0; i < count; ++i) {
     uint32_t unit = readWord(map, i);
-    if (unit >> 31) // A leaf. Nothing steps on from there.
+    // Nothing steps on from a leaf. But every walk starts at the root, whatever
+    // it looks like.
+    if (unit >> 31 && i != 0)
       continue;
     uint32_t offset = unit >> 10 << ((unit & (1u << 9)) >> 6);
     size_t base = i ^ offset;
@@ -132,8 +136,13 @@ Status readPiece(std::string_view bytes, SentencePieceModel &model) {
       piece.type = static_cast<PieceType>(field.value);
     }
   }
+  // The library's own trie ends a key at a NUL.
+  bool isText = !piece.text.empty() && isValidUtf8(piece.text) &&
+                piece.text.find('\0') == std::string_view::npos;
+  if (reader.hasFailed() || !isText)
+    return malformed("piece");
   model.pieces.push_back(piece);
-  return reader.hasFailed() ? malformed("piece") : okStatus();
+  return okStatus();
 }
 
 Status readTrainerSpec(std::string_view bytes, SentencePieceModel &model) {

@@ -16,8 +16,10 @@ Status StreamDecoder::appendTo(std::string &text, TokenId id) {
   MTP_ASSIGN_OR_RETURN(std::string_view piece, tokenizer->tokenToPiece(id));
   if (options.skipSpecial && tokenizer->isSpecial(id))
     return okStatus();
+  const schema::Tokenizer &tables = *tokenizer->impl->tables;
   if (isAtStart) {
-    uint32_t limit = tokenizer->impl->tables->strip_leading_spaces();
+    // An unknown token's space is its own.
+    uint32_t limit = id == tables.unk_id() ? 0 : tables.strip_leading_spaces();
     while (!piece.empty() && piece[0] == ' ' && strippedSpaces < limit) {
       piece.remove_prefix(1);
       ++strippedSpaces;

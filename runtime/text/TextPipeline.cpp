@@ -114,9 +114,9 @@ TextPipeline::createStep(const schema::TextStep &table) {
   return step;
 }
 
-Status TextPipeline::apply(PieceList &list, bool atStart) const {
+Status TextPipeline::apply(PieceList &list, bool atStart,
+                           MatchScratch &scratch) const {
   size_t maxBytes = kMaxGrowth * list.text.size() + kGrowthAllowance;
-  MatchScratch scratch;
   for (const Step &step : steps)
     MTP_RETURN_IF_ERROR(applyStep(step, list, atStart, maxBytes, scratch));
   return okStatus();

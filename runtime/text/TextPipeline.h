@@ -43,11 +43,12 @@ public:
   bool empty() const { return steps.empty(); }
 
   /// Takes `list` through all steps. `atStart` says that its first piece starts
-  /// the whole text. The text must be well-formed UTF-8, and stays so.
+  /// the whole text. The text must be well-formed UTF-8, and stays so. One
+  /// scratch per text bounds the steps for all of its parts.
   ///
   /// Fails with ResourceExhausted when a pattern takes too many steps or the
   /// text grows beyond any proportion; `list` is unspecified then.
-  Status apply(PieceList &list, bool atStart) const;
+  Status apply(PieceList &list, bool atStart, MatchScratch &scratch) const;
 
 private:
   struct Step {

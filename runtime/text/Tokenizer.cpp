@@ -46,7 +46,7 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text,
 
 Status Tokenizer::Impl::encode(std::string_view text, EncodeOptions options,
                                std::vector<TokenId> &ids) const {
-  Bpe::Scratch scratch;
+  Scratch scratch;
   for (TextSegment segment : rawAdded.split(text, options.parseSpecial)) {
     if (segment.id != TextSegment::kText) {
       ids.push_back(segment.id);
@@ -62,12 +62,12 @@ Status Tokenizer::Impl::encode(std::string_view text, EncodeOptions options,
 
 /// Encodes text without added tokens, those excepted that normalising yields.
 Status Tokenizer::Impl::encodeSegment(std::string_view text, bool atStart,
-                                      bool parseSpecial, Bpe::Scratch &scratch,
+                                      bool parseSpecial, Scratch &scratch,
                                       std::vector<TokenId> &ids) const {
   PieceList list;
   if (!normalizer.empty()) {
     list = {std::string(text), {{0, text.size()}}};
-    MTP_RETURN_IF_ERROR(normalizer.apply(list, atStart));
+    MTP_RETURN_IF_ERROR(normalizer.apply(list, atStart, scratch.match));
     text = list.text;
   }
   for (TextSegment segment : normalizedAdded.split(text, parseSpecial)) {
@@ -85,17 +85,17 @@ Status Tokenizer::Impl::encodeSegment(std::string_view text, bool atStart,
 
 /// Encodes normalised text without any added tokens.
 Status Tokenizer::Impl::encodeWords(std::string_view text, bool atStart,
-                                    Bpe::Scratch &scratch,
+                                    Scratch &scratch,
                                     std::vector<TokenId> &ids) const {
   if (sentencePiece)
     return sentencePiece->encode(text, ids);
 
   PieceList list{std::string(text), {{0, text.size()}}};
-  MTP_RETURN_IF_ERROR(preTokenizer.apply(list, atStart));
+  MTP_RETURN_IF_ERROR(preTokenizer.apply(list, atStart, scratch.match));
   std::string_view words = list.text;
   for (TextSpan word : list.pieces)
     MTP_RETURN_IF_ERROR(bpe->encode(
-        words.substr(word.begin, word.end - word.begin), scratch, ids));
+        words.substr(word.begin, word.end - word.begin), scratch.bpe, ids));
   return okStatus();
 }
 

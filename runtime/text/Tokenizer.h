@@ -43,7 +43,7 @@ struct DecodeOptions {
 class Tokenizer {
 public:
   /// Longest text that encode() takes.
-  static constexpr size_t kMaxTextBytes = size_t(1) << 28;
+  static constexpr size_t kMaxTextBytes = size_t(1) << 26;
 
   /// Verifies tables as schema/mtp_tokenizer.fbs describes them, structure
   /// first, then meaning; nothing is checked again later. The bytes must be

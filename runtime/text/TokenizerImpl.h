@@ -35,14 +35,20 @@ struct Tokenizer::Impl {
                 std::vector<TokenId> &ids) const;
 
 private:
+  /// What encoding one text works in.
+  struct Scratch {
+    MatchScratch match;
+    Bpe::Scratch bpe;
+  };
+
   Status loadModel();
   Status loadPipelines();
   Status loadAddedTokens();
   Status verifyIds() const;
 
   Status encodeSegment(std::string_view text, bool atStart, bool parseSpecial,
-                       Bpe::Scratch &scratch, std::vector<TokenId> &ids) const;
-  Status encodeWords(std::string_view text, bool atStart, Bpe::Scratch &scratch,
+                       Scratch &scratch, std::vector<TokenId> &ids) const;
+  Status encodeWords(std::string_view text, bool atStart, Scratch &scratch,
                      std::vector<TokenId> &ids) const;
 };
 

@@ -138,6 +138,7 @@ Status Tokenizer::Impl::loadPipelines() {
 
 Status Tokenizer::Impl::loadAddedTokens() {
   std::vector<AddedToken> raw, normalized;
+  MatchScratch scratch;
   special.assign(vocabSizeOf(*tables), false);
   uint32_t count = tables->added_tokens() ? tables->added_tokens()->size() : 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -166,7 +167,7 @@ Status Tokenizer::Impl::loadAddedTokens() {
     // It is searched for in normalised text, so it has to be normal itself.
     PieceList list{token.content, {{0, token.content.size()}}};
     MTP_RETURN_IF_ERROR(
-        normalizer.apply(list, /*atStart=*/true).withContext(where));
+        normalizer.apply(list, /*atStart=*/true, scratch).withContext(where));
     token.content = std::move(list.text);
     normalized.push_back(std::move(token));
   }

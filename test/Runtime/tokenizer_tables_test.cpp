@@ -9,6 +9,7 @@
 
 using namespace mtp;
 using namespace mtp::test;
+using namespace std::string_view_literals;
 
 namespace {
 
@@ -252,8 +253,10 @@ TEST(TokenizerTables, refusesBrokenGpt2Files) {
 }
 
 TEST(TokenizerTables, refusesBrokenSentencePieceModels) {
-  for (const char *model :
-       {"", "x", "\x0A", "\x0A\xFF\xFF\xFF\xFF\x0F", "\x0A\x03\x0A\x01"})
+  // The last two have a piece without text and one with a NUL.
+  for (std::string_view model :
+       {""sv, "x"sv, "\x0A"sv, "\x0A\xFF\xFF\xFF\xFF\x0F"sv,
+        "\x0A\x03\x0A\x01"sv, "\x0A\x00"sv, "\x0A\x04\x0A\x02\x00x"sv})
     expectError(tablesFromSentencePiece(model, ""), StatusCode::InvalidArgument,
                 {"tokenizer.model"});
   MTP_REQUIRE_SHARED_DATA();
@@ -390,6 +393,12 @@ static void flipEverywhere(const std::string &tables) {
   EXPECT_LT(loaded, 2 * tables.size());
 }
 
+TEST(TokenizerTables, survivesFlippedBitsInSentencePieceTables) {
+  std::string model = readFile(std::filesystem::path(MTP_SOURCE_DIR) /
+                               "test/Runtime/data/normalizing.model");
+  flipEverywhere(*tablesFromSentencePiece(model, ""));
+}
+
 TEST(TokenizerTables, survivesFlippedBitsInByteLevelTables) {
   flipEverywhere(*tablesFromHuggingFace(
       byteLevelJson(
@@ -426,6 +435,32 @@ TEST(RegexTranslator, keepsMeanings) {
     auto translated = translateRegex(from);
     MTP_ASSERT_OK(translated);
     EXPECT_EQ(*translated, to);
+    MTP_ASSERT_OK(Regex::compile(*translated));
+  }
+}
+
+TEST(RegexTranslator, takesThePatternsOfKnownModels) {
+  for (const char *pattern :
+       {// Llama 3, Qwen 2.
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
+        R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+        // DeepSeek V3.
+        R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+)"
+        R"(|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*)"
+        R"(|\s*[\r\n]+|\s+(?!\S)|\s+)",
+        "[\xE4\xB8\x80-\xE9\xBE\xA5\xE3\x81\x80-\xE3\x82\x9F"
+        "\xE3\x82\xA0-\xE3\x83\xBF]+",
+        // DeepSeek Coder.
+        R"(\s?\p{L}+|\s?\p{P}+|[\r\n]|\s?[A-Za-z]+)",
+        // GPT-4o.
+        R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*)"
+        R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+        R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+)",
+        // GPT-4, as tiktoken has it.
+        R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+)"
+        R"(| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)"}) {
+    auto translated = translateRegex(pattern);
+    MTP_ASSERT_OK(translated);
     MTP_ASSERT_OK(Regex::compile(*translated));
   }
 }

@@ -88,6 +88,23 @@ TEST(Tokenizer, encodesWithSentencePiece) {
             Ids({*tokenizer.encode("a", kPlain)->begin(), 2}));
 }
 
+TEST(Tokenizer, normalizesWithSentencePiece) {
+  auto tables = buildTokenizerTables((std::filesystem::path(MTP_SOURCE_DIR) /
+                                      "test/Runtime/data" / "normalizing.model")
+                                         .string());
+  MTP_ASSERT_OK(tables);
+  auto tokenizer = loadTables(*tables);
+  MTP_ASSERT_OK(tokenizer);
+  auto ids = (*tokenizer)->encode("  A  BC \xEF\xAC\x81[x]caf\xC3\xA9 ");
+  MTP_ASSERT_OK(ids);
+  EXPECT_EQ(ids->front(), (*tokenizer)->bosId());
+  EXPECT_EQ(*(*tokenizer)->decode(*ids), "a bc fi[x]cafe");
+  // An unknown character is shown as the library shows it.
+  auto unknown = (*tokenizer)->encode("\xE4\xBD\xA0x", kPlain);
+  MTP_ASSERT_OK(unknown);
+  EXPECT_EQ(*(*tokenizer)->decode(*unknown), " \xE2\x81\x87 x");
+}
+
 //===----------------------------------------------------------------------===//
 // Words, merges, special tokens
 //===----------------------------------------------------------------------===//
@@ -118,6 +135,20 @@ TEST(Tokenizer, takesSpecialTokensForTextUnlessAsked) {
   EXPECT_FALSE((*tokenizer)->isSpecial(264));
   EXPECT_FALSE((*tokenizer)->isSpecial(-1));
   EXPECT_FALSE((*tokenizer)->isSpecial(1 << 30));
+}
+
+TEST(Tokenizer, neverMakesASpecialTokenOfText) {
+  // "hello" is a special token, and a word of the vocabulary, and mergeable.
+  for (const char *ignoreMerges : {"false", "true"}) {
+    auto tokenizer = loadJson(
+        byteLevelJson({{R"("id": 263, "content": "<|end|>")",
+                        R"("id": 259, "content": "hello")"},
+                       {R"("ignore_merges": false)",
+                        std::string(R"("ignore_merges": )") + ignoreMerges}}));
+    MTP_ASSERT_OK(tokenizer);
+    EXPECT_EQ(*(*tokenizer)->encode("hello"), Ids({258, 'o'}));
+    EXPECT_EQ(*(*tokenizer)->encode("hello", kParse), Ids({259}));
+  }
 }
 
 TEST(Tokenizer, skipsSpecialTokensInTextUnlessAsked) {

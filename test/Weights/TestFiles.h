@@ -71,7 +71,8 @@ class TemporaryFolder {
 public:
   TemporaryFolder() {
     std::string pattern =
-        (std::filesystem::temp_directory_path() / "mtp-XXXXXX").string();
+        (std::filesystem::temp_directory_path() / "mtp-").string() +
+        std::string(6, 'X');
     root = ::mkdtemp(pattern.data());
   }
   TemporaryFolder(const TemporaryFolder &) = delete;

@@ -53,6 +53,13 @@ TEST(WeightSet, OpensShards) {
   EXPECT_TRUE(WeightSet::openFiles(both).isOk());
 }
 
+TEST(WeightSet, PrefersASingleFile) {
+  TemporaryFolder folder;
+  folder.write("model.safetensors", shard("a"));
+  folder.write(kIndex, indexOf("b", "none.safetensors"));
+  EXPECT_TRUE(WeightSet::openFolder(folder.path()).isOk());
+}
+
 TEST(WeightSet, NamesTheNearestKey) {
   TemporaryFolder folder;
   folder.write("model.safetensors", FileBuilder()

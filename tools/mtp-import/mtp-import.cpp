@@ -7,7 +7,6 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
-#include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace cl = llvm::cl;
@@ -86,6 +85,11 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
                               "Imports a Hugging Face checkpoint into MLIR.\n");
+  // Checkpoints are large, and slow to come by again.
+  llvm::StringRef extension = llvm::sys::path::extension(output);
+  if (extension == ".json" || extension == ".safetensors")
+    return fail("-o: expected a file that is no part of a checkpoint, got \"" +
+                output + "\"");
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = mtp::importer::importModel(context, folder, readOptions());
   if (!module)

@@ -28,11 +28,10 @@ void Progress::packed(uint64_t done, uint64_t total) {
   }
   lastPercent = percent;
   int filled = kBarWidth * percent / 100;
-  llvm::errs() << kClearLine << "packing weights ["
-               << std::string(filled, '#')
+  llvm::errs() << kClearLine << "packing weights [" << std::string(filled, '#')
                << std::string(kBarWidth - filled, ' ')
-               << llvm::format("] %3d %%  %.1f of %.1f MB", percent,
-                               done / 1e6, total / 1e6);
+               << llvm::format("] %3d %%  %.1f of %.1f MB", percent, done / 1e6,
+                               total / 1e6);
 }
 
 void Progress::finish() {

@@ -1,0 +1,19 @@
+//===- Compare.h - Does a result match? -------------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_RUN_COMPARE_H
+#define MTP_TOOLS_MTP_RUN_COMPARE_H
+
+#include "mtp/tensor.h"
+#include "runtime/core/Status.h"
+
+namespace mtp {
+
+/// OK when types are equal and each element is within `tolerance` of the
+/// expected one, relative to the larger of it and 1. Two NaN are equal. The
+/// message names the first element that is not.
+Status compareTensors(const Tensor &expected, const Tensor &got,
+                      double tolerance);
+
+} // namespace mtp
+
+#endif // MTP_TOOLS_MTP_RUN_COMPARE_H

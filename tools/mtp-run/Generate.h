@@ -1,0 +1,16 @@
+//===- Generate.h - Text generation of mtp-run ------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_RUN_GENERATE_H
+#define MTP_TOOLS_MTP_RUN_GENERATE_H
+
+#include "tools/mtp-run/Options.h"
+
+namespace mtp {
+
+/// Generates from all prompts and prints text, ids or a report to stdout.
+/// Fails when any sequence does.
+Status generate(Session &session, const RunOptions &options);
+
+} // namespace mtp
+
+#endif // MTP_TOOLS_MTP_RUN_GENERATE_H

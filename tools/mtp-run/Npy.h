@@ -1,0 +1,22 @@
+//===- Npy.h - NumPy's files of one tensor ----------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_RUN_NPY_H
+#define MTP_TOOLS_MTP_RUN_NPY_H
+
+#include "mtp/tensor.h"
+#include "runtime/core/Result.h"
+
+#include <string>
+
+namespace mtp {
+
+/// Reads a little-endian .npy file in C order. Messages start with the path.
+/// NumPy has no bf16; write such inputs as literals.
+Result<Tensor> readNpy(const std::string &path);
+
+/// Writes one; bf16 as f32.
+Status writeNpy(const std::string &path, const Tensor &tensor);
+
+} // namespace mtp
+
+#endif // MTP_TOOLS_MTP_RUN_NPY_H
