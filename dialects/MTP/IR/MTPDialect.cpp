@@ -34,7 +34,7 @@ void MTPDialect::initialize() {
 
 /// The number under `key`, if there is one, lies in [0, high].
 static LogicalResult verifyNumber(Operation *op, DictionaryAttr dict,
-                                  StringRef key, double high) {
+                                  StringRef key, int64_t high) {
   Attribute value = dict.get(key);
   if (!value) {
     return success();
