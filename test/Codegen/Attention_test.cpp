@@ -75,14 +75,14 @@ struct Cache {
         score += double(q[i]) * key[i];
       scores.push_back(score * 0.3);
     }
-    double most = seen.empty() ? 0 : *std::max_element(scores.begin(),
-                                                       scores.end());
+    double most =
+        seen.empty() ? 0 : *std::max_element(scores.begin(), scores.end());
     double sum = 0;
     for (double &score : scores)
       sum += score = std::exp(score - most);
     for (size_t t = 0; t < seen.size(); ++t) {
-      const float *value = &floats[entryAt(slot, seen[t]) + s.vOffset() +
-                                   group * s.dv];
+      const float *value =
+          &floats[entryAt(slot, seen[t]) + s.vOffset() + group * s.dv];
       for (int i = 0; i < s.dv; ++i)
         y[i] += scores[t] / sum * value[i];
     }
@@ -122,9 +122,9 @@ static std::vector<float> runRows(const Kernel &kernel, const Cache &cache,
     return std::vector<int32_t>(all.begin() + first,
                                 all.begin() + first + count);
   };
-  Guarded<float> q(std::vector<float>(rows.q.begin() + first * width,
-                                      rows.q.begin() +
-                                          (first + count) * width));
+  Guarded<float> q(
+      std::vector<float>(rows.q.begin() + first * width,
+                         rows.q.begin() + (first + count) * width));
   Guarded<int32_t> slotOf(part(rows.slotOf)), place(part(rows.place)),
       table(cache.table);
   Guarded<uint8_t> kv(cache.bytes());
@@ -187,8 +187,9 @@ TEST(Attention, MatchesReferenceAtPageBoundaries) {
       Kernel kernel(target, "attention", s.config(false));
       Cache cache(s);
       Rows rows = boundaryRows(s);
-      expectMatches(cache, rows, runRows(kernel, cache, rows, 0, rows.count(),
-                                         Split::Random));
+      expectMatches(
+          cache, rows,
+          runRows(kernel, cache, rows, 0, rows.count(), Split::Random));
       expectRowInvariant(rows.count(), s.qHeads * s.dv,
                          [&](int first, int count, Split split) {
                            return runRows(kernel, cache, rows, first, count,
@@ -282,8 +283,8 @@ TEST(AttentionTree, ChainHasTheBitsOfPlainAttention) {
       rows.place.push_back(2 * s.page - 2);
     }
     rows.q = randomFloats(size_t(4) * s.qHeads * s.dk, 14);
-    std::vector<float> y = runRows(tree, cache, rows, 0, 4, Split::Whole,
-                                   &masks);
+    std::vector<float> y =
+        runRows(tree, cache, rows, 0, 4, Split::Whole, &masks);
     for (int r = 0; r < 4; ++r)
       rows.place[r] += r;
     EXPECT_EQ(y, runRows(plain, cache, rows, 0, 4, Split::Whole));

@@ -44,8 +44,8 @@ static mlir::MLIRContext &context() {
   static auto *context = [] {
     mlir::DialectRegistry registry;
     registerKernelDialects(registry);
-    auto *made = new mlir::MLIRContext(
-        registry, mlir::MLIRContext::Threading::DISABLED);
+    auto *made =
+        new mlir::MLIRContext(registry, mlir::MLIRContext::Threading::DISABLED);
     made->loadAllAvailableDialects();
     return made;
   }();
@@ -59,8 +59,8 @@ static KernelSpec makeSpec(const std::string &kind, const std::string &config) {
   return {"kernel", kind, attributes};
 }
 
-static mlir::FailureOr<std::vector<char>>
-compileImage(const TargetDesc &target, const KernelSpec &spec) {
+static mlir::FailureOr<std::vector<char>> compileImage(const TargetDesc &target,
+                                                       const KernelSpec &spec) {
   mlir::OpBuilder builder(&context());
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(builder.getUnknownLoc());
@@ -98,8 +98,7 @@ Kernel::Kernel(const TargetDesc &target, const std::string &kind,
     ADD_FAILURE() << dlerror();
     return;
   }
-  state->entry =
-      reinterpret_cast<Entry>(dlsym(state->library, "kernel"));
+  state->entry = reinterpret_cast<Entry>(dlsym(state->library, "kernel"));
   EXPECT_NE(state->entry, nullptr);
 }
 
@@ -143,10 +142,9 @@ std::vector<std::pair<std::string, TargetDesc>> test::hostTargets() {
   TargetDesc native = llvm::cantFail(TargetDesc::parse("native"));
   for (const char *name : {"x86-64-v3", "x86-64-v4"}) {
     TargetDesc target = llvm::cantFail(TargetDesc::parse(name));
-    if (std::includes(native.requiredFeatures.begin(),
-                      native.requiredFeatures.end(),
-                      target.requiredFeatures.begin(),
-                      target.requiredFeatures.end()))
+    if (std::includes(
+            native.requiredFeatures.begin(), native.requiredFeatures.end(),
+            target.requiredFeatures.begin(), target.requiredFeatures.end()))
       targets.push_back({name, target});
   }
   targets.push_back({"native", native});
@@ -156,11 +154,11 @@ std::vector<std::pair<std::string, TargetDesc>> test::hostTargets() {
 std::string test::compileError(const std::string &kind,
                                const std::string &config) {
   std::string text;
-  mlir::ScopedDiagnosticHandler handler(
-      &context(), [&](mlir::Diagnostic &diagnostic) {
-        text += diagnostic.str();
-        return mlir::success();
-      });
+  mlir::ScopedDiagnosticHandler handler(&context(),
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          text += diagnostic.str();
+                                          return mlir::success();
+                                        });
   auto image = compileImage(llvm::cantFail(TargetDesc::parse("x86-64-v3")),
                             makeSpec(kind, config));
   EXPECT_EQ(failed(image), !text.empty());
