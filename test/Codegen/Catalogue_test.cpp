@@ -77,3 +77,16 @@ TEST(Link, ReportsWhatIsNotAnObject) {
   EXPECT_NE(llvm::toString(image.takeError()).find("lld failed"),
             std::string::npos);
 }
+
+TEST(Link, AllowsOnlyMemoryFunctions) {
+  auto call = [](const std::string &name) {
+    return "func.func private @" + name +
+           "(!llvm.ptr)\n"
+           "func.func @kernel(%p: !llvm.ptr) {\n  call @" +
+           name + "(%p) : (!llvm.ptr) -> ()\n  return\n}";
+  };
+  EXPECT_EQ(compileModuleError(call("expf")),
+            "cannot link the kernels: expected no undefined symbols in the "
+            "kernel image, got 'expf'");
+  EXPECT_EQ(compileModuleError(call("memmove")), "");
+}

@@ -6,6 +6,7 @@
 #include "compiler/Codegen/CPU/Kernels.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include <cmath>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -41,15 +42,8 @@ void test::releaseGuarded(void *bytes, void *mapping, size_t mappingBytes) {
 }
 
 static mlir::MLIRContext &context() {
-  static auto *context = [] {
-    mlir::DialectRegistry registry;
-    registerKernelDialects(registry);
-    auto *made =
-        new mlir::MLIRContext(registry, mlir::MLIRContext::Threading::DISABLED);
-    made->loadAllAvailableDialects();
-    return made;
-  }();
-  return *context;
+  static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  return context;
 }
 
 static KernelSpec makeSpec(const std::string &kind, const std::string &config) {
@@ -151,18 +145,35 @@ std::vector<std::pair<std::string, TargetDesc>> test::hostTargets() {
   return targets;
 }
 
-std::string test::compileError(const std::string &kind,
-                               const std::string &config) {
+/// The diagnostics of what `run` does, joined.
+static std::string diagnosticsOf(const std::function<void()> &run) {
   std::string text;
   mlir::ScopedDiagnosticHandler handler(&context(),
                                         [&](mlir::Diagnostic &diagnostic) {
                                           text += diagnostic.str();
                                           return mlir::success();
                                         });
-  auto image = compileImage(llvm::cantFail(TargetDesc::parse("x86-64-v3")),
-                            makeSpec(kind, config));
-  EXPECT_EQ(failed(image), !text.empty());
+  run();
   return text;
+}
+
+static TargetDesc narrowTarget() {
+  return llvm::cantFail(TargetDesc::parse("x86-64-v3"));
+}
+
+std::string test::compileError(const std::string &kind,
+                               const std::string &config) {
+  return diagnosticsOf(
+      [&] { (void)compileImage(narrowTarget(), makeSpec(kind, config)); });
+}
+
+std::string test::compileModuleError(const std::string &text) {
+  return diagnosticsOf([&] {
+    loadKernelDialects(context());
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context());
+    ASSERT_TRUE(module);
+    (void)compileKernels(*module, narrowTarget());
+  });
 }
 
 static bool sameBits(const float *a, const float *b, size_t count) {

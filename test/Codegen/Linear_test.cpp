@@ -185,6 +185,26 @@ TEST(Linear, KeepsNaNInItsRow) {
   }
 }
 
+TEST(Linear, MayWriteToItsResidual) {
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    Case c{33, 47, /*bf16=*/true, false, false, /*residual=*/true};
+    Problem problem(c, 9);
+    std::string config = "k = 33, n = 47, dtype = \"bf16\", residual = true, "
+                         "x_stride = 38, y_stride = 50, residual_stride = 50";
+    Kernel kernel(target, "linear", config);
+    std::vector<float> apart = problem.residual, same = problem.residual;
+    std::vector<float> &x = problem.x;
+    std::vector<uint8_t> &w = problem.packed;
+    kernel.run({x.data(), w.data(), problem.residual.data(), apart.data()}, {9},
+               Split::Random);
+    kernel.run({x.data(), w.data(), same.data(), same.data()}, {9},
+               Split::Random);
+    EXPECT_NE(apart, problem.residual);
+    EXPECT_EQ(apart, same);
+  }
+}
+
 TEST(Linear, AgreesWithSeparateNorm) {
   for (const auto &[name, target] : hostTargets()) {
     SCOPED_TRACE(name);

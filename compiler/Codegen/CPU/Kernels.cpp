@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/CPU/Kernels.h"
 
+#include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/KernelTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -94,6 +95,7 @@ LogicalResult mtp::codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
     return mlir::emitError(loc)
            << "expected one kernel named '" << spec.symbol << "', got two";
 
+  loadKernelDialects(*builder.getContext());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(kernels.getBody());
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
