@@ -222,6 +222,41 @@ TEST(Attention, IgnoresWhatIsNotSeen) {
     }
 }
 
+TEST(Attention, ReadsNothingBeyondItsPosition) {
+  // The cache ends with the entry of the row's own position; what lies behind
+  // it cannot be read.
+  for (const auto &[name, target] : hostTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config(false));
+      Kernel plain(target, "attention", s.config(false));
+      Kernel tree(target, "attention_tree", s.config(true));
+      for (int position : {0, 1, s.page / 2, s.page - 1}) {
+        std::vector<float> entries =
+            randomFloats(size_t(position + 1) * s.entry(), 15);
+        Guarded<uint8_t> kv(entries.size() * s.keyBytes());
+        for (size_t i = 0; i < entries.size(); ++i) {
+          uint16_t half = bf16Bits(entries[i]);
+          if (s.bf16)
+            std::memcpy(&kv[i * 2], &half, 2);
+          else
+            std::memcpy(&kv[i * 4], &entries[i], 4);
+        }
+        Guarded<float> q(randomFloats(s.qHeads * s.dk, 16));
+        Guarded<float> y(s.qHeads * s.dv), z(s.qHeads * s.dv);
+        Guarded<int32_t> zero(std::vector<int32_t>{0});
+        Guarded<int32_t> place(std::vector<int32_t>{position});
+        Guarded<int64_t> mask(std::vector<int64_t>{1});
+        plain.run({q.data(), zero.data(), place.data(), zero.data(), kv.data(),
+                   y.data()},
+                  {1, 1});
+        tree.run({q.data(), zero.data(), place.data(), zero.data(), kv.data(),
+                  mask.data(), z.data()},
+                 {1, 1, 1});
+        EXPECT_EQ(y.values(), z.values());
+      }
+    }
+}
+
 TEST(Attention, PageTableDoesNotChangeBits) {
   for (const auto &[name, target] : hostTargets()) {
     SCOPED_TRACE(name);
