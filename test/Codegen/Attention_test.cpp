@@ -75,14 +75,14 @@ struct Cache {
         score += double(q[i]) * key[i];
       scores.push_back(score * 0.3);
     }
-    double most = seen.empty() ? 0 : *std::max_element(scores.begin(),
-                                                       scores.end());
+    double most =
+        seen.empty() ? 0 : *std::max_element(scores.begin(), scores.end());
     double sum = 0;
     for (double &score : scores)
       sum += score = std::exp(score - most);
     for (size_t t = 0; t < seen.size(); ++t) {
-      const float *value = &floats[entryAt(slot, seen[t]) + s.vOffset() +
-                                   group * s.dv];
+      const float *value =
+          &floats[entryAt(slot, seen[t]) + s.vOffset() + group * s.dv];
       for (int i = 0; i < s.dv; ++i)
         y[i] += scores[t] / sum * value[i];
     }
@@ -122,9 +122,9 @@ static std::vector<float> runRows(const Kernel &kernel, const Cache &cache,
     return std::vector<int32_t>(all.begin() + first,
                                 all.begin() + first + count);
   };
-  Guarded<float> q(std::vector<float>(rows.q.begin() + first * width,
-                                      rows.q.begin() +
-                                          (first + count) * width));
+  Guarded<float> q(
+      std::vector<float>(rows.q.begin() + first * width,
+                         rows.q.begin() + (first + count) * width));
   Guarded<int32_t> slotOf(part(rows.slotOf)), place(part(rows.place)),
       table(cache.table);
   Guarded<uint8_t> kv(cache.bytes());
@@ -187,8 +187,9 @@ TEST(Attention, MatchesReferenceAtPageBoundaries) {
       Kernel kernel(target, "attention", s.config(false));
       Cache cache(s);
       Rows rows = boundaryRows(s);
-      expectMatches(cache, rows, runRows(kernel, cache, rows, 0, rows.count(),
-                                         Split::Random));
+      expectMatches(
+          cache, rows,
+          runRows(kernel, cache, rows, 0, rows.count(), Split::Random));
       expectRowInvariant(rows.count(), s.qHeads * s.dv,
                          [&](int first, int count, Split split) {
                            return runRows(kernel, cache, rows, first, count,
@@ -217,6 +218,41 @@ TEST(Attention, IgnoresWhatIsNotSeen) {
                           NAN);
         EXPECT_EQ(before, runRows(kernel, poisoned, rows, r, 1, Split::Whole))
             << "position " << rows.place[r];
+      }
+    }
+}
+
+TEST(Attention, ReadsNothingBeyondItsPosition) {
+  // The cache ends with the entry of the row's own position; what lies behind
+  // it cannot be read.
+  for (const auto &[name, target] : hostTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config(false));
+      Kernel plain(target, "attention", s.config(false));
+      Kernel tree(target, "attention_tree", s.config(true));
+      for (int position : {0, 1, s.page / 2, s.page - 1}) {
+        std::vector<float> entries =
+            randomFloats(size_t(position + 1) * s.entry(), 15);
+        Guarded<uint8_t> kv(entries.size() * s.keyBytes());
+        for (size_t i = 0; i < entries.size(); ++i) {
+          uint16_t half = bf16Bits(entries[i]);
+          if (s.bf16)
+            std::memcpy(&kv[i * 2], &half, 2);
+          else
+            std::memcpy(&kv[i * 4], &entries[i], 4);
+        }
+        Guarded<float> q(randomFloats(s.qHeads * s.dk, 16));
+        Guarded<float> y(s.qHeads * s.dv), z(s.qHeads * s.dv);
+        Guarded<int32_t> zero(std::vector<int32_t>{0});
+        Guarded<int32_t> place(std::vector<int32_t>{position});
+        Guarded<int64_t> mask(std::vector<int64_t>{1});
+        plain.run({q.data(), zero.data(), place.data(), zero.data(), kv.data(),
+                   y.data()},
+                  {1, 1});
+        tree.run({q.data(), zero.data(), place.data(), zero.data(), kv.data(),
+                  mask.data(), z.data()},
+                 {1, 1, 1});
+        EXPECT_EQ(y.values(), z.values());
       }
     }
 }
@@ -282,8 +318,8 @@ TEST(AttentionTree, ChainHasTheBitsOfPlainAttention) {
       rows.place.push_back(2 * s.page - 2);
     }
     rows.q = randomFloats(size_t(4) * s.qHeads * s.dk, 14);
-    std::vector<float> y = runRows(tree, cache, rows, 0, 4, Split::Whole,
-                                   &masks);
+    std::vector<float> y =
+        runRows(tree, cache, rows, 0, 4, Split::Whole, &masks);
     for (int r = 0; r < 4; ++r)
       rows.place[r] += r;
     EXPECT_EQ(y, runRows(plain, cache, rows, 0, 4, Split::Whole));

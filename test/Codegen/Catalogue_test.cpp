@@ -11,14 +11,14 @@ using namespace mtp::codegen::test;
 
 TEST(Catalogue, HasTheKindsOfTheContract) {
   for (const char *kind :
-       {"accept",        "accept_commit", "accept_tree",    "add",
-        "argmax",        "attention",     "attention_tree", "chain_rows",
-        "concat",        "copy_cols",     "embed",          "head_linear",
-        "kv_append",     "linear",        "mask_first",     "moe_combine",
-        "moe_down",      "moe_gate_up",   "moe_plan",       "moe_route",
-        "prefill_carry", "prefill_commit", "prefill_rows",  "put_drafts",
-        "refresh_hidden", "refresh_rows", "rms_norm",       "rope",
-        "save_carry",    "shift_hidden",  "swiglu",         "take_rows",
+       {"accept",         "accept_commit",  "accept_tree",    "add",
+        "argmax",         "attention",      "attention_tree", "chain_rows",
+        "concat",         "copy_cols",      "embed",          "head_linear",
+        "kv_append",      "linear",         "mask_first",     "moe_combine",
+        "moe_down",       "moe_gate_up",    "moe_plan",       "moe_route",
+        "prefill_carry",  "prefill_commit", "prefill_rows",   "put_drafts",
+        "refresh_hidden", "refresh_rows",   "rms_norm",       "rope",
+        "save_carry",     "shift_hidden",   "swiglu",         "take_rows",
         "verify_rows"})
     EXPECT_TRUE(isKernelKind(kind)) << kind;
   EXPECT_FALSE(isKernelKind("softmax"));
@@ -38,18 +38,20 @@ TEST(Catalogue, NamesWhatIsWrong) {
        "expected config key 'width' to be at least 1, got 0"},
       {"linear", "k = 4, n = 4, dtype = \"f16\"",
        "expected one of f32|bf16 for config key 'dtype', got 'f16'"},
-      {"linear", "k = 4, n = 4, dtype = \"f32\", activation = \"swiglu\", "
-                 "bias = true",
+      {"linear",
+       "k = 4, n = 4, dtype = \"f32\", activation = \"swiglu\", "
+       "bias = true",
        "expected neither bias nor residual with swiglu"},
-      {"attention", "q_heads = 3, kv_heads = 2, dk = 4, dv = 4, page = 4, "
-                    "entry_width = 64, dtype = \"f32\", scale = 1.0",
+      {"attention",
+       "q_heads = 3, kv_heads = 2, dk = 4, dv = 4, page = 4, "
+       "entry_width = 64, dtype = \"f32\", scale = 1.0",
        "expected q_heads to be a multiple of kv_heads 2, got 3"},
       {"rope", "heads = 1, dim = 3", "expected an even dim, got 3"},
       {"kv_append", "width = 8, entry_offset = 1, dtype = \"f32\", page = 4",
        "expected entry_offset + width to be at most entry_width 8, got 9"}};
   for (const auto &c : cases) {
-    std::string want = std::string("kernel 'kernel' of kind '") + c.kind +
-                       "': " + c.message;
+    std::string want =
+        std::string("kernel 'kernel' of kind '") + c.kind + "': " + c.message;
     EXPECT_EQ(compileError(c.kind, c.config), want);
   }
 }
@@ -74,4 +76,17 @@ TEST(Link, ReportsWhatIsNotAnObject) {
   ASSERT_FALSE(static_cast<bool>(image));
   EXPECT_NE(llvm::toString(image.takeError()).find("lld failed"),
             std::string::npos);
+}
+
+TEST(Link, AllowsOnlyMemoryFunctions) {
+  auto call = [](const std::string &name) {
+    return "func.func private @" + name +
+           "(!llvm.ptr)\n"
+           "func.func @kernel(%p: !llvm.ptr) {\n  call @" +
+           name + "(%p) : (!llvm.ptr) -> ()\n  return\n}";
+  };
+  EXPECT_EQ(compileModuleError(call("expf")),
+            "cannot link the kernels: expected no undefined symbols in the "
+            "kernel image, got 'expf'");
+  EXPECT_EQ(compileModuleError(call("memmove")), "");
 }

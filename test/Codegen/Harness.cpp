@@ -6,6 +6,7 @@
 #include "compiler/Codegen/CPU/Kernels.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include <cmath>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -41,15 +42,8 @@ void test::releaseGuarded(void *bytes, void *mapping, size_t mappingBytes) {
 }
 
 static mlir::MLIRContext &context() {
-  static auto *context = [] {
-    mlir::DialectRegistry registry;
-    registerKernelDialects(registry);
-    auto *made = new mlir::MLIRContext(
-        registry, mlir::MLIRContext::Threading::DISABLED);
-    made->loadAllAvailableDialects();
-    return made;
-  }();
-  return *context;
+  static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  return context;
 }
 
 static KernelSpec makeSpec(const std::string &kind, const std::string &config) {
@@ -59,8 +53,8 @@ static KernelSpec makeSpec(const std::string &kind, const std::string &config) {
   return {"kernel", kind, attributes};
 }
 
-static mlir::FailureOr<std::vector<char>>
-compileImage(const TargetDesc &target, const KernelSpec &spec) {
+static mlir::FailureOr<std::vector<char>> compileImage(const TargetDesc &target,
+                                                       const KernelSpec &spec) {
   mlir::OpBuilder builder(&context());
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(builder.getUnknownLoc());
@@ -99,8 +93,12 @@ Kernel::Kernel(const TargetDesc &target, const std::string &kind,
     ADD_FAILURE() << dlerror();
     return;
   }
+<<<<<<< HEAD
   state->entry = reinterpret_cast<decltype(state->entry)>(
       dlsym(state->library, "kernel"));
+=======
+  state->entry = reinterpret_cast<Entry>(dlsym(state->library, "kernel"));
+>>>>>>> codegen
   EXPECT_NE(state->entry, nullptr);
 }
 
@@ -140,28 +138,44 @@ std::vector<std::pair<std::string, TargetDesc>> test::hostTargets() {
   TargetDesc native = llvm::cantFail(TargetDesc::parse("native"));
   for (const char *name : {"x86-64-v3", "x86-64-v4"}) {
     TargetDesc target = llvm::cantFail(TargetDesc::parse(name));
-    if (std::includes(native.requiredFeatures.begin(),
-                      native.requiredFeatures.end(),
-                      target.requiredFeatures.begin(),
-                      target.requiredFeatures.end()))
+    if (std::includes(
+            native.requiredFeatures.begin(), native.requiredFeatures.end(),
+            target.requiredFeatures.begin(), target.requiredFeatures.end()))
       targets.push_back({name, target});
   }
   targets.push_back({"native", native});
   return targets;
 }
 
+/// The diagnostics of what `run` does, joined.
+static std::string diagnosticsOf(const std::function<void()> &run) {
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler(&context(),
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          text += diagnostic.str();
+                                          return mlir::success();
+                                        });
+  run();
+  return text;
+}
+
+static TargetDesc narrowTarget() {
+  return llvm::cantFail(TargetDesc::parse("x86-64-v3"));
+}
+
 std::string test::compileError(const std::string &kind,
                                const std::string &config) {
-  std::string text;
-  mlir::ScopedDiagnosticHandler handler(
-      &context(), [&](mlir::Diagnostic &diagnostic) {
-        text += diagnostic.str();
-        return mlir::success();
-      });
-  auto image = compileImage(llvm::cantFail(TargetDesc::parse("x86-64-v3")),
-                            makeSpec(kind, config));
-  EXPECT_EQ(failed(image), !text.empty());
-  return text;
+  return diagnosticsOf(
+      [&] { (void)compileImage(narrowTarget(), makeSpec(kind, config)); });
+}
+
+std::string test::compileModuleError(const std::string &text) {
+  return diagnosticsOf([&] {
+    loadKernelDialects(context());
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context());
+    ASSERT_TRUE(module);
+    (void)compileKernels(*module, narrowTarget());
+  });
 }
 
 static bool sameBits(const float *a, const float *b, size_t count) {

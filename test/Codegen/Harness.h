@@ -87,6 +87,8 @@ std::vector<std::pair<std::string, TargetDesc>> hostTargets();
 
 /// Compiles and links a kernel; the diagnostics, or "" on success.
 std::string compileError(const std::string &kind, const std::string &config);
+/// The same for a module given as text.
+std::string compileModuleError(const std::string &text);
 
 /// Runs rows [first, first + count) of a problem and returns their outputs.
 using RunRows = std::function<std::vector<float>(int first, int count, Split)>;

@@ -72,8 +72,8 @@ int main(int argc, char **argv) {
 
   volatile uint64_t sink = 0;
   double read = fastest(copies, [&](size_t copy) {
-    sink = sink + readAll(reinterpret_cast<const uint64_t *>(
-                              weights.data() + copy * bytes),
+    sink = sink + readAll(reinterpret_cast<const uint64_t *>(weights.data() +
+                                                             copy * bytes),
                           bytes / 8);
   });
   std::printf("read  %6.1f GB/s\n", double(bytes) / read * 1e-9);

@@ -46,9 +46,9 @@ struct Problem {
   std::vector<float> run(const Kernel &kernel, int first, int count,
                          Split split) {
     int width = c.outputs();
-    Guarded<float> in(std::vector<float>(
-        x.begin() + size_t(first) * (c.k + 5),
-        x.begin() + size_t(first + count) * (c.k + 5) - 5));
+    Guarded<float> in(
+        std::vector<float>(x.begin() + size_t(first) * (c.k + 5),
+                           x.begin() + size_t(first + count) * (c.k + 5) - 5));
     Guarded<float> added(std::vector<float>(
         residual.begin() + size_t(first) * (width + 3),
         residual.begin() + size_t(first + count) * (width + 3) - 3));
@@ -185,6 +185,26 @@ TEST(Linear, KeepsNaNInItsRow) {
   }
 }
 
+TEST(Linear, MayWriteToItsResidual) {
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    Case c{33, 47, /*bf16=*/true, false, false, /*residual=*/true};
+    Problem problem(c, 9);
+    std::string config = "k = 33, n = 47, dtype = \"bf16\", residual = true, "
+                         "x_stride = 38, y_stride = 50, residual_stride = 50";
+    Kernel kernel(target, "linear", config);
+    std::vector<float> apart = problem.residual, same = problem.residual;
+    std::vector<float> &x = problem.x;
+    std::vector<uint8_t> &w = problem.packed;
+    kernel.run({x.data(), w.data(), problem.residual.data(), apart.data()}, {9},
+               Split::Random);
+    kernel.run({x.data(), w.data(), same.data(), same.data()}, {9},
+               Split::Random);
+    EXPECT_NE(apart, problem.residual);
+    EXPECT_EQ(apart, same);
+  }
+}
+
 TEST(Linear, AgreesWithSeparateNorm) {
   for (const auto &[name, target] : hostTargets()) {
     SCOPED_TRACE(name);
@@ -218,15 +238,14 @@ TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
       auto w = randomFloats(heads * n * k, 2);
       std::vector<uint8_t> packed;
       for (int h = 0; h < heads; ++h) {
-        auto head = packWeights({w.begin() + h * n * k,
-                                 w.begin() + (h + 1) * n * k},
-                                n, k, bf16);
+        auto head = packWeights(
+            {w.begin() + h * n * k, w.begin() + (h + 1) * n * k}, n, k, bf16);
         packed.insert(packed.end(), head.begin(), head.end());
       }
       auto run = [&](int first, int count, Split split) {
-        Guarded<float> in(std::vector<float>(x.begin() + first * xStride,
-                                             x.begin() + (first + count) *
-                                                             xStride));
+        Guarded<float> in(
+            std::vector<float>(x.begin() + first * xStride,
+                               x.begin() + (first + count) * xStride));
         Guarded<uint8_t> weights(packed);
         Guarded<float> out(count * yStride);
         kernel.run({in.data(), weights.data(), out.data()}, {count}, split);

@@ -73,12 +73,11 @@ static Choice route(const RouteCase &c, const float *logits,
 }
 
 TEST(MoeRoute, MatchesReference) {
-  const RouteCase cases[] = {
-      {64, 6, 1, 1, true, true, true, 2.5},
-      {32, 4, 4, 2, true, true, true, 1.0},
-      {36, 5, 6, 3, true, false, false, 1.5},
-      {128, 8, 1, 1, false, false, true, 1.0},
-      {20, 20, 1, 1, false, false, false, 1.0}};
+  const RouteCase cases[] = {{64, 6, 1, 1, true, true, true, 2.5},
+                             {32, 4, 4, 2, true, true, true, 1.0},
+                             {36, 5, 6, 3, true, false, false, 1.5},
+                             {128, 8, 1, 1, false, false, true, 1.0},
+                             {20, 20, 1, 1, false, false, false, 1.0}};
   for (const auto &[name, target] : hostTargets())
     for (const RouteCase &c : cases) {
       SCOPED_TRACE(name + ", experts " + std::to_string(c.experts));
@@ -95,9 +94,9 @@ TEST(MoeRoute, MatchesReference) {
       auto logits = randomFloats(40 * c.experts, 1);
       auto bias = randomFloats(c.experts, 2, 0.2f);
       auto run = [&](int first, int count, Split split) {
-        Guarded<float> x(std::vector<float>(
-            logits.begin() + first * c.experts,
-            logits.begin() + (first + count) * c.experts));
+        Guarded<float> x(
+            std::vector<float>(logits.begin() + first * c.experts,
+                               logits.begin() + (first + count) * c.experts));
         Guarded<float> b(bias), weight(count * c.topK);
         Guarded<int32_t> index(count * c.topK);
         std::vector<void *> buffers{x.data()};
@@ -146,15 +145,13 @@ TEST(MoePlan, SortsLivePairsByExpert) {
     SCOPED_TRACE(name);
     Kernel kernel(target, "moe_plan", "experts = 6, top_k = 2");
     Guarded<int32_t> positions(std::vector<int32_t>{3, -1, 0, 9});
-    Guarded<int32_t> index(
-        std::vector<int32_t>{5, 1, 0, 1, 1, 3, 5, 1});
+    Guarded<int32_t> index(std::vector<int32_t>{5, 1, 0, 1, 1, 3, 5, 1});
     Guarded<int32_t> start(7), pairs(8);
     std::fill_n(pairs.data(), 8, -7);
     kernel.run({positions.data(), index.data(), start.data(), pairs.data()},
                {4});
     EXPECT_EQ(start.values(), (std::vector<int32_t>{0, 0, 3, 3, 4, 4, 6}));
-    EXPECT_EQ(pairs.values(),
-              (std::vector<int32_t>{1, 4, 7, 5, 0, 6, -7, -7}));
+    EXPECT_EQ(pairs.values(), (std::vector<int32_t>{1, 4, 7, 5, 0, 6, -7, -7}));
   }
 }
 
@@ -173,9 +170,9 @@ struct Mixture {
                                up.begin() + (e + 1) * 2 * inter * k},
                               2 * inter, k, bf16, /*gated=*/true);
       packedUp.insert(packedUp.end(), part.begin(), part.end());
-      part = packWeights({down.begin() + e * k * inter,
-                          down.begin() + (e + 1) * k * inter},
-                         k, inter, bf16);
+      part = packWeights(
+          {down.begin() + e * k * inter, down.begin() + (e + 1) * k * inter}, k,
+          inter, bf16);
       packedDown.insert(packedDown.end(), part.begin(), part.end());
     }
     // Expert 2 gets most rows and expert 3 none.
@@ -187,8 +184,8 @@ struct Mixture {
 
   std::string config(bool gateUp) const {
     std::string widths = gateUp ? "k = 41, inter = 37" : "k = 37, n = 41";
-    return "experts = 5, top_k = 2, " + widths + ", dtype = " +
-           (bf16 ? "\"bf16\"" : "\"f32\"");
+    return "experts = 5, top_k = 2, " + widths +
+           ", dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"");
   }
 
   /// The pairs of rows [first, first + count), by expert.
@@ -223,19 +220,18 @@ TEST(MoeExperts, MatchReferenceAndAreRowInvariant) {
       auto run = [&](int first, int count, Split split) {
         std::vector<int32_t> startOf, pairsOf;
         m.plan(first, count, startOf, pairsOf);
-        Guarded<float> x(std::vector<float>(m.x.begin() + first * M::k,
-                                            m.x.begin() +
-                                                (first + count) * M::k));
+        Guarded<float> x(std::vector<float>(
+            m.x.begin() + first * M::k, m.x.begin() + (first + count) * M::k));
         Guarded<uint8_t> wUp(m.packedUp), wDown(m.packedDown);
         Guarded<int32_t> start(startOf), pairs(pairsOf);
         Guarded<float> act(count * M::topK * M::inter),
             out(count * M::topK * M::k);
-        gateUp.run({x.data(), wUp.data(), start.data(), pairs.data(),
-                    act.data()},
-                   {count}, split);
-        down.run({act.data(), wDown.data(), start.data(), pairs.data(),
-                  out.data()},
-                 {count}, split);
+        gateUp.run(
+            {x.data(), wUp.data(), start.data(), pairs.data(), act.data()},
+            {count}, split);
+        down.run(
+            {act.data(), wDown.data(), start.data(), pairs.data(), out.data()},
+            {count}, split);
         std::vector<float> both = out.values();
         return both;
       };
@@ -260,10 +256,9 @@ TEST(MoeExperts, MatchReferenceAndAreRowInvariant) {
         for (int o = 0; o < M::k; ++o) {
           double sum = 0;
           for (int i = 0; i < M::inter; ++i)
-            sum += double(act[i]) *
-                   weight(m.down[(e * M::k + o) * M::inter + i]);
-          ASSERT_NEAR(y[p * M::k + o], sum,
-                      rounded ? 2e-2 : 1e-4);
+            sum +=
+                double(act[i]) * weight(m.down[(e * M::k + o) * M::inter + i]);
+          ASSERT_NEAR(y[p * M::k + o], sum, rounded ? 2e-2 : 1e-4);
         }
       }
     }
@@ -277,8 +272,8 @@ TEST(MoeCombine, AddsInOrderAndSkipsDeadRows) {
       bool residual = flags & 1, shared = flags & 2;
       Kernel kernel(target, "moe_combine",
                     std::string("width = 27, top_k = 3, residual = ") +
-                        (residual ? "true" : "false") + ", shared = " +
-                        (shared ? "true" : "false"));
+                        (residual ? "true" : "false") +
+                        ", shared = " + (shared ? "true" : "false"));
       auto down = randomFloats(rows * topK * width, 1);
       std::fill_n(&down[2 * topK * width], topK * width, NAN);
       Guarded<float> in(down), weight(randomFloats(rows * topK, 2)),
@@ -298,8 +293,8 @@ TEST(MoeCombine, AddsInOrderAndSkipsDeadRows) {
           if (shared)
             sum += sh[r * width + i];
           for (int j = 0; j < topK && r != 2; ++j)
-            sum = std::fma(weight[r * topK + j],
-                           in[(r * topK + j) * width + i], sum);
+            sum = std::fma(weight[r * topK + j], in[(r * topK + j) * width + i],
+                           sum);
           EXPECT_EQ(y[r * width + i], sum);
         }
     }

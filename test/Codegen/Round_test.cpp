@@ -77,7 +77,8 @@ TEST(Round, RefreshHidden) {
 TEST(Round, ShiftHiddenAndSaveCarry) {
   const int width = 19, k = 2, d = 2, rows = k + d;
   State s;
-  auto carry = randomFloats(3 * width, 1), prev = randomFloats(2 * 3 * width, 2);
+  auto carry = randomFloats(3 * width, 1),
+       prev = randomFloats(2 * 3 * width, 2);
   Guarded<float> kept(carry), saved(carry), in(prev), out(2 * rows * width);
   Kernel(native(), "shift_hidden", "width = 19")
       .run({s.active.data(), s.accepted.data(), kept.data(), in.data(),
@@ -177,18 +178,18 @@ TEST(Accept, WalksTheTree) {
   //      1   2
   //     3 4   5
   Guarded<int32_t> parents(Ints{-1, 0, 0, 1, 1, 2});
-  Guarded<int32_t> tokens(Ints{50, 7, 8, 9, 9, 6, 50, 7, 8, 9, 10, 6,
-                               50, 7, 8, 9, 10, 6});
+  Guarded<int32_t> tokens(
+      Ints{50, 7, 8, 9, 9, 6, 50, 7, 8, 9, 10, 6, 50, 7, 8, 9, 10, 6});
   // Equal tokens: the lower node. A pick that no child has. A whole path.
-  Guarded<int32_t> picks(Ints{7, 9, 0, 40, 41, 42, 3, 0, 0, 0, 0, 0,
-                              8, 0, 6, 0, 0, 43});
+  Guarded<int32_t> picks(
+      Ints{7, 9, 0, 40, 41, 42, 3, 0, 0, 0, 0, 0, 8, 0, 6, 0, 0, 43});
   Guarded<int32_t> path(18), count(3), next(3);
   Kernel(native(), "accept_tree", "")
       .run({parents.data(), tokens.data(), picks.data(), path.data(),
             count.data(), next.data()},
            {3, 6}, Split::Single);
-  EXPECT_EQ(path.values(), (Ints{0, 1, 3, -1, -1, -1, 0, -1, -1, -1, -1, -1,
-                                 0, 2, 5, -1, -1, -1}));
+  EXPECT_EQ(path.values(), (Ints{0, 1, 3, -1, -1, -1, 0, -1, -1, -1, -1, -1, 0,
+                                 2, 5, -1, -1, -1}));
   EXPECT_EQ(count.values(), (Ints{2, 0, 2}));
   EXPECT_EQ(next.values(), (Ints{40, 3, 43}));
 }
@@ -200,13 +201,12 @@ TEST(Prefill, Rows) {
     Ints info;
     int d;
     Ints tokens, positions;
-  } cases[] = {
-      {{1, 8, 4, 20}, 0, {60, 61, 62, 63}, {8, 9, 10, 11}},
-      {{1, 8, 4, 20}, 2, {62, 63, 64, 65}, {8, 9, 10, 11}},
-      {{1, 8, 3, 11}, 0, {60, 61, 62, 0}, {8, 9, 10, -1}},
-      {{1, 8, 3, 11}, 1, {61, 62, 0, 0}, {8, 9, -1, -1}},
-      {{1, 8, 4, 13}, 2, {62, 63, 64, 0}, {8, 9, 10, -1}},
-      {{1, 8, 1, 9}, 2, {0, 0, 0, 0}, {-1, -1, -1, -1}}};
+  } cases[] = {{{1, 8, 4, 20}, 0, {60, 61, 62, 63}, {8, 9, 10, 11}},
+               {{1, 8, 4, 20}, 2, {62, 63, 64, 65}, {8, 9, 10, 11}},
+               {{1, 8, 3, 11}, 0, {60, 61, 62, 0}, {8, 9, 10, -1}},
+               {{1, 8, 3, 11}, 1, {61, 62, 0, 0}, {8, 9, -1, -1}},
+               {{1, 8, 4, 13}, 2, {62, 63, 64, 0}, {8, 9, 10, -1}},
+               {{1, 8, 1, 9}, 2, {0, 0, 0, 0}, {-1, -1, -1, -1}}};
   for (const auto &c : cases) {
     Guarded<int32_t> info(c.info), tokens(4), slots(4), positions(4), last(1);
     kernel.run({info.data(), prompt.data(), tokens.data(), slots.data(),

@@ -10,8 +10,7 @@ using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
 /// Runs `body` for every target of this machine.
-static void
-forTargets(const std::function<void(const TargetDesc &)> &body) {
+static void forTargets(const std::function<void(const TargetDesc &)> &body) {
   for (const auto &[name, target] : hostTargets()) {
     SCOPED_TRACE(name);
     body(target);
@@ -202,7 +201,8 @@ TEST(KvAppend, RoundsToNearestEven) {
       std::memcpy(&value, &bits, 4);
       x.push_back(value);
     }
-    Kernel kernel(target, "kv_append", "width = 68, page = 1, dtype = \"bf16\"");
+    Kernel kernel(target, "kv_append",
+                  "width = 68, page = 1, dtype = \"bf16\"");
     Guarded<float> in(x);
     Guarded<int32_t> zero(std::vector<int32_t>{0});
     Guarded<uint16_t> cache(68);
@@ -289,8 +289,7 @@ TEST(Argmax, TakesTheFirstLargest) {
   forTargets([](const TargetDesc &target) {
     const float inf = INFINITY;
     for (int width : {1, 7, 16, 61, 1000}) {
-      Kernel kernel(target, "argmax",
-                    "width = " + std::to_string(width));
+      Kernel kernel(target, "argmax", "width = " + std::to_string(width));
       std::vector<float> x = randomFloats(40 * width, width);
       std::vector<int> want(40);
       for (int r = 0; r < 40; ++r) {

@@ -60,9 +60,8 @@ static void emitAcceptTree(KernelBuilder &kb, const KernelConfig &) {
     Value tokens = kb.at(kb.buffer(1), base, 4);
     Value picks = kb.at(kb.buffer(2), base, 4);
     Value path = kb.at(kb.buffer(3), base, 4);
-    kb.forRange(kb.integer(0), n, 1, [&](Value j) {
-      kb.storeI32(kb.integer(-1), path, j);
-    });
+    kb.forRange(kb.integer(0), n, 1,
+                [&](Value j) { kb.storeI32(kb.integer(-1), path, j); });
     // State: nodes on the path, the last of them, its picked child or n.
     auto childOf = [&](Value node) {
       return findChild(kb, parents, tokens, node, kb.loadI32(picks, node), n);

@@ -27,8 +27,7 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
       width, {initBest, initIndex},
       [&](Value first, Value mask, ValueRange in) {
         Value value = kb.load(kb.f32Vector(), kb.at(x, first, 4), mask);
-        Value index =
-            kb.add(lane, kb.splat(kb.truncate(first, kb.i32Type())));
+        Value index = kb.add(lane, kb.splat(kb.truncate(first, kb.i32Type())));
         Value wins = beats(kb, value, index, in[0], in[1]);
         if (mask)
           wins = kb.bitAnd(wins, mask);

@@ -97,7 +97,9 @@ private:
   int64_t maxSums() const { return lanes(); }
   int64_t tokenChunks() const { return llvm::divideCeil(page, lanes()); }
   /// Keys that are multiplied at once.
-  int64_t tokenTile() const { return llvm::bit_floor(uint64_t(maxSums() / tile)); }
+  int64_t tokenTile() const {
+    return llvm::bit_floor(uint64_t(maxSums() / tile));
+  }
 
   // Scratch of one task.
   Value queryOf(int64_t head) {
@@ -149,8 +151,8 @@ Value Attention::clearBitsAbove(Value count) {
 Value Attention::laneMask(Value bits, int64_t chunk) {
   Value shifted = kb.shiftRight(bits, kb.integer(chunk * kb.lanes()));
   Type narrow = IntegerType::get(kb.i32Type().getContext(), kb.lanes());
-  Type mask = kb.vectorType(IntegerType::get(narrow.getContext(), 1),
-                            kb.lanes());
+  Type mask =
+      kb.vectorType(IntegerType::get(narrow.getContext(), 1), kb.lanes());
   return kb.bitcast(kb.truncate(shifted, narrow), mask);
 }
 
@@ -162,8 +164,7 @@ Attention::forTokens(const Block &block, Values inits,
     return kb.forRange(kb.integer(0), kb.integer(page), 1, inits, body);
   inits.push_back(block.bits);
   Values result = kb.whileLoop(
-      inits,
-      [&](ValueRange state) { return kb.cmp(Cmp::NE, state.back(), 0); },
+      inits, [&](ValueRange state) { return kb.cmp(Cmp::NE, state.back(), 0); },
       [&](ValueRange state) {
         Value rest = state.back();
         Values next = body(kb.countTrailingZeros(rest), state.drop_back());
@@ -232,14 +233,12 @@ Value Attention::tokenRow(const Block &block, int64_t token, Value firstSeen) {
 /// The scaled dot products of the queries with one vector of tokens, one
 /// vector per head. Lanes of tokens that are not seen hold anything.
 Values Attention::emitScores(const Block &block, int64_t chunk) {
-  Value firstSeen =
-      block.full ? Value() : kb.countTrailingZeros(block.bits);
+  Value firstSeen = block.full ? Value() : kb.countTrailingZeros(block.bits);
   SmallVector<Values> partial(tile);
   for (int64_t begin = 0; begin < lanes(); begin += tokenTile()) {
     Values rows;
     for (int64_t t = 0; t < tokenTile(); ++t)
-      rows.push_back(
-          tokenRow(block, chunk * lanes() + begin + t, firstSeen));
+      rows.push_back(tokenRow(block, chunk * lanes() + begin + t, firstSeen));
     // Adds the products of the columns at `first` to the sums.
     auto multiply = [&](Value first, ValueRange in, int64_t vectors,
                         llvm::function_ref<Values(Value)> load) {
@@ -260,11 +259,12 @@ Values Attention::emitScores(const Block &block, int64_t chunk) {
     };
     const Columns &columns = keyColumns;
     Values sums(tile * tokenTile(), kb.constant(kb.f32Vector(), 0));
-    sums = kb.forRange(kb.integer(0), kb.integer(columns.chunked),
-                       columns.chunk, sums, [&](Value first, ValueRange in) {
-                         return multiply(first, in, columns.vectorsPerChunk,
-                                         [&](Value at) { return loadChunk(at); });
-                       });
+    sums =
+        kb.forRange(kb.integer(0), kb.integer(columns.chunked), columns.chunk,
+                    sums, [&](Value first, ValueRange in) {
+                      return multiply(first, in, columns.vectorsPerChunk,
+                                      [&](Value at) { return loadChunk(at); });
+                    });
     sums = kb.forChunks(
         columns.width - columns.chunked, sums,
         [&](Value first, Value mask, ValueRange in) {
@@ -303,8 +303,7 @@ Value Attention::emitSoftmax(const Block &block, ArrayRef<Value> scores,
     most = kb.max(most, score);
   Value before = kb.load(kb.f32Type(), maxOf(head));
   Value now = kb.max(before, kb.reduceMax(most));
-  Value alpha =
-      kb.extractLane(emitExp(kb, kb.splat(kb.sub(before, now))), 0);
+  Value alpha = kb.extractLane(emitExp(kb, kb.splat(kb.sub(before, now))), 0);
 
   Value total;
   for (auto [chunk, score] : llvm::enumerate(masked)) {
@@ -374,10 +373,9 @@ void Attention::emitValues(const Block &block, ArrayRef<Value> alphas) {
   if (tiled < chunks)
     chunksAt(kb.integer(tiled * columns.chunk), chunks - tiled);
   kb.forChunks(columns.width - columns.chunked, [&](Value first, Value mask) {
-    accumulate(block, alphas, kb.add(first, columns.chunked), 1,
-               [&](Value row) {
-                 return Values{kb.loadFloats(row, dtype, mask)};
-               });
+    accumulate(
+        block, alphas, kb.add(first, columns.chunked), 1,
+        [&](Value row) { return Values{kb.loadFloats(row, dtype, mask)}; });
   });
 }
 
@@ -420,8 +418,7 @@ void Attention::emitOutput(Value y, int64_t head) {
                   return kb.store(a, target);
                 Value b = load(first, 1);
                 kb.store(kb.shuffle(a, b, lower), target);
-                kb.store(kb.shuffle(a, b, upper),
-                         kb.at(target, lanes() * 4));
+                kb.store(kb.shuffle(a, b, upper), kb.at(target, lanes() * 4));
               });
   kb.forChunks(columns.width - columns.chunked, [&](Value first, Value mask) {
     Value column = kb.add(first, columns.chunked);
@@ -434,7 +431,8 @@ void Attention::emitRow(Value row, Value tileIndex, const View &view) {
   int64_t group = qHeads / config.integer("kv_heads");
   int64_t dk = keyColumns.width, dv = valueColumns.width;
   Value head = kb.mul(tileIndex, tile), kvHead = kb.div(head, group);
-  Value q = kb.at(kb.buffer(0), row, config.integer("q_stride", qHeads * dk) * 4);
+  Value q =
+      kb.at(kb.buffer(0), row, config.integer("q_stride", qHeads * dk) * 4);
   Value y = kb.at(kb.buffer(tree ? 6 : 5), row,
                   config.integer("y_stride", qHeads * dv) * 4);
   Value slot = kb.loadI32(kb.buffer(1), row);
@@ -453,11 +451,11 @@ void Attention::emitRow(Value row, Value tileIndex, const View &view) {
   Value whole = clearBitsAbove(kb.integer(page));
   Value endBlock = kb.div(kb.add(view.end, page - 1), page);
   kb.forRange(kb.div(view.begin, page), endBlock, 1, [&](Value index) {
-    Value entry = kb.at(kb.buffer(4), kb.loadI32(pages, index),
-                        page * entryBytes);
+    Value entry =
+        kb.at(kb.buffer(4), kb.loadI32(pages, index), page * entryBytes);
     Block block;
-    block.keys = kb.at(kb.at(entry, config.integer("k_offset") * bytes),
-                       kvHead, dk * bytes);
+    block.keys = kb.at(kb.at(entry, config.integer("k_offset") * bytes), kvHead,
+                       dk * bytes);
     block.values = kb.at(kb.at(entry, config.integer("v_offset") * bytes),
                          kvHead, dv * bytes);
     block.bits = view.bitsOf(kb.mul(index, page));
@@ -468,8 +466,7 @@ void Attention::emitRow(Value row, Value tileIndex, const View &view) {
     kb.ifElse(
         kb.cmp(Cmp::EQ, block.bits, whole), [&] { emitIfSeen(true); },
         [&] {
-          kb.ifThen(kb.cmp(Cmp::NE, block.bits, 0),
-                    [&] { emitIfSeen(false); });
+          kb.ifThen(kb.cmp(Cmp::NE, block.bits, 0), [&] { emitIfSeen(false); });
         });
   });
   for (int64_t h = 0; h < tile; ++h)
@@ -497,15 +494,15 @@ void Attention::emitTask(Value task) {
 
   // A tree row sees [0, place) and the nodes of its mask from `place` on.
   Value nodes = kb.param(2);
-  Value mask = kb.load(kb.i64Type(),
-                       kb.at(kb.buffer(5), kb.rem(row, nodes), 8));
+  Value mask =
+      kb.load(kb.i64Type(), kb.at(kb.buffer(5), kb.rem(row, nodes), 8));
   Value end = kb.select(kb.cmp(Cmp::LT, place, 0), zero, kb.add(place, nodes));
   auto bitsOf = [&](Value start) {
     // Node 0 is at bit `place - start` of the block.
     Value up = kb.sub(place, start), down = kb.sub(start, place);
     auto shiftBy = [&](Value count, bool left) {
-      Value inRange = kb.bitAnd(kb.cmp(Cmp::GE, count, 0),
-                                kb.cmp(Cmp::LT, count, 64));
+      Value inRange =
+          kb.bitAnd(kb.cmp(Cmp::GE, count, 0), kb.cmp(Cmp::LT, count, 64));
       Value by = kb.select(inRange, count, zero);
       Value shifted = left ? kb.shiftLeft(mask, by) : kb.shiftRight(mask, by);
       return kb.select(inRange, shifted, zero);
@@ -548,8 +545,8 @@ static LogicalResult verifyAttention(const KernelConfig &config,
     return emitError() << "expected a page of at most 64 positions, got "
                        << config.integer("page");
   int64_t entry = config.integer("entry_width");
-  for (auto [offset, width] : {std::pair("k_offset", "dk"),
-                               std::pair("v_offset", "dv")}) {
+  for (auto [offset, width] :
+       {std::pair("k_offset", "dk"), std::pair("v_offset", "dv")}) {
     int64_t end = config.integer(offset) + kvHeads * config.integer(width);
     if (config.integer(offset) < 0 || end > entry)
       return emitError() << "expected " << offset << " + kv_heads * " << width

@@ -17,8 +17,7 @@ static void emitKvAppend(KernelBuilder &kb, const KernelConfig &config) {
     Value position = kb.loadI32(kb.buffer(2), row);
     kb.ifThen(kb.cmp(Cmp::GE, position, 0), [&] {
       Value slot = kb.loadI32(kb.buffer(1), row);
-      Value index =
-          kb.add(kb.mul(slot, kb.param(1)), kb.div(position, page));
+      Value index = kb.add(kb.mul(slot, kb.param(1)), kb.div(position, page));
       Value block = kb.loadI32(kb.buffer(3), index);
       Value place = kb.add(kb.mul(block, page), kb.rem(position, page));
       Value to = kb.at(kb.at(kb.buffer(4), place, entry * bytes),

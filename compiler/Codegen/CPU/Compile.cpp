@@ -34,13 +34,11 @@
 using namespace mtp::codegen;
 using namespace mlir;
 
-void mtp::codegen::registerKernelDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                  scf::SCFDialect, vector::VectorDialect,
-                  x86vector::X86VectorDialect>();
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
+void mtp::codegen::loadKernelDialects(MLIRContext &context) {
+  context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
+                      func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                      scf::SCFDialect, vector::VectorDialect,
+                      x86vector::X86VectorDialect>();
 }
 
 static LogicalResult lowerToLLVMDialect(ModuleOp kernels) {
@@ -64,8 +62,7 @@ makeTargetMachine(const TargetDesc &target, std::string &error) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple("x86_64-unknown-linux-gnu");
-  const llvm::Target *found =
-      llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return nullptr;
   llvm::TargetOptions options;
@@ -107,6 +104,8 @@ static LogicalResult emitObject(ModuleOp kernels, const TargetDesc &target,
   if (!machine)
     return kernels.emitError("cannot make code for x86-64: ") << error;
 
+  registerBuiltinDialectTranslation(*kernels.getContext());
+  registerLLVMDialectTranslation(*kernels.getContext());
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module =
       translateModuleToLLVMIR(kernels, context, "kernels");

@@ -9,8 +9,8 @@
 
 namespace mtp::codegen {
 
-/// Registers what emitKernel and compileKernels need.
-void registerKernelDialects(mlir::DialectRegistry &registry);
+/// Loads the dialects that kernels are written in; emitKernel does it too.
+void loadKernelDialects(mlir::MLIRContext &context);
 
 /// Lowers `kernels` (in place), compiles it for `target` and links a
 /// position-independent ELF shared image. The image needs nothing but memcpy,

@@ -6,9 +6,8 @@
 using namespace mtp::codegen;
 
 /// y[r] = combine(a[r], b[r]). buffers: a, b, y. params: M.
-static void
-emitBinary(KernelBuilder &kb, const KernelConfig &config,
-           llvm::function_ref<Value(Value, Value)> combine) {
+static void emitBinary(KernelBuilder &kb, const KernelConfig &config,
+                       llvm::function_ref<Value(Value, Value)> combine) {
   int64_t width = config.integer("width");
   auto rowOf = [&](int64_t buffer, llvm::StringRef stride, Value row) {
     return kb.at(kb.buffer(buffer), row, config.integer(stride, width) * 4);
@@ -37,7 +36,8 @@ static void emitSwiglu(KernelBuilder &kb, const KernelConfig &config) {
 
 /// y[r] = a[r] followed by b[r]. buffers: a, b, y. params: M.
 static void emitConcat(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t aWidth = config.integer("a_width"), bWidth = config.integer("b_width");
+  int64_t aWidth = config.integer("a_width"),
+          bWidth = config.integer("b_width");
   int64_t aStride = config.integer("a_stride", aWidth);
   int64_t bStride = config.integer("b_stride", bWidth);
   int64_t yStride = config.integer("y_stride", aWidth + bWidth);

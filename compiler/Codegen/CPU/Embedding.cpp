@@ -15,8 +15,8 @@ static void emitEmbed(KernelBuilder &kb, const KernelConfig &config) {
     Value from = kb.at(kb.buffer(0), token, width * byteWidth(dtype));
     Value to = kb.at(kb.buffer(2), row, width * 4);
     kb.forChunks(width, [&](Value first, Value mask) {
-      Value value = kb.loadFloats(kb.at(from, first, byteWidth(dtype)), dtype,
-                                  mask);
+      Value value =
+          kb.loadFloats(kb.at(from, first, byteWidth(dtype)), dtype, mask);
       kb.store(value, kb.at(to, first, 4), mask);
     });
   });

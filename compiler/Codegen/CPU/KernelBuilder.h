@@ -105,7 +105,7 @@ public:
   Value countTrailingZeros(Value a);
   Value bitcast(Value a, mlir::Type type);
   Value truncate(Value a, mlir::Type type);
-  Value extend(Value a, mlir::Type type);       // Of a signed integer.
+  Value extend(Value a, mlir::Type type); // Of a signed integer.
   Value extendUnsigned(Value a, mlir::Type type);
   /// `acc` plus the dot product of each pair of adjacent bf16 values, in f32.
   Value dotBF16(Value acc, Value a, Value b);
@@ -170,9 +170,8 @@ public:
   /// Walks [0, width) in vectors of `lanes()`: `body` gets the first index and
   /// the mask, which is null unless it is the ragged end.
   void forChunks(int64_t width, llvm::function_ref<void(Value, Value)> body);
-  Values
-  forChunks(int64_t width, ValueRange inits,
-            llvm::function_ref<Values(Value, Value, ValueRange)> body);
+  Values forChunks(int64_t width, ValueRange inits,
+                   llvm::function_ref<Values(Value, Value, ValueRange)> body);
   /// Copies `width` 32-bit elements.
   void copy(Value from, Value to, int64_t width);
 

@@ -7,14 +7,14 @@
 using namespace mtp::codegen;
 using namespace mlir;
 
-Values KernelBuilder::forRange(
-    Value begin, Value end, int64_t step, ValueRange inits,
-    llvm::function_ref<Values(Value, ValueRange)> body) {
-  auto loop = scf::ForOp::create(
-      builder, loc, begin, end, integer(step), inits,
-      [&](OpBuilder &, Location, Value iv, ValueRange args) {
-        scf::YieldOp::create(builder, loc, body(iv, args));
-      });
+Values
+KernelBuilder::forRange(Value begin, Value end, int64_t step, ValueRange inits,
+                        llvm::function_ref<Values(Value, ValueRange)> body) {
+  auto loop =
+      scf::ForOp::create(builder, loc, begin, end, integer(step), inits,
+                         [&](OpBuilder &, Location, Value iv, ValueRange args) {
+                           scf::YieldOp::create(builder, loc, body(iv, args));
+                         });
   return Values(loop.getResults().begin(), loop.getResults().end());
 }
 
@@ -30,10 +30,9 @@ void KernelBuilder::forTasks(llvm::function_ref<void(Value)> body) {
   forRange(taskBegin(), taskEnd(), 1, body);
 }
 
-Values
-KernelBuilder::whileLoop(ValueRange inits,
-                         llvm::function_ref<Value(ValueRange)> condition,
-                         llvm::function_ref<Values(ValueRange)> body) {
+Values KernelBuilder::whileLoop(ValueRange inits,
+                                llvm::function_ref<Value(ValueRange)> condition,
+                                llvm::function_ref<Values(ValueRange)> body) {
   auto loop = scf::WhileOp::create(
       builder, loc, inits.getTypes(), inits,
       [&](OpBuilder &, Location, ValueRange args) {
@@ -59,8 +58,7 @@ void KernelBuilder::ifElse(Value condition, llvm::function_ref<void()> thenBody,
     scf::YieldOp::create(builder, loc);
   };
   scf::IfOp::create(
-      builder, loc, condition,
-      [&](OpBuilder &, Location) { branch(thenBody); },
+      builder, loc, condition, [&](OpBuilder &, Location) { branch(thenBody); },
       [&](OpBuilder &, Location) { branch(elseBody); });
 }
 

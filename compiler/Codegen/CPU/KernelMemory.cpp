@@ -28,8 +28,7 @@ Value KernelBuilder::argument(int64_t which, int64_t index, Type type) {
 }
 
 Value KernelBuilder::buffer(int64_t index) {
-  return argument(0, index,
-                  LLVM::LLVMPointerType::get(builder.getContext()));
+  return argument(0, index, LLVM::LLVMPointerType::get(builder.getContext()));
 }
 
 Value KernelBuilder::param(int64_t index) {
@@ -78,8 +77,8 @@ Value KernelBuilder::loadFloats(Value pointer, DType dtype, Value mask) {
   if (dtype == DType::F32)
     return load(f32Vector(), pointer, mask);
   Value half = load(vectorType(i16Type(), lanes()), pointer, mask);
-  Value wide = shiftLeft(extendUnsigned(half, i32Vector()),
-                         constant(i32Vector(), 16));
+  Value wide =
+      shiftLeft(extendUnsigned(half, i32Vector()), constant(i32Vector(), 16));
   return bitcast(wide, f32Vector());
 }
 
@@ -93,8 +92,7 @@ Value KernelBuilder::roundToBF16(Value vector) {
   VectorType wide = vectorType(i32Type(), count);
   Value bits = bitcast(vector, wide);
   Value sixteen = constant(wide, 16);
-  Value odd =
-      bitAnd(shiftRight(bits, sixteen), constant(wide, 1));
+  Value odd = bitAnd(shiftRight(bits, sixteen), constant(wide, 1));
   Value rounded = add(add(bits, constant(wide, 0x7fff)), odd);
   // Adding could carry a NaN into an infinity; keep it quiet instead.
   Value quiet = bitOr(bits, constant(wide, 0x400000));

@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/CPU/Kernels.h"
 
+#include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/KernelTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -14,9 +15,9 @@ static llvm::StringMap<const KernelKind *> makeCatalogue() {
   llvm::StringMap<const KernelKind *> catalogue;
   for (ArrayRef<KernelKind> family :
        {acceptKernels(), argmaxKernels(), attentionKernels(), cacheKernels(),
-        elementwiseKernels(), embeddingKernels(), linearKernels(),
-        moeKernels(), moeRouteKernels(), normKernels(), prefillKernels(),
-        ropeKernels(), roundKernels()})
+        elementwiseKernels(), embeddingKernels(), linearKernels(), moeKernels(),
+        moeRouteKernels(), normKernels(), prefillKernels(), ropeKernels(),
+        roundKernels()})
     for (const KernelKind &kind : family)
       catalogue[kind.name] = &kind;
   return catalogue;
@@ -31,8 +32,8 @@ static const llvm::StringMap<const KernelKind *> &catalogue() {
 static FailureOr<std::pair<const KernelKind *, KernelConfig>>
 resolve(Location loc, const KernelSpec &spec) {
   auto emitError = [&] {
-    return mlir::emitError(loc) << "kernel '" << spec.symbol << "' of kind '"
-                                << spec.kind << "': ";
+    return mlir::emitError(loc)
+           << "kernel '" << spec.symbol << "' of kind '" << spec.kind << "': ";
   };
   const KernelKind *kind = catalogue().lookup(spec.kind);
   if (!kind)
@@ -40,13 +41,13 @@ resolve(Location loc, const KernelSpec &spec) {
   FailureOr<KernelConfig> config =
       KernelConfig::get(spec.config, kind->keys, emitError);
   if (failed(config) ||
-      failed(verifyAtLeast(*config,
-                           {"width", "k", "n", "vocab", "heads", "groups",
-                            "experts", "top_k", "inter", "dim", "page",
-                            "entry_width", "q_heads", "kv_heads", "dk", "dv",
-                            "kmax1", "kmax", "a_width", "b_width",
-                            "copy_width"},
-                           1, emitError)))
+      failed(verifyAtLeast(
+          *config,
+          {"width",   "k",        "n",         "vocab", "heads", "groups",
+           "experts", "top_k",    "inter",     "dim",   "page",  "entry_width",
+           "q_heads", "kv_heads", "dk",        "dv",    "kmax1", "kmax",
+           "a_width", "b_width",  "copy_width"},
+          1, emitError)))
     return failure();
   if (kind->verify && failed(kind->verify(*config, emitError)))
     return failure();
@@ -65,8 +66,7 @@ std::vector<StringRef> mtp::codegen::kernelKinds() {
   return names;
 }
 
-LogicalResult mtp::codegen::verifyKernel(Location loc,
-                                         const KernelSpec &spec) {
+LogicalResult mtp::codegen::verifyKernel(Location loc, const KernelSpec &spec) {
   return resolve(loc, spec);
 }
 
@@ -95,6 +95,7 @@ LogicalResult mtp::codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
     return mlir::emitError(loc)
            << "expected one kernel named '" << spec.symbol << "', got two";
 
+  loadKernelDialects(*builder.getContext());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(kernels.getBody());
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());

@@ -49,8 +49,8 @@ int64_t kernelScratchBytes(const KernelSpec &spec, const TargetDesc &target);
 
 /// Appends the kernel's function to `kernels`, in MLIR's vector, x86vector,
 /// scf, arith and llvm dialects.
-mlir::LogicalResult emitKernel(mlir::OpBuilder &builder,
-                               mlir::ModuleOp kernels, const KernelSpec &spec,
+mlir::LogicalResult emitKernel(mlir::OpBuilder &builder, mlir::ModuleOp kernels,
+                               const KernelSpec &spec,
                                const TargetDesc &target);
 
 } // namespace mtp::codegen

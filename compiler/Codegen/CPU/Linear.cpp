@@ -40,8 +40,8 @@ static void emitLinear(KernelBuilder &kb, const KernelConfig &config) {
   };
   auto store = [&](Value, Value row, Value column, Value result, Value mask) {
     if (bias)
-      result = kb.add(
-          result, kb.load(kb.f32Vector(), kb.at(bias, column, 4), mask));
+      result =
+          kb.add(result, kb.load(kb.f32Vector(), kb.at(bias, column, 4), mask));
     if (residual) {
       Value from = kb.at(kb.at(residual, row, residualStride * 4), column, 4);
       result = kb.add(result, kb.load(kb.f32Vector(), from, mask));

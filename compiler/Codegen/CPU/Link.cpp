@@ -43,15 +43,25 @@ static Error runLinker(StringRef input, StringRef output) {
   std::lock_guard<std::mutex> lock(mutex);
 
   std::string inputPath = input.str(), outputPath = output.str();
-  const char *arguments[] = {
-      "ld.lld",        "-shared",       "--hash-style=gnu", "-z",
-      "noexecstack",   "-z",            "relro",            "-z",
-      "now",           "--build-id=none", "--strip-all",    "--threads=1",
-      "-o",            outputPath.c_str(), inputPath.c_str()};
+  const char *arguments[] = {"ld.lld",
+                             "-shared",
+                             "--hash-style=gnu",
+                             "-z",
+                             "noexecstack",
+                             "-z",
+                             "relro",
+                             "-z",
+                             "now",
+                             "--build-id=none",
+                             "--strip-all",
+                             "--threads=1",
+                             "-o",
+                             outputPath.c_str(),
+                             inputPath.c_str()};
   std::string log;
   raw_string_ostream stream(log);
-  lld::Result result = lld::lldMain(arguments, stream, stream,
-                                    {{lld::Gnu, &lld::elf::link}});
+  lld::Result result =
+      lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0 || !result.canRunAgain)
     return linkError("lld failed: " + StringRef(log).trim());
   return Error::success();
@@ -76,7 +86,8 @@ static Error checkUndefined(MemoryBufferRef image) {
     if (!name->empty() && *name != "memcpy" && *name != "memset" &&
         *name != "memmove")
       return linkError("expected no undefined symbols in the kernel image, "
-                       "got '" + *name + "'");
+                       "got '" +
+                       *name + "'");
   }
   return Error::success();
 }

@@ -37,10 +37,9 @@ Value mtp::codegen::emitExp(KernelBuilder &kb, Value x) {
     result = kb.fma(result, r, number(coefficient));
 
   // In two steps, so that neither factor leaves the normal range.
-  Value half = kb.sub(
-      kb.shiftRight(kb.add(n, kb.constant(kb.i32Vector(), 256)),
-                    kb.constant(kb.i32Vector(), 1)),
-      kb.constant(kb.i32Vector(), 128));
+  Value half = kb.sub(kb.shiftRight(kb.add(n, kb.constant(kb.i32Vector(), 256)),
+                                    kb.constant(kb.i32Vector(), 1)),
+                      kb.constant(kb.i32Vector(), 128));
   result = kb.mul(result, powerOfTwo(kb, half));
   return kb.mul(result, powerOfTwo(kb, kb.sub(n, half)));
 }

@@ -131,8 +131,7 @@ static void emitMoeCombine(KernelBuilder &kb, const KernelConfig &config) {
       sum = kb.forRange(
           kb.integer(0), count, 1, {sum}, [&](Value j, ValueRange in) {
             Value pair = kb.add(pairs, j);
-            Value weight =
-                kb.load(kb.f32Type(), kb.at(kb.buffer(1), pair, 4));
+            Value weight = kb.load(kb.f32Type(), kb.at(kb.buffer(1), pair, 4));
             Value down = load(kb.at(kb.buffer(2), pair, width * 4));
             return Values{kb.fma(kb.splat(weight), down, in[0])};
           })[0];

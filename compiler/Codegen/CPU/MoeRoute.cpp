@@ -59,31 +59,32 @@ void Router::emitSigmoid(Value logits) {
     Value score = mtp::codegen::emitSigmoid(kb, logit);
     kb.store(score, kb.at(scores, first, 4), mask);
     if (config.flag("bias"))
-      score = kb.add(score, kb.load(kb.f32Vector(),
-                                    kb.at(kb.buffer(1), first, 4), mask));
+      score = kb.add(
+          score, kb.load(kb.f32Vector(), kb.at(kb.buffer(1), first, 4), mask));
     kb.store(score, kb.at(choice, first, 4), mask);
   });
 }
 
 void Router::emitSoftmax(Value logits) {
   Value most = loadAt(logits, emitArgmax(kb, logits, experts));
-  Values sums = kb.forChunks(
-      experts, {kb.constant(kb.f32Vector(), 0)},
-      [&](Value first, Value mask, ValueRange in) {
-        Value logit = kb.load(kb.f32Vector(), kb.at(logits, first, 4), mask);
-        Value power = emitExp(kb, kb.sub(logit, kb.splat(most)));
-        kb.store(power, kb.at(scores, first, 4), mask);
-        Value sum = kb.add(in[0], power);
-        return Values{mask ? kb.select(mask, sum, in[0]) : sum};
-      });
+  Values sums =
+      kb.forChunks(experts, {kb.constant(kb.f32Vector(), 0)},
+                   [&](Value first, Value mask, ValueRange in) {
+                     Value logit =
+                         kb.load(kb.f32Vector(), kb.at(logits, first, 4), mask);
+                     Value power = emitExp(kb, kb.sub(logit, kb.splat(most)));
+                     kb.store(power, kb.at(scores, first, 4), mask);
+                     Value sum = kb.add(in[0], power);
+                     return Values{mask ? kb.select(mask, sum, in[0]) : sum};
+                   });
   Value sum = kb.splat(kb.reduceAdd(sums[0]));
   kb.forChunks(experts, [&](Value first, Value mask) {
     Value power = kb.load(kb.f32Vector(), kb.at(scores, first, 4), mask);
     Value score = kb.div(power, sum);
     kb.store(score, kb.at(scores, first, 4), mask);
     if (config.flag("bias"))
-      score = kb.add(score, kb.load(kb.f32Vector(),
-                                    kb.at(kb.buffer(1), first, 4), mask));
+      score = kb.add(
+          score, kb.load(kb.f32Vector(), kb.at(kb.buffer(1), first, 4), mask));
     kb.store(score, kb.at(choice, first, 4), mask);
   });
 }
@@ -121,8 +122,7 @@ void Router::dropGroups() {
     kb.ifThen(kb.cmp(Cmp::EQ, score, score), [&] {
       Value values = kb.at(choice, group, perGroup * 4);
       kb.forChunks(perGroup, [&](Value first, Value mask) {
-        kb.store(kb.constant(kb.f32Vector(), 0), kb.at(values, first, 4),
-                 mask);
+        kb.store(kb.constant(kb.f32Vector(), 0), kb.at(values, first, 4), mask);
       });
     });
   });
@@ -141,15 +141,14 @@ void Router::emitRow(Value row) {
   int64_t next = config.flag("bias") ? 2 : 1;
   Value indices = kb.at(kb.buffer(next), row, topK * 4);
   Value weights = kb.at(kb.buffer(next + 1), row, topK * 4);
-  Value sum = kb.forRange(
-      kb.integer(0), kb.integer(topK), 1, {kb.f32(0)},
-      [&](Value j, ValueRange in) {
-        Value index = takeLargest(choice, experts);
-        Value score = loadAt(scores, index);
-        kb.storeI32(index, indices, j);
-        kb.store(score, kb.at(weights, j, 4));
-        return Values{kb.add(in[0], score)};
-      })[0];
+  Value sum = kb.forRange(kb.integer(0), kb.integer(topK), 1, {kb.f32(0)},
+                          [&](Value j, ValueRange in) {
+                            Value index = takeLargest(choice, experts);
+                            Value score = loadAt(scores, index);
+                            kb.storeI32(index, indices, j);
+                            kb.store(score, kb.at(weights, j, 4));
+                            return Values{kb.add(in[0], score)};
+                          })[0];
   // The smallest addend that keeps a sum of zero from dividing.
   if (config.text("scoring") == "sigmoid")
     sum = kb.add(sum, kb.f32(1e-20));

@@ -7,12 +7,12 @@ using namespace mtp::codegen;
 
 Value mtp::codegen::emitInverseRms(KernelBuilder &kb, Value x, int64_t width,
                                    float eps) {
-  Values squares =
-      kb.forChunks(width, {kb.constant(kb.f32Vector(), 0)},
-                   [&](Value first, Value mask, ValueRange sums) {
-                     Value v = kb.load(kb.f32Vector(), kb.at(x, first, 4), mask);
-                     return Values{kb.fma(v, v, sums[0])};
-                   });
+  Values squares = kb.forChunks(width, {kb.constant(kb.f32Vector(), 0)},
+                                [&](Value first, Value mask, ValueRange sums) {
+                                  Value v = kb.load(kb.f32Vector(),
+                                                    kb.at(x, first, 4), mask);
+                                  return Values{kb.fma(v, v, sums[0])};
+                                });
   Value mean = kb.div(kb.reduceAdd(squares[0]), kb.f32(width));
   return kb.div(kb.f32(1.0), kb.sqrt(kb.add(mean, kb.f32(eps))));
 }

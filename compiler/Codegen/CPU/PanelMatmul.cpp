@@ -71,9 +71,7 @@ private:
   /// Output vectors that are accumulated at once.
   static constexpr int64_t vectorsPerHalf = 2;
   /// A panel is walked once with 16 lanes, in two halves with 8.
-  int64_t halves() const {
-    return panelWidth / (vectorsPerHalf * kb.lanes());
-  }
+  int64_t halves() const { return panelWidth / (vectorsPerHalf * kb.lanes()); }
 
   KernelBuilder &kb;
   const PanelMatmulSpec &spec;
@@ -131,8 +129,8 @@ Value PanelMatmul::loadUnits(Value from, Value inverse, Value first, Value mask,
     Value x = kb.load(kb.f32Vector(), kb.at(from, index, 4), partMask);
     if (!spec.normWeight)
       return x;
-    Value weight = kb.load(kb.f32Vector(), kb.at(spec.normWeight, index, 4),
-                           partMask);
+    Value weight =
+        kb.load(kb.f32Vector(), kb.at(spec.normWeight, index, 4), partMask);
     return emitScaleByNorm(kb, x, inverse, weight, spec.normOffset);
   };
   if (!dot)
@@ -190,8 +188,8 @@ void PanelMatmul::forRowBlocks(
   for (int64_t size : sizes) {
     if (size > maxRows)
       break;
-    Value fits = kb.bitAnd(kb.cmp(Cmp::GT, rest, least),
-                           kb.cmp(Cmp::LE, rest, size));
+    Value fits =
+        kb.bitAnd(kb.cmp(Cmp::GT, rest, least), kb.cmp(Cmp::LE, rest, size));
     // A rest of maxRows is a full block.
     if (least + 1 < maxRows)
       kb.ifThen(fits, [&] { body(size, fullRows, blockAt(fullRows)); });
@@ -291,8 +289,8 @@ void PanelMatmul::emitBlock(Value group, Value task, Value firstRow,
           Value column = kb.add(kb.mul(task, panelWidth), offset);
           Value mask;
           if (outputs % panelWidth != 0)
-            mask = kb.prefixMask(kb.sub(kb.integer(outputs), column),
-                                 kb.lanes());
+            mask =
+                kb.prefixMask(kb.sub(kb.integer(outputs), column), kb.lanes());
           spec.store(group, kb.add(firstRow, r), column,
                      sums[r * vectorsPerHalf + v], mask);
         }

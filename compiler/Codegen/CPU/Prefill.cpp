@@ -51,8 +51,8 @@ static void emitPrefillCarry(KernelBuilder &kb, const KernelConfig &config) {
   kb.forTasks([&](Value) {
     ChunkInfo info(kb, kb.buffer(0));
     Value row = kb.sub(kb.sub(info.total, kb.param(1)), info.start);
-    Value inChunk = kb.bitAnd(kb.cmp(Cmp::GE, row, 0),
-                              kb.cmp(Cmp::LT, row, info.count));
+    Value inChunk =
+        kb.bitAnd(kb.cmp(Cmp::GE, row, 0), kb.cmp(Cmp::LT, row, info.count));
     kb.ifThen(inChunk, [&] {
       kb.copy(kb.at(kb.buffer(1), row, width * 4),
               kb.at(kb.buffer(2), info.slot, width * 4), width);

@@ -52,8 +52,8 @@ static void rotateNeighbours(KernelBuilder &kb, Value from, Value to,
     Value cosine = kb.load(type, entry, pairMask);
     Value sine = kb.load(type, kb.at(entry, half * 4), pairMask);
     Value x = kb.load(kb.f32Vector(), kb.at(from, first, 4), mask);
-    Pair y = rotate(kb, {kb.shuffle(x, x, even), kb.shuffle(x, x, odd)},
-                    cosine, sine);
+    Pair y = rotate(kb, {kb.shuffle(x, x, even), kb.shuffle(x, x, odd)}, cosine,
+                    sine);
     kb.store(kb.shuffle(y.first, y.second, merge), kb.at(to, first, 4), mask);
   });
 }
@@ -68,8 +68,7 @@ static void emitRope(KernelBuilder &kb, const KernelConfig &config) {
   int64_t yStride = config.integer("y_stride", heads * headStride);
   bool interleaved = config.text("layout", "half") == "interleaved";
   kb.forTasks([&](Value row) {
-    Value position =
-        kb.max(kb.loadI32(kb.buffer(2), row), kb.integer(0));
+    Value position = kb.max(kb.loadI32(kb.buffer(2), row), kb.integer(0));
     Value table = kb.at(kb.buffer(1), position, dim * 4);
     Value xRow = kb.at(kb.buffer(0), row, xStride * 4);
     Value yRow = kb.at(kb.buffer(3), row, yStride * 4);
@@ -77,9 +76,8 @@ static void emitRope(KernelBuilder &kb, const KernelConfig &config) {
       Value from = kb.at(xRow, head, headStride * 4);
       Value to = kb.at(yRow, head, headStride * 4);
       kb.copy(from, to, offset);
-      (interleaved ? rotateNeighbours
-                   : rotateHalves)(kb, kb.at(from, offset * 4),
-                                   kb.at(to, offset * 4), table, dim);
+      (interleaved ? rotateNeighbours : rotateHalves)(
+          kb, kb.at(from, offset * 4), kb.at(to, offset * 4), table, dim);
       int64_t end = offset + dim;
       kb.copy(kb.at(from, end * 4), kb.at(to, end * 4), copyWidth - end);
     });

@@ -39,8 +39,8 @@ static void emitRefreshRows(KernelBuilder &kb, const KernelConfig &config) {
     Value base = kb.mul(i, rows);
     forIndices(kb, rows, [&](Value j) {
       Value position = kb.add(first, j);
-      Value live = kb.bitAnd(kb.cmp(Cmp::GE, position, 0),
-                             kb.cmp(Cmp::LE, j, newest));
+      Value live =
+          kb.bitAnd(kb.cmp(Cmp::GE, position, 0), kb.cmp(Cmp::LE, j, newest));
       Value known = kb.cmp(Cmp::LE, j, accepted);
       Value draft = kb.sub(kb.sub(j, accepted), 1);
       auto token = [&](Value from, Value index) {
@@ -53,8 +53,7 @@ static void emitRefreshRows(KernelBuilder &kb, const KernelConfig &config) {
       Value row = kb.add(base, j);
       kb.storeI32(kb.choose(live, loadToken, noToken)[0], kb.buffer(5), row);
       kb.storeI32(slot, kb.buffer(6), row);
-      kb.storeI32(kb.select(live, position, kb.integer(-1)), kb.buffer(7),
-                  row);
+      kb.storeI32(kb.select(live, position, kb.integer(-1)), kb.buffer(7), row);
     });
     Value last = kb.min(newest, kb.sub(rows, 1));
     kb.storeI32(kb.add(base, last), kb.buffer(8), i);
@@ -126,8 +125,8 @@ static void emitChainRows(KernelBuilder &kb, const KernelConfig &config) {
   kb.forTasks([&](Value i) {
     Value slot = kb.loadI32(kb.buffer(0), i);
     Value length = kb.loadI32(kb.buffer(1), slot);
-    Value draft = kb.loadI32(rowAt(kb, 2, i, config.integer("kmax")),
-                             kb.param(1));
+    Value draft =
+        kb.loadI32(rowAt(kb, 2, i, config.integer("kmax")), kb.param(1));
     kb.storeI32(draft, kb.buffer(3), i);
     kb.storeI32(slot, kb.buffer(4), i);
     kb.storeI32(kb.add(kb.sub(length, 1), kb.param(2)), kb.buffer(5), i);
@@ -179,8 +178,8 @@ static void emitTreeRows(KernelBuilder &kb, const KernelConfig &) {
 static constexpr ConfigKey kmax1Keys[] = {{"kmax1", ConfigKey::Int, true}};
 static constexpr ConfigKey kmaxKeys[] = {{"kmax", ConfigKey::Int, true}};
 static constexpr ConfigKey widthKeys[] = {{"width", ConfigKey::Int, true}};
-static constexpr ConfigKey widthKmax1Keys[] = {
-    {"width", ConfigKey::Int, true}, {"kmax1", ConfigKey::Int, true}};
+static constexpr ConfigKey widthKmax1Keys[] = {{"width", ConfigKey::Int, true},
+                                               {"kmax1", ConfigKey::Int, true}};
 static constexpr ConfigKey bothKmaxKeys[] = {{"kmax1", ConfigKey::Int, true},
                                              {"kmax", ConfigKey::Int, true}};
 
