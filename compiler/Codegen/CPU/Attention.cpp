@@ -78,6 +78,10 @@ private:
   void prepareQuery(Value q);
   void emitBlock(const Block &block);
   Value tokenRow(const Block &block, int64_t token, Value firstSeen);
+  Values multiplyKeys(ArrayRef<Value> rows, Value first, ValueRange in,
+                      int64_t vectors,
+                      llvm::function_ref<Values(Value)> loadKey);
+  Values emitKeyTile(ArrayRef<Value> rows);
   Values emitScores(const Block &block, int64_t chunk);
   void maskScores(const Block &block, Values &scores);
   Value updateMaxima(ArrayRef<Values> scores);
@@ -234,6 +238,47 @@ Value Attention::tokenRow(const Block &block, int64_t token, Value firstSeen) {
   return kb.at(block.keys, index, entryBytes);
 }
 
+/// Adds the products of the queries and the keys, for `vectors` vectors of
+/// columns from `first`. The sums are ordered by head, then by key.
+Values Attention::multiplyKeys(ArrayRef<Value> rows, Value first, ValueRange in,
+                               int64_t vectors,
+                               llvm::function_ref<Values(Value)> loadKey) {
+  SmallVector<Values> keys;
+  for (Value row : rows)
+    keys.push_back(loadKey(kb.at(row, first, bytes)));
+  Values sums(in.begin(), in.end());
+  for (int64_t v = 0; v < vectors; ++v)
+    for (int64_t head = 0; head < tile; ++head) {
+      Value from = kb.at(queryOf(head), first, 4);
+      Value query = kb.load(kb.f32Vector(), kb.at(from, v * lanes() * 4));
+      for (auto [t, key] : llvm::enumerate(keys)) {
+        Value &sum = sums[head * keys.size() + t];
+        sum = kb.fma(query, key[v], sum);
+      }
+    }
+  return sums;
+}
+
+/// The products of the queries and a tile of keys over all columns: vectors
+/// that are yet to be added up, ordered by head, then by key.
+Values Attention::emitKeyTile(ArrayRef<Value> rows) {
+  const Columns &columns = keyColumns;
+  Values sums(tile * rows.size(), kb.constant(kb.f32Vector(), 0));
+  sums = kb.forRange(kb.integer(0), kb.integer(columns.chunked), columns.chunk,
+                     sums, [&](Value first, ValueRange in) {
+                       return multiplyKeys(
+                           rows, first, in, columns.vectorsPerChunk,
+                           [&](Value key) { return loadChunk(key); });
+                     });
+  return kb.forChunks(
+      columns.width - columns.chunked, sums,
+      [&](Value first, Value mask, ValueRange in) {
+        return multiplyKeys(
+            rows, kb.add(first, columns.chunked), in, 1,
+            [&](Value key) { return Values{kb.loadFloats(key, dtype, mask)}; });
+      });
+}
+
 /// The scaled dot products of the queries with one vector of tokens, one
 /// vector per head. Lanes of tokens that are not seen hold anything.
 Values Attention::emitScores(const Block &block, int64_t chunk) {
@@ -243,43 +288,12 @@ Values Attention::emitScores(const Block &block, int64_t chunk) {
     Values rows;
     for (int64_t t = 0; t < tokenTile(); ++t)
       rows.push_back(tokenRow(block, chunk * lanes() + begin + t, firstSeen));
-    // Adds the products of the columns at `first` to the sums.
-    auto multiply = [&](Value first, ValueRange in, int64_t vectors,
-                        llvm::function_ref<Values(Value)> load) {
-      SmallVector<Values> keys;
-      for (Value row : rows)
-        keys.push_back(load(kb.at(row, first, bytes)));
-      Values sums(in.begin(), in.end());
-      for (int64_t v = 0; v < vectors; ++v)
-        for (int64_t head = 0; head < tile; ++head) {
-          Value from = kb.at(queryOf(head), first, 4);
-          Value query = kb.load(kb.f32Vector(), kb.at(from, v * lanes() * 4));
-          for (int64_t t = 0; t < tokenTile(); ++t) {
-            Value &sum = sums[head * tokenTile() + t];
-            sum = kb.fma(query, keys[t][v], sum);
-          }
-        }
-      return sums;
-    };
-    const Columns &columns = keyColumns;
-    Values sums(tile * tokenTile(), kb.constant(kb.f32Vector(), 0));
-    sums =
-        kb.forRange(kb.integer(0), kb.integer(columns.chunked), columns.chunk,
-                    sums, [&](Value first, ValueRange in) {
-                      return multiply(first, in, columns.vectorsPerChunk,
-                                      [&](Value at) { return loadChunk(at); });
-                    });
-    sums = kb.forChunks(
-        columns.width - columns.chunked, sums,
-        [&](Value first, Value mask, ValueRange in) {
-          return multiply(kb.add(first, columns.chunked), in, 1, [&](Value at) {
-            return Values{kb.loadFloats(at, dtype, mask)};
-          });
-        });
-    for (int64_t head = 0; head < tile; ++head)
-      partial[head].push_back(kb.foldSegments(
-          ArrayRef<Value>(sums).slice(head * tokenTile(), tokenTile()),
-          lanes()));
+    Values sums = emitKeyTile(rows);
+    for (int64_t head = 0; head < tile; ++head) {
+      auto ofHead =
+          ArrayRef<Value>(sums).slice(head * tokenTile(), tokenTile());
+      partial[head].push_back(kb.foldSegments(ofHead, lanes()));
+    }
   }
   Values scores;
   Value scale = kb.constant(kb.f32Vector(), config.real("scale"));
