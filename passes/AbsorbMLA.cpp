@@ -45,8 +45,7 @@ static Type withWidth(Value like, int64_t width) {
 static Value absorbQuery(OpBuilder &builder, MlaAttentionOp op,
                          const Sizes &sizes) {
   int64_t head = sizes.nope + sizes.rope;
-  Type type =
-      withWidth(op.getQ(), sizes.heads * (sizes.latent + sizes.rope));
+  Type type = withWidth(op.getQ(), sizes.heads * (sizes.latent + sizes.rope));
   auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   return HeadLinearOp::create(
       builder, op.getLoc(), type, op.getQ(), op.getKvB(), i64(sizes.heads),
@@ -73,9 +72,9 @@ static void absorb(MlaAttentionOp op) {
   OpBuilder builder(op);
   Sizes sizes(op);
   Value query = absorbQuery(builder, op, sizes);
-  Value key = ConcatOp::create(
-      builder, op.getLoc(), withWidth(op.getC(), sizes.latent + sizes.rope),
-      ValueRange{op.getC(), op.getKPe()});
+  Value key = ConcatOp::create(builder, op.getLoc(),
+                               withWidth(op.getC(), sizes.latent + sizes.rope),
+                               ValueRange{op.getC(), op.getKPe()});
   Value attended = AttentionOp::create(
       builder, op.getLoc(), withWidth(op.getQ(), sizes.heads * sizes.latent),
       query, key, /*v=*/Value(), op.getRows(),

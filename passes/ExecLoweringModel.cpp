@@ -14,6 +14,7 @@ LogicalResult ExecLowering::lowerEmbed(EmbedOp op) {
                                 .arg(view(op.getTokens()).root)
                                 .param(rowCount(op.getResult()))
                                 .config("width", table.getDimSize(1))
+                                .config("vocab", table.getDimSize(0))
                                 .dtype(table.getElementType())
                                 .emit(op.getType())
                                 .front());

@@ -34,8 +34,8 @@ static Value sliceColumns(OpBuilder &builder, WeightOp weight, int64_t begin,
   auto sliced = cast<WeightOp>(builder.clone(*weight));
   sliced.setColBegin(base + begin);
   sliced.setColEnd(base + begin + width);
-  sliced.getResult().setType(RankedTensorType::get(
-      {type.getDimSize(0), width}, type.getElementType()));
+  sliced.getResult().setType(RankedTensorType::get({type.getDimSize(0), width},
+                                                   type.getElementType()));
   return sliced.getResult();
 }
 

@@ -123,18 +123,18 @@ void FuseProjectionsPass::mergeSiblings(ArrayRef<LinearOp> siblings) {
   }
   OpBuilder builder(first);
   auto like = cast<RankedTensorType>(first.getResult().getType());
-  auto type = RankedTensorType::get({like.getDimSize(0), width},
-                                    like.getElementType());
+  auto type =
+      RankedTensorType::get({like.getDimSize(0), width}, like.getElementType());
   FusedLinearOp merged =
       createFused(builder, first.getLoc(), type, first.getX(), weights, biases,
                   ActivationKind::None);
   int64_t begin = 0;
   for (LinearOp linear : siblings) {
     int64_t end = begin + widthOf(linear.getResult());
-    Value part = SliceOp::create(
-        builder, linear.getLoc(), linear.getResult().getType(),
-        merged.getResult(),
-        builder.getI64IntegerAttr(begin), builder.getI64IntegerAttr(end));
+    Value part =
+        SliceOp::create(builder, linear.getLoc(), linear.getResult().getType(),
+                        merged.getResult(), builder.getI64IntegerAttr(begin),
+                        builder.getI64IntegerAttr(end));
     linear.replaceAllUsesWith(part);
     begin = end;
     ++numMerged;
@@ -185,8 +185,8 @@ static OpT getOnlyRead(Value value, AddOp add) {
 /// Adds `addend` inside the experts' op; false if both places are taken. The
 /// shared experts' result is a projection, the residual anything.
 static bool addToExperts(MoeExpertsOp experts, Value addend, AddOp add) {
-  bool projected = isa_and_nonnull<LinearOp, FusedLinearOp>(
-      addend.getDefiningOp());
+  bool projected =
+      isa_and_nonnull<LinearOp, FusedLinearOp>(addend.getDefiningOp());
   bool asShared = projected ? !experts.getShared()
                             : static_cast<bool>(experts.getResidual());
   if (asShared ? experts.getShared() : experts.getResidual()) {
@@ -266,10 +266,9 @@ static void convert(LinearOp linear) {
   if (linear.getBias()) {
     biases.push_back(linear.getBias());
   }
-  auto fused =
-      createFused(builder, linear.getLoc(), linear.getResult().getType(),
-                  linear.getX(), linear.getWeight(), biases,
-                  ActivationKind::None);
+  auto fused = createFused(builder, linear.getLoc(),
+                           linear.getResult().getType(), linear.getX(),
+                           linear.getWeight(), biases, ActivationKind::None);
   linear.replaceAllUsesWith(fused.getResult());
   linear.erase();
 }

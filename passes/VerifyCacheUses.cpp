@@ -54,8 +54,7 @@ static Layer layerOf(OpT op, Layer around) {
 }
 
 /// One attention with its cache: W7 and W8.
-LogicalResult CacheUses::use(Operation *attention, Layer layer,
-                             int64_t width) {
+LogicalResult CacheUses::use(Operation *attention, Layer layer, int64_t width) {
   FlatSymbolRefAttr cache = layer.cache;
   if (!cache) { // W7
     InFlightDiagnostic diag = attention->emitOpError(
@@ -75,8 +74,7 @@ LogicalResult CacheUses::use(Operation *attention, Layer layer,
     return diag;
   }
   Operation *user = path.empty() ? attention : path.back();
-  auto [it, inserted] =
-      users.insert({{cache.getAttr(), layer.index}, user});
+  auto [it, inserted] = users.insert({{cache.getAttr(), layer.index}, user});
   if (!inserted) { // W8
     InFlightDiagnostic diag = user->emitOpError("expected layer ")
                               << layer.index << " of " << cache

@@ -68,7 +68,8 @@ static LogicalResult verifyHalves(func::FuncOp func, ConcatOp concat,
   for (auto [index, input] : llvm::enumerate(concat.getInputs())) {
     Half half = traceHalf(input);
     if (half.kind != order[index]) { // W3
-      InFlightDiagnostic diag = concat.emitOpError("expected the ")
+      InFlightDiagnostic diag =
+          concat.emitOpError("expected the ")
           << (order[index] == Half::Embedding ? "embedding" : "hidden state")
           << " as operand " << index << " of the drafter's projection, got "
           << (half.kind == Half::Embedding ? "the embedding"
@@ -89,8 +90,7 @@ static LogicalResult verifyHalves(func::FuncOp func, ConcatOp concat,
   if (masked != claim.getMaskFirst()) { // W5
     InFlightDiagnostic diag =
         concat.emitOpError("expected the embedding ")
-        << (claim.getMaskFirst() ? "masked" : "not masked")
-        << " at position 0";
+        << (claim.getMaskFirst() ? "masked" : "not masked") << " at position 0";
     diag.attachNote(func.getLoc()) << "mask_first is claimed here";
     return diag;
   }
@@ -107,8 +107,8 @@ static LogicalResult verifyCarry(func::FuncOp func, WiringAttr claim) {
                           "projection of a norm, to tell which hidden state "
                           "is handed on");
   }
-  Value expected = claim.getCarry() == CarryPoint::PreNorm ? norm.getX()
-                                                           : norm.getResult();
+  Value expected =
+      claim.getCarry() == CarryPoint::PreNorm ? norm.getX() : norm.getResult();
   if (end->getOperand(1) == expected) {
     return success();
   }
@@ -117,9 +117,9 @@ static LogicalResult verifyCarry(func::FuncOp func, WiringAttr claim) {
       << (claim.getCarry() == CarryPoint::PreNorm ? "before" : "after")
       << " the head's norm as the second result";
   diag.attachNote(norm.getLoc()) << "the head's norm is here";
-  diag.attachNote(func.getLoc()) << "carry "
-                                 << stringifyCarryPoint(claim.getCarry())
-                                 << " is claimed here";
+  diag.attachNote(func.getLoc())
+      << "carry " << stringifyCarryPoint(claim.getCarry())
+      << " is claimed here";
   return diag;
 }
 

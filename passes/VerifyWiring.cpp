@@ -96,8 +96,7 @@ static LogicalResult verifyRows(ModuleOp module) {
         continue;
       }
       Value rows = getPlainRows(operand);
-      auto [it, inserted] =
-          known.insert({op->getParentRegion(), {rows, op}});
+      auto [it, inserted] = known.insert({op->getParentRegion(), {rows, op}});
       if (!inserted && it->second.first != rows) {
         InFlightDiagnostic diag = op->emitOpError(
             "expected the rows that the operations around it know");
@@ -133,9 +132,10 @@ static LogicalResult verifyRotation(Operation *op, Value query, Value key) {
     return success();
   }
   if (!q || !k) {
-    InFlightDiagnostic diag = op->emitOpError("expected query and key both "
-                                              "rotated or neither, got only the ")
-                              << (q ? "query" : "key");
+    InFlightDiagnostic diag =
+        op->emitOpError("expected query and key both "
+                        "rotated or neither, got only the ")
+        << (q ? "query" : "key");
     diag.attachNote((q ? q : k).getLoc()) << "rotated here";
     return diag;
   }
@@ -152,8 +152,7 @@ static LogicalResult verifyRotation(Operation *op, Value query, Value key) {
 static LogicalResult verifyRotations(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
     if (auto attention = dyn_cast<AttentionOp>(op)) {
-      return WalkResult(
-          verifyRotation(op, attention.getQ(), attention.getK()));
+      return WalkResult(verifyRotation(op, attention.getQ(), attention.getK()));
     }
     if (auto attention = dyn_cast<MlaAttentionOp>(op)) {
       return WalkResult(

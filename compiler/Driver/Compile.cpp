@@ -64,6 +64,23 @@ static LogicalResult dumpPhase(ModuleOp module, const PhaseInfo &info,
   return success();
 }
 
+/// Checks that the catalogue, by which dispatches were planned, and the code
+/// generator divide the work of a kernel alike.
+static LogicalResult checkTasks(exec::KernelOp kernel,
+                                const codegen::KernelSpec &spec) {
+  for (int64_t rows : {1, 7}) {
+    int64_t planned =
+        exec::kernelTasks(kernel.getKind(), kernel.getConfig(), rows);
+    int64_t emitted = codegen::kernelTasks(spec, rows);
+    if (planned != emitted) {
+      return kernel.emitOpError("expected ")
+             << planned << " tasks for " << rows << " rows, the kernel has "
+             << emitted;
+    }
+  }
+  return success();
+}
+
 /// Emits and links all kernels of the module.
 static LogicalResult generateCode(ModuleOp module,
                                   const codegen::TargetDesc &target,
@@ -79,6 +96,7 @@ static LogicalResult generateCode(ModuleOp module,
     codegen::KernelSpec spec{kernel.getSymName().str(), kernel.getKind().str(),
                              kernel.getConfig()};
     if (failed(codegen::verifyKernel(kernel.getLoc(), spec)) ||
+        failed(checkTasks(kernel, spec)) ||
         failed(codegen::emitKernel(builder, *kernels, spec, target))) {
       return kernel.emitOpError("has no code on this target");
     }

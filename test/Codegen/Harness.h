@@ -72,6 +72,11 @@ public:
            const std::vector<int64_t> &params,
            Split split = Split::Whole) const;
 
+  using Entry = void (*)(void *const *, const int64_t *, int64_t, int64_t,
+                         void *);
+  Entry entry() const;
+  int64_t scratchBytes() const;
+
 private:
   struct State;
   std::unique_ptr<State> state;

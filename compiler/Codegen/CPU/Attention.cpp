@@ -19,8 +19,6 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 static constexpr int64_t maxHeadTile = 4;
-/// Output vectors that are accumulated at once.
-static constexpr int64_t vectorTile = 4;
 
 /// Query heads of one task.
 static int64_t headTile(const KernelConfig &config) {
@@ -33,13 +31,30 @@ static int64_t headTile(const KernelConfig &config) {
 
 namespace {
 
+/// How a row of the cache is read. Two bf16 vectors are one load of pairs: the
+/// even columns are the low halves and the odd ones the high halves. So the
+/// columns of a "chunk" of two vectors are split like that in scratch too, and
+/// put back in order at the end. Columns after the last whole chunk, and all
+/// those of f32, are in their own order.
+struct Columns {
+  Columns(int64_t width, DType dtype, int64_t lanes)
+      : width(width), vectorsPerChunk(dtype == DType::BF16 ? 2 : 1),
+        chunk(vectorsPerChunk * lanes), chunked(width / chunk * chunk),
+        padded(llvm::alignTo(width, lanes)) {}
+
+  const int64_t width, vectorsPerChunk, chunk;
+  /// Columns in whole chunks; columns with padding to whole vectors.
+  const int64_t chunked, padded;
+};
+
 class Attention {
 public:
   Attention(KernelBuilder &kb, const KernelConfig &config, bool tree)
-      : kb(kb), config(config), tree(tree), dk(config.integer("dk")),
-        dv(config.integer("dv")), page(config.integer("page")),
-        tile(headTile(config)), bytes(byteWidth(config.dtype())),
-        entryBytes(config.integer("entry_width") * bytes) {}
+      : kb(kb), config(config), tree(tree), page(config.integer("page")),
+        tile(headTile(config)), dtype(config.dtype()), bytes(byteWidth(dtype)),
+        entryBytes(config.integer("entry_width") * bytes),
+        keyColumns(config.integer("dk"), dtype, kb.lanes()),
+        valueColumns(config.integer("dv"), dtype, kb.lanes()) {}
 
   void emit();
   static int64_t scratch(const KernelConfig &config, const TargetDesc &target);
@@ -51,47 +66,70 @@ private:
     Value begin, end;
     llvm::function_ref<Value(Value)> bitsOf;
   };
+  /// A block of the cache: the first entry's key and value, and the bit set of
+  /// the tokens that are seen; `full` if it is known to be all of them.
+  struct Block {
+    Value keys, values, bits;
+    bool full;
+  };
 
   void emitTask(Value task);
   void emitRow(Value row, Value tileIndex, const View &view);
-  void emitBlock(Value block, Value bits, Value keys, Value values, Value q);
-  void emitHead(Value bits, bool full, Value keys, Value values, Value q,
-                Value head);
-  Values emitScores(Value bits, bool full, Value keys, Value q);
-  Value emitSoftmax(Value bits, bool full, ArrayRef<Value> scores, Value head);
-  void accumulate(Value bits, bool full, Value values, Value alpha, Value acc,
-                  Value first, int64_t count, Value mask);
-  Values forTokens(Value bits, bool full, Values inits,
+  void prepareQuery(Value q);
+  void emitBlock(const Block &block);
+  Value tokenRow(const Block &block, int64_t token, Value firstSeen);
+  Values emitScores(const Block &block, int64_t chunk);
+  Value emitSoftmax(const Block &block, ArrayRef<Value> scores, int64_t head);
+  void emitValues(const Block &block, ArrayRef<Value> alphas);
+  void accumulate(const Block &block, ArrayRef<Value> alphas, Value first,
+                  int64_t vectors,
+                  llvm::function_ref<Values(Value row)> loadRow);
+  Values forTokens(const Block &block, Values inits,
                    llvm::function_ref<Values(Value, ValueRange)> body);
-  void emitOutput(Value y, Value head);
+  void emitOutput(Value y, int64_t head);
 
+  Values loadChunk(Value from);
   Value clearBitsAbove(Value count);
   Value laneMask(Value bits, int64_t chunk);
 
-  int64_t chunks() const { return llvm::divideCeil(page, kb.lanes()); }
-  int64_t paddedDv() const { return llvm::alignTo(dv, kb.lanes()); }
+  int64_t lanes() const { return kb.lanes(); }
+  /// Accumulators that fit in registers beside their operands.
+  int64_t maxSums() const { return lanes(); }
+  int64_t tokenChunks() const { return llvm::divideCeil(page, lanes()); }
+  /// Keys that are multiplied at once.
+  int64_t tokenTile() const { return llvm::bit_floor(uint64_t(maxSums() / tile)); }
 
   // Scratch of one task.
-  Value accOf(Value head) { return kb.at(kb.scratch(), head, paddedDv() * 4); }
-  Value weights() { return kb.at(kb.scratch(), tile * paddedDv() * 4); }
-  Value maxOf(Value head) {
-    return kb.at(kb.at(weights(), chunks() * kb.lanes() * 4), head, 4);
+  Value queryOf(int64_t head) {
+    return kb.at(kb.scratch(), head * keyColumns.padded * 4);
   }
-  Value sumOf(Value head) { return kb.at(maxOf(head), maxHeadTile * 4); }
+  Value sumsOf(int64_t head) {
+    return kb.at(queryOf(tile), head * valueColumns.padded * 4);
+  }
+  Value weightsOf(int64_t head) {
+    return kb.at(sumsOf(tile), head * tokenChunks() * lanes() * 4);
+  }
+  Value maxOf(int64_t head) { return kb.at(weightsOf(tile), head * 4); }
+  Value totalOf(int64_t head) { return kb.at(maxOf(tile), head * 4); }
 
   KernelBuilder &kb;
   const KernelConfig &config;
   const bool tree;
-  const int64_t dk, dv, page, tile, bytes, entryBytes;
+  const int64_t page, tile;
+  const DType dtype;
+  const int64_t bytes, entryBytes;
+  const Columns keyColumns, valueColumns;
 };
 
 } // namespace
 
 int64_t Attention::scratch(const KernelConfig &config,
                            const TargetDesc &target) {
-  int64_t acc = llvm::alignTo(config.integer("dv"), target.lanes);
-  int64_t weights = llvm::alignTo(config.integer("page"), target.lanes);
-  return (headTile(config) * acc + weights + 2 * maxHeadTile) * 4;
+  auto padded = [&](llvm::StringRef key) {
+    return llvm::alignTo(config.integer(key), target.lanes);
+  };
+  return headTile(config) * (padded("dk") + padded("dv") + padded("page") + 2) *
+         4;
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,11 +156,11 @@ Value Attention::laneMask(Value bits, int64_t chunk) {
 
 /// Runs `body` for every token of the block that is seen, in ascending order.
 Values
-Attention::forTokens(Value bits, bool full, Values inits,
+Attention::forTokens(const Block &block, Values inits,
                      llvm::function_ref<Values(Value, ValueRange)> body) {
-  if (full)
+  if (block.full)
     return kb.forRange(kb.integer(0), kb.integer(page), 1, inits, body);
-  inits.push_back(bits);
+  inits.push_back(block.bits);
   Values result = kb.whileLoop(
       inits,
       [&](ValueRange state) { return kb.cmp(Cmp::NE, state.back(), 0); },
@@ -137,54 +175,125 @@ Attention::forTokens(Value bits, bool full, Values inits,
 }
 
 //===----------------------------------------------------------------------===//
-// One block
+// Scores
 //===----------------------------------------------------------------------===//
 
-/// The scaled dot products of a query with the keys of a block, as vectors of
-/// tokens. Lanes of tokens that are not seen hold anything.
-Values Attention::emitScores(Value bits, bool full, Value keys, Value q) {
-  Values scores;
-  Value firstSeen = full ? Value() : kb.countTrailingZeros(bits);
-  for (int64_t chunk = 0; chunk < chunks(); ++chunk) {
-    Values rows;
-    for (int64_t lane = 0; lane < kb.lanes(); ++lane) {
-      // A token that is not seen reads the key of one that is.
-      int64_t token = std::min(chunk * kb.lanes() + lane, page - 1);
-      if (full) {
-        rows.push_back(kb.at(keys, token * entryBytes));
-        continue;
-      }
-      Value bit = kb.bitAnd(bits, kb.integer(int64_t(uint64_t(1) << token)));
-      Value index = kb.select(kb.cmp(Cmp::NE, bit, 0), kb.integer(token),
-                              firstSeen);
-      rows.push_back(kb.at(keys, index, entryBytes));
-    }
-    Values sums(kb.lanes(), kb.constant(kb.f32Vector(), 0));
-    sums = kb.forChunks(dk, sums, [&](Value first, Value mask, ValueRange in) {
-      Value query = kb.load(kb.f32Vector(), kb.at(q, first, 4), mask);
-      Values next;
-      for (auto [row, sum] : llvm::zip(rows, in)) {
-        Value key =
-            kb.loadFloats(kb.at(row, first, bytes), config.dtype(), mask);
-        next.push_back(kb.fma(query, key, sum));
-      }
-      return next;
-    });
-    Value scale = kb.constant(kb.f32Vector(), config.real("scale"));
-    scores.push_back(kb.mul(kb.reduceAddEach(sums), scale));
+/// The f32 vectors of one chunk of columns.
+Values Attention::loadChunk(Value from) {
+  if (dtype == DType::F32)
+    return {kb.load(kb.f32Vector(), from)};
+  Value pairs = kb.load(kb.i32Vector(), from);
+  Value low = kb.shiftLeft(pairs, kb.constant(kb.i32Vector(), 16));
+  Value high = kb.bitAnd(pairs, kb.constant(kb.i32Vector(), -65536));
+  return {kb.bitcast(low, kb.f32Vector()), kb.bitcast(high, kb.f32Vector())};
+}
+
+/// Copies the queries to scratch, with the columns as keys are read.
+void Attention::prepareQuery(Value q) {
+  SmallVector<int64_t> even, odd;
+  for (int64_t i = 0; i < lanes(); ++i) {
+    even.push_back(2 * i);
+    odd.push_back(2 * i + 1);
   }
+  const Columns &columns = keyColumns;
+  for (int64_t head = 0; head < tile; ++head) {
+    Value from = kb.at(q, head * columns.width * 4), to = queryOf(head);
+    kb.forRange(kb.integer(0), kb.integer(columns.chunked), columns.chunk,
+                [&](Value first) {
+                  Value source = kb.at(from, first, 4);
+                  Value target = kb.at(to, first, 4);
+                  Value a = kb.load(kb.f32Vector(), source);
+                  if (columns.vectorsPerChunk == 1)
+                    return kb.store(a, target);
+                  Value b = kb.load(kb.f32Vector(), kb.at(source, lanes() * 4));
+                  kb.store(kb.shuffle(a, b, even), target);
+                  kb.store(kb.shuffle(a, b, odd), kb.at(target, lanes() * 4));
+                });
+    kb.forChunks(columns.width - columns.chunked, [&](Value first, Value mask) {
+      Value column = kb.add(first, columns.chunked);
+      Value x = kb.load(kb.f32Vector(), kb.at(from, column, 4), mask);
+      kb.store(x, kb.at(to, column, 4));
+    });
+  }
+}
+
+/// Where a token's key lies. A token that is not seen gets the key of one that
+/// is; a token beyond the page that of the page's last.
+Value Attention::tokenRow(const Block &block, int64_t token, Value firstSeen) {
+  token = std::min(token, page - 1);
+  if (block.full)
+    return kb.at(block.keys, token * entryBytes);
+  Value bit = kb.integer(static_cast<int64_t>(uint64_t(1) << token));
+  Value seen = kb.cmp(Cmp::NE, kb.bitAnd(block.bits, bit), 0);
+  Value index = kb.select(seen, kb.integer(token), firstSeen);
+  return kb.at(block.keys, index, entryBytes);
+}
+
+/// The scaled dot products of the queries with one vector of tokens, one
+/// vector per head. Lanes of tokens that are not seen hold anything.
+Values Attention::emitScores(const Block &block, int64_t chunk) {
+  Value firstSeen =
+      block.full ? Value() : kb.countTrailingZeros(block.bits);
+  SmallVector<Values> partial(tile);
+  for (int64_t begin = 0; begin < lanes(); begin += tokenTile()) {
+    Values rows;
+    for (int64_t t = 0; t < tokenTile(); ++t)
+      rows.push_back(
+          tokenRow(block, chunk * lanes() + begin + t, firstSeen));
+    // Adds the products of the columns at `first` to the sums.
+    auto multiply = [&](Value first, ValueRange in, int64_t vectors,
+                        llvm::function_ref<Values(Value)> load) {
+      SmallVector<Values> keys;
+      for (Value row : rows)
+        keys.push_back(load(kb.at(row, first, bytes)));
+      Values sums(in.begin(), in.end());
+      for (int64_t v = 0; v < vectors; ++v)
+        for (int64_t head = 0; head < tile; ++head) {
+          Value from = kb.at(queryOf(head), first, 4);
+          Value query = kb.load(kb.f32Vector(), kb.at(from, v * lanes() * 4));
+          for (int64_t t = 0; t < tokenTile(); ++t) {
+            Value &sum = sums[head * tokenTile() + t];
+            sum = kb.fma(query, keys[t][v], sum);
+          }
+        }
+      return sums;
+    };
+    const Columns &columns = keyColumns;
+    Values sums(tile * tokenTile(), kb.constant(kb.f32Vector(), 0));
+    sums = kb.forRange(kb.integer(0), kb.integer(columns.chunked),
+                       columns.chunk, sums, [&](Value first, ValueRange in) {
+                         return multiply(first, in, columns.vectorsPerChunk,
+                                         [&](Value at) { return loadChunk(at); });
+                       });
+    sums = kb.forChunks(
+        columns.width - columns.chunked, sums,
+        [&](Value first, Value mask, ValueRange in) {
+          return multiply(kb.add(first, columns.chunked), in, 1, [&](Value at) {
+            return Values{kb.loadFloats(at, dtype, mask)};
+          });
+        });
+    for (int64_t head = 0; head < tile; ++head)
+      partial[head].push_back(kb.foldSegments(
+          ArrayRef<Value>(sums).slice(head * tokenTile(), tokenTile()),
+          lanes()));
+  }
+  Values scores;
+  Value scale = kb.constant(kb.f32Vector(), config.real("scale"));
+  for (const Values &sums : partial)
+    scores.push_back(
+        kb.mul(kb.foldSegments(sums, lanes() / tokenTile()), scale));
   return scores;
 }
 
-/// Turns scores into weights in scratch, updates the running maximum and sum,
-/// and returns the factor of what was accumulated before.
-Value Attention::emitSoftmax(Value bits, bool full, ArrayRef<Value> scores,
-                             Value head) {
+/// Turns the scores of a head into weights in scratch, updates its running
+/// maximum and sum, and returns the factor of what was accumulated before.
+Value Attention::emitSoftmax(const Block &block, ArrayRef<Value> scores,
+                             int64_t head) {
   double lowest = -std::numeric_limits<double>::infinity();
   Values masked, masks;
   for (auto [chunk, score] : llvm::enumerate(scores)) {
-    bool whole = full && (int64_t(chunk) + 1) * kb.lanes() <= page;
-    masks.push_back(whole ? Value() : laneMask(bits, chunk));
+    bool whole = block.full && (int64_t(chunk) + 1) * lanes() <= page;
+    masks.push_back(whole ? Value() : laneMask(block.bits, chunk));
     masked.push_back(whole ? score
                            : kb.select(masks.back(), score,
                                        kb.constant(kb.f32Vector(), lowest)));
@@ -194,82 +303,93 @@ Value Attention::emitSoftmax(Value bits, bool full, ArrayRef<Value> scores,
     most = kb.max(most, score);
   Value before = kb.load(kb.f32Type(), maxOf(head));
   Value now = kb.max(before, kb.reduceMax(most));
-  Value alpha = kb.extractLane(
-      emitExp(kb, kb.splat(kb.sub(before, now))), 0);
+  Value alpha =
+      kb.extractLane(emitExp(kb, kb.splat(kb.sub(before, now))), 0);
 
   Value total;
   for (auto [chunk, score] : llvm::enumerate(masked)) {
     Value weight = emitExp(kb, kb.sub(score, kb.splat(now)));
     if (masks[chunk])
       weight = kb.select(masks[chunk], weight, kb.constant(kb.f32Vector(), 0));
-    kb.store(weight, kb.at(weights(), chunk * kb.lanes() * 4));
+    kb.store(weight, kb.at(weightsOf(head), chunk * lanes() * 4));
     total = total ? kb.add(total, weight) : weight;
   }
-  Value sum = kb.load(kb.f32Type(), sumOf(head));
-  kb.store(kb.fma(sum, alpha, kb.reduceAdd(total)), sumOf(head));
+  Value sum = kb.load(kb.f32Type(), totalOf(head));
+  kb.store(kb.fma(sum, alpha, kb.reduceAdd(total)), totalOf(head));
   kb.store(now, maxOf(head));
   return alpha;
 }
 
-/// acc = alpha * acc + weights * values, for `count` vectors at `first`.
-void Attention::accumulate(Value bits, bool full, Value values, Value alpha,
-                           Value acc, Value first, int64_t count, Value mask) {
-  Value from = kb.at(values, first, bytes), to = kb.at(acc, first, 4);
-  Value factor = kb.splat(alpha);
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// sums = alpha * sums + weights * values, for `vectors` vectors of columns
+/// from `first` and all heads.
+void Attention::accumulate(const Block &block, ArrayRef<Value> alphas,
+                           Value first, int64_t vectors,
+                           llvm::function_ref<Values(Value row)> loadRow) {
+  Value from = kb.at(block.values, first, bytes);
+  auto place = [&](int64_t head, int64_t v) {
+    return kb.at(kb.at(sumsOf(head), first, 4), v * lanes() * 4);
+  };
   Values sums;
-  for (int64_t v = 0; v < count; ++v)
-    sums.push_back(kb.mul(
-        kb.load(kb.f32Vector(), kb.at(to, v * kb.lanes() * 4)), factor));
-  sums = forTokens(bits, full, sums, [&](Value token, ValueRange in) {
-    Value weight =
-        kb.splat(kb.load(kb.f32Type(), kb.at(weights(), token, 4)));
-    Value row = kb.at(from, token, entryBytes);
+  for (int64_t head = 0; head < tile; ++head)
+    for (int64_t v = 0; v < vectors; ++v)
+      sums.push_back(kb.mul(kb.load(kb.f32Vector(), place(head, v)),
+                            kb.splat(alphas[head])));
+  sums = forTokens(block, sums, [&](Value token, ValueRange in) {
+    Values values = loadRow(kb.at(from, token, entryBytes));
     Values next;
-    for (int64_t v = 0; v < count; ++v) {
-      Value value = kb.loadFloats(kb.at(row, v * kb.lanes() * bytes),
-                                  config.dtype(), mask);
-      next.push_back(kb.fma(weight, value, in[v]));
+    for (int64_t head = 0; head < tile; ++head) {
+      Value weight =
+          kb.splat(kb.load(kb.f32Type(), kb.at(weightsOf(head), token, 4)));
+      for (int64_t v = 0; v < vectors; ++v)
+        next.push_back(kb.fma(weight, values[v], in[head * vectors + v]));
     }
     return next;
   });
-  for (int64_t v = 0; v < count; ++v)
-    kb.store(sums[v], kb.at(to, v * kb.lanes() * 4));
+  for (int64_t head = 0; head < tile; ++head)
+    for (int64_t v = 0; v < vectors; ++v)
+      kb.store(sums[head * vectors + v], place(head, v));
 }
 
-void Attention::emitHead(Value bits, bool full, Value keys, Value values,
-                         Value q, Value head) {
-  Values scores = emitScores(bits, full, keys, kb.at(q, head, dk * 4));
-  Value alpha = emitSoftmax(bits, full, scores, head);
-  Value acc = accOf(head);
-  int64_t vectors = dv / kb.lanes(), rest = dv % kb.lanes();
-  int64_t tiled = vectors / vectorTile * vectorTile;
-  kb.forRange(kb.integer(0), kb.integer(tiled * kb.lanes()),
-              vectorTile * kb.lanes(), [&](Value first) {
-                accumulate(bits, full, values, alpha, acc, first, vectorTile,
-                           Value());
-              });
-  if (tiled < vectors)
-    accumulate(bits, full, values, alpha, acc, kb.integer(tiled * kb.lanes()),
-               vectors - tiled, Value());
-  if (rest > 0)
-    accumulate(bits, full, values, alpha, acc,
-               kb.integer(vectors * kb.lanes()), 1,
-               kb.prefixMask(rest, kb.lanes()));
-}
-
-void Attention::emitBlock(Value block, Value bits, Value keys, Value values,
-                          Value q) {
-  auto forHeads = [&](bool full) {
-    kb.forRange(kb.integer(0), kb.integer(tile), 1, [&](Value head) {
-      emitHead(bits, full, keys, values, q, head);
+void Attention::emitValues(const Block &block, ArrayRef<Value> alphas) {
+  const Columns &columns = valueColumns;
+  int64_t perChunk = columns.vectorsPerChunk;
+  auto chunksAt = [&](Value first, int64_t count) {
+    accumulate(block, alphas, first, count * perChunk, [&](Value row) {
+      Values values;
+      for (int64_t c = 0; c < count; ++c)
+        values.append(loadChunk(kb.at(row, c * columns.chunk * bytes)));
+      return values;
     });
   };
-  Value whole = clearBitsAbove(kb.integer(page));
-  kb.ifElse(
-      kb.cmp(Cmp::EQ, bits, whole), [&] { forHeads(true); },
-      [&] {
-        kb.ifThen(kb.cmp(Cmp::NE, bits, 0), [&] { forHeads(false); });
-      });
+  int64_t chunks = columns.chunked / columns.chunk;
+  int64_t atOnce = std::max<int64_t>(1, maxSums() / (tile * perChunk));
+  int64_t tiled = chunks / atOnce * atOnce;
+  kb.forRange(kb.integer(0), kb.integer(tiled * columns.chunk),
+              atOnce * columns.chunk,
+              [&](Value first) { chunksAt(first, atOnce); });
+  if (tiled < chunks)
+    chunksAt(kb.integer(tiled * columns.chunk), chunks - tiled);
+  kb.forChunks(columns.width - columns.chunked, [&](Value first, Value mask) {
+    accumulate(block, alphas, kb.add(first, columns.chunked), 1,
+               [&](Value row) {
+                 return Values{kb.loadFloats(row, dtype, mask)};
+               });
+  });
+}
+
+void Attention::emitBlock(const Block &block) {
+  SmallVector<Values> scores(tile);
+  for (int64_t chunk = 0; chunk < tokenChunks(); ++chunk)
+    for (auto [head, score] : llvm::enumerate(emitScores(block, chunk)))
+      scores[head].push_back(score);
+  Values alphas;
+  for (int64_t head = 0; head < tile; ++head)
+    alphas.push_back(emitSoftmax(block, scores[head], head));
+  emitValues(block, alphas);
 }
 
 //===----------------------------------------------------------------------===//
@@ -277,52 +397,83 @@ void Attention::emitBlock(Value block, Value bits, Value keys, Value values,
 //===----------------------------------------------------------------------===//
 
 /// Divides what was accumulated by the sum of the weights; a row that sees
-/// nothing is zero.
-void Attention::emitOutput(Value y, Value head) {
-  Value sum = kb.load(kb.f32Type(), sumOf(head));
-  Value inverse = kb.select(kb.cmp(Cmp::EQ, sum, kb.f32(0)), kb.f32(0),
-                            kb.div(kb.f32(1), sum));
-  Value to = kb.at(y, head, dv * 4), acc = accOf(head);
-  kb.forChunks(dv, [&](Value first, Value mask) {
-    Value value = kb.load(kb.f32Vector(), kb.at(acc, first, 4));
-    kb.store(kb.mul(value, kb.splat(inverse)), kb.at(to, first, 4), mask);
+/// nothing is zero. Puts the columns back in order.
+void Attention::emitOutput(Value y, int64_t head) {
+  Value total = kb.load(kb.f32Type(), totalOf(head));
+  Value inverse = kb.splat(kb.select(kb.cmp(Cmp::EQ, total, kb.f32(0)),
+                                     kb.f32(0), kb.div(kb.f32(1), total)));
+  SmallVector<int64_t> lower, upper;
+  for (int64_t i = 0; i < lanes(); ++i) {
+    lower.push_back(i / 2 + i % 2 * lanes());
+    upper.push_back(lanes() / 2 + i / 2 + i % 2 * lanes());
+  }
+  const Columns &columns = valueColumns;
+  Value to = kb.at(y, head * columns.width * 4), sums = sumsOf(head);
+  auto load = [&](Value first, int64_t v) {
+    Value from = kb.at(kb.at(sums, first, 4), v * lanes() * 4);
+    return kb.mul(kb.load(kb.f32Vector(), from), inverse);
+  };
+  kb.forRange(kb.integer(0), kb.integer(columns.chunked), columns.chunk,
+              [&](Value first) {
+                Value target = kb.at(to, first, 4), a = load(first, 0);
+                if (columns.vectorsPerChunk == 1)
+                  return kb.store(a, target);
+                Value b = load(first, 1);
+                kb.store(kb.shuffle(a, b, lower), target);
+                kb.store(kb.shuffle(a, b, upper),
+                         kb.at(target, lanes() * 4));
+              });
+  kb.forChunks(columns.width - columns.chunked, [&](Value first, Value mask) {
+    Value column = kb.add(first, columns.chunked);
+    kb.store(load(column, 0), kb.at(to, column, 4), mask);
   });
 }
 
 void Attention::emitRow(Value row, Value tileIndex, const View &view) {
   int64_t qHeads = config.integer("q_heads");
   int64_t group = qHeads / config.integer("kv_heads");
+  int64_t dk = keyColumns.width, dv = valueColumns.width;
   Value head = kb.mul(tileIndex, tile), kvHead = kb.div(head, group);
-  Value q = kb.at(kb.at(kb.buffer(0), row,
-                        config.integer("q_stride", qHeads * dk) * 4),
-                  head, dk * 4);
-  Value y = kb.at(kb.at(kb.buffer(tree ? 6 : 5), row,
-                        config.integer("y_stride", qHeads * dv) * 4),
-                  head, dv * 4);
+  Value q = kb.at(kb.buffer(0), row, config.integer("q_stride", qHeads * dk) * 4);
+  Value y = kb.at(kb.buffer(tree ? 6 : 5), row,
+                  config.integer("y_stride", qHeads * dv) * 4);
   Value slot = kb.loadI32(kb.buffer(1), row);
   Value pages = kb.at(kb.buffer(3), kb.mul(slot, kb.param(1)), 4);
 
-  Value lowest =
-      kb.f32(-std::numeric_limits<double>::infinity());
-  kb.forRange(kb.integer(0), kb.integer(tile), 1, [&](Value h) {
-    kb.store(lowest, maxOf(h));
-    kb.store(kb.f32(0), sumOf(h));
-    kb.forChunks(paddedDv(), [&](Value first, Value) {
-      kb.store(kb.constant(kb.f32Vector(), 0), kb.at(accOf(h), first, 4));
-    });
-  });
+  prepareQuery(kb.at(q, head, dk * 4));
+  for (int64_t h = 0; h < tile; ++h) {
+    kb.store(kb.f32(-std::numeric_limits<double>::infinity()), maxOf(h));
+    kb.store(kb.f32(0), totalOf(h));
+  }
+  kb.forRange(kb.integer(0), kb.integer(tile * valueColumns.padded), lanes(),
+              [&](Value first) {
+                kb.store(kb.constant(kb.f32Vector(), 0),
+                         kb.at(sumsOf(0), first, 4));
+              });
+  Value whole = clearBitsAbove(kb.integer(page));
   Value endBlock = kb.div(kb.add(view.end, page - 1), page);
-  kb.forRange(kb.div(view.begin, page), endBlock, 1, [&](Value block) {
-    Value entry = kb.at(kb.buffer(4), kb.loadI32(pages, block),
+  kb.forRange(kb.div(view.begin, page), endBlock, 1, [&](Value index) {
+    Value entry = kb.at(kb.buffer(4), kb.loadI32(pages, index),
                         page * entryBytes);
-    Value keys = kb.at(kb.at(entry, config.integer("k_offset") * bytes),
+    Block block;
+    block.keys = kb.at(kb.at(entry, config.integer("k_offset") * bytes),
                        kvHead, dk * bytes);
-    Value values = kb.at(kb.at(entry, config.integer("v_offset") * bytes),
+    block.values = kb.at(kb.at(entry, config.integer("v_offset") * bytes),
                          kvHead, dv * bytes);
-    emitBlock(block, view.bitsOf(kb.mul(block, page)), keys, values, q);
+    block.bits = view.bitsOf(kb.mul(index, page));
+    auto emitIfSeen = [&](bool full) {
+      block.full = full;
+      emitBlock(block);
+    };
+    kb.ifElse(
+        kb.cmp(Cmp::EQ, block.bits, whole), [&] { emitIfSeen(true); },
+        [&] {
+          kb.ifThen(kb.cmp(Cmp::NE, block.bits, 0),
+                    [&] { emitIfSeen(false); });
+        });
   });
-  kb.forRange(kb.integer(0), kb.integer(tile), 1,
-              [&](Value h) { emitOutput(y, h); });
+  for (int64_t h = 0; h < tile; ++h)
+    emitOutput(kb.at(y, head, dv * 4), h);
 }
 
 void Attention::emitTask(Value task) {

@@ -122,9 +122,12 @@ public:
   Value reduce(Value vector, llvm::function_ref<Value(Value, Value)> combine);
   Value reduceAdd(Value vector);
   Value reduceMax(Value vector);
-  /// From `n` vectors of `n` lanes, the vector of their sums. The additions of
-  /// one sum are in the same order as those of `reduceAdd`.
-  Value reduceAddEach(ValueRange vectors);
+  /// Folds a power of two of vectors into one. Each holds sums in progress as
+  /// segments of `length` lanes; the result holds them all, in their order, as
+  /// segments that much shorter. From `n` vectors of `n` lanes with `length`
+  /// `n`, it is the vector of their sums. The additions of one sum are in the
+  /// same order as those of `reduceAdd`.
+  Value foldSegments(ValueRange vectors, int64_t length);
 
   //===--- Memory ---------------------------------------------------------===//
 

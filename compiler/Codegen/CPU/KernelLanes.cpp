@@ -72,12 +72,11 @@ static SmallVector<int64_t> segmentHalves(int64_t width, int64_t length,
   return lanes;
 }
 
-Value KernelBuilder::reduceAddEach(ValueRange vectors) {
-  // Folding two vectors at once keeps every lane busy: each step halves the
-  // segment that still belongs to one sum.
+Value KernelBuilder::foldSegments(ValueRange vectors, int64_t length) {
+  // Folding two vectors at once keeps every lane busy.
   Values level(vectors.begin(), vectors.end());
   int64_t width = laneCount(level.front());
-  for (int64_t length = width; length > 1; length /= 2) {
+  for (; level.size() > 1; length /= 2) {
     Values next;
     for (size_t i = 0; i < level.size(); i += 2) {
       Value lower = shuffle(level[i], level[i + 1],

@@ -19,7 +19,7 @@ enum class Tasks {
   Panels,
   /// Output panels of every head or expert.
   StackedPanels,
-  /// Rows times query heads.
+  /// Rows times tiles of query heads that share a key head.
   RowHeads,
 };
 
@@ -81,6 +81,18 @@ const KindEntry *findKind(llvm::StringRef kind) {
   return nullptr;
 }
 
+/// Query heads that one task of an attention handles: the most, up to four, that
+/// divide a group, so that a task reads each key once for all of them.
+int64_t attentionTile(DictionaryAttr config) {
+  int64_t group =
+      configInt(config, "q_heads") / configInt(config, "kv_heads");
+  int64_t tile = std::min<int64_t>(group, 4);
+  while (group % tile != 0) {
+    --tile;
+  }
+  return tile;
+}
+
 /// The flags of a configuration that add one input buffer each.
 constexpr llvm::StringLiteral kOptionalBuffers[] = {"norm", "bias", "residual",
                                                     "shared"};
@@ -136,7 +148,7 @@ int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
                                                       ? "inter"
                                                       : "n"));
   case Tasks::RowHeads:
-    return params[0] * configInt(config, "q_heads");
+    return params[0] * configInt(config, "q_heads") / attentionTile(config);
   }
   return 0;
 }

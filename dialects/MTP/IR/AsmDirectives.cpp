@@ -16,8 +16,9 @@ ParseResult mtp::parseAttentionOperands(OpAsmParser &parser,
     return failure();
   }
   if (operands.size() != 3 && operands.size() != 4) {
-    return parser.emitError(loc, "expected query, key, optional value and rows, "
-                                 "got ")
+    return parser.emitError(loc,
+                            "expected query, key, optional value and rows, "
+                            "got ")
            << operands.size() << " operands";
   }
   q = operands[0];

@@ -26,8 +26,7 @@ LogicalResult RopeOp::verify() {
     return failure();
   }
   FailureOr<int64_t> width = product(*this, "heads", heads, headDim);
-  if (failed(width) ||
-      failed(expectWidth(*this, "the rows", getX(), *width))) {
+  if (failed(width) || failed(expectWidth(*this, "the rows", getX(), *width))) {
     return failure();
   }
   int64_t dim = getRope().getDim();
@@ -151,10 +150,11 @@ LogicalResult MlaAttentionOp::verify() {
   FailureOr<int64_t> latent = staticWidth(*this, "c", getC());
   if (failed(nopes) || failed(ropes) || failed(values) || failed(latent) ||
       failed(expectWidth(*this, "the query", getQ(), *nopes + *ropes)) ||
-      failed(expectWidth(*this, "k_pe", getKPe(), rope)) || // c3
+      failed(expectWidth(*this, "k_pe", getKPe(), rope)) || // mla_attention_c3
       failed(expectMatrix(*this, "kv_b", getKvB(), *nopes + *values,
-                          *latent)) || // c4
-      failed(expectWidth(*this, "the result", getResult(), *values))) { // c5
+                          *latent)) || // mla_attention_c4
+      failed(expectWidth(*this, "the result", getResult(),
+                         *values))) { // mla_attention_c5
     return failure();
   }
   return verifyScaleAndWindow(*this, getScale(), getWindow());

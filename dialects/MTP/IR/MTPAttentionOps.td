@@ -12,7 +12,8 @@ include "dialects/MTP/IR/MTPOpBase.td"
 class MTP_AttentionFamilyOp<string mnemonic, list<Trait> traits = []>
     : MTP_Op<mnemonic, !listconcat([Pure], traits)>;
 
-def MTP_RopeOp : MTP_AttentionFamilyOp<"rope", [AllTypesMatch<["x", "result"]>]> {
+def MTP_RopeOp : MTP_AttentionFamilyOp<"rope",
+    [AllTypesMatch<["x", "result"]>]> {
   let summary = "Rotate part of every head by the row's position";
   let description = [{
     Columns `[offset, offset + dim)` of every head rotate, the others are kept.

@@ -223,10 +223,9 @@ static LogicalResult verifyScaling(EmitError emitError, RopeScaling scaling,
   }
   bool strayLlama =
       !llama && (fields.low != omitted.low || fields.high != omitted.high);
-  bool strayYarn = !yarn && (fields.fast != omitted.fast ||
-                             fields.slow != omitted.slow ||
-                             fields.attention != omitted.attention ||
-                             !fields.truncate);
+  bool strayYarn =
+      !yarn && (fields.fast != omitted.fast || fields.slow != omitted.slow ||
+                fields.attention != omitted.attention || !fields.truncate);
   bool strayFactor =
       scaling == RopeScaling::None && fields.factor != omitted.factor;
   bool strayOriginal = !llama && !yarn && fields.original != 0;
@@ -248,9 +247,12 @@ LogicalResult RopeAttr::verify(EmitError emitError, int64_t dim,
     return emitError() << "expected an even dim in [2, 4096], got " << dim;
   }
   std::pair<StringRef, const llvm::APFloat *> numbers[] = {
-      {"theta", &theta},         {"factor", &factor},
-      {"low_freq_factor", &low}, {"high_freq_factor", &high},
-      {"beta_fast", &fast},      {"beta_slow", &slow},
+      {"theta", &theta},
+      {"factor", &factor},
+      {"low_freq_factor", &low},
+      {"high_freq_factor", &high},
+      {"beta_fast", &fast},
+      {"beta_slow", &slow},
       {"attention_factor", &attention}};
   for (auto [key, value] : numbers) {
     double number = value->convertToDouble();

@@ -25,8 +25,7 @@ LogicalResult CacheOp::verify() {
 // cache_append
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
+LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   int64_t at = getAt();
   FailureOr<int64_t> width = staticWidth(*this, "the rows", getX());
   if (failed(width)) {
@@ -59,10 +58,12 @@ LogicalResult CachedAttentionOp::verify() {
   FailureOr<int64_t> q = product(*this, "heads", heads, keys);
   FailureOr<int64_t> y = product(*this, "heads", heads, values);
   if (failed(q) || failed(y) ||
-      failed(expectWidth(*this, "the query", getQ(), *q)) || // c3
+      failed(
+          expectWidth(*this, "the query", getQ(), *q)) || // cached_attention_c3
       failed(expectWidth(*this, "the result", getResult(), *y)) ||
       failed(expectRows(*this, "a result", getResult(), getQ())) ||
-      failed(expectFinitePositive(*this, "scale", getScale()))) { // c5
+      failed(expectFinitePositive(*this, "scale",
+                                  getScale()))) { // cached_attention_c5
     return failure();
   }
   return getWindow() ? expectPositive(*this, "window", *getWindow())

@@ -32,6 +32,40 @@ void MTPDialect::initialize() {
       >();
 }
 
+/// The number under `key`, if there is one, lies in [0, high].
+static LogicalResult verifyNumber(Operation *op, DictionaryAttr dict,
+                                  StringRef key, int64_t high) {
+  Attribute value = dict.get(key);
+  if (!value) {
+    return success();
+  }
+  auto number = dyn_cast<FloatAttr>(value);
+  // The comparison is false for nan.
+  if (number && number.getValueAsDouble() >= 0 &&
+      number.getValueAsDouble() <= high) {
+    return success();
+  }
+  return op->emitError("'mtp.generation' key '")
+         << key << "' expected a number in [0, " << high << "], got " << value;
+}
+
+/// The defaults of sampling; whoever runs the model may set others.
+static LogicalResult verifySampling(Operation *op, DictionaryAttr dict) {
+  if (failed(verifyNumber(op, dict, "temperature", 100)) ||
+      failed(verifyNumber(op, dict, "top_p", 1)) ||
+      failed(verifyNumber(op, dict, "min_p", 1))) {
+    return failure();
+  }
+  Attribute topK = dict.get("top_k");
+  auto count = dyn_cast_or_null<IntegerAttr>(topK);
+  if (topK &&
+      (!count || !count.getType().isSignlessInteger() || count.getInt() < 0)) {
+    return op->emitError("'mtp.generation' key 'top_k' expected a count, got ")
+           << topK;
+  }
+  return success();
+}
+
 /// `mtp.generation`: bos and the eos tokens are ids, not negative.
 static LogicalResult verifyGeneration(Operation *op, Attribute value) {
   auto dict = dyn_cast<DictionaryAttr>(value);
@@ -49,13 +83,14 @@ static LogicalResult verifyGeneration(Operation *op, Attribute value) {
   }
   if (Attribute eos = dict.get("eos")) {
     auto ids = dyn_cast<DenseI32ArrayAttr>(eos);
-    if (!ids || llvm::any_of(ids.asArrayRef(), [](int32_t i) { return i < 0; })) {
+    if (!ids ||
+        llvm::any_of(ids.asArrayRef(), [](int32_t i) { return i < 0; })) {
       return op->emitError("'mtp.generation' key 'eos' expected token ids as "
                            "array<i32>, got ")
              << eos;
     }
   }
-  return success();
+  return verifySampling(op, dict);
 }
 
 /// The attribute `name` stands on a module and has the kind `AttrT`.

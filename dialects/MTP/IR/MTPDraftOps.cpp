@@ -30,8 +30,9 @@ static LogicalResult verifyStep(Operation *op, Region &region) {
     return op->emitOpError("expected a step to yield logits and hidden of ")
            << arguments[1];
   }
-  return success(succeeded(staticWidth(op, "the logits", yield.getValues()[0])) &&
-                 succeeded(staticWidth(op, "hidden", yield.getValues()[1])));
+  return success(
+      succeeded(staticWidth(op, "the logits", yield.getValues()[0])) &&
+      succeeded(staticWidth(op, "hidden", yield.getValues()[1])));
 }
 
 /// Width of the logits that a step yields.
@@ -63,7 +64,8 @@ LogicalResult DraftTreeOp::verifyRegions() {
     return failure();
   }
   int64_t nodes = getParents().size();
-  return expectWidth(*this, "the drafts", getDrafts(), nodes - 1); // c3
+  return expectWidth(*this, "the drafts", getDrafts(),
+                     nodes - 1); // draft_tree_c3
 }
 
 LogicalResult TreeRowsOp::verify() {

@@ -16,7 +16,8 @@ class MTP_Enum<string name, string summary, list<I32EnumCase> cases>
 class MTP_EnumAttr<EnumInfo info, string name>
     : EnumAttr<MTP_Dialect, info, name>;
 
-def MTP_RopeLayout : MTP_Enum<"RopeLayout", "which dimensions rotate together", [
+def MTP_RopeLayout : MTP_Enum<"RopeLayout",
+    "which dimensions rotate together", [
   I32EnumCase<"Half", 0, "half">,               // (i, i + dim/2)
   I32EnumCase<"Interleaved", 1, "interleaved">  // (2i, 2i + 1)
 ]>;
@@ -28,7 +29,8 @@ def MTP_RopeScaling : MTP_Enum<"RopeScaling", "how frequencies are scaled", [
   I32EnumCase<"Yarn", 3, "yarn">
 ]>;
 
-def MTP_ActivationKind : MTP_Enum<"ActivationKind", "what follows a projection", [
+def MTP_ActivationKind : MTP_Enum<"ActivationKind",
+    "what follows a projection", [
   I32EnumCase<"None", 0, "none">,
   I32EnumCase<"Swiglu", 1, "swiglu">
 ]>;

@@ -36,8 +36,8 @@ LogicalResult MoeRouteOp::verify() {
   if (failed(experts) || failed(verifyChoice(*this, *experts))) {
     return failure();
   }
-  if (getBias() &&
-      failed(expectWidth(*this, "the bias", getBias(), *experts))) { // c3
+  if (getBias() && failed(expectWidth(*this, "the bias", getBias(),
+                                      *experts))) { // moe_route_c3
     return failure();
   }
   for (Value result : {getExperts(), getWeights()}) { // moe_route_c4
@@ -71,7 +71,8 @@ LogicalResult MoeExpertsOp::verify() {
   FailureOr<int64_t> hidden = staticWidth(*this, "the operand", getX());
   FailureOr<int64_t> topK = staticWidth(*this, "the indices", getIndices());
   if (failed(hidden) || failed(topK) ||
-      failed(expectWidth(*this, "the weights", getWeights(), *topK)) || // c1
+      failed(expectWidth(*this, "the weights", getWeights(),
+                         *topK)) || // moe_experts_c1
       failed(expectRows(*this, "indices", getIndices(), getX())) ||
       failed(expectRows(*this, "weights", getWeights(), getX())) ||
       failed(verifyStacks(*this, *hidden))) {
@@ -82,7 +83,8 @@ LogicalResult MoeExpertsOp::verify() {
     return emitOpError("expected at most ")
            << experts << " experts per row, got " << *topK;
   }
-  for (Value value : {getShared(), getResidual(), getResult()}) { // c4
+  for (Value value :
+       {getShared(), getResidual(), getResult()}) { // moe_experts_c4
     if (value && value.getType() != getX().getType()) {
       return emitOpError("expected addends and result of type ")
              << getX().getType() << ", got " << value.getType();

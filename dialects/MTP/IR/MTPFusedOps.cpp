@@ -156,18 +156,20 @@ LogicalResult HeadLinearOp::verify() {
   int64_t heads = getHeads(), stride = getBlockStride();
   int64_t begin = getBlockBegin(), end = getBlockEnd();
   if (failed(verifyHeads(*this)) ||
-      failed(expectRange(*this, "block", begin, end, stride))) { // c3
+      failed(
+          expectRange(*this, "block", begin, end, stride))) { // head_linear_c3
     return failure();
   }
   FailureOr<int64_t> rows = product(*this, "heads", heads, stride);
-  if (failed(rows) || failed(expectMatrix(*this, "the weight", getWeight(),
-                                          *rows, weight.getDimSize(1))) ||
+  if (failed(rows) ||
+      failed(expectMatrix(*this, "the weight", getWeight(), *rows,
+                          weight.getDimSize(1))) ||
       failed(staticWidth(*this, "the weight", getWeight()))) {
     return failure();
   }
   int64_t inputs = getTransposed() ? end - begin : weight.getDimSize(1);
-  int64_t cols = static_cast<int64_t>(getColEnd()) -
-                 static_cast<int64_t>(getColBegin());
+  int64_t cols =
+      static_cast<int64_t>(getColEnd()) - static_cast<int64_t>(getColBegin());
   if (cols != inputs) { // head_linear_c4
     return emitOpError("expected ")
            << inputs << " cols for the block, got " << cols;
@@ -178,5 +180,6 @@ LogicalResult HeadLinearOp::verify() {
       failed(expectRows(*this, "a result", getResult(), getX()))) {
     return failure();
   }
-  return expectWidth(*this, "the result", getResult(), *width); // c5
+  return expectWidth(*this, "the result", getResult(),
+                     *width); // head_linear_c5
 }

@@ -22,8 +22,10 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
     %qkv = mtp.fused_linear %x norm %n eps 1.0e-6 weights(%wq, %wk, %wv)
            : (tensor<?x192xf32>, tensor<192xbf16>, tensor<256x192xbf16>,
               tensor<128x192xbf16>, tensor<128x192xbf16>) -> tensor<?x512xf32>
-    %a = mtp.fused_linear %x weights(%g, %u) swiglu : (...) -> tensor<?x512xf32>
-    %y = mtp.fused_linear %a weights(%d) residual %x : (...) -> tensor<?x192xf32>
+    %a = mtp.fused_linear %x weights(%g, %u) activation swiglu
+         : (...) -> tensor<?x512xf32>
+    %y = mtp.fused_linear %a weights(%d) residual %x
+         : (...) -> tensor<?x192xf32>
     ```
 
     Constraints:

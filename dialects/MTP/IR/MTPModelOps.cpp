@@ -22,10 +22,10 @@ LogicalResult WeightsOp::verify() {
     return emitOpError("expected at most once in a module");
   }
   for (StringRef file : getFiles().getAsValueRange<StringAttr>()) {
-    bool climbs = llvm::is_contained(
-        llvm::make_range(llvm::sys::path::begin(file),
-                         llvm::sys::path::end(file)),
-        "..");
+    bool climbs =
+        llvm::is_contained(llvm::make_range(llvm::sys::path::begin(file),
+                                            llvm::sys::path::end(file)),
+                           "..");
     if (file.empty() || climbs || llvm::sys::path::is_absolute(file)) {
       return emitOpError("expected a relative path that does not climb, got '")
              << file << "'"; // weights_c2
@@ -46,9 +46,8 @@ static LogicalResult verifyWeightRange(WeightOp op, StringRef what,
     return op.emitOpError("expected ") << what << " as an ascending range";
   }
   if (*end - *begin != extent) { // weight_c4
-    return op.emitOpError("expected ")
-           << *end - *begin << " " << what << ", got "
-           << op.getResult().getType();
+    return op.emitOpError("expected ") << *end - *begin << " " << what
+                                       << ", got " << op.getResult().getType();
   }
   return success();
 }
@@ -220,11 +219,11 @@ LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << getCalleeAttr() << " to be a func.func of this module";
   }
   FunctionType expected = callee.getFunctionType();
-  auto actual = FunctionType::get(getContext(), getOperandTypes(),
-                                  getResultTypes());
+  auto actual =
+      FunctionType::get(getContext(), getOperandTypes(), getResultTypes());
   if (expected != actual) { // apply_c2
-    InFlightDiagnostic diag =
-        emitOpError("expected type ") << expected << ", got " << actual;
+    InFlightDiagnostic diag = emitOpError("expected type ")
+                              << expected << ", got " << actual;
     diag.attachNote(callee.getLoc()) << "the callee is here";
     return diag;
   }

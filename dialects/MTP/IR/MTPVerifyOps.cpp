@@ -31,7 +31,8 @@ static LogicalResult expectYield(Operation *op, Region &region,
 /// Tokens, one per row of `rows`.
 static Type tokensFor(Value rows) {
   int64_t count = cast<RankedTensorType>(rows.getType()).getDimSize(0);
-  return RankedTensorType::get({count}, IntegerType::get(rows.getContext(), 32));
+  return RankedTensorType::get({count},
+                               IntegerType::get(rows.getContext(), 32));
 }
 
 //===----------------------------------------------------------------------===//
@@ -72,16 +73,17 @@ LogicalResult AcceptOp::verifyRegions() {
                              "the region"))) {
     return failure();
   }
-  return expectYield(*this, getBodyRegion(), tokensFor(getLogits())); // c2
+  return expectYield(*this, getBodyRegion(),
+                     tokensFor(getLogits())); // accept_c2
 }
 
 LogicalResult AcceptTokensOp::verify() {
   FailureOr<int64_t> drafts = staticWidth(*this, "the drafts", getDrafts());
-  if (failed(drafts) ||
-      failed(expectWidth(*this, "the picks", getPicks(), *drafts + 1))) { // c1
+  if (failed(drafts) || failed(expectWidth(*this, "the picks", getPicks(),
+                                           *drafts + 1))) { // accept_tokens_c1
     return failure();
   }
-  for (Value value : {getPicks(), getCount(), getNext()}) { // c2
+  for (Value value : {getPicks(), getCount(), getNext()}) { // accept_tokens_c2
     if (failed(expectRows(*this, "operands and results", value, getDrafts()))) {
       return failure();
     }
@@ -94,7 +96,7 @@ LogicalResult AcceptTreeOp::verify() {
     return failure();
   }
   int64_t nodes = getParents().size();
-  for (Value value : {getTokens(), getPicks(), getPath()}) { // c2
+  for (Value value : {getTokens(), getPicks(), getPath()}) { // accept_tree_c2
     if (failed(expectWidth(*this, "tokens, picks and path", value, nodes)) ||
         failed(expectRows(*this, "operands and results", value, getTokens()))) {
       return failure();

@@ -102,3 +102,21 @@ module attributes {mtp.generation = {bos = 1 : i64}} {}
 // module_c3
 // expected-error @+1 {{'mtp.wiring' expected #mtp.wiring on a function}}
 module attributes {mtp.wiring = 1 : i32} {}
+
+// -----
+
+// module_c4
+// expected-error @+1 {{'mtp.generation' key 'top_p' expected a number in [0, 1], got 1.500000e+00 : f32}}
+module attributes {mtp.generation = {top_p = 1.5 : f32}} {}
+
+// -----
+
+// module_c4
+// expected-error @+1 {{'mtp.generation' key 'temperature' expected a number in [0, 100], got 0x7FC00000 : f32}}
+module attributes {mtp.generation = {temperature = 0x7FC00000 : f32}} {}
+
+// -----
+
+// module_c4
+// expected-error @+1 {{'mtp.generation' key 'top_k' expected a count, got -1 : i64}}
+module attributes {mtp.generation = {top_k = -1 : i64}} {}

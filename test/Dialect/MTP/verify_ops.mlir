@@ -14,7 +14,7 @@ mtp.round @plain {
     %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
   } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
-  // CHECK: mtp.accept %[[LOGITS]] exact {
+  // CHECK: %[[COUNT:.*]], %{{.*}} = mtp.accept %[[LOGITS]] exact {
   // CHECK: } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   %count, %picks = mtp.accept %logits exact {
   ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
@@ -22,6 +22,8 @@ mtp.round @plain {
     mtp.yield %s : tensor<?xi32>
   } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+  // CHECK: mtp.rollback %[[COUNT]] : tensor<?xi32>
+  mtp.rollback %count : tensor<?xi32>
 }
 
 // CHECK-LABEL: func.func @accept

@@ -1,0 +1,93 @@
+//===- LinearBench.cpp - Weight bandwidth of linear against rows ----------===//
+//
+// Prints, for one thread and by that thread's CPU time, the rate at which
+// linear streams its weights for several row counts, and the rate of a plain
+// read of the same memory in the same run. Only the ratios mean something: the
+// bandwidth of a shared machine moves from minute to minute.
+//
+//   mtp_codegen_bench [k [n [dtype [target]]]]
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+/// Weights of all copies together; well above any cache.
+static constexpr size_t totalBytes = size_t(256) << 20;
+
+static double cpuSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
+/// The seconds of the fastest of several runs over every copy.
+static double fastest(size_t copies, const std::function<void(size_t)> &run) {
+  double best = 1e9;
+  for (int repeat = 0; repeat < 4; ++repeat)
+    for (size_t copy = 0; copy < copies; ++copy) {
+      double start = cpuSeconds();
+      run(copy);
+      best = std::min(best, cpuSeconds() - start);
+    }
+  return best;
+}
+
+static uint64_t readAll(const uint64_t *from, size_t words) {
+  uint64_t sums[8] = {};
+  for (size_t i = 0; i + 8 <= words; i += 8)
+    for (size_t j = 0; j < 8; ++j)
+      sums[j] += from[i + j];
+  uint64_t sum = 0;
+  for (uint64_t part : sums)
+    sum += part;
+  return sum;
+}
+
+int main(int argc, char **argv) {
+  int k = argc > 1 ? std::atoi(argv[1]) : 2048;
+  int n = argc > 2 ? std::atoi(argv[2]) : 8192;
+  std::string dtype = argc > 3 ? argv[3] : "bf16";
+  auto target = TargetDesc::parse(argc > 4 ? argv[4] : "native");
+  if (!target) {
+    std::fprintf(stderr, "%s\n", llvm::toString(target.takeError()).c_str());
+    return 1;
+  }
+  Kernel kernel(*target, "linear",
+                "k = " + std::to_string(k) + ", n = " + std::to_string(n) +
+                    ", dtype = \"" + dtype + "\"");
+  size_t bytes = size_t(n) * k * (dtype == "bf16" ? 2 : 4);
+  size_t copies = std::max<size_t>(2, totalBytes / bytes);
+  std::vector<uint8_t> weights(bytes * copies, 0x3c);
+  std::vector<float> x(size_t(64) * k, 0.5f), y(size_t(64) * n);
+  std::vector<uint8_t> scratch(kernel.scratchBytes() + 64);
+  auto aligned = (reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64;
+
+  volatile uint64_t sink = 0;
+  double read = fastest(copies, [&](size_t copy) {
+    sink = sink + readAll(reinterpret_cast<const uint64_t *>(
+                              weights.data() + copy * bytes),
+                          bytes / 8);
+  });
+  std::printf("read  %6.1f GB/s\n", double(bytes) / read * 1e-9);
+  double one = 0;
+  for (int rows : {1, 2, 3, 4, 5, 8, 16, 64}) {
+    double time = fastest(rows > 8 ? 2 : copies, [&](size_t copy) {
+      void *buffers[] = {x.data(), weights.data() + copy * bytes, y.data()};
+      int64_t params[] = {rows};
+      kernel.entry()(buffers, params, 0, kernel.tasks(rows),
+                     reinterpret_cast<void *>(aligned));
+    });
+    one = rows == 1 ? time : one;
+    std::printf("M=%-3d %6.1f GB/s  %7.3f ms  %5.2f of M=1  %6.1f GFLOP/s\n",
+                rows, double(bytes) / time * 1e-9, time * 1e3, time / one,
+                2.0 * rows * n * k / time * 1e-9);
+  }
+}
