@@ -70,8 +70,7 @@ struct Kernel::State {
   // closed descriptor's number would be used again.
   int file = -1;
   void *library = nullptr;
-  void (*entry)(void *const *, const int64_t *, int64_t, int64_t,
-                void *) = nullptr;
+  Entry entry = nullptr;
 };
 
 Kernel::Kernel(const TargetDesc &target, const std::string &kind,
@@ -93,12 +92,7 @@ Kernel::Kernel(const TargetDesc &target, const std::string &kind,
     ADD_FAILURE() << dlerror();
     return;
   }
-<<<<<<< HEAD
-  state->entry = reinterpret_cast<decltype(state->entry)>(
-      dlsym(state->library, "kernel"));
-=======
   state->entry = reinterpret_cast<Entry>(dlsym(state->library, "kernel"));
->>>>>>> codegen
   EXPECT_NE(state->entry, nullptr);
 }
 
@@ -112,6 +106,10 @@ Kernel::~Kernel() {
 int64_t Kernel::tasks(int64_t rows) const {
   return kernelTasks(state->spec, rows);
 }
+
+Kernel::Entry Kernel::entry() const { return state->entry; }
+
+int64_t Kernel::scratchBytes() const { return state->scratchBytes; }
 
 void Kernel::run(const std::vector<void *> &buffers,
                  const std::vector<int64_t> &params, Split split) const {
