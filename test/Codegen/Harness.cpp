@@ -4,6 +4,7 @@
 
 #include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
+#include "dialects/Exec/IR/KernelKinds.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -114,8 +115,16 @@ int64_t Kernel::scratchBytes() const { return state->scratchBytes; }
 void Kernel::run(const std::vector<void *> &buffers,
                  const std::vector<int64_t> &params, Split split) const {
   ASSERT_NE(state->entry, nullptr);
+  int64_t count = tasks(params[0]);
+  // The exec dialect's table, from which programs are planned, says the same.
+  const KernelSpec &spec = state->spec;
+  auto signature = mlir::exec::kernelSignature(spec.kind, spec.config);
+  ASSERT_TRUE(signature) << spec.kind;
+  EXPECT_EQ(signature->buffers, static_cast<int64_t>(buffers.size()));
+  EXPECT_EQ(signature->params, static_cast<int64_t>(params.size()));
+  EXPECT_EQ(mlir::exec::kernelTasks(spec.kind, spec.config, params), count);
+
   static std::mt19937 generator(7);
-  int64_t count = tasks(params.empty() ? 1 : params[0]);
   for (int64_t begin = 0; begin < count;) {
     int64_t size = count - begin;
     if (split == Split::Single)
