@@ -22,7 +22,6 @@ using namespace mlir;
 
 void compiler::registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<mlir::mtp::MTPDialect, exec::ExecDialect, func::FuncDialect>();
-  codegen::registerKernelDialects(registry);
 }
 
 OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
@@ -87,8 +86,6 @@ static LogicalResult generateCode(ModuleOp module,
                                   const codegen::TargetDesc &target,
                                   ArtifactInputs &inputs) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  // Emitters build ops of dialects that no model was parsed with.
-  module.getContext()->loadAllAvailableDialects();
   OpBuilder builder(module.getContext());
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     if (kernel.getKind().starts_with(exec::kBuiltinPrefix)) {
