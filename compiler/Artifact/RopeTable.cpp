@@ -67,6 +67,10 @@ std::vector<float> mtp::compiler::inverseFrequencies(RopeAttr rope) {
     case RopeScaling::None:
       frequencies[i] = plainFrequency(rope, i);
       break;
+    case RopeScaling::Linear:
+      frequencies[i] =
+          plainFrequency(rope, i) / rope.getFactor().convertToDouble();
+      break;
     case RopeScaling::Llama3:
       frequencies[i] = llama3Frequency(rope, i);
       break;

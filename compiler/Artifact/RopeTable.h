@@ -9,9 +9,10 @@
 
 namespace mtp::compiler {
 
-/// The dim/2 inverse frequencies of `rope`, with the scaling it names: llama3
-/// (Llama 3.1 model card; transformers' _compute_llama3_parameters) and YaRN
-/// (Peng et al., 2023, section 3.2; transformers' _compute_yarn_parameters).
+/// The dim/2 inverse frequencies of `rope`, with the scaling it names: linear
+/// (positions divided by the factor), llama3 (transformers'
+/// _compute_llama3_parameters) and YaRN (Peng et al., 2023, section 3.2;
+/// transformers' _compute_yarn_parameters).
 std::vector<float> inverseFrequencies(mlir::mtp::RopeAttr rope);
 
 /// Writes row `position` of the table: dim/2 cosines, then dim/2 sines, times

@@ -59,6 +59,8 @@ Result<uint64_t> mtp::tensorBytes(schema::DType type,
   uint64_t bytes = kTypes[size_t(type)].bytes;
   if (!shape)
     return bytes;
+  if (!isAligned(shape))
+    return dataLoss("the shape is not aligned to 8 bytes");
   if (shape->size() > kMaxRank)
     return dataLoss(strCat("expected at most ", kMaxRank, " dimensions, got ",
                            shape->size()));

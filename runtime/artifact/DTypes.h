@@ -29,8 +29,18 @@ std::string tensorTypeName(schema::DType type,
 std::string tensorTypeName(schema::DType type,
                            const std::vector<uint64_t> &shape);
 
-/// Bytes of a dense tensor. Fails on an undeclared type, a rank above kMaxRank
-/// and a product that overflows. A null shape is a scalar.
+/// Whether the elements of a vector, of 8 bytes or a struct of such, lie where
+/// the processor may read them. The FlatBuffers verifier checks that of fields
+/// and of 4-byte elements only.
+template <typename T>
+bool isAligned(const flatbuffers::Vector<T> *vector) {
+  return !vector || vector->size() == 0 ||
+         reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0;
+}
+
+/// Bytes of a dense tensor. Fails on an undeclared type, a shape that is not
+/// aligned, a rank above kMaxRank and a product that overflows. A null shape is
+/// a scalar.
 Result<uint64_t> tensorBytes(schema::DType type,
                              const flatbuffers::Vector<uint64_t> *shape);
 

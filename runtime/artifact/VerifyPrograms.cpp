@@ -94,6 +94,8 @@ static Status verifyCommand(const Memory &memory,
         "expected ", kernel->buffers(), " bindings and ", kernel->params(),
         " params for ", kernel->symbol()->string_view(), ", got ",
         vectorSize(command.bindings()), " and ", vectorSize(command.params())));
+  if (!isAligned(command.bindings()) || !isAligned(command.params()))
+    return dataLoss("bindings and params are not aligned to 8 bytes");
   for (uint32_t i = 0; i < kernel->buffers(); ++i)
     if (Status status = verifyBinding(memory, *command.bindings()->Get(i));
         !status.isOk())

@@ -4,6 +4,7 @@
 
 #include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
+#include "dialects/Exec/IR/KernelKinds.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -70,8 +71,7 @@ struct Kernel::State {
   // closed descriptor's number would be used again.
   int file = -1;
   void *library = nullptr;
-  void (*entry)(void *const *, const int64_t *, int64_t, int64_t,
-                void *) = nullptr;
+  Entry entry = nullptr;
 };
 
 Kernel::Kernel(const TargetDesc &target, const std::string &kind,
@@ -93,12 +93,7 @@ Kernel::Kernel(const TargetDesc &target, const std::string &kind,
     ADD_FAILURE() << dlerror();
     return;
   }
-<<<<<<< HEAD
-  state->entry = reinterpret_cast<decltype(state->entry)>(
-      dlsym(state->library, "kernel"));
-=======
   state->entry = reinterpret_cast<Entry>(dlsym(state->library, "kernel"));
->>>>>>> codegen
   EXPECT_NE(state->entry, nullptr);
 }
 
@@ -113,11 +108,23 @@ int64_t Kernel::tasks(int64_t rows) const {
   return kernelTasks(state->spec, rows);
 }
 
+Kernel::Entry Kernel::entry() const { return state->entry; }
+
+int64_t Kernel::scratchBytes() const { return state->scratchBytes; }
+
 void Kernel::run(const std::vector<void *> &buffers,
                  const std::vector<int64_t> &params, Split split) const {
   ASSERT_NE(state->entry, nullptr);
+  int64_t count = tasks(params[0]);
+  // The exec dialect's table, from which programs are planned, says the same.
+  const KernelSpec &spec = state->spec;
+  auto signature = mlir::exec::kernelSignature(spec.kind, spec.config);
+  ASSERT_TRUE(signature) << spec.kind;
+  EXPECT_EQ(signature->buffers, static_cast<int64_t>(buffers.size()));
+  EXPECT_EQ(signature->params, static_cast<int64_t>(params.size()));
+  EXPECT_EQ(mlir::exec::kernelTasks(spec.kind, spec.config, params), count);
+
   static std::mt19937 generator(7);
-  int64_t count = tasks(params.empty() ? 1 : params[0]);
   for (int64_t begin = 0; begin < count;) {
     int64_t size = count - begin;
     if (split == Split::Single)

@@ -74,20 +74,16 @@ TEST(Round, RefreshHidden) {
       EXPECT_EQ(out[i * 3 * 21 + j], hidden[s.active[i] * 4 * 21 + j]);
 }
 
-TEST(Round, ShiftHiddenAndSaveCarry) {
+TEST(Round, ShiftHiddenHandsOnTheAnchorsRow) {
   const int width = 19, k = 2, d = 2, rows = k + d;
   State s;
   auto carry = randomFloats(3 * width, 1),
        prev = randomFloats(2 * 3 * width, 2);
-  Guarded<float> kept(carry), saved(carry), in(prev), out(2 * rows * width);
+  Guarded<float> kept(carry), in(prev), out(2 * rows * width);
   Kernel(native(), "shift_hidden", "width = 19")
       .run({s.active.data(), s.accepted.data(), kept.data(), in.data(),
             out.data()},
            {2, k, d}, Split::Single);
-  Kernel(native(), "save_carry", "width = 19")
-      .run({s.active.data(), s.accepted.data(), in.data(), saved.data()},
-           {2, k, d}, Split::Single);
-  EXPECT_EQ(kept.values(), saved.values());
   for (int i = 0; i < 2; ++i)
     for (int c = 0; c < width; ++c) {
       int slot = s.active[i], a = s.accepted[slot];
@@ -98,6 +94,17 @@ TEST(Round, ShiftHiddenAndSaveCarry) {
       EXPECT_EQ(kept[slot * width + c], prev[(i * 3 + a) * width + c]);
       EXPECT_EQ(kept[1 * width + c], carry[1 * width + c]);
     }
+}
+
+TEST(Round, TreeRowsSplitPlaceAndDepth) {
+  Ints positions{5, 6, 7, 8, -1, -1, -1, -1}, depths{0, 1, 1, 2};
+  Guarded<int32_t> in(positions), tree(depths), rotary(8), base(8), place(8);
+  Kernel(native(), "tree_rows", "")
+      .run({in.data(), tree.data(), rotary.data(), base.data(), place.data()},
+           {8, 4});
+  EXPECT_EQ(rotary.values(), (Ints{5, 6, 6, 7, -1, -1, -1, -1}));
+  EXPECT_EQ(base.values(), (Ints{5, 5, 5, 5, -1, -1, -1, -1}));
+  EXPECT_EQ(place.values(), positions);
 }
 
 TEST(Round, PutDraftsAndChainRows) {

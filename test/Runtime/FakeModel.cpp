@@ -253,11 +253,23 @@ ArtifactBuilder mtp::test::makeFakeModel(const FakeOptions &o) {
   return a;
 }
 
+namespace {
+/// Removes the files of a test program when it ends.
+struct TemporaryFiles {
+  std::vector<std::string> paths;
+  ~TemporaryFiles() {
+    for (const std::string &path : paths)
+      std::remove(path.c_str());
+  }
+};
+} // namespace
+
 std::string mtp::test::writeFile(const std::string &name,
                                  const std::vector<uint8_t> &bytes) {
-  static int count = 0;
+  static TemporaryFiles files;
   std::string path = testing::TempDir() + "mtp-" + std::to_string(getpid()) +
-                     "-" + std::to_string(count++) + "-" + name;
+                     "-" + std::to_string(files.paths.size()) + "-" + name;
+  files.paths.push_back(path);
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char *>(bytes.data()),
              std::streamsize(bytes.size()));

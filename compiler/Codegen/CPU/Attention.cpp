@@ -78,8 +78,15 @@ private:
   void prepareQuery(Value q);
   void emitBlock(const Block &block);
   Value tokenRow(const Block &block, int64_t token, Value firstSeen);
+  Values multiplyKeys(ArrayRef<Value> rows, Value first, ValueRange in,
+                      int64_t vectors,
+                      llvm::function_ref<Values(Value)> loadKey);
+  Values emitKeyTile(ArrayRef<Value> rows);
   Values emitScores(const Block &block, int64_t chunk);
-  Value emitSoftmax(const Block &block, ArrayRef<Value> scores, int64_t head);
+  void maskScores(const Block &block, Values &scores);
+  Value updateMaxima(ArrayRef<Values> scores);
+  void emitWeights(const Block &block, ArrayRef<Value> scores, Value alpha,
+                   int64_t head);
   void emitValues(const Block &block, ArrayRef<Value> alphas);
   void accumulate(const Block &block, ArrayRef<Value> alphas, Value first,
                   int64_t vectors,
@@ -90,7 +97,7 @@ private:
 
   Values loadChunk(Value from);
   Value clearBitsAbove(Value count);
-  Value laneMask(Value bits, int64_t chunk);
+  Value seenLanes(const Block &block, int64_t chunk);
 
   int64_t lanes() const { return kb.lanes(); }
   /// Accumulators that fit in registers beside their operands.
@@ -147,13 +154,14 @@ Value Attention::clearBitsAbove(Value count) {
   return kb.select(all, kb.integer(-1), bits);
 }
 
-/// The bits of one vector of tokens as a mask.
-Value Attention::laneMask(Value bits, int64_t chunk) {
-  Value shifted = kb.shiftRight(bits, kb.integer(chunk * kb.lanes()));
-  Type narrow = IntegerType::get(kb.i32Type().getContext(), kb.lanes());
-  Type mask =
-      kb.vectorType(IntegerType::get(narrow.getContext(), 1), kb.lanes());
-  return kb.bitcast(kb.truncate(shifted, narrow), mask);
+/// The mask of the tokens of one vector that are seen; null if all are.
+Value Attention::seenLanes(const Block &block, int64_t chunk) {
+  if (block.full && (chunk + 1) * lanes() <= page)
+    return Value();
+  Value shifted = kb.shiftRight(block.bits, kb.integer(chunk * lanes()));
+  Type i1 = kb.boolean(true).getType();
+  Type narrow = IntegerType::get(i1.getContext(), lanes());
+  return kb.bitcast(kb.truncate(shifted, narrow), kb.vectorType(i1, lanes()));
 }
 
 /// Runs `body` for every token of the block that is seen, in ascending order.
@@ -230,6 +238,47 @@ Value Attention::tokenRow(const Block &block, int64_t token, Value firstSeen) {
   return kb.at(block.keys, index, entryBytes);
 }
 
+/// Adds the products of the queries and the keys, for `vectors` vectors of
+/// columns from `first`. The sums are ordered by head, then by key.
+Values Attention::multiplyKeys(ArrayRef<Value> rows, Value first, ValueRange in,
+                               int64_t vectors,
+                               llvm::function_ref<Values(Value)> loadKey) {
+  SmallVector<Values> keys;
+  for (Value row : rows)
+    keys.push_back(loadKey(kb.at(row, first, bytes)));
+  Values sums(in.begin(), in.end());
+  for (int64_t v = 0; v < vectors; ++v)
+    for (int64_t head = 0; head < tile; ++head) {
+      Value from = kb.at(queryOf(head), first, 4);
+      Value query = kb.load(kb.f32Vector(), kb.at(from, v * lanes() * 4));
+      for (auto [t, key] : llvm::enumerate(keys)) {
+        Value &sum = sums[head * keys.size() + t];
+        sum = kb.fma(query, key[v], sum);
+      }
+    }
+  return sums;
+}
+
+/// The products of the queries and a tile of keys over all columns: vectors
+/// that are yet to be added up, ordered by head, then by key.
+Values Attention::emitKeyTile(ArrayRef<Value> rows) {
+  const Columns &columns = keyColumns;
+  Values sums(tile * rows.size(), kb.constant(kb.f32Vector(), 0));
+  sums = kb.forRange(kb.integer(0), kb.integer(columns.chunked), columns.chunk,
+                     sums, [&](Value first, ValueRange in) {
+                       return multiplyKeys(
+                           rows, first, in, columns.vectorsPerChunk,
+                           [&](Value key) { return loadChunk(key); });
+                     });
+  return kb.forChunks(
+      columns.width - columns.chunked, sums,
+      [&](Value first, Value mask, ValueRange in) {
+        return multiplyKeys(
+            rows, kb.add(first, columns.chunked), in, 1,
+            [&](Value key) { return Values{kb.loadFloats(key, dtype, mask)}; });
+      });
+}
+
 /// The scaled dot products of the queries with one vector of tokens, one
 /// vector per head. Lanes of tokens that are not seen hold anything.
 Values Attention::emitScores(const Block &block, int64_t chunk) {
@@ -239,43 +288,12 @@ Values Attention::emitScores(const Block &block, int64_t chunk) {
     Values rows;
     for (int64_t t = 0; t < tokenTile(); ++t)
       rows.push_back(tokenRow(block, chunk * lanes() + begin + t, firstSeen));
-    // Adds the products of the columns at `first` to the sums.
-    auto multiply = [&](Value first, ValueRange in, int64_t vectors,
-                        llvm::function_ref<Values(Value)> load) {
-      SmallVector<Values> keys;
-      for (Value row : rows)
-        keys.push_back(load(kb.at(row, first, bytes)));
-      Values sums(in.begin(), in.end());
-      for (int64_t v = 0; v < vectors; ++v)
-        for (int64_t head = 0; head < tile; ++head) {
-          Value from = kb.at(queryOf(head), first, 4);
-          Value query = kb.load(kb.f32Vector(), kb.at(from, v * lanes() * 4));
-          for (int64_t t = 0; t < tokenTile(); ++t) {
-            Value &sum = sums[head * tokenTile() + t];
-            sum = kb.fma(query, keys[t][v], sum);
-          }
-        }
-      return sums;
-    };
-    const Columns &columns = keyColumns;
-    Values sums(tile * tokenTile(), kb.constant(kb.f32Vector(), 0));
-    sums =
-        kb.forRange(kb.integer(0), kb.integer(columns.chunked), columns.chunk,
-                    sums, [&](Value first, ValueRange in) {
-                      return multiply(first, in, columns.vectorsPerChunk,
-                                      [&](Value at) { return loadChunk(at); });
-                    });
-    sums = kb.forChunks(
-        columns.width - columns.chunked, sums,
-        [&](Value first, Value mask, ValueRange in) {
-          return multiply(kb.add(first, columns.chunked), in, 1, [&](Value at) {
-            return Values{kb.loadFloats(at, dtype, mask)};
-          });
-        });
-    for (int64_t head = 0; head < tile; ++head)
-      partial[head].push_back(kb.foldSegments(
-          ArrayRef<Value>(sums).slice(head * tokenTile(), tokenTile()),
-          lanes()));
+    Values sums = emitKeyTile(rows);
+    for (int64_t head = 0; head < tile; ++head) {
+      auto ofHead =
+          ArrayRef<Value>(sums).slice(head * tokenTile(), tokenTile());
+      partial[head].push_back(kb.foldSegments(ofHead, lanes()));
+    }
   }
   Values scores;
   Value scale = kb.constant(kb.f32Vector(), config.real("scale"));
@@ -285,38 +303,47 @@ Values Attention::emitScores(const Block &block, int64_t chunk) {
   return scores;
 }
 
-/// Turns the scores of a head into weights in scratch, updates its running
-/// maximum and sum, and returns the factor of what was accumulated before.
-Value Attention::emitSoftmax(const Block &block, ArrayRef<Value> scores,
-                             int64_t head) {
+/// Sets the scores of tokens that are not seen to -infinity.
+void Attention::maskScores(const Block &block, Values &scores) {
   double lowest = -std::numeric_limits<double>::infinity();
-  Values masked, masks;
-  for (auto [chunk, score] : llvm::enumerate(scores)) {
-    bool whole = block.full && (int64_t(chunk) + 1) * lanes() <= page;
-    masks.push_back(whole ? Value() : laneMask(block.bits, chunk));
-    masked.push_back(whole ? score
-                           : kb.select(masks.back(), score,
-                                       kb.constant(kb.f32Vector(), lowest)));
-  }
-  Value most = masked.front();
-  for (Value score : llvm::drop_begin(masked))
-    most = kb.max(most, score);
-  Value before = kb.load(kb.f32Type(), maxOf(head));
-  Value now = kb.max(before, kb.reduceMax(most));
-  Value alpha = kb.extractLane(emitExp(kb, kb.splat(kb.sub(before, now))), 0);
+  for (auto [chunk, score] : llvm::enumerate(scores))
+    if (Value mask = seenLanes(block, chunk))
+      score = kb.select(mask, score, kb.constant(kb.f32Vector(), lowest));
+}
 
-  Value total;
-  for (auto [chunk, score] : llvm::enumerate(masked)) {
-    Value weight = emitExp(kb, kb.sub(score, kb.splat(now)));
-    if (masks[chunk])
-      weight = kb.select(masks[chunk], weight, kb.constant(kb.f32Vector(), 0));
+/// Updates the running maximum of each head. Returns the factors, lane by head,
+/// of what was accumulated before.
+Value Attention::updateMaxima(ArrayRef<Values> scores) {
+  Value growth;
+  for (int64_t head = 0; head < tile; ++head) {
+    Value most = scores[head].front();
+    for (Value score : llvm::drop_begin(scores[head]))
+      most = kb.max(most, score);
+    Value before = kb.load(kb.f32Type(), maxOf(head));
+    Value now = kb.max(before, kb.reduceMax(most));
+    kb.store(now, maxOf(head));
+    Value difference = kb.splat(kb.sub(before, now));
+    growth = growth
+                 ? kb.select(kb.prefixMask(head, lanes()), growth, difference)
+                 : difference;
+  }
+  // One exponential for all heads.
+  return emitExp(kb, growth);
+}
+
+/// Turns the scores of a head into weights in scratch and adds them to its sum.
+void Attention::emitWeights(const Block &block, ArrayRef<Value> scores,
+                            Value alpha, int64_t head) {
+  Value now = kb.splat(kb.load(kb.f32Type(), maxOf(head))), total;
+  for (auto [chunk, score] : llvm::enumerate(scores)) {
+    Value weight = emitExp(kb, kb.sub(score, now));
+    if (Value mask = seenLanes(block, chunk))
+      weight = kb.select(mask, weight, kb.constant(kb.f32Vector(), 0));
     kb.store(weight, kb.at(weightsOf(head), chunk * lanes() * 4));
     total = total ? kb.add(total, weight) : weight;
   }
   Value sum = kb.load(kb.f32Type(), totalOf(head));
   kb.store(kb.fma(sum, alpha, kb.reduceAdd(total)), totalOf(head));
-  kb.store(now, maxOf(head));
-  return alpha;
 }
 
 //===----------------------------------------------------------------------===//
@@ -384,9 +411,14 @@ void Attention::emitBlock(const Block &block) {
   for (int64_t chunk = 0; chunk < tokenChunks(); ++chunk)
     for (auto [head, score] : llvm::enumerate(emitScores(block, chunk)))
       scores[head].push_back(score);
+  for (Values &headScores : scores)
+    maskScores(block, headScores);
+  Value factors = updateMaxima(scores);
   Values alphas;
-  for (int64_t head = 0; head < tile; ++head)
-    alphas.push_back(emitSoftmax(block, scores[head], head));
+  for (int64_t head = 0; head < tile; ++head) {
+    alphas.push_back(kb.extractLane(factors, head));
+    emitWeights(block, scores[head], alphas[head], head);
+  }
   emitValues(block, alphas);
 }
 

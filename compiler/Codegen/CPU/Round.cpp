@@ -101,16 +101,6 @@ static void emitShiftHidden(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-/// buffers: active, accepted, prev, carry. params: b, k, d.
-static void emitSaveCarry(KernelBuilder &kb, const KernelConfig &config) {
-  Value rows = kb.sub(kb.add(kb.param(1), kb.param(2)), 1);
-  kb.forTasks([&](Value i) {
-    Value slot = kb.loadI32(kb.buffer(0), i);
-    saveCarry(kb, i, slot, kb.loadI32(kb.buffer(1), slot), /*prev=*/2,
-              /*carry=*/3, rows, config.integer("width"));
-  });
-}
-
 /// drafts[i][j] = picked[i]. buffers: picked, drafts. params: b, j.
 static void emitPutDrafts(KernelBuilder &kb, const KernelConfig &config) {
   kb.forTasks([&](Value i) {
@@ -187,7 +177,6 @@ static const KernelKind kinds[] = {
     {"refresh_rows", kmax1Keys, emitRefreshRows, taskPerRow},
     {"refresh_hidden", widthKmax1Keys, emitRefreshHidden, taskPerRow},
     {"shift_hidden", widthKeys, emitShiftHidden, taskPerRow},
-    {"save_carry", widthKeys, emitSaveCarry, taskPerRow},
     {"put_drafts", kmaxKeys, emitPutDrafts, taskPerRow},
     {"chain_rows", kmaxKeys, emitChainRows, taskPerRow},
     {"verify_rows", bothKmaxKeys, emitVerifyRows, taskPerRow},

@@ -1,7 +1,6 @@
 //===- KernelKinds.cpp - The catalogue of kernels -------------------------===//
 
 #include "dialects/Exec/IR/KernelKinds.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -59,7 +58,6 @@ constexpr KindEntry kKinds[] = {
     {"refresh_rows", 9, 4, 3, Tasks::Slots},
     {"refresh_hidden", 3, 1, 2, Tasks::Slots},
     {"shift_hidden", 5, 1, 3, Tasks::Slots},
-    {"save_carry", 4, 0, 3, Tasks::Slots},
     {"put_drafts", 2, 0, 2, Tasks::Slots},
     {"chain_rows", 6, 3, 3, Tasks::Slots},
     {"verify_rows", 8, 3, 2, Tasks::Slots},
@@ -98,6 +96,14 @@ constexpr llvm::StringLiteral kOptionalBuffers[] = {"norm", "bias", "residual",
                                                     "shared"};
 
 } // namespace
+
+std::vector<llvm::StringRef> mlir::exec::allKernelKinds() {
+  std::vector<llvm::StringRef> names;
+  for (const KindEntry &entry : kKinds) {
+    names.push_back(entry.name);
+  }
+  return names;
+}
 
 int64_t mlir::exec::configInt(DictionaryAttr config, llvm::StringRef key) {
   Attribute value = config ? config.get(key) : Attribute();

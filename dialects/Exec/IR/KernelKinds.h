@@ -12,6 +12,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include <optional>
+#include <vector>
 
 namespace mlir::exec {
 
@@ -41,6 +42,9 @@ std::optional<KernelSignature> kernelSignature(llvm::StringRef kind,
 /// different threads, none of which reads what another writes.
 int64_t kernelTasks(llvm::StringRef kind, DictionaryAttr config,
                     llvm::ArrayRef<int64_t> params);
+
+/// The names of all kinds, builtins included.
+std::vector<llvm::StringRef> allKernelKinds();
 
 /// Names starting with this prefix are builtins of the runtime.
 inline constexpr llvm::StringLiteral kBuiltinPrefix = "mtp.";
