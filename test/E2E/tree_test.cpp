@@ -138,3 +138,32 @@ TEST_F(Tree, RowsDependOnTheirPath) {
   chain(0, 0, prefix(1, 5));
   EXPECT_FALSE(bitEqual(chain(0, 5, {5, 17, 8})[0], a[0]));
 }
+
+// A function with caches takes pages from page 1 on, whoever has them.
+TEST_F(Tree, NeedsPagesThatAreFree) {
+  auto status = [](Session &session) {
+    Rows rows;
+    return session
+        .runFunction("chain", {{column(rows.tokens), column(rows.slots),
+                                column(rows.positions)}})
+        .status()
+        .toString();
+  };
+  EXPECT_EQ(status(*session), "Ok");
+  Request request;
+  request.prompt = prefix(0, 20);
+  auto id = session->add(request);
+  ASSERT_TRUE(id.isOk() && session->step().isOk());
+  EXPECT_EQ(status(*session),
+            "FailedPrecondition: @chain: expected a session whose KV pages are "
+            "free, got 2 held and 0 cached");
+  ASSERT_TRUE(session->cancel(*id).isOk());
+  EXPECT_EQ(status(*session),
+            "FailedPrecondition: @chain: expected a session whose KV pages are "
+            "free, got 0 held and 1 cached");
+
+  auto small = Session::create(session->model(), {.threads = 1, .kvPages = 10});
+  ASSERT_TRUE(small.isOk());
+  EXPECT_EQ(status(**small), "FailedPrecondition: @chain: expected a session "
+                             "of at least 11 KV pages, got 10");
+}
