@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Compares speculation depths on one artifact.
+
+  demo_table.py MTP_RUN MODEL_BIN [--rounds 5]
+
+Runs the same prompts at k = 0 to 4 in turn, several times over, so that a change
+of the machine's speed meets every k alike, and prints the medians: tokens/s, mean
+tokens per round (AL), how often each draft was accepted, the time of a round over
+that of a plain step (R), and whether the tokens are those of k = 0.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+
+PROMPTS = [
+    "Once upon a time there was a little girl who lived in",
+    "The king looked at his three sons and said",
+    "In the middle of the night the old sailor heard",
+    "It was a cold winter morning, and the children",
+]
+TOKENS = 160
+DEPTHS = range(5)
+
+
+def generate(run, model, k, prompt):
+    command = [run, model, "--prompt", prompt, "-k", str(k), "-n", str(TOKENS),
+               "--ignore-eos", "--json"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(f"demo_table: error: {result.stderr.strip()}")
+    return json.loads(result.stdout)
+
+
+class Depth:
+    """What was seen at one k."""
+
+    def __init__(self):
+        self.speed, self.round_time, self.ids = [], [], []
+        self.tokens = self.rounds = 0
+        self.drafted, self.accepted = [], []
+
+    def add(self, runs):
+        tokens = sum(r["decode"]["tokens"] for r in runs)
+        seconds = sum(r["decode"]["seconds"] for r in runs)
+        rounds = sum(r["rounds"] for r in runs)
+        self.speed.append(tokens / seconds)
+        self.round_time.append(seconds / rounds)
+        self.tokens, self.rounds = tokens, rounds
+        self.ids = [r["sequences"][0]["output_ids"] for r in runs]
+        self.drafted = [sum(c) for c in zip(*(r["drafted"] for r in runs))]
+        self.accepted = [sum(c) for c in zip(*(r["accepted"] for r in runs))]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("run")
+    parser.add_argument("model")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    depths = {k: Depth() for k in DEPTHS}
+    for turn in range(options.rounds):
+        for k in DEPTHS:
+            if sys.stderr.isatty():
+                print(f"\rturn {turn + 1} of {options.rounds}, k = {k} ",
+                      end="", file=sys.stderr, flush=True)
+            depths[k].add([generate(options.run, options.model, k, p)
+                           for p in PROMPTS])
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    plain = depths[0]
+    print(f"{len(PROMPTS)} prompts, {TOKENS} tokens each, greedy, "
+          f"median of {options.rounds} turns")
+    print(" k  tokens/s  over k=0    AL     R  same as k=0  accepted by position")
+    for k, depth in depths.items():
+        ratio = statistics.median(
+            [a / b for a, b in zip(depth.speed, plain.speed)])
+        inflation = statistics.median(
+            [a / b for a, b in zip(depth.round_time, plain.round_time)])
+        accepted = "  ".join(f"{100 * a / d:.0f} %"
+                             for a, d in zip(depth.accepted, depth.drafted))
+        same = "yes" if depth.ids == plain.ids else "NO"
+        print(f"{k:2d} {statistics.median(depth.speed):9.0f} {ratio:8.2f}x"
+              f" {depth.tokens / depth.rounds:6.2f} {inflation:5.2f}"
+              f"  {same:>11s}  {accepted}")
+    if any(depth.ids != plain.ids for depth in depths.values()):
+        sys.exit("demo_table: error: expected the same tokens at every k")
+
+
+if __name__ == "__main__":
+    main()
