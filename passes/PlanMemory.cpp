@@ -80,7 +80,9 @@ static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
           interval.last, isa<OutputOp>(user) ? end : position[user]);
     }
     if (alloc.getInput()) {
+      // The host writes all inputs before the first op, whether used or not.
       interval.first = 0;
+      interval.last = std::max<int64_t>(interval.last, 0);
     }
     intervals.push_back(interval);
   }

@@ -76,6 +76,19 @@ def build(args, job):
     run(args.tools / "mtpc", source, "-o", artifact, *compiling)
 
 
+def build_module(args, name, weights):
+    """Compiles DIR/NAME.mlir of this folder with weights of Inputs/weights.py."""
+    here = pathlib.Path(__file__).parent
+    source, script = here / f"{name}.mlir", here / "Inputs/weights.py"
+    artifact = args.out / f"{name}.bin"
+    if artifact.exists() and artifact.stat().st_mtime > newest(
+            [__file__, source, script, args.tools / "mtpc"]):
+        return
+    run(sys.executable, script, args.out / weights)
+    shutil.copy(source, args.out)
+    run(args.tools / "mtpc", args.out / source.name, "-o", artifact)
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("--tools", "--source", "--out"):
@@ -86,7 +99,9 @@ def main():
     # Longest first: what has modules.
     order = sorted(jobs(), key=lambda job: "mtp" not in job[0])
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in [pool.submit(build, args, job) for job in order]:
+        tasks = [pool.submit(build, args, job) for job in order]
+        tasks.append(pool.submit(build_module, args, "tree", "tree.safetensors"))
+        for done in tasks:
             try:
                 done.result()
             except RuntimeError as error:
