@@ -276,10 +276,6 @@ LogicalResult ExecLowering::checkOperands(Operation *op) {
                              "kernel that reads it");
     }
   }
-  if (isa<RopeOp, CacheAppendOp, CachedAttentionOp>(op) && !envelope) {
-    return op->emitOpError("expected an mtp.envelope on the module: it gives "
-                           "the number of positions");
-  }
   return success();
 }
 

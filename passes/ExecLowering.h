@@ -56,7 +56,7 @@ private:
   friend class KernelCall;
 
   /// Checks what the lowerings take for granted: that weights are weights and
-  /// activations are not, and that there is an envelope where sizes follow it.
+  /// activations are not.
   LogicalResult checkOperands(Operation *op);
   LogicalResult lowerOp(Operation *op);
   // Row-wise ops (ExecLoweringModel.cpp).

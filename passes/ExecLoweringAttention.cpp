@@ -60,6 +60,10 @@ LogicalResult ExecLowering::lowerTreeRows(TreeRowsOp op) {
 LogicalResult ExecLowering::lowerRope(RopeOp op) {
   ActivationView x = view(op.getX());
   RopeAttr rope = op.getRope();
+  if (!envelope) {
+    return op.emitOpError("expected an mtp.envelope on the module: it says for "
+                          "how many positions there are angles");
+  }
   mapResult(
       op.getResult(),
       KernelCall(*this, "rope", op.getLoc())
@@ -161,6 +165,10 @@ LogicalResult ExecLowering::lowerAttention(CachedAttentionOp op) {
   const RowContext &rows = rowsOf(op.getRows());
   auto cache = symbols.lookup<exec::CacheOp>(op.getCache());
   bool tree = bool(rows.base);
+  if (tree && op.getWindow()) {
+    return op.emitOpError("expected no window over the rows of a tree, got ")
+           << *op.getWindow();
+  }
   KernelCall call(*this, tree ? "attention_tree" : "attention", op.getLoc());
   call.arg(q)
       .arg(rows.slots)
@@ -187,9 +195,11 @@ LogicalResult ExecLowering::lowerAttention(CachedAttentionOp op) {
       .config("v_offset", int64_t(op.getValuesAt()))
       .dtype(cache.getDtype())
       .config("scale", op.getScale().convertToDouble())
-      .config("window", int64_t(op.getWindow().value_or(0)))
       .config("q_stride", q.stride)
       .config("y_stride", columnCount(op.getResult()));
+  if (!tree) {
+    call.config("window", int64_t(op.getWindow().value_or(0)));
+  }
   mapResult(op.getResult(), call.emit(op.getType()).front());
   return success();
 }

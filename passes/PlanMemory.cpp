@@ -82,7 +82,7 @@ static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
           interval.last, isa<OutputOp>(user) ? end : position[user]);
     }
     if (alloc.getInput()) {
-      // The caller fills all inputs before the first op, used or not.
+      // The host writes all inputs before the first op, whether used or not.
       interval.first = 0;
       interval.last = std::max<int64_t>(interval.last, 0);
     }

@@ -3,6 +3,7 @@
 #include "compiler/Driver/Compile.h"
 #include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
+#include "compiler/Driver/OutputCheck.h"
 #include "compiler/Driver/SourceCheck.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "dialects/Exec/IR/KernelKinds.h"
@@ -117,42 +118,66 @@ static std::string resolvePath(const std::string &folder, StringRef path) {
   return std::string(joined);
 }
 
-/// Writes the artifact: opens what the module refers to and packs it.
-static LogicalResult writeFile(ModuleOp module, const std::string &folder,
-                               const CompileOptions &options,
-                               ArtifactInputs &inputs) {
-  auto fail = [&](const Status &status) {
-    return emitError(module.getLoc()) << status.message();
-  };
-  if (auto path = module->getAttrOfType<StringAttr>("mtp.tokenizer")) {
-    auto tables = buildTokenizerTables(resolvePath(folder, path.getValue()));
-    if (!tables.isOk()) {
-      return fail(tables.status());
-    }
-    inputs.tokenizer = std::move(*tables);
-  }
+/// The weight files that the module names.
+static std::vector<std::string> weightFiles(ModuleOp module,
+                                            const std::string &folder) {
   std::vector<std::string> files;
   for (auto weights : module.getOps<mlir::mtp::WeightsOp>()) {
     for (auto file : weights.getFiles().getAsValueRange<StringAttr>()) {
       files.push_back(resolvePath(folder, file));
     }
   }
-  std::optional<WeightSet> weights;
-  if (!files.empty()) {
-    auto opened = WeightSet::openFiles(files);
-    if (!opened.isOk()) {
-      return fail(opened.status());
-    }
-    weights.emplace(std::move(*opened));
-  }
-  Status status = writeArtifact(module, inputs, weights ? &*weights : nullptr,
-                                options.output, options.write);
-  return status.isOk() ? success() : LogicalResult(fail(status));
+  return files;
 }
 
-LogicalResult compiler::compileModule(
-    ModuleOp module, const std::string &folder, const CompileOptions &options,
-    llvm::function_ref<LogicalResult(PassManager &)> configure) {
+/// A round or a function that others can call.
+static bool hasProgram(ModuleOp module) {
+  auto isExported = [](func::FuncOp func) {
+    return func.isPublic() && !func.isExternal();
+  };
+  return !module.getOps<mlir::mtp::RoundOp>().empty() ||
+         llvm::any_of(module.getOps<func::FuncOp>(), isExported);
+}
+
+/// Opens what the module refers to, and sees that the artifact can be written:
+/// what is wrong there is said before any code is generated.
+static Status openInputs(ModuleOp module, const std::string &folder,
+                         const CompileOptions &options, ArtifactInputs &inputs,
+                         std::optional<WeightSet> &weights) {
+  if (!hasProgram(module)) {
+    return invalidArgument("expected a round or a public function to compile, "
+                           "got a module without");
+  }
+  std::vector<std::string> files = weightFiles(module, folder);
+  if (!files.empty()) {
+    MTP_ASSIGN_OR_RETURN(weights, WeightSet::openFiles(files));
+  }
+  if (auto path = module->getAttrOfType<StringAttr>("mtp.tokenizer")) {
+    std::string tokenizer = resolvePath(folder, path.getValue());
+    MTP_ASSIGN_OR_RETURN(inputs.tokenizer, buildTokenizerTables(tokenizer));
+    files.push_back(tokenizer + "/tokenizer.json");
+    files.push_back(tokenizer + "/tokenizer.model");
+  }
+  files.push_back(options.input);
+  return checkOutput(options.output, files);
+}
+
+using ConfigureFn = llvm::function_ref<LogicalResult(PassManager &)>;
+
+static LogicalResult runPasses(ModuleOp module, Phase phase,
+                               ConfigureFn configure) {
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  if (failed(configure(manager))) {
+    return failure();
+  }
+  populatePhase(manager, phase);
+  return manager.size() > 0 ? manager.run(module) : success();
+}
+
+LogicalResult compiler::compileModule(ModuleOp module,
+                                      const std::string &folder,
+                                      const CompileOptions &options,
+                                      ConfigureFn configure) {
   ArtifactInputs inputs;
   inputs.producer = "mtpc " MTPC_VERSION;
   if (module.getSymName()) {
@@ -165,16 +190,21 @@ LogicalResult compiler::compileModule(
   }
   inputs.cpu = target->cpu;
   inputs.features = target->requiredFeatures;
+  std::optional<WeightSet> weights;
+  auto report = [&](const Status &status) {
+    return status.isOk()
+               ? success()
+               : LogicalResult(emitError(module.getLoc()) << status.message());
+  };
   for (const PhaseInfo &info : allPhases()) {
     if (options.onPhase) {
       options.onPhase(info);
     }
-    PassManager manager(module.getContext(), ModuleOp::getOperationName());
-    if (failed(configure(manager))) {
+    if (failed(runPasses(module, info.phase, configure))) {
       return failure();
     }
-    populatePhase(manager, info.phase);
-    if (manager.size() > 0 && failed(manager.run(module))) {
+    if (info.phase == Phase::Input && options.stopAfter == Phase::Artifact &&
+        failed(report(openInputs(module, folder, options, inputs, weights)))) {
       return failure();
     }
     if (info.phase == Phase::Codegen &&
@@ -182,7 +212,9 @@ LogicalResult compiler::compileModule(
       return failure();
     }
     if (info.phase == Phase::Artifact &&
-        failed(writeFile(module, folder, options, inputs))) {
+        failed(report(writeArtifact(module, inputs,
+                                    weights ? &*weights : nullptr,
+                                    options.output, options.write)))) {
       return failure();
     }
     bool changesModule = info.phase < Phase::Codegen;

@@ -20,7 +20,15 @@ static mlir::mtp::MoeRouteOp
 emitRoute(ModelContext &context, FunctionEmitter &emitter, mlir::Value normed) {
   const MoeConfig &moe = *context.config.moe;
   mlir::OpBuilder &builder = context.builder;
-  mlir::Value logits = emitter.linear(normed, "mlp.gate", moe.experts);
+  // Which experts are best may hang on the last bits: the reference code of
+  // DeepSeek and GLM computes this product in f32 whatever the weights are in.
+  mlir::Value matrix = emitter.weight("mlp.gate.weight",
+                                      {moe.experts, context.config.hidden});
+  matrix.setType(mlir::RankedTensorType::get(
+      {moe.experts, context.config.hidden}, builder.getF32Type()));
+  mlir::Value logits = mlir::mtp::LinearOp::create(
+      builder, emitter.name("gate"), emitter.activation(moe.experts), normed,
+      matrix, mlir::Value());
   mlir::Value bias;
   if (moe.isSigmoid)
     bias = emitter.weight("mlp.gate.e_score_correction_bias", {moe.experts});

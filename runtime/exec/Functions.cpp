@@ -24,6 +24,33 @@ static Status checkInputs(const std::vector<PortType> &ports,
   return okStatus();
 }
 
+static bool usesKv(const schema::Program &program) {
+  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i)
+    for (const schema::Binding *binding :
+         *program.commands()->Get(i)->bindings())
+      if (binding->space() == schema::Space::Kv)
+        return true;
+  return false;
+}
+
+/// A function that uses caches takes the pool's pages from page 1 on, as many
+/// as all slots have at full context: none may be missing, hold a sequence's
+/// entries, or be kept for reuse.
+Status Session::Impl::checkPages() const {
+  if (!kv)
+    return failedPrecondition("its caches need an artifact with an envelope");
+  uint64_t needed = uint64_t(inner.envelope->maxBatch) * kv->tableWidth();
+  if (kv->usablePages() < needed)
+    return failedPrecondition(strCat("expected a session of at least ",
+                                     needed + 1, " KV pages, got ",
+                                     options.kvPages));
+  if (kv->freePages() != kv->usablePages())
+    return failedPrecondition(
+        strCat("expected a session whose KV pages are free, got ",
+               kv->heldPages(), " held and ", kv->cachedPages(), " cached"));
+  return okStatus();
+}
+
 Result<std::vector<Tensor>>
 Session::Impl::runFunction(std::string_view name,
                            std::span<const Tensor> inputs) {
@@ -31,6 +58,8 @@ Session::Impl::runFunction(std::string_view name,
   const schema::Program &program =
       *inner.file->program().programs()->Get(index);
   Status status = checkInputs(portTypes(program.inputs()), inputs);
+  if (status.isOk() && usesKv(program))
+    status = checkPages();
   if (!status.isOk())
     return status.withContext(strCat("@", name));
   for (size_t i = 0; i < inputs.size(); ++i)

@@ -79,6 +79,8 @@ public:
   uint32_t availablePages() const { return freePages() + cachedPages(); }
   /// Pages that can be handed out at all.
   uint32_t usablePages() const { return config.pages - 1; }
+  /// Entries of one slot's page table.
+  uint32_t tableWidth() const { return config.tableWidth; }
   uint64_t pagesFor(uint64_t tokens) const {
     return (tokens + config.pageTokens - 1) / config.pageTokens;
   }

@@ -78,6 +78,7 @@ public:
   // Functions.cpp
   Result<std::vector<Tensor>> runFunction(std::string_view name,
                                           std::span<const Tensor> inputs);
+  Status checkPages() const;
 
   Result<const Sequence *> find(SequenceId id) const;
 

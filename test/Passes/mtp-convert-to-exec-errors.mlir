@@ -41,7 +41,7 @@ exec.program @f "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<2x8xf32>
   %p = exec.input "p" : tensor<2xi32>
   %rows = mtp.make_rows %p, %p : tensor<2xi32>
-  // expected-error @+1 {{'mtp.rope' op expected an mtp.envelope on the module: it gives the number of positions}}
+  // expected-error @+1 {{'mtp.rope' op expected an mtp.envelope on the module: it says for how many positions there are angles}}
   %y = mtp.rope %x, %rows by <dim = 8, theta = 10000.0> heads 1 of 8 : tensor<2x8xf32>
   exec.output "y" %y : tensor<2x8xf32>
 }
@@ -67,4 +67,20 @@ exec.program @f "function" batch 0 k 0 chunk 0 {
   %tree = mtp.tree_rows %rows [-1, 0, 0]
   %y = mtp.mask_first %x, %tree : tensor<4x8xf32>
   exec.output "y" %y : tensor<4x8xf32>
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 32 : bf16
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<3x16xf32>
+  %p = exec.input "p" : tensor<3xi32>
+  %rows = mtp.make_rows %p, %p : tensor<3xi32>
+  %tree = mtp.tree_rows %rows [-1, 0, 0]
+  // expected-error @+1 {{'mtp.cached_attention' op expected no window over the rows of a tree, got 8}}
+  %y = mtp.cached_attention %x, %tree in @kv[0] heads 1 kv_heads 1 keys 16 at 0 values 16 at 16 scale 1.0 window 8
+       : tensor<3x16xf32> -> tensor<3x16xf32>
+  exec.output "y" %y : tensor<3x16xf32>
+}
 }

@@ -8,12 +8,21 @@
 #include "tools/mtp-run/RunFunction.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 
 using namespace mtp;
 
 // A flag that may be repeated takes one value each time: what follows it is the
 // artifact, not another value.
+
+/// CLI11 takes numbers outside of 64 bits for others inside.
+static std::string checkSeed(const std::string &text) {
+  uint64_t seed = 0;
+  auto end = std::from_chars(text.data(), text.data() + text.size(), seed);
+  bool isSeed = end.ec == std::errc() && end.ptr == text.data() + text.size();
+  return isSeed ? "" : "expected a number of 0 to 2^64 - 1, got " + text;
+}
 
 static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   app.add_option("--prompt,-p", o.prompts,
@@ -34,7 +43,8 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
                  "Keep the likeliest tokens up to this share (1: all)");
   app.add_option("--min-p", o.sampling.minP,
                  "Drop tokens less likely than this times the likeliest");
-  app.add_option("--seed", o.sampling.seed, "Seed of all random choices");
+  app.add_option("--seed", o.sampling.seed, "Seed of all random choices")
+      ->check(checkSeed);
   app.add_option("--stop-id", o.stopTokens, "Token id that ends the text, too")
       ->allow_extra_args(false);
   app.add_flag("--ignore-eos", o.ignoreEos,

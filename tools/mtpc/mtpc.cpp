@@ -11,6 +11,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <csignal>
+
 namespace cl = llvm::cl;
 using namespace mtp::compiler;
 
@@ -77,6 +79,7 @@ int compile(Phase stopAfter) {
   options.stopAfter = stopAfter;
   options.dumpFolder = dumpPhasesTo;
   options.targetCpu = targetCpu;
+  options.input = inputPath;
   options.output = outputPath;
   options.write.threads = jobs;
   options.write.progress = [&](uint64_t done, uint64_t total) {
@@ -109,6 +112,8 @@ int compile(Phase stopAfter) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // A write beyond the limit of file sizes is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   mlir::registerAsmPrinterCLOptions();
   mlir::registerMLIRContextCLOptions();
   mlir::registerPassManagerCLOptions();

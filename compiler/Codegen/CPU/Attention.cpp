@@ -5,9 +5,10 @@
 // positions of the cache, so that a row's result does not depend on how it got
 // there (chunked prefill, decoding, verification).
 //
-// The two kinds differ in which positions a row sees. That is a bit set per
-// block: all positions up to its own, or a prefix and the set bits of a tree
-// mask. Positions outside it are not read.
+// A row of a tree sees a prefix and its ancestors, whose entries lie scattered
+// behind it. They are gathered into the blocks that they would be in if their
+// path were the only one, so that a path's results are the bits of a chain.
+// Positions that a row does not see are not read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,6 +59,8 @@ public:
 
   void emit();
   static int64_t scratch(const KernelConfig &config, const TargetDesc &target);
+  static int64_t treeScratch(const KernelConfig &config,
+                             const TargetDesc &target);
 
 private:
   /// What a row sees: positions [begin, end), less those that bitsOf leaves
@@ -65,6 +68,8 @@ private:
   struct View {
     Value begin, end;
     llvm::function_ref<Value(Value)> bitsOf;
+    /// Trees only: the place of node 0, and the set of the nodes seen.
+    Value base = {}, mask = {};
   };
   /// A block of the cache: the first entry's key and value, and the bit set of
   /// the tokens that are seen; `full` if it is known to be all of them.
@@ -76,6 +81,9 @@ private:
   void emitTask(Value task);
   void emitRow(Value row, Value tileIndex, const View &view);
   void prepareQuery(Value q);
+  Value entryOf(Value pages, Value position);
+  void copyEntry(Value from, Value to, Value kvHead);
+  void gatherPath(const View &view, Value pages, Value start, Value kvHead);
   void emitBlock(const Block &block);
   Value tokenRow(const Block &block, int64_t token, Value firstSeen);
   Values multiplyKeys(ArrayRef<Value> rows, Value first, ValueRange in,
@@ -120,6 +128,8 @@ private:
   }
   Value maxOf(int64_t head) { return kb.at(weightsOf(tile), head * 4); }
   Value totalOf(int64_t head) { return kb.at(maxOf(tile), head * 4); }
+  /// Trees only: a block of entries.
+  Value gathered() { return totalOf(tile); }
 
   KernelBuilder &kb;
   const KernelConfig &config;
@@ -139,6 +149,13 @@ int64_t Attention::scratch(const KernelConfig &config,
   };
   return headTile(config) * (padded("dk") + padded("dv") + padded("page") + 2) *
          4;
+}
+
+int64_t Attention::treeScratch(const KernelConfig &config,
+                               const TargetDesc &target) {
+  return scratch(config, target) + config.integer("page") *
+                                       config.integer("entry_width") *
+                                       byteWidth(config.dtype());
 }
 
 //===----------------------------------------------------------------------===//
@@ -458,6 +475,53 @@ void Attention::emitOutput(Value y, int64_t head) {
   });
 }
 
+/// Where the entry of a position lies.
+Value Attention::entryOf(Value pages, Value position) {
+  Value number = kb.loadI32(pages, kb.div(position, page));
+  return kb.at(kb.at(kb.buffer(4), number, page * entryBytes),
+               kb.rem(position, kb.integer(page)), entryBytes);
+}
+
+/// Copies the key and the value of one head.
+void Attention::copyEntry(Value from, Value to, Value kvHead) {
+  for (auto [offset, width] : {std::pair("k_offset", keyColumns.width),
+                               std::pair("v_offset", valueColumns.width)}) {
+    int64_t first = config.integer(offset) * bytes, step = width * bytes;
+    Value source = kb.at(kb.at(from, first), kvHead, step);
+    Value target = kb.at(kb.at(to, first), kvHead, step);
+    kb.forChunks(width, [&](Value column, Value mask) {
+      Value floats = kb.loadFloats(kb.at(source, column, bytes), dtype, mask);
+      kb.storeFloats(floats, kb.at(target, column, bytes), dtype, mask);
+    });
+  }
+}
+
+/// Fills the scratch block with what a row of a tree sees as positions `start`
+/// and on: the prefix, then the nodes of its path one by one.
+void Attention::gatherPath(const View &view, Value pages, Value start,
+                           Value kvHead) {
+  Value zero = kb.integer(0);
+  Value prefix = kb.max(kb.sub(view.base, start), zero);
+  kb.forRange(zero, prefix, 1, [&](Value i) {
+    copyEntry(entryOf(pages, kb.add(start, i)),
+              kb.at(gathered(), i, entryBytes), kvHead);
+  });
+  kb.whileLoop(
+      Values{view.mask, kb.sub(view.base, start)},
+      [&](ValueRange state) { return kb.cmp(Cmp::NE, state[0], 0); },
+      [&](ValueRange state) {
+        Value rest = state[0], to = state[1];
+        Value inBlock =
+            kb.bitAnd(kb.cmp(Cmp::GE, to, 0), kb.cmp(Cmp::LT, to, page));
+        kb.ifThen(inBlock, [&] {
+          Value node = kb.add(view.base, kb.countTrailingZeros(rest));
+          copyEntry(entryOf(pages, node), kb.at(gathered(), to, entryBytes),
+                    kvHead);
+        });
+        return Values{kb.bitAnd(rest, kb.sub(rest, 1)), kb.add(to, 1)};
+      });
+}
+
 void Attention::emitRow(Value row, Value tileIndex, const View &view) {
   int64_t qHeads = config.integer("q_heads");
   int64_t group = qHeads / config.integer("kv_heads");
@@ -483,14 +547,20 @@ void Attention::emitRow(Value row, Value tileIndex, const View &view) {
   Value whole = clearBitsAbove(kb.integer(page));
   Value endBlock = kb.div(kb.add(view.end, page - 1), page);
   kb.forRange(kb.div(view.begin, page), endBlock, 1, [&](Value index) {
+    Value start = kb.mul(index, page);
     Value entry =
         kb.at(kb.buffer(4), kb.loadI32(pages, index), page * entryBytes);
+    if (tree) {
+      Value holdsNodes = kb.cmp(Cmp::LT, view.base, kb.add(start, page));
+      kb.ifThen(holdsNodes, [&] { gatherPath(view, pages, start, kvHead); });
+      entry = kb.select(holdsNodes, gathered(), entry);
+    }
     Block block;
     block.keys = kb.at(kb.at(entry, config.integer("k_offset") * bytes), kvHead,
                        dk * bytes);
     block.values = kb.at(kb.at(entry, config.integer("v_offset") * bytes),
                          kvHead, dv * bytes);
-    block.bits = view.bitsOf(kb.mul(index, page));
+    block.bits = view.bitsOf(start);
     auto emitIfSeen = [&](bool full) {
       block.full = full;
       emitBlock(block);
@@ -524,26 +594,19 @@ void Attention::emitTask(Value task) {
     return emitRow(row, tileIndex, {begin, end, bitsOf});
   }
 
-  // A tree row sees [0, place) and the nodes of its mask from `place` on.
-  Value nodes = kb.param(2);
+  // A tree row sees [0, place) and the nodes of its mask, one after another.
   Value mask =
-      kb.load(kb.i64Type(), kb.at(kb.buffer(5), kb.rem(row, nodes), 8));
-  Value end = kb.select(kb.cmp(Cmp::LT, place, 0), zero, kb.add(place, nodes));
-  auto bitsOf = [&](Value start) {
-    // Node 0 is at bit `place - start` of the block.
-    Value up = kb.sub(place, start), down = kb.sub(start, place);
-    auto shiftBy = [&](Value count, bool left) {
-      Value inRange =
-          kb.bitAnd(kb.cmp(Cmp::GE, count, 0), kb.cmp(Cmp::LT, count, 64));
-      Value by = kb.select(inRange, count, zero);
-      Value shifted = left ? kb.shiftLeft(mask, by) : kb.shiftRight(mask, by);
-      return kb.select(inRange, shifted, zero);
-    };
-    Value nodeBits = kb.bitOr(shiftBy(up, true), shiftBy(down, false));
-    Value present = kb.bitAnd(nodeBits, clearBitsAbove(kb.sub(end, start)));
-    return kb.bitOr(clearBitsAbove(up), present);
-  };
-  emitRow(row, tileIndex, {zero, end, bitsOf});
+      kb.load(kb.i64Type(), kb.at(kb.buffer(5), kb.rem(row, kb.param(2)), 8));
+  Value count = kb.whileLoop(
+      Values{mask, zero},
+      [&](ValueRange state) { return kb.cmp(Cmp::NE, state[0], 0); },
+      [&](ValueRange state) {
+        return Values{kb.bitAnd(state[0], kb.sub(state[0], 1)),
+                      kb.add(state[1], 1)};
+      })[1];
+  Value end = kb.select(kb.cmp(Cmp::LT, place, 0), zero, kb.add(place, count));
+  auto bitsOf = [&](Value start) { return clearBitsAbove(kb.sub(end, start)); };
+  emitRow(row, tileIndex, {zero, end, bitsOf, place, mask});
 }
 
 void Attention::emit() {
@@ -621,6 +684,6 @@ static const KernelKind kinds[] = {
     {"attention", attentionKeys, emitAttention, attentionTasks,
      Attention::scratch, verifyAttention},
     {"attention_tree", treeKeys, emitAttentionTree, attentionTasks,
-     Attention::scratch, verifyAttention}};
+     Attention::treeScratch, verifyAttention}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::attentionKernels() { return kinds; }

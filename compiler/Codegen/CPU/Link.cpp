@@ -115,7 +115,7 @@ Expected<std::vector<char>> mtp::codegen::linkSharedImage(StringRef object) {
   }
 
   if (Error failed = runLinker(*input, *output))
-    return std::move(failed);
+    return failed;
   ErrorOr<std::unique_ptr<MemoryBuffer>> image =
       MemoryBuffer::getFile(*output, /*IsText=*/false,
                             /*RequiresNullTerminator=*/false);
@@ -123,7 +123,7 @@ Expected<std::vector<char>> mtp::codegen::linkSharedImage(StringRef object) {
     return linkError("cannot read the linked image: " +
                      image.getError().message());
   if (Error failed = checkUndefined((*image)->getMemBufferRef()))
-    return std::move(failed);
+    return failed;
   return std::vector<char>((*image)->getBufferStart(),
                            (*image)->getBufferEnd());
 }

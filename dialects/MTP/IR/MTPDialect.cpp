@@ -8,6 +8,7 @@
 #include "dialects/MTP/IR/MTPDialect.h"
 
 #include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -108,6 +109,20 @@ static LogicalResult verifyModuleAttr(Operation *op, NamedAttribute attr,
   return success();
 }
 
+/// `mtp.tokenizer`: a folder beside the module or below.
+static LogicalResult verifyTokenizer(Operation *op, NamedAttribute attr) {
+  if (failed(verifyModuleAttr<StringAttr>(op, attr, "a string"))) {
+    return failure();
+  }
+  StringRef path = cast<StringAttr>(attr.getValue()).getValue();
+  if (!isContainedPath(path)) { // module_c5
+    return op->emitError("'mtp.tokenizer' expected a relative path that does "
+                         "not climb, got '")
+           << path << "'";
+  }
+  return success();
+}
+
 LogicalResult MTPDialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attr) {
   StringRef name = attr.getName().strref();
@@ -115,7 +130,7 @@ LogicalResult MTPDialect::verifyOperationAttribute(Operation *op,
     return verifyModuleAttr<EnvelopeAttr>(op, attr, "#mtp.envelope");
   }
   if (name == kTokenizerAttr) {
-    return verifyModuleAttr<StringAttr>(op, attr, "a string");
+    return verifyTokenizer(op, attr);
   }
   if (name == kGenerationAttr) {
     if (failed(verifyModuleAttr<DictionaryAttr>(op, attr, "a dictionary"))) {

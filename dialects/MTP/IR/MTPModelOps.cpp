@@ -7,7 +7,6 @@
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -22,11 +21,7 @@ LogicalResult WeightsOp::verify() {
     return emitOpError("expected at most once in a module");
   }
   for (StringRef file : getFiles().getAsValueRange<StringAttr>()) {
-    bool climbs =
-        llvm::is_contained(llvm::make_range(llvm::sys::path::begin(file),
-                                            llvm::sys::path::end(file)),
-                           "..");
-    if (file.empty() || climbs || llvm::sys::path::is_absolute(file)) {
+    if (!isContainedPath(file)) {
       return emitOpError("expected a relative path that does not climb, got '")
              << file << "'"; // weights_c2
     }

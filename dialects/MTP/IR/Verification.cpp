@@ -3,6 +3,7 @@
 #include "dialects/MTP/IR/Verification.h"
 
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -195,6 +196,13 @@ LogicalResult mtp::verifyParents(Operation *op, ArrayRef<int64_t> parents) {
     }
   }
   return success();
+}
+
+bool mtp::isContainedPath(StringRef path) {
+  namespace fs = llvm::sys::path;
+  return !path.empty() && !fs::is_absolute(path) &&
+         !llvm::is_contained(llvm::make_range(fs::begin(path), fs::end(path)),
+                             "..");
 }
 
 LogicalResult mtp::expectArguments(Operation *op, Region &region,

@@ -50,6 +50,9 @@ LogicalResult verifyCacheUse(Operation *op, SymbolTableCollection &symbols,
 /// Parents of a static tree: see draft_tree_c1.
 LogicalResult verifyParents(Operation *op, ArrayRef<int64_t> parents);
 
+/// `path` is relative and stays below the folder that it is relative to.
+bool isContainedPath(StringRef path);
+
 /// The region's arguments have these types, in this order.
 LogicalResult expectArguments(Operation *op, Region &region, TypeRange types,
                               StringRef what);

@@ -193,10 +193,15 @@ public:
   /// Memory of arena, states, KV pages and scratch, in bytes.
   uint64_t memoryBytes() const;
 
-  /// Runs an exported function. Sequences are not affected.
+  /// Runs an exported function. Sequences are not affected. The values of
+  /// slots, positions, tokens and indices among the inputs are trusted, as the
+  /// artifact's own are.
   ///
   /// Errors: NotFound for an unknown name, InvalidArgument when count, types or
-  /// shapes of the inputs are not the function's.
+  /// shapes of the inputs are not the function's. One that uses caches takes
+  /// all KV pages for itself, and its entries stay until sequences overwrite
+  /// them: FailedPrecondition while pages are held or cached, or with fewer
+  /// pages than the default.
   Result<std::vector<Tensor>> runFunction(std::string_view name,
                                           std::span<const Tensor> inputs);
 

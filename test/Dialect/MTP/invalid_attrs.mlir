@@ -120,3 +120,15 @@ module attributes {mtp.generation = {temperature = 0x7FC00000 : f32}} {}
 // module_c4
 // expected-error @+1 {{'mtp.generation' key 'top_k' expected a count, got -1 : i64}}
 module attributes {mtp.generation = {top_k = -1 : i64}} {}
+
+// -----
+
+// module_c5
+// expected-error @+1 {{'mtp.tokenizer' expected a relative path that does not climb, got '../hf'}}
+module attributes {mtp.tokenizer = "../hf"} {}
+
+// -----
+
+// module_c5
+// expected-error @+1 {{'mtp.tokenizer' expected a relative path that does not climb, got '/hf'}}
+module attributes {mtp.tokenizer = "/hf"} {}

@@ -1,0 +1,39 @@
+//===- Generation.h - Generate with an artifact of the fixture --*- C++ -*-===//
+
+#ifndef MTP_TEST_E2E_GENERATION_H
+#define MTP_TEST_E2E_GENERATION_H
+
+#include "mtp/runtime.h"
+
+#include <string>
+#include <vector>
+
+namespace mtp::test {
+
+/// Loads NAME.bin of the fixture; a test failure and null when it cannot.
+std::shared_ptr<const Model> loadArtifact(const std::string &name);
+
+/// What a sequence came out as.
+struct Generated {
+  std::vector<int32_t> tokens;
+  /// One row per token, flat.
+  std::vector<float> logits;
+};
+
+/// Bits, not values: NaN equals itself, and -0 is not 0.
+bool bitEqual(const std::vector<float> &a, const std::vector<float> &b);
+
+/// Everything that a run left behind.
+struct Outcome {
+  std::vector<Generated> sequences;
+  Statistics statistics;
+};
+
+/// Runs all requests to their ends in one session, which keeps all logits.
+/// Fails the test when a sequence fails, or pages are lost or still held.
+Outcome generate(std::shared_ptr<const Model> model, SessionOptions options,
+                 const std::vector<Request> &requests);
+
+} // namespace mtp::test
+
+#endif // MTP_TEST_E2E_GENERATION_H

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Writes the weights of the hand-written modules here: weights.py FILE.safetensors
+
+Those that results are computed from by hand are small integers, the rest is
+pseudo-random.
+"""
+
+import json
+import random
+import struct
+import sys
+
+HIDDEN, VOCAB, HEADS, KV_HEADS, HEAD = 32, 64, 4, 2, 8
+
+
+def tensors():
+    yield "norm", [4], [1, 2, 0.5, -1]
+    yield "matrix", [3, 4], [1, 2, 3, 4, -1, 0, 1, 0, 0.5, 0.5, 0.5, 0.5]
+    yield "bias", [3], [10, 20, 30]
+    yield "table", [4, 2], [0, 1, 10, 11, 20, 21, 30, 31]
+    rng = random.Random(1)
+
+    def noise(name, *shape):
+        count = 1
+        for size in shape:
+            count *= size
+        return name, shape, [rng.uniform(-0.4, 0.4) for _ in range(count)]
+
+    yield noise("embed", VOCAB, HIDDEN)
+    for layer in range(2):
+        for name, rows in (("q", HEADS * HEAD), ("k", KV_HEADS * HEAD), ("v", KV_HEADS * HEAD)):
+            yield noise(f"layers.{layer}.{name}", rows, HIDDEN)
+        yield noise(f"layers.{layer}.o", HIDDEN, HEADS * HEAD)
+        yield f"layers.{layer}.norm", [HIDDEN], [1] * HIDDEN
+
+
+def main():
+    header, body = {}, b""
+    for name, shape, values in tensors():
+        data = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": list(shape),
+                        "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(sys.argv[1], "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + body)
+
+
+main()

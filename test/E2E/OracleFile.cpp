@@ -1,0 +1,78 @@
+//===- OracleFile.cpp - The oracle's answers ------------------------------===//
+
+#include "OracleFile.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <gtest/gtest.h>
+
+using namespace mtp::test;
+namespace json = llvm::json;
+
+static std::vector<int32_t> integers(const json::Array *array) {
+  std::vector<int32_t> values;
+  for (const json::Value &value : *array)
+    values.push_back(int32_t(*value.getAsInteger()));
+  return values;
+}
+
+static float number(const json::Value &value) {
+  return float(*value.getAsNumber());
+}
+
+static OracleForward forward(const json::Object &object) {
+  OracleForward result;
+  result.argmax = integers(object.getArray("argmax"));
+  std::vector<int32_t> rows = integers(object.getArray("rows"));
+  const json::Array *logits = object.getArray("logits");
+  for (size_t i = 0; i < rows.size(); ++i) {
+    PartialRow &row = result.rows[uint32_t(rows[i])];
+    if (logits) {
+      for (const json::Value &value : *(*logits)[i].getAsArray())
+        row.emplace(int32_t(row.size()), number(value));
+      continue;
+    }
+    // The bundled model's vocabulary is too large for full rows.
+    std::vector<int32_t> ids =
+        integers((*object.getArray("top8"))[i].getAsArray());
+    const json::Array &values =
+        *(*object.getArray("top8_logits"))[i].getAsArray();
+    for (size_t j = 0; j < ids.size(); ++j)
+      row.emplace(ids[j], number(values[j]));
+  }
+  return result;
+}
+
+std::vector<int32_t> OracleResult::tokens() const {
+  std::vector<int32_t> all = prompt;
+  all.insert(all.end(), greedy.begin(), greedy.end());
+  return all;
+}
+
+std::vector<OracleResult> mtp::test::readOracle(const std::string &name) {
+  auto buffer = llvm::MemoryBuffer::getFile(
+      MTP_SOURCE_DIR "/test/oracle/expected/" + name + ".json");
+  EXPECT_TRUE(bool(buffer)) << "cannot read the oracle's " << name << ".json";
+  if (!buffer)
+    return {};
+  llvm::Expected<json::Value> file = json::parse((*buffer)->getBuffer());
+  if (!file) {
+    ADD_FAILURE() << llvm::toString(file.takeError());
+    return {};
+  }
+  std::vector<OracleResult> results;
+  for (const json::Value &value : *file->getAsObject()->getArray("results")) {
+    const json::Object &object = *value.getAsObject();
+    OracleResult &result = results.emplace_back();
+    result.prompt = integers(object.getArray("prompt"));
+    result.greedy = integers(object.getArray("greedy"));
+    result.target = forward(*object.getObject("target"));
+    for (const json::Value &draft : *object.getArray("drafts"))
+      result.drafts.push_back(forward(*draft.getAsObject()));
+    if (const json::Object *chain = object.getObject("chain")) {
+      result.chain = integers(chain->getArray("ids"));
+      result.chainReuse = chain->getString("mode") == "reuse";
+    }
+  }
+  return results;
+}

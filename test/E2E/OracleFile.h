@@ -1,0 +1,49 @@
+//===- OracleFile.h - The oracle's answers ----------------------*- C++ -*-===//
+//
+// test/oracle/expected/NAME.json; test/oracle/README.md says what is in it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_TEST_E2E_ORACLEFILE_H
+#define MTP_TEST_E2E_ORACLEFILE_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mtp::test {
+
+/// Logits of some tokens of a row: all of them, or the largest.
+using PartialRow = std::map<int32_t, float>;
+
+/// A forward pass over the prompt and the greedy tokens.
+struct OracleForward {
+  /// Of every row.
+  std::vector<int32_t> argmax;
+  /// Of some rows.
+  std::map<uint32_t, PartialRow> rows;
+};
+
+struct OracleResult {
+  std::vector<int32_t> prompt;
+  std::vector<int32_t> greedy;
+  OracleForward target;
+  /// Of every drafter module, fed with true tokens.
+  std::vector<OracleForward> drafts;
+  /// What the modules draft behind the prompt and one token, fed with their own
+  /// drafts.
+  std::vector<int32_t> chain;
+  /// Whether one module drafts at every depth.
+  bool chainReuse = false;
+
+  /// Prompt and greedy tokens.
+  std::vector<int32_t> tokens() const;
+};
+
+/// Reads NAME.json; a test failure and nothing when it cannot.
+std::vector<OracleResult> readOracle(const std::string &name);
+
+} // namespace mtp::test
+
+#endif // MTP_TEST_E2E_ORACLEFILE_H

@@ -1,0 +1,71 @@
+//===- RoundDriver.cpp - Run rounds and see the drafts --------------------===//
+
+#include "RoundDriver.h"
+
+#include "runtime/device/cpu/CpuDevice.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace mtp;
+using namespace mtp::test;
+
+RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
+    : model(std::move(loaded)), k(k), artifact(model->file()->program()),
+      programs(artifact) {
+  const EnvelopeInfo &e = *model->envelope();
+  uint32_t pages = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
+  auto device = createCpuDevice({.threads = 1});
+  EXPECT_TRUE(device.isOk()) << device.status().toString();
+  auto loading = (*device)->load(model->file(), pages + 1);
+  EXPECT_TRUE(loading.isOk()) << loading.status().toString();
+  executable = std::move(*loading);
+  host = std::make_unique<HostState>(artifact, *executable);
+  // The one sequence owns all pages, in order; page 0 is the dummy.
+  std::vector<int32_t> table(pages);
+  std::iota(table.begin(), table.end(), 1);
+  host->setPageTable(0, table);
+  // Greedy: temperature 0.
+  host->setSampling(0, SamplingRow{});
+}
+
+void RoundDriver::run(uint32_t program) {
+  Status status = executable->run(program);
+  EXPECT_TRUE(status.isOk()) << status.toString();
+}
+
+std::vector<int32_t> RoundDriver::emitted() {
+  std::span<const int32_t> tokens = host->emitted(0);
+  return std::vector<int32_t>(tokens.begin(), tokens.end());
+}
+
+int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
+  const EnvelopeInfo &e = *model->envelope();
+  uint32_t program = programs.prefill(e.prefillChunk, e.modules);
+  for (uint32_t start = 0; start < prompt.size(); start += e.prefillChunk) {
+    uint32_t rest = uint32_t(prompt.size()) - start;
+    host->setPrefill(0, start, std::min(rest, e.prefillChunk), prompt);
+    run(program);
+  }
+  return emitted().front();
+}
+
+RoundDriver::Round RoundDriver::decode() {
+  int32_t slot = 0;
+  host->setActive({&slot, 1});
+  run(programs.decode(/*batch=*/1, k));
+  Round round;
+  round.tokens = emitted();
+  const auto &states = *artifact.states();
+  for (uint32_t i = 0; i < states.size(); ++i) {
+    if (states[i]->name()->string_view() != "drafts")
+      continue;
+    // The first row of the state.
+    round.drafts.resize(k);
+    uint64_t bytes = k * sizeof(int32_t);
+    executable->read(schema::Binding(schema::Space::State, i, 0, bytes),
+                     round.drafts.data(), bytes);
+  }
+  return round;
+}

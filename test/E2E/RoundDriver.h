@@ -1,0 +1,48 @@
+//===- RoundDriver.h - Run rounds and see the drafts ------------*- C++ -*-===//
+
+#ifndef MTP_TEST_E2E_ROUNDDRIVER_H
+#define MTP_TEST_E2E_ROUNDDRIVER_H
+
+#include "mtp/model.h"
+#include "runtime/exec/HostState.h"
+#include "runtime/exec/ProgramTable.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace mtp::test {
+
+/// Drives one greedy sequence through the programs of an artifact, below
+/// Session, which does not show drafts.
+class RoundDriver {
+public:
+  /// Rounds of `k` drafts, at least 1.
+  RoundDriver(std::shared_ptr<const Model> model, uint32_t k);
+
+  /// Fills the caches with the prompt and returns the first token.
+  int32_t prefill(std::span<const int32_t> prompt);
+
+  struct Round {
+    /// The `k` tokens that the modules drafted.
+    std::vector<int32_t> drafts;
+    /// What the round emitted.
+    std::vector<int32_t> tokens;
+  };
+  Round decode();
+
+private:
+  void run(uint32_t program);
+  std::vector<int32_t> emitted();
+
+  std::shared_ptr<const Model> model;
+  uint32_t k;
+  const schema::Artifact &artifact;
+  ProgramTable programs;
+  std::unique_ptr<Executable> executable;
+  std::unique_ptr<HostState> host;
+};
+
+} // namespace mtp::test
+
+#endif // MTP_TEST_E2E_ROUNDDRIVER_H

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Builds the artifacts that the end-to-end tests run. Standard library only.
+
+  artifacts.py --tools BIN --source ROOT --out DIR
+
+Every artifact DIR/NAME.bin is imported and compiled with the tools of BIN, and
+made anew only when a tool, this file or the model is newer than it.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+TINY = "dsv3-mtp1 dsv3-yarn-mtp2 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 glm4moe-qknorm-mtp1".split()
+PLAIN = "llama-gqa llama-tied qwen2 qwen3 qwen3moe".split()
+WIDE = ["--max-batch=8", "--max-context=128", "--prefill-chunk=32"]
+# The time to compile grows with the number of programs: the whole envelope is
+# compiled once per model, and a smaller one for the other types and options.
+SMALL = ["--max-batch=4", "--max-context=128", "--prefill-chunk=32"]
+
+
+def jobs():
+    """(artifact, tiny model or None, dtype, import options, compile options)"""
+    for model in TINY:
+        yield f"{model}.f32", model, "f32", WIDE + ["-k=8"], []
+        wide = model == "dsv3-chain-mtp2"
+        options = WIDE + ["-k=8"] if wide else SMALL + ["-k=4"]
+        yield f"{model}.bf16", model, "bf16", options, []
+    for model in PLAIN:
+        yield f"{model}.f32", model, "f32", WIDE, []
+        yield f"{model}.bf16", model, "bf16", WIDE, []
+    # One module at all depths though there are two; other pages and chunks;
+    # kernels for processors without AVX-512.
+    yield ("dsv3-chain-mtp2.reuse", "dsv3-chain-mtp2", "f32",
+           SMALL + ["-k=4", "--draft-depth-policy=reuse"], [])
+    yield ("dsv3-chain-mtp2.page8", "dsv3-chain-mtp2", "f32",
+           ["--max-batch=2", "--max-context=128", "--prefill-chunk=128", "--page=8", "-k=3"], [])
+    yield ("dsv3-chain-mtp2.v3", "dsv3-chain-mtp2", "f32", SMALL + ["-k=2"],
+           ["--target-cpu=x86-64-v3"])
+    yield ("qwen3moe.bf16v3", "qwen3moe", "bf16", SMALL, ["--target-cpu=x86-64-v3"])
+    yield "bundled", None, None, ["--max-batch=4", "--max-context=256", "-k=4"], []
+
+
+def newest(paths):
+    return max(os.path.getmtime(p) for p in paths)
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(str(c) for c in command)}\n{done.stdout}")
+
+
+def build(args, job):
+    name, model, dtype, importing, compiling = job
+    oracle = args.source / "test/oracle"
+    checkpoint = args.source / "models/bundled/hf"
+    inputs = [__file__, args.tools / "mtp-import", args.tools / "mtpc"]
+    inputs += [oracle / "tiny.py"] if model else checkpoint.iterdir()
+    artifact = args.out / f"{name}.bin"
+    if artifact.exists() and artifact.stat().st_mtime > newest(inputs):
+        return
+    original, checkpoint = checkpoint, args.out / name
+    if not model:
+        # A module names weights beside or below itself only.
+        shutil.copytree(original, checkpoint, dirs_exist_ok=True)
+    else:
+        run(sys.executable, oracle / "tiny.py", model, "-o", checkpoint, "--dtype", dtype)
+    source = args.out / f"{name}.mlir"
+    run(args.tools / "mtp-import", checkpoint, "-o", source, *importing)
+    run(args.tools / "mtpc", source, "-o", artifact, *compiling)
+
+
+def build_module(args, name, weights):
+    """Compiles DIR/NAME.mlir of this folder with weights of Inputs/weights.py."""
+    here = pathlib.Path(__file__).parent
+    source, script = here / f"{name}.mlir", here / "Inputs/weights.py"
+    artifact = args.out / f"{name}.bin"
+    if artifact.exists() and artifact.stat().st_mtime > newest(
+            [__file__, source, script, args.tools / "mtpc"]):
+        return
+    run(sys.executable, script, args.out / weights)
+    shutil.copy(source, args.out)
+    run(args.tools / "mtpc", args.out / source.name, "-o", artifact)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("--tools", "--source", "--out"):
+        parser.add_argument(name, type=pathlib.Path, required=True)
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    failures = 0
+    # Longest first: what has modules.
+    order = sorted(jobs(), key=lambda job: "mtp" not in job[0])
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        tasks = [pool.submit(build, args, job) for job in order]
+        tasks.append(pool.submit(build_module, args, "tree", "tree.safetensors"))
+        for done in tasks:
+            try:
+                done.result()
+            except RuntimeError as error:
+                print(f"artifacts: error: {error}", file=sys.stderr)
+                failures += 1
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

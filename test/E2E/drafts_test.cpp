@@ -1,0 +1,105 @@
+//===- drafts_test.cpp - The modules' drafts against the oracle's ---------===//
+
+#include "Generation.h"
+#include "OracleFile.h"
+#include "RoundDriver.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <string_view>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+class Drafts : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    model = loadArtifact(GetParam());
+    ASSERT_TRUE(model);
+    results = readOracle(GetParam());
+    ASSERT_FALSE(results.empty());
+  }
+
+  /// Drafts that the oracle, too, made from the tokens that the product had.
+  struct Tally {
+    size_t compared = 0;
+    size_t equal = 0;
+  };
+
+  /// Runs rounds over the greedy tokens and compares the drafts of each.
+  void compareRounds(const OracleResult &result, uint32_t k, Tally &tally) {
+    RoundDriver driver(model, k);
+    std::vector<int32_t> tokens = result.tokens();
+    if (driver.prefill(result.prompt) != result.greedy.front())
+      return;
+    size_t anchor = result.prompt.size();
+    while (anchor + k + 2 < tokens.size()) {
+      RoundDriver::Round round = driver.decode();
+      compareRound(result, tokens, anchor, round.drafts, tally);
+      for (int32_t token : round.tokens)
+        if (token != tokens[++anchor])
+          return;
+    }
+  }
+
+  static void compareRound(const OracleResult &result,
+                           const std::vector<int32_t> &tokens, size_t anchor,
+                           const std::vector<int32_t> &drafts, Tally &tally) {
+    size_t count = std::min(drafts.size(), result.drafts.size());
+    for (size_t d = 0; d < count; ++d) {
+      ++tally.compared;
+      tally.equal += drafts[d] == result.drafts[d].argmax[anchor - 1];
+      // The oracle's next module read the true token.
+      if (drafts[d] != tokens[anchor + 1 + d])
+        break;
+    }
+  }
+
+  std::shared_ptr<const Model> model;
+  std::vector<OracleResult> results;
+};
+
+} // namespace
+
+// The first round's drafts are the oracle's chain: each made from the one
+// before, by the next module or by the same one.
+TEST_P(Drafts, FirstChain) {
+  for (const OracleResult &result : results) {
+    RoundDriver driver(model, uint32_t(result.chain.size()));
+    EXPECT_EQ(driver.prefill(result.prompt), result.greedy.front());
+    EXPECT_EQ(driver.decode().drafts, result.chain);
+  }
+}
+
+// Module d's draft in every round, whatever was accepted before it.
+TEST_P(Drafts, EveryRound) {
+  for (uint32_t k = 1; k <= model->envelope()->maxK; ++k) {
+    Tally tally;
+    for (const OracleResult &result : results)
+      compareRounds(result, k, tally);
+    EXPECT_GT(tally.compared, 4u);
+    // In bf16 near ties, of tokens or experts, may fall either way.
+    bool exact = std::string_view(GetParam()).ends_with(".f32");
+    EXPECT_GE(tally.equal,
+              exact ? tally.compared : tally.compared - tally.compared / 10)
+        << "k " << k;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, Drafts,
+    testing::Values("dsv3-mtp1.f32", "dsv3-mtp1.bf16", "dsv3-yarn-mtp2.f32",
+                    "dsv3-yarn-mtp2.bf16", "dsv3-chain-mtp2.f32",
+                    "dsv3-chain-mtp2.bf16", "mimo-mtp1.f32", "mimo-mtp1.bf16",
+                    "glm4moe-mtp1.f32", "glm4moe-mtp1.bf16",
+                    "glm4moe-qknorm-mtp1.f32", "glm4moe-qknorm-mtp1.bf16",
+                    "bundled"),
+    [](const testing::TestParamInfo<const char *> &info) {
+      std::string name = info.param;
+      for (char &c : name)
+        if (c == '-' || c == '.')
+          c = '_';
+      return name;
+    });

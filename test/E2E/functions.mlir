@@ -1,0 +1,79 @@
+// Exported functions, each one op, with results computed by hand.
+
+// RUN: rm -rf %t && mkdir %t && cp %s %t/m.mlir
+// RUN: python3 %S/Inputs/weights.py %t/weights.safetensors
+// RUN: mtpc %t/m.mlir -o %t/m.bin
+
+module {
+mtp.weights files ["weights.safetensors"]
+
+// All, one and none of the drafts stay; what follows a mismatch does not count.
+// RUN: mtp-run %t/m.bin --function=@accept --input="4x2xi32=[[1,2],[1,2],[1,2],[1,2]]" --input="4x3xi32=[[1,2,3],[1,9,3],[9,2,3],[9,1,2]]" --expected-output="4xi32=[2,1,0,0]" --expected-output="4xi32=[3,9,9,9]"
+func.func @accept(%drafts: tensor<4x2xi32>, %picks: tensor<4x3xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %count, %next = mtp.accept_tokens %drafts, %picks : tensor<4x2xi32>, tensor<4x3xi32> -> tensor<4xi32>, tensor<4xi32>
+  return %count, %next : tensor<4xi32>, tensor<4xi32>
+}
+
+// A wrong expectation is an error.
+// RUN: not mtp-run %t/m.bin --function=@accept --input="4x2xi32=[[1,2],[1,2],[1,2],[1,2]]" --input="4x3xi32=[[1,2,3],[1,9,3],[9,2,3],[9,1,2]]" --expected-output="4xi32=[2,1,0,1]" --expected-output="4xi32=[3,9,9,9]" 2>&1 | FileCheck %s --check-prefix=WRONG
+// WRONG: @accept: result 0:
+
+// Node 1 and node 2 are children of the root, node 3 of 1, node 4 of 2. Down one
+// branch, down the other, nowhere; of two equal children the lower one.
+// RUN: mtp-run %t/m.bin --function=@accept_tree --input="4x5xi32=[[7,1,2,3,4],[7,1,2,3,4],[7,1,2,3,4],[7,5,5,6,6]]" --input="4x5xi32=[[1,3,4,8,9],[2,3,4,8,9],[3,3,4,8,9],[5,6,6,8,9]]" --expected-output="4x5xi32=[[0,1,3,-1,-1],[0,2,4,-1,-1],[0,-1,-1,-1,-1],[0,1,3,-1,-1]]" --expected-output="4xi32=[2,2,0,2]" --expected-output="4xi32=[8,9,3,8]"
+func.func @accept_tree(%tokens: tensor<4x5xi32>, %picks: tensor<4x5xi32>) -> (tensor<4x5xi32>, tensor<4xi32>, tensor<4xi32>) {
+  %path, %count, %next = mtp.accept_tree %tokens, %picks [-1, 0, 0, 1, 2] : tensor<4x5xi32>, tensor<4x5xi32> -> tensor<4x5xi32>, tensor<4xi32>, tensor<4xi32>
+  return %path, %count, %next : tensor<4x5xi32>, tensor<4xi32>, tensor<4xi32>
+}
+
+// The squares' mean is 4, and eps is 0.
+// RUN: mtp-run %t/m.bin --function=@norm --input="2x4xf32=[[2,2,2,2],[-4,0,0,0]]" --expected-output="2x4xf32=[[1,2,0.5,-1],[-2,0,0,0]]" --tolerance=1e-6
+func.func @norm(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %w = mtp.weight "norm" : tensor<4xf32>
+  %y = mtp.rms_norm %x, %w eps 1.0e-20 : tensor<2x4xf32>, tensor<4xf32>
+  return %y : tensor<2x4xf32>
+}
+
+// RUN: mtp-run %t/m.bin --function=@linear --input="2x4xf32=[[1,1,1,1],[1,-2,3,0]]" --expected-output="2x3xf32=[[20,20,32],[16,22,31]]"
+func.func @linear(%x: tensor<2x4xf32>) -> tensor<2x3xf32> {
+  %w = mtp.weight "matrix" : tensor<3x4xf32>
+  %b = mtp.weight "bias" : tensor<3xf32>
+  %y = mtp.linear %x, %w bias %b : tensor<2x4xf32>, tensor<3x4xf32>, tensor<3xf32> -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+
+// RUN: mtp-run %t/m.bin --function=@embed --input="3xi32=[3,0,1]" --expected-output="3x2xf32=[[30,31],[0,1],[10,11]]"
+func.func @embed(%tokens: tensor<3xi32>) -> tensor<3x2xf32> {
+  %w = mtp.weight "table" : tensor<4x2xf32>
+  %y = mtp.embed %tokens, %w : tensor<3xi32>, tensor<4x2xf32> -> tensor<3x2xf32>
+  return %y : tensor<3x2xf32>
+}
+
+// Softmax of logits 0, ln 2, ln 4, ln 1 is 1/8, 2/8, 4/8, 1/8; the two kept are
+// 4/6 and 2/6 of their sum. Of equals the lower one is kept.
+// RUN: mtp-run %t/m.bin --function=@route --input="2x4xf32=[[0,0.693147181,1.38629436,0],[1,1,1,1]]" --expected-output="2x2xi32=[[2,1],[0,1]]" --expected-output="2x2xf32=[[0.666666667,0.333333333],[0.5,0.5]]" --tolerance=1e-6
+func.func @route(%logits: tensor<2x4xf32>) -> (tensor<2x2xi32>, tensor<2x2xf32>) {
+  %i, %p = mtp.moe_route %logits softmax top_k 2 normalized : tensor<2x4xf32> -> tensor<2x2xi32>, tensor<2x2xf32>
+  return %i, %p : tensor<2x2xi32>, tensor<2x2xf32>
+}
+
+// The lowest of equals; NaN never wins.
+// RUN: mtp-run %t/m.bin --function=@argmax --input="4x3xf32=[[1,3,2],[5,5,5],[nan,-1,-2],[-inf,nan,-3]]" --expected-output="4xi32=[1,0,1,2]"
+func.func @argmax(%x: tensor<4x3xf32>) -> tensor<4xi32> {
+  %y = mtp.argmax %x : tensor<4x3xf32> -> tensor<4xi32>
+  return %y : tensor<4xi32>
+}
+
+// RUN: mtp-run %t/m.bin --function=@take --input="3x2xf32=[[1,2],[3,4],[5,6]]" --input="2xi32=[2,0]" --expected-output="2x2xf32=[[5,6],[1,2]]"
+func.func @take(%x: tensor<3x2xf32>, %index: tensor<2xi32>) -> tensor<2x2xf32> {
+  %y = mtp.take_rows %x, %index : tensor<3x2xf32>, tensor<2xi32> -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+
+// silu(0) = 0, silu(1) = 1 / (1 + e^-1).
+// RUN: mtp-run %t/m.bin --function=@swiglu --input="1x2xf32=[[0,1]]" --input="1x2xf32=[[5,2]]" --expected-output="1x2xf32=[[0,1.46211716]]" --tolerance=1e-6
+func.func @swiglu(%gate: tensor<1x2xf32>, %up: tensor<1x2xf32>) -> tensor<1x2xf32> {
+  %y = mtp.swiglu %gate, %up : tensor<1x2xf32>
+  return %y : tensor<1x2xf32>
+}
+}

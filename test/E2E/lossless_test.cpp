@@ -1,0 +1,217 @@
+//===- lossless_test.cpp - Speculation changes no bit of the output -------===//
+//
+// For every model of the fixture, tokens and logits rows of a session must be,
+// to the bit, those of the plainest one: no drafts, one sequence at a time, one
+// thread, no reuse.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generation.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+enum class Picking { Greedy, Sampled };
+
+/// Token `i` of an endless text, the same for all prompts.
+int32_t textToken(uint32_t text, uint32_t i, uint32_t vocab) {
+  uint32_t x = (text * 7919u + i) * 2654435761u;
+  return int32_t((x >> 8) % std::min(vocab, 112u));
+}
+
+/// Prompts of 1 to 45 tokens, around the borders of pages and chunks. Every
+/// other one begins with the same 20 tokens, as far as it is that long.
+std::vector<Request> mixedRequests(uint32_t vocab, Picking picking,
+                                   uint32_t seed, uint32_t output = 20) {
+  std::vector<Request> requests;
+  for (uint32_t length : {1, 24, 2, 33, 9, 45, 17, 21}) {
+    Request request;
+    uint32_t index = uint32_t(requests.size());
+    for (uint32_t i = 0; i < length; ++i) {
+      bool shared = index % 2 == 1 && i < 20;
+      request.prompt.push_back(
+          textToken(shared ? seed : seed * 100 + index + 1, i, vocab));
+    }
+    request.maxTokens = output - index;
+    request.ignoreEos = true;
+    if (picking == Picking::Sampled)
+      request.sampling = {0.8f, 20, 0.9f, 0.02f, seed * 1000 + index};
+    requests.push_back(request);
+  }
+  return requests;
+}
+
+class Lossless : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    model = loadArtifact(GetParam());
+    ASSERT_TRUE(model);
+    envelope = *model->envelope();
+  }
+
+  std::vector<Request> requests(Picking picking, uint32_t seed) const {
+    return mixedRequests(envelope.vocab, picking, seed);
+  }
+
+  Outcome plain(const std::vector<Request> &requests) const {
+    SessionOptions options;
+    options.k = 0;
+    options.threads = 1;
+    options.maxSlots = 1;
+    options.prefixCache = false;
+    return generate(model, options, requests);
+  }
+
+  /// Runs with `options` and compares with `expected`.
+  Outcome check(const SessionOptions &options,
+                const std::vector<Request> &requests,
+                const Outcome &expected) const {
+    Outcome run = generate(model, options, requests);
+    EXPECT_EQ(run.sequences.size(), expected.sequences.size());
+    for (size_t i = 0; i < run.sequences.size(); ++i) {
+      EXPECT_EQ(run.sequences[i].tokens, expected.sequences[i].tokens)
+          << describe(options) << ", request " << i;
+      EXPECT_TRUE(
+          bitEqual(run.sequences[i].logits, expected.sequences[i].logits))
+          << describe(options) << ", logits of request " << i;
+    }
+    return run;
+  }
+
+  static std::string describe(const SessionOptions &options) {
+    return "k " + std::to_string(options.k) + ", slots " +
+           std::to_string(options.maxSlots) + ", threads " +
+           std::to_string(options.threads) + ", chunk " +
+           std::to_string(options.prefillChunk) + ", pages " +
+           std::to_string(options.kvPages) +
+           (options.prefixCache ? ", prefix cache" : "");
+  }
+
+  std::shared_ptr<const Model> model;
+  EnvelopeInfo envelope;
+};
+
+SessionOptions single(uint32_t k, uint32_t slots) {
+  SessionOptions options;
+  options.k = k;
+  options.threads = 1;
+  options.maxSlots = slots;
+  options.prefixCache = false;
+  return options;
+}
+
+} // namespace
+
+TEST_P(Lossless, EveryKAndBatch) {
+  for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
+    std::vector<Request> all = requests(picking, /*seed=*/1);
+    Outcome expected = plain(all);
+    for (uint32_t k = 0; k <= envelope.maxK; ++k)
+      for (uint32_t slots = 1; slots <= envelope.maxBatch; ++slots)
+        check(single(k, slots), all, expected);
+  }
+}
+
+TEST_P(Lossless, Seeds) {
+  for (uint32_t seed : {2, 3, 4}) {
+    std::vector<Request> all = requests(Picking::Sampled, seed);
+    Outcome expected = plain(all);
+    for (uint32_t k = 0; k <= envelope.maxK; k += 2)
+      check(single(k, envelope.maxBatch), all, expected);
+  }
+}
+
+TEST_P(Lossless, PrefillChunks) {
+  for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
+    std::vector<Request> all = requests(picking, /*seed=*/5);
+    Outcome expected = plain(all);
+    for (uint32_t chunk : envelope.prefillChunks)
+      for (uint32_t chunksPerStep : {0, 1})
+        for (uint32_t k : {0u, envelope.maxK}) {
+          SessionOptions options = single(k, envelope.maxBatch);
+          options.prefillChunk = chunk;
+          options.chunksPerStep = chunksPerStep;
+          check(options, all, expected);
+        }
+  }
+}
+
+// One run each: threads that wait for each other are slow on a busy machine.
+TEST_P(Lossless, Threads) {
+  std::vector<Request> all = requests(Picking::Sampled, /*seed=*/8);
+  Outcome expected = plain(all);
+  SessionOptions options = single(envelope.maxK, envelope.maxBatch);
+  options.threads = 2;
+  check(options, all, expected);
+}
+
+TEST_P(Lossless, PrefixReuse) {
+  std::vector<Request> all = requests(Picking::Sampled, /*seed=*/6);
+  Outcome expected = plain(all);
+  for (uint32_t k = 0; k <= envelope.maxK; ++k) {
+    SessionOptions options = single(k, std::min(2u, envelope.maxBatch));
+    options.prefixCache = true;
+    Outcome run = check(options, all, expected);
+    EXPECT_GT(run.statistics.cachedTokens, 0u) << describe(options);
+  }
+}
+
+TEST_P(Lossless, Preemption) {
+  std::vector<Request> all = requests(Picking::Sampled, /*seed=*/7);
+  Outcome expected = plain(all);
+  uint32_t longest = 45 + 20 + envelope.maxK + 1;
+  for (uint32_t k = 0; k <= envelope.maxK; k += 2)
+    for (bool prefixCache : {false, true}) {
+      SessionOptions options = single(k, envelope.maxBatch);
+      options.prefixCache = prefixCache;
+      options.kvPages =
+          1 + (longest + envelope.pageTokens - 1) / envelope.pageTokens;
+      Outcome run = check(options, all, expected);
+      EXPECT_GT(run.statistics.preemptions, 0u) << describe(options);
+    }
+}
+
+// A matrix without accepted drafts, or without rejected ones, would prove
+// little: this model is made to have both.
+TEST(LosslessMatrix, AcceptsAndRejectsDrafts) {
+  for (const char *name : {"dsv3-chain-mtp2.f32", "dsv3-chain-mtp2.bf16"}) {
+    std::shared_ptr<const Model> model = loadArtifact(name);
+    ASSERT_TRUE(model);
+    for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
+      Outcome run =
+          generate(model, single(2, 4), mixedRequests(112, picking, 1));
+      for (uint32_t position : {0, 1}) {
+        EXPECT_GT(run.statistics.accepted[position], 5u) << name;
+        EXPECT_LT(run.statistics.accepted[position] + 5,
+                  run.statistics.drafted[position])
+            << name;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, Lossless,
+    testing::Values("dsv3-mtp1.f32", "dsv3-mtp1.bf16", "dsv3-yarn-mtp2.f32",
+                    "dsv3-yarn-mtp2.bf16", "dsv3-chain-mtp2.f32",
+                    "dsv3-chain-mtp2.bf16", "dsv3-chain-mtp2.reuse",
+                    "dsv3-chain-mtp2.page8", "dsv3-chain-mtp2.v3",
+                    "mimo-mtp1.f32", "mimo-mtp1.bf16", "glm4moe-mtp1.f32",
+                    "glm4moe-mtp1.bf16", "glm4moe-qknorm-mtp1.f32",
+                    "glm4moe-qknorm-mtp1.bf16", "llama-gqa.f32",
+                    "llama-gqa.bf16", "llama-tied.f32", "llama-tied.bf16",
+                    "qwen2.f32", "qwen2.bf16", "qwen3.f32", "qwen3.bf16",
+                    "qwen3moe.f32", "qwen3moe.bf16", "qwen3moe.bf16v3",
+                    "bundled"),
+    [](const testing::TestParamInfo<const char *> &info) {
+      std::string name = info.param;
+      for (char &c : name)
+        if (c == '-' || c == '.')
+          c = '_';
+      return name;
+    });

@@ -1,0 +1,121 @@
+"""What a model must pass: the oracle's tokens, logits and drafts, losslessness,
+and the acceptance of drafts that the right wiring has."""
+import json, os, random, subprocess
+
+# The right wiring is within 1e-6 of the oracle.
+TOLERANCE = 1e-5
+MAX_K = 3
+# Of @forward: all within the first page of a cache, since no slot has pages yet.
+ROWS = 24
+PAGE = 32
+
+
+class Caught(Exception):
+    """The mutant is found out; says by what."""
+
+
+def run(*command):
+    ran = subprocess.run(command, capture_output=True, text=True)
+    if ran.returncode:
+        # Diagnostics of MLIR go on with the source; their first line says it.
+        line = next((x for x in ran.stderr.splitlines() if "error:" in x), ran.stderr[:200])
+        raise Caught(f"{os.path.basename(command[0])}: {line.split('error:', 1)[-1].strip()}")
+    return ran.stdout
+
+
+class Oracle:
+    """Expected values of one tiny model."""
+
+    def __init__(self, path):
+        with open(path) as f:
+            self.result = json.load(f)["results"][0]
+        self.prompt = self.result["prompt"]
+        self.tokens = self.prompt + self.result["greedy"]
+
+    def acceptance(self, k, count):
+        """Drafts accepted at each position of k until `count` tokens are out,
+        worked out from the modules' own argmax of every row."""
+        drafts = [d["argmax"] for d in self.result["drafts"]]
+        position, out, accepted = len(self.prompt), 1, [0] * k
+        while out < count:
+            taken = 0
+            while taken < k and drafts[taken][position - 1] == self.tokens[position + 1 + taken]:
+                accepted[taken] += 1
+                taken += 1
+            position += taken + 1
+            out += taken + 1
+        return accepted
+
+
+def prompts(vocabulary):
+    """Fixed prompts, many of them short: what happens at the first positions
+    shows in those."""
+    rng = random.Random(7)
+    return [[rng.randrange(1, vocabulary) for _ in range(length)]
+            for length in (1, 2, 2, 3, 3, 4, 5, 6, 8, 12, 17, 24) for _ in range(3)]
+
+
+def generate(tools, artifact, k, lists, count):
+    ids = [arg for tokens in lists for arg in ("--ids", ",".join(map(str, tokens)))]
+    text = run(tools + "/mtp-run", artifact, *ids, "--k", str(k), "-n", str(count),
+               "--ignore-eos", "--json")
+    return [(s["output_ids"], s["accepted"]) for s in json.loads(text)["sequences"]]
+
+
+def check_target(tools, artifact, oracle):
+    greedy = oracle.result["greedy"]
+    lines = run(tools + "/print_logits", artifact, "0", str(len(greedy)),
+                *map(str, oracle.prompt)).splitlines()
+    ids = [int(line.split()[0]) for line in lines]
+    if ids != greedy:
+        at = next(i for i in range(len(greedy)) if ids[i] != greedy[i])
+        raise Caught(f"oracle: token {at} is {ids[at]}, not {greedy[at]}")
+    expected = oracle.result["target"]["max"][len(oracle.prompt) - 1:]
+    for i, (line, want) in enumerate(zip(lines, expected)):
+        got = float(line.split()[1])
+        if abs(got - want) > TOLERANCE * max(1, abs(want)):
+            raise Caught(f"oracle: logit of token {i} is {got:.6g}, not {want:.6g}")
+
+
+def check_forward(tools, artifact, oracle):
+    """All rows of the prompt, target and modules, each token known."""
+    expected = [oracle.result["target"], *oracle.result["drafts"]]
+    inputs = [oracle.tokens[d:d + ROWS] for d in range(len(expected))]
+    inputs += [[0] * ROWS, list(range(ROWS))]
+    text = run(tools + "/mtp-run", artifact, "--function=@forward",
+               *(f"--input={ROWS}xi32={values}" for values in inputs))
+    for d, (line, want) in enumerate(zip(text.splitlines(), expected, strict=True)):
+        name = f"module {d}" if d else "target"
+        for i, row in enumerate(json.loads(line.split("=", 1)[1])):
+            top = max(row)
+            if abs(top - want["max"][i]) > TOLERANCE * max(1, abs(want["max"][i])):
+                raise Caught(f"oracle: row {i} of {name} has logit {top:.6g}, not {want['max'][i]:.6g}")
+            if row.index(top) != want["argmax"][i]:
+                raise Caught(f"oracle: row {i} of {name} picks {row.index(top)}, not {want['argmax'][i]}")
+
+
+def check_drafts(tools, artifact, oracle):
+    for k in (1, 2):
+        count = 24
+        [(_, accepted)] = generate(tools, artifact, k, [oracle.prompt], count)
+        expected = oracle.acceptance(k, count)
+        if accepted != expected:
+            raise Caught(f"oracle: drafts accepted at k = {k} are {accepted}, not {expected}")
+
+
+def check(tools, artifact, oracle, right=None):
+    """Raises Caught, or returns the accepted drafts of the fixed prompts."""
+    check_forward(tools, artifact, oracle)
+    check_target(tools, artifact, oracle)
+    vocabulary = len(oracle.result["target"]["logits"][0])
+    lists = prompts(vocabulary)
+    plain = [ids for ids, _ in generate(tools, artifact, 0, lists, 24)]
+    drafted = generate(tools, artifact, MAX_K, lists, 24)
+    if plain != [ids for ids, _ in drafted]:
+        raise Caught(f"lossless: tokens at k = {MAX_K} are not those at k = 0")
+    check_drafts(tools, artifact, oracle)
+    accepted = [counts for _, counts in drafted]
+    if right is not None and accepted != right:
+        changed = sum(a != b for a, b in zip(accepted, right))
+        raise Caught(f"acceptance: {changed} of {len(right)} prompts differ from the right wiring's")
+    return accepted
