@@ -7,7 +7,7 @@ import lit.formats
 config.name = "mtpc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["CMakeLists.txt", "Inputs", "README.md"]
+config.excludes = ["CMakeLists.txt", "Inputs", "README.md", "consumer"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.mtp_obj_root, "test")
 

@@ -132,7 +132,7 @@ def main():
     ap.add_argument("--json")
     a = ap.parse_args()
     from tokenizers import Tokenizer
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     m = Model.load(a.model).eval()
     tok = Tokenizer.from_file(os.path.join(a.model, "tokenizer.json"))
     books = json.load(open(os.path.join(a.work, "heldout.json")))

@@ -8,7 +8,8 @@ Prints which check caught each mutant; fails if one passes all of them.
 """
 import concurrent.futures, os, shutil, subprocess, sys, time
 
-from checks import Caught, Oracle, check, run
+from checks import PAGE, ROWS, Caught, Oracle, check, run
+from forward import add_forward
 from wirings import WIRINGS, mutate
 
 MODEL = "dsv3-chain-mtp2"
@@ -18,7 +19,7 @@ ORACLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle"
 def compile_model(tools, work, name, text):
     source = os.path.join(work, name + ".mlir")
     with open(source, "w") as f:
-        f.write(text)
+        f.write(add_forward(text, ROWS))
     artifact = os.path.join(work, name + ".bin")
     run(tools + "/mtpc", source, "-o", artifact)
     return artifact
@@ -29,8 +30,9 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
     subprocess.run([sys.executable, ORACLE + "/tiny.py", MODEL, "-o", work + "/hf"], check=True)
-    run(tools + "/mtp-import", work + "/hf", "-o", work + "/right.mlir", "--k=3", "--max-context=128")
-    with open(work + "/right.mlir") as f:
+    run(tools + "/mtp-import", work + "/hf", "-o", work + "/imported.mlir", "--k=3", "--max-context=128",
+        f"--page={PAGE}")
+    with open(work + "/imported.mlir") as f:
         text = f.read()
     oracle = Oracle(f"{ORACLE}/expected/{MODEL}.f32.json")
     # Caught here means that the model is wrong to begin with.

@@ -2,8 +2,12 @@
 and the acceptance of drafts that the right wiring has."""
 import json, os, random, subprocess
 
-TOLERANCE = 1e-4
+# The right wiring is within 1e-6 of the oracle.
+TOLERANCE = 1e-5
 MAX_K = 3
+# Of @forward: all within the first page of a cache, since no slot has pages yet.
+ROWS = 24
+PAGE = 32
 
 
 class Caught(Exception):
@@ -73,6 +77,23 @@ def check_target(tools, artifact, oracle):
             raise Caught(f"oracle: logit of token {i} is {got:.6g}, not {want:.6g}")
 
 
+def check_forward(tools, artifact, oracle):
+    """All rows of the prompt, target and modules, each token known."""
+    expected = [oracle.result["target"], *oracle.result["drafts"]]
+    inputs = [oracle.tokens[d:d + ROWS] for d in range(len(expected))]
+    inputs += [[0] * ROWS, list(range(ROWS))]
+    text = run(tools + "/mtp-run", artifact, "--function=@forward",
+               *(f"--input={ROWS}xi32={values}" for values in inputs))
+    for d, (line, want) in enumerate(zip(text.splitlines(), expected, strict=True)):
+        name = f"module {d}" if d else "target"
+        for i, row in enumerate(json.loads(line.split("=", 1)[1])):
+            top = max(row)
+            if abs(top - want["max"][i]) > TOLERANCE * max(1, abs(want["max"][i])):
+                raise Caught(f"oracle: row {i} of {name} has logit {top:.6g}, not {want['max'][i]:.6g}")
+            if row.index(top) != want["argmax"][i]:
+                raise Caught(f"oracle: row {i} of {name} picks {row.index(top)}, not {want['argmax'][i]}")
+
+
 def check_drafts(tools, artifact, oracle):
     for k in (1, 2):
         count = 24
@@ -84,6 +105,7 @@ def check_drafts(tools, artifact, oracle):
 
 def check(tools, artifact, oracle, right=None):
     """Raises Caught, or returns the accepted drafts of the fixed prompts."""
+    check_forward(tools, artifact, oracle)
     check_target(tools, artifact, oracle)
     vocabulary = len(oracle.result["target"]["logits"][0])
     lists = prompts(vocabulary)

@@ -1,0 +1,33 @@
+"""make_corpus.py ARTIFACT DIR: well-formed inputs for each fuzz target, small
+ones, so that the fuzzers start behind the first checks."""
+import json, os, struct, sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle")
+sys.path.insert(0, ROOT)
+import tiny  # noqa: E402
+
+artifact, out = sys.argv[1:]
+
+
+def write(target, name, data):
+    with open(os.path.join(out, target, name), "wb") as f:
+        f.write(data)
+
+
+data = open(artifact, "rb").read()
+offset, size = struct.unpack_from("<QQ", data, 8)
+write("artifact", "whole", b"\0" + data)
+write("artifact", "program", b"\1" + data[offset:offset + size])
+
+for name, config in tiny.MODELS.items():
+    write("config", name, json.dumps(config).encode())
+
+header = {"__metadata__": {"format": "pt"},
+          "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
+          "b": {"dtype": "BF16", "shape": [3], "data_offsets": [16, 22]},
+          "c": {"dtype": "F8_E4M3", "shape": [0], "data_offsets": [22, 22]}}
+text = json.dumps(header).encode()
+write("safetensors", "three", struct.pack("<Q", len(text)) + text + bytes(22))
+
+write("tokenizer", "json", b"J" + json.dumps(tiny.tokenizer()).encode())
+write("tokenizer", "text", b" abaab \xc3\xa9")

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Builds a copy of the tree with one bug at a time put into its sources and sees
+that each is caught. Minutes; `tools/check --long` runs it.
+
+  check_sources.py WORK [MUTANT]...
+"""
+import os, shutil, subprocess, sys, time
+
+from check_wirings import MODEL, ORACLE, compile_model
+from checks import PAGE, Caught, Oracle, check, run
+from sources import SOURCES
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+TARGETS = ["mtpc", "mtp-run", "mtp-import", "print_logits"]
+
+
+def copy_tree(tree):
+    """Only what changed is copied, so that a second run builds little."""
+    names = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True,
+                           check=True).stdout.splitlines()
+    for name in names:
+        source, target = os.path.join(ROOT, name), os.path.join(tree, name)
+        if name.startswith("models/") or not os.path.isfile(source):
+            continue
+        with open(source, "rb") as f:
+            data = f.read()
+        if os.path.exists(target) and open(target, "rb").read() == data:
+            continue
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy(source, target)
+
+
+def build(tree):
+    environment = dict(os.environ, MTP_BUILD_DIR=tree + "/build")
+    ran = subprocess.run([tree + "/tools/build", "-j2", *TARGETS], env=environment,
+                         capture_output=True, text=True)
+    if ran.returncode:
+        sys.exit(f"expected the tree to build, got\n{ran.stdout[-2000:]}{ran.stderr[-2000:]}")
+
+
+def edit(tree, mutant):
+    """Puts the bug in; returns how to take it out."""
+    name, old, new = SOURCES[mutant]
+    path = os.path.join(tree, name)
+    with open(path) as f:
+        text = f.read()
+    if text.count(old) != 1:
+        sys.exit(f"{mutant}: expected '{old}' once in {name}, got it {text.count(old)} times")
+    with open(path, "w") as f:
+        f.write(text.replace(old, new))
+
+    def restore():
+        with open(path, "w") as f:
+            f.write(text)
+    return restore
+
+
+def judge(tree, work, text, oracle, right):
+    tools = tree + "/build/bin"
+    try:
+        return check(tools, compile_model(tools, work, "model", text), oracle, right), None
+    except Caught as caught:
+        return None, str(caught)
+
+
+def main():
+    work = os.path.abspath(sys.argv[1])
+    chosen = sys.argv[2:] or list(SOURCES)
+    tree = work + "/tree"
+    os.makedirs(tree, exist_ok=True)
+    copy_tree(tree)
+    subprocess.run([sys.executable, ORACLE + "/tiny.py", MODEL, "-o", work + "/hf"], check=True)
+    oracle = Oracle(f"{ORACLE}/expected/{MODEL}.f32.json")
+    build(tree)
+    run(tree + "/build/bin/mtp-import", work + "/hf", "-o", work + "/imported.mlir", "--k=3",
+        "--max-context=128", f"--page={PAGE}")
+    with open(work + "/imported.mlir") as f:
+        text = f.read()
+    right, by = judge(tree, work, text, oracle, None)
+    if by:
+        sys.exit(f"expected the tree as it is to pass, got: {by}")
+    missed, start = 0, time.time()
+    for mutant in chosen:
+        restore = edit(tree, mutant)
+        try:
+            build(tree)
+            _, by = judge(tree, work, text, oracle, right)
+        finally:
+            restore()
+        missed += by is None
+        print(f"{mutant:56} {by or 'NOT CAUGHT'}", flush=True)
+    print(f"{len(chosen) - missed} of {len(chosen)} caught, {time.time() - start:.0f} s")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
