@@ -7,11 +7,11 @@ that each is caught. Minutes; `tools/check --long` runs it.
 import os, shutil, subprocess, sys, time
 
 from check_wirings import MODEL, ORACLE, compile_model
-from checks import PAGE, Caught, Oracle, check, run
+from checks import Caught, Oracle, check, run
 from sources import SOURCES
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-TARGETS = ["mtpc", "mtp-run", "mtp-import", "print_logits"]
+TARGETS = ["mtpc", "mtp-run", "mtp-import", "print_logits", "print_rounds"]
 
 
 def copy_tree(tree):
@@ -73,7 +73,7 @@ def main():
     oracle = Oracle(f"{ORACLE}/expected/{MODEL}.f32.json")
     build(tree)
     run(tree + "/build/bin/mtp-import", work + "/hf", "-o", work + "/imported.mlir", "--k=3",
-        "--max-context=128", f"--page={PAGE}")
+        "--max-context=128")
     with open(work + "/imported.mlir") as f:
         text = f.read()
     right, by = judge(tree, work, text, oracle, None)
