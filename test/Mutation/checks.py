@@ -52,6 +52,8 @@ def check_target(tools, artifact, oracle):
     lines = run(tools + "/print_logits", artifact, "0", str(len(greedy)),
                 *map(str, oracle.prompt)).splitlines()
     ids = [int(line.split()[0]) for line in lines]
+    if len(ids) != len(greedy):
+        raise Caught(f"oracle: {len(ids)} tokens, not {len(greedy)}")
     if ids != greedy:
         at = next(i for i in range(len(greedy)) if ids[i] != greedy[i])
         raise Caught(f"oracle: token {at} is {ids[at]}, not {greedy[at]}")
