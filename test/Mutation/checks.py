@@ -5,6 +5,8 @@ import json, os, random, subprocess
 # The right wiring is within 1e-6 of the oracle.
 TOLERANCE = 1e-5
 MAX_K = 3
+# For the drafts of each fixed prompt.
+ROUNDS = 20
 # Of @forward.
 ROWS = 24
 
@@ -121,7 +123,7 @@ def check(tools, artifact, oracle, right=None):
     if plain != drafted:
         raise Caught(f"lossless: tokens at k = {MAX_K} are not those at k = 0")
     check_drafts(tools, artifact, oracle)
-    rounds = list(rounds_of(tools, artifact, MAX_K, lists, 8))
+    rounds = list(rounds_of(tools, artifact, MAX_K, lists, ROUNDS))
     if right is not None and rounds != right:
         changed = sum(a != b for a, b in zip(rounds, right))
         raise Caught(f"drafts: {changed} of {len(right)} prompts differ from the right wiring's")
