@@ -1,5 +1,6 @@
 //===- ConvertMTPToExec.cpp - Choose a kernel for every op ----------------===//
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/ExecLowering.h"
 #include "passes/Passes.h"
 
@@ -42,8 +43,7 @@ static LogicalResult convertCaches(ModuleOp module) {
 static void eraseDead(exec::ProgramOp program) {
   for (Operation &op : llvm::make_early_inc_range(
            llvm::reverse(program.getBody().front()))) {
-    bool unused = op.use_empty() && op.getNumResults() > 0;
-    if (unused && (isPure(&op) || isa<CachedAttentionOp>(op))) {
+    if (isOpTriviallyDead(&op)) {
       op.erase();
     }
   }

@@ -239,6 +239,46 @@ Value ExecLowering::cacheLayer(llvm::StringRef name, int64_t layer,
 // Programs
 //===----------------------------------------------------------------------===//
 
+/// The operands of `op` that a kernel streams as packed weights.
+static SmallVector<Value> weightOperands(Operation *op) {
+  return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
+      .Case([](EmbedOp o) { return SmallVector<Value>{o.getTable()}; })
+      .Case([](RmsNormOp o) { return SmallVector<Value>{o.getWeight()}; })
+      .Case([](HeadLinearOp o) { return SmallVector<Value>{o.getWeight()}; })
+      .Case([](MoeRouteOp o) { return SmallVector<Value>{o.getBias()}; })
+      .Case([](LinearOp o) {
+        return SmallVector<Value>{o.getWeight(), o.getBias()};
+      })
+      .Case([](MoeExpertsOp o) {
+        return SmallVector<Value>{o.getGate(), o.getUp(), o.getDown()};
+      })
+      .Case([](FusedLinearOp o) {
+        SmallVector<Value> weights(o.getWeights());
+        llvm::append_range(weights, o.getBiases());
+        weights.push_back(o.getNorm());
+        return weights;
+      })
+      .Default(SmallVector<Value>());
+}
+
+LogicalResult ExecLowering::checkOperands(Operation *op) {
+  SmallVector<Value> weights = weightOperands(op);
+  for (Value weight : weights) {
+    if (weight && !weight.getDefiningOp<mtp::WeightOp>()) {
+      return op->emitOpError("expected weights that mtp.weight defines: they "
+                             "are packed into the artifact");
+    }
+  }
+  for (Value operand : op->getOperands()) {
+    if (operand.getDefiningOp<mtp::WeightOp>() &&
+        !llvm::is_contained(weights, operand)) {
+      return op->emitOpError("expected an activation, got a weight; it has no "
+                             "kernel that reads it");
+    }
+  }
+  return success();
+}
+
 LogicalResult ExecLowering::lowerOp(Operation *op) {
   builder.setInsertionPoint(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -277,6 +317,9 @@ LogicalResult ExecLowering::lower(ProgramOp target) {
   SmallVector<Operation *> lowered;
   for (Operation &op :
        llvm::make_early_inc_range(program.getBody().front())) {
+    if (failed(checkOperands(&op))) {
+      return failure();
+    }
     if (isa<exec::ExecDialect>(op.getDialect())) {
       // Calls of control kernels and outputs read whole buffers.
       builder.setInsertionPoint(&op);

@@ -55,6 +55,9 @@ public:
 private:
   friend class KernelCall;
 
+  /// Checks what the lowerings take for granted: that weights are weights and
+  /// activations are not.
+  LogicalResult checkOperands(Operation *op);
   LogicalResult lowerOp(Operation *op);
   // Row-wise ops (ExecLoweringModel.cpp).
   LogicalResult lowerEmbed(EmbedOp op);

@@ -91,4 +91,15 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "mlir::ModuleOp"> {
   ];
 }
 
+def CheckCoveragePass : Pass<"exec-check-coverage", "mlir::ModuleOp"> {
+  let summary = "Check that every point of the envelope has its programs";
+  let description = [{
+    Every batch 1..max_batch and k 0..max_k has one decode program, every
+    prefill chunk one program without modules and one with all of them. An error
+    names the first point that has none. Kernels are checked as well: every one
+    is dispatched somewhere, and no call is left in value form.
+  }];
+  let statistics = [Statistic<"numPrograms", "programs", "programs checked">];
+}
+
 #endif // MTP_LOWERING_PASSES

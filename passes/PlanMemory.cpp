@@ -43,18 +43,19 @@ private:
 
 } // namespace
 
-/// Returns the bytes of a static buffer, or nothing where they overflow.
-static std::optional<int64_t> bufferBytes(MemRefType type, int64_t alignment) {
-  int64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
-  for (int64_t dim : type.getShape()) {
-    if (ShapedType::isDynamic(dim) || __builtin_mul_overflow(bytes, dim, &bytes)) {
-      return std::nullopt;
-    }
-  }
-  if (bytes > INT64_MAX - alignment) {
+/// Returns the bytes of a buffer in a region of aligned buffers. Adds them to
+/// `total`, which bounds every address; nothing where it does not fit.
+static std::optional<int64_t> alignedBytes(MemRefType type, int64_t alignment,
+                                           int64_t &total) {
+  std::optional<int64_t> bytes = bufferBytes(type);
+  if (!bytes || *bytes > INT64_MAX - alignment) {
     return std::nullopt;
   }
-  return llvm::alignTo(bytes, alignment);
+  int64_t aligned = llvm::alignTo(*bytes, alignment);
+  if (__builtin_add_overflow(total, aligned, &total)) {
+    return std::nullopt;
+  }
+  return aligned;
 }
 
 /// Collects the intervals of a program; positions count its ops.
@@ -65,12 +66,13 @@ static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
     position[&op] = position.size();
   }
   int64_t end = position.size();
+  int64_t total = 0;
   for (AllocOp alloc : program.getBody().front().getOps<AllocOp>()) {
     std::optional<int64_t> bytes =
-        bufferBytes(cast<MemRefType>(alloc.getType()), alignment);
+        alignedBytes(cast<MemRefType>(alloc.getType()), alignment, total);
     if (!bytes) {
-      return alloc.emitOpError("expected a static buffer whose bytes fit 63 "
-                               "bits, got ")
+      return alloc.emitOpError("expected the bytes of all buffers to fit 63 "
+                               "bits, got more at ")
              << alloc.getType();
     }
     Interval interval{alloc, *bytes, end, -1};
@@ -125,23 +127,25 @@ FailureOr<int64_t> PlanMemoryPass::placeProgram(ProgramOp program) {
 }
 
 FailureOr<int64_t> PlanMemoryPass::placeStates() {
-  int64_t bytes = 0;
+  int64_t end = 0;
   for (StateOp state : getOperation().getOps<StateOp>()) {
-    auto type = dyn_cast<MemRefType>(state.getType());
-    std::optional<int64_t> size =
-        type ? bufferBytes(type, alignment) : std::nullopt;
-    if (!size) {
-      return state.emitOpError("expected a static memref, got ")
+    state.setOffset(end);
+    if (!alignedBytes(cast<MemRefType>(state.getType()), alignment, end)) {
+      return state.emitOpError("expected the bytes of all states to fit 63 "
+                               "bits, got more at ")
              << state.getType();
     }
-    state.setOffset(bytes);
-    bytes += *size;
   }
-  return bytes;
+  return end;
 }
 
 void PlanMemoryPass::runOnOperation() {
   ModuleOp module = getOperation();
+  if (alignment <= 0 || !llvm::isPowerOf2_64(alignment)) {
+    module.emitError("expected a power of two for the option alignment, got ")
+        << static_cast<int64_t>(alignment);
+    return signalPassFailure();
+  }
   int64_t arena = 0;
   for (ProgramOp program : module.getOps<ProgramOp>()) {
     FailureOr<int64_t> bytes = placeProgram(program);

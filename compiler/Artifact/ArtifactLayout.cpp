@@ -112,7 +112,7 @@ FailureOr<ArtifactLayout> ArtifactLayout::get(ModuleOp module) {
       addConstant(layout, constant.getSymName(), constant,
                   MemRefType::get(type.getShape(), type.getElementType()));
     } else if (auto table = dyn_cast<exec::RopeTableOp>(op)) {
-      auto rope = cast<mlir::mtp::RopeAttr>(table.getRope());
+      mlir::mtp::RopeAttr rope = table.getRope();
       addConstant(layout, table.getSymName(), table,
                   MemRefType::get({int64_t(table.getPositions()),
                                    int64_t(rope.getDim())},

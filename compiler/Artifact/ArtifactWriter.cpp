@@ -116,7 +116,7 @@ Status Writer::writeWeights(SegmentStream &stream) {
 /// Streams a rotary table row by row.
 static Status writeRopeTable(SegmentStream &stream,
                              mlir::exec::RopeTableOp table) {
-  auto rope = llvm::cast<mlir::mtp::RopeAttr>(table.getRope());
+  mlir::mtp::RopeAttr rope = table.getRope();
   std::vector<float> frequencies = inverseFrequencies(rope);
   std::vector<float> row(rope.getDim());
   for (int64_t position = 0; position < int64_t(table.getPositions());

@@ -3,7 +3,7 @@
 #include "compiler/Import/ConfigReader.h"
 
 #include "compiler/Import/ConfigFamilies.h"
-#include "compiler/Weights/MappedFile.h"
+#include "compiler/Weights/InputFile.h"
 
 #include <limits>
 
@@ -157,29 +157,29 @@ Status readConfig(ConfigFields &fields, ModelConfig &config) {
   return fields.status();
 }
 
-Result<JsonDocument> parseObject(std::string_view text) {
-  MTP_ASSIGN_OR_RETURN(JsonDocument document,
-                       JsonDocument::parse(text, kMaxConfigDepth));
+Result<StrictJson> parseObject(std::string_view text) {
+  MTP_ASSIGN_OR_RETURN(StrictJson document,
+                       StrictJson::parse(text, kMaxConfigDepth));
   if (!document.root().is_object())
     return invalidArgument(std::string("expected an object, got ") +
                            describe(document.root()));
   return document;
 }
 
-ConfigFields fieldsOf(const JsonDocument &document) {
+ConfigFields fieldsOf(const StrictJson &document) {
   simdjson::dom::object object;
   (void)document.root().get_object().get(object);
   return ConfigFields(object);
 }
 
 Status parseConfig(std::string_view text, ModelConfig &config) {
-  MTP_ASSIGN_OR_RETURN(JsonDocument document, parseObject(text));
+  MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(text));
   ConfigFields fields = fieldsOf(document);
   return readConfig(fields, config);
 }
 
 Status parseGeneration(std::string_view text, ModelConfig &config) {
-  MTP_ASSIGN_OR_RETURN(JsonDocument document, parseObject(text));
+  MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(text));
   ConfigFields fields = fieldsOf(document);
   readTokens(fields, config.generation);
   readSampling(fields, config.generation);

@@ -50,6 +50,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     manager.addPass(passes::createConvertMTPToExecPass());
     manager.addPass(passes::createBufferizePass());
     manager.addPass(passes::createPlanMemoryPass());
+    manager.addPass(passes::createCheckCoveragePass());
     break;
   case Phase::Codegen:
   case Phase::Artifact:

@@ -34,9 +34,9 @@ Status refuseDuplicateKeys(element value) {
 
 } // namespace
 
-Result<JsonDocument> JsonDocument::parse(std::string_view text,
+Result<StrictJson> StrictJson::parse(std::string_view text,
                                          size_t maxDepth) {
-  JsonDocument document;
+  StrictJson document;
   document.parser = std::make_unique<simdjson::dom::parser>();
   // The capacity covers the text, so that parse() does not allocate again with
   // the default depth.

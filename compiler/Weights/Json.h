@@ -16,11 +16,11 @@
 namespace mtp {
 
 /// A parsed document and the memory its values live in.
-class JsonDocument {
+class StrictJson {
 public:
   /// Parses strict JSON in UTF-8, nested at most `maxDepth` deep. An object
   /// with the same key twice is refused at any level.
-  static Result<JsonDocument> parse(std::string_view text, size_t maxDepth);
+  static Result<StrictJson> parse(std::string_view text, size_t maxDepth);
 
   simdjson::dom::element root() const { return element; }
 

@@ -134,7 +134,7 @@ Status checkTiling(const TensorMap &tensors, uint64_t dataBytes) {
 }
 
 Result<TensorMap> readHeader(std::string_view text) {
-  Result<JsonDocument> document = JsonDocument::parse(text, kMaxHeaderDepth);
+  Result<StrictJson> document = StrictJson::parse(text, kMaxHeaderDepth);
   if (!document)
     return document.status().withContext("header");
   object fields;
@@ -183,7 +183,7 @@ Result<TensorMap> parseSafetensors(std::span<const uint8_t> bytes) {
 
 Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   SafetensorsFile file;
-  MTP_ASSIGN_OR_RETURN(file.mapped, MappedFile::open(path));
+  MTP_ASSIGN_OR_RETURN(file.mapped, InputFile::open(path));
   Result<TensorMap> tensors = parseSafetensors(file.mapped.bytes());
   if (!tensors)
     return tensors.status().withContext("\"" + path + "\"");

@@ -9,7 +9,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_SAFETENSORS_H
 #define MTP_COMPILER_WEIGHTS_SAFETENSORS_H
 
-#include "compiler/Weights/MappedFile.h"
+#include "compiler/Weights/InputFile.h"
 #include "compiler/Weights/WeightType.h"
 #include "runtime/core/Result.h"
 
@@ -42,7 +42,7 @@ public:
   static Result<SafetensorsFile> open(const std::string &path);
 
   const TensorMap &tensors() const { return entries; }
-  const MappedFile &file() const { return mapped; }
+  const InputFile &file() const { return mapped; }
 
   /// The bytes of an entry of tensors().
   std::span<const uint8_t> bytes(const TensorEntry &entry) const {
@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  MappedFile mapped;
+  InputFile mapped;
   TensorMap entries;
 };
 

@@ -94,7 +94,7 @@ Status WeightSet::addFile(const std::string &path) {
 
 Status WeightSet::addIndex(const std::string &path) {
   MTP_ASSIGN_OR_RETURN(std::string text, readTextFile(path, kMaxIndexBytes));
-  Result<JsonDocument> document = JsonDocument::parse(text, kMaxIndexDepth);
+  Result<StrictJson> document = StrictJson::parse(text, kMaxIndexDepth);
   if (!document)
     return document.status().withContext(inQuotes(path));
   simdjson::dom::object weightMap;

@@ -19,7 +19,7 @@ struct TensorView {
   WeightType type;
   std::span<const int64_t> shape;
   std::span<const uint8_t> bytes;
-  const MappedFile *file = nullptr;
+  const InputFile *file = nullptr;
 };
 
 /// The tensors of one or many safetensors files under one set of keys.

@@ -77,9 +77,9 @@ def build(args, job):
 
 
 def build_module(args, name, weights):
-    """Compiles DIR/NAME.mlir of this folder with weights of Inputs/weights.py."""
-    here = pathlib.Path(__file__).parent
-    source, script = here / f"{name}.mlir", here / "Inputs/weights.py"
+    """Compiles Inputs/NAME.mlir with weights of Inputs/weights.py."""
+    inputs = pathlib.Path(__file__).parent / "Inputs"
+    source, script = inputs / f"{name}.mlir", inputs / "weights.py"
     artifact = args.out / f"{name}.bin"
     if artifact.exists() and artifact.stat().st_mtime > newest(
             [__file__, source, script, args.tools / "mtpc"]):

@@ -3,11 +3,14 @@
 #ifndef EXEC_DIALECT
 #define EXEC_DIALECT
 
+include "mlir/IR/CommonTypeConstraints.td"
 include "mlir/IR/OpBase.td"
 
 def Exec_Dialect : Dialect {
   let name = "exec";
   let cppNamespace = "::mlir::exec";
+  // The attribute of exec.rope_table.
+  let dependentDialects = ["::mlir::mtp::MTPDialect"];
   let summary = "The plan: static buffers, kernel dispatches, programs";
   let description = [{
     `exec` says how a model runs: which kernels exist, which buffers live where,
@@ -21,6 +24,9 @@ def Exec_Dialect : Dialect {
     (`exec-plan-memory`).
   }];
 }
+
+/// What a kernel can be given: the element types that the artifact knows.
+def Exec_Buffer : MemRefOf<[F32, BF16, I32, I64]>;
 
 class Exec_Op<string mnemonic, list<Trait> traits = []>
     : Op<Exec_Dialect, mnemonic, traits>;

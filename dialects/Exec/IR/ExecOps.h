@@ -4,6 +4,7 @@
 #define MTP_DIALECTS_EXEC_IR_EXECOPS_H
 
 #include "dialects/Exec/IR/ExecDialect.h"
+#include "dialects/MTP/IR/MTPAttrs.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,5 +15,13 @@
 
 #define GET_OP_CLASSES
 #include "dialects/Exec/IR/ExecOps.h.inc"
+
+namespace mlir::exec {
+
+/// Returns the bytes of a buffer, or nothing where it is not static or they do
+/// not fit 63 bits.
+std::optional<int64_t> bufferBytes(MemRefType type);
+
+} // namespace mlir::exec
 
 #endif // MTP_DIALECTS_EXEC_IR_EXECOPS_H

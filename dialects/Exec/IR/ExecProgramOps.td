@@ -23,6 +23,9 @@ def Exec_ProgramOp : Exec_Op<"program", [
     ```mlir
     exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 { ... }
     ```
+    - C1: kind is decode, prefill or function.
+    - C2: decode: batch >= 1, k >= 0, chunk 0; prefill: batch 1, k >= 0,
+      chunk >= 1; function: batch, k and chunk 0.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, I64Attr:$batch,
                        I64Attr:$k, I64Attr:$chunk);
@@ -34,9 +37,11 @@ def Exec_ProgramOp : Exec_Op<"program", [
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
       "::llvm::StringRef":$kind, "int64_t":$batch, "int64_t":$k,
       "int64_t":$chunk)>];
+  let hasVerifier = 1;
 }
 
-def Exec_RefOp : Exec_Op<"ref", [Pure]> {
+def Exec_RefOp : Exec_Op<"ref", [
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Refer to a resource";
   let description = [{
     The buffer of an `exec.state`, `exec.weight`, `exec.rope_table`,
@@ -46,13 +51,17 @@ def Exec_RefOp : Exec_Op<"ref", [Pure]> {
     ```mlir
     %0 = exec.ref @target layer 3 : memref<?x16x80xbf16>
     ```
+    - C1: the resource exists and is one of those.
+    - C2: the layer is one of the cache's, and 0 for all else.
+    - C3: the type is the resource's: a state's as declared, a constant's shape,
+      `positions x dim` for a table, `? x page x entry` for a cache; a weight's
+      is static, of its element type.
   }];
   let arguments = (ins FlatSymbolRefAttr:$resource,
                        DefaultValuedAttr<I64Attr, "0">:$layer);
-  let results = (outs AnyMemRef:$result);
+  let results = (outs Exec_Buffer:$result);
   let assemblyFormat = "$resource (`layer` $layer^)? `:` type($result) attr-dict";
 }
-
 
 def Exec_InvokeOp : Exec_Op<"invoke"> {
   let summary = "Call a kernel on tensors";
@@ -67,6 +76,10 @@ def Exec_InvokeOp : Exec_Op<"invoke"> {
     %y = exec.invoke "add"(%a, %b) params [8] offsets [0, 0]
         config {width = 192} : (tensor<8x192xf32>, tensor<8x192xf32>) -> tensor<8x192xf32>
     ```
+    - C1: the kind is in the catalogue.
+    - C2: arguments and results are as many as the kind has buffers.
+    - C3: params are as many as the kind takes.
+    - C4: one offset per argument.
   }];
   let arguments = (ins StrAttr:$kind, Variadic<AnyType>:$args,
                        DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
@@ -79,7 +92,7 @@ def Exec_InvokeOp : Exec_Op<"invoke"> {
   let hasVerifier = 1;
 }
 
-def Exec_AllocOp : Exec_Op<"alloc"> {
+def Exec_AllocOp : Exec_Op<"alloc", [HasParent<"::mlir::exec::ProgramOp">]> {
   let summary = "A range of the arena";
   let description = [{
     Lives from the first dispatch that names it to the last, from the start of
@@ -90,16 +103,19 @@ def Exec_AllocOp : Exec_Op<"alloc"> {
     ```mlir
     %0 = exec.alloc at 4096 : memref<8x192xf32>
     ```
+    - C1: the buffer is static and its bytes fit 63 bits.
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset,
                        OptionalAttr<StrAttr>:$input);
-  let results = (outs AnyMemRef:$result);
+  let results = (outs Exec_Buffer:$result);
   let assemblyFormat = [{
     (`input` $input^)? (`at` $offset^)? attr-dict `:` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def Exec_DispatchOp : Exec_Op<"dispatch", [
+    HasParent<"::mlir::exec::ProgramOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Run a kernel";
   let description = [{
@@ -112,9 +128,12 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
         : memref<8x192xf32>, memref<8x192xf32>, memref<8x192xf32>
     ```
     - C1: one offset per buffer.
-    - C2: the kernel exists, and its kind takes this number of buffers and params.
+    - C2: the kernel exists, and its kind takes this number of buffers and params
+      and writes this number of outputs.
+    - C3: every offset lies in its buffer; a cache's is 0.
+    - C4: tasks is not negative.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$buffers,
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$buffers,
                        DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
                        I64Attr:$tasks, I64Attr:$outputs);
   let assemblyFormat = [{

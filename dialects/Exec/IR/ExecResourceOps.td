@@ -9,6 +9,7 @@
 #define EXEC_RESOURCE_OPS
 
 include "dialects/Exec/IR/ExecDialect.td"
+include "dialects/MTP/IR/MTPAttrs.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -55,6 +56,8 @@ def Exec_WeightOp : Exec_ResourceOp<"weight"> {
     - C1: the layout is one of raw, linear, swiglu.
     - C2: k, n and stack are positive and their product does not overflow.
     - C3: swiglu has exactly two sources, every layout at least one.
+    - C4: every source has a key.
+    - C5: elements are f32 or bf16.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$layout, I64Attr:$k,
                        I64Attr:$n, I64Attr:$stack, ArrayAttr:$sources,
@@ -74,12 +77,14 @@ def Exec_RopeTableOp : Exec_ResourceOp<"rope_table"> {
 
     Example:
     ```mlir
-    exec.rope_table @rope0 #mtp.rope<dim = 16, theta = 1.0e4> positions 1029
+    exec.rope_table @rope0 <dim = 16, theta = 1.0e4> positions 1029
     ```
+    - C1: positions is positive.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, AnyAttr:$rope,
+  let arguments = (ins SymbolNameAttr:$sym_name, MTP_RopeAttr:$rope,
                        I64Attr:$positions);
   let assemblyFormat = "$sym_name $rope `positions` $positions attr-dict";
+  let hasVerifier = 1;
 }
 
 def Exec_ConstantOp : Exec_ResourceOp<"constant"> {
@@ -89,9 +94,11 @@ def Exec_ConstantOp : Exec_ResourceOp<"constant"> {
     ```mlir
     exec.constant @mask0 dense<[1, 3, 5]> : tensor<3xi64>
     ```
+    - C1: the elements are dense and f32, i32 or i64.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value);
   let assemblyFormat = "$sym_name $value attr-dict";
+  let hasVerifier = 1;
 }
 
 def Exec_StateOp : Exec_ResourceOp<"state"> {
@@ -106,10 +113,12 @@ def Exec_StateOp : Exec_ResourceOp<"state"> {
     ```mlir
     exec.state @length : memref<4xi32>
     ```
+    - C1: the type is a static memref of f32, i32 or i64 whose bytes fit 63 bits.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                        OptionalAttr<I64Attr>:$offset);
   let assemblyFormat = "$sym_name (`at` $offset^)? `:` $type attr-dict";
+  let hasVerifier = 1;
 }
 
 def Exec_CacheOp : Exec_ResourceOp<"cache"> {
@@ -122,12 +131,15 @@ def Exec_CacheOp : Exec_ResourceOp<"cache"> {
     ```mlir
     exec.cache @target layers 4 entry 80 page 16 : bf16
     ```
+    - C1: layers, entry and page are positive.
+    - C2: elements are f32 or bf16.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$layers,
                        I64Attr:$entry, I64Attr:$page, TypeAttr:$dtype);
   let assemblyFormat = [{
     $sym_name `layers` $layers `entry` $entry `page` $page `:` $dtype attr-dict
   }];
+  let hasVerifier = 1;
 }
 
 #endif // EXEC_RESOURCE_OPS

@@ -82,8 +82,9 @@ const KindEntry *findKind(llvm::StringRef kind) {
 /// Query heads that one task of an attention handles: the most, up to four, that
 /// divide a group, so that a task reads each key once for all of them.
 int64_t attentionTile(DictionaryAttr config) {
+  int64_t keyHeads = std::max<int64_t>(configInt(config, "kv_heads"), 1);
   int64_t group =
-      configInt(config, "q_heads") / configInt(config, "kv_heads");
+      std::max<int64_t>(configInt(config, "q_heads") / keyHeads, 1);
   int64_t tile = std::min<int64_t>(group, 4);
   while (group % tile != 0) {
     --tile;

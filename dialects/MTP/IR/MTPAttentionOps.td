@@ -9,11 +9,14 @@
 
 include "dialects/MTP/IR/MTPOpBase.td"
 
-class MTP_AttentionFamilyOp<string mnemonic, list<Trait> traits = []>
-    : MTP_Op<mnemonic, !listconcat([Pure], traits)>;
+/// Attention appends its rows to a cache before it reads it, so that an unused
+/// result does not make it dead: a prefill runs the drafter for its entries.
+class MTP_CachingAttentionOp<string mnemonic, list<Trait> traits = []>
+    : MTP_Op<mnemonic, !listconcat(
+        [MemoryEffects<[MemRead<MTP_CacheResource>,
+                        MemWrite<MTP_CacheResource>]>], traits)>;
 
-def MTP_RopeOp : MTP_AttentionFamilyOp<"rope",
-    [AllTypesMatch<["x", "result"]>]> {
+def MTP_RopeOp : MTP_Op<"rope", [Pure, AllTypesMatch<["x", "result"]>]> {
   let summary = "Rotate part of every head by the row's position";
   let description = [{
     Columns `[offset, offset + dim)` of every head rotate, the others are kept.
@@ -39,7 +42,7 @@ def MTP_RopeOp : MTP_AttentionFamilyOp<"rope",
   let hasVerifier = 1;
 }
 
-def MTP_AttentionOp : MTP_AttentionFamilyOp<"attention", [
+def MTP_AttentionOp : MTP_CachingAttentionOp<"attention", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Attend to the slot's earlier positions and to the row's own";
   let description = [{
@@ -97,7 +100,7 @@ def MTP_AttentionOp : MTP_AttentionFamilyOp<"attention", [
   }];
 }
 
-def MTP_MlaAttentionOp : MTP_AttentionFamilyOp<"mla_attention", [
+def MTP_MlaAttentionOp : MTP_CachingAttentionOp<"mla_attention", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Multi-head latent attention";
   let description = [{

@@ -32,6 +32,8 @@ def tensors():
             yield noise(f"layers.{layer}.{name}", rows, HIDDEN)
         yield noise(f"layers.{layer}.o", HIDDEN, HEADS * HEAD)
         yield f"layers.{layer}.norm", [HIDDEN], [1] * HIDDEN
+    yield "ones", [HIDDEN], [1] * HIDDEN
+    yield noise("join", HIDDEN, 2 * HIDDEN)
 
 
 def main():

@@ -1,6 +1,6 @@
-//===- MappedFile.cpp - A read-only file in memory ------------------------===//
+//===- InputFile.cpp - A read-only file in memory ------------------------===//
 
-#include "compiler/Weights/MappedFile.h"
+#include "compiler/Weights/InputFile.h"
 
 #include <cerrno>
 #include <cstring>
@@ -25,8 +25,8 @@ Status osError(const char *action, const std::string &path, int error) {
 
 } // namespace
 
-Result<MappedFile> MappedFile::open(const std::string &path) {
-  MappedFile file;
+Result<InputFile> InputFile::open(const std::string &path) {
+  InputFile file;
   file.name = path;
   // O_NONBLOCK so that opening a pipe returns at once and can be refused.
   file.descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -52,13 +52,13 @@ Result<MappedFile> MappedFile::open(const std::string &path) {
   return file;
 }
 
-MappedFile::MappedFile(MappedFile &&other) noexcept
+InputFile::InputFile(InputFile &&other) noexcept
     : name(std::move(other.name)), data(std::exchange(other.data, nullptr)),
       size(std::exchange(other.size, 0)),
       descriptor(std::exchange(other.descriptor, -1)),
       modified(other.modified) {}
 
-MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
+InputFile &InputFile::operator=(InputFile &&other) noexcept {
   std::swap(name, other.name);
   std::swap(data, other.data);
   std::swap(size, other.size);
@@ -67,14 +67,14 @@ MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   return *this;
 }
 
-MappedFile::~MappedFile() {
+InputFile::~InputFile() {
   if (data)
     ::munmap(const_cast<uint8_t *>(data), size);
   if (descriptor >= 0)
     ::close(descriptor);
 }
 
-Status MappedFile::checkUnchanged() const {
+Status InputFile::checkUnchanged() const {
   struct stat info;
   if (::fstat(descriptor, &info) != 0)
     return osError("inspect", name, errno);
@@ -85,7 +85,7 @@ Status MappedFile::checkUnchanged() const {
 }
 
 Result<std::string> readTextFile(const std::string &path, size_t maxBytes) {
-  MTP_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(path));
+  MTP_ASSIGN_OR_RETURN(InputFile file, InputFile::open(path));
   if (file.bytes().size() > maxBytes)
     return outOfRange("expected at most " + std::to_string(maxBytes) +
                       " bytes in " + inQuotes(path) + ", got " +

@@ -1,7 +1,7 @@
-//===- MappedFile.h - A read-only file in memory ----------------*- C++ -*-===//
+//===- InputFile.h - A read-only file in memory ----------------*- C++ -*-===//
 
-#ifndef MTP_COMPILER_WEIGHTS_MAPPEDFILE_H
-#define MTP_COMPILER_WEIGHTS_MAPPEDFILE_H
+#ifndef MTP_COMPILER_WEIGHTS_INPUTFILE_H
+#define MTP_COMPILER_WEIGHTS_INPUTFILE_H
 
 #include "runtime/core/Result.h"
 
@@ -14,18 +14,18 @@
 namespace mtp {
 
 /// A regular file, mapped read-only for as long as the object lives.
-class MappedFile {
+class InputFile {
 public:
   /// Maps the whole file. Devices, pipes, sockets and directories are refused,
   /// without blocking on them. An empty file maps to no bytes.
-  static Result<MappedFile> open(const std::string &path);
+  static Result<InputFile> open(const std::string &path);
 
-  MappedFile() = default;
-  MappedFile(MappedFile &&other) noexcept;
-  MappedFile &operator=(MappedFile &&other) noexcept;
-  MappedFile(const MappedFile &) = delete;
-  MappedFile &operator=(const MappedFile &) = delete;
-  ~MappedFile();
+  InputFile() = default;
+  InputFile(InputFile &&other) noexcept;
+  InputFile &operator=(InputFile &&other) noexcept;
+  InputFile(const InputFile &) = delete;
+  InputFile &operator=(const InputFile &) = delete;
+  ~InputFile();
 
   std::span<const uint8_t> bytes() const { return {data, size}; }
   const std::string &path() const { return name; }
@@ -49,4 +49,4 @@ Result<std::string> readTextFile(const std::string &path, size_t maxBytes);
 
 } // namespace mtp
 
-#endif // MTP_COMPILER_WEIGHTS_MAPPEDFILE_H
+#endif // MTP_COMPILER_WEIGHTS_INPUTFILE_H

@@ -1,0 +1,179 @@
+//===- ExecProgramOps.cpp - Verifiers of programs and what they do --------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/Exec/IR/KernelKinds.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+void ProgramOp::build(OpBuilder &builder, OperationState &state,
+                      llvm::StringRef name, llvm::StringRef kind, int64_t batch,
+                      int64_t k, int64_t chunk) {
+  state.addAttribute("sym_name", builder.getStringAttr(name));
+  state.addAttribute("kind", builder.getStringAttr(kind));
+  state.addAttribute("batch", builder.getI64IntegerAttr(batch));
+  state.addAttribute("k", builder.getI64IntegerAttr(k));
+  state.addAttribute("chunk", builder.getI64IntegerAttr(chunk));
+  state.addRegion()->emplaceBlock();
+}
+
+LogicalResult ProgramOp::verify() {
+  int64_t batch = getBatch(), k = getK(), chunk = getChunk();
+  bool fits;
+  llvm::StringRef wanted;
+  if (getKind() == "decode") {
+    fits = batch >= 1 && k >= 0 && chunk == 0;
+    wanted = "batch >= 1, k >= 0 and chunk 0";
+  } else if (getKind() == "prefill") {
+    fits = batch == 1 && k >= 0 && chunk >= 1;
+    wanted = "batch 1, k >= 0 and chunk >= 1";
+  } else if (getKind() == "function") {
+    fits = batch == 0 && k == 0 && chunk == 0;
+    wanted = "batch 0, k 0 and chunk 0";
+  } else { // C1
+    return emitOpError("expected kind decode, prefill or function, got '")
+           << getKind() << "'";
+  }
+  if (!fits) { // C2
+    return emitOpError("expected ")
+           << wanted << " for kind " << getKind() << ", got " << batch << ", "
+           << k << " and " << chunk;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// RefOp
+//===----------------------------------------------------------------------===//
+
+/// The type of a reference to `resource`; null for an op that is none. Whoever
+/// packs a weight knows its shape, so that any static one will do.
+static Type resourceType(Operation *resource, MemRefType type) {
+  MLIRContext *context = resource->getContext();
+  return llvm::TypeSwitch<Operation *, Type>(resource)
+      .Case([](StateOp op) { return op.getType(); })
+      .Case([&](WeightOp op) -> Type {
+        return MemRefType::get(type.hasStaticShape()
+                                   ? type.getShape()
+                                   : llvm::ArrayRef<int64_t>(1),
+                               op.getDtype());
+      })
+      .Case([&](RopeTableOp op) {
+        return MemRefType::get(
+            {int64_t(op.getPositions()), int64_t(op.getRope().getDim())},
+            Float32Type::get(context));
+      })
+      .Case([](ConstantOp op) {
+        ShapedType value = op.getValue().getShapedType();
+        return MemRefType::get(value.getShape(), value.getElementType());
+      })
+      .Case([](CacheOp op) {
+        return MemRefType::get({ShapedType::kDynamic, int64_t(op.getPage()),
+                                int64_t(op.getEntry())},
+                               op.getDtype());
+      })
+      .Default(Type());
+}
+
+LogicalResult RefOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Operation *resource =
+      symbols.lookupNearestSymbolFrom(*this, getResourceAttr());
+  auto type = cast<MemRefType>(getType());
+  Type wanted = resource ? resourceType(resource, type) : Type();
+  if (!wanted) { // C1
+    return emitOpError("expected a state, weight, table, constant or cache "
+                       "named '")
+           << getResource() << "', found none";
+  }
+  auto cache = dyn_cast<CacheOp>(resource);
+  int64_t layers = cache ? int64_t(cache.getLayers()) : 1;
+  int64_t layer = getLayer();
+  if (layer < 0 || layer >= layers) { // C2
+    return emitOpError("expected a layer below ")
+           << layers << " of '" << getResource() << "', got " << layer;
+  }
+  if (type != wanted) { // C3
+    return emitOpError("expected ")
+           << wanted << " for '" << getResource() << "', got " << type;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// InvokeOp, AllocOp and DispatchOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult InvokeOp::verify() {
+  std::optional<KernelSignature> signature =
+      kernelSignature(getKind(), getConfig());
+  if (!signature) { // C1
+    return emitOpError("expected a kind of the kernel catalogue, got '")
+           << getKind() << "'";
+  }
+  int64_t buffers = getArgs().size() + getResults().size();
+  if (buffers != signature->buffers) { // C2
+    return emitOpError("expected ")
+           << signature->buffers << " buffers for kind '" << getKind()
+           << "', got " << buffers;
+  }
+  if (int64_t(getParams().size()) != signature->params) { // C3
+    return emitOpError("expected ")
+           << signature->params << " params for kind '" << getKind()
+           << "', got " << getParams().size();
+  }
+  if (getOffsets().size() != getArgs().size()) { // C4
+    return emitOpError("expected one offset per argument, got ")
+           << getOffsets().size() << " for " << getArgs().size();
+  }
+  return success();
+}
+
+LogicalResult AllocOp::verify() {
+  auto type = cast<MemRefType>(getType());
+  if (!bufferBytes(type)) { // C1
+    return emitOpError("expected a static buffer whose bytes fit 63 bits, got ")
+           << type;
+  }
+  return success();
+}
+
+LogicalResult DispatchOp::verify() {
+  if (getOffsets().size() != getBuffers().size()) { // C1
+    return emitOpError("expected one offset per buffer, got ")
+           << getOffsets().size() << " for " << getBuffers().size();
+  }
+  for (auto [buffer, offset] : llvm::zip(getBuffers(), getOffsets())) { // C3
+    auto type = cast<MemRefType>(buffer.getType());
+    int64_t end = type.hasStaticShape() ? type.getNumElements() : 1;
+    if (offset < 0 || offset >= end) {
+      return emitOpError("expected an offset below ")
+             << end << " into " << type << ", got " << offset;
+    }
+  }
+  if (int64_t(getTasks()) < 0) { // C4
+    return emitOpError("expected a number of tasks, got ")
+           << int64_t(getTasks());
+  }
+  return success();
+}
+
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel =
+      symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr()); // C2
+  if (!kernel) {
+    return emitOpError("expected an exec.kernel named '")
+           << getKernel() << "', found none";
+  }
+  std::optional<KernelSignature> signature =
+      kernelSignature(kernel.getKind(), kernel.getConfig());
+  if (!signature || int64_t(getBuffers().size()) != signature->buffers ||
+      int64_t(getParams().size()) != signature->params ||
+      int64_t(getOutputs()) != signature->outputs) {
+    return emitOpError("expected the buffers, params and outputs of kind '")
+           << kernel.getKind() << "', got " << getBuffers().size()
+           << " buffers, " << getParams().size() << " params and "
+           << getOutputs() << " outputs";
+  }
+  return success();
+}

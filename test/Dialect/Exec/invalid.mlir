@@ -1,0 +1,275 @@
+// RUN: mtp-opt %s --split-input-file --verify-diagnostics
+
+// kernel_c1
+// expected-error @+1 {{'exec.kernel' op expected a kind of the kernel catalogue, got 'matmul'}}
+exec.kernel @k "matmul" {}
+
+// -----
+
+// weight_c1
+// expected-error @+1 {{'exec.weight' op expected layout raw, linear or swiglu, got 'blocked'}}
+exec.weight @w "blocked" k 8 n 8 stack 1 [{key = "w"}] : f32
+
+// -----
+
+// weight_c2
+// expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product fits 64 bits, got 8, 0 and 1}}
+exec.weight @w "linear" k 8 n 0 stack 1 [{key = "w"}] : f32
+
+// -----
+
+// weight_c2
+// expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product fits 64 bits}}
+exec.weight @w "linear" k 4294967296 n 4294967296 stack 1 [{key = "w"}] : f32
+
+// -----
+
+// weight_c3
+// expected-error @+1 {{'exec.weight' op expected 2 sources for layout swiglu, got 1}}
+exec.weight @w "swiglu" k 8 n 64 stack 1 [{key = "w"}] : f32
+
+// -----
+
+// weight_c3
+// expected-error @+1 {{'exec.weight' op expected 1 sources for layout raw, got 0}}
+exec.weight @w "raw" k 8 n 64 stack 1 [] : f32
+
+// -----
+
+// weight_c4
+// expected-error @+1 {{'exec.weight' op expected a dictionary with a key per source, got {row_begin = 0 : i64}}}
+exec.weight @w "raw" k 8 n 64 stack 1 [{row_begin = 0}] : f32
+
+// -----
+
+// weight_c5
+// expected-error @+1 {{'exec.weight' op expected elements of f32 or bf16, got 'f16'}}
+exec.weight @w "raw" k 8 n 64 stack 1 [{key = "w"}] : f16
+
+// -----
+
+// rope_table_c1
+// expected-error @+1 {{'exec.rope_table' op expected a positive number of positions, got 0}}
+exec.rope_table @t <dim = 16, theta = 10000.0> positions 0
+
+// -----
+
+// constant_c1
+// expected-error @+1 {{'exec.constant' op expected dense elements of f32, i32 or i64, got 'tensor<2xf64>'}}
+exec.constant @c dense<0.0> : tensor<2xf64>
+
+// -----
+
+// state_c1
+// expected-error @+1 {{'exec.state' op expected a static memref of f32, i32 or i64 whose bytes fit 63 bits, got 'memref<?xi32>'}}
+exec.state @s : memref<?xi32>
+
+// -----
+
+// cache_c1
+// expected-error @+1 {{'exec.cache' op expected positive layers, entry and page, got 1, 8 and 0}}
+exec.cache @c layers 1 entry 8 page 0 : f32
+
+// -----
+
+// cache_c2
+// expected-error @+1 {{'exec.cache' op expected elements of f32 or bf16, got 'i8'}}
+exec.cache @c layers 1 entry 8 page 16 : i8
+
+// -----
+
+// program_c1
+// expected-error @+1 {{'exec.program' op expected kind decode, prefill or function, got 'train'}}
+exec.program @p "train" batch 1 k 0 chunk 0 {
+}
+
+// -----
+
+// program_c2
+// expected-error @+1 {{'exec.program' op expected batch >= 1, k >= 0 and chunk 0 for kind decode, got 0, 1 and 0}}
+exec.program @p "decode" batch 0 k 1 chunk 0 {
+}
+
+// -----
+
+// program_c2
+// expected-error @+1 {{'exec.program' op expected batch 1, k >= 0 and chunk >= 1 for kind prefill, got 1, 0 and 0}}
+exec.program @p "prefill" batch 1 k 0 chunk 0 {
+}
+
+// -----
+
+// program_c2
+// expected-error @+1 {{'exec.program' op expected batch 0, k 0 and chunk 0 for kind function, got 1, 0 and 0}}
+exec.program @p "function" batch 1 k 0 chunk 0 {
+}
+
+// -----
+
+// ref_c1
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected a state, weight, table, constant or cache named 'nothing', found none}}
+  %0 = exec.ref @nothing : memref<4xi32>
+}
+
+// -----
+
+// ref_c1: a kernel is no buffer
+exec.kernel @add "add" {}
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected a state, weight, table, constant or cache named 'add', found none}}
+  %0 = exec.ref @add : memref<4xi32>
+}
+
+// -----
+
+// ref_c2
+exec.cache @c layers 2 entry 8 page 16 : f32
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected a layer below 2 of 'c', got 2}}
+  %0 = exec.ref @c layer 2 : memref<?x16x8xf32>
+}
+
+// -----
+
+// ref_c2
+exec.state @s : memref<4xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected a layer below 1 of 's', got 1}}
+  %0 = exec.ref @s layer 1 : memref<4xi32>
+}
+
+// -----
+
+// ref_c3
+exec.state @s : memref<4xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected 'memref<4xi32>' for 's', got 'memref<5xi32>'}}
+  %0 = exec.ref @s : memref<5xi32>
+}
+
+// -----
+
+// ref_c3
+exec.cache @c layers 2 entry 8 page 16 : bf16
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected 'memref<?x16x8xbf16>' for 'c', got 'memref<?x16x8xf32>'}}
+  %0 = exec.ref @c : memref<?x16x8xf32>
+}
+
+// -----
+
+// ref_c3
+exec.weight @w "raw" k 8 n 4 stack 1 [{key = "w"}] : bf16
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected 'memref<4x8xbf16>' for 'w', got 'memref<4x8xf32>'}}
+  %0 = exec.ref @w : memref<4x8xf32>
+}
+
+// -----
+
+// invoke_c1
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.invoke' op expected a kind of the kernel catalogue, got 'matmul'}}
+  exec.invoke "matmul"() params [1] offsets [] config {} : () -> ()
+}
+
+// -----
+
+// invoke_c2: the residual is a buffer more
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<1x8xf32>
+  // expected-error @+1 {{'exec.invoke' op expected 4 buffers for kind 'linear', got 3}}
+  %y = exec.invoke "linear"(%x, %x) params [1] offsets [0, 0] config {residual = true}
+    : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+}
+
+// -----
+
+// invoke_c3
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<1x8xf32>
+  // expected-error @+1 {{'exec.invoke' op expected 1 params for kind 'add', got 2}}
+  %y = exec.invoke "add"(%x, %x) params [1, 2] offsets [0, 0] config {}
+    : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+}
+
+// -----
+
+// invoke_c4
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<1x8xf32>
+  // expected-error @+1 {{'exec.invoke' op expected one offset per argument, got 3 for 2}}
+  %y = exec.invoke "add"(%x, %x) params [1] offsets [0, 0, 0] config {}
+    : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+}
+
+// -----
+
+// alloc_c1
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.alloc' op expected a static buffer whose bytes fit 63 bits, got 'memref<?x8xf32>'}}
+  %0 = exec.alloc : memref<?x8xf32>
+}
+
+// -----
+
+// alloc_c1
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.alloc' op expected a static buffer whose bytes fit 63 bits}}
+  %0 = exec.alloc : memref<4294967296x2147483648xf32>
+}
+
+// -----
+
+// dispatch_c1
+exec.kernel @add "add" {}
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %0 = exec.alloc : memref<8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected one offset per buffer, got 2 for 3}}
+  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0] tasks 1 outputs 1
+    : memref<8xf32>, memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+// dispatch_c2
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %0 = exec.alloc : memref<8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected an exec.kernel named 'add', found none}}
+  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] tasks 1 outputs 1
+    : memref<8xf32>, memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+// dispatch_c2
+exec.kernel @add "add" {}
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %0 = exec.alloc : memref<8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected the buffers, params and outputs of kind 'add', got 3 buffers, 1 params and 2 outputs}}
+  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] tasks 1 outputs 2
+    : memref<8xf32>, memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+// dispatch_c3
+exec.kernel @add "add" {}
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %0 = exec.alloc : memref<8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected an offset below 8 into 'memref<8xf32>', got 8}}
+  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 8, 0] tasks 1 outputs 1
+    : memref<8xf32>, memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+// dispatch_c4
+exec.kernel @add "add" {}
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %0 = exec.alloc : memref<8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected a number of tasks, got -1}}
+  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] tasks -1 outputs 1
+    : memref<8xf32>, memref<8xf32>, memref<8xf32>
+}

@@ -1,0 +1,62 @@
+// RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
+// RUN: mtp-opt %s --mlir-print-op-generic | mtp-opt | FileCheck %s
+
+// CHECK: exec.kernel @add_0 "add" {a_stride = 8 : i64, width = 8 : i64}
+exec.kernel @add_0 "add" {width = 8, a_stride = 8}
+// CHECK: exec.kernel @mtp.sample "mtp.sample" {}
+exec.kernel @mtp.sample "mtp.sample" {}
+// CHECK: exec.weight @w0 "linear" k 192 n 512 stack 1 [{key = "lm_head.weight"}] : bf16
+exec.weight @w0 "linear" k 192 n 512 stack 1 [{key = "lm_head.weight"}] : bf16
+// CHECK: exec.weight @gate_up "swiglu" k 8 n 64 stack 4 [{key = "e.{}.gate"}, {key = "e.{}.up", row_begin = 0 : i64, row_end = 32 : i64}] : f32
+exec.weight @gate_up "swiglu" k 8 n 64 stack 4
+  [{key = "e.{}.gate"}, {key = "e.{}.up", row_begin = 0, row_end = 32}] : f32
+// CHECK: exec.rope_table @rope <dim = 16, theta = 1.000000e+04> positions 67
+exec.rope_table @rope <dim = 16, theta = 10000.0> positions 67
+// CHECK: exec.constant @mask dense<[1, 3, 5]> : tensor<3xi64>
+exec.constant @mask dense<[1, 3, 5]> : tensor<3xi64>
+// CHECK: exec.state @length : memref<4xi32>
+exec.state @length : memref<4xi32>
+// CHECK: exec.state @hidden at 64 : memref<4x3x8xf32>
+exec.state @hidden at 64 : memref<4x3x8xf32>
+// CHECK: exec.cache @target layers 4 entry 80 page 16 : bf16
+exec.cache @target layers 4 entry 80 page 16 : bf16
+
+// CHECK-LABEL: exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 {
+exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 {
+  // CHECK: %[[LENGTH:.*]] = exec.ref @length : memref<4xi32>
+  %length = exec.ref @length : memref<4xi32>
+  // CHECK: exec.ref @target layer 3 : memref<?x16x80xbf16>
+  %pages = exec.ref @target layer 3 : memref<?x16x80xbf16>
+  // CHECK: exec.ref @w0 : memref<16x96x32x2xbf16>
+  %w = exec.ref @w0 : memref<16x96x32x2xbf16>
+  // CHECK: exec.ref @rope : memref<67x16xf32>
+  %table = exec.ref @rope : memref<67x16xf32>
+  // CHECK: exec.ref @mask : memref<3xi64>
+  %mask = exec.ref @mask : memref<3xi64>
+  // CHECK: %[[X:.*]] = exec.alloc at 4096 : memref<3x8xf32>
+  %x = exec.alloc at 4096 : memref<3x8xf32>
+  // CHECK: %[[Y:.*]] = exec.alloc : memref<3x8xf32>
+  %y = exec.alloc : memref<3x8xf32>
+  // CHECK: exec.dispatch @add_0(%[[X]], %[[X]], %[[Y]]) params [3] offsets [0, 8, 0] tasks 3 outputs 1 : memref<3x8xf32>, memref<3x8xf32>, memref<3x8xf32>
+  exec.dispatch @add_0(%x, %x, %y) params [3] offsets [0, 8, 0] tasks 3 outputs 1
+    : memref<3x8xf32>, memref<3x8xf32>, memref<3x8xf32>
+  // CHECK: exec.output "logits" %[[Y]] : memref<3x8xf32>
+  exec.output "logits" %y : memref<3x8xf32>
+}
+
+// CHECK-LABEL: exec.program @prefill_c8 "prefill" batch 1 k 0 chunk 8 {
+exec.program @prefill_c8 "prefill" batch 1 k 0 chunk 8 {
+}
+
+// CHECK-LABEL: exec.program @sum "function" batch 0 k 0 chunk 0 {
+exec.program @sum "function" batch 0 k 0 chunk 0 {
+  // CHECK: %[[A:.*]] = exec.input "a" : tensor<3x8xf32>
+  %a = exec.input "a" : tensor<3x8xf32>
+  // CHECK: %[[B:.*]] = exec.alloc input "b" at 0 : memref<3x8xf32>
+  %b = exec.alloc input "b" at 0 : memref<3x8xf32>
+  // CHECK: %[[C:.*]] = exec.invoke "add"(%[[A]], %[[B]]) params [3] offsets [0, 0] config {width = 8 : i64} : (tensor<3x8xf32>, memref<3x8xf32>) -> tensor<3x8xf32>
+  %c = exec.invoke "add"(%a, %b) params [3] offsets [0, 0] config {width = 8}
+    : (tensor<3x8xf32>, memref<3x8xf32>) -> tensor<3x8xf32>
+  // CHECK: exec.output "c" %[[C]] : tensor<3x8xf32>
+  exec.output "c" %c : tensor<3x8xf32>
+}

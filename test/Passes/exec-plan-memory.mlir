@@ -1,0 +1,79 @@
+// RUN: mtp-opt %s --exec-plan-memory --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: mtp-opt %s --exec-plan-memory=alignment=256 --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=WIDE
+
+// CHECK: module attributes {exec.plan = {arena_bytes = 256 : i64, state_bytes = 128 : i64}}
+// WIDE: module attributes {exec.plan = {arena_bytes = 768 : i64, state_bytes = 512 : i64}}
+exec.kernel @add "add" {width = 8}
+// CHECK: exec.state @length at 0 : memref<4xi32>
+// CHECK: exec.state @active at 64 : memref<4xi32>
+// WIDE: exec.state @active at 256 : memref<4xi32>
+exec.state @length : memref<4xi32>
+exec.state @active : memref<4xi32>
+
+// c lives after a died and takes its place; b lives between the two.
+// CHECK-LABEL: exec.program @reuse
+// CHECK: exec.alloc at 0 : memref<2x8xf32>
+// CHECK: exec.alloc at 64 : memref<2x8xf32>
+// CHECK: exec.alloc at 0 : memref<2x8xf32>
+// CHECK: exec.alloc at 64 : memref<2x8xf32>
+// WIDE-LABEL: exec.program @reuse
+// WIDE: exec.alloc at 256 : memref<2x8xf32>
+exec.program @reuse "decode" batch 1 k 0 chunk 0 {
+  %a = exec.alloc : memref<2x8xf32>
+  %b = exec.alloc : memref<2x8xf32>
+  exec.dispatch @add(%a, %a, %b) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+    : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
+  %c = exec.alloc : memref<2x8xf32>
+  exec.dispatch @add(%b, %b, %c) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+    : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
+  %d = exec.alloc : memref<2x8xf32>
+  exec.dispatch @add(%c, %c, %d) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+    : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
+}
+
+// Inputs are filled before the program, read or not, and outputs are read after
+// it: none of them shares an address with what lives then.
+// CHECK-LABEL: exec.program @ends
+// CHECK: exec.alloc input "unused" at 0 : memref<2x8xf32>
+// CHECK: exec.alloc input "late" at 64 : memref<2x8xf32>
+// CHECK: %[[Y:.*]] = exec.alloc at 0 : memref<2x8xf32>
+// CHECK: %[[Z:.*]] = exec.alloc at 128 : memref<2x8xf32>
+exec.program @ends "function" batch 0 k 0 chunk 0 {
+  %unused = exec.alloc input "unused" : memref<2x8xf32>
+  %late = exec.alloc input "late" : memref<2x8xf32>
+  %y = exec.alloc : memref<2x8xf32>
+  exec.dispatch @add(%late, %late, %y) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+    : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
+  exec.output "y" %y : memref<2x8xf32>
+  %z = exec.alloc : memref<2x8xf32>
+  exec.dispatch @add(%late, %late, %z) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+    : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
+}
+
+// The largest comes first: no hole is left below it.
+// CHECK-LABEL: exec.program @largest
+// CHECK: exec.alloc input "a" at 128 : memref<2x8xf32>
+// CHECK: exec.alloc input "b" at 192 : memref<2x8xf32>
+// CHECK: exec.alloc at 0 : memref<4x8xf32>
+exec.program @largest "function" batch 0 k 0 chunk 0 {
+  %a = exec.alloc input "a" : memref<2x8xf32>
+  %b = exec.alloc input "b" : memref<2x8xf32>
+  %c = exec.alloc : memref<4x8xf32>
+  exec.dispatch @add(%a, %b, %c) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+    : memref<2x8xf32>, memref<2x8xf32>, memref<4x8xf32>
+}
+
+// -----
+
+exec.kernel @add "add" {width = 8}
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %a = exec.alloc : memref<1152921504606846976xf32>
+  // expected-error @+1 {{'exec.alloc' op expected the bytes of all buffers to fit 63 bits, got more at 'memref<1152921504606846976xf32>'}}
+  %b = exec.alloc : memref<1152921504606846976xf32>
+}
+
+// -----
+
+exec.state @a : memref<1152921504606846976xf32>
+// expected-error @+1 {{'exec.state' op expected the bytes of all states to fit 63 bits, got more at 'memref<1152921504606846976xf32>'}}
+exec.state @b : memref<1152921504606846976xf32>

@@ -1,0 +1,86 @@
+// RUN: mtp-opt %s --mtp-convert-to-exec --split-input-file --verify-diagnostics
+
+mtp.cache @kv layers 1 entry 32 : bf16
+// expected-error @-1 {{'mtp.cache' op expected an mtp.envelope on the module: it gives the page size}}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 32 : bf16
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<2x16xf32>
+  %p = exec.input "p" : tensor<2xi32>
+  %rows = mtp.make_rows %p, %p : tensor<2xi32>
+  // expected-error @+1 {{'mtp.attention' op has no kernel on this target; programs may hold only ops that the cache phase leaves}}
+  %y = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+       : tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32> -> tensor<2x16xf32>
+}
+}
+
+// -----
+
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<2x8xf32>
+  %w = exec.input "w" : tensor<4x8xf32>
+  // expected-error @+1 {{'mtp.linear' op expected weights that mtp.weight defines: they are packed into the artifact}}
+  %y = mtp.linear %x, %w : tensor<2x8xf32>, tensor<4x8xf32> -> tensor<2x4xf32>
+  exec.output "y" %y : tensor<2x4xf32>
+}
+
+// -----
+
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %w = mtp.weight "w" : tensor<4x8xf32>
+  // expected-error @+1 {{'exec.output' op expected an activation, got a weight; it has no kernel that reads it}}
+  exec.output "w" %w : tensor<4x8xf32>
+}
+
+// -----
+
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<2x8xf32>
+  %p = exec.input "p" : tensor<2xi32>
+  %rows = mtp.make_rows %p, %p : tensor<2xi32>
+  // expected-error @+1 {{'mtp.rope' op expected an mtp.envelope on the module: it says for how many positions there are angles}}
+  %y = mtp.rope %x, %rows by <dim = 8, theta = 10000.0> heads 1 of 8 : tensor<2x8xf32>
+  exec.output "y" %y : tensor<2x8xf32>
+}
+
+// -----
+
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<2x8xf32>
+  %p = exec.input "p" : tensor<2xi32>
+  %rows = mtp.make_rows %p, %p : tensor<2xi32>
+  // expected-error @+1 {{'mtp.sample' op expected a round in the module: sampling parameters belong to its slots; use mtp.argmax in a function}}
+  %y = mtp.sample %x, %rows : tensor<2x8xf32> -> tensor<2xi32>
+  exec.output "y" %y : tensor<2xi32>
+}
+
+// -----
+
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %p = exec.input "p" : tensor<4xi32>
+  %rows = mtp.make_rows %p, %p : tensor<4xi32>
+  // expected-error @+1 {{'mtp.tree_rows' op expected whole trees of 3 rows, got 4 rows}}
+  %tree = mtp.tree_rows %rows [-1, 0, 0]
+  %y = mtp.mask_first %x, %tree : tensor<4x8xf32>
+  exec.output "y" %y : tensor<4x8xf32>
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 32 : bf16
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<3x16xf32>
+  %p = exec.input "p" : tensor<3xi32>
+  %rows = mtp.make_rows %p, %p : tensor<3xi32>
+  %tree = mtp.tree_rows %rows [-1, 0, 0]
+  // expected-error @+1 {{'mtp.cached_attention' op expected no window over the rows of a tree, got 8}}
+  %y = mtp.cached_attention %x, %tree in @kv[0] heads 1 kv_heads 1 keys 16 at 0 values 16 at 16 scale 1.0 window 8
+       : tensor<3x16xf32> -> tensor<3x16xf32>
+  exec.output "y" %y : tensor<3x16xf32>
+}
+}

@@ -1,0 +1,141 @@
+// RUN: mtp-opt %s --mtp-convert-to-exec --split-input-file | FileCheck %s
+
+// A fused projection's parts are read in place: offsets and strides, no copy.
+// CHECK-DAG: exec.weight @q "linear" k 8 n 24 stack 1 [{key = "q"}, {key = "kv"}] : bf16
+// CHECK-DAG: exec.weight @n "raw" k 8 n 1 stack 1 [{key = "n"}] : f32
+// CHECK-LABEL: exec.program @views
+// CHECK: %[[X:.*]] = exec.input "x" : tensor<4x8xf32>
+// CHECK: %[[N:.*]] = exec.ref @n : memref<1x8xf32>
+// CHECK: %[[W:.*]] = exec.ref @q : memref<1x4x32x2xbf16>
+// CHECK: %[[Y:.*]] = exec.invoke "linear"(%[[X]], %[[N]], %[[W]]) params [4] offsets [0, 0, 0] config {activation = "none", bias = false, dtype = "bf16", eps = 9.99999997E-7 : f32, k = 8 : i64, n = 24 : i64, norm = true, {{.*}} x_stride = 8 : i64, y_stride = 24 : i64} {{.*}} -> tensor<4x24xf32>
+// CHECK-NOT: copy_cols
+// CHECK: %[[S:.*]] = exec.invoke "add"(%[[Y]], %[[Y]]) params [4] offsets [8, 16] config {a_stride = 24 : i64, b_stride = 24 : i64, width = 8 : i64, y_stride = 8 : i64}
+// CHECK: exec.output "s" %[[S]]
+// Who must have whole rows gets a copy.
+// CHECK: %[[C:.*]] = exec.invoke "copy_cols"(%[[Y]]) params [4] offsets [8] config {width = 8 : i64, {{.*}}x_stride = 24 : i64
+// CHECK: exec.output "c" %[[C]] : tensor<4x8xf32>
+exec.program @views "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %n = mtp.weight "n" : tensor<8xbf16>
+  %q = mtp.weight "q" : tensor<8x8xbf16>
+  %kv = mtp.weight "kv" : tensor<16x8xbf16>
+  %y = mtp.fused_linear %x norm %n eps 1.0e-6 weights(%q, %kv)
+       : (tensor<4x8xf32>, tensor<8xbf16>, tensor<8x8xbf16>, tensor<16x8xbf16>) -> tensor<4x24xf32>
+  %kvs = mtp.slice %y cols 8 to 24 : tensor<4x24xf32> -> tensor<4x16xf32>
+  %a = mtp.slice %kvs cols 0 to 8 : tensor<4x16xf32> -> tensor<4x8xf32>
+  %b = mtp.slice %kvs cols 8 to 16 : tensor<4x16xf32> -> tensor<4x8xf32>
+  %s = mtp.add %a, %b : tensor<4x8xf32>
+  exec.output "s" %s : tensor<4x8xf32>
+  exec.output "c" %a : tensor<4x8xf32>
+}
+
+// -----
+
+// Equal weights are declared once for all programs, and so are tables. Another
+// block of rows of the same tensor is another weight.
+// CHECK-COUNT-1: exec.weight @w "linear" k 8 n 16 stack 1 [{key = "w"}] : f32
+// CHECK-COUNT-1: exec.rope_table @rope_table <dim = 8, theta = 1.000000e+04> positions 66
+// CHECK-LABEL: exec.program @first
+// CHECK: exec.ref @w :
+// CHECK: exec.ref @rope_table : memref<66x8xf32>
+// CHECK: exec.invoke "rope"
+// CHECK-LABEL: exec.program @second
+// CHECK: exec.ref @w :
+// CHECK: exec.ref @[[PART:w_[0-9]+]] :
+// CHECK: exec.ref @rope_table : memref<66x8xf32>
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.program @first "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<2x8xf32>
+  %p = exec.input "p" : tensor<2xi32>
+  %rows = mtp.make_rows %p, %p : tensor<2xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %y = mtp.linear %x, %w : tensor<2x8xf32>, tensor<16x8xf32> -> tensor<2x16xf32>
+  %r = mtp.rope %y, %rows by <dim = 8, theta = 10000.0> heads 2 of 8 : tensor<2x16xf32>
+  exec.output "r" %r : tensor<2x16xf32>
+}
+exec.program @second "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %p = exec.input "p" : tensor<4xi32>
+  %rows = mtp.make_rows %p, %p : tensor<4xi32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %y = mtp.linear %x, %w : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %v = mtp.weight "w" rows 0 to 8 : tensor<8x8xf32>
+  %z = mtp.linear %x, %v : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %r = mtp.rope %z, %rows by <dim = 8, theta = 10000.0> heads 1 of 8 : tensor<4x8xf32>
+  exec.output "y" %y : tensor<4x16xf32>
+  exec.output "r" %r : tensor<4x8xf32>
+}
+}
+
+// -----
+
+// A block per head, and the kept columns copied behind each product.
+// CHECK: exec.weight @kv_b "linear" k 32 n 64 stack 4 [{key = "kv_b", row_begin = 0 : i64, row_end = 32 : i64, row_stride = 64 : i64, transpose = true}] : f32
+// CHECK-LABEL: exec.program @heads
+// CHECK: %[[Q:.*]] = exec.input "q"
+// CHECK: %[[Y:.*]] = exec.invoke "head_linear"(%[[Q]], %{{.*}}) {{.*}}heads = 4 : i64, k = 32 : i64, n = 64 : i64, x_head_stride = 48 : i64, x_offset = 0 : i64, x_stride = 192 : i64, y_head_stride = 80 : i64, y_offset = 0 : i64, y_stride = 320 : i64
+// CHECK: exec.invoke "copy_heads"(%[[Q]], %[[Y]]) {{.*}}heads = 4 : i64, width = 16 : i64, x_head_stride = 48 : i64, x_offset = 32 : i64, {{.*}}y_offset = 64 : i64
+// CHECK: exec.output "y" %[[Y]]
+exec.program @heads "function" batch 0 k 0 chunk 0 {
+  %q = exec.input "q" : tensor<2x192xf32>
+  %w = mtp.weight "kv_b" : tensor<256x64xf32>
+  %y = mtp.head_linear %q, %w heads 4 cols 0 to 32 block 0 to 32 stride 64 transposed keep 32 to 48
+       : tensor<2x192xf32>, tensor<256x64xf32> -> tensor<2x320xf32>
+  exec.output "y" %y : tensor<2x320xf32>
+}
+
+// -----
+
+// Experts: choice, order by expert, two products, the sum.
+// CHECK-DAG: exec.weight @"e.{}.g" "swiglu" k 16 n 64 stack 8 [{key = "e.{}.g"}, {key = "e.{}.u"}] : bf16
+// CHECK-DAG: exec.weight @"e.{}.d" "linear" k 32 n 16 stack 8 [{key = "e.{}.d"}] : bf16
+// CHECK-LABEL: exec.program @experts
+// CHECK: %[[POS:.*]] = exec.input "p"
+// CHECK: %[[R:.*]]:2 = exec.invoke "moe_route"({{.*}}) params [4] {{.*}}n_group = 1 : i64, norm_topk = false, scale = 1.000000e+00 : f32, scoring = "softmax", top_k = 2 : i64
+// CHECK: %[[PLAN:.*]]:2 = exec.invoke "moe_plan"(%[[POS]], %[[R]]#0) params [4] {{.*}} -> (tensor<9xi32>, tensor<8xi32>)
+// CHECK: %[[ACT:.*]] = exec.invoke "moe_gate_up"(%{{.*}}, %{{.*}}, %[[PLAN]]#0, %[[PLAN]]#1) {{.*}} -> tensor<8x32xf32>
+// CHECK: %[[DOWN:.*]] = exec.invoke "moe_down"(%[[ACT]], %{{.*}}, %[[PLAN]]#0, %[[PLAN]]#1) {{.*}} -> tensor<8x16xf32>
+// CHECK: exec.invoke "moe_combine"(%[[POS]], %[[R]]#1, %[[DOWN]], %[[X:.*]]) params [4] {{.*}}residual = true, shared = false
+exec.program @experts "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %l = exec.input "l" : tensor<4x8xf32>
+  %p = exec.input "p" : tensor<4xi32>
+  %rows = mtp.make_rows %p, %p : tensor<4xi32>
+  %i, %s = mtp.moe_route %l softmax top_k 2 : tensor<4x8xf32> -> tensor<4x2xi32>, tensor<4x2xf32>
+  %g = mtp.weight "e.{}.g" stack 8 : tensor<8x32x16xbf16>
+  %u = mtp.weight "e.{}.u" stack 8 : tensor<8x32x16xbf16>
+  %d = mtp.weight "e.{}.d" stack 8 : tensor<8x16x32xbf16>
+  %y = mtp.moe_experts %x, %i, %s, %rows experts(%g, %u, %d) residual %x
+       : (tensor<4x16xf32>, tensor<4x2xi32>, tensor<4x2xf32>, !mtp.rows, tensor<8x32x16xbf16>,
+          tensor<8x32x16xbf16>, tensor<8x16x32xbf16>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  exec.output "y" %y : tensor<4x16xf32>
+}
+
+// -----
+
+// Norms of heads are groups; what nobody reads is not computed, but appended.
+// CHECK: exec.cache @kv layers 1 entry 32 page 16 : bf16
+// CHECK-LABEL: exec.program @cache
+// CHECK: %[[N:.*]] = exec.invoke "rms_norm"({{.*}}) {{.*}} config {eps = 9.99999997E-7 : f32, groups = 2 : i64, offset = 0 : i64, width = 8 : i64, x_stride = 16 : i64, y_stride = 16 : i64}
+// CHECK: %[[PAGES:.*]] = exec.ref @constant : memref<1x5xi32>
+// CHECK: %[[LAYER:.*]] = exec.ref @kv : memref<?x16x32xbf16>
+// CHECK: exec.invoke "kv_append"(%[[N]], %[[S:.*]], %[[P:.*]], %[[PAGES]], %[[LAYER]]) params [4, 5] {{.*}}entry_offset = 16 : i64, entry_width = 32 : i64, page = 16 : i64, width = 16 : i64
+// CHECK: exec.invoke "attention"(%[[N]], %[[S]], %[[P]], {{.*}}dk = 8 : i64, {{.*}}dv = 8 : i64, {{.*}}kv_heads = 2 : i64, {{.*}}v_offset = 16 : i64, window = 0 : i64
+// CHECK-NOT: exec.invoke "attention"
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 32 : bf16
+exec.program @cache "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %p = exec.input "p" : tensor<4xi32>
+  %rows = mtp.make_rows %s, %p : tensor<4xi32>
+  %w = mtp.weight "norm" : tensor<8xf32>
+  %n = mtp.rms_norm %x, %w groups 2 eps 1.0e-6 : tensor<4x16xf32>, tensor<8xf32>
+  mtp.cache_append %n, %rows into @kv[0] at 16 : tensor<4x16xf32>
+  %y = mtp.cached_attention %n, %rows in @kv[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  %z = mtp.cached_attention %n, %rows in @kv[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 2.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y" %y : tensor<4x16xf32>
+}
+}

@@ -1,0 +1,65 @@
+// RUN: mtp-opt %s --mtp-place-cache-writes --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: mtp-opt %s --canonicalize --mtp-place-cache-writes --split-input-file --verify-diagnostics | FileCheck %s
+
+mtp.cache @heads layers 2 entry 256 : bf16
+mtp.cache @latent layers 3 entry 80 : bf16
+
+// Keys of all heads, then values of all heads.
+// CHECK-LABEL: exec.program @grouped
+// CHECK: %[[Q:.*]] = exec.input "q"
+// CHECK: %[[K:.*]] = exec.input "k"
+// CHECK: %[[V:.*]] = exec.input "v"
+// CHECK: %[[ROWS:.*]] = mtp.make_rows
+// CHECK: mtp.cache_append %[[K]], %[[ROWS]] into @heads[1] at 0 : tensor<4x128xf32>
+// CHECK-NEXT: mtp.cache_append %[[V]], %[[ROWS]] into @heads[1] at 128 : tensor<4x128xf32>
+// CHECK-NEXT: %[[Y:.*]] = mtp.cached_attention %[[Q]], %[[ROWS]] in @heads[1] heads 4 kv_heads 2 keys 64 at 0 values 64 at 128 scale 1.250000e-01 window 32
+// CHECK-NEXT: exec.output "y" %[[Y]]
+exec.program @grouped "function" batch 0 k 0 chunk 0 {
+  %q = exec.input "q" : tensor<4x256xf32>
+  %k = exec.input "k" : tensor<4x128xf32>
+  %v = exec.input "v" : tensor<4x128xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %rows = mtp.make_rows %s, %s : tensor<4xi32>
+  %y = mtp.attention %q, %k, %v, %rows heads 4 kv_heads 2 scale 0.125 window 32 cache @heads[1]
+       : tensor<4x256xf32>, tensor<4x128xf32>, tensor<4x128xf32> -> tensor<4x256xf32>
+  exec.output "y" %y : tensor<4x256xf32>
+}
+
+// Absorbed MLA: one entry of latent and rotated key, values are its prefix.
+// CHECK-LABEL: exec.program @mla
+// CHECK: %[[C:.*]] = exec.input "c"
+// CHECK: mtp.cache_append %[[C]], %[[ROWS:.*]] into @latent[2] at 0 : tensor<4x80xf32>
+// CHECK-NEXT: mtp.cached_attention %{{.*}}, %[[ROWS]] in @latent[2] heads 4 kv_heads 1 keys 80 at 0 values 64 at 0 scale 1.440000e-01 :
+exec.program @mla "function" batch 0 k 0 chunk 0 {
+  %q = exec.input "q" : tensor<4x320xf32>
+  %c = exec.input "c" : tensor<4x80xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %rows = mtp.make_rows %s, %s : tensor<4xi32>
+  %y = mtp.attention %q, %c, %rows heads 4 kv_heads 1 values 64 scale 0.144 cache @latent[2]
+       : tensor<4x320xf32>, tensor<4x80xf32> -> tensor<4x256xf32>
+  exec.output "y" %y : tensor<4x256xf32>
+}
+
+// A prefill runs a drafter for its entries alone: nobody reads the result, and
+// the append must stay, whatever ran before this pass.
+// CHECK-LABEL: exec.program @unused
+// CHECK: mtp.cache_append %{{.*}} into @latent[0] at 0
+exec.program @unused "function" batch 0 k 0 chunk 0 {
+  %q = exec.input "q" : tensor<4x320xf32>
+  %c = exec.input "c" : tensor<4x80xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %rows = mtp.make_rows %s, %s : tensor<4xi32>
+  %y = mtp.attention %q, %c, %rows heads 4 kv_heads 1 values 64 scale 0.144 cache @latent[0]
+       : tensor<4x320xf32>, tensor<4x80xf32> -> tensor<4x256xf32>
+}
+
+// -----
+
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %rows = mtp.make_rows %s, %s : tensor<4xi32>
+  // expected-error @+1 {{'mtp.attention' op expected a cache and a layer; give the mtp.apply around it `cache @symbol[layer]`}}
+  %y = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0
+       : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+}
