@@ -8,7 +8,7 @@ Prints which check caught each mutant; fails if one passes all of them.
 """
 import concurrent.futures, os, shutil, subprocess, sys, time
 
-from checks import PAGE, ROWS, Caught, Oracle, check, run
+from checks import ROWS, Caught, Oracle, check, run
 from forward import add_forward
 from wirings import WIRINGS, mutate
 
@@ -30,8 +30,7 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
     subprocess.run([sys.executable, ORACLE + "/tiny.py", MODEL, "-o", work + "/hf"], check=True)
-    run(tools + "/mtp-import", work + "/hf", "-o", work + "/imported.mlir", "--k=3", "--max-context=128",
-        f"--page={PAGE}")
+    run(tools + "/mtp-import", work + "/hf", "-o", work + "/imported.mlir", "--k=3", "--max-context=128")
     with open(work + "/imported.mlir") as f:
         text = f.read()
     oracle = Oracle(f"{ORACLE}/expected/{MODEL}.f32.json")

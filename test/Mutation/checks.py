@@ -1,13 +1,14 @@
 """What a model must pass: the oracle's tokens, logits and drafts, losslessness,
-and the acceptance of drafts that the right wiring has."""
+and the drafts that the right wiring makes."""
 import json, os, random, subprocess
 
 # The right wiring is within 1e-6 of the oracle.
 TOLERANCE = 1e-5
 MAX_K = 3
-# Of @forward: all within the first page of a cache, since no slot has pages yet.
+# For the drafts of each fixed prompt.
+ROUNDS = 20
+# Of @forward.
 ROWS = 24
-PAGE = 32
 
 
 class Caught(Exception):
@@ -32,20 +33,6 @@ class Oracle:
         self.prompt = self.result["prompt"]
         self.tokens = self.prompt + self.result["greedy"]
 
-    def acceptance(self, k, count):
-        """Drafts accepted at each position of k until `count` tokens are out,
-        worked out from the modules' own argmax of every row."""
-        drafts = [d["argmax"] for d in self.result["drafts"]]
-        position, out, accepted = len(self.prompt), 1, [0] * k
-        while out < count:
-            taken = 0
-            while taken < k and drafts[taken][position - 1] == self.tokens[position + 1 + taken]:
-                accepted[taken] += 1
-                taken += 1
-            position += taken + 1
-            out += taken + 1
-        return accepted
-
 
 def prompts(vocabulary):
     """Fixed prompts, many of them short: what happens at the first positions
@@ -59,7 +46,7 @@ def generate(tools, artifact, k, lists, count):
     ids = [arg for tokens in lists for arg in ("--ids", ",".join(map(str, tokens)))]
     text = run(tools + "/mtp-run", artifact, *ids, "--k", str(k), "-n", str(count),
                "--ignore-eos", "--json")
-    return [(s["output_ids"], s["accepted"]) for s in json.loads(text)["sequences"]]
+    return [s["output_ids"] for s in json.loads(text)["sequences"]]
 
 
 def check_target(tools, artifact, oracle):
@@ -67,6 +54,8 @@ def check_target(tools, artifact, oracle):
     lines = run(tools + "/print_logits", artifact, "0", str(len(greedy)),
                 *map(str, oracle.prompt)).splitlines()
     ids = [int(line.split()[0]) for line in lines]
+    if len(ids) != len(greedy):
+        raise Caught(f"oracle: {len(ids)} tokens, not {len(greedy)}")
     if ids != greedy:
         at = next(i for i in range(len(greedy)) if ids[i] != greedy[i])
         raise Caught(f"oracle: token {at} is {ids[at]}, not {greedy[at]}")
@@ -94,28 +83,48 @@ def check_forward(tools, artifact, oracle):
                 raise Caught(f"oracle: row {i} of {name} picks {row.index(top)}, not {want['argmax'][i]}")
 
 
+def rounds_of(tools, artifact, k, lists, rounds):
+    """For each prompt prefill's token and (drafts, tokens) of every round."""
+    text = run(tools + "/print_rounds", artifact, str(k), str(rounds),
+               *(",".join(map(str, tokens)) for tokens in lists))
+    for line in text.splitlines():
+        first, *rest = line.split(" | ")
+        yield int(first), [tuple([int(i) for i in ids.split()] for ids in part.split(" > "))
+                           for part in rest]
+
+
 def check_drafts(tools, artifact, oracle):
-    for k in (1, 2):
-        count = 24
-        [(_, accepted)] = generate(tools, artifact, k, [oracle.prompt], count)
-        expected = oracle.acceptance(k, count)
-        if accepted != expected:
-            raise Caught(f"oracle: drafts accepted at k = {k} are {accepted}, not {expected}")
+    """The drafts of each round are the argmax of the modules' rows, as long as
+    the drafts before were the true tokens."""
+    expected = [d["argmax"] for d in oracle.result["drafts"]]
+    tokens = oracle.tokens
+    for k in range(1, len(expected) + 1):
+        [(_, rounds)] = rounds_of(tools, artifact, k, [oracle.prompt], 14)
+        anchor = len(oracle.prompt)
+        for number, (drafts, emitted) in enumerate(rounds):
+            if anchor + k + 2 >= len(tokens):
+                break
+            for d, draft in enumerate(drafts):
+                if draft != expected[d][anchor - 1]:
+                    raise Caught(f"oracle: draft {d + 1} of round {number} at k = {k} is {draft}, "
+                                 f"not {expected[d][anchor - 1]}")
+                if draft != tokens[anchor + 1 + d]:
+                    break
+            anchor += len(emitted)
 
 
 def check(tools, artifact, oracle, right=None):
-    """Raises Caught, or returns the accepted drafts of the fixed prompts."""
+    """Raises Caught, or returns the rounds of the fixed prompts."""
     check_forward(tools, artifact, oracle)
     check_target(tools, artifact, oracle)
-    vocabulary = len(oracle.result["target"]["logits"][0])
-    lists = prompts(vocabulary)
-    plain = [ids for ids, _ in generate(tools, artifact, 0, lists, 24)]
+    lists = prompts(len(oracle.result["target"]["logits"][0]))
+    plain = generate(tools, artifact, 0, lists, 24)
     drafted = generate(tools, artifact, MAX_K, lists, 24)
-    if plain != [ids for ids, _ in drafted]:
+    if plain != drafted:
         raise Caught(f"lossless: tokens at k = {MAX_K} are not those at k = 0")
     check_drafts(tools, artifact, oracle)
-    accepted = [counts for _, counts in drafted]
-    if right is not None and accepted != right:
-        changed = sum(a != b for a, b in zip(accepted, right))
-        raise Caught(f"acceptance: {changed} of {len(right)} prompts differ from the right wiring's")
-    return accepted
+    rounds = list(rounds_of(tools, artifact, MAX_K, lists, ROUNDS))
+    if right is not None and rounds != right:
+        changed = sum(a != b for a, b in zip(rounds, right))
+        raise Caught(f"drafts: {changed} of {len(right)} prompts differ from the right wiring's")
+    return rounds

@@ -10,20 +10,21 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# Every build of the tree shares compiled objects.
+# Builds beside each other share compiled objects: WORK is at the depth of the
+# build that has compiled the runtime already.
 set(ENV{CCACHE_BASEDIR} ${SOURCE})
 set(ENV{CCACHE_NOHASHDIR} 1)
 file(REMOVE_RECURSE ${WORK})
-run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}
   -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX}
   -DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER}
   -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}
   -DCMAKE_DISABLE_FIND_PACKAGE_LLVM=ON -DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON
   -DMTP_BUILD_COMPILER=OFF -DMTP_BUILD_TESTS=OFF)
-run(${CMAKE_COMMAND} --build ${WORK}/build -- -j2)
+run(${CMAKE_COMMAND} --build ${WORK} -- -j2)
 run(${FAKE_ARTIFACT} ${WORK}/fake.bin)
-run(${WORK}/build/bin/mtp-dump ${WORK}/fake.bin)
-run(${WORK}/build/bin/mtp-run ${WORK}/fake.bin --ids 3,1,4 -n 4)
+run(${WORK}/bin/mtp-dump ${WORK}/fake.bin)
+run(${WORK}/bin/mtp-run ${WORK}/fake.bin --ids 3,1,4 -n 4)
 if(NOT output MATCHES "^[0-9]+ [0-9]+ [0-9]+ [0-9]+\n$")
   message(FATAL_ERROR "expected 4 token ids, got\n${output}")
 endif()
