@@ -55,7 +55,5 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
     OutputOp::create(builder, loc, ("result" + llvm::Twine(index)).str(),
                      mapping.lookup(value));
   }
-  // The program takes the function's name.
-  program.setSymName(function.getSymName());
   return success();
 }

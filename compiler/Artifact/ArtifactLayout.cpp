@@ -19,7 +19,7 @@ schema::DType compiler::dtypeOf(Type type) {
 }
 
 uint64_t compiler::bufferBytes(MemRefType type) {
-  return type.getNumElements() * (type.getElementTypeBitWidth() / 8);
+  return *exec::bufferBytes(type); // the dialect has checked that there are
 }
 
 /// Reads an optional integer of a source.

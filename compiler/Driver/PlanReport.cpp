@@ -2,7 +2,7 @@
 
 #include "compiler/Driver/PlanReport.h"
 #include "compiler/Artifact/ArtifactLayout.h"
-#include "dialects/MTP/IR/MTPAttrs.h"
+#include "passes/Envelope.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -52,9 +52,8 @@ static int64_t poolTokens(ModuleOp module) {
   if (!envelope) {
     return 0;
   }
-  int64_t positions = envelope.getMaxContext() + envelope.getMaxK() + 1;
-  int64_t pages = (positions + envelope.getPage() - 1) / envelope.getPage();
-  return (envelope.getMaxBatch() * pages + 1) * envelope.getPage();
+  int64_t pages = envelope.getMaxBatch() * mlir::mtp::pagesPerSlot(envelope);
+  return (pages + 1) * envelope.getPage();
 }
 
 static FailureOr<Plan> makePlan(ModuleOp module) {

@@ -120,7 +120,8 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
   let summary = "Run a kernel";
   let description = [{
     `tasks` is how many pieces of work the threads may share. The last `outputs`
-    buffers are written.
+    buffers are results, written as a whole. What a kernel updates in place
+    (state, a cache, columns of a buffer) stands before them.
 
     Example:
     ```mlir

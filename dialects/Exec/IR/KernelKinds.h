@@ -1,7 +1,7 @@
 //===- KernelKinds.h - The catalogue of kernels -----------------*- C++ -*-===//
 //
-// What every kernel kind takes: how many buffers and scalars, which buffers it
-// writes, and into how many tasks its work splits. Passes choose kernels by
+// What every kernel kind takes: how many buffers and scalars, which buffers are
+// its results, and into how many tasks its work splits. Passes choose kernels by
 // this table, the verifier of the exec dialect checks dispatches against it and
 // the code generators must emit every kind of it, so a kind is added here first.
 //
@@ -26,7 +26,8 @@ inline int64_t panelCount(int64_t n) {
 
 /// What a kernel of one kind and configuration takes.
 struct KernelSignature {
-  /// Buffers in binding order: inputs first, the `outputs` written ones last.
+  /// Buffers in binding order: inputs first, those updated in place among them,
+  /// and the `outputs` results last.
   int64_t buffers;
   int64_t outputs;
   /// 64-bit scalars.
