@@ -167,9 +167,8 @@ Result<StrictJson> parseObject(std::string_view text) {
 }
 
 ConfigFields fieldsOf(const StrictJson &document) {
-  simdjson::dom::object object;
-  (void)document.root().get_object().get(object);
-  return ConfigFields(object);
+  // parseObject() has seen to it that the root is an object.
+  return ConfigFields(document.root().get_object().value_unsafe());
 }
 
 Status parseConfig(std::string_view text, ModelConfig &config) {
