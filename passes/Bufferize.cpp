@@ -77,7 +77,8 @@ FlatSymbolRefAttr BufferizePass::kernelFor(InvokeOp op, SymbolTable &symbols) {
   llvm::StringRef kind = op.getKind();
   std::string name = kind.str();
   if (!kind.starts_with(kBuiltinPrefix)) {
-    name += "_" + llvm::utostr(numOfKind[kind]++);
+    name += '_';
+    name += llvm::utostr(numOfKind[kind]++);
   }
   OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
   auto kernel = KernelOp::create(builder, op.getLoc(), name, op.getKindAttr(),
@@ -97,8 +98,8 @@ void BufferizePass::lowerInvoke(InvokeOp op, SymbolTable &symbols) {
     offsets.push_back(0);
   }
   DispatchOp::create(
-      builder, op.getLoc(), kernelFor(op, symbols).getValue(), operands, op.getParams(),
-      offsets, kernelTasks(op.getKind(), op.getConfig(), op.getParams()),
+      builder, op.getLoc(), kernelFor(op, symbols).getValue(), operands,
+      op.getParams(), offsets, kernelTasks(op.getKind(), op.getConfig(), op.getParams()),
       kernelSignature(op.getKind(), op.getConfig())->outputs);
   ++numDispatches;
 }

@@ -8,7 +8,9 @@ using namespace mlir::mtp;
 
 LogicalResult ExecLowering::lowerMakeRows(MakeRowsOp op) {
   rowContexts[op.getRows()] = {view(op.getSlots()).root,
-                               view(op.getPositions()).root, Value(), {}};
+                               view(op.getPositions()).root,
+                               /*base=*/Value(), /*parents=*/{},
+                               /*cachePositions=*/Value()};
   return success();
 }
 
