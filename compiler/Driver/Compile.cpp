@@ -25,7 +25,8 @@ void compiler::registerCompilerDialects(DialectRegistry &registry) {
 }
 
 OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
-                                                const std::string &path) {
+                                           llvm::SourceMgr &sources,
+                                           const std::string &path) {
   auto report = [&](const llvm::Twine &message) {
     emitError(UnknownLoc::get(&context)) << message;
     return OwningOpRef<ModuleOp>();
@@ -37,9 +38,7 @@ OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
   if (Status status = checkNesting((*buffer)->getBuffer()); !status.isOk()) {
     return report(path + ": " + std::string(status.message()));
   }
-  llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(sources, &context);
   return parseSourceFile<ModuleOp>(sources, &context);
 }
 

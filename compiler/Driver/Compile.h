@@ -6,6 +6,7 @@
 #include "compiler/Artifact/ArtifactWriter.h"
 #include "compiler/Pipeline/Phases.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/SourceMgr.h"
 
 namespace mtp::compiler {
 
@@ -28,9 +29,11 @@ struct CompileOptions {
 /// Registers the dialects that a compilation may load.
 void registerCompilerDialects(mlir::DialectRegistry &registry);
 
-/// Parses the model at `path` ("-" for standard input). Errors go to the
-/// context's diagnostics.
+/// Parses the model at `path` ("-" for standard input), whose text `sources`
+/// holds from then on: with an mlir::SourceMgrDiagnosticHandler on it, errors of
+/// all phases point at lines. Errors go to the context's diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp> parseModel(mlir::MLIRContext &context,
+                                             llvm::SourceMgr &sources,
                                              const std::string &path);
 
 /// Takes `module` through the phases. Paths of weights and tokenizer in it are
