@@ -37,7 +37,7 @@ private:
   Status fail(const char *what);
 
   std::string path;
-  /// Where the file is named for now; empty while it has no name.
+  /// The name that the file has before commit(); empty while it has none.
   std::string temporary;
   int fd;
 };
