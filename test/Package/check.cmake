@@ -13,7 +13,7 @@ endfunction()
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/${LIBDIR}/pkgconfig)
-run(${CMAKE_COMMAND} -S ${SOURCE}/test/Package/consumer -B ${WORK}/build
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/test/Package/consumer -B ${WORK}/build
   -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${CXX}
   -DGENERATE_C=${SOURCE}/test/CAPI/generate.c)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
