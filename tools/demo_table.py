@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares speculation depths on one artifact.
 
-  demo_table.py MTP_RUN MODEL_BIN [--rounds 5]
+  demo_table.py MTP_RUN MODEL_BIN [--turns 7] [--threads 0]
 
 Runs the same prompts at k = 0 to 4 in turn, several times over, so that a change
 of the machine's speed meets every k alike, and prints the medians: tokens/s, mean
@@ -21,12 +21,13 @@ PROMPTS = [
     "In the middle of the night the old sailor heard",
     "It was a cold winter morning, and the children",
 ]
-TOKENS = 160
+TOKENS = 600
 DEPTHS = range(5)
 
 
-def generate(run, model, k, prompt):
-    command = [run, model, "--prompt", prompt, "-k", str(k), "-n", str(TOKENS),
+def generate(options, k, prompt):
+    command = [options.run, options.model, "--prompt", prompt, "-k", str(k),
+               "-n", str(TOKENS), "--threads", str(options.threads),
                "--ignore-eos", "--json"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
@@ -58,21 +59,22 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("run")
     parser.add_argument("model")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
     depths = {k: Depth() for k in DEPTHS}
-    for turn in range(options.rounds):
+    for turn in range(options.turns):
         for k in DEPTHS:
             if sys.stderr.isatty():
-                print(f"\rturn {turn + 1} of {options.rounds}, k = {k} ",
+                print(f"\rturn {turn + 1} of {options.turns}, k = {k} ",
                       end="", file=sys.stderr, flush=True)
-            depths[k].add([generate(options.run, options.model, k, p)
+            depths[k].add([generate(options, k, p)
                            for p in PROMPTS])
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     plain = depths[0]
     print(f"{len(PROMPTS)} prompts, {TOKENS} tokens each, greedy, "
-          f"median of {options.rounds} turns")
+          f"median of {options.turns} turns")
     print(" k  tokens/s  over k=0    AL     R  same as k=0  accepted by position")
     for k, depth in depths.items():
         ratio = statistics.median(
