@@ -19,7 +19,7 @@ FailureOr<RoundParts> RoundParts::get(RoundOp round) {
     return round.emitOpError("expected an mtp.envelope on the module");
   }
   if (auto tree = findOne<DraftTreeOp>(round)) {
-    return tree.emitOpError("has no program yet: rounds are compiled for draft "
+    return tree.emitOpError("has no program: rounds are compiled for draft "
                             "chains; a tree can be verified in a function");
   }
   auto verify = findOne<VerifyOp>(round);
