@@ -1,14 +1,6 @@
 # Installs BUILD into a fresh folder under WORK, builds the consumer against it,
 # and compares what its two programs print.
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status
-    OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(status)
-    string(JOIN " " command ${ARGN})
-    message(FATAL_ERROR "${command}\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)

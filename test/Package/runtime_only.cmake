@@ -1,14 +1,6 @@
 # Configures and builds the runtime and its tools without the compiler, where
 # LLVM and MLIR cannot be found, and runs them.
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status
-    OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(status)
-    string(JOIN " " command ${ARGN})
-    message(FATAL_ERROR "${command}\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 # Builds beside each other share compiled objects: WORK is at the depth of the
 # build that has compiled the runtime already.
