@@ -651,6 +651,7 @@ static LogicalResult verifyAttention(const KernelConfig &config,
   return success();
 }
 
+// A tree has no window, so the window stands last.
 static constexpr ConfigKey attentionKeys[] = {
     {"q_heads", ConfigKey::Int, true},
     {"kv_heads", ConfigKey::Int, true},
@@ -662,28 +663,15 @@ static constexpr ConfigKey attentionKeys[] = {
     {"v_offset", ConfigKey::Int, false},
     {"dtype", ConfigKey::Text, true, "f32|bf16"},
     {"scale", ConfigKey::Float, true},
-    {"window", ConfigKey::Int, false},
     {"q_stride", ConfigKey::Int, false},
-    {"y_stride", ConfigKey::Int, false}};
-
-static constexpr ConfigKey treeKeys[] = {
-    {"q_heads", ConfigKey::Int, true},
-    {"kv_heads", ConfigKey::Int, true},
-    {"dk", ConfigKey::Int, true},
-    {"dv", ConfigKey::Int, true},
-    {"page", ConfigKey::Int, true},
-    {"entry_width", ConfigKey::Int, true},
-    {"k_offset", ConfigKey::Int, false},
-    {"v_offset", ConfigKey::Int, false},
-    {"dtype", ConfigKey::Text, true, "f32|bf16"},
-    {"scale", ConfigKey::Float, true},
-    {"q_stride", ConfigKey::Int, false},
-    {"y_stride", ConfigKey::Int, false}};
+    {"y_stride", ConfigKey::Int, false},
+    {"window", ConfigKey::Int, false}};
 
 static const KernelKind kinds[] = {
     {"attention", attentionKeys, emitAttention, attentionTasks,
      Attention::scratch, verifyAttention},
-    {"attention_tree", treeKeys, emitAttentionTree, attentionTasks,
-     Attention::treeScratch, verifyAttention}};
+    {"attention_tree", llvm::ArrayRef<ConfigKey>(attentionKeys).drop_back(),
+     emitAttentionTree, attentionTasks, Attention::treeScratch,
+     verifyAttention}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::attentionKernels() { return kinds; }
