@@ -69,6 +69,7 @@ static void emitExperts(KernelBuilder &kb, PanelMatmulSpec &spec,
     Value to = kb.at(y, pairAt(expert, row), yStride * 4);
     kb.store(result, kb.at(to, column, 4), mask);
   };
+  spec.taskSpansGroups = true;
   spec.rowCount = rowCount;
   spec.rowPointer = rowPointer;
   spec.store = store;
@@ -141,13 +142,11 @@ static void emitMoeCombine(KernelBuilder &kb, const KernelConfig &config) {
 }
 
 static int64_t gateUpTasks(const KernelConfig &config, int64_t) {
-  return config.integer("experts") *
-         panelTasks(2 * config.integer("inter"), /*gated=*/true);
+  return panelTasks(2 * config.integer("inter"), /*gated=*/true);
 }
 
 static int64_t downTasks(const KernelConfig &config, int64_t) {
-  return config.integer("experts") *
-         panelTasks(config.integer("n"), /*gated=*/false);
+  return panelTasks(config.integer("n"), /*gated=*/false);
 }
 
 static int64_t scratchBytes(const KernelConfig &config,

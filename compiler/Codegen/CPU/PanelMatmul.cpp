@@ -311,7 +311,8 @@ void PanelMatmul::emitPass(Value group, Value firstRow, Value rows) {
     prepareBlock(group, kb.add(firstRow, row), rows, blockStride(blockRows),
                  block);
   });
-  Value groupBegin = kb.mul(group, tasksPerGroup);
+  Value groupBegin =
+      spec.taskSpansGroups ? kb.integer(0) : kb.mul(group, tasksPerGroup);
   Value begin = kb.max(kb.sub(kb.taskBegin(), groupBegin), kb.integer(0));
   Value end = limit(kb.sub(kb.taskEnd(), groupBegin), tasksPerGroup);
   kb.forRange(begin, end, 1, [&](Value task) {
@@ -329,6 +330,9 @@ void PanelMatmul::emitGroup(Value group) {
 }
 
 void PanelMatmul::emit() {
+  if (spec.taskSpansGroups)
+    return kb.forRange(kb.integer(0), kb.integer(spec.groups), 1,
+                       [&](Value group) { emitGroup(group); });
   Value first = kb.div(kb.taskBegin(), tasksPerGroup);
   Value end = kb.div(kb.add(kb.taskEnd(), tasksPerGroup - 1), tasksPerGroup);
   kb.forRange(first, end, 1, [&](Value group) { emitGroup(group); });

@@ -31,9 +31,11 @@ struct PanelMatmulSpec {
   /// Panels are (gate, up) pairs; the output is silu(gate) * up.
   bool gated = false;
 
-  /// Independent matrices stacked in the weights (heads, experts). Tasks count
-  /// through all of them.
+  /// Independent matrices stacked in the weights (heads, experts).
   int64_t groups = 1;
+  /// Whether a task is a panel of every group (experts, of which few have
+  /// rows), or one of one group, counted through all of them.
+  bool taskSpansGroups = false;
   Value weights;
 
   /// The number of rows that group `group` has.
@@ -52,7 +54,7 @@ struct PanelMatmulSpec {
   int64_t normOffset = 0;
 };
 
-/// Tasks of one group.
+/// Panels of one group, or panel pairs: its tasks.
 int64_t panelTasks(int64_t n, bool gated);
 /// Scratch for rows of `k` values.
 int64_t panelScratchBytes(int64_t k, DType dtype, const TargetDesc &target);

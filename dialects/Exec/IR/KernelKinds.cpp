@@ -16,8 +16,11 @@ enum class Tasks {
   Slots,
   /// Output panels of one matrix.
   Panels,
-  /// Output panels of every head or expert.
-  StackedPanels,
+  /// Output panels of every head.
+  HeadPanels,
+  /// Output panels, each of all experts: which experts have rows is not known
+  /// beforehand, so that no worker may own experts.
+  ExpertPanels,
   /// Rows times tiles of query heads that share a key head.
   RowHeads,
 };
@@ -37,15 +40,15 @@ constexpr KindEntry kKinds[] = {
     {"mask_first", 3, 1, 1, Tasks::Rows},
     {"rms_norm", 3, 1, 1, Tasks::Rows},
     {"linear", 3, 1, 1, Tasks::Panels},
-    {"head_linear", 3, 1, 1, Tasks::StackedPanels},
+    {"head_linear", 3, 1, 1, Tasks::HeadPanels},
     {"rope", 4, 1, 1, Tasks::Rows},
     {"kv_append", 5, 0, 2, Tasks::Rows},
     {"attention", 6, 1, 2, Tasks::RowHeads},
     {"attention_tree", 7, 1, 3, Tasks::RowHeads},
     {"moe_route", 3, 2, 1, Tasks::Rows},
     {"moe_plan", 4, 2, 1, Tasks::One},
-    {"moe_gate_up", 5, 1, 1, Tasks::StackedPanels},
-    {"moe_down", 5, 1, 1, Tasks::StackedPanels},
+    {"moe_gate_up", 5, 1, 1, Tasks::ExpertPanels},
+    {"moe_down", 5, 1, 1, Tasks::ExpertPanels},
     {"moe_combine", 4, 1, 1, Tasks::Rows},
     {"add", 3, 1, 1, Tasks::Rows},
     {"swiglu", 3, 1, 1, Tasks::Rows},
@@ -136,9 +139,6 @@ int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
   if (!entry) {
     return 0;
   }
-  auto stack = [&] {
-    return configInt(config, config.contains("heads") ? "heads" : "experts");
-  };
   switch (entry->tasks) {
   case Tasks::One:
     return 1;
@@ -150,10 +150,11 @@ int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
     bool paired = activation && activation.getValue() == "swiglu";
     return panelCount(configInt(config, "n") / (paired ? 2 : 1));
   }
-  case Tasks::StackedPanels:
-    return stack() * panelCount(configInt(config, kind == "moe_gate_up"
-                                                      ? "inter"
-                                                      : "n"));
+  case Tasks::HeadPanels:
+    return configInt(config, "heads") * panelCount(configInt(config, "n"));
+  case Tasks::ExpertPanels:
+    return panelCount(configInt(config, config.contains("inter") ? "inter"
+                                                                 : "n"));
   case Tasks::RowHeads:
     return params[0] * configInt(config, "q_heads") / attentionTile(config);
   }
