@@ -11,6 +11,7 @@
 
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/core/Result.h"
+#include "runtime/device/CommandTimes.h"
 
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,10 @@ public:
 
   /// Runs the program of that index to its end.
   virtual Status run(uint32_t program) = 0;
+
+  /// The same, and stores when each worker ran each command. Slower by two
+  /// looks at the clock for each command and worker.
+  virtual Status runTimed(uint32_t program, CommandTimes &times) = 0;
 
   /// Copies to and from the start of what `binding` names, which must be in the
   /// arena or a state (read: or a weight or constant) and hold `bytes`.

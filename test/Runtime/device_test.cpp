@@ -90,6 +90,45 @@ TEST(WorkerPool, NoBarrierBetweenCommandsOfOneTask) {
             (std::vector<bool>{false, true, true, false, false, false}));
 }
 
+TEST(WorkerPool, TimedRunsDoTheSameAndKeepTheirOrder) {
+  for (uint32_t workers : {1u, 3u}) {
+    auto pool = WorkerPool::create(workers, false);
+    ASSERT_TRUE(pool.isOk());
+    std::vector<int32_t> counts(8, 0);
+    CommandList list;
+    list.buffers = {counts.data()};
+    // The second and third have a share for worker 0 alone.
+    for (int64_t tasks : {8, 1, 1, 5})
+      list.commands.push_back({countTasks, 0, false, nullptr, tasks});
+    list.placeBarriers();
+    CommandTimes times;
+    for (int repeat = 0; repeat < 2; ++repeat)
+      runCommands(list, **pool, nullptr, 0, &times);
+    EXPECT_EQ(counts, (std::vector<int32_t>{8, 4, 4, 4, 4, 2, 2, 2}));
+    ASSERT_EQ(times.workers(), workers);
+    ASSERT_EQ(times.commands(), 4u);
+    uint64_t latest = 0;
+    for (uint32_t worker = 0; worker < workers; ++worker) {
+      std::span<const CommandTime> of = times.of(worker);
+      for (size_t i = 0; i < of.size(); ++i) {
+        EXPECT_GT(of[i].begin, 0u);
+        EXPECT_LE(of[i].begin, of[i].end);
+        EXPECT_LE(of[i].end, of[i].released);
+        // No barrier: nothing to wait for.
+        if (workers == 1 || !list.commands[i].barrierAfter)
+          EXPECT_EQ(of[i].end, of[i].released);
+        if (i > 0)
+          EXPECT_EQ(of[i].begin, of[i - 1].released);
+      }
+      latest = std::max(latest, of[0].end);
+    }
+    // Nobody leaves a barrier before the last one has come.
+    if (workers > 1)
+      for (uint32_t worker = 0; worker < workers; ++worker)
+        EXPECT_GE(times.of(worker)[0].released, latest);
+  }
+}
+
 TEST(KernelImage, FindsSymbolsAndNamesMissingOnes) {
   auto image = KernelImage::load(fakeImage());
   ASSERT_TRUE(image.isOk()) << image.status().toString();

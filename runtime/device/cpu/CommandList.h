@@ -3,6 +3,7 @@
 #ifndef MTP_RUNTIME_DEVICE_CPU_COMMANDLIST_H
 #define MTP_RUNTIME_DEVICE_CPU_COMMANDLIST_H
 
+#include "runtime/device/CommandTimes.h"
 #include "runtime/device/cpu/HostMemory.h"
 #include "runtime/device/cpu/KernelImage.h"
 #include "runtime/device/cpu/WorkerPool.h"
@@ -33,9 +34,9 @@ struct CommandList {
 };
 
 /// Runs a list on all workers. `scratch` has one block per worker, `stride`
-/// bytes apart.
+/// bytes apart. With `times`, stores when each worker ran each command.
 void runCommands(const CommandList &list, WorkerPool &pool, uint8_t *scratch,
-                 uint64_t stride);
+                 uint64_t stride, CommandTimes *times = nullptr);
 
 } // namespace mtp
 

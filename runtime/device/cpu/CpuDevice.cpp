@@ -24,6 +24,7 @@ public:
 
   Status load();
   Status run(uint32_t program) override;
+  Status runTimed(uint32_t program, CommandTimes &times) override;
   void write(const schema::Binding &binding, const void *source,
              uint64_t bytes) override;
   void read(const schema::Binding &binding, void *target,
@@ -171,6 +172,11 @@ uint8_t *CpuExecutable::address(const schema::Binding &binding) const {
 
 Status CpuExecutable::run(uint32_t program) {
   runCommands(lists[program], *pool, scratch.data(), scratchStride);
+  return okStatus();
+}
+
+Status CpuExecutable::runTimed(uint32_t program, CommandTimes &times) {
+  runCommands(lists[program], *pool, scratch.data(), scratchStride, &times);
   return okStatus();
 }
 
