@@ -119,23 +119,10 @@ LogicalResult ExecLowering::lowerHeadLinear(HeadLinearOp op) {
                 .config("y_stride", width)
                 .config("y_head_stride", outputs + kept)
                 .config("y_offset", int64_t(0))
+                .config("keep_width", kept)
+                .config("keep_offset", kept ? int64_t(*op.getKeepBegin()) : 0)
                 .emit(op.getType())
                 .front();
-  if (kept > 0) {
-    KernelCall(*this, "copy_heads", op.getLoc())
-        .arg(x)
-        .arg(y)
-        .param(rows)
-        .config("heads", heads)
-        .config("width", kept)
-        .config("x_stride", x.stride)
-        .config("x_head_stride", x.width / heads)
-        .config("x_offset", int64_t(*op.getKeepBegin()))
-        .config("y_stride", width)
-        .config("y_head_stride", outputs + kept)
-        .config("y_offset", outputs)
-        .emit({});
-  }
   mapResult(op.getResult(), y);
   return success();
 }

@@ -220,6 +220,39 @@ TEST(Linear, AgreesWithSeparateNorm) {
   }
 }
 
+TEST(HeadLinear, KeepsColumnsBehindTheOutputs) {
+  // Two panels a head, so that heads' first tasks are not all tasks.
+  const int heads = 3, k = 21, n = 37, kept = 19, rows = 7;
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    const std::string config =
+        "heads = 3, k = 21, n = 37, dtype = \"f32\", x_stride = 150, "
+        "x_head_stride = 50, x_offset = 4, y_stride = 200, y_head_stride = 60, "
+        "y_offset = 2";
+    auto x = randomFloats(rows * 150, 1), w = randomFloats(heads * n * k, 2);
+    auto y = randomFloats(rows * 200, 3);
+    std::vector<uint8_t> packed;
+    for (int h = 0; h < heads; ++h) {
+      auto head = packWeights(
+          {w.begin() + h * n * k, w.begin() + (h + 1) * n * k}, n, k, false);
+      packed.insert(packed.end(), head.begin(), head.end());
+    }
+    auto run = [&](const std::string &keys) {
+      Guarded<float> in(x), out(y);
+      Guarded<uint8_t> weights(packed);
+      Kernel(target, "head_linear", keys)
+          .run({in.data(), weights.data(), out.data()}, {rows}, Split::Random);
+      return out.values();
+    };
+    std::vector<float> want = run(config);
+    for (int r = 0; r < rows; ++r)
+      for (int h = 0; h < heads; ++h)
+        for (int i = 0; i < kept; ++i)
+          want[r * 200 + h * 60 + 2 + n + i] = x[r * 150 + h * 50 + 29 + i];
+    EXPECT_EQ(run(config + ", keep_width = 19, keep_offset = 29"), want);
+  }
+}
+
 TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
   const int heads = 3, k = 21, n = 37, xStride = 80, yStride = 130;
   for (const auto &[name, target] : hostTargets())

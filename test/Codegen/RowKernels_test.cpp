@@ -246,23 +246,6 @@ TEST(Elementwise, AddConcatCopyTake) {
   });
 }
 
-TEST(Elementwise, CopyHeadsLeavesOtherColumns) {
-  forTargets([](const TargetDesc &target) {
-    const int rows = 7, heads = 3, width = 19;
-    auto x = randomFloats(rows * 80, 1), y = randomFloats(rows * 100, 2);
-    Guarded<float> from(x), to(y);
-    Kernel(target, "copy_heads",
-           "heads = 3, width = 19, x_stride = 80, x_head_stride = 25, "
-           "x_offset = 6, y_stride = 100, y_head_stride = 30, y_offset = 9")
-        .run({from.data(), to.data()}, {rows}, Split::Random);
-    for (int r = 0; r < rows; ++r)
-      for (int h = 0; h < heads; ++h)
-        for (int i = 0; i < width; ++i)
-          y[r * 100 + h * 30 + 9 + i] = x[r * 80 + h * 25 + 6 + i];
-    EXPECT_EQ(to.values(), y);
-  });
-}
-
 /// The distance in units of the last place of `want`, with gradual underflow.
 static double ulps(float got, double want) {
   float nearest = std::fabs(static_cast<float>(want));

@@ -69,12 +69,11 @@ exec.program @second "function" batch 0 k 0 chunk 0 {
 
 // -----
 
-// A block per head, and the kept columns copied behind each product.
+// A block per head, and the kept columns behind each product.
 // CHECK: exec.weight @kv_b "linear" k 32 n 64 stack 4 [{key = "kv_b", row_begin = 0 : i64, row_end = 32 : i64, row_stride = 64 : i64, transpose = true}] : f32
 // CHECK-LABEL: exec.program @heads
 // CHECK: %[[Q:.*]] = exec.input "q"
-// CHECK: %[[Y:.*]] = exec.invoke "head_linear"(%[[Q]], %{{.*}}) {{.*}}heads = 4 : i64, k = 32 : i64, n = 64 : i64, x_head_stride = 48 : i64, x_offset = 0 : i64, x_stride = 192 : i64, y_head_stride = 80 : i64, y_offset = 0 : i64, y_stride = 320 : i64
-// CHECK: exec.invoke "copy_heads"(%[[Q]], %[[Y]]) {{.*}}heads = 4 : i64, width = 16 : i64, x_head_stride = 48 : i64, x_offset = 32 : i64, {{.*}}y_offset = 64 : i64
+// CHECK: %[[Y:.*]] = exec.invoke "head_linear"(%[[Q]], %{{.*}}) {{.*}}heads = 4 : i64, k = 32 : i64, keep_offset = 32 : i64, keep_width = 16 : i64, n = 64 : i64, x_head_stride = 48 : i64, x_offset = 0 : i64, x_stride = 192 : i64, y_head_stride = 80 : i64, y_offset = 0 : i64, y_stride = 320 : i64
 // CHECK: exec.output "y" %[[Y]]
 exec.program @heads "function" batch 0 k 0 chunk 0 {
   %q = exec.input "q" : tensor<2x192xf32>

@@ -61,22 +61,6 @@ static void emitCopyCols(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-/// Copies `width` columns of every head, leaving the other columns of y as they
-/// are. buffers: x, y. params: M.
-static void emitCopyHeads(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width"), heads = config.integer("heads");
-  Value x = kb.at(kb.buffer(0), config.integer("x_offset") * 4);
-  Value y = kb.at(kb.buffer(1), config.integer("y_offset") * 4);
-  kb.forTasks([&](Value row) {
-    Value from = kb.at(x, row, config.integer("x_stride") * 4);
-    Value to = kb.at(y, row, config.integer("y_stride") * 4);
-    kb.forRange(kb.integer(0), kb.integer(heads), 1, [&](Value head) {
-      kb.copy(kb.at(from, head, config.integer("x_head_stride") * 4),
-              kb.at(to, head, config.integer("y_head_stride") * 4), width);
-    });
-  });
-}
-
 /// out[i] = x[index[i]]. buffers: x, index, out. params: M.
 static void emitTakeRows(KernelBuilder &kb, const KernelConfig &config) {
   int64_t width = config.integer("width");
@@ -106,12 +90,6 @@ static constexpr ConfigKey copyColsKeys[] = {
     {"x_offset", ConfigKey::Int, false},
     {"y_offset", ConfigKey::Int, false}};
 
-static constexpr ConfigKey copyHeadsKeys[] = {
-    {"heads", ConfigKey::Int, true},         {"width", ConfigKey::Int, true},
-    {"x_stride", ConfigKey::Int, true},      {"y_stride", ConfigKey::Int, true},
-    {"x_head_stride", ConfigKey::Int, true}, {"x_offset", ConfigKey::Int, true},
-    {"y_head_stride", ConfigKey::Int, true}, {"y_offset", ConfigKey::Int, true}};
-
 static constexpr ConfigKey takeRowsKeys[] = {
     {"width", ConfigKey::Int, true}, {"x_stride", ConfigKey::Int, false}};
 
@@ -120,7 +98,6 @@ static const KernelKind kinds[] = {
     {"swiglu", binaryKeys, emitSwiglu, taskPerRow},
     {"concat", concatKeys, emitConcat, taskPerRow},
     {"copy_cols", copyColsKeys, emitCopyCols, taskPerRow},
-    {"copy_heads", copyHeadsKeys, emitCopyHeads, taskPerRow},
     {"take_rows", takeRowsKeys, emitTakeRows, taskPerRow}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::elementwiseKernels() { return kinds; }

@@ -75,6 +75,23 @@ static LogicalResult verifyLinear(const KernelConfig &config,
   return success();
 }
 
+/// Copies the kept columns of the heads whose first panel is among the caller's
+/// tasks: `x` and `y` are the places of head 0 in row 0.
+static void keepColumns(KernelBuilder &kb, int64_t width, Value x, Value y,
+                        int64_t tasksPerHead,
+                        llvm::function_ref<Value(Value, Value, Value)> fromAt,
+                        llvm::function_ref<Value(Value, Value, Value)> toAt) {
+  kb.forTasks([&](Value task) {
+    Value first = kb.cmp(Cmp::EQ, kb.rem(task, kb.integer(tasksPerHead)), 0);
+    kb.ifThen(first, [&] {
+      Value head = kb.div(task, tasksPerHead);
+      kb.forRange(kb.integer(0), kb.param(0), 1, [&](Value row) {
+        kb.copy(fromAt(x, head, row), toAt(y, head, row), width);
+      });
+    });
+  });
+}
+
 /// buffers: x, W (heads stacked), y. params: M.
 static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   int64_t heads = config.integer("heads");
@@ -86,6 +103,18 @@ static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   Value x = kb.at(kb.buffer(0), config.integer("x_offset") * 4);
   Value y = kb.at(kb.buffer(2), config.integer("y_offset") * 4);
   Value rows = kb.param(0);
+  auto inputAt = [&](Value base, Value head, Value row) {
+    return kb.at(kb.at(base, row, xStride * 4), head, xHead * 4);
+  };
+  auto outputAt = [&](Value base, Value head, Value row) {
+    return kb.at(kb.at(base, row, yStride * 4), head, yHead * 4);
+  };
+
+  if (int64_t width = config.integer("keep_width"))
+    keepColumns(kb, width,
+                kb.at(kb.buffer(0), config.integer("keep_offset") * 4),
+                kb.at(y, n * 4), panelTasks(n, /*gated=*/false), inputAt,
+                outputAt);
 
   PanelMatmulSpec spec;
   spec.k = k;
@@ -95,12 +124,11 @@ static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   spec.weights = kb.buffer(1);
   auto rowCount = [&](Value) { return rows; };
   auto rowPointer = [&](Value head, Value row) {
-    return kb.at(kb.at(x, row, xStride * 4), head, xHead * 4);
+    return inputAt(x, head, row);
   };
   auto store = [&](Value head, Value row, Value column, Value result,
                    Value mask) {
-    Value to = kb.at(kb.at(y, row, yStride * 4), head, yHead * 4);
-    kb.store(result, kb.at(to, column, 4), mask);
+    kb.store(result, kb.at(outputAt(y, head, row), column, 4), mask);
   };
   spec.rowCount = rowCount;
   spec.rowPointer = rowPointer;
@@ -137,7 +165,9 @@ static constexpr ConfigKey headLinearKeys[] = {
     {"x_offset", ConfigKey::Int, false},
     {"y_stride", ConfigKey::Int, false},
     {"y_head_stride", ConfigKey::Int, false},
-    {"y_offset", ConfigKey::Int, false}};
+    {"y_offset", ConfigKey::Int, false},
+    {"keep_width", ConfigKey::Int, false},
+    {"keep_offset", ConfigKey::Int, false}};
 
 static const KernelKind kinds[] = {
     {"linear", linearKeys, emitLinear, linearTasks, scratchBytes, verifyLinear},
