@@ -100,7 +100,8 @@ void BufferizePass::lowerInvoke(InvokeOp op, SymbolTable &symbols) {
   DispatchOp::create(
       builder, op.getLoc(), kernelFor(op, symbols).getValue(), operands,
       op.getParams(), offsets, kernelTasks(op.getKind(), op.getConfig(), op.getParams()),
-      kernelSignature(op.getKind(), op.getConfig())->outputs);
+      kernelSignature(op.getKind(), op.getConfig())->outputs, op.getSolo(),
+      op.getJoined());
   ++numDispatches;
 }
 

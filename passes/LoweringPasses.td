@@ -59,6 +59,26 @@ def ConvertMTPToExecPass : Pass<"mtp-convert-to-exec", "mlir::ModuleOp"> {
   ];
 }
 
+def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
+  let summary = "Order the calls of a program so that threads seldom meet";
+  let description = [{
+    A stage is a run of calls in which no thread waits for another. Calls that do
+    not depend on each other are moved into one stage (marked `joined`), and so
+    are those where a thread needs only what it wrote itself: calls that treat
+    rows one by one and have as many rows. Calls with little to do are marked
+    `solo`; a chain of them is one stage.
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let options = [
+    Option<"soloElements", "solo-elements", "int64_t", "16384",
+           "elements of a call's activations up to which one thread does it">
+  ];
+  let statistics = [
+    Statistic<"numCalls", "calls", "calls in all programs">,
+    Statistic<"numStages", "stages", "stages in all programs">
+  ];
+}
+
 def BufferizePass : Pass<"exec-bufferize", "mlir::ModuleOp"> {
   let summary = "Give every tensor of a program a buffer";
   let description = [{

@@ -22,7 +22,7 @@ using namespace mlir::exec;
 
 namespace {
 
-/// A buffer with the span of ops during which it holds a value.
+/// A buffer with the span of stages during which it holds a value.
 struct Interval {
   AllocOp alloc;
   int64_t bytes;
@@ -58,14 +58,18 @@ static std::optional<int64_t> alignedBytes(MemRefType type, int64_t alignment,
   return aligned;
 }
 
-/// Collects the intervals of a program; positions count its ops.
+/// Collects the intervals of a program. Positions count its stages: within one,
+/// threads are at different calls, so that nothing ends before all of it does.
 static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
                                       SmallVectorImpl<Interval> &intervals) {
   llvm::DenseMap<Operation *, int64_t> position;
+  int64_t end = 0;
   for (Operation &op : program.getBody().front()) {
-    position[&op] = position.size();
+    auto dispatch = dyn_cast<DispatchOp>(op);
+    end += dispatch && !dispatch.getJoined();
+    position[&op] = end;
   }
-  int64_t end = position.size();
+  ++end;
   int64_t total = 0;
   for (AllocOp alloc : program.getBody().front().getOps<AllocOp>()) {
     std::optional<int64_t> bytes =

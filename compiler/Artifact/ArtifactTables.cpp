@@ -204,7 +204,8 @@ Offset<schema::Command> TableBuilder::makeCommand(exec::DispatchOp op) {
   auto params = fbb.CreateVector(
       std::vector<int64_t>(op.getParams().begin(), op.getParams().end()));
   return schema::CreateCommand(fbb, layout.kernelIndex.lookup(op.getKernel()),
-                               bindingVector, params, op.getTasks());
+                               bindingVector, params, op.getTasks(),
+                               op.getSolo(), op.getJoined());
 }
 
 Offset<schema::Port> TableBuilder::makePort(StringRef name, Value buffer) {

@@ -48,6 +48,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     break;
   case Phase::Exec:
     manager.addPass(passes::createConvertMTPToExecPass());
+    manager.addPass(passes::createFormStagesPass());
     manager.addPass(passes::createBufferizePass());
     manager.addPass(passes::createPlanMemoryPass());
     manager.addPass(passes::createCheckCoveragePass());

@@ -12,13 +12,13 @@
 // CHECK-NEXT: %[[Y:.*]] = exec.alloc : memref<4x8xf32>
 // CHECK-NEXT: exec.dispatch @add_0(%[[X]], %[[X]], %[[Y]]) params [4] offsets [0, 8, 0] tasks 4 outputs 1
 // CHECK-NEXT: %[[Z:.*]] = exec.alloc : memref<4x8xf32>
-// CHECK-NEXT: exec.dispatch @add_0(%[[X]], %[[Y]], %[[Z]]) params [4]
+// CHECK-NEXT: exec.dispatch @add_0(%[[X]], %[[Y]], %[[Z]]) params [4] {{.*}} outputs 1 solo joined :
 // CHECK-NEXT: exec.output "z" %[[Z]] : memref<4x8xf32>
 exec.program @first "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x8xf32>
   %y = exec.invoke "add"(%x, %x) params [4] offsets [0, 8] config {width = 8}
     : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-  %z = exec.invoke "add"(%x, %y) params [4] offsets [0, 0] config {width = 8}
+  %z = exec.invoke "add"(%x, %y) params [4] offsets [0, 0] config {width = 8} solo joined
     : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   exec.output "z" %z : tensor<4x8xf32>
 }

@@ -31,6 +31,25 @@ exec.program @reuse "decode" batch 1 k 0 chunk 0 {
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
 }
 
+// In one stage nothing ends: a thread may still read a where another writes c.
+// CHECK-LABEL: exec.program @stage
+// CHECK: exec.alloc at 0 : memref<2x8xf32>
+// CHECK: exec.alloc at 64 : memref<2x8xf32>
+// CHECK: exec.alloc at 128 : memref<2x8xf32>
+// CHECK: exec.alloc at 0 : memref<2x8xf32>
+exec.program @stage "decode" batch 1 k 0 chunk 0 {
+  %a = exec.alloc : memref<2x8xf32>
+  %b = exec.alloc : memref<2x8xf32>
+  exec.dispatch @add(%a, %a, %b) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+    : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
+  %c = exec.alloc : memref<2x8xf32>
+  exec.dispatch @add(%b, %b, %c) params [2] offsets [0, 0, 0] tasks 2 outputs 1 joined
+    : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
+  %d = exec.alloc : memref<2x8xf32>
+  exec.dispatch @add(%c, %c, %d) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+    : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
+}
+
 // Inputs are filled before the program, read or not, and outputs are read after
 // it: none of them shares an address with what lives then.
 // CHECK-LABEL: exec.program @ends

@@ -32,6 +32,13 @@ void reverse(void *const *buffers, const int64_t *params, int64_t begin,
     y[i] = x[params[0] - 1 - i] + 1;
 }
 
+/// A command that all workers share and then meet.
+ResolvedCommand shared(KernelFunction kernel, uint32_t firstBuffer,
+                       const int64_t *params, int64_t tasks) {
+  return {kernel, firstBuffer, /*solo=*/false, /*barrierAfter=*/true, params,
+          tasks};
+}
+
 } // namespace
 
 TEST(WorkerPool, EveryTaskRunsOnce) {
@@ -42,11 +49,12 @@ TEST(WorkerPool, EveryTaskRunsOnce) {
       std::vector<int32_t> counts(size_t(tasks) + 1, 0);
       CommandList list;
       list.buffers = {counts.data()};
-      list.commands = {{countTasks, 0, false, nullptr, tasks}};
-      list.placeBarriers();
+      list.commands = {shared(countTasks, 0, nullptr, tasks)};
+      runCommands(list, **pool, nullptr, 0);
+      list.commands[0].solo = true;
       runCommands(list, **pool, nullptr, 0);
       for (int64_t i = 0; i < tasks; ++i)
-        EXPECT_EQ(counts[size_t(i)], 1);
+        EXPECT_EQ(counts[size_t(i)], 2);
       EXPECT_EQ(counts[size_t(tasks)], 0);
     }
   }
@@ -60,11 +68,14 @@ TEST(WorkerPool, CommandsSeeWhatEarlierOnesWrote) {
   CommandList list;
   list.buffers = {x.data(), y.data(), y.data(), x.data()};
   for (int i = 0; i < 50; ++i) {
-    // Commands of one task run without a barrier between them.
-    list.commands.push_back({reverse, 0, false, &n, i % 5 ? n : 1});
-    list.commands.push_back({reverse, 2, false, &n, i % 5 ? n : 1});
+    list.commands.push_back(shared(reverse, 0, &n, i % 5 ? n : 1));
+    list.commands.push_back(shared(reverse, 2, &n, i % 5 ? n : 1));
+    // Worker 0 does both without a barrier between them.
+    if (i % 3 == 0) {
+      list.commands.end()[-2].solo = list.commands.back().solo = true;
+      list.commands.end()[-2].barrierAfter = false;
+    }
   }
-  list.placeBarriers();
   for (int repeat = 0; repeat < 20; ++repeat)
     runCommands(list, **pool, nullptr, 0);
   std::vector<int32_t> a(n, 0), b(n, 0);
@@ -78,18 +89,6 @@ TEST(WorkerPool, CommandsSeeWhatEarlierOnesWrote) {
   EXPECT_EQ(x, a);
 }
 
-TEST(WorkerPool, NoBarrierBetweenCommandsOfOneTask) {
-  CommandList list;
-  for (int64_t tasks : {1, 1, 4, 1, 1, 1})
-    list.commands.push_back({countTasks, 0, false, nullptr, tasks});
-  list.placeBarriers();
-  std::vector<bool> barriers;
-  for (const ResolvedCommand &command : list.commands)
-    barriers.push_back(command.barrierAfter);
-  EXPECT_EQ(barriers,
-            (std::vector<bool>{false, true, true, false, false, false}));
-}
-
 TEST(WorkerPool, TimedRunsDoTheSameAndKeepTheirOrder) {
   for (uint32_t workers : {1u, 3u}) {
     auto pool = WorkerPool::create(workers, false);
@@ -99,8 +98,8 @@ TEST(WorkerPool, TimedRunsDoTheSameAndKeepTheirOrder) {
     list.buffers = {counts.data()};
     // The second and third have a share for worker 0 alone.
     for (int64_t tasks : {8, 1, 1, 5})
-      list.commands.push_back({countTasks, 0, false, nullptr, tasks});
-    list.placeBarriers();
+      list.commands.push_back(shared(countTasks, 0, nullptr, tasks));
+    list.commands[1].barrierAfter = false;
     CommandTimes times;
     for (int repeat = 0; repeat < 2; ++repeat)
       runCommands(list, **pool, nullptr, 0, &times);

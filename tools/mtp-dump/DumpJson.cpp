@@ -128,6 +128,8 @@ static void writeCommand(JsonWriter &json, const schema::Artifact &a,
   json.field("kernel",
              a.kernels()->Get(command.kernel())->symbol()->string_view());
   json.field("tasks", command.tasks());
+  json.field("solo", command.solo());
+  json.field("joined", command.joined());
   std::vector<int64_t> params;
   for (uint32_t i = 0; i < vectorSize(command.params()); ++i)
     params.push_back(command.params()->Get(i));

@@ -55,7 +55,8 @@ static std::string commandText(const schema::Artifact &artifact,
   std::string text(kernel->symbol()->string_view());
   if (kernel->kind())
     text += strCat(" (", kernel->kind()->string_view(), ")");
-  text += strCat("  tasks ", command.tasks(), "  params [");
+  text += strCat("  tasks ", command.tasks(), command.solo() ? " solo" : "",
+                 command.joined() ? " joined" : "", "  params [");
   for (uint32_t i = 0; i < vectorSize(command.params()); ++i)
     text += strCat(i ? ", " : "", command.params()->Get(i));
   text += "]\n     ";

@@ -69,7 +69,7 @@ def Exec_InvokeOp : Exec_Op<"invoke"> {
     The value form of `exec.dispatch`. A kernel sees the buffers of `args` and
     then those of the results, in this order. `offsets` gives, for each argument,
     the element at which its view begins; row strides are part of the
-    configuration.
+    configuration. `solo` and `joined` are those of `exec.dispatch`.
 
     Example:
     ```mlir
@@ -83,11 +83,12 @@ def Exec_InvokeOp : Exec_Op<"invoke"> {
   }];
   let arguments = (ins StrAttr:$kind, Variadic<AnyType>:$args,
                        DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
-                       DictionaryAttr:$config);
+                       DictionaryAttr:$config, UnitAttr:$solo,
+                       UnitAttr:$joined);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = [{
     $kind `(` $args `)` `params` $params `offsets` $offsets `config` $config
-    attr-dict `:` functional-type($args, $results)
+    (`solo` $solo^)? (`joined` $joined^)? attr-dict `:` functional-type($args, $results)
   }];
   let hasVerifier = 1;
 }
@@ -121,7 +122,12 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
   let description = [{
     `tasks` is how many pieces of work the threads may share. The last `outputs`
     buffers are results, written as a whole. What a kernel updates in place
-    (state, a cache, columns of a buffer) stands before them.
+    (state, a cache) stands before them.
+
+    All tasks are done before the next dispatch begins, unless that is `joined`:
+    then a thread goes on to it without waiting for the others. A thread's share
+    is a contiguous range of the tasks, the same for the same number of tasks;
+    `solo` gives all of them to the first thread. `exec-form-stages` sets both.
 
     Example:
     ```mlir
@@ -136,10 +142,11 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$buffers,
                        DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
-                       I64Attr:$tasks, I64Attr:$outputs);
+                       I64Attr:$tasks, I64Attr:$outputs, UnitAttr:$solo,
+                       UnitAttr:$joined);
   let assemblyFormat = [{
     $kernel `(` $buffers `)` `params` $params `offsets` $offsets `tasks` $tasks
-    `outputs` $outputs attr-dict `:` type($buffers)
+    `outputs` $outputs (`solo` $solo^)? (`joined` $joined^)? attr-dict `:` type($buffers)
   }];
   let hasVerifier = 1;
 }

@@ -10,8 +10,11 @@ namespace {
 /// How a kind's work divides.
 enum class Tasks {
   One,
-  /// One task per row: the first param.
+  /// One task per row: the first param. A task reads and writes its own row of
+  /// every activation.
   Rows,
+  /// One task per row, which reads other rows, too.
+  GatheredRows,
   /// One task per slot of the batch: the first param.
   Slots,
   /// Output panels of one matrix.
@@ -31,6 +34,9 @@ struct KindEntry {
   int64_t outputs;
   int64_t params;
   Tasks tasks;
+  /// The buffers from this one to the results are updated in place; none where
+  /// it is `buffers`.
+  int64_t firstUpdate = buffers;
 };
 
 // `buffers` counts those that are always there; optional ones (a norm's weight,
@@ -42,7 +48,7 @@ constexpr KindEntry kKinds[] = {
     {"linear", 3, 1, 1, Tasks::Panels},
     {"head_linear", 3, 1, 1, Tasks::HeadPanels},
     {"rope", 4, 1, 1, Tasks::Rows},
-    {"kv_append", 5, 0, 2, Tasks::Rows},
+    {"kv_append", 5, 0, 2, Tasks::Rows, 4},
     {"attention", 6, 1, 2, Tasks::RowHeads},
     {"attention_tree", 7, 1, 3, Tasks::RowHeads},
     {"moe_route", 3, 2, 1, Tasks::Rows},
@@ -54,22 +60,21 @@ constexpr KindEntry kKinds[] = {
     {"swiglu", 3, 1, 1, Tasks::Rows},
     {"concat", 3, 1, 1, Tasks::Rows},
     {"copy_cols", 2, 1, 1, Tasks::Rows},
-    {"copy_heads", 2, 0, 1, Tasks::Rows},
     {"tree_rows", 5, 3, 2, Tasks::Rows},
     {"argmax", 2, 1, 1, Tasks::Rows},
-    {"take_rows", 3, 1, 1, Tasks::Rows},
+    {"take_rows", 3, 1, 1, Tasks::GatheredRows},
     {"refresh_rows", 9, 4, 3, Tasks::Slots},
     {"refresh_hidden", 3, 1, 2, Tasks::Slots},
-    {"shift_hidden", 5, 1, 3, Tasks::Slots},
-    {"put_drafts", 2, 0, 2, Tasks::Slots},
+    {"shift_hidden", 5, 1, 3, Tasks::Slots, 2},
+    {"put_drafts", 2, 0, 2, Tasks::Slots, 1},
     {"chain_rows", 6, 3, 3, Tasks::Slots},
     {"verify_rows", 8, 3, 2, Tasks::Slots},
-    {"accept_commit", 10, 0, 2, Tasks::Slots},
+    {"accept_commit", 10, 0, 2, Tasks::Slots, 4},
     {"accept", 4, 2, 2, Tasks::Slots},
     {"accept_tree", 6, 3, 2, Tasks::Slots},
     {"prefill_rows", 6, 4, 2, Tasks::One},
-    {"prefill_carry", 3, 0, 2, Tasks::One},
-    {"prefill_commit", 9, 0, 1, Tasks::One},
+    {"prefill_carry", 3, 0, 2, Tasks::One, 2},
+    {"prefill_commit", 9, 0, 1, Tasks::One, 3},
     {"mtp.sample", 5, 1, 3, Tasks::Rows},
 };
 
@@ -133,6 +138,25 @@ mlir::exec::kernelSignature(llvm::StringRef kind, DictionaryAttr config) {
   return signature;
 }
 
+bool mlir::exec::updatesBuffer(llvm::StringRef kind, int64_t buffer) {
+  const KindEntry *entry = findKind(kind);
+  // No kind has both updates and optional buffers, which would move them.
+  return entry && buffer >= entry->firstUpdate &&
+         buffer < entry->buffers - entry->outputs;
+}
+
+bool mlir::exec::isRowLocal(llvm::StringRef kind) {
+  const KindEntry *entry = findKind(kind);
+  return entry && entry->tasks == Tasks::Rows;
+}
+
+bool mlir::exec::dividesByRow(llvm::StringRef kind) {
+  const KindEntry *entry = findKind(kind);
+  return entry &&
+         (entry->tasks == Tasks::Rows || entry->tasks == Tasks::GatheredRows ||
+          entry->tasks == Tasks::Slots);
+}
+
 int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
                                 llvm::ArrayRef<int64_t> params) {
   const KindEntry *entry = findKind(kind);
@@ -143,6 +167,7 @@ int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
   case Tasks::One:
     return 1;
   case Tasks::Rows:
+  case Tasks::GatheredRows:
   case Tasks::Slots:
     return params[0];
   case Tasks::Panels: {

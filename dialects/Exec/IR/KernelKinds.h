@@ -39,6 +39,17 @@ struct KernelSignature {
 std::optional<KernelSignature> kernelSignature(llvm::StringRef kind,
                                                DictionaryAttr config);
 
+/// Returns whether a kernel of `kind` updates its buffer number `buffer`, which
+/// is not one of its results, in place.
+bool updatesBuffer(llvm::StringRef kind, int64_t buffer);
+
+/// Returns whether there is a task per row or per slot.
+bool dividesByRow(llvm::StringRef kind);
+
+/// Returns whether there is a task per row that touches nothing of the other
+/// rows of any activation.
+bool isRowLocal(llvm::StringRef kind);
+
 /// Returns the number of tasks of a dispatch: pieces of work that may run on
 /// different threads, none of which reads what another writes.
 int64_t kernelTasks(llvm::StringRef kind, DictionaryAttr config,

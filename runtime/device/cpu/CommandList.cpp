@@ -6,14 +6,6 @@
 
 using namespace mtp;
 
-void CommandList::placeBarriers() {
-  for (size_t i = 0; i < commands.size(); ++i) {
-    bool last = i + 1 == commands.size();
-    commands[i].barrierAfter =
-        !last && (commands[i].tasks > 1 || commands[i + 1].tasks > 1);
-  }
-}
-
 namespace {
 struct Walk {
   const CommandList &list;
@@ -42,10 +34,11 @@ static void walk(void *context, uint32_t worker) {
   CommandTime *time = isTimed ? w.times->store(worker) : nullptr;
   uint64_t last = isTimed ? now() : 0;
   for (const ResolvedCommand &command : w.list.commands) {
-    int64_t quota = command.tasks / workers, rest = command.tasks % workers;
+    int64_t sharers = command.solo ? 1 : workers;
+    int64_t quota = command.tasks / sharers, rest = command.tasks % sharers;
     int64_t begin = quota * worker + std::min<int64_t>(worker, rest);
     int64_t end = begin + quota + (worker < rest ? 1 : 0);
-    if (begin < end)
+    if (begin < end && worker < sharers)
       command.kernel(w.list.buffers.data() + command.firstBuffer,
                      command.params, begin, end, scratch);
     // A command begins where the last one let go: two looks at the clock each.

@@ -17,8 +17,9 @@ struct ResolvedCommand {
   KernelFunction kernel;
   /// Index of its first buffer in CommandList::buffers.
   uint32_t firstBuffer;
-  /// Whether workers must meet before the next command. Not so between two
-  /// commands of one task: worker 0 runs both.
+  /// Whether worker 0 does all tasks.
+  bool solo;
+  /// Whether workers must meet before the next command.
   bool barrierAfter;
   const int64_t *params;
   int64_t tasks;
@@ -28,9 +29,6 @@ struct ResolvedCommand {
 struct CommandList {
   std::vector<ResolvedCommand> commands;
   std::vector<void *> buffers;
-
-  /// Sets barrierAfter of all commands. Call it when the list is complete.
-  void placeBarriers();
 };
 
 /// Runs a list on all workers. `scratch` has one block per worker, `stride`

@@ -140,11 +140,13 @@ void CpuExecutable::resolve(const schema::Program &program, CommandList &list) {
     // Little-endian hosts read the numbers where they lie in the file.
     resolved.params = command->params() ? command->params()->data() : nullptr;
     resolved.tasks = int64_t(command->tasks());
+    resolved.solo = command->solo();
+    if (i > 0)
+      list.commands.back().barrierAfter = !command->joined();
     for (uint32_t b = 0; b < vectorSize(command->bindings()); ++b)
       list.buffers.push_back(address(*command->bindings()->Get(b)));
     list.commands.push_back(resolved);
   }
-  list.placeBarriers();
 }
 
 uint8_t *CpuExecutable::address(const schema::Binding &binding) const {

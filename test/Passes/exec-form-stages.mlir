@@ -1,0 +1,84 @@
+// RUN: mtp-opt %s --exec-form-stages --split-input-file | FileCheck %s
+// RUN: mtp-opt %s --exec-form-stages=solo-elements=0 --split-input-file | FileCheck %s --check-prefix=SHARED
+
+// Projections of one input are one stage, though another call stood between
+// them; their sum is light, and needs all of both.
+// CHECK-LABEL: exec.program @independent
+// CHECK: %[[X:.*]] = exec.input "x"
+// CHECK: %[[A:.*]] = exec.invoke "linear"(%[[X]], {{.*}}n = 64{{.*}}} :
+// CHECK: %[[B:.*]] = exec.invoke "linear"(%[[X]], {{.*}}n = 64{{.*}}} joined :
+// CHECK: %[[SUM:.*]] = exec.invoke "add"(%[[A]], %[[A]]) {{.*}} solo :
+// CHECK: exec.invoke "add"(%[[SUM]], %[[B]]) {{.*}} solo joined :
+// CHECK: exec.output
+exec.program @independent "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %w = exec.input "w" : tensor<64x8xf32>
+  %a = exec.invoke "linear"(%x, %w) params [4] offsets [0, 0] config {k = 8, n = 64}
+    : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
+  %aa = exec.invoke "add"(%a, %a) params [4] offsets [0, 0] config {width = 64}
+    : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  %b = exec.invoke "linear"(%x, %w) params [4] offsets [0, 0] config {k = 8, n = 64}
+    : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
+  %sum = exec.invoke "add"(%aa, %b) params [4] offsets [0, 0] config {width = 64}
+    : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  exec.output "sum" %sum : tensor<4x64xf32>
+}
+
+// -----
+
+// A thread reads the rows that it wrote: as many rows on both sides. A gather
+// reads anybody's, and so it waits, as does a call with other rows.
+// SHARED-LABEL: exec.program @rows
+// SHARED: exec.invoke "add"{{.*}} params [4] {{.*}}width = 8{{[^a-z]*}} :
+// SHARED: exec.invoke "add"{{.*}} params [4] {{.*}} joined :
+// SHARED: exec.invoke "take_rows"{{.*}} params [2] offsets [0, 0] config {width = 8 : i64} :
+// SHARED: exec.invoke "add"{{.*}} params [2] {{.*}}width = 8{{[^a-z]*}} :
+// Where one thread does them all, nobody waits.
+// CHECK-LABEL: exec.program @rows
+// CHECK: exec.invoke "add"{{.*}} solo :
+// CHECK: exec.invoke "add"{{.*}} solo joined :
+// CHECK: exec.invoke "take_rows"{{.*}} solo joined :
+// CHECK: exec.invoke "add"{{.*}} solo joined :
+exec.program @rows "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %i = exec.input "i" : tensor<2xi32>
+  %a = exec.invoke "add"(%x, %x) params [4] offsets [0, 0] config {width = 8}
+    : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %b = exec.invoke "add"(%a, %x) params [4] offsets [0, 0] config {width = 8}
+    : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %c = exec.invoke "take_rows"(%b, %i) params [2] offsets [0, 0] config {width = 8}
+    : (tensor<4x8xf32>, tensor<2xi32>) -> tensor<2x8xf32>
+  %d = exec.invoke "add"(%c, %c) params [2] offsets [0, 0] config {width = 8}
+    : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  exec.output "d" %d : tensor<2x8xf32>
+}
+
+// -----
+
+// A cache's reader waits for the writer before it, and the next writer for that
+// reader; another layer has nothing to do with either.
+// SHARED-LABEL: exec.program @cache
+// SHARED: exec.invoke "kv_append"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[L0:.*]]) {{.*}}} :
+// SHARED: exec.invoke "kv_append"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[L1:.*]]) {{.*}}} joined :
+// SHARED: exec.invoke "attention"(%{{.*}}, %[[L0]]) {{.*}}} :
+// SHARED: exec.invoke "kv_append"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[L0]]) {{.*}}} :
+exec.cache @target layers 2 entry 16 page 16 : bf16
+exec.state @page_table : memref<1x4xi32>
+exec.program @cache "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %p = exec.input "p" : tensor<4xi32>
+  %t = exec.ref @page_table : memref<1x4xi32>
+  %0 = exec.ref @target : memref<?x16x16xbf16>
+  %1 = exec.ref @target layer 1 : memref<?x16x16xbf16>
+  exec.invoke "kv_append"(%x, %s, %p, %t, %0) params [4, 4] offsets [0, 0, 0, 0, 0] config {width = 16}
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x16xbf16>) -> ()
+  %y = exec.invoke "attention"(%x, %s, %p, %t, %0) params [4, 4] offsets [0, 0, 0, 0, 0]
+    config {q_heads = 1, kv_heads = 1, dk = 8, dv = 8}
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x16xbf16>) -> tensor<4x16xf32>
+  exec.invoke "kv_append"(%x, %s, %p, %t, %0) params [4, 4] offsets [0, 0, 0, 0, 0] config {width = 16}
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x16xbf16>) -> ()
+  exec.invoke "kv_append"(%x, %s, %p, %t, %1) params [4, 4] offsets [0, 0, 0, 0, 0] config {width = 16}
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x16xbf16>) -> ()
+  exec.output "y" %y : tensor<4x16xf32>
+}
