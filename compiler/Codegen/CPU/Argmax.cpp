@@ -17,17 +17,57 @@ static Value beats(KernelBuilder &kb, Value value, Value index, Value best,
   return kb.bitOr(kb.cmp(Cmp::GT, value, best), tie);
 }
 
+namespace {
+/// The best value and its index, lane by lane.
+struct Best {
+  Value value, index;
+};
+} // namespace
+
+static Best better(KernelBuilder &kb, Best a, Best b) {
+  Value wins = beats(kb, a.value, a.index, b.value, b.index);
+  return {kb.select(wins, a.value, b.value), kb.select(wins, a.index, b.index)};
+}
+
 Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
+  // Chains of comparisons side by side: one would wait for itself.
+  constexpr int64_t chains = 4;
+  int64_t lanes = kb.lanes(), step = chains * lanes;
+  Value lane = kb.iota(lanes);
+  auto indexOf = [&](Value first) {
+    return kb.add(lane, kb.splat(kb.truncate(first, kb.i32Type())));
+  };
   // A lane that saw nothing but NaN keeps index `none`.
-  double lowest = -std::numeric_limits<double>::infinity();
-  Value initBest = kb.constant(kb.f32Vector(), lowest);
-  Value initIndex = kb.constant(kb.i32Vector(), none);
-  Value lane = kb.iota(kb.lanes());
-  Values state = kb.forChunks(
-      width, {initBest, initIndex},
-      [&](Value first, Value mask, ValueRange in) {
+  Values state;
+  for (int64_t chain = 0; chain < chains; ++chain) {
+    state.push_back(kb.constant(kb.f32Vector(),
+                                -std::numeric_limits<double>::infinity()));
+    state.push_back(kb.constant(kb.i32Vector(), none));
+  }
+  int64_t whole = width / step * step;
+  state = kb.forRange(
+      kb.integer(0), kb.integer(whole), step, state,
+      [&](Value first, ValueRange in) {
+        Values out;
+        for (int64_t chain = 0; chain < chains; ++chain) {
+          Value at = kb.add(first, chain * lanes);
+          Best best = better(kb,
+                             {kb.load(kb.f32Vector(), kb.at(x, at, 4)),
+                              indexOf(at)},
+                             {in[2 * chain], in[2 * chain + 1]});
+          out.append({best.value, best.index});
+        }
+        return out;
+      });
+  Best total{state[0], state[1]};
+  for (int64_t chain = 1; chain < chains; ++chain)
+    total = better(kb, {state[2 * chain], state[2 * chain + 1]}, total);
+  state = kb.forChunks(
+      width - whole, {total.value, total.index},
+      [&](Value offset, Value mask, ValueRange in) {
+        Value first = kb.add(offset, whole);
         Value value = kb.load(kb.f32Vector(), kb.at(x, first, 4), mask);
-        Value index = kb.add(lane, kb.splat(kb.truncate(first, kb.i32Type())));
+        Value index = indexOf(first);
         Value wins = beats(kb, value, index, in[0], in[1]);
         if (mask)
           wins = kb.bitAnd(wins, mask);
@@ -40,9 +80,9 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
     Value otherIndex = kb.slice(index, half, half);
     best = kb.slice(best, 0, half);
     index = kb.slice(index, 0, half);
-    Value wins = beats(kb, otherBest, otherIndex, best, index);
-    best = kb.select(wins, otherBest, best);
-    index = kb.select(wins, otherIndex, index);
+    Best folded = better(kb, {otherBest, otherIndex}, {best, index});
+    best = folded.value;
+    index = folded.index;
   }
   Value found = kb.extend(kb.extractLane(index, 0), kb.i64Type());
   return kb.select(kb.cmp(Cmp::EQ, found, none), kb.integer(0), found);

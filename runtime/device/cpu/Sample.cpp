@@ -14,17 +14,31 @@ static constexpr uint32_t kSamplePurpose = 1;
 
 static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// The first of the largest, or -1. Comparisons with NaN are false.
-static int32_t argmax(std::span<const float> logits) {
-  int32_t best = -1;
+/// The largest, or -infinity. Comparisons with NaN are false.
+static float largest(std::span<const float> logits) {
+  // Independent maxima, so that the compiler uses vectors.
+  constexpr size_t kLanes = 32;
+  float most[kLanes];
+  std::fill(most, most + kLanes, -kInfinity);
+  size_t whole = logits.size() / kLanes * kLanes;
+  for (size_t i = 0; i < whole; i += kLanes)
+    for (size_t j = 0; j < kLanes; ++j)
+      most[j] = logits[i + j] > most[j] ? logits[i + j] : most[j];
   float value = -kInfinity;
-  for (size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] > value) {
-      value = logits[i];
-      best = int32_t(i);
-    }
-  }
-  return best;
+  for (float candidate : most)
+    value = std::max(value, candidate);
+  for (float candidate : logits.subspan(whole))
+    value = candidate > value ? candidate : value;
+  return value;
+}
+
+/// The first of the largest, or -1 where nothing is larger than -infinity.
+static int32_t argmax(std::span<const float> logits) {
+  float value = largest(logits);
+  if (!(value > -kInfinity))
+    return -1;
+  return int32_t(std::find(logits.begin(), logits.end(), value) -
+                 logits.begin());
 }
 
 namespace {
