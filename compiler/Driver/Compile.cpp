@@ -148,7 +148,16 @@ static Status openInputs(ModuleOp module, const std::string &folder,
                            "got a module without");
   }
   std::vector<std::string> files = weightFiles(module, folder);
-  if (!files.empty()) {
+  if (options.randomWeights) {
+    if (!files.empty()) {
+      return invalidArgument("--random-weights: expected `mtp.weights files []` "
+                             "(mtp-import --no-weights), got \"" +
+                             files.front() + "\"");
+    }
+    weights = WeightSet::random(*options.randomWeights);
+    inputs.producer += ", random weights of seed " +
+                       std::to_string(*options.randomWeights);
+  } else if (!files.empty()) {
     MTP_ASSIGN_OR_RETURN(weights, WeightSet::openFiles(files));
   }
   if (auto path = module->getAttrOfType<StringAttr>("mtp.tokenizer")) {

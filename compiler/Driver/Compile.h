@@ -7,6 +7,7 @@
 #include "compiler/Pipeline/Phases.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/SourceMgr.h"
+#include <optional>
 
 namespace mtp::compiler {
 
@@ -22,6 +23,8 @@ struct CompileOptions {
   /// The artifact's path; used by the artifact phase alone.
   std::string output;
   WriteOptions write;
+  /// The seed of random weights for a module that names no weight files.
+  std::optional<uint64_t> randomWeights;
   /// Told when a phase begins.
   std::function<void(const PhaseInfo &)> onPhase;
 };

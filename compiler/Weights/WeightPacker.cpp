@@ -45,9 +45,25 @@ Status checkMatrix(const WeightRecipe &recipe,
   return okStatus();
 }
 
+/// Random values know nothing of tensors: one source is the whole matrix, or
+/// each half of a Swiglu weight.
+Stack randomStack(uint64_t seed, const WeightRecipe &recipe) {
+  size_t parts = recipe.layout == WeightLayout::Swiglu ? 2 : 1;
+  Stack stack;
+  for (int64_t s = 0; s < recipe.count; ++s) {
+    std::vector<WeightRows> &matrix = stack.emplace_back();
+    for (size_t part = 0; part < parts; ++part)
+      matrix.push_back(WeightRows::random(randomMatrix(seed, recipe, part, s),
+                                          recipe.n / int64_t(parts), recipe.k));
+  }
+  return stack;
+}
+
 Result<Stack> resolveStack(const WeightSet &weights,
                            const WeightRecipe &recipe) {
   MTP_RETURN_IF_ERROR(verifyRecipe(recipe));
+  if (weights.randomSeed())
+    return randomStack(*weights.randomSeed(), recipe);
   Stack stack;
   for (int64_t s = 0; s < recipe.count; ++s) {
     std::vector<WeightRows> &matrix = stack.emplace_back();

@@ -75,6 +75,15 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
   return rows;
 }
 
+WeightRows WeightRows::random(const RandomMatrix &values, int64_t rows,
+                              int64_t cols) {
+  WeightRows result;
+  result.values = values;
+  result.tensorCols = result.width = cols;
+  result.height = rows;
+  return result;
+}
+
 Status WeightRows::findScales(const WeightSet &weights, const std::string &key,
                               int64_t tensorRows) {
   MTP_ASSIGN_OR_RETURN(TensorView tensor, weights.get(key + "_scale_inv"));
@@ -94,6 +103,8 @@ Status WeightRows::findScales(const WeightSet &weights, const std::string &key,
 
 void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
                          float *out) const {
+  if (!bytes)
+    return values.read(row * tensorCols + col, count, out);
   row += rowBegin;
   col += colBegin;
   int64_t pitch = bitWidth(type) / 8;
@@ -133,6 +144,8 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
 }
 
 void WeightRows::readFlat(int64_t index, int64_t count, float *out) const {
+  if (!bytes)
+    return values.read(index, count, out);
   bool isWhole = !isTransposed && width == tensorCols && !scales;
   if (isWhole) {
     int64_t pitch = bitWidth(type) / 8;

@@ -3,7 +3,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_WEIGHTROWS_H
 #define MTP_COMPILER_WEIGHTS_WEIGHTROWS_H
 
-#include "compiler/Weights/WeightRecipe.h"
+#include "compiler/Weights/RandomWeights.h"
 #include "compiler/Weights/WeightSet.h"
 
 namespace mtp {
@@ -16,6 +16,10 @@ public:
   /// by `KEY_scale_inv`, one f32 per block of 128 x 128.
   static Result<WeightRows> resolve(const WeightSet &weights,
                                     const WeightSource &source, int64_t stack);
+
+  /// Random values in place of a tensor's.
+  static WeightRows random(const RandomMatrix &values, int64_t rows,
+                           int64_t cols);
 
   int64_t rows() const { return isTransposed ? width : height; }
   int64_t cols() const { return isTransposed ? height : width; }
@@ -35,7 +39,8 @@ private:
                     int64_t tensorRows);
 
   WeightType type = WeightType::F32;
-  const uint8_t *bytes = nullptr;     ///< Of the whole tensor.
+  const uint8_t *bytes = nullptr;     ///< Of the whole tensor; null: random.
+  RandomMatrix values;
   int64_t tensorCols = 0;             ///< Row pitch, in elements.
   int64_t rowBegin = 0, colBegin = 0; ///< The rectangle's corner.
   int64_t height = 0, width = 0;      ///< The rectangle, as stored.

@@ -85,6 +85,12 @@ Result<WeightSet> WeightSet::openFiles(std::span<const std::string> paths) {
   return set;
 }
 
+WeightSet WeightSet::random(uint64_t seed) {
+  WeightSet set;
+  set.seed = seed;
+  return set;
+}
+
 Status WeightSet::addFile(const std::string &path) {
   MTP_ASSIGN_OR_RETURN(size_t file, openShard(path));
   for (const auto &[key, entry] : files[file].tensors())

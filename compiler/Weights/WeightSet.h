@@ -7,6 +7,7 @@
 #include "runtime/core/Result.h"
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,13 @@ public:
   /// Opens files by path, each a `.safetensors` file or an index (`.json`). A
   /// key may be in one file only.
   static Result<WeightSet> openFiles(std::span<const std::string> paths);
+
+  /// A set without files, from which every recipe gets random values; see
+  /// RandomWeights.h.
+  static WeightSet random(uint64_t seed);
+
+  /// The seed of a random set.
+  const std::optional<uint64_t> &randomSeed() const { return seed; }
 
   /// Whether there is a tensor of that key.
   bool contains(std::string_view key) const { return index.contains(key); }
@@ -61,6 +69,7 @@ private:
   std::vector<SafetensorsFile> files;
   std::map<std::string, size_t, std::less<>> index;
   std::vector<std::string> paths;
+  std::optional<uint64_t> seed;
 };
 
 } // namespace mtp

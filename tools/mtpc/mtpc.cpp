@@ -49,6 +49,11 @@ cl::opt<Report> planReport(
 cl::opt<unsigned> jobs("jobs", cl::desc("Threads that pack weights"),
                           cl::init(2), cl::cat(category));
 
+cl::opt<std::string> randomWeights(
+    "random-weights", cl::ValueOptional, cl::value_desc("seed"),
+    cl::desc("Random weights for a model without files, for measuring"),
+    cl::cat(category));
+
 int fail(const llvm::Twine &message) {
   llvm::errs() << "mtpc: error: " << message << "\n";
   return 1;
@@ -63,7 +68,7 @@ std::string folderOf(const std::string &path) {
   return parent.empty() ? "." : parent.str();
 }
 
-int compile(Phase stopAfter) {
+int compile(Phase stopAfter, std::optional<uint64_t> seed) {
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
   mlir::MLIRContext context(registry);
@@ -85,6 +90,7 @@ int compile(Phase stopAfter) {
   options.targetCpu = targetCpu;
   options.input = inputPath;
   options.output = outputPath;
+  options.randomWeights = seed;
   options.write.threads = jobs;
   options.write.progress = [&](uint64_t done, uint64_t total) {
     progress.packed(done, total);
@@ -139,5 +145,19 @@ int main(int argc, char **argv) {
   if (*stopAfter == Phase::Artifact && outputPath.empty()) {
     return fail("expected -o with the path of the artifact");
   }
-  return compile(*stopAfter);
+  std::optional<uint64_t> seed;
+  if (randomWeights.getNumOccurrences() > 0) {
+    uint64_t number = 1;
+    if (!randomWeights.empty() &&
+        llvm::StringRef(randomWeights).getAsInteger(10, number)) {
+      return fail("expected a number of 0 to 2^64 - 1 for --random-weights, "
+                  "got '" + randomWeights + "'");
+    }
+    if (*stopAfter != Phase::Artifact) {
+      return fail("expected --compile-to=artifact for --random-weights, got '" +
+                  compileTo + "'");
+    }
+    seed = number;
+  }
+  return compile(*stopAfter, seed);
 }
