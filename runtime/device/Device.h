@@ -42,6 +42,11 @@ public:
   virtual void readPage(uint32_t cache, uint32_t layer, uint32_t page,
                         void *target) const = 0;
 
+  /// Copies one page of one layer of a cache in, for measurements that begin at
+  /// a context without computing it.
+  virtual void writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                         const void *source) = 0;
+
   /// Memory that this executable holds, without the mapped file.
   virtual uint64_t memoryBytes() const = 0;
 };

@@ -31,6 +31,8 @@ public:
             uint64_t bytes) const override;
   void readPage(uint32_t cache, uint32_t layer, uint32_t page,
                 void *target) const override;
+  void writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                 const void *source) override;
   uint64_t memoryBytes() const override;
 
 private:
@@ -39,6 +41,7 @@ private:
   void resolve(const schema::Program &program, CommandList &list);
   uint8_t *address(const schema::Binding &binding) const;
   uint64_t pageBytes(uint32_t cache) const;
+  uint8_t *pageAddress(uint32_t cache, uint32_t layer, uint32_t page) const;
 
   std::shared_ptr<const ArtifactFile> file;
   std::shared_ptr<WorkerPool> pool;
@@ -194,11 +197,19 @@ void CpuExecutable::read(const schema::Binding &binding, void *target,
     std::memcpy(target, address(binding), bytes);
 }
 
+uint8_t *CpuExecutable::pageAddress(uint32_t cache, uint32_t layer,
+                                    uint32_t page) const {
+  return caches[cache].data() + (layer * kvPages + page) * pageBytes(cache);
+}
+
 void CpuExecutable::readPage(uint32_t cache, uint32_t layer, uint32_t page,
                              void *target) const {
-  uint64_t bytes = pageBytes(cache);
-  std::memcpy(target, caches[cache].data() + (layer * kvPages + page) * bytes,
-              bytes);
+  std::memcpy(target, pageAddress(cache, layer, page), pageBytes(cache));
+}
+
+void CpuExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                              const void *source) {
+  std::memcpy(pageAddress(cache, layer, page), source, pageBytes(cache));
 }
 
 uint64_t CpuExecutable::memoryBytes() const {

@@ -1,0 +1,160 @@
+//===- rig_test.cpp - Programs at any context and acceptance --------------===//
+
+#include "tools/mtp-bench/Rig.h"
+#include "FakeModel.h"
+#include "tools/mtp-bench/Measure.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::bench;
+using namespace mtp::test;
+
+namespace {
+
+std::unique_ptr<Rig> makeRig(uint32_t slots) {
+  auto rig = Rig::create(loadFakeModel(), slots, 2, false, 1);
+  EXPECT_TRUE(rig.isOk()) << rig.status().toString();
+  return std::move(*rig);
+}
+
+std::vector<int32_t> generate(Rig &rig, uint32_t slots, uint32_t k,
+                              size_t count) {
+  rig.activate(slots);
+  std::vector<int32_t> tokens;
+  while (tokens.size() < count) {
+    EXPECT_TRUE(rig.run(rig.programs().decode(slots, k)).isOk());
+    std::span<const int32_t> round = rig.emitted(slots - 1);
+    tokens.insert(tokens.end(), round.begin(), round.end());
+  }
+  tokens.resize(count);
+  return tokens;
+}
+
+/// The words of a state, out of saved ones.
+std::vector<int32_t> words(const Rig &rig, std::string_view name) {
+  std::vector<uint8_t> saved = rig.saveStates();
+  size_t at = 0;
+  for (const schema::State *state : *rig.artifact().states()) {
+    size_t count = 1;
+    for (uint64_t d : *state->shape())
+      count *= d;
+    if (state->name()->string_view() == name) {
+      std::vector<int32_t> values(count);
+      std::memcpy(values.data(), saved.data() + at, 4 * count);
+      return values;
+    }
+    at += 4 * count;
+  }
+  ADD_FAILURE() << "no state " << name;
+  return {};
+}
+
+} // namespace
+
+TEST(Rig, GeneratesWhatASessionDoes) {
+  Request request;
+  request.prompt = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
+  request.maxTokens = 20;
+  std::vector<int32_t> expected = expectedOutput(request).tokens;
+  for (uint32_t k : {0u, 2u, 4u}) {
+    std::unique_ptr<Rig> rig = makeRig(2);
+    for (uint32_t slot : {0u, 1u})
+      ASSERT_TRUE(rig->prefill(slot, request.prompt, true).isOk());
+    std::vector<int32_t> tokens = {rig->emitted(1)[0]};
+    std::vector<uint8_t> start = rig->saveStates();
+    std::vector<int32_t> rest = generate(*rig, 2, k, 19);
+    tokens.insert(tokens.end(), rest.begin(), rest.end());
+    EXPECT_EQ(tokens, expected) << "k = " << k;
+    // Back at the prompt's end, the same again.
+    rig->restoreStates(start);
+    EXPECT_EQ(generate(*rig, 2, k, 19), rest);
+  }
+}
+
+TEST(Rig, PlacesASlotBehindARound) {
+  std::unique_ptr<Rig> rig = makeRig(3);
+  rig->activate(3);
+  rig->place(1, /*context=*/40, /*accepted=*/2);
+  EXPECT_EQ(words(*rig, "length")[1], 39);
+  EXPECT_EQ(words(*rig, "accepted")[1], 2);
+  for (int32_t token : words(*rig, "window")) {
+    EXPECT_GE(token, 0);
+    EXPECT_LT(uint32_t(token), rig->model().envelope()->vocab);
+  }
+  // A round goes on from there, and the next one is placed there again.
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (uint32_t slot = 0; slot < 3; ++slot)
+      rig->place(slot, 40, repeat);
+    ASSERT_TRUE(rig->run(rig->programs().decode(3, 4)).isOk());
+    size_t emitted = rig->emitted(1).size();
+    ASSERT_GE(emitted, 1u);
+    EXPECT_EQ(words(*rig, "length")[1], 39 + int32_t(emitted));
+  }
+}
+
+TEST(Rig, MeasuresEveryPointThatWasAskedFor) {
+  std::unique_ptr<Rig> rig = makeRig(4);
+  Options options;
+  options.turns = options.rounds = 2;
+  ASSERT_TRUE(settle(options, rig->model().envelope()).isOk());
+  auto machine = Machine::create(2, false);
+  ASSERT_TRUE(machine.isOk());
+  Results results;
+  results.points = choosePoints(options, *rig->model().envelope());
+  ASSERT_TRUE(measurePoints(*rig, options, **machine, results).isOk());
+  EXPECT_EQ(results.machine.size(), 2u);
+  for (uint32_t k = 0; k <= 4; ++k)
+    EXPECT_NE(results.find(1, k, options.contexts[0]), nullptr);
+  EXPECT_NE(results.find(4, 0, options.contexts[0]), nullptr);
+  for (const Point &point : results.points) {
+    EXPECT_EQ(point.seconds.size(), 2u);
+    EXPECT_EQ(point.targetSeconds.size(), 2u);
+    EXPECT_EQ(point.sample.commands(), point.commands.size());
+    EXPECT_EQ(point.sample.workers(), 2u);
+  }
+  std::vector<SpeculativeResult> compared = compareRounds(results, options);
+  ASSERT_EQ(compared.size(), 5u);
+  EXPECT_EQ(compared[0].ratio, 1);
+  EXPECT_EQ(compared[0].speedup, 1);
+  EXPECT_TRUE(std::isnan(compared[1].speedup));
+  options.acceptance = {0.5};
+  EXPECT_EQ(compareRounds(results, options)[3].acceptanceLength, 1.5);
+}
+
+TEST(Options, AreCheckedAgainstTheEnvelope) {
+  EnvelopeInfo e;
+  e.maxK = 2;
+  e.maxBatch = 4;
+  e.maxContext = 64;
+  e.modules = 1;
+  e.vocab = 100;
+  auto refused = [&](auto change) {
+    Options options;
+    options.tokens = 8;
+    change(options);
+    Status status = settle(options, &e);
+    EXPECT_FALSE(status.isOk());
+    return std::string(status.message());
+  };
+  EXPECT_EQ(refused([](Options &o) { o.batches = {1, 5}; }),
+            "--batch: expected 1 to 4 (the envelope's batch), got 5");
+  EXPECT_EQ(refused([](Options &o) { o.contexts = {65}; }),
+            "--context: expected 4 to 64 (the envelope's context), got 65");
+  EXPECT_EQ(refused([](Options &o) { o.contexts = {3}; }),
+            "--context: expected 4 to 64 (the envelope's context), got 3");
+  EXPECT_EQ(refused([](Options &o) { o.ids = {1, 100}; }),
+            "--ids: expected tokens of 0 to 99 (the vocabulary), got 100");
+  EXPECT_EQ(refused([](Options &o) {
+              o.ids.assign(57, 1);
+            }),
+            "--ids: expected at most 64 tokens with --tokens (the envelope's "
+            "context), got 57 and 8");
+  Options options;
+  options.tokens = 8;
+  ASSERT_TRUE(settle(options, &e).isOk());
+  EXPECT_EQ(options.ks, (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(options.contexts, std::vector<uint32_t>{32});
+  EXPECT_FALSE(settle(options, nullptr).isOk());
+}

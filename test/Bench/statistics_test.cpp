@@ -1,0 +1,115 @@
+//===- statistics_test.cpp - The arithmetic of a measurement --------------===//
+
+#include "tools/mtp-bench/Statistics.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::bench;
+
+TEST(Statistics, TheMiddleAndTheQuartiles) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+  EXPECT_TRUE(std::isnan(median({})));
+  Summary s = summarize({5, 1, 4, 2, 3});
+  EXPECT_EQ(s.median, 3);
+  EXPECT_EQ(s.lower, 2);
+  EXPECT_EQ(s.upper, 4);
+  EXPECT_EQ(summarize({7}).upper, 7);
+}
+
+TEST(Statistics, ARatioIsThatOfOneTurn) {
+  // The machine was three times slower in the second turn; the ratio was not.
+  EXPECT_EQ(medianRatio({2, 6, 2}, {1, 3, 1}), 2);
+  EXPECT_EQ(medianRatio({2, 6}, {1, 2}), 2.5);
+}
+
+TEST(Statistics, RatesAreSharesThatDoNotRise) {
+  EXPECT_TRUE(checkRates({}).isOk());
+  EXPECT_TRUE(checkRates({1, 0.5, 0.5, 0}).isOk());
+  for (std::vector<double> wrong :
+       {std::vector<double>{1.1}, {-0.1}, {0.5, 0.6}, {std::nan("")}})
+    EXPECT_FALSE(checkRates(wrong).isOk());
+  EXPECT_EQ(checkRates({0.5, 0.75}).message(),
+            "--acceptance: expected 0 to 0.500000 for draft 2 (a draft stays "
+            "only where the one before it does), got 0.750000");
+}
+
+TEST(Statistics, TokensOfARound) {
+  std::vector<double> rates = {0.75, 0.5, 0.25};
+  EXPECT_EQ(acceptanceLength(rates, 0), 1);
+  EXPECT_EQ(acceptanceLength(rates, 2), 2.25);
+  EXPECT_EQ(acceptanceLength(rates, 3), 2.5);
+  // Drafts that nothing was said of are not accepted.
+  EXPECT_EQ(acceptanceLength(rates, 9), 2.5);
+}
+
+TEST(Statistics, EveryDraftIsAcceptedAtItsRate) {
+  std::vector<double> rates = {0.75, 0.5, 0.25};
+  const uint32_t k = 4, draws = 1000;
+  std::vector<uint32_t> counts(k, 0);
+  double tokens = 0;
+  for (uint32_t i = 0; i < draws; ++i) {
+    uint32_t accepted = acceptedDrafts(rates, k, i / double(draws));
+    for (uint32_t draft = 0; draft < accepted; ++draft)
+      ++counts[draft];
+    tokens += 1 + accepted;
+  }
+  EXPECT_EQ(counts, (std::vector<uint32_t>{750, 500, 250, 0}));
+  EXPECT_EQ(tokens / draws, acceptanceLength(rates, k));
+  EXPECT_EQ(acceptedDrafts(rates, 1, 0.0), 1u);
+  EXPECT_EQ(acceptedDrafts({}, 3, 0.0), 0u);
+}
+
+TEST(Statistics, TheLimitIsWhatTakesLonger) {
+  Rates rates;
+  rates.bytes = 100;
+  rates.ops = {10, 20, 0};
+  Work work;
+  work.weightBytes = 300;
+  work.kvBytes = 100;
+  work.ops = 10;
+  EXPECT_EQ(limitSeconds(work, rates), 4);
+  work.ops = 100;
+  EXPECT_EQ(limitSeconds(work, rates), 10);
+  work.type = Arithmetic::BF16;
+  EXPECT_EQ(limitSeconds(work, rates), 5);
+  // Without an instruction for it, int8 is multiplied as f32.
+  work.type = Arithmetic::I8;
+  EXPECT_EQ(limitSeconds(work, rates), 10);
+}
+
+static MachineRates steady(double bytes) {
+  MachineRates rates;
+  rates.upper.bytes = rates.middle.bytes = bytes;
+  rates.upper.ops = rates.middle.ops = {10, 20, 0};
+  return rates;
+}
+
+TEST(Statistics, KnowsAMachineThatIsNotSteady) {
+  EXPECT_FALSE(isNoisy({}));
+  EXPECT_FALSE(isNoisy({steady(100), steady(70), steady(95)}));
+  EXPECT_TRUE(isNoisy({steady(100), steady(100), steady(85)}));
+  EXPECT_TRUE(isNoisy({steady(85), steady(100)}));
+  MachineRates slower = steady(100);
+  slower.upper.ops[1] = slower.middle.ops[1] = 15;
+  EXPECT_TRUE(isNoisy({steady(100), slower}));
+  // The same all the time, but shared: most tries were far from the best.
+  MachineRates shared = steady(100);
+  shared.middle.bytes = 60;
+  EXPECT_TRUE(isNoisy({shared, shared, shared}));
+}
+
+TEST(Statistics, LimitsComeFromTheMedianOfAllTurns) {
+  EXPECT_EQ(medianRates({steady(10), steady(30), steady(20)}).bytes, 20);
+  EXPECT_EQ(medianRates({steady(10)}).ops[1], 20);
+}
+
+TEST(Statistics, ExpertsThatRowsChoose) {
+  EXPECT_EQ(expectedExperts(8, 2, 1), 2);
+  // The second row finds 2 of 8 taken.
+  EXPECT_EQ(expectedExperts(8, 2, 2), 3.5);
+  EXPECT_NEAR(expectedExperts(8, 2, 1000), 8, 1e-9);
+  EXPECT_EQ(expectedExperts(4, 4, 3), 4);
+}

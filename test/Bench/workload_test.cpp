@@ -1,0 +1,147 @@
+//===- workload_test.cpp - Bytes and operations of commands ---------------===//
+
+#include "tools/mtp-bench/Workload.h"
+
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::bench;
+
+namespace {
+
+/// An artifact with one program whose commands a test adds.
+class Workload : public testing::Test {
+protected:
+  void add(const char *kind, const char *config, int64_t rows,
+           std::vector<schema::Binding> bindings) {
+    kernels.push_back(schema::CreateKernelDirect(fbb, "symbol", kind, config));
+    std::vector<int64_t> params = {rows};
+    commands.push_back(schema::CreateCommandDirect(
+        fbb, uint32_t(kernels.size() - 1), &bindings, &params, 1));
+  }
+
+  const schema::Artifact &finish() {
+    std::vector<flatbuffers::Offset<schema::Cache>> caches = {
+        schema::CreateCacheDirect(fbb, "kv", 2, /*entry_width=*/6,
+                                  schema::DType::BF16)};
+    std::vector<flatbuffers::Offset<schema::Blob>> weights;
+    for (uint64_t size : {1000, 2000, 4000})
+      weights.push_back(schema::CreateBlobDirect(fbb, "w", 0, 0, size));
+    std::vector<flatbuffers::Offset<schema::Program>> programs = {
+        schema::CreateProgramDirect(fbb, "p", schema::ProgramKind::Decode, 2, 3,
+                                    0, 1, 0, &commands)};
+    auto target = schema::CreateTargetDirect(fbb, "x86_64");
+    fbb.Finish(schema::CreateArtifactDirect(
+        fbb, "test", nullptr, target, 0, 0, &caches, nullptr, 0, 0, 0, nullptr,
+        nullptr, &kernels, &weights, nullptr, &programs));
+    return *schema::GetArtifact(fbb.GetBufferPointer());
+  }
+
+  Work work(uint32_t command, uint32_t batch = 1, uint32_t context = 10) {
+    const schema::Artifact &artifact = finish();
+    return commandWork(artifact, *program(artifact).commands()->Get(command),
+                       batch, context);
+  }
+  static const schema::Program &program(const schema::Artifact &artifact) {
+    return *artifact.programs()->Get(0);
+  }
+  static schema::Binding weight(uint32_t index, uint64_t bytes) {
+    return schema::Binding(schema::Space::Weight, index, 0, bytes);
+  }
+
+  flatbuffers::FlatBufferBuilder fbb;
+  std::vector<flatbuffers::Offset<schema::Kernel>> kernels;
+  std::vector<flatbuffers::Offset<schema::Command>> commands;
+};
+
+} // namespace
+
+TEST_F(Workload, ReadsPrintedConfigurations) {
+  const char *config = "{dtype = \"bf16\", k = 7 : i64, rank = 5 : i64, "
+                       "top_k = 2 : i64}";
+  EXPECT_EQ(configInt(config, "k"), 7);
+  EXPECT_EQ(configInt("{top_k = 2 : i64, k = 7 : i64}", "k"), 7);
+  EXPECT_EQ(configInt("{k = 3 : i64}", "k"), 3);
+  EXPECT_EQ(configInt("k = 4 : i64, n = 32 : i64", "k"), 4);
+  EXPECT_EQ(configInt(config, "n"), 0);
+  EXPECT_EQ(configText(config, "dtype"), "bf16");
+  EXPECT_EQ(configText(config, "k"), "");
+}
+
+TEST_F(Workload, AProductReadsItsWeightsOnce) {
+  add("linear", "{dtype = \"bf16\", k = 10 : i64, n = 32 : i64}", 3,
+      {weight(0, 40), weight(1, 640)});
+  Work w = work(0);
+  EXPECT_EQ(w.weightBytes, 680);
+  EXPECT_EQ(w.kvBytes, 0);
+  EXPECT_EQ(w.ops, 2 * 3 * 10 * 32);
+  EXPECT_EQ(w.type, Arithmetic::BF16);
+}
+
+TEST_F(Workload, HeadsAreProductsOfTheirOwn) {
+  add("head_linear",
+      "{dtype = \"f32\", heads = 4 : i64, k = 8 : i64, n = 16 : i64}", 2,
+      {weight(0, 500)});
+  EXPECT_EQ(work(0).ops, 2 * 2 * 4 * 8 * 16);
+  EXPECT_EQ(work(0).type, Arithmetic::F32);
+}
+
+TEST_F(Workload, ATableIsReadByRows) {
+  add("embed", "{dtype = \"bf16\", vocab = 50 : i64, width = 10 : i64}", 4,
+      {weight(0, 1000)});
+  EXPECT_EQ(work(0).weightBytes, 4 * 20);
+  EXPECT_EQ(work(0).ops, 0);
+}
+
+TEST_F(Workload, ExpertsAreReadAsTheyAreChosen) {
+  add("moe_gate_up",
+      "{dtype = \"bf16\", experts = 8 : i64, inter = 4 : i64, k = 10 : i64, "
+      "top_k = 2 : i64}",
+      2, {weight(0, 800)});
+  add("moe_route", "{experts = 8 : i64, top_k = 2 : i64}", 2, {weight(1, 32)});
+  EXPECT_EQ(work(0).weightBytes, 350);
+  EXPECT_EQ(work(0).ops, 2 * 2 * 2 * 10 * 8);
+  // A router's bias is no stack.
+  EXPECT_EQ(work(1).weightBytes, 32);
+  EXPECT_TRUE(hasExperts(finish(), program(finish())));
+}
+
+TEST_F(Workload, AttentionReadsTheContextOfEverySlot) {
+  const char *config = "{dk = 4 : i64, dtype = \"bf16\", dv = 2 : i64, "
+                       "kv_heads = 1 : i64, q_heads = 3 : i64, window = 0 : "
+                       "i64}";
+  schema::Binding pages(schema::Space::Kv, 0, 1, 0);
+  add("attention", config, 8, {pages});
+  add("kv_append", "{width = 6 : i64}", 8, {pages});
+  Work w = work(0, /*batch=*/2, /*context=*/100);
+  EXPECT_EQ(w.kvBytes, 2 * 100 * 6 * 2);
+  EXPECT_EQ(w.ops, 2 * 8 * 100 * 3 * (4 + 2));
+  EXPECT_EQ(work(1).kvBytes, 0);
+}
+
+TEST_F(Workload, AWindowEndsTheContext) {
+  add("attention",
+      "{dk = 4 : i64, dtype = \"bf16\", dv = 2 : i64, kv_heads = 1 : i64, "
+      "q_heads = 3 : i64, window = 16 : i64}",
+      1, {schema::Binding(schema::Space::Kv, 0, 0, 0)});
+  EXPECT_EQ(work(0, 1, 100).kvBytes, 16 * 6 * 2);
+  EXPECT_EQ(work(0, 1, 5).kvBytes, 5 * 6 * 2);
+}
+
+TEST_F(Workload, AWeightThatManyCommandsBindCountsOnce) {
+  add("linear", "{}", 1, {weight(0, 1000), weight(2, 8)});
+  add("linear", "{}", 1, {weight(2, 4000)});
+  EXPECT_EQ(boundWeightBytes(finish(), program(finish())), 5000u);
+  EXPECT_FALSE(hasExperts(finish(), program(finish())));
+}
+
+TEST_F(Workload, ARoundHasPhases) {
+  for (const char *kind :
+       {"refresh_rows", "linear", "put_drafts", "chain_rows", "linear",
+        "verify_rows", "linear", "mtp.sample", "accept_commit"})
+    add(kind, "{}", 1, {});
+  EXPECT_EQ(phasesOf(finish(), program(finish())),
+            (std::vector<std::string>{"draft 1", "draft 1", "draft 1",
+                                      "draft 2", "draft 2", "verify", "verify",
+                                      "accept", "accept"}));
+}

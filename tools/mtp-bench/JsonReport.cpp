@@ -1,0 +1,138 @@
+//===- JsonReport.cpp - Results as JSON -----------------------------------===//
+
+#include "tools/mtp-bench/Reports.h"
+#include "tools/support/Json.h"
+
+using namespace mtp;
+using namespace mtp::bench;
+
+/// An array of one element a line.
+static void addNumbers(JsonWriter &json, std::string_view name,
+                       const std::vector<double> &values) {
+  json.key(name);
+  json.beginArray();
+  for (double value : values)
+    json.value(value);
+  json.endArray();
+}
+
+static void addRates(JsonWriter &json, std::string_view name, const Rates &r) {
+  json.key(name);
+  json.beginObject();
+  json.field("bytes_per_second", r.bytes);
+  json.field("f32_ops_per_second", r.ops[size_t(Arithmetic::F32)]);
+  json.field("bf16_ops_per_second", r.ops[size_t(Arithmetic::BF16)]);
+  json.field("int8_ops_per_second", r.ops[size_t(Arithmetic::I8)]);
+  json.endObject();
+}
+
+static void addSummary(JsonWriter &json, const std::vector<double> &seconds) {
+  Summary s = summarize(seconds);
+  json.field("seconds", s.median);
+  json.field("lower_quartile", s.lower);
+  json.field("upper_quartile", s.upper);
+}
+
+static void addGroups(JsonWriter &json, std::string_view name,
+                      const std::vector<Group> &groups) {
+  json.key(name);
+  json.beginArray();
+  for (const Group &g : groups) {
+    json.beginObject();
+    json.field("name", g.name);
+    json.field("commands", g.commands);
+    json.field("seconds", g.wall);
+    json.field("busy_seconds", g.busy);
+    json.field("wait_seconds", g.wait);
+    json.field("bytes", g.bytes);
+    json.field("limit_seconds", g.limit);
+    json.endObject();
+  }
+  json.endArray();
+}
+
+static void addPoint(JsonWriter &json, const Point &p, const Results &r) {
+  json.beginObject();
+  json.field("batch", p.batch);
+  json.field("k", p.k);
+  json.field("context", p.context);
+  json.field("rows", p.batch * (p.k + 1));
+  json.field("rounds_per_turn", p.rounds);
+  addSummary(json, p.seconds);
+  json.field("target_seconds", median(p.targetSeconds));
+  json.field("bytes", p.bytes(false));
+  json.field("bound_weight_bytes", p.boundBytes);
+  json.field("ops", p.ops(false));
+  json.field("limit_seconds", p.limit(r.rates, false));
+  json.field("target_limit_seconds", p.limit(r.rates, true));
+  json.field("expects_experts", p.hasExperts);
+  addGroups(json, "phases", groupByPhase(p, r.rates));
+  addGroups(json, "kernels", groupByKind(p, r.rates));
+  json.endObject();
+}
+
+static void addSpeculative(JsonWriter &json, const SpeculativeResult &s) {
+  json.beginObject();
+  json.field("batch", s.batch);
+  json.field("context", s.context);
+  json.field("k", s.k);
+  json.field("seconds_per_round", s.seconds.median);
+  json.field("lower_quartile", s.seconds.lower);
+  json.field("upper_quartile", s.seconds.upper);
+  json.field("r", s.ratio);
+  json.field("acceptance_length", s.acceptanceLength);
+  addNumbers(json, "acceptance", s.accepted);
+  json.field("tokens_per_second", s.tokensPerSecond);
+  json.field("speedup", s.speedup);
+  json.endObject();
+}
+
+static void addMachine(JsonWriter &json, const Results &r) {
+  json.key("machine");
+  json.beginObject();
+  json.field("processor", r.processor);
+  json.field("threads", r.threads);
+  json.field("pinned", r.pinned);
+  json.field("cache_bytes", r.cacheBytes);
+  json.field("buffer_bytes", r.bufferBytes);
+  addRates(json, "before", r.machine.front().upper);
+  addRates(json, "median", r.rates);
+  addRates(json, "after", r.machine.back().upper);
+  json.field("too_noisy_to_tell", r.isNoisy);
+  json.endObject();
+}
+
+std::string bench::jsonReport(const Results &r, const Options &o) {
+  JsonWriter json;
+  json.beginObject();
+  json.field("model", r.model);
+  json.field("producer", r.producer);
+  json.field("weight_bytes", r.fileWeightBytes);
+  addMachine(json, r);
+  json.field("turns", o.turns);
+  json.field("seed", o.seed);
+  addNumbers(json, "simulated_acceptance", o.acceptance);
+  json.key("points");
+  json.beginArray();
+  for (const Point &point : r.points)
+    addPoint(json, point, r);
+  json.endArray();
+  json.key("prefill");
+  json.beginArray();
+  for (const PrefillResult &p : r.prefills) {
+    json.beginObject();
+    json.field("tokens", p.tokens);
+    json.field("drafter", p.modules);
+    addSummary(json, p.seconds);
+    json.field("tokens_per_second", p.tokens / median(p.seconds));
+    json.endObject();
+  }
+  json.endArray();
+  json.key("speculative");
+  json.beginArray();
+  for (const SpeculativeResult &s : r.speculative)
+    addSpeculative(json, s);
+  json.endArray();
+  json.endObject();
+  return json.text() + "\n";
+}

@@ -1,0 +1,138 @@
+//===- Machine.cpp - What the machine can do, measured --------------------===//
+
+#include "tools/mtp-bench/Machine.h"
+#include "tools/mtp-bench/MachineLoops.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <sched.h>
+#include <utility>
+#include <unistd.h>
+
+using namespace mtp;
+using namespace mtp::bench;
+
+static constexpr uint64_t kLeastBuffer = uint64_t(256) << 20;
+static constexpr uint64_t kMostBuffer = uint64_t(2) << 30;
+/// A try takes about as long as a step of a small model, so that other programs
+/// disturb some tries and not all.
+static constexpr uint64_t kSliceBytes = uint64_t(32) << 20;
+static constexpr int64_t kSteps = 200'000;
+static constexpr size_t kLeastTries = 3;
+
+uint64_t Machine::cacheBytes() {
+  // What sysconf() says is the sum over the package on some processors; this is
+  // what one core sees.
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  uint64_t kilobytes = 0;
+  if (file >> kilobytes && kilobytes > 0)
+    return kilobytes << 10;
+  long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? uint64_t(bytes) : 0;
+}
+
+Result<std::unique_ptr<Machine>> Machine::create(uint32_t threads, bool pin) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  ::sched_getaffinity(0, sizeof(allowed), &allowed);
+  std::unique_ptr<Machine> machine(new Machine());
+  MTP_ASSIGN_OR_RETURN(
+      machine->pool,
+      WorkerPool::create(threads ? threads : usableProcessors(), pin));
+  // The device that comes next binds its workers out of the same set.
+  ::sched_setaffinity(0, sizeof(allowed), &allowed);
+  MTP_ASSIGN_OR_RETURN(
+      machine->buffer,
+      HostMemory::allocate(
+          std::clamp(4 * cacheBytes(), kLeastBuffer, kMostBuffer),
+          "the buffer that bandwidth is measured with"));
+  std::memset(machine->buffer.data(), 1, machine->buffer.size());
+  return machine;
+}
+
+/// Runs `job` on all workers; seconds until the last one is done.
+template <typename JobT> static double timeAll(WorkerPool &pool, JobT &job) {
+  auto call = [](void *context, uint32_t worker) {
+    (*static_cast<JobT *>(context))(worker);
+  };
+  auto begin = std::chrono::steady_clock::now();
+  pool.run(call, &job);
+  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  return time.count();
+}
+
+/// Amounts in a second, of tries that go on for `seconds`.
+template <typename TryT> static Summary rateOf(double seconds, TryT oneTry) {
+  std::vector<double> rates;
+  for (double spent = 0; rates.size() < kLeastTries || spent < seconds;) {
+    auto [amount, time] = oneTry();
+    rates.push_back(amount / time);
+    spent += time;
+  }
+  return summarize(rates);
+}
+
+Summary Machine::readRate(double seconds) {
+  // The buffer is read round and round, a slice at a time, and so never from a
+  // cache.
+  uint64_t share = kSliceBytes / pool->size() / 1024 * 1024;
+  std::vector<uint64_t> sums(pool->size() * 8, 0);
+  auto job = [&](uint32_t worker) {
+    sums[worker * 8] += readAll(buffer.data() + cursor + worker * share, share);
+  };
+  Summary rate = rateOf(seconds, [&] {
+    double time = timeAll(*pool, job);
+    cursor = (cursor + kSliceBytes) % (buffer.size() / kSliceBytes *
+                                       kSliceBytes);
+    return std::pair(double(share * pool->size()), time);
+  });
+  volatile uint64_t sink = sums[0];
+  (void)sink;
+  return rate;
+}
+
+Summary Machine::opsRate(Arithmetic type, double seconds) {
+  ArithmeticKernel kernel = arithmeticKernel(type);
+  if (!kernel.loop)
+    return {};
+  // A cache line for each worker's factors and sum. The factors keep a sum of
+  // products from growing and from becoming denormal.
+  std::vector<float> lines(pool->size() * 16);
+  auto job = [&](uint32_t worker) {
+    float *line = &lines[worker * 16];
+    line[0] = line[1] = 0.5f;
+    kernel.loop(kSteps, line);
+  };
+  double amount = kernel.opsPerStep * double(kSteps) * pool->size();
+  Summary rate = rateOf(seconds, [&] {
+    return std::pair(amount, timeAll(*pool, job));
+  });
+  volatile float sink = lines[0];
+  (void)sink;
+  return rate;
+}
+
+MachineRates Machine::measure(double seconds) {
+  MachineRates rates;
+  auto split = [](const Summary &summary, double &upper, double &middle) {
+    upper = summary.upper;
+    middle = summary.median;
+  };
+  split(readRate(seconds), rates.upper.bytes, rates.middle.bytes);
+  for (size_t type = 0; type < kArithmetics; ++type)
+    split(opsRate(Arithmetic(type), seconds), rates.upper.ops[type],
+          rates.middle.ops[type]);
+  return rates;
+}
+
+std::string bench::processorName() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos)
+      return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}

@@ -1,0 +1,206 @@
+//===- MachineLoops.cpp - Loops that a processor is measured with ---------===//
+//
+// Sixteen independent sums, more than latency times throughput of a multiply-add
+// needs on any processor so far, and no more than there are registers for them.
+// Which loop runs is decided by the processor that it runs on, not by the one
+// that this was built for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/mtp-bench/MachineLoops.h"
+#include "runtime/artifact/CpuFeatures.h"
+
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+using namespace mtp;
+using namespace mtp::bench;
+
+static bool has(const char *feature) {
+  return cpuFeature(feature) == FeatureState::Present;
+}
+
+static uint64_t readWords(const uint8_t *data, size_t bytes) {
+  uint64_t sums[8] = {}, words[8];
+  for (size_t at = 0; at < bytes; at += sizeof(words)) {
+    std::memcpy(words, data + at, sizeof(words));
+    for (size_t i = 0; i < 8; ++i)
+      sums[i] ^= words[i];
+  }
+  uint64_t sum = 0;
+  for (uint64_t part : sums)
+    sum ^= part;
+  return sum;
+}
+
+static constexpr int kSums = 16;
+
+/// Any processor: what the compiler makes of it.
+static void addPlain(int64_t steps, float *result) {
+  float sums[kSums] = {}, a = result[0], b = result[1];
+  for (int64_t i = 0; i < steps; ++i)
+    for (float &sum : sums)
+      sum = sum * a + b;
+  for (float sum : sums)
+    result[0] += sum;
+}
+
+#if defined(__x86_64__)
+
+__attribute__((target("avx512f"))) static uint64_t
+readAvx512(const uint8_t *data, size_t bytes) {
+  __m512i sums[8];
+  for (__m512i &sum : sums)
+    sum = _mm512_setzero_si512();
+  for (size_t at = 0; at < bytes; at += 512)
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i)
+      sums[i] = _mm512_xor_si512(
+          sums[i], _mm512_loadu_si512(data + at + size_t(i) * 64));
+  for (int i = 1; i < 8; ++i)
+    sums[0] = _mm512_xor_si512(sums[0], sums[i]);
+  alignas(64) uint64_t words[8];
+  _mm512_store_si512(words, sums[0]);
+  uint64_t all = 0;
+  for (uint64_t word : words)
+    all ^= word;
+  return all;
+}
+
+__attribute__((target("avx2"))) static uint64_t readAvx2(const uint8_t *data,
+                                                         size_t bytes) {
+  __m256i sums[8];
+  for (__m256i &sum : sums)
+    sum = _mm256_setzero_si256();
+  for (size_t at = 0; at < bytes; at += 256)
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i)
+      sums[i] = _mm256_xor_si256(
+          sums[i], _mm256_loadu_si256(reinterpret_cast<const __m256i *>(
+                       data + at + size_t(i) * 32)));
+  for (int i = 1; i < 8; ++i)
+    sums[0] = _mm256_xor_si256(sums[0], sums[i]);
+  alignas(32) uint64_t words[4];
+  _mm256_store_si256(reinterpret_cast<__m256i *>(words), sums[0]);
+  return words[0] ^ words[1] ^ words[2] ^ words[3];
+}
+
+__attribute__((target("avx512f"))) static void addAvx512(int64_t steps,
+                                                         float *result) {
+  __m512 a = _mm512_set1_ps(result[0]), b = _mm512_set1_ps(result[1]);
+  __m512 sums[kSums];
+  for (__m512 &sum : sums)
+    sum = b;
+  for (int64_t i = 0; i < steps; ++i)
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s)
+      sums[s] = _mm512_fmadd_ps(sums[s], a, b);
+  for (__m512 sum : sums)
+    result[0] += _mm512_cvtss_f32(sum);
+}
+
+/// Twelve sums: with the two factors, all sixteen registers but two.
+__attribute__((target("avx2,fma"))) static void addAvx2(int64_t steps,
+                                                        float *result) {
+  __m256 a = _mm256_set1_ps(result[0]), b = _mm256_set1_ps(result[1]);
+  __m256 sums[12];
+  for (__m256 &sum : sums)
+    sum = b;
+  for (int64_t i = 0; i < steps; ++i)
+#pragma GCC unroll 12
+    for (int s = 0; s < 12; ++s)
+      sums[s] = _mm256_fmadd_ps(sums[s], a, b);
+  for (__m256 sum : sums)
+    result[0] += _mm256_cvtss_f32(sum);
+}
+
+__attribute__((target("avx512f,avx512bf16"))) static void
+dotBf16(int64_t steps, float *result) {
+  __m512 seed = _mm512_set1_ps(result[1]);
+  __m512bh a = _mm512_cvtne2ps_pbh(seed, seed), b = a;
+  __m512 sums[kSums];
+  for (__m512 &sum : sums)
+    sum = seed;
+  for (int64_t i = 0; i < steps; ++i)
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s)
+      sums[s] = _mm512_dpbf16_ps(sums[s], a, b);
+  for (__m512 sum : sums)
+    result[0] += _mm512_cvtss_f32(sum);
+}
+
+__attribute__((target("avx512f,avx512vnni"))) static void
+dotI8Avx512(int64_t steps, float *result) {
+  __m512i a = _mm512_set1_epi8(int8_t(result[1])), b = a;
+  __m512i sums[kSums];
+  for (__m512i &sum : sums)
+    sum = _mm512_setzero_si512();
+  for (int64_t i = 0; i < steps; ++i)
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s)
+      sums[s] = _mm512_dpbusd_epi32(sums[s], a, b);
+  for (__m512i sum : sums)
+    result[0] += float(_mm512_cvtsi512_si32(sum));
+}
+
+__attribute__((target("avx2,avxvnni"))) static void dotI8Avx(int64_t steps,
+                                                             float *result) {
+  __m256i a = _mm256_set1_epi8(int8_t(result[1])), b = a;
+  __m256i sums[12];
+  for (__m256i &sum : sums)
+    sum = _mm256_setzero_si256();
+  for (int64_t i = 0; i < steps; ++i)
+#pragma GCC unroll 12
+    for (int s = 0; s < 12; ++s)
+      sums[s] = _mm256_dpbusd_avx_epi32(sums[s], a, b);
+  for (__m256i sum : sums)
+    result[0] += float(_mm256_cvtsi256_si32(sum));
+}
+
+uint64_t bench::readAll(const uint8_t *data, size_t bytes) {
+  if (has("avx512f"))
+    return readAvx512(data, bytes);
+  return has("avx2") ? readAvx2(data, bytes) : readWords(data, bytes);
+}
+
+/// Operations of a step: two a multiply-add, over all lanes and sums.
+static double ops(double lanes, double sums) { return 2 * lanes * sums; }
+
+ArithmeticKernel bench::arithmeticKernel(Arithmetic type) {
+  switch (type) {
+  case Arithmetic::F32:
+    if (has("avx512f"))
+      return {addAvx512, ops(16, kSums)};
+    if (has("avx2") && has("fma"))
+      return {addAvx2, ops(8, 12)};
+    return {addPlain, ops(1, kSums)};
+  case Arithmetic::BF16:
+    if (has("avx512bf16"))
+      return {dotBf16, ops(32, kSums)};
+    return {};
+  case Arithmetic::I8:
+    if (has("avx512vnni"))
+      return {dotI8Avx512, ops(64, kSums)};
+    if (has("avxvnni"))
+      return {dotI8Avx, ops(32, 12)};
+    return {};
+  }
+  return {};
+}
+
+#else
+
+uint64_t bench::readAll(const uint8_t *data, size_t bytes) {
+  return readWords(data, bytes);
+}
+
+ArithmeticKernel bench::arithmeticKernel(Arithmetic type) {
+  if (type == Arithmetic::F32)
+    return {addPlain, 2.0 * kSums};
+  return {};
+}
+
+#endif

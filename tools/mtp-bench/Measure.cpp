@@ -1,0 +1,123 @@
+//===- Measure.cpp - Run and time what was asked for ----------------------===//
+
+#include "tools/mtp-bench/Measure.h"
+#include "runtime/artifact/SemanticVerifier.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+
+using namespace mtp;
+using namespace mtp::bench;
+
+/// For each rate of the machine, before and after.
+static constexpr double kMachineSeconds = 0.25;
+
+/// Row counts that a plain step is measured at where the envelope has them.
+static constexpr uint32_t kRowCounts[] = {1,  2,  3,  4,  6,  8,  12,
+                                          16, 24, 32, 48, 64, 96, 128};
+
+std::vector<Point> bench::choosePoints(const Options &o,
+                                       const EnvelopeInfo &e) {
+  std::vector<Point> points;
+  std::set<std::array<uint32_t, 3>> seen;
+  auto add = [&](uint32_t batch, uint32_t k, uint32_t context) {
+    if (!seen.insert({batch, k, context}).second)
+      return;
+    Point &point = points.emplace_back();
+    point.batch = batch;
+    point.k = k;
+    point.context = context;
+  };
+  bool speculates = o.wants("speculative") && o.ids.empty();
+  for (uint32_t context : o.contexts)
+    for (uint32_t batch : o.batches) {
+      if (speculates || o.wants("decode"))
+        add(batch, 0, context);
+      if (speculates)
+        for (uint32_t k : o.ks)
+          add(batch, k, context);
+    }
+  if (o.wants("rows")) {
+    for (uint32_t rows : kRowCounts)
+      if (rows <= e.maxBatch)
+        add(rows, 0, o.contexts[0]);
+    for (uint32_t k = 1; k <= e.maxK; ++k)
+      add(1, k, o.contexts[0]);
+    add(e.maxBatch, e.maxK, o.contexts[0]);
+  }
+  return points;
+}
+
+std::vector<SpeculativeResult> bench::compareRounds(const Results &results,
+                                                    const Options &o) {
+  std::vector<SpeculativeResult> compared;
+  for (uint32_t context : o.contexts)
+    for (uint32_t batch : o.batches)
+      for (uint32_t k : o.ks) {
+        const Point *round = results.find(batch, k, context);
+        const Point *step = results.find(batch, 0, context);
+        if (!round || !step)
+          continue;
+        SpeculativeResult r;
+        r.batch = batch;
+        r.context = context;
+        r.k = k;
+        r.seconds = summarize(round->seconds);
+        r.ratio = medianRatio(round->seconds, step->seconds);
+        r.acceptanceLength = o.acceptance.empty() && k > 0
+                                 ? std::numeric_limits<double>::quiet_NaN()
+                                 : acceptanceLength(o.acceptance, k);
+        r.tokensPerSecond = batch * r.acceptanceLength / r.seconds.median;
+        r.speedup = r.acceptanceLength / r.ratio;
+        compared.push_back(r);
+      }
+  return compared;
+}
+
+/// Facts of the file that every report starts with.
+static void describe(const Model &model, const Machine &machine,
+                     const Options &options, Results &results) {
+  results.model = model.name();
+  results.producer = model.producer();
+  results.processor = processorName();
+  results.threads = machine.threads();
+  results.pinned = options.pin;
+  results.cacheBytes = Machine::cacheBytes();
+  results.bufferBytes = machine.bufferBytes();
+  const schema::Artifact &artifact = model.file()->program();
+  for (uint32_t i = 0; i < vectorSize(artifact.weights()); ++i)
+    results.fileWeightBytes += artifact.weights()->Get(i)->size();
+}
+
+Result<Results> bench::measure(Options &options) {
+  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
+                       Model::load(options.artifact));
+  MTP_RETURN_IF_ERROR(settle(options, model->envelope()));
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine,
+                       Machine::create(options.threads, options.pin));
+  Results results;
+  describe(*model, *machine, options, results);
+  results.points = choosePoints(options, *model->envelope());
+  uint32_t slots =
+      *std::max_element(options.batches.begin(), options.batches.end());
+  for (const Point &point : results.points)
+    slots = std::max(slots, point.batch);
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Rig> rig,
+                       Rig::create(model, slots, options.threads, options.pin,
+                                   options.seed));
+  results.machine.push_back(machine->measure(kMachineSeconds));
+  MTP_RETURN_IF_ERROR(measurePoints(*rig, options, *machine, results));
+  if (options.wants("prefill"))
+    MTP_RETURN_IF_ERROR(measurePrefills(*rig, options, results.prefills));
+  if (options.wants("speculative")) {
+    results.speculative = compareRounds(results, options);
+    if (!options.ids.empty())
+      MTP_RETURN_IF_ERROR(measurePrompt(*rig, options, results.speculative));
+  }
+  results.machine.push_back(machine->measure(kMachineSeconds));
+  results.rates = medianRates(results.machine);
+  results.isNoisy = isNoisy(results.machine);
+  return results;
+}

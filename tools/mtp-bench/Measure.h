@@ -1,0 +1,39 @@
+//===- Measure.h - Run and time what was asked for --------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_BENCH_MEASURE_H
+#define MTP_TOOLS_MTP_BENCH_MEASURE_H
+
+#include "tools/mtp-bench/Machine.h"
+#include "tools/mtp-bench/Results.h"
+#include "tools/mtp-bench/Rig.h"
+
+namespace mtp::bench {
+
+/// Loads the artifact, checks `options` against it and measures. The machine is
+/// measured before and after all else.
+Result<Results> measure(Options &options);
+
+/// The points that the options ask for: each batch with each k at each context,
+/// and the row counts that the envelope has.
+std::vector<Point> choosePoints(const Options &options,
+                                const EnvelopeInfo &envelope);
+
+/// Measures points in turns, in each of which the machine and then every point
+/// has its own.
+Status measurePoints(Rig &rig, const Options &options, Machine &machine,
+                     Results &results);
+
+Status measurePrefills(Rig &rig, const Options &options,
+                       std::vector<PrefillResult> &results);
+
+/// Acceptance of the user's prompt, in rounds that go on from one another.
+Status measurePrompt(Rig &rig, const Options &options,
+                     std::vector<SpeculativeResult> &results);
+
+/// Rounds against steps, out of points that were measured.
+std::vector<SpeculativeResult> compareRounds(const Results &results,
+                                             const Options &options);
+
+} // namespace mtp::bench
+
+#endif // MTP_TOOLS_MTP_BENCH_MEASURE_H

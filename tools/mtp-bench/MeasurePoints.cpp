@@ -1,0 +1,170 @@
+//===- MeasurePoints.cpp - Programs in turns ------------------------------===//
+
+#include "runtime/artifact/SemanticVerifier.h"
+#include "tools/mtp-bench/Measure.h"
+#include "tools/mtp-bench/Workload.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mtp;
+using namespace mtp::bench;
+
+/// What one turn of one point should take, and of each rate of the machine, and
+/// the fewest rounds of it.
+static constexpr double kTurnSeconds = 0.1;
+static constexpr double kMachineSeconds = 0.04;
+static constexpr uint32_t kLeastRounds = 3, kMostRounds = 200;
+
+namespace {
+/// Measures one point, a turn at a time.
+class PointRunner {
+public:
+  PointRunner(Rig &rig, const Options &options, Point &point);
+
+  /// Runs it until it is warm, and decides the rounds of a turn.
+  Status warmUp();
+  Status turn();
+  /// Medians of all timed runs.
+  void finish();
+
+private:
+  struct Timed {
+    CommandTimes times;
+    double seconds = 0;
+  };
+  void place();
+  double phaseSeconds(const CommandTimes &times) const;
+
+  Rig &rig;
+  const Options &options;
+  Point &point;
+  std::vector<double> rates;
+  std::mt19937_64 luck;
+  std::vector<Timed> timed;
+};
+} // namespace
+
+PointRunner::PointRunner(Rig &rig, const Options &options, Point &point)
+    : rig(rig), options(options), point(point), rates(options.acceptance),
+      luck(options.seed) {
+  // Nothing said of acceptance: a round after one that accepted everything has
+  // the most to refresh.
+  if (rates.empty())
+    rates.assign(point.k, 1.0);
+  point.program = rig.programs().decode(point.batch, point.k);
+  const schema::Program &program = rig.programAt(point.program);
+  point.hasExperts = hasExperts(rig.artifact(), program);
+  point.boundBytes = boundWeightBytes(rig.artifact(), program);
+  std::vector<std::string> phases = phasesOf(rig.artifact(), program);
+  for (uint32_t i = 0; i < phases.size(); ++i) {
+    const schema::Command &command = *program.commands()->Get(i);
+    const schema::Kernel &kernel = kernelOf(rig.artifact(), command);
+    CommandResult result;
+    result.phase = phases[i];
+    result.kind = kindOf(kernel);
+    result.symbol = kernel.symbol()->str();
+    result.work =
+        commandWork(rig.artifact(), command, point.batch, point.context);
+    point.commands.push_back(std::move(result));
+  }
+}
+
+void PointRunner::place() {
+  rig.activate(point.batch);
+  for (uint32_t slot = 0; slot < point.batch; ++slot) {
+    double draw = double(luck() >> 11) * 0x1p-53;
+    rig.place(slot, point.context, acceptedDrafts(rates, point.k, draw));
+  }
+}
+
+Status PointRunner::warmUp() {
+  double last = 0;
+  for (int i = 0; i < 2; ++i) {
+    place();
+    MTP_ASSIGN_OR_RETURN(last, rig.run(point.program));
+  }
+  double wanted = std::ceil(kTurnSeconds / std::max(last, 1e-6));
+  point.rounds = options.rounds
+                     ? options.rounds
+                     : uint32_t(std::clamp(wanted, double(kLeastRounds),
+                                           double(kMostRounds)));
+  return okStatus();
+}
+
+/// The target's part of a run, on worker 0, whose times have no gaps.
+double PointRunner::phaseSeconds(const CommandTimes &times) const {
+  uint64_t sum = 0;
+  std::span<const CommandTime> first = times.of(0);
+  for (size_t i = 0; i < first.size(); ++i)
+    if (isTargetPhase(point.commands[i].phase))
+      sum += first[i].released - first[i].begin;
+  return double(sum) * 1e-9;
+}
+
+Status PointRunner::turn() {
+  std::vector<double> runs, targets;
+  for (uint32_t i = 0; i < point.rounds; ++i) {
+    place();
+    MTP_ASSIGN_OR_RETURN(double seconds, rig.run(point.program));
+    runs.push_back(seconds);
+  }
+  for (uint32_t i = 0; i < (point.rounds + 2) / 3; ++i) {
+    place();
+    Timed run;
+    MTP_ASSIGN_OR_RETURN(run.seconds, rig.runTimed(point.program, run.times));
+    targets.push_back(phaseSeconds(run.times));
+    timed.push_back(std::move(run));
+  }
+  point.seconds.push_back(median(std::move(runs)));
+  point.targetSeconds.push_back(median(std::move(targets)));
+  return okStatus();
+}
+
+void PointRunner::finish() {
+  std::vector<double> wall(timed.size()), busy(timed.size()),
+      wait(timed.size()), whole;
+  for (size_t c = 0; c < point.commands.size(); ++c) {
+    for (size_t run = 0; run < timed.size(); ++run) {
+      const CommandTimes &times = timed[run].times;
+      const CommandTime &first = times.of(0)[c];
+      wall[run] = double(first.released - first.begin) * 1e-9;
+      double work = 0, waited = 0;
+      for (uint32_t w = 0; w < times.workers(); ++w) {
+        work += double(times.of(w)[c].work());
+        waited += double(times.of(w)[c].wait());
+      }
+      busy[run] = work / times.workers() * 1e-9;
+      wait[run] = waited / times.workers() * 1e-9;
+    }
+    CommandResult &result = point.commands[c];
+    result.wall = median(wall);
+    result.busy = median(busy);
+    result.wait = median(wait);
+  }
+  for (const Timed &run : timed)
+    whole.push_back(run.seconds);
+  double middle = median(whole);
+  auto nearest = std::min_element(
+      timed.begin(), timed.end(), [&](const Timed &a, const Timed &b) {
+        return std::fabs(a.seconds - middle) < std::fabs(b.seconds - middle);
+      });
+  point.sample = std::move(nearest->times);
+}
+
+Status bench::measurePoints(Rig &rig, const Options &options,
+                            Machine &machine, Results &results) {
+  std::vector<PointRunner> runners;
+  runners.reserve(results.points.size());
+  for (Point &point : results.points)
+    MTP_RETURN_IF_ERROR(
+        runners.emplace_back(rig, options, point).warmUp());
+  for (uint32_t turn = 0; turn < options.turns; ++turn) {
+    results.machine.push_back(machine.measure(kMachineSeconds));
+    for (PointRunner &runner : runners)
+      MTP_RETURN_IF_ERROR(runner.turn());
+  }
+  for (PointRunner &runner : runners)
+    runner.finish();
+  return okStatus();
+}

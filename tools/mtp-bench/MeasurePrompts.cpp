@@ -1,0 +1,116 @@
+//===- MeasurePrompts.cpp - Prefill, and rounds of a real prompt ----------===//
+
+#include "runtime/core/StrCat.h"
+#include "tools/mtp-bench/Measure.h"
+
+#include <algorithm>
+
+using namespace mtp;
+using namespace mtp::bench;
+
+Status bench::measurePrefills(Rig &rig, const Options &options,
+                              std::vector<PrefillResult> &results) {
+  bool hasModules = rig.model().envelope()->modules > 0;
+  for (uint32_t tokens : options.prefills)
+    for (bool modules : {false, true})
+      if (!modules || hasModules)
+        results.push_back({tokens, modules, {}});
+  // The first turn warms up.
+  for (uint32_t turn = 0; turn <= options.turns; ++turn)
+    for (PrefillResult &result : results) {
+      MTP_ASSIGN_OR_RETURN(double seconds,
+                           rig.prefill(0, rig.randomTokens(result.tokens),
+                                       result.modules));
+      if (turn > 0)
+        result.seconds.push_back(seconds);
+    }
+  return okStatus();
+}
+
+namespace {
+/// One number of drafts on the user's prompt.
+struct PromptRun {
+  uint32_t k = 0;
+  uint32_t batch = 1;
+  /// The median round of each turn.
+  std::vector<double> seconds;
+  uint64_t slotRounds = 0, tokens = 0;
+  double allSeconds = 0;
+  std::vector<uint64_t> accepted;
+};
+} // namespace
+
+/// Generates once; all slots have the same prompt and so the same acceptance.
+static Status generate(Rig &rig, const Options &options, PromptRun &run) {
+  rig.activate(run.batch);
+  uint32_t program = rig.programs().decode(run.batch, run.k);
+  std::vector<double> rounds;
+  for (uint32_t made = 0; made < options.tokens;) {
+    MTP_ASSIGN_OR_RETURN(double seconds, rig.run(program));
+    rounds.push_back(seconds);
+    run.allSeconds += seconds;
+    size_t emitted = 0;
+    for (uint32_t slot = 0; slot < run.batch; ++slot) {
+      emitted = rig.emitted(slot).size();
+      if (emitted == 0 || emitted > run.k + 1)
+        return internalError(strCat("expected 1 to ", run.k + 1,
+                                    " tokens of a round, got ", emitted));
+      ++run.slotRounds;
+      run.tokens += emitted;
+      for (uint32_t draft = 0; draft < run.k; ++draft)
+        run.accepted[draft] += draft + 1 < emitted;
+    }
+    made += uint32_t(emitted);
+  }
+  run.seconds.push_back(median(std::move(rounds)));
+  return okStatus();
+}
+
+static SpeculativeResult summarizeRun(const PromptRun &run,
+                                      const PromptRun &plain,
+                                      uint32_t context) {
+  SpeculativeResult r;
+  r.batch = run.batch;
+  r.context = context;
+  r.k = run.k;
+  r.seconds = summarize(run.seconds);
+  r.ratio = medianRatio(run.seconds, plain.seconds);
+  r.acceptanceLength = double(run.tokens) / double(run.slotRounds);
+  for (uint64_t count : run.accepted)
+    r.accepted.push_back(double(count) / double(run.slotRounds));
+  r.tokensPerSecond = double(run.tokens) / run.allSeconds;
+  r.speedup = r.tokensPerSecond * plain.allSeconds / double(plain.tokens);
+  return r;
+}
+
+Status bench::measurePrompt(Rig &rig, const Options &options,
+                            std::vector<SpeculativeResult> &results) {
+  std::vector<uint32_t> ks = options.ks;
+  if (std::find(ks.begin(), ks.end(), 0u) == ks.end())
+    ks.insert(ks.begin(), 0);
+  for (uint32_t batch : options.batches) {
+    for (uint32_t slot = 0; slot < batch; ++slot)
+      MTP_RETURN_IF_ERROR(
+          rig.prefill(slot, options.ids, /*modules=*/true).status());
+    // Rounds write caches from the prompt's end on only, so the states are all
+    // that has to be put back.
+    std::vector<uint8_t> start = rig.saveStates();
+    std::vector<PromptRun> runs;
+    for (uint32_t k : ks) {
+      PromptRun &run = runs.emplace_back();
+      run.k = k;
+      run.batch = batch;
+      run.accepted.assign(k, 0);
+    }
+    for (uint32_t turn = 0; turn < options.turns; ++turn)
+      for (PromptRun &run : runs) {
+        rig.restoreStates(start);
+        MTP_RETURN_IF_ERROR(generate(rig, options, run));
+      }
+    size_t plain = size_t(std::find(ks.begin(), ks.end(), 0u) - ks.begin());
+    for (const PromptRun &run : runs)
+      results.push_back(summarizeRun(run, runs[plain],
+                                     uint32_t(options.ids.size())));
+  }
+  return okStatus();
+}

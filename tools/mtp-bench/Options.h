@@ -1,0 +1,52 @@
+//===- Options.h - What mtp-bench was asked to measure ----------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_BENCH_OPTIONS_H
+#define MTP_TOOLS_MTP_BENCH_OPTIONS_H
+
+#include "mtp/model.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mtp::bench {
+
+struct Options {
+  std::string artifact;
+
+  /// Any of decode, rows, prefill and speculative; empty: all.
+  std::vector<std::string> measure;
+  /// Empty lists mean what defaults() says.
+  std::vector<uint32_t> batches;
+  std::vector<uint32_t> contexts;
+  std::vector<uint32_t> prefills;
+  std::vector<uint32_t> ks;
+
+  /// Share of rounds in which draft 1, 2, .. is accepted; empty: no such claim.
+  std::vector<double> acceptance;
+  /// A prompt whose true acceptance is measured.
+  std::vector<int32_t> ids;
+  /// Tokens generated from `ids` in each turn.
+  uint32_t tokens = 64;
+
+  uint32_t turns = 5;
+  /// Rounds of one turn; zero: as many as take a tenth of a second.
+  uint32_t rounds = 0;
+  uint64_t seed = 1;
+  uint32_t threads = 0;
+  bool pin = false;
+
+  bool json = false;
+  std::string profile;
+  std::string svg;
+
+  bool wants(std::string_view what) const;
+};
+
+/// Checks the options against what the artifact was compiled for, and fills
+/// lists that are empty.
+Status settle(Options &options, const EnvelopeInfo *envelope);
+
+} // namespace mtp::bench
+
+#endif // MTP_TOOLS_MTP_BENCH_OPTIONS_H

@@ -1,0 +1,208 @@
+//===- Rig.cpp - Programs at any context and acceptance -------------------===//
+
+#include "tools/mtp-bench/Rig.h"
+#include "runtime/artifact/DTypes.h"
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/device/cpu/CpuDevice.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+
+using namespace mtp;
+using namespace mtp::bench;
+
+Rig::Rig(std::shared_ptr<const Model> model, uint64_t seed)
+    : loaded(std::move(model)), program(loaded->file()->program()),
+      table(program), random(seed), length(findState("length")),
+      accepted(findState("accepted")), window(findState("window")) {}
+
+Result<std::unique_ptr<Rig>> Rig::create(std::shared_ptr<const Model> model,
+                                         uint32_t slots, uint32_t threads,
+                                         bool pin, uint64_t seed) {
+  std::unique_ptr<Rig> rig(new Rig(std::move(model), seed));
+  MTP_RETURN_IF_ERROR(rig->start(slots, threads, pin));
+  return rig;
+}
+
+int32_t Rig::findState(std::string_view name) const {
+  for (uint32_t i = 0; i < vectorSize(program.states()); ++i)
+    if (program.states()->Get(i)->name()->string_view() == name)
+      return int32_t(i);
+  return -1;
+}
+
+/// Uniform in (-1.7, 1.7), that is of unit variance, as activations behind a
+/// norm are.
+static float randomValue(std::mt19937_64 &random) {
+  return (float(random() >> 40) * 0x1p-23f - 1) * 1.7320508f;
+}
+
+/// A page of random elements. Types that no cache of today has stay zero.
+static std::vector<uint8_t> randomPage(std::mt19937_64 &random,
+                                       schema::DType type, uint64_t elements) {
+  std::vector<uint8_t> bytes(elements * dtypeBytes(type));
+  for (uint64_t i = 0; i < elements; ++i) {
+    float value = randomValue(random);
+    if (type == schema::DType::F32)
+      std::memcpy(bytes.data() + 4 * i, &value, 4);
+    // The upper half of a float is a bf16, little endian.
+    if (type == schema::DType::BF16)
+      std::memcpy(bytes.data() + 2 * i,
+                  reinterpret_cast<const uint8_t *>(&value) + 2, 2);
+  }
+  return bytes;
+}
+
+Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
+  const EnvelopeInfo &e = *loaded->envelope();
+  // FORMAT.md: a table holds the context and a round beyond it.
+  pagesPerSlot = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
+  CpuOptions options;
+  options.threads = threads;
+  options.pin = pin;
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                       createCpuDevice(options));
+  MTP_ASSIGN_OR_RETURN(
+      executable,
+      device->load(loaded->file(), uint64_t(slots) * pagesPerSlot + 1));
+  host = std::make_unique<HostState>(program, *executable);
+  filled.assign(slots, 0);
+  for (uint32_t slot = 0; slot < slots; ++slot) {
+    // Page 0 is the dummy.
+    std::vector<int32_t> row(pagesPerSlot);
+    std::iota(row.begin(), row.end(), int32_t(1 + slot * pagesPerSlot));
+    host->setPageTable(slot, row);
+    host->setSampling(slot, SamplingRow{});
+  }
+  for (uint32_t i = 0; i < vectorSize(program.caches()); ++i) {
+    const schema::Cache *cache = program.caches()->Get(i);
+    pages.push_back(randomPage(random, cache->dtype(),
+                               uint64_t(e.pageTokens) * cache->entry_width()));
+  }
+  fillHidden();
+  return okStatus();
+}
+
+/// Hidden states of rounds that never were: zeros would make norms cheap or
+/// denormal.
+void Rig::fillHidden() {
+  for (uint32_t i = 0; i < vectorSize(program.states()); ++i) {
+    const schema::State *state = program.states()->Get(i);
+    std::string_view name = state->name()->string_view();
+    if (name != "hidden" && !name.starts_with("carry_"))
+      continue;
+    uint64_t count = 1;
+    for (uint64_t d : *state->shape())
+      count *= d;
+    std::vector<float> values(count);
+    for (float &value : values)
+      value = randomValue(random);
+    executable->write(
+        schema::Binding(schema::Space::State, i, 0, count * sizeof(float)),
+        values.data(), count * sizeof(float));
+  }
+}
+
+void Rig::fillPages(uint32_t slot, uint32_t tokens) {
+  uint32_t page = loaded->envelope()->pageTokens;
+  uint32_t needed = std::min((tokens + page - 1) / page, pagesPerSlot);
+  for (; filled[slot] < needed; ++filled[slot])
+    for (uint32_t cache = 0; cache < pages.size(); ++cache)
+      for (uint32_t l = 0; l < program.caches()->Get(cache)->layers(); ++l)
+        executable->writePage(cache, l,
+                              1 + slot * pagesPerSlot + filled[slot],
+                              pages[cache].data());
+}
+
+void Rig::writeRow(int32_t state, uint64_t row,
+                   std::span<const int32_t> values) {
+  executable->write(schema::Binding(schema::Space::State, uint32_t(state),
+                                    row * values.size_bytes(),
+                                    values.size_bytes()),
+                    values.data(), values.size_bytes());
+}
+
+void Rig::activate(uint32_t slots) {
+  std::vector<int32_t> active(slots);
+  std::iota(active.begin(), active.end(), 0);
+  host->setActive(active);
+}
+
+void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts) {
+  fillPages(slot, context);
+  int32_t anchor = int32_t(context) - 1, taken = int32_t(drafts);
+  writeRow(length, slot, {&anchor, 1});
+  writeRow(accepted, slot, {&taken, 1});
+  writeRow(window, slot, randomTokens(loaded->envelope()->maxK + 1));
+}
+
+std::vector<int32_t> Rig::randomTokens(uint32_t count) {
+  std::vector<int32_t> tokens(count);
+  for (int32_t &token : tokens)
+    token = int32_t(random() % loaded->envelope()->vocab);
+  return tokens;
+}
+
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Result<double> Rig::run(uint32_t index) {
+  Clock::time_point begin = Clock::now();
+  MTP_RETURN_IF_ERROR(executable->run(index));
+  return secondsSince(begin);
+}
+
+Result<double> Rig::runTimed(uint32_t index, CommandTimes &times) {
+  Clock::time_point begin = Clock::now();
+  MTP_RETURN_IF_ERROR(executable->runTimed(index, times));
+  return secondsSince(begin);
+}
+
+Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
+                            bool modules) {
+  const EnvelopeInfo &e = *loaded->envelope();
+  uint32_t index = table.prefill(e.prefillChunk, modules ? e.modules : 0);
+  // What was random there is overwritten.
+  filled[slot] = 0;
+  Clock::time_point begin = Clock::now();
+  for (uint32_t start = 0; start < tokens.size(); start += e.prefillChunk) {
+    uint32_t rest = uint32_t(tokens.size()) - start;
+    host->setPrefill(slot, start, std::min(rest, e.prefillChunk), tokens);
+    MTP_RETURN_IF_ERROR(executable->run(index));
+  }
+  return secondsSince(begin);
+}
+
+static schema::Binding wholeState(const schema::Artifact &artifact,
+                                  uint32_t index) {
+  const schema::State *state = artifact.states()->Get(index);
+  uint64_t bytes = dtypeBytes(state->dtype());
+  for (uint64_t d : *state->shape())
+    bytes *= d;
+  return schema::Binding(schema::Space::State, index, 0, bytes);
+}
+
+std::vector<uint8_t> Rig::saveStates() const {
+  std::vector<uint8_t> saved;
+  for (uint32_t i = 0; i < vectorSize(program.states()); ++i) {
+    schema::Binding state = wholeState(program, i);
+    size_t at = saved.size();
+    saved.resize(at + state.bytes());
+    executable->read(state, saved.data() + at, state.bytes());
+  }
+  return saved;
+}
+
+void Rig::restoreStates(const std::vector<uint8_t> &saved) {
+  size_t at = 0;
+  for (uint32_t i = 0; i < vectorSize(program.states()); ++i) {
+    schema::Binding state = wholeState(program, i);
+    executable->write(state, saved.data() + at, state.bytes());
+    at += state.bytes();
+  }
+}

@@ -1,0 +1,87 @@
+//===- Rig.h - Programs at any context and acceptance -----------*- C++ -*-===//
+//
+// Below Session: it runs programs of the artifact one by one and writes the
+// states between them, so that a round does exactly the work that it does after
+// any acceptance at any context, whatever the weights are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_TOOLS_MTP_BENCH_RIG_H
+#define MTP_TOOLS_MTP_BENCH_RIG_H
+
+#include "mtp/model.h"
+#include "runtime/exec/HostState.h"
+#include "runtime/exec/ProgramTable.h"
+
+#include <memory>
+#include <random>
+
+namespace mtp::bench {
+
+class Rig {
+public:
+  /// For rounds of up to `slots` slots; the options of the device are those of
+  /// mtp-run.
+  static Result<std::unique_ptr<Rig>>
+  create(std::shared_ptr<const Model> model, uint32_t slots, uint32_t threads,
+         bool pin, uint64_t seed);
+
+  const Model &model() const { return *loaded; }
+  const schema::Artifact &artifact() const { return program; }
+  const schema::Program &programAt(uint32_t index) const {
+    return *program.programs()->Get(index);
+  }
+  const ProgramTable &programs() const { return table; }
+
+  /// Makes `slots` the ones of the next round.
+  void activate(uint32_t slots);
+
+  /// Puts a slot behind `context` tokens, with the anchor as the last of them
+  /// and `accepted` drafts taken in the round before. Entries of the caches and
+  /// tokens are random.
+  void place(uint32_t slot, uint32_t context, uint32_t accepted);
+
+  /// Runs a program; returns its seconds.
+  Result<double> run(uint32_t index);
+  Result<double> runTimed(uint32_t index, CommandTimes &times);
+
+  /// Fills a slot's caches with tokens, in chunks of the default size; returns
+  /// the seconds. With `modules`, those of the drafter too.
+  Result<double> prefill(uint32_t slot, std::span<const int32_t> tokens,
+                         bool modules);
+
+  /// What a slot's last program emitted.
+  std::span<const int32_t> emitted(uint32_t slot) { return host->emitted(slot); }
+
+  /// All states as they are now, and back.
+  std::vector<uint8_t> saveStates() const;
+  void restoreStates(const std::vector<uint8_t> &saved);
+
+  /// Tokens that are somewhere in the vocabulary.
+  std::vector<int32_t> randomTokens(uint32_t count);
+
+private:
+  Rig(std::shared_ptr<const Model> model, uint64_t seed);
+  Status start(uint32_t slots, uint32_t threads, bool pin);
+  int32_t findState(std::string_view name) const;
+  void writeRow(int32_t state, uint64_t row, std::span<const int32_t> values);
+  void fillHidden();
+  void fillPages(uint32_t slot, uint32_t tokens);
+
+  std::shared_ptr<const Model> loaded;
+  const schema::Artifact &program;
+  ProgramTable table;
+  std::unique_ptr<Executable> executable;
+  std::unique_ptr<HostState> host;
+  std::mt19937_64 random;
+  int32_t length, accepted, window;
+  uint32_t pagesPerSlot = 0;
+  /// For each cache, one page of random entries.
+  std::vector<std::vector<uint8_t>> pages;
+  /// Pages of each slot that are filled.
+  std::vector<uint32_t> filled;
+};
+
+} // namespace mtp::bench
+
+#endif // MTP_TOOLS_MTP_BENCH_RIG_H

@@ -1,0 +1,124 @@
+//===- Statistics.cpp - The arithmetic of a measurement -------------------===//
+
+#include "tools/mtp-bench/Statistics.h"
+#include "runtime/core/StrCat.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace mtp;
+using namespace mtp::bench;
+
+/// Rates that differ by more than this share were not measured in peace.
+static constexpr double kNoise = 0.10;
+
+/// The value at a share of the sorted values, between two of them if need be.
+static double quantile(const std::vector<double> &sorted, double share) {
+  if (sorted.empty())
+    return std::numeric_limits<double>::quiet_NaN();
+  double at = share * double(sorted.size() - 1);
+  size_t below = size_t(at);
+  size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - double(below)) * (sorted[above] - sorted[below]);
+}
+
+double bench::median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
+Summary bench::summarize(const std::vector<double> &values) {
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  return {quantile(sorted, 0.5), quantile(sorted, 0.25),
+          quantile(sorted, 0.75)};
+}
+
+double bench::medianRatio(const std::vector<double> &a,
+                          const std::vector<double> &b) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    ratios.push_back(a[i] / b[i]);
+  return median(std::move(ratios));
+}
+
+Status bench::checkRates(const std::vector<double> &rates) {
+  double before = 1;
+  for (size_t i = 0; i < rates.size(); ++i) {
+    if (!(rates[i] >= 0 && rates[i] <= before))
+      return invalidArgument(strCat(
+          "--acceptance: expected 0 to ", before, " for draft ", i + 1,
+          i == 0 ? "" : " (a draft stays only where the one before it does)",
+          ", got ", rates[i]));
+    before = rates[i];
+  }
+  return okStatus();
+}
+
+double bench::acceptanceLength(std::span<const double> rates, uint32_t k) {
+  double length = 1;
+  for (size_t i = 0; i < std::min<size_t>(rates.size(), k); ++i)
+    length += rates[i];
+  return length;
+}
+
+uint32_t bench::acceptedDrafts(std::span<const double> rates, uint32_t k,
+                               double luck) {
+  uint32_t accepted = 0;
+  while (accepted < k && accepted < rates.size() && luck < rates[accepted])
+    ++accepted;
+  return accepted;
+}
+
+double Rates::peak(Arithmetic type) const {
+  double own = ops[size_t(type)];
+  return own > 0 ? own : ops[size_t(Arithmetic::F32)];
+}
+
+double bench::limitSeconds(const Work &work, const Rates &rates) {
+  double read = (work.weightBytes + work.kvBytes) / rates.bytes;
+  return std::max(read, work.ops / rates.peak(work.type));
+}
+
+static bool differs(double a, double b) {
+  return std::fabs(a - b) > kNoise * std::max(a, b);
+}
+
+static bool differs(const Rates &a, const Rates &b) {
+  bool any = differs(a.bytes, b.bytes);
+  for (size_t i = 0; i < kArithmetics; ++i)
+    any |= differs(a.ops[i], b.ops[i]);
+  return any;
+}
+
+/// The medians of the upper quartiles, or of the medians of tries.
+static Rates medianOf(const std::vector<MachineRates> &measured,
+                      Rates MachineRates::*part) {
+  auto of = [&](auto rate) {
+    std::vector<double> values;
+    for (const MachineRates &rates : measured)
+      values.push_back(rate(rates.*part));
+    return median(std::move(values));
+  };
+  Rates rates;
+  rates.bytes = of([](const Rates &r) { return r.bytes; });
+  for (size_t i = 0; i < kArithmetics; ++i)
+    rates.ops[i] = of([i](const Rates &r) { return r.ops[i]; });
+  return rates;
+}
+
+bool bench::isNoisy(const std::vector<MachineRates> &measured) {
+  return !measured.empty() &&
+         (differs(measured.front().upper, measured.back().upper) ||
+          differs(medianOf(measured, &MachineRates::upper),
+                  medianOf(measured, &MachineRates::middle)));
+}
+
+Rates bench::medianRates(const std::vector<MachineRates> &measured) {
+  return medianOf(measured, &MachineRates::upper);
+}
+
+double bench::expectedExperts(double experts, double chosen, double rows) {
+  return experts * (1 - std::pow(1 - chosen / experts, rows));
+}

@@ -1,0 +1,87 @@
+//===- Statistics.h - The arithmetic of a measurement -----------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_BENCH_STATISTICS_H
+#define MTP_TOOLS_MTP_BENCH_STATISTICS_H
+
+#include "runtime/core/Status.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace mtp::bench {
+
+/// The middle of repeated measurements, and the quartiles around it.
+struct Summary {
+  double median = 0;
+  double lower = 0;
+  double upper = 0;
+};
+
+/// NaN when there is nothing.
+double median(std::vector<double> values);
+Summary summarize(const std::vector<double> &values);
+
+/// The median of a[i] / b[i]: what was measured in the same turn is compared, so
+/// that a slow minute does not tell. Both of one size.
+double medianRatio(const std::vector<double> &a, const std::vector<double> &b);
+
+/// Rates are shares of all rounds, so each is within [0, 1] and none above the
+/// one before it.
+Status checkRates(const std::vector<double> &rates);
+
+/// Tokens per round of k drafts: one, and one more for every draft that stays.
+/// Positions beyond the rates are never accepted.
+double acceptanceLength(std::span<const double> rates, uint32_t k);
+
+/// How many of k drafts stay in a round whose luck is `luck` in [0, 1).
+uint32_t acceptedDrafts(std::span<const double> rates, uint32_t k, double luck);
+
+/// Kinds of multiply-add, by the type that is multiplied.
+enum class Arithmetic : uint8_t { F32, BF16, I8 };
+inline constexpr size_t kArithmetics = 3;
+
+/// What a machine can do at most in a second.
+struct Rates {
+  double bytes = 0;
+  /// Operations, two a multiply-add; zero where the processor has no such
+  /// instruction.
+  std::array<double, kArithmetics> ops = {};
+
+  /// The rate at which that type can be multiplied: its own, or that of f32.
+  double peak(Arithmetic type) const;
+};
+
+/// What a command must read and compute.
+struct Work {
+  double weightBytes = 0;
+  double kvBytes = 0;
+  double ops = 0;
+  Arithmetic type = Arithmetic::F32;
+};
+
+/// The seconds below which no command can be that reads each byte once.
+double limitSeconds(const Work &work, const Rates &rates);
+
+/// One measurement of a machine. The upper quartile of its tries is what it can
+/// do; where the median is far below, others use it too.
+struct MachineRates {
+  Rates upper;
+  Rates middle;
+};
+
+/// Whether what a machine can do changed between the first and the last
+/// measurement, or is far from what its tries had in the median.
+bool isNoisy(const std::vector<MachineRates> &measured);
+
+/// The median of what it can do.
+Rates medianRates(const std::vector<MachineRates> &measured);
+
+/// How many of `experts` are read by `rows` rows that choose `chosen` each, all
+/// equally likely and independent.
+double expectedExperts(double experts, double chosen, double rows);
+
+} // namespace mtp::bench
+
+#endif // MTP_TOOLS_MTP_BENCH_STATISTICS_H

@@ -1,0 +1,177 @@
+//===- TextReport.cpp - Tables for people ---------------------------------===//
+
+#include "tools/mtp-bench/Reports.h"
+
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+
+using namespace mtp;
+using namespace mtp::bench;
+
+namespace {
+class Text {
+public:
+  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char line[512];
+    std::vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    out += line;
+  }
+  std::string out;
+};
+} // namespace
+
+static double percent(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 0;
+}
+
+/// "-" for what was not measured.
+static std::string orDash(double value, const char *format) {
+  if (std::isnan(value))
+    return "-";
+  char text[32];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+static void addMachine(Text &text, const Results &r) {
+  text.add("%s, %u threads%s\n", r.processor.c_str(), r.threads,
+           r.pinned ? ", pinned" : "");
+  text.add("%s, %.1f MB of weights\n\n", r.producer.c_str(),
+           double(r.fileWeightBytes) * 1e-6);
+  const Rates &before = r.machine.front().upper;
+  const Rates &after = r.machine.back().upper;
+  text.add("machine              before    median     after\n");
+  text.add("read, GB/s         %8.1f  %8.1f  %8.1f  (%.0f MB)\n",
+           before.bytes * 1e-9, r.rates.bytes * 1e-9, after.bytes * 1e-9,
+           double(r.bufferBytes) * 1e-6);
+  const char *names[] = {"f32, Gop/s", "bf16, Gop/s", "int8, Gop/s"};
+  for (size_t i = 0; i < kArithmetics; ++i)
+    if (r.rates.ops[i] > 0)
+      text.add("%-17s  %8.0f  %8.0f  %8.0f\n", names[i], before.ops[i] * 1e-9,
+               r.rates.ops[i] * 1e-9, after.ops[i] * 1e-9);
+  if (r.isNoisy)
+    text.add("TOO NOISY TO TELL: what the machine gave differed by more than "
+             "10 %% within this\nrun. Ratios of what was measured in turns may "
+             "hold, times and limits do not.\n");
+}
+
+static void addDecode(Text &text, const Results &r, const Options &o) {
+  text.add("\ndecode, plain steps\n"
+           " batch  context      ms  (quartiles)         tokens/s   GB/s  "
+           "of limit\n");
+  for (uint32_t context : o.contexts)
+    for (uint32_t batch : o.batches) {
+      const Point *point = r.find(batch, 0, context);
+      if (!point)
+        continue;
+      Summary s = summarize(point->seconds);
+      text.add("%6u %8u %7.3f  (%.3f to %.3f) %14.1f %6.1f %7.1f %%\n", batch,
+               context, s.median * 1e3, s.lower * 1e3, s.upper * 1e3,
+               batch / s.median, point->bytes(false) / s.median * 1e-9,
+               percent(point->limit(r.rates, false), s.median));
+    }
+}
+
+static void addRows(Text &text, const Results &r, const Options &o) {
+  text.add("\nrows, the target's pass alone, context %u\n"
+           "  rows  batch   k      ms  over 1 row   GB/s  Gop/s  of limit\n",
+           o.contexts[0]);
+  const Point *one = r.find(1, 0, o.contexts[0]);
+  for (const Point *point : rowPoints(r, o)) {
+    double seconds = median(point->targetSeconds);
+    double ratio = one ? medianRatio(point->targetSeconds, one->targetSeconds)
+                       : std::nan("");
+    text.add("%6u %6u %3u %7.3f %11s %6.1f %6.0f %7.1f %%\n",
+             point->batch * (point->k + 1), point->batch, point->k,
+             seconds * 1e3, orDash(ratio, "%.2f").c_str(),
+             point->bytes(true) / seconds * 1e-9,
+             point->ops(true) / seconds * 1e-9,
+             percent(point->limit(r.rates, true), seconds));
+  }
+}
+
+static void addPrefill(Text &text, const Results &r) {
+  text.add("\nprefill\n tokens  drafter       ms    tokens/s\n");
+  for (const PrefillResult &p : r.prefills) {
+    double seconds = median(p.seconds);
+    text.add("%7u  %7s %8.2f %11.1f\n", p.tokens, p.modules ? "yes" : "no",
+             seconds * 1e3, p.tokens / seconds);
+  }
+}
+
+static void addSpeculative(Text &text, const Results &r, const Options &o) {
+  text.add("\nspeculative, %s\n",
+           !o.ids.empty()          ? "acceptance of the given prompt"
+           : o.acceptance.empty() ? "drafting pays where AL exceeds R"
+                                  : "simulated acceptance");
+  text.add(" batch  context   k  ms/round  (quartiles)            R     AL   "
+           "tokens/s  over k=0\n");
+  for (const SpeculativeResult &s : r.speculative) {
+    text.add("%6u %8u %3u %9.3f  (%.3f to %.3f) %8.2f %6s %10s %9s", s.batch,
+             s.context, s.k, s.seconds.median * 1e3, s.seconds.lower * 1e3,
+             s.seconds.upper * 1e3, s.ratio,
+             orDash(s.acceptanceLength, "%.2f").c_str(),
+             orDash(s.tokensPerSecond, "%.1f").c_str(),
+             orDash(s.speedup, "%.2fx").c_str());
+    for (double share : s.accepted)
+      text.add("  %.0f %%", 100 * share);
+    text.add("\n");
+  }
+}
+
+static void addGroups(Text &text, const char *title,
+                      const std::vector<Group> &groups, double whole) {
+  text.add(" %-16s commands        ms   share    waiting   GB/s  of limit\n",
+           title);
+  for (const Group &g : groups)
+    text.add(" %-16s %8u %9.4f %6.1f %% %8.1f %% %6.1f %7.1f %%\n",
+             g.name.c_str(), g.commands, g.wall * 1e3, percent(g.wall, whole),
+             percent(g.wait, g.busy + g.wait), g.bytes / g.wall * 1e-9,
+             percent(g.limit, g.wall));
+}
+
+static void addRound(Text &text, const Results &r, const Options &o) {
+  const Point &point = profiledPoint(r, o);
+  double whole = 0;
+  for (const CommandResult &command : point.commands)
+    whole += command.wall;
+  text.add("\none round, batch %u, k = %u, context %u: %.3f ms timed, %zu "
+           "commands\n",
+           point.batch, point.k, point.context, whole * 1e3,
+           point.commands.size());
+  addGroups(text, "phase", groupByPhase(point, r.rates), whole);
+  addGroups(text, "kernel", groupByKind(point, r.rates), whole);
+}
+
+static void addNotes(Text &text, const Results &r) {
+  const Point &point = r.points[0];
+  if (r.cacheBytes && point.boundBytes < r.cacheBytes)
+    text.add("\nThe weights (%.1f MB) fit the last cache (%.1f MB): the limit "
+             "of memory does not hold.\n",
+             double(point.boundBytes) * 1e-6, double(r.cacheBytes) * 1e-6);
+  if (point.hasExperts)
+    text.add("\nExperts: bytes count those that rows are expected to choose "
+             "if all are equally likely.\n");
+}
+
+std::string bench::textReport(const Results &r, const Options &o) {
+  Text text;
+  addMachine(text, r);
+  if (o.wants("decode"))
+    addDecode(text, r, o);
+  if (o.wants("rows"))
+    addRows(text, r, o);
+  if (!r.prefills.empty())
+    addPrefill(text, r);
+  if (!r.speculative.empty())
+    addSpeculative(text, r, o);
+  if (!r.points.empty()) {
+    addRound(text, r, o);
+    addNotes(text, r);
+  }
+  return text.out;
+}

@@ -1,0 +1,173 @@
+//===- Workload.cpp - What programs must read and compute -----------------===//
+
+#include "tools/mtp-bench/Workload.h"
+#include "runtime/artifact/DTypes.h"
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+using namespace mtp;
+using namespace mtp::bench;
+
+/// What follows "key = " in a printed configuration.
+static std::string_view configValue(std::string_view config,
+                                    std::string_view key) {
+  std::string sought = strCat(key, " = ");
+  for (size_t at = config.find(sought); at != std::string_view::npos;
+       at = config.find(sought, at + 1)) {
+    // "k = " is also the end of "rank = ".
+    if (at == 0 || config[at - 1] == '{' || config[at - 1] == ' ')
+      return config.substr(at + sought.size());
+  }
+  return {};
+}
+
+int64_t bench::configInt(std::string_view config, std::string_view key) {
+  std::string_view value = configValue(config, key);
+  int64_t number = 0;
+  std::from_chars(value.data(), value.data() + value.size(), number);
+  return number;
+}
+
+std::string_view bench::configText(std::string_view config,
+                                   std::string_view key) {
+  std::string_view value = configValue(config, key);
+  if (!value.starts_with('"'))
+    return {};
+  value.remove_prefix(1);
+  return value.substr(0, value.find('"'));
+}
+
+const schema::Kernel &bench::kernelOf(const schema::Artifact &artifact,
+                                      const schema::Command &command) {
+  return *artifact.kernels()->Get(command.kernel());
+}
+
+std::string_view bench::kindOf(const schema::Kernel &kernel) {
+  return kernel.kind() ? kernel.kind()->string_view()
+                       : kernel.symbol()->string_view();
+}
+
+namespace {
+/// The sizes in a kernel's configuration that say how much it computes.
+struct Shape {
+  explicit Shape(const schema::Kernel &kernel) {
+    std::string_view config =
+        kernel.config() ? kernel.config()->string_view() : std::string_view();
+    auto read = [&](const char *key) { return double(configInt(config, key)); };
+    inputs = read("k");
+    outputs = read("n") > 0 ? read("n") : 2 * read("inter");
+    heads = std::max(read("heads"), 1.0);
+    experts = read("experts");
+    chosen = read("top_k");
+    vocab = read("vocab");
+    queryHeads = read("q_heads");
+    keyWidth = read("dk");
+    valueWidth = read("dv");
+    window = read("window");
+    std::string_view dtype = configText(config, "dtype");
+    type = dtype == "bf16"        ? Arithmetic::BF16
+           : dtype.starts_with('i') ? Arithmetic::I8
+                                    : Arithmetic::F32;
+  }
+  /// Multiplies rows by a weight that is a matrix, or a stack of them.
+  bool isProduct() const { return inputs > 0 && outputs > 0; }
+  bool isChoice() const { return isProduct() && experts > 0 && chosen > 0; }
+  bool isAttention() const { return queryHeads > 0 && keyWidth > 0; }
+
+  double inputs, outputs, heads, experts, chosen, vocab;
+  double queryHeads, keyWidth, valueWidth, window;
+  Arithmetic type;
+};
+} // namespace
+
+static double kvBytes(const schema::Artifact &artifact, uint32_t cache,
+                      double tokens) {
+  const schema::Cache *entry = artifact.caches()->Get(cache);
+  return tokens * entry->entry_width() * double(dtypeBytes(entry->dtype()));
+}
+
+Work bench::commandWork(const schema::Artifact &artifact,
+                        const schema::Command &command, uint32_t batch,
+                        uint32_t context) {
+  Shape shape(kernelOf(artifact, command));
+  double rows = vectorSize(command.params())
+                    ? double(command.params()->Get(0))
+                    : double(command.tasks());
+  double tokens = shape.window > 0 ? std::min(shape.window, double(context))
+                                   : double(context);
+  // Of a table, rows are looked up; of a stack, what the rows choose.
+  double share = 1;
+  if (shape.vocab > 0)
+    share = std::min(1.0, rows / shape.vocab);
+  if (shape.isChoice())
+    share = expectedExperts(shape.experts, shape.chosen, rows) / shape.experts;
+  Work work;
+  work.type = shape.type;
+  for (uint32_t b = 0; b < vectorSize(command.bindings()); ++b) {
+    const schema::Binding *binding = command.bindings()->Get(b);
+    if (binding->space() == schema::Space::Weight)
+      work.weightBytes += share * double(binding->bytes());
+    if (binding->space() == schema::Space::Kv && shape.isAttention())
+      work.kvBytes += kvBytes(artifact, binding->index(), tokens * batch);
+  }
+  if (shape.isAttention())
+    work.ops = 2 * rows * tokens * shape.queryHeads *
+               (shape.keyWidth + shape.valueWidth);
+  else if (shape.isProduct())
+    work.ops = 2 * rows * shape.inputs * shape.outputs * shape.heads *
+               (shape.isChoice() ? shape.chosen : 1);
+  return work;
+}
+
+uint64_t bench::boundWeightBytes(const schema::Artifact &artifact,
+                                 const schema::Program &program) {
+  std::map<uint32_t, uint64_t> bytes;
+  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i) {
+    const schema::Command *command = program.commands()->Get(i);
+    for (uint32_t b = 0; b < vectorSize(command->bindings()); ++b) {
+      const schema::Binding *binding = command->bindings()->Get(b);
+      if (binding->space() == schema::Space::Weight)
+        bytes[binding->index()] =
+            artifact.weights()->Get(binding->index())->size();
+    }
+  }
+  uint64_t sum = 0;
+  for (auto [index, size] : bytes)
+    sum += size;
+  return sum;
+}
+
+bool bench::hasExperts(const schema::Artifact &artifact,
+                       const schema::Program &program) {
+  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i)
+    if (Shape(kernelOf(artifact, *program.commands()->Get(i))).isChoice())
+      return true;
+  return false;
+}
+
+std::vector<std::string> bench::phasesOf(const schema::Artifact &artifact,
+                                         const schema::Program &program) {
+  bool isPrefill = program.kind() == schema::ProgramKind::Prefill;
+  std::string phase = isPrefill ? "target" : "verify";
+  uint32_t drafts = 0, modules = 0;
+  std::vector<std::string> phases;
+  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i) {
+    // The first kernel of each part; see passes/ProgramWriter.cpp.
+    std::string_view kind =
+        kindOf(kernelOf(artifact, *program.commands()->Get(i)));
+    if (kind == "refresh_rows" || kind == "chain_rows")
+      phase = strCat("draft ", ++drafts);
+    else if (kind == "verify_rows")
+      phase = "verify";
+    else if (kind == "mtp.sample" && !isPrefill)
+      phase = "accept";
+    else if (kind == "prefill_rows" && modules++ > 0)
+      phase = strCat("module ", modules - 1);
+    phases.push_back(phase);
+  }
+  return phases;
+}

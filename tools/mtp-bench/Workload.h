@@ -1,0 +1,52 @@
+//===- Workload.h - What programs must read and compute ---------*- C++ -*-===//
+//
+// Counted from the artifact alone: the weights that a command binds, and the
+// sizes that its kernel is specialised on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_TOOLS_MTP_BENCH_WORKLOAD_H
+#define MTP_TOOLS_MTP_BENCH_WORKLOAD_H
+
+#include "runtime/schema/mtp_artifact_generated.h"
+#include "tools/mtp-bench/Statistics.h"
+
+#include <string>
+#include <string_view>
+
+namespace mtp::bench {
+
+/// A value of a kernel's configuration as the artifact prints it, "k = 64 :
+/// i64, ..": the integer of that key, or 0; the text of a string, or "".
+int64_t configInt(std::string_view config, std::string_view key);
+std::string_view configText(std::string_view config, std::string_view key);
+
+/// What one command of a program must read and compute when `batch` slots have
+/// `context` tokens each. Every weight counts once, a table by its rows that are
+/// looked up, a stack of experts by the number that is expected to be chosen.
+Work commandWork(const schema::Artifact &artifact,
+                 const schema::Command &command, uint32_t batch,
+                 uint32_t context);
+
+/// Bytes of all the weights that a program binds, each counted once, whole
+/// stacks and tables included.
+uint64_t boundWeightBytes(const schema::Artifact &artifact,
+                          const schema::Program &program);
+
+/// Whether a program's time depends on which experts are chosen.
+bool hasExperts(const schema::Artifact &artifact,
+                const schema::Program &program);
+
+/// The part of a round that each command belongs to: "draft 1", "draft 2", ..,
+/// "verify", "accept"; of a prefill, "target" and "module 1", ...
+std::vector<std::string> phasesOf(const schema::Artifact &artifact,
+                                  const schema::Program &program);
+
+/// The kernel of a command.
+const schema::Kernel &kernelOf(const schema::Artifact &artifact,
+                               const schema::Command &command);
+std::string_view kindOf(const schema::Kernel &kernel);
+
+} // namespace mtp::bench
+
+#endif // MTP_TOOLS_MTP_BENCH_WORKLOAD_H
