@@ -25,9 +25,9 @@ struct RandomMatrix {
 
 /// The values of matrix `stack` of a recipe, from its source of that number on.
 /// Matrices have a variance of 1/k, so that an input of unit variance gives
-/// such an output. Raw ones are tables, whose rows are looked up: they have that
-/// variance themselves. Of weights of one dimension, those with a key that ends
-/// in "bias" are near zero and all others, the norms, near one.
+/// such an output. Raw ones are tables, whose rows are looked up: they have
+/// that variance themselves. Of weights of one dimension, those with a key that
+/// ends in "bias" are near zero and all others, the norms, near one.
 RandomMatrix randomMatrix(uint64_t seed, const WeightRecipe &recipe,
                           size_t source, int64_t stack);
 

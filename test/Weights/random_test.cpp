@@ -79,8 +79,8 @@ TEST(RandomWeights, DifferByKeyPieceAndPlaceInAStack) {
   WeightRecipe a = recipe(WeightLayout::Raw, "a.{}.weight", 64, 32, 2);
   std::vector<float> values = pack(1, a);
   size_t half = values.size() / 2;
-  EXPECT_FALSE(std::equal(values.begin(), values.begin() + half,
-                          values.begin() + half));
+  EXPECT_FALSE(
+      std::equal(values.begin(), values.begin() + half, values.begin() + half));
   WeightRecipe other = a;
   other.sources[0].keyPattern = "b.{}.weight";
   EXPECT_NE(pack(1, other), values);

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <sched.h>
-#include <utility>
 #include <unistd.h>
+#include <utility>
 
 using namespace mtp;
 using namespace mtp::bench;
@@ -53,7 +53,8 @@ Result<std::unique_ptr<Machine>> Machine::create(uint32_t threads, bool pin) {
 }
 
 /// Runs `job` on all workers; seconds until the last one is done.
-template <typename JobT> static double timeAll(WorkerPool &pool, JobT &job) {
+template <typename JobT>
+static double timeAll(WorkerPool &pool, JobT &job) {
   auto call = [](void *context, uint32_t worker) {
     (*static_cast<JobT *>(context))(worker);
   };
@@ -64,7 +65,8 @@ template <typename JobT> static double timeAll(WorkerPool &pool, JobT &job) {
 }
 
 /// Amounts in a second, of tries that go on for `seconds`.
-template <typename TryT> static Summary rateOf(double seconds, TryT oneTry) {
+template <typename TryT>
+static Summary rateOf(double seconds, TryT oneTry) {
   std::vector<double> rates;
   for (double spent = 0; rates.size() < kLeastTries || spent < seconds;) {
     auto [amount, time] = oneTry();
@@ -84,8 +86,8 @@ Summary Machine::readRate(double seconds) {
   };
   Summary rate = rateOf(seconds, [&] {
     double time = timeAll(*pool, job);
-    cursor = (cursor + kSliceBytes) % (buffer.size() / kSliceBytes *
-                                       kSliceBytes);
+    cursor =
+        (cursor + kSliceBytes) % (buffer.size() / kSliceBytes * kSliceBytes);
     return std::pair(double(share * pool->size()), time);
   });
   volatile uint64_t sink = sums[0];
@@ -106,9 +108,8 @@ Summary Machine::opsRate(Arithmetic type, double seconds) {
     kernel.loop(kSteps, line);
   };
   double amount = kernel.opsPerStep * double(kSteps) * pool->size();
-  Summary rate = rateOf(seconds, [&] {
-    return std::pair(amount, timeAll(*pool, job));
-  });
+  Summary rate =
+      rateOf(seconds, [&] { return std::pair(amount, timeAll(*pool, job)); });
   volatile float sink = lines[0];
   (void)sink;
   return rate;

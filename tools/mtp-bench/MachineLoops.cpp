@@ -1,9 +1,9 @@
 //===- MachineLoops.cpp - Loops that a processor is measured with ---------===//
 //
-// Sixteen independent sums, more than latency times throughput of a multiply-add
-// needs on any processor so far, and no more than there are registers for them.
-// Which loop runs is decided by the processor that it runs on, not by the one
-// that this was built for.
+// Sixteen independent sums, more than latency times throughput of a
+// multiply-add needs on any processor so far, and no more than there are
+// registers for them. Which loop runs is decided by the processor that it runs
+// on, not by the one that this was built for.
 //
 //===----------------------------------------------------------------------===//
 

@@ -152,13 +152,12 @@ void PointRunner::finish() {
   point.sample = std::move(nearest->times);
 }
 
-Status bench::measurePoints(Rig &rig, const Options &options,
-                            Machine &machine, Results &results) {
+Status bench::measurePoints(Rig &rig, const Options &options, Machine &machine,
+                            Results &results) {
   std::vector<PointRunner> runners;
   runners.reserve(results.points.size());
   for (Point &point : results.points)
-    MTP_RETURN_IF_ERROR(
-        runners.emplace_back(rig, options, point).warmUp());
+    MTP_RETURN_IF_ERROR(runners.emplace_back(rig, options, point).warmUp());
   for (uint32_t turn = 0; turn < options.turns; ++turn) {
     results.machine.push_back(machine.measure(kMachineSeconds));
     for (PointRunner &runner : runners)

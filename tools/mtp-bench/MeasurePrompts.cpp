@@ -18,9 +18,9 @@ Status bench::measurePrefills(Rig &rig, const Options &options,
   // The first turn warms up.
   for (uint32_t turn = 0; turn <= options.turns; ++turn)
     for (PrefillResult &result : results) {
-      MTP_ASSIGN_OR_RETURN(double seconds,
-                           rig.prefill(0, rig.randomTokens(result.tokens),
-                                       result.modules));
+      MTP_ASSIGN_OR_RETURN(
+          double seconds,
+          rig.prefill(0, rig.randomTokens(result.tokens), result.modules));
       if (turn > 0)
         result.seconds.push_back(seconds);
     }
@@ -66,9 +66,8 @@ static Status generate(Rig &rig, const Options &options, PromptRun &run) {
   return okStatus();
 }
 
-static SpeculativeResult summarizeRun(const PromptRun &run,
-                                      const PromptRun &plain,
-                                      uint32_t context) {
+static SpeculativeResult
+summarizeRun(const PromptRun &run, const PromptRun &plain, uint32_t context) {
   SpeculativeResult r;
   r.batch = run.batch;
   r.context = context;
@@ -109,8 +108,8 @@ Status bench::measurePrompt(Rig &rig, const Options &options,
       }
     size_t plain = size_t(std::find(ks.begin(), ks.end(), 0u) - ks.begin());
     for (const PromptRun &run : runs)
-      results.push_back(summarizeRun(run, runs[plain],
-                                     uint32_t(options.ids.size())));
+      results.push_back(
+          summarizeRun(run, runs[plain], uint32_t(options.ids.size())));
   }
   return okStatus();
 }

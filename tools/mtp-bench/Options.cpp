@@ -53,8 +53,8 @@ Status bench::settle(Options &o, const EnvelopeInfo *envelope) {
   // The first row that a module refreshes lies up to k + modules before the
   // anchor.
   uint32_t least = std::min(e.maxK + e.modules + 1, e.maxContext);
-  MTP_RETURN_IF_ERROR(checkRange("--batch", o.batches, 1, e.maxBatch,
-                                 "the envelope's batch"));
+  MTP_RETURN_IF_ERROR(
+      checkRange("--batch", o.batches, 1, e.maxBatch, "the envelope's batch"));
   MTP_RETURN_IF_ERROR(checkRange("--context", o.contexts, least, e.maxContext,
                                  "the envelope's context"));
   MTP_RETURN_IF_ERROR(checkRange("--prefill", o.prefills, 1, e.maxContext,

@@ -43,9 +43,9 @@ static std::vector<Group> group(const Point &point, const Rates &rates,
                                 NameT name) {
   std::vector<Group> groups;
   for (const CommandResult &command : point.commands) {
-    auto found = std::find_if(
-        groups.begin(), groups.end(),
-        [&](const Group &g) { return g.name == name(command); });
+    auto found =
+        std::find_if(groups.begin(), groups.end(),
+                     [&](const Group &g) { return g.name == name(command); });
     if (found == groups.end())
       found = groups.emplace(groups.end(), Group{name(command)});
     ++found->commands;
@@ -71,8 +71,7 @@ std::vector<Group> bench::groupByKind(const Point &point, const Rates &rates) {
   return groups;
 }
 
-const Point *Results::find(uint32_t batch, uint32_t k,
-                           uint32_t context) const {
+const Point *Results::find(uint32_t batch, uint32_t k, uint32_t context) const {
   for (const Point &point : points)
     if (point.batch == batch && point.k == k && point.context == context)
       return &point;
@@ -82,8 +81,7 @@ const Point *Results::find(uint32_t batch, uint32_t k,
 const Point &bench::profiledPoint(const Results &results,
                                   const Options &options) {
   uint32_t k = *std::max_element(options.ks.begin(), options.ks.end());
-  const Point *point =
-      results.find(options.batches[0], k, options.contexts[0]);
+  const Point *point = results.find(options.batches[0], k, options.contexts[0]);
   return point ? *point : results.points.back();
 }
 

@@ -111,8 +111,7 @@ void Rig::fillPages(uint32_t slot, uint32_t tokens) {
   for (; filled[slot] < needed; ++filled[slot])
     for (uint32_t cache = 0; cache < pages.size(); ++cache)
       for (uint32_t l = 0; l < program.caches()->Get(cache)->layers(); ++l)
-        executable->writePage(cache, l,
-                              1 + slot * pagesPerSlot + filled[slot],
+        executable->writePage(cache, l, 1 + slot * pagesPerSlot + filled[slot],
                               pages[cache].data());
 }
 

@@ -22,9 +22,9 @@ class Rig {
 public:
   /// For rounds of up to `slots` slots; the options of the device are those of
   /// mtp-run.
-  static Result<std::unique_ptr<Rig>>
-  create(std::shared_ptr<const Model> model, uint32_t slots, uint32_t threads,
-         bool pin, uint64_t seed);
+  static Result<std::unique_ptr<Rig>> create(std::shared_ptr<const Model> model,
+                                             uint32_t slots, uint32_t threads,
+                                             bool pin, uint64_t seed);
 
   const Model &model() const { return *loaded; }
   const schema::Artifact &artifact() const { return program; }
@@ -51,7 +51,9 @@ public:
                          bool modules);
 
   /// What a slot's last program emitted.
-  std::span<const int32_t> emitted(uint32_t slot) { return host->emitted(slot); }
+  std::span<const int32_t> emitted(uint32_t slot) {
+    return host->emitted(slot);
+  }
 
   /// All states as they are now, and back.
   std::vector<uint8_t> saveStates() const;

@@ -23,8 +23,8 @@ struct Summary {
 double median(std::vector<double> values);
 Summary summarize(const std::vector<double> &values);
 
-/// The median of a[i] / b[i]: what was measured in the same turn is compared, so
-/// that a slow minute does not tell. Both of one size.
+/// The median of a[i] / b[i]: what was measured in the same turn is compared,
+/// so that a slow minute does not tell. Both of one size.
 double medianRatio(const std::vector<double> &a, const std::vector<double> &b);
 
 /// Rates are shares of all rounds, so each is within [0, 1] and none above the

@@ -10,8 +10,9 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-static constexpr double kWidth = 760, kLeft = 110, kRight = 160, kBar = 20;
-static constexpr size_t kMostKinds = 10;
+static constexpr double kWidth = 760, kLeft = 110, kRight = 180, kBar = 20;
+/// Kernels of a smaller share of the time are drawn as one.
+static constexpr double kLeastShare = 0.01;
 
 static std::string format(const char *pattern, double value) {
   char text[64];
@@ -20,7 +21,7 @@ static std::string format(const char *pattern, double value) {
 }
 
 static std::string milliseconds(double seconds) {
-  return format(seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
+  return format("%.3g ms", seconds * 1e3);
 }
 
 static std::string share(double part, double whole) {
@@ -104,8 +105,9 @@ void Picture::rounds() {
   double most = 0;
   for (const Point *point : points)
     most = std::max({most, wallOf(*point), point->limit(results.rates, false)});
-  svg.text(20, y, format("A round, batch %.0f", shown.batch) +
-                      format(", context %.0f", shown.context),
+  svg.text(20, y,
+           format("A round, batch %.0f", shown.batch) +
+               format(", context %.0f", shown.context),
            Anchor::Start, "title");
   legend(330, "draft", "draft");
   legend(400, "target", "verify");
@@ -118,9 +120,28 @@ void Picture::rounds() {
   y += 28;
 }
 
+/// The kernels that take time, the longest first, and the sum of the others.
+static std::vector<Group> mainKinds(const Point &point, const Rates &rates) {
+  std::vector<Group> groups;
+  Group others("others");
+  for (const Group &group : groupByKind(point, rates)) {
+    if (group.wall >= kLeastShare * wallOf(point)) {
+      groups.push_back(group);
+      continue;
+    }
+    others.commands += group.commands;
+    others.wall += group.wall;
+    others.busy += group.busy;
+    others.wait += group.wait;
+    others.limit += group.limit;
+  }
+  if (others.commands > 0)
+    groups.push_back(others);
+  return groups;
+}
+
 void Picture::kinds() {
-  std::vector<Group> groups = groupByKind(shown, results.rates);
-  groups.resize(std::min(groups.size(), kMostKinds), Group(""));
+  std::vector<Group> groups = mainKinds(shown, results.rates);
   double most = 0;
   for (const Group &group : groups)
     most = std::max({most, group.wall, group.limit});
@@ -140,13 +161,13 @@ void Picture::kinds() {
     svg.rect(kLeft + busy * scale, y, (group.wall - busy) * scale, kBar,
              "wait");
     double limit = kLeft + group.limit * scale;
-    if (group.limit > 0)
+    bool hasLimit = group.limit > kLeastShare * group.wall;
+    if (hasLimit)
       svg.line(limit, y - 2, limit, y + kBar + 2, "mark");
     svg.text(std::max(kLeft + group.wall * scale, limit) + 8, y + 14,
              milliseconds(group.wall) +
-                 (group.limit > 0.01 * group.wall
-                      ? ", " + share(group.limit, group.wall) + " of limit"
-                      : ""),
+                 (hasLimit ? ", " + share(group.limit, group.wall) + " of limit"
+                           : ""),
              Anchor::Start, "muted");
     y += kBar + 6;
   }
@@ -172,9 +193,9 @@ void Picture::axes(double top, double bottom, double most) {
   svg.text(kLeft - 8, top - 12, "ms", Anchor::End, "muted");
 }
 
-void Picture::series(const std::vector<const Point *> &points,
-                     const char *dots, const char *line, double scaleX,
-                     double scaleY, double bottom) {
+void Picture::series(const std::vector<const Point *> &points, const char *dots,
+                     const char *line, double scaleX, double scaleY,
+                     double bottom) {
   auto at = [&](const Point &point, double seconds) {
     return std::pair(kLeft + 20 + (point.batch * (point.k + 1) - 1) * scaleX,
                      bottom - seconds * scaleY);

@@ -105,7 +105,7 @@ static void addPrefill(Text &text, const Results &r) {
 
 static void addSpeculative(Text &text, const Results &r, const Options &o) {
   text.add("\nspeculative, %s\n",
-           !o.ids.empty()          ? "acceptance of the given prompt"
+           !o.ids.empty()         ? "acceptance of the given prompt"
            : o.acceptance.empty() ? "drafting pays where AL exceeds R"
                                   : "simulated acceptance");
   text.add(" batch  context   k  ms/round  (quartiles)            R     AL   "

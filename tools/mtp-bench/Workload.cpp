@@ -69,7 +69,7 @@ struct Shape {
     valueWidth = read("dv");
     window = read("window");
     std::string_view dtype = configText(config, "dtype");
-    type = dtype == "bf16"        ? Arithmetic::BF16
+    type = dtype == "bf16"          ? Arithmetic::BF16
            : dtype.starts_with('i') ? Arithmetic::I8
                                     : Arithmetic::F32;
   }
@@ -94,9 +94,8 @@ Work bench::commandWork(const schema::Artifact &artifact,
                         const schema::Command &command, uint32_t batch,
                         uint32_t context) {
   Shape shape(kernelOf(artifact, command));
-  double rows = vectorSize(command.params())
-                    ? double(command.params()->Get(0))
-                    : double(command.tasks());
+  double rows = vectorSize(command.params()) ? double(command.params()->Get(0))
+                                             : double(command.tasks());
   double tokens = shape.window > 0 ? std::min(shape.window, double(context))
                                    : double(context);
   // Of a table, rows are looked up; of a stack, what the rows choose.

@@ -22,8 +22,9 @@ int64_t configInt(std::string_view config, std::string_view key);
 std::string_view configText(std::string_view config, std::string_view key);
 
 /// What one command of a program must read and compute when `batch` slots have
-/// `context` tokens each. Every weight counts once, a table by its rows that are
-/// looked up, a stack of experts by the number that is expected to be chosen.
+/// `context` tokens each. Every weight counts once, a table by its rows that
+/// are looked up, a stack of experts by the number that is expected to be
+/// chosen.
 Work commandWork(const schema::Artifact &artifact,
                  const schema::Command &command, uint32_t batch,
                  uint32_t context);

@@ -62,8 +62,8 @@ static Status writeFile(const std::string &path, const std::string &text) {
   if (file)
     isWritten = std::fclose(file) == 0 && isWritten;
   return isWritten ? okStatus()
-                   : invalidArgument(strCat("cannot write '", path, "': ",
-                                            std::strerror(errno)));
+                   : invalidArgument(strCat("cannot write '", path,
+                                            "': ", std::strerror(errno)));
 }
 
 static Status run(Options &options) {
@@ -73,12 +73,10 @@ static Status run(Options &options) {
       return invalidArgument("expected --measure=decode, rows or speculative "
                              "without --ids for --profile and --svg");
     if (!options.profile.empty())
-      MTP_RETURN_IF_ERROR(
-          writeFile(options.profile,
-                    traceReport(profiledPoint(results, options))));
+      MTP_RETURN_IF_ERROR(writeFile(
+          options.profile, traceReport(profiledPoint(results, options))));
     if (!options.svg.empty())
-      MTP_RETURN_IF_ERROR(
-          writeFile(options.svg, svgReport(results, options)));
+      MTP_RETURN_IF_ERROR(writeFile(options.svg, svgReport(results, options)));
   }
   std::string report = options.json ? jsonReport(results, options)
                                     : textReport(results, options);
