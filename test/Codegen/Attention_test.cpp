@@ -110,7 +110,12 @@ static const Shape shapes[] = {
     {6, 1, 36, 20, 16, 0, /*bf16=*/true, /*latent=*/true},
     {3, 3, 21, 70, 8, 0, /*bf16=*/false, /*latent=*/false},
     {8, 1, 16, 16, 64, 0, /*bf16=*/false, /*latent=*/false},
-    {4, 2, 17, 33, 20, 23, /*bf16=*/true, /*latent=*/false}};
+    {4, 2, 17, 33, 20, 23, /*bf16=*/true, /*latent=*/false},
+    // One row is two tasks, which are taken together where they meet.
+    {4, 1, 80, 64, 16, 0, /*bf16=*/true, /*latent=*/true},
+    // The last unit of a key is half a unit of a whole vector.
+    {2, 2, 31, 40, 16, 0, /*bf16=*/true, /*latent=*/false},
+    {4, 1, 15, 24, 8, 5, /*bf16=*/false, /*latent=*/false}};
 
 static std::vector<float> runRows(const Kernel &kernel, const Cache &cache,
                                   const Rows &rows, int first, int count,
@@ -156,17 +161,25 @@ static void expectMatches(const Cache &cache, const Rows &rows,
     }
 }
 
+static void addRow(const Shape &s, Rows &rows, int slot, int position) {
+  rows.slotOf.push_back(slot);
+  rows.place.push_back(position);
+  std::vector<int> seen;
+  int begin = s.window ? std::max(0, position - s.window + 1) : 0;
+  for (int t = begin; t <= position; ++t)
+    seen.push_back(t);
+  rows.seen.push_back(seen);
+}
+
+static void addQueries(const Shape &s, Rows &rows) {
+  rows.q = randomFloats(size_t(rows.count()) * s.qHeads * s.dk, 12);
+}
+
 /// Rows at all page boundaries, one before and one after, and a dead row.
 static Rows boundaryRows(const Shape &s) {
   Rows rows;
   auto add = [&](int position) {
-    rows.slotOf.push_back(rows.count() % slots);
-    rows.place.push_back(position);
-    std::vector<int> seen;
-    int begin = s.window ? std::max(0, position - s.window + 1) : 0;
-    for (int t = begin; t <= position; ++t)
-      seen.push_back(t);
-    rows.seen.push_back(seen);
+    addRow(s, rows, rows.count() % slots, position);
   };
   for (int page = 0; page <= maxPages; ++page)
     for (int delta : {-1, 0, 1}) {
@@ -176,7 +189,24 @@ static Rows boundaryRows(const Shape &s) {
     }
   add(-1);
   add(s.page / 2);
-  rows.q = randomFloats(size_t(rows.count()) * s.qHeads * s.dk, 12);
+  addQueries(s, rows);
+  return rows;
+}
+
+/// Runs of rows of one slot, of lengths from 1 to 10, so that they begin and
+/// end anywhere in a task's rows: a window of consecutive positions, then one
+/// that goes back, then rows far apart; some rows are dead.
+static Rows slotRuns(const Shape &s) {
+  Rows rows;
+  int last = maxPages * s.page - 1;
+  for (int length = 1; length <= 10; ++length)
+    for (int i = 0; i < length; ++i) {
+      int step = length % 3 == 0 ? 1 : length % 3 == 1 ? -1 : last / 3 + 2;
+      int position = (length * s.page / 2 + last + 1 + i * step) % (last + 1);
+      bool dead = length > 3 && i == length / 2;
+      addRow(s, rows, length % slots, dead ? -1 : position);
+    }
+  addQueries(s, rows);
   return rows;
 }
 
@@ -198,62 +228,122 @@ TEST(Attention, MatchesReferenceAtPageBoundaries) {
     }
 }
 
+TEST(Attention, TakesRunsOfOneSlotTogether) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config(false));
+      Kernel kernel(target, "attention", s.config(false));
+      Cache cache(s);
+      Rows rows = slotRuns(s);
+      expectMatches(
+          cache, rows,
+          runRows(kernel, cache, rows, 0, rows.count(), Split::Random));
+      expectRowInvariant(rows.count(), s.qHeads * s.dv,
+                         [&](int first, int count, Split split) {
+                           return runRows(kernel, cache, rows, first, count,
+                                          split);
+                         });
+    }
+}
+
 TEST(Attention, IgnoresWhatIsNotSeen) {
   for (const auto &[name, target] : hostTargets())
     for (const Shape &s : shapes) {
       SCOPED_TRACE(name + ": " + s.config(false));
       Kernel kernel(target, "attention", s.config(false));
       Cache cache(s);
-      Rows rows = boundaryRows(s);
-      for (int r = 0; r < rows.count(); ++r) {
+      size_t width = s.qHeads * s.dv;
+      for (const Rows &rows : {boundaryRows(s), slotRuns(s)}) {
         std::vector<float> before =
-            runRows(kernel, cache, rows, r, 1, Split::Whole);
-        Cache poisoned = cache;
-        for (int slot = 0; slot < slots; ++slot)
-          for (int t = 0; t < maxPages * s.page; ++t)
-            if (slot != rows.slotOf[r] ||
-                std::find(rows.seen[r].begin(), rows.seen[r].end(), t) ==
-                    rows.seen[r].end())
-              std::fill_n(&poisoned.floats[cache.entryAt(slot, t)], s.entry(),
-                          NAN);
-        EXPECT_EQ(before, runRows(kernel, poisoned, rows, r, 1, Split::Whole))
-            << "position " << rows.place[r];
+            runRows(kernel, cache, rows, 0, rows.count(), Split::Whole);
+        for (int r = 0; r < rows.count(); ++r) {
+          Cache poisoned = cache;
+          for (int slot = 0; slot < slots; ++slot)
+            for (int t = 0; t < maxPages * s.page; ++t)
+              if (slot != rows.slotOf[r] ||
+                  std::find(rows.seen[r].begin(), rows.seen[r].end(), t) ==
+                      rows.seen[r].end())
+                std::fill_n(&poisoned.floats[cache.entryAt(slot, t)], s.entry(),
+                            NAN);
+          // Rows beside it that do see these positions are no numbers now.
+          std::vector<float> after =
+              runRows(kernel, poisoned, rows, 0, rows.count(), Split::Whole);
+          EXPECT_EQ(std::memcmp(&before[r * width], &after[r * width],
+                                width * sizeof(float)),
+                    0)
+              << "row " << r << ", position " << rows.place[r];
+        }
       }
     }
 }
 
+TEST(Attention, ReadsNoPageThatNoRowSees) {
+  // With a window, rows of one slot may leave pages between them unseen, some
+  // in the blocks of pages that are seen. They lie beyond the end of the cache.
+  for (const auto &[name, target] : hostTargets())
+    for (const Shape &s : shapes) {
+      if (!s.window)
+        continue;
+      SCOPED_TRACE(name + ": " + s.config(false));
+      Kernel kernel(target, "attention", s.config(false));
+      Cache cache(s), holes(s);
+      Rows rows;
+      std::vector<bool> seen(maxPages, false);
+      int last = maxPages * s.page - 1;
+      for (int position : {last, 0, 2, 29, last - 1}) {
+        addRow(s, rows, 1, position);
+        for (int t : rows.seen.back())
+          seen[t / s.page] = true;
+      }
+      addQueries(s, rows);
+      for (int page = 0; page < maxPages; ++page)
+        if (!seen[page])
+          holes.table[maxPages + page] = 1 << 20;
+      EXPECT_NE(holes.table, cache.table);
+      EXPECT_EQ(runRows(kernel, cache, rows, 0, rows.count(), Split::Whole),
+                runRows(kernel, holes, rows, 0, rows.count(), Split::Whole));
+    }
+}
+
 TEST(Attention, ReadsNothingBeyondItsPosition) {
-  // The cache ends with the entry of the row's own position; what lies behind
+  // The cache ends with the entry of the last row's position; what lies behind
   // it cannot be read.
   for (const auto &[name, target] : hostTargets())
     for (const Shape &s : shapes) {
       SCOPED_TRACE(name + ": " + s.config(false));
       Kernel plain(target, "attention", s.config(false));
       Kernel tree(target, "attention_tree", s.config(true));
-      for (int position : {0, 1, s.page / 2, s.page - 1}) {
-        std::vector<float> entries =
-            randomFloats(size_t(position + 1) * s.entry(), 15);
-        Guarded<uint8_t> kv(entries.size() * s.keyBytes());
-        for (size_t i = 0; i < entries.size(); ++i) {
-          uint16_t half = bf16Bits(entries[i]);
-          if (s.bf16)
-            std::memcpy(&kv[i * 2], &half, 2);
-          else
-            std::memcpy(&kv[i * 4], &entries[i], 4);
+      for (int position : {0, 1, s.page / 2, s.page - 1})
+        for (int count = 1; count <= std::min(3, position + 1); ++count) {
+          std::vector<float> entries =
+              randomFloats(size_t(position + 1) * s.entry(), 15);
+          Guarded<uint8_t> kv(entries.size() * s.keyBytes());
+          for (size_t i = 0; i < entries.size(); ++i) {
+            uint16_t half = bf16Bits(entries[i]);
+            if (s.bf16)
+              std::memcpy(&kv[i * 2], &half, 2);
+            else
+              std::memcpy(&kv[i * 4], &entries[i], 4);
+          }
+          Guarded<float> q(randomFloats(count * s.qHeads * s.dk, 16));
+          Guarded<float> y(count * s.qHeads * s.dv);
+          Guarded<float> z(count * s.qHeads * s.dv);
+          Guarded<int32_t> slotOf(std::vector<int32_t>(count, 0));
+          Guarded<int32_t> zero(std::vector<int32_t>{0});
+          Guarded<int32_t> place(count);
+          for (int r = 0; r < count; ++r)
+            place[r] = position - (count - 1 - r);
+          Guarded<int64_t> mask(std::vector<int64_t>{1});
+          plain.run({q.data(), slotOf.data(), place.data(), zero.data(),
+                     kv.data(), y.data()},
+                    {count, 1});
+          tree.run({q.data(), slotOf.data(), place.data(), zero.data(),
+                    kv.data(), mask.data(), z.data()},
+                   {count, 1, 1});
+          if (s.window == 0 || position < s.window) {
+            EXPECT_EQ(y.values(), z.values());
+          }
         }
-        Guarded<float> q(randomFloats(s.qHeads * s.dk, 16));
-        Guarded<float> y(s.qHeads * s.dv), z(s.qHeads * s.dv);
-        Guarded<int32_t> zero(std::vector<int32_t>{0});
-        Guarded<int32_t> place(std::vector<int32_t>{position});
-        Guarded<int64_t> mask(std::vector<int64_t>{1});
-        plain.run({q.data(), zero.data(), place.data(), zero.data(), kv.data(),
-                   y.data()},
-                  {1, 1});
-        tree.run({q.data(), zero.data(), place.data(), zero.data(), kv.data(),
-                  mask.data(), z.data()},
-                 {1, 1, 1});
-        EXPECT_EQ(y.values(), z.values());
-      }
     }
 }
 

@@ -121,13 +121,12 @@ public:
   /// Combines the upper half with the lower half until one lane is left.
   Value reduce(Value vector, llvm::function_ref<Value(Value, Value)> combine);
   Value reduceAdd(Value vector);
-  Value reduceMax(Value vector);
-  /// Folds a power of two of vectors into one. Each holds sums in progress as
-  /// segments of `length` lanes; the result holds them all, in their order, as
-  /// segments that much shorter. From `n` vectors of `n` lanes with `length`
-  /// `n`, it is the vector of their sums. The additions of one sum are in the
-  /// same order as those of `reduceAdd`.
-  Value foldSegments(ValueRange vectors, int64_t length);
+  /// Reduces a power of two of vectors at once. The result holds what `reduce`
+  /// gives for each, in their order, in every lane of segments of equal length.
+  Value reduceEach(ValueRange vectors,
+                   llvm::function_ref<Value(Value, Value)> combine);
+  /// Transposes n vectors of n lanes of 32 bits.
+  Values transpose(ValueRange rows);
 
   //===--- Memory ---------------------------------------------------------===//
 

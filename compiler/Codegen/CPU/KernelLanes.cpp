@@ -57,10 +57,6 @@ Value KernelBuilder::reduceAdd(Value vector) {
   return reduce(vector, [&](Value a, Value b) { return add(a, b); });
 }
 
-Value KernelBuilder::reduceMax(Value vector) {
-  return reduce(vector, [&](Value a, Value b) { return max(a, b); });
-}
-
 /// The lanes of the lower (or upper) half of every segment of `length` lanes
 /// in the concatenation of two vectors of `width` lanes.
 static SmallVector<int64_t> segmentHalves(int64_t width, int64_t length,
@@ -72,10 +68,11 @@ static SmallVector<int64_t> segmentHalves(int64_t width, int64_t length,
   return lanes;
 }
 
-Value KernelBuilder::foldSegments(ValueRange vectors, int64_t length) {
+Value KernelBuilder::reduceEach(
+    ValueRange vectors, llvm::function_ref<Value(Value, Value)> combine) {
   // Folding two vectors at once keeps every lane busy.
   Values level(vectors.begin(), vectors.end());
-  int64_t width = laneCount(level.front());
+  int64_t width = laneCount(level.front()), length = width;
   for (; level.size() > 1; length /= 2) {
     Values next;
     for (size_t i = 0; i < level.size(); i += 2) {
@@ -83,9 +80,66 @@ Value KernelBuilder::foldSegments(ValueRange vectors, int64_t length) {
                             segmentHalves(width, length, /*upper=*/false));
       Value upper = shuffle(level[i], level[i + 1],
                             segmentHalves(width, length, /*upper=*/true));
-      next.push_back(add(lower, upper));
+      next.push_back(combine(lower, upper));
     }
     level = next;
   }
-  return level.front();
+  Value result = level.front();
+  for (int64_t half = length / 2; half > 0; half /= 2) {
+    SmallVector<int64_t> partner;
+    for (int64_t lane = 0; lane < width; ++lane)
+      partner.push_back(lane ^ half);
+    result = combine(result, shuffle(result, result, partner));
+  }
+  return result;
+}
+
+/// Blocks of 128 bits with index 2i (or 2i + 1) of every pair of vectors in
+/// turn, until a vector holds those of one index.
+static Values gatherBlocks(KernelBuilder &kb, Values vectors) {
+  if (vectors.size() == 1)
+    return vectors;
+  int64_t width = laneCount(vectors.front());
+  Values halves[2];
+  for (int64_t odd : {0, 1}) {
+    SmallVector<int64_t> lanes;
+    for (int64_t block = odd; block < 2 * width / 4; block += 2)
+      for (int64_t i = 0; i < 4; ++i)
+        lanes.push_back(4 * block + i);
+    for (size_t i = 0; i < vectors.size(); i += 2)
+      halves[odd].push_back(kb.shuffle(vectors[i], vectors[i + 1], lanes));
+    halves[odd] = gatherBlocks(kb, halves[odd]);
+  }
+  Values result;
+  for (auto [even, odd] : llvm::zip(halves[0], halves[1]))
+    result.append({even, odd});
+  return result;
+}
+
+Values KernelBuilder::transpose(ValueRange rows) {
+  int64_t width = rows.size();
+  // Within blocks of 128 bits first, where shuffles are cheap: four rows
+  // become vectors of which block L holds their column 4L + j.
+  auto unpack = [&](Value a, Value b, int64_t count, bool upper) {
+    SmallVector<int64_t> lanes;
+    for (int64_t block = 0; block < width; block += 4)
+      for (int64_t i = 0; i < 2; i += count)
+        for (int64_t from : {int64_t(0), width})
+          for (int64_t j = 0; j < count; ++j)
+            lanes.push_back(from + block + 2 * upper + i + j);
+    return shuffle(a, b, lanes);
+  };
+  SmallVector<Values> columns(4);
+  for (int64_t row = 0; row < width; row += 4)
+    for (bool upper : {false, true}) {
+      Value ab = unpack(rows[row], rows[row + 1], 1, upper);
+      Value cd = unpack(rows[row + 2], rows[row + 3], 1, upper);
+      columns[2 * upper].push_back(unpack(ab, cd, 2, false));
+      columns[2 * upper + 1].push_back(unpack(ab, cd, 2, true));
+    }
+  Values result(width);
+  for (auto [j, vectors] : llvm::enumerate(columns))
+    for (auto [block, vector] : llvm::enumerate(gatherBlocks(*this, vectors)))
+      result[4 * block + j] = vector;
+  return result;
 }

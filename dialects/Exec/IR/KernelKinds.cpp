@@ -26,6 +26,8 @@ enum class Tasks {
   ExpertPanels,
   /// Rows times tiles of query heads that share a key head.
   RowHeads,
+  /// Groups of eight rows times such tiles.
+  RowGroupHeads,
 };
 
 struct KindEntry {
@@ -49,7 +51,7 @@ constexpr KindEntry kKinds[] = {
     {"head_linear", 3, 1, 1, Tasks::HeadPanels},
     {"rope", 4, 1, 1, Tasks::Rows},
     {"kv_append", 5, 0, 2, Tasks::Rows, 4},
-    {"attention", 6, 1, 2, Tasks::RowHeads},
+    {"attention", 6, 1, 2, Tasks::RowGroupHeads},
     {"attention_tree", 7, 1, 3, Tasks::RowHeads},
     {"moe_route", 3, 2, 1, Tasks::Rows},
     {"moe_plan", 4, 2, 1, Tasks::One},
@@ -87,17 +89,21 @@ const KindEntry *findKind(llvm::StringRef kind) {
   return nullptr;
 }
 
-/// Query heads that one task of an attention handles: the most, up to four, that
-/// divide a group, so that a task reads each key once for all of them.
-int64_t attentionTile(DictionaryAttr config) {
+/// Tiles of query heads of one row of an attention. A tile has the most heads,
+/// up to four, that divide a group, so that a task reads each key once for all
+/// of them, but half of four that would be a row's only task.
+int64_t attentionTiles(DictionaryAttr config) {
+  int64_t heads = configInt(config, "q_heads");
   int64_t keyHeads = std::max<int64_t>(configInt(config, "kv_heads"), 1);
-  int64_t group =
-      std::max<int64_t>(configInt(config, "q_heads") / keyHeads, 1);
+  int64_t group = std::max<int64_t>(heads / keyHeads, 1);
   int64_t tile = std::min<int64_t>(group, 4);
   while (group % tile != 0) {
     --tile;
   }
-  return tile;
+  if (heads == 4 && tile == 4) {
+    tile = 2;
+  }
+  return heads / tile;
 }
 
 /// The flags of a configuration that add one input buffer each.
@@ -181,7 +187,9 @@ int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
     return panelCount(configInt(config, config.contains("inter") ? "inter"
                                                                  : "n"));
   case Tasks::RowHeads:
-    return params[0] * configInt(config, "q_heads") / attentionTile(config);
+    return params[0] * attentionTiles(config);
+  case Tasks::RowGroupHeads:
+    return (params[0] + 7) / 8 * attentionTiles(config);
   }
   return 0;
 }

@@ -1,0 +1,46 @@
+//===- AttentionLayout.cpp - Sizes and scratch of attention ---------------===//
+
+#include "compiler/Codegen/CPU/AttentionLayout.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mtp::codegen;
+
+/// Heads of a tile at most: what they add up for two vectors of positions or of
+/// columns fits in registers.
+static constexpr int64_t maxTile = 4;
+
+AttentionDivision::AttentionDivision(const KernelConfig &config,
+                                     int64_t rowsPerTask)
+    : rowsPerTask(rowsPerTask) {
+  int64_t heads = config.integer("q_heads");
+  int64_t group = heads / config.integer("kv_heads");
+  tile = std::min(group, maxTile);
+  while (group % tile != 0)
+    --tile;
+  wideTile = tile;
+  // A row that were a single task would leave a second worker idle.
+  if (heads == maxTile && tile == maxTile)
+    tile /= 2;
+  tilesPerRow = heads / tile;
+  tilesPerGroup = group / tile;
+}
+
+AttentionLayout::AttentionLayout(const KernelConfig &config,
+                                 const TargetDesc &target,
+                                 const AttentionDivision &division, bool wide)
+    : division(division), tile(wide ? division.wideTile : division.tile),
+      tilesAtOnce(wide ? 1 : division.tilesAtOnce()), scoreHeads(division.tile),
+      lanes(target.lanes), dk(config.integer("dk")), dv(config.integer("dv")),
+      page(config.integer("page")), dtype(config.dtype()),
+      bytes(byteWidth(dtype)),
+      entryBytes(config.integer("entry_width") * bytes),
+      copiesValues(division.rowsPerTask > 1 && config.integer("kv_heads") > 1 &&
+                   dv * bytes % 4 == 0) {}
+
+int64_t AttentionLayout::laneOf(int64_t column) const {
+  if (vectorsPerChunk() == 1)
+    return column;
+  // Widening a load of pairs gives its even and then its odd columns.
+  return column / 2 + column % 2 * lanes;
+}

@@ -1,0 +1,111 @@
+//===- AttentionLayout.h - Sizes and scratch of attention -------*- C++ -*-===//
+//
+// What the config and the target decide: how attention divides into tasks, how
+// many positions a block has, and where things lie in a worker's scratch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
+#define COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
+
+#include "compiler/Codegen/CPU/KernelConfig.h"
+#include "compiler/Codegen/CPU/TargetDesc.h"
+
+namespace mtp::codegen {
+
+/// How attention divides: a task is a group of consecutive rows and a tile of
+/// query heads that share a key head. A worker takes tasks of the same rows and
+/// key head together.
+struct AttentionDivision {
+  AttentionDivision(const KernelConfig &config, int64_t rowsPerTask);
+
+  int64_t tasks(int64_t rows) const {
+    return (rows + rowsPerTask - 1) / rowsPerTask * tilesPerRow;
+  }
+
+  int64_t rowsPerTask;
+  /// Heads of a tile; tiles of one row, and those of one key head.
+  int64_t tile, tilesPerRow, tilesPerGroup;
+  /// Heads of a pair of tiles that is taken as one where a worker has both; as
+  /// many as a tile where there are no such pairs.
+  int64_t wideTile;
+  /// Tiles that are taken together at most.
+  int64_t tilesAtOnce() const { return std::min(tilesPerGroup, maxTiles); }
+
+private:
+  static constexpr int64_t maxTiles = 4;
+};
+
+struct AttentionLayout {
+  AttentionLayout(const KernelConfig &config, const TargetDesc &target,
+                  const AttentionDivision &division, bool wide);
+
+  AttentionDivision division;
+  /// Heads of a tile, wide or not, and the tiles that have room in scratch.
+  int64_t tile, tilesAtOnce;
+  /// Heads that are scored at once: as many as in a tile that is not wide, so
+  /// that a wide one gets the same bits.
+  int64_t scoreHeads;
+  int64_t lanes, dk, dv, page;
+  DType dtype;
+  int64_t bytes, entryBytes;
+  /// Whether several rows read the values from a copy. With several key heads
+  /// those of one lie far apart, often in few sets of the L1 cache.
+  bool copiesValues;
+
+  /// Positions of a block: two vectors, so that a query that is spread over all
+  /// lanes serves two products.
+  static constexpr int64_t vectorsPerBlock = 2;
+  int64_t block() const { return vectorsPerBlock * lanes; }
+
+  /// Units of 32 bits of a key: a pair of bf16 values or one f32.
+  int64_t units() const { return (dk * bytes + 3) / 4; }
+
+  /// Columns of a value are taken in chunks of as many as fill one load. The
+  /// columns of a chunk of bf16 become two vectors; see `laneOf`.
+  int64_t vectorsPerChunk() const { return dtype == DType::BF16 ? 2 : 1; }
+  int64_t chunk() const { return vectorsPerChunk() * lanes; }
+  int64_t chunked() const { return dv / chunk() * chunk(); }
+  int64_t restColumns() const { return dv - chunked(); }
+  int64_t paddedColumns() const { return llvm::alignTo(dv, lanes); }
+  /// The lane of a chunk's column in its vectors, one after another.
+  int64_t laneOf(int64_t column) const;
+
+  // Scratch, in bytes. All tasks share:
+  /// where the key of each position of the block lies,
+  int64_t pointers() const { return 0; }
+  /// the keys of the block, unit after unit, each for all positions,
+  int64_t keys() const { return pointers() + block() * 8; }
+  /// room for the values of the block,
+  int64_t copies() const { return keys() + units() * block() * 4; }
+  int64_t copyBytes() const { return llvm::alignTo(dv * bytes, 64); }
+  /// the first position that each row sees and the one behind the last.
+  int64_t begins() const {
+    return copies() + (copiesValues ? block() * copyBytes() : 0);
+  }
+  int64_t ends() const { return begins() + division.rowsPerTask * 8; }
+  /// States: one per row and tile.
+  int64_t states() const {
+    return llvm::alignTo(ends() + division.rowsPerTask * 8, 64);
+  }
+  int64_t scratchBytes() const {
+    return states() + division.rowsPerTask * tilesAtOnce * stateBytes();
+  }
+
+  // Of a state: the running maxima and the sums of weights, one vector with a
+  // segment per head; the scores of the block, head after head, which become
+  // its weights in place; the factors of what was added before, like the
+  // maxima; the sums of values.
+  int64_t stateMax() const { return 0; }
+  int64_t stateTotal() const { return lanes * 4; }
+  int64_t stateScores() const { return 2 * lanes * 4; }
+  int64_t stateFactors() const { return stateScores() + tile * block() * 4; }
+  int64_t stateSums() const { return stateFactors() + lanes * 4; }
+  int64_t stateBytes() const {
+    return stateSums() + tile * paddedColumns() * 4;
+  }
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H

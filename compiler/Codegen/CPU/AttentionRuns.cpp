@@ -1,0 +1,253 @@
+//===- AttentionRuns.cpp - Runs of rows over the paged cache --------------===//
+
+#include "compiler/Codegen/CPU/AttentionRuns.h"
+
+#include <limits>
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Where keys lie
+//===----------------------------------------------------------------------===//
+
+/// Where the key at `place` of the slot's page number `page` lies.
+Value AttentionRuns::keyOf(const Run &run, Value page, Value place) {
+  Value pages = kb.at(kb.buffer(4), config.integer("k_offset") * layout.bytes);
+  Value entry = kb.at(kb.at(pages, kb.loadI32(run.pages, page),
+                            layout.page * layout.entryBytes),
+                      place, layout.entryBytes);
+  return kb.at(entry, run.kvHead, layout.dk * layout.bytes);
+}
+
+/// Fills in the pointers of positions [begin, end) of the block at `start`.
+void AttentionRuns::locateKeys(const Run &run, Value start, Value begin,
+                               Value end) {
+  Value first = kb.add(start, begin), last = kb.add(start, end);
+  Value pageEnd = kb.div(kb.add(last, layout.page - 1), layout.page);
+  kb.forRange(kb.div(first, layout.page), pageEnd, 1, [&](Value page) {
+    Value from = kb.mul(page, layout.page), to = kb.add(from, layout.page);
+    Value keys = keyOf(run, page, kb.integer(0));
+    kb.forRange(kb.max(from, first), kb.min(to, last), 1, [&](Value position) {
+      kb.store(kb.at(keys, kb.sub(position, from), layout.entryBytes),
+               pointerAt(kb.sub(position, start)));
+    });
+  });
+}
+
+/// Fills in the pointers of the nodes of a tree row's path, one by one, as far
+/// as they are in the block.
+void AttentionRuns::locatePath(const Run &run, Value start) {
+  kb.whileLoop(
+      Values{run.mask, kb.sub(run.base, start)},
+      [&](ValueRange state) { return kb.cmp(Cmp::NE, state[0], 0); },
+      [&](ValueRange state) {
+        Value rest = state[0], to = state[1];
+        Value inBlock = kb.bitAnd(kb.cmp(Cmp::GE, to, 0),
+                                  kb.cmp(Cmp::LT, to, layout.block()));
+        kb.ifThen(inBlock, [&] {
+          Value node = kb.add(run.base, kb.countTrailingZeros(rest));
+          kb.store(keyOf(run, kb.div(node, layout.page),
+                         kb.rem(node, kb.integer(layout.page))),
+                   pointerAt(to));
+        });
+        return Values{kb.bitAnd(rest, kb.sub(rest, 1)), kb.add(to, 1)};
+      });
+}
+
+/// The part of the block at `start` that a row sees; empty if the second is not
+/// above the first.
+std::pair<Value, Value> AttentionRuns::seenIn(const Run &run, Value row,
+                                              Value start) {
+  auto bound = [&](int64_t bounds) {
+    return clamp(
+        kb.sub(kb.load(kb.i64Type(), boundAt(bounds, run, row)), start));
+  };
+  return {window ? bound(layout.begins()) : kb.integer(0),
+          bound(layout.ends())};
+}
+
+/// The bit set of positions [begin, end) of a block.
+Value AttentionRuns::bitsOf(Value begin, Value end) {
+  assert(layout.block() < 64 && "expected a block in a bit set");
+  Value one = kb.integer(1);
+  return kb.sub(kb.shiftLeft(one, end), kb.shiftLeft(one, begin));
+}
+
+/// Gives positions of the block that no row sees the pointer of one that a row
+/// sees, so that all can be read: those outside [begin, end) and, with a
+/// window, those between what one row sees and what another does.
+void AttentionRuns::coverGaps(const Seen &seen) {
+  Type pointer = kb.scratch().getType();
+  Value known = kb.load(pointer, pointerAt(seen.begin));
+  auto cover = [&](Value index) { kb.store(known, pointerAt(index)); };
+  kb.forRange(kb.integer(0), seen.begin, 1, cover);
+  kb.forRange(seen.end, kb.integer(layout.block()), 1, cover);
+  if (!window)
+    return;
+  kb.forRange(seen.begin, seen.end, 1, [&](Value index) {
+    Value bit = kb.bitAnd(kb.shiftRight(seen.bits, index), kb.integer(1));
+    kb.ifThen(kb.cmp(Cmp::EQ, bit, 0), [&] { cover(index); });
+  });
+}
+
+/// What the rows of the run see of the block at `start`.
+AttentionRuns::Seen AttentionRuns::seenByAny(const Run &run, Value start) {
+  if (!window)
+    return {clamp(kb.sub(run.begin, start)), clamp(kb.sub(run.stop, start)),
+            Value()};
+  // Rows of one slot may be far apart.
+  Values seen = kb.forRange(
+      run.first, run.end, 1,
+      Values{kb.integer(layout.block()), kb.integer(0), kb.integer(0)},
+      [&](Value row, ValueRange in) {
+        auto [from, to] = seenIn(run, row, start);
+        Value live = kb.cmp(Cmp::LT, from, to);
+        Value bits = kb.bitOr(in[2], bitsOf(from, to));
+        return Values{kb.select(live, kb.min(in[0], from), in[0]),
+                      kb.select(live, kb.max(in[1], to), in[1]),
+                      kb.select(live, bits, in[2])};
+      });
+  return {seen[0], seen[1], seen[2]};
+}
+
+//===----------------------------------------------------------------------===//
+// Runs of rows
+//===----------------------------------------------------------------------===//
+
+/// Calls `body` with the row, the state, the query and the result of every row
+/// of the run and every tile of its heads.
+void AttentionRuns::forStates(
+    const Run &run, llvm::function_ref<void(Value, Value, Value, Value)> body) {
+  int64_t heads = config.integer("q_heads");
+  int64_t qStride = config.integer("q_stride", heads * layout.dk);
+  int64_t yStride = config.integer("y_stride", heads * layout.dv);
+  int64_t bytes = layout.stateBytes();
+  kb.forRange(run.first, run.end, 1, [&](Value row) {
+    Value states = kb.at(kb.at(kb.scratch(), layout.states()),
+                         kb.sub(row, run.first), layout.tilesAtOnce * bytes);
+    kb.forRange(kb.integer(0), run.tiles, 1, [&](Value tile) {
+      Value head = kb.add(run.head, kb.mul(tile, layout.tile));
+      Value q = kb.at(kb.buffer(0), row, qStride * 4);
+      Value y = kb.at(kb.buffer(tree ? 6 : 5), row, yStride * 4);
+      body(row, kb.at(states, tile, bytes), kb.at(q, head, layout.dk * 4),
+           kb.at(y, head, layout.dv * 4));
+    });
+  });
+}
+
+/// Brings into scratch what all rows and heads share of the block at `start`.
+void AttentionRuns::prepareBlock(const Run &run, Value start,
+                                 const Seen &seen) {
+  Value chainEnd = seen.end;
+  if (tree)
+    chainEnd = kb.min(chainEnd, kb.max(kb.sub(run.base, start), kb.integer(0)));
+  locateKeys(run, start, seen.begin, chainEnd);
+  if (tree)
+    kb.ifThen(kb.cmp(Cmp::LT, chainEnd, seen.end),
+              [&] { locatePath(run, start); });
+  Value partial = kb.cmp(Cmp::LT, kb.sub(seen.end, seen.begin), layout.block());
+  if (window) {
+    Value whole = bitsOf(kb.integer(0), kb.integer(layout.block()));
+    partial = kb.cmp(Cmp::NE, seen.bits, whole);
+  }
+  kb.ifThen(partial, [&] { coverGaps(seen); });
+  block.prepareKeys(seen.begin, seen.end);
+  int64_t apart = config.integer("v_offset") - config.integer("k_offset");
+  Value valueOffset =
+      kb.add(kb.mul(run.kvHead, (layout.dv - layout.dk) * layout.bytes),
+             apart * layout.bytes);
+  block.prepareValues(valueOffset, kb.sub(run.end, run.first));
+}
+
+void AttentionRuns::emitBlock(const Run &run, Value start) {
+  Seen seen = seenByAny(run, start);
+  kb.ifThen(kb.cmp(Cmp::LT, seen.begin, seen.end), [&] {
+    prepareBlock(run, start, seen);
+    auto forSeeing =
+        [&](llvm::function_ref<void(Value, Value, Value, Value)> body) {
+          forStates(run, [&](Value row, Value state, Value q, Value) {
+            auto [from, to] = seenIn(run, row, start);
+            kb.ifThen(kb.cmp(Cmp::LT, from, to),
+                      [&, from = from, to = to] { body(state, q, from, to); });
+          });
+        };
+    // Step by step for all rows, so that the steps of several rows overlap.
+    forSeeing([&](Value state, Value q, Value from, Value to) {
+      block.score(state, q, from, to);
+    });
+    forSeeing([&](Value state, Value, Value, Value) { block.weigh(state); });
+    forSeeing([&](Value state, Value, Value from, Value to) {
+      block.addValues(state, from, to);
+    });
+  });
+}
+
+/// The positions [begin, end) that a row sees. Of a tree, `base` and `mask` are
+/// set, and the positions are those that it would see as a chain.
+Values AttentionRuns::viewOf(Value row, Value &base, Value &mask) {
+  Value place = kb.loadI32(kb.buffer(2), row), zero = kb.integer(0);
+  if (!tree) {
+    Value end = kb.add(place, 1);
+    return {window ? kb.max(kb.sub(end, window), zero) : zero, end};
+  }
+  base = place;
+  mask =
+      kb.load(kb.i64Type(), kb.at(kb.buffer(5), kb.rem(row, kb.param(2)), 8));
+  Value count = kb.whileLoop(
+      Values{mask, zero},
+      [&](ValueRange state) { return kb.cmp(Cmp::NE, state[0], 0); },
+      [&](ValueRange state) {
+        return Values{kb.bitAnd(state[0], kb.sub(state[0], 1)),
+                      kb.add(state[1], 1)};
+      })[1];
+  return {zero,
+          kb.select(kb.cmp(Cmp::LT, place, 0), zero, kb.add(place, count))};
+}
+
+/// Finds the rows from `run.first` that are of the same slot and goes over
+/// their blocks. Returns the row behind them.
+Value AttentionRuns::emitRun(Run run, Value endRow) {
+  Value slot = kb.loadI32(kb.buffer(1), run.first);
+  run.pages = kb.at(kb.buffer(3), kb.mul(slot, kb.param(1)), 4);
+  Values found = kb.forRange(
+      run.first, endRow, 1,
+      Values{run.first, kb.integer(std::numeric_limits<int32_t>::max()),
+             kb.integer(0), kb.boolean(true)},
+      [&](Value row, ValueRange in) {
+        Value same = kb.bitAnd(
+            in[3], kb.cmp(Cmp::EQ, kb.loadI32(kb.buffer(1), row), slot));
+        Values view = viewOf(row, run.base, run.mask);
+        kb.store(view[0], boundAt(layout.begins(), run, row));
+        kb.store(view[1], boundAt(layout.ends(), run, row));
+        Value live = kb.bitAnd(same, kb.cmp(Cmp::LT, view[0], view[1]));
+        return Values{kb.select(same, kb.add(row, 1), in[0]),
+                      kb.select(live, kb.min(in[1], view[0]), in[1]),
+                      kb.select(live, kb.max(in[2], view[1]), in[2]), same};
+      });
+  run.end = found[0], run.begin = found[1], run.stop = found[2];
+  if (tree) // The values above belong to the loop.
+    viewOf(run.first, run.base, run.mask);
+
+  forStates(run, [&](Value, Value state, Value, Value) { block.open(state); });
+  int64_t size = layout.block();
+  kb.forRange(kb.div(run.begin, size), kb.div(kb.add(run.stop, size - 1), size),
+              1, [&](Value index) { emitBlock(run, kb.mul(index, size)); });
+  forStates(run,
+            [&](Value, Value state, Value, Value y) { block.close(state, y); });
+  return run.end;
+}
+
+void AttentionRuns::emit(Value first, Value end, Value head, Value tiles) {
+  Run run;
+  run.head = head, run.tiles = tiles;
+  run.kvHead =
+      kb.div(head, config.integer("q_heads") / config.integer("kv_heads"));
+  kb.whileLoop(
+      Values{first},
+      [&](ValueRange state) { return kb.cmp(Cmp::LT, state[0], end); },
+      [&](ValueRange state) {
+        run.first = state[0];
+        return Values{emitRun(run, end)};
+      });
+}
