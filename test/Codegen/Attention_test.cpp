@@ -63,16 +63,20 @@ struct Cache {
     return out;
   }
 
-  /// Attention of one query head over the given positions.
+  /// Attention of one query head over the given positions. With `dot` the
+  /// query is rounded to bf16, and `bound` becomes what rounding the weights,
+  /// too, may add to each result.
   std::vector<double> attend(const float *q, int head, int slot,
-                             const std::vector<int> &seen) const {
+                             const std::vector<int> &seen, bool dot,
+                             std::vector<double> &bound) const {
     int group = head / (s.qHeads / s.kvHeads);
     std::vector<double> scores, y(s.dv, 0.0);
+    bound.assign(s.dv, 0.0);
     for (int position : seen) {
       const float *key = &floats[entryAt(slot, position) + 3 + group * s.dk];
       double score = 0;
       for (int i = 0; i < s.dk; ++i)
-        score += double(q[i]) * key[i];
+        score += double(dot ? toBF16(q[i]) : q[i]) * key[i];
       scores.push_back(score * 0.3);
     }
     double most =
@@ -83,8 +87,10 @@ struct Cache {
     for (size_t t = 0; t < seen.size(); ++t) {
       const float *value =
           &floats[entryAt(slot, seen[t]) + s.vOffset() + group * s.dv];
-      for (int i = 0; i < s.dv; ++i)
+      for (int i = 0; i < s.dv; ++i) {
         y[i] += scores[t] / sum * value[i];
+        bound[i] += dot ? scores[t] / sum * std::abs(value[i]) / 256 : 0.0;
+      }
     }
     return y;
   }
@@ -148,15 +154,17 @@ static std::vector<float> runRows(const Kernel &kernel, const Cache &cache,
   return y.values();
 }
 
-static void expectMatches(const Cache &cache, const Rows &rows,
-                          const std::vector<float> &y) {
+static void expectMatches(const TargetDesc &target, const Cache &cache,
+                          const Rows &rows, const std::vector<float> &y) {
   const Shape &s = cache.s;
+  bool dot = s.bf16 && target.bf16Dot;
+  std::vector<double> bound;
   for (int r = 0; r < rows.count(); ++r)
     for (int h = 0; h < s.qHeads; ++h) {
       auto want = cache.attend(&rows.q[(r * s.qHeads + h) * s.dk], h,
-                               rows.slotOf[r], rows.seen[r]);
+                               rows.slotOf[r], rows.seen[r], dot, bound);
       for (int i = 0; i < s.dv; ++i)
-        ASSERT_NEAR(y[(r * s.qHeads + h) * s.dv + i], want[i], 2e-5)
+        ASSERT_NEAR(y[(r * s.qHeads + h) * s.dv + i], want[i], 2e-5 + bound[i])
             << "position " << rows.place[r] << ", head " << h << ", dim " << i;
     }
 }
@@ -218,7 +226,7 @@ TEST(Attention, MatchesReferenceAtPageBoundaries) {
       Cache cache(s);
       Rows rows = boundaryRows(s);
       expectMatches(
-          cache, rows,
+          target, cache, rows,
           runRows(kernel, cache, rows, 0, rows.count(), Split::Random));
       expectRowInvariant(rows.count(), s.qHeads * s.dv,
                          [&](int first, int count, Split split) {
@@ -236,7 +244,7 @@ TEST(Attention, TakesRunsOfOneSlotTogether) {
       Cache cache(s);
       Rows rows = slotRuns(s);
       expectMatches(
-          cache, rows,
+          target, cache, rows,
           runRows(kernel, cache, rows, 0, rows.count(), Split::Random));
       expectRowInvariant(rows.count(), s.qHeads * s.dv,
                          [&](int first, int count, Split split) {
@@ -389,7 +397,7 @@ TEST(AttentionTree, MatchesReference) {
         rows.q = randomFloats(size_t(10) * s.qHeads * s.dk, 13);
         std::vector<float> y =
             runRows(kernel, cache, rows, 0, 10, Split::Random, &masks);
-        expectMatches(cache, rows, y);
+        expectMatches(target, cache, rows, y);
       }
     }
 }

@@ -22,8 +22,10 @@ public:
                  bool windowed)
       : kb(kb), layout(layout), scale(scale), windowed(windowed) {}
 
-  /// Empties a state.
-  void open(Value state);
+  /// Sets up what all blocks share.
+  void begin();
+  /// Empties `state` and takes the query at `q` into it.
+  void open(Value state, Value q);
   /// Brings the keys of positions [from, to) of the block into scratch; the
   /// pointers of all positions must be readable keys.
   void prepareKeys(Value from, Value to);
@@ -47,15 +49,19 @@ private:
                     bool evenOnly);
   Values scores(Value query);
   void maskScores(Values &scores, Value begin, Value end);
-  Values loadValue(Value from, int64_t columns);
-  Value valueAt(Value position);
+  Values loadValues(ValueRange rows, int64_t columns);
   void accumulate(Value state, Value begin, Value end, ValueRange alphas,
                   Value first, int64_t chunks, int64_t columns);
-  void multiplyValue(Values &sums, Value state, Value position, Value from,
-                     int64_t chunks, int64_t columns);
+  Values valueRows(Value step, Value begin, Value end, Value first);
+  void multiplyValues(Values &sums, Value state, Value step, ValueRange rows,
+                      int64_t chunks, int64_t columns);
   void storeColumns(Value y, ValueRange vectors, int64_t columns);
   Value ofHead(Value segments, int64_t head);
 
+  /// The vector of bf16 values that the 32-bit elements of `pairs` hold.
+  Value asBF16(Value pairs) {
+    return kb.bitcast(pairs, kb.vectorType(kb.bf16Type(), 2 * lanes()));
+  }
   /// The f32 values of the lower and of the upper halves of 32-bit elements.
   Value widenLower(Value pairs) {
     Value shift = kb.constant(kb.i32Vector(), 16);
@@ -71,7 +77,8 @@ private:
   /// Parts of a score that are added up apart, so that enough sums are under
   /// way to hide the latency of one.
   int64_t chains() const {
-    int64_t parts = 8 / (layout.scoreHeads * vectors());
+    int64_t enough = layout.dot ? 16 : 8;
+    int64_t parts = enough / (layout.scoreHeads * vectors());
     return llvm::bit_floor(uint64_t(std::clamp<int64_t>(parts, 1, 4)));
   }
   /// Accumulators that fit in registers beside their operands.

@@ -33,7 +33,7 @@ AttentionLayout::AttentionLayout(const KernelConfig &config,
       tilesAtOnce(wide ? 1 : division.tilesAtOnce()), scoreHeads(division.tile),
       lanes(target.lanes), dk(config.integer("dk")), dv(config.integer("dv")),
       page(config.integer("page")), dtype(config.dtype()),
-      bytes(byteWidth(dtype)),
+      dot(dtype == DType::BF16 && target.bf16Dot), bytes(byteWidth(dtype)),
       entryBytes(config.integer("entry_width") * bytes),
       copiesValues(division.rowsPerTask > 1 && config.integer("kv_heads") > 1 &&
                    dv * bytes % 4 == 0) {}
@@ -42,5 +42,9 @@ int64_t AttentionLayout::laneOf(int64_t column) const {
   if (vectorsPerChunk() == 1)
     return column;
   // Widening a load of pairs gives its even and then its odd columns.
-  return column / 2 + column % 2 * lanes;
+  if (!dot)
+    return column / 2 + column % 2 * lanes;
+  // Two entries are merged within blocks of 128 bits, the lower halves first.
+  int64_t block = column / 8, place = column % 8;
+  return block * 4 + place % 4 + place / 4 * lanes;
 }

@@ -48,6 +48,8 @@ struct AttentionLayout {
   int64_t scoreHeads;
   int64_t lanes, dk, dv, page;
   DType dtype;
+  /// Whether products are of pairs of bf16 values (`dotBF16`).
+  bool dot;
   int64_t bytes, entryBytes;
   /// Whether several rows read the values from a copy. With several key heads
   /// those of one lie far apart, often in few sets of the L1 cache.
@@ -60,7 +62,12 @@ struct AttentionLayout {
 
   /// Units of 32 bits of a key: a pair of bf16 values or one f32.
   int64_t units() const { return (dk * bytes + 3) / 4; }
+  int64_t paddedUnits() const { return llvm::alignTo(units(), lanes); }
+  /// From one head's query to the next.
+  int64_t queryBytes() const { return (dot ? paddedUnits() : dk) * 4; }
 
+  /// Positions whose values are added in one step.
+  int64_t positionsPerStep() const { return dot ? 2 : 1; }
   /// Columns of a value are taken in chunks of as many as fill one load. The
   /// columns of a chunk of bf16 become two vectors; see `laneOf`.
   int64_t vectorsPerChunk() const { return dtype == DType::BF16 ? 2 : 1; }
@@ -76,13 +83,16 @@ struct AttentionLayout {
   int64_t pointers() const { return 0; }
   /// the keys of the block, unit after unit, each for all positions,
   int64_t keys() const { return pointers() + block() * 8; }
-  /// room for the values of the block,
-  int64_t copies() const { return keys() + units() * block() * 4; }
+  /// where the value of each lies, and room for the values themselves,
+  int64_t valuePointers() const { return keys() + units() * block() * 4; }
+  int64_t copies() const { return valuePointers() + block() * 8; }
   int64_t copyBytes() const { return llvm::alignTo(dv * bytes, 64); }
-  /// the first position that each row sees and the one behind the last.
-  int64_t begins() const {
+  /// the value of a position that is not seen,
+  int64_t zeros() const {
     return copies() + (copiesValues ? block() * copyBytes() : 0);
   }
+  /// the first position that each row sees and the one behind the last.
+  int64_t begins() const { return zeros() + llvm::alignTo(dv * bytes, 64); }
   int64_t ends() const { return begins() + division.rowsPerTask * 8; }
   /// States: one per row and tile.
   int64_t states() const {
@@ -95,12 +105,15 @@ struct AttentionLayout {
   // Of a state: the running maxima and the sums of weights, one vector with a
   // segment per head; the scores of the block, head after head, which become
   // its weights in place; the factors of what was added before, like the
-  // maxima; the sums of values.
+  // maxima; the queries as pairs of bf16, for dot products; the sums of values.
   int64_t stateMax() const { return 0; }
   int64_t stateTotal() const { return lanes * 4; }
   int64_t stateScores() const { return 2 * lanes * 4; }
   int64_t stateFactors() const { return stateScores() + tile * block() * 4; }
-  int64_t stateSums() const { return stateFactors() + lanes * 4; }
+  int64_t stateQueries() const { return stateFactors() + lanes * 4; }
+  int64_t stateSums() const {
+    return stateQueries() + (dot ? tile * queryBytes() : 0);
+  }
   int64_t stateBytes() const {
     return stateSums() + tile * paddedColumns() * 4;
   }

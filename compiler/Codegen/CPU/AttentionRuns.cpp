@@ -229,7 +229,8 @@ Value AttentionRuns::emitRun(Run run, Value endRow) {
   if (tree) // The values above belong to the loop.
     viewOf(run.first, run.base, run.mask);
 
-  forStates(run, [&](Value, Value state, Value, Value) { block.open(state); });
+  forStates(run,
+            [&](Value, Value state, Value q, Value) { block.open(state, q); });
   int64_t size = layout.block();
   kb.forRange(kb.div(run.begin, size), kb.div(kb.add(run.stop, size - 1), size),
               1, [&](Value index) { emitBlock(run, kb.mul(index, size)); });

@@ -28,6 +28,8 @@ public:
         window(config.integer("window")),
         block(kb, layout, config.real("scale"), window != 0) {}
 
+  /// Sets up what all tasks share.
+  void begin() { block.begin(); }
   /// Rows [first, end), which may be of several slots, and `tiles` tiles of
   /// heads from `head`, which share a key head.
   void emit(Value first, Value end, Value head, Value tiles);

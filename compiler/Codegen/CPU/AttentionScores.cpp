@@ -56,8 +56,9 @@ void AttentionBlock::prepareKeys(Value from, Value to) {
 /// ordered by chain, then by head, then by vector of positions.
 void AttentionBlock::multiplyKeys(Values &sums, Value query, Value unit,
                                   int64_t offset, bool evenOnly) {
-  bool widened = layout.dtype == DType::BF16;
+  bool widened = layout.dtype == DType::BF16 && !layout.dot;
   int64_t queryBytes = widened ? 8 : 4;
+  int64_t queryStride = layout.queryBytes();
   Value from = kb.at(kb.at(query, unit, queryBytes), offset * queryBytes);
   Value keys = kb.at(kb.at(scratchAt(layout.keys()), unit, layout.block() * 4),
                      offset * layout.block() * 4);
@@ -66,34 +67,38 @@ void AttentionBlock::multiplyKeys(Values &sums, Value query, Value unit,
     raw.push_back(kb.load(kb.i32Vector(), kb.at(keys, v * lanes() * 4)));
   int64_t heads = layout.scoreHeads;
   Value *chain = &sums[offset % chains() * heads * vectors()];
-  auto multiply = [&](int64_t queryOffset,
+  auto multiply = [&](int64_t queryOffset, Type type,
                       llvm::function_ref<Value(Value)> decode) {
     Values decoded;
     for (Value key : raw)
       decoded.push_back(decode(key));
     for (int64_t head = 0; head < heads; ++head) {
-      Value at = kb.at(from, head * layout.dk * 4 + queryOffset);
-      Value q = kb.splat(kb.load(kb.f32Type(), at));
+      Value at = kb.at(from, head * queryStride + queryOffset);
+      Value q = kb.bitcast(kb.splat(kb.load(kb.i32Type(), at)), type);
       for (int64_t v = 0; v < vectors(); ++v) {
         Value &sum = chain[head * vectors() + v];
-        sum = kb.fma(q, decoded[v], sum);
+        sum = layout.dot ? kb.dotBF16(sum, decoded[v], q)
+                         : kb.fma(q, decoded[v], sum);
       }
     }
   };
+  if (layout.dot)
+    return multiply(0, kb.vectorType(kb.bf16Type(), 2 * lanes()),
+                    [&](Value key) { return asBF16(key); });
   if (!widened)
-    return multiply(0,
+    return multiply(0, kb.f32Vector(),
                     [&](Value key) { return kb.bitcast(key, kb.f32Vector()); });
-  multiply(0, [&](Value key) { return widenLower(key); });
+  multiply(0, kb.f32Vector(), [&](Value key) { return widenLower(key); });
   if (!evenOnly)
-    multiply(4, [&](Value key) { return widenUpper(key); });
+    multiply(4, kb.f32Vector(), [&](Value key) { return widenUpper(key); });
 }
 
 /// The scaled products of some of the queries with the keys of the block,
 /// ordered by head, then by vector. Lanes of keys that were not prepared hold
 /// anything.
 Values AttentionBlock::scores(Value query) {
-  // The last unit may be half a unit, and the query ends there.
-  bool evenTail = layout.dtype == DType::BF16 && layout.dk % 2;
+  // Queries that are read from their buffer end with an odd column.
+  bool evenTail = layout.dtype == DType::BF16 && !layout.dot && layout.dk % 2;
   int64_t units = layout.units() - evenTail;
   int64_t whole = units / unitsPerTurn * unitsPerTurn;
   int64_t count = layout.scoreHeads * vectors();
@@ -140,9 +145,10 @@ void AttentionBlock::maskScores(Values &scores, Value begin, Value end) {
 }
 
 void AttentionBlock::score(Value state, Value q, Value begin, Value end) {
+  Value queries = layout.dot ? kb.at(state, layout.stateQueries()) : q;
   kb.forRange(
       kb.integer(0), kb.integer(tile()), layout.scoreHeads, [&](Value head) {
-        Values products = scores(kb.at(q, head, layout.dk * 4));
+        Values products = scores(kb.at(queries, head, layout.queryBytes()));
         maskScores(products, begin, end);
         Value to =
             kb.at(kb.at(state, layout.stateScores()), head, layout.block() * 4);
@@ -187,7 +193,9 @@ void AttentionBlock::weigh(Value state) {
       Value &weight = scores[head * vectors() + v];
       weight = emitExp(kb, kb.sub(weight, most));
       int64_t place = head * layout.block() + v * lanes();
-      kb.store(weight, kb.at(state, layout.stateScores() + place * 4));
+      Value at =
+          kb.at(state, layout.stateScores() + place * (layout.dot ? 2 : 4));
+      kb.store(layout.dot ? kb.truncateToBF16(weight) : weight, at);
     }
   }
   Value alpha = emitExp(kb, kb.sub(before, now)); // One for all heads.

@@ -41,6 +41,7 @@ static void emitAttention(KernelBuilder &kb, const KernelConfig &config) {
   AttentionLayout wide(config, kb.getTarget(), division, /*wide=*/true);
   AttentionRuns narrowRuns(kb, config, narrow, tree);
   AttentionRuns wideRuns(kb, config, wide, tree);
+  narrowRuns.begin();
   kb.whileLoop(
       Values{kb.taskBegin()},
       [&](ValueRange state) { return kb.cmp(Cmp::LT, state[0], kb.taskEnd()); },

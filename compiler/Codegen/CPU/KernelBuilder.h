@@ -145,6 +145,9 @@ public:
   void storeFloats(Value vector, Value pointer, DType dtype, Value mask = {});
   /// The bits (i16) of f32 values rounded to bf16: nearest, ties to even.
   Value roundToBF16(Value vector);
+  /// The same rounding by the target's instruction, as bf16 values: beside
+  /// `dotBF16`, which like it takes what is too small for a normal number as 0.
+  Value truncateToBF16(Value vector);
   /// Asks for the cache line at `pointer`, which may lie outside any buffer.
   void prefetch(Value pointer);
 

@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/CPU/KernelBuilder.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mtp::codegen;
@@ -99,6 +100,12 @@ Value KernelBuilder::roundToBF16(Value vector) {
   Value number = cmp(Cmp::EQ, vector, vector);
   Value high = shiftRight(select(number, rounded, quiet), sixteen);
   return truncate(high, vectorType(i16Type(), count));
+}
+
+Value KernelBuilder::truncateToBF16(Value vector) {
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
+  return arith::TruncFOp::create(builder, loc, vectorType(bf16Type(), count),
+                                 vector);
 }
 
 void KernelBuilder::prefetch(Value pointer) {
