@@ -142,7 +142,7 @@ CHAINED = {"dsv3-chain-mtp2"}
 CHAIN_HEAD, CHAIN_PROJ = 0.5, 2.0
 
 # default seeds (0 elsewhere), chosen so that no greedy choice and no expert choice is nearly a tie
-SEEDS = {"dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
+SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
          "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17}
 
 SHARDED = {"qwen2"}          # written as two shards with an index
