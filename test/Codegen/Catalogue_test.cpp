@@ -35,7 +35,21 @@ TEST(Catalogue, NamesWhatIsWrong) {
       {"add", "width = 0",
        "expected config key 'width' to be at least 1, got 0"},
       {"linear", "k = 4, n = 4, dtype = \"f16\"",
-       "expected one of f32|bf16 for config key 'dtype', got 'f16'"},
+       "expected one of f32|bf16|int8|int4 for config key 'dtype', got "
+       "'f16'"},
+      {"head_linear", "heads = 2, k = 4, n = 4, dtype = \"int8\"",
+       "expected one of f32|bf16 for config key 'dtype', got 'int8'"},
+      {"linear", "k = 64, n = 4, dtype = \"int4\"",
+       "expected config key 'group' to be a multiple of 32 up to 128 for dtype "
+       "'int4', got 0"},
+      {"moe_down",
+       "experts = 2, top_k = 1, k = 64, n = 4, dtype = \"int8\", group = 48",
+       "expected config key 'group' to be a multiple of 32 up to 128 for dtype "
+       "'int8', got 48"},
+      {"moe_gate_up",
+       "experts = 2, top_k = 1, k = 64, inter = 4, dtype = \"bf16\", "
+       "group = 32",
+       "expected no config key 'group' for dtype 'bf16', got 32"},
       {"linear",
        "k = 4, n = 4, dtype = \"f32\", activation = \"swiglu\", "
        "bias = true",
@@ -61,7 +75,12 @@ TEST(Target, ParsesNames) {
   TargetDesc v4 = llvm::cantFail(TargetDesc::parse("x86-64-v4"));
   EXPECT_EQ(v4.lanes, 16);
   EXPECT_FALSE(v4.bf16Dot);
+  EXPECT_FALSE(v4.byteDot);
   EXPECT_EQ(v4.requiredFeatures.size(), v3.requiredFeatures.size() + 5);
+  // What the kernels may use is what the artifact asks for.
+  TargetDesc native = llvm::cantFail(TargetDesc::parse("native"));
+  EXPECT_EQ(native.byteDot,
+            llvm::is_contained(native.requiredFeatures, "avx512vnni"));
   auto wrong = TargetDesc::parse("z80");
   ASSERT_FALSE(static_cast<bool>(wrong));
   EXPECT_EQ(llvm::toString(wrong.takeError()),

@@ -5,11 +5,13 @@
 // read of the same memory in the same run. Only the ratios mean something: the
 // bandwidth of a shared machine moves from minute to minute.
 //
-//   mtp_codegen_bench [k [n [dtype [target]]]]
+//   mtp_codegen_bench [k [n [dtype [target [group]]]]]
 //
 //===----------------------------------------------------------------------===//
 
 #include "Harness.h"
+
+#include "runtime/schema/QuantizedPanel.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -51,6 +53,18 @@ static uint64_t readAll(const uint64_t *from, size_t words) {
   return sum;
 }
 
+/// The bytes of n x k weights, and the config that says how they are stored.
+static size_t describe(int k, int n, const std::string &dtype, int group,
+                       std::string &config) {
+  config = "k = " + std::to_string(k) + ", n = " + std::to_string(n) +
+           ", dtype = \"" + dtype + "\"";
+  if (dtype == "f32" || dtype == "bf16")
+    return size_t(n) * k * (dtype == "bf16" ? 2 : 4);
+  config += ", group = " + std::to_string(group);
+  return mtp::QuantizedPanel{dtype == "int8" ? 8 : 4, group, k}.bytes() *
+         ((n + 31) / 32);
+}
+
 int main(int argc, char **argv) {
   int k = argc > 1 ? std::atoi(argv[1]) : 2048;
   int n = argc > 2 ? std::atoi(argv[2]) : 8192;
@@ -60,10 +74,12 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "%s\n", llvm::toString(target.takeError()).c_str());
     return 1;
   }
-  Kernel kernel(*target, "linear",
-                "k = " + std::to_string(k) + ", n = " + std::to_string(n) +
-                    ", dtype = \"" + dtype + "\"");
-  size_t bytes = size_t(n) * k * (dtype == "bf16" ? 2 : 4);
+  std::string config;
+  size_t bytes =
+      describe(k, n, dtype,
+               argc > 5 ? std::atoi(argv[5]) : int(mtp::kDefaultQuantGroup),
+               config);
+  Kernel kernel(*target, "linear", config);
   size_t copies = std::max<size_t>(2, totalBytes / bytes);
   std::vector<uint8_t> weights(bytes * copies, 0x3c);
   std::vector<float> x(size_t(64) * k, 0.5f), y(size_t(64) * n);
@@ -78,7 +94,7 @@ int main(int argc, char **argv) {
   });
   std::printf("read  %6.1f GB/s\n", double(bytes) / read * 1e-9);
   double one = 0;
-  for (int rows : {1, 2, 3, 4, 5, 8, 16, 64}) {
+  for (int rows : {1, 2, 3, 4, 5, 6, 8, 16, 64}) {
     double time = fastest(rows > 8 ? 2 : copies, [&](size_t copy) {
       void *buffers[] = {x.data(), weights.data() + copy * bytes, y.data()};
       int64_t params[] = {rows};

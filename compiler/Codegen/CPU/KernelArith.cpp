@@ -161,6 +161,10 @@ Value KernelBuilder::shiftRight(Value a, Value b) {
   return arith::ShRUIOp::create(builder, loc, a, b);
 }
 
+Value KernelBuilder::shiftRightSigned(Value a, Value b) {
+  return arith::ShRSIOp::create(builder, loc, a, b);
+}
+
 Value KernelBuilder::countTrailingZeros(Value a) {
   return math::CountTrailingZerosOp::create(builder, loc, a);
 }

@@ -51,6 +51,7 @@ public:
 
   //===--- Types and constants --------------------------------------------===//
 
+  mlir::Type i8Type() { return builder.getI8Type(); }
   mlir::Type i16Type() { return builder.getI16Type(); }
   mlir::Type i32Type() { return builder.getI32Type(); }
   mlir::Type i64Type() { return builder.getI64Type(); }
@@ -102,13 +103,27 @@ public:
   Value bitOr(Value a, Value b);
   Value shiftLeft(Value a, Value b);
   Value shiftRight(Value a, Value b); // Fills with zeros.
+  Value shiftRightSigned(Value a, Value b);
   Value countTrailingZeros(Value a);
   Value bitcast(Value a, mlir::Type type);
   Value truncate(Value a, mlir::Type type);
   Value extend(Value a, mlir::Type type); // Of a signed integer.
   Value extendUnsigned(Value a, mlir::Type type);
+  /// A vector of i32 as f32.
+  Value toFloat(Value a);
   /// `acc` plus the dot product of each pair of adjacent bf16 values, in f32.
   Value dotBF16(Value acc, Value a, Value b);
+
+  //===--- Dot products of integers, on vectors of one register -----------===//
+
+  /// `acc` (i32) plus the dot product of each four adjacent bytes, those of `a`
+  /// unsigned and those of `b` signed. Only where the target has byteDot.
+  Value dotBytes(Value acc, Value a, Value b);
+  /// The dot product (i16) of each two adjacent bytes, those of `a` unsigned
+  /// and those of `b` signed. It saturates.
+  Value dotBytePairs(Value a, Value b);
+  /// The dot product (i32) of each two adjacent signed i16.
+  Value dotWordPairs(Value a, Value b);
 
   //===--- Lanes ----------------------------------------------------------===//
 
@@ -178,6 +193,7 @@ public:
   void copy(Value from, Value to, int64_t width);
 
 private:
+  Value intrinsic(llvm::StringRef name, mlir::Type type, ValueRange operands);
   Value argument(int64_t which, int64_t index, mlir::Type type);
 
   mlir::OpBuilder &builder;

@@ -2,6 +2,8 @@
 
 #include "compiler/Codegen/CPU/KernelConfig.h"
 
+#include "runtime/schema/QuantizedPanel.h"
+
 #include "llvm/ADT/SmallVector.h"
 
 using namespace mtp::codegen;
@@ -88,4 +90,24 @@ float KernelConfig::real(StringRef key, float absent) const {
 StringRef KernelConfig::text(StringRef key, StringRef absent) const {
   auto value = attributes.getAs<StringAttr>(key);
   return value ? value.getValue() : absent;
+}
+
+WeightFormat KernelConfig::weightFormat() const {
+  StringRef name = text("dtype");
+  int64_t bits = name == "int8" ? 8 : name == "int4" ? 4 : 0;
+  return {bits ? DType::F32 : dtype(), bits, integer("group")};
+}
+
+LogicalResult mtp::codegen::verifyWeightFormat(const KernelConfig &config,
+                                               EmitError emitError) {
+  WeightFormat format = config.weightFormat();
+  if (format.bits && !isQuantGroup(format.group))
+    return emitError() << "expected config key 'group' to be a multiple of "
+                       << kMinQuantGroup << " up to " << kMaxQuantGroup
+                       << " for dtype '" << config.text("dtype") << "', got "
+                       << format.group;
+  if (!format.bits && format.group != 0)
+    return emitError() << "expected no config key 'group' for dtype '"
+                       << config.text("dtype") << "', got " << format.group;
+  return success();
 }

@@ -20,6 +20,14 @@ enum class DType { F32, BF16 };
 
 inline int64_t byteWidth(DType dtype) { return dtype == DType::F32 ? 4 : 2; }
 
+/// How a weight matrix is stored: as elements of `dtype`, or, where `bits` is
+/// not 0, as integers of 8 or 4 bits with a scale per output and `group` inputs.
+struct WeightFormat {
+  DType dtype = DType::F32;
+  int64_t bits = 0;
+  int64_t group = 0;
+};
+
 struct ConfigKey {
   enum Type { Int, Bool, Float, Text };
   llvm::StringLiteral name;
@@ -46,6 +54,7 @@ public:
   DType dtype() const {
     return text("dtype") == "bf16" ? DType::BF16 : DType::F32;
   }
+  WeightFormat weightFormat() const;
 
 private:
   explicit KernelConfig(mlir::DictionaryAttr attributes)
@@ -53,6 +62,13 @@ private:
 
   mlir::DictionaryAttr attributes;
 };
+
+/// The values that `dtype` may have where weights may be quantised.
+inline constexpr llvm::StringLiteral weightDTypes = "f32|bf16|int8|int4";
+
+/// Reports unless `group` is there exactly where `dtype` needs it, and valid.
+mlir::LogicalResult verifyWeightFormat(const KernelConfig &config,
+                                       EmitError emitError);
 
 } // namespace mtp::codegen
 

@@ -30,7 +30,7 @@ static void emitLinear(KernelBuilder &kb, const KernelConfig &config) {
 
   spec.k = k;
   spec.n = n;
-  spec.dtype = config.dtype();
+  spec.format = config.weightFormat();
   spec.gated = isGated(config);
   spec.eps = config.real("eps");
   spec.normOffset = config.integer("offset");
@@ -60,11 +60,13 @@ static int64_t linearTasks(const KernelConfig &config, int64_t) {
 
 static int64_t scratchBytes(const KernelConfig &config,
                             const TargetDesc &target) {
-  return panelScratchBytes(config.integer("k"), config.dtype(), target);
+  return panelScratchBytes(config.integer("k"), config.weightFormat(), target);
 }
 
 static LogicalResult verifyLinear(const KernelConfig &config,
                                   EmitError emitError) {
+  if (failed(verifyWeightFormat(config, emitError)))
+    return failure();
   if (!isGated(config))
     return success();
   if (config.integer("n") % 2 != 0)
@@ -119,7 +121,7 @@ static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   PanelMatmulSpec spec;
   spec.k = k;
   spec.n = n;
-  spec.dtype = config.dtype();
+  spec.format = config.weightFormat();
   spec.groups = heads;
   spec.weights = kb.buffer(1);
   auto rowCount = [&](Value) { return rows; };
@@ -144,7 +146,8 @@ static int64_t headLinearTasks(const KernelConfig &config, int64_t) {
 static constexpr ConfigKey linearKeys[] = {
     {"k", ConfigKey::Int, true},
     {"n", ConfigKey::Int, true},
-    {"dtype", ConfigKey::Text, true, "f32|bf16"},
+    {"dtype", ConfigKey::Text, true, weightDTypes},
+    {"group", ConfigKey::Int, false},
     {"norm", ConfigKey::Bool, false},
     {"eps", ConfigKey::Float, false},
     {"offset", ConfigKey::Int, false},

@@ -83,7 +83,7 @@ static void emitMoeGateUp(KernelBuilder &kb, const KernelConfig &config) {
   PanelMatmulSpec spec;
   spec.k = k;
   spec.n = 2 * inter;
-  spec.dtype = config.dtype();
+  spec.format = config.weightFormat();
   spec.gated = true;
   spec.groups = config.integer("experts");
   spec.weights = kb.buffer(1);
@@ -100,7 +100,7 @@ static void emitMoeDown(KernelBuilder &kb, const KernelConfig &config) {
   PanelMatmulSpec spec;
   spec.k = k;
   spec.n = n;
-  spec.dtype = config.dtype();
+  spec.format = config.weightFormat();
   spec.groups = config.integer("experts");
   spec.weights = kb.buffer(1);
   auto rowOf = [&](Value pair) { return kb.at(kb.buffer(0), pair, k * 4); };
@@ -151,7 +151,7 @@ static int64_t downTasks(const KernelConfig &config, int64_t) {
 
 static int64_t scratchBytes(const KernelConfig &config,
                             const TargetDesc &target) {
-  return panelScratchBytes(config.integer("k"), config.dtype(), target);
+  return panelScratchBytes(config.integer("k"), config.weightFormat(), target);
 }
 
 static constexpr ConfigKey planKeys[] = {{"experts", ConfigKey::Int, true},
@@ -161,7 +161,8 @@ static constexpr ConfigKey gateUpKeys[] = {
     {"experts", ConfigKey::Int, true},
     {"k", ConfigKey::Int, true},
     {"inter", ConfigKey::Int, true},
-    {"dtype", ConfigKey::Text, true, "f32|bf16"},
+    {"dtype", ConfigKey::Text, true, weightDTypes},
+    {"group", ConfigKey::Int, false},
     {"top_k", ConfigKey::Int, true},
     {"x_stride", ConfigKey::Int, false}};
 
@@ -169,7 +170,8 @@ static constexpr ConfigKey downKeys[] = {
     {"experts", ConfigKey::Int, true},
     {"k", ConfigKey::Int, true},
     {"n", ConfigKey::Int, true},
-    {"dtype", ConfigKey::Text, true, "f32|bf16"},
+    {"dtype", ConfigKey::Text, true, weightDTypes},
+    {"group", ConfigKey::Int, false},
     {"top_k", ConfigKey::Int, true}};
 
 static constexpr ConfigKey combineKeys[] = {
@@ -180,8 +182,10 @@ static constexpr ConfigKey combineKeys[] = {
 
 static const KernelKind kinds[] = {
     {"moe_plan", planKeys, emitMoePlan, singleTask},
-    {"moe_gate_up", gateUpKeys, emitMoeGateUp, gateUpTasks, scratchBytes},
-    {"moe_down", downKeys, emitMoeDown, downTasks, scratchBytes},
+    {"moe_gate_up", gateUpKeys, emitMoeGateUp, gateUpTasks, scratchBytes,
+     verifyWeightFormat},
+    {"moe_down", downKeys, emitMoeDown, downTasks, scratchBytes,
+     verifyWeightFormat},
     {"moe_combine", combineKeys, emitMoeCombine, taskPerRow}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::moeKernels() { return kinds; }

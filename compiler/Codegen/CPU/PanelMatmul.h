@@ -27,7 +27,7 @@ struct PanelMatmulSpec {
   int64_t k = 0;
   /// Outputs of one group, before gating.
   int64_t n = 0;
-  DType dtype = DType::F32;
+  WeightFormat format;
   /// Panels are (gate, up) pairs; the output is silu(gate) * up.
   bool gated = false;
 
@@ -57,7 +57,8 @@ struct PanelMatmulSpec {
 /// Panels of one group, or panel pairs: its tasks.
 int64_t panelTasks(int64_t n, bool gated);
 /// Scratch for rows of `k` values.
-int64_t panelScratchBytes(int64_t k, DType dtype, const TargetDesc &target);
+int64_t panelScratchBytes(int64_t k, const WeightFormat &format,
+                          const TargetDesc &target);
 /// Emits the loop over the caller's tasks.
 void emitPanelMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec);
 

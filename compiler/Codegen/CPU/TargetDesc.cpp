@@ -14,11 +14,12 @@ static constexpr const char *v3Features[] = {"avx2", "bmi",   "bmi2", "f16c",
 static constexpr const char *v4Features[] = {"avx512bw", "avx512cd", "avx512dq",
                                              "avx512f", "avx512vl"};
 
-static TargetDesc makeTarget(bool avx512, bool bf16Dot) {
+static TargetDesc makeTarget(bool avx512, bool bf16Dot, bool byteDot) {
   TargetDesc target;
   target.cpu = avx512 ? "x86-64-v4" : "x86-64-v3";
   target.lanes = avx512 ? 16 : 8;
   target.bf16Dot = bf16Dot;
+  target.byteDot = byteDot;
   auto &required = target.requiredFeatures;
   required.assign(std::begin(v3Features), std::end(v3Features));
   if (avx512) {
@@ -31,13 +32,18 @@ static TargetDesc makeTarget(bool avx512, bool bf16Dot) {
     target.features += ",+avx512bf16";
     required.push_back("avx512bf16");
   }
+  if (byteDot) {
+    target.features += ",+avx512vnni";
+    required.push_back("avx512vnni");
+  }
   std::sort(required.begin(), required.end());
   return target;
 }
 
 llvm::Expected<TargetDesc> TargetDesc::parse(llvm::StringRef name) {
   if (name == "x86-64-v3" || name == "x86-64-v4")
-    return makeTarget(/*avx512=*/name == "x86-64-v4", /*bf16Dot=*/false);
+    return makeTarget(/*avx512=*/name == "x86-64-v4", /*bf16Dot=*/false,
+                      /*byteDot=*/false);
   if (name != "native")
     return llvm::createStringError(
         llvm::errc::invalid_argument,
@@ -51,5 +57,6 @@ llvm::Expected<TargetDesc> TargetDesc::parse(llvm::StringRef name) {
         llvm::errc::not_supported,
         "expected a host with avx2 and fma for --target-cpu=native");
   bool avx512 = llvm::all_of(v4Features, has);
-  return makeTarget(avx512, avx512 && has("avx512bf16"));
+  return makeTarget(avx512, avx512 && has("avx512bf16"),
+                    avx512 && has("avx512vnni"));
 }

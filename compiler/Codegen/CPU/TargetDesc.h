@@ -26,6 +26,8 @@ struct TargetDesc {
   int64_t lanes = 8;
   /// Whether vdpbf16ps may be used.
   bool bf16Dot = false;
+  /// Whether vpdpbusd may be used, of 512 bits.
+  bool byteDot = false;
   /// CPUID names of what a host needs to run the kernels, sorted.
   std::vector<std::string> requiredFeatures;
 

@@ -1,0 +1,115 @@
+//===- Quantized.cpp - Integer weights and rows in tests ------------------===//
+
+#include "Quantized.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace mtp::codegen::test;
+
+std::string Quantization::config() const {
+  return "dtype = \"int" + std::to_string(bits) +
+         "\", group = " + std::to_string(group);
+}
+
+static QuantizedMatrix makeMatrix(int rows, int k, Quantization format) {
+  QuantizedMatrix m{rows, k, format, {}, {}};
+  m.values.resize(size_t(rows) * k);
+  m.scales.resize(size_t(rows) * m.groups());
+  return m;
+}
+
+/// The largest magnitude of a group.
+static float largest(const float *x, int count) {
+  float most = 0;
+  for (int i = 0; i < count; ++i)
+    most = std::max(most, std::fabs(x[i]));
+  return most;
+}
+
+QuantizedMatrix
+mtp::codegen::test::quantizeWeights(const std::vector<float> &w, int n, int k,
+                                    Quantization format) {
+  QuantizedMatrix m = makeMatrix(n, k, format);
+  int limit = format.bits == 8 ? 127 : 7;
+  for (int row = 0; row < n; ++row)
+    for (int g = 0; g < m.groups(); ++g) {
+      int first = g * format.group, count = std::min(format.group, k - first);
+      const float *from = &w[size_t(row) * k + first];
+      float scale = largest(from, count) / float(limit);
+      m.scales[size_t(row) * m.groups() + g] = scale;
+      for (int i = 0; i < count && scale != 0; ++i)
+        m.values[size_t(row) * k + first + i] = int8_t(std::clamp(
+            int(std::lrint(from[i] / scale)), format.bits == 8 ? -127 : -8,
+            limit));
+    }
+  return m;
+}
+
+std::vector<uint8_t>
+mtp::codegen::test::packQuantized(const QuantizedMatrix &w, bool gated) {
+  int outputs = gated ? w.rows / 2 : w.rows, tasks = (outputs + 31) / 32;
+  int bits = w.format.bits, together = bits == 8 ? 4 : 8;
+  std::vector<uint8_t> packed;
+  for (int panel = 0; panel < (gated ? 2 * tasks : tasks); ++panel)
+    for (int g = 0; g < w.groups(); ++g) {
+      int first = g * w.format.group;
+      int inputs = std::min(w.format.group, w.k - first);
+      int stored = (inputs + together - 1) / together * together;
+      size_t base = packed.size();
+      packed.resize(base + 128 + 32 * stored * bits / 8);
+      uint8_t *data = &packed[base + 128];
+      for (int lane = 0; lane < 32; ++lane) {
+        int output = (gated ? panel / 2 : panel) * 32 + lane;
+        int row = gated && panel % 2 ? outputs + output : output;
+        bool real = output < outputs;
+        float scale = real ? w.scales[size_t(row) * w.groups() + g] : 0.0f;
+        std::memcpy(&packed[base + lane * 4], &scale, 4);
+        for (int i = 0; i < stored; ++i) {
+          int value = real && i < inputs
+                          ? w.values[size_t(row) * w.k + first + i]
+                          : 0;
+          if (bits == 8)
+            data[i / 4 * 128 + lane * 4 + i % 4] = uint8_t(value + 128);
+          else
+            data[i / 8 * 128 + lane * 4 + i % 4] |=
+                uint8_t((value + 8) << (i % 8 / 4 * 4));
+        }
+      }
+    }
+  return packed;
+}
+
+QuantizedMatrix
+mtp::codegen::test::quantizeRows(const std::vector<float> &x, int rows, int k,
+                                 int stride, int group) {
+  QuantizedMatrix m = makeMatrix(rows, k, {8, group});
+  for (int row = 0; row < rows; ++row)
+    for (int g = 0; g < m.groups(); ++g) {
+      int first = g * group, count = std::min(group, k - first);
+      const float *from = &x[size_t(row) * stride + first];
+      float most = largest(from, count);
+      float perUnit = most > 1e-36f ? 127.0f / most : 0.0f;
+      m.scales[size_t(row) * m.groups() + g] = most / 127.0f;
+      for (int i = 0; i < count; ++i)
+        m.values[size_t(row) * k + first + i] = int8_t(
+            std::fma(from[i], perUnit, 12582912.0f) - 12582912.0f);
+    }
+  return m;
+}
+
+float mtp::codegen::test::quantizedDot(const QuantizedMatrix &x, int row,
+                                       const QuantizedMatrix &w, int n) {
+  float sum = 0;
+  for (int g = 0; g < w.groups(); ++g) {
+    int first = g * w.format.group;
+    int dot = 0;
+    for (int i = first; i < std::min(first + w.format.group, w.k); ++i)
+      dot += int(x.values[size_t(row) * x.k + i]) *
+             w.values[size_t(n) * w.k + i];
+    float part = float(dot) * x.scales[size_t(row) * x.groups() + g];
+    sum = std::fma(part, w.scales[size_t(n) * w.groups() + g], sum);
+  }
+  return sum;
+}

@@ -1,0 +1,55 @@
+//===- Quantized.h - Integer weights and rows in tests ----------*- C++ -*-===//
+
+#ifndef TEST_CODEGEN_QUANTIZED_H
+#define TEST_CODEGEN_QUANTIZED_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mtp::codegen::test {
+
+/// How weights are stored: 8 or 4 bits, and the inputs that share a scale.
+struct Quantization {
+  int bits, group;
+
+  /// The keys of a kernel's config.
+  std::string config() const;
+};
+
+/// A matrix of integers with a scale per row and group, row-major.
+struct QuantizedMatrix {
+  int rows, k;
+  Quantization format;
+  std::vector<int8_t> values;
+  std::vector<float> scales;
+
+  int groups() const { return (k + format.group - 1) / format.group; }
+  /// What element (row, i) stands for.
+  double at(int row, int i) const {
+    return double(values[size_t(row) * k + i]) *
+           scales[size_t(row) * groups() + i / format.group];
+  }
+};
+
+/// Rounds weights `w[n][k]` to the nearest multiple of a group's largest value
+/// over 127 or 7.
+QuantizedMatrix quantizeWeights(const std::vector<float> &w, int n, int k,
+                                Quantization format);
+
+/// The packed layout, written down as FORMAT.md has it. `gated` takes the gate
+/// rows first, then the up rows.
+std::vector<uint8_t> packQuantized(const QuantizedMatrix &w,
+                                   bool gated = false);
+
+/// What a kernel makes of rows `x[rows][stride]`, of which `k` values count.
+QuantizedMatrix quantizeRows(const std::vector<float> &x, int rows, int k,
+                             int stride, int group);
+
+/// The sum that a kernel computes for row `row` and output `n`: the same bits.
+float quantizedDot(const QuantizedMatrix &x, int row, const QuantizedMatrix &w,
+                   int n);
+
+} // namespace mtp::codegen::test
+
+#endif // TEST_CODEGEN_QUANTIZED_H

@@ -1,0 +1,414 @@
+//===- Quantized_test.cpp - Weights of int8 and int4 ----------------------===//
+//
+// Two references. The exact one does what the kernels promise, in scalars, and
+// must give the same bits. The double precision one knows only the values that
+// weights and rows stand for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+#include "Quantized.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+namespace {
+
+struct Case {
+  int k, n;
+  Quantization format;
+  bool norm = false, bias = false, residual = false, gated = false;
+
+  int outputs() const { return gated ? n / 2 : n; }
+  int stride() const { return k + 5; }
+  std::string config() const {
+    std::string text = "k = " + std::to_string(k) +
+                       ", n = " + std::to_string(n) + ", " + format.config();
+    if (norm)
+      text += ", norm = true, eps = 1.0e-5 : f32, offset = 1";
+    if (bias)
+      text += ", bias = true";
+    if (residual)
+      text += ", residual = true, residual_stride = " +
+              std::to_string(outputs() + 3);
+    if (gated)
+      text += ", activation = \"swiglu\"";
+    return text + ", x_stride = " + std::to_string(stride()) +
+           ", y_stride = " + std::to_string(outputs() + 1);
+  }
+};
+
+struct Problem {
+  Problem(const Case &c, int rows)
+      : c(c), rows(rows), x(randomFloats(size_t(rows) * c.stride(), 1)),
+        normWeight(randomFloats(c.k, 2, 0.3f)), bias(randomFloats(c.n, 4)),
+        residual(randomFloats(size_t(rows) * (c.outputs() + 3), 5)) {
+    // Scales that differ between groups and outputs, and a group of zeros.
+    std::vector<float> values = randomFloats(size_t(c.n) * c.k, 3, 0.2f);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] *= float(1 + i / c.k % 7) * float(1 + i % c.k / 32);
+    for (int i = 0; i < std::min(c.k, c.format.group); ++i)
+      values[i] = 0;
+    w = quantizeWeights(values, c.n, c.k, c.format);
+    packed = packQuantized(w, c.gated);
+  }
+
+  std::vector<float> run(const Kernel &kernel, int first, int count,
+                         Split split) const {
+    int width = c.outputs();
+    Guarded<float> in(std::vector<float>(
+        x.begin() + size_t(first) * c.stride(),
+        x.begin() + size_t(first + count) * c.stride() - 5));
+    Guarded<float> added(std::vector<float>(
+        residual.begin() + size_t(first) * (width + 3),
+        residual.begin() + size_t(first + count) * (width + 3) - 3));
+    Guarded<float> scale(normWeight), shift(bias);
+    Guarded<uint8_t> weights(packed);
+    Guarded<float> out(size_t(count) * (width + 1) - 1);
+    std::vector<void *> buffers{in.data()};
+    if (c.norm)
+      buffers.push_back(scale.data());
+    buffers.push_back(weights.data());
+    if (c.bias)
+      buffers.push_back(shift.data());
+    if (c.residual)
+      buffers.push_back(added.data());
+    buffers.push_back(out.data());
+    kernel.run(buffers, {count}, split);
+    std::vector<float> y;
+    for (int r = 0; r < count; ++r)
+      y.insert(y.end(), &out[size_t(r) * (width + 1)],
+               &out[size_t(r) * (width + 1)] + width);
+    return y;
+  }
+
+  /// The rows as they are multiplied, in f32.
+  std::vector<float> inputs() const {
+    if (!c.norm)
+      return x;
+    std::vector<float> normed(x.size());
+    for (int r = 0; r < rows; ++r) {
+      const float *from = &x[size_t(r) * c.stride()];
+      double sum = 0;
+      for (int i = 0; i < c.k; ++i)
+        sum += double(from[i]) * from[i];
+      double inverse = 1 / std::sqrt(sum / c.k + 1e-5);
+      for (int i = 0; i < c.k; ++i)
+        normed[size_t(r) * c.stride() + i] =
+            float(from[i] * inverse * (1.0 + normWeight[i]));
+    }
+    return normed;
+  }
+
+  /// The double precision reference.
+  void check(const std::vector<float> &y) const {
+    QuantizedMatrix in =
+        quantizeRows(inputs(), rows, c.k, c.stride(), c.format.group);
+    // A normed value may fall on the other side of a rounding boundary.
+    double relative = c.norm ? 2e-3 : 1e-6;
+    auto dot = [&](int row, int n) {
+      double sum = 0, magnitude = 0;
+      for (int i = 0; i < c.k; ++i) {
+        double product = in.at(row, i) * w.at(n, i);
+        sum += product;
+        magnitude += std::fabs(product);
+      }
+      return std::pair(sum, magnitude);
+    };
+    for (int r = 0; r < rows; ++r)
+      for (int n = 0; n < c.outputs(); ++n) {
+        auto [sum, magnitude] = dot(r, n);
+        if (c.gated) {
+          auto [up, upMagnitude] = dot(r, n + c.outputs());
+          magnitude = 2 * magnitude * std::fabs(up) +
+                      std::fabs(silu(sum)) * upMagnitude;
+          sum = silu(sum) * up;
+        }
+        if (c.bias)
+          sum += bias[n];
+        if (c.residual)
+          sum += residual[size_t(r) * (c.outputs() + 3) + n];
+        ASSERT_NEAR(y[size_t(r) * c.outputs() + n], sum,
+                    relative * (magnitude + 1))
+            << "row " << r << ", output " << n;
+      }
+  }
+
+  /// The exact reference, where there is neither a norm nor a gate.
+  void checkBits(const std::vector<float> &y) const {
+    QuantizedMatrix in =
+        quantizeRows(x, rows, c.k, c.stride(), c.format.group);
+    for (int r = 0; r < rows; ++r)
+      for (int n = 0; n < c.n; ++n) {
+        float sum = quantizedDot(in, r, w, n);
+        if (c.bias)
+          sum += bias[n];
+        if (c.residual)
+          sum += residual[size_t(r) * (c.outputs() + 3) + n];
+        ASSERT_EQ(y[size_t(r) * c.n + n], sum)
+            << "row " << r << ", output " << n;
+      }
+  }
+
+  Case c;
+  int rows;
+  std::vector<float> x, normWeight, bias, residual;
+  QuantizedMatrix w;
+  std::vector<uint8_t> packed;
+};
+
+/// Every variant for both formats, on shapes that are ragged in all ways: a
+/// last group of 1, 7 or 31 inputs, of whole and of broken quads, and no full
+/// group at all. Formats take turns in who meets which shape unnormed.
+std::vector<Case> allCases() {
+  std::vector<Case> cases;
+  for (int bits : {8, 4}) {
+    int variant = bits == 8 ? 0 : 1;
+    for (auto [k, n, group] :
+         {std::tuple{128, 64, 64}, {1, 1, 32}, {33, 47, 32}, {71, 90, 64},
+          {159, 40, 128}, {236, 33, 96}}) {
+      bool gated = variant == 3;
+      cases.push_back({k, gated ? n / 2 * 2 + 2 : n,
+                       {bits, group},
+                       /*norm=*/variant == 1 || gated,
+                       /*bias=*/variant == 1 || variant == 2,
+                       /*residual=*/variant == 2, gated});
+      variant = (variant + 1) % 4;
+    }
+  }
+  return cases;
+}
+
+} // namespace
+
+TEST(Quantized, LinearMatchesReferencesAndIsRowInvariant) {
+  for (const Case &c : allCases()) {
+    Problem problem(c, 70);
+    std::vector<float> first;
+    for (const auto &[name, target] : hostTargets()) {
+      SCOPED_TRACE(name + ": " + c.config());
+      Kernel kernel(target, "linear", c.config());
+      auto run = [&](int first, int count, Split split) {
+        return problem.run(kernel, first, count, split);
+      };
+      std::vector<float> all = run(0, 70, Split::Random);
+      problem.check(all);
+      expectRowInvariant(40, c.outputs(), run);
+      // Rows from the 64th on are in a pass of their own.
+      EXPECT_EQ(std::vector<float>(all.begin() + 30 * c.outputs(), all.end()),
+                run(30, 40, Split::Whole));
+      if (c.norm)
+        continue;
+      problem.checkBits(all);
+      first = first.empty() ? all : first;
+      EXPECT_EQ(all, first) << "instruction sets disagree";
+    }
+  }
+}
+
+// Sums of the largest products there are: nothing may saturate or wrap.
+TEST(Quantized, HoldsTheLargestSums) {
+  const int k = 256, n = 32;
+  for (const auto &[name, target] : hostTargets())
+    for (int bits : {8, 4})
+      for (float sign : {1.0f, -1.0f}) {
+        SCOPED_TRACE(name + " " + std::to_string(bits) + " bits");
+        Case c{k, n, {bits, 128}};
+        Problem problem(c, 3);
+        std::fill(problem.x.begin(), problem.x.end(), 3.0f);
+        std::fill(problem.w.values.begin(), problem.w.values.end(),
+                  int8_t(bits == 8 ? sign * 127 : sign < 0 ? -8 : 7));
+        std::fill(problem.w.scales.begin(), problem.w.scales.end(), 0.5f);
+        problem.packed = packQuantized(problem.w);
+        Kernel kernel(target, "linear", c.config());
+        std::vector<float> y = problem.run(kernel, 0, 3, Split::Whole);
+        problem.checkBits(y);
+        double each = problem.w.at(0, 0) * 3;
+        for (float value : y)
+          ASSERT_NEAR(value, each * k, 1e-5 * std::fabs(each * k));
+      }
+}
+
+// Rows without a usable scale: zeros, and values whose reciprocal is infinite.
+TEST(Quantized, TakesTinyRowsForZeros) {
+  for (const auto &[name, target] : hostTargets())
+    for (int bits : {8, 4}) {
+      SCOPED_TRACE(name);
+      Case c{71, 33, {bits, 32}};
+      Problem problem(c, 2);
+      for (int i = 0; i < c.stride(); ++i) {
+        problem.x[i] = 0;
+        problem.x[c.stride() + i] = i % 2 ? 1e-40f : -1e-37f;
+      }
+      Kernel kernel(target, "linear", c.config());
+      for (float value : problem.run(kernel, 0, 2, Split::Whole))
+        EXPECT_EQ(value, 0.0f);
+    }
+}
+
+TEST(Quantized, KeepsNaNAndInfinityInTheirRows) {
+  for (const auto &[name, target] : hostTargets())
+    for (int bits : {8, 4})
+      for (float bad : {NAN, -NAN, INFINITY, -INFINITY}) {
+        SCOPED_TRACE(name);
+        Case c{71, 90, {bits, 32}};
+        Problem problem(c, 13);
+        // No output may have a group of zeros, which takes part in nothing.
+        problem.w.values.assign(problem.w.values.size(), 1);
+        problem.w.scales.assign(problem.w.scales.size(), 0.5f);
+        problem.packed = packQuantized(problem.w);
+        Kernel kernel(target, "linear", c.config());
+        std::vector<float> before = problem.run(kernel, 0, 13, Split::Whole);
+        problem.x[size_t(5) * c.stride() + 40] = bad;
+        std::vector<float> after = problem.run(kernel, 0, 13, Split::Whole);
+        for (size_t i = 0; i < before.size(); ++i) {
+          if (i / c.n == 5)
+            EXPECT_FALSE(std::isfinite(after[i]));
+          else
+            EXPECT_EQ(after[i], before[i]);
+        }
+      }
+}
+
+TEST(Quantized, AgreesWithSeparateNorm) {
+  for (const auto &[name, target] : hostTargets())
+    for (int bits : {8, 4}) {
+      SCOPED_TRACE(name);
+      Case fused{71, 90, {bits, 64}, /*norm=*/true};
+      Case plain{71, 90, {bits, 64}};
+      Problem problem(fused, 9), separate(plain, 9);
+      Kernel norm(target, "rms_norm",
+                  "width = 71, eps = 1.0e-5 : f32, offset = 1, x_stride = 76, "
+                  "y_stride = 76");
+      norm.run({problem.x.data(), problem.normWeight.data(), separate.x.data()},
+               {9});
+      EXPECT_EQ(problem.run(Kernel(target, "linear", fused.config()), 0, 9,
+                            Split::Whole),
+                separate.run(Kernel(target, "linear", plain.config()), 0, 9,
+                             Split::Whole));
+    }
+}
+
+TEST(Quantized, MayWriteToItsResidual) {
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    Case c{33, 47, {4, 32}};
+    Problem problem(c, 9);
+    Kernel kernel(target, "linear",
+                  "k = 33, n = 47, dtype = \"int4\", group = 32, residual = "
+                  "true, x_stride = 38, y_stride = 50, residual_stride = 50");
+    std::vector<float> apart = problem.residual, same = problem.residual;
+    float *x = problem.x.data();
+    uint8_t *w = problem.packed.data();
+    kernel.run({x, w, problem.residual.data(), apart.data()}, {9},
+               Split::Random);
+    kernel.run({x, w, same.data(), same.data()}, {9}, Split::Random);
+    EXPECT_NE(apart, problem.residual);
+    EXPECT_EQ(apart, same);
+  }
+}
+
+namespace {
+
+/// Experts in integers and the pairs of some rows by expert.
+struct Mixture {
+  static constexpr int experts = 5, topK = 2, k = 75, inter = 37;
+
+  Mixture(int rows, Quantization format)
+      : rows(rows), format(format), x(randomFloats(rows * k, 1)) {
+    for (int e = 0; e < experts; ++e) {
+      up.push_back(quantizeWeights(randomFloats(2 * inter * k, 10 + e, 0.2f),
+                                   2 * inter, k, format));
+      down.push_back(quantizeWeights(randomFloats(k * inter, 20 + e, 0.2f), k,
+                                     inter, format));
+      auto append = [](std::vector<uint8_t> &to, std::vector<uint8_t> part) {
+        to.insert(to.end(), part.begin(), part.end());
+      };
+      append(packedUp, packQuantized(up[e], /*gated=*/true));
+      append(packedDown, packQuantized(down[e]));
+    }
+  }
+
+  /// Expert 2 gets most rows and expert 3 none.
+  static int expertOf(int row, int j) {
+    return j == 0 ? 2 : row % 3 == 0 ? 4 : row % 3 - 1;
+  }
+
+  std::string config(bool gateUp) const {
+    return std::string("experts = 5, top_k = 2, ") +
+           (gateUp ? "k = 75, inter = 37, " : "k = 37, n = 75, ") +
+           format.config();
+  }
+
+  /// Both products of rows [first, first + count): pairs of activations, and
+  /// pairs of outputs.
+  std::pair<std::vector<float>, std::vector<float>>
+  run(const Kernel &gateUp, const Kernel &downKernel, int first, int count,
+      Split split) const {
+    std::vector<int32_t> startOf(1), pairsOf;
+    for (int e = 0; e < experts; ++e) {
+      for (int p = 0; p < count * topK; ++p)
+        if (expertOf(first + p / topK, p % topK) == e)
+          pairsOf.push_back(p);
+      startOf.push_back(int32_t(pairsOf.size()));
+    }
+    Guarded<float> in(std::vector<float>(x.begin() + first * k,
+                                         x.begin() + (first + count) * k));
+    Guarded<uint8_t> wUp(packedUp), wDown(packedDown);
+    Guarded<int32_t> start(startOf), pairs(pairsOf);
+    Guarded<float> act(count * topK * inter), out(count * topK * k);
+    gateUp.run({in.data(), wUp.data(), start.data(), pairs.data(), act.data()},
+               {count}, split);
+    downKernel.run(
+        {act.data(), wDown.data(), start.data(), pairs.data(), out.data()},
+        {count}, split);
+    return {act.values(), out.values()};
+  }
+
+  int rows;
+  Quantization format;
+  std::vector<float> x;
+  std::vector<QuantizedMatrix> up, down;
+  std::vector<uint8_t> packedUp, packedDown;
+};
+
+} // namespace
+
+TEST(Quantized, ExpertsMatchReferenceAndAreRowInvariant) {
+  using M = Mixture;
+  for (Quantization format :
+       {Quantization{8, 64}, {4, 32}}) {
+    M m(80, format);
+    std::vector<float> firstTarget;
+    for (const auto &[name, target] : hostTargets()) {
+      SCOPED_TRACE(name + ", " + format.config());
+      Kernel gateUp(target, "moe_gate_up", m.config(true));
+      Kernel down(target, "moe_down", m.config(false));
+      expectRowInvariant(40, M::topK * M::k,
+                         [&](int first, int count, Split split) {
+                           return m.run(gateUp, down, first, count, split)
+                               .second;
+                         });
+      auto [act, out] = m.run(gateUp, down, 0, m.rows, Split::Random);
+      QuantizedMatrix in = quantizeRows(m.x, m.rows, M::k, M::k, format.group);
+      QuantizedMatrix mid = quantizeRows(act, m.rows * M::topK, M::inter,
+                                         M::inter, format.group);
+      for (int p = 0; p < m.rows * M::topK; ++p) {
+        int row = p / M::topK, e = M::expertOf(row, p % M::topK);
+        for (int i = 0; i < M::inter; ++i) {
+          float gate = quantizedDot(in, row, m.up[e], i);
+          float up = quantizedDot(in, row, m.up[e], i + M::inter);
+          ASSERT_NEAR(act[p * M::inter + i], silu(gate) * up,
+                      1e-6 * (1 + std::fabs(gate * up)));
+        }
+        for (int o = 0; o < M::k; ++o)
+          ASSERT_EQ(out[p * M::k + o], quantizedDot(mid, p, m.down[e], o));
+      }
+      firstTarget = firstTarget.empty() ? out : firstTarget;
+      EXPECT_EQ(out, firstTarget) << "instruction sets disagree";
+    }
+  }
+}
