@@ -103,6 +103,12 @@ void transposeTile(const WordT *tile, int64_t pitch, int64_t cols,
   }
 }
 
+/// What quantising one piece cost, and whether it could be done.
+struct PieceResult {
+  QuantizationError error;
+  bool isFinite = true;
+};
+
 /// Packs one kind of piece at a time; pieces are independent, so any thread may
 /// pack any of them.
 class Packer {
@@ -118,9 +124,11 @@ public:
   }
 
   /// Packs the unit that begins at byte `offset` of the packed weight.
-  void packUnit(int64_t offset, uint8_t *out) const {
+  void packUnit(int64_t offset, uint8_t *out, PieceResult &result) const {
     if (recipe.layout == WeightLayout::Raw)
       packRun(offset / (bitWidth(recipe.type) / 8), out);
+    else if (recipe.bits)
+      quantizePanel(offset / panelBytes(recipe), out, result);
     else
       packPanel(offset / panelBytes(recipe), out);
   }
@@ -130,8 +138,9 @@ private:
 
   void packRun(int64_t first, uint8_t *out) const;
   void packPanel(int64_t number, uint8_t *out) const;
-  void readTile(const std::vector<WeightRows> &matrix, int64_t panel,
-                int64_t col, int64_t cols, float *tile) const;
+  void quantizePanel(int64_t number, uint8_t *out, PieceResult &result) const;
+  void readTile(int64_t number, int64_t col, int64_t cols, float *tile,
+                int64_t pitch) const;
   void writeTile(const float *tile, int64_t col, int64_t cols,
                  uint8_t *panel) const;
 
@@ -160,15 +169,18 @@ void Packer::packRun(int64_t first, uint8_t *out) const {
   encode(recipe.type, values, filled, out);
 }
 
-/// Reads columns of a panel's 32 rows; rows that do not exist are zero.
-void Packer::readTile(const std::vector<WeightRows> &matrix, int64_t panel,
-                      int64_t col, int64_t cols, float *tile) const {
-  std::fill_n(tile, kPanelWidth * kTileCols, 0.0f);
+/// Reads columns of a panel's 32 rows; rows that do not exist are zero. Panels
+/// count through all matrices of the stack.
+void Packer::readTile(int64_t number, int64_t col, int64_t cols, float *tile,
+                      int64_t pitch) const {
+  int64_t panels = panelCount(recipe), panel = number % panels;
+  const std::vector<WeightRows> &matrix = stack[size_t(number / panels)];
+  std::fill_n(tile, kPanelWidth * pitch, 0.0f);
   if (recipe.layout == WeightLayout::Swiglu) {
     const WeightRows &rows = matrix[size_t(panel % 2)];
     int64_t row = panel / 2 * kPanelWidth;
     rows.read(row, std::min(kPanelWidth, rows.rows() - row), col, cols, tile,
-              kTileCols);
+              pitch);
     return;
   }
   int64_t begin = panel * kPanelWidth, end = begin + kPanelWidth, base = 0;
@@ -176,8 +188,8 @@ void Packer::readTile(const std::vector<WeightRows> &matrix, int64_t panel,
     int64_t first = std::max(begin, base);
     int64_t count = std::min(end, base + rows.rows()) - first;
     if (count > 0)
-      rows.read(first - base, count, col, cols,
-                tile + (first - begin) * kTileCols, kTileCols);
+      rows.read(first - base, count, col, cols, tile + (first - begin) * pitch,
+                pitch);
     base += rows.rows();
   }
 }
@@ -201,22 +213,35 @@ void Packer::writeTile(const float *tile, int64_t col, int64_t cols,
 
 void Packer::packPanel(int64_t number, uint8_t *out) const {
   float tile[kPanelWidth * kTileCols];
-  int64_t panels = panelCount(recipe);
-  const std::vector<WeightRows> &matrix = stack[size_t(number / panels)];
   for (int64_t col = 0; col < recipe.k; col += kTileCols) {
     int64_t cols = std::min(kTileCols, recipe.k - col);
-    readTile(matrix, number % panels, col, cols, tile);
+    readTile(number, col, cols, tile, kTileCols);
     writeTile(tile, col, cols, out);
   }
 }
 
-/// Packs all units of [begin, end) into `out`, spread over threads.
+void Packer::quantizePanel(int64_t number, uint8_t *out,
+                           PieceResult &result) const {
+  float tile[kPanelWidth * kMaxQuantGroup];
+  QuantizedPanel panel{recipe.bits, recipe.group, recipe.k};
+  for (int64_t col = 0; col < recipe.k; col += recipe.group) {
+    int64_t inputs = std::min(recipe.group, recipe.k - col);
+    readTile(number, col, inputs, tile, kMaxQuantGroup);
+    result.isFinite &= quantizeGroup(panel, tile, kMaxQuantGroup, inputs, out,
+                                     result.error);
+    out += panel.groupBytes(inputs);
+  }
+}
+
+/// Packs all units of [begin, end) into `out`, spread over threads. There is a
+/// result per unit.
 void packWindow(const Packer &packer, int64_t begin, int64_t end, uint8_t *out,
-                unsigned threadCount) {
+                std::vector<PieceResult> &results, unsigned threadCount) {
   int64_t unit = packer.unitBytes();
   auto work = [&](int64_t first) {
     for (int64_t at = begin + first * unit; at < end; at += threadCount * unit)
-      packer.packUnit(at, out + (at - begin));
+      packer.packUnit(at, out + (at - begin),
+                      results[size_t((at - begin) / unit)]);
   };
   std::vector<std::thread> helpers;
   for (unsigned t = 1; t < threadCount; ++t)
@@ -226,6 +251,27 @@ void packWindow(const Packer &packer, int64_t begin, int64_t end, uint8_t *out,
     helper.join();
 }
 
+/// Sums the results of units from `first` on, in their order: the sum does not
+/// depend on threads and windows.
+Status addResults(const WeightRecipe &recipe, int64_t first,
+                  const std::vector<PieceResult> &results,
+                  QuantizationError *error) {
+  for (const PieceResult &result : results) {
+    if (!result.isFinite) {
+      int64_t panels = panelCount(recipe);
+      return invalidArgument(
+          "expected finite values to quantize, got NaN or infinity in panel " +
+          std::to_string(first % panels) + " of " + std::to_string(panels) +
+          (recipe.count > 1 ? " of matrix " + std::to_string(first / panels)
+                            : ""));
+    }
+    if (error)
+      error->add(result.error);
+    ++first;
+  }
+  return okStatus();
+}
+
 } // namespace
 
 Status checkSources(const WeightSet &weights, const WeightRecipe &recipe) {
@@ -233,7 +279,8 @@ Status checkSources(const WeightSet &weights, const WeightRecipe &recipe) {
 }
 
 Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
-                  const WeightSink &sink, const PackOptions &options) {
+                  const WeightSink &sink, const PackOptions &options,
+                  QuantizationError *error) {
   MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
   Packer packer(recipe, stack);
   int64_t total = packedBytes(recipe);
@@ -245,7 +292,10 @@ Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
     MTP_RETURN_IF_ERROR(weights.checkUnchanged());
     int64_t units = (end - begin + unit - 1) / unit;
     unsigned threads = unsigned(std::clamp<int64_t>(options.threads, 1, units));
-    packWindow(packer, begin, end, buffer.data(), threads);
+    std::vector<PieceResult> results(static_cast<size_t>(units));
+    packWindow(packer, begin, end, buffer.data(), results, threads);
+    MTP_RETURN_IF_ERROR(addResults(recipe, begin / unit, results, error)
+                            .withContext("weight \"" + recipe.name + "\""));
     MTP_RETURN_IF_ERROR(sink({buffer.data(), size_t(end - begin)}));
     if (options.progress)
       options.progress(end, total);

@@ -3,6 +3,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_WEIGHTPACKER_H
 #define MTP_COMPILER_WEIGHTS_WEIGHTPACKER_H
 
+#include "compiler/Weights/WeightQuantizer.h"
 #include "compiler/Weights/WeightRecipe.h"
 #include "compiler/Weights/WeightSet.h"
 
@@ -26,9 +27,11 @@ using WeightSink = std::function<Status(std::span<const uint8_t> bytes)>;
 
 /// Streams the packed form of `recipe` into `sink`: packedBytes(recipe) bytes,
 /// the same ones whatever the options. All tensors are found and checked before
-/// the first byte.
+/// the first byte. For a quantised weight `error` may be given, which is added
+/// to; a NaN or an infinity in it is an error.
 Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
-                  const WeightSink &sink, const PackOptions &options = {});
+                  const WeightSink &sink, const PackOptions &options = {},
+                  QuantizationError *error = nullptr);
 
 /// Only the checks of packWeight().
 Status checkSources(const WeightSet &weights, const WeightRecipe &recipe);

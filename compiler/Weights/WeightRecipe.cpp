@@ -2,6 +2,8 @@
 
 #include "compiler/Weights/WeightRecipe.h"
 
+#include "runtime/schema/QuantizedPanel.h"
+
 #include <limits>
 
 namespace mtp {
@@ -34,6 +36,21 @@ Status verifySource(const WeightRecipe &recipe, const WeightSource &source) {
     return invalidArgument(context + "expected \"{}\" or a stride in a stack");
   if (source.headStride != 0 && source.rowEnd < 0)
     return invalidArgument(context + "expected an end of rows with a stride");
+  return okStatus();
+}
+
+Status verifyQuantization(const WeightRecipe &recipe) {
+  if (recipe.bits == 0)
+    return okStatus();
+  if (recipe.bits != 8 && recipe.bits != 4)
+    return invalidArgument("expected integers of 8 or 4 bits, got " +
+                           std::to_string(recipe.bits));
+  if (!isQuantGroup(recipe.group))
+    return invalidArgument("expected a group of a multiple of 32 inputs up to "
+                           "128, got " +
+                           std::to_string(recipe.group));
+  if (recipe.layout == WeightLayout::Raw)
+    return invalidArgument("expected a layout of panels for integers, got raw");
   return okStatus();
 }
 
@@ -76,7 +93,7 @@ Status verifyRecipe(const WeightRecipe &recipe) {
                              std::to_string(recipe.n));
     for (const WeightSource &source : recipe.sources)
       MTP_RETURN_IF_ERROR(verifySource(recipe, source));
-    return okStatus();
+    return verifyQuantization(recipe);
   };
   return check().withContext("weight \"" + recipe.name + "\"");
 }
@@ -94,6 +111,8 @@ int64_t panelCount(const WeightRecipe &recipe) {
 }
 
 int64_t panelBytes(const WeightRecipe &recipe) {
+  if (recipe.bits)
+    return QuantizedPanel{recipe.bits, recipe.group, recipe.k}.bytes();
   if (recipe.type == WeightType::BF16)
     return kPanelWidth * (recipe.k + recipe.k % 2) * 2;
   return kPanelWidth * recipe.k * 4;

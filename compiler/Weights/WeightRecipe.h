@@ -61,6 +61,10 @@ struct WeightRecipe {
   /// Matrices in the stack, packed one after the other.
   int64_t count = 1;
   std::vector<WeightSource> sources;
+  /// Quantised to integers of 8 or 4 bits with a scale per output and `group`
+  /// inputs (QuantizedPanel.h, which see for the layout); 0 for `type`.
+  int64_t bits = 0;
+  int64_t group = 0;
 };
 
 /// "raw", "linear" or "swiglu".

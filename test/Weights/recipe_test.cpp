@@ -55,6 +55,39 @@ TEST(WeightRecipe, RefusesNonsense) {
               "more bytes");
 }
 
+TEST(WeightRecipe, CountsBytesOfIntegers) {
+  auto bytes = [](WeightRecipe recipe, int64_t bits, int64_t group) {
+    recipe.bits = bits;
+    recipe.group = group;
+    return bytesOf(recipe);
+  };
+  using enum WeightLayout;
+  constexpr WeightType type = WeightType::F32;
+  EXPECT_EQ(bytes(make(Linear, type, 64, 32), 8, 64), 128 + 64 * 32);
+  EXPECT_EQ(bytes(make(Linear, type, 64, 33), 4, 32), 2 * 2 * (128 + 16 * 32));
+  // The last group is as long as what is left, in whole quads or pairs of them.
+  EXPECT_EQ(bytes(make(Linear, type, 65, 1), 8, 64), 2 * 128 + 68 * 32);
+  EXPECT_EQ(bytes(make(Linear, type, 65, 1), 4, 64), 2 * 128 + 72 * 16);
+  EXPECT_EQ(bytes(make(Swiglu, type, 32, 66, 3), 8, 32),
+            3 * 4 * (128 + 32 * 32));
+}
+
+TEST(WeightRecipe, RefusesUnknownIntegers) {
+  auto expect = [](WeightLayout layout, int64_t bits, int64_t group,
+                   const std::string &text) {
+    WeightRecipe recipe = make(layout, WeightType::F32, 64, 32);
+    recipe.bits = bits;
+    recipe.group = group;
+    expectError(recipe, text);
+  };
+  using enum WeightLayout;
+  expect(Linear, 3, 64, "8 or 4 bits, got 3");
+  expect(Linear, 8, 0, "a multiple of 32 inputs up to 128, got 0");
+  expect(Linear, 4, 160, "a multiple of 32 inputs up to 128, got 160");
+  expect(Linear, 4, 40, "a multiple of 32 inputs up to 128, got 40");
+  expect(Raw, 8, 64, "expected a layout of panels for integers, got raw");
+}
+
 TEST(WeightRecipe, RefusesBadSources) {
   WeightRecipe good = make(WeightLayout::Linear, WeightType::F32, 4, 4);
   auto withSource = [&](auto change) {

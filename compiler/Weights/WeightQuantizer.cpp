@@ -1,0 +1,166 @@
+//===- WeightQuantizer.cpp - Rounding weights to integers -----------------===//
+//
+// A group has one scale per output. int8 takes the scale at which the largest
+// value is 127. int4 has too few steps for that to be good: it tries several
+// scales of either sign, since -8 has no counterpart, takes the one that leaves
+// the least squared error, and rounds once more by the best scale for what it
+// rounded to.
+//
+// All loops run over the 32 outputs innermost: they are vector code then, and
+// every sum has one order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Weights/WeightQuantizer.h"
+
+#include <cstring>
+
+namespace mtp {
+
+namespace {
+
+constexpr int64_t kOutputs = QuantizedPanel::kOutputs;
+
+/// One value per output.
+struct Lanes {
+  float at[kOutputs];
+};
+
+/// The values of one group, input by input.
+struct Group {
+  Lanes x[kMaxQuantGroup];
+  int64_t inputs;
+};
+
+/// A group whose values are all smaller counts as zeros: its scale would have
+/// no reciprocal.
+constexpr float kLeastValue = 1e-36f;
+
+/// The nearest integer, ties to even, of values below 2^22.
+float roundToInteger(float value) { return value + 12582912.0f - 12582912.0f; }
+
+float limited(float value, float least, float most) {
+  return std::min(std::max(value, least), most);
+}
+
+Lanes reciprocals(const Lanes &scales) {
+  Lanes result;
+  for (int64_t o = 0; o < kOutputs; ++o)
+    result.at[o] = scales.at[o] == 0 ? 0.0f : 1.0f / scales.at[o];
+  return result;
+}
+
+/// The scales of int4 that are tried: the largest magnitude over these.
+constexpr float kInt4Steps[] = {7.0f, 7.5f, 8.0f, 8.6f, 9.4f};
+
+/// With integers q, the scale sum(xq) / sum(qq) is the best there is, and takes
+/// sum(xq)^2 / sum(qq) off the squared error. Keeps it where that is more than
+/// `best`.
+void tryInt4Scales(const Group &group, const Lanes &scales, Lanes &best,
+                   Lanes &bestScales) {
+  Lanes perUnit = reciprocals(scales), xq = {}, qq = {};
+  for (int64_t i = 0; i < group.inputs; ++i)
+    for (int64_t o = 0; o < kOutputs; ++o) {
+      float x = group.x[i].at[o];
+      float q = limited(roundToInteger(x * perUnit.at[o]), -8, 7);
+      xq.at[o] += x * perUnit.at[o] * q;
+      qq.at[o] += q * q;
+    }
+  for (int64_t o = 0; o < kOutputs; ++o) {
+    float ratio = qq.at[o] > 0 ? xq.at[o] / qq.at[o] : 0.0f;
+    // What it takes off, in units of the values; its root, since the square may
+    // not fit a float.
+    float gain = std::fabs(scales.at[o]) * std::fabs(ratio) *
+                 std::sqrt(qq.at[o]);
+    bool better = gain > best.at[o];
+    best.at[o] = better ? gain : best.at[o];
+    bestScales.at[o] = better ? ratio * scales.at[o] : bestScales.at[o];
+  }
+}
+
+Lanes chooseScales(const QuantizedPanel &panel, const Group &group,
+                   const Lanes &largest) {
+  Lanes scales = {}, best = {};
+  if (panel.bits == 8) {
+    for (int64_t o = 0; o < kOutputs; ++o)
+      scales.at[o] = largest.at[o] / 127.0f;
+    return scales;
+  }
+  for (float steps : kInt4Steps)
+    for (float sign : {1.0f, -1.0f}) {
+      Lanes candidate;
+      for (int64_t o = 0; o < kOutputs; ++o)
+        candidate.at[o] = sign * largest.at[o] / steps;
+      tryInt4Scales(group, candidate, best, scales);
+    }
+  return scales;
+}
+
+/// Rounds input `i` of all outputs by `scales`.
+Lanes roundInput(const QuantizedPanel &panel, const Lanes &x,
+                 const Lanes &scales, const Lanes &perUnit,
+                 QuantizationError (&errors)[kOutputs]) {
+  float least = panel.bits == 8 ? -127.0f : -8.0f;
+  float most = panel.bits == 8 ? 127.0f : 7.0f;
+  Lanes q;
+  for (int64_t o = 0; o < kOutputs; ++o) {
+    q.at[o] = limited(roundToInteger(x.at[o] * perUnit.at[o]), least, most);
+    double off = double(x.at[o]) - double(q.at[o]) * scales.at[o];
+    errors[o].squaredError += off * off;
+    errors[o].squaredNorm += double(x.at[o]) * x.at[o];
+    errors[o].maxError = std::max(errors[o].maxError, std::fabs(off));
+  }
+  return q;
+}
+
+/// Rounds the group and writes its integers.
+void writeIntegers(const QuantizedPanel &panel, const Group &group,
+                   const Lanes &scales, uint8_t *data,
+                   QuantizationError &error) {
+  bool isInt8 = panel.bits == 8;
+  int bias = isInt8 ? 128 : 8;
+  Lanes perUnit = reciprocals(scales);
+  QuantizationError errors[kOutputs];
+  for (int64_t i = 0; i < panel.storedInputs(group.inputs); ++i) {
+    Lanes q = {};
+    if (i < group.inputs)
+      q = roundInput(panel, group.x[i], scales, perUnit, errors);
+    uint8_t *to = data + i / (isInt8 ? 4 : 8) * 4 * kOutputs + i % 4;
+    bool isHigh = !isInt8 && i % 8 >= 4;
+    for (int64_t o = 0; o < kOutputs; ++o) {
+      int stored = int(q.at[o]) + bias;
+      to[o * 4] = uint8_t(isHigh ? to[o * 4] | stored << 4 : stored);
+    }
+  }
+  for (const QuantizationError &each : errors)
+    error.add(each);
+}
+
+} // namespace
+
+bool quantizeGroup(const QuantizedPanel &panel, const float *tile,
+                   int64_t pitch, int64_t inputs, uint8_t *out,
+                   QuantizationError &error) {
+  Group group;
+  group.inputs = inputs;
+  Lanes largest = {};
+  bool isFinite = true;
+  for (int64_t o = 0; o < kOutputs; ++o)
+    for (int64_t i = 0; i < inputs; ++i) {
+      float value = tile[o * pitch + i];
+      group.x[i].at[o] = value;
+      isFinite &= std::isfinite(value);
+      largest.at[o] = std::max(largest.at[o], std::fabs(value));
+    }
+  if (!isFinite)
+    return false;
+  for (float &value : largest.at)
+    value = value < kLeastValue ? 0.0f : value;
+  Lanes scales = chooseScales(panel, group, largest);
+  std::memcpy(out, scales.at, sizeof(scales.at));
+  static_assert(sizeof(scales.at) == QuantizedPanel::kScaleBytes);
+  writeIntegers(panel, group, scales, out + sizeof(scales.at), error);
+  return true;
+}
+
+} // namespace mtp

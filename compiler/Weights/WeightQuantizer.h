@@ -1,0 +1,42 @@
+//===- WeightQuantizer.h - Rounding weights to integers ---------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_WEIGHTS_WEIGHTQUANTIZER_H
+#define MTP_COMPILER_WEIGHTS_WEIGHTQUANTIZER_H
+
+#include "runtime/schema/QuantizedPanel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace mtp {
+
+/// How far a weight W is from its quantised form Q.
+struct QuantizationError {
+  /// Sums over all elements: (W - Q)^2 and W^2.
+  double squaredError = 0, squaredNorm = 0;
+  /// The largest |W - Q|.
+  double maxError = 0;
+
+  /// ||W - Q|| / ||W||; 0 for a weight of zeros.
+  double relativeRms() const {
+    return squaredNorm > 0 ? std::sqrt(squaredError / squaredNorm) : 0;
+  }
+  void add(const QuantizationError &other) {
+    squaredError += other.squaredError;
+    squaredNorm += other.squaredNorm;
+    maxError = std::max(maxError, other.maxError);
+  }
+};
+
+/// Quantises one group of a panel: `inputs` columns of 32 rows, element (row,
+/// i) at tile[row * pitch + i]. Writes panel.groupBytes(inputs) bytes and adds
+/// to `error`. Returns false, and writes nothing of use, if a value is a NaN or
+/// infinite.
+bool quantizeGroup(const QuantizedPanel &panel, const float *tile,
+                   int64_t pitch, int64_t inputs, uint8_t *out,
+                   QuantizationError &error);
+
+} // namespace mtp
+
+#endif // MTP_COMPILER_WEIGHTS_WEIGHTQUANTIZER_H

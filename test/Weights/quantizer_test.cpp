@@ -1,0 +1,240 @@
+//===- quantizer_test.cpp - Weights as integers ---------------------------===//
+
+#include "compiler/Weights/WeightPacker.h"
+#include "test/Weights/TestFiles.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+/// A packed weight, read back by the layout that FORMAT.md describes.
+struct Packed {
+  WeightRecipe recipe;
+  std::vector<uint8_t> bytes;
+  QuantizationError error;
+
+  /// Scale and integer of output `n` and input `i` of matrix `s`.
+  std::pair<float, int> at(int64_t s, int64_t n, int64_t i) const {
+    int64_t row = n, panel = n / 32;
+    if (recipe.layout == WeightLayout::Swiglu) {
+      bool isUp = n >= recipe.n / 2;
+      row = isUp ? n - recipe.n / 2 : n;
+      panel = 2 * (row / 32) + isUp;
+    }
+    int64_t group = i / recipe.group, inGroup = i % recipe.group;
+    const uint8_t *base = bytes.data() +
+                          (s * panelCount(recipe) + panel) * panelBytes(recipe) +
+                          group * (128 + 32 * recipe.group * recipe.bits / 8);
+    float scale;
+    std::memcpy(&scale, base + row % 32 * 4, 4);
+    const uint8_t *data = base + 128 + row % 32 * 4 + inGroup % 4;
+    if (recipe.bits == 8)
+      return {scale, data[inGroup / 4 * 128] - 128};
+    int byte = data[inGroup / 8 * 128];
+    return {scale, (inGroup % 8 < 4 ? byte & 15 : byte >> 4) - 8};
+  }
+};
+
+class Quantizing : public testing::Test {
+protected:
+  Result<Packed> pack(const WeightRecipe &recipe, PackOptions options = {}) {
+    std::string path = folder.write("model.safetensors", builder.build());
+    MTP_ASSIGN_OR_RETURN(WeightSet set, WeightSet::openFiles({&path, 1}));
+    Packed packed{recipe, {}, {}};
+    MTP_RETURN_IF_ERROR(packWeight(
+        set, recipe,
+        [&](std::span<const uint8_t> piece) {
+          packed.bytes.insert(packed.bytes.end(), piece.begin(), piece.end());
+          return okStatus();
+        },
+        options, &packed.error));
+    EXPECT_EQ(int64_t(packed.bytes.size()), packedBytes(recipe));
+    return packed;
+  }
+
+  /// Adds a matrix of values with scales that differ from row to row.
+  std::vector<float> addMatrix(const std::string &key, int64_t n, int64_t k) {
+    std::mt19937 generator(static_cast<unsigned>(n * 1000 + k));
+    std::normal_distribution<float> normal;
+    std::vector<float> values;
+    for (int64_t i = 0; i < n * k; ++i)
+      values.push_back(normal(generator) * float(1 + i / k % 5));
+    builder.addF32(key, {n, k}, values);
+    return values;
+  }
+
+  TemporaryFolder folder;
+  FileBuilder builder;
+};
+
+WeightRecipe recipeOf(const std::string &key, int64_t k, int64_t n,
+                      int64_t bits, int64_t group) {
+  WeightRecipe recipe{"w", WeightLayout::Linear, WeightType::F32, k, n, 1,
+                      {{key}}};
+  recipe.bits = bits;
+  recipe.group = group;
+  return recipe;
+}
+
+/// The squared error of a group by the plain scale, its largest value over 7.
+double plainInt4Error(const float *x, int64_t count) {
+  float most = 0;
+  for (int64_t i = 0; i < count; ++i)
+    most = std::max(most, std::fabs(x[i]));
+  double error = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    double off = x[i] - std::nearbyint(x[i] / (most / 7)) * (most / 7);
+    error += off * off;
+  }
+  return error;
+}
+
+TEST_F(Quantizing, KeepsTheBoundsOfTheFormatsOnRaggedShapes) {
+  for (int64_t bits : {8, 4})
+    for (auto [n, k, group] : {std::tuple<int64_t, int64_t, int64_t>{64, 128, 64},
+                               {1, 1, 32},
+                               {33, 65, 32},
+                               {70, 135, 128},
+                               {31, 200, 96}}) {
+      std::string key =
+          std::to_string(bits) + "." + std::to_string(n) + "x" +
+          std::to_string(k);
+      SCOPED_TRACE(key);
+      std::vector<float> w = addMatrix(key, n, k);
+      Result<Packed> packed = pack(recipeOf(key, k, n, bits, group));
+      ASSERT_TRUE(packed.isOk()) << packed.status().toString();
+      double error = 0, norm = 0, largest = 0;
+      for (int64_t row = 0; row < n; ++row)
+        for (int64_t first = 0; first < k; first += group) {
+          int64_t count = std::min(group, k - first);
+          const float *x = &w[size_t(row * k + first)];
+          double ofGroup = 0;
+          for (int64_t i = 0; i < count; ++i) {
+            auto [scale, q] = packed->at(0, row, first + i);
+            double off = x[i] - double(q) * scale, step = std::fabs(scale);
+            bool isLeast = q == (bits == 8 ? -127 : -8);
+            bool isMost = q == (bits == 8 ? 127 : 7);
+            // The nearest there is; int4 may clip what is beyond its ends.
+            double toZero = q * scale > 0 ? off : -off;
+            if (bits == 8 || !(isLeast || isMost) || toZero < 0) {
+              ASSERT_LE(std::fabs(off), step / 2 * 1.00001) << row << " " << i;
+            }
+            ofGroup += off * off;
+            norm += double(x[i]) * x[i];
+            largest = std::max(largest, std::fabs(off));
+          }
+          if (bits == 4) {
+            ASSERT_LE(ofGroup, plainInt4Error(x, count) * 1.0001 + 1e-12);
+          }
+          error += ofGroup;
+        }
+      EXPECT_NEAR(packed->error.squaredError, error, 1e-6 * error + 1e-12);
+      EXPECT_NEAR(packed->error.squaredNorm, norm, 1e-9 * norm);
+      EXPECT_EQ(packed->error.maxError, largest);
+    }
+}
+
+TEST_F(Quantizing, SearchesTheScaleOfInt4) {
+  std::vector<float> w = addMatrix("w", 256, 1024);
+  Result<Packed> packed = pack(recipeOf("w", 1024, 256, 4, 64));
+  ASSERT_TRUE(packed.isOk());
+  double plain = 0;
+  for (size_t i = 0; i < w.size(); i += 64)
+    plain += plainInt4Error(&w[i], 64);
+  EXPECT_LT(packed->error.squaredError, 0.8 * plain);
+}
+
+TEST_F(Quantizing, PadsWithZeros) {
+  addMatrix("w", 3, 5);
+  for (int64_t bits : {8, 4}) {
+    Result<Packed> packed = pack(recipeOf("w", 5, 3, bits, 32));
+    ASSERT_TRUE(packed.isOk());
+    for (int64_t n = 0; n < 32; ++n)
+      for (int64_t i = 0; i < 8; ++i)
+        if (n >= 3 || i >= 5) {
+          EXPECT_EQ(packed->at(0, n, i).second, 0);
+          EXPECT_TRUE(n < 3 || packed->at(0, n, i).first == 0.0f);
+        }
+  }
+}
+
+TEST_F(Quantizing, TakesZerosAndTheTiniestAsZeros) {
+  builder.addF32("zero", {1, 2}, {0.0f, -0.0f});
+  builder.addF32("tiny", {1, 2}, {1e-40f, -1e-38f});
+  for (const char *key : {"zero", "tiny"})
+    for (int64_t bits : {8, 4}) {
+      Result<Packed> packed = pack(recipeOf(key, 2, 1, bits, 32));
+      ASSERT_TRUE(packed.isOk());
+      EXPECT_EQ(packed->at(0, 0, 0), (std::pair{0.0f, 0}));
+      EXPECT_EQ(packed->at(0, 0, 1), (std::pair{0.0f, 0}));
+    }
+}
+
+TEST_F(Quantizing, TakesTheLargestThereAre) {
+  builder.addF32("w", {1, 3}, {3.4e38f, -3.4e38f, 1.7e38f});
+  for (int64_t bits : {8, 4}) {
+    Result<Packed> packed = pack(recipeOf("w", 3, 1, bits, 32));
+    ASSERT_TRUE(packed.isOk());
+    auto [scale, q] = packed->at(0, 0, 0);
+    EXPECT_NEAR(double(q) * scale / 3.4e38, 1, bits == 8 ? 1e-6 : 0.08);
+    EXPECT_LT(packed->error.relativeRms(), 0.1);
+  }
+}
+
+TEST_F(Quantizing, RefusesNaNAndInfinity) {
+  for (float bad : {NAN, INFINITY, -INFINITY})
+    for (int64_t bits : {8, 4}) {
+      std::string key = std::to_string(bad) + std::to_string(bits);
+      std::vector<float> values(size_t(70) * 40, 1.0f);
+      values[size_t(40) * 40 + 39] = bad;
+      builder.addF32(key, {70, 40}, values);
+      Result<Packed> packed = pack(recipeOf(key, 40, 70, bits, 32));
+      ASSERT_FALSE(packed.isOk());
+      EXPECT_NE(packed.status().message().find(
+                    "weight \"w\": expected finite values to quantize, got NaN "
+                    "or infinity in panel 1 of 3"),
+                std::string_view::npos)
+          << packed.status().toString();
+    }
+}
+
+// Bytes and error are the same ones whatever the threads and the window, and
+// those of each matrix by itself.
+TEST_F(Quantizing, StacksOfGateAndUp) {
+  constexpr int64_t inter = 37, k = 70;
+  std::vector<std::vector<float>> gates, ups;
+  for (int64_t e = 0; e < 3; ++e) {
+    gates.push_back(addMatrix("e." + std::to_string(e) + ".g", inter, k));
+    ups.push_back(addMatrix("e." + std::to_string(e) + ".u", inter, k));
+  }
+  for (int64_t bits : {8, 4}) {
+    WeightRecipe recipe{"w",       WeightLayout::Swiglu,    WeightType::F32, k,
+                        2 * inter, 3, {{"e.{}.g"}, {"e.{}.u"}}};
+    recipe.bits = bits;
+    recipe.group = 32;
+    Result<Packed> packed = pack(recipe);
+    ASSERT_TRUE(packed.isOk()) << packed.status().toString();
+    for (auto [threads, window] : {std::pair(1u, int64_t(1)), {3u, 20000}}) {
+      Result<Packed> again = pack(recipe, {threads, window, {}});
+      ASSERT_TRUE(again.isOk());
+      EXPECT_EQ(again->bytes, packed->bytes);
+      EXPECT_EQ(again->error.squaredError, packed->error.squaredError);
+    }
+    for (int64_t s = 0; s < 3; ++s)
+      for (int64_t n = 0; n < 2 * inter; ++n)
+        for (int64_t i = 0; i < k; ++i) {
+          float x = n < inter ? gates[size_t(s)][size_t(n * k + i)]
+                              : ups[size_t(s)][size_t((n - inter) * k + i)];
+          auto [scale, q] = packed->at(s, n, i);
+          ASSERT_NEAR(double(q) * scale, x,
+                      std::fabs(scale) * (bits == 8 ? 0.5001 : 2.0));
+        }
+  }
+}
+
+} // namespace
