@@ -154,7 +154,8 @@ Value ExecLowering::packed(const Packing &packing, Location loc) {
     name.consume_front("/");
     weight = exec::WeightOp::create(builder, loc, name, packing.layout,
                                     packing.k, packing.n, packing.stack,
-                                    sources, packing.dtype);
+                                    sources, packing.dtype,
+                                    /*group=*/IntegerAttr());
     symbols.insert(weight);
     ++numWeights;
   }

@@ -59,6 +59,36 @@ def ConvertMTPToExecPass : Pass<"mtp-convert-to-exec", "mlir::ModuleOp"> {
   ];
 }
 
+def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
+  let summary = "Store the weights of projections as integers";
+  let description = [{
+    Weights that only `linear`, `moe_gate_up` and `moe_down` read become `i8` or
+    `i4` with a scale per output and group of inputs, and the calls that read
+    them kernels of that format. Routers, `head_linear`, norms, biases and
+    embeddings stay as they are, and so do weights of which a tensor's key
+    matches a `keep` pattern; such a pattern must match something. The head,
+    whose logits are sampled from or leave the program, may have its own format.
+    A module without a weight to change is an error.
+  }];
+  let options = [
+    Option<"format", "format", "std::string", "\"none\"",
+           "of all weights but the head: int8, int4 or none">,
+    Option<"group", "group", "int64_t", "64",
+           "inputs that share a scale: a multiple of 32 up to 128">,
+    Option<"headFormat", "head-format", "std::string", "\"\"",
+           "of the head: int8, int4 or none; absent: as the others">,
+    Option<"headGroup", "head-group", "int64_t", "64",
+           "the same of the head, where head-format is given">,
+    ListOption<"keep", "keep", "std::string",
+               "globs of keys of tensors that stay">
+  ];
+  let statistics = [
+    Statistic<"numInt8", "int8", "weights that became int8">,
+    Statistic<"numInt4", "int4", "weights that became int4">,
+    Statistic<"numKept", "kept", "weights that a pattern kept">
+  ];
+}
+
 def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   let summary = "Order the calls of a program so that threads seldom meet";
   let description = [{

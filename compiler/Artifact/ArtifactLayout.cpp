@@ -15,6 +15,9 @@ schema::DType compiler::dtypeOf(Type type) {
   if (type.isF32()) {
     return schema::DType::F32;
   }
+  if (type.isInteger(8)) {
+    return schema::DType::I8;
+  }
   return type.isInteger(64) ? schema::DType::I64 : schema::DType::I32;
 }
 
@@ -38,6 +41,10 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
                       .Default(WeightLayout::Raw);
   recipe.type =
       weight.getDtype().isBF16() ? WeightType::BF16 : WeightType::F32;
+  if (weight.isQuantized()) {
+    recipe.bits = weight.getDtype().getIntOrFloatBitWidth();
+    recipe.group = *weight.getGroup();
+  }
   recipe.k = weight.getK();
   recipe.n = weight.getN();
   recipe.count = weight.getStack();
@@ -72,6 +79,10 @@ static void place(std::vector<BlobLayout> &blobs, BlobLayout blob,
 
 /// The shape of the packed form: its bytes are exactly the packed ones.
 static std::vector<uint64_t> packedShape(const WeightRecipe &recipe) {
+  if (recipe.bits) {
+    uint64_t panel = panelBytes(recipe);
+    return {packedBytes(recipe) / panel, panel};
+  }
   uint64_t element = recipe.type == WeightType::BF16 ? 2 : 4;
   return {packedBytes(recipe) / element};
 }
@@ -82,9 +93,12 @@ static LogicalResult addWeight(ArtifactLayout &layout, exec::WeightOp weight) {
     return failure();
   }
   layout.weightIndex[weight.getSymName()] = layout.weights.size();
+  schema::DType dtype = weight.isQuantized() ? schema::DType::I8
+                                             : dtypeOf(weight.getDtype());
   place(layout.weights,
-        {recipe->name, weight, dtypeOf(weight.getDtype()),
-         packedShape(*recipe), 0, static_cast<uint64_t>(packedBytes(*recipe))},
+        {recipe->name, weight, dtype, packedShape(*recipe), 0,
+         static_cast<uint64_t>(packedBytes(*recipe)), recipe->bits,
+         recipe->group, recipe->k},
         layout.weightBytes);
   layout.recipes.push_back(std::move(*recipe));
   return success();

@@ -19,6 +19,11 @@ struct BlobLayout {
   /// In its segment, bytes.
   uint64_t offset = 0;
   uint64_t size = 0;
+  /// Of a quantised weight: bits of its integers, inputs that share a scale,
+  /// inputs of a matrix.
+  int64_t bits = 0;
+  int64_t group = 0;
+  int64_t inputs = 0;
 };
 
 /// The segments and blobs of an artifact, and the indices by which commands name

@@ -105,10 +105,14 @@ Status Writer::writeWeights(SegmentStream &stream) {
         options.progress(offset + done, layout.weightBytes);
       };
     }
+    QuantizationError error;
     MTP_RETURN_IF_ERROR(packWeight(
         *weights, recipe,
         [&](std::span<const uint8_t> bytes) { return stream.append(bytes); },
-        packing));
+        packing, &error));
+    if (recipe.bits && options.onQuantized) {
+      options.onQuantized(recipe, error);
+    }
   }
   return weights->checkUnchanged();
 }

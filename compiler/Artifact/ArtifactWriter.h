@@ -4,6 +4,7 @@
 #define MTP_COMPILER_ARTIFACT_ARTIFACTWRITER_H
 
 #include "compiler/Artifact/ArtifactTables.h"
+#include "compiler/Weights/WeightQuantizer.h"
 #include "compiler/Weights/WeightSet.h"
 #include <functional>
 
@@ -16,6 +17,9 @@ struct WriteOptions {
   /// Threads that pack weights.
   unsigned threads = 2;
   PackProgress progress;
+  /// Told what became of each quantised weight.
+  std::function<void(const WeightRecipe &, const QuantizationError &)>
+      onQuantized;
 };
 
 /// Writes the artifact of a module that went through the exec phase. Weights are

@@ -173,12 +173,13 @@ static Status openInputs(ModuleOp module, const std::string &folder,
 using ConfigureFn = llvm::function_ref<LogicalResult(PassManager &)>;
 
 static LogicalResult runPasses(ModuleOp module, Phase phase,
+                               const WeightFormats &formats,
                                ConfigureFn configure) {
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   if (failed(configure(manager))) {
     return failure();
   }
-  populatePhase(manager, phase);
+  populatePhase(manager, phase, formats);
   return manager.size() > 0 ? manager.run(module) : success();
 }
 
@@ -208,7 +209,7 @@ LogicalResult compiler::compileModule(ModuleOp module,
     if (options.onPhase) {
       options.onPhase(info);
     }
-    if (failed(runPasses(module, info.phase, configure))) {
+    if (failed(runPasses(module, info.phase, options.formats, configure))) {
       return failure();
     }
     if (info.phase == Phase::Input && options.stopAfter == Phase::Artifact &&

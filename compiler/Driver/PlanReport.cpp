@@ -28,6 +28,7 @@ struct Plan {
   int64_t weights = 0;
   int64_t kvBytesPerToken = 0;
   int64_t kvTokens = 0;
+  llvm::ArrayRef<QuantizedWeight> quantized;
 };
 
 } // namespace
@@ -82,6 +83,24 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
   return plan;
 }
 
+static std::string formatName(const QuantizedWeight &weight) {
+  return "int" + std::to_string(weight.bits);
+}
+
+static void printQuantized(const Plan &plan, llvm::json::OStream &json) {
+  json.attributeArray("quantized_weights", [&] {
+    for (const QuantizedWeight &weight : plan.quantized) {
+      json.object([&] {
+        json.attribute("name", weight.name);
+        json.attribute("format", formatName(weight));
+        json.attribute("group", weight.group);
+        json.attribute("relative_rms_error", weight.error.relativeRms());
+        json.attribute("max_error", weight.error.maxError);
+      });
+    }
+  });
+}
+
 static void printJson(const Plan &plan, llvm::raw_ostream &os) {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
@@ -96,6 +115,7 @@ static void printJson(const Plan &plan, llvm::raw_ostream &os) {
         json.attribute(kind, count);
       }
     });
+    printQuantized(plan, json);
     json.attributeArray("programs", [&] {
       for (const ProgramPlan &program : plan.programs) {
         json.object([&] {
@@ -139,6 +159,15 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
     os << "  " << llvm::left_justify(kind, 18)
        << llvm::format("%6lld", static_cast<long long>(count)) << "\n";
   }
+  if (!plan.quantized.empty()) {
+    os << "\n" << llvm::left_justify("quantized weight", 48)
+       << "format  group  relative rms  max error\n";
+  }
+  for (const QuantizedWeight &weight : plan.quantized) {
+    os << llvm::left_justify(weight.name, 48) << formatName(weight)
+       << llvm::format("%9d%14.5f%11.3g\n", static_cast<int>(weight.group),
+                       weight.error.relativeRms(), weight.error.maxError);
+  }
   os << "\n" << llvm::left_justify("program", 28) << "dispatches       arena\n";
   for (const ProgramPlan &program : plan.programs) {
     os << llvm::left_justify(program.name, 28)
@@ -147,12 +176,15 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
   }
 }
 
-LogicalResult compiler::printPlanReport(ModuleOp module, bool json,
-                                             llvm::raw_ostream &os) {
+LogicalResult
+compiler::printPlanReport(ModuleOp module,
+                          llvm::ArrayRef<QuantizedWeight> quantized, bool json,
+                          llvm::raw_ostream &os) {
   FailureOr<Plan> plan = makePlan(module);
   if (failed(plan)) {
     return failure();
   }
+  plan->quantized = quantized;
   json ? printJson(*plan, os) : printText(*plan, os);
   return success();
 }

@@ -27,7 +27,22 @@ std::optional<Phase> mtp::compiler::findPhase(llvm::StringRef name) {
   return std::nullopt;
 }
 
-void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
+static void addQuantization(mlir::OpPassManager &manager,
+                            const WeightFormats &formats) {
+  if (!formats.changeWeights()) {
+    return;
+  }
+  passes::QuantizeWeightsPassOptions options;
+  options.format = formats.format;
+  options.group = formats.group;
+  options.headFormat = formats.headFormat;
+  options.headGroup = formats.headGroup;
+  options.keep.assign(formats.keep.begin(), formats.keep.end());
+  manager.addPass(passes::createQuantizeWeightsPass(std::move(options)));
+}
+
+void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
+                                  const WeightFormats &formats) {
   switch (phase) {
   case Phase::Input:
     manager.addPass(passes::createVerifyWiringPass());
@@ -48,6 +63,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     break;
   case Phase::Exec:
     manager.addPass(passes::createConvertMTPToExecPass());
+    addQuantization(manager, formats);
     manager.addPass(passes::createFormStagesPass());
     manager.addPass(passes::createBufferizePass());
     manager.addPass(passes::createPlanMemoryPass());

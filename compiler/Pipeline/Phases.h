@@ -10,6 +10,8 @@
 
 #include "mlir/Pass/PassManager.h"
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace mtp::compiler {
 
@@ -43,8 +45,22 @@ llvm::ArrayRef<PhaseInfo> allPhases();
 /// The phase called `name`.
 std::optional<Phase> findPhase(llvm::StringRef name);
 
+/// How the artifact stores weights, as exec-quantize-weights takes it; by
+/// default as the module has them.
+struct WeightFormats {
+  std::string format = "none";
+  int64_t group = 0;
+  /// Empty: the head is like the rest.
+  std::string headFormat;
+  int64_t headGroup = 0;
+  std::vector<std::string> keep;
+
+  bool changeWeights() const { return format != "none" || !headFormat.empty(); }
+};
+
 /// Adds the passes of one phase; Codegen and Artifact have none.
-void populatePhase(mlir::OpPassManager &manager, Phase phase);
+void populatePhase(mlir::OpPassManager &manager, Phase phase,
+                   const WeightFormats &formats = {});
 
 } // namespace mtp::compiler
 

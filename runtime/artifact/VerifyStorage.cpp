@@ -5,6 +5,7 @@
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/ArtifactFormat.h"
+#include "runtime/schema/QuantizedPanel.h"
 
 #include <algorithm>
 
@@ -58,6 +59,36 @@ static Status verifySegmentIndex(const schema::Artifact &artifact,
 
 using Blobs = flatbuffers::Vector<flatbuffers::Offset<schema::Blob>>;
 
+/// Checks that a blob's type and shape are those of its format.
+static Status verifyFormat(const schema::Blob &blob, schema::SegmentKind kind) {
+  if (blob.format() > schema::BlobFormat::MAX)
+    return dataLoss(strCat("unknown format ", unsigned(blob.format())));
+  if (blob.format() == schema::BlobFormat::Elements) {
+    if (blob.group() != 0 || blob.inputs() != 0)
+      return dataLoss(strCat("expected no group and no inputs for plain "
+                             "elements, got ",
+                             blob.group(), " and ", blob.inputs()));
+    return okStatus();
+  }
+  if (kind != schema::SegmentKind::Weights)
+    return dataLoss(strCat("expected plain elements in a constant, got ",
+                           schema::EnumNameBlobFormat(blob.format())));
+  if (!isQuantGroup(blob.group()) || blob.inputs() == 0)
+    return dataLoss(strCat("expected a group of a multiple of 32 up to 128 and "
+                           "a number of inputs, got ",
+                           blob.group(), " and ", blob.inputs()));
+  int64_t bits = blob.format() == schema::BlobFormat::Int8 ? 8 : 4;
+  QuantizedPanel panel{bits, blob.group(), blob.inputs()};
+  uint64_t bytes = uint64_t(panel.bytes());
+  if (blob.dtype() != schema::DType::I8 || vectorSize(blob.shape()) != 2 ||
+      blob.shape()->Get(1) != bytes)
+    return dataLoss(strCat("expected panels of ", bytes, " i8 for ",
+                           blob.inputs(), " inputs of ",
+                           schema::EnumNameBlobFormat(blob.format()), ", got ",
+                           tensorTypeName(blob.dtype(), blob.shape())));
+  return okStatus();
+}
+
 static Status verifyBlob(const schema::Artifact &artifact,
                          const schema::Blob &blob, schema::SegmentKind kind) {
   MTP_RETURN_IF_ERROR(verifySegmentIndex(artifact, blob.segment(), kind));
@@ -66,6 +97,7 @@ static Status verifyBlob(const schema::Artifact &artifact,
     return dataLoss(strCat("expected ", bytes, " bytes for ",
                            tensorTypeName(blob.dtype(), blob.shape()), ", got ",
                            blob.size()));
+  MTP_RETURN_IF_ERROR(verifyFormat(blob, kind));
   if (blob.offset() % kBufferAlignment)
     return dataLoss(strCat("offset ", blob.offset(), " is no multiple of ",
                            kBufferAlignment));

@@ -29,6 +29,9 @@ std::string bindingText(const schema::Artifact &artifact,
 /// "decode", "prefill" or "function".
 const char *kindName(schema::ProgramKind kind);
 
+/// "elements", "int8" or "int4".
+const char *formatName(schema::BlobFormat format);
+
 /// "1.2".
 std::string versionText(uint32_t version);
 

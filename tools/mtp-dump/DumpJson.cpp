@@ -100,6 +100,9 @@ static void writeStorage(JsonWriter &json, const schema::Artifact &a) {
     json.field("segment", b.segment());
     json.field("offset", b.offset());
     json.field("bytes", b.size());
+    json.field("format", formatName(b.format()));
+    json.field("group", b.group());
+    json.field("inputs", b.inputs());
   };
   writeAll(json, "weights", a.weights(), blob);
   writeAll(json, "constants", a.constants(), blob);

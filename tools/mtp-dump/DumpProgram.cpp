@@ -19,6 +19,18 @@ const char *mtp::kindName(schema::ProgramKind kind) {
   return "unknown";
 }
 
+const char *mtp::formatName(schema::BlobFormat format) {
+  switch (format) {
+  case schema::BlobFormat::Elements:
+    return "elements";
+  case schema::BlobFormat::Int8:
+    return "int8";
+  case schema::BlobFormat::Int4:
+    return "int4";
+  }
+  return "unknown";
+}
+
 std::string mtp::versionText(uint32_t version) {
   return strCat(version >> 16, ".", version & 0xffff);
 }

@@ -76,7 +76,11 @@ blobsText(const char *what,
     text += strCat(what, " ", blob->name()->string_view(), ": ",
                    tensorTypeName(blob->dtype(), blob->shape()), ", ",
                    blob->size(), " bytes at ", blob->offset(), " of segment ",
-                   blob->segment(), "\n");
+                   blob->segment());
+    if (blob->format() != schema::BlobFormat::Elements)
+      text += strCat(", ", formatName(blob->format()), " of ", blob->inputs(),
+                     " inputs, group ", blob->group());
+    text += "\n";
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include "compiler/Driver/Compile.h"
 #include "compiler/Driver/PlanReport.h"
+#include "compiler/Driver/QuantizeFlags.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -46,6 +47,15 @@ cl::opt<Report> planReport(
                clEnumValN(Report::Text, "text", "for people"),
                clEnumValN(Report::Json, "json", "as JSON")),
     cl::ValueOptional, cl::init(Report::None), cl::cat(category));
+cl::opt<std::string> quantize(
+    "quantize",
+    cl::desc("Store the weights of projections as integers. keep=PATTERN "
+             "(a glob over tensor keys, again for more) leaves weights as "
+             "they are"),
+    cl::value_desc("int8|int4[,group=N][,keep=PATTERN]..."), cl::cat(category));
+cl::opt<std::string> quantizeHead(
+    "quantize-head", cl::desc("The same for the head, instead of --quantize"),
+    cl::value_desc("int8|int4|none[,group=N]"), cl::cat(category));
 cl::opt<unsigned> jobs("jobs", cl::desc("Threads that pack weights"),
                           cl::init(2), cl::cat(category));
 
@@ -68,7 +78,18 @@ std::string folderOf(const std::string &path) {
   return parent.empty() ? "." : parent.str();
 }
 
-int compile(Phase stopAfter, std::optional<uint64_t> seed) {
+/// The value of a flag, if it was given.
+std::optional<std::string_view> given(const cl::opt<std::string> &flag) {
+  return flag.getNumOccurrences() ? std::optional(std::string_view(flag))
+                                  : std::nullopt;
+}
+
+int compile(Phase stopAfter, const WeightFormats &formats,
+            std::optional<uint64_t> seed) {
+  // The linker, a library, resets all flags of the process when it is called.
+  const Report report = planReport;
+  const bool printModule =
+      stopAfter < Phase::Artifact && dumpPhasesTo.empty();
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
   mlir::MLIRContext context(registry);
@@ -88,12 +109,18 @@ int compile(Phase stopAfter, std::optional<uint64_t> seed) {
   options.stopAfter = stopAfter;
   options.dumpFolder = dumpPhasesTo;
   options.targetCpu = targetCpu;
+  options.formats = formats;
   options.input = inputPath;
   options.output = outputPath;
   options.randomWeights = seed;
   options.write.threads = jobs;
   options.write.progress = [&](uint64_t done, uint64_t total) {
     progress.packed(done, total);
+  };
+  std::vector<QuantizedWeight> quantized;
+  options.write.onQuantized = [&](const mtp::WeightRecipe &recipe,
+                                  const mtp::QuantizationError &error) {
+    quantized.push_back({recipe.name, recipe.bits, recipe.group, error});
   };
   options.onPhase = [&](const PhaseInfo &info) {
     progress.phase(info.description);
@@ -108,11 +135,11 @@ int compile(Phase stopAfter, std::optional<uint64_t> seed) {
   if (failed(result)) {
     return 1;
   }
-  if (planReport != Report::None) {
-    return failed(printPlanReport(*module, planReport == Report::Json,
+  if (report != Report::None) {
+    return failed(printPlanReport(*module, quantized, report == Report::Json,
                                   llvm::outs()));
   }
-  if (stopAfter < Phase::Artifact && dumpPhasesTo.empty()) {
+  if (printModule) {
     module->print(llvm::outs());
   }
   return 0;
@@ -159,5 +186,15 @@ int main(int argc, char **argv) {
     }
     seed = number;
   }
-  return compile(*stopAfter, seed);
+  WeightFormats formats;
+  mtp::Status status =
+      parseQuantizeFlags(given(quantize), given(quantizeHead), formats);
+  if (!status.isOk()) {
+    return fail(std::string(status.message()));
+  }
+  if (formats.changeWeights() && *stopAfter < Phase::Exec) {
+    return fail("expected --compile-to=exec or later for --quantize, got '" +
+                compileTo + "'");
+  }
+  return compile(*stopAfter, formats, seed);
 }

@@ -25,8 +25,9 @@ def Exec_Dialect : Dialect {
   }];
 }
 
-/// What a kernel can be given: the element types that the artifact knows.
-def Exec_Buffer : MemRefOf<[F32, BF16, I32, I64]>;
+/// What a kernel can be given: the element types that the artifact knows. Bytes
+/// (i8) are those of quantised weights.
+def Exec_Buffer : MemRefOf<[F32, BF16, I8, I32, I64]>;
 
 class Exec_Op<string mnemonic, list<Trait> traits = []>
     : Op<Exec_Dialect, mnemonic, traits>;

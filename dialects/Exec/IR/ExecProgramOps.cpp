@@ -54,10 +54,12 @@ static Type resourceType(Operation *resource, MemRefType type) {
   return llvm::TypeSwitch<Operation *, Type>(resource)
       .Case([](StateOp op) { return op.getType(); })
       .Case([&](WeightOp op) -> Type {
+        Type element = op.isQuantized() ? IntegerType::get(context, 8)
+                                        : op.getDtype();
         return MemRefType::get(type.hasStaticShape()
                                    ? type.getShape()
                                    : llvm::ArrayRef<int64_t>(1),
-                               op.getDtype());
+                               element);
       })
       .Case([&](RopeTableOp op) {
         return MemRefType::get(

@@ -55,7 +55,7 @@ def Exec_RefOp : Exec_Op<"ref", [
     - C2: the layer is one of the cache's, and 0 for all else.
     - C3: the type is the resource's: a state's as declared, a constant's shape,
       `positions x dim` for a table, `? x page x entry` for a cache; a weight's
-      is static, of its element type.
+      is static, of its element type, or of i8 where it is quantised.
   }];
   let arguments = (ins FlatSymbolRefAttr:$resource,
                        DefaultValuedAttr<I64Attr, "0">:$layer);

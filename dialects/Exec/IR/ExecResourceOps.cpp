@@ -2,6 +2,7 @@
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelKinds.h"
+#include "runtime/schema/QuantizedPanel.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -42,8 +43,18 @@ LogicalResult WeightOp::verify() {
              << source;
     }
   }
-  if (!getDtype().isF32() && !getDtype().isBF16()) { // C5
-    return emitOpError("expected elements of f32 or bf16, got ") << getDtype();
+  if (!getDtype().isF32() && !getDtype().isBF16() && !isQuantized()) { // C5
+    return emitOpError("expected elements of f32, bf16, i8 or i4, got ")
+           << getDtype();
+  }
+  int64_t group = getGroup().value_or(0); // C6
+  if (isQuantized() && (layout == "raw" || !::mtp::isQuantGroup(group))) {
+    return emitOpError("expected panels and a group of a multiple of 32 up to "
+                       "128 for elements of ")
+           << getDtype() << ", got layout " << layout << " and " << group;
+  }
+  if (!isQuantized() && getGroup()) {
+    return emitOpError("expected no group for elements of ") << getDtype();
   }
   return success();
 }

@@ -48,22 +48,36 @@ def Exec_WeightOp : Exec_ResourceOp<"weight"> {
     `col_end`, `row_stride` (rows from one stack entry to the next in one
     tensor) and `transpose`.
 
+    Elements of i8 and i4 are quantised: symmetric integers with a scale per
+    output and `group` inputs.
+
     Example:
     ```mlir
     exec.weight @w0 "linear" k 192 n 512 stack 1
         [ {key = "lm_head.weight"} ] : bf16
+    exec.weight @w1 "linear" k 192 n 512 stack 1
+        [ {key = "mlp.up_proj.weight"} ] : i4 group 64
     ```
     - C1: the layout is one of raw, linear, swiglu.
     - C2: k, n and stack are positive and their product does not overflow.
     - C3: swiglu has exactly two sources, every layout at least one.
     - C4: every source has a key.
-    - C5: elements are f32 or bf16.
+    - C5: elements are f32, bf16, i8 or i4.
+    - C6: i8 and i4 have a group, a multiple of 32 up to 128, and a layout of
+      panels; f32 and bf16 have no group.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$layout, I64Attr:$k,
                        I64Attr:$n, I64Attr:$stack, ArrayAttr:$sources,
-                       TypeAttr:$dtype);
+                       TypeAttr:$dtype, OptionalAttr<I64Attr>:$group);
   let assemblyFormat = [{
-    $sym_name $layout `k` $k `n` $n `stack` $stack $sources `:` $dtype attr-dict
+    $sym_name $layout `k` $k `n` $n `stack` $stack $sources `:` $dtype
+    (`group` $group^)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// Whether the elements are integers with scales.
+    bool isQuantized() {
+      return getDtype().isInteger(8) || getDtype().isInteger(4);
+    }
   }];
   let hasVerifier = 1;
 }

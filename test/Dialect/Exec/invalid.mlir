@@ -43,8 +43,41 @@ exec.weight @w "raw" k 8 n 64 stack 1 [{row_begin = 0}] : f32
 // -----
 
 // weight_c5
-// expected-error @+1 {{'exec.weight' op expected elements of f32 or bf16, got 'f16'}}
+// expected-error @+1 {{'exec.weight' op expected elements of f32, bf16, i8 or i4, got 'f16'}}
 exec.weight @w "raw" k 8 n 64 stack 1 [{key = "w"}] : f16
+
+// -----
+
+// weight_c6
+// expected-error @+1 {{'exec.weight' op expected panels and a group of a multiple of 32 up to 128 for elements of 'i4', got layout linear and 0}}
+exec.weight @w "linear" k 8 n 64 stack 1 [{key = "w"}] : i4
+
+// -----
+
+// weight_c6
+// expected-error @+1 {{'exec.weight' op expected panels and a group of a multiple of 32 up to 128 for elements of 'i8', got layout linear and 160}}
+exec.weight @w "linear" k 8 n 64 stack 1 [{key = "w"}] : i8 group 160
+
+// -----
+
+// weight_c6
+// expected-error @+1 {{'exec.weight' op expected panels and a group of a multiple of 32 up to 128 for elements of 'i8', got layout raw and 32}}
+exec.weight @w "raw" k 8 n 64 stack 1 [{key = "w"}] : i8 group 32
+
+// -----
+
+// weight_c6
+// expected-error @+1 {{'exec.weight' op expected no group for elements of 'bf16'}}
+exec.weight @w "linear" k 8 n 64 stack 1 [{key = "w"}] : bf16 group 64
+
+// -----
+
+// ref_c3
+exec.weight @w "linear" k 64 n 32 stack 1 [{key = "w"}] : i4 group 64
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected 'memref<1x1152xi8>' for 'w', got 'memref<1x1152xf32>'}}
+  %w = exec.ref @w : memref<1x1152xf32>
+}
 
 // -----
 

@@ -1,0 +1,88 @@
+//===- QuantizeFlags.cpp - What --quantize asks for -----------------------===//
+
+#include "compiler/Driver/QuantizeFlags.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/schema/QuantizedPanel.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace mtp;
+using namespace mtp::compiler;
+
+namespace {
+
+/// One of the flags.
+struct Flag {
+  llvm::StringRef name;
+  /// What may stand before the first comma, and the whole form.
+  llvm::ArrayRef<llvm::StringLiteral> formats;
+  llvm::StringRef usage;
+  /// Where keep= goes; null where it is not allowed.
+  std::vector<std::string> *keep;
+};
+
+} // namespace
+
+static Status parseGroup(const Flag &flag, llvm::StringRef text,
+                         int64_t &group) {
+  if (text.getAsInteger(10, group) || !isQuantGroup(group)) {
+    return invalidArgument(strCat("expected a multiple of ", kMinQuantGroup,
+                                  " up to ", kMaxQuantGroup, " for group of ",
+                                  std::string_view(flag.name), ", got '",
+                                  std::string_view(text), "'"));
+  }
+  return okStatus();
+}
+
+static Status parseFlag(const Flag &flag, std::string_view value,
+                        std::string &format, int64_t &group) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(value).split(parts, ',');
+  auto wrong = [&](llvm::StringRef part) {
+    return invalidArgument(strCat("expected ", std::string_view(flag.usage),
+                                  ", got '", std::string_view(part), "'"));
+  };
+  if (!llvm::is_contained(flag.formats, parts.front())) {
+    return wrong(parts.front());
+  }
+  format = parts.front().str();
+  group = kDefaultQuantGroup;
+  bool hasGroup = false;
+  for (llvm::StringRef part : llvm::ArrayRef(parts).drop_front()) {
+    auto [key, argument] = part.split('=');
+    if (key == "group" && !hasGroup) {
+      MTP_RETURN_IF_ERROR(parseGroup(flag, argument, group));
+      hasGroup = true;
+    } else if (key == "keep" && flag.keep && !argument.empty()) {
+      flag.keep->push_back(argument.str());
+    } else {
+      return wrong(part);
+    }
+  }
+  return okStatus();
+}
+
+Status
+compiler::parseQuantizeFlags(std::optional<std::string_view> quantize,
+                             std::optional<std::string_view> quantizeHead,
+                             WeightFormats &formats) {
+  static constexpr llvm::StringLiteral kFormats[] = {"int8", "int4", "none"};
+  if (quantize) {
+    Flag flag{"--quantize", llvm::ArrayRef(kFormats).take_front(2),
+              "--quantize=int8|int4[,group=N][,keep=PATTERN]...",
+              &formats.keep};
+    MTP_RETURN_IF_ERROR(
+        parseFlag(flag, *quantize, formats.format, formats.group));
+  }
+  if (quantizeHead) {
+    Flag flag{"--quantize-head", kFormats,
+              "--quantize-head=int8|int4|none[,group=N]", nullptr};
+    MTP_RETURN_IF_ERROR(parseFlag(flag, *quantizeHead, formats.headFormat,
+                                  formats.headGroup));
+  }
+  if (formats.headFormat == "none" && !quantize) {
+    return invalidArgument("expected --quantize beside --quantize-head=none, "
+                           "which keeps the head from it");
+  }
+  return okStatus();
+}

@@ -1,0 +1,25 @@
+//===- QuantizeFlags.h - What --quantize asks for ---------------*- C++ -*-===//
+
+#ifndef MTP_COMPILER_DRIVER_QUANTIZEFLAGS_H
+#define MTP_COMPILER_DRIVER_QUANTIZEFLAGS_H
+
+#include "compiler/Pipeline/Phases.h"
+#include "runtime/core/Status.h"
+
+#include <string_view>
+
+namespace mtp::compiler {
+
+/// Reads the values of two flags, as far as they were given, into `formats`.
+///
+///   --quantize=int8|int4[,group=N][,keep=PATTERN]...
+///   --quantize-head=int8|int4|none[,group=N]
+///
+/// The head follows --quantize unless it has a flag of its own.
+Status parseQuantizeFlags(std::optional<std::string_view> quantize,
+                          std::optional<std::string_view> quantizeHead,
+                          WeightFormats &formats);
+
+} // namespace mtp::compiler
+
+#endif // MTP_COMPILER_DRIVER_QUANTIZEFLAGS_H

@@ -1,0 +1,231 @@
+//===- QuantizeWeights.cpp - Weights as integers --------------------------===//
+//
+// A weight is quantised if it is packed in panels and every call that reads it
+// is of a kind whose kernels multiply integers. The weight, its references and
+// the configurations of the calls change together; a fused weight has one
+// format. Two kinds of projection are known by who reads their results:
+//
+//  - a router, whose logits moe_route reads, stays: a few rows of weights decide
+//    which experts see a token at all;
+//  - the head, whose logits are picked from or leave the program, may have a
+//    format of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "passes/Passes.h"
+#include "runtime/schema/QuantizedPanel.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/GlobPattern.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_QUANTIZEWEIGHTSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::exec;
+
+namespace {
+
+/// What a weight becomes; no bits: it stays.
+struct Format {
+  int64_t bits = 0;
+  int64_t group = 0;
+};
+
+/// Who reads a weight.
+struct Readers {
+  SmallVector<RefOp> refs;
+  llvm::SetVector<InvokeOp> calls;
+  /// Somebody whose kernel knows no integers.
+  bool others = false;
+};
+
+struct QuantizeWeightsPass
+    : public mlir::mtp::impl::QuantizeWeightsPassBase<QuantizeWeightsPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<Format> parseFormat(llvm::StringRef name, int64_t group);
+  FailureOr<std::vector<llvm::GlobPattern>> parsePatterns();
+  LogicalResult checkPatterns(ArrayRef<llvm::GlobPattern> patterns);
+  void quantize(exec::WeightOp weight, const Readers &readers, Format format);
+};
+
+} // namespace
+
+FailureOr<Format> QuantizeWeightsPass::parseFormat(llvm::StringRef name,
+                                                   int64_t group) {
+  if (name == "none") {
+    return Format();
+  }
+  if (name != "int8" && name != "int4") {
+    return getOperation().emitError("expected a format of int8, int4 or none "
+                                    "for weights, got '")
+           << name << "'";
+  }
+  if (!::mtp::isQuantGroup(group)) {
+    return getOperation().emitError("expected a group of a multiple of 32 up "
+                                    "to 128 for weights, got ")
+           << group;
+  }
+  return Format{name == "int8" ? 8 : 4, group};
+}
+
+FailureOr<std::vector<llvm::GlobPattern>> QuantizeWeightsPass::parsePatterns() {
+  std::vector<llvm::GlobPattern> patterns;
+  for (const std::string &text : keep) {
+    llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(text);
+    if (!pattern) {
+      return getOperation().emitError("expected a pattern of weights to keep, "
+                                      "got '")
+             << text << "': " << llvm::toString(pattern.takeError());
+    }
+    patterns.push_back(std::move(*pattern));
+  }
+  return patterns;
+}
+
+/// Whether one of the weight's tensors has a key that matches.
+static bool matches(exec::WeightOp weight, const llvm::GlobPattern &pattern) {
+  return llvm::any_of(
+      weight.getSources().getAsRange<DictionaryAttr>(),
+      [&](DictionaryAttr source) {
+        llvm::StringRef key = source.getAs<StringAttr>("key").getValue();
+        key.consume_front("/");
+        return pattern.match(key);
+      });
+}
+
+/// A pattern that matches nothing is a misspelt one.
+LogicalResult
+QuantizeWeightsPass::checkPatterns(ArrayRef<llvm::GlobPattern> patterns) {
+  auto weights = getOperation().getOps<exec::WeightOp>();
+  for (auto [text, pattern] : llvm::zip(keep, patterns)) {
+    if (llvm::none_of(weights, [&](exec::WeightOp weight) {
+          return matches(weight, pattern);
+        })) {
+      return getOperation().emitError("expected keep patterns that match a "
+                                      "weight's key, got '")
+             << text << "', which matches none";
+    }
+  }
+  return success();
+}
+
+/// Collects who reads each weight.
+static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
+  SymbolTable symbols(module);
+  llvm::MapVector<exec::WeightOp, Readers> readers;
+  module.walk([&](RefOp ref) {
+    auto weight = symbols.lookup<exec::WeightOp>(ref.getResource());
+    if (!weight || weight.isQuantized() || weight.getLayout() == "raw") {
+      return;
+    }
+    Readers &ofWeight = readers[weight];
+    ofWeight.refs.push_back(ref);
+    for (Operation *user : ref->getUsers()) {
+      auto call = dyn_cast<InvokeOp>(user);
+      if (call && llvm::is_contained({"linear", "moe_gate_up", "moe_down"},
+                                     call.getKind())) {
+        ofWeight.calls.insert(call);
+      } else {
+        ofWeight.others = true;
+      }
+    }
+  });
+  return readers;
+}
+
+/// Whether a call of one of `kinds` reads results of `call`; row selections and
+/// copies stand for what they copy.
+static bool isReadBy(InvokeOp call, ArrayRef<llvm::StringRef> kinds,
+                     bool orLogits) {
+  for (Operation *user : call->getUsers()) {
+    if (auto output = dyn_cast<OutputOp>(user)) {
+      if (orLogits && output.getName() == "logits") {
+        return true;
+      }
+    } else if (auto reader = dyn_cast<InvokeOp>(user)) {
+      bool copies =
+          reader.getKind() == "take_rows" || reader.getKind() == "copy_cols";
+      if (llvm::is_contained(kinds, reader.getKind()) ||
+          (copies && isReadBy(reader, kinds, orLogits))) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static bool isRouter(const Readers &readers) {
+  return llvm::any_of(readers.calls, [](InvokeOp call) {
+    return isReadBy(call, {"moe_route"}, /*orLogits=*/false);
+  });
+}
+
+static bool isHead(const Readers &readers) {
+  return llvm::any_of(readers.calls, [](InvokeOp call) {
+    return isReadBy(call, {"argmax", "mtp.sample"}, /*orLogits=*/true);
+  });
+}
+
+void QuantizeWeightsPass::quantize(exec::WeightOp weight,
+                                   const Readers &readers, Format format) {
+  Builder builder(&getContext());
+  weight.setDtype(builder.getIntegerType(format.bits));
+  weight.setGroup(format.group);
+  ::mtp::QuantizedPanel panel{format.bits, format.group,
+                              int64_t(weight.getK())};
+  for (RefOp ref : readers.refs) {
+    // Panels of the whole stack come first in every packed type.
+    auto type = cast<MemRefType>(ref.getType());
+    ref.getResult().setType(MemRefType::get(
+        {type.getDimSize(0), panel.bytes()}, builder.getIntegerType(8)));
+  }
+  for (InvokeOp call : readers.calls) {
+    NamedAttrList config(call.getConfig());
+    config.set("dtype",
+               builder.getStringAttr(format.bits == 8 ? "int8" : "int4"));
+    config.set("group", builder.getI64IntegerAttr(format.group));
+    call.setConfigAttr(config.getDictionary(&getContext()));
+  }
+  ++(format.bits == 8 ? numInt8 : numInt4);
+}
+
+void QuantizeWeightsPass::runOnOperation() {
+  FailureOr<Format> body = parseFormat(format, group);
+  FailureOr<Format> head =
+      headFormat.empty() ? body : parseFormat(headFormat, headGroup);
+  FailureOr<std::vector<llvm::GlobPattern>> patterns = parsePatterns();
+  if (failed(body) || failed(head) || failed(patterns) ||
+      failed(checkPatterns(*patterns))) {
+    return signalPassFailure();
+  }
+  bool isNeeded = body->bits != 0 || head->bits != 0;
+  bool isDone = !isNeeded;
+  for (auto &[weight, readers] : findReaders(getOperation())) {
+    if (readers.others || readers.calls.empty() || isRouter(readers)) {
+      continue;
+    }
+    if (llvm::any_of(*patterns, [&, weight = weight](const auto &pattern) {
+          return matches(weight, pattern);
+        })) {
+      ++numKept;
+      continue;
+    }
+    Format wanted = isHead(readers) ? *head : *body;
+    if (wanted.bits != 0) {
+      quantize(weight, readers, wanted);
+      isDone = true;
+    }
+  }
+  if (!isDone) {
+    getOperation().emitError("expected a projection whose weight can be "
+                             "quantized, found none");
+    signalPassFailure();
+  }
+}

@@ -1,0 +1,29 @@
+// What is wrong with the options, and modules that have nothing to change.
+// RUN: not mtp-opt %s '--exec-quantize-weights=format=int3' 2>&1 | FileCheck %s --check-prefix=FORMAT
+// FORMAT: error: expected a format of int8, int4 or none for weights, got 'int3'
+// RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 head-format=fp8' 2>&1 | FileCheck %s --check-prefix=HEAD
+// HEAD: error: expected a format of int8, int4 or none for weights, got 'fp8'
+// RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 group=48' 2>&1 | FileCheck %s --check-prefix=GROUP
+// GROUP: error: expected a group of a multiple of 32 up to 128 for weights, got 48
+// RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 head-format=int4 head-group=256' 2>&1 | FileCheck %s --check-prefix=HEADGROUP
+// HEADGROUP: error: expected a group of a multiple of 32 up to 128 for weights, got 256
+// RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 keep=[a' 2>&1 | FileCheck %s --check-prefix=GLOB
+// GLOB: error: expected a pattern of weights to keep, got '[a': invalid glob pattern
+// RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 keep=w,v*' 2>&1 | FileCheck %s --check-prefix=NOTHING
+// NOTHING: error: expected keep patterns that match a weight's key, got 'v*', which matches none
+// RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 keep=?' 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: expected a projection whose weight can be quantized, found none
+// After exec-bufferize it is too late.
+// RUN: not mtp-opt %s --exec-bufferize '--exec-quantize-weights=format=int8' 2>&1 | FileCheck %s --check-prefix=NONE
+
+// No format at all changes nothing.
+// RUN: mtp-opt %s --exec-quantize-weights | FileCheck %s --check-prefix=OFF
+// OFF: exec.weight @w {{.*}} : f32
+
+exec.weight @w "linear" k 8 n 32 stack 1 [{key = "w"}] : f32
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %w = exec.ref @w : memref<1x8x32xf32>
+  %y = exec.invoke "linear"(%x, %w) params [4] offsets [0, 0] config {dtype = "f32", k = 8, n = 32}
+    : (tensor<4x8xf32>, memref<1x8x32xf32>) -> tensor<4x32xf32>
+}

@@ -1,0 +1,111 @@
+// RUN: mtp-opt %s '--exec-quantize-weights=format=int4 group=32 head-format=int8 head-group=128 keep=layer.1.*,?o' | FileCheck %s
+// RUN: mtp-opt %s '--exec-quantize-weights=format=int8' | FileCheck %s --check-prefix=ALL
+// RUN: mtp-opt %s '--exec-quantize-weights=head-format=int8' | FileCheck %s --check-prefix=HEAD
+// RUN: mtp-opt %s '--exec-quantize-weights=format=int8 head-format=none' | FileCheck %s --check-prefix=BODY
+
+// Panels of one group of 32 inputs and one of 8: 128 bytes of scales each.
+// CHECK-DAG: exec.weight @q "linear" k 40 n 64 stack 1 {{.*}} : i4 group 32
+// CHECK-DAG: exec.weight @up "swiglu" k 40 n 128 stack 1 {{.*}} : i4 group 32
+// CHECK-DAG: exec.weight @"e.{}.g" "swiglu" k 40 n 64 stack 8 {{.*}} : i4 group 32
+// CHECK-DAG: exec.weight @"e.{}.d" "linear" k 32 n 40 stack 8 {{.*}} : i4 group 32
+// CHECK-DAG: exec.weight @head "linear" k 40 n 96 stack 1 {{.*}} : i8 group 128
+// What stays: by pattern, a fused one by any of its tensors; by kind.
+// CHECK-DAG: exec.weight @kept "linear" {{.*}} : bf16{{$}}
+// CHECK-DAG: exec.weight @fused "linear" {{.*}} : bf16{{$}}
+// CHECK-DAG: exec.weight @router "linear" {{.*}} : bf16{{$}}
+// CHECK-DAG: exec.weight @heads "linear" {{.*}} : bf16{{$}}
+// CHECK-DAG: exec.weight @norm "raw" {{.*}} : f32{{$}}
+// CHECK-DAG: exec.weight @table "raw" {{.*}} : bf16{{$}}
+
+// ALL-DAG: exec.weight @q {{.*}} : i8 group 64
+// ALL-DAG: exec.weight @kept {{.*}} : i8 group 64
+// ALL-DAG: exec.weight @head "linear" {{.*}} : i8 group 64
+// ALL-DAG: exec.weight @router "linear" {{.*}} : bf16{{$}}
+// HEAD-DAG: exec.weight @q {{.*}} : bf16{{$}}
+// HEAD-DAG: exec.weight @head "linear" {{.*}} : i8 group 64
+// BODY-DAG: exec.weight @q {{.*}} : i8 group 64
+// BODY-DAG: exec.weight @head "linear" {{.*}} : bf16{{$}}
+
+exec.weight @q "linear" k 40 n 64 stack 1 [{key = "/layer.0.q"}] : bf16
+exec.weight @up "swiglu" k 40 n 128 stack 1 [{key = "layer.0.gate"}, {key = "layer.0.up"}] : bf16
+exec.weight @kept "linear" k 40 n 64 stack 1 [{key = "/layer.1.q"}] : bf16
+exec.weight @fused "linear" k 40 n 64 stack 1 [{key = "q"}, {key = "kv"}, {key = "fo"}] : bf16
+exec.weight @router "linear" k 40 n 8 stack 1 [{key = "gate"}] : bf16
+exec.weight @heads "linear" k 40 n 32 stack 2 [{key = "kv_b", row_begin = 0, row_end = 32, row_stride = 64}] : bf16
+exec.weight @"e.{}.g" "swiglu" k 40 n 64 stack 8 [{key = "e.{}.g"}, {key = "e.{}.u"}] : bf16
+exec.weight @"e.{}.d" "linear" k 32 n 40 stack 8 [{key = "e.{}.d"}] : bf16
+exec.weight @norm "raw" k 40 n 1 stack 1 [{key = "norm"}] : f32
+exec.weight @table "raw" k 40 n 96 stack 1 [{key = "head"}] : bf16
+exec.weight @head "linear" k 40 n 96 stack 1 [{key = "head"}] : bf16
+
+// CHECK-LABEL: exec.program @body
+exec.program @body "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x40xf32>
+  %p = exec.input "p" : tensor<4xi32>
+  %n = exec.ref @norm : memref<1x40xf32>
+  // CHECK: %[[Q:.*]] = exec.ref @q : memref<2x896xi8>
+  %q = exec.ref @q : memref<2x20x32x2xbf16>
+  // Every other key of the configuration stays.
+  // CHECK: exec.invoke "linear"(%{{.*}}, %{{.*}}, %[[Q]]) {{.*}} config {dtype = "int4", group = 32 : i64, k = 40 : i64, n = 64 : i64, norm = true}
+  %a = exec.invoke "linear"(%x, %n, %q) params [4] offsets [0, 0, 0] config {dtype = "bf16", k = 40, n = 64, norm = true}
+    : (tensor<4x40xf32>, memref<1x40xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
+  // CHECK: exec.ref @up : memref<4x896xi8>
+  %u = exec.ref @up : memref<4x20x32x2xbf16>
+  // CHECK: exec.invoke "linear"{{.*}} config {activation = "swiglu", dtype = "int4", group = 32 : i64
+  %b = exec.invoke "linear"(%x, %u) params [4] offsets [0, 0] config {activation = "swiglu", dtype = "bf16", k = 40, n = 128}
+    : (tensor<4x40xf32>, memref<4x20x32x2xbf16>) -> tensor<4x64xf32>
+  // CHECK: exec.ref @kept : memref<2x20x32x2xbf16>
+  %k = exec.ref @kept : memref<2x20x32x2xbf16>
+  // CHECK: exec.invoke "linear"{{.*}} config {dtype = "bf16", k = 40 : i64, n = 64 : i64}
+  %c = exec.invoke "linear"(%x, %k) params [4] offsets [0, 0] config {dtype = "bf16", k = 40, n = 64}
+    : (tensor<4x40xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
+  %f = exec.ref @fused : memref<2x20x32x2xbf16>
+  %d = exec.invoke "linear"(%x, %f) params [4] offsets [0, 0] config {dtype = "bf16", k = 40, n = 64}
+    : (tensor<4x40xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
+  %h = exec.ref @heads : memref<2x20x32x2xbf16>
+  %y = exec.invoke "head_linear"(%a, %h) params [4] offsets [0, 0] config {dtype = "bf16", heads = 2, k = 40, n = 32}
+    : (tensor<4x64xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
+  %r = exec.ref @router : memref<1x20x32x2xbf16>
+  // CHECK: exec.invoke "linear"{{.*}} config {dtype = "bf16", k = 40 : i64, n = 8 : i64}
+  %l = exec.invoke "linear"(%x, %r) params [4] offsets [0, 0] config {dtype = "bf16", k = 40, n = 8}
+    : (tensor<4x40xf32>, memref<1x20x32x2xbf16>) -> tensor<4x8xf32>
+  %i, %w = exec.invoke "moe_route"(%l) params [4] offsets [0] config {experts = 8, top_k = 2}
+    : (tensor<4x8xf32>) -> (tensor<4x2xi32>, tensor<4x2xf32>)
+  %s, %t = exec.invoke "moe_plan"(%p, %i) params [4] offsets [0, 0] config {experts = 8, top_k = 2}
+    : (tensor<4xi32>, tensor<4x2xi32>) -> (tensor<9xi32>, tensor<8xi32>)
+  // CHECK: exec.ref @"e.{}.g" : memref<16x896xi8>
+  %eg = exec.ref @"e.{}.g" : memref<16x20x32x2xbf16>
+  // CHECK: exec.invoke "moe_gate_up"{{.*}} config {dtype = "int4", experts = 8 : i64, group = 32 : i64
+  %ea = exec.invoke "moe_gate_up"(%x, %eg, %s, %t) params [4] offsets [0, 0, 0, 0] config {dtype = "bf16", experts = 8, inter = 32, k = 40, top_k = 2}
+    : (tensor<4x40xf32>, memref<16x20x32x2xbf16>, tensor<9xi32>, tensor<8xi32>) -> tensor<8x32xf32>
+  // CHECK: exec.ref @"e.{}.d" : memref<16x640xi8>
+  %ed = exec.ref @"e.{}.d" : memref<16x16x32x2xbf16>
+  // CHECK: exec.invoke "moe_down"{{.*}} config {dtype = "int4", experts = 8 : i64, group = 32 : i64
+  %eo = exec.invoke "moe_down"(%ea, %ed, %s, %t) params [4] offsets [0, 0, 0, 0] config {dtype = "bf16", experts = 8, k = 32, n = 40, top_k = 2}
+    : (tensor<8x32xf32>, memref<16x16x32x2xbf16>, tensor<9xi32>, tensor<8xi32>) -> tensor<8x40xf32>
+}
+
+// The head is known by who reads its rows, and is one format in all programs.
+// CHECK-LABEL: exec.program @picks
+exec.program @picks "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x40xf32>
+  %i = exec.input "i" : tensor<1xi32>
+  // CHECK: exec.ref @head : memref<3x1408xi8>
+  %h = exec.ref @head : memref<3x20x32x2xbf16>
+  // CHECK: exec.invoke "linear"{{.*}} config {dtype = "int8", group = 128 : i64
+  %l = exec.invoke "linear"(%x, %h) params [4] offsets [0, 0] config {dtype = "bf16", k = 40, n = 96}
+    : (tensor<4x40xf32>, memref<3x20x32x2xbf16>) -> tensor<4x96xf32>
+  %t = exec.invoke "take_rows"(%l, %i) params [1] offsets [0, 0] config {width = 96}
+    : (tensor<4x96xf32>, tensor<1xi32>) -> tensor<1x96xf32>
+  %a = exec.invoke "argmax"(%t) params [1] offsets [0] config {width = 96} : (tensor<1x96xf32>) -> tensor<1xi32>
+}
+
+// CHECK-LABEL: exec.program @unread
+exec.program @unread "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<1x40xf32>
+  // CHECK: exec.ref @head : memref<3x1408xi8>
+  %h = exec.ref @head : memref<3x20x32x2xbf16>
+  // CHECK: exec.invoke "linear"{{.*}} config {dtype = "int8", group = 128 : i64
+  %l = exec.invoke "linear"(%x, %h) params [1] offsets [0, 0] config {dtype = "bf16", k = 40, n = 96}
+    : (tensor<1x40xf32>, memref<3x20x32x2xbf16>) -> tensor<1x96xf32>
+}
