@@ -42,6 +42,15 @@ def jobs():
     yield ("dsv3-chain-mtp2.v3", "dsv3-chain-mtp2", "f32", SMALL + ["-k=2"],
            ["--target-cpu=x86-64-v3"])
     yield ("qwen3moe.bf16v3", "qwen3moe", "bf16", SMALL, ["--target-cpu=x86-64-v3"])
+    # Integer weights: MLA, dense and MoE layers with modules in both formats, a
+    # dense model, and what processors without AVX-512 run.
+    yield ("dsv3-chain-mtp2.int8", "dsv3-chain-mtp2", "bf16", SMALL + ["-k=4"],
+           ["--quantize=int8"])
+    yield ("dsv3-chain-mtp2.int4", "dsv3-chain-mtp2", "f32", SMALL + ["-k=4"],
+           ["--quantize=int4,group=32", "--quantize-head=int8"])
+    yield "qwen3.int8", "qwen3", "f32", SMALL, ["--quantize=int8,group=128"]
+    yield ("qwen3moe.int4v3", "qwen3moe", "bf16", SMALL,
+           ["--quantize=int4", "--target-cpu=x86-64-v3"])
     yield "bundled", None, None, ["--max-batch=4", "--max-context=256", "-k=4"], []
 
 

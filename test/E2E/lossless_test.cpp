@@ -186,7 +186,8 @@ TEST_P(Lossless, Preemption) {
 // A matrix without accepted drafts, or without rejected ones, would prove
 // little: this model is made to have both.
 TEST(LosslessMatrix, AcceptsAndRejectsDrafts) {
-  for (const char *name : {"dsv3-chain-mtp2.f32", "dsv3-chain-mtp2.bf16"}) {
+  for (const char *name : {"dsv3-chain-mtp2.f32", "dsv3-chain-mtp2.bf16",
+                           "dsv3-chain-mtp2.int8", "dsv3-chain-mtp2.int4"}) {
     std::shared_ptr<const Model> model = loadArtifact(name);
     ASSERT_TRUE(model);
     for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
@@ -208,12 +209,14 @@ INSTANTIATE_TEST_SUITE_P(
                     "dsv3-yarn-mtp2.bf16", "dsv3-chain-mtp2.f32",
                     "dsv3-chain-mtp2.bf16", "dsv3-chain-mtp2.reuse",
                     "dsv3-chain-mtp2.page8", "dsv3-chain-mtp2.v3",
+                    "dsv3-chain-mtp2.int8", "dsv3-chain-mtp2.int4",
                     "mimo-mtp1.f32", "mimo-mtp1.bf16", "glm4moe-mtp1.f32",
                     "glm4moe-mtp1.bf16", "glm4moe-qknorm-mtp1.f32",
                     "glm4moe-qknorm-mtp1.bf16", "llama-gqa.f32",
                     "llama-gqa.bf16", "llama-tied.f32", "llama-tied.bf16",
                     "qwen2.f32", "qwen2.bf16", "qwen3.f32", "qwen3.bf16",
-                    "qwen3moe.f32", "qwen3moe.bf16", "qwen3moe.bf16v3",
+                    "qwen3.int8", "qwen3moe.f32", "qwen3moe.bf16",
+                    "qwen3moe.bf16v3", "qwen3moe.int4v3",
                     "bundled"),
     [](const testing::TestParamInfo<const char *> &info) {
       std::string name = info.param;

@@ -80,7 +80,8 @@ static auto blobs(Builder &fbb,
   return vectorOf(fbb, items, [&](const ArtifactBuilder::Blob &b) {
     return schema::CreateBlob(fbb, fbb.CreateString(b.name), b.segment,
                               b.offset, b.size, b.dtype,
-                              fbb.CreateVector(b.shape));
+                              fbb.CreateVector(b.shape), b.format, b.group,
+                              b.inputs);
   });
 }
 

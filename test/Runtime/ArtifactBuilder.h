@@ -64,6 +64,8 @@ public:
     uint64_t offset = 0, size = 0;
     schema::DType dtype = schema::DType::F32;
     std::vector<uint64_t> shape;
+    schema::BlobFormat format = schema::BlobFormat::Elements;
+    uint32_t group = 0, inputs = 0;
   };
   struct Envelope {
     uint32_t maxK = 0, maxBatch = 0, maxContext = 0, chunk = 0, page = 0,

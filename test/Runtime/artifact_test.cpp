@@ -228,6 +228,54 @@ TEST(Artifact, ChecksBlobs) {
             "weights[0]: expected a visible name of 1 to 1024 bytes");
 }
 
+TEST(Artifact, ChecksTheFormatsOfBlobs) {
+  using enum schema::BlobFormat;
+  // One panel of 40 inputs in groups of 32: bytes of both formats.
+  constexpr uint64_t bytes8 = 2 * 128 + 40 * 32, bytes4 = 2 * 128 + 40 * 16;
+  auto message = [](bool isWeight, ArtifactBuilder::Blob blob) {
+    return messageFor([&](auto &a) {
+      a.addSegment(isWeight ? schema::SegmentKind::Weights
+                            : schema::SegmentKind::Constants,
+                   std::vector<uint8_t>(4096, 1));
+      (isWeight ? a.weights : a.constants).push_back(blob);
+    });
+  };
+  auto with = [&](ArtifactBuilder::Blob blob) { return message(true, blob); };
+  auto i8 = schema::DType::I8;
+  EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}), "");
+  EXPECT_EQ(with({"w", 1, 0, 2 * bytes4, i8, {2, bytes4}, Int4, 32, 40}), "");
+  EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int4, 32, 40}),
+            "weights[0]: expected panels of 896 i8 for 40 inputs of Int4, got "
+            "1x1536xi8");
+  EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {bytes8}, Int8, 32, 40}),
+            "weights[0]: expected panels of 1536 i8 for 40 inputs of Int8, got "
+            "1536xi8");
+  EXPECT_EQ(with({"w", 1, 0, bytes8, schema::DType::U8, {1, bytes8}, Int8, 32,
+                  40}),
+            "weights[0]: expected panels of 1536 i8 for 40 inputs of Int8, got "
+            "1x1536xui8");
+  for (uint32_t group : {0u, 33u, 160u, 4294967264u})
+    EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, group, 40}),
+              "weights[0]: expected a group of a multiple of 32 up to 128 and a "
+              "number of inputs, got " +
+                  std::to_string(group) + " and 40");
+  EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 0}),
+            "weights[0]: expected a group of a multiple of 32 up to 128 and a "
+            "number of inputs, got 32 and 0");
+  EXPECT_EQ(
+      with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 4294967295u}),
+      "weights[0]: expected panels of 154618822656 i8 for 4294967295 inputs of "
+      "Int8, got 1x1536xi8");
+  EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, Elements, 32, 0}),
+            "weights[0]: expected no group and no inputs for plain elements, "
+            "got 32 and 0");
+  EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, schema::BlobFormat(3)}),
+            "weights[0]: unknown format 3");
+  EXPECT_EQ(
+      message(false, {"c", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}),
+      "constants[0]: expected plain elements in a constant, got Int8");
+}
+
 TEST(Artifact, ChecksKernels) {
   auto sample = [](ArtifactBuilder &a) -> ArtifactBuilder::Kernel & {
     for (ArtifactBuilder::Kernel &kernel : a.kernels)
@@ -306,10 +354,16 @@ TEST(ArtifactFile, RefusesOtherVersionsAndSchemas) {
     reseal(changed);
     return openMessage(writeFile("version", changed));
   };
-  EXPECT_EQ(with(6, 2), "expected format version 1.0 to 1.0, got 2.0; compile "
+  EXPECT_EQ(with(6, 2), "expected format version 1.0 to 1.1, got 2.1; compile "
                         "the model again");
-  EXPECT_EQ(with(4, 1), "expected format version 1.0 to 1.0, got 1.1; compile "
+  EXPECT_EQ(with(4, 2), "expected format version 1.0 to 1.1, got 1.2; compile "
                         "the model again");
+  // An older file has the schema of its own version, whatever that was.
+  std::vector<uint8_t> older = file;
+  older[4] = 0;
+  older[40] ^= 1;
+  reseal(older);
+  EXPECT_TRUE(ArtifactFile::open(writeFile("version", older)).isOk());
   EXPECT_EQ(with(40, uint8_t(file[40] ^ 1)),
             "written with another schema of the same format version; compile "
             "the model again");
