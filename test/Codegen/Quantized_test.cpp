@@ -213,23 +213,24 @@ TEST(Quantized, LinearMatchesReferencesAndIsRowInvariant) {
 TEST(Quantized, HoldsTheLargestSums) {
   const int k = 256, n = 32;
   for (const auto &[name, target] : hostTargets())
-    for (int bits : {8, 4})
+    for (int bits : {8, 4}) {
+      SCOPED_TRACE(name + " " + std::to_string(bits) + " bits");
+      Case c{k, n, {bits, 128}};
+      Kernel kernel(target, "linear", c.config());
       for (float sign : {1.0f, -1.0f}) {
-        SCOPED_TRACE(name + " " + std::to_string(bits) + " bits");
-        Case c{k, n, {bits, 128}};
         Problem problem(c, 3);
         std::fill(problem.x.begin(), problem.x.end(), 3.0f);
         std::fill(problem.w.values.begin(), problem.w.values.end(),
                   int8_t(bits == 8 ? sign * 127 : sign < 0 ? -8 : 7));
         std::fill(problem.w.scales.begin(), problem.w.scales.end(), 0.5f);
         problem.packed = packQuantized(problem.w);
-        Kernel kernel(target, "linear", c.config());
         std::vector<float> y = problem.run(kernel, 0, 3, Split::Whole);
         problem.checkBits(y);
         double each = problem.w.at(0, 0) * 3;
         for (float value : y)
           ASSERT_NEAR(value, each * k, 1e-5 * std::fabs(each * k));
       }
+    }
 }
 
 // Rows without a usable scale: zeros, and values whose reciprocal is infinite.
@@ -251,16 +252,16 @@ TEST(Quantized, TakesTinyRowsForZeros) {
 
 TEST(Quantized, KeepsNaNAndInfinityInTheirRows) {
   for (const auto &[name, target] : hostTargets())
-    for (int bits : {8, 4})
+    for (int bits : {8, 4}) {
+      SCOPED_TRACE(name);
+      Case c{71, 90, {bits, 32}};
+      Kernel kernel(target, "linear", c.config());
       for (float bad : {NAN, -NAN, INFINITY, -INFINITY}) {
-        SCOPED_TRACE(name);
-        Case c{71, 90, {bits, 32}};
         Problem problem(c, 13);
         // No output may have a group of zeros, which takes part in nothing.
         problem.w.values.assign(problem.w.values.size(), 1);
         problem.w.scales.assign(problem.w.scales.size(), 0.5f);
         problem.packed = packQuantized(problem.w);
-        Kernel kernel(target, "linear", c.config());
         std::vector<float> before = problem.run(kernel, 0, 13, Split::Whole);
         problem.x[size_t(5) * c.stride() + 40] = bad;
         std::vector<float> after = problem.run(kernel, 0, 13, Split::Whole);
@@ -271,6 +272,7 @@ TEST(Quantized, KeepsNaNAndInfinityInTheirRows) {
             EXPECT_EQ(after[i], before[i]);
         }
       }
+    }
 }
 
 TEST(Quantized, AgreesWithSeparateNorm) {

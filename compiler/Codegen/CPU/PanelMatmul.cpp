@@ -171,8 +171,10 @@ void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
   auto broadcast = [&](int64_t row) {
     return kb.splat(kb.load(kb.i32Type(), kb.at(x, row * 4)));
   };
-  // Before the loads: after them it was no faster than no prefetch at all.
-  prefetchStep(weights, rows);
+  // Before the loads: after them it was no faster than no prefetch at all. One
+  // row runs ahead far enough by itself, and was slower with it.
+  if (rows > 1)
+    prefetchStep(weights);
 
   Values vectors;
   for (int64_t v = 0; v < vectorsPerHalf; ++v)

@@ -27,10 +27,9 @@ Value PanelWalk::panelPointer(Value group, Value panel) {
                panelBytes);
 }
 
-void PanelWalk::prefetchStep(Value weights, int64_t rows) {
+void PanelWalk::prefetchStep(Value weights) {
   for (int64_t line = 0; line < halfBytes(); line += 64)
-    if (rows >= prefetchRows)
-      kb.prefetch(kb.at(weights, prefetchBytes + line));
+    kb.prefetch(kb.at(weights, prefetchBytes + line));
 }
 
 void PanelWalk::forRowBlocks(

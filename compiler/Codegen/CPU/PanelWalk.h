@@ -43,14 +43,11 @@ protected:
   /// size that holds the rest.
   void forRowBlocks(Value rows,
                     llvm::function_ref<void(int64_t, Value, Value)> body);
-  /// Asks for the weights ahead of `weights`, one step of a half panel, where
-  /// a block of `rows` needs that.
-  void prefetchStep(Value weights, int64_t rows);
+  /// Asks for the weights ahead of `weights`, one step of a half panel.
+  void prefetchStep(Value weights);
 
-  /// One row runs ahead far enough by itself, and was slower with prefetching.
-  static constexpr int64_t prefetchRows = 2;
   /// Steps of k per loop iteration.
-  static int64_t unroll(int64_t rows) { return rows < prefetchRows ? 8 : 4; }
+  static int64_t unroll(int64_t rows) { return rows == 1 ? 8 : 4; }
   /// Output vectors that are accumulated at once.
   static constexpr int64_t vectorsPerHalf = 2;
   /// A panel is walked once with 16 lanes, in two halves with 8.

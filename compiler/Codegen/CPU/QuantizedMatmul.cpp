@@ -213,7 +213,7 @@ void QuantizedMatmul::addQuad(Values &acc, ValueRange bytes, Value x,
 
 void QuantizedMatmul::addStep(Values &acc, Value weights, Value x,
                               int64_t rows) {
-  prefetchStep(weights, rows);
+  prefetchStep(weights);
   Values vectors;
   for (int64_t v = 0; v < vectorsPerHalf; ++v)
     vectors.push_back(
