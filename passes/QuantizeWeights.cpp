@@ -5,8 +5,8 @@
 // the configurations of the calls change together; a fused weight has one
 // format. Two kinds of projection are known by who reads their results:
 //
-//  - a router, whose logits moe_route reads, stays: a few rows of weights decide
-//    which experts see a token at all;
+//  - a router, whose logits moe_route reads, stays: a few rows of weights
+//    decide which experts see a token at all;
 //  - the head, whose logits are picked from or leave the program, may have a
 //    format of its own.
 //
@@ -91,13 +91,13 @@ FailureOr<std::vector<llvm::GlobPattern>> QuantizeWeightsPass::parsePatterns() {
 
 /// Whether one of the weight's tensors has a key that matches.
 static bool matches(exec::WeightOp weight, const llvm::GlobPattern &pattern) {
-  return llvm::any_of(
-      weight.getSources().getAsRange<DictionaryAttr>(),
-      [&](DictionaryAttr source) {
-        llvm::StringRef key = source.getAs<StringAttr>("key").getValue();
-        key.consume_front("/");
-        return pattern.match(key);
-      });
+  return llvm::any_of(weight.getSources().getAsRange<DictionaryAttr>(),
+                      [&](DictionaryAttr source) {
+                        llvm::StringRef key =
+                            source.getAs<StringAttr>("key").getValue();
+                        key.consume_front("/");
+                        return pattern.match(key);
+                      });
 }
 
 /// A pattern that matches nothing is a misspelt one.
@@ -183,8 +183,8 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
   for (RefOp ref : readers.refs) {
     // Panels of the whole stack come first in every packed type.
     auto type = cast<MemRefType>(ref.getType());
-    ref.getResult().setType(MemRefType::get(
-        {type.getDimSize(0), panel.bytes()}, builder.getIntegerType(8)));
+    ref.getResult().setType(MemRefType::get({type.getDimSize(0), panel.bytes()},
+                                            builder.getIntegerType(8)));
   }
   for (InvokeOp call : readers.calls) {
     NamedAttrList config(call.getConfig());

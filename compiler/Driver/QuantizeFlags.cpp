@@ -77,8 +77,8 @@ compiler::parseQuantizeFlags(std::optional<std::string_view> quantize,
   if (quantizeHead) {
     Flag flag{"--quantize-head", kFormats,
               "--quantize-head=int8|int4|none[,group=N]", nullptr};
-    MTP_RETURN_IF_ERROR(parseFlag(flag, *quantizeHead, formats.headFormat,
-                                  formats.headGroup));
+    MTP_RETURN_IF_ERROR(
+        parseFlag(flag, *quantizeHead, formats.headFormat, formats.headGroup));
   }
   if (formats.headFormat == "none" && !quantize) {
     return invalidArgument("expected --quantize beside --quantize-head=none, "

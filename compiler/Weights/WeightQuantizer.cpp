@@ -70,8 +70,8 @@ void tryInt4Scales(const Group &group, const Lanes &scales, Lanes &best,
     float ratio = qq.at[o] > 0 ? xq.at[o] / qq.at[o] : 0.0f;
     // What it takes off, in units of the values; its root, since the square may
     // not fit a float.
-    float gain = std::fabs(scales.at[o]) * std::fabs(ratio) *
-                 std::sqrt(qq.at[o]);
+    float gain =
+        std::fabs(scales.at[o]) * std::fabs(ratio) * std::sqrt(qq.at[o]);
     bool better = gain > best.at[o];
     best.at[o] = better ? gain : best.at[o];
     bestScales.at[o] = better ? ratio * scales.at[o] : bestScales.at[o];

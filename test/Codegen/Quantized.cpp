@@ -28,9 +28,9 @@ static float largest(const float *x, int count) {
   return most;
 }
 
-QuantizedMatrix
-mtp::codegen::test::quantizeWeights(const std::vector<float> &w, int n, int k,
-                                    Quantization format) {
+QuantizedMatrix mtp::codegen::test::quantizeWeights(const std::vector<float> &w,
+                                                    int n, int k,
+                                                    Quantization format) {
   QuantizedMatrix m = makeMatrix(n, k, format);
   int limit = format.bits == 8 ? 127 : 7;
   for (int row = 0; row < n; ++row)
@@ -40,15 +40,15 @@ mtp::codegen::test::quantizeWeights(const std::vector<float> &w, int n, int k,
       float scale = largest(from, count) / float(limit);
       m.scales[size_t(row) * m.groups() + g] = scale;
       for (int i = 0; i < count && scale != 0; ++i)
-        m.values[size_t(row) * k + first + i] = int8_t(std::clamp(
-            int(std::lrint(from[i] / scale)), format.bits == 8 ? -127 : -8,
-            limit));
+        m.values[size_t(row) * k + first + i] =
+            int8_t(std::clamp(int(std::lrint(from[i] / scale)),
+                              format.bits == 8 ? -127 : -8, limit));
     }
   return m;
 }
 
-std::vector<uint8_t>
-mtp::codegen::test::packQuantized(const QuantizedMatrix &w, bool gated) {
+std::vector<uint8_t> mtp::codegen::test::packQuantized(const QuantizedMatrix &w,
+                                                       bool gated) {
   int outputs = gated ? w.rows / 2 : w.rows, tasks = (outputs + 31) / 32;
   int bits = w.format.bits, together = bits == 8 ? 4 : 8;
   std::vector<uint8_t> packed;
@@ -67,9 +67,8 @@ mtp::codegen::test::packQuantized(const QuantizedMatrix &w, bool gated) {
         float scale = real ? w.scales[size_t(row) * w.groups() + g] : 0.0f;
         std::memcpy(&packed[base + lane * 4], &scale, 4);
         for (int i = 0; i < stored; ++i) {
-          int value = real && i < inputs
-                          ? w.values[size_t(row) * w.k + first + i]
-                          : 0;
+          int value =
+              real && i < inputs ? w.values[size_t(row) * w.k + first + i] : 0;
           if (bits == 8)
             data[i / 4 * 128 + lane * 4 + i % 4] = uint8_t(value + 128);
           else
@@ -81,9 +80,9 @@ mtp::codegen::test::packQuantized(const QuantizedMatrix &w, bool gated) {
   return packed;
 }
 
-QuantizedMatrix
-mtp::codegen::test::quantizeRows(const std::vector<float> &x, int rows, int k,
-                                 int stride, int group) {
+QuantizedMatrix mtp::codegen::test::quantizeRows(const std::vector<float> &x,
+                                                 int rows, int k, int stride,
+                                                 int group) {
   QuantizedMatrix m = makeMatrix(rows, k, {8, group});
   for (int row = 0; row < rows; ++row)
     for (int g = 0; g < m.groups(); ++g) {
@@ -93,8 +92,8 @@ mtp::codegen::test::quantizeRows(const std::vector<float> &x, int rows, int k,
       float perUnit = most > 1e-36f ? 127.0f / most : 0.0f;
       m.scales[size_t(row) * m.groups() + g] = most / 127.0f;
       for (int i = 0; i < count; ++i)
-        m.values[size_t(row) * k + first + i] = int8_t(
-            std::fma(from[i], perUnit, 12582912.0f) - 12582912.0f);
+        m.values[size_t(row) * k + first + i] =
+            int8_t(std::fma(from[i], perUnit, 12582912.0f) - 12582912.0f);
     }
   return m;
 }
@@ -106,8 +105,8 @@ float mtp::codegen::test::quantizedDot(const QuantizedMatrix &x, int row,
     int first = g * w.format.group;
     int dot = 0;
     for (int i = first; i < std::min(first + w.format.group, w.k); ++i)
-      dot += int(x.values[size_t(row) * x.k + i]) *
-             w.values[size_t(n) * w.k + i];
+      dot +=
+          int(x.values[size_t(row) * x.k + i]) * w.values[size_t(n) * w.k + i];
     float part = float(dot) * x.scales[size_t(row) * x.groups() + g];
     sum = std::fma(part, w.scales[size_t(n) * w.groups() + g], sum);
   }

@@ -59,9 +59,9 @@ struct Problem {
   std::vector<float> run(const Kernel &kernel, int first, int count,
                          Split split) const {
     int width = c.outputs();
-    Guarded<float> in(std::vector<float>(
-        x.begin() + size_t(first) * c.stride(),
-        x.begin() + size_t(first + count) * c.stride() - 5));
+    Guarded<float> in(
+        std::vector<float>(x.begin() + size_t(first) * c.stride(),
+                           x.begin() + size_t(first + count) * c.stride() - 5));
     Guarded<float> added(std::vector<float>(
         residual.begin() + size_t(first) * (width + 3),
         residual.begin() + size_t(first + count) * (width + 3) - 3));
@@ -139,8 +139,7 @@ struct Problem {
 
   /// The exact reference, where there is neither a norm nor a gate.
   void checkBits(const std::vector<float> &y) const {
-    QuantizedMatrix in =
-        quantizeRows(x, rows, c.k, c.stride(), c.format.group);
+    QuantizedMatrix in = quantizeRows(x, rows, c.k, c.stride(), c.format.group);
     for (int r = 0; r < rows; ++r)
       for (int n = 0; n < c.n; ++n) {
         float sum = quantizedDot(in, r, w, n);
@@ -167,15 +166,20 @@ std::vector<Case> allCases() {
   std::vector<Case> cases;
   for (int bits : {8, 4}) {
     int variant = bits == 8 ? 0 : 1;
-    for (auto [k, n, group] :
-         {std::tuple{128, 64, 64}, {1, 1, 32}, {33, 47, 32}, {71, 90, 64},
-          {159, 40, 128}, {236, 33, 96}}) {
+    for (auto [k, n, group] : {std::tuple{128, 64, 64},
+                               {1, 1, 32},
+                               {33, 47, 32},
+                               {71, 90, 64},
+                               {159, 40, 128},
+                               {236, 33, 96}}) {
       bool gated = variant == 3;
-      cases.push_back({k, gated ? n / 2 * 2 + 2 : n,
+      cases.push_back({k,
+                       gated ? n / 2 * 2 + 2 : n,
                        {bits, group},
                        /*norm=*/variant == 1 || gated,
                        /*bias=*/variant == 1 || variant == 2,
-                       /*residual=*/variant == 2, gated});
+                       /*residual=*/variant == 2,
+                       gated});
       variant = (variant + 1) % 4;
     }
   }
@@ -221,7 +225,9 @@ TEST(Quantized, HoldsTheLargestSums) {
         Problem problem(c, 3);
         std::fill(problem.x.begin(), problem.x.end(), 3.0f);
         std::fill(problem.w.values.begin(), problem.w.values.end(),
-                  int8_t(bits == 8 ? sign * 127 : sign < 0 ? -8 : 7));
+                  int8_t(bits == 8  ? sign * 127
+                         : sign < 0 ? -8
+                                    : 7));
         std::fill(problem.w.scales.begin(), problem.w.scales.end(), 0.5f);
         problem.packed = packQuantized(problem.w);
         std::vector<float> y = problem.run(kernel, 0, 3, Split::Whole);
@@ -381,23 +387,21 @@ struct Mixture {
 
 TEST(Quantized, ExpertsMatchReferenceAndAreRowInvariant) {
   using M = Mixture;
-  for (Quantization format :
-       {Quantization{8, 64}, {4, 32}}) {
+  for (Quantization format : {Quantization{8, 64}, {4, 32}}) {
     M m(80, format);
     std::vector<float> firstTarget;
     for (const auto &[name, target] : hostTargets()) {
       SCOPED_TRACE(name + ", " + format.config());
       Kernel gateUp(target, "moe_gate_up", m.config(true));
       Kernel down(target, "moe_down", m.config(false));
-      expectRowInvariant(40, M::topK * M::k,
-                         [&](int first, int count, Split split) {
-                           return m.run(gateUp, down, first, count, split)
-                               .second;
-                         });
+      expectRowInvariant(
+          40, M::topK * M::k, [&](int first, int count, Split split) {
+            return m.run(gateUp, down, first, count, split).second;
+          });
       auto [act, out] = m.run(gateUp, down, 0, m.rows, Split::Random);
       QuantizedMatrix in = quantizeRows(m.x, m.rows, M::k, M::k, format.group);
-      QuantizedMatrix mid = quantizeRows(act, m.rows * M::topK, M::inter,
-                                         M::inter, format.group);
+      QuantizedMatrix mid =
+          quantizeRows(act, m.rows * M::topK, M::inter, M::inter, format.group);
       for (int p = 0; p < m.rows * M::topK; ++p) {
         int row = p / M::topK, e = M::expertOf(row, p % M::topK);
         for (int i = 0; i < M::inter; ++i) {

@@ -27,9 +27,9 @@ struct Packed {
       panel = 2 * (row / 32) + isUp;
     }
     int64_t group = i / recipe.group, inGroup = i % recipe.group;
-    const uint8_t *base = bytes.data() +
-                          (s * panelCount(recipe) + panel) * panelBytes(recipe) +
-                          group * (128 + 32 * recipe.group * recipe.bits / 8);
+    const uint8_t *base =
+        bytes.data() + (s * panelCount(recipe) + panel) * panelBytes(recipe) +
+        group * (128 + 32 * recipe.group * recipe.bits / 8);
     float scale;
     std::memcpy(&scale, base + row % 32 * 4, 4);
     const uint8_t *data = base + 128 + row % 32 * 4 + inGroup % 4;
@@ -74,7 +74,7 @@ protected:
 
 WeightRecipe recipeOf(const std::string &key, int64_t k, int64_t n,
                       int64_t bits, int64_t group) {
-  WeightRecipe recipe{"w", WeightLayout::Linear, WeightType::F32, k, n, 1,
+  WeightRecipe recipe{"w",    WeightLayout::Linear, WeightType::F32, k, n, 1,
                       {{key}}};
   recipe.bits = bits;
   recipe.group = group;
@@ -96,14 +96,14 @@ double plainInt4Error(const float *x, int64_t count) {
 
 TEST_F(Quantizing, KeepsTheBoundsOfTheFormatsOnRaggedShapes) {
   for (int64_t bits : {8, 4})
-    for (auto [n, k, group] : {std::tuple<int64_t, int64_t, int64_t>{64, 128, 64},
-                               {1, 1, 32},
-                               {33, 65, 32},
-                               {70, 135, 128},
-                               {31, 200, 96}}) {
-      std::string key =
-          std::to_string(bits) + "." + std::to_string(n) + "x" +
-          std::to_string(k);
+    for (auto [n, k, group] :
+         {std::tuple<int64_t, int64_t, int64_t>{64, 128, 64},
+          {1, 1, 32},
+          {33, 65, 32},
+          {70, 135, 128},
+          {31, 200, 96}}) {
+      std::string key = std::to_string(bits) + "." + std::to_string(n) + "x" +
+                        std::to_string(k);
       SCOPED_TRACE(key);
       std::vector<float> w = addMatrix(key, n, k);
       Result<Packed> packed = pack(recipeOf(key, k, n, bits, group));
@@ -213,8 +213,9 @@ TEST_F(Quantizing, StacksOfGateAndUp) {
     ups.push_back(addMatrix("e." + std::to_string(e) + ".u", inter, k));
   }
   for (int64_t bits : {8, 4}) {
-    WeightRecipe recipe{"w",       WeightLayout::Swiglu,    WeightType::F32, k,
-                        2 * inter, 3, {{"e.{}.g"}, {"e.{}.u"}}};
+    WeightRecipe recipe{
+        "w", WeightLayout::Swiglu,    WeightType::F32, k, 2 * inter,
+        3,   {{"e.{}.g"}, {"e.{}.u"}}};
     recipe.bits = bits;
     recipe.group = 32;
     Result<Packed> packed = pack(recipe);

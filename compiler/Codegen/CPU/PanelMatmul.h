@@ -13,6 +13,9 @@
 // A "unit" is what one 4-byte broadcast feeds: one f32 value of a row, or a
 // pair of bf16 values where the target has a bf16 dot product.
 //
+// Weights of integers have an engine of their own behind the same interface,
+// QuantizedMatmul.h; PanelWalk.h is what both share.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMPILER_CODEGEN_CPU_PANELMATMUL_H

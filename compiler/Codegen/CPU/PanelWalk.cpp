@@ -55,7 +55,7 @@ void PanelWalk::forRowBlocks(
 
 /// All outputs of one task for one block of rows.
 void PanelWalk::emitBlock(Value group, Value task, Value firstRow,
-                            Value rowsLeft, int64_t blockRows, Value block) {
+                          Value rowsLeft, int64_t blockRows, Value block) {
   int64_t outputs = spec.gated ? spec.n / 2 : spec.n;
   Value panel = panelPointer(group, spec.gated ? kb.mul(task, 2) : task);
   for (int64_t half = 0; half < halves(); ++half) {

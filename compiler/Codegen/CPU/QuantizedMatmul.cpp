@@ -101,22 +101,19 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Calls `body` with every group and its number of inputs.
-void QuantizedMatmul::forGroups(
-    llvm::function_ref<void(Value, int64_t)> body) {
+void QuantizedMatmul::forGroups(llvm::function_ref<void(Value, int64_t)> body) {
   kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1,
               [&](Value group) { body(group, panel.group); });
   if (panel.restInputs())
     body(kb.integer(panel.fullGroups()), panel.restInputs());
 }
 
-void QuantizedMatmul::prepare(Value group, Value firstRow, Value count,
-                              Value) {
+void QuantizedMatmul::prepare(Value group, Value firstRow, Value count, Value) {
   kb.forRange(kb.integer(0), count, 1, [&](Value row) {
     Value from = spec.rowPointer(group, kb.add(firstRow, row));
     Value to = kb.at(kb.scratch(), row, rowBytes);
-    Value inverse = spec.normWeight
-                        ? emitInverseRms(kb, from, spec.k, spec.eps)
-                        : Value();
+    Value inverse =
+        spec.normWeight ? emitInverseRms(kb, from, spec.k, spec.eps) : Value();
     forGroups([&](Value g, int64_t inputs) {
       prepareGroup(from, inverse, to, g, inputs);
     });
@@ -160,9 +157,9 @@ void QuantizedMatmul::prepareGroup(Value from, Value inverse, Value to,
                kb.at(kb.at(to, first, 1), i * kb.lanes()));
   }
   kb.store(kb.div(most, limit), kb.at(kb.at(to, scalesOffset), group, 4));
-  kb.store(kb.mul(kb.reduceAdd(total),
-                  kb.constant(kb.i32Type(), -weightBias())),
-           kb.at(kb.at(to, startsOffset), group, 4));
+  kb.store(
+      kb.mul(kb.reduceAdd(total), kb.constant(kb.i32Type(), -weightBias())),
+      kb.at(kb.at(to, startsOffset), group, 4));
 }
 
 /// Stores integers of a row; when wide, the even ones of each four and the odd
@@ -173,8 +170,7 @@ void QuantizedMatmul::storeBytes(Value bytes, Value to) {
   auto words = kb.vectorType(kb.i16Type(), kb.lanes() / 2);
   Value pairs = kb.bitcast(bytes, words), eight = kb.constant(words, 8);
   kb.store(kb.shiftRightSigned(kb.shiftLeft(pairs, eight), eight), to);
-  kb.store(kb.shiftRightSigned(pairs, eight),
-           kb.at(to, rowDataBytes(spec.k)));
+  kb.store(kb.shiftRightSigned(pairs, eight), kb.at(to, rowDataBytes(spec.k)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,8 +193,8 @@ Value QuantizedMatmul::dot(Value acc, Value bytes, Value x) {
   Value even = kb.bitAnd(words, kb.constant(wordVector(), 0xff));
   Value odd = kb.shiftRight(words, kb.constant(wordVector(), 8));
   acc = kb.add(acc, kb.dotWordPairs(even, load(0, wordVector())));
-  return kb.add(acc, kb.dotWordPairs(
-                         odd, load(rowDataBytes(spec.k), wordVector())));
+  return kb.add(acc,
+                kb.dotWordPairs(odd, load(rowDataBytes(spec.k), wordVector())));
 }
 
 /// Four inputs of all accumulators: `x` points at those of the first row.
@@ -256,8 +252,9 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
   auto run = [&](Value step, ValueRange in, int64_t count) {
     Values next(in.begin(), in.end());
     for (int64_t s = 0; s < count; ++s)
-      addStep(next, kb.at(kb.at(data, step, PanelWalk::panelWidth * 4),
-                          s * PanelWalk::panelWidth * 4),
+      addStep(next,
+              kb.at(kb.at(data, step, PanelWalk::panelWidth * 4),
+                    s * PanelWalk::panelWidth * 4),
               kb.at(kb.at(x, step, stepInputs()), s * stepInputs()), rows);
     return next;
   };
@@ -270,8 +267,7 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t v = 0; v < vectorsPerHalf; ++v) {
       int64_t i = r * vectorsPerHalf + v;
-      Value scale =
-          kb.load(kb.f32Vector(), kb.at(scales, v * kb.lanes() * 4));
+      Value scale = kb.load(kb.f32Vector(), kb.at(scales, v * kb.lanes() * 4));
       Value part =
           kb.mul(kb.toFloat(acc[i]), ofRow(r, scalesOffset, kb.f32Type()));
       result.push_back(kb.fma(part, scale, sums[i]));
