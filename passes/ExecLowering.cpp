@@ -155,7 +155,8 @@ Value ExecLowering::packed(const Packing &packing, Location loc) {
     weight = exec::WeightOp::create(builder, loc, name, packing.layout,
                                     packing.k, packing.n, packing.stack,
                                     sources, packing.dtype,
-                                    /*group=*/IntegerAttr());
+                                    /*group=*/IntegerAttr(),
+                                    /*picks=*/FlatSymbolRefAttr());
     symbols.insert(weight);
     ++numWeights;
   }

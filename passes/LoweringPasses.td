@@ -59,6 +59,22 @@ def ConvertMTPToExecPass : Pass<"mtp-convert-to-exec", "mlir::ModuleOp"> {
   ];
 }
 
+def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
+  let summary = "Draft from a part of the vocabulary";
+  let description = [{
+    The head behind every draft gets the rows of the given tokens alone, as a
+    weight of its own; the draft is looked up among them. Verification uses the
+    whole head, so that the output stays the same. Drafts that are not the
+    arg-max of a plain projection stay as they are; a module without any other is
+    an error.
+  }];
+  let options = [
+    ListOption<"tokens", "tokens", "int32_t",
+               "the tokens that may be drafted, ascending">
+  ];
+  let statistics = [Statistic<"numHeads", "heads", "heads made smaller">];
+}
+
 def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   let summary = "Store the weights of projections as integers";
   let description = [{

@@ -32,6 +32,17 @@ static int64_t sourceInt(DictionaryAttr source, StringRef key,
   return value ? value.getInt() : fallback;
 }
 
+/// The rows that a weight takes; none where it takes all.
+static std::vector<int32_t> picksOf(exec::WeightOp weight) {
+  if (!weight.getPicks()) {
+    return {};
+  }
+  auto constant = SymbolTable::lookupNearestSymbolFrom<exec::ConstantOp>(
+      weight, weight.getPicksAttr());
+  auto values = cast<DenseElementsAttr>(constant.getValue()).getValues<int32_t>();
+  return {values.begin(), values.end()};
+}
+
 FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   WeightRecipe recipe;
   recipe.name = weight.getSymName().str();
@@ -61,6 +72,7 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
     source.headStride = sourceInt(entry, "row_stride", 0);
     auto transpose = entry.getAs<BoolAttr>("transpose");
     source.transpose = transpose && transpose.getValue();
+    source.picks = picksOf(weight);
     recipe.sources.push_back(std::move(source));
   }
   if (Status status = verifyRecipe(recipe); !status.isOk()) {

@@ -173,13 +173,13 @@ static Status openInputs(ModuleOp module, const std::string &folder,
 using ConfigureFn = llvm::function_ref<LogicalResult(PassManager &)>;
 
 static LogicalResult runPasses(ModuleOp module, Phase phase,
-                               const WeightFormats &formats,
+                               const LoweringOptions &lowering,
                                ConfigureFn configure) {
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   if (failed(configure(manager))) {
     return failure();
   }
-  populatePhase(manager, phase, formats);
+  populatePhase(manager, phase, lowering);
   return manager.size() > 0 ? manager.run(module) : success();
 }
 
@@ -209,7 +209,7 @@ LogicalResult compiler::compileModule(ModuleOp module,
     if (options.onPhase) {
       options.onPhase(info);
     }
-    if (failed(runPasses(module, info.phase, options.formats, configure))) {
+    if (failed(runPasses(module, info.phase, options.lowering, configure))) {
       return failure();
     }
     if (info.phase == Phase::Input && options.stopAfter == Phase::Artifact &&

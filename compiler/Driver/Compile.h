@@ -18,7 +18,7 @@ struct CompileOptions {
   std::string dumpFolder;
   /// The processor to compile for: native, x86-64-v3 or x86-64-v4.
   std::string targetCpu = "native";
-  WeightFormats formats;
+  LoweringOptions lowering;
   /// The module's file, which the artifact must not replace.
   std::string input;
   /// The artifact's path; used by the artifact phase alone.

@@ -42,7 +42,7 @@ static void addQuantization(mlir::OpPassManager &manager,
 }
 
 void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
-                                  const WeightFormats &formats) {
+                                  const LoweringOptions &options) {
   switch (phase) {
   case Phase::Input:
     manager.addPass(passes::createVerifyWiringPass());
@@ -63,7 +63,13 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
     break;
   case Phase::Exec:
     manager.addPass(passes::createConvertMTPToExecPass());
-    addQuantization(manager, formats);
+    if (!options.draftTokens.empty()) {
+      passes::ShrinkDraftHeadPassOptions draft;
+      draft.tokens.assign(options.draftTokens.begin(),
+                          options.draftTokens.end());
+      manager.addPass(passes::createShrinkDraftHeadPass(std::move(draft)));
+    }
+    addQuantization(manager, options.formats);
     manager.addPass(passes::createFormStagesPass());
     manager.addPass(passes::createBufferizePass());
     manager.addPass(passes::createPlanMemoryPass());

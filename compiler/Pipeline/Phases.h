@@ -58,9 +58,16 @@ struct WeightFormats {
   bool changeWeights() const { return format != "none" || !headFormat.empty(); }
 };
 
+/// What the user chose for the lowering to exec.
+struct LoweringOptions {
+  WeightFormats formats;
+  /// The tokens that may be drafted, ascending; empty for all.
+  std::vector<int32_t> draftTokens;
+};
+
 /// Adds the passes of one phase; Codegen and Artifact have none.
 void populatePhase(mlir::OpPassManager &manager, Phase phase,
-                   const WeightFormats &formats = {});
+                   const LoweringOptions &options = {});
 
 } // namespace mtp::compiler
 

@@ -34,6 +34,11 @@ Status verifySource(const WeightRecipe &recipe, const WeightSource &source) {
                            "expected either \"{}\" or a stride, got both");
   if (recipe.count > 1 && !isPattern && source.headStride == 0)
     return invalidArgument(context + "expected \"{}\" or a stride in a stack");
+  if (!source.picks.empty() &&
+      (recipe.layout != WeightLayout::Linear || recipe.count != 1 ||
+       source.transpose || source.rowBegin != 0 || source.rowEnd >= 0))
+    return invalidArgument(context + "expected picked rows of a whole tensor "
+                                     "in a linear layout");
   if (source.headStride != 0 && source.rowEnd < 0)
     return invalidArgument(context + "expected an end of rows with a stride");
   return okStatus();

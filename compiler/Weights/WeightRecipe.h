@@ -47,6 +47,8 @@ struct WeightSource {
   /// In a stack over row blocks of one tensor, the rows between two blocks:
   /// matrix s takes the rows [rowBegin + s*headStride, rowEnd + s*headStride).
   int64_t headStride = 0;
+  /// If not empty: only these rows of the tensor, in this order.
+  std::vector<int32_t> picks;
 };
 
 struct WeightRecipe {

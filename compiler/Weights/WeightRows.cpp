@@ -64,6 +64,15 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
     MTP_RETURN_IF_ERROR(resolveRange("columns", source.colBegin, source.colEnd,
                                      0, rows.tensorCols, rows.colBegin,
                                      rows.width));
+    for (int32_t row : source.picks)
+      if (row < 0 || row >= rows.height)
+        return outOfRange("expected picked rows below " +
+                          std::to_string(rows.height) + ", got " +
+                          std::to_string(row));
+    if (!source.picks.empty()) {
+      rows.picks = source.picks;
+      rows.height = int64_t(source.picks.size());
+    }
     if (tensor.type == WeightType::F8E4M3)
       return rows.findScales(weights, key, tensor.shape[0]);
     return okStatus();
@@ -103,6 +112,7 @@ Status WeightRows::findScales(const WeightSet &weights, const std::string &key,
 
 void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
                          float *out) const {
+  row = picks.empty() ? row : picks[size_t(row)];
   if (!bytes)
     return values.read(row * tensorCols + col, count, out);
   row += rowBegin;

@@ -45,6 +45,7 @@ private:
   int64_t rowBegin = 0, colBegin = 0; ///< The rectangle's corner.
   int64_t height = 0, width = 0;      ///< The rectangle, as stored.
   bool isTransposed = false;
+  std::vector<int32_t> picks; ///< Rows in place of all, if not empty.
   const uint8_t *scales = nullptr; ///< FP8 only.
   int64_t scaleCols = 0;
 };

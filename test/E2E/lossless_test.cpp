@@ -187,7 +187,8 @@ TEST_P(Lossless, Preemption) {
 // little: this model is made to have both.
 TEST(LosslessMatrix, AcceptsAndRejectsDrafts) {
   for (const char *name : {"dsv3-chain-mtp2.f32", "dsv3-chain-mtp2.bf16",
-                           "dsv3-chain-mtp2.int8", "dsv3-chain-mtp2.int4"}) {
+                           "dsv3-chain-mtp2.int8", "dsv3-chain-mtp2.int4",
+                           "dsv3-chain-mtp2.draft90"}) {
     std::shared_ptr<const Model> model = loadArtifact(name);
     ASSERT_TRUE(model);
     for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
@@ -210,6 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "dsv3-chain-mtp2.bf16", "dsv3-chain-mtp2.reuse",
                     "dsv3-chain-mtp2.page8", "dsv3-chain-mtp2.v3",
                     "dsv3-chain-mtp2.int8", "dsv3-chain-mtp2.int4",
+                    "dsv3-chain-mtp2.draft90",
                     "mimo-mtp1.f32", "mimo-mtp1.bf16", "glm4moe-mtp1.f32",
                     "glm4moe-mtp1.bf16", "glm4moe-qknorm-mtp1.f32",
                     "glm4moe-qknorm-mtp1.bf16", "llama-gqa.f32",

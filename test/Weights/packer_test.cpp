@@ -141,6 +141,20 @@ TEST_F(Packing, LinearJoinsSlicedAndTransposedSources) {
   });
 }
 
+TEST_F(Packing, LinearPicksRows) {
+  builder.addF32("a", {90, 9}, matrix(90, 9));
+  std::vector<int32_t> picks;
+  for (int32_t row = 89; row >= 0; row -= 2)
+    picks.push_back(row);
+  WeightSource source{"a"};
+  source.picks = picks;
+  for (WeightType type : {WeightType::F32, WeightType::BF16})
+    expectPacked({"w", WeightLayout::Linear, type, 9, 45, 1, {source}},
+                 [&](int64_t, int64_t n, int64_t k) {
+                   return valueAt(picks[size_t(n)], k);
+                 });
+}
+
 TEST_F(Packing, SwigluOnRaggedShapes) {
   for (auto [inter, k] :
        {std::pair<int64_t, int64_t>{32, 8}, {33, 7}, {7, 70}}) {
@@ -309,6 +323,16 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
               "expected BF16, F16, F32 or F8_E4M3, got I64");
   expectError(linear(1, 1, {"d"}),
               "one or two dimensions, got shape [1, 1, 1]");
+  WeightSource picked{"a"};
+  picked.picks = {3, 4};
+  expectError(linear(6, 2, picked), "expected picked rows below 4, got 4");
+  picked.picks = {-1, 2};
+  expectError(linear(6, 2, picked), "expected picked rows below 4, got -1");
+  picked.picks = {1, 2};
+  expectError(linear(6, 3, picked), "expected 3 outputs, got 2");
+  picked.rowBegin = 1;
+  expectError(linear(6, 2, picked),
+              "expected picked rows of a whole tensor in a linear layout");
   expectError({"w", WeightLayout::Raw, WeightType::F32, 6, 5, 1, {{"a"}}},
               "expected 30 elements, got 24");
   expectError(

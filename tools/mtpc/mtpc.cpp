@@ -1,6 +1,7 @@
 //===- mtpc.cpp - The compiler: model.mlir to model.bin -------------------===//
 
 #include "compiler/Driver/Compile.h"
+#include "compiler/Driver/DraftVocabulary.h"
 #include "compiler/Driver/PlanReport.h"
 #include "compiler/Driver/QuantizeFlags.h"
 #include "mlir/IR/AsmState.h"
@@ -56,6 +57,11 @@ cl::opt<std::string> quantize(
 cl::opt<std::string> quantizeHead(
     "quantize-head", cl::desc("The same for the head, instead of --quantize"),
     cl::value_desc("int8|int4|none[,group=N]"), cl::cat(category));
+cl::opt<std::string> draftVocabulary(
+    "draft-vocab",
+    cl::desc("Draft only the most frequent tokens of a list (lines of a token "
+             "id and a count); the output stays the same"),
+    cl::value_desc("FILE[,size=N]"), cl::cat(category));
 cl::opt<unsigned> jobs("jobs", cl::desc("Threads that pack weights"),
                           cl::init(2), cl::cat(category));
 
@@ -84,7 +90,7 @@ std::optional<std::string_view> given(const cl::opt<std::string> &flag) {
                                   : std::nullopt;
 }
 
-int compile(Phase stopAfter, const WeightFormats &formats,
+int compile(Phase stopAfter, const LoweringOptions &lowering,
             std::optional<uint64_t> seed) {
   // The linker, a library, resets all flags of the process when it is called.
   const Report report = planReport;
@@ -109,7 +115,7 @@ int compile(Phase stopAfter, const WeightFormats &formats,
   options.stopAfter = stopAfter;
   options.dumpFolder = dumpPhasesTo;
   options.targetCpu = targetCpu;
-  options.formats = formats;
+  options.lowering = lowering;
   options.input = inputPath;
   options.output = outputPath;
   options.randomWeights = seed;
@@ -186,15 +192,26 @@ int main(int argc, char **argv) {
     }
     seed = number;
   }
-  WeightFormats formats;
-  mtp::Status status =
-      parseQuantizeFlags(given(quantize), given(quantizeHead), formats);
+  LoweringOptions lowering;
+  mtp::Status status = parseQuantizeFlags(given(quantize), given(quantizeHead),
+                                          lowering.formats);
   if (!status.isOk()) {
     return fail(std::string(status.message()));
   }
-  if (formats.changeWeights() && *stopAfter < Phase::Exec) {
+  if (draftVocabulary.getNumOccurrences()) {
+    auto tokens = readDraftVocabulary(draftVocabulary);
+    if (!tokens.isOk()) {
+      return fail(std::string(tokens.status().message()));
+    }
+    lowering.draftTokens = std::move(*tokens);
+  }
+  if (!lowering.draftTokens.empty() && *stopAfter < Phase::Exec) {
+    return fail("expected --compile-to=exec or later for --draft-vocab, got '" +
+                compileTo + "'");
+  }
+  if (lowering.formats.changeWeights() && *stopAfter < Phase::Exec) {
     return fail("expected --compile-to=exec or later for --quantize, got '" +
                 compileTo + "'");
   }
-  return compile(*stopAfter, formats, seed);
+  return compile(*stopAfter, lowering, seed);
 }

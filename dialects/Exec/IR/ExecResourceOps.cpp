@@ -56,6 +56,30 @@ LogicalResult WeightOp::verify() {
   if (!isQuantized() && getGroup()) {
     return emitOpError("expected no group for elements of ") << getDtype();
   }
+  if (getPicks() && // C7
+      (layout != "linear" || getSources().size() != 1 || getStack() != 1)) {
+    return emitOpError("expected picks of a linear weight with one source and "
+                       "no stack");
+  }
+  return success();
+}
+
+LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getPicks()) {
+    return success();
+  }
+  auto constant = symbols.lookupNearestSymbolFrom<ConstantOp>(
+      *this, getPicksAttr());
+  if (!constant) { // C7
+    return emitOpError("expected picks to name an exec.constant, got ")
+           << getPicksAttr();
+  }
+  ShapedType type = constant.getValue().getShapedType();
+  if (!type.getElementType().isInteger(32) ||
+      type.getNumElements() != int64_t(getN())) {
+    return emitOpError("expected picks of ")
+           << int64_t(getN()) << " elements of i32, got " << type;
+  }
   return success();
 }
 

@@ -37,7 +37,8 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel"> {
   let hasVerifier = 1;
 }
 
-def Exec_WeightOp : Exec_ResourceOp<"weight"> {
+def Exec_WeightOp : Exec_ResourceOp<"weight", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Declare a packed weight";
   let description = [{
     Says which tensors of the weight files make up one packed weight, and in
@@ -47,6 +48,9 @@ def Exec_WeightOp : Exec_ResourceOp<"weight"> {
     not the whole tensor is used, `row_begin`, `row_end`, `col_begin`,
     `col_end`, `row_stride` (rows from one stack entry to the next in one
     tensor) and `transpose`.
+
+    With `picks` the outputs are only those rows of the source whose numbers an
+    `exec.constant` lists, in its order.
 
     Elements of i8 and i4 are quantised: symmetric integers with a scale per
     output and `group` inputs.
@@ -65,12 +69,16 @@ def Exec_WeightOp : Exec_ResourceOp<"weight"> {
     - C5: elements are f32, bf16, i8 or i4.
     - C6: i8 and i4 have a group, a multiple of 32 up to 128, and a layout of
       panels; f32 and bf16 have no group.
+    - C7: picks: the layout is linear, with one source and no stack; the constant
+      exists and holds n elements of i32.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$layout, I64Attr:$k,
                        I64Attr:$n, I64Attr:$stack, ArrayAttr:$sources,
-                       TypeAttr:$dtype, OptionalAttr<I64Attr>:$group);
+                       TypeAttr:$dtype, OptionalAttr<I64Attr>:$group,
+                       OptionalAttr<FlatSymbolRefAttr>:$picks);
   let assemblyFormat = [{
-    $sym_name $layout `k` $k `n` $n `stack` $stack $sources `:` $dtype
+    $sym_name $layout `k` $k `n` $n `stack` $stack $sources
+    (`picks` $picks^)? `:` $dtype
     (`group` $group^)? attr-dict
   }];
   let extraClassDeclaration = [{

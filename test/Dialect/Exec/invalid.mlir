@@ -72,6 +72,26 @@ exec.weight @w "linear" k 8 n 64 stack 1 [{key = "w"}] : bf16 group 64
 
 // -----
 
+// weight_c7
+exec.constant @rows dense<[1, 2]> : tensor<2xi32>
+// expected-error @+1 {{'exec.weight' op expected picks of a linear weight with one source and no stack}}
+exec.weight @w "linear" k 8 n 2 stack 2 [{key = "w.{}"}] picks @rows : f32
+
+// -----
+
+// weight_c7
+exec.constant @rows dense<[1, 2]> : tensor<2xi32>
+// expected-error @+1 {{'exec.weight' op expected picks of 3 elements of i32, got 'tensor<2xi32>'}}
+exec.weight @w "linear" k 8 n 3 stack 1 [{key = "w"}] picks @rows : f32
+
+// -----
+
+// weight_c7
+// expected-error @+1 {{'exec.weight' op expected picks to name an exec.constant, got @rows}}
+exec.weight @w "linear" k 8 n 2 stack 1 [{key = "w"}] picks @rows : f32
+
+// -----
+
 // ref_c3
 exec.weight @w "linear" k 64 n 32 stack 1 [{key = "w"}] : i4 group 64
 exec.program @p "function" batch 0 k 0 chunk 0 {

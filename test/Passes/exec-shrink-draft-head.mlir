@@ -1,0 +1,43 @@
+// RUN: mtp-opt %s --exec-shrink-draft-head=tokens=1,5,40 | FileCheck %s
+// RUN: not mtp-opt %s --exec-shrink-draft-head=tokens=1,64 2>&1 | FileCheck %s --check-prefix=RANGE
+// RUN: not mtp-opt %s --exec-shrink-draft-head 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: mtp-opt %s --exec-shrink-draft-head=tokens=1,5,40 | not mtp-opt --exec-shrink-draft-head=tokens=0,1,2,3 2>&1 | FileCheck %s --check-prefix=LARGE
+
+// RANGE: error: 'exec.weight' op expected tokens of the draft vocabulary below 64, got 64
+// NONE: error: expected tokens of the draft vocabulary, got none
+// LARGE: error: expected drafts that are picked from a head's logits, found none to give a smaller vocabulary
+
+// The target's head stays whole. Both drafts share the small head; the pick is
+// looked up among the tokens that it stands for.
+// CHECK: exec.constant @draft_vocabulary dense<{{\[\[}}1], [5], [40]]> : tensor<3x1xi32>
+// CHECK: exec.weight @head_draft "linear" k 8 n 3 stack 1 [{key = "lm_head"}] picks @draft_vocabulary : f32
+// CHECK: exec.weight @head "linear" k 8 n 64 stack 1 [{key = "lm_head"}] : f32
+exec.weight @head "linear" k 8 n 64 stack 1 [{key = "lm_head"}] : f32
+exec.state @drafts : memref<1x2xi32>
+// CHECK-LABEL: exec.program @round
+exec.program @round "decode" batch 1 k 2 chunk 0 {
+  %x = exec.input "x" : tensor<1x8xf32>
+  %s = exec.input "s" : tensor<8xf32>
+  %drafts = exec.ref @drafts : memref<1x2xi32>
+  %w = exec.ref @head : memref<2x8x32xf32>
+  // CHECK: %[[W:.*]] = exec.ref @head_draft : memref<1x8x32xf32>
+  // CHECK: %[[L:.*]] = exec.invoke "linear"(%{{.*}}, %[[W]]) params [1] {{.*}}n = 3 : i64, y_stride = 3 : i64} : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
+  // CHECK: %[[P:.*]] = exec.invoke "argmax"(%[[L]]) {{.*}}width = 3 : i64, x_stride = 3 : i64}
+  // CHECK: %[[V:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
+  // CHECK: %[[T:.*]] = exec.invoke "take_rows"(%[[V]], %[[P]]) params [1] offsets [0, 0] config {width = 1 : i64}
+  // CHECK: exec.invoke "put_drafts"(%[[T]],
+  %l = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64, y_stride = 64}
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %p = exec.invoke "argmax"(%l) params [1] offsets [0] config {width = 64, x_stride = 64} : (tensor<1x64xf32>) -> tensor<1xi32>
+  exec.invoke "put_drafts"(%p, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
+  // The norm's weight stands before the head's.
+  // CHECK: exec.invoke "linear"(%{{.*}}, %{{.*}}, %{{.*}}) {{.*}}n = 3 : i64, norm = true} : (tensor<1x8xf32>, tensor<8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
+  %l2 = exec.invoke "linear"(%x, %s, %w) params [1] offsets [0, 0, 0] config {k = 8, n = 64, norm = true}
+    : (tensor<1x8xf32>, tensor<8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %p2 = exec.invoke "argmax"(%l2) params [1] offsets [0] config {width = 64} : (tensor<1x64xf32>) -> tensor<1xi32>
+  exec.invoke "put_drafts"(%p2, %drafts) params [1, 1] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
+  // CHECK: exec.invoke "linear"({{.*}}n = 64{{.*}} -> tensor<1x64xf32>
+  %t = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64}
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  exec.output "logits" %t : tensor<1x64xf32>
+}
