@@ -142,7 +142,9 @@ void QuantizedMatmul::prepareGroup(Value from, Value inverse, Value to,
                                kb.constant(kb.i32Vector(), 0x7fffffff)),
                      largest);
   }
-  Value most = kb.bitcast(kb.reduceMax(largest), kb.f32Type());
+  Value most = kb.bitcast(
+      kb.reduce(largest, [&](Value a, Value b) { return kb.max(a, b); }),
+      kb.f32Type());
   Value limit = kb.f32(rowLimit);
   Value perUnit = kb.select(kb.cmp(Cmp::GT, most, kb.f32(leastValue)),
                             kb.div(limit, most), kb.f32(0));
