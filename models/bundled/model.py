@@ -15,9 +15,9 @@ CONFIG = {
     "model_type": "deepseek_v3",
     "vocab_size": 4096,
     "hidden_size": 192,
-    "intermediate_size": 512,
+    "intermediate_size": 1024,
     "moe_intermediate_size": 128,
-    "num_hidden_layers": 4,
+    "num_hidden_layers": 11,
     "num_nextn_predict_layers": 2,
     "num_attention_heads": 4,
     "num_key_value_heads": 4,
@@ -30,7 +30,7 @@ CONFIG = {
     "scoring_func": "sigmoid",
     "norm_topk_prob": True,
     "routed_scaling_factor": 1.5,
-    "first_k_dense_replace": 1,
+    "first_k_dense_replace": 6,
     "moe_layer_freq": 1,
     "q_lora_rank": 96,
     "kv_lora_rank": 64,
@@ -224,6 +224,38 @@ class Model(nn.Module):
             elif name.endswith(("o_proj.weight", "down_proj.weight", ".w2")):
                 std /= math.sqrt(depth)
             p.data.normal_(0, std, generator=g)
+
+    @torch.no_grad()
+    def grow_from(self, small):
+        """Takes over a trained model of the same widths with fewer layers (and a narrower dense
+        MLP): the function is the small one's. The layers it lacks keep their random inputs, so
+        that they differ from each other, and get zero outputs (o_proj, down_proj), so that each
+        begins as the identity."""
+        for name in ("embed", "head", "norm", "mtp"):
+            own, old = getattr(self, name), getattr(small, name)
+            own.copy_(old) if isinstance(own, torch.Tensor) else own.load_state_dict(old.state_dict())
+
+        def silence(block):
+            block.self_attn.o_proj.weight.zero_()
+            if isinstance(block.mlp, MLP):
+                block.mlp.down_proj.weight.zero_()
+            else:
+                block.mlp.w2.zero_()
+                block.mlp.shared.down_proj.weight.zero_()
+
+        def take(block, old):
+            silence(block)
+            for (name, p), q in zip(block.named_parameters(), old.parameters()):
+                p[tuple(slice(n) for n in q.shape)] = q
+            if isinstance(block.mlp, MoE):
+                block.mlp.bias.copy_(old.mlp.bias)
+
+        for kind in (MLP, MoE):
+            own = [b for b in self.layers if isinstance(b.mlp, kind)]
+            old = [b for b in small.layers if isinstance(b.mlp, kind)]
+            home = {j * len(own) // len(old): b for j, b in enumerate(old)}
+            for i, block in enumerate(own):
+                take(block, home[i]) if i in home else silence(block)
 
     def hidden(self, tokens):
         """After the final norm."""

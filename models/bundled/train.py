@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Trains the bundled model on a CPU.
 
-  python3 train.py WORK_DIR [--procs 2] [--tokens 4096] [--seq 256]
+  python3 train.py WORK_DIR [--procs 2] [--tokens 4096] [--seq 256] [--grow-from HF_DIR]
 
 Two processes, one torch thread each: each computes the gradient of its half of the batch,
 then updates its half of the parameters (Muon for matrices, AdamW for the rest) in shared
 memory. Constant learning rate with an exponential average of the weights; the decay is
-started at any time by writing WORK_DIR/ctl.json: {"decay_minutes": 30} (linear to zero by
-wall clock, then the run ends); {"save": 1} saves at once; {"seq": 512} changes the rows.
-Resumes from WORK_DIR/ckpt.pt.
+started at any time by writing WORK_DIR/ctl.json: {"decay_steps": 500} (linear to zero, then the
+run ends); {"save": 1} saves at once; {"seq": 512} changes the rows. Resumes from
+WORK_DIR/ckpt.pt; --grow-from starts from an exported model with fewer layers.
 """
 import argparse, json, math, os, sys, time
 
@@ -166,14 +166,13 @@ def worker(rank, a, S, bar):
             if os.path.exists(ctl):
                 c = json.load(open(ctl))
                 os.unlink(ctl)
-                if "decay_minutes" in c:
-                    CTL[3], CTL[4] = now, now + 60 * c["decay_minutes"]
-                    CTL[6] = CTL[1]
+                if "decay_steps" in c:
+                    CTL[3], CTL[4], CTL[6] = step0, step0 + c["decay_steps"], CTL[1]
                 CTL[2] = c.get("seq", CTL[2])
                 save = save or "save" in c
             if CTL[4] > 0:
-                CTL[1] = max(0.0, (CTL[4] - now) / (CTL[4] - CTL[3])) * CTL[6]
-            CTL[5] = 1 if (CTL[4] > 0 and now >= CTL[4]) or (a.steps and step0 >= a.steps) else 0
+                CTL[1] = max(0.0, (CTL[4] - step0) / float(CTL[4] - CTL[3])) * CTL[6]
+            CTL[5] = 1 if (CTL[4] > 0 and step0 >= CTL[4]) or (a.steps and step0 >= a.steps) else 0
             CTL[0] = step0
         bar.wait()
         if rank == 0 and (save or CTL[5]):
@@ -197,18 +196,23 @@ def main():
     ap.add_argument("--mtp-lambda", type=float, default=0.4)
     ap.add_argument("--seed", type=int, default=7)
     ap.add_argument("--steps", type=int, default=0)
+    ap.add_argument("--grow-from", metavar="HF_DIR")
     a = ap.parse_args()
     torch.manual_seed(a.seed)
     m = Model()
     m.init(a.seed)
     n = sum(p.numel() for p in m.parameters())
-    print("parameters", n)
-    layers = 5
+    print("parameters", n, flush=True)
+    small = Model.load(a.grow_from) if a.grow_from else None
+    if small:
+        m.grow_from(small)
+    moes = [x.bias for x in m.modules() if hasattr(x, "bias") and hasattr(x, "w13")]
     sh = lambda *s: torch.zeros(*s).share_memory_()
     P, M, V, EMA, G = sh(n), sh(n), sh(n), sh(n), sh(a.procs, n)
     P.copy_(torch.cat([p.detach().flatten() for p in m.parameters()]))
-    B = sh(layers, CONFIG["n_routed_experts"])
-    CNT = torch.zeros(a.procs, layers, CONFIG["n_routed_experts"], dtype=torch.int64).share_memory_()
+    B = sh(len(moes), CONFIG["n_routed_experts"])
+    B.copy_(torch.stack(moes))
+    CNT = torch.zeros(a.procs, len(moes), CONFIG["n_routed_experts"], dtype=torch.int64).share_memory_()
     # step, learning-rate scale, rows' length, decay start, decay end, stop, scale at the decay's start
     CTL = torch.tensor([0, 1, a.seq, 0, 0, 0, 1], dtype=torch.float64).share_memory_()
     f = os.path.join(a.work, "ckpt.pt")
