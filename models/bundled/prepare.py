@@ -4,7 +4,8 @@
   python3 prepare.py CORPUS.txt.xz WORK_DIR [--tokenizer-dir hf]
 
 Writes WORK_DIR/train.bin, heldout.bin (uint16, books parted by <|endoftext|>),
-heldout.json (the books kept out, with their cleaned text) and tokenizer.json.
+heldout.json (the books kept out, with their cleaned text), tokenizer.json and
+token_counts.txt (how often each token is in train.bin, for mtpc --draft-vocab).
 """
 import argparse, json, lzma, os, random, re
 from concurrent.futures import ThreadPoolExecutor
@@ -99,6 +100,9 @@ def main():
         enc = list(ex.map(encode, range(len(cleaned))))
     np.concatenate([enc[i] for i in train]).tofile(os.path.join(a.work, "train.bin"))
     np.concatenate([enc[i] for i in held]).tofile(os.path.join(a.work, "heldout.bin"))
+    counts = sum(np.bincount(enc[i], minlength=a.vocab) for i in train)
+    with open(os.path.join(a.work, "token_counts.txt"), "w") as f:
+        f.writelines(f"{token} {count}\n" for token, count in enumerate(counts))
     info = [{"book": i, "head": " ".join(cleaned[i][:160].split()), "chars": len(cleaned[i]),
              "bytes": len(cleaned[i].encode()), "tokens": int(len(enc[i])), "text": cleaned[i]} for i in held]
     with open(os.path.join(a.work, "heldout.json"), "w") as f:
