@@ -99,6 +99,12 @@ int compile(Phase stopAfter, const LoweringOptions &lowering,
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
   mlir::MLIRContext context(registry);
+  // An error of a flag stands at the module; nobody wants to read all of that
+  // without having asked for it.
+  const auto &flags = cl::getRegisteredOptions();
+  auto printOp = flags.find("mlir-print-op-on-diagnostic");
+  if (printOp == flags.end() || !printOp->second->getNumOccurrences())
+    context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler handler(sources, &context);
   mlir::OwningOpRef<mlir::ModuleOp> module =
