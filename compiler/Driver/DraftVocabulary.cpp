@@ -3,9 +3,10 @@
 #include "compiler/Driver/DraftVocabulary.h"
 #include "compiler/Weights/InputFile.h"
 #include "runtime/core/StrCat.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+
+#include <unordered_set>
 
 using namespace mtp;
 
@@ -22,7 +23,8 @@ struct TokenCount {
 static Result<std::vector<TokenCount>> parseCounts(llvm::StringRef text,
                                                    const std::string &path) {
   std::vector<TokenCount> counts;
-  llvm::DenseSet<int32_t> seen;
+  // Not a DenseSet: two of the numbers that a file may hold are its own.
+  std::unordered_set<int32_t> seen;
   for (int64_t line = 1; !text.empty(); ++line) {
     auto [content, rest] = text.split('\n');
     text = rest;
