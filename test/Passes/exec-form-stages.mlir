@@ -26,8 +26,8 @@ exec.program @independent "function" batch 0 k 0 chunk 0 {
 
 // -----
 
-// A thread reads the rows that it wrote: as many rows on both sides. A gather
-// reads anybody's, and so it waits, as does a call with other rows.
+// A thread reads the rows that it wrote. A gather reads anybody's, and so it
+// waits, as does who reads what it gathered.
 // SHARED-LABEL: exec.program @rows
 // SHARED: exec.invoke "add"{{.*}} params [4] {{.*}}width = 8{{[^a-z]*}} :
 // SHARED: exec.invoke "add"{{.*}} params [4] {{.*}} joined :
@@ -51,6 +51,21 @@ exec.program @rows "function" batch 0 k 0 chunk 0 {
   %d = exec.invoke "add"(%c, %c) params [2] offsets [0, 0] config {width = 8}
     : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
   exec.output "d" %d : tensor<2x8xf32>
+}
+
+// -----
+
+// Half as many rows are other threads' rows, though both go row by row.
+// SHARED-LABEL: exec.program @fewer
+// SHARED: exec.invoke "add"{{.*}} params [4] offsets [0, 0] config {width = 8 : i64} :
+// SHARED: exec.invoke "add"{{.*}} params [2] offsets [0, 0] config {width = 8 : i64} :
+exec.program @fewer "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %a = exec.invoke "add"(%x, %x) params [4] offsets [0, 0] config {width = 8}
+    : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %b = exec.invoke "add"(%a, %a) params [2] offsets [0, 0] config {width = 8}
+    : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  exec.output "b" %b : tensor<2x8xf32>
 }
 
 // -----
