@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "Projection.h"
 #include "Quantized.h"
 
 #include <cmath>
@@ -58,31 +58,11 @@ struct Problem {
 
   std::vector<float> run(const Kernel &kernel, int first, int count,
                          Split split) const {
-    int width = c.outputs();
-    Guarded<float> in(
-        std::vector<float>(x.begin() + size_t(first) * c.stride(),
-                           x.begin() + size_t(first + count) * c.stride() - 5));
-    Guarded<float> added(std::vector<float>(
-        residual.begin() + size_t(first) * (width + 3),
-        residual.begin() + size_t(first + count) * (width + 3) - 3));
-    Guarded<float> scale(normWeight), shift(bias);
-    Guarded<uint8_t> weights(packed);
-    Guarded<float> out(size_t(count) * (width + 1) - 1);
-    std::vector<void *> buffers{in.data()};
-    if (c.norm)
-      buffers.push_back(scale.data());
-    buffers.push_back(weights.data());
-    if (c.bias)
-      buffers.push_back(shift.data());
-    if (c.residual)
-      buffers.push_back(added.data());
-    buffers.push_back(out.data());
-    kernel.run(buffers, {count}, split);
-    std::vector<float> y;
-    for (int r = 0; r < count; ++r)
-      y.insert(y.end(), &out[size_t(r) * (width + 1)],
-               &out[size_t(r) * (width + 1)] + width);
-    return y;
+    return runProjection(kernel,
+                         {c.k, c.outputs(), x, c.norm ? &normWeight : nullptr,
+                          packed, c.bias ? &bias : nullptr,
+                          c.residual ? &residual : nullptr},
+                         first, count, split);
   }
 
   /// The rows as they are multiplied, in f32.
