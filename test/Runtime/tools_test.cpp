@@ -6,6 +6,7 @@
 #include "tools/mtp-run/TensorLiteral.h"
 #include "tools/support/Json.h"
 
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -163,6 +164,46 @@ TEST(MtpRun, ReportsJson) {
     EXPECT_NE(ran.output.find(key), std::string::npos) << ran.output;
 }
 
+/// What mtp-run says of `tokens`, scored in windows.
+static std::string expectedPerplexity(const std::vector<int32_t> &tokens,
+                                      size_t window) {
+  double loss = 0;
+  unsigned scored = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (i % window == 0)
+      continue;
+    auto begin = tokens.begin() + ptrdiff_t(i / window * window);
+    std::vector<float> logits =
+        fakeLogits({begin, tokens.begin() + ptrdiff_t(i)});
+    double sum = 0;
+    for (float logit : logits)
+      sum += std::exp(double(logit));
+    loss += std::log(sum) - double(logits[size_t(tokens[i])]);
+    ++scored;
+  }
+  loss /= scored;
+  char line[128];
+  std::snprintf(line, sizeof(line),
+                "perplexity %.4f (%.5f nats a token, %u tokens)\n",
+                std::exp(loss), loss, scored);
+  return line;
+}
+
+TEST(MtpRun, ScoresText) {
+  std::vector<int32_t> text = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
+  std::string ids = " --ids '3 1 4 1 5 9 2 6 5 3 5 8'";
+  EXPECT_EQ(run("--perplexity" + ids).output, expectedPerplexity(text, 96));
+  // The last window is short; one token alone has nothing to be scored from.
+  EXPECT_EQ(run("--perplexity --window 5" + ids).output,
+            expectedPerplexity(text, 5));
+  EXPECT_EQ(run("--perplexity --window 11 -k 2" + ids).output,
+            expectedPerplexity(text, 11));
+  Ran json = run("--perplexity --json --ids 3,1 --ids 4,1,5");
+  EXPECT_EQ(json.status, 0);
+  EXPECT_NE(json.output.find("\"tokens\": 3"), std::string::npos)
+      << json.output;
+}
+
 TEST(MtpRun, RunsFunctions) {
   Ran ran = run("--function=@twice --input='4xf32=[1, 2, 3, 4]'");
   EXPECT_EQ(ran.output, "4xf32=[2, 4, 6, 8]\n");
@@ -192,6 +233,12 @@ TEST(MtpRun, NamesWhatIsWrong) {
       {"--function=@half", 1, "the artifact exports no function 'half'"},
       {"--function=@twice --input=3xf32=1", 1,
        "@twice: input 0: expected 4xf32, got 3xf32"},
+      {"--perplexity --ids 1", 1, "--perplexity: expected a text of at least"},
+      {"--perplexity --ids 1,99", 1, "prompt 0: expected token ids of 0 to"},
+      {"--perplexity --ids 1,2 --window 97", 1,
+       "expected --window of 2 to 96 (the envelope's context), got 97"},
+      {"--perplexity --function=@twice", 1,
+       "expected --perplexity or --function, got both"},
       {"--prompt-file /nowhere", 1, "--prompt-file: /nowhere: cannot open"},
   };
   for (const Case &c : cases) {

@@ -136,10 +136,8 @@ Status mtp::generate(Session &session, const RunOptions &options) {
   if (!model.envelope())
     return failedPrecondition("the artifact has functions only; give "
                               "--function");
-  std::unique_ptr<Tokenizer> tokenizer;
-  if (!model.tokenizer().empty()) {
-    MTP_ASSIGN_OR_RETURN(tokenizer, Tokenizer::load(model.tokenizer()));
-  }
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
+                       loadTokenizer(model));
   MTP_ASSIGN_OR_RETURN(std::vector<std::vector<int32_t>> prompts,
                        readPrompts(options, model, tokenizer.get()));
   MTP_ASSIGN_OR_RETURN(std::vector<SequenceReport> reports,

@@ -29,6 +29,11 @@ struct RunOptions {
   bool json = false;
   bool stats = false;
 
+  // Scoring the prompts instead of going on with them.
+  bool perplexity = false;
+  /// Tokens that are scored together. Zero: the envelope's context.
+  uint32_t window = 0;
+
   // Functions.
   std::string function;
   std::vector<std::string> inputs;

@@ -8,6 +8,12 @@
 
 using namespace mtp;
 
+Result<std::unique_ptr<Tokenizer>> mtp::loadTokenizer(const Model &model) {
+  if (model.tokenizer().empty())
+    return std::unique_ptr<Tokenizer>();
+  return Tokenizer::load(model.tokenizer());
+}
+
 static Result<std::vector<int32_t>> parseIds(std::string_view text) {
   std::vector<int32_t> ids;
   std::string_view rest = text;

@@ -8,6 +8,9 @@
 
 namespace mtp {
 
+/// The artifact's tokenizer; null when it has none.
+Result<std::unique_ptr<Tokenizer>> loadTokenizer(const Model &model);
+
 /// The token ids of all prompts: --prompt, then --prompt-file, then --ids.
 /// `tokenizer` may be null when there are only ids. Adds the model's own start
 /// tokens to texts unless options.noSpecial.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/mtp-run/Generate.h"
+#include "tools/mtp-run/Perplexity.h"
 #include "tools/mtp-run/RunFunction.h"
 
 #include <CLI/CLI.hpp>
@@ -71,6 +72,14 @@ static void addSessionFlags(CLI::App &app, SessionOptions &o) {
                "Do not share pages of equal prompts");
 }
 
+static void addScoringFlags(CLI::App &app, RunOptions &o) {
+  app.add_flag("--perplexity", o.perplexity,
+               "Print how well the model predicts the prompts, and generate "
+               "nothing");
+  app.add_option("--window", o.window,
+                 "Tokens that are scored together (default: the context)");
+}
+
 static void addFunctionFlags(CLI::App &app, RunOptions &o) {
   app.add_option("--function", o.function,
                  "Run this exported function, e.g. @accept");
@@ -86,10 +95,17 @@ static void addFunctionFlags(CLI::App &app, RunOptions &o) {
 }
 
 static Status run(const RunOptions &options) {
+  bool scores = options.perplexity;
+  if (scores && !options.function.empty())
+    return invalidArgument("expected --perplexity or --function, got both");
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
                        Model::load(options.artifact));
-  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                       Session::create(model, options.session));
+  MTP_ASSIGN_OR_RETURN(
+      std::unique_ptr<Session> session,
+      Session::create(model, scores ? scoringOptions(options.session)
+                                    : options.session));
+  if (scores)
+    return printPerplexity(*session, options);
   return options.function.empty() ? generate(*session, options)
                                   : runFunction(*session, options);
 }
@@ -101,6 +117,7 @@ int main(int argc, char **argv) {
       ->required();
   addGenerationFlags(app, options);
   addSessionFlags(app, options.session);
+  addScoringFlags(app, options);
   addFunctionFlags(app, options);
   try {
     app.parse(argc, argv);
