@@ -2,7 +2,8 @@
 //
 // Asks cpuid, and xgetbv for what the operating system saves on a switch: a
 // processor with AVX-512 under a kernel that does not save its registers cannot
-// run AVX-512 code.
+// run AVX-512 code. Tile registers are large enough that Linux wants to be
+// asked before a process uses them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +12,10 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#endif
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 using namespace mtp;
@@ -118,6 +123,28 @@ static uint64_t savedState() {
   return uint64_t(high) << 32 | low;
 }
 
+/// Whether this process may use tile registers, all of its threads included,
+/// those that run already too.
+static bool mayUseTiles() {
+#if defined(__linux__)
+  // ARCH_REQ_XCOMP_PERM and XFEATURE_XTILEDATA of asm/prctl.h and Linux'
+  // Documentation/arch/x86/xstate.rst; older headers lack them.
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  static const bool granted =
+      ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return granted;
+#else
+  return true;
+#endif
+}
+
+static bool isSaved(Saved saved) {
+  uint64_t mask = savedMask(saved);
+  if ((savedState() & mask) != mask)
+    return false;
+  return saved != Amx || mayUseTiles();
+}
+
 FeatureState mtp::cpuFeature(std::string_view name) {
   if (name == "64bit")
     return FeatureState::Present;
@@ -128,9 +155,8 @@ FeatureState mtp::cpuFeature(std::string_view name) {
     if (!__get_cpuid_count(feature.leaf, feature.subleaf, &regs[Eax],
                            &regs[Ebx], &regs[Ecx], &regs[Edx]))
       return FeatureState::Missing;
-    uint64_t mask = savedMask(feature.saved);
-    bool present = (regs[feature.reg] >> feature.bit & 1) &&
-                   (mask == 0 || (savedState() & mask) == mask);
+    bool present =
+        (regs[feature.reg] >> feature.bit & 1) && isSaved(feature.saved);
     return present ? FeatureState::Present : FeatureState::Missing;
   }
   return FeatureState::Unknown;

@@ -13,7 +13,9 @@ namespace mtp {
 /// What this processor, with this operating system, says about a feature.
 enum class FeatureState { Present, Missing, Unknown };
 
-/// Looks a feature up under its LLVM name, e.g. "avx512bf16".
+/// Looks a feature up under its LLVM name, e.g. "avx512bf16". Where it is one
+/// of tile registers ("amx-tile"), asks the operating system to let the process
+/// use them; it may, if they are present. Any thread may call it.
 FeatureState cpuFeature(std::string_view name);
 
 /// The architecture that this runtime was built for, e.g. "x86_64".

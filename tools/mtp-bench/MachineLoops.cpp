@@ -160,6 +160,43 @@ __attribute__((target("avx2,avxvnni"))) static void dotI8Avx(int64_t steps,
     result[0] += float(_mm256_cvtsi256_si32(sum));
 }
 
+/// How the eight tile registers are set up: `palette` 1, so many bytes and
+/// rows.
+struct TileShapes {
+  uint8_t palette = 1, start = 0, reserved[14] = {};
+  uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+static_assert(sizeof(TileShapes) == 64);
+/// A constant: GCC takes _tile_loadconfig() to read eight bytes, and leaves out
+/// the stores of the others.
+alignas(64) static constexpr TileShapes tileShapes;
+
+/// Products of zeros: tiles take as long for them as for others.
+__attribute__((target("amx-tile,amx-bf16"))) static void
+tilesBf16(int64_t steps, float *) {
+  _tile_loadconfig(&tileShapes);
+  for (int64_t i = 0; i < steps; ++i) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_release();
+}
+
+__attribute__((target("amx-tile,amx-int8"))) static void tilesI8(int64_t steps,
+                                                                 float *) {
+  _tile_loadconfig(&tileShapes);
+  for (int64_t i = 0; i < steps; ++i) {
+    _tile_dpbsud(0, 4, 6);
+    _tile_dpbsud(1, 4, 7);
+    _tile_dpbsud(2, 5, 6);
+    _tile_dpbsud(3, 5, 7);
+  }
+  _tile_release();
+}
+
 uint64_t bench::readAll(const uint8_t *data, size_t bytes) {
   if (has("avx512f"))
     return readAvx512(data, bytes);
@@ -178,10 +215,14 @@ ArithmeticKernel bench::arithmeticKernel(Arithmetic type) {
       return {addAvx2, ops(8, 12)};
     return {addPlain, ops(1, kSums)};
   case Arithmetic::BF16:
+    if (has("amx-tile") && has("amx-bf16"))
+      return {tilesBf16, ops(16 * 16 * 32, 4)};
     if (has("avx512bf16"))
       return {dotBf16, ops(32, kSums)};
     return {};
   case Arithmetic::I8:
+    if (has("amx-tile") && has("amx-int8"))
+      return {tilesI8, ops(16 * 16 * 64, 4)};
     if (has("avx512vnni"))
       return {dotI8Avx512, ops(64, kSums)};
     if (has("avxvnni"))
