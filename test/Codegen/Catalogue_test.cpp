@@ -77,15 +77,23 @@ TEST(Target, ParsesNames) {
   EXPECT_FALSE(v4.bf16Dot);
   EXPECT_FALSE(v4.byteDot);
   EXPECT_EQ(v4.requiredFeatures.size(), v3.requiredFeatures.size() + 5);
+  TargetDesc zen = llvm::cantFail(TargetDesc::parse("znver4"));
+  EXPECT_TRUE(zen.bf16Dot && zen.byteDot && !zen.tiles);
+  EXPECT_EQ(zen.requiredFeatures.size(), v4.requiredFeatures.size() + 2);
+  TargetDesc tiles = llvm::cantFail(TargetDesc::parse("sapphirerapids"));
+  EXPECT_TRUE(tiles.bf16Dot && tiles.byteDot && tiles.tiles);
+  EXPECT_EQ(tiles.requiredFeatures.size(), zen.requiredFeatures.size() + 3);
+  EXPECT_TRUE(llvm::is_sorted(tiles.requiredFeatures));
   // What the kernels may use is what the artifact asks for.
   TargetDesc native = llvm::cantFail(TargetDesc::parse("native"));
   EXPECT_EQ(native.byteDot,
             llvm::is_contained(native.requiredFeatures, "avx512vnni"));
+  EXPECT_FALSE(native.tiles);
   auto wrong = TargetDesc::parse("z80");
   ASSERT_FALSE(static_cast<bool>(wrong));
   EXPECT_EQ(llvm::toString(wrong.takeError()),
-            "expected --target-cpu to be native, x86-64-v3 or x86-64-v4, got "
-            "'z80'");
+            "expected --target-cpu to be native, x86-64-v3, x86-64-v4, znver4 "
+            "or sapphirerapids, got 'z80'");
 }
 
 TEST(Link, ReportsWhatIsNotAnObject) {

@@ -8,12 +8,14 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/artifact/CpuFeatures.h"
 #include <cmath>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
@@ -77,6 +79,9 @@ struct Kernel::State {
 Kernel::Kernel(const TargetDesc &target, const std::string &kind,
                const std::string &config)
     : state(std::make_unique<State>()) {
+  // To ask is also to be allowed to use it, see CpuFeatures.h.
+  for (const std::string &feature : target.requiredFeatures)
+    EXPECT_EQ(cpuFeature(feature), FeatureState::Present) << feature;
   state->spec = makeSpec(kind, config);
   state->scratchBytes = kernelScratchBytes(state->spec, target);
   auto image = compileImage(target, state->spec);
@@ -142,15 +147,21 @@ void Kernel::run(const std::vector<void *> &buffers,
 
 std::vector<std::pair<std::string, TargetDesc>> test::hostTargets() {
   std::vector<std::pair<std::string, TargetDesc>> targets;
-  TargetDesc native = llvm::cantFail(TargetDesc::parse("native"));
-  for (const char *name : {"x86-64-v3", "x86-64-v4"}) {
+  auto isKnown = [&](const TargetDesc &target) {
+    return llvm::any_of(targets, [&](const auto &known) {
+      return known.second.requiredFeatures == target.requiredFeatures;
+    });
+  };
+  for (const char *name :
+       {"x86-64-v3", "x86-64-v4", "znver4", "sapphirerapids", "native"}) {
     TargetDesc target = llvm::cantFail(TargetDesc::parse(name));
-    if (std::includes(
-            native.requiredFeatures.begin(), native.requiredFeatures.end(),
-            target.requiredFeatures.begin(), target.requiredFeatures.end()))
+    bool runs =
+        llvm::all_of(target.requiredFeatures, [](const std::string &feature) {
+          return cpuFeature(feature) == FeatureState::Present;
+        });
+    if (runs && !isKnown(target))
       targets.push_back({name, target});
   }
-  targets.push_back({"native", native});
   return targets;
 }
 

@@ -75,10 +75,9 @@ int main(int argc, char **argv) {
     return 1;
   }
   std::string config;
-  size_t bytes =
-      describe(k, n, dtype,
-               argc > 5 ? std::atoi(argv[5]) : int(mtp::kDefaultQuantGroup),
-               config);
+  size_t bytes = describe(
+      k, n, dtype, argc > 5 ? std::atoi(argv[5]) : int(mtp::kDefaultQuantGroup),
+      config);
   Kernel kernel(*target, "linear", config);
   size_t copies = std::max<size_t>(2, totalBytes / bytes);
   std::vector<uint8_t> weights(bytes * copies, 0x3c);
@@ -95,7 +94,7 @@ int main(int argc, char **argv) {
   std::printf("read  %6.1f GB/s\n", double(bytes) / read * 1e-9);
   double one = 0;
   for (int rows : {1, 2, 3, 4, 5, 6, 8, 16, 64}) {
-    double time = fastest(rows > 8 ? 2 : copies, [&](size_t copy) {
+    double time = fastest(copies, [&](size_t copy) {
       void *buffers[] = {x.data(), weights.data() + copy * bytes, y.data()};
       int64_t params[] = {rows};
       kernel.entry()(buffers, params, 0, kernel.tasks(rows),

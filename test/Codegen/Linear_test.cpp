@@ -121,23 +121,28 @@ static const Case cases[] = {
     {1, 1, /*bf16=*/true},
     {71, 90, /*bf16=*/true, /*norm=*/true, /*bias=*/true, /*residual=*/true},
     {50, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true},
-    {40, 64, /*bf16=*/false, false, false, false, /*gated=*/true}};
+    {40, 64, /*bf16=*/false, false, false, false, /*gated=*/true},
+    // Widths that fill tiles.
+    {160, 90, /*bf16=*/true, /*norm=*/true, /*bias=*/true, /*residual=*/true},
+    {64, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true}};
+
+/// Rows of two passes, whether these are of 64 or 128.
+static constexpr int manyRows = 140;
 
 TEST(Linear, MatchesReferenceAndIsRowInvariant) {
   for (const auto &[name, target] : hostTargets())
     for (const Case &c : cases) {
       SCOPED_TRACE(name + ": " + c.config());
-      Problem problem(c, 70);
+      Problem problem(c, manyRows);
       Kernel kernel(target, "linear", c.config());
       auto run = [&](int first, int count, Split split) {
         return problem.run(kernel, first, count, split);
       };
-      std::vector<float> all = run(0, 70, Split::Random);
+      std::vector<float> all = run(0, manyRows, Split::Random);
       problem.check(all, c.bf16 && target.bf16Dot);
       expectRowInvariant(40, c.outputs(), run);
-      // Rows from the 64th on are in a pass of their own.
-      all.erase(all.begin(), all.begin() + 30 * c.outputs());
-      EXPECT_EQ(all, run(30, 40, Split::Whole));
+      all.erase(all.begin(), all.begin() + (manyRows - 40) * c.outputs());
+      EXPECT_EQ(all, run(manyRows - 40, 40, Split::Whole));
     }
 }
 

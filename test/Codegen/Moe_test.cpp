@@ -159,10 +159,11 @@ namespace {
 
 /// Experts, their weights and a plan for the rows.
 struct Mixture {
-  static constexpr int experts = 5, topK = 2, k = 41, inter = 37;
+  static constexpr int experts = 5, topK = 2;
 
-  Mixture(int rows, bool bf16)
-      : rows(rows), bf16(bf16), x(randomFloats(rows * k, 1)),
+  Mixture(int rows, bool bf16, int k, int inter)
+      : k(k), inter(inter), rows(rows), bf16(bf16),
+        x(randomFloats(rows * k, 1)),
         up(randomFloats(experts * 2 * inter * k, 2, 0.2f)),
         down(randomFloats(experts * k * inter, 3, 0.2f)) {
     for (int e = 0; e < experts; ++e) {
@@ -183,7 +184,10 @@ struct Mixture {
   }
 
   std::string config(bool gateUp) const {
-    std::string widths = gateUp ? "k = 41, inter = 37" : "k = 37, n = 41";
+    std::string widths =
+        gateUp
+            ? "k = " + std::to_string(k) + ", inter = " + std::to_string(inter)
+            : "k = " + std::to_string(inter) + ", n = " + std::to_string(k);
     return "experts = 5, top_k = 2, " + widths +
            ", dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"");
   }
@@ -200,7 +204,7 @@ struct Mixture {
     }
   }
 
-  int rows;
+  int k, inter, rows;
   bool bf16;
   std::vector<float> x, up, down;
   std::vector<uint8_t> packedUp, packedDown;
@@ -212,20 +216,22 @@ struct Mixture {
 TEST(MoeExperts, MatchReferenceAndAreRowInvariant) {
   using M = Mixture;
   for (const auto &[name, target] : hostTargets())
-    for (bool bf16 : {false, true}) {
-      SCOPED_TRACE(name + (bf16 ? " bf16" : " f32"));
-      M m(80, bf16);
+    // The last one's widths fill tiles.
+    for (auto [bf16, k, inter] :
+         {std::tuple{false, 41, 37}, {true, 41, 37}, {true, 64, 32}}) {
+      SCOPED_TRACE(name + (bf16 ? " bf16 " : " f32 ") + std::to_string(k));
+      M m(80, bf16, k, inter);
       Kernel gateUp(target, "moe_gate_up", m.config(true));
       Kernel down(target, "moe_down", m.config(false));
       auto run = [&](int first, int count, Split split) {
         std::vector<int32_t> startOf, pairsOf;
         m.plan(first, count, startOf, pairsOf);
         Guarded<float> x(std::vector<float>(
-            m.x.begin() + first * M::k, m.x.begin() + (first + count) * M::k));
+            m.x.begin() + first * m.k, m.x.begin() + (first + count) * m.k));
         Guarded<uint8_t> wUp(m.packedUp), wDown(m.packedDown);
         Guarded<int32_t> start(startOf), pairs(pairsOf);
-        Guarded<float> act(count * M::topK * M::inter),
-            out(count * M::topK * M::k);
+        Guarded<float> act(count * M::topK * m.inter),
+            out(count * M::topK * m.k);
         gateUp.run(
             {x.data(), wUp.data(), start.data(), pairs.data(), act.data()},
             {count}, split);
@@ -235,30 +241,29 @@ TEST(MoeExperts, MatchReferenceAndAreRowInvariant) {
         std::vector<float> both = out.values();
         return both;
       };
-      expectRowInvariant(40, M::topK * M::k, run);
+      expectRowInvariant(40, M::topK * m.k, run);
       std::vector<float> y = run(0, m.rows, Split::Random);
-      auto weight = [&](float w) { return bf16 ? toBF16(w) : w; };
-      bool rounded = bf16 && target.bf16Dot;
+      auto weight = [&](float w) { return m.bf16 ? toBF16(w) : w; };
+      bool rounded = m.bf16 && target.bf16Dot;
       auto value = [&](float v) { return rounded ? toBF16(v) : v; };
       for (int p = 0; p < m.rows * M::topK; ++p) {
         int e = m.index[p];
-        const float *x = &m.x[p / M::topK * M::k];
-        std::vector<float> act(M::inter);
+        const float *x = &m.x[p / M::topK * m.k];
+        std::vector<float> act(m.inter);
         auto dot = [&](int row) {
           double sum = 0;
-          for (int i = 0; i < M::k; ++i)
+          for (int i = 0; i < m.k; ++i)
             sum += double(value(x[i])) *
-                   weight(m.up[(e * 2 * M::inter + row) * M::k + i]);
+                   weight(m.up[(e * 2 * m.inter + row) * m.k + i]);
           return sum;
         };
-        for (int i = 0; i < M::inter; ++i)
-          act[i] = value(float(silu(dot(i)) * dot(i + M::inter)));
-        for (int o = 0; o < M::k; ++o) {
+        for (int i = 0; i < m.inter; ++i)
+          act[i] = value(float(silu(dot(i)) * dot(i + m.inter)));
+        for (int o = 0; o < m.k; ++o) {
           double sum = 0;
-          for (int i = 0; i < M::inter; ++i)
-            sum +=
-                double(act[i]) * weight(m.down[(e * M::k + o) * M::inter + i]);
-          ASSERT_NEAR(y[p * M::k + o], sum, rounded ? 2e-2 : 1e-4);
+          for (int i = 0; i < m.inter; ++i)
+            sum += double(act[i]) * weight(m.down[(e * m.k + o) * m.inter + i]);
+          ASSERT_NEAR(y[p * m.k + o], sum, rounded ? 2e-2 : 1e-4);
         }
       }
     }

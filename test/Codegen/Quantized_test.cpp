@@ -141,7 +141,8 @@ struct Problem {
 
 /// Every variant for both formats, on shapes that are ragged in all ways: a
 /// last group of 1, 7 or 31 inputs, of whole and of broken quads, and no full
-/// group at all. Formats take turns in who meets which shape unnormed.
+/// group at all; and two that fill tiles. Formats take turns in who meets which
+/// shape unnormed.
 std::vector<Case> allCases() {
   std::vector<Case> cases;
   for (int bits : {8, 4}) {
@@ -151,7 +152,9 @@ std::vector<Case> allCases() {
                                {33, 47, 32},
                                {71, 90, 64},
                                {159, 40, 128},
-                               {236, 33, 96}}) {
+                               {236, 33, 96},
+                               {256, 70, 128},
+                               {192, 100, 64}}) {
       bool gated = variant == 3;
       cases.push_back({k,
                        gated ? n / 2 * 2 + 2 : n,
@@ -168,9 +171,12 @@ std::vector<Case> allCases() {
 
 } // namespace
 
+/// Rows of two passes, whether these are of 64 or 128.
+static constexpr int manyRows = 140;
+
 TEST(Quantized, LinearMatchesReferencesAndIsRowInvariant) {
   for (const Case &c : allCases()) {
-    Problem problem(c, 70);
+    Problem problem(c, manyRows);
     std::vector<float> first;
     for (const auto &[name, target] : hostTargets()) {
       SCOPED_TRACE(name + ": " + c.config());
@@ -178,12 +184,12 @@ TEST(Quantized, LinearMatchesReferencesAndIsRowInvariant) {
       auto run = [&](int first, int count, Split split) {
         return problem.run(kernel, first, count, split);
       };
-      std::vector<float> all = run(0, 70, Split::Random);
+      std::vector<float> all = run(0, manyRows, Split::Random);
       problem.check(all);
       expectRowInvariant(40, c.outputs(), run);
-      // Rows from the 64th on are in a pass of their own.
-      EXPECT_EQ(std::vector<float>(all.begin() + 30 * c.outputs(), all.end()),
-                run(30, 40, Split::Whole));
+      EXPECT_EQ(std::vector<float>(all.begin() + (manyRows - 40) * c.outputs(),
+                                   all.end()),
+                run(manyRows - 40, 40, Split::Whole));
       if (c.norm)
         continue;
       problem.checkBits(all);

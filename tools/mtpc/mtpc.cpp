@@ -31,7 +31,8 @@ cl::opt<std::string> target("target", cl::desc("The device to compile for: cpu")
                             cl::init("cpu"), cl::cat(category));
 cl::opt<std::string>
     targetCpu("target-cpu",
-              cl::desc("The processor: native, x86-64-v3 or x86-64-v4"),
+              cl::desc("The processor: native, x86-64-v3, x86-64-v4, znver4 or "
+                       "sapphirerapids"),
               cl::init("native"), cl::cat(category));
 cl::opt<std::string>
     compileTo("compile-to",

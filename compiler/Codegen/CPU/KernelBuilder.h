@@ -125,6 +125,27 @@ public:
   /// The dot product (i32) of each two adjacent signed i16.
   Value dotWordPairs(Value a, Value b);
 
+  //===--- Tiles, only where the target has them --------------------------===//
+  // Eight registers, numbered, each of up to 16 rows of 64 bytes. A product
+  // adds to a tile of 16 x 16 sums what 16 rows of `a` and 16 columns of `b`
+  // make; a row of `b` holds for every column the elements (two bf16, four
+  // bytes) that four bytes of a row of `a` meet. A row of sums depends on its
+  // row of `a` alone. Tiles are state that LLVM does not track: set them up,
+  // use them and release them in one kernel.
+
+  static constexpr int64_t tileRows = 16, tileRowBytes = 64;
+  /// Sets all tiles up as 16 rows of 64 bytes; `scratch` is 64 bytes, aligned.
+  void configureTiles(Value scratch);
+  void releaseTiles();
+  void zeroTile(int64_t tile);
+  void loadTile(int64_t tile, Value pointer, int64_t strideBytes);
+  void storeTile(int64_t tile, Value pointer, int64_t strideBytes);
+  /// Sums of f32, products of bf16. What is too small for a normal number
+  /// counts as 0.
+  void dotTilesBF16(int64_t sums, int64_t a, int64_t b);
+  /// Sums of i32, products of signed bytes of `a` and unsigned ones of `b`.
+  void dotTilesBytes(int64_t sums, int64_t a, int64_t b);
+
   //===--- Lanes ----------------------------------------------------------===//
 
   Value shuffle(Value a, Value b, llvm::ArrayRef<int64_t> lanes);
@@ -194,6 +215,8 @@ public:
 
 private:
   Value intrinsic(llvm::StringRef name, mlir::Type type, ValueRange operands);
+  void intrinsic(llvm::StringRef name, ValueRange operands);
+  Value tileNumber(int64_t tile);
   Value argument(int64_t which, int64_t index, mlir::Type type);
 
   mlir::OpBuilder &builder;

@@ -15,6 +15,11 @@ Value KernelBuilder::intrinsic(StringRef name, Type type, ValueRange operands) {
       .getResult(0);
 }
 
+void KernelBuilder::intrinsic(StringRef name, ValueRange operands) {
+  LLVM::CallIntrinsicOp::create(builder, loc, builder.getStringAttr(name),
+                                operands);
+}
+
 Value KernelBuilder::toFloat(Value a) {
   int64_t count = cast<VectorType>(a.getType()).getNumElements();
   return arith::SIToFPOp::create(builder, loc, vectorType(f32Type(), count), a);

@@ -2,9 +2,9 @@
 
 #include "compiler/Codegen/CPU/PanelMatmul.h"
 
-#include "compiler/Codegen/CPU/PanelWalk.h"
 #include "compiler/Codegen/CPU/QuantizedMatmul.h"
-#include "compiler/Codegen/CPU/RowNorm.h"
+#include "compiler/Codegen/CPU/RowBlocks.h"
+#include "compiler/Codegen/CPU/TileMatmul.h"
 
 using namespace mtp::codegen;
 
@@ -25,26 +25,30 @@ static int64_t elementPanelBytes(int64_t k, DType dtype) {
 
 int64_t mtp::codegen::panelScratchBytes(int64_t k, const WeightFormat &format,
                                         const TargetDesc &target) {
-  int64_t row = format.bits ? quantizedRowBytes(k, format, target)
-                            : paddedUnits(k, format.dtype, target) * 4;
-  return PanelWalk::rowsPerPass * row;
+  if (format.bits)
+    return quantizedScratchBytes(k, format, target);
+  if (usesTiles(k, format, target))
+    return tileScratchBytes(k);
+  return RowBlocks::limits(target).perPass *
+         paddedUnits(k, format.dtype, target) * 4;
 }
 
 namespace {
 
 /// Weights of f32 or bf16.
-class PanelMatmul : public PanelWalk {
+class PanelMatmul : public RowBlocks {
 public:
   PanelMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec)
-      : PanelWalk(kb, spec,
+      : RowBlocks(kb, spec,
                   paddedUnits(spec.k, spec.format.dtype, kb.getTarget()) * 4,
-                  elementPanelBytes(spec.k, spec.format.dtype)),
+                  elementPanelBytes(spec.k, spec.format.dtype),
+                  limits(kb.getTarget())),
         dtype(spec.format.dtype), dot(usesDot(dtype, kb.getTarget())) {}
 
 private:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value panel, Value block, int64_t rows,
-                  int64_t half) override;
+  Values multiply(Value panel, Value block, int64_t rows, int64_t half,
+                  const Lookahead &ahead) override;
 
   void prepareBlock(Value group, Value firstRow, Value rows, int64_t stride,
                     Value to);
@@ -52,7 +56,7 @@ private:
                   Value maskHigh);
   Values interleave(Values rows);
   void multiplyUnit(Values &acc, Value panel, Value block, int64_t rows,
-                    Value unit);
+                    Value unit, int64_t half, const Lookahead &ahead);
 
   /// Distance in a block between the units of one row.
   static int64_t blockStride(int64_t rows) { return llvm::PowerOf2Ceil(rows); }
@@ -98,19 +102,11 @@ Values PanelMatmul::interleave(Values rows) {
 /// One vector of units of a row, beginning at unit `first`.
 Value PanelMatmul::loadUnits(Value from, Value inverse, Value first, Value mask,
                              Value maskHigh) {
-  auto loadPart = [&](Value index, Value partMask) {
-    Value x = kb.load(kb.f32Vector(), kb.at(from, index, 4), partMask);
-    if (!spec.normWeight)
-      return x;
-    Value weight =
-        kb.load(kb.f32Vector(), kb.at(spec.normWeight, index, 4), partMask);
-    return emitScaleByNorm(kb, x, inverse, weight, spec.normOffset);
-  };
   if (!dot)
-    return kb.bitcast(loadPart(first, mask), kb.i32Vector());
+    return kb.bitcast(loadInputs(from, inverse, first, mask), kb.i32Vector());
   Value value = kb.mul(first, 2);
-  Value low = loadPart(value, mask);
-  Value high = loadPart(kb.add(value, kb.lanes()), maskHigh);
+  Value low = loadInputs(from, inverse, value, mask);
+  Value high = loadInputs(from, inverse, kb.add(value, kb.lanes()), maskHigh);
   return kb.bitcast(kb.roundToBF16(kb.concat({low, high})), kb.i32Vector());
 }
 
@@ -121,9 +117,7 @@ void PanelMatmul::prepareBlock(Value group, Value firstRow, Value rows,
     // Rows beyond the end repeat the last one; their results are not stored.
     Value row = kb.min(kb.add(firstRow, r), kb.sub(rows, 1));
     pointers.push_back(spec.rowPointer(group, row));
-    inverses.push_back(spec.normWeight
-                           ? emitInverseRms(kb, pointers[r], spec.k, spec.eps)
-                           : Value());
+    inverses.push_back(inverseRms(pointers[r]));
   }
   auto prepare = [&](Value first, Value mask, Value maskHigh) {
     Values vectors;
@@ -146,7 +140,6 @@ void PanelMatmul::prepareBlock(Value group, Value firstRow, Value rows,
   }
 }
 
-
 void PanelMatmul::prepare(Value group, Value firstRow, Value count,
                           Value rows) {
   forRowBlocks(count, [&](int64_t blockRows, Value row, Value block) {
@@ -162,19 +155,20 @@ void PanelMatmul::prepare(Value group, Value firstRow, Value count,
 /// One step of k for all accumulators: `panel` and `block` are the bases of
 /// the weights and the rows, `unit` the step.
 void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
-                               int64_t rows, Value unit) {
+                               int64_t rows, Value unit, int64_t half,
+                               const Lookahead &ahead) {
   int64_t stride = blockStride(rows);
   bool widened = dtype == DType::BF16 && !dot;
   // A widened step takes a pair of bf16 weights and two units.
   Value x = kb.at(block, unit, stride * (widened ? 8 : 4));
-  Value weights = kb.at(panel, unit, panelWidth * 4);
+  Value weights = kb.at(kb.at(panel, unit, stepBytes), half * halfBytes());
   auto broadcast = [&](int64_t row) {
     return kb.splat(kb.load(kb.i32Type(), kb.at(x, row * 4)));
   };
   // Before the loads: after them it was no faster than no prefetch at all. One
   // row runs ahead far enough by itself, and was slower with it.
   if (rows > 1)
-    prefetchStep(weights);
+    prefetchBlockStep(ahead, kb.mul(unit, stepBytes), half);
 
   Values vectors;
   for (int64_t v = 0; v < vectorsPerHalf; ++v)
@@ -210,15 +204,14 @@ void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
 
 /// The sums of `rows` rows with one half panel, row after row.
 Values PanelMatmul::multiply(Value panel, Value block, int64_t rows,
-                             int64_t half) {
-  panel = kb.at(panel, half * halfBytes());
+                             int64_t half, const Lookahead &ahead) {
   int64_t steps = dtype == DType::BF16 ? (spec.k + 1) / 2 : spec.k;
   int64_t perLoop = unroll(rows), unrolled = steps / perLoop * perLoop;
   Values acc(rows * vectorsPerHalf, kb.constant(kb.f32Vector(), 0));
   auto step = [&](Value unit, ValueRange in, int64_t count) {
     Values sums(in.begin(), in.end());
     for (int64_t u = 0; u < count; ++u)
-      multiplyUnit(sums, panel, block, rows, kb.add(unit, u));
+      multiplyUnit(sums, panel, block, rows, kb.add(unit, u), half, ahead);
     return sums;
   };
   acc = kb.forRange(
@@ -227,10 +220,11 @@ Values PanelMatmul::multiply(Value panel, Value block, int64_t rows,
   return step(kb.integer(unrolled), acc, steps - unrolled);
 }
 
-
 void mtp::codegen::emitPanelMatmul(KernelBuilder &kb,
                                    const PanelMatmulSpec &spec) {
   if (spec.format.bits)
     return emitQuantizedMatmul(kb, spec);
+  if (usesTiles(spec.k, spec.format, kb.getTarget()))
+    return emitTileMatmul(kb, spec);
   PanelMatmul(kb, spec).emit();
 }

@@ -3,6 +3,7 @@
 #include "compiler/Codegen/CPU/PanelWalk.h"
 
 #include "compiler/Codegen/CPU/MathApprox.h"
+#include "compiler/Codegen/CPU/RowNorm.h"
 
 using namespace mtp::codegen;
 
@@ -17,69 +18,63 @@ int64_t mtp::codegen::panelTasks(int64_t n, bool gated) {
 }
 
 PanelWalk::PanelWalk(KernelBuilder &kb, const PanelMatmulSpec &spec,
-                     int64_t rowBytes, int64_t panelBytes)
-    : kb(kb), spec(spec), rowBytes(rowBytes), maxRows(kb.lanes() == 16 ? 8 : 4),
-      panelBytes(panelBytes), tasksPerGroup(panelTasks(spec.n, spec.gated)) {}
+                     int64_t panelBytes, int64_t rowsPerPass)
+    : kb(kb), spec(spec), panelBytes(panelBytes), rowsPerPass(rowsPerPass),
+      tasksPerGroup(panelTasks(spec.n, spec.gated)) {}
 
-Value PanelWalk::panelPointer(Value group, Value panel) {
-  int64_t panels = tasksPerGroup * (spec.gated ? 2 : 1);
-  return kb.at(kb.at(spec.weights, group, panels * panelBytes), panel,
-               panelBytes);
+Value PanelWalk::inverseRms(Value from) {
+  return spec.normWeight ? emitInverseRms(kb, from, spec.k, spec.eps) : Value();
 }
 
-void PanelWalk::prefetchStep(Value weights) {
-  for (int64_t line = 0; line < halfBytes(); line += 64)
-    kb.prefetch(kb.at(weights, prefetchBytes + line));
+Value PanelWalk::loadInputs(Value from, Value inverse, Value index,
+                            Value mask) {
+  Value x = kb.load(kb.f32Vector(), kb.at(from, index, 4), mask);
+  if (!spec.normWeight)
+    return x;
+  Value weight =
+      kb.load(kb.f32Vector(), kb.at(spec.normWeight, index, 4), mask);
+  return emitScaleByNorm(kb, x, inverse, weight, spec.normOffset);
 }
 
-void PanelWalk::forRowBlocks(
-    Value rows, llvm::function_ref<void(int64_t, Value, Value)> body) {
-  Value fullRows = kb.mul(kb.div(rows, maxRows), maxRows);
-  auto blockAt = [&](Value row) { return kb.at(kb.scratch(), row, rowBytes); };
-  kb.forRange(kb.integer(0), fullRows, maxRows,
-              [&](Value row) { body(maxRows, row, blockAt(row)); });
-  Value rest = kb.sub(rows, fullRows);
-  static constexpr int64_t sizes[] = {1, 2, 3, 4, 5, 6, 8};
-  int64_t least = 0;
-  for (int64_t size : sizes) {
-    if (size > maxRows)
-      break;
-    Value fits =
-        kb.bitAnd(kb.cmp(Cmp::GT, rest, least), kb.cmp(Cmp::LE, rest, size));
-    // A rest of maxRows is a full block.
-    if (least + 1 < maxRows)
-      kb.ifThen(fits, [&] { body(size, fullRows, blockAt(fullRows)); });
-    least = size;
-  }
+Value PanelWalk::panelPointer(Value group, Value task, int64_t which) {
+  int64_t taskBytes = panelsPerTask() * panelBytes;
+  Value ofGroup = kb.at(spec.weights, group, tasksPerGroup * taskBytes);
+  return kb.at(kb.at(ofGroup, task, taskBytes), which * panelBytes);
 }
 
-/// All outputs of one task for one block of rows.
-void PanelWalk::emitBlock(Value group, Value task, Value firstRow,
-                          Value rowsLeft, int64_t blockRows, Value block) {
+PanelWalk::Lookahead PanelWalk::lookahead(Value panel, Value row, Value count,
+                                          int64_t rowsPerWalk) {
+  Value single = kb.cmp(Cmp::LE, count, rowsPerWalk);
+  Value half = kb.select(kb.cmp(Cmp::EQ, row, 0), kb.integer(0),
+                         kb.integer(panelBytes / 2));
+  Value next = kb.add(half, panelsPerTask() * panelBytes);
+  return {kb.at(panel, kb.select(single, kb.integer(prefetchBytes), next), 1),
+          kb.select(single, kb.integer(0), kb.integer(1)),
+          kb.select(single, kb.integer(64), kb.integer(0))};
+}
+
+void PanelWalk::prefetchStep(const Lookahead &ahead, Value offset) {
+  Value line = kb.at(ahead.from, kb.shiftRight(offset, ahead.shift), 1);
+  kb.prefetch(line);
+  kb.prefetch(kb.at(line, ahead.second, 1));
+}
+
+void PanelWalk::prefetchHalfStep(const Lookahead &ahead, Value offset,
+                                 int64_t half) {
+  Value line = kb.at(ahead.from, kb.shiftRight(offset, ahead.shift), 1);
+  kb.prefetch(half ? kb.at(line, ahead.second, 1) : line);
+}
+
+void PanelWalk::storeOutputs(Value group, Value task, Value row,
+                             int64_t firstColumn, ValueRange sums) {
   int64_t outputs = spec.gated ? spec.n / 2 : spec.n;
-  Value panel = panelPointer(group, spec.gated ? kb.mul(task, 2) : task);
-  for (int64_t half = 0; half < halves(); ++half) {
-    Values sums = multiply(panel, block, blockRows, half);
-    if (spec.gated) {
-      Value upPanel = panelPointer(group, kb.add(kb.mul(task, 2), 1));
-      Values up = multiply(upPanel, block, blockRows, half);
-      for (auto [sum, factor] : llvm::zip(sums, up))
-        sum = kb.mul(emitSilu(kb, sum), factor);
-    }
-    for (int64_t r = 0; r < blockRows; ++r)
-      kb.ifThen(kb.cmp(Cmp::GT, rowsLeft, r), [&] {
-        for (int64_t v = 0; v < vectorsPerHalf; ++v) {
-          int64_t offset = (half * vectorsPerHalf + v) * kb.lanes();
-          Value column = kb.add(kb.mul(task, panelWidth), offset);
-          Value mask;
-          if (outputs % panelWidth != 0)
-            mask =
-                kb.prefixMask(kb.sub(kb.integer(outputs), column), kb.lanes());
-          spec.store(group, kb.add(firstRow, r), column,
-                     sums[r * vectorsPerHalf + v], mask);
-        }
-      });
-  }
+  Value result = sums[0];
+  if (spec.gated)
+    result = kb.mul(emitSilu(kb, result), sums[1]);
+  Value column = kb.add(kb.mul(task, panelWidth), firstColumn), mask;
+  if (outputs % panelWidth != 0)
+    mask = kb.prefixMask(kb.sub(kb.integer(outputs), column), kb.lanes());
+  spec.store(group, row, column, result, mask);
 }
 
 void PanelWalk::emitPass(Value group, Value firstRow, Value rows) {
@@ -92,12 +87,8 @@ void PanelWalk::emitPass(Value group, Value firstRow, Value rows) {
       spec.taskSpansGroups ? kb.integer(0) : kb.mul(group, tasksPerGroup);
   Value begin = kb.max(kb.sub(kb.taskBegin(), groupBegin), kb.integer(0));
   Value end = limit(kb.sub(kb.taskEnd(), groupBegin), tasksPerGroup);
-  kb.forRange(begin, end, 1, [&](Value task) {
-    forRowBlocks(count, [&](int64_t blockRows, Value row, Value block) {
-      emitBlock(group, task, kb.add(firstRow, row), kb.sub(count, row),
-                blockRows, block);
-    });
-  });
+  kb.forRange(begin, end, 1,
+              [&](Value task) { emitTask(group, task, firstRow, count); });
 }
 
 void PanelWalk::emitGroup(Value group) {

@@ -1,9 +1,8 @@
 //===- PanelWalk.h - Walking rows and weight panels -------------*- C++ -*-===//
 //
 // What the matmuls of all weight formats share: which tasks of which matrix a
-// caller has, 64 rows at a time, the blocks of rows that a panel meets, gating
-// and the stores. A format says how rows are prepared in scratch and how a
-// block of them is multiplied by a panel.
+// caller has, so many rows at a time, gating and the stores. An engine says how
+// rows are prepared in scratch and how they are multiplied by a task's panels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,58 +15,69 @@ namespace mtp::codegen {
 
 class PanelWalk {
 public:
-  /// `rowBytes` is what a prepared row takes in scratch.
-  PanelWalk(KernelBuilder &kb, const PanelMatmulSpec &spec, int64_t rowBytes,
-            int64_t panelBytes);
+  PanelWalk(KernelBuilder &kb, const PanelMatmulSpec &spec, int64_t panelBytes,
+            int64_t rowsPerPass);
   virtual ~PanelWalk() = default;
 
   /// Emits the loop over the caller's tasks.
-  void emit();
+  virtual void emit();
 
   static constexpr int64_t panelWidth = 32;
-  /// Rows that are prepared at once; a longer input streams the weights again.
-  static constexpr int64_t rowsPerPass = 64;
+  /// Distance in a panel between the weights of an output in one step of k and
+  /// in the next: four bytes of each output.
+  static constexpr int64_t stepBytes = panelWidth * 4;
 
 protected:
   /// Prepares `count` rows of a group, the first of them `firstRow`; the group
   /// has `rows`.
   virtual void prepare(Value group, Value firstRow, Value count,
                        Value rows) = 0;
-  /// The sums of a block of `rows` prepared rows with one half panel, row after
-  /// row.
-  virtual Values multiply(Value panel, Value block, int64_t rows,
-                          int64_t half) = 0;
+  /// Computes and stores all outputs of a task for `count` prepared rows, the
+  /// first of them `firstRow` of the group.
+  virtual void emitTask(Value group, Value task, Value firstRow,
+                        Value count) = 0;
 
-  /// Calls `body` with the rows (static), the first row and the prepared block
-  /// of every row block. Blocks are of maxRows; the last one is of the smallest
-  /// size that holds the rest.
-  void forRowBlocks(Value rows,
-                    llvm::function_ref<void(int64_t, Value, Value)> body);
-  /// Asks for the weights ahead of `weights`, one step of a half panel.
-  void prefetchStep(Value weights);
+  /// The scale that the norm gives the row at `from`; null without a norm.
+  Value inverseRms(Value from);
+  /// One vector of a row, normed, from input `index` on.
+  Value loadInputs(Value from, Value inverse, Value index, Value mask = {});
 
-  /// Steps of k per loop iteration.
-  static int64_t unroll(int64_t rows) { return rows == 1 ? 8 : 4; }
-  /// Output vectors that are accumulated at once.
-  static constexpr int64_t vectorsPerHalf = 2;
-  /// A panel is walked once with 16 lanes, in two halves with 8.
-  int64_t halves() const { return panelWidth / (vectorsPerHalf * kb.lanes()); }
-  /// Bytes of one step of a half panel, four for each of its outputs.
-  int64_t halfBytes() const { return vectorsPerHalf * kb.lanes() * 4; }
+  /// Panels of one task: two when gated, gate and up.
+  int64_t panelsPerTask() const { return spec.gated ? 2 : 1; }
+  Value panelPointer(Value group, Value task, int64_t which);
+  /// The outputs of a row in one vector of a task; `sums` has one vector for
+  /// each panel of the task.
+  void storeOutputs(Value group, Value task, Value row, int64_t firstColumn,
+                    ValueRange sums);
+
+  /// What a walk along a panel asks memory for.
+  struct Lookahead {
+    Value from;
+    /// By how much the place in the panel is shifted right.
+    Value shift;
+    /// Where the second cache line of a step is, from the first.
+    Value second;
+  };
+  /// The lookahead of the walk with the rows from `row` on, of `count` in all,
+  /// of which a walk takes up to `rowsPerWalk`: a single walk asks for what it
+  /// needs soon, the first two of several for one half each of the next task's
+  /// panel, so that memory is busy in both.
+  Lookahead lookahead(Value panel, Value row, Value count, int64_t rowsPerWalk);
+  /// Asks for the lines of the step at `offset` of the panel: both, or where a
+  /// walk takes half a step, the one of this half.
+  void prefetchStep(const Lookahead &ahead, Value offset);
+  void prefetchHalfStep(const Lookahead &ahead, Value offset, int64_t half);
 
   KernelBuilder &kb;
   const PanelMatmulSpec &spec;
-  const int64_t rowBytes;
 
 private:
   void emitGroup(Value group);
   void emitPass(Value group, Value firstRow, Value rows);
-  void emitBlock(Value group, Value task, Value firstRow, Value rowsLeft,
-                 int64_t blockRows, Value block);
-  Value panelPointer(Value group, Value panel);
 
-  const int64_t maxRows;
   const int64_t panelBytes;
+  /// Rows that are prepared at once; a longer input streams the weights again.
+  const int64_t rowsPerPass;
   const int64_t tasksPerGroup;
 };
 

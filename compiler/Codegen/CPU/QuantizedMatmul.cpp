@@ -11,9 +11,8 @@
 
 #include "compiler/Codegen/CPU/QuantizedMatmul.h"
 
-#include "compiler/Codegen/CPU/PanelWalk.h"
+#include "compiler/Codegen/CPU/QuantizedTiles.h"
 #include "compiler/Codegen/CPU/RowNorm.h"
-#include "runtime/schema/QuantizedPanel.h"
 
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
@@ -37,9 +36,14 @@ static bool isWide(const WeightFormat &format, const TargetDesc &target) {
 /// Bytes of the integers of one row, or of one half of them when wide.
 static int64_t rowDataBytes(int64_t k) { return llvm::alignTo(k, 64); }
 
+QuantizedPanel mtp::codegen::quantizedPanel(int64_t k,
+                                            const WeightFormat &format) {
+  return {format.bits, format.group, k};
+}
+
 int64_t mtp::codegen::quantizedRowBytes(int64_t k, const WeightFormat &format,
                                         const TargetDesc &target) {
-  QuantizedPanel panel{format.bits, format.group, k};
+  QuantizedPanel panel = quantizedPanel(k, format);
   int64_t lines = llvm::divideCeil(
       rowDataBytes(k) * (isWide(format, target) ? 2 : 1) + panel.groups() * 8,
       64);
@@ -47,54 +51,24 @@ int64_t mtp::codegen::quantizedRowBytes(int64_t k, const WeightFormat &format,
   return (lines | 1) * 64;
 }
 
-namespace {
+int64_t mtp::codegen::quantizedScratchBytes(int64_t k,
+                                            const WeightFormat &format,
+                                            const TargetDesc &target) {
+  int64_t rowBytes = quantizedRowBytes(k, format, target);
+  if (usesTiles(k, format, target))
+    return quantizedTilesScratchBytes(rowBytes, format);
+  return RowBlocks::limits(target).perPass * rowBytes;
+}
 
-class QuantizedMatmul : public PanelWalk {
-public:
-  QuantizedMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec)
-      : PanelWalk(kb, spec,
-                  quantizedRowBytes(spec.k, spec.format, kb.getTarget()),
-                  panelOf(spec).bytes()),
-        panel(panelOf(spec)), wide(isWide(spec.format, kb.getTarget())),
-        scalesOffset(rowDataBytes(spec.k) * (wide ? 2 : 1)),
-        startsOffset(scalesOffset + panel.groups() * 4) {}
-
-private:
-  static QuantizedPanel panelOf(const PanelMatmulSpec &spec) {
-    return {spec.format.bits, spec.format.group, spec.k};
-  }
-
-  void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value weights, Value block, int64_t rows,
-                  int64_t half) override;
-
-  void forGroups(llvm::function_ref<void(Value, int64_t)> body);
-  void prepareGroup(Value from, Value inverse, Value to, Value group,
-                    int64_t inputs);
-  void storeBytes(Value bytes, Value to);
-  Values addGroup(ValueRange sums, Value weights, Value block, Value group,
-                  int64_t inputs, int64_t rows, int64_t half);
-  void addStep(Values &acc, Value weights, Value x, int64_t rows);
-  void addQuad(Values &acc, ValueRange bytes, Value x, int64_t rows);
-  Value dot(Value acc, Value bytes, Value x);
-
-  mlir::VectorType byteVector() {
-    return kb.vectorType(kb.i8Type(), 4 * kb.lanes());
-  }
-  mlir::VectorType wordVector() {
-    return kb.vectorType(kb.i16Type(), 2 * kb.lanes());
-  }
-  /// Inputs of one step: those of four bytes per output.
-  int64_t stepInputs() const { return 32 / panel.bits; }
-  /// What is added to weights in memory.
-  int64_t weightBias() const { return panel.bits == 8 ? 128 : 8; }
-
-  const QuantizedPanel panel;
-  const bool wide;
-  const int64_t scalesOffset, startsOffset;
-};
-
-} // namespace
+QuantizedMatmul::QuantizedMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec,
+                                 RowLimits limits)
+    : RowBlocks(kb, spec,
+                quantizedRowBytes(spec.k, spec.format, kb.getTarget()),
+                quantizedPanel(spec.k, spec.format).bytes(), limits),
+      panel(quantizedPanel(spec.k, spec.format)),
+      wide(isWide(spec.format, kb.getTarget())),
+      scalesOffset(rowDataBytes(spec.k) * (wide ? 2 : 1)),
+      startsOffset(scalesOffset + panel.groups() * 4) {}
 
 //===----------------------------------------------------------------------===//
 // Preparing rows
@@ -112,8 +86,7 @@ void QuantizedMatmul::prepare(Value group, Value firstRow, Value count, Value) {
   kb.forRange(kb.integer(0), count, 1, [&](Value row) {
     Value from = spec.rowPointer(group, kb.add(firstRow, row));
     Value to = kb.at(kb.scratch(), row, rowBytes);
-    Value inverse =
-        spec.normWeight ? emitInverseRms(kb, from, spec.k, spec.eps) : Value();
+    Value inverse = inverseRms(from);
     forGroups([&](Value g, int64_t inputs) {
       prepareGroup(from, inverse, to, g, inputs);
     });
@@ -129,12 +102,7 @@ void QuantizedMatmul::prepareGroup(Value from, Value inverse, Value to,
     Value index = kb.add(first, i), mask;
     if (inputs - i < kb.lanes())
       mask = kb.prefixMask(inputs - i, kb.lanes());
-    Value x = kb.load(kb.f32Vector(), kb.at(from, index, 4), mask);
-    if (spec.normWeight) {
-      Value weight =
-          kb.load(kb.f32Vector(), kb.at(spec.normWeight, index, 4), mask);
-      x = emitScaleByNorm(kb, x, inverse, weight, spec.normOffset);
-    }
+    Value x = loadInputs(from, inverse, index, mask);
     values.push_back(x);
     // Bits of magnitudes are in the order of the magnitudes, and a NaN is above
     // all: it makes the scale, and so the row's result, a NaN.
@@ -199,6 +167,14 @@ Value QuantizedMatmul::dot(Value acc, Value bytes, Value x) {
                 kb.dotWordPairs(odd, load(rowDataBytes(spec.k), wordVector())));
 }
 
+std::pair<Value, Value> QuantizedMatmul::splitNibbles(Value bytes) {
+  Value words = kb.bitcast(bytes, wordVector());
+  Value mask = kb.constant(wordVector(), 0x0f0f);
+  Value high = kb.shiftRight(words, kb.constant(wordVector(), 4));
+  return {kb.bitcast(kb.bitAnd(words, mask), byteVector()),
+          kb.bitcast(kb.bitAnd(high, mask), byteVector())};
+}
+
 /// Four inputs of all accumulators: `x` points at those of the first row.
 void QuantizedMatmul::addQuad(Values &acc, ValueRange bytes, Value x,
                               int64_t rows) {
@@ -211,7 +187,6 @@ void QuantizedMatmul::addQuad(Values &acc, ValueRange bytes, Value x,
 
 void QuantizedMatmul::addStep(Values &acc, Value weights, Value x,
                               int64_t rows) {
-  prefetchStep(weights);
   Values vectors;
   for (int64_t v = 0; v < vectorsPerHalf; ++v)
     vectors.push_back(
@@ -221,31 +196,35 @@ void QuantizedMatmul::addStep(Values &acc, Value weights, Value x,
   // Low halves of bytes are four inputs, high halves the next four.
   Values low, high;
   for (Value vector : vectors) {
-    Value words = kb.bitcast(vector, wordVector());
-    Value mask = kb.constant(wordVector(), 0x0f0f);
-    low.push_back(kb.bitcast(kb.bitAnd(words, mask), byteVector()));
-    high.push_back(kb.bitcast(
-        kb.bitAnd(kb.shiftRight(words, kb.constant(wordVector(), 4)), mask),
-        byteVector()));
+    auto [first, second] = splitNibbles(vector);
+    low.push_back(first);
+    high.push_back(second);
   }
   addQuad(acc, low, x, rows);
   addQuad(acc, high, kb.at(x, 4), rows);
 }
 
+Value QuantizedMatmul::ofRow(Value row, int64_t offset, Value group,
+                             mlir::Type type) {
+  return kb.splat(kb.load(type, kb.at(kb.at(row, offset), group, 4)));
+}
+
 /// Adds one group to the sums of `rows` rows with one half panel.
 Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
                                  Value group, int64_t inputs, int64_t rows,
-                                 int64_t half) {
-  auto ofRow = [&](int64_t row, int64_t offset, mlir::Type type) {
-    Value at = kb.at(block, row * rowBytes + offset);
-    return kb.splat(kb.load(type, kb.at(at, group, 4)));
-  };
+                                 int64_t half, const Lookahead &ahead) {
+  auto rowAt = [&](int64_t row) { return kb.at(block, row * rowBytes); };
   Values acc;
   for (int64_t r = 0; r < rows; ++r)
-    acc.append(vectorsPerHalf, ofRow(r, startsOffset, kb.i32Type()));
+    acc.append(vectorsPerHalf,
+               ofRow(rowAt(r), startsOffset, group, kb.i32Type()));
 
-  Value scales = kb.at(weights, half * halfBytes());
+  int64_t groupBytes = panel.groupBytes(panel.group);
+  Value ofGroup = kb.at(weights, group, groupBytes);
+  Value scales = kb.at(ofGroup, half * halfBytes());
   Value data = kb.at(scales, QuantizedPanel::kScaleBytes);
+  Value dataOffset =
+      kb.add(kb.mul(group, groupBytes), QuantizedPanel::kScaleBytes);
   Value x = kb.at(block, group, panel.group);
   int64_t steps = panel.storedInputs(inputs) / stepInputs();
   // A step of int4 multiplies twice; longer bodies ran out of registers.
@@ -253,11 +232,12 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
   int64_t unrolled = steps / perLoop * perLoop;
   auto run = [&](Value step, ValueRange in, int64_t count) {
     Values next(in.begin(), in.end());
-    for (int64_t s = 0; s < count; ++s)
-      addStep(next,
-              kb.at(kb.at(data, step, PanelWalk::panelWidth * 4),
-                    s * PanelWalk::panelWidth * 4),
+    for (int64_t s = 0; s < count; ++s) {
+      Value offset = kb.add(kb.mul(step, stepBytes), s * stepBytes);
+      prefetchBlockStep(ahead, kb.add(dataOffset, offset), half);
+      addStep(next, kb.at(data, offset, 1),
               kb.at(kb.at(x, step, stepInputs()), s * stepInputs()), rows);
+    }
     return next;
   };
   acc = kb.forRange(
@@ -270,30 +250,30 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
     for (int64_t v = 0; v < vectorsPerHalf; ++v) {
       int64_t i = r * vectorsPerHalf + v;
       Value scale = kb.load(kb.f32Vector(), kb.at(scales, v * kb.lanes() * 4));
-      Value part =
-          kb.mul(kb.toFloat(acc[i]), ofRow(r, scalesOffset, kb.f32Type()));
+      Value part = kb.mul(kb.toFloat(acc[i]),
+                          ofRow(rowAt(r), scalesOffset, group, kb.f32Type()));
       result.push_back(kb.fma(part, scale, sums[i]));
     }
   return result;
 }
 
 Values QuantizedMatmul::multiply(Value weights, Value block, int64_t rows,
-                                 int64_t half) {
+                                 int64_t half, const Lookahead &ahead) {
   Values sums(rows * vectorsPerHalf, kb.constant(kb.f32Vector(), 0));
-  int64_t groupBytes = panel.groupBytes(panel.group);
   sums = kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1, sums,
                      [&](Value group, ValueRange in) {
-                       return addGroup(in, kb.at(weights, group, groupBytes),
-                                       block, group, panel.group, rows, half);
+                       return addGroup(in, weights, block, group, panel.group,
+                                       rows, half, ahead);
                      });
   if (!panel.restInputs())
     return sums;
-  Value last = kb.integer(panel.fullGroups());
-  return addGroup(sums, kb.at(weights, last, groupBytes), block, last,
-                  panel.restInputs(), rows, half);
+  return addGroup(sums, weights, block, kb.integer(panel.fullGroups()),
+                  panel.restInputs(), rows, half, ahead);
 }
 
 void mtp::codegen::emitQuantizedMatmul(KernelBuilder &kb,
                                        const PanelMatmulSpec &spec) {
-  QuantizedMatmul(kb, spec).emit();
+  if (usesTiles(spec.k, spec.format, kb.getTarget()))
+    return emitQuantizedTiles(kb, spec);
+  QuantizedMatmul(kb, spec, RowBlocks::limits(kb.getTarget())).emit();
 }

@@ -14,15 +14,67 @@
 #ifndef COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
 #define COMPILER_CODEGEN_CPU_QUANTIZEDMATMUL_H
 
-#include "compiler/Codegen/CPU/PanelMatmul.h"
+#include "compiler/Codegen/CPU/RowBlocks.h"
+#include "runtime/schema/QuantizedPanel.h"
 
 namespace mtp::codegen {
 
+QuantizedPanel quantizedPanel(int64_t k, const WeightFormat &format);
 /// Bytes in scratch of one row of `k` values.
 int64_t quantizedRowBytes(int64_t k, const WeightFormat &format,
                           const TargetDesc &target);
+/// Scratch for rows of `k` values.
+int64_t quantizedScratchBytes(int64_t k, const WeightFormat &format,
+                              const TargetDesc &target);
 /// Emits the loop over the caller's tasks; the spec's format is quantised.
 void emitQuantizedMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec);
+
+/// Sums in vector registers. QuantizedTiles.h is what targets with tiles have
+/// for more rows.
+class QuantizedMatmul : public RowBlocks {
+public:
+  QuantizedMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec,
+                  RowLimits limits);
+
+protected:
+  void prepare(Value group, Value firstRow, Value count, Value rows) override;
+  Values multiply(Value weights, Value block, int64_t rows, int64_t half,
+                  const Lookahead &ahead) override;
+
+  /// The four bytes of low halves and those of high halves, as bytes.
+  std::pair<Value, Value> splitNibbles(Value bytes);
+  /// The number at `offset` of a prepared row for a group, in all lanes.
+  Value ofRow(Value row, int64_t offset, Value group, mlir::Type type);
+  mlir::VectorType byteVector() {
+    return kb.vectorType(kb.i8Type(), 4 * kb.lanes());
+  }
+
+  const QuantizedPanel panel;
+  /// Whether rows are kept as i16.
+  const bool wide;
+  /// Where the scales and the starts of a prepared row are.
+  const int64_t scalesOffset, startsOffset;
+
+private:
+  void forGroups(llvm::function_ref<void(Value, int64_t)> body);
+  void prepareGroup(Value from, Value inverse, Value to, Value group,
+                    int64_t inputs);
+  void storeBytes(Value bytes, Value to);
+  Values addGroup(ValueRange sums, Value weights, Value block, Value group,
+                  int64_t inputs, int64_t rows, int64_t half,
+                  const Lookahead &ahead);
+  void addStep(Values &acc, Value weights, Value x, int64_t rows);
+  void addQuad(Values &acc, ValueRange bytes, Value x, int64_t rows);
+  Value dot(Value acc, Value bytes, Value x);
+
+  mlir::VectorType wordVector() {
+    return kb.vectorType(kb.i16Type(), 2 * kb.lanes());
+  }
+  /// Inputs of one step: those of four bytes per output.
+  int64_t stepInputs() const { return 32 / panel.bits; }
+  /// What is added to weights in memory.
+  int64_t weightBias() const { return panel.bits == 8 ? 128 : 8; }
+};
 
 } // namespace mtp::codegen
 

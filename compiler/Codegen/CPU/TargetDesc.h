@@ -28,10 +28,14 @@ struct TargetDesc {
   bool bf16Dot = false;
   /// Whether vpdpbusd may be used, of 512 bits.
   bool byteDot = false;
+  /// Whether the tile registers of AMX may be used, for bf16 and for bytes.
+  bool tiles = false;
   /// CPUID names of what a host needs to run the kernels, sorted.
   std::vector<std::string> requiredFeatures;
 
-  /// Parses the value of `--target-cpu`: native, x86-64-v3 or x86-64-v4.
+  /// Parses the value of `--target-cpu`: native (this machine, but without
+  /// tiles) or one of x86-64-v3 (AVX2), x86-64-v4 (AVX-512), znver4 (with dot
+  /// products of bf16 and bytes) and sapphirerapids (with tiles too).
   static llvm::Expected<TargetDesc> parse(llvm::StringRef name);
 };
 

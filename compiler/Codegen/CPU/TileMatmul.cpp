@@ -1,0 +1,177 @@
+//===- TileMatmul.cpp - Rows times panels of bf16, in tiles ---------------===//
+//
+// Tiles 0 to 3 are sums, 4 and 5 rows, 6 and 7 weights. A panel is two tiles
+// wide, so the sums are those of 32 rows with one panel, or of 16 rows with the
+// gate and the up panel.
+//
+// Scratch: the rows, tile after tile ([rows / 16][k / 32][16][32] of bf16); the
+// sums of one block of 32 rows, panel by panel; 64 bytes for the configuration.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/CPU/TileMatmul.h"
+
+#include "compiler/Codegen/CPU/PanelWalk.h"
+
+using namespace mtp::codegen;
+
+/// Inputs in a row of a tile of bf16.
+static constexpr int64_t tileInputs = 32;
+static constexpr int64_t tileRows = KernelBuilder::tileRows;
+static constexpr int64_t tileBytes = tileRows * KernelBuilder::tileRowBytes;
+/// Rows that are multiplied at once.
+static constexpr int64_t blockRows = 2 * tileRows;
+static constexpr int64_t passRows = 128;
+/// Bytes of the sums of one row with one panel.
+static constexpr int64_t sumBytes = PanelWalk::panelWidth * 4;
+static constexpr int64_t firstRowTile = 4, firstWeightTile = 6;
+
+bool mtp::codegen::usesTiles(int64_t k, const WeightFormat &format,
+                             const TargetDesc &target) {
+  if (!target.tiles)
+    return false;
+  // A tile of bytes has 64 inputs.
+  if (format.bits)
+    return format.group % 64 == 0 && k % format.group == 0;
+  return format.dtype == DType::BF16 && k % tileInputs == 0;
+}
+
+static int64_t rowsBytes(int64_t k) { return passRows * k * 2; }
+
+int64_t mtp::codegen::tileScratchBytes(int64_t k) {
+  return rowsBytes(k) + 2 * blockRows * sumBytes + 64;
+}
+
+namespace {
+
+class TileMatmul : public PanelWalk {
+public:
+  TileMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec)
+      : PanelWalk(kb, spec, spec.k * panelWidth * 2, passRows) {}
+  void emit() override;
+
+private:
+  void prepare(Value group, Value firstRow, Value count, Value rows) override;
+  void emitTask(Value group, Value task, Value firstRow, Value count) override;
+  void multiply(int64_t rowTiles, Value block, ValueRange panels,
+                llvm::ArrayRef<Lookahead> ahead, Value sums);
+  void emitBlock(int64_t rowTiles, Value group, Value task, Value row,
+                 Value count);
+
+  Value sums() { return kb.at(kb.scratch(), rowsBytes(spec.k)); }
+  /// The prepared rows from `row` on, a multiple of 16.
+  Value rowsAt(Value row) { return kb.at(kb.scratch(), row, spec.k * 2); }
+};
+
+} // namespace
+
+void TileMatmul::emit() {
+  kb.configureTiles(kb.at(sums(), 2 * blockRows * sumBytes));
+  PanelWalk::emit();
+  kb.releaseTiles();
+}
+
+void TileMatmul::prepare(Value group, Value firstRow, Value count, Value) {
+  Value sixteen = kb.integer(tileRows);
+  kb.forRange(kb.integer(0), count, 1, [&](Value row) {
+    Value from = spec.rowPointer(group, kb.add(firstRow, row));
+    Value inverse = inverseRms(from);
+    Value inTile = kb.rem(row, sixteen);
+    Value to =
+        kb.at(rowsAt(kb.sub(row, inTile)), inTile, KernelBuilder::tileRowBytes);
+    kb.forRange(
+        kb.integer(0), kb.integer(spec.k), tileInputs, [&](Value index) {
+          Values parts;
+          for (int64_t i = 0; i < tileInputs; i += kb.lanes())
+            parts.push_back(loadInputs(from, inverse, kb.add(index, i)));
+          kb.store(kb.roundToBF16(kb.concat(parts)),
+                   kb.at(to, index, tileBytes / tileInputs));
+        });
+  });
+}
+
+/// Leaves the sums of 16 or 32 rows with every panel in scratch.
+void TileMatmul::multiply(int64_t rowTiles, Value block, ValueRange panels,
+                          llvm::ArrayRef<Lookahead> ahead, Value sums) {
+  int64_t columns = 2 * panels.size();
+  // A tile of weights is 16 steps of a panel.
+  int64_t panelTileBytes = tileRows * stepBytes;
+  for (int64_t tile = 0; tile < rowTiles * columns; ++tile)
+    kb.zeroTile(tile);
+  kb.forRange(kb.integer(0), kb.integer(spec.k / tileInputs), 1,
+              [&](Value step) {
+                for (const Lookahead &from : ahead)
+                  for (int64_t line = 0; line < tileRows; ++line)
+                    prefetchStep(from, kb.add(kb.mul(step, panelTileBytes),
+                                              line * stepBytes));
+                for (int64_t r = 0; r < rowTiles; ++r)
+                  kb.loadTile(firstRowTile + r,
+                              kb.at(kb.at(block, r * tileRows * spec.k * 2),
+                                    step, tileBytes),
+                              KernelBuilder::tileRowBytes);
+                for (int64_t c = 0; c < columns; ++c) {
+                  int64_t weights = firstWeightTile + c % 2;
+                  kb.loadTile(weights,
+                              kb.at(kb.at(panels[c / 2], step, panelTileBytes),
+                                    c % 2 * KernelBuilder::tileRowBytes),
+                              stepBytes);
+                  for (int64_t r = 0; r < rowTiles; ++r)
+                    kb.dotTilesBF16(r * columns + c, firstRowTile + r, weights);
+                }
+              });
+  for (int64_t r = 0; r < rowTiles; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      kb.storeTile(r * columns + c,
+                   kb.at(sums, c / 2 * blockRows * sumBytes +
+                                   r * tileRows * sumBytes +
+                                   c % 2 * KernelBuilder::tileRowBytes),
+                   sumBytes);
+}
+
+/// All outputs of a task for the prepared rows from `row` on.
+void TileMatmul::emitBlock(int64_t rowTiles, Value group, Value task, Value row,
+                           Value count) {
+  Values panels;
+  llvm::SmallVector<Lookahead, 2> ahead;
+  for (int64_t which = 0; which < panelsPerTask(); ++which) {
+    panels.push_back(panelPointer(group, task, which));
+    ahead.push_back(lookahead(panels[which], row, count, blockRows));
+  }
+  Value block = rowsAt(row);
+  // As many panels at once as there are tiles for their sums.
+  size_t together = 2 / rowTiles;
+  for (size_t first = 0; first < panels.size(); first += together) {
+    size_t here = std::min(together, panels.size() - first);
+    multiply(rowTiles, block, ValueRange(panels).slice(first, here),
+             llvm::ArrayRef(ahead).slice(first, here),
+             kb.at(sums(), first * blockRows * sumBytes));
+  }
+}
+
+void TileMatmul::emitTask(Value group, Value task, Value firstRow,
+                          Value count) {
+  kb.forRange(kb.integer(0), count, blockRows, [&](Value row) {
+    Value left = kb.min(kb.sub(count, row), kb.integer(blockRows));
+    kb.ifElse(
+        kb.cmp(Cmp::GT, left, tileRows),
+        [&] { emitBlock(2, group, task, row, count); },
+        [&] { emitBlock(1, group, task, row, count); });
+    kb.forRange(kb.integer(0), left, 1, [&](Value r) {
+      for (int64_t column = 0; column < panelWidth; column += kb.lanes()) {
+        Values ofRow;
+        for (int64_t which = 0; which < panelsPerTask(); ++which)
+          ofRow.push_back(kb.load(
+              kb.f32Vector(),
+              kb.at(kb.at(sums(), which * blockRows * sumBytes + column * 4), r,
+                    sumBytes)));
+        storeOutputs(group, task, kb.add(kb.add(firstRow, row), r), column,
+                     ofRow);
+      }
+    });
+  });
+}
+
+void mtp::codegen::emitTileMatmul(KernelBuilder &kb,
+                                  const PanelMatmulSpec &spec) {
+  TileMatmul(kb, spec).emit();
+}
