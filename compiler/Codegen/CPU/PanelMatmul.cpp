@@ -47,8 +47,8 @@ public:
 
 private:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value panel, Value block, int64_t rows, int64_t half,
-                  const Lookahead &ahead) override;
+  Values multiply(Value panel, Value block, int64_t rows,
+                  int64_t half) override;
 
   void prepareBlock(Value group, Value firstRow, Value rows, int64_t stride,
                     Value to);
@@ -56,7 +56,7 @@ private:
                   Value maskHigh);
   Values interleave(Values rows);
   void multiplyUnit(Values &acc, Value panel, Value block, int64_t rows,
-                    Value unit, int64_t half, const Lookahead &ahead);
+                    Value unit, int64_t half);
 
   /// Distance in a block between the units of one row.
   static int64_t blockStride(int64_t rows) { return llvm::PowerOf2Ceil(rows); }
@@ -155,8 +155,7 @@ void PanelMatmul::prepare(Value group, Value firstRow, Value count,
 /// One step of k for all accumulators: `panel` and `block` are the bases of
 /// the weights and the rows, `unit` the step.
 void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
-                               int64_t rows, Value unit, int64_t half,
-                               const Lookahead &ahead) {
+                               int64_t rows, Value unit, int64_t half) {
   int64_t stride = blockStride(rows);
   bool widened = dtype == DType::BF16 && !dot;
   // A widened step takes a pair of bf16 weights and two units.
@@ -168,7 +167,7 @@ void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
   // Before the loads: after them it was no faster than no prefetch at all. One
   // row runs ahead far enough by itself, and was slower with it.
   if (rows > 1)
-    prefetchBlockStep(ahead, kb.mul(unit, stepBytes), half);
+    prefetch(weights, halfBytes());
 
   Values vectors;
   for (int64_t v = 0; v < vectorsPerHalf; ++v)
@@ -204,14 +203,14 @@ void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
 
 /// The sums of `rows` rows with one half panel, row after row.
 Values PanelMatmul::multiply(Value panel, Value block, int64_t rows,
-                             int64_t half, const Lookahead &ahead) {
+                             int64_t half) {
   int64_t steps = dtype == DType::BF16 ? (spec.k + 1) / 2 : spec.k;
   int64_t perLoop = unroll(rows), unrolled = steps / perLoop * perLoop;
   Values acc(rows * vectorsPerHalf, kb.constant(kb.f32Vector(), 0));
   auto step = [&](Value unit, ValueRange in, int64_t count) {
     Values sums(in.begin(), in.end());
     for (int64_t u = 0; u < count; ++u)
-      multiplyUnit(sums, panel, block, rows, kb.add(unit, u), half, ahead);
+      multiplyUnit(sums, panel, block, rows, kb.add(unit, u), half);
     return sums;
   };
   acc = kb.forRange(

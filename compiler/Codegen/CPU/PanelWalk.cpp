@@ -42,27 +42,9 @@ Value PanelWalk::panelPointer(Value group, Value task, int64_t which) {
   return kb.at(kb.at(ofGroup, task, taskBytes), which * panelBytes);
 }
 
-PanelWalk::Lookahead PanelWalk::lookahead(Value panel, Value row, Value count,
-                                          int64_t rowsPerWalk) {
-  Value single = kb.cmp(Cmp::LE, count, rowsPerWalk);
-  Value half = kb.select(kb.cmp(Cmp::EQ, row, 0), kb.integer(0),
-                         kb.integer(panelBytes / 2));
-  Value next = kb.add(half, panelsPerTask() * panelBytes);
-  return {kb.at(panel, kb.select(single, kb.integer(prefetchBytes), next), 1),
-          kb.select(single, kb.integer(0), kb.integer(1)),
-          kb.select(single, kb.integer(64), kb.integer(0))};
-}
-
-void PanelWalk::prefetchStep(const Lookahead &ahead, Value offset) {
-  Value line = kb.at(ahead.from, kb.shiftRight(offset, ahead.shift), 1);
-  kb.prefetch(line);
-  kb.prefetch(kb.at(line, ahead.second, 1));
-}
-
-void PanelWalk::prefetchHalfStep(const Lookahead &ahead, Value offset,
-                                 int64_t half) {
-  Value line = kb.at(ahead.from, kb.shiftRight(offset, ahead.shift), 1);
-  kb.prefetch(half ? kb.at(line, ahead.second, 1) : line);
+void PanelWalk::prefetch(Value weights, int64_t bytes) {
+  for (int64_t line = 0; line < bytes; line += 64)
+    kb.prefetch(kb.at(weights, prefetchBytes + line));
 }
 
 void PanelWalk::storeOutputs(Value group, Value task, Value row,

@@ -50,23 +50,9 @@ protected:
   void storeOutputs(Value group, Value task, Value row, int64_t firstColumn,
                     ValueRange sums);
 
-  /// What a walk along a panel asks memory for.
-  struct Lookahead {
-    Value from;
-    /// By how much the place in the panel is shifted right.
-    Value shift;
-    /// Where the second cache line of a step is, from the first.
-    Value second;
-  };
-  /// The lookahead of the walk with the rows from `row` on, of `count` in all,
-  /// of which a walk takes up to `rowsPerWalk`: a single walk asks for what it
-  /// needs soon, the first two of several for one half each of the next task's
-  /// panel, so that memory is busy in both.
-  Lookahead lookahead(Value panel, Value row, Value count, int64_t rowsPerWalk);
-  /// Asks for the lines of the step at `offset` of the panel: both, or where a
-  /// walk takes half a step, the one of this half.
-  void prefetchStep(const Lookahead &ahead, Value offset);
-  void prefetchHalfStep(const Lookahead &ahead, Value offset, int64_t half);
+  /// Asks for the `bytes` of a panel that are multiplied some time after those
+  /// at `weights`.
+  void prefetch(Value weights, int64_t bytes);
 
   KernelBuilder &kb;
   const PanelMatmulSpec &spec;

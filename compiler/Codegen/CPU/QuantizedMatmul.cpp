@@ -212,7 +212,7 @@ Value QuantizedMatmul::ofRow(Value row, int64_t offset, Value group,
 /// Adds one group to the sums of `rows` rows with one half panel.
 Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
                                  Value group, int64_t inputs, int64_t rows,
-                                 int64_t half, const Lookahead &ahead) {
+                                 int64_t half) {
   auto rowAt = [&](int64_t row) { return kb.at(block, row * rowBytes); };
   Values acc;
   for (int64_t r = 0; r < rows; ++r)
@@ -223,8 +223,6 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
   Value ofGroup = kb.at(weights, group, groupBytes);
   Value scales = kb.at(ofGroup, half * halfBytes());
   Value data = kb.at(scales, QuantizedPanel::kScaleBytes);
-  Value dataOffset =
-      kb.add(kb.mul(group, groupBytes), QuantizedPanel::kScaleBytes);
   Value x = kb.at(block, group, panel.group);
   int64_t steps = panel.storedInputs(inputs) / stepInputs();
   // A step of int4 multiplies twice; longer bodies ran out of registers.
@@ -234,8 +232,9 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
     Values next(in.begin(), in.end());
     for (int64_t s = 0; s < count; ++s) {
       Value offset = kb.add(kb.mul(step, stepBytes), s * stepBytes);
-      prefetchBlockStep(ahead, kb.add(dataOffset, offset), half);
-      addStep(next, kb.at(data, offset, 1),
+      Value ofStep = kb.at(data, offset, 1);
+      prefetch(ofStep, halfBytes());
+      addStep(next, ofStep,
               kb.at(kb.at(x, step, stepInputs()), s * stepInputs()), rows);
     }
     return next;
@@ -258,17 +257,17 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
 }
 
 Values QuantizedMatmul::multiply(Value weights, Value block, int64_t rows,
-                                 int64_t half, const Lookahead &ahead) {
+                                 int64_t half) {
   Values sums(rows * vectorsPerHalf, kb.constant(kb.f32Vector(), 0));
   sums = kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1, sums,
                      [&](Value group, ValueRange in) {
                        return addGroup(in, weights, block, group, panel.group,
-                                       rows, half, ahead);
+                                       rows, half);
                      });
   if (!panel.restInputs())
     return sums;
   return addGroup(sums, weights, block, kb.integer(panel.fullGroups()),
-                  panel.restInputs(), rows, half, ahead);
+                  panel.restInputs(), rows, half);
 }
 
 void mtp::codegen::emitQuantizedMatmul(KernelBuilder &kb,

@@ -38,8 +38,8 @@ public:
 
 protected:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value weights, Value block, int64_t rows, int64_t half,
-                  const Lookahead &ahead) override;
+  Values multiply(Value weights, Value block, int64_t rows,
+                  int64_t half) override;
 
   /// The four bytes of low halves and those of high halves, as bytes.
   std::pair<Value, Value> splitNibbles(Value bytes);
@@ -61,8 +61,7 @@ private:
                     int64_t inputs);
   void storeBytes(Value bytes, Value to);
   Values addGroup(ValueRange sums, Value weights, Value block, Value group,
-                  int64_t inputs, int64_t rows, int64_t half,
-                  const Lookahead &ahead);
+                  int64_t inputs, int64_t rows, int64_t half);
   void addStep(Values &acc, Value weights, Value x, int64_t rows);
   void addQuad(Values &acc, ValueRange bytes, Value x, int64_t rows);
   Value dot(Value acc, Value bytes, Value x);

@@ -151,13 +151,10 @@ void QuantizedTiles::sumPanel(Value weights, Value count, Value sums) {
       kb.store(zero, kb.at(kb.at(sums, half * tileRowBytes), row, sumBytes));
   });
   int64_t weightGroupBytes = panel.groupBytes(panel.group);
-  // The weights are walked once, whatever the rows.
-  Lookahead ahead = lookahead(weights, kb.integer(0), count, passRows);
   kb.forRange(
       kb.integer(0), kb.integer(panel.fullGroups()), 1, [&](Value group) {
         Value ofGroup = kb.at(weights, group, weightGroupBytes);
-        for (int64_t offset = 0; offset < weightGroupBytes; offset += stepBytes)
-          prefetchStep(ahead, kb.add(kb.mul(group, weightGroupBytes), offset));
+        prefetch(ofGroup, weightGroupBytes);
         Values scales;
         for (int64_t half = 0; half < 2; ++half)
           scales.push_back(

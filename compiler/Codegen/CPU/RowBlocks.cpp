@@ -9,14 +9,6 @@ RowBlocks::RowBlocks(KernelBuilder &kb, const PanelMatmulSpec &spec,
     : PanelWalk(kb, spec, panelBytes, limits.perPass), rowBytes(rowBytes),
       maxRows(limits.perBlock) {}
 
-void RowBlocks::prefetchBlockStep(const Lookahead &ahead, Value offset,
-                                  int64_t half) {
-  if (halves() == 1)
-    prefetchStep(ahead, offset);
-  else
-    prefetchHalfStep(ahead, offset, half);
-}
-
 void RowBlocks::forRowBlocks(
     Value rows, llvm::function_ref<void(int64_t, Value, Value)> body) {
   Value fullRows = kb.mul(kb.div(rows, maxRows), maxRows);
@@ -45,8 +37,7 @@ void RowBlocks::emitBlock(Value group, Value task, Value firstRow, Value count,
     llvm::SmallVector<Values, 2> sums;
     for (int64_t which = 0; which < panelsPerTask(); ++which) {
       Value panel = panelPointer(group, task, which);
-      sums.push_back(multiply(panel, block, blockRows, half,
-                              lookahead(panel, row, count, maxRows)));
+      sums.push_back(multiply(panel, block, blockRows, half));
     }
     Value left = kb.sub(count, row);
     for (int64_t r = 0; r < blockRows; ++r)

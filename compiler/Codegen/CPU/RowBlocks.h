@@ -32,8 +32,8 @@ protected:
 
   /// The sums of a block of `rows` prepared rows with one half panel, row after
   /// row.
-  virtual Values multiply(Value panel, Value block, int64_t rows, int64_t half,
-                          const Lookahead &ahead) = 0;
+  virtual Values multiply(Value panel, Value block, int64_t rows,
+                          int64_t half) = 0;
 
   void emitTask(Value group, Value task, Value firstRow, Value count) override;
   /// Calls `body` with the rows (static), the first row and the prepared block
@@ -41,8 +41,6 @@ protected:
   /// size that holds the rest.
   void forRowBlocks(Value rows,
                     llvm::function_ref<void(int64_t, Value, Value)> body);
-  /// Asks for weights of one step of a half panel.
-  void prefetchBlockStep(const Lookahead &ahead, Value offset, int64_t half);
 
   /// Steps of k per loop iteration.
   static int64_t unroll(int64_t rows) { return rows == 1 ? 8 : 4; }

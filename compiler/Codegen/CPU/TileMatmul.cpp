@@ -53,8 +53,7 @@ public:
 private:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
   void emitTask(Value group, Value task, Value firstRow, Value count) override;
-  void multiply(int64_t rowTiles, Value block, ValueRange panels,
-                llvm::ArrayRef<Lookahead> ahead, Value sums);
+  void multiply(int64_t rowTiles, Value block, ValueRange panels, Value sums);
   void emitBlock(int64_t rowTiles, Value group, Value task, Value row,
                  Value count);
 
@@ -92,7 +91,7 @@ void TileMatmul::prepare(Value group, Value firstRow, Value count, Value) {
 
 /// Leaves the sums of 16 or 32 rows with every panel in scratch.
 void TileMatmul::multiply(int64_t rowTiles, Value block, ValueRange panels,
-                          llvm::ArrayRef<Lookahead> ahead, Value sums) {
+                          Value sums) {
   int64_t columns = 2 * panels.size();
   // A tile of weights is 16 steps of a panel.
   int64_t panelTileBytes = tileRows * stepBytes;
@@ -100,10 +99,8 @@ void TileMatmul::multiply(int64_t rowTiles, Value block, ValueRange panels,
     kb.zeroTile(tile);
   kb.forRange(kb.integer(0), kb.integer(spec.k / tileInputs), 1,
               [&](Value step) {
-                for (const Lookahead &from : ahead)
-                  for (int64_t line = 0; line < tileRows; ++line)
-                    prefetchStep(from, kb.add(kb.mul(step, panelTileBytes),
-                                              line * stepBytes));
+                for (Value panel : panels)
+                  prefetch(kb.at(panel, step, panelTileBytes), panelTileBytes);
                 for (int64_t r = 0; r < rowTiles; ++r)
                   kb.loadTile(firstRowTile + r,
                               kb.at(kb.at(block, r * tileRows * spec.k * 2),
@@ -132,18 +129,14 @@ void TileMatmul::multiply(int64_t rowTiles, Value block, ValueRange panels,
 void TileMatmul::emitBlock(int64_t rowTiles, Value group, Value task, Value row,
                            Value count) {
   Values panels;
-  llvm::SmallVector<Lookahead, 2> ahead;
-  for (int64_t which = 0; which < panelsPerTask(); ++which) {
+  for (int64_t which = 0; which < panelsPerTask(); ++which)
     panels.push_back(panelPointer(group, task, which));
-    ahead.push_back(lookahead(panels[which], row, count, blockRows));
-  }
   Value block = rowsAt(row);
   // As many panels at once as there are tiles for their sums.
   size_t together = 2 / rowTiles;
   for (size_t first = 0; first < panels.size(); first += together) {
     size_t here = std::min(together, panels.size() - first);
     multiply(rowTiles, block, ValueRange(panels).slice(first, here),
-             llvm::ArrayRef(ahead).slice(first, here),
              kb.at(sums(), first * blockRows * sumBytes));
   }
 }
