@@ -20,6 +20,13 @@ static float number(const json::Value &value) {
   return float(*value.getAsNumber());
 }
 
+static std::vector<float> numbers(const json::Array &array) {
+  std::vector<float> values;
+  for (const json::Value &value : array)
+    values.push_back(number(value));
+  return values;
+}
+
 static OracleForward forward(const json::Object &object) {
   OracleForward result;
   result.argmax = integers(object.getArray("argmax"));
@@ -72,6 +79,9 @@ std::vector<OracleResult> mtp::test::readOracle(const std::string &name) {
     if (const json::Object *chain = object.getObject("chain")) {
       result.chain = integers(chain->getArray("ids"));
       result.chainReuse = chain->getString("mode") == "reuse";
+      if (const json::Array *rows = chain->getArray("logits"))
+        for (const json::Value &row : *rows)
+          result.chainLogits.push_back(numbers(*row.getAsArray()));
     }
   }
   return results;

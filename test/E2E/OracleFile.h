@@ -14,6 +14,12 @@
 
 namespace mtp::test {
 
+/// How far logits may be off, as a share of the row's largest magnitude: our
+/// f32 kernels differ from the oracle's binary32 in the order of additions
+/// only, our bf16 ones also round activations, keys and values to bf16.
+constexpr float kFloatBound = 1e-4f;
+constexpr float kBFloatBound = 2.5e-2f;
+
 /// Logits of some tokens of a row: all of them, or the largest.
 using PartialRow = std::map<int32_t, float>;
 
@@ -34,6 +40,8 @@ struct OracleResult {
   /// What the modules draft behind the prompt and one token, fed with their own
   /// drafts.
   std::vector<int32_t> chain;
+  /// The logits of each of them; none for large vocabularies.
+  std::vector<std::vector<float>> chainLogits;
   /// Whether one module drafts at every depth.
   bool chainReuse = false;
 

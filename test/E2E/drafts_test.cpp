@@ -57,6 +57,26 @@ protected:
     }
   }
 
+  /// Whether the oracle's drafts come out to the token.
+  static bool exact() { return std::string_view(GetParam()).ends_with(".f32"); }
+
+  /// In bf16 the first draft that differs is as good as the oracle's; the ones
+  /// behind it were made from another token.
+  static void expectNearTie(const OracleResult &result,
+                            const std::vector<int32_t> &drafts) {
+    ASSERT_EQ(drafts.size(), result.chain.size());
+    ASSERT_EQ(result.chainLogits.size(), result.chain.size());
+    size_t d = std::mismatch(drafts.begin(), drafts.end(), result.chain.begin())
+                   .first -
+               drafts.begin();
+    const std::vector<float> &row = result.chainLogits[d];
+    auto [least, most] = std::minmax_element(row.begin(), row.end());
+    float bound = kBFloatBound * std::max(-*least, *most);
+    EXPECT_GE(row[size_t(drafts[d])], *most - 2 * bound)
+        << "draft " << d + 1 << " is " << drafts[d] << ", the oracle's is "
+        << result.chain[d];
+  }
+
   std::shared_ptr<const Model> model;
   std::vector<OracleResult> results;
 };
@@ -69,7 +89,11 @@ TEST_P(Drafts, FirstChain) {
   for (const OracleResult &result : results) {
     RoundDriver driver(model, uint32_t(result.chain.size()));
     EXPECT_EQ(driver.prefill(result.prompt), result.greedy.front());
-    EXPECT_EQ(driver.decode().drafts, result.chain);
+    std::vector<int32_t> drafts = driver.decode().drafts;
+    if (exact() || drafts == result.chain)
+      EXPECT_EQ(drafts, result.chain);
+    else
+      expectNearTie(result, drafts);
   }
 }
 
@@ -81,9 +105,8 @@ TEST_P(Drafts, EveryRound) {
       compareRounds(result, k, tally);
     EXPECT_GT(tally.compared, 4u);
     // In bf16 near ties, of tokens or experts, may fall either way.
-    bool exact = std::string_view(GetParam()).ends_with(".f32");
     EXPECT_GE(tally.equal,
-              exact ? tally.compared : tally.compared - tally.compared / 10)
+              exact() ? tally.compared : tally.compared - tally.compared / 10)
         << "k " << k;
   }
 }

@@ -1,9 +1,8 @@
 //===- oracle_test.cpp - The product's logits against the oracle's --------===//
 //
-// test/oracle computes in binary32 with PyTorch. Our f32 kernels differ from it
-// in the order of additions only, our bf16 ones also round activations, keys
-// and values to bf16. All bounds are relative to the row's largest magnitude,
-// since a logit near zero is a difference of larger terms.
+// test/oracle computes in binary32 with PyTorch. All bounds are relative to the
+// row's largest magnitude, since a logit near zero is a difference of larger
+// terms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +17,6 @@ using namespace mtp;
 using namespace mtp::test;
 
 namespace {
-
-constexpr float kFloatBound = 1e-4f;
-constexpr float kBFloatBound = 2.5e-2f;
 
 class Oracle : public testing::TestWithParam<const char *> {
 protected:
