@@ -19,8 +19,7 @@ static RoundOutputs findOutputs(const schema::Program &program) {
   return outputs;
 }
 
-ProgramTable::ProgramTable(const schema::Artifact &artifact)
-    : artifact(artifact) {
+ProgramTable::ProgramTable(const schema::Artifact &artifact) {
   for (uint32_t i = 0; i < vectorSize(artifact.programs()); ++i) {
     const schema::Program *program = artifact.programs()->Get(i);
     switch (program->kind()) {

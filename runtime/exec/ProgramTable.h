@@ -43,7 +43,6 @@ public:
 private:
   static uint64_t key(uint32_t a, uint32_t b) { return uint64_t(a) << 32 | b; }
 
-  const schema::Artifact &artifact;
   std::unordered_map<uint64_t, uint32_t> decodes;
   std::unordered_map<uint64_t, uint32_t> prefills;
   std::unordered_map<std::string_view, uint32_t> functions;

@@ -2,16 +2,15 @@
 # LLVM and MLIR cannot be found, and runs them.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
-# Builds beside each other share compiled objects: WORK is at the depth of the
-# build that has compiled the runtime already.
-set(ENV{CCACHE_BASEDIR} ${SOURCE})
-set(ENV{CCACHE_NOHASHDIR} 1)
+# Unoptimized, since everything is compiled once more here; so with assertions.
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}
   -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX}
   -DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER}
   -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}
   -DCMAKE_DISABLE_FIND_PACKAGE_LLVM=ON -DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON
+  -DCMAKE_BUILD_TYPE=Debug
+  -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS_DEBUG=-O0
   -DMTP_BUILD_COMPILER=OFF -DMTP_BUILD_TESTS=OFF)
 run(${CMAKE_COMMAND} --build ${WORK} -- -j2)
 run(${FAKE_ARTIFACT} ${WORK}/fake.bin)
