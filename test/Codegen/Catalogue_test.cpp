@@ -88,7 +88,8 @@ TEST(Target, ParsesNames) {
   TargetDesc native = llvm::cantFail(TargetDesc::parse("native"));
   EXPECT_EQ(native.byteDot,
             llvm::is_contained(native.requiredFeatures, "avx512vnni"));
-  EXPECT_FALSE(native.tiles);
+  EXPECT_EQ(native.tiles,
+            llvm::is_contained(native.requiredFeatures, "amx-tile"));
   auto wrong = TargetDesc::parse("z80");
   ASSERT_FALSE(static_cast<bool>(wrong));
   EXPECT_EQ(llvm::toString(wrong.takeError()),

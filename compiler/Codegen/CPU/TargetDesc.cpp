@@ -64,6 +64,8 @@ static llvm::Expected<TargetDesc> hostTarget() {
   found.avx512 = llvm::all_of(v4Features, has);
   found.bf16Dot = found.avx512 && has("avx512bf16");
   found.byteDot = found.avx512 && has("avx512vnni");
+  found.tiles =
+      found.bf16Dot && found.byteDot && llvm::all_of(tileFeatures, has);
   return makeTarget(found);
 }
 

@@ -33,9 +33,10 @@ struct TargetDesc {
   /// CPUID names of what a host needs to run the kernels, sorted.
   std::vector<std::string> requiredFeatures;
 
-  /// Parses the value of `--target-cpu`: native (this machine, but without
-  /// tiles) or one of x86-64-v3 (AVX2), x86-64-v4 (AVX-512), znver4 (with dot
-  /// products of bf16 and bytes) and sapphirerapids (with tiles too).
+  /// Parses the value of `--target-cpu`: native (this machine, with
+  /// all of the above that it has) or one of x86-64-v3 (AVX2), x86-64-v4
+  /// (AVX-512), znver4 (with dot products of bf16 and bytes) and sapphirerapids
+  /// (with tiles too).
   static llvm::Expected<TargetDesc> parse(llvm::StringRef name);
 };
 
