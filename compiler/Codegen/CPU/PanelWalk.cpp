@@ -7,11 +7,6 @@
 
 using namespace mtp::codegen;
 
-/// How far ahead of the multiplications weights are asked for: what one core
-/// streams in twice the latency of memory. At 512 bytes eight rows of bf16 took
-/// 1.4 times one row's time, at 8 KiB 1.1 times.
-static constexpr int64_t prefetchBytes = 8192;
-
 int64_t mtp::codegen::panelTasks(int64_t n, bool gated) {
   int64_t outputs = gated ? n / 2 : n;
   return (outputs + PanelWalk::panelWidth - 1) / PanelWalk::panelWidth;
@@ -57,6 +52,21 @@ void PanelWalk::storeOutputs(Value group, Value task, Value row,
   if (outputs % panelWidth != 0)
     mask = kb.prefixMask(kb.sub(kb.integer(outputs), column), kb.lanes());
   spec.store(group, row, column, result, mask);
+}
+
+void PanelWalk::storeRows(Value group, Value task, Value firstRow, Value count,
+                          Value sums, int64_t panelSumsBytes) {
+  kb.forRange(kb.integer(0), count, 1, [&](Value row) {
+    for (int64_t column = 0; column < panelWidth; column += kb.lanes()) {
+      Values ofRow;
+      for (int64_t which = 0; which < panelsPerTask(); ++which)
+        ofRow.push_back(
+            kb.load(kb.f32Vector(),
+                    kb.at(kb.at(sums, which * panelSumsBytes + column * 4), row,
+                          sumBytes)));
+      storeOutputs(group, task, kb.add(firstRow, row), column, ofRow);
+    }
+  });
 }
 
 void PanelWalk::emitPass(Value group, Value firstRow, Value rows) {

@@ -4,8 +4,8 @@
 // 4 the rows, 6 and 7 the weights. After every group the products are scaled
 // and added to sums of f32, which wait in scratch.
 //
-// Scratch: the rows as QuantizedMatmul has them; sums, panel by panel; all
-// rows' products of one group; weights of one group as bytes, where they are
+// Scratch: rows and sums as QuantizedMatmul has them; all rows' products of one
+// group; weights of one group as bytes, where they are
 // int4; 64 bytes for the configuration.
 //
 //===----------------------------------------------------------------------===//
@@ -24,10 +24,7 @@ static constexpr int64_t tileInputs = 64;
 static constexpr int64_t tileRows = KernelBuilder::tileRows;
 static constexpr int64_t tileRowBytes = KernelBuilder::tileRowBytes;
 static constexpr int64_t tileBytes = tileRows * tileRowBytes;
-/// Bytes of the sums, or of the products, of one row with one panel.
-static constexpr int64_t sumBytes = PanelWalk::panelWidth * 4;
-static constexpr int64_t panelSumsBytes = passRows * sumBytes;
-static constexpr int64_t productsBytes = passRows * sumBytes;
+static constexpr int64_t productsBytes = passRows * PanelWalk::sumBytes;
 /// Rows whose products are added at once. The last ones may be beyond the end;
 /// what they hold is never read.
 static constexpr int64_t addedRows = 4;
@@ -40,7 +37,7 @@ static int64_t groupBytes(int64_t group) {
 
 int64_t mtp::codegen::quantizedTilesScratchBytes(int64_t rowBytes,
                                                  const WeightFormat &format) {
-  return passRows * rowBytes + 2 * panelSumsBytes + productsBytes +
+  return RowBlocks::scratchBytes(rowBytes, passRows) + productsBytes +
          groupBytes(format.group) + 64;
 }
 
@@ -61,10 +58,9 @@ private:
   void addProducts(Value row, Value group, ValueRange scales, Value sums);
 
   Value few(Value count) { return kb.cmp(Cmp::LE, count, vectorRows); }
-  Value sumsOf(int64_t which) {
-    return kb.at(kb.scratch(), passRows * rowBytes + which * panelSumsBytes);
+  Value products() {
+    return kb.at(kb.scratch(), scratchBytes(shape.rowBytes, passRows));
   }
-  Value products() { return sumsOf(2); }
   Value widened() { return kb.at(products(), productsBytes); }
   Value configuration() { return kb.at(widened(), groupBytes(panel.group)); }
 };
@@ -103,7 +99,7 @@ Value QuantizedTiles::tileWeights(Value data) {
 
 /// The products of 16 rows with one group of a panel, left in scratch.
 void QuantizedTiles::multiplyGroup(Value row, Value group, Value data) {
-  Value block = kb.at(kb.scratch(), row, rowBytes);
+  Value block = kb.at(kb.scratch(), row, shape.rowBytes);
   bool bytes = panel.bits == 8;
   int64_t tiles = panel.group / tileInputs;
   for (int64_t half = 0; half < 2; ++half)
@@ -111,7 +107,7 @@ void QuantizedTiles::multiplyGroup(Value row, Value group, Value data) {
   for (int64_t t = 0; t < tiles; ++t) {
     kb.loadTile(rowTile,
                 kb.at(kb.at(block, group, panel.group), t * tileInputs),
-                rowBytes);
+                shape.rowBytes);
     for (int64_t half = 0; half < 2; ++half) {
       int64_t offset = bytes ? t * tileRows * stepBytes + half * tileRowBytes
                              : (half * tiles + t) * tileBytes;
@@ -129,7 +125,7 @@ void QuantizedTiles::multiplyGroup(Value row, Value group, Value data) {
 /// Scales the products of one row and adds them to its sums.
 void QuantizedTiles::addProducts(Value row, Value group, ValueRange scales,
                                  Value sums) {
-  Value prepared = kb.at(kb.scratch(), row, rowBytes);
+  Value prepared = kb.at(kb.scratch(), row, shape.rowBytes);
   Value start = ofRow(prepared, startsOffset, group, kb.i32Type());
   Value rowScale = ofRow(prepared, scalesOffset, group, kb.f32Type());
   for (int64_t half = 0; half < 2; ++half) {
@@ -175,17 +171,7 @@ void QuantizedTiles::emitTask(Value group, Value task, Value firstRow,
   auto inTiles = [&] {
     for (int64_t which = 0; which < panelsPerTask(); ++which)
       sumPanel(panelPointer(group, task, which), count, sumsOf(which));
-    kb.forRange(kb.integer(0), count, 1, [&](Value row) {
-      for (int64_t half = 0; half < 2; ++half) {
-        Values ofRow;
-        for (int64_t which = 0; which < panelsPerTask(); ++which)
-          ofRow.push_back(kb.load(
-              kb.f32Vector(),
-              kb.at(kb.at(sumsOf(which), half * tileRowBytes), row, sumBytes)));
-        storeOutputs(group, task, kb.add(firstRow, row), half * kb.lanes(),
-                     ofRow);
-      }
-    });
+    storeRows(group, task, firstRow, count, sumsOf(0), passRows * sumBytes);
   };
   kb.ifElse(
       few(count),

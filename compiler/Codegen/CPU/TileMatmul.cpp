@@ -22,8 +22,7 @@ static constexpr int64_t tileBytes = tileRows * KernelBuilder::tileRowBytes;
 /// Rows that are multiplied at once.
 static constexpr int64_t blockRows = 2 * tileRows;
 static constexpr int64_t passRows = 128;
-/// Bytes of the sums of one row with one panel.
-static constexpr int64_t sumBytes = PanelWalk::panelWidth * 4;
+static constexpr int64_t sumBytes = PanelWalk::sumBytes;
 static constexpr int64_t firstRowTile = 4, firstWeightTile = 6;
 
 bool mtp::codegen::usesTiles(int64_t k, const WeightFormat &format,
@@ -149,18 +148,8 @@ void TileMatmul::emitTask(Value group, Value task, Value firstRow,
         kb.cmp(Cmp::GT, left, tileRows),
         [&] { emitBlock(2, group, task, row, count); },
         [&] { emitBlock(1, group, task, row, count); });
-    kb.forRange(kb.integer(0), left, 1, [&](Value r) {
-      for (int64_t column = 0; column < panelWidth; column += kb.lanes()) {
-        Values ofRow;
-        for (int64_t which = 0; which < panelsPerTask(); ++which)
-          ofRow.push_back(kb.load(
-              kb.f32Vector(),
-              kb.at(kb.at(sums(), which * blockRows * sumBytes + column * 4), r,
-                    sumBytes)));
-        storeOutputs(group, task, kb.add(kb.add(firstRow, row), r), column,
-                     ofRow);
-      }
-    });
+    storeRows(group, task, kb.add(firstRow, row), left, sums(),
+              blockRows * sumBytes);
   });
 }
 
