@@ -4,9 +4,22 @@
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace mtp::test;
+
+/// Shares of a row's largest magnitude.
+static constexpr float kFloatBound = 1e-4f;
+static constexpr float kBFloatBound = 2.5e-2f;
+
+float mtp::test::logitBound(const std::vector<float> &row, bool exact) {
+  float largest = 0;
+  for (float logit : row)
+    largest = std::max(largest, std::abs(logit));
+  return largest * (exact ? kFloatBound : kBFloatBound);
+}
 namespace json = llvm::json;
 
 static std::vector<int32_t> integers(const json::Array *array) {

@@ -14,11 +14,10 @@
 
 namespace mtp::test {
 
-/// How far logits may be off, as a share of the row's largest magnitude: our
-/// f32 kernels differ from the oracle's binary32 in the order of additions
-/// only, our bf16 ones also round activations, keys and values to bf16.
-constexpr float kFloatBound = 1e-4f;
-constexpr float kBFloatBound = 2.5e-2f;
+/// How far logits of this row may be off. Our f32 kernels (`exact`) differ from
+/// the oracle's binary32 in the order of additions only, our bf16 ones also
+/// round activations, keys and values to bf16.
+float logitBound(const std::vector<float> &row, bool exact);
 
 /// Logits of some tokens of a row: all of them, or the largest.
 using PartialRow = std::map<int32_t, float>;

@@ -33,12 +33,8 @@ protected:
     ASSERT_FALSE(results.empty());
   }
 
-  /// How far logits of this row may be off.
   float bound(const std::vector<float> &row) const {
-    float largest = 0;
-    for (float logit : row)
-      largest = std::max(largest, std::abs(logit));
-    return largest * (exact ? kFloatBound : kBFloatBound);
+    return logitBound(row, exact);
   }
 
   void expectRow(const std::vector<float> &row, const PartialRow &expected,
