@@ -69,8 +69,20 @@ const char *mtp_version(void) { return MTP_VERSION; }
 // Models
 //===----------------------------------------------------------------------===//
 
+void mtp_load_options_init(mtp_load_options *options) { clear(options); }
+
 mtp_status mtp_model_load(const char *path, mtp_model **model) {
-  Result<std::shared_ptr<const Model>> loaded = Model::load(path);
+  return mtp_model_load_with(path, nullptr, model);
+}
+
+mtp_status mtp_model_load_with(const char *path,
+                               const mtp_load_options *options,
+                               mtp_model **model) {
+  mtp_load_options given = fromCaller(options, mtp_load_options_init);
+  LoadOptions how;
+  how.checkAllHashes = given.check_all_hashes != 0;
+  how.copy = given.copy != 0;
+  Result<std::shared_ptr<const Model>> loaded = Model::load(path, how);
   if (!loaded)
     return report(loaded.status());
   auto result = std::make_unique<mtp_model>();

@@ -22,8 +22,11 @@ static constexpr uint32_t kMaxTables = 1 << 23;
 static constexpr uint64_t kSmallSegment = 16 << 20;
 
 Result<std::shared_ptr<const ArtifactFile>>
-ArtifactFile::open(const std::string &path, HashCheck hashes) {
-  Result<std::unique_ptr<MappedFile>> file = MappedFile::open(path);
+ArtifactFile::open(const std::string &path, HashCheck hashes,
+                   FileMemory memory) {
+  Result<std::unique_ptr<MappedFile>> file = memory == FileMemory::Copied
+                                                 ? MappedFile::copy(path)
+                                                 : MappedFile::open(path);
   if (!file)
     return file.status().withContext(path);
   std::shared_ptr<ArtifactFile> artifact(new ArtifactFile());

@@ -24,13 +24,16 @@ enum class HashCheck {
   All,
 };
 
+enum class FileMemory { Mapped, Copied };
+
 /// A file that has passed every check: magic, version, schema, sizes, seal,
 /// structure, meaning. Immutable, so any thread may use it.
 class ArtifactFile {
 public:
-  /// Maps and checks a file. Messages start with the path.
+  /// Maps or copies a file, and checks it. Messages start with the path.
   static Result<std::shared_ptr<const ArtifactFile>>
-  open(const std::string &path, HashCheck hashes = HashCheck::Small);
+  open(const std::string &path, HashCheck hashes = HashCheck::Small,
+       FileMemory memory = FileMemory::Mapped);
 
   /// Checks bytes that must outlive the object and start at a multiple of 64.
   static Result<std::shared_ptr<const ArtifactFile>>

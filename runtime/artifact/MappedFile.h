@@ -11,14 +11,18 @@
 
 namespace mtp {
 
-/// A regular file, mapped privately and read only. The mapping lives as long as
-/// the object; the file may be renamed or deleted meanwhile. Whoever truncates
-/// it in place makes later reads fault (SIGBUS): writers must replace a file by
-/// rename, never rewrite it.
+/// The bytes of a regular file, read only. They live as long as the object; the
+/// file may be renamed or deleted meanwhile.
 class MappedFile {
 public:
-  /// Maps a file. Refuses what is not a regular file, without waiting on it.
+  /// Maps a file privately. Refuses what is not a regular file, without waiting
+  /// on it. Whoever truncates the file in place makes later reads fault
+  /// (SIGBUS): writers must replace a file by rename, never rewrite it.
   static Result<std::unique_ptr<MappedFile>> open(const std::string &path);
+
+  /// Reads a file into memory of its own, of large pages where the system has
+  /// them. DataLoss when the file ends early.
+  static Result<std::unique_ptr<MappedFile>> copy(const std::string &path);
 
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;

@@ -47,10 +47,11 @@ Model::~Model() = default;
 
 Result<std::shared_ptr<const Model>> Model::load(const std::string &path,
                                                  const LoadOptions &options) {
-  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const ArtifactFile> file,
-                       ArtifactFile::open(path, options.checkAllHashes
-                                                    ? HashCheck::All
-                                                    : HashCheck::Small));
+  MTP_ASSIGN_OR_RETURN(
+      std::shared_ptr<const ArtifactFile> file,
+      ArtifactFile::open(
+          path, options.checkAllHashes ? HashCheck::All : HashCheck::Small,
+          options.copy ? FileMemory::Copied : FileMemory::Mapped));
   return std::shared_ptr<const Model>(
       new Model(std::make_unique<Impl>(std::move(file))));
 }

@@ -250,15 +250,16 @@ TEST(Artifact, ChecksTheFormatsOfBlobs) {
   EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {bytes8}, Int8, 32, 40}),
             "weights[0]: expected panels of 1536 i8 for 40 inputs of Int8, got "
             "1536xi8");
-  EXPECT_EQ(with({"w", 1, 0, bytes8, schema::DType::U8, {1, bytes8}, Int8, 32,
-                  40}),
-            "weights[0]: expected panels of 1536 i8 for 40 inputs of Int8, got "
-            "1x1536xui8");
+  EXPECT_EQ(
+      with({"w", 1, 0, bytes8, schema::DType::U8, {1, bytes8}, Int8, 32, 40}),
+      "weights[0]: expected panels of 1536 i8 for 40 inputs of Int8, got "
+      "1x1536xui8");
   for (uint32_t group : {0u, 33u, 160u, 4294967264u})
-    EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, group, 40}),
-              "weights[0]: expected a group of a multiple of 32 up to 128 and a "
-              "number of inputs, got " +
-                  std::to_string(group) + " and 40");
+    EXPECT_EQ(
+        with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, group, 40}),
+        "weights[0]: expected a group of a multiple of 32 up to 128 and a "
+        "number of inputs, got " +
+            std::to_string(group) + " and 40");
   EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 0}),
             "weights[0]: expected a group of a multiple of 32 up to 128 and a "
             "number of inputs, got 32 and 0");
@@ -271,9 +272,8 @@ TEST(Artifact, ChecksTheFormatsOfBlobs) {
             "got 32 and 0");
   EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, schema::BlobFormat(3)}),
             "weights[0]: unknown format 3");
-  EXPECT_EQ(
-      message(false, {"c", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}),
-      "constants[0]: expected plain elements in a constant, got Int8");
+  EXPECT_EQ(message(false, {"c", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}),
+            "constants[0]: expected plain elements in a constant, got Int8");
 }
 
 TEST(Artifact, ChecksKernels) {
@@ -344,6 +344,28 @@ TEST(ArtifactFile, RefusesWhatIsNoArtifact) {
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_EQ(openMessage(fifo), "expected a regular file");
   std::remove(fifo.c_str());
+}
+
+TEST(ArtifactFile, ACopyOutlivesTheFilesContent) {
+  std::vector<uint8_t> bytes = makeFakeModel().finish();
+  std::string path = writeFile("copied", bytes);
+  auto copied = ArtifactFile::open(path, HashCheck::Small, FileMemory::Copied);
+  ASSERT_TRUE(copied.isOk()) << copied.status().message();
+  // A mapping would fault after this.
+  std::filesystem::resize_file(path, 0);
+  EXPECT_TRUE((*copied)->checkHash(0).isOk());
+}
+
+TEST(ArtifactFile, ACopyIsRefusedLikeAMapping) {
+  auto message = [](const std::string &path) {
+    auto file = ArtifactFile::open(path, HashCheck::Small, FileMemory::Copied);
+    return std::string(file.status().message());
+  };
+  std::string none = testing::TempDir() + "no-such-file";
+  EXPECT_EQ(message(none), none + ": cannot open: No such file or directory");
+  std::string empty = writeFile("empty", {});
+  EXPECT_EQ(message(empty),
+            empty + ": expected at least 64 bytes of header, got 0");
 }
 
 TEST(ArtifactFile, RefusesOtherVersionsAndSchemas) {

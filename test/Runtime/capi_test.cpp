@@ -69,6 +69,22 @@ TEST(CApi, GeneratesLikeTheReference) {
   mtp_session_free(session);
 }
 
+TEST(CApi, LoadsWithOptions) {
+  mtp_load_options options;
+  mtp_load_options_init(&options);
+  options.copy = 1;
+  options.check_all_hashes = 1;
+  mtp_model *model = nullptr;
+  ASSERT_EQ(mtp_model_load_with(artifactPath().c_str(), &options, &model),
+            MTP_OK)
+      << mtp_message();
+  mtp_model_info info;
+  mtp_model_info_init(&info);
+  mtp_model_get_info(model, &info);
+  EXPECT_EQ(info.vocab, 64u);
+  mtp_model_free(model);
+}
+
 TEST(CApi, ErrorsHaveCodesAndMessages) {
   mtp_model *none = nullptr;
   EXPECT_EQ(mtp_model_load("/no/such/file", &none), MTP_NOT_FOUND);

@@ -62,14 +62,20 @@ struct LoadOptions {
   /// Compares all weights with their hashes. This reads the whole file; without
   /// it only small parts are compared and the rest is read when it is used.
   bool checkAllHashes = false;
+  /// Copies the file into memory of the process's own, of large pages where the
+  /// system has them, instead of mapping it. Loading then reads all of it and
+  /// processes do not share it; but steps spend less on translating addresses,
+  /// and what happens to the file afterwards does not matter.
+  bool copy = false;
 };
 
 /// An artifact, checked and mapped. Immutable: any number of threads and
 /// sessions may share one. The file may be deleted or renamed while it is
-/// mapped; truncating it in place makes the process fault (SIGBUS).
+/// mapped; truncating it in place makes the process fault (SIGBUS), unless it
+/// was copied.
 class Model {
 public:
-  /// Maps and verifies a file.
+  /// Maps, or copies, and verifies a file.
   ///
   /// Errors: NotFound and InvalidArgument when it cannot be opened, DataLoss
   /// when it is no intact artifact, FailedPrecondition when it was made for

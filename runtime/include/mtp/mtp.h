@@ -65,9 +65,24 @@ const char *mtp_version(void);
  * Models
  *===----------------------------------------------------------------------===*/
 
-/* Maps and verifies an artifact. The file must not be truncated while mapped.
-   Sessions keep the model's data alive after mtp_model_free. */
+/* How an artifact comes into memory. */
+typedef struct mtp_load_options {
+  size_t size;
+  int check_all_hashes; /* 0 or 1: compare all weights with their hashes */
+  int copy; /* 0 or 1: read the file into memory of its own, of large pages
+               where the system has them, instead of mapping it */
+} mtp_load_options;
+
+/* Fills in the defaults: all 0. */
+void mtp_load_options_init(mtp_load_options *options);
+
+/* Maps, or copies, and verifies an artifact; null options are the defaults. The
+   file must not be truncated while mapped. Sessions keep the model's data alive
+   after mtp_model_free. */
 mtp_status mtp_model_load(const char *path, mtp_model **model);
+mtp_status mtp_model_load_with(const char *path,
+                               const mtp_load_options *options,
+                               mtp_model **model);
 void mtp_model_free(mtp_model *model); /* null is fine */
 
 /* What the artifact was compiled for; all zero when it has functions only. */
