@@ -77,13 +77,16 @@ static Status verifyFormat(const schema::Blob &blob, schema::SegmentKind kind) {
     return dataLoss(strCat("expected a group of a multiple of 32 up to 128 and "
                            "a number of inputs, got ",
                            blob.group(), " and ", blob.inputs()));
-  int64_t bits = blob.format() == schema::BlobFormat::Int8 ? 8 : 4;
-  QuantizedPanel panel{bits, blob.group(), blob.inputs()};
-  uint64_t bytes = uint64_t(panel.bytes());
+  bool isRows = blob.format() == schema::BlobFormat::Int8Rows ||
+                blob.format() == schema::BlobFormat::Int4Rows;
+  bool isInt8 = blob.format() == schema::BlobFormat::Int8 ||
+                blob.format() == schema::BlobFormat::Int8Rows;
+  QuantizedPanel panel{isInt8 ? 8 : 4, blob.group(), blob.inputs()};
+  uint64_t bytes = uint64_t(isRows ? panel.rowBytes() : panel.bytes());
   if (blob.dtype() != schema::DType::I8 || vectorSize(blob.shape()) != 2 ||
       blob.shape()->Get(1) != bytes)
-    return dataLoss(strCat("expected panels of ", bytes, " i8 for ",
-                           blob.inputs(), " inputs of ",
+    return dataLoss(strCat("expected ", isRows ? "rows" : "panels", " of ",
+                           bytes, " i8 for ", blob.inputs(), " inputs of ",
                            schema::EnumNameBlobFormat(blob.format()), ", got ",
                            tensorTypeName(blob.dtype(), blob.shape())));
   return okStatus();

@@ -55,6 +55,14 @@ struct QuantizedPanel {
     return fullGroups() * groupBytes(group) +
            (restInputs() ? groupBytes(restInputs()) : 0);
   }
+
+  /// A table is looked up row by row, so a row has its words of a panel, scales
+  /// and integers, one after the other: the bytes of a group of `inputs` and of
+  /// a whole row, both multiples of 4.
+  constexpr int64_t rowGroupBytes(int64_t inputs) const {
+    return groupBytes(inputs) / kOutputs;
+  }
+  constexpr int64_t rowBytes() const { return bytes() / kOutputs; }
 };
 
 } // namespace mtp

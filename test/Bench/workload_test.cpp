@@ -93,6 +93,16 @@ TEST_F(Workload, ATableIsReadByRows) {
   EXPECT_EQ(work(0).ops, 0);
 }
 
+TEST_F(Workload, ATableOfIntegersIsReadByRows) {
+  // A scale and two words of integers a row.
+  add("embed",
+      "{dtype = \"int4\", group = 32 : i64, vocab = 50 : i64, width = 10 : "
+      "i64}",
+      4, {weight(0, 50 * 12)});
+  EXPECT_EQ(work(0).weightBytes, 4 * 12);
+  EXPECT_EQ(work(0).ops, 0);
+}
+
 TEST_F(Workload, ExpertsAreReadAsTheyAreChosen) {
   add("moe_gate_up",
       "{dtype = \"bf16\", experts = 8 : i64, inter = 4 : i64, k = 10 : i64, "

@@ -270,10 +270,41 @@ TEST(Artifact, ChecksTheFormatsOfBlobs) {
   EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, Elements, 32, 0}),
             "weights[0]: expected no group and no inputs for plain elements, "
             "got 32 and 0");
-  EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, schema::BlobFormat(3)}),
-            "weights[0]: unknown format 3");
-  EXPECT_EQ(message(false, {"c", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}),
-            "constants[0]: expected plain elements in a constant, got Int8");
+  EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, schema::BlobFormat(5)}),
+            "weights[0]: unknown format 5");
+  EXPECT_EQ(
+      message(false, {"c", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}),
+      "constants[0]: expected plain elements in a constant, got Int8");
+}
+
+TEST(Artifact, ChecksTheFormatsOfTables) {
+  using enum schema::BlobFormat;
+  // Rows of 41 inputs in groups of 32: a last group of 12 or of 16 integers.
+  constexpr uint64_t bytes8 = 2 * 4 + 32 + 12, bytes4 = 2 * 4 + 16 + 8;
+  auto with = [](ArtifactBuilder::Blob blob) {
+    return messageFor([&](auto &a) {
+      a.addSegment(schema::SegmentKind::Weights, std::vector<uint8_t>(4096, 1));
+      a.weights.push_back(blob);
+    });
+  };
+  auto i8 = schema::DType::I8;
+  EXPECT_EQ(with({"w", 1, 0, 7 * bytes8, i8, {7, bytes8}, Int8Rows, 32, 41}),
+            "");
+  EXPECT_EQ(with({"w", 1, 0, 7 * bytes4, i8, {7, bytes4}, Int4Rows, 32, 41}),
+            "");
+  EXPECT_EQ(with({"w", 1, 0, 7 * bytes8, i8, {7, bytes8}, Int4Rows, 32, 41}),
+            "weights[0]: expected rows of 32 i8 for 41 inputs of Int4Rows, got "
+            "7x52xi8");
+  EXPECT_EQ(with({"w", 1, 0, 7 * bytes4, i8, {7, bytes4}, Int8Rows, 32, 41}),
+            "weights[0]: expected rows of 52 i8 for 41 inputs of Int8Rows, got "
+            "7x32xi8");
+  // Rows are not panels.
+  EXPECT_EQ(with({"w", 1, 0, 7 * bytes8, i8, {7, bytes8}, Int8, 32, 41}),
+            "weights[0]: expected panels of 1664 i8 for 41 inputs of Int8, got "
+            "7x52xi8");
+  EXPECT_EQ(with({"w", 1, 0, 7 * bytes8, i8, {7, bytes8}, Int8Rows, 33, 41}),
+            "weights[0]: expected a group of a multiple of 32 up to 128 and a "
+            "number of inputs, got 33 and 41");
 }
 
 TEST(Artifact, ChecksKernels) {

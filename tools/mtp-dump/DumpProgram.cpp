@@ -27,6 +27,10 @@ const char *mtp::formatName(schema::BlobFormat format) {
     return "int8";
   case schema::BlobFormat::Int4:
     return "int4";
+  case schema::BlobFormat::Int8Rows:
+    return "int8_rows";
+  case schema::BlobFormat::Int4Rows:
+    return "int4_rows";
   }
   return "unknown";
 }
