@@ -48,10 +48,14 @@ LogicalResult WeightOp::verify() {
            << getDtype();
   }
   int64_t group = getGroup().value_or(0); // C6
-  if (isQuantized() && (layout == "raw" || !::mtp::isQuantGroup(group))) {
-    return emitOpError("expected panels and a group of a multiple of 32 up to "
-                       "128 for elements of ")
-           << getDtype() << ", got layout " << layout << " and " << group;
+  if (isQuantized() && !::mtp::isQuantGroup(group)) {
+    return emitOpError("expected a group of a multiple of 32 up to 128 for "
+                       "elements of ")
+           << getDtype() << ", got " << group;
+  }
+  if (isQuantized() && layout == "raw" && getStack() != 1) {
+    return emitOpError("expected no stack for a table of ")
+           << getDtype() << ", got " << int64_t(getStack());
   }
   if (!isQuantized() && getGroup()) {
     return emitOpError("expected no group for elements of ") << getDtype();

@@ -53,7 +53,8 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     `exec.constant` lists, in its order.
 
     Elements of i8 and i4 are quantised: symmetric integers with a scale per
-    output and `group` inputs.
+    output and `group` inputs. In the layout raw they are a table whose rows are
+    looked up.
 
     Example:
     ```mlir
@@ -61,14 +62,16 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
         [ {key = "lm_head.weight"} ] : bf16
     exec.weight @w1 "linear" k 192 n 512 stack 1
         [ {key = "mlp.up_proj.weight"} ] : i4 group 64
+    exec.weight @w2 "raw" k 192 n 512 stack 1
+        [ {key = "embed_tokens.weight"} ] : i8 group 64
     ```
     - C1: the layout is one of raw, linear, swiglu.
     - C2: k, n and stack are positive and their product does not overflow.
     - C3: swiglu has exactly two sources, every layout at least one.
     - C4: every source has a key.
     - C5: elements are f32, bf16, i8 or i4.
-    - C6: i8 and i4 have a group, a multiple of 32 up to 128, and a layout of
-      panels; f32 and bf16 have no group.
+    - C6: i8 and i4 have a group, a multiple of 32 up to 128, and as a raw table
+      no stack; f32 and bf16 have no group.
     - C7: picks: the layout is linear, with one source and no stack; the constant
       exists and holds n elements of i32.
   }];

@@ -49,20 +49,20 @@ exec.weight @w "raw" k 8 n 64 stack 1 [{key = "w"}] : f16
 // -----
 
 // weight_c6
-// expected-error @+1 {{'exec.weight' op expected panels and a group of a multiple of 32 up to 128 for elements of 'i4', got layout linear and 0}}
+// expected-error @+1 {{'exec.weight' op expected a group of a multiple of 32 up to 128 for elements of 'i4', got 0}}
 exec.weight @w "linear" k 8 n 64 stack 1 [{key = "w"}] : i4
 
 // -----
 
 // weight_c6
-// expected-error @+1 {{'exec.weight' op expected panels and a group of a multiple of 32 up to 128 for elements of 'i8', got layout linear and 160}}
+// expected-error @+1 {{'exec.weight' op expected a group of a multiple of 32 up to 128 for elements of 'i8', got 160}}
 exec.weight @w "linear" k 8 n 64 stack 1 [{key = "w"}] : i8 group 160
 
 // -----
 
 // weight_c6
-// expected-error @+1 {{'exec.weight' op expected panels and a group of a multiple of 32 up to 128 for elements of 'i8', got layout raw and 32}}
-exec.weight @w "raw" k 8 n 64 stack 1 [{key = "w"}] : i8 group 32
+// expected-error @+1 {{'exec.weight' op expected no stack for a table of 'i8', got 2}}
+exec.weight @w "raw" k 8 n 64 stack 2 [{key = "w.{}"}] : i8 group 32
 
 // -----
 

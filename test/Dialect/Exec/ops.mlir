@@ -12,6 +12,8 @@ exec.weight @gate_up "swiglu" k 8 n 64 stack 4
   [{key = "e.{}.gate"}, {key = "e.{}.up", row_begin = 0, row_end = 32}] : f32
 // CHECK: exec.weight @int4 "linear" k 192 n 512 stack 1 [{key = "w"}] : i4 group 64
 exec.weight @int4 "linear" k 192 n 512 stack 1 [{key = "w"}] : i4 group 64
+// CHECK: exec.weight @table "raw" k 192 n 512 stack 1 [{key = "e"}] : i8 group 32
+exec.weight @table "raw" k 192 n 512 stack 1 [{key = "e"}] : i8 group 32
 // CHECK: exec.rope_table @rope <dim = 16, theta = 1.000000e+04> positions 67
 exec.rope_table @rope <dim = 16, theta = 10000.0> positions 67
 // CHECK: exec.constant @mask dense<[1, 3, 5]> : tensor<3xi64>
