@@ -91,12 +91,27 @@ static void place(std::vector<BlobLayout> &blobs, BlobLayout blob,
 
 /// The shape of the packed form: its bytes are exactly the packed ones.
 static std::vector<uint64_t> packedShape(const WeightRecipe &recipe) {
+  uint64_t bytes = packedBytes(recipe);
+  if (recipe.bits && recipe.layout == WeightLayout::Raw) {
+    return {uint64_t(recipe.n), bytes / recipe.n};
+  }
   if (recipe.bits) {
     uint64_t panel = panelBytes(recipe);
-    return {packedBytes(recipe) / panel, panel};
+    return {bytes / panel, panel};
   }
   uint64_t element = recipe.type == WeightType::BF16 ? 2 : 4;
-  return {packedBytes(recipe) / element};
+  return {bytes / element};
+}
+
+static schema::BlobFormat formatOf(const WeightRecipe &recipe) {
+  bool isTable = recipe.layout == WeightLayout::Raw;
+  switch (recipe.bits) {
+  case 8:
+    return isTable ? schema::BlobFormat::Int8Rows : schema::BlobFormat::Int8;
+  case 4:
+    return isTable ? schema::BlobFormat::Int4Rows : schema::BlobFormat::Int4;
+  }
+  return schema::BlobFormat::Elements;
 }
 
 static LogicalResult addWeight(ArtifactLayout &layout, exec::WeightOp weight) {
@@ -105,12 +120,12 @@ static LogicalResult addWeight(ArtifactLayout &layout, exec::WeightOp weight) {
     return failure();
   }
   layout.weightIndex[weight.getSymName()] = layout.weights.size();
-  schema::DType dtype = weight.isQuantized() ? schema::DType::I8
-                                             : dtypeOf(weight.getDtype());
+  bool isQuantized = weight.isQuantized();
   place(layout.weights,
-        {recipe->name, weight, dtype, packedShape(*recipe), 0,
-         static_cast<uint64_t>(packedBytes(*recipe)), recipe->bits,
-         recipe->group, recipe->k},
+        {recipe->name, weight,
+         isQuantized ? schema::DType::I8 : dtypeOf(weight.getDtype()),
+         packedShape(*recipe), 0, static_cast<uint64_t>(packedBytes(*recipe)),
+         formatOf(*recipe), recipe->group, isQuantized ? recipe->k : 0},
         layout.weightBytes);
   layout.recipes.push_back(std::move(*recipe));
   return success();

@@ -19,9 +19,8 @@ struct BlobLayout {
   /// In its segment, bytes.
   uint64_t offset = 0;
   uint64_t size = 0;
-  /// Of a quantised weight: bits of its integers, inputs that share a scale,
-  /// inputs of a matrix.
-  int64_t bits = 0;
+  schema::BlobFormat format = schema::BlobFormat::Elements;
+  /// Of a quantised weight: inputs that share a scale, inputs of a matrix.
   int64_t group = 0;
   int64_t inputs = 0;
 };

@@ -157,13 +157,9 @@ TableBuilder::makeBlobs(const std::vector<BlobLayout> &blobs,
   for (const BlobLayout &blob : blobs) {
     auto name = fbb.CreateString(blob.name);
     auto shape = fbb.CreateVector(blob.shape);
-    auto format = blob.bits == 8   ? schema::BlobFormat::Int8
-                  : blob.bits == 4 ? schema::BlobFormat::Int4
-                                   : schema::BlobFormat::Elements;
     entries.push_back(schema::CreateBlob(
         fbb, name, segmentIndex(kind), blob.offset, blob.size, blob.dtype,
-        shape, format, blob.bits ? blob.group : 0,
-        blob.bits ? blob.inputs : 0));
+        shape, blob.format, blob.group, blob.inputs));
   }
   return fbb.CreateVector(entries);
 }

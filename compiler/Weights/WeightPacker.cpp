@@ -20,27 +20,25 @@ using Stack = std::vector<std::vector<WeightRows>>;
 
 Status checkMatrix(const WeightRecipe &recipe,
                    const std::vector<WeightRows> &sources) {
+  // Elements count, not rows.
+  bool isFlat = recipe.layout == WeightLayout::Raw && !recipe.bits;
   int64_t total = 0;
   for (size_t i = 0; i < sources.size(); ++i) {
     const WeightRows &rows = sources[i];
-    bool isRaw = recipe.layout == WeightLayout::Raw;
     std::string context = "source \"" + recipe.sources[i].keyPattern + "\": ";
-    if (!isRaw && rows.cols() != recipe.k)
+    if (!isFlat && rows.cols() != recipe.k)
       return invalidArgument(context + "expected " + std::to_string(recipe.k) +
                              " inputs, got " + std::to_string(rows.cols()));
     if (recipe.layout == WeightLayout::Swiglu && rows.rows() != recipe.n / 2)
       return invalidArgument(context + "expected " +
                              std::to_string(recipe.n / 2) + " outputs, got " +
                              std::to_string(rows.rows()));
-    total += isRaw ? rows.rows() * rows.cols() : rows.rows();
+    total += isFlat ? rows.rows() * rows.cols() : rows.rows();
   }
-  int64_t expected =
-      recipe.layout == WeightLayout::Raw ? recipe.n * recipe.k : recipe.n;
+  int64_t expected = isFlat ? recipe.n * recipe.k : recipe.n;
   if (total != expected)
     return invalidArgument("expected " + std::to_string(expected) +
-                           (recipe.layout == WeightLayout::Raw
-                                ? " elements, got "
-                                : " outputs, got ") +
+                           (isFlat ? " elements, got " : " outputs, got ") +
                            std::to_string(total));
   return okStatus();
 }
@@ -116,17 +114,19 @@ public:
   Packer(const WeightRecipe &recipe, const Stack &stack)
       : recipe(recipe), stack(stack) {}
 
-  /// Bytes of the smallest unit: a panel, or a run of a raw weight.
+  /// Bytes of the smallest unit: a panel, 32 rows of a table of integers, or a
+  /// run of a raw weight.
   int64_t unitBytes() const {
-    return recipe.layout == WeightLayout::Raw
-               ? kRawRun * (bitWidth(recipe.type) / 8)
-               : panelBytes(recipe);
+    return isFlat() ? kRawRun * (bitWidth(recipe.type) / 8)
+                    : panelBytes(recipe);
   }
 
   /// Packs the unit that begins at byte `offset` of the packed weight.
   void packUnit(int64_t offset, uint8_t *out, PieceResult &result) const {
-    if (recipe.layout == WeightLayout::Raw)
+    if (isFlat())
       packRun(offset / (bitWidth(recipe.type) / 8), out);
+    else if (recipe.layout == WeightLayout::Raw)
+      quantizeRows(offset / panelBytes(recipe), out, result);
     else if (recipe.bits)
       quantizePanel(offset / panelBytes(recipe), out, result);
     else
@@ -136,9 +136,14 @@ public:
 private:
   static constexpr int64_t kRawRun = 4096;
 
+  bool isFlat() const {
+    return recipe.layout == WeightLayout::Raw && !recipe.bits;
+  }
+
   void packRun(int64_t first, uint8_t *out) const;
   void packPanel(int64_t number, uint8_t *out) const;
   void quantizePanel(int64_t number, uint8_t *out, PieceResult &result) const;
+  void quantizeRows(int64_t number, uint8_t *out, PieceResult &result) const;
   void readTile(int64_t number, int64_t col, int64_t cols, float *tile,
                 int64_t pitch) const;
   void writeTile(const float *tile, int64_t col, int64_t cols,
@@ -230,6 +235,30 @@ void Packer::quantizePanel(int64_t number, uint8_t *out,
     result.isFinite &= quantizeGroup(panel, tile, kMaxQuantGroup, inputs, out,
                                      result.error);
     out += panel.groupBytes(inputs);
+  }
+}
+
+/// Packs 32 rows of a table, or what is left: each group as one of a panel,
+/// whose words then go to their rows.
+void Packer::quantizeRows(int64_t number, uint8_t *out,
+                          PieceResult &result) const {
+  float tile[kPanelWidth * kMaxQuantGroup];
+  constexpr int64_t kMostWords = 1 + kMaxQuantGroup / 4;
+  uint32_t words[kMostWords * kPanelWidth];
+  QuantizedPanel panel{recipe.bits, recipe.group, recipe.k};
+  int64_t rows = std::min(kPanelWidth, recipe.n - number * kPanelWidth);
+  for (int64_t col = 0; col < recipe.k; col += recipe.group) {
+    int64_t inputs = std::min(recipe.group, recipe.k - col);
+    readTile(number, col, inputs, tile, kMaxQuantGroup);
+    result.isFinite &=
+        quantizeGroup(panel, tile, kMaxQuantGroup, inputs,
+                      reinterpret_cast<uint8_t *>(words), result.error);
+    int64_t count = panel.rowGroupBytes(inputs) / 4;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t w = 0; w < count; ++w)
+        std::memcpy(out + row * panel.rowBytes() + 4 * w,
+                    &words[w * kPanelWidth + row], 4);
+    out += 4 * count;
   }
 }
 

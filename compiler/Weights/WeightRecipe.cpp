@@ -54,8 +54,9 @@ Status verifyQuantization(const WeightRecipe &recipe) {
     return invalidArgument("expected a group of a multiple of 32 inputs up to "
                            "128, got " +
                            std::to_string(recipe.group));
-  if (recipe.layout == WeightLayout::Raw)
-    return invalidArgument("expected a layout of panels for integers, got raw");
+  if (recipe.layout == WeightLayout::Raw && recipe.count != 1)
+    return invalidArgument("expected one matrix in a table of integers, got " +
+                           std::to_string(recipe.count));
   return okStatus();
 }
 
@@ -104,6 +105,9 @@ Status verifyRecipe(const WeightRecipe &recipe) {
 }
 
 int64_t packedBytes(const WeightRecipe &recipe) {
+  if (recipe.layout == WeightLayout::Raw && recipe.bits)
+    return recipe.n *
+           QuantizedPanel{recipe.bits, recipe.group, recipe.k}.rowBytes();
   if (recipe.layout == WeightLayout::Raw)
     return recipe.count * recipe.n * recipe.k * (bitWidth(recipe.type) / 8);
   return recipe.count * panelCount(recipe) * panelBytes(recipe);

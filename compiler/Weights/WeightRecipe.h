@@ -23,7 +23,8 @@ inline constexpr int64_t kPanelWidth = 32;
 
 enum class WeightLayout : uint8_t {
   /// The sources' elements, row-major, one source after the other. No padding;
-  /// only the product of k and n counts.
+  /// only the product of k and n counts. As integers: a table of n rows of k,
+  /// each by itself (QuantizedPanel::rowBytes()).
   Raw,
   /// Panels of 32 outputs: f32 [N/32][K][32], bf16 [N/32][K/2][32][2]. N is
   /// padded to 32 and K (bf16) to 2, with zeros.
@@ -63,8 +64,9 @@ struct WeightRecipe {
   /// Matrices in the stack, packed one after the other.
   int64_t count = 1;
   std::vector<WeightSource> sources;
-  /// Quantised to integers of 8 or 4 bits with a scale per output and `group`
-  /// inputs (QuantizedPanel.h, which see for the layout); 0 for `type`.
+  /// Quantised to integers of 8 or 4 bits with a scale per output (of a Raw
+  /// weight: row) and `group` inputs (QuantizedPanel.h, which see for the
+  /// layout); 0 for `type`.
   int64_t bits = 0;
   int64_t group = 0;
 };
@@ -79,7 +81,9 @@ Status verifyRecipe(const WeightRecipe &recipe);
 /// Bytes of the packed weight.
 int64_t packedBytes(const WeightRecipe &recipe);
 
-/// Panels of one matrix of a Linear or Swiglu weight, and bytes of a panel.
+/// Panels of one matrix of a Linear or Swiglu weight, and bytes of a panel. Of
+/// a table of integers: how many times 32 rows there are, the last one perhaps
+/// fewer, and the bytes of 32 rows.
 int64_t panelCount(const WeightRecipe &recipe);
 int64_t panelBytes(const WeightRecipe &recipe);
 

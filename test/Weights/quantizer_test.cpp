@@ -238,4 +238,53 @@ TEST_F(Quantizing, StacksOfGateAndUp) {
   }
 }
 
+// A row of a table is the row's words of a panel, one after the other, whatever
+// the threads and the window.
+TEST_F(Quantizing, TablesAreRowsOfPanels) {
+  for (int64_t bits : {8, 4})
+    for (auto [n, k, group] :
+         {std::tuple<int64_t, int64_t, int64_t>{64, 128, 64},
+          {1, 1, 32},
+          {33, 65, 32},
+          {70, 135, 128}}) {
+      std::string key = std::to_string(bits) + "." + std::to_string(n) + "x" +
+                        std::to_string(k);
+      SCOPED_TRACE(key);
+      addMatrix(key, n, k);
+      WeightRecipe recipe = recipeOf(key, k, n, bits, group);
+      Result<Packed> panels = pack(recipe);
+      ASSERT_TRUE(panels.isOk()) << panels.status().toString();
+      recipe.layout = WeightLayout::Raw;
+      for (auto [threads, window] :
+           {std::pair(1u, int64_t(1) << 20), {1u, 1}, {3u, 10000}}) {
+        Result<Packed> table = pack(recipe, {threads, window, {}});
+        ASSERT_TRUE(table.isOk()) << table.status().toString();
+        int64_t words = panelBytes(recipe) / 128;
+        ASSERT_EQ(int64_t(table->bytes.size()), n * words * 4);
+        for (int64_t row = 0; row < n; ++row)
+          for (int64_t w = 0; w < words; ++w)
+            ASSERT_EQ(
+                std::memcmp(&table->bytes[size_t((row * words + w) * 4)],
+                            &panels->bytes[size_t(
+                                ((row / 32 * words + w) * 32 + row % 32) * 4)],
+                            4),
+                0)
+                << row << " " << w;
+        EXPECT_EQ(table->error.squaredError, panels->error.squaredError);
+        EXPECT_EQ(table->error.squaredNorm, panels->error.squaredNorm);
+      }
+    }
+}
+
+TEST_F(Quantizing, TablesWantWholeRows) {
+  addMatrix("w", 6, 4);
+  WeightRecipe recipe = recipeOf("w", 6, 4, 8, 32);
+  recipe.layout = WeightLayout::Raw;
+  Result<Packed> packed = pack(recipe);
+  ASSERT_FALSE(packed.isOk());
+  EXPECT_NE(packed.status().message().find("expected 6 inputs, got 4"),
+            std::string_view::npos)
+      << packed.status().toString();
+}
+
 } // namespace

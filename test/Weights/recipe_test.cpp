@@ -70,6 +70,9 @@ TEST(WeightRecipe, CountsBytesOfIntegers) {
   EXPECT_EQ(bytes(make(Linear, type, 65, 1), 4, 64), 2 * 128 + 72 * 16);
   EXPECT_EQ(bytes(make(Swiglu, type, 32, 66, 3), 8, 32),
             3 * 4 * (128 + 32 * 32));
+  // Rows of a table are not padded to panels.
+  EXPECT_EQ(bytes(make(Raw, type, 64, 33), 8, 64), 33 * (4 + 64));
+  EXPECT_EQ(bytes(make(Raw, type, 65, 3), 4, 64), 3 * (2 * 4 + 32 + 4));
 }
 
 TEST(WeightRecipe, RefusesUnknownIntegers) {
@@ -85,7 +88,11 @@ TEST(WeightRecipe, RefusesUnknownIntegers) {
   expect(Linear, 8, 0, "a multiple of 32 inputs up to 128, got 0");
   expect(Linear, 4, 160, "a multiple of 32 inputs up to 128, got 160");
   expect(Linear, 4, 40, "a multiple of 32 inputs up to 128, got 40");
-  expect(Raw, 8, 64, "expected a layout of panels for integers, got raw");
+  expect(Raw, 8, 33, "a multiple of 32 inputs up to 128, got 33");
+  WeightRecipe stack = make(Raw, WeightType::F32, 64, 32, 2);
+  stack.bits = 8;
+  stack.group = 64;
+  expectError(stack, "expected one matrix in a table of integers, got 2");
 }
 
 TEST(WeightRecipe, RefusesBadSources) {
