@@ -50,6 +50,9 @@ TEST(Catalogue, NamesWhatIsWrong) {
        "experts = 2, top_k = 1, k = 64, inter = 4, dtype = \"bf16\", "
        "group = 32",
        "expected no config key 'group' for dtype 'bf16', got 32"},
+      {"embed", "width = 64, vocab = 4, dtype = \"int8\"",
+       "expected config key 'group' to be a multiple of 32 up to 128 for dtype "
+       "'int8', got 0"},
       {"linear",
        "k = 4, n = 4, dtype = \"f32\", activation = \"swiglu\", "
        "bias = true",

@@ -80,6 +80,30 @@ std::vector<uint8_t> mtp::codegen::test::packQuantized(const QuantizedMatrix &w,
   return packed;
 }
 
+std::vector<uint8_t>
+mtp::codegen::test::packTable(const QuantizedMatrix &table) {
+  int bits = table.format.bits, together = bits == 8 ? 4 : 8;
+  std::vector<uint8_t> packed;
+  for (int row = 0; row < table.rows; ++row)
+    for (int g = 0; g < table.groups(); ++g) {
+      int first = g * table.format.group;
+      int inputs = std::min(table.format.group, table.k - first);
+      int stored = (inputs + together - 1) / together * together;
+      size_t base = packed.size();
+      packed.resize(base + 4 + stored * bits / 8);
+      std::memcpy(&packed[base], &table.scales[row * table.groups() + g], 4);
+      uint8_t *data = &packed[base + 4];
+      for (int i = 0; i < stored; ++i) {
+        int value = i < inputs ? table.values[row * table.k + first + i] : 0;
+        if (bits == 8)
+          data[i] = uint8_t(value + 128);
+        else
+          data[i / 8 * 4 + i % 4] |= uint8_t((value + 8) << (i % 8 / 4 * 4));
+      }
+    }
+  return packed;
+}
+
 QuantizedMatrix mtp::codegen::test::quantizeRows(const std::vector<float> &x,
                                                  int rows, int k, int stride,
                                                  int group) {

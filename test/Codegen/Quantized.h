@@ -42,6 +42,9 @@ QuantizedMatrix quantizeWeights(const std::vector<float> &w, int n, int k,
 std::vector<uint8_t> packQuantized(const QuantizedMatrix &w,
                                    bool gated = false);
 
+/// The layout of a table, row by row.
+std::vector<uint8_t> packTable(const QuantizedMatrix &table);
+
 /// What a kernel makes of rows `x[rows][stride]`, of which `k` values count.
 QuantizedMatrix quantizeRows(const std::vector<float> &x, int rows, int k,
                              int stride, int group);

@@ -404,3 +404,49 @@ TEST(Quantized, ExpertsMatchReferenceAndAreRowInvariant) {
     }
   }
 }
+
+// A last group of 1, 7 or 31 values, of whole and of broken words, and no full
+// group at all; tokens outside of the table.
+TEST(Quantized, EmbedWidensRowsAndStaysInTheTable) {
+  const int vocab = 11;
+  const std::vector<int32_t> tokens{0, 10, 3, -1, 99, 3};
+  for (int bits : {8, 4})
+    for (auto [width, group] : {std::pair{64, 64},
+                                {1, 32},
+                                {31, 32},
+                                {33, 32},
+                                {71, 64},
+                                {159, 128},
+                                {236, 96},
+                                {256, 128}}) {
+      Quantization format{bits, group};
+      std::vector<float> values = randomFloats(size_t(vocab) * width, 1);
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i] *= float(1 + i / width % 7) * float(1 + i % width / 32);
+      QuantizedMatrix table = quantizeWeights(values, vocab, width, format);
+      // Both ends of the integers in a lane of every kind.
+      for (int i = 0; i < std::min(width, 16); ++i) {
+        table.values[i] = int8_t(bits == 8 ? -127 : -8);
+        table.values[width + i] = int8_t(bits == 8 ? 127 : 7);
+      }
+      std::vector<uint8_t> packed = packTable(table);
+      for (const auto &[name, target] : hostTargets()) {
+        std::string config = "width = " + std::to_string(width) +
+                             ", vocab = 11, " + format.config();
+        SCOPED_TRACE(name + ": " + config);
+        Kernel kernel(target, "embed", config);
+        Guarded<uint8_t> bytes(packed);
+        for (Split split : {Split::Whole, Split::Random}) {
+          Guarded<int32_t> ids(tokens);
+          Guarded<float> out(tokens.size() * width);
+          kernel.run({bytes.data(), ids.data(), out.data()},
+                     {int64_t(tokens.size())}, split);
+          for (size_t r = 0; r < tokens.size(); ++r)
+            for (int i = 0; i < width; ++i)
+              ASSERT_EQ(out[r * width + i],
+                        float(table.at(std::clamp(tokens[r], 0, vocab - 1), i)))
+                  << "row " << r << ", column " << i;
+        }
+      }
+    }
+}
