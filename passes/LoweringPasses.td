@@ -76,25 +76,31 @@ def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
 }
 
 def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
-  let summary = "Store the weights of projections as integers";
+  let summary = "Store weights as integers";
   let description = [{
     Weights that only `linear`, `moe_gate_up` and `moe_down` read become `i8` or
     `i4` with a scale per output and group of inputs, and the calls that read
-    them kernels of that format. Routers, `head_linear`, norms, biases and
-    embeddings stay as they are, and so do weights of which a tensor's key
-    matches a `keep` pattern; such a pattern must match something. The head,
-    whose logits are sampled from or leave the program, may have its own format.
-    A module without a weight to change is an error.
+    them kernels of that format. Routers, `head_linear`, norms and biases stay as
+    they are, and so do weights of which a tensor's key matches a `keep` pattern;
+    such a pattern must match something. The head, whose logits are sampled from
+    or leave the program, may have its own format. Tables that only `embed` reads
+    change for a format of their own alone; where embedding and head are one
+    tensor, they are two weights. A module without a weight for a format is an
+    error.
   }];
   let options = [
     Option<"format", "format", "std::string", "\"none\"",
-           "of all weights but the head: int8, int4 or none">,
+           "of all projections but the head: int8, int4 or none">,
     Option<"group", "group", "int64_t", "64",
            "inputs that share a scale: a multiple of 32 up to 128">,
     Option<"headFormat", "head-format", "std::string", "\"\"",
            "of the head: int8, int4 or none; absent: as the others">,
     Option<"headGroup", "head-group", "int64_t", "64",
            "the same of the head, where head-format is given">,
+    Option<"embeddingFormat", "embedding-format", "std::string", "\"none\"",
+           "of embedding tables: int8, int4 or none">,
+    Option<"embeddingGroup", "embedding-group", "int64_t", "64",
+           "the same of embedding tables">,
     ListOption<"keep", "keep", "std::string",
                "globs of keys of tensors that stay">
   ];

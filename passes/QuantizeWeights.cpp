@@ -1,9 +1,11 @@
 //===- QuantizeWeights.cpp - Weights as integers --------------------------===//
 //
-// A weight is quantised if it is packed in panels and every call that reads it
-// is of a kind whose kernels multiply integers. The weight, its references and
-// the configurations of the calls change together; a fused weight has one
-// format. Two kinds of projection are known by who reads their results:
+// A weight is quantised if every call that reads it is of a kind whose kernels
+// know integers: those that multiply by panels, and `embed`, which looks rows
+// up in a table. The weight, its references and the configurations of the calls
+// change together; a fused weight has one format. Projections and tables have
+// formats of their own, also where both hold the same tensor. Two kinds of
+// projection are known by who reads their results:
 //
 //  - a router, whose logits moe_route reads, stays: a few rows of weights
 //    decide which experts see a token at all;
@@ -42,6 +44,11 @@ struct Readers {
   bool others = false;
 };
 
+/// What the weights of a module become.
+struct Formats {
+  Format body, head, table;
+};
+
 struct QuantizeWeightsPass
     : public mlir::mtp::impl::QuantizeWeightsPassBase<QuantizeWeightsPass> {
   using Base::Base;
@@ -50,9 +57,12 @@ struct QuantizeWeightsPass
 
 private:
   FailureOr<Format> parseFormat(llvm::StringRef name, int64_t group);
+  FailureOr<Formats> parseFormats();
   FailureOr<std::vector<llvm::GlobPattern>> parsePatterns();
   LogicalResult checkPatterns(ArrayRef<llvm::GlobPattern> patterns);
   void quantize(exec::WeightOp weight, const Readers &readers, Format format);
+  LogicalResult checkFound(const Formats &formats, bool isProjectionFound,
+                           bool isTableFound);
 };
 
 } // namespace
@@ -73,6 +83,17 @@ FailureOr<Format> QuantizeWeightsPass::parseFormat(llvm::StringRef name,
            << group;
   }
   return Format{name == "int8" ? 8 : 4, group};
+}
+
+FailureOr<Formats> QuantizeWeightsPass::parseFormats() {
+  FailureOr<Format> body = parseFormat(format, group);
+  FailureOr<Format> head =
+      headFormat.empty() ? body : parseFormat(headFormat, headGroup);
+  FailureOr<Format> table = parseFormat(embeddingFormat, embeddingGroup);
+  if (failed(body) || failed(head) || failed(table)) {
+    return failure();
+  }
+  return Formats{*body, *head, *table};
 }
 
 FailureOr<std::vector<llvm::GlobPattern>> QuantizeWeightsPass::parsePatterns() {
@@ -116,21 +137,32 @@ QuantizeWeightsPass::checkPatterns(ArrayRef<llvm::GlobPattern> patterns) {
   return success();
 }
 
+/// Whether rows are stored one by one, not in panels.
+static bool isRaw(exec::WeightOp weight) { return weight.getLayout() == "raw"; }
+
+/// Whether a kernel knows the integers that `weight` would become.
+static bool readsIntegers(InvokeOp call, exec::WeightOp weight) {
+  if (isRaw(weight)) {
+    return call.getKind() == "embed";
+  }
+  return llvm::is_contained({"linear", "moe_gate_up", "moe_down"},
+                            call.getKind());
+}
+
 /// Collects who reads each weight.
 static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
   SymbolTable symbols(module);
   llvm::MapVector<exec::WeightOp, Readers> readers;
   module.walk([&](RefOp ref) {
     auto weight = symbols.lookup<exec::WeightOp>(ref.getResource());
-    if (!weight || weight.isQuantized() || weight.getLayout() == "raw") {
+    if (!weight || weight.isQuantized()) {
       return;
     }
     Readers &ofWeight = readers[weight];
     ofWeight.refs.push_back(ref);
     for (Operation *user : ref->getUsers()) {
       auto call = dyn_cast<InvokeOp>(user);
-      if (call && llvm::is_contained({"linear", "moe_gate_up", "moe_down"},
-                                     call.getKind())) {
+      if (call && readsIntegers(call, weight)) {
         ofWeight.calls.insert(call);
       } else {
         ofWeight.others = true;
@@ -181,9 +213,10 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
   ::mtp::QuantizedPanel panel{format.bits, format.group,
                               int64_t(weight.getK())};
   for (RefOp ref : readers.refs) {
-    // Panels of the whole stack come first in every packed type.
+    // Panels of the whole stack, or rows, come first in every packed type.
     auto type = cast<MemRefType>(ref.getType());
-    ref.getResult().setType(MemRefType::get({type.getDimSize(0), panel.bytes()},
+    int64_t bytes = isRaw(weight) ? panel.rowBytes() : panel.bytes();
+    ref.getResult().setType(MemRefType::get({type.getDimSize(0), bytes},
                                             builder.getIntegerType(8)));
   }
   for (InvokeOp call : readers.calls) {
@@ -196,19 +229,37 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
   ++(format.bits == 8 ? numInt8 : numInt4);
 }
 
+/// A format that nothing took is a mistake.
+LogicalResult QuantizeWeightsPass::checkFound(const Formats &formats,
+                                              bool isProjectionFound,
+                                              bool isTableFound) {
+  bool wantsProjection = formats.body.bits != 0 || formats.head.bits != 0;
+  if (wantsProjection && !isProjectionFound) {
+    return getOperation().emitError("expected a projection whose weight can be "
+                                    "quantized, found none");
+  }
+  if (formats.table.bits != 0 && !isTableFound) {
+    return getOperation().emitError("expected an embedding table that can be "
+                                    "quantized, found none");
+  }
+  return success();
+}
+
 void QuantizeWeightsPass::runOnOperation() {
-  FailureOr<Format> body = parseFormat(format, group);
-  FailureOr<Format> head =
-      headFormat.empty() ? body : parseFormat(headFormat, headGroup);
+  FailureOr<Formats> formats = parseFormats();
   FailureOr<std::vector<llvm::GlobPattern>> patterns = parsePatterns();
-  if (failed(body) || failed(head) || failed(patterns) ||
-      failed(checkPatterns(*patterns))) {
+  if (failed(formats) || failed(patterns) || failed(checkPatterns(*patterns))) {
     return signalPassFailure();
   }
-  bool isNeeded = body->bits != 0 || head->bits != 0;
-  bool isDone = !isNeeded;
+  bool isProjectionFound = false, isTableFound = false;
   for (auto &[weight, readers] : findReaders(getOperation())) {
     if (readers.others || readers.calls.empty() || isRouter(readers)) {
+      continue;
+    }
+    Format wanted = isRaw(weight)     ? formats->table
+                    : isHead(readers) ? formats->head
+                                      : formats->body;
+    if (wanted.bits == 0) {
       continue;
     }
     if (llvm::any_of(*patterns, [&, weight = weight](const auto &pattern) {
@@ -217,15 +268,10 @@ void QuantizeWeightsPass::runOnOperation() {
       ++numKept;
       continue;
     }
-    Format wanted = isHead(readers) ? *head : *body;
-    if (wanted.bits != 0) {
-      quantize(weight, readers, wanted);
-      isDone = true;
-    }
+    quantize(weight, readers, wanted);
+    (isRaw(weight) ? isTableFound : isProjectionFound) = true;
   }
-  if (!isDone) {
-    getOperation().emitError("expected a projection whose weight can be "
-                             "quantized, found none");
+  if (failed(checkFound(*formats, isProjectionFound, isTableFound))) {
     signalPassFailure();
   }
 }

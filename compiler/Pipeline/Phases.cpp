@@ -37,6 +37,8 @@ static void addQuantization(mlir::OpPassManager &manager,
   options.group = formats.group;
   options.headFormat = formats.headFormat;
   options.headGroup = formats.headGroup;
+  options.embeddingFormat = formats.embeddingFormat;
+  options.embeddingGroup = formats.embeddingGroup;
   options.keep.assign(formats.keep.begin(), formats.keep.end());
   manager.addPass(passes::createQuantizeWeightsPass(std::move(options)));
 }

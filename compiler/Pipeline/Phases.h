@@ -53,9 +53,14 @@ struct WeightFormats {
   /// Empty: the head is like the rest.
   std::string headFormat;
   int64_t headGroup = 0;
+  /// Does not follow the rest.
+  std::string embeddingFormat = "none";
+  int64_t embeddingGroup = 0;
   std::vector<std::string> keep;
 
-  bool changeWeights() const { return format != "none" || !headFormat.empty(); }
+  bool changeWeights() const {
+    return format != "none" || !headFormat.empty() || embeddingFormat != "none";
+  }
 };
 
 /// What the user chose for the lowering to exec.

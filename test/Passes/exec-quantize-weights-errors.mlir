@@ -7,6 +7,14 @@
 // GROUP: error: expected a group of a multiple of 32 up to 128 for weights, got 48
 // RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 head-format=int4 head-group=256' 2>&1 | FileCheck %s --check-prefix=HEADGROUP
 // HEADGROUP: error: expected a group of a multiple of 32 up to 128 for weights, got 256
+// RUN: not mtp-opt %s '--exec-quantize-weights=embedding-format=bf16' 2>&1 | FileCheck %s --check-prefix=EMBEDDING
+// EMBEDDING: error: expected a format of int8, int4 or none for weights, got 'bf16'
+// RUN: not mtp-opt %s '--exec-quantize-weights=embedding-format=int8 embedding-group=16' 2>&1 | FileCheck %s --check-prefix=EMBEDDINGGROUP
+// EMBEDDINGGROUP: error: expected a group of a multiple of 32 up to 128 for weights, got 16
+// A format whose only embedding, or only projection, is kept.
+// RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 embedding-format=int8 keep=e' 2>&1 | FileCheck %s --check-prefix=NOTABLE
+// NOTABLE: error: expected an embedding table that can be quantized, found none
+// RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 embedding-format=int8 keep=w' 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 keep=[a' 2>&1 | FileCheck %s --check-prefix=GLOB
 // GLOB: error: expected a pattern of weights to keep, got '[a': invalid glob pattern
 // RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 keep=w,v*' 2>&1 | FileCheck %s --check-prefix=NOTHING
@@ -21,9 +29,14 @@
 // OFF: exec.weight @w {{.*}} : f32
 
 exec.weight @w "linear" k 8 n 32 stack 1 [{key = "w"}] : f32
+exec.weight @e "raw" k 8 n 32 stack 1 [{key = "e"}] : f32
 exec.program @p "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.ref @w : memref<1x8x32xf32>
   %y = exec.invoke "linear"(%x, %w) params [4] offsets [0, 0] config {dtype = "f32", k = 8, n = 32}
     : (tensor<4x8xf32>, memref<1x8x32xf32>) -> tensor<4x32xf32>
+  %i = exec.input "i" : tensor<4xi32>
+  %e = exec.ref @e : memref<32x8xf32>
+  %z = exec.invoke "embed"(%e, %i) params [4] offsets [0, 0] config {dtype = "f32", vocab = 32, width = 8}
+    : (memref<32x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
 }

@@ -2,6 +2,8 @@
 // RUN: mtp-opt %s '--exec-quantize-weights=format=int8' | FileCheck %s --check-prefix=ALL
 // RUN: mtp-opt %s '--exec-quantize-weights=head-format=int8' | FileCheck %s --check-prefix=HEAD
 // RUN: mtp-opt %s '--exec-quantize-weights=format=int8 head-format=none' | FileCheck %s --check-prefix=BODY
+// RUN: mtp-opt %s '--exec-quantize-weights=embedding-format=int4 embedding-group=32 keep=layer.1.e*' | FileCheck %s --check-prefix=EMBED
+// RUN: mtp-opt %s '--exec-quantize-weights=format=int4 embedding-format=int8' | FileCheck %s --check-prefix=BOTH
 
 // Panels of one group of 32 inputs and one of 8: 128 bytes of scales each.
 // CHECK-DAG: exec.weight @q "linear" k 40 n 64 stack 1 {{.*}} : i4 group 32
@@ -26,6 +28,22 @@
 // BODY-DAG: exec.weight @q {{.*}} : i8 group 64
 // BODY-DAG: exec.weight @head "linear" {{.*}} : bf16{{$}}
 
+// An embedding changes for its own format alone, and the head of the same tensor
+// does not follow it. A row is a group of 32 inputs and one of 8, a scale each.
+// ALL-DAG: exec.weight @table "raw" {{.*}} : bf16{{$}}
+// HEAD-DAG: exec.weight @table "raw" {{.*}} : bf16{{$}}
+// EMBED-DAG: exec.weight @table "raw" k 40 n 96 stack 1 {{.*}} : i4 group 32
+// EMBED-DAG: exec.weight @drafter "raw" {{.*}} : bf16{{$}}
+// EMBED-DAG: exec.weight @norm "raw" {{.*}} : f32{{$}}
+// EMBED-DAG: exec.weight @head "linear" {{.*}} : bf16{{$}}
+// EMBED-DAG: exec.weight @q {{.*}} : bf16{{$}}
+// BOTH-DAG: exec.weight @table "raw" {{.*}} : i8 group 64
+// BOTH-DAG: exec.weight @drafter "raw" {{.*}} : i8 group 64
+// BOTH-DAG: exec.weight @norm "raw" {{.*}} : f32{{$}}
+// BOTH-DAG: exec.weight @shared "raw" {{.*}} : f32{{$}}
+// BOTH-DAG: exec.weight @head "linear" {{.*}} : i4 group 64
+// BOTH-DAG: exec.weight @q {{.*}} : i4 group 64
+
 exec.weight @q "linear" k 40 n 64 stack 1 [{key = "/layer.0.q"}] : bf16
 exec.weight @up "swiglu" k 40 n 128 stack 1 [{key = "layer.0.gate"}, {key = "layer.0.up"}] : bf16
 exec.weight @kept "linear" k 40 n 64 stack 1 [{key = "/layer.1.q"}] : bf16
@@ -36,6 +54,8 @@ exec.weight @"e.{}.g" "swiglu" k 40 n 64 stack 8 [{key = "e.{}.g"}, {key = "e.{}
 exec.weight @"e.{}.d" "linear" k 32 n 40 stack 8 [{key = "e.{}.d"}] : bf16
 exec.weight @norm "raw" k 40 n 1 stack 1 [{key = "norm"}] : f32
 exec.weight @table "raw" k 40 n 96 stack 1 [{key = "head"}] : bf16
+exec.weight @drafter "raw" k 40 n 96 stack 1 [{key = "layer.1.embed"}] : bf16
+exec.weight @shared "raw" k 40 n 1 stack 1 [{key = "shared"}] : f32
 exec.weight @head "linear" k 40 n 96 stack 1 [{key = "head"}] : bf16
 
 // CHECK-LABEL: exec.program @body
@@ -108,4 +128,35 @@ exec.program @unread "function" batch 0 k 0 chunk 0 {
   // CHECK: exec.invoke "linear"{{.*}} config {dtype = "int8", group = 128 : i64
   %l = exec.invoke "linear"(%x, %h) params [1] offsets [0, 0] config {dtype = "bf16", k = 40, n = 96}
     : (tensor<1x40xf32>, memref<3x20x32x2xbf16>) -> tensor<1x96xf32>
+}
+
+// A table has one format in all programs; one that others read, too, stays.
+// EMBED-LABEL: exec.program @lookup
+exec.program @lookup "function" batch 0 k 0 chunk 0 {
+  %i = exec.input "i" : tensor<4xi32>
+  // EMBED: %[[T:.*]] = exec.ref @table : memref<96x28xi8>
+  %t = exec.ref @table : memref<96x40xbf16>
+  // EMBED: exec.invoke "embed"(%[[T]], {{.*}} config {dtype = "int4", group = 32 : i64, vocab = 96 : i64, width = 40 : i64}
+  %x = exec.invoke "embed"(%t, %i) params [4] offsets [0, 0] config {dtype = "bf16", vocab = 96, width = 40}
+    : (memref<96x40xbf16>, tensor<4xi32>) -> tensor<4x40xf32>
+  // EMBED: exec.ref @drafter : memref<96x40xbf16>
+  %d = exec.ref @drafter : memref<96x40xbf16>
+  // EMBED: exec.invoke "embed"{{.*}} config {dtype = "bf16", vocab = 96 : i64, width = 40 : i64}
+  %y = exec.invoke "embed"(%d, %i) params [4] offsets [0, 0] config {dtype = "bf16", vocab = 96, width = 40}
+    : (memref<96x40xbf16>, tensor<4xi32>) -> tensor<4x40xf32>
+  %s = exec.ref @shared : memref<1x40xf32>
+  %z = exec.invoke "embed"(%s, %i) params [4] offsets [0, 0] config {dtype = "f32", vocab = 1, width = 40}
+    : (memref<1x40xf32>, tensor<4xi32>) -> tensor<4x40xf32>
+  %n = exec.invoke "rms_norm"(%z, %s) params [4] offsets [0, 0] config {eps = 1.0e-6 : f32, width = 40}
+    : (tensor<4x40xf32>, memref<1x40xf32>) -> tensor<4x40xf32>
+}
+
+// EMBED-LABEL: exec.program @again
+exec.program @again "function" batch 0 k 0 chunk 0 {
+  %i = exec.input "i" : tensor<1xi32>
+  // EMBED: exec.ref @table : memref<96x28xi8>
+  %t = exec.ref @table : memref<96x40xbf16>
+  // EMBED: exec.invoke "embed"{{.*}} config {dtype = "int4", group = 32 : i64
+  %x = exec.invoke "embed"(%t, %i) params [1] offsets [0, 0] config {dtype = "bf16", vocab = 96, width = 40}
+    : (memref<96x40xbf16>, tensor<1xi32>) -> tensor<1x40xf32>
 }
