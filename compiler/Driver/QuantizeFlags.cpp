@@ -62,25 +62,30 @@ static Status parseFlag(const Flag &flag, std::string_view value,
   return okStatus();
 }
 
-Status
-compiler::parseQuantizeFlags(std::optional<std::string_view> quantize,
-                             std::optional<std::string_view> quantizeHead,
-                             WeightFormats &formats) {
+Status compiler::parseQuantizeFlags(const QuantizeFlags &flags,
+                                    WeightFormats &formats) {
   static constexpr llvm::StringLiteral kFormats[] = {"int8", "int4", "none"};
-  if (quantize) {
+  if (flags.quantize) {
     Flag flag{"--quantize", llvm::ArrayRef(kFormats).take_front(2),
               "--quantize=int8|int4[,group=N][,keep=PATTERN]...",
               &formats.keep};
     MTP_RETURN_IF_ERROR(
-        parseFlag(flag, *quantize, formats.format, formats.group));
+        parseFlag(flag, *flags.quantize, formats.format, formats.group));
   }
-  if (quantizeHead) {
+  if (flags.head) {
     Flag flag{"--quantize-head", kFormats,
               "--quantize-head=int8|int4|none[,group=N]", nullptr};
     MTP_RETURN_IF_ERROR(
-        parseFlag(flag, *quantizeHead, formats.headFormat, formats.headGroup));
+        parseFlag(flag, *flags.head, formats.headFormat, formats.headGroup));
   }
-  if (formats.headFormat == "none" && !quantize) {
+  if (flags.embedding) {
+    Flag flag{"--quantize-embedding", kFormats,
+              "--quantize-embedding=int8|int4|none[,group=N]", nullptr};
+    MTP_RETURN_IF_ERROR(parseFlag(flag, *flags.embedding,
+                                  formats.embeddingFormat,
+                                  formats.embeddingGroup));
+  }
+  if (formats.headFormat == "none" && !flags.quantize) {
     return invalidArgument("expected --quantize beside --quantize-head=none, "
                            "which keeps the head from it");
   }

@@ -10,15 +10,20 @@
 
 namespace mtp::compiler {
 
-/// Reads the values of two flags, as far as they were given, into `formats`.
+/// The values of the flags that were given.
+struct QuantizeFlags {
+  std::optional<std::string_view> quantize, head, embedding;
+};
+
+/// Reads the values of three flags, as far as they were given, into `formats`.
 ///
 ///   --quantize=int8|int4[,group=N][,keep=PATTERN]...
 ///   --quantize-head=int8|int4|none[,group=N]
+///   --quantize-embedding=int8|int4|none[,group=N]
 ///
-/// The head follows --quantize unless it has a flag of its own.
-Status parseQuantizeFlags(std::optional<std::string_view> quantize,
-                          std::optional<std::string_view> quantizeHead,
-                          WeightFormats &formats);
+/// The head follows --quantize unless it has a flag of its own; the embedding
+/// never does.
+Status parseQuantizeFlags(const QuantizeFlags &flags, WeightFormats &formats);
 
 } // namespace mtp::compiler
 

@@ -48,10 +48,13 @@ def jobs():
     yield ("dsv3-chain-mtp2.int8", "dsv3-chain-mtp2", "bf16", SMALL + ["-k=4"],
            ["--quantize=int8"])
     yield ("dsv3-chain-mtp2.int4", "dsv3-chain-mtp2", "f32", SMALL + ["-k=4"],
-           ["--quantize=int4,group=32", "--quantize-head=int8"])
+           ["--quantize=int4,group=32", "--quantize-head=int8", "--quantize-embedding=int4,group=32"])
     yield "qwen3.int8", "qwen3", "f32", SMALL, ["--quantize=int8,group=128"]
     yield ("qwen3moe.int4v3", "qwen3moe", "bf16", SMALL,
-           ["--quantize=int4", "--target-cpu=x86-64-v3"])
+           ["--quantize=int4", "--quantize-embedding=int8", "--target-cpu=x86-64-v3"])
+    # Integers in the embedding alone, beside a head of the same tensor.
+    yield ("llama-tied.embed8", "llama-tied", "f32", SMALL,
+           ["--quantize-embedding=int8,group=32"])
     # Drafts of 90 of the 112 tokens, from a head that is integers.
     yield ("dsv3-chain-mtp2.draft90", "dsv3-chain-mtp2", "f32",
            SMALL + ["-k=4"],

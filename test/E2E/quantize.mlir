@@ -16,6 +16,14 @@
 // JSON-NEXT: "group": 32,
 // JSON-NEXT: "inputs": 200
 // RUN: %{run}=@linear --input=@%t/8/x.npy --expected-output=@%t/8/linear.npy --tolerance=0
+// RUN: mtpc %t/8/m.mlir -o %t/e.bin --quantize-embedding=int8,group=32
+// RUN: mtp-dump %t/e.bin | FileCheck %s --check-prefix=ROWS8
+// ROWS8: weight table: 70x228xi8, 15960 bytes at {{[0-9]+}} of segment {{[0-9]+}}, int8_rows of 200 inputs, group 32
+// RUN: mtp-dump %t/e.bin --json | FileCheck %s --check-prefix=ROWSJSON
+// ROWSJSON: "format": "int8_rows",
+// ROWSJSON-NEXT: "group": 32,
+// ROWSJSON-NEXT: "inputs": 200
+// RUN: mtp-run %t/e.bin --function=@embed --input=@%t/8/tokens.npy --expected-output=@%t/8/embed.npy --tolerance=0
 // RUN: %{run}=@swiglu --input=@%t/8/small.npy --expected-output=@%t/8/swiglu.npy --tolerance=1e-5
 // RUN: %{run}=@experts --input=@%t/8/small.npy --input=@%t/8/logits.npy --input=@%t/8/positions.npy --expected-output=@%t/8/experts32.npy --tolerance=1e-3
 
@@ -23,17 +31,29 @@
 // RUN: mtp-dump %t/m.bin | FileCheck %s --check-prefix=INT4
 // INT4: weight w: 3x3712xi8, 11136 bytes at {{[0-9]+}} of segment {{[0-9]+}}, int4 of 200 inputs, group 64
 // RUN: %{run}=@linear --input=@%t/4/x.npy --expected-output=@%t/4/linear.npy --tolerance=1e-6
+// RUN: mtpc %t/4/m.mlir -o %t/e.bin --quantize-embedding=int4
+// RUN: mtp-dump %t/e.bin | FileCheck %s --check-prefix=ROWS4
+// ROWS4: weight table: 70x116xi8, 8120 bytes at {{[0-9]+}} of segment {{[0-9]+}}, int4_rows of 200 inputs, group 64
+// RUN: mtp-run %t/e.bin --function=@embed --input=@%t/4/tokens.npy --expected-output=@%t/4/embed.npy --tolerance=1e-6
 // RUN: %{run}=@swiglu --input=@%t/4/small.npy --expected-output=@%t/4/swiglu.npy --tolerance=1e-5
 // RUN: %{run}=@experts --input=@%t/4/small.npy --input=@%t/4/logits.npy --input=@%t/4/positions.npy --expected-output=@%t/4/experts64.npy --tolerance=1e-3
 
 // The same on the narrowest target.
-// RUN: mtpc %t/8/m.mlir -o %t/m.bin --quantize=int8,group=64 --target-cpu=x86-64-v3
+// RUN: mtpc %t/8/m.mlir -o %t/m.bin --quantize=int8,group=64 --quantize-embedding=int8,group=64 --target-cpu=x86-64-v3
+// RUN: %{run}=@embed --input=@%t/8/tokens.npy --expected-output=@%t/8/embed.npy --tolerance=0
 // RUN: %{run}=@linear --input=@%t/8/x.npy --expected-output=@%t/8/linear.npy --tolerance=0
-// RUN: mtpc %t/4/m.mlir -o %t/m.bin --quantize=int4,group=96 --target-cpu=x86-64-v3
+// RUN: mtpc %t/4/m.mlir -o %t/m.bin --quantize=int4,group=96 --quantize-embedding=int4,group=96 --target-cpu=x86-64-v3
+// RUN: %{run}=@embed --input=@%t/4/tokens.npy --expected-output=@%t/4/embed.npy --tolerance=1e-6
 // RUN: %{run}=@linear --input=@%t/4/x.npy --expected-output=@%t/4/linear.npy --tolerance=1e-6
 
 module {
 mtp.weights files ["weights.safetensors"]
+
+func.func @embed(%t: tensor<5xi32>) -> tensor<5x200xf32> {
+  %w = mtp.weight "table" : tensor<70x200xf32>
+  %y = mtp.embed %t, %w : tensor<5xi32>, tensor<70x200xf32> -> tensor<5x200xf32>
+  return %y : tensor<5x200xf32>
+}
 
 func.func @linear(%x: tensor<5x200xf32>) -> tensor<5x70xf32> {
   %w = mtp.weight "w" : tensor<70x200xf32>

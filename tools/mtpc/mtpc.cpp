@@ -58,6 +58,11 @@ cl::opt<std::string> quantize(
 cl::opt<std::string> quantizeHead(
     "quantize-head", cl::desc("The same for the head, instead of --quantize"),
     cl::value_desc("int8|int4|none[,group=N]"), cl::cat(category));
+cl::opt<std::string> quantizeEmbedding(
+    "quantize-embedding",
+    cl::desc("The same for embedding tables, which --quantize leaves as they "
+             "are; its keep= counts"),
+    cl::value_desc("int8|int4|none[,group=N]"), cl::cat(category));
 cl::opt<std::string> draftVocabulary(
     "draft-vocab",
     cl::desc("Draft only the most frequent tokens of a list (lines of a token "
@@ -200,8 +205,9 @@ int main(int argc, char **argv) {
     seed = number;
   }
   LoweringOptions lowering;
-  mtp::Status status = parseQuantizeFlags(given(quantize), given(quantizeHead),
-                                          lowering.formats);
+  mtp::Status status = parseQuantizeFlags(
+      {given(quantize), given(quantizeHead), given(quantizeEmbedding)},
+      lowering.formats);
   if (!status.isOk()) {
     return fail(std::string(status.message()));
   }

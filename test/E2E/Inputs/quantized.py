@@ -70,7 +70,7 @@ def write_npy(name, matrix, kind="<f4"):
 
 
 def main():
-    tensors = {"w": weight(N, K), "gate": weight(N, K), "up": weight(N, K)}
+    tensors = {name: weight(N, K) for name in ("w", "gate", "up", "table")}
     for e in range(EXPERTS):
         tensors[f"e.{e}.gate"] = weight(INTER, K)
         tensors[f"e.{e}.up"] = weight(INTER, K)
@@ -93,6 +93,10 @@ def main():
     small = scaled(x, 1 / 64)
     write_npy("small", small)
     write_npy("swiglu", gated(small, tensors["gate"], tensors["up"]))
+
+    tokens = [0, N - 1, 31, 32, 33]
+    write_npy("tokens", tokens, "<i4")
+    write_npy("embed", [tensors["table"][token] for token in tokens])
 
     # Row r goes to experts r and r + 1 in equal parts.
     logits = [[float(e in (r % EXPERTS, (r + 1) % EXPERTS)) for e in range(EXPERTS)] for r in range(ROWS)]
