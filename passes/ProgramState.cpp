@@ -2,14 +2,12 @@
 
 #include "passes/ProgramState.h"
 #include "passes/Envelope.h"
+#include "runtime/schema/SamplingWords.h"
 
 using namespace mlir;
 using namespace mlir::exec;
 
 namespace {
-/// Words of a slot's sampling parameters: seed (2), temperature, top_k, top_p,
-/// min_p and two unused.
-constexpr int64_t kSamplingWords = 8;
 /// Slot, start, count and total of a prefill chunk.
 constexpr int64_t kPrefillWords = 4;
 /// Chunks below this many rows are not worth a program of their own.
@@ -45,7 +43,7 @@ void mlir::mtp::declareStates(OpBuilder &builder, Location loc,
     declare("carry_" + llvm::Twine(module), {slots, shape.hidden}, f32);
   }
   declare("page_table", {slots, mtp::pagesPerSlot(shape.envelope)}, i32);
-  declare("sampling", {slots, kSamplingWords}, i32);
+  declare("sampling", {slots, ::mtp::kSamplingWords}, i32);
   declare("out_tokens", {slots, shape.windowRows()}, i32);
   declare("out_count", {slots}, i32);
   declare("prefill_info", {kPrefillWords}, i32);

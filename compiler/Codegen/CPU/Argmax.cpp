@@ -7,26 +7,38 @@
 
 using namespace mtp::codegen;
 
+/// The index of what nothing has beaten yet.
 static constexpr int64_t none = std::numeric_limits<int32_t>::max();
 
-/// Whether (value, index) beats (best, bestIndex), lane by lane.
-static Value beats(KernelBuilder &kb, Value value, Value index, Value best,
-                   Value bestIndex) {
-  Value tie = kb.bitAnd(kb.cmp(Cmp::EQ, value, best),
-                        kb.cmp(Cmp::LT, index, bestIndex));
-  return kb.bitOr(kb.cmp(Cmp::GT, value, best), tie);
+Best mtp::codegen::noBest(KernelBuilder &kb, mlir::Type value,
+                          mlir::Type index) {
+  return {kb.constant(value, -std::numeric_limits<double>::infinity()),
+          kb.constant(index, none)};
 }
 
-namespace {
-/// The best value and its index, lane by lane.
-struct Best {
-  Value value, index;
-};
-} // namespace
-
-static Best better(KernelBuilder &kb, Best a, Best b) {
-  Value wins = beats(kb, a.value, a.index, b.value, b.index);
+Best mtp::codegen::betterOf(KernelBuilder &kb, Best a, Best b, Value mask) {
+  Value tie = kb.bitAnd(kb.cmp(Cmp::EQ, a.value, b.value),
+                        kb.cmp(Cmp::LT, a.index, b.index));
+  Value wins = kb.bitOr(kb.cmp(Cmp::GT, a.value, b.value), tie);
+  if (mask)
+    wins = kb.bitAnd(wins, mask);
   return {kb.select(wins, a.value, b.value), kb.select(wins, a.index, b.index)};
+}
+
+Best mtp::codegen::bestLane(KernelBuilder &kb, Best best) {
+  for (int64_t half = kb.lanes() / 2; half > 0; half /= 2) {
+    auto part = [&](int64_t first) {
+      return Best{kb.slice(best.value, first, half),
+                  kb.slice(best.index, first, half)};
+    };
+    best = betterOf(kb, part(half), part(0));
+  }
+  return {kb.extractLane(best.value, 0), kb.extractLane(best.index, 0)};
+}
+
+Value mtp::codegen::bestIndex(KernelBuilder &kb, Best best) {
+  Value found = kb.extend(best.index, kb.i64Type());
+  return kb.select(kb.cmp(Cmp::EQ, found, none), kb.integer(0), found);
 }
 
 Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
@@ -40,9 +52,8 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
   // A lane that saw nothing but NaN keeps index `none`.
   Values state;
   for (int64_t chain = 0; chain < chains; ++chain) {
-    state.push_back(kb.constant(kb.f32Vector(),
-                                -std::numeric_limits<double>::infinity()));
-    state.push_back(kb.constant(kb.i32Vector(), none));
+    Best start = noBest(kb, kb.f32Vector(), kb.i32Vector());
+    state.append({start.value, start.index});
   }
   int64_t whole = width / step * step;
   state = kb.forRange(
@@ -51,41 +62,25 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
         Values out;
         for (int64_t chain = 0; chain < chains; ++chain) {
           Value at = kb.add(first, chain * lanes);
-          Best best = better(kb,
-                             {kb.load(kb.f32Vector(), kb.at(x, at, 4)),
-                              indexOf(at)},
-                             {in[2 * chain], in[2 * chain + 1]});
+          Best best = betterOf(
+              kb, {kb.load(kb.f32Vector(), kb.at(x, at, 4)), indexOf(at)},
+              {in[2 * chain], in[2 * chain + 1]});
           out.append({best.value, best.index});
         }
         return out;
       });
   Best total{state[0], state[1]};
   for (int64_t chain = 1; chain < chains; ++chain)
-    total = better(kb, {state[2 * chain], state[2 * chain + 1]}, total);
+    total = betterOf(kb, {state[2 * chain], state[2 * chain + 1]}, total);
   state = kb.forChunks(
       width - whole, {total.value, total.index},
       [&](Value offset, Value mask, ValueRange in) {
         Value first = kb.add(offset, whole);
         Value value = kb.load(kb.f32Vector(), kb.at(x, first, 4), mask);
-        Value index = indexOf(first);
-        Value wins = beats(kb, value, index, in[0], in[1]);
-        if (mask)
-          wins = kb.bitAnd(wins, mask);
-        return Values{kb.select(wins, value, in[0]),
-                      kb.select(wins, index, in[1])};
+        Best best = betterOf(kb, {value, indexOf(first)}, {in[0], in[1]}, mask);
+        return Values{best.value, best.index};
       });
-  Value best = state[0], index = state[1];
-  for (int64_t half = kb.lanes() / 2; half > 0; half /= 2) {
-    Value otherBest = kb.slice(best, half, half);
-    Value otherIndex = kb.slice(index, half, half);
-    best = kb.slice(best, 0, half);
-    index = kb.slice(index, 0, half);
-    Best folded = better(kb, {otherBest, otherIndex}, {best, index});
-    best = folded.value;
-    index = folded.index;
-  }
-  Value found = kb.extend(kb.extractLane(index, 0), kb.i64Type());
-  return kb.select(kb.cmp(Cmp::EQ, found, none), kb.integer(0), found);
+  return bestIndex(kb, bestLane(kb, {state[0], state[1]}));
 }
 
 /// buffers: x, out. params: M.
@@ -98,10 +93,34 @@ static void emitArgmaxKernel(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
+/// The winner among the winners of a row's parts. buffers: values, indices,
+/// out. params: M.
+static void emitArgmaxParts(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t parts = config.integer("parts");
+  kb.forTasks([&](Value row) {
+    Value values = kb.at(kb.buffer(0), row, parts * 4);
+    Value indices = kb.at(kb.buffer(1), row, parts * 4);
+    Best start = noBest(kb, kb.f32Vector(), kb.i32Vector());
+    Values state = kb.forChunks(
+        parts, {start.value, start.index},
+        [&](Value first, Value mask, ValueRange in) {
+          Value value = kb.load(kb.f32Vector(), kb.at(values, first, 4), mask);
+          Value index = kb.load(kb.i32Vector(), kb.at(indices, first, 4), mask);
+          Best best = betterOf(kb, {value, index}, {in[0], in[1]}, mask);
+          return Values{best.value, best.index};
+        });
+    Best best = bestLane(kb, {state[0], state[1]});
+    kb.storeI32(bestIndex(kb, best), kb.buffer(2), row);
+  });
+}
+
 static constexpr ConfigKey argmaxKeys[] = {{"width", ConfigKey::Int, true},
                                            {"x_stride", ConfigKey::Int, false}};
 
+static constexpr ConfigKey partsKeys[] = {{"parts", ConfigKey::Int, true}};
+
 static const KernelKind kinds[] = {
-    {"argmax", argmaxKeys, emitArgmaxKernel, taskPerRow}};
+    {"argmax", argmaxKeys, emitArgmaxKernel, taskPerRow},
+    {"argmax_parts", partsKeys, emitArgmaxParts, taskPerRow}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::argmaxKernels() { return kinds; }

@@ -36,6 +36,7 @@ llvm::ArrayRef<KernelKind> attentionKernels();
 llvm::ArrayRef<KernelKind> cacheKernels();
 llvm::ArrayRef<KernelKind> elementwiseKernels();
 llvm::ArrayRef<KernelKind> embeddingKernels();
+llvm::ArrayRef<KernelKind> linearArgmaxKernels();
 llvm::ArrayRef<KernelKind> linearKernels();
 llvm::ArrayRef<KernelKind> moeKernels();
 llvm::ArrayRef<KernelKind> moeRouteKernels();

@@ -15,9 +15,9 @@ static llvm::StringMap<const KernelKind *> makeCatalogue() {
   llvm::StringMap<const KernelKind *> catalogue;
   for (ArrayRef<KernelKind> family :
        {acceptKernels(), argmaxKernels(), attentionKernels(), cacheKernels(),
-        elementwiseKernels(), embeddingKernels(), linearKernels(), moeKernels(),
-        moeRouteKernels(), normKernels(), prefillKernels(), ropeKernels(),
-        roundKernels()})
+        elementwiseKernels(), embeddingKernels(), linearArgmaxKernels(),
+        linearKernels(), moeKernels(), moeRouteKernels(), normKernels(),
+        prefillKernels(), ropeKernels(), roundKernels()})
     for (const KernelKind &kind : family)
       catalogue[kind.name] = &kind;
   return catalogue;

@@ -38,15 +38,20 @@ static void emitLinear(KernelBuilder &kb, const KernelConfig &config) {
   auto rowPointer = [&](Value, Value row) {
     return kb.at(x, row, xStride * 4);
   };
-  auto store = [&](Value, Value row, Value column, Value result, Value mask) {
-    if (bias)
-      result =
-          kb.add(result, kb.load(kb.f32Vector(), kb.at(bias, column, 4), mask));
-    if (residual) {
-      Value from = kb.at(kb.at(residual, row, residualStride * 4), column, 4);
-      result = kb.add(result, kb.load(kb.f32Vector(), from, mask));
+  auto store = [&](Value, Value row, llvm::ArrayRef<OutputVector> outputs) {
+    auto at = [&](Value base, int64_t stride, Value column) {
+      return kb.at(kb.at(base, row, stride * 4), column, 4);
+    };
+    for (auto [column, result, mask] : outputs) {
+      if (bias)
+        result = kb.add(result,
+                        kb.load(kb.f32Vector(), kb.at(bias, column, 4), mask));
+      if (residual)
+        result = kb.add(result,
+                        kb.load(kb.f32Vector(),
+                                at(residual, residualStride, column), mask));
+      kb.store(result, at(y, yStride, column), mask);
     }
-    kb.store(result, kb.at(kb.at(y, row, yStride * 4), column, 4), mask);
   };
   spec.rowCount = rowCount;
   spec.rowPointer = rowPointer;
@@ -128,9 +133,11 @@ static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   auto rowPointer = [&](Value head, Value row) {
     return inputAt(x, head, row);
   };
-  auto store = [&](Value head, Value row, Value column, Value result,
-                   Value mask) {
-    kb.store(result, kb.at(outputAt(y, head, row), column, 4), mask);
+  auto store = [&](Value head, Value row,
+                   llvm::ArrayRef<OutputVector> outputs) {
+    for (const OutputVector &output : outputs)
+      kb.store(output.values, kb.at(outputAt(y, head, row), output.column, 4),
+               output.mask);
   };
   spec.rowCount = rowCount;
   spec.rowPointer = rowPointer;

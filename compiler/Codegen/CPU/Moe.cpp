@@ -64,10 +64,11 @@ static void emitExperts(KernelBuilder &kb, PanelMatmulSpec &spec,
   auto rowPointer = [&](Value expert, Value row) {
     return rowOf(pairAt(expert, row));
   };
-  auto store = [&](Value expert, Value row, Value column, Value result,
-                   Value mask) {
+  auto store = [&](Value expert, Value row,
+                   llvm::ArrayRef<OutputVector> outputs) {
     Value to = kb.at(y, pairAt(expert, row), yStride * 4);
-    kb.store(result, kb.at(to, column, 4), mask);
+    for (const OutputVector &output : outputs)
+      kb.store(output.values, kb.at(to, output.column, 4), output.mask);
   };
   spec.taskSpansGroups = true;
   spec.rowCount = rowCount;

@@ -25,6 +25,15 @@
 
 namespace mtp::codegen {
 
+/// One vector of a row's outputs.
+struct OutputVector {
+  /// The first output.
+  Value column;
+  Value values;
+  /// The lanes that are outputs; null where all are.
+  Value mask;
+};
+
 /// What to multiply; the callbacks emit code.
 struct PanelMatmulSpec {
   int64_t k = 0;
@@ -45,10 +54,9 @@ struct PanelMatmulSpec {
   llvm::function_ref<Value(Value group)> rowCount;
   /// Where row `row` of a group lies: k values of f32.
   llvm::function_ref<Value(Value group, Value row)> rowPointer;
-  /// Takes one vector of outputs, at `column` of `row`; masked at the end of
-  /// n.
-  llvm::function_ref<void(Value group, Value row, Value column, Value result,
-                          Value mask)>
+  /// Takes the outputs of a task of a row.
+  llvm::function_ref<void(Value group, Value row,
+                          llvm::ArrayRef<OutputVector> outputs)>
       store;
 
   /// Root-mean-square norm of the rows, if `normWeight` is not null.

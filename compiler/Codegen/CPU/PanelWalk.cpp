@@ -42,30 +42,25 @@ void PanelWalk::prefetch(Value weights, int64_t bytes) {
     kb.prefetch(kb.at(weights, prefetchBytes + line));
 }
 
-void PanelWalk::storeOutputs(Value group, Value task, Value row,
-                             int64_t firstColumn, ValueRange sums) {
-  int64_t outputs = spec.gated ? spec.n / 2 : spec.n;
-  Value result = sums[0];
-  if (spec.gated)
-    result = kb.mul(emitSilu(kb, result), sums[1]);
-  Value column = kb.add(kb.mul(task, panelWidth), firstColumn), mask;
-  if (outputs % panelWidth != 0)
-    mask = kb.prefixMask(kb.sub(kb.integer(outputs), column), kb.lanes());
-  spec.store(group, row, column, result, mask);
-}
-
 void PanelWalk::storeRows(Value group, Value task, Value firstRow, Value count,
                           Value sums, int64_t panelSumsBytes) {
+  int64_t outputs = spec.gated ? spec.n / 2 : spec.n;
   kb.forRange(kb.integer(0), count, 1, [&](Value row) {
-    for (int64_t column = 0; column < panelWidth; column += kb.lanes()) {
-      Values ofRow;
-      for (int64_t which = 0; which < panelsPerTask(); ++which)
-        ofRow.push_back(
-            kb.load(kb.f32Vector(),
-                    kb.at(kb.at(sums, which * panelSumsBytes + column * 4), row,
-                          sumBytes)));
-      storeOutputs(group, task, kb.add(firstRow, row), column, ofRow);
+    llvm::SmallVector<OutputVector> vectors;
+    for (int64_t first = 0; first < panelWidth; first += kb.lanes()) {
+      auto ofPanel = [&](int64_t which) {
+        Value from = kb.at(sums, which * panelSumsBytes + first * 4);
+        return kb.load(kb.f32Vector(), kb.at(from, row, sumBytes));
+      };
+      Value result = ofPanel(0);
+      if (spec.gated)
+        result = kb.mul(emitSilu(kb, result), ofPanel(1));
+      Value column = kb.add(kb.mul(task, panelWidth), first), mask;
+      if (outputs % panelWidth != 0)
+        mask = kb.prefixMask(kb.sub(kb.integer(outputs), column), kb.lanes());
+      vectors.push_back({column, result, mask});
     }
+    spec.store(group, kb.add(firstRow, row), vectors);
   });
 }
 

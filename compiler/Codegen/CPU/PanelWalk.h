@@ -47,13 +47,9 @@ protected:
   /// Panels of one task: two when gated, gate and up.
   int64_t panelsPerTask() const { return spec.gated ? 2 : 1; }
   Value panelPointer(Value group, Value task, int64_t which);
-  /// The outputs of a row in one vector of a task; `sums` has one vector for
-  /// each panel of the task.
-  void storeOutputs(Value group, Value task, Value row, int64_t firstColumn,
-                    ValueRange sums);
-  /// The outputs of `count` rows from `firstRow` on. At `sums` are those of the
-  /// rows with the task's first panel, `panelSumsBytes` behind them those with
-  /// the second one.
+  /// The outputs of a task of `count` rows from `firstRow` on. At `sums` are
+  /// those of the rows with the task's first panel, `panelSumsBytes` behind them
+  /// those with the second one.
   void storeRows(Value group, Value task, Value firstRow, Value count,
                  Value sums, int64_t panelSumsBytes);
 
@@ -61,6 +57,7 @@ protected:
   /// streams in twice the latency of memory. At 512 bytes eight rows of bf16
   /// took 1.4 times one row's time, at 8 KiB 1.1 times.
   static constexpr int64_t prefetchBytes = 8192;
+
   /// Asks for the `bytes` of a panel that are multiplied some time after those
   /// at `weights`.
   void prefetch(Value weights, int64_t bytes);

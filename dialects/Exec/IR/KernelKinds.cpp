@@ -42,12 +42,14 @@ struct KindEntry {
 };
 
 // `buffers` counts those that are always there; optional ones (a norm's weight,
-// a bias, a residual, a shared expert's output) are counted by their flags.
+// a bias, a residual, a shared expert's output, a head's logits) are counted by
+// their flags.
 constexpr KindEntry kKinds[] = {
     {"embed", 3, 1, 1, Tasks::Rows},
     {"mask_first", 3, 1, 1, Tasks::Rows},
     {"rms_norm", 3, 1, 1, Tasks::Rows},
     {"linear", 3, 1, 1, Tasks::Panels},
+    {"linear_argmax", 4, 2, 1, Tasks::Panels},
     {"head_linear", 3, 1, 1, Tasks::HeadPanels},
     {"rope", 4, 1, 1, Tasks::Rows},
     {"kv_append", 5, 0, 2, Tasks::Rows, 4},
@@ -64,6 +66,7 @@ constexpr KindEntry kKinds[] = {
     {"copy_cols", 2, 1, 1, Tasks::Rows},
     {"tree_rows", 5, 3, 2, Tasks::Rows},
     {"argmax", 2, 1, 1, Tasks::Rows},
+    {"argmax_parts", 3, 1, 1, Tasks::Rows},
     {"take_rows", 3, 1, 1, Tasks::GatheredRows},
     {"refresh_rows", 9, 4, 3, Tasks::Slots},
     {"refresh_hidden", 3, 1, 2, Tasks::Slots},
@@ -78,6 +81,7 @@ constexpr KindEntry kKinds[] = {
     {"prefill_carry", 3, 0, 2, Tasks::One, 2},
     {"prefill_commit", 9, 0, 1, Tasks::One, 3},
     {"mtp.sample", 5, 1, 3, Tasks::Rows},
+    {"mtp.sample_parts", 7, 1, 3, Tasks::Rows},
 };
 
 const KindEntry *findKind(llvm::StringRef kind) {
@@ -106,9 +110,18 @@ int64_t attentionTiles(DictionaryAttr config) {
   return heads / tile;
 }
 
-/// The flags of a configuration that add one input buffer each.
-constexpr llvm::StringLiteral kOptionalBuffers[] = {"norm", "bias", "residual",
-                                                    "shared"};
+/// A flag of a configuration that adds buffers.
+struct OptionalBuffers {
+  llvm::StringLiteral flag;
+  int64_t inputs;
+  int64_t outputs;
+};
+
+// A head that keeps its logits for some slots reads which: slots and sampling.
+constexpr OptionalBuffers kOptionalBuffers[] = {
+    {"norm", 1, 0},   {"bias", 1, 0},   {"residual", 1, 0},
+    {"shared", 1, 0}, {"logits", 2, 1},
+};
 
 } // namespace
 
@@ -138,8 +151,11 @@ mlir::exec::kernelSignature(llvm::StringRef kind, DictionaryAttr config) {
     return std::nullopt;
   }
   KernelSignature signature{entry->buffers, entry->outputs, entry->params};
-  for (llvm::StringLiteral flag : kOptionalBuffers) {
-    signature.buffers += configInt(config, flag) != 0;
+  for (const OptionalBuffers &optional : kOptionalBuffers) {
+    if (configInt(config, optional.flag) != 0) {
+      signature.buffers += optional.inputs + optional.outputs;
+      signature.outputs += optional.outputs;
+    }
   }
   return signature;
 }

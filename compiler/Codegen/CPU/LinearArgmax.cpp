@@ -1,0 +1,131 @@
+//===- LinearArgmax.cpp - A head whose logits are mostly not written ------===//
+//
+// What a greedy row needs of a head is the best of its logits. A task has 32 of
+// them in registers, and writes their best value and its index: the winner of a
+// part. `argmax_parts` compares the winners. Logits are written too where there
+// is a buffer for them, but not for slots whose logits nobody reads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/CPU/Argmax.h"
+#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/CPU/PanelWalk.h"
+#include "runtime/schema/SamplingWords.h"
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+namespace {
+
+/// The winners of parts, [row][part].
+struct PartWinners {
+  KernelBuilder &kb;
+  Value values, indices;
+  int64_t parts;
+
+  /// Stores the winner of a row's outputs in one part.
+  void store(Value row, llvm::ArrayRef<OutputVector> candidates);
+};
+
+} // namespace
+
+void PartWinners::store(Value row, llvm::ArrayRef<OutputVector> candidates) {
+  Best lanes = noBest(kb, kb.f32Vector(), kb.i32Vector());
+  for (const OutputVector &vector : candidates) {
+    Value first = kb.splat(kb.truncate(vector.column, kb.i32Type()));
+    Value index = kb.add(kb.iota(kb.lanes()), first);
+    lanes = betterOf(kb, {vector.values, index}, lanes, vector.mask);
+  }
+  Best best = bestLane(kb, lanes);
+
+  Value part = kb.div(candidates.front().column, PanelWalk::panelWidth);
+  auto at = [&](Value base) {
+    return kb.at(kb.at(base, row, parts * 4), part, 4);
+  };
+  kb.store(best.value, at(values));
+  kb.store(best.index, at(indices));
+}
+
+/// Whether somebody reads the logits of a slot.
+static Value readsLogits(KernelBuilder &kb, Value sampling, Value slot) {
+  Value words = kb.at(sampling, slot, mtp::kSamplingWords * 4);
+  Value skip = kb.loadI32(words, kb.integer(mtp::kSkipLogitsWord));
+  return kb.cmp(Cmp::EQ, skip, 0);
+}
+
+/// buffers: x, (norm weight), W, (bias), (slots, sampling), values, indices,
+/// (logits). params: M.
+static void emitLinearArgmax(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t k = config.integer("k"), n = config.integer("n");
+  int64_t xStride = config.integer("x_stride", k);
+  bool hasLogits = config.flag("logits");
+
+  PanelMatmulSpec spec;
+  int64_t next = 0;
+  Value x = kb.buffer(next++);
+  if (config.flag("norm"))
+    spec.normWeight = kb.buffer(next++);
+  spec.weights = kb.buffer(next++);
+  Value bias = config.flag("bias") ? kb.buffer(next++) : Value();
+  Value slots = hasLogits ? kb.buffer(next++) : Value();
+  Value sampling = hasLogits ? kb.buffer(next++) : Value();
+  Value values = kb.buffer(next++), indices = kb.buffer(next++);
+  Value logits = hasLogits ? kb.buffer(next++) : Value();
+  Value rows = kb.param(0);
+  PartWinners winners{kb, values, indices, panelTasks(n, /*gated=*/false)};
+
+  spec.k = k;
+  spec.n = n;
+  spec.format = config.weightFormat();
+  spec.eps = config.real("eps");
+  spec.normOffset = config.integer("offset");
+  auto rowCount = [&](Value) { return rows; };
+  auto rowPointer = [&](Value, Value row) {
+    return kb.at(x, row, xStride * 4);
+  };
+  auto store = [&](Value, Value row, llvm::ArrayRef<OutputVector> sums) {
+    llvm::SmallVector<OutputVector> outputs(sums);
+    for (auto &[column, result, mask] : outputs)
+      if (bias)
+        result = kb.add(result,
+                        kb.load(kb.f32Vector(), kb.at(bias, column, 4), mask));
+    winners.store(row, outputs);
+    if (!hasLogits)
+      return;
+    kb.ifThen(readsLogits(kb, sampling, kb.loadI32(slots, row)), [&] {
+      Value to = kb.at(logits, row, n * 4);
+      for (const OutputVector &output : outputs)
+        kb.store(output.values, kb.at(to, output.column, 4), output.mask);
+    });
+  };
+  spec.rowCount = rowCount;
+  spec.rowPointer = rowPointer;
+  spec.store = store;
+  emitPanelMatmul(kb, spec);
+}
+
+static int64_t tasks(const KernelConfig &config, int64_t) {
+  return panelTasks(config.integer("n"), /*gated=*/false);
+}
+
+static int64_t scratchBytes(const KernelConfig &config,
+                            const TargetDesc &target) {
+  return panelScratchBytes(config.integer("k"), config.weightFormat(), target);
+}
+
+static constexpr ConfigKey keys[] = {
+    {"k", ConfigKey::Int, true},
+    {"n", ConfigKey::Int, true},
+    {"dtype", ConfigKey::Text, true, weightDTypes},
+    {"group", ConfigKey::Int, false},
+    {"norm", ConfigKey::Bool, false},
+    {"eps", ConfigKey::Float, false},
+    {"offset", ConfigKey::Int, false},
+    {"bias", ConfigKey::Bool, false},
+    {"x_stride", ConfigKey::Int, false},
+    {"logits", ConfigKey::Bool, false}};
+
+static const KernelKind kinds[] = {{"linear_argmax", keys, emitLinearArgmax,
+                                    tasks, scratchBytes, verifyWeightFormat}};
+
+llvm::ArrayRef<KernelKind> mtp::codegen::linearArgmaxKernels() { return kinds; }

@@ -1,0 +1,247 @@
+//===- LinearArgmax_test.cpp - linear_argmax and argmax_parts -------------===//
+//
+// The reference is the projection that writes logits: linear_argmax must have
+// the same bits, and its winners must be theirs. What a winner is, is written
+// down in scalars.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+#include "Quantized.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+namespace {
+
+constexpr int rowCount = 40, slotCount = 4, words = 8, skipWord = 6;
+constexpr int nobody = std::numeric_limits<int32_t>::max();
+constexpr float unwritten = 12345.0f;
+
+struct Case {
+  int k, n;
+  /// 0: f32; 16: bf16; else integers.
+  int bits, group = 0;
+  bool norm = false;
+  /// Only where there are tiles: what the vector kernels do is in the others.
+  bool forTiles = false;
+
+  int stride() const { return k + 5; }
+  int parts() const { return (n + 31) / 32; }
+  std::string config() const {
+    std::string text = "k = " + std::to_string(k) +
+                       ", n = " + std::to_string(n) + ", bias = true, ";
+    if (group)
+      text += Quantization{bits, group}.config();
+    else
+      text += bits == 16 ? "dtype = \"bf16\"" : "dtype = \"f32\"";
+    if (norm)
+      text += ", norm = true, eps = 1.0e-5 : f32, offset = 1";
+    return text + ", x_stride = " + std::to_string(stride());
+  }
+};
+
+const Case cases[] = {{33, 47, 0},
+                      {71, 90, 16, 0, /*norm=*/true},
+                      {160, 130, 16, 0, /*norm=*/false, /*forTiles=*/true},
+                      {159, 40, 8, 128},
+                      {192, 100, 8, 64, /*norm=*/true, /*forTiles=*/true},
+                      {33, 96, 4, 32, /*norm=*/true},
+                      {256, 70, 4, 128, /*norm=*/false, /*forTiles=*/true}};
+
+/// Rows of all kinds: random ones; zeros, whose logits are the bias, with ties,
+/// -infinity and NaN; and rows of NaN, where nothing wins.
+struct Problem {
+  explicit Problem(const Case &c)
+      : c(c), x(randomFloats(size_t(rowCount) * c.stride(), 1)),
+        norm(randomFloats(c.k, 2, 0.3f)), bias(randomFloats(c.n, 4, 1.5f)) {
+    std::vector<float> w = randomFloats(size_t(c.n) * c.k, 3, 0.2f);
+    weights =
+        c.group ? packQuantized(quantizeWeights(w, c.n, c.k, {c.bits, c.group}))
+                : packWeights(w, c.n, c.k, c.bits == 16);
+    for (int i = 0; i < c.n; ++i)
+      bias[i] = i % 7 == 6 || (i >= 32 && i < 64) ? -INFINITY
+                : i % 11 == 10                    ? NAN
+                                                  : std::round(bias[i]);
+    for (int r = 3; r < rowCount; r += 5) {
+      float *row = &x[size_t(r) * c.stride()];
+      std::fill(row, row + c.k, 0.0f);
+      std::fill(row + c.stride(), row + c.stride() + c.k, NAN);
+    }
+    for (int r = 0; r < rowCount; ++r)
+      slots.push_back(r * 3 % slotCount);
+    // All words of a slot but one have nothing to say here.
+    for (int s = 0; s < slotCount; ++s)
+      for (int w = 0; w < words; ++w)
+        sampling.push_back(w != skipWord ? 1 + s : s < 2 ? 0 : s * 5);
+  }
+
+  bool keeps(int row) const { return slots[row] < 2; }
+
+  Case c;
+  std::vector<float> x, norm, bias;
+  std::vector<uint8_t> weights;
+  std::vector<int32_t> slots, sampling;
+};
+
+struct Outcome {
+  std::vector<float> values, logits;
+  std::vector<int32_t> indices;
+};
+
+/// Runs rows [first, first + count), every buffer against a page that faults.
+/// `kernel` is a linear where `parts` is 0.
+Outcome runRows(const Kernel &kernel, const Problem &p, int parts,
+                bool hasLogits, int first, int count, Split split) {
+  const Case &c = p.c;
+  Guarded<float> x(
+      std::vector<float>(p.x.begin() + size_t(first) * c.stride(),
+                         p.x.begin() + size_t(first + count) * c.stride() - 5));
+  Guarded<float> norm(p.norm), bias(p.bias);
+  Guarded<uint8_t> weights(p.weights);
+  Guarded<int32_t> slots(std::vector<int32_t>(p.slots.begin() + first,
+                                              p.slots.begin() + first + count));
+  Guarded<int32_t> sampling(p.sampling);
+  Guarded<float> values(size_t(count) * parts);
+  Guarded<int32_t> indices(size_t(count) * parts);
+  Guarded<float> logits(std::vector<float>(size_t(count) * c.n, unwritten));
+  std::vector<void *> buffers{x.data()};
+  if (c.norm)
+    buffers.push_back(norm.data());
+  buffers.insert(buffers.end(), {weights.data(), bias.data()});
+  if (parts && hasLogits)
+    buffers.insert(buffers.end(), {slots.data(), sampling.data()});
+  if (parts)
+    buffers.insert(buffers.end(), {values.data(), indices.data()});
+  if (hasLogits)
+    buffers.push_back(logits.data());
+  kernel.run(buffers, {count}, split);
+  return {values.values(), logits.values(), indices.values()};
+}
+
+bool sameBits(const float *a, const float *b, size_t count) {
+  return std::memcmp(a, b, count * sizeof(float)) == 0;
+}
+
+/// The index of the best of [begin, end), or `nobody`.
+int winner(const float *row, int begin, int end) {
+  int best = nobody;
+  for (int i = begin; i < end; ++i)
+    if (!std::isnan(row[i]) && (best == nobody || row[i] > row[best]))
+      best = i;
+  return best;
+}
+
+void checkWinners(const Case &c, const Outcome &run,
+                  const std::vector<float> &logits) {
+  for (int r = 0; r < rowCount; ++r) {
+    const float *row = &logits[size_t(r) * c.n];
+    for (int part = 0; part < c.parts(); ++part) {
+      int best = winner(row, part * 32, std::min(c.n, part * 32 + 32));
+      size_t at = size_t(r) * c.parts() + part;
+      ASSERT_EQ(run.indices[at], best) << "row " << r << ", part " << part;
+      ASSERT_EQ(run.values[at], best == nobody ? -INFINITY : row[best]);
+    }
+  }
+}
+
+} // namespace
+
+TEST(LinearArgmax, HasTheLogitsOfLinearAndTheirWinners) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Case &c : cases) {
+      if (c.forTiles && !target.tiles)
+        continue;
+      SCOPED_TRACE(name + ": " + c.config());
+      Problem problem(c);
+      Kernel linear(target, "linear", c.config());
+      Kernel kernel(target, "linear_argmax", c.config() + ", logits = true");
+      std::vector<float> logits =
+          runRows(linear, problem, 0, true, 0, rowCount, Split::Whole).logits;
+      Outcome all =
+          runRows(kernel, problem, c.parts(), true, 0, rowCount, Split::Random);
+      checkWinners(c, all, logits);
+      for (int r = 0; r < rowCount; ++r) {
+        size_t at = size_t(r) * c.n;
+        if (problem.keeps(r)) {
+          EXPECT_TRUE(sameBits(&all.logits[at], &logits[at], c.n))
+              << "logits of row " << r;
+          continue;
+        }
+        for (int i = 0; i < c.n; ++i)
+          ASSERT_EQ(all.logits[at + i], unwritten) << "row " << r;
+      }
+      expectRowInvariant(
+          rowCount, 2 * c.parts(), [&](int first, int count, Split split) {
+            Outcome some =
+                runRows(kernel, problem, c.parts(), true, first, count, split);
+            std::vector<float> rows;
+            for (int r = 0; r < count; ++r)
+              for (int part = 0; part < c.parts(); ++part) {
+                rows.push_back(some.values[r * c.parts() + part]);
+                rows.push_back(float(some.indices[r * c.parts() + part]));
+              }
+            return rows;
+          });
+    }
+}
+
+// A draft's head has no logits at all.
+TEST(LinearArgmax, NeedsNoLogits) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Case &c : {Case{1, 1, 0}, cases[0]}) {
+      SCOPED_TRACE(name + ": " + c.config());
+      Problem problem(c);
+      Kernel linear(target, "linear", c.config());
+      Kernel kernel(target, "linear_argmax", c.config());
+      std::vector<float> logits =
+          runRows(linear, problem, 0, true, 0, rowCount, Split::Whole).logits;
+      checkWinners(c,
+                   runRows(kernel, problem, c.parts(), false, 0, rowCount,
+                           Split::Random),
+                   logits);
+    }
+}
+
+// Both halves of an arg-max give what the whole one gives.
+TEST(ArgmaxParts, PicksWhatArgmaxPicks) {
+  for (const auto &[name, target] : hostTargets()) {
+    for (int n : {1, 33, 1000}) {
+      SCOPED_TRACE(name + ": " + std::to_string(n));
+      int parts = (n + 31) / 32, count = 20;
+      std::vector<float> x = randomFloats(size_t(count) * n, 6);
+      for (int r = 0; r < count; ++r)
+        for (int i = 0; i < n; ++i) {
+          float &value = x[size_t(r) * n + i];
+          if (r % 4 == 1) // Many ties.
+            value = std::round(value);
+          if (r % 4 == 2) // Little that could win, or nothing.
+            value = i + 1 < n || r % 8 == 2 ? NAN : value;
+          if (r % 4 == 3) // -infinity beats NaN.
+            value = i % 3 ? -INFINITY : NAN;
+        }
+      std::vector<float> values;
+      std::vector<int32_t> indices;
+      for (int r = 0; r < count; ++r)
+        for (int part = 0; part < parts; ++part) {
+          const float *row = &x[size_t(r) * n];
+          int best = winner(row, part * 32, std::min(n, part * 32 + 32));
+          indices.push_back(best);
+          values.push_back(best == nobody ? -INFINITY : row[best]);
+        }
+      Kernel whole(target, "argmax", "width = " + std::to_string(n));
+      Kernel ofParts(target, "argmax_parts",
+                     "parts = " + std::to_string(parts));
+      Guarded<float> in(x), best(values);
+      Guarded<int32_t> places(indices), want(count), got(count);
+      whole.run({in.data(), want.data()}, {count}, Split::Random);
+      ofParts.run({best.data(), places.data(), got.data()}, {count},
+                  Split::Random);
+      EXPECT_EQ(got.values(), want.values());
+    }
+  }
+}
