@@ -2,14 +2,17 @@
 
 #include "runtime/artifact/Builtins.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/SamplingWords.h"
+
+#include <initializer_list>
 
 using namespace mtp;
 
-/// mtp.sample: [logits, slots, positions, sampling, picks] / [M, V, rows].
-static Status checkSample(const schema::Artifact &artifact,
-                          const schema::Command &command) {
+/// Checks rows and vocabulary, the first two params of a sampling kernel.
+static Status checkRows(const schema::Artifact &artifact,
+                        const schema::Command &command) {
   if (!artifact.envelope())
-    return dataLoss("mtp.sample needs an envelope");
+    return dataLoss("a sampling kernel needs an envelope");
   int64_t rows = command.params()->Get(0);
   int64_t vocab = command.params()->Get(1);
   if (rows < 1 || rows > (int64_t(1) << 24))
@@ -20,19 +23,53 @@ static Status checkSample(const schema::Artifact &artifact,
   if (command.tasks() != uint64_t(rows))
     return dataLoss(strCat("expected one task a row, got ", command.tasks(),
                            " for ", rows, " rows"));
-  uint64_t slots = artifact.envelope()->max_batch();
-  uint64_t need[] = {uint64_t(rows) * uint64_t(vocab) * 4, uint64_t(rows) * 4,
-                     uint64_t(rows) * 4, slots * 8 * 4, uint64_t(rows) * 4};
-  for (uint32_t i = 0; i < 5; ++i) {
+  return okStatus();
+}
+
+/// Checks that each binding has at least so many elements of 4 bytes.
+static Status checkElements(const schema::Command &command,
+                            std::initializer_list<uint64_t> elements) {
+  uint32_t i = 0;
+  for (uint64_t count : elements) {
     uint64_t bytes = command.bindings()->Get(i)->bytes();
-    if (bytes < need[i])
-      return dataLoss(strCat("bindings[", i, "]: expected at least ", need[i],
+    if (bytes < count * 4)
+      return dataLoss(strCat("bindings[", i, "]: expected at least ", count * 4,
                              " bytes, got ", bytes));
+    ++i;
   }
   return okStatus();
 }
 
-static constexpr Builtin kBuiltins[] = {{"mtp.sample", 5, 3, checkSample}};
+/// mtp.sample: [logits, slots, positions, sampling, picks] / [M, V, rows].
+static Status checkSample(const schema::Artifact &artifact,
+                          const schema::Command &command) {
+  MTP_RETURN_IF_ERROR(checkRows(artifact, command));
+  uint64_t rows = uint64_t(command.params()->Get(0));
+  uint64_t vocab = uint64_t(command.params()->Get(1));
+  uint64_t words = artifact.envelope()->max_batch() * uint64_t(kSamplingWords);
+  return checkElements(command, {rows * vocab, rows, rows, words, rows});
+}
+
+/// mtp.sample_parts: [values, indices, logits, slots, positions, sampling,
+/// picks] / [M, V, P].
+static Status checkSampleParts(const schema::Artifact &artifact,
+                               const schema::Command &command) {
+  MTP_RETURN_IF_ERROR(checkRows(artifact, command));
+  uint64_t rows = uint64_t(command.params()->Get(0));
+  uint64_t vocab = uint64_t(command.params()->Get(1));
+  int64_t parts = command.params()->Get(2);
+  if (parts < 1 || uint64_t(parts) > vocab)
+    return dataLoss(strCat("params[2]: expected 1 to ", vocab,
+                           " parts of the vocabulary, got ", parts));
+  uint64_t winners = rows * uint64_t(parts);
+  uint64_t words = artifact.envelope()->max_batch() * uint64_t(kSamplingWords);
+  return checkElements(
+      command, {winners, winners, rows * vocab, rows, rows, words, rows});
+}
+
+static constexpr Builtin kBuiltins[] = {
+    {"mtp.sample", 5, 3, checkSample},
+    {"mtp.sample_parts", 7, 3, checkSampleParts}};
 
 const Builtin *mtp::findBuiltin(std::string_view name) {
   for (const Builtin &builtin : kBuiltins)

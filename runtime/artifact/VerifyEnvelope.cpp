@@ -3,6 +3,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/SamplingWords.h"
 
 #include <map>
 #include <set>
@@ -78,7 +79,7 @@ static Status verifyStates(const schema::Artifact &artifact,
       {"window", DType::I32, {s, window}},
       {"drafts", DType::I32, {s, drafts}},
       {"page_table", DType::I32, {s, pages}},
-      {"sampling", DType::I32, {s, 8}},
+      {"sampling", DType::I32, {s, kSamplingWords}},
       {"out_tokens", DType::I32, {s, window}},
       {"out_count", DType::I32, {s}},
       {"prefill_info", DType::I32, {4}},

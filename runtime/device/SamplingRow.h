@@ -3,6 +3,9 @@
 #ifndef MTP_RUNTIME_DEVICE_SAMPLINGROW_H
 #define MTP_RUNTIME_DEVICE_SAMPLINGROW_H
 
+#include "runtime/schema/SamplingWords.h"
+
+#include <cstddef>
 #include <cstdint>
 
 namespace mtp {
@@ -19,9 +22,13 @@ struct SamplingRow {
   float topP;
   /// Zero or less: off.
   float minP;
-  int32_t reserved[2];
+  /// Not zero: nobody reads the slot's logits, so that programs need not write
+  /// them. Only for a greedy slot.
+  int32_t skipLogits;
+  int32_t reserved;
 };
-static_assert(sizeof(SamplingRow) == 32);
+static_assert(sizeof(SamplingRow) == kSamplingWords * 4);
+static_assert(offsetof(SamplingRow, skipLogits) == kSkipLogitsWord * 4);
 
 } // namespace mtp
 

@@ -97,7 +97,7 @@ void Session::Impl::giveUpSlot(Sequence &sequence) {
     prefilling = 0;
 }
 
-static SamplingRow samplingRow(const SamplingParams &s) {
+static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
   SamplingRow row = {};
   row.seedLow = uint32_t(s.seed);
   row.seedHigh = uint32_t(s.seed >> 32);
@@ -105,6 +105,7 @@ static SamplingRow samplingRow(const SamplingParams &s) {
   row.topK = int32_t(s.topK);
   row.topP = s.topP;
   row.minP = s.minP;
+  row.skipLogits = logits == LogitsMode::None && s.temperature == 0;
   return row;
 }
 
@@ -139,7 +140,8 @@ bool Session::Impl::admitNext() {
   sequence.length = uint64_t(reused);
   sequence.statistics.cachedTokens += uint64_t(reused);
   statistics.cachedTokens += uint64_t(reused);
-  host->setSampling(slot, samplingRow(sequence.request.sampling));
+  host->setSampling(
+      slot, samplingRow(sequence.request.sampling, options.logits));
   return true;
 }
 

@@ -13,6 +13,8 @@
 #include <stdint.h>
 
 #define FAKE_VOCAB 64
+/* Parts of the vocabulary, of each of which the best logit is known. */
+#define FAKE_PARTS 2
 /* Elements (i32) of a KV entry; the first holds the token. */
 #define FAKE_ENTRY 16
 

@@ -15,7 +15,8 @@ using namespace mtp::test;
 
 namespace {
 
-/// Writes the commands of one program.
+/// Writes the commands of one program. Prefills pick from logits, rounds from
+/// the best of each part where they need no logits.
 class ProgramWriter {
 public:
   using Binding = schema::Binding;
@@ -186,8 +187,12 @@ void ProgramWriter::decode(uint32_t batch, uint32_t k) {
       {k, kmax}, batch);
   Binding hidden = arena(rows), picks = arena(rows);
   Binding logits = target(tokens, slots, pos, rows, hidden);
-  run("mtp.sample", {logits, slots, pos, state("sampling"), picks},
-      {int64_t(rows), FAKE_VOCAB, k + 1}, rows);
+  Binding values = arena(rows * FAKE_PARTS), best = arena(rows * FAKE_PARTS);
+  run("best_of_parts", {logits, slots, state("sampling"), values, best}, {},
+      rows);
+  run("mtp.sample_parts",
+      {values, best, logits, slots, pos, state("sampling"), picks},
+      {int64_t(rows), FAKE_VOCAB, FAKE_PARTS}, rows);
   run("accept_commit",
       {state("active"), picks, state("drafts"), hidden, state("length"),
        state("accepted"), state("window"), state("hidden"), state("out_tokens"),

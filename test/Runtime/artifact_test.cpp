@@ -328,24 +328,47 @@ TEST(Artifact, ChecksKernels) {
 }
 
 TEST(Artifact, ChecksTheBuiltinsArguments) {
-  auto with = [](auto spoil) {
+  auto with = [](const char *name, const char *kernel, auto spoil) {
     return messageFor([&](auto &a) {
-      for (auto &c : program(a, "decode_b1_k0").commands)
-        if (a.kernels[c.kernel].symbol == "mtp.sample")
+      for (auto &c : program(a, name).commands)
+        if (a.kernels[c.kernel].symbol == kernel)
           spoil(c);
     });
   };
-  const std::string where = "programs[4].commands[3]";
-  EXPECT_EQ(with([](auto &c) { c.params[1] = 65; }),
+  auto sample = [&](auto spoil) {
+    return with("prefill_c8_m0", "mtp.sample", spoil);
+  };
+  auto parts = [&](auto spoil) {
+    return with("decode_b1_k0", "mtp.sample_parts", spoil);
+  };
+  const Binding small(schema::Space::Arena, 0, 0, 4);
+  std::string where = "programs[0].commands[4]";
+  EXPECT_EQ(sample([](auto &c) { c.params[1] = 65; }),
             where + ".params[1]: expected a vocabulary of at most 64, got 65");
-  EXPECT_EQ(with([](auto &c) { c.params[0] = -1; }),
+  EXPECT_EQ(sample([](auto &c) { c.params[0] = -1; }),
             where + ".params[0]: expected a row count, got -1");
-  EXPECT_EQ(with([](auto &c) { c.tasks = 2; }),
+  EXPECT_EQ(sample([](auto &c) { c.tasks = 2; }),
             where + ": expected one task a row, got 2 for 1 rows");
-  EXPECT_EQ(with([](auto &c) {
-              c.bindings[0] = Binding(schema::Space::Arena, 0, 0, 4);
-            }),
+  EXPECT_EQ(sample([&](auto &c) { c.bindings[0] = small; }),
             where + ".bindings[0]: expected at least 256 bytes, got 4");
+  EXPECT_EQ(sample([&](auto &c) { c.bindings[3] = small; }),
+            where + ".bindings[3]: expected at least 128 bytes, got 4");
+  where = "programs[4].commands[4]";
+  EXPECT_EQ(parts([](auto &c) { c.params[1] = 65; }),
+            where + ".params[1]: expected a vocabulary of at most 64, got 65");
+  EXPECT_EQ(parts([](auto &c) { c.params[2] = 65; }),
+            where + ".params[2]: expected 1 to 64 parts of the vocabulary, got "
+                    "65");
+  EXPECT_EQ(parts([](auto &c) { c.params[2] = 0; }),
+            where + ".params[2]: expected 1 to 64 parts of the vocabulary, got "
+                    "0");
+  const uint64_t need[] = {8, 8, 256, 0, 0, 128};
+  for (uint32_t i = 0; i < std::size(need); ++i)
+    if (need[i])
+      EXPECT_EQ(parts([&](auto &c) { c.bindings[i] = small; }),
+                where + ".bindings[" + std::to_string(i) +
+                    "]: expected at least " + std::to_string(need[i]) +
+                    " bytes, got 4");
 }
 
 //===----------------------------------------------------------------------===//

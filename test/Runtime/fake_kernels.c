@@ -45,6 +45,24 @@ KERNEL(target) {
   }
 }
 
+/* [logits, slots, sampling, values, indices] / rows: the best of each part.
+   Logits that nobody reads are spoilt, as if they had not been written. */
+KERNEL(best_of_parts) {
+  for (int64_t r = begin; r < end; ++r) {
+    float *logits = F32(0) + r * FAKE_VOCAB;
+    for (int part = 0; part < FAKE_PARTS; ++part) {
+      int first = part * (FAKE_VOCAB / FAKE_PARTS), best = first;
+      for (int v = first; v < first + FAKE_VOCAB / FAKE_PARTS; ++v)
+        best = logits[v] > logits[best] ? v : best;
+      F32(3)[r * FAKE_PARTS + part] = logits[best];
+      I32(4)[r * FAKE_PARTS + part] = best;
+    }
+    if (I32(2)[I32(1)[r] * 8 + 6] != 0)
+      for (int v = 0; v < FAKE_VOCAB; ++v)
+        logits[v] = v == 0 ? 1e9f : -1e9f;
+  }
+}
+
 /* [tokens, hidden, slots, positions, table, cache, picks, out] /
    [maxPages, page] / rows. Guesses only when its own cache is right. */
 KERNEL(module) {

@@ -1,5 +1,6 @@
 //===- sample_test.cpp - Random numbers and what is picked with them ------===//
 
+#include "runtime/device/cpu/Builtins.h"
 #include "runtime/device/cpu/Philox.h"
 #include "runtime/device/cpu/Sample.h"
 
@@ -168,4 +169,52 @@ TEST(Sample, SeedsAndPositionsAreIndependent) {
   }
   EXPECT_LT(equalSeeds, 15); // 2 expected
   EXPECT_LT(equalPositions, 15);
+}
+
+TEST(Sample, TakesTheFirstBestPart) {
+  auto best = [](std::vector<float> values, std::vector<int32_t> indices) {
+    return bestOfParts(values, indices);
+  };
+  const int32_t nobody = std::numeric_limits<int32_t>::max();
+  EXPECT_EQ(best({1, 3, 3}, {4, 40, 70}), 40);
+  EXPECT_EQ(best({-kInf, -kInf, -5}, {nobody, 33, 64}), 64);
+  EXPECT_EQ(best({-0.0f, 0.0f}, {7, 32}), 7);
+  EXPECT_EQ(best({-kInf, -kInf}, {0, nobody}), -1);
+}
+
+// Rows side by side, each as its own slot wants it: slot 0 is greedy without
+// logits, which hold nothing; slot 1 greedy with logits; slot 2 samples.
+TEST(Sample, PicksFromPartsWhereLogitsAreSkipped) {
+  constexpr size_t vocab = 7, parts = 2, rows = 5;
+  SamplingRow slots[] = {sampling(0), sampling(0), sampling(1, 3)};
+  slots[0].skipLogits = 1;
+  const std::vector<float> row = {0, 2, 1, 2, -1, 1.9f, 0};
+  std::vector<float> logits, values;
+  std::vector<int32_t> indices;
+  for (size_t r = 0; r < rows; ++r) {
+    logits.insert(logits.end(), row.begin(), row.end());
+    values.insert(values.end(), {2, 2});
+    indices.insert(indices.end(), {1, 3});
+  }
+  const int32_t slotOf[rows] = {2, 0, 1, 2, 0}, positions[] = {8, 9, 3, 4, -1};
+  for (size_t r : {1, 4})
+    std::fill_n(logits.begin() + long(r * vocab), vocab, kNaN);
+  int32_t picks[rows], scratch[vocab];
+  void *buffers[] = {values.data(),
+                     indices.data(),
+                     logits.data(),
+                     const_cast<int32_t *>(slotOf),
+                     const_cast<int32_t *>(positions),
+                     slots,
+                     picks};
+  const int64_t params[] = {rows, vocab, parts};
+  auto kernel = findBuiltinCode("mtp.sample_parts");
+  ASSERT_TRUE(kernel.isOk());
+  (*kernel)(buffers, params, 0, rows, scratch);
+  for (size_t r : {0, 3})
+    EXPECT_EQ(picks[r], pick(row, slots[2], positions[r] + 1)) << "row " << r;
+  EXPECT_TRUE(picks[0] != 1 || picks[3] != 1) << "nothing was sampled";
+  EXPECT_EQ(picks[1], 1);
+  EXPECT_EQ(picks[2], 1);
+  EXPECT_EQ(picks[4], 0);
 }

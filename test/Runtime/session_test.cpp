@@ -192,6 +192,21 @@ TEST(Session, SamplesTheSameAtEveryKAndWithEveryFilter) {
   }
 }
 
+/// Greedy slots of a session without logits have none: a session that keeps
+/// them must give the same tokens.
+TEST(Session, KeepingLogitsDoesNotChangeTheOutput) {
+  auto model = loadFakeModel();
+  for (LogitsMode logits :
+       {LogitsMode::None, LogitsMode::Last, LogitsMode::All})
+    for (uint32_t k : {0u, 3u}) {
+      SessionOptions options;
+      options.k = k;
+      options.logits = logits;
+      auto session = open(model, options);
+      expectLossless(*session, mixedRequests());
+    }
+}
+
 TEST(Session, LateArrivalsDoNotDisturb) {
   auto session = open(loadFakeModel());
   std::vector<Request> requests = mixedRequests();

@@ -153,11 +153,17 @@ int32_t Row::pick(std::span<const int32_t> kept) const {
   return winner;
 }
 
+int32_t mtp::bestOfParts(std::span<const float> values,
+                         std::span<const int32_t> indices) {
+  int32_t part = argmax(values);
+  return part < 0 ? -1 : indices[size_t(part)];
+}
+
 int32_t mtp::sampleToken(std::span<const float> logits,
                          const SamplingRow &sampling, int32_t position,
                          std::span<int32_t> indices) {
   int32_t best = argmax(logits);
-  if (best < 0 || !(sampling.temperature > 0) || logits[best] == kInfinity)
+  if (best < 0 || isGreedy(sampling) || logits[best] == kInfinity)
     return best;
   Row row(logits, sampling, position, best);
   return row.pick(row.filter(indices));

@@ -10,6 +10,16 @@
 
 namespace mtp {
 
+/// Whether a slot takes the best token and no other.
+inline bool isGreedy(const SamplingRow &sampling) {
+  return !(sampling.temperature > 0);
+}
+
+/// The index of the best logit, given the best ones of consecutive parts of the
+/// vocabulary and their indices: what `sampleToken` picks for a greedy slot.
+int32_t bestOfParts(std::span<const float> values,
+                    std::span<const int32_t> indices);
+
 /// Picks the token that goes to `position`. A pure function of its arguments:
 /// the same at any k, batch and thread count. Among equals the lowest token
 /// wins, NaN and -inf never win; -1 when nothing can win.

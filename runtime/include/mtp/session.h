@@ -40,7 +40,8 @@ struct Request {
   bool ignoreEos = false;
 };
 
-/// Which logits a session keeps for each sequence, for tests and analysis.
+/// Which logits a session keeps for each sequence, for tests and analysis. A
+/// session that keeps none does not write those of greedy sequences at all.
 enum class LogitsMode : uint8_t {
   None,
   /// The row that the latest output token was picked from.
