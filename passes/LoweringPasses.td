@@ -111,6 +111,26 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   ];
 }
 
+def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
+  let summary = "Pick tokens where their logits are made";
+  let description = [{
+    A `linear` whose result only an `argmax` reads becomes a `linear_argmax`,
+    which writes the best logit of each panel and its index, and the `argmax` an
+    `argmax_parts`. One whose result is read by an `mtp.sample`, and may leave the
+    program, becomes a `linear_argmax` that writes logits too, for the slots whose
+    row of the state `sampling` does not say that nobody reads them; the
+    `mtp.sample` becomes an `mtp.sample_parts`.
+
+    A projection with a residual or an activation, or whose result has another
+    reader, stays as it is.
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let statistics = [
+    Statistic<"numGreedy", "greedy", "heads without logits">,
+    Statistic<"numSampled", "sampled", "heads with logits for some slots">
+  ];
+}
+
 def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   let summary = "Order the calls of a program so that threads seldom meet";
   let description = [{

@@ -72,6 +72,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
       manager.addPass(passes::createShrinkDraftHeadPass(std::move(draft)));
     }
     addQuantization(manager, options.formats);
+    manager.addPass(passes::createFuseArgmaxPass());
     manager.addPass(passes::createFormStagesPass());
     manager.addPass(passes::createBufferizePass());
     manager.addPass(passes::createPlanMemoryPass());

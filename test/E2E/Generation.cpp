@@ -34,7 +34,8 @@ static Generated collect(const Session &session, SequenceId id) {
   auto output = session.output(id);
   EXPECT_TRUE(output.isOk()) << output.status().toString();
   result.tokens.assign(output->begin(), output->end());
-  for (size_t i = 0; i < result.tokens.size(); ++i) {
+  bool isKept = session.options().logits == LogitsMode::All;
+  for (size_t i = 0; isKept && i < result.tokens.size(); ++i) {
     auto row = session.logits(id, i);
     EXPECT_TRUE(row.isOk()) << row.status().toString();
     result.logits.insert(result.logits.end(), row->begin(), row->end());
@@ -44,9 +45,10 @@ static Generated collect(const Session &session, SequenceId id) {
 
 Outcome mtp::test::generate(std::shared_ptr<const Model> model,
                             SessionOptions options,
-                            const std::vector<Request> &requests) {
+                            const std::vector<Request> &requests,
+                            LogitsMode logits) {
   Outcome run;
-  options.logits = LogitsMode::All;
+  options.logits = logits;
   auto session = Session::create(std::move(model), options);
   EXPECT_TRUE(session.isOk()) << session.status().toString();
   if (!session.isOk())

@@ -29,10 +29,12 @@ struct Outcome {
   Statistics statistics;
 };
 
-/// Runs all requests to their ends in one session, which keeps all logits.
-/// Fails the test when a sequence fails, or pages are lost or still held.
+/// Runs all requests to their ends in one session, which keeps all logits or
+/// those that `logits` says; others than all are not part of the outcome. Fails
+/// the test when a sequence fails, or pages are lost or still held.
 Outcome generate(std::shared_ptr<const Model> model, SessionOptions options,
-                 const std::vector<Request> &requests);
+                 const std::vector<Request> &requests,
+                 LogitsMode logits = LogitsMode::All);
 
 } // namespace mtp::test
 

@@ -141,6 +141,25 @@ TEST_P(Lossless, PrefillChunks) {
   }
 }
 
+// Without logits greedy slots are picked from what their heads leave, beside
+// slots that sample from logits. Nobody may see whose are kept.
+TEST_P(Lossless, WithoutLogits) {
+  std::vector<Request> all = requests(Picking::Greedy, /*seed=*/9);
+  std::vector<Request> sampled = requests(Picking::Sampled, /*seed=*/9);
+  for (size_t i = 0; i < all.size(); i += 3)
+    all[i] = sampled[i];
+  Outcome expected = plain(all);
+  for (uint32_t k : {0u, envelope.maxK})
+    for (LogitsMode logits : {LogitsMode::None, LogitsMode::Last}) {
+      SessionOptions options = single(k, envelope.maxBatch);
+      Outcome run = generate(model, options, all, logits);
+      ASSERT_EQ(run.sequences.size(), expected.sequences.size());
+      for (size_t i = 0; i < run.sequences.size(); ++i)
+        EXPECT_EQ(run.sequences[i].tokens, expected.sequences[i].tokens)
+            << describe(options) << ", request " << i;
+    }
+}
+
 // One run each: threads that wait for each other are slow on a busy machine.
 TEST_P(Lossless, Threads) {
   std::vector<Request> all = requests(Picking::Sampled, /*seed=*/8);

@@ -74,7 +74,10 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
     std::vector<int32_t> row(pagesPerSlot);
     std::iota(row.begin(), row.end(), int32_t(1 + slot * pagesPerSlot));
     host->setPageTable(slot, row);
-    host->setSampling(slot, SamplingRow{});
+    // Greedy, as a session without logits: what `mtp-run` does.
+    SamplingRow sampling = {};
+    sampling.skipLogits = 1;
+    host->setSampling(slot, sampling);
   }
   for (uint32_t i = 0; i < vectorSize(program.caches()); ++i) {
     const schema::Cache *cache = program.caches()->Get(i);

@@ -162,7 +162,7 @@ std::vector<std::string> bench::phasesOf(const schema::Artifact &artifact,
       phase = strCat("draft ", ++drafts);
     else if (kind == "verify_rows")
       phase = "verify";
-    else if (kind == "mtp.sample" && !isPrefill)
+    else if (kind.starts_with("mtp.sample") && !isPrefill)
       phase = "accept";
     else if (kind == "prefill_rows" && modules++ > 0)
       phase = strCat("module ", modules - 1);

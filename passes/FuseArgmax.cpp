@@ -1,0 +1,190 @@
+//===- FuseArgmax.cpp - Pick a token where its logits are made ------------===//
+//
+// A greedy pick needs the best logit, which the head has in registers; written
+// and read again, the logits of a large vocabulary are a good part of what a
+// row costs. The head writes the best logit of each panel instead:
+//
+//   linear -> argmax        becomes  linear_argmax -> argmax_parts
+//   linear -> mtp.sample    becomes  linear_argmax -> mtp.sample_parts
+//
+// A draft's logits are nobody else's. The target's may leave the program, and
+// rows that sample need all of them: its head writes the logits as well, of the
+// slots whose sampling parameters ask for them. That is asked at run time, row
+// by row, so that one program serves them side by side.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/Exec/IR/KernelKinds.h"
+#include "passes/Passes.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_FUSEARGMAXPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::exec;
+
+namespace {
+
+struct FuseArgmaxPass
+    : public mlir::mtp::impl::FuseArgmaxPassBase<FuseArgmaxPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  void fuseArgmax(InvokeOp argmax);
+  void fuseSample(InvokeOp sample, SymbolTable &symbols);
+};
+
+/// A head in the making: a `linear_argmax` in place of a `linear`.
+struct Head {
+  explicit Head(InvokeOp linear);
+
+  int64_t rows() { return linear.getParams().front(); }
+  RankedTensorType partsType(Type element) {
+    return RankedTensorType::get({rows(), parts}, element);
+  }
+
+  InvokeOp linear;
+  int64_t outputs, parts;
+};
+
+} // namespace
+
+Head::Head(InvokeOp linear)
+    : linear(linear), outputs(configInt(linear.getConfig(), "n")),
+      parts(panelCount(outputs)) {}
+
+/// The plain projection behind the logits that `pick` reads as a dense matrix.
+static InvokeOp findLinear(InvokeOp pick) {
+  auto linear = pick.getArgs().front().getDefiningOp<InvokeOp>();
+  if (!linear || linear.getKind() != "linear" ||
+      pick.getOffsets().front() != 0) {
+    return {};
+  }
+  DictionaryAttr config = linear.getConfig();
+  auto activation = config.getAs<StringAttr>("activation");
+  int64_t stride = configInt(config, "y_stride");
+  bool isDense = stride == 0 || stride == configInt(config, "n");
+  bool isPlain = !activation || activation.getValue() == "none";
+  return isDense && isPlain && configInt(config, "residual") == 0 ? linear
+                                                                  : InvokeOp();
+}
+
+/// Calls `linear_argmax`; its arguments are those of the projection and `more`.
+static InvokeOp callHead(OpBuilder &builder, Head head, ValueRange more,
+                         TypeRange results) {
+  SmallVector<Value> args(head.linear.getArgs());
+  args.append(more.begin(), more.end());
+  SmallVector<int64_t> offsets(head.linear.getOffsets());
+  offsets.append(more.size(), 0);
+  NamedAttrList config(head.linear.getConfig());
+  for (llvm::StringRef key :
+       {"activation", "residual", "residual_stride", "y_stride"}) {
+    config.erase(key);
+  }
+  if (!more.empty()) {
+    config.set("logits", builder.getBoolAttr(true));
+  }
+  return InvokeOp::create(builder, head.linear.getLoc(), results,
+                          "linear_argmax", args, head.linear.getParams(),
+                          offsets, config.getDictionary(builder.getContext()));
+}
+
+void FuseArgmaxPass::fuseArgmax(InvokeOp argmax) {
+  InvokeOp linear = findLinear(argmax);
+  if (!linear || !linear.getResults().front().hasOneUse()) {
+    return;
+  }
+  Head head(linear);
+  DictionaryAttr config = argmax.getConfig();
+  int64_t stride = configInt(config, "x_stride");
+  if (configInt(config, "width") != head.outputs ||
+      (stride != 0 && stride != head.outputs) ||
+      argmax.getParams().front() != head.rows()) {
+    return;
+  }
+  OpBuilder builder(argmax);
+  InvokeOp call = callHead(builder, head, {},
+                           {head.partsType(builder.getF32Type()),
+                            head.partsType(builder.getI32Type())});
+  auto parts =
+      builder.getNamedAttr("parts", builder.getI64IntegerAttr(head.parts));
+  auto pick = InvokeOp::create(
+      builder, argmax.getLoc(), argmax.getResultTypes(), "argmax_parts",
+      call.getResults(), argmax.getParams(), ArrayRef<int64_t>{0, 0},
+      builder.getDictionaryAttr(parts));
+  argmax->replaceAllUsesWith(pick);
+  argmax.erase();
+  linear.erase();
+  ++numGreedy;
+}
+
+/// Whether `linear` may be computed at `place`, later than it is: the others
+/// who read it come later still, and what it reads does not change.
+static bool canSink(InvokeOp linear, InvokeOp place, SymbolTable &symbols) {
+  for (Operation *user : linear->getUsers()) {
+    if (user != place &&
+        (!isa<OutputOp>(user) || user->isBeforeInBlock(place))) {
+      return false;
+    }
+  }
+  return llvm::all_of(linear.getArgs(), [&](Value arg) {
+    auto ref = arg.getDefiningOp<RefOp>();
+    return !ref || symbols.lookup<exec::WeightOp>(ref.getResource());
+  });
+}
+
+void FuseArgmaxPass::fuseSample(InvokeOp sample, SymbolTable &symbols) {
+  InvokeOp linear = findLinear(sample);
+  // Slots may be known only after the projection, so it moves to the pick.
+  if (!linear || !canSink(linear, sample, symbols)) {
+    return;
+  }
+  Head head(linear);
+  ArrayRef<int64_t> params = sample.getParams();
+  if (params[0] != head.rows() || params[1] != head.outputs) {
+    return;
+  }
+  Value logits = linear.getResults().front();
+  Value slots = sample.getArgs()[1];
+  Value positions = sample.getArgs()[2];
+  Value sampling = sample.getArgs()[3];
+  OpBuilder builder(sample);
+  InvokeOp call =
+      callHead(builder, head, {slots, sampling},
+               {head.partsType(builder.getF32Type()),
+                head.partsType(builder.getI32Type()), logits.getType()});
+  SmallVector<Value> args(call.getResults());
+  args.append({slots, positions, sampling});
+  SmallVector<int64_t> offsets(args.size(), 0);
+  auto pick = InvokeOp::create(
+      builder, sample.getLoc(), sample.getResultTypes(), "mtp.sample_parts",
+      args, ArrayRef<int64_t>{head.rows(), head.outputs, head.parts}, offsets,
+      builder.getDictionaryAttr({}));
+  logits.replaceAllUsesWith(call.getResults().back());
+  sample->replaceAllUsesWith(pick);
+  sample.erase();
+  linear.erase();
+  ++numSampled;
+}
+
+void FuseArgmaxPass::runOnOperation() {
+  SymbolTable symbols(getOperation());
+  SmallVector<InvokeOp> picks;
+  getOperation().walk([&](InvokeOp call) {
+    if (call.getKind() == "argmax" || call.getKind() == "mtp.sample") {
+      picks.push_back(call);
+    }
+  });
+  for (InvokeOp pick : picks) {
+    if (pick.getKind() == "argmax") {
+      fuseArgmax(pick);
+    } else {
+      fuseSample(pick, symbols);
+    }
+  }
+}
