@@ -63,7 +63,32 @@ TEST(Catalogue, NamesWhatIsWrong) {
        "expected q_heads to be a multiple of kv_heads 2, got 3"},
       {"rope", "heads = 1, dim = 3", "expected an even dim, got 3"},
       {"kv_append", "width = 8, entry_offset = 1, dtype = \"f32\", page = 4",
-       "expected entry_offset + width to be at most entry_width 8, got 9"}};
+       "expected entry_offset + width to be at most entry_width 8, got 9"},
+      {"rope_kv_append",
+       "k_heads = 2, dim = 4, offset = 1, head_stride = 4, v_width = 8, "
+       "k_offset = 0, v_offset = 8, dtype = \"f32\", page = 4",
+       "expected offset + dim to be at most head_stride 4, got 5"},
+      {"rope_kv_append",
+       "k_heads = 2, dim = 4, v_width = 8, k_offset = 9, v_offset = 0, "
+       "dtype = \"f32\", page = 4",
+       "expected k_offset + k_heads * head_stride to be at most entry_width "
+       "16, got 17"},
+      {"rope_qkv_append",
+       "q_heads = 2, k_heads = 2, dim = 4, v_width = 8, k_offset = 0, "
+       "v_offset = 9, dtype = \"f32\", page = 4",
+       "expected v_offset + v_width to be at most entry_width 16, got 17"},
+      {"rope_kv_append",
+       "q_heads = 2, k_heads = 2, dim = 4, v_width = 8, k_offset = 0, "
+       "v_offset = 8, dtype = \"f32\", page = 4",
+       "unknown config key 'q_heads'"},
+      {"head_linear",
+       "heads = 2, k = 4, n = 4, dtype = \"f32\", keep_width = 4, "
+       "rotate = true",
+       "expected config key 'dim' where there is 'rotate'"},
+      {"head_linear",
+       "heads = 2, k = 4, n = 4, dtype = \"f32\", keep_width = 4, "
+       "rotate = true, dim = 4, offset = 1",
+       "expected offset + dim to be at most keep_width 4, got 5"}};
   for (const auto &c : cases) {
     std::string want =
         std::string("kernel 'kernel' of kind '") + c.kind + "': " + c.message;

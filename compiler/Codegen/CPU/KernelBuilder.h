@@ -212,6 +212,8 @@ public:
                    llvm::function_ref<Values(Value, Value, ValueRange)> body);
   /// Copies `width` 32-bit elements.
   void copy(Value from, Value to, int64_t width);
+  /// Copies `width` f32 values to elements of `dtype`.
+  void copyFloats(Value from, Value to, int64_t width, DType dtype);
 
 private:
   Value intrinsic(llvm::StringRef name, mlir::Type type, ValueRange operands);

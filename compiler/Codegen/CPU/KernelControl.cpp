@@ -104,3 +104,11 @@ void KernelBuilder::copy(Value from, Value to, int64_t width) {
     store(load(i32Vector(), at(from, first, 4), mask), at(to, first, 4), mask);
   });
 }
+
+void KernelBuilder::copyFloats(Value from, Value to, int64_t width,
+                               DType dtype) {
+  forChunks(width, [&](Value first, Value mask) {
+    storeFloats(load(f32Vector(), at(from, first, 4), mask),
+                at(to, first, byteWidth(dtype)), dtype, mask);
+  });
+}

@@ -42,6 +42,7 @@ llvm::ArrayRef<KernelKind> moeKernels();
 llvm::ArrayRef<KernelKind> moeRouteKernels();
 llvm::ArrayRef<KernelKind> normKernels();
 llvm::ArrayRef<KernelKind> prefillKernels();
+llvm::ArrayRef<KernelKind> ropeAppendKernels();
 llvm::ArrayRef<KernelKind> ropeKernels();
 llvm::ArrayRef<KernelKind> roundKernels();
 

@@ -17,7 +17,7 @@ static llvm::StringMap<const KernelKind *> makeCatalogue() {
        {acceptKernels(), argmaxKernels(), attentionKernels(), cacheKernels(),
         elementwiseKernels(), embeddingKernels(), linearArgmaxKernels(),
         linearKernels(), moeKernels(), moeRouteKernels(), normKernels(),
-        prefillKernels(), ropeKernels(), roundKernels()})
+        prefillKernels(), ropeAppendKernels(), ropeKernels(), roundKernels()})
     for (const KernelKind &kind : family)
       catalogue[kind.name] = &kind;
   return catalogue;
@@ -41,13 +41,14 @@ resolve(Location loc, const KernelSpec &spec) {
   FailureOr<KernelConfig> config =
       KernelConfig::get(spec.config, kind->keys, emitError);
   if (failed(config) ||
-      failed(verifyAtLeast(
-          *config,
-          {"width",   "k",        "n",         "vocab", "heads", "groups",
-           "experts", "top_k",    "inter",     "dim",   "page",  "entry_width",
-           "q_heads", "kv_heads", "dk",        "dv",    "kmax1", "kmax",
-           "a_width", "b_width",  "copy_width"},
-          1, emitError)))
+      failed(verifyAtLeast(*config,
+                           {"width",      "k",        "n",       "vocab",
+                            "heads",      "groups",   "experts", "top_k",
+                            "inter",      "dim",      "page",    "entry_width",
+                            "q_heads",    "kv_heads", "dk",      "dv",
+                            "kmax1",      "kmax",     "a_width", "b_width",
+                            "copy_width", "k_heads",  "v_width", "head_stride"},
+                           1, emitError)))
     return failure();
   if (kind->verify && failed(kind->verify(*config, emitError)))
     return failure();

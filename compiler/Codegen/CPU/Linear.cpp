@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/CPU/KernelTable.h"
 #include "compiler/Codegen/CPU/PanelMatmul.h"
+#include "compiler/Codegen/CPU/Rope.h"
 
 using namespace mtp::codegen;
 using namespace mlir;
@@ -82,24 +83,21 @@ static LogicalResult verifyLinear(const KernelConfig &config,
   return success();
 }
 
-/// Copies the kept columns of the heads whose first panel is among the caller's
-/// tasks: `x` and `y` are the places of head 0 in row 0.
-static void keepColumns(KernelBuilder &kb, int64_t width, Value x, Value y,
-                        int64_t tasksPerHead,
-                        llvm::function_ref<Value(Value, Value, Value)> fromAt,
-                        llvm::function_ref<Value(Value, Value, Value)> toAt) {
+/// The kept columns of the heads whose first panel is among the caller's tasks:
+/// `copy` gets every such head and row.
+static void keepColumns(KernelBuilder &kb, int64_t tasksPerHead,
+                        llvm::function_ref<void(Value, Value)> copy) {
   kb.forTasks([&](Value task) {
     Value first = kb.cmp(Cmp::EQ, kb.rem(task, kb.integer(tasksPerHead)), 0);
     kb.ifThen(first, [&] {
       Value head = kb.div(task, tasksPerHead);
-      kb.forRange(kb.integer(0), kb.param(0), 1, [&](Value row) {
-        kb.copy(fromAt(x, head, row), toAt(y, head, row), width);
-      });
+      kb.forRange(kb.integer(0), kb.param(0), 1,
+                  [&](Value row) { copy(head, row); });
     });
   });
 }
 
-/// buffers: x, W (heads stacked), y. params: M.
+/// buffers: x, W (heads stacked), [table, positions], y. params: M.
 static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   int64_t heads = config.integer("heads");
   int64_t k = config.integer("k"), n = config.integer("n");
@@ -108,7 +106,8 @@ static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   int64_t xStride = config.integer("x_stride", heads * xHead);
   int64_t yStride = config.integer("y_stride", heads * yHead);
   Value x = kb.at(kb.buffer(0), config.integer("x_offset") * 4);
-  Value y = kb.at(kb.buffer(2), config.integer("y_offset") * 4);
+  bool rotate = config.flag("rotate");
+  Value y = kb.at(kb.buffer(rotate ? 4 : 2), config.integer("y_offset") * 4);
   Value rows = kb.param(0);
   auto inputAt = [&](Value base, Value head, Value row) {
     return kb.at(kb.at(base, row, xStride * 4), head, xHead * 4);
@@ -118,10 +117,16 @@ static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   };
 
   if (int64_t width = config.integer("keep_width"))
-    keepColumns(kb, width,
-                kb.at(kb.buffer(0), config.integer("keep_offset") * 4),
-                kb.at(y, n * 4), panelTasks(n, /*gated=*/false), inputAt,
-                outputAt);
+    keepColumns(kb, panelTasks(n, /*gated=*/false), [&](Value head, Value row) {
+      Value from = kb.at(inputAt(kb.buffer(0), head, row),
+                         config.integer("keep_offset") * 4);
+      Value to = kb.at(outputAt(y, head, row), n * 4);
+      if (!rotate)
+        return kb.copy(from, to, width);
+      RopeSpec rope = ropeSpec(config, width);
+      Value angles = emitAngles(kb, rope, kb.buffer(2), kb.buffer(3), row);
+      emitRotatedHead(kb, rope, from, to, angles);
+    });
 
   PanelMatmulSpec spec;
   spec.k = k;
@@ -143,6 +148,16 @@ static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   spec.rowPointer = rowPointer;
   spec.store = store;
   emitPanelMatmul(kb, spec);
+}
+
+static LogicalResult verifyHeadLinear(const KernelConfig &config,
+                                      EmitError emitError) {
+  if (!config.flag("rotate"))
+    return success();
+  if (config.integer("dim") == 0)
+    return emitError() << "expected config key 'dim' where there is 'rotate'";
+  return verifyRopeSpec(ropeSpec(config, config.integer("keep_width")),
+                        "keep_width", emitError);
 }
 
 static int64_t headLinearTasks(const KernelConfig &config, int64_t) {
@@ -177,11 +192,15 @@ static constexpr ConfigKey headLinearKeys[] = {
     {"y_head_stride", ConfigKey::Int, false},
     {"y_offset", ConfigKey::Int, false},
     {"keep_width", ConfigKey::Int, false},
-    {"keep_offset", ConfigKey::Int, false}};
+    {"keep_offset", ConfigKey::Int, false},
+    {"rotate", ConfigKey::Bool, false},
+    {"dim", ConfigKey::Int, false},
+    {"offset", ConfigKey::Int, false},
+    {"layout", ConfigKey::Text, false, "half|interleaved"}};
 
 static const KernelKind kinds[] = {
     {"linear", linearKeys, emitLinear, linearTasks, scratchBytes, verifyLinear},
     {"head_linear", headLinearKeys, emitHeadLinear, headLinearTasks,
-     scratchBytes}};
+     scratchBytes, verifyHeadLinear}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::linearKernels() { return kinds; }

@@ -1,5 +1,7 @@
 //===- Rope.cpp - Rotary positions ----------------------------------------===//
 
+#include "compiler/Codegen/CPU/Rope.h"
+
 #include "compiler/Codegen/CPU/KernelTable.h"
 
 using namespace mtp::codegen;
@@ -19,8 +21,8 @@ static Pair rotate(KernelBuilder &kb, Pair x, Value cosine, Value sine) {
 
 /// Rotates the pairs (i, i + dim / 2).
 static void rotateHalves(KernelBuilder &kb, Value from, Value to, Value table,
-                         int64_t dim) {
-  int64_t half = dim / 2;
+                         int64_t dim, DType dtype) {
+  int64_t half = dim / 2, bytes = byteWidth(dtype);
   kb.forChunks(half, [&](Value first, Value mask) {
     auto load = [&](Value base, int64_t offset) {
       return kb.load(kb.f32Vector(), kb.at(kb.at(base, offset * 4), first, 4),
@@ -28,14 +30,15 @@ static void rotateHalves(KernelBuilder &kb, Value from, Value to, Value table,
     };
     Pair y = rotate(kb, {load(from, 0), load(from, half)}, load(table, 0),
                     load(table, half));
-    kb.store(y.first, kb.at(to, first, 4), mask);
-    kb.store(y.second, kb.at(kb.at(to, half * 4), first, 4), mask);
+    kb.storeFloats(y.first, kb.at(to, first, bytes), dtype, mask);
+    kb.storeFloats(y.second, kb.at(kb.at(to, half * bytes), first, bytes),
+                   dtype, mask);
   });
 }
 
 /// Rotates the pairs (2i, 2i + 1); one vector holds lanes() / 2 of them.
 static void rotateNeighbours(KernelBuilder &kb, Value from, Value to,
-                             Value table, int64_t dim) {
+                             Value table, int64_t dim, DType dtype) {
   int64_t pairs = kb.lanes() / 2, half = dim / 2;
   SmallVector<int64_t> even, odd, merge;
   for (int64_t i = 0; i < pairs; ++i) {
@@ -54,47 +57,80 @@ static void rotateNeighbours(KernelBuilder &kb, Value from, Value to,
     Value x = kb.load(kb.f32Vector(), kb.at(from, first, 4), mask);
     Pair y = rotate(kb, {kb.shuffle(x, x, even), kb.shuffle(x, x, odd)}, cosine,
                     sine);
-    kb.store(kb.shuffle(y.first, y.second, merge), kb.at(to, first, 4), mask);
+    kb.storeFloats(kb.shuffle(y.first, y.second, merge),
+                   kb.at(to, first, byteWidth(dtype)), dtype, mask);
   });
+}
+
+Value mtp::codegen::emitAngles(KernelBuilder &kb, const RopeSpec &spec,
+                               Value table, Value positions, Value row) {
+  Value position = kb.max(kb.loadI32(positions, row), kb.integer(0));
+  return kb.at(table, position, spec.dim * 4);
+}
+
+void mtp::codegen::emitRotatedHead(KernelBuilder &kb, const RopeSpec &spec,
+                                   Value from, Value to, Value angles,
+                                   DType dtype) {
+  int64_t bytes = byteWidth(dtype), end = spec.offset + spec.dim;
+  kb.copyFloats(from, to, spec.offset, dtype);
+  (spec.interleaved ? rotateNeighbours : rotateHalves)(
+      kb, kb.at(from, spec.offset * 4), kb.at(to, spec.offset * bytes), angles,
+      spec.dim, dtype);
+  kb.copyFloats(kb.at(from, end * 4), kb.at(to, end * bytes), spec.width - end,
+                dtype);
+}
+
+void mtp::codegen::emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec,
+                                    int64_t heads, int64_t stride, Value from,
+                                    Value to, Value angles, DType dtype) {
+  kb.forRange(kb.integer(0), kb.integer(heads), 1, [&](Value head) {
+    emitRotatedHead(kb, spec, kb.at(from, head, stride * 4),
+                    kb.at(to, head, stride * byteWidth(dtype)), angles, dtype);
+  });
+}
+
+RopeSpec mtp::codegen::ropeSpec(const KernelConfig &config, int64_t width) {
+  return {config.integer("dim"), config.integer("offset"), width,
+          config.text("layout", "half") == "interleaved"};
+}
+
+LogicalResult mtp::codegen::verifyRopeSpec(const RopeSpec &spec,
+                                           llvm::StringRef key,
+                                           EmitError emitError) {
+  if (spec.dim % 2 != 0)
+    return emitError() << "expected an even dim, got " << spec.dim;
+  if (spec.offset < 0 || spec.offset + spec.dim > spec.width)
+    return emitError() << "expected offset + dim to be at most " << key << " "
+                       << spec.width << ", got " << spec.offset + spec.dim;
+  return success();
+}
+
+static int64_t ropeHeadStride(const KernelConfig &config) {
+  return config.integer("head_stride", config.integer("dim"));
+}
+
+static RopeSpec copyingSpec(const KernelConfig &config) {
+  return ropeSpec(config, config.integer("copy_width", ropeHeadStride(config)));
 }
 
 /// buffers: x, table, positions, y (may be x). params: M.
 static void emitRope(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t heads = config.integer("heads"), dim = config.integer("dim");
-  int64_t headStride = config.integer("head_stride", dim);
-  int64_t offset = config.integer("offset");
-  int64_t copyWidth = config.integer("copy_width", headStride);
+  int64_t heads = config.integer("heads");
+  int64_t headStride = ropeHeadStride(config);
   int64_t xStride = config.integer("x_stride", heads * headStride);
   int64_t yStride = config.integer("y_stride", heads * headStride);
-  bool interleaved = config.text("layout", "half") == "interleaved";
+  RopeSpec spec = copyingSpec(config);
   kb.forTasks([&](Value row) {
-    Value position = kb.max(kb.loadI32(kb.buffer(2), row), kb.integer(0));
-    Value table = kb.at(kb.buffer(1), position, dim * 4);
-    Value xRow = kb.at(kb.buffer(0), row, xStride * 4);
-    Value yRow = kb.at(kb.buffer(3), row, yStride * 4);
-    kb.forRange(kb.integer(0), kb.integer(heads), 1, [&](Value head) {
-      Value from = kb.at(xRow, head, headStride * 4);
-      Value to = kb.at(yRow, head, headStride * 4);
-      kb.copy(from, to, offset);
-      (interleaved ? rotateNeighbours : rotateHalves)(
-          kb, kb.at(from, offset * 4), kb.at(to, offset * 4), table, dim);
-      int64_t end = offset + dim;
-      kb.copy(kb.at(from, end * 4), kb.at(to, end * 4), copyWidth - end);
-    });
+    emitRotatedHeads(kb, spec, heads, headStride,
+                     kb.at(kb.buffer(0), row, xStride * 4),
+                     kb.at(kb.buffer(3), row, yStride * 4),
+                     emitAngles(kb, spec, kb.buffer(1), kb.buffer(2), row));
   });
 }
 
 static LogicalResult verifyRope(const KernelConfig &config,
                                 EmitError emitError) {
-  int64_t dim = config.integer("dim"), offset = config.integer("offset");
-  if (dim % 2 != 0)
-    return emitError() << "expected an even dim, got " << dim;
-  int64_t width =
-      config.integer("copy_width", config.integer("head_stride", dim));
-  if (offset < 0 || offset + dim > width)
-    return emitError() << "expected offset + dim to be at most copy_width "
-                       << width << ", got " << offset + dim;
-  return success();
+  return verifyRopeSpec(copyingSpec(config), "copy_width", emitError);
 }
 
 static constexpr ConfigKey ropeKeys[] = {

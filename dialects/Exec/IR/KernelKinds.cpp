@@ -42,8 +42,8 @@ struct KindEntry {
 };
 
 // `buffers` counts those that are always there; optional ones (a norm's weight,
-// a bias, a residual, a shared expert's output, a head's logits) are counted by
-// their flags.
+// a bias, a residual, a shared expert's output, a head's logits, a table and
+// positions) are counted by their flags.
 constexpr KindEntry kKinds[] = {
     {"embed", 3, 1, 1, Tasks::Rows},
     {"mask_first", 3, 1, 1, Tasks::Rows},
@@ -53,6 +53,8 @@ constexpr KindEntry kKinds[] = {
     {"head_linear", 3, 1, 1, Tasks::HeadPanels},
     {"rope", 4, 1, 1, Tasks::Rows},
     {"kv_append", 5, 0, 2, Tasks::Rows, 4},
+    {"rope_kv_append", 8, 0, 2, Tasks::Rows, 7},
+    {"rope_qkv_append", 10, 1, 2, Tasks::Rows, 8},
     {"attention", 6, 1, 2, Tasks::RowGroupHeads},
     {"attention_tree", 7, 1, 3, Tasks::RowHeads},
     {"moe_route", 3, 2, 1, Tasks::Rows},
@@ -120,7 +122,7 @@ struct OptionalBuffers {
 // A head that keeps its logits for some slots reads which: slots and sampling.
 constexpr OptionalBuffers kOptionalBuffers[] = {
     {"norm", 1, 0},   {"bias", 1, 0},   {"residual", 1, 0},
-    {"shared", 1, 0}, {"logits", 2, 1},
+    {"shared", 1, 0}, {"logits", 2, 1}, {"rotate", 2, 0},
 };
 
 } // namespace
@@ -200,8 +202,8 @@ int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
   case Tasks::HeadPanels:
     return configInt(config, "heads") * panelCount(configInt(config, "n"));
   case Tasks::ExpertPanels:
-    return panelCount(configInt(config, config.contains("inter") ? "inter"
-                                                                 : "n"));
+    return panelCount(
+        configInt(config, config.contains("inter") ? "inter" : "n"));
   case Tasks::RowHeads:
     return params[0] * attentionTiles(config);
   case Tasks::RowGroupHeads:

@@ -1,0 +1,50 @@
+//===- Rope.h - Rotating heads ----------------------------------*- C++ -*-===//
+//
+// Where rotated columns go differs from kernel to kernel; how they are rotated
+// is said here alone, so that all have the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_CPU_ROPE_H
+#define COMPILER_CODEGEN_CPU_ROPE_H
+
+#include "compiler/Codegen/CPU/KernelBuilder.h"
+
+namespace mtp::codegen {
+
+/// Which columns of a head are rotated, and in which pairs.
+struct RopeSpec {
+  int64_t dim;
+  /// Of the first rotated column in the head.
+  int64_t offset;
+  /// Columns of the head in all: those beside the rotated ones are copied.
+  int64_t width;
+  bool interleaved;
+};
+
+/// The angles of `row`, from a table with a row of `dim` per position. A dead
+/// row has those of position 0.
+Value emitAngles(KernelBuilder &kb, const RopeSpec &spec, Value table,
+                 Value positions, Value row);
+
+/// Rotates the head at `from`, f32, into elements of `dtype` at `to`.
+void emitRotatedHead(KernelBuilder &kb, const RopeSpec &spec, Value from,
+                     Value to, Value angles, DType dtype = DType::F32);
+
+/// The same for `heads` heads, `stride` elements apart in either place.
+void emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec, int64_t heads,
+                      int64_t stride, Value from, Value to, Value angles,
+                      DType dtype = DType::F32);
+
+/// Reads `dim`, `offset` and `layout`; the head's width is for the caller to
+/// say.
+RopeSpec ropeSpec(const KernelConfig &config, int64_t width);
+
+/// Reports unless the rotated columns are pairs and lie in the head. `key` is
+/// what the head's width is called.
+mlir::LogicalResult verifyRopeSpec(const RopeSpec &spec, llvm::StringRef key,
+                                   EmitError emitError);
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_CPU_ROPE_H

@@ -1,0 +1,339 @@
+//===- RopeAppend_test.cpp - Rotation fused into what copies --------------===//
+//
+// A fused kernel must give, to the bit, what the kernels give that it stands
+// for, and what one works out in double precision, but for rounding.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+namespace {
+constexpr int rows = 40, qHeads = 4, kHeads = 2, vWidth = 21;
+constexpr int page = 8, maxPages = 3, pages = 7, positionCount = 50;
+
+struct Heads {
+  int dim, offset, width;
+  bool interleaved;
+
+  std::string keys() const {
+    return "dim = " + std::to_string(dim) +
+           ", offset = " + std::to_string(offset) +
+           ", head_stride = " + std::to_string(width) + ", layout = \"" +
+           (interleaved ? "interleaved" : "half") + "\"";
+  }
+  /// One head in double precision.
+  std::vector<double> rotated(const float *x, const float *angles) const {
+    std::vector<double> y(x, x + width);
+    for (int i = 0; i < dim / 2; ++i) {
+      int a = offset + (interleaved ? 2 * i : i);
+      int b = offset + (interleaved ? 2 * i + 1 : i + dim / 2);
+      double c = angles[i], s = angles[dim / 2 + i];
+      y[a] = x[a] * c - x[b] * s;
+      y[b] = x[b] * c + x[a] * s;
+    }
+    return y;
+  }
+};
+
+/// Rows of a fused projection, some of them dead, and where they go: an entry
+/// has `gap` columns, the values, `gap` columns and the keys.
+struct Problem {
+  Problem(Heads heads, bool bf16)
+      : heads(heads), bf16(bf16), stride((qHeads + kHeads) * heads.width + 30),
+        entry(2 * gap + vWidth + kHeads * heads.width),
+        x(randomFloats(rows * stride, 1)),
+        table(randomFloats(positionCount * heads.dim, 2)) {
+    for (int r = 0; r < rows; ++r) {
+      bool dead = r % 7 == 3;
+      slots.push_back(r % 2);
+      positions.push_back(dead ? -1 : r / 2);
+      rotary.push_back(dead ? -1 : (r * 11) % positionCount);
+    }
+  }
+
+  static constexpr int gap = 3;
+  int queryWidth() const { return qHeads * heads.width; }
+  int keyWidth() const { return kHeads * heads.width; }
+  int keysAt() const { return 2 * gap + vWidth; }
+  size_t elementBytes() const { return bf16 ? 2 : 4; }
+  /// The first byte of the entry of a row.
+  size_t entryAt(int row) const {
+    int block = pageTable[slots[row] * maxPages + positions[row] / page] * page;
+    return size_t(block + positions[row] % page) * entry * elementBytes();
+  }
+  float element(const uint8_t *at) const {
+    uint32_t bits = 0;
+    std::memcpy(bf16 ? reinterpret_cast<uint8_t *>(&bits) + 2
+                     : reinterpret_cast<uint8_t *>(&bits),
+                at, elementBytes());
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+  }
+  std::string cacheKeys() const {
+    return "page = 8, entry_width = " + std::to_string(entry) +
+           ", dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"");
+  }
+
+  Heads heads;
+  bool bf16;
+  int stride, entry;
+  std::vector<float> x, table;
+  std::vector<int32_t> slots, positions, rotary;
+  std::vector<int32_t> pageTable{1, 2, 3, 4, 5, 6};
+};
+
+/// Queries and the whole cache.
+struct Result {
+  std::vector<float> y;
+  std::vector<uint8_t> cache;
+};
+
+/// The buffers for rows [first, first + count) of a problem.
+struct Buffers {
+  Buffers(const Problem &p, int first, int count)
+      : x(std::vector<float>(p.x.begin() + size_t(first) * p.stride,
+                             p.x.begin() + size_t(first + count) * p.stride)),
+        table(p.table), y(size_t(count) * p.queryWidth()),
+        keys(size_t(count) * p.keyWidth()),
+        slots(std::vector<int32_t>(p.slots.begin() + first,
+                                   p.slots.begin() + first + count)),
+        positions(std::vector<int32_t>(p.positions.begin() + first,
+                                       p.positions.begin() + first + count)),
+        rotary(std::vector<int32_t>(p.rotary.begin() + first,
+                                    p.rotary.begin() + first + count)),
+        pageTable(p.pageTable),
+        cache(size_t(pages) * page * p.entry * p.elementBytes()) {
+    std::memset(cache.data(), 0x11, cache.size());
+  }
+  Result result() { return {y.values(), cache.values()}; }
+
+  Guarded<float> x, table, y, keys;
+  Guarded<int32_t> slots, positions, rotary, pageTable;
+  Guarded<uint8_t> cache;
+};
+
+/// rope, rope, kv_append and kv_append.
+struct Unfused {
+  Unfused(const TargetDesc &target, const Problem &p)
+      : problem(p), queries(target, "rope", rope(qHeads)),
+        keys(target, "rope", rope(kHeads)),
+        appendKeys(target, "kv_append",
+                   append(p.keyWidth(), p.keyWidth(), p.keysAt())),
+        appendValues(target, "kv_append", append(vWidth, p.stride, p.gap)) {}
+
+  std::string rope(int heads) const {
+    return "heads = " + std::to_string(heads) + ", " + problem.heads.keys() +
+           ", x_stride = " + std::to_string(problem.stride);
+  }
+  std::string append(int width, int stride, int at) const {
+    return "width = " + std::to_string(width) +
+           ", x_stride = " + std::to_string(stride) +
+           ", entry_offset = " + std::to_string(at) + ", " +
+           problem.cacheKeys();
+  }
+  Result run(int first, int count) {
+    Buffers b(problem, first, count);
+    float *k = b.x.data() + problem.queryWidth();
+    queries.run({b.x.data(), b.table.data(), b.rotary.data(), b.y.data()},
+                {count});
+    keys.run({k, b.table.data(), b.rotary.data(), b.keys.data()}, {count});
+    auto write = [&](Kernel &kernel, float *from) {
+      kernel.run({from, b.slots.data(), b.positions.data(), b.pageTable.data(),
+                  b.cache.data()},
+                 {count, maxPages});
+    };
+    write(appendKeys, b.keys.data());
+    write(appendValues, k + problem.keyWidth());
+    return b.result();
+  }
+
+  const Problem &problem;
+  Kernel queries, keys, appendKeys, appendValues;
+};
+
+struct Fused {
+  Fused(const TargetDesc &target, const Problem &p, bool withQueries)
+      : problem(p), withQueries(withQueries),
+        kernel(target, withQueries ? "rope_qkv_append" : "rope_kv_append",
+               keys(p, withQueries)) {}
+
+  static std::string keys(const Problem &p, bool withQueries) {
+    std::string stride = std::to_string(p.stride);
+    return (withQueries ? "q_heads = 4, q_stride = " + stride + ", " : "") +
+           "k_heads = 2, v_width = 21, k_stride = " + stride +
+           ", v_stride = " + stride +
+           ", k_offset = " + std::to_string(p.keysAt()) + ", v_offset = 3, " +
+           p.heads.keys() + ", " + p.cacheKeys();
+  }
+  Result run(int first, int count, Split split) {
+    Buffers b(problem, first, count);
+    float *k = b.x.data() + problem.queryWidth();
+    std::vector<void *> buffers{k,
+                                k + problem.keyWidth(),
+                                b.table.data(),
+                                b.rotary.data(),
+                                b.slots.data(),
+                                b.positions.data(),
+                                b.pageTable.data(),
+                                b.cache.data()};
+    if (withQueries) {
+      buffers.insert(buffers.begin(), b.x.data());
+      buffers.push_back(b.y.data());
+    }
+    kernel.run(buffers, {count, maxPages}, split);
+    return b.result();
+  }
+  /// What rows write, one after another: queries and the bytes of entries.
+  std::vector<float> rowsOf(int first, int count, Split split) {
+    Result result = run(first, count, split);
+    std::vector<float> all;
+    for (int r = 0; r < count; ++r) {
+      int width = problem.queryWidth();
+      if (withQueries)
+        all.insert(all.end(), &result.y[size_t(r) * width],
+                   &result.y[size_t(r) * width] + width);
+      std::vector<float> entry(problem.entry * problem.elementBytes());
+      if (problem.positions[first + r] >= 0)
+        for (size_t i = 0; i < entry.size(); ++i)
+          entry[i] = result.cache[problem.entryAt(first + r) + i];
+      all.insert(all.end(), entry.begin(), entry.end());
+    }
+    return all;
+  }
+  int rowWidth() const {
+    return (withQueries ? problem.queryWidth() : 0) +
+           problem.entry * int(problem.elementBytes());
+  }
+
+  const Problem &problem;
+  bool withQueries;
+  Kernel kernel;
+};
+} // namespace
+
+/// Compares with double precision; `cache` holds what live rows wrote.
+static void expectReference(const Problem &p, const Result &result) {
+  const Heads &heads = p.heads;
+  double rounding = p.bf16 ? 1.0 / 256 : 0;
+  for (int r = 0; r < rows; ++r) {
+    if (p.positions[r] < 0)
+      continue;
+    const float *x = &p.x[size_t(r) * p.stride];
+    const float *angles = &p.table[p.rotary[r] * heads.dim];
+    const uint8_t *entry = &result.cache[p.entryAt(r)];
+    for (int h = 0; h < qHeads + kHeads; ++h) {
+      std::vector<double> want = heads.rotated(x + h * heads.width, angles);
+      for (int i = 0; i < heads.width; ++i) {
+        int key = p.keysAt() + (h - qHeads) * heads.width + i;
+        float got = h < qHeads
+                        ? result.y[r * p.queryWidth() + h * heads.width + i]
+                        : p.element(entry + key * p.elementBytes());
+        ASSERT_NEAR(got, want[i],
+                    1e-5 + (h < qHeads ? 0 : rounding * std::fabs(want[i])))
+            << "row " << r << ", head " << h << ", column " << i;
+      }
+    }
+  }
+}
+
+static void check(const TargetDesc &target, Heads heads, bool bf16) {
+  Problem problem(heads, bf16);
+  Result want = Unfused(target, problem).run(0, rows);
+  for (bool withQueries : {true, false}) {
+    Fused fused(target, problem, withQueries);
+    Result got = fused.run(0, rows, Split::Random);
+    EXPECT_EQ(got.cache, want.cache);
+    if (withQueries) {
+      EXPECT_EQ(std::memcmp(got.y.data(), want.y.data(), 4 * want.y.size()), 0);
+      expectReference(problem, got);
+    }
+    expectRowInvariant(rows, fused.rowWidth(),
+                       [&](int first, int count, Split split) {
+                         return fused.rowsOf(first, count, split);
+                       });
+  }
+}
+
+TEST(RopeAppend, IsTheUnfusedKernelsToTheBit) {
+  for (const auto &[name, target] : hostTargets())
+    for (bool bf16 : {false, true})
+      for (bool interleaved : {false, true})
+        for (Heads heads :
+             {Heads{64, 0, 64, interleaved}, Heads{26, 5, 38, interleaved}}) {
+          SCOPED_TRACE(name + (bf16 ? " bf16 " : " f32 ") + heads.keys());
+          check(target, heads, bf16);
+        }
+}
+
+TEST(HeadLinear, RotatesWhatItKeeps) {
+  const int heads = 3, n = 37, stride = 160, yStride = 220;
+  for (const auto &[name, target] : hostTargets())
+    for (bool interleaved : {false, true}) {
+      SCOPED_TRACE(name);
+      // Columns 21 to 47 of a head are turned; columns 18 to 49 are kept.
+      Heads shape{26, 21, 50, interleaved};
+      std::string config =
+          "heads = 3, k = 17, n = 37, dtype = \"f32\", x_head_stride = 50, "
+          "y_stride = 220, y_head_stride = 70, keep_width = 31, "
+          "keep_offset = 18";
+      auto x = randomFloats(rows * stride, 1);
+      auto table = randomFloats(positionCount * shape.dim, 2);
+      std::vector<float> w = randomFloats(heads * n * 17, 3);
+      std::vector<uint8_t> packed;
+      for (int h = 0; h < heads; ++h) {
+        auto head =
+            packWeights({w.begin() + h * n * 17, w.begin() + (h + 1) * n * 17},
+                        n, 17, false);
+        packed.insert(packed.end(), head.begin(), head.end());
+      }
+      std::vector<int32_t> positions;
+      for (int r = 0; r < rows; ++r)
+        positions.push_back(r % 7 == 3 ? -1 : (r * 11) % positionCount);
+      Guarded<uint8_t> weights(packed);
+      Guarded<float> angles(table);
+
+      Kernel rope(target, "rope", "heads = 3, x_stride = 160, " + shape.keys());
+      Kernel plain(target, "head_linear", config + ", x_stride = 150");
+      Guarded<float> in(x), turned(rows * 150), want(rows * yStride);
+      Guarded<int32_t> at(positions);
+      std::memset(want.data(), 0, want.size() * 4);
+      rope.run({in.data(), angles.data(), at.data(), turned.data()}, {rows});
+      plain.run({turned.data(), weights.data(), want.data()}, {rows});
+
+      Kernel fused(target, "head_linear",
+                   config +
+                       ", x_stride = 160, rotate = true, dim = 26, "
+                       "offset = 3, layout = " +
+                       (interleaved ? "\"interleaved\"" : "\"half\""));
+      auto run = [&](int first, int count, Split split) {
+        Guarded<float> from(std::vector<float>(
+            x.begin() + first * stride, x.begin() + (first + count) * stride));
+        Guarded<int32_t> place(std::vector<int32_t>(
+            positions.begin() + first, positions.begin() + first + count));
+        Guarded<float> out(count * yStride);
+        std::memset(out.data(), 0, out.size() * 4);
+        fused.run({from.data(), weights.data(), angles.data(), place.data(),
+                   out.data()},
+                  {count}, split);
+        return out.values();
+      };
+      std::vector<float> got = run(0, rows, Split::Random);
+      EXPECT_EQ(std::memcmp(got.data(), want.data(), 4 * got.size()), 0);
+      expectRowInvariant(rows, yStride, run);
+      for (int r = 0; r < rows; ++r)
+        for (int h = 0; h < heads; ++h) {
+          auto expected = shape.rotated(&x[r * stride + h * 50],
+                                        &table[std::max(positions[r], 0) * 26]);
+          for (int i = 0; i < 31; ++i)
+            ASSERT_NEAR(got[r * yStride + h * 70 + n + i], expected[18 + i],
+                        1e-5);
+        }
+    }
+}
