@@ -67,7 +67,10 @@ bool FormStagesPass::isLight(InvokeOp op) {
   if (!dividesByRow(op.getKind()))
     return false;
   int64_t elements = 0;
-  for (Value value : op->getOperands())
+  // Parts of one activation are operands of their own.
+  llvm::SmallSetVector<Value, 8> operands(op->operand_begin(),
+                                          op->operand_end());
+  for (Value value : operands)
     elements += activationElements(value);
   for (Value value : op->getResults())
     elements += activationElements(value);
@@ -155,6 +158,16 @@ static bool staysOnThread(const Call &before, const Call &call) {
   return before.rowLocal && call.rowLocal && before.tasks == call.tasks;
 }
 
+/// Whether all that reads `call` is divided by its rows: then it is, too, since
+/// the threads would have to meet behind a solo call.
+static bool isForDividedRows(ArrayRef<Call> calls, const Call &call) {
+  return call.rowLocal && !call.after.empty() &&
+         llvm::all_of(call.after, [&](size_t number) {
+           const Call &reader = calls[number];
+           return reader.rowLocal && !reader.solo && reader.tasks == call.tasks;
+         });
+}
+
 static bool canJoin(ArrayRef<Call> calls, const Call &call, int64_t stage) {
   return llvm::all_of(call.before, [&](size_t number) {
     const Call &before = calls[number];
@@ -165,8 +178,10 @@ static bool canJoin(ArrayRef<Call> calls, const Call &call, int64_t stage) {
 void FormStagesPass::schedule(ProgramOp program) {
   DependenceGraph graph(program);
   SmallVector<Call> &calls = graph.calls;
-  for (Call &call : calls) {
-    call.solo = call.tasks > 1 && isLight(call.op);
+  // Readers first.
+  for (Call &call : llvm::reverse(calls)) {
+    call.solo =
+        call.tasks > 1 && isLight(call.op) && !isForDividedRows(calls, call);
     call.op.setSolo(call.solo);
   }
   // Ready calls in program order: the order of equals does not change.

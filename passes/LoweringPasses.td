@@ -138,7 +138,8 @@ def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
     not depend on each other are moved into one stage (marked `joined`), and so
     are those where a thread needs only what it wrote itself: calls that treat
     rows one by one and have as many rows. Calls with little to do are marked
-    `solo`; a chain of them is one stage.
+    `solo`; a chain of them is one stage. One that is read by divided calls
+    alone, row by row, is divided as they are.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [

@@ -97,3 +97,44 @@ exec.program @cache "function" batch 0 k 0 chunk 0 {
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x16xbf16>) -> ()
   exec.output "y" %y : tensor<4x16xf32>
 }
+
+// -----
+
+// What little there is to do for a divided call is divided as that is. A call
+// that another thread's work waits for as well is not.
+// CHECK-LABEL: exec.program @feeding
+// CHECK: %[[L:.*]] = exec.invoke "add"{{.*}}width = 512 : i64} :
+// CHECK: exec.invoke "concat"(%[[L]], {{.*}}} joined :
+// CHECK: %[[M:.*]] = exec.invoke "add"{{.*}}width = 256 : i64} solo joined :
+// CHECK: exec.invoke "take_rows"(%[[M]], {{.*}} solo joined :
+// CHECK: exec.invoke "concat"(%[[M]], {{.*}}b_width = 4096 : i64} :
+exec.program @feeding "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x512xf32>
+  %b = exec.input "b" : tensor<4x4096xf32>
+  %i = exec.input "i" : tensor<2xi32>
+  %l = exec.invoke "add"(%x, %x) params [4] offsets [0, 0] config {width = 512}
+    : (tensor<4x512xf32>, tensor<4x512xf32>) -> tensor<4x512xf32>
+  %h = exec.invoke "concat"(%l, %b) params [4] offsets [0, 0] config {a_width = 512, b_width = 4096}
+    : (tensor<4x512xf32>, tensor<4x4096xf32>) -> tensor<4x4608xf32>
+  %m = exec.invoke "add"(%x, %x) params [4] offsets [0, 0] config {width = 256}
+    : (tensor<4x512xf32>, tensor<4x512xf32>) -> tensor<4x256xf32>
+  %t = exec.invoke "take_rows"(%m, %i) params [2] offsets [0, 0] config {width = 256}
+    : (tensor<4x256xf32>, tensor<2xi32>) -> tensor<2x256xf32>
+  %g = exec.invoke "concat"(%m, %b) params [4] offsets [0, 0] config {a_width = 256, b_width = 4096}
+    : (tensor<4x256xf32>, tensor<4x4096xf32>) -> tensor<4x4352xf32>
+  exec.output "h" %h : tensor<4x4608xf32>
+  exec.output "t" %t : tensor<2x256xf32>
+  exec.output "g" %g : tensor<4x4352xf32>
+}
+
+// -----
+
+// Two parts of one activation are as light as one call that reads all of it.
+// CHECK-LABEL: exec.program @parts
+// CHECK: exec.invoke "add"{{.*}} solo :
+exec.program @parts "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x2560xf32>
+  %y = exec.invoke "add"(%x, %x) params [4] offsets [0, 1280] config {width = 1280, a_stride = 2560, b_stride = 2560}
+    : (tensor<4x2560xf32>, tensor<4x2560xf32>) -> tensor<4x1280xf32>
+  exec.output "y" %y : tensor<4x1280xf32>
+}
