@@ -131,6 +131,24 @@ def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
   ];
 }
 
+def FuseRopePass : Pass<"exec-fuse-rope", "mlir::ModuleOp"> {
+  let summary = "Rotate heads where they are written anyway";
+  let description = [{
+    The rotation of keys and the appends of an entry of which they are a part,
+    the other part being values or, put beside them by a `concat`, a latent,
+    become one `rope_kv_append`. Where the attention that follows reads queries
+    that are turned by the same angles, their rotation is a part of it, too
+    (`rope_qkv_append`). A `head_linear` that keeps rotated columns rotates them
+    itself. Results are the same to the bit. Rotated heads that anything else
+    reads stay as they are, and so do appends between which the layer is read.
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let statistics = [
+    Statistic<"numAppends", "appends", "entries written and rotated by one call">,
+    Statistic<"numProducts", "products", "products that rotate what they keep">
+  ];
+}
+
 def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   let summary = "Order the calls of a program so that threads seldom meet";
   let description = [{
