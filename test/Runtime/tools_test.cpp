@@ -150,7 +150,7 @@ TEST(MtpRun, GeneratesIds) {
   Ran ran = run("--ids 3,1,4 -n 20");
   EXPECT_EQ(ran.status, 0) << ran.output;
   EXPECT_EQ(ran.output, expectedIds({3, 1, 4}, 20));
-  ran = run("--ids 3,1,4 --ids '5 6' -n 9 --k 0 --threads 1");
+  ran = run("--no-mmap --ids 3,1,4 --ids '5 6' -n 9 --k 0 --threads 1");
   EXPECT_EQ(ran.output, "--- prompt 0\n" + expectedIds({3, 1, 4}, 9) +
                             "--- prompt 1\n" + expectedIds({5, 6}, 9));
 }

@@ -35,6 +35,8 @@ struct Options {
   uint64_t seed = 1;
   uint32_t threads = 0;
   bool pin = false;
+  /// Read the artifact into memory of large pages instead of mapping it.
+  bool noMmap = false;
 
   bool json = false;
   std::string profile;

@@ -49,6 +49,8 @@ static void addFlags(CLI::App &app, Options &o) {
   app.add_option("--seed", o.seed, "Seed of tokens and acceptance");
   app.add_option("--threads,-t", o.threads, "Threads (0: all processors)");
   app.add_flag("--pin", o.pin, "Bind each thread to a processor");
+  app.add_flag("--no-mmap", o.noMmap,
+               "Read the file into memory of large pages, do not map it");
   app.add_flag("--json", o.json, "Print one JSON object instead of tables");
   app.add_option("--profile", o.profile,
                  "Write a round as a Chrome trace to this file");

@@ -12,6 +12,7 @@ namespace mtp {
 
 struct RunOptions {
   std::string artifact;
+  LoadOptions load;
   SessionOptions session;
 
   // Text generation.

@@ -99,7 +99,7 @@ static Status run(const RunOptions &options) {
   if (scores && !options.function.empty())
     return invalidArgument("expected --perplexity or --function, got both");
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
-                       Model::load(options.artifact));
+                       Model::load(options.artifact, options.load));
   MTP_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
       Session::create(model, scores ? scoringOptions(options.session)
@@ -115,6 +115,8 @@ int main(int argc, char **argv) {
   RunOptions options;
   app.add_option("artifact", options.artifact, "File that mtpc wrote")
       ->required();
+  app.add_flag("--no-mmap", options.load.copy,
+               "Read the file into memory of large pages, do not map it");
   addGenerationFlags(app, options);
   addSessionFlags(app, options.session);
   addScoringFlags(app, options);
