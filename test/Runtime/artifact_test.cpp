@@ -52,7 +52,7 @@ TEST(Artifact, AcceptsTheFakeModel) {
 
 TEST(Artifact, ChecksCommands) {
   EXPECT_EQ(messageFor([](auto &a) { command(a).kernel = 99; }),
-            "programs[4].commands[1]: kernel 99 is past the 14 kernels");
+            "programs[4].commands[1]: kernel 99 is past the 16 kernels");
   EXPECT_EQ(messageFor([](auto &a) { command(a).bindings.pop_back(); }),
             "programs[4].commands[1]: expected 5 bindings and 2 params for "
             "append, got 4 and 2");
@@ -71,13 +71,13 @@ TEST(Artifact, ChecksBindings) {
   const std::string where = "programs[4].commands[1].bindings[2]: ";
   using S = schema::Space;
   EXPECT_EQ(with(Binding(S::Arena, 0, 4096, 512)),
-            where + "offset 4096 + 512 bytes is past the arena's 640");
+            where + "offset 4096 + 512 bytes is past the arena's 768");
   EXPECT_EQ(with(Binding(S::Arena, 0, kHuge, 128)),
             where + "offset 18446744073709551552 + 128 bytes is past the "
-                    "arena's 640");
+                    "arena's 768");
   EXPECT_EQ(with(Binding(S::Arena, 0, 64, kHuge)),
             where + "offset 64 + 18446744073709551552 bytes is past the "
-                    "arena's 640");
+                    "arena's 768");
   EXPECT_EQ(with(Binding(S::Arena, 1, 0, 4)),
             where + "expected index 0 in the arena, got 1");
   EXPECT_EQ(with(Binding(S::Arena, 0, 2, 4)),
