@@ -16,7 +16,7 @@ std::string jsonReport(const Results &results, const Options &options);
 /// One round in the Chrome trace format: a track for each worker.
 std::string traceReport(const Point &point);
 
-/// One round, and time against rows, as an SVG.
+/// One round, and time against rows, context and batch, as an SVG.
 std::string svgReport(const Results &results, const Options &options);
 
 } // namespace mtp::bench

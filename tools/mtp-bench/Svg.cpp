@@ -16,10 +16,16 @@ text { font: 12px sans-serif; fill: #1f2328 }
 .ground { fill: #ffffff }
 .grid { stroke: #d1d9e0; stroke-width: 1 }
 .mark { stroke: #1f2328; stroke-width: 2 }
-.limit { fill: none; stroke: #59636e; stroke-width: 1.5; stroke-dasharray: 5 4 }
-.draft { fill: #e07b22 } .drafts { fill: none; stroke: #e07b22; stroke-width: 2 }
+.series { fill: none; stroke: currentColor; stroke-width: 2 }
+.limit { fill: none; stroke: currentColor; stroke-width: 1.5; stroke-dasharray: 5 4 }
+.dot { fill: currentColor }
+svg { color: #59636e }
+.color0 { color: #2f6fc4 } .color1 { color: #e07b22 } .color2 { color: #2e8b57 }
+.color3 { color: #8250c8 } .color4 { color: #c2325f } .color5 { color: #1b8a99 }
+.color6 { color: #8a6d1f } .color7 { color: #59636e }
+.draft { fill: #e07b22 }
 .next { fill: #f0b27a }
-.target { fill: #2f6fc4 } .steps { fill: none; stroke: #2f6fc4; stroke-width: 2 }
+.target { fill: #2f6fc4 }
 .accept { fill: #2e8b57 }
 .wait { fill: #b9c2cc }
 @media (prefers-color-scheme: dark) {
@@ -28,10 +34,13 @@ text { fill: #e6edf3 }
 .ground { fill: #0d1117 }
 .grid { stroke: #30363d }
 .mark { stroke: #e6edf3 }
-.limit { stroke: #9aa4af }
-.draft { fill: #e8913f } .drafts { stroke: #e8913f }
+svg { color: #9aa4af }
+.color0 { color: #5b96e6 } .color1 { color: #e8913f } .color2 { color: #46a874 }
+.color3 { color: #a983e6 } .color4 { color: #e6678f } .color5 { color: #4bb8c7 }
+.color6 { color: #c2a24e } .color7 { color: #9aa4af }
+.draft { fill: #e8913f }
 .next { fill: #a8652b }
-.target { fill: #5b96e6 } .steps { stroke: #5b96e6 }
+.target { fill: #5b96e6 }
 .accept { fill: #46a874 }
 .wait { fill: #484f58 }
 }

@@ -3,6 +3,7 @@
 #ifndef MTP_TOOLS_MTP_BENCH_SVG_H
 #define MTP_TOOLS_MTP_BENCH_SVG_H
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,12 +14,17 @@ namespace mtp::bench {
 enum class Anchor { Start, Middle, End };
 
 /// Shapes on a canvas, in pixels from the upper left. Colors are classes that
-/// its style sheet defines for light and for dark surroundings.
+/// its style sheet defines for light and for dark surroundings; a style is one
+/// or more of them.
 class Svg {
 public:
+  /// Of lines in a chart: classes "color0" and so on, the first like "target",
+  /// the second like "draft".
+  static constexpr size_t kColors = 8;
+
   explicit Svg(double width) : width(width) {}
 
-  /// `style` is a class: "title", "muted" or "" for plain text.
+  /// `style` is "title", "muted" or "" for plain text.
   void text(double x, double y, std::string_view words, Anchor anchor,
             std::string_view style = "");
   /// `hint` shows when the mouse rests on it.

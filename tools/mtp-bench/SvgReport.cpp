@@ -1,32 +1,20 @@
 //===- SvgReport.cpp - A picture of a round -------------------------------===//
 
+#include "tools/mtp-bench/Chart.h"
+#include "tools/mtp-bench/Format.h"
 #include "tools/mtp-bench/Reports.h"
 #include "tools/mtp-bench/Svg.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 
 using namespace mtp;
 using namespace mtp::bench;
 
 static constexpr double kWidth = 760, kLeft = 110, kRight = 180, kBar = 20;
+/// On the right of what needs no words there.
+static constexpr double kMargin = 40;
 /// Kernels of a smaller share of the time are drawn as one.
 static constexpr double kLeastShare = 0.01;
-
-static std::string format(const char *pattern, double value) {
-  char text[64];
-  std::snprintf(text, sizeof(text), pattern, value);
-  return text;
-}
-
-static std::string milliseconds(double seconds) {
-  return format("%.3g ms", seconds * 1e3);
-}
-
-static std::string share(double part, double whole) {
-  return format("%.0f %%", whole > 0 ? 100 * part / whole : 0);
-}
 
 /// Drafts in two turns of color, so that neighbours are told apart.
 static const char *phaseStyle(const std::string &phase) {
@@ -58,10 +46,6 @@ private:
   void rounds();
   void roundBar(const Point &point, double scale);
   void kinds();
-  void rows();
-  void axes(double top, double bottom, double most);
-  void series(const std::vector<const Point *> &points, const char *dots,
-              const char *line, double scaleX, double scaleY, double bottom);
 
   const Results &results;
   const Options &options;
@@ -174,87 +158,11 @@ void Picture::kinds() {
   y += 28;
 }
 
-/// A step of 1, 2 or 5 times a power of ten that gives four to nine lines.
-static double gridStep(double most) {
-  double power = std::pow(10, std::floor(std::log10(most)));
-  for (double factor : {0.1, 0.2, 0.5, 1.0})
-    if (most / (factor * power) < 9)
-      return factor * power;
-  return power;
-}
-
-void Picture::axes(double top, double bottom, double most) {
-  double step = gridStep(most * 1e3);
-  for (double at = 0; at <= most * 1e3 * 1.0001; at += step) {
-    double height = bottom - at / (most * 1e3) * (bottom - top);
-    svg.line(kLeft, height, kWidth - 40, height, "grid");
-    svg.text(kLeft - 8, height + 4, format("%g", at), Anchor::End, "muted");
-  }
-  svg.text(kLeft - 8, top - 12, "ms", Anchor::End, "muted");
-}
-
-void Picture::series(const std::vector<const Point *> &points, const char *dots,
-                     const char *line, double scaleX, double scaleY,
-                     double bottom) {
-  auto at = [&](const Point &point, double seconds) {
-    return std::pair(kLeft + 20 + (point.batch * (point.k + 1) - 1) * scaleX,
-                     bottom - seconds * scaleY);
-  };
-  std::vector<std::pair<double, double>> curve, limit;
-  for (const Point *point : points) {
-    curve.push_back(at(*point, median(point->targetSeconds)));
-    limit.push_back(at(*point, point->limit(results.rates, true)));
-  }
-  svg.curve(limit, "limit");
-  svg.curve(curve, line);
-  for (size_t i = 0; i < points.size(); ++i)
-    svg.dot(curve[i].first, curve[i].second, dots,
-            format("%.0f rows: ", points[i]->batch * (points[i]->k + 1)) +
-                milliseconds(median(points[i]->targetSeconds)));
-}
-
-void Picture::rows() {
-  std::vector<const Point *> steps, drafts;
-  double most = 0;
-  uint32_t mostRows = 1;
-  for (const Point *point : rowPoints(results, options)) {
-    if (point->k != 0 && point->batch != 1)
-      continue;
-    if (point->k == 0)
-      steps.push_back(point);
-    if (point->batch == 1)
-      drafts.push_back(point);
-    mostRows = std::max(mostRows, point->batch * (point->k + 1));
-    most = std::max({most, median(point->targetSeconds),
-                     point->limit(results.rates, true)});
-  }
-  if (mostRows < 2)
-    return;
-  svg.text(20, y, "The target's pass against rows", Anchor::Start, "title");
-  legend(330, "target", "one row a slot");
-  legend(450, "draft", "one slot, k + 1 rows");
-  svg.line(600, y - 4, 625, y - 4, "limit");
-  svg.text(632, y, "limit", Anchor::Start, "muted");
-  double top = y + 28, bottom = top + 200;
-  most *= 1.05;
-  double scaleX = (kWidth - kLeft - 80) / (mostRows - 1);
-  axes(top, bottom, most);
-  for (uint32_t rows = 1; rows <= mostRows;
-       rows += std::max(1u, (mostRows + 15) / 16))
-    svg.text(kLeft + 20 + (rows - 1) * scaleX, bottom + 18,
-             std::to_string(rows), Anchor::Middle, "muted");
-  svg.text((kLeft + kWidth - 40) / 2, bottom + 36, "rows", Anchor::Middle,
-           "muted");
-  double scaleY = (bottom - top) / most;
-  series(steps, "target", "steps", scaleX, scaleY, bottom);
-  series(drafts, "draft", "drafts", scaleX, scaleY, bottom);
-  y = bottom + 64;
-}
-
 std::string Picture::draw() {
   rounds();
   kinds();
-  rows();
+  for (auto growth : {growthWithRows, growthWithContext, growthWithBatch})
+    y = drawChart(svg, growth(results, options), kLeft, kWidth - kMargin, y);
   svg.text(20, y - 8,
            results.processor + format(", %.0f threads", results.threads) +
                format(", read %.1f GB/s", results.rates.bytes * 1e-9) +

@@ -54,7 +54,9 @@ static void addFlags(CLI::App &app, Options &o) {
   app.add_flag("--json", o.json, "Print one JSON object instead of tables");
   app.add_option("--profile", o.profile,
                  "Write a round as a Chrome trace to this file");
-  app.add_option("--svg", o.svg, "Write a picture of a round to this file");
+  app.add_option("--svg", o.svg,
+                 "Write a picture of a round, and of how time grows, to this "
+                 "file");
 }
 
 static Status writeFile(const std::string &path, const std::string &text) {

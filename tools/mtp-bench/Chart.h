@@ -1,0 +1,35 @@
+//===- Chart.h - Draw how time grows ----------------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_BENCH_CHART_H
+#define MTP_TOOLS_MTP_BENCH_CHART_H
+
+#include "tools/mtp-bench/Growth.h"
+#include "tools/mtp-bench/Svg.h"
+
+namespace mtp::bench {
+
+/// Values from `low` to `high` as pixels from `begin` to `end`.
+struct Scale {
+  double low, high, begin, end;
+  double operator()(double value) const {
+    return begin + (value - low) / (high - low) * (end - begin);
+  }
+};
+
+/// A step of 1, 2 or 5 times a power of ten that goes four to ten times into
+/// `most`.
+double gridStep(double most);
+
+/// Which labels can stand side by side: the first, the last, and between them
+/// from the left each that touches none. `centers` ascend.
+std::vector<size_t> labelsThatFit(const std::vector<double> &centers,
+                                  const std::vector<double> &widths);
+
+/// Draws from `top` down, each line with its limit; returns where the next
+/// thing may begin. Without lines it draws nothing.
+double drawChart(Svg &svg, const Growth &growth, double left, double right,
+                 double top);
+
+} // namespace mtp::bench
+
+#endif // MTP_TOOLS_MTP_BENCH_CHART_H
