@@ -6,8 +6,8 @@
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
 
-static void copyFloats(KernelBuilder &kb, int64_t width, DType dtype,
-                       Value from, Value to) {
+static void widenFloats(KernelBuilder &kb, int64_t width, DType dtype,
+                        Value from, Value to) {
   kb.forChunks(width, [&](Value first, Value mask) {
     Value value =
         kb.loadFloats(kb.at(from, first, byteWidth(dtype)), dtype, mask);
@@ -85,7 +85,7 @@ static void emitEmbed(KernelBuilder &kb, const KernelConfig &config) {
     if (format.bits)
       widenRow(kb, panel, from, to);
     else
-      copyFloats(kb, width, format.dtype, from, to);
+      widenFloats(kb, width, format.dtype, from, to);
   });
 }
 

@@ -5,8 +5,8 @@
 // and added to sums of f32, which wait in scratch.
 //
 // Scratch: rows and sums as QuantizedMatmul has them; all rows' products of one
-// group; weights of one group as bytes, where they are
-// int4; 64 bytes for the configuration.
+// group; weights of one group as bytes, where they are int4; 64 bytes for the
+// configuration.
 //
 //===----------------------------------------------------------------------===//
 
