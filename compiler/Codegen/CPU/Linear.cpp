@@ -1,7 +1,8 @@
 //===- Linear.cpp - Projections -------------------------------------------===//
 
+#include "compiler/Codegen/CPU/Linear.h"
+
 #include "compiler/Codegen/CPU/KernelTable.h"
-#include "compiler/Codegen/CPU/PanelMatmul.h"
 #include "compiler/Codegen/CPU/Rope.h"
 
 using namespace mtp::codegen;
@@ -9,6 +10,42 @@ using namespace mlir;
 
 static bool isGated(const KernelConfig &config) {
   return config.text("activation") == "swiglu";
+}
+
+ProjectionBuffers::ProjectionBuffers(KernelBuilder &kb,
+                                     const KernelConfig &config) {
+  x = kb.buffer(next++);
+  if (config.flag("norm"))
+    normWeight = kb.buffer(next++);
+  weights = kb.buffer(next++);
+  if (config.flag("bias"))
+    bias = kb.buffer(next++);
+}
+
+PanelMatmulSpec mtp::codegen::projectionSpec(const ProjectionBuffers &buffers,
+                                             const KernelConfig &config) {
+  PanelMatmulSpec spec;
+  spec.k = config.integer("k");
+  spec.n = config.integer("n");
+  spec.format = config.weightFormat();
+  spec.weights = buffers.weights;
+  spec.normWeight = buffers.normWeight;
+  spec.eps = config.real("eps");
+  spec.normOffset = config.integer("offset");
+  return spec;
+}
+
+Value mtp::codegen::addBias(KernelBuilder &kb, Value bias,
+                            const OutputVector &output) {
+  if (!bias)
+    return output.values;
+  Value from = kb.at(bias, output.column, 4);
+  return kb.add(output.values, kb.load(kb.f32Vector(), from, output.mask));
+}
+
+int64_t mtp::codegen::projectionScratchBytes(const KernelConfig &config,
+                                             const TargetDesc &target) {
+  return panelScratchBytes(config.integer("k"), config.weightFormat(), target);
 }
 
 /// buffers: x, (norm weight), W, (bias), (residual), y. params: M.
@@ -19,39 +56,28 @@ static void emitLinear(KernelBuilder &kb, const KernelConfig &config) {
   int64_t yStride = config.integer("y_stride", outputs);
   int64_t residualStride = config.integer("residual_stride", outputs);
 
-  PanelMatmulSpec spec;
-  int64_t next = 0;
-  Value x = kb.buffer(next++);
-  if (config.flag("norm"))
-    spec.normWeight = kb.buffer(next++);
-  spec.weights = kb.buffer(next++);
-  Value bias = config.flag("bias") ? kb.buffer(next++) : Value();
+  ProjectionBuffers buffers(kb, config);
+  int64_t next = buffers.next;
   Value residual = config.flag("residual") ? kb.buffer(next++) : Value();
-  Value y = kb.buffer(next++), rows = kb.param(0);
+  Value y = kb.buffer(next), rows = kb.param(0);
 
-  spec.k = k;
-  spec.n = n;
-  spec.format = config.weightFormat();
+  PanelMatmulSpec spec = projectionSpec(buffers, config);
   spec.gated = isGated(config);
-  spec.eps = config.real("eps");
-  spec.normOffset = config.integer("offset");
   auto rowCount = [&](Value) { return rows; };
   auto rowPointer = [&](Value, Value row) {
-    return kb.at(x, row, xStride * 4);
+    return kb.at(buffers.x, row, xStride * 4);
   };
   auto store = [&](Value, Value row, llvm::ArrayRef<OutputVector> outputs) {
     auto at = [&](Value base, int64_t stride, Value column) {
       return kb.at(kb.at(base, row, stride * 4), column, 4);
     };
-    for (auto [column, result, mask] : outputs) {
-      if (bias)
-        result = kb.add(result,
-                        kb.load(kb.f32Vector(), kb.at(bias, column, 4), mask));
-      if (residual)
-        result = kb.add(result,
-                        kb.load(kb.f32Vector(),
-                                at(residual, residualStride, column), mask));
-      kb.store(result, at(y, yStride, column), mask);
+    for (const OutputVector &output : outputs) {
+      Value result = addBias(kb, buffers.bias, output);
+      if (residual) {
+        Value from = at(residual, residualStride, output.column);
+        result = kb.add(result, kb.load(kb.f32Vector(), from, output.mask));
+      }
+      kb.store(result, at(y, yStride, output.column), output.mask);
     }
   };
   spec.rowCount = rowCount;
@@ -62,11 +88,6 @@ static void emitLinear(KernelBuilder &kb, const KernelConfig &config) {
 
 static int64_t linearTasks(const KernelConfig &config, int64_t) {
   return panelTasks(config.integer("n"), isGated(config));
-}
-
-static int64_t scratchBytes(const KernelConfig &config,
-                            const TargetDesc &target) {
-  return panelScratchBytes(config.integer("k"), config.weightFormat(), target);
 }
 
 static LogicalResult verifyLinear(const KernelConfig &config,
@@ -199,8 +220,9 @@ static constexpr ConfigKey headLinearKeys[] = {
     {"layout", ConfigKey::Text, false, "half|interleaved"}};
 
 static const KernelKind kinds[] = {
-    {"linear", linearKeys, emitLinear, linearTasks, scratchBytes, verifyLinear},
+    {"linear", linearKeys, emitLinear, linearTasks, projectionScratchBytes,
+     verifyLinear},
     {"head_linear", headLinearKeys, emitHeadLinear, headLinearTasks,
-     scratchBytes, verifyHeadLinear}};
+     projectionScratchBytes, verifyHeadLinear}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::linearKernels() { return kinds; }

@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/CPU/Argmax.h"
 #include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/CPU/Linear.h"
 #include "compiler/Codegen/CPU/PanelWalk.h"
 #include "runtime/schema/SamplingWords.h"
 
@@ -60,13 +61,8 @@ static void emitLinearArgmax(KernelBuilder &kb, const KernelConfig &config) {
   int64_t xStride = config.integer("x_stride", k);
   bool hasLogits = config.flag("logits");
 
-  PanelMatmulSpec spec;
-  int64_t next = 0;
-  Value x = kb.buffer(next++);
-  if (config.flag("norm"))
-    spec.normWeight = kb.buffer(next++);
-  spec.weights = kb.buffer(next++);
-  Value bias = config.flag("bias") ? kb.buffer(next++) : Value();
+  ProjectionBuffers buffers(kb, config);
+  int64_t next = buffers.next;
   Value slots = hasLogits ? kb.buffer(next++) : Value();
   Value sampling = hasLogits ? kb.buffer(next++) : Value();
   Value values = kb.buffer(next++), indices = kb.buffer(next++);
@@ -74,21 +70,15 @@ static void emitLinearArgmax(KernelBuilder &kb, const KernelConfig &config) {
   Value rows = kb.param(0);
   PartWinners winners{kb, values, indices, panelTasks(n, /*gated=*/false)};
 
-  spec.k = k;
-  spec.n = n;
-  spec.format = config.weightFormat();
-  spec.eps = config.real("eps");
-  spec.normOffset = config.integer("offset");
+  PanelMatmulSpec spec = projectionSpec(buffers, config);
   auto rowCount = [&](Value) { return rows; };
   auto rowPointer = [&](Value, Value row) {
-    return kb.at(x, row, xStride * 4);
+    return kb.at(buffers.x, row, xStride * 4);
   };
   auto store = [&](Value, Value row, llvm::ArrayRef<OutputVector> sums) {
     llvm::SmallVector<OutputVector> outputs(sums);
-    for (auto &[column, result, mask] : outputs)
-      if (bias)
-        result = kb.add(result,
-                        kb.load(kb.f32Vector(), kb.at(bias, column, 4), mask));
+    for (OutputVector &output : outputs)
+      output.values = addBias(kb, buffers.bias, output);
     winners.store(row, outputs);
     if (!hasLogits)
       return;
@@ -108,11 +98,6 @@ static int64_t tasks(const KernelConfig &config, int64_t) {
   return panelTasks(config.integer("n"), /*gated=*/false);
 }
 
-static int64_t scratchBytes(const KernelConfig &config,
-                            const TargetDesc &target) {
-  return panelScratchBytes(config.integer("k"), config.weightFormat(), target);
-}
-
 static constexpr ConfigKey keys[] = {
     {"k", ConfigKey::Int, true},
     {"n", ConfigKey::Int, true},
@@ -126,6 +111,7 @@ static constexpr ConfigKey keys[] = {
     {"logits", ConfigKey::Bool, false}};
 
 static const KernelKind kinds[] = {{"linear_argmax", keys, emitLinearArgmax,
-                                    tasks, scratchBytes, verifyWeightFormat}};
+                                    tasks, projectionScratchBytes,
+                                    verifyWeightFormat}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::linearArgmaxKernels() { return kinds; }

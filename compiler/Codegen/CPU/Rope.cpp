@@ -105,7 +105,7 @@ LogicalResult mtp::codegen::verifyRopeSpec(const RopeSpec &spec,
   return success();
 }
 
-static int64_t ropeHeadStride(const KernelConfig &config) {
+int64_t mtp::codegen::ropeHeadStride(const KernelConfig &config) {
   return config.integer("head_stride", config.integer("dim"));
 }
 

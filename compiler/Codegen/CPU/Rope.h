@@ -36,6 +36,9 @@ void emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec, int64_t heads,
                       int64_t stride, Value from, Value to, Value angles,
                       DType dtype = DType::F32);
 
+/// From one head of a row to the next, of queries as of keys.
+int64_t ropeHeadStride(const KernelConfig &config);
+
 /// Reads `dim`, `offset` and `layout`; the head's width is for the caller to
 /// say.
 RopeSpec ropeSpec(const KernelConfig &config, int64_t width);

@@ -13,13 +13,8 @@
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// Columns of a head, of keys as of queries.
-static int64_t headStride(const KernelConfig &config) {
-  return config.integer("head_stride", config.integer("dim"));
-}
-
 static int64_t keyWidth(const KernelConfig &config) {
-  return config.integer("k_heads") * headStride(config);
+  return config.integer("k_heads") * ropeHeadStride(config);
 }
 
 /// Keys are f32 rows, rotated; values are copied. Both are rounded to the
@@ -27,8 +22,8 @@ static int64_t keyWidth(const KernelConfig &config) {
 static void emitEntry(KernelBuilder &kb, const KernelConfig &config, Value keys,
                       Value values, Value angles, Value entry) {
   int64_t bytes = byteWidth(config.dtype());
-  emitRotatedHeads(kb, ropeSpec(config, headStride(config)),
-                   config.integer("k_heads"), headStride(config), keys,
+  emitRotatedHeads(kb, ropeSpec(config, ropeHeadStride(config)),
+                   config.integer("k_heads"), ropeHeadStride(config), keys,
                    kb.at(entry, config.integer("k_offset") * bytes), angles,
                    config.dtype());
   kb.copyFloats(values, kb.at(entry, config.integer("v_offset") * bytes),
@@ -44,9 +39,9 @@ static void emitRopeAppend(KernelBuilder &kb, const KernelConfig &config) {
   auto rowOf = [&](int64_t buffer, Value row, StringRef key, int64_t width) {
     return kb.at(kb.buffer(buffer), row, config.integer(key, width) * 4);
   };
-  RopeSpec spec = ropeSpec(config, headStride(config));
+  RopeSpec spec = ropeSpec(config, ropeHeadStride(config));
   int64_t keys = keyWidth(config), values = config.integer("v_width");
-  int64_t queries = queryHeads * headStride(config);
+  int64_t queries = queryHeads * ropeHeadStride(config);
   CacheBuffers cache{kb.buffer(first + 4), kb.buffer(first + 5),
                      kb.buffer(first + 6), kb.buffer(first + 7), kb.param(1)};
   int64_t entryBytes =
@@ -60,7 +55,7 @@ static void emitRopeAppend(KernelBuilder &kb, const KernelConfig &config) {
                     rowOf(first + 1, row, "v_stride", values), angles, entry);
         });
     if (queryHeads > 0)
-      emitRotatedHeads(kb, spec, queryHeads, headStride(config),
+      emitRotatedHeads(kb, spec, queryHeads, ropeHeadStride(config),
                        rowOf(0, row, "q_stride", queries),
                        rowOf(first + 8, row, "y_stride", queries), angles);
   });
@@ -70,8 +65,8 @@ static LogicalResult verifyRopeAppend(const KernelConfig &config,
                                       EmitError emitError) {
   int64_t keys = keyWidth(config), values = config.integer("v_width");
   int64_t entry = config.integer("entry_width", keys + values);
-  if (failed(verifyRopeSpec(ropeSpec(config, headStride(config)), "head_stride",
-                            emitError)) ||
+  if (failed(verifyRopeSpec(ropeSpec(config, ropeHeadStride(config)),
+                            "head_stride", emitError)) ||
       failed(verifyInEntry(config.integer("k_offset"), keys, entry,
                            "k_offset + k_heads * head_stride", emitError)))
     return failure();
