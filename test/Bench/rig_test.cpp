@@ -123,6 +123,34 @@ TEST(Rig, MeasuresEveryPointThatWasAskedFor) {
   EXPECT_EQ(compareRounds(results, options)[3].acceptanceLength, 1.5);
 }
 
+TEST(Rig, TheFastestIsOneRunOfEachTurn) {
+  std::unique_ptr<Rig> rig = makeRig(4);
+  Options options;
+  options.turns = 2;
+  options.rounds = 6;
+  options.acceptance = {0.5, 0.5};
+  ASSERT_TRUE(settle(options, rig->model().envelope()).isOk());
+  auto machine = Machine::create(2, false);
+  ASSERT_TRUE(machine.isOk());
+  for (Estimate estimate : {Estimate::Median, Estimate::Fastest}) {
+    options.estimate = estimate;
+    Results results;
+    results.points = choosePoints(options, *rig->model().envelope());
+    ASSERT_TRUE(measurePoints(*rig, options, **machine, results).isOk());
+    for (const Point &point : results.points) {
+      EXPECT_EQ(point.seconds.size(), 2u);
+      EXPECT_EQ(point.targetSeconds.size(), 2u);
+      EXPECT_EQ(point.sample.commands(), point.commands.size());
+    }
+    // A prompt runs again in its turn only for the fastest.
+    ASSERT_TRUE(measurePrefills(*rig, options, results.prefills).isOk());
+    for (const PrefillResult &prefill : results.prefills) {
+      EXPECT_EQ(prefill.rounds, estimate == Estimate::Fastest ? 6u : 1u);
+      EXPECT_EQ(prefill.seconds.size(), 2u);
+    }
+  }
+}
+
 TEST(Options, AreCheckedAgainstTheEnvelope) {
   EnvelopeInfo e;
   e.maxK = 2;
@@ -153,6 +181,12 @@ TEST(Options, AreCheckedAgainstTheEnvelope) {
   EXPECT_EQ(refused([](Options &o) { o.ids.assign(57, 1); }),
             "--ids: expected at most 64 tokens with --tokens (the envelope's "
             "context), got 57 and 8");
+  EXPECT_EQ(refused([](Options &o) {
+              o.ids = {1};
+              o.estimate = Estimate::Fastest;
+            }),
+            "--estimate: expected median with --ids (rounds of a text differ "
+            "in their work), got fastest");
   Options options;
   options.tokens = 8;
   ASSERT_TRUE(settle(options, &e).isOk());

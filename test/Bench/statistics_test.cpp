@@ -84,26 +84,65 @@ static MachineRates steady(double bytes) {
   MachineRates rates;
   rates.upper.bytes = rates.middle.bytes = bytes;
   rates.upper.ops = rates.middle.ops = {10, 20, 0};
+  rates.fastest = rates.upper;
   return rates;
 }
 
 TEST(Statistics, KnowsAMachineThatIsNotSteady) {
-  EXPECT_FALSE(isNoisy({}));
-  EXPECT_FALSE(isNoisy({steady(100), steady(70), steady(95)}));
-  EXPECT_TRUE(isNoisy({steady(100), steady(100), steady(85)}));
-  EXPECT_TRUE(isNoisy({steady(85), steady(100)}));
+  EXPECT_FALSE(isNoisy({}, Estimate::Median));
+  EXPECT_FALSE(
+      isNoisy({steady(100), steady(70), steady(95)}, Estimate::Median));
+  EXPECT_TRUE(
+      isNoisy({steady(100), steady(100), steady(85)}, Estimate::Median));
+  EXPECT_TRUE(isNoisy({steady(85), steady(100)}, Estimate::Median));
   MachineRates slower = steady(100);
   slower.upper.ops[1] = slower.middle.ops[1] = 15;
-  EXPECT_TRUE(isNoisy({steady(100), slower}));
+  EXPECT_TRUE(isNoisy({steady(100), slower}, Estimate::Median));
   // The same all the time, but shared: most tries were far from the best.
   MachineRates shared = steady(100);
   shared.middle.bytes = 60;
-  EXPECT_TRUE(isNoisy({shared, shared, shared}));
+  EXPECT_TRUE(isNoisy({shared, shared, shared}, Estimate::Median));
 }
 
 TEST(Statistics, LimitsComeFromTheMedianOfAllTurns) {
-  EXPECT_EQ(medianRates({steady(10), steady(30), steady(20)}).bytes, 20);
-  EXPECT_EQ(medianRates({steady(10)}).ops[1], 20);
+  EXPECT_EQ(
+      medianRates({steady(10), steady(30), steady(20)}, Estimate::Median).bytes,
+      20);
+  EXPECT_EQ(medianRates({steady(10)}, Estimate::Median).ops[1], 20);
+}
+
+TEST(Statistics, OneRunStandsForATurn) {
+  EXPECT_EQ(estimateSeconds({5, 2, 9}, Estimate::Median), 5);
+  EXPECT_EQ(estimateSeconds({5, 2, 9}, Estimate::Fastest), 2);
+  EXPECT_TRUE(std::isnan(estimateSeconds({}, Estimate::Fastest)));
+  EXPECT_EQ(summarize({5, 2, 9, 1}).most, 9);
+  EXPECT_STREQ(nameOf(Estimate::Median), "median");
+  EXPECT_STREQ(nameOf(Estimate::Fastest), "fastest");
+}
+
+/// Most tries were far from the fastest.
+static MachineRates stolen(double fastest) {
+  MachineRates rates = steady(10);
+  rates.middle.bytes = 5;
+  rates.fastest.bytes = fastest;
+  return rates;
+}
+
+TEST(Statistics, TheFastestRunIsHeldAgainstTheFastestTries) {
+  std::vector<MachineRates> measured = {stolen(100), stolen(96), stolen(102),
+                                        stolen(20), stolen(100)};
+  EXPECT_EQ(medianRates(measured, Estimate::Fastest).bytes, 100);
+  EXPECT_EQ(medianRates(measured, Estimate::Median).bytes, 10);
+  EXPECT_EQ(measured[1].best(Estimate::Fastest).bytes, 96);
+  EXPECT_EQ(measured[1].best(Estimate::Median).bytes, 10);
+  // That tries are slow in the median, or in one turn, does not tell.
+  EXPECT_TRUE(isNoisy(measured, Estimate::Median));
+  EXPECT_FALSE(isNoisy(measured, Estimate::Fastest));
+  // But the fastest must come again.
+  EXPECT_TRUE(isNoisy({stolen(100), stolen(50), stolen(60), stolen(98)},
+                      Estimate::Fastest));
+  EXPECT_TRUE(isNoisy({stolen(100), stolen(100), stolen(100), stolen(80)},
+                      Estimate::Fastest));
 }
 
 TEST(Statistics, ExpertsThatRowsChoose) {

@@ -87,7 +87,7 @@ static void addSpeculative(JsonWriter &json, const SpeculativeResult &s) {
   json.endObject();
 }
 
-static void addMachine(JsonWriter &json, const Results &r) {
+static void addMachine(JsonWriter &json, const Results &r, const Options &o) {
   json.key("machine");
   json.beginObject();
   json.field("processor", r.processor);
@@ -95,9 +95,9 @@ static void addMachine(JsonWriter &json, const Results &r) {
   json.field("pinned", r.pinned);
   json.field("cache_bytes", r.cacheBytes);
   json.field("buffer_bytes", r.bufferBytes);
-  addRates(json, "before", r.machine.front().upper);
+  addRates(json, "before", r.machine.front().best(o.estimate));
   addRates(json, "median", r.rates);
-  addRates(json, "after", r.machine.back().upper);
+  addRates(json, "after", r.machine.back().best(o.estimate));
   json.field("too_noisy_to_tell", r.isNoisy);
   json.endObject();
 }
@@ -108,8 +108,9 @@ std::string bench::jsonReport(const Results &r, const Options &o) {
   json.field("model", r.model);
   json.field("producer", r.producer);
   json.field("weight_bytes", r.fileWeightBytes);
-  addMachine(json, r);
+  addMachine(json, r, o);
   json.field("turns", o.turns);
+  json.field("estimate", nameOf(o.estimate));
   json.field("seed", o.seed);
   addNumbers(json, "simulated_acceptance", o.acceptance);
   json.key("points");

@@ -117,14 +117,16 @@ Summary Machine::opsRate(Arithmetic type, double seconds) {
 
 MachineRates Machine::measure(double seconds) {
   MachineRates rates;
-  auto split = [](const Summary &summary, double &upper, double &middle) {
-    upper = summary.upper;
-    middle = summary.median;
-  };
-  split(readRate(seconds), rates.upper.bytes, rates.middle.bytes);
-  for (size_t type = 0; type < kArithmetics; ++type)
-    split(opsRate(Arithmetic(type), seconds), rates.upper.ops[type],
-          rates.middle.ops[type]);
+  Summary read = readRate(seconds);
+  rates.upper.bytes = read.upper;
+  rates.middle.bytes = read.median;
+  rates.fastest.bytes = read.most;
+  for (size_t type = 0; type < kArithmetics; ++type) {
+    Summary ops = opsRate(Arithmetic(type), seconds);
+    rates.upper.ops[type] = ops.upper;
+    rates.middle.ops[type] = ops.median;
+    rates.fastest.ops[type] = ops.most;
+  }
   return rates;
 }
 

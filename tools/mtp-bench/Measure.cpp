@@ -117,7 +117,7 @@ Result<Results> bench::measure(Options &options) {
       MTP_RETURN_IF_ERROR(measurePrompt(*rig, options, results.speculative));
   }
   results.machine.push_back(machine->measure(kMachineSeconds));
-  results.rates = medianRates(results.machine);
-  results.isNoisy = isNoisy(results.machine);
+  results.rates = medianRates(results.machine, options.estimate);
+  results.isNoisy = isNoisy(results.machine, options.estimate);
   return results;
 }

@@ -23,6 +23,10 @@ std::vector<Point> choosePoints(const Options &options,
 Status measurePoints(Rig &rig, const Options &options, Machine &machine,
                      Results &results);
 
+/// The runs of something in a turn, of which one took `seconds`.
+uint32_t runsOfTurn(const Options &options, double seconds);
+
+/// Prompts, once in a turn; for the fastest of them as often as rounds.
 Status measurePrefills(Rig &rig, const Options &options,
                        std::vector<PrefillResult> &results);
 

@@ -34,6 +34,7 @@ private:
     double seconds = 0;
   };
   void place();
+  Status collect(std::vector<double> &runs, std::vector<double> &targets);
   double phaseSeconds(const CommandTimes &times) const;
 
   Rig &rig;
@@ -84,12 +85,16 @@ Status PointRunner::warmUp() {
     place();
     MTP_ASSIGN_OR_RETURN(last, rig.run(point.program));
   }
-  double wanted = std::ceil(kTurnSeconds / std::max(last, 1e-6));
-  point.rounds = options.rounds
-                     ? options.rounds
-                     : uint32_t(std::clamp(wanted, double(kLeastRounds),
-                                           double(kMostRounds)));
+  point.rounds = runsOfTurn(options, last);
   return okStatus();
+}
+
+uint32_t bench::runsOfTurn(const Options &options, double seconds) {
+  if (options.rounds)
+    return options.rounds;
+  double wanted = std::ceil(kTurnSeconds / std::max(seconds, 1e-6));
+  return uint32_t(
+      std::clamp(wanted, double(kLeastRounds), double(kMostRounds)));
 }
 
 /// The target's part of a run, on worker 0, whose times have no gaps.
@@ -102,22 +107,50 @@ double PointRunner::phaseSeconds(const CommandTimes &times) const {
   return double(sum) * 1e-9;
 }
 
-Status PointRunner::turn() {
-  std::vector<double> runs, targets;
-  for (uint32_t i = 0; i < point.rounds; ++i) {
+/// The runs of one turn, and of the target in the timed ones.
+Status PointRunner::collect(std::vector<double> &runs,
+                            std::vector<double> &targets) {
+  // Rounds differ in the drafts that stayed before and in the experts that
+  // their tokens choose. The fastest of different ones would be the one with
+  // the least work, so that in each turn one round is run again and again.
+  bool repeats = options.estimate == Estimate::Fastest;
+  std::vector<uint8_t> start;
+  if (repeats) {
     place();
+    start = rig.saveStates();
+  }
+  auto next = [&] { repeats ? rig.restoreStates(start) : place(); };
+  for (uint32_t i = 0; i < point.rounds; ++i) {
+    next();
     MTP_ASSIGN_OR_RETURN(double seconds, rig.run(point.program));
     runs.push_back(seconds);
   }
   for (uint32_t i = 0; i < (point.rounds + 2) / 3; ++i) {
-    place();
+    next();
     Timed run;
     MTP_ASSIGN_OR_RETURN(run.seconds, rig.runTimed(point.program, run.times));
     targets.push_back(phaseSeconds(run.times));
     timed.push_back(std::move(run));
   }
-  point.seconds.push_back(median(std::move(runs)));
-  point.targetSeconds.push_back(median(std::move(targets)));
+  return okStatus();
+}
+
+Status PointRunner::turn() {
+  std::vector<double> runs, targets;
+  size_t before = timed.size();
+  MTP_RETURN_IF_ERROR(collect(runs, targets));
+  point.seconds.push_back(estimateSeconds(std::move(runs), options.estimate));
+  point.targetSeconds.push_back(
+      estimateSeconds(std::move(targets), options.estimate));
+  if (options.estimate == Estimate::Fastest) {
+    // Commands are those of one run: the fastest of each command alone would
+    // add up to less than any run.
+    auto fastest = std::min_element(
+        timed.begin() + ptrdiff_t(before), timed.end(),
+        [](const Timed &a, const Timed &b) { return a.seconds < b.seconds; });
+    std::swap(timed[before], *fastest);
+    timed.resize(before + 1);
+  }
   return okStatus();
 }
 

@@ -14,15 +14,25 @@ Status bench::measurePrefills(Rig &rig, const Options &options,
   for (uint32_t tokens : options.prefills)
     for (bool modules : {false, true})
       if (!modules || hasModules)
-        results.push_back({tokens, modules, {}});
-  // The first turn warms up.
-  for (uint32_t turn = 0; turn <= options.turns; ++turn)
+        results.push_back({tokens, modules, 1, {}});
+  for (PrefillResult &result : results) {
+    MTP_ASSIGN_OR_RETURN(
+        double seconds,
+        rig.prefill(0, rig.randomTokens(result.tokens), result.modules));
+    if (options.estimate == Estimate::Fastest)
+      result.rounds = runsOfTurn(options, seconds);
+  }
+  for (uint32_t turn = 0; turn < options.turns; ++turn)
     for (PrefillResult &result : results) {
-      MTP_ASSIGN_OR_RETURN(
-          double seconds,
-          rig.prefill(0, rig.randomTokens(result.tokens), result.modules));
-      if (turn > 0)
-        result.seconds.push_back(seconds);
+      std::vector<int32_t> tokens = rig.randomTokens(result.tokens);
+      std::vector<double> runs;
+      for (uint32_t i = 0; i < result.rounds; ++i) {
+        MTP_ASSIGN_OR_RETURN(double seconds,
+                             rig.prefill(0, tokens, result.modules));
+        runs.push_back(seconds);
+      }
+      result.seconds.push_back(
+          estimateSeconds(std::move(runs), options.estimate));
     }
   return okStatus();
 }

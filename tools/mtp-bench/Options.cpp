@@ -2,7 +2,6 @@
 
 #include "tools/mtp-bench/Options.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-bench/Statistics.h"
 
 #include <algorithm>
 
@@ -37,6 +36,9 @@ static Status checkIds(const Options &o, const EnvelopeInfo &e) {
   if (!o.ids.empty() && !o.acceptance.empty())
     return invalidArgument("expected one of --ids, whose acceptance is "
                            "measured, and --acceptance, got both");
+  if (!o.ids.empty() && o.estimate == Estimate::Fastest)
+    return invalidArgument("--estimate: expected median with --ids (rounds of "
+                           "a text differ in their work), got fastest");
   if (!o.ids.empty() && o.ids.size() + o.tokens > e.maxContext)
     return invalidArgument(
         strCat("--ids: expected at most ", e.maxContext,

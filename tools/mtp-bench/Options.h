@@ -4,6 +4,7 @@
 #define MTP_TOOLS_MTP_BENCH_OPTIONS_H
 
 #include "mtp/model.h"
+#include "tools/mtp-bench/Statistics.h"
 
 #include <cstdint>
 #include <string>
@@ -30,6 +31,7 @@ struct Options {
   uint32_t tokens = 64;
 
   uint32_t turns = 5;
+  Estimate estimate = Estimate::Median;
   /// Rounds of one turn; zero: as many as take a tenth of a second.
   uint32_t rounds = 0;
   uint64_t seed = 1;

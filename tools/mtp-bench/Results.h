@@ -12,8 +12,8 @@
 
 namespace mtp::bench {
 
-/// One command of a program: seconds of the median of the timed runs, and what
-/// it has to do.
+/// One command of a program: seconds in the median of the timed runs, or of the
+/// fastest of each turn, and what it has to do.
 struct CommandResult {
   std::string phase;
   std::string kind;
@@ -34,7 +34,8 @@ struct Point {
   uint32_t program = 0;
 
   uint32_t rounds = 0;
-  /// The median of each turn: whole runs, and the target's part of timed runs.
+  /// The estimate of each turn: whole runs, and the target's part of timed
+  /// runs.
   std::vector<double> seconds;
   std::vector<double> targetSeconds;
   std::vector<CommandResult> commands;
@@ -71,6 +72,9 @@ bool isTargetPhase(std::string_view phase);
 struct PrefillResult {
   uint32_t tokens = 0;
   bool modules = false;
+  /// In a turn.
+  uint32_t rounds = 1;
+  /// The estimate of each turn.
   std::vector<double> seconds;
 };
 

@@ -31,8 +31,17 @@ double bench::median(std::vector<double> values) {
 Summary bench::summarize(const std::vector<double> &values) {
   std::vector<double> sorted = values;
   std::sort(sorted.begin(), sorted.end());
-  return {quantile(sorted, 0.5), quantile(sorted, 0.25),
-          quantile(sorted, 0.75)};
+  return {quantile(sorted, 0.5), quantile(sorted, 0.25), quantile(sorted, 0.75),
+          quantile(sorted, 1)};
+}
+
+double bench::estimateSeconds(std::vector<double> runs, Estimate estimate) {
+  std::sort(runs.begin(), runs.end());
+  return quantile(runs, estimate == Estimate::Fastest ? 0 : 0.5);
+}
+
+const char *bench::nameOf(Estimate estimate) {
+  return estimate == Estimate::Fastest ? "fastest" : "median";
 }
 
 double bench::medianRatio(const std::vector<double> &a,
@@ -92,14 +101,16 @@ static bool differs(const Rates &a, const Rates &b) {
   return any;
 }
 
-/// The medians of the upper quartiles, or of the medians of tries.
-static Rates medianOf(const std::vector<MachineRates> &measured,
-                      Rates MachineRates::*part) {
+/// A quantile over all measurements, of each rate that `part` has.
+template <typename PartT>
+static Rates quantileOf(const std::vector<MachineRates> &measured, double share,
+                        PartT part) {
   auto of = [&](auto rate) {
     std::vector<double> values;
     for (const MachineRates &rates : measured)
-      values.push_back(rate(rates.*part));
-    return median(std::move(values));
+      values.push_back(rate(part(rates)));
+    std::sort(values.begin(), values.end());
+    return quantile(values, share);
   };
   Rates rates;
   rates.bytes = of([](const Rates &r) { return r.bytes; });
@@ -108,15 +119,31 @@ static Rates medianOf(const std::vector<MachineRates> &measured,
   return rates;
 }
 
-bool bench::isNoisy(const std::vector<MachineRates> &measured) {
-  return !measured.empty() &&
-         (differs(measured.front().upper, measured.back().upper) ||
-          differs(medianOf(measured, &MachineRates::upper),
-                  medianOf(measured, &MachineRates::middle)));
+const Rates &MachineRates::best(Estimate estimate) const {
+  return estimate == Estimate::Fastest ? fastest : upper;
 }
 
-Rates bench::medianRates(const std::vector<MachineRates> &measured) {
-  return medianOf(measured, &MachineRates::upper);
+bool bench::isNoisy(const std::vector<MachineRates> &measured,
+                    Estimate estimate) {
+  if (measured.empty())
+    return false;
+  if (differs(measured.front().best(estimate), measured.back().best(estimate)))
+    return true;
+  auto best = [&](const MachineRates &r) { return r.best(estimate); };
+  auto middle = [](const MachineRates &r) { return r.middle; };
+  // That most tries are slow is what the fastest is taken for; but a fastest
+  // that does not come again says nothing.
+  if (estimate == Estimate::Fastest)
+    return differs(quantileOf(measured, 0.25, best),
+                   quantileOf(measured, 0.75, best));
+  return differs(quantileOf(measured, 0.5, best),
+                 quantileOf(measured, 0.5, middle));
+}
+
+Rates bench::medianRates(const std::vector<MachineRates> &measured,
+                         Estimate estimate) {
+  return quantileOf(measured, 0.5,
+                    [&](const MachineRates &r) { return r.best(estimate); });
 }
 
 double bench::expectedExperts(double experts, double chosen, double rows) {

@@ -12,12 +12,23 @@
 
 namespace mtp::bench {
 
-/// The middle of repeated measurements, and the quartiles around it.
+/// The middle of repeated measurements, the quartiles around it, and the most.
 struct Summary {
   double median = 0;
   double lower = 0;
   double upper = 0;
+  double most = 0;
 };
+
+/// What stands for the runs of one turn. What stands for all turns is always
+/// their median.
+enum class Estimate : uint8_t { Median, Fastest };
+
+/// Seconds of the runs of one turn; NaN when there are none.
+double estimateSeconds(std::vector<double> runs, Estimate estimate);
+
+/// "median" or "fastest".
+const char *nameOf(Estimate estimate);
 
 /// NaN when there is nothing.
 double median(std::vector<double> values);
@@ -64,19 +75,26 @@ struct Work {
 /// The seconds below which no command can be that reads each byte once.
 double limitSeconds(const Work &work, const Rates &rates);
 
-/// One measurement of a machine. The upper quartile of its tries is what it can
-/// do; where the median is far below, others use it too.
+/// One measurement of a machine: the upper quartile, the median and the fastest
+/// of its tries.
 struct MachineRates {
   Rates upper;
   Rates middle;
+  Rates fastest;
+
+  /// What it can do: beside medians of runs the upper quartile, beside the
+  /// fastest run the fastest try.
+  const Rates &best(Estimate estimate) const;
 };
 
 /// Whether what a machine can do changed between the first and the last
-/// measurement, or is far from what its tries had in the median.
-bool isNoisy(const std::vector<MachineRates> &measured);
+/// measurement. Medians of runs are also in doubt where what it can do is far
+/// from what its tries had in the median, the fastest runs where the fastest
+/// tries of half of the turns are not near one another.
+bool isNoisy(const std::vector<MachineRates> &measured, Estimate estimate);
 
 /// The median of what it can do.
-Rates medianRates(const std::vector<MachineRates> &measured);
+Rates medianRates(const std::vector<MachineRates> &measured, Estimate estimate);
 
 /// How many of `experts` are read by `rows` rows that choose `chosen` each, all
 /// equally likely and independent.

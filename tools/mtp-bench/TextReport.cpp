@@ -37,13 +37,15 @@ static std::string orDash(double value, const char *format) {
   return text;
 }
 
-static void addMachine(Text &text, const Results &r) {
+static void addMachine(Text &text, const Results &r, const Options &o) {
   text.add("%s, %u threads%s\n", r.processor.c_str(), r.threads,
            r.pinned ? ", pinned" : "");
-  text.add("%s, %.1f MB of weights\n\n", r.producer.c_str(),
+  text.add("%s, %.1f MB of weights\n", r.producer.c_str(),
            double(r.fileWeightBytes) * 1e-6);
-  const Rates &before = r.machine.front().upper;
-  const Rates &after = r.machine.back().upper;
+  text.add("of each turn the %s run, of %u turns the median\n\n",
+           nameOf(o.estimate), o.turns);
+  const Rates &before = r.machine.front().best(o.estimate);
+  const Rates &after = r.machine.back().best(o.estimate);
   text.add("machine              before    median     after\n");
   text.add("read, GB/s         %8.1f  %8.1f  %8.1f  (%.0f MB)\n",
            before.bytes * 1e-9, r.rates.bytes * 1e-9, after.bytes * 1e-9,
@@ -160,7 +162,7 @@ static void addNotes(Text &text, const Results &r) {
 
 std::string bench::textReport(const Results &r, const Options &o) {
   Text text;
-  addMachine(text, r);
+  addMachine(text, r, o);
   if (o.wants("decode"))
     addDecode(text, r, o);
   if (o.wants("rows"))

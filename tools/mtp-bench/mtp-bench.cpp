@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 
 using namespace mtp;
 using namespace mtp::bench;
@@ -44,6 +45,12 @@ static void addFlags(CLI::App &app, Options &o) {
                  "Tokens to generate from --ids in each turn (default: 64)");
   app.add_option("--turns", o.turns,
                  "How often all points take their turn (default: 5)");
+  app.add_option("--estimate", o.estimate,
+                 "What stands for the runs of a turn: median or fastest "
+                 "(default: median)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Estimate>{
+          {"median", Estimate::Median}, {"fastest", Estimate::Fastest}}))
+      ->option_text("median|fastest");
   app.add_option("--rounds", o.rounds,
                  "Rounds in a turn (default: for a tenth of a second)");
   app.add_option("--seed", o.seed, "Seed of tokens and acceptance");

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 report = json.load(open(sys.argv[1]))
+assert report["estimate"] == "median"
 assert report["points"] == [] and report["prefill"] == []
 results = {r["k"]: r for r in report["speculative"]}
 assert set(results) == {0, 2}, results
