@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <span>
 
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
@@ -14,6 +15,7 @@ namespace {
 struct Shape {
   int qHeads, kvHeads, dk, dv, page, window;
   bool bf16, latent; // Latent: the values are the first dv of the key.
+  int part = 0;
 
   int keyBytes() const { return bf16 ? 2 : 4; }
   int vOffset() const { return latent ? 3 : 3 + kvHeads * dk; }
@@ -25,10 +27,11 @@ struct Shape {
     return number("q_heads", qHeads) + number("kv_heads", kvHeads) +
            number("dk", dk) + number("dv", dv) + number("page", page) +
            number("entry_width", entry()) + number("k_offset", 3) +
-           number("v_offset", vOffset()) +
+           number("v_offset", vOffset()) + (part ? number("part", part) : "") +
            (tree ? "" : number("window", window)) + "scale = 0.3 : f32, " +
-           "dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"");
+           "dtype = " + dtype();
   }
+  std::string dtype() const { return bf16 ? "\"bf16\"" : "\"f32\""; }
 };
 
 constexpr int slots = 3, maxPages = 6;
@@ -218,9 +221,10 @@ static Rows slotRuns(const Shape &s) {
   return rows;
 }
 
-/// Compares rows of every shape on every target with the reference, and with
+/// Compares rows of shapes on every target with the reference, and with
 /// themselves apart.
-static void expectExactRows(Rows (*makeRows)(const Shape &)) {
+static void expectExactRows(std::span<const Shape> shapes,
+                            Rows (*makeRows)(const Shape &)) {
   for (const auto &[name, target] : hostTargets())
     for (const Shape &s : shapes) {
       SCOPED_TRACE(name + ": " + s.config(false));
@@ -239,10 +243,12 @@ static void expectExactRows(Rows (*makeRows)(const Shape &)) {
 }
 
 TEST(Attention, MatchesReferenceAtPageBoundaries) {
-  expectExactRows(boundaryRows);
+  expectExactRows(shapes, boundaryRows);
 }
 
-TEST(Attention, TakesRunsOfOneSlotTogether) { expectExactRows(slotRuns); }
+TEST(Attention, TakesRunsOfOneSlotTogether) {
+  expectExactRows(shapes, slotRuns);
+}
 
 TEST(Attention, IgnoresWhatIsNotSeen) {
   for (const auto &[name, target] : hostTargets())
@@ -392,10 +398,9 @@ TEST(AttentionTree, MatchesReference) {
     }
 }
 
-TEST(AttentionTree, ChainHasTheBitsOfPlainAttention) {
+static void expectChainIsPlain(const Shape &s) {
   for (const auto &[name, target] : hostTargets()) {
-    const Shape &s = shapes[0];
-    SCOPED_TRACE(name);
+    SCOPED_TRACE(name + ": " + s.config(true));
     Kernel tree(target, "attention_tree", s.config(true));
     Kernel plain(target, "attention", s.config(false));
     Cache cache(s);
@@ -412,4 +417,104 @@ TEST(AttentionTree, ChainHasTheBitsOfPlainAttention) {
       rows.place[r] += r;
     EXPECT_EQ(y, runRows(plain, cache, rows, 0, 4, Split::Whole));
   }
+}
+
+TEST(AttentionTree, ChainHasTheBitsOfPlainAttention) {
+  expectChainIsPlain(shapes[0]);
+}
+
+//===----------------------------------------------------------------------===//
+// Positions in parts
+//===----------------------------------------------------------------------===//
+
+/// Of two parts and of six; with a window, that reaches over one end of a part
+/// or none; where one row is two tasks.
+static const Shape partShapes[] = {
+    {6, 1, 36, 20, 16, 0, /*bf16=*/true, /*latent=*/true, /*part=*/64},
+    {4, 2, 16, 24, 64, 0, /*bf16=*/false, /*latent=*/false, /*part=*/64},
+    {4, 2, 17, 33, 50, 23, /*bf16=*/true, /*latent=*/false, /*part=*/64},
+    {4, 1, 80, 64, 32, 0, /*bf16=*/true, /*latent=*/true, /*part=*/128}};
+
+TEST(AttentionParts, MatchReference) {
+  expectExactRows(partShapes, boundaryRows);
+}
+
+TEST(AttentionParts, ChainOfATreeHasTheBitsOfPlainAttention) {
+  // The chain of four crosses the end of a part.
+  expectChainIsPlain(
+      {4, 2, 32, 32, 33, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64});
+}
+
+namespace {
+
+/// Attention that leaves its parts, and what joins them.
+struct Divided {
+  Divided(const TargetDesc &target, const Shape &s, int splits)
+      : s(s), parts(target, "attention_parts",
+                    s.config(false) + divisionConfig() +
+                        ", splits = " + std::to_string(splits)),
+        join(target, "attention_join",
+             "q_heads = " + std::to_string(s.qHeads) +
+                 ", kv_heads = " + std::to_string(s.kvHeads) +
+                 ", dv = " + std::to_string(s.dv) + ", dtype = " + s.dtype() +
+                 ", part = " + std::to_string(s.part) +
+                 ", window = " + std::to_string(s.window) + divisionConfig()) {}
+
+  int count() const { return (maxPages * s.page + s.part - 1) / s.part; }
+  /// Room for any division into tiles.
+  int stride() const { return s.qHeads * (32 + (s.dv + 15) / 16 * 16); }
+  std::string divisionConfig() const {
+    return ", parts = " + std::to_string(count()) +
+           ", part_stride = " + std::to_string(stride());
+  }
+
+  std::vector<float> run(const Cache &cache, const Rows &rows, int first,
+                         int count, Split split) const {
+    // What no row sees is not written, and must not be read.
+    size_t width = size_t(this->count()) * stride();
+    Guarded<float> between(std::vector<float>(count * width, NAN));
+    int queryWidth = s.qHeads * s.dk;
+    Guarded<float> q(
+        std::vector<float>(rows.q.begin() + first * queryWidth,
+                           rows.q.begin() + (first + count) * queryWidth));
+    auto part = [&](const std::vector<int32_t> &all) {
+      return std::vector<int32_t>(all.begin() + first,
+                                  all.begin() + first + count);
+    };
+    Guarded<int32_t> slotOf(part(rows.slotOf)), place(part(rows.place)),
+        table(cache.table);
+    Guarded<uint8_t> kv(cache.bytes());
+    Guarded<float> y(size_t(count) * s.qHeads * s.dv);
+    parts.run({q.data(), slotOf.data(), place.data(), table.data(), kv.data(),
+               between.data()},
+              {count, maxPages}, split);
+    join.run({place.data(), between.data(), y.data()}, {count}, split);
+    return y.values();
+  }
+
+  const Shape &s;
+  Kernel parts, join;
+};
+
+} // namespace
+
+TEST(AttentionParts, HaveTheSameBitsHoweverTheyAreDealtOut) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Shape &s : partShapes) {
+      SCOPED_TRACE(name + ": " + s.config(false));
+      Kernel plain(target, "attention", s.config(false));
+      Cache cache(s);
+      for (int splits : {1, 3}) {
+        SCOPED_TRACE("splits " + std::to_string(splits));
+        Divided divided(target, s, splits);
+        for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
+          for (Split split : {Split::Whole, Split::Random}) {
+            int count = rows.count();
+            EXPECT_EQ(runRows(plain, cache, rows, 0, count, Split::Whole),
+                      divided.run(cache, rows, 0, count, split));
+            EXPECT_EQ(runRows(plain, cache, rows, count - 3, 3, Split::Whole),
+                      divided.run(cache, rows, count - 3, 3, split));
+          }
+      }
+    }
 }

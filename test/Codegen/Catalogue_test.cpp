@@ -61,6 +61,28 @@ TEST(Catalogue, NamesWhatIsWrong) {
        "q_heads = 3, kv_heads = 2, dk = 4, dv = 4, page = 4, "
        "entry_width = 64, dtype = \"f32\", scale = 1.0",
        "expected q_heads to be a multiple of kv_heads 2, got 3"},
+      {"attention",
+       "q_heads = 2, kv_heads = 0, dk = 4, dv = 4, page = 4, "
+       "entry_width = 64, dtype = \"f32\", scale = 1.0",
+       "expected config key 'kv_heads' to be at least 1, got 0"},
+      {"attention",
+       "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
+       "entry_width = 64, dtype = \"f32\", scale = 1.0, part = 96",
+       "expected part to be a multiple of 64, got 96"},
+      {"attention_parts",
+       "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
+       "entry_width = 64, dtype = \"f32\", scale = 1.0, parts = 2, "
+       "part_stride = 96, splits = 2",
+       "expected part to be a multiple of 64, got 0"},
+      {"attention_parts",
+       "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
+       "entry_width = 64, dtype = \"f32\", scale = 1.0, part = 64, parts = 2, "
+       "part_stride = 96, splits = 0",
+       "expected config key 'splits' to be at least 1, got 0"},
+      {"attention_join",
+       "q_heads = 2, kv_heads = 2, dv = 17, dtype = \"f32\", part = 64, "
+       "parts = 2, part_stride = 127",
+       "expected part_stride to be at least 128, got 127"},
       {"rope", "heads = 1, dim = 3", "expected an even dim, got 3"},
       {"kv_append", "width = 8, entry_offset = 1, dtype = \"f32\", page = 4",
        "expected entry_offset + width to be at most entry_width 8, got 9"},

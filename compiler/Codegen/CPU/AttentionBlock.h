@@ -24,7 +24,7 @@ public:
 
   /// Sets up what all blocks share.
   void begin();
-  /// Empties `state` and takes the query at `q` into it.
+  /// Takes the query at `q` into `state`, whose sums stay as they are.
   void open(Value state, Value q);
   /// Brings the keys of positions [from, to) of the block into scratch; the
   /// pointers of all positions must be readable keys.
@@ -40,8 +40,17 @@ public:
   void weigh(Value state);
   void addValues(Value state, Value begin, Value end);
 
+  // Sums are where the layout says that maxima, totals and values are, in a
+  // state or beside one.
+
+  /// Makes them the sums of no positions.
+  void empty(Value sums);
+  /// Adds those at `more`, of at least one position, as those of positions
+  /// behind the ones that are there.
+  void join(Value sums, Value more);
+  void copy(Value sums, Value to);
   /// Stores the result, which is zero if nothing was added.
-  void close(Value state, Value y);
+  void close(Value sums, Value y);
 
 private:
   void transposeKeys(Value vector, Value unit, int64_t count, bool half);

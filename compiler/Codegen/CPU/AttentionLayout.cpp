@@ -12,7 +12,7 @@ static constexpr int64_t maxTile = 4;
 
 AttentionDivision::AttentionDivision(const KernelConfig &config,
                                      int64_t rowsPerTask)
-    : rowsPerTask(rowsPerTask) {
+    : rowsPerTask(rowsPerTask), splits(config.integer("splits", 1)) {
   int64_t heads = config.integer("q_heads");
   int64_t group = heads / config.integer("kv_heads");
   tile = std::min(group, maxTile);
@@ -36,7 +36,10 @@ AttentionLayout::AttentionLayout(const KernelConfig &config,
       dot(dtype == DType::BF16 && target.bf16Dot), bytes(byteWidth(dtype)),
       entryBytes(config.integer("entry_width") * bytes),
       copiesValues(division.rowsPerTask > 1 && config.integer("kv_heads") > 1 &&
-                   dv * bytes % 4 == 0) {}
+                   dv * bytes % 4 == 0),
+      part(config.integer("part")), parts(config.integer("parts")),
+      partStride(config.integer("part_stride")),
+      leavesParts(config.integer("splits") != 0) {}
 
 int64_t AttentionLayout::laneOf(int64_t column) const {
   if (vectorsPerChunk() == 1)

@@ -14,16 +14,19 @@
 namespace mtp::codegen {
 
 /// How attention divides: a task is a group of consecutive rows and a tile of
-/// query heads that share a key head. A worker takes tasks of the same rows and
-/// key head together.
+/// query heads that share a key head; where there are splits, also every so
+/// many parts of the positions. A worker takes tasks of the same rows and key
+/// head together.
 struct AttentionDivision {
   AttentionDivision(const KernelConfig &config, int64_t rowsPerTask);
 
   int64_t tasks(int64_t rows) const {
-    return (rows + rowsPerTask - 1) / rowsPerTask * tilesPerRow;
+    return (rows + rowsPerTask - 1) / rowsPerTask * tilesPerRow * splits;
   }
 
   int64_t rowsPerTask;
+  /// Tasks among which the parts of one row's positions are dealt out.
+  int64_t splits;
   /// Heads of a tile; tiles of one row, and those of one key head.
   int64_t tile, tilesPerRow, tilesPerGroup;
   /// Heads of a pair of tiles that is taken as one where a worker has both; as
@@ -54,6 +57,17 @@ struct AttentionLayout {
   /// Whether several rows read the values from a copy. With several key heads
   /// those of one lie far apart, often in few sets of the L1 cache.
   bool copiesValues;
+
+  /// Positions that are added up apart from others, from a multiple of as many
+  /// on; 0 if all are added up together.
+  int64_t part;
+  /// Parts that a row may have, and floats from one part of a row to the next,
+  /// where what was added up is left for others to join.
+  int64_t parts, partStride;
+  /// Whether a task leaves its parts apart.
+  bool leavesParts;
+  /// Whether a task adds up several parts itself.
+  bool joinsParts() const { return part != 0 && !leavesParts; }
 
   /// Positions of a block: two vectors, so that a query that is spread over all
   /// lanes serves two products.
@@ -102,20 +116,32 @@ struct AttentionLayout {
     return states() + division.rowsPerTask * tilesAtOnce * stateBytes();
   }
 
-  // Of a state: the running maxima and the sums of weights, one vector with a
-  // segment per head; the scores of the block, head after head, which become
+  // What was added up of some positions, `sums`: the maxima of the scores and
+  // the sums of the weights, one vector each with a segment per head; then the
+  // sums of the values by weight, head after head.
+  int64_t sumsMax() const { return 0; }
+  int64_t sumsTotal() const { return lanes * 4; }
+  int64_t sumsValues() const { return 2 * lanes * 4; }
+  int64_t sumsBytes() const {
+    return sumsValues() + tile * paddedColumns() * 4;
+  }
+  /// Room for them in a buffer whatever the target's vectors are.
+  static constexpr int64_t mostLanes = 16;
+  static int64_t sumsFloats(int64_t tile, int64_t dv) {
+    return 2 * mostLanes + tile * llvm::alignTo(dv, mostLanes);
+  }
+
+  // Of a state: the sums of the positions so far, or of those of a part and of
+  // the parts before; the scores of the block, head after head, which become
   // its weights in place; the factors of what was added before, like the
-  // maxima; the queries as pairs of bf16, for dot products; the sums of values.
-  int64_t stateMax() const { return 0; }
-  int64_t stateTotal() const { return lanes * 4; }
-  int64_t stateScores() const { return 2 * lanes * 4; }
+  // maxima; the queries as pairs of bf16, for dot products.
+  int64_t stateSums() const { return 0; }
+  int64_t stateJoined() const { return sumsBytes(); }
+  int64_t stateScores() const { return (joinsParts() ? 2 : 1) * sumsBytes(); }
   int64_t stateFactors() const { return stateScores() + tile * block() * 4; }
   int64_t stateQueries() const { return stateFactors() + lanes * 4; }
-  int64_t stateSums() const {
-    return stateQueries() + (dot ? tile * queryBytes() : 0);
-  }
   int64_t stateBytes() const {
-    return stateSums() + tile * paddedColumns() * 4;
+    return stateQueries() + (dot ? tile * queryBytes() : 0);
   }
 };
 

@@ -115,13 +115,18 @@ AttentionRuns::Seen AttentionRuns::seenByAny(const Run &run, Value start) {
 // Runs of rows
 //===----------------------------------------------------------------------===//
 
-/// Calls `body` with the row, the state, the query and the result of every row
-/// of the run and every tile of its heads.
-void AttentionRuns::forStates(
-    const Run &run, llvm::function_ref<void(Value, Value, Value, Value)> body) {
+/// Calls `body` for every row of the run and every tile of its heads. Where
+/// parts are left, `y` is where the first part of the tile goes.
+void AttentionRuns::forStates(const Run &run,
+                              llvm::function_ref<void(RowTile)> body) {
   int64_t heads = config.integer("q_heads");
   int64_t qStride = config.integer("q_stride", heads * layout.dk);
   int64_t yStride = config.integer("y_stride", heads * layout.dv);
+  int64_t tileStride = layout.tile * layout.dv;
+  if (layout.leavesParts) {
+    yStride = layout.parts * layout.partStride;
+    tileStride = layout.sumsFloats(layout.tile, layout.dv);
+  }
   int64_t bytes = layout.stateBytes();
   kb.forRange(run.first, run.end, 1, [&](Value row) {
     Value states = kb.at(kb.at(kb.scratch(), layout.states()),
@@ -130,8 +135,8 @@ void AttentionRuns::forStates(
       Value head = kb.add(run.head, kb.mul(tile, layout.tile));
       Value q = kb.at(kb.buffer(0), row, qStride * 4);
       Value y = kb.at(kb.buffer(tree ? 6 : 5), row, yStride * 4);
-      body(row, kb.at(states, tile, bytes), kb.at(q, head, layout.dk * 4),
-           kb.at(y, head, layout.dv * 4));
+      body({row, kb.at(states, tile, bytes), kb.at(q, head, layout.dk * 4),
+            kb.at(y, kb.div(head, layout.tile), tileStride * 4)});
     });
   });
 }
@@ -164,23 +169,64 @@ void AttentionRuns::emitBlock(const Run &run, Value start) {
   Seen seen = seenByAny(run, start);
   kb.ifThen(kb.cmp(Cmp::LT, seen.begin, seen.end), [&] {
     prepareBlock(run, start, seen);
-    auto forSeeing =
-        [&](llvm::function_ref<void(Value, Value, Value, Value)> body) {
-          forStates(run, [&](Value row, Value state, Value q, Value) {
-            auto [from, to] = seenIn(run, row, start);
-            kb.ifThen(kb.cmp(Cmp::LT, from, to),
-                      [&, from = from, to = to] { body(state, q, from, to); });
-          });
-        };
+    auto forSeeing = [&](llvm::function_ref<void(RowTile, Value, Value)> body) {
+      forStates(run, [&](RowTile of) {
+        auto [from, to] = seenIn(run, of.row, start);
+        kb.ifThen(kb.cmp(Cmp::LT, from, to),
+                  [&, from = from, to = to] { body(of, from, to); });
+      });
+    };
     // Step by step for all rows, so that the steps of several rows overlap.
-    forSeeing([&](Value state, Value q, Value from, Value to) {
-      block.score(state, q, from, to);
+    forSeeing([&](RowTile of, Value from, Value to) {
+      block.score(of.state, of.q, from, to);
     });
-    forSeeing([&](Value state, Value, Value, Value) { block.weigh(state); });
-    forSeeing([&](Value state, Value, Value from, Value to) {
-      block.addValues(state, from, to);
+    forSeeing([&](RowTile of, Value, Value) { block.weigh(of.state); });
+    forSeeing([&](RowTile of, Value from, Value to) {
+      block.addValues(of.state, from, to);
     });
   });
+}
+
+/// All that rows see of positions [begin, end).
+void AttentionRuns::emitBlocks(const Run &run, Value begin, Value end) {
+  int64_t size = layout.block();
+  kb.forRange(kb.div(begin, size), kb.div(kb.add(end, size - 1), size), 1,
+              [&](Value index) { emitBlock(run, kb.mul(index, size)); });
+}
+
+/// Adds up part number `part` for every row that sees any of it, and joins it
+/// with the row's parts before it, or leaves it.
+void AttentionRuns::emitPart(const Run &run, Value part) {
+  Value begin = kb.mul(part, layout.part), end = kb.add(begin, layout.part);
+  emitBlocks(run, kb.max(run.begin, begin), kb.min(run.stop, end));
+  forStates(run, [&](RowTile of) {
+    auto bound = [&](int64_t bounds) {
+      return kb.load(kb.i64Type(), boundAt(bounds, run, of.row));
+    };
+    Value from = kb.max(bound(layout.begins()), begin);
+    Value to = kb.min(bound(layout.ends()), end);
+    kb.ifThen(kb.cmp(Cmp::LT, from, to), [&] {
+      if (layout.leavesParts)
+        block.copy(sumsOf(of), kb.at(of.y, part, layout.partStride * 4));
+      else
+        block.join(joinedOf(of), sumsOf(of));
+      block.empty(sumsOf(of));
+    });
+  });
+}
+
+void AttentionRuns::emitParts(const Run &run) {
+  Value first = kb.div(run.begin, layout.part);
+  Value end = kb.div(kb.add(run.stop, layout.part - 1), layout.part);
+  if (!layout.leavesParts) {
+    kb.forRange(first, end, 1, [&](Value part) { emitPart(run, part); });
+    return;
+  }
+  int64_t splits = layout.division.splits;
+  Value ahead =
+      kb.rem(kb.add(kb.sub(run.split, kb.rem(first, splits)), splits), splits);
+  kb.forRange(kb.add(first, ahead), end, splits,
+              [&](Value part) { emitPart(run, part); });
 }
 
 /// The positions [begin, end) that a row sees. Of a tree, `base` and `mask` are
@@ -229,19 +275,27 @@ Value AttentionRuns::emitRun(Run run, Value endRow) {
   if (tree) // The values above belong to the loop.
     viewOf(run.first, run.base, run.mask);
 
-  forStates(run,
-            [&](Value, Value state, Value q, Value) { block.open(state, q); });
-  int64_t size = layout.block();
-  kb.forRange(kb.div(run.begin, size), kb.div(kb.add(run.stop, size - 1), size),
-              1, [&](Value index) { emitBlock(run, kb.mul(index, size)); });
-  forStates(run,
-            [&](Value, Value state, Value, Value y) { block.close(state, y); });
+  forStates(run, [&](RowTile of) {
+    block.open(of.state, of.q);
+    block.empty(sumsOf(of));
+    if (layout.joinsParts())
+      block.empty(joinedOf(of));
+  });
+  if (layout.part != 0)
+    emitParts(run);
+  else
+    emitBlocks(run, run.begin, run.stop);
+  if (!layout.leavesParts)
+    forStates(run, [&](RowTile of) {
+      block.close(layout.joinsParts() ? joinedOf(of) : sumsOf(of), of.y);
+    });
   return run.end;
 }
 
-void AttentionRuns::emit(Value first, Value end, Value head, Value tiles) {
+void AttentionRuns::emit(Value first, Value end, Value head, Value tiles,
+                         Value split) {
   Run run;
-  run.head = head, run.tiles = tiles;
+  run.head = head, run.tiles = tiles, run.split = split;
   run.kvHead =
       kb.div(head, config.integer("q_heads") / config.integer("kv_heads"));
   kb.whileLoop(

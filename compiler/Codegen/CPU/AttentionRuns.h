@@ -11,6 +11,10 @@
 // path were the only one, so that a path's results are the bits of a chain.
 // Positions that no row of a run sees are not read.
 //
+// Where positions come in parts, each part is added up from nothing and then
+// joined with those before it, in their order. A task may also leave its parts
+// in a buffer, for `attention_join` to do the same with them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMPILER_CODEGEN_CPU_ATTENTIONRUNS_H
@@ -31,13 +35,14 @@ public:
   /// Sets up what all tasks share.
   void begin() { block.begin(); }
   /// Rows [first, end), which may be of several slots, and `tiles` tiles of
-  /// heads from `head`, which share a key head.
-  void emit(Value first, Value end, Value head, Value tiles);
+  /// heads from `head`, which share a key head. Where parts are left, those
+  /// whose number leaves `split` when divided by the splits.
+  void emit(Value first, Value end, Value head, Value tiles, Value split);
 
 private:
   /// Rows [first, end) of one slot, and tiles of heads.
   struct Run {
-    Value first, end, head, kvHead, tiles;
+    Value first, end, head, kvHead, tiles, split;
     /// All that the rows see lies in these positions.
     Value begin, stop;
     Value pages;
@@ -53,8 +58,17 @@ private:
 
   Values viewOf(Value row, Value &base, Value &mask);
   Value emitRun(Run run, Value endRow);
-  void forStates(const Run &run,
-                 llvm::function_ref<void(Value, Value, Value, Value)> body);
+  /// A row of a run and one tile of its heads.
+  struct RowTile {
+    Value row, state, q, y;
+  };
+
+  void forStates(const Run &run, llvm::function_ref<void(RowTile)> body);
+  void emitBlocks(const Run &run, Value begin, Value end);
+  void emitPart(const Run &run, Value part);
+  void emitParts(const Run &run);
+  Value sumsOf(RowTile of) { return kb.at(of.state, layout.stateSums()); }
+  Value joinedOf(RowTile of) { return kb.at(of.state, layout.stateJoined()); }
   void emitBlock(const Run &run, Value start);
   void prepareBlock(const Run &run, Value start, const Seen &seen);
   void locateKeys(const Run &run, Value start, Value begin, Value end);

@@ -183,7 +183,8 @@ void AttentionBlock::weigh(Value state) {
   };
   Value most =
       reduceHeads(scores, [&](Value a, Value b) { return kb.max(a, b); });
-  Value maxAt = kb.at(state, layout.stateMax());
+  Value sums = kb.at(state, layout.stateSums());
+  Value maxAt = kb.at(sums, layout.sumsMax());
   Value before = kb.load(kb.f32Vector(), maxAt), now = kb.max(before, most);
   kb.store(now, maxAt);
 
@@ -201,7 +202,7 @@ void AttentionBlock::weigh(Value state) {
   Value alpha = emitExp(kb, kb.sub(before, now)); // One for all heads.
   Value sum =
       reduceHeads(scores, [&](Value a, Value b) { return kb.add(a, b); });
-  Value totalAt = kb.at(state, layout.stateTotal());
+  Value totalAt = kb.at(sums, layout.sumsTotal());
   kb.store(kb.fma(kb.load(kb.f32Vector(), totalAt), alpha, sum), totalAt);
   kb.store(alpha, kb.at(state, layout.stateFactors()));
 }

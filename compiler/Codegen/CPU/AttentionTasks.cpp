@@ -13,10 +13,18 @@ namespace {
 
 /// A task and those behind it that share its rows and key head.
 struct Together {
-  Together(KernelBuilder &kb, const AttentionDivision &division, Value task)
-      : firstRow(
-            kb.mul(kb.div(task, division.tilesPerRow), division.rowsPerTask)),
-        endRow(kb.min(kb.add(firstRow, division.rowsPerTask), kb.param(0))) {
+  Together(KernelBuilder &kb, const AttentionDivision &division, Value task) {
+    Value group = kb.div(task, division.tilesPerRow);
+    split = kb.integer(0);
+    if (division.splits > 1) {
+      // Neighbours share a split, so that they may share keys.
+      Value groups = kb.div(kb.add(kb.param(0), division.rowsPerTask - 1),
+                            division.rowsPerTask);
+      split = kb.div(group, groups);
+      group = kb.rem(group, groups);
+    }
+    firstRow = kb.mul(group, division.rowsPerTask);
+    endRow = kb.min(kb.add(firstRow, division.rowsPerTask), kb.param(0));
     Value tile = kb.rem(task, kb.integer(division.tilesPerRow));
     Value share = kb.integer(division.tilesPerGroup);
     Value left = kb.sub(share, kb.rem(tile, share));
@@ -25,7 +33,7 @@ struct Together {
                    kb.integer(division.tilesAtOnce()));
   }
 
-  Value firstRow, endRow, head, tiles;
+  Value firstRow, endRow, head, tiles, split;
 };
 
 } // namespace
@@ -48,10 +56,12 @@ static void emitAttention(KernelBuilder &kb, const KernelConfig &config) {
       [&](ValueRange state) {
         Together together(kb, division, state[0]);
         auto emit = [&](AttentionRuns &runs, Value tiles) {
-          runs.emit(together.firstRow, together.endRow, together.head, tiles);
+          runs.emit(together.firstRow, together.endRow, together.head, tiles,
+                    together.split);
         };
         int64_t pair = division.wideTile / division.tile;
-        if (pair == 1)
+        // What is left has the form of the tiles that tasks have.
+        if (pair == 1 || narrow.leavesParts)
           emit(narrowRuns, together.tiles);
         else
           kb.ifElse(
@@ -60,6 +70,45 @@ static void emitAttention(KernelBuilder &kb, const KernelConfig &config) {
               [&] { emit(narrowRuns, together.tiles); });
         return Values{kb.add(state[0], together.tiles)};
       });
+}
+
+/// attention_join: buffers: positions, parts, y. params: M.
+static void emitJoin(KernelBuilder &kb, const KernelConfig &config) {
+  AttentionDivision division(config, /*rowsPerTask=*/1);
+  AttentionLayout layout(config, kb.getTarget(), division, /*wide=*/false);
+  int64_t window = config.integer("window");
+  int64_t heads = config.integer("q_heads");
+  int64_t yStride = config.integer("y_stride", heads * layout.dv);
+  AttentionBlock block(kb, layout, /*scale=*/1, window != 0);
+  kb.forRange(kb.taskBegin(), kb.taskEnd(), 1, [&](Value task) {
+    Value row = kb.div(task, division.tilesPerRow);
+    Value tile = kb.rem(task, division.tilesPerRow);
+    Value end = kb.add(kb.loadI32(kb.buffer(0), row), 1);
+    Value begin =
+        window ? kb.max(kb.sub(end, window), kb.integer(0)) : kb.integer(0);
+    Value parts =
+        kb.at(kb.at(kb.buffer(1), row, layout.parts * layout.partStride * 4),
+              tile, AttentionLayout::sumsFloats(layout.tile, layout.dv) * 4);
+    block.empty(kb.scratch());
+    kb.forRange(
+        kb.div(begin, layout.part),
+        kb.div(kb.add(end, layout.part - 1), layout.part), 1, [&](Value part) {
+          block.join(kb.scratch(), kb.at(parts, part, layout.partStride * 4));
+        });
+    Value y = kb.at(kb.buffer(2), row, yStride * 4);
+    block.close(kb.scratch(),
+                kb.at(y, kb.mul(tile, layout.tile), layout.dv * 4));
+  });
+}
+
+static int64_t joinTasks(const KernelConfig &config, int64_t rows) {
+  return AttentionDivision(config, /*rowsPerTask=*/1).tasks(rows);
+}
+
+static int64_t joinScratch(const KernelConfig &config,
+                           const TargetDesc &target) {
+  AttentionDivision division(config, /*rowsPerTask=*/1);
+  return AttentionLayout(config, target, division, /*wide=*/false).sumsBytes();
 }
 
 template <bool tree>
@@ -77,13 +126,36 @@ static int64_t attentionScratch(const KernelConfig &config,
   return std::max(bytes(false), bytes(true));
 }
 
-static LogicalResult verifyAttention(const KernelConfig &config,
-                                     EmitError emitError) {
+/// A part begins and ends with a block, whatever the target's vectors are, and
+/// has room for what is left of it.
+static LogicalResult verifyParts(const KernelConfig &config,
+                                 EmitError emitError) {
   int64_t qHeads = config.integer("q_heads");
   int64_t kvHeads = config.integer("kv_heads");
   if (qHeads % kvHeads != 0)
     return emitError() << "expected q_heads to be a multiple of kv_heads "
                        << kvHeads << ", got " << qHeads;
+  int64_t part = config.integer("part");
+  bool leavesParts = config.integer("parts") != 0;
+  if (part % 64 != 0 || part < (leavesParts ? 64 : 0))
+    return emitError() << "expected part to be a multiple of 64, got " << part;
+  if (!leavesParts)
+    return success();
+  AttentionDivision division(config, /*rowsPerTask=*/1);
+  int64_t room =
+      division.tilesPerRow *
+      AttentionLayout::sumsFloats(division.tile, config.integer("dv"));
+  if (config.integer("part_stride") < room)
+    return emitError() << "expected part_stride to be at least " << room
+                       << ", got " << config.integer("part_stride");
+  return success();
+}
+
+static LogicalResult verifyAttention(const KernelConfig &config,
+                                     EmitError emitError) {
+  int64_t kvHeads = config.integer("kv_heads");
+  if (failed(verifyParts(config, emitError)))
+    return failure();
   if (config.integer("page") > 64)
     return emitError() << "expected a page of at most 64 positions, got "
                        << config.integer("page");
@@ -99,8 +171,10 @@ static LogicalResult verifyAttention(const KernelConfig &config,
   return success();
 }
 
-// A tree has no window, so the window stands last.
-static constexpr ConfigKey attentionKeys[] = {
+// What is left in parts has no rows of results, a tree no window: kinds have
+// their keys from here or there to here or there.
+static constexpr ConfigKey allKeys[] = {
+    {"y_stride", ConfigKey::Int, false},
     {"q_heads", ConfigKey::Int, true},
     {"kv_heads", ConfigKey::Int, true},
     {"dk", ConfigKey::Int, true},
@@ -112,14 +186,36 @@ static constexpr ConfigKey attentionKeys[] = {
     {"dtype", ConfigKey::Text, true, "f32|bf16"},
     {"scale", ConfigKey::Float, true},
     {"q_stride", ConfigKey::Int, false},
+    {"part", ConfigKey::Int, false},
+    {"window", ConfigKey::Int, false},
+    {"parts", ConfigKey::Int, true},
+    {"part_stride", ConfigKey::Int, true},
+    {"splits", ConfigKey::Int, true}};
+
+static constexpr ConfigKey joinKeys[] = {
+    {"q_heads", ConfigKey::Int, true},
+    {"kv_heads", ConfigKey::Int, true},
+    {"dv", ConfigKey::Int, true},
+    {"dtype", ConfigKey::Text, true, "f32|bf16"},
+    {"part", ConfigKey::Int, true},
+    {"parts", ConfigKey::Int, true},
+    {"part_stride", ConfigKey::Int, true},
     {"y_stride", ConfigKey::Int, false},
     {"window", ConfigKey::Int, false}};
 
+static const llvm::ArrayRef<ConfigKey> partsKeys =
+    llvm::ArrayRef(allKeys).drop_front();
+static const llvm::ArrayRef<ConfigKey> plainKeys =
+    llvm::ArrayRef(allKeys).drop_back(3);
+
 static const KernelKind kinds[] = {
-    {"attention", attentionKeys, emitAttention<false>, attentionTasks<false>,
+    {"attention", plainKeys, emitAttention<false>, attentionTasks<false>,
      attentionScratch<false>, verifyAttention},
-    {"attention_tree", llvm::ArrayRef<ConfigKey>(attentionKeys).drop_back(),
-     emitAttention<true>, attentionTasks<true>, attentionScratch<true>,
-     verifyAttention}};
+    {"attention_tree", plainKeys.drop_back(), emitAttention<true>,
+     attentionTasks<true>, attentionScratch<true>, verifyAttention},
+    {"attention_parts", partsKeys, emitAttention<false>, attentionTasks<false>,
+     attentionScratch<false>, verifyAttention},
+    {"attention_join", joinKeys, emitJoin, joinTasks, joinScratch,
+     verifyParts}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::attentionKernels() { return kinds; }

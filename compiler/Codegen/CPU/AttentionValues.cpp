@@ -1,14 +1,12 @@
-//===- AttentionValues.cpp - States and values of a block of attention ----===//
+//===- AttentionValues.cpp - Queries and values of a block of attention ---===//
 
 #include "compiler/Codegen/CPU/AttentionBlock.h"
-
-#include <limits>
 
 using namespace mtp::codegen;
 using namespace mlir;
 
 //===----------------------------------------------------------------------===//
-// States
+// Queries
 //===----------------------------------------------------------------------===//
 
 void AttentionBlock::begin() {
@@ -22,16 +20,6 @@ void AttentionBlock::begin() {
 }
 
 void AttentionBlock::open(Value state, Value q) {
-  double lowest = -std::numeric_limits<double>::infinity();
-  Value zero = kb.constant(kb.f32Vector(), 0);
-  kb.store(kb.constant(kb.f32Vector(), lowest),
-           kb.at(state, layout.stateMax()));
-  kb.store(zero, kb.at(state, layout.stateTotal()));
-  kb.forRange(kb.integer(0), kb.integer(tile() * layout.paddedColumns()),
-              lanes(), [&](Value first) {
-                kb.store(zero,
-                         kb.at(kb.at(state, layout.stateSums()), first, 4));
-              });
   if (!layout.dot)
     return;
   for (int64_t head = 0; head < tile(); ++head) {
@@ -178,7 +166,7 @@ void AttentionBlock::accumulate(Value state, Value begin, Value end,
                                 int64_t columns) {
   int64_t perHead = chunks * llvm::divideCeil(columns, lanes());
   auto place = [&](int64_t i) {
-    int64_t offset = layout.stateSums() +
+    int64_t offset = layout.stateSums() + layout.sumsValues() +
                      i / perHead * layout.paddedColumns() * 4 +
                      i % perHead * lanes() * 4;
     return kb.at(kb.at(state, first, 4), offset);
@@ -220,53 +208,4 @@ void AttentionBlock::addValues(Value state, Value begin, Value end) {
     add(kb.integer(tiled * chunk), chunks - tiled, chunk);
   if (layout.restColumns())
     add(kb.integer(layout.chunked()), 1, layout.restColumns());
-}
-
-//===----------------------------------------------------------------------===//
-// The result
-//===----------------------------------------------------------------------===//
-
-/// Stores `columns` columns (at most a chunk) in their order.
-void AttentionBlock::storeColumns(Value y, ValueRange vectors,
-                                  int64_t columns) {
-  bool ordered =
-      columns <= lanes() || (columns < layout.chunk() && !layout.dot);
-  for (int64_t first = 0; first < columns; first += lanes()) {
-    int64_t count = std::min(columns - first, lanes());
-    Value mask = count < lanes() ? kb.prefixMask(count, lanes()) : Value();
-    Value vector = vectors[first / lanes()];
-    if (!ordered) {
-      SmallVector<int64_t> order;
-      for (int64_t i = 0; i < lanes(); ++i)
-        order.push_back(layout.laneOf(first + i));
-      vector = kb.shuffle(vectors[0], vectors[1], order);
-    }
-    kb.store(vector, kb.at(y, first * 4), mask);
-  }
-}
-
-void AttentionBlock::close(Value state, Value y) {
-  Value zero = kb.constant(kb.f32Vector(), 0);
-  Value total = kb.load(kb.f32Vector(), kb.at(state, layout.stateTotal()));
-  Value one = kb.constant(kb.f32Vector(), 1);
-  Value inverses =
-      kb.select(kb.cmp(Cmp::EQ, total, zero), zero, kb.div(one, total));
-  for (int64_t head = 0; head < tile(); ++head) {
-    Value inverse = ofHead(inverses, head);
-    Value sums =
-        kb.at(state, layout.stateSums() + head * layout.paddedColumns() * 4);
-    auto store = [&](Value first, int64_t columns) {
-      Values vectors;
-      for (int64_t at = 0; at < columns; at += lanes()) {
-        Value from = kb.at(kb.at(sums, first, 4), at * 4);
-        vectors.push_back(kb.mul(kb.load(kb.f32Vector(), from), inverse));
-      }
-      Value to = kb.at(kb.at(y, head * layout.dv * 4), first, 4);
-      storeColumns(to, vectors, columns);
-    };
-    kb.forRange(kb.integer(0), kb.integer(layout.chunked()), layout.chunk(),
-                [&](Value first) { store(first, layout.chunk()); });
-    if (layout.restColumns())
-      store(kb.integer(layout.chunked()), layout.restColumns());
-  }
 }

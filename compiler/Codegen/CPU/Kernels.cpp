@@ -47,7 +47,8 @@ resolve(Location loc, const KernelSpec &spec) {
                             "inter",      "dim",      "page",    "entry_width",
                             "q_heads",    "kv_heads", "dk",      "dv",
                             "kmax1",      "kmax",     "a_width", "b_width",
-                            "copy_width", "k_heads",  "v_width", "head_stride"},
+                            "copy_width", "k_heads",  "v_width", "head_stride",
+                            "parts",      "splits"},
                            1, emitError)))
     return failure();
   if (kind->verify && failed(kind->verify(*config, emitError)))

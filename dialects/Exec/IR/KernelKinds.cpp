@@ -26,7 +26,7 @@ enum class Tasks {
   ExpertPanels,
   /// Rows times tiles of query heads that share a key head.
   RowHeads,
-  /// Groups of eight rows times such tiles.
+  /// Groups of eight rows times such tiles, times the splits of positions.
   RowGroupHeads,
 };
 
@@ -57,6 +57,8 @@ constexpr KindEntry kKinds[] = {
     {"rope_qkv_append", 10, 1, 2, Tasks::Rows, 8},
     {"attention", 6, 1, 2, Tasks::RowGroupHeads},
     {"attention_tree", 7, 1, 3, Tasks::RowHeads},
+    {"attention_parts", 6, 1, 2, Tasks::RowGroupHeads},
+    {"attention_join", 3, 1, 1, Tasks::RowHeads},
     {"moe_route", 3, 2, 1, Tasks::Rows},
     {"moe_plan", 4, 2, 1, Tasks::One},
     {"moe_gate_up", 5, 1, 1, Tasks::ExpertPanels},
@@ -207,7 +209,8 @@ int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
   case Tasks::RowHeads:
     return params[0] * attentionTiles(config);
   case Tasks::RowGroupHeads:
-    return (params[0] + 7) / 8 * attentionTiles(config);
+    return (params[0] + 7) / 8 * attentionTiles(config) *
+           std::max<int64_t>(configInt(config, "splits"), 1);
   }
   return 0;
 }
