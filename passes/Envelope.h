@@ -19,6 +19,21 @@ inline int64_t pagesPerSlot(EnvelopeAttr envelope) {
          envelope.getPage();
 }
 
+/// Positions that attention adds up apart from others, from a multiple of as
+/// many on; 0 where all are added up together. Every program of a module has the
+/// same parts, so that a row's bits do not depend on which one computes it. They
+/// are large enough for joining to cost little, and few enough for what is left
+/// of a row to be small.
+inline int64_t attentionPart(EnvelopeAttr envelope) {
+  constexpr int64_t kLeastPositions = 512, kMostParts = 64;
+  int64_t positions = pagesPerSlot(envelope) * envelope.getPage();
+  int64_t part = kLeastPositions;
+  while (part * kMostParts < positions) {
+    part *= 2;
+  }
+  return 2 * part <= positions ? part : 0;
+}
+
 } // namespace mlir::mtp
 
 #endif // MTP_PASSES_ENVELOPE_H

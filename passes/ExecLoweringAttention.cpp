@@ -186,6 +186,9 @@ LogicalResult ExecLowering::lowerAttention(CachedAttentionOp op) {
       .config("scale", op.getScale().convertToDouble())
       .config("q_stride", q.stride)
       .config("y_stride", columnCount(op.getResult()));
+  if (int64_t part = attentionPart(envelope)) {
+    call.config("part", part);
+  }
   if (!tree) {
     call.config("window", int64_t(op.getWindow().value_or(0)));
   }

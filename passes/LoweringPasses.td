@@ -149,6 +149,25 @@ def FuseRopePass : Pass<"exec-fuse-rope", "mlir::ModuleOp"> {
   ];
 }
 
+def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
+  let summary = "Let several workers share a row's positions";
+  let description = [{
+    An `attention` whose positions come in parts and that has fewer tasks than
+    there are workers becomes an `attention_parts`, whose tasks deal out the parts
+    of a row among them, and an `attention_join`. Results are the same to the bit.
+    One call with enough tasks, or whose rows never see more than one part, stays
+    as it is.
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let options = [
+    Option<"workers", "workers", "int64_t", "1",
+           "threads that a program should keep busy">
+  ];
+  let statistics = [
+    Statistic<"numSplit", "split", "calls whose positions are dealt out">
+  ];
+}
+
 def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   let summary = "Order the calls of a program so that threads seldom meet";
   let description = [{

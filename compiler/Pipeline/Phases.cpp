@@ -74,6 +74,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
     addQuantization(manager, options.formats);
     manager.addPass(passes::createFuseArgmaxPass());
     manager.addPass(passes::createFuseRopePass());
+    manager.addPass(passes::createSplitAttentionPass({options.workers}));
     manager.addPass(passes::createFormStagesPass());
     manager.addPass(passes::createBufferizePass());
     manager.addPass(passes::createPlanMemoryPass());

@@ -66,6 +66,8 @@ struct WeightFormats {
 /// What the user chose for the lowering to exec.
 struct LoweringOptions {
   WeightFormats formats;
+  /// Threads that a step should keep busy; does not change what it computes.
+  int64_t workers = 1;
   /// The tokens that may be drafted, ascending; empty for all.
   std::vector<int32_t> draftTokens;
 };

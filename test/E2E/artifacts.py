@@ -9,6 +9,7 @@ made anew only when a tool, this file or the model is newer than it.
 
 import argparse
 import concurrent.futures
+import json
 import os
 import pathlib
 import shutil
@@ -60,6 +61,11 @@ def jobs():
            SMALL + ["-k=4"],
            [f"--draft-vocab={HERE}/Inputs/draft_counts.txt,size=90",
             "--quantize=int8"])
+    # Positions in parts, which one worker adds up or several share.
+    for name, workers in (("parts", 1), ("shared", 16)):
+        yield (f"dsv3-chain-mtp2.{name}", "dsv3-chain-mtp2", "bf16",
+               ["--max-batch=2", "--max-context=1100", "--prefill-chunk=64", "-k=2"],
+               [f"--workers={workers}"])
     yield "bundled", None, None, ["--max-batch=4", "--max-context=256", "-k=4"], []
 
 
@@ -72,6 +78,15 @@ def run(*command):
                           stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(str(c) for c in command)}\n{done.stdout}")
+
+
+def allow_context(checkpoint, importing):
+    """Lets the model be as long as `importing` wants it; no weight is longer for it."""
+    context = next(int(o.split("=")[1]) for o in importing if o.startswith("--max-context="))
+    config = json.loads((checkpoint / "config.json").read_text())
+    if config["max_position_embeddings"] < context:
+        config["max_position_embeddings"] = context
+        (checkpoint / "config.json").write_text(json.dumps(config))
 
 
 def build(args, job):
@@ -89,6 +104,7 @@ def build(args, job):
         shutil.copytree(original, checkpoint, dirs_exist_ok=True)
     else:
         run(sys.executable, oracle / "tiny.py", model, "-o", checkpoint, "--dtype", dtype)
+        allow_context(checkpoint, importing)
     source = args.out / f"{name}.mlir"
     run(args.tools / "mtp-import", checkpoint, "-o", source, *importing)
     run(args.tools / "mtpc", source, "-o", artifact, *compiling)

@@ -9,6 +9,7 @@
 #include "Generation.h"
 
 #include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
 
 using namespace mtp;
@@ -46,6 +47,35 @@ std::vector<Request> mixedRequests(uint32_t vocab, Picking picking,
   return requests;
 }
 
+SessionOptions single(uint32_t k, uint32_t slots) {
+  SessionOptions options;
+  options.k = k;
+  options.threads = 1;
+  options.maxSlots = slots;
+  options.prefixCache = false;
+  return options;
+}
+
+std::string describe(const SessionOptions &options) {
+  return "k " + std::to_string(options.k) + ", slots " +
+         std::to_string(options.maxSlots) + ", threads " +
+         std::to_string(options.threads) + ", chunk " +
+         std::to_string(options.prefillChunk) + ", pages " +
+         std::to_string(options.kvPages) +
+         (options.prefixCache ? ", prefix cache" : "");
+}
+
+void expectSame(const Outcome &run, const Outcome &expected,
+                const SessionOptions &options) {
+  EXPECT_EQ(run.sequences.size(), expected.sequences.size());
+  for (size_t i = 0; i < run.sequences.size(); ++i) {
+    EXPECT_EQ(run.sequences[i].tokens, expected.sequences[i].tokens)
+        << describe(options) << ", request " << i;
+    EXPECT_TRUE(bitEqual(run.sequences[i].logits, expected.sequences[i].logits))
+        << describe(options) << ", logits of request " << i;
+  }
+}
+
 class Lossless : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
@@ -59,12 +89,7 @@ protected:
   }
 
   Outcome plain(const std::vector<Request> &requests) const {
-    SessionOptions options;
-    options.k = 0;
-    options.threads = 1;
-    options.maxSlots = 1;
-    options.prefixCache = false;
-    return generate(model, options, requests);
+    return generate(model, single(/*k=*/0, /*slots=*/1), requests);
   }
 
   /// Runs with `options` and compares with `expected`.
@@ -72,38 +97,13 @@ protected:
                 const std::vector<Request> &requests,
                 const Outcome &expected) const {
     Outcome run = generate(model, options, requests);
-    EXPECT_EQ(run.sequences.size(), expected.sequences.size());
-    for (size_t i = 0; i < run.sequences.size(); ++i) {
-      EXPECT_EQ(run.sequences[i].tokens, expected.sequences[i].tokens)
-          << describe(options) << ", request " << i;
-      EXPECT_TRUE(
-          bitEqual(run.sequences[i].logits, expected.sequences[i].logits))
-          << describe(options) << ", logits of request " << i;
-    }
+    expectSame(run, expected, options);
     return run;
-  }
-
-  static std::string describe(const SessionOptions &options) {
-    return "k " + std::to_string(options.k) + ", slots " +
-           std::to_string(options.maxSlots) + ", threads " +
-           std::to_string(options.threads) + ", chunk " +
-           std::to_string(options.prefillChunk) + ", pages " +
-           std::to_string(options.kvPages) +
-           (options.prefixCache ? ", prefix cache" : "");
   }
 
   std::shared_ptr<const Model> model;
   EnvelopeInfo envelope;
 };
-
-SessionOptions single(uint32_t k, uint32_t slots) {
-  SessionOptions options;
-  options.k = k;
-  options.threads = 1;
-  options.maxSlots = slots;
-  options.prefixCache = false;
-  return options;
-}
 
 } // namespace
 
@@ -205,9 +205,9 @@ TEST_P(Lossless, Preemption) {
 // A matrix without accepted drafts, or without rejected ones, would prove
 // little: this model is made to have both.
 TEST(LosslessMatrix, AcceptsAndRejectsDrafts) {
-  for (const char *name : {"dsv3-chain-mtp2.f32", "dsv3-chain-mtp2.bf16",
-                           "dsv3-chain-mtp2.int8", "dsv3-chain-mtp2.int4",
-                           "dsv3-chain-mtp2.draft90"}) {
+  for (const char *name :
+       {"dsv3-chain-mtp2.f32", "dsv3-chain-mtp2.bf16", "dsv3-chain-mtp2.int8",
+        "dsv3-chain-mtp2.int4", "dsv3-chain-mtp2.draft90"}) {
     std::shared_ptr<const Model> model = loadArtifact(name);
     ASSERT_TRUE(model);
     for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
@@ -223,23 +223,45 @@ TEST(LosslessMatrix, AcceptsAndRejectsDrafts) {
   }
 }
 
+// The same model compiled for one worker and for sixteen, who share a row's
+// positions. Prompts end short of the end of the first part and of the second,
+// which outputs cross.
+TEST(LosslessParts, WorkersChangeNoBit) {
+  std::shared_ptr<const Model> alone = loadArtifact("dsv3-chain-mtp2.parts");
+  std::shared_ptr<const Model> shared = loadArtifact("dsv3-chain-mtp2.shared");
+  ASSERT_TRUE(alone && shared);
+  std::vector<Request> all(3);
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    uint32_t length = std::array{505u, 3u, 1017u}[i];
+    for (uint32_t token = 0; token < length; ++token)
+      all[i].prompt.push_back(textToken(/*text=*/i, token, 112));
+    all[i].maxTokens = 20;
+    all[i].ignoreEos = true;
+  }
+  all[2].sampling = {0.8f, 20, 0.9f, 0.02f, /*seed=*/3};
+  Outcome expected = generate(alone, single(0, 1), all);
+  for (const std::shared_ptr<const Model> &model : {alone, shared})
+    for (uint32_t k : {0, 2})
+      for (uint32_t threads : {1, 2}) {
+        SessionOptions options = single(k, 2);
+        options.threads = threads;
+        expectSame(generate(model, options, all), expected, options);
+      }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, Lossless,
-    testing::Values("dsv3-mtp1.f32", "dsv3-mtp1.bf16", "dsv3-yarn-mtp2.f32",
-                    "dsv3-yarn-mtp2.bf16", "dsv3-chain-mtp2.f32",
-                    "dsv3-chain-mtp2.bf16", "dsv3-chain-mtp2.reuse",
-                    "dsv3-chain-mtp2.page8", "dsv3-chain-mtp2.v3",
-                    "dsv3-chain-mtp2.int8", "dsv3-chain-mtp2.int4",
-                    "dsv3-chain-mtp2.draft90",
-                    "mimo-mtp1.f32", "mimo-mtp1.bf16", "glm4moe-mtp1.f32",
-                    "glm4moe-mtp1.bf16", "glm4moe-qknorm-mtp1.f32",
-                    "glm4moe-qknorm-mtp1.bf16", "llama-gqa.f32",
-                    "llama-gqa.bf16", "llama-tied.f32", "llama-tied.bf16",
-                    "llama-tied.embed8",
-                    "qwen2.f32", "qwen2.bf16", "qwen3.f32", "qwen3.bf16",
-                    "qwen3.int8", "qwen3moe.f32", "qwen3moe.bf16",
-                    "qwen3moe.bf16v3", "qwen3moe.int4v3",
-                    "bundled"),
+    testing::Values(
+        "dsv3-mtp1.f32", "dsv3-mtp1.bf16", "dsv3-yarn-mtp2.f32",
+        "dsv3-yarn-mtp2.bf16", "dsv3-chain-mtp2.f32", "dsv3-chain-mtp2.bf16",
+        "dsv3-chain-mtp2.reuse", "dsv3-chain-mtp2.page8", "dsv3-chain-mtp2.v3",
+        "dsv3-chain-mtp2.int8", "dsv3-chain-mtp2.int4",
+        "dsv3-chain-mtp2.draft90", "mimo-mtp1.f32", "mimo-mtp1.bf16",
+        "glm4moe-mtp1.f32", "glm4moe-mtp1.bf16", "glm4moe-qknorm-mtp1.f32",
+        "glm4moe-qknorm-mtp1.bf16", "llama-gqa.f32", "llama-gqa.bf16",
+        "llama-tied.f32", "llama-tied.bf16", "llama-tied.embed8", "qwen2.f32",
+        "qwen2.bf16", "qwen3.f32", "qwen3.bf16", "qwen3.int8", "qwen3moe.f32",
+        "qwen3moe.bf16", "qwen3moe.bf16v3", "qwen3moe.int4v3", "bundled"),
     [](const testing::TestParamInfo<const char *> &info) {
       std::string name = info.param;
       for (char &c : name)

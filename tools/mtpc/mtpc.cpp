@@ -14,7 +14,9 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <csignal>
+#include <thread>
 
 namespace cl = llvm::cl;
 using namespace mtp::compiler;
@@ -68,6 +70,12 @@ cl::opt<std::string> draftVocabulary(
     cl::desc("Draft only the most frequent tokens of a list (lines of a token "
              "id and a count); the output stays the same"),
     cl::value_desc("FILE[,size=N]"), cl::cat(category));
+cl::opt<unsigned>
+    workers("workers",
+            cl::desc("Threads that a step should keep busy: long contexts are "
+                     "shared out among as many (default: this machine's "
+                     "processors); the output stays the same"),
+            cl::init(0), cl::cat(category));
 cl::opt<unsigned> jobs("jobs", cl::desc("Threads that pack weights"),
                           cl::init(2), cl::cat(category));
 
@@ -75,6 +83,9 @@ cl::opt<std::string> randomWeights(
     "random-weights", cl::ValueOptional, cl::value_desc("seed"),
     cl::desc("Random weights for a model without files, for measuring"),
     cl::cat(category));
+
+/// More than any machine has processors.
+constexpr unsigned kMostWorkers = 1024;
 
 int fail(const llvm::Twine &message) {
   llvm::errs() << "mtpc: error: " << message << "\n";
@@ -205,6 +216,12 @@ int main(int argc, char **argv) {
     seed = number;
   }
   LoweringOptions lowering;
+  if (workers > kMostWorkers) {
+    return fail("expected at most " + std::to_string(kMostWorkers) +
+                " for --workers, got " + std::to_string(workers));
+  }
+  lowering.workers =
+      workers ? workers : std::max(std::thread::hardware_concurrency(), 1u);
   mtp::Status status = parseQuantizeFlags(
       {given(quantize), given(quantizeHead), given(quantizeEmbedding)},
       lowering.formats);
