@@ -5,7 +5,7 @@
 // one row: what a verify window pays beside a plain step. The shapes are those
 // of the bundled model (absorbed MLA) and of a small model with grouped heads.
 //
-//   mtp_attention_bench [target]
+//   mtp_attention_bench [target [part]]
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 using namespace mtp::codegen;
@@ -48,7 +49,7 @@ static void measure(double &best, const std::function<void()> &run) {
   best = std::min(best, (cpuSeconds() - start) / calls);
 }
 
-static void benchShape(const TargetDesc &target, const Shape &s) {
+static void benchShape(const TargetDesc &target, const Shape &s, int part) {
   double start = cpuSeconds();
   auto number = [](const char *key, int value) {
     return std::string(key) + " = " + std::to_string(value) + ", ";
@@ -57,7 +58,7 @@ static void benchShape(const TargetDesc &target, const Shape &s) {
                 number("q_heads", s.qHeads) + number("kv_heads", s.kvHeads) +
                     number("dk", s.dk) + number("dv", s.dv) +
                     number("page", page) + number("entry_width", s.entry) +
-                    number("v_offset", s.vOffset) +
+                    number("v_offset", s.vOffset) + number("part", part) +
                     "scale = 0.1 : f32, dtype = \"bf16\"");
   std::printf("%s: compiled in %.0f ms\n context", s.name,
               (cpuSeconds() - start) * 1e3);
@@ -107,5 +108,5 @@ int main(int argc, char **argv) {
     return 1;
   }
   for (const Shape &shape : shapes)
-    benchShape(*target, shape);
+    benchShape(*target, shape, argc > 2 ? std::atoi(argv[2]) : 0);
 }

@@ -45,14 +45,15 @@ public:
 
   /// Makes them the sums of no positions.
   void empty(Value sums);
-  /// Adds those at `more`, of at least one position, as those of positions
-  /// behind the ones that are there.
-  void join(Value sums, Value more);
+  /// Adds those at `more`, of at least one position, which is behind all that
+  /// are there. The `first` are taken as they are, to the bit.
+  void add(Value sums, Value more, Value first);
   void copy(Value sums, Value to);
   /// Stores the result, which is zero if nothing was added.
   void close(Value sums, Value y);
 
 private:
+  void join(Value sums, Value more);
   void transposeKeys(Value vector, Value unit, int64_t count, bool half);
   void multiplyKeys(Values &sums, Value query, Value unit, int64_t offset,
                     bool evenOnly);

@@ -195,38 +195,48 @@ void AttentionRuns::emitBlocks(const Run &run, Value begin, Value end) {
 }
 
 /// Adds up part number `part` for every row that sees any of it, and joins it
-/// with the row's parts before it, or leaves it.
-void AttentionRuns::emitPart(const Run &run, Value part) {
+/// with the row's parts before it, or leaves it. Where it is the `only` part of
+/// the run, it stays where it is.
+void AttentionRuns::emitPart(const Run &run, Value part, Value only) {
   Value begin = kb.mul(part, layout.part), end = kb.add(begin, layout.part);
   emitBlocks(run, kb.max(run.begin, begin), kb.min(run.stop, end));
   forStates(run, [&](RowTile of) {
     auto bound = [&](int64_t bounds) {
       return kb.load(kb.i64Type(), boundAt(bounds, run, of.row));
     };
-    Value from = kb.max(bound(layout.begins()), begin);
+    Value rowBegin = bound(layout.begins());
+    Value from = kb.max(rowBegin, begin);
     Value to = kb.min(bound(layout.ends()), end);
-    kb.ifThen(kb.cmp(Cmp::LT, from, to), [&] {
+    Value more = kb.cmp(Cmp::LT, from, to);
+    if (only)
+      more = kb.bitAnd(more, kb.cmp(Cmp::EQ, only, kb.boolean(false)));
+    kb.ifThen(more, [&] {
       if (layout.leavesParts)
         block.copy(sumsOf(of), kb.at(of.y, part, layout.partStride * 4));
       else
-        block.join(joinedOf(of), sumsOf(of));
+        block.add(joinedOf(of), sumsOf(of), kb.cmp(Cmp::LE, begin, rowBegin));
       block.empty(sumsOf(of));
     });
   });
 }
 
+/// All parts of a run.
 void AttentionRuns::emitParts(const Run &run) {
   Value first = kb.div(run.begin, layout.part);
   Value end = kb.div(kb.add(run.stop, layout.part - 1), layout.part);
   if (!layout.leavesParts) {
-    kb.forRange(first, end, 1, [&](Value part) { emitPart(run, part); });
+    Value only = kb.cmp(Cmp::EQ, kb.sub(end, first), 1);
+    kb.forRange(first, end, 1, [&](Value part) { emitPart(run, part, only); });
+    forStates(run, [&](RowTile of) {
+      block.close(kb.select(only, sumsOf(of), joinedOf(of)), of.y);
+    });
     return;
   }
   int64_t splits = layout.division.splits;
   Value ahead =
       kb.rem(kb.add(kb.sub(run.split, kb.rem(first, splits)), splits), splits);
   kb.forRange(kb.add(first, ahead), end, splits,
-              [&](Value part) { emitPart(run, part); });
+              [&](Value part) { emitPart(run, part, Value()); });
 }
 
 /// The positions [begin, end) that a row sees. Of a tree, `base` and `mask` are
@@ -281,14 +291,12 @@ Value AttentionRuns::emitRun(Run run, Value endRow) {
     if (layout.joinsParts())
       block.empty(joinedOf(of));
   });
-  if (layout.part != 0)
+  if (layout.part != 0) {
     emitParts(run);
-  else
-    emitBlocks(run, run.begin, run.stop);
-  if (!layout.leavesParts)
-    forStates(run, [&](RowTile of) {
-      block.close(layout.joinsParts() ? joinedOf(of) : sumsOf(of), of.y);
-    });
+    return run.end;
+  }
+  emitBlocks(run, run.begin, run.stop);
+  forStates(run, [&](RowTile of) { block.close(sumsOf(of), of.y); });
   return run.end;
 }
 

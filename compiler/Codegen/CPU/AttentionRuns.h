@@ -65,7 +65,7 @@ private:
 
   void forStates(const Run &run, llvm::function_ref<void(RowTile)> body);
   void emitBlocks(const Run &run, Value begin, Value end);
-  void emitPart(const Run &run, Value part);
+  void emitPart(const Run &run, Value part, Value only);
   void emitParts(const Run &run);
   Value sumsOf(RowTile of) { return kb.at(of.state, layout.stateSums()); }
   Value joinedOf(RowTile of) { return kb.at(of.state, layout.stateJoined()); }

@@ -32,6 +32,11 @@ void AttentionBlock::copy(Value sums, Value to) {
               });
 }
 
+void AttentionBlock::add(Value sums, Value more, Value first) {
+  kb.ifElse(
+      first, [&] { copy(more, sums); }, [&] { join(sums, more); });
+}
+
 void AttentionBlock::join(Value sums, Value more) {
   auto load = [&](Value from, int64_t offset) {
     return kb.load(kb.f32Vector(), kb.at(from, offset));

@@ -89,12 +89,14 @@ static void emitJoin(KernelBuilder &kb, const KernelConfig &config) {
     Value parts =
         kb.at(kb.at(kb.buffer(1), row, layout.parts * layout.partStride * 4),
               tile, AttentionLayout::sumsFloats(layout.tile, layout.dv) * 4);
+    Value first = kb.div(begin, layout.part);
     block.empty(kb.scratch());
-    kb.forRange(
-        kb.div(begin, layout.part),
-        kb.div(kb.add(end, layout.part - 1), layout.part), 1, [&](Value part) {
-          block.join(kb.scratch(), kb.at(parts, part, layout.partStride * 4));
-        });
+    kb.forRange(first, kb.div(kb.add(end, layout.part - 1), layout.part), 1,
+                [&](Value part) {
+                  block.add(kb.scratch(),
+                            kb.at(parts, part, layout.partStride * 4),
+                            kb.cmp(Cmp::EQ, part, first));
+                });
     Value y = kb.at(kb.buffer(2), row, yStride * 4);
     block.close(kb.scratch(),
                 kb.at(y, kb.mul(tile, layout.tile), layout.dv * 4));
