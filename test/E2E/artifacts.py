@@ -64,7 +64,7 @@ def jobs():
     # Positions in parts, which one worker adds up or several share.
     for name, workers in (("parts", 1), ("shared", 16)):
         yield (f"dsv3-chain-mtp2.{name}", "dsv3-chain-mtp2", "bf16",
-               ["--max-batch=2", "--max-context=1100", "--prefill-chunk=64", "-k=2"],
+               ["--max-batch=2", "--max-context=2100", "--prefill-chunk=64", "-k=2"],
                [f"--workers={workers}"])
     yield "bundled", None, None, ["--max-batch=4", "--max-context=256", "-k=4"], []
 
