@@ -30,7 +30,7 @@ int64_t mtp::codegen::panelScratchBytes(int64_t k, const WeightFormat &format,
   if (usesTiles(k, format, target))
     return tileScratchBytes(k);
   return RowBlocks::scratchBytes(paddedUnits(k, format.dtype, target) * 4,
-                                 RowBlocks::limits(target).perPass);
+                                 RowBlocks::limits(target));
 }
 
 namespace {
@@ -39,33 +39,24 @@ namespace {
 class PanelMatmul : public RowBlocks {
 public:
   PanelMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec)
-      : RowBlocks(kb, spec, shapeOf(spec, kb.getTarget()),
+      : RowBlocks(kb, spec,
+                  paddedUnits(spec.k, spec.format.dtype, kb.getTarget()) * 4,
+                  elementPanelBytes(spec.k, spec.format.dtype),
                   limits(kb.getTarget())),
         dtype(spec.format.dtype), dot(usesDot(dtype, kb.getTarget())) {}
 
 private:
-  static int64_t steps(const PanelMatmulSpec &spec) {
-    return spec.format.dtype == DType::BF16 ? (spec.k + 1) / 2 : spec.k;
-  }
-  static Shape shapeOf(const PanelMatmulSpec &spec, const TargetDesc &target) {
-    DType dtype = spec.format.dtype;
-    // A unit is what the largest of the loops takes at a time.
-    return {paddedUnits(spec.k, dtype, target) * 4,
-            elementPanelBytes(spec.k, dtype), steps(spec) / unroll(1),
-            unroll(1) * stepBytes};
-  }
-
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value panel, Value block, int64_t rows, int64_t half,
-                  const Part &part, Values sums) override;
+  Values multiply(Value panel, Value block, int64_t rows,
+                  int64_t half) override;
 
   void prepareBlock(Value group, Value firstRow, Value rows, int64_t stride,
                     Value to);
   Value loadUnits(Value from, Value inverse, Value first, Value mask,
                   Value maskHigh);
   Values interleave(Values rows);
-  void multiplyStep(Values &acc, Value panel, Value block, int64_t rows,
-                    Value step, int64_t half, const Part &part);
+  void multiplyUnit(Values &acc, Value panel, Value block, int64_t rows,
+                    Value unit, int64_t half);
 
   /// Distance in a block between the units of one row.
   static int64_t blockStride(int64_t rows) { return llvm::PowerOf2Ceil(rows); }
@@ -162,22 +153,21 @@ void PanelMatmul::prepare(Value group, Value firstRow, Value count,
 //===----------------------------------------------------------------------===//
 
 /// One step of k for all accumulators: `panel` and `block` are the bases of
-/// the weights and the rows.
-void PanelMatmul::multiplyStep(Values &acc, Value panel, Value block,
-                               int64_t rows, Value step, int64_t half,
-                               const Part &part) {
+/// the weights and the rows, `unit` the step.
+void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
+                               int64_t rows, Value unit, int64_t half) {
   int64_t stride = blockStride(rows);
   bool widened = dtype == DType::BF16 && !dot;
   // A widened step takes a pair of bf16 weights and two units.
-  Value x = kb.at(block, step, stride * (widened ? 8 : 4));
-  Value weights = kb.at(kb.at(panel, step, stepBytes), half * halfBytes());
+  Value x = kb.at(block, unit, stride * (widened ? 8 : 4));
+  Value weights = kb.at(kb.at(panel, unit, stepBytes), half * halfBytes());
   auto broadcast = [&](int64_t row) {
     return kb.splat(kb.load(kb.i32Type(), kb.at(x, row * 4)));
   };
   // Before the loads: after them it was no faster than no prefetch at all. One
   // row runs ahead far enough by itself, and was slower with it.
   if (rows > 1)
-    prefetchAhead(weights, part);
+    prefetch(weights, halfBytes());
 
   Values vectors;
   for (int64_t v = 0; v < vectorsPerHalf; ++v)
@@ -211,25 +201,22 @@ void PanelMatmul::multiplyStep(Values &acc, Value panel, Value block,
   });
 }
 
+/// The sums of `rows` rows with one half panel, row after row.
 Values PanelMatmul::multiply(Value panel, Value block, int64_t rows,
-                             int64_t half, const Part &part, Values sums) {
-  int64_t perLoop = unroll(rows), perUnit = unroll(1);
-  auto steps = [&](Value first, ValueRange in, int64_t count) {
-    Values acc(in.begin(), in.end());
-    for (int64_t s = 0; s < count; ++s)
-      multiplyStep(acc, panel, block, rows, kb.add(first, s), half, part);
-    return acc;
-  };
-  sums = kb.forRange(
-      kb.mul(part.begin, perUnit), kb.mul(part.end, perUnit), perLoop, sums,
-      [&](Value step, ValueRange in) { return steps(step, in, perLoop); });
-  int64_t whole = shape.units * perUnit,
-          rest = PanelMatmul::steps(spec) - whole;
-  if (rest == 0)
+                             int64_t half) {
+  int64_t steps = dtype == DType::BF16 ? (spec.k + 1) / 2 : spec.k;
+  int64_t perLoop = unroll(rows), unrolled = steps / perLoop * perLoop;
+  Values acc(rows * vectorsPerHalf, kb.constant(kb.f32Vector(), 0));
+  auto step = [&](Value unit, ValueRange in, int64_t count) {
+    Values sums(in.begin(), in.end());
+    for (int64_t u = 0; u < count; ++u)
+      multiplyUnit(sums, panel, block, rows, kb.add(unit, u), half);
     return sums;
-  return kb.choose(
-      part.last, [&] { return steps(kb.integer(whole), sums, rest); },
-      [&] { return sums; });
+  };
+  acc = kb.forRange(
+      kb.integer(0), kb.integer(unrolled), perLoop, acc,
+      [&](Value unit, ValueRange in) { return step(unit, in, perLoop); });
+  return step(kb.integer(unrolled), acc, steps - unrolled);
 }
 
 void mtp::codegen::emitPanelMatmul(KernelBuilder &kb,

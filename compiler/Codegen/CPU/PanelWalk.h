@@ -48,15 +48,10 @@ protected:
   int64_t panelsPerTask() const { return spec.gated ? 2 : 1; }
   Value panelPointer(Value group, Value task, int64_t which);
   /// The outputs of a task of `count` rows from `firstRow` on. At `sums` are
-  /// those of the rows with the task's first panel, `panelSumsBytes` behind them
-  /// those with the second one.
+  /// those of the rows with the task's first panel, `panelSumsBytes` behind
+  /// them those with the second one.
   void storeRows(Value group, Value task, Value firstRow, Value count,
                  Value sums, int64_t panelSumsBytes);
-
-  /// How far ahead of the multiplications weights are asked for: what one core
-  /// streams in twice the latency of memory. At 512 bytes eight rows of bf16
-  /// took 1.4 times one row's time, at 8 KiB 1.1 times.
-  static constexpr int64_t prefetchBytes = 8192;
 
   /// Asks for the `bytes` of a panel that are multiplied some time after those
   /// at `weights`.

@@ -57,19 +57,14 @@ int64_t mtp::codegen::quantizedScratchBytes(int64_t k,
   int64_t rowBytes = quantizedRowBytes(k, format, target);
   if (usesTiles(k, format, target))
     return quantizedTilesScratchBytes(rowBytes, format);
-  return RowBlocks::scratchBytes(rowBytes, RowBlocks::limits(target).perPass);
-}
-
-RowBlocks::Shape QuantizedMatmul::shapeOf(const PanelMatmulSpec &spec,
-                                          const TargetDesc &target) {
-  QuantizedPanel panel = quantizedPanel(spec.k, spec.format);
-  return {quantizedRowBytes(spec.k, spec.format, target), panel.bytes(),
-          panel.fullGroups(), panel.groupBytes(panel.group)};
+  return RowBlocks::scratchBytes(rowBytes, RowBlocks::limits(target));
 }
 
 QuantizedMatmul::QuantizedMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec,
                                  RowLimits limits)
-    : RowBlocks(kb, spec, shapeOf(spec, kb.getTarget()), limits),
+    : RowBlocks(kb, spec,
+                quantizedRowBytes(spec.k, spec.format, kb.getTarget()),
+                quantizedPanel(spec.k, spec.format).bytes(), limits),
       panel(quantizedPanel(spec.k, spec.format)),
       wide(isWide(spec.format, kb.getTarget())),
       scalesOffset(rowDataBytes(spec.k) * (wide ? 2 : 1)),
@@ -90,7 +85,7 @@ void QuantizedMatmul::forGroups(llvm::function_ref<void(Value, int64_t)> body) {
 void QuantizedMatmul::prepare(Value group, Value firstRow, Value count, Value) {
   kb.forRange(kb.integer(0), count, 1, [&](Value row) {
     Value from = spec.rowPointer(group, kb.add(firstRow, row));
-    Value to = kb.at(kb.scratch(), row, shape.rowBytes);
+    Value to = kb.at(kb.scratch(), row, rowBytes);
     Value inverse = inverseRms(from);
     forGroups([&](Value g, int64_t inputs) {
       prepareGroup(from, inverse, to, g, inputs);
@@ -186,7 +181,7 @@ void QuantizedMatmul::addQuad(Values &acc, ValueRange bytes, Value x,
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t v = 0; v < vectorsPerHalf; ++v) {
       Value &sum = acc[r * vectorsPerHalf + v];
-      sum = dot(sum, bytes[v], kb.at(x, r * shape.rowBytes));
+      sum = dot(sum, bytes[v], kb.at(x, r * rowBytes));
     }
 }
 
@@ -217,8 +212,8 @@ Value QuantizedMatmul::ofRow(Value row, int64_t offset, Value group,
 /// Adds one group to the sums of `rows` rows with one half panel.
 Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
                                  Value group, int64_t inputs, int64_t rows,
-                                 int64_t half, const Part &part) {
-  auto rowAt = [&](int64_t row) { return kb.at(block, row * shape.rowBytes); };
+                                 int64_t half) {
+  auto rowAt = [&](int64_t row) { return kb.at(block, row * rowBytes); };
   Values acc;
   for (int64_t r = 0; r < rows; ++r)
     acc.append(vectorsPerHalf,
@@ -228,7 +223,7 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
   Value ofGroup = kb.at(weights, group, groupBytes);
   Value scales = kb.at(ofGroup, half * halfBytes());
   Value data = kb.at(scales, QuantizedPanel::kScaleBytes);
-  prefetchAhead(scales, part);
+  prefetch(scales, halfBytes());
   Value x = kb.at(block, group, panel.group);
   int64_t steps = panel.storedInputs(inputs) / stepInputs();
   // A step of int4 multiplies twice; longer bodies ran out of registers.
@@ -237,9 +232,8 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
   auto run = [&](Value step, ValueRange in, int64_t count) {
     Values next(in.begin(), in.end());
     for (int64_t s = 0; s < count; ++s) {
-      Value offset = kb.add(kb.mul(step, stepBytes), s * stepBytes);
-      Value ofStep = kb.at(data, offset, 1);
-      prefetchAhead(ofStep, part);
+      Value ofStep = kb.at(kb.at(data, step, stepBytes), s * stepBytes);
+      prefetch(ofStep, halfBytes());
       addStep(next, ofStep,
               kb.at(kb.at(x, step, stepInputs()), s * stepInputs()), rows);
     }
@@ -263,21 +257,17 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
 }
 
 Values QuantizedMatmul::multiply(Value weights, Value block, int64_t rows,
-                                 int64_t half, const Part &part, Values sums) {
-  auto add = [&](Value group, ValueRange in, int64_t inputs) {
-    return addGroup(in, weights, block, group, inputs, rows, half, part);
-  };
-  sums = kb.forRange(
-      part.begin, part.end, 1, sums,
-      [&](Value group, ValueRange in) { return add(group, in, panel.group); });
+                                 int64_t half) {
+  Values sums(rows * vectorsPerHalf, kb.constant(kb.f32Vector(), 0));
+  sums = kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1, sums,
+                     [&](Value group, ValueRange in) {
+                       return addGroup(in, weights, block, group, panel.group,
+                                       rows, half);
+                     });
   if (!panel.restInputs())
     return sums;
-  return kb.choose(
-      part.last,
-      [&] {
-        return add(kb.integer(panel.fullGroups()), sums, panel.restInputs());
-      },
-      [&] { return sums; });
+  return addGroup(sums, weights, block, kb.integer(panel.fullGroups()),
+                  panel.restInputs(), rows, half);
 }
 
 void mtp::codegen::emitQuantizedMatmul(KernelBuilder &kb,

@@ -38,8 +38,8 @@ public:
 
 protected:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value weights, Value block, int64_t rows, int64_t half,
-                  const Part &part, Values sums) override;
+  Values multiply(Value weights, Value block, int64_t rows,
+                  int64_t half) override;
 
   /// The four bytes of low halves and those of high halves, as bytes.
   std::pair<Value, Value> splitNibbles(Value bytes);
@@ -56,13 +56,12 @@ protected:
   const int64_t scalesOffset, startsOffset;
 
 private:
-  static Shape shapeOf(const PanelMatmulSpec &spec, const TargetDesc &target);
   void forGroups(llvm::function_ref<void(Value, int64_t)> body);
   void prepareGroup(Value from, Value inverse, Value to, Value group,
                     int64_t inputs);
   void storeBytes(Value bytes, Value to);
   Values addGroup(ValueRange sums, Value weights, Value block, Value group,
-                  int64_t inputs, int64_t rows, int64_t half, const Part &part);
+                  int64_t inputs, int64_t rows, int64_t half);
   void addStep(Values &acc, Value weights, Value x, int64_t rows);
   void addQuad(Values &acc, ValueRange bytes, Value x, int64_t rows);
   Value dot(Value acc, Value bytes, Value x);

@@ -4,9 +4,9 @@
 // 4 the rows, 6 and 7 the weights. After every group the products are scaled
 // and added to sums of f32, which wait in scratch.
 //
-// Scratch: rows and sums as QuantizedMatmul has them; all rows' products of one
-// group; weights of one group as bytes, where they are int4; 64 bytes for the
-// configuration.
+// Scratch: the rows and a block's sums as QuantizedMatmul has them; all rows'
+// sums, panel by panel; their products of one group; weights of one group as
+// bytes, where they are int4; 64 bytes for the configuration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +20,19 @@ using mtp::QuantizedPanel;
 /// Up to so many rows the products of vector registers are faster.
 static constexpr int64_t vectorRows = 8;
 static constexpr int64_t passRows = 128;
+static constexpr RowBlocks::RowLimits passLimits = {vectorRows, passRows};
 static constexpr int64_t tileInputs = 64;
 static constexpr int64_t tileRows = KernelBuilder::tileRows;
 static constexpr int64_t tileRowBytes = KernelBuilder::tileRowBytes;
 static constexpr int64_t tileBytes = tileRows * tileRowBytes;
+static constexpr int64_t panelSumsBytes = passRows * PanelWalk::sumBytes;
 static constexpr int64_t productsBytes = passRows * PanelWalk::sumBytes;
 /// Rows whose products are added at once. The last ones may be beyond the end;
 /// what they hold is never read.
 static constexpr int64_t addedRows = 4;
+/// Steps of adding in which what comes next is asked for; there are never
+/// fewer.
+static constexpr int64_t askingSteps = (vectorRows + addedRows) / addedRows;
 static constexpr int64_t rowTile = 4, firstWeightTile = 6;
 
 /// Bytes of one group's integers of a panel, widened.
@@ -37,8 +42,8 @@ static int64_t groupBytes(int64_t group) {
 
 int64_t mtp::codegen::quantizedTilesScratchBytes(int64_t rowBytes,
                                                  const WeightFormat &format) {
-  return RowBlocks::scratchBytes(rowBytes, passRows) + productsBytes +
-         groupBytes(format.group) + 64;
+  return RowBlocks::scratchBytes(rowBytes, passLimits) + 2 * panelSumsBytes +
+         productsBytes + groupBytes(format.group) + 64;
 }
 
 namespace {
@@ -46,21 +51,25 @@ namespace {
 class QuantizedTiles : public QuantizedMatmul {
 public:
   QuantizedTiles(KernelBuilder &kb, const PanelMatmulSpec &spec)
-      : QuantizedMatmul(kb, spec, {vectorRows, passRows}) {}
+      : QuantizedMatmul(kb, spec, passLimits) {}
   void emit() override;
 
 private:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
   void emitTask(Value group, Value task, Value firstRow, Value count) override;
   void sumPanel(Value weights, Value count, Value sums);
-  Value tileWeights(Value data);
-  void multiplyGroup(Value row, Value group, Value data);
-  void addProducts(Value row, Value group, ValueRange scales, Value sums);
+  Value tileWeights(Value ofGroup);
+  void multiplyRows(Value row, Value group, Value weights);
+  void multiplyGroup(Value ofGroup, Value count, Value group);
+  void addRow(Value row, Value group, ValueRange scales, Value sums);
+  void addGroup(Value ofGroup, Value count, Value group, Value sums);
 
   Value few(Value count) { return kb.cmp(Cmp::LE, count, vectorRows); }
-  Value products() {
-    return kb.at(kb.scratch(), scratchBytes(shape.rowBytes, passRows));
+  Value sumsOf(int64_t which) {
+    return kb.at(kb.scratch(),
+                 scratchBytes(rowBytes, passLimits) + which * panelSumsBytes);
   }
+  Value products() { return sumsOf(2); }
   Value widened() { return kb.at(products(), productsBytes); }
   Value configuration() { return kb.at(widened(), groupBytes(panel.group)); }
 };
@@ -81,7 +90,8 @@ void QuantizedTiles::prepare(Value group, Value firstRow, Value count,
 
 /// One group's weights as tiles of bytes, one half panel after the other, each
 /// of group / 64 tiles. int8 weights are that already, but for the stride.
-Value QuantizedTiles::tileWeights(Value data) {
+Value QuantizedTiles::tileWeights(Value ofGroup) {
+  Value data = kb.at(ofGroup, QuantizedPanel::kScaleBytes);
   if (panel.bits == 8)
     return data;
   int64_t halfTiles = panel.group / tileInputs * tileBytes;
@@ -98,8 +108,8 @@ Value QuantizedTiles::tileWeights(Value data) {
 }
 
 /// The products of 16 rows with one group of a panel, left in scratch.
-void QuantizedTiles::multiplyGroup(Value row, Value group, Value data) {
-  Value block = kb.at(kb.scratch(), row, shape.rowBytes);
+void QuantizedTiles::multiplyRows(Value row, Value group, Value weights) {
+  Value block = kb.at(kb.scratch(), row, rowBytes);
   bool bytes = panel.bits == 8;
   int64_t tiles = panel.group / tileInputs;
   for (int64_t half = 0; half < 2; ++half)
@@ -107,36 +117,63 @@ void QuantizedTiles::multiplyGroup(Value row, Value group, Value data) {
   for (int64_t t = 0; t < tiles; ++t) {
     kb.loadTile(rowTile,
                 kb.at(kb.at(block, group, panel.group), t * tileInputs),
-                shape.rowBytes);
+                rowBytes);
     for (int64_t half = 0; half < 2; ++half) {
       int64_t offset = bytes ? t * tileRows * stepBytes + half * tileRowBytes
                              : (half * tiles + t) * tileBytes;
-      kb.loadTile(firstWeightTile + half, kb.at(data, offset),
+      kb.loadTile(firstWeightTile + half, kb.at(weights, offset),
                   bytes ? stepBytes : tileRowBytes);
       kb.dotTilesBytes(half, rowTile, firstWeightTile + half);
     }
   }
+  Value to = kb.at(products(), row, sumBytes);
   for (int64_t half = 0; half < 2; ++half)
-    kb.storeTile(half,
-                 kb.at(kb.at(products(), row, sumBytes), half * tileRowBytes),
-                 sumBytes);
+    kb.storeTile(half, kb.at(to, half * tileRowBytes), sumBytes);
+}
+
+void QuantizedTiles::multiplyGroup(Value ofGroup, Value count, Value group) {
+  Value weights = tileWeights(ofGroup);
+  kb.forRange(kb.integer(0), count, tileRows,
+              [&](Value row) { multiplyRows(row, group, weights); });
 }
 
 /// Scales the products of one row and adds them to its sums.
-void QuantizedTiles::addProducts(Value row, Value group, ValueRange scales,
-                                 Value sums) {
-  Value prepared = kb.at(kb.scratch(), row, shape.rowBytes);
+void QuantizedTiles::addRow(Value row, Value group, ValueRange scales,
+                            Value sums) {
+  Value prepared = kb.at(kb.scratch(), row, rowBytes);
   Value start = ofRow(prepared, startsOffset, group, kb.i32Type());
   Value rowScale = ofRow(prepared, scalesOffset, group, kb.f32Type());
   for (int64_t half = 0; half < 2; ++half) {
     auto at = [&](Value base) {
       return kb.at(kb.at(base, half * tileRowBytes), row, sumBytes);
     };
-    Value product = kb.add(start, kb.load(kb.i32Vector(), at(products())));
-    Value part = kb.mul(kb.toFloat(product), rowScale);
+    Value product = kb.load(kb.i32Vector(), at(products()));
+    Value part = kb.mul(kb.toFloat(kb.add(start, product)), rowScale);
     Value sum = kb.load(kb.f32Vector(), at(sums));
     kb.store(kb.fma(part, scales[half], sum), at(sums));
   }
+}
+
+/// Adds a group's products, and asks for a later group: bit by bit, since what
+/// is asked for at once holds up the stores behind it.
+void QuantizedTiles::addGroup(Value ofGroup, Value count, Value group,
+                              Value sums) {
+  Values scales;
+  for (int64_t half = 0; half < 2; ++half)
+    scales.push_back(
+        kb.load(kb.f32Vector(), kb.at(ofGroup, half * tileRowBytes)));
+  auto add = [&](Value row) {
+    for (int64_t r = 0; r < addedRows; ++r)
+      addRow(kb.add(row, r), group, scales, sums);
+  };
+  int64_t share =
+      llvm::alignTo(panel.groupBytes(panel.group) / askingSteps, 64);
+  Value asking = kb.min(count, kb.integer(askingSteps * addedRows));
+  kb.forRange(kb.integer(0), asking, addedRows, [&](Value row) {
+    prefetch(kb.at(ofGroup, row, share / addedRows), share);
+    add(row);
+  });
+  kb.forRange(asking, count, addedRows, add);
 }
 
 /// The sums of `count` prepared rows with one panel.
@@ -146,24 +183,15 @@ void QuantizedTiles::sumPanel(Value weights, Value count, Value sums) {
     for (int64_t half = 0; half < 2; ++half)
       kb.store(zero, kb.at(kb.at(sums, half * tileRowBytes), row, sumBytes));
   });
-  int64_t weightGroupBytes = panel.groupBytes(panel.group);
-  kb.forRange(
-      kb.integer(0), kb.integer(panel.fullGroups()), 1, [&](Value group) {
-        Value ofGroup = kb.at(weights, group, weightGroupBytes);
-        prefetch(ofGroup, weightGroupBytes);
-        Values scales;
-        for (int64_t half = 0; half < 2; ++half)
-          scales.push_back(
-              kb.load(kb.f32Vector(), kb.at(ofGroup, half * tileRowBytes)));
-        Value data = tileWeights(kb.at(ofGroup, QuantizedPanel::kScaleBytes));
-        // All products first: what a tile stores is slow to be loaded at once.
-        kb.forRange(kb.integer(0), count, tileRows,
-                    [&](Value row) { multiplyGroup(row, group, data); });
-        kb.forRange(kb.integer(0), count, addedRows, [&](Value row) {
-          for (int64_t r = 0; r < addedRows; ++r)
-            addProducts(kb.add(row, r), group, scales, sums);
-        });
-      });
+  int64_t groupBytes = panel.groupBytes(panel.group);
+  kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1,
+              [&](Value group) {
+                Value ofGroup = kb.at(weights, group, groupBytes);
+                // All products first: what a tile stores is slow to be loaded
+                // at once.
+                multiplyGroup(ofGroup, count, group);
+                addGroup(ofGroup, count, group, sums);
+              });
 }
 
 void QuantizedTiles::emitTask(Value group, Value task, Value firstRow,
@@ -171,7 +199,7 @@ void QuantizedTiles::emitTask(Value group, Value task, Value firstRow,
   auto inTiles = [&] {
     for (int64_t which = 0; which < panelsPerTask(); ++which)
       sumPanel(panelPointer(group, task, which), count, sumsOf(which));
-    storeRows(group, task, firstRow, count, sumsOf(0), passRows * sumBytes);
+    storeRows(group, task, firstRow, count, sumsOf(0), panelSumsBytes);
   };
   kb.ifElse(
       few(count),

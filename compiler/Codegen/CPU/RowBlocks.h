@@ -1,10 +1,8 @@
 //===- RowBlocks.h - Blocks of rows against weight panels -------*- C++ -*-===//
 //
-// The walk of the engines that keep their sums in vector registers. A block of
-// a few prepared rows meets a part of a panel, then the next block meets the
-// same part while the next part is on its way; so memory and multiplications
-// overlap, and a part is read again out of the L1 cache. Between parts the sums
-// wait in scratch, behind the prepared rows.
+// The walk of the engines that keep their sums in vector registers: a block of
+// a few prepared rows meets a panel, then the next block meets the same panel.
+// A block's sums then go through scratch, where whole rows can be stored from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,36 +25,21 @@ public:
   static RowLimits limits(const TargetDesc &target) {
     return {target.lanes == 16 ? 8 : 4, 64};
   }
-  /// Scratch for the prepared rows of a pass and their sums.
-  static int64_t scratchBytes(int64_t rowBytes, int64_t rowsPerPass) {
-    return rowsPerPass * (rowBytes + 2 * sumBytes);
+  /// Scratch for the prepared rows of a pass, of `rowBytes` each, and the sums
+  /// of a block with the panels of a task.
+  static int64_t scratchBytes(int64_t rowBytes, RowLimits limits) {
+    return limits.perPass * rowBytes + 2 * limits.perBlock * sumBytes;
   }
 
 protected:
-  struct Shape {
-    /// What a prepared row takes in scratch.
-    int64_t rowBytes;
-    int64_t panelBytes;
-    /// A panel is so many units, of so many bytes, and a rest that the engine
-    /// knows of. A part is whole units.
-    int64_t units, unitBytes;
-  };
-  RowBlocks(KernelBuilder &kb, const PanelMatmulSpec &spec, const Shape &shape,
-            RowLimits limits);
+  /// `rowBytes` is what a prepared row takes in scratch.
+  RowBlocks(KernelBuilder &kb, const PanelMatmulSpec &spec, int64_t rowBytes,
+            int64_t panelBytes, RowLimits limits);
 
-  struct Part {
-    /// Units of a panel.
-    Value begin, end;
-    /// Whether it is the panel's last part, which has the rest.
-    Value last;
-    /// Distance in bytes from the weights of a step to the lines that are asked
-    /// for with it.
-    Values ahead;
-  };
-  /// Adds the products of a block of `rows` prepared rows with a part of a half
-  /// panel to `sums`, row after row.
-  virtual Values multiply(Value panel, Value block, int64_t rows, int64_t half,
-                          const Part &part, Values sums) = 0;
+  /// The sums of a block of `rows` prepared rows with one half panel, row after
+  /// row.
+  virtual Values multiply(Value panel, Value block, int64_t rows,
+                          int64_t half) = 0;
 
   void emitTask(Value group, Value task, Value firstRow, Value count) override;
   /// Calls `body` with the rows (static), the first row and the prepared block
@@ -64,14 +47,6 @@ protected:
   /// smallest size that holds the rest.
   void forRowBlocks(Value rows,
                     llvm::function_ref<void(int64_t, Value, Value)> body);
-  /// Asks for what a step at `weights` is to ask for.
-  void prefetchAhead(Value weights, const Part &part);
-
-  /// Sums of the first prepared row with panel `which` of the task.
-  Value sumsOf(int64_t which) {
-    return kb.at(kb.scratch(),
-                 rowLimits.perPass * (shape.rowBytes + which * sumBytes));
-  }
 
   /// Steps of k per loop iteration.
   static int64_t unroll(int64_t rows) { return rows == 1 ? 8 : 4; }
@@ -82,17 +57,18 @@ protected:
   /// Bytes of one step of a half panel, four for each of its outputs.
   int64_t halfBytes() const { return vectorsPerHalf * kb.lanes() * 4; }
 
-  const Shape shape;
+  const int64_t rowBytes;
+  const RowLimits rowLimits;
 
 private:
-  /// Units of a part where there is more than one.
-  int64_t partUnits() const;
-  void clearSums(Value count);
-  Values linesAhead(Value singleBlock, Value row);
-  void multiplyBlock(Value group, Value task, int64_t blockRows, Value row,
-                     Value block, const Part &part);
+  void emitBlock(Value group, Value task, int64_t blockRows, Value block);
 
-  const RowLimits rowLimits;
+  /// Sums of a block's first row with the task's first panel.
+  Value blockSums() {
+    return kb.at(kb.scratch(), rowLimits.perPass * rowBytes);
+  }
+  /// From a block's sums with the first panel to those with the second one.
+  int64_t blockSumsBytes() const { return rowLimits.perBlock * sumBytes; }
 };
 
 } // namespace mtp::codegen
