@@ -76,20 +76,19 @@ void SplitAttentionPass::split(InvokeOp attention) {
   }
   OpBuilder builder(attention);
   auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  int64_t stride = partStride(config);
   NamedAttrList partsConfig(config);
   partsConfig.erase("y_stride");
-  partsConfig.set("parts", number(parts));
-  partsConfig.set("part_stride", number(partStride(config)));
-  NamedAttrList joinConfig = pick(partsConfig.getDictionary(&getContext()),
-                                  {"q_heads", "kv_heads", "dv", "dtype", "part",
-                                   "parts", "part_stride", "window"});
-  if (Attribute stride = config.get("y_stride")) {
-    joinConfig.set("y_stride", stride);
-  }
   partsConfig.set("splits", number(splits));
+  NamedAttrList joinConfig = pick(config, {"q_heads", "kv_heads", "dv", "dtype",
+                                           "part", "window", "y_stride"});
+  for (NamedAttrList *both : {&partsConfig, &joinConfig}) {
+    both->set("parts", number(parts));
+    both->set("part_stride", number(stride));
+  }
 
-  auto leftType = RankedTensorType::get({params[0], parts * partStride(config)},
-                                        builder.getF32Type());
+  auto leftType =
+      RankedTensorType::get({params[0], parts * stride}, builder.getF32Type());
   auto left =
       InvokeOp::create(builder, attention.getLoc(), leftType, "attention_parts",
                        attention.getArgs(), params, attention.getOffsets(),
