@@ -220,6 +220,10 @@ int main(int argc, char **argv) {
     return fail("expected at most " + std::to_string(kMostWorkers) +
                 " for --workers, got " + std::to_string(workers));
   }
+  if (workers.getNumOccurrences() && *stopAfter < Phase::Exec) {
+    return fail("expected --compile-to=exec or later for --workers, got '" +
+                compileTo + "'");
+  }
   lowering.workers =
       workers ? workers : std::max(std::thread::hardware_concurrency(), 1u);
   mtp::Status status = parseQuantizeFlags(
