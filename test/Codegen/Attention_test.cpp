@@ -126,25 +126,42 @@ static const Shape shapes[] = {
     {2, 2, 31, 40, 16, 0, /*bf16=*/true, /*latent=*/false},
     {4, 1, 15, 24, 8, 5, /*bf16=*/false, /*latent=*/false}};
 
+namespace {
+
+/// What attention reads for `count` rows from `first` on, each behind a guard.
+struct Inputs {
+  Inputs(const Cache &cache, const Rows &rows, int first, int count)
+      : q(rowsOf(rows.q, first, count, cache.s.qHeads * cache.s.dk)),
+        slotOf(rowsOf(rows.slotOf, first, count, 1)),
+        place(rowsOf(rows.place, first, count, 1)), table(cache.table),
+        kv(cache.bytes()) {}
+
+  std::vector<void *> buffers() {
+    return {q.data(), slotOf.data(), place.data(), table.data(), kv.data()};
+  }
+
+  Guarded<float> q;
+  Guarded<int32_t> slotOf, place, table;
+  Guarded<uint8_t> kv;
+
+private:
+  template <typename T>
+  static std::vector<T> rowsOf(const std::vector<T> &all, int first, int count,
+                               int width) {
+    return std::vector<T>(all.begin() + first * width,
+                          all.begin() + (first + count) * width);
+  }
+};
+
+} // namespace
+
 static std::vector<float> runRows(const Kernel &kernel, const Cache &cache,
                                   const Rows &rows, int first, int count,
                                   Split split,
                                   const std::vector<int64_t> *tree = nullptr) {
-  const Shape &s = cache.s;
-  int width = s.qHeads * s.dk;
-  auto part = [&](const std::vector<int32_t> &all) {
-    return std::vector<int32_t>(all.begin() + first,
-                                all.begin() + first + count);
-  };
-  Guarded<float> q(
-      std::vector<float>(rows.q.begin() + first * width,
-                         rows.q.begin() + (first + count) * width));
-  Guarded<int32_t> slotOf(part(rows.slotOf)), place(part(rows.place)),
-      table(cache.table);
-  Guarded<uint8_t> kv(cache.bytes());
-  Guarded<float> y(size_t(count) * s.qHeads * s.dv);
-  std::vector<void *> buffers{q.data(), slotOf.data(), place.data(),
-                              table.data(), kv.data()};
+  Inputs inputs(cache, rows, first, count);
+  Guarded<float> y(size_t(count) * cache.s.qHeads * cache.s.dv);
+  std::vector<void *> buffers = inputs.buffers();
   std::vector<int64_t> params{count, maxPages};
   std::vector<int64_t> masks;
   if (tree) {
@@ -473,22 +490,12 @@ struct Divided {
     // What no row sees is not written, and must not be read.
     size_t width = size_t(this->count()) * stride();
     Guarded<float> between(std::vector<float>(count * width, NAN));
-    int queryWidth = s.qHeads * s.dk;
-    Guarded<float> q(
-        std::vector<float>(rows.q.begin() + first * queryWidth,
-                           rows.q.begin() + (first + count) * queryWidth));
-    auto part = [&](const std::vector<int32_t> &all) {
-      return std::vector<int32_t>(all.begin() + first,
-                                  all.begin() + first + count);
-    };
-    Guarded<int32_t> slotOf(part(rows.slotOf)), place(part(rows.place)),
-        table(cache.table);
-    Guarded<uint8_t> kv(cache.bytes());
+    Inputs inputs(cache, rows, first, count);
+    std::vector<void *> buffers = inputs.buffers();
+    buffers.push_back(between.data());
+    parts.run(buffers, {count, maxPages}, split);
     Guarded<float> y(size_t(count) * s.qHeads * s.dv);
-    parts.run({q.data(), slotOf.data(), place.data(), table.data(), kv.data(),
-               between.data()},
-              {count, maxPages}, split);
-    join.run({place.data(), between.data(), y.data()}, {count}, split);
+    join.run({inputs.place.data(), between.data(), y.data()}, {count}, split);
     return y.values();
   }
 
