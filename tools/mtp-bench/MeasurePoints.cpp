@@ -14,6 +14,9 @@ using namespace mtp::bench;
 /// the fewest rounds of it.
 static constexpr double kTurnSeconds = 0.1;
 static constexpr double kMachineSeconds = 0.04;
+/// The same where the fastest try stands for all: long enough for one of them
+/// to be left alone.
+static constexpr double kDisturbedSeconds = 0.4;
 static constexpr uint32_t kLeastRounds = 3, kMostRounds = 200;
 
 namespace {
@@ -191,8 +194,10 @@ Status bench::measurePoints(Rig &rig, const Options &options, Machine &machine,
   runners.reserve(results.points.size());
   for (Point &point : results.points)
     MTP_RETURN_IF_ERROR(runners.emplace_back(rig, options, point).warmUp());
+  double seconds = options.estimate == Estimate::Fastest ? kDisturbedSeconds
+                                                         : kMachineSeconds;
   for (uint32_t turn = 0; turn < options.turns; ++turn) {
-    results.machine.push_back(machine.measure(kMachineSeconds));
+    results.machine.push_back(machine.measure(seconds));
     for (PointRunner &runner : runners)
       MTP_RETURN_IF_ERROR(runner.turn());
   }
