@@ -138,17 +138,40 @@ TEST(Rig, TheFastestIsOneRunOfEachTurn) {
     results.points = choosePoints(options, *rig->model().envelope());
     ASSERT_TRUE(measurePoints(*rig, options, **machine, results).isOk());
     for (const Point &point : results.points) {
+      EXPECT_EQ(point.rounds, 12u);
+      EXPECT_LE(point.settledTurns, 2u);
       EXPECT_EQ(point.seconds.size(), 2u);
       EXPECT_EQ(point.targetSeconds.size(), 2u);
       EXPECT_EQ(point.sample.commands(), point.commands.size());
     }
-    // A prompt runs again in its turn only for the fastest.
+    // A prompt runs again in its turns only for the fastest.
     ASSERT_TRUE(measurePrefills(*rig, options, results.prefills).isOk());
     for (const PrefillResult &prefill : results.prefills) {
-      EXPECT_EQ(prefill.rounds, estimate == Estimate::Fastest ? 6u : 1u);
+      EXPECT_EQ(prefill.rounds, estimate == Estimate::Fastest ? 12u : 2u);
       EXPECT_EQ(prefill.seconds.size(), 2u);
     }
   }
+}
+
+TEST(Options, ATurnGoesOnUntilItHasToldSomething) {
+  Options options;
+  // A tenth of a second, of a few runs at least and of not too many.
+  EXPECT_TRUE(needsAnotherRun(options, {}));
+  EXPECT_TRUE(needsAnotherRun(options, {1, 1}));
+  EXPECT_FALSE(needsAnotherRun(options, {1, 2, 3}));
+  EXPECT_TRUE(needsAnotherRun(options, {0.03, 0.03, 0.03}));
+  EXPECT_TRUE(needsAnotherRun(options, std::vector<double>(199, 1e-6)));
+  EXPECT_FALSE(needsAnotherRun(options, std::vector<double>(200, 1e-6)));
+  // The fastest has to come again, but not for ever.
+  options.estimate = Estimate::Fastest;
+  EXPECT_FALSE(needsAnotherRun(options, {0.05, 0.05, 0.05}));
+  EXPECT_TRUE(needsAnotherRun(options, {0.05, 0.06, 0.07}));
+  EXPECT_FALSE(needsAnotherRun(options, {0.5, 1, 1.5}));
+  EXPECT_TRUE(needsAnotherRun(options, std::vector<double>(300, 1e-6)));
+  EXPECT_FALSE(needsAnotherRun(options, std::vector<double>(2000, 1e-6)));
+  options.rounds = 2;
+  EXPECT_TRUE(needsAnotherRun(options, {1}));
+  EXPECT_FALSE(needsAnotherRun(options, {1, 2}));
 }
 
 TEST(Options, AreCheckedAgainstTheEnvelope) {

@@ -25,6 +25,16 @@ TEST(Statistics, ARatioIsThatOfOneTurn) {
   EXPECT_EQ(medianRatio({2, 6}, {1, 2}), 2.5);
 }
 
+TEST(Statistics, TheFastestHasComeAgainWhereThreeAgree) {
+  EXPECT_FALSE(hasComeAgain({}));
+  EXPECT_FALSE(hasComeAgain({1, 1}));
+  EXPECT_TRUE(hasComeAgain({1, 1, 1}));
+  EXPECT_TRUE(hasComeAgain({9, 1.019, 5, 1, 1.01}));
+  EXPECT_FALSE(hasComeAgain({9, 1.021, 5, 1, 1.01}));
+  // That slow ones agree says nothing.
+  EXPECT_FALSE(hasComeAgain({1, 2, 2, 2}));
+}
+
 TEST(Statistics, RatesAreSharesThatDoNotRise) {
   EXPECT_TRUE(checkRates({}).isOk());
   EXPECT_TRUE(checkRates({1, 0.5, 0.5, 0}).isOk());

@@ -57,7 +57,8 @@ static void addPoint(JsonWriter &json, const Point &p, const Results &r) {
   json.field("k", p.k);
   json.field("context", p.context);
   json.field("rows", p.batch * (p.k + 1));
-  json.field("rounds_per_turn", p.rounds);
+  json.field("rounds", p.rounds);
+  json.field("settled_turns", p.settledTurns);
   addSummary(json, p.seconds);
   json.field("target_seconds", median(p.targetSeconds));
   json.field("bytes", p.bytes(false));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <limits>
 #include <set>
 
@@ -74,6 +75,13 @@ std::vector<SpeculativeResult> bench::compareRounds(const Results &results,
         compared.push_back(r);
       }
   return compared;
+}
+
+void bench::reportTurn(const Options &options, uint32_t turn,
+                       std::string_view what, double seconds) {
+  if (options.progress)
+    std::fprintf(stderr, "turn %u of %u: %.*s: %.3f ms\n", turn + 1,
+                 options.turns, int(what.size()), what.data(), seconds * 1e3);
 }
 
 /// Facts of the file that every report starts with.

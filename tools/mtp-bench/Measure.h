@@ -23,10 +23,16 @@ std::vector<Point> choosePoints(const Options &options,
 Status measurePoints(Rig &rig, const Options &options, Machine &machine,
                      Results &results);
 
-/// The runs of something in a turn, of which one took `seconds`.
-uint32_t runsOfTurn(const Options &options, double seconds);
+/// Whether a turn that took `seconds` so far goes on: for a tenth of a second,
+/// and where the fastest stands for all until it has come again, for as long as
+/// three seconds.
+bool needsAnotherRun(const Options &options, const std::vector<double> &seconds);
 
-/// Prompts, once in a turn; for the fastest of them as often as rounds.
+/// With --progress, what a turn gave, as a line on stderr.
+void reportTurn(const Options &options, uint32_t turn, std::string_view what,
+                double seconds);
+
+/// Prompts, once in a turn; for the fastest of them as often as steps.
 Status measurePrefills(Rig &rig, const Options &options,
                        std::vector<PrefillResult> &results);
 

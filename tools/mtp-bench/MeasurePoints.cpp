@@ -1,23 +1,27 @@
 //===- MeasurePoints.cpp - Programs in turns ------------------------------===//
 
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
 #include "tools/mtp-bench/Measure.h"
 #include "tools/mtp-bench/Workload.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace mtp;
 using namespace mtp::bench;
 
 /// What one turn of one point should take, and of each rate of the machine, and
-/// the fewest rounds of it.
+/// the fewest and most runs of it.
 static constexpr double kTurnSeconds = 0.1;
 static constexpr double kMachineSeconds = 0.04;
-/// The same where the fastest try stands for all: long enough for one of them
+static constexpr size_t kLeastRuns = 3, kMostRuns = 200;
+/// The same where the fastest try stands for all: long enough for some of them
 /// to be left alone.
-static constexpr double kDisturbedSeconds = 0.4;
-static constexpr uint32_t kLeastRounds = 3, kMostRounds = 200;
+static constexpr double kDisturbedTurnSeconds = 3;
+static constexpr size_t kMostDisturbedRuns = 2000;
+static constexpr double kDisturbedMachineSeconds = 0.4;
 
 namespace {
 /// Measures one point, a turn at a time.
@@ -25,8 +29,9 @@ class PointRunner {
 public:
   PointRunner(Rig &rig, const Options &options, Point &point);
 
-  /// Runs it until it is warm, and decides the rounds of a turn.
+  /// Runs it until it is warm.
   Status warmUp();
+  /// Its runs of one turn; the estimate is the last of Point::seconds.
   Status turn();
   /// Medians of all timed runs.
   void finish();
@@ -83,21 +88,26 @@ void PointRunner::place() {
 }
 
 Status PointRunner::warmUp() {
-  double last = 0;
   for (int i = 0; i < 2; ++i) {
     place();
-    MTP_ASSIGN_OR_RETURN(last, rig.run(point.program));
+    MTP_RETURN_IF_ERROR(rig.run(point.program).status());
   }
-  point.rounds = runsOfTurn(options, last);
   return okStatus();
 }
 
-uint32_t bench::runsOfTurn(const Options &options, double seconds) {
+bool bench::needsAnotherRun(const Options &options,
+                            const std::vector<double> &seconds) {
   if (options.rounds)
-    return options.rounds;
-  double wanted = std::ceil(kTurnSeconds / std::max(seconds, 1e-6));
-  return uint32_t(
-      std::clamp(wanted, double(kLeastRounds), double(kMostRounds)));
+    return seconds.size() < options.rounds;
+  if (seconds.size() < kLeastRuns)
+    return true;
+  double spent = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  if (options.estimate == Estimate::Median)
+    return spent < kTurnSeconds && seconds.size() < kMostRuns;
+  if (seconds.size() >= kMostDisturbedRuns)
+    return false;
+  return spent < kTurnSeconds ||
+         (spent < kDisturbedTurnSeconds && !hasComeAgain(seconds));
 }
 
 /// The target's part of a run, on worker 0, whose times have no gaps.
@@ -123,16 +133,20 @@ Status PointRunner::collect(std::vector<double> &runs,
     start = rig.saveStates();
   }
   auto next = [&] { repeats ? rig.restoreStates(start) : place(); };
-  for (uint32_t i = 0; i < point.rounds; ++i) {
+  while (needsAnotherRun(options, runs)) {
     next();
     MTP_ASSIGN_OR_RETURN(double seconds, rig.run(point.program));
     runs.push_back(seconds);
   }
-  for (uint32_t i = 0; i < (point.rounds + 2) / 3; ++i) {
+  // A third as many, and the fastest of them has to come again, too.
+  std::vector<double> all;
+  for (size_t least = (runs.size() + 2) / 3;
+       all.size() < least || (repeats && needsAnotherRun(options, all));) {
     next();
     Timed run;
     MTP_ASSIGN_OR_RETURN(run.seconds, rig.runTimed(point.program, run.times));
     targets.push_back(phaseSeconds(run.times));
+    all.push_back(run.seconds);
     timed.push_back(std::move(run));
   }
   return okStatus();
@@ -142,6 +156,8 @@ Status PointRunner::turn() {
   std::vector<double> runs, targets;
   size_t before = timed.size();
   MTP_RETURN_IF_ERROR(collect(runs, targets));
+  point.rounds += runs.size();
+  point.settledTurns += hasComeAgain(runs);
   point.seconds.push_back(estimateSeconds(std::move(runs), options.estimate));
   point.targetSeconds.push_back(
       estimateSeconds(std::move(targets), options.estimate));
@@ -188,18 +204,27 @@ void PointRunner::finish() {
   point.sample = std::move(nearest->times);
 }
 
+static std::string describe(const Point &point) {
+  return strCat("batch ", point.batch, ", k = ", point.k, ", context ",
+                point.context);
+}
+
 Status bench::measurePoints(Rig &rig, const Options &options, Machine &machine,
                             Results &results) {
   std::vector<PointRunner> runners;
   runners.reserve(results.points.size());
   for (Point &point : results.points)
     MTP_RETURN_IF_ERROR(runners.emplace_back(rig, options, point).warmUp());
-  double seconds = options.estimate == Estimate::Fastest ? kDisturbedSeconds
-                                                         : kMachineSeconds;
+  double seconds = options.estimate == Estimate::Fastest
+                       ? kDisturbedMachineSeconds
+                       : kMachineSeconds;
   for (uint32_t turn = 0; turn < options.turns; ++turn) {
     results.machine.push_back(machine.measure(seconds));
-    for (PointRunner &runner : runners)
-      MTP_RETURN_IF_ERROR(runner.turn());
+    for (size_t i = 0; i < runners.size(); ++i) {
+      MTP_RETURN_IF_ERROR(runners[i].turn());
+      const Point &point = results.points[i];
+      reportTurn(options, turn, describe(point), point.seconds.back());
+    }
   }
   for (PointRunner &runner : runners)
     runner.finish();

@@ -14,25 +14,29 @@ Status bench::measurePrefills(Rig &rig, const Options &options,
   for (uint32_t tokens : options.prefills)
     for (bool modules : {false, true})
       if (!modules || hasModules)
-        results.push_back({tokens, modules, 1, {}});
-  for (PrefillResult &result : results) {
-    MTP_ASSIGN_OR_RETURN(
-        double seconds,
-        rig.prefill(0, rig.randomTokens(result.tokens), result.modules));
-    if (options.estimate == Estimate::Fastest)
-      result.rounds = runsOfTurn(options, seconds);
-  }
+        results.push_back({tokens, modules, 0, {}});
+  auto run = [&](const PrefillResult &result, std::span<const int32_t> tokens) {
+    return rig.prefill(0, tokens, result.modules);
+  };
+  for (PrefillResult &result : results)
+    MTP_RETURN_IF_ERROR(
+        run(result, rig.randomTokens(result.tokens)).status());
   for (uint32_t turn = 0; turn < options.turns; ++turn)
     for (PrefillResult &result : results) {
       std::vector<int32_t> tokens = rig.randomTokens(result.tokens);
       std::vector<double> runs;
-      for (uint32_t i = 0; i < result.rounds; ++i) {
-        MTP_ASSIGN_OR_RETURN(double seconds,
-                             rig.prefill(0, tokens, result.modules));
+      do {
+        MTP_ASSIGN_OR_RETURN(double seconds, run(result, tokens));
         runs.push_back(seconds);
-      }
+      } while (options.estimate == Estimate::Fastest &&
+               needsAnotherRun(options, runs));
+      result.rounds += runs.size();
       result.seconds.push_back(
           estimateSeconds(std::move(runs), options.estimate));
+      reportTurn(options, turn,
+                 strCat("prefill of ", result.tokens,
+                        result.modules ? " with the drafter" : ""),
+                 result.seconds.back());
     }
   return okStatus();
 }
@@ -115,6 +119,9 @@ Status bench::measurePrompt(Rig &rig, const Options &options,
       for (PromptRun &run : runs) {
         rig.restoreStates(start);
         MTP_RETURN_IF_ERROR(generate(rig, options, run));
+        reportTurn(options, turn,
+                   strCat("the prompt, batch ", batch, ", k = ", run.k),
+                   run.seconds.back());
       }
     size_t plain = size_t(std::find(ks.begin(), ks.end(), 0u) - ks.begin());
     for (const PromptRun &run : runs)

@@ -32,7 +32,7 @@ struct Options {
 
   uint32_t turns = 5;
   Estimate estimate = Estimate::Median;
-  /// Rounds of one turn; zero: as many as take a tenth of a second.
+  /// Rounds of one turn; zero: as many as needsAnotherRun() wants.
   uint32_t rounds = 0;
   uint64_t seed = 1;
   uint32_t threads = 0;
@@ -40,6 +40,8 @@ struct Options {
   /// Read the artifact into memory of large pages instead of mapping it.
   bool noMmap = false;
 
+  /// Write what each turn gave to stderr as soon as it is known.
+  bool progress = false;
   bool json = false;
   std::string profile;
   std::string svg;

@@ -33,7 +33,10 @@ struct Point {
   uint32_t context = 0;
   uint32_t program = 0;
 
-  uint32_t rounds = 0;
+  /// In all turns, without the timed ones.
+  uint64_t rounds = 0;
+  /// Turns whose fastest run came again.
+  uint32_t settledTurns = 0;
   /// The estimate of each turn: whole runs, and the target's part of timed
   /// runs.
   std::vector<double> seconds;
@@ -72,8 +75,8 @@ bool isTargetPhase(std::string_view phase);
 struct PrefillResult {
   uint32_t tokens = 0;
   bool modules = false;
-  /// In a turn.
-  uint32_t rounds = 1;
+  /// In all turns.
+  uint64_t rounds = 0;
   /// The estimate of each turn.
   std::vector<double> seconds;
 };

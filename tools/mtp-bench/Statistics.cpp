@@ -13,6 +13,10 @@ using namespace mtp::bench;
 /// Rates that differ by more than this share were not measured in peace.
 static constexpr double kNoise = 0.10;
 
+/// So many runs within this share of the fastest are the machine's own.
+static constexpr size_t kAgreeing = 3;
+static constexpr double kAgreement = 0.02;
+
 /// The value at a share of the sorted values, between two of them if need be.
 static double quantile(const std::vector<double> &sorted, double share) {
   if (sorted.empty())
@@ -38,6 +42,15 @@ Summary bench::summarize(const std::vector<double> &values) {
 double bench::estimateSeconds(std::vector<double> runs, Estimate estimate) {
   std::sort(runs.begin(), runs.end());
   return quantile(runs, estimate == Estimate::Fastest ? 0 : 0.5);
+}
+
+bool bench::hasComeAgain(std::vector<double> runs) {
+  if (runs.size() < kAgreeing)
+    return false;
+  auto last = runs.begin() + (kAgreeing - 1);
+  std::nth_element(runs.begin(), last, runs.end());
+  double fastest = *std::min_element(runs.begin(), last + 1);
+  return *last <= fastest * (1 + kAgreement);
 }
 
 const char *bench::nameOf(Estimate estimate) {

@@ -27,6 +27,11 @@ enum class Estimate : uint8_t { Median, Fastest };
 /// Seconds of the runs of one turn; NaN when there are none.
 double estimateSeconds(std::vector<double> runs, Estimate estimate);
 
+/// Whether the fastest of some runs has come again: three are within 2 % of one
+/// another. What disturbs takes any time it likes, what was left alone takes the
+/// same, so that runs that agree are what the machine does.
+bool hasComeAgain(std::vector<double> runs);
+
 /// "median" or "fastest".
 const char *nameOf(Estimate estimate);
 

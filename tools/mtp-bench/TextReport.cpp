@@ -149,6 +149,17 @@ static void addRound(Text &text, const Results &r, const Options &o) {
   addGroups(text, "kernel", groupByKind(point, r.rates), whole);
 }
 
+/// Where half of the turns or more ended before their fastest run came again.
+static void addUnsettled(Text &text, const Results &r, const Options &o) {
+  if (o.estimate != Estimate::Fastest)
+    return;
+  for (const Point &p : r.points)
+    if (2 * p.settledTurns <= o.turns)
+      text.add("\nbatch %u, k = %u, context %u: the fastest run came again in "
+               "%u of %u turns only; its time may be\ntoo long.\n",
+               p.batch, p.k, p.context, p.settledTurns, o.turns);
+}
+
 static void addNotes(Text &text, const Results &r) {
   const Point &point = r.points[0];
   if (r.cacheBytes && point.boundBytes < r.cacheBytes)
@@ -173,6 +184,7 @@ std::string bench::textReport(const Results &r, const Options &o) {
     addSpeculative(text, r, o);
   if (!r.points.empty()) {
     addRound(text, r, o);
+    addUnsettled(text, r, o);
     addNotes(text, r);
   }
   return text.out;

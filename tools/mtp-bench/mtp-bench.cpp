@@ -7,12 +7,13 @@
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-bench/Measure.h"
 #include "tools/mtp-bench/Reports.h"
+#include "tools/support/Flags.h"
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <unistd.h>
 
 using namespace mtp;
 using namespace mtp::bench;
@@ -52,12 +53,15 @@ static void addFlags(CLI::App &app, Options &o) {
           {"median", Estimate::Median}, {"fastest", Estimate::Fastest}}))
       ->option_text("median|fastest");
   app.add_option("--rounds", o.rounds,
-                 "Rounds in a turn (default: for a tenth of a second)");
-  app.add_option("--seed", o.seed, "Seed of tokens and acceptance");
-  app.add_option("--threads,-t", o.threads, "Threads (0: all processors)");
-  app.add_flag("--pin", o.pin, "Bind each thread to a processor");
-  app.add_flag("--no-mmap", o.noMmap,
-               "Read the file into memory of large pages, do not map it");
+                 "Rounds in a turn (default: for a tenth of a second, or until "
+                 "the fastest has come again)");
+  app.add_option("--seed", o.seed, "Seed of tokens and acceptance")
+      ->check(checkSeed);
+  addThreadFlags(app, o.threads, o.pin);
+  addCopyFlag(app, o.noMmap);
+  app.add_flag("--progress,!--no-progress", o.progress,
+               "Write each turn's times to stderr (default: where that is a "
+               "terminal)");
   app.add_flag("--json", o.json, "Print one JSON object instead of tables");
   app.add_option("--profile", o.profile,
                  "Write a round as a Chrome trace to this file");
@@ -98,6 +102,7 @@ static Status run(Options &options) {
 int main(int argc, char **argv) {
   CLI::App app("Measure an artifact of mtpc on this machine");
   Options options;
+  options.progress = ::isatty(STDERR_FILENO);
   addFlags(app, options);
   try {
     app.parse(argc, argv);

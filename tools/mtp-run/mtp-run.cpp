@@ -7,23 +7,14 @@
 #include "tools/mtp-run/Generate.h"
 #include "tools/mtp-run/Perplexity.h"
 #include "tools/mtp-run/RunFunction.h"
+#include "tools/support/Flags.h"
 
-#include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdio>
 
 using namespace mtp;
 
 // A flag that may be repeated takes one value each time: what follows it is the
 // artifact, not another value.
-
-/// CLI11 takes numbers outside of 64 bits for others inside.
-static std::string checkSeed(const std::string &text) {
-  uint64_t seed = 0;
-  auto end = std::from_chars(text.data(), text.data() + text.size(), seed);
-  bool isSeed = end.ec == std::errc() && end.ptr == text.data() + text.size();
-  return isSeed ? "" : "expected a number of 0 to 2^64 - 1, got " + text;
-}
 
 static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   app.add_option("--prompt,-p", o.prompts,
@@ -60,8 +51,7 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
 static void addSessionFlags(CLI::App &app, SessionOptions &o) {
   app.add_option("--k,-k", o.k,
                  "Drafts in a round (default: the most there can be)");
-  app.add_option("--threads,-t", o.threads, "Threads (0: all processors)");
-  app.add_flag("--pin", o.pinThreads, "Bind each thread to a processor");
+  addThreadFlags(app, o.threads, o.pinThreads);
   app.add_option("--kv-pages", o.kvPages,
                  "KV pages (0: enough for all slots at full context)");
   app.add_option("--max-slots", o.maxSlots,
@@ -115,8 +105,7 @@ int main(int argc, char **argv) {
   RunOptions options;
   app.add_option("artifact", options.artifact, "File that mtpc wrote")
       ->required();
-  app.add_flag("--no-mmap", options.load.copy,
-               "Read the file into memory of large pages, do not map it");
+  addCopyFlag(app, options.load.copy);
   addGenerationFlags(app, options);
   addSessionFlags(app, options.session);
   addScoringFlags(app, options);
