@@ -108,8 +108,8 @@ Value KernelBuilder::truncateToBF16(Value vector) {
                                  vector);
 }
 
-void KernelBuilder::prefetch(Value pointer) {
+void KernelBuilder::prefetch(Value pointer, int level) {
   LLVM::Prefetch::create(builder, loc, pointer, builder.getI32IntegerAttr(0),
-                         builder.getI32IntegerAttr(3),
+                         builder.getI32IntegerAttr(4 - level),
                          builder.getI32IntegerAttr(1));
 }

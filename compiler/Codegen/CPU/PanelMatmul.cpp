@@ -47,7 +47,7 @@ public:
 
 private:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value panel, Value block, int64_t rows,
+  Values multiply(Value panel, Ahead ahead, Value block, int64_t rows,
                   int64_t half) override;
 
   void prepareBlock(Value group, Value firstRow, Value rows, int64_t stride,
@@ -164,11 +164,6 @@ void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
   auto broadcast = [&](int64_t row) {
     return kb.splat(kb.load(kb.i32Type(), kb.at(x, row * 4)));
   };
-  // Before the loads: after them it was no faster than no prefetch at all. One
-  // row runs ahead far enough by itself, and was slower with it.
-  if (rows > 1)
-    prefetch(weights, halfBytes());
-
   Values vectors;
   for (int64_t v = 0; v < vectorsPerHalf; ++v)
     vectors.push_back(
@@ -202,15 +197,22 @@ void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
 }
 
 /// The sums of `rows` rows with one half panel, row after row.
-Values PanelMatmul::multiply(Value panel, Value block, int64_t rows,
-                             int64_t half) {
+Values PanelMatmul::multiply(Value panel, Ahead ahead, Value block,
+                             int64_t rows, int64_t half) {
   int64_t steps = dtype == DType::BF16 ? (spec.k + 1) / 2 : spec.k;
   int64_t perLoop = unroll(rows), unrolled = steps / perLoop * perLoop;
   Values acc(rows * vectorsPerHalf, kb.constant(kb.f32Vector(), 0));
   auto step = [&](Value unit, ValueRange in, int64_t count) {
     Values sums(in.begin(), in.end());
-    for (int64_t u = 0; u < count; ++u)
+    Value from = askedAt(ahead, kb.mul(unit, stepBytes));
+    for (int64_t u = 0; u < count; ++u) {
+      // Before the loads: after them it was no faster than no prefetch at all.
+      // One row runs ahead far enough by itself, and was slower with it.
+      if (rows > 1)
+        ask(ahead, kb.at(from, u * stepBytes + half * halfBytes()),
+            halfBytes());
       multiplyUnit(sums, panel, block, rows, kb.add(unit, u), half);
+    }
     return sums;
   };
   acc = kb.forRange(

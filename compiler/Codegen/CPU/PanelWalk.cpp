@@ -7,11 +7,6 @@
 
 using namespace mtp::codegen;
 
-/// How far ahead of the multiplications weights are asked for: what one core
-/// streams in twice the latency of memory. At 512 bytes eight rows of bf16 took
-/// 1.4 times one row's time, at 8 KiB 1.1 times.
-static constexpr int64_t prefetchBytes = 8192;
-
 int64_t mtp::codegen::panelTasks(int64_t n, bool gated) {
   int64_t outputs = gated ? n / 2 : n;
   return (outputs + PanelWalk::panelWidth - 1) / PanelWalk::panelWidth;

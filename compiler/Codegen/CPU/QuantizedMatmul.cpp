@@ -210,9 +210,9 @@ Value QuantizedMatmul::ofRow(Value row, int64_t offset, Value group,
 }
 
 /// Adds one group to the sums of `rows` rows with one half panel.
-Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
-                                 Value group, int64_t inputs, int64_t rows,
-                                 int64_t half) {
+Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Ahead ahead,
+                                 Value block, Value group, int64_t inputs,
+                                 int64_t rows, int64_t half) {
   auto rowAt = [&](int64_t row) { return kb.at(block, row * rowBytes); };
   Values acc;
   for (int64_t r = 0; r < rows; ++r)
@@ -223,7 +223,9 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
   Value ofGroup = kb.at(weights, group, groupBytes);
   Value scales = kb.at(ofGroup, half * halfBytes());
   Value data = kb.at(scales, QuantizedPanel::kScaleBytes);
-  prefetch(scales, halfBytes());
+  Value offset = kb.add(kb.mul(group, groupBytes), half * halfBytes());
+  ask(ahead, askedAt(ahead, offset), halfBytes());
+  Value dataOffset = kb.add(offset, QuantizedPanel::kScaleBytes);
   Value x = kb.at(block, group, panel.group);
   int64_t steps = panel.storedInputs(inputs) / stepInputs();
   // A step of int4 multiplies twice; longer bodies ran out of registers.
@@ -231,9 +233,10 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
   int64_t unrolled = steps / perLoop * perLoop;
   auto run = [&](Value step, ValueRange in, int64_t count) {
     Values next(in.begin(), in.end());
+    Value from = askedAt(ahead, kb.add(dataOffset, kb.mul(step, stepBytes)));
     for (int64_t s = 0; s < count; ++s) {
       Value ofStep = kb.at(kb.at(data, step, stepBytes), s * stepBytes);
-      prefetch(ofStep, halfBytes());
+      ask(ahead, kb.at(from, s * stepBytes), halfBytes());
       addStep(next, ofStep,
               kb.at(kb.at(x, step, stepInputs()), s * stepInputs()), rows);
     }
@@ -256,17 +259,17 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Value block,
   return result;
 }
 
-Values QuantizedMatmul::multiply(Value weights, Value block, int64_t rows,
-                                 int64_t half) {
+Values QuantizedMatmul::multiply(Value weights, Ahead ahead, Value block,
+                                 int64_t rows, int64_t half) {
   Values sums(rows * vectorsPerHalf, kb.constant(kb.f32Vector(), 0));
   sums = kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1, sums,
                      [&](Value group, ValueRange in) {
-                       return addGroup(in, weights, block, group, panel.group,
-                                       rows, half);
+                       return addGroup(in, weights, ahead, block, group,
+                                       panel.group, rows, half);
                      });
   if (!panel.restInputs())
     return sums;
-  return addGroup(sums, weights, block, kb.integer(panel.fullGroups()),
+  return addGroup(sums, weights, ahead, block, kb.integer(panel.fullGroups()),
                   panel.restInputs(), rows, half);
 }
 

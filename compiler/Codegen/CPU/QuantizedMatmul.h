@@ -38,7 +38,7 @@ public:
 
 protected:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value weights, Value block, int64_t rows,
+  Values multiply(Value weights, Ahead ahead, Value block, int64_t rows,
                   int64_t half) override;
 
   /// The four bytes of low halves and those of high halves, as bytes.
@@ -60,8 +60,8 @@ private:
   void prepareGroup(Value from, Value inverse, Value to, Value group,
                     int64_t inputs);
   void storeBytes(Value bytes, Value to);
-  Values addGroup(ValueRange sums, Value weights, Value block, Value group,
-                  int64_t inputs, int64_t rows, int64_t half);
+  Values addGroup(ValueRange sums, Value weights, Ahead ahead, Value block,
+                  Value group, int64_t inputs, int64_t rows, int64_t half);
   void addStep(Values &acc, Value weights, Value x, int64_t rows);
   void addQuad(Values &acc, ValueRange bytes, Value x, int64_t rows);
   Value dot(Value acc, Value bytes, Value x);

@@ -203,7 +203,7 @@ void QuantizedTiles::emitTask(Value group, Value task, Value firstRow,
   };
   kb.ifElse(
       few(count),
-      [&] { QuantizedMatmul::emitTask(group, task, firstRow, count); },
+      [&] { emitLastBlock(group, task, firstRow, count, kb.integer(0)); },
       inTiles);
 }
 

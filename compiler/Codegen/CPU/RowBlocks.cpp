@@ -9,35 +9,91 @@ RowBlocks::RowBlocks(KernelBuilder &kb, const PanelMatmulSpec &spec,
     : PanelWalk(kb, spec, panelBytes, limits.perPass), rowBytes(rowBytes),
       rowLimits(limits) {}
 
-void RowBlocks::forRowBlocks(
-    Value rows, llvm::function_ref<void(int64_t, Value, Value)> body) {
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+Value RowBlocks::fullRowsOf(Value rows) {
+  // One block alone is the last one.
   int64_t most = rowLimits.perBlock;
-  Value fullRows = kb.mul(kb.div(rows, most), most);
-  auto blockAt = [&](Value row) { return kb.at(kb.scratch(), row, rowBytes); };
-  kb.forRange(kb.integer(0), fullRows, most,
-              [&](Value row) { body(most, row, blockAt(row)); });
+  return kb.select(kb.cmp(Cmp::GT, rows, most),
+                   kb.mul(kb.div(rows, most), most), kb.integer(0));
+}
+
+void RowBlocks::forFullBlocks(Value fullRows, BlockBody body) {
+  int64_t most = rowLimits.perBlock;
+  kb.forRange(kb.integer(0), fullRows, most, [&](Value row) {
+    body(most, row, kb.at(kb.scratch(), row, rowBytes));
+  });
+}
+
+void RowBlocks::forLastBlock(Value rows, Value fullRows, BlockBody body) {
   Value rest = kb.sub(rows, fullRows);
+  Value block = kb.at(kb.scratch(), fullRows, rowBytes);
   static constexpr int64_t sizes[] = {1, 2, 3, 4, 5, 6, 8};
   int64_t least = 0;
   for (int64_t size : sizes) {
-    if (size > most)
+    if (size > rowLimits.perBlock)
       break;
     Value fits =
         kb.bitAnd(kb.cmp(Cmp::GT, rest, least), kb.cmp(Cmp::LE, rest, size));
-    // A rest of the most rows is a full block.
-    if (least + 1 < most)
-      kb.ifThen(fits, [&] { body(size, fullRows, blockAt(fullRows)); });
+    kb.ifThen(fits, [&] { body(size, fullRows, block); });
     least = size;
   }
 }
 
+void RowBlocks::forRowBlocks(Value rows, BlockBody body) {
+  Value fullRows = fullRowsOf(rows);
+  forFullBlocks(fullRows, body);
+  forLastBlock(rows, fullRows, body);
+}
+
+//===----------------------------------------------------------------------===//
+// What is asked for
+//===----------------------------------------------------------------------===//
+
+Value RowBlocks::askedAt(Ahead ahead, Value offset) {
+  if (ahead.shift)
+    offset = kb.shiftRight(offset, ahead.shift);
+  return kb.at(ahead.from, offset, 1);
+}
+
+void RowBlocks::ask(Ahead ahead, Value at, int64_t bytes) {
+  for (int64_t line = 0; line < bytes; line += 64)
+    kb.prefetch(kb.at(at, line), ahead.level);
+}
+
+/// What full blocks ask for: the next task's panel, so that memory is busy
+/// while this one is met again. The first block asks for all of it, or where
+/// there is a second one, each of the two for one half. Others ask for what
+/// they have.
+RowBlocks::Ahead RowBlocks::aheadOfFull(Value panel, Value row,
+                                        Value fullRows) {
+  int64_t most = rowLimits.perBlock;
+  Value next = kb.at(panel, panelsPerTask() * panelBytes);
+  Value ofSecond =
+      kb.select(kb.cmp(Cmp::EQ, row, most), kb.at(next, panelBytes / 2), panel);
+  Value from = kb.select(kb.cmp(Cmp::EQ, row, int64_t(0)), next, ofSecond);
+  Value shift =
+      kb.select(kb.cmp(Cmp::GT, fullRows, most), kb.integer(1), kb.integer(0));
+  // A panel does not fit the first cache, and that has few places for lines
+  // that are on their way.
+  return {from, shift, /*level=*/2};
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
 /// Leaves the sums of a block of rows with every panel of a task in scratch.
 void RowBlocks::emitBlock(Value group, Value task, int64_t blockRows,
-                          Value block) {
+                          Value block,
+                          llvm::function_ref<Ahead(Value)> aheadOfPanel) {
   for (int64_t which = 0; which < panelsPerTask(); ++which)
     for (int64_t half = 0; half < halves(); ++half) {
       Value panel = panelPointer(group, task, which);
-      Values ofHalf = multiply(panel, block, blockRows, half);
+      Values ofHalf =
+          multiply(panel, aheadOfPanel(panel), block, blockRows, half);
       Value to =
           kb.at(blockSums(), which * blockSumsBytes() + half * halfBytes());
       for (auto [i, sum] : llvm::enumerate(ofHalf))
@@ -46,12 +102,25 @@ void RowBlocks::emitBlock(Value group, Value task, int64_t blockRows,
     }
 }
 
-void RowBlocks::emitTask(Value group, Value task, Value firstRow, Value count) {
-  forRowBlocks(count, [&](int64_t blockRows, Value row, Value block) {
-    emitBlock(group, task, blockRows, block);
+void RowBlocks::emitLastBlock(Value group, Value task, Value firstRow,
+                              Value count, Value fullRows) {
+  forLastBlock(count, fullRows, [&](int64_t rows, Value row, Value block) {
+    emitBlock(group, task, rows, block, [&](Value panel) {
+      return Ahead{kb.at(panel, prefetchBytes), Value()};
+    });
     // A block may have a row more than there are.
-    Value left = kb.min(kb.sub(count, row), kb.integer(blockRows));
-    storeRows(group, task, kb.add(firstRow, row), left, blockSums(),
+    storeRows(group, task, kb.add(firstRow, row), kb.sub(count, row),
+              blockSums(), blockSumsBytes());
+  });
+}
+
+void RowBlocks::emitTask(Value group, Value task, Value firstRow, Value count) {
+  Value fullRows = fullRowsOf(count);
+  forFullBlocks(fullRows, [&](int64_t rows, Value row, Value block) {
+    emitBlock(group, task, rows, block,
+              [&](Value panel) { return aheadOfFull(panel, row, fullRows); });
+    storeRows(group, task, kb.add(firstRow, row), kb.integer(rows), blockSums(),
               blockSumsBytes());
   });
+  emitLastBlock(group, task, firstRow, count, fullRows);
 }

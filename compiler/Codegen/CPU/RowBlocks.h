@@ -36,17 +36,36 @@ protected:
   RowBlocks(KernelBuilder &kb, const PanelMatmulSpec &spec, int64_t rowBytes,
             int64_t panelBytes, RowLimits limits);
 
+  /// What a block asks memory for while it meets a panel: at offset o of the
+  /// panel, what lies at `from` + o, or + (o >> `shift`) where that is not
+  /// null, into the caches from `level` on.
+  struct Ahead {
+    Value from, shift;
+    int level = 1;
+  };
   /// The sums of a block of `rows` prepared rows with one half panel, row after
   /// row.
-  virtual Values multiply(Value panel, Value block, int64_t rows,
+  virtual Values multiply(Value panel, Ahead ahead, Value block, int64_t rows,
                           int64_t half) = 0;
+  Value askedAt(Ahead ahead, Value offset);
+  /// Asks for `bytes` at what askedAt() gave.
+  void ask(Ahead ahead, Value at, int64_t bytes);
 
   void emitTask(Value group, Value task, Value firstRow, Value count) override;
+  /// The same for the block behind `fullRows`, which may be the only one.
+  void emitLastBlock(Value group, Value task, Value firstRow, Value count,
+                     Value fullRows);
+
+  using BlockBody = llvm::function_ref<void(int64_t, Value, Value)>;
   /// Calls `body` with the rows (static), the first row and the prepared block
-  /// of every row block. Blocks are of the most rows; the last one is of the
-  /// smallest size that holds the rest.
-  void forRowBlocks(Value rows,
-                    llvm::function_ref<void(int64_t, Value, Value)> body);
+  /// of every block: those of the most rows, and then the last one. Rows that
+  /// are one block have only that.
+  void forRowBlocks(Value rows, BlockBody body);
+  void forFullBlocks(Value fullRows, BlockBody body);
+  /// Of the smallest size that holds what lies behind the full blocks.
+  void forLastBlock(Value rows, Value fullRows, BlockBody body);
+  /// The rows of the blocks before the last one.
+  Value fullRowsOf(Value rows);
 
   /// Steps of k per loop iteration.
   static int64_t unroll(int64_t rows) { return rows == 1 ? 8 : 4; }
@@ -61,7 +80,9 @@ protected:
   const RowLimits rowLimits;
 
 private:
-  void emitBlock(Value group, Value task, int64_t blockRows, Value block);
+  Ahead aheadOfFull(Value panel, Value row, Value fullRows);
+  void emitBlock(Value group, Value task, int64_t blockRows, Value block,
+                 llvm::function_ref<Ahead(Value)> aheadOfPanel);
 
   /// Sums of a block's first row with the task's first panel.
   Value blockSums() {
