@@ -114,8 +114,17 @@ TEST(Rig, MeasuresEveryPointThatWasAskedFor) {
     EXPECT_EQ(point.sample.commands(), point.commands.size());
     EXPECT_EQ(point.sample.workers(), 2u);
   }
+  // Where multiplying costs nothing, R at the limit is the ratio of the bytes.
+  results.rates.bytes = 1;
+  results.rates.ops = {1e30, 1e30, 1e30};
   std::vector<SpeculativeResult> compared = compareRounds(results, options);
   ASSERT_EQ(compared.size(), 5u);
+  EXPECT_EQ(compared[0].limitRatio, 1);
+  EXPECT_NEAR(compared[3].limitRatio,
+              results.find(1, 3, options.contexts[0])->bytes(false) /
+                  results.find(1, 0, options.contexts[0])->bytes(false),
+              1e-6);
+  EXPECT_GT(compared[3].limitRatio, compared[2].limitRatio);
   EXPECT_EQ(compared[0].ratio, 1);
   EXPECT_EQ(compared[0].speedup, 1);
   EXPECT_TRUE(std::isnan(compared[1].speedup));

@@ -81,6 +81,7 @@ static void addSpeculative(JsonWriter &json, const SpeculativeResult &s) {
   json.field("lower_quartile", s.seconds.lower);
   json.field("upper_quartile", s.seconds.upper);
   json.field("r", s.ratio);
+  json.field("r_at_limit", s.limitRatio);
   json.field("acceptance_length", s.acceptanceLength);
   addNumbers(json, "acceptance", s.accepted);
   json.field("tokens_per_second", s.tokensPerSecond);

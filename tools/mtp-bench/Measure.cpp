@@ -67,6 +67,8 @@ std::vector<SpeculativeResult> bench::compareRounds(const Results &results,
         r.k = k;
         r.seconds = summarize(round->seconds);
         r.ratio = medianRatio(round->seconds, step->seconds);
+        r.limitRatio = round->limit(results.rates, /*targetOnly=*/false) /
+                       step->limit(results.rates, /*targetOnly=*/false);
         r.acceptanceLength = o.acceptance.empty() && k > 0
                                  ? std::numeric_limits<double>::quiet_NaN()
                                  : acceptanceLength(o.acceptance, k);
@@ -119,13 +121,14 @@ Result<Results> bench::measure(Options &options) {
   MTP_RETURN_IF_ERROR(measurePoints(*rig, options, *machine, results));
   if (options.wants("prefill"))
     MTP_RETURN_IF_ERROR(measurePrefills(*rig, options, results.prefills));
-  if (options.wants("speculative")) {
-    results.speculative = compareRounds(results, options);
-    if (!options.ids.empty())
-      MTP_RETURN_IF_ERROR(measurePrompt(*rig, options, results.speculative));
-  }
+  std::vector<SpeculativeResult> ofPrompt;
+  if (options.wants("speculative") && !options.ids.empty())
+    MTP_RETURN_IF_ERROR(measurePrompt(*rig, options, ofPrompt));
   results.machine.push_back(machine->measure(kMachineSeconds));
   results.rates = medianRates(results.machine, options.estimate);
   results.isNoisy = isNoisy(results.machine, options.estimate);
+  if (options.wants("speculative"))
+    results.speculative =
+        options.ids.empty() ? compareRounds(results, options) : ofPrompt;
   return results;
 }

@@ -40,7 +40,7 @@ Status measurePrefills(Rig &rig, const Options &options,
 Status measurePrompt(Rig &rig, const Options &options,
                      std::vector<SpeculativeResult> &results);
 
-/// Rounds against steps, out of points that were measured.
+/// Rounds against steps, out of points that were measured and the rates.
 std::vector<SpeculativeResult> compareRounds(const Results &results,
                                              const Options &options);
 

@@ -4,6 +4,7 @@
 #include "tools/mtp-bench/Measure.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mtp;
 using namespace mtp::bench;
@@ -19,8 +20,7 @@ Status bench::measurePrefills(Rig &rig, const Options &options,
     return rig.prefill(0, tokens, result.modules);
   };
   for (PrefillResult &result : results)
-    MTP_RETURN_IF_ERROR(
-        run(result, rig.randomTokens(result.tokens)).status());
+    MTP_RETURN_IF_ERROR(run(result, rig.randomTokens(result.tokens)).status());
   for (uint32_t turn = 0; turn < options.turns; ++turn)
     for (PrefillResult &result : results) {
       std::vector<int32_t> tokens = rig.randomTokens(result.tokens);
@@ -88,6 +88,7 @@ summarizeRun(const PromptRun &run, const PromptRun &plain, uint32_t context) {
   r.k = run.k;
   r.seconds = summarize(run.seconds);
   r.ratio = medianRatio(run.seconds, plain.seconds);
+  r.limitRatio = std::numeric_limits<double>::quiet_NaN();
   r.acceptanceLength = double(run.tokens) / double(run.slotRounds);
   for (uint64_t count : run.accepted)
     r.accepted.push_back(double(count) / double(run.slotRounds));

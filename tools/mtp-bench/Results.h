@@ -89,6 +89,8 @@ struct SpeculativeResult {
   Summary seconds;
   /// Time of a round over that of a plain step in the same turn.
   double ratio = 0;
+  /// What that is where both take no longer than their limit; NaN with --ids.
+  double limitRatio = 0;
   /// Tokens per round and slot; NaN when nothing was said of acceptance.
   double acceptanceLength = 0;
   /// Of each position, with --ids.

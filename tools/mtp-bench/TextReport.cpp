@@ -110,12 +110,13 @@ static void addSpeculative(Text &text, const Results &r, const Options &o) {
            !o.ids.empty()         ? "acceptance of the given prompt"
            : o.acceptance.empty() ? "drafting pays where AL exceeds R"
                                   : "simulated acceptance");
-  text.add(" batch  context   k  ms/round  (quartiles)            R     AL   "
-           "tokens/s  over k=0\n");
+  text.add(" batch  context   k  ms/round  (quartiles)            R  at limit "
+           "    AL   tokens/s  over k=0\n");
   for (const SpeculativeResult &s : r.speculative) {
-    text.add("%6u %8u %3u %9.3f  (%.3f to %.3f) %8.2f %6s %10s %9s", s.batch,
-             s.context, s.k, s.seconds.median * 1e3, s.seconds.lower * 1e3,
-             s.seconds.upper * 1e3, s.ratio,
+    text.add("%6u %8u %3u %9.3f  (%.3f to %.3f) %8.2f %9s %6s %10s %9s",
+             s.batch, s.context, s.k, s.seconds.median * 1e3,
+             s.seconds.lower * 1e3, s.seconds.upper * 1e3, s.ratio,
+             orDash(s.limitRatio, "%.2f").c_str(),
              orDash(s.acceptanceLength, "%.2f").c_str(),
              orDash(s.tokensPerSecond, "%.1f").c_str(),
              orDash(s.speedup, "%.2fx").c_str());
