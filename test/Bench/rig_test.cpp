@@ -114,17 +114,8 @@ TEST(Rig, MeasuresEveryPointThatWasAskedFor) {
     EXPECT_EQ(point.sample.commands(), point.commands.size());
     EXPECT_EQ(point.sample.workers(), 2u);
   }
-  // Where multiplying costs nothing, R at the limit is the ratio of the bytes.
-  results.rates.bytes = 1;
-  results.rates.ops = {1e30, 1e30, 1e30};
   std::vector<SpeculativeResult> compared = compareRounds(results, options);
   ASSERT_EQ(compared.size(), 5u);
-  EXPECT_EQ(compared[0].limitRatio, 1);
-  EXPECT_NEAR(compared[3].limitRatio,
-              results.find(1, 3, options.contexts[0])->bytes(false) /
-                  results.find(1, 0, options.contexts[0])->bytes(false),
-              1e-6);
-  EXPECT_GT(compared[3].limitRatio, compared[2].limitRatio);
   EXPECT_EQ(compared[0].ratio, 1);
   EXPECT_EQ(compared[0].speedup, 1);
   EXPECT_TRUE(std::isnan(compared[1].speedup));
@@ -148,7 +139,9 @@ TEST(Rig, TheFastestIsOneRunOfEachTurn) {
     ASSERT_TRUE(measurePoints(*rig, options, **machine, results).isOk());
     for (const Point &point : results.points) {
       EXPECT_EQ(point.rounds, 12u);
-      EXPECT_LE(point.settledTurns, 2u);
+      EXPECT_EQ(point.fastest.size(), 3u);
+      EXPECT_EQ(point.fastest[0] == estimateSeconds(point.seconds, estimate),
+                estimate == Estimate::Fastest);
       EXPECT_EQ(point.seconds.size(), 2u);
       EXPECT_EQ(point.targetSeconds.size(), 2u);
       EXPECT_EQ(point.sample.commands(), point.commands.size());
@@ -162,25 +155,64 @@ TEST(Rig, TheFastestIsOneRunOfEachTurn) {
   }
 }
 
+TEST(Rig, RAtTheLimitIsThatOfTheLimits) {
+  Options options;
+  options.batches = {1};
+  options.contexts = {64};
+  options.ks = {0, 2};
+  Results results;
+  results.rates.bytes = 10;
+  results.rates.ops = {1, 1, 1};
+  for (uint32_t k : options.ks) {
+    Point &point = results.points.emplace_back();
+    point.k = k;
+    point.context = 64;
+    point.seconds = {2.0 + k};
+    // The target takes 4 seconds at least, each draft one.
+    point.commands.resize(2);
+    point.commands[0].work.weightBytes = 40;
+    point.commands[1].work.ops = k;
+  }
+  std::vector<SpeculativeResult> compared = compareRounds(results, options);
+  ASSERT_EQ(compared.size(), 2u);
+  EXPECT_EQ(compared[0].limitRatio, 1);
+  EXPECT_EQ(compared[1].limitRatio, 1.5);
+  EXPECT_EQ(compared[1].ratio, 2);
+}
+
 TEST(Options, ATurnGoesOnUntilItHasToldSomething) {
   Options options;
+  auto goesOn = [&](std::vector<double> runs, std::vector<double> before = {}) {
+    return needsAnotherRun(options, runs, before);
+  };
   // A tenth of a second, of a few runs at least and of not too many.
-  EXPECT_TRUE(needsAnotherRun(options, {}));
-  EXPECT_TRUE(needsAnotherRun(options, {1, 1}));
-  EXPECT_FALSE(needsAnotherRun(options, {1, 2, 3}));
-  EXPECT_TRUE(needsAnotherRun(options, {0.03, 0.03, 0.03}));
-  EXPECT_TRUE(needsAnotherRun(options, std::vector<double>(199, 1e-6)));
-  EXPECT_FALSE(needsAnotherRun(options, std::vector<double>(200, 1e-6)));
+  EXPECT_TRUE(goesOn({}));
+  EXPECT_TRUE(goesOn({1, 1}));
+  EXPECT_FALSE(goesOn({1, 2, 3}));
+  EXPECT_TRUE(goesOn({0.03, 0.03, 0.03}));
+  EXPECT_TRUE(goesOn(std::vector<double>(199, 1e-6)));
+  EXPECT_FALSE(goesOn(std::vector<double>(200, 1e-6)));
   // The fastest has to come again, but not for ever.
   options.estimate = Estimate::Fastest;
-  EXPECT_FALSE(needsAnotherRun(options, {0.05, 0.05, 0.05}));
-  EXPECT_TRUE(needsAnotherRun(options, {0.05, 0.06, 0.07}));
-  EXPECT_FALSE(needsAnotherRun(options, {0.5, 1, 1.5}));
-  EXPECT_TRUE(needsAnotherRun(options, std::vector<double>(300, 1e-6)));
-  EXPECT_FALSE(needsAnotherRun(options, std::vector<double>(2000, 1e-6)));
+  EXPECT_FALSE(goesOn({0.05, 0.05, 0.05}));
+  EXPECT_TRUE(goesOn({0.05, 0.06, 0.07}));
+  EXPECT_FALSE(goesOn({0.5, 1, 1.5}));
+  EXPECT_TRUE(goesOn(std::vector<double>(300, 1e-6)));
+  EXPECT_FALSE(goesOn(std::vector<double>(2000, 1e-6)));
+  // What earlier turns had counts, too.
+  EXPECT_FALSE(goesOn({0.06, 0.07, 0.08}, {0.05, 0.05, 0.05}));
+  EXPECT_TRUE(goesOn({0.04, 0.07, 0.08}, {0.05, 0.05, 0.05}));
   options.rounds = 2;
-  EXPECT_TRUE(needsAnotherRun(options, {1}));
-  EXPECT_FALSE(needsAnotherRun(options, {1, 2}));
+  EXPECT_TRUE(goesOn({1}));
+  EXPECT_FALSE(goesOn({1, 2}));
+}
+
+TEST(Options, TheFastestOfAllTurnsAreKept) {
+  std::vector<double> fastest;
+  keepFastest(fastest, {5, 2});
+  EXPECT_EQ(fastest, (std::vector<double>{2, 5}));
+  keepFastest(fastest, {3, 1, 4});
+  EXPECT_EQ(fastest, (std::vector<double>{1, 2, 3}));
 }
 
 TEST(Options, AreCheckedAgainstTheEnvelope) {

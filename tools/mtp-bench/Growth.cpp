@@ -17,9 +17,11 @@ static bool addLine(Growth &growth, GrowthLine line) {
 }
 
 static void addPoint(GrowthLine &line, uint32_t at, const Point &point,
-                     const Rates &rates, bool targetOnly) {
+                     const Rates &rates, Estimate estimate, bool targetOnly) {
   line.points.push_back(
-      {at, median(targetOnly ? point.targetSeconds : point.seconds),
+      {at,
+       estimateSeconds(targetOnly ? point.targetSeconds : point.seconds,
+                       estimate),
        point.limit(rates, targetOnly)});
 }
 
@@ -29,10 +31,14 @@ Growth bench::growthWithRows(const Results &results, const Options &options) {
   GrowthLine drafts = {"one slot, k + 1 rows", {}};
   for (const Point *point : rowPoints(results, options)) {
     uint32_t rows = point->batch * (point->k + 1);
+    auto add = [&](GrowthLine &line) {
+      addPoint(line, rows, *point, results.rates, options.estimate,
+               /*targetOnly=*/true);
+    };
     if (point->k == 0)
-      addPoint(slots, rows, *point, results.rates, /*targetOnly=*/true);
+      add(slots);
     if (point->batch == 1)
-      addPoint(drafts, rows, *point, results.rates, /*targetOnly=*/true);
+      add(drafts);
   }
   addLine(growth, std::move(slots));
   addLine(growth, std::move(drafts));
@@ -42,13 +48,14 @@ Growth bench::growthWithRows(const Results &results, const Options &options) {
 /// Whole rounds of `k` drafts at each of `places`; `find` gives the point of
 /// one, or null.
 template <typename FindT>
-static GrowthLine rounds(const Results &results, uint32_t k,
+static GrowthLine rounds(const Results &results, Estimate estimate, uint32_t k,
                          const std::vector<uint32_t> &places, FindT find) {
   GrowthLine line = {k == 0 ? "plain step" : strCat("k = ", k), {}};
   // Flags may repeat a value, in any order.
   for (uint32_t at : std::set<uint32_t>(places.begin(), places.end()))
     if (const Point *point = find(at))
-      addPoint(line, at, *point, results.rates, /*targetOnly=*/false);
+      addPoint(line, at, *point, results.rates, estimate,
+               /*targetOnly=*/false);
   return line;
 }
 
@@ -66,9 +73,9 @@ Growth bench::growthWithContext(const Results &results,
                    "context, tokens in each slot",
                    {}};
   auto line = [&](uint32_t k) {
-    return rounds(results, k, options.contexts, [&](uint32_t context) {
-      return results.find(batch, k, context);
-    });
+    return rounds(
+        results, options.estimate, k, options.contexts,
+        [&](uint32_t context) { return results.find(batch, k, context); });
   };
   addLine(growth, line(0));
   std::set<uint32_t> ks = draftCounts(options);
@@ -84,9 +91,9 @@ Growth bench::growthWithBatch(const Results &results, const Options &options) {
                    "batch, slots of a round",
                    {}};
   auto line = [&](uint32_t k) {
-    return rounds(results, k, options.batches, [&](uint32_t batch) {
-      return results.find(batch, k, context);
-    });
+    return rounds(
+        results, options.estimate, k, options.batches,
+        [&](uint32_t batch) { return results.find(batch, k, context); });
   };
   addLine(growth, line(0));
   for (uint32_t k : draftCounts(options))

@@ -26,9 +26,10 @@ static void addRates(JsonWriter &json, std::string_view name, const Rates &r) {
   json.endObject();
 }
 
-static void addSummary(JsonWriter &json, const std::vector<double> &seconds) {
+static void addSummary(JsonWriter &json, const std::vector<double> &seconds,
+                       Estimate estimate) {
   Summary s = summarize(seconds);
-  json.field("seconds", s.median);
+  json.field("seconds", estimateSeconds(seconds, estimate));
   json.field("lower_quartile", s.lower);
   json.field("upper_quartile", s.upper);
 }
@@ -51,16 +52,17 @@ static void addGroups(JsonWriter &json, std::string_view name,
   json.endArray();
 }
 
-static void addPoint(JsonWriter &json, const Point &p, const Results &r) {
+static void addPoint(JsonWriter &json, const Point &p, const Results &r,
+                     Estimate estimate) {
   json.beginObject();
   json.field("batch", p.batch);
   json.field("k", p.k);
   json.field("context", p.context);
   json.field("rows", p.batch * (p.k + 1));
   json.field("rounds", p.rounds);
-  json.field("settled_turns", p.settledTurns);
-  addSummary(json, p.seconds);
-  json.field("target_seconds", median(p.targetSeconds));
+  json.field("fastest_came_again", p.isSettled());
+  addSummary(json, p.seconds, estimate);
+  json.field("target_seconds", estimateSeconds(p.targetSeconds, estimate));
   json.field("bytes", p.bytes(false));
   json.field("bound_weight_bytes", p.boundBytes);
   json.field("ops", p.ops(false));
@@ -77,9 +79,9 @@ static void addSpeculative(JsonWriter &json, const SpeculativeResult &s) {
   json.field("batch", s.batch);
   json.field("context", s.context);
   json.field("k", s.k);
-  json.field("seconds_per_round", s.seconds.median);
-  json.field("lower_quartile", s.seconds.lower);
-  json.field("upper_quartile", s.seconds.upper);
+  json.field("seconds_per_round", s.seconds);
+  json.field("lower_quartile", s.spread.lower);
+  json.field("upper_quartile", s.spread.upper);
   json.field("r", s.ratio);
   json.field("r_at_limit", s.limitRatio);
   json.field("acceptance_length", s.acceptanceLength);
@@ -98,7 +100,7 @@ static void addMachine(JsonWriter &json, const Results &r, const Options &o) {
   json.field("cache_bytes", r.cacheBytes);
   json.field("buffer_bytes", r.bufferBytes);
   addRates(json, "before", r.machine.front().best(o.estimate));
-  addRates(json, "median", r.rates);
+  addRates(json, nameOf(o.estimate), r.rates);
   addRates(json, "after", r.machine.back().best(o.estimate));
   json.field("too_noisy_to_tell", r.isNoisy);
   json.endObject();
@@ -118,7 +120,7 @@ std::string bench::jsonReport(const Results &r, const Options &o) {
   json.key("points");
   json.beginArray();
   for (const Point &point : r.points)
-    addPoint(json, point, r);
+    addPoint(json, point, r, o.estimate);
   json.endArray();
   json.key("prefill");
   json.beginArray();
@@ -126,8 +128,9 @@ std::string bench::jsonReport(const Results &r, const Options &o) {
     json.beginObject();
     json.field("tokens", p.tokens);
     json.field("drafter", p.modules);
-    addSummary(json, p.seconds);
-    json.field("tokens_per_second", p.tokens / median(p.seconds));
+    addSummary(json, p.seconds, o.estimate);
+    json.field("tokens_per_second",
+               p.tokens / estimateSeconds(p.seconds, o.estimate));
     json.endObject();
   }
   json.endArray();

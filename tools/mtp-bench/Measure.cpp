@@ -65,14 +65,15 @@ std::vector<SpeculativeResult> bench::compareRounds(const Results &results,
         r.batch = batch;
         r.context = context;
         r.k = k;
-        r.seconds = summarize(round->seconds);
-        r.ratio = medianRatio(round->seconds, step->seconds);
+        r.seconds = estimateSeconds(round->seconds, o.estimate);
+        r.spread = summarize(round->seconds);
+        r.ratio = ratioOf(round->seconds, step->seconds, o.estimate);
         r.limitRatio = round->limit(results.rates, /*targetOnly=*/false) /
                        step->limit(results.rates, /*targetOnly=*/false);
         r.acceptanceLength = o.acceptance.empty() && k > 0
                                  ? std::numeric_limits<double>::quiet_NaN()
                                  : acceptanceLength(o.acceptance, k);
-        r.tokensPerSecond = batch * r.acceptanceLength / r.seconds.median;
+        r.tokensPerSecond = batch * r.acceptanceLength / r.seconds;
         r.speedup = r.acceptanceLength / r.ratio;
         compared.push_back(r);
       }
@@ -125,7 +126,7 @@ Result<Results> bench::measure(Options &options) {
   if (options.wants("speculative") && !options.ids.empty())
     MTP_RETURN_IF_ERROR(measurePrompt(*rig, options, ofPrompt));
   results.machine.push_back(machine->measure(kMachineSeconds));
-  results.rates = medianRates(results.machine, options.estimate);
+  results.rates = ratesOf(results.machine, options.estimate);
   results.isNoisy = isNoisy(results.machine, options.estimate);
   if (options.wants("speculative"))
     results.speculative =

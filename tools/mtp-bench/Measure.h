@@ -23,10 +23,14 @@ std::vector<Point> choosePoints(const Options &options,
 Status measurePoints(Rig &rig, const Options &options, Machine &machine,
                      Results &results);
 
-/// Whether a turn that took `seconds` so far goes on: for a tenth of a second,
-/// and where the fastest stands for all until it has come again, for as long as
-/// three seconds.
-bool needsAnotherRun(const Options &options, const std::vector<double> &seconds);
+/// Whether a turn whose runs took `seconds` so far goes on: for a tenth of a
+/// second, and where the fastest stands for all until it has come again, for as
+/// long as three seconds. `before` are the fastest of the turns before.
+bool needsAnotherRun(const Options &options, const std::vector<double> &seconds,
+                     const std::vector<double> &before);
+
+/// Adds runs to the fastest of those before, of which kAgreeing are kept.
+void keepFastest(std::vector<double> &fastest, const std::vector<double> &runs);
 
 /// With --progress, what a turn gave, as a line on stderr.
 void reportTurn(const Options &options, uint32_t turn, std::string_view what,

@@ -33,7 +33,7 @@ public:
   Status warmUp();
   /// Its runs of one turn; the estimate is the last of Point::seconds.
   Status turn();
-  /// Medians of all timed runs.
+  /// Medians of the timed runs that were kept.
   void finish();
 
 private:
@@ -96,7 +96,8 @@ Status PointRunner::warmUp() {
 }
 
 bool bench::needsAnotherRun(const Options &options,
-                            const std::vector<double> &seconds) {
+                            const std::vector<double> &seconds,
+                            const std::vector<double> &before) {
   if (options.rounds)
     return seconds.size() < options.rounds;
   if (seconds.size() < kLeastRuns)
@@ -106,8 +107,17 @@ bool bench::needsAnotherRun(const Options &options,
     return spent < kTurnSeconds && seconds.size() < kMostRuns;
   if (seconds.size() >= kMostDisturbedRuns)
     return false;
+  std::vector<double> all = before;
+  keepFastest(all, seconds);
   return spent < kTurnSeconds ||
-         (spent < kDisturbedTurnSeconds && !hasComeAgain(seconds));
+         (spent < kDisturbedTurnSeconds && !hasComeAgain(all));
+}
+
+void bench::keepFastest(std::vector<double> &fastest,
+                        const std::vector<double> &runs) {
+  fastest.insert(fastest.end(), runs.begin(), runs.end());
+  std::sort(fastest.begin(), fastest.end());
+  fastest.resize(std::min(fastest.size(), kAgreeing));
 }
 
 /// The target's part of a run, on worker 0, whose times have no gaps.
@@ -133,7 +143,7 @@ Status PointRunner::collect(std::vector<double> &runs,
     start = rig.saveStates();
   }
   auto next = [&] { repeats ? rig.restoreStates(start) : place(); };
-  while (needsAnotherRun(options, runs)) {
+  while (needsAnotherRun(options, runs, point.fastest)) {
     next();
     MTP_ASSIGN_OR_RETURN(double seconds, rig.run(point.program));
     runs.push_back(seconds);
@@ -141,7 +151,7 @@ Status PointRunner::collect(std::vector<double> &runs,
   // A third as many, and the fastest of them has to come again, too.
   std::vector<double> all;
   for (size_t least = (runs.size() + 2) / 3;
-       all.size() < least || (repeats && needsAnotherRun(options, all));) {
+       all.size() < least || (repeats && needsAnotherRun(options, all, {}));) {
     next();
     Timed run;
     MTP_ASSIGN_OR_RETURN(run.seconds, rig.runTimed(point.program, run.times));
@@ -154,10 +164,9 @@ Status PointRunner::collect(std::vector<double> &runs,
 
 Status PointRunner::turn() {
   std::vector<double> runs, targets;
-  size_t before = timed.size();
   MTP_RETURN_IF_ERROR(collect(runs, targets));
   point.rounds += runs.size();
-  point.settledTurns += hasComeAgain(runs);
+  keepFastest(point.fastest, runs);
   point.seconds.push_back(estimateSeconds(std::move(runs), options.estimate));
   point.targetSeconds.push_back(
       estimateSeconds(std::move(targets), options.estimate));
@@ -165,10 +174,10 @@ Status PointRunner::turn() {
     // Commands are those of one run: the fastest of each command alone would
     // add up to less than any run.
     auto fastest = std::min_element(
-        timed.begin() + ptrdiff_t(before), timed.end(),
+        timed.begin(), timed.end(),
         [](const Timed &a, const Timed &b) { return a.seconds < b.seconds; });
-    std::swap(timed[before], *fastest);
-    timed.resize(before + 1);
+    std::swap(timed.front(), *fastest);
+    timed.resize(1);
   }
   return okStatus();
 }

@@ -15,7 +15,7 @@ Status bench::measurePrefills(Rig &rig, const Options &options,
   for (uint32_t tokens : options.prefills)
     for (bool modules : {false, true})
       if (!modules || hasModules)
-        results.push_back({tokens, modules, 0, {}});
+        results.push_back({tokens, modules, 0, {}, {}});
   auto run = [&](const PrefillResult &result, std::span<const int32_t> tokens) {
     return rig.prefill(0, tokens, result.modules);
   };
@@ -29,8 +29,9 @@ Status bench::measurePrefills(Rig &rig, const Options &options,
         MTP_ASSIGN_OR_RETURN(double seconds, run(result, tokens));
         runs.push_back(seconds);
       } while (options.estimate == Estimate::Fastest &&
-               needsAnotherRun(options, runs));
+               needsAnotherRun(options, runs, result.fastest));
       result.rounds += runs.size();
+      keepFastest(result.fastest, runs);
       result.seconds.push_back(
           estimateSeconds(std::move(runs), options.estimate));
       reportTurn(options, turn,
@@ -86,8 +87,9 @@ summarizeRun(const PromptRun &run, const PromptRun &plain, uint32_t context) {
   r.batch = run.batch;
   r.context = context;
   r.k = run.k;
-  r.seconds = summarize(run.seconds);
-  r.ratio = medianRatio(run.seconds, plain.seconds);
+  r.seconds = median(run.seconds);
+  r.spread = summarize(run.seconds);
+  r.ratio = ratioOf(run.seconds, plain.seconds, Estimate::Median);
   r.limitRatio = std::numeric_limits<double>::quiet_NaN();
   r.acceptanceLength = double(run.tokens) / double(run.slotRounds);
   for (uint64_t count : run.accepted)

@@ -12,8 +12,8 @@
 
 namespace mtp::bench {
 
-/// One command of a program: seconds in the median of the timed runs, or of the
-/// fastest of each turn, and what it has to do.
+/// One command of a program: seconds in the median of the timed runs, or in the
+/// fastest of them, and what it has to do.
 struct CommandResult {
   std::string phase;
   std::string kind;
@@ -35,8 +35,9 @@ struct Point {
 
   /// In all turns, without the timed ones.
   uint64_t rounds = 0;
-  /// Turns whose fastest run came again.
-  uint32_t settledTurns = 0;
+  /// The fastest runs of all turns, and whether they agree.
+  std::vector<double> fastest;
+  bool isSettled() const { return hasComeAgain(fastest); }
   /// The estimate of each turn: whole runs, and the target's part of timed
   /// runs.
   std::vector<double> seconds;
@@ -77,6 +78,8 @@ struct PrefillResult {
   bool modules = false;
   /// In all turns.
   uint64_t rounds = 0;
+  /// The fastest of them.
+  std::vector<double> fastest;
   /// The estimate of each turn.
   std::vector<double> seconds;
 };
@@ -86,8 +89,10 @@ struct SpeculativeResult {
   uint32_t batch = 1;
   uint32_t context = 0;
   uint32_t k = 0;
-  Summary seconds;
-  /// Time of a round over that of a plain step in the same turn.
+  /// Of a round: what stands for all turns, and how they differed.
+  double seconds = 0;
+  Summary spread;
+  /// Time of a round over that of a plain step.
   double ratio = 0;
   /// What that is where both take no longer than their limit; NaN with --ids.
   double limitRatio = 0;
@@ -110,7 +115,7 @@ struct Results {
   uint64_t bufferBytes = 0;
   /// Of the machine: before all else, in every turn, and after all else.
   std::vector<MachineRates> machine;
-  /// Their medians, which limits are made of.
+  /// What stands for them, which limits are made of.
   Rates rates;
   bool isNoisy = false;
   std::vector<Point> points;

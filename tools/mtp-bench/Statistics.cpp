@@ -13,8 +13,7 @@ using namespace mtp::bench;
 /// Rates that differ by more than this share were not measured in peace.
 static constexpr double kNoise = 0.10;
 
-/// So many runs within this share of the fastest are the machine's own.
-static constexpr size_t kAgreeing = 3;
+/// Runs within this share of the fastest agree with it.
 static constexpr double kAgreement = 0.02;
 
 /// The value at a share of the sorted values, between two of them if need be.
@@ -39,9 +38,9 @@ Summary bench::summarize(const std::vector<double> &values) {
           quantile(sorted, 1)};
 }
 
-double bench::estimateSeconds(std::vector<double> runs, Estimate estimate) {
-  std::sort(runs.begin(), runs.end());
-  return quantile(runs, estimate == Estimate::Fastest ? 0 : 0.5);
+double bench::estimateSeconds(std::vector<double> seconds, Estimate estimate) {
+  std::sort(seconds.begin(), seconds.end());
+  return quantile(seconds, estimate == Estimate::Fastest ? 0 : 0.5);
 }
 
 bool bench::hasComeAgain(std::vector<double> runs) {
@@ -57,8 +56,10 @@ const char *bench::nameOf(Estimate estimate) {
   return estimate == Estimate::Fastest ? "fastest" : "median";
 }
 
-double bench::medianRatio(const std::vector<double> &a,
-                          const std::vector<double> &b) {
+double bench::ratioOf(const std::vector<double> &a,
+                      const std::vector<double> &b, Estimate estimate) {
+  if (estimate == Estimate::Fastest)
+    return estimateSeconds(a, estimate) / estimateSeconds(b, estimate);
   std::vector<double> ratios;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
     ratios.push_back(a[i] / b[i]);
@@ -140,22 +141,25 @@ bool bench::isNoisy(const std::vector<MachineRates> &measured,
                     Estimate estimate) {
   if (measured.empty())
     return false;
-  if (differs(measured.front().best(estimate), measured.back().best(estimate)))
-    return true;
   auto best = [&](const MachineRates &r) { return r.best(estimate); };
   auto middle = [](const MachineRates &r) { return r.middle; };
   // That most tries are slow is what the fastest is taken for; but a fastest
   // that does not come again says nothing.
-  if (estimate == Estimate::Fastest)
-    return differs(quantileOf(measured, 0.25, best),
-                   quantileOf(measured, 0.75, best));
-  return differs(quantileOf(measured, 0.5, best),
+  if (estimate == Estimate::Fastest) {
+    if (measured.size() < kAgreeing)
+      return true;
+    double share = 1 - double(kAgreeing - 1) / double(measured.size() - 1);
+    return differs(quantileOf(measured, share, best),
+                   quantileOf(measured, 1, best));
+  }
+  return differs(measured.front().upper, measured.back().upper) ||
+         differs(quantileOf(measured, 0.5, best),
                  quantileOf(measured, 0.5, middle));
 }
 
-Rates bench::medianRates(const std::vector<MachineRates> &measured,
-                         Estimate estimate) {
-  return quantileOf(measured, 0.5,
+Rates bench::ratesOf(const std::vector<MachineRates> &measured,
+                     Estimate estimate) {
+  return quantileOf(measured, estimate == Estimate::Fastest ? 1 : 0.5,
                     [&](const MachineRates &r) { return r.best(estimate); });
 }
 

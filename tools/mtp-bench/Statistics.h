@@ -12,6 +12,20 @@
 
 namespace mtp::bench {
 
+/// What stands for the runs of a turn, and for turns: their median, or the
+/// fastest of them.
+enum class Estimate : uint8_t { Median, Fastest };
+
+/// Seconds of runs, or of turns; NaN when there are none.
+double estimateSeconds(std::vector<double> seconds, Estimate estimate);
+
+/// So many runs agree where the fastest of them has come again.
+inline constexpr size_t kAgreeing = 3;
+/// Whether it has: the kAgreeing fastest are within 2 % of one another. What is
+/// disturbed takes any time, what is left alone takes the same, so that runs
+/// that agree are what the machine does.
+bool hasComeAgain(std::vector<double> runs);
+
 /// The middle of repeated measurements, the quartiles around it, and the most.
 struct Summary {
   double median = 0;
@@ -20,18 +34,6 @@ struct Summary {
   double most = 0;
 };
 
-/// What stands for the runs of one turn. What stands for all turns is always
-/// their median.
-enum class Estimate : uint8_t { Median, Fastest };
-
-/// Seconds of the runs of one turn; NaN when there are none.
-double estimateSeconds(std::vector<double> runs, Estimate estimate);
-
-/// Whether the fastest of some runs has come again: three are within 2 % of one
-/// another. What disturbs takes any time it likes, what was left alone takes the
-/// same, so that runs that agree are what the machine does.
-bool hasComeAgain(std::vector<double> runs);
-
 /// "median" or "fastest".
 const char *nameOf(Estimate estimate);
 
@@ -39,9 +41,11 @@ const char *nameOf(Estimate estimate);
 double median(std::vector<double> values);
 Summary summarize(const std::vector<double> &values);
 
-/// The median of a[i] / b[i]: what was measured in the same turn is compared,
-/// so that a slow minute does not tell. Both of one size.
-double medianRatio(const std::vector<double> &a, const std::vector<double> &b);
+/// The time of a over that of b, of which each has one in every turn. For
+/// medians what was measured in the same turn is compared, so that a slow
+/// minute does not tell; the fastest are what no minute slowed.
+double ratioOf(const std::vector<double> &a, const std::vector<double> &b,
+               Estimate estimate);
 
 /// Rates are shares of all rounds, so each is within [0, 1] and none above the
 /// one before it.
@@ -94,12 +98,12 @@ struct MachineRates {
 
 /// Whether what a machine can do changed between the first and the last
 /// measurement. Medians of runs are also in doubt where what it can do is far
-/// from what its tries had in the median, the fastest runs where the fastest
-/// tries of half of the turns are not near one another.
+/// from what its tries had in the median; the fastest runs where the fastest
+/// tries of fewer than kAgreeing measurements are near the fastest of all.
 bool isNoisy(const std::vector<MachineRates> &measured, Estimate estimate);
 
-/// The median of what it can do.
-Rates medianRates(const std::vector<MachineRates> &measured, Estimate estimate);
+/// What it can do: the median of all measurements, or the fastest.
+Rates ratesOf(const std::vector<MachineRates> &measured, Estimate estimate);
 
 /// How many of `experts` are read by `rows` rows that choose `chosen` each, all
 /// equally likely and independent.

@@ -166,9 +166,7 @@ std::string Picture::draw() {
   svg.text(20, y - 8,
            results.processor + format(", %.0f threads", results.threads) +
                format(", read %.1f GB/s", results.rates.bytes * 1e-9) +
-               (options.estimate == Estimate::Fastest
-                    ? ", fastest run of each turn"
-                    : "") +
+               (options.estimate == Estimate::Fastest ? ", fastest runs" : "") +
                (results.isNoisy ? ", too noisy to tell" : ""),
            Anchor::Start, "muted");
   return svg.finish(y + 8);

@@ -42,11 +42,14 @@ static void addMachine(Text &text, const Results &r, const Options &o) {
            r.pinned ? ", pinned" : "");
   text.add("%s, %.1f MB of weights\n", r.producer.c_str(),
            double(r.fileWeightBytes) * 1e-6);
-  text.add("of each turn the %s run, of %u turns the median\n\n",
-           nameOf(o.estimate), o.turns);
+  if (o.estimate == Estimate::Fastest)
+    text.add("of %u turns the fastest run\n\n", o.turns);
+  else
+    text.add("of each turn the median run, of %u turns the median\n\n",
+             o.turns);
   const Rates &before = r.machine.front().best(o.estimate);
   const Rates &after = r.machine.back().best(o.estimate);
-  text.add("machine              before    median     after\n");
+  text.add("machine              before   %7s     after\n", nameOf(o.estimate));
   text.add("read, GB/s         %8.1f  %8.1f  %8.1f  (%.0f MB)\n",
            before.bytes * 1e-9, r.rates.bytes * 1e-9, after.bytes * 1e-9,
            double(r.bufferBytes) * 1e-6);
@@ -70,11 +73,12 @@ static void addDecode(Text &text, const Results &r, const Options &o) {
       const Point *point = r.find(batch, 0, context);
       if (!point)
         continue;
+      double seconds = estimateSeconds(point->seconds, o.estimate);
       Summary s = summarize(point->seconds);
       text.add("%6u %8u %7.3f  (%.3f to %.3f) %14.1f %6.1f %7.1f %%\n", batch,
-               context, s.median * 1e3, s.lower * 1e3, s.upper * 1e3,
-               batch / s.median, point->bytes(false) / s.median * 1e-9,
-               percent(point->limit(r.rates, false), s.median));
+               context, seconds * 1e3, s.lower * 1e3, s.upper * 1e3,
+               batch / seconds, point->bytes(false) / seconds * 1e-9,
+               percent(point->limit(r.rates, false), seconds));
     }
 }
 
@@ -84,9 +88,10 @@ static void addRows(Text &text, const Results &r, const Options &o) {
            o.contexts[0]);
   const Point *one = r.find(1, 0, o.contexts[0]);
   for (const Point *point : rowPoints(r, o)) {
-    double seconds = median(point->targetSeconds);
-    double ratio = one ? medianRatio(point->targetSeconds, one->targetSeconds)
-                       : std::nan("");
+    double seconds = estimateSeconds(point->targetSeconds, o.estimate);
+    double ratio =
+        one ? ratioOf(point->targetSeconds, one->targetSeconds, o.estimate)
+            : std::nan("");
     text.add("%6u %6u %3u %7.3f %11s %6.1f %6.0f %7.1f %%\n",
              point->batch * (point->k + 1), point->batch, point->k,
              seconds * 1e3, orDash(ratio, "%.2f").c_str(),
@@ -96,10 +101,10 @@ static void addRows(Text &text, const Results &r, const Options &o) {
   }
 }
 
-static void addPrefill(Text &text, const Results &r) {
+static void addPrefill(Text &text, const Results &r, const Options &o) {
   text.add("\nprefill\n tokens  drafter       ms    tokens/s\n");
   for (const PrefillResult &p : r.prefills) {
-    double seconds = median(p.seconds);
+    double seconds = estimateSeconds(p.seconds, o.estimate);
     text.add("%7u  %7s %8.2f %11.1f\n", p.tokens, p.modules ? "yes" : "no",
              seconds * 1e3, p.tokens / seconds);
   }
@@ -114,8 +119,8 @@ static void addSpeculative(Text &text, const Results &r, const Options &o) {
            "    AL   tokens/s  over k=0\n");
   for (const SpeculativeResult &s : r.speculative) {
     text.add("%6u %8u %3u %9.3f  (%.3f to %.3f) %8.2f %9s %6s %10s %9s",
-             s.batch, s.context, s.k, s.seconds.median * 1e3,
-             s.seconds.lower * 1e3, s.seconds.upper * 1e3, s.ratio,
+             s.batch, s.context, s.k, s.seconds * 1e3, s.spread.lower * 1e3,
+             s.spread.upper * 1e3, s.ratio,
              orDash(s.limitRatio, "%.2f").c_str(),
              orDash(s.acceptanceLength, "%.2f").c_str(),
              orDash(s.tokensPerSecond, "%.1f").c_str(),
@@ -150,15 +155,15 @@ static void addRound(Text &text, const Results &r, const Options &o) {
   addGroups(text, "kernel", groupByKind(point, r.rates), whole);
 }
 
-/// Where half of the turns or more ended before their fastest run came again.
+/// Where turns ended before the fastest run came again.
 static void addUnsettled(Text &text, const Results &r, const Options &o) {
   if (o.estimate != Estimate::Fastest)
     return;
   for (const Point &p : r.points)
-    if (2 * p.settledTurns <= o.turns)
-      text.add("\nbatch %u, k = %u, context %u: the fastest run came again in "
-               "%u of %u turns only; its time may be\ntoo long.\n",
-               p.batch, p.k, p.context, p.settledTurns, o.turns);
+    if (!p.isSettled())
+      text.add("\nbatch %u, k = %u, context %u: the fastest run did not come "
+               "again; its time may be too long.\n",
+               p.batch, p.k, p.context);
 }
 
 static void addNotes(Text &text, const Results &r) {
@@ -180,7 +185,7 @@ std::string bench::textReport(const Results &r, const Options &o) {
   if (o.wants("rows"))
     addRows(text, r, o);
   if (!r.prefills.empty())
-    addPrefill(text, r);
+    addPrefill(text, r, o);
   if (!r.speculative.empty())
     addSpeculative(text, r, o);
   if (!r.points.empty()) {
