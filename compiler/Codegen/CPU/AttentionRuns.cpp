@@ -20,18 +20,57 @@ Value AttentionRuns::keyOf(const Run &run, Value page, Value place) {
   return kb.at(entry, run.kvHead, layout.dk * layout.bytes);
 }
 
-/// Fills in the pointers of positions [begin, end) of the block at `start`.
-void AttentionRuns::locateKeys(const Run &run, Value start, Value begin,
-                               Value end) {
-  Value first = kb.add(start, begin), last = kb.add(start, end);
+/// Calls `body` with each of the positions [first, last) and where its key
+/// lies.
+void AttentionRuns::forKeys(const Run &run, Value first, Value last,
+                            llvm::function_ref<void(Value, Value)> body) {
   Value pageEnd = kb.div(kb.add(last, layout.page - 1), layout.page);
   kb.forRange(kb.div(first, layout.page), pageEnd, 1, [&](Value page) {
     Value from = kb.mul(page, layout.page), to = kb.add(from, layout.page);
     Value keys = keyOf(run, page, kb.integer(0));
     kb.forRange(kb.max(from, first), kb.min(to, last), 1, [&](Value position) {
-      kb.store(kb.at(keys, kb.sub(position, from), layout.entryBytes),
-               pointerAt(kb.sub(position, start)));
+      body(position, kb.at(keys, kb.sub(position, from), layout.entryBytes));
     });
+  });
+}
+
+/// Fills in the pointers of positions [begin, end) of the block at `start`.
+void AttentionRuns::locateKeys(const Run &run, Value start, Value begin,
+                               Value end) {
+  forKeys(run, kb.add(start, begin), kb.add(start, end),
+          [&](Value position, Value key) {
+            kb.store(key, pointerAt(kb.sub(position, start)));
+          });
+}
+
+/// Where the value of a position lies, from its key on.
+Value AttentionRuns::valueOffset(const Run &run) {
+  int64_t apart = config.integer("v_offset") - config.integer("k_offset");
+  return kb.add(kb.mul(run.kvHead, (layout.dv - layout.dk) * layout.bytes),
+                apart * layout.bytes);
+}
+
+/// Asks memory for the keys and values of the block behind the one at `start`,
+/// as far as they are before `end`. An entry has the heads side by side, so
+/// that one head's keys are short pieces far apart, which no processor
+/// foresees.
+void AttentionRuns::askForNext(const Run &run, Value start, Value end) {
+  auto ask = [&](Value from, int64_t elements) {
+    for (int64_t line = 0; line < elements * layout.bytes; line += 64)
+      kb.prefetch(kb.at(from, line));
+  };
+  int64_t apart = config.integer("v_offset") - config.integer("k_offset");
+  bool within = config.integer("kv_heads") == 1 && apart >= 0 &&
+                apart + layout.dv <= layout.dk;
+  Value offset = valueOffset(run);
+  Value next = kb.add(start, layout.block());
+  // A tree's nodes lie elsewhere, and are few.
+  Value stop =
+      kb.min(tree ? kb.min(end, run.base) : end, kb.add(next, layout.block()));
+  forKeys(run, next, stop, [&](Value, Value key) {
+    ask(key, layout.dk);
+    if (!within)
+      ask(kb.at(key, offset, 1), layout.dv);
   });
 }
 
@@ -158,17 +197,15 @@ void AttentionRuns::prepareBlock(const Run &run, Value start,
   }
   kb.ifThen(partial, [&] { coverGaps(seen); });
   block.prepareKeys(seen.begin, seen.end);
-  int64_t apart = config.integer("v_offset") - config.integer("k_offset");
-  Value valueOffset =
-      kb.add(kb.mul(run.kvHead, (layout.dv - layout.dk) * layout.bytes),
-             apart * layout.bytes);
-  block.prepareValues(valueOffset, kb.sub(run.end, run.first));
+  block.prepareValues(valueOffset(run), kb.sub(run.end, run.first));
 }
 
-void AttentionRuns::emitBlock(const Run &run, Value start) {
+/// The block at `start`, of blocks that go on until `end`.
+void AttentionRuns::emitBlock(const Run &run, Value start, Value end) {
   Seen seen = seenByAny(run, start);
   kb.ifThen(kb.cmp(Cmp::LT, seen.begin, seen.end), [&] {
     prepareBlock(run, start, seen);
+    askForNext(run, start, end);
     auto forSeeing = [&](llvm::function_ref<void(RowTile, Value, Value)> body) {
       forStates(run, [&](RowTile of) {
         auto [from, to] = seenIn(run, of.row, start);
@@ -191,7 +228,7 @@ void AttentionRuns::emitBlock(const Run &run, Value start) {
 void AttentionRuns::emitBlocks(const Run &run, Value begin, Value end) {
   int64_t size = layout.block();
   kb.forRange(kb.div(begin, size), kb.div(kb.add(end, size - 1), size), 1,
-              [&](Value index) { emitBlock(run, kb.mul(index, size)); });
+              [&](Value index) { emitBlock(run, kb.mul(index, size), end); });
 }
 
 /// Adds up part number `part` for every row that sees any of it, and joins it

@@ -69,9 +69,13 @@ private:
   void emitParts(const Run &run);
   Value sumsOf(RowTile of) { return kb.at(of.state, layout.stateSums()); }
   Value joinedOf(RowTile of) { return kb.at(of.state, layout.stateJoined()); }
-  void emitBlock(const Run &run, Value start);
+  void emitBlock(const Run &run, Value start, Value end);
   void prepareBlock(const Run &run, Value start, const Seen &seen);
+  void forKeys(const Run &run, Value first, Value last,
+               llvm::function_ref<void(Value, Value)> body);
   void locateKeys(const Run &run, Value start, Value begin, Value end);
+  Value valueOffset(const Run &run);
+  void askForNext(const Run &run, Value start, Value end);
   void locatePath(const Run &run, Value start);
   Value bitsOf(Value begin, Value end);
   void coverGaps(const Seen &seen);
