@@ -45,9 +45,8 @@ void AttentionRuns::locateKeys(const Run &run, Value start, Value begin,
 
 /// Where the value of a position lies, from its key on.
 Value AttentionRuns::valueOffset(const Run &run) {
-  int64_t apart = config.integer("v_offset") - config.integer("k_offset");
   return kb.add(kb.mul(run.kvHead, (layout.dv - layout.dk) * layout.bytes),
-                apart * layout.bytes);
+                valuesBehindKeys() * layout.bytes);
 }
 
 /// Asks memory for the keys and values of the block behind the one at `start`,
@@ -55,11 +54,7 @@ Value AttentionRuns::valueOffset(const Run &run) {
 /// that one head's keys are short pieces far apart, which no processor
 /// foresees.
 void AttentionRuns::askForNext(const Run &run, Value start, Value end) {
-  auto ask = [&](Value from, int64_t elements) {
-    for (int64_t line = 0; line < elements * layout.bytes; line += 64)
-      kb.prefetch(kb.at(from, line));
-  };
-  int64_t apart = config.integer("v_offset") - config.integer("k_offset");
+  int64_t apart = valuesBehindKeys();
   bool within = config.integer("kv_heads") == 1 && apart >= 0 &&
                 apart + layout.dv <= layout.dk;
   Value offset = valueOffset(run);
@@ -68,9 +63,9 @@ void AttentionRuns::askForNext(const Run &run, Value start, Value end) {
   Value stop =
       kb.min(tree ? kb.min(end, run.base) : end, kb.add(next, layout.block()));
   forKeys(run, next, stop, [&](Value, Value key) {
-    ask(key, layout.dk);
+    kb.prefetch(key, layout.dk * layout.bytes);
     if (!within)
-      ask(kb.at(key, offset, 1), layout.dv);
+      kb.prefetch(kb.at(key, offset, 1), layout.dv * layout.bytes);
   });
 }
 

@@ -74,6 +74,10 @@ private:
   void forKeys(const Run &run, Value first, Value last,
                llvm::function_ref<void(Value, Value)> body);
   void locateKeys(const Run &run, Value start, Value begin, Value end);
+  /// Elements from the first head's key of an entry to its value.
+  int64_t valuesBehindKeys() const {
+    return config.integer("v_offset") - config.integer("k_offset");
+  }
   Value valueOffset(const Run &run);
   void askForNext(const Run &run, Value start, Value end);
   void locatePath(const Run &run, Value start);

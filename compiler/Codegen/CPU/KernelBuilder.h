@@ -184,9 +184,9 @@ public:
   /// The same rounding by the target's instruction, as bf16 values: beside
   /// `dotBF16`, which like it takes what is too small for a normal number as 0.
   Value truncateToBF16(Value vector);
-  /// Asks for the cache line at `pointer`, which may lie outside any buffer, to
-  /// be brought into the caches from `level` on.
-  void prefetch(Value pointer, int level = 1);
+  /// Asks for the cache lines of `bytes` from `pointer` on, which may lie
+  /// outside any buffer, to be brought into the caches from `level` on.
+  void prefetch(Value pointer, int64_t bytes, int level = 1);
 
   //===--- Control --------------------------------------------------------===//
 

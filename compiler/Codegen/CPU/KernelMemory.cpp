@@ -108,8 +108,9 @@ Value KernelBuilder::truncateToBF16(Value vector) {
                                  vector);
 }
 
-void KernelBuilder::prefetch(Value pointer, int level) {
-  LLVM::Prefetch::create(builder, loc, pointer, builder.getI32IntegerAttr(0),
-                         builder.getI32IntegerAttr(4 - level),
-                         builder.getI32IntegerAttr(1));
+void KernelBuilder::prefetch(Value pointer, int64_t bytes, int level) {
+  for (int64_t line = 0; line < bytes; line += 64)
+    LLVM::Prefetch::create(
+        builder, loc, at(pointer, line), builder.getI32IntegerAttr(0),
+        builder.getI32IntegerAttr(4 - level), builder.getI32IntegerAttr(1));
 }

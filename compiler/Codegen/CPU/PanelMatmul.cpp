@@ -209,8 +209,8 @@ Values PanelMatmul::multiply(Value panel, Ahead ahead, Value block,
       // Before the loads: after them it was no faster than no prefetch at all.
       // One row runs ahead far enough by itself, and was slower with it.
       if (rows > 1)
-        ask(ahead, kb.at(from, u * stepBytes + half * halfBytes()),
-            halfBytes());
+        kb.prefetch(kb.at(from, u * stepBytes + half * halfBytes()),
+                    halfBytes(), ahead.level);
       multiplyUnit(sums, panel, block, rows, kb.add(unit, u), half);
     }
     return sums;

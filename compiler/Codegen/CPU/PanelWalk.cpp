@@ -38,8 +38,7 @@ Value PanelWalk::panelPointer(Value group, Value task, int64_t which) {
 }
 
 void PanelWalk::prefetch(Value weights, int64_t bytes) {
-  for (int64_t line = 0; line < bytes; line += 64)
-    kb.prefetch(kb.at(weights, prefetchBytes + line));
+  kb.prefetch(kb.at(weights, prefetchBytes), bytes);
 }
 
 void PanelWalk::storeRows(Value group, Value task, Value firstRow, Value count,

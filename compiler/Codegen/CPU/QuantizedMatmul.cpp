@@ -224,7 +224,7 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Ahead ahead,
   Value scales = kb.at(ofGroup, half * halfBytes());
   Value data = kb.at(scales, QuantizedPanel::kScaleBytes);
   Value offset = kb.add(kb.mul(group, groupBytes), half * halfBytes());
-  ask(ahead, askedAt(ahead, offset), halfBytes());
+  kb.prefetch(askedAt(ahead, offset), halfBytes(), ahead.level);
   Value dataOffset = kb.add(offset, QuantizedPanel::kScaleBytes);
   Value x = kb.at(block, group, panel.group);
   int64_t steps = panel.storedInputs(inputs) / stepInputs();
@@ -236,7 +236,7 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Ahead ahead,
     Value from = askedAt(ahead, kb.add(dataOffset, kb.mul(step, stepBytes)));
     for (int64_t s = 0; s < count; ++s) {
       Value ofStep = kb.at(kb.at(data, step, stepBytes), s * stepBytes);
-      ask(ahead, kb.at(from, s * stepBytes), halfBytes());
+      kb.prefetch(kb.at(from, s * stepBytes), halfBytes(), ahead.level);
       addStep(next, ofStep,
               kb.at(kb.at(x, step, stepInputs()), s * stepInputs()), rows);
     }

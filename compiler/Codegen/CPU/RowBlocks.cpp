@@ -58,11 +58,6 @@ Value RowBlocks::askedAt(Ahead ahead, Value offset) {
   return kb.at(ahead.from, offset, 1);
 }
 
-void RowBlocks::ask(Ahead ahead, Value at, int64_t bytes) {
-  for (int64_t line = 0; line < bytes; line += 64)
-    kb.prefetch(kb.at(at, line), ahead.level);
-}
-
 /// What full blocks ask for: the next task's panel, so that memory is busy
 /// while this one is met again. The first block asks for all of it, or where
 /// there is a second one, each of the two for one half. Others ask for what

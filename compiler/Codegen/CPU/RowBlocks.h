@@ -48,8 +48,6 @@ protected:
   virtual Values multiply(Value panel, Ahead ahead, Value block, int64_t rows,
                           int64_t half) = 0;
   Value askedAt(Ahead ahead, Value offset);
-  /// Asks for `bytes` at what askedAt() gave.
-  void ask(Ahead ahead, Value at, int64_t bytes);
 
   void emitTask(Value group, Value task, Value firstRow, Value count) override;
   /// The same for the block behind `fullRows`, which may be the only one.
