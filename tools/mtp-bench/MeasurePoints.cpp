@@ -41,6 +41,10 @@ private:
     CommandTimes times;
     double seconds = 0;
   };
+  /// Rounds differ in the drafts that stayed before and in the experts that
+  /// their tokens choose. The fastest of different ones would be the one with
+  /// the least work, so that one round is run again and again, in all turns.
+  bool repeats() const { return options.estimate == Estimate::Fastest; }
   void place();
   Status collect(std::vector<double> &runs, std::vector<double> &targets);
   double phaseSeconds(const CommandTimes &times) const;
@@ -51,6 +55,9 @@ private:
   std::vector<double> rates;
   std::mt19937_64 luck;
   std::vector<Timed> timed;
+  std::vector<double> fastestTimed;
+  /// The states before the round that is repeated.
+  std::vector<uint8_t> start;
 };
 } // namespace
 
@@ -91,6 +98,10 @@ Status PointRunner::warmUp() {
   for (int i = 0; i < 2; ++i) {
     place();
     MTP_RETURN_IF_ERROR(rig.run(point.program).status());
+  }
+  if (repeats()) {
+    place();
+    start = rig.saveStates();
   }
   return okStatus();
 }
@@ -133,16 +144,8 @@ double PointRunner::phaseSeconds(const CommandTimes &times) const {
 /// The runs of one turn, and of the target in the timed ones.
 Status PointRunner::collect(std::vector<double> &runs,
                             std::vector<double> &targets) {
-  // Rounds differ in the drafts that stayed before and in the experts that
-  // their tokens choose. The fastest of different ones would be the one with
-  // the least work, so that in each turn one round is run again and again.
-  bool repeats = options.estimate == Estimate::Fastest;
-  std::vector<uint8_t> start;
-  if (repeats) {
-    place();
-    start = rig.saveStates();
-  }
-  auto next = [&] { repeats ? rig.restoreStates(start) : place(); };
+  auto next = [&] { repeats() ? rig.restoreStates(start) : place(); };
+  rig.activate(point.batch);
   while (needsAnotherRun(options, runs, point.fastest)) {
     next();
     MTP_ASSIGN_OR_RETURN(double seconds, rig.run(point.program));
@@ -151,7 +154,8 @@ Status PointRunner::collect(std::vector<double> &runs,
   // A third as many, and the fastest of them has to come again, too.
   std::vector<double> all;
   for (size_t least = (runs.size() + 2) / 3;
-       all.size() < least || (repeats && needsAnotherRun(options, all, {}));) {
+       all.size() < least ||
+       (repeats() && needsAnotherRun(options, all, fastestTimed));) {
     next();
     Timed run;
     MTP_ASSIGN_OR_RETURN(run.seconds, rig.runTimed(point.program, run.times));
@@ -159,6 +163,7 @@ Status PointRunner::collect(std::vector<double> &runs,
     all.push_back(run.seconds);
     timed.push_back(std::move(run));
   }
+  keepFastest(fastestTimed, all);
   return okStatus();
 }
 
@@ -170,7 +175,7 @@ Status PointRunner::turn() {
   point.seconds.push_back(estimateSeconds(std::move(runs), options.estimate));
   point.targetSeconds.push_back(
       estimateSeconds(std::move(targets), options.estimate));
-  if (options.estimate == Estimate::Fastest) {
+  if (repeats()) {
     // Commands are those of one run: the fastest of each command alone would
     // add up to less than any run.
     auto fastest = std::min_element(
