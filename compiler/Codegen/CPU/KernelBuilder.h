@@ -124,6 +124,9 @@ public:
   Value dotBytePairs(Value a, Value b);
   /// The dot product (i32) of each two adjacent signed i16.
   Value dotWordPairs(Value a, Value b);
+  /// `acc` plus products of integers, in this order. Left to itself LLVM adds
+  /// up products first, for speed; they then take the registers of the sums.
+  Value addInOrder(Value acc, Value products);
 
   //===--- Tiles, only where the target has them --------------------------===//
   // Eight registers, numbered, each of up to 16 rows of 64 bytes. A product

@@ -41,3 +41,11 @@ Value KernelBuilder::dotWordPairs(Value a, Value b) {
                                  : "llvm.x86.avx2.pmadd.wd",
                    i32Vector(), {a, b});
 }
+
+// LLVM has fences for floats alone. It makes no code.
+Value KernelBuilder::addInOrder(Value acc, Value products) {
+  Value fenced =
+      intrinsic(("llvm.arithmetic.fence.v" + Twine(lanes()) + "f32").str(),
+                f32Vector(), bitcast(add(acc, products), f32Vector()));
+  return bitcast(fenced, acc.getType());
+}

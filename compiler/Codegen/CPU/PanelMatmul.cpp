@@ -47,17 +47,20 @@ public:
 
 private:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value panel, Ahead ahead, Value block, int64_t rows,
-                  int64_t half) override;
+  Values multiply(Value panel, Ahead ahead, Value block, int64_t rows) override;
 
   void prepareBlock(Value group, Value firstRow, Value rows, int64_t stride,
                     Value to);
   Value loadUnits(Value from, Value inverse, Value first, Value mask,
                   Value maskHigh);
   Values interleave(Values rows);
-  void multiplyUnit(Values &acc, Value panel, Value block, int64_t rows,
-                    Value unit, int64_t half);
+  void multiplyUnit(Values &acc, Value panel, Value block, Value unit,
+                    Strip strip);
+  Values multiplyUnits(ValueRange sums, Value panel, Ahead ahead, Value block,
+                       Value first, int64_t count, Strip strip);
 
+  /// Steps of a piece of a panel that all strips meet: 4 KiB.
+  static constexpr int64_t pieceSteps = 32;
   /// Distance in a block between the units of one row.
   static int64_t blockStride(int64_t rows) { return llvm::PowerOf2Ceil(rows); }
 
@@ -152,20 +155,20 @@ void PanelMatmul::prepare(Value group, Value firstRow, Value count,
 // Multiplying
 //===----------------------------------------------------------------------===//
 
-/// One step of k for all accumulators: `panel` and `block` are the bases of
+/// One step of k for all sums of a strip: `panel` and `block` are the bases of
 /// the weights and the rows, `unit` the step.
 void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
-                               int64_t rows, Value unit, int64_t half) {
-  int64_t stride = blockStride(rows);
+                               Value unit, Strip strip) {
+  int64_t stride = blockStride(strip.rows);
   bool widened = dtype == DType::BF16 && !dot;
   // A widened step takes a pair of bf16 weights and two units.
   Value x = kb.at(block, unit, stride * (widened ? 8 : 4));
-  Value weights = kb.at(kb.at(panel, unit, stepBytes), half * halfBytes());
+  Value weights = kb.at(kb.at(panel, unit, stepBytes), strip.bytes);
   auto broadcast = [&](int64_t row) {
     return kb.splat(kb.load(kb.i32Type(), kb.at(x, row * 4)));
   };
   Values vectors;
-  for (int64_t v = 0; v < vectorsPerHalf; ++v)
+  for (int64_t v = 0; v < strip.vectors; ++v)
     vectors.push_back(
         kb.load(kb.i32Vector(), kb.at(weights, v * kb.lanes() * 4)));
 
@@ -174,10 +177,10 @@ void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
     Values decoded;
     for (Value vector : vectors)
       decoded.push_back(kb.bitcast(decode(vector), type));
-    for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t r = 0; r < strip.rows; ++r) {
       Value value = kb.bitcast(broadcast(rowOffset + r), type);
-      for (int64_t v = 0; v < vectorsPerHalf; ++v) {
-        Value &sum = acc[r * vectorsPerHalf + v];
+      for (int64_t v = 0; v < strip.vectors; ++v) {
+        Value &sum = acc[r * strip.vectors + v];
         sum = dot ? kb.dotBF16(sum, decoded[v], value)
                   : kb.fma(decoded[v], value, sum);
       }
@@ -196,29 +199,47 @@ void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
   });
 }
 
-/// The sums of `rows` rows with one half panel, row after row.
-Values PanelMatmul::multiply(Value panel, Ahead ahead, Value block,
-                             int64_t rows, int64_t half) {
-  int64_t steps = dtype == DType::BF16 ? (spec.k + 1) / 2 : spec.k;
-  int64_t perLoop = unroll(rows), unrolled = steps / perLoop * perLoop;
-  Values acc(rows * vectorsPerHalf, kb.constant(kb.f32Vector(), 0));
-  auto step = [&](Value unit, ValueRange in, int64_t count) {
-    Values sums(in.begin(), in.end());
+/// `count` steps from `first` on for all sums of a strip.
+Values PanelMatmul::multiplyUnits(ValueRange sums, Value panel, Ahead ahead,
+                                  Value block, Value first, int64_t count,
+                                  Strip strip) {
+  int64_t perLoop = unroll(strip.rows), unrolled = count / perLoop * perLoop;
+  auto run = [&](Value unit, ValueRange in, int64_t units) {
+    Values next(in.begin(), in.end());
     Value from = askedAt(ahead, kb.mul(unit, stepBytes));
-    for (int64_t u = 0; u < count; ++u) {
+    for (int64_t u = 0; u < units; ++u) {
       // Before the loads: after them it was no faster than no prefetch at all.
       // One row runs ahead far enough by itself, and was slower with it.
-      if (rows > 1)
-        kb.prefetch(kb.at(from, u * stepBytes + half * halfBytes()),
-                    halfBytes(), ahead.level);
-      multiplyUnit(sums, panel, block, rows, kb.add(unit, u), half);
+      if (strip.rows > 1 && strip.index == 0)
+        kb.prefetch(kb.at(from, u * stepBytes), stepBytes, ahead.level);
+      multiplyUnit(next, panel, block, kb.add(unit, u), strip);
     }
-    return sums;
+    return next;
   };
-  acc = kb.forRange(
-      kb.integer(0), kb.integer(unrolled), perLoop, acc,
-      [&](Value unit, ValueRange in) { return step(unit, in, perLoop); });
-  return step(kb.integer(unrolled), acc, steps - unrolled);
+  Value end = kb.add(first, unrolled);
+  Values next =
+      kb.forRange(first, end, perLoop, sums, [&](Value unit, ValueRange in) {
+        return run(unit, in, perLoop);
+      });
+  return run(end, next, count - unrolled);
+}
+
+Values PanelMatmul::multiply(Value panel, Ahead ahead, Value block,
+                             int64_t rows) {
+  int64_t steps = dtype == DType::BF16 ? (spec.k + 1) / 2 : spec.k;
+  Values zeros(rows * panelVectors(), kb.constant(kb.f32Vector(), 0));
+  auto run = [&](Value first, ValueRange sums, int64_t count) {
+    return forStrips(sums, rows, [&](Strip strip, ValueRange ofStrip) {
+      return multiplyUnits(ofStrip, panel, ahead, block, first, count, strip);
+    });
+  };
+  if (stripCount(rows) == 1)
+    return run(kb.integer(0), zeros, steps);
+  int64_t whole = steps / pieceSteps * pieceSteps;
+  Values sums = kb.forRange(
+      kb.integer(0), kb.integer(whole), pieceSteps, zeros,
+      [&](Value first, ValueRange in) { return run(first, in, pieceSteps); });
+  return run(kb.integer(whole), sums, steps - whole);
 }
 
 void mtp::codegen::emitPanelMatmul(KernelBuilder &kb,

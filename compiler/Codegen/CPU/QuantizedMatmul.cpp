@@ -33,6 +33,9 @@ static bool isWide(const WeightFormat &format, const TargetDesc &target) {
   return format.bits == 8 && !target.byteDot;
 }
 
+/// Products of int4 and rows whose sums are i16: 16 * 15 * 127 < 2^15.
+static constexpr int64_t mostPairs = 16;
+
 /// Bytes of the integers of one row, or of one half of them when wide.
 static int64_t rowDataBytes(int64_t k) { return llvm::alignTo(k, 64); }
 
@@ -147,24 +150,16 @@ void QuantizedMatmul::storeBytes(Value bytes, Value to) {
 // Multiplying
 //===----------------------------------------------------------------------===//
 
-/// `acc` plus the dot products of four bytes of weights with those of a row.
-Value QuantizedMatmul::dot(Value acc, Value bytes, Value x) {
-  auto load = [&](int64_t offset, mlir::Type type) {
-    Value four = kb.load(kb.i32Type(), kb.at(x, offset));
-    return kb.bitcast(kb.splat(four), type);
-  };
+Value QuantizedMatmul::load(Value x, mlir::Type type) {
+  return kb.bitcast(kb.splat(kb.load(kb.i32Type(), x)), type);
+}
+
+Value QuantizedMatmul::dot(Value acc, Value weights, Value x) {
   if (kb.getTarget().byteDot)
-    return kb.dotBytes(acc, bytes, load(0, byteVector()));
-  if (!wide) {
-    Value pairs = kb.dotBytePairs(bytes, load(0, byteVector()));
-    return kb.add(acc, kb.dotWordPairs(pairs, kb.constant(wordVector(), 1)));
-  }
-  Value words = kb.bitcast(bytes, wordVector());
-  Value even = kb.bitAnd(words, kb.constant(wordVector(), 0xff));
-  Value odd = kb.shiftRight(words, kb.constant(wordVector(), 8));
-  acc = kb.add(acc, kb.dotWordPairs(even, load(0, wordVector())));
-  return kb.add(acc,
-                kb.dotWordPairs(odd, load(rowDataBytes(spec.k), wordVector())));
+    return kb.dotBytes(acc, weights, load(x, byteVector()));
+  Value products = wide ? kb.dotWordPairs(weights, load(x, wordVector()))
+                        : kb.dotBytePairs(weights, load(x, byteVector()));
+  return acc ? kb.addInOrder(acc, products) : products;
 }
 
 std::pair<Value, Value> QuantizedMatmul::splitNibbles(Value bytes) {
@@ -175,33 +170,59 @@ std::pair<Value, Value> QuantizedMatmul::splitNibbles(Value bytes) {
           kb.bitcast(kb.bitAnd(high, mask), byteVector())};
 }
 
-/// Four inputs of all accumulators: `x` points at those of the first row.
-void QuantizedMatmul::addQuad(Values &acc, ValueRange bytes, Value x,
-                              int64_t rows) {
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t v = 0; v < vectorsPerHalf; ++v) {
-      Value &sum = acc[r * vectorsPerHalf + v];
-      sum = dot(sum, bytes[v], kb.at(x, r * rowBytes));
+/// One step of all accumulators: `x` points at the inputs of the first row.
+void QuantizedMatmul::addStep(Values &acc, Value weights, Value x,
+                              Strip strip) {
+  Values first, second;
+  for (int64_t v = 0; v < strip.vectors; ++v) {
+    Value bytes = kb.load(byteVector(), kb.at(weights, v * kb.lanes() * 4));
+    first.push_back(bytes);
+    if (panel.bits == 4) {
+      // Low halves of bytes are four inputs, high halves the next four.
+      auto [low, high] = splitNibbles(bytes);
+      first.back() = low;
+      second.push_back(high);
+    } else if (wide) {
+      Value words = kb.bitcast(bytes, wordVector());
+      first.back() = kb.bitAnd(words, kb.constant(wordVector(), 0xff));
+      second.push_back(kb.shiftRight(words, kb.constant(wordVector(), 8)));
     }
+  }
+  auto add = [&](ValueRange operands, int64_t offset) {
+    for (int64_t r = 0; r < strip.rows; ++r)
+      for (auto [v, operand] : llvm::enumerate(operands)) {
+        Value &sum = acc[r * strip.vectors + int64_t(v)];
+        sum = dot(sum, operand, kb.at(x, r * rowBytes + offset));
+      }
+  };
+  add(first, 0);
+  add(second, wide ? rowDataBytes(spec.k) : 4);
 }
 
-void QuantizedMatmul::addStep(Values &acc, Value weights, Value x,
-                              int64_t rows) {
-  Values vectors;
-  for (int64_t v = 0; v < vectorsPerHalf; ++v)
-    vectors.push_back(
-        kb.load(byteVector(), kb.at(weights, v * kb.lanes() * 4)));
-  if (panel.bits == 8)
-    return addQuad(acc, vectors, x, rows);
-  // Low halves of bytes are four inputs, high halves the next four.
-  Values low, high;
-  for (Value vector : vectors) {
-    auto [first, second] = splitNibbles(vector);
-    low.push_back(first);
-    high.push_back(second);
+int64_t QuantizedMatmul::stepsPerLoop(int64_t rows) const {
+  // A step of int4 has two dot products of two pairs in a sum of i16.
+  if (inPairs())
+    return mostPairs / 4;
+  // A step of int4 multiplies twice; longer bodies ran out of registers.
+  return unroll(rows) * panel.bits / 8;
+}
+
+/// `steps` steps of all accumulators, at most stepsPerLoop(), with `ask` before
+/// each. Where products come as i16, they are widened once for all steps.
+Values QuantizedMatmul::addSteps(ValueRange acc, Value weights, Value x,
+                                 int64_t steps, Strip strip,
+                                 llvm::function_ref<void(int64_t)> ask) {
+  Values next(acc.begin(), acc.end());
+  Values pairs(acc.size());
+  for (int64_t s = 0; s < steps; ++s) {
+    ask(s);
+    addStep(inPairs() ? pairs : next, kb.at(weights, s * stepBytes),
+            kb.at(x, s * stepInputs()), strip);
   }
-  addQuad(acc, low, x, rows);
-  addQuad(acc, high, kb.at(x, 4), rows);
+  if (inPairs() && steps > 0)
+    for (auto [sum, pair] : llvm::zip(next, pairs))
+      sum = kb.add(sum, kb.dotWordPairs(pair, kb.constant(wordVector(), 1)));
+  return next;
 }
 
 Value QuantizedMatmul::ofRow(Value row, int64_t offset, Value group,
@@ -209,38 +230,36 @@ Value QuantizedMatmul::ofRow(Value row, int64_t offset, Value group,
   return kb.splat(kb.load(type, kb.at(kb.at(row, offset), group, 4)));
 }
 
-/// Adds one group to the sums of `rows` rows with one half panel.
+/// Adds one group to the sums of a strip.
 Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Ahead ahead,
                                  Value block, Value group, int64_t inputs,
-                                 int64_t rows, int64_t half) {
+                                 Strip strip) {
   auto rowAt = [&](int64_t row) { return kb.at(block, row * rowBytes); };
   Values acc;
-  for (int64_t r = 0; r < rows; ++r)
-    acc.append(vectorsPerHalf,
+  for (int64_t r = 0; r < strip.rows; ++r)
+    acc.append(strip.vectors,
                ofRow(rowAt(r), startsOffset, group, kb.i32Type()));
 
   int64_t groupBytes = panel.groupBytes(panel.group);
-  Value ofGroup = kb.at(weights, group, groupBytes);
-  Value scales = kb.at(ofGroup, half * halfBytes());
+  Value scales = kb.at(weights, group, groupBytes);
   Value data = kb.at(scales, QuantizedPanel::kScaleBytes);
-  Value offset = kb.add(kb.mul(group, groupBytes), half * halfBytes());
-  kb.prefetch(askedAt(ahead, offset), halfBytes(), ahead.level);
+  Value offset = kb.mul(group, groupBytes);
+  auto ask = [&](Value from, int64_t bytes) {
+    if (strip.index == 0)
+      kb.prefetch(from, bytes, ahead.level);
+  };
+  ask(askedAt(ahead, offset), QuantizedPanel::kScaleBytes);
   Value dataOffset = kb.add(offset, QuantizedPanel::kScaleBytes);
   Value x = kb.at(block, group, panel.group);
   int64_t steps = panel.storedInputs(inputs) / stepInputs();
-  // A step of int4 multiplies twice; longer bodies ran out of registers.
-  int64_t perLoop = unroll(rows) * panel.bits / 8;
+  int64_t perLoop = stepsPerLoop(strip.rows);
   int64_t unrolled = steps / perLoop * perLoop;
   auto run = [&](Value step, ValueRange in, int64_t count) {
-    Values next(in.begin(), in.end());
     Value from = askedAt(ahead, kb.add(dataOffset, kb.mul(step, stepBytes)));
-    for (int64_t s = 0; s < count; ++s) {
-      Value ofStep = kb.at(kb.at(data, step, stepBytes), s * stepBytes);
-      kb.prefetch(kb.at(from, s * stepBytes), halfBytes(), ahead.level);
-      addStep(next, ofStep,
-              kb.at(kb.at(x, step, stepInputs()), s * stepInputs()), rows);
-    }
-    return next;
+    return addSteps(in, kb.at(kb.at(data, strip.bytes), step, stepBytes),
+                    kb.at(x, step, stepInputs()), count, strip, [&](int64_t s) {
+                      ask(kb.at(from, s * stepBytes), stepBytes);
+                    });
   };
   acc = kb.forRange(
       kb.integer(0), kb.integer(unrolled), perLoop, acc,
@@ -248,10 +267,11 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Ahead ahead,
   acc = run(kb.integer(unrolled), acc, steps - unrolled);
 
   Values result;
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t v = 0; v < vectorsPerHalf; ++v) {
-      int64_t i = r * vectorsPerHalf + v;
-      Value scale = kb.load(kb.f32Vector(), kb.at(scales, v * kb.lanes() * 4));
+  for (int64_t r = 0; r < strip.rows; ++r)
+    for (int64_t v = 0; v < strip.vectors; ++v) {
+      int64_t i = r * strip.vectors + v;
+      Value scale = kb.load(kb.f32Vector(),
+                            kb.at(scales, strip.bytes + v * kb.lanes() * 4));
       Value part = kb.mul(kb.toFloat(acc[i]),
                           ofRow(rowAt(r), scalesOffset, group, kb.f32Type()));
       result.push_back(kb.fma(part, scale, sums[i]));
@@ -260,17 +280,19 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Ahead ahead,
 }
 
 Values QuantizedMatmul::multiply(Value weights, Ahead ahead, Value block,
-                                 int64_t rows, int64_t half) {
-  Values sums(rows * vectorsPerHalf, kb.constant(kb.f32Vector(), 0));
-  sums = kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1, sums,
-                     [&](Value group, ValueRange in) {
-                       return addGroup(in, weights, ahead, block, group,
-                                       panel.group, rows, half);
-                     });
+                                 int64_t rows) {
+  auto add = [&](ValueRange sums, Value group, int64_t inputs) {
+    return forStrips(sums, rows, [&](Strip strip, ValueRange ofStrip) {
+      return addGroup(ofStrip, weights, ahead, block, group, inputs, strip);
+    });
+  };
+  Values sums(rows * panelVectors(), kb.constant(kb.f32Vector(), 0));
+  sums = kb.forRange(
+      kb.integer(0), kb.integer(panel.fullGroups()), 1, sums,
+      [&](Value group, ValueRange in) { return add(in, group, panel.group); });
   if (!panel.restInputs())
     return sums;
-  return addGroup(sums, weights, ahead, block, kb.integer(panel.fullGroups()),
-                  panel.restInputs(), rows, half);
+  return add(sums, kb.integer(panel.fullGroups()), panel.restInputs());
 }
 
 void mtp::codegen::emitQuantizedMatmul(KernelBuilder &kb,

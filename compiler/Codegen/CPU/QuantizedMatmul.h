@@ -38,8 +38,8 @@ public:
 
 protected:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value weights, Ahead ahead, Value block, int64_t rows,
-                  int64_t half) override;
+  Values multiply(Value weights, Ahead ahead, Value block,
+                  int64_t rows) override;
 
   /// The four bytes of low halves and those of high halves, as bytes.
   std::pair<Value, Value> splitNibbles(Value bytes);
@@ -61,16 +61,24 @@ private:
                     int64_t inputs);
   void storeBytes(Value bytes, Value to);
   Values addGroup(ValueRange sums, Value weights, Ahead ahead, Value block,
-                  Value group, int64_t inputs, int64_t rows, int64_t half);
-  void addStep(Values &acc, Value weights, Value x, int64_t rows);
-  void addQuad(Values &acc, ValueRange bytes, Value x, int64_t rows);
-  Value dot(Value acc, Value bytes, Value x);
+                  Value group, int64_t inputs, Strip strip);
+  Values addSteps(ValueRange acc, Value weights, Value x, int64_t steps,
+                  Strip strip, llvm::function_ref<void(int64_t)> ask);
+  void addStep(Values &acc, Value weights, Value x, Strip strip);
+  /// The dot products of a few weights of each output with those inputs of a
+  /// row, which are somewhere at `x`, added to `acc` where that is not null.
+  Value dot(Value acc, Value weights, Value x);
+  Value load(Value x, mlir::Type type);
 
   mlir::VectorType wordVector() {
     return kb.vectorType(kb.i16Type(), 2 * kb.lanes());
   }
   /// Inputs of one step: those of four bytes per output.
   int64_t stepInputs() const { return 32 / panel.bits; }
+  /// Whether products come as i16, two of them added up: those of int4 without
+  /// an instruction that adds up four.
+  bool inPairs() const { return panel.bits == 4 && !kb.getTarget().byteDot; }
+  int64_t stepsPerLoop(int64_t rows) const;
   /// What is added to weights in memory.
   int64_t weightBias() const { return panel.bits == 8 ? 128 : 8; }
 };

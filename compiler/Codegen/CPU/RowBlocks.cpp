@@ -48,6 +48,25 @@ void RowBlocks::forRowBlocks(Value rows, BlockBody body) {
   forLastBlock(rows, fullRows, body);
 }
 
+Values
+RowBlocks::forStrips(ValueRange sums, int64_t rows,
+                     llvm::function_ref<Values(Strip, ValueRange)> body) {
+  int64_t vectors = stripVectors(rows);
+  Values result(sums.begin(), sums.end());
+  for (int64_t s = 0; s < stripCount(rows); ++s) {
+    auto at = [&](int64_t i) {
+      return i / vectors * panelVectors() + s * vectors + i % vectors;
+    };
+    Values part;
+    for (int64_t i = 0; i < rows * vectors; ++i)
+      part.push_back(result[at(i)]);
+    part = body({s, rows, vectors, s * vectors * kb.lanes() * 4}, part);
+    for (auto [i, sum] : llvm::enumerate(part))
+      result[at(i)] = sum;
+  }
+  return result;
+}
+
 //===----------------------------------------------------------------------===//
 // What is asked for
 //===----------------------------------------------------------------------===//
@@ -84,17 +103,13 @@ RowBlocks::Ahead RowBlocks::aheadOfFull(Value panel, Value row,
 void RowBlocks::emitBlock(Value group, Value task, int64_t blockRows,
                           Value block,
                           llvm::function_ref<Ahead(Value)> aheadOfPanel) {
-  for (int64_t which = 0; which < panelsPerTask(); ++which)
-    for (int64_t half = 0; half < halves(); ++half) {
-      Value panel = panelPointer(group, task, which);
-      Values ofHalf =
-          multiply(panel, aheadOfPanel(panel), block, blockRows, half);
-      Value to =
-          kb.at(blockSums(), which * blockSumsBytes() + half * halfBytes());
-      for (auto [i, sum] : llvm::enumerate(ofHalf))
-        kb.store(sum, kb.at(to, i / vectorsPerHalf * sumBytes +
-                                    i % vectorsPerHalf * kb.lanes() * 4));
-    }
+  for (int64_t which = 0; which < panelsPerTask(); ++which) {
+    Value panel = panelPointer(group, task, which);
+    Values sums = multiply(panel, aheadOfPanel(panel), block, blockRows);
+    Value to = kb.at(blockSums(), which * blockSumsBytes());
+    for (auto [i, sum] : llvm::enumerate(sums))
+      kb.store(sum, kb.at(to, i * kb.lanes() * 4));
+  }
 }
 
 void RowBlocks::emitLastBlock(Value group, Value task, Value firstRow,

@@ -43,11 +43,28 @@ protected:
     Value from, shift;
     int level = 1;
   };
-  /// The sums of a block of `rows` prepared rows with one half panel, row after
-  /// row.
-  virtual Values multiply(Value panel, Ahead ahead, Value block, int64_t rows,
-                          int64_t half) = 0;
+  /// The sums of a block of `rows` prepared rows with a panel, row after row.
+  virtual Values multiply(Value panel, Ahead ahead, Value block,
+                          int64_t rows) = 0;
   Value askedAt(Ahead ahead, Value offset);
+
+  /// Some outputs of a panel, for whose sums with a block of rows there are
+  /// registers: all of it with 16 lanes. With 8 lanes a panel is walked in
+  /// pieces that fit the first cache, all strips over one piece, so that memory
+  /// is read in order and only once.
+  struct Strip {
+    int64_t index, rows;
+    /// Vectors of one row.
+    int64_t vectors;
+    /// From a step of k of the panel to the strip's part of it.
+    int64_t bytes;
+  };
+  int64_t stripCount(int64_t rows) const {
+    return panelVectors() / stripVectors(rows);
+  }
+  /// Calls `body` with every strip and its sums, which it returns anew.
+  Values forStrips(ValueRange sums, int64_t rows,
+                   llvm::function_ref<Values(Strip, ValueRange)> body);
 
   void emitTask(Value group, Value task, Value firstRow, Value count) override;
   /// The same for the block behind `fullRows`, which may be the only one.
@@ -67,17 +84,18 @@ protected:
 
   /// Steps of k per loop iteration.
   static int64_t unroll(int64_t rows) { return rows == 1 ? 8 : 4; }
-  /// Output vectors that are accumulated at once.
-  static constexpr int64_t vectorsPerHalf = 2;
-  /// A panel is walked once with 16 lanes, in two halves with 8.
-  int64_t halves() const { return panelWidth / (vectorsPerHalf * kb.lanes()); }
-  /// Bytes of one step of a half panel, four for each of its outputs.
-  int64_t halfBytes() const { return vectorsPerHalf * kb.lanes() * 4; }
+  /// Vectors of the sums of one row with a panel.
+  int64_t panelVectors() const { return panelWidth / kb.lanes(); }
 
   const int64_t rowBytes;
   const RowLimits rowLimits;
 
 private:
+  /// Few rows leave registers for more outputs, and need them: a sum waits for
+  /// the multiplication before.
+  int64_t stripVectors(int64_t rows) const {
+    return rows <= 2 ? panelVectors() : 2;
+  }
   Ahead aheadOfFull(Value panel, Value row, Value fullRows);
   void emitBlock(Value group, Value task, int64_t blockRows, Value block,
                  llvm::function_ref<Ahead(Value)> aheadOfPanel);
