@@ -77,7 +77,7 @@ TEST(Statistics, EveryDraftIsAcceptedAtItsRate) {
 TEST(Statistics, TheLimitIsWhatTakesLonger) {
   Rates rates;
   rates.bytes = 100;
-  rates.ops = {10, 20, 0};
+  rates.ops = {10, 20, 0, 0};
   Work work;
   work.weightBytes = 300;
   work.kvBytes = 100;
@@ -87,15 +87,21 @@ TEST(Statistics, TheLimitIsWhatTakesLonger) {
   EXPECT_EQ(limitSeconds(work, rates), 10);
   work.type = Arithmetic::BF16;
   EXPECT_EQ(limitSeconds(work, rates), 5);
-  // Without an instruction for it, int8 is multiplied as f32.
+  // Without an instruction for it, int8 is multiplied as f32, and int4 as int8.
   work.type = Arithmetic::I8;
   EXPECT_EQ(limitSeconds(work, rates), 10);
+  work.type = Arithmetic::I4;
+  EXPECT_EQ(limitSeconds(work, rates), 10);
+  rates.ops = {10, 20, 20, 0};
+  EXPECT_EQ(limitSeconds(work, rates), 5);
+  rates.ops = {10, 20, 20, 25};
+  EXPECT_EQ(limitSeconds(work, rates), 4);
 }
 
 static MachineRates steady(double bytes) {
   MachineRates rates;
   rates.upper.bytes = rates.middle.bytes = bytes;
-  rates.upper.ops = rates.middle.ops = {10, 20, 0};
+  rates.upper.ops = rates.middle.ops = {10, 20, 0, 0};
   rates.fastest = rates.upper;
   return rates;
 }

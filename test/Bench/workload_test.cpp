@@ -78,6 +78,17 @@ TEST_F(Workload, AProductReadsItsWeightsOnce) {
   EXPECT_EQ(w.type, Arithmetic::BF16);
 }
 
+TEST_F(Workload, TheTypeOfAProductIsThatOfItsWeights) {
+  for (const char *config :
+       {"{dtype = \"f32\", k = 10 : i64, n = 32 : i64}",
+        "{dtype = \"int8\", group = 32 : i64, k = 10 : i64, n = 32 : i64}",
+        "{dtype = \"int4\", group = 32 : i64, k = 10 : i64, n = 32 : i64}"})
+    add("linear", config, 3, {weight(0, 40)});
+  EXPECT_EQ(work(0).type, Arithmetic::F32);
+  EXPECT_EQ(work(1).type, Arithmetic::I8);
+  EXPECT_EQ(work(2).type, Arithmetic::I4);
+}
+
 TEST_F(Workload, HeadsAreProductsOfTheirOwn) {
   add("head_linear",
       "{dtype = \"f32\", heads = 4 : i64, k = 8 : i64, n = 16 : i64}", 2,

@@ -23,6 +23,7 @@ static void addRates(JsonWriter &json, std::string_view name, const Rates &r) {
   json.field("f32_ops_per_second", r.ops[size_t(Arithmetic::F32)]);
   json.field("bf16_ops_per_second", r.ops[size_t(Arithmetic::BF16)]);
   json.field("int8_ops_per_second", r.ops[size_t(Arithmetic::I8)]);
+  json.field("int4_ops_per_second", r.ops[size_t(Arithmetic::I4)]);
   json.endObject();
 }
 

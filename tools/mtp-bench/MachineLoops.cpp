@@ -160,6 +160,74 @@ __attribute__((target("avx2,avxvnni"))) static void dotI8Avx(int64_t steps,
     result[0] += float(_mm256_cvtsi256_si32(sum));
 }
 
+/// Without dot products of four bytes: pairs of i16, since two products of
+/// bytes do not fit an i16.
+__attribute__((target("avx2"))) static void wordPairs(int64_t steps,
+                                                      float *result) {
+  __m256i a = _mm256_set1_epi16(int16_t(result[1])), b = a;
+  __m256i sums[12];
+  for (__m256i &sum : sums)
+    sum = _mm256_setzero_si256();
+  for (int64_t i = 0; i < steps; ++i)
+#pragma GCC unroll 12
+    for (int s = 0; s < 12; ++s) {
+      // Or else the product is taken out of the loop.
+      asm volatile("" : "+x"(a));
+      sums[s] = _mm256_add_epi32(sums[s], _mm256_madd_epi16(a, b));
+    }
+  for (__m256i sum : sums)
+    result[0] += float(_mm256_cvtsi256_si32(sum));
+}
+
+/// Those of int4 with bytes do, and so do a few of their sums.
+__attribute__((target("avx2"))) static void bytePairs(int64_t steps,
+                                                      float *result) {
+  __m256i a = _mm256_set1_epi8(int8_t(result[1])), b = a;
+  __m256i sums[12];
+  for (__m256i &sum : sums)
+    sum = _mm256_setzero_si256();
+  for (int64_t i = 0; i < steps; ++i)
+#pragma GCC unroll 12
+    for (int s = 0; s < 12; ++s) {
+      asm volatile("" : "+x"(a));
+      sums[s] = _mm256_add_epi16(sums[s], _mm256_maddubs_epi16(a, b));
+    }
+  for (__m256i sum : sums)
+    result[0] += float(_mm256_cvtsi256_si32(sum));
+}
+
+__attribute__((target("avx512bw"))) static void wordPairs512(int64_t steps,
+                                                             float *result) {
+  __m512i a = _mm512_set1_epi16(int16_t(result[1])), b = a;
+  __m512i sums[kSums];
+  for (__m512i &sum : sums)
+    sum = _mm512_setzero_si512();
+  for (int64_t i = 0; i < steps; ++i)
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s) {
+      asm volatile("" : "+v"(a));
+      sums[s] = _mm512_add_epi32(sums[s], _mm512_madd_epi16(a, b));
+    }
+  for (__m512i sum : sums)
+    result[0] += float(_mm512_cvtsi512_si32(sum));
+}
+
+__attribute__((target("avx512bw"))) static void bytePairs512(int64_t steps,
+                                                             float *result) {
+  __m512i a = _mm512_set1_epi8(int8_t(result[1])), b = a;
+  __m512i sums[kSums];
+  for (__m512i &sum : sums)
+    sum = _mm512_setzero_si512();
+  for (int64_t i = 0; i < steps; ++i)
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s) {
+      asm volatile("" : "+v"(a));
+      sums[s] = _mm512_add_epi16(sums[s], _mm512_maddubs_epi16(a, b));
+    }
+  for (__m512i sum : sums)
+    result[0] += float(_mm512_cvtsi512_si32(sum));
+}
+
 /// How the eight tile registers are set up: `palette` 1, so many bytes and
 /// rows.
 struct TileShapes {
@@ -227,6 +295,19 @@ ArithmeticKernel bench::arithmeticKernel(Arithmetic type) {
       return {dotI8Avx512, ops(64, kSums)};
     if (has("avxvnni"))
       return {dotI8Avx, ops(32, 12)};
+    if (has("avx512bw"))
+      return {wordPairs512, ops(32, kSums)};
+    if (has("avx2"))
+      return {wordPairs, ops(16, 12)};
+    return {};
+  case Arithmetic::I4:
+    // Four products are added up at once: no faster than those of I8.
+    if (has("amx-int8") || has("avx512vnni") || has("avxvnni"))
+      return {};
+    if (has("avx512bw"))
+      return {bytePairs512, ops(64, kSums)};
+    if (has("avx2"))
+      return {bytePairs, ops(32, 12)};
     return {};
   }
   return {};

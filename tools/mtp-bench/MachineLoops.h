@@ -19,7 +19,7 @@ uint64_t readAll(const uint8_t *data, size_t bytes);
 using ArithmeticLoop = void (*)(int64_t steps, float *result);
 
 /// The fastest loop of this processor for a type, and its operations per step;
-/// null where it has no instruction for the type.
+/// null where it has no instruction for the type, or none of its own.
 struct ArithmeticKernel {
   ArithmeticLoop loop = nullptr;
   double opsPerStep = 0;

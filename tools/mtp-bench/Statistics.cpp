@@ -96,7 +96,9 @@ uint32_t bench::acceptedDrafts(std::span<const double> rates, uint32_t k,
 
 double Rates::peak(Arithmetic type) const {
   double own = ops[size_t(type)];
-  return own > 0 ? own : ops[size_t(Arithmetic::F32)];
+  if (own > 0 || type == Arithmetic::F32)
+    return own;
+  return peak(type == Arithmetic::I4 ? Arithmetic::I8 : Arithmetic::F32);
 }
 
 double bench::limitSeconds(const Work &work, const Rates &rates) {

@@ -58,9 +58,11 @@ double acceptanceLength(std::span<const double> rates, uint32_t k);
 /// How many of k drafts stay in a round whose luck is `luck` in [0, 1).
 uint32_t acceptedDrafts(std::span<const double> rates, uint32_t k, double luck);
 
-/// Kinds of multiply-add, by the type that is multiplied.
-enum class Arithmetic : uint8_t { F32, BF16, I8 };
-inline constexpr size_t kArithmetics = 3;
+/// Kinds of multiply-add, by the type of the weights. Those of I4 are
+/// multiplied by bytes, too: where no instruction adds up four products, sums
+/// of two need not be widened at once as those of I8.
+enum class Arithmetic : uint8_t { F32, BF16, I8, I4 };
+inline constexpr size_t kArithmetics = 4;
 
 /// What a machine can do at most in a second.
 struct Rates {
@@ -69,7 +71,8 @@ struct Rates {
   /// instruction.
   std::array<double, kArithmetics> ops = {};
 
-  /// The rate at which that type can be multiplied: its own, or that of f32.
+  /// The rate at which that type can be multiplied: its own, or that of the
+  /// next wider one.
   double peak(Arithmetic type) const;
 };
 

@@ -53,7 +53,8 @@ static void addMachine(Text &text, const Results &r, const Options &o) {
   text.add("read, GB/s         %8.1f  %8.1f  %8.1f  (%.0f MB)\n",
            before.bytes * 1e-9, r.rates.bytes * 1e-9, after.bytes * 1e-9,
            double(r.bufferBytes) * 1e-6);
-  const char *names[] = {"f32, Gop/s", "bf16, Gop/s", "int8, Gop/s"};
+  const char *names[] = {"f32, Gop/s", "bf16, Gop/s", "int8, Gop/s",
+                         "int4, Gop/s"};
   for (size_t i = 0; i < kArithmetics; ++i)
     if (r.rates.ops[i] > 0)
       text.add("%-17s  %8.0f  %8.0f  %8.0f\n", names[i], before.ops[i] * 1e-9,

@@ -69,9 +69,10 @@ struct Shape {
     valueWidth = read("dv");
     window = read("window");
     std::string_view dtype = configText(config, "dtype");
-    type = dtype == "bf16"          ? Arithmetic::BF16
-           : dtype.starts_with('i') ? Arithmetic::I8
-                                    : Arithmetic::F32;
+    type = dtype == "bf16"   ? Arithmetic::BF16
+           : dtype == "int8" ? Arithmetic::I8
+           : dtype == "int4" ? Arithmetic::I4
+                             : Arithmetic::F32;
   }
   /// Multiplies rows by a weight that is a matrix, or a stack of them.
   bool isProduct() const { return inputs > 0 && outputs > 0; }
