@@ -36,7 +36,7 @@ static bool isWide(const WeightFormat &format, const TargetDesc &target) {
 /// Products of int4 and rows whose sums are i16: 16 * 15 * 127 < 2^15.
 static constexpr int64_t mostPairs = 16;
 
-/// Bytes of the integers of one row, or of one half of them when wide.
+/// Bytes of the integers of one row, half of them when wide.
 static int64_t rowDataBytes(int64_t k) { return llvm::alignTo(k, 64); }
 
 QuantizedPanel mtp::codegen::quantizedPanel(int64_t k,
@@ -126,8 +126,9 @@ void QuantizedMatmul::prepareGroup(Value from, Value inverse, Value to,
         kb.i32Vector());
     total = kb.add(total,
                    kb.sub(rounded, kb.constant(kb.i32Vector(), roundingBits)));
-    storeBytes(kb.truncate(rounded, kb.vectorType(kb.i8Type(), kb.lanes())),
-               kb.at(kb.at(to, first, 1), i * kb.lanes()));
+    storeBytes(
+        kb.truncate(rounded, kb.vectorType(kb.i8Type(), kb.lanes())),
+        kb.at(kb.at(to, first, inputBytes()), i * kb.lanes() * inputBytes()));
   }
   kb.store(kb.div(most, limit), kb.at(kb.at(to, scalesOffset), group, 4));
   kb.store(
@@ -135,15 +136,20 @@ void QuantizedMatmul::prepareGroup(Value from, Value inverse, Value to,
       kb.at(kb.at(to, startsOffset), group, 4));
 }
 
-/// Stores integers of a row; when wide, the even ones of each four and the odd
-/// ones apart, as pairs of i16.
+/// Stores integers of a row; when wide, as i16, of each four the even ones and
+/// then the odd ones.
 void QuantizedMatmul::storeBytes(Value bytes, Value to) {
   if (!wide)
     return kb.store(bytes, to);
-  auto words = kb.vectorType(kb.i16Type(), kb.lanes() / 2);
+  int64_t count = kb.lanes() / 2;
+  auto words = kb.vectorType(kb.i16Type(), count);
   Value pairs = kb.bitcast(bytes, words), eight = kb.constant(words, 8);
-  kb.store(kb.shiftRightSigned(kb.shiftLeft(pairs, eight), eight), to);
-  kb.store(kb.shiftRightSigned(pairs, eight), kb.at(to, rowDataBytes(spec.k)));
+  Value even = kb.shiftRightSigned(kb.shiftLeft(pairs, eight), eight);
+  Value odd = kb.shiftRightSigned(pairs, eight);
+  llvm::SmallVector<int64_t> order;
+  for (int64_t i = 0; i < count; i += 2)
+    order.append({i, i + 1, count + i, count + i + 1});
+  kb.store(kb.shuffle(even, odd, order), to);
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,7 +202,7 @@ void QuantizedMatmul::addStep(Values &acc, Value weights, Value x,
       }
   };
   add(first, 0);
-  add(second, wide ? rowDataBytes(spec.k) : 4);
+  add(second, 4);
 }
 
 int64_t QuantizedMatmul::stepsPerLoop(int64_t rows) const {
@@ -217,7 +223,7 @@ Values QuantizedMatmul::addSteps(ValueRange acc, Value weights, Value x,
   for (int64_t s = 0; s < steps; ++s) {
     ask(s);
     addStep(inPairs() ? pairs : next, kb.at(weights, s * stepBytes),
-            kb.at(x, s * stepInputs()), strip);
+            kb.at(x, s * stepInputs() * inputBytes()), strip);
   }
   if (inPairs() && steps > 0)
     for (auto [sum, pair] : llvm::zip(next, pairs))
@@ -250,16 +256,16 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Ahead ahead,
   };
   ask(askedAt(ahead, offset), QuantizedPanel::kScaleBytes);
   Value dataOffset = kb.add(offset, QuantizedPanel::kScaleBytes);
-  Value x = kb.at(block, group, panel.group);
+  Value x = kb.at(block, group, panel.group * inputBytes());
   int64_t steps = panel.storedInputs(inputs) / stepInputs();
   int64_t perLoop = stepsPerLoop(strip.rows);
   int64_t unrolled = steps / perLoop * perLoop;
   auto run = [&](Value step, ValueRange in, int64_t count) {
     Value from = askedAt(ahead, kb.add(dataOffset, kb.mul(step, stepBytes)));
-    return addSteps(in, kb.at(kb.at(data, strip.bytes), step, stepBytes),
-                    kb.at(x, step, stepInputs()), count, strip, [&](int64_t s) {
-                      ask(kb.at(from, s * stepBytes), stepBytes);
-                    });
+    return addSteps(
+        in, kb.at(kb.at(data, strip.bytes), step, stepBytes),
+        kb.at(x, step, stepInputs() * inputBytes()), count, strip,
+        [&](int64_t s) { ask(kb.at(from, s * stepBytes), stepBytes); });
   };
   acc = kb.forRange(
       kb.integer(0), kb.integer(unrolled), perLoop, acc,

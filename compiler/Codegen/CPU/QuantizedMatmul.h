@@ -73,6 +73,8 @@ private:
   mlir::VectorType wordVector() {
     return kb.vectorType(kb.i16Type(), 2 * kb.lanes());
   }
+  /// Bytes of an input of a prepared row.
+  int64_t inputBytes() const { return wide ? 2 : 1; }
   /// Inputs of one step: those of four bytes per output.
   int64_t stepInputs() const { return 32 / panel.bits; }
   /// Whether products come as i16, two of them added up: those of int4 without
