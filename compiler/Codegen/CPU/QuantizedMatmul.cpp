@@ -36,6 +36,13 @@ static bool isWide(const WeightFormat &format, const TargetDesc &target) {
 /// Products of int4 and rows whose sums are i16: 16 * 15 * 127 < 2^15.
 static constexpr int64_t mostPairs = 16;
 
+/// As many rows as there are registers for sums. With 8 lanes five rows are
+/// faster in one block than in two, six are not.
+static RowBlocks::RowLimits rowLimits(const TargetDesc &target) {
+  bool wide = target.lanes == 16;
+  return {wide ? 8 : 4, wide ? 8 : 5, 64};
+}
+
 /// Bytes of the integers of one row, half of them when wide.
 static int64_t rowDataBytes(int64_t k) { return llvm::alignTo(k, 64); }
 
@@ -60,7 +67,7 @@ int64_t mtp::codegen::quantizedScratchBytes(int64_t k,
   int64_t rowBytes = quantizedRowBytes(k, format, target);
   if (usesTiles(k, format, target))
     return quantizedTilesScratchBytes(rowBytes, format);
-  return RowBlocks::scratchBytes(rowBytes, RowBlocks::limits(target));
+  return RowBlocks::scratchBytes(rowBytes, rowLimits(target));
 }
 
 QuantizedMatmul::QuantizedMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec,
@@ -250,22 +257,24 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Ahead ahead,
   Value scales = kb.at(weights, group, groupBytes);
   Value data = kb.at(scales, QuantizedPanel::kScaleBytes);
   Value offset = kb.mul(group, groupBytes);
-  auto ask = [&](Value from, int64_t bytes) {
-    if (strip.index == 0)
-      kb.prefetch(from, bytes, ahead.level);
-  };
-  ask(askedAt(ahead, offset), QuantizedPanel::kScaleBytes);
-  Value dataOffset = kb.add(offset, QuantizedPanel::kScaleBytes);
-  Value x = kb.at(block, group, panel.group * inputBytes());
   int64_t steps = panel.storedInputs(inputs) / stepInputs();
+  // The scales of all outputs are as many bytes as a step.
+  static_assert(QuantizedPanel::kScaleBytes == stepBytes);
+  auto ask = [&](Value from) {
+    kb.prefetch(from, strip.askedBytes, ahead.level);
+  };
+  ask(askedAt(ahead, kb.add(offset, strip.index * strip.askedBytes)));
+  Value dataOffset = kb.add(offset, QuantizedPanel::kScaleBytes +
+                                        strip.index * steps * strip.askedBytes);
+  Value x = kb.at(block, group, panel.group * inputBytes());
   int64_t perLoop = stepsPerLoop(strip.rows);
   int64_t unrolled = steps / perLoop * perLoop;
   auto run = [&](Value step, ValueRange in, int64_t count) {
-    Value from = askedAt(ahead, kb.add(dataOffset, kb.mul(step, stepBytes)));
-    return addSteps(
-        in, kb.at(kb.at(data, strip.bytes), step, stepBytes),
-        kb.at(x, step, stepInputs() * inputBytes()), count, strip,
-        [&](int64_t s) { ask(kb.at(from, s * stepBytes), stepBytes); });
+    Value from =
+        askedAt(ahead, kb.add(dataOffset, kb.mul(step, strip.askedBytes)));
+    return addSteps(in, kb.at(kb.at(data, strip.bytes), step, stepBytes),
+                    kb.at(x, step, stepInputs() * inputBytes()), count, strip,
+                    [&](int64_t s) { ask(kb.at(from, s * strip.askedBytes)); });
   };
   acc = kb.forRange(
       kb.integer(0), kb.integer(unrolled), perLoop, acc,
@@ -305,5 +314,5 @@ void mtp::codegen::emitQuantizedMatmul(KernelBuilder &kb,
                                        const PanelMatmulSpec &spec) {
   if (usesTiles(spec.k, spec.format, kb.getTarget()))
     return emitQuantizedTiles(kb, spec);
-  QuantizedMatmul(kb, spec, RowBlocks::limits(kb.getTarget())).emit();
+  QuantizedMatmul(kb, spec, rowLimits(kb.getTarget())).emit();
 }

@@ -20,7 +20,8 @@ using mtp::QuantizedPanel;
 /// Up to so many rows the products of vector registers are faster.
 static constexpr int64_t vectorRows = 8;
 static constexpr int64_t passRows = 128;
-static constexpr RowBlocks::RowLimits passLimits = {vectorRows, passRows};
+static constexpr RowBlocks::RowLimits passLimits = {vectorRows, vectorRows,
+                                                    passRows};
 static constexpr int64_t tileInputs = 64;
 static constexpr int64_t tileRows = KernelBuilder::tileRows;
 static constexpr int64_t tileRowBytes = KernelBuilder::tileRowBytes;

@@ -16,7 +16,7 @@ RowBlocks::RowBlocks(KernelBuilder &kb, const PanelMatmulSpec &spec,
 Value RowBlocks::fullRowsOf(Value rows) {
   // One block alone is the last one.
   int64_t most = rowLimits.perBlock;
-  return kb.select(kb.cmp(Cmp::GT, rows, most),
+  return kb.select(kb.cmp(Cmp::GT, rows, rowLimits.alone),
                    kb.mul(kb.div(rows, most), most), kb.integer(0));
 }
 
@@ -33,7 +33,7 @@ void RowBlocks::forLastBlock(Value rows, Value fullRows, BlockBody body) {
   static constexpr int64_t sizes[] = {1, 2, 3, 4, 5, 6, 8};
   int64_t least = 0;
   for (int64_t size : sizes) {
-    if (size > rowLimits.perBlock)
+    if (size > rowLimits.alone)
       break;
     Value fits =
         kb.bitAnd(kb.cmp(Cmp::GT, rest, least), kb.cmp(Cmp::LE, rest, size));
@@ -60,7 +60,9 @@ RowBlocks::forStrips(ValueRange sums, int64_t rows,
     Values part;
     for (int64_t i = 0; i < rows * vectors; ++i)
       part.push_back(result[at(i)]);
-    part = body({s, rows, vectors, s * vectors * kb.lanes() * 4}, part);
+    part = body({s, rows, vectors, s * vectors * kb.lanes() * 4,
+                 stepBytes / stripCount(rows)},
+                part);
     for (auto [i, sum] : llvm::enumerate(part))
       result[at(i)] = sum;
   }

@@ -16,19 +16,17 @@ namespace mtp::codegen {
 class RowBlocks : public PanelWalk {
 public:
   struct RowLimits {
-    /// Rows of the largest block; the smaller ones are 1, 2, 3, 4, 5 and 6.
+    /// Rows of a block where there are several.
     int64_t perBlock;
+    /// Rows of the largest block that is the only one, at least as many.
+    int64_t alone;
     /// Rows that are prepared at once.
     int64_t perPass;
   };
-  /// As many as there are registers for sums.
-  static RowLimits limits(const TargetDesc &target) {
-    return {target.lanes == 16 ? 8 : 4, 64};
-  }
   /// Scratch for the prepared rows of a pass, of `rowBytes` each, and the sums
   /// of a block with the panels of a task.
   static int64_t scratchBytes(int64_t rowBytes, RowLimits limits) {
-    return limits.perPass * rowBytes + 2 * limits.perBlock * sumBytes;
+    return limits.perPass * rowBytes + 2 * limits.alone * sumBytes;
   }
 
 protected:
@@ -58,6 +56,9 @@ protected:
     int64_t vectors;
     /// From a step of k of the panel to the strip's part of it.
     int64_t bytes;
+    /// Of a step's bytes, what a strip asks for in its own: so that a piece is
+    /// asked for all the while that it is met.
+    int64_t askedBytes;
   };
   int64_t stripCount(int64_t rows) const {
     return panelVectors() / stripVectors(rows);
@@ -105,7 +106,7 @@ private:
     return kb.at(kb.scratch(), rowLimits.perPass * rowBytes);
   }
   /// From a block's sums with the first panel to those with the second one.
-  int64_t blockSumsBytes() const { return rowLimits.perBlock * sumBytes; }
+  int64_t blockSumsBytes() const { return rowLimits.alone * sumBytes; }
 };
 
 } // namespace mtp::codegen
