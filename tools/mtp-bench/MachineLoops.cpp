@@ -132,101 +132,40 @@ dotBf16(int64_t steps, float *result) {
     result[0] += _mm512_cvtss_f32(sum);
 }
 
-__attribute__((target("avx512f,avx512vnni"))) static void
-dotI8Avx512(int64_t steps, float *result) {
-  __m512i a = _mm512_set1_epi8(int8_t(result[1])), b = a;
-  __m512i sums[kSums];
-  for (__m512i &sum : sums)
-    sum = _mm512_setzero_si512();
-  for (int64_t i = 0; i < steps; ++i)
-#pragma GCC unroll 16
-    for (int s = 0; s < kSums; ++s)
-      sums[s] = _mm512_dpbusd_epi32(sums[s], a, b);
-  for (__m512i sum : sums)
-    result[0] += float(_mm512_cvtsi512_si32(sum));
-}
+/// A loop over sums of integers, of which `STEP` is the next one, from `sum`
+/// and the factors `a`. A macro, since functions for other instruction sets are
+/// not inlined into one another. The barrier keeps products that do not depend
+/// on the sums within the loop.
+#define MTP_INTEGER_LOOP(NAME, TARGET, VECTOR, SUMS, STEP)                     \
+  __attribute__((target(TARGET))) static void NAME(int64_t steps,              \
+                                                   float *result) {            \
+    VECTOR a = {}, sums[SUMS] = {};                                            \
+    for (int64_t i = 0; i < steps; ++i)                                        \
+      _Pragma("GCC unroll 16") for (VECTOR & sum : sums) {                     \
+        asm volatile("" : "+v"(a));                                            \
+        sum = STEP;                                                            \
+      }                                                                        \
+    for (const VECTOR &sum : sums)                                             \
+      result[0] += float(sum[0]);                                              \
+  }
 
-__attribute__((target("avx2,avxvnni"))) static void dotI8Avx(int64_t steps,
-                                                             float *result) {
-  __m256i a = _mm256_set1_epi8(int8_t(result[1])), b = a;
-  __m256i sums[12];
-  for (__m256i &sum : sums)
-    sum = _mm256_setzero_si256();
-  for (int64_t i = 0; i < steps; ++i)
-#pragma GCC unroll 12
-    for (int s = 0; s < 12; ++s)
-      sums[s] = _mm256_dpbusd_avx_epi32(sums[s], a, b);
-  for (__m256i sum : sums)
-    result[0] += float(_mm256_cvtsi256_si32(sum));
-}
+MTP_INTEGER_LOOP(dotI8Avx512, "avx512f,avx512vnni", __m512i, kSums,
+                 _mm512_dpbusd_epi32(sum, a, a))
+MTP_INTEGER_LOOP(dotI8Avx, "avx2,avxvnni", __m256i, 12,
+                 _mm256_dpbusd_avx_epi32(sum, a, a))
 
-/// Without dot products of four bytes: pairs of i16, since two products of
-/// bytes do not fit an i16.
-__attribute__((target("avx2"))) static void wordPairs(int64_t steps,
-                                                      float *result) {
-  __m256i a = _mm256_set1_epi16(int16_t(result[1])), b = a;
-  __m256i sums[12];
-  for (__m256i &sum : sums)
-    sum = _mm256_setzero_si256();
-  for (int64_t i = 0; i < steps; ++i)
-#pragma GCC unroll 12
-    for (int s = 0; s < 12; ++s) {
-      // Or else the product is taken out of the loop.
-      asm volatile("" : "+x"(a));
-      sums[s] = _mm256_add_epi32(sums[s], _mm256_madd_epi16(a, b));
-    }
-  for (__m256i sum : sums)
-    result[0] += float(_mm256_cvtsi256_si32(sum));
-}
-
-/// Those of int4 with bytes do, and so do a few of their sums.
-__attribute__((target("avx2"))) static void bytePairs(int64_t steps,
-                                                      float *result) {
-  __m256i a = _mm256_set1_epi8(int8_t(result[1])), b = a;
-  __m256i sums[12];
-  for (__m256i &sum : sums)
-    sum = _mm256_setzero_si256();
-  for (int64_t i = 0; i < steps; ++i)
-#pragma GCC unroll 12
-    for (int s = 0; s < 12; ++s) {
-      asm volatile("" : "+x"(a));
-      sums[s] = _mm256_add_epi16(sums[s], _mm256_maddubs_epi16(a, b));
-    }
-  for (__m256i sum : sums)
-    result[0] += float(_mm256_cvtsi256_si32(sum));
-}
-
-__attribute__((target("avx512bw"))) static void wordPairs512(int64_t steps,
-                                                             float *result) {
-  __m512i a = _mm512_set1_epi16(int16_t(result[1])), b = a;
-  __m512i sums[kSums];
-  for (__m512i &sum : sums)
-    sum = _mm512_setzero_si512();
-  for (int64_t i = 0; i < steps; ++i)
-#pragma GCC unroll 16
-    for (int s = 0; s < kSums; ++s) {
-      asm volatile("" : "+v"(a));
-      sums[s] = _mm512_add_epi32(sums[s], _mm512_madd_epi16(a, b));
-    }
-  for (__m512i sum : sums)
-    result[0] += float(_mm512_cvtsi512_si32(sum));
-}
-
-__attribute__((target("avx512bw"))) static void bytePairs512(int64_t steps,
-                                                             float *result) {
-  __m512i a = _mm512_set1_epi8(int8_t(result[1])), b = a;
-  __m512i sums[kSums];
-  for (__m512i &sum : sums)
-    sum = _mm512_setzero_si512();
-  for (int64_t i = 0; i < steps; ++i)
-#pragma GCC unroll 16
-    for (int s = 0; s < kSums; ++s) {
-      asm volatile("" : "+v"(a));
-      sums[s] = _mm512_add_epi16(sums[s], _mm512_maddubs_epi16(a, b));
-    }
-  for (__m512i sum : sums)
-    result[0] += float(_mm512_cvtsi512_si32(sum));
-}
+// Without dot products of four bytes: pairs of i16, since two products of bytes
+// do not fit an i16. Those of int4 with bytes do, and so do a few of their
+// sums.
+MTP_INTEGER_LOOP(wordPairs, "avx2", __m256i, 12,
+                 _mm256_add_epi32(sum, _mm256_madd_epi16(a, a)))
+MTP_INTEGER_LOOP(bytePairs, "avx2", __m256i, 12,
+                 _mm256_add_epi16(sum, _mm256_maddubs_epi16(a, a)))
+MTP_INTEGER_LOOP(wordPairs512, "avx512bw", __m512i, kSums,
+                 _mm512_add_epi32(sum, _mm512_madd_epi16(a, a)))
+MTP_INTEGER_LOOP(bytePairs512, "avx512bw", __m512i, kSums,
+                 _mm512_add_epi16(sum, _mm512_maddubs_epi16(a, a)))
+#undef MTP_INTEGER_LOOP
 
 /// How the eight tile registers are set up: `palette` 1, so many bytes and
 /// rows.
