@@ -5,6 +5,7 @@
 #include "compiler/Weights/WeightRows.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -12,8 +13,16 @@ namespace mtp {
 
 namespace {
 
-/// Inputs that are widened together: a tile of 32 x 64 floats stays in L1.
-constexpr int64_t kTileCols = 64;
+/// Inputs that are widened together, rounded down to whole groups. As wide as a
+/// tile in the caches allows: a file's rows are far apart, and 512 bytes of one
+/// are long enough for the processor to fetch ahead.
+constexpr int64_t kTileCols = 256;
+static_assert(kTileCols >= kMaxQuantGroup);
+
+/// Share of a thread in a window, by default: long beside starting the thread,
+/// short beside a weight, whose first window is packed while nothing is
+/// written.
+constexpr int64_t kBytesPerThread = 1 << 20;
 
 /// The sources of each matrix of a stack, in order.
 using Stack = std::vector<std::vector<WeightRows>>;
@@ -146,6 +155,10 @@ private:
   void quantizeRows(int64_t number, uint8_t *out, PieceResult &result) const;
   void readTile(int64_t number, int64_t col, int64_t cols, float *tile,
                 int64_t pitch) const;
+  /// Gives the groups of a panel's inputs to `take`, in order: the values of 32
+  /// outputs, kTileCols apart, and how many inputs they are.
+  template <typename TakeT>
+  void forGroups(int64_t number, TakeT take) const;
   void writeTile(const float *tile, int64_t col, int64_t cols,
                  uint8_t *panel) const;
 
@@ -225,33 +238,39 @@ void Packer::packPanel(int64_t number, uint8_t *out) const {
   }
 }
 
+template <typename TakeT>
+void Packer::forGroups(int64_t number, TakeT take) const {
+  float tile[kPanelWidth * kTileCols];
+  int64_t wide = kTileCols / recipe.group * recipe.group;
+  for (int64_t col = 0; col < recipe.k; col += wide) {
+    int64_t cols = std::min(wide, recipe.k - col);
+    readTile(number, col, cols, tile, kTileCols);
+    for (int64_t at = 0; at < cols; at += recipe.group)
+      take(tile + at, std::min(recipe.group, cols - at));
+  }
+}
+
 void Packer::quantizePanel(int64_t number, uint8_t *out,
                            PieceResult &result) const {
-  float tile[kPanelWidth * kMaxQuantGroup];
   QuantizedPanel panel{recipe.bits, recipe.group, recipe.k};
-  for (int64_t col = 0; col < recipe.k; col += recipe.group) {
-    int64_t inputs = std::min(recipe.group, recipe.k - col);
-    readTile(number, col, inputs, tile, kMaxQuantGroup);
-    result.isFinite &= quantizeGroup(panel, tile, kMaxQuantGroup, inputs, out,
-                                     result.error);
+  forGroups(number, [&](const float *group, int64_t inputs) {
+    result.isFinite &=
+        quantizeGroup(panel, group, kTileCols, inputs, out, result.error);
     out += panel.groupBytes(inputs);
-  }
+  });
 }
 
 /// Packs 32 rows of a table, or what is left: each group as one of a panel,
 /// whose words then go to their rows.
 void Packer::quantizeRows(int64_t number, uint8_t *out,
                           PieceResult &result) const {
-  float tile[kPanelWidth * kMaxQuantGroup];
   constexpr int64_t kMostWords = 1 + kMaxQuantGroup / 4;
   uint32_t words[kMostWords * kPanelWidth];
   QuantizedPanel panel{recipe.bits, recipe.group, recipe.k};
   int64_t rows = std::min(kPanelWidth, recipe.n - number * kPanelWidth);
-  for (int64_t col = 0; col < recipe.k; col += recipe.group) {
-    int64_t inputs = std::min(recipe.group, recipe.k - col);
-    readTile(number, col, inputs, tile, kMaxQuantGroup);
+  forGroups(number, [&](const float *group, int64_t inputs) {
     result.isFinite &=
-        quantizeGroup(panel, tile, kMaxQuantGroup, inputs,
+        quantizeGroup(panel, group, kTileCols, inputs,
                       reinterpret_cast<uint8_t *>(words), result.error);
     int64_t count = panel.rowGroupBytes(inputs) / 4;
     for (int64_t row = 0; row < rows; ++row)
@@ -259,25 +278,35 @@ void Packer::quantizeRows(int64_t number, uint8_t *out,
         std::memcpy(out + row * panel.rowBytes() + 4 * w,
                     &words[w * kPanelWidth + row], 4);
     out += 4 * count;
-  }
+  });
 }
 
-/// Packs all units of [begin, end) into `out`, spread over threads. There is a
-/// result per unit.
-void packWindow(const Packer &packer, int64_t begin, int64_t end, uint8_t *out,
-                std::vector<PieceResult> &results, unsigned threadCount) {
-  int64_t unit = packer.unitBytes();
-  auto work = [&](int64_t first) {
-    for (int64_t at = begin + first * unit; at < end; at += threadCount * unit)
-      packer.packUnit(at, out + (at - begin),
-                      results[size_t((at - begin) / unit)]);
-  };
-  std::vector<std::thread> helpers;
-  for (unsigned t = 1; t < threadCount; ++t)
-    helpers.emplace_back(work, t);
-  work(0);
-  for (std::thread &helper : helpers)
-    helper.join();
+/// A piece of a packed weight, and what packing each of its units told.
+struct Window {
+  int64_t begin = 0;
+  int64_t end = 0;
+  std::vector<uint8_t> bytes;
+  std::vector<PieceResult> results;
+  /// The next unit that nobody packs yet.
+  std::atomic<int64_t> nextUnit = 0;
+
+  /// Makes it the piece of at most `size` bytes from `first` on, not packed.
+  void moveTo(int64_t first, int64_t size, int64_t total, int64_t unit) {
+    begin = first;
+    end = std::min(first + size, total);
+    bytes.resize(size_t(end - begin));
+    results.assign(size_t((end - begin + unit - 1) / unit), PieceResult());
+    nextUnit = 0;
+  }
+};
+
+/// Packs units of the window until none is left; for any number of threads at
+/// once.
+void packUnits(const Packer &packer, Window &window) {
+  int64_t count = int64_t(window.results.size()), unit = packer.unitBytes();
+  for (int64_t i; (i = window.nextUnit++) < count;)
+    packer.packUnit(window.begin + i * unit, window.bytes.data() + i * unit,
+                    window.results[size_t(i)]);
 }
 
 /// Sums the results of units from `first` on, in their order: the sum does not
@@ -312,24 +341,43 @@ Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
                   QuantizationError *error) {
   MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
   Packer packer(recipe, stack);
-  int64_t total = packedBytes(recipe);
-  int64_t unit = packer.unitBytes();
-  int64_t window = std::max<int64_t>(1, options.windowBytes / unit) * unit;
-  std::vector<uint8_t> buffer(size_t(std::min(window, total)));
-  for (int64_t begin = 0; begin < total; begin += window) {
-    int64_t end = std::min(begin + window, total);
-    MTP_RETURN_IF_ERROR(weights.checkUnchanged());
-    int64_t units = (end - begin + unit - 1) / unit;
-    unsigned threads = unsigned(std::clamp<int64_t>(options.threads, 1, units));
-    std::vector<PieceResult> results(static_cast<size_t>(units));
-    packWindow(packer, begin, end, buffer.data(), results, threads);
-    MTP_RETURN_IF_ERROR(addResults(recipe, begin / unit, results, error)
-                            .withContext("weight \"" + recipe.name + "\""));
-    MTP_RETURN_IF_ERROR(sink({buffer.data(), size_t(end - begin)}));
+  int64_t total = packedBytes(recipe), unit = packer.unitBytes();
+  int64_t threads = std::max(options.threads, 1u);
+  int64_t wanted =
+      options.windowBytes ? options.windowBytes : threads * kBytesPerThread;
+  int64_t size = std::max<int64_t>(1, wanted / unit) * unit;
+  auto deliver = [&](const Window &window) -> Status {
+    MTP_RETURN_IF_ERROR(
+        addResults(recipe, window.begin / unit, window.results, error)
+            .withContext("weight \"" + recipe.name + "\""));
+    MTP_RETURN_IF_ERROR(sink(window.bytes));
     if (options.progress)
-      options.progress(end, total);
+      options.progress(window.end, total);
+    return okStatus();
+  };
+  // The sink takes a window while the helpers pack the next one; then the
+  // caller's thread helps them. The first round delivers nothing.
+  Window windows[2];
+  Window *packed = &windows[0], *next = &windows[1];
+  while (packed->end < total) {
+    MTP_RETURN_IF_ERROR(weights.checkUnchanged());
+    next->moveTo(packed->end, size, total, unit);
+    Status status;
+    {
+      std::vector<std::jthread> helpers;
+      int64_t units = int64_t(next->results.size());
+      for (int64_t t = 1; t < std::min(threads, units + 1); ++t)
+        helpers.emplace_back([&] { packUnits(packer, *next); });
+      if (packed->end > 0)
+        status = deliver(*packed);
+      if (!status.isOk())
+        next->nextUnit = units;
+      packUnits(packer, *next);
+    }
+    MTP_RETURN_IF_ERROR(status);
+    std::swap(packed, next);
   }
-  return okStatus();
+  return deliver(*packed);
 }
 
 } // namespace mtp

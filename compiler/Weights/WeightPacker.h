@@ -15,14 +15,15 @@ namespace mtp {
 struct PackOptions {
   /// Threads that pack, the caller's included.
   unsigned threads = 2;
-  /// Bytes packed at a time, and so held in memory. One panel at least.
-  int64_t windowBytes = 8 << 20;
+  /// Bytes packed at a time, one panel at least; two windows are held in
+  /// memory. 0: 1 MiB for each thread.
+  int64_t windowBytes = 0;
   /// Told after each window, from the caller's thread.
   std::function<void(int64_t doneBytes, int64_t totalBytes)> progress;
 };
 
-/// Takes the next bytes of a packed weight; they are gone when it returns. A
-/// failure ends the packing.
+/// Takes the next bytes of a packed weight, on the caller's thread while others
+/// pack what follows; they are gone when it returns. A failure ends the packing.
 using WeightSink = std::function<Status(std::span<const uint8_t> bytes)>;
 
 /// Streams the packed form of `recipe` into `sink`: packedBytes(recipe) bytes,

@@ -7,13 +7,21 @@
 // rounded to.
 //
 // All loops run over the 32 outputs innermost: they are vector code then, and
-// every sum has one order.
+// every sum has one order. On x86 they are compiled twice, also with AVX2 but
+// without fused multiply-add, so that every machine packs the same bytes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Weights/WeightQuantizer.h"
 
 #include <cstring>
+
+// `flatten` takes what the function calls into both of its versions.
+#ifdef __x86_64__
+#define MTP_ALSO_AVX2 [[gnu::flatten, gnu::target_clones("avx2", "default")]]
+#else
+#define MTP_ALSO_AVX2
+#endif
 
 namespace mtp {
 
@@ -96,19 +104,31 @@ Lanes chooseScales(const QuantizedPanel &panel, const Group &group,
   return scales;
 }
 
-/// Rounds input `i` of all outputs by `scales`.
+/// QuantizationError per output.
+struct ErrorLanes {
+  double squaredError[kOutputs] = {};
+  double squaredNorm[kOutputs] = {};
+  double maxError[kOutputs] = {};
+
+  void addTo(QuantizationError &error) const {
+    for (int64_t o = 0; o < kOutputs; ++o)
+      error.add({squaredError[o], squaredNorm[o], maxError[o]});
+  }
+};
+
+/// Rounds one input of all outputs by `scales`.
 Lanes roundInput(const QuantizedPanel &panel, const Lanes &x,
                  const Lanes &scales, const Lanes &perUnit,
-                 QuantizationError (&errors)[kOutputs]) {
+                 ErrorLanes &errors) {
   float least = panel.bits == 8 ? -127.0f : -8.0f;
   float most = panel.bits == 8 ? 127.0f : 7.0f;
   Lanes q;
   for (int64_t o = 0; o < kOutputs; ++o) {
     q.at[o] = limited(roundToInteger(x.at[o] * perUnit.at[o]), least, most);
     double off = double(x.at[o]) - double(q.at[o]) * scales.at[o];
-    errors[o].squaredError += off * off;
-    errors[o].squaredNorm += double(x.at[o]) * x.at[o];
-    errors[o].maxError = std::max(errors[o].maxError, std::fabs(off));
+    errors.squaredError[o] += off * off;
+    errors.squaredNorm[o] += double(x.at[o]) * x.at[o];
+    errors.maxError[o] = std::max(errors.maxError[o], std::fabs(off));
   }
   return q;
 }
@@ -120,7 +140,7 @@ void writeIntegers(const QuantizedPanel &panel, const Group &group,
   bool isInt8 = panel.bits == 8;
   int bias = isInt8 ? 128 : 8;
   Lanes perUnit = reciprocals(scales);
-  QuantizationError errors[kOutputs];
+  ErrorLanes errors;
   for (int64_t i = 0; i < panel.storedInputs(group.inputs); ++i) {
     Lanes q = {};
     if (i < group.inputs)
@@ -132,27 +152,38 @@ void writeIntegers(const QuantizedPanel &panel, const Group &group,
       to[o * 4] = uint8_t(isHigh ? to[o * 4] | stored << 4 : stored);
     }
   }
-  for (const QuantizationError &each : errors)
-    error.add(each);
+  errors.addTo(error);
+}
+
+/// Turns a tile into the group's values and finds the largest magnitude of each
+/// output. Returns false if a value is a NaN or infinite.
+bool readGroup(const float *tile, int64_t pitch, Group &group, Lanes &largest) {
+  // Times zero, what is not finite is a NaN, and stays one in a sum.
+  Lanes zeros = {};
+  for (int64_t i = 0; i < group.inputs; ++i) {
+    Lanes &x = group.x[i];
+    for (int64_t o = 0; o < kOutputs; ++o)
+      x.at[o] = tile[o * pitch + i];
+    for (int64_t o = 0; o < kOutputs; ++o) {
+      zeros.at[o] += x.at[o] * 0.0f;
+      largest.at[o] = std::max(largest.at[o], std::fabs(x.at[o]));
+    }
+  }
+  bool isFinite = true;
+  for (float zero : zeros.at)
+    isFinite &= zero == 0;
+  return isFinite;
 }
 
 } // namespace
 
-bool quantizeGroup(const QuantizedPanel &panel, const float *tile,
-                   int64_t pitch, int64_t inputs, uint8_t *out,
-                   QuantizationError &error) {
+MTP_ALSO_AVX2 bool quantizeGroup(const QuantizedPanel &panel, const float *tile,
+                                 int64_t pitch, int64_t inputs, uint8_t *out,
+                                 QuantizationError &error) {
   Group group;
   group.inputs = inputs;
   Lanes largest = {};
-  bool isFinite = true;
-  for (int64_t o = 0; o < kOutputs; ++o)
-    for (int64_t i = 0; i < inputs; ++i) {
-      float value = tile[o * pitch + i];
-      group.x[i].at[o] = value;
-      isFinite &= std::isfinite(value);
-      largest.at[o] = std::max(largest.at[o], std::fabs(value));
-    }
-  if (!isFinite)
+  if (!readGroup(tile, pitch, group, largest))
     return false;
   for (float &value : largest.at)
     value = value < kLeastValue ? 0.0f : value;
