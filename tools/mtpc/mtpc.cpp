@@ -24,6 +24,9 @@ using namespace mtp::compiler;
 namespace {
 
 cl::OptionCategory category("mtpc options");
+cl::extrahelp moreHelp(
+    "\nThe options of MLIR and LLVM (--mlir-timing, --mlir-print-ir-after-all and "
+    "so on) are taken too: --help-hidden lists them.\n");
 
 cl::opt<std::string> inputPath(cl::Positional, cl::desc("<model.mlir>"),
                                cl::init("-"), cl::cat(category));
@@ -184,6 +187,7 @@ int main(int argc, char **argv) {
   mlir::registerMLIRContextCLOptions();
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
+  cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv, "mtpc: compile a model with its drafter into one artifact\n");
   std::optional<Phase> stopAfter = findPhase(compileTo);
