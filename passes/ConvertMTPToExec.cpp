@@ -1,6 +1,7 @@
 //===- ConvertMTPToExec.cpp - Choose a kernel for every op ----------------===//
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/CacheHeads.h"
 #include "passes/ExecLowering.h"
 #include "passes/Passes.h"
 
@@ -21,17 +22,21 @@ struct ConvertMTPToExecPass
 };
 } // namespace
 
-/// Gives every cache its page size, which programs share.
+/// Gives every cache its page size, which programs share, and the heads among
+/// which its entries are divided.
 static LogicalResult convertCaches(ModuleOp module) {
   auto envelope = module->getAttrOfType<EnvelopeAttr>("mtp.envelope");
+  llvm::StringMap<int64_t> heads = findCacheHeads(module);
   for (mtp::CacheOp cache : llvm::to_vector(module.getOps<mtp::CacheOp>())) {
     if (!envelope) {
       return cache.emitOpError("expected an mtp.envelope on the module: it "
                                "gives the page size");
     }
     OpBuilder builder(cache);
+    auto found = heads.find(cache.getSymName());
     exec::CacheOp::create(builder, cache.getLoc(), cache.getSymName(),
                           cache.getLayers(), cache.getEntry(),
+                          found == heads.end() ? 1 : found->second,
                           envelope.getPage(), cache.getElementType());
     cache.erase();
   }

@@ -127,12 +127,19 @@ LogicalResult ExecLowering::lowerHeadLinear(HeadLinearOp op) {
   return success();
 }
 
+/// Says how entries lie in pages, where not whole.
+static void addCacheHeads(KernelCall &call, exec::CacheOp cache) {
+  if (int64_t heads = cache.getHeads(); heads > 1) {
+    call.config("cache_heads", heads);
+  }
+}
+
 LogicalResult ExecLowering::lowerAppend(CacheAppendOp op) {
   ActivationView x = view(op.getX());
   const RowContext &rows = rowsOf(op.getRows());
   auto cache = symbols.lookup<exec::CacheOp>(op.getCache());
-  KernelCall(*this, "kv_append", op.getLoc())
-      .arg(x)
+  KernelCall call(*this, "kv_append", op.getLoc());
+  call.arg(x)
       .arg(rows.slots)
       .arg(rows.base ? rows.cachePositions : rows.positions)
       .arg(pageTable(op.getLoc()))
@@ -144,8 +151,9 @@ LogicalResult ExecLowering::lowerAppend(CacheAppendOp op) {
       .config("page", int64_t(cache.getPage()))
       .config("entry_width", int64_t(cache.getEntry()))
       .config("entry_offset", int64_t(op.getAt()))
-      .config("x_stride", x.stride)
-      .emit({});
+      .config("x_stride", x.stride);
+  addCacheHeads(call, cache);
+  call.emit({});
   return success();
 }
 
@@ -186,6 +194,7 @@ LogicalResult ExecLowering::lowerAttention(CachedAttentionOp op) {
       .config("scale", op.getScale().convertToDouble())
       .config("q_stride", q.stride)
       .config("y_stride", columnCount(op.getResult()));
+  addCacheHeads(call, cache);
   if (int64_t part = attentionPart(envelope)) {
     call.config("part", part);
   }

@@ -121,15 +121,21 @@ static int64_t entryWidth(InvokeOp append) {
   return sizeOf(append, "entry_width", configInt(append.getConfig(), "width"));
 }
 
+/// Heads among which entries are divided in their page.
+static int64_t cacheHeads(InvokeOp append) {
+  return sizeOf(append, "cache_heads", 1);
+}
+
 /// What an append writes: its activation, or the two of which that was put
-/// together for it alone.
+/// together for it alone. Heads divide the whole, not each of the two.
 static SmallVector<Part, 2> partsOf(InvokeOp append) {
   Value x = append.getArgs()[0];
   int64_t width = configInt(append.getConfig(), "width");
   int64_t at = sizeOf(append, "entry_offset", 0);
   int64_t stride = sizeOf(append, "x_stride", width);
   InvokeOp concat = producerOf(x, "concat");
-  if (concat && x.hasOneUse() && append.getOffsets()[0] == 0) {
+  if (concat && x.hasOneUse() && append.getOffsets()[0] == 0 &&
+      cacheHeads(append) == 1) {
     int64_t a = configInt(concat.getConfig(), "a_width");
     int64_t b = configInt(concat.getConfig(), "b_width");
     if (a + b == width && stride == sizeOf(concat, "y_stride", width))
@@ -160,6 +166,7 @@ static bool writesSameEntries(InvokeOp a, InvokeOp b) {
         a.getOffsets()[arg] != b.getOffsets()[arg])
       return false;
   return a.getParams() == b.getParams() && entryWidth(a) == entryWidth(b) &&
+         cacheHeads(a) == cacheHeads(b) &&
          a.getConfig().get("page") == b.getConfig().get("page") &&
          a.getConfig().get("dtype") == b.getConfig().get("dtype");
 }
@@ -286,6 +293,8 @@ static std::optional<Fusion> findFusion(InvokeOp append) {
     std::optional<Rope> keys = rotationOf(parts[which]);
     if (!keys || keys->rows() != append.getParams()[0])
       continue;
+    if (cacheHeads(append) != 1 && cacheHeads(append) != keys->heads)
+      continue;
     calls.push_back(keys->call);
     if (llvm::any_of(
             calls, [&](InvokeOp call) { return isUpdatedBefore(call, last); }))
@@ -337,7 +346,7 @@ static DictionaryAttr fusedConfig(const Fusion &fusion) {
   add("k_offset", fusion.keysAt);
   add("v_offset", fusion.values.at);
   add("entry_width", entryWidth(append));
-  for (llvm::StringRef key : {"page", "dtype"})
+  for (llvm::StringRef key : {"page", "dtype", "cache_heads"})
     if (Attribute value = append.getConfig().get(key))
       entries.append(key, value);
   return entries.getDictionary(b.getContext());

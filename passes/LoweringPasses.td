@@ -49,8 +49,9 @@ def ConvertMTPToExecPass : Pass<"mtp-convert-to-exec", "mlir::ModuleOp"> {
   let description = [{
     Every op of a program becomes one or more `exec.invoke` of the kernel
     catalogue; weights become packed weights in the layout of the kernel that
-    streams them, rotary attributes become tables. An op without a kernel is an
-    error that names it.
+    streams them, rotary attributes become tables. A cache's entries are divided
+    among key heads where everything that uses the cache allows it. An op without
+    a kernel is an error that names it.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [

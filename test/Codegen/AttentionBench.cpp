@@ -23,11 +23,12 @@ namespace {
 
 struct Shape {
   const char *name;
-  int qHeads, kvHeads, dk, dv, entry, vOffset;
+  int qHeads, kvHeads, dk, dv, entry, vOffset, cacheHeads;
 };
 
-constexpr Shape shapes[] = {{"latent 4/1 80/64", 4, 1, 80, 64, 80, 0},
-                            {"grouped 32/8 64/64", 32, 8, 64, 64, 1024, 512}};
+constexpr Shape shapes[] = {
+    {"latent 4/1 80/64", 4, 1, 80, 64, 80, 0, 1},
+    {"grouped 32/8 64/64", 32, 8, 64, 64, 1024, 512, 8}};
 constexpr int page = 16, maxContext = 4096, maxPages = maxContext / page;
 constexpr int rowCounts[] = {1, 2, 3, 4, 8, 64};
 
@@ -58,7 +59,8 @@ static void benchShape(const TargetDesc &target, const Shape &s, int part) {
                 number("q_heads", s.qHeads) + number("kv_heads", s.kvHeads) +
                     number("dk", s.dk) + number("dv", s.dv) +
                     number("page", page) + number("entry_width", s.entry) +
-                    number("v_offset", s.vOffset) + number("part", part) +
+                    number("v_offset", s.vOffset) +
+                    number("cache_heads", s.cacheHeads) + number("part", part) +
                     "scale = 0.1 : f32, dtype = \"bf16\"");
   std::printf("%s: compiled in %.0f ms\n context", s.name,
               (cpuSeconds() - start) * 1e3);

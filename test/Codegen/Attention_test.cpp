@@ -16,17 +16,23 @@ struct Shape {
   int qHeads, kvHeads, dk, dv, page, window;
   bool bf16, latent; // Latent: the values are the first dv of the key.
   int part = 0;
+  /// Heads among which an entry is divided in its page.
+  int cacheHeads = 1;
 
   int keyBytes() const { return bf16 ? 2 : 4; }
-  int vOffset() const { return latent ? 3 : 3 + kvHeads * dk; }
-  int entry() const { return vOffset() + kvHeads * std::max(dv, dk) + 2; }
+  int kOffset() const { return 3 * cacheHeads; }
+  int vOffset() const { return kOffset() + (latent ? 0 : kvHeads * dk); }
+  int entry() const {
+    return vOffset() + kvHeads * std::max(dv, dk) + 2 * cacheHeads;
+  }
   std::string config(bool tree) const {
     auto number = [](const char *key, int value) {
       return std::string(key) + " = " + std::to_string(value) + ", ";
     };
     return number("q_heads", qHeads) + number("kv_heads", kvHeads) +
            number("dk", dk) + number("dv", dv) + number("page", page) +
-           number("entry_width", entry()) + number("k_offset", 3) +
+           number("entry_width", entry()) + number("k_offset", kOffset()) +
+           (cacheHeads > 1 ? number("cache_heads", cacheHeads) : "") +
            number("v_offset", vOffset()) + (part ? number("part", part) : "") +
            (tree ? "" : number("window", window)) + "scale = 0.3 : f32, " +
            "dtype = " + dtype();
@@ -49,9 +55,27 @@ struct Cache {
   }
   static int pages() { return slots * maxPages + 1; }
 
-  size_t entryAt(int slot, int position) const {
-    int block = table[slot * maxPages + position / s.page];
-    return (size_t(block) * s.page + position % s.page) * s.entry();
+  /// The first element of a head's `width` columns; those of the first head
+  /// begin at column `offset`.
+  size_t columnsAt(int slot, int position, int offset, int head,
+                   int width) const {
+    size_t page = size_t(table[slot * maxPages + position / s.page]) * s.page;
+    int place = position % s.page;
+    if (s.cacheHeads == 1)
+      return (page + place) * s.entry() + offset + head * width;
+    int share = s.entry() / s.cacheHeads;
+    return page * s.entry() + size_t(head * s.page + place) * share +
+           offset / s.cacheHeads;
+  }
+
+  /// What each head has of an entry.
+  std::vector<std::span<float>> sharesOf(int slot, int position) {
+    std::vector<std::span<float>> shares;
+    int share = s.entry() / s.cacheHeads;
+    for (int head = 0; head < s.cacheHeads; ++head)
+      shares.push_back(
+          {&floats[columnsAt(slot, position, 0, head, share)], size_t(share)});
+    return shares;
   }
 
   std::vector<uint8_t> bytes() const {
@@ -76,7 +100,8 @@ struct Cache {
     std::vector<double> scores, y(s.dv, 0.0);
     bound.assign(s.dv, 0.0);
     for (int position : seen) {
-      const float *key = &floats[entryAt(slot, position) + 3 + group * s.dk];
+      const float *key =
+          &floats[columnsAt(slot, position, s.kOffset(), group, s.dk)];
       double score = 0;
       for (int i = 0; i < s.dk; ++i)
         score += double(dot ? toBF16(q[i]) : q[i]) * key[i];
@@ -89,7 +114,7 @@ struct Cache {
       sum += score = std::exp(score - most);
     for (size_t t = 0; t < seen.size(); ++t) {
       const float *value =
-          &floats[entryAt(slot, seen[t]) + s.vOffset() + group * s.dv];
+          &floats[columnsAt(slot, seen[t], s.vOffset(), group, s.dv)];
       for (int i = 0; i < s.dv; ++i) {
         y[i] += scores[t] / sum * value[i];
         bound[i] += dot ? scores[t] / sum * std::abs(value[i]) / 256 : 0.0;
@@ -124,7 +149,13 @@ static const Shape shapes[] = {
     {4, 1, 80, 64, 16, 0, /*bf16=*/true, /*latent=*/true},
     // The last unit of a key is half a unit of a whole vector.
     {2, 2, 31, 40, 16, 0, /*bf16=*/true, /*latent=*/false},
-    {4, 1, 15, 24, 8, 5, /*bf16=*/false, /*latent=*/false}};
+    {4, 1, 15, 24, 8, 5, /*bf16=*/false, /*latent=*/false},
+    // Entries that are divided among the key heads.
+    {4, 2, 32, 32, 16, 0, /*bf16=*/true, /*latent=*/false, 0, 2},
+    {9, 3, 21, 70, 8, 0, /*bf16=*/false, /*latent=*/false, 0, 3},
+    {4, 2, 17, 33, 20, 23, /*bf16=*/true, /*latent=*/false, 0, 2},
+    // The values are the keys.
+    {4, 2, 24, 24, 16, 0, /*bf16=*/true, /*latent=*/true, 0, 2}};
 
 namespace {
 
@@ -284,8 +315,8 @@ TEST(Attention, IgnoresWhatIsNotSeen) {
               if (slot != rows.slotOf[r] ||
                   std::find(rows.seen[r].begin(), rows.seen[r].end(), t) ==
                       rows.seen[r].end())
-                std::fill_n(&poisoned.floats[cache.entryAt(slot, t)], s.entry(),
-                            NAN);
+                for (std::span<float> share : poisoned.sharesOf(slot, t))
+                  std::fill(share.begin(), share.end(), NAN);
           // Rows beside it that do see these positions are no numbers now.
           std::vector<float> after =
               runRows(kernel, poisoned, rows, 0, rows.count(), Split::Whole);
@@ -327,8 +358,8 @@ TEST(Attention, ReadsNoPageThatNoRowSees) {
 }
 
 TEST(Attention, ReadsNothingBeyondItsPosition) {
-  // The cache ends with the entry of the last row's position; what lies behind
-  // it cannot be read.
+  // The cache ends with the entry of the last row's position, or with its last
+  // head's share; what lies behind it cannot be read.
   for (const auto &[name, target] : hostTargets())
     for (const Shape &s : shapes) {
       SCOPED_TRACE(name + ": " + s.config(false));
@@ -336,8 +367,9 @@ TEST(Attention, ReadsNothingBeyondItsPosition) {
       Kernel tree(target, "attention_tree", s.config(true));
       for (int position : {0, 1, s.page / 2, s.page - 1})
         for (int count = 1; count <= std::min(3, position + 1); ++count) {
+          int shares = (s.cacheHeads - 1) * s.page + position + 1;
           std::vector<float> entries =
-              randomFloats(size_t(position + 1) * s.entry(), 15);
+              randomFloats(size_t(shares) * s.entry() / s.cacheHeads, 15);
           Guarded<uint8_t> kv(entries.size() * s.keyBytes());
           for (size_t i = 0; i < entries.size(); ++i) {
             uint16_t half = bf16Bits(entries[i]);
@@ -377,12 +409,44 @@ TEST(Attention, PageTableDoesNotChangeBits) {
     std::reverse(moved.table.begin(), moved.table.end());
     for (int slot = 0; slot < slots; ++slot)
       for (int t = 0; t < maxPages * s.page; ++t)
-        std::copy_n(&cache.floats[cache.entryAt(slot, t)], s.entry(),
-                    &moved.floats[moved.entryAt(slot, t)]);
+        std::copy_n(&cache.floats[cache.columnsAt(slot, t, 0, 0, 0)], s.entry(),
+                    &moved.floats[moved.columnsAt(slot, t, 0, 0, 0)]);
     Rows rows = boundaryRows(s);
     EXPECT_EQ(runRows(kernel, cache, rows, 0, rows.count(), Split::Whole),
               runRows(kernel, moved, rows, 0, rows.count(), Split::Whole));
   }
+}
+
+TEST(Attention, DividedEntriesDoNotChangeBits) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Shape &s : shapes) {
+      if (s.cacheHeads == 1)
+        continue;
+      SCOPED_TRACE(name + ": " + s.config(false));
+      Shape other = s;
+      other.cacheHeads = 1;
+      Cache divided(s), whole(other);
+      auto copyPiece = [&](int slot, int position, int from, int to,
+                           int width) {
+        for (int head = 0; head < s.kvHeads; ++head)
+          std::copy_n(
+              &divided.floats[divided.columnsAt(slot, position, from, head,
+                                                width)],
+              width,
+              &whole.floats[whole.columnsAt(slot, position, to, head, width)]);
+      };
+      for (int slot = 0; slot < slots; ++slot)
+        for (int t = 0; t < maxPages * s.page; ++t) {
+          copyPiece(slot, t, s.kOffset(), other.kOffset(), s.dk);
+          copyPiece(slot, t, s.vOffset(), other.vOffset(), s.dv);
+        }
+      Kernel ofDivided(target, "attention", s.config(false));
+      Kernel ofWhole(target, "attention", other.config(false));
+      for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
+        EXPECT_EQ(
+            runRows(ofDivided, divided, rows, 0, rows.count(), Split::Whole),
+            runRows(ofWhole, whole, rows, 0, rows.count(), Split::Whole));
+    }
 }
 
 TEST(AttentionTree, MatchesReference) {
@@ -450,7 +514,8 @@ static const Shape partShapes[] = {
     {6, 1, 36, 20, 16, 0, /*bf16=*/true, /*latent=*/true, /*part=*/64},
     {4, 2, 16, 24, 64, 0, /*bf16=*/false, /*latent=*/false, /*part=*/64},
     {4, 2, 17, 33, 50, 23, /*bf16=*/true, /*latent=*/false, /*part=*/64},
-    {4, 1, 80, 64, 32, 0, /*bf16=*/true, /*latent=*/true, /*part=*/128}};
+    {4, 1, 80, 64, 32, 0, /*bf16=*/true, /*latent=*/true, /*part=*/128},
+    {4, 2, 16, 24, 64, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64, 2}};
 
 TEST(AttentionParts, MatchReference) {
   expectExactRows(partShapes, boundaryRows);

@@ -69,6 +69,18 @@ TEST(Catalogue, NamesWhatIsWrong) {
        "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
        "entry_width = 64, dtype = \"f32\", scale = 1.0, part = 96",
        "expected part to be a multiple of 64, got 96"},
+      {"attention",
+       "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, "
+       "entry_width = 64, dtype = \"f32\", scale = 1.0, cache_heads = 2",
+       "expected cache_heads to be 1 or kv_heads 4, got 2"},
+      {"attention",
+       "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, "
+       "entry_width = 66, dtype = \"f32\", scale = 1.0, cache_heads = 4",
+       "expected entry_width to be a multiple of cache_heads 4, got 66"},
+      {"attention",
+       "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, v_offset = 18, "
+       "entry_width = 64, dtype = \"f32\", scale = 1.0, cache_heads = 4",
+       "expected v_offset to be a multiple of cache_heads 4, got 18"},
       {"attention_parts",
        "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
        "entry_width = 64, dtype = \"f32\", scale = 1.0, parts = 2, "
@@ -86,6 +98,16 @@ TEST(Catalogue, NamesWhatIsWrong) {
       {"rope", "heads = 1, dim = 3", "expected an even dim, got 3"},
       {"kv_append", "width = 8, entry_offset = 1, dtype = \"f32\", page = 4",
        "expected entry_offset + width to be at most entry_width 8, got 9"},
+      {"kv_append",
+       "width = 9, entry_width = 64, dtype = \"f32\", page = 4, "
+       "cache_heads = 2",
+       "expected width to be a multiple of cache_heads 2, got 9"},
+      {"kv_append", "width = 8, dtype = \"f32\", page = 4, cache_heads = 0",
+       "expected config key 'cache_heads' to be at least 1, got 0"},
+      {"rope_kv_append",
+       "k_heads = 2, dim = 4, v_width = 8, k_offset = 0, v_offset = 8, "
+       "dtype = \"f32\", page = 4, cache_heads = 4",
+       "expected cache_heads to be 1 or k_heads 2, got 4"},
       {"rope_kv_append",
        "k_heads = 2, dim = 4, offset = 1, head_stride = 4, v_width = 8, "
        "k_offset = 0, v_offset = 8, dtype = \"f32\", page = 4",

@@ -14,7 +14,7 @@ using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
 namespace {
-constexpr int rows = 40, qHeads = 4, kHeads = 2, vWidth = 21;
+constexpr int rows = 40, qHeads = 4, kHeads = 2, vWidth = 22;
 constexpr int page = 8, maxPages = 3, pages = 7, positionCount = 50;
 
 struct Heads {
@@ -42,10 +42,12 @@ struct Heads {
 };
 
 /// Rows of a fused projection, some of them dead, and where they go: an entry
-/// has `gap` columns, the values, `gap` columns and the keys.
+/// has `gap` columns, the values, `gap` columns and the keys, and is divided
+/// among one or two heads.
 struct Problem {
-  Problem(Heads heads, bool bf16)
-      : heads(heads), bf16(bf16), stride((qHeads + kHeads) * heads.width + 30),
+  Problem(Heads heads, bool bf16, int cacheHeads)
+      : heads(heads), bf16(bf16), cacheHeads(cacheHeads),
+        stride((qHeads + kHeads) * heads.width + 30),
         entry(2 * gap + vWidth + kHeads * heads.width),
         x(randomFloats(rows * stride, 1)),
         table(randomFloats(positionCount * heads.dim, 2)) {
@@ -57,15 +59,25 @@ struct Problem {
     }
   }
 
-  static constexpr int gap = 3;
+  static constexpr int gap = 4;
   int queryWidth() const { return qHeads * heads.width; }
   int keyWidth() const { return kHeads * heads.width; }
   int keysAt() const { return 2 * gap + vWidth; }
   size_t elementBytes() const { return bf16 ? 2 : 4; }
-  /// The first byte of the entry of a row.
-  size_t entryAt(int row) const {
-    int block = pageTable[slots[row] * maxPages + positions[row] / page] * page;
-    return size_t(block + positions[row] % page) * entry * elementBytes();
+  int share() const { return entry / cacheHeads; }
+  /// The first byte of what a head has of the entry of a row.
+  size_t shareAt(int row, int head) const {
+    int first = pageTable[slots[row] * maxPages + positions[row] / page] * page;
+    return (size_t(first) * entry +
+            size_t(head * page + positions[row] % page) * share()) *
+           elementBytes();
+  }
+  /// The first byte of a head's key.
+  size_t keyAt(int row, int head) const {
+    int column = keysAt() / cacheHeads;
+    if (cacheHeads == 1)
+      return shareAt(row, 0) + (column + head * heads.width) * elementBytes();
+    return shareAt(row, head) + column * elementBytes();
   }
   float element(const uint8_t *at) const {
     uint32_t bits = 0;
@@ -78,12 +90,13 @@ struct Problem {
   }
   std::string cacheKeys() const {
     return "page = 8, entry_width = " + std::to_string(entry) +
+           ", cache_heads = " + std::to_string(cacheHeads) +
            ", dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"");
   }
 
   Heads heads;
   bool bf16;
-  int stride, entry;
+  int cacheHeads, stride, entry;
   std::vector<float> x, table;
   std::vector<int32_t> slots, positions, rotary;
   std::vector<int32_t> pageTable{1, 2, 3, 4, 5, 6};
@@ -167,9 +180,9 @@ struct Fused {
   static std::string keys(const Problem &p, bool withQueries) {
     std::string stride = std::to_string(p.stride);
     return (withQueries ? "q_heads = 4, q_stride = " + stride + ", " : "") +
-           "k_heads = 2, v_width = 21, k_stride = " + stride +
+           "k_heads = 2, v_width = 22, k_stride = " + stride +
            ", v_stride = " + stride +
-           ", k_offset = " + std::to_string(p.keysAt()) + ", v_offset = 3, " +
+           ", k_offset = " + std::to_string(p.keysAt()) + ", v_offset = 4, " +
            p.heads.keys() + ", " + p.cacheKeys();
   }
   Result run(int first, int count, Split split) {
@@ -200,9 +213,11 @@ struct Fused {
         all.insert(all.end(), &result.y[size_t(r) * width],
                    &result.y[size_t(r) * width] + width);
       std::vector<float> entry(problem.entry * problem.elementBytes());
+      size_t share = problem.share() * problem.elementBytes();
       if (problem.positions[first + r] >= 0)
         for (size_t i = 0; i < entry.size(); ++i)
-          entry[i] = result.cache[problem.entryAt(first + r) + i];
+          entry[i] = result.cache[problem.shareAt(first + r, int(i / share)) +
+                                  i % share];
       all.insert(all.end(), entry.begin(), entry.end());
     }
     return all;
@@ -227,14 +242,13 @@ static void expectReference(const Problem &p, const Result &result) {
       continue;
     const float *x = &p.x[size_t(r) * p.stride];
     const float *angles = &p.table[p.rotary[r] * heads.dim];
-    const uint8_t *entry = &result.cache[p.entryAt(r)];
     for (int h = 0; h < qHeads + kHeads; ++h) {
       std::vector<double> want = heads.rotated(x + h * heads.width, angles);
       for (int i = 0; i < heads.width; ++i) {
-        int key = p.keysAt() + (h - qHeads) * heads.width + i;
         float got = h < qHeads
                         ? result.y[r * p.queryWidth() + h * heads.width + i]
-                        : p.element(entry + key * p.elementBytes());
+                        : p.element(&result.cache[p.keyAt(r, h - qHeads) +
+                                                  i * p.elementBytes()]);
         ASSERT_NEAR(got, want[i],
                     1e-5 + (h < qHeads ? 0 : rounding * std::fabs(want[i])))
             << "row " << r << ", head " << h << ", column " << i;
@@ -243,8 +257,7 @@ static void expectReference(const Problem &p, const Result &result) {
   }
 }
 
-static void check(const TargetDesc &target, Heads heads, bool bf16) {
-  Problem problem(heads, bf16);
+static void check(const TargetDesc &target, const Problem &problem) {
   Result want = Unfused(target, problem).run(0, rows);
   for (bool withQueries : {true, false}) {
     Fused fused(target, problem, withQueries);
@@ -268,7 +281,8 @@ TEST(RopeAppend, IsTheUnfusedKernelsToTheBit) {
         for (Heads heads :
              {Heads{64, 0, 64, interleaved}, Heads{26, 5, 38, interleaved}}) {
           SCOPED_TRACE(name + (bf16 ? " bf16 " : " f32 ") + heads.keys());
-          check(target, heads, bf16);
+          for (int cacheHeads : {1, kHeads})
+            check(target, Problem(heads, bf16, cacheHeads));
         }
 }
 

@@ -190,6 +190,33 @@ TEST(KvAppend, WritesLiveRowsOnly) {
   });
 }
 
+TEST(KvAppend, WritesTheSharesOfHeads) {
+  forTargets([](const TargetDesc &target) {
+    // Three heads of 7 columns, from column 9 of 54: from column 3 of a share.
+    const int heads = 3, width = 7, page = 8, share = 18, maxPages = 3;
+    Kernel kernel(target, "kv_append",
+                  "width = 21, page = 8, entry_width = 54, entry_offset = 9, "
+                  "cache_heads = 3, x_stride = 23, dtype = \"f32\"");
+    auto x = randomFloats(5 * 23, 1);
+    std::vector<int32_t> slots{1, 0, 1, 1, 0}, positions{0, 7, 8, -1, 23};
+    std::vector<int32_t> table{1, 2, 3, 4, 5, 6};
+    Guarded<float> in(x), cache(7 * page * heads * share);
+    Guarded<int32_t> s(slots), p(positions), t(table);
+    std::fill_n(cache.data(), cache.size(), -2.0f);
+    std::vector<float> want = cache.values();
+    for (int r = 0; r < 5; ++r)
+      for (int head = 0; head < heads && positions[r] >= 0; ++head) {
+        int at =
+            table[slots[r] * maxPages + positions[r] / page] * heads + head;
+        std::copy_n(&x[r * 23 + head * width], width,
+                    &want[(at * page + positions[r] % page) * share + 3]);
+      }
+    kernel.run({in.data(), s.data(), p.data(), t.data(), cache.data()},
+               {5, maxPages}, Split::Random);
+    EXPECT_EQ(cache.values(), want);
+  });
+}
+
 TEST(KvAppend, RoundsToNearestEven) {
   forTargets([](const TargetDesc &target) {
     std::vector<float> x = randomFloats(62, 3);

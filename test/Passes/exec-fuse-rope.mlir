@@ -723,3 +723,117 @@ exec.program @read_kept "function" batch 0 k 0 chunk 0 {
   exec.output "y" %y : tensor<4x160xf32>
   exec.output "q" %q : tensor<4x64xf32>
 }
+
+// How entries are divided among heads stays.
+// CHECK-LABEL: exec.program @divided
+// CHECK-NOT: "kv_append"
+// CHECK: exec.invoke "rope_qkv_append"({{.*}}) {{.*}} config {cache_heads = 2 : i64, dim = 8 : i64,
+// CHECK-NOT: "kv_append"
+exec.program @divided "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x64xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %p = exec.input "p" : tensor<4xi32>
+  %table = exec.ref @table : memref<64x8xf32>
+  %pages = exec.ref @page_table : memref<1x4xi32>
+  %layer = exec.ref @kv : memref<?x16x32xbf16>
+  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
+    config {heads = 4, dim = 8, x_stride = 64}
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
+    config {heads = 2, dim = 8, x_stride = 64}
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
+    config {width = 16, page = 16, entry_width = 32, cache_heads = 2, dtype = "bf16"}
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
+    config {width = 16, page = 16, entry_width = 32, cache_heads = 2, dtype = "bf16", entry_offset = 16, x_stride = 64}
+    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
+    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
+  exec.output "y" %y : tensor<4x32xf32>
+}
+
+// Heads that divide the entry differently in two appends, or not as the rotation
+// has them, are not put together.
+// CHECK-LABEL: exec.program @divided_unlike
+// CHECK-COUNT-2: exec.invoke "kv_append"
+exec.program @divided_unlike "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x64xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %p = exec.input "p" : tensor<4xi32>
+  %table = exec.ref @table : memref<64x8xf32>
+  %pages = exec.ref @page_table : memref<1x4xi32>
+  %layer = exec.ref @kv : memref<?x16x32xbf16>
+  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
+    config {heads = 4, dim = 8, x_stride = 64}
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
+    config {heads = 2, dim = 8, x_stride = 64}
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
+    config {width = 16, page = 16, entry_width = 32, cache_heads = 2, dtype = "bf16"}
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
+    config {width = 16, page = 16, entry_width = 32, cache_heads = 1, dtype = "bf16", entry_offset = 16, x_stride = 64}
+    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
+    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
+  exec.output "y" %y : tensor<4x32xf32>
+}
+
+// CHECK-LABEL: exec.program @divided_by_others
+// CHECK-COUNT-2: exec.invoke "kv_append"
+exec.program @divided_by_others "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x64xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %p = exec.input "p" : tensor<4xi32>
+  %table = exec.ref @table : memref<64x8xf32>
+  %pages = exec.ref @page_table : memref<1x4xi32>
+  %layer = exec.ref @kv : memref<?x16x32xbf16>
+  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
+    config {heads = 4, dim = 8, x_stride = 64}
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
+    config {heads = 2, dim = 8, x_stride = 64}
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
+    config {width = 16, page = 16, entry_width = 32, cache_heads = 4, dtype = "bf16"}
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
+    config {width = 16, page = 16, entry_width = 32, cache_heads = 4, dtype = "bf16", entry_offset = 16, x_stride = 64}
+    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
+    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
+  exec.output "y" %y : tensor<4x32xf32>
+}
+
+// Heads divide the whole of what was put side by side, not its parts.
+// CHECK-LABEL: exec.program @divided_whole
+// CHECK: exec.invoke "concat"
+// CHECK: exec.invoke "kv_append"
+exec.program @divided_whole "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x64xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %p = exec.input "p" : tensor<4xi32>
+  %table = exec.ref @table : memref<64x8xf32>
+  %pages = exec.ref @page_table : memref<1x4xi32>
+  %layer = exec.ref @kv : memref<?x16x32xbf16>
+  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
+    config {heads = 4, dim = 8, head_stride = 16, offset = 8}
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [40, 0, 0]
+    config {heads = 1, dim = 8, x_stride = 64}
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  %e = exec.invoke "concat"(%x, %k) params [4] offsets [8, 0] config {a_width = 24, b_width = 8, a_stride = 64}
+    : (tensor<4x64xf32>, tensor<4x8xf32>) -> tensor<4x32xf32>
+  exec.invoke "kv_append"(%e, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
+    config {width = 32, page = 16, cache_heads = 2, dtype = "bf16"}
+    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
+    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
+  exec.output "y" %y : tensor<4x32xf32>
+}

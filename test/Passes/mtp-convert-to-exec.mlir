@@ -113,13 +113,14 @@ exec.program @experts "function" batch 0 k 0 chunk 0 {
 // -----
 
 // Norms of heads are groups; what nobody reads is not computed, but appended.
-// CHECK: exec.cache @kv layers 1 entry 32 page 16 : bf16
+// Entries are divided among the key heads.
+// CHECK: exec.cache @kv layers 1 entry 32 heads 2 page 16 : bf16
 // CHECK-LABEL: exec.program @cache
 // CHECK: %[[N:.*]] = exec.invoke "rms_norm"({{.*}}) {{.*}} config {eps = 9.99999997E-7 : f32, groups = 2 : i64, offset = 0 : i64, width = 8 : i64, x_stride = 16 : i64, y_stride = 16 : i64}
 // CHECK: %[[PAGES:.*]] = exec.ref @constant : memref<1x5xi32>
 // CHECK: %[[LAYER:.*]] = exec.ref @kv : memref<?x16x32xbf16>
-// CHECK: exec.invoke "kv_append"(%[[N]], %[[S:.*]], %[[P:.*]], %[[PAGES]], %[[LAYER]]) params [4, 5] {{.*}}entry_offset = 16 : i64, entry_width = 32 : i64, page = 16 : i64, width = 16 : i64
-// CHECK: exec.invoke "attention"(%[[N]], %[[S]], %[[P]], {{.*}}dk = 8 : i64, {{.*}}dv = 8 : i64, {{.*}}kv_heads = 2 : i64, {{.*}}v_offset = 16 : i64, window = 0 : i64
+// CHECK: exec.invoke "kv_append"(%[[N]], %[[S:.*]], %[[P:.*]], %[[PAGES]], %[[LAYER]]) params [4, 5] {{.*}}config {cache_heads = 2 : i64, {{.*}}entry_offset = 16 : i64, entry_width = 32 : i64, page = 16 : i64, width = 16 : i64
+// CHECK: exec.invoke "attention"(%[[N]], %[[S]], %[[P]], {{.*}}config {cache_heads = 2 : i64, dk = 8 : i64, {{.*}}dv = 8 : i64, {{.*}}kv_heads = 2 : i64, {{.*}}v_offset = 16 : i64, window = 0 : i64
 // CHECK-NOT: exec.invoke "attention"
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 1 entry 32 : bf16
@@ -136,5 +137,77 @@ exec.program @cache "function" batch 0 k 0 chunk 0 {
   %z = mtp.cached_attention %n, %rows in @kv[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 2.0
        : tensor<4x16xf32> -> tensor<4x16xf32>
   exec.output "y" %y : tensor<4x16xf32>
+}
+}
+
+// -----
+
+// Entries are divided among key heads where every append writes all keys or all
+// values and all attention reads the same; else they lie whole: where both are
+// written as one, where heads or columns differ, where there is one key head,
+// where the keys begin at a column that cannot be divided, where a column is in
+// a key and in another head's value, and where nobody reads.
+// CHECK-DAG: exec.cache @apart layers 1 entry 32 heads 2 page 16 : bf16
+// CHECK-DAG: exec.cache @same layers 1 entry 16 heads 2 page 16 : bf16
+// CHECK-DAG: exec.cache @as_one layers 1 entry 32 page 16 : bf16
+// CHECK-DAG: exec.cache @differ layers 1 entry 32 page 16 : bf16
+// CHECK-DAG: exec.cache @latent layers 1 entry 32 page 16 : bf16
+// CHECK-DAG: exec.cache @odd layers 1 entry 34 page 16 : bf16
+// CHECK-DAG: exec.cache @across layers 1 entry 32 page 16 : bf16
+// CHECK-DAG: exec.cache @unread layers 1 entry 32 page 16 : bf16
+// CHECK: exec.invoke "attention"{{.*}} {cache_heads = 2 : i64,
+// CHECK: exec.invoke "attention"{{.*}} {cache_heads = 2 : i64,
+// CHECK-NOT: cache_heads
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @apart layers 1 entry 32 : bf16
+mtp.cache @same layers 1 entry 16 : bf16
+mtp.cache @as_one layers 1 entry 32 : bf16
+mtp.cache @differ layers 1 entry 32 : bf16
+mtp.cache @latent layers 1 entry 32 : bf16
+mtp.cache @odd layers 1 entry 34 : bf16
+mtp.cache @across layers 1 entry 32 : bf16
+mtp.cache @unread layers 1 entry 32 : bf16
+exec.program @divided "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %e = exec.input "e" : tensor<4x32xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %p = exec.input "p" : tensor<4xi32>
+  %rows = mtp.make_rows %s, %p : tensor<4xi32>
+  mtp.cache_append %x, %rows into @apart[0] at 0 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @apart[0] at 16 : tensor<4x16xf32>
+  %y1 = mtp.cached_attention %x, %rows in @apart[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y1" %y1 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @same[0] at 0 : tensor<4x16xf32>
+  %y2 = mtp.cached_attention %x, %rows in @same[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 0 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y2" %y2 : tensor<4x16xf32>
+  mtp.cache_append %e, %rows into @as_one[0] at 0 : tensor<4x32xf32>
+  %y3 = mtp.cached_attention %x, %rows in @as_one[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y3" %y3 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @differ[0] at 0 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @differ[0] at 16 : tensor<4x16xf32>
+  %y4 = mtp.cached_attention %x, %rows in @differ[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y4" %y4 : tensor<4x16xf32>
+  %y5 = mtp.cached_attention %x, %rows in @differ[0] heads 2 kv_heads 1 keys 8 at 0 values 8 at 16 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y5" %y5 : tensor<4x16xf32>
+  mtp.cache_append %e, %rows into @latent[0] at 0 : tensor<4x32xf32>
+  %y6 = mtp.cached_attention %e, %rows in @latent[0] heads 2 kv_heads 1 keys 16 at 0 values 8 at 0 scale 1.0
+       : tensor<4x32xf32> -> tensor<4x16xf32>
+  exec.output "y6" %y6 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @odd[0] at 1 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @odd[0] at 17 : tensor<4x16xf32>
+  %y7 = mtp.cached_attention %x, %rows in @odd[0] heads 2 kv_heads 2 keys 8 at 1 values 8 at 17 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y7" %y7 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @across[0] at 0 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @across[0] at 8 : tensor<4x16xf32>
+  %y8 = mtp.cached_attention %x, %rows in @across[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 8 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y8" %y8 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @unread[0] at 0 : tensor<4x16xf32>
 }
 }

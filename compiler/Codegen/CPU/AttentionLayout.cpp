@@ -32,11 +32,10 @@ AttentionLayout::AttentionLayout(const KernelConfig &config,
     : division(division), tile(wide ? division.wideTile : division.tile),
       tilesAtOnce(wide ? 1 : division.tilesAtOnce()), scoreHeads(division.tile),
       lanes(target.lanes), dk(config.integer("dk")), dv(config.integer("dv")),
-      page(config.integer("page")), dtype(config.dtype()),
-      dot(dtype == DType::BF16 && target.bf16Dot), bytes(byteWidth(dtype)),
-      entryBytes(config.integer("entry_width") * bytes),
-      copiesValues(division.rowsPerTask > 1 && config.integer("kv_heads") > 1 &&
-                   dv * bytes % 4 == 0),
+      dtype(config.dtype()), dot(dtype == DType::BF16 && target.bf16Dot),
+      bytes(byteWidth(dtype)), cache(config, config.integer("entry_width")),
+      copiesValues(division.rowsPerTask > 1 && cache.heads == 1 &&
+                   config.integer("kv_heads") > 1 && dv * bytes % 4 == 0),
       part(config.integer("part")), parts(config.integer("parts")),
       partStride(config.integer("part_stride")),
       leavesParts(config.integer("splits") != 0) {}

@@ -8,7 +8,7 @@
 #ifndef COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
 #define COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
 
-#include "compiler/Codegen/CPU/KernelConfig.h"
+#include "compiler/Codegen/CPU/Cache.h"
 #include "compiler/Codegen/CPU/TargetDesc.h"
 
 namespace mtp::codegen {
@@ -49,13 +49,16 @@ struct AttentionLayout {
   /// Heads that are scored at once: as many as in a tile that is not wide, so
   /// that a wide one gets the same bits.
   int64_t scoreHeads;
-  int64_t lanes, dk, dv, page;
+  int64_t lanes, dk, dv;
   DType dtype;
   /// Whether products are of pairs of bf16 values (`dotBF16`).
   bool dot;
-  int64_t bytes, entryBytes;
-  /// Whether several rows read the values from a copy. With several key heads
-  /// those of one lie far apart, often in few sets of the L1 cache.
+  int64_t bytes;
+  /// How keys and values lie in pages.
+  CacheLayout cache;
+  /// Whether several rows read the values from a copy. Where entries with
+  /// several key heads lie whole, those of one are far apart, often in few sets
+  /// of the L1 cache.
   bool copiesValues;
 
   /// Positions that are added up apart from others, from a multiple of as many
@@ -73,6 +76,14 @@ struct AttentionLayout {
   /// lanes serves two products.
   static constexpr int64_t vectorsPerBlock = 2;
   int64_t block() const { return vectorsPerBlock * lanes; }
+
+  // Of pages, in bytes: from one page to the next; from one position's key to
+  // the next one's, and from one head's key to the next one's.
+  int64_t pageBytes() const { return cache.page * cache.entry * bytes; }
+  int64_t positionBytes() const { return cache.share() * bytes; }
+  int64_t headBytes() const {
+    return (cache.heads > 1 ? cache.headStride() : dk) * bytes;
+  }
 
   /// Units of 32 bits of a key: a pair of bf16 values or one f32.
   int64_t units() const { return (dk * bytes + 3) / 4; }

@@ -13,23 +13,26 @@ using namespace mlir;
 
 /// Where the key at `place` of the slot's page number `page` lies.
 Value AttentionRuns::keyOf(const Run &run, Value page, Value place) {
-  Value pages = kb.at(kb.buffer(4), config.integer("k_offset") * layout.bytes);
-  Value entry = kb.at(kb.at(pages, kb.loadI32(run.pages, page),
-                            layout.page * layout.entryBytes),
-                      place, layout.entryBytes);
-  return kb.at(entry, run.kvHead, layout.dk * layout.bytes);
+  Value pages = kb.at(kb.buffer(4), config.integer("k_offset") /
+                                        layout.cache.heads * layout.bytes);
+  Value first = kb.at(pages, kb.loadI32(run.pages, page), layout.pageBytes());
+  return kb.at(kb.at(first, place, layout.positionBytes()), run.kvHead,
+               layout.headBytes());
 }
 
 /// Calls `body` with each of the positions [first, last) and where its key
 /// lies.
 void AttentionRuns::forKeys(const Run &run, Value first, Value last,
                             llvm::function_ref<void(Value, Value)> body) {
-  Value pageEnd = kb.div(kb.add(last, layout.page - 1), layout.page);
-  kb.forRange(kb.div(first, layout.page), pageEnd, 1, [&](Value page) {
-    Value from = kb.mul(page, layout.page), to = kb.add(from, layout.page);
+  Value pageEnd =
+      kb.div(kb.add(last, layout.cache.page - 1), layout.cache.page);
+  kb.forRange(kb.div(first, layout.cache.page), pageEnd, 1, [&](Value page) {
+    Value from = kb.mul(page, layout.cache.page);
+    Value to = kb.add(from, layout.cache.page);
     Value keys = keyOf(run, page, kb.integer(0));
     kb.forRange(kb.max(from, first), kb.min(to, last), 1, [&](Value position) {
-      body(position, kb.at(keys, kb.sub(position, from), layout.entryBytes));
+      body(position,
+           kb.at(keys, kb.sub(position, from), layout.positionBytes()));
     });
   });
 }
@@ -45,8 +48,11 @@ void AttentionRuns::locateKeys(const Run &run, Value start, Value begin,
 
 /// Where the value of a position lies, from its key on.
 Value AttentionRuns::valueOffset(const Run &run) {
+  Value behind = kb.integer(valuesBehindKeys() * layout.bytes);
+  if (layout.cache.heads > 1)
+    return behind;
   return kb.add(kb.mul(run.kvHead, (layout.dv - layout.dk) * layout.bytes),
-                valuesBehindKeys() * layout.bytes);
+                behind);
 }
 
 /// Asks memory for the keys and values of the block behind the one at `start`,
@@ -81,8 +87,8 @@ void AttentionRuns::locatePath(const Run &run, Value start) {
                                   kb.cmp(Cmp::LT, to, layout.block()));
         kb.ifThen(inBlock, [&] {
           Value node = kb.add(run.base, kb.countTrailingZeros(rest));
-          kb.store(keyOf(run, kb.div(node, layout.page),
-                         kb.rem(node, kb.integer(layout.page))),
+          kb.store(keyOf(run, kb.div(node, layout.cache.page),
+                         kb.rem(node, kb.integer(layout.cache.page))),
                    pointerAt(to));
         });
         return Values{kb.bitAnd(rest, kb.sub(rest, 1)), kb.add(to, 1)};

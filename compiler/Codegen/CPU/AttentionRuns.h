@@ -76,7 +76,8 @@ private:
   void locateKeys(const Run &run, Value start, Value begin, Value end);
   /// Elements from the first head's key of an entry to its value.
   int64_t valuesBehindKeys() const {
-    return config.integer("v_offset") - config.integer("k_offset");
+    return (config.integer("v_offset") - config.integer("k_offset")) /
+           layout.cache.heads;
   }
   Value valueOffset(const Run &run);
   void askForNext(const Run &run, Value start, Value end);

@@ -161,15 +161,15 @@ static LogicalResult verifyAttention(const KernelConfig &config,
   if (config.integer("page") > 64)
     return emitError() << "expected a page of at most 64 positions, got "
                        << config.integer("page");
-  int64_t entry = config.integer("entry_width");
+  CacheLayout cache(config, config.integer("entry_width"));
+  if (failed(verifyCacheHeads(cache, kvHeads, "kv_heads", emitError)))
+    return failure();
   for (auto [offset, width] :
-       {std::pair("k_offset", "dk"), std::pair("v_offset", "dv")}) {
-    int64_t end = config.integer(offset) + kvHeads * config.integer(width);
-    if (config.integer(offset) < 0 || end > entry)
-      return emitError() << "expected " << offset << " + kv_heads * " << width
-                         << " to be at most entry_width " << entry << ", got "
-                         << end;
-  }
+       {std::pair("k_offset", "dk"), std::pair("v_offset", "dv")})
+    if (failed(verifyInEntry(cache, config.integer(offset),
+                             kvHeads * config.integer(width), offset,
+                             std::string("kv_heads * ") + width, emitError)))
+      return failure();
   return success();
 }
 
@@ -183,6 +183,7 @@ static constexpr ConfigKey allKeys[] = {
     {"dv", ConfigKey::Int, true},
     {"page", ConfigKey::Int, true},
     {"entry_width", ConfigKey::Int, true},
+    {"cache_heads", ConfigKey::Int, false},
     {"k_offset", ConfigKey::Int, false},
     {"v_offset", ConfigKey::Int, false},
     {"dtype", ConfigKey::Text, true, "f32|bf16"},

@@ -7,6 +7,28 @@
 
 namespace mtp::codegen {
 
+/// How entries lie in a page. They are divided evenly among heads, and a page
+/// holds the shares that one head has in its entries, then the next one's, so
+/// that what attention reads for a head lies together. A piece of the entry
+/// from column c on, of `heads` heads of w columns each, is in columns
+/// [c / heads, c / heads + w) of their shares. With one head the entries lie
+/// whole, one after another.
+struct CacheLayout {
+  CacheLayout(const KernelConfig &config, int64_t entry)
+      : page(config.integer("page")), entry(entry),
+        heads(config.integer("cache_heads", 1)) {}
+
+  /// Elements that a head has of an entry.
+  int64_t share() const { return entry / heads; }
+  /// Elements from a head's share to the next one's.
+  int64_t headStride() const { return page * share(); }
+
+  int64_t page;
+  /// Elements of an entry.
+  int64_t entry;
+  int64_t heads;
+};
+
 /// The buffers that say where a row's cache entry is.
 struct CacheBuffers {
   Value slots, positions, pageTable;
@@ -16,16 +38,28 @@ struct CacheBuffers {
   Value maxPages;
 };
 
-/// Runs `body` on the entry of `row`, of `entryBytes` in pages of `page`
-/// entries. A row at position -1 has none: nothing is written for it.
-void emitForEntry(KernelBuilder &kb, const CacheBuffers &cache, int64_t page,
-                  int64_t entryBytes, Value row,
-                  llvm::function_ref<void(Value entry)> body);
+/// Runs `body` on the first head's share in the entry of `row`, of elements of
+/// `bytes`. A row at position -1 has none: nothing is written for it.
+void emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
+                  const CacheLayout &layout, int64_t bytes, Value row,
+                  llvm::function_ref<void(Value share)> body);
 
-/// Reports unless columns [offset, offset + width) lie in an entry; the keys
-/// name them in the message.
-mlir::LogicalResult verifyInEntry(int64_t offset, int64_t width, int64_t entry,
-                                  llvm::StringRef keys, EmitError emitError);
+/// Writes f32 columns at `from` into the shares of all heads from `share`, the
+/// first one's, on: columns [offset, offset + width) of the entry.
+void emitCopyToShares(KernelBuilder &kb, const CacheLayout &layout, Value from,
+                      Value share, int64_t offset, int64_t width, DType dtype);
+
+/// Reports unless the entry can be divided among its heads, `heads` or one,
+/// which `key` says how many there are of.
+mlir::LogicalResult verifyCacheHeads(const CacheLayout &layout, int64_t heads,
+                                     llvm::StringRef key, EmitError emitError);
+
+/// Reports unless columns [offset, offset + width) lie in an entry and are a
+/// piece of each head's share; the keys name them in the message.
+mlir::LogicalResult verifyInEntry(const CacheLayout &layout, int64_t offset,
+                                  int64_t width, llvm::StringRef offsetKey,
+                                  llvm::StringRef widthKey,
+                                  EmitError emitError);
 
 } // namespace mtp::codegen
 

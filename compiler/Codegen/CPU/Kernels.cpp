@@ -41,15 +41,15 @@ resolve(Location loc, const KernelSpec &spec) {
   FailureOr<KernelConfig> config =
       KernelConfig::get(spec.config, kind->keys, emitError);
   if (failed(config) ||
-      failed(verifyAtLeast(*config,
-                           {"width",      "k",        "n",       "vocab",
-                            "heads",      "groups",   "experts", "top_k",
-                            "inter",      "dim",      "page",    "entry_width",
-                            "q_heads",    "kv_heads", "dk",      "dv",
-                            "kmax1",      "kmax",     "a_width", "b_width",
-                            "copy_width", "k_heads",  "v_width", "head_stride",
-                            "parts",      "splits"},
-                           1, emitError)))
+      failed(verifyAtLeast(
+          *config,
+          {"width",      "k",           "n",       "vocab",       "heads",
+           "groups",     "experts",     "top_k",   "inter",       "dim",
+           "page",       "entry_width", "q_heads", "kv_heads",    "dk",
+           "dv",         "kmax1",       "kmax",    "a_width",     "b_width",
+           "copy_width", "k_heads",     "v_width", "head_stride", "parts",
+           "splits",     "cache_heads"},
+          1, emitError)))
     return failure();
   if (kind->verify && failed(kind->verify(*config, emitError)))
     return failure();

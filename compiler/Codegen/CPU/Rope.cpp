@@ -82,10 +82,12 @@ void mtp::codegen::emitRotatedHead(KernelBuilder &kb, const RopeSpec &spec,
 
 void mtp::codegen::emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec,
                                     int64_t heads, int64_t stride, Value from,
-                                    Value to, Value angles, DType dtype) {
+                                    int64_t toStride, Value to, Value angles,
+                                    DType dtype) {
   kb.forRange(kb.integer(0), kb.integer(heads), 1, [&](Value head) {
     emitRotatedHead(kb, spec, kb.at(from, head, stride * 4),
-                    kb.at(to, head, stride * byteWidth(dtype)), angles, dtype);
+                    kb.at(to, head, toStride * byteWidth(dtype)), angles,
+                    dtype);
   });
 }
 
@@ -122,7 +124,7 @@ static void emitRope(KernelBuilder &kb, const KernelConfig &config) {
   RopeSpec spec = copyingSpec(config);
   kb.forTasks([&](Value row) {
     emitRotatedHeads(kb, spec, heads, headStride,
-                     kb.at(kb.buffer(0), row, xStride * 4),
+                     kb.at(kb.buffer(0), row, xStride * 4), headStride,
                      kb.at(kb.buffer(3), row, yStride * 4),
                      emitAngles(kb, spec, kb.buffer(1), kb.buffer(2), row));
   });

@@ -31,10 +31,11 @@ Value emitAngles(KernelBuilder &kb, const RopeSpec &spec, Value table,
 void emitRotatedHead(KernelBuilder &kb, const RopeSpec &spec, Value from,
                      Value to, Value angles, DType dtype = DType::F32);
 
-/// The same for `heads` heads, `stride` elements apart in either place.
+/// The same for `heads` heads, `stride` elements apart where they are read and
+/// `toStride` where they go.
 void emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec, int64_t heads,
-                      int64_t stride, Value from, Value to, Value angles,
-                      DType dtype = DType::F32);
+                      int64_t stride, Value from, int64_t toStride, Value to,
+                      Value angles, DType dtype = DType::F32);
 
 /// From one head of a row to the next, of queries as of keys.
 int64_t ropeHeadStride(const KernelConfig &config);

@@ -17,17 +17,26 @@ static int64_t keyWidth(const KernelConfig &config) {
   return config.integer("k_heads") * ropeHeadStride(config);
 }
 
+static CacheLayout cacheLayout(const KernelConfig &config) {
+  return CacheLayout(
+      config, config.integer("entry_width",
+                             keyWidth(config) + config.integer("v_width")));
+}
+
 /// Keys are f32 rows, rotated; values are copied. Both are rounded to the
 /// cache's elements as they are written.
-static void emitEntry(KernelBuilder &kb, const KernelConfig &config, Value keys,
-                      Value values, Value angles, Value entry) {
-  int64_t bytes = byteWidth(config.dtype());
-  emitRotatedHeads(kb, ropeSpec(config, ropeHeadStride(config)),
-                   config.integer("k_heads"), ropeHeadStride(config), keys,
-                   kb.at(entry, config.integer("k_offset") * bytes), angles,
+static void emitEntry(KernelBuilder &kb, const KernelConfig &config,
+                      const CacheLayout &layout, Value keys, Value values,
+                      Value angles, Value share) {
+  int64_t stride = ropeHeadStride(config);
+  Value to = kb.at(share, config.integer("k_offset") / layout.heads *
+                              byteWidth(config.dtype()));
+  emitRotatedHeads(kb, ropeSpec(config, stride), config.integer("k_heads"),
+                   stride, keys,
+                   layout.heads > 1 ? layout.headStride() : stride, to, angles,
                    config.dtype());
-  kb.copyFloats(values, kb.at(entry, config.integer("v_offset") * bytes),
-                config.integer("v_width"), config.dtype());
+  emitCopyToShares(kb, layout, values, share, config.integer("v_offset"),
+                   config.integer("v_width"), config.dtype());
 }
 
 /// buffers: [q], k, v, table, rotary positions, slots, positions, page table,
@@ -44,34 +53,36 @@ static void emitRopeAppend(KernelBuilder &kb, const KernelConfig &config) {
   int64_t queries = queryHeads * ropeHeadStride(config);
   CacheBuffers cache{kb.buffer(first + 4), kb.buffer(first + 5),
                      kb.buffer(first + 6), kb.buffer(first + 7), kb.param(1)};
-  int64_t entryBytes =
-      config.integer("entry_width", keys + values) * byteWidth(config.dtype());
+  CacheLayout layout = cacheLayout(config);
   kb.forTasks([&](Value row) {
     Value angles =
         emitAngles(kb, spec, kb.buffer(first + 2), kb.buffer(first + 3), row);
     emitForEntry(
-        kb, cache, config.integer("page"), entryBytes, row, [&](Value entry) {
-          emitEntry(kb, config, rowOf(first, row, "k_stride", keys),
-                    rowOf(first + 1, row, "v_stride", values), angles, entry);
+        kb, cache, layout, byteWidth(config.dtype()), row, [&](Value share) {
+          emitEntry(kb, config, layout, rowOf(first, row, "k_stride", keys),
+                    rowOf(first + 1, row, "v_stride", values), angles, share);
         });
     if (queryHeads > 0)
       emitRotatedHeads(kb, spec, queryHeads, ropeHeadStride(config),
                        rowOf(0, row, "q_stride", queries),
+                       ropeHeadStride(config),
                        rowOf(first + 8, row, "y_stride", queries), angles);
   });
 }
 
 static LogicalResult verifyRopeAppend(const KernelConfig &config,
                                       EmitError emitError) {
-  int64_t keys = keyWidth(config), values = config.integer("v_width");
-  int64_t entry = config.integer("entry_width", keys + values);
+  CacheLayout layout = cacheLayout(config);
   if (failed(verifyRopeSpec(ropeSpec(config, ropeHeadStride(config)),
                             "head_stride", emitError)) ||
-      failed(verifyInEntry(config.integer("k_offset"), keys, entry,
-                           "k_offset + k_heads * head_stride", emitError)))
+      failed(verifyCacheHeads(layout, config.integer("k_heads"), "k_heads",
+                              emitError)) ||
+      failed(verifyInEntry(layout, config.integer("k_offset"), keyWidth(config),
+                           "k_offset", "k_heads * head_stride", emitError)))
     return failure();
-  return verifyInEntry(config.integer("v_offset"), values, entry,
-                       "v_offset + v_width", emitError);
+  return verifyInEntry(layout, config.integer("v_offset"),
+                       config.integer("v_width"), "v_offset", "v_width",
+                       emitError);
 }
 
 /// Those of queries first.
@@ -90,6 +101,7 @@ static constexpr ConfigKey ropeAppendKeys[] = {
     {"k_offset", ConfigKey::Int, true},
     {"v_offset", ConfigKey::Int, true},
     {"entry_width", ConfigKey::Int, false},
+    {"cache_heads", ConfigKey::Int, false},
     {"page", ConfigKey::Int, true},
     {"dtype", ConfigKey::Text, true, "f32|bf16"}};
 

@@ -122,9 +122,14 @@ LogicalResult StateOp::verify() {
 
 LogicalResult exec::CacheOp::verify() {
   int64_t layers = getLayers(), entry = getEntry(), page = getPage();
-  if (layers <= 0 || entry <= 0 || page <= 0) { // C1
-    return emitOpError("expected positive layers, entry and page, got ")
-           << layers << ", " << entry << " and " << page;
+  int64_t heads = getHeads();
+  if (layers <= 0 || entry <= 0 || heads <= 0 || page <= 0) { // C1
+    return emitOpError("expected positive layers, entry, heads and page, got ")
+           << layers << ", " << entry << ", " << heads << " and " << page;
+  }
+  if (entry % heads != 0) { // C3
+    return emitOpError("expected an entry of a multiple of ")
+           << heads << " heads, got " << entry;
   }
   if (!getDtype().isF32() && !getDtype().isBF16()) { // C2
     return emitOpError("expected elements of f32 or bf16, got ") << getDtype();

@@ -150,19 +150,25 @@ def Exec_CacheOp : Exec_ResourceOp<"cache"> {
   let summary = "Declare a paged KV cache";
   let description = [{
     One token takes `entry` elements in each of `layers` layers. All caches of a
-    model share one page table per slot; page 0 is the dummy page.
+    model share one page table per slot; page 0 is the dummy page. With `heads`
+    the entries are divided evenly among as many, and a page holds what one head
+    has of its entries, then what the next one has.
 
     Example:
     ```mlir
     exec.cache @target layers 4 entry 80 page 16 : bf16
+    exec.cache @drafter layers 1 entry 1024 heads 8 page 16 : bf16
     ```
-    - C1: layers, entry and page are positive.
+    - C1: layers, entry, heads and page are positive.
     - C2: elements are f32 or bf16.
+    - C3: entry is a multiple of heads.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$layers,
-                       I64Attr:$entry, I64Attr:$page, TypeAttr:$dtype);
+                       I64Attr:$entry, DefaultValuedAttr<I64Attr, "1">:$heads,
+                       I64Attr:$page, TypeAttr:$dtype);
   let assemblyFormat = [{
-    $sym_name `layers` $layers `entry` $entry `page` $page `:` $dtype attr-dict
+    $sym_name `layers` $layers `entry` $entry (`heads` $heads^)? `page` $page
+    `:` $dtype attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -120,8 +120,20 @@ exec.state @s : memref<?xi32>
 // -----
 
 // cache_c1
-// expected-error @+1 {{'exec.cache' op expected positive layers, entry and page, got 1, 8 and 0}}
+// expected-error @+1 {{'exec.cache' op expected positive layers, entry, heads and page, got 1, 8, 1 and 0}}
 exec.cache @c layers 1 entry 8 page 0 : f32
+
+// -----
+
+// cache_c1_heads
+// expected-error @+1 {{'exec.cache' op expected positive layers, entry, heads and page, got 1, 8, -2 and 16}}
+exec.cache @c layers 1 entry 8 heads -2 page 16 : f32
+
+// -----
+
+// cache_c3
+// expected-error @+1 {{'exec.cache' op expected an entry of a multiple of 3 heads, got 8}}
+exec.cache @c layers 1 entry 8 heads 3 page 16 : f32
 
 // -----
 

@@ -24,6 +24,8 @@ exec.state @length : memref<4xi32>
 exec.state @hidden at 64 : memref<4x3x8xf32>
 // CHECK: exec.cache @target layers 4 entry 80 page 16 : bf16
 exec.cache @target layers 4 entry 80 page 16 : bf16
+// CHECK: exec.cache @grouped layers 1 entry 80 heads 2 page 16 : bf16
+exec.cache @grouped layers 1 entry 80 heads 2 page 16 : bf16
 
 // CHECK-LABEL: exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 {
 exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 {
