@@ -5,7 +5,10 @@
 // one row: what a verify window pays beside a plain step. The shapes are those
 // of the bundled model (absorbed MLA) and of a small model with grouped heads.
 //
-//   mtp_attention_bench [target [part]]
+//   mtp_attention_bench [target [part [caches]]]
+//
+// Calls go round as many caches: with one, entries are in the processor's
+// caches where they fit; with sixteen they come from memory, as in a model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <sys/mman.h>
 
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
@@ -50,7 +54,30 @@ static void measure(double &best, const std::function<void()> &run) {
   best = std::min(best, (cpuSeconds() - start) / calls);
 }
 
-static void benchShape(const TargetDesc &target, const Shape &s, int part) {
+/// Elements of several caches in large pages, as the runtime has them.
+struct Caches {
+  Caches(const Shape &s, int count)
+      : elements(size_t(maxContext) * s.entry), count(count) {
+    size_t pages = (elements * count * sizeof(uint16_t) + largePage - 1) /
+                   largePage * largePage;
+    data = static_cast<uint16_t *>(std::aligned_alloc(largePage, pages));
+    madvise(data, pages, MADV_HUGEPAGE);
+    std::vector<float> floats = randomFloats(elements, 1);
+    for (int i = 0; i < count; ++i)
+      std::transform(floats.begin(), floats.end(), data + i * elements,
+                     bf16Bits);
+  }
+  Caches(const Caches &) = delete;
+  ~Caches() { std::free(data); }
+  uint16_t *next() { return data + turn++ % count * elements; }
+
+  static constexpr size_t largePage = 2 << 20;
+  size_t elements, count, turn = 0;
+  uint16_t *data;
+};
+
+static void benchShape(const TargetDesc &target, const Shape &s, int part,
+                       int cacheCount) {
   double start = cpuSeconds();
   auto number = [](const char *key, int value) {
     return std::string(key) + " = " + std::to_string(value) + ", ";
@@ -68,9 +95,7 @@ static void benchShape(const TargetDesc &target, const Shape &s, int part) {
     std::printf("           M=%-2d", rows);
   std::printf("   (microseconds, over M=1)\n");
 
-  std::vector<uint16_t> cache(size_t(maxContext) * s.entry);
-  std::vector<float> floats = randomFloats(cache.size(), 1);
-  std::transform(floats.begin(), floats.end(), cache.begin(), bf16Bits);
+  Caches caches(s, cacheCount);
   std::vector<int32_t> table(maxPages);
   for (int i = 0; i < maxPages; ++i)
     table[i] = (i * 7 + 3) % maxPages;
@@ -88,10 +113,10 @@ static void benchShape(const TargetDesc &target, const Shape &s, int part) {
         int rows = rowCounts[i];
         for (int r = 0; r < rows; ++r)
           positions[r] = context - rows + r;
-        void *buffers[] = {q.data(),     slots.data(), positions.data(),
-                           table.data(), cache.data(), y.data()};
         int64_t params[] = {rows, maxPages}, tasks = kernel.tasks(rows);
         measure(best[i], [&] {
+          void *buffers[] = {q.data(),     slots.data(),  positions.data(),
+                             table.data(), caches.next(), y.data()};
           kernel.entry()(buffers, params, 0, tasks,
                          reinterpret_cast<void *>(aligned));
         });
@@ -110,5 +135,6 @@ int main(int argc, char **argv) {
     return 1;
   }
   for (const Shape &shape : shapes)
-    benchShape(*target, shape, argc > 2 ? std::atoi(argv[2]) : 0);
+    benchShape(*target, shape, argc > 2 ? std::atoi(argv[2]) : 0,
+               std::max(1, argc > 3 ? std::atoi(argv[3]) : 1));
 }

@@ -55,19 +55,21 @@ Value AttentionRuns::valueOffset(const Run &run) {
                 behind);
 }
 
-/// Asks memory for the keys and values of the block behind the one at `start`,
-/// as far as they are before `end`. An entry has the heads side by side, so
-/// that one head's keys are short pieces far apart, which no processor
-/// foresees.
-void AttentionRuns::askForNext(const Run &run, Value start, Value end) {
+/// Asks memory for one of `asks` shares of the keys and values of the block
+/// behind the one at `start`, as far as they are before `end`: pages lie
+/// anywhere, and where entries lie whole, one head's keys are short pieces far
+/// apart, which no processor foresees.
+void AttentionRuns::askForNext(const Run &run, Value start, Value end,
+                               int64_t share) {
   int64_t apart = valuesBehindKeys();
   bool within = config.integer("kv_heads") == 1 && apart >= 0 &&
                 apart + layout.dv <= layout.dk;
   Value offset = valueOffset(run);
-  Value next = kb.add(start, layout.block());
+  int64_t positions = layout.block() / asks;
+  Value next = kb.add(start, layout.block() + share * positions);
   // A tree's nodes lie elsewhere, and are few.
   Value stop =
-      kb.min(tree ? kb.min(end, run.base) : end, kb.add(next, layout.block()));
+      kb.min(tree ? kb.min(end, run.base) : end, kb.add(next, positions));
   forKeys(run, next, stop, [&](Value, Value key) {
     kb.prefetch(key, layout.dk * layout.bytes);
     if (!within)
@@ -205,8 +207,11 @@ void AttentionRuns::prepareBlock(const Run &run, Value start,
 void AttentionRuns::emitBlock(const Run &run, Value start, Value end) {
   Seen seen = seenByAny(run, start);
   kb.ifThen(kb.cmp(Cmp::LT, seen.begin, seen.end), [&] {
+    // Between the steps: a core has few requests to memory under way at a time,
+    // and what is asked for at once waits for them.
+    askForNext(run, start, end, 0);
     prepareBlock(run, start, seen);
-    askForNext(run, start, end);
+    askForNext(run, start, end, 1);
     auto forSeeing = [&](llvm::function_ref<void(RowTile, Value, Value)> body) {
       forStates(run, [&](RowTile of) {
         auto [from, to] = seenIn(run, of.row, start);
@@ -218,7 +223,9 @@ void AttentionRuns::emitBlock(const Run &run, Value start, Value end) {
     forSeeing([&](RowTile of, Value from, Value to) {
       block.score(of.state, of.q, from, to);
     });
+    askForNext(run, start, end, 2);
     forSeeing([&](RowTile of, Value, Value) { block.weigh(of.state); });
+    askForNext(run, start, end, 3);
     forSeeing([&](RowTile of, Value from, Value to) {
       block.addValues(of.state, from, to);
     });

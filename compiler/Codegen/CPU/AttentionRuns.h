@@ -80,7 +80,9 @@ private:
            layout.cache.heads;
   }
   Value valueOffset(const Run &run);
-  void askForNext(const Run &run, Value start, Value end);
+  /// Shares in which the next block is asked for.
+  static constexpr int64_t asks = 4;
+  void askForNext(const Run &run, Value start, Value end, int64_t share);
   void locatePath(const Run &run, Value start);
   Value bitsOf(Value begin, Value end);
   void coverGaps(const Seen &seen);
