@@ -366,7 +366,8 @@ Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
     {
       std::vector<std::jthread> helpers;
       int64_t units = int64_t(next->results.size());
-      for (int64_t t = 1; t < std::min(threads, units + 1); ++t)
+      int64_t packing = units + (packed->end > 0 ? 1 : 0);
+      for (int64_t t = 1; t < std::min(threads, packing); ++t)
         helpers.emplace_back([&] { packUnits(packer, *next); });
       if (packed->end > 0)
         status = deliver(*packed);

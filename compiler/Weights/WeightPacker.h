@@ -22,8 +22,9 @@ struct PackOptions {
   std::function<void(int64_t doneBytes, int64_t totalBytes)> progress;
 };
 
-/// Takes the next bytes of a packed weight, on the caller's thread while others
-/// pack what follows; they are gone when it returns. A failure ends the packing.
+/// Takes the next bytes of a packed weight, on the caller's thread, while
+/// others pack what follows; they are gone when it returns. A failure ends the
+/// packing.
 using WeightSink = std::function<Status(std::span<const uint8_t> bytes)>;
 
 /// Streams the packed form of `recipe` into `sink`: packedBytes(recipe) bytes,

@@ -16,9 +16,11 @@
 
 #include <cstring>
 
-// `flatten` takes what the function calls into both of its versions.
-#ifdef __x86_64__
-#define MTP_ALSO_AVX2 [[gnu::flatten, gnu::target_clones("avx2", "default")]]
+// What has loops is inlined into both versions of the function. They need the
+// loader's help, which is glibc's.
+#define MTP_INLINE [[gnu::always_inline]] inline
+#if defined(__x86_64__) && defined(__GLIBC__)
+#define MTP_ALSO_AVX2 [[gnu::target_clones("avx2", "default")]]
 #else
 #define MTP_ALSO_AVX2
 #endif
@@ -45,13 +47,15 @@ struct Group {
 constexpr float kLeastValue = 1e-36f;
 
 /// The nearest integer, ties to even, of values below 2^22.
-float roundToInteger(float value) { return value + 12582912.0f - 12582912.0f; }
+MTP_INLINE float roundToInteger(float value) {
+  return value + 12582912.0f - 12582912.0f;
+}
 
-float limited(float value, float least, float most) {
+MTP_INLINE float limited(float value, float least, float most) {
   return std::min(std::max(value, least), most);
 }
 
-Lanes reciprocals(const Lanes &scales) {
+MTP_INLINE Lanes reciprocals(const Lanes &scales) {
   Lanes result;
   for (int64_t o = 0; o < kOutputs; ++o)
     result.at[o] = scales.at[o] == 0 ? 0.0f : 1.0f / scales.at[o];
@@ -64,8 +68,8 @@ constexpr float kInt4Steps[] = {7.0f, 7.5f, 8.0f, 8.6f, 9.4f};
 /// With integers q, the scale sum(xq) / sum(qq) is the best there is, and takes
 /// sum(xq)^2 / sum(qq) off the squared error. Keeps it where that is more than
 /// `best`.
-void tryInt4Scales(const Group &group, const Lanes &scales, Lanes &best,
-                   Lanes &bestScales) {
+MTP_INLINE void tryInt4Scales(const Group &group, const Lanes &scales,
+                              Lanes &best, Lanes &bestScales) {
   Lanes perUnit = reciprocals(scales), xq = {}, qq = {};
   for (int64_t i = 0; i < group.inputs; ++i)
     for (int64_t o = 0; o < kOutputs; ++o) {
@@ -86,8 +90,8 @@ void tryInt4Scales(const Group &group, const Lanes &scales, Lanes &best,
   }
 }
 
-Lanes chooseScales(const QuantizedPanel &panel, const Group &group,
-                   const Lanes &largest) {
+MTP_INLINE Lanes chooseScales(const QuantizedPanel &panel, const Group &group,
+                              const Lanes &largest) {
   Lanes scales = {}, best = {};
   if (panel.bits == 8) {
     for (int64_t o = 0; o < kOutputs; ++o)
@@ -117,9 +121,9 @@ struct ErrorLanes {
 };
 
 /// Rounds one input of all outputs by `scales`.
-Lanes roundInput(const QuantizedPanel &panel, const Lanes &x,
-                 const Lanes &scales, const Lanes &perUnit,
-                 ErrorLanes &errors) {
+MTP_INLINE Lanes roundInput(const QuantizedPanel &panel, const Lanes &x,
+                            const Lanes &scales, const Lanes &perUnit,
+                            ErrorLanes &errors) {
   float least = panel.bits == 8 ? -127.0f : -8.0f;
   float most = panel.bits == 8 ? 127.0f : 7.0f;
   Lanes q;
@@ -134,9 +138,9 @@ Lanes roundInput(const QuantizedPanel &panel, const Lanes &x,
 }
 
 /// Rounds the group and writes its integers.
-void writeIntegers(const QuantizedPanel &panel, const Group &group,
-                   const Lanes &scales, uint8_t *data,
-                   QuantizationError &error) {
+MTP_INLINE void writeIntegers(const QuantizedPanel &panel, const Group &group,
+                              const Lanes &scales, uint8_t *data,
+                              QuantizationError &error) {
   bool isInt8 = panel.bits == 8;
   int bias = isInt8 ? 128 : 8;
   Lanes perUnit = reciprocals(scales);
@@ -157,7 +161,8 @@ void writeIntegers(const QuantizedPanel &panel, const Group &group,
 
 /// Turns a tile into the group's values and finds the largest magnitude of each
 /// output. Returns false if a value is a NaN or infinite.
-bool readGroup(const float *tile, int64_t pitch, Group &group, Lanes &largest) {
+MTP_INLINE bool readGroup(const float *tile, int64_t pitch, Group &group,
+                          Lanes &largest) {
   // Times zero, what is not finite is a NaN, and stays one in a sum.
   Lanes zeros = {};
   for (int64_t i = 0; i < group.inputs; ++i) {

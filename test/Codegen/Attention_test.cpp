@@ -409,8 +409,9 @@ TEST(Attention, PageTableDoesNotChangeBits) {
     std::reverse(moved.table.begin(), moved.table.end());
     for (int slot = 0; slot < slots; ++slot)
       for (int t = 0; t < maxPages * s.page; ++t)
-        std::copy_n(&cache.floats[cache.columnsAt(slot, t, 0, 0, 0)], s.entry(),
-                    &moved.floats[moved.columnsAt(slot, t, 0, 0, 0)]);
+        for (int head = 0; head < s.cacheHeads; ++head)
+          std::ranges::copy(cache.sharesOf(slot, t)[head],
+                            moved.sharesOf(slot, t)[head].begin());
     Rows rows = boundaryRows(s);
     EXPECT_EQ(runRows(kernel, cache, rows, 0, rows.count(), Split::Whole),
               runRows(kernel, moved, rows, 0, rows.count(), Split::Whole));

@@ -825,10 +825,10 @@ exec.program @divided_whole "function" batch 0 k 0 chunk 0 {
     config {heads = 4, dim = 8, head_stride = 16, offset = 8}
     : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
   %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [40, 0, 0]
-    config {heads = 1, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
-  %e = exec.invoke "concat"(%x, %k) params [4] offsets [8, 0] config {a_width = 24, b_width = 8, a_stride = 64}
-    : (tensor<4x64xf32>, tensor<4x8xf32>) -> tensor<4x32xf32>
+    config {heads = 2, dim = 8, x_stride = 64}
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  %e = exec.invoke "concat"(%x, %k) params [4] offsets [8, 0] config {a_width = 16, b_width = 16, a_stride = 64}
+    : (tensor<4x64xf32>, tensor<4x16xf32>) -> tensor<4x32xf32>
   exec.invoke "kv_append"(%e, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
     config {width = 32, page = 16, cache_heads = 2, dtype = "bf16"}
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()

@@ -144,15 +144,19 @@ exec.program @cache "function" batch 0 k 0 chunk 0 {
 
 // Entries are divided among key heads where every append writes all keys or all
 // values and all attention reads the same; else they lie whole: where both are
-// written as one, where heads or columns differ, where there is one key head,
-// where the keys begin at a column that cannot be divided, where a column is in
-// a key and in another head's value, and where nobody reads.
+// written as one, where heads or only the columns of keys and values differ,
+// where there is one key head, where keys or values begin at a column or an entry
+// ends at one that cannot be divided, where a column is in a key and in another
+// head's value, and where nobody reads.
 // CHECK-DAG: exec.cache @apart layers 1 entry 32 heads 2 page 16 : bf16
 // CHECK-DAG: exec.cache @same layers 1 entry 16 heads 2 page 16 : bf16
 // CHECK-DAG: exec.cache @as_one layers 1 entry 32 page 16 : bf16
-// CHECK-DAG: exec.cache @differ layers 1 entry 32 page 16 : bf16
+// CHECK-DAG: exec.cache @heads_differ layers 1 entry 32 page 16 : bf16
+// CHECK-DAG: exec.cache @columns_differ layers 1 entry 32 page 16 : bf16
 // CHECK-DAG: exec.cache @latent layers 1 entry 32 page 16 : bf16
-// CHECK-DAG: exec.cache @odd layers 1 entry 34 page 16 : bf16
+// CHECK-DAG: exec.cache @odd_keys layers 1 entry 34 page 16 : bf16
+// CHECK-DAG: exec.cache @odd_values layers 1 entry 34 page 16 : bf16
+// CHECK-DAG: exec.cache @odd_entry layers 1 entry 33 page 16 : bf16
 // CHECK-DAG: exec.cache @across layers 1 entry 32 page 16 : bf16
 // CHECK-DAG: exec.cache @unread layers 1 entry 32 page 16 : bf16
 // CHECK: exec.invoke "attention"{{.*}} {cache_heads = 2 : i64,
@@ -162,9 +166,12 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_co
 mtp.cache @apart layers 1 entry 32 : bf16
 mtp.cache @same layers 1 entry 16 : bf16
 mtp.cache @as_one layers 1 entry 32 : bf16
-mtp.cache @differ layers 1 entry 32 : bf16
+mtp.cache @heads_differ layers 1 entry 32 : bf16
+mtp.cache @columns_differ layers 1 entry 32 : bf16
 mtp.cache @latent layers 1 entry 32 : bf16
-mtp.cache @odd layers 1 entry 34 : bf16
+mtp.cache @odd_keys layers 1 entry 34 : bf16
+mtp.cache @odd_values layers 1 entry 34 : bf16
+mtp.cache @odd_entry layers 1 entry 33 : bf16
 mtp.cache @across layers 1 entry 32 : bf16
 mtp.cache @unread layers 1 entry 32 : bf16
 exec.program @divided "function" batch 0 k 0 chunk 0 {
@@ -186,23 +193,41 @@ exec.program @divided "function" batch 0 k 0 chunk 0 {
   %y3 = mtp.cached_attention %x, %rows in @as_one[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 1.0
        : tensor<4x16xf32> -> tensor<4x16xf32>
   exec.output "y3" %y3 : tensor<4x16xf32>
-  mtp.cache_append %x, %rows into @differ[0] at 0 : tensor<4x16xf32>
-  mtp.cache_append %x, %rows into @differ[0] at 16 : tensor<4x16xf32>
-  %y4 = mtp.cached_attention %x, %rows in @differ[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 1.0
+  mtp.cache_append %x, %rows into @heads_differ[0] at 0 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @heads_differ[0] at 16 : tensor<4x16xf32>
+  %y11 = mtp.cached_attention %x, %rows in @heads_differ[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 1.0
        : tensor<4x16xf32> -> tensor<4x16xf32>
-  exec.output "y4" %y4 : tensor<4x16xf32>
-  %y5 = mtp.cached_attention %x, %rows in @differ[0] heads 2 kv_heads 1 keys 8 at 0 values 8 at 16 scale 1.0
+  exec.output "y11" %y11 : tensor<4x16xf32>
+  %y12 = mtp.cached_attention %e, %rows in @heads_differ[0] heads 2 kv_heads 1 keys 16 at 0 values 16 at 16 scale 1.0
+       : tensor<4x32xf32> -> tensor<4x32xf32>
+  exec.output "y12" %y12 : tensor<4x32xf32>
+  mtp.cache_append %x, %rows into @columns_differ[0] at 0 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @columns_differ[0] at 16 : tensor<4x16xf32>
+  %y13 = mtp.cached_attention %x, %rows in @columns_differ[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 1.0
        : tensor<4x16xf32> -> tensor<4x16xf32>
-  exec.output "y5" %y5 : tensor<4x16xf32>
+  exec.output "y13" %y13 : tensor<4x16xf32>
+  %y14 = mtp.cached_attention %x, %rows in @columns_differ[0] heads 2 kv_heads 2 keys 8 at 16 values 8 at 0 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y14" %y14 : tensor<4x16xf32>
   mtp.cache_append %e, %rows into @latent[0] at 0 : tensor<4x32xf32>
   %y6 = mtp.cached_attention %e, %rows in @latent[0] heads 2 kv_heads 1 keys 16 at 0 values 8 at 0 scale 1.0
        : tensor<4x32xf32> -> tensor<4x16xf32>
   exec.output "y6" %y6 : tensor<4x16xf32>
-  mtp.cache_append %x, %rows into @odd[0] at 1 : tensor<4x16xf32>
-  mtp.cache_append %x, %rows into @odd[0] at 17 : tensor<4x16xf32>
-  %y7 = mtp.cached_attention %x, %rows in @odd[0] heads 2 kv_heads 2 keys 8 at 1 values 8 at 17 scale 1.0
+  mtp.cache_append %x, %rows into @odd_keys[0] at 1 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @odd_keys[0] at 18 : tensor<4x16xf32>
+  %y15 = mtp.cached_attention %x, %rows in @odd_keys[0] heads 2 kv_heads 2 keys 8 at 1 values 8 at 18 scale 1.0
        : tensor<4x16xf32> -> tensor<4x16xf32>
-  exec.output "y7" %y7 : tensor<4x16xf32>
+  exec.output "y15" %y15 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @odd_values[0] at 0 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @odd_values[0] at 17 : tensor<4x16xf32>
+  %y16 = mtp.cached_attention %x, %rows in @odd_values[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 17 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y16" %y16 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @odd_entry[0] at 0 : tensor<4x16xf32>
+  mtp.cache_append %x, %rows into @odd_entry[0] at 16 : tensor<4x16xf32>
+  %y17 = mtp.cached_attention %x, %rows in @odd_entry[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 16 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x16xf32>
+  exec.output "y17" %y17 : tensor<4x16xf32>
   mtp.cache_append %x, %rows into @across[0] at 0 : tensor<4x16xf32>
   mtp.cache_append %x, %rows into @across[0] at 8 : tensor<4x16xf32>
   %y8 = mtp.cached_attention %x, %rows in @across[0] heads 2 kv_heads 2 keys 8 at 0 values 8 at 8 scale 1.0

@@ -117,7 +117,8 @@ TEST_F(Packing, LinearOnRaggedShapes) {
                       {33, 65},
                       {31, 63},
                       {70, 129},
-                      {5, 200}}) {
+                      {5, 200},
+                      {40, 601}}) {
     std::string key = std::to_string(n) + "x" + std::to_string(k);
     builder.addF32(key, {n, k}, matrix(n, k));
     for (WeightType type : {WeightType::F32, WeightType::BF16})
@@ -353,15 +354,35 @@ TEST_F(Packing, StopsWhenTheSinkFails) {
   std::string path = folder.write("model.safetensors", builder.build());
   auto set = WeightSet::openFiles({&path, 1});
   ASSERT_TRUE(set.isOk());
-  int calls = 0;
-  Status status = packWeight(
-      *set, {"w", WeightLayout::Linear, WeightType::F32, 40, 100, 1, {{"a"}}},
-      [&](auto) {
-        return ++calls == 2 ? resourceExhausted("disk full") : okStatus();
-      },
-      {1, 1, {}});
-  EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
-  EXPECT_EQ(calls, 2);
+  // Of four windows the second or the last; others pack meanwhile.
+  for (unsigned threads : {1, 3})
+    for (int failing : {2, 4}) {
+      int calls = 0;
+      Status status = packWeight(
+          *set,
+          {"w", WeightLayout::Linear, WeightType::F32, 40, 100, 1, {{"a"}}},
+          [&](auto) {
+            return ++calls == failing ? resourceExhausted("disk full")
+                                      : okStatus();
+          },
+          {threads, 1, {}});
+      EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
+      EXPECT_EQ(calls, failing);
+    }
+}
+
+TEST_F(Packing, HasWindowsForAllThreadsByDefault) {
+  // 3.1 MB: four windows of one thread, and two of three.
+  builder.addF32("a", {800, 1000}, matrix(800, 1000));
+  std::string path = folder.write("model.safetensors", builder.build());
+  auto set = WeightSet::openFiles({&path, 1});
+  ASSERT_TRUE(set.isOk());
+  WeightRecipe recipe{
+      "w", WeightLayout::Linear, WeightType::F32, 1000, 800, 1, {{"a"}}};
+  std::vector<uint8_t> expected = packPlainly(
+      recipe, [](int64_t, int64_t r, int64_t c) { return valueAt(r, c); });
+  for (unsigned threads : {1, 3})
+    EXPECT_EQ(pack(*set, recipe, {threads, 0, {}}), expected);
 }
 
 TEST_F(Packing, StopsWhenTheFileChanges) {

@@ -101,7 +101,9 @@ TEST_F(Quantizing, KeepsTheBoundsOfTheFormatsOnRaggedShapes) {
           {1, 1, 32},
           {33, 65, 32},
           {70, 135, 128},
-          {31, 200, 96}}) {
+          {31, 200, 96},
+          {40, 600, 64},
+          {33, 700, 96}}) {
       std::string key = std::to_string(bits) + "." + std::to_string(n) + "x" +
                         std::to_string(k);
       SCOPED_TRACE(key);

@@ -24,9 +24,9 @@ using namespace mtp::compiler;
 namespace {
 
 cl::OptionCategory category("mtpc options");
-cl::extrahelp moreHelp(
-    "\nThe options of MLIR and LLVM (--mlir-timing, --mlir-print-ir-after-all and "
-    "so on) are taken too: --help-hidden lists them.\n");
+cl::extrahelp
+    moreHelp("\nThe options of MLIR and LLVM (--mlir-timing and so on) are taken "
+             "too: --help-hidden lists them.\n");
 
 cl::opt<std::string> inputPath(cl::Positional, cl::desc("<model.mlir>"),
                                cl::init("-"), cl::cat(category));
@@ -79,8 +79,10 @@ cl::opt<unsigned>
                      "shared out among as many (default: this machine's "
                      "processors); the output stays the same"),
             cl::init(0), cl::cat(category));
-cl::opt<unsigned> jobs("jobs", cl::desc("Threads that pack weights"),
-                          cl::init(2), cl::cat(category));
+cl::opt<unsigned> jobs("jobs",
+                       cl::desc("Threads that pack weights (default: this "
+                                "machine's processors)"),
+                       cl::init(0), cl::cat(category));
 
 cl::opt<std::string> randomWeights(
     "random-weights", cl::ValueOptional, cl::value_desc("seed"),
@@ -88,7 +90,20 @@ cl::opt<std::string> randomWeights(
     cl::cat(category));
 
 /// More than any machine has processors.
-constexpr unsigned kMostWorkers = 1024;
+constexpr unsigned kMostThreads = 1024;
+
+/// Lists the options of MLIR and LLVM under --help-hidden alone.
+/// (cl::HideUnrelatedOptions would take them out of that, too.)
+void hideForeignOptions() {
+  for (auto &[name, option] : cl::getRegisteredOptions()) {
+    bool isOurs = llvm::any_of(option->Categories, [](auto *of) {
+      return of == &category || of->getName() == "Generic Options";
+    });
+    if (!isOurs && option->getOptionHiddenFlag() == cl::NotHidden) {
+      option->setHiddenFlag(cl::Hidden);
+    }
+  }
+}
 
 int fail(const llvm::Twine &message) {
   llvm::errs() << "mtpc: error: " << message << "\n";
@@ -145,7 +160,8 @@ int compile(Phase stopAfter, const LoweringOptions &lowering,
   options.input = inputPath;
   options.output = outputPath;
   options.randomWeights = seed;
-  options.write.threads = jobs;
+  options.write.threads =
+      jobs ? jobs : std::max(1u, std::thread::hardware_concurrency());
   options.write.progress = [&](uint64_t done, uint64_t total) {
     progress.packed(done, total);
   };
@@ -187,7 +203,7 @@ int main(int argc, char **argv) {
   mlir::registerMLIRContextCLOptions();
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
-  cl::HideUnrelatedOptions(category);
+  hideForeignOptions();
   cl::ParseCommandLineOptions(
       argc, argv, "mtpc: compile a model with its drafter into one artifact\n");
   std::optional<Phase> stopAfter = findPhase(compileTo);
@@ -220,9 +236,12 @@ int main(int argc, char **argv) {
     seed = number;
   }
   LoweringOptions lowering;
-  if (workers > kMostWorkers) {
-    return fail("expected at most " + std::to_string(kMostWorkers) +
-                " for --workers, got " + std::to_string(workers));
+  for (auto [flag, threads] :
+       {std::pair("--workers", unsigned(workers)), std::pair("--jobs", unsigned(jobs))}) {
+    if (threads > kMostThreads) {
+      return fail("expected at most " + std::to_string(kMostThreads) + " for " +
+                  flag + ", got " + std::to_string(threads));
+    }
   }
   if (workers.getNumOccurrences() && *stopAfter < Phase::Exec) {
     return fail("expected --compile-to=exec or later for --workers, got '" +

@@ -23,16 +23,21 @@ void mtp::codegen::emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
 }
 
 LogicalResult mtp::codegen::verifyCacheHeads(const CacheLayout &layout,
-                                             int64_t heads, StringRef key,
                                              EmitError emitError) {
-  if (layout.heads != 1 && layout.heads != heads)
-    return emitError() << "expected cache_heads to be 1 or " << key << " "
-                       << heads << ", got " << layout.heads;
   if (layout.entry % layout.heads != 0)
     return emitError() << "expected entry_width to be a multiple of "
                           "cache_heads "
                        << layout.heads << ", got " << layout.entry;
   return success();
+}
+
+LogicalResult mtp::codegen::verifyCacheHeads(const CacheLayout &layout,
+                                             int64_t heads, StringRef key,
+                                             EmitError emitError) {
+  if (layout.heads != 1 && layout.heads != heads)
+    return emitError() << "expected cache_heads to be 1 or " << key << " "
+                       << heads << ", got " << layout.heads;
+  return verifyCacheHeads(layout, emitError);
 }
 
 LogicalResult mtp::codegen::verifyInEntry(const CacheLayout &layout,
@@ -91,7 +96,7 @@ static void emitKvAppend(KernelBuilder &kb, const KernelConfig &config) {
 static LogicalResult verifyKvAppend(const KernelConfig &config,
                                     EmitError emitError) {
   CacheLayout layout = appendLayout(config);
-  if (failed(verifyCacheHeads(layout, layout.heads, "", emitError)))
+  if (failed(verifyCacheHeads(layout, emitError)))
     return failure();
   return verifyInEntry(layout, config.integer("entry_offset"),
                        config.integer("width"), "entry_offset", "width",

@@ -49,8 +49,12 @@ void emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
 void emitCopyToShares(KernelBuilder &kb, const CacheLayout &layout, Value from,
                       Value share, int64_t offset, int64_t width, DType dtype);
 
-/// Reports unless the entry can be divided among its heads, `heads` or one,
-/// which `key` says how many there are of.
+/// Reports unless the entry can be divided among its heads.
+mlir::LogicalResult verifyCacheHeads(const CacheLayout &layout,
+                                     EmitError emitError);
+
+/// The same for a kernel that has `heads` key heads, by config key `key`: the
+/// entry is divided among these or not at all.
 mlir::LogicalResult verifyCacheHeads(const CacheLayout &layout, int64_t heads,
                                      llvm::StringRef key, EmitError emitError);
 

@@ -127,12 +127,12 @@ LogicalResult exec::CacheOp::verify() {
     return emitOpError("expected positive layers, entry, heads and page, got ")
            << layers << ", " << entry << ", " << heads << " and " << page;
   }
+  if (!getDtype().isF32() && !getDtype().isBF16()) { // C2
+    return emitOpError("expected elements of f32 or bf16, got ") << getDtype();
+  }
   if (entry % heads != 0) { // C3
     return emitOpError("expected an entry of a multiple of ")
            << heads << " heads, got " << entry;
-  }
-  if (!getDtype().isF32() && !getDtype().isBF16()) { // C2
-    return emitOpError("expected elements of f32 or bf16, got ") << getDtype();
   }
   return success();
 }
