@@ -16,10 +16,11 @@
 
 #include <cstring>
 
-// What has loops is inlined into both versions of the function. They need the
-// loader's help, which is glibc's.
+// What has loops is inlined into both versions of the function. The loader
+// chooses one, as glibc's can; it does so before a thread sanitizer is there,
+// which the choosing function would call.
 #define MTP_INLINE [[gnu::always_inline]] inline
-#if defined(__x86_64__) && defined(__GLIBC__)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
 #define MTP_ALSO_AVX2 [[gnu::target_clones("avx2", "default")]]
 #else
 #define MTP_ALSO_AVX2
