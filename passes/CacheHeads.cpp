@@ -69,11 +69,8 @@ llvm::StringMap<int64_t> mtp::findCacheHeads(ModuleOp module) {
   });
   llvm::StringMap<int64_t> heads;
   for (auto cache : module.getOps<CacheOp>()) {
-    auto found = uses.find(cache.getSymName());
-    if (found == uses.end())
-      continue;
-    if (int64_t count = headsFor(found->second, cache.getEntry()); count > 1)
-      heads[cache.getSymName()] = count;
+    llvm::StringRef name = cache.getSymName();
+    heads[name] = headsFor(uses[name], cache.getEntry());
   }
   return heads;
 }

@@ -11,8 +11,7 @@ namespace mlir::mtp {
 /// For each cache of `module`, by name, among how many heads its entries can be
 /// divided, so that a page has what attention reads for a head in one piece:
 /// the key heads that all attention ops on the cache have, where every append
-/// writes all keys or all values. Other caches are not in the map; their
-/// entries lie whole.
+/// writes all keys or all values; else one.
 llvm::StringMap<int64_t> findCacheHeads(ModuleOp module);
 
 } // namespace mlir::mtp

@@ -33,10 +33,9 @@ static LogicalResult convertCaches(ModuleOp module) {
                                "gives the page size");
     }
     OpBuilder builder(cache);
-    auto found = heads.find(cache.getSymName());
     exec::CacheOp::create(builder, cache.getLoc(), cache.getSymName(),
                           cache.getLayers(), cache.getEntry(),
-                          found == heads.end() ? 1 : found->second,
+                          heads.lookup(cache.getSymName()),
                           envelope.getPage(), cache.getElementType());
     cache.erase();
   }

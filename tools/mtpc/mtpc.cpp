@@ -92,6 +92,11 @@ cl::opt<std::string> randomWeights(
 /// More than any machine has processors.
 constexpr unsigned kMostThreads = 1024;
 
+/// What the flag says, or else this machine's processors.
+unsigned threadsOf(const cl::opt<unsigned> &flag) {
+  return flag ? flag : std::max(1u, std::thread::hardware_concurrency());
+}
+
 /// Lists the options of MLIR and LLVM under --help-hidden alone.
 /// (cl::HideUnrelatedOptions would take them out of that, too.)
 void hideForeignOptions() {
@@ -160,8 +165,7 @@ int compile(Phase stopAfter, const LoweringOptions &lowering,
   options.input = inputPath;
   options.output = outputPath;
   options.randomWeights = seed;
-  options.write.threads =
-      jobs ? jobs : std::max(1u, std::thread::hardware_concurrency());
+  options.write.threads = threadsOf(jobs);
   options.write.progress = [&](uint64_t done, uint64_t total) {
     progress.packed(done, total);
   };
@@ -236,19 +240,17 @@ int main(int argc, char **argv) {
     seed = number;
   }
   LoweringOptions lowering;
-  for (auto [flag, threads] :
-       {std::pair("--workers", unsigned(workers)), std::pair("--jobs", unsigned(jobs))}) {
-    if (threads > kMostThreads) {
-      return fail("expected at most " + std::to_string(kMostThreads) + " for " +
-                  flag + ", got " + std::to_string(threads));
+  for (const cl::opt<unsigned> *flag : {&workers, &jobs}) {
+    if (*flag > kMostThreads) {
+      return fail("expected at most " + llvm::Twine(kMostThreads) + " for --" +
+                  flag->ArgStr + ", got " + llvm::Twine(*flag));
     }
   }
   if (workers.getNumOccurrences() && *stopAfter < Phase::Exec) {
     return fail("expected --compile-to=exec or later for --workers, got '" +
                 compileTo + "'");
   }
-  lowering.workers =
-      workers ? workers : std::max(std::thread::hardware_concurrency(), 1u);
+  lowering.workers = threadsOf(workers);
   mtp::Status status = parseQuantizeFlags(
       {given(quantize), given(quantizeHead), given(quantizeEmbedding)},
       lowering.formats);
