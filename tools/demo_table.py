@@ -40,7 +40,7 @@ class Depth:
 
     def __init__(self):
         self.speed, self.round_time, self.ids = [], [], []
-        self.tokens = self.rounds = 0
+        self.round_tokens = self.rounds = 0
         self.drafted, self.accepted = [], []
 
     def add(self, runs):
@@ -49,7 +49,9 @@ class Depth:
         rounds = sum(r["rounds"] for r in runs)
         self.speed.append(tokens / seconds)
         self.round_time.append(seconds / rounds)
-        self.tokens, self.rounds = tokens, rounds
+        # With what rounds emitted behind the end: AL is a property of rounds.
+        self.round_tokens = sum(r["round_tokens"] for r in runs)
+        self.rounds = rounds
         self.ids = [r["sequences"][0]["output_ids"] for r in runs]
         self.drafted = [sum(c) for c in zip(*(r["drafted"] for r in runs))]
         self.accepted = [sum(c) for c in zip(*(r["accepted"] for r in runs))]
@@ -85,7 +87,7 @@ def main():
                              for a, d in zip(depth.accepted, depth.drafted))
         same = "yes" if depth.ids == plain.ids else "NO"
         print(f"{k:2d} {statistics.median(depth.speed):9.0f} {ratio:8.2f}x"
-              f" {depth.tokens / depth.rounds:6.2f} {inflation:5.2f}"
+              f" {depth.round_tokens / depth.rounds:6.2f} {inflation:5.2f}"
               f"  {same:>11s}  {accepted}")
     if any(depth.ids != plain.ids for depth in depths.values()):
         sys.exit("demo_table: error: expected the same tokens at every k")

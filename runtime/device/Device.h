@@ -38,10 +38,6 @@ public:
   virtual void read(const schema::Binding &binding, void *target,
                     uint64_t bytes) const = 0;
 
-  /// Copies one page of one layer of a cache out, for tests and dumps.
-  virtual void readPage(uint32_t cache, uint32_t layer, uint32_t page,
-                        void *target) const = 0;
-
   /// Copies one page of one layer of a cache in, for measurements that begin at
   /// a context without computing it.
   virtual void writePage(uint32_t cache, uint32_t layer, uint32_t page,

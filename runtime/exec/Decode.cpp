@@ -66,5 +66,8 @@ void Session::Impl::readRound(Sequence &sequence, uint32_t row,
       s->accepted[j] += j + 1 < tokens.size();
     }
   }
+  size_t before = sequence.output.size();
   emit(sequence, tokens, row, program);
+  sequence.statistics.decodeTokens += sequence.output.size() - before;
+  statistics.decodeTokens += sequence.output.size() - before;
 }

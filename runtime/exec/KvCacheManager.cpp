@@ -85,10 +85,6 @@ KvCacheManager::match(std::span<const int32_t> tokens) const {
   return chain;
 }
 
-uint32_t KvCacheManager::reusable(std::span<const int32_t> tokens) const {
-  return uint32_t(match(tokens).size()) * config.pageTokens;
-}
-
 int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
                               uint64_t capacity) {
   std::vector<const PrefixIndex::Entry *> chain = match(tokens);

@@ -43,14 +43,11 @@ class KvCacheManager {
 public:
   explicit KvCacheManager(const KvConfig &config);
 
-  /// How many tokens of `tokens` a slot could take from the index now. Always a
-  /// whole number of pages, and never so many that the rows which prefill must
-  /// still compute (the last one, and those carried by modules) are left out.
-  uint32_t reusable(std::span<const int32_t> tokens) const;
-
   /// Starts an empty slot: takes what the index has of `tokens` and new pages
   /// for `capacity` tokens in all. Returns the tokens taken, or -1, changing
-  /// nothing, when pages are short.
+  /// nothing, when pages are short. What is taken is a whole number of pages,
+  /// and never so many that the rows which prefill must still compute (the last
+  /// one, and those carried by modules) are left out.
   int64_t begin(uint32_t slot, std::span<const int32_t> tokens,
                 uint64_t capacity);
 

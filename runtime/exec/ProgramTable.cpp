@@ -8,15 +8,12 @@
 
 using namespace mtp;
 
-static RoundOutputs findOutputs(const schema::Program &program) {
-  RoundOutputs outputs;
-  for (const schema::Port *port : *program.outputs()) {
+/// The verifier has made sure that it is there.
+static schema::Binding findLogits(const schema::Program &program) {
+  for (const schema::Port *port : *program.outputs())
     if (port->name()->string_view() == "logits")
-      outputs.logits = *port->binding();
-    if (port->name()->string_view() == "picks")
-      outputs.picks = *port->binding();
-  }
-  return outputs;
+      return *port->binding();
+  return {};
 }
 
 ProgramTable::ProgramTable(const schema::Artifact &artifact) {
@@ -25,11 +22,11 @@ ProgramTable::ProgramTable(const schema::Artifact &artifact) {
     switch (program->kind()) {
     case schema::ProgramKind::Decode:
       decodes[key(program->batch(), program->k())] = i;
-      roundOutputs[i] = findOutputs(*program);
+      logitsOf[i] = findLogits(*program);
       break;
     case schema::ProgramKind::Prefill:
       prefills[key(program->chunk(), program->modules())] = i;
-      roundOutputs[i] = findOutputs(*program);
+      logitsOf[i] = findLogits(*program);
       break;
     case schema::ProgramKind::Function:
       functions[program->name()->string_view()] = i;

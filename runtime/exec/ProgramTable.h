@@ -12,12 +12,6 @@
 
 namespace mtp {
 
-/// The outputs of a Decode or Prefill program that the host reads.
-struct RoundOutputs {
-  schema::Binding logits;
-  schema::Binding picks;
-};
-
 /// Looks up what a session needs of a verified artifact.
 class ProgramTable {
 public:
@@ -36,8 +30,9 @@ public:
   /// The exported function, or NotFound.
   Result<uint32_t> function(std::string_view name) const;
 
-  const RoundOutputs &outputs(uint32_t program) const {
-    return roundOutputs.at(program);
+  /// The rows of logits that a Decode or Prefill program leaves.
+  const schema::Binding &logits(uint32_t program) const {
+    return logitsOf.at(program);
   }
 
 private:
@@ -46,7 +41,7 @@ private:
   std::unordered_map<uint64_t, uint32_t> decodes;
   std::unordered_map<uint64_t, uint32_t> prefills;
   std::unordered_map<std::string_view, uint32_t> functions;
-  std::unordered_map<uint32_t, RoundOutputs> roundOutputs;
+  std::unordered_map<uint32_t, schema::Binding> logitsOf;
 };
 
 } // namespace mtp

@@ -72,7 +72,7 @@ void Session::Impl::keepLogits(Sequence &sequence, uint32_t row,
     sequence.logits.clear();
   size_t old = sequence.logits.size();
   sequence.logits.resize(old + vocab);
-  schema::Binding all = inner.programs.outputs(program).logits;
+  schema::Binding all = inner.programs.logits(program);
   schema::Binding source(all.space(), all.index(), all.offset() + row * bytes,
                          bytes);
   executable->read(source, sequence.logits.data() + old, bytes);

@@ -158,7 +158,18 @@ TEST(Session, StopsInsideAnAcceptedRun) {
       options.threads = 1;
       options.logits = LogitsMode::All;
       auto session = open(loadFakeModel(fake), options);
-      expectLossless(*session, mixedRequests(), fake.eos);
+      std::vector<Request> requests = mixedRequests();
+      expectLossless(*session, requests, fake.eos);
+      // Prefill gives a sequence its first token, unless that ends it.
+      uint64_t given = 0, first = 0;
+      for (const Request &r : requests) {
+        size_t count = expectedOutput(r, fake.eos).tokens.size();
+        given += count;
+        first += count > 0;
+      }
+      EXPECT_EQ(session->statistics().outputTokens, given);
+      EXPECT_EQ(session->statistics().decodeTokens, given - first);
+      EXPECT_GE(session->statistics().roundTokens, given - first);
     }
   }
 }

@@ -164,6 +164,19 @@ TEST(MtpRun, ReportsJson) {
     EXPECT_NE(ran.output.find(key), std::string::npos) << ran.output;
 }
 
+TEST(MtpRun, CountsWhatWasGivenToTheCaller) {
+  // A round may emit more than the limit leaves room for.
+  for (int count : {1, 2, 11}) {
+    Ran ran = run("--stats --ids 3,1,4 --k 4 -n " + std::to_string(count));
+    std::string line = "decode: " + std::to_string(count - 1) + " tokens in ";
+    EXPECT_NE(ran.output.find(line), std::string::npos) << ran.output;
+  }
+  Ran ran = run("--json --ids 3,1,4 --ids 5,6 --k 4 -n 2");
+  EXPECT_NE(ran.output.find("\"output_tokens\": 4"), std::string::npos);
+  EXPECT_NE(ran.output.find("\"tokens\": 2,"), std::string::npos)
+      << ran.output;
+}
+
 /// What mtp-run says of `tokens`, scored in windows.
 static std::string expectedPerplexity(const std::vector<int32_t> &tokens,
                                       size_t window) {

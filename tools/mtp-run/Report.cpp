@@ -32,11 +32,6 @@ static double acceptanceLength(const Statistics &s) {
   return double(s.roundTokens) / double(s.slotRounds);
 }
 
-/// Tokens that decode rounds gave to callers: all but those of prefill.
-static double decodeTokens(const Statistics &s) {
-  return double(s.roundTokens);
-}
-
 static void writeAcceptance(JsonWriter &json, const Statistics &s) {
   json.field("drafted", s.drafted);
   json.field("accepted", s.accepted);
@@ -45,6 +40,8 @@ static void writeAcceptance(JsonWriter &json, const Statistics &s) {
   for (size_t i = 0; i < s.drafted.size(); ++i)
     json.value(rate(s, i));
   json.endArray();
+  json.field("slot_rounds", s.slotRounds);
+  json.field("round_tokens", s.roundTokens);
   json.field("acceptance_length", acceptanceLength(s));
 }
 
@@ -92,9 +89,9 @@ std::string mtp::jsonReport(const Session &session,
   json.endObject();
   json.key("decode");
   json.beginObject();
-  json.field("tokens", s.roundTokens);
+  json.field("tokens", s.decodeTokens);
   json.field("seconds", s.decodeSeconds);
-  json.field("tokens_per_second", decodeTokens(s) / s.decodeSeconds);
+  json.field("tokens_per_second", double(s.decodeTokens) / s.decodeSeconds);
   json.field("seconds_per_round", s.decodeSeconds / double(s.rounds));
   json.endObject();
   json.field("memory_bytes", session.memoryBytes());
@@ -115,8 +112,8 @@ std::string mtp::textReport(const Session &session) {
   std::snprintf(line, sizeof(line),
                 "decode: %llu tokens in %llu rounds, %.3f s, %.1f tokens/s, "
                 "acceptance length %.2f\n",
-                (unsigned long long)s.roundTokens, (unsigned long long)s.rounds,
-                s.decodeSeconds, decodeTokens(s) / s.decodeSeconds,
+                (unsigned long long)s.decodeTokens,
+                (unsigned long long)s.rounds, s.decodeSeconds, double(s.decodeTokens) / s.decodeSeconds,
                 acceptanceLength(s));
   text += line;
   for (size_t i = 0; i < s.drafted.size(); ++i) {

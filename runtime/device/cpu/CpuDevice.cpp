@@ -29,8 +29,6 @@ public:
              uint64_t bytes) override;
   void read(const schema::Binding &binding, void *target,
             uint64_t bytes) const override;
-  void readPage(uint32_t cache, uint32_t layer, uint32_t page,
-                void *target) const override;
   void writePage(uint32_t cache, uint32_t layer, uint32_t page,
                  const void *source) override;
   uint64_t memoryBytes() const override;
@@ -200,11 +198,6 @@ void CpuExecutable::read(const schema::Binding &binding, void *target,
 uint8_t *CpuExecutable::pageAddress(uint32_t cache, uint32_t layer,
                                     uint32_t page) const {
   return caches[cache].data() + (layer * kvPages + page) * pageBytes(cache);
-}
-
-void CpuExecutable::readPage(uint32_t cache, uint32_t layer, uint32_t page,
-                             void *target) const {
-  std::memcpy(target, pageAddress(cache, layer, page), pageBytes(cache));
 }
 
 void CpuExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,

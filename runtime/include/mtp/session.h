@@ -106,8 +106,10 @@ struct Statistics {
   /// Tokens that decode rounds emitted before any truncation at a stop; divided
   /// by slotRounds it is the mean acceptance length.
   uint64_t roundTokens = 0;
-  /// Tokens given to the caller.
+  /// Tokens given to the caller, and those of them that decode rounds emitted:
+  /// the first token of a sequence is prefill's.
   uint64_t outputTokens = 0;
+  uint64_t decodeTokens = 0;
   /// Prompt tokens computed, and taken from the prefix cache.
   uint64_t prefillTokens = 0;
   uint64_t cachedTokens = 0;
