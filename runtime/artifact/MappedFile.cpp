@@ -1,6 +1,7 @@
 //===- MappedFile.cpp - A file in memory, read only -----------------------===//
 
 #include "runtime/artifact/MappedFile.h"
+#include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
 
 #include <cerrno>
@@ -95,6 +96,7 @@ Result<std::unique_ptr<MappedFile>> MappedFile::copy(const std::string &path) {
   MTP_ASSIGN_OR_RETURN(RegularFile file, RegularFile::open(path));
   if (file.size() == 0)
     return std::unique_ptr<MappedFile>(new MappedFile(nullptr, 0));
+  MTP_RETURN_IF_ERROR(checkMemory(file.size(), "the file's bytes"));
   MTP_ASSIGN_OR_RETURN(uint8_t * bytes, file.allocate());
   std::unique_ptr<MappedFile> copied(new MappedFile(bytes, file.size()));
   // Before the first write. A kernel without large pages is no failure.

@@ -37,12 +37,21 @@ Status Session::Impl::checkRequest(const Request &request) const {
   if (request.maxTokens < 1)
     return invalidArgument("expected max tokens of at least 1");
   MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
+  for (size_t i = 0; i < request.stopTokens.size(); ++i)
+    if (request.stopTokens[i] < 0 || uint32_t(request.stopTokens[i]) >= e.vocab)
+      return invalidArgument(strCat("stop token ", i, " is ",
+                                    request.stopTokens[i],
+                                    ", outside the vocabulary of ", e.vocab));
   uint64_t total = uint64_t(request.prompt.size()) + request.maxTokens;
   if (total > e.maxContext)
     return outOfRange(strCat("the prompt's ", request.prompt.size(),
                              " tokens and ", request.maxTokens,
                              " max tokens exceed the context of ", e.maxContext,
                              ", which the artifact was compiled for"));
+  if (options.logits == LogitsMode::All)
+    MTP_RETURN_IF_ERROR(checkMemory(
+        uint64_t(request.maxTokens) * e.vocab * sizeof(float),
+        strCat("the logits of ", request.maxTokens, " max tokens"), memory));
   uint64_t pages = kv->pagesFor(total + options.k);
   if (pages > kv->usablePages())
     return resourceExhausted(
@@ -140,8 +149,8 @@ bool Session::Impl::admitNext() {
   sequence.length = uint64_t(reused);
   sequence.statistics.cachedTokens += uint64_t(reused);
   statistics.cachedTokens += uint64_t(reused);
-  host->setSampling(
-      slot, samplingRow(sequence.request.sampling, options.logits));
+  host->setSampling(slot,
+                    samplingRow(sequence.request.sampling, options.logits));
   return true;
 }
 

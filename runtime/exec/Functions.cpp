@@ -51,6 +51,15 @@ Status Session::Impl::checkPages() const {
   return okStatus();
 }
 
+/// Results may overlap in the arena, so that their sum has no bound in it.
+static Status checkOutputs(const schema::Program &program,
+                           const MemoryLimit &memory) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < vectorSize(program.outputs()); ++i)
+    bytes = addBytes(bytes, program.outputs()->Get(i)->binding()->bytes());
+  return checkMemory(bytes, "the results", memory);
+}
+
 Result<std::vector<Tensor>>
 Session::Impl::runFunction(std::string_view name,
                            std::span<const Tensor> inputs) {
@@ -58,6 +67,8 @@ Session::Impl::runFunction(std::string_view name,
   const schema::Program &program =
       *inner.file->program().programs()->Get(index);
   Status status = checkInputs(portTypes(program.inputs()), inputs);
+  if (status.isOk())
+    status = checkOutputs(program, memory);
   if (status.isOk() && usesKv(program))
     status = checkPages();
   if (!status.isOk())

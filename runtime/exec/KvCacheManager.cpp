@@ -15,6 +15,12 @@ KvCacheManager::KvCacheManager(const KvConfig &config)
     freeList.push_back(page);
 }
 
+uint64_t KvCacheManager::memoryBytes(const KvConfig &config) {
+  // The free list grows by doubling.
+  return uint64_t(config.pages) * (sizeof(Page) + 2 * sizeof(uint32_t)) +
+         uint64_t(config.slots) * config.tableWidth * sizeof(int32_t);
+}
+
 //===----------------------------------------------------------------------===//
 // Single pages
 //===----------------------------------------------------------------------===//

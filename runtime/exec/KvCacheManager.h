@@ -43,6 +43,9 @@ class KvCacheManager {
 public:
   explicit KvCacheManager(const KvConfig &config);
 
+  /// Memory that the bookkeeping of a pool takes from the start, in bytes.
+  static uint64_t memoryBytes(const KvConfig &config);
+
   /// Starts an empty slot: takes what the index has of `tokens` and new pages
   /// for `capacity` tokens in all. Returns the tokens taken, or -1, changing
   /// nothing, when pages are short. What is taken is a whole number of pages,

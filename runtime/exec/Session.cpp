@@ -43,8 +43,13 @@ Status Session::Impl::checkOptions() {
                                   options.prefillChunk));
   }
   if (options.kvPages == 1 || options.kvPages > INT32_MAX)
-    return invalidArgument(
-        strCat("expected 2 to 2^31 KV pages, got ", options.kvPages));
+    return invalidArgument(strCat("expected kv_pages of 2 to ", INT32_MAX,
+                                  " (0: the default), got ", options.kvPages));
+  if (options.kvPages == 0) {
+    KvConfig config = kvConfig();
+    uint64_t all = uint64_t(config.slots) * config.tableWidth + 1;
+    options.kvPages = uint32_t(std::min<uint64_t>(all, INT32_MAX));
+  }
   return okStatus();
 }
 
@@ -53,20 +58,25 @@ uint32_t Session::Impl::modules() const {
   return options.k == 0 ? 0 : inner.envelope->modules;
 }
 
-Status Session::Impl::startGeneration() {
-  MTP_RETURN_IF_ERROR(checkOptions());
+KvConfig Session::Impl::kvConfig() const {
   const EnvelopeInfo &e = *inner.envelope;
   KvConfig config;
+  config.pages = options.kvPages;
   config.pageTokens = e.pageTokens;
   config.slots = options.maxSlots;
   config.tableWidth = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
-  uint64_t all = uint64_t(config.slots) * config.tableWidth + 1;
-  if (options.kvPages == 0)
-    options.kvPages = uint32_t(std::min<uint64_t>(all, INT32_MAX));
-  config.pages = options.kvPages;
   config.lookahead = modules();
   config.prefixCache = options.prefixCache;
+  return config;
+}
+
+Status Session::Impl::startGeneration() {
+  KvConfig config = kvConfig();
+  MTP_RETURN_IF_ERROR(checkMemory(
+      addBytes(executable->memoryBytes(), KvCacheManager::memoryBytes(config)),
+      strCat(config.pages, " KV pages (kv_pages) and their tables"), memory));
   kv = std::make_unique<KvCacheManager>(config);
+  host = std::make_unique<HostState>(inner.file->program(), *executable);
   slotUsed.assign(config.slots, false);
   statistics.drafted.assign(options.k, 0);
   statistics.accepted.assign(options.k, 0);
@@ -75,18 +85,18 @@ Status Session::Impl::startGeneration() {
 
 Status Session::Impl::start() {
   if (inner.envelope)
-    MTP_RETURN_IF_ERROR(startGeneration());
+    MTP_RETURN_IF_ERROR(checkOptions());
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
                        createCpuDevice({options.threads, options.pinThreads}));
   MTP_ASSIGN_OR_RETURN(executable, device->load(inner.file, options.kvPages));
-  if (inner.envelope)
-    host = std::make_unique<HostState>(inner.file->program(), *executable);
-  return okStatus();
+  return inner.envelope ? startGeneration() : okStatus();
 }
 
 Result<std::unique_ptr<Session>>
 Session::create(std::shared_ptr<const Model> model,
                 const SessionOptions &options) {
+  if (!model)
+    return invalidArgument("expected a model, got null");
   const Model::Impl &inner = *model->impl;
   auto impl = std::make_unique<Impl>(std::move(model), inner, options);
   MTP_RETURN_IF_ERROR(impl->start());

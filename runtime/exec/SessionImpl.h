@@ -4,6 +4,7 @@
 #define MTP_RUNTIME_EXEC_SESSIONIMPL_H
 
 #include "mtp/session.h"
+#include "runtime/core/MemoryLimit.h"
 #include "runtime/device/Device.h"
 #include "runtime/exec/HostState.h"
 #include "runtime/exec/KvCacheManager.h"
@@ -87,6 +88,8 @@ public:
   const Model::Impl &inner;
   SessionOptions options;
   std::unique_ptr<Executable> executable;
+  /// All the memory there was when the session began.
+  MemoryLimit memory = memoryLimit();
   Statistics statistics;
   std::map<SequenceId, Sequence> sequences;
 
@@ -107,6 +110,7 @@ public:
 
 private:
   Status checkOptions();
+  KvConfig kvConfig() const;
   Status startGeneration();
   uint32_t modules() const;
   Status checkRequest(const Request &request) const;

@@ -40,6 +40,8 @@ TEST(Capacity, RefusesWhatCanNeverFit) {
     const char *message;
   };
   Request nan = request({1}, 4), cold = request({1}, 4), flat = request({1}, 4);
+  Request stop = request({1}, 4);
+  stop.stopTokens = {5, 64};
   nan.sampling.temperature = NAN;
   cold.sampling.temperature = -1;
   flat.sampling.topP = 0;
@@ -60,6 +62,8 @@ TEST(Capacity, RefusesWhatCanNeverFit) {
       {cold, StatusCode::InvalidArgument,
        "expected a temperature of 0 or more"},
       {flat, StatusCode::InvalidArgument, "expected top-p above 0 and up to 1"},
+      {stop, StatusCode::InvalidArgument,
+       "stop token 1 is 64, outside the vocabulary of 64"},
   };
   for (const Case &c : cases) {
     auto id = session->add(c.request);
@@ -157,7 +161,31 @@ TEST(Capacity, OptionsOutsideTheEnvelopeAreRefused) {
             "InvalidArgument: expected a prefill chunk of 3, 8, which the "
             "artifact was compiled for, got 4");
   EXPECT_EQ(message([](auto &o) { o.kvPages = 1; }),
-            "InvalidArgument: expected 2 to 2^31 KV pages, got 1");
+            "InvalidArgument: expected kv_pages of 2 to 2147483647 (0: the "
+            "default), got 1");
+  EXPECT_EQ(message([](auto &o) { o.kvPages = UINT32_MAX; }),
+            "InvalidArgument: expected kv_pages of 2 to 2147483647 (0: the "
+            "default), got 4294967295");
   EXPECT_EQ(message([](auto &o) { o.threads = 5000; }),
             "InvalidArgument: expected 1 to 1024 threads, got 5000");
+}
+
+TEST(Capacity, RefusesMoreMemoryThanThereIs) {
+  ArtifactBuilder a = makeFakeModel();
+  // Megabytes a page: the largest pools are petabytes on every machine.
+  a.caches[0].layers = 65536;
+  auto model = Model::load(writeFile("large_pages.bin", a.finish()));
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  for (uint32_t pages : {100000000u, uint32_t(INT32_MAX)}) {
+    SessionOptions options;
+    options.kvPages = pages;
+    Status status = Session::create(*model, options).status();
+    EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
+    std::string message(status.message());
+    EXPECT_EQ(message.find(std::to_string(pages) + " KV pages, beside "), 0u)
+        << message;
+    EXPECT_NE(message.find("more than the "), std::string::npos) << message;
+    EXPECT_NE(message.find("; lower kv_pages to "), std::string::npos)
+        << message;
+  }
 }

@@ -91,6 +91,8 @@ TEST(TensorLiteral, SaysWhatIsWrong) {
   EXPECT_EQ(roundTrip("99999999999x99999999999xf32=0"),
             "expected at most 67108864 elements, got "
             "'99999999999x99999999999xf32'");
+  EXPECT_EQ(roundTrip("1x1x1x1x1x1x1x1x1xi8=0"),
+            "expected at most 8 dimensions, got '1x1x1x1x1x1x1x1x1xi8'");
 }
 
 TEST(Npy, RoundTrip) {
@@ -173,8 +175,7 @@ TEST(MtpRun, CountsWhatWasGivenToTheCaller) {
   }
   Ran ran = run("--json --ids 3,1,4 --ids 5,6 --k 4 -n 2");
   EXPECT_NE(ran.output.find("\"output_tokens\": 4"), std::string::npos);
-  EXPECT_NE(ran.output.find("\"tokens\": 2,"), std::string::npos)
-      << ran.output;
+  EXPECT_NE(ran.output.find("\"tokens\": 2,"), std::string::npos) << ran.output;
 }
 
 /// What mtp-run says of `tokens`, scored in windows.

@@ -113,8 +113,8 @@ std::string mtp::textReport(const Session &session) {
                 "decode: %llu tokens in %llu rounds, %.3f s, %.1f tokens/s, "
                 "acceptance length %.2f\n",
                 (unsigned long long)s.decodeTokens,
-                (unsigned long long)s.rounds, s.decodeSeconds, double(s.decodeTokens) / s.decodeSeconds,
-                acceptanceLength(s));
+                (unsigned long long)s.rounds, s.decodeSeconds,
+                double(s.decodeTokens) / s.decodeSeconds, acceptanceLength(s));
   text += line;
   for (size_t i = 0; i < s.drafted.size(); ++i) {
     std::snprintf(line, sizeof(line), "draft %zu: accepted %.1f %%\n", i + 1,

@@ -23,6 +23,9 @@ static Result<TensorType> parseType(std::string_view text) {
     if (end.ec != std::errc() || used == rest.size() || rest[used] != 'x')
       return invalidArgument(
           strCat("expected a type such as 2x4xi32, got '", text, "'"));
+    if (type.shape.size() == kMaxRank)
+      return outOfRange(strCat("expected at most ", kMaxRank,
+                               " dimensions, got '", text, "'"));
     type.shape.push_back(dim);
     rest.remove_prefix(used + 1);
   }

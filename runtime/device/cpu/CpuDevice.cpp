@@ -4,6 +4,7 @@
 #include "runtime/artifact/CpuFeatures.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/device/cpu/Builtins.h"
 #include "runtime/device/cpu/CommandList.h"
@@ -34,6 +35,7 @@ public:
   uint64_t memoryBytes() const override;
 
 private:
+  Status checkSizes() const;
   Status allocate();
   Status loadKernels();
   void resolve(const schema::Program &program, CommandList &list);
@@ -75,24 +77,46 @@ uint64_t CpuExecutable::pageBytes(uint32_t index) const {
   return tokens * cache->entry_width() * dtypeBytes(cache->dtype());
 }
 
+/// Compares what allocate() will ask for with the memory there is. Without this
+/// a pool of terabytes would be granted, and the process killed later.
+Status CpuExecutable::checkSizes() const {
+  const schema::Artifact &program = file->program();
+  MemoryLimit limit = memoryLimit();
+  uint64_t fixed = addBytes(program.arena_bytes(), program.state_bytes());
+  fixed = addBytes(fixed, multiplyBytes(scratchStride, pool->size()));
+  MTP_RETURN_IF_ERROR(checkMemory(
+      fixed, strCat("arena, states and scratch of ", pool->size(), " threads"),
+      limit));
+  uint64_t page = 0;
+  for (uint32_t i = 0; i < vectorSize(program.caches()); ++i)
+    page = addBytes(page, pageBytes(i) * program.caches()->Get(i)->layers());
+  uint64_t pages = multiplyBytes(page, kvPages), rest = limit.bytes - fixed;
+  if (pages <= rest)
+    return okStatus();
+  std::string what =
+      fixed ? strCat(kvPages, " KV pages, beside ", fixed, " bytes of others,")
+            : strCat(kvPages, " KV pages");
+  return resourceExhausted(
+      strCat(checkMemory(pages, what, {rest, limit.source}).message(),
+             "; lower kv_pages to ", rest / page, " or less"));
+}
+
 Status CpuExecutable::allocate() {
   const schema::Artifact &program = file->program();
+  scratchStride =
+      alignTo(std::max(program.scratch_bytes(), builtinScratchBytes(program)),
+              kBufferAlignment);
+  MTP_RETURN_IF_ERROR(checkSizes());
   MTP_ASSIGN_OR_RETURN(
       arena, HostMemory::allocate(program.arena_bytes(), "the arena"));
   MTP_ASSIGN_OR_RETURN(
       states, HostMemory::allocate(program.state_bytes(), "the states"));
-  scratchStride =
-      alignTo(std::max(program.scratch_bytes(), builtinScratchBytes(program)),
-              kBufferAlignment);
   MTP_ASSIGN_OR_RETURN(scratch,
                        HostMemory::allocate(scratchStride * pool->size(),
                                             "the workers' scratch"));
   for (uint32_t i = 0; i < vectorSize(program.caches()); ++i) {
-    uint64_t bytes;
-    if (__builtin_mul_overflow(
-            pageBytes(i) * program.caches()->Get(i)->layers(), kvPages, &bytes))
-      return resourceExhausted(strCat("the bytes of ", kvPages,
-                                      " KV pages do not fit into 64 bits"));
+    uint64_t bytes =
+        pageBytes(i) * program.caches()->Get(i)->layers() * kvPages;
     MTP_ASSIGN_OR_RETURN(HostMemory cache,
                          HostMemory::allocate(bytes, "the KV cache"));
     caches.push_back(std::move(cache));
