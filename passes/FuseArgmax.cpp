@@ -4,19 +4,22 @@
 // and read again, the logits of a large vocabulary are a good part of what a
 // row costs. The head writes the best logit of each panel instead:
 //
-//   linear -> argmax        becomes  linear_argmax -> argmax_parts
-//   linear -> mtp.sample    becomes  linear_argmax -> mtp.sample_parts
+//   linear -> argmax               becomes  linear_argmax -> argmax_parts
+//   linear -> mtp.sample           becomes  linear_argmax -> mtp.sample_parts
+//   linear -> mtp.sample_mapped    becomes  linear_argmax
+//                                           -> mtp.sample_parts_mapped
 //
-// A draft's logits are nobody else's. The target's may leave the program, and
-// rows that sample need all of them: its head writes the logits as well, of the
-// slots whose sampling parameters ask for them. That is asked at run time, row
-// by row, so that one program serves them side by side.
+// Rows that sample need all logits, and the target's may leave the program: the
+// head writes the logits as well, of the slots whose sampling parameters ask for
+// them. That is asked at run time, row by row, so that one program serves them
+// side by side.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
+#include "passes/PlainHead.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_FUSEARGMAXPASS
@@ -58,22 +61,6 @@ Head::Head(InvokeOp linear)
     : linear(linear), outputs(configInt(linear.getConfig(), "n")),
       parts(panelCount(outputs)) {}
 
-/// The plain projection behind the logits that `pick` reads as a dense matrix.
-static InvokeOp findLinear(InvokeOp pick) {
-  auto linear = pick.getArgs().front().getDefiningOp<InvokeOp>();
-  if (!linear || linear.getKind() != "linear" ||
-      pick.getOffsets().front() != 0) {
-    return {};
-  }
-  DictionaryAttr config = linear.getConfig();
-  auto activation = config.getAs<StringAttr>("activation");
-  int64_t stride = configInt(config, "y_stride");
-  bool isDense = stride == 0 || stride == configInt(config, "n");
-  bool isPlain = !activation || activation.getValue() == "none";
-  return isDense && isPlain && configInt(config, "residual") == 0 ? linear
-                                                                  : InvokeOp();
-}
-
 /// Calls `linear_argmax`; its arguments are those of the projection and `more`.
 static InvokeOp callHead(OpBuilder &builder, Head head, ValueRange more,
                          TypeRange results) {
@@ -95,24 +82,19 @@ static InvokeOp callHead(OpBuilder &builder, Head head, ValueRange more,
 }
 
 void FuseArgmaxPass::fuseArgmax(InvokeOp argmax) {
-  InvokeOp linear = findLinear(argmax);
+  InvokeOp linear = mlir::mtp::findPlainHead(argmax);
   if (!linear || !linear.getResults().front().hasOneUse()) {
     return;
   }
   Head head(linear);
-  DictionaryAttr config = argmax.getConfig();
-  int64_t stride = configInt(config, "x_stride");
-  if (configInt(config, "width") != head.outputs ||
-      (stride != 0 && stride != head.outputs) ||
-      argmax.getParams().front() != head.rows()) {
-    return;
-  }
-  OpBuilder builder(argmax);
+  // The product stays in its place: states that it reads may change after it.
+  OpBuilder builder(linear);
   InvokeOp call = callHead(builder, head, {},
                            {head.partsType(builder.getF32Type()),
                             head.partsType(builder.getI32Type())});
   auto parts =
       builder.getNamedAttr("parts", builder.getI64IntegerAttr(head.parts));
+  builder.setInsertionPoint(argmax);
   auto pick = InvokeOp::create(
       builder, argmax.getLoc(), argmax.getResultTypes(), "argmax_parts",
       call.getResults(), argmax.getParams(), ArrayRef<int64_t>{0, 0},
@@ -139,31 +121,28 @@ static bool canSink(InvokeOp linear, InvokeOp place, SymbolTable &symbols) {
 }
 
 void FuseArgmaxPass::fuseSample(InvokeOp sample, SymbolTable &symbols) {
-  InvokeOp linear = findLinear(sample);
+  InvokeOp linear = mlir::mtp::findPlainHead(sample);
   // Slots may be known only after the projection, so it moves to the pick.
   if (!linear || !canSink(linear, sample, symbols)) {
     return;
   }
   Head head(linear);
-  ArrayRef<int64_t> params = sample.getParams();
-  if (params[0] != head.rows() || params[1] != head.outputs) {
-    return;
-  }
   Value logits = linear.getResults().front();
-  Value slots = sample.getArgs()[1];
-  Value positions = sample.getArgs()[2];
-  Value sampling = sample.getArgs()[3];
+  // Behind the logits: (tokens,) slots, positions, sampling.
+  ValueRange context = ValueRange(sample.getArgs()).drop_front();
   OpBuilder builder(sample);
   InvokeOp call =
-      callHead(builder, head, {slots, sampling},
+      callHead(builder, head, {context[context.size() - 3], context.back()},
                {head.partsType(builder.getF32Type()),
                 head.partsType(builder.getI32Type()), logits.getType()});
   SmallVector<Value> args(call.getResults());
-  args.append({slots, positions, sampling});
+  args.append(context.begin(), context.end());
   SmallVector<int64_t> offsets(args.size(), 0);
+  bool isMapped = sample.getKind() == "mtp.sample_mapped";
   auto pick = InvokeOp::create(
-      builder, sample.getLoc(), sample.getResultTypes(), "mtp.sample_parts",
-      args, ArrayRef<int64_t>{head.rows(), head.outputs, head.parts}, offsets,
+      builder, sample.getLoc(), sample.getResultTypes(),
+      isMapped ? "mtp.sample_parts_mapped" : "mtp.sample_parts", args,
+      ArrayRef<int64_t>{head.rows(), head.outputs, head.parts}, offsets,
       builder.getDictionaryAttr({}));
   logits.replaceAllUsesWith(call.getResults().back());
   sample->replaceAllUsesWith(pick);
@@ -176,7 +155,7 @@ void FuseArgmaxPass::runOnOperation() {
   SymbolTable symbols(getOperation());
   SmallVector<InvokeOp> picks;
   getOperation().walk([&](InvokeOp call) {
-    if (call.getKind() == "argmax" || call.getKind() == "mtp.sample") {
+    if (mlir::mtp::isPick(call)) {
       picks.push_back(call);
     }
   });

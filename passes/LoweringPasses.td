@@ -64,10 +64,11 @@ def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
   let summary = "Draft from a part of the vocabulary";
   let description = [{
     The head behind every draft gets the rows of the given tokens alone, as a
-    weight of its own; the draft is looked up among them. Verification uses the
-    whole head, so that the output stays the same. Drafts that are not the
-    arg-max of a plain projection stay as they are; a module without any other is
-    an error.
+    weight of its own; the draft is looked up among them, and sampled with the
+    noise of the tokens that they are. Verification uses the whole head, so that
+    the output stays the same. Drafts that are not picked from all logits of a
+    plain projection, or whose logits have another reader, stay as they are; a
+    module without any other is an error.
   }];
   let options = [
     ListOption<"tokens", "tokens", "int32_t",
@@ -120,7 +121,8 @@ def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
     `argmax_parts`. One whose result is read by an `mtp.sample`, and may leave the
     program, becomes a `linear_argmax` that writes logits too, for the slots whose
     row of the state `sampling` does not say that nobody reads them; the
-    `mtp.sample` becomes an `mtp.sample_parts`.
+    `mtp.sample` becomes an `mtp.sample_parts`, the `mtp.sample_mapped` of a small
+    draft vocabulary an `mtp.sample_parts_mapped`.
 
     A projection with a residual or an activation, or whose result has another
     reader, stays as it is.

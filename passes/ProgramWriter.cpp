@@ -79,8 +79,16 @@ ProgramWriter::Outputs ProgramWriter::runModule(int64_t module,
   return {yielded[0], yielded[1]};
 }
 
+// A draft is picked as the target's row at its place will pick: by the accept
+// op's region, which sees the same slot and the same position, and so the same
+// parameters and the same noise. Drafter and target then agree as often as their
+// distributions do, at any temperature.
 void ProgramWriter::putDraft(int64_t batch, int64_t depth, Value logits) {
-  Value pick = ArgmaxOp::create(builder, loc, ints(batch), logits);
+  ValueRange bound =
+      invoke("draft_rows", {state("active"), state("length")}, {batch, depth},
+             {ints(batch), ints(batch)}, {});
+  Value rows = MakeRowsOp::create(builder, loc, bound[0], bound[1]);
+  Value pick = clone(*parts.pick, {logits, rows}, batch).front();
   invoke("put_drafts", {pick, state("drafts")}, {batch, depth - 1}, {},
          {{"kmax", parts.shape.draftColumns()}});
 }

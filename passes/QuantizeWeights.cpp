@@ -201,7 +201,8 @@ static bool isRouter(const Readers &readers) {
 
 static bool isHead(const Readers &readers) {
   return llvm::any_of(readers.calls, [](InvokeOp call) {
-    return isReadBy(call, {"argmax", "mtp.sample"}, /*orLogits=*/true);
+    return isReadBy(call, {"argmax", "mtp.sample", "mtp.sample_mapped"},
+                    /*orLogits=*/true);
   });
 }
 

@@ -1,19 +1,23 @@
 //===- ShrinkDraftHead.cpp - Draft from a part of the vocabulary ----------===//
 //
-// A draft is the arg-max of the head's logits, and the head of a large
-// vocabulary is most of what a small drafter streams. Over the rows of frequent
-// tokens alone it is nearly as often right; verification decides as before, so
-// the output does not change. (FR-Spec, Zhao et al., 2025, arXiv:2502.14856.)
+// A draft is picked from the head's logits, and the head of a large vocabulary
+// is most of what a small drafter streams. Over the rows of frequent tokens
+// alone it is nearly as often right; verification decides as before, so the
+// output does not change. (FR-Spec, Zhao et al., 2025, arXiv:2502.14856.)
 //
-//   linear(x, head) -> argmax -> put_drafts   becomes
-//   linear(x, head picks @draft_vocabulary) -> argmax -> take_rows of the
-//   vocabulary -> put_drafts
+//   linear(x, head) -> mtp.sample -> put_drafts           becomes
+//   linear(x, head picks @draft_vocabulary)
+//     -> mtp.sample_mapped of the vocabulary -> put_drafts
+//
+// A sampled pick needs the map itself: the noise of a column is that of the token
+// which it stands for. An `argmax` is followed by a look-up.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
+#include "passes/PlainHead.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_SHRINKDRAFTHEADPASS
@@ -27,7 +31,7 @@ namespace {
 
 /// The calls that make a draft, and the head's weight.
 struct DraftHead {
-  InvokeOp linear, argmax, put;
+  InvokeOp linear, pick, put;
   size_t weightIndex;
   exec::WeightOp weight;
 };
@@ -41,7 +45,9 @@ struct ShrinkDraftHeadPass
 private:
   LogicalResult checkTokens(exec::WeightOp head);
   exec::WeightOp smallHead(exec::WeightOp head);
-  LogicalResult shrink(DraftHead head);
+  void setColumns(InvokeOp call, ArrayRef<llvm::StringRef> keys);
+  void mapPick(const DraftHead &head);
+  LogicalResult shrink(const DraftHead &head);
 
   int64_t size() const { return int64_t(tokens.size()); }
 
@@ -52,20 +58,18 @@ private:
 
 } // namespace
 
-static InvokeOp producerOf(Value value, llvm::StringRef kind) {
-  auto call = value.getDefiningOp<InvokeOp>();
-  return call && call.getKind() == kind && value.hasOneUse() ? call
-                                                             : InvokeOp();
-}
-
-/// What makes the draft that `put` stores, if it is a plain head.
+/// What makes the draft that `put` stores, if it is a plain head that nobody else
+/// reads.
 static std::optional<DraftHead> findHead(InvokeOp put, SymbolTable &symbols) {
-  InvokeOp argmax = producerOf(put.getArgs().front(), "argmax");
-  if (!argmax) {
+  auto pick = put.getArgs().front().getDefiningOp<InvokeOp>();
+  if (!pick || !mlir::mtp::isPick(pick) ||
+      pick.getKind() == "mtp.sample_mapped" ||
+      !pick.getResults().front().hasOneUse()) {
     return std::nullopt;
   }
-  InvokeOp linear = producerOf(argmax.getArgs().front(), "linear");
-  if (!linear) {
+  InvokeOp linear = mlir::mtp::findPlainHead(pick);
+  if (!linear || !linear.getResults().front().hasOneUse() ||
+      configInt(linear.getConfig(), "bias") != 0) {
     return std::nullopt;
   }
   // After the input and, where there is one, the norm's weight.
@@ -74,11 +78,10 @@ static std::optional<DraftHead> findHead(InvokeOp put, SymbolTable &symbols) {
   auto weight =
       ref ? symbols.lookup<exec::WeightOp>(ref.getResource()) : exec::WeightOp();
   if (!weight || weight.getLayout() != "linear" || weight.getStack() != 1 ||
-      weight.getSources().size() != 1 ||
-      configInt(linear.getConfig(), "bias") != 0) {
+      weight.getSources().size() != 1) {
     return std::nullopt;
   }
-  return DraftHead{linear, argmax, put, index, weight};
+  return DraftHead{linear, pick, put, index, weight};
 }
 
 LogicalResult ShrinkDraftHeadPass::checkTokens(exec::WeightOp head) {
@@ -128,47 +131,69 @@ static MemRefType withOutputs(MemRefType type, int64_t outputs) {
   return MemRefType::get(shape, type.getElementType());
 }
 
-LogicalResult ShrinkDraftHeadPass::shrink(DraftHead head) {
+void ShrinkDraftHeadPass::setColumns(InvokeOp call,
+                                     ArrayRef<llvm::StringRef> keys) {
+  Builder builder(&getContext());
+  NamedAttrList config(call.getConfig());
+  for (llvm::StringRef key : keys) {
+    if (config.get(key)) {
+      config.set(key, builder.getI64IntegerAttr(size()));
+    }
+  }
+  call.setConfigAttr(config.getDictionary(&getContext()));
+}
+
+// The pick sees columns of the small head, which are rows of the vocabulary.
+void ShrinkDraftHeadPass::mapPick(const DraftHead &head) {
+  InvokeOp pick = head.pick, put = head.put;
+  OpBuilder builder(pick);
+  Location loc = pick.getLoc();
+  auto tokensRef = RefOp::create(
+      builder, loc, MemRefType::get({size(), 1}, builder.getI32Type()),
+      vocabulary.getSymName(), /*layer=*/0);
+  if (pick.getKind() == "argmax") {
+    setColumns(pick, {"width", "x_stride"});
+    builder.setInsertionPointAfter(pick);
+    Value columns = pick.getResults().front();
+    auto lookup = InvokeOp::create(
+        builder, loc, columns.getType(), "take_rows",
+        ValueRange{tokensRef, columns},
+        ArrayRef<int64_t>{pick.getParams().front()}, ArrayRef<int64_t>{0, 0},
+        builder.getDictionaryAttr(
+            builder.getNamedAttr("width", builder.getI64IntegerAttr(1))));
+    put.getArgsMutable()[0].set(lookup.getResults().front());
+    return;
+  }
+  SmallVector<Value> args(pick.getArgs());
+  args.insert(args.begin() + 1, tokensRef);
+  SmallVector<int64_t> params(pick.getParams());
+  params[1] = size();
+  SmallVector<int64_t> offsets(args.size(), 0);
+  auto mapped = InvokeOp::create(builder, loc, pick.getResultTypes(),
+                                 "mtp.sample_mapped", args, params, offsets,
+                                 pick.getConfig());
+  pick->replaceAllUsesWith(mapped);
+  pick.erase();
+}
+
+LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
   if (failed(checkTokens(head.weight))) {
     return failure();
   }
   exec::WeightOp weight = smallHead(head.weight);
-  auto ref = head.linear.getArgs()[head.weightIndex].getDefiningOp<RefOp>();
-  OpBuilder builder(head.linear);
-  Location loc = head.linear.getLoc();
+  InvokeOp linear = head.linear;
+  auto ref = linear.getArgs()[head.weightIndex].getDefiningOp<RefOp>();
+  OpBuilder builder(linear);
   auto weightRef =
-      RefOp::create(builder, loc,
+      RefOp::create(builder, linear.getLoc(),
                     withOutputs(cast<MemRefType>(ref.getType()), size()),
                     weight.getSymName(), /*layer=*/0);
-  head.linear.getArgsMutable()[head.weightIndex].set(weightRef);
-  auto setKeys = [&](InvokeOp call, ArrayRef<llvm::StringRef> keys) {
-    NamedAttrList config(call.getConfig());
-    for (llvm::StringRef key : keys) {
-      if (config.get(key)) {
-        config.set(key, builder.getI64IntegerAttr(size()));
-      }
-    }
-    call.setConfigAttr(config.getDictionary(&getContext()));
-  };
-  setKeys(head.linear, {"n", "y_stride"});
-  setKeys(head.argmax, {"width", "x_stride"});
-  Value logits = head.linear.getResults().front();
+  linear.getArgsMutable()[head.weightIndex].set(weightRef);
+  setColumns(linear, {"n", "y_stride"});
+  Value logits = linear.getResults().front();
   auto logitsType = cast<RankedTensorType>(logits.getType());
-  int64_t rows = logitsType.getDimSize(0);
-  logits.setType(logitsType.clone({rows, size()}));
-
-  // The picked row of the small head is a row of the vocabulary.
-  builder.setInsertionPointAfter(head.argmax);
-  Value picks = head.argmax.getResults().front();
-  auto tokensRef = RefOp::create(
-      builder, loc, MemRefType::get({size(), 1}, builder.getI32Type()),
-      vocabulary.getSymName(), /*layer=*/0);
-  auto lookup = InvokeOp::create(
-      builder, loc, picks.getType(), "take_rows", ValueRange{tokensRef, picks},
-      ArrayRef<int64_t>{rows}, ArrayRef<int64_t>{0, 0},
-      builder.getDictionaryAttr(
-          builder.getNamedAttr("width", builder.getI64IntegerAttr(1))));
-  head.put.getArgsMutable()[0].set(lookup.getResults().front());
+  logits.setType(logitsType.clone({logitsType.getDimSize(0), size()}));
+  mapPick(head);
   if (ref->use_empty()) {
     ref.erase();
   }

@@ -107,6 +107,18 @@ TEST(Round, TreeRowsSplitPlaceAndDepth) {
   EXPECT_EQ(place.values(), positions);
 }
 
+TEST(Round, DraftRowsStandWhereTheDraftWillBeVerified) {
+  Kernel kernel(native(), "draft_rows", "");
+  for (int d : {1, 3}) {
+    State s;
+    kernel.run({s.active.data(), s.length.data(), s.slots.data(),
+                s.positions.data()},
+               {2, d}, Split::Single);
+    EXPECT_EQ(head(s.slots, 3), (Ints{2, 0, -9}));
+    EXPECT_EQ(head(s.positions, 3), (Ints{9 + d - 1, 1 + d - 1, -9}));
+  }
+}
+
 TEST(Round, PutDraftsAndChainRows) {
   State s;
   Guarded<int32_t> picked(Ints{71, 72});

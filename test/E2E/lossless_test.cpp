@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Generation.h"
+#include "runtime/text/Tokenizer.h"
 
 #include <algorithm>
 #include <array>
@@ -220,6 +221,37 @@ TEST(LosslessMatrix, AcceptsAndRejectsDrafts) {
             << name;
       }
     }
+  }
+}
+
+// Drafts that were the likeliest tokens would be accepted as often as the target
+// gives these their probability, here 0.25 at temperature 1; drafts that are
+// picked with the target's noise nearly as often as the distributions agree.
+TEST(LosslessMatrix, SampledDraftsShareTheTargetsNoise) {
+  std::shared_ptr<const Model> model = loadArtifact("bundled");
+  ASSERT_TRUE(model);
+  auto tokenizer = Tokenizer::load(model->tokenizer());
+  ASSERT_TRUE(tokenizer.isOk());
+  auto prompt = (*tokenizer)->encode(
+      "Once upon a time there was a little girl who lived in");
+  ASSERT_TRUE(prompt.isOk());
+  std::vector<Request> all(4);
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    all[i].prompt = *prompt;
+    all[i].maxTokens = 100;
+    all[i].ignoreEos = true;
+    all[i].sampling.temperature = 1;
+    all[i].sampling.seed = i;
+  }
+  // A filter leaves drafter and target fewer tokens to differ in.
+  for (float topP : {1.0f, 0.8f}) {
+    for (Request &request : all)
+      request.sampling.topP = topP;
+    Outcome run = generate(model, single(2, 4), all);
+    for (uint32_t position : {0, 1})
+      EXPECT_GT(run.statistics.accepted[position] * 100,
+                run.statistics.drafted[position] * (position ? 33u : 60u))
+          << "top-p " << topP << ", draft " << position + 1;
   }
 }
 

@@ -54,6 +54,52 @@ exec.program @target "prefill" batch 1 k 0 chunk 4 {
 
 // -----
 
+// A product that reads a state stays where it is: the state changes before the
+// pick.
+// CHECK-LABEL: exec.program @state
+// CHECK: exec.invoke "linear_argmax"
+// CHECK-NEXT: exec.invoke "prefill_carry"
+// CHECK-NEXT: exec.invoke "argmax_parts"
+exec.weight @head "linear" k 8 n 64 stack 1 [{key = "lm_head"}] : f32
+exec.state @hidden : memref<2x8xf32>
+exec.program @state "function" batch 0 k 0 chunk 0 {
+  %info = exec.input "info" : tensor<4xi32>
+  %o = exec.input "o" : tensor<4x8xf32>
+  %h = exec.ref @hidden : memref<2x8xf32>
+  %w = exec.ref @head : memref<2x8x32xf32>
+  %l = exec.invoke "linear"(%h, %w) params [2] offsets [0, 0] config {k = 8, n = 64}
+    : (memref<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
+  exec.invoke "prefill_carry"(%info, %o, %h) params [4, 2] offsets [0, 0, 0] config {width = 8} : (tensor<4xi32>, tensor<4x8xf32>, memref<2x8xf32>) -> ()
+  %p = exec.invoke "argmax"(%l) params [2] offsets [0] config {width = 64} : (tensor<2x64xf32>) -> tensor<2xi32>
+  exec.output "picks" %p : tensor<2xi32>
+}
+
+// -----
+
+// A draft from a part of the vocabulary: the map goes on to the pick.
+// CHECK-LABEL: exec.program @mapped
+// CHECK: %[[V:.*]] = exec.ref @vocabulary
+// CHECK: %[[L:.*]]:3 = exec.invoke "linear_argmax"(%{{.*}}, %{{.*}}, %[[SLOT:.*]], %[[S:.*]]) params [1] {{.*}}logits = true, n = 64
+// CHECK-NEXT: exec.invoke "mtp.sample_parts_mapped"(%[[L]]#0, %[[L]]#1, %[[L]]#2, %[[V]], %[[SLOT]], %[[POS:.*]], %[[S]]) params [1, 64, 2] offsets [0, 0, 0, 0, 0, 0, 0] config {}
+exec.weight @head "linear" k 8 n 64 stack 1 [{key = "lm_head"}] : f32
+exec.constant @vocabulary dense<3> : tensor<64x1xi32>
+exec.state @sampling : memref<2x8xi32>
+exec.program @mapped "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<1x8xf32>
+  %slots = exec.input "slots" : tensor<1xi32>
+  %positions = exec.input "positions" : tensor<1xi32>
+  %w = exec.ref @head : memref<2x8x32xf32>
+  %v = exec.ref @vocabulary : memref<64x1xi32>
+  %s = exec.ref @sampling : memref<2x8xi32>
+  %l = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64}
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %p = exec.invoke "mtp.sample_mapped"(%l, %v, %slots, %positions, %s) params [1, 64, 1] offsets [0, 0, 0, 0, 0] config {}
+    : (tensor<1x64xf32>, memref<64x1xi32>, tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
+  exec.output "picks" %p : tensor<1xi32>
+}
+
+// -----
+
 // What stays, one reason each.
 // CHECK-LABEL: exec.program @stays
 // CHECK-NOT: linear_argmax

@@ -14,6 +14,7 @@
 // CHECK: exec.weight @head "linear" k 8 n 64 stack 1 [{key = "lm_head"}] : f32
 exec.weight @head "linear" k 8 n 64 stack 1 [{key = "lm_head"}] : f32
 exec.state @drafts : memref<1x2xi32>
+exec.state @sampling : memref<1x8xi32>
 // CHECK-LABEL: exec.program @round
 exec.program @round "decode" batch 1 k 2 chunk 0 {
   %x = exec.input "x" : tensor<1x8xf32>
@@ -22,8 +23,8 @@ exec.program @round "decode" batch 1 k 2 chunk 0 {
   %w = exec.ref @head : memref<2x8x32xf32>
   // CHECK: %[[W:.*]] = exec.ref @head_draft : memref<1x8x32xf32>
   // CHECK: %[[L:.*]] = exec.invoke "linear"(%{{.*}}, %[[W]]) params [1] {{.*}}n = 3 : i64, y_stride = 3 : i64} : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
-  // CHECK: %[[P:.*]] = exec.invoke "argmax"(%[[L]]) {{.*}}width = 3 : i64, x_stride = 3 : i64}
   // CHECK: %[[V:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
+  // CHECK: %[[P:.*]] = exec.invoke "argmax"(%[[L]]) {{.*}}width = 3 : i64, x_stride = 3 : i64}
   // CHECK: %[[T:.*]] = exec.invoke "take_rows"(%[[V]], %[[P]]) params [1] offsets [0, 0] config {width = 1 : i64}
   // CHECK: exec.invoke "put_drafts"(%[[T]],
   %l = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64, y_stride = 64}
@@ -36,6 +37,41 @@ exec.program @round "decode" batch 1 k 2 chunk 0 {
     : (tensor<1x8xf32>, tensor<8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p2 = exec.invoke "argmax"(%l2) params [1] offsets [0] config {width = 64} : (tensor<1x64xf32>) -> tensor<1xi32>
   exec.invoke "put_drafts"(%p2, %drafts) params [1, 1] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
+  // A draft that is sampled: the map decides whose noise a column has.
+  // CHECK: %[[L3:.*]] = exec.invoke "linear"{{.*}} -> tensor<1x3xf32>
+  // CHECK: %[[V3:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
+  // CHECK: %[[P3:.*]] = exec.invoke "mtp.sample_mapped"(%[[L3]], %[[V3]], %{{.*}}, %{{.*}}, %{{.*}}) params [1, 3, 1] offsets [0, 0, 0, 0, 0] config {}
+  // CHECK: exec.invoke "put_drafts"(%[[P3]],
+  %at = exec.input "at" : tensor<1xi32>
+  %sampling = exec.ref @sampling : memref<1x8xi32>
+  %l3 = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64}
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %p3 = exec.invoke "mtp.sample"(%l3, %at, %at, %sampling) params [1, 64, 1] offsets [0, 0, 0, 0] config {}
+    : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
+  exec.invoke "put_drafts"(%p3, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
+  // What stays: a residual would have the whole vocabulary's columns, a part of
+  // the columns has other numbers, and somebody else reads these logits.
+  // CHECK: exec.invoke "linear"({{.*}}n = 64{{.*}}residual = true
+  // CHECK: exec.invoke "argmax"({{.*}}width = 64
+  %r = exec.input "r" : tensor<1x64xf32>
+  %l4 = exec.invoke "linear"(%x, %w, %r) params [1] offsets [0, 0, 0] config {k = 8, n = 64, residual = true, residual_stride = 64}
+    : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+  %p4 = exec.invoke "argmax"(%l4) params [1] offsets [0] config {width = 64, x_stride = 64} : (tensor<1x64xf32>) -> tensor<1xi32>
+  exec.invoke "put_drafts"(%p4, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
+  // CHECK: %[[L5:.*]] = exec.invoke "linear"({{.*}}n = 64{{.*}}
+  // CHECK: exec.invoke "argmax"(%[[L5]]) params [1] offsets [1] config {width = 63
+  %l5 = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64}
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %p5 = exec.invoke "argmax"(%l5) params [1] offsets [1] config {width = 63, x_stride = 64} : (tensor<1x64xf32>) -> tensor<1xi32>
+  exec.invoke "put_drafts"(%p5, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
+  // CHECK: %[[L6:.*]] = exec.invoke "linear"({{.*}}n = 64{{.*}}
+  // CHECK: exec.invoke "mtp.sample"(%[[L6]],{{.*}} params [1, 64, 1]
+  %l6 = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64}
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %p6 = exec.invoke "mtp.sample"(%l6, %at, %at, %sampling) params [1, 64, 1] offsets [0, 0, 0, 0] config {}
+    : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
+  exec.invoke "put_drafts"(%p6, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
+  exec.output "draft_logits" %l6 : tensor<1x64xf32>
   // CHECK: exec.invoke "linear"({{.*}}n = 64{{.*}} -> tensor<1x64xf32>
   %t = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64}
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>

@@ -68,7 +68,10 @@ mtp.round @generate {
 // CHECK: %[[G1:.*]] = mtp.linear %[[C1]]
 // CHECK: %[[L1:.*]] = mtp.linear %[[G1]], %{{.*}} -> tensor<8x16xf32>
 // CHECK: %[[S1:.*]] = mtp.take_rows %[[L1]], %[[R1]]#3 {{.*}} -> tensor<2x16xf32>
-// CHECK: %[[D1:.*]] = mtp.argmax %[[S1]]
+// The draft is picked by the accept op's region, for the row that will verify it.
+// CHECK: %[[AT1:.*]]:2 = exec.invoke "draft_rows"({{.*}}) params [2, 1] {{.*}} -> (tensor<2xi32>, tensor<2xi32>)
+// CHECK: %[[R1D:.*]] = mtp.make_rows %[[AT1]]#0, %[[AT1]]#1
+// CHECK: %[[D1:.*]] = mtp.sample %[[S1]], %[[R1D]]
 // CHECK: exec.invoke "put_drafts"(%[[D1]], %{{.*}}) params [2, 0]
 // The second module goes on from the first one's hidden states and its carry.
 // CHECK: %[[R2:.*]]:4 = exec.invoke "refresh_rows"({{.*}}) params [2, 3, 2] {{.*}} -> (tensor<10xi32>,
@@ -76,12 +79,14 @@ mtp.round @generate {
 // CHECK: %[[C2:.*]] = exec.invoke "shift_hidden"(%{{.*}}, %{{.*}}, %[[CARRY]], %[[G1]]) params [2, 3, 2] {{.*}} -> tensor<10x8xf32>
 // CHECK: mtp.weight "m2"
 // CHECK: %[[G2:.*]] = mtp.linear %[[C2]]
+// CHECK: "draft_rows"{{.*}} params [2, 2]
 // CHECK: put_drafts{{.*}} params [2, 1]
 // CHECK: %[[LAST:.*]] = mtp.take_rows %[[G2]], %[[R2]]#3 {{.*}} -> tensor<2x8xf32>
 // Deeper than the modules: the last one again, one row per slot.
 // CHECK: exec.invoke "chain_rows"({{.*}}) params [2, 1, 1] {{.*}} -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
 // CHECK: mtp.weight "m2"
 // CHECK: mtp.linear %[[LAST]], %{{.*}} -> tensor<2x8xf32>
+// CHECK: "draft_rows"{{.*}} params [2, 3]
 // CHECK: put_drafts{{.*}} params [2, 2]
 // CHECK: exec.invoke "verify_rows"({{.*}}) params [2, 3] {{.*}} -> (tensor<8xi32>, tensor<8xi32>, tensor<8xi32>)
 

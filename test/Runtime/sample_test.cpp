@@ -31,7 +31,7 @@ SamplingRow sampling(float temperature, int32_t topK = 0, float topP = 1,
 int32_t pick(const std::vector<float> &logits, const SamplingRow &row,
              int32_t position = 1) {
   std::vector<int32_t> scratch(logits.size(), -1);
-  return sampleToken(logits, row, position, scratch);
+  return sampleToken(logits, {}, row, position, scratch);
 }
 
 /// Pearson's statistic of `draws` picks against `expected` probabilities.
@@ -217,4 +217,65 @@ TEST(Sample, PicksFromPartsWhereLogitsAreSkipped) {
   EXPECT_EQ(picks[1], 1);
   EXPECT_EQ(picks[2], 1);
   EXPECT_EQ(picks[4], 0);
+}
+
+// A part of the vocabulary that holds the whole one's winner picks the same
+// token: the noise is that of the token, not of the column.
+TEST(Sample, AMapGivesTheNoiseOfItsTokens) {
+  constexpr size_t vocab = 96;
+  std::vector<float> logits(vocab, 1);
+  std::vector<int32_t> tokens;
+  std::vector<float> part;
+  for (int32_t token = 1; token < int32_t(vocab); token += 3) {
+    tokens.push_back(token);
+    part.push_back(logits[size_t(token)]);
+  }
+  int inPart = 0, otherColumn = 0;
+  for (int32_t position = 0; position < 300; ++position) {
+    SamplingRow row = sampling(1, 0, 1, 0, 7);
+    int32_t whole = pick(logits, row, position);
+    std::vector<int32_t> scratch(part.size());
+    int32_t picked = sampleToken(part, tokens, row, position, scratch);
+    EXPECT_EQ(picked % 3, 1);
+    if (whole % 3 != 1)
+      continue;
+    ++inPart;
+    EXPECT_EQ(picked, whole) << "position " << position;
+    otherColumn += tokens[size_t(pick(part, row, position))] != whole;
+  }
+  EXPECT_GT(inPart, 60);
+  EXPECT_GT(otherColumn, 0) << "the map changes nothing";
+  EXPECT_EQ(sampleToken(part, tokens, sampling(0), 1, {}), 1);
+}
+
+TEST(Sample, MappedKernelsPickTokens) {
+  constexpr size_t vocab = 4, rows = 3;
+  const std::vector<float> logits = {0, 3, 1, 2};
+  std::vector<float> all;
+  for (size_t r = 0; r < rows; ++r)
+    all.insert(all.end(), logits.begin(), logits.end());
+  int32_t tokens[] = {2, 30, 31, 77};
+  int32_t slotOf[rows] = {0, 1, 0}, positions[rows] = {5, 6, -1};
+  SamplingRow slots[] = {sampling(0), sampling(2, 0, 1, 0, 3)};
+  int32_t picks[rows], scratch[vocab];
+  int32_t expected = sampleToken(logits, tokens, slots[1], 7, scratch);
+  {
+    void *buffers[] = {all.data(), tokens, slotOf, positions, slots, picks};
+    const int64_t params[] = {rows, vocab, 1};
+    (*findBuiltinCode("mtp.sample_mapped"))(buffers, params, 0, rows, scratch);
+    EXPECT_EQ(picks[0], 30);
+    EXPECT_EQ(picks[1], expected);
+    EXPECT_EQ(picks[2], 0);
+  }
+  float values[] = {3, 2, 3, 2, 3, 2};
+  int32_t winners[] = {1, 3, 1, 3, 1, 3};
+  void *buffers[] = {values, winners,   all.data(), tokens,
+                     slotOf, positions, slots,      picks};
+  const int64_t params[] = {rows, vocab, 2};
+  std::fill(picks, picks + rows, -9);
+  (*findBuiltinCode("mtp.sample_parts_mapped"))(buffers, params, 0, rows,
+                                                scratch);
+  EXPECT_EQ(picks[0], 30);
+  EXPECT_EQ(picks[1], expected);
+  EXPECT_EQ(picks[2], 0);
 }

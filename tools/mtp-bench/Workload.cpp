@@ -163,7 +163,8 @@ std::vector<std::string> bench::phasesOf(const schema::Artifact &artifact,
       phase = strCat("draft ", ++drafts);
     else if (kind == "verify_rows")
       phase = "verify";
-    else if (kind.starts_with("mtp.sample") && !isPrefill)
+    // A draft is sampled, too.
+    else if (kind.starts_with("mtp.sample") && phase == "verify")
       phase = "accept";
     else if (kind == "prefill_rows" && modules++ > 0)
       phase = strCat("module ", modules - 1);

@@ -101,6 +101,19 @@ static void emitShiftHidden(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
+/// The rows that draft d is picked for: position n + d - 1 is that of the row
+/// which will verify it, and a row's pick goes to the position behind it.
+/// buffers: active, length, slots, positions. params: b, d.
+static void emitDraftRows(KernelBuilder &kb, const KernelConfig &) {
+  Value before = kb.sub(kb.param(1), 1);
+  kb.forTasks([&](Value i) {
+    Value slot = kb.loadI32(kb.buffer(0), i);
+    Value length = kb.loadI32(kb.buffer(1), slot);
+    kb.storeI32(slot, kb.buffer(2), i);
+    kb.storeI32(kb.add(length, before), kb.buffer(3), i);
+  });
+}
+
 /// drafts[i][j] = picked[i]. buffers: picked, drafts. params: b, j.
 static void emitPutDrafts(KernelBuilder &kb, const KernelConfig &config) {
   kb.forTasks([&](Value i) {
@@ -177,6 +190,7 @@ static const KernelKind kinds[] = {
     {"refresh_rows", kmax1Keys, emitRefreshRows, taskPerRow},
     {"refresh_hidden", widthKmax1Keys, emitRefreshHidden, taskPerRow},
     {"shift_hidden", widthKeys, emitShiftHidden, taskPerRow},
+    {"draft_rows", {}, emitDraftRows, taskPerRow},
     {"put_drafts", kmaxKeys, emitPutDrafts, taskPerRow},
     {"chain_rows", kmaxKeys, emitChainRows, taskPerRow},
     {"verify_rows", bothKmaxKeys, emitVerifyRows, taskPerRow},

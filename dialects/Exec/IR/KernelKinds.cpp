@@ -75,6 +75,7 @@ constexpr KindEntry kKinds[] = {
     {"refresh_rows", 9, 4, 3, Tasks::Slots},
     {"refresh_hidden", 3, 1, 2, Tasks::Slots},
     {"shift_hidden", 5, 1, 3, Tasks::Slots, 2},
+    {"draft_rows", 4, 2, 2, Tasks::Slots},
     {"put_drafts", 2, 0, 2, Tasks::Slots, 1},
     {"chain_rows", 6, 3, 3, Tasks::Slots},
     {"verify_rows", 8, 3, 2, Tasks::Slots},
@@ -86,6 +87,8 @@ constexpr KindEntry kKinds[] = {
     {"prefill_commit", 9, 0, 1, Tasks::One, 3},
     {"mtp.sample", 5, 1, 3, Tasks::Rows},
     {"mtp.sample_parts", 7, 1, 3, Tasks::Rows},
+    {"mtp.sample_mapped", 6, 1, 3, Tasks::Rows},
+    {"mtp.sample_parts_mapped", 8, 1, 3, Tasks::Rows},
 };
 
 const KindEntry *findKind(llvm::StringRef kind) {

@@ -59,7 +59,8 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
   let summary = "Draft a chain of tokens, one module per depth";
   let description = [{
     One region per module, each a step: from tokens and hidden states to logits
-    and the hidden state that is handed on. Draft d + 1 comes from module d + 1;
+    and the hidden state that is handed on. The draft is what `mtp.accept`'s
+    region picks from the logits. Draft d + 1 comes from module d + 1;
     deeper drafts run the last module again. Every round a module first runs
     over the rows that the last round verified, with true hidden states, so that
     its cache holds no entry made from a draft.
@@ -89,8 +90,8 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
   let summary = "Draft a static tree of tokens with one module";
   let description = [{
     `parents` gives for every node the node it continues; node 0 is the anchor.
-    Children of a node take its candidates in the order of their rank, the
-    lowest node the best. The result has one token per node but the anchor.
+    Children of a node take its candidates in the order of their rank (logit
+    plus the noise that the target will add), the lowest node the best. The result has one token per node but the anchor.
 
     ```mlir
     %drafts = mtp.draft_tree [-1, 0, 0, 1] {

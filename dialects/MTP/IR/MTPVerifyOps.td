@@ -45,7 +45,8 @@ def MTP_AcceptOp : MTP_Op<"accept", [
   let summary = "Keep the longest drafted prefix that the target agrees with";
   let description = [{
     The region turns the verified rows' logits into picks: whatever is done to
-    logits per row (penalties, a grammar, sampling) stands there. `exact` keeps
+    logits per row (penalties, a grammar, sampling) stands there. Drafts are
+    picked by the same region from the drafter's logits. `exact` keeps
     a draft while it equals the pick of the row before it; the first mismatch
     ends it, and that row's pick is the bonus token. `count` is the number of
     accepted drafts.

@@ -45,9 +45,10 @@ namespace {
 /// The distribution of one row. Sums run in a fixed order and in double.
 class Row {
 public:
-  Row(std::span<const float> logits, const SamplingRow &sampling,
-      int32_t position, int32_t best)
-      : logits(logits), sampling(sampling), position(position), best(best) {}
+  Row(std::span<const float> logits, std::span<const int32_t> tokens,
+      const SamplingRow &sampling, int32_t position, int32_t best)
+      : logits(logits), tokens(tokens), sampling(sampling), position(position),
+        best(best) {}
 
   /// Puts the tokens that survive the filters first in `indices`.
   std::span<int32_t> filter(std::span<int32_t> indices) const;
@@ -67,9 +68,10 @@ private:
     return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
   }
   std::span<int32_t> keepTopP(std::span<int32_t> kept, bool sorted) const;
-  double noise(int32_t token) const;
+  double noise(int32_t index) const;
 
   std::span<const float> logits;
+  std::span<const int32_t> tokens;
   const SamplingRow &sampling;
   int32_t position;
   int32_t best;
@@ -125,9 +127,10 @@ std::span<int32_t> Row::keepTopP(std::span<int32_t> kept, bool sorted) const {
   return kept.last(count);
 }
 
-/// Standard Gumbel noise of a token: -log(-log(u)), u in (0, 1) from one of the
-/// four words of its block.
-double Row::noise(int32_t token) const {
+/// Standard Gumbel noise of a logit's token: -log(-log(u)), u in (0, 1) from one
+/// of the four words of its block.
+double Row::noise(int32_t index) const {
+  int32_t token = tokens.empty() ? index : tokens[size_t(index)];
   std::array<uint32_t, 4> words =
       philox4x32({uint32_t(position), kSamplePurpose, uint32_t(token) >> 2, 0},
                  {sampling.seedLow, sampling.seedHigh});
@@ -160,11 +163,13 @@ int32_t mtp::bestOfParts(std::span<const float> values,
 }
 
 int32_t mtp::sampleToken(std::span<const float> logits,
+                         std::span<const int32_t> tokens,
                          const SamplingRow &sampling, int32_t position,
                          std::span<int32_t> indices) {
   int32_t best = argmax(logits);
-  if (best < 0 || isGreedy(sampling) || logits[best] == kInfinity)
-    return best;
-  Row row(logits, sampling, position, best);
-  return row.pick(row.filter(indices));
+  if (best >= 0 && !isGreedy(sampling) && logits[size_t(best)] != kInfinity) {
+    Row row(logits, tokens, sampling, position, best);
+    best = row.pick(row.filter(indices));
+  }
+  return best < 0 || tokens.empty() ? best : tokens[size_t(best)];
 }

@@ -26,9 +26,14 @@ int32_t bestOfParts(std::span<const float> values,
 ///
 /// Filters apply in the order temperature, top-k, top-p, min-p; then the pick
 /// is the largest of scaled logit plus Gumbel noise, which draws from the
-/// softmax. `indices` is room for as many tokens as there are logits.
-int32_t sampleToken(std::span<const float> logits, const SamplingRow &sampling,
-                    int32_t position, std::span<int32_t> indices);
+/// softmax. `tokens` gives the token of each logit, ascending; empty: its place.
+/// It decides which noise a logit gets, so that a drafter over a part of the
+/// vocabulary draws with the noise of the target. `indices` is room for as many
+/// tokens as there are logits.
+int32_t sampleToken(std::span<const float> logits,
+                    std::span<const int32_t> tokens,
+                    const SamplingRow &sampling, int32_t position,
+                    std::span<int32_t> indices);
 
 } // namespace mtp
 
