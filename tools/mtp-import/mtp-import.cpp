@@ -1,14 +1,14 @@
 //===- mtp-import.cpp - Hugging Face folder to MLIR -----------------------===//
 
 #include "compiler/Import/Importer.h"
+#include "tools/compiler-support/CompilerTool.h"
 
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/WithColor.h"
-#include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <csignal>
 
 namespace cl = llvm::cl;
 using mtp::importer::DepthPolicy;
@@ -57,11 +57,6 @@ static cl::opt<mtp::WeightType>
                      clEnumValN(mtp::WeightType::F32, "f32", "binary32")),
           cl::cat(category));
 
-static cl::opt<bool> allowUnusedWeights(
-    "allow-unused-weights",
-    cl::desc("import though weights under a layer would not be used"),
-    cl::cat(category));
-
 static ImportOptions readOptions() {
   ImportOptions options;
   if (maxK.getNumOccurrences())
@@ -75,43 +70,48 @@ static ImportOptions readOptions() {
   options.page = page;
   options.depthPolicy = depthPolicy;
   options.hasWeights = !noWeights;
-  options.allowsUnusedWeights = allowUnusedWeights;
-  options.onWarning = [](const std::string &text) {
-    llvm::WithColor::warning(llvm::errs(), "mtp-import") << text << '\n';
-  };
   llvm::StringRef parent = llvm::sys::path::parent_path(output);
   if (output != "-" && !parent.empty())
     options.outputFolder = parent.str();
   return options;
 }
 
-static int fail(llvm::StringRef message) {
-  llvm::WithColor::error(llvm::errs(), "mtp-import") << message << '\n';
-  return 1;
+static cl::extrahelp examples(R"(
+Examples:
+  mtp-import ./Qwen3-8B -o ./Qwen3-8B/model.mlir --max-batch 4 --max-context 8192
+  mtp-import ./DeepSeek-V3 -o v3.mlir --no-weights -k 2
+)");
+
+static int fail(const llvm::Twine &message,
+                mtp::ExitCode code = mtp::kFailure) {
+  return mtp::toolError("mtp-import", message, code);
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Imports a Hugging Face checkpoint into MLIR.\n");
+  // A write beyond the limit of file sizes is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  mtp::parseToolFlags(argc, argv, "mtp-import",
+                      "Imports a Hugging Face checkpoint into MLIR.\n",
+                      [](const cl::Option &option) {
+                        return llvm::is_contained(option.Categories, &category);
+                      });
   // Checkpoints are large, and slow to come by again.
   llvm::StringRef extension = llvm::sys::path::extension(output);
   if (extension == ".json" || extension == ".safetensors")
-    return fail("-o: expected a file that is no part of a checkpoint, got \"" +
-                output + "\"");
+    return fail("-o: expected a file that is no part of a checkpoint, got '" +
+                    output + "'",
+                mtp::kWrongFlags);
+  if (llvm::sys::fs::is_directory(output))
+    return fail("cannot write '" + output + "': Is a directory");
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = mtp::importer::importModel(context, folder, readOptions());
   if (!module)
-    return fail(module.status().message());
-  // Writes beside the output and renames, so that no half file is ever there.
+    return fail(llvm::StringRef(module.status().message()));
   llvm::Error error =
-      llvm::writeToOutput(output, [&](llvm::raw_ostream &stream) {
+      mtp::writeWholeFile(output, [&](llvm::raw_ostream &stream) {
         (*module)->print(stream,
                          mlir::OpPrintingFlags().printNameLocAsPrefix());
-        return llvm::Error::success();
       });
-  if (error)
-    return fail(llvm::toString(std::move(error)));
-  return 0;
+  return error ? fail(llvm::toString(std::move(error))) : mtp::kSuccess;
 }

@@ -9,11 +9,49 @@
 #include "dialects/MTP/IR/MTPDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
+#include "tools/compiler-support/CompilerTool.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cl = llvm::cl;
+
+static cl::opt<std::string> input(cl::Positional, cl::desc("<model.mlir>"),
+                                  cl::init("-"));
+static cl::opt<std::string> output("o", cl::desc("Where to print the module"),
+                                   cl::value_desc("file"), cl::init("-"));
+static cl::extrahelp examples(R"(
+The other options of MLIR and LLVM are taken too: --help-hidden lists them.
+
+Examples:
+  mtp-opt --mtp-fuse-norm-linear model.mlir
+  mtp-opt --pass-pipeline='builtin.module(mtp-inline-layers,cse)' model.mlir
+  mtp-opt --mtp-specialize-shapes --mlir-print-ir-after-all model.mlir -o out.mlir
+)");
+
+/// The passes, which are the values of one option without a name, and what one
+/// needs to run them.
+static bool isOurs(const cl::Option &option) {
+  for (const char *name :
+       {"", "o", "pass-pipeline", "split-input-file", "verify-diagnostics",
+        "mlir-print-ir-after-all", "mlir-timing", "mlir-pass-statistics"}) {
+    if (option.ArgStr == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static int fail(const llvm::Twine &message) {
+  return mtp::toolError("mtp-opt", message);
+}
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   mlir::DialectRegistry registry;
   registry.insert<mlir::exec::ExecDialect, mlir::func::FuncDialect,
                   mlir::mtp::MTPDialect>();
@@ -21,6 +59,31 @@ int main(int argc, char **argv) {
   mlir::registerCSEPass();
   mlir::registerCanonicalizerPass();
   mlir::registerSymbolDCEPass();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "multi-token prediction optimizer\n", registry));
+  std::string overview =
+      mlir::registerCLIOptions("multi-token prediction optimizer\n", registry);
+  mtp::parseToolFlags(argc, argv, "mtp-opt", overview, isOurs);
+
+  mlir::MlirOptMainConfig config =
+      mlir::MlirOptMainConfig::createFromCLOptions();
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer =
+      mlir::openInputFile(input, &message);
+  if (!buffer) {
+    return fail(message);
+  }
+  auto run = [&](llvm::raw_ostream &stream) {
+    return mlir::asMainReturnCode(
+        mlir::MlirOptMain(stream, std::move(buffer), registry, config));
+  };
+  if (output == "-") {
+    return run(llvm::outs());
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (int code = run(stream)) {
+    return code;
+  }
+  llvm::Error error = mtp::writeWholeFile(
+      output, [&](llvm::raw_ostream &file) { file << text; });
+  return error ? fail(llvm::toString(std::move(error))) : mtp::kSuccess;
 }
