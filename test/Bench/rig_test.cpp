@@ -243,8 +243,8 @@ TEST(Options, AreCheckedAgainstTheEnvelope) {
             }),
             "--ids: expected tokens of 0 to 99 (the vocabulary), got 100");
   EXPECT_EQ(refused([](Options &o) { o.ids.assign(57, 1); }),
-            "--ids: expected at most 64 tokens with --tokens (the envelope's "
-            "context), got 57 and 8");
+            "--ids: expected at most 64 tokens with --max-tokens (the "
+            "envelope's context), got 57 and 8");
   EXPECT_EQ(refused([](Options &o) {
               o.ids = {1};
               o.estimate = Estimate::Fastest;

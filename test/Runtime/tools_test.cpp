@@ -6,9 +6,9 @@
 #include "tools/mtp-run/TensorLiteral.h"
 #include "tools/support/Json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <gtest/gtest.h>
 
 using namespace mtp;
@@ -98,18 +98,15 @@ TEST(TensorLiteral, SaysWhatIsWrong) {
 TEST(Npy, RoundTrip) {
   for (const char *text : {"2x3xi32=[[1, 2, 3], [4, 5, 6]]", "f32=2.5",
                            "4xi1=[true, true, false, true]"}) {
-    std::string path = writeFile("x.npy", {});
-    ASSERT_TRUE(writeNpy(path, *parseTensor(text)).isOk());
+    std::string bytes = npyText(*parseTensor(text));
+    std::string path = writeFile("x.npy", {bytes.begin(), bytes.end()});
     EXPECT_EQ(roundTrip("@" + path), text);
     std::remove(path.c_str());
   }
 }
 
 TEST(Npy, RefusesBrokenFiles) {
-  std::string path = writeFile("x.npy", {});
-  ASSERT_TRUE(writeNpy(path, *parseTensor("4xf32=[1, 2, 3, 4]")).isOk());
-  std::ifstream file(path, std::ios::binary);
-  std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+  std::string bytes = npyText(*parseTensor("4xf32=[1, 2, 3, 4]"));
   for (size_t size = 0; size < bytes.size(); ++size) {
     std::string shorter =
         writeFile("short.npy", {bytes.begin(), bytes.begin() + int64_t(size)});
@@ -210,7 +207,7 @@ TEST(MtpRun, ScoresText) {
   // The last window is short; one token alone has nothing to be scored from.
   EXPECT_EQ(run("--perplexity --window 5" + ids).output,
             expectedPerplexity(text, 5));
-  EXPECT_EQ(run("--perplexity --window 11 -k 2" + ids).output,
+  EXPECT_EQ(run("--perplexity --window 11 --threads 2" + ids).output,
             expectedPerplexity(text, 11));
   Ran json = run("--perplexity --json --ids 3,1 --ids 4,1,5");
   EXPECT_EQ(json.status, 0);
@@ -237,7 +234,7 @@ TEST(MtpRun, NamesWhatIsWrong) {
     const char *message;
   };
   const Case cases[] = {
-      {"", 1, "expected --prompt, --prompt-file, --ids or --function"},
+      {"", 2, "expected --prompt, --prompt-file, --ids or --function"},
       {"--prompt x", 1, "--prompt: the artifact has no tokenizer; give --ids"},
       {"--ids 1,x", 1, "--ids: expected token ids such as 1,2,3, got '1,x'"},
       {"--ids 99", 1, "prompt 0: prompt token 0 is 99, outside the vocabulary"},
@@ -251,9 +248,9 @@ TEST(MtpRun, NamesWhatIsWrong) {
       {"--perplexity --ids 1,99", 1, "prompt 0: expected token ids of 0 to"},
       {"--perplexity --ids 1,2 --window 97", 1,
        "expected --window of 2 to 96 (the envelope's context), got 97"},
-      {"--perplexity --function=@twice", 1,
+      {"--perplexity --function=@twice", 2,
        "expected --perplexity or --function, got both"},
-      {"--prompt-file /nowhere", 1, "--prompt-file: /nowhere: cannot open"},
+      {"--prompt-file /nowhere", 1, "--prompt-file /nowhere: cannot open"},
   };
   for (const Case &c : cases) {
     Ran ran = run(c.flags);
@@ -264,6 +261,145 @@ TEST(MtpRun, NamesWhatIsWrong) {
   EXPECT_EQ(runTool(MTP_RUN_TOOL, "/etc/passwd --ids 1").output,
             "mtp-run: error: /etc/passwd: not an mtpc artifact: expected the "
             "file to start with 'MTPC'\n");
+}
+
+TEST(MtpRun, RefusesFlagsThatDoNothing) {
+  struct Case {
+    const char *flags;
+    const char *message;
+  };
+  const Case cases[] = {
+      {"--function=@twice --input=4xf32=1 --prompt x",
+       "expected no --prompt with --function"},
+      {"--function=@twice --input=4xf32=1 --stats",
+       "expected no --stats with --function"},
+      {"--ids 1 --input 4xf32=1", "expected no --input without --function"},
+      {"--ids 1 --tolerance 1", "expected no --tolerance without --function"},
+      {"--ids 1 --window 5", "expected no --window without --perplexity"},
+      {"--ids 1,2 --perplexity -k 0", "expected no --k with --perplexity"},
+      {"--ids 1,2 --perplexity --print-ids",
+       "expected no --print-ids with --perplexity"},
+      {"--ids 1 --stop-id -5", "--stop-id: expected a whole number of 0 to"},
+      {"--ids 1 -k ''", "--k: expected a whole number of 0 to 4294967295, got "
+                        "''"},
+      {"--ids 1 -k abc", "--k: expected a whole number of 0 to 4294967295, got "
+                         "'abc'"},
+      {"--ids 1 -n ''", "--max-tokens: expected a whole number"},
+      {"--ids 1 -n 0", "expected --max-tokens of 1 or more, got 0"},
+      {"--ids 1 -t ''", "--threads: expected a whole number"},
+      {"--ids 1 --temperature ''", "--temperature: expected a number, got ''"},
+      {"--ids 1 -k 1 -k 2", "--k: expected once, got 2 times"},
+      {"--ids 1 --max-batch 1 --max-slots 1", "--max-batch: expected once"},
+      {"--ids 1 -k", "expected a value for "},
+      {"--ids 1 --max-slots x", "--max-batch: expected a whole number"},
+  };
+  for (const Case &c : cases) {
+    Ran ran = run(c.flags);
+    EXPECT_EQ(ran.status, 2) << c.flags << "\n" << ran.output;
+    EXPECT_NE(ran.output.find(c.message), std::string::npos) << c.flags << "\n"
+                                                             << ran.output;
+  }
+  for (const char *ids : {"1,,2", "1,2,", ",1"}) {
+    Ran ran = run(std::string("--ids ") + ids);
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_NE(ran.output.find("--ids: expected token ids such as 1,2,3"),
+              std::string::npos)
+        << ran.output;
+  }
+  EXPECT_EQ(run("--ids '1, 2  3' -n 1").status, 0);
+  // A number with a leading zero is no octal one.
+  EXPECT_EQ(run("--ids 1 -n 010").output, run("--ids 1 -n 10").output);
+  EXPECT_EQ(run("--ids 1 -n 3 --max-slots 2").status, 0);
+  EXPECT_NE(run("--ids 1 --stop-id 9999")
+                .output.find("expected --stop-id of 0 "
+                             "to "),
+            std::string::npos);
+}
+
+// The second sequence ends before the first, and is printed behind it.
+TEST(MtpRun, PrintsABatchInOrder) {
+  auto outputOf = [](std::vector<int32_t> prompt) {
+    Request r;
+    r.prompt = std::move(prompt);
+    r.maxTokens = 30;
+    return expectedOutput(r).tokens;
+  };
+  std::vector<int32_t> first = outputOf({3, 1, 4}), second = outputOf({5, 6});
+  auto isNew = [&](int32_t token) {
+    return std::find(first.begin(), first.end(), token) == first.end();
+  };
+  auto stop = std::find_if(second.begin(), second.end(), isNew);
+  ASSERT_NE(stop, second.end());
+  Ran ran =
+      run("--ids 3,1,4 --ids 5,6 -n 30 --stop-id " + std::to_string(*stop));
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.output.find("--- prompt 0\n"), 0u) << ran.output;
+  EXPECT_NE(ran.output.find("--- prompt 1\n"), std::string::npos) << ran.output;
+}
+
+TEST(MtpRun, SaysWhenItsOutputIsLost) {
+  for (const char *flags :
+       {"--ids 1 -n 3", "--ids 1 -n 3 --json", "--ids 1 --ids 2 -n 3",
+        "--ids 1,2 --perplexity", "--function=@twice --input=4xf32=1", "--help",
+        "--version"}) {
+    Ran ran = runTool("sh -c '" MTP_RUN_TOOL " " + artifact() + " " + flags +
+                          " > /dev/full'",
+                      "");
+    EXPECT_EQ(ran.status, 1) << flags << "\n" << ran.output;
+    EXPECT_NE(ran.output.find(" to standard output: No space left on device"),
+              std::string::npos)
+        << flags << "\n"
+        << ran.output;
+  }
+  Ran ran =
+      runTool("sh -c '" MTP_DUMP_TOOL " " + artifact() + " > /dev/full'", "");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.output, "mtp-dump: error: cannot write the listing to standard "
+                        "output: No space left on device\n");
+}
+
+TEST(MtpRun, PrintsFunctionsAsJson) {
+  Ran ran = run("--function=@twice --input='4xf32=[1, 2, inf, 4]' --json");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.output, "{\n  \"function\": \"twice\",\n  \"results\": [\n"
+                        "    {\n      \"type\": \"4xf32\",\n      \"value\": "
+                        "[2, 4, null, 8]\n    }\n  ]\n}\n");
+}
+
+TEST(MtpRun, StoresResultsWholeOrNotAtAll) {
+  std::string path = writeFile("old.npy", {'o', 'l', 'd'});
+  std::string twice = "--function=@twice --input=4xf32=1 --output ";
+  EXPECT_EQ(run(twice + "@" + path).status, 0);
+  EXPECT_EQ(roundTrip("@" + path), "4xf32=[2, 2, 2, 2]");
+  Ran ran = run(twice + "@/nowhere/x.npy");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("--output 0: cannot write '/nowhere/x.npy': No such"
+                            " file or directory"),
+            std::string::npos)
+      << ran.output;
+  ran = run(twice + "@" + artifact());
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("expected an output unlike "), std::string::npos)
+      << ran.output;
+  std::remove(path.c_str());
+}
+
+// Statistics without rounds have no rates.
+TEST(MtpRun, ReportsARunOfOneToken) {
+  Ran ran = run("--ids 3,1,4 -n 1 --stats");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.output.find("nan"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("decode: 0 tokens in no round"), std::string::npos)
+      << ran.output;
+}
+
+TEST(MtpRun, HelpsAndNamesItsVersion) {
+  EXPECT_EQ(run("--version").output, "mtp-run 0.1.0\n");
+  EXPECT_EQ(runTool(MTP_DUMP_TOOL, "--version").output, "mtp-dump 0.1.0\n");
+  Ran help = run("--help");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_NE(help.output.find("\nExamples:\n"), std::string::npos);
+  EXPECT_EQ(help.output.find("--max-slots"), std::string::npos);
 }
 
 TEST(MtpRun, LinksNothingOfTheCompiler) {
@@ -287,6 +423,10 @@ TEST(MtpDump, PrintsEverything) {
       << ran.output;
   ran = runTool(MTP_DUMP_TOOL, artifact() + " --json --commands");
   EXPECT_NE(ran.output.find("\"commands\": ["), std::string::npos);
+  ran = runTool(MTP_DUMP_TOOL, artifact() + " --commands");
+  EXPECT_EQ(ran.status, 2) << ran.output;
+  ran = runTool(MTP_DUMP_TOOL, artifact() + " --program=decode_b1_k0 --json");
+  EXPECT_EQ(ran.status, 2) << ran.output;
   ran = runTool(MTP_DUMP_TOOL, artifact() + " --program=none");
   EXPECT_EQ(ran.status, 1);
   EXPECT_EQ(ran.output, "mtp-dump: error: --program: the artifact has no "

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <set>
 
@@ -90,7 +91,11 @@ void bench::reportTurn(const Options &options, uint32_t turn,
 /// Facts of the file that every report starts with.
 static void describe(const Model &model, const Machine &machine,
                      const Options &options, Results &results) {
-  results.model = model.name();
+  // A model without a name goes by its file's.
+  results.model =
+      model.name().empty()
+          ? std::filesystem::path(options.artifact).stem().string()
+          : std::string(model.name());
   results.producer = model.producer();
   results.processor = processorName();
   results.threads = machine.threads();

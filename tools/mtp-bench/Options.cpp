@@ -17,6 +17,16 @@ bool Options::wants(std::string_view what) const {
          std::find(measure.begin(), measure.end(), what) != measure.end();
 }
 
+bool Options::hasPoints() const {
+  return wants("decode") || wants("rows") ||
+         (wants("speculative") && ids.empty());
+}
+
+bool bench::isMeasurement(std::string_view what) {
+  return what == "decode" || what == "rows" || what == "prefill" ||
+         what == "speculative";
+}
+
 /// Every number of a list must be in [least, most].
 static Status checkRange(const char *flag, const std::vector<uint32_t> &values,
                          uint32_t least, uint32_t most, const char *why) {
@@ -42,7 +52,7 @@ static Status checkIds(const Options &o, const EnvelopeInfo &e) {
   if (!o.ids.empty() && o.ids.size() + o.tokens > e.maxContext)
     return invalidArgument(
         strCat("--ids: expected at most ", e.maxContext,
-               " tokens with --tokens (the envelope's context), got ",
+               " tokens with --max-tokens (the envelope's context), got ",
                o.ids.size(), " and ", o.tokens));
   return okStatus();
 }
@@ -65,7 +75,7 @@ Status bench::settle(Options &o, const EnvelopeInfo *envelope) {
   MTP_RETURN_IF_ERROR(
       checkRange("--turns", {o.turns}, 1, 10000, "turns of all points"));
   MTP_RETURN_IF_ERROR(
-      checkRange("--tokens", {o.tokens}, 1, e.maxContext, "the context"));
+      checkRange("--max-tokens", {o.tokens}, 1, e.maxContext, "the context"));
   MTP_RETURN_IF_ERROR(checkRates(o.acceptance));
   MTP_RETURN_IF_ERROR(checkIds(o, e));
   if (o.batches.empty())

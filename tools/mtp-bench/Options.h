@@ -47,7 +47,13 @@ struct Options {
   std::string svg;
 
   bool wants(std::string_view what) const;
+  /// Whether rounds or steps are measured by themselves, which is what
+  /// profiles and pictures are made of.
+  bool hasPoints() const;
 };
+
+/// Whether `what` is one of those that `measure` may have.
+bool isMeasurement(std::string_view what);
 
 /// Checks the options against what the artifact was compiled for, and fills
 /// lists that are empty.

@@ -2,6 +2,7 @@
 
 #include "tools/mtp-bench/Reports.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
@@ -130,6 +131,12 @@ static void addSpeculative(Text &text, const Results &r, const Options &o) {
       text.add("  %.0f %%", 100 * share);
     text.add("\n");
   }
+  bool hasDrafts = std::any_of(r.speculative.begin(), r.speculative.end(),
+                               [](const auto &s) { return s.k > 0; });
+  if (o.ids.empty() && o.acceptance.empty() && hasDrafts)
+    text.add("AL, tokens/s and over k=0 of rounds with drafts need "
+             "--acceptance=A1,A2,.. (shares of\nrounds that accept draft 1, 2, "
+             "..) or --ids=N,.. (a prompt).\n");
 }
 
 static void addGroups(Text &text, const char *title,

@@ -8,111 +8,143 @@
 #include "tools/mtp-bench/Measure.h"
 #include "tools/mtp-bench/Reports.h"
 #include "tools/support/Flags.h"
+#include "tools/support/Output.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <map>
 #include <unistd.h>
 
 using namespace mtp;
 using namespace mtp::bench;
 
-// A list is one argument, "1,2,4": what follows it is the artifact, not another
-// value.
+static const char *const kExamples = R"(Examples:
+  mtp-bench model.bin --pin --acceptance=0.8,0.6,0.4
+  mtp-bench model.bin --measure decode,rows --context 64,1024 -b 1,4
+  mtp-bench model.bin --measure speculative --ids 1,2,3 --max-tokens 200 --json
+  mtp-bench model.bin --estimate fastest --svg round.svg --profile round.json
+)";
 
-template <typename T>
-static CLI::Option *addList(CLI::App &app, const char *names,
-                            std::vector<T> &values, const char *text) {
-  return app.add_option(names, values, text)
-      ->delimiter(',')
-      ->allow_extra_args(false);
+static void addMeasureFlags(CLI::App &app, Options &o) {
+  addOption(app, "--measure", "WHAT,..",
+            "Any of decode, rows, prefill, speculative (default: all)",
+            /*repeats=*/true, [&o](const std::string &name, std::string rest) {
+              for (size_t comma = 0; comma != std::string::npos;) {
+                comma = rest.find(',');
+                std::string what = rest.substr(0, comma);
+                if (!isMeasurement(what))
+                  throwExpected(name, "decode, rows, prefill or speculative",
+                                what);
+                o.measure.push_back(what);
+                if (comma != std::string::npos)
+                  rest.erase(0, comma + 1);
+              }
+            });
+  addNumbers(app, "--batch,-b", o.batches, "Slots of a round (default: 1)");
+  addNumbers(
+      app, "--context", o.contexts,
+      "Tokens in each slot (default: 512, or half of what there can be)");
+  addNumbers(app, "--prefill", o.prefills, "Lengths of prompts (default: 128)");
+  addNumbers(app, "--k,-k", o.ks, "Drafts of a round (default: 0 to all)");
+  addNumbers(app, "--acceptance", o.acceptance,
+             "Simulate: share of rounds that accept draft 1, 2, ..");
+  addNumbers(app, "--ids", o.ids, "Prompt whose true acceptance to measure");
+  CLI::Option *tokens =
+      addNumber(app, "--max-tokens,-n", o.tokens,
+                "Tokens to generate from --ids in each turn (default: 64)");
+  addAlias(app, "--tokens", tokens);
 }
 
 static void addFlags(CLI::App &app, Options &o) {
-  app.add_option("artifact", o.artifact, "File that mtpc wrote")->required();
-  addList(app, "--measure", o.measure,
-          "Any of decode, rows, prefill, speculative (default: all)")
-      ->check(CLI::IsMember({"decode", "rows", "prefill", "speculative"}));
-  addList(app, "--batch,-b", o.batches, "Slots of a round (default: 1)");
-  addList(app, "--context", o.contexts,
-          "Tokens in each slot (default: 512, or half of what there can be)");
-  addList(app, "--prefill", o.prefills, "Lengths of prompts (default: 128)");
-  addList(app, "-k", o.ks, "Drafts of a round (default: 0 to all)");
-  addList(app, "--acceptance", o.acceptance,
-          "Simulate: share of rounds that accept draft 1, 2, ..");
-  addList(app, "--ids", o.ids, "Prompt whose true acceptance to measure");
-  app.add_option("--tokens", o.tokens,
-                 "Tokens to generate from --ids in each turn (default: 64)");
-  app.add_option("--turns", o.turns,
-                 "How often all points take their turn (default: 5)");
-  app.add_option("--estimate", o.estimate,
-                 "What stands for the runs of a turn: median or fastest "
-                 "(default: median)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Estimate>{
-          {"median", Estimate::Median}, {"fastest", Estimate::Fastest}}))
-      ->option_text("median|fastest");
-  app.add_option("--rounds", o.rounds,
-                 "Rounds in a turn (default: for a tenth of a second, or until "
-                 "the fastest has come again)");
-  app.add_option("--seed", o.seed, "Seed of tokens and acceptance")
-      ->check(checkSeed);
+  addArtifact(app, o.artifact);
+  addMeasureFlags(app, o);
+  addNumber(app, "--turns", o.turns,
+            "How often all points take their turn (default: 5)");
+  addChoice<Estimate>(
+      app, "--estimate", o.estimate,
+      {{"median", Estimate::Median}, {"fastest", Estimate::Fastest}},
+      "What stands for the runs of a turn (default: median)");
+  addNumber(app, "--rounds", o.rounds,
+            "Rounds in a turn (default: for a tenth of a second, or until the "
+            "fastest has come again)");
+  addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
   addThreadFlags(app, o.threads, o.pin);
   addCopyFlag(app, o.noMmap);
-  app.add_flag("--progress,!--no-progress", o.progress,
-               "Write each turn's times to stderr (default: where that is a "
-               "terminal)");
-  app.add_flag("--json", o.json, "Print one JSON object instead of tables");
-  app.add_option("--profile", o.profile,
-                 "Write a round as a Chrome trace to this file");
-  app.add_option("--svg", o.svg,
-                 "Write a picture of a round, and of how time grows, to this "
-                 "file");
+  addFlag(app, "--progress", o.progress,
+          "Write each turn's times to stderr (default: where that is a "
+          "terminal)");
+  addFlag(app, "--no-progress", o.progress, "Do not", false);
+  addFlag(app, "--json", o.json, "Print one JSON object instead of tables");
+  addText(app, "--profile", o.profile, "FILE",
+          "Write a round as a Chrome trace to this file");
+  addText(app, "--svg", o.svg, "FILE",
+          "Write a picture of a round, and of how time grows, to this file");
 }
 
-static Status writeFile(const std::string &path, const std::string &text) {
-  std::FILE *file = std::fopen(path.c_str(), "wb");
-  bool isWritten =
-      file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file)
-    isWritten = std::fclose(file) == 0 && isWritten;
-  return isWritten ? okStatus()
-                   : invalidArgument(strCat("cannot write '", path,
-                                            "': ", std::strerror(errno)));
-}
-
-static Status run(Options &options) {
-  MTP_ASSIGN_OR_RETURN(Results results, measure(options));
-  if (!options.profile.empty() || !options.svg.empty()) {
-    if (results.points.empty())
-      return invalidArgument("expected --measure=decode, rows or speculative "
-                             "without --ids for --profile and --svg");
-    if (!options.profile.empty())
-      MTP_RETURN_IF_ERROR(writeFile(
-          options.profile, traceReport(profiledPoint(results, options))));
-    if (!options.svg.empty())
-      MTP_RETURN_IF_ERROR(writeFile(options.svg, svgReport(results, options)));
-  }
-  std::string report = options.json ? jsonReport(results, options)
-                                    : textReport(results, options);
-  std::fputs(report.c_str(), stdout);
+/// Flags that no measurement of the run has a use for.
+static Status checkFlags(CLI::App &app, const Options &o) {
+  bool rounds = o.wants("speculative");
+  struct Need {
+    const char *flag;
+    bool isMet;
+    const char *what;
+  };
+  const Need needs[] = {
+      {"--prefill", o.wants("prefill"), "--measure=prefill"},
+      {"--k", rounds, "--measure=speculative"},
+      {"--acceptance", rounds, "--measure=speculative"},
+      {"--ids", rounds, "--measure=speculative"},
+      {"--max-tokens", !o.ids.empty(), "--ids"},
+      {"--profile", o.hasPoints(),
+       "--measure=decode, rows or speculative without --ids"},
+      {"--svg", o.hasPoints(),
+       "--measure=decode, rows or speculative without --ids"}};
+  for (const Need &need : needs)
+    if (app.count(need.flag) > 0 && !need.isMet)
+      return invalidArgument(
+          strCat("expected ", need.what, " with ", need.flag));
+  if (!o.svg.empty() && o.svg == o.profile)
+    return invalidArgument(
+        strCat("expected two files for --svg and --profile, got '", o.svg,
+               "' for both"));
   return okStatus();
 }
 
+/// Opens `path` if it is given.
+static Result<std::unique_ptr<OutputFile>> openOutput(const std::string &path,
+                                                      const Options &options) {
+  if (path.empty())
+    return std::unique_ptr<OutputFile>();
+  return OutputFile::create(path, options.artifact);
+}
+
+static Status run(Options &options) {
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> profile,
+                       openOutput(options.profile, options));
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> svg,
+                       openOutput(options.svg, options));
+  MTP_ASSIGN_OR_RETURN(Results results, measure(options));
+  // What one place cannot take the others still get, standard output last: it
+  // may be a pipe that ends this process.
+  Status status;
+  auto note = [&status](Status written) {
+    if (status.isOk())
+      status = std::move(written);
+  };
+  if (profile)
+    note(profile->commit(traceReport(profiledPoint(results, options))));
+  if (svg)
+    note(svg->commit(svgReport(results, options)));
+  note(writeStandardOutput(options.json ? jsonReport(results, options)
+                                        : textReport(results, options),
+                           "the report"));
+  return status;
+}
+
 int main(int argc, char **argv) {
-  CLI::App app("Measure an artifact of mtpc on this machine");
+  CLI::App app("Measure an artifact of mtpc on this machine", "mtp-bench");
+  app.footer(kExamples);
   Options options;
   options.progress = ::isatty(STDERR_FILENO);
   addFlags(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? 2 : 0;
-  }
-  if (Status status = run(options); !status.isOk()) {
-    std::fprintf(stderr, "mtp-bench: error: %.*s\n",
-                 int(status.message().size()), status.message().data());
-    return 1;
-  }
-  return 0;
+  return toolMain(
+      app, argc, argv, [&] { return checkFlags(app, options); },
+      [&] { return run(options); });
 }

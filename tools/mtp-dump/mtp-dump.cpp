@@ -5,42 +5,54 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/mtp-dump/Dump.h"
-
-#include <CLI/CLI.hpp>
-#include <cstdio>
+#include "tools/support/Flags.h"
+#include "tools/support/Output.h"
 
 using namespace mtp;
 
-static Result<std::string> dump(const std::string &path,
-                                const std::string &program, bool json,
-                                bool commands) {
+static const char *const kExamples = R"(Examples:
+  mtp-dump model.bin | less
+  mtp-dump model.bin --program=decode_b1_k2
+  mtp-dump model.bin --json --commands > model.json
+)";
+
+namespace {
+struct DumpOptions {
+  std::string artifact, program;
+  bool json = false, commands = false;
+};
+} // namespace
+
+static Status checkFlags(const DumpOptions &options) {
+  if (!options.program.empty() && (options.json || options.commands))
+    return invalidArgument("expected --program without --json and --commands "
+                           "(--json --commands prints those of all)");
+  if (options.commands && !options.json)
+    return invalidArgument("expected --json with --commands, or --program");
+  return okStatus();
+}
+
+static Status dump(const DumpOptions &options) {
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const ArtifactFile> file,
-                       ArtifactFile::open(path, HashCheck::All));
-  if (!program.empty())
-    return dumpProgram(*file, program);
-  return json ? dumpJson(*file, commands) : dumpText(*file);
+                       ArtifactFile::open(options.artifact, HashCheck::All));
+  Result<std::string> text = !options.program.empty()
+                                 ? dumpProgram(*file, options.program)
+                             : options.json ? dumpJson(*file, options.commands)
+                                            : dumpText(*file);
+  return text ? writeStandardOutput(*text, "the listing") : text.status();
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Print what is inside of an artifact of mtpc");
-  std::string path, program;
-  bool json = false, commands = false;
-  app.add_option("artifact", path, "File that mtpc wrote")->required();
-  app.add_option("--program", program, "Print the commands of this program");
-  app.add_flag("--json", json, "Print JSON");
-  app.add_flag("--commands", commands, "With --json: all commands, too");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? 2 : 0;
-  }
-  Result<std::string> text = dump(path, program, json, commands);
-  if (!text) {
-    Status status = text.status();
-    std::fprintf(stderr, "mtp-dump: error: %.*s\n",
-                 int(status.message().size()), status.message().data());
-    return 1;
-  }
-  std::fwrite(text->data(), 1, text->size(), stdout);
-  return 0;
+  CLI::App app("Print what is inside of an artifact of mtpc", "mtp-dump");
+  app.footer(kExamples);
+  DumpOptions options;
+  addArtifact(app, options.artifact);
+  addText(app, "--program", options.program, "NAME",
+          "Print the commands of this program");
+  addFlag(app, "--json", options.json, "Print JSON");
+  addFlag(app, "--commands", options.commands,
+          "With --json: all commands, too");
+  return toolMain(
+      app, argc, argv, [&] { return checkFlags(options); },
+      [&] { return dump(options); });
 }

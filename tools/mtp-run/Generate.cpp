@@ -5,44 +5,54 @@
 #include "runtime/text/StreamDecoder.h"
 #include "tools/mtp-run/Prompts.h"
 #include "tools/mtp-run/Report.h"
+#include "tools/support/Output.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 
 using namespace mtp;
 
 namespace {
-/// Prints what comes: one sequence as it comes, several when they end.
+/// Prints what comes: one sequence as it comes, several when they end, in the
+/// order of their prompts.
 class Printer {
 public:
   Printer(const RunOptions &options, const Tokenizer *tokenizer)
       : options(options), tokenizer(tokenizer) {}
 
-  Status begin(const std::vector<SequenceReport> &reports);
-  Status update(SequenceReport &report, const SequenceUpdate &update);
+  void begin(const std::vector<SequenceReport> &reports);
+  Status update(std::vector<SequenceReport> &reports, SequenceReport &report,
+                const SequenceUpdate &update);
 
 private:
-  Status append(SequenceReport &report, int32_t token);
-  void print(std::string_view text) const;
+  Status append(SequenceReport &report, const SequenceUpdate &update);
+  Status printEnded(const std::vector<SequenceReport> &reports);
+  Status print(std::string_view text) const;
 
   const RunOptions &options;
   /// Null: print ids.
   const Tokenizer *tokenizer;
   bool streaming = false;
   std::map<SequenceId, StreamDecoder> decoders;
+  /// What is printed of each: the text, or ids.
+  std::vector<std::string> shown;
+  std::vector<bool> ended;
+  /// Those before it are printed.
+  size_t next = 0;
 };
 } // namespace
 
-void Printer::print(std::string_view text) const {
-  if (options.json)
-    return;
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+Status Printer::print(std::string_view text) const {
+  return options.json ? okStatus()
+                      : writeStandardOutput(text, "what was generated");
 }
 
-Status Printer::begin(const std::vector<SequenceReport> &reports) {
+void Printer::begin(const std::vector<SequenceReport> &reports) {
   streaming = reports.size() == 1;
+  shown.resize(reports.size());
+  ended.resize(reports.size());
   for (const SequenceReport &report : reports) {
     if (!tokenizer)
       continue;
@@ -51,37 +61,47 @@ Status Printer::begin(const std::vector<SequenceReport> &reports) {
     decode.atTextStart = false;
     decoders.emplace(report.id, StreamDecoder(*tokenizer, decode));
   }
+}
+
+/// Text always, for the report; ids where they are what is printed.
+Status Printer::append(SequenceReport &report, const SequenceUpdate &update) {
+  std::string text, ids;
+  for (int32_t token : update.tokens) {
+    bool isFirst = shown[report.index].empty() && ids.empty();
+    ids += strCat(isFirst ? "" : " ", token);
+    if (!tokenizer)
+      continue;
+    MTP_ASSIGN_OR_RETURN(std::string piece,
+                         decoders.at(report.id).append(token));
+    text += piece;
+  }
+  if (tokenizer && update.finish != FinishReason::None)
+    text += decoders.at(report.id).finish();
+  const std::string &piece = tokenizer && !options.printIds ? text : ids;
+  shown[report.index] += piece;
+  if (tokenizer)
+    report.text = report.text.value_or("") + text;
+  return streaming ? print(piece) : okStatus();
+}
+
+Status Printer::printEnded(const std::vector<SequenceReport> &reports) {
+  for (; next < reports.size() && ended[next]; ++next) {
+    const SequenceReport &report = reports[next];
+    bool isFile = report.source.find(' ') != std::string::npos;
+    if (!streaming)
+      MTP_RETURN_IF_ERROR(print(strCat(
+          "--- prompt ", report.index,
+          isFile ? strCat(" (", report.source, ")") : "", "\n", shown[next])));
+    MTP_RETURN_IF_ERROR(print("\n"));
+  }
   return okStatus();
 }
 
-Status Printer::append(SequenceReport &report, int32_t token) {
-  std::string piece;
-  if (tokenizer && !options.printIds) {
-    MTP_ASSIGN_OR_RETURN(piece, decoders.at(report.id).append(token));
-  } else {
-    piece = strCat(report.text.empty() ? "" : " ", token);
-  }
-  report.text += piece;
-  if (streaming)
-    print(piece);
-  return okStatus();
-}
-
-Status Printer::update(SequenceReport &report, const SequenceUpdate &update) {
-  for (int32_t token : update.tokens)
-    MTP_RETURN_IF_ERROR(append(report, token));
-  if (update.finish == FinishReason::None)
-    return okStatus();
-  if (tokenizer && !options.printIds) {
-    std::string rest = decoders.at(report.id).finish();
-    report.text += rest;
-    if (streaming)
-      print(rest);
-  }
-  if (!streaming)
-    print(strCat("--- prompt ", report.index, "\n", report.text));
-  print("\n");
-  return okStatus();
+Status Printer::update(std::vector<SequenceReport> &reports,
+                       SequenceReport &report, const SequenceUpdate &update) {
+  MTP_RETURN_IF_ERROR(append(report, update));
+  ended[report.index] = update.finish != FinishReason::None;
+  return printEnded(reports);
 }
 
 /// Tokens to generate where the user gives no number.
@@ -93,19 +113,20 @@ static uint32_t defaultMaxTokens(const Model &model, size_t prompt) {
 
 static Result<std::vector<SequenceReport>>
 addAll(Session &session, const RunOptions &options,
-       std::vector<std::vector<int32_t>> prompts) {
+       const SamplingParams &sampling, std::vector<Prompt> prompts) {
   std::vector<SequenceReport> reports;
-  for (std::vector<int32_t> &prompt : prompts) {
+  for (Prompt &prompt : prompts) {
     SequenceReport report;
     report.index = reports.size();
-    report.promptTokens = prompt.size();
+    report.source = std::move(prompt.source);
+    report.promptTokens = prompt.ids.size();
     Request request;
-    request.maxTokens = options.maxTokens;
-    if (request.maxTokens == 0)
-      request.maxTokens = defaultMaxTokens(*session.model(), prompt.size());
-    request.prompt = std::move(prompt);
-    request.sampling = options.sampling;
-    request.stopTokens = options.stopTokens;
+    request.maxTokens = options.maxTokens.value_or(
+        defaultMaxTokens(*session.model(), prompt.ids.size()));
+    request.prompt = std::move(prompt.ids);
+    request.sampling = sampling;
+    request.stopTokens.assign(options.stopTokens.begin(),
+                              options.stopTokens.end());
     request.ignoreEos = options.ignoreEos;
     Result<SequenceId> id = session.add(std::move(request));
     if (!id)
@@ -125,10 +146,26 @@ static Status runAll(Session &session, Printer &printer,
           std::find_if(reports.begin(), reports.end(),
                        [&](const auto &r) { return r.id == update.id; });
       report->error = update.error;
-      MTP_RETURN_IF_ERROR(printer.update(*report, update));
+      MTP_RETURN_IF_ERROR(printer.update(reports, *report, update));
     }
   }
   return okStatus();
+}
+
+/// What the flags say of tokens must be of this model.
+static Status checkStopTokens(const RunOptions &options, const Model &model) {
+  uint32_t vocab = model.envelope()->vocab;
+  for (uint32_t token : options.stopTokens)
+    if (token >= vocab)
+      return invalidArgument(
+          strCat("expected --stop-id of 0 to ", vocab - 1, ", got ", token));
+  return okStatus();
+}
+
+/// A model without a name goes by its file's.
+static std::string nameOf(const Model &model, const std::string &path) {
+  return model.name().empty() ? std::filesystem::path(path).stem().string()
+                              : std::string(model.name());
 }
 
 Status mtp::generate(Session &session, const RunOptions &options) {
@@ -136,21 +173,28 @@ Status mtp::generate(Session &session, const RunOptions &options) {
   if (!model.envelope())
     return failedPrecondition("the artifact has functions only; give "
                               "--function");
+  MTP_RETURN_IF_ERROR(checkStopTokens(options, model));
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
                        loadTokenizer(model));
-  MTP_ASSIGN_OR_RETURN(std::vector<std::vector<int32_t>> prompts,
+  MTP_ASSIGN_OR_RETURN(std::vector<Prompt> prompts,
                        readPrompts(options, model, tokenizer.get()));
-  MTP_ASSIGN_OR_RETURN(std::vector<SequenceReport> reports,
-                       addAll(session, options, std::move(prompts)));
+  RunReport report;
+  report.model = nameOf(model, options.artifact);
+  report.sampling = settleSampling(options.sampling, model.generation());
+  report.samplingIsModels = options.sampling.isModels();
+  MTP_ASSIGN_OR_RETURN(
+      report.sequences,
+      addAll(session, options, report.sampling, std::move(prompts)));
   Printer printer(options, tokenizer.get());
-  MTP_RETURN_IF_ERROR(printer.begin(reports));
-  MTP_RETURN_IF_ERROR(runAll(session, printer, reports));
+  printer.begin(report.sequences);
+  MTP_RETURN_IF_ERROR(runAll(session, printer, report.sequences));
   if (options.json)
-    std::printf("%s\n", jsonReport(session, reports).c_str());
+    MTP_RETURN_IF_ERROR(
+        writeStandardOutput(jsonReport(session, report) + "\n", "the JSON"));
   if (options.stats)
-    std::fprintf(stderr, "%s", textReport(session).c_str());
-  for (const SequenceReport &report : reports)
-    if (!report.error.isOk())
-      return report.error.withContext(strCat("prompt ", report.index));
+    std::fprintf(stderr, "%s", textReport(session, report).c_str());
+  for (const SequenceReport &sequence : report.sequences)
+    if (!sequence.error.isOk())
+      return sequence.error.withContext(strCat("prompt ", sequence.index));
   return okStatus();
 }

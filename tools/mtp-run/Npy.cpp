@@ -6,7 +6,6 @@
 #include "tools/mtp-run/Elements.h"
 
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 
 using namespace mtp;
@@ -112,9 +111,9 @@ static Tensor widened(const Tensor &tensor) {
   return wide;
 }
 
-Status mtp::writeNpy(const std::string &path, const Tensor &tensor) {
+std::string mtp::npyText(const Tensor &tensor) {
   if (tensor.type.element == ElementType::BF16)
-    return writeNpy(path, widened(tensor));
+    return npyText(widened(tensor));
   std::string_view descr;
   for (const NpyType &type : kTypes)
     if (type.type == tensor.type.element)
@@ -129,16 +128,10 @@ Status mtp::writeNpy(const std::string &path, const Tensor &tensor) {
   while ((10 + header.size() + 1) % 64)
     header += ' ';
   header += '\n';
-  uint16_t size = uint16_t(header.size());
-  std::FILE *file = std::fopen(path.c_str(), "wb");
-  if (!file)
-    return invalidArgument(strCat(path, ": cannot create it"));
-  bool good =
-      std::fwrite("\x93NUMPY\x01\x00", 1, 8, file) == 8 &&
-      std::fwrite(&size, 1, 2, file) == 2 &&
-      std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
-      std::fwrite(tensor.bytes.data(), 1, tensor.bytes.size(), file) ==
-          tensor.bytes.size();
-  good &= std::fclose(file) == 0;
-  return good ? okStatus() : resourceExhausted(strCat(path, ": cannot write"));
+  std::string text("\x93NUMPY\x01\x00", 8);
+  text += char(header.size() & 255);
+  text += char(header.size() >> 8);
+  text += header;
+  text.append(tensor.bytes.begin(), tensor.bytes.end());
+  return text;
 }

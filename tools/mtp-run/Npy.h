@@ -14,8 +14,8 @@ namespace mtp {
 /// NumPy has no bf16; write such inputs as literals.
 Result<Tensor> readNpy(const std::string &path);
 
-/// Writes one; bf16 as f32.
-Status writeNpy(const std::string &path, const Tensor &tensor);
+/// Such a file's bytes; bf16 becomes f32.
+std::string npyText(const Tensor &tensor);
 
 } // namespace mtp
 

@@ -5,10 +5,23 @@
 
 #include "mtp/session.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mtp {
+
+/// What the flags say of sampling; what they leave open is the model's.
+struct SamplingFlags {
+  std::optional<float> temperature;
+  std::optional<uint32_t> topK;
+  std::optional<float> topP;
+  std::optional<float> minP;
+  uint64_t seed = 0;
+
+  /// Nothing of the model's is overridden.
+  bool isModels() const { return !temperature && !topK && !topP && !minP; }
+};
 
 struct RunOptions {
   std::string artifact;
@@ -17,23 +30,26 @@ struct RunOptions {
 
   // Text generation.
   std::vector<std::string> prompts;
+  /// "-": standard input.
   std::vector<std::string> promptFiles;
   /// Prompts as token ids, "1,2,3".
   std::vector<std::string> ids;
-  SamplingParams sampling;
-  /// Zero: 128, or what the context leaves.
-  uint32_t maxTokens = 0;
-  std::vector<int32_t> stopTokens;
+  /// Take the strings of special tokens in prompts for the tokens.
+  bool special = false;
+  bool noStartTokens = false;
+  SamplingFlags sampling;
+  /// Absent: 128, or what the context leaves.
+  std::optional<uint32_t> maxTokens;
+  std::vector<uint32_t> stopTokens;
   bool ignoreEos = false;
-  bool noSpecial = false;
   bool printIds = false;
   bool json = false;
   bool stats = false;
 
   // Scoring the prompts instead of going on with them.
   bool perplexity = false;
-  /// Tokens that are scored together. Zero: the envelope's context.
-  uint32_t window = 0;
+  /// Tokens that are scored together. Absent: the envelope's context.
+  std::optional<uint32_t> window;
 
   // Functions.
   std::string function;
@@ -42,6 +58,18 @@ struct RunOptions {
   std::vector<std::string> outputs;
   double tolerance = 0;
 };
+
+/// The sampling of a run: the model's own, with each flag in its place.
+inline SamplingParams settleSampling(const SamplingFlags &flags,
+                                     const GenerationInfo &model) {
+  SamplingParams params;
+  params.temperature = flags.temperature.value_or(model.temperature);
+  params.topK = flags.topK.value_or(model.topK);
+  params.topP = flags.topP.value_or(model.topP);
+  params.minP = flags.minP.value_or(model.minP);
+  params.seed = flags.seed;
+  return params;
+}
 
 } // namespace mtp
 

@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-run/Prompts.h"
 #include "tools/support/Json.h"
+#include "tools/support/Output.h"
 
 #include <algorithm>
 #include <cmath>
@@ -85,17 +86,18 @@ Status mtp::printPerplexity(Session &session, const RunOptions &options) {
     return failedPrecondition("--perplexity: the artifact has functions only");
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
                        loadTokenizer(model));
-  MTP_ASSIGN_OR_RETURN(std::vector<std::vector<int32_t>> texts,
+  MTP_ASSIGN_OR_RETURN(std::vector<Prompt> prompts,
                        readPrompts(options, model, tokenizer.get()));
   uint32_t context = model.envelope()->maxContext;
-  size_t window = options.window ? options.window : context;
+  size_t window = options.window.value_or(context);
   if (window < 2 || window > context)
     return invalidArgument(strCat("expected --window of 2 to ", context,
                                   " (the envelope's context), got ", window));
   TextScore all;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    Status valid = checkIds(texts[i], model.envelope()->vocab);
-    auto score = valid.isOk() ? scoreWindows(session, texts[i], window)
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    std::span<const int32_t> ids = prompts[i].ids;
+    Status valid = checkIds(ids, model.envelope()->vocab);
+    auto score = valid.isOk() ? scoreWindows(session, ids, window)
                               : Result<TextScore>(valid);
     if (!score)
       return score.status().withContext(strCat("prompt ", i));
@@ -113,11 +115,11 @@ Status mtp::printPerplexity(Session &session, const RunOptions &options) {
     json.field("loss", loss);
     json.field("perplexity", std::exp(loss));
     json.endObject();
-    std::printf("%s\n", json.text().c_str());
-  } else {
-    std::printf("perplexity %.4f (%.5f nats a token, %llu tokens)\n",
-                std::exp(loss), loss,
-                static_cast<unsigned long long>(all.tokens));
+    return writeStandardOutput(json.text() + "\n", "the JSON");
   }
-  return okStatus();
+  char line[128];
+  std::snprintf(
+      line, sizeof(line), "perplexity %.4f (%.5f nats a token, %llu tokens)\n",
+      std::exp(loss), loss, static_cast<unsigned long long>(all.tokens));
+  return writeStandardOutput(line, "the perplexity");
 }

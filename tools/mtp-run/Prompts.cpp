@@ -4,7 +4,11 @@
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
 
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <unistd.h>
+#include <utility>
 
 using namespace mtp;
 
@@ -14,14 +18,22 @@ Result<std::unique_ptr<Tokenizer>> mtp::loadTokenizer(const Model &model) {
   return Tokenizer::load(model.tokenizer());
 }
 
+/// Numbers with a comma, blanks or both between them.
 static Result<std::vector<int32_t>> parseIds(std::string_view text) {
   std::vector<int32_t> ids;
   std::string_view rest = text;
-  while (!rest.empty()) {
-    if (rest[0] == ',' || rest[0] == ' ') {
+  auto skip = [&rest](char c) {
+    bool isThere = !rest.empty() && rest[0] == c;
+    if (isThere)
       rest.remove_prefix(1);
-      continue;
+    return isThere;
+  };
+  auto skipBlanks = [&] {
+    while (skip(' ')) {
     }
+  };
+  skipBlanks();
+  for (bool more = !rest.empty(); more;) {
     int32_t id = 0;
     auto end = std::from_chars(rest.data(), rest.data() + rest.size(), id);
     if (end.ec != std::errc())
@@ -29,6 +41,10 @@ static Result<std::vector<int32_t>> parseIds(std::string_view text) {
           strCat("expected token ids such as 1,2,3, got '", text, "'"));
     ids.push_back(id);
     rest.remove_prefix(size_t(end.ptr - rest.data()));
+    skipBlanks();
+    bool comma = skip(',');
+    skipBlanks();
+    more = comma || !rest.empty();
   }
   return ids;
 }
@@ -39,44 +55,71 @@ static Result<std::vector<int32_t>> encode(std::string_view text,
                                            const Tokenizer *tokenizer) {
   if (!tokenizer)
     return failedPrecondition("the artifact has no tokenizer; give --ids");
+  bool starts = !options.noStartTokens;
   MTP_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
-                       tokenizer->encode(text, {!options.noSpecial, false}));
+                       tokenizer->encode(text, {starts, options.special}));
   const GenerationInfo &generation = model.generation();
-  bool wanted = generation.bos && generation.addBos && !options.noSpecial;
-  if (wanted && (ids.empty() || ids[0] != *generation.bos))
+  if (!generation.bos || !starts)
+    return ids;
+  auto isStart = [&](size_t at) {
+    return at < ids.size() && ids[at] == *generation.bos;
+  };
+  if (options.special && isStart(0) && isStart(1))
+    ids.erase(ids.begin());
+  else if (generation.addBos && !isStart(0))
     ids.insert(ids.begin(), *generation.bos);
   return ids;
 }
 
-Result<std::vector<std::vector<int32_t>>>
-mtp::readPrompts(const RunOptions &options, const Model &model,
-                 const Tokenizer *tokenizer) {
-  std::vector<std::vector<int32_t>> prompts;
-  for (const std::string &text : options.prompts) {
-    auto ids = encode(text, options, model, tokenizer);
-    if (!ids)
-      return ids.status().withContext("--prompt");
-    prompts.push_back(std::move(*ids));
+static Result<std::string> readStandardInput() {
+  std::string text;
+  char block[1 << 16];
+  while (text.size() <= Tokenizer::kMaxTextBytes) {
+    ssize_t count = ::read(STDIN_FILENO, block, sizeof(block));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return invalidArgument(
+          strCat("cannot read standard input: ", std::strerror(errno)));
+    if (count == 0)
+      break;
+    text.append(block, size_t(count));
   }
+  return text;
+}
+
+static Result<std::string> readFile(const std::string &path) {
+  if (path == "-")
+    return readStandardInput();
+  MTP_ASSIGN_OR_RETURN(auto file, MappedFile::open(path));
+  return std::string(reinterpret_cast<const char *>(file->data()),
+                     file->size());
+}
+
+Result<std::vector<Prompt>> mtp::readPrompts(const RunOptions &options,
+                                             const Model &model,
+                                             const Tokenizer *tokenizer) {
+  std::vector<Prompt> prompts;
+  auto add = [&](std::string source, Result<std::vector<int32_t>> ids) {
+    if (!ids)
+      return ids.status().withContext(source);
+    prompts.push_back({std::move(source), std::move(*ids)});
+    return okStatus();
+  };
+  for (const std::string &text : options.prompts)
+    MTP_RETURN_IF_ERROR(
+        add("--prompt", encode(text, options, model, tokenizer)));
+  bool hasRead = false;
   for (const std::string &path : options.promptFiles) {
-    auto file = MappedFile::open(path);
-    if (!file)
-      return file.status().withContext(strCat("--prompt-file: ", path));
-    std::string_view text(reinterpret_cast<const char *>((*file)->data()),
-                          (*file)->size());
-    auto ids = encode(text, options, model, tokenizer);
-    if (!ids)
-      return ids.status().withContext(strCat("--prompt-file: ", path));
-    prompts.push_back(std::move(*ids));
+    std::string source = strCat("--prompt-file ", path);
+    if (path == "-" && std::exchange(hasRead, true))
+      return invalidArgument(strCat(source, ": expected it once"));
+    Result<std::string> text = readFile(path);
+    if (!text)
+      return text.status().withContext(source);
+    MTP_RETURN_IF_ERROR(add(source, encode(*text, options, model, tokenizer)));
   }
-  for (const std::string &list : options.ids) {
-    auto ids = parseIds(list);
-    if (!ids)
-      return ids.status().withContext("--ids");
-    prompts.push_back(std::move(*ids));
-  }
-  if (prompts.empty())
-    return invalidArgument("expected --prompt, --prompt-file, --ids or "
-                           "--function");
+  for (const std::string &list : options.ids)
+    MTP_RETURN_IF_ERROR(add("--ids", parseIds(list)));
   return prompts;
 }

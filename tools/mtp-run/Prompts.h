@@ -11,12 +11,19 @@ namespace mtp {
 /// The artifact's tokenizer; null when it has none.
 Result<std::unique_ptr<Tokenizer>> loadTokenizer(const Model &model);
 
-/// The token ids of all prompts: --prompt, then --prompt-file, then --ids.
+struct Prompt {
+  /// Where it is from: "--prompt", "--prompt-file PATH" or "--ids".
+  std::string source;
+  std::vector<int32_t> ids;
+};
+
+/// All prompts: those of --prompt, then of --prompt-file, then of --ids.
 /// `tokenizer` may be null when there are only ids. Adds the model's own start
-/// tokens to texts unless options.noSpecial.
-Result<std::vector<std::vector<int32_t>>>
-readPrompts(const RunOptions &options, const Model &model,
-            const Tokenizer *tokenizer);
+/// tokens to texts unless options.noStartTokens; a start token that a text
+/// spells out (options.special) is not added a second time.
+Result<std::vector<Prompt>> readPrompts(const RunOptions &options,
+                                        const Model &model,
+                                        const Tokenizer *tokenizer);
 
 } // namespace mtp
 

@@ -50,9 +50,15 @@ static void writeSequence(JsonWriter &json, const Session &session,
   Statistics s = session.statistics(report.id).value();
   std::span<const int32_t> output = session.output(report.id).value();
   json.beginObject();
+  json.field("index", report.index);
+  json.field("source", report.source);
   json.field("prompt_tokens", report.promptTokens);
   json.field("output_ids", std::vector<int32_t>(output.begin(), output.end()));
-  json.field("text", report.text);
+  json.key("text");
+  if (report.text)
+    json.value(*report.text);
+  else
+    json.null();
   json.field("finish", finishName(session.finishReason(report.id).value()));
   if (!report.error.isOk())
     json.field("error", report.error.message());
@@ -63,17 +69,29 @@ static void writeSequence(JsonWriter &json, const Session &session,
   json.endObject();
 }
 
-std::string mtp::jsonReport(const Session &session,
-                            const std::vector<SequenceReport> &reports) {
+static void writeSampling(JsonWriter &json, const RunReport &report) {
+  json.key("sampling");
+  json.beginObject();
+  json.field("temperature", report.sampling.temperature);
+  json.field("top_k", report.sampling.topK);
+  json.field("top_p", report.sampling.topP);
+  json.field("min_p", report.sampling.minP);
+  json.field("seed", report.sampling.seed);
+  json.field("from_model", report.samplingIsModels);
+  json.endObject();
+}
+
+std::string mtp::jsonReport(const Session &session, const RunReport &report) {
   const Statistics &s = session.statistics();
   JsonWriter json;
   json.beginObject();
-  json.field("model", session.model()->name());
+  json.field("model", report.model);
   json.field("k", session.options().k);
+  writeSampling(json, report);
   json.key("sequences");
   json.beginArray();
-  for (const SequenceReport &report : reports)
-    writeSequence(json, session, report);
+  for (const SequenceReport &sequence : report.sequences)
+    writeSequence(json, session, sequence);
   json.endArray();
   json.field("rounds", s.rounds);
   json.field("output_tokens", s.outputTokens);
@@ -99,16 +117,39 @@ std::string mtp::jsonReport(const Session &session,
   return json.text();
 }
 
-std::string mtp::textReport(const Session &session) {
+static std::string samplingText(const RunReport &report) {
+  const SamplingParams &p = report.sampling;
+  std::string from = report.samplingIsModels ? " (the model's own)" : "";
+  if (p.temperature == 0)
+    return "sampling: greedy" + from + "\n";
+  char line[256];
+  std::snprintf(line, sizeof(line), "sampling: temperature %g", p.temperature);
+  std::string text = line;
+  if (p.topK > 0)
+    text += ", top-k " + std::to_string(p.topK);
+  std::snprintf(line, sizeof(line), ", top-p %g", p.topP);
+  text += p.topP < 1 ? line : "";
+  std::snprintf(line, sizeof(line), ", min-p %g", p.minP);
+  text += p.minP > 0 ? line : "";
+  return text + ", seed " + std::to_string(p.seed) + from + "\n";
+}
+
+std::string mtp::textReport(const Session &session, const RunReport &report) {
   const Statistics &s = session.statistics();
   char line[256];
   std::string text;
-  std::snprintf(line, sizeof(line),
-                "prefill: %llu tokens (%llu cached) in %.3f s, %.1f tokens/s\n",
+  // The prefix cache may have all of a prompt, and the first token may be all.
+  std::snprintf(line, sizeof(line), "prefill: %llu tokens (%llu cached)",
                 (unsigned long long)s.prefillTokens,
-                (unsigned long long)s.cachedTokens, s.prefillSeconds,
-                double(s.prefillTokens) / s.prefillSeconds);
+                (unsigned long long)s.cachedTokens);
   text += line;
+  if (s.prefillTokens > 0)
+    std::snprintf(line, sizeof(line), " in %.3f s, %.1f tokens/s\n",
+                  s.prefillSeconds, double(s.prefillTokens) / s.prefillSeconds);
+  text += s.prefillTokens > 0 ? line : "\n";
+  if (s.rounds == 0)
+    return text + "decode: 0 tokens in no round, prefill gives the first\n" +
+           samplingText(report);
   std::snprintf(line, sizeof(line),
                 "decode: %llu tokens in %llu rounds, %.3f s, %.1f tokens/s, "
                 "acceptance length %.2f\n",
@@ -117,9 +158,12 @@ std::string mtp::textReport(const Session &session) {
                 double(s.decodeTokens) / s.decodeSeconds, acceptanceLength(s));
   text += line;
   for (size_t i = 0; i < s.drafted.size(); ++i) {
-    std::snprintf(line, sizeof(line), "draft %zu: accepted %.1f %%\n", i + 1,
-                  100 * rate(s, i));
+    if (s.drafted[i] > 0)
+      std::snprintf(line, sizeof(line), "draft %zu: accepted %.1f %%\n", i + 1,
+                    100 * rate(s, i));
+    else
+      std::snprintf(line, sizeof(line), "draft %zu: never made\n", i + 1);
     text += line;
   }
-  return text;
+  return text + samplingText(report);
 }

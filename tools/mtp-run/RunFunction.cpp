@@ -5,8 +5,8 @@
 #include "tools/mtp-run/Compare.h"
 #include "tools/mtp-run/Npy.h"
 #include "tools/mtp-run/TensorLiteral.h"
-
-#include <cstdio>
+#include "tools/support/Json.h"
+#include "tools/support/Output.h"
 
 using namespace mtp;
 
@@ -30,15 +30,43 @@ static Status checkCount(const char *flag, size_t got, size_t results) {
       strCat(flag, ": expected ", results, ", one for each result, got ", got));
 }
 
-static Status store(const std::vector<Tensor> &results,
-                    const std::vector<std::string> &paths) {
-  for (size_t i = 0; i < paths.size(); ++i) {
-    if (paths[i].empty() || paths[i][0] != '@')
+using OutputFiles = std::vector<std::unique_ptr<OutputFile>>;
+
+/// Before anything runs, so that no result is lost to a path.
+static Result<OutputFiles> openOutputs(const RunOptions &options) {
+  OutputFiles files;
+  for (const std::string &path : options.outputs) {
+    std::string flag = strCat("--output ", files.size());
+    if (path.empty() || path[0] != '@')
       return invalidArgument(
-          strCat("--output ", i, ": expected @file.npy, got '", paths[i], "'"));
-    MTP_RETURN_IF_ERROR(writeNpy(paths[i].substr(1), results[i]));
+          strCat(flag, ": expected @file.npy, got '", path, "'"));
+    auto file = OutputFile::create(path.substr(1), options.artifact);
+    if (!file)
+      return file.status().withContext(flag);
+    files.push_back(std::move(*file));
   }
-  return okStatus();
+  return files;
+}
+
+static Status printResults(std::string_view name, bool isJson,
+                           const std::vector<Tensor> &results) {
+  std::string text;
+  JsonWriter json;
+  json.beginObject();
+  json.field("function", name);
+  json.key("results");
+  json.beginArray();
+  for (const Tensor &result : results) {
+    text += tensorText(result) + "\n";
+    json.beginObject();
+    json.field("type", toString(result.type));
+    json.key("value");
+    json.raw(tensorJson(result));
+    json.endObject();
+  }
+  json.endArray();
+  json.endObject();
+  return writeStandardOutput(isJson ? json.text() + "\n" : text, "the results");
 }
 
 Status mtp::runFunction(Session &session, const RunOptions &options) {
@@ -49,16 +77,16 @@ Status mtp::runFunction(Session &session, const RunOptions &options) {
                        parseAll(options.inputs, "--input"));
   MTP_ASSIGN_OR_RETURN(std::vector<Tensor> expected,
                        parseAll(options.expected, "--expected-output"));
+  MTP_ASSIGN_OR_RETURN(OutputFiles files, openOutputs(options));
   MTP_ASSIGN_OR_RETURN(std::vector<Tensor> results,
                        session.runFunction(name, inputs));
   MTP_RETURN_IF_ERROR(
       checkCount("--expected-output", expected.size(), results.size()));
-  MTP_RETURN_IF_ERROR(
-      checkCount("--output", options.outputs.size(), results.size()));
-  MTP_RETURN_IF_ERROR(store(results, options.outputs));
-  if (expected.empty() && options.outputs.empty())
-    for (const Tensor &result : results)
-      std::printf("%s\n", tensorText(result).c_str());
+  MTP_RETURN_IF_ERROR(checkCount("--output", files.size(), results.size()));
+  for (size_t i = 0; i < files.size(); ++i)
+    MTP_RETURN_IF_ERROR(files[i]->commit(npyText(results[i])));
+  if ((expected.empty() && files.empty()) || options.json)
+    MTP_RETURN_IF_ERROR(printResults(name, options.json, results));
   for (size_t i = 0; i < expected.size(); ++i) {
     Status status = compareTensors(expected[i], results[i], options.tolerance);
     if (!status.isOk())

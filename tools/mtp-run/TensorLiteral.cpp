@@ -7,6 +7,7 @@
 #include "tools/mtp-run/Npy.h"
 
 #include <charconv>
+#include <cmath>
 
 using namespace mtp;
 
@@ -128,16 +129,19 @@ Result<Tensor> mtp::parseTensor(std::string_view text) {
   return tensor;
 }
 
+/// The elements in brackets; `element` says how one is written.
+template <typename ElementFn>
 static void appendDimension(std::string &out, const Tensor &tensor,
-                            size_t dimension, uint64_t &index) {
+                            size_t dimension, uint64_t &index,
+                            ElementFn element) {
   if (dimension == tensor.type.shape.size()) {
-    out += elementText(tensor, index++);
+    out += element(index++);
     return;
   }
   out += '[';
   for (uint64_t i = 0; i < tensor.type.shape[dimension]; ++i) {
     out += i ? ", " : "";
-    appendDimension(out, tensor, dimension + 1, index);
+    appendDimension(out, tensor, dimension + 1, index, element);
   }
   out += ']';
 }
@@ -145,6 +149,17 @@ static void appendDimension(std::string &out, const Tensor &tensor,
 std::string mtp::tensorText(const Tensor &tensor) {
   std::string out = toString(tensor.type) + "=";
   uint64_t index = 0;
-  appendDimension(out, tensor, 0, index);
+  appendDimension(out, tensor, 0, index,
+                  [&](uint64_t i) { return elementText(tensor, i); });
+  return out;
+}
+
+std::string mtp::tensorJson(const Tensor &tensor) {
+  std::string out;
+  uint64_t index = 0;
+  appendDimension(out, tensor, 0, index, [&](uint64_t i) {
+    return std::isfinite(elementAt(tensor, i)) ? elementText(tensor, i)
+                                               : std::string("null");
+  });
   return out;
 }

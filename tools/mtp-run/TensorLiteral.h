@@ -17,6 +17,9 @@ Result<Tensor> parseTensor(std::string_view text);
 /// The same notation, e.g. "2x2xf32=[[1, 2], [3, 4]]".
 std::string tensorText(const Tensor &tensor);
 
+/// The value alone as nested JSON arrays; what is not finite is null.
+std::string tensorJson(const Tensor &tensor);
+
 } // namespace mtp
 
 #endif // MTP_TOOLS_MTP_RUN_TENSORLITERAL_H

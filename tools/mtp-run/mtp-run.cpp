@@ -4,90 +4,174 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/StrCat.h"
 #include "tools/mtp-run/Generate.h"
 #include "tools/mtp-run/Perplexity.h"
 #include "tools/mtp-run/RunFunction.h"
 #include "tools/support/Flags.h"
 
-#include <cstdio>
-
 using namespace mtp;
 
-// A flag that may be repeated takes one value each time: what follows it is the
-// artifact, not another value.
+// Flags are in groups by what they are for: a flag of a group that a run has
+// no use for is an error.
+static constexpr const char *kPrompts = "Prompts";
+static constexpr const char *kGeneration = "Generation";
+static constexpr const char *kScoring = "Scoring";
+static constexpr const char *kFunctions = "Functions";
 
-static void addGenerationFlags(CLI::App &app, RunOptions &o) {
-  app.add_option("--prompt,-p", o.prompts,
-                 "Text to go on with; repeat it for a batch")
-      ->allow_extra_args(false);
-  app.add_option("--prompt-file", o.promptFiles, "File of such a text")
-      ->allow_extra_args(false);
-  app.add_option("--ids", o.ids, "Prompt as token ids, e.g. 1,2,3")
-      ->allow_extra_args(false);
-  app.add_option(
-      "--max-tokens,-n", o.maxTokens,
-      "Tokens to generate (default: 128, or what the context leaves)");
-  app.add_option("--temperature", o.sampling.temperature,
-                 "Divides the logits (default 0: greedy)");
-  app.add_option("--top-k", o.sampling.topK,
-                 "Keep this many likeliest tokens (0: all)");
-  app.add_option("--top-p", o.sampling.topP,
-                 "Keep the likeliest tokens up to this share (1: all)");
-  app.add_option("--min-p", o.sampling.minP,
-                 "Drop tokens less likely than this times the likeliest");
-  app.add_option("--seed", o.sampling.seed, "Seed of all random choices")
-      ->check(checkSeed);
-  app.add_option("--stop-id", o.stopTokens, "Token id that ends the text, too")
-      ->allow_extra_args(false);
-  app.add_flag("--ignore-eos", o.ignoreEos,
-               "Go on behind the model's end tokens");
-  app.add_flag("--no-special", o.noSpecial,
-               "Do not add the model's start tokens to a prompt");
-  app.add_flag("--print-ids", o.printIds, "Print token ids instead of text");
-  app.add_flag("--json", o.json, "Print one JSON object instead of text");
-  app.add_flag("--stats", o.stats, "Print times and acceptance to stderr");
+static const char *const kExamples = R"(Examples:
+  mtp-run model.bin --prompt "Once upon a time" -k 2 -n 100 --stats
+  mtp-run model.bin --special --prompt-file - --temperature 0 < chat.txt
+  mtp-run model.bin --perplexity --prompt-file book.txt --window 512
+  mtp-run model.bin --function=@accept --input='2x4xi32=[[..]]' --input=@b.npy
+)";
+
+static void addPromptFlags(CLI::App &app, RunOptions &o) {
+  addTexts(app, "--prompt,-p", o.prompts, "TEXT",
+           "Text to go on with; repeat it for a batch")
+      ->group(kPrompts);
+  addTexts(app, "--prompt-file", o.promptFiles, "FILE",
+           "File of such a text; - is standard input, to its end")
+      ->group(kPrompts);
+  addTexts(app, "--ids", o.ids, "N,..", "Prompt as token ids, e.g. 1,2,3")
+      ->group(kPrompts);
+  addFlag(app, "--special", o.special,
+          "Take special tokens that are spelled out in prompts for the "
+          "tokens, e.g. those of a chat template")
+      ->group(kPrompts);
+  addFlag(app, "--no-bos", o.noStartTokens,
+          "Do not add the model's start tokens to a prompt")
+      ->group(kPrompts);
+  addFlag(app, "--no-special", o.noStartTokens, "")->group("");
 }
 
-static void addSessionFlags(CLI::App &app, SessionOptions &o) {
-  app.add_option("--k,-k", o.k,
-                 "Drafts in a round (default: the most there can be)");
-  addThreadFlags(app, o.threads, o.pinThreads);
-  app.add_option("--kv-pages", o.kvPages,
-                 "KV pages (0: enough for all slots at full context)");
-  app.add_option("--max-slots", o.maxSlots,
-                 "Sequences at a time (0: the most there can be)");
-  app.add_option("--prefill-chunk", o.prefillChunk,
-                 "Prompt rows at a time (0: the artifact's default)");
-  app.add_flag("!--no-prefix-cache", o.prefixCache,
-               "Do not share pages of equal prompts");
+static void addSamplingFlags(CLI::App &app, SamplingFlags &o) {
+  addNumber(app, "--temperature", o.temperature,
+            "Divides the logits (0: greedy; default: the model's own)")
+      ->group(kGeneration);
+  addNumber(app, "--top-k", o.topK,
+            "Keep this many likeliest tokens (0: all; default: the model's "
+            "own)")
+      ->group(kGeneration);
+  addNumber(app, "--top-p", o.topP,
+            "Keep the likeliest tokens up to this share (1: all; default: the "
+            "model's own)")
+      ->group(kGeneration);
+  addNumber(app, "--min-p", o.minP,
+            "Drop tokens less likely than this times the likeliest (0: none; "
+            "default: the model's own)")
+      ->group(kGeneration);
+  addNumber(app, "--seed", o.seed, "Seed of all random choices (default: 0)")
+      ->group(kGeneration);
+}
+
+static void addGenerationFlags(CLI::App &app, RunOptions &o) {
+  addNumber(app, "--max-tokens,-n", o.maxTokens,
+            "Tokens to generate, at least 1 (default: 128, or what the "
+            "context leaves)")
+      ->group(kGeneration);
+  addSamplingFlags(app, o.sampling);
+  addNumbers(app, "--stop-id", o.stopTokens, "Token id that ends the text, too")
+      ->group(kGeneration);
+  addFlag(app, "--ignore-eos", o.ignoreEos,
+          "Go on behind the model's end tokens")
+      ->group(kGeneration);
+  addFlag(app, "--print-ids", o.printIds, "Print token ids instead of text")
+      ->group(kGeneration);
+  addFlag(app, "--stats", o.stats,
+          "Print times, sampling and acceptance to stderr")
+      ->group(kGeneration);
+  SessionOptions &s = o.session;
+  addNumber(app, "--k,-k", s.k,
+            "Drafts in a round (default: the most there can be)")
+      ->group(kGeneration);
+  CLI::Option *slots =
+      addNumber(app, "--max-batch", s.maxSlots,
+                "Sequences at a time (0: the most there can be)")
+          ->group(kGeneration);
+  addAlias(app, "--max-slots", slots);
+  addNumber(app, "--prefill-chunk", s.prefillChunk,
+            "Prompt rows at a time (0: the artifact's default)")
+      ->group(kGeneration);
+  addFlag(app, "--no-prefix-cache", s.prefixCache,
+          "Do not share pages of equal prompts", false)
+      ->group(kGeneration);
 }
 
 static void addScoringFlags(CLI::App &app, RunOptions &o) {
-  app.add_flag("--perplexity", o.perplexity,
-               "Print how well the model predicts the prompts, and generate "
-               "nothing");
-  app.add_option("--window", o.window,
-                 "Tokens that are scored together (default: the context)");
+  addFlag(app, "--perplexity", o.perplexity,
+          "Print how well the model predicts the prompts, and generate "
+          "nothing")
+      ->group(kScoring);
+  addNumber(app, "--window", o.window,
+            "Tokens that are scored together (default: the context)")
+      ->group(kScoring);
 }
 
 static void addFunctionFlags(CLI::App &app, RunOptions &o) {
-  app.add_option("--function", o.function,
-                 "Run this exported function, e.g. @accept");
-  app.add_option("--input", o.inputs,
-                 "Argument, e.g. 2x4xi32=[[..]] or @file.npy")
-      ->allow_extra_args(false);
-  app.add_option("--expected-output", o.expected, "What a result must be")
-      ->allow_extra_args(false);
-  app.add_option("--output", o.outputs, "Store a result, @file.npy")
-      ->allow_extra_args(false);
-  app.add_option("--tolerance", o.tolerance,
-                 "How far a result may be off (default 0)");
+  addText(app, "--function", o.function, "NAME",
+          "Run this exported function, e.g. @accept")
+      ->group(kFunctions);
+  addTexts(app, "--input", o.inputs, "TENSOR",
+           "Argument, e.g. 2x4xi32=[[..]] or @file.npy")
+      ->group(kFunctions);
+  addTexts(app, "--expected-output", o.expected, "TENSOR",
+           "What a result must be")
+      ->group(kFunctions);
+  addTexts(app, "--output", o.outputs, "@FILE", "Store a result, @file.npy")
+      ->group(kFunctions);
+  addNumber(app, "--tolerance", o.tolerance,
+            "How far a result may be off (default 0)")
+      ->group(kFunctions);
+}
+
+static void addFlags(CLI::App &app, RunOptions &o) {
+  addArtifact(app, o.artifact);
+  addPromptFlags(app, o);
+  addGenerationFlags(app, o);
+  addScoringFlags(app, o);
+  addFunctionFlags(app, o);
+  addFlag(app, "--json", o.json,
+          "Print one JSON object instead of text (tools/mtp-run/README.md "
+          "lists its keys)");
+  addThreadFlags(app, o.session.threads, o.session.pinThreads);
+  addNumber(app, "--kv-pages", o.session.kvPages,
+            "KV pages (0: enough for all slots at full context)");
+  addCopyFlag(app, o.load.copy);
+}
+
+/// The flags of `groups` do nothing in a run of this kind.
+static Status refuseGroups(CLI::App &app, const std::string &kind,
+                           const std::vector<const char *> &groups) {
+  for (const CLI::Option *option : app.get_options())
+    for (const char *group : groups)
+      if (option->count() > 0 && option->get_group() == group)
+        return invalidArgument(
+            strCat("expected no ", option->get_name(), kind));
+  return okStatus();
+}
+
+static Status checkFlags(CLI::App &app, const RunOptions &o) {
+  if (o.perplexity && !o.function.empty())
+    return invalidArgument("expected --perplexity or --function, got both");
+  if (app.count("--function") > 0)
+    return refuseGroups(app, " with --function",
+                        {kPrompts, kGeneration, kScoring});
+  MTP_RETURN_IF_ERROR(refuseGroups(app, " without --function", {kFunctions}));
+  if (o.perplexity)
+    MTP_RETURN_IF_ERROR(refuseGroups(app, " with --perplexity", {kGeneration}));
+  else
+    MTP_RETURN_IF_ERROR(refuseGroups(app, " without --perplexity", {kScoring}));
+  if (o.prompts.empty() && o.promptFiles.empty() && o.ids.empty())
+    return invalidArgument("expected --prompt, --prompt-file, --ids or "
+                           "--function");
+  if (o.maxTokens == 0u)
+    return invalidArgument("expected --max-tokens of 1 or more, got 0");
+  return okStatus();
 }
 
 static Status run(const RunOptions &options) {
   bool scores = options.perplexity;
-  if (scores && !options.function.empty())
-    return invalidArgument("expected --perplexity or --function, got both");
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
                        Model::load(options.artifact, options.load));
   MTP_ASSIGN_OR_RETURN(
@@ -101,24 +185,12 @@ static Status run(const RunOptions &options) {
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Run an artifact of mtpc: generate text, or run a function");
+  CLI::App app("Run an artifact of mtpc: generate text, or run a function",
+               "mtp-run");
+  app.footer(kExamples);
   RunOptions options;
-  app.add_option("artifact", options.artifact, "File that mtpc wrote")
-      ->required();
-  addCopyFlag(app, options.load.copy);
-  addGenerationFlags(app, options);
-  addSessionFlags(app, options.session);
-  addScoringFlags(app, options);
-  addFunctionFlags(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? 2 : 0;
-  }
-  if (Status status = run(options); !status.isOk()) {
-    std::fprintf(stderr, "mtp-run: error: %.*s\n", int(status.message().size()),
-                 status.message().data());
-    return 1;
-  }
-  return 0;
+  addFlags(app, options);
+  return toolMain(
+      app, argc, argv, [&] { return checkFlags(app, options); },
+      [&] { return run(options); });
 }

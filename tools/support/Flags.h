@@ -1,39 +1,140 @@
-//===- Flags.h - Flags that tools of the runtime have in common -*- C++ -*-===//
+//===- Flags.h - Flags and exit codes of the runtime's tools ----*- C++ -*-===//
 //
 // Needs exceptions: a tool includes this where it parses its flags, nowhere
-// else.
+// else. Numbers are read here, since CLI11 takes "" for 0 and 010 for 8.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MTP_TOOLS_SUPPORT_FLAGS_H
 #define MTP_TOOLS_SUPPORT_FLAGS_H
 
+#include "runtime/core/Status.h"
+
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace mtp {
 
-/// For CLI::Option::check: CLI11 takes numbers outside of 64 bits for others
-/// inside. Empty, or what is wrong.
-inline std::string checkSeed(const std::string &text) {
-  uint64_t seed = 0;
-  auto end = std::from_chars(text.data(), text.data() + text.size(), seed);
-  bool isSeed = end.ec == std::errc() && end.ptr == text.data() + text.size();
-  return isSeed ? "" : "expected a number of 0 to 2^64 - 1, got " + text;
+/// Exit codes of all tools.
+enum ExitCode { kSuccess = 0, kFailure = 1, kWrongFlags = 2 };
+
+/// A tool's main: takes --help and --version, parses, and ends in one of the
+/// exit codes. `check` says what is wrong with flags that were parsed, before
+/// `run` does the work.
+int toolMain(CLI::App &app, int argc, char **argv,
+             const std::function<Status()> &check,
+             const std::function<Status()> &run);
+
+/// An option whose values go to `take`, which throws CLI::ValidationError. It
+/// takes one value each time, so that what follows is the artifact and no
+/// further value. Given twice it is an error unless `repeats`.
+CLI::Option *
+addOption(CLI::App &app, const std::string &names, const std::string &kind,
+          const std::string &text, bool repeats,
+          std::function<void(const std::string &, const std::string &)> take);
+
+/// The same as an option named so before, in no list.
+void addAlias(CLI::App &app, const std::string &name, CLI::Option *option);
+
+[[noreturn]] void throwExpected(const std::string &name,
+                                const std::string &expected,
+                                const std::string &got);
+
+template <typename T>
+std::string numberRange() {
+  if constexpr (std::is_floating_point_v<T>)
+    return "a number";
+  else
+    return "a whole number of " +
+           std::to_string(std::numeric_limits<T>::min()) + " to " +
+           std::to_string(std::numeric_limits<T>::max());
 }
+
+template <typename T>
+T parseNumber(const std::string &name, const std::string &text) {
+  T value{};
+  auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end.ec != std::errc() || end.ptr != text.data() + text.size())
+    throwExpected(name, numberRange<T>(), text);
+  return value;
+}
+
+/// T is a number or an optional one.
+template <typename T>
+CLI::Option *addNumber(CLI::App &app, const std::string &names, T &value,
+                       const std::string &text) {
+  return addOption(app, names, "N", text, /*repeats=*/false,
+                   [&value](const std::string &name, const std::string &given) {
+                     if constexpr (std::is_arithmetic_v<T>)
+                       value = parseNumber<T>(name, given);
+                     else
+                       value = parseNumber<typename T::value_type>(name, given);
+                   });
+}
+
+/// "1,2,4", and again for more.
+template <typename T>
+CLI::Option *addNumbers(CLI::App &app, const std::string &names,
+                        std::vector<T> &values, const std::string &text) {
+  return addOption(app, names, "N,..", text, /*repeats=*/true,
+                   [&values](const std::string &name, std::string rest) {
+                     for (size_t comma = 0; comma != std::string::npos;) {
+                       comma = rest.find(',');
+                       values.push_back(
+                           parseNumber<T>(name, rest.substr(0, comma)));
+                       if (comma != std::string::npos)
+                         rest.erase(0, comma + 1);
+                     }
+                   });
+}
+
+CLI::Option *addText(CLI::App &app, const std::string &names,
+                     std::string &value, const std::string &kind,
+                     const std::string &text);
+
+/// One value each time that it is given.
+CLI::Option *addTexts(CLI::App &app, const std::string &names,
+                      std::vector<std::string> &values, const std::string &kind,
+                      const std::string &text);
+
+/// One of a few words.
+template <typename T>
+CLI::Option *addChoice(CLI::App &app, const std::string &names, T &value,
+                       const std::vector<std::pair<std::string, T>> &choices,
+                       const std::string &text) {
+  std::string words;
+  for (const auto &[word, meaning] : choices)
+    words += (words.empty() ? "" : "|") + word;
+  auto take = [&value, choices, words](const std::string &name,
+                                       const std::string &given) {
+    for (const auto &[word, meaning] : choices)
+      if (word == given) {
+        value = meaning;
+        return;
+      }
+    throwExpected(name, words, given);
+  };
+  return addOption(app, names, words, text, /*repeats=*/false, take);
+}
+
+/// Sets `flag` to `value` when it is given.
+CLI::Option *addFlag(CLI::App &app, const std::string &names, bool &flag,
+                     const std::string &text, bool value = true);
+
+/// The file that the tool works on.
+void addArtifact(CLI::App &app, std::string &path);
 
 /// On how many processors a model runs, and whether it stays there.
-inline void addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin) {
-  app.add_option("--threads,-t", threads, "Threads (0: all processors)");
-  app.add_flag("--pin", pin, "Bind each thread to a processor");
-}
+void addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin);
 
-inline void addCopyFlag(CLI::App &app, bool &copy) {
-  app.add_flag("--no-mmap", copy,
-               "Read the file into memory of large pages, do not map it");
-}
+void addCopyFlag(CLI::App &app, bool &copy);
 
 } // namespace mtp
 

@@ -24,6 +24,9 @@ public:
   void value(std::string_view text);
   void value(const char *text) { value(std::string_view(text)); }
   void value(bool truth) { raw(truth ? "true" : "false"); }
+  void null() { raw("null"); }
+  /// What is JSON already.
+  void raw(std::string_view text);
   /// NaN and infinities become null.
   void value(double number);
   template <std::integral T>
@@ -50,7 +53,6 @@ public:
 private:
   void open(char bracket);
   void close(char bracket);
-  void raw(std::string_view text);
   void separate();
   void quote(std::string_view text);
 

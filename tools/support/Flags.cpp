@@ -1,0 +1,155 @@
+//===- Flags.cpp - Flags and exit codes of the runtime's tools ------------===//
+
+#include "tools/support/Flags.h"
+#include "tools/support/Output.h"
+
+#include <cctype>
+#include <csignal>
+#include <cstdio>
+
+using namespace mtp;
+
+static int report(const CLI::App &app, const std::string &message, int code) {
+  std::fprintf(stderr, "%s: error: %s\n", app.get_name().c_str(),
+               message.c_str());
+  if (code == kWrongFlags)
+    std::fprintf(stderr, "'%s --help' lists the flags\n",
+                 app.get_name().c_str());
+  return code;
+}
+
+static int report(const CLI::App &app, const Status &status, int code) {
+  return status.isOk() ? int(kSuccess)
+                       : report(app, std::string(status.message()), code);
+}
+
+/// CLI11's messages as fragments.
+static std::string messageOf(const CLI::ParseError &error) {
+  std::string text = error.what();
+  if (error.get_name() == "ArgumentMismatch") {
+    std::string name = text.substr(0, text.find_first_of(": "));
+    bool isFlag = text.find("flag override") != std::string::npos;
+    return (isFlag ? "expected no value for " : "expected a value for ") + name;
+  }
+  if (!text.empty())
+    text[0] = char(std::tolower(text[0]));
+  return text;
+}
+
+int mtp::toolMain(CLI::App &app, int argc, char **argv,
+                  const std::function<Status()> &check,
+                  const std::function<Status()> &run) {
+  reserveStandardStreams();
+  // A write beyond the limit of file sizes is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  app.set_version_flag("--version", app.get_name() + " " MTP_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    return report(app, writeStandardOutput(app.help(), "the help"), kFailure);
+  } catch (const CLI::CallForVersion &version) {
+    return report(
+        app,
+        writeStandardOutput(std::string(version.what()) + "\n", "the version"),
+        kFailure);
+  } catch (const CLI::ParseError &error) {
+    return report(app, messageOf(error), kWrongFlags);
+  }
+  if (Status status = check(); !status.isOk())
+    return report(app, status, kWrongFlags);
+  return report(app, run(), kFailure);
+}
+
+void mtp::throwExpected(const std::string &name, const std::string &expected,
+                        const std::string &got) {
+  throw CLI::ValidationError(name,
+                             "expected " + expected + ", got '" + got + "'");
+}
+
+CLI::Option *mtp::addOption(
+    CLI::App &app, const std::string &names, const std::string &kind,
+    const std::string &text, bool repeats,
+    std::function<void(const std::string &, const std::string &)> take) {
+  // The longest name is the one for messages.
+  std::string name;
+  for (size_t begin = 0; begin <= names.size();) {
+    size_t end = std::min(names.find(',', begin), names.size());
+    if (end - begin > name.size())
+      name = names.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  return app
+      .add_option(
+          names,
+          [=](const CLI::results_t &values) {
+            if (values.size() > 1 && !repeats)
+              throw CLI::ValidationError(
+                  name, "expected once, got " + std::to_string(values.size()) +
+                            " times");
+            for (const std::string &value : values)
+              take(name, value);
+            return true;
+          },
+          text)
+      ->type_name(kind)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void mtp::addAlias(CLI::App &app, const std::string &name,
+                   CLI::Option *option) {
+  app.add_option(
+         name,
+         [option](const CLI::results_t &values) {
+           for (const std::string &value : values)
+             option->add_result(value);
+           option->run_callback();
+           return true;
+         },
+         "")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("");
+}
+
+CLI::Option *mtp::addText(CLI::App &app, const std::string &names,
+                          std::string &value, const std::string &kind,
+                          const std::string &text) {
+  return addOption(app, names, kind, text, /*repeats=*/false,
+                   [&value](const std::string &, const std::string &given) {
+                     value = given;
+                   });
+}
+
+CLI::Option *mtp::addTexts(CLI::App &app, const std::string &names,
+                           std::vector<std::string> &values,
+                           const std::string &kind, const std::string &text) {
+  return addOption(app, names, kind, text, /*repeats=*/true,
+                   [&values](const std::string &, const std::string &given) {
+                     values.push_back(given);
+                   });
+}
+
+CLI::Option *mtp::addFlag(CLI::App &app, const std::string &names, bool &flag,
+                          const std::string &text, bool value) {
+  return app
+      .add_flag_callback(
+          names, [&flag, value] { flag = value; }, text)
+      ->disable_flag_override();
+}
+
+void mtp::addArtifact(CLI::App &app, std::string &path) {
+  app.add_option("artifact", path, "File that mtpc wrote")->required();
+}
+
+void mtp::addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin) {
+  addNumber(app, "--threads,-t", threads, "Threads (0: all processors)");
+  addFlag(app, "--pin", pin, "Bind each thread to a processor");
+}
+
+void mtp::addCopyFlag(CLI::App &app, bool &copy) {
+  addFlag(app, "--no-mmap", copy,
+          "Read the file into memory of large pages, do not map it");
+}

@@ -1,0 +1,105 @@
+//===- Output.cpp - Where a tool's results go -----------------------------===//
+
+#include "tools/support/Output.h"
+#include "runtime/core/StrCat.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace mtp;
+
+void mtp::reserveStandardStreams() {
+  // open() takes the lowest number that is free.
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0 &&
+        ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+      return;
+}
+
+/// Zero, or why not all of `text` could be written.
+static int writeAll(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return errno;
+    text.remove_prefix(size_t(written));
+  }
+  return 0;
+}
+
+Status mtp::writeStandardOutput(std::string_view text, std::string_view what) {
+  int error = writeAll(STDOUT_FILENO, text);
+  return error == 0 ? okStatus()
+                    : resourceExhausted(strCat(
+                          "cannot write ", what,
+                          " to standard output: ", std::strerror(error)));
+}
+
+Status OutputFile::failure(int error) const {
+  return invalidArgument(
+      strCat("cannot write '", path, "': ", std::strerror(error)));
+}
+
+/// The file behind links; `path` itself where there is none yet.
+static std::string resolved(const std::string &path) {
+  char *real = ::realpath(path.c_str(), nullptr);
+  std::string target = real ? real : path;
+  std::free(real);
+  return target;
+}
+
+Result<std::unique_ptr<OutputFile>>
+OutputFile::create(const std::string &path, const std::string &input) {
+  std::unique_ptr<OutputFile> file(new OutputFile(path));
+  struct stat old, in;
+  bool exists = ::stat(path.c_str(), &old) == 0;
+  if (exists && ::stat(input.c_str(), &in) == 0 && old.st_dev == in.st_dev &&
+      old.st_ino == in.st_ino)
+    return invalidArgument(
+        strCat("expected an output unlike '", input, "', got '", path, "'"));
+  if (exists && (!S_ISREG(old.st_mode) || ::access(path.c_str(), W_OK) != 0)) {
+    file->descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file->descriptor < 0)
+      return file->failure(errno);
+    return file;
+  }
+  file->path = resolved(path);
+  std::string name = file->path + ".XXXXXX";
+  file->descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (file->descriptor < 0)
+    return file->failure(errno);
+  file->temporary = name;
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  if (::fchmod(file->descriptor, exists ? old.st_mode & 07777 : 0666 & ~mask))
+    return file->failure(errno);
+  return file;
+}
+
+Status OutputFile::commit(std::string_view text) {
+  int error = writeAll(descriptor, text);
+  if (::close(descriptor) != 0 && error == 0)
+    error = errno;
+  descriptor = -1;
+  if (error == 0 && !temporary.empty()) {
+    if (::rename(temporary.c_str(), path.c_str()) == 0)
+      temporary.clear();
+    else
+      error = errno;
+  }
+  return error == 0 ? okStatus() : failure(error);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+  if (!temporary.empty())
+    ::unlink(temporary.c_str());
+}
