@@ -1,99 +1,12 @@
 //===- Status.h - What went wrong, or nothing -------------------*- C++ -*-===//
 //
-// The runtime is built without exceptions: an operation that can fail returns
-// a Status, or a Result<T> (core/Result.h) when it also yields a value.
+// The declarations are public, so they lie with the public headers.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MTP_RUNTIME_CORE_STATUS_H
 #define MTP_RUNTIME_CORE_STATUS_H
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-
-namespace mtp {
-
-/// Why an operation failed. A caller branches on the code; the message is for
-/// people only.
-enum class StatusCode : uint8_t {
-  Ok,
-  InvalidArgument,    ///< The caller's input is wrong whatever the state.
-  NotFound,           ///< A named thing does not exist.
-  OutOfRange,         ///< An index or a size is past its bound.
-  ResourceExhausted,  ///< Memory, a limit or a budget ran out.
-  DataLoss,           ///< Stored bytes are corrupt or truncated.
-  FailedPrecondition, ///< The object is not in the state the call needs.
-  Unimplemented,      ///< A valid request for something not supported.
-  Unavailable,        ///< May succeed later, e.g. a device that is busy.
-  Internal,           ///< A broken invariant, i.e. a bug.
-};
-
-/// The code's name as it stands in the enum, e.g. "InvalidArgument".
-std::string_view toString(StatusCode code);
-
-/// The outcome of an operation. OK is a null pointer, so success neither
-/// allocates nor costs more than a register. Copies share the message, which
-/// never changes; concurrent use of distinct copies is safe.
-///
-/// Messages are lower-case fragments without a final period, and say what was
-/// expected and what was there: "expected 4 heads, got 3".
-class [[nodiscard]] Status {
-public:
-  /// OK.
-  Status() = default;
-
-  /// A failure. `code` must not be Ok; if it is, the status is OK and the
-  /// message is dropped.
-  Status(StatusCode code, std::string message);
-
-  bool isOk() const { return !failure; }
-  StatusCode code() const { return failure ? failure->code : StatusCode::Ok; }
-
-  /// The message, empty when OK. Valid while this status or a copy lives.
-  std::string_view message() const {
-    return failure ? std::string_view(failure->message) : std::string_view();
-  }
-
-  /// "Ok", or "InvalidArgument: expected 4 heads, got 3".
-  std::string toString() const;
-
-  /// The same failure with "`context`: " before its message; OK stays OK.
-  Status withContext(std::string_view context) const;
-
-  /// Says that a failure is ignored on purpose.
-  void ignore() const {}
-
-private:
-  struct Failure {
-    StatusCode code;
-    std::string message;
-  };
-  std::shared_ptr<const Failure> failure;
-};
-
-inline Status okStatus() { return Status(); }
-
-Status invalidArgument(std::string message);
-Status notFound(std::string message);
-Status outOfRange(std::string message);
-Status resourceExhausted(std::string message);
-Status dataLoss(std::string message);
-Status failedPrecondition(std::string message);
-Status unimplemented(std::string message);
-Status unavailable(std::string message);
-Status internalError(std::string message);
-
-} // namespace mtp
-
-/// Evaluates an expression of type Status and returns it from the enclosing
-/// function if it is a failure.
-#define MTP_RETURN_IF_ERROR(expr)                                              \
-  do {                                                                         \
-    if (::mtp::Status mtpStatus = (expr); !mtpStatus.isOk()) {                 \
-      return mtpStatus;                                                        \
-    }                                                                          \
-  } while (false)
+#include "mtp/status.h" // IWYU pragma: export
 
 #endif // MTP_RUNTIME_CORE_STATUS_H

@@ -1,26 +1,32 @@
 //===- Functions.cpp - Exported functions ---------------------------------===//
 
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/Ports.h"
 #include "runtime/exec/SessionImpl.h"
 
 using namespace mtp;
+
+Status mtp::checkInput(const PortType &port, size_t index,
+                       const TensorType &type, uint64_t bytes) {
+  if (type != port.type)
+    return invalidArgument(strCat("input ", index, ": expected ",
+                                  toString(port.type), ", got ",
+                                  toString(type)));
+  uint64_t expected = elementCount(type) * elementBytes(type.element);
+  if (bytes != expected)
+    return invalidArgument(strCat("input ", index, ": expected ", expected,
+                                  " bytes, got ", bytes));
+  return okStatus();
+}
 
 static Status checkInputs(const std::vector<PortType> &ports,
                           std::span<const Tensor> inputs) {
   if (inputs.size() != ports.size())
     return invalidArgument(
         strCat("expected ", ports.size(), " inputs, got ", inputs.size()));
-  for (size_t i = 0; i < ports.size(); ++i) {
-    const TensorType &expected = ports[i].type, &got = inputs[i].type;
-    if (got != expected)
-      return invalidArgument(strCat("input ", i, ": expected ",
-                                    toString(expected), ", got ",
-                                    toString(got)));
-    uint64_t bytes = elementCount(got) * elementBytes(got.element);
-    if (inputs[i].bytes.size() != bytes)
-      return invalidArgument(strCat("input ", i, ": expected ", bytes,
-                                    " bytes, got ", inputs[i].bytes.size()));
-  }
+  for (size_t i = 0; i < ports.size(); ++i)
+    MTP_RETURN_IF_ERROR(
+        checkInput(ports[i], i, inputs[i].type, inputs[i].bytes.size()));
   return okStatus();
 }
 

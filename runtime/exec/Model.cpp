@@ -111,7 +111,3 @@ Model::functionOutputs(std::string_view name) const {
   MTP_ASSIGN_OR_RETURN(uint32_t program, impl->programs.function(name));
   return portTypes(impl->file->program().programs()->Get(program)->outputs());
 }
-
-const std::shared_ptr<const ArtifactFile> &Model::file() const {
-  return impl->file;
-}

@@ -19,6 +19,13 @@ struct Model::Impl {
   std::optional<EnvelopeInfo> envelope;
 };
 
+/// The way to what the public interface does not show.
+struct ModelAccess {
+  static const std::shared_ptr<const ArtifactFile> &file(const Model &model) {
+    return model.impl->file;
+  }
+};
+
 using PortVector = flatbuffers::Vector<flatbuffers::Offset<schema::Port>>;
 
 /// Names and types of ports, which may be absent.

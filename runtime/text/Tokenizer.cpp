@@ -101,6 +101,9 @@ Status Tokenizer::Impl::encodeWords(std::string_view text, bool atStart,
 
 Result<std::string> Tokenizer::decode(std::span<const TokenId> ids,
                                       DecodeOptions options) const {
+  if (ids.size() > kMaxIds)
+    return outOfRange("expected at most " + std::to_string(kMaxIds) +
+                      " token ids, got " + std::to_string(ids.size()));
   StreamDecoder decoder(*this, options);
   std::string text;
   for (TokenId id : ids)

@@ -3,6 +3,8 @@
 #ifndef MTP_RUNTIME_TEXT_UTF8_H
 #define MTP_RUNTIME_TEXT_UTF8_H
 
+#include "mtp/utf8.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -29,28 +31,6 @@ uint32_t decodeUtf8(std::string_view text, size_t pos);
 
 /// Appends a character below 0x110000 that is no surrogate.
 void appendUtf8(std::string &text, uint32_t codePoint);
-
-/// Makes well-formed UTF-8 from bytes that come in pieces. A character whose
-/// bytes are not all there yet is held back, at most 3 bytes; every maximal
-/// ill-formed part becomes one U+FFFD, as the Unicode standard recommends and
-/// as web browsers do.
-class Utf8Assembler {
-public:
-  /// Appends to `text` all that `bytes` make sure.
-  void append(std::string_view bytes, std::string &text);
-
-  /// Appends U+FFFD if a character is left incomplete, and starts anew.
-  void finish(std::string &text);
-
-private:
-  void appendByte(uint8_t byte, std::string &text);
-
-  char held[4] = {};
-  uint8_t heldCount = 0;
-  uint8_t wanted = 0;  ///< Bytes of the held character when it is complete.
-  uint8_t low = 0x80;  ///< Least byte that may come next.
-  uint8_t high = 0xBF; ///< Greatest byte that may come next.
-};
 
 } // namespace mtp
 

@@ -3,6 +3,7 @@
 #include "RoundDriver.h"
 
 #include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/exec/ModelImpl.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -12,13 +13,13 @@ using namespace mtp;
 using namespace mtp::test;
 
 RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
-    : model(std::move(loaded)), k(k), artifact(model->file()->program()),
+    : model(std::move(loaded)), k(k), artifact(ModelAccess::file(*model)->program()),
       programs(artifact) {
   const EnvelopeInfo &e = *model->envelope();
   uint32_t pages = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
   auto device = createCpuDevice({.threads = 1});
   EXPECT_TRUE(device.isOk()) << device.status().toString();
-  auto loading = (*device)->load(model->file(), pages + 1);
+  auto loading = (*device)->load(ModelAccess::file(*model), pages + 1);
   EXPECT_TRUE(loading.isOk()) << loading.status().toString();
   executable = std::move(*loading);
   host = std::make_unique<HostState>(artifact, *executable);

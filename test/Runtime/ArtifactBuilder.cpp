@@ -114,7 +114,8 @@ std::vector<uint8_t> ArtifactBuilder::program() const {
         fbb, envelope.maxK, envelope.maxBatch, envelope.maxContext,
         envelope.chunk, envelope.page, envelope.vocab, envelope.modules);
   auto generation =
-      schema::CreateGeneration(fbb, -1, false, fbb.CreateVector(eos));
+      schema::CreateGeneration(fbb, bos, bos >= 0, fbb.CreateVector(eos),
+                               temperature, 0, topP);
   auto cacheList = ::caches(fbb, caches);
   auto stateList = ::states(fbb, states);
   auto segmentList = vectorOf(fbb, segments, [&](const Segment &s) {

@@ -89,6 +89,8 @@ public:
   bool hasEnvelope = true;
   Envelope envelope;
   std::vector<int32_t> eos;
+  int32_t bos = -1;
+  float temperature = 0, topP = 1;
   std::vector<Cache> caches;
   std::vector<State> states;
   uint64_t stateBytes = 0, arenaBytes = 0, scratchBytes = 0;

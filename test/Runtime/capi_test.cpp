@@ -2,8 +2,10 @@
 
 #include "FakeModel.h"
 #include "mtp/mtp.h"
+#include "runtime/schema/mtp_tokenizer_generated.h"
 
 #include <cstdio>
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace mtp;
@@ -16,11 +18,73 @@ const std::string &artifactPath() {
   return path;
 }
 
-mtp_model *load() {
+mtp_model *load(const std::string &path = artifactPath()) {
   mtp_model *model = nullptr;
-  EXPECT_EQ(mtp_model_load(artifactPath().c_str(), &model), MTP_OK)
-      << mtp_message();
+  EXPECT_EQ(mtp_model_load(path.c_str(), &model), MTP_OK) << mtp_message();
   return model;
+}
+
+/// A tokenizer whose token i is byte i, but for the special token 256.
+std::vector<uint8_t> byteTokenizer() {
+  schema::TokenizerT tables;
+  tables.piece_offsets.push_back(0);
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    tables.piece_bytes.push_back(uint8_t(byte));
+    tables.piece_offsets.push_back(byte + 1);
+    tables.byte_ids.push_back(byte);
+  }
+  for (char c : std::string("<end>"))
+    tables.piece_bytes.push_back(uint8_t(c));
+  tables.piece_offsets.push_back(uint32_t(tables.piece_bytes.size()));
+  auto end = std::make_unique<schema::AddedTokenT>();
+  end->content = "<end>";
+  end->id = 256;
+  end->special = true;
+  tables.added_tokens.push_back(std::move(end));
+  flatbuffers::FlatBufferBuilder builder;
+  schema::FinishTokenizerBuffer(builder,
+                                schema::CreateTokenizer(builder, &tables));
+  return {builder.GetBufferPointer(),
+          builder.GetBufferPointer() + builder.GetSize()};
+}
+
+/// An artifact with a tokenizer and recommendations.
+const std::string &chatPath() {
+  static std::string path = [] {
+    FakeOptions options;
+    options.eos = {7, 9};
+    ArtifactBuilder a = makeFakeModel(options);
+    a.bos = 3;
+    a.temperature = 0.75f;
+    a.topP = 0.5f;
+    a.tokenizer =
+        int32_t(a.addSegment(schema::SegmentKind::Tokenizer, byteTokenizer()));
+    return writeFile("chat.bin", a.finish());
+  }();
+  return path;
+}
+
+mtp_session *create(const mtp_model *model,
+                    const mtp_session_options *options = nullptr) {
+  mtp_session *session = nullptr;
+  EXPECT_EQ(mtp_session_create(model, options, &session), MTP_OK)
+      << mtp_message();
+  return session;
+}
+
+/// Runs one prompt to its end.
+uint64_t generate(mtp_session *session, const std::vector<int32_t> &prompt,
+                  uint32_t maxTokens) {
+  mtp_request request;
+  mtp_request_init(&request);
+  request.prompt = prompt.data();
+  request.prompt_count = prompt.size();
+  request.max_tokens = maxTokens;
+  uint64_t id = 0;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK) << mtp_message();
+  while (!mtp_session_idle(session))
+    EXPECT_EQ(mtp_session_step(session, nullptr, nullptr), MTP_OK);
+  return id;
 }
 
 struct Seen {
@@ -118,4 +182,351 @@ TEST(CApi, TheExampleRuns) {
   Request expected;
   expected.prompt = {3, 1, 4};
   EXPECT_EQ(tokens, expectedOutput(expected).tokens);
+}
+
+TEST(CApi, VersionsAreTheProjects) {
+  EXPECT_STREQ(mtp_version(), MTP_PROJECT_VERSION);
+  EXPECT_EQ(mtp_format_version(),
+            std::to_string(kFormatMajor) + "." + std::to_string(kFormatMinor));
+}
+
+TEST(CApi, KIsACountOrTheNamedMaximum) {
+  mtp_model *model = load();
+  mtp_session_options options;
+  mtp_session_options_init(&options);
+  EXPECT_EQ(options.k, MTP_K_MAXIMUM);
+  for (int32_t k : {-2, -7, INT32_MIN}) {
+    options.k = k;
+    mtp_session *session = nullptr;
+    EXPECT_EQ(mtp_session_create(model, &options, &session),
+              MTP_INVALID_ARGUMENT);
+    EXPECT_EQ(mtp_message(), "expected k of 0 or more, or MTP_K_MAXIMUM (-1), "
+                             "got " +
+                                 std::to_string(k));
+    EXPECT_EQ(session, nullptr);
+  }
+  mtp_model_free(model);
+}
+
+TEST(CApi, NullIsAnError) {
+  mtp_model *model = load(chatPath());
+  mtp_session *session = create(model), *noSession = nullptr;
+  mtp_model *noModel = nullptr;
+  mtp_decoder *decoder = nullptr;
+  mtp_results *results = nullptr;
+  const int32_t *tokens = nullptr;
+  const float *logits = nullptr;
+  const char *text = nullptr;
+  size_t count = 0;
+  uint64_t id = 0;
+  mtp_finish finish;
+  mtp_model_info info;
+  mtp_model_info_init(&info);
+  mtp_request request;
+  mtp_request_init(&request);
+  const mtp_status statuses[] = {
+      mtp_model_load(nullptr, &noModel),
+      mtp_model_load(chatPath().c_str(), nullptr),
+      mtp_model_get_info(nullptr, &info),
+      mtp_model_get_info(model, nullptr),
+      mtp_model_get_generation(model, nullptr),
+      mtp_model_get_eos(model, nullptr, 1, &count),
+      mtp_model_get_eos(model, nullptr, 0, nullptr),
+      mtp_model_get_function(model, 0, nullptr),
+      mtp_model_encode(model, nullptr, 3, 0, 0, nullptr, 0, &count),
+      mtp_model_encode(nullptr, "a", 1, 0, 0, nullptr, 0, &count),
+      mtp_model_encode(model, "a", 1, 0, 0, nullptr, 1, &count),
+      mtp_model_decode(model, nullptr, 3, nullptr, 0, &count),
+      mtp_decoder_create(nullptr, 0, &decoder),
+      mtp_decoder_create(model, 0, nullptr),
+      mtp_decoder_append(nullptr, nullptr, 0, &text, &count),
+      mtp_decoder_finish(nullptr, &text, &count),
+      mtp_session_create(nullptr, nullptr, &noSession),
+      mtp_session_create(model, nullptr, nullptr),
+      mtp_session_add(nullptr, &request, &id),
+      mtp_session_add(session, nullptr, &id),
+      mtp_session_add(session, &request, nullptr),
+      mtp_session_step(nullptr, nullptr, nullptr),
+      mtp_session_cancel(nullptr, 1),
+      mtp_session_release(nullptr, 1),
+      mtp_session_get_output(session, 1, nullptr, &count, &finish),
+      mtp_session_get_output(nullptr, 1, &tokens, &count, &finish),
+      mtp_session_get_logits(nullptr, 1, 0, &logits, &count),
+      mtp_session_get_statistics(session, nullptr),
+      mtp_session_get_acceptance(session, 0, nullptr, nullptr, 0, nullptr),
+      mtp_session_get_memory_usage(session, nullptr),
+      mtp_session_run_function(session, nullptr, nullptr, 0, &results),
+      mtp_session_run_function(session, "twice", nullptr, 1, &results),
+      mtp_session_run_function(session, "twice", nullptr, 1, nullptr),
+      mtp_results_get(nullptr, 0, nullptr)};
+  for (size_t i = 0; i < std::size(statuses); ++i)
+    EXPECT_EQ(statuses[i], MTP_INVALID_ARGUMENT) << "call " << i;
+  EXPECT_EQ(mtp_model_load(nullptr, &noModel), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected a path, got null");
+  EXPECT_EQ(mtp_session_idle(nullptr), 1);
+  EXPECT_EQ(mtp_model_function_count(nullptr), 0u);
+  EXPECT_EQ(mtp_results_count(nullptr), 0u);
+  mtp_request_init(nullptr);
+  mtp_session_options_init(nullptr);
+  mtp_generation_init(nullptr);
+  mtp_model_free(nullptr);
+  mtp_session_free(nullptr);
+  mtp_decoder_free(nullptr);
+  mtp_results_free(nullptr);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
+TEST(CApi, CountsAreCheckedBeforeAnythingIsCopied) {
+  mtp_model *model = load();
+  mtp_session *session = create(model);
+  int32_t token = 1;
+  mtp_request request;
+  mtp_request_init(&request);
+  request.prompt = &token;
+  uint64_t id = 0;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  request.prompt_count = size_t(1) << 60;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OUT_OF_RANGE);
+  EXPECT_STREQ(mtp_message(),
+               "expected a prompt_count of at most 96, the context that the "
+               "artifact was compiled for, got 1152921504606846976");
+  request.prompt_count = 1;
+  request.stop_tokens = &token;
+  request.stop_count = size_t(1) << 61;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OUT_OF_RANGE);
+  EXPECT_STREQ(mtp_message(),
+               "expected a stop_count of at most 64, the tokens there are, got "
+               "2305843009213693952");
+  request.stop_tokens = nullptr;
+  request.stop_count = 1;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected 1 stop tokens, got null");
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
+TEST(CApi, StructsMustBeInitialised) {
+  mtp_model *model = load();
+  mtp_session_options options;
+  std::memset(&options, 0, sizeof(options));
+  mtp_session *session = nullptr;
+  EXPECT_EQ(mtp_session_create(model, &options, &session),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(),
+               "expected mtp_session_options as mtp_session_options_init fills "
+               "it in, got one of size 0");
+  // An older caller's struct ends earlier.
+  mtp_session_options_init(&options);
+  options.size = offsetof(mtp_session_options, logits);
+  options.logits = 77;
+  session = create(model, &options);
+  mtp_session_free(session);
+  mtp_session_options_init(&options);
+  options.logits = 77;
+  EXPECT_EQ(mtp_session_create(model, &options, &session),
+            MTP_INVALID_ARGUMENT);
+  mtp_statistics statistics;
+  statistics.size = sizeof(size_t) * 2;
+  statistics.slot_rounds = 42;
+  session = create(model);
+  EXPECT_EQ(mtp_session_get_statistics(session, &statistics), MTP_OK);
+  EXPECT_EQ(statistics.slot_rounds, 42u);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
+TEST(CApi, TellsWhatTheModelRecommends) {
+  mtp_model *model = load(chatPath());
+  mtp_generation generation;
+  mtp_generation_init(&generation);
+  ASSERT_EQ(mtp_model_get_generation(model, &generation), MTP_OK);
+  EXPECT_EQ(generation.bos, 3);
+  EXPECT_EQ(generation.add_bos, 1);
+  EXPECT_EQ(generation.temperature, 0.75f);
+  EXPECT_EQ(generation.top_p, 0.5f);
+  EXPECT_EQ(generation.top_k, 0u);
+  int32_t eos[2] = {0, 0};
+  size_t count = 0;
+  ASSERT_EQ(mtp_model_get_eos(model, eos, 1, &count), MTP_OK);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(eos[0], 7);
+  EXPECT_EQ(eos[1], 0);
+  mtp_model_free(model);
+  model = load();
+  ASSERT_EQ(mtp_model_get_generation(model, &generation), MTP_OK);
+  EXPECT_EQ(generation.bos, -1);
+  ASSERT_EQ(mtp_model_get_eos(model, nullptr, 0, &count), MTP_OK);
+  EXPECT_EQ(count, 0u);
+  mtp_model_free(model);
+}
+
+TEST(CApi, DecodesAStream) {
+  mtp_model *model = load(chatPath());
+  mtp_decoder *decoder = nullptr;
+  ASSERT_EQ(mtp_decoder_create(model, 0, &decoder), MTP_OK);
+  mtp_model_free(model); // the decoder keeps what it needs
+  const char *text = nullptr;
+  size_t length = 0;
+  auto append = [&](std::vector<int32_t> tokens) {
+    EXPECT_EQ(mtp_decoder_append(decoder, tokens.data(), tokens.size(), &text,
+                                 &length),
+              MTP_OK);
+    EXPECT_EQ(std::strlen(text), length);
+    return std::string(text, length);
+  };
+  EXPECT_EQ(append({'a', 256, 'b'}), "ab");
+  // Half a character is held back, also over a refused id.
+  EXPECT_EQ(append({'c', 0xe2, 0x82}), "c");
+  int32_t bad[] = {'x', 257};
+  EXPECT_EQ(mtp_decoder_append(decoder, bad, 2, &text, &length),
+            MTP_OUT_OF_RANGE);
+  EXPECT_STREQ(mtp_message(), "expected a token id below 257, got 257");
+  EXPECT_EQ(append({0xac, 'd'}), "\xe2\x82\xac"
+                                 "d");
+  EXPECT_EQ(append({}), "");
+  EXPECT_EQ(append({0xe2}), "");
+  ASSERT_EQ(mtp_decoder_finish(decoder, &text, &length), MTP_OK);
+  EXPECT_EQ(std::string(text, length), "\xef\xbf\xbd");
+  mtp_decoder_free(decoder);
+}
+
+TEST(CApi, EncodesAndDecodes) {
+  mtp_model *model = load(chatPath());
+  int32_t tokens[3] = {0, 0, 0};
+  size_t count = 0;
+  ASSERT_EQ(mtp_model_encode(model, "hi<end>", 7, 0, 1, tokens, 3, &count),
+            MTP_OK);
+  EXPECT_EQ(count, 3u);
+  EXPECT_EQ(tokens[0], 'h');
+  EXPECT_EQ(tokens[2], 256);
+  char text[8] = "";
+  ASSERT_EQ(mtp_model_decode(model, tokens, 3, text, 8, &count), MTP_OK);
+  EXPECT_EQ(std::string(text, count), "hi");
+  mtp_model_free(model);
+}
+
+TEST(CApi, TellsAcceptanceMemoryOutputAndLogits) {
+  mtp_model *model = load();
+  mtp_session_options options;
+  mtp_session_options_init(&options);
+  options.k = 3;
+  options.logits = MTP_LOGITS_ALL;
+  mtp_session *session = create(model, &options);
+  uint64_t id = generate(session, {3, 1, 4}, 20);
+  mtp_statistics all, one;
+  mtp_statistics_init(&all);
+  mtp_statistics_init(&one);
+  ASSERT_EQ(mtp_session_get_statistics(session, &all), MTP_OK);
+  ASSERT_EQ(mtp_session_get_sequence_statistics(session, id, &one), MTP_OK);
+  EXPECT_EQ(all.output_tokens, 20u);
+  EXPECT_EQ(all.decode_tokens, 19u);
+  EXPECT_EQ(one.round_tokens, all.round_tokens);
+  uint64_t drafted[4] = {9, 9, 9, 9}, accepted[4] = {9, 9, 9, 9};
+  size_t count = 0;
+  ASSERT_EQ(
+      mtp_session_get_acceptance(session, 0, drafted, accepted, 4, &count),
+      MTP_OK);
+  EXPECT_EQ(count, 3u);
+  EXPECT_EQ(drafted[0], all.slot_rounds);
+  EXPECT_EQ(accepted[0] + accepted[1] + accepted[2] + all.slot_rounds,
+            all.round_tokens);
+  EXPECT_EQ(drafted[3], 9u);
+  ASSERT_EQ(
+      mtp_session_get_acceptance(session, id, nullptr, nullptr, 0, &count),
+      MTP_OK);
+  EXPECT_EQ(
+      mtp_session_get_acceptance(session, 99, nullptr, nullptr, 0, &count),
+      MTP_NOT_FOUND);
+
+  mtp_memory_usage usage;
+  mtp_memory_usage_init(&usage);
+  ASSERT_EQ(mtp_session_get_memory_usage(session, &usage), MTP_OK);
+  EXPECT_EQ(usage.held_pages, 0u);
+  EXPECT_GT(usage.free_pages + usage.cached_pages, 0u);
+  EXPECT_EQ(usage.page_tokens, 4u);
+  EXPECT_GT(usage.bytes, 0u);
+
+  const int32_t *tokens = nullptr;
+  mtp_finish finish = MTP_RUNNING;
+  ASSERT_EQ(mtp_session_get_output(session, id, &tokens, &count, &finish),
+            MTP_OK);
+  EXPECT_EQ(finish, MTP_LENGTH);
+  Request request;
+  request.prompt = {3, 1, 4};
+  request.maxTokens = 20;
+  EXPECT_EQ(std::vector<int32_t>(tokens, tokens + count),
+            expectedOutput(request).tokens);
+  const float *row = nullptr;
+  ASSERT_EQ(mtp_session_get_logits(session, id, 0, &row, &count), MTP_OK);
+  EXPECT_EQ(std::vector<float>(row, row + count), fakeLogits({3, 1, 4}));
+  EXPECT_EQ(mtp_session_get_logits(session, id, 20, &row, &count),
+            MTP_OUT_OF_RANGE);
+  mtp_session_free(session);
+  session = create(model);
+  id = generate(session, {1}, 2);
+  EXPECT_EQ(mtp_session_get_logits(session, id, 0, &row, &count),
+            MTP_FAILED_PRECONDITION);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
+TEST(CApi, RunsFunctions) {
+  mtp_model *model = load();
+  ASSERT_EQ(mtp_model_function_count(model), 1u);
+  mtp_function function;
+  mtp_function_init(&function);
+  EXPECT_EQ(mtp_model_get_function(model, 1, &function), MTP_OUT_OF_RANGE);
+  ASSERT_EQ(mtp_model_get_function(model, 0, &function), MTP_OK);
+  EXPECT_STREQ(function.name, "twice");
+  ASSERT_EQ(function.input_count, 1u);
+  EXPECT_STREQ(function.inputs[0].name, "arg0");
+  EXPECT_EQ(function.inputs[0].element, MTP_F32);
+  ASSERT_EQ(function.inputs[0].rank, 1u);
+  EXPECT_EQ(function.inputs[0].shape[0], 4u);
+  ASSERT_EQ(function.output_count, 1u);
+  EXPECT_STREQ(function.outputs[0].name, "result0");
+
+  mtp_session *session = create(model);
+  float values[] = {1, 2, 3, 4};
+  uint64_t shape[] = {4, 1};
+  mtp_tensor input = {MTP_F32, 1, shape, values, sizeof(values)};
+  mtp_results *results = nullptr;
+  auto run = [&](const char *name, const mtp_tensor &tensor, size_t count) {
+    return mtp_session_run_function(session, name, &tensor, count, &results);
+  };
+  ASSERT_EQ(run("twice", input, 1), MTP_OK) << mtp_message();
+  ASSERT_EQ(mtp_results_count(results), 1u);
+  mtp_tensor output;
+  ASSERT_EQ(mtp_results_get(results, 0, &output), MTP_OK);
+  EXPECT_EQ(mtp_results_get(results, 1, &output), MTP_OUT_OF_RANGE);
+  EXPECT_EQ(output.element, MTP_F32);
+  ASSERT_EQ(output.bytes, sizeof(values));
+  float doubled[4];
+  std::memcpy(doubled, output.data, sizeof(doubled));
+  EXPECT_EQ(doubled[3], 8.0f);
+  mtp_results_free(results);
+
+  EXPECT_EQ(run("half", input, 1), MTP_NOT_FOUND);
+  EXPECT_EQ(run("twice", input, size_t(1) << 60), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "@twice: expected 1 inputs, got "
+                              "1152921504606846976");
+  mtp_tensor wrong = input;
+  wrong.bytes = size_t(1) << 60;
+  EXPECT_EQ(run("twice", wrong, 1), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "@twice: input 0: expected 16 bytes, got "
+                              "1152921504606846976");
+  wrong = input;
+  wrong.rank = size_t(1) << 60;
+  EXPECT_EQ(run("twice", wrong, 1), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "@twice: input 0: expected 1 dimensions, got "
+                              "1152921504606846976");
+  wrong = input;
+  wrong.element = 10;
+  EXPECT_EQ(run("twice", wrong, 1), MTP_INVALID_ARGUMENT);
+  wrong = input;
+  wrong.data = nullptr;
+  EXPECT_EQ(run("twice", wrong, 1), MTP_INVALID_ARGUMENT);
+  mtp_session_free(session);
+  mtp_model_free(model);
 }

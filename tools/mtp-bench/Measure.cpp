@@ -2,6 +2,7 @@
 
 #include "tools/mtp-bench/Measure.h"
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/exec/ModelImpl.h"
 
 #include <algorithm>
 #include <array>
@@ -102,7 +103,7 @@ static void describe(const Model &model, const Machine &machine,
   results.pinned = options.pin;
   results.cacheBytes = Machine::cacheBytes();
   results.bufferBytes = machine.bufferBytes();
-  const schema::Artifact &artifact = model.file()->program();
+  const schema::Artifact &artifact = ModelAccess::file(model)->program();
   for (uint32_t i = 0; i < vectorSize(artifact.weights()); ++i)
     results.fileWeightBytes += artifact.weights()->Get(i)->size();
 }

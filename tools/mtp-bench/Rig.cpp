@@ -4,6 +4,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/exec/ModelImpl.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +15,7 @@ using namespace mtp;
 using namespace mtp::bench;
 
 Rig::Rig(std::shared_ptr<const Model> model, uint64_t seed)
-    : loaded(std::move(model)), program(loaded->file()->program()),
+    : loaded(std::move(model)), program(ModelAccess::file(*loaded)->program()),
       table(program), random(seed), length(findState("length")),
       accepted(findState("accepted")), window(findState("window")) {}
 
@@ -66,7 +67,7 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
                        createCpuDevice(options));
   MTP_ASSIGN_OR_RETURN(
       executable,
-      device->load(loaded->file(), uint64_t(slots) * pagesPerSlot + 1));
+      device->load(ModelAccess::file(*loaded), uint64_t(slots) * pagesPerSlot + 1));
   host = std::make_unique<HostState>(program, *executable);
   filled.assign(slots, 0);
   for (uint32_t slot = 0; slot < slots; ++slot) {

@@ -1,10 +1,17 @@
 //===- model.h - A loaded artifact ------------------------------*- C++ -*-===//
+//
+// Sizes are in tokens or bytes, as each says. What is returned by reference,
+// pointer or view belongs to the model and lives as long as it does.
+//
+// Threads: a model is immutable, and any number of threads may share one.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef MTP_MODEL_H
 #define MTP_MODEL_H
 
+#include "mtp/result.h"
 #include "mtp/tensor.h"
-#include "runtime/core/Result.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,8 +22,6 @@
 #include <vector>
 
 namespace mtp {
-
-class ArtifactFile;
 
 /// What an artifact was compiled for. A session can do all of it and nothing
 /// beyond it.
@@ -104,13 +109,12 @@ public:
   Result<std::vector<PortType>> functionInputs(std::string_view name) const;
   Result<std::vector<PortType>> functionOutputs(std::string_view name) const;
 
-  /// The file itself, for tools that look inside.
-  const std::shared_ptr<const ArtifactFile> &file() const;
-
   struct Impl;
 
 private:
   friend class Session;
+  /// Of tools that look inside the file; its header is not installed.
+  friend struct ModelAccess;
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

@@ -1,17 +1,29 @@
 /*===- mtp.h - Load an artifact and generate, from C --------------*- C -*-===*\
 |*
 |* The C interface of the mtpc runtime. Objects are opaque and belong to the
-|* caller, who frees them. Nothing throws, aborts or exits, nor installs signal
-|* handlers.
+|* caller, who frees them. Nothing throws or exits, nor installs signal
+handlers.
 |*
 |* Every function that can fail returns an mtp_status. Unless it is MTP_OK, what
-|* the function was to fill in is untouched, and mtp_message() says why.
+|* the function was to fill in is untouched, and mtp_message() says why. A null
+|* pointer where something is needed is MTP_INVALID_ARGUMENT; a pointer with a
+|* count may be null where the count is 0.
 |*
-|* Threads: a model is immutable and may be shared. A session must not be used
-|* by two threads at once; different sessions are independent.
+|* Memory: sizes that come from a caller or from a file are compared with their
+|* limits, and large memory with what the process may use, before they are asked
+|* for. Where the system has none for small things (a string, a list), the
+|* process ends.
 |*
-|* Structs begin with their size, which the *_init functions fill in: a newer
-|* library knows what an older caller does not.
+|* Threads: a model is immutable and may be shared. A session, a decoder and
+|* results must not be used by two threads at once; different ones are
+|* independent.
+|*
+|* Units: lengths and positions are in tokens, times in seconds, memory and text
+|* in bytes. Text is UTF-8.
+|*
+|* Structs that begin with their size are filled in by their *_init functions: a
+|* newer library knows what an older caller does not, and an older one ignores
+|* what it does not know. The others never change.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -54,12 +66,22 @@ typedef struct mtp_model mtp_model;
 /* Memory, KV pages and threads that run sequences on a model. */
 typedef struct mtp_session mtp_session;
 
-/* What went wrong last in this thread, lower case, without a period. Valid
-   until the thread's next call; never null. */
+/* Turns the ids of an output into text as they come. */
+typedef struct mtp_decoder mtp_decoder;
+
+/* What an exported function returned. */
+typedef struct mtp_results mtp_results;
+
+/* What went wrong last in this thread, lower case, without a period; "" before
+   anything did. Valid until the thread's next call; never null. */
 const char *mtp_message(void);
 
-/* "0.1.0". */
+/* The version of the library, "0.1.0". Never freed. */
 const char *mtp_version(void);
+
+/* The newest version of the artifact format that it reads, "1.2". Never freed.
+ */
+const char *mtp_format_version(void);
 
 /*===----------------------------------------------------------------------===*
  * Models
@@ -88,57 +110,170 @@ void mtp_model_free(mtp_model *model); /* null is fine */
 /* What the artifact was compiled for; all zero when it has functions only. */
 typedef struct mtp_model_info {
   size_t size;
-  uint32_t max_k;       /* drafts in a round */
-  uint32_t max_batch;   /* sequences in a round */
-  uint32_t max_context; /* tokens of prompt and output of one sequence */
-  uint32_t vocab;       /* token ids are 0 .. vocab-1 */
-  uint32_t modules;     /* drafter modules */
+  uint32_t max_k;         /* drafts in a round */
+  uint32_t max_batch;     /* sequences in a round */
+  uint32_t max_context;   /* tokens of prompt and output of one sequence */
+  uint32_t vocab;         /* token ids are 0 .. vocab-1 */
+  uint32_t modules;       /* drafter modules */
+  uint32_t prefill_chunk; /* tokens of a prompt computed at a time */
+  uint32_t page_tokens;   /* tokens in a KV page */
 } mtp_model_info;
 
 /* Zeroes it and sets its size; call it before mtp_model_get_info. */
 void mtp_model_info_init(mtp_model_info *info);
-void mtp_model_get_info(const mtp_model *model, mtp_model_info *info);
+mtp_status mtp_model_get_info(const mtp_model *model, mtp_model_info *info);
+
+/* What the model's authors recommend (generation_config.json), and its first
+   token. Requests do not use it by themselves: copy what is wanted. */
+typedef struct mtp_generation {
+  size_t size;
+  int32_t bos;       /* begins a text; -1: none */
+  int add_bos;       /* 1: a prompt should start with bos */
+  float temperature; /* 0: greedy */
+  uint32_t top_k;    /* 0: off */
+  float top_p;       /* 1: off */
+  float min_p;       /* 0: off */
+} mtp_generation;
+
+/* Fills in bos = -1, top_p = 1, all else 0. */
+void mtp_generation_init(mtp_generation *generation);
+mtp_status mtp_model_get_generation(const mtp_model *model,
+                                    mtp_generation *generation);
+
+/* The tokens that end a text. Sessions end sequences at them. Writes up to
+   `capacity` ids and sets `count` to how many there are. */
+mtp_status mtp_model_get_eos(const mtp_model *model, int32_t *tokens,
+                             size_t capacity, size_t *count);
 
 /* Token ids of UTF-8 text of `length` bytes. Writes up to `capacity` ids and
    always sets `count` to how many there are: call again with more room when it
    is larger. `add_special`: with the model's own start tokens. `parse_special`:
    take the names of special tokens for the tokens; never for a user's text.
-   MTP_FAILED_PRECONDITION when the artifact has no tokenizer. */
+   MTP_FAILED_PRECONDITION when the artifact has no tokenizer,
+   MTP_INVALID_ARGUMENT for ill-formed UTF-8, MTP_OUT_OF_RANGE past 64 MiB. */
 mtp_status mtp_model_encode(const mtp_model *model, const char *text,
                             size_t length, int add_special, int parse_special,
                             int32_t *tokens, size_t capacity, size_t *count);
 
 /* Well-formed UTF-8 of token ids, without special tokens. Writes up to
    `capacity` bytes, no terminator, and always sets `length` to the bytes there
-   are. */
+   are. MTP_OUT_OF_RANGE for an id outside of the tokenizer's vocabulary. */
 mtp_status mtp_model_decode(const mtp_model *model, const int32_t *tokens,
                             size_t count, char *text, size_t capacity,
                             size_t *length);
+
+/* Makes a decoder for one stream of ids, which keeps the model's data alive.
+   `at_text_start`: 1 when the ids begin a text, 0 when they go on one, as
+   output goes on a prompt: the space before the first word is kept then.
+   MTP_FAILED_PRECONDITION when the artifact has no tokenizer. */
+mtp_status mtp_decoder_create(const mtp_model *model, int at_text_start,
+                              mtp_decoder **decoder);
+void mtp_decoder_free(mtp_decoder *decoder); /* null is fine */
+
+/* The text that `count` more ids complete: well-formed UTF-8 without special
+   tokens, often empty; a character whose bytes are not all there is held back.
+   `text` is terminated, `length` bytes long without the terminator, and valid
+   until the decoder's next call. MTP_OUT_OF_RANGE for an id outside of the
+   vocabulary; the stream is then as if none had been given. */
+mtp_status mtp_decoder_append(mtp_decoder *decoder, const int32_t *tokens,
+                              size_t count, const char **text, size_t *length);
+
+/* Ends the stream: U+FFFD if a character is incomplete, else "". The next
+   mtp_decoder_append begins a new one. */
+mtp_status mtp_decoder_finish(mtp_decoder *decoder, const char **text,
+                              size_t *length);
+
+/*===----------------------------------------------------------------------===*
+ * Tensors and exported functions
+ *===----------------------------------------------------------------------===*/
+
+/* Element types. */
+typedef enum mtp_element {
+  MTP_F32 = 0,
+  MTP_BF16 = 1,
+  MTP_F16 = 2,
+  MTP_F64 = 3,
+  MTP_I8 = 4,
+  MTP_U8 = 5,
+  MTP_I16 = 6,
+  MTP_I32 = 7,
+  MTP_I64 = 8,
+  MTP_BOOL = 9 /* one byte an element, 0 or 1 */
+} mtp_element;
+
+/* A tensor, row-major and dense: the last dimension is contiguous. */
+typedef struct mtp_tensor {
+  int32_t element;       /* an mtp_element */
+  size_t rank;           /* dimensions, at most 8; 0: a scalar */
+  const uint64_t *shape; /* `rank` of them, outermost first */
+  const void *data;      /* in host order; need not be aligned */
+  size_t bytes;          /* the product of the shape times an element's bytes */
+} mtp_tensor;
+
+/* One argument or result of a function. */
+typedef struct mtp_port {
+  const char *name; /* the argument's name, or "arg0", "result0" */
+  int32_t element; /* an mtp_element */
+  size_t rank;
+  const uint64_t *shape;
+} mtp_port;
+
+/* An exported function. The pointers live as long as the model. */
+typedef struct mtp_function {
+  size_t size;
+  const char *name; /* without "@" */
+  const mtp_port *inputs;
+  size_t input_count;
+  const mtp_port *outputs;
+  size_t output_count;
+} mtp_function;
+
+/* Zeroes it and sets its size. */
+void mtp_function_init(mtp_function *function);
+
+/* How many functions there are, and one of them. MTP_OUT_OF_RANGE when `index`
+   is not below the count. */
+size_t mtp_model_function_count(const mtp_model *model); /* of null: 0 */
+mtp_status mtp_model_get_function(const mtp_model *model, size_t index,
+                                  mtp_function *function);
 
 /*===----------------------------------------------------------------------===*
  * Sessions
  *===----------------------------------------------------------------------===*/
 
+/* For mtp_session_options.k: the most drafts there can be. */
+#define MTP_K_MAXIMUM (-1)
+
+/* Which logits a session keeps for mtp_session_get_logits. */
+typedef enum mtp_logits {
+  MTP_LOGITS_NONE = 0,
+  MTP_LOGITS_LAST = 1, /* the row of the latest output token */
+  MTP_LOGITS_ALL = 2   /* the rows of all output tokens */
+} mtp_logits;
+
 /* How a session works. What it generates depends on none of it. */
 typedef struct mtp_session_options {
   size_t size;
-  int32_t k;                /* drafts in a round; -1: the most there can be */
+  int32_t k;                /* drafts in a round, or MTP_K_MAXIMUM */
   uint32_t threads;         /* 0: all processors */
-  uint32_t kv_pages;        /* 0: enough for all slots at full context */
+  uint32_t kv_pages;        /* 0: enough for all slots at full context; else 2
+                               to 2^31 - 1, one of which holds no tokens */
   uint32_t max_slots;       /* 0: all */
   uint32_t prefill_chunk;   /* 0: the artifact's default */
   uint32_t chunks_per_step; /* 0: no bound */
   int pin_threads;          /* 0 or 1 */
   int prefix_cache;         /* 0 or 1 */
+  int32_t logits;           /* an mtp_logits */
 } mtp_session_options;
 
-/* Fills in the defaults: k = -1, prefix_cache = 1, all else 0. */
+/* Fills in the defaults: k = MTP_K_MAXIMUM, prefix_cache = 1, all else 0. */
 void mtp_session_options_init(mtp_session_options *options);
 
 /* Makes a session; null options are the defaults. MTP_INVALID_ARGUMENT when an
    option is outside of what the artifact was compiled for,
    MTP_FAILED_PRECONDITION when this machine lacks what the kernels need,
-   MTP_RESOURCE_EXHAUSTED when memory or threads run out. */
+   MTP_RESOURCE_EXHAUSTED when it needs more memory than the process may use or
+   threads cannot be started. */
 mtp_status mtp_session_create(const mtp_model *model,
                               const mtp_session_options *options,
                               mtp_session **session);
@@ -163,9 +298,10 @@ typedef struct mtp_request {
 /* Fills in the defaults: max_tokens = 16, top_p = 1, all else 0. */
 void mtp_request_init(mtp_request *request);
 
-/* Queues a sequence and sets `id`. First come, first served.
-   MTP_OUT_OF_RANGE when prompt and max_tokens exceed the context,
-   MTP_RESOURCE_EXHAUSTED when they can never fit into the KV pages. */
+/* Queues a sequence and sets `id`, which is never 0. First come, first served.
+   MTP_INVALID_ARGUMENT for a bad request, MTP_OUT_OF_RANGE when prompt and
+   max_tokens exceed the context, MTP_RESOURCE_EXHAUSTED when they can never fit
+   into the KV pages. */
 mtp_status mtp_session_add(mtp_session *session, const mtp_request *request,
                            uint64_t *id);
 
@@ -191,32 +327,95 @@ mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
                             void *user);
 
 /* 1 when no sequence waits or runs. */
-int mtp_session_idle(const mtp_session *session);
+int mtp_session_idle(const mtp_session *session); /* of null: 1 */
 
 /* Ends a sequence now. Ended ones are left as they are. */
 mtp_status mtp_session_cancel(mtp_session *session, uint64_t id);
 
-/* Forgets an ended sequence. */
+/* Forgets an ended sequence. Until then its output, logits and statistics can
+   be asked for. */
 mtp_status mtp_session_release(mtp_session *session, uint64_t id);
 
-/* Counts since the session began. */
+/* All output tokens of a sequence so far and whether it has ended. `tokens` is
+   valid until the session's next step, add, cancel or release. MTP_NOT_FOUND
+   for an unknown id. */
+mtp_status mtp_session_get_output(const mtp_session *session, uint64_t id,
+                                  const int32_t **tokens, size_t *count,
+                                  mtp_finish *finish);
+
+/* The row of logits, as many floats as the vocabulary has tokens, that output
+   token `index` of a sequence was picked from. Valid as the output is.
+   MTP_OUT_OF_RANGE past the output, MTP_FAILED_PRECONDITION when the session
+   does not keep that row (mtp_session_options.logits). */
+mtp_status mtp_session_get_logits(const mtp_session *session, uint64_t id,
+                                  size_t index, const float **logits,
+                                  size_t *count);
+
+/* Counts since a session or a sequence began. */
 typedef struct mtp_statistics {
   size_t size;
-  uint64_t rounds;        /* programs run */
+  uint64_t rounds;        /* decode rounds; of a session: programs run */
   uint64_t slot_rounds;   /* rounds summed over sequences */
-  uint64_t round_tokens;  /* tokens of all rounds; over slot_rounds: the mean
-                             acceptance length */
+  uint64_t round_tokens;  /* tokens of all rounds, also those behind an end;
+                             over slot_rounds: the mean acceptance length */
   uint64_t output_tokens; /* tokens given to the caller */
   uint64_t prefill_tokens;
   uint64_t cached_tokens;
   uint64_t preemptions;
-  double prefill_seconds;
-  double decode_seconds;
+  double prefill_seconds; /* of a sequence: 0 */
+  double decode_seconds;  /* of a sequence: 0 */
+  uint64_t decode_tokens; /* output tokens that rounds gave: all but the first
+                             of each sequence */
 } mtp_statistics;
 
+/* Zeroes it and sets its size. */
 void mtp_statistics_init(mtp_statistics *statistics);
-void mtp_session_get_statistics(const mtp_session *session,
-                                mtp_statistics *statistics);
+mtp_status mtp_session_get_statistics(const mtp_session *session,
+                                      mtp_statistics *statistics);
+mtp_status mtp_session_get_sequence_statistics(const mtp_session *session,
+                                               uint64_t id,
+                                               mtp_statistics *statistics);
+
+/* How often drafts were made and accepted, by their position in the round: of a
+   sequence, or of the session for id 0. Writes up to `capacity` positions to
+   each array (null: not wanted) and sets `count` to how many there are, the
+   session's k. */
+mtp_status mtp_session_get_acceptance(const mtp_session *session, uint64_t id,
+                                      uint64_t *drafted, uint64_t *accepted,
+                                      size_t capacity, size_t *count);
+
+/* What a session's memory is used for. The page that holds no tokens counts
+   nowhere. */
+typedef struct mtp_memory_usage {
+  size_t size;
+  uint32_t free_pages;
+  uint32_t cached_pages; /* kept for reuse, given up when needed */
+  uint32_t held_pages;   /* of sequences */
+  uint32_t page_tokens;  /* tokens in a page */
+  uint64_t bytes;        /* arena, states, KV pages and scratch */
+} mtp_memory_usage;
+
+/* Zeroes it and sets its size. */
+void mtp_memory_usage_init(mtp_memory_usage *usage);
+mtp_status mtp_session_get_memory_usage(const mtp_session *session,
+                                        mtp_memory_usage *usage);
+
+/* Runs an exported function on tensors, which are copied. `results` is to be
+   freed with mtp_results_free. Sequences are not affected. Values of slots,
+   positions, tokens and indices among the inputs are trusted.
+   MTP_NOT_FOUND for an unknown name, MTP_INVALID_ARGUMENT when count, types,
+   shapes or bytes of the inputs are not the function's,
+   MTP_FAILED_PRECONDITION when it uses caches whose pages are not all free. */
+mtp_status mtp_session_run_function(mtp_session *session, const char *name,
+                                    const mtp_tensor *inputs, size_t count,
+                                    mtp_results **results);
+
+/* How many results there are (of null: 0), and one of them: it points into
+   `results`. MTP_OUT_OF_RANGE when `index` is not below the count. */
+size_t mtp_results_count(const mtp_results *results);
+mtp_status mtp_results_get(const mtp_results *results, size_t index,
+                           mtp_tensor *tensor);
+void mtp_results_free(mtp_results *results); /* null is fine */
 
 #ifdef __cplusplus
 }

@@ -9,8 +9,16 @@
 //     for (const mtp::SequenceUpdate &update : *(*session)->step())
 //       use(update.tokens);
 //
-// Errors are values: Status and Result<T>. Nothing throws, aborts or exits, nor
-// installs signal handlers. mtp.h is the same for C.
+// Text: Tokenizer::load((*model)->tokenizer()) and StreamDecoder.
+//
+// Errors are values: Status and Result<T>. Nothing throws or exits, nor
+// installs signal handlers. Sizes that come from a caller or from a file are
+// compared with their limits, and large memory with what the process may use,
+// before they are asked for. What is left is memory for small things (a string,
+// a list, a map's node): where the system has none, std::bad_alloc ends the
+// process, for the library is built without exceptions.
+//
+// mtp.h is the same for C.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +26,12 @@
 #define MTP_RUNTIME_H
 
 #include "mtp/model.h"
+#include "mtp/result.h"
 #include "mtp/session.h"
+#include "mtp/status.h"
+#include "mtp/stream_decoder.h"
 #include "mtp/tensor.h"
+#include "mtp/tokenizer.h"
+#include "mtp/utf8.h"
 
 #endif // MTP_RUNTIME_H

@@ -1,12 +1,24 @@
 //===- session.h - Generate tokens ------------------------------*- C++ -*-===//
+//
+// Lengths and positions are in tokens, times in seconds, memory in bytes.
+// Requests and tensors are copied; what is returned as a span belongs to the
+// session and says how long it is valid.
+//
+// Threads: a session is for one thread at a time; it runs threads of its own
+// inside of step() and runFunction(). Different sessions are independent.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef MTP_SESSION_H
 #define MTP_SESSION_H
 
 #include "mtp/model.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <string>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace mtp {
@@ -34,7 +46,8 @@ struct Request {
   /// Output tokens at most, at least 1. Prompt and output together must fit
   /// into the envelope's context.
   uint32_t maxTokens = 16;
-  /// Ends the sequence like the model's own end tokens do.
+  /// Each ends the sequence like the model's own end tokens do; below the
+  /// vocabulary's size.
   std::vector<int32_t> stopTokens;
   /// Goes on behind the model's end tokens (not behind `stopTokens`).
   bool ignoreEos = false;
@@ -58,8 +71,8 @@ struct SessionOptions {
   uint32_t threads = 0;
   /// Bind each thread to a processor of its own.
   bool pinThreads = false;
-  /// KV pages, the dummy page included. Zero: enough for every slot at full
-  /// context.
+  /// KV pages, the dummy page included: 2 to 2^31 - 1. Zero: enough for every
+  /// slot at full context.
   uint32_t kvPages = 0;
   /// Slots to use, at most the envelope's. Zero: all.
   uint32_t maxSlots = 0;
@@ -139,7 +152,8 @@ public:
   ///
   /// Errors: InvalidArgument when an option is outside the envelope,
   /// FailedPrecondition when this machine lacks what the kernels need,
-  /// ResourceExhausted when memory or threads run out.
+  /// ResourceExhausted when arena, states, scratch and KV pages are more than
+  /// all the memory that the process may use, or threads cannot be started.
   static Result<std::unique_ptr<Session>>
   create(std::shared_ptr<const Model> model,
          const SessionOptions &options = {});
@@ -151,7 +165,8 @@ public:
   ///
   /// Errors: InvalidArgument for a bad request, OutOfRange when it can never
   /// fit into the envelope, ResourceExhausted when it can never fit into the KV
-  /// pages, FailedPrecondition without an envelope. Nothing changes then.
+  /// pages, or its logits into memory (LogitsMode::All), FailedPrecondition
+  /// without an envelope. Nothing changes then.
   Result<SequenceId> add(Request request);
 
   /// Admits and prefills waiting sequences, then runs one decode round for all
@@ -200,11 +215,12 @@ public:
   /// slots, positions, tokens and indices among the inputs are trusted, as the
   /// artifact's own are.
   ///
-  /// Errors: NotFound for an unknown name, InvalidArgument when count, types or
-  /// shapes of the inputs are not the function's. One that uses caches takes
-  /// all KV pages for itself, and its entries stay until sequences overwrite
-  /// them: FailedPrecondition while pages are held or cached, or with fewer
-  /// pages than the default.
+  /// Errors: NotFound for an unknown name, InvalidArgument when count, types,
+  /// shapes or byte counts of the inputs are not the function's,
+  /// ResourceExhausted when the results are larger than memory. One that uses
+  /// caches takes all KV pages for itself, and its entries stay until sequences
+  /// overwrite them: FailedPrecondition while pages are held or cached, or with
+  /// fewer pages than the default.
   Result<std::vector<Tensor>> runFunction(std::string_view name,
                                           std::span<const Tensor> inputs);
 

@@ -1,0 +1,251 @@
+//===- CSession.cpp - Sessions from C -------------------------------------===//
+
+#include "runtime/api/CSupport.h"
+#include "runtime/core/StrCat.h"
+
+using namespace mtp;
+using namespace mtp::capi;
+
+static_assert(MTP_FAILED == int(FinishReason::Failed) &&
+              MTP_LENGTH == int(FinishReason::Length));
+static_assert(MTP_LOGITS_LAST == int(LogitsMode::Last) &&
+              MTP_LOGITS_ALL == int(LogitsMode::All));
+
+extern "C" {
+
+//===----------------------------------------------------------------------===//
+// Sessions
+//===----------------------------------------------------------------------===//
+
+void mtp_session_options_init(mtp_session_options *options) {
+  clear(options);
+  if (!options)
+    return;
+  options->k = MTP_K_MAXIMUM;
+  options->prefix_cache = 1;
+}
+
+static Result<SessionOptions> readOptions(const mtp_session_options *options) {
+  MTP_ASSIGN_OR_RETURN(
+      mtp_session_options given,
+      fromCaller(options, mtp_session_options_init, "mtp_session_options"));
+  if (given.k < 0 && given.k != MTP_K_MAXIMUM)
+    return invalidArgument(strCat("expected k of 0 or more, or MTP_K_MAXIMUM (",
+                                  MTP_K_MAXIMUM, "), got ", given.k));
+  if (given.logits < MTP_LOGITS_NONE || given.logits > MTP_LOGITS_ALL)
+    return invalidArgument(strCat("expected logits of 0 to ",
+                                  int(MTP_LOGITS_ALL), ", got ", given.logits));
+  SessionOptions o;
+  if (given.k != MTP_K_MAXIMUM)
+    o.k = uint32_t(given.k);
+  o.threads = given.threads;
+  o.kvPages = given.kv_pages;
+  o.maxSlots = given.max_slots;
+  o.prefillChunk = given.prefill_chunk;
+  o.chunksPerStep = given.chunks_per_step;
+  o.pinThreads = given.pin_threads != 0;
+  o.prefixCache = given.prefix_cache != 0;
+  o.logits = LogitsMode(given.logits);
+  return o;
+}
+
+mtp_status mtp_session_create(const mtp_model *model,
+                              const mtp_session_options *options,
+                              mtp_session **session) {
+  MTP_C_RETURN_IF_ERROR(need(model, "a model"));
+  MTP_C_RETURN_IF_ERROR(need(session, "room for a session"));
+  auto given = readOptions(options);
+  if (!given)
+    return report(given.status());
+  auto created = Session::create(model->model, *given);
+  if (!created)
+    return report(created.status());
+  *session = new mtp_session{std::move(*created)};
+  return MTP_OK;
+}
+
+void mtp_session_free(mtp_session *session) { delete session; }
+
+void mtp_request_init(mtp_request *request) {
+  clear(request);
+  if (!request)
+    return;
+  request->max_tokens = 16;
+  request->top_p = 1;
+}
+
+/// Compares the counts with what can be of use, before the arrays are copied.
+static Status checkCounts(const mtp_request &given, const Session &session) {
+  MTP_RETURN_IF_ERROR(
+      needArray(given.prompt, given.prompt_count, "prompt tokens"));
+  MTP_RETURN_IF_ERROR(
+      needArray(given.stop_tokens, given.stop_count, "stop tokens"));
+  const EnvelopeInfo *e = session.model()->envelope();
+  if (e && given.prompt_count > e->maxContext)
+    return outOfRange(strCat("expected a prompt_count of at most ",
+                             e->maxContext,
+                             ", the context that the artifact was compiled "
+                             "for, got ",
+                             given.prompt_count));
+  if (e && given.stop_count > e->vocab)
+    return outOfRange(strCat("expected a stop_count of at most ", e->vocab,
+                             ", the tokens there are, got ", given.stop_count));
+  return e ? okStatus()
+           : failedPrecondition("the artifact has functions only, no model");
+}
+
+static Result<Request> readRequest(const mtp_request *request,
+                                   const Session &session) {
+  MTP_RETURN_IF_ERROR(need(request, "a request"));
+  MTP_ASSIGN_OR_RETURN(mtp_request given,
+                       fromCaller(request, mtp_request_init, "mtp_request"));
+  MTP_RETURN_IF_ERROR(checkCounts(given, session));
+  Request r;
+  r.prompt.assign(given.prompt, given.prompt + given.prompt_count);
+  r.maxTokens = given.max_tokens;
+  r.sampling = {given.temperature, given.top_k, given.top_p, given.min_p,
+                given.seed};
+  r.stopTokens.assign(given.stop_tokens, given.stop_tokens + given.stop_count);
+  r.ignoreEos = given.ignore_eos != 0;
+  return r;
+}
+
+mtp_status mtp_session_add(mtp_session *session, const mtp_request *request,
+                           uint64_t *id) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(need(id, "room for an id"));
+  auto read = readRequest(request, *session->session);
+  if (!read)
+    return report(read.status());
+  auto added = session->session->add(std::move(*read));
+  if (!added)
+    return report(added.status());
+  *id = *added;
+  return MTP_OK;
+}
+
+mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
+                            void *user) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  auto updates = session->session->step();
+  if (!updates)
+    return report(updates.status());
+  for (const SequenceUpdate &update : *updates) {
+    std::string error(update.error.message());
+    mtp_update given = {sizeof(mtp_update),        update.id,
+                        update.tokens.data(),      update.tokens.size(),
+                        mtp_finish(update.finish), error.c_str()};
+    if (callback)
+      callback(user, &given);
+  }
+  return MTP_OK;
+}
+
+int mtp_session_idle(const mtp_session *session) {
+  return !session || session->session->idle();
+}
+
+mtp_status mtp_session_cancel(mtp_session *session, uint64_t id) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  return report(session->session->cancel(id));
+}
+
+mtp_status mtp_session_release(mtp_session *session, uint64_t id) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  return report(session->session->release(id));
+}
+
+//===----------------------------------------------------------------------===//
+// What sessions know
+//===----------------------------------------------------------------------===//
+
+mtp_status mtp_session_get_output(const mtp_session *session, uint64_t id,
+                                  const int32_t **tokens, size_t *count,
+                                  mtp_finish *finish) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(need(tokens, "room for tokens"));
+  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
+  MTP_C_RETURN_IF_ERROR(need(finish, "room for a finish"));
+  auto output = session->session->output(id);
+  if (!output)
+    return report(output.status());
+  *tokens = output->data();
+  *count = output->size();
+  *finish = mtp_finish(*session->session->finishReason(id));
+  return MTP_OK;
+}
+
+mtp_status mtp_session_get_logits(const mtp_session *session, uint64_t id,
+                                  size_t index, const float **logits,
+                                  size_t *count) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(need(logits, "room for logits"));
+  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
+  auto row = session->session->logits(id, index);
+  if (!row)
+    return report(row.status());
+  *logits = row->data();
+  *count = row->size();
+  return MTP_OK;
+}
+
+void mtp_statistics_init(mtp_statistics *statistics) { clear(statistics); }
+
+static Status giveStatistics(const Statistics &s, mtp_statistics *target) {
+  return toCaller({sizeof(mtp_statistics), s.rounds, s.slotRounds,
+                   s.roundTokens, s.outputTokens, s.prefillTokens,
+                   s.cachedTokens, s.preemptions, s.prefillSeconds,
+                   s.decodeSeconds, s.decodeTokens},
+                  target, "mtp_statistics");
+}
+
+mtp_status mtp_session_get_statistics(const mtp_session *session,
+                                      mtp_statistics *statistics) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  return report(giveStatistics(session->session->statistics(), statistics));
+}
+
+mtp_status mtp_session_get_sequence_statistics(const mtp_session *session,
+                                               uint64_t id,
+                                               mtp_statistics *statistics) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  auto found = session->session->statistics(id);
+  return report(found ? giveStatistics(*found, statistics) : found.status());
+}
+
+mtp_status mtp_session_get_acceptance(const mtp_session *session, uint64_t id,
+                                      uint64_t *drafted, uint64_t *accepted,
+                                      size_t capacity, size_t *count) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
+  Statistics all = session->session->statistics();
+  if (id != 0) {
+    auto found = session->session->statistics(id);
+    if (!found)
+      return report(found.status());
+    all = std::move(*found);
+  }
+  size_t given = std::min(capacity, all.drafted.size());
+  if (drafted)
+    std::copy_n(all.drafted.begin(), given, drafted);
+  if (accepted)
+    std::copy_n(all.accepted.begin(), given, accepted);
+  *count = all.drafted.size();
+  return MTP_OK;
+}
+
+void mtp_memory_usage_init(mtp_memory_usage *usage) { clear(usage); }
+
+mtp_status mtp_session_get_memory_usage(const mtp_session *session,
+                                        mtp_memory_usage *usage) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  const Session &s = *session->session;
+  KvUsage kv = s.kvUsage();
+  const EnvelopeInfo *e = s.model()->envelope();
+  return report(
+      toCaller({sizeof(mtp_memory_usage), kv.freePages, kv.cachedPages,
+                kv.heldPages, e ? e->pageTokens : 0, s.memoryBytes()},
+               usage, "mtp_memory_usage"));
+}
+
+} // extern "C"

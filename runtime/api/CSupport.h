@@ -1,0 +1,87 @@
+//===- CSupport.h - What the parts of the C interface share -----*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_API_CSUPPORT_H
+#define MTP_RUNTIME_API_CSUPPORT_H
+
+#include "mtp/mtp.h"
+#include "mtp/runtime.h"
+
+#include <algorithm>
+#include <cstring>
+
+/// A function as C sees it. The ports point into `types`.
+struct CFunction {
+  std::string name;
+  std::vector<mtp::PortType> types;
+  std::vector<mtp_port> inputs, outputs;
+};
+
+struct mtp_model {
+  std::shared_ptr<const mtp::Model> model;
+  /// Null when the artifact has none.
+  std::shared_ptr<const mtp::Tokenizer> tokenizer;
+  std::vector<CFunction> functions;
+};
+
+struct mtp_session {
+  std::unique_ptr<mtp::Session> session;
+};
+
+namespace mtp::capi {
+
+/// Keeps a failure's message for mtp_message().
+mtp_status report(const Status &status);
+
+/// InvalidArgument for a null pointer: "expected a path, got null".
+Status need(const void *pointer, const char *what);
+
+/// The same for an array, which may be null when it is empty.
+Status needArray(const void *pointer, size_t count, const char *what);
+
+/// InvalidArgument for a struct that its *_init function has not filled in: no
+/// struct of ours, old or new, is that small or large.
+Status checkStruct(const void *given, size_t size, const char *type);
+
+/// Fills in a struct's size and zeros.
+template <typename T>
+void clear(T *value) {
+  if (!value)
+    return;
+  *value = T();
+  value->size = sizeof(T);
+}
+
+/// Copies a caller's struct of possibly another version over defaults.
+template <typename T>
+Result<T> fromCaller(const T *given, void (*init)(T *), const char *type) {
+  T value;
+  init(&value);
+  if (!given)
+    return value;
+  MTP_RETURN_IF_ERROR(checkStruct(given, given->size, type));
+  std::memcpy(&value, given, std::min(given->size, sizeof(T)));
+  value.size = sizeof(T);
+  return value;
+}
+
+/// The other way round: fills no more than the caller's struct has.
+template <typename T>
+Status toCaller(T value, T *target, const char *type) {
+  MTP_RETURN_IF_ERROR(need(target, type));
+  MTP_RETURN_IF_ERROR(checkStruct(target, target->size, type));
+  value.size = target->size;
+  std::memcpy(target, &value, std::min(target->size, sizeof(T)));
+  return okStatus();
+}
+
+} // namespace mtp::capi
+
+/// Returns a failure from a function of the C interface.
+#define MTP_C_RETURN_IF_ERROR(expr)                                            \
+  do {                                                                         \
+    if (::mtp::Status mtpStatus = (expr); !mtpStatus.isOk()) {                 \
+      return ::mtp::capi::report(mtpStatus);                                   \
+    }                                                                          \
+  } while (false)
+
+#endif // MTP_RUNTIME_API_CSUPPORT_H
