@@ -3,10 +3,11 @@
 
   demo_table.py MTP_RUN MODEL_BIN [--turns 7] [--threads 0]
 
-Runs the same prompts at k = 0 to 4 in turn, several times over, so that a change
-of the machine's speed meets every k alike, and prints the medians: tokens/s, mean
-tokens per round (AL), how often each draft was accepted, the time of a round over
-that of a plain step (R), and whether the tokens are those of k = 0.
+Runs the same prompts at k = 0 to 4, greedy and sampled, in turn, several times
+over, so that a change of the machine's speed meets all alike, and prints the
+medians: tokens/s, mean tokens per round (AL), how often each draft was accepted,
+the time of a round over that of a plain step (R), and whether the tokens are those
+of k = 0 at the same temperature.
 """
 
 import argparse
@@ -22,11 +23,14 @@ PROMPTS = [
     "It was a cold winter morning, and the children",
 ]
 TOKENS = 600
-DEPTHS = range(5)
+# Temperature and k.
+POINTS = [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (1, 0), (1, 2)]
+SEED = 1
 
 
-def generate(options, k, prompt):
+def generate(options, temperature, k, prompt):
     command = [options.run, options.model, "--prompt", prompt, "-k", str(k),
+               "--temperature", str(temperature), "--seed", str(SEED),
                "-n", str(TOKENS), "--threads", str(options.threads),
                "--ignore-eos", "--json"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -35,8 +39,8 @@ def generate(options, k, prompt):
     return json.loads(result.stdout)
 
 
-class Depth:
-    """What was seen at one k."""
+class Point:
+    """What was seen at one temperature and k."""
 
     def __init__(self):
         self.speed, self.round_time, self.ids = [], [], []
@@ -56,6 +60,18 @@ class Depth:
         self.drafted = [sum(c) for c in zip(*(r["drafted"] for r in runs))]
         self.accepted = [sum(c) for c in zip(*(r["accepted"] for r in runs))]
 
+    def row(self, plain):
+        ratio = statistics.median(
+            [a / b for a, b in zip(self.speed, plain.speed)])
+        inflation = statistics.median(
+            [a / b for a, b in zip(self.round_time, plain.round_time)])
+        accepted = "  ".join(f"{100 * a / d:.0f} %"
+                             for a, d in zip(self.accepted, self.drafted))
+        same = "yes" if self.ids == plain.ids else "NO"
+        return (f"{statistics.median(self.speed):9.0f} {ratio:8.2f}x"
+                f" {self.round_tokens / self.rounds:6.2f} {inflation:5.2f}"
+                f"  {same:>11s}  {accepted}")
+
 
 def main():
     parser = argparse.ArgumentParser()
@@ -64,32 +80,24 @@ def main():
     parser.add_argument("--turns", type=int, default=7)
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
-    depths = {k: Depth() for k in DEPTHS}
+    points = {point: Point() for point in POINTS}
     for turn in range(options.turns):
-        for k in DEPTHS:
+        for temperature, k in POINTS:
             if sys.stderr.isatty():
-                print(f"\rturn {turn + 1} of {options.turns}, k = {k} ",
-                      end="", file=sys.stderr, flush=True)
-            depths[k].add([generate(options, k, p)
-                           for p in PROMPTS])
+                print(f"\rturn {turn + 1} of {options.turns}, T = {temperature},"
+                      f" k = {k} ", end="", file=sys.stderr, flush=True)
+            points[temperature, k].add(
+                [generate(options, temperature, k, p) for p in PROMPTS])
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
-    plain = depths[0]
-    print(f"{len(PROMPTS)} prompts, {TOKENS} tokens each, greedy, "
-          f"median of {options.turns} turns")
-    print(" k  tokens/s  over k=0    AL     R  same as k=0  accepted by position")
-    for k, depth in depths.items():
-        ratio = statistics.median(
-            [a / b for a, b in zip(depth.speed, plain.speed)])
-        inflation = statistics.median(
-            [a / b for a, b in zip(depth.round_time, plain.round_time)])
-        accepted = "  ".join(f"{100 * a / d:.0f} %"
-                             for a, d in zip(depth.accepted, depth.drafted))
-        same = "yes" if depth.ids == plain.ids else "NO"
-        print(f"{k:2d} {statistics.median(depth.speed):9.0f} {ratio:8.2f}x"
-              f" {depth.round_tokens / depth.rounds:6.2f} {inflation:5.2f}"
-              f"  {same:>11s}  {accepted}")
-    if any(depth.ids != plain.ids for depth in depths.values()):
+    print(f"{len(PROMPTS)} prompts, {TOKENS} tokens each, greedy (T = 0) and "
+          f"sampled, median of {options.turns} turns")
+    print(" T  k  tokens/s  over k=0    AL     R  same as k=0  "
+          "accepted by position")
+    for (temperature, k), point in points.items():
+        print(f"{temperature:2d} {k:2d} {point.row(points[temperature, 0])}")
+    if any(point.ids != points[temperature, 0].ids
+           for (temperature, k), point in points.items()):
         sys.exit("demo_table: error: expected the same tokens at every k")
 
 

@@ -13,24 +13,63 @@
 
 namespace mtp::importer {
 
-/// Reads rotary parameters in the old spelling (`rope_theta`, `rope_scaling`)
-/// or the new one (`rope_parameters`). `headDim` is what
-/// `partial_rotary_factor` is a part of, `partialDefault` its default.
-RopeConfig readRope(ConfigFields &fields, int64_t headDim,
-                    double partialDefault = 1.0);
+/// What a family's configuration class in transformers 5 gives to the keys that
+/// all families have and config.json may leave out.
+struct FamilyDefaults {
+  int64_t vocab, hidden, intermediate, layers, heads;
+  int64_t kvHeads; ///< 0: as many as there are heads.
+  int64_t maxPositions;
+  double normEps;
+  std::optional<int32_t> bos, eos;
+};
 
-/// deepseek_v3.
-void readDeepSeek(ConfigFields &fields, ModelConfig &config);
+/// What a family does with rotary parameters.
+struct RopeRules {
+  /// `partial_rotary_factor` where none is given. Absent: the family's code
+  /// rotates whole heads and does not read the key.
+  std::optional<double> partial;
+  /// Attention is scaled by `mscale_all_dim`.
+  bool scalesAttention = false;
+};
+
+/// Reads rotary parameters in the old spelling (`rope_theta`, `rope_scaling`)
+/// or the new one (`rope_parameters`). `headDim` is the width of what rotates,
+/// `config` has what all families share.
+RopeConfig readRope(ConfigFields &fields, const ModelConfig &config,
+                    int64_t headDim, const RopeRules &rules);
+
+/// The number of key and value heads. Null asks for as many as there are heads,
+/// which absence does only where the family's default is 0.
+int64_t readKvHeads(ConfigFields &fields, const ModelConfig &config,
+                    int64_t absent);
+
+using FamilyReader = void (*)(ConfigFields &fields, ModelConfig &config,
+                              const FamilyDefaults &defaults);
+
+/// deepseek_v3 and kimi_k2.
+void readDeepSeek(ConfigFields &fields, ModelConfig &config,
+                  const FamilyDefaults &defaults);
 /// glm4_moe.
-void readGlm4Moe(ConfigFields &fields, ModelConfig &config);
+void readGlm4Moe(ConfigFields &fields, ModelConfig &config,
+                 const FamilyDefaults &defaults);
 /// llama.
-void readLlama(ConfigFields &fields, ModelConfig &config);
+void readLlama(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults);
+/// mistral.
+void readMistral(ConfigFields &fields, ModelConfig &config,
+                 const FamilyDefaults &defaults);
 /// qwen2.
-void readQwen2(ConfigFields &fields, ModelConfig &config);
-/// qwen3 and qwen3_moe.
-void readQwen3(ConfigFields &fields, ModelConfig &config);
+void readQwen2(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults);
+/// qwen3.
+void readQwen3(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults);
+/// qwen3_moe.
+void readQwen3Moe(ConfigFields &fields, ModelConfig &config,
+                  const FamilyDefaults &defaults);
 /// mimo.
-void readMiMo(ConfigFields &fields, ModelConfig &config);
+void readMiMo(ConfigFields &fields, ModelConfig &config,
+              const FamilyDefaults &defaults);
 
 } // namespace mtp::importer
 

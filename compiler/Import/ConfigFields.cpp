@@ -42,6 +42,11 @@ bool ConfigFields::has(std::string_view key) const {
   return find(key).has_value();
 }
 
+bool ConfigFields::isNull(std::string_view key) const {
+  element value;
+  return !object.at_key(key).get(value) && value.is_null();
+}
+
 void ConfigFields::failAs(std::string_view key, Status status) {
   if (failure.isOk())
     failure =
@@ -68,8 +73,14 @@ int64_t ConfigFields::integer(std::string_view key, int64_t least,
 int64_t ConfigFields::integerOr(std::string_view key, int64_t least,
                                 int64_t most, int64_t absent) {
   std::optional<element> value = find(key);
-  if (!value)
+  if (!value && absent >= least && absent <= most)
     return absent;
+  if (!value) {
+    failAs(key, outOfRange("expected " + range(least, most) +
+                           ", got nothing, for which the default is " +
+                           std::to_string(absent)));
+    return least;
+  }
   if (std::optional<int64_t> number = asInteger(*value, least, most))
     return *number;
   fail(key, range(least, most));

@@ -23,17 +23,21 @@ public:
   ConfigFields(simdjson::dom::object object, std::string context = "")
       : object(object), context(std::move(context)) {}
 
+  bool isEmpty() const { return object.size() == 0; }
   bool has(std::string_view key) const;
+  /// Whether the key is there with null: some classes tell that from absence.
+  bool isNull(std::string_view key) const;
 
   /// An integer of `least` to `most`, which must be there.
   int64_t integer(std::string_view key, int64_t least, int64_t most);
+  /// `absent` must be in the range too: a default may not suit other keys.
   int64_t integerOr(std::string_view key, int64_t least, int64_t most,
                     int64_t absent);
 
   /// A number of elements: positive, and small enough for any product of three
   /// to be counted.
-  int64_t dimension(std::string_view key) {
-    return integer(key, 1, kMaxDimension);
+  int64_t dimensionOr(std::string_view key, int64_t absent) {
+    return integerOr(key, 1, kMaxDimension, absent);
   }
 
   /// A finite number greater than 0.

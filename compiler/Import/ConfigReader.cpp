@@ -3,9 +3,11 @@
 #include "compiler/Import/ConfigReader.h"
 
 #include "compiler/Import/ConfigFamilies.h"
+#include "compiler/Import/PythonJson.h"
 #include "compiler/Weights/InputFile.h"
 
 #include <limits>
+#include <span>
 
 namespace mtp::importer {
 
@@ -15,18 +17,40 @@ constexpr size_t kMaxConfigBytes = 16 << 20;
 constexpr size_t kMaxConfigDepth = 32;
 constexpr int64_t kMaxLayers = 4096;
 constexpr int64_t kMaxPositions = int64_t(1) << 31;
+constexpr const char *kConfigFile = "config.json";
+constexpr const char *kGenerationFile = "generation_config.json";
 constexpr int64_t kMaxToken = std::numeric_limits<int32_t>::max();
+
+constexpr FamilyDefaults kDeepSeekDefaults = {129280, 7168, 18432, 61, 128,
+                                              128,    4096, 1e-6,  0,  1};
+constexpr FamilyDefaults kQwenDefaults = {
+    151936, 4096, 22016, 32, 32, 32, 32768, 1e-6, std::nullopt, std::nullopt};
 
 struct Family {
   std::string_view name;
-  void (*read)(ConfigFields &fields, ModelConfig &config);
+  FamilyReader read;
+  FamilyDefaults defaults;
 };
 
+/// kimi_k2 is DeepSeek's code under another name. MiMo's configuration class is
+/// Qwen2's but for the number of its MTP modules.
 constexpr Family kFamilies[] = {
-    {"deepseek_v3", readDeepSeek}, {"glm4_moe", readGlm4Moe},
-    {"llama", readLlama},          {"mimo", readMiMo},
-    {"qwen2", readQwen2},          {"qwen3", readQwen3},
-    {"qwen3_moe", readQwen3},
+    {"deepseek_v3", readDeepSeek, kDeepSeekDefaults},
+    {"glm4_moe",
+     readGlm4Moe,
+     {151552, 4096, 10944, 46, 96, 8, 131072, 1e-5, std::nullopt,
+      std::nullopt}},
+    {"kimi_k2", readDeepSeek, kDeepSeekDefaults},
+    {"llama", readLlama, {32000, 4096, 11008, 32, 32, 0, 2048, 1e-6, 1, 2}},
+    {"mimo", readMiMo, kQwenDefaults},
+    {"mistral",
+     readMistral,
+     {32000, 4096, 14336, 32, 32, 8, 131072, 1e-6, 1, 2}},
+    {"qwen2", readQwen2, kQwenDefaults},
+    {"qwen3", readQwen3, kQwenDefaults},
+    {"qwen3_moe",
+     readQwen3Moe,
+     {151936, 2048, 6144, 24, 32, 4, 32768, 1e-6, std::nullopt, std::nullopt}},
 };
 
 /// Families that are asked for, and what keeps them out.
@@ -63,24 +87,31 @@ WeightType readStoredType(ConfigFields &fields) {
   quantization->expectText("fmt", "e4m3");
   std::vector<int64_t> block =
       quantization->integers("weight_block_size", 1, 1 << 16);
-  if (block != std::vector<int64_t>{128, 128})
+  // Absent: these, as transformers has it. Null: one scale for all.
+  if ((quantization->has("weight_block_size") &&
+       block != std::vector<int64_t>{128, 128}) ||
+      quantization->isNull("weight_block_size"))
     quantization->fail("weight_block_size", "[128, 128]");
   fields.adopt(*quantization);
   return WeightType::F8E4M3;
 }
 
-void readCommon(ConfigFields &fields, ModelConfig &config) {
-  config.vocab = fields.dimension("vocab_size");
-  config.hidden = fields.dimension("hidden_size");
-  config.heads = fields.dimension("num_attention_heads");
-  config.intermediate = fields.dimension("intermediate_size");
-  config.maxPositions =
-      fields.integer("max_position_embeddings", 2, kMaxPositions);
-  config.normEps = fields.positive("rms_norm_eps");
+void readCommon(ConfigFields &fields, ModelConfig &config,
+                const FamilyDefaults &defaults) {
+  config.vocab = fields.dimensionOr("vocab_size", defaults.vocab);
+  config.hidden = fields.dimensionOr("hidden_size", defaults.hidden);
+  config.heads = fields.dimensionOr("num_attention_heads", defaults.heads);
+  config.intermediate =
+      fields.dimensionOr("intermediate_size", defaults.intermediate);
+  config.maxPositions = fields.integerOr("max_position_embeddings", 2,
+                                         kMaxPositions, defaults.maxPositions);
+  config.normEps = fields.positiveOr("rms_norm_eps", defaults.normEps);
   config.isTied = fields.flagOr("tie_word_embeddings", false);
-  config.layers.resize(
-      size_t(fields.integer("num_hidden_layers", 1, kMaxLayers)));
-  fields.expectText("hidden_act", "silu");
+  config.layers.resize(size_t(
+      fields.integerOr("num_hidden_layers", 1, kMaxLayers, defaults.layers)));
+  // Another name of the same function.
+  if (fields.textOr("hidden_act", "silu") != "swish")
+    fields.expectText("hidden_act", "silu");
   config.storedType = readStoredType(fields);
 }
 
@@ -94,6 +125,17 @@ void readTokens(ConfigFields &fields, GenerationConfig &generation) {
   generation.eos.clear();
   for (int64_t id : fields.integers("eos_token_id", 0, kMaxToken))
     generation.eos.push_back(int32_t(id));
+}
+
+/// Null asks for none.
+void applyTokenDefaults(const ConfigFields &fields,
+                        const FamilyDefaults &defaults,
+                        GenerationConfig &generation) {
+  if (!fields.has("bos_token_id") && !fields.isNull("bos_token_id"))
+    generation.bos = defaults.bos;
+  if (!fields.has("eos_token_id") && !fields.isNull("eos_token_id") &&
+      defaults.eos)
+    generation.eos = {*defaults.eos};
 }
 
 void readSampling(ConfigFields &fields, GenerationConfig &generation) {
@@ -118,15 +160,24 @@ void checkHeads(ConfigFields &fields, const ModelConfig &config) {
                                            " \"num_attention_heads\"");
 }
 
-void checkTokens(ConfigFields &fields, const ModelConfig &config) {
-  std::vector<int32_t> ids = config.generation.eos;
-  if (config.generation.bos)
-    ids.push_back(*config.generation.bos);
-  for (int32_t id : ids)
-    if (id >= config.vocab)
-      fields.failAs("vocab_size", outOfRange("expected more than token id " +
-                                             std::to_string(id) + ", got " +
-                                             std::to_string(config.vocab)));
+/// What stands after both files are read must be in the vocabulary; the file
+/// that it comes from is blamed.
+Status checkTokens(const ModelConfig &config, const ConfigFields &generation) {
+  auto check = [&](const char *key, std::span<const int32_t> ids) {
+    for (int32_t id : ids)
+      if (id >= config.vocab)
+        return outOfRange("config key \"" + std::string(key) +
+                          "\": expected token ids below the \"vocab_size\" " +
+                          std::to_string(config.vocab) + ", got " +
+                          std::to_string(id))
+            .withContext(generation.has(key) ? kGenerationFile : kConfigFile);
+    return okStatus();
+  };
+  const GenerationConfig &tokens = config.generation;
+  MTP_RETURN_IF_ERROR(check("eos_token_id", tokens.eos));
+  if (!tokens.bos)
+    return okStatus();
+  return check("bos_token_id", {&*tokens.bos, 1});
 }
 
 const Family *findFamily(ConfigFields &fields, std::string_view name) {
@@ -149,17 +200,19 @@ Status readConfig(ConfigFields &fields, ModelConfig &config) {
   config.family = fields.text("model_type");
   const Family *family = findFamily(fields, config.family);
   MTP_RETURN_IF_ERROR(fields.status());
-  readCommon(fields, config);
+  readCommon(fields, config, family->defaults);
   MTP_RETURN_IF_ERROR(fields.status());
-  family->read(fields, config);
+  family->read(fields, config, family->defaults);
   readTokens(fields, config.generation);
+  applyTokenDefaults(fields, family->defaults, config.generation);
   checkHeads(fields, config);
   return fields.status();
 }
 
 Result<StrictJson> parseObject(std::string_view text) {
-  MTP_ASSIGN_OR_RETURN(StrictJson document,
-                       StrictJson::parse(text, kMaxConfigDepth));
+  MTP_ASSIGN_OR_RETURN(
+      StrictJson document,
+      StrictJson::parse(quoteNonFinite(text), kMaxConfigDepth));
   if (!document.root().is_object())
     return invalidArgument(std::string("expected an object, got ") +
                            describe(document.root()));
@@ -177,35 +230,64 @@ Status parseConfig(std::string_view text, ModelConfig &config) {
   return readConfig(fields, config);
 }
 
-Status parseGeneration(std::string_view text, ModelConfig &config) {
-  MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(text));
-  ConfigFields fields = fieldsOf(document);
+Status readGeneration(ConfigFields &fields, ModelConfig &config) {
   readTokens(fields, config.generation);
   readSampling(fields, config.generation);
-  checkTokens(fields, config);
   return fields.status();
+}
+
+/// What ModelOpt writes beside config.json. Its formats scale weights in ways
+/// of their own, and config.json need not say that they are quantised.
+Status checkModelOpt(std::string_view text) {
+  MTP_ASSIGN_OR_RETURN(StrictJson document, parseObject(text));
+  ConfigFields fields = fieldsOf(document);
+  if (std::optional<ConfigFields> quantization = fields.child("quantization")) {
+    if (quantization->has("quant_algo"))
+      quantization->fail("quant_algo", "null, for weights that are not "
+                                       "quantised or as \"fp8\" in "
+                                       "config.json's \"quantization_config\"");
+    fields.adopt(*quantization);
+  }
+  return fields.status();
+}
+
+/// A file's text; empty if there is no such file.
+Result<std::string> readOptional(const std::string &path) {
+  Result<std::string> text = readTextFile(path, kMaxConfigBytes);
+  if (!text && text.status().code() == StatusCode::NotFound)
+    return std::string();
+  return text;
 }
 
 } // namespace
 
 Result<ModelConfig> parseModelConfig(std::string_view text,
-                                     std::string_view generation) {
+                                     std::string_view generation,
+                                     std::string_view modelOpt) {
   ModelConfig config;
-  MTP_RETURN_IF_ERROR(parseConfig(text, config).withContext("config.json"));
+  MTP_RETURN_IF_ERROR(parseConfig(text, config).withContext(kConfigFile));
+  Result<StrictJson> document =
+      parseObject(generation.empty() ? "{}" : generation);
+  if (!document)
+    return document.status().withContext(kGenerationFile);
+  ConfigFields fields = fieldsOf(*document);
   MTP_RETURN_IF_ERROR(
-      parseGeneration(generation.empty() ? "{}" : generation, config)
-          .withContext("generation_config.json"));
+      readGeneration(fields, config).withContext(kGenerationFile));
+  MTP_RETURN_IF_ERROR(checkTokens(config, fields));
+  if (!modelOpt.empty())
+    MTP_RETURN_IF_ERROR(
+        checkModelOpt(modelOpt).withContext("hf_quant_config.json"));
   return config;
 }
 
 Result<ModelConfig> readModelConfig(const std::string &folder) {
   MTP_ASSIGN_OR_RETURN(std::string config,
                        readTextFile(folder + "/config.json", kMaxConfigBytes));
-  Result<std::string> generation =
-      readTextFile(folder + "/generation_config.json", kMaxConfigBytes);
-  if (!generation && generation.status().code() != StatusCode::NotFound)
-    return generation.status();
-  return parseModelConfig(config, generation ? *generation : std::string());
+  MTP_ASSIGN_OR_RETURN(std::string generation,
+                       readOptional(folder + "/generation_config.json"));
+  MTP_ASSIGN_OR_RETURN(std::string modelOpt,
+                       readOptional(folder + "/hf_quant_config.json"));
+  return parseModelConfig(config, generation, modelOpt);
 }
 
 } // namespace mtp::importer

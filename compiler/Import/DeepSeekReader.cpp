@@ -1,4 +1,4 @@
-//===- DeepSeekReader.cpp - deepseek_v3 and glm4_moe ----------------------===//
+//===- DeepSeekReader.cpp - deepseek_v3, kimi_k2 and glm4_moe -------------===//
 //
 // The two families share the mixture of experts and the wiring of MTP modules,
 // and differ in attention.
@@ -14,18 +14,36 @@ namespace {
 constexpr int64_t kMaxExperts = 4096;
 constexpr int64_t kMaxModules = 16;
 
-MoeConfig readExperts(ConfigFields &fields) {
+/// What the two configuration classes give to absent keys.
+struct ExpertDefaults {
+  int64_t experts, topK, width, groups, keptGroups, firstDense;
+  double scale;
+};
+
+constexpr ExpertDefaults kDeepSeekExperts = {256, 8, 2048, 8, 4, 3, 2.5};
+constexpr ExpertDefaults kGlmExperts = {128, 8, 1408, 1, 1, 1, 1.0};
+
+MoeConfig readExperts(ConfigFields &fields, const ExpertDefaults &defaults) {
   MoeConfig moe;
   moe.isSigmoid = true;
-  moe.experts = fields.integer("n_routed_experts", 1, kMaxExperts);
-  moe.topK = fields.integer("num_experts_per_tok", 1, moe.experts);
-  moe.width = fields.dimension("moe_intermediate_size");
+  // transformers keeps the number under the second name and reads the first as
+  // another spelling, which wins.
+  const char *experts = fields.has("num_local_experts") ? "num_local_experts"
+                                                        : "n_routed_experts";
+  moe.experts = fields.integerOr(experts, 1, kMaxExperts, defaults.experts);
+  moe.topK =
+      fields.integerOr("num_experts_per_tok", 1, moe.experts, defaults.topK);
+  moe.width = fields.dimensionOr("moe_intermediate_size", defaults.width);
+  // Absent: one. Null is DeepSeek's own spelling of none.
+  int64_t shared = fields.isNull("n_shared_experts") ? 0 : 1;
   moe.sharedWidth =
-      moe.width * fields.integerOr("n_shared_experts", 0, kMaxExperts, 0);
-  moe.groups = fields.integer("n_group", 1, moe.experts);
-  moe.keptGroups = fields.integer("topk_group", 1, moe.groups);
-  moe.isNormalized = fields.flagOr("norm_topk_prob", true);
-  moe.scale = fields.positive("routed_scaling_factor");
+      moe.width * fields.integerOr("n_shared_experts", 0, kMaxExperts, shared);
+  moe.groups = fields.integerOr("n_group", 1, moe.experts, defaults.groups);
+  moe.keptGroups =
+      fields.integerOr("topk_group", 1, moe.groups, defaults.keptGroups);
+  moe.isNormalized =
+      fields.flagOr("norm_topk_prob", !fields.isNull("norm_topk_prob"));
+  moe.scale = fields.positiveOr("routed_scaling_factor", defaults.scale);
   if (moe.experts % moe.groups != 0 ||
       (moe.groups > 1 && moe.experts / moe.groups < 2))
     fields.fail("n_group", "a divisor of \"n_routed_experts\" that leaves two "
@@ -38,54 +56,69 @@ MoeConfig readExperts(ConfigFields &fields) {
   return moe;
 }
 
+/// transformers reads both names. Its default of one module is a way to say
+/// that there may be one: without the key the checkpoint decides.
+DrafterConfig readDrafter(ConfigFields &fields) {
+  const char *key = fields.has("num_nextn_predict_layers")
+                        ? "num_nextn_predict_layers"
+                        : "num_mtp_layers";
+  DrafterConfig drafter;
+  drafter.style = DrafterStyle::DeepSeek;
+  drafter.modules = fields.integerOr(key, 0, kMaxModules, 0);
+  drafter.isUnsaid =
+      !fields.has(key) && !fields.isNull("num_nextn_predict_layers");
+  return drafter;
+}
+
 /// Reads the experts, and which layers have them.
-void readLayers(ConfigFields &fields, ModelConfig &config) {
+void readLayers(ConfigFields &fields, ModelConfig &config,
+                const ExpertDefaults &defaults) {
+  constexpr int64_t kMost = int64_t(1) << 31;
   int64_t count = int64_t(config.layers.size());
-  int64_t dense = fields.integer("first_k_dense_replace", 0, count);
-  int64_t every = fields.integerOr("moe_layer_freq", 1, count, 1);
+  int64_t dense =
+      fields.integerOr("first_k_dense_replace", 0, kMost, defaults.firstDense);
+  int64_t every = fields.integerOr("moe_layer_freq", 1, kMost, 1);
   for (int64_t i = dense; i < count; ++i)
     config.layers[size_t(i)].isMoe = i % every == 0;
-  config.moe = readExperts(fields);
-  config.drafter = {
-      DrafterStyle::DeepSeek,
-      fields.integerOr("num_nextn_predict_layers", 0, kMaxModules, 0)};
+  config.moe = readExperts(fields, defaults);
+  config.drafter = readDrafter(fields);
   // A module's block is that of the layer after the last.
   config.drafterLayer.isMoe = true;
 }
 
 } // namespace
 
-void readDeepSeek(ConfigFields &fields, ModelConfig &config) {
+void readDeepSeek(ConfigFields &fields, ModelConfig &config,
+                  const FamilyDefaults &defaults) {
   if (fields.has("index_topk"))
     fields.fail("index_topk", "no sparse attention indexer");
   fields.expectFlag("attention_bias", false);
-  int64_t kvHeads =
-      fields.integerOr("num_key_value_heads", 1, config.heads, config.heads);
-  if (kvHeads != config.heads)
+  if (readKvHeads(fields, config, defaults.kvHeads) != config.heads)
     fields.fail("num_key_value_heads", "as many as \"num_attention_heads\"");
   MlaConfig mla;
-  if (fields.has("q_lora_rank"))
-    mla.queryRank = fields.dimension("q_lora_rank");
-  mla.latent = fields.dimension("kv_lora_rank");
-  mla.nope = fields.dimension("qk_nope_head_dim");
-  mla.rope = fields.dimension("qk_rope_head_dim");
-  mla.value = fields.dimension("v_head_dim");
+  if (!fields.isNull("q_lora_rank"))
+    mla.queryRank = fields.dimensionOr("q_lora_rank", 1536);
+  mla.latent = fields.dimensionOr("kv_lora_rank", 512);
+  mla.nope = fields.dimensionOr("qk_nope_head_dim", 128);
+  mla.rope = fields.dimensionOr("qk_rope_head_dim", 64);
+  mla.value = fields.dimensionOr("v_head_dim", 128);
   config.mla = mla;
-  config.rope = readRope(fields, mla.rope);
-  config.rope.isInterleaved = fields.flagOr("rope_interleave", true);
-  readLayers(fields, config);
+  config.rope = readRope(fields, config, mla.rope, {.scalesAttention = true});
+  config.rope.isInterleaved =
+      fields.flagOr("rope_interleave", !fields.isNull("rope_interleave"));
+  readLayers(fields, config, kDeepSeekExperts);
 }
 
-void readGlm4Moe(ConfigFields &fields, ModelConfig &config) {
+void readGlm4Moe(ConfigFields &fields, ModelConfig &config,
+                 const FamilyDefaults &defaults) {
   GqaConfig gqa;
-  gqa.kvHeads = fields.integer("num_key_value_heads", 1, config.heads);
-  gqa.headDim = fields.dimension("head_dim");
+  gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
+  gqa.headDim = fields.dimensionOr("head_dim", config.hidden / config.heads);
   gqa.hasQkvBias = fields.flagOr("attention_bias", false);
   gqa.hasQkNorm = fields.flagOr("use_qk_norm", false);
   config.gqa = gqa;
-  config.rope = readRope(fields, gqa.headDim, 0.5);
-  config.rope.scaleFactor = 1.0;
-  readLayers(fields, config);
+  config.rope = readRope(fields, config, gqa.headDim, {.partial = 0.5});
+  readLayers(fields, config, kGlmExperts);
 }
 
 } // namespace mtp::importer

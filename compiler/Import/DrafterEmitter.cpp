@@ -53,7 +53,7 @@ void emitModule(ModelContext &context) {
   const ModuleKeys &keys = isMiMo ? kMiMoKeys : kDeepSeekKeys;
   std::vector<std::string> prefixes;
   for (int64_t d = 0; d < context.draft.modules; ++d)
-    prefixes.push_back(context.modulePrefix(d));
+    prefixes.push_back(modulePrefix(context.config, d));
   FunctionEmitter emitter(context, kModule,
                           {{"tokens", context.tokens()},
                            {"hidden", context.hidden()},

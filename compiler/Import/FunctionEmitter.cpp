@@ -95,7 +95,7 @@ mlir::Value FunctionEmitter::weight(llvm::StringRef key,
 
 mlir::Value FunctionEmitter::embed(mlir::Value tokens) {
   mlir::Value table =
-      weight("/model.embed_tokens.weight", {config().vocab, config().hidden});
+      weight("/" + context.keys.embedding, {config().vocab, config().hidden});
   return mlir::mtp::EmbedOp::create(builder(), name("e"), context.hidden(),
                                     tokens, table);
 }
@@ -151,9 +151,8 @@ mlir::Value FunctionEmitter::gated(mlir::Value x, llvm::StringRef key,
 }
 
 mlir::Value FunctionEmitter::head(mlir::Value x) {
-  const char *key =
-      config().isTied ? "/model.embed_tokens.weight" : "/lm_head.weight";
-  mlir::Value matrix = weight(key, {config().vocab, config().hidden});
+  mlir::Value matrix =
+      weight("/" + context.keys.head, {config().vocab, config().hidden});
   return mlir::mtp::LinearOp::create(
       builder(), name("logits"), context.logits(), x, matrix, mlir::Value());
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/Import/ConfigReader.h"
 #include "compiler/Import/ModelEmitter.h"
+#include "compiler/Import/UnusedWeights.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -100,7 +101,7 @@ void emitCaches(ModelContext &context) {
   const int64_t shape[] = {config.vocab, config.hidden};
   const std::string prefixes[] = {""};
   Result<WeightType> type =
-      context.weights.resolve(prefixes, "model.embed_tokens.weight", shape, 0);
+      context.weights.resolve(prefixes, context.keys.embedding, shape, 0);
   context.fail(type.status());
   mlir::Type element = type && *type == WeightType::F32
                            ? mlir::Type(builder.getF32Type())
@@ -176,21 +177,77 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
   return okStatus();
 }
 
+void warn(const ImportOptions &options, const std::string &text) {
+  if (options.onWarning)
+    options.onWarning(text);
+}
+
+/// Settles what a config leaves to the checkpoint, as transformers does.
+Result<SharedKeys> consultWeights(ModelConfig &config,
+                                  const WeightTable &weights,
+                                  const ImportOptions &options) {
+  if (config.drafter.isUnsaid && weights.contains(moduleMark(config, 0)))
+    config.drafter.modules = 1;
+  SharedKeys keys;
+  if (!config.isTied)
+    return keys;
+  SharedKeys tied = {keys.embedding, keys.embedding};
+  if (!weights.contains(keys.head))
+    return tied;
+  // Tying is symmetric: the one that is stored is used for both.
+  if (!weights.contains(keys.embedding))
+    return SharedKeys{keys.head, keys.head};
+  MTP_ASSIGN_OR_RETURN(bool areEqual,
+                       weights.areEqual(keys.embedding, keys.head));
+  if (areEqual)
+    return tied;
+  warn(options, "config.json says \"tie_word_embeddings\", but \"" + keys.head +
+                    "\" is stored with other values than \"" + keys.embedding +
+                    "\"; the two are not tied, as in transformers");
+  config.isTied = false;
+  return keys;
+}
+
+/// Reports what of the checkpoint nothing uses.
+Status reportUnused(const ModelContext &context, const ImportOptions &options) {
+  ModuleChoice choice{context.draft.modules,
+                      options.maxK.has_value() ||
+                          options.depthPolicy == DepthPolicy::Reuse};
+  UnusedWeights unused =
+      findUnusedWeights(context.weights, context.config, choice);
+  std::string text = "expected every weight under a layer to be used, got ";
+  if (!unused.inLayers.empty() && !options.allowsUnusedWeights)
+    return invalidArgument(text + listKeys(unused.inLayers) +
+                           " that are not; correct config.json, or go on "
+                           "without them with --allow-unused-weights");
+  if (!unused.inLayers.empty())
+    warn(options, "weights under layers that nothing uses, " +
+                      listKeys(unused.inLayers));
+  if (!unused.elsewhere.empty())
+    warn(options, "weights that nothing uses, " + listKeys(unused.elsewhere));
+  return okStatus();
+}
+
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
           const ImportOptions &options) {
   Result<ModelConfig> config = readModelConfig(folder);
   if (!config)
     return config.status().withContext("\"" + folder + "\"");
-  MTP_ASSIGN_OR_RETURN(DraftPlan draft, planDrafts(*config, options));
-  MTP_ASSIGN_OR_RETURN(int64_t maxContext, planContext(*config, options));
   WeightTable weights(config->storedType, options.matrixType);
   if (options.hasWeights)
     MTP_RETURN_IF_ERROR(weights.open(folder));
+  MTP_ASSIGN_OR_RETURN(SharedKeys keys,
+                       consultWeights(*config, weights, options));
+  MTP_ASSIGN_OR_RETURN(DraftPlan draft, planDrafts(*config, options));
+  MTP_ASSIGN_OR_RETURN(int64_t maxContext, planContext(*config, options));
 
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(mlir::UnknownLoc::get(&mlirContext));
-  ModelContext context{*config, draft, weights,
+  ModelContext context{*config,
+                       draft,
+                       std::move(keys),
+                       weights,
                        mlir::OpBuilder::atBlockBegin(module->getBody()),
                        okStatus()};
   MTP_RETURN_IF_ERROR(
@@ -201,6 +258,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   MTP_RETURN_IF_ERROR(context.failure);
   if (failed(mlir::verify(*module)))
     return internalError("the imported module is not valid");
+  MTP_RETURN_IF_ERROR(reportUnused(context, options));
   return module;
 }
 

@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,10 @@ struct ImportOptions {
   /// The folder that the module will be written to. Paths in the module are
   /// relative to it, so the checkpoint must lie in it or below.
   std::string outputFolder = ".";
+  /// Weights under a layer that nothing uses are an error, or else a warning.
+  bool allowsUnusedWeights = false;
+  /// Gets what is worth saying though the import goes on; may be empty.
+  std::function<void(const std::string &)> onWarning;
 };
 
 /// Imports the checkpoint in `folder` and verifies the module. Loads the

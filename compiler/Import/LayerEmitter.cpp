@@ -99,7 +99,7 @@ void emitTarget(ModelContext &context) {
   const std::vector<LayerKind> &layers = context.config.layers;
   for (size_t i = 0; i < layers.size(); ++i)
     x = emitApply(context, layerFunction(layers[i]), {x, rows},
-                  context.hidden(), "x", context.layerPrefix(int64_t(i)),
+                  context.hidden(), "x", layerPrefix(int64_t(i)),
                   kTargetCache, int64_t(i))
             ->getResult(0);
   // All supported drafters take the state after the final norm.

@@ -1,4 +1,4 @@
-//===- LlamaReader.cpp - llama, qwen2, qwen3, qwen3_moe and mimo ----------===//
+//===- LlamaReader.cpp - llama, mistral, the qwens and mimo ---------------===//
 
 #include "compiler/Import/ConfigFamilies.h"
 
@@ -12,21 +12,31 @@ constexpr int64_t kMaxExperts = 4096;
 constexpr int64_t kMaxModules = 16;
 constexpr int64_t kMaxWindow = int64_t(1) << 31;
 
-/// `isDerived`: a missing head width is the hidden width over the heads.
-void readAttention(ConfigFields &fields, ModelConfig &config, bool isDerived) {
+/// `headDim`: the family's default. 0: the hidden width over the heads, rounded
+/// down as transformers does it.
+void readAttention(ConfigFields &fields, ModelConfig &config,
+                   const FamilyDefaults &defaults, int64_t headDim = 0) {
   GqaConfig gqa;
-  gqa.kvHeads =
-      fields.integerOr("num_key_value_heads", 1, config.heads, config.heads);
-  if (fields.has("head_dim") || !isDerived) {
-    gqa.headDim = fields.dimension("head_dim");
-  } else {
-    gqa.headDim = config.hidden / config.heads;
-    if (config.hidden % config.heads != 0)
-      fields.fail("hidden_size", "a multiple of \"num_attention_heads\"");
-  }
+  gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
+  gqa.headDim = fields.dimensionOr(
+      "head_dim", headDim > 0 ? headDim : config.hidden / config.heads);
   config.gqa = gqa;
-  config.rope = readRope(fields, gqa.headDim);
-  config.rope.scaleFactor = 1.0;
+  config.rope = readRope(fields, config, gqa.headDim, {});
+}
+
+/// The window that a config asks for: null is none, absence the default of all
+/// families that have the key. 0: none.
+int64_t readWindow(ConfigFields &fields) {
+  constexpr int64_t kDefaultWindow = 4096;
+  if (fields.isNull("sliding_window"))
+    return 0;
+  return fields.integerOr("sliding_window", 1, kMaxWindow, kDefaultWindow);
+}
+
+/// The window of a family that sees one only where `use_sliding_window` says
+/// so.
+int64_t readOptionalWindow(ConfigFields &fields) {
+  return fields.flagOr("use_sliding_window", false) ? readWindow(fields) : 0;
 }
 
 /// transformers' default of `max_window_layers`.
@@ -35,10 +45,7 @@ constexpr int64_t kFullLayers = 28;
 /// Layers that see a window only. `layer_types` says which; without it all
 /// from `max_window_layers` on.
 void readWindows(ConfigFields &fields, ModelConfig &config) {
-  if (!fields.flagOr("use_sliding_window", false) ||
-      !fields.has("sliding_window"))
-    return;
-  int64_t window = fields.integer("sliding_window", 1, kMaxWindow);
+  int64_t window = readOptionalWindow(fields);
   std::vector<std::string> types = fields.texts("layer_types");
   if (!types.empty() && types.size() != config.layers.size()) {
     fields.fail("layer_types", "one type for each of \"num_hidden_layers\"");
@@ -52,26 +59,32 @@ void readWindows(ConfigFields &fields, ModelConfig &config) {
       fields.fail("layer_types", "\"full_attention\" or \"sliding_attention\"");
     bool isSliding =
         types.empty() ? int64_t(i) >= first : types[i] == "sliding_attention";
-    if (isSliding)
-      config.layers[i].window = window;
+    if (!isSliding)
+      continue;
+    if (window == 0 && !types.empty())
+      fields.fail("layer_types", "\"full_attention\" in every place where "
+                                 "\"use_sliding_window\" is not true or "
+                                 "\"sliding_window\" is null");
+    config.layers[i].window = window;
   }
 }
 
-/// qwen3_moe knows no layer types: a window holds for all layers.
-void readCommonWindow(ConfigFields &fields, ModelConfig &config) {
-  if (!fields.flagOr("use_sliding_window", false) ||
-      !fields.has("sliding_window"))
-    return;
-  int64_t window = fields.integer("sliding_window", 1, kMaxWindow);
+/// A window that holds for all layers.
+void setCommonWindow(ModelConfig &config, int64_t window) {
   for (LayerKind &layer : config.layers)
     layer.window = window;
 }
 
 void readExperts(ConfigFields &fields, ModelConfig &config) {
   MoeConfig moe;
-  moe.experts = fields.integer("num_experts", 1, kMaxExperts);
-  moe.topK = fields.integer("num_experts_per_tok", 1, moe.experts);
-  moe.width = fields.dimension("moe_intermediate_size");
+  // transformers 5 writes the number under the first name; of both, it wins.
+  const char *experts =
+      fields.has("num_local_experts") ? "num_local_experts" : "num_experts";
+  moe.experts = fields.integerOr(experts, 0, kMaxExperts, 128);
+  if (moe.experts == 0)
+    return;
+  moe.topK = fields.integerOr("num_experts_per_tok", 1, moe.experts, 8);
+  moe.width = fields.dimensionOr("moe_intermediate_size", 768);
   moe.isNormalized = fields.flagOr("norm_topk_prob", false);
   int64_t every = fields.integerOr("decoder_sparse_step", 1, kMaxWindow, 1);
   std::vector<int64_t> dense =
@@ -87,37 +100,65 @@ void readExperts(ConfigFields &fields, ModelConfig &config) {
     config.moe = moe;
 }
 
-} // namespace
-
-void readLlama(ConfigFields &fields, ModelConfig &config) {
-  readAttention(fields, config, /*isDerived=*/true);
+/// Biases by `attention_bias`, on the output too.
+void readBias(ConfigFields &fields, ModelConfig &config) {
   bool hasBias = fields.flagOr("attention_bias", false);
   config.gqa->hasQkvBias = config.gqa->hasOutputBias = hasBias;
+}
+
+} // namespace
+
+int64_t readKvHeads(ConfigFields &fields, const ModelConfig &config,
+                    int64_t absent) {
+  const char *key = "num_key_value_heads";
+  if (fields.isNull(key) || absent == 0)
+    absent = config.heads;
+  return fields.integerOr(key, 1, config.heads, absent);
+}
+
+void readLlama(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults) {
+  readAttention(fields, config, defaults);
+  if (!fields.has("head_dim") && config.hidden % config.heads != 0)
+    fields.fail("hidden_size", "a multiple of \"num_attention_heads\"");
+  readBias(fields, config);
   fields.expectFlag("mlp_bias", false);
 }
 
-void readQwen2(ConfigFields &fields, ModelConfig &config) {
-  readAttention(fields, config, /*isDerived=*/true);
+void readMistral(ConfigFields &fields, ModelConfig &config,
+                 const FamilyDefaults &defaults) {
+  readAttention(fields, config, defaults);
+  setCommonWindow(config, readWindow(fields));
+}
+
+void readQwen2(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults) {
+  readAttention(fields, config, defaults);
   fields.expectFlag("use_mrope", false);
   config.gqa->hasQkvBias = true;
   readWindows(fields, config);
 }
 
-void readQwen3(ConfigFields &fields, ModelConfig &config) {
-  readAttention(fields, config, /*isDerived=*/false);
-  bool hasBias = fields.flagOr("attention_bias", false);
-  config.gqa->hasQkvBias = config.gqa->hasOutputBias = hasBias;
+void readQwen3(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults) {
+  readAttention(fields, config, defaults, /*headDim=*/128);
+  readBias(fields, config);
   config.gqa->hasQkNorm = true;
-  if (config.family == "qwen3_moe") {
-    readExperts(fields, config);
-    readCommonWindow(fields, config);
-  } else {
-    readWindows(fields, config);
-  }
+  readWindows(fields, config);
 }
 
-void readMiMo(ConfigFields &fields, ModelConfig &config) {
-  readAttention(fields, config, /*isDerived=*/true);
+void readQwen3Moe(ConfigFields &fields, ModelConfig &config,
+                  const FamilyDefaults &defaults) {
+  readAttention(fields, config, defaults);
+  readBias(fields, config);
+  config.gqa->hasQkNorm = true;
+  readExperts(fields, config);
+  setCommonWindow(config, readOptionalWindow(fields));
+}
+
+void readMiMo(ConfigFields &fields, ModelConfig &config,
+              const FamilyDefaults &defaults) {
+  readAttention(fields, config, defaults);
   fields.expectFlag("use_mrope", false);
   fields.expectFlag("use_sliding_window", false);
   config.gqa->hasQkvBias = fields.flagOr("attention_bias", true);

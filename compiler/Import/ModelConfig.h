@@ -64,13 +64,17 @@ struct MoeConfig {
 
 /// How a family wires its MTP modules.
 enum class DrafterStyle {
+  None,     ///< The family has no modules.
   DeepSeek, ///< eh_proj [e, h]; carries the state before the final norm.
   MiMo,     ///< input_proj [h, e]; carries the state after it.
 };
 
 struct DrafterConfig {
-  DrafterStyle style = DrafterStyle::DeepSeek;
+  DrafterStyle style = DrafterStyle::None;
   int64_t modules = 0;
+  /// The config does not say how many; `modules` is 0 then. A checkpoint may
+  /// have one all the same.
+  bool isUnsaid = false;
 };
 
 /// The kinds of a layer; layers of one kind share a function.
@@ -109,6 +113,13 @@ struct ModelConfig {
   WeightType storedType = WeightType::BF16;
   GenerationConfig generation;
 };
+
+/// The prefix of the keys of a layer's weights.
+std::string layerPrefix(int64_t layer);
+/// The same for MTP module `module`, of a family that has them.
+std::string modulePrefix(const ModelConfig &config, int64_t module);
+/// A weight that every MTP module of the family has and no layer.
+std::string moduleMark(const ModelConfig &config, int64_t module);
 
 } // namespace mtp::importer
 

@@ -29,16 +29,6 @@ mlir::Location ModelContext::name(llvm::StringRef text) {
   return mlir::NameLoc::get(builder.getStringAttr(text));
 }
 
-std::string ModelContext::layerPrefix(int64_t layer) const {
-  return "model.layers." + std::to_string(layer) + ".";
-}
-
-std::string ModelContext::modulePrefix(int64_t module) const {
-  if (config.drafter.style == DrafterStyle::MiMo)
-    return "model.mtp_layers." + std::to_string(module) + ".";
-  return layerPrefix(int64_t(config.layers.size()) + module);
-}
-
 std::vector<std::string>
 ModelContext::prefixesOf(llvm::function_ref<bool(LayerKind)> matches) const {
   std::vector<std::string> prefixes;
@@ -47,7 +37,7 @@ ModelContext::prefixesOf(llvm::function_ref<bool(LayerKind)> matches) const {
       prefixes.push_back(layerPrefix(int64_t(i)));
   for (int64_t d = 0; d < draft.modules; ++d)
     if (matches(config.drafterLayer))
-      prefixes.push_back(modulePrefix(d));
+      prefixes.push_back(modulePrefix(config, d));
   return prefixes;
 }
 

@@ -24,6 +24,13 @@ inline constexpr llvm::StringLiteral kModule = "module";
 inline constexpr llvm::StringLiteral kTargetCache = "target_cache";
 inline constexpr llvm::StringLiteral kDrafterCache = "drafter_cache";
 
+/// The matrices that the target and the modules share; one key where they are
+/// tied.
+struct SharedKeys {
+  std::string embedding = "model.embed_tokens.weight";
+  std::string head = "lm_head.weight";
+};
+
 /// How many of the model's modules draft, and how many drafts a round has.
 struct DraftPlan {
   int64_t maxK = 0;
@@ -34,6 +41,7 @@ struct DraftPlan {
 struct ModelContext {
   const ModelConfig &config;
   DraftPlan draft;
+  SharedKeys keys;
   WeightTable &weights;
   mlir::OpBuilder builder;
   /// The first failure. Emission goes on after it, and its result is dropped.
@@ -56,8 +64,6 @@ struct ModelContext {
   /// The prefixes of all layers of a kind, those of MTP modules included.
   std::vector<std::string>
       prefixesOf(llvm::function_ref<bool(LayerKind)>) const;
-  std::string layerPrefix(int64_t layer) const;
-  std::string modulePrefix(int64_t module) const;
 
 private:
   mlir::Type vector(mlir::Type element);

@@ -2,6 +2,7 @@
 
 #include "compiler/Import/ConfigFamilies.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace mtp::importer {
@@ -13,31 +14,45 @@ double magnitude(double factor, double weight) {
   return factor <= 1.0 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
 }
 
-int64_t readOriginalMax(ConfigFields &fields, ConfigFields &scaling) {
+/// A top-level value outranks the one beside the scaling, as in transformers.
+int64_t readOriginalMax(ConfigFields &fields, ConfigFields &scaling,
+                        const ModelConfig &config) {
   constexpr int64_t kMost = int64_t(1) << 31;
   const char *key = "original_max_position_embeddings";
-  int64_t maximum = fields.integerOr("max_position_embeddings", 1, kMost, 1);
-  return scaling.integerOr(key, 1, kMost,
-                           fields.integerOr(key, 1, kMost, maximum));
+  if (fields.has(key))
+    return fields.integer(key, 1, kMost);
+  return scaling.integerOr(key, 1, kMost, config.maxPositions);
 }
 
-void readLlama3(ConfigFields &fields, ConfigFields &scaling, RopeConfig &rope) {
+void readLlama3(ConfigFields &fields, ConfigFields &scaling,
+                const ModelConfig &config, RopeConfig &rope) {
   rope.scaling = RopeScalingKind::Llama3;
   rope.factor = scaling.positive("factor");
   rope.lowFreqFactor = scaling.positive("low_freq_factor");
   rope.highFreqFactor = scaling.positive("high_freq_factor");
-  rope.originalMaxPosition = readOriginalMax(fields, scaling);
+  rope.originalMaxPosition = readOriginalMax(fields, scaling, config);
   if (rope.lowFreqFactor >= rope.highFreqFactor)
     scaling.fail("low_freq_factor", "less than \"high_freq_factor\"");
 }
 
-void readYarn(ConfigFields &fields, ConfigFields &scaling, RopeConfig &rope) {
+/// A number for which 0 stands for the default, as Python's `or` has it.
+double positiveOrDefault(ConfigFields &scaling, const char *key,
+                         double absent) {
+  return scaling.numberOr(key, absent) == 0.0 ? absent
+                                              : scaling.positiveOr(key, absent);
+}
+
+void readYarn(ConfigFields &fields, ConfigFields &scaling,
+              const ModelConfig &config, RopeConfig &rope) {
   rope.scaling = RopeScalingKind::Yarn;
-  rope.factor = scaling.positive("factor");
-  rope.betaFast = scaling.positiveOr("beta_fast", 32.0);
-  rope.betaSlow = scaling.positiveOr("beta_slow", 1.0);
+  rope.originalMaxPosition = readOriginalMax(fields, scaling, config);
+  rope.factor = scaling.isNull("factor")
+                    ? double(config.maxPositions) /
+                          double(std::max<int64_t>(rope.originalMaxPosition, 1))
+                    : scaling.positive("factor");
+  rope.betaFast = positiveOrDefault(scaling, "beta_fast", 32.0);
+  rope.betaSlow = positiveOrDefault(scaling, "beta_slow", 1.0);
   rope.truncate = scaling.flagOr("truncate", true);
-  rope.originalMaxPosition = readOriginalMax(fields, scaling);
   if (rope.betaSlow >= rope.betaFast)
     scaling.fail("beta_slow", "less than \"beta_fast\"");
   double mscale = scaling.numberOr("mscale", 0.0);
@@ -47,46 +62,79 @@ void readYarn(ConfigFields &fields, ConfigFields &scaling, RopeConfig &rope) {
           ? magnitude(rope.factor, mscale) / magnitude(rope.factor, mscaleAll)
           : magnitude(rope.factor, 1.0);
   rope.attentionFactor = scaling.positiveOr("attention_factor", implied);
-  if (mscaleAll != 0.0) {
-    double scale = magnitude(rope.factor, mscaleAll);
-    rope.scaleFactor = scale * scale;
-  }
 }
 
-void readScaling(ConfigFields &fields, ConfigFields &scaling,
-                 RopeConfig &rope) {
-  const char *key = scaling.has("rope_type") ? "rope_type" : "type";
+/// The scaling of frequencies. Leaves `rope.factor` at 1 where there is none.
+void readScaling(ConfigFields &fields, ConfigFields &scaling, const char *key,
+                 const ModelConfig &config, RopeConfig &rope) {
   std::string type = scaling.textOr(key, "default");
-  if (type == "default" || !scaling.status().isOk())
-    return;
   if (type == "linear") {
     rope.scaling = RopeScalingKind::Linear;
     rope.factor = scaling.positive("factor");
+  } else if (type == "dynamic") {
+    // Frequencies change only beyond max_position_embeddings, and no context is
+    // compiled for more.
+    rope.factor = scaling.positive("factor");
   } else if (type == "llama3") {
-    readLlama3(fields, scaling, rope);
+    readLlama3(fields, scaling, config, rope);
   } else if (type == "yarn") {
-    readYarn(fields, scaling, rope);
-  } else {
-    scaling.fail(key, "\"default\", \"linear\", \"llama3\" or \"yarn\"");
+    readYarn(fields, scaling, config, rope);
+  } else if (type == "longrope") {
+    scaling.failAs(
+        key, unimplemented("\"longrope\" is not supported: its frequencies "
+                           "change for all positions with the length of the "
+                           "text, and a table of rotations is compiled once"));
+  } else if (type != "default") {
+    scaling.fail(key, "\"default\", \"dynamic\", \"linear\", \"llama3\" or "
+                      "\"yarn\"");
   }
+}
+
+/// Reads the object at "rope_scaling" or "rope_parameters".
+void readParameters(ConfigFields &fields, ConfigFields &scaling,
+                    const ModelConfig &config, const RopeRules &rules,
+                    double &partial, RopeConfig &rope) {
+  for (const char *type : {"full_attention", "sliding_attention"})
+    if (scaling.has(type))
+      scaling.fail(type, "one set of parameters for all layers");
+  rope.theta = scaling.positiveOr("rope_theta", rope.theta);
+  partial = scaling.positiveOr("partial_rotary_factor", partial);
+  const char *key = scaling.has("rope_type") ? "rope_type" : "type";
+  readScaling(fields, scaling, key, config, rope);
+  bool isScaled = scaling.textOr(key, "default") != "default";
+  // The shared code of scalings takes a part of the head, which the code of
+  // such a family does not expect.
+  if (isScaled && !rules.partial && partial != 1.0)
+    scaling.fail(key, "\"default\" with \"partial_rotary_factor\" in this "
+                      "family");
+  double mscaleAll = scaling.numberOr("mscale_all_dim", 0.0);
+  if (rules.scalesAttention && isScaled && mscaleAll != 0.0) {
+    double scale = magnitude(rope.factor, mscaleAll);
+    rope.scaleFactor = scale * scale;
+  }
+  // Had the scaling been none, the factor would mean nothing.
+  if (rope.scaling == RopeScalingKind::None)
+    rope.factor = 1.0;
 }
 
 } // namespace
 
-RopeConfig readRope(ConfigFields &fields, int64_t headDim,
-                    double partialDefault) {
+RopeConfig readRope(ConfigFields &fields, const ModelConfig &config,
+                    int64_t headDim, const RopeRules &rules) {
   RopeConfig rope;
   rope.theta = fields.positiveOr("rope_theta", 10000.0);
-  double partial = fields.positiveOr("partial_rotary_factor", partialDefault);
-  const char *key =
-      fields.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  std::optional<ConfigFields> scaling = fields.child(key);
+  double partial =
+      fields.positiveOr("partial_rotary_factor", rules.partial.value_or(1.0));
+  // The old spelling outranks the new one; an empty object counts as none.
+  std::optional<ConfigFields> scaling = fields.child("rope_scaling");
+  if (!scaling || scaling->isEmpty())
+    scaling = fields.child("rope_parameters");
   if (scaling) {
-    rope.theta = scaling->positiveOr("rope_theta", rope.theta);
-    partial = scaling->positiveOr("partial_rotary_factor", partial);
-    readScaling(fields, *scaling, rope);
+    readParameters(fields, *scaling, config, rules, partial, rope);
     fields.adopt(*scaling);
   }
+  if (!rules.partial)
+    partial = 1.0;
   if (partial > 1.0) {
     fields.fail("partial_rotary_factor", "at most 1");
     return rope;

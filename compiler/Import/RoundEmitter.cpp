@@ -37,7 +37,7 @@ mlir::Value emitDraft(ModelContext &context) {
     mlir::Operation *step =
         emitApply(context, kModule, block->getArguments(),
                   {context.logits(), context.hidden()}, "step",
-                  context.modulePrefix(d), kDrafterCache, d);
+                  modulePrefix(context.config, d), kDrafterCache, d);
     yield(context, step->getResults());
   }
   return draft.getDrafts();

@@ -30,6 +30,52 @@ std::vector<std::string> WeightTable::sources() const {
   return weights ? weights->sources() : std::vector<std::string>();
 }
 
+bool WeightTable::contains(const std::string &key) const {
+  return weights && weights->contains(key);
+}
+
+Result<bool> WeightTable::areEqual(const std::string &a,
+                                   const std::string &b) const {
+  MTP_ASSIGN_OR_RETURN(TensorView left, weights->get(a));
+  MTP_ASSIGN_OR_RETURN(TensorView right, weights->get(b));
+  if (!std::ranges::equal(left.shape, right.shape))
+    return false;
+  if (left.type == right.type && std::ranges::equal(left.bytes, right.bytes))
+    return true;
+  // Types may differ, and so do the bytes of the two zeros.
+  auto rows = [&](const std::string &key) {
+    WeightSource source;
+    source.keyPattern = key;
+    return WeightRows::resolve(*weights, source, 0);
+  };
+  MTP_ASSIGN_OR_RETURN(WeightRows leftRows, rows(a));
+  MTP_ASSIGN_OR_RETURN(WeightRows rightRows, rows(b));
+  int64_t cols = leftRows.cols();
+  std::vector<float> x(static_cast<size_t>(cols)), y(x.size());
+  for (int64_t row = 0; row < leftRows.rows(); ++row) {
+    leftRows.read(row, 1, 0, cols, x.data(), cols);
+    rightRows.read(row, 1, 0, cols, y.data(), cols);
+    if (x != y)
+      return false;
+  }
+  return true;
+}
+
+std::vector<std::string> WeightTable::unused() const {
+  std::vector<std::string> keys;
+  if (!weights)
+    return keys;
+  for (const auto &[key, file] : weights->keys()) {
+    constexpr std::string_view kScales = "_scale_inv";
+    std::string_view scaled = key;
+    if (scaled.ends_with(kScales))
+      scaled.remove_suffix(kScales.size());
+    if (!used.contains(key) && !used.contains(scaled))
+      keys.push_back(key);
+  }
+  return keys;
+}
+
 Result<WeightType> WeightTable::keptType(WeightType stored, size_t rank) const {
   // Vectors are small: whatever bf16 cannot hold is kept exactly.
   if (rank == 1)
@@ -55,8 +101,9 @@ WeightType WeightTable::impliedType(const std::string &key, size_t rank) const {
 }
 
 Result<WeightType> WeightTable::check(const std::string &key,
-                                      std::span<const int64_t> shape) const {
+                                      std::span<const int64_t> shape) {
   MTP_ASSIGN_OR_RETURN(TensorView tensor, weights->get(key));
+  used.insert(key);
   if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(),
                   tensor.shape.end()))
     return invalidArgument("weight \"" + key + "\": expected shape " +
@@ -77,8 +124,14 @@ Result<WeightType> WeightTable::resolve(std::span<const std::string> prefixes,
                                         const std::string &key,
                                         std::span<const int64_t> shape,
                                         int64_t stack) {
-  if (!weights)
-    return keptType(impliedType(key, shape.size()), shape.size());
+  if (!weights) {
+    Result<WeightType> type =
+        keptType(impliedType(key, shape.size()), shape.size());
+    if (!type) // The one thing that says what files would hold.
+      return type.status().withContext(
+          "config key \"dtype\" or \"torch_dtype\"");
+    return type;
+  }
   std::optional<WeightType> common;
   std::string first;
   for (const std::string &prefix : prefixes)

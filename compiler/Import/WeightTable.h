@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace mtp::importer {
 
@@ -36,9 +38,17 @@ public:
   /// The files to name in the module: paths as given to open().
   std::vector<std::string> sources() const;
 
+  /// Whether the checkpoint has a key; without a checkpoint none is there.
+  bool contains(const std::string &key) const;
+  /// Whether two tensors have the same shape and the same values.
+  Result<bool> areEqual(const std::string &a, const std::string &b) const;
+  /// The keys that resolve() was not asked for, sorted, without the scales of
+  /// those that it was asked for.
+  std::vector<std::string> unused() const;
+
 private:
   Result<WeightType> check(const std::string &key,
-                           std::span<const int64_t> shape) const;
+                           std::span<const int64_t> shape);
   /// What a file would hold.
   WeightType impliedType(const std::string &key, size_t rank) const;
   /// What a weight is kept in that is stored as `stored`.
@@ -47,6 +57,7 @@ private:
   WeightType storedType;
   std::optional<WeightType> matrixType;
   std::optional<WeightSet> weights;
+  std::set<std::string, std::less<>> used;
 };
 
 } // namespace mtp::importer

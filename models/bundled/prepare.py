@@ -43,20 +43,16 @@ def fingerprint(text):
     return {l.strip().lower() for l in re.split(r"[.!?]", text) if len(l.strip()) > 60}
 
 
-def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("corpus")
-    ap.add_argument("work")
-    ap.add_argument("--vocab", type=int, default=4096)
-    a = ap.parse_args()
-    os.makedirs(a.work, exist_ok=True)
-    import numpy as np
-    from tokenizers import Tokenizer, models, pre_tokenizers, decoders, trainers
-    opener = lzma.open if a.corpus.endswith(".xz") else open
-    with opener(a.corpus, "rt", encoding="utf8", newline="\n") as f:
-        books = [b for b in f.read().split(EOT) if b.strip()]
-    cleaned = [clean(b) for b in books]
-    # held out: about every 45th book, skipping books whose sentences also occur elsewhere
+def read_books(corpus):
+    """The cleaned books of a corpus."""
+    opener = lzma.open if corpus.endswith(".xz") else open
+    with opener(corpus, "rt", encoding="utf8", newline="\n") as f:
+        return [clean(b) for b in f.read().split(EOT) if b.strip()]
+
+
+def held_out(cleaned):
+    """Indices of the books kept out of training: about every 45th, skipping books whose sentences
+    also occur elsewhere."""
     prints = [fingerprint(c) for c in cleaned]
     count = {}
     for p in prints:
@@ -70,8 +66,22 @@ def main():
             i += 45
         else:
             i += 1
+    return held
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("corpus")
+    ap.add_argument("work")
+    ap.add_argument("--vocab", type=int, default=4096)
+    a = ap.parse_args()
+    os.makedirs(a.work, exist_ok=True)
+    import numpy as np
+    from tokenizers import Tokenizer, models, pre_tokenizers, decoders, trainers
+    cleaned = read_books(a.corpus)
+    held = held_out(cleaned)
     train = [i for i in range(len(cleaned)) if i not in set(held)]
-    print("books", len(books), "held out", held, "train chars", sum(len(cleaned[i]) for i in train))
+    print("books", len(cleaned), "held out", held, "train chars", sum(len(cleaned[i]) for i in train))
     rnd = random.Random(1)
     tok = Tokenizer(models.BPE())
     tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)

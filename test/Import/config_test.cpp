@@ -110,6 +110,8 @@ TEST(Config, ReadsLlama) {
   config = read(kLlama.with("attention_bias", "true"));
   EXPECT_TRUE(config.gqa->hasQkvBias && config.gqa->hasOutputBias);
   EXPECT_EQ(read(kLlama.without("num_key_value_heads")).gqa->kvHeads, 4);
+  EXPECT_EQ(read(kLlama.with("num_key_value_heads", "null")).gqa->kvHeads, 4);
+  EXPECT_EQ(read(kLlama.with("hidden_act", "\"swish\"")).vocab, 127);
   EXPECT_EQ(read(kLlama.with("head_dim", "null")).gqa->headDim, 16);
 }
 
@@ -132,6 +134,119 @@ TEST(Config, ReadsDeepSeek) {
   EXPECT_TRUE(config.layers[2].isMoe);
 }
 
+/// Kimi K2 is DeepSeek's code under another name.
+TEST(Config, ReadsKimi) {
+  ModelConfig config = read(kDeepSeek.with("model_type", "\"kimi_k2\"")
+                                .without("n_group")
+                                .with("n_group", "1")
+                                .with("num_nextn_predict_layers", "0"));
+  ASSERT_TRUE(config.mla && config.moe);
+  EXPECT_EQ(config.drafter.modules, 0);
+  EXPECT_EQ(config.moe->groups, 1);
+}
+
+/// Mistral has no biases, and windows in all layers unless told otherwise.
+TEST(Config, ReadsMistral) {
+  Config mistral = kLlama.with("model_type", "\"mistral\"");
+  ModelConfig config = read(mistral);
+  EXPECT_EQ(config.layers[0].window, 4096);
+  EXPECT_EQ(config.layers[2].window, 4096);
+  EXPECT_FALSE(config.gqa->hasQkvBias || config.gqa->hasQkNorm);
+  EXPECT_EQ(config.gqa->headDim, 16);
+  EXPECT_EQ(read(mistral.with("sliding_window", "null")).layers[0].window, 0);
+  EXPECT_EQ(read(mistral.with("sliding_window", "64")).layers[1].window, 64);
+  EXPECT_EQ(read(mistral.with("head_dim", "32")).gqa->headDim, 32);
+  EXPECT_EQ(read(mistral.with("hidden_size", "66")).gqa->headDim, 16);
+  EXPECT_EQ(read(mistral.with("num_key_value_heads", "null")).gqa->kvHeads, 4);
+  expectError(mistral.without("num_key_value_heads"),
+              "\"num_key_value_heads\": expected an integer of 1 to 4, got "
+              "nothing, for which the default is 8");
+}
+
+/// What config.json leaves out is what the configuration classes of
+/// transformers 5 say.
+TEST(Config, FillsInDefaults) {
+  auto bare = [](const std::string &family) {
+    return Config({{"model_type", "\"" + family + "\""}});
+  };
+  ModelConfig config = read(bare("llama"));
+  EXPECT_EQ(config.vocab, 32000);
+  EXPECT_EQ(config.hidden, 4096);
+  EXPECT_EQ(config.intermediate, 11008);
+  EXPECT_EQ(config.layers.size(), 32u);
+  EXPECT_EQ(config.maxPositions, 2048);
+  EXPECT_EQ(config.gqa->kvHeads, 32);
+  EXPECT_EQ(config.normEps, 1e-6);
+  EXPECT_EQ(config.generation.bos, 1);
+  EXPECT_EQ(config.generation.eos, std::vector<int32_t>{2});
+  config = read(bare("llama").with("eos_token_id", "null"));
+  EXPECT_TRUE(config.generation.eos.empty());
+  config = read(bare("mistral"));
+  EXPECT_EQ(config.gqa->kvHeads, 8);
+  EXPECT_EQ(config.intermediate, 14336);
+  EXPECT_EQ(config.maxPositions, 131072);
+  config = read(bare("qwen2"));
+  EXPECT_EQ(config.vocab, 151936);
+  EXPECT_EQ(config.gqa->headDim, 128);
+  EXPECT_TRUE(config.generation.eos.empty());
+  EXPECT_EQ(read(bare("mimo")).intermediate, 22016);
+  config = read(bare("qwen3").with("hidden_size", "1024"));
+  EXPECT_EQ(config.gqa->headDim, 128);
+  config = read(bare("qwen3_moe"));
+  EXPECT_EQ(config.gqa->headDim, 64);
+  EXPECT_EQ(config.moe->experts, 128);
+  EXPECT_EQ(config.moe->topK, 8);
+  EXPECT_EQ(config.moe->width, 768);
+  config = read(bare("glm4_moe").with("num_attention_heads", "32"));
+  EXPECT_EQ(config.normEps, 1e-5);
+  EXPECT_EQ(config.gqa->headDim, 128);
+  EXPECT_EQ(config.rope.dim, 64);
+  EXPECT_EQ(config.moe->sharedWidth, 1408);
+  EXPECT_FALSE(config.layers[0].isMoe);
+  EXPECT_TRUE(config.layers[1].isMoe);
+  config = read(bare("deepseek_v3"));
+  EXPECT_EQ(config.mla->queryRank, 1536);
+  EXPECT_EQ(config.mla->latent, 512);
+  EXPECT_EQ(config.mla->value, 128);
+  EXPECT_EQ(config.moe->experts, 256);
+  EXPECT_EQ(config.moe->sharedWidth, 2048);
+  EXPECT_EQ(config.moe->groups, 8);
+  EXPECT_EQ(config.moe->keptGroups, 4);
+  EXPECT_EQ(config.moe->scale, 2.5);
+  EXPECT_FALSE(config.layers[2].isMoe);
+  EXPECT_TRUE(config.layers[3].isMoe);
+  EXPECT_EQ(config.generation.bos, 0);
+  EXPECT_EQ(config.generation.eos, std::vector<int32_t>{1});
+}
+
+/// Absence and null are two things to a configuration class.
+TEST(Config, TellsNullFromAbsence) {
+  EXPECT_EQ(read(kDeepSeek.without("n_shared_experts")).moe->sharedWidth, 40);
+  EXPECT_EQ(read(kDeepSeek.with("n_shared_experts", "null")).moe->sharedWidth,
+            0);
+  EXPECT_EQ(read(kDeepSeek.without("q_lora_rank")).mla->queryRank, 1536);
+  EXPECT_FALSE(
+      read(kDeepSeek.with("norm_topk_prob", "null")).moe->isNormalized);
+  EXPECT_FALSE(
+      read(kDeepSeek.with("rope_interleave", "null")).rope.isInterleaved);
+  // The default of one module says that there may be one.
+  ModelConfig config = read(kDeepSeek.without("num_nextn_predict_layers"));
+  EXPECT_EQ(config.drafter.modules, 0);
+  EXPECT_TRUE(config.drafter.isUnsaid);
+  EXPECT_FALSE(read(kDeepSeek).drafter.isUnsaid);
+  config = read(kDeepSeek.without("num_nextn_predict_layers")
+                    .with("num_mtp_layers", "2"));
+  EXPECT_EQ(config.drafter.modules, 2);
+}
+
+TEST(Config, ReadsExpertsOfTransformers5) {
+  Config moe = kQwen3Moe.without("num_experts");
+  EXPECT_EQ(read(moe.with("num_local_experts", "8")).moe->experts, 8);
+  EXPECT_EQ(read(kQwen3Moe.with("num_local_experts", "4")).moe->experts, 4);
+  EXPECT_FALSE(read(kQwen3Moe.with("num_experts", "0")).moe);
+  EXPECT_EQ(read(kDeepSeek.with("num_local_experts", "4")).moe->experts, 4);
+}
+
 TEST(Config, ReadsQwen) {
   ModelConfig config = read(kLlama.with("model_type", "\"qwen2\""));
   EXPECT_TRUE(config.gqa->hasQkvBias);
@@ -152,7 +267,12 @@ TEST(Config, ReadsWindows) {
                     .with("sliding_window", "64")
                     .with("max_window_layers", "2");
   EXPECT_EQ(read(qwen).layers[2].window, 0);
+  expectError(qwen.with("layer_types", "[\"sliding_attention\",\"full_attention"
+                                       "\",\"full_attention\"]"),
+              "in every place where \"use_sliding_window\" is not true");
   qwen = qwen.with("use_sliding_window", "true");
+  EXPECT_EQ(read(qwen.without("sliding_window")).layers[2].window, 4096);
+  EXPECT_EQ(read(qwen.with("sliding_window", "null")).layers[2].window, 0);
   EXPECT_EQ(read(qwen).layers[1].window, 0);
   EXPECT_EQ(read(qwen).layers[2].window, 64);
   ModelConfig config = read(qwen.with(
@@ -204,6 +324,52 @@ TEST(Config, ReadsRopeScaling) {
   EXPECT_EQ(config.rope.theta, 5e5);
 }
 
+/// Where transformers 5 looks first.
+TEST(Config, RanksRopeKeys) {
+  std::string yarn = "{\"rope_type\":\"yarn\",\"factor\":4,"
+                     "\"original_max_position_embeddings\":32}";
+  std::string plain = "{\"rope_type\":\"default\",\"rope_theta\":5e5}";
+  Config both = kLlama.with("rope_parameters", plain);
+  ModelConfig config = read(both.with("rope_scaling", yarn));
+  EXPECT_EQ(config.rope.scaling, RopeScalingKind::Yarn);
+  EXPECT_EQ(config.rope.theta, 10000.0);
+  EXPECT_EQ(read(both.with("rope_scaling", "{}")).rope.theta, 5e5);
+  EXPECT_EQ(read(both.with("rope_scaling", "null")).rope.theta, 5e5);
+  config = read(kLlama.with("rope_scaling", yarn)
+                    .with("original_max_position_embeddings", "64"));
+  EXPECT_EQ(config.rope.originalMaxPosition, 64);
+  expectError(both.with("rope_parameters",
+                        "{\"full_attention\":{\"rope_type\":\"default\"}}"),
+              "\"rope_parameters.full_attention\": expected one set of "
+              "parameters for all layers");
+}
+
+/// Frequencies of "dynamic" change beyond max_position_embeddings only.
+TEST(Config, ReadsDynamicRope) {
+  ModelConfig config =
+      read(kLlama.with("rope_scaling", "{\"type\":\"dynamic\",\"factor\":2}"));
+  EXPECT_EQ(config.rope.scaling, RopeScalingKind::None);
+  EXPECT_EQ(config.rope.factor, 1.0);
+  EXPECT_EQ(config.maxPositions, 512);
+  expectError(kLlama.with("rope_scaling", "{\"type\":\"dynamic\"}"),
+              "\"rope_scaling.factor\"");
+}
+
+/// Only GLM's code rotates a part of a head.
+TEST(Config, ReadsPartialRotation) {
+  Config partial = kLlama.with("partial_rotary_factor", "0.5");
+  EXPECT_EQ(read(partial).rope.dim, 16);
+  EXPECT_EQ(read(kGlm.with("partial_rotary_factor", "1.0")).rope.dim, 16);
+  EXPECT_EQ(
+      read(kGlm.with("rope_parameters", "{\"partial_rotary_factor\":0.25}"))
+          .rope.dim,
+      4);
+  expectError(partial.with("rope_scaling", "{\"type\":\"linear\","
+                                           "\"factor\":2}"),
+              "\"rope_scaling.type\": expected \"default\" with "
+              "\"partial_rotary_factor\" in this family, got \"linear\"");
+}
+
 /// DeepSeek's own settings: cosines unscaled, the attention's scale by
 /// (0.1 ln 40 + 1)^2.
 TEST(Config, ReadsYarn) {
@@ -217,6 +383,21 @@ TEST(Config, ReadsYarn) {
   EXPECT_DOUBLE_EQ(config.rope.scaleFactor, magnitude * magnitude);
   // Elsewhere the scale stays; without the two settings cosines are scaled.
   EXPECT_EQ(read(kLlama.with("rope_scaling", yarn)).rope.scaleFactor, 1.0);
+  // DeepSeek's code scales attention with any scaling of frequencies.
+  EXPECT_DOUBLE_EQ(
+      read(kDeepSeek.with("rope_scaling", "{\"type\":\"linear\",\"factor\":40,"
+                                          "\"mscale_all_dim\":1.0}"))
+          .rope.scaleFactor,
+      magnitude * magnitude);
+  EXPECT_EQ(read(kDeepSeek.with("rope_scaling", "{\"mscale_all_dim\":1.0,"
+                                                "\"factor\":40}"))
+                .rope.scaleFactor,
+            1.0);
+  EXPECT_EQ(read(kLlama.with("rope_scaling",
+                             "{\"type\":\"yarn\",\"factor\":null,"
+                             "\"original_max_position_embeddings\":64}"))
+                .rope.factor,
+            8.0);
   config = read(
       kLlama.with("rope_scaling", "{\"rope_type\":\"yarn\",\"factor\":40}"));
   EXPECT_DOUBLE_EQ(config.rope.attentionFactor, magnitude);
@@ -227,9 +408,12 @@ TEST(Config, RefusesBadRopes) {
   auto rope = [](const std::string &fields) {
     return kLlama.with("rope_scaling", "{" + fields + "}");
   };
-  expectError(rope("\"type\":\"dynamic\""),
-              "\"rope_scaling.type\": expected \"default\", \"linear\", "
-              "\"llama3\" or \"yarn\", got \"dynamic\"");
+  expectError(rope("\"type\":\"mrope\""),
+              "\"rope_scaling.type\": expected \"default\", \"dynamic\", "
+              "\"linear\", \"llama3\" or \"yarn\", got \"mrope\"");
+  expectError(rope("\"rope_type\":\"longrope\""),
+              "\"rope_scaling.rope_type\": \"longrope\" is not supported: its "
+              "frequencies change");
   expectError(rope("\"rope_type\":3"), "expected a string, got 3");
   expectError(rope("\"type\":\"linear\""), "\"rope_scaling.factor\"");
   expectError(rope("\"type\":\"linear\",\"factor\":-2"), "greater than 0");
@@ -240,14 +424,15 @@ TEST(Config, RefusesBadRopes) {
               "less than \"high_freq_factor\"");
   expectError(kLlama.with("rope_scaling", "[]"), "expected an object, got []");
   expectError(kLlama.with("rope_theta", "0"), "greater than 0, got 0");
-  expectError(kLlama.with("partial_rotary_factor", "1.5"), "at most 1");
+  expectError(kGlm.with("partial_rotary_factor", "1.5"), "at most 1");
   expectError(kLlama.with("head_dim", "15"), "even number of rotating");
 }
 
 TEST(Config, RefusesFamilies) {
   expectError(kLlama.with("model_type", "\"gpt2\""),
               "config key \"model_type\": expected one of deepseek_v3, "
-              "glm4_moe, llama, mimo, qwen2, qwen3, qwen3_moe, got \"gpt2\"");
+              "glm4_moe, kimi_k2, llama, mimo, mistral, qwen2, qwen3, "
+              "qwen3_moe, got \"gpt2\"");
   expectError(kLlama.without("model_type"), "\"model_type\"");
   expectError(kDeepSeek.with("model_type", "\"deepseek_v32\""),
               "\"deepseek_v32\" is not supported: its attention selects "
@@ -270,6 +455,14 @@ TEST(Config, RefusesFeatures) {
                           "{\"quant_method\":\"fp8\",\"weight_block_size\":"
                           "[64,64]}"),
               "expected [128, 128], got [64,64]");
+  expectError(kLlama.with("quantization_config",
+                          "{\"quant_method\":\"fp8\",\"weight_block_size\":"
+                          "null}"),
+              "weight_block_size");
+  EXPECT_EQ(
+      read(kLlama.with("quantization_config", "{\"quant_method\":\"fp8\"}"))
+          .storedType,
+      WeightType::F8E4M3);
   EXPECT_EQ(read(kLlama.with("quantization_config",
                              "{\"quant_method\":\"fp8\",\"fmt\":\"e4m3\","
                              "\"weight_block_size\":[128,128]}"))
@@ -278,8 +471,6 @@ TEST(Config, RefusesFeatures) {
 }
 
 TEST(Config, RefusesBadValues) {
-  expectError(kLlama.without("hidden_size"),
-              "config.json: config key \"hidden_size\": expected a value");
   for (const char *value : {"-64", "0", "1.5", "\"64\"", "true", "[64]",
                             "99999999999", "18446744073709551615"})
     expectError(kLlama.with("hidden_size", value),
@@ -299,10 +490,58 @@ TEST(Config, RefusesBadValues) {
   expectError(kDeepSeek.with("num_experts_per_tok", "5"),
               "no more experts than");
   expectError(kDeepSeek.with("num_nextn_predict_layers", "17"), "0 to 16");
-  expectError(kQwen3Moe.without("head_dim"), "\"head_dim\"");
+  expectError(kLlama.with("num_attention_heads", "128"),
+              "\"head_dim\": expected an integer of 1 to 16777216, got "
+              "nothing, for which the default is 0");
   expectError(kQwen3Moe.with("mlp_only_layers", "[\"a\"]"), "in every place");
-  expectError(kLlama.with("eos_token_id", "127"),
-              "\"vocab_size\": expected more than token id 127, got 127");
+}
+
+/// The file that holds an id is blamed for it.
+TEST(Config, RefusesTokensBeyondTheVocabulary) {
+  Config past = kLlama.with("eos_token_id", "127");
+  std::string text =
+      "config key \"eos_token_id\": expected token ids below the "
+      "\"vocab_size\" 127, got 127";
+  expectError(past, "config.json: " + text);
+  expectError(past.text(), "config.json: " + text, "{\"bos_token_id\":1}");
+  expectError(kLlama.text(), "generation_config.json: " + text,
+              "{\"eos_token_id\":[3,127]}");
+  expectError(kLlama.with("bos_token_id", "500"),
+              "config.json: config key \"bos_token_id\"");
+  // What the second file overrides is not asked about.
+  EXPECT_EQ(parseModelConfig(past.text(), "{\"eos_token_id\":3}")
+                .value()
+                .generation.eos,
+            std::vector<int32_t>{3});
+}
+
+/// Python reads and writes three numbers that JSON does not have.
+TEST(Config, ReadsWhatPythonWrites) {
+  ModelConfig config =
+      read(kLlama.with("time_step_limit", "[0.0,Infinity,-Infinity,NaN]")
+               .with("note", "\"NaN \\\"Infinity\\\\\""));
+  EXPECT_EQ(config.vocab, 127);
+  expectError(kLlama.with("rms_norm_eps", "Infinity"),
+              "\"rms_norm_eps\": expected a number greater than 0, got "
+              "\"Infinity\"");
+  expectError(kLlama.with("hidden_size", "NaN"), "got \"NaN\"");
+  expectError(kLlama.with("hidden_size", "Nan"), "expected valid JSON");
+  expectError(std::string("{\"a\": \"NaN"), "expected valid JSON");
+}
+
+TEST(Config, ReadsModelOpt) {
+  auto parse = [](const std::string &modelOpt) {
+    return parseModelConfig(kLlama.text(), "", modelOpt).status();
+  };
+  EXPECT_TRUE(parse("{\"quantization\":{\"quant_algo\":null}}").isOk());
+  EXPECT_TRUE(parse("{\"producer\":{\"name\":\"modelopt\"}}").isOk());
+  std::string text(
+      parse("{\"quantization\":{\"quant_algo\":\"NVFP4\"}}").message());
+  EXPECT_NE(text.find("hf_quant_config.json: config key "
+                      "\"quantization.quant_algo\": expected null"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("got \"NVFP4\""), std::string::npos) << text;
 }
 
 TEST(Config, RefusesBadJson) {

@@ -1,0 +1,23 @@
+//===- ModelConfig.cpp - Keys that follow from a config -------------------===//
+
+#include "compiler/Import/ModelConfig.h"
+
+namespace mtp::importer {
+
+std::string layerPrefix(int64_t layer) {
+  return "model.layers." + std::to_string(layer) + ".";
+}
+
+std::string modulePrefix(const ModelConfig &config, int64_t module) {
+  if (config.drafter.style == DrafterStyle::MiMo)
+    return "model.mtp_layers." + std::to_string(module) + ".";
+  return layerPrefix(int64_t(config.layers.size()) + module);
+}
+
+std::string moduleMark(const ModelConfig &config, int64_t module) {
+  bool isMiMo = config.drafter.style == DrafterStyle::MiMo;
+  return modulePrefix(config, module) +
+         (isMiMo ? "input_proj.weight" : "eh_proj.weight");
+}
+
+} // namespace mtp::importer

@@ -1,0 +1,89 @@
+//===- UnusedWeights.cpp - What of a checkpoint is left unread ------------===//
+
+#include "compiler/Import/UnusedWeights.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace mtp::importer {
+
+namespace {
+
+/// Whether a key names something inside of a numbered layer: "layers.3.",
+/// "mtp_layers.0.", with any prefix.
+bool isInLayer(std::string_view key) {
+  constexpr std::string_view kLayers = "layers.";
+  for (size_t at = key.find(kLayers); at != key.npos;
+       at = key.find(kLayers, at + 1)) {
+    size_t digit = at + kLayers.size(), end = digit;
+    while (end < key.size() && key[end] >= '0' && key[end] <= '9')
+      ++end;
+    if (end > digit && end < key.size() && key[end] == '.')
+      return true;
+  }
+  return false;
+}
+
+/// Keys that have no meaning in any of the families.
+bool isHarmless(std::string_view key, const ModelConfig &config) {
+  // Frequencies that older versions of transformers saved; they follow from the
+  // config, and transformers ignores them too.
+  if (key.ends_with("rotary_emb.inv_freq"))
+    return true;
+  // A copy of the embedding: were it another, the head would not be tied.
+  return config.isTied &&
+         (key == "lm_head.weight" || key == "model.embed_tokens.weight");
+}
+
+/// The MTP module that a key belongs to. A checkpoint may have more modules
+/// than its config says, so the weight that makes a module one must be there.
+std::optional<int64_t> moduleOf(std::string_view key,
+                                const WeightTable &weights,
+                                const ModelConfig &config) {
+  if (config.drafter.style == DrafterStyle::None)
+    return std::nullopt;
+  for (int64_t d = 0; weights.contains(moduleMark(config, d)); ++d)
+    if (key.starts_with(modulePrefix(config, d)))
+      return d;
+  return std::nullopt;
+}
+
+/// Copies of what the modules share with the target; transformers and the
+/// reference code take the target's.
+bool isSharedCopy(std::string_view key) {
+  return key.ends_with(".embed_tokens.weight") ||
+         key.ends_with(".shared_head.head.weight");
+}
+
+} // namespace
+
+UnusedWeights findUnusedWeights(const WeightTable &weights,
+                                const ModelConfig &config,
+                                const ModuleChoice &choice) {
+  UnusedWeights unused;
+  for (std::string &key : weights.unused()) {
+    if (isHarmless(key, config))
+      continue;
+    std::optional<int64_t> module = moduleOf(key, weights, config);
+    // Modules that the config knows are left out by --k or the policy.
+    bool isLeftOut = module && *module >= choice.modules &&
+                     (choice.isAsked || *module < config.drafter.modules);
+    if (isLeftOut || (module && isSharedCopy(key)))
+      continue;
+    (isInLayer(key) ? unused.inLayers : unused.elsewhere)
+        .push_back(std::move(key));
+  }
+  return unused;
+}
+
+std::string listKeys(const std::vector<std::string> &keys) {
+  constexpr size_t kShown = 3;
+  std::string text = std::to_string(keys.size()) + ":";
+  for (size_t i = 0; i < std::min(kShown, keys.size()); ++i)
+    text += (i > 0 ? ", \"" : " \"") + keys[i] + "\"";
+  if (keys.size() > kShown)
+    text += " and " + std::to_string(keys.size() - kShown) + " more";
+  return text;
+}
+
+} // namespace mtp::importer
