@@ -57,6 +57,11 @@ static cl::opt<mtp::WeightType>
                      clEnumValN(mtp::WeightType::F32, "f32", "binary32")),
           cl::cat(category));
 
+static cl::opt<bool> allowUnusedWeights(
+    "allow-unused-weights",
+    cl::desc("import though weights under a layer would not be used"),
+    cl::cat(category));
+
 static ImportOptions readOptions() {
   ImportOptions options;
   if (maxK.getNumOccurrences())
@@ -70,6 +75,10 @@ static ImportOptions readOptions() {
   options.page = page;
   options.depthPolicy = depthPolicy;
   options.hasWeights = !noWeights;
+  options.allowsUnusedWeights = allowUnusedWeights;
+  options.onWarning = [](const std::string &text) {
+    llvm::errs() << "mtp-import: warning: " << text << '\n';
+  };
   llvm::StringRef parent = llvm::sys::path::parent_path(output);
   if (output != "-" && !parent.empty())
     options.outputFolder = parent.str();
