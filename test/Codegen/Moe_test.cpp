@@ -16,6 +16,8 @@ struct RouteCase {
   int experts, topK, groups, bestGroups;
   bool sigmoid, bias, norm;
   double scale;
+  /// Added to the bias of every expert.
+  float lift = 0;
 };
 
 struct Choice {
@@ -61,7 +63,7 @@ static Choice route(const RouteCase &c, const float *logits,
   std::vector<int> best = topIndices(groupScores, c.bestGroups);
   for (int e = 0; e < c.experts; ++e)
     if (std::find(best.begin(), best.end(), e / size) == best.end())
-      choice[e] = 0;
+      choice[e] = -INFINITY;
 
   Choice result{topIndices(choice, c.topK), {}};
   sum = 0;
@@ -76,6 +78,10 @@ TEST(MoeRoute, MatchesReference) {
   const RouteCase cases[] = {{64, 6, 1, 1, true, true, true, 2.5},
                              {32, 4, 4, 2, true, true, true, 1.0},
                              {36, 5, 6, 3, true, false, false, 1.5},
+                             // Every choice is negative, and the kept group
+                             // has no expert to spare.
+                             {32, 4, 4, 2, true, true, true, 1.0, -5},
+                             {36, 6, 6, 1, true, true, true, 2.5, -1.5},
                              {128, 8, 1, 1, false, false, true, 1.0},
                              {20, 20, 1, 1, false, false, false, 1.0}};
   for (const auto &[name, target] : hostTargets())
@@ -93,6 +99,8 @@ TEST(MoeRoute, MatchesReference) {
               ", scale = " + std::to_string(c.scale));
       auto logits = randomFloats(40 * c.experts, 1);
       auto bias = randomFloats(c.experts, 2, 0.2f);
+      for (float &value : bias)
+        value += c.lift;
       auto run = [&](int first, int count, Split split) {
         Guarded<float> x(
             std::vector<float>(logits.begin() + first * c.experts,

@@ -18,6 +18,8 @@ import sys
 
 TINY = "dsv3-mtp1 dsv3-yarn-mtp2 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 glm4moe-qknorm-mtp1".split()
 PLAIN = "llama-gqa llama-tied qwen2 qwen3 qwen3moe".split()
+# What only the choice of experts tells apart.
+ROUTED = "dsv3-negative glm4moe-negative".split()
 HERE = pathlib.Path(__file__).parent
 WIDE = ["--max-batch=8", "--max-context=128", "--prefill-chunk=32"]
 # The time to compile grows with the number of programs: the whole envelope is
@@ -35,6 +37,9 @@ def jobs():
     for model in PLAIN:
         yield f"{model}.f32", model, "f32", WIDE, []
         yield f"{model}.bf16", model, "bf16", WIDE, []
+    for model in ROUTED:
+        for dtype in ("f32", "bf16"):
+            yield f"{model}.{dtype}", model, dtype, ["--max-batch=2", "--max-context=128", "--prefill-chunk=32"], []
     # One module at all depths though there are two; other pages and chunks;
     # kernels for processors without AVX-512.
     yield ("dsv3-chain-mtp2.reuse", "dsv3-chain-mtp2", "f32",

@@ -128,6 +128,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "dsv3-chain-mtp2.v3", "mimo-mtp1.f32", "mimo-mtp1.bf16",
                     "glm4moe-mtp1.f32", "glm4moe-mtp1.bf16",
                     "glm4moe-qknorm-mtp1.f32", "glm4moe-qknorm-mtp1.bf16",
+                    "dsv3-negative.f32", "dsv3-negative.bf16",
+                    "glm4moe-negative.f32", "glm4moe-negative.bf16",
                     "llama-gqa.f32", "llama-gqa.bf16", "llama-tied.f32",
                     "llama-tied.bf16", "qwen2.f32", "qwen2.bf16", "qwen3.f32",
                     "qwen3.bf16", "qwen3moe.f32", "qwen3moe.bf16", "bundled"),

@@ -2,7 +2,7 @@
 """Writes expected/*.json with torch and transformers (see README.md).
 
   python3 make_expected.py            the tiny models and the bundled model
-  python3 make_expected.py tiny | bundled
+  python3 make_expected.py tiny | bundled | NAME...
 """
 import json, os, shutil, sys, tempfile
 
@@ -127,9 +127,10 @@ def main():
     torch.set_num_threads(1)
     from tokenizers import Tokenizer
     what = sys.argv[1:] or ["tiny", "bundled"]
-    if "tiny" in what:
+    names = list(tiny.MODELS) if "tiny" in what else [n for n in what if n in tiny.MODELS]
+    if names:
         with tempfile.TemporaryDirectory() as t:
-            for name in tiny.MODELS:
+            for name in names:
                 for dtype in ("f32", "bf16"):
                     folder = os.path.join(t, name + "." + dtype)
                     tiny.write(name, folder, dtype)

@@ -140,10 +140,17 @@ MODELS["glm4moe-qknorm-mtp1"] = {**MODELS["glm4moe-mtp1"], "use_qk_norm": True, 
 MODELS["dsv3-chain-mtp2"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 2, "n_group": 1}
 CHAINED = {"dsv3-chain-mtp2"}
 CHAIN_HEAD, CHAIN_PROJ = 0.5, 2.0
+# groups of experts whose biased scores are all below 0 (see BIAS): a dropped group counts less than
+# any of them, not as 0
+MODELS["dsv3-negative"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 0, "n_routed_experts": 12,
+                           "n_group": 3, "topk_group": 2, "num_experts_per_tok": 3}
+MODELS["glm4moe-negative"] = {**MODELS["glm4moe-mtp1"], "num_nextn_predict_layers": 0, "n_group": 4,
+                              "topk_group": 1}
+BIAS = {"dsv3-negative": 32-1.5, "glm4moe-negative": -1.5}  # added to e_score_correction_bias
 
 # default seeds (0 elsewhere), chosen so that no greedy choice and no expert choice is nearly a tie
 SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
-         "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17}
+         "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 32, "glm4moe-negative": 10}
 
 SHARDED = {"qwen2"}          # written as two shards with an index
 DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the MTP layer too, as GLM does
@@ -290,7 +297,10 @@ def values(name, c, n, shape, seed):
         source = "lm_head.weight"
     elif n.endswith(".embed_tokens.weight") and n != "model.embed_tokens.weight":
         source = "model.embed_tokens.weight"
-    data = fill(source, math.prod(shape), *kind(source, shape, c["tie_word_embeddings"]), seed)
+    offset, amplitude = kind(source, shape, c["tie_word_embeddings"])
+    if n.endswith("e_score_correction_bias"):
+        offset += BIAS.get(name, 0.0)
+    data = fill(source, math.prod(shape), offset, amplitude, seed)
     if name in CHAINED and n == "lm_head.weight":
         e = values(name, c, "model.embed_tokens.weight", shape, seed)
         V, H = shape

@@ -97,8 +97,9 @@ Value Router::takeLargest(Value values, int64_t width) {
   return index;
 }
 
-/// Sets the choice of all experts outside the best groups to zero. A group
-/// counts as much as its two best experts together.
+/// Sets the choice of all experts outside the best groups to -infinity: a bias
+/// may make all choices negative. A group counts as much as its two best experts
+/// together.
 void Router::dropGroups() {
   int64_t perGroup = experts / groups;
   Value none = kb.f32(std::numeric_limits<double>::quiet_NaN());
@@ -117,12 +118,14 @@ void Router::dropGroups() {
   // The best groups are the ones whose score is taken (NaN) after this.
   kb.forRange(kb.integer(0), kb.integer(config.integer("topk_group", groups)),
               1, [&](Value) { takeLargest(groupScores, groups); });
+  Value dropped =
+      kb.constant(kb.f32Vector(), -std::numeric_limits<double>::infinity());
   kb.forRange(kb.integer(0), kb.integer(groups), 1, [&](Value group) {
     Value score = loadAt(groupScores, group);
     kb.ifThen(kb.cmp(Cmp::EQ, score, score), [&] {
       Value values = kb.at(choice, group, perGroup * 4);
       kb.forChunks(perGroup, [&](Value first, Value mask) {
-        kb.store(kb.constant(kb.f32Vector(), 0), kb.at(values, first, 4), mask);
+        kb.store(dropped, kb.at(values, first, 4), mask);
       });
     });
   });
@@ -182,6 +185,11 @@ static LogicalResult verifyMoeRoute(const KernelConfig &config,
   if (best < 1 || best > groups)
     return emitError() << "expected topk_group in [1, " << groups << "], got "
                        << best;
+  if (config.integer("top_k") > experts / groups * best)
+    return emitError() << "expected top_k to be at most the "
+                       << experts / groups * best
+                       << " experts of the kept groups, got "
+                       << config.integer("top_k");
   return success();
 }
 
