@@ -60,19 +60,19 @@ ExecLowering::ExecLowering(ModuleOp module)
       envelope(module->getAttrOfType<EnvelopeAttr>("mtp.envelope")) {}
 
 ActivationView ExecLowering::view(Value value) {
-  if (auto slice = value.getDefiningOp<SliceOp>()) {
-    ActivationView source = view(slice.getX());
-    int64_t begin = slice.getBegin();
-    return {source.root, source.offset + begin, source.stride,
-            int64_t(slice.getEnd()) - begin};
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t width = type.getRank() == 2 ? type.getDimSize(1) : 1, begin = 0;
+  while (auto slice = value.getDefiningOp<SliceOp>()) {
+    begin += int64_t(slice.getBegin());
+    value = slice.getX();
   }
   auto known = views.find(value);
   if (known != views.end()) {
-    return known->second;
+    const ActivationView &source = known->second;
+    return {source.root, source.offset + begin, source.stride, width};
   }
-  auto type = cast<RankedTensorType>(value.getType());
-  int64_t width = type.getRank() == 2 ? type.getDimSize(1) : 1;
-  return {value, 0, width, width};
+  type = cast<RankedTensorType>(value.getType());
+  return {value, begin, type.getRank() == 2 ? type.getDimSize(1) : 1, width};
 }
 
 Value ExecLowering::whole(Value value) {
@@ -214,6 +214,11 @@ Value ExecLowering::constant(DenseElementsAttr value, Location loc) {
 Value ExecLowering::pageTable(Location loc) {
   if (program.getKind() != "function") {
     auto state = symbols.lookup<StateOp>("page_table");
+    if (!state) {
+      emitError(loc, "expected a state @page_table, which a ")
+          << program.getKind() << " program reads, found none";
+      return Value();
+    }
     return refSymbol(state, state.getType(), /*layer=*/0, loc);
   }
   // A function has no slots of its own: it uses the pool from page 1 on, which
@@ -276,6 +281,29 @@ LogicalResult ExecLowering::checkOperands(Operation *op) {
         !llvm::is_contained(weights, operand)) {
       return op->emitOpError("expected an activation, got a weight; it has no "
                              "kernel that reads it");
+    }
+  }
+  return checkRows(op);
+}
+
+/// Kernels take an activation's number of rows for that of the slots and
+/// positions.
+LogicalResult ExecLowering::checkRows(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    if (!isa<RowsType>(operand.getType())) {
+      continue;
+    }
+    auto context = rowContexts.find(operand);
+    if (context == rowContexts.end()) {
+      return op->emitOpError("expected rows that mtp.make_rows or "
+                             "mtp.tree_rows made");
+    }
+    int64_t rows = rowCount(context->second.positions);
+    auto activation = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+    if (activation && activation.getDimSize(0) != rows) {
+      return op->emitOpError("expected ")
+             << rows << " rows, as slots and positions have, got "
+             << activation;
     }
   }
   return success();

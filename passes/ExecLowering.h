@@ -58,6 +58,7 @@ private:
   /// Checks what the lowerings take for granted: that weights are weights and
   /// activations are not.
   LogicalResult checkOperands(Operation *op);
+  LogicalResult checkRows(Operation *op);
   LogicalResult lowerOp(Operation *op);
   // Row-wise ops (ExecLoweringModel.cpp).
   LogicalResult lowerEmbed(EmbedOp op);
@@ -123,6 +124,7 @@ private:
   Value refSymbol(Operation *symbol, Type type, int64_t layer, Location loc);
   Value ropeTable(RopeAttr rope, Location loc);
   Value constant(DenseElementsAttr value, Location loc);
+  /// Null, and an error at `loc`, where the module has none.
   Value pageTable(Location loc);
   Value cacheLayer(llvm::StringRef cache, int64_t layer, Location loc);
 

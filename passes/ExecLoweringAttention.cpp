@@ -35,6 +35,9 @@ static SmallVector<int64_t> ancestorMasks(llvm::ArrayRef<int64_t> parents) {
 
 LogicalResult ExecLowering::lowerTreeRows(TreeRowsOp op) {
   RowContext rows = rowsOf(op.getRows());
+  if (rows.base) {
+    return op.emitOpError("expected rows that are not a tree's already");
+  }
   int64_t count = rowCount(rows.positions);
   llvm::ArrayRef<int64_t> parents = op.getParents();
   int64_t nodes = parents.size();
@@ -96,13 +99,16 @@ LogicalResult ExecLowering::lowerHeadLinear(HeadLinearOp op) {
   Packing packing{"linear", type.getElementType(),
                   int64_t(op.getColEnd()) - int64_t(op.getColBegin()), outputs,
                   heads, {}};
-  packing.sources.push_back(builder.getDictionaryAttr(
-      {builder.getNamedAttr("key", weight.getKeyAttr()),
-       builder.getNamedAttr("row_begin", op.getBlockBeginAttr()),
-       builder.getNamedAttr("row_end", op.getBlockEndAttr()),
-       builder.getNamedAttr("row_stride", op.getBlockStrideAttr()),
-       builder.getNamedAttr("transpose",
-                            builder.getBoolAttr(op.getTransposed()))}));
+  // The blocks lie within what the weight takes of its tensor.
+  int64_t base = weight.getRowBegin().value_or(0);
+  NamedAttrList block(source(weight));
+  block.set("row_begin",
+            builder.getI64IntegerAttr(base + int64_t(op.getBlockBegin())));
+  block.set("row_end",
+            builder.getI64IntegerAttr(base + int64_t(op.getBlockEnd())));
+  block.set("row_stride", op.getBlockStrideAttr());
+  block.set("transpose", builder.getBoolAttr(op.getTransposed()));
+  packing.sources.push_back(block.getDictionary(builder.getContext()));
   int64_t rows = rowCount(op.getResult());
   int64_t width = columnCount(op.getResult());
   Value y = KernelCall(*this, "head_linear", op.getLoc())
@@ -138,11 +144,15 @@ LogicalResult ExecLowering::lowerAppend(CacheAppendOp op) {
   ActivationView x = view(op.getX());
   const RowContext &rows = rowsOf(op.getRows());
   auto cache = symbols.lookup<exec::CacheOp>(op.getCache());
+  Value pages = pageTable(op.getLoc());
+  if (!pages) {
+    return failure();
+  }
   KernelCall call(*this, "kv_append", op.getLoc());
   call.arg(x)
       .arg(rows.slots)
       .arg(rows.base ? rows.cachePositions : rows.positions)
-      .arg(pageTable(op.getLoc()))
+      .arg(pages)
       .arg(cacheLayer(op.getCache(), op.getLayer(), op.getLoc()))
       .param(rowCount(op.getX()))
       .param(pagesPerSlot(envelope))
@@ -166,11 +176,15 @@ LogicalResult ExecLowering::lowerAttention(CachedAttentionOp op) {
     return op.emitOpError("expected no window over the rows of a tree, got ")
            << *op.getWindow();
   }
+  Value pages = pageTable(op.getLoc());
+  if (!pages) {
+    return failure();
+  }
   KernelCall call(*this, tree ? "attention_tree" : "attention", op.getLoc());
   call.arg(q)
       .arg(rows.slots)
       .arg(tree ? rows.base : rows.positions)
-      .arg(pageTable(op.getLoc()))
+      .arg(pages)
       .arg(cacheLayer(op.getCache(), op.getLayer(), op.getLoc()));
   call.param(rowCount(op.getQ())).param(pagesPerSlot(envelope));
   if (tree) {

@@ -84,3 +84,27 @@ exec.program @f "function" batch 0 k 0 chunk 0 {
   exec.output "y" %y : tensor<3x16xf32>
 }
 }
+
+// -----
+
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<8x8xf32>
+  %p = exec.input "p" : tensor<2xi32>
+  %rows = mtp.make_rows %p, %p : tensor<2xi32>
+  // expected-error @+1 {{'mtp.mask_first' op expected 2 rows, as slots and positions have, got 'tensor<8x8xf32>'}}
+  %y = mtp.mask_first %x, %rows : tensor<8x8xf32>
+  exec.output "y" %y : tensor<8x8xf32>
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 16 : bf16
+exec.program @p "decode" batch 1 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<1x16xf32>
+  %p = exec.input "p" : tensor<1xi32>
+  %rows = mtp.make_rows %p, %p : tensor<1xi32>
+  // expected-error @+1 {{expected a state @page_table, which a decode program reads, found none}}
+  mtp.cache_append %x, %rows into @kv[0] at 0 : tensor<1x16xf32>
+}
+}

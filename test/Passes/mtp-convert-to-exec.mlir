@@ -85,6 +85,19 @@ exec.program @heads "function" batch 0 k 0 chunk 0 {
 
 // -----
 
+// Blocks of a part of a tensor begin where the part does.
+// CHECK: exec.weight @kv_b "linear" k 32 n 40 stack 4 [{col_begin = 8 : i64, col_end = 48 : i64, key = "kv_b", row_begin = 256 : i64, row_end = 288 : i64, row_stride = 64 : i64, transpose = true}] : f32
+// CHECK-LABEL: exec.program @part_heads
+exec.program @part_heads "function" batch 0 k 0 chunk 0 {
+  %q = exec.input "q" : tensor<2x192xf32>
+  %w = mtp.weight "kv_b" rows 256 to 512 cols 8 to 48 : tensor<256x40xf32>
+  %y = mtp.head_linear %q, %w heads 4 cols 0 to 32 block 0 to 32 stride 64 transposed keep 32 to 48
+       : tensor<2x192xf32>, tensor<256x40xf32> -> tensor<2x224xf32>
+  exec.output "y" %y : tensor<2x224xf32>
+}
+
+// -----
+
 // Experts: choice, order by expert, two products, the sum.
 // CHECK-DAG: exec.weight @"e.{}.g" "swiglu" k 16 n 64 stack 8 [{key = "e.{}.g"}, {key = "e.{}.u"}] : bf16
 // CHECK-DAG: exec.weight @"e.{}.d" "linear" k 32 n 16 stack 8 [{key = "e.{}.d"}] : bf16

@@ -69,5 +69,8 @@ LogicalResult DraftTreeOp::verifyRegions() {
 }
 
 LogicalResult TreeRowsOp::verify() {
+  if (getRows().getDefiningOp<TreeRowsOp>()) { // tree_rows_c2
+    return emitOpError("expected rows that are not a tree's already");
+  }
   return verifyParents(*this, getParents()); // tree_rows_c1
 }

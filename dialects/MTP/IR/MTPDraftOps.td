@@ -130,6 +130,7 @@ def MTP_TreeRowsOp : MTP_Op<"tree_rows", [Pure]> {
 
     Constraints:
     - (C1) parents as in draft_tree (C1).
+    - (C2) the rows are not a tree's already.
   }];
   let arguments = (ins MTP_Rows:$rows, DenseI64ArrayAttr:$parents);
   let results = (outs MTP_Rows:$result);

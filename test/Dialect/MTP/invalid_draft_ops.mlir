@@ -260,6 +260,15 @@ func.func @tree_rows_c1(%rows: !mtp.rows) {
 
 // -----
 
+func.func @tree_rows_c2(%rows: !mtp.rows) {
+  %0 = mtp.tree_rows %rows [-1, 0]
+  // expected-error @+1 {{'mtp.tree_rows' op expected rows that are not a tree's already}}
+  %1 = mtp.tree_rows %0 [-1, 0]
+  return
+}
+
+// -----
+
 func.func @yield_parent() {
   // expected-error @+1 {{'mtp.yield' op expects parent op to be one of}}
   mtp.yield
