@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Passes.h"
@@ -29,10 +30,46 @@ struct SpecializeShapesPass
 
 private:
   LogicalResult writeRound(RoundOp round);
+  LogicalResult checkNames(const llvm::StringMap<Operation *> &taken);
   LogicalResult writeFunctions();
 };
 
 } // namespace
+
+/// What the module names by itself and keeps.
+static llvm::StringMap<Operation *> findNames(ModuleOp module) {
+  llvm::StringMap<Operation *> names;
+  for (Operation &op : *module.getBody()) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (isa<RoundOp>(op) || (function && function.isPrivate())) {
+      continue;
+    }
+    if (StringAttr name = SymbolTable::getSymbolName(&op)) {
+      names[name.getValue()] = &op;
+    }
+  }
+  return names;
+}
+
+/// The runtime knows states and programs by names that the file format gives
+/// them, so that nothing else may have these.
+LogicalResult SpecializeShapesPass::checkNames(
+    const llvm::StringMap<Operation *> &taken) {
+  for (Operation &op : *getOperation().getBody()) {
+    if (!isa<exec::StateOp, exec::ProgramOp>(op)) {
+      continue;
+    }
+    llvm::StringRef name = SymbolTable::getSymbolName(&op).getValue();
+    Operation *other = taken.lookup(name);
+    if (other && other != &op) {
+      return other->emitError("expected a name other than '")
+             << name << "', which a " << (isa<exec::StateOp>(op) ? "state"
+                                                                 : "program")
+             << " of the round has; rename it";
+    }
+  }
+  return success();
+}
 
 LogicalResult SpecializeShapesPass::writeRound(RoundOp round) {
   FailureOr<RoundParts> parts = RoundParts::get(round);
@@ -40,7 +77,11 @@ LogicalResult SpecializeShapesPass::writeRound(RoundOp round) {
     return failure();
   }
   OpBuilder builder(round);
+  llvm::StringMap<Operation *> taken = findNames(getOperation());
   declareStates(builder, round.getLoc(), parts->shape);
+  if (failed(checkNames(taken))) {
+    return failure();
+  }
   ProgramWriter writer(builder, *parts);
   EnvelopeAttr envelope = parts->shape.envelope;
   for (int64_t batch = 1; batch <= envelope.getMaxBatch(); ++batch) {
@@ -56,6 +97,9 @@ LogicalResult SpecializeShapesPass::writeRound(RoundOp round) {
       writer.writePrefill(chunk, /*withModules=*/true);
       ++numPrograms;
     }
+  }
+  if (failed(checkNames(taken))) {
+    return failure();
   }
   // The artifact states these sizes; programs hold them only implicitly.
   getOperation()->setAttr(
