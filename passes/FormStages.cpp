@@ -3,12 +3,13 @@
 // List scheduling with one question: may this call follow in the stage that is
 // open? Between two calls that depend on each other the threads must meet, but
 // for two cases: the same thread does both (`solo`, or a single task, which is
-// the first thread's), or both go row by row over as many rows, so that each
-// thread reads the rows that it wrote.
+// the first thread's), or both go row by row over as many rows and touch the
+// same rows, so that each thread reads the rows that it wrote.
 //
-// Dependences are those of values, and of resources in program order: readers
+// Dependences are those of values, and of buffers in program order: readers
 // of a state or a cache layer wait for its last writer, a writer for all
-// readers since.
+// readers since. Rows of a cache are its entries: two appends touch the same
+// ones if slots, positions and pages are the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +28,21 @@ using namespace mlir::exec;
 
 namespace {
 
+/// One end of a dependence.
+struct Dependence {
+  size_t call;
+  /// A row of the one call depends on the same row of the other alone.
+  bool byRow;
+};
+
 /// A call in the dependence graph of its program.
 struct Call {
   InvokeOp op;
   int64_t tasks;
   bool rowLocal;
   bool solo;
-  /// The calls that it waits for, and those that wait for it, by number.
-  SmallVector<size_t> before, after;
+  /// The calls that it waits for, and those that wait for it.
+  SmallVector<Dependence> before, after;
   size_t pending = 0;
   int64_t stage = -1;
 
@@ -81,8 +89,34 @@ bool FormStagesPass::isLight(InvokeOp op) {
 // Dependences
 //===----------------------------------------------------------------------===//
 
+/// The same value, or two references to one resource.
+static bool isSame(Value a, Value b) {
+  auto first = a.getDefiningOp<RefOp>(), second = b.getDefiningOp<RefOp>();
+  if (!first || !second)
+    return a == b;
+  return first.getResourceAttr() == second.getResourceAttr() &&
+         first.getLayer() == second.getLayer();
+}
+
+/// Whether two calls append to the same entries, row by row: slots, positions,
+/// page table and pages are the last arguments of either.
+static bool appendsAlike(InvokeOp a, InvokeOp b) {
+  constexpr size_t kPlaceArgs = 4;
+  if (!appendsEntries(a.getKind()) || !appendsEntries(b.getKind()))
+    return false;
+  for (llvm::StringRef key : {"page", "entry_width", "cache_heads", "dtype"})
+    if (a.getConfig().get(key) != b.getConfig().get(key))
+      return false;
+  ValueRange argsOfA = a.getArgs().take_back(kPlaceArgs);
+  ValueRange argsOfB = b.getArgs().take_back(kPlaceArgs);
+  return a.getParams() == b.getParams() &&
+         a.getOffsets().take_back(kPlaceArgs) ==
+             b.getOffsets().take_back(kPlaceArgs) &&
+         llvm::all_of_zip(argsOfA, argsOfB, isSame);
+}
+
 namespace {
-/// Who used a resource last.
+/// Who used a buffer last.
 struct LastUse {
   std::optional<size_t> writer;
   SmallVector<size_t> readers;
@@ -96,11 +130,12 @@ public:
 
 private:
   void add(InvokeOp op);
-  void order(size_t from, size_t to);
-  void useResource(RefOp ref, bool isWrite, size_t user);
+  void order(size_t from, size_t to, bool byRow);
+  void useBuffer(Value buffer, bool isWrite, size_t user);
 
   llvm::DenseMap<Value, size_t> producer;
-  llvm::DenseMap<std::pair<Attribute, int64_t>, LastUse> resources;
+  /// By resource and layer, or by the buffer itself.
+  llvm::DenseMap<std::pair<const void *, int64_t>, LastUse> buffers;
 };
 } // namespace
 
@@ -111,23 +146,39 @@ DependenceGraph::DependenceGraph(ProgramOp program) {
     call.pending = call.before.size();
 }
 
-void DependenceGraph::order(size_t from, size_t to) {
-  if (from == to || llvm::is_contained(calls[to].before, from))
+void DependenceGraph::order(size_t from, size_t to, bool byRow) {
+  if (from == to)
     return;
-  calls[to].before.push_back(from);
-  calls[from].after.push_back(to);
+  auto find = [](SmallVector<Dependence> &list, size_t call) {
+    return llvm::find_if(list,
+                         [&](Dependence known) { return known.call == call; });
+  };
+  auto *known = find(calls[to].before, from);
+  if (known == calls[to].before.end()) {
+    calls[to].before.push_back({from, byRow});
+    calls[from].after.push_back({to, byRow});
+  } else if (known->byRow && !byRow) {
+    known->byRow = find(calls[from].after, to)->byRow = false;
+  }
 }
 
-void DependenceGraph::useResource(RefOp ref, bool isWrite, size_t user) {
-  LastUse &use = resources[{ref.getResourceAttr(), int64_t(ref.getLayer())}];
+void DependenceGraph::useBuffer(Value buffer, bool isWrite, size_t user) {
+  auto ref = buffer.getDefiningOp<RefOp>();
+  LastUse &use =
+      ref ? buffers[{ref.getResourceAttr().getAsOpaquePointer(),
+                     int64_t(ref.getLayer())}]
+          : buffers[{buffer.getAsOpaquePointer(), 0}];
+  auto orderAfter = [&](size_t other) {
+    order(other, user, appendsAlike(calls[other].op, calls[user].op));
+  };
   if (use.writer)
-    order(*use.writer, user);
+    orderAfter(*use.writer);
   if (!isWrite) {
     use.readers.push_back(user);
     return;
   }
   for (size_t reader : use.readers)
-    order(reader, user);
+    orderAfter(reader);
   use.readers.clear();
   use.writer = user;
 }
@@ -138,10 +189,10 @@ void DependenceGraph::add(InvokeOp op) {
   calls.push_back({op, kernelTasks(kind, op.getConfig(), op.getParams()),
                    isRowLocal(kind), /*solo=*/false});
   for (auto [i, arg] : llvm::enumerate(op.getArgs())) {
-    if (auto ref = arg.getDefiningOp<RefOp>())
-      useResource(ref, updatesBuffer(kind, i), number);
+    if (isa<MemRefType>(arg.getType()))
+      useBuffer(arg, updatesBuffer(kind, i), number);
     else if (auto it = producer.find(arg); it != producer.end())
-      order(it->second, number);
+      order(it->second, number, !readsAnyRow(kind, i));
   }
   for (Value result : op.getResults())
     producer[result] = number;
@@ -152,26 +203,29 @@ void DependenceGraph::add(InvokeOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Whether each thread needs of `before` only what it did itself.
-static bool staysOnThread(const Call &before, const Call &call) {
+static bool staysOnThread(const Call &before, const Call &call, bool byRow) {
   if (before.isFirstThreads() || call.isFirstThreads())
     return before.isFirstThreads() && call.isFirstThreads();
-  return before.rowLocal && call.rowLocal && before.tasks == call.tasks;
+  return byRow && before.rowLocal && call.rowLocal &&
+         before.tasks == call.tasks;
 }
 
 /// Whether all that reads `call` is divided by its rows: then it is, too, since
 /// the threads would have to meet behind a solo call.
 static bool isForDividedRows(ArrayRef<Call> calls, const Call &call) {
   return call.rowLocal && !call.after.empty() &&
-         llvm::all_of(call.after, [&](size_t number) {
-           const Call &reader = calls[number];
-           return reader.rowLocal && !reader.solo && reader.tasks == call.tasks;
+         llvm::all_of(call.after, [&](Dependence after) {
+           const Call &reader = calls[after.call];
+           return after.byRow && reader.rowLocal && !reader.solo &&
+                  reader.tasks == call.tasks;
          });
 }
 
 static bool canJoin(ArrayRef<Call> calls, const Call &call, int64_t stage) {
-  return llvm::all_of(call.before, [&](size_t number) {
-    const Call &before = calls[number];
-    return before.stage < stage || staysOnThread(before, call);
+  return llvm::all_of(call.before, [&](Dependence dependence) {
+    const Call &before = calls[dependence.call];
+    return before.stage < stage ||
+           staysOnThread(before, call, dependence.byRow);
   });
 }
 
@@ -208,9 +262,9 @@ void FormStagesPass::schedule(ProgramOp program) {
     // What is no call (references, inputs) stays in front.
     call.op->moveBefore(&body, body.end());
     ready.erase(next);
-    for (size_t number : call.after)
-      if (--calls[number].pending == 0)
-        ready.insert(number);
+    for (Dependence after : call.after)
+      if (--calls[after.call].pending == 0)
+        ready.insert(after.call);
   }
   for (OutputOp output : llvm::to_vector(body.getOps<OutputOp>()))
     output->moveBefore(&body, body.end());

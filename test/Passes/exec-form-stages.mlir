@@ -138,3 +138,70 @@ exec.program @parts "function" batch 0 k 0 chunk 0 {
     : (tensor<4x2560xf32>, tensor<4x2560xf32>) -> tensor<4x1280xf32>
   exec.output "y" %y : tensor<4x1280xf32>
 }
+
+// -----
+
+// Two appends to a layer are one stage if a thread's rows are the same entries
+// in both. Rows at other positions, or with pages of another kind, may be
+// entries that another thread writes.
+// SHARED-LABEL: exec.program @appends
+// SHARED: exec.invoke "kv_append"{{.*}}entry_offset = 0 : i64{{.*}}} :
+// SHARED: exec.invoke "kv_append"{{.*}}entry_offset = 8 : i64{{.*}}} joined :
+// SHARED: exec.invoke "kv_append"{{.*}}entry_offset = 1 : i64{{.*}}} :
+// SHARED: exec.invoke "kv_append"{{.*}}entry_offset = 9 : i64{{.*}}} joined :
+// SHARED: exec.invoke "kv_append"{{.*}}cache_heads = 2 : i64{{.*}}} :
+exec.cache @target layers 1 entry 16 page 16 : bf16
+exec.state @page_table : memref<1x4xi32>
+exec.program @appends "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %p = exec.input "p" : tensor<4xi32>
+  %q = exec.input "q" : tensor<4xi32>
+  %t = exec.ref @page_table : memref<1x4xi32>
+  %0 = exec.ref @target : memref<?x16x16xbf16>
+  %1 = exec.ref @target : memref<?x16x16xbf16>
+  exec.invoke "kv_append"(%x, %s, %p, %t, %0) params [4, 4] offsets [0, 0, 0, 0, 0] config {width = 8, entry_offset = 0}
+    : (tensor<4x8xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x16xbf16>) -> ()
+  exec.invoke "kv_append"(%x, %s, %p, %t, %1) params [4, 4] offsets [0, 0, 0, 0, 0] config {width = 8, entry_offset = 8}
+    : (tensor<4x8xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x16xbf16>) -> ()
+  exec.invoke "kv_append"(%x, %s, %q, %t, %0) params [4, 4] offsets [0, 0, 0, 0, 0] config {width = 8, entry_offset = 1}
+    : (tensor<4x8xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x16xbf16>) -> ()
+  exec.invoke "kv_append"(%x, %s, %q, %t, %0) params [4, 4] offsets [0, 0, 0, 0, 0] config {width = 8, entry_offset = 9}
+    : (tensor<4x8xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x16xbf16>) -> ()
+  exec.invoke "kv_append"(%x, %s, %q, %t, %0) params [4, 4] offsets [0, 0, 0, 0, 0] config {width = 8, cache_heads = 2}
+    : (tensor<4x8xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x16xbf16>) -> ()
+}
+
+// -----
+
+// A table that a call makes is read in rows that other threads wrote.
+// SHARED-LABEL: exec.program @tables
+// SHARED: exec.invoke "add"{{.*}} params [4] {{.*}}} :
+// SHARED: exec.invoke "embed"{{.*}} params [4] {{.*}}} :
+// SHARED: exec.invoke "add"{{.*}} params [4] {{.*}}} joined :
+exec.program @tables "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %t = exec.input "t" : tensor<4xi32>
+  %a = exec.invoke "add"(%x, %x) params [4] offsets [0, 0] config {width = 8}
+    : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %e = exec.invoke "embed"(%a, %t) params [4] offsets [0, 0] config {width = 8, vocab = 4}
+    : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  %y = exec.invoke "add"(%e, %e) params [4] offsets [0, 0] config {width = 8}
+    : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  exec.output "y" %y : tensor<4x8xf32>
+}
+
+// -----
+
+// What an allocation of the program's own holds is in program order, too.
+// SHARED-LABEL: exec.program @buffers
+// SHARED: exec.invoke "put_drafts"(%{{.*}}, %[[D:.*]]) {{.*}} config {kmax = 3 : i64} :
+// SHARED: exec.invoke "put_drafts"(%{{.*}}, %[[D]]) {{.*}} config {kmax = 2 : i64} :
+exec.program @buffers "function" batch 0 k 0 chunk 0 {
+  %t = exec.input "t" : tensor<4xi32>
+  %d = exec.alloc : memref<4x3xi32>
+  exec.invoke "put_drafts"(%t, %d) params [4, 0] offsets [0, 0] config {kmax = 3}
+    : (tensor<4xi32>, memref<4x3xi32>) -> ()
+  exec.invoke "put_drafts"(%t, %d) params [4, 0] offsets [0, 0] config {kmax = 2}
+    : (tensor<4xi32>, memref<4x3xi32>) -> ()
+}

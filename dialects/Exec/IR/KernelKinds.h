@@ -50,6 +50,14 @@ bool dividesByRow(llvm::StringRef kind);
 /// rows of any activation.
 bool isRowLocal(llvm::StringRef kind);
 
+/// Returns whether a task of a kind that goes row by row reads more of its
+/// buffer number `buffer` than the task's own row: a table, a norm's weight.
+bool readsAnyRow(llvm::StringRef kind, int64_t buffer);
+
+/// Returns whether `kind` writes rows into a cache, at the places that its last
+/// arguments give: slots, positions, page table and pages.
+bool appendsEntries(llvm::StringRef kind);
+
 /// Returns the number of tasks of a dispatch: pieces of work that may run on
 /// different threads, none of which reads what another writes.
 int64_t kernelTasks(llvm::StringRef kind, DictionaryAttr config,
