@@ -7,9 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/MTP/IR/MTPOps.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Calls.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -29,7 +28,7 @@ struct InlineLayersPass
   void runOnOperation() override;
 
 private:
-  LogicalResult inlineInto(Operation *root);
+  LogicalResult inlineInto(Operation *root, const SymbolTable &symbols);
   void eraseCallees(SymbolTable &symbols);
 
   /// Private functions that were inlined somewhere.
@@ -44,22 +43,6 @@ struct Context {
 };
 } // namespace
 
-/// No model nests or applies more; a module that does would only exhaust the
-/// machine.
-static constexpr size_t kMaxNesting = 64;
-static constexpr size_t kMaxApplications = size_t(1) << 16;
-
-/// The function that `op` calls, if it is a call of ours.
-static FlatSymbolRefAttr getCallee(Operation *op) {
-  if (auto apply = dyn_cast<ApplyOp>(op)) {
-    return apply.getCalleeAttr();
-  }
-  if (auto call = dyn_cast<func::CallOp>(op)) {
-    return call.getCalleeAttr();
-  }
-  return {};
-}
-
 static Context getContext(Operation *call) {
   if (auto apply = dyn_cast<ApplyOp>(call)) {
     return {apply.getPrefix(), apply.getCacheAttr(), apply.getLayerAttr()};
@@ -71,10 +54,17 @@ static Context getContext(Operation *call) {
 // Legality
 //===----------------------------------------------------------------------===//
 
-/// Checks that calls below `func` form no cycle and end in single blocks.
-static LogicalResult checkCallees(func::FuncOp func,
+/// Checks that `call` and the calls below it form no cycle and end in single
+/// blocks.
+static LogicalResult checkCallees(Operation *call, const SymbolTable &symbols,
                                   SmallVectorImpl<func::FuncOp> &stack,
                                   DenseSet<func::FuncOp> &done) {
+  FlatSymbolRefAttr callee = getCallee(call);
+  auto func = symbols.lookup<func::FuncOp>(callee.getValue());
+  if (!func) {
+    return call->emitOpError("expected ")
+           << callee << " to be a function of the model's own module";
+  }
   if (llvm::is_contained(stack, func)) {
     InFlightDiagnostic diag =
         func.emitError("expected no recursion, got a cycle through @")
@@ -97,28 +87,21 @@ static LogicalResult checkCallees(func::FuncOp func,
   }
   stack.push_back(func);
   WalkResult result = func.walk([&](Operation *op) {
-    FlatSymbolRefAttr name = getCallee(op);
-    if (!name) {
-      return WalkResult::advance();
-    }
-    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name);
-    return WalkResult(checkCallees(callee, stack, done));
+    return getCallee(op) ? WalkResult(checkCallees(op, symbols, stack, done))
+                         : WalkResult::advance();
   });
   stack.pop_back();
   return failure(result.wasInterrupted());
 }
 
 /// Checks everything that the calls below `root` reach.
-static LogicalResult checkReachable(Operation *root) {
+static LogicalResult checkReachable(Operation *root,
+                                    const SymbolTable &symbols) {
   DenseSet<func::FuncOp> done;
   WalkResult result = root->walk([&](Operation *op) {
-    FlatSymbolRefAttr name = getCallee(op);
-    if (!name) {
-      return WalkResult::advance();
-    }
     SmallVector<func::FuncOp> stack;
-    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name);
-    return WalkResult(checkCallees(callee, stack, done));
+    return getCallee(op) ? WalkResult(checkCallees(op, symbols, stack, done))
+                         : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }
@@ -190,8 +173,9 @@ static void inlineCall(Operation *call, func::FuncOp callee,
   call->erase();
 }
 
-LogicalResult InlineLayersPass::inlineInto(Operation *root) {
-  if (failed(checkReachable(root))) {
+LogicalResult InlineLayersPass::inlineInto(Operation *root,
+                                           const SymbolTable &symbols) {
+  if (failed(checkReachable(root, symbols))) {
     return failure();
   }
   SmallVector<Operation *> worklist;
@@ -200,15 +184,19 @@ LogicalResult InlineLayersPass::inlineInto(Operation *root) {
       worklist.push_back(op);
     }
   });
-  size_t inlined = 0;
+  size_t inlined = 0, inlinedOps = 0;
   while (!worklist.empty()) {
     Operation *call = worklist.pop_back_val();
     if (++inlined > kMaxApplications) {
       return call->emitOpError("expected at most ")
              << kMaxApplications << " applications to inline";
     }
-    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-        call, getCallee(call));
+    auto callee = symbols.lookup<func::FuncOp>(getCallee(call).getValue());
+    inlinedOps += callee.getBody().front().getOperations().size();
+    if (inlinedOps > kMaxInlinedOps) {
+      return call->emitOpError("expected at most ")
+             << kMaxInlinedOps << " ops when all calls are inlined";
+    }
     if (callee.isPrivate()) {
       callees.insert(callee);
     }
@@ -247,18 +235,26 @@ static LogicalResult checkCaches(Operation *root) {
 }
 
 void InlineLayersPass::eraseCallees(SymbolTable &symbols) {
-  // A callee's own calls keep its callees alive, so go on until none is left.
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (func::FuncOp callee : llvm::to_vector(callees)) {
-      if (SymbolTable::symbolKnownUseEmpty(callee, getOperation())) {
-        callees.remove(callee);
-        symbols.erase(callee);
-        ++numErased;
-        changed = true;
-      }
+  // A function that nobody called stays, and so does what it calls.
+  SmallVector<func::FuncOp> pending;
+  for (auto func : getOperation().getOps<func::FuncOp>()) {
+    if (!callees.contains(func)) {
+      pending.push_back(func);
     }
+  }
+  while (!pending.empty()) {
+    pending.pop_back_val().walk([&](Operation *op) {
+      if (FlatSymbolRefAttr name = getCallee(op)) {
+        auto callee = symbols.lookup<func::FuncOp>(name.getValue());
+        if (callee && callees.remove(callee)) {
+          pending.push_back(callee);
+        }
+      }
+    });
+  }
+  for (func::FuncOp callee : callees) {
+    symbols.erase(callee);
+    ++numErased;
   }
 }
 
@@ -272,8 +268,9 @@ void InlineLayersPass::runOnOperation() {
       roots.push_back(&op);
     }
   }
+  SymbolTable symbols(module);
   for (Operation *root : roots) {
-    if (failed(inlineInto(root))) {
+    if (failed(inlineInto(root, symbols))) {
       return signalPassFailure();
     }
   }
@@ -283,6 +280,5 @@ void InlineLayersPass::runOnOperation() {
       return signalPassFailure();
     }
   }
-  SymbolTable symbols(module);
   eraseCallees(symbols);
 }

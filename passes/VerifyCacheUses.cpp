@@ -10,10 +10,6 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// As many as mtp-inline-layers takes.
-static constexpr size_t kMaxNesting = 64;
-static constexpr size_t kMaxApplications = size_t(1) << 16;
-
 namespace {
 /// A layer of a cache, or none.
 struct Layer {
@@ -23,6 +19,8 @@ struct Layer {
 
 class CacheUses {
 public:
+  explicit CacheUses(const SymbolTable &symbols) : symbols(symbols) {}
+
   /// Visits `root` and all that it calls, with the layer that applies to it.
   LogicalResult visit(Operation *root, Layer layer);
 
@@ -36,11 +34,12 @@ private:
                           Layer layer);
   LogicalResult use(Operation *attention, Layer layer, int64_t width);
 
+  const SymbolTable &symbols;
   /// The application, or the attention itself, that has each layer.
   DenseMap<std::pair<Attribute, int64_t>, Operation *> users;
   /// The applications around the point that is visited.
   SmallVector<Operation *> path;
-  size_t visited = 0;
+  size_t visited = 0, visitedOps = 0;
 };
 } // namespace
 
@@ -64,7 +63,7 @@ LogicalResult CacheUses::use(Operation *attention, Layer layer, int64_t width) {
     }
     return diag;
   }
-  CacheOp declared = lookupCache(attention, cache);
+  auto declared = symbols.lookup<CacheOp>(cache.getValue());
   int64_t entry = declared.getEntry();
   if (width != entry) { // W7
     InFlightDiagnostic diag = attention->emitOpError("expected entries of ")
@@ -96,15 +95,23 @@ LogicalResult CacheUses::visitCall(Operation *call, FlatSymbolRefAttr callee,
            << kMaxNesting << " nested and " << kMaxApplications
            << " applications in all";
   }
+  auto func = symbols.lookup<func::FuncOp>(callee.getValue());
+  if (!func) {
+    return call->emitOpError("expected ")
+           << callee << " to be a function of the model's own module";
+  }
   path.push_back(call);
-  LogicalResult result = visit(
-      SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, callee), layer);
+  LogicalResult result = visit(func, layer);
   path.pop_back();
   return result;
 }
 
 LogicalResult CacheUses::visit(Operation *root, Layer layer) {
   WalkResult result = root->walk([&](Operation *op) -> WalkResult {
+    if (++visitedOps > kMaxInlinedOps) {
+      return op->emitOpError("expected at most ")
+             << kMaxInlinedOps << " ops when all calls are inlined";
+    }
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       return use(op, layerOf(attention, layer), attention.getEntryWidth());
     }
@@ -135,9 +142,9 @@ LogicalResult CacheUses::checkComplete(ModuleOp module) {
   return success();
 }
 
-LogicalResult mtp::verifyCacheUses(ModuleOp module, RoundOp round,
-                                   int64_t &uses) {
-  CacheUses state;
+LogicalResult mtp::verifyCacheUses(ModuleOp module, const SymbolTable &symbols,
+                                   RoundOp round, int64_t &uses) {
+  CacheUses state(symbols);
   if (failed(state.visit(round, Layer())) ||
       failed(state.checkComplete(module))) {
     return failure();

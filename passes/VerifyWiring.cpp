@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Exec/IR/ExecDialect.h"
 #include "passes/Passes.h"
 #include "passes/Wiring.h"
 
@@ -34,33 +35,44 @@ private:
 
 /// The first embedding at or below `root`, calls included. The verifiers of the
 /// calls have checked the callees; recursion is reported with the caches.
-static EmbedOp findEmbed(Operation *root, int depth = 0) {
-  EmbedOp found;
-  root->walk([&](Operation *op) {
+static EmbedOp findEmbed(Operation *root, const SymbolTable &symbols) {
+  // A function without an embedding has none the second time either.
+  DenseSet<Operation *> searched;
+  SmallVector<Operation *> pending{root};
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
     if (auto embed = dyn_cast<EmbedOp>(op)) {
-      found = embed;
-    } else if (depth < 8 && isa<ApplyOp, func::CallOp>(op)) {
-      auto name = op->getAttrOfType<FlatSymbolRefAttr>("callee");
-      auto callee =
-          SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name);
-      found = findEmbed(callee, depth + 1);
+      return embed;
     }
-    return found ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return found;
+    if (FlatSymbolRefAttr callee = getCallee(op)) {
+      op = symbols.lookup<func::FuncOp>(callee.getValue());
+      if (!op || !searched.insert(op).second) {
+        continue;
+      }
+    }
+    SmallVector<Operation *> inner;
+    op->walk([&](Operation *nested) {
+      if (isa<EmbedOp>(nested) || getCallee(nested)) {
+        inner.push_back(nested);
+      }
+    });
+    pending.append(inner.rbegin(), inner.rend());
+  }
+  return {};
 }
 
 /// W2: drafter and target number tokens alike.
-static LogicalResult verifyVocabulary(RoundOp round) {
+static LogicalResult verifyVocabulary(RoundOp round,
+                                      const SymbolTable &symbols) {
   EmbedOp target;
   for (VerifyOp verify : round.getBody()->getOps<VerifyOp>()) {
-    target = findEmbed(verify);
+    target = findEmbed(verify, symbols);
   }
   for (Operation &op : *round.getBody()) {
     if (!isa<DraftChainOp, DraftTreeOp>(op) || !target) {
       continue;
     }
-    EmbedOp drafter = findEmbed(&op);
+    EmbedOp drafter = findEmbed(&op, symbols);
     auto rows = [](EmbedOp embed) {
       return cast<RankedTensorType>(embed.getTable().getType()).getDimSize(0);
     };
@@ -81,10 +93,8 @@ static LogicalResult verifyVocabulary(RoundOp round) {
 
 /// The rows before a static tree was made of them.
 static Value getPlainRows(Value rows) {
-  while (auto tree = rows.getDefiningOp<TreeRowsOp>()) {
-    rows = tree.getRows();
-  }
-  return rows;
+  auto tree = rows.getDefiningOp<TreeRowsOp>();
+  return tree ? tree.getRows() : rows;
 }
 
 /// W9: one notion of the rows in every function and region.
@@ -167,8 +177,23 @@ static LogicalResult verifyRotations(ModuleOp module) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// W1: nothing stands in the module that no pass reads.
+static LogicalResult verifyMembers(ModuleOp module) {
+  for (Operation &op : *module.getBody()) {
+    if (!isa<WeightsOp, CacheOp, RoundOp, func::FuncOp>(op) &&
+        !isa_and_nonnull<exec::ExecDialect>(op.getDialect())) {
+      return op.emitOpError("expected a round, functions, caches and the names "
+                            "of weight files in a module");
+    }
+  }
+  return success();
+}
+
 LogicalResult VerifyWiringPass::verify() {
   ModuleOp module = getOperation();
+  if (failed(verifyMembers(module))) {
+    return failure();
+  }
   for (func::FuncOp func : module.getOps<func::FuncOp>()) {
     if (auto claim = func->getAttrOfType<WiringAttr>(kWiringAttr)) {
       if (failed(verifyDrafter(func, claim))) {
@@ -189,8 +214,9 @@ LogicalResult VerifyWiringPass::verify() {
   }
   int64_t uses = 0;
   RoundOp round = *rounds.begin();
-  if (failed(verifyVocabulary(round)) ||
-      failed(verifyCacheUses(module, round, uses))) {
+  SymbolTable symbols(module);
+  if (failed(verifyVocabulary(round, symbols)) ||
+      failed(verifyCacheUses(module, symbols, round, uses))) {
     return failure();
   }
   numCacheUses += uses;

@@ -8,8 +8,7 @@
 #ifndef MTP_PASSES_WIRING_H
 #define MTP_PASSES_WIRING_H
 
-#include "dialects/MTP/IR/MTPOps.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Calls.h"
 
 namespace mlir::mtp {
 
@@ -18,7 +17,8 @@ LogicalResult verifyDrafter(func::FuncOp func, WiringAttr claim);
 
 /// Checks every use of every cache that the round reaches (W7, W8), and counts
 /// the uses.
-LogicalResult verifyCacheUses(ModuleOp module, RoundOp round, int64_t &uses);
+LogicalResult verifyCacheUses(ModuleOp module, const SymbolTable &symbols,
+                              RoundOp round, int64_t &uses);
 
 } // namespace mlir::mtp
 

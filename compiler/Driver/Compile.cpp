@@ -35,7 +35,7 @@ OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
   if (!buffer) {
     return report("cannot read '" + path + "': " + buffer.getError().message());
   }
-  if (Status status = checkNesting((*buffer)->getBuffer()); !status.isOk()) {
+  if (Status status = checkSource((*buffer)->getBuffer()); !status.isOk()) {
     return report(path + ": " + std::string(status.message()));
   }
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());

@@ -3,59 +3,150 @@
 #include "compiler/Driver/SourceCheck.h"
 #include <algorithm>
 #include <string>
+#include <vector>
 
 using namespace mtp;
 
 namespace {
+
 /// Deeper than any hand-written or imported module, and shallow enough for the
 /// parser's stack.
-constexpr int kMaxNesting = 200;
+constexpr size_t kMaxNesting = 200;
+
+constexpr std::string_view kBytecodeMagic = "ML\xefR";
+
+/// Walks over MLIR's text as its lexer does and counts where its parser recurses:
+/// at brackets, and at each operator of an affine expression.
+class NestingCounter {
+public:
+  explicit NestingCounter(std::string_view source)
+      : source(source), operators(1) {}
+
+  Status check();
+
+private:
+  char peek(size_t offset = 0) const {
+    return at + offset < source.size() ? source[at + offset] : '\0';
+  }
+  void skipString();
+  void skipWord();
+  void skipToken();
+  void addBracket(char c);
+  void addOperator();
+  void endExpression();
+
+  std::string_view source;
+  size_t at = 0;
+  size_t line = 1;
+  /// Brackets that are open, and operators of the expressions around `at`.
+  size_t depth = 0;
+  /// The operators so far of the expression in each open bracket, and of the one
+  /// outside of all.
+  std::vector<size_t> operators;
+  /// An expression's operand stands before `at`.
+  bool afterOperand = false;
+};
+
 } // namespace
 
-/// Returns the end of the string literal or comment that starts at `at`, or
-/// `at` where none does.
-static size_t skipOpaque(std::string_view source, size_t at) {
-  if (source[at] == '/' && at + 1 < source.size() && source[at + 1] == '/') {
-    return std::min(source.find('\n', at), source.size() - 1);
-  }
-  if (source[at] != '"') {
-    return at;
-  }
-  for (size_t i = at + 1; i < source.size(); ++i) {
-    if (source[i] == '\\') {
-      ++i;
-    } else if (source[i] == '"' || source[i] == '\n') {
-      return i;
-    }
-  }
-  return source.size() - 1;
+static bool isWordChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '.';
 }
 
-Status mtp::compiler::checkNesting(std::string_view source) {
-  int depth = 0;
-  int line = 1;
-  for (size_t i = 0; i < source.size(); ++i) {
-    i = skipOpaque(source, i);
-    switch (source[i]) {
-    case '\n':
-      ++line;
-      break;
-    case '(':
-    case '[':
-    case '{':
-    case '<':
-      ++depth;
-      break;
-    case '>':
-      // An arrow closes nothing.
-      depth -= i > 0 && source[i - 1] != '-' && depth > 0;
-      break;
-    case ')':
-    case ']':
-    case '}':
-      depth -= depth > 0;
-      break;
+void NestingCounter::addOperator() {
+  ++operators.back();
+  ++depth;
+  afterOperand = false;
+}
+
+void NestingCounter::endExpression() {
+  depth -= operators.back();
+  operators.back() = 0;
+  afterOperand = false;
+}
+
+void NestingCounter::addBracket(char c) {
+  bool opens = std::string_view("([{<").find(c) != std::string_view::npos;
+  if (opens) {
+    operators.push_back(0);
+    ++depth;
+  } else if (operators.size() > 1) {
+    endExpression();
+    operators.pop_back();
+    --depth;
+  }
+  afterOperand = !opens;
+}
+
+/// Skips a string literal, which ends where its line does at the latest.
+void NestingCounter::skipString() {
+  for (++at; at < source.size() && source[at] != '\n'; ++at) {
+    if (source[at] == '\\' && peek(1) != '\n') {
+      ++at;
+    } else if (source[at] == '"') {
+      ++at;
+      return;
     }
+  }
+}
+
+/// Skips a name or a number. A sign belongs to the number after its e.
+void NestingCounter::skipWord() {
+  size_t begin = at;
+  while (isWordChar(peek())) {
+    ++at;
+  }
+  std::string_view word = source.substr(begin, at - begin);
+  bool isNumber = word.front() >= '0' && word.front() <= '9';
+  if (isNumber && (word.back() == 'e' || word.back() == 'E') &&
+      word.find('.') != word.npos && (peek() == '+' || peek() == '-')) {
+    ++at;
+  }
+  if (word == "floordiv" || word == "ceildiv" || word == "mod") {
+    return addOperator();
+  }
+  // Two operands in a row are two expressions.
+  if (afterOperand) {
+    endExpression();
+  }
+  afterOperand = true;
+}
+
+void NestingCounter::skipToken() {
+  char c = source[at];
+  if (c == '"') {
+    endExpression();
+    return skipString();
+  }
+  if (isWordChar(c)) {
+    return skipWord();
+  }
+  if (c == '/' && peek(1) == '/') {
+    at = std::min(source.find('\n', at), source.size());
+    return;
+  }
+  // An arrow and a comparison open and close nothing.
+  if ((c == '-' && peek(1) == '>') ||
+      ((c == '<' || c == '>') && peek(1) == '=')) {
+    at += 2;
+    return endExpression();
+  }
+  ++at;
+  if (std::string_view("()[]{}<>").find(c) != std::string_view::npos) {
+    addBracket(c);
+  } else if (c == '+' || c == '-' || c == '*') {
+    addOperator();
+  } else if (c == '\n') {
+    ++line;
+  } else if (c != ' ' && c != '\t' && c != '\r') {
+    endExpression();
+  }
+}
+
+Status NestingCounter::check() {
+  while (at < source.size()) {
+    skipToken();
     if (depth > kMaxNesting) {
       return invalidArgument("expected at most " + std::to_string(kMaxNesting) +
                              " levels of nesting, got more at line " +
@@ -63,4 +154,12 @@ Status mtp::compiler::checkNesting(std::string_view source) {
     }
   }
   return Status();
+}
+
+Status mtp::compiler::checkSource(std::string_view source) {
+  if (source.starts_with(kBytecodeMagic)) {
+    return invalidArgument("expected MLIR as text, got bytecode; mtp-opt "
+                           "prints it as text");
+  }
+  return NestingCounter(source).check();
 }

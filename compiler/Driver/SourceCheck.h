@@ -8,9 +8,10 @@
 
 namespace mtp::compiler {
 
-/// Refuses text that nests deeper than any model does. MLIR's parser recurses
-/// once per level and would end the process with a stack overflow.
-Status checkNesting(std::string_view source);
+/// Refuses text that nests deeper than any model does: MLIR's parser recurses
+/// once per level and would end the process with a stack overflow. Refuses
+/// bytecode, whose nesting shows only when it is read.
+Status checkSource(std::string_view source);
 
 } // namespace mtp::compiler
 

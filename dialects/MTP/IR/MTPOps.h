@@ -56,9 +56,6 @@ inline int64_t widthOf(Value value) {
 /// with a slash is absolute and stays so.
 std::string resolveWeightKey(StringRef prefix, StringRef key);
 
-/// The cache a symbol names, looked up from `op`; null if there is none.
-CacheOp lookupCache(Operation *op, FlatSymbolRefAttr name);
-
 } // namespace mlir::mtp
 
 #endif // DIALECTS_MTP_IR_MTPOPS_H

@@ -146,10 +146,6 @@ FailureOr<int64_t> mtp::product(Operation *op, StringRef what, int64_t a,
 // Symbols, trees and regions
 //===----------------------------------------------------------------------===//
 
-CacheOp mtp::lookupCache(Operation *op, FlatSymbolRefAttr name) {
-  return SymbolTable::lookupNearestSymbolFrom<CacheOp>(op, name);
-}
-
 LogicalResult mtp::verifyCacheUse(Operation *op, SymbolTableCollection &symbols,
                                   FlatSymbolRefAttr name,
                                   std::optional<int64_t> layer, int64_t width) {
