@@ -99,6 +99,55 @@ LogicalResult RefOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("expected ")
            << wanted << " for '" << getResource() << "', got " << type;
   }
+  auto weight = dyn_cast<WeightOp>(resource);
+  if (weight && bufferBytes(type) != weight.getPackedBytes()) { // C4
+    return emitOpError("expected a buffer of ")
+           << weight.getPackedBytes() << " bytes for '" << getResource()
+           << "', got " << type;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// InputOp and OutputOp
+//===----------------------------------------------------------------------===//
+
+/// Whether the artifact has a number for the type.
+static bool isStoredElement(Type element) {
+  return element.isF32() || element.isBF16() ||
+         element.isSignlessInteger(8) || element.isSignlessInteger(32) ||
+         element.isSignlessInteger(64);
+}
+
+static bool isStaticTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() &&
+         isStoredElement(tensor.getElementType());
+}
+
+/// A tensor, or a buffer, which may be a cache's.
+static bool isTensorOrBuffer(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped && isa<RankedTensorType, MemRefType>(type) &&
+         isStoredElement(shaped.getElementType());
+}
+
+LogicalResult InputOp::verify() {
+  if (!isStaticTensor(getResult().getType())) { // C1
+    return emitOpError("expected a static tensor of f32, bf16, i8, i32 or i64, "
+                       "got ")
+           << getResult().getType();
+  }
+  return success();
+}
+
+LogicalResult OutputOp::verify() {
+  Type type = getValue().getType();
+  if (!isTensorOrBuffer(type) || !cast<ShapedType>(type).hasStaticShape()) {
+    return emitOpError("expected a static tensor or buffer of f32, bf16, i8, "
+                       "i32 or i64, got ") // C1
+           << type;
+  }
   return success();
 }
 
@@ -128,6 +177,20 @@ LogicalResult InvokeOp::verify() {
     return emitOpError("expected one offset per argument, got ")
            << getOffsets().size() << " for " << getArgs().size();
   }
+  for (Type type : getArgs().getTypes()) { // C5
+    if (!isTensorOrBuffer(type)) {
+      return emitOpError("expected arguments that are tensors or buffers of "
+                         "f32, bf16, i8, i32 or i64, got ")
+             << type;
+    }
+  }
+  for (Type type : getResultTypes()) {
+    if (!isStaticTensor(type)) {
+      return emitOpError("expected results that are static tensors of f32, "
+                         "bf16, i8, i32 or i64, got ")
+             << type;
+    }
+  }
   return success();
 }
 
@@ -153,10 +216,6 @@ LogicalResult DispatchOp::verify() {
              << end << " into " << type << ", got " << offset;
     }
   }
-  if (int64_t(getTasks()) < 0) { // C4
-    return emitOpError("expected a number of tasks, got ")
-           << int64_t(getTasks());
-  }
   return success();
 }
 
@@ -176,6 +235,14 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << kernel.getKind() << "', got " << getBuffers().size()
            << " buffers, " << getParams().size() << " params and "
            << getOutputs() << " outputs";
+  }
+  int64_t tasks =
+      kernelTasks(kernel.getKind(), kernel.getConfig(), getParams());
+  if (tasks < 0 || int64_t(getTasks()) != tasks) { // C4
+    return emitOpError("expected ")
+           << std::max<int64_t>(tasks, 0) << " tasks of kind '"
+           << kernel.getKind() << "' for these params, got "
+           << int64_t(getTasks());
   }
   return success();
 }

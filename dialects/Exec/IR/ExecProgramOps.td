@@ -11,8 +11,8 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Exec_ProgramOp : Exec_Op<"program", [
-    Symbol, HasParent<"::mlir::ModuleOp">, NoTerminator, SingleBlock,
-    NoRegionArguments]> {
+    Symbol, HasParent<"::mlir::ModuleOp">, IsolatedFromAbove, NoTerminator,
+    SingleBlock, NoRegionArguments]> {
   let summary = "One static program: a decode round, a prefill chunk, a function";
   let description = [{
     `kind` is `decode` (one round for `batch` slots and `k` drafts), `prefill`
@@ -41,7 +41,8 @@ def Exec_ProgramOp : Exec_Op<"program", [
 }
 
 def Exec_RefOp : Exec_Op<"ref", [
-    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    Pure, HasParent<"::mlir::exec::ProgramOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Refer to a resource";
   let description = [{
     The buffer of an `exec.state`, `exec.weight`, `exec.rope_table`,
@@ -56,6 +57,7 @@ def Exec_RefOp : Exec_Op<"ref", [
     - C3: the type is the resource's: a state's as declared, a constant's shape,
       `positions x dim` for a table, `? x page x entry` for a cache; a weight's
       is static, of its element type, or of i8 where it is quantised.
+    - C4: a weight's reference has as many bytes as its packed form.
   }];
   let arguments = (ins FlatSymbolRefAttr:$resource,
                        DefaultValuedAttr<I64Attr, "0">:$layer);
@@ -63,7 +65,7 @@ def Exec_RefOp : Exec_Op<"ref", [
   let assemblyFormat = "$resource (`layer` $layer^)? `:` type($result) attr-dict";
 }
 
-def Exec_InvokeOp : Exec_Op<"invoke"> {
+def Exec_InvokeOp : Exec_Op<"invoke", [HasParent<"::mlir::exec::ProgramOp">]> {
   let summary = "Call a kernel on tensors";
   let description = [{
     The value form of `exec.dispatch`. A kernel sees the buffers of `args` and
@@ -80,6 +82,8 @@ def Exec_InvokeOp : Exec_Op<"invoke"> {
     - C2: arguments and results are as many as the kind has buffers.
     - C3: params are as many as the kind takes.
     - C4: one offset per argument.
+    - C5: arguments are tensors or buffers, results static tensors, all of
+      elements that the artifact knows.
   }];
   let arguments = (ins StrAttr:$kind, Variadic<AnyType>:$args,
                        DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
@@ -138,7 +142,7 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
     - C2: the kernel exists, and its kind takes this number of buffers and params
       and writes this number of outputs.
     - C3: every offset lies in its buffer; a cache's is 0.
-    - C4: tasks is not negative.
+    - C4: tasks are as many as the kernel's kind has for these params.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$buffers,
                        DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
@@ -151,14 +155,22 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
   let hasVerifier = 1;
 }
 
-def Exec_InputOp : Exec_Op<"input"> {
+def Exec_InputOp : Exec_Op<"input", [HasParent<"::mlir::exec::ProgramOp">]> {
   let summary = "A tensor that the caller of a function gives";
+  let description = [{
+    Example:
+    ```mlir
+    %x = exec.input "x" : tensor<2x8xf32>
+    ```
+    - C1: the type is a static tensor of elements that the artifact knows.
+  }];
   let arguments = (ins StrAttr:$name);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
-def Exec_OutputOp : Exec_Op<"output"> {
+def Exec_OutputOp : Exec_Op<"output", [HasParent<"::mlir::exec::ProgramOp">]> {
   let summary = "A value that outlives its program";
   let description = [{
     Names a value that the host may read after the program ran: a function's
@@ -168,9 +180,12 @@ def Exec_OutputOp : Exec_Op<"output"> {
     ```mlir
     exec.output "logits" %0 : memref<3x4096xf32>
     ```
+    - C1: the value is a static tensor or buffer of elements that the artifact
+      knows.
   }];
   let arguments = (ins StrAttr:$name, AnyType:$value);
   let assemblyFormat = "$name $value attr-dict `:` type($value)";
+  let hasVerifier = 1;
 }
 
 #endif // EXEC_PROGRAM_OPS

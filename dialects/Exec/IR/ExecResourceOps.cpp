@@ -15,18 +15,36 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+/// Whether a packer reads such an entry of a source.
+static bool isSourceEntry(NamedAttribute entry) {
+  llvm::StringRef name = entry.getName();
+  if (name == "key") {
+    return isa<StringAttr>(entry.getValue());
+  }
+  if (name == "transpose") {
+    return isa<BoolAttr>(entry.getValue());
+  }
+  auto number = dyn_cast<IntegerAttr>(entry.getValue());
+  return number && number.getType().isSignlessInteger(64) &&
+         llvm::is_contained({"row_begin", "row_end", "row_stride", "col_begin",
+                             "col_end"},
+                            name);
+}
+
 LogicalResult WeightOp::verify() {
   llvm::StringRef layout = getLayout();
   if (layout != "raw" && layout != "linear" && layout != "swiglu") { // C1
     return emitOpError("expected layout raw, linear or swiglu, got '")
            << layout << "'";
   }
+  constexpr int64_t kMaxElements = int64_t(1) << 50;
   int64_t count = 0;
   if (getK() <= 0 || getN() <= 0 || getStack() <= 0 || // C2
       __builtin_mul_overflow(int64_t(getK()), int64_t(getN()), &count) ||
-      __builtin_mul_overflow(count, int64_t(getStack()), &count)) {
-    return emitOpError("expected positive k, n and stack whose product fits "
-                       "64 bits, got ")
+      __builtin_mul_overflow(count, int64_t(getStack()), &count) ||
+      count > kMaxElements) {
+    return emitOpError("expected positive k, n and stack whose product is at "
+                       "most 2^50, got ")
            << getK() << ", " << getN() << " and " << getStack();
   }
   size_t wanted = layout == "swiglu" ? 2 : 1; // C3
@@ -41,6 +59,14 @@ LogicalResult WeightOp::verify() {
     if (!entries || !entries.getAs<StringAttr>("key")) {
       return emitOpError("expected a dictionary with a key per source, got ")
              << source;
+    }
+    for (NamedAttribute entry : entries) {
+      if (!isSourceEntry(entry)) {
+        return emitOpError("expected sources of key, integers row_begin, "
+                           "row_end, row_stride, col_begin and col_end and "
+                           "boolean transpose, got ")
+               << entry.getName() << " = " << entry.getValue();
+      }
     }
   }
   if (!getDtype().isF32() && !getDtype().isBF16() && !isQuantized()) { // C5
@@ -68,6 +94,27 @@ LogicalResult WeightOp::verify() {
   return success();
 }
 
+int64_t WeightOp::getPackedBytes() {
+  // The limit of C2 leaves room for all padding.
+  int64_t k = getK(), n = getN(), stack = getStack();
+  bool isRaw = getLayout() == "raw", isHalf = getDtype().isBF16();
+  // swiglu: `n` counts gate and up rows; either half is padded by itself.
+  int64_t panels = getLayout() == "swiglu" ? 2 * panelCount(n / 2)
+                                           : panelCount(n);
+  if (isQuantized()) {
+    ::mtp::QuantizedPanel panel{getDtype().getIntOrFloatBitWidth(),
+                                int64_t(*getGroup()), k};
+    return stack * (isRaw ? n * panel.rowBytes() : panels * panel.bytes());
+  }
+  int64_t elementBytes = isHalf ? 2 : 4;
+  if (isRaw) {
+    return stack * n * k * elementBytes;
+  }
+  // Panels of bf16 hold inputs in pairs.
+  int64_t inputs = isHalf ? k + k % 2 : k;
+  return stack * panels * kPanelWidth * inputs * elementBytes;
+}
+
 LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!getPicks()) {
     return success();
@@ -88,9 +135,10 @@ LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult RopeTableOp::verify() {
-  if (int64_t(getPositions()) <= 0) { // C1
-    return emitOpError("expected a positive number of positions, got ")
-           << int64_t(getPositions());
+  constexpr int64_t kMaxPositions = int64_t(1) << 23;
+  int64_t positions = getPositions();
+  if (positions < 1 || positions > kMaxPositions) { // C1
+    return emitOpError("expected positions in [1, 2^23], got ") << positions;
   }
   return success();
 }
@@ -105,6 +153,11 @@ LogicalResult ConstantOp::verify() {
   auto value = dyn_cast<DenseElementsAttr>(getValue());
   if (!value || !isHostElement(value.getElementType())) { // C1
     return emitOpError("expected dense elements of f32, i32 or i64, got ")
+           << getValue().getShapedType();
+  }
+  if (!bufferBytes(MemRefType::get(value.getType().getShape(),
+                                   value.getElementType()))) {
+    return emitOpError("expected elements whose bytes fit 63 bits, got ")
            << getValue().getShapedType();
   }
   return success();

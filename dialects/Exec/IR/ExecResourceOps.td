@@ -66,9 +66,9 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
         [ {key = "embed_tokens.weight"} ] : i8 group 64
     ```
     - C1: the layout is one of raw, linear, swiglu.
-    - C2: k, n and stack are positive and their product does not overflow.
+    - C2: k, n and stack are positive and their product is at most 2^50.
     - C3: swiglu has exactly two sources, every layout at least one.
-    - C4: every source has a key.
+    - C4: every source has a key, and no entries but those above, of their kind.
     - C5: elements are f32, bf16, i8 or i4.
     - C6: i8 and i4 have a group, a multiple of 32 up to 128, and as a raw table
       no stack; f32 and bf16 have no group.
@@ -89,6 +89,8 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     bool isQuantized() {
       return getDtype().isInteger(8) || getDtype().isInteger(4);
     }
+    /// The bytes of the packed form.
+    int64_t getPackedBytes();
   }];
   let hasVerifier = 1;
 }
@@ -104,7 +106,7 @@ def Exec_RopeTableOp : Exec_ResourceOp<"rope_table"> {
     ```mlir
     exec.rope_table @rope0 <dim = 16, theta = 1.0e4> positions 1029
     ```
-    - C1: positions is positive.
+    - C1: 1 <= positions <= 2^23, twice the longest context.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, MTP_RopeAttr:$rope,
                        I64Attr:$positions);
@@ -119,7 +121,8 @@ def Exec_ConstantOp : Exec_ResourceOp<"constant"> {
     ```mlir
     exec.constant @mask0 dense<[1, 3, 5]> : tensor<3xi64>
     ```
-    - C1: the elements are dense and f32, i32 or i64.
+    - C1: the elements are dense and f32, i32 or i64, and their bytes fit 63
+      bits.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value);
   let assemblyFormat = "$sym_name $value attr-dict";

@@ -13,13 +13,13 @@ exec.weight @w "blocked" k 8 n 8 stack 1 [{key = "w"}] : f32
 // -----
 
 // weight_c2
-// expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product fits 64 bits, got 8, 0 and 1}}
+// expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product is at most 2^50, got 8, 0 and 1}}
 exec.weight @w "linear" k 8 n 0 stack 1 [{key = "w"}] : f32
 
 // -----
 
 // weight_c2
-// expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product fits 64 bits}}
+// expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product is at most 2^50, got 4294967296, 4294967296 and 1}}
 exec.weight @w "linear" k 4294967296 n 4294967296 stack 1 [{key = "w"}] : f32
 
 // -----
@@ -39,6 +39,18 @@ exec.weight @w "raw" k 8 n 64 stack 1 [] : f32
 // weight_c4
 // expected-error @+1 {{'exec.weight' op expected a dictionary with a key per source, got {row_begin = 0 : i64}}}
 exec.weight @w "raw" k 8 n 64 stack 1 [{row_begin = 0}] : f32
+
+// -----
+
+// weight_c4
+// expected-error @+1 {{'exec.weight' op expected sources of key, integers row_begin, row_end, row_stride, col_begin and col_end and boolean transpose, got "row_bgin" = 4 : i64}}
+exec.weight @w "raw" k 8 n 64 stack 1 [{key = "w", row_bgin = 4}] : f32
+
+// -----
+
+// weight_c4
+// expected-error @+1 {{boolean transpose, got "row_end" = "8"}}
+exec.weight @w "raw" k 8 n 64 stack 1 [{key = "w", row_end = "8"}] : f32
 
 // -----
 
@@ -102,8 +114,20 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // rope_table_c1
-// expected-error @+1 {{'exec.rope_table' op expected a positive number of positions, got 0}}
+// expected-error @+1 {{'exec.rope_table' op expected positions in [1, 2^23], got 0}}
 exec.rope_table @t <dim = 16, theta = 10000.0> positions 0
+
+// -----
+
+// rope_table_c1
+// expected-error @+1 {{'exec.rope_table' op expected positions in [1, 2^23], got 4611686018427387904}}
+exec.rope_table @t <dim = 16, theta = 10000.0> positions 4611686018427387904
+
+// -----
+
+// constant_c1
+// expected-error @+1 {{'exec.constant' op expected elements whose bytes fit 63 bits, got 'tensor<4611686018427387904xi32>'}}
+exec.constant @c dense<0> : tensor<4611686018427387904xi32>
 
 // -----
 
@@ -233,6 +257,86 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // -----
 
+// ref_c4: two panels of 8 inputs, one of them of 1 output
+exec.weight @w "linear" k 8 n 33 stack 1 [{key = "w"}] : f32
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %0 = exec.ref @w : memref<2x8x32xf32>
+  // expected-error @+1 {{'exec.ref' op expected a buffer of 2048 bytes for 'w', got 'memref<3x8x32xf32>'}}
+  %1 = exec.ref @w : memref<3x8x32xf32>
+}
+
+// -----
+
+// ref_c4: bf16 holds inputs in pairs, and halves of swiglu are padded each
+exec.weight @w "swiglu" k 7 n 66 stack 3 [{key = "a.{}"}, {key = "b.{}"}] : bf16
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %0 = exec.ref @w : memref<12x4x32x2xbf16>
+  // expected-error @+1 {{'exec.ref' op expected a buffer of 6144 bytes for 'w', got 'memref<9x4x32x2xbf16>'}}
+  %1 = exec.ref @w : memref<9x4x32x2xbf16>
+}
+
+// -----
+
+// ref_c4
+exec.weight @w "raw" k 64 n 5 stack 1 [{key = "w"}] : i8 group 64
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %0 = exec.ref @w : memref<5x68xi8>
+  // expected-error @+1 {{'exec.ref' op expected a buffer of 340 bytes for 'w', got 'memref<5x64xi8>'}}
+  %1 = exec.ref @w : memref<5x64xi8>
+}
+
+// -----
+
+// A program reads nothing from without.
+// expected-error @+1 {{'exec.ref' op expects parent op 'exec.program'}}
+%s = exec.ref @s : memref<4xi32>
+exec.state @s : memref<4xi32>
+
+// -----
+
+%s = builtin.unrealized_conversion_cast to memref<4xi32>
+// expected-note @+1 {{required by region isolation constraints}}
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.output' op using value defined outside the region}}
+  exec.output "s" %s : memref<4xi32>
+}
+
+// -----
+
+// input_c1
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.input' op expected a static tensor of f32, bf16, i8, i32 or i64, got 'index'}}
+  %x = exec.input "x" : index
+}
+
+// -----
+
+// input_c1
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.input' op expected a static tensor of f32, bf16, i8, i32 or i64, got '!mtp.rows'}}
+  %x = exec.input "x" : !mtp.rows
+}
+
+// -----
+
+// input_c1
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.input' op expected a static tensor of f32, bf16, i8, i32 or i64, got 'tensor<2xf64>'}}
+  %x = exec.input "x" : tensor<2xf64>
+}
+
+// -----
+
+// output_c1
+exec.cache @c layers 2 entry 8 page 16 : f32
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %c = exec.ref @c : memref<?x16x8xf32>
+  // expected-error @+1 {{'exec.output' op expected a static tensor or buffer of f32, bf16, i8, i32 or i64, got 'memref<?x16x8xf32>'}}
+  exec.output "c" %c : memref<?x16x8xf32>
+}
+
+// -----
+
 // invoke_c1
 exec.program @p "function" batch 0 k 0 chunk 0 {
   // expected-error @+1 {{'exec.invoke' op expected a kind of the kernel catalogue, got 'matmul'}}
@@ -267,6 +371,16 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
   // expected-error @+1 {{'exec.invoke' op expected one offset per argument, got 3 for 2}}
   %y = exec.invoke "add"(%x, %x) params [1] offsets [0, 0, 0] config {}
     : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+}
+
+// -----
+
+// invoke_c5
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<1x8xf32>
+  // expected-error @+1 {{'exec.invoke' op expected results that are static tensors of f32, bf16, i8, i32 or i64, got 'tensor<?x8xf32>'}}
+  %y = exec.invoke "add"(%x, %x) params [1] offsets [0, 0] config {}
+    : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<?x8xf32>
 }
 
 // -----
@@ -334,7 +448,29 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 exec.kernel @add "add" {}
 exec.program @p "function" batch 0 k 0 chunk 0 {
   %0 = exec.alloc : memref<8xf32>
-  // expected-error @+1 {{'exec.dispatch' op expected a number of tasks, got -1}}
+  // expected-error @+1 {{'exec.dispatch' op expected 1 tasks of kind 'add' for these params, got -1}}
   exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] tasks -1 outputs 1
+    : memref<8xf32>, memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+// dispatch_c4
+exec.kernel @add "add" {}
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %0 = exec.alloc : memref<8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected 1 tasks of kind 'add' for these params, got 1000000}}
+  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] tasks 1000000 outputs 1
+    : memref<8xf32>, memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+// dispatch_c4
+exec.kernel @add "add" {}
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %0 = exec.alloc : memref<8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected 0 tasks of kind 'add' for these params, got -4}}
+  exec.dispatch @add(%0, %0, %0) params [-4] offsets [0, 0, 0] tasks -4 outputs 1
     : memref<8xf32>, memref<8xf32>, memref<8xf32>
 }
