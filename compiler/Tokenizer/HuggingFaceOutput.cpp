@@ -73,7 +73,7 @@ Status readMetaspace(const JsonValue &value, PieceDecoder &decoder) {
   MTP_ASSIGN_OR_RETURN(
       std::string_view scheme,
       value.stringOr("prepend_scheme", prefixSpace ? "always" : "never"));
-  decoder.stripLeadingSpaces = scheme != "never";
+  decoder.firstWithoutSpaces = scheme != "never";
   return okStatus();
 }
 

@@ -72,6 +72,7 @@ Status Reader::readPipelines() {
         decoderValue, isByteLevel ? "decoder ByteLevel for that pre_tokenizer"
                                   : "another decoder for that pre_tokenizer");
   tables.strip_leading_spaces = decoder.stripLeadingSpaces;
+  tables.first_piece_without_spaces = decoder.firstWithoutSpaces;
   return okStatus();
 }
 

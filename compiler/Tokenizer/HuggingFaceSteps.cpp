@@ -7,7 +7,10 @@
 
 #include "compiler/Tokenizer/HuggingFaceSteps.h"
 
+#include "compiler/Tokenizer/CharacterSets.h"
 #include "compiler/Tokenizer/RegexTranslator.h"
+
+#include <algorithm>
 
 using namespace mtp;
 using schema::SplitBehavior;
@@ -21,10 +24,27 @@ schema::TextStepT &addStep(TextStepKind kind, StepList &steps) {
   return *steps.back();
 }
 
+bool hasStep(TextStepKind kind, const StepList &steps) {
+  return std::ranges::any_of(
+      steps, [&](const auto &step) { return step->kind == kind; });
+}
+
 void addReplace(std::string pattern, std::string_view text, StepList &steps) {
   schema::TextStepT &step = addStep(TextStepKind::Replace, steps);
   step.pattern = std::move(pattern);
   step.text = text;
+}
+
+/// The normalizer that drops white space at the ends.
+Status readStrip(const JsonValue &value, StepList &steps) {
+  MTP_RETURN_IF_ERROR(value.expectKeys({"type", "strip_left", "strip_right"}));
+  MTP_ASSIGN_OR_RETURN(bool left, value.boolOr("strip_left", true));
+  MTP_ASSIGN_OR_RETURN(bool right, value.boolOr("strip_right", true));
+  if (left)
+    addReplace("\\A\\p{WSpace}+", "", steps);
+  if (right)
+    addReplace("\\p{WSpace}+\\z", "", steps);
+  return okStatus();
 }
 
 /// Reads {"String": text} or {"Regex": pattern}.
@@ -38,7 +58,9 @@ Result<std::string> readPattern(const JsonValue &value) {
   MTP_ASSIGN_OR_RETURN(std::string_view pattern, regex.asString());
   Result<std::string> translated = translateRegex(pattern);
   if (!translated.isOk())
-    return unsupportedValue(regex, std::string(translated.status().message()));
+    return unimplemented(
+        std::string(regex.expected("a supported pattern").message()) + ": " +
+        std::string(translated.status().message()));
   return translated;
 }
 
@@ -107,7 +129,15 @@ Status readMetaspace(const JsonValue &value, StepList &steps) {
   return okStatus();
 }
 
-/// The kinds that are just a split.
+std::string setOf(std::string_view members) {
+  return "[" + std::string(members) + "]";
+}
+
+void addWhiteSpaceSplit(StepList &steps) {
+  addSplit("\\p{WSpace}", SplitBehavior::Removed, false, steps);
+}
+
+/// The kinds that are just a split or two.
 Status readSimpleSplit(std::string_view type, const JsonValue &value,
                        StepList &steps) {
   MTP_RETURN_IF_ERROR(
@@ -124,15 +154,20 @@ Status readSimpleSplit(std::string_view type, const JsonValue &value,
     if (std::optional<JsonValue> name = value.find("behavior")) {
       MTP_ASSIGN_OR_RETURN(behavior, readBehavior(*name));
     }
-    addSplit("[!-/:-@\\[-`{-~\\p{P}]", behavior, false, steps);
+    addSplit(setOf(punctuationMembers()), behavior, false, steps);
     return okStatus();
   }
-  if (type == "WhitespaceSplit") {
-    addSplit("\\p{WSpace}", SplitBehavior::Removed, false, steps);
+  if (type == "Whitespace") {
+    std::string word(rustWordMembers());
+    addSplit("[" + word + "]+|[^" + word + "\\p{WSpace}]+",
+             SplitBehavior::Removed, true, steps);
     return okStatus();
   }
-  MTP_ASSIGN_OR_RETURN(std::string pattern, translateRegex("\\w+|[^\\w\\s]+"));
-  addSplit(std::move(pattern), SplitBehavior::Removed, true, steps);
+  // WhitespaceSplit, with which BertPreTokenizer begins.
+  addWhiteSpaceSplit(steps);
+  if (type == "BertPreTokenizer")
+    addSplit(setOf(punctuationMembers()), SplitBehavior::Isolated, false,
+             steps);
   return okStatus();
 }
 
@@ -184,11 +219,14 @@ Status mtp::readNormalizer(const JsonValue &value, StepList &steps) {
     addReplace(std::move(translated), string, steps);
     return okStatus();
   }
+  if (type == "Strip")
+    return readStrip(value, steps);
   static constexpr std::pair<std::string_view, TextStepKind> kForms[] = {
       {"NFC", TextStepKind::Nfc},
       {"NFD", TextStepKind::Nfd},
       {"NFKC", TextStepKind::Nfkc},
-      {"NFKD", TextStepKind::Nfkd}};
+      {"NFKD", TextStepKind::Nfkd},
+      {"Lowercase", TextStepKind::Lowercase}};
   for (const auto &[name, kind] : kForms)
     if (type == name) {
       addStep(kind, steps);
@@ -201,9 +239,6 @@ Status mtp::readPreTokenizer(const JsonValue &value, StepList &steps,
                              bool &isByteLevel) {
   MTP_ASSIGN_OR_RETURN(JsonValue typeValue, value.member("type"));
   MTP_ASSIGN_OR_RETURN(std::string_view type, typeValue.asString());
-  // Later steps would see the bytes' characters, not the text.
-  if (isByteLevel)
-    return unsupportedValue(typeValue, "nothing after ByteLevel");
   if (type == "Sequence") {
     MTP_RETURN_IF_ERROR(value.expectKeys({"type", "pretokenizers"}));
     MTP_ASSIGN_OR_RETURN(JsonValue list, value.member("pretokenizers"));
@@ -212,6 +247,17 @@ Status mtp::readPreTokenizer(const JsonValue &value, StepList &steps,
       MTP_RETURN_IF_ERROR(readPreTokenizer(child, steps, isByteLevel));
     return okStatus();
   }
+  static constexpr std::string_view kSplits[] = {
+      "BertPreTokenizer", "Digits",          "Punctuation", "Split",
+      "Whitespace",       "WhitespaceSplit",
+  };
+  bool isSplit = std::ranges::find(kSplits, type) != std::end(kSplits);
+  if (isByteLevel && !isSplit)
+    return unsupportedValue(typeValue,
+                            "a pre-tokenizer that only splits after ByteLevel");
+  // What comes after ByteLevel sees the bytes' characters, not the text.
+  if (isByteLevel && !hasStep(TextStepKind::ByteCharacters, steps))
+    addStep(TextStepKind::ByteCharacters, steps);
   if (type == "ByteLevel") {
     isByteLevel = true;
     return readByteLevel(value, steps);
@@ -220,8 +266,7 @@ Status mtp::readPreTokenizer(const JsonValue &value, StepList &steps,
     return readSplit(value, steps);
   if (type == "Metaspace")
     return readMetaspace(value, steps);
-  if (type == "Digits" || type == "Punctuation" || type == "WhitespaceSplit" ||
-      type == "Whitespace")
+  if (isSplit)
     return readSimpleSplit(type, value, steps);
   return unsupportedValue(typeValue, "a supported pre-tokenizer");
 }

@@ -25,8 +25,8 @@ void addSplit(std::string pattern, schema::SplitBehavior behavior, bool invert,
 /// Appends the steps of a normalizer.
 Status readNormalizer(const JsonValue &value, StepList &steps);
 
-/// Appends the steps of a pre-tokenizer. Sets `isByteLevel` when it ends in a
-/// ByteLevel, i.e. when the model's symbols are bytes.
+/// Appends the steps of a pre-tokenizer. Sets `isByteLevel` when there is a
+/// ByteLevel among them, i.e. when the model's symbols are bytes.
 Status readPreTokenizer(const JsonValue &value, StepList &steps,
                         bool &isByteLevel);
 
@@ -36,6 +36,7 @@ struct PieceDecoder {
   bool byteFallback = false; ///< "<0x0A>" is a byte.
   std::string from, to;      ///< Replaced in every piece, unless empty.
   uint32_t stripLeadingSpaces = 0;
+  bool firstWithoutSpaces = false; ///< The first piece loses all of them.
 };
 
 Result<PieceDecoder> readDecoder(const JsonValue &value);

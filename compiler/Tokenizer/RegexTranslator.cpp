@@ -2,14 +2,14 @@
 
 #include "compiler/Tokenizer/RegexTranslator.h"
 
+#include "compiler/Tokenizer/CharacterSets.h"
+
 #include <utility>
 #include <vector>
 
 using namespace mtp;
 
 namespace {
-
-constexpr std::string_view kWordMembers = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isLetter(char c) {
@@ -61,12 +61,28 @@ private:
   }
 
   Status unsupported(std::string_view what) const {
-    return invalidArgument(
-        "expected a supported pattern, got " + std::string(what) + " at byte " +
-        std::to_string(pos) + " of '" + std::string(pattern) + "'");
+    return invalidArgument(std::string(what) + " at byte " +
+                           std::to_string(pos) + " is not supported");
   }
 
   void beginAtom() { atomBegin = out.size(); }
+
+  /// Oniguruma folds "ss" and U+00DF to one another, and some more like them,
+  /// where case does not matter. PCRE2 folds single characters only, so a
+  /// pattern that could meet such a fold is refused: the pairs that ASCII's
+  /// letters make, and all letters beyond. `c` is a literal's next byte.
+  Status checkFold(char c) {
+    if (!isCaseless)
+      return okStatus();
+    if (c & 0x80)
+      return unsupported("a character that is not ASCII under '(?i'");
+    char letter = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    for (std::string_view pair : {"ss", "st", "ff", "fi", "fl"})
+      if (pair[0] == literal && pair[1] == letter)
+        return unsupported("'" + std::string(pair) + "' under '(?i'");
+    literal = letter;
+    return okStatus();
+  }
 
   void copy(size_t count) {
     out.append(pattern.substr(pos, count));
@@ -86,7 +102,8 @@ private:
     case ')':
       if (groups.empty())
         return unsupported("')'");
-      atomBegin = groups.back();
+      atomBegin = groups.back().begin;
+      isCaseless = groups.back().wasCaseless;
       groups.pop_back();
       copy(1);
       return okStatus();
@@ -103,9 +120,11 @@ private:
     case '+':
     case '?':
     case '|':
+      literal = '\0';
       copy(1);
       return okStatus();
     default:
+      MTP_RETURN_IF_ERROR(checkFold(peek()));
       // The bytes after the first of a character belong to its atom.
       if ((peek() & 0xC0) != 0x80)
         beginAtom();
@@ -117,16 +136,18 @@ private:
   Status translateGroup() {
     static constexpr std::string_view kOpenings[] = {
         "(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:"};
-    groups.push_back(out.size());
+    groups.push_back({out.size(), isCaseless});
     // Ruby's (?i) reaches over the alternatives after it, which is the same
     // thing only where it stands first.
     if (pos == 0 && startsWith("(?i)")) {
       groups.pop_back();
+      isCaseless = true;
       copy(4);
       return okStatus();
     }
     for (std::string_view opening : kOpenings)
       if (startsWith(opening)) {
+        isCaseless |= opening == "(?i:";
         copy(opening.size());
         return okStatus();
       }
@@ -175,6 +196,7 @@ private:
   }
 
   Status translateClass() {
+    literal = '\0';
     copy(1);
     if (peek() == '^')
       copy(1);
@@ -187,10 +209,13 @@ private:
         return unsupported("a set in a set");
       if (startsWith("&&"))
         return unsupported("an intersection of sets");
-      if (peek() == '\\')
+      if (peek() == '\\') {
         MTP_RETURN_IF_ERROR(translateEscape(/*inClass=*/true));
-      else
+      } else {
+        if (isCaseless && (peek() & 0x80))
+          return unsupported("a character that is not ASCII under '(?i'");
         copy(1);
+      }
     }
     copy(1);
     return okStatus();
@@ -201,6 +226,9 @@ private:
     if (pos + 1 >= pattern.size())
       return unsupported("a trailing '\\'");
     if (!isLetter(c) && !isDigit(c)) {
+      if (isCaseless && (c & 0x80))
+        return unsupported("a character that is not ASCII under '(?i'");
+      literal = '\0';
       // A backslash means nothing before other characters; PCRE2 wants none
       // before one that is not ASCII.
       if (c & 0x80)
@@ -209,6 +237,7 @@ private:
         copy(2);
       return okStatus();
     }
+    literal = '\0';
     switch (c) {
     case 's':
       return replace(2, "\\p{WSpace}");
@@ -219,12 +248,13 @@ private:
     case 'D':
       return replace(2, "\\P{Nd}");
     case 'w':
-      return replace(2, inClass ? std::string(kWordMembers)
-                                : "[" + std::string(kWordMembers) + "]");
+      return replace(2, inClass
+                            ? std::string(wordMembers())
+                            : "[" + std::string(onigurumaWordMembers()) + "]");
     case 'W':
       if (inClass)
         return unsupported("'\\W' in a set");
-      return replace(2, "[^" + std::string(kWordMembers) + "]");
+      return replace(2, "[^" + std::string(onigurumaWordMembers()) + "]");
     case 'n':
     case 'r':
     case 't':
@@ -270,8 +300,13 @@ private:
     for (char c : name)
       if (!isLetter(c) && c != '_' && c != '&')
         return unsupported("a property of that name");
+    std::string translated = translateProperty(name);
+    // Within a set Oniguruma adds the other case to them, and PCRE2 does not.
+    for (std::string_view cased : {"Lu", "Ll", "Lt", "Uppercase", "Lowercase"})
+      if (isCaseless && translated == cased)
+        return unsupported("a property of one case under '(?i'");
     out.append(isNegated ? "\\P{" : "\\p{");
-    out.append(translateProperty(name)).push_back('}');
+    out.append(translated).push_back('}');
     pos = end + 1;
     return okStatus();
   }
@@ -290,6 +325,8 @@ private:
                                : digits.size() == most;
     if (!isComplete || (most == 2 && digits[0] > '7'))
       return unsupported("a malformed character number");
+    if (isCaseless)
+      return unsupported("a character's number under '(?i'");
     out.append("\\x{" + digits + "}");
     pos = end + (isBraced ? 1 : 0);
     return okStatus();
@@ -298,8 +335,15 @@ private:
   std::string_view pattern;
   size_t pos = 0;
   std::string out;
-  size_t atomBegin = 0;       ///< In `out`: what a quantifier applies to.
-  std::vector<size_t> groups; ///< In `out`: where the open groups begin.
+  size_t atomBegin = 0; ///< In `out`: what a quantifier applies to.
+  /// Of what is around an open group; `begin` is in `out`.
+  struct Group {
+    size_t begin;
+    bool wasCaseless;
+  };
+  std::vector<Group> groups;
+  bool isCaseless = false;
+  char literal = '\0'; ///< The letter just before, where case does not matter.
 };
 
 } // namespace

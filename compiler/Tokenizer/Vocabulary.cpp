@@ -2,7 +2,7 @@
 
 #include "compiler/Tokenizer/Vocabulary.h"
 
-#include "compiler/Tokenizer/ByteAlphabet.h"
+#include "runtime/text/ByteAlphabet.h"
 #include "runtime/text/Tokenizer.h"
 
 #include <algorithm>

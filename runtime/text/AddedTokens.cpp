@@ -97,10 +97,6 @@ const AddedToken *AddedTokens::longestAt(std::string_view text) const {
 std::vector<TextSegment> AddedTokens::split(std::string_view text,
                                             bool parseSpecial) const {
   std::vector<TextSegment> segments;
-  auto push = [&](size_t begin, size_t end, int32_t id) {
-    if (begin < end)
-      segments.push_back({{begin, end}, id});
-  };
   size_t textBegin = 0;
   for (size_t pos = 0; pos < text.size();) {
     const AddedToken *token = mayStart[static_cast<uint8_t>(text[pos])]
@@ -116,13 +112,19 @@ std::vector<TextSegment> AddedTokens::split(std::string_view text,
         (token->singleWord && isInsideWord(text, match)))
       continue;
     if (token->lstrip)
-      match.begin = skipSpaceBackward(text, match.begin, textBegin);
+      match.begin = std::max(skipSpaceBackward(text, match.begin, textBegin),
+                             textBegin);
     if (token->rstrip)
       match.end = skipSpaceForward(text, match.end);
-    push(textBegin, match.begin, TextSegment::kText);
-    push(match.begin, match.end, token->id);
-    textBegin = pos = match.end;
+    if (textBegin < match.begin)
+      segments.push_back({{textBegin, match.begin}, TextSegment::kText});
+    if (match.begin < match.end)
+      segments.push_back({match, token->id});
+    // White space that a token took with it may hold tokens of its own, and
+    // text begins again behind the last of them.
+    textBegin = match.end;
   }
-  push(textBegin, text.size(), TextSegment::kText);
+  if (textBegin < text.size())
+    segments.push_back({{textBegin, text.size()}, TextSegment::kText});
   return segments;
 }

@@ -40,7 +40,8 @@ public:
   static Result<AddedTokens> create(std::vector<AddedToken> tokens);
 
   /// Cuts `text`, which must be well-formed UTF-8. Special tokens are text like
-  /// any other unless `parseSpecial`.
+  /// any other unless `parseSpecial`. White space that a token takes along is
+  /// searched for tokens all the same, so that segments may overlap there.
   std::vector<TextSegment> split(std::string_view text,
                                  bool parseSpecial) const;
 

@@ -27,6 +27,12 @@ bool mtp::isWhiteSpace(uint32_t codePoint) {
 bool mtp::isWordCharacter(uint32_t codePoint) {
   if (codePoint == 0x200C || codePoint == 0x200D)
     return true;
+  // Letters in circles and squares are alphabetic symbols.
+  if ((codePoint >= 0x24B6 && codePoint <= 0x24E9) ||
+      (codePoint >= 0x1F130 && codePoint <= 0x1F149) ||
+      (codePoint >= 0x1F150 && codePoint <= 0x1F169) ||
+      (codePoint >= 0x1F170 && codePoint <= 0x1F189))
+    return true;
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(codePoint))) {
   case UTF8PROC_CATEGORY_LU:
   case UTF8PROC_CATEGORY_LL:

@@ -4,6 +4,9 @@
 
 #include "runtime/text/TokenizerImpl.h"
 
+#include <algorithm>
+#include <iterator>
+
 using namespace mtp;
 
 Result<std::string> StreamDecoder::append(TokenId id) {
@@ -17,6 +20,12 @@ Status StreamDecoder::appendTo(std::string &text, TokenId id) {
   if (options.skipSpecial && tokenizer->isSpecial(id))
     return okStatus();
   const schema::Tokenizer &tables = *tokenizer->impl->tables;
+  std::string kept;
+  if (isAtStart && tables.first_piece_without_spaces()) {
+    std::remove_copy(piece.begin(), piece.end(), std::back_inserter(kept), ' ');
+    piece = kept;
+    isAtStart = false;
+  }
   if (isAtStart) {
     // An unknown token's space is its own.
     uint32_t limit = id == tables.unk_id() ? 0 : tables.strip_leading_spaces();

@@ -3,6 +3,7 @@
 #include "runtime/text/TextPipeline.h"
 
 #include "runtime/schema/mtp_tokenizer_generated.h"
+#include "runtime/text/ByteAlphabet.h"
 #include "runtime/text/Split.h"
 #include "runtime/text/UnicodeForms.h"
 #include "runtime/text/Utf8.h"
@@ -48,6 +49,18 @@ Status rewritePieces(PieceList &list, size_t maxBytes, Function rewrite) {
   return okStatus();
 }
 
+/// Turns pieces of ByteCharacters back to bytes.
+Status restoreBytes(PieceList &list, size_t maxBytes) {
+  return rewritePieces(
+      list, maxBytes, [&](TextSpan piece, bool, std::string &out) -> Status {
+        std::optional<std::string> bytes = bytesOfPiece(viewOf(list, piece));
+        if (!bytes)
+          return internalError("expected characters of bytes");
+        out.append(*bytes);
+        return okStatus();
+      });
+}
+
 Status splitPieces(PieceList &list, const Regex &pattern,
                    schema::SplitBehavior behavior, bool invert,
                    MatchScratch &scratch) {
@@ -84,6 +97,11 @@ Result<TextPipeline> TextPipeline::create(const StepTables &tables) {
     Result<Step> step = createStep(*tables[i]);
     if (!step.isOk())
       return step.status().withContext("step " + std::to_string(i));
+    if (pipeline.yieldsBytes && step->kind != TextStepKind::Split)
+      return invalidArgument("expected steps that split behind the one for "
+                             "characters of bytes, got another at step " +
+                             std::to_string(i));
+    pipeline.yieldsBytes |= step->kind == TextStepKind::ByteCharacters;
     pipeline.steps.push_back(std::move(*step));
   }
   return pipeline;
@@ -119,7 +137,7 @@ Status TextPipeline::apply(PieceList &list, bool atStart,
   size_t maxBytes = kMaxGrowth * list.text.size() + kGrowthAllowance;
   for (const Step &step : steps)
     MTP_RETURN_IF_ERROR(applyStep(step, list, atStart, maxBytes, scratch));
-  return okStatus();
+  return yieldsBytes ? restoreBytes(list, maxBytes) : okStatus();
 }
 
 Status TextPipeline::applyStep(const Step &step, PieceList &list, bool atStart,
@@ -166,6 +184,20 @@ Status TextPipeline::applyStep(const Step &step, PieceList &list, bool atStart,
         list, maxBytes, [&](TextSpan piece, bool, std::string &out) {
           return appendNormalized(viewOf(list, piece), formOf(step.kind), out);
         });
+
+  case TextStepKind::Lowercase:
+    return rewritePieces(list, maxBytes,
+                         [&](TextSpan piece, bool, std::string &out) {
+                           appendLowercase(viewOf(list, piece), out);
+                           return okStatus();
+                         });
+
+  case TextStepKind::ByteCharacters:
+    return rewritePieces(list, maxBytes,
+                         [&](TextSpan piece, bool, std::string &out) {
+                           appendCharactersOfBytes(viewOf(list, piece), out);
+                           return okStatus();
+                         });
   }
   return okStatus();
 }

@@ -41,10 +41,12 @@ public:
   static Result<TextPipeline> create(const StepTables &steps);
 
   bool empty() const { return steps.empty(); }
+  /// Pieces may be cut anywhere in a character, so they are bytes and not text.
+  bool splitsCharacters() const { return yieldsBytes; }
 
   /// Takes `list` through all steps. `atStart` says that its first piece starts
-  /// the whole text. The text must be well-formed UTF-8, and stays so. One
-  /// scratch per text bounds the steps for all of its parts.
+  /// the whole text. The text must be well-formed UTF-8, and stays so
+  /// unless splitsCharacters(). One scratch per text bounds the steps for all of its parts.
   ///
   /// Fails with ResourceExhausted when a pattern takes too many steps or the
   /// text grows beyond any proportion; `list` is unspecified then.
@@ -66,6 +68,7 @@ private:
                           size_t maxBytes, MatchScratch &scratch);
 
   std::vector<Step> steps;
+  bool yieldsBytes = false;
 };
 
 } // namespace mtp

@@ -127,11 +127,17 @@ Status Tokenizer::Impl::loadPipelines() {
   Result<TextPipeline> pipeline = TextPipeline::create(steps);
   if (!pipeline.isOk())
     return pipeline.status().withContext("normalizer");
+  if (pipeline->splitsCharacters())
+    return invalidArgument("expected a normalizer that yields text");
   normalizer = std::move(*pipeline);
 
   pipeline = TextPipeline::create(stepsOf(tables->pre_tokenizer()));
   if (!pipeline.isOk())
     return pipeline.status().withContext("pre_tokenizer");
+  if (pipeline->splitsCharacters() &&
+      tables->kind() != schema::TokenizerKind::ByteLevelBpe)
+    return invalidArgument("expected a pre_tokenizer that yields text for a "
+                           "model of characters");
   preTokenizer = std::move(*pipeline);
   return okStatus();
 }

@@ -65,3 +65,16 @@ Status mtp::appendNormalized(std::string_view text, UnicodeForm form,
   out.append(reinterpret_cast<char *>(mapped), static_cast<size_t>(size));
   return okStatus();
 }
+
+void mtp::appendLowercase(std::string_view text, std::string &out) {
+  // The one character whose lower case is two.
+  constexpr uint32_t kCapitalDottedI = 0x130;
+  for (size_t pos = 0; pos < text.size(); pos += utf8Length(text, pos)) {
+    uint32_t codePoint = decodeUtf8(text, pos);
+    if (codePoint == kCapitalDottedI)
+      out.append("i\xCC\x87");
+    else
+      appendUtf8(out, static_cast<uint32_t>(utf8proc_tolower(
+                          static_cast<utf8proc_int32_t>(codePoint))));
+  }
+}

@@ -19,6 +19,10 @@ enum class UnicodeForm { Nfc, Nfd, Nfkc, Nfkd };
 Status appendNormalized(std::string_view text, UnicodeForm form,
                         std::string &out);
 
+/// Appends every character's lower case; one that stands at the end of a word is
+/// not told from others.
+void appendLowercase(std::string_view text, std::string &out);
+
 } // namespace mtp
 
 #endif // MTP_RUNTIME_TEXT_UNICODEFORMS_H

@@ -2,7 +2,9 @@
 
 #include "test/Runtime/TokenizerTestUtil.h"
 
-#include "compiler/Tokenizer/ByteAlphabet.h"
+#include "runtime/text/ByteAlphabet.h"
+
+#include <zlib.h>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -37,6 +39,18 @@ std::string vocabJson(const std::vector<std::string> &pieces) {
 }
 
 } // namespace
+
+std::string mtp::test::readGzip(const std::filesystem::path &path) {
+  std::string text;
+  gzFile file = gzopen(path.string().c_str(), "rb");
+  if (!file)
+    return text;
+  char buffer[1 << 16];
+  for (int count; (count = gzread(file, buffer, sizeof(buffer))) > 0;)
+    text.append(buffer, static_cast<size_t>(count));
+  gzclose(file);
+  return text;
+}
 
 std::string mtp::test::byteLevelJson(const std::vector<JsonEdit> &edits) {
   std::vector<std::string> pieces;

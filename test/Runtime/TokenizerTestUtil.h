@@ -48,6 +48,9 @@ inline std::string readFile(const std::filesystem::path &path) {
   return text.str();
 }
 
+/// The text of a gzipped file; empty if there is none.
+std::string readGzip(const std::filesystem::path &path);
+
 /// The folder of data that is not part of the project; a test that needs it is
 /// skipped where it is absent.
 inline std::filesystem::path sharedData() {

@@ -9,26 +9,12 @@
 #include "runtime/text/StreamDecoder.h"
 #include "test/Runtime/TokenizerTestUtil.h"
 
-#include <zlib.h>
-
 using namespace mtp;
 using namespace mtp::test;
 
 namespace {
 
 std::filesystem::path sourceRoot() { return MTP_SOURCE_DIR; }
-
-std::string readGzip(const std::filesystem::path &path) {
-  std::string text;
-  gzFile file = gzopen(path.string().c_str(), "rb");
-  if (!file)
-    return text;
-  char buffer[1 << 16];
-  for (int count; (count = gzread(file, buffer, sizeof(buffer))) > 0;)
-    text.append(buffer, static_cast<size_t>(count));
-  gzclose(file);
-  return text;
-}
 
 Ids idsOf(const JsonValue &line, const char *key) {
   Ids ids;

@@ -164,17 +164,47 @@ TEST(TokenizerTables, namesWhatItDoesNotSupport) {
   expectUnsupported(
       {{R"("end_of_word_suffix": null)", R"("end_of_word_suffix": "</w>")"}},
       {"model.end_of_word_suffix", "</w>"});
-  expectUnsupported(
-      {{R"("normalizer": null)", R"("normalizer": {"type": "Lowercase"})"}},
-      {"normalizer.type", "Lowercase"});
-  expectUnsupported({{R"("pre_tokenizer": {"type": "ByteLevel")",
-                      R"("pre_tokenizer": {"type": "BertPreTokenizer")"}},
-                    {"pre_tokenizer.type", "BertPreTokenizer"});
+  for (const char *type : {"BertNormalizer", "Nmt", "Precompiled",
+                           "StripAccents", "ByteLevel"})
+    expectUnsupported({{R"("normalizer": null)",
+                        std::string(R"("normalizer": {"type": ")") + type +
+                            R"("})"}},
+                      {"normalizer.type", type});
+  for (const char *type : {"UnicodeScripts", "CharDelimiterSplit"})
+    expectUnsupported({{R"("pre_tokenizer": {"type": "ByteLevel")",
+                        std::string(R"("pre_tokenizer": {"type": ")") + type +
+                            "\""}},
+                      {"pre_tokenizer.type", type});
   expectUnsupported({{R"("decoder": {"type": "ByteLevel")",
                       R"("decoder": {"type": "WordPiece")"}},
                     {"decoder.type", "WordPiece"});
   expectUnsupported({{kPreTokenizer, splitBy("(?<name>a)")}},
-                    {"pre_tokenizer.pretokenizers[0].pattern.Regex", "(?<"});
+                    {"tokenizer.json: expected a supported pattern at "
+                     "pre_tokenizer.pretokenizers[0].pattern.Regex, got",
+                     ": '(?<n' at byte 0 is not supported"});
+}
+
+/// Behind ByteLevel text is written in the bytes' characters: only splits have
+/// a meaning there.
+TEST(TokenizerTables, takesSplitsAfterByteLevel) {
+  auto sequence = [](const std::string &after) {
+    return byteLevelJson(
+        {{kPreTokenizer, R"({"type": "Sequence", "pretokenizers": [
+      {"type": "ByteLevel", "add_prefix_space": false}, )" +
+                             after + "]}"}});
+  };
+  auto loaded = loadJson(
+      sequence(R"({"type": "Digits"}, {"type": "Punctuation"})"));
+  MTP_ASSERT_OK(loaded);
+  // The second byte of U+0432 is written as a superscript two, a digit.
+  EXPECT_EQ(*(*loaded)->encode("\xD0\xB2 hello"),
+            Ids({0xD0, 0xB2, ' ', 259}));
+  for (const char *type : {"Metaspace", "ByteLevel"})
+    expectError(tablesFromHuggingFace(
+                    sequence(std::string(R"({"type": ")") + type + "\"}"), ""),
+                StatusCode::Unimplemented,
+                {"pre_tokenizer.pretokenizers[1].type", type,
+                 "only splits after ByteLevel"});
 }
 
 TEST(TokenizerTables, refusesUnknownAndDoubleKeys) {
@@ -329,6 +359,18 @@ TEST(TokenizerTables, refusesTablesThatContradictThemselves) {
        }},
       {"normalizer",
        [](TokenizerT &t) { t.normalizer = std::move(t.pre_tokenizer); }},
+      {"normalizer that yields text",
+       [](TokenizerT &t) {
+         t.normalizer.push_back(std::make_unique<schema::TextStepT>());
+         t.normalizer[0]->kind = schema::TextStepKind::ByteCharacters;
+       }},
+      {"pre_tokenizer: expected steps that split",
+       [](TokenizerT &t) {
+         t.pre_tokenizer.insert(t.pre_tokenizer.begin(),
+                                std::make_unique<schema::TextStepT>());
+         t.pre_tokenizer[0]->kind = schema::TextStepKind::ByteCharacters;
+         t.pre_tokenizer[1]->kind = schema::TextStepKind::Nfc;
+       }},
       {"kind",
        [](TokenizerT &t) { t.kind = static_cast<schema::TokenizerKind>(9); }},
       {"SentencePiece",
@@ -466,11 +508,37 @@ TEST(RegexTranslator, takesThePatternsOfKnownModels) {
 }
 
 TEST(RegexTranslator, refusesWhatItDoesNotKnow) {
-  for (const char *pattern :
-       {"(?<n>a)", "(?#c)",       "(*FAIL)",  "a(?i)b",  "(?m:a)",  "[a&&b]",
-        "[a[b]]",  "[[:alpha:]]", R"(\h)",    R"(\R)",   R"(\b)",   R"(\1)",
-        R"([\W])", R"(\k<a>)",    R"(a{2}?)", R"(\xFF)", R"(\u12)", R"(\p{L)",
-        R"(\pL)",  "[a",          "[]a]",     "a)",      "\\",      "{2}"})
+  for (const char *pattern : {"(?<n>a)",
+                              "(?#c)",
+                              "(*FAIL)",
+                              "a(?i)b",
+                              "(?m:a)",
+                              "[a&&b]",
+                              "[a[b]]",
+                              "[[:alpha:]]",
+                              R"(\h)",
+                              R"(\R)",
+                              R"(\b)",
+                              R"(\1)",
+                              R"([\W])",
+                              "(?i:ss)",
+                              "(?i)aFI",
+                              "(?i:s(?:t))",
+                              R"((?i:\x53))",
+                              "(?i:[\xC3\x9F])",
+                              "(?i:\xC3\x9F)",
+                              R"((?i:\p{Lu}))",
+                              R"(\k<a>)",
+                              R"(a{2}?)",
+                              R"(\xFF)",
+                              R"(\u12)",
+                              R"(\p{L)",
+                              R"(\pL)",
+                              "[a",
+                              "[]a]",
+                              "a)",
+                              "\\",
+                              "{2}"})
     EXPECT_FALSE(translateRegex(pattern).isOk()) << pattern;
 }
 
