@@ -1,4 +1,4 @@
-//===- CharacterSets.cpp - What the library's own code means by a set -----===//
+//===- CharacterSets.cpp - What the library means by a set ----------------===//
 
 #include "compiler/Tokenizer/CharacterSets.h"
 

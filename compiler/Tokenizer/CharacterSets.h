@@ -1,4 +1,4 @@
-//===- CharacterSets.h - What the library's own code means by a set -*- C++ -*-===//
+//===- CharacterSets.h - What the library means by a set --------*- C++ -*-===//
 //
 // Members of sets of characters, to be put between brackets of a pattern in
 // PCRE2's syntax. The tokenizer library that files are written for has two
@@ -22,8 +22,8 @@ std::string_view onigurumaWordMembers();
 /// \w of the pre-tokenizer Whitespace.
 std::string_view rustWordMembers();
 
-/// What Punctuation and BertPreTokenizer cut at: ASCII's, and those of Unicode 8,
-/// whatever version PCRE2 knows.
+/// What Punctuation and BertPreTokenizer cut at: ASCII's, and those of Unicode
+/// 8, whatever version PCRE2 knows.
 std::string_view punctuationMembers();
 
 } // namespace mtp

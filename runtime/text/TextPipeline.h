@@ -45,8 +45,9 @@ public:
   bool splitsCharacters() const { return yieldsBytes; }
 
   /// Takes `list` through all steps. `atStart` says that its first piece starts
-  /// the whole text. The text must be well-formed UTF-8, and stays so
-  /// unless splitsCharacters(). One scratch per text bounds the steps for all of its parts.
+  /// the whole text. The text must be well-formed UTF-8, and stays so unless
+  /// splitsCharacters(). One scratch per text bounds the steps for all of its
+  /// parts.
   ///
   /// Fails with ResourceExhausted when a pattern takes too many steps or the
   /// text grows beyond any proportion; `list` is unspecified then.

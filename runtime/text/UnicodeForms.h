@@ -19,8 +19,8 @@ enum class UnicodeForm { Nfc, Nfd, Nfkc, Nfkd };
 Status appendNormalized(std::string_view text, UnicodeForm form,
                         std::string &out);
 
-/// Appends every character's lower case; one that stands at the end of a word is
-/// not told from others.
+/// Appends every character's lower case, without regard to what stands beside
+/// it.
 void appendLowercase(std::string_view text, std::string &out);
 
 } // namespace mtp

@@ -148,9 +148,44 @@ MODELS["glm4moe-negative"] = {**MODELS["glm4moe-mtp1"], "num_nextn_predict_layer
                               "topk_group": 1}
 BIAS = {"dsv3-negative": 32-1.5, "glm4moe-negative": -1.5}  # added to e_score_correction_bias
 
+
+def without(c, *keys):
+    return {k: v for k, v in c.items() if k not in keys}
+
+
+# Configs whose meaning hangs on the configuration classes: keys left out, said twice or under another
+# name. None has MTP modules.
+MODELS["mistral"] = without(
+    cfg("MistralForCausalLM", "mistral", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=None, intermediate_size=96, sliding_window=8), "rope_theta", "rms_norm_eps")
+# two spellings of rope, a head of its own though tied, a part of the head that this family does not rotate
+MODELS["llama-keys"] = without(
+    cfg("LlamaForCausalLM", "llama", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=None,
+        intermediate_size=96, tie_word_embeddings=True, original_max_position_embeddings=24,
+        rope_parameters={"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0,
+                         "high_freq_factor": 4.0, "original_max_position_embeddings": 32},
+        rope_scaling={"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16,
+                      "beta_fast": 8, "beta_slow": 0}), "rms_norm_eps")
+MODELS["llama-partial"] = cfg("LlamaForCausalLM", "llama", num_hidden_layers=2, num_attention_heads=4,
+                              num_key_value_heads=4, head_dim=24, intermediate_size=96, partial_rotary_factor=0.5,
+                              rope_scaling={"type": "default"})
+# attention scaled by mscale_all_dim with a scaling that is not YaRN; one shared expert by default
+MODELS["dsv3-keys"] = without(MODELS["dsv3-mtp1"], "n_shared_experts", "num_nextn_predict_layers", "routed_scaling_factor",
+                              "norm_topk_prob", "num_key_value_heads", "rope_scaling")
+MODELS["dsv3-keys"].update(num_key_value_heads=None, n_routed_experts=4, num_local_experts=8,
+                           rope_parameters={"type": "linear", "factor": 4.0, "mscale_all_dim": 1.0})
+# as transformers 5 saves it; the window's width is the default's, beyond what the test sees
+MODELS["qwen3moe-keys"] = without(MODELS["qwen3moe"], "num_experts", "sliding_window", "norm_topk_prob",
+                                  "decoder_sparse_step", "mlp_only_layers", "head_dim")
+MODELS["qwen3moe-keys"].update(num_local_experts=8, use_sliding_window=True,
+                               rope_scaling={"rope_type": "dynamic", "factor": 4.0})
+KEYS = {"mistral", "llama-keys", "llama-partial", "dsv3-keys", "qwen3moe-keys"}
+STORED_HEADS = {"llama-keys"}  # stores a head of other values though the config ties it
+
 # default seeds (0 elsewhere), chosen so that no greedy choice and no expert choice is nearly a tie
 SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
-         "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 32, "glm4moe-negative": 10}
+         "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 32, "glm4moe-negative": 10,
+         "dsv3-keys": 1, "llama-partial": 1, "qwen3moe-keys": 3}
 
 SHARDED = {"qwen2"}          # written as two shards with an index
 DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the MTP layer too, as GLM does
@@ -187,7 +222,8 @@ def tensors(name, c):
             return
         d = c.get("head_dim") or H // nh
         bias = mt == "qwen2" or c.get("attention_bias")
-        for n, heads in (("q_proj", nh), ("k_proj", c["num_key_value_heads"]), ("v_proj", c["num_key_value_heads"])):
+        kvh = c["num_key_value_heads"] or nh
+        for n, heads in (("q_proj", nh), ("k_proj", kvh), ("v_proj", kvh)):
             w(p + n + ".weight", heads * d, H)
             if bias:
                 w(p + n + ".bias", heads * d)
@@ -203,11 +239,11 @@ def tensors(name, c):
         if dense:
             mlp(p + "mlp.", c["intermediate_size"])
             return
-        n = c.get("n_routed_experts") or c["num_experts"]
+        n = c.get("num_local_experts") or c.get("n_routed_experts") or c["num_experts"]
         w(p + "mlp.gate.weight", n, H)
         if mt != "qwen3_moe":
             w(p + "mlp.gate.e_score_correction_bias", n)
-            mlp(p + "mlp.shared_experts.", c["moe_intermediate_size"] * c["n_shared_experts"])
+            mlp(p + "mlp.shared_experts.", c["moe_intermediate_size"] * c.get("n_shared_experts", 1))
         for e in range(n):
             mlp(p + f"mlp.experts.{e}.", c["moe_intermediate_size"])
 
@@ -217,7 +253,7 @@ def tensors(name, c):
     for i in range(c["num_hidden_layers"]):
         block(f"model.layers.{i}.", i < dense_layers)
     w("model.norm.weight", H)
-    if not c["tie_word_embeddings"]:
+    if not c["tie_word_embeddings"] or name in STORED_HEADS:
         w("lm_head.weight", V, H)
     for d in range(c.get("num_nextn_predict_layers", 0)):
         if mt == "mimo":
