@@ -322,7 +322,7 @@ Expected mtp::test::expectedOutput(const Request &request,
   };
   while (expected.tokens.size() < request.maxTokens) {
     std::vector<float> logits = fakeLogits(tokens);
-    std::vector<int32_t> scratch(logits.size());
+    std::vector<uint64_t> scratch(logits.size());
     int32_t token =
         sampleToken(logits, {}, row, int32_t(tokens.size()), scratch);
     if ((!request.ignoreEos && in(eos, token)) ||

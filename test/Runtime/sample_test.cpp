@@ -3,11 +3,14 @@
 #include "runtime/device/cpu/Builtins.h"
 #include "runtime/device/cpu/Philox.h"
 #include "runtime/device/cpu/Sample.h"
+#include "runtime/device/cpu/SampleMath.h"
 
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <vector>
 
 using namespace mtp;
@@ -28,10 +31,75 @@ SamplingRow sampling(float temperature, int32_t topK = 0, float topP = 1,
   return row;
 }
 
+/// The pick in every instruction set that this processor has.
 int32_t pick(const std::vector<float> &logits, const SamplingRow &row,
-             int32_t position = 1) {
-  std::vector<int32_t> scratch(logits.size(), -1);
-  return sampleToken(logits, {}, row, position, scratch);
+             int32_t position = 1, const std::vector<int32_t> &tokens = {}) {
+  std::vector<uint64_t> scratch(logits.size());
+  int32_t first = sampleToken(logits, tokens, row, position, scratch);
+  for (const SampleKernels *kernels : sampleKernels())
+    EXPECT_EQ(sampleToken(logits, tokens, row, position, scratch, *kernels),
+              first)
+        << kernels->name;
+  return first;
+}
+
+struct Candidate {
+  float logit;
+  uint32_t token;
+
+  float distance(float best, const SamplingRow &row) const {
+    float distance = (best - logit) *
+                     std::min(1.0f / row.temperature,
+                              std::numeric_limits<float>::max());
+    return distance < kFarDistance ? distance : kFarDistance;
+  }
+};
+
+/// What min-p and top-p leave of the sorted candidates, after top-k.
+void applyShares(std::vector<Candidate> &kept, const SamplingRow &row) {
+  std::vector<uint64_t> weights;
+  for (const Candidate &c : kept)
+    weights.push_back(weightOf(c.distance(kept[0].logit, row)));
+  using Wide = unsigned __int128;
+  Wide total = std::accumulate(weights.begin(), weights.end(), Wide(0));
+  Wide units = Wide(double(row.topP) * 0x1p32), sum = 0;
+  size_t count = 0;
+  if (row.topP < 1) {
+    while (count < kept.size() && (count == 0 || sum << 32 < total * units))
+      sum += weights[count++];
+    kept.resize(count);
+  }
+  std::vector<Candidate> likely;
+  for (size_t i = 0; i < kept.size(); ++i)
+    if (i == 0 || double(weights[i]) >= double(row.minP) * 0x1p40)
+      likely.push_back(kept[i]);
+  kept = likely;
+}
+
+/// The same pick by sorting everything: no buckets, no blocks, no vectors.
+int32_t plainPick(const std::vector<float> &logits, const SamplingRow &row,
+                  int32_t position, const std::vector<int32_t> &tokens = {}) {
+  std::vector<Candidate> kept;
+  for (size_t i = 0; i < logits.size(); ++i)
+    if (logits[i] > -kInf)
+      kept.push_back({logits[i], uint32_t(tokens.empty() ? i : tokens[i])});
+  if (kept.empty())
+    return -1;
+  std::sort(kept.begin(), kept.end(), [](Candidate a, Candidate b) {
+    return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+  });
+  if (row.topK > 0 && size_t(row.topK) < kept.size())
+    kept.resize(size_t(row.topK));
+  applyShares(kept, row);
+  std::pair<float, int64_t> best = {-kInf, 0};
+  for (const Candidate &c : kept) {
+    auto words = philox4x32({uint32_t(position), 1, c.token / 4, 0},
+                            {row.seedLow, row.seedHigh});
+    float key =
+        gumbelNoise(words[c.token % 4]) - c.distance(kept[0].logit, row);
+    best = std::max(best, {key, -int64_t(c.token)});
+  }
+  return int32_t(-best.second);
 }
 
 /// Pearson's statistic of `draws` picks against `expected` probabilities.
@@ -157,6 +225,311 @@ TEST(Sample, MinPIsRelativeToTheLikeliest) {
             kCritical);
 }
 
+namespace {
+/// Softmax behind filters, in double and by sorting.
+std::vector<double> filteredSoftmax(const std::vector<float> &logits,
+                                    const SamplingRow &row) {
+  std::vector<size_t> order(logits.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return logits[a] > logits[b];
+  });
+  if (row.topK > 0)
+    order.resize(std::min(order.size(), size_t(row.topK)));
+  double sum = 0, total = 0, temperature = row.temperature;
+  auto weight = [&](size_t i) {
+    return std::exp((double(logits[i]) - logits[order[0]]) / temperature);
+  };
+  for (size_t i : order)
+    total += weight(i);
+  std::vector<double> p(logits.size(), 0);
+  double kept = 0;
+  for (size_t i : order) {
+    if (sum >= total * row.topP)
+      break;
+    sum += weight(i);
+    kept += p[i] = weight(i) >= row.minP ? weight(i) : 0;
+  }
+  for (double &value : p)
+    value /= kept;
+  return p;
+}
+
+/// How many standard deviations Pearson's statistic lies above its mean, by
+/// Wilson and Hilferty's cube root. Rare tokens are counted together.
+double deviation(const std::vector<float> &logits, const SamplingRow &row,
+                 const std::vector<double> &expected, int draws) {
+  std::vector<size_t> order(logits.size()), cellOf(logits.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return expected[a] > expected[b]; });
+  std::vector<double> means(1, 0);
+  for (size_t i : order) {
+    if (means.back() > 30)
+      means.push_back(0);
+    cellOf[i] = means.size() - 1;
+    means.back() += expected[i] * draws;
+  }
+  std::vector<int> counts(means.size(), 0);
+  std::vector<uint64_t> scratch(logits.size());
+  for (int position = 0; position < draws; ++position) {
+    size_t token = size_t(sampleToken(logits, {}, row, position, scratch));
+    EXPECT_GT(expected[token], 0) << "token " << token;
+    ++counts[cellOf[token]];
+  }
+  double sum = 0, freedom = double(means.size()) - 1;
+  for (size_t i = 0; i < means.size(); ++i)
+    if (means[i] > 0)
+      sum += (counts[i] - means[i]) * (counts[i] - means[i]) / means[i];
+  if (freedom < 1)
+    return 0;
+  double spread = 2 / (9 * freedom);
+  return (std::cbrt(sum / freedom) - (1 - spread)) / std::sqrt(spread);
+}
+} // namespace
+
+TEST(Sample, DrawsFromManyLaws) {
+  std::mt19937 random(19);
+  std::normal_distribution<float> normal;
+  int laws = 0;
+  for (size_t vocab : {7, 61, 1000, 20001}) {
+    std::vector<float> logits(vocab);
+    for (float &x : logits)
+      x = 1.5f * normal(random);
+    int32_t half = int32_t(vocab / 2);
+    for (float temperature : {0.1f, 0.5f, 1.0f, 2.0f, 5.0f})
+      for (SamplingRow row :
+           {sampling(temperature), sampling(temperature, half),
+            sampling(temperature, 0, 0.9f), sampling(temperature, 0, 1, 0.02f),
+            sampling(temperature, half, 0.8f, 0.03f)}) {
+        row.seedLow = uint32_t(random());
+        EXPECT_LT(deviation(logits, row, filteredSoftmax(logits, row),
+                            vocab > 1000 ? 1000 : 10000),
+                  4.5)
+            << vocab << " tokens, T " << temperature << ", top-k " << row.topK
+            << ", top-p " << row.topP << ", min-p " << row.minP;
+        ++laws;
+      }
+  }
+  EXPECT_EQ(laws, 100);
+  // The test sees a temperature that is a little off.
+  std::vector<float> logits(1000);
+  for (float &x : logits)
+    x = 1.5f * normal(random);
+  EXPECT_GT(deviation(logits, sampling(1),
+                      filteredSoftmax(logits, sampling(1.1f)), 20000),
+            4.5);
+}
+
+// Not the pick of a lane, a bucket or a block, but of the definition: over
+// rows of all lengths and shapes, filters, seeds and maps.
+TEST(Sample, EqualsThePlainDefinition) {
+  std::mt19937 random(7);
+  auto among = [&](std::initializer_list<float> values) {
+    return values.begin()[random() % values.size()];
+  };
+  std::normal_distribution<float> normal;
+  for (int round = 0; round < 4000; ++round) {
+    size_t vocab = 1 + random() % (round % 50 == 0 ? 3000 : 300);
+    float spread = among({0, 1e-3f, 0.3f, 1, 5, 30}), grain = among({0, 0.5f});
+    std::vector<float> logits(vocab);
+    for (float &x : logits) {
+      x = among({0, 0, 20, -1e30f}) + spread * normal(random);
+      x = grain > 0 ? std::round(x / grain) * grain : x;
+      if (random() % 16 == 0)
+        x = among({kNaN, -kInf, 0.0f, -0.0f});
+    }
+    std::vector<int32_t> tokens;
+    if (random() % 2)
+      for (size_t i = 0; i < vocab; ++i)
+        tokens.push_back(int32_t(i * 7 + random() % 7));
+    if (random() % 2)
+      std::shuffle(tokens.begin(), tokens.end(), random);
+    SamplingRow row = sampling(
+        among({1e-40f, 0.1f, 0.5f, 1, 2, 5, 1e30f}),
+        int32_t(among({0, 0, 1, 2, 40, 1000})),
+        among({1, 1, 1e-12f, 0.3f, 0.9f, 0.95f, 0.999999f}),
+        among({0, 0, 1e-13f, 0.05f, 0.5f, 1}), uint32_t(random()));
+    row.seedHigh = uint32_t(random());
+    int32_t position = int32_t(random() >> 1);
+    ASSERT_EQ(pick(logits, row, position, tokens),
+              plainPick(logits, row, position, tokens))
+        << "round " << round << ", " << vocab << " tokens, T "
+        << row.temperature << ", top-k " << row.topK << ", top-p " << row.topP
+        << ", min-p " << row.minP;
+  }
+}
+
+TEST(Sample, EqualsThePlainDefinitionInALargeVocabulary) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<float> logits(129281);
+  for (float scale : {0.0f, 1.0f, 4.0f}) {
+    for (float &x : logits)
+      x = scale * normal(random);
+    for (const SamplingRow &row :
+         {sampling(1), sampling(1, 50), sampling(1, 70000, 0.9f, 0.001f),
+          sampling(0.7f, 0, 0.95f), sampling(5, 0, 0.5f),
+          sampling(1, 0, 1, 0.05f)})
+      for (int32_t position : {1, 77})
+        ASSERT_EQ(pick(logits, row, position),
+                  plainPick(logits, row, position))
+            << "scale " << scale << ", top-k " << row.topK << ", top-p "
+            << row.topP << ", min-p " << row.minP;
+  }
+}
+
+// A scan of any parts adds up to that of the whole: what threads rely on.
+TEST(Sample, PartsOfARowAddUp) {
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal;
+  std::vector<float> logits(5003);
+  for (float &x : logits)
+    x = 2 * normal(random);
+  SampleLaw law = {};
+  law.best = *std::max_element(logits.begin(), logits.end());
+  law.perTemperature = 1.25f;
+  law.seedLow = 5;
+  law.position = 9;
+  law.leastWeight = kFullWeight >> 9;
+  law.bestPick = packPick(-1, 17);
+  for (const SampleKernels *kernels : sampleKernels())
+    for (bool usesBuckets : {false, true}) {
+      law.usesBuckets = usesBuckets;
+      const SampleInput input = {logits, {}};
+      SampleBucket whole[kSampleBuckets] = {}, parts[kSampleBuckets] = {};
+      uint64_t pick = kernels->scan(law, input, 0, logits.size(), whole);
+      uint64_t ofParts = 0;
+      for (size_t i = 0; i < logits.size(); i += 17 * kSampleLanes)
+        ofParts = std::max(
+            ofParts,
+            kernels->scan(law, input, i,
+                          std::min(logits.size(), i + 17 * kSampleLanes),
+                          parts));
+      EXPECT_EQ(pick, ofParts);
+      for (int i = 0; i < kFarBucket; ++i) {
+        EXPECT_EQ(whole[i].weight, parts[i].weight);
+        EXPECT_EQ(whole[i].count, parts[i].count);
+        EXPECT_EQ(whole[i].pick, parts[i].pick);
+      }
+    }
+}
+
+// A drafter with a part of the vocabulary draws the target's noise: where the
+// target's token is in the part, and the rest is masked, both pick it.
+TEST(Sample, NoiseBelongsToTheToken) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  std::vector<int32_t> tokens(150);
+  for (size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = int32_t((i * 577) % 1009);
+  std::vector<float> part(tokens.size()), all(1009, -kInf);
+  for (int32_t position = 0; position < 100; ++position) {
+    for (size_t i = 0; i < tokens.size(); ++i)
+      all[size_t(tokens[i])] = part[i] = normal(random);
+    for (const SamplingRow &row :
+         {sampling(0), sampling(1), sampling(0.8f, 20, 0.9f, 0.01f)})
+      EXPECT_EQ(pick(part, row, position, tokens), pick(all, row, position));
+  }
+  // Equals: the lowest token, not the first column.
+  EXPECT_EQ(pick({1, 3, 3, 3}, sampling(0), 1, {9, 8, 4, 6}), 4);
+}
+
+// What follows is fixed for ever: a seed gives the same text in every version.
+TEST(Sample, NoiseNeverChanges) {
+  const std::pair<uint32_t, float> noise[] = {
+      {0u, -0x1.90a3aap+1f}, {1u, -0x1.8a56ccp+1f}, {2u, -0x1.874ceep+1f},
+      {1000u, -0x1.5cef3cp+1f}, {123456789u, -0x1.4449e8p+0f},
+      {2147483647u, 0x1.774f2ap-2f}, {2147483648u, 0x1.774f2ap-2f},
+      {2147483649u, 0x1.774f2ap-2f}, {3000000000u, 0x1.065ffap+0f},
+      {3735928559u, 0x1.f8564cp+0f}, {4294901760u, 0x1.62e43p+3f},
+      {4294967294u, 0x1.5c6766p+4f}, {4294967295u, 0x1.6dfb52p+4f}};
+  for (auto [word, expected] : noise)
+    EXPECT_EQ(gumbelNoise(word), expected) << word;
+  const std::pair<float, uint64_t> weights[] = {
+      {0, 1099511627776}, {0x1p-30f, 1099511627776}, {0x1p-10f, 1098438410240},
+      {0.3f, 814538227712}, {0.34657359f, 777472114688},
+      {0.6931472f, 549755813888}, {1, 404487733248}, {2.5f, 90253410304},
+      {7.25f, 780844992}, {13, 2485258}, {20.5f, 1374}, {27.5f, 1}, {27.9f, 0},
+      {28, 0}};
+  for (auto [distance, expected] : weights)
+    EXPECT_EQ(weightOf(distance), expected) << distance;
+}
+
+TEST(Sample, PicksNeverChange) {
+  std::vector<float> logits(1003);
+  for (size_t i = 0; i < logits.size(); ++i)
+    logits[i] = float(i * i * 7919 % 4093) / 512;
+  const struct {
+    uint32_t seedLow, seedHigh;
+    int32_t position;
+    float temperature;
+    int32_t topK;
+    float topP, minP;
+    int32_t token;
+  } golden[] = {
+      {3609267711u, 1u, 1, 0.25f, 40, 0.95f, 0, 174},
+      {0u, 1u, 1, 1, 40, 0.5f, 0, 528},
+      {0u, 596001514u, 0, 5, 40, 1, 0.5f, 291},
+      {1u, 4294967295u, 1, 1, 0, 1, 0, 842},
+      {4294967295u, 1u, 3833, 0.7f, 0, 0.5f, 0.05f, 408},
+      {4294967295u, 4294967295u, 1455, 1, 40, 0.95f, 0, 395},
+      {1u, 4294967295u, 0, 5, 40, 1, 0.5f, 528},
+      {1572750345u, 0u, 1, 2, 5, 1, 0.5f, 985},
+      {3992839190u, 4294967295u, 3656, 0.25f, 0, 1, 0, 985},
+      {157331433u, 0u, 853, 5, 0, 0.95f, 0.05f, 264},
+      {4294967295u, 1u, 1, 0.7f, 40, 0.95f, 0, 355},
+      {347712949u, 1u, 3033, 2, 5, 1, 0, 816},
+      {0u, 3443122520u, 1, 2, 5, 0.5f, 0, 463},
+      {725080087u, 1u, 1814052237, 0.7f, 0, 0.5f, 0, 929},
+      {4191920603u, 4123732732u, 2821, 2, 0, 0.5f, 0, 355},
+      {1u, 483443025u, 1, 5, 40, 0.95f, 0.5f, 569},
+      {4294967295u, 4294967295u, 258, 5, 40, 1, 0, 395},
+      {4294967295u, 3587296208u, 1084, 0.25f, 0, 0.95f, 0.05f, 303},
+      {4294967295u, 4294967295u, 1896, 2, 0, 1, 0.5f, 421},
+      {1u, 3736240358u, 3998, 2, 40, 0.95f, 0.5f, 109},
+      {4294967295u, 4026023684u, 0, 0.25f, 0, 1, 0, 606},
+      {4294967295u, 0u, 343646915, 5, 0, 0.5f, 0.05f, 275},
+      {0u, 4236849488u, 1, 0.25f, 0, 1, 0, 696},
+      {1u, 1u, 76574008, 1, 0, 1, 0.05f, 211}};
+  for (const auto &g : golden) {
+    SamplingRow row =
+        sampling(g.temperature, g.topK, g.topP, g.minP, g.seedLow);
+    row.seedHigh = g.seedHigh;
+    EXPECT_EQ(pick(logits, row, g.position), g.token)
+        << "seed " << g.seedLow << ", " << g.seedHigh << " at " << g.position;
+  }
+}
+
+// Against the library's functions in double: how near the polynomials are.
+TEST(Sample, NoiseAndWeightsAreAccurate) {
+  auto check = [](uint32_t word) {
+    double near1 = (double(~word) + 0.5) * 0x1p-32;
+    double near0 = (double(word) + 0.5) * 0x1p-32;
+    double exponential =
+        word >> 31 ? -std::log1p(-near1) : -std::log(near0);
+    ASSERT_NEAR(gumbelNoise(word), -std::log(exponential), 2e-6) << word;
+    ASSERT_LE(gumbelNoise(word), kMaxNoise);
+    ASSERT_GE(word, leastWordOf(gumbelNoise(word))) << word;
+  };
+  for (uint32_t i = 0; i < 3000; ++i) {
+    check(i);
+    check(~i);
+    check((1u << 31) - 1500 + i);
+  }
+  for (uint64_t word = 0; word < uint64_t(1) << 32; word += 4001)
+    check(uint32_t(word));
+  uint64_t before = kFullWeight;
+  for (float d = 0; d < kFarDistance; d += 1e-3f) {
+    double expected = std::exp(-double(d)) * 0x1p40;
+    ASSERT_NEAR(double(weightOf(d)), expected, expected * 0x1p-23 + 1) << d;
+    ASSERT_LE(weightOf(d), before);
+    before = weightOf(d);
+  }
+  EXPECT_EQ(weightOf(0), kFullWeight);
+  EXPECT_EQ(weightOf(kFarDistance), 0u);
+}
+
 TEST(Sample, SeedsAndPositionsAreIndependent) {
   std::vector<float> flat(1000, 0.0f);
   int equalSeeds = 0, equalPositions = 0;
@@ -199,7 +572,8 @@ TEST(Sample, PicksFromPartsWhereLogitsAreSkipped) {
   const int32_t slotOf[rows] = {2, 0, 1, 2, 0}, positions[] = {8, 9, 3, 4, -1};
   for (size_t r : {1, 4})
     std::fill_n(logits.begin() + long(r * vocab), vocab, kNaN);
-  int32_t picks[rows], scratch[vocab];
+  int32_t picks[rows];
+  uint64_t scratch[vocab];
   void *buffers[] = {values.data(),
                      indices.data(),
                      logits.data(),
@@ -234,7 +608,7 @@ TEST(Sample, AMapGivesTheNoiseOfItsTokens) {
   for (int32_t position = 0; position < 300; ++position) {
     SamplingRow row = sampling(1, 0, 1, 0, 7);
     int32_t whole = pick(logits, row, position);
-    std::vector<int32_t> scratch(part.size());
+    std::vector<uint64_t> scratch(part.size());
     int32_t picked = sampleToken(part, tokens, row, position, scratch);
     EXPECT_EQ(picked % 3, 1);
     if (whole % 3 != 1)
@@ -257,7 +631,8 @@ TEST(Sample, MappedKernelsPickTokens) {
   int32_t tokens[] = {2, 30, 31, 77};
   int32_t slotOf[rows] = {0, 1, 0}, positions[rows] = {5, 6, -1};
   SamplingRow slots[] = {sampling(0), sampling(2, 0, 1, 0, 3)};
-  int32_t picks[rows], scratch[vocab];
+  int32_t picks[rows];
+  uint64_t scratch[vocab];
   int32_t expected = sampleToken(logits, tokens, slots[1], 7, scratch);
   {
     void *buffers[] = {all.data(), tokens, slotOf, positions, slots, picks};

@@ -15,7 +15,7 @@ struct SampledRows {
         positions(static_cast<const int32_t *>(buffers[1])),
         sampling(static_cast<const SamplingRow *>(buffers[2])),
         picks(static_cast<int32_t *>(buffers[3])), vocab(size_t(params[1])),
-        indices(static_cast<int32_t *>(scratch), vocab) {}
+        scratch(static_cast<uint64_t *>(scratch), vocab) {}
 
   const SamplingRow &samplingOf(int64_t row) const {
     return sampling[slots[row]];
@@ -27,14 +27,15 @@ struct SampledRows {
     picks[row] = positions[row] < 0
                      ? 0
                      : sampleToken({logits + row * vocab, vocab}, tokens,
-                                   samplingOf(row), positions[row] + 1, indices);
+                                   samplingOf(row), positions[row] + 1,
+                                   scratch);
   }
 
   const int32_t *slots, *positions;
   const SamplingRow *sampling;
   int32_t *picks;
   size_t vocab;
-  std::span<int32_t> indices;
+  std::span<uint64_t> scratch;
 };
 } // namespace
 
@@ -96,6 +97,6 @@ Result<KernelFunction> mtp::findBuiltinCode(std::string_view name) {
 
 uint64_t mtp::builtinScratchBytes(const schema::Artifact &artifact) {
   return artifact.envelope()
-             ? uint64_t(artifact.envelope()->vocab()) * sizeof(int32_t)
+             ? uint64_t(artifact.envelope()->vocab()) * sizeof(uint64_t)
              : 0;
 }

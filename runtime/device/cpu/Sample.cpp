@@ -1,16 +1,22 @@
 //===- Sample.cpp - One token from one row of logits ----------------------===//
+//
+// A scan of the row finds the largest key and, where top-k or top-p compare
+// tokens with each other, sorts tokens into buckets by their distance from the
+// best logit. Sums of a bucket's counts or weights tell in which bucket a
+// filter's boundary lies; only there tokens are put in order. All sums are of
+// integers, so that a row may be scanned in any parts.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/Sample.h"
 #include "runtime/device/cpu/Philox.h"
+#include "runtime/device/cpu/SampleMath.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 using namespace mtp;
-
-/// Counter words that keep this noise apart from any other use of the key.
-static constexpr uint32_t kSamplePurpose = 1;
 
 static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -41,119 +47,154 @@ static int32_t argmax(std::span<const float> logits) {
                  logits.begin());
 }
 
+/// The lowest token of the largest logit, or -1.
+static int32_t bestToken(const SampleInput &input, float value) {
+  if (!(value > -kInfinity))
+    return -1;
+  uint32_t token = ~uint32_t(0);
+  for (size_t i = 0; i < input.logits.size(); ++i)
+    if (input.logits[i] == value) {
+      token = std::min(token, input.token(i));
+      if (input.tokens.empty())
+        break;
+    }
+  return int32_t(token);
+}
+
+/// In order, the last element of the shortest run whose sizes reach `goal`:
+/// their weights or, without `kernels`, one each. Permutes the elements.
+static uint64_t lastOfRun(const SampleLaw &law, std::span<uint64_t> elements,
+                          uint64_t goal, const SampleKernels *kernels) {
+  constexpr int kBits = 8;
+  for (;;) {
+    auto [low, high] = std::minmax_element(elements.begin(), elements.end());
+    if (*low == *high)
+      return *low;
+    int shift = std::max(int(std::bit_width(*low ^ *high)) - kBits, 0);
+    uint64_t sums[1 << kBits] = {}, first = *low >> shift, bin = 0;
+    uint64_t sizes[kSampleLanes];
+    std::fill_n(sizes, kSampleLanes, 1);
+    for (size_t i = 0; i < elements.size(); i += kSampleLanes) {
+      size_t count = std::min(kSampleLanes, elements.size() - i);
+      if (kernels)
+        kernels->weigh(law, elements.subspan(i, count), sizes);
+      for (size_t j = 0; j < count; ++j)
+        sums[(elements[i + j] >> shift) - first] += sizes[j];
+    }
+    for (uint64_t end = *high >> shift; sums[bin] < goal && first + bin < end;)
+      goal -= sums[bin++];
+    auto end = std::partition(
+        elements.begin(), elements.end(),
+        [=](uint64_t element) { return element >> shift == first + bin; });
+    elements = elements.first(size_t(end - elements.begin()));
+  }
+}
+
 namespace {
-/// The distribution of one row. Sums run in a fixed order and in double.
-class Row {
+/// Which tokens of a scanned row are kept: all in the buckets before `bucket`,
+/// and of that one the elements up to `last`.
+class Cut {
 public:
-  Row(std::span<const float> logits, std::span<const int32_t> tokens,
-      const SamplingRow &sampling, int32_t position, int32_t best)
-      : logits(logits), tokens(tokens), sampling(sampling), position(position),
-        best(best) {}
+  Cut(const SampleLaw &law, const SampleInput &input,
+      std::span<const SampleBucket> buckets, std::span<uint64_t> scratch,
+      const SampleKernels &kernels)
+      : law(law), input(input), buckets(buckets), scratch(scratch),
+        kernels(kernels) {}
 
-  /// Puts the tokens that survive the filters first in `indices`.
-  std::span<int32_t> filter(std::span<int32_t> indices) const;
+  void keepTopK(uint64_t count) { keep(count, &SampleBucket::count); }
+  void keepTopP(float share);
 
-  /// The largest of scaled logit plus noise among `kept`.
-  int32_t pick(std::span<const int32_t> kept) const;
+  /// The best pick of what is kept.
+  uint64_t pick() const;
 
 private:
-  double scaled(int32_t token) const {
-    return double(logits[token]) / double(sampling.temperature);
-  }
-  /// Probability over that of the best token.
-  double weight(int32_t token) const {
-    return std::exp(scaled(token) - scaled(best));
-  }
-  bool before(int32_t a, int32_t b) const {
-    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
-  }
-  std::span<int32_t> keepTopP(std::span<int32_t> kept, bool sorted) const;
-  double noise(int32_t index) const;
+  void keep(uint64_t goal, uint64_t SampleBucket::*size);
+  uint64_t keptWeight() const;
 
-  std::span<const float> logits;
-  std::span<const int32_t> tokens;
-  const SamplingRow &sampling;
-  int32_t position;
-  int32_t best;
+  const SampleLaw &law;
+  const SampleInput &input;
+  std::span<const SampleBucket> buckets;
+  std::span<uint64_t> scratch;
+  const SampleKernels &kernels;
+  uint32_t bucket = kFarBucket;
+  std::span<uint64_t> elements;
+  uint64_t last = 0;
 };
 } // namespace
 
-std::span<int32_t> Row::filter(std::span<int32_t> indices) const {
-  size_t count = 0;
-  for (size_t i = 0; i < logits.size(); ++i)
-    if (logits[i] > -kInfinity)
-      indices[count++] = int32_t(i);
-  std::span<int32_t> kept = indices.first(count);
-  auto order = [this](int32_t a, int32_t b) { return before(a, b); };
-  bool sorted = false;
-  if (sampling.topK > 0 && size_t(sampling.topK) < count) {
-    std::partial_sort(kept.begin(), kept.begin() + sampling.topK, kept.end(),
-                      order);
-    kept = kept.first(size_t(sampling.topK));
-    sorted = true;
-  }
-  if (sampling.topP < 1)
-    kept = keepTopP(kept, sorted);
-  if (sampling.minP > 0) {
-    auto end = std::remove_if(kept.begin(), kept.end(), [this](int32_t token) {
-      return weight(token) < double(sampling.minP);
-    });
-    kept = kept.first(size_t(end - kept.begin()));
-  }
-  return kept;
-}
-
-/// Keeps the shortest run of tokens, likeliest first, whose share of the whole
-/// reaches top-p. A heap, because the run is mostly short and V is large.
-std::span<int32_t> Row::keepTopP(std::span<int32_t> kept, bool sorted) const {
-  double total = 0;
-  for (int32_t token : kept)
-    total += weight(token);
-  double goal = total * double(sampling.topP), sum = 0;
-  size_t count = 0;
-  if (sorted) {
-    while (count < kept.size() && (count == 0 || sum < goal))
-      sum += weight(kept[count++]);
-    return kept.first(count);
-  }
-  auto later = [this](int32_t a, int32_t b) { return before(b, a); };
-  std::reverse(kept.begin(), kept.end());
-  std::make_heap(kept.begin(), kept.end(), later);
-  while (count < kept.size() && (count == 0 || sum < goal)) {
-    std::pop_heap(kept.begin(), kept.end() - count, later);
-    ++count;
-    sum += weight(kept[kept.size() - count]);
-  }
-  return kept.last(count);
-}
-
-/// Standard Gumbel noise of a logit's token: -log(-log(u)), u in (0, 1) from one
-/// of the four words of its block.
-double Row::noise(int32_t index) const {
-  int32_t token = tokens.empty() ? index : tokens[size_t(index)];
-  std::array<uint32_t, 4> words =
-      philox4x32({uint32_t(position), kSamplePurpose, uint32_t(token) >> 2, 0},
-                 {sampling.seedLow, sampling.seedHigh});
-  double u = (double(words[token & 3]) + 0.5) * 0x1p-32;
-  return -std::log(-std::log(u));
-}
-
-int32_t Row::pick(std::span<const int32_t> kept) const {
-  // No noise is larger than -log(-log(1 - 2^-33)) < 23: most tokens of a large
-  // vocabulary are out before their noise is computed.
-  constexpr double kMaxNoise = 23;
-  int32_t winner = best;
-  double value = scaled(best) + noise(best);
-  for (int32_t token : kept) {
-    if (scaled(token) + kMaxNoise < value)
+/// Keeps the shortest run whose sizes reach `goal`, or all.
+void Cut::keep(uint64_t goal, uint64_t SampleBucket::*size) {
+  // A bucket that is kept in part is large enough: so is what is kept of it.
+  for (uint32_t i = 0; i <= bucket && i < kFarBucket; ++i) {
+    if (buckets[i].*size < goal) {
+      goal -= buckets[i].*size;
       continue;
-    double key = scaled(token) + noise(token);
-    if (key > value || (key == value && token < winner)) {
-      value = key;
-      winner = token;
     }
+    if (i != bucket)
+      elements =
+          scratch.first(kernels.gather(law, input, i, scratch.data()));
+    bucket = i;
+    last = lastOfRun(law, elements, goal,
+                     size == &SampleBucket::weight ? &kernels : nullptr);
+    return;
   }
-  return winner;
+}
+
+uint64_t Cut::keptWeight() const {
+  uint64_t sum = 0, weights[kSampleLanes];
+  for (uint32_t i = 0; i < bucket; ++i)
+    sum += buckets[i].weight;
+  for (size_t i = 0; i < elements.size(); i += kSampleLanes) {
+    size_t count = std::min(kSampleLanes, elements.size() - i);
+    kernels.weigh(law, elements.subspan(i, count), weights);
+    for (size_t j = 0; j < count; ++j)
+      sum += elements[i + j] <= last ? weights[j] : 0;
+  }
+  return sum;
+}
+
+/// Keeps the shortest run of tokens, likeliest first, whose share of what was
+/// kept reaches `share`, in units of 2^-32 rounded down.
+void Cut::keepTopP(float share) {
+  constexpr uint64_t kLow = 0xffffffff;
+  uint64_t units = uint64_t(std::max(share, 0.0f) * 0x1p32f);
+  uint64_t weight = keptWeight();
+  uint64_t goal =
+      (weight >> 32) * units + (((weight & kLow) * units + kLow) >> 32);
+  keep(std::max<uint64_t>(goal, 1), &SampleBucket::weight);
+}
+
+uint64_t Cut::pick() const {
+  uint64_t best = kernels.pick(law, elements, last);
+  for (uint32_t i = 0; i < bucket; ++i)
+    best = std::max(best, buckets[i].pick);
+  return best;
+}
+
+/// What min-p asks of a token's weight.
+static uint64_t leastWeight(float minP) {
+  if (!(minP > 0))
+    return 0;
+  float weight = std::min(minP, 1.0f) * float(kFullWeight);
+  uint64_t whole = uint64_t(weight);
+  return whole + (float(whole) < weight);
+}
+
+static SampleLaw makeLaw(const SamplingRow &sampling, int32_t position,
+                         float best, uint32_t token) {
+  SampleLaw law = {};
+  law.best = best + 0.0f;
+  law.perTemperature = std::min(1.0f / sampling.temperature,
+                                std::numeric_limits<float>::max());
+  law.leastWeight = leastWeight(sampling.minP);
+  law.seedLow = sampling.seedLow;
+  law.seedHigh = sampling.seedHigh;
+  law.position = uint32_t(position);
+  law.usesBuckets = sampling.topK > 0 || sampling.topP < 1;
+  auto words = philox4x32({law.position, kSamplePurpose, token >> 2, 0},
+                          {law.seedLow, law.seedHigh});
+  law.bestPick = packPick(gumbelNoise(words[token & 3]), token);
+  return law;
 }
 
 int32_t mtp::bestOfParts(std::span<const float> values,
@@ -165,11 +206,23 @@ int32_t mtp::bestOfParts(std::span<const float> values,
 int32_t mtp::sampleToken(std::span<const float> logits,
                          std::span<const int32_t> tokens,
                          const SamplingRow &sampling, int32_t position,
-                         std::span<int32_t> indices) {
-  int32_t best = argmax(logits);
-  if (best >= 0 && !isGreedy(sampling) && logits[size_t(best)] != kInfinity) {
-    Row row(logits, tokens, sampling, position, best);
-    best = row.pick(row.filter(indices));
+                         std::span<uint64_t> scratch,
+                         const SampleKernels &kernels) {
+  const SampleInput input = {logits, tokens};
+  float best = largest(input.logits);
+  int32_t token = bestToken(input, best);
+  if (token < 0 || isGreedy(sampling) || best == kInfinity)
+    return token;
+  SampleLaw law = makeLaw(sampling, position, best, uint32_t(token));
+  SampleBucket buckets[kSampleBuckets] = {};
+  uint64_t pick = kernels.scan(law, input, 0, input.logits.size(), buckets);
+  if (law.usesBuckets) {
+    Cut cut(law, input, buckets, scratch, kernels);
+    if (sampling.topK > 0)
+      cut.keepTopK(uint64_t(sampling.topK));
+    if (sampling.topP < 1)
+      cut.keepTopP(sampling.topP);
+    pick = cut.pick();
   }
-  return best < 0 || tokens.empty() ? best : tokens[size_t(best)];
+  return int32_t(~uint32_t(pick));
 }
