@@ -1,21 +1,38 @@
-# Installs BUILD into a fresh folder under WORK, builds the consumer against it,
-# and compares what its two programs print.
+# Installs BUILD into a fresh folder under WORK; checks tools, pages, completions
+# and what binaries look for; builds the consumer against it, and compares what
+# its two programs print.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/tree.cmake)
 
 file(REMOVE_RECURSE ${WORK})
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
-set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/${LIBDIR}/pkgconfig)
+set(prefix ${WORK}/prefix)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+foreach(tool ${TOOLS})
+  check_tool(${prefix} ${tool})
+endforeach()
+check_libraries(${prefix} ${BUILD})
+if(NOT EXISTS ${prefix}/share/doc/mtp-runtime/CHANGELOG.md)
+  message(FATAL_ERROR "expected an installed CHANGELOG.md")
+endif()
+
+set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/test/Package/consumer -B ${WORK}/build
-  -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${CXX}
+  -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC}
+  -DCMAKE_CXX_COMPILER=${CXX}
   -DGENERATE_C=${SOURCE}/test/CAPI/generate.c)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${FAKE_ARTIFACT} ${WORK}/fake.bin)
 run(${WORK}/build/consumer ${WORK}/fake.bin)
 set(expected "${output}")
-set(ENV{LD_LIBRARY_PATH} ${WORK}/prefix/${LIBDIR})
-run(${WORK}/build/generate ${WORK}/fake.bin 3 1 4)
+run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${prefix}/${LIBDIR}
+  ${WORK}/build/generate ${WORK}/fake.bin 3 1 4)
 string(REGEX MATCHALL "\n" lines "${output}")
 list(LENGTH lines count)
 if(NOT output STREQUAL expected OR NOT count EQUAL 16)
-  message(FATAL_ERROR "expected 16 equal tokens, got\n${expected}and\n${output}")
+  message(FATAL_ERROR "expected 16 equal tokens, got\n${output}and\n${expected}")
+endif()
+run(${prefix}/bin/mtp-run ${WORK}/fake.bin --ids 3,1,4 -n 16 --print-ids)
+string(REPLACE " " "\n" output "${output}")
+if(NOT output STREQUAL expected)
+  message(FATAL_ERROR "expected of mtp-run\n${expected}got\n${output}")
 endif()

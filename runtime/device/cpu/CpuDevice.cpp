@@ -93,9 +93,9 @@ Status CpuExecutable::checkSizes() const {
   uint64_t pages = multiplyBytes(page, kvPages), rest = limit.bytes - fixed;
   if (pages <= rest)
     return okStatus();
-  std::string what =
-      fixed ? strCat(kvPages, " KV pages, beside ", fixed, " bytes of others,")
-            : strCat(kvPages, " KV pages");
+  std::string what = fixed ? strCat(kvPages, " KV pages, beside ", fixed,
+                                    " bytes of arena, states and scratch,")
+                           : strCat(kvPages, " KV pages");
   return resourceExhausted(
       strCat(checkMemory(pages, what, {rest, limit.source}).message(),
              "; lower kv_pages to ", rest / page, " or less"));

@@ -1,0 +1,43 @@
+# `cpack -G DEB` in the build folder writes three packages: mtp-runtime (needs no
+# LLVM), mtpc (the compiler) and libmtp-dev. Included last: CPack asks what there
+# is to install.
+include(GNUInstallDirs)
+install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/mtp-runtime
+  COMPONENT runtime)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME mtpc)
+set(CPACK_PACKAGE_VENDOR mtpc)
+set(CPACK_PACKAGE_CONTACT "mtpc packagers <packagers@mtpc.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY
+  "compiler and runtime for multi-token prediction")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_COMPONENTS_ALL runtime dev)
+if(MTP_BUILD_COMPILER)
+  list(APPEND CPACK_COMPONENTS_ALL compiler)
+endif()
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME mtp-runtime)
+set(CPACK_DEBIAN_RUNTIME_DESCRIPTION
+  "Runs what mtpc compiled: the library, mtp-run, mtp-bench and mtp-dump.")
+set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME mtpc)
+set(CPACK_DEBIAN_COMPILER_DESCRIPTION
+  "Imports Hugging Face checkpoints and compiles model, drafter, accept rule and
+ cache commit into one file, which mtp-runtime runs.")
+set(CPACK_DEBIAN_COMPILER_PACKAGE_RECOMMENDS mtp-runtime)
+# Where llvm-22-dev is installed, its link to libLLVM lies beside libMLIR, and
+# dpkg-shlibdeps takes now the one, which has no dependency, now the other.
+set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "libllvm${LLVM_VERSION_MAJOR}")
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmtp-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "mtp-runtime (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEV_DESCRIPTION
+  "The C and C++ interfaces with a CMake package and a pkg-config file.")
+include(CPack)
