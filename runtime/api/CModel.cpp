@@ -70,6 +70,8 @@ const char *mtp_message(void) { return threadMessage().c_str(); }
 
 const char *mtp_version(void) { return MTP_VERSION; }
 
+uint32_t mtp_usable_processors(void) { return Session::usableProcessors(); }
+
 const char *mtp_format_version(void) {
   static const std::string version =
       strCat(unsigned(kFormatMajor), ".", unsigned(kFormatMinor));

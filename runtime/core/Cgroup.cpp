@@ -20,7 +20,7 @@ std::optional<std::string> mtp::readSmallFile(const std::string &path) {
 /// Appends root + path, and the same for every folder above `path`.
 static void appendChain(const std::string &root, std::string_view path,
                         std::vector<std::string> &folders) {
-  while (path.size() > 1) {
+  while (path.size() > 1 && path.front() == '/') {
     folders.push_back(root + std::string(path));
     path = path.substr(0, path.rfind('/'));
   }

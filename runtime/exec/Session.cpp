@@ -1,5 +1,6 @@
 //===- Session.cpp - Generate tokens --------------------------------------===//
 
+#include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/SessionImpl.h"
@@ -84,6 +85,8 @@ Status Session::Impl::startGeneration() {
 }
 
 Status Session::Impl::start() {
+  if (options.threads == 0)
+    options.threads = mtp::usableProcessors();
   if (inner.envelope)
     MTP_RETURN_IF_ERROR(checkOptions());
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
@@ -105,6 +108,8 @@ Session::create(std::shared_ptr<const Model> model,
 
 Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Session::~Session() = default;
+
+uint32_t Session::usableProcessors() { return mtp::usableProcessors(); }
 
 //===----------------------------------------------------------------------===//
 // Access

@@ -50,8 +50,10 @@ TEST(WorkerPool, EveryTaskRunsOnce) {
       CommandList list;
       list.buffers = {counts.data()};
       list.commands = {shared(countTasks, 0, nullptr, tasks)};
+      list.divide(workers);
       runCommands(list, **pool, nullptr, 0);
       list.commands[0].solo = true;
+      list.divide(workers);
       runCommands(list, **pool, nullptr, 0);
       for (int64_t i = 0; i < tasks; ++i)
         EXPECT_EQ(counts[size_t(i)], 2);
@@ -76,6 +78,7 @@ TEST(WorkerPool, CommandsSeeWhatEarlierOnesWrote) {
       list.commands.end()[-2].barrierAfter = false;
     }
   }
+  list.divide(3);
   for (int repeat = 0; repeat < 20; ++repeat)
     runCommands(list, **pool, nullptr, 0);
   std::vector<int32_t> a(n, 0), b(n, 0);
@@ -100,6 +103,7 @@ TEST(WorkerPool, TimedRunsDoTheSameAndKeepTheirOrder) {
     for (int64_t tasks : {8, 1, 1, 5})
       list.commands.push_back(shared(countTasks, 0, nullptr, tasks));
     list.commands[1].barrierAfter = false;
+    list.divide(workers);
     CommandTimes times;
     for (int repeat = 0; repeat < 2; ++repeat)
       runCommands(list, **pool, nullptr, 0, &times);

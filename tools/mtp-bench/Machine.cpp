@@ -1,6 +1,7 @@
 //===- Machine.cpp - What the machine can do, measured --------------------===//
 
 #include "tools/mtp-bench/Machine.h"
+#include "runtime/core/Processors.h"
 #include "tools/mtp-bench/MachineLoops.h"
 
 #include <algorithm>
@@ -55,11 +56,14 @@ Result<std::unique_ptr<Machine>> Machine::create(uint32_t threads, bool pin) {
 /// Runs `job` on all workers; seconds until the last one is done.
 template <typename JobT>
 static double timeAll(WorkerPool &pool, JobT &job) {
-  auto call = [](void *context, uint32_t worker) {
-    (*static_cast<JobT *>(context))(worker);
+  auto call = [](void *context, uint32_t, uint32_t begin, uint32_t end,
+                 uint32_t) {
+    for (uint32_t share = begin; share < end; ++share)
+      (*static_cast<JobT *>(context))(share);
   };
+  uint32_t shares[] = {pool.size()};
   auto begin = std::chrono::steady_clock::now();
-  pool.run(call, &job);
+  pool.run({shares, call, &job});
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   return time.count();
 }

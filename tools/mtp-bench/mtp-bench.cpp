@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-bench/Measure.h"
 #include "tools/mtp-bench/Reports.h"
@@ -120,6 +121,7 @@ static Status run(Options &options) {
                        openOutput(options.profile, options));
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> svg,
                        openOutput(options.svg, options));
+  warnAboutThreads("mtp-bench", options.threads, usableProcessors());
   MTP_ASSIGN_OR_RETURN(Results results, measure(options));
   // What one place cannot take the others still get, standard output last: it
   // may be a pipe that ends this process.

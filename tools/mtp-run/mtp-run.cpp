@@ -178,6 +178,8 @@ static Status run(const RunOptions &options) {
       std::unique_ptr<Session> session,
       Session::create(model, scores ? scoringOptions(options.session)
                                     : options.session));
+  warnAboutThreads("mtp-run", session->options().threads,
+                   Session::usableProcessors());
   if (scores)
     return printPerplexity(*session, options);
   return options.function.empty() ? generate(*session, options)

@@ -8,6 +8,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "runtime/core/Processors.h"
 #include "tools/mtpc/Progress.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <thread>
 
 namespace cl = llvm::cl;
 using namespace mtp::compiler;
@@ -92,9 +92,9 @@ cl::opt<std::string> randomWeights(
 /// More than any machine has processors.
 constexpr unsigned kMostThreads = 1024;
 
-/// What the flag says, or else this machine's processors.
+/// What the flag says, or else the processors that are ours to use.
 unsigned threadsOf(const cl::opt<unsigned> &flag) {
-  return flag ? flag : std::max(1u, std::thread::hardware_concurrency());
+  return flag ? flag : ::mtp::usableProcessors();
 }
 
 /// Lists the options of MLIR and LLVM under --help-hidden alone.

@@ -145,8 +145,17 @@ void mtp::addArtifact(CLI::App &app, std::string &path) {
 }
 
 void mtp::addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin) {
-  addNumber(app, "--threads,-t", threads, "Threads (0: all processors)");
+  addNumber(app, "--threads,-t", threads, "Threads (0: one for each usable processor)");
   addFlag(app, "--pin", pin, "Bind each thread to a processor");
+}
+
+void mtp::warnAboutThreads(const std::string &tool, uint32_t threads,
+                           uint32_t usable) {
+  if (threads > usable)
+    std::fprintf(stderr,
+                 "%s: warning: expected at most %u threads, as many as there "
+                 "are usable processors, got --threads=%u\n",
+                 tool.c_str(), usable, threads);
 }
 
 void mtp::addCopyFlag(CLI::App &app, bool &copy) {

@@ -136,6 +136,10 @@ void addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin);
 
 void addCopyFlag(CLI::App &app, bool &copy);
 
+/// Says once where more threads were asked for than can run.
+void warnAboutThreads(const std::string &tool, uint32_t threads,
+                      uint32_t usable);
+
 } // namespace mtp
 
 #endif // MTP_TOOLS_SUPPORT_FLAGS_H

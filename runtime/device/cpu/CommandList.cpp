@@ -2,6 +2,7 @@
 
 #include "runtime/device/cpu/CommandList.h"
 
+#include <algorithm>
 #include <chrono>
 
 using namespace mtp;
@@ -9,7 +10,7 @@ using namespace mtp;
 namespace {
 struct Walk {
   const CommandList &list;
-  WorkerPool &pool;
+  uint32_t workers;
   uint8_t *scratch;
   uint64_t stride;
   /// Null for a run that is not timed.
@@ -23,43 +24,91 @@ static uint64_t now() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
 }
 
-/// Every worker walks the whole list by itself and takes its share of each
-/// command; nobody hands out work. One function for timed runs and one for all
-/// others, so that times cost those nothing.
+void CommandList::divide(uint32_t workers) {
+  stages.clear();
+  shares.clear();
+  for (uint32_t begin = 0, end; begin < commands.size(); begin = end) {
+    uint32_t most = 1;
+    for (end = begin; end < commands.size();) {
+      const ResolvedCommand &command = commands[end++];
+      if (!command.solo)
+        most = uint32_t(
+            std::clamp<int64_t>(command.tasks, int64_t(most), workers));
+      // One worker waits for nobody.
+      if (command.barrierAfter && workers > 1)
+        break;
+    }
+    stages.push_back({begin, end});
+    shares.push_back(most);
+  }
+}
+
+/// Where the tasks of share `share` begin, of `sharers`.
+static int64_t firstTask(int64_t tasks, int64_t sharers, int64_t share) {
+  int64_t quota = tasks / sharers, rest = tasks % sharers;
+  return quota * share + std::min(share, rest);
+}
+
+/// Runs shares of the commands of a stage. One function for timed runs and one
+/// for all others, so that times cost those nothing.
 template <bool isTimed>
-static void walk(void *context, uint32_t worker) {
+static void runShares(void *context, uint32_t stage, uint32_t beginShare,
+                      uint32_t endShare, uint32_t runner) {
   Walk &w = *static_cast<Walk *>(context);
-  int64_t workers = w.pool.size();
-  uint8_t *scratch = w.scratch ? w.scratch + worker * w.stride : nullptr;
-  CommandTime *time = isTimed ? w.times->store(worker) : nullptr;
+  uint8_t *scratch = w.scratch ? w.scratch + runner * w.stride : nullptr;
+  CommandList::Stage range = w.list.stages[stage];
   uint64_t last = isTimed ? now() : 0;
-  for (const ResolvedCommand &command : w.list.commands) {
-    int64_t sharers = command.solo ? 1 : workers;
-    int64_t quota = command.tasks / sharers, rest = command.tasks % sharers;
-    int64_t begin = quota * worker + std::min<int64_t>(worker, rest);
-    int64_t end = begin + quota + (worker < rest ? 1 : 0);
-    if (begin < end && worker < sharers)
+  for (uint32_t i = range.begin; i < range.end; ++i) {
+    const ResolvedCommand &command = w.list.commands[i];
+    int64_t sharers = command.solo ? 1 : w.workers;
+    int64_t begin = firstTask(command.tasks, sharers,
+                              std::min<int64_t>(beginShare, sharers));
+    int64_t end =
+        firstTask(command.tasks, sharers, std::min<int64_t>(endShare, sharers));
+    if (begin < end)
       command.kernel(w.list.buffers.data() + command.firstBuffer,
                      command.params, begin, end, scratch);
-    // A command begins where the last one let go: two looks at the clock each.
+    // A command begins where the last one ended: one look at the clock each.
+    // Shares that were run in one piece are the time of the first.
     if constexpr (isTimed) {
-      time->begin = last;
-      time->end = last = now();
+      uint64_t time = now();
+      w.times->store(beginShare)[i] = {last, time, time};
+      last = time;
+      for (uint32_t share = beginShare + 1; share < endShare; ++share)
+        w.times->store(share)[i] = {last, last, last};
     }
-    if (command.barrierAfter && workers > 1) {
-      w.pool.barrier().wait();
-      if constexpr (isTimed)
-        last = now();
+  }
+}
+
+/// Fills in what nobody runs: shares without tasks, and the times at which
+/// barriers let go. A worker is released where its next share begins.
+static void addWaits(const CommandList &list, CommandTimes &times,
+                     uint64_t start) {
+  for (uint32_t worker = 0; worker < times.workers(); ++worker) {
+    CommandTime *of = times.store(worker);
+    uint64_t last = start;
+    for (size_t s = 0; s < list.stages.size(); ++s) {
+      CommandList::Stage range = list.stages[s];
+      if (worker >= list.shares[s])
+        std::fill(of + range.begin, of + range.end,
+                  CommandTime{last, last, last});
+      CommandTime &final = of[range.end - 1];
+      bool goesOn = s + 1 < list.stages.size() && worker < list.shares[s + 1];
+      uint64_t released = goesOn ? of[range.end].begin : final.end;
+      for (uint32_t other = 0; other < list.shares[s]; ++other)
+        released = std::max(released, times.store(other)[range.end - 1].end);
+      last = final.released = released;
     }
-    if constexpr (isTimed)
-      time++->released = last;
   }
 }
 
 void mtp::runCommands(const CommandList &list, WorkerPool &pool,
                       uint8_t *scratch, uint64_t stride, CommandTimes *times) {
-  if (times)
-    times->reset(pool.size(), list.commands.size());
-  Walk context{list, pool, scratch, stride, times};
-  pool.run(times ? walk<true> : walk<false>, &context);
+  Walk context{list, pool.size(), scratch, stride, times};
+  if (!times)
+    return pool.run({list.shares, runShares<false>, &context});
+  times->reset(pool.size(), list.commands.size());
+  uint64_t start = now();
+  pool.run({list.shares, runShares<true>, &context});
+  addWaits(list, *times, start);
 }

@@ -25,14 +25,27 @@ struct ResolvedCommand {
   int64_t tasks;
 };
 
-/// A program, ready to be walked by all workers.
+/// A program, ready to be run by all workers.
 struct CommandList {
   std::vector<ResolvedCommand> commands;
   std::vector<void *> buffers;
+
+  /// The commands between two barriers, and into how many shares they divide,
+  /// see divide().
+  struct Stage {
+    uint32_t begin, end;
+  };
+  std::vector<Stage> stages;
+  std::vector<uint32_t> shares;
+
+  /// Groups the commands into stages for that many workers. Must be called
+  /// before a run, and again when commands have changed.
+  void divide(uint32_t workers);
 };
 
-/// Runs a list on all workers. `scratch` has one block per worker, `stride`
-/// bytes apart. With `times`, stores when each worker ran each command.
+/// Runs a list that is divided for as many workers as the pool has. `scratch`
+/// has one block per worker, `stride` bytes apart. With `times`, stores when
+/// each worker's share of each command was run.
 void runCommands(const CommandList &list, WorkerPool &pool, uint8_t *scratch,
                  uint64_t stride, CommandTimes *times = nullptr);
 

@@ -5,6 +5,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/MemoryLimit.h"
+#include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/device/cpu/Builtins.h"
 #include "runtime/device/cpu/CommandList.h"
@@ -172,6 +173,7 @@ void CpuExecutable::resolve(const schema::Program &program, CommandList &list) {
       list.buffers.push_back(address(*command->bindings()->Get(b)));
     list.commands.push_back(resolved);
   }
+  list.divide(pool->size());
 }
 
 uint8_t *CpuExecutable::address(const schema::Binding &binding) const {

@@ -1,17 +1,50 @@
 //===- WorkerPool.cpp - Threads that work in step -------------------------===//
 
 #include "runtime/device/cpu/WorkerPool.h"
+#include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace mtp;
 
-/// How often to look before giving the processor away (about 10 microseconds),
-/// and how often before an idle worker sleeps (about half a millisecond).
-static constexpr uint32_t kSpins = 256;
+// A look takes about 40 nanoseconds.
+
+/// How often to look before a share that its thread has not begun is taken over
+/// (2.5 microseconds: a thread that runs has begun by then).
+static constexpr uint32_t kGraceSpins = 64;
+/// How often to look before sleeping within a job (40 microseconds: about what
+/// a sleep and a wake cost), and between jobs (half a millisecond).
+static constexpr uint32_t kSpins = 1024;
 static constexpr uint32_t kIdleSpins = 16384;
+/// A thread that fell asleep within a job was late, or waited for one: others
+/// do its shares. It is woken now and then, not at every stage.
+static constexpr uint64_t kWakeInterval = 200'000;
+/// A thread that the system puts aside in the middle of a share for longer than
+/// this holds up all others: the pool then goes on with fewer threads for some
+/// times as long, for there is no processor for that one.
+static constexpr uint64_t kLongAbsence = 500'000;
+static constexpr uint64_t kQuietTimes = 16;
+static constexpr uint64_t kLongestQuiet = 200'000'000;
+
+/// Up to so many threads look at one cache line without harm.
+static constexpr uint32_t kFewWorkers = 4;
+
+/// Bits of the phase that hold the number of shares.
+static constexpr uint32_t kShareBits = 11;
+static constexpr uint64_t kShareMask = (1u << kShareBits) - 1;
+static_assert(WorkerPool::kMostWorkers <= kShareMask);
+
+//===----------------------------------------------------------------------===//
+// The system
+//===----------------------------------------------------------------------===//
 
 static inline void pauseCpu() {
 #if defined(__x86_64__)
@@ -19,29 +52,24 @@ static inline void pauseCpu() {
 #endif
 }
 
-void SpinBarrier::wait() {
-  uint32_t mine = phase.load(std::memory_order_relaxed);
-  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
-    arrived.store(0, std::memory_order_relaxed);
-    phase.store(mine + 1, std::memory_order_release);
-    return;
-  }
-  for (uint32_t spins = 0; phase.load(std::memory_order_acquire) == mine;
-       ++spins) {
-    if (spins < kSpins)
-      pauseCpu();
-    else
-      ::sched_yield();
-  }
+// std::atomic::wait would yield before it sleeps: behind another program's
+// thread each yield costs a time slice.
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) &&
+              std::atomic<uint32_t>::is_always_lock_free);
+
+static void futexWait(std::atomic<uint32_t> &word, uint32_t expected) {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr,
+            0);
 }
 
-uint32_t mtp::usableProcessors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0)
-    return 1;
-  int count = CPU_COUNT(&set);
-  return count > 0 ? uint32_t(count) : 1;
+static void futexWake(std::atomic<uint32_t> &word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+static uint64_t now() {
+  auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return uint64_t(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
 }
 
 /// Binds the calling thread to the n-th processor of its set, if there is one.
@@ -57,11 +85,21 @@ static void pinTo(pthread_t thread, uint32_t n, const cpu_set_t &allowed) {
   }
 }
 
-Result<std::unique_ptr<WorkerPool>> WorkerPool::create(uint32_t workers,
-                                                       bool pin) {
-  if (workers < 1 || workers > 1024)
-    return invalidArgument(strCat("expected 1 to 1024 threads, got ", workers));
-  std::unique_ptr<WorkerPool> pool(new WorkerPool(workers));
+//===----------------------------------------------------------------------===//
+// Start and end
+//===----------------------------------------------------------------------===//
+
+WorkerPool::WorkerPool(uint32_t workers, uint32_t processors)
+    : workers(workers), processors(processors), each(workers),
+      remaining(workers <= kFewWorkers ? remainingNear : remainingFar) {}
+
+Result<std::unique_ptr<WorkerPool>>
+WorkerPool::create(uint32_t workers, bool pin, uint32_t processors) {
+  if (workers < 1 || workers > kMostWorkers)
+    return invalidArgument(
+        strCat("expected 1 to ", kMostWorkers, " threads, got ", workers));
+  std::unique_ptr<WorkerPool> pool(
+      new WorkerPool(workers, processors ? processors : usableProcessors()));
   MTP_RETURN_IF_ERROR(pool->start(pin));
   return pool;
 }
@@ -89,9 +127,11 @@ Status WorkerPool::start(bool pin) {
 }
 
 WorkerPool::~WorkerPool() {
-  stopping.store(true, std::memory_order_relaxed);
-  started.fetch_add(1, std::memory_order_release);
-  started.notify_all();
+  stopping.store(true, std::memory_order_seq_cst);
+  open((phase.load(std::memory_order_relaxed) >> kShareBits) + 1, 0,
+       std::memory_order_seq_cst);
+  for (uint32_t worker = 1; worker < workers; ++worker)
+    wake(worker);
   for (Thread &thread : threads)
     ::pthread_join(thread.handle, nullptr);
 }
@@ -102,39 +142,284 @@ void *WorkerPool::threadMain(void *argument) {
   return nullptr;
 }
 
-void WorkerPool::loop(uint32_t worker) {
-  for (uint32_t seen = 0;; ++seen) {
-    uint32_t spins = 0;
-    while (started.load(std::memory_order_acquire) == seen) {
-      if (spins < kIdleSpins) {
-        ++spins;
-        pauseCpu();
-      } else {
-        started.wait(seen, std::memory_order_acquire);
-      }
-    }
+void WorkerPool::loop(uint32_t self) {
+  for (;;) {
+    uint64_t seen = phase.load(std::memory_order_acquire);
     if (stopping.load(std::memory_order_relaxed))
       return;
-    job(context, worker);
-    finished.fetch_add(1, std::memory_order_release);
+    if (seen & kShareMask)
+      step(seen, self);
+    else
+      awaitJob(seen, self);
   }
 }
 
-void WorkerPool::run(Job newJob, void *newContext) {
-  if (workers > 1) {
-    job = newJob;
-    context = newContext;
-    finished.store(0, std::memory_order_relaxed);
-    started.fetch_add(1, std::memory_order_release);
-    started.notify_all();
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+void WorkerPool::run(const Job &newJob) {
+  if (newJob.shares.empty())
+    return;
+  if (workers == 1) {
+    for (uint32_t stage = 0; stage < newJob.shares.size(); ++stage)
+      newJob.run(newJob.context, stage, 0, 1, 0);
+    return;
   }
-  newJob(newContext, 0);
-  for (uint32_t spins = 0;
-       workers > 1 && finished.load(std::memory_order_acquire) != workers - 1;
-       ++spins) {
-    if (spins < kSpins)
-      pauseCpu();
-    else
-      ::sched_yield();
+  job = newJob;
+  first = phase.load(std::memory_order_relaxed) >> kShareBits;
+  each[0].processor.store(::sched_getcpu(), std::memory_order_relaxed);
+  open(first, job.shares[0], std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) &&
+      (quietUntil.load(std::memory_order_relaxed) == 0 ||
+       now() >= quietUntil.load(std::memory_order_relaxed)))
+    wakeSome();
+  for (;;) {
+    uint64_t seen = phase.load(std::memory_order_acquire);
+    if ((seen & kShareMask) == 0)
+      return;
+    step(seen, 0);
+  }
+}
+
+/// Lets all threads see a stage, or with no shares, that there is none.
+void WorkerPool::open(uint64_t stage, uint32_t shares,
+                      std::memory_order order) {
+  remaining.store(shares, std::memory_order_relaxed);
+  phase.store(stage << kShareBits | shares, order);
+}
+
+/// Does what a thread does in the stage that it has seen: its share, or another
+/// one, or it waits. Returns when the phase is worth another look.
+void WorkerPool::step(uint64_t seen, uint32_t self) {
+  if (each[self].away.load(std::memory_order_relaxed))
+    setAway(self, false);
+  if (self < (seen & kShareMask) && claim(seen >> kShareBits, self))
+    runOwn(seen, self);
+  else
+    await(seen, self);
+}
+
+/// Whether the caller is the one to run a share. No stage ends before all its
+/// shares have been claimed, so that a thread which has seen an older one gets
+/// nothing, and may look at the job once it has got a share.
+bool WorkerPool::claim(uint64_t stage, uint32_t share) {
+  std::atomic<uint64_t> &claimed = each[share].claimed;
+  uint64_t before = claimed.load(std::memory_order_relaxed);
+  return before <= stage && claimed.compare_exchange_strong(
+                                before, stage + 1, std::memory_order_relaxed);
+}
+
+/// Runs the caller's share, and in one piece with it those of threads beside it
+/// that are away: a kernel does some work for each piece.
+void WorkerPool::runOwn(uint64_t seen, uint32_t self) {
+  uint32_t begin = self, end = self + 1;
+  if (awayCount.load(std::memory_order_relaxed)) {
+    uint64_t stage = seen >> kShareBits;
+    uint32_t shares = seen & kShareMask, most = fairCount(seen);
+    auto isAway = [&](uint32_t worker) {
+      return each[worker].away.load(std::memory_order_relaxed);
+    };
+    while (end < shares && end - begin < most && isAway(end) &&
+           claim(stage, end))
+      ++end;
+    while (begin > 0 && end - begin < most && isAway(begin - 1) &&
+           claim(stage, begin - 1))
+      --begin;
+  }
+  runShares(seen, begin, end, self);
+}
+
+/// Runs shares that their threads have not begun. False: there were none.
+bool WorkerPool::takeOver(uint64_t seen, uint32_t self) {
+  uint64_t stage = seen >> kShareBits;
+  uint32_t shares = seen & kShareMask, begin = 0;
+  while (begin < shares && !claim(stage, begin))
+    ++begin;
+  if (begin == shares)
+    return false;
+  uint32_t end = begin + 1, most = fairCount(seen);
+  while (end < shares && end - begin < most && claim(stage, end))
+    ++end;
+  for (uint32_t share = begin; share < end; ++share)
+    setAway(share, true);
+  runShares(seen, begin, end, self);
+  return true;
+}
+
+/// As many shares as there are for each thread that is not away.
+uint32_t WorkerPool::fairCount(uint64_t seen) const {
+  uint32_t away = awayCount.load(std::memory_order_relaxed);
+  uint32_t there = std::max(workers - std::min(away, workers), 1u);
+  return (uint32_t(seen & kShareMask) + there - 1) / there;
+}
+
+void WorkerPool::runShares(uint64_t seen, uint32_t begin, uint32_t end,
+                           uint32_t self) {
+  uint64_t stage = seen >> kShareBits;
+  job.run(job.context, uint32_t(stage - first), begin, end, self);
+  uint32_t count = end - begin;
+  if (count == (seen & kShareMask) ||
+      remaining.fetch_sub(count, std::memory_order_acq_rel) == count)
+    complete(stage, self);
+}
+
+/// The last share of a stage has ended, on thread `self`.
+void WorkerPool::complete(uint64_t stage, uint32_t self) {
+  uint64_t next = stage - first + 1;
+  if (next == job.shares.size()) {
+    // From here on the job may be over.
+    open(stage + 1, 0, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst))
+      wake(0);
+    return;
+  }
+  // Who falls asleep at this moment may be overlooked: the next stage has it.
+  open(stage + 1, job.shares[next], std::memory_order_release);
+  if (sleepers.load(std::memory_order_relaxed) == 0)
+    return;
+  uint64_t time = now();
+  if (uint64_t absence = wasPutAside(stage, self, time)) {
+    quietUntil.store(time + std::min(absence * kQuietTimes, kLongestQuiet),
+                     std::memory_order_relaxed);
+    if (self != 0)
+      rest(self);
+    return;
+  }
+  if (time >= nextWake.load(std::memory_order_relaxed) &&
+      time >= quietUntil.load(std::memory_order_relaxed)) {
+    nextWake.store(time + kWakeInterval, std::memory_order_relaxed);
+    wakeSome();
+  }
+}
+
+/// How long others have slept until thread `self` ended a share because the
+/// system gave its processor to another program; 0: not long, or it worked.
+uint64_t WorkerPool::wasPutAside(uint64_t stage, uint32_t self, uint64_t time) {
+  uint64_t since = awaitedSince.load(std::memory_order_relaxed);
+  if (awaitedStage.load(std::memory_order_relaxed) != stage || since >= time ||
+      time - since < kLongAbsence)
+    return 0;
+  rusage usage = {};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  bool isPreempted = usage.ru_nivcsw > each[self].preemptions;
+  each[self].preemptions = usage.ru_nivcsw;
+  return isPreempted ? time - since : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+/// Waits until the phase is another one, or runs a share of a late thread.
+void WorkerPool::await(uint64_t seen, uint32_t self) {
+  bool maySpin = workers <= processors;
+  // A look at the others' claims costs them a cache miss: they get the time to
+  // begin.
+  if (maySpin && spin(seen, kGraceSpins))
+    return;
+  if (takeOver(seen, self))
+    return;
+  // All shares have begun: only their threads can help.
+  if (!maySpin || isBesideAnother(self) || !spin(seen, kSpins))
+    sleep(seen, self);
+}
+
+void WorkerPool::awaitJob(uint64_t seen, uint32_t self) {
+  for (uint32_t i = 0; i < kIdleSpins && workers <= processors; i += kSpins) {
+    if (isBesideAnother(self))
+      break;
+    if (spin(seen, kSpins))
+      return;
+  }
+  sleep(seen, self);
+}
+
+/// Looks for another phase; true when it came.
+bool WorkerPool::spin(uint64_t seen, uint32_t times) const {
+  for (uint32_t i = 0; i < times; ++i) {
+    if (phase.load(std::memory_order_acquire) != seen)
+      return true;
+    pauseCpu();
+  }
+  return false;
+}
+
+/// Whether another thread of the pool was last seen on the caller's processor,
+/// and so cannot run now.
+bool WorkerPool::isBesideAnother(uint32_t self) {
+  int32_t processor = ::sched_getcpu();
+  each[self].processor.store(processor, std::memory_order_relaxed);
+  for (uint32_t worker = 0; worker < workers; ++worker)
+    if (worker != self &&
+        each[worker].processor.load(std::memory_order_relaxed) == processor &&
+        !each[worker].asleep.load(std::memory_order_relaxed))
+      return true;
+  return false;
+}
+
+void WorkerPool::setAway(uint32_t worker, bool away) {
+  if (each[worker].away.exchange(away, std::memory_order_relaxed) == away)
+    return;
+  if (away)
+    awayCount.fetch_add(1, std::memory_order_relaxed);
+  else
+    awayCount.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Sleeps until somebody wakes this thread, unless the phase is another one.
+///
+/// Nobody need be woken for the work to be done: a thread sleeps only when all
+/// shares of its stage are claimed, by threads that are awake, and these take
+/// over what sleepers do not do. Only thread 0 must be woken, at the end.
+void WorkerPool::sleep(uint64_t seen, uint32_t self) {
+  Worker &own = each[self];
+  if (seen & kShareMask) {
+    awaitedStage.store(seen >> kShareBits, std::memory_order_relaxed);
+    awaitedSince.store(now(), std::memory_order_relaxed);
+  }
+  setAway(self, true);
+  own.asleep.store(1, std::memory_order_relaxed);
+  sleepers.fetch_add(1, std::memory_order_seq_cst);
+  // Whoever ends the job after this look sees a sleeper.
+  if (phase.load(std::memory_order_seq_cst) == seen)
+    futexWait(own.asleep, 1);
+  if (own.asleep.exchange(0, std::memory_order_acq_rel))
+    sleepers.fetch_sub(1, std::memory_order_relaxed);
+  own.processor.store(::sched_getcpu(), std::memory_order_relaxed);
+}
+
+/// Leaves the work to the others, thread 0 first, until somebody wakes this
+/// thread, whatever the phase.
+void WorkerPool::rest(uint32_t self) {
+  Worker &own = each[self];
+  setAway(self, true);
+  own.asleep.store(1, std::memory_order_relaxed);
+  sleepers.fetch_add(1, std::memory_order_seq_cst);
+  // Thread 0 sleeps and is seen, or sees the stage that was just opened.
+  wake(0);
+  if (!stopping.load(std::memory_order_seq_cst))
+    futexWait(own.asleep, 1);
+  if (own.asleep.exchange(0, std::memory_order_acq_rel))
+    sleepers.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Wakes a thread if it sleeps.
+void WorkerPool::wake(uint32_t worker) {
+  std::atomic<uint32_t> &asleep = each[worker].asleep;
+  if (asleep.load(std::memory_order_relaxed) &&
+      asleep.exchange(0, std::memory_order_acq_rel)) {
+    sleepers.fetch_sub(1, std::memory_order_relaxed);
+    futexWake(asleep);
+  }
+}
+
+/// Wakes as many threads as can run beside those that are awake.
+void WorkerPool::wakeSome() {
+  for (uint32_t worker = 0; worker < workers; ++worker) {
+    uint32_t awake = workers - sleepers.load(std::memory_order_relaxed);
+    if (awake >= processors)
+      return;
+    wake(worker);
   }
 }

@@ -9,54 +9,74 @@
 #include <cstdint>
 #include <memory>
 #include <pthread.h>
+#include <span>
 #include <vector>
 
 namespace mtp {
 
-/// A barrier for threads that meet every few microseconds: it spins, and gives
-/// the processor away only when another thread is late.
-class SpinBarrier {
-public:
-  explicit SpinBarrier(uint32_t count) : count(count) {}
-
-  /// Returns when `count` threads have called it. What they wrote before is
-  /// visible to all of them after.
-  void wait();
-
-private:
-  const uint32_t count;
-  alignas(64) std::atomic<uint32_t> arrived = 0;
-  alignas(64) std::atomic<uint32_t> phase = 0;
-};
-
-/// A fixed set of threads; the caller of run() is worker 0.
+/// A fixed set of threads that go through stages of work together; the caller
+/// of run() is thread 0.
+///
+/// A stage is divided into shares. Share i is thread i's, but where that thread
+/// is late, another runs the share in its place: a thread that the system has
+/// put aside holds up the others only in the middle of a share. README.md of
+/// the folder above says how threads wait.
 class WorkerPool {
 public:
-  /// What each worker runs.
-  using Job = void (*)(void *context, uint32_t worker);
+  /// Runs the shares [begin, end) of stage `stage` on thread `runner`.
+  using RunShares = void (*)(void *context, uint32_t stage, uint32_t begin,
+                             uint32_t end, uint32_t runner);
 
-  /// `pin`: bind worker i to the i-th processor that this process may use.
-  static Result<std::unique_ptr<WorkerPool>> create(uint32_t workers, bool pin);
+  struct Job {
+    /// How many shares each stage has: 1 to size().
+    std::span<const uint32_t> shares;
+    RunShares run;
+    void *context;
+  };
+
+  static constexpr uint32_t kMostWorkers = 1024;
+
+  /// `pin`: bind thread i to the i-th processor that this process may use.
+  /// `processors`: how many threads can run at a time; zero: as many as this
+  /// process may use.
+  static Result<std::unique_ptr<WorkerPool>> create(uint32_t workers, bool pin,
+                                                    uint32_t processors = 0);
 
   WorkerPool(const WorkerPool &) = delete;
   WorkerPool &operator=(const WorkerPool &) = delete;
   ~WorkerPool();
 
-  /// Runs `job` once on every worker; returns when all are done. One call at a
-  /// time.
-  void run(Job job, void *context);
+  /// Runs every share of every stage once. A stage begins when all shares of
+  /// the one before have ended, and sees what they wrote. One call at a time.
+  void run(const Job &job);
 
   uint32_t size() const { return workers; }
 
-  /// For use between the workers of a running job.
-  SpinBarrier &barrier() { return innerBarrier; }
-
 private:
-  explicit WorkerPool(uint32_t workers)
-      : workers(workers), innerBarrier(workers) {}
+  WorkerPool(uint32_t workers, uint32_t processors);
   Status start(bool pin);
   static void *threadMain(void *argument);
-  void loop(uint32_t worker);
+  void loop(uint32_t self);
+
+  void open(uint64_t stage, uint32_t shares, std::memory_order order);
+  void step(uint64_t seen, uint32_t self);
+  bool claim(uint64_t stage, uint32_t share);
+  void runOwn(uint64_t seen, uint32_t self);
+  bool takeOver(uint64_t seen, uint32_t self);
+  void runShares(uint64_t seen, uint32_t begin, uint32_t end, uint32_t self);
+  void complete(uint64_t stage, uint32_t self);
+  uint64_t wasPutAside(uint64_t stage, uint32_t self, uint64_t time);
+
+  void await(uint64_t seen, uint32_t self);
+  void awaitJob(uint64_t seen, uint32_t self);
+  bool spin(uint64_t seen, uint32_t times) const;
+  bool isBesideAnother(uint32_t self);
+  void setAway(uint32_t worker, bool away);
+  uint32_t fairCount(uint64_t seen) const;
+  void sleep(uint64_t seen, uint32_t self);
+  void rest(uint32_t self);
+  void wake(uint32_t worker);
+  void wakeSome();
 
   struct Thread {
     WorkerPool *pool;
@@ -64,21 +84,51 @@ private:
     pthread_t handle;
   };
 
+  /// What others need to know of a thread and its share.
+  struct alignas(64) Worker {
+    /// The share of that number is claimed in all stages before this one.
+    std::atomic<uint64_t> claimed = 0;
+    /// 1 while the thread sleeps or is about to. It sleeps on this word.
+    std::atomic<uint32_t> asleep = 0;
+    /// Whether the thread sleeps or was late: nobody waits for it to begin. It
+    /// takes this back when it looks at the phase.
+    std::atomic<bool> away = false;
+    /// The processor on which the thread was when it last looked.
+    std::atomic<int32_t> processor = -1;
+    /// How often the system had put the thread aside when it last asked.
+    int64_t preemptions = 0;
+  };
+
   const uint32_t workers;
-  SpinBarrier innerBarrier;
+  const uint32_t processors;
   /// Threads 1 .. workers-1. Never moves once threads run.
   std::vector<Thread> threads;
-  Job job = nullptr;
-  void *context = nullptr;
-  std::atomic<bool> stopping = false;
-  /// Raised once for every job.
-  alignas(64) std::atomic<uint32_t> started = 0;
-  /// Workers other than 0 that have finished the job.
-  alignas(64) std::atomic<uint32_t> finished = 0;
-};
+  std::vector<Worker> each;
 
-/// Processors that this process may run on; at least 1.
-uint32_t usableProcessors();
+  /// Valid while a stage is open; `first` is the job's first stage.
+  Job job = {};
+  uint64_t first = 0;
+  std::atomic<bool> stopping = false;
+
+  /// The number of the open stage, counted since the pool was made, above the
+  /// number of its shares; no shares: no job.
+  alignas(64) std::atomic<uint64_t> phase = 0;
+  std::atomic<uint32_t> remainingNear = 0;
+  alignas(64) std::atomic<uint32_t> remainingFar = 0;
+  /// Shares of the open stage that have not ended. With few threads, beside the
+  /// phase: whoever ends the stage then has the line. Many would wait for one
+  /// another's looks at the phase.
+  std::atomic<uint32_t> &remaining;
+  /// How many threads sleep or are about to, and how many are away.
+  alignas(64) std::atomic<uint32_t> sleepers = 0;
+  std::atomic<uint32_t> awayCount = 0;
+  /// The stage that somebody sleeps for, and since when, in nanoseconds.
+  std::atomic<uint64_t> awaitedStage = 0;
+  std::atomic<uint64_t> awaitedSince = 0;
+  /// When a sleeper may be woken again, within a job and at all.
+  std::atomic<uint64_t> nextWake = 0;
+  std::atomic<uint64_t> quietUntil = 0;
+};
 
 } // namespace mtp
 

@@ -251,11 +251,15 @@ typedef enum mtp_logits {
   MTP_LOGITS_ALL = 2   /* the rows of all output tokens */
 } mtp_logits;
 
+/* Processors that this process may keep busy: those of its affinity mask, or
+   fewer where a control group's quota gives it less time. */
+uint32_t mtp_usable_processors(void);
+
 /* How a session works. What it generates depends on none of it. */
 typedef struct mtp_session_options {
   size_t size;
   int32_t k;                /* drafts in a round, or MTP_K_MAXIMUM */
-  uint32_t threads;         /* 0: all processors */
+  uint32_t threads;         /* 0: mtp_usable_processors(); at most 1024 */
   uint32_t kv_pages;        /* 0: enough for all slots at full context; else 2
                                to 2^31 - 1, one of which holds no tokens */
   uint32_t max_slots;       /* 0: all */

@@ -67,7 +67,8 @@ struct SessionOptions {
   /// Drafts in a round, at most the envelope's. The default is the envelope's.
   static constexpr uint32_t kMaximum = UINT32_MAX;
   uint32_t k = kMaximum;
-  /// Threads, the caller of step() included. Zero: all usable processors.
+  /// Threads, the caller of step() included, at most 1024. Zero: one for each
+  /// usable processor. More than those help nobody.
   uint32_t threads = 0;
   /// Bind each thread to a processor of its own.
   bool pinThreads = false;
@@ -159,6 +160,10 @@ public:
          const SessionOptions &options = {});
 
   ~Session();
+
+  /// Processors that this process may keep busy: those of its affinity mask, or
+  /// fewer where a control group's quota gives it less time.
+  static uint32_t usableProcessors();
 
   /// Queues a sequence. It is admitted by a later step(), first come, first
   /// served, when a slot and pages are free.

@@ -1,0 +1,250 @@
+//===- worker_pool_test.cpp - Threads that wait, sleep and stand in -------===//
+
+#include "runtime/core/Processors.h"
+#include "runtime/device/cpu/WorkerPool.h"
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+#include <sched.h>
+#include <semaphore>
+#include <thread>
+
+using namespace mtp;
+
+namespace {
+
+/// A job that checks itself: every share of a stage reads what all shares of
+/// the stage before wrote.
+struct CheckedJob {
+  explicit CheckedJob(std::vector<uint32_t> shares) : shares(shares) {
+    for (uint32_t count : shares)
+      runs.emplace_back(count, 0);
+  }
+
+  std::vector<uint32_t> shares;
+  /// Not atomic, so that a thread sanitizer sees a missing order.
+  std::vector<std::vector<uint32_t>> runs;
+  std::atomic<uint32_t> errors = 0;
+  /// Shares that thread 0 ran.
+  std::atomic<uint32_t> byFirst = 0;
+  /// A share sleeps this often, in thousands.
+  uint32_t sleepy = 0;
+
+  static void run(void *context, uint32_t stage, uint32_t begin, uint32_t end,
+                  uint32_t runner) {
+    CheckedJob &job = *static_cast<CheckedJob *>(context);
+    for (uint32_t share = begin; share < end; ++share) {
+      if (stage > 0)
+        for (uint32_t count : job.runs[stage - 1])
+          job.errors += count != 1;
+      job.errors += ++job.runs[stage][share] != 1;
+      job.byFirst += runner == 0;
+      thread_local std::minstd_rand random{runner + 1};
+      if (random() % 1000 < job.sleepy)
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+    }
+  }
+
+  void runOn(WorkerPool &pool) {
+    pool.run({shares, run, this});
+    for (const std::vector<uint32_t> &stage : runs)
+      for (uint32_t count : stage)
+        errors += count != 1;
+  }
+};
+
+std::vector<uint32_t> randomShares(std::mt19937 &random, uint32_t workers) {
+  std::vector<uint32_t> shares(1 + random() % 40);
+  for (uint32_t &count : shares)
+    count = random() % 3 ? workers : 1 + random() % workers;
+  return shares;
+}
+
+} // namespace
+
+TEST(WorkerPool, EveryShareRunsOnceAndStagesKeepTheirOrder) {
+  std::mt19937 random(1);
+  for (uint32_t workers : {1u, 2u, 3u, 5u, 16u})
+    for (uint32_t processors : {1u, 2u, workers}) {
+      auto pool = WorkerPool::create(workers, false, processors);
+      ASSERT_TRUE(pool.isOk());
+      for (int repeat = 0; repeat < 60; ++repeat) {
+        CheckedJob job(randomShares(random, workers));
+        job.sleepy = repeat % 3 == 0 ? 20 : 0;
+        job.runOn(**pool);
+        EXPECT_EQ(job.errors, 0u) << workers << " on " << processors;
+        // Long enough for threads to fall asleep, or not.
+        if (repeat % 10 == 9)
+          std::this_thread::sleep_for(
+              std::chrono::microseconds(random() % 2000));
+      }
+    }
+}
+
+TEST(WorkerPool, SharesOneProcessor) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &before))
+    ++cpu;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_EQ(usableProcessors(), 1u);
+  auto pool = WorkerPool::create(4, false);
+  ASSERT_TRUE(pool.isOk());
+  // Once the others sleep, nobody wakes them only to wait for a processor.
+  bool firstDidAll = false;
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    CheckedJob job(std::vector<uint32_t>(50, 4));
+    job.runOn(**pool);
+    EXPECT_EQ(job.errors, 0u);
+    firstDidAll |= job.byFirst == 200;
+  }
+  EXPECT_TRUE(firstDidAll);
+  EXPECT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
+namespace {
+std::binary_semaphore stopped{0}, goOn{0};
+void stopHere(int) {
+  stopped.release();
+  goOn.acquire();
+}
+} // namespace
+
+TEST(WorkerPool, GoesOnWithoutAThreadThatTheSystemPutAside) {
+  auto pool = WorkerPool::create(2, false, 2);
+  ASSERT_TRUE(pool.isOk());
+  // The share that blocks until the other has begun runs beside it.
+  struct Meeting {
+    std::atomic<uint32_t> there = 0;
+    pthread_t threads[2];
+  } meeting;
+  auto meet = [](void *context, uint32_t, uint32_t begin, uint32_t end,
+                 uint32_t runner) {
+    Meeting &m = *static_cast<Meeting *>(context);
+    m.threads[runner] = pthread_self();
+    m.there += end - begin;
+    while (m.there < 2 && end - begin == 1)
+      std::this_thread::yield();
+  };
+  uint32_t two[] = {2};
+  meeting.threads[1] = pthread_self();
+  while (pthread_equal(meeting.threads[1], pthread_self())) {
+    meeting.there = 0;
+    (*pool)->run({two, meet, &meeting});
+  }
+  struct sigaction action = {}, old;
+  action.sa_handler = stopHere;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);
+  ASSERT_EQ(pthread_kill(meeting.threads[1], SIGUSR1), 0);
+  stopped.acquire();
+  CheckedJob job(std::vector<uint32_t>(300, 2));
+  job.runOn(**pool);
+  EXPECT_EQ(job.errors, 0u);
+  EXPECT_EQ(job.byFirst, 600u);
+  goOn.release();
+  sigaction(SIGUSR1, &old, nullptr);
+  CheckedJob after(std::vector<uint32_t>(300, 2));
+  after.runOn(**pool);
+  EXPECT_EQ(after.errors, 0u);
+}
+
+TEST(WorkerPool, TakesNoMoreThreadsThanItsLimit) {
+  for (uint32_t workers : {0u, 1025u})
+    EXPECT_EQ(WorkerPool::create(workers, false).status().message(),
+              "expected 1 to 1024 threads, got " + std::to_string(workers));
+}
+
+//===----------------------------------------------------------------------===//
+// Quotas
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A made-up system below a directory of its own.
+class Quota : public testing::Test {
+protected:
+  void SetUp() override {
+    root = testing::TempDir() + "mtp-quota-" + std::to_string(getpid());
+    write("proc/self/cgroup", "3:cpuset:/x\n2:cpuacct,cpu:/a/b\n0::/c/d\n");
+  }
+  void TearDown() override { std::filesystem::remove_all(root); }
+
+  void write(const std::string &path, const std::string &text) {
+    std::filesystem::path file(root + "/" + path);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  void writeVersion1(const std::string &group, const std::string &quota,
+                     const std::string &period = "100000\n") {
+    write("cgroup/cpu" + group + "/cpu.cfs_quota_us", quota);
+    write("cgroup/cpu" + group + "/cpu.cfs_period_us", period);
+  }
+  std::optional<uint32_t> get() const {
+    return quotaProcessors({root + "/proc", root + "/cgroup"});
+  }
+
+  std::string root;
+};
+} // namespace
+
+TEST_F(Quota, NothingThere) {
+  EXPECT_EQ(get(), std::nullopt);
+  EXPECT_EQ(quotaProcessors({"/nowhere", "/nowhere/at/all"}), std::nullopt);
+}
+
+TEST_F(Quota, VersionTwoRoundsUp) {
+  write("cgroup/c/d/cpu.max", "150000 100000\n");
+  EXPECT_EQ(get(), 2u);
+  write("cgroup/c/d/cpu.max", "10000 100000\n");
+  EXPECT_EQ(get(), 1u);
+  write("cgroup/c/d/cpu.max", "800000 200000\n");
+  EXPECT_EQ(get(), 4u);
+}
+
+TEST_F(Quota, TheGroupThatGrantsLeastCounts) {
+  write("cgroup/c/d/cpu.max", "max 100000\n");
+  EXPECT_EQ(get(), std::nullopt);
+  write("cgroup/c/cpu.max", "300000 100000\n");
+  EXPECT_EQ(get(), 3u);
+  write("cgroup/cpu.max", "200000 100000\n");
+  EXPECT_EQ(get(), 2u);
+  write("cgroup/other/cpu.max", "100000 100000\n");
+  EXPECT_EQ(get(), 2u);
+}
+
+TEST_F(Quota, VersionOne) {
+  writeVersion1("/a/b", "-1\n");
+  EXPECT_EQ(get(), std::nullopt);
+  writeVersion1("/a/b", "250000\n");
+  EXPECT_EQ(get(), 3u);
+  writeVersion1("/a", "50000\n", "50000\n");
+  EXPECT_EQ(get(), 1u);
+  // Both versions at once: the smaller one.
+  write("cgroup/unified/c/cpu.max", "700000 100000\n");
+  EXPECT_EQ(get(), 1u);
+}
+
+TEST_F(Quota, OddContents) {
+  for (const char *text :
+       {"", "\n", "max", "100000", "0 100000", "100000 0", "-5 100000",
+        "100000 -1", "1e5 100000", "99999999999999999999 100000", "x y z"}) {
+    write("cgroup/c/d/cpu.max", text);
+    EXPECT_EQ(get(), std::nullopt) << text;
+  }
+  write("cgroup/c/d/cpu.max", "9000000000000000000 1");
+  EXPECT_EQ(get(), UINT32_MAX);
+  write("cgroup/c/d/cpu.max", "100000 100000");
+  for (const char *text :
+       {"", "::\n:", "0:\n0\n", "no colon\n", "0::\n", "0::c/d\n", "0::c"}) {
+    write("proc/self/cgroup", text);
+    EXPECT_EQ(get(), std::nullopt) << text;
+  }
+  write("proc/self/cgroup", "0::/c/d");
+  EXPECT_EQ(get(), 1u);
+}
