@@ -10,7 +10,7 @@
 
 namespace mtp {
 
-/// One command on one worker, in nanoseconds of a clock that all workers share
+/// One command of one worker's share, in nanoseconds of a clock that all workers share
 /// and that never goes back.
 struct CommandTime {
   /// When it began its share of the tasks. A worker without a share ends where
