@@ -1,5 +1,6 @@
 //===- memory_test.cpp - How much memory there is said to be --------------===//
 
+#include "FakeModel.h"
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/MemoryLimit.h"
 
@@ -10,7 +11,17 @@
 #include <sys/resource.h>
 
 using namespace mtp;
+using namespace mtp::test;
 namespace fs = std::filesystem;
+
+// Address space is what a sanitizer takes most of.
+#if defined(__SANITIZE_ADDRESS__)
+#define MTP_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MTP_ADDRESS_SANITIZER
+#endif
+#endif
 
 namespace {
 
@@ -101,3 +112,56 @@ TEST(Memory, RefusesToCopyAFileThatIsLarger) {
   }
   fs::remove(path);
 }
+
+TEST(Memory, RefusesResultsThatAreLargerTogether) {
+  // Half of all memory, never touched; and three results that lie in it.
+  uint64_t half = memoryLimit().bytes / 2 & ~uint64_t(4095);
+  ArtifactBuilder a = makeFakeModel();
+  ArtifactBuilder::Program &twice = a.programs.back();
+  ASSERT_EQ(twice.name, "twice");
+  a.arenaBytes = twice.arenaBytes = half;
+  schema::Binding all(schema::Space::Arena, 0, 0, half);
+  twice.outputs.clear();
+  for (const char *name : {"a", "b", "c"})
+    twice.outputs.push_back({name, all, schema::DType::U8, {half}});
+  auto model = Model::load(writeFile("results.bin", a.finish()));
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  auto session = Session::create(*model);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  Tensor input{{ElementType::F32, {4}}, std::vector<uint8_t>(16)};
+  Status status = (*session)->runFunction("twice", {{input}}).status();
+  EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
+  EXPECT_EQ(status.message().find("@twice: the results need " +
+                                  std::to_string(3 * half) +
+                                  " bytes, more than the "),
+            0u)
+      << status.toString();
+}
+
+#ifndef MTP_ADDRESS_SANITIZER
+TEST(Memory, RefusesLogitsUnderALimitOfTheAddressSpace) {
+  struct rlimit old;
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &old), 0);
+  struct rlimit small = old;
+  small.rlim_cur = uint64_t(3) << 30;
+  FakeOptions fake;
+  fake.maxContext = 1 << 24;
+  fake.page = 1 << 16;
+  auto model = loadFakeModel(fake);
+  SessionOptions options;
+  options.kvPages = 2;
+  options.threads = 1;
+  options.logits = LogitsMode::All;
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);
+  auto session = Session::create(model, options);
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &old), 0);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  Request request;
+  request.prompt = {1};
+  request.maxTokens = (1 << 24) - 1;
+  EXPECT_EQ((*session)->add(request).status().toString(),
+            "ResourceExhausted: the logits of 16777215 max tokens need "
+            "4294967040 bytes, more than the 3221225472 bytes of address space "
+            "(ulimit -v)");
+}
+#endif
