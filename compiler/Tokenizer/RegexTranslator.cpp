@@ -221,6 +221,27 @@ private:
     return okStatus();
   }
 
+  /// The set that a letter stands for behind a backslash; empty: none.
+  static std::string setOf(char letter, bool inClass) {
+    std::string word(inClass ? wordMembers() : onigurumaWordMembers());
+    switch (letter) {
+    case 's':
+      return "\\p{WSpace}";
+    case 'S':
+      return "\\P{WSpace}";
+    case 'd':
+      return "\\p{Nd}";
+    case 'D':
+      return "\\P{Nd}";
+    case 'w':
+      return inClass ? word : "[" + word + "]";
+    case 'W':
+      return "[^" + word + "]";
+    default:
+      return {};
+    }
+  }
+
   Status translateEscape(bool inClass) {
     char c = peek(1);
     if (pos + 1 >= pattern.size())
@@ -238,23 +259,11 @@ private:
       return okStatus();
     }
     literal = '\0';
+    if (inClass && c == 'W')
+      return unsupported("'\\W' in a set");
+    if (std::string set = setOf(c, inClass); !set.empty())
+      return replace(2, set);
     switch (c) {
-    case 's':
-      return replace(2, "\\p{WSpace}");
-    case 'S':
-      return replace(2, "\\P{WSpace}");
-    case 'd':
-      return replace(2, "\\p{Nd}");
-    case 'D':
-      return replace(2, "\\P{Nd}");
-    case 'w':
-      return replace(2, inClass
-                            ? std::string(wordMembers())
-                            : "[" + std::string(onigurumaWordMembers()) + "]");
-    case 'W':
-      if (inClass)
-        return unsupported("'\\W' in a set");
-      return replace(2, "[^" + std::string(onigurumaWordMembers()) + "]");
     case 'n':
     case 'r':
     case 't':

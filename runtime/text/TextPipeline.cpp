@@ -86,6 +86,18 @@ UnicodeForm formOf(TextStepKind kind) {
   }
 }
 
+/// The steps that look at nothing but the text of a piece.
+Status appendMapped(TextStepKind kind, std::string_view text,
+                    std::string &out) {
+  if (kind == TextStepKind::Lowercase)
+    appendLowercase(text, out);
+  else if (kind == TextStepKind::ByteCharacters)
+    appendCharactersOfBytes(text, out);
+  else
+    return appendNormalized(text, formOf(kind), out);
+  return okStatus();
+}
+
 } // namespace
 
 Result<TextPipeline> TextPipeline::create(const StepTables &tables) {
@@ -176,28 +188,10 @@ Status TextPipeline::applyStep(const Step &step, PieceList &list, bool atStart,
         });
   }
 
-  case TextStepKind::Nfc:
-  case TextStepKind::Nfd:
-  case TextStepKind::Nfkc:
-  case TextStepKind::Nfkd:
+  default:
     return rewritePieces(
         list, maxBytes, [&](TextSpan piece, bool, std::string &out) {
-          return appendNormalized(viewOf(list, piece), formOf(step.kind), out);
+          return appendMapped(step.kind, viewOf(list, piece), out);
         });
-
-  case TextStepKind::Lowercase:
-    return rewritePieces(list, maxBytes,
-                         [&](TextSpan piece, bool, std::string &out) {
-                           appendLowercase(viewOf(list, piece), out);
-                           return okStatus();
-                         });
-
-  case TextStepKind::ByteCharacters:
-    return rewritePieces(list, maxBytes,
-                         [&](TextSpan piece, bool, std::string &out) {
-                           appendCharactersOfBytes(viewOf(list, piece), out);
-                           return okStatus();
-                         });
   }
-  return okStatus();
 }
