@@ -6,10 +6,13 @@
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Driver/SourceCheck.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
+#include "compiler/Weights/WeightPacker.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/schema/ArtifactFormat.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -24,6 +27,21 @@ void compiler::registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<mlir::mtp::MTPDialect, exec::ExecDialect, func::FuncDialect>();
 }
 
+/// Refuses the files that a model is easily confused with.
+static Status checkKind(StringRef source) {
+  if (source.starts_with(StringRef(kFileMagic, sizeof(kFileMagic)))) {
+    return invalidArgument("expected a model in MLIR, got an artifact of mtpc "
+                           "(mtp-dump prints it)");
+  }
+  // A safetensors file begins with the size of its JSON.
+  if (source.size() > 8 && source[8] == '{' &&
+      llvm::support::endian::read64le(source.data()) <= source.size() - 8) {
+    return invalidArgument("expected a model in MLIR, got weights in "
+                           "safetensors (mtp-import reads their folder)");
+  }
+  return Status();
+}
+
 OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
                                            llvm::SourceMgr &sources,
                                            const std::string &path) {
@@ -35,6 +53,9 @@ OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
   if (!buffer) {
     return report("cannot read '" + path + "': " + buffer.getError().message());
   }
+  if (Status status = checkKind((*buffer)->getBuffer()); !status.isOk()) {
+    return report(path + ": " + std::string(status.message()));
+  }
   if (Status status = checkSource((*buffer)->getBuffer()); !status.isOk()) {
     return report(path + ": " + std::string(status.message()));
   }
@@ -42,11 +63,16 @@ OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
   return parseSourceFile<ModuleOp>(sources, &context);
 }
 
+/// Where the fault lies in a flag or a path, no line of the module is named.
+static Location nowhere(ModuleOp module) {
+  return UnknownLoc::get(module.getContext());
+}
+
 /// Writes the module after a phase as DIR/N-name.mlir.
 static LogicalResult dumpPhase(ModuleOp module, const PhaseInfo &info,
                                const std::string &folder) {
   if (std::error_code error = llvm::sys::fs::create_directories(folder)) {
-    return emitError(module.getLoc())
+    return emitError(nowhere(module))
            << "cannot create '" << folder << "' (--dump-phases-to): "
            << error.message();
   }
@@ -55,11 +81,16 @@ static LogicalResult dumpPhase(ModuleOp module, const PhaseInfo &info,
                                     "-" + info.name + ".mlir");
   std::error_code error;
   llvm::raw_fd_ostream stream(path, error);
+  if (!error) {
+    module.print(stream);
+    stream.close();
+    error = stream.error();
+    stream.clear_error();
+  }
   if (error) {
-    return emitError(module.getLoc())
+    return emitError(nowhere(module))
            << "cannot write '" << path << "': " << error.message();
   }
-  module.print(stream);
   return success();
 }
 
@@ -170,6 +201,23 @@ static Status openInputs(ModuleOp module, const std::string &folder,
   return checkOutput(options.output, files);
 }
 
+/// Finds what the packed weights are made of: a key that no file has is said
+/// before any code is generated.
+static Status checkWeights(ModuleOp module, const WeightSet *weights) {
+  FailureOr<ArtifactLayout> layout = ArtifactLayout::get(module);
+  if (failed(layout)) {
+    return internalError("the module cannot be laid out as an artifact");
+  }
+  if (!weights && !layout->recipes.empty()) {
+    return failedPrecondition("expected weight files for the module's weights, "
+                              "got `mtp.weights files []`");
+  }
+  for (const WeightRecipe &recipe : layout->recipes) {
+    MTP_RETURN_IF_ERROR(checkSources(*weights, recipe));
+  }
+  return Status();
+}
+
 using ConfigureFn = llvm::function_ref<LogicalResult(PassManager &)>;
 
 static LogicalResult runPasses(ModuleOp module, Phase phase,
@@ -195,7 +243,7 @@ LogicalResult compiler::compileModule(ModuleOp module,
   llvm::Expected<codegen::TargetDesc> target =
       codegen::TargetDesc::parse(options.targetCpu);
   if (!target) {
-    return emitError(module.getLoc()) << llvm::toString(target.takeError());
+    return emitError(nowhere(module)) << llvm::toString(target.takeError());
   }
   inputs.cpu = target->cpu;
   inputs.features = target->requiredFeatures;
@@ -203,7 +251,7 @@ LogicalResult compiler::compileModule(ModuleOp module,
   auto report = [&](const Status &status) {
     return status.isOk()
                ? success()
-               : LogicalResult(emitError(module.getLoc()) << status.message());
+               : LogicalResult(emitError(nowhere(module)) << status.message());
   };
   for (const PhaseInfo &info : allPhases()) {
     if (options.onPhase) {
@@ -214,6 +262,10 @@ LogicalResult compiler::compileModule(ModuleOp module,
     }
     if (info.phase == Phase::Input && options.stopAfter == Phase::Artifact &&
         failed(report(openInputs(module, folder, options, inputs, weights)))) {
+      return failure();
+    }
+    if (info.phase == Phase::Exec && options.stopAfter == Phase::Artifact &&
+        failed(report(checkWeights(module, weights ? &*weights : nullptr)))) {
       return failure();
     }
     if (info.phase == Phase::Codegen &&

@@ -27,7 +27,7 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
   DraftPlan plan;
   plan.maxK = options.maxK.value_or(modules > 0 ? kDefaultK : 0);
   if (plan.maxK > 0 && modules == 0)
-    return invalidArgument("--k: expected 0 for a model without MTP modules, "
+    return invalidArgument("-k: expected 0 for a model without MTP modules, "
                            "got " +
                            std::to_string(plan.maxK));
   plan.modules = options.depthPolicy == DepthPolicy::Reuse
@@ -147,11 +147,36 @@ void emitFunctions(ModelContext &context) {
     emitModule(context);
 }
 
+/// Names the flag of a size that the dialect refuses, which says why: each is
+/// looked at beside sizes that it takes.
+Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
+                  const ImportOptions &options) {
+  auto emitError = [&] { return module.emitError(); };
+  auto isValid = [&](int64_t k, int64_t batch, int64_t context, int64_t chunk,
+                     int64_t page) {
+    return succeeded(mlir::mtp::EnvelopeAttr::verify(emitError, k, batch,
+                                                     context, chunk, page));
+  };
+  if (!isValid(maxK, 1, 2, 1, 1))
+    return invalidArgument("-k");
+  if (!isValid(0, options.maxBatch, 2, 1, 1))
+    return invalidArgument("--max-batch");
+  if (!isValid(0, 1, maxContext, 1, 1))
+    return invalidArgument("--max-context");
+  if (!isValid(0, 1, 2, options.prefillChunk, 1))
+    return invalidArgument("--prefill-chunk");
+  if (!isValid(0, 1, 2, 1, options.page))
+    return invalidArgument("--page");
+  return okStatus();
+}
+
 /// The module's attributes, and the files that it names.
 Status emitHeader(ModelContext &context, mlir::ModuleOp module,
                   const std::string &folder, int64_t maxContext,
                   const ImportOptions &options) {
   mlir::OpBuilder &builder = context.builder;
+  MTP_RETURN_IF_ERROR(
+      checkSizes(module, context.draft.maxK, maxContext, options));
   auto envelope = mlir::mtp::EnvelopeAttr::getChecked(
       [&] { return module.emitError(); }, builder.getContext(),
       context.draft.maxK, options.maxBatch, maxContext, options.prefillChunk,

@@ -5,6 +5,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -39,6 +40,8 @@ static void checkStandardOutput() {
 void mtp::parseToolFlags(int argc, char **argv, llvm::StringRef tool,
                          llvm::StringRef overview,
                          llvm::function_ref<bool(const cl::Option &)> isOurs) {
+  // A write beyond the limit of file sizes is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   toolName() = tool.str();
   llvm::outs();
   std::atexit(checkStandardOutput);
@@ -57,6 +60,18 @@ void mtp::parseToolFlags(int argc, char **argv, llvm::StringRef tool,
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs())) {
     std::exit(kWrongFlags);
   }
+  // LLVM takes the last value of a flag; the runtime's tools refuse two.
+  for (auto &[name, option] : cl::getRegisteredOptions()) {
+    bool repeats = option->getNumOccurrencesFlag() == cl::ZeroOrMore ||
+                   option->getNumOccurrencesFlag() == cl::OneOrMore;
+    if (isOurs(*option) && !repeats && option->getNumOccurrences() > 1) {
+      std::exit(toolError(tool,
+                          "--" + option->ArgStr + ": expected once, got " +
+                              llvm::Twine(option->getNumOccurrences()) +
+                              " times",
+                          kWrongFlags));
+    }
+  }
 }
 
 llvm::Error
@@ -64,10 +79,9 @@ mtp::writeWholeFile(llvm::StringRef path,
                     llvm::function_ref<void(llvm::raw_ostream &)> write) {
   auto checked = [&](llvm::raw_ostream &stream) -> llvm::Error {
     write(stream);
-    // Standard output is looked at when the process ends.
-    bool isFile =
-        stream.get_kind() == llvm::raw_ostream::OStreamKind::OK_FDStream;
-    if (!isFile || path == "-") {
+    // Standard output is looked at when the process ends, and writeToOutput()
+    // makes no file stream for the other.
+    if (path == "-" || path == "/dev/null") {
       return llvm::Error::success();
     }
     auto &file = static_cast<llvm::raw_fd_ostream &>(stream);

@@ -8,8 +8,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <csignal>
-
 namespace cl = llvm::cl;
 using mtp::importer::DepthPolicy;
 using mtp::importer::ImportOptions;
@@ -98,8 +96,6 @@ static int fail(const llvm::Twine &message,
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  // A write beyond the limit of file sizes is an error like a full disk.
-  std::signal(SIGXFSZ, SIG_IGN);
   mtp::parseToolFlags(argc, argv, "mtp-import",
                       "Imports a Hugging Face checkpoint into MLIR.\n",
                       [](const cl::Option &option) {

@@ -18,6 +18,7 @@ Progress::Progress() : enabled(::isatty(STDERR_FILENO)) {}
 void Progress::phase(llvm::StringRef description) {
   if (enabled) {
     llvm::errs() << kClearLine << description;
+    isShown = true;
   }
 }
 
@@ -27,6 +28,7 @@ void Progress::packed(uint64_t done, uint64_t total) {
     return;
   }
   lastPercent = percent;
+  isShown = true;
   int filled = kBarWidth * percent / 100;
   llvm::errs() << kClearLine << "packing weights ["
                << std::string(filled, '#')
@@ -36,7 +38,8 @@ void Progress::packed(uint64_t done, uint64_t total) {
 }
 
 void Progress::finish() {
-  if (enabled) {
+  if (enabled && isShown) {
     llvm::errs() << kClearLine;
   }
+  isShown = false;
 }

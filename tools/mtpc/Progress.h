@@ -13,11 +13,12 @@ public:
 
   void phase(llvm::StringRef description);
   void packed(uint64_t done, uint64_t total);
-  /// Clears the line.
+  /// Clears the line, for a message or at the end.
   void finish();
 
 private:
   bool enabled;
+  bool isShown = false;
   int lastPercent = -1;
 };
 

@@ -2,6 +2,7 @@
 
 #include "compiler/Driver/Compile.h"
 #include "compiler/Driver/DraftVocabulary.h"
+#include "compiler/Driver/OutputCheck.h"
 #include "compiler/Driver/PlanReport.h"
 #include "compiler/Driver/QuantizeFlags.h"
 #include "mlir/IR/AsmState.h"
@@ -9,6 +10,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "runtime/core/Processors.h"
+#include "tools/compiler-support/CompilerTool.h"
 #include "tools/mtpc/Progress.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -16,7 +18,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
-#include <csignal>
 
 namespace cl = llvm::cl;
 using namespace mtp::compiler;
@@ -24,14 +25,24 @@ using namespace mtp::compiler;
 namespace {
 
 cl::OptionCategory category("mtpc options");
-cl::extrahelp
-    moreHelp("\nThe options of MLIR and LLVM (--mlir-timing and so on) are taken "
-             "too: --help-hidden lists them.\n");
+cl::extrahelp moreHelp(R"(
+The options of MLIR and LLVM (--mlir-timing and so on) are taken too:
+--help-hidden lists them.
+
+Examples:
+  mtpc model.mlir -o model.bin
+  mtpc model.mlir -o model.bin --quantize=int4 --target-cpu=x86-64-v3
+  mtpc model.mlir --compile-to=exec --plan-report
+  mtpc model.mlir --compile-to=fuse -o fused.mlir
+)");
 
 cl::opt<std::string> inputPath(cl::Positional, cl::desc("<model.mlir>"),
                                cl::init("-"), cl::cat(category));
-cl::opt<std::string> outputPath("o", cl::desc("The artifact to write"),
-                                cl::value_desc("model.bin"), cl::cat(category));
+cl::opt<std::string>
+    outputPath("o",
+               cl::desc("The artifact to write; where --compile-to stops "
+                        "earlier, the module (default: standard output)"),
+               cl::value_desc("model.bin"), cl::cat(category));
 cl::opt<std::string> target("target", cl::desc("The device to compile for: cpu"),
                             cl::init("cpu"), cl::cat(category));
 cl::opt<std::string>
@@ -73,15 +84,18 @@ cl::opt<std::string> draftVocabulary(
     cl::desc("Draft only the most frequent tokens of a list (lines of a token "
              "id and a count); the output stays the same"),
     cl::value_desc("FILE[,size=N]"), cl::cat(category));
-cl::opt<unsigned>
-    workers("workers",
-            cl::desc("Threads that a step should keep busy: long contexts are "
-                     "shared out among as many (default: this machine's "
-                     "processors); the output stays the same"),
-            cl::init(0), cl::cat(category));
+cl::opt<unsigned> runThreads(
+    "run-threads",
+    cl::desc("Threads that mtp-run will have: long contexts are shared out "
+             "among as many (default: this machine's processors); the output "
+             "stays the same"),
+    cl::init(0), cl::cat(category));
+// Its former name.
+cl::alias workersAlias("workers", cl::aliasopt(runThreads), cl::Hidden);
+// LLVM has a --threads of its own.
 cl::opt<unsigned> jobs("jobs",
-                       cl::desc("Threads that pack weights (default: this "
-                                "machine's processors)"),
+                       cl::desc("Threads that mtpc itself packs weights with "
+                                "(default: this machine's processors)"),
                        cl::init(0), cl::cat(category));
 
 cl::opt<std::string> randomWeights(
@@ -97,22 +111,8 @@ unsigned threadsOf(const cl::opt<unsigned> &flag) {
   return flag ? flag : ::mtp::usableProcessors();
 }
 
-/// Lists the options of MLIR and LLVM under --help-hidden alone.
-/// (cl::HideUnrelatedOptions would take them out of that, too.)
-void hideForeignOptions() {
-  for (auto &[name, option] : cl::getRegisteredOptions()) {
-    bool isOurs = llvm::any_of(option->Categories, [](auto *of) {
-      return of == &category || of->getName() == "Generic Options";
-    });
-    if (!isOurs && option->getOptionHiddenFlag() == cl::NotHidden) {
-      option->setHiddenFlag(cl::Hidden);
-    }
-  }
-}
-
-int fail(const llvm::Twine &message) {
-  llvm::errs() << "mtpc: error: " << message << "\n";
-  return 1;
+int fail(const llvm::Twine &message, mtp::ExitCode code = mtp::kFailure) {
+  return mtp::toolError("mtpc", message, code);
 }
 
 /// The folder that the module's paths are relative to.
@@ -130,46 +130,45 @@ std::optional<std::string_view> given(const cl::opt<std::string> &flag) {
                                   : std::nullopt;
 }
 
-int compile(Phase stopAfter, const LoweringOptions &lowering,
-            std::optional<uint64_t> seed) {
-  // The linker, a library, resets all flags of the process when it is called.
-  const Report report = planReport;
-  const bool printModule =
-      stopAfter < Phase::Artifact && dumpPhasesTo.empty();
-  mlir::DialectRegistry registry;
-  registerCompilerDialects(registry);
-  mlir::MLIRContext context(registry);
-  // An error of a flag stands at the module; nobody wants to read all of that
-  // without having asked for it.
+/// What the flags ask for.
+struct Invocation {
+  Phase stopAfter = Phase::Artifact;
+  LoweringOptions lowering;
+  std::optional<uint64_t> seed;
+};
+
+/// Prints the module to -o or standard output.
+int printModule(mlir::ModuleOp module, const std::string &path) {
+  llvm::Error error = mtp::writeWholeFile(
+      path.empty() ? "-" : path,
+      [&](llvm::raw_ostream &stream) { module.print(stream); });
+  return error ? fail(llvm::toString(std::move(error))) : mtp::kSuccess;
+}
+
+/// An error of a flag stands at the module; nobody wants to read all of that
+/// without having asked for it.
+void quietDiagnostics(mlir::MLIRContext &context) {
   const auto &flags = cl::getRegisteredOptions();
   auto printOp = flags.find("mlir-print-op-on-diagnostic");
-  if (printOp == flags.end() || !printOp->second->getNumOccurrences())
+  if (printOp == flags.end() || !printOp->second->getNumOccurrences()) {
     context.printOpOnDiagnostic(false);
-  llvm::SourceMgr sources;
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      parseModel(context, sources, inputPath);
-  if (!module) {
-    return 1;
   }
-  mlir::DefaultTimingManager timing;
-  mlir::applyDefaultTimingManagerCLOptions(timing);
-  mlir::TimingScope rootScope = timing.getRootScope();
+}
 
-  Progress progress;
+CompileOptions compileOptions(const Invocation &invocation, Progress &progress,
+                              std::vector<QuantizedWeight> &quantized) {
   CompileOptions options;
-  options.stopAfter = stopAfter;
+  options.stopAfter = invocation.stopAfter;
   options.dumpFolder = dumpPhasesTo;
   options.targetCpu = targetCpu;
-  options.lowering = lowering;
+  options.lowering = invocation.lowering;
   options.input = inputPath;
   options.output = outputPath;
-  options.randomWeights = seed;
+  options.randomWeights = invocation.seed;
   options.write.threads = threadsOf(jobs);
   options.write.progress = [&](uint64_t done, uint64_t total) {
     progress.packed(done, total);
   };
-  std::vector<QuantizedWeight> quantized;
   options.write.onQuantized = [&](const mtp::WeightRecipe &recipe,
                                   const mtp::QuantizationError &error) {
     quantized.push_back({recipe.name, recipe.bits, recipe.group, error});
@@ -177,100 +176,171 @@ int compile(Phase stopAfter, const LoweringOptions &lowering,
   options.onPhase = [&](const PhaseInfo &info) {
     progress.phase(info.description);
   };
+  return options;
+}
+
+int compile(const Invocation &invocation) {
+  // The linker, a library, resets all flags of the process when it is called.
+  const Report report = planReport;
+  const std::string printTo = outputPath;
+  const bool prints =
+      invocation.stopAfter < Phase::Artifact &&
+      (!printTo.empty() || (dumpPhasesTo.empty() && report == Report::None));
+  mlir::DialectRegistry registry;
+  registerCompilerDialects(registry);
+  mlir::MLIRContext context(registry);
+  quietDiagnostics(context);
+  llvm::SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler atSource(sources, &context);
+  Progress progress;
+  // What is wrong with a flag or a path is no fault of a line of the module.
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        progress.finish();
+        bool isOurs =
+            llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()) &&
+            diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+        if (isOurs) {
+          fail(diagnostic.str());
+        }
+        return mlir::success(isOurs);
+      });
+  if (prints && !printTo.empty() && printTo != "-" && printTo != "/dev/null") {
+    if (mtp::Status status = checkOutput(printTo, {{inputPath}});
+        !status.isOk()) {
+      return fail(llvm::StringRef(status.message()));
+    }
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      parseModel(context, sources, inputPath);
+  if (!module) {
+    return mtp::kFailure;
+  }
+  mlir::DefaultTimingManager timing;
+  mlir::applyDefaultTimingManagerCLOptions(timing);
+  mlir::TimingScope rootScope = timing.getRootScope();
   auto configure = [&](mlir::PassManager &manager) {
     manager.enableTiming(rootScope);
     return mlir::applyPassManagerCLOptions(manager);
   };
-  mlir::LogicalResult result =
-      compileModule(*module, folderOf(inputPath), options, configure);
+  std::vector<QuantizedWeight> quantized;
+  mlir::LogicalResult result = compileModule(
+      *module, folderOf(inputPath),
+      compileOptions(invocation, progress, quantized), configure);
   progress.finish();
   if (failed(result)) {
-    return 1;
+    return mtp::kFailure;
   }
-  if (report != Report::None) {
-    return failed(printPlanReport(*module, quantized, report == Report::Json,
-                                  llvm::outs()));
+  if (report != Report::None &&
+      failed(printPlanReport(*module, quantized, report == Report::Json,
+                             llvm::outs()))) {
+    return mtp::kFailure;
   }
-  if (printModule) {
-    module->print(llvm::outs());
+  return prints ? printModule(*module, printTo) : mtp::kSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+mtp::Status wrong(const llvm::Twine &message) {
+  return mtp::invalidArgument(message.str());
+}
+
+/// `flag` changes what comes out of `least` and later phases.
+mtp::Status needsPhase(const cl::Option &flag, Phase least, Phase stopAfter,
+                       llvm::StringRef name) {
+  if (flag.getNumOccurrences() == 0 || stopAfter >= least) {
+    return mtp::okStatus();
   }
-  return 0;
+  return wrong("expected --compile-to=" + name + " for --" + flag.ArgStr +
+               ", got '" + compileTo + "'");
+}
+
+mtp::Status checkPhases(Phase stopAfter) {
+  for (const cl::Option *flag :
+       {static_cast<cl::Option *>(&planReport),
+        static_cast<cl::Option *>(&runThreads),
+        static_cast<cl::Option *>(&draftVocabulary),
+        static_cast<cl::Option *>(&quantize),
+        static_cast<cl::Option *>(&quantizeHead),
+        static_cast<cl::Option *>(&quantizeEmbedding)}) {
+    MTP_RETURN_IF_ERROR(
+        needsPhase(*flag, Phase::Exec, stopAfter, "exec or later"));
+  }
+  MTP_RETURN_IF_ERROR(
+      needsPhase(jobs, Phase::Artifact, stopAfter, "artifact"));
+  return needsPhase(randomWeights, Phase::Artifact, stopAfter, "artifact");
+}
+
+mtp::Status checkThreads() {
+  for (const cl::opt<unsigned> *flag : {&runThreads, &jobs}) {
+    if (*flag > kMostThreads) {
+      return wrong("expected at most " + llvm::Twine(kMostThreads) + " for --" +
+                   flag->ArgStr + ", got " + llvm::Twine(*flag));
+    }
+  }
+  return mtp::okStatus();
+}
+
+mtp::Status readSeed(std::optional<uint64_t> &seed) {
+  if (randomWeights.getNumOccurrences() == 0) {
+    return mtp::okStatus();
+  }
+  uint64_t number = 1;
+  if (!randomWeights.empty() &&
+      llvm::StringRef(randomWeights).getAsInteger(10, number)) {
+    return wrong("expected a number of 0 to 2^64 - 1 for --random-weights, "
+                 "got '" + randomWeights + "'");
+  }
+  seed = number;
+  return mtp::okStatus();
+}
+
+mtp::Status readFlags(Invocation &invocation) {
+  std::optional<Phase> stopAfter = findPhase(compileTo);
+  if (!stopAfter) {
+    return wrong("expected a phase for --compile-to (input, fuse, shape, "
+                 "cache, exec, codegen, artifact), got '" + compileTo + "'");
+  }
+  if (target != "cpu") {
+    return wrong("expected --target=cpu, got '" + target + "'");
+  }
+  MTP_RETURN_IF_ERROR(checkPhases(*stopAfter));
+  MTP_RETURN_IF_ERROR(checkThreads());
+  if (*stopAfter == Phase::Artifact && outputPath.empty()) {
+    return wrong("expected -o with the path of the artifact");
+  }
+  invocation.stopAfter = *stopAfter;
+  invocation.lowering.workers = threadsOf(runThreads);
+  MTP_RETURN_IF_ERROR(readSeed(invocation.seed));
+  MTP_RETURN_IF_ERROR(parseQuantizeFlags(
+      {given(quantize), given(quantizeHead), given(quantizeEmbedding)},
+      invocation.lowering.formats));
+  if (draftVocabulary.getNumOccurrences()) {
+    MTP_ASSIGN_OR_RETURN(invocation.lowering.draftTokens,
+                         readDraftVocabulary(draftVocabulary));
+  }
+  return mtp::okStatus();
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  // A write beyond the limit of file sizes is an error like a full disk.
-  std::signal(SIGXFSZ, SIG_IGN);
   mlir::registerAsmPrinterCLOptions();
   mlir::registerMLIRContextCLOptions();
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
-  hideForeignOptions();
-  cl::ParseCommandLineOptions(
-      argc, argv, "mtpc: compile a model with its drafter into one artifact\n");
-  std::optional<Phase> stopAfter = findPhase(compileTo);
-  if (!stopAfter) {
-    return fail("expected a phase for --compile-to (input, fuse, shape, cache, "
-                "exec, codegen, artifact), got '" + compileTo + "'");
+  mtp::parseToolFlags(
+      argc, argv, "mtpc",
+      "mtpc: compile a model with its drafter into one artifact\n",
+      [](const cl::Option &option) {
+        return llvm::is_contained(option.Categories, &category);
+      });
+  Invocation invocation;
+  if (mtp::Status status = readFlags(invocation); !status.isOk()) {
+    return fail(llvm::StringRef(status.message()), mtp::kWrongFlags);
   }
-  if (target != "cpu") {
-    return fail("expected --target=cpu, got '" + target + "'");
-  }
-  if (planReport != Report::None && *stopAfter < Phase::Exec) {
-    return fail("expected --compile-to=exec or later for --plan-report, got '" +
-                compileTo + "'");
-  }
-  if (*stopAfter == Phase::Artifact && outputPath.empty()) {
-    return fail("expected -o with the path of the artifact");
-  }
-  std::optional<uint64_t> seed;
-  if (randomWeights.getNumOccurrences() > 0) {
-    uint64_t number = 1;
-    if (!randomWeights.empty() &&
-        llvm::StringRef(randomWeights).getAsInteger(10, number)) {
-      return fail("expected a number of 0 to 2^64 - 1 for --random-weights, "
-                  "got '" + randomWeights + "'");
-    }
-    if (*stopAfter != Phase::Artifact) {
-      return fail("expected --compile-to=artifact for --random-weights, got '" +
-                  compileTo + "'");
-    }
-    seed = number;
-  }
-  LoweringOptions lowering;
-  for (const cl::opt<unsigned> *flag : {&workers, &jobs}) {
-    if (*flag > kMostThreads) {
-      return fail("expected at most " + llvm::Twine(kMostThreads) + " for --" +
-                  flag->ArgStr + ", got " + llvm::Twine(*flag));
-    }
-  }
-  if (workers.getNumOccurrences() && *stopAfter < Phase::Exec) {
-    return fail("expected --compile-to=exec or later for --workers, got '" +
-                compileTo + "'");
-  }
-  lowering.workers = threadsOf(workers);
-  mtp::Status status = parseQuantizeFlags(
-      {given(quantize), given(quantizeHead), given(quantizeEmbedding)},
-      lowering.formats);
-  if (!status.isOk()) {
-    return fail(std::string(status.message()));
-  }
-  if (draftVocabulary.getNumOccurrences()) {
-    auto tokens = readDraftVocabulary(draftVocabulary);
-    if (!tokens.isOk()) {
-      return fail(std::string(tokens.status().message()));
-    }
-    lowering.draftTokens = std::move(*tokens);
-  }
-  if (!lowering.draftTokens.empty() && *stopAfter < Phase::Exec) {
-    return fail("expected --compile-to=exec or later for --draft-vocab, got '" +
-                compileTo + "'");
-  }
-  if (lowering.formats.changeWeights() && *stopAfter < Phase::Exec) {
-    return fail("expected --compile-to=exec or later for --quantize, got '" +
-                compileTo + "'");
-  }
-  return compile(*stopAfter, lowering, seed);
+  return compile(invocation);
 }
