@@ -244,3 +244,19 @@ void ProgramWriter::writePrefill(int64_t chunk, bool withModules) {
   OutputOp::create(builder, loc, "logits", logits);
   OutputOp::create(builder, loc, "picks", pick);
 }
+
+// Scoring a text takes the logits of all rows, where the head of a prefill chunk
+// runs over its last row alone. As in a chunk, rows of position -1 are padding.
+void ProgramWriter::writePromptLogits(int64_t rows) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto program =
+      ProgramOp::create(builder, loc, "prompt_logits", "function", /*batch=*/0,
+                        /*k=*/0, /*chunk=*/0);
+  builder.setInsertionPointToStart(&program.getBody().front());
+  SmallVector<Value> inputs;
+  for (llvm::StringRef name : {"tokens", "slots", "positions"}) {
+    inputs.push_back(InputOp::create(builder, loc, ints(rows), name));
+  }
+  OutputOp::create(builder, loc, "logits",
+                   runTarget(bindRows(inputs), rows).logits);
+}

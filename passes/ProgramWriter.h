@@ -41,6 +41,8 @@ public:
   /// Writes the prefill of one chunk; the drafter's caches are filled where
   /// `withModules` says so.
   void writePrefill(int64_t chunk, bool withModules);
+  /// Writes the function that gives the target's logits of `rows` rows.
+  void writePromptLogits(int64_t rows);
 
 private:
   /// Row context and tokens of a set of rows.

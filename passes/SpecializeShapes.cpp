@@ -22,6 +22,9 @@ using namespace mlir::mtp;
 
 namespace {
 
+/// Rows whose products take as long as reading the weights, and no more.
+constexpr int64_t kMostScoredRows = 32;
+
 struct SpecializeShapesPass
     : public mtp::impl::SpecializeShapesPassBase<SpecializeShapesPass> {
   using Base::Base;
@@ -98,6 +101,10 @@ LogicalResult SpecializeShapesPass::writeRound(RoundOp round) {
       ++numPrograms;
     }
   }
+  // Logits of more rows would be most of the arena.
+  writer.writePromptLogits(
+      std::min<int64_t>(envelope.getPrefillChunk(), kMostScoredRows));
+  ++numPrograms;
   if (failed(checkNames(taken))) {
     return failure();
   }

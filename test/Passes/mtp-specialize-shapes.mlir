@@ -108,4 +108,14 @@ mtp.round @generate {
 // CHECK: exec.invoke "prefill_rows"({{.*}}) params [8, 2]
 // CHECK: mtp.linear %[[M1]]
 // CHECK: exec.invoke "prefill_commit"(%{{.*}}, %[[PICK]], %[[X]],
+
+// The logits of all rows, for scoring: the target alone, on rows that are given.
+// CHECK-LABEL: exec.program @prompt_logits "function" batch 0 k 0 chunk 0
+// CHECK: %[[TOKENS:.*]] = exec.input "tokens" : tensor<32xi32>
+// CHECK: %[[SLOTS:.*]] = exec.input "slots" : tensor<32xi32>
+// CHECK: %[[AT:.*]] = exec.input "positions" : tensor<32xi32>
+// CHECK: mtp.make_rows %[[SLOTS]], %[[AT]]
+// CHECK: mtp.embed %[[TOKENS]]
+// CHECK: %[[EVERY:.*]] = mtp.linear
+// CHECK-NEXT: exec.output "logits" %[[EVERY]] : tensor<32x16xf32>
 }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
+#include <unistd.h>
 
 using namespace mtp;
 
@@ -19,12 +21,96 @@ SessionOptions mtp::scoringOptions(SessionOptions options) {
   return options;
 }
 
+namespace {
+/// Says on a terminal how far it is.
+class ScoreProgress {
+public:
+  explicit ScoreProgress(size_t total)
+      : total(total), enabled(::isatty(STDERR_FILENO)) {}
+  ~ScoreProgress() {
+    if (enabled)
+      std::fputs("\r\033[K", stderr);
+  }
+  void add(size_t tokens) {
+    done += tokens;
+    if (enabled)
+      std::fprintf(stderr, "\rscored %zu of %zu tokens", done, total);
+  }
+
+private:
+  size_t done = 0, total;
+  bool enabled;
+};
+
+/// Sums over scored tokens.
+struct TextScore {
+  /// -ln of the probabilities that the model gave them.
+  double loss = 0;
+  uint64_t tokens = 0;
+};
+} // namespace
+
 static double lossOf(std::span<const float> logits, int32_t token) {
   double largest = *std::max_element(logits.begin(), logits.end()), sum = 0;
   for (float logit : logits)
     sum += std::exp(double(logit) - largest);
   return largest + std::log(sum) - double(logits[size_t(token)]);
 }
+
+//===----------------------------------------------------------------------===//
+// By the program that gives the logits of many rows
+//===----------------------------------------------------------------------===//
+
+static constexpr std::string_view kPromptLogits = "prompt_logits";
+
+/// The rows of its program; zero where an older mtpc wrote none.
+static size_t scoredRows(const Model &model) {
+  auto inputs = model.functionInputs(kPromptLogits);
+  auto outputs = model.functionOutputs(kPromptLogits);
+  if (!inputs || !outputs || inputs->size() != 3 || outputs->size() != 1)
+    return 0;
+  const TensorType &type = inputs->front().type;
+  if (type.element != ElementType::I32 || type.shape.size() != 1)
+    return 0;
+  for (const PortType &port : *inputs)
+    if (port.type != type)
+      return 0;
+  TensorType logits{ElementType::F32, {type.shape[0], model.envelope()->vocab}};
+  return outputs->front().type == logits ? type.shape[0] : 0;
+}
+
+static Tensor column(const std::vector<int32_t> &values) {
+  const uint8_t *bytes = reinterpret_cast<const uint8_t *>(values.data());
+  return {{ElementType::I32, {values.size()}},
+          {bytes, bytes + values.size() * sizeof(int32_t)}};
+}
+
+/// Adds the losses of the tokens behind `count` rows that begin at `begin`.
+static Status scoreRows(Session &session, std::span<const int32_t> tokens,
+                        size_t begin, size_t count, size_t rows,
+                        TextScore &score) {
+  std::vector<int32_t> ids(rows, 0), slots(rows, 0), positions(rows, -1);
+  for (size_t i = 0; i < count; ++i) {
+    ids[i] = tokens[begin + i];
+    positions[i] = int32_t(begin + i);
+  }
+  const Tensor inputs[] = {column(ids), column(slots), column(positions)};
+  MTP_ASSIGN_OR_RETURN(std::vector<Tensor> outputs,
+                       session.runFunction(kPromptLogits, inputs));
+  size_t vocab = session.model()->envelope()->vocab;
+  std::vector<float> row(vocab);
+  for (size_t i = 0; i < count; ++i) {
+    std::memcpy(row.data(), outputs[0].bytes.data() + i * vocab * sizeof(float),
+                vocab * sizeof(float));
+    score.loss += lossOf(row, tokens[begin + i + 1]);
+    ++score.tokens;
+  }
+  return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// By requests of one token
+//===----------------------------------------------------------------------===//
 
 /// The loss of `token` behind `prompt`.
 static Result<double> scoreNext(Session &session, Request request,
@@ -41,8 +127,9 @@ static Result<double> scoreNext(Session &session, Request request,
   return loss;
 }
 
-Result<TextScore> mtp::scoreText(Session &session,
-                                 std::span<const int32_t> tokens) {
+static Result<TextScore> scoreByRequests(Session &session,
+                                         std::span<const int32_t> tokens,
+                                         ScoreProgress &progress) {
   TextScore score;
   for (size_t i = 1; i < tokens.size(); ++i) {
     Request request;
@@ -54,17 +141,34 @@ Result<TextScore> mtp::scoreText(Session &session,
                          scoreNext(session, std::move(request), tokens[i]));
     score.loss += loss;
     ++score.tokens;
+    progress.add(1);
+  }
+  return score;
+}
+
+static Result<TextScore> scoreText(Session &session,
+                                   std::span<const int32_t> tokens,
+                                   ScoreProgress &progress) {
+  size_t rows = scoredRows(*session.model());
+  if (rows == 0)
+    return scoreByRequests(session, tokens, progress);
+  TextScore score;
+  for (size_t begin = 0; begin + 1 < tokens.size(); begin += rows) {
+    size_t count = std::min(rows, tokens.size() - 1 - begin);
+    MTP_RETURN_IF_ERROR(scoreRows(session, tokens, begin, count, rows, score));
+    progress.add(count);
   }
   return score;
 }
 
 /// Scores `ids` in windows that know nothing of one another.
-static Result<TextScore>
-scoreWindows(Session &session, std::span<const int32_t> ids, size_t window) {
+static Result<TextScore> scoreWindows(Session &session,
+                                      std::span<const int32_t> ids,
+                                      size_t window, ScoreProgress &progress) {
   TextScore all;
   for (size_t begin = 0; begin < ids.size(); begin += window) {
     auto part = ids.subspan(begin, std::min(window, ids.size() - begin));
-    MTP_ASSIGN_OR_RETURN(TextScore score, scoreText(session, part));
+    MTP_ASSIGN_OR_RETURN(TextScore score, scoreText(session, part, progress));
     all.loss += score.loss;
     all.tokens += score.tokens;
   }
@@ -93,11 +197,15 @@ Status mtp::printPerplexity(Session &session, const RunOptions &options) {
   if (window < 2 || window > context)
     return invalidArgument(strCat("expected --window of 2 to ", context,
                                   " (the envelope's context), got ", window));
+  size_t total = 0;
+  for (const Prompt &prompt : prompts)
+    total += prompt.ids.size();
+  ScoreProgress progress(total);
   TextScore all;
   for (size_t i = 0; i < prompts.size(); ++i) {
     std::span<const int32_t> ids = prompts[i].ids;
     Status valid = checkIds(ids, model.envelope()->vocab);
-    auto score = valid.isOk() ? scoreWindows(session, ids, window)
+    auto score = valid.isOk() ? scoreWindows(session, ids, window, progress)
                               : Result<TextScore>(valid);
     if (!score)
       return score.status().withContext(strCat("prompt ", i));
