@@ -16,17 +16,16 @@ using namespace mtp;
 using namespace mtp::bench;
 
 static constexpr double kHeight = 200, kTitle = 20;
-/// Where the legend begins in the line of the title, and its lines' height.
+/// Where the legend begins in the line of the title, unless that is longer, and
+/// its lines' height.
 static constexpr double kLegend = 330, kLegendLine = 18;
 /// Space between labels, and between an axis' end and its first point.
 static constexpr double kGap = 8, kInset = 20;
 /// Highest value over the measured ones.
 static constexpr double kHeadroom = 1.05;
 
-/// A little more than wide fonts take at the size of plain text.
-static double textWidth(std::string_view words) {
-  return 6.6 * double(words.size());
-}
+/// A bold title's characters, against plain ones.
+static constexpr double kBold = 1.3;
 
 double bench::gridStep(double most) {
   double power = std::pow(10, std::floor(std::log10(most)));
@@ -74,11 +73,13 @@ static std::string colorOf(size_t index) {
 }
 
 void Chart::legend() {
-  double x = kLegend;
+  const double begin =
+      std::max(kLegend, kTitle + kBold * textWidth(growth.title) + 2 * kGap);
+  double x = begin;
   auto add = [&](const std::string &style, std::string_view words) {
     double width = 28 + textWidth(words);
-    if (x > kLegend && x + width > right) {
-      x = kLegend;
+    if (x > begin && x + width > right) {
+      x = begin;
       y += kLegendLine;
     }
     svg.line(x, y - 4, x + 22, y - 4, style);

@@ -4,6 +4,7 @@
 #define MTP_TOOLS_MTP_BENCH_FORMAT_H
 
 #include <string>
+#include <string_view>
 
 namespace mtp::bench {
 
@@ -15,6 +16,11 @@ std::string milliseconds(double seconds);
 
 /// "87 %"; of nothing, "0 %".
 std::string share(double part, double whole);
+
+/// Pixels of plain text, a little more than wide fonts take.
+inline double textWidth(std::string_view words) {
+  return 6.6 * double(words.size());
+}
 
 } // namespace mtp::bench
 

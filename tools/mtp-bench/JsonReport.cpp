@@ -112,6 +112,8 @@ std::string bench::jsonReport(const Results &r, const Options &o) {
   json.beginObject();
   json.field("model", r.model);
   json.field("producer", r.producer);
+  json.field("date", r.date);
+  json.field("weight_formats", r.formats);
   json.field("weight_bytes", r.fileWeightBytes);
   addMachine(json, r, o);
   json.field("turns", o.turns);

@@ -1,7 +1,9 @@
 //===- Machine.cpp - What the machine can do, measured --------------------===//
 
 #include "tools/mtp-bench/Machine.h"
+#include "runtime/artifact/CpuFeatures.h"
 #include "runtime/core/Processors.h"
+#include "runtime/core/StrCat.h"
 #include "tools/mtp-bench/MachineLoops.h"
 
 #include <algorithm>
@@ -142,4 +144,17 @@ std::string bench::processorName() {
       return line.substr(colon + 2);
   }
   return "unknown processor";
+}
+
+std::string bench::processorFeatures() {
+  auto has = [](const char *name) {
+    return cpuFeature(name) == FeatureState::Present;
+  };
+  std::string text = has("avx512f") ? "AVX-512" : has("avx2") ? "AVX2" : "";
+  const std::pair<const char *, const char *> others[] = {
+      {"avx512bf16", "bf16"}, {"avx512vnni", "VNNI"}, {"amx-tile", "AMX"}};
+  for (auto [feature, name] : others)
+    if (has(feature))
+      text += strCat(text.empty() ? "" : ", ", name);
+  return text;
 }

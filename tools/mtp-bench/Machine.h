@@ -40,6 +40,9 @@ private:
 /// The processor's name, or "unknown processor".
 std::string processorName();
 
+/// Its vector instructions that kernels use, e.g. "AVX-512, bf16, VNNI".
+std::string processorFeatures();
+
 } // namespace mtp::bench
 
 #endif // MTP_TOOLS_MTP_BENCH_MACHINE_H

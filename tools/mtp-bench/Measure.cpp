@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <set>
+#include <thread>
 
 using namespace mtp;
 using namespace mtp::bench;
@@ -89,16 +92,65 @@ void bench::reportTurn(const Options &options, uint32_t turn,
                  options.turns, int(what.size()), what.data(), seconds * 1e3);
 }
 
+/// A word for what a weight is kept in.
+static std::string formatOf(const schema::Blob &weight) {
+  switch (weight.format()) {
+  case schema::BlobFormat::Int8:
+  case schema::BlobFormat::Int8Rows:
+    return "int8";
+  case schema::BlobFormat::Int4:
+  case schema::BlobFormat::Int4Rows:
+    return "int4";
+  case schema::BlobFormat::Elements:
+    break;
+  }
+  return weight.dtype() == schema::DType::F32 ? "f32" : "bf16";
+}
+
+/// The largest first; what would read 0.00 GB is left out.
+static std::string formatsOf(const schema::Artifact &artifact) {
+  std::map<std::string, uint64_t> bytes;
+  for (uint32_t i = 0; i < vectorSize(artifact.weights()); ++i) {
+    const schema::Blob &weight = *artifact.weights()->Get(i);
+    bytes[formatOf(weight)] += weight.size();
+  }
+  std::vector<std::pair<uint64_t, std::string>> sorted;
+  for (const auto &[name, size] : bytes)
+    sorted.emplace_back(size, name);
+  std::sort(sorted.rbegin(), sorted.rend());
+  std::string text;
+  for (const auto &[size, name] : sorted) {
+    if (!text.empty() && size < 5'000'000)
+      continue;
+    char amount[32];
+    std::snprintf(amount, sizeof(amount), " %.2f GB", double(size) * 1e-9);
+    text += (text.empty() ? "" : ", ") + name + amount;
+  }
+  return text;
+}
+
+static std::string today() {
+  std::time_t now = std::time(nullptr);
+  std::tm utc = {};
+  char text[32];
+  ::gmtime_r(&now, &utc);
+  std::strftime(text, sizeof(text), "%Y-%m-%d", &utc);
+  return text;
+}
+
 /// Facts of the file that every report starts with.
 static void describe(const Model &model, const Machine &machine,
                      const Options &options, Results &results) {
   // A model without a name goes by its file's.
-  results.model =
-      model.name().empty()
-          ? std::filesystem::path(options.artifact).stem().string()
-          : std::string(model.name());
+  results.model = model.name().empty()
+                      ? std::filesystem::path(options.artifact).stem().string()
+                      : std::string(model.name());
   results.producer = model.producer();
   results.processor = processorName();
+  results.features = processorFeatures();
+  results.processors = std::thread::hardware_concurrency();
+  results.date = today();
+  results.formats = formatsOf(ModelAccess::file(model)->program());
   results.threads = machine.threads();
   results.pinned = options.pin;
   results.cacheBytes = Machine::cacheBytes();

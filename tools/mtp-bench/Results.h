@@ -108,9 +108,16 @@ struct Results {
   std::string model;
   std::string producer;
   std::string processor;
+  /// What it can do that kernels use: "AVX-512, bf16, VNNI".
+  std::string features;
+  uint32_t processors = 0;
+  /// When it was measured, e.g. "2026-11-23".
+  std::string date;
   uint32_t threads = 0;
   bool pinned = false;
   uint64_t fileWeightBytes = 0;
+  /// What the weights are kept in, e.g. "int4 0.56 GB, bf16 0.13 GB".
+  std::string formats;
   uint64_t cacheBytes = 0;
   uint64_t bufferBytes = 0;
   /// Of the machine: before all else, in every turn, and after all else.

@@ -39,9 +39,11 @@ static std::string orDash(double value, const char *format) {
 }
 
 static void addMachine(Text &text, const Results &r, const Options &o) {
-  text.add("%s, %u threads%s\n", r.processor.c_str(), r.threads,
-           r.pinned ? ", pinned" : "");
-  text.add("%s, %.1f MB of weights\n", r.producer.c_str(),
+  text.add("%s (%s), %u processors, %u threads%s, %s\n", r.processor.c_str(),
+           r.features.c_str(), r.processors, r.threads,
+           r.pinned ? ", pinned" : "", r.date.c_str());
+  text.add("%s: %s; %s, %.1f MB of weights\n", r.model.c_str(),
+           r.formats.c_str(), r.producer.c_str(),
            double(r.fileWeightBytes) * 1e-6);
   if (o.estimate == Estimate::Fastest)
     text.add("of %u turns the fastest run\n\n", o.turns);

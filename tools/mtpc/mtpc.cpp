@@ -17,8 +17,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <algorithm>
-
 namespace cl = llvm::cl;
 using namespace mtp::compiler;
 
