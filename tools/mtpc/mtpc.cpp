@@ -177,6 +177,31 @@ CompileOptions compileOptions(const Invocation &invocation, Progress &progress,
   return options;
 }
 
+/// Prints what is wrong with a flag or a path, which is no fault of a line of
+/// the module; others may print what is. The progress gives up its line.
+mlir::LogicalResult reportDiagnostic(mlir::Diagnostic &diagnostic,
+                                     Progress &progress) {
+  progress.finish();
+  bool isOurs = llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()) &&
+                diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+  if (isOurs) {
+    fail(diagnostic.str());
+  }
+  return mlir::success(isOurs);
+}
+
+/// Says why the module cannot be printed to `path`, before anything is done.
+bool canPrint(const std::string &path) {
+  if (path.empty() || path == "-" || path == "/dev/null") {
+    return true;
+  }
+  mtp::Status status = checkOutput(path, {{inputPath}});
+  if (!status.isOk()) {
+    fail(llvm::StringRef(status.message()));
+  }
+  return status.isOk();
+}
+
 int compile(const Invocation &invocation) {
   // The linker, a library, resets all flags of the process when it is called.
   const Report report = planReport;
@@ -191,23 +216,12 @@ int compile(const Invocation &invocation) {
   llvm::SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler atSource(sources, &context);
   Progress progress;
-  // What is wrong with a flag or a path is no fault of a line of the module.
   mlir::ScopedDiagnosticHandler handler(
       &context, [&](mlir::Diagnostic &diagnostic) {
-        progress.finish();
-        bool isOurs =
-            llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()) &&
-            diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-        if (isOurs) {
-          fail(diagnostic.str());
-        }
-        return mlir::success(isOurs);
+        return reportDiagnostic(diagnostic, progress);
       });
-  if (prints && !printTo.empty() && printTo != "-" && printTo != "/dev/null") {
-    if (mtp::Status status = checkOutput(printTo, {{inputPath}});
-        !status.isOk()) {
-      return fail(llvm::StringRef(status.message()));
-    }
+  if (prints && !canPrint(printTo)) {
+    return mtp::kFailure;
   }
   mlir::OwningOpRef<mlir::ModuleOp> module =
       parseModel(context, sources, inputPath);
