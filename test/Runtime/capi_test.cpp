@@ -530,3 +530,29 @@ TEST(CApi, RunsFunctions) {
   mtp_session_free(session);
   mtp_model_free(model);
 }
+
+TEST(CApi, RefusesMoreMemoryThanThereIs) {
+  ArtifactBuilder a = makeFakeModel();
+  // Megabytes a page: petabytes in all, on every machine.
+  a.caches[0].layers = 65536;
+  mtp_model *model = load(writeFile("large_pages.bin", a.finish()));
+  mtp_session_options options;
+  mtp_session_options_init(&options);
+  options.kv_pages = INT32_MAX;
+  mtp_session *session = nullptr;
+  EXPECT_EQ(mtp_session_create(model, &options, &session),
+            MTP_RESOURCE_EXHAUSTED);
+  EXPECT_NE(std::strstr(mtp_message(), "; lower kv_pages to "), nullptr)
+      << mtp_message();
+  options.kv_pages = UINT32_MAX;
+  EXPECT_EQ(mtp_session_create(model, &options, &session),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected kv_pages of 2 to 2147483647 (0: the "
+                              "default), got 4294967295");
+  mtp_session_options_init(&options);
+  options.threads = 100000;
+  EXPECT_EQ(mtp_session_create(model, &options, &session),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(session, nullptr);
+  mtp_model_free(model);
+}
