@@ -116,6 +116,18 @@ DictionaryAttr ExecLowering::source(WeightOp weight) {
       entries.push_back(builder.getNamedAttr(name, value));
     }
   };
+  // What the tensor has: as much as the weight, where that takes all.
+  auto type = cast<RankedTensorType>(weight.getResult().getType());
+  SmallVector<int64_t> shape(
+      type.getShape().take_back(weight.getStack() ? 2 : type.getRank()));
+  if (weight.getRowBegin()) {
+    shape.front() = weight.getRowCount().value_or(-1);
+  }
+  if (weight.getColBegin()) {
+    shape.back() = weight.getColCount().value_or(-1);
+  }
+  entries.push_back(
+      builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(shape)));
   add("row_begin", weight.getRowBeginAttr());
   add("row_end", weight.getRowEndAttr());
   add("col_begin", weight.getColBeginAttr());

@@ -53,8 +53,17 @@ struct FormStagesPass : public mtp::impl::FormStagesPassBase<FormStagesPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    for (ProgramOp program : getOperation().getOps<ProgramOp>())
+    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
+      // Calls are moved, which dispatches between them do not allow.
+      auto dispatches = program.getBody().getOps<DispatchOp>();
+      auto calls = program.getBody().getOps<InvokeOp>();
+      if (!calls.empty() && !dispatches.empty()) {
+        (*dispatches.begin())
+            .emitOpError("expected no dispatch beside calls in value form");
+        return signalPassFailure();
+      }
       schedule(program);
+    }
   }
 
 private:

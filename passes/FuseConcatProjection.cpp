@@ -32,6 +32,9 @@ static Value sliceColumns(OpBuilder &builder, WeightOp weight, int64_t begin,
   // The weight may itself be a range of columns of what is stored.
   int64_t base = weight.getColBegin() ? *weight.getColBegin() : 0;
   auto sliced = cast<WeightOp>(builder.clone(*weight));
+  if (!weight.getColBegin()) {
+    sliced.setColCount(type.getDimSize(1));
+  }
   sliced.setColBegin(base + begin);
   sliced.setColEnd(base + begin + width);
   sliced.getResult().setType(RankedTensorType::get({type.getDimSize(0), width},

@@ -176,17 +176,21 @@ static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
 /// copies stand for what they copy.
 static bool isReadBy(InvokeOp call, ArrayRef<llvm::StringRef> kinds,
                      bool orLogits) {
-  for (Operation *user : call->getUsers()) {
-    if (auto output = dyn_cast<OutputOp>(user)) {
-      if (orLogits && output.getName() == "logits") {
+  llvm::SetVector<Operation *> copies;
+  copies.insert(call);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    for (Operation *user : copies[i]->getUsers()) {
+      auto output = dyn_cast<OutputOp>(user);
+      if (output && orLogits && output.getName() == "logits") {
         return true;
       }
-    } else if (auto reader = dyn_cast<InvokeOp>(user)) {
-      bool copies =
-          reader.getKind() == "take_rows" || reader.getKind() == "copy_cols";
-      if (llvm::is_contained(kinds, reader.getKind()) ||
-          (copies && isReadBy(reader, kinds, orLogits))) {
+      auto reader = dyn_cast<InvokeOp>(user);
+      if (reader && llvm::is_contained(kinds, reader.getKind())) {
         return true;
+      }
+      if (reader &&
+          llvm::is_contained({"take_rows", "copy_cols"}, reader.getKind())) {
+        copies.insert(reader);
       }
     }
   }

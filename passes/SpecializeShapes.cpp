@@ -7,10 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/Exec/IR/KernelKinds.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Passes.h"
 #include "passes/ProgramWriter.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_SPECIALIZESHAPESPASS
@@ -25,6 +27,9 @@ namespace {
 /// Rows whose products take as long as reading the weights, and no more.
 constexpr int64_t kMostScoredRows = 32;
 
+/// Ops by their symbols, in the module's order.
+using Names = llvm::MapVector<StringRef, Operation *>;
+
 struct SpecializeShapesPass
     : public mtp::impl::SpecializeShapesPassBase<SpecializeShapesPass> {
   using Base::Base;
@@ -33,15 +38,15 @@ struct SpecializeShapesPass
 
 private:
   LogicalResult writeRound(RoundOp round);
-  LogicalResult checkNames(const llvm::StringMap<Operation *> &taken);
+  LogicalResult checkNames(const Names &taken);
   LogicalResult writeFunctions();
 };
 
 } // namespace
 
 /// What the module names by itself and keeps.
-static llvm::StringMap<Operation *> findNames(ModuleOp module) {
-  llvm::StringMap<Operation *> names;
+static Names findNames(ModuleOp module) {
+  Names names;
   for (Operation &op : *module.getBody()) {
     auto function = dyn_cast<func::FuncOp>(op);
     if (isa<RoundOp>(op) || (function && function.isPrivate())) {
@@ -56,8 +61,7 @@ static llvm::StringMap<Operation *> findNames(ModuleOp module) {
 
 /// The runtime knows states and programs by names that the file format gives
 /// them, so that nothing else may have these.
-LogicalResult SpecializeShapesPass::checkNames(
-    const llvm::StringMap<Operation *> &taken) {
+LogicalResult SpecializeShapesPass::checkNames(const Names &taken) {
   for (Operation &op : *getOperation().getBody()) {
     if (!isa<exec::StateOp, exec::ProgramOp>(op)) {
       continue;
@@ -80,7 +84,7 @@ LogicalResult SpecializeShapesPass::writeRound(RoundOp round) {
     return failure();
   }
   OpBuilder builder(round);
-  llvm::StringMap<Operation *> taken = findNames(getOperation());
+  Names taken = findNames(getOperation());
   declareStates(builder, round.getLoc(), parts->shape);
   if (failed(checkNames(taken))) {
     return failure();
@@ -134,7 +138,22 @@ LogicalResult SpecializeShapesPass::writeFunctions() {
   return success();
 }
 
+/// Kernels of the runtime's own keep their names.
+static LogicalResult checkPrefixes(ModuleOp module) {
+  for (auto &[name, op] : findNames(module)) {
+    if (name.starts_with(exec::kBuiltinPrefix) && !isa<exec::KernelOp>(op)) {
+      return op->emitError("expected a name that does not begin with '")
+             << exec::kBuiltinPrefix << "', as the runtime's kernels do, got '"
+             << name << "'";
+    }
+  }
+  return success();
+}
+
 void SpecializeShapesPass::runOnOperation() {
+  if (failed(checkPrefixes(getOperation()))) {
+    return signalPassFailure();
+  }
   for (RoundOp round : llvm::to_vector(getOperation().getOps<RoundOp>())) {
     if (failed(writeRound(round))) {
       return signalPassFailure();

@@ -70,6 +70,9 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
     source.colBegin = sourceInt(entry, "col_begin", 0);
     source.colEnd = sourceInt(entry, "col_end", -1);
     source.headStride = sourceInt(entry, "row_stride", 0);
+    if (auto shape = entry.getAs<DenseI64ArrayAttr>("shape")) {
+      source.shape.assign(shape.asArrayRef().begin(), shape.asArrayRef().end());
+    }
     auto transpose = entry.getAs<BoolAttr>("transpose");
     source.transpose = transpose && transpose.getValue();
     source.picks = picksOf(weight);
@@ -82,11 +85,19 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
 }
 
 /// Appends a blob at the next aligned place of its segment.
-static void place(std::vector<BlobLayout> &blobs, BlobLayout blob,
-                  uint64_t &end) {
+static LogicalResult place(std::vector<BlobLayout> &blobs, BlobLayout blob,
+                           uint64_t &end) {
+  // Leaves room for alignment and for all segments together.
+  constexpr uint64_t kMostBytes = uint64_t(1) << 60;
+  if (blob.size > kMostBytes || end > kMostBytes - blob.size) {
+    return blob.op->emitOpError("expected weights and constants of at most "
+                                "2^60 bytes each, got ")
+           << blob.size << " more than " << end;
+  }
   blob.offset = alignTo(end, kBufferAlignment);
   end = blob.offset + blob.size;
   blobs.push_back(std::move(blob));
+  return success();
 }
 
 /// The shape of the packed form: its bytes are exactly the packed ones.
@@ -121,24 +132,27 @@ static LogicalResult addWeight(ArtifactLayout &layout, exec::WeightOp weight) {
   }
   layout.weightIndex[weight.getSymName()] = layout.weights.size();
   bool isQuantized = weight.isQuantized();
-  place(layout.weights,
-        {recipe->name, weight,
-         isQuantized ? schema::DType::I8 : dtypeOf(weight.getDtype()),
-         packedShape(*recipe), 0, static_cast<uint64_t>(packedBytes(*recipe)),
-         formatOf(*recipe), recipe->group, isQuantized ? recipe->k : 0},
-        layout.weightBytes);
+  if (failed(place(
+          layout.weights,
+          {recipe->name, weight,
+           isQuantized ? schema::DType::I8 : dtypeOf(weight.getDtype()),
+           packedShape(*recipe), 0, static_cast<uint64_t>(packedBytes(*recipe)),
+           formatOf(*recipe), recipe->group, isQuantized ? recipe->k : 0},
+          layout.weightBytes))) {
+    return failure();
+  }
   layout.recipes.push_back(std::move(*recipe));
   return success();
 }
 
-static void addConstant(ArtifactLayout &layout, StringRef name, Operation *op,
-                        MemRefType type) {
+static LogicalResult addConstant(ArtifactLayout &layout, StringRef name,
+                                 Operation *op, MemRefType type) {
   layout.constantIndex[name] = layout.constants.size();
   std::vector<uint64_t> shape(type.getShape().begin(), type.getShape().end());
-  place(layout.constants,
-        {name.str(), op, dtypeOf(type.getElementType()), shape, 0,
-         bufferBytes(type)},
-        layout.constantBytes);
+  return place(layout.constants,
+               {name.str(), op, dtypeOf(type.getElementType()), shape, 0,
+                bufferBytes(type)},
+               layout.constantBytes);
 }
 
 FailureOr<ArtifactLayout> ArtifactLayout::get(ModuleOp module) {
@@ -150,14 +164,20 @@ FailureOr<ArtifactLayout> ArtifactLayout::get(ModuleOp module) {
       }
     } else if (auto constant = dyn_cast<exec::ConstantOp>(op)) {
       ShapedType type = constant.getValue().getShapedType();
-      addConstant(layout, constant.getSymName(), constant,
-                  MemRefType::get(type.getShape(), type.getElementType()));
+      if (failed(addConstant(
+              layout, constant.getSymName(), constant,
+              MemRefType::get(type.getShape(), type.getElementType())))) {
+        return failure();
+      }
     } else if (auto table = dyn_cast<exec::RopeTableOp>(op)) {
       mlir::mtp::RopeAttr rope = table.getRope();
-      addConstant(layout, table.getSymName(), table,
-                  MemRefType::get({int64_t(table.getPositions()),
-                                   int64_t(rope.getDim())},
-                                  Float32Type::get(module.getContext())));
+      if (failed(addConstant(
+              layout, table.getSymName(), table,
+              MemRefType::get(
+                  {int64_t(table.getPositions()), int64_t(rope.getDim())},
+                  Float32Type::get(module.getContext()))))) {
+        return failure();
+      }
     } else if (auto state = dyn_cast<exec::StateOp>(op)) {
       layout.stateIndex[state.getSymName()] = layout.stateIndex.size();
     } else if (auto cache = dyn_cast<exec::CacheOp>(op)) {

@@ -90,7 +90,7 @@ mlir::Value FunctionEmitter::weight(llvm::StringRef key,
   return mlir::mtp::WeightOp::create(
       builder(), name(lastPart(base).str() + suffix),
       mlir::RankedTensorType::get(dims, element), key, nullptr, nullptr,
-      nullptr, nullptr, count);
+      nullptr, nullptr, nullptr, nullptr, count);
 }
 
 mlir::Value FunctionEmitter::embed(mlir::Value tokens) {

@@ -29,12 +29,17 @@ using Stack = std::vector<std::vector<WeightRows>>;
 
 Status checkMatrix(const WeightRecipe &recipe,
                    const std::vector<WeightRows> &sources) {
-  // Elements count, not rows.
-  bool isFlat = recipe.layout == WeightLayout::Raw && !recipe.bits;
+  // One row may be put together of vectors: then elements count, not rows.
+  bool isFlat =
+      recipe.layout == WeightLayout::Raw && !recipe.bits && recipe.n == 1;
   int64_t total = 0;
   for (size_t i = 0; i < sources.size(); ++i) {
     const WeightRows &rows = sources[i];
     std::string context = "source \"" + recipe.sources[i].keyPattern + "\": ";
+    if (isFlat && rows.rows() != 1 && rows.cols() != 1)
+      return invalidArgument(context + "expected a vector, got " +
+                             std::to_string(rows.rows()) + " rows of " +
+                             std::to_string(rows.cols()));
     if (!isFlat && rows.cols() != recipe.k)
       return invalidArgument(context + "expected " + std::to_string(recipe.k) +
                              " inputs, got " + std::to_string(rows.cols()));

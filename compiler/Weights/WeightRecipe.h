@@ -22,9 +22,9 @@ namespace mtp {
 inline constexpr int64_t kPanelWidth = 32;
 
 enum class WeightLayout : uint8_t {
-  /// The sources' elements, row-major, one source after the other. No padding;
-  /// only the product of k and n counts. As integers: a table of n rows of k,
-  /// each by itself (QuantizedPanel::rowBytes()).
+  /// The sources' rows of k elements, one source after the other, without
+  /// padding; where n is 1, vectors that are k elements together. As integers:
+  /// a table of n rows of k, each by itself (QuantizedPanel::rowBytes()).
   Raw,
   /// Panels of 32 outputs: f32 [N/32][K][32], bf16 [N/32][K/2][32][2]. N is
   /// padded to 32 and K (bf16) to 2, with zeros.
@@ -50,6 +50,9 @@ struct WeightSource {
   int64_t headStride = 0;
   /// If not empty: only these rows of the tensor, in this order.
   std::vector<int32_t> picks;
+  /// What the tensor has to have, -1 in a dimension of any size; empty where
+  /// nothing is known of it.
+  std::vector<int64_t> shape;
 };
 
 struct WeightRecipe {

@@ -22,6 +22,23 @@ std::string expandKey(const std::string &pattern, int64_t stack) {
   return pattern.substr(0, at) + std::to_string(stack) + pattern.substr(at + 2);
 }
 
+/// Whether a tensor is what a source expects.
+bool hasShape(std::span<const int64_t> shape,
+              std::span<const int64_t> expected) {
+  return shape.size() == expected.size() &&
+         std::equal(shape.begin(), shape.end(), expected.begin(),
+                    [](int64_t got, int64_t wanted) {
+                      return wanted < 0 || got == wanted;
+                    });
+}
+
+std::string formatExpected(std::span<const int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + (shape[i] < 0 ? "?" : std::to_string(shape[i]));
+  return text + "]";
+}
+
 /// Resolves [begin, end) shifted by `shift` within a dimension.
 Status resolveRange(const char *what, int64_t begin, int64_t end, int64_t shift,
                     int64_t size, int64_t &first, int64_t &count) {
@@ -51,6 +68,9 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
     if (tensor.shape.empty() || tensor.shape.size() > 2)
       return invalidArgument("expected one or two dimensions, got shape " +
                              formatShape(tensor.shape));
+    if (!source.shape.empty() && !hasShape(tensor.shape, source.shape))
+      return invalidArgument("expected shape " + formatExpected(source.shape) +
+                             ", got " + formatShape(tensor.shape));
     rows.type = tensor.type;
     rows.bytes = tensor.bytes.data();
     rows.isTransposed = source.transpose;

@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --mtp-convert-to-exec --split-input-file | FileCheck %s
 
 // A fused projection's parts are read in place: offsets and strides, no copy.
-// CHECK-DAG: exec.weight @q "linear" k 8 n 24 stack 1 [{key = "q"}, {key = "kv"}] : bf16
-// CHECK-DAG: exec.weight @n "raw" k 8 n 1 stack 1 [{key = "n"}] : f32
+// CHECK-DAG: exec.weight @q "linear" k 8 n 24 stack 1 [{key = "q", shape = array<i64: 8, 8>}, {key = "kv", shape = array<i64: 16, 8>}] : bf16
+// CHECK-DAG: exec.weight @n "raw" k 8 n 1 stack 1 [{key = "n", shape = array<i64: 8>}] : f32
 // CHECK-LABEL: exec.program @views
 // CHECK: %[[X:.*]] = exec.input "x" : tensor<4x8xf32>
 // CHECK: %[[N:.*]] = exec.ref @n : memref<1x8xf32>
@@ -33,7 +33,7 @@ exec.program @views "function" batch 0 k 0 chunk 0 {
 
 // Equal weights are declared once for all programs, and so are tables. Another
 // block of rows of the same tensor is another weight.
-// CHECK-COUNT-1: exec.weight @w "linear" k 8 n 16 stack 1 [{key = "w"}] : f32
+// CHECK-COUNT-1: exec.weight @w "linear" k 8 n 16 stack 1 [{key = "w", shape = array<i64: 16, 8>}] : f32
 // CHECK-COUNT-1: exec.rope_table @rope_table <dim = 8, theta = 1.000000e+04> positions 66
 // CHECK-LABEL: exec.program @first
 // CHECK: exec.ref @w :
@@ -70,7 +70,7 @@ exec.program @second "function" batch 0 k 0 chunk 0 {
 // -----
 
 // A block per head, and the kept columns behind each product.
-// CHECK: exec.weight @kv_b "linear" k 32 n 64 stack 4 [{key = "kv_b", row_begin = 0 : i64, row_end = 32 : i64, row_stride = 64 : i64, transpose = true}] : f32
+// CHECK: exec.weight @kv_b "linear" k 32 n 64 stack 4 [{key = "kv_b", row_begin = 0 : i64, row_end = 32 : i64, row_stride = 64 : i64, shape = array<i64: 256, 64>, transpose = true}] : f32
 // CHECK-LABEL: exec.program @heads
 // CHECK: %[[Q:.*]] = exec.input "q"
 // CHECK: %[[Y:.*]] = exec.invoke "head_linear"(%[[Q]], %{{.*}}) {{.*}}heads = 4 : i64, k = 32 : i64, keep_offset = 32 : i64, keep_width = 16 : i64, n = 64 : i64, x_head_stride = 48 : i64, x_offset = 0 : i64, x_stride = 192 : i64, y_head_stride = 80 : i64, y_offset = 0 : i64, y_stride = 320 : i64
@@ -86,11 +86,11 @@ exec.program @heads "function" batch 0 k 0 chunk 0 {
 // -----
 
 // Blocks of a part of a tensor begin where the part does.
-// CHECK: exec.weight @kv_b "linear" k 32 n 40 stack 4 [{col_begin = 8 : i64, col_end = 48 : i64, key = "kv_b", row_begin = 256 : i64, row_end = 288 : i64, row_stride = 64 : i64, transpose = true}] : f32
+// CHECK: exec.weight @kv_b "linear" k 32 n 40 stack 4 [{col_begin = 8 : i64, col_end = 48 : i64, key = "kv_b", row_begin = 256 : i64, row_end = 288 : i64, row_stride = 64 : i64, shape = array<i64: 600, -1>, transpose = true}] : f32
 // CHECK-LABEL: exec.program @part_heads
 exec.program @part_heads "function" batch 0 k 0 chunk 0 {
   %q = exec.input "q" : tensor<2x192xf32>
-  %w = mtp.weight "kv_b" rows 256 to 512 cols 8 to 48 : tensor<256x40xf32>
+  %w = mtp.weight "kv_b" rows 256 to 512 of 600 cols 8 to 48 : tensor<256x40xf32>
   %y = mtp.head_linear %q, %w heads 4 cols 0 to 32 block 0 to 32 stride 64 transposed keep 32 to 48
        : tensor<2x192xf32>, tensor<256x40xf32> -> tensor<2x224xf32>
   exec.output "y" %y : tensor<2x224xf32>
@@ -99,8 +99,8 @@ exec.program @part_heads "function" batch 0 k 0 chunk 0 {
 // -----
 
 // Experts: choice, order by expert, two products, the sum.
-// CHECK-DAG: exec.weight @"e.{}.g" "swiglu" k 16 n 64 stack 8 [{key = "e.{}.g"}, {key = "e.{}.u"}] : bf16
-// CHECK-DAG: exec.weight @"e.{}.d" "linear" k 32 n 16 stack 8 [{key = "e.{}.d"}] : bf16
+// CHECK-DAG: exec.weight @"e.{}.g" "swiglu" k 16 n 64 stack 8 [{key = "e.{}.g", shape = array<i64: 32, 16>}, {key = "e.{}.u", shape = array<i64: 32, 16>}] : bf16
+// CHECK-DAG: exec.weight @"e.{}.d" "linear" k 32 n 16 stack 8 [{key = "e.{}.d", shape = array<i64: 16, 32>}] : bf16
 // CHECK-LABEL: exec.program @experts
 // CHECK: %[[POS:.*]] = exec.input "p"
 // CHECK: %[[R:.*]]:2 = exec.invoke "moe_route"({{.*}}) params [4] {{.*}}n_group = 1 : i64, norm_topk = false, scale = 1.000000e+00 : f32, scoring = "softmax", top_k = 2 : i64

@@ -10,9 +10,9 @@ func.func @drafter(%e: tensor<?x8xf32>, %h: tensor<?x8xf32>) -> tensor<?x8xf32> 
   // CHECK: %[[EN:.*]] = mtp.rms_norm %[[E]]
   // CHECK: %[[HN:.*]] = mtp.rms_norm %[[H]]
   // CHECK-NOT: mtp.concat
-  // CHECK: %[[WE:.*]] = mtp.weight "eh_proj.weight" cols 0 to 8 : tensor<8x8xbf16>
+  // CHECK: %[[WE:.*]] = mtp.weight "eh_proj.weight" cols 0 to 8 of 16 : tensor<8x8xbf16>
   // CHECK: %[[FIRST:.*]] = mtp.fused_linear %[[EN]] weights(%[[WE]]) :
-  // CHECK: %[[WH:.*]] = mtp.weight "eh_proj.weight" cols 8 to 16 : tensor<8x8xbf16>
+  // CHECK: %[[WH:.*]] = mtp.weight "eh_proj.weight" cols 8 to 16 of 16 : tensor<8x8xbf16>
   // CHECK: %[[SECOND:.*]] = mtp.fused_linear %[[HN]] weights(%[[WH]]) residual %[[FIRST]] :
   // CHECK: return %[[SECOND]]
   // NORMED-NOT: mtp.rms_norm

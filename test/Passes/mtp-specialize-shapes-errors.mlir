@@ -237,3 +237,10 @@ mtp.round @r {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// expected-error @+1 {{expected a name that does not begin with 'mtp.', as the runtime's kernels do, got 'mtp.sample'}}
+func.func @mtp.sample(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  return %x : tensor<2x8xf32>
+}

@@ -228,11 +228,12 @@ TEST_F(Packing, StacksOverRowBlocks) {
 
 TEST_F(Packing, RawConvertsAndConcatenates) {
   builder.addF32("q", {5}, matrix(5, 1));
+  builder.addF32("v", {18000}, matrix(18000, 1, 2));
   builder.addF32("m", {9000, 2}, matrix(9000, 2, 1));
-  WeightRecipe recipe{"w", WeightLayout::Raw, WeightType::BF16, 1, 18005,
-                      1,   {{"q"}, {"m"}}};
-  auto at = [](int64_t, int64_t n, int64_t) {
-    return n < 5 ? valueAt(n, 0) : valueAt((n - 5) / 2, (n - 5) % 2, 1);
+  WeightRecipe recipe{"w", WeightLayout::Raw, WeightType::BF16, 18005, 1,
+                      1,   {{"q"}, {"v"}}};
+  auto at = [](int64_t, int64_t, int64_t k) {
+    return k < 5 ? valueAt(k, 0) : valueAt(k - 5, 0, 2);
   };
   expectPacked(recipe, at);
   recipe.type = WeightType::F32;
@@ -302,6 +303,7 @@ TEST_F(Packing, ScalesFP8Blocks) {
 
 TEST_F(Packing, NamesWhatDoesNotFit) {
   builder.addF32("a", {4, 6}, matrix(4, 6));
+  builder.addF32("v", {3}, matrix(3, 1));
   builder.add("i", "I64", {1}, std::string(8, '\0'));
   builder.add("d", "F32", {1, 1, 1}, std::string(4, '\0'));
   auto expectError = [&](const WeightRecipe &recipe, const std::string &text) {
@@ -335,7 +337,14 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
   expectError(linear(6, 2, picked),
               "expected picked rows of a whole tensor in a linear layout");
   expectError({"w", WeightLayout::Raw, WeightType::F32, 6, 5, 1, {{"a"}}},
-              "expected 30 elements, got 24");
+              "expected 5 outputs, got 4");
+  // A table of 4 x 6 is none of 6 x 4, nor a vector of 24.
+  expectError({"w", WeightLayout::Raw, WeightType::F32, 4, 6, 1, {{"a"}}},
+              "expected 4 inputs, got 6");
+  expectError({"w", WeightLayout::Raw, WeightType::F32, 24, 1, 1, {{"a"}}},
+              "expected a vector, got 4 rows of 6");
+  expectError({"w", WeightLayout::Raw, WeightType::F32, 5, 1, 1, {{"v"}}},
+              "expected 5 elements, got 3");
   expectError(
       {"w", WeightLayout::Swiglu, WeightType::F32, 6, 4, 1, {{"a"}, {"a"}}},
       "expected 2 outputs, got 4");
@@ -347,6 +356,38 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
                3,
                {{"a", 0, 2, 0, -1, false, 2}}},
               "expected at least 6 rows, got 4");
+}
+
+// Where sources are several, the sum of their rows says nothing of each.
+TEST_F(Packing, ComparesTheShapeOfEverySource) {
+  builder.addF32("a", {4, 6}, matrix(4, 6));
+  builder.addF32("b", {2, 6}, matrix(2, 6, 1));
+  builder.addF32("v", {6}, matrix(6, 1, 2));
+  auto source = [](const char *key, std::vector<int64_t> shape) {
+    WeightSource source{key};
+    source.shape = std::move(shape);
+    return source;
+  };
+  auto recipe = [](WeightSource first, WeightSource second) {
+    return WeightRecipe{"w", WeightLayout::Linear, WeightType::F32, 6, 6, 1,
+                        {std::move(first), std::move(second)}};
+  };
+  auto at = [](int64_t, int64_t n, int64_t k) {
+    return n < 4 ? valueAt(n, k) : valueAt(n - 4, k, 1);
+  };
+  expectPacked(recipe(source("a", {4, 6}), source("b", {2, 6})), at);
+  expectPacked(recipe(source("a", {-1, 6}), source("b", {-1, -1})), at);
+  auto expectError = [&](const WeightRecipe &recipe, const std::string &text) {
+    EXPECT_NE(packError(recipe).message().find(text), std::string_view::npos)
+        << text << ": " << packError(recipe).toString();
+  };
+  expectError(recipe(source("a", {3, 6}), source("b", {3, 6})),
+              "expected shape [3, 6], got [4, 6]");
+  expectError(recipe(source("a", {4, 6}), source("b", {-1, 7})),
+              "expected shape [?, 7], got [2, 6]");
+  expectError({"w", WeightLayout::Raw, WeightType::F32, 6, 1, 1,
+               {source("v", {1, 6})}},
+              "expected shape [1, 6], got [6]");
 }
 
 TEST_F(Packing, StopsWhenTheSinkFails) {

@@ -24,6 +24,10 @@ static bool isSourceEntry(NamedAttribute entry) {
   if (name == "transpose") {
     return isa<BoolAttr>(entry.getValue());
   }
+  if (name == "shape") {
+    auto shape = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+    return shape && (shape.size() == 1 || shape.size() == 2);
+  }
   auto number = dyn_cast<IntegerAttr>(entry.getValue());
   return number && number.getType().isSignlessInteger(64) &&
          llvm::is_contained({"row_begin", "row_end", "row_stride", "col_begin",
@@ -63,8 +67,9 @@ LogicalResult WeightOp::verify() {
     for (NamedAttribute entry : entries) {
       if (!isSourceEntry(entry)) {
         return emitOpError("expected sources of key, integers row_begin, "
-                           "row_end, row_stride, col_begin and col_end and "
-                           "boolean transpose, got ")
+                           "row_end, row_stride, col_begin and col_end, "
+                           "boolean transpose and shape of one or two "
+                           "dimensions, got ")
                << entry.getName() << " = " << entry.getValue();
       }
     }

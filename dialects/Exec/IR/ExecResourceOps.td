@@ -47,7 +47,8 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     source is a dictionary: `key` (with `{}` for the stack index), and, where
     not the whole tensor is used, `row_begin`, `row_end`, `col_begin`,
     `col_end`, `row_stride` (rows from one stack entry to the next in one
-    tensor) and `transpose`.
+    tensor) and `transpose`. `shape` is what the tensor has to have, -1 where
+    anything will do.
 
     With `picks` the outputs are only those rows of the source whose numbers an
     `exec.constant` lists, in its order.

@@ -187,6 +187,8 @@ bool mlir::exec::readsAnyRow(llvm::StringRef kind, int64_t buffer) {
       .Cases({"rms_norm", "rope", "moe_route", "tree_rows"}, buffer == 1)
       .Cases({"kv_append", "mtp.sample"}, buffer == 3)
       .Case("mtp.sample_parts", buffer == 5)
+      .Case("mtp.sample_mapped", buffer == 1 || buffer == 4)
+      .Case("mtp.sample_parts_mapped", buffer == 3 || buffer == 6)
       .Case("rope_kv_append", buffer == 2 || buffer == 6)
       .Case("rope_qkv_append", buffer == 3 || buffer == 7)
       .Default(false);

@@ -33,7 +33,12 @@ LogicalResult WeightsOp::verify() {
 static LogicalResult verifyWeightRange(WeightOp op, StringRef what,
                                        std::optional<int64_t> begin,
                                        std::optional<int64_t> end,
+                                       std::optional<int64_t> count,
                                        int64_t extent) {
+  if (count && (!end || *count < *end)) { // weight_c6
+    return op.emitOpError("expected a range within the ")
+           << what << " of the tensor, got " << *count;
+  }
   if (!begin && !end) {
     return success();
   }
@@ -57,14 +62,15 @@ LogicalResult WeightOp::verify() {
   }
   int64_t rank = type.getRank();
   bool matrix = rank >= 2;
-  if ((getRowBegin() || getColBegin()) && !matrix) { // weight_c4
+  if ((getRowBegin() || getColBegin() || getRowCount() || getColCount()) &&
+      !matrix) { // weight_c4
     return emitOpError("expected a matrix with rows or cols, got ") << type;
   }
   if (matrix &&
       (failed(verifyWeightRange(*this, "rows", getRowBegin(), getRowEnd(),
-                                type.getDimSize(rank - 2))) ||
+                                getRowCount(), type.getDimSize(rank - 2))) ||
        failed(verifyWeightRange(*this, "cols", getColBegin(), getColEnd(),
-                                type.getDimSize(rank - 1))))) {
+                                getColCount(), type.getDimSize(rank - 1))))) {
     return failure();
   }
   size_t holes = getKey().count("{}"); // weight_c5

@@ -37,14 +37,15 @@ def MTP_WeightOp : MTP_ModelOp<"weight"> {
   let description = [{
     The key is relative to the prefix of the `mtp.apply` that calls the
     function; one that starts with `/` is absolute. `rows` and `cols` select a
-    half-open range of a matrix. `stack n` reads n matrices, one per value of
+    half-open range of a matrix, `of` as many as its tensor has, where that is
+    known. `stack n` reads n matrices, one per value of
     the `{}` in the key, from 0. The result type says which type the weight is
     kept in, whatever the file has.
 
     ```mlir
     %w = mtp.weight "self_attn.o_proj.weight" : tensor<192x128xbf16>
     %t = mtp.weight "/model.embed_tokens.weight" : tensor<4096x192xbf16>
-    %h = mtp.weight "eh_proj.weight" cols 0 to 192 : tensor<192x192xbf16>
+    %h = mtp.weight "eh_proj.weight" cols 0 to 192 of 384 : tensor<192x192xbf16>
     %g = mtp.weight "mlp.experts.{}.gate_proj.weight" stack 8
          : tensor<8x64x192xbf16>
     ```
@@ -56,16 +57,20 @@ def MTP_WeightOp : MTP_ModelOp<"weight"> {
     - (C4) cols: the last dimension is end - begin; rows: the one before it.
     - (C5) stack n: three dimensions, the first is n, and "{}" is in the key
       exactly once; without a stack at most two dimensions and no "{}".
+    - (C6) of: with a range only, and not before its end.
   }];
   let arguments = (ins StrAttr:$key,
                        OptionalAttr<I64Attr>:$row_begin,
                        OptionalAttr<I64Attr>:$row_end,
+                       OptionalAttr<I64Attr>:$row_count,
                        OptionalAttr<I64Attr>:$col_begin,
                        OptionalAttr<I64Attr>:$col_end,
+                       OptionalAttr<I64Attr>:$col_count,
                        OptionalAttr<I64Attr>:$stack);
   let results = (outs MTP_AnyWeight:$result);
   let assemblyFormat = [{
-    $key (`rows` $row_begin^ `to` $row_end)? (`cols` $col_begin^ `to` $col_end)?
+    $key (`rows` $row_begin^ `to` $row_end (`of` $row_count^)?)?
+    (`cols` $col_begin^ `to` $col_end (`of` $col_count^)?)?
     (`stack` $stack^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;

@@ -43,13 +43,13 @@ exec.weight @w "raw" k 8 n 64 stack 1 [{row_begin = 0}] : f32
 // -----
 
 // weight_c4
-// expected-error @+1 {{'exec.weight' op expected sources of key, integers row_begin, row_end, row_stride, col_begin and col_end and boolean transpose, got "row_bgin" = 4 : i64}}
+// expected-error @+1 {{'exec.weight' op expected sources of key, integers row_begin, row_end, row_stride, col_begin and col_end, boolean transpose and shape of one or two dimensions, got "row_bgin" = 4 : i64}}
 exec.weight @w "raw" k 8 n 64 stack 1 [{key = "w", row_bgin = 4}] : f32
 
 // -----
 
 // weight_c4
-// expected-error @+1 {{boolean transpose, got "row_end" = "8"}}
+// expected-error @+1 {{shape of one or two dimensions, got "row_end" = "8"}}
 exec.weight @w "raw" k 8 n 64 stack 1 [{key = "w", row_end = "8"}] : f32
 
 // -----

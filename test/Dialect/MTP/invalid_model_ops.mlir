@@ -101,6 +101,13 @@ func.func @weight_c5_key() {
 
 // -----
 
+func.func @weight_c6() {
+  // expected-error @+1 {{'mtp.weight' op expected a range within the cols of the tensor, got 7}}
+  %0 = mtp.weight "w" cols 4 to 8 of 7 : tensor<4x4xf32>
+  return
+}
+
+// -----
 func.func @weight_c5_no_stack() {
   // expected-error @+1 {{'mtp.weight' op expected a stack with a third dimension or '{}'}}
   %0 = mtp.weight "w.{}" : tensor<4x2xf32>

@@ -21,8 +21,8 @@ func.func private @weights() {
   %0 = mtp.weight "norm.weight" : tensor<192xf32>
   // CHECK: mtp.weight "/lm_head.weight" : tensor<4096x192xbf16>
   %1 = mtp.weight "/lm_head.weight" : tensor<4096x192xbf16>
-  // CHECK: mtp.weight "eh_proj.weight" cols 192 to 384 : tensor<192x192xbf16>
-  %2 = mtp.weight "eh_proj.weight" cols 192 to 384 : tensor<192x192xbf16>
+  // CHECK: mtp.weight "eh_proj.weight" rows 0 to 192 of 200 cols 192 to 384 : tensor<192x192xbf16>
+  %2 = mtp.weight "eh_proj.weight" rows 0 to 192 of 200 cols 192 to 384 : tensor<192x192xbf16>
   // CHECK: mtp.weight "qkv.weight" rows 0 to 64 cols 0 to 96 : tensor<64x96xbf16>
   %3 = mtp.weight "qkv.weight" rows 0 to 64 cols 0 to 96 : tensor<64x96xbf16>
   // CHECK: mtp.weight "experts.{}.up_proj.weight" stack 8 : tensor<8x64x192xbf16>
