@@ -10,14 +10,14 @@ using namespace mlir::exec;
 namespace {
 /// Slot, start, count and total of a prefill chunk.
 constexpr int64_t kPrefillWords = 4;
-/// Chunks below this many rows are not worth a program of their own.
+/// The smallest chunk: no prompt computes more rows than this for nothing.
 constexpr int64_t kSmallestChunk = 8;
 } // namespace
 
 llvm::SmallVector<int64_t> mlir::mtp::ProgramShape::prefillChunks() const {
   llvm::SmallVector<int64_t> chunks{envelope.getPrefillChunk()};
-  while (chunks.back() / 4 >= kSmallestChunk) {
-    chunks.push_back(chunks.back() / 4);
+  while (chunks.back() > kSmallestChunk) {
+    chunks.push_back(std::max(chunks.back() / 4, kSmallestChunk));
   }
   return chunks;
 }

@@ -46,6 +46,19 @@ Status Session::Impl::decodePhase() {
   return okStatus();
 }
 
+/// Shares the pages that a round has made final, see README.md. `anchor` is the
+/// position of the token that the round began with.
+void Session::Impl::publishRound(Sequence &sequence, uint64_t anchor) {
+  // Modules beyond the drafts of a round do not run in it.
+  if (options.k < modules())
+    return;
+  std::vector<int32_t> &known = sequence.context;
+  const std::vector<int32_t> &prompt = sequence.request.prompt;
+  while (known.size() <= anchor)
+    known.push_back(sequence.output[known.size() - prompt.size()]);
+  kv->publish(sequence.slot, known);
+}
+
 /// `row` is the sequence's first row of logits in this round.
 void Session::Impl::readRound(Sequence &sequence, uint32_t row,
                               uint32_t program) {
@@ -55,8 +68,10 @@ void Session::Impl::readRound(Sequence &sequence, uint32_t row,
         sequence, FinishReason::Failed,
         internalError(strCat("expected 1 to ", options.k + 1,
                              " tokens of a round, got ", tokens.size())));
+  uint64_t anchor = sequence.length;
   sequence.length += tokens.size();
   kv->commit(sequence.slot, sequence.length);
+  publishRound(sequence, anchor);
   ++sequence.statistics.rounds;
   for (Statistics *s : {&sequence.statistics, &statistics}) {
     ++s->slotRounds;

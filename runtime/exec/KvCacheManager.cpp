@@ -131,19 +131,22 @@ void KvCacheManager::commit(uint32_t slot, uint64_t length) {
 void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
   if (!config.prefixCache)
     return;
-  PrefixIndex::Place place;
-  for (uint32_t i = 0;; ++i) {
-    uint64_t begin = uint64_t(i) * config.pageTokens;
-    uint64_t length = uint64_t(config.pageTokens) + config.lookahead;
+  Slot &s = slots[slot];
+  uint64_t length = uint64_t(config.pageTokens) + config.lookahead;
+  while (!s.isChainOver) {
+    uint64_t begin = uint64_t(s.published) * config.pageTokens;
     if (begin + length > tokens.size())
       return;
-    const PrefixIndex::Entry *entry = index.insert(
-        place, tokens.subspan(begin, length), slots[slot].pages[i]);
+    uint32_t page = s.pages[s.published];
+    const PrefixIndex::Entry *entry =
+        index.insert(s.place, tokens.subspan(begin, length), page);
     // Behind another slot's page the chain would outlive its start, which this
     // slot does not hold.
-    if (!entry || entry->page != slots[slot].pages[i])
+    s.isChainOver = !entry || entry->page != page;
+    if (s.isChainOver)
       return;
-    place = index.next(place, *entry, config.pageTokens);
+    s.place = index.next(s.place, *entry, config.pageTokens);
+    ++s.published;
   }
 }
 
@@ -153,8 +156,7 @@ void KvCacheManager::release(uint32_t slot) {
   std::vector<uint32_t> &own = slots[slot].pages;
   for (size_t i = own.size(); i-- > 0;)
     drop(own[i]);
-  own.clear();
-  slots[slot].length = 0;
+  slots[slot] = {};
   auto row = tables.begin() + size_t(slot) * config.tableWidth;
   std::fill(row, row + config.tableWidth, 0);
 }

@@ -36,8 +36,8 @@ struct KvConfig {
 /// Hands out pages to slots and shares those of equal prompt prefixes.
 ///
 /// A page is free (content worthless), cached (in the prefix index, nobody's),
-/// or held by one slot or more. Only whole pages that a prompt's prefill has
-/// written to the end are ever shared; a slot writes only to pages that nobody
+/// or held by one slot or more. Only whole pages whose entries are final are
+/// ever shared; a slot writes only to pages that nobody
 /// else holds and that are not in the index.
 class KvCacheManager {
 public:
@@ -62,8 +62,9 @@ public:
   /// rolled back: later rounds write over it.
   void commit(uint32_t slot, uint64_t length);
 
-  /// Puts the whole pages of a prompt that has been prefilled to its end into
-  /// the index.
+  /// Puts the whole pages of a slot's tokens into the index, but for the last
+  /// ones whose lookahead is not among them. What was put there is skipped; the
+  /// tokens go on those of the last call. All their entries must be final.
   void publish(uint32_t slot, std::span<const int32_t> tokens);
 
   /// Gives up all pages of a slot.
@@ -97,6 +98,11 @@ private:
   struct Slot {
     std::vector<uint32_t> pages;
     uint64_t length = 0;
+    /// Pages in the index, and where the chain goes on.
+    uint32_t published = 0;
+    PrefixIndex::Place place;
+    /// Another slot's page, or a collision, ends the chain.
+    bool isChainOver = false;
   };
 
   std::vector<const PrefixIndex::Entry *>

@@ -13,19 +13,41 @@
 
 using namespace mtp;
 
+/// Rows of prompts that this step may compute. Who runs waits for them.
+uint64_t Session::Impl::prefillBudget() const {
+  uint64_t chunks = options.chunksPerStep;
+  if (chunks == SessionOptions::kOneBesideRunning) {
+    auto isRunning = [&](SequenceId id) {
+      return sequences.at(id).phase == Sequence::Phase::Running;
+    };
+    chunks = std::any_of(admitted.begin(), admitted.end(), isRunning)
+                 ? 1
+                 : SessionOptions::kUnbounded;
+  }
+  return chunks == SessionOptions::kUnbounded ? UINT64_MAX
+                                              : chunks * options.prefillChunk;
+}
+
 Status Session::Impl::prefillPhase() {
-  uint32_t budget = options.chunksPerStep ? options.chunksPerStep : UINT32_MAX;
-  for (; budget > 0 && (prefilling || admitNext()); --budget)
-    MTP_RETURN_IF_ERROR(prefillChunk(sequences.at(prefilling)));
+  for (uint64_t budget = prefillBudget(); prefilling || admitNext();) {
+    Sequence &sequence = sequences.at(prefilling);
+    uint32_t chunk = inner.programs.nextChunk(
+        sequence.context.size() - sequence.length, options.prefillChunk);
+    if (chunk > budget)
+      break;
+    budget -= chunk;
+    MTP_RETURN_IF_ERROR(prefillChunk(sequence, chunk));
+  }
   return okStatus();
 }
 
-Status Session::Impl::prefillChunk(Sequence &sequence) {
+/// Runs one program over the next tokens of a prompt.
+Status Session::Impl::prefillChunk(Sequence &sequence, uint32_t chunk) {
   auto begin = std::chrono::steady_clock::now();
   uint64_t total = sequence.context.size();
-  uint32_t count = uint32_t(
-      std::min<uint64_t>(options.prefillChunk, total - sequence.length));
-  uint32_t program = inner.programs.prefill(options.prefillChunk, modules());
+  uint32_t count =
+      uint32_t(std::min<uint64_t>(chunk, total - sequence.length));
+  uint32_t program = inner.programs.prefill(chunk, modules());
   syncPageTable(sequence);
   host->setPrefill(sequence.slot, uint32_t(sequence.length), count,
                    sequence.context);

@@ -8,6 +8,9 @@
 
 using namespace mtp;
 
+/// Rows that a pass may compute for nothing, where that saves another pass.
+static constexpr uint32_t kDeadRows = 8;
+
 /// The verifier has made sure that it is there.
 static schema::Binding findLogits(const schema::Program &program) {
   for (const schema::Port *port : *program.outputs())
@@ -33,6 +36,10 @@ ProgramTable::ProgramTable(const schema::Artifact &artifact) {
       break;
     }
   }
+  for (auto [shape, index] : prefills)
+    if (uint32_t(shape) == 0)
+      chunkSizes.push_back(uint32_t(shape >> 32));
+  std::sort(chunkSizes.begin(), chunkSizes.end());
 }
 
 uint32_t ProgramTable::decode(uint32_t batch, uint32_t k) const {
@@ -47,13 +54,21 @@ bool ProgramTable::hasChunk(uint32_t chunk) const {
   return prefills.count(key(chunk, 0)) != 0;
 }
 
-std::vector<uint32_t> ProgramTable::chunks() const {
-  std::vector<uint32_t> sizes;
-  for (auto [shape, program] : prefills)
-    if (uint32_t(shape) == 0)
-      sizes.push_back(uint32_t(shape >> 32));
-  std::sort(sizes.begin(), sizes.end());
-  return sizes;
+std::vector<uint32_t> ProgramTable::chunks() const { return chunkSizes; }
+
+uint32_t ProgramTable::nextChunk(uint64_t rest, uint32_t largest) const {
+  uint32_t whole = 0, covering = 0;
+  for (uint32_t chunk : chunkSizes) {
+    if (chunk > largest)
+      break;
+    if (chunk <= rest)
+      whole = chunk;
+    else if (!covering)
+      covering = chunk;
+  }
+  if (!whole || (covering && covering - rest <= kDeadRows && whole != rest))
+    return covering;
+  return whole;
 }
 
 Result<uint32_t> ProgramTable::function(std::string_view name) const {

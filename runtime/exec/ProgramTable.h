@@ -27,6 +27,10 @@ public:
   /// All chunk sizes, ascending.
   std::vector<uint32_t> chunks() const;
 
+  /// The chunk that the next `rest` tokens of a prompt should go through, of
+  /// those up to `largest`, which must be one. README.md has the rule.
+  uint32_t nextChunk(uint64_t rest, uint32_t largest) const;
+
   /// The exported function, or NotFound.
   Result<uint32_t> function(std::string_view name) const;
 
@@ -38,6 +42,7 @@ public:
 private:
   static uint64_t key(uint32_t a, uint32_t b) { return uint64_t(a) << 32 | b; }
 
+  std::vector<uint32_t> chunkSizes;
   std::unordered_map<uint64_t, uint32_t> decodes;
   std::unordered_map<uint64_t, uint32_t> prefills;
   std::unordered_map<std::string_view, uint32_t> functions;

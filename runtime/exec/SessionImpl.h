@@ -61,12 +61,14 @@ public:
 
   // Prefill.cpp
   Status prefillPhase();
-  Status prefillChunk(Sequence &sequence);
+  uint64_t prefillBudget() const;
+  Status prefillChunk(Sequence &sequence, uint32_t chunk);
   void finishPrefill(Sequence &sequence, uint32_t program);
 
   // Decode.cpp
   Status decodePhase();
   std::vector<Sequence *> makeRoom();
+  void publishRound(Sequence &sequence, uint64_t anchor);
   void readRound(Sequence &sequence, uint32_t row, uint32_t program);
 
   // Step.cpp

@@ -119,3 +119,72 @@ TEST(Prefix, OldPagesMakeRoomForNewOnes) {
   EXPECT_EQ(generate(**session, range(21, 29)).statistics.cachedTokens, 20u);
   EXPECT_EQ(generate(**session, range(21, 3)).statistics.cachedTokens, 0u);
 }
+
+TEST(Prefix, ASecondTurnSharesWhatWasGenerated) {
+  for (uint32_t modules : {1u, 2u, 3u})
+    for (uint32_t k : {0u, 1u, 2u, 3u, 4u}) {
+      std::vector<int32_t> prompt = range(9);
+      Statistics seen[2];
+      uint64_t cached = 0;
+      for (bool cache : {false, true}) {
+        auto session = open(modules, k, cache);
+        std::vector<int32_t> turns = generate(*session, prompt).tokens;
+        turns.insert(turns.begin(), prompt.begin(), prompt.end());
+        for (int32_t token : {11, 12, 13})
+          turns.push_back(token);
+        Generated second = generate(*session, turns);
+        // The third turn finds pages of both.
+        std::vector<int32_t> all = turns;
+        all.insert(all.end(), second.tokens.begin(), second.tokens.end());
+        all.push_back(14);
+        Generated third = generate(*session, all);
+        // As many drafts accepted as with entries that prefill computed.
+        if (cache) {
+          EXPECT_EQ(second.statistics.accepted, seen[0].accepted)
+              << "modules " << modules << " k " << k;
+          EXPECT_EQ(third.statistics.accepted, seen[1].accepted);
+          cached = second.statistics.cachedTokens;
+          // 53 tokens with one behind them.
+          if (k == 0 || k >= modules)
+            EXPECT_GE(third.statistics.cachedTokens, 44u);
+        }
+        seen[0] = second.statistics;
+        seen[1] = third.statistics;
+      }
+      // 29 tokens, of which the first turn computed the entries of all but the
+      // last round's; modules read ahead. Fewer drafts than modules: the
+      // prompt's pages alone.
+      if (k == 0 || k >= modules)
+        EXPECT_GE(cached, 29u - 5 - modules - 3)
+            << "modules " << modules << " k " << k;
+      else
+        EXPECT_LE(cached, 8u);
+    }
+}
+
+TEST(Prefix, GeneratedPagesAreSharedWhileTheyGrow) {
+  auto session = open(2, 3);
+  Request r;
+  r.prompt = range(9);
+  r.maxTokens = 60;
+  ASSERT_TRUE(session->add(r).isOk());
+  std::vector<int32_t> text = r.prompt;
+  for (int32_t token : expectedOutput(r).tokens)
+    text.push_back(token);
+  for (int step = 0; step < 60 && !session->idle(); ++step) {
+    ASSERT_TRUE(session->step().isOk());
+    ASSERT_TRUE(session->checkInvariants().isOk());
+    if (step % 4 != 3)
+      continue;
+    Request other;
+    other.prompt.assign(text.begin(), text.begin() + 12 + step);
+    other.maxTokens = 5;
+    auto id = session->add(other);
+    ASSERT_TRUE(id.isOk());
+    while (*session->finishReason(*id) == FinishReason::None)
+      ASSERT_TRUE(session->step().isOk());
+    auto output = session->output(*id);
+    EXPECT_EQ(std::vector<int32_t>(output->begin(), output->end()),
+              expectedOutput(other).tokens);
+  }
+}

@@ -3,6 +3,7 @@
 #include "FakeLanguage.h"
 #include "FakeModel.h"
 
+#include <array>
 #include <gtest/gtest.h>
 
 using namespace mtp;
@@ -111,6 +112,114 @@ TEST(Session, ChunkSizesDoNotChangeTheOutput) {
       auto session = open(model, options);
       expectLossless(*session, mixedRequests());
     }
+}
+
+namespace {
+
+std::vector<int32_t> longPrompt(uint32_t length) {
+  std::vector<int32_t> tokens;
+  for (uint32_t i = 0; i < length; ++i)
+    tokens.push_back(int32_t((i * i + 3 * i + length) % 64));
+  return tokens;
+}
+
+FakeOptions withChunks(std::vector<uint32_t> chunks, uint32_t modules) {
+  FakeOptions fake;
+  fake.maxContext = 256;
+  fake.modules = modules;
+  fake.chunks = std::move(chunks);
+  return fake;
+}
+
+} // namespace
+
+TEST(Session, APromptRunsThroughTheFewestChunksThatWasteLittle) {
+  auto model = loadFakeModel(withChunks({128, 32, 8}, 2));
+  // Programs that a prompt runs through where the largest has 128, 32, 8 rows.
+  struct {
+    uint32_t length, passes[3];
+  } cases[] = {{1, {1, 1, 1}},    {5, {1, 1, 1}},    {8, {1, 1, 1}},
+               {9, {2, 2, 2}},    {23, {3, 3, 3}},   {24, {1, 1, 3}},
+               {33, {2, 2, 5}},   {119, {6, 6, 15}}, {120, {1, 4, 15}},
+               {129, {2, 5, 17}}, {140, {3, 6, 18}}};
+  for (auto &[length, passes] : cases)
+    for (uint32_t i = 0; i < 3; ++i) {
+      SessionOptions options;
+      options.prefillChunk = std::array{128u, 32u, 8u}[i];
+      auto session = open(model, options);
+      expectLossless(*session, {request(longPrompt(length), 3)});
+      EXPECT_EQ(session->statistics().prefillChunks, passes[i])
+          << length << " tokens, " << options.prefillChunk;
+      EXPECT_EQ(session->statistics().prefillTokens, length);
+    }
+  // An artifact without a small chunk takes the smallest that there is.
+  auto session = open(loadFakeModel(withChunks({64, 16}, 1)));
+  expectLossless(*session, {request(longPrompt(1), 3)});
+  expectLossless(*session, {request(longPrompt(70), 3)});
+  EXPECT_EQ(session->statistics().prefillChunks, 3u);
+}
+
+TEST(Session, MixedChunksGiveTheSameBitsAndDrafts) {
+  for (uint32_t modules : {1u, 2u, 3u}) {
+    // One chunk size for all of a prompt, and what it is divided into.
+    auto plain = loadFakeModel(withChunks({8}, modules));
+    auto mixed = loadFakeModel(withChunks({128, 32, 8}, modules));
+    for (uint32_t length : {1u, 5u, 9u, 33u, 129u, 140u})
+      for (uint32_t k : {0u, 2u, 4u}) {
+        Statistics seen[2];
+        for (int i = 0; i < 2; ++i) {
+          SessionOptions options;
+          options.k = k;
+          options.logits = LogitsMode::All;
+          auto session = open(i ? mixed : plain, options);
+          expectLossless(*session, {request(longPrompt(length), 40),
+                                    request(longPrompt(length), 20, 0.9f, 5)});
+          seen[i] = session->statistics();
+        }
+        // A carried row or a module's entry that is wrong loses drafts.
+        EXPECT_EQ(seen[0].accepted, seen[1].accepted)
+            << length << " tokens, k " << k << ", modules " << modules;
+      }
+    // Few pages: prompts are computed again, from where prefixes end.
+    SessionOptions options;
+    options.kvPages = 60;
+    options.logits = LogitsMode::All;
+    auto session = open(mixed, options);
+    std::vector<Request> requests;
+    for (uint32_t length : {140u, 9u, 129u, 33u, 1u, 5u, 140u})
+      requests.push_back(request(longPrompt(length), 45));
+    expectLossless(*session, requests);
+    EXPECT_GT(session->statistics().preemptions, 0u);
+  }
+}
+
+TEST(Session, RunningSequencesWaitForOneChunkAtMost) {
+  auto model = loadFakeModel(withChunks({8, 3}, 1));
+  auto chunksOfSteps = [&](uint32_t chunksPerStep) {
+    SessionOptions options;
+    options.chunksPerStep = chunksPerStep;
+    auto session = open(model, options);
+    EXPECT_TRUE(session->add(request({1, 2}, 90)).isOk());
+    EXPECT_TRUE(session->step().isOk());
+    for (int i = 0; i < 3; ++i)
+      EXPECT_TRUE(session->add(request(longPrompt(24 + i), 4)).isOk());
+    // Prompts, and the round of who runs, in one step.
+    uint64_t rounds = session->statistics().rounds;
+    uint64_t tokens = session->statistics().prefillTokens;
+    EXPECT_TRUE(session->step().isOk());
+    EXPECT_EQ(session->statistics().rounds, rounds + 1);
+    return session->statistics().prefillTokens - tokens;
+  };
+  EXPECT_EQ(chunksOfSteps(SessionOptions::kOneBesideRunning), 8u);
+  EXPECT_EQ(chunksOfSteps(1), 8u);
+  EXPECT_EQ(chunksOfSteps(2), 16u);
+  EXPECT_EQ(chunksOfSteps(SessionOptions::kUnbounded), 24u + 25 + 26);
+  // Nobody runs: nobody waits.
+  auto session = open(model);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(session->add(request(longPrompt(24 + i), 4)).isOk());
+  EXPECT_TRUE(session->step().isOk());
+  EXPECT_EQ(session->statistics().prefillTokens, 24u + 25 + 26);
 }
 
 /// The drafter of the fake language knows the target but for its surprises, so

@@ -169,14 +169,15 @@ Result<double> Rig::runTimed(uint32_t index, CommandTimes &times) {
 Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
                             bool modules) {
   const EnvelopeInfo &e = *loaded->envelope();
-  uint32_t index = table.prefill(e.prefillChunk, modules ? e.modules : 0);
   // What was random there is overwritten.
   filled[slot] = 0;
   Clock::time_point begin = Clock::now();
-  for (uint32_t start = 0; start < tokens.size(); start += e.prefillChunk) {
+  for (uint32_t start = 0, chunk; start < tokens.size(); start += chunk) {
     uint32_t rest = uint32_t(tokens.size()) - start;
-    host->setPrefill(slot, start, std::min(rest, e.prefillChunk), tokens);
-    MTP_RETURN_IF_ERROR(executable->run(index));
+    chunk = table.nextChunk(rest, e.prefillChunk);
+    host->setPrefill(slot, start, std::min(rest, chunk), tokens);
+    MTP_RETURN_IF_ERROR(
+        executable->run(table.prefill(chunk, modules ? e.modules : 0)));
   }
   return secondsSince(begin);
 }

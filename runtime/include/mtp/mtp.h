@@ -263,8 +263,9 @@ typedef struct mtp_session_options {
   uint32_t kv_pages;        /* 0: enough for all slots at full context; else 2
                                to 2^31 - 1, one of which holds no tokens */
   uint32_t max_slots;       /* 0: all */
-  uint32_t prefill_chunk;   /* 0: the artifact's default */
-  uint32_t chunks_per_step; /* 0: no bound */
+  uint32_t prefill_chunk;   /* the largest; 0: the artifact's default */
+  uint32_t chunks_per_step; /* 0: one while sequences run, else no bound;
+                               UINT32_MAX: no bound */
   int pin_threads;          /* 0 or 1 */
   int prefix_cache;         /* 0 or 1 */
   int32_t logits;           /* an mtp_logits */

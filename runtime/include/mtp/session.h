@@ -77,12 +77,16 @@ struct SessionOptions {
   uint32_t kvPages = 0;
   /// Slots to use, at most the envelope's. Zero: all.
   uint32_t maxSlots = 0;
-  /// A chunk size of the envelope. Zero: its default.
+  /// The largest chunk that prompts are cut into, one of the envelope's. Zero:
+  /// its default. What is left of a prompt goes through smaller ones.
   uint32_t prefillChunk = 0;
-  /// Prompt chunks in one step(). Zero: as many as there are; a small number
-  /// bounds how long running sequences wait for new ones.
-  uint32_t chunksPerStep = 0;
-  /// Share the KV pages of equal prompt prefixes.
+  /// Prompt chunks in one step(), of `prefillChunk` rows each: bounds how long
+  /// running sequences wait for new ones. The default is one chunk where a
+  /// sequence runs when the step begins, and no bound where none does.
+  static constexpr uint32_t kOneBesideRunning = 0;
+  static constexpr uint32_t kUnbounded = UINT32_MAX;
+  uint32_t chunksPerStep = kOneBesideRunning;
+  /// Share the KV pages of equal prefixes, of prompts and of what was generated.
   bool prefixCache = true;
   LogitsMode logits = LogitsMode::None;
 };
