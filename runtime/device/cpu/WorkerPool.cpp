@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -33,6 +34,11 @@ static constexpr uint64_t kWakeInterval = 200'000;
 static constexpr uint64_t kLongAbsence = 500'000;
 static constexpr uint64_t kQuietTimes = 16;
 static constexpr uint64_t kLongestQuiet = 200'000'000;
+
+/// Processor time that a thread which runs has had while another one spun.
+static constexpr uint64_t kLeastProgress = 10'000;
+/// How often a thread may move to another processor.
+static constexpr uint64_t kMoveInterval = 10'000'000;
 
 /// Up to so many threads look at one cache line without harm.
 static constexpr uint32_t kFewWorkers = 4;
@@ -105,6 +111,7 @@ WorkerPool::create(uint32_t workers, bool pin, uint32_t processors) {
 }
 
 Status WorkerPool::start(bool pin) {
+  isPinned = pin;
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   ::sched_getaffinity(0, sizeof(allowed), &allowed);
@@ -142,7 +149,15 @@ void *WorkerPool::threadMain(void *argument) {
   return nullptr;
 }
 
+/// Writes down which clock counts the calling thread's processor time.
+void WorkerPool::noteClock(uint32_t self) {
+  clockid_t clock = CLOCK_MONOTONIC;
+  ::pthread_getcpuclockid(::pthread_self(), &clock);
+  each[self].clock.store(clock, std::memory_order_relaxed);
+}
+
 void WorkerPool::loop(uint32_t self) {
+  noteClock(self);
   for (;;) {
     uint64_t seen = phase.load(std::memory_order_acquire);
     if (stopping.load(std::memory_order_relaxed))
@@ -169,6 +184,7 @@ void WorkerPool::run(const Job &newJob) {
   job = newJob;
   first = phase.load(std::memory_order_relaxed) >> kShareBits;
   each[0].processor.store(::sched_getcpu(), std::memory_order_relaxed);
+  noteClock(0);
   open(first, job.shares[0], std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) &&
       (quietUntil.load(std::memory_order_relaxed) == 0 ||
@@ -320,14 +336,22 @@ void WorkerPool::await(uint64_t seen, uint32_t self) {
     return;
   if (takeOver(seen, self))
     return;
-  // All shares have begun: only their threads can help.
-  if (!maySpin || isBesideAnother(self) || !spin(seen, kSpins))
-    sleep(seen, self);
+  // All shares have begun: only their threads can help, while they run.
+  while (maySpin && !isBesideAnother(self)) {
+    uint64_t before = leastTime(self);
+    if (spin(seen, kSpins))
+      return;
+    if (leastTime(self) < before + kLeastProgress)
+      break;
+  }
+  if (maySpin && moveAway(self))
+    return;
+  sleep(seen, self);
 }
 
 void WorkerPool::awaitJob(uint64_t seen, uint32_t self) {
   for (uint32_t i = 0; i < kIdleSpins && workers <= processors; i += kSpins) {
-    if (isBesideAnother(self))
+    if (isBesideAnother(self) && !moveAway(self))
       break;
     if (spin(seen, kSpins))
       return;
@@ -356,6 +380,44 @@ bool WorkerPool::isBesideAnother(uint32_t self) {
         !each[worker].asleep.load(std::memory_order_relaxed))
       return true;
   return false;
+}
+
+/// The least processor time that a thread has had of those that are awake, the
+/// caller aside, in nanoseconds. Where it stands still, one has been put aside,
+/// or waits for a page.
+uint64_t WorkerPool::leastTime(uint32_t self) const {
+  uint64_t least = UINT64_MAX / 2;
+  for (uint32_t worker = 0; worker < workers; ++worker) {
+    if (worker == self || each[worker].asleep.load(std::memory_order_relaxed))
+      continue;
+    timespec time = {};
+    ::clock_gettime(each[worker].clock.load(std::memory_order_relaxed), &time);
+    least = std::min(least, uint64_t(time.tv_sec) * 1'000'000'000 +
+                                uint64_t(time.tv_nsec));
+  }
+  return least;
+}
+
+/// Takes a thread that stands on another one's processor to some other of those
+/// that it may use. The system does so only for threads that do not sleep.
+bool WorkerPool::moveAway(uint32_t self) {
+  uint64_t time = now();
+  if (self == 0 || isPinned || time < each[self].nextMove ||
+      !isBesideAnother(self))
+    return false;
+  each[self].nextMove = time + kMoveInterval;
+  cpu_set_t allowed, others;
+  CPU_ZERO(&allowed);
+  if (::sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+    return false;
+  others = allowed;
+  CPU_CLR(each[self].processor.load(std::memory_order_relaxed), &others);
+  if (CPU_COUNT(&others) == 0 ||
+      ::sched_setaffinity(0, sizeof(others), &others) != 0)
+    return false;
+  ::sched_setaffinity(0, sizeof(allowed), &allowed);
+  each[self].processor.store(::sched_getcpu(), std::memory_order_relaxed);
+  return true;
 }
 
 void WorkerPool::setAway(uint32_t worker, bool away) {
@@ -410,6 +472,8 @@ void WorkerPool::wake(uint32_t worker) {
   if (asleep.load(std::memory_order_relaxed) &&
       asleep.exchange(0, std::memory_order_acq_rel)) {
     sleepers.fetch_sub(1, std::memory_order_relaxed);
+    // It gets its share and the time to begin.
+    setAway(worker, false);
     futexWake(asleep);
   }
 }

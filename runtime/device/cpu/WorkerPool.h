@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <pthread.h>
 #include <span>
@@ -71,6 +72,9 @@ private:
   void awaitJob(uint64_t seen, uint32_t self);
   bool spin(uint64_t seen, uint32_t times) const;
   bool isBesideAnother(uint32_t self);
+  void noteClock(uint32_t self);
+  uint64_t leastTime(uint32_t self) const;
+  bool moveAway(uint32_t self);
   void setAway(uint32_t worker, bool away);
   uint32_t fairCount(uint64_t seen) const;
   void sleep(uint64_t seen, uint32_t self);
@@ -97,10 +101,15 @@ private:
     std::atomic<int32_t> processor = -1;
     /// How often the system had put the thread aside when it last asked.
     int64_t preemptions = 0;
+    /// The clock of the thread's processor time.
+    std::atomic<clockid_t> clock = CLOCK_MONOTONIC;
+    /// When the thread may move to another processor again, in nanoseconds.
+    uint64_t nextMove = 0;
   };
 
   const uint32_t workers;
   const uint32_t processors;
+  bool isPinned = false;
   /// Threads 1 .. workers-1. Never moves once threads run.
   std::vector<Thread> threads;
   std::vector<Worker> each;
