@@ -15,8 +15,8 @@ constexpr size_t kMaxNesting = 200;
 
 constexpr std::string_view kBytecodeMagic = "ML\xefR";
 
-/// Walks over MLIR's text as its lexer does and counts where its parser recurses:
-/// at brackets, and at each operator of an affine expression.
+/// Walks over MLIR's text as its lexer does and counts where its parser
+/// recurses: at brackets, and at each operator of an affine expression.
 class NestingCounter {
 public:
   explicit NestingCounter(std::string_view source)
@@ -40,8 +40,8 @@ private:
   size_t line = 1;
   /// Brackets that are open, and operators of the expressions around `at`.
   size_t depth = 0;
-  /// The operators so far of the expression in each open bracket, and of the one
-  /// outside of all.
+  /// The operators so far of the expression in each open bracket, and of the
+  /// one outside of all.
   std::vector<size_t> operators;
   /// An expression's operand stands before `at`.
   bool afterOperand = false;

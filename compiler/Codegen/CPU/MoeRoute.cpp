@@ -98,8 +98,8 @@ Value Router::takeLargest(Value values, int64_t width) {
 }
 
 /// Sets the choice of all experts outside the best groups to -infinity: a bias
-/// may make all choices negative. A group counts as much as its two best experts
-/// together.
+/// may make all choices negative. A group counts as much as its two best
+/// experts together.
 void Router::dropGroups() {
   int64_t perGroup = experts / groups;
   Value none = kb.f32(std::numeric_limits<double>::quiet_NaN());
