@@ -153,8 +153,8 @@ void mtp::warnAboutThreads(const std::string &tool, uint32_t threads,
                            uint32_t usable) {
   if (threads > usable)
     std::fprintf(stderr,
-                 "%s: warning: expected at most %u threads, as many as there "
-                 "are usable processors, got --threads=%u\n",
+                 "%s: warning: expected --threads of at most %u, the usable "
+                 "processors, got %u\n",
                  tool.c_str(), usable, threads);
 }
 
