@@ -21,8 +21,9 @@ using namespace mtp;
 /// How often to look before a share that its thread has not begun is taken over
 /// (2.5 microseconds: a thread that runs has begun by then).
 static constexpr uint32_t kGraceSpins = 64;
-/// How often to look before sleeping within a job (40 microseconds: about what
-/// a sleep and a wake cost), and between jobs (half a millisecond).
+/// How often to look within a job before asking whether the others run (40
+/// microseconds: about what a sleep and a wake cost), and before sleeping
+/// between jobs (half a millisecond).
 static constexpr uint32_t kSpins = 1024;
 static constexpr uint32_t kIdleSpins = 16384;
 /// A thread that fell asleep within a job was late, or waited for one: others

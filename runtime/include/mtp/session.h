@@ -86,7 +86,7 @@ struct SessionOptions {
   static constexpr uint32_t kOneBesideRunning = 0;
   static constexpr uint32_t kUnbounded = UINT32_MAX;
   uint32_t chunksPerStep = kOneBesideRunning;
-  /// Share the KV pages of equal prefixes, of prompts and of what was generated.
+  /// Share the KV pages of equal prefixes, of prompts and of generated tokens.
   bool prefixCache = true;
   LogitsMode logits = LogitsMode::None;
 };
