@@ -146,7 +146,7 @@ MODELS["dsv3-negative"] = {**MODELS["dsv3-mtp1"], "num_nextn_predict_layers": 0,
                            "n_group": 3, "topk_group": 2, "num_experts_per_tok": 3}
 MODELS["glm4moe-negative"] = {**MODELS["glm4moe-mtp1"], "num_nextn_predict_layers": 0, "n_group": 4,
                               "topk_group": 1}
-BIAS = {"dsv3-negative": 32-1.5, "glm4moe-negative": -1.5}  # added to e_score_correction_bias
+BIAS = {"dsv3-negative": -1.5, "glm4moe-negative": -1.5}  # added to e_score_correction_bias
 
 
 def without(c, *keys):
@@ -184,7 +184,7 @@ STORED_HEADS = {"llama-keys"}  # stores a head of other values though the config
 
 # default seeds (0 elsewhere), chosen so that no greedy choice and no expert choice is nearly a tie
 SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
-         "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 32, "glm4moe-negative": 10,
+         "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 3, "glm4moe-negative": 10,
          "dsv3-keys": 1, "llama-partial": 1, "qwen3moe-keys": 3}
 
 SHARDED = {"qwen2"}          # written as two shards with an index
