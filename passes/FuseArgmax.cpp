@@ -9,6 +9,9 @@
 //   linear -> mtp.sample_mapped    becomes  linear_argmax
 //                                           -> mtp.sample_parts_mapped
 //
+// Where a row is so long that threads had better share it, mtp.sample_scan and
+// mtp.sample_join take the place of mtp.sample_parts.
+//
 // Rows that sample need all logits, and the target's may leave the program: the
 // head writes the logits as well, of the slots whose sampling parameters ask for
 // them. That is asked at run time, row by row, so that one program serves them
@@ -20,6 +23,7 @@
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
 #include "passes/PlainHead.h"
+#include "runtime/schema/SamplingWords.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_FUSEARGMAXPASS
@@ -30,17 +34,6 @@ using namespace mlir;
 using namespace mlir::exec;
 
 namespace {
-
-struct FuseArgmaxPass
-    : public mlir::mtp::impl::FuseArgmaxPassBase<FuseArgmaxPass> {
-  using Base::Base;
-
-  void runOnOperation() override;
-
-private:
-  void fuseArgmax(InvokeOp argmax);
-  void fuseSample(InvokeOp sample, SymbolTable &symbols);
-};
 
 /// A head in the making: a `linear_argmax` in place of a `linear`.
 struct Head {
@@ -53,6 +46,18 @@ struct Head {
 
   InvokeOp linear;
   int64_t outputs, parts;
+};
+
+struct FuseArgmaxPass
+    : public mlir::mtp::impl::FuseArgmaxPassBase<FuseArgmaxPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  void fuseArgmax(InvokeOp argmax);
+  void fuseSample(InvokeOp sample, SymbolTable &symbols);
+  InvokeOp callSample(InvokeOp sample, Head &head, ArrayRef<Value> args);
 };
 
 } // namespace
@@ -120,6 +125,33 @@ static bool canSink(InvokeOp linear, InvokeOp place, SymbolTable &symbols) {
   });
 }
 
+/// Picks from the head's results, which `args` begins with: in one call, or in
+/// two where several threads are to share a row.
+InvokeOp FuseArgmaxPass::callSample(InvokeOp sample, Head &head,
+                                    ArrayRef<Value> args) {
+  OpBuilder builder(sample);
+  const llvm::StringRef suffix =
+      sample.getKind() == "mtp.sample_mapped" ? "_mapped" : "";
+  auto call = [&](llvm::StringRef kind, ArrayRef<Value> args, Type result) {
+    SmallVector<int64_t> offsets(args.size(), 0);
+    return InvokeOp::create(
+        builder, sample.getLoc(), result, (kind + suffix).str(), args,
+        ArrayRef<int64_t>{head.rows(), head.outputs, head.parts}, offsets,
+        builder.getDictionaryAttr({}));
+  };
+  int64_t stretches = ::mtp::sampleStretches(head.outputs);
+  Type picks = sample.getResults().front().getType();
+  if (stretches == 1) {
+    return call("mtp.sample_parts", args, picks);
+  }
+  int64_t words = stretches * ::mtp::kSampleStretchWords;
+  auto buckets =
+      RankedTensorType::get({head.rows(), words}, builder.getI32Type());
+  SmallVector<Value> joined(args);
+  joined.push_back(call("mtp.sample_scan", args, buckets).getResults().front());
+  return call("mtp.sample_join", joined, picks);
+}
+
 void FuseArgmaxPass::fuseSample(InvokeOp sample, SymbolTable &symbols) {
   InvokeOp linear = mlir::mtp::findPlainHead(sample);
   // Slots may be known only after the projection, so it moves to the pick.
@@ -137,13 +169,7 @@ void FuseArgmaxPass::fuseSample(InvokeOp sample, SymbolTable &symbols) {
                 head.partsType(builder.getI32Type()), logits.getType()});
   SmallVector<Value> args(call.getResults());
   args.append(context.begin(), context.end());
-  SmallVector<int64_t> offsets(args.size(), 0);
-  bool isMapped = sample.getKind() == "mtp.sample_mapped";
-  auto pick = InvokeOp::create(
-      builder, sample.getLoc(), sample.getResultTypes(),
-      isMapped ? "mtp.sample_parts_mapped" : "mtp.sample_parts", args,
-      ArrayRef<int64_t>{head.rows(), head.outputs, head.parts}, offsets,
-      builder.getDictionaryAttr({}));
+  InvokeOp pick = callSample(sample, head, args);
   logits.replaceAllUsesWith(call.getResults().back());
   sample->replaceAllUsesWith(pick);
   sample.erase();

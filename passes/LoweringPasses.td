@@ -122,7 +122,9 @@ def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
     program, becomes a `linear_argmax` that writes logits too, for the slots whose
     row of the state `sampling` does not say that nobody reads them; the
     `mtp.sample` becomes an `mtp.sample_parts`, the `mtp.sample_mapped` of a small
-    draft vocabulary an `mtp.sample_parts_mapped`.
+    draft vocabulary an `mtp.sample_parts_mapped`. Where a row has more than 16,384
+    logits, an `mtp.sample_scan` with a task for each 16,384 of them, and an
+    `mtp.sample_join` take its place, so that threads share the row.
 
     A projection with a residual or an activation, or whose result has another
     reader, stays as it is.

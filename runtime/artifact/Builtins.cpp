@@ -5,13 +5,13 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/SamplingWords.h"
 
-#include <initializer_list>
+#include <vector>
 
 using namespace mtp;
 
 /// Checks rows and vocabulary, the first two params of a sampling kernel.
-static Status checkRows(const schema::Artifact &artifact,
-                        const schema::Command &command) {
+static Status checkParams(const schema::Artifact &artifact,
+                          const schema::Command &command) {
   if (!artifact.envelope())
     return dataLoss("a sampling kernel needs an envelope");
   int64_t rows = command.params()->Get(0);
@@ -21,15 +21,25 @@ static Status checkRows(const schema::Artifact &artifact,
   if (vocab < 1 || vocab > int64_t(artifact.envelope()->vocab()))
     return dataLoss(strCat("params[1]: expected a vocabulary of at most ",
                            artifact.envelope()->vocab(), ", got ", vocab));
-  if (command.tasks() != uint64_t(rows))
-    return dataLoss(strCat("expected one task a row, got ", command.tasks(),
-                           " for ", rows, " rows"));
   return okStatus();
+}
+
+/// Checks the same, and that rows are divided into `stretches` tasks each.
+static Status checkRows(const schema::Artifact &artifact,
+                        const schema::Command &command, int64_t stretches = 1) {
+  MTP_RETURN_IF_ERROR(checkParams(artifact, command));
+  int64_t rows = command.params()->Get(0);
+  if (command.tasks() == uint64_t(rows * stretches))
+    return okStatus();
+  std::string tasks =
+      stretches == 1 ? "one task" : strCat(stretches, " tasks");
+  return dataLoss(strCat("expected ", tasks, " a row, got ", command.tasks(),
+                         " for ", rows, " rows"));
 }
 
 /// Checks that each binding has at least so many elements of 4 bytes.
 static Status checkElements(const schema::Command &command,
-                            std::initializer_list<uint64_t> elements) {
+                            const std::vector<uint64_t> &elements) {
   uint32_t i = 0;
   for (uint64_t count : elements) {
     uint64_t bytes = command.bindings()->Get(i)->bytes();
@@ -101,11 +111,42 @@ static Status checkSamplePartsMapped(const schema::Artifact &artifact,
                                  n.rows, n.rows, n.words, n.rows});
 }
 
+/// Checks mtp.sample_scan, or mtp.sample_join, which has a task a row, either
+/// with or without tokens: the buffers of mtp.sample_parts, but that buckets
+/// stand before the picks or in their place.
+static Status checkStretches(const schema::Artifact &artifact,
+                             const schema::Command &command, bool isScan,
+                             bool isMapped) {
+  MTP_RETURN_IF_ERROR(checkParams(artifact, command));
+  int64_t stretches = sampleStretches(command.params()->Get(1));
+  MTP_RETURN_IF_ERROR(checkRows(artifact, command, isScan ? stretches : 1));
+  MTP_ASSIGN_OR_RETURN(uint64_t winners, countWinners(command));
+  SampleCounts n(artifact, command);
+  uint64_t buckets = n.rows * uint64_t(stretches * kSampleStretchWords);
+  std::vector<uint64_t> elements = {winners, winners, n.rows * n.vocab};
+  if (isMapped)
+    elements.push_back(n.vocab);
+  elements.insert(elements.end(), {n.rows, n.rows, n.words, buckets});
+  if (!isScan)
+    elements.push_back(n.rows);
+  return checkElements(command, elements);
+}
+
+template <bool isScan, bool isMapped>
+static Status checkStretches(const schema::Artifact &artifact,
+                             const schema::Command &command) {
+  return checkStretches(artifact, command, isScan, isMapped);
+}
+
 static constexpr Builtin kBuiltins[] = {
     {"mtp.sample", 5, 3, checkSample},
     {"mtp.sample_mapped", 6, 3, checkSampleMapped},
     {"mtp.sample_parts", 7, 3, checkSampleParts},
-    {"mtp.sample_parts_mapped", 8, 3, checkSamplePartsMapped}};
+    {"mtp.sample_parts_mapped", 8, 3, checkSamplePartsMapped},
+    {"mtp.sample_scan", 7, 3, checkStretches<true, false>},
+    {"mtp.sample_scan_mapped", 8, 3, checkStretches<true, true>},
+    {"mtp.sample_join", 8, 3, checkStretches<false, false>},
+    {"mtp.sample_join_mapped", 9, 3, checkStretches<false, true>}};
 
 const Builtin *mtp::findBuiltin(std::string_view name) {
   for (const Builtin &builtin : kBuiltins)

@@ -1,7 +1,7 @@
-//===- SamplingWords.h - The words of the state "sampling" ------*- C++ -*-===//
+//===- SamplingWords.h - What programs know of sampling ---------*- C++ -*-===//
 //
-// What compiled programs know of a slot's sampling parameters; FORMAT.md has
-// all of them.
+// The words of the state "sampling" and of what `mtp.sample_scan` leaves for
+// `mtp.sample_join`; FORMAT.md has all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,16 @@ namespace mtp {
 inline constexpr int64_t kSamplingWords = 8;
 /// The word that is not 0 where nobody reads the slot's logits.
 inline constexpr int64_t kSkipLogitsWord = 6;
+
+/// Logits of a row that one task scans. The vocabulary alone divides a row, so
+/// that no thread count is in a program.
+inline constexpr int64_t kSampleStretch = 16384;
+/// Words that a task leaves: 103 buckets of 24 bytes.
+inline constexpr int64_t kSampleStretchWords = 103 * 6;
+
+inline constexpr int64_t sampleStretches(int64_t vocabulary) {
+  return (vocabulary + kSampleStretch - 1) / kSampleStretch;
+}
 
 } // namespace mtp
 

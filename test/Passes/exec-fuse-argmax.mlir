@@ -100,6 +100,64 @@ exec.program @mapped "function" batch 0 k 0 chunk 0 {
 
 // -----
 
+// A row that threads share: two calls, a task a stretch and a task a row.
+// CHECK-LABEL: exec.program @long
+// CHECK: %[[L:.*]]:3 = exec.invoke "linear_argmax"
+// CHECK-NEXT: %[[B:.*]] = exec.invoke "mtp.sample_scan"(%[[L]]#0, %[[L]]#1, %[[L]]#2, %[[SLOT:.*]], %[[POS:.*]], %[[S:.*]]) params [2, 16416, 513] offsets [0, 0, 0, 0, 0, 0] config {}
+// CHECK-SAME: -> tensor<2x1236xi32>
+// CHECK-NEXT: %[[P:.*]] = exec.invoke "mtp.sample_join"(%[[L]]#0, %[[L]]#1, %[[L]]#2, %[[SLOT]], %[[POS]], %[[S]], %[[B]]) params [2, 16416, 513] offsets [0, 0, 0, 0, 0, 0, 0] config {}
+// CHECK-SAME: -> tensor<2xi32>
+// CHECK: exec.output "picks" %[[P]]
+exec.weight @head "linear" k 8 n 16416 stack 1 [{key = "lm_head"}] : f32
+exec.state @sampling : memref<2x8xi32>
+exec.program @long "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<2x8xf32>
+  %slots = exec.input "slots" : tensor<2xi32>
+  %positions = exec.input "positions" : tensor<2xi32>
+  %w = exec.ref @head : memref<513x8x32xf32>
+  %s = exec.ref @sampling : memref<2x8xi32>
+  %l = exec.invoke "linear"(%x, %w) params [2] offsets [0, 0] config {k = 8, n = 16416}
+    : (tensor<2x8xf32>, memref<513x8x32xf32>) -> tensor<2x16416xf32>
+  %p = exec.invoke "mtp.sample"(%l, %slots, %positions, %s) params [2, 16416, 1] offsets [0, 0, 0, 0] config {}
+    : (tensor<2x16416xf32>, tensor<2xi32>, tensor<2xi32>, memref<2x8xi32>) -> tensor<2xi32>
+  exec.output "picks" %p : tensor<2xi32>
+}
+
+// -----
+
+// The same with a map, of a vocabulary that is one stretch and one that is two.
+// CHECK-LABEL: exec.program @long_mapped
+// CHECK: exec.invoke "mtp.sample_parts_mapped"
+// CHECK: %[[B:.*]] = exec.invoke "mtp.sample_scan_mapped"({{.*}}) params [1, 16385, 513]
+// CHECK-NEXT: exec.invoke "mtp.sample_join_mapped"({{.*}}, %[[B]]) params [1, 16385, 513]
+exec.weight @one "linear" k 8 n 16384 stack 1 [{key = "one"}] : f32
+exec.weight @two "linear" k 8 n 16385 stack 1 [{key = "two"}] : f32
+exec.constant @v1 dense<3> : tensor<16384x1xi32>
+exec.constant @v2 dense<3> : tensor<16385x1xi32>
+exec.state @sampling : memref<2x8xi32>
+exec.program @long_mapped "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<1x8xf32>
+  %slots = exec.input "slots" : tensor<1xi32>
+  %positions = exec.input "positions" : tensor<1xi32>
+  %w1 = exec.ref @one : memref<512x8x32xf32>
+  %w2 = exec.ref @two : memref<513x8x32xf32>
+  %v1 = exec.ref @v1 : memref<16384x1xi32>
+  %v2 = exec.ref @v2 : memref<16385x1xi32>
+  %s = exec.ref @sampling : memref<2x8xi32>
+  %l1 = exec.invoke "linear"(%x, %w1) params [1] offsets [0, 0] config {k = 8, n = 16384}
+    : (tensor<1x8xf32>, memref<512x8x32xf32>) -> tensor<1x16384xf32>
+  %p1 = exec.invoke "mtp.sample_mapped"(%l1, %v1, %slots, %positions, %s) params [1, 16384, 1] offsets [0, 0, 0, 0, 0] config {}
+    : (tensor<1x16384xf32>, memref<16384x1xi32>, tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
+  %l2 = exec.invoke "linear"(%x, %w2) params [1] offsets [0, 0] config {k = 8, n = 16385}
+    : (tensor<1x8xf32>, memref<513x8x32xf32>) -> tensor<1x16385xf32>
+  %p2 = exec.invoke "mtp.sample_mapped"(%l2, %v2, %slots, %positions, %s) params [1, 16385, 1] offsets [0, 0, 0, 0, 0] config {}
+    : (tensor<1x16385xf32>, memref<16385x1xi32>, tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
+  exec.output "one" %p1 : tensor<1xi32>
+  exec.output "two" %p2 : tensor<1xi32>
+}
+
+// -----
+
 // What stays, one reason each.
 // CHECK-LABEL: exec.program @stays
 // CHECK-NOT: linear_argmax

@@ -371,6 +371,48 @@ TEST(Artifact, ChecksTheBuiltinsArguments) {
                     " bytes, got 4");
 }
 
+TEST(Artifact, ChecksWhatIsLeftOfStretches) {
+  // Two steps in the place of mtp.sample_parts; a row is one stretch here.
+  auto with = [](const char *kernel, auto spoil) {
+    return messageFor([&](auto &a) {
+      auto &command = program(a, "decode_b1_k0").commands[4];
+      auto &called = a.kernels[command.kernel];
+      ASSERT_EQ(called.symbol, "mtp.sample_parts");
+      called.symbol = kernel;
+      a.arenaBytes = 1 << 16;
+      for (auto &p : a.programs) {
+        p.arenaBytes = a.arenaBytes;
+        for (auto &c : p.commands)
+          if (c.kernel == command.kernel) {
+            auto &picks = c.bindings.back();
+            const Binding buckets(schema::Space::Arena, 0, 0,
+                                  uint64_t(c.params[0]) * 2472);
+            if (called.symbol == "mtp.sample_scan")
+              picks = buckets;
+            else
+              c.bindings.insert(c.bindings.end() - 1, buckets);
+          }
+      }
+      called.buffers = uint32_t(command.bindings.size());
+      spoil(command);
+    });
+  };
+  std::string where = "programs[4].commands[4]";
+  auto nothing = [](auto &) {};
+  EXPECT_EQ(with("mtp.sample_join", nothing), "");
+  EXPECT_EQ(with("mtp.sample_scan", nothing), "");
+  const Binding small(schema::Space::Arena, 0, 0, 2464);
+  for (const char *kernel : {"mtp.sample_scan", "mtp.sample_join"}) {
+    EXPECT_EQ(with(kernel, [&](auto &c) { c.bindings[6] = small; }),
+              where + ".bindings[6]: expected at least 2472 bytes, got 2464");
+    EXPECT_EQ(with(kernel, [](auto &c) { c.tasks = 2; }),
+              where + ": expected one task a row, got 2 for 1 rows");
+    EXPECT_EQ(with(kernel, [](auto &c) { c.params[2] = 0; }),
+              where + ".params[2]: expected 1 to 64 parts of the vocabulary, "
+                      "got 0");
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//

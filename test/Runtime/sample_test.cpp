@@ -546,13 +546,128 @@ TEST(Sample, SeedsAndPositionsAreIndependent) {
 
 TEST(Sample, TakesTheFirstBestPart) {
   auto best = [](std::vector<float> values, std::vector<int32_t> indices) {
-    return bestOfParts(values, indices);
+    return bestOfParts(values, indices).token;
   };
   const int32_t nobody = std::numeric_limits<int32_t>::max();
   EXPECT_EQ(best({1, 3, 3}, {4, 40, 70}), 40);
   EXPECT_EQ(best({-kInf, -kInf, -5}, {nobody, 33, 64}), 64);
   EXPECT_EQ(best({-0.0f, 0.0f}, {7, 32}), 7);
   EXPECT_EQ(best({-kInf, -kInf}, {0, nobody}), -1);
+  // With a map; a number that leads nowhere counts as the nearest that does.
+  const int32_t tokens[] = {5, 50, 500};
+  const float values[] = {1, 2};
+  for (auto [index, token] : {std::pair(1, 50), {7, 500}, {-2, 5}}) {
+    const int32_t indices[] = {0, index};
+    BestLogit picked = bestOfParts(values, indices, tokens);
+    EXPECT_EQ(picked.token, token);
+    EXPECT_EQ(picked.logit, 2);
+  }
+}
+
+namespace {
+/// Rows of logits with the best of each 32, as heads leave them: a greedy
+/// slot's without logits, those of three slots that sample, a dead one.
+struct LongRows {
+  static constexpr size_t kVocab = 2 * kSampleStretch + 5003, kRows = 5;
+  static constexpr size_t kParts = (kVocab + 31) / 32;
+
+  LongRows() {
+    std::mt19937 random(23);
+    std::normal_distribution<float> normal;
+    for (size_t i = 0; i < kVocab; ++i)
+      tokens.push_back(int32_t(3 * i + random() % 3));
+    slots[0].skipLogits = 1;
+    for (size_t row = 0; row < kRows; ++row)
+      for (size_t part = 0; part < kParts; ++part) {
+        values.push_back(-kInf);
+        indices.push_back(0);
+        for (size_t i = part * 32; i < std::min(kVocab, part * 32 + 32); ++i) {
+          float x = 2 * normal(random);
+          logits.push_back(row == 0 ? kNaN : x);
+          if (x > values.back()) {
+            values.back() = x;
+            indices.back() = int32_t(i);
+          }
+        }
+      }
+  }
+
+  /// Calls a kernel over ranges of `quota` tasks, the last first.
+  void call(const std::string &name, size_t tasks, size_t quota,
+            std::vector<int32_t> &output) {
+    bool isMapped = name.ends_with("_mapped");
+    std::vector<void *> buffers = {values.data(), indices.data(),
+                                   logits.data()};
+    if (isMapped)
+      buffers.push_back(tokens.data());
+    buffers.insert(buffers.end(), {slotOf, positions, slots});
+    if (name.starts_with("mtp.sample_join"))
+      buffers.push_back(buckets.data());
+    buffers.push_back(output.data());
+    const int64_t params[] = {kRows, kVocab, kParts, int64_t(std::size(slots))};
+    std::vector<uint64_t> scratch(kVocab);
+    auto kernel = findBuiltinCode(name);
+    ASSERT_TRUE(kernel.isOk()) << name;
+    for (size_t begin = (tasks - 1) / quota * quota;; begin -= quota) {
+      (*kernel)(buffers.data(), params, int64_t(begin),
+                int64_t(std::min(tasks, begin + quota)), scratch.data());
+      if (begin == 0)
+        break;
+    }
+  }
+
+  std::vector<float> logits, values;
+  std::vector<int32_t> indices, tokens;
+  int32_t slotOf[kRows] = {0, 1, 2, 3, 1}, positions[kRows] = {8, 9, 3, 4, -1};
+  SamplingRow slots[4] = {sampling(0), sampling(1, 0, 1, 0, 3),
+                          sampling(0.9f, 3000, 0.95f, 0, 4),
+                          sampling(2, 0, 0.999f, 1e-4f, 5)};
+  /// What was there before.
+  std::vector<int32_t> buckets = std::vector<int32_t>(
+      kRows * 3 * size_t(kSampleStretchWords), 0x5a5a5a5a);
+};
+} // namespace
+
+// However the tasks of a scan are dealt out, rows get what one task picks.
+TEST(Sample, ThreadsShareARow) {
+  for (std::string suffix : {"", "_mapped"})
+    for (size_t quota : {1, 2, 4, 7, 15}) {
+      LongRows rows;
+      std::vector<int32_t> expected(LongRows::kRows), picks(LongRows::kRows);
+      rows.call("mtp.sample_parts" + suffix, LongRows::kRows, 1, expected);
+      ASSERT_EQ(sampleStretches(LongRows::kVocab), 3);
+      rows.call("mtp.sample_scan" + suffix, 3 * LongRows::kRows, quota,
+                rows.buckets);
+      rows.call("mtp.sample_join" + suffix, LongRows::kRows, quota, picks);
+      EXPECT_EQ(picks, expected) << suffix << ", " << quota << " tasks";
+      EXPECT_EQ(expected[4], 0);
+      std::span<const int32_t> tokens;
+      if (!suffix.empty())
+        tokens = rows.tokens;
+      std::vector<uint64_t> scratch(LongRows::kVocab);
+      for (size_t row : {1, 2, 3})
+        EXPECT_EQ(expected[row],
+                  sampleToken(std::span(rows.logits)
+                                  .subspan(row * LongRows::kVocab,
+                                           LongRows::kVocab),
+                              tokens, rows.slots[rows.slotOf[row]],
+                              rows.positions[row] + 1, scratch));
+    }
+}
+
+// Buckets that are not those of the logits: a pick without meaning, but one.
+TEST(Sample, BucketsOfADamagedFileAreHarmless) {
+  LongRows rows;
+  std::vector<int32_t> picks(LongRows::kRows);
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    for (int32_t &word : rows.buckets)
+      word = seed % 2 ? int32_t(random()) : int32_t(random() % 3);
+    for (float &value : rows.values)
+      value = -100 + float(random() % 100);
+    rows.call("mtp.sample_join", LongRows::kRows, 1, picks);
+    rows.call("mtp.sample_scan", 3 * LongRows::kRows, 1, rows.buckets);
+  }
 }
 
 // Rows side by side, each as its own slot wants it: slot 0 is greedy without

@@ -1,6 +1,7 @@
 //===- KernelKinds.cpp - The catalogue of kernels -------------------------===//
 
 #include "dialects/Exec/IR/KernelKinds.h"
+#include "runtime/schema/SamplingWords.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -30,6 +31,8 @@ enum class Tasks {
   RowHeads,
   /// Groups of eight rows times such tiles, times the splits of positions.
   RowGroupHeads,
+  /// Rows times the stretches of the vocabulary, which is the second param.
+  RowStretches,
 };
 
 struct KindEntry {
@@ -91,6 +94,10 @@ constexpr KindEntry kKinds[] = {
     {"mtp.sample_parts", 7, 1, 3, Tasks::Rows},
     {"mtp.sample_mapped", 6, 1, 3, Tasks::Rows},
     {"mtp.sample_parts_mapped", 8, 1, 3, Tasks::Rows},
+    {"mtp.sample_scan", 7, 1, 3, Tasks::RowStretches},
+    {"mtp.sample_scan_mapped", 8, 1, 3, Tasks::RowStretches},
+    {"mtp.sample_join", 8, 1, 3, Tasks::Rows},
+    {"mtp.sample_join_mapped", 9, 1, 3, Tasks::Rows},
 };
 
 const KindEntry *findKind(llvm::StringRef kind) {
@@ -234,6 +241,8 @@ int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
   case Tasks::RowGroupHeads:
     return (params[0] + 7) / 8 * attentionTiles(config) *
            std::max<int64_t>(configInt(config, "splits"), 1);
+  case Tasks::RowStretches:
+    return params[0] * ::mtp::sampleStretches(params[1]);
   }
   return 0;
 }

@@ -4,38 +4,66 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/device/cpu/Sample.h"
 
+#include <algorithm>
+
 using namespace mtp;
 
+/// Whether a slot's pick is the best logit, and no other need be there.
+static bool takesBest(const SamplingRow &sampling) {
+  return sampling.skipLogits || isGreedy(sampling);
+}
+
 namespace {
-/// Whose rows are sampled, and how: the last buffers of every sampling kernel.
-/// The row at position p picks the token of position p + 1; dead rows pick 0.
+/// Whose rows are sampled, and how: the buffers behind the logits of every
+/// sampling kernel. The row at position p picks the token of position p + 1;
+/// dead rows pick 0.
 struct SampledRows {
-  SampledRows(void *const *buffers, const int64_t *params, void *scratch)
-      : slots(static_cast<const int32_t *>(buffers[0])),
-        positions(static_cast<const int32_t *>(buffers[1])),
-        sampling(static_cast<const SamplingRow *>(buffers[2])),
-        picks(static_cast<int32_t *>(buffers[3])), vocab(size_t(params[1])),
-        scratch(static_cast<uint64_t *>(scratch), vocab) {}
+  /// `buffers` from the logits on.
+  SampledRows(void *const *buffers, const int64_t *params, bool isMapped)
+      : logits(static_cast<const float *>(buffers[0])),
+        vocab(size_t(params[1])) {
+    if (isMapped)
+      tokens = {static_cast<const int32_t *>(buffers[1]), vocab};
+    buffers += 1 + isMapped;
+    slots = static_cast<const int32_t *>(buffers[0]);
+    positions = static_cast<const int32_t *>(buffers[1]);
+    sampling = static_cast<const SamplingRow *>(buffers[2]);
+    outputs = buffers + 3;
+  }
 
   const SamplingRow &samplingOf(int64_t row) const {
     return sampling[slots[row]];
   }
-
-  /// Picks from a row of logits; `tokens` may be empty.
-  void sample(int64_t row, const float *logits,
-              std::span<const int32_t> tokens) const {
-    picks[row] = positions[row] < 0
-                     ? 0
-                     : sampleToken({logits + row * vocab, vocab}, tokens,
-                                   samplingOf(row), positions[row] + 1,
-                                   scratch);
+  SampleInput input(int64_t row) const {
+    return {{logits + size_t(row) * vocab, vocab}, tokens};
   }
 
+  const float *logits;
+  size_t vocab;
+  std::span<const int32_t> tokens;
   const int32_t *slots, *positions;
   const SamplingRow *sampling;
-  int32_t *picks;
-  size_t vocab;
-  std::span<uint64_t> scratch;
+  void *const *outputs;
+};
+
+/// The same with the best logit of each of P parts of the vocabulary in front:
+/// values f32[M][P], indices i32[M][P].
+struct PartRows : SampledRows {
+  PartRows(void *const *buffers, const int64_t *params, bool isMapped)
+      : SampledRows(buffers + 2, params, isMapped),
+        values(static_cast<const float *>(buffers[0])),
+        indices(static_cast<const int32_t *>(buffers[1])),
+        parts(size_t(params[2])) {}
+
+  BestLogit best(int64_t row) const {
+    size_t first = size_t(row) * parts;
+    return bestOfParts({values + first, parts}, {indices + first, parts},
+                       tokens);
+  }
+
+  const float *values;
+  const int32_t *indices;
+  size_t parts;
 };
 } // namespace
 
@@ -45,13 +73,15 @@ struct SampledRows {
 template <bool isMapped>
 static void sampleRows(void *const *buffers, const int64_t *params,
                        int64_t begin, int64_t end, void *scratch) {
-  const float *logits = static_cast<const float *>(buffers[0]);
-  SampledRows rows(buffers + 1 + isMapped, params, scratch);
-  std::span<const int32_t> tokens;
-  if (isMapped)
-    tokens = {static_cast<const int32_t *>(buffers[1]), rows.vocab};
+  SampledRows rows(buffers, params, isMapped);
+  int32_t *picks = static_cast<int32_t *>(rows.outputs[0]);
+  std::span<uint64_t> room(static_cast<uint64_t *>(scratch), rows.vocab);
   for (int64_t row = begin; row < end; ++row)
-    rows.sample(row, logits, tokens);
+    picks[row] = rows.positions[row] < 0
+                     ? 0
+                     : sampleToken(rows.input(row).logits, rows.tokens,
+                                   rows.samplingOf(row),
+                                   rows.positions[row] + 1, room);
 }
 
 /// mtp.sample_parts: [values f32[M][P], indices i32[M][P], logits f32[M][V],
@@ -62,36 +92,86 @@ static void sampleRows(void *const *buffers, const int64_t *params,
 template <bool isMapped>
 static void samplePartRows(void *const *buffers, const int64_t *params,
                            int64_t begin, int64_t end, void *scratch) {
-  const float *values = static_cast<const float *>(buffers[0]);
-  const int32_t *winners = static_cast<const int32_t *>(buffers[1]);
-  const float *logits = static_cast<const float *>(buffers[2]);
-  SampledRows rows(buffers + 3 + isMapped, params, scratch);
-  std::span<const int32_t> tokens;
-  if (isMapped)
-    tokens = {static_cast<const int32_t *>(buffers[3]), rows.vocab};
-  size_t parts = size_t(params[2]);
+  PartRows rows(buffers, params, isMapped);
+  int32_t *picks = static_cast<int32_t *>(rows.outputs[0]);
+  std::span<uint64_t> room(static_cast<uint64_t *>(scratch), rows.vocab);
   for (int64_t row = begin; row < end; ++row) {
     const SamplingRow &sampling = rows.samplingOf(row);
-    if (rows.positions[row] < 0 ||
-        !(sampling.skipLogits || isGreedy(sampling))) {
-      rows.sample(row, logits, tokens);
-      continue;
+    int32_t position = rows.positions[row];
+    BestLogit best = rows.best(row);
+    picks[row] = position < 0          ? 0
+                 : takesBest(sampling) ? best.token
+                                       : sampleToken(rows.input(row), sampling,
+                                                     position + 1, best, room);
+  }
+}
+
+/// mtp.sample_scan: the buffers of mtp.sample_parts, but for the last: buckets
+/// i32[M][R][618] / [M, V, P] / M x R tasks, R stretches of a row. The first of
+/// two steps; see Sample.h.
+/// mtp.sample_scan_mapped: the same with tokens i32[V] behind the logits.
+template <bool isMapped>
+static void scanPartRows(void *const *buffers, const int64_t *params,
+                         int64_t begin, int64_t end, void *) {
+  PartRows rows(buffers, params, isMapped);
+  auto *buckets = static_cast<SampleBucket *>(rows.outputs[0]);
+  int64_t stretches = sampleStretches(params[1]);
+  while (begin < end) {
+    int64_t row = begin / stretches;
+    int64_t rowEnd = std::min(end, (row + 1) * stretches);
+    const SamplingRow &sampling = rows.samplingOf(row);
+    if (rows.positions[row] >= 0 && !takesBest(sampling)) {
+      BestLogit best = rows.best(row);
+      for (int64_t task = begin; task < rowEnd; ++task)
+        scanStretch(rows.input(row), sampling, rows.positions[row] + 1, best,
+                    size_t(task % stretches),
+                    {buckets + task * kSampleBuckets, kSampleBuckets});
     }
-    int32_t best = bestOfParts({values + row * parts, parts},
-                               {winners + row * parts, parts});
-    rows.picks[row] = best < 0 || !isMapped ? best : tokens[size_t(best)];
+    begin = rowEnd;
+  }
+}
+
+/// mtp.sample_join: the buffers of mtp.sample_scan and picks i32[M] /
+/// [M, V, P] / M tasks. The picks of mtp.sample_parts.
+/// mtp.sample_join_mapped: the same with tokens i32[V] behind the logits.
+template <bool isMapped>
+static void joinPartRows(void *const *buffers, const int64_t *params,
+                         int64_t begin, int64_t end, void *scratch) {
+  PartRows rows(buffers, params, isMapped);
+  const auto *buckets = static_cast<const SampleBucket *>(rows.outputs[0]);
+  int32_t *picks = static_cast<int32_t *>(rows.outputs[1]);
+  std::span<uint64_t> room(static_cast<uint64_t *>(scratch), rows.vocab);
+  size_t count = size_t(sampleStretches(params[1])) * kSampleBuckets;
+  for (int64_t row = begin; row < end; ++row) {
+    const SamplingRow &sampling = rows.samplingOf(row);
+    int32_t position = rows.positions[row];
+    BestLogit best = rows.best(row);
+    picks[row] =
+        position < 0          ? 0
+        : takesBest(sampling) ? best.token
+                              : joinStretches(
+                                    rows.input(row), sampling, position + 1,
+                                    best,
+                                    {buckets + size_t(row) * count, count},
+                                    room);
   }
 }
 
 Result<KernelFunction> mtp::findBuiltinCode(std::string_view name) {
-  if (name == "mtp.sample")
-    return KernelFunction(sampleRows<false>);
-  if (name == "mtp.sample_mapped")
-    return KernelFunction(sampleRows<true>);
-  if (name == "mtp.sample_parts")
-    return KernelFunction(samplePartRows<false>);
-  if (name == "mtp.sample_parts_mapped")
-    return KernelFunction(samplePartRows<true>);
+  static constexpr struct {
+    std::string_view name;
+    KernelFunction code;
+  } all[] = {{"mtp.sample", sampleRows<false>},
+             {"mtp.sample_mapped", sampleRows<true>},
+             {"mtp.sample_parts", samplePartRows<false>},
+             {"mtp.sample_parts_mapped", samplePartRows<true>},
+             {"mtp.sample_scan", scanPartRows<false>},
+             {"mtp.sample_scan_mapped", scanPartRows<true>},
+             {"mtp.sample_join", joinPartRows<false>},
+             {"mtp.sample_join_mapped", joinPartRows<true>}};
+  for (const auto &builtin : all)
+    if (builtin.name == name)
+      return KernelFunction(builtin.code);
   return internalError(strCat("builtin '", name, "' has no host code"));
 }
 

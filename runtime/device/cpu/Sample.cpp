@@ -47,18 +47,20 @@ static int32_t argmax(std::span<const float> logits) {
                  logits.begin());
 }
 
-/// The lowest token of the largest logit, or -1.
-static int32_t bestToken(const SampleInput &input, float value) {
-  if (!(value > -kInfinity))
-    return -1;
+/// The lowest token of the largest logit.
+static BestLogit bestOfRow(const SampleInput &input) {
+  BestLogit best = {largest(input.logits), -1};
+  if (!(best.logit > -kInfinity))
+    return best;
   uint32_t token = ~uint32_t(0);
   for (size_t i = 0; i < input.logits.size(); ++i)
-    if (input.logits[i] == value) {
+    if (input.logits[i] == best.logit) {
       token = std::min(token, input.token(i));
       if (input.tokens.empty())
         break;
     }
-  return int32_t(token);
+  best.token = int32_t(token);
+  return best;
 }
 
 /// In order, the last element of the shortest run whose sizes reach `goal`:
@@ -134,8 +136,10 @@ void Cut::keep(uint64_t goal, uint64_t SampleBucket::*size) {
       elements =
           scratch.first(kernels.gather(law, input, i, scratch.data()));
     bucket = i;
-    last = lastOfRun(law, elements, goal,
-                     size == &SampleBucket::weight ? &kernels : nullptr);
+    // Buckets that are not those of this row come from a damaged file.
+    if (!elements.empty())
+      last = lastOfRun(law, elements, goal,
+                       size == &SampleBucket::weight ? &kernels : nullptr);
     return;
   }
 }
@@ -181,9 +185,10 @@ static uint64_t leastWeight(float minP) {
 }
 
 static SampleLaw makeLaw(const SamplingRow &sampling, int32_t position,
-                         float best, uint32_t token) {
+                         BestLogit best) {
+  uint32_t token = uint32_t(best.token);
   SampleLaw law = {};
-  law.best = best + 0.0f;
+  law.best = best.logit + 0.0f;
   law.perTemperature = std::min(1.0f / sampling.temperature,
                                 std::numeric_limits<float>::max());
   law.leastWeight = leastWeight(sampling.minP);
@@ -197,10 +202,49 @@ static SampleLaw makeLaw(const SamplingRow &sampling, int32_t position,
   return law;
 }
 
-int32_t mtp::bestOfParts(std::span<const float> values,
-                         std::span<const int32_t> indices) {
+/// The token of the best pick that the filters leave.
+static int32_t pickToken(const SampleLaw &law, const SampleInput &input,
+                         const SamplingRow &sampling,
+                         std::span<const SampleBucket> buckets,
+                         std::span<uint64_t> scratch,
+                         const SampleKernels &kernels) {
+  Cut cut(law, input, buckets, scratch, kernels);
+  if (sampling.topK > 0)
+    cut.keepTopK(uint64_t(sampling.topK));
+  if (sampling.topP < 1)
+    cut.keepTopP(sampling.topP);
+  return int32_t(~uint32_t(cut.pick()));
+}
+
+/// Whether there is anything to draw.
+static bool isDrawn(BestLogit best, const SamplingRow &sampling) {
+  return best.token >= 0 && !isGreedy(sampling) && best.logit != kInfinity;
+}
+
+BestLogit mtp::bestOfParts(std::span<const float> values,
+                           std::span<const int32_t> indices,
+                           std::span<const int32_t> tokens) {
   int32_t part = argmax(values);
-  return part < 0 ? -1 : indices[size_t(part)];
+  if (part < 0)
+    return {-kInfinity, -1};
+  int32_t index = indices[size_t(part)];
+  if (!tokens.empty())
+    index = tokens[size_t(std::clamp<int64_t>(index, 0, tokens.size() - 1))];
+  return {values[size_t(part)], index};
+}
+
+int32_t mtp::sampleToken(const SampleInput &input, const SamplingRow &sampling,
+                         int32_t position, BestLogit best,
+                         std::span<uint64_t> scratch,
+                         const SampleKernels &kernels) {
+  if (!isDrawn(best, sampling))
+    return best.token;
+  SampleLaw law = makeLaw(sampling, position, best);
+  SampleBucket buckets[kSampleBuckets] = {};
+  uint64_t pick = kernels.scan(law, input, 0, input.logits.size(), buckets);
+  return law.usesBuckets
+             ? pickToken(law, input, sampling, buckets, scratch, kernels)
+             : int32_t(~uint32_t(pick));
 }
 
 int32_t mtp::sampleToken(std::span<const float> logits,
@@ -209,20 +253,44 @@ int32_t mtp::sampleToken(std::span<const float> logits,
                          std::span<uint64_t> scratch,
                          const SampleKernels &kernels) {
   const SampleInput input = {logits, tokens};
-  float best = largest(input.logits);
-  int32_t token = bestToken(input, best);
-  if (token < 0 || isGreedy(sampling) || best == kInfinity)
-    return token;
-  SampleLaw law = makeLaw(sampling, position, best, uint32_t(token));
-  SampleBucket buckets[kSampleBuckets] = {};
-  uint64_t pick = kernels.scan(law, input, 0, input.logits.size(), buckets);
-  if (law.usesBuckets) {
-    Cut cut(law, input, buckets, scratch, kernels);
-    if (sampling.topK > 0)
-      cut.keepTopK(uint64_t(sampling.topK));
-    if (sampling.topP < 1)
-      cut.keepTopP(sampling.topP);
-    pick = cut.pick();
-  }
-  return int32_t(~uint32_t(pick));
+  return sampleToken(input, sampling, position, bestOfRow(input), scratch,
+                     kernels);
+}
+
+void mtp::scanStretch(const SampleInput &input, const SamplingRow &sampling,
+                      int32_t position, BestLogit best, size_t stretch,
+                      std::span<SampleBucket> buckets,
+                      const SampleKernels &kernels) {
+  if (!isDrawn(best, sampling))
+    return;
+  SampleLaw law = makeLaw(sampling, position, best);
+  if (law.usesBuckets)
+    std::fill(buckets.begin(), buckets.end(), SampleBucket());
+  size_t begin = stretch * kSampleStretch;
+  size_t end = std::min(begin + kSampleStretch, input.logits.size());
+  uint64_t pick = kernels.scan(law, input, begin, end, buckets.data());
+  if (!law.usesBuckets)
+    buckets[0].pick = pick;
+}
+
+int32_t mtp::joinStretches(const SampleInput &input,
+                           const SamplingRow &sampling, int32_t position,
+                           BestLogit best,
+                           std::span<const SampleBucket> stretches,
+                           std::span<uint64_t> scratch,
+                           const SampleKernels &kernels) {
+  if (!isDrawn(best, sampling))
+    return best.token;
+  SampleLaw law = makeLaw(sampling, position, best);
+  SampleBucket sums[kSampleBuckets] = {};
+  int used = law.usesBuckets ? kSampleBuckets : 1;
+  for (; !stretches.empty(); stretches = stretches.subspan(kSampleBuckets))
+    for (int i = 0; i < used; ++i) {
+      sums[i].weight += stretches[i].weight;
+      sums[i].count += stretches[i].count;
+      sums[i].pick = std::max(sums[i].pick, stretches[i].pick);
+    }
+  return law.usesBuckets
+             ? pickToken(law, input, sampling, sums, scratch, kernels)
+             : int32_t(~uint32_t(sums[0].pick));
 }

@@ -16,10 +16,19 @@ inline bool isGreedy(const SamplingRow &sampling) {
   return !(sampling.temperature > 0);
 }
 
-/// The index of the best logit, given the best ones of consecutive parts of the
-/// vocabulary and their indices: what `sampleToken` picks for a greedy slot.
-int32_t bestOfParts(std::span<const float> values,
-                    std::span<const int32_t> indices);
+/// The largest logit of a row and its token; -1 where no logit is larger than
+/// -infinity.
+struct BestLogit {
+  float logit;
+  int32_t token;
+};
+
+/// The best logit, given those of consecutive parts of the vocabulary and their
+/// indices, and with it what a greedy slot picks. With `tokens`, an index is
+/// where the token stands in them.
+BestLogit bestOfParts(std::span<const float> values,
+                      std::span<const int32_t> indices,
+                      std::span<const int32_t> tokens = {});
 
 /// Picks the token that goes to `position`. A pure function of its arguments:
 /// the same at any k, batch and thread count, and on every machine. Among
@@ -39,6 +48,25 @@ int32_t sampleToken(std::span<const float> logits,
                     const SamplingRow &sampling, int32_t position,
                     std::span<uint64_t> scratch,
                     const SampleKernels &kernels = *sampleKernels().front());
+
+/// The same where the best logit is known.
+int32_t sampleToken(const SampleInput &input, const SamplingRow &sampling,
+                    int32_t position, BestLogit best,
+                    std::span<uint64_t> scratch,
+                    const SampleKernels &kernels = *sampleKernels().front());
+
+/// The same in two steps, so that threads share a row: each stretch of
+/// kSampleStretch logits leaves kSampleBuckets buckets, in any order and on any
+/// thread; those of all stretches, one behind the other, give the token.
+void scanStretch(const SampleInput &input, const SamplingRow &sampling,
+                 int32_t position, BestLogit best, size_t stretch,
+                 std::span<SampleBucket> buckets,
+                 const SampleKernels &kernels = *sampleKernels().front());
+int32_t joinStretches(const SampleInput &input, const SamplingRow &sampling,
+                      int32_t position, BestLogit best,
+                      std::span<const SampleBucket> stretches,
+                      std::span<uint64_t> scratch,
+                      const SampleKernels &kernels = *sampleKernels().front());
 
 } // namespace mtp
 

@@ -87,6 +87,7 @@ struct Winner {
 } // namespace
 
 /// Distances of the `count` columns from `first` on; lanes behind them are far.
+/// None is negative, even if `best` is not the best: it comes from memory.
 template <typename Columns>
 MTP_LANE static void loadDistances(const SampleLaw &law, const Columns &columns,
                                    size_t first, size_t count,
@@ -100,7 +101,8 @@ MTP_LANE static void loadDistances(const SampleLaw &law, const Columns &columns,
   }
   for (size_t i = 0; i < kLanes; ++i) {
     float distance = (law.best - logits[i]) * law.perTemperature;
-    distances[i] = distance < kFarDistance ? distance : kFarDistance;
+    distance = distance < kFarDistance ? distance : kFarDistance;
+    distances[i] = distance > 0 ? distance : 0;
   }
 }
 

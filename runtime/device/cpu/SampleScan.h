@@ -8,6 +8,8 @@
 #ifndef MTP_RUNTIME_DEVICE_CPU_SAMPLESCAN_H
 #define MTP_RUNTIME_DEVICE_CPU_SAMPLESCAN_H
 
+#include "runtime/schema/SamplingWords.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -56,9 +58,11 @@ inline constexpr int kBucketsPerOctave = 8;
 inline constexpr uint32_t kFirstBucket = (127 - 8) * kBucketsPerOctave;
 inline constexpr int kFarBucket = 102;
 inline constexpr int kSampleBuckets = kFarBucket + 1;
+static_assert(sizeof(SampleBucket) * kSampleBuckets == kSampleStretchWords * 4);
 
 /// Columns that are treated at once; a scan begins at a multiple.
 inline constexpr size_t kSampleLanes = 64;
+static_assert(kSampleStretch % kSampleLanes == 0);
 
 /// The loops in one instruction set. An element is a token in the order of
 /// filters, the larger logit first, then the lower token: its logit's inverted
