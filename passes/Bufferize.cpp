@@ -42,7 +42,8 @@ private:
   Value allocate(OpBuilder &builder, Location loc, Value tensor,
                  StringAttr input);
   void lowerInvoke(InvokeOp op, SymbolTable &symbols);
-  FlatSymbolRefAttr kernelFor(InvokeOp op, SymbolTable &symbols);
+  FlatSymbolRefAttr kernelFor(InvokeOp op, ArrayRef<Value> operands,
+                              SymbolTable &symbols);
 
   /// Kernels by kind and configuration.
   llvm::MapVector<std::pair<StringAttr, DictionaryAttr>, FlatSymbolRefAttr>
@@ -68,8 +69,13 @@ Value BufferizePass::allocate(OpBuilder &builder, Location loc, Value tensor,
   return buffer;
 }
 
-FlatSymbolRefAttr BufferizePass::kernelFor(InvokeOp op, SymbolTable &symbols) {
-  FlatSymbolRefAttr &symbol = kernels[{op.getKindAttr(), op.getConfigAttr()}];
+FlatSymbolRefAttr BufferizePass::kernelFor(InvokeOp op,
+                                           ArrayRef<Value> operands,
+                                           SymbolTable &symbols) {
+  // Here buffers are known, and so how far numbers may lead into them.
+  SmallVector<Type> types = llvm::to_vector(ValueRange(operands).getTypes());
+  DictionaryAttr config = addIndexLimits(op.getKind(), op.getConfig(), types);
+  FlatSymbolRefAttr &symbol = kernels[{op.getKindAttr(), config}];
   if (symbol) {
     return symbol;
   }
@@ -82,7 +88,7 @@ FlatSymbolRefAttr BufferizePass::kernelFor(InvokeOp op, SymbolTable &symbols) {
   }
   OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
   auto kernel = KernelOp::create(builder, op.getLoc(), name, op.getKindAttr(),
-                                 op.getConfigAttr());
+                                 config);
   return symbol = FlatSymbolRefAttr::get(symbols.insert(kernel));
 }
 
@@ -98,8 +104,8 @@ void BufferizePass::lowerInvoke(InvokeOp op, SymbolTable &symbols) {
     offsets.push_back(0);
   }
   DispatchOp::create(
-      builder, op.getLoc(), kernelFor(op, symbols).getValue(), operands,
-      op.getParams(), offsets, kernelTasks(op.getKind(), op.getConfig(), op.getParams()),
+      builder, op.getLoc(), kernelFor(op, operands, symbols).getValue(),
+      operands, op.getParams(), offsets, kernelTasks(op.getKind(), op.getConfig(), op.getParams()),
       kernelSignature(op.getKind(), op.getConfig())->outputs, op.getSolo(),
       op.getJoined());
   ++numDispatches;

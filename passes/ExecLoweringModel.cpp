@@ -167,6 +167,7 @@ LogicalResult ExecLowering::lowerTakeRows(TakeRowsOp op) {
                                 .arg(whole(op.getX()))
                                 .arg(view(op.getIndex()).root)
                                 .param(rowCount(op.getResult()))
+                                .param(rowCount(op.getX()))
                                 .config("width", columnCount(op.getResult()))
                                 .emit(op.getType())
                                 .front());

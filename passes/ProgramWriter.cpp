@@ -216,7 +216,8 @@ void ProgramWriter::writePrefill(int64_t chunk, bool withModules) {
       builder, loc, logitsType.clone({1, logitsType.getDimSize(1)}),
       target.logits, bound[3]);
   auto takeInt = [&](Value column) {
-    return invoke("take_rows", {column, bound[3]}, {1}, ints(1), {{"width", 1}})
+    return invoke("take_rows", {column, bound[3]}, {1, chunk}, ints(1),
+                  {{"width", 1}})
         .front();
   };
   Value slot = takeInt(bound[1]);

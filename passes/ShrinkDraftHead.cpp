@@ -158,7 +158,8 @@ void ShrinkDraftHeadPass::mapPick(const DraftHead &head) {
     auto lookup = InvokeOp::create(
         builder, loc, columns.getType(), "take_rows",
         ValueRange{tokensRef, columns},
-        ArrayRef<int64_t>{pick.getParams().front()}, ArrayRef<int64_t>{0, 0},
+        ArrayRef<int64_t>{pick.getParams().front(), size()},
+        ArrayRef<int64_t>{0, 0},
         builder.getDictionaryAttr(
             builder.getNamedAttr("width", builder.getI64IntegerAttr(1))));
     put.getArgsMutable()[0].set(lookup.getResults().front());

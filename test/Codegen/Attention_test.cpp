@@ -1,6 +1,7 @@
 //===- Attention_test.cpp - attention and attention_tree ------------------===//
 
 #include "Harness.h"
+#include "runtime/schema/KvPage.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@ using namespace mtp::codegen::test;
 namespace {
 
 struct Shape {
+  static constexpr int slotCount = 3;
   int qHeads, kvHeads, dk, dv, page, window;
   bool bf16, latent; // Latent: the values are the first dv of the key.
   int part = 0;
@@ -25,6 +27,10 @@ struct Shape {
   int entry() const {
     return vOffset() + kvHeads * std::max(dv, dk) + 2 * cacheHeads;
   }
+  /// Elements from one page to the next.
+  size_t pageElements() const {
+    return mtp::pageStride(page, entry(), keyBytes()) / keyBytes();
+  }
   std::string config(bool tree) const {
     auto number = [](const char *key, int value) {
       return std::string(key) + " = " + std::to_string(value) + ", ";
@@ -32,6 +38,7 @@ struct Shape {
     return number("q_heads", qHeads) + number("kv_heads", kvHeads) +
            number("dk", dk) + number("dv", dv) + number("page", page) +
            number("entry_width", entry()) + number("k_offset", kOffset()) +
+           number("slots", slotCount) +
            (cacheHeads > 1 ? number("cache_heads", cacheHeads) : "") +
            number("v_offset", vOffset()) + (part ? number("part", part) : "") +
            (tree ? "" : number("window", window)) + "scale = 0.3 : f32, " +
@@ -40,12 +47,12 @@ struct Shape {
   std::string dtype() const { return bf16 ? "\"bf16\"" : "\"f32\""; }
 };
 
-constexpr int slots = 3, maxPages = 6;
+constexpr int slots = Shape::slotCount, maxPages = 6;
 
 /// A cache with rows of random entries behind a shuffled page table.
 struct Cache {
   explicit Cache(const Shape &s)
-      : s(s), floats(randomFloats(size_t(pages()) * s.page * s.entry(), 11)),
+      : s(s), floats(randomFloats(pages() * s.pageElements(), 11)),
         table(slots * maxPages) {
     for (int i = 0; i < slots * maxPages; ++i)
       table[i] = 1 + (i * 7) % (slots * maxPages);
@@ -59,12 +66,13 @@ struct Cache {
   /// begin at column `offset`.
   size_t columnsAt(int slot, int position, int offset, int head,
                    int width) const {
-    size_t page = size_t(table[slot * maxPages + position / s.page]) * s.page;
+    size_t page =
+        table[slot * maxPages + position / s.page] * s.pageElements();
     int place = position % s.page;
     if (s.cacheHeads == 1)
-      return (page + place) * s.entry() + offset + head * width;
+      return page + place * s.entry() + offset + head * width;
     int share = s.entry() / s.cacheHeads;
-    return page * s.entry() + size_t(head * s.page + place) * share +
+    return page + size_t(head * s.page + place) * share +
            offset / s.cacheHeads;
   }
 
@@ -155,7 +163,11 @@ static const Shape shapes[] = {
     {9, 3, 21, 70, 8, 0, /*bf16=*/false, /*latent=*/false, 0, 3},
     {4, 2, 17, 33, 20, 23, /*bf16=*/true, /*latent=*/false, 0, 2},
     // The values are the keys.
-    {4, 2, 24, 24, 16, 0, /*bf16=*/true, /*latent=*/true, 0, 2}};
+    {4, 2, 24, 24, 16, 0, /*bf16=*/true, /*latent=*/true, 0, 2},
+    // A page of several blocks; pages of one and of a few odd entries.
+    {4, 2, 16, 16, 128, 0, /*bf16=*/true, /*latent=*/false, 0, 2},
+    {2, 1, 17, 4, 1, 0, /*bf16=*/true, /*latent=*/true},
+    {2, 1, 17, 4, 2, 0, /*bf16=*/true, /*latent=*/false}};
 
 namespace {
 
@@ -382,7 +394,7 @@ TEST(Attention, ReadsNothingBeyondItsPosition) {
           Guarded<float> y(count * s.qHeads * s.dv);
           Guarded<float> z(count * s.qHeads * s.dv);
           Guarded<int32_t> slotOf(std::vector<int32_t>(count, 0));
-          Guarded<int32_t> zero(std::vector<int32_t>{0});
+          Guarded<int32_t> zero(std::vector<int32_t>(slots, 0));
           Guarded<int32_t> place(count);
           for (int r = 0; r < count; ++r)
             place[r] = position - (count - 1 - r);
@@ -457,6 +469,8 @@ TEST(AttentionTree, MatchesReference) {
       Kernel kernel(target, "attention_tree", s.config(true));
       Cache cache(s);
       for (int base : {-1, 0, 1, s.page - 1, s.page, s.page + 1, 2 * s.page}) {
+        if (base + 5 > maxPages * s.page)
+          continue; // It has no room in its slot's pages.
         // Node 0 is the root; 1 and 2 its children; 3 follows 1, 4 follows 2.
         std::vector<int64_t> masks{0b1, 0b11, 0b101, 0b1011, 0b10101};
         Rows rows;

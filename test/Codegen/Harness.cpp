@@ -4,7 +4,7 @@
 
 #include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
-#include "dialects/Exec/IR/KernelKinds.h"
+#include "dialects/Exec/IR/KernelContract.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -12,6 +12,7 @@
 #include <cmath>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,6 +21,23 @@ using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
 static constexpr unsigned char slackPattern = 0xa5;
+
+/// The buffers that there are: where they begin and end.
+static std::map<const unsigned char *, const unsigned char *> &guardedBuffers() {
+  static std::map<const unsigned char *, const unsigned char *> buffers;
+  return buffers;
+}
+
+std::optional<size_t> test::guardedBytes(const void *pointer) {
+  auto *at = static_cast<const unsigned char *>(pointer);
+  auto found = guardedBuffers().upper_bound(at);
+  if (found == guardedBuffers().begin())
+    return std::nullopt;
+  --found;
+  if (at > found->second)
+    return std::nullopt;
+  return size_t(found->second - at);
+}
 
 void *test::allocateGuarded(size_t bytes, void **mapping,
                             size_t *mappingBytes) {
@@ -32,6 +50,7 @@ void *test::allocateGuarded(size_t bytes, void **mapping,
   EXPECT_NE(*mapping, MAP_FAILED);
   EXPECT_EQ(mprotect(base + payload, page, PROT_NONE), 0);
   std::memset(base, slackPattern, payload - bytes);
+  guardedBuffers()[base + payload - bytes] = base + payload;
   return base + payload - bytes;
 }
 
@@ -41,6 +60,7 @@ void test::releaseGuarded(void *bytes, void *mapping, size_t mappingBytes) {
       ADD_FAILURE() << "something wrote before a buffer";
       break;
     }
+  guardedBuffers().erase(static_cast<unsigned char *>(bytes));
   munmap(mapping, mappingBytes);
 }
 
@@ -117,8 +137,81 @@ Kernel::Entry Kernel::entry() const { return state->entry; }
 
 int64_t Kernel::scratchBytes() const { return state->scratchBytes; }
 
+namespace {
+/// Copies of a kernel's buffers, each of as many bytes as its contract says. A
+/// buffer that is given twice has one copy.
+struct ExactBuffers {
+  explicit ExactBuffers(const std::vector<void *> &buffers)
+      : pointers(buffers) {}
+
+  void add(size_t index, size_t bytes);
+  void copyBack();
+
+  std::vector<void *> pointers;
+
+private:
+  std::map<void *, std::unique_ptr<Guarded<uint8_t>>> copies;
+  std::map<void *, std::vector<size_t>> users;
+};
+} // namespace
+
+void ExactBuffers::add(size_t index, size_t bytes) {
+  void *original = pointers[index];
+  if (auto known = copies.find(original); known != copies.end())
+    bytes = std::max(bytes, known->second->size());
+  auto copy = std::make_unique<Guarded<uint8_t>>(bytes);
+  std::memcpy(copy->data(), original, bytes);
+  users[original].push_back(index);
+  for (size_t user : users[original])
+    pointers[user] = copy->data();
+  copies[original] = std::move(copy);
+}
+
+void ExactBuffers::copyBack() {
+  for (auto &[original, copy] : copies)
+    std::memcpy(original, copy->data(), copy->size());
+}
+
+/// Whether two buffers share bytes but do not begin at the same one.
+static bool overlap(const std::vector<std::pair<char *, size_t>> &ranges) {
+  for (auto [a, aBytes] : ranges)
+    for (auto [b, bBytes] : ranges)
+      if (a < b && b < a + aBytes && bBytes > 0)
+        return true;
+  return false;
+}
+
 void Kernel::run(const std::vector<void *> &buffers,
                  const std::vector<int64_t> &params, Split split) const {
+  const KernelSpec &spec = state->spec;
+  auto contract = mlir::exec::kernelContract(spec.kind, spec.config);
+  ASSERT_TRUE(contract) << spec.kind;
+  if (!contract->error.empty())
+    return call(buffers, params, split);
+  ExactBuffers exact(buffers);
+  std::vector<std::pair<char *, size_t>> ranges;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const mlir::exec::BufferContract &buffer = contract->buffers[i];
+    std::optional<int64_t> bytes = buffer.bytes.evaluate(params);
+    std::optional<size_t> room = guardedBytes(buffers[i]);
+    if (buffer.entries || !room)
+      continue;
+    ASSERT_TRUE(bytes && *bytes >= 0) << spec.kind << ", buffer " << i;
+    ASSERT_LE(size_t(*bytes), *room)
+        << spec.kind << ": the contract of buffer " << i;
+    ranges.push_back({static_cast<char *>(buffers[i]), size_t(*bytes)});
+  }
+  if (overlap(ranges))
+    return call(buffers, params, split);
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (!contract->buffers[i].entries && guardedBytes(buffers[i]))
+      exact.add(i, *contract->buffers[i].bytes.evaluate(params));
+  call(exact.pointers, params, split);
+  exact.copyBack();
+}
+
+void Kernel::call(const std::vector<void *> &buffers,
+                  const std::vector<int64_t> &params, Split split) const {
   ASSERT_NE(state->entry, nullptr);
   int64_t count = tasks(params[0]);
   // The exec dialect's table, from which programs are planned, says the same.

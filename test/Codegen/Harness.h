@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -56,6 +57,10 @@ void Guarded<T>::release(void *bytes, void *mapping, size_t mappingBytes) {
   releaseGuarded(bytes, mapping, mappingBytes);
 }
 
+/// How many bytes from `pointer` on belong to its guarded buffer; nothing where
+/// it is in none.
+std::optional<size_t> guardedBytes(const void *pointer);
+
 /// How the tasks of a dispatch are handed to the kernel.
 enum class Split { Whole, Single, Random };
 
@@ -68,6 +73,8 @@ public:
   ~Kernel();
 
   int64_t tasks(int64_t rows) const;
+  /// Where it is known what the kernel may touch (`KernelContract`), it gets
+  /// copies of the buffers that are just as large.
   void run(const std::vector<void *> &buffers,
            const std::vector<int64_t> &params,
            Split split = Split::Whole) const;
@@ -78,6 +85,9 @@ public:
   int64_t scratchBytes() const;
 
 private:
+  void call(const std::vector<void *> &buffers,
+            const std::vector<int64_t> &params, Split split) const;
+
   struct State;
   std::unique_ptr<State> state;
 };

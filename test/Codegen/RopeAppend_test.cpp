@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Harness.h"
+#include "runtime/schema/KvPage.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -65,12 +66,15 @@ struct Problem {
   int keysAt() const { return 2 * gap + vWidth; }
   size_t elementBytes() const { return bf16 ? 2 : 4; }
   int share() const { return entry / cacheHeads; }
+  size_t pageStride() const {
+    return mtp::pageStride(page, entry, elementBytes());
+  }
   /// The first byte of what a head has of the entry of a row.
   size_t shareAt(int row, int head) const {
-    int first = pageTable[slots[row] * maxPages + positions[row] / page] * page;
-    return (size_t(first) * entry +
-            size_t(head * page + positions[row] % page) * share()) *
-           elementBytes();
+    int number = pageTable[slots[row] * maxPages + positions[row] / page];
+    return number * pageStride() +
+           size_t(head * page + positions[row] % page) * share() *
+               elementBytes();
   }
   /// The first byte of a head's key.
   size_t keyAt(int row, int head) const {
@@ -89,7 +93,7 @@ struct Problem {
     return value;
   }
   std::string cacheKeys() const {
-    return "page = 8, entry_width = " + std::to_string(entry) +
+    return "page = 8, slots = 2, entry_width = " + std::to_string(entry) +
            ", cache_heads = " + std::to_string(cacheHeads) +
            ", dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"");
   }
@@ -122,7 +126,7 @@ struct Buffers {
         rotary(std::vector<int32_t>(p.rotary.begin() + first,
                                     p.rotary.begin() + first + count)),
         pageTable(p.pageTable),
-        cache(size_t(pages) * page * p.entry * p.elementBytes()) {
+        cache(pages * p.pageStride()) {
     std::memset(cache.data(), 0x11, cache.size());
   }
   Result result() { return {y.values(), cache.values()}; }

@@ -38,7 +38,7 @@ static Ints head(Guarded<int32_t> &values, int count) {
 }
 
 TEST(Round, RefreshRows) {
-  Kernel kernel(native(), "refresh_rows", "kmax1 = 4");
+  Kernel kernel(native(), "refresh_rows", "kmax1 = 4, slots = 3");
   for (int d : {1, 2}) {
     State s;
     Guarded<int32_t> last(2);
@@ -64,7 +64,7 @@ TEST(Round, RefreshRows) {
 }
 
 TEST(Round, RefreshHidden) {
-  Kernel kernel(native(), "refresh_hidden", "width = 21, kmax1 = 4");
+  Kernel kernel(native(), "refresh_hidden", "width = 21, kmax1 = 4, slots = 3");
   auto hidden = randomFloats(3 * 4 * 21, 1);
   State s;
   Guarded<float> in(hidden), out(2 * 3 * 21);
@@ -80,7 +80,7 @@ TEST(Round, ShiftHiddenHandsOnTheAnchorsRow) {
   auto carry = randomFloats(3 * width, 1),
        prev = randomFloats(2 * 3 * width, 2);
   Guarded<float> kept(carry), in(prev), out(2 * rows * width);
-  Kernel(native(), "shift_hidden", "width = 19")
+  Kernel(native(), "shift_hidden", "width = 19, slots = 3")
       .run({s.active.data(), s.accepted.data(), kept.data(), in.data(),
             out.data()},
            {2, k, d}, Split::Single);
@@ -108,7 +108,7 @@ TEST(Round, TreeRowsSplitPlaceAndDepth) {
 }
 
 TEST(Round, DraftRowsStandWhereTheDraftWillBeVerified) {
-  Kernel kernel(native(), "draft_rows", "");
+  Kernel kernel(native(), "draft_rows", "slots = 3");
   for (int d : {1, 3}) {
     State s;
     kernel.run({s.active.data(), s.length.data(), s.slots.data(),
@@ -125,7 +125,7 @@ TEST(Round, PutDraftsAndChainRows) {
   Kernel(native(), "put_drafts", "kmax = 3")
       .run({picked.data(), s.drafts.data()}, {2, 1});
   EXPECT_EQ(s.drafts.values(), (Ints{100, 71, 102, 200, 72, 202}));
-  Kernel(native(), "chain_rows", "kmax = 3")
+  Kernel(native(), "chain_rows", "kmax = 3, slots = 3")
       .run({s.active.data(), s.length.data(), s.drafts.data(), s.tokens.data(),
             s.slots.data(), s.positions.data()},
            {2, 1, 2}, Split::Single);
@@ -136,7 +136,7 @@ TEST(Round, PutDraftsAndChainRows) {
 
 TEST(Round, VerifyRows) {
   State s;
-  Kernel(native(), "verify_rows", "kmax1 = 4, kmax = 3")
+  Kernel(native(), "verify_rows", "kmax1 = 4, kmax = 3, slots = 3")
       .run({s.active.data(), s.length.data(), s.accepted.data(),
             s.window.data(), s.drafts.data(), s.tokens.data(), s.slots.data(),
             s.positions.data()},
@@ -155,7 +155,7 @@ TEST(Round, AcceptCommit) {
   auto before = randomFloats(3 * 4 * width, 2);
   Guarded<float> from(target), hidden(before);
   Guarded<int32_t> out(Ints(12, -9)), count(Ints(3, -9));
-  Kernel(native(), "accept_commit", "width = 18, kmax1 = 4, kmax = 3")
+  Kernel(native(), "accept_commit", "width = 18, kmax1 = 4, kmax = 3, slots = 3")
       .run({s.active.data(), picks.data(), s.drafts.data(), from.data(),
             s.length.data(), s.accepted.data(), s.window.data(), hidden.data(),
             out.data(), count.data()},
@@ -242,8 +242,8 @@ TEST(Prefill, CarryAndCommit) {
   const int width = 20;
   auto out = randomFloats(4 * width, 1), old = randomFloats(2 * width, 2);
   auto state = randomFloats(2 * 3 * width, 3);
-  Kernel carryKernel(native(), "prefill_carry", "width = 20");
-  Kernel commit(native(), "prefill_commit", "width = 20, kmax1 = 3");
+  Kernel carryKernel(native(), "prefill_carry", "width = 20, slots = 2");
+  Kernel commit(native(), "prefill_commit", "width = 20, kmax1 = 3, slots = 2");
   // Position total - d = 11 - 2 is row 1 of this chunk, and in no other.
   for (Ints chunk : {Ints{1, 8, 3, 11}, Ints{1, 4, 4, 11}}) {
     bool lastChunk = chunk[1] == 8;

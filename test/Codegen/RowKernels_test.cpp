@@ -1,6 +1,7 @@
 //===- RowKernels_test.cpp - Kernels that work on one row at a time -------===//
 
 #include "Harness.h"
+#include "runtime/schema/KvPage.h"
 
 #include <algorithm>
 #include <cmath>
@@ -158,7 +159,7 @@ TEST(KvAppend, WritesLiveRowsOnly) {
     const int width = 21, page = 8, entry = 50, maxPages = 3, pages = 7;
     for (bool bf16 : {false, true}) {
       Kernel kernel(target, "kv_append",
-                    std::string("width = 21, page = 8, entry_width = 50, "
+                    std::string("width = 21, page = 8, slots = 2, entry_width = 50, "
                                 "entry_offset = 9, x_stride = 23, dtype = ") +
                         (bf16 ? "\"bf16\"" : "\"f32\""));
       auto x = randomFloats(5 * 23, 1);
@@ -167,20 +168,21 @@ TEST(KvAppend, WritesLiveRowsOnly) {
       size_t bytes = bf16 ? 2 : 4;
       Guarded<float> in(x);
       Guarded<int32_t> s(slots), p(positions), t(table);
-      Guarded<uint8_t> cache(pages * page * entry * bytes);
+      size_t stride = mtp::pageStride(page, entry, bytes);
+      Guarded<uint8_t> cache(pages * stride);
       std::memset(cache.data(), 0x11, cache.size());
       std::vector<uint8_t> want = cache.values();
       for (int r = 0; r < 5; ++r) {
         if (positions[r] < 0)
           continue;
         int block = table[slots[r] * maxPages + positions[r] / page];
-        int at = (block * page + positions[r] % page) * entry + 9;
+        size_t at = block * stride + (positions[r] % page * entry + 9) * bytes;
         for (int i = 0; i < width; ++i) {
           uint16_t half = bf16Bits(x[r * 23 + i]);
           if (bf16)
-            std::memcpy(&want[(at + i) * bytes], &half, 2);
+            std::memcpy(&want[at + i * bytes], &half, 2);
           else
-            std::memcpy(&want[(at + i) * bytes], &x[r * 23 + i], 4);
+            std::memcpy(&want[at + i * bytes], &x[r * 23 + i], 4);
         }
       }
       kernel.run({in.data(), s.data(), p.data(), t.data(), cache.data()},
@@ -257,7 +259,7 @@ TEST(Elementwise, AddConcatCopyTake) {
            "y_offset = 10")
         .run({a.data(), columns.data()}, {rows}, Split::Random);
     Kernel(target, "take_rows", "width = 33")
-        .run({a.data(), index.data(), taken.data()}, {3}, Split::Random);
+        .run({a.data(), index.data(), taken.data()}, {3, rows}, Split::Random);
     for (int r = 0; r < rows; ++r) {
       for (int i = 0; i < width; ++i)
         EXPECT_EQ(sum[r * 40 + i], x[r * 33 + i] + z[r * 31 + i]);

@@ -31,7 +31,7 @@ exec.program @independent "function" batch 0 k 0 chunk 0 {
 // SHARED-LABEL: exec.program @rows
 // SHARED: exec.invoke "add"{{.*}} params [4] {{.*}}width = 8{{[^a-z]*}} :
 // SHARED: exec.invoke "add"{{.*}} params [4] {{.*}} joined :
-// SHARED: exec.invoke "take_rows"{{.*}} params [2] offsets [0, 0] config {width = 8 : i64} :
+// SHARED: exec.invoke "take_rows"{{.*}} params [2, 4] offsets [0, 0] config {width = 8 : i64} :
 // SHARED: exec.invoke "add"{{.*}} params [2] {{.*}}width = 8{{[^a-z]*}} :
 // Where one thread does them all, nobody waits.
 // CHECK-LABEL: exec.program @rows
@@ -46,7 +46,7 @@ exec.program @rows "function" batch 0 k 0 chunk 0 {
     : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   %b = exec.invoke "add"(%a, %x) params [4] offsets [0, 0] config {width = 8}
     : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-  %c = exec.invoke "take_rows"(%b, %i) params [2] offsets [0, 0] config {width = 8}
+  %c = exec.invoke "take_rows"(%b, %i) params [2, 4] offsets [0, 0] config {width = 8}
     : (tensor<4x8xf32>, tensor<2xi32>) -> tensor<2x8xf32>
   %d = exec.invoke "add"(%c, %c) params [2] offsets [0, 0] config {width = 8}
     : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
@@ -118,7 +118,7 @@ exec.program @feeding "function" batch 0 k 0 chunk 0 {
     : (tensor<4x512xf32>, tensor<4x4096xf32>) -> tensor<4x4608xf32>
   %m = exec.invoke "add"(%x, %x) params [4] offsets [0, 0] config {width = 256}
     : (tensor<4x512xf32>, tensor<4x512xf32>) -> tensor<4x256xf32>
-  %t = exec.invoke "take_rows"(%m, %i) params [2] offsets [0, 0] config {width = 256}
+  %t = exec.invoke "take_rows"(%m, %i) params [2, 4] offsets [0, 0] config {width = 256}
     : (tensor<4x256xf32>, tensor<2xi32>) -> tensor<2x256xf32>
   %g = exec.invoke "concat"(%m, %b) params [4] offsets [0, 0] config {a_width = 256, b_width = 4096}
     : (tensor<4x256xf32>, tensor<4x4096xf32>) -> tensor<4x4352xf32>

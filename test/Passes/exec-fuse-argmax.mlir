@@ -45,7 +45,7 @@ exec.program @target "prefill" batch 1 k 0 chunk 4 {
   %s = exec.ref @sampling : memref<2x8xi32>
   %l = exec.invoke "linear"(%x, %w, %bias) params [1] offsets [0, 0, 0] config {k = 8, n = 64, dtype = "f32", bias = true, y_stride = 64}
     : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<64xf32>) -> tensor<1x64xf32>
-  %slot = exec.invoke "take_rows"(%slots, %last) params [1] offsets [0, 0] config {width = 1} : (tensor<4xi32>, tensor<1xi32>) -> tensor<1xi32>
+  %slot = exec.invoke "take_rows"(%slots, %last) params [1, 4] offsets [0, 0] config {width = 1} : (tensor<4xi32>, tensor<1xi32>) -> tensor<1xi32>
   %p = exec.invoke "mtp.sample"(%l, %slot, %last, %s) params [1, 64, 1] offsets [0, 0, 0, 0] config {}
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
   exec.output "logits" %l : tensor<1x64xf32>

@@ -115,7 +115,7 @@ exec.program @picks "function" batch 0 k 0 chunk 0 {
   // CHECK: exec.invoke "linear"{{.*}} config {dtype = "int8", group = 128 : i64
   %l = exec.invoke "linear"(%x, %h) params [4] offsets [0, 0] config {dtype = "bf16", k = 40, n = 96}
     : (tensor<4x40xf32>, memref<3x20x32x2xbf16>) -> tensor<4x96xf32>
-  %t = exec.invoke "take_rows"(%l, %i) params [1] offsets [0, 0] config {width = 96}
+  %t = exec.invoke "take_rows"(%l, %i) params [1, 4] offsets [0, 0] config {width = 96}
     : (tensor<4x96xf32>, tensor<1xi32>) -> tensor<1x96xf32>
   %a = exec.invoke "argmax"(%t) params [1] offsets [0] config {width = 96} : (tensor<1x96xf32>) -> tensor<1xi32>
 }

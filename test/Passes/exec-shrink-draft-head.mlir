@@ -25,7 +25,7 @@ exec.program @round "decode" batch 1 k 2 chunk 0 {
   // CHECK: %[[L:.*]] = exec.invoke "linear"(%{{.*}}, %[[W]]) params [1] {{.*}}n = 3 : i64, y_stride = 3 : i64} : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
   // CHECK: %[[V:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
   // CHECK: %[[P:.*]] = exec.invoke "argmax"(%[[L]]) {{.*}}width = 3 : i64, x_stride = 3 : i64}
-  // CHECK: %[[T:.*]] = exec.invoke "take_rows"(%[[V]], %[[P]]) params [1] offsets [0, 0] config {width = 1 : i64}
+  // CHECK: %[[T:.*]] = exec.invoke "take_rows"(%[[V]], %[[P]]) params [1, 3] offsets [0, 0] config {width = 1 : i64}
   // CHECK: exec.invoke "put_drafts"(%[[T]],
   %l = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64, y_stride = 64}
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>

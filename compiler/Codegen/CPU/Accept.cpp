@@ -70,7 +70,11 @@ static void emitAcceptTree(KernelBuilder &kb, const KernelConfig &) {
     kb.storeI32(root, path, root);
     Values end = kb.whileLoop(
         {kb.integer(1), root, childOf(root)},
-        [&](ValueRange state) { return kb.cmp(Cmp::LT, state[2], n); },
+        // A path has a node at most once, unless somebody writes to parents.
+        [&](ValueRange state) {
+          return kb.bitAnd(kb.cmp(Cmp::LT, state[2], n),
+                           kb.cmp(Cmp::LT, state[0], n));
+        },
         [&](ValueRange state) {
           kb.storeI32(state[2], path, state[0]);
           return Values{kb.add(state[0], 1), state[2], childOf(state[2])};
@@ -86,7 +90,8 @@ static void emitAcceptCommit(KernelBuilder &kb, const KernelConfig &config) {
   int64_t width = config.integer("width"), kmax1 = config.integer("kmax1");
   Value k = kb.param(1), rows = kb.add(k, 1);
   kb.forTasks([&](Value i) {
-    Value slot = kb.loadI32(kb.buffer(0), i);
+    Value slot =
+        kb.clampIndex(kb.loadI32(kb.buffer(0), i), config.integer("slots"));
     Value picks = kb.at(kb.buffer(1), kb.mul(i, rows), 4);
     Value drafts = kb.at(kb.buffer(2), i, config.integer("kmax") * 4);
     Value accepted = agreedPrefix(kb, drafts, picks, k);
@@ -110,7 +115,8 @@ static void emitAcceptCommit(KernelBuilder &kb, const KernelConfig &config) {
 
 static constexpr ConfigKey commitKeys[] = {{"width", ConfigKey::Int, true},
                                            {"kmax1", ConfigKey::Int, true},
-                                           {"kmax", ConfigKey::Int, true}};
+                                           {"kmax", ConfigKey::Int, true},
+                                           {"slots", ConfigKey::Int, false}};
 
 static const KernelKind kinds[] = {
     {"accept", {}, emitAccept, taskPerRow},

@@ -79,7 +79,7 @@ struct AttentionLayout {
 
   // Of pages, in bytes: from one page to the next; from one position's key to
   // the next one's, and from one head's key to the next one's.
-  int64_t pageBytes() const { return cache.page * cache.entry * bytes; }
+  int64_t pageBytes() const { return cache.pageBytes(bytes); }
   int64_t positionBytes() const { return cache.share() * bytes; }
   int64_t headBytes() const {
     return (cache.heads > 1 ? cache.headStride() : dk) * bytes;

@@ -284,17 +284,31 @@ void AttentionRuns::emitParts(const Run &run) {
               [&](Value part) { emitPart(run, part, Value()); });
 }
 
+/// How many positions there is room for in the pages of a slot and, where parts
+/// are left, in those.
+Value AttentionRuns::positionCount() {
+  Value count = kb.mul(kb.param(1), layout.cache.page);
+  if (!layout.leavesParts)
+    return count;
+  return kb.min(count, kb.integer(layout.parts * layout.part));
+}
+
 /// The positions [begin, end) that a row sees. Of a tree, `base` and `mask` are
-/// set, and the positions are those that it would see as a chain.
+/// set, and the positions are those that it would see as a chain. A tree that
+/// does not end within the slot's pages is dead.
 Values AttentionRuns::viewOf(Value row, Value &base, Value &mask) {
   Value place = kb.loadI32(kb.buffer(2), row), zero = kb.integer(0);
   if (!tree) {
-    Value end = kb.add(place, 1);
+    Value end = kb.min(kb.add(place, 1), positionCount());
     return {window ? kb.max(kb.sub(end, window), zero) : zero, end};
   }
+  Value nodes = kb.param(2);
+  Value fits = kb.cmp(Cmp::LE, kb.add(place, nodes), positionCount());
+  place = kb.select(fits, place, kb.integer(-1));
   base = place;
-  mask =
-      kb.load(kb.i64Type(), kb.at(kb.buffer(5), kb.rem(row, kb.param(2)), 8));
+  Value all = kb.shiftRight(kb.integer(-1), kb.sub(kb.integer(64), nodes));
+  mask = kb.bitAnd(
+      all, kb.load(kb.i64Type(), kb.at(kb.buffer(5), kb.rem(row, nodes), 8)));
   Value count = kb.whileLoop(
       Values{mask, zero},
       [&](ValueRange state) { return kb.cmp(Cmp::NE, state[0], 0); },
@@ -310,7 +324,8 @@ Values AttentionRuns::viewOf(Value row, Value &base, Value &mask) {
 /// their blocks. Returns the row behind them.
 Value AttentionRuns::emitRun(Run run, Value endRow) {
   Value slot = kb.loadI32(kb.buffer(1), run.first);
-  run.pages = kb.at(kb.buffer(3), kb.mul(slot, kb.param(1)), 4);
+  Value known = kb.clampIndex(slot, config.integer("slots"));
+  run.pages = kb.at(kb.buffer(3), kb.mul(known, kb.param(1)), 4);
   Values found = kb.forRange(
       run.first, endRow, 1,
       Values{run.first, kb.integer(std::numeric_limits<int32_t>::max()),

@@ -56,6 +56,7 @@ private:
     Value begin, end, bits;
   };
 
+  Value positionCount();
   Values viewOf(Value row, Value &base, Value &mask);
   Value emitRun(Run run, Value endRow);
   /// A row of a run and one tile of its heads.

@@ -83,7 +83,8 @@ static void emitJoin(KernelBuilder &kb, const KernelConfig &config) {
   kb.forRange(kb.taskBegin(), kb.taskEnd(), 1, [&](Value task) {
     Value row = kb.div(task, division.tilesPerRow);
     Value tile = kb.rem(task, division.tilesPerRow);
-    Value end = kb.add(kb.loadI32(kb.buffer(0), row), 1);
+    Value end = kb.min(kb.add(kb.loadI32(kb.buffer(0), row), 1),
+                       kb.integer(layout.parts * layout.part));
     Value begin =
         window ? kb.max(kb.sub(end, window), kb.integer(0)) : kb.integer(0);
     Value parts =
@@ -158,9 +159,6 @@ static LogicalResult verifyAttention(const KernelConfig &config,
   int64_t kvHeads = config.integer("kv_heads");
   if (failed(verifyParts(config, emitError)))
     return failure();
-  if (config.integer("page") > 64)
-    return emitError() << "expected a page of at most 64 positions, got "
-                       << config.integer("page");
   CacheLayout cache(config, config.integer("entry_width"));
   if (failed(verifyCacheHeads(cache, kvHeads, "kv_heads", emitError)))
     return failure();
@@ -190,6 +188,7 @@ static constexpr ConfigKey allKeys[] = {
     {"scale", ConfigKey::Float, true},
     {"q_stride", ConfigKey::Int, false},
     {"part", ConfigKey::Int, false},
+    {"slots", ConfigKey::Int, false},
     {"window", ConfigKey::Int, false},
     {"parts", ConfigKey::Int, true},
     {"part_stride", ConfigKey::Int, true},

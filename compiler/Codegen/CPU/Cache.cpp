@@ -12,12 +12,15 @@ void mtp::codegen::emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
                                 Value row,
                                 llvm::function_ref<void(Value)> body) {
   Value position = kb.loadI32(cache.positions, row);
-  kb.ifThen(kb.cmp(Cmp::GE, position, 0), [&] {
-    Value slot = kb.loadI32(cache.slots, row);
+  Value end = kb.mul(cache.maxPages, layout.page);
+  Value isLive = kb.bitAnd(kb.cmp(Cmp::GE, position, 0),
+                           kb.cmp(Cmp::LT, position, end));
+  kb.ifThen(isLive, [&] {
+    Value slot = kb.clampIndex(kb.loadI32(cache.slots, row), cache.slotCount);
     Value index =
         kb.add(kb.mul(slot, cache.maxPages), kb.div(position, layout.page));
     Value page = kb.at(cache.pages, kb.loadI32(cache.pageTable, index),
-                       layout.page * layout.entry * bytes);
+                       layout.pageBytes(bytes));
     body(kb.at(page, kb.rem(position, layout.page), layout.share() * bytes));
   });
 }
@@ -81,7 +84,7 @@ static void emitKvAppend(KernelBuilder &kb, const KernelConfig &config) {
   int64_t width = config.integer("width");
   int64_t stride = config.integer("x_stride", width);
   CacheBuffers cache{kb.buffer(1), kb.buffer(2), kb.buffer(3), kb.buffer(4),
-                     kb.param(1)};
+                     kb.param(1), config.integer("slots")};
   CacheLayout layout = appendLayout(config);
   kb.forTasks([&](Value row) {
     emitForEntry(
@@ -110,6 +113,7 @@ static constexpr ConfigKey kvAppendKeys[] = {
     {"entry_width", ConfigKey::Int, false},
     {"entry_offset", ConfigKey::Int, false},
     {"cache_heads", ConfigKey::Int, false},
+    {"slots", ConfigKey::Int, false},
     {"x_stride", ConfigKey::Int, false}};
 
 static const KernelKind kinds[] = {{"kv_append", kvAppendKeys, emitKvAppend,

@@ -4,6 +4,7 @@
 #define COMPILER_CODEGEN_CPU_CACHE_H
 
 #include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "runtime/schema/KvPage.h"
 
 namespace mtp::codegen {
 
@@ -22,6 +23,10 @@ struct CacheLayout {
   int64_t share() const { return entry / heads; }
   /// Elements from a head's share to the next one's.
   int64_t headStride() const { return page * share(); }
+  /// Bytes from one page to the next, where elements have `bytes`.
+  int64_t pageBytes(int64_t bytes) const {
+    return int64_t(mtp::pageStride(page, entry, bytes));
+  }
 
   int64_t page;
   /// Elements of an entry.
@@ -36,10 +41,13 @@ struct CacheBuffers {
   Value pages;
   /// Pages per slot.
   Value maxPages;
+  /// Slots of the page table; 0 where the config does not say.
+  int64_t slotCount = 0;
 };
 
 /// Runs `body` on the first head's share in the entry of `row`, of elements of
-/// `bytes`. A row at position -1 has none: nothing is written for it.
+/// `bytes`. A row at position -1, or behind the pages of its slot, has none:
+/// nothing is written for it.
 void emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
                   const CacheLayout &layout, int64_t bytes, Value row,
                   llvm::function_ref<void(Value share)> body);

@@ -61,12 +61,13 @@ static void emitCopyCols(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-/// out[i] = x[index[i]]. buffers: x, index, out. params: M.
+/// out[i] = x[index[i]], of the row nearest to it where x has no such row.
+/// buffers: x, index, out. params: M, rows of x.
 static void emitTakeRows(KernelBuilder &kb, const KernelConfig &config) {
   int64_t width = config.integer("width");
   int64_t stride = config.integer("x_stride", width);
   kb.forTasks([&](Value row) {
-    Value from = kb.loadI32(kb.buffer(1), row);
+    Value from = kb.clampIndex(kb.loadI32(kb.buffer(1), row), kb.param(1));
     kb.copy(kb.at(kb.buffer(0), from, stride * 4),
             kb.at(kb.buffer(2), row, width * 4), width);
   });

@@ -98,6 +98,15 @@ public:
   Value cmp(Cmp predicate, Value a, int64_t b) {
     return cmp(predicate, a, integer(b));
   }
+  /// The nearest of [0, count): numbers that a kernel reads may be anything,
+  /// and must not lead out of a buffer.
+  Value clampIndex(Value index, Value count) {
+    return max(min(index, sub(count, 1)), integer(0));
+  }
+  /// The same where a config gives the count; without one, `index` as it is.
+  Value clampIndex(Value index, int64_t count) {
+    return count > 0 ? clampIndex(index, integer(count)) : index;
+  }
   Value select(Value condition, Value a, Value b);
   Value bitAnd(Value a, Value b);
   Value bitOr(Value a, Value b);

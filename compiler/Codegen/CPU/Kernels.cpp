@@ -48,7 +48,7 @@ resolve(Location loc, const KernelSpec &spec) {
            "page",       "entry_width", "q_heads", "kv_heads",    "dk",
            "dv",         "kmax1",       "kmax",    "a_width",     "b_width",
            "copy_width", "k_heads",     "v_width", "head_stride", "parts",
-           "splits",     "cache_heads"},
+           "splits",     "cache_heads", "slots",   "positions"},
           1, emitError)))
     return failure();
   if (kind->verify && failed(kind->verify(*config, emitError)))

@@ -217,7 +217,8 @@ static constexpr ConfigKey headLinearKeys[] = {
     {"rotate", ConfigKey::Bool, false},
     {"dim", ConfigKey::Int, false},
     {"offset", ConfigKey::Int, false},
-    {"layout", ConfigKey::Text, false, "half|interleaved"}};
+    {"layout", ConfigKey::Text, false, "half|interleaved"},
+    {"positions", ConfigKey::Int, false}};
 
 static const KernelKind kinds[] = {
     {"linear", linearKeys, emitLinear, linearTasks, projectionScratchBytes,

@@ -82,7 +82,9 @@ static void emitLinearArgmax(KernelBuilder &kb, const KernelConfig &config) {
     winners.store(row, outputs);
     if (!hasLogits)
       return;
-    kb.ifThen(readsLogits(kb, sampling, kb.loadI32(slots, row)), [&] {
+    Value slot =
+        kb.clampIndex(kb.loadI32(slots, row), config.integer("slots"));
+    kb.ifThen(readsLogits(kb, sampling, slot), [&] {
       Value to = kb.at(logits, row, n * 4);
       for (const OutputVector &output : outputs)
         kb.store(output.values, kb.at(to, output.column, 4), output.mask);
@@ -108,7 +110,8 @@ static constexpr ConfigKey keys[] = {
     {"offset", ConfigKey::Int, false},
     {"bias", ConfigKey::Bool, false},
     {"x_stride", ConfigKey::Int, false},
-    {"logits", ConfigKey::Bool, false}};
+    {"logits", ConfigKey::Bool, false},
+    {"slots", ConfigKey::Int, false}};
 
 static const KernelKind kinds[] = {{"linear_argmax", keys, emitLinearArgmax,
                                     tasks, projectionScratchBytes,

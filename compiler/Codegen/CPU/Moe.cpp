@@ -15,12 +15,13 @@ using namespace mtp::codegen;
 static void emitMoePlan(KernelBuilder &kb, const KernelConfig &config) {
   int64_t experts = config.integer("experts"), topK = config.integer("top_k");
   Value start = kb.buffer(2), zero = kb.integer(0);
+  Value pairs = kb.mul(kb.param(0), topK);
   auto forPairs = [&](llvm::function_ref<void(Value, Value)> body) {
     kb.forRange(zero, kb.param(0), 1, [&](Value row) {
       kb.ifThen(kb.cmp(Cmp::GE, kb.loadI32(kb.buffer(0), row), 0), [&] {
         kb.forRange(zero, kb.integer(topK), 1, [&](Value j) {
           Value pair = kb.add(kb.mul(row, topK), j);
-          body(pair, kb.loadI32(kb.buffer(1), pair));
+          body(pair, kb.clampIndex(kb.loadI32(kb.buffer(1), pair), experts));
         });
       });
     });
@@ -43,23 +44,28 @@ static void emitMoePlan(KernelBuilder &kb, const KernelConfig &config) {
                 });
     forPairs([&](Value pair, Value expert) {
       Value next = kb.add(expert, 1), place = kb.loadI32(start, next);
-      kb.storeI32(pair, kb.buffer(3), place);
+      kb.storeI32(pair, kb.buffer(3), kb.clampIndex(place, pairs));
       kb.storeI32(kb.add(place, 1), start, next);
     });
   });
 }
 
 /// The pairs of the experts as rows of a panel matmul.
-static void emitExperts(KernelBuilder &kb, PanelMatmulSpec &spec,
+static void emitExperts(KernelBuilder &kb, PanelMatmulSpec &spec, int64_t topK,
                         Value expertStart, Value pairs,
                         llvm::function_ref<Value(Value)> rowOf, Value y,
                         int64_t yStride) {
+  // Starts and pairs are numbers in memory: they stay among the pairs.
+  Value count = kb.mul(kb.param(0), topK);
+  auto startAt = [&](Value expert) {
+    return kb.clampIndex(kb.loadI32(expertStart, expert), kb.add(count, 1));
+  };
   auto pairAt = [&](Value expert, Value row) {
-    return kb.loadI32(pairs, kb.add(kb.loadI32(expertStart, expert), row));
+    Value place = kb.clampIndex(kb.add(startAt(expert), row), count);
+    return kb.clampIndex(kb.loadI32(pairs, place), count);
   };
   auto rowCount = [&](Value expert) {
-    return kb.sub(kb.loadI32(expertStart, kb.add(expert, 1)),
-                  kb.loadI32(expertStart, expert));
+    return kb.sub(startAt(kb.add(expert, 1)), startAt(expert));
   };
   auto rowPointer = [&](Value expert, Value row) {
     return rowOf(pairAt(expert, row));
@@ -92,7 +98,8 @@ static void emitMoeGateUp(KernelBuilder &kb, const KernelConfig &config) {
     Value row = kb.div(pair, config.integer("top_k"));
     return kb.at(kb.buffer(0), row, xStride * 4);
   };
-  emitExperts(kb, spec, kb.buffer(2), kb.buffer(3), rowOf, kb.buffer(4), inter);
+  emitExperts(kb, spec, config.integer("top_k"), kb.buffer(2), kb.buffer(3),
+              rowOf, kb.buffer(4), inter);
 }
 
 /// buffers: act, W, expert start, pairs, down. params: M.
@@ -105,7 +112,8 @@ static void emitMoeDown(KernelBuilder &kb, const KernelConfig &config) {
   spec.groups = config.integer("experts");
   spec.weights = kb.buffer(1);
   auto rowOf = [&](Value pair) { return kb.at(kb.buffer(0), pair, k * 4); };
-  emitExperts(kb, spec, kb.buffer(2), kb.buffer(3), rowOf, kb.buffer(4), n);
+  emitExperts(kb, spec, config.integer("top_k"), kb.buffer(2), kb.buffer(3),
+              rowOf, kb.buffer(4), n);
 }
 
 /// buffers: positions, weight, down, (residual), (shared), y. params: M.

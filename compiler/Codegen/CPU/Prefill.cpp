@@ -11,10 +11,11 @@ using namespace mtp::codegen;
 
 namespace {
 struct ChunkInfo {
-  ChunkInfo(KernelBuilder &kb, Value info)
-      : slot(kb.loadI32(info, kb.integer(0))),
+  /// A chunk has at most the rows of the program, and a slot is one of `slots`.
+  ChunkInfo(KernelBuilder &kb, Value info, int64_t slots)
+      : slot(kb.clampIndex(kb.loadI32(info, kb.integer(0)), slots)),
         start(kb.loadI32(info, kb.integer(1))),
-        count(kb.loadI32(info, kb.integer(2))),
+        count(kb.min(kb.loadI32(info, kb.integer(2)), kb.param(0))),
         total(kb.loadI32(info, kb.integer(3))) {}
 
   Value slot, start, count, total;
@@ -26,7 +27,7 @@ struct ChunkInfo {
 static void emitPrefillRows(KernelBuilder &kb, const KernelConfig &) {
   Value d = kb.param(1);
   kb.forTasks([&](Value) {
-    ChunkInfo info(kb, kb.buffer(0));
+    ChunkInfo info(kb, kb.buffer(0), /*slots=*/0);
     // Row j needs the token d places on.
     Value known = kb.sub(kb.sub(info.total, info.start), d);
     Value live = kb.min(info.count, known);
@@ -49,7 +50,7 @@ static void emitPrefillRows(KernelBuilder &kb, const KernelConfig &) {
 static void emitPrefillCarry(KernelBuilder &kb, const KernelConfig &config) {
   int64_t width = config.integer("width");
   kb.forTasks([&](Value) {
-    ChunkInfo info(kb, kb.buffer(0));
+    ChunkInfo info(kb, kb.buffer(0), config.integer("slots"));
     Value row = kb.sub(kb.sub(info.total, kb.param(1)), info.start);
     Value inChunk =
         kb.bitAnd(kb.cmp(Cmp::GE, row, 0), kb.cmp(Cmp::LT, row, info.count));
@@ -65,7 +66,7 @@ static void emitPrefillCarry(KernelBuilder &kb, const KernelConfig &config) {
 static void emitPrefillCommit(KernelBuilder &kb, const KernelConfig &config) {
   int64_t width = config.integer("width"), kmax1 = config.integer("kmax1");
   kb.forTasks([&](Value) {
-    ChunkInfo info(kb, kb.buffer(0));
+    ChunkInfo info(kb, kb.buffer(0), config.integer("slots"));
     Value end = kb.add(info.start, info.count);
     kb.ifThen(kb.cmp(Cmp::EQ, end, info.total), [&] {
       Value zero = kb.integer(0), first = kb.mul(info.slot, kmax1);
@@ -73,7 +74,8 @@ static void emitPrefillCommit(KernelBuilder &kb, const KernelConfig &config) {
       kb.storeI32(info.total, kb.buffer(3), info.slot);
       kb.storeI32(zero, kb.buffer(4), info.slot);
       kb.storeI32(pick, kb.buffer(5), first);
-      kb.copy(kb.at(kb.buffer(2), kb.sub(info.count, 1), width * 4),
+      Value last = kb.clampIndex(kb.sub(info.count, 1), kb.param(0));
+      kb.copy(kb.at(kb.buffer(2), last, width * 4),
               kb.at(kb.buffer(6), first, width * 4), width);
       kb.storeI32(pick, kb.buffer(7), first);
       kb.storeI32(kb.integer(1), kb.buffer(8), info.slot);
@@ -81,9 +83,11 @@ static void emitPrefillCommit(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static constexpr ConfigKey carryKeys[] = {{"width", ConfigKey::Int, true}};
+static constexpr ConfigKey carryKeys[] = {{"width", ConfigKey::Int, true},
+                                          {"slots", ConfigKey::Int, false}};
 static constexpr ConfigKey commitKeys[] = {{"width", ConfigKey::Int, true},
-                                           {"kmax1", ConfigKey::Int, true}};
+                                           {"kmax1", ConfigKey::Int, true},
+                                           {"slots", ConfigKey::Int, false}};
 
 static const KernelKind kinds[] = {
     {"prefill_rows", {}, emitPrefillRows, singleTask},

@@ -64,7 +64,9 @@ static void rotateNeighbours(KernelBuilder &kb, Value from, Value to,
 
 Value mtp::codegen::emitAngles(KernelBuilder &kb, const RopeSpec &spec,
                                Value table, Value positions, Value row) {
-  Value position = kb.max(kb.loadI32(positions, row), kb.integer(0));
+  Value position = kb.loadI32(positions, row);
+  position = spec.positions ? kb.clampIndex(position, spec.positions)
+                            : kb.max(position, kb.integer(0));
   return kb.at(table, position, spec.dim * 4);
 }
 
@@ -93,7 +95,8 @@ void mtp::codegen::emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec,
 
 RopeSpec mtp::codegen::ropeSpec(const KernelConfig &config, int64_t width) {
   return {config.integer("dim"), config.integer("offset"), width,
-          config.text("layout", "half") == "interleaved"};
+          config.text("layout", "half") == "interleaved",
+          config.integer("positions")};
 }
 
 LogicalResult mtp::codegen::verifyRopeSpec(const RopeSpec &spec,
@@ -143,7 +146,8 @@ static constexpr ConfigKey ropeKeys[] = {
     {"layout", ConfigKey::Text, false, "half|interleaved"},
     {"x_stride", ConfigKey::Int, false},
     {"y_stride", ConfigKey::Int, false},
-    {"copy_width", ConfigKey::Int, false}};
+    {"copy_width", ConfigKey::Int, false},
+    {"positions", ConfigKey::Int, false}};
 
 static const KernelKind kinds[] = {
     {"rope", ropeKeys, emitRope, taskPerRow, nullptr, verifyRope}};

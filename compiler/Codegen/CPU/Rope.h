@@ -20,10 +20,12 @@ struct RopeSpec {
   /// Columns of the head in all: those beside the rotated ones are copied.
   int64_t width;
   bool interleaved;
+  /// Rows of the table of angles; 0 where the config does not say.
+  int64_t positions = 0;
 };
 
 /// The angles of `row`, from a table with a row of `dim` per position. A dead
-/// row has those of position 0.
+/// row has those of position 0, one behind the table those of its last one.
 Value emitAngles(KernelBuilder &kb, const RopeSpec &spec, Value table,
                  Value positions, Value row);
 
@@ -40,7 +42,7 @@ void emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec, int64_t heads,
 /// From one head of a row to the next, of queries as of keys.
 int64_t ropeHeadStride(const KernelConfig &config);
 
-/// Reads `dim`, `offset` and `layout`; the head's width is for the caller to
+/// Reads `dim`, `offset`, `layout` and `positions`; the head's width is for the caller to
 /// say.
 RopeSpec ropeSpec(const KernelConfig &config, int64_t width);
 

@@ -52,7 +52,8 @@ static void emitRopeAppend(KernelBuilder &kb, const KernelConfig &config) {
   int64_t keys = keyWidth(config), values = config.integer("v_width");
   int64_t queries = queryHeads * ropeHeadStride(config);
   CacheBuffers cache{kb.buffer(first + 4), kb.buffer(first + 5),
-                     kb.buffer(first + 6), kb.buffer(first + 7), kb.param(1)};
+                     kb.buffer(first + 6), kb.buffer(first + 7), kb.param(1),
+                     config.integer("slots")};
   CacheLayout layout = cacheLayout(config);
   kb.forTasks([&](Value row) {
     Value angles =
@@ -102,6 +103,8 @@ static constexpr ConfigKey ropeAppendKeys[] = {
     {"v_offset", ConfigKey::Int, true},
     {"entry_width", ConfigKey::Int, false},
     {"cache_heads", ConfigKey::Int, false},
+    {"slots", ConfigKey::Int, false},
+    {"positions", ConfigKey::Int, false},
     {"page", ConfigKey::Int, true},
     {"dtype", ConfigKey::Text, true, "f32|bf16"}};
 

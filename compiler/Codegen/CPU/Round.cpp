@@ -17,6 +17,11 @@ static void forIndices(KernelBuilder &kb, Value count,
   kb.forRange(kb.integer(0), count, 1, body);
 }
 
+/// The slot of the i-th active one.
+static Value slotAt(KernelBuilder &kb, const KernelConfig &config, Value i) {
+  return kb.clampIndex(kb.loadI32(kb.buffer(0), i), config.integer("slots"));
+}
+
 /// The pointer to row `row` of a matrix of 32-bit elements.
 static Value rowAt(KernelBuilder &kb, int64_t buffer, Value row,
                    int64_t width) {
@@ -29,9 +34,9 @@ static void emitRefreshRows(KernelBuilder &kb, const KernelConfig &config) {
   int64_t kmax1 = config.integer("kmax1");
   Value k = kb.param(1), d = kb.param(2), rows = kb.add(k, d);
   kb.forTasks([&](Value i) {
-    Value slot = kb.loadI32(kb.buffer(0), i);
+    Value slot = slotAt(kb, config, i);
     Value length = kb.loadI32(kb.buffer(1), slot);
-    Value accepted = kb.loadI32(kb.buffer(2), slot);
+    Value accepted = kb.clampIndex(kb.loadI32(kb.buffer(2), slot), kmax1);
     Value window = rowAt(kb, 3, slot, kmax1);
     Value drafts = rowAt(kb, 4, i, kmax1 - 1);
     Value first = kb.sub(kb.sub(length, accepted), d);
@@ -65,7 +70,7 @@ static void emitRefreshHidden(KernelBuilder &kb, const KernelConfig &config) {
   int64_t width = config.integer("width"), kmax1 = config.integer("kmax1");
   Value rows = kb.add(kb.param(1), 1);
   kb.forTasks([&](Value i) {
-    Value slot = kb.loadI32(kb.buffer(0), i);
+    Value slot = slotAt(kb, config, i);
     Value from = rowAt(kb, 1, kb.mul(slot, kmax1), width);
     Value to = rowAt(kb, 2, kb.mul(i, rows), width);
     forIndices(kb, rows, [&](Value j) {
@@ -77,7 +82,7 @@ static void emitRefreshHidden(KernelBuilder &kb, const KernelConfig &config) {
 /// carry[slot] = prev[i][accepted]; prev has `rows` rows per slot.
 static void saveCarry(KernelBuilder &kb, Value i, Value slot, Value accepted,
                       int64_t prev, int64_t carry, Value rows, int64_t width) {
-  Value row = kb.min(accepted, kb.sub(rows, 1));
+  Value row = kb.clampIndex(accepted, rows);
   kb.copy(rowAt(kb, prev, kb.add(kb.mul(i, rows), row), width),
           rowAt(kb, carry, slot, width), width);
 }
@@ -88,7 +93,7 @@ static void emitShiftHidden(KernelBuilder &kb, const KernelConfig &config) {
   Value rows = kb.add(kb.param(1), kb.param(2));
   Value prevRows = kb.sub(rows, 1);
   kb.forTasks([&](Value i) {
-    Value slot = kb.loadI32(kb.buffer(0), i);
+    Value slot = slotAt(kb, config, i);
     Value out = rowAt(kb, 4, kb.mul(i, rows), width);
     Value prev = rowAt(kb, 3, kb.mul(i, prevRows), width);
     kb.copy(rowAt(kb, 2, slot, width), out, width);
@@ -104,10 +109,10 @@ static void emitShiftHidden(KernelBuilder &kb, const KernelConfig &config) {
 /// The rows that draft d is picked for: position n + d - 1 is that of the row
 /// which will verify it, and a row's pick goes to the position behind it.
 /// buffers: active, length, slots, positions. params: b, d.
-static void emitDraftRows(KernelBuilder &kb, const KernelConfig &) {
+static void emitDraftRows(KernelBuilder &kb, const KernelConfig &config) {
   Value before = kb.sub(kb.param(1), 1);
   kb.forTasks([&](Value i) {
-    Value slot = kb.loadI32(kb.buffer(0), i);
+    Value slot = slotAt(kb, config, i);
     Value length = kb.loadI32(kb.buffer(1), slot);
     kb.storeI32(slot, kb.buffer(2), i);
     kb.storeI32(kb.add(length, before), kb.buffer(3), i);
@@ -126,7 +131,7 @@ static void emitPutDrafts(KernelBuilder &kb, const KernelConfig &config) {
 /// params: b, j, step.
 static void emitChainRows(KernelBuilder &kb, const KernelConfig &config) {
   kb.forTasks([&](Value i) {
-    Value slot = kb.loadI32(kb.buffer(0), i);
+    Value slot = slotAt(kb, config, i);
     Value length = kb.loadI32(kb.buffer(1), slot);
     Value draft =
         kb.loadI32(rowAt(kb, 2, i, config.integer("kmax")), kb.param(1));
@@ -141,9 +146,10 @@ static void emitChainRows(KernelBuilder &kb, const KernelConfig &config) {
 static void emitVerifyRows(KernelBuilder &kb, const KernelConfig &config) {
   Value k = kb.param(1), rows = kb.add(k, 1);
   kb.forTasks([&](Value i) {
-    Value slot = kb.loadI32(kb.buffer(0), i);
+    Value slot = slotAt(kb, config, i);
     Value length = kb.loadI32(kb.buffer(1), slot);
-    Value accepted = kb.loadI32(kb.buffer(2), slot);
+    Value accepted = kb.clampIndex(kb.loadI32(kb.buffer(2), slot),
+                                   config.integer("kmax1"));
     Value drafts = rowAt(kb, 4, i, config.integer("kmax"));
     Value base = kb.mul(i, rows);
     Value anchor =
@@ -178,20 +184,28 @@ static void emitTreeRows(KernelBuilder &kb, const KernelConfig &) {
   });
 }
 
-static constexpr ConfigKey kmax1Keys[] = {{"kmax1", ConfigKey::Int, true}};
-static constexpr ConfigKey kmaxKeys[] = {{"kmax", ConfigKey::Int, true}};
-static constexpr ConfigKey widthKeys[] = {{"width", ConfigKey::Int, true}};
-static constexpr ConfigKey widthKmax1Keys[] = {{"width", ConfigKey::Int, true},
-                                               {"kmax1", ConfigKey::Int, true}};
+static constexpr ConfigKey kmax1Keys[] = {{"kmax1", ConfigKey::Int, true},
+                                          {"slots", ConfigKey::Int, false}};
+static constexpr ConfigKey slotsKeys[] = {{"slots", ConfigKey::Int, false}};
+static constexpr ConfigKey putKeys[] = {{"kmax", ConfigKey::Int, true}};
+static constexpr ConfigKey kmaxKeys[] = {{"kmax", ConfigKey::Int, true},
+                                         {"slots", ConfigKey::Int, false}};
+static constexpr ConfigKey widthKeys[] = {{"width", ConfigKey::Int, true},
+                                          {"slots", ConfigKey::Int, false}};
+static constexpr ConfigKey widthKmax1Keys[] = {
+    {"width", ConfigKey::Int, true},
+    {"kmax1", ConfigKey::Int, true},
+    {"slots", ConfigKey::Int, false}};
 static constexpr ConfigKey bothKmaxKeys[] = {{"kmax1", ConfigKey::Int, true},
-                                             {"kmax", ConfigKey::Int, true}};
+                                             {"kmax", ConfigKey::Int, true},
+                                             {"slots", ConfigKey::Int, false}};
 
 static const KernelKind kinds[] = {
     {"refresh_rows", kmax1Keys, emitRefreshRows, taskPerRow},
     {"refresh_hidden", widthKmax1Keys, emitRefreshHidden, taskPerRow},
     {"shift_hidden", widthKeys, emitShiftHidden, taskPerRow},
-    {"draft_rows", {}, emitDraftRows, taskPerRow},
-    {"put_drafts", kmaxKeys, emitPutDrafts, taskPerRow},
+    {"draft_rows", slotsKeys, emitDraftRows, taskPerRow},
+    {"put_drafts", putKeys, emitPutDrafts, taskPerRow},
     {"chain_rows", kmaxKeys, emitChainRows, taskPerRow},
     {"verify_rows", bothKmaxKeys, emitVerifyRows, taskPerRow},
     {"tree_rows", {}, emitTreeRows, taskPerRow}};

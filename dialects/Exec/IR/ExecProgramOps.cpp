@@ -1,7 +1,7 @@
 //===- ExecProgramOps.cpp - Verifiers of programs and what they do --------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelKinds.h"
+#include "dialects/Exec/IR/KernelContract.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -219,6 +219,43 @@ LogicalResult DispatchOp::verify() {
   return success();
 }
 
+/// Checks that a kernel takes the entries of each cache for what they are, and
+/// takes nothing else for a cache.
+static LogicalResult verifyCaches(DispatchOp dispatch, KernelOp kernel,
+                                  SymbolTableCollection &symbols) {
+  std::optional<KernelContract> contract =
+      kernelContract(kernel.getKind(), kernel.getConfig());
+  if (!contract) {
+    return success();
+  }
+  for (auto [i, buffer, given] :
+       llvm::enumerate(contract->buffers, dispatch.getBuffers())) {
+    auto ref = given.getDefiningOp<RefOp>();
+    auto cache = ref ? symbols.lookupNearestSymbolFrom<CacheOp>(
+                           dispatch, ref.getResourceAttr())
+                     : CacheOp();
+    if (bool(cache) != buffer.entries.has_value()) { // C5
+      return dispatch.emitOpError("expected buffer ")
+             << i << " of kind '" << kernel.getKind() << "' to be "
+             << (cache ? "no cache" : "a cache") << ", got "
+             << given.getType();
+    }
+    if (!cache) {
+      continue;
+    }
+    CacheEntries want = *buffer.entries;
+    CacheEntries got{int64_t(cache.getPage()), int64_t(cache.getEntry()),
+                     int64_t(cache.getHeads()), cache.getDtype().isBF16()};
+    if (want != got) {
+      return dispatch.emitOpError("expected a cache of ")
+             << want.describe() << " for kernel '" << kernel.getSymName()
+             << "', got " << got.describe() << " of '" << cache.getSymName()
+             << "'";
+    }
+  }
+  return success();
+}
+
 LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel =
       symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr()); // C2
@@ -244,5 +281,5 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << kernel.getKind() << "' for these params, got "
            << int64_t(getTasks());
   }
-  return success();
+  return verifyCaches(*this, kernel, symbols);
 }

@@ -76,7 +76,7 @@ constexpr KindEntry kKinds[] = {
     {"tree_rows", 5, 3, 2, Tasks::Rows},
     {"argmax", 2, 1, 1, Tasks::Rows},
     {"argmax_parts", 3, 1, 1, Tasks::Rows},
-    {"take_rows", 3, 1, 1, Tasks::GatheredRows},
+    {"take_rows", 3, 1, 2, Tasks::GatheredRows},
     {"refresh_rows", 9, 4, 3, Tasks::Slots},
     {"refresh_hidden", 3, 1, 2, Tasks::Slots},
     {"shift_hidden", 5, 1, 3, Tasks::Slots, 2},
@@ -139,7 +139,51 @@ constexpr OptionalBuffers kOptionalBuffers[] = {
     {"shared", 1, 0}, {"logits", 2, 1}, {"rotate", 2, 0},
 };
 
+/// A buffer whose rows are found by numbers that the kernel reads, and the key
+/// that says how many it has. Negative buffers count from the last one.
+struct IndexLimit {
+  llvm::StringLiteral kind;
+  llvm::StringLiteral key;
+  int64_t buffer;
+};
+
+constexpr IndexLimit kIndexLimits[] = {
+    {"linear_argmax", "slots", -4},   {"head_linear", "positions", 2},
+    {"rope", "positions", 1},         {"kv_append", "slots", 3},
+    {"rope_kv_append", "slots", 6},   {"rope_kv_append", "positions", 2},
+    {"rope_qkv_append", "slots", 7},  {"rope_qkv_append", "positions", 3},
+    {"attention", "slots", 3},        {"attention_tree", "slots", 3},
+    {"attention_parts", "slots", 3},  {"refresh_rows", "slots", 1},
+    {"refresh_hidden", "slots", 1},   {"shift_hidden", "slots", 1},
+    {"draft_rows", "slots", 1},       {"chain_rows", "slots", 1},
+    {"verify_rows", "slots", 1},
+    {"accept_commit", "slots", 4},    {"prefill_carry", "slots", 2},
+    {"prefill_commit", "slots", 3},
+};
+
 } // namespace
+
+DictionaryAttr mlir::exec::addIndexLimits(llvm::StringRef kind,
+                                          DictionaryAttr config,
+                                          llvm::ArrayRef<Type> buffers) {
+  NamedAttrList entries(config);
+  bool rotates = kind != "head_linear" || configInt(config, "rotate") != 0;
+  bool picks = kind != "linear_argmax" || configInt(config, "logits") != 0;
+  for (const IndexLimit &limit : kIndexLimits) {
+    if (limit.kind != kind || config.contains(limit.key) || !rotates ||
+        !picks) {
+      continue;
+    }
+    int64_t buffer = limit.buffer + (limit.buffer < 0 ? buffers.size() : 0);
+    auto type = dyn_cast<ShapedType>(buffers[buffer]);
+    if (type && type.getRank() > 0 && !type.isDynamicDim(0)) {
+      entries.set(limit.key,
+                  IntegerAttr::get(IntegerType::get(config.getContext(), 64),
+                                   type.getDimSize(0)));
+    }
+  }
+  return entries.getDictionary(config.getContext());
+}
 
 std::vector<llvm::StringRef> mlir::exec::allKernelKinds() {
   std::vector<llvm::StringRef> names;
@@ -213,36 +257,49 @@ bool mlir::exec::dividesByRow(llvm::StringRef kind) {
           entry->tasks == Tasks::Slots);
 }
 
-int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
-                                llvm::ArrayRef<int64_t> params) {
+TaskShape mlir::exec::taskShape(llvm::StringRef kind, DictionaryAttr config) {
   const KindEntry *entry = findKind(kind);
   if (!entry) {
-    return 0;
+    return {0, 0};
   }
   switch (entry->tasks) {
   case Tasks::One:
-    return 1;
+    return {0, 1};
   case Tasks::Rows:
   case Tasks::GatheredRows:
   case Tasks::Slots:
-    return params[0];
+    return {1, 1};
   case Tasks::Panels: {
     auto activation = config.getAs<StringAttr>("activation");
     bool paired = activation && activation.getValue() == "swiglu";
-    return panelCount(configInt(config, "n") / (paired ? 2 : 1));
+    return {0, panelCount(configInt(config, "n") / (paired ? 2 : 1))};
   }
   case Tasks::HeadPanels:
-    return configInt(config, "heads") * panelCount(configInt(config, "n"));
+    return {0, configInt(config, "heads") * panelCount(configInt(config, "n"))};
   case Tasks::ExpertPanels:
-    return panelCount(
-        configInt(config, config.contains("inter") ? "inter" : "n"));
+    return {0, panelCount(configInt(
+                   config, config.contains("inter") ? "inter" : "n"))};
   case Tasks::RowHeads:
-    return params[0] * attentionTiles(config);
+    return {1, attentionTiles(config)};
   case Tasks::RowGroupHeads:
-    return (params[0] + 7) / 8 * attentionTiles(config) *
-           std::max<int64_t>(configInt(config, "splits"), 1);
+    return {8, attentionTiles(config) *
+                   std::max<int64_t>(configInt(config, "splits"), 1)};
   case Tasks::RowStretches:
+    break; // A builtin's, see kernelTasks.
+  }
+  return {0, 0};
+}
+
+int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
+                                llvm::ArrayRef<int64_t> params) {
+  const KindEntry *entry = findKind(kind);
+  if (entry && entry->tasks == Tasks::RowStretches) {
     return params[0] * ::mtp::sampleStretches(params[1]);
   }
-  return 0;
+  TaskShape shape = taskShape(kind, config);
+  if (shape.rowsPerGroup == 0) {
+    return shape.tasks;
+  }
+  return (params[0] + shape.rowsPerGroup - 1) / shape.rowsPerGroup *
+         shape.tasks;
 }

@@ -11,6 +11,7 @@
 #define MTP_DIALECTS_EXEC_IR_KERNELKINDS_H
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include <optional>
 #include <vector>
 
@@ -58,10 +59,26 @@ bool readsAnyRow(llvm::StringRef kind, int64_t buffer);
 /// arguments give: slots, positions, page table and pages.
 bool appendsEntries(llvm::StringRef kind);
 
+/// How the work of a kernel divides into tasks.
+struct TaskShape {
+  /// Rows or slots, the first param, of which each group has `tasks`; 0 where
+  /// there are as many tasks whatever the params.
+  int64_t rowsPerGroup;
+  int64_t tasks;
+};
+TaskShape taskShape(llvm::StringRef kind, DictionaryAttr config);
+
 /// Returns the number of tasks of a dispatch: pieces of work that may run on
 /// different threads, none of which reads what another writes.
 int64_t kernelTasks(llvm::StringRef kind, DictionaryAttr config,
                     llvm::ArrayRef<int64_t> params);
+
+/// Adds the sizes of buffers whose rows a kernel of `kind` finds by numbers that
+/// it reads, where `config` does not give them (`slots`, `positions`): a number
+/// beyond them must not lead out of the buffer. `buffers` are the types of all
+/// buffers.
+DictionaryAttr addIndexLimits(llvm::StringRef kind, DictionaryAttr config,
+                              llvm::ArrayRef<Type> buffers);
 
 /// The names of all kinds, builtins included.
 std::vector<llvm::StringRef> allKernelKinds();

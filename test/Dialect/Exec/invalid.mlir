@@ -474,3 +474,33 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
   exec.dispatch @add(%0, %0, %0) params [-4] offsets [0, 0, 0] tasks -4 outputs 1
     : memref<8xf32>, memref<8xf32>, memref<8xf32>
 }
+
+// -----
+
+// dispatch_c5
+exec.kernel @append "kv_append" {width = 8, page = 4, entry_width = 8, dtype = "f32", slots = 2}
+exec.cache @kv layers 1 entry 16 heads 2 page 8 : bf16
+exec.state @page_table : memref<2x3xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.alloc : memref<1x8xf32>
+  %i = exec.alloc : memref<1xi32>
+  %t = exec.ref @page_table : memref<2x3xi32>
+  %kv = exec.ref @kv layer 0 : memref<?x8x16xbf16>
+  // expected-error @+1 {{'exec.dispatch' op expected a cache of page 4, entry 8, heads 1, f32 for kernel 'append', got page 8, entry 16, heads 2, bf16 of 'kv'}}
+  exec.dispatch @append(%x, %i, %i, %t, %kv) params [1, 3] offsets [0, 0, 0, 0, 0] tasks 1 outputs 0
+    : memref<1x8xf32>, memref<1xi32>, memref<1xi32>, memref<2x3xi32>, memref<?x8x16xbf16>
+}
+
+// -----
+
+// dispatch_c5
+exec.kernel @append "kv_append" {width = 8, page = 4, entry_width = 8, dtype = "f32", slots = 2}
+exec.state @page_table : memref<2x3xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.alloc : memref<1x8xf32>
+  %i = exec.alloc : memref<1xi32>
+  %t = exec.ref @page_table : memref<2x3xi32>
+  // expected-error @+1 {{'exec.dispatch' op expected buffer 4 of kind 'kv_append' to be a cache, got 'memref<1x8xf32>'}}
+  exec.dispatch @append(%x, %i, %i, %t, %x) params [1, 3] offsets [0, 0, 0, 0, 0] tasks 1 outputs 0
+    : memref<1x8xf32>, memref<1xi32>, memref<1xi32>, memref<2x3xi32>, memref<1x8xf32>
+}

@@ -1,0 +1,233 @@
+//===- Contract_test.cpp - What kernels may touch -------------------------===//
+//
+// Every kernel of the catalogue runs with buffers of just the bytes that its
+// contract allows, each before a page that faults, and with anything in them:
+// numbers that a kernel reads and goes by (tokens, slots, positions, experts,
+// pairs) must not lead out of a buffer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+
+#include "dialects/Exec/IR/KernelContract.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/MLIRContext.h"
+#include "runtime/schema/KvPage.h"
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+using namespace mlir::exec;
+
+namespace {
+
+struct Case {
+  std::string kind, config;
+  std::vector<int64_t> params;
+};
+
+const std::string attention =
+    "q_heads = 4, kv_heads = 2, dk = 9, dv = 7, page = 4, entry_width = 32, "
+    "v_offset = 18, dtype = \"bf16\", slots = 3";
+const std::string parts = ", part = 64, parts = 2, part_stride = 192";
+const std::string append =
+    "k_heads = 2, dim = 4, head_stride = 6, v_width = 5, k_offset = 1, "
+    "v_offset = 13, entry_width = 19, page = 4, dtype = \"f32\", slots = 3, "
+    "positions = 8";
+
+/// At least one of each kind, with all of its optional buffers somewhere.
+const Case cases[] = {
+    {"embed", "width = 21, vocab = 5, dtype = \"bf16\"", {3}},
+    {"embed", "width = 70, vocab = 5, dtype = \"int4\", group = 32", {3}},
+    {"mask_first", "width = 21", {3}},
+    {"rms_norm",
+     "width = 7, groups = 3, eps = 1.0e-6 : f32, x_stride = 25, y_stride = 22",
+     {3}},
+    {"linear",
+     "k = 21, n = 37, dtype = \"bf16\", norm = true, eps = 1.0e-6 : f32, "
+     "bias = true, residual = true, x_stride = 23, y_stride = 40",
+     {9}},
+    {"linear",
+     "k = 33, n = 74, dtype = \"f32\", activation = \"swiglu\"",
+     {2}},
+    {"linear", "k = 70, n = 33, dtype = \"int8\", group = 64", {17}},
+    {"linear", "k = 70, n = 33, dtype = \"int4\", group = 32", {5}},
+    {"linear_argmax",
+     "k = 21, n = 37, dtype = \"bf16\", bias = true, logits = true, slots = 2",
+     {3}},
+    {"linear_argmax", "k = 64, n = 37, dtype = \"f32\"", {3}},
+    {"head_linear",
+     "heads = 3, k = 8, n = 5, dtype = \"f32\", x_head_stride = 16, "
+     "keep_width = 6, keep_offset = 9, rotate = true, dim = 4, offset = 1, "
+     "y_head_stride = 12, positions = 7",
+     {3}},
+    {"head_linear",
+     "heads = 2, k = 40, n = 33, dtype = \"bf16\", x_offset = 3, "
+     "x_stride = 100, y_offset = 2, y_stride = 70",
+     {2}},
+    {"rope",
+     "heads = 2, dim = 4, head_stride = 7, copy_width = 6, offset = 1, "
+     "x_stride = 20, positions = 9",
+     {3}},
+    {"kv_append",
+     "width = 21, page = 8, entry_width = 50, entry_offset = 9, "
+     "dtype = \"bf16\", slots = 3",
+     {5, 2}},
+    {"rope_kv_append", append, {5, 2}},
+    {"rope_qkv_append", append + ", q_heads = 3", {5, 2}},
+    {"attention", attention + ", scale = 0.3 : f32", {11, 3}},
+    {"attention", attention + ", scale = 0.3 : f32, window = 5", {11, 3}},
+    {"attention_tree", attention + ", scale = 0.3 : f32", {8, 3, 4}},
+    {"attention_tree", attention + ", scale = 0.3 : f32", {3, 40, 64}},
+    {"attention_parts",
+     attention + ", scale = 0.3 : f32, splits = 2" + parts,
+     {11, 40}},
+    {"attention_join",
+     "q_heads = 4, kv_heads = 2, dv = 7, dtype = \"bf16\"" + parts,
+     {3}},
+    {"moe_route",
+     "experts = 8, top_k = 3, scoring = \"sigmoid\", bias = true, "
+     "n_group = 4, topk_group = 2",
+     {3}},
+    {"moe_plan", "experts = 5, top_k = 2", {4}},
+    {"moe_gate_up",
+     "experts = 3, k = 21, inter = 37, dtype = \"bf16\", top_k = 2, "
+     "x_stride = 23",
+     {4}},
+    {"moe_down",
+     "experts = 3, k = 64, n = 37, dtype = \"int8\", group = 32, top_k = 2",
+     {4}},
+    {"moe_combine",
+     "width = 21, top_k = 2, residual = true, shared = true",
+     {3}},
+    {"add", "width = 5, a_stride = 7, b_stride = 6, y_stride = 9", {3}},
+    {"swiglu", "width = 21", {3}},
+    {"concat", "a_width = 5, b_width = 9, a_stride = 6, y_stride = 20", {3}},
+    {"copy_cols",
+     "width = 5, x_stride = 9, y_stride = 8, x_offset = 2, y_offset = 3",
+     {3}},
+    {"take_rows", "width = 5, x_stride = 7", {6, 3}},
+    {"argmax", "width = 37, x_stride = 40", {3}},
+    {"argmax_parts", "parts = 5", {3}},
+    {"refresh_rows", "kmax1 = 4, slots = 5", {3, 2, 2}},
+    {"refresh_rows", "kmax1 = 4, slots = 5", {3, 3, 4}},
+    {"refresh_hidden", "width = 9, kmax1 = 4, slots = 5", {3, 2}},
+    {"shift_hidden", "width = 9, slots = 5", {3, 2, 2}},
+    {"tree_rows", "", {6, 3}},
+    {"draft_rows", "slots = 5", {3, 2}},
+    {"put_drafts", "kmax = 4", {3, 3}},
+    {"chain_rows", "kmax = 4, slots = 5", {3, 3, 2}},
+    {"verify_rows", "kmax1 = 5, kmax = 4, slots = 5", {3, 4}},
+    {"accept", "", {3, 2}},
+    {"accept_tree", "", {3, 5}},
+    {"accept_commit", "width = 9, kmax1 = 5, kmax = 4, slots = 5", {3, 4}},
+    {"prefill_rows", "", {6, 2}},
+    {"prefill_carry", "width = 9, slots = 5", {6, 2}},
+    {"prefill_commit", "width = 9, kmax1 = 4, slots = 5", {6}}};
+
+/// The words that fill all buffers but the page table.
+std::vector<std::vector<uint32_t>> fillings() {
+  std::mt19937 random(5);
+  std::vector<uint32_t> any(97), small(89);
+  for (uint32_t &word : any)
+    word = random();
+  for (uint32_t &word : small)
+    word = random() % 9 - 2;
+  return {{0},          {1},          {3},    {0xffffffff}, {0x7fffffff},
+          {0x80000000}, {1u << 20},   any,    small,        {0, 0x7fffffff},
+          {1, 2, 1, 2}, {0x40000000}, {5, 0}, {0xfffffff0}};
+}
+
+class ContractTest : public testing::Test {
+protected:
+  KernelContract contractOf(const Case &c) {
+    auto config = mlir::dyn_cast<mlir::DictionaryAttr>(
+        mlir::parseAttribute("{" + c.config + "}", &context));
+    auto contract = kernelContract(c.kind, config);
+    EXPECT_TRUE(contract) << c.kind;
+    EXPECT_EQ(contract->error, "");
+    return *contract;
+  }
+  void run(const Kernel &kernel, const Case &c,
+           const std::vector<uint32_t> &words);
+
+  mlir::MLIRContext context;
+};
+
+} // namespace
+
+void ContractTest::run(const Kernel &kernel, const Case &c,
+                       const std::vector<uint32_t> &words) {
+  KernelContract contract = contractOf(c);
+  std::vector<std::unique_ptr<Guarded<uint8_t>>> buffers;
+  std::vector<void *> pointers;
+  for (const BufferContract &buffer : contract.buffers) {
+    int64_t bytes = *buffer.bytes.evaluate(c.params);
+    if (buffer.entries) // Page 0 is all there is.
+      bytes = mtp::pageStride(buffer.entries->page, buffer.entries->width,
+                              buffer.entries->isBF16 ? 2 : 4);
+    buffers.push_back(std::make_unique<Guarded<uint8_t>>(bytes));
+    for (int64_t at = 0; at + 4 <= bytes; at += 4) {
+      uint32_t word = buffer.isPageTable ? 0 : words[at / 4 % words.size()];
+      std::memcpy(buffers.back()->data() + at, &word, 4);
+    }
+    pointers.push_back(buffers.back()->data());
+  }
+  kernel.run(pointers, c.params, Split::Random);
+}
+
+TEST_F(ContractTest, HoldsWhateverBuffersHold) {
+  for (const auto &[name, target] : hostTargets())
+    for (const Case &c : cases) {
+      SCOPED_TRACE(name + ": " + c.kind + " " + c.config);
+      Kernel kernel(target, c.kind, c.config);
+      for (const std::vector<uint32_t> &words : fillings())
+        run(kernel, c, words);
+    }
+}
+
+TEST_F(ContractTest, IsThereForEveryKind) {
+  std::set<std::string> covered;
+  for (const Case &c : cases) {
+    covered.insert(c.kind);
+    KernelContract contract = contractOf(c);
+    ASSERT_EQ(contract.params.size(), c.params.size()) << c.kind;
+    for (size_t i = 0; i < c.params.size(); ++i) {
+      EXPECT_GE(c.params[i], contract.params[i].least) << c.kind;
+      EXPECT_LE(c.params[i], contract.params[i].most) << c.kind;
+    }
+    EXPECT_TRUE(llvm::any_of(contract.buffers,
+                             [](const auto &b) { return b.isWritten; }))
+        << c.kind;
+  }
+  for (llvm::StringRef kind : allKernelKinds())
+    if (!kind.starts_with(kBuiltinPrefix))
+      EXPECT_TRUE(covered.count(kind.str())) << kind.str();
+}
+
+TEST_F(ContractTest, NamesWhatIsMissing) {
+  auto error = [&](const std::string &kind, const std::string &config) {
+    auto attribute = mlir::parseAttribute("{" + config + "}", &context);
+    return kernelContract(kind, mlir::cast<mlir::DictionaryAttr>(attribute))
+        ->error;
+  };
+  EXPECT_EQ(error("refresh_hidden", "width = 9, kmax1 = 4"),
+            "expected config key 'slots' of at least 1 for kind "
+            "'refresh_hidden'");
+  EXPECT_EQ(error("take_rows", "width = 9223372036854775807"),
+            "the bytes of buffer 0 of kind 'take_rows' do not fit 64 bits");
+  EXPECT_FALSE(kernelContract("mtp.sample", mlir::DictionaryAttr()));
+}
+
+TEST(Extent, AddsAndMultiplies) {
+  Extent b = Extent::param(0), k = Extent::param(1);
+  Extent rows = b * (k + 1) - 2;
+  EXPECT_EQ(rows.evaluate({3, 4}), 13);
+  EXPECT_EQ((rows * 4 + b).evaluate({3, 4}), 55);
+  EXPECT_EQ((k * b).terms().size(), 1u);
+  EXPECT_EQ(Extent(0).evaluate({}), 0);
+  EXPECT_EQ((b * k).evaluate({int64_t(1) << 40, int64_t(1) << 40}),
+            std::nullopt);
+  EXPECT_TRUE((Extent(INT64_MAX) * 2).hasOverflowed());
+}
