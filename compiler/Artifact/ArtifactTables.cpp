@@ -1,7 +1,7 @@
 //===- ArtifactTables.cpp - From exec IR to the artifact's tables ---------===//
 
 #include "compiler/Artifact/ArtifactTables.h"
-#include "dialects/Exec/IR/KernelKinds.h"
+#include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
 
 using namespace mtp;
@@ -44,6 +44,8 @@ private:
   Offset<schema::Generation> makeGeneration();
   Offset<schema::Cache> makeCache(exec::CacheOp op);
   Offset<schema::State> makeState(exec::StateOp op);
+  Offset<schema::BufferContract> makeBuffer(const exec::BufferContract &buffer);
+  Offset<schema::Contract> makeContract(exec::KernelOp op);
   Offset<schema::Kernel> makeKernel(exec::KernelOp op);
   Offset<flatbuffers::Vector<Offset<schema::Blob>>>
   makeBlobs(const std::vector<BlobLayout> &blobs, schema::SegmentKind kind);
@@ -126,7 +128,7 @@ Offset<schema::Generation> TableBuilder::makeGeneration() {
 Offset<schema::Cache> TableBuilder::makeCache(exec::CacheOp op) {
   auto name = fbb.CreateString(op.getSymName().str());
   return schema::CreateCache(fbb, name, op.getLayers(), op.getEntry(),
-                             dtypeOf(op.getDtype()));
+                             dtypeOf(op.getDtype()), op.getHeads());
 }
 
 Offset<schema::State> TableBuilder::makeState(exec::StateOp op) {
@@ -135,6 +137,47 @@ Offset<schema::State> TableBuilder::makeState(exec::StateOp op) {
   auto shape = shapeOf(type);
   return schema::CreateState(fbb, name, dtypeOf(type.getElementType()), shape,
                              *op.getOffset());
+}
+
+Offset<schema::BufferContract>
+TableBuilder::makeBuffer(const exec::BufferContract &buffer) {
+  if (buffer.entries) {
+    const exec::CacheEntries &entries = *buffer.entries;
+    auto cache = schema::CreateCacheContract(
+        fbb, entries.page, entries.width, entries.heads,
+        entries.isBF16 ? schema::DType::BF16 : schema::DType::F32);
+    return schema::CreateBufferContract(fbb, 0, buffer.isWritten,
+                                        buffer.alignment, false, cache);
+  }
+  std::vector<schema::Term> terms;
+  for (exec::Extent::Term term : buffer.bytes.terms()) {
+    terms.emplace_back(term.factor, uint8_t(term.first), uint8_t(term.second));
+  }
+  auto bytes = fbb.CreateVectorOfStructs(terms);
+  return schema::CreateBufferContract(fbb, bytes, buffer.isWritten,
+                                      buffer.alignment, buffer.isPageTable);
+}
+
+Offset<schema::Contract> TableBuilder::makeContract(exec::KernelOp op) {
+  std::optional<exec::KernelContract> contract =
+      exec::kernelContract(op.getKind(), op.getConfig());
+  if (!contract) {
+    return 0; // a builtin
+  }
+  std::vector<Offset<schema::BufferContract>> buffers;
+  for (const exec::BufferContract &buffer : contract->buffers) {
+    buffers.push_back(makeBuffer(buffer));
+  }
+  std::vector<schema::ParamContract> params;
+  for (exec::ParamRange range : contract->params) {
+    params.emplace_back(range.least, range.most);
+  }
+  auto bufferVector = fbb.CreateVector(buffers);
+  auto paramVector = fbb.CreateVectorOfStructs(params);
+  return schema::CreateContract(fbb, bufferVector, paramVector,
+                                contract->tasks.tasks,
+                                contract->tasks.rowsPerGroup,
+                                inputs.kernelScratch.lookup(op.getSymName()));
 }
 
 Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
@@ -146,8 +189,9 @@ Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
   auto symbol = fbb.CreateString(op.getSymName().str());
   auto kind = fbb.CreateString(op.getKind().str());
   auto text = fbb.CreateString(config);
+  auto contract = makeContract(op);
   return schema::CreateKernel(fbb, symbol, kind, text, builtin ? -1 : 0,
-                              signature.buffers, signature.params);
+                              signature.buffers, signature.params, contract);
 }
 
 Offset<flatbuffers::Vector<Offset<schema::Blob>>>

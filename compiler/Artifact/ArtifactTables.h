@@ -14,7 +14,8 @@ struct ArtifactInputs {
   /// The processor, by LLVM's name, and the features that kernels need.
   std::string cpu;
   std::vector<std::string> features;
-  /// Scratch of one worker, bytes.
+  /// Scratch of one worker, bytes: of each kernel, and what is enough for all.
+  llvm::StringMap<uint64_t> kernelScratch;
   uint64_t scratchBytes = 0;
   /// The linked kernels.
   std::vector<char> image;

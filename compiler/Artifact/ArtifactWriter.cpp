@@ -11,6 +11,7 @@
 #include "compiler/Artifact/AtomicFile.h"
 #include "compiler/Artifact/RopeTable.h"
 #include "compiler/Weights/WeightPacker.h"
+#include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/schema/ArtifactFormat.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -180,11 +181,24 @@ Status Writer::writeSegment(AtomicFile &file, SegmentLayout &segment,
   return status;
 }
 
+/// Runs the loader's verifier over the tables, before anything is packed: what
+/// is written loads.
+static Status checkTables(const flatbuffers::DetachedBuffer &tables,
+                          uint64_t segmentBytes) {
+  Status status = verifyTables({tables.data(), tables.size()}, segmentBytes);
+  if (status.isOk()) {
+    return status;
+  }
+  return internalError("expected an artifact that loads, got one with " +
+                       std::string(status.message()));
+}
+
 Status Writer::write(const std::string &path) {
   planSegments();
   MTP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
   flatbuffers::DetachedBuffer draft =
       buildTables(module, layout, inputs, segments);
+  MTP_RETURN_IF_ERROR(checkTables(draft, segmentEnd));
   uint64_t base = segmentBase(sizeof(FileHeader), draft.size());
   MTP_RETURN_IF_ERROR(file.resize(base + segmentEnd));
   for (SegmentLayout &segment : segments) {

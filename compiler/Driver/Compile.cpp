@@ -7,7 +7,7 @@
 #include "compiler/Driver/SourceCheck.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Weights/WeightPacker.h"
-#include "dialects/Exec/IR/KernelKinds.h"
+#include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -111,6 +111,16 @@ static LogicalResult checkTasks(exec::KernelOp kernel,
   return success();
 }
 
+/// Checks that it is known what a kernel may touch: the artifact says it.
+static LogicalResult checkContract(exec::KernelOp kernel) {
+  std::optional<exec::KernelContract> contract =
+      exec::kernelContract(kernel.getKind(), kernel.getConfig());
+  if (contract && !contract->error.empty()) {
+    return kernel.emitOpError() << contract->error;
+  }
+  return success();
+}
+
 /// Emits and links all kernels of the module.
 static LogicalResult generateCode(ModuleOp module,
                                   const codegen::TargetDesc &target,
@@ -124,13 +134,13 @@ static LogicalResult generateCode(ModuleOp module,
     codegen::KernelSpec spec{kernel.getSymName().str(), kernel.getKind().str(),
                              kernel.getConfig()};
     if (failed(codegen::verifyKernel(kernel.getLoc(), spec)) ||
-        failed(checkTasks(kernel, spec)) ||
+        failed(checkContract(kernel)) || failed(checkTasks(kernel, spec)) ||
         failed(codegen::emitKernel(builder, *kernels, spec, target))) {
       return kernel.emitOpError("has no code on this target");
     }
-    inputs.scratchBytes =
-        std::max<uint64_t>(inputs.scratchBytes,
-                           codegen::kernelScratchBytes(spec, target));
+    uint64_t scratch = codegen::kernelScratchBytes(spec, target);
+    inputs.kernelScratch[kernel.getSymName()] = scratch;
+    inputs.scratchBytes = std::max(inputs.scratchBytes, scratch);
   }
   FailureOr<std::vector<char>> image =
       codegen::compileKernels(*kernels, target);

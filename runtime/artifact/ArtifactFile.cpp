@@ -11,13 +11,9 @@
 #include "runtime/core/StrCat.h"
 
 #include <cstring>
+#include <new>
 
 using namespace mtp;
-
-/// Bounds on the FlatBuffer's nesting and on the tables that are visited while
-/// verifying it: a small file can otherwise name one table a billion times.
-static constexpr uint32_t kMaxDepth = 16;
-static constexpr uint32_t kMaxTables = 1 << 23;
 
 static constexpr uint64_t kSmallSegment = 16 << 20;
 
@@ -50,8 +46,10 @@ ArtifactFile::fromMemory(std::span<const uint8_t> bytes, HashCheck hashes) {
 
 Status ArtifactFile::check(HashCheck hashes) {
   MTP_RETURN_IF_ERROR(checkHeader());
+  MTP_RETURN_IF_ERROR(copyFront());
   MTP_RETURN_IF_ERROR(checkStructure());
-  MTP_RETURN_IF_ERROR(verifySemantics(*root, bytes.size() - base));
+  MTP_RETURN_IF_ERROR(checkZeros());
+  MTP_RETURN_IF_ERROR(checkPageTables());
   if (hashes == HashCheck::None)
     return okStatus();
   for (uint32_t i = 0; i < vectorSize(root->segments()); ++i)
@@ -112,17 +110,72 @@ Status ArtifactFile::checkHeader() {
   return okStatus();
 }
 
+Status ArtifactFile::copyFront() {
+  uint64_t size = fileHeader.programOffset + fileHeader.programSize + 8;
+  front.reset(new (std::nothrow) uint8_t[size]);
+  if (!front)
+    return resourceExhausted(
+        strCat("cannot allocate ", size, " bytes for a file's tables"));
+  std::memcpy(front.get(), bytes.data(), size);
+  // What was checked of the header is what is copied.
+  std::memcpy(front.get(), &fileHeader, sizeof(fileHeader));
+  return okStatus();
+}
+
 Status ArtifactFile::checkStructure() {
   uint64_t offset = fileHeader.programOffset, size = fileHeader.programSize;
   uint64_t seal;
-  std::memcpy(&seal, bytes.data() + offset + size, sizeof(seal));
-  if (hashBytes(bytes.data(), offset + size) != seal)
+  std::memcpy(&seal, front.get() + offset + size, sizeof(seal));
+  if (hashBytes(front.get(), offset + size) != seal)
     return dataLoss("the bytes of header and program do not match their seal");
-  flatbuffers::Verifier verifier(bytes.data() + offset, size, kMaxDepth,
-                                 kMaxTables);
-  if (!schema::VerifyArtifactBuffer(verifier))
-    return dataLoss("the program is no valid FlatBuffer of kind 'MTPA'");
-  root = schema::GetArtifact(bytes.data() + offset);
+  const uint8_t *tables = front.get() + offset;
+  MTP_RETURN_IF_ERROR(verifyTables({tables, size}, bytes.size() - base));
+  root = schema::GetArtifact(tables);
+  return okStatus();
+}
+
+/// What stands between the tables and the segments, and between these.
+Status ArtifactFile::checkZeros() const {
+  auto check = [&](uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; ++i)
+      if (bytes[i] != 0)
+        return dataLoss(strCat("expected zeros between tables and segments, "
+                               "got ",
+                               unsigned(bytes[i]), " at byte ", i));
+    return okStatus();
+  };
+  uint64_t end = fileHeader.programOffset + fileHeader.programSize + 8;
+  uint64_t first = base;
+  for (uint32_t i = 0; i < vectorSize(root->segments()); ++i) {
+    const schema::Segment *segment = root->segments()->Get(i);
+    MTP_RETURN_IF_ERROR(check(end, base + segment->offset()));
+    first = end = base + segment->offset() + segment->size();
+  }
+  return check(end, first);
+}
+
+/// The constants that functions take for page tables name pages that there are
+/// when a function runs: as many as all slots have, behind the dummy page.
+Status ArtifactFile::checkPageTables() const {
+  const schema::Envelope *e = root->envelope();
+  std::vector<bool> isTable(vectorSize(root->constants()), false);
+  forPageTables(*root, [&](uint32_t constant) { isTable[constant] = true; });
+  for (uint32_t i = 0; i < isTable.size(); ++i) {
+    if (!isTable[i])
+      continue;
+    uint64_t width = (uint64_t(e->max_context()) + e->max_k() +
+                      e->page_tokens()) /
+                     e->page_tokens();
+    std::span<const uint8_t> data = blob(*root->constants()->Get(i));
+    for (size_t at = 0; at + 4 <= data.size(); at += 4) {
+      int32_t page;
+      std::memcpy(&page, data.data() + at, sizeof(page));
+      if (page < 0 || uint64_t(page) > e->max_batch() * width)
+        return dataLoss(strCat("constants[", i, "]: expected numbers of pages "
+                               "up to ",
+                               e->max_batch() * width, ", got ", page));
+    }
+  }
   return okStatus();
 }
 

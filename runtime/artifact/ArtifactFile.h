@@ -27,7 +27,9 @@ enum class HashCheck {
 enum class FileMemory { Mapped, Copied };
 
 /// A file that has passed every check: magic, version, schema, sizes, seal,
-/// structure, meaning. Immutable, so any thread may use it.
+/// structure, meaning. Immutable, so any thread may use it. Header and tables are
+/// a copy, made before they are checked: who writes to a file that is mapped
+/// changes weights and code, but nothing that was checked.
 class ArtifactFile {
 public:
   /// Maps or copies a file, and checks it. Messages start with the path.
@@ -56,10 +58,15 @@ private:
   ArtifactFile() = default;
   Status check(HashCheck hashes);
   Status checkHeader();
+  Status copyFront();
   Status checkStructure();
+  Status checkZeros() const;
+  Status checkPageTables() const;
 
   std::unique_ptr<MappedFile> file;
   std::span<const uint8_t> bytes;
+  /// Header, FlatBuffer and seal.
+  std::unique_ptr<uint8_t[]> front;
   FileHeader fileHeader = {};
   uint64_t base = 0;
   const schema::Artifact *root = nullptr;

@@ -58,6 +58,20 @@ static Status verifyAllNames(const schema::Artifact &artifact) {
   });
 }
 
+/// Bounds on the FlatBuffer's nesting and on the tables that are visited while
+/// verifying it: a small file can otherwise name one table a billion times.
+static constexpr uint32_t kMaxDepth = 16;
+static constexpr uint32_t kMaxTables = 1 << 23;
+
+Status mtp::verifyTables(std::span<const uint8_t> tables,
+                         uint64_t segmentBytes) {
+  flatbuffers::Verifier verifier(tables.data(), tables.size(), kMaxDepth,
+                                 kMaxTables);
+  if (!schema::VerifyArtifactBuffer(verifier))
+    return dataLoss("the program is no valid FlatBuffer of kind 'MTPA'");
+  return verifySemantics(*schema::GetArtifact(tables.data()), segmentBytes);
+}
+
 Status mtp::verifySemantics(const schema::Artifact &artifact,
                             uint64_t segmentBytes) {
   MTP_RETURN_IF_ERROR(verifyAllNames(artifact));

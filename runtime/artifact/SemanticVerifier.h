@@ -14,6 +14,8 @@
 #include "runtime/schema/mtp_artifact_generated.h"
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string_view>
 
 namespace mtp {
@@ -22,6 +24,10 @@ namespace mtp {
 /// is what the file holds behind the segment base. Messages start with a path:
 /// "programs[3].commands[12].bindings[2]: ...".
 Status verifySemantics(const schema::Artifact &artifact, uint64_t segmentBytes);
+
+/// Checks the bytes of a FlatBuffer, which start at a multiple of 8: its
+/// structure, then its meaning.
+Status verifyTables(std::span<const uint8_t> tables, uint64_t segmentBytes);
 
 //===----------------------------------------------------------------------===//
 // Its parts
@@ -32,6 +38,26 @@ Status verifyStorage(const schema::Artifact &artifact, uint64_t segmentBytes);
 
 /// Commands, bindings and ports of all programs.
 Status verifyPrograms(const schema::Artifact &artifact);
+
+/// That a kernel's contract speaks of what the kernel has. Absent is fine.
+Status verifyContract(const schema::Artifact &artifact,
+                      const schema::Kernel &kernel);
+
+/// That a command, whose bindings are in range, asks its kernel for nothing that
+/// the contract does not allow. `kind` is that of its program.
+Status verifyAgainstContract(const schema::Artifact &artifact,
+                             const schema::Command &command,
+                             schema::ProgramKind kind);
+
+/// Calls `found` with the index of every constant that a command takes for page
+/// numbers. The artifact must have passed the other checks.
+void forPageTables(const schema::Artifact &artifact,
+                   const std::function<void(uint32_t)> &found);
+
+/// Whether kernels may write to what a binding names: the arena, caches, and
+/// states that are not the host's.
+Status verifyWritable(const schema::Artifact &artifact,
+                      const schema::Binding &binding);
 
 /// The envelope, the states it asks for, and that every program is there.
 Status verifyEnvelope(const schema::Artifact &artifact);

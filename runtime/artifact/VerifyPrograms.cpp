@@ -12,6 +12,7 @@ namespace {
 struct Memory {
   const schema::Artifact &artifact;
   uint64_t arenaBytes;
+  schema::ProgramKind kind;
 };
 } // namespace
 
@@ -104,7 +105,11 @@ static Status verifyCommand(const Memory &memory,
     return dataLoss(
         strCat("tasks: expected less than 2^63, got ", command.tasks()));
   if (kernel->image() >= 0)
-    return okStatus();
+    return verifyAgainstContract(artifact, command, memory.kind);
+  uint32_t last = kernel->buffers() - 1; // A builtin's result.
+  if (Status status = verifyWritable(artifact, *command.bindings()->Get(last));
+      !status.isOk())
+    return withPath(status, strCat("bindings[", last, "]"));
   return findBuiltin(kernel->symbol()->string_view())->check(artifact, command);
 }
 
@@ -141,7 +146,7 @@ static Status verifyProgram(const schema::Artifact &artifact,
   if (program.arena_bytes() > artifact.arena_bytes())
     return dataLoss(strCat("needs ", program.arena_bytes(),
                            " bytes of an arena of ", artifact.arena_bytes()));
-  Memory memory{artifact, program.arena_bytes()};
+  Memory memory{artifact, program.arena_bytes(), program.kind()};
   for (uint32_t i = 0; i < vectorSize(program.commands()); ++i)
     if (Status status = verifyCommand(memory, *program.commands()->Get(i));
         !status.isOk())

@@ -148,8 +148,10 @@ static Status verifyKernel(const schema::Artifact &artifact,
     if (uint32_t(kernel.image()) >= vectorSize(artifact.images()))
       return dataLoss(strCat("image ", kernel.image(), " is past the ",
                              vectorSize(artifact.images()), " images"));
-    return okStatus();
+    return verifyContract(artifact, kernel);
   }
+  if (kernel.contract())
+    return dataLoss(strCat("expected no contract of builtin ", symbol));
   const Builtin *builtin = kernel.image() == -1 ? findBuiltin(symbol) : nullptr;
   if (!builtin)
     return dataLoss(strCat("no builtin is named '", symbol, "'"));
@@ -174,13 +176,6 @@ static Status verifyCaches(const schema::Artifact &artifact) {
       return dataLoss(where + strCat("expected an entry of 1 to 2^24 "
                                      "elements, got ",
                                      cache->entry_width()));
-    uint64_t entry = cache->entry_width() * dtypeBytes(cache->dtype());
-    uint64_t page =
-        artifact.envelope() ? artifact.envelope()->page_tokens() : 1;
-    if (entry * page % kBufferAlignment)
-      return dataLoss(where + strCat("expected a page of a multiple of ",
-                                     kBufferAlignment, " bytes, got ",
-                                     entry * page));
   }
   return okStatus();
 }

@@ -31,11 +31,12 @@ static Status checkInputs(const std::vector<PortType> &ports,
 }
 
 static bool usesKv(const schema::Program &program) {
-  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i)
-    for (const schema::Binding *binding :
-         *program.commands()->Get(i)->bindings())
-      if (binding->space() == schema::Space::Kv)
+  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i) {
+    const auto *bindings = program.commands()->Get(i)->bindings();
+    for (uint32_t b = 0; b < vectorSize(bindings); ++b)
+      if (bindings->Get(b)->space() == schema::Space::Kv)
         return true;
+  }
   return false;
 }
 

@@ -4,7 +4,9 @@
 #include "runtime/artifact/CpuFeatures.h"
 #include "runtime/device/cpu/CommandList.h"
 #include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/device/cpu/ElfImage.h"
 
+#include <elf.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -153,10 +155,91 @@ TEST(KernelImage, RefusesWhatIsNoSharedObject) {
   EXPECT_FALSE(KernelImage::load(std::span(image).first(200)).isOk());
   std::vector<uint8_t> text(100, 'x');
   EXPECT_EQ(KernelImage::load(text).status().message(),
-            "expected a 64-bit ELF shared object");
+            "kernel image: expected a 64-bit ELF shared object");
   image[18] ^= 0xff; // e_machine
   EXPECT_EQ(KernelImage::load(image).status().code(),
             StatusCode::FailedPrecondition);
+}
+
+/// Where the image has its dynamic entry of `tag`, in bytes.
+static size_t dynamicEntry(const std::vector<uint8_t> &image, int64_t tag) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, image.data(), sizeof(header));
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, &image[header.e_phoff + i * sizeof(segment)],
+                sizeof(segment));
+    if (segment.p_type != PT_DYNAMIC)
+      continue;
+    for (uint64_t at = segment.p_offset;
+         at < segment.p_offset + segment.p_filesz; at += sizeof(Elf64_Dyn)) {
+      Elf64_Dyn entry;
+      std::memcpy(&entry, &image[at], sizeof(entry));
+      if (entry.d_tag == tag)
+        return at;
+    }
+  }
+  ADD_FAILURE() << "no dynamic entry " << tag;
+  return 0;
+}
+
+TEST(KernelImage, RefusesWhatAsksTheLinkerForMore) {
+  auto messageWith = [](int64_t tag) {
+    std::vector<uint8_t> image = fakeImage();
+    std::memcpy(&image[dynamicEntry(image, DT_GNU_HASH)], &tag, sizeof(tag));
+    return std::string(verifyElf(image).message());
+  };
+  EXPECT_TRUE(verifyElf(fakeImage()).isOk());
+  EXPECT_EQ(messageWith(DT_NEEDED),
+            "kernel image: expected an image that needs no other library");
+  for (int64_t tag : {DT_INIT, DT_INIT_ARRAY, DT_PREINIT_ARRAY, DT_FINI,
+                      DT_FINI_ARRAY})
+    EXPECT_EQ(messageWith(tag),
+              "kernel image: expected an image without code that runs when it "
+              "is loaded or unloaded");
+  EXPECT_EQ(messageWith(DT_RUNPATH),
+            "kernel image: unexpected dynamic entry 29");
+}
+
+TEST(KernelImage, RefusesImportsAndFunctionsThatChooseThemselves) {
+  // The first symbol of the table is not there, the second is a kernel or what
+  // the image imports.
+  std::vector<uint8_t> image = fakeImage();
+  Elf64_Dyn table;
+  std::memcpy(&table, &image[dynamicEntry(image, DT_SYMTAB)], sizeof(table));
+  size_t at = table.d_un.d_ptr + sizeof(Elf64_Sym); // In the first segment.
+  Elf64_Sym symbol;
+  std::memcpy(&symbol, &image[at], sizeof(symbol));
+  auto messageWith = [&](const Elf64_Sym &changed) {
+    std::vector<uint8_t> other = image;
+    std::memcpy(&other[at], &changed, sizeof(changed));
+    return std::string(verifyElf(other).message());
+  };
+  Elf64_Sym imported = symbol, chosen = symbol, outside = symbol;
+  imported.st_shndx = SHN_UNDEF;
+  imported.st_name = 0;
+  EXPECT_EQ(messageWith(imported),
+            "kernel image: expected no imports but memcpy, memmove and memset, "
+            "got ''");
+  chosen.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC);
+  EXPECT_NE(messageWith(chosen).find("' is of type 10"), std::string::npos);
+  outside.st_shndx = 1;
+  outside.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+  outside.st_value = uint64_t(1) << 33;
+  EXPECT_NE(messageWith(outside).find("' is not in the code"),
+            std::string::npos);
+}
+
+TEST(KernelImage, AnyByteOfItsTablesMayBeAnything) {
+  std::vector<uint8_t> image = fakeImage();
+  size_t front = std::min<size_t>(image.size(), 4096);
+  for (size_t i = 0; i < front; ++i)
+    for (uint8_t flip : {0x01, 0x80, 0xff}) {
+      std::vector<uint8_t> changed(image.begin(), image.end());
+      changed[i] ^= flip;
+      verifyElf(changed).ignore();
+      verifyElf(std::span(image).first(i)).ignore();
+    }
 }
 
 TEST(CpuDevice, NamesAllMissingFeatures) {

@@ -696,7 +696,7 @@ TEST(Sample, PicksFromPartsWhereLogitsAreSkipped) {
                      const_cast<int32_t *>(positions),
                      slots,
                      picks};
-  const int64_t params[] = {rows, vocab, parts};
+  const int64_t params[] = {rows, vocab, parts, std::size(slots)};
   auto kernel = findBuiltinCode("mtp.sample_parts");
   ASSERT_TRUE(kernel.isOk());
   (*kernel)(buffers, params, 0, rows, scratch);
@@ -751,7 +751,7 @@ TEST(Sample, MappedKernelsPickTokens) {
   int32_t expected = sampleToken(logits, tokens, slots[1], 7, scratch);
   {
     void *buffers[] = {all.data(), tokens, slotOf, positions, slots, picks};
-    const int64_t params[] = {rows, vocab, 1};
+    const int64_t params[] = {rows, vocab, 1, std::size(slots)};
     (*findBuiltinCode("mtp.sample_mapped"))(buffers, params, 0, rows, scratch);
     EXPECT_EQ(picks[0], 30);
     EXPECT_EQ(picks[1], expected);
@@ -761,11 +761,18 @@ TEST(Sample, MappedKernelsPickTokens) {
   int32_t winners[] = {1, 3, 1, 3, 1, 3};
   void *buffers[] = {values, winners,   all.data(), tokens,
                      slotOf, positions, slots,      picks};
-  const int64_t params[] = {rows, vocab, 2};
+  const int64_t params[] = {rows, vocab, 2, std::size(slots)};
   std::fill(picks, picks + rows, -9);
   (*findBuiltinCode("mtp.sample_parts_mapped"))(buffers, params, 0, rows,
                                                 scratch);
   EXPECT_EQ(picks[0], 30);
   EXPECT_EQ(picks[1], expected);
   EXPECT_EQ(picks[2], 0);
+
+  // Numbers that lead nowhere count as the nearest that lead somewhere.
+  slotOf[0] = -5, slotOf[1] = 1 << 20, winners[0] = 1 << 30;
+  (*findBuiltinCode("mtp.sample_parts_mapped"))(buffers, params, 0, rows,
+                                                scratch);
+  EXPECT_EQ(picks[0], 77);
+  EXPECT_EQ(picks[1], expected);
 }

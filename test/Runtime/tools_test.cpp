@@ -154,6 +154,22 @@ TEST(MtpRun, GeneratesIds) {
                             "--- prompt 1\n" + expectedIds({5, 6}, 9));
 }
 
+TEST(MtpRun, VerifiesLargeWeightsWhereAsked) {
+  ArtifactBuilder a = makeFakeModel({});
+  a.addSegment(schema::SegmentKind::Weights,
+               std::vector<uint8_t>((16 << 20) + 4096, 1));
+  std::vector<uint8_t> file = a.finish();
+  file.back() ^= 1;
+  std::string damaged = writeFile("damaged.bin", file);
+  Ran ran = runTool(MTP_RUN_TOOL, damaged + " --ids 3,1,4 -n 20");
+  EXPECT_EQ(ran.output, expectedIds({3, 1, 4}, 20)) << "nobody reads them";
+  ran = runTool(MTP_RUN_TOOL, damaged + " --verify --ids 3,1,4 -n 20");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("segments[1]: its bytes do not match their hash"),
+            std::string::npos)
+      << ran.output;
+}
+
 TEST(MtpRun, ReportsJson) {
   Ran ran = run("--json --ids 3,1,4 -n 20 --k 2");
   EXPECT_EQ(ran.status, 0);

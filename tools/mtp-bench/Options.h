@@ -39,6 +39,7 @@ struct Options {
   bool pin = false;
   /// Read the artifact into memory of large pages instead of mapping it.
   bool noMmap = false;
+  bool verify = false;
 
   /// Write what each turn gave to stderr as soon as it is known.
   bool progress = false;

@@ -68,6 +68,7 @@ static void addFlags(CLI::App &app, Options &o) {
   addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
   addThreadFlags(app, o.threads, o.pin);
   addCopyFlag(app, o.noMmap);
+  addVerifyFlag(app, o.verify);
   addFlag(app, "--progress", o.progress,
           "Write each turn's times to stderr (default: where that is a "
           "terminal)");

@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
 #include "tools/mtp-dump/Dump.h"
 #include "tools/support/Json.h"
 
@@ -73,6 +74,47 @@ static void writeEnvelope(JsonWriter &json, const schema::Artifact &a) {
   }
 }
 
+/// "16 + 4*p0*p1", in bytes.
+static std::string bytesText(const schema::BufferContract &buffer) {
+  std::string text;
+  for (uint32_t i = 0; i < vectorSize(buffer.bytes()); ++i) {
+    const schema::Term *term = buffer.bytes()->Get(i);
+    text += strCat(i ? " + " : "", term->factor());
+    for (uint32_t param : {term->first(), term->second()})
+      if (param != 255)
+        text += strCat("*p", param);
+  }
+  return text.empty() ? "0" : text;
+}
+
+/// What a kernel may be asked for, and what it then touches.
+static void writeContract(JsonWriter &json, const schema::Contract &contract) {
+  json.key("contract");
+  json.beginObject();
+  json.field("tasks", contract.tasks());
+  json.field("rows_per_group", contract.rows_per_group());
+  json.field("scratch", contract.scratch());
+  std::vector<int64_t> ranges;
+  for (uint32_t i = 0; i < vectorSize(contract.params()); ++i)
+    for (int64_t end : {contract.params()->Get(i)->least(),
+                        contract.params()->Get(i)->most()})
+      ranges.push_back(end);
+  json.field("param_ranges", ranges);
+  writeAll(json, "buffers", contract.buffers(),
+           [&](const schema::BufferContract &buffer) {
+             json.field("bytes", bytesText(buffer));
+             json.field("written", buffer.written());
+             json.field("page_table", buffer.page_table());
+             if (const schema::CacheContract *cache = buffer.cache())
+               json.field("cache",
+                          strCat(cache->page_tokens(), "x",
+                                 cache->entry_width(), "x",
+                                 dtypeName(cache->dtype()), ", heads ",
+                                 cache->heads()));
+           });
+  json.endObject();
+}
+
 static void writeStorage(JsonWriter &json, const schema::Artifact &a) {
   json.field("arena_bytes", a.arena_bytes());
   json.field("state_bytes", a.state_bytes());
@@ -82,6 +124,7 @@ static void writeStorage(JsonWriter &json, const schema::Artifact &a) {
     json.field("name", cache.name()->string_view());
     json.field("layers", cache.layers());
     json.field("entry_width", cache.entry_width());
+    json.field("heads", cache.heads());
     json.field("dtype", dtypeName(cache.dtype()));
   });
   writeAll(json, "states", a.states(), [&](const schema::State &state) {
@@ -113,6 +156,8 @@ static void writeStorage(JsonWriter &json, const schema::Artifact &a) {
     json.field("image", k.image());
     json.field("buffers", k.buffers());
     json.field("params", k.params());
+    if (k.contract())
+      writeContract(json, *k.contract());
   });
 }
 

@@ -99,7 +99,8 @@ static std::string codeText(const schema::Artifact &a) {
         strCat("kernel ", kernel->symbol()->string_view(), " (",
                orNone(kernel->kind()), ") ",
                kernel->image() < 0 ? "builtin" : "compiled", ": ",
-               kernel->buffers(), " buffers, ", kernel->params(), " params");
+               kernel->buffers(), " buffers, ", kernel->params(), " params",
+               kernel->contract() ? ", contract" : "");
     if (kernel->config())
       text += strCat(", ", kernel->config()->string_view());
     text += "\n";

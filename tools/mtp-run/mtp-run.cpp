@@ -138,6 +138,7 @@ static void addFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--kv-pages", o.session.kvPages,
             "KV pages (0: enough for all slots at full context)");
   addCopyFlag(app, o.load.copy);
+  addVerifyFlag(app, o.load.checkAllHashes);
 }
 
 /// The flags of `groups` do nothing in a run of this kind.

@@ -162,3 +162,8 @@ void mtp::addCopyFlag(CLI::App &app, bool &copy) {
   addFlag(app, "--no-mmap", copy,
           "Read the file into memory of large pages, do not map it");
 }
+
+void mtp::addVerifyFlag(CLI::App &app, bool &verify) {
+  addFlag(app, "--verify", verify,
+          "Compare all of the file with its hashes first, weights too");
+}

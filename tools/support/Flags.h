@@ -134,7 +134,10 @@ void addArtifact(CLI::App &app, std::string &path);
 /// On how many processors a model runs, and whether it stays there.
 void addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin);
 
+/// How a file comes into memory, and whether all of it is compared with its
+/// hashes.
 void addCopyFlag(CLI::App &app, bool &copy);
+void addVerifyFlag(CLI::App &app, bool &verify);
 
 /// Says once where more threads were asked for than can run.
 void warnAboutThreads(const std::string &tool, uint32_t threads,

@@ -21,7 +21,7 @@ struct SampledRows {
   /// `buffers` from the logits on.
   SampledRows(void *const *buffers, const int64_t *params, bool isMapped)
       : logits(static_cast<const float *>(buffers[0])),
-        vocab(size_t(params[1])) {
+        vocab(size_t(params[1])), slotCount(params[3]) {
     if (isMapped)
       tokens = {static_cast<const int32_t *>(buffers[1]), vocab};
     buffers += 1 + isMapped;
@@ -31,8 +31,9 @@ struct SampledRows {
     outputs = buffers + 3;
   }
 
+  /// Slots are numbers in memory: one that there is not counts as the nearest.
   const SamplingRow &samplingOf(int64_t row) const {
-    return sampling[slots[row]];
+    return sampling[std::clamp<int64_t>(slots[row], 0, slotCount - 1)];
   }
   SampleInput input(int64_t row) const {
     return {{logits + size_t(row) * vocab, vocab}, tokens};
@@ -40,6 +41,7 @@ struct SampledRows {
 
   const float *logits;
   size_t vocab;
+  int64_t slotCount;
   std::span<const int32_t> tokens;
   const int32_t *slots, *positions;
   const SamplingRow *sampling;

@@ -10,7 +10,8 @@
 
 namespace mtp {
 
-/// The code of a builtin that artifact/Builtins.h lists.
+/// The code of a builtin that artifact/Builtins.h lists. Its params are those
+/// of the command and, behind them, the number of slots.
 Result<KernelFunction> findBuiltinCode(std::string_view name);
 
 /// Scratch that any builtin of this artifact needs on each worker.

@@ -9,8 +9,10 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/device/cpu/Builtins.h"
 #include "runtime/device/cpu/CommandList.h"
+#include "runtime/schema/KvPage.h"
 
 #include <cstring>
+#include <deque>
 
 using namespace mtp;
 
@@ -40,8 +42,11 @@ private:
   Status allocate();
   Status loadKernels();
   void resolve(const schema::Program &program, CommandList &list);
+  const int64_t *paramsOf(const schema::Command &command);
   uint8_t *address(const schema::Binding &binding) const;
+  /// Bytes of a page's entries, and from one page to the next.
   uint64_t pageBytes(uint32_t cache) const;
+  uint64_t pageStride(uint32_t cache) const;
   uint8_t *pageAddress(uint32_t cache, uint32_t layer, uint32_t page) const;
 
   std::shared_ptr<const ArtifactFile> file;
@@ -54,6 +59,9 @@ private:
   /// Indexed like the artifact's kernels and programs.
   std::vector<KernelFunction> kernels;
   std::vector<CommandList> lists;
+  /// The params of calls of builtins, which get the number of slots behind the
+  /// command's own. The addresses of elements stay.
+  std::deque<std::vector<int64_t>> builtinParams;
 };
 
 class CpuDevice final : public Device {
@@ -70,12 +78,20 @@ private:
 
 } // namespace
 
+static uint64_t pageTokens(const schema::Artifact &program) {
+  return program.envelope() ? program.envelope()->page_tokens() : 1;
+}
+
 uint64_t CpuExecutable::pageBytes(uint32_t index) const {
   const schema::Cache *cache = file->program().caches()->Get(index);
-  uint64_t tokens = file->program().envelope()
-                        ? file->program().envelope()->page_tokens()
-                        : 1;
-  return tokens * cache->entry_width() * dtypeBytes(cache->dtype());
+  return pageTokens(file->program()) * cache->entry_width() *
+         dtypeBytes(cache->dtype());
+}
+
+uint64_t CpuExecutable::pageStride(uint32_t index) const {
+  const schema::Cache *cache = file->program().caches()->Get(index);
+  return mtp::pageStride(pageTokens(file->program()), cache->entry_width(),
+                         dtypeBytes(cache->dtype()));
 }
 
 /// Compares what allocate() will ask for with the memory there is. Without this
@@ -90,7 +106,7 @@ Status CpuExecutable::checkSizes() const {
       limit));
   uint64_t page = 0;
   for (uint32_t i = 0; i < vectorSize(program.caches()); ++i)
-    page = addBytes(page, pageBytes(i) * program.caches()->Get(i)->layers());
+    page = addBytes(page, pageStride(i) * program.caches()->Get(i)->layers());
   uint64_t pages = multiplyBytes(page, kvPages), rest = limit.bytes - fixed;
   if (pages <= rest)
     return okStatus();
@@ -117,7 +133,7 @@ Status CpuExecutable::allocate() {
                                             "the workers' scratch"));
   for (uint32_t i = 0; i < vectorSize(program.caches()); ++i) {
     uint64_t bytes =
-        pageBytes(i) * program.caches()->Get(i)->layers() * kvPages;
+        pageStride(i) * program.caches()->Get(i)->layers() * kvPages;
     MTP_ASSIGN_OR_RETURN(HostMemory cache,
                          HostMemory::allocate(bytes, "the KV cache"));
     caches.push_back(std::move(cache));
@@ -156,6 +172,17 @@ Status CpuExecutable::load() {
   return okStatus();
 }
 
+/// Little-endian hosts read the numbers where they lie in the tables.
+const int64_t *CpuExecutable::paramsOf(const schema::Command &command) {
+  const int64_t *params = command.params() ? command.params()->data() : nullptr;
+  const schema::Artifact &program = file->program();
+  if (program.kernels()->Get(command.kernel())->image() >= 0)
+    return params;
+  builtinParams.emplace_back(params, params + vectorSize(command.params()));
+  builtinParams.back().push_back(program.envelope()->max_batch());
+  return builtinParams.back().data();
+}
+
 void CpuExecutable::resolve(const schema::Program &program, CommandList &list) {
   list.commands.reserve(vectorSize(program.commands()));
   for (uint32_t i = 0; i < vectorSize(program.commands()); ++i) {
@@ -163,8 +190,7 @@ void CpuExecutable::resolve(const schema::Program &program, CommandList &list) {
     ResolvedCommand resolved = {};
     resolved.kernel = kernels[command->kernel()];
     resolved.firstBuffer = uint32_t(list.buffers.size());
-    // Little-endian hosts read the numbers where they lie in the file.
-    resolved.params = command->params() ? command->params()->data() : nullptr;
+    resolved.params = paramsOf(*command);
     resolved.tasks = int64_t(command->tasks());
     resolved.solo = command->solo();
     if (i > 0)
@@ -194,7 +220,7 @@ uint8_t *CpuExecutable::address(const schema::Binding &binding) const {
     return blob(program.constants()->Get(binding.index()));
   case schema::Space::Kv:
     return caches[binding.index()].data() +
-           binding.offset() * kvPages * pageBytes(binding.index());
+           binding.offset() * kvPages * pageStride(binding.index());
   }
   return nullptr;
 }
@@ -223,7 +249,7 @@ void CpuExecutable::read(const schema::Binding &binding, void *target,
 
 uint8_t *CpuExecutable::pageAddress(uint32_t cache, uint32_t layer,
                                     uint32_t page) const {
-  return caches[cache].data() + (layer * kvPages + page) * pageBytes(cache);
+  return caches[cache].data() + (layer * kvPages + page) * pageStride(cache);
 }
 
 void CpuExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,

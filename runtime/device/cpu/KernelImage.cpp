@@ -2,33 +2,15 @@
 
 #include "runtime/device/cpu/KernelImage.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/device/cpu/ElfImage.h"
 
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
-#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 using namespace mtp;
-
-/// Checks what the dynamic linker would say less clearly.
-static Status checkElf(std::span<const uint8_t> elf) {
-  Elf64_Ehdr header;
-  if (elf.size() < sizeof(header))
-    return dataLoss(strCat("expected an ELF header of ", sizeof(header),
-                           " bytes, got ", elf.size()));
-  std::memcpy(&header, elf.data(), sizeof(header));
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN)
-    return dataLoss("expected a 64-bit ELF shared object");
-#if defined(__x86_64__)
-  if (header.e_machine != EM_X86_64)
-    return failedPrecondition(
-        strCat("expected an ELF for x86_64, got machine ", header.e_machine));
-#endif
-  return okStatus();
-}
 
 static Status writeAll(int fd, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
@@ -45,7 +27,7 @@ static Status writeAll(int fd, std::span<const uint8_t> bytes) {
 
 Result<std::unique_ptr<KernelImage>>
 KernelImage::load(std::span<const uint8_t> elf) {
-  MTP_RETURN_IF_ERROR(checkElf(elf));
+  MTP_RETURN_IF_ERROR(verifyElf(elf));
   int fd = ::memfd_create("mtp-kernels", MFD_CLOEXEC);
   if (fd < 0)
     return resourceExhausted(strCat("cannot make memory for a kernel image: ",

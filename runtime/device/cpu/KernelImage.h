@@ -21,8 +21,8 @@ using KernelFunction = void (*)(void *const *buffers, const int64_t *params,
 /// A loaded ELF shared object. Its functions are valid as long as it lives.
 class KernelImage {
 public:
-  /// Loads from memory, without a file on disk. Loading runs the image's
-  /// constructors: check the target first.
+  /// Loads from memory, without a file on disk, what `verifyElf` lets pass: no
+  /// code of the image runs before one of its kernels is called.
   static Result<std::unique_ptr<KernelImage>>
   load(std::span<const uint8_t> elf);
 

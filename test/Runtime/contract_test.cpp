@@ -1,0 +1,253 @@
+//===- contract_test.cpp - Commands that ask for too much -----------------===//
+//
+// A compiled artifact with one thing wrong, each refused by the contract of a
+// kernel or by what stands around it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ArtifactBuilder.h"
+#include "FakeModel.h"
+#include "mtp/session.h"
+#include "runtime/artifact/ArtifactFile.h"
+
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+std::vector<uint8_t> goldenFile() {
+  std::ifstream file(MTP_GOLDEN, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The golden artifact as objects, and what stands behind its tables.
+struct Golden {
+  Golden() {
+    std::vector<uint8_t> file = goldenFile();
+    FileHeader header;
+    std::memcpy(&header, file.data(), sizeof(header));
+    schema::GetArtifact(&file[header.programOffset])->UnPackTo(&tables);
+    uint64_t base = segmentBase(header.programOffset, header.programSize);
+    segments.assign(file.begin() + int64_t(base), file.end());
+  }
+
+  std::vector<uint8_t> finish() const {
+    flatbuffers::FlatBufferBuilder fbb;
+    schema::FinishArtifactBuffer(fbb, schema::Artifact::Pack(fbb, &tables));
+    std::vector<uint8_t> file = makeFileFront(fbb.GetBufferPointer(),
+                                              fbb.GetSize(), segments.size());
+    file.insert(file.end(), segments.begin(), segments.end());
+    return file;
+  }
+
+  /// The first command of a kernel of that kind, and the kernel.
+  schema::CommandT &command(const char *kind) {
+    for (auto &program : tables.programs)
+      for (auto &command : program->commands)
+        if (tables.kernels[command->kernel]->kind == kind)
+          return *command;
+    std::abort();
+  }
+  schema::KernelT &kernel(const char *kind) {
+    return *tables.kernels[command(kind).kernel];
+  }
+  schema::Binding &binding(const char *kind, size_t index) {
+    return command(kind).bindings[index];
+  }
+  uint32_t state(const char *name) {
+    for (uint32_t i = 0; i < tables.states.size(); ++i)
+      if (tables.states[i]->name == name)
+        return i;
+    std::abort();
+  }
+
+  schema::ArtifactT tables;
+  std::vector<uint8_t> segments;
+};
+
+/// The message behind the path, empty where the file loads.
+std::string messageWith(const std::function<void(Golden &)> &spoil) {
+  Golden golden;
+  spoil(golden);
+  AlignedBytes bytes(golden.finish());
+  std::string message(
+      ArtifactFile::fromMemory(bytes.span()).status().message());
+  size_t path = message.rfind("]: ");
+  return path == std::string::npos ? message : message.substr(path + 3);
+}
+
+} // namespace
+
+TEST(Contract, TheFileItselfIsFine) {
+  EXPECT_EQ(messageWith([](Golden &) {}), "");
+}
+
+TEST(Contract, HoldsParamsAndTasks) {
+  EXPECT_EQ(messageWith([](Golden &g) { g.command("embed").params[0] = 0; }),
+            "embed_0_0 takes 1 to 1073741824, got 0");
+  EXPECT_EQ(messageWith([](Golden &g) { g.command("embed").params[0] = -8; }),
+            "embed_0_0 takes 1 to 1073741824, got -8");
+  EXPECT_EQ(messageWith([](Golden &g) {
+              g.command("accept_commit").params[1] = 4;
+            }),
+            "accept_commit_0 takes 0 to 3, got 4");
+  EXPECT_NE(messageWith([](Golden &g) { g.command("linear").tasks += 1; })
+                .find("tasks: the kernel divides into 1 x "),
+            std::string::npos);
+  EXPECT_NE(messageWith([](Golden &g) { g.command("rope").tasks = 1 << 20; })
+                .find("tasks: the kernel divides into "),
+            std::string::npos);
+}
+
+TEST(Contract, HoldsBuffers) {
+  EXPECT_NE(messageWith([](Golden &g) {
+              schema::Binding &b = g.binding("embed", 2);
+              b = schema::Binding(b.space(), b.index(), b.offset(),
+                                  b.bytes() - 4);
+            }).find("the kernel may touch "),
+            std::string::npos);
+  EXPECT_NE(messageWith([](Golden &g) {
+              auto &c = g.command("embed");
+              c.params[0] = int64_t(c.tasks = 1 << 20);
+            }).find("the kernel may touch "),
+            std::string::npos);
+  EXPECT_NE(messageWith([](Golden &g) {
+              // A kernel of equal counts.
+              g.command("mask_first").kernel = g.command("embed").kernel;
+            }),
+            "");
+  EXPECT_EQ(messageWith([](Golden &g) { g.tables.scratch_bytes = 64; })
+                .substr(0, 16),
+            "contract: needs ");
+}
+
+TEST(Contract, HoldsWhatIsWritten) {
+  EXPECT_EQ(messageWith([](Golden &g) {
+              g.binding("embed", 2) = schema::Binding(
+                  schema::Space::Weight, 0, 0, g.tables.weights[0]->size);
+            }),
+            "a kernel may not write to weights and constants");
+  EXPECT_EQ(messageWith([](Golden &g) {
+              uint32_t state = g.state("active");
+              g.binding("put_drafts", 1) =
+                  schema::Binding(schema::Space::State, state, 0, 4);
+            }),
+            "a kernel may not write to state 'active', which is the host's");
+  EXPECT_EQ(messageWith([](Golden &g) {
+              schema::Binding &b = g.command("mtp.sample_parts").bindings[6];
+              b = schema::Binding(schema::Space::Constant, 0, 0,
+                                  g.tables.constants[0]->size);
+            }),
+            "a kernel may not write to weights and constants");
+}
+
+TEST(Contract, HoldsCachesAndPages) {
+  auto cache = [](const std::function<void(schema::CacheT &)> &change) {
+    return messageWith([&](Golden &g) { change(*g.tables.caches[0]); });
+  };
+  EXPECT_EQ(cache([](auto &c) { c.entry_width = 8; }),
+            "expected a cache with pages of 16 entries of 32xf32, heads 2, got "
+            "pages of 16 entries of 8xf32, heads 2");
+  EXPECT_NE(cache([](auto &c) { c.dtype = schema::DType::BF16; }), "");
+  EXPECT_NE(cache([](auto &c) { c.heads = 1; }), "");
+  EXPECT_EQ(cache([](auto &c) { c.heads = 0; }), "") << "it is not said";
+  EXPECT_NE(messageWith([](Golden &g) { g.tables.envelope->page_tokens = 8; }),
+            "");
+  EXPECT_EQ(messageWith([](Golden &g) {
+              // The page table stands before the pages.
+              auto &c = g.command("attention");
+              for (schema::Binding &b : c.bindings)
+                if (b.space() == schema::Space::State &&
+                    b.index() == g.state("page_table"))
+                  b = schema::Binding(schema::Space::State, g.state("length"),
+                                      0, 8);
+            }),
+            "expected page numbers: the state 'page_table', in functions a "
+            "constant of i32, too");
+  EXPECT_EQ(messageWith([](Golden &g) {
+              schema::Binding &b = g.binding("embed", 2);
+              b = schema::Binding(schema::Space::Kv, 0, 0, 0);
+            }),
+            "the kernel takes no cache here");
+}
+
+TEST(Contract, IsCheckedItself) {
+  EXPECT_EQ(messageWith([](Golden &g) {
+              g.kernel("embed").contract->buffers.pop_back();
+            }),
+            "contract: expected 3 buffers and 1 params, got 2 and 1");
+  EXPECT_EQ(messageWith([](Golden &g) {
+              auto &bytes = g.kernel("embed").contract->buffers[2]->bytes;
+              bytes[0] = schema::Term(1, 7, 255);
+            }),
+            "param 7 is past the 1");
+  EXPECT_EQ(messageWith([](Golden &g) {
+              auto &bytes = g.kernel("embed").contract->buffers[2]->bytes;
+              bytes = {schema::Term(INT64_MAX, 0, 0)};
+              g.command("embed").params[0] = 2;
+            }).substr(0, 10),
+            "tasks: the");
+  EXPECT_EQ(messageWith([](Golden &g) {
+              g.kernel("embed").contract->buffers[2]->bytes = {
+                  schema::Term(INT64_MAX, 255, 255), schema::Term(1, 0, 255)};
+            }),
+            "the bytes that the kernel may touch do not fit 64 bits");
+  EXPECT_EQ(messageWith([](Golden &g) {
+              for (auto &kernel : g.tables.kernels)
+                kernel->contract.reset();
+            }),
+            "")
+      << "files before 1.2 have none";
+}
+
+TEST(Contract, ZerosStandBetweenTablesAndSegments) {
+  std::vector<uint8_t> file = goldenFile();
+  FileHeader header;
+  std::memcpy(&header, file.data(), sizeof(header));
+  size_t gap = header.programOffset + header.programSize + 8;
+  ASSERT_LT(gap, segmentBase(header.programOffset, header.programSize));
+  file[gap] = 7;
+  AlignedBytes bytes(file);
+  EXPECT_EQ(ArtifactFile::fromMemory(bytes.span()).status().message(),
+            "expected zeros between tables and segments, got 7 at byte " +
+                std::to_string(gap));
+}
+
+static std::vector<int32_t> generate(Session &session) {
+  Request request;
+  request.prompt = {9, 8, 7, 6, 5};
+  request.maxTokens = 8;
+  request.ignoreEos = true;
+  SequenceId id = *session.add(request);
+  while (!session.idle())
+    if (!session.step())
+      return {};
+  auto output = *session.output(id);
+  return {output.begin(), output.end()};
+}
+
+TEST(Contract, TablesAreNotReadFromTheFileAgain) {
+  std::string path = writeFile("tables", goldenFile());
+  auto model = Model::load(path);
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  auto session = Session::create(*model, {});
+  ASSERT_TRUE(session.isOk());
+  std::vector<int32_t> before = generate(**session);
+  FileHeader header;
+  std::vector<uint8_t> file = goldenFile();
+  std::memcpy(&header, file.data(), sizeof(header));
+  {
+    // In place: the mapping sees it.
+    std::fstream changed(path, std::ios::binary | std::ios::in | std::ios::out);
+    std::vector<char> ones(header.programSize, char(0x7f));
+    changed.seekp(std::streamoff(header.programOffset));
+    changed.write(ones.data(), std::streamsize(ones.size()));
+  }
+  EXPECT_EQ(before.size(), 8u);
+  EXPECT_EQ(generate(**session), before);
+}
