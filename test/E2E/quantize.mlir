@@ -8,7 +8,7 @@
 
 // RUN: mtpc %t/8/m.mlir -o %t/m.bin --quantize=int8,group=32
 // RUN: mtp-dump %t/m.bin | FileCheck %s --check-prefix=INT8
-// INT8: format 1.1,
+// INT8: format 1.{{[0-9]+}},
 // INT8: weight w: 3x7296xi8, 21888 bytes at {{[0-9]+}} of segment {{[0-9]+}}, int8 of 200 inputs, group 32
 // INT8: weight gate: 6x7296xi8, {{.*}}, int8 of 200 inputs, group 32
 // RUN: mtp-dump %t/m.bin --json | FileCheck %s --check-prefix=JSON
