@@ -103,11 +103,12 @@ void BufferizePass::lowerInvoke(InvokeOp op, SymbolTable &symbols) {
     operands.push_back(allocate(builder, op.getLoc(), result, StringAttr()));
     offsets.push_back(0);
   }
-  DispatchOp::create(
-      builder, op.getLoc(), kernelFor(op, operands, symbols).getValue(),
-      operands, op.getParams(), offsets, kernelTasks(op.getKind(), op.getConfig(), op.getParams()),
-      kernelSignature(op.getKind(), op.getConfig())->outputs, op.getSolo(),
-      op.getJoined());
+  DispatchOp::create(builder, op.getLoc(),
+                     kernelFor(op, operands, symbols).getValue(), operands,
+                     op.getParams(), offsets,
+                     kernelTasks(op.getKind(), op.getConfig(), op.getParams()),
+                     kernelSignature(op.getKind(), op.getConfig())->outputs,
+                     op.getSolo(), op.getJoined());
   ++numDispatches;
 }
 

@@ -13,9 +13,9 @@
 // mtp.sample_join take the place of mtp.sample_parts.
 //
 // Rows that sample need all logits, and the target's may leave the program: the
-// head writes the logits as well, of the slots whose sampling parameters ask for
-// them. That is asked at run time, row by row, so that one program serves them
-// side by side.
+// head writes the logits as well, of the slots whose sampling parameters ask
+// for them. That is asked at run time, row by row, so that one program serves
+// them side by side.
 //
 //===----------------------------------------------------------------------===//
 

@@ -117,13 +117,14 @@ def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
   let summary = "Pick tokens where their logits are made";
   let description = [{
     A `linear` whose result only an `argmax` reads becomes a `linear_argmax`,
-    which writes the best logit of each panel and its index, and the `argmax` an
-    `argmax_parts`. One whose result is read by an `mtp.sample`, and may leave the
-    program, becomes a `linear_argmax` that writes logits too, for the slots whose
-    row of the state `sampling` does not say that nobody reads them; the
-    `mtp.sample` becomes an `mtp.sample_parts`, the `mtp.sample_mapped` of a small
-    draft vocabulary an `mtp.sample_parts_mapped`. Where a row has more than 16,384
-    logits, an `mtp.sample_scan` with a task for each 16,384 of them, and an
+    which writes the best logit of each panel and its index, and the `argmax`
+    an `argmax_parts`. One whose result is read by an `mtp.sample`, and may
+    leave the program, becomes a `linear_argmax` that writes logits too, for
+    the slots whose row of the state `sampling` does not say that nobody reads
+    them; the `mtp.sample` becomes an `mtp.sample_parts`, the
+    `mtp.sample_mapped` of a small draft vocabulary an
+    `mtp.sample_parts_mapped`. Where a row has more than 16,384 logits, an
+    `mtp.sample_scan` with a task for each 16,384 of them, and an
     `mtp.sample_join` take its place, so that threads share the row.
 
     A projection with a residual or an activation, or whose result has another

@@ -12,8 +12,8 @@ namespace mlir::mtp {
 bool isPick(exec::InvokeOp call);
 
 /// The projection of whose logits `pick` sees every row and every column, as
-/// they are stored; null where something lies between, where the projection adds
-/// a residual or has an activation, or where the pick sees a part of them.
+/// they are stored; null where something lies between, where the projection
+/// adds a residual or has an activation, or where the pick sees a part of them.
 exec::InvokeOp findPlainHead(exec::InvokeOp pick);
 
 } // namespace mlir::mtp

@@ -81,8 +81,8 @@ ProgramWriter::Outputs ProgramWriter::runModule(int64_t module,
 
 // A draft is picked as the target's row at its place will pick: by the accept
 // op's region, which sees the same slot and the same position, and so the same
-// parameters and the same noise. Drafter and target then agree as often as their
-// distributions do, at any temperature.
+// parameters and the same noise. Drafter and target then agree as often as
+// their distributions do, at any temperature.
 void ProgramWriter::putDraft(int64_t batch, int64_t depth, Value logits) {
   ValueRange bound =
       invoke("draft_rows", {state("active"), state("length")}, {batch, depth},
@@ -246,8 +246,9 @@ void ProgramWriter::writePrefill(int64_t chunk, bool withModules) {
   OutputOp::create(builder, loc, "picks", pick);
 }
 
-// Scoring a text takes the logits of all rows, where the head of a prefill chunk
-// runs over its last row alone. As in a chunk, rows of position -1 are padding.
+// Scoring a text takes the logits of all rows, where the head of a prefill
+// chunk runs over its last row alone. As in a chunk, rows of position -1 are
+// padding.
 void ProgramWriter::writePromptLogits(int64_t rows) {
   OpBuilder::InsertionGuard guard(builder);
   auto program =

@@ -9,8 +9,8 @@
 //   linear(x, head picks @draft_vocabulary)
 //     -> mtp.sample_mapped of the vocabulary -> put_drafts
 //
-// A sampled pick needs the map itself: the noise of a column is that of the token
-// which it stands for. An `argmax` is followed by a look-up.
+// A sampled pick needs the map itself: the noise of a column is that of the
+// token which it stands for. An `argmax` is followed by a look-up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,8 +58,8 @@ private:
 
 } // namespace
 
-/// What makes the draft that `put` stores, if it is a plain head that nobody else
-/// reads.
+/// What makes the draft that `put` stores, if it is a plain head that nobody
+/// else reads.
 static std::optional<DraftHead> findHead(InvokeOp put, SymbolTable &symbols) {
   auto pick = put.getArgs().front().getDefiningOp<InvokeOp>();
   if (!pick || !mlir::mtp::isPick(pick) ||

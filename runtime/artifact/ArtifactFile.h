@@ -27,9 +27,9 @@ enum class HashCheck {
 enum class FileMemory { Mapped, Copied };
 
 /// A file that has passed every check: magic, version, schema, sizes, seal,
-/// structure, meaning. Immutable, so any thread may use it. Header and tables are
-/// a copy, made before they are checked: who writes to a file that is mapped
-/// changes weights and code, but nothing that was checked.
+/// structure, meaning. Immutable, so any thread may use it. Header and tables
+/// are a copy, made before they are checked: who writes to a file that is
+/// mapped changes weights and code, but nothing that was checked.
 class ArtifactFile {
 public:
   /// Maps or copies a file, and checks it. Messages start with the path.

@@ -43,8 +43,8 @@ Status verifyPrograms(const schema::Artifact &artifact);
 Status verifyContract(const schema::Artifact &artifact,
                       const schema::Kernel &kernel);
 
-/// That a command, whose bindings are in range, asks its kernel for nothing that
-/// the contract does not allow. `kind` is that of its program.
+/// That a command, whose bindings are in range, asks its kernel for nothing
+/// that the contract does not allow. `kind` is that of its program.
 Status verifyAgainstContract(const schema::Artifact &artifact,
                              const schema::Command &command,
                              schema::ProgramKind kind);

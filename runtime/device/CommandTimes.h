@@ -10,8 +10,8 @@
 
 namespace mtp {
 
-/// One command of one worker's share, in nanoseconds of a clock that all workers share
-/// and that never goes back.
+/// One command of one worker's share, in nanoseconds of a clock that all
+/// workers share and that never goes back.
 struct CommandTime {
   /// When it began its share of the tasks. A worker without a share ends where
   /// it begins.

@@ -159,7 +159,8 @@ TEST_F(Workload, AWeightThatManyCommandsBindCountsOnce) {
 TEST_F(Workload, ARoundHasPhases) {
   for (const char *kind :
        {"refresh_rows", "mtp.sample_parts", "put_drafts", "chain_rows",
-        "mtp.sample", "verify_rows", "linear_argmax", "mtp.sample_parts", "accept_commit"})
+        "mtp.sample", "verify_rows", "linear_argmax", "mtp.sample_parts",
+        "accept_commit"})
     add(kind, "{}", 1, {});
   EXPECT_EQ(phasesOf(finish(), program(finish())),
             (std::vector<std::string>{"draft 1", "draft 1", "draft 1",

@@ -23,7 +23,8 @@ using namespace mtp::codegen::test;
 static constexpr unsigned char slackPattern = 0xa5;
 
 /// The buffers that there are: where they begin and end.
-static std::map<const unsigned char *, const unsigned char *> &guardedBuffers() {
+static std::map<const unsigned char *, const unsigned char *> &
+guardedBuffers() {
   static std::map<const unsigned char *, const unsigned char *> buffers;
   return buffers;
 }

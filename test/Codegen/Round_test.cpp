@@ -155,7 +155,8 @@ TEST(Round, AcceptCommit) {
   auto before = randomFloats(3 * 4 * width, 2);
   Guarded<float> from(target), hidden(before);
   Guarded<int32_t> out(Ints(12, -9)), count(Ints(3, -9));
-  Kernel(native(), "accept_commit", "width = 18, kmax1 = 4, kmax = 3, slots = 3")
+  Kernel(native(), "accept_commit",
+         "width = 18, kmax1 = 4, kmax = 3, slots = 3")
       .run({s.active.data(), picks.data(), s.drafts.data(), from.data(),
             s.length.data(), s.accepted.data(), s.window.data(), hidden.data(),
             out.data(), count.data()},

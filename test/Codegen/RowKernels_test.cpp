@@ -158,10 +158,11 @@ TEST(KvAppend, WritesLiveRowsOnly) {
   forTargets([](const TargetDesc &target) {
     const int width = 21, page = 8, entry = 50, maxPages = 3, pages = 7;
     for (bool bf16 : {false, true}) {
-      Kernel kernel(target, "kv_append",
-                    std::string("width = 21, page = 8, slots = 2, entry_width = 50, "
-                                "entry_offset = 9, x_stride = 23, dtype = ") +
-                        (bf16 ? "\"bf16\"" : "\"f32\""));
+      Kernel kernel(
+          target, "kv_append",
+          std::string("width = 21, page = 8, slots = 2, entry_width = 50, "
+                      "entry_offset = 9, x_stride = 23, dtype = ") +
+              (bf16 ? "\"bf16\"" : "\"f32\""));
       auto x = randomFloats(5 * 23, 1);
       std::vector<int32_t> slots{1, 0, 1, 1, 0}, positions{0, 7, 8, -1, 23};
       std::vector<int32_t> table{1, 2, 3, 4, 5, 6};

@@ -13,8 +13,8 @@ using namespace mtp;
 using namespace mtp::test;
 
 RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
-    : model(std::move(loaded)), k(k), artifact(ModelAccess::file(*model)->program()),
-      programs(artifact) {
+    : model(std::move(loaded)), k(k),
+      artifact(ModelAccess::file(*model)->program()), programs(artifact) {
   const EnvelopeInfo &e = *model->envelope();
   uint32_t pages = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
   auto device = createCpuDevice({.threads = 1});

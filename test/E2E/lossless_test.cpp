@@ -181,6 +181,33 @@ TEST_P(Lossless, PrefixReuse) {
   }
 }
 
+// The second turn of a chat begins with what the first one generated. Its pages
+// are shared, and neither output nor acceptance tells.
+TEST_P(Lossless, SecondTurn) {
+  Request first = mixedRequests(envelope.vocab, Picking::Sampled, /*seed=*/10,
+                                /*output=*/60)[1];
+  Request second = first;
+  Outcome turn = plain({first});
+  second.prompt.insert(second.prompt.end(), turn.sequences[0].tokens.begin(),
+                       turn.sequences[0].tokens.end());
+  second.prompt.push_back(textToken(/*text=*/11, 0, envelope.vocab));
+  second.maxTokens = 20;
+  Outcome expected = plain({first, second});
+  for (uint32_t k = 0; k <= envelope.maxK; ++k) {
+    SessionOptions options = single(k, /*slots=*/1);
+    Outcome apart = check(options, {first, second}, expected);
+    options.prefixCache = true;
+    Outcome shared = check(options, {first, second}, expected);
+    EXPECT_EQ(shared.statistics.accepted, apart.statistics.accepted)
+        << describe(options);
+    // With fewer drafts than modules the deeper modules' entries are not made.
+    bool isComplete = k == 0 || k >= envelope.modules;
+    uint64_t prompt = first.prompt.size();
+    EXPECT_EQ(shared.statistics.cachedTokens > prompt, isComplete)
+        << describe(options);
+  }
+}
+
 // The pool holds the longest sequence and little more, and outputs grow over
 // several pages.
 TEST_P(Lossless, Preemption) {
@@ -224,9 +251,10 @@ TEST(LosslessMatrix, AcceptsAndRejectsDrafts) {
   }
 }
 
-// Drafts that were the likeliest tokens would be accepted as often as the target
-// gives these their probability, here 0.25 at temperature 1; drafts that are
-// picked with the target's noise nearly as often as the distributions agree.
+// Drafts that were the likeliest tokens would be accepted as often as the
+// target gives these their probability, here 0.25 at temperature 1; drafts that
+// are picked with the target's noise nearly as often as the distributions
+// agree.
 TEST(LosslessMatrix, SampledDraftsShareTheTargetsNoise) {
   std::shared_ptr<const Model> model = loadArtifact("bundled");
   ASSERT_TRUE(model);

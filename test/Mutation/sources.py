@@ -22,8 +22,8 @@ SOURCES = {
         ROUND, "kb.bitAnd(kb.cmp(Cmp::GE, position, 0), kb.cmp(Cmp::LE, j, newest));",
         "kb.bitAnd(kb.cmp(Cmp::GE, kb.add(j, 1), d), kb.cmp(Cmp::LE, j, newest));"),
     "module 2 goes on from the wrong row": (
-        ROUND, "Value row = kb.min(accepted, kb.sub(rows, 1));",
-        "Value row = kb.min(kb.integer(0), kb.sub(rows, 1));"),
+        ROUND, "Value row = kb.clampIndex(accepted, rows);",
+        "Value row = kb.integer(0);"),
     "anchor from the first row of the window": (
         ROUND, "kb.loadI32(rowAt(kb, 3, slot, config.integer(\"kmax1\")), accepted);",
         "kb.loadI32(rowAt(kb, 3, slot, config.integer(\"kmax1\")), kb.integer(0));"),
@@ -38,8 +38,8 @@ SOURCES = {
     "prefill gives modules their own row's token": (
         PREFILL, "kb.loadI32(kb.buffer(1), kb.add(j, d))", "kb.loadI32(kb.buffer(1), j)"),
     "prefill leaves the first row's hidden state": (
-        PREFILL, "kb.at(kb.buffer(2), kb.sub(info.count, 1), width * 4)",
-        "kb.at(kb.buffer(2), kb.integer(0), width * 4)"),
+        PREFILL, "Value last = kb.clampIndex(kb.sub(info.count, 1), kb.param(0));",
+        "Value last = kb.integer(0);"),
     "no pages for the drafts": (
         DECODE, "sequence.length + options.k + 1", "sequence.length"),
 }

@@ -1,9 +1,10 @@
 //===- mutants_test.cpp - Artifacts that are a little wrong ---------------===//
 //
-// One field of a compiled artifact is changed at a time, any field of any table,
-// hashes and seal are made right, and what still loads is run: prompts, rounds,
-// functions. Each in a process of its own, which must end by itself and in time.
-// Left alone are contracts, which say what is right, and the bytes of code.
+// One field of a compiled artifact is changed at a time, any field of any
+// table, hashes and seal are made right, and what still loads is run: prompts,
+// rounds, functions. Each in a process of its own, which must end by itself and
+// in time. Left alone are contracts, which say what is right, and the bytes of
+// code.
 //
 // MTP_MUTANTS is the number of mutants (700), MTP_MUTANTS_OF another artifact.
 //

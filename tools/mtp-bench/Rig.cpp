@@ -65,9 +65,9 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
   options.pin = pin;
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
                        createCpuDevice(options));
-  MTP_ASSIGN_OR_RETURN(
-      executable,
-      device->load(ModelAccess::file(*loaded), uint64_t(slots) * pagesPerSlot + 1));
+  MTP_ASSIGN_OR_RETURN(executable,
+                       device->load(ModelAccess::file(*loaded),
+                                    uint64_t(slots) * pagesPerSlot + 1));
   host = std::make_unique<HostState>(program, *executable);
   filled.assign(slots, 0);
   for (uint32_t slot = 0; slot < slots; ++slot) {

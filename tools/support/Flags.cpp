@@ -145,7 +145,8 @@ void mtp::addArtifact(CLI::App &app, std::string &path) {
 }
 
 void mtp::addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin) {
-  addNumber(app, "--threads,-t", threads, "Threads (0: one for each usable processor)");
+  addNumber(app, "--threads,-t", threads,
+            "Threads (0: one for each usable processor)");
   addFlag(app, "--pin", pin, "Bind each thread to a processor");
 }
 

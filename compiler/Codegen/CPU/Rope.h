@@ -42,8 +42,8 @@ void emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec, int64_t heads,
 /// From one head of a row to the next, of queries as of keys.
 int64_t ropeHeadStride(const KernelConfig &config);
 
-/// Reads `dim`, `offset`, `layout` and `positions`; the head's width is for the caller to
-/// say.
+/// Reads `dim`, `offset`, `layout` and `positions`; the head's width is for the
+/// caller to say.
 RopeSpec ropeSpec(const KernelConfig &config, int64_t width);
 
 /// Reports unless the rotated columns are pairs and lie in the head. `key` is

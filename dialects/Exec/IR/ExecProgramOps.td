@@ -143,8 +143,9 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
       and writes this number of outputs.
     - C3: every offset lies in its buffer; a cache's is 0.
     - C4: tasks are as many as the kernel's kind has for these params.
-    - C5: the kernel's page, entry width, heads and element type are those of the
-      cache that it is given; what it takes for a cache is one, all else is none.
+    - C5: the kernel's page, entry width, heads and element type are those of
+      the cache that it is given; what it takes for a cache is one, all else is
+      none.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$buffers,
                        DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,

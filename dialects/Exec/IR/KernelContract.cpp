@@ -179,9 +179,9 @@ private:
 int64_t ContractWriter::need(llvm::StringRef key) {
   int64_t value = configInt(config, key);
   if (value < 1 && contract.error.empty()) {
-    contract.error = ("expected config key '" + key + "' of at least 1 for kind '" +
-               kind + "'")
-                  .str();
+    contract.error = ("expected config key '" + key +
+                      "' of at least 1 for kind '" + kind + "'")
+                         .str();
   }
   return value;
 }
@@ -357,8 +357,8 @@ void ContractWriter::experts() {
   }
 }
 
-/// What a slot has of its state after a round: length, accepted, window, hidden,
-/// out tokens and out count.
+/// What a slot has of its state after a round: length, accepted, window,
+/// hidden, out tokens and out count.
 void ContractWriter::commit(int64_t slots) {
   int64_t kmax1 = need("kmax1");
   for (int64_t perSlot :

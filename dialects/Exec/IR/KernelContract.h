@@ -1,13 +1,13 @@
 //===- KernelContract.h - What a kernel may touch ---------------*- C++ -*-===//
 //
 // For every kind of the catalogue and its configuration: how many bytes of each
-// buffer a dispatch may read or write, as a function of its params, which params
-// it may have, into how many tasks it divides, and how the cache that it is
-// given must look. The artifact carries it (`Contract` in mtp_artifact.fbs), and
-// the loader checks every command against it; so does the verifier of dispatches
-// for caches. What the emitters in compiler/Codegen do must not go beyond it:
-// their tests give each kernel buffers of no more than these bytes, which end
-// where a page faults.
+// buffer a dispatch may read or write, as a function of its params, which
+// params it may have, into how many tasks it divides, and how the cache that it
+// is given must look. The artifact carries it (`Contract` in mtp_artifact.fbs),
+// and the loader checks every command against it; so does the verifier of
+// dispatches for caches. What the emitters in compiler/Codegen do must not go
+// beyond it: their tests give each kernel buffers of no more than these bytes,
+// which end where a page faults.
 //
 //===----------------------------------------------------------------------===//
 

@@ -73,10 +73,10 @@ TaskShape taskShape(llvm::StringRef kind, DictionaryAttr config);
 int64_t kernelTasks(llvm::StringRef kind, DictionaryAttr config,
                     llvm::ArrayRef<int64_t> params);
 
-/// Adds the sizes of buffers whose rows a kernel of `kind` finds by numbers that
-/// it reads, where `config` does not give them (`slots`, `positions`): a number
-/// beyond them must not lead out of the buffer. `buffers` are the types of all
-/// buffers.
+/// Adds the sizes of buffers whose rows a kernel of `kind` finds by numbers
+/// that it reads, where `config` does not give them (`slots`, `positions`): a
+/// number beyond them must not lead out of the buffer. `buffers` are the types
+/// of all buffers.
 DictionaryAttr addIndexLimits(llvm::StringRef kind, DictionaryAttr config,
                               llvm::ArrayRef<Type> buffers);
 

@@ -91,7 +91,8 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
   let description = [{
     `parents` gives for every node the node it continues; node 0 is the anchor.
     Children of a node take its candidates in the order of their rank (logit
-    plus the noise that the target will add), the lowest node the best. The result has one token per node but the anchor.
+    plus the noise that the target will add), the lowest node the best. The
+    result has one token per node but the anchor.
 
     ```mlir
     %drafts = mtp.draft_tree [-1, 0, 0, 1] {

@@ -64,10 +64,10 @@ struct GenerationInfo {
 };
 
 struct LoadOptions {
-  /// Compares all of the file with its hashes, which reads all of it. Without it
-  /// that is done of tables, code, tokenizer and whatever is stored in at most
-  /// 16 MiB; larger weights are read when they are used, and a byte of them that
-  /// has changed since gives other tokens and no error.
+  /// Compares all of the file with its hashes, which reads all of it. Without
+  /// it that is done of tables, code, tokenizer and whatever is stored in at
+  /// most 16 MiB; larger weights are read when they are used, and a byte of
+  /// them that has changed since gives other tokens and no error.
   bool checkAllHashes = false;
   /// Copies the file into memory of the process's own, of large pages where the
   /// system has them, instead of mapping it. Loading then reads all of it and
@@ -76,13 +76,13 @@ struct LoadOptions {
   bool copy = false;
 };
 
-/// An artifact is a program: it holds machine code, which runs with all that the
-/// process may do. Load only what comes from someone whose programs you would
-/// run. What load() checks finds damage and mistakes of compilers, not malice:
-/// runtime/artifact/README.md says what is and what is not checked.
+/// An artifact is a program: it holds machine code, which runs with all that
+/// the process may do. Load only what comes from someone whose programs you
+/// would run. What load() checks finds damage and mistakes of compilers, not
+/// malice: runtime/artifact/README.md says what is and what is not checked.
 ///
-/// A model is an artifact, checked and mapped. Immutable: any number of threads and
-/// sessions may share one. The file may be deleted or renamed while it is
+/// A model is an artifact, checked and mapped. Immutable: any number of threads
+/// and sessions may share one. The file may be deleted or renamed while it is
 /// mapped; truncating it in place makes the process fault (SIGBUS), unless it
 /// was copied.
 class Model {

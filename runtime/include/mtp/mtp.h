@@ -98,8 +98,8 @@ typedef struct mtp_load_options {
 /* Fills in the defaults: all 0. */
 void mtp_load_options_init(mtp_load_options *options);
 
-/* An artifact is a program: load only what comes from someone whose programs you
-   would run.
+/* An artifact is a program: load only what comes from someone whose programs
+   you would run.
 
    Maps, or copies, and verifies an artifact; null options are the defaults. The
    file must not be truncated while mapped. Sessions keep the model's data alive
