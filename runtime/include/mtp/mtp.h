@@ -2,7 +2,7 @@
 |*
 |* The C interface of the mtpc runtime. Objects are opaque and belong to the
 |* caller, who frees them. Nothing throws or exits, nor installs signal
-handlers.
+|* handlers.
 |*
 |* Every function that can fail returns an mtp_status. Unless it is MTP_OK, what
 |* the function was to fill in is untouched, and mtp_message() says why. A null
