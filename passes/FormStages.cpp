@@ -98,15 +98,6 @@ bool FormStagesPass::isLight(InvokeOp op) {
 // Dependences
 //===----------------------------------------------------------------------===//
 
-/// The same value, or two references to one resource.
-static bool isSame(Value a, Value b) {
-  auto first = a.getDefiningOp<RefOp>(), second = b.getDefiningOp<RefOp>();
-  if (!first || !second)
-    return a == b;
-  return first.getResourceAttr() == second.getResourceAttr() &&
-         first.getLayer() == second.getLayer();
-}
-
 /// Whether two calls append to the same entries, row by row: slots, positions,
 /// page table and pages are the last arguments of either.
 static bool appendsAlike(InvokeOp a, InvokeOp b) {
@@ -121,7 +112,7 @@ static bool appendsAlike(InvokeOp a, InvokeOp b) {
   return a.getParams() == b.getParams() &&
          a.getOffsets().take_back(kPlaceArgs) ==
              b.getOffsets().take_back(kPlaceArgs) &&
-         llvm::all_of_zip(argsOfA, argsOfB, isSame);
+         llvm::all_of_zip(argsOfA, argsOfB, isSameBuffer);
 }
 
 namespace {

@@ -54,15 +54,6 @@ static InvokeOp producerOf(Value value, llvm::StringRef kind) {
   return call && call.getKind() == kind ? call : InvokeOp();
 }
 
-/// The same value, or two references to one resource.
-static bool isSame(Value a, Value b) {
-  auto first = a.getDefiningOp<RefOp>(), second = b.getDefiningOp<RefOp>();
-  if (!first || !second)
-    return a == b;
-  return first.getResourceAttr() == second.getResourceAttr() &&
-         first.getLayer() == second.getLayer();
-}
-
 namespace {
 /// Columns of an activation that go to the entry's columns from `at` on.
 struct Part {
@@ -100,7 +91,7 @@ struct Rope {
   /// Whether heads look the same and are turned by the same angles.
   bool turnsAs(Rope other) {
     auto isSameArg = [&](Arg arg) {
-      return isSame(call.getArgs()[arg], other.call.getArgs()[arg]) &&
+      return isSameBuffer(call.getArgs()[arg], other.call.getArgs()[arg]) &&
              call.getOffsets()[arg] == other.call.getOffsets()[arg];
     };
     return isSameArg(Table) && isSameArg(Angles) && rows() == other.rows() &&
@@ -162,7 +153,7 @@ static std::optional<Rope> rotationOf(const Part &part) {
 /// Whether two appends write the same entries of one layer.
 static bool writesSameEntries(InvokeOp a, InvokeOp b) {
   for (AppendArg arg : {Slots, Positions, PageTable, Pages})
-    if (!isSame(a.getArgs()[arg], b.getArgs()[arg]) ||
+    if (!isSameBuffer(a.getArgs()[arg], b.getArgs()[arg]) ||
         a.getOffsets()[arg] != b.getOffsets()[arg])
       return false;
   return a.getParams() == b.getParams() && entryWidth(a) == entryWidth(b) &&
@@ -180,7 +171,7 @@ static InvokeOp nextUse(InvokeOp call, Value buffer) {
   for (Operation *op = call->getNextNode(); op; op = op->getNextNode())
     if (auto other = dyn_cast<InvokeOp>(op))
       if (llvm::any_of(other.getArgs(),
-                       [&](Value arg) { return isSame(arg, buffer); }))
+                       [&](Value arg) { return isSameBuffer(arg, buffer); }))
         return other;
   return InvokeOp();
 }
@@ -195,8 +186,9 @@ static bool isUpdatedBefore(InvokeOp call, InvokeOp last) {
       continue;
     for (auto [i, arg] : llvm::enumerate(other.getArgs()))
       if (updatesBuffer(other.getKind(), i) &&
-          llvm::any_of(call.getArgs(),
-                       [&, arg = arg](Value own) { return isSame(own, arg); }))
+          llvm::any_of(call.getArgs(), [&, arg = arg](Value own) {
+            return isSameBuffer(own, arg);
+          }))
         return true;
   }
   return false;

@@ -22,6 +22,10 @@ namespace mlir::exec {
 /// not fit 63 bits.
 std::optional<int64_t> bufferBytes(MemRefType type);
 
+/// Whether two operands of calls are one value, or references to the same layer
+/// of one resource.
+bool isSameBuffer(Value a, Value b);
+
 } // namespace mlir::exec
 
 #endif // MTP_DIALECTS_EXEC_IR_EXECOPS_H

@@ -7,6 +7,15 @@
 using namespace mlir;
 using namespace mlir::exec;
 
+bool mlir::exec::isSameBuffer(Value a, Value b) {
+  auto first = a.getDefiningOp<RefOp>(), second = b.getDefiningOp<RefOp>();
+  if (!first || !second) {
+    return a == b;
+  }
+  return first.getResourceAttr() == second.getResourceAttr() &&
+         first.getLayer() == second.getLayer();
+}
+
 LogicalResult KernelOp::verify() {
   if (!kernelSignature(getKind(), getConfig())) { // C1
     return emitOpError("expected a kind of the kernel catalogue, got '")
