@@ -41,8 +41,8 @@ private:
   LogicalResult bufferize(ProgramOp program, SymbolTable &symbols);
   Value allocate(OpBuilder &builder, Location loc, Value tensor,
                  StringAttr input);
-  void lowerInvoke(InvokeOp op, SymbolTable &symbols);
-  FlatSymbolRefAttr kernelFor(InvokeOp op, ArrayRef<Value> operands,
+  void lowerCall(KernelOpInterface op, SymbolTable &symbols);
+  FlatSymbolRefAttr kernelFor(KernelOpInterface op, ArrayRef<Value> buffers,
                               SymbolTable &symbols);
 
   /// Kernels by kind and configuration.
@@ -69,46 +69,46 @@ Value BufferizePass::allocate(OpBuilder &builder, Location loc, Value tensor,
   return buffer;
 }
 
-FlatSymbolRefAttr BufferizePass::kernelFor(InvokeOp op,
-                                           ArrayRef<Value> operands,
+FlatSymbolRefAttr BufferizePass::kernelFor(KernelOpInterface op,
+                                           ArrayRef<Value> buffers,
                                            SymbolTable &symbols) {
   // Here buffers are known, and so how far numbers may lead into them.
-  SmallVector<Type> types = llvm::to_vector(ValueRange(operands).getTypes());
-  DictionaryAttr config = addIndexLimits(op.getKind(), op.getConfig(), types);
-  FlatSymbolRefAttr &symbol = kernels[{op.getKindAttr(), config}];
+  llvm::StringRef kind = op.getKernelKind();
+  SmallVector<Type> types = llvm::to_vector(ValueRange(buffers).getTypes());
+  DictionaryAttr config = addIndexLimits(kind, op.getKernelConfig(), types);
+  auto kindAttr = StringAttr::get(&getContext(), kind);
+  FlatSymbolRefAttr &symbol = kernels[{kindAttr, config}];
   if (symbol) {
     return symbol;
   }
   // A builtin keeps the name that the runtime knows.
-  llvm::StringRef kind = op.getKind();
   std::string name = kind.str();
   if (!kind.starts_with(kBuiltinPrefix)) {
     name += '_';
     name += llvm::utostr(numOfKind[kind]++);
   }
   OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-  auto kernel = KernelOp::create(builder, op.getLoc(), name, op.getKindAttr(),
-                                 config);
+  auto kernel =
+      KernelOp::create(builder, op.getLoc(), name, kindAttr, config);
   return symbol = FlatSymbolRefAttr::get(symbols.insert(kernel));
 }
 
-void BufferizePass::lowerInvoke(InvokeOp op, SymbolTable &symbols) {
+void BufferizePass::lowerCall(KernelOpInterface op, SymbolTable &symbols) {
   OpBuilder builder(op);
   SmallVector<Value> operands;
-  for (Value arg : op.getArgs()) {
-    operands.push_back(buffers.lookupOrDefault(arg));
+  SmallVector<int64_t> offsets;
+  for (const KernelOperand &operand : op.getKernelOperands()) {
+    operands.push_back(buffers.lookupOrDefault(operand.value));
+    offsets.push_back(operand.offset);
   }
-  SmallVector<int64_t> offsets(op.getOffsets());
-  for (Value result : op.getResults()) {
+  for (Value result : op->getResults()) {
     operands.push_back(allocate(builder, op.getLoc(), result, StringAttr()));
     offsets.push_back(0);
   }
   DispatchOp::create(builder, op.getLoc(),
                      kernelFor(op, operands, symbols).getValue(), operands,
-                     op.getParams(), offsets,
-                     kernelTasks(op.getKind(), op.getConfig(), op.getParams()),
-                     kernelSignature(op.getKind(), op.getConfig())->outputs,
-                     op.getSolo(), op.getJoined());
+                     op.getKernelParams(), offsets, op.getTasks(),
+                     op->getNumResults(), op.getSolo(), op.getJoined());
   ++numDispatches;
 }
 
@@ -117,9 +117,9 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
   buffers.clear();
   SmallVector<Operation *> lowered;
   for (Operation &op : program.getBody().front()) {
-    if (auto invoke = dyn_cast<InvokeOp>(op)) {
-      lowerInvoke(invoke, symbols);
-      lowered.push_back(invoke);
+    if (auto call = dyn_cast<KernelOpInterface>(op)) {
+      lowerCall(call, symbols);
+      lowered.push_back(call);
     } else if (auto input = dyn_cast<InputOp>(op)) {
       OpBuilder builder(input);
       allocate(builder, input.getLoc(), input.getResult(),

@@ -96,7 +96,7 @@ LogicalResult CheckCoveragePass::checkKernels() {
     WalkResult result = program.walk([&](Operation *op) {
       if (auto dispatch = dyn_cast<DispatchOp>(op)) {
         called.insert(dispatch.getKernelAttr().getAttr());
-      } else if (isa<InvokeOp>(op)) {
+      } else if (isa<KernelOpInterface>(op)) {
         op->emitOpError("expected no call in value form, is exec-bufferize "
                         "missing before this pass?");
         return WalkResult::interrupt();

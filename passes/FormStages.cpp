@@ -8,13 +8,12 @@
 //
 // Dependences are those of values, and of buffers in program order: readers
 // of a state or a cache layer wait for its last writer, a writer for all
-// readers since. Rows of a cache are its entries: two appends touch the same
-// ones if slots, positions and pages are the same.
+// readers since. Which calls update the same rows of a buffer, they say
+// themselves (`KernelOpInterface`).
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
 #include <set>
 
@@ -37,7 +36,7 @@ struct Dependence {
 
 /// A call in the dependence graph of its program.
 struct Call {
-  InvokeOp op;
+  KernelOpInterface op;
   int64_t tasks;
   bool rowLocal;
   bool solo;
@@ -56,7 +55,7 @@ struct FormStagesPass : public mtp::impl::FormStagesPassBase<FormStagesPass> {
     for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
       // Calls are moved, which dispatches between them do not allow.
       auto dispatches = program.getBody().getOps<DispatchOp>();
-      auto calls = program.getBody().getOps<InvokeOp>();
+      auto calls = program.getBody().getOps<KernelOpInterface>();
       if (!calls.empty() && !dispatches.empty()) {
         (*dispatches.begin())
             .emitOpError("expected no dispatch beside calls in value form");
@@ -67,7 +66,7 @@ struct FormStagesPass : public mtp::impl::FormStagesPassBase<FormStagesPass> {
   }
 
 private:
-  bool isLight(InvokeOp op);
+  bool isLight(KernelOpInterface op);
   void schedule(ProgramOp program);
 };
 
@@ -80,15 +79,15 @@ static int64_t activationElements(Value value) {
 }
 
 /// Whether dividing the work would cost more than it saves.
-bool FormStagesPass::isLight(InvokeOp op) {
-  if (!dividesByRow(op.getKind()))
+bool FormStagesPass::isLight(KernelOpInterface op) {
+  if (!op.dividesByRow())
     return false;
   int64_t elements = 0;
   // Parts of one activation are operands of their own.
-  llvm::SmallSetVector<Value, 8> operands(op->operand_begin(),
-                                          op->operand_end());
-  for (Value value : operands)
-    elements += activationElements(value);
+  llvm::SmallPtrSet<Value, 8> seen;
+  for (const KernelOperand &operand : op.getKernelOperands())
+    if (seen.insert(operand.value).second)
+      elements += activationElements(operand.value);
   for (Value value : op->getResults())
     elements += activationElements(value);
   return elements <= soloElements;
@@ -97,23 +96,6 @@ bool FormStagesPass::isLight(InvokeOp op) {
 //===----------------------------------------------------------------------===//
 // Dependences
 //===----------------------------------------------------------------------===//
-
-/// Whether two calls append to the same entries, row by row: slots, positions,
-/// page table and pages are the last arguments of either.
-static bool appendsAlike(InvokeOp a, InvokeOp b) {
-  constexpr size_t kPlaceArgs = 4;
-  if (!appendsEntries(a.getKind()) || !appendsEntries(b.getKind()))
-    return false;
-  for (llvm::StringRef key : {"page", "entry_width", "cache_heads", "dtype"})
-    if (a.getConfig().get(key) != b.getConfig().get(key))
-      return false;
-  ValueRange argsOfA = a.getArgs().take_back(kPlaceArgs);
-  ValueRange argsOfB = b.getArgs().take_back(kPlaceArgs);
-  return a.getParams() == b.getParams() &&
-         a.getOffsets().take_back(kPlaceArgs) ==
-             b.getOffsets().take_back(kPlaceArgs) &&
-         llvm::all_of_zip(argsOfA, argsOfB, isSameBuffer);
-}
 
 namespace {
 /// Who used a buffer last.
@@ -129,7 +111,7 @@ public:
   SmallVector<Call> calls;
 
 private:
-  void add(InvokeOp op);
+  void add(KernelOpInterface op);
   void order(size_t from, size_t to, bool byRow);
   void useBuffer(Value buffer, bool isWrite, size_t user);
 
@@ -140,7 +122,7 @@ private:
 } // namespace
 
 DependenceGraph::DependenceGraph(ProgramOp program) {
-  for (InvokeOp op : program.getBody().front().getOps<InvokeOp>())
+  for (auto op : program.getBody().front().getOps<KernelOpInterface>())
     add(op);
   for (Call &call : calls)
     call.pending = call.before.size();
@@ -169,7 +151,7 @@ void DependenceGraph::useBuffer(Value buffer, bool isWrite, size_t user) {
                      int64_t(ref.getLayer())}]
           : buffers[{buffer.getAsOpaquePointer(), 0}];
   auto orderAfter = [&](size_t other) {
-    order(other, user, appendsAlike(calls[other].op, calls[user].op));
+    order(other, user, calls[user].op.updatesSameRowsAs(calls[other].op));
   };
   if (use.writer)
     orderAfter(*use.writer);
@@ -183,18 +165,17 @@ void DependenceGraph::useBuffer(Value buffer, bool isWrite, size_t user) {
   use.writer = user;
 }
 
-void DependenceGraph::add(InvokeOp op) {
+void DependenceGraph::add(KernelOpInterface op) {
   size_t number = calls.size();
-  llvm::StringRef kind = op.getKind();
-  calls.push_back({op, kernelTasks(kind, op.getConfig(), op.getParams()),
-                   isRowLocal(kind), /*solo=*/false});
-  for (auto [i, arg] : llvm::enumerate(op.getArgs())) {
-    if (isa<MemRefType>(arg.getType()))
-      useBuffer(arg, updatesBuffer(kind, i), number);
-    else if (auto it = producer.find(arg); it != producer.end())
-      order(it->second, number, !readsAnyRow(kind, i));
+  calls.push_back({op, op.getTasks(), op.isRowLocal(), /*solo=*/false});
+  for (auto [i, operand] : llvm::enumerate(op.getKernelOperands())) {
+    Value value = operand.value;
+    if (isa<MemRefType>(value.getType()))
+      useBuffer(value, op.updatesOperand(i), number);
+    else if (auto it = producer.find(value); it != producer.end())
+      order(it->second, number, !op.readsAnyRow(i));
   }
-  for (Value result : op.getResults())
+  for (Value result : op->getResults())
     producer[result] = number;
 }
 

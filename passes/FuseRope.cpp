@@ -166,29 +166,32 @@ static bool writesSameEntries(InvokeOp a, InvokeOp b) {
 // Where calls stand
 //===----------------------------------------------------------------------===//
 
+/// Whether `call` reads or writes what `buffer` refers to.
+static bool uses(KernelOpInterface call, Value buffer) {
+  return llvm::any_of(call.getKernelOperands(), [&](KernelOperand operand) {
+    return isSameBuffer(operand.value, buffer);
+  });
+}
+
 /// The next call that reads or writes what `buffer` refers to.
-static InvokeOp nextUse(InvokeOp call, Value buffer) {
+static KernelOpInterface nextUse(Operation *call, Value buffer) {
   for (Operation *op = call->getNextNode(); op; op = op->getNextNode())
-    if (auto other = dyn_cast<InvokeOp>(op))
-      if (llvm::any_of(other.getArgs(),
-                       [&](Value arg) { return isSameBuffer(arg, buffer); }))
+    if (auto other = dyn_cast<KernelOpInterface>(op))
+      if (uses(other, buffer))
         return other;
-  return InvokeOp();
+  return KernelOpInterface();
 }
 
 /// Whether a call between `call` and `last` updates what `call` refers to, so
 /// that `call` may not be done as late as `last`.
-static bool isUpdatedBefore(InvokeOp call, InvokeOp last) {
+static bool isUpdatedBefore(KernelOpInterface call, Operation *last) {
   for (Operation *op = call->getNextNode(); op && op != last;
        op = op->getNextNode()) {
-    auto other = dyn_cast<InvokeOp>(op);
+    auto other = dyn_cast<KernelOpInterface>(op);
     if (!other)
       continue;
-    for (auto [i, arg] : llvm::enumerate(other.getArgs()))
-      if (updatesBuffer(other.getKind(), i) &&
-          llvm::any_of(call.getArgs(), [&, arg = arg](Value own) {
-            return isSameBuffer(own, arg);
-          }))
+    for (auto [i, operand] : llvm::enumerate(other.getKernelOperands()))
+      if (other.updatesOperand(i) && uses(call, operand.value))
         return true;
   }
   return false;
@@ -272,7 +275,8 @@ static std::optional<Fusion> findFusion(InvokeOp append) {
   if (parts.size() == 2) {
     calls.push_back(producerOf(append.getArgs()[0], "concat"));
   } else {
-    last = nextUse(append, append.getArgs()[Pages]);
+    last = dyn_cast_or_null<InvokeOp>(
+        nextUse(append, append.getArgs()[Pages]).getOperation());
     if (!last || last.getKind() != "kv_append" ||
         !writesSameEntries(append, last))
       return std::nullopt;
@@ -300,7 +304,8 @@ static std::optional<Fusion> findFusion(InvokeOp append) {
 /// by the same angles and may be done where the entry is written.
 static std::optional<Rope> findQueries(const Fusion &fusion) {
   InvokeOp last = fusion.last;
-  InvokeOp attention = nextUse(last, last.getArgs()[Pages]);
+  auto attention = dyn_cast_or_null<InvokeOp>(
+      nextUse(last, last.getArgs()[Pages]).getOperation());
   if (!attention || !attention.getKind().starts_with("attention"))
     return std::nullopt;
   Value queries = attention.getArgs()[0];

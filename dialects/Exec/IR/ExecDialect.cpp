@@ -30,5 +30,11 @@ std::optional<int64_t> mlir::exec::bufferBytes(MemRefType type) {
   return bytes;
 }
 
+bool mlir::exec::isSameOperand(const KernelOperand &a, const KernelOperand &b) {
+  return a.offset == b.offset && isSameBuffer(a.value, b.value);
+}
+
+#include "dialects/Exec/IR/ExecInterfaces.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/Exec/IR/ExecOps.cpp.inc"

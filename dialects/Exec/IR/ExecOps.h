@@ -4,6 +4,7 @@
 #define MTP_DIALECTS_EXEC_IR_EXECOPS_H
 
 #include "dialects/Exec/IR/ExecDialect.h"
+#include "dialects/Exec/IR/ExecInterfaces.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"

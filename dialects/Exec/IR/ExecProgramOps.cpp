@@ -194,6 +194,42 @@ LogicalResult InvokeOp::verify() {
   return success();
 }
 
+llvm::StringRef InvokeOp::getKernelKind() { return getKind(); }
+
+DictionaryAttr InvokeOp::getKernelConfig() { return getConfig(); }
+
+llvm::SmallVector<int64_t> InvokeOp::getKernelParams() {
+  return llvm::to_vector(getParams());
+}
+
+llvm::SmallVector<KernelOperand> InvokeOp::getKernelOperands() {
+  llvm::SmallVector<KernelOperand> operands;
+  for (auto [arg, offset] : llvm::zip(getArgs(), getOffsets())) {
+    operands.push_back({arg, offset});
+  }
+  return operands;
+}
+
+// Rows of a cache are its entries: two appends update the same ones if slots,
+// positions, page table and pages, the last arguments of either, are the same.
+bool InvokeOp::updatesSameRowsAs(KernelOpInterface other) {
+  constexpr size_t kPlaceArgs = 4;
+  if (!appendsEntries(getKind()) || !appendsEntries(other.getKernelKind())) {
+    return false;
+  }
+  for (llvm::StringRef key : {"page", "entry_width", "cache_heads", "dtype"}) {
+    if (getConfig().get(key) != other.getKernelConfig().get(key)) {
+      return false;
+    }
+  }
+  llvm::SmallVector<KernelOperand> own = getKernelOperands();
+  llvm::SmallVector<KernelOperand> others = other.getKernelOperands();
+  return getKernelParams() == other.getKernelParams() &&
+         llvm::all_of_zip(llvm::ArrayRef(own).take_back(kPlaceArgs),
+                          llvm::ArrayRef(others).take_back(kPlaceArgs),
+                          isSameOperand);
+}
+
 LogicalResult AllocOp::verify() {
   auto type = cast<MemRefType>(getType());
   if (!bufferBytes(type)) { // C1

@@ -4,6 +4,7 @@
 #define EXEC_PROGRAM_OPS
 
 include "dialects/Exec/IR/ExecDialect.td"
+include "dialects/Exec/IR/ExecInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/RegionKindInterface.td"
@@ -65,7 +66,9 @@ def Exec_RefOp : Exec_Op<"ref", [
   let assemblyFormat = "$resource (`layer` $layer^)? `:` type($result) attr-dict";
 }
 
-def Exec_InvokeOp : Exec_Op<"invoke", [HasParent<"::mlir::exec::ProgramOp">]> {
+def Exec_InvokeOp : Exec_Op<"invoke", [
+    HasParent<"::mlir::exec::ProgramOp">,
+    DeclareOpInterfaceMethods<Exec_KernelOpInterface, ["updatesSameRowsAs"]>]> {
   let summary = "Call a kernel on tensors";
   let description = [{
     The value form of `exec.dispatch`. A kernel sees the buffers of `args` and
