@@ -10,13 +10,12 @@ namespace mlir::mtp {
 /// Positions that a row may take: a round that starts at the last one of the
 /// context still writes max_k drafts.
 inline int64_t positionCount(EnvelopeAttr envelope) {
-  return envelope.getMaxContext() + envelope.getMaxK() + 1;
+  return envelope.getPositionCount();
 }
 
 /// Pages that a slot of full length holds.
 inline int64_t pagesPerSlot(EnvelopeAttr envelope) {
-  return (positionCount(envelope) + envelope.getPage() - 1) /
-         envelope.getPage();
+  return envelope.getPagesPerSlot();
 }
 
 /// Positions that attention adds up apart from others, from a multiple of as

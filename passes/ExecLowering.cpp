@@ -225,7 +225,7 @@ Value ExecLowering::constant(DenseElementsAttr value, Location loc) {
 
 Value ExecLowering::pageTable(Location loc) {
   if (program.getKind() != "function") {
-    auto state = symbols.lookup<StateOp>("page_table");
+    auto state = symbols.lookup<exec::StateOp>("page_table");
     if (!state) {
       emitError(loc, "expected a state @page_table, which a ")
           << program.getKind() << " program reads, found none";

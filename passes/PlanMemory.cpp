@@ -132,7 +132,7 @@ FailureOr<int64_t> PlanMemoryPass::placeProgram(ProgramOp program) {
 
 FailureOr<int64_t> PlanMemoryPass::placeStates() {
   int64_t end = 0;
-  for (StateOp state : getOperation().getOps<StateOp>()) {
+  for (exec::StateOp state : getOperation().getOps<exec::StateOp>()) {
     state.setOffset(end);
     if (!alignedBytes(cast<MemRefType>(state.getType()), alignment, end)) {
       return state.emitOpError("expected the bytes of all states to fit 63 "

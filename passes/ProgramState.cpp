@@ -29,9 +29,9 @@ void mlir::mtp::declareStates(OpBuilder &builder, Location loc,
   int64_t slots = shape.envelope.getMaxBatch();
   auto declare = [&](const llvm::Twine &name, llvm::ArrayRef<int64_t> dims,
                      Type element) {
-    StateOp::create(builder, loc, builder.getStringAttr(name),
-                    TypeAttr::get(MemRefType::get(dims, element)),
-                    /*offset=*/IntegerAttr());
+    exec::StateOp::create(builder, loc, builder.getStringAttr(name),
+                          TypeAttr::get(MemRefType::get(dims, element)),
+                          /*offset=*/IntegerAttr());
   };
   declare("active", {slots}, i32);
   declare("length", {slots}, i32);
@@ -53,7 +53,7 @@ void mlir::mtp::declareStates(OpBuilder &builder, Location loc,
 
 Value mlir::mtp::refState(OpBuilder &builder, Location loc, ModuleOp module,
                           llvm::StringRef name) {
-  auto state = module.lookupSymbol<StateOp>(name);
+  auto state = module.lookupSymbol<exec::StateOp>(name);
   return RefOp::create(builder, loc, state.getType(),
                        state.getSymName(), /*layer=*/0);
 }

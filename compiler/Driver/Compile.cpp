@@ -25,6 +25,7 @@ using namespace mlir;
 
 void compiler::registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<mlir::mtp::MTPDialect, exec::ExecDialect, func::FuncDialect>();
+  mlir::mtp::registerControlDialects(registry);
 }
 
 /// Refuses the files that a model is easily confused with.

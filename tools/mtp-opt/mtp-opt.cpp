@@ -7,6 +7,7 @@
 
 #include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/MTP/IR/MTPDialect.h"
+#include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Support/FileUtilities.h"
@@ -55,6 +56,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::exec::ExecDialect, mlir::func::FuncDialect,
                   mlir::mtp::MTPDialect>();
+  mlir::mtp::registerControlDialects(registry);
   mlir::mtp::registerMTPPasses();
   mlir::registerCSEPass();
   mlir::registerCanonicalizerPass();

@@ -65,3 +65,74 @@ void mtp::printOptionalFirst(OpAsmPrinter &printer, Operation *, Value first,
   }
   printer << second;
 }
+
+ParseResult mtp::parseExtents(OpAsmParser &parser, ArrayAttr &extents) {
+  SmallVector<Attribute> sizes;
+  auto parseExtent = [&]() -> ParseResult {
+    FailureOr<ExtentAttr> extent = ExtentAttr::parseSize(parser);
+    if (failed(extent))
+      return failure();
+    sizes.push_back(*extent);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::OptionalSquare,
+                                     parseExtent))
+    return failure();
+  extents = parser.getBuilder().getArrayAttr(sizes);
+  return success();
+}
+
+void mtp::printExtents(OpAsmPrinter &printer, Operation *, ArrayAttr extents) {
+  if (extents.empty())
+    return;
+  printer << "[";
+  llvm::interleaveComma(extents.getAsRange<ExtentAttr>(), printer,
+                        [&](ExtentAttr extent) { extent.printSize(printer); });
+  printer << "]";
+}
+
+ParseResult mtp::parseStateInit(OpAsmParser &parser, TypedAttr &init,
+                                TypeAttr elementType) {
+  if (failed(parser.parseOptionalKeyword("init")))
+    return success();
+  return parser.parseAttribute(init, elementType.getValue());
+}
+
+void mtp::printStateInit(OpAsmPrinter &printer, Operation *, TypedAttr init,
+                         TypeAttr) {
+  if (!init)
+    return;
+  printer << " init ";
+  printer.printAttributeWithoutType(init);
+}
+
+ParseResult mtp::parseRebuild(OpAsmParser &parser, RebuildAttr &rebuild,
+                              IntegerAttr &rows) {
+  Builder &builder = parser.getBuilder();
+  auto how = Rebuild::Rows;
+  int64_t count = 1;
+  if (succeeded(parser.parseOptionalKeyword("rebuild"))) {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef keyword;
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    std::optional<Rebuild> named = symbolizeRebuild(keyword);
+    if (!named)
+      return parser.emitError(loc, "expected rows, tokens or never, got '")
+             << keyword << "'";
+    how = *named;
+    if (how == Rebuild::Rows && parser.parseInteger(count))
+      return failure();
+  }
+  rebuild = RebuildAttr::get(builder.getContext(), how);
+  rows = builder.getI64IntegerAttr(count);
+  return success();
+}
+
+void mtp::printRebuild(OpAsmPrinter &printer, Operation *, RebuildAttr rebuild,
+                       IntegerAttr rows) {
+  if (rebuild.getValue() != Rebuild::Rows)
+    printer << " rebuild " << stringifyRebuild(rebuild.getValue());
+  else if (rows.getInt() != 1)
+    printer << " rebuild rows " << rows.getInt();
+}

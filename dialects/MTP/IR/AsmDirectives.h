@@ -1,13 +1,15 @@
 //===- AsmDirectives.h - Custom parts of the assembly ---------*- C++ -*-===//
 //
-// Two operand lists whose optional member is told by the number of operands.
-// Only the generated parsers and printers include this.
+// Operand lists whose optional member is told by the number of operands, and
+// the clauses of mtp.state. Only the generated parsers and printers include
+// this.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIALECTS_MTP_IR_ASMDIRECTIVES_H
 #define DIALECTS_MTP_IR_ASMDIRECTIVES_H
 
+#include "dialects/MTP/IR/MTPAttrs.h"
 #include "mlir/IR/OpImplementation.h"
 
 namespace mlir::mtp {
@@ -28,6 +30,23 @@ ParseResult parseOptionalFirst(OpAsmParser &parser,
                                UnresolvedOperand &second);
 void printOptionalFirst(OpAsmPrinter &printer, Operation *op, Value first,
                         Value second);
+
+/// `[max_k + 1, 192]`, or nothing for no extents.
+ParseResult parseExtents(OpAsmParser &parser, ArrayAttr &extents);
+void printExtents(OpAsmPrinter &printer, Operation *op, ArrayAttr extents);
+
+/// ` init -1`, or nothing.
+ParseResult parseStateInit(OpAsmParser &parser, TypedAttr &init,
+                           TypeAttr elementType);
+void printStateInit(OpAsmPrinter &printer, Operation *op, TypedAttr init,
+                    TypeAttr elementType);
+
+/// ` rebuild rows 2`, ` rebuild tokens`, ` rebuild never`, or nothing for one
+/// row.
+ParseResult parseRebuild(OpAsmParser &parser, RebuildAttr &rebuild,
+                         IntegerAttr &rows);
+void printRebuild(OpAsmPrinter &printer, Operation *op, RebuildAttr rebuild,
+                  IntegerAttr rows);
 
 } // namespace mlir::mtp
 

@@ -55,6 +55,91 @@ LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
 }
 
 //===----------------------------------------------------------------------===//
+// Extent
+//===----------------------------------------------------------------------===//
+
+FailureOr<ExtentAttr> ExtentAttr::parseSize(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  auto unit = ExtentUnit::Fixed;
+  int64_t offset = 0;
+  StringRef keyword;
+  if (succeeded(parser.parseOptionalKeyword(&keyword))) {
+    std::optional<ExtentUnit> named = symbolizeExtentUnit(keyword);
+    if (!named || named == ExtentUnit::Fixed) {
+      return parser.emitError(loc, "expected an integer, max_k, max_batch, "
+                                   "max_context, max_pages or prefill_chunk, "
+                                   "got '")
+             << keyword << "'";
+    }
+    unit = *named;
+    if (succeeded(parser.parseOptionalPlus()) && parser.parseInteger(offset)) {
+      return failure();
+    }
+  } else if (parser.parseInteger(offset)) {
+    return failure();
+  }
+  auto extent =
+      parser.getChecked<ExtentAttr>(loc, parser.getContext(), unit, offset);
+  if (!extent) {
+    return failure();
+  }
+  return extent;
+}
+
+void ExtentAttr::printSize(AsmPrinter &printer) const {
+  if (getUnit() == ExtentUnit::Fixed) {
+    printer << getOffset();
+    return;
+  }
+  printer << stringifyExtentUnit(getUnit());
+  if (getOffset() != 0) {
+    printer << " + " << getOffset();
+  }
+}
+
+Attribute ExtentAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess()) {
+    return {};
+  }
+  FailureOr<ExtentAttr> extent = parseSize(parser);
+  if (failed(extent) || parser.parseGreater()) {
+    return {};
+  }
+  return *extent;
+}
+
+void ExtentAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printSize(printer);
+  printer << ">";
+}
+
+LogicalResult ExtentAttr::verify(EmitError emitError, ExtentUnit unit,
+                                 int64_t offset) {
+  // extent_c1, extent_c2
+  return checkBounds(emitError, "the number of an extent", offset,
+                     unit == ExtentUnit::Fixed ? 1 : 0, int64_t(1) << 30);
+}
+
+int64_t ExtentAttr::getSize(EnvelopeAttr envelope) const {
+  switch (getUnit()) {
+  case ExtentUnit::Fixed:
+    return getOffset();
+  case ExtentUnit::MaxK:
+    return envelope.getMaxK() + getOffset();
+  case ExtentUnit::MaxBatch:
+    return envelope.getMaxBatch() + getOffset();
+  case ExtentUnit::MaxContext:
+    return envelope.getMaxContext() + getOffset();
+  case ExtentUnit::MaxPages:
+    return envelope.getPagesPerSlot() + getOffset();
+  case ExtentUnit::PrefillChunk:
+    return envelope.getPrefillChunk() + getOffset();
+  }
+  llvm_unreachable("expected one of the units");
+}
+
+//===----------------------------------------------------------------------===//
 // Rope
 //===----------------------------------------------------------------------===//
 

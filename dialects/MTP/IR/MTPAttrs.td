@@ -37,7 +37,48 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     "int64_t":$page            // tokens per cache page
   );
   let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// Positions that a row may take: a round that starts at the last one of
+    /// the context still writes max_k drafts.
+    int64_t getPositionCount() const {
+      return getMaxContext() + getMaxK() + 1;
+    }
+    /// Pages that a slot of full length holds.
+    int64_t getPagesPerSlot() const {
+      return (getPositionCount() + getPage() - 1) / getPage();
+    }
+  }];
 }
+
+def MTP_ExtentAttr : MTP_Attr<"Extent", "extent"> {
+  let summary = "a size that may grow with the envelope";
+  let description = [{
+    A number, a size of the envelope, or the sum of both. `max_pages` are the
+    pages of one slot of full length.
+
+    ```mlir
+    #mtp.extent<192>
+    #mtp.extent<max_k + 1>
+    #mtp.extent<max_context>
+    ```
+
+    Constraints:
+    - (C1) the number is not negative, and at least 1 where it stands alone.
+    - (C2) the number is at most 2^30.
+  }];
+  let parameters = (ins EnumParameter<MTP_ExtentUnit>:$unit,
+                        "int64_t":$offset);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The size within `envelope`.
+    int64_t getSize(EnvelopeAttr envelope) const;
+    /// Parses and prints what stands between the brackets.
+    static FailureOr<ExtentAttr> parseSize(AsmParser &parser);
+    void printSize(AsmPrinter &printer) const;
+  }];
+}
+def MTP_ExtentArrayAttr
+    : TypedArrayAttrBase<MTP_ExtentAttr, "extents of a state">;
 
 def MTP_RopeAttr : MTP_Attr<"Rope", "rope"> {
   let summary = "rotary position embedding: frequencies, layout and scaling";

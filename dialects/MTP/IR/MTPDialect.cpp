@@ -10,6 +10,7 @@
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -12,8 +12,8 @@ def MTP_Dialect : Dialect {
   let description = [{
     The dialect says what a speculative program means, on tensors with value
     semantics: the target model, the drafter, the verification window, the
-    accept rule and the cache commit. Four families of operations: *model*,
-    *draft*, *verify* and *cache*. Functions are `func.func`; the program is one
+    accept rule and the cache commit. Five families of operations: *model*,
+    *draft*, *verify*, *cache* and *control*. Functions are `func.func`; the program is one
     `mtp.round`.
 
     Activations are `tensor<MxWxf32>` with one token per row. `M` is dynamic
@@ -27,7 +27,9 @@ def MTP_Dialect : Dialect {
     void registerAttributes();
   }];
   let hasOperationAttrVerify = 1;
-  let dependentDialects = ["::mlir::func::FuncDialect"];
+  // Canonicalisation makes tensor.cast and tensor.empty.
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 #endif // MTP_DIALECT_TD

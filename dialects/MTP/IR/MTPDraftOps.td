@@ -140,8 +140,10 @@ def MTP_TreeRowsOp : MTP_Op<"tree_rows", [Pure]> {
 }
 
 def MTP_YieldOp : MTP_Op<"yield", [Pure, Terminator, ReturnLike,
+    MTP_InControlBody,
     ParentOneOf<["::mlir::mtp::DraftChainOp", "::mlir::mtp::DraftTreeOp",
-                 "::mlir::mtp::VerifyOp", "::mlir::mtp::AcceptOp"]>]> {
+                 "::mlir::mtp::VerifyOp", "::mlir::mtp::AcceptOp",
+                 "::mlir::mtp::PerSlotOp"]>]> {
   let summary = "End a region with its values";
   let description = [{
     ```mlir

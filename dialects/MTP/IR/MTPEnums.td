@@ -60,4 +60,22 @@ def MTP_CarryPoint : MTP_Enum<"CarryPoint",
   I32EnumCase<"PostNorm", 1, "post_norm">
 ]>;
 
+def MTP_ExtentUnit : MTP_Enum<"ExtentUnit",
+    "what an extent of a state grows with", [
+  I32EnumCase<"Fixed", 0, "fixed">,
+  I32EnumCase<"MaxK", 1, "max_k">,
+  I32EnumCase<"MaxBatch", 2, "max_batch">,
+  I32EnumCase<"MaxContext", 3, "max_context">,
+  I32EnumCase<"MaxPages", 4, "max_pages">,         // of one slot
+  I32EnumCase<"PrefillChunk", 5, "prefill_chunk">
+]>;
+
+def MTP_Rebuild : MTP_Enum<"Rebuild",
+    "how a slot's state comes back where prompt tokens are not run again", [
+  I32EnumCase<"Rows", 0, "rows">,      // by a prefill of the last rows
+  I32EnumCase<"Tokens", 1, "tokens">,  // it is the tokens that the host knows
+  I32EnumCase<"Never", 2, "never">
+]>;
+def MTP_RebuildAttr : MTP_EnumAttr<MTP_Rebuild, "rebuild">;
+
 #endif // MTP_ENUMS_TD

@@ -11,8 +11,14 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-/// (shapes_c1) element counts fit; (shapes_c2) no extent is zero.
+/// (shapes_c1) element counts fit; (shapes_c2) no extent is zero but around and
+/// in mtp.per_slot.
 def MTP_BoundedShapes : NativeOpTrait<"BoundedShapes"> {
+  let cppNamespace = "::mlir::mtp";
+}
+
+/// The op may stand in the body of an mtp.per_slot; see `isControlOp`.
+def MTP_InControlBody : NativeOpTrait<"InControlBody"> {
   let cppNamespace = "::mlir::mtp";
 }
 
@@ -21,7 +27,8 @@ class MTP_Op<string mnemonic, list<Trait> traits = []>
 
 /// The pages behind all caches. Appends and reads are ordered by it.
 def MTP_CacheResource : Resource<"::mlir::mtp::CacheResource">;
-/// The per-slot state that outlives a round: lengths, windows, hidden states.
+/// The state that outlives a round: lengths, windows, hidden states, and what
+/// the host and the programs share. An effect may name the state.
 def MTP_SlotResource : Resource<"::mlir::mtp::SlotResource">;
 
 #endif // MTP_OP_BASE_TD

@@ -16,5 +16,7 @@ std::string mtp::resolveWeightKey(StringRef prefix, StringRef key) {
   return (prefix + key).str();
 }
 
+#include "dialects/MTP/IR/MTPInterfaces.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/MTP/IR/MTPOps.cpp.inc"

@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::mtp {
 
@@ -21,13 +22,14 @@ struct CacheResource : SideEffects::Resource::Base<CacheResource> {
   StringRef getName() final { return "mtp.cache"; }
 };
 
-/// The per-slot state that outlives a round.
+/// The state that outlives a round.
 struct SlotResource : SideEffects::Resource::Base<SlotResource> {
   StringRef getName() final { return "mtp.slots"; }
 };
 
 /// Checks the tensors of an operation and of its regions' arguments: element
-/// counts fit 2^46 (shapes_c1), no extent is zero (shapes_c2).
+/// counts fit 2^46 (shapes_c1), no extent is zero (shapes_c2) but where an
+/// mtp.per_slot may have one: what a round has per draft is empty at k = 0.
 LogicalResult verifyBoundedShapes(Operation *op);
 
 /// Every operation of the dialect has it; see `verifyBoundedShapes`.
@@ -39,7 +41,13 @@ public:
   }
 };
 
+/// The operation may stand in the body of an mtp.per_slot; see `isControlOp`.
+template <typename ConcreteType>
+class InControlBody : public OpTrait::TraitBase<ConcreteType, InControlBody> {};
+
 } // namespace mlir::mtp
+
+#include "dialects/MTP/IR/MTPInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/MTP/IR/MTPOps.h.inc"
@@ -55,6 +63,22 @@ inline int64_t widthOf(Value value) {
 /// The key that `key` means under the weight prefix `prefix`. A key that starts
 /// with a slash is absolute and stays so.
 std::string resolveWeightKey(StringRef prefix, StringRef key);
+
+/// Whether `op` may stand in the body of an mtp.per_slot: what ends, compiles
+/// on every target and touches nothing but values and the slot's state.
+bool isControlOp(Operation *op);
+
+/// Registers the upstream dialects that bodies are written in.
+void registerControlDialects(DialectRegistry &registry);
+
+/// The states that operations read and write, in the order of their first use.
+struct StateUses {
+  llvm::SetVector<StringAttr> read;
+  llvm::SetVector<StringAttr> written;
+};
+
+/// The states that `op` and what stands in it name in their memory effects.
+StateUses collectStateUses(Operation *op);
 
 } // namespace mlir::mtp
 

@@ -14,5 +14,6 @@ include "dialects/MTP/IR/MTPFusedOps.td"
 include "dialects/MTP/IR/MTPDraftOps.td"
 include "dialects/MTP/IR/MTPVerifyOps.td"
 include "dialects/MTP/IR/MTPCacheOps.td"
+include "dialects/MTP/IR/MTPControlOps.td"
 
 #endif // MTP_OPS_TD

@@ -26,7 +26,7 @@ static LogicalResult checkShape(Operation *op, Type type) {
     if (ShapedType::isDynamic(extent)) {
       continue;
     }
-    if (extent == 0) { // shapes_c2
+    if (extent == 0 && !isa<PerSlotOp, YieldOp>(op)) { // shapes_c2
       return op->emitOpError("expected no extent of zero, got ") << type;
     }
     if (llvm::MulOverflow(count, extent, count) || count > kMaxElements) {
@@ -173,6 +173,25 @@ LogicalResult mtp::verifyCacheUse(Operation *op, SymbolTableCollection &symbols,
     return diag;
   }
   return success();
+}
+
+LogicalResult mtp::verifyStateUse(Operation *op, SymbolTableCollection &symbols,
+                                  FlatSymbolRefAttr name, Type elementType,
+                                  int64_t rank) {
+  auto state = symbols.lookupNearestSymbolFrom<SlotStateOpInterface>(op, name);
+  if (!state) {
+    return op->emitOpError("expected ") << name << " to be an mtp.state";
+  }
+  int64_t extents = state.getExtentSizes().size();
+  if (state.getElementType() == elementType && extents == rank) {
+    return success();
+  }
+  InFlightDiagnostic diag = op->emitOpError("expected ")
+                            << extents << " indices and elements of "
+                            << state.getElementType() << " for " << name
+                            << ", got " << rank << " and " << elementType;
+  diag.attachNote(state.getLoc()) << "the state is declared here";
+  return diag;
 }
 
 LogicalResult mtp::verifyParents(Operation *op, ArrayRef<int64_t> parents) {

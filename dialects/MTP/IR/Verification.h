@@ -47,6 +47,12 @@ LogicalResult verifyCacheUse(Operation *op, SymbolTableCollection &symbols,
                              FlatSymbolRefAttr name,
                              std::optional<int64_t> layer, int64_t width);
 
+/// The symbol declares a state of such elements, with so many extents for one
+/// slot (for all of it where it is shared).
+LogicalResult verifyStateUse(Operation *op, SymbolTableCollection &symbols,
+                             FlatSymbolRefAttr name, Type elementType,
+                             int64_t rank);
+
 /// Parents of a static tree: see draft_tree_c1.
 LogicalResult verifyParents(Operation *op, ArrayRef<int64_t> parents);
 

@@ -1,0 +1,215 @@
+//===- MTPControlOps.cpp - State, and its loads and stores ----------------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/Verification.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "runtime/schema/SamplingWords.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+//===----------------------------------------------------------------------===//
+// What the host and the programs share
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An extent as the host wants it.
+struct HostExtent {
+  ExtentUnit unit;
+  int64_t offset = 0;
+  /// Any number will do.
+  bool isFree = false;
+
+  bool matches(ExtentAttr extent) const {
+    return extent.getUnit() == unit && (isFree || extent.getOffset() == offset);
+  }
+};
+
+/// A state that the host reads or writes by its name.
+struct HostState {
+  StringLiteral name;
+  bool isShared;
+  int64_t rank;
+  HostExtent extents[2];
+};
+} // namespace
+
+static constexpr HostExtent kAnyNumber{ExtentUnit::Fixed, 0, /*isFree=*/true};
+
+static constexpr HostState kHostStates[] = {
+    {"length", false, 0, {}},
+    {"out_tokens", false, 1, {{ExtentUnit::MaxK, 1}}},
+    {"out_count", false, 0, {}},
+    {"sampling", false, 1, {{ExtentUnit::Fixed, ::mtp::kSamplingWords}}},
+    {"page_table", false, 1, {{ExtentUnit::MaxPages}}},
+    {"active", true, 1, {{ExtentUnit::MaxBatch}}},
+    {"prompt_tokens", true, 2, {kAnyNumber, {ExtentUnit::PrefillChunk}}},
+    {"prompt_positions", true, 2, {kAnyNumber, {ExtentUnit::PrefillChunk}}},
+    {"prompt_slots", true, 1, {{ExtentUnit::PrefillChunk}}},
+    {"prompt_sequences",
+     true,
+     2,
+     {{ExtentUnit::Fixed, 5}, {ExtentUnit::MaxBatch}}},
+};
+
+/// How the host wants `state` declared, for a diagnostic.
+static std::string describe(const HostState &state) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "mtp.state " << (state.isShared ? "shared @" : "@") << state.name;
+  for (int64_t i = 0; i < state.rank; ++i) {
+    const HostExtent &extent = state.extents[i];
+    stream << (i == 0 ? "[" : ", ");
+    if (extent.isFree)
+      stream << "n";
+    else if (extent.unit == ExtentUnit::Fixed)
+      stream << extent.offset;
+    else
+      stream << stringifyExtentUnit(extent.unit);
+    if (extent.unit != ExtentUnit::Fixed && extent.offset != 0)
+      stream << " + " << extent.offset;
+  }
+  stream << (state.rank != 0 ? "] : i32" : " : i32");
+  return text;
+}
+
+/// state_c7
+static LogicalResult verifyHostState(StateOp op) {
+  const auto *state = llvm::find_if(kHostStates, [&](const HostState &each) {
+    return each.name == op.getSymName();
+  });
+  if (state == std::end(kHostStates))
+    return success();
+  auto extents = llvm::to_vector(op.getExtents().getAsRange<ExtentAttr>());
+  bool matches = op.getShared() == state->isShared &&
+                 op.getElementType().isSignlessInteger(32) &&
+                 int64_t(extents.size()) == state->rank;
+  for (int64_t i = 0; matches && i < state->rank; ++i)
+    matches = state->extents[i].matches(extents[i]);
+  if (matches)
+    return success();
+  return op.emitOpError("expected '")
+         << describe(*state) << "', as the host shares this state";
+}
+
+//===----------------------------------------------------------------------===//
+// state
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> StateOp::getShape(EnvelopeAttr envelope) {
+  return llvm::map_to_vector(
+      getExtents().getAsRange<ExtentAttr>(),
+      [&](ExtentAttr extent) { return extent.getSize(envelope); });
+}
+
+SmallVector<int64_t> StateOp::getExtentSizes() {
+  return llvm::map_to_vector(
+      getExtents().getAsRange<ExtentAttr>(), [](ExtentAttr extent) {
+        return extent.getUnit() == ExtentUnit::Fixed ? extent.getOffset()
+                                                     : ShapedType::kDynamic;
+      });
+}
+
+/// state_c1
+static LogicalResult verifySizes(StateOp op) {
+  if (op.getExtents().size() > 3)
+    return op.emitOpError("expected at most 3 extents, got ")
+           << op.getExtents().size();
+  auto envelope = op->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  if (!envelope)
+    return success();
+  constexpr int64_t kMostElements = int64_t(1) << 46;
+  int64_t count = op.getShared() ? 1 : envelope.getMaxBatch();
+  for (int64_t size : op.getShape(envelope)) {
+    if (size < 1)
+      return op.emitOpError("expected extents of at least 1 within the "
+                            "envelope, got ")
+             << size;
+    if (llvm::MulOverflow(count, size, count) || count > kMostElements)
+      return op.emitOpError("expected at most 2^46 elements within the "
+                            "envelope");
+  }
+  return success();
+}
+
+/// state_c4 to state_c6
+static LogicalResult verifyRebuild(StateOp op) {
+  int64_t rows = op.getRebuildRows();
+  if (rows < 1 || rows > 4096)
+    return op.emitOpError("expected rebuild of 1 to 4096 rows, got ") << rows;
+  if (op.getShared() && (op.getRebuild() != Rebuild::Rows || rows != 1))
+    return op.emitOpError("expected no rebuild of a shared state");
+  if (op.getRebuild() != Rebuild::Tokens)
+    return success();
+  auto extents = op.getExtents().getAsRange<ExtentAttr>();
+  if (op.getExtents().size() != 1 ||
+      (*extents.begin()).getUnit() != ExtentUnit::MaxContext ||
+      !op.getElementType().isSignlessInteger(32))
+    return op.emitOpError("expected one extent of max_context and elements of "
+                          "i32 for rebuild tokens");
+  return success();
+}
+
+LogicalResult StateOp::verify() {
+  if (TypedAttr init = getInitAttr();
+      init && init.getType() != getElementType()) // state_c3
+    return emitOpError("expected init of ")
+           << getElementType() << ", got " << init;
+  return success(succeeded(verifySizes(*this)) &&
+                 succeeded(verifyRebuild(*this)) &&
+                 succeeded(verifyHostState(*this)));
+}
+
+//===----------------------------------------------------------------------===//
+// load and store
+//===----------------------------------------------------------------------===//
+
+/// load_c1 and store_c1
+static LogicalResult verifyPlace(Operation *op) {
+  if (op->getParentOfType<PerSlotOp>())
+    return success();
+  return op->emitOpError("expected in the body of an mtp.per_slot");
+}
+
+LogicalResult LoadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyPlace(*this)))
+    return failure();
+  return verifyStateUse(*this, symbols, getStateAttr(), // load_c2
+                        getResult().getType(), getIndices().size());
+}
+
+LogicalResult StoreOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyPlace(*this)))
+    return failure();
+  if ((*this)->getParentOfType<tensor::GenerateOp>()) // store_c1
+    return emitOpError("expected outside of a tensor.generate, whose order is "
+                       "free");
+  if (failed(verifyStateUse(*this, symbols, getStateAttr(), // store_c2
+                            getValue().getType(), getIndices().size())))
+    return failure();
+  if (symbols
+          .lookupNearestSymbolFrom<SlotStateOpInterface>(*this,
+                                                         getStateAttr())
+          .getShared()) // store_c3
+    return emitOpError("expected a state of each slot's own, got the shared ")
+           << getStateAttr();
+  return success();
+}
+
+StateUses mlir::mtp::collectStateUses(Operation *op) {
+  StateUses uses;
+  op->walk([&](MemoryEffectOpInterface user) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    user.getEffectsOnResource(SlotResource::get(), effects);
+    for (const MemoryEffects::EffectInstance &effect : effects) {
+      SymbolRefAttr state = effect.getSymbolRef();
+      if (!state)
+        continue;
+      bool writes = isa<MemoryEffects::Write>(effect.getEffect());
+      (writes ? uses.written : uses.read).insert(state.getLeafReference());
+    }
+  });
+  return uses;
+}

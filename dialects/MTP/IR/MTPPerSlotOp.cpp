@@ -1,0 +1,310 @@
+//===- MTPPerSlotOp.cpp - Control of one slot -----------------------------===//
+//
+// What a body may hold, and its canonical form: no operand or result that
+// nobody uses or that is there twice, and static types where they are known.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/Verification.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+bool mtp::isControlOp(Operation *op) {
+  if (op->hasTrait<InControlBody>())
+    return true;
+  Dialect *dialect = op->getDialect();
+  if (isa_and_nonnull<arith::ArithDialect>(dialect))
+    return true;
+  if (isa_and_nonnull<math::MathDialect>(dialect))
+    return llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
+  return isa<scf::ForOp, scf::IfOp, scf::YieldOp, tensor::CastOp, tensor::DimOp,
+             tensor::EmptyOp, tensor::ExtractOp, tensor::FromElementsOp,
+             tensor::GenerateOp, tensor::InsertOp, tensor::SplatOp,
+             tensor::YieldOp>(op);
+}
+
+void mtp::registerControlDialects(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect,
+                  tensor::TensorDialect>();
+}
+
+YieldOp PerSlotOp::getYield() {
+  return cast<YieldOp>(getBody()->getTerminator());
+}
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
+
+/// What one index has of `rows`.
+static Type typeOfRow(Type rows) {
+  auto tensor = cast<RankedTensorType>(rows);
+  if (tensor.getRank() == 1)
+    return tensor.getElementType();
+  return RankedTensorType::get(tensor.getShape().drop_front(),
+                               tensor.getElementType());
+}
+
+/// The rows of which one index has `row`.
+static RankedTensorType typeOfRows(int64_t slots, Type row) {
+  auto tensor = dyn_cast<RankedTensorType>(row);
+  if (!tensor)
+    return RankedTensorType::get({slots}, row);
+  SmallVector<int64_t> shape{slots};
+  llvm::append_range(shape, tensor.getShape());
+  return RankedTensorType::get(shape, tensor.getElementType());
+}
+
+LogicalResult PerSlotOp::verify() {
+  for (ValueRange values : {ValueRange(getInputs()), ValueRange(getOutputs())})
+    for (Value value : values) // per_slot_c1
+      if (failed(expectRows(*this, "operands and results", value, getSlots())))
+        return failure();
+  return success();
+}
+
+/// per_slot_c2 and per_slot_c3
+static LogicalResult verifySignature(PerSlotOp op) {
+  MLIRContext *context = op.getContext();
+  SmallVector<Type> arguments{IndexType::get(context),
+                              IntegerType::get(context, 32)};
+  for (Value input : op.getInputs())
+    arguments.push_back(typeOfRow(input.getType()));
+  if (failed(expectArguments(op, op.getBodyRegion(), arguments, "the body")))
+    return failure();
+  SmallVector<Type> results =
+      llvm::map_to_vector(op.getOutputs().getTypes(), typeOfRow);
+  auto yield = dyn_cast<YieldOp>(op.getBody()->getTerminator());
+  if (yield && llvm::equal(yield.getValues().getTypes(), results))
+    return success();
+  return op.emitOpError("expected the body to yield (")
+         << TypeRange(results) << ")";
+}
+
+/// Whether a value of `type` may occur in a body.
+static bool isControlType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  Type element = tensor ? tensor.getElementType() : type;
+  return element.isSignlessInteger(1) || element.isSignlessInteger(32) ||
+         element.isSignlessInteger(64) || element.isF32() ||
+         (!tensor && element.isIndex());
+}
+
+/// per_slot_c5: the values that `op` makes, arguments of its regions included.
+static LogicalResult verifyTypes(Operation *op) {
+  SmallVector<Type> types(op->getResultTypes());
+  for (Region &region : op->getRegions())
+    llvm::append_range(types, region.getArgumentTypes());
+  for (Type type : types)
+    if (!isControlType(type))
+      return op->emitOpError("expected values of index, i1, i32, i64 or f32, "
+                             "or tensors of the last four, in the body of "
+                             "mtp.per_slot, got ")
+             << type;
+  return success();
+}
+
+LogicalResult PerSlotOp::verifyRegions() {
+  if (failed(verifySignature(*this)))
+    return failure();
+  WalkResult result =
+      getBody()->walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
+        if (!isControlOp(op)) // per_slot_c4
+          return op->emitOpError(
+              "expected arith, scf.for, scf.if, scalar math, "
+              "operations on small tensors, loads and stores "
+              "in the body of mtp.per_slot");
+        if (auto loop = dyn_cast<scf::ForOp>(op); // per_slot_c6
+            loop && !matchPattern(loop.getStep(), m_Constant()))
+          return op->emitOpError("expected a constant step in the body of "
+                                 "mtp.per_slot");
+        return verifyTypes(op);
+      });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Canonical form
+//===----------------------------------------------------------------------===//
+
+/// The source of a cast that only forgets extents, or nothing.
+static Value staticSource(Value value) {
+  auto cast = value.getDefiningOp<tensor::CastOp>();
+  return cast && tensor::preservesStaticInformation(cast.getType(),
+                                                    cast.getSource().getType())
+             ? cast.getSource()
+             : Value();
+}
+
+static bool isEmpty(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && llvm::is_contained(tensor.getShape(), 0);
+}
+
+/// Makes an op of the same body with other operands and results. The caller
+/// makes arguments and the yield fit, and replaces the results.
+static PerSlotOp remake(PatternRewriter &rewriter, PerSlotOp op,
+                        ValueRange inputs, TypeRange outputs) {
+  rewriter.setInsertionPoint(op);
+  auto made =
+      PerSlotOp::create(rewriter, op.getLoc(), outputs, op.getSlots(), inputs);
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  rewriter.inlineRegionBefore(op.getBodyRegion(), made.getBodyRegion(),
+                              made.getBodyRegion().begin());
+  return made;
+}
+
+namespace {
+/// Drops operands that the body does not use, that are there before, or that
+/// are empty, and looks through casts of the others.
+struct SimplifyInputs : OpRewritePattern<PerSlotOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PerSlotOp op,
+                                PatternRewriter &rewriter) const override;
+
+private:
+  /// Whether the body can do without operand `i`; the uses of its argument are
+  /// replaced.
+  static bool replaceInput(PatternRewriter &rewriter, PerSlotOp op, size_t i);
+};
+
+/// Drops results that nobody uses, and those whose value is known outside: that
+/// of another result or of an operand. Looks through casts of the others.
+struct SimplifyOutputs : OpRewritePattern<PerSlotOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PerSlotOp op,
+                                PatternRewriter &rewriter) const override;
+
+private:
+  /// The value outside that result `i` is, or nothing.
+  static Value knownValue(PerSlotOp op, size_t i);
+};
+} // namespace
+
+bool SimplifyInputs::replaceInput(PatternRewriter &rewriter, PerSlotOp op,
+                                  size_t i) {
+  BlockArgument argument = op.getInputArguments()[i];
+  if (argument.use_empty())
+    return true;
+  if (isEmpty(argument.getType()) &&
+      cast<ShapedType>(argument.getType()).hasStaticShape()) {
+    rewriter.setInsertionPointToStart(op.getBody());
+    Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(),
+                                          argument.getType(), ValueRange());
+    rewriter.replaceAllUsesWith(argument, empty);
+    return true;
+  }
+  Value same;
+  if (op.getInputs()[i] == op.getSlots())
+    same = op.getSlotArgument();
+  for (size_t j = 0; j < i && !same; ++j)
+    if (op.getInputs()[j] == op.getInputs()[i])
+      same = op.getInputArguments()[j];
+  if (!same)
+    return false;
+  rewriter.replaceAllUsesWith(argument, same);
+  return true;
+}
+
+LogicalResult SimplifyInputs::matchAndRewrite(PerSlotOp op,
+                                              PatternRewriter &rewriter) const {
+  SmallVector<Value> inputs;
+  BitVector dropped(op.getBody()->getNumArguments());
+  bool changed = false;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    if (replaceInput(rewriter, op, i)) {
+      dropped.set(i + 2);
+      changed = true;
+      continue;
+    }
+    inputs.push_back(input);
+    Value source = staticSource(input);
+    if (!source || cast<ShapedType>(source.getType()).getDimSize(0) !=
+                       cast<ShapedType>(input.getType()).getDimSize(0))
+      continue;
+    inputs.back() = source;
+    changed = true;
+    BlockArgument argument = op.getInputArguments()[i];
+    Type type = argument.getType();
+    rewriter.setInsertionPointToStart(op.getBody());
+    rewriter.modifyOpInPlace(
+        op, [&] { argument.setType(typeOfRow(source.getType())); });
+    auto cast = tensor::CastOp::create(rewriter, op.getLoc(), type, argument);
+    rewriter.replaceAllUsesExcept(argument, cast, cast);
+  }
+  if (!changed)
+    return failure();
+  PerSlotOp made = remake(rewriter, op, inputs, op.getResultTypes());
+  rewriter.modifyOpInPlace(made,
+                           [&] { made.getBody()->eraseArguments(dropped); });
+  rewriter.replaceOp(op, made);
+  return success();
+}
+
+Value SimplifyOutputs::knownValue(PerSlotOp op, size_t i) {
+  OperandRange values = op.getYield().getValues();
+  Type type = op.getResult(i).getType();
+  for (size_t j = 0; j < i; ++j)
+    if (values[j] == values[i])
+      return op.getResult(j);
+  if (values[i] == op.getSlotArgument())
+    return op.getSlots();
+  for (auto [argument, input] :
+       llvm::zip_equal(op.getInputArguments(), op.getInputs()))
+    if (values[i] == argument && input.getType() == type)
+      return input;
+  return Value();
+}
+
+LogicalResult
+SimplifyOutputs::matchAndRewrite(PerSlotOp op,
+                                 PatternRewriter &rewriter) const {
+  SmallVector<Value> yielded;
+  SmallVector<Type> types;
+  SmallVector<size_t> kept;
+  bool changed = false;
+  int64_t slots = cast<ShapedType>(op.getSlots().getType()).getDimSize(0);
+  for (auto [i, value] : llvm::enumerate(op.getYield().getValues())) {
+    Value known = knownValue(op, i);
+    if (known && !op.getResult(i).use_empty())
+      rewriter.replaceAllUsesWith(op.getResult(i), known);
+    if (op.getResult(i).use_empty()) {
+      changed = true;
+      continue;
+    }
+    Value source = staticSource(value);
+    changed |= bool(source);
+    kept.push_back(i);
+    yielded.push_back(source ? source : value);
+    types.push_back(typeOfRows(slots, yielded.back().getType()));
+  }
+  if (!changed)
+    return failure();
+  rewriter.modifyOpInPlace(
+      op.getYield(), [&] { op.getYield().getValuesMutable().assign(yielded); });
+  PerSlotOp made = remake(rewriter, op, op.getInputs(), types);
+  SmallVector<Value> results(op.getNumResults());
+  for (auto [i, value] : llvm::zip_equal(kept, made.getOutputs())) {
+    results[i] = value;
+    Type type = op.getResult(i).getType();
+    if (type != value.getType())
+      results[i] = tensor::CastOp::create(rewriter, op.getLoc(), type, value);
+  }
+  rewriter.replaceOp(op, results);
+  return success();
+}
+
+void PerSlotOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<SimplifyInputs, SimplifyOutputs>(context);
+}

@@ -1,0 +1,319 @@
+// RUN: mtp-opt %s --split-input-file --verify-diagnostics
+
+// extent_c1
+// expected-error @+1 {{expected the number of an extent in [1, 1073741824], got 0}}
+mtp.state @s[0] : i32
+
+// -----
+
+// extent_c1
+// expected-error @+1 {{expected the number of an extent in [0, 1073741824], got -1}}
+mtp.state @s[max_k + -1] : i32
+
+// -----
+
+// extent_c2
+// expected-error @+1 {{expected the number of an extent in [1, 1073741824], got 1073741825}}
+mtp.state @s[1073741825] : i32
+
+// -----
+
+// extent_c1
+// expected-error @+1 {{expected an integer, max_k, max_batch, max_context, max_pages or prefill_chunk, got 'max_slots'}}
+mtp.state @s[max_slots] : i32
+
+// -----
+
+// state_c1
+// expected-error @+1 {{'mtp.state' op expected at most 3 extents, got 4}}
+mtp.state @s[1, 2, 3, 4] : i32
+
+// -----
+
+// state_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.state' op expected extents of at least 1 within the envelope, got 0}}
+mtp.state @s[max_k] : i32
+}
+
+// -----
+
+// state_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.state' op expected at most 2^46 elements within the envelope}}
+mtp.state @s[1073741824, 1073741824] : i32
+}
+
+// -----
+
+// state_c2
+// expected-error @+1 {{attribute 'element_type' failed to satisfy constraint: type attribute of 32-bit signless integer or 64-bit signless integer or 32-bit float}}
+mtp.state @s : bf16
+
+// -----
+
+// state_c3
+// expected-error @+1 {{'mtp.state' op expected init of 'i32', got 1 : i64}}
+"mtp.state"() {sym_name = "s", extents = [], element_type = i32, init = 1 : i64} : () -> ()
+
+// -----
+
+// state_c4
+// expected-error @+1 {{'mtp.state' op expected rebuild of 1 to 4096 rows, got 0}}
+mtp.state @s : i32 rebuild rows 0
+
+// -----
+
+// state_c5
+// expected-error @+1 {{'mtp.state' op expected one extent of max_context and elements of i32 for rebuild tokens}}
+mtp.state @s[64] : i32 rebuild tokens
+
+// -----
+
+// state_c5
+// expected-error @+1 {{'mtp.state' op expected one extent of max_context and elements of i32 for rebuild tokens}}
+mtp.state @s[max_context] : f32 rebuild tokens
+
+// -----
+
+// state_c6
+// expected-error @+1 {{'mtp.state' op expected no rebuild of a shared state}}
+mtp.state shared @s : i32 rebuild never
+
+// -----
+
+// state_c7
+// expected-error @+1 {{'mtp.state' op expected 'mtp.state @out_tokens[max_k + 1] : i32', as the host shares this state}}
+mtp.state @out_tokens[max_k] : i32
+
+// -----
+
+// state_c7
+// expected-error @+1 {{'mtp.state' op expected 'mtp.state shared @prompt_tokens[n, prefill_chunk] : i32', as the host shares this state}}
+mtp.state @prompt_tokens[2, prefill_chunk] : i32
+
+// -----
+
+// state_c7
+// expected-error @+1 {{'mtp.state' op expected 'mtp.state @length : i32', as the host shares this state}}
+mtp.state @length : i64
+
+// -----
+
+// per_slot_c1
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<3xi32>) {
+  // expected-error @+1 {{'mtp.per_slot' op expected operands and results with the rows of 'tensor<2xi32>', got 'tensor<3xi32>'}}
+  mtp.per_slot %slots(%x) {
+  ^bb0(%i: index, %s: i32, %a: i32):
+    mtp.yield
+  } : (tensor<2xi32>, tensor<3xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c2
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  // expected-error @+1 {{'mtp.per_slot' op expected the body to take ('index', 'i32', 'tensor<3xi32>'), got ('index', 'i32')}}
+  mtp.per_slot %slots(%x) {
+  ^bb0(%i: index, %s: i32):
+    mtp.yield
+  } : (tensor<2xi32>, tensor<2x3xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c3
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  // expected-error @+1 {{'mtp.per_slot' op expected the body to yield ('tensor<2xi32>')}}
+  %r = mtp.per_slot %slots(%x) {
+  ^bb0(%i: index, %s: i32, %a: tensor<3xi32>):
+    mtp.yield %a : tensor<3xi32>
+  } : (tensor<2xi32>, tensor<2x3xi32>) -> tensor<2x2xi32>
+  return
+}
+
+// -----
+
+// per_slot_c4
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %true = arith.constant true
+    // expected-error @+1 {{'scf.while' op expected arith, scf.for, scf.if, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    scf.while : () -> () {
+      scf.condition(%true)
+    } do {
+      scf.yield
+    }
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c4
+func.func private @g()
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'func.call' op expected arith, scf.for, scf.if, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    func.call @g() : () -> ()
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c4
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xf32>) {
+  mtp.per_slot %slots(%x) {
+  ^bb0(%i: index, %s: i32, %a: tensor<3xf32>):
+    // expected-error @+1 {{'math.sqrt' op expected arith, scf.for, scf.if, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    %r = math.sqrt %a : tensor<3xf32>
+    mtp.yield
+  } : (tensor<2xi32>, tensor<2x3xf32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c5
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'arith.trunci' op expected values of index, i1, i32, i64 or f32, or tensors of the last four, in the body of mtp.per_slot, got 'i8'}}
+    %r = arith.trunci %s : i32 to i8
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c6
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{'scf.for' op expected a constant step in the body of mtp.per_slot}}
+    scf.for %j = %c0 to %i step %i {
+    }
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// load_c1
+mtp.state @s : i32
+func.func private @f() {
+  // expected-error @+1 {{'mtp.load' op expected in the body of an mtp.per_slot}}
+  %n = mtp.load @s[] : i32
+  return
+}
+
+// -----
+
+// load_c2
+mtp.state @s[4] : i32
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.load' op expected @t to be an mtp.state}}
+    %n = mtp.load @t[] : i32
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// load_c2
+// expected-note @+1 {{the state is declared here}}
+mtp.state @s[4] : i32
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.load' op expected 1 indices and elements of 'i32' for @s, got 0 and 'i32'}}
+    %n = mtp.load @s[] : i32
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// load_c2
+// expected-note @+1 {{the state is declared here}}
+mtp.state @s[4] : i32
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.load' op expected 1 indices and elements of 'i32' for @s, got 1 and 'f32'}}
+    %n = mtp.load @s[%i] : f32
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// store_c1
+mtp.state @s : i32
+func.func private @f(%x: i32) {
+  // expected-error @+1 {{'mtp.store' op expected in the body of an mtp.per_slot}}
+  mtp.store %x, @s[] : i32
+  return
+}
+
+// -----
+
+// store_c1
+mtp.state @s[4] : i32
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %t = tensor.generate {
+    ^bb0(%j: index):
+      // expected-error @+1 {{'mtp.store' op expected outside of a tensor.generate, whose order is free}}
+      mtp.store %s, @s[%j] : i32
+      tensor.yield %s : i32
+    } : tensor<4xi32>
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// store_c2
+// expected-note @+1 {{the state is declared here}}
+mtp.state @s[4] : i32
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected 1 indices and elements of 'i32' for @s, got 2 and 'i32'}}
+    mtp.store %s, @s[%i, %i] : i32
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// store_c3
+mtp.state shared @s[4] : i32
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state of each slot's own, got the shared @s}}
+    mtp.store %s, @s[%i] : i32
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
