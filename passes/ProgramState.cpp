@@ -29,26 +29,31 @@ void mlir::mtp::declareStates(OpBuilder &builder, Location loc,
   int64_t slots = shape.envelope.getMaxBatch();
   auto declare = [&](const llvm::Twine &name, llvm::ArrayRef<int64_t> dims,
                      Type element) {
-    exec::StateOp::create(builder, loc, builder.getStringAttr(name),
-                          TypeAttr::get(MemRefType::get(dims, element)),
-                          /*offset=*/IntegerAttr());
+    return exec::StateOp::create(builder, loc, name.str(),
+                                 MemRefType::get(dims, element));
   };
-  declare("active", {slots}, i32);
+  auto declareShared = [&](llvm::StringRef name, llvm::ArrayRef<int64_t> dims) {
+    exec::StateOp::create(builder, loc, name, MemRefType::get(dims, i32),
+                          /*shared=*/true);
+  };
+  declareShared("active", {slots});
   declare("length", {slots}, i32);
   declare("accepted", {slots}, i32);
   declare("window", {slots, shape.windowRows()}, i32);
-  declare("drafts", {slots, shape.draftColumns()}, i32);
+  // By rows of the round.
+  declareShared("drafts", {slots, shape.draftColumns()});
   declare("hidden", {slots, shape.windowRows(), shape.hidden}, f32);
-  for (int64_t module = 2; module <= shape.modules; ++module) {
-    declare("carry_" + llvm::Twine(module), {slots, shape.hidden}, f32);
-  }
+  for (int64_t module = 2; module <= shape.modules; ++module)
+    // The hidden state of so many rows before the end of the prompt.
+    declare("carry_" + llvm::Twine(module), {slots, shape.hidden}, f32)
+        .setRebuildRows(module);
   declare("page_table", {slots, mtp::pagesPerSlot(shape.envelope)}, i32);
   declare("sampling", {slots, ::mtp::kSamplingWords}, i32);
   declare("out_tokens", {slots, shape.windowRows()}, i32);
   declare("out_count", {slots}, i32);
-  declare("prefill_info", {kPrefillWords}, i32);
-  declare("prefill_tokens", {shape.envelope.getPrefillChunk() + shape.modules},
-          i32);
+  declareShared("prefill_info", {kPrefillWords});
+  declareShared("prefill_tokens",
+                {shape.envelope.getPrefillChunk() + shape.modules});
 }
 
 Value mlir::mtp::refState(OpBuilder &builder, Location loc, ModuleOp module,

@@ -131,12 +131,36 @@ Offset<schema::Cache> TableBuilder::makeCache(exec::CacheOp op) {
                              dtypeOf(op.getDtype()), op.getHeads());
 }
 
+/// The value of an attribute of f32, i32 or i64; absent it is 0.
+static double numberOf(TypedAttr attribute) {
+  if (auto real = dyn_cast_if_present<FloatAttr>(attribute)) {
+    return real.getValueAsDouble();
+  }
+  auto integer = dyn_cast_if_present<IntegerAttr>(attribute);
+  return integer ? static_cast<double>(integer.getInt()) : 0;
+}
+
+static schema::Rebuild rebuildOf(mlir::mtp::Rebuild rebuild) {
+  switch (rebuild) {
+  case mlir::mtp::Rebuild::Rows:
+    return schema::Rebuild::Rows;
+  case mlir::mtp::Rebuild::Tokens:
+    return schema::Rebuild::Tokens;
+  case mlir::mtp::Rebuild::Never:
+    return schema::Rebuild::Never;
+  }
+  llvm_unreachable("all rebuilds have a case");
+}
+
 Offset<schema::State> TableBuilder::makeState(exec::StateOp op) {
   auto type = cast<MemRefType>(op.getType());
   auto name = fbb.CreateString(op.getSymName().str());
   auto shape = shapeOf(type);
+  auto upkeep = schema::CreateUpkeep(
+      fbb, op.getShared(), numberOf(op.getInitAttr()),
+      rebuildOf(op.getRebuild()), uint32_t(op.getRebuildRows()));
   return schema::CreateState(fbb, name, dtypeOf(type.getElementType()), shape,
-                             *op.getOffset());
+                             *op.getOffset(), upkeep);
 }
 
 Offset<schema::BufferContract>

@@ -3,6 +3,7 @@
 #include "runtime/artifact/Builtins.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/artifact/StateRule.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/ArtifactFormat.h"
 #include "runtime/schema/QuantizedPanel.h"
@@ -195,6 +196,8 @@ static Status verifyStates(const schema::Artifact &artifact) {
       return dataLoss(strCat(where, ": offset ", state->offset(), " + ", *bytes,
                              " bytes is past the state memory's ",
                              artifact.state_bytes()));
+    if (Status status = verifyUpkeep(artifact, *state); !status.isOk())
+      return status.withContext(where);
     ranges.emplace_back(state->offset(), state->offset() + *bytes);
   }
   std::sort(ranges.begin(), ranges.end());

@@ -149,6 +149,7 @@ bool Session::Impl::admitNext() {
   sequence.length = uint64_t(reused);
   sequence.statistics.cachedTokens += uint64_t(reused);
   statistics.cachedTokens += uint64_t(reused);
+  slotStates->admit(slot, sequence.context);
   host->setSampling(slot,
                     samplingRow(sequence.request.sampling, options.logits));
   return true;

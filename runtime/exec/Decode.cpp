@@ -49,8 +49,7 @@ Status Session::Impl::decodePhase() {
 /// Shares the pages that a round has made final, see README.md. `anchor` is the
 /// position of the token that the round began with.
 void Session::Impl::publishRound(Sequence &sequence, uint64_t anchor) {
-  // Modules beyond the drafts of a round do not run in it.
-  if (options.k < modules())
+  if (!reuse.roundsFill)
     return;
   std::vector<int32_t> &known = sequence.context;
   const std::vector<int32_t> &prompt = sequence.request.prompt;

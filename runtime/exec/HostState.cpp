@@ -1,6 +1,8 @@
 //===- HostState.cpp - The states that the host writes and reads ----------===//
 
 #include "runtime/exec/HostState.h"
+#include "runtime/artifact/StateRule.h"
+#include "runtime/schema/PromptWords.h"
 
 #include <algorithm>
 
@@ -9,56 +11,103 @@ using namespace mtp;
 HostState::HostState(const schema::Artifact &artifact, Executable &executable)
     : artifact(artifact), executable(executable), active(find("active")),
       pageTable(find("page_table")), sampling(find("sampling")),
-      info(find("prefill_info")), tokens(find("prefill_tokens")),
-      outTokens(find("out_tokens")), outCount(find("out_count")) {}
+      outTokens(find("out_tokens")), outCount(find("out_count")),
+      promptTokens(find("prompt_tokens")),
+      promptPositions(find("prompt_positions")),
+      promptSlots(find("prompt_slots")),
+      promptSequences(find("prompt_sequences")), info(find("prefill_info")),
+      tokens(find("prefill_tokens")) {}
 
-/// The verifier has made sure that it is there.
-uint32_t HostState::find(std::string_view name) const {
-  uint32_t i = 0;
-  while (artifact.states()->Get(i)->name()->string_view() != name)
-    ++i;
-  return i;
+HostState::Table HostState::find(std::string_view name) const {
+  std::optional<uint32_t> index = findState(artifact, name);
+  if (!index)
+    return {};
+  const auto &shape = *artifact.states()->Get(*index)->shape();
+  Table table{index, shape.Get(0), 1};
+  for (uint32_t d = 1; d < shape.size(); ++d)
+    table.width *= shape.Get(d);
+  return table;
 }
 
-schema::Binding HostState::row(uint32_t state, uint64_t index) const {
-  const flatbuffers::Vector<uint64_t> *shape =
-      artifact.states()->Get(state)->shape();
-  uint64_t bytes = 4;
-  for (uint32_t d = 1; d < shape->size(); ++d)
-    bytes *= shape->Get(d);
-  return schema::Binding(schema::Space::State, state, index * bytes, bytes);
+schema::Binding HostState::row(const Table &table, uint64_t index) {
+  uint64_t bytes = table.width * sizeof(int32_t);
+  return {schema::Space::State, *table.state, index * bytes, bytes};
+}
+
+void HostState::writeRow(const Table &table, uint64_t index, const void *source,
+                         uint64_t bytes) {
+  if (table.state)
+    executable.write(row(table, index), source, bytes);
+}
+
+void HostState::writeAll(const Table &table,
+                         const std::vector<int32_t> &values) {
+  writeRow(table, 0, values.data(), values.size() * sizeof(int32_t));
 }
 
 void HostState::setActive(std::span<const int32_t> slots) {
-  executable.write(row(active, 0), slots.data(), slots.size_bytes());
+  writeRow(active, 0, slots.data(), slots.size_bytes());
 }
 
 void HostState::setPageTable(uint32_t slot, std::span<const int32_t> table) {
-  executable.write(row(pageTable, slot), table.data(), table.size_bytes());
+  writeRow(pageTable, slot, table.data(), table.size_bytes());
 }
 
 void HostState::setSampling(uint32_t slot, const SamplingRow &values) {
-  executable.write(row(sampling, slot), &values, sizeof(values));
+  writeRow(sampling, slot, &values, sizeof(values));
 }
 
 void HostState::setPrefill(uint32_t slot, uint32_t start, uint32_t count,
                            std::span<const int32_t> prompt) {
+  if (promptTokens.state)
+    setPromptRows(slot, start, count, prompt);
+  else
+    setPrefillTokens(slot, start, count, prompt);
+}
+
+/// Row d of tokens and positions is what the rows have d places on.
+void HostState::setPromptRows(uint32_t slot, uint32_t start, uint32_t count,
+                              std::span<const int32_t> prompt) {
+  uint64_t places = promptTokens.rows, chunk = promptTokens.width;
+  std::vector<int32_t> ahead(places * chunk, 0), positions(places * chunk, -1);
+  for (uint64_t d = 0; d < places; ++d)
+    for (uint64_t row = 0; row < count && start + row + d < prompt.size();
+         ++row) {
+      ahead[d * chunk + row] = prompt[start + row + d];
+      positions[d * chunk + row] = int32_t(start + row);
+    }
+  writeAll(promptTokens, ahead);
+  writeAll(promptPositions, positions);
+  buffer.assign(chunk, int32_t(slot));
+  writeAll(promptSlots, buffer);
+  // One sequence, the first of as many as there is room for.
+  buffer.assign(promptSequences.rows * promptSequences.width, 0);
+  if (!promptSequences.state)
+    return;
+  buffer[kPromptSlot * promptSequences.width] = int32_t(slot);
+  buffer[kPromptRows * promptSequences.width] = int32_t(count);
+  buffer[kPromptStart * promptSequences.width] = int32_t(start);
+  buffer[kPromptTotal * promptSequences.width] = int32_t(prompt.size());
+  writeAll(promptSequences, buffer);
+}
+
+void HostState::setPrefillTokens(uint32_t slot, uint32_t start, uint32_t count,
+                                 std::span<const int32_t> prompt) {
   int32_t values[4] = {int32_t(slot), int32_t(start), int32_t(count),
                        int32_t(prompt.size())};
-  executable.write(row(info, 0), values, sizeof(values));
-  buffer.assign(artifact.states()->Get(tokens)->shape()->Get(0), 0);
+  writeRow(info, 0, values, sizeof(values));
+  buffer.assign(tokens.rows, 0);
   std::span<const int32_t> rest = prompt.subspan(start);
   size_t known = std::min(rest.size(), buffer.size());
   std::copy_n(rest.begin(), known, buffer.begin());
-  executable.write(row(tokens, 0), buffer.data(),
-                   buffer.size() * sizeof(int32_t));
+  writeAll(tokens, buffer);
 }
 
 std::span<const int32_t> HostState::emitted(uint32_t slot) {
   int32_t count = 0;
   executable.read(row(outCount, slot), &count, sizeof(count));
   schema::Binding source = row(outTokens, slot);
-  buffer.resize(source.bytes() / sizeof(int32_t));
+  buffer.resize(outTokens.width);
   executable.read(source, buffer.data(), source.bytes());
   if (count < 1 || size_t(count) > buffer.size())
     return {};

@@ -7,13 +7,16 @@
 #include "runtime/device/SamplingRow.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 namespace mtp {
 
-/// The host's side of the table "States" in runtime/schema/FORMAT.md.
+/// The host's side of the table "States" in runtime/schema/FORMAT.md: what host
+/// and programs share by name. States that the artifact does without are not
+/// written.
 class HostState {
 public:
   /// Both must outlive it. Needs an artifact with an envelope.
@@ -24,7 +27,7 @@ public:
   void setSampling(uint32_t slot, const SamplingRow &row);
 
   /// The chunk `tokens[start .. start+count)` of a prompt, with the tokens
-  /// behind it that drafter modules read.
+  /// behind it that drafters read.
   void setPrefill(uint32_t slot, uint32_t start, uint32_t count,
                   std::span<const int32_t> tokens);
 
@@ -33,13 +36,30 @@ public:
   std::span<const int32_t> emitted(uint32_t slot);
 
 private:
-  /// Where a row of a state begins.
-  schema::Binding row(uint32_t state, uint64_t index) const;
-  uint32_t find(std::string_view name) const;
+  /// A state of i32 as rows of elements; absent where there is none.
+  struct Table {
+    std::optional<uint32_t> state;
+    uint64_t rows = 0;
+    /// Elements of a row.
+    uint64_t width = 0;
+  };
+  Table find(std::string_view name) const;
+  static schema::Binding row(const Table &table, uint64_t index);
+  void writeRow(const Table &table, uint64_t index, const void *source,
+                uint64_t bytes);
+  void writeAll(const Table &table, const std::vector<int32_t> &values);
+
+  void setPromptRows(uint32_t slot, uint32_t start, uint32_t count,
+                     std::span<const int32_t> prompt);
+  void setPrefillTokens(uint32_t slot, uint32_t start, uint32_t count,
+                        std::span<const int32_t> prompt);
 
   const schema::Artifact &artifact;
   Executable &executable;
-  uint32_t active, pageTable, sampling, info, tokens, outTokens, outCount;
+  Table active, pageTable, sampling, outTokens, outCount;
+  /// The prompt's rows, and what older files have instead.
+  Table promptTokens, promptPositions, promptSlots, promptSequences;
+  Table info, tokens;
   std::vector<int32_t> buffer;
 };
 

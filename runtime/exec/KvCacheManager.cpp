@@ -74,11 +74,10 @@ KvCacheManager::match(std::span<const int32_t> tokens) const {
   std::vector<const PrefixIndex::Entry *> chain;
   if (!config.prefixCache)
     return chain;
-  // Prefill computes the last row, whose pick is the first output, and the rows
-  // whose hidden state a module carries over.
-  uint64_t keep = std::max<uint32_t>(config.lookahead, 1);
+  // The tokens behind a page, which belong to its key, must be there, too.
+  uint64_t behind = std::max(config.lookahead, config.rerun);
   PrefixIndex::Place place;
-  for (uint64_t end = config.pageTokens; end + keep <= tokens.size();
+  for (uint64_t end = config.pageTokens; end + behind <= tokens.size();
        end += config.pageTokens) {
     std::span<const int32_t> part = tokens.subspan(
         end - config.pageTokens, config.pageTokens + config.lookahead);

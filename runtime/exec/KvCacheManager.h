@@ -26,9 +26,11 @@ struct KvConfig {
   uint32_t slots = 0;
   /// Entries of one slot's page table.
   uint32_t tableWidth = 0;
-  /// Tokens behind a page that its content depends on: the drafter modules that
-  /// the session prefills.
+  /// Tokens behind a page that its content depends on.
   uint32_t lookahead = 0;
+  /// The last tokens of a prompt that are run in any case, at least 1: the pick
+  /// of the last one is the first output.
+  uint32_t rerun = 1;
   bool prefixCache = true;
   PrefixIndex::HashFunction hash = PrefixIndex::hashTokens;
 };
@@ -49,8 +51,7 @@ public:
   /// Starts an empty slot: takes what the index has of `tokens` and new pages
   /// for `capacity` tokens in all. Returns the tokens taken, or -1, changing
   /// nothing, when pages are short. What is taken is a whole number of pages,
-  /// and never so many that the rows which prefill must still compute (the last
-  /// one, and those carried by modules) are left out.
+  /// and leaves the last `rerun` tokens to prefill.
   int64_t begin(uint32_t slot, std::span<const int32_t> tokens,
                 uint64_t capacity);
 

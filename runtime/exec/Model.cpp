@@ -1,6 +1,7 @@
 //===- Model.cpp - A loaded artifact --------------------------------------===//
 
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/artifact/StateRule.h"
 
 using namespace mtp;
 
@@ -21,8 +22,9 @@ static GenerationInfo makeGeneration(const schema::Artifact &artifact) {
   return info;
 }
 
-static EnvelopeInfo makeEnvelope(const schema::Envelope &envelope,
+static EnvelopeInfo makeEnvelope(const schema::Artifact &artifact,
                                  const ProgramTable &programs) {
+  const schema::Envelope &envelope = *artifact.envelope();
   EnvelopeInfo info;
   info.maxK = envelope.max_k();
   info.maxBatch = envelope.max_batch();
@@ -31,7 +33,7 @@ static EnvelopeInfo makeEnvelope(const schema::Envelope &envelope,
   info.prefillChunks = programs.chunks();
   info.pageTokens = envelope.page_tokens();
   info.vocab = envelope.vocab();
-  info.modules = envelope.modules();
+  info.modules = placesAhead(artifact);
   return info;
 }
 
@@ -39,7 +41,7 @@ Model::Impl::Impl(std::shared_ptr<const ArtifactFile> artifact)
     : file(std::move(artifact)), programs(file->program()),
       generation(makeGeneration(file->program())) {
   if (file->program().envelope())
-    envelope = makeEnvelope(*file->program().envelope(), programs);
+    envelope = makeEnvelope(file->program(), programs);
 }
 
 Model::Model(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}

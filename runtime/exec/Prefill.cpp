@@ -47,7 +47,7 @@ Status Session::Impl::prefillChunk(Sequence &sequence, uint32_t chunk) {
   uint64_t total = sequence.context.size();
   uint32_t count =
       uint32_t(std::min<uint64_t>(chunk, total - sequence.length));
-  uint32_t program = inner.programs.prefill(chunk, modules());
+  uint32_t program = inner.programs.prefill(chunk, reuse.lookahead);
   syncPageTable(sequence);
   host->setPrefill(sequence.slot, uint32_t(sequence.length), count,
                    sequence.context);

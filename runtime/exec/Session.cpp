@@ -54,11 +54,6 @@ Status Session::Impl::checkOptions() {
   return okStatus();
 }
 
-/// Modules that prefill runs in this session.
-uint32_t Session::Impl::modules() const {
-  return options.k == 0 ? 0 : inner.envelope->modules;
-}
-
 KvConfig Session::Impl::kvConfig() const {
   const EnvelopeInfo &e = *inner.envelope;
   KvConfig config;
@@ -66,18 +61,22 @@ KvConfig Session::Impl::kvConfig() const {
   config.pageTokens = e.pageTokens;
   config.slots = options.maxSlots;
   config.tableWidth = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
-  config.lookahead = modules();
-  config.prefixCache = options.prefixCache;
+  config.lookahead = reuse.lookahead;
+  config.rerun = reuse.rerun;
+  config.prefixCache = options.prefixCache && reuse.isAllowed;
   return config;
 }
 
 Status Session::Impl::startGeneration() {
+  reuse = reuseRule(inner.file->program(), inner.programs, options.k);
   KvConfig config = kvConfig();
   MTP_RETURN_IF_ERROR(checkMemory(
       addBytes(executable->memoryBytes(), KvCacheManager::memoryBytes(config)),
       strCat(config.pages, " KV pages (kv_pages) and their tables"), memory));
   kv = std::make_unique<KvCacheManager>(config);
   host = std::make_unique<HostState>(inner.file->program(), *executable);
+  slotStates =
+      std::make_unique<SlotStates>(inner.file->program(), *executable);
   slotUsed.assign(config.slots, false);
   statistics.drafted.assign(options.k, 0);
   statistics.accepted.assign(options.k, 0);

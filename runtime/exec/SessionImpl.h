@@ -9,6 +9,8 @@
 #include "runtime/exec/HostState.h"
 #include "runtime/exec/KvCacheManager.h"
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/ReuseRule.h"
+#include "runtime/exec/SlotStates.h"
 
 #include <map>
 #include <set>
@@ -98,6 +100,9 @@ public:
   /// These are null without an envelope.
   std::unique_ptr<KvCacheManager> kv;
   std::unique_ptr<HostState> host;
+  std::unique_ptr<SlotStates> slotStates;
+  /// Means nothing without an envelope.
+  ReuseRule reuse;
 
   SequenceId nextId = 1;
   /// In order of arrival, which preempted sequences keep.
@@ -114,7 +119,6 @@ private:
   Status checkOptions();
   KvConfig kvConfig() const;
   Status startGeneration();
-  uint32_t modules() const;
   Status checkRequest(const Request &request) const;
   void giveUpSlot(Sequence &sequence);
   void keepLogits(Sequence &sequence, uint32_t row, uint32_t program);

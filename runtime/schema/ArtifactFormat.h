@@ -22,7 +22,7 @@ namespace mtp {
 /// Major in the high half: files of another major version are refused. Minor in
 /// the low half: a reader reads all minor versions up to its own.
 inline constexpr uint32_t kFormatMajor = 1;
-inline constexpr uint32_t kFormatMinor = 2;
+inline constexpr uint32_t kFormatMinor = 3;
 inline constexpr uint32_t kFormatVersion = kFormatMajor << 16 | kFormatMinor;
 
 inline constexpr char kFileMagic[4] = {'M', 'T', 'P', 'C'};

@@ -5,11 +5,11 @@
 // CHECK: module attributes {exec.model = {modules = 2 : i64, vocab = 16 : i64}
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 32, page = 16>} {
 // CHECK-DAG: exec.state @window : memref<2x4xi32>
-// CHECK-DAG: exec.state @drafts : memref<2x3xi32>
+// CHECK-DAG: exec.state shared @drafts : memref<2x3xi32>
 // CHECK-DAG: exec.state @hidden : memref<2x4x8xf32>
-// CHECK-DAG: exec.state @carry_2 : memref<2x8xf32>
+// CHECK-DAG: exec.state @carry_2 : memref<2x8xf32> rebuild rows 2
 // CHECK-DAG: exec.state @page_table : memref<2x5xi32>
-// CHECK-DAG: exec.state @prefill_tokens : memref<34xi32>
+// CHECK-DAG: exec.state shared @prefill_tokens : memref<34xi32>
 mtp.round @generate {
   %drafts = mtp.draft_chain {
   ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):

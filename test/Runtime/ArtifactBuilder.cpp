@@ -13,11 +13,12 @@ using Builder = flatbuffers::FlatBufferBuilder;
 
 uint32_t ArtifactBuilder::addState(const std::string &name,
                                    std::vector<uint64_t> shape,
-                                   schema::DType dtype) {
+                                   schema::DType dtype,
+                                   std::optional<Upkeep> upkeep) {
   uint64_t bytes = 4;
   for (uint64_t dim : shape)
     bytes *= dim;
-  states.push_back({name, dtype, std::move(shape), stateBytes});
+  states.push_back({name, dtype, std::move(shape), stateBytes, upkeep});
   stateBytes = alignTo(stateBytes + bytes, kBufferAlignment);
   return uint32_t(states.size() - 1);
 }
@@ -88,8 +89,12 @@ static auto blobs(Builder &fbb,
 static auto states(Builder &fbb,
                    const std::vector<ArtifactBuilder::State> &items) {
   return vectorOf(fbb, items, [&](const ArtifactBuilder::State &s) {
+    flatbuffers::Offset<schema::Upkeep> upkeep;
+    if (s.upkeep)
+      upkeep = schema::CreateUpkeep(fbb, s.upkeep->shared, s.upkeep->init,
+                                    s.upkeep->rebuild, s.upkeep->rows);
     return schema::CreateState(fbb, fbb.CreateString(s.name), s.dtype,
-                               fbb.CreateVector(s.shape), s.offset);
+                               fbb.CreateVector(s.shape), s.offset, upkeep);
   });
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/schema/ArtifactFormat.h"
 #include "runtime/schema/mtp_artifact_generated.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,11 +43,19 @@ public:
     std::vector<Command> commands;
     std::vector<Port> inputs, outputs;
   };
+  struct Upkeep {
+    bool shared = false;
+    double init = 0;
+    schema::Rebuild rebuild = schema::Rebuild::Rows;
+    uint32_t rows = 1;
+  };
   struct State {
     std::string name;
     schema::DType dtype = schema::DType::I32;
     std::vector<uint64_t> shape;
     uint64_t offset = 0;
+    /// None, as in files before 1.3.
+    std::optional<Upkeep> upkeep;
   };
   struct Cache {
     std::string name;
@@ -75,7 +84,8 @@ public:
   /// Adds a zeroed buffer behind the others; a shape with a byte count per
   /// element of 4.
   uint32_t addState(const std::string &name, std::vector<uint64_t> shape,
-                    schema::DType dtype = schema::DType::I32);
+                    schema::DType dtype = schema::DType::I32,
+                    std::optional<Upkeep> upkeep = std::nullopt);
   uint32_t addSegment(schema::SegmentKind kind, std::vector<uint8_t> bytes);
   /// Index of a kernel of image 0 (or of a builtin), added on first use.
   uint32_t kernel(const std::string &symbol, uint32_t buffers, uint32_t params);

@@ -38,6 +38,13 @@ public:
     }
     std::abort();
   }
+  /// The first elements of a row of a shared state.
+  Binding part(const std::string &name, uint64_t row, uint64_t elements) const {
+    Binding all = state(name);
+    uint64_t width = a.states[all.index()].shape.back();
+    return Binding(schema::Space::State, all.index(), row * width * 4,
+                   elements * 4);
+  }
   Binding kv(uint32_t cache, uint32_t layer) const {
     return Binding(schema::Space::Kv, cache, layer, 0);
   }
@@ -72,6 +79,8 @@ public:
         params, rows);
     return picks;
   }
+  /// The state that folds all tokens, or, where there is none, another one.
+  Binding fold() const { return state(o.hasFold ? "fold" : "marks"); }
   int64_t pages() const { return (o.maxContext + o.maxK + o.page) / o.page; }
   void outputs(Binding logits, Binding picks, uint64_t rows) {
     p.outputs.push_back(
@@ -84,6 +93,7 @@ public:
   }
 
   void prefill(uint32_t chunk, uint32_t modules);
+  void promptPrefill(uint32_t chunk, uint32_t modules);
   void decode(uint32_t batch, uint32_t k);
   void drafts(uint32_t batch, uint32_t k);
 
@@ -94,12 +104,58 @@ public:
 
 } // namespace
 
+/// The same program for prompts that come as rows.
+void ProgramWriter::promptPrefill(uint32_t chunk, uint32_t modules) {
+  int64_t slotCount = o.maxBatch;
+  Binding sequences = state("prompt_sequences"), previous, logits;
+  Binding hidden = arena(chunk), slots = part("prompt_slots", 0, chunk);
+  for (uint32_t d = 0; d <= modules; ++d) {
+    Binding tokens = part("prompt_tokens", d, chunk);
+    Binding positions = part("prompt_positions", d, chunk);
+    if (d == 0) {
+      logits = target(tokens, slots, positions, chunk, hidden);
+      previous = hidden;
+      continue;
+    }
+    if (d >= 2)
+      run("prompt_carry",
+          {sequences, previous, state("carry_" + std::to_string(d))},
+          {d, slotCount}, 1);
+    Binding out = arena(chunk);
+    module(d, tokens, previous, slots, positions, chunk, out);
+    previous = out;
+  }
+  Binding last = arena(1), row = arena(FAKE_VOCAB), slot = arena(1);
+  Binding position = arena(1), pick = arena(1);
+  run("prompt_last", {sequences, last}, {slotCount}, 1);
+  run("last_row",
+      {last, logits, slots, part("prompt_positions", 0, chunk), row, slot,
+       position},
+      {}, 1);
+  run("mtp.sample", {row, slot, position, state("sampling"), pick},
+      {1, FAKE_VOCAB, 1}, 1);
+  run("prompt_commit",
+      {sequences, pick, hidden, state("length"), state("accepted"),
+       state("window"), state("hidden"), state("out_tokens"),
+       state("out_count")},
+      {o.maxK + 1, slotCount}, 1);
+  run("prompt_audit",
+      {sequences, part("prompt_tokens", 0, chunk), state("page_table"),
+       kv(0, 0), pick, state("history"), state("pair"), fold(), state("marks"),
+       state("out_count")},
+      {slotCount, pages(), o.page, o.maxContext, o.hasFold}, 1);
+  outputs(row, pick, 1);
+  finish();
+}
+
 void ProgramWriter::prefill(uint32_t chunk, uint32_t modules) {
   p.name = "prefill_c" + std::to_string(chunk) + "_m" + std::to_string(modules);
   p.kind = schema::ProgramKind::Prefill;
   p.batch = 1;
   p.chunk = chunk;
   p.modules = modules;
+  if (o.promptRows)
+    return promptPrefill(chunk, modules);
   Binding info = state("prefill_info"), prompt = state("prefill_tokens");
   Binding hidden = arena(chunk), logits, last = arena(1);
   Binding slots, positions, previous = hidden;
@@ -198,28 +254,67 @@ void ProgramWriter::decode(uint32_t batch, uint32_t k) {
        state("accepted"), state("window"), state("hidden"), state("out_tokens"),
        state("out_count")},
       {k, kmax}, batch);
+  if (o.promptRows)
+    run("track",
+        {state("active"), state("length"), state("accepted"),
+         state("out_tokens"), state("history"), fold(), state("marks")},
+        {kmax + 1, o.maxContext, o.hasFold}, batch);
   outputs(logits, picks, rows);
   finish();
+}
+
+static void addPrompt(ArtifactBuilder &a, const FakeOptions &o) {
+  using schema::DType;
+  using schema::Rebuild;
+  uint64_t s = o.maxBatch, chunk = o.chunks[0], places = o.modules + 1;
+  constexpr ArtifactBuilder::Upkeep kShared{.shared = true};
+  a.addState("prompt_tokens", {places, chunk}, DType::I32, kShared);
+  a.addState("prompt_positions", {places, chunk}, DType::I32, kShared);
+  a.addState("prompt_slots", {chunk}, DType::I32, kShared);
+  a.addState("prompt_sequences", {5, s}, DType::I32, kShared);
+  using Upkeep = ArtifactBuilder::Upkeep;
+  a.addState("history", {s, o.maxContext}, DType::I32,
+             Upkeep{.init = -1, .rebuild = Rebuild::Tokens});
+  a.addState("pair", {s, 2}, DType::I32, Upkeep{.rows = o.pairRows});
+  a.addState("marks", {s}, DType::I32, Upkeep{.init = 7});
+  if (o.hasFold)
+    a.addState("fold", {s}, DType::I32,
+               Upkeep{.init = 5, .rebuild = o.foldRebuild});
 }
 
 static void addStates(ArtifactBuilder &a, const FakeOptions &o) {
   uint64_t s = o.maxBatch, w = o.maxK + 1;
   uint64_t chunk = *std::max_element(o.chunks.begin(), o.chunks.end());
   uint64_t pages = (o.maxContext + o.maxK + o.page) / o.page;
-  a.addState("active", {s});
-  a.addState("length", {s});
-  a.addState("accepted", {s});
-  a.addState("window", {s, w});
-  a.addState("drafts", {s, std::max<uint64_t>(o.maxK, 1)});
-  a.addState("page_table", {s, pages});
-  a.addState("sampling", {s, 8});
-  a.addState("out_tokens", {s, w});
-  a.addState("out_count", {s});
-  a.addState("prefill_info", {4});
-  a.addState("prefill_tokens", {chunk + o.modules});
-  a.addState("hidden", {s, w, 1}, schema::DType::F32);
-  for (uint32_t d = 2; d <= o.modules; ++d)
-    a.addState("carry_" + std::to_string(d), {s, 1}, schema::DType::F32);
+  using Upkeep = std::optional<ArtifactBuilder::Upkeep>;
+  Upkeep slot, shared;
+  if (o.promptRows) {
+    slot.emplace();
+    shared = {.shared = true};
+  }
+  auto add = [&](const std::string &name, std::vector<uint64_t> shape,
+                 Upkeep upkeep, schema::DType type = schema::DType::I32) {
+    a.addState(name, std::move(shape), type, upkeep);
+  };
+  add("active", {s}, shared);
+  add("length", {s}, slot);
+  add("accepted", {s}, slot);
+  add("window", {s, w}, slot);
+  add("drafts", {s, std::max<uint64_t>(o.maxK, 1)}, shared);
+  add("page_table", {s, pages}, slot);
+  add("sampling", {s, 8}, slot);
+  add("out_tokens", {s, w}, slot);
+  add("out_count", {s}, slot);
+  add("hidden", {s, w, 1}, slot, schema::DType::F32);
+  for (uint32_t d = 2; d <= o.modules; ++d) {
+    if (slot)
+      slot->rows = d;
+    add("carry_" + std::to_string(d), {s, 1}, slot, schema::DType::F32);
+  }
+  if (o.promptRows)
+    return addPrompt(a, o);
+  add("prefill_info", {4}, shared);
+  add("prefill_tokens", {chunk + o.modules}, shared);
 }
 
 static void addTwice(ArtifactBuilder &a, const FakeOptions &o) {

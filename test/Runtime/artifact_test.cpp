@@ -472,9 +472,9 @@ TEST(ArtifactFile, RefusesOtherVersionsAndSchemas) {
     reseal(changed);
     return openMessage(writeFile("version", changed));
   };
-  EXPECT_EQ(with(6, 2), "expected format version 1.0 to 1.2, got 2.2; compile "
+  EXPECT_EQ(with(6, 2), "expected format version 1.0 to 1.3, got 2.3; compile "
                         "the model again");
-  EXPECT_EQ(with(4, 3), "expected format version 1.0 to 1.2, got 1.3; compile "
+  EXPECT_EQ(with(4, 4), "expected format version 1.0 to 1.3, got 1.4; compile "
                         "the model again");
   // An older file has the schema of its own version, whatever that was.
   std::vector<uint8_t> older = file;

@@ -215,6 +215,88 @@ KERNEL(accept_commit) {
   }
 }
 
+/* A word of the state "prompt_sequences" of one sequence of S. */
+#define WORD(w, slots) (I32(0)[(w) * (slots)])
+
+/* [sequences, last] / [S] */
+KERNEL(prompt_last) {
+  I32(1)[0] = WORD(1, p[0]) + WORD(2, p[0]) - 1;
+}
+
+/* [sequences, out, carry] / [d, S] */
+KERNEL(prompt_carry) {
+  int32_t row = WORD(4, p[1]) - (int32_t)p[0] - WORD(3, p[1]);
+  if (row >= 0 && row < WORD(2, p[1]))
+    F32(2)[WORD(0, p[1])] = F32(1)[row];
+}
+
+/* [sequences, pick, hidden rows, length, accepted, window, hidden, outTokens,
+   outCount] / [kmax1, S] */
+KERNEL(prompt_commit) {
+  int32_t slot = WORD(0, p[1]), count = WORD(2, p[1]), total = WORD(4, p[1]);
+  if (WORD(3, p[1]) + count != total)
+    return;
+  I32(3)[slot] = total;
+  I32(4)[slot] = 0;
+  I32(5)[slot * p[0]] = I32(1)[0];
+  F32(6)[slot * p[0]] = F32(2)[count - 1];
+  I32(7)[slot * p[0]] = I32(1)[0];
+  I32(8)[slot] = 1;
+}
+
+/* [sequences, tokens, table, cache, pick, history, pair, fold, marks, outCount]
+   / [S, maxPages, page, context, hasFold]: writes what a prefill writes, and
+   compares all of it with the cache where the prompt ends. What is wrong is told
+   by a count of 0. */
+KERNEL(prompt_audit) {
+  int32_t slot = WORD(0, p[0]), rows = WORD(2, p[0]), start = WORD(3, p[0]);
+  int32_t total = WORD(4, p[0]);
+  int32_t *history = I32(5) + slot * p[3], *pair = I32(6) + slot * 2;
+  uint32_t fold = 5;
+  for (int32_t j = 0; j < rows; ++j) {
+    int32_t behind = total - 1 - (start + j);
+    if (behind < 2)
+      pair[1 - behind] = I32(1)[j] + 1;
+    if (p[4])
+      I32(7)[slot] = (int32_t)fakeMix((uint32_t)I32(7)[slot],
+                                      (uint32_t)I32(1)[j]);
+  }
+  if (start + rows != total)
+    return;
+  int good = I32(8)[slot] == 7;
+  for (int32_t i = 0; i < p[3]; ++i) {
+    int32_t token =
+        i < total ? *entryAt(b, 2, 3, p[1], p[2], slot, i) : -1;
+    good &= history[i] == token;
+    if (i < total)
+      fold = fakeMix(fold, (uint32_t)token);
+    if (i < total && total - 1 - i < 2)
+      good &= pair[1 - (total - 1 - i)] == token + 1;
+  }
+  if (p[4])
+    good &= I32(7)[slot] == (int32_t)fold;
+  history[total] = I32(4)[0];
+  if (!good)
+    I32(9)[slot] = 0;
+}
+
+/* [active, length, accepted, outTokens, history, fold, marks] /
+   [kmax1, context, hasFold] / slots: what a round adds to these states. */
+KERNEL(track) {
+  for (int64_t i = begin; i < end; ++i) {
+    int32_t slot = I32(0)[i], a = I32(2)[slot], anchor = I32(1)[slot] - 1 - a;
+    for (int32_t j = 0; j <= a; ++j) {
+      int32_t *history = I32(4) + slot * p[1] + anchor + j;
+      if (p[2])
+        I32(5)[slot] =
+            (int32_t)fakeMix((uint32_t)I32(5)[slot], (uint32_t)*history);
+      if (anchor + j + 1 < p[1])
+        history[1] = I32(3)[slot * p[0] + j];
+    }
+    I32(6)[slot] += 1;
+  }
+}
+
 /* [x f32[n], y f32[n]] / [] / n: y = 2 x, an exported function. */
 KERNEL(twice) {
   for (int64_t i = begin; i < end; ++i)

@@ -32,6 +32,9 @@ const char *kindName(schema::ProgramKind kind);
 /// "elements", "int8" or "int4".
 const char *formatName(schema::BlobFormat format);
 
+/// "rows", "tokens" or "never".
+const char *rebuildName(schema::Rebuild rebuild);
+
 /// "1.2".
 std::string versionText(uint32_t version);
 

@@ -131,6 +131,12 @@ static void writeStorage(JsonWriter &json, const schema::Artifact &a) {
     json.field("name", state.name()->string_view());
     json.field("type", tensorTypeName(state.dtype(), state.shape()));
     json.field("offset", state.offset());
+    if (const schema::Upkeep *upkeep = state.upkeep()) {
+      json.field("shared", upkeep->shared());
+      json.field("init", upkeep->init());
+      json.field("rebuild", rebuildName(upkeep->rebuild()));
+      json.field("rebuild_rows", upkeep->rows());
+    }
   });
   writeAll(json, "segments", a.segments(), [&](const schema::Segment &s) {
     json.field("kind", schema::EnumNameSegmentKind(s.kind()));

@@ -35,6 +35,18 @@ const char *mtp::formatName(schema::BlobFormat format) {
   return "unknown";
 }
 
+const char *mtp::rebuildName(schema::Rebuild rebuild) {
+  switch (rebuild) {
+  case schema::Rebuild::Rows:
+    return "rows";
+  case schema::Rebuild::Tokens:
+    return "tokens";
+  case schema::Rebuild::Never:
+    return "never";
+  }
+  return "unknown";
+}
+
 std::string mtp::versionText(uint32_t version) {
   return strCat(version >> 16, ".", version & 0xffff);
 }

@@ -46,6 +46,22 @@ static std::string envelopeText(const schema::Artifact &a) {
                        g->min_p(), "\n");
 }
 
+/// ", shared", ", init -1, rebuild tokens"; nothing in files before 1.3.
+static std::string upkeepText(const schema::State &state) {
+  const schema::Upkeep *upkeep = state.upkeep();
+  if (!upkeep)
+    return "";
+  std::string text = upkeep->shared() ? ", shared" : "";
+  if (upkeep->init() != 0)
+    text += strCat(", init ", upkeep->init());
+  if (upkeep->shared())
+    return text;
+  text += strCat(", rebuild ", rebuildName(upkeep->rebuild()));
+  if (upkeep->rebuild() == schema::Rebuild::Rows)
+    text += strCat(" ", upkeep->rows());
+  return text;
+}
+
 static std::string memoryText(const schema::Artifact &a) {
   std::string text =
       strCat("memory arena ", a.arena_bytes(), ", states ", a.state_bytes(),
@@ -62,7 +78,7 @@ static std::string memoryText(const schema::Artifact &a) {
     const schema::State *state = a.states()->Get(i);
     text += strCat("state ", state->name()->string_view(), ": ",
                    tensorTypeName(state->dtype(), state->shape()), " at ",
-                   state->offset(), "\n");
+                   state->offset(), upkeepText(*state), "\n");
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/MTP/IR/AsmDirectives.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -35,6 +36,21 @@ bool mlir::exec::isSameOperand(const KernelOperand &a, const KernelOperand &b) {
 }
 
 #include "dialects/Exec/IR/ExecInterfaces.cpp.inc"
+
+/// The clause ` init -1` of a state, whose elements are those of its type.
+static ParseResult parseStateInit(OpAsmParser &parser, TypedAttr &init,
+                                  TypeAttr type) {
+  auto buffer = dyn_cast<MemRefType>(type.getValue());
+  if (!buffer)
+    return success(); // the verifier has something to say about it
+  return mtp::parseStateInit(parser, init,
+                             TypeAttr::get(buffer.getElementType()));
+}
+
+static void printStateInit(OpAsmPrinter &printer, Operation *op, TypedAttr init,
+                           TypeAttr type) {
+  mtp::printStateInit(printer, op, init, type);
+}
 
 #define GET_OP_CLASSES
 #include "dialects/Exec/IR/ExecOps.cpp.inc"

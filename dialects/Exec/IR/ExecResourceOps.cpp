@@ -184,7 +184,29 @@ LogicalResult StateOp::verify() {
                        "fit 63 bits, got ")
            << getType();
   }
+  if (getInitAttr() &&
+      getInitAttr().getType() != type.getElementType()) { // C2
+    return emitOpError("expected init of ")
+           << type.getElementType() << ", got " << getInitAttr();
+  }
+  if (getRebuildRows() < 1) { // C3
+    return emitOpError("expected rebuild rows of at least 1, got ")
+           << getRebuildRows();
+  }
+  if (getShared() &&
+      (getRebuild() != mtp::Rebuild::Rows || getRebuildRows() != 1)) { // C4
+    return emitOpError("expected no rebuild of a shared state");
+  }
   return success();
+}
+
+void StateOp::build(OpBuilder &builder, OperationState &state,
+                    llvm::StringRef name, MemRefType type, bool shared) {
+  state.addAttribute(getSymNameAttrName(state.name),
+                     builder.getStringAttr(name));
+  state.addAttribute(getTypeAttrName(state.name), TypeAttr::get(type));
+  if (shared)
+    state.addAttribute(getSharedAttrName(state.name), builder.getUnitAttr());
 }
 
 LogicalResult exec::CacheOp::verify() {

@@ -133,20 +133,39 @@ def Exec_ConstantOp : Exec_ResourceOp<"constant"> {
 def Exec_StateOp : Exec_ResourceOp<"state"> {
   let summary = "Declare a buffer that lives as long as the session";
   let description = [{
-    State is indexed by slot and is all that the host and a program share: the
-    host writes admissions, page tables and sampling parameters, a program
-    advances lengths and leaves its tokens in the output ring. `offset` is the
-    place in the state region, set by `exec-plan-memory`.
+    State is all that lives on between programs. Its first extent is the slots,
+    but for a `shared` one, which is one for all. `init` and `rebuild` are those
+    of `mtp.state`: what the host makes of a slot when a sequence gets it.
+    `offset` is the place in the state region, set by `exec-plan-memory`.
 
     Example:
     ```mlir
     exec.state @length : memref<4xi32>
+    exec.state @history : memref<4x512xi32> init -1 rebuild tokens
+    exec.state shared @active at 64 : memref<4xi32>
     ```
     - C1: the type is a static memref of f32, i32 or i64 whose bytes fit 63 bits.
+    - C2: init is of the element type.
+    - C3: rebuild rows: at least 1 row.
+    - C4: a shared state has no rebuild.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
-                       OptionalAttr<I64Attr>:$offset);
-  let assemblyFormat = "$sym_name (`at` $offset^)? `:` $type attr-dict";
+                       OptionalAttr<I64Attr>:$offset, UnitAttr:$shared,
+                       OptionalAttr<TypedAttrInterface>:$init,
+                       DefaultValuedAttr<MTP_RebuildAttr,
+                                         "::mlir::mtp::Rebuild::Rows">:$rebuild,
+                       DefaultValuedAttr<I64Attr, "1">:$rebuild_rows);
+  let assemblyFormat = [{
+    (`shared` $shared^)? $sym_name (`at` $offset^)? `:` $type
+    `` custom<StateInit>($init, ref($type))
+    `` custom<Rebuild>($rebuild, $rebuild_rows) attr-dict
+  }];
+  let skipDefaultBuilders = 1;
+  let builders = [
+    // A state per slot that begins as 0 and takes one row to rebuild.
+    OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::MemRefType":$type,
+                   CArg<"bool", "false">:$shared)>
+  ];
   let hasVerifier = 1;
 }
 

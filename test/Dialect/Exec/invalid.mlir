@@ -143,6 +143,21 @@ exec.state @s : memref<?xi32>
 
 // -----
 
+// expected-error @+1 {{'exec.state' op expected init of 'i32', got 1.000000e+00 : f32}}
+"exec.state"() {sym_name = "s", type = memref<4xi32>, init = 1.0 : f32} : () -> ()
+
+// -----
+
+// expected-error @+1 {{'exec.state' op expected rebuild rows of at least 1, got 0}}
+exec.state @s : memref<4xi32> rebuild rows 0
+
+// -----
+
+// expected-error @+1 {{'exec.state' op expected no rebuild of a shared state}}
+exec.state shared @s : memref<4xi32> rebuild never
+
+// -----
+
 // cache_c1
 // expected-error @+1 {{'exec.cache' op expected positive layers, entry, heads and page, got 1, 8, 1 and 0}}
 exec.cache @c layers 1 entry 8 page 0 : f32

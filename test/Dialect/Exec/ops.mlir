@@ -22,6 +22,14 @@ exec.constant @mask dense<[1, 3, 5]> : tensor<3xi64>
 exec.state @length : memref<4xi32>
 // CHECK: exec.state @hidden at 64 : memref<4x3x8xf32>
 exec.state @hidden at 64 : memref<4x3x8xf32>
+// CHECK: exec.state shared @active at 128 : memref<4xi32>
+exec.state shared @active at 128 : memref<4xi32>
+// CHECK: exec.state @history : memref<4x64xi32> init -1 rebuild tokens
+exec.state @history : memref<4x64xi32> init -1 rebuild tokens
+// CHECK: exec.state @best : memref<4x2xf32> init -1.500000e+00 rebuild rows 2
+exec.state @best : memref<4x2xf32> init -1.5 rebuild rows 2
+// CHECK: exec.state @fold : memref<4xi64> rebuild never
+exec.state @fold : memref<4xi64> rebuild never
 // CHECK: exec.cache @target layers 4 entry 80 page 16 : bf16
 exec.cache @target layers 4 entry 80 page 16 : bf16
 // CHECK: exec.cache @grouped layers 1 entry 80 heads 2 page 16 : bf16

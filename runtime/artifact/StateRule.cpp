@@ -1,0 +1,126 @@
+//===- StateRule.cpp - What the host does to a state ----------------------===//
+
+#include "runtime/artifact/StateRule.h"
+#include "runtime/artifact/DTypes.h"
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <charconv>
+#include <cmath>
+
+using namespace mtp;
+
+/// What the states of FORMAT.md are in files that do not say so.
+static StateRule ruleByName(std::string_view name) {
+  StateRule rule;
+  constexpr std::string_view kShared[] = {"active", "drafts", "prefill_info",
+                                          "prefill_tokens"};
+  rule.shared =
+      std::find(std::begin(kShared), std::end(kShared), name) !=
+      std::end(kShared);
+  // carry_d holds the hidden state of the d-th row before the end.
+  constexpr std::string_view kCarry = "carry_";
+  uint32_t depth = 0;
+  if (name.starts_with(kCarry) &&
+      std::from_chars(name.data() + kCarry.size(), name.data() + name.size(),
+                      depth)
+              .ec == std::errc())
+    rule.rows = std::max(depth, 1u);
+  return rule;
+}
+
+StateRule mtp::ruleOf(const schema::State &state) {
+  const schema::Upkeep *upkeep = state.upkeep();
+  if (!upkeep)
+    return ruleByName(state.name()->string_view());
+  return {upkeep->shared(), upkeep->init(), upkeep->rebuild(), upkeep->rows()};
+}
+
+/// Whether a value is one of the element type.
+static bool isValue(double value, schema::DType type) {
+  auto isInteger = [&](double least, double end) {
+    return value >= least && value < end && std::trunc(value) == value;
+  };
+  switch (type) {
+  case schema::DType::F32:
+    return !std::isfinite(value) ||
+           (std::abs(value) <= FLT_MAX && double(float(value)) == value);
+  case schema::DType::I32:
+    return isInteger(-0x1p31, 0x1p31);
+  case schema::DType::I64:
+    return isInteger(-0x1p63, 0x1p63);
+  default:
+    return value == 0;
+  }
+}
+
+/// More tokens than any context has.
+static constexpr uint32_t kMostRows = 1 << 24;
+
+static Status verifySlots(const schema::Artifact &artifact,
+                          const schema::State &state) {
+  const schema::Envelope *e = artifact.envelope();
+  if (!e)
+    return dataLoss("upkeep: expected an envelope for a state per slot");
+  uint32_t rank = vectorSize(state.shape());
+  if (rank == 0 || state.shape()->Get(0) != e->max_batch())
+    return dataLoss(strCat("upkeep: expected ", e->max_batch(),
+                           " slots as the first dimension, got ",
+                           tensorTypeName(state.dtype(), state.shape())));
+  const schema::Upkeep &upkeep = *state.upkeep();
+  switch (upkeep.rebuild()) {
+  case schema::Rebuild::Rows:
+    if (upkeep.rows() < 1 || upkeep.rows() > kMostRows)
+      return dataLoss(strCat("upkeep.rows: expected 1 to ", kMostRows,
+                             ", got ", upkeep.rows()));
+    return okStatus();
+  case schema::Rebuild::Tokens:
+    if (state.dtype() != schema::DType::I32 || rank != 2 ||
+        state.shape()->Get(1) < e->max_context())
+      return dataLoss(strCat("upkeep: expected ", e->max_batch(), "x",
+                             e->max_context(),
+                             "xi32 or longer for tokens, got ",
+                             tensorTypeName(state.dtype(), state.shape())));
+    return okStatus();
+  case schema::Rebuild::Never:
+    return okStatus();
+  }
+  return dataLoss(
+      strCat("upkeep.rebuild: unknown value ", unsigned(upkeep.rebuild())));
+}
+
+Status mtp::verifyUpkeep(const schema::Artifact &artifact,
+                         const schema::State &state) {
+  const schema::Upkeep *upkeep = state.upkeep();
+  if (!upkeep)
+    return okStatus();
+  if (!isValue(upkeep->init(), state.dtype()))
+    return dataLoss(strCat("upkeep.init: expected a value of ",
+                           dtypeName(state.dtype()), ", got ",
+                           upkeep->init()));
+  if (!upkeep->shared())
+    return verifySlots(artifact, state);
+  if (upkeep->rebuild() != schema::Rebuild::Rows || upkeep->rows() != 1)
+    return dataLoss("upkeep: expected nothing to rebuild of a shared state");
+  return okStatus();
+}
+
+std::optional<uint32_t> mtp::findState(const schema::Artifact &artifact,
+                                       std::string_view name) {
+  for (uint32_t i = 0; i < vectorSize(artifact.states()); ++i)
+    if (artifact.states()->Get(i)->name()->string_view() == name)
+      return i;
+  return std::nullopt;
+}
+
+uint32_t mtp::placesAhead(const schema::Artifact &artifact) {
+  if (std::optional<uint32_t> tokens = findState(artifact, "prompt_tokens")) {
+    const auto *shape = artifact.states()->Get(*tokens)->shape();
+    // Without a first dimension it is refused, for so many places.
+    uint64_t places = vectorSize(shape) ? shape->Get(0) : 0;
+    return uint32_t(std::min<uint64_t>(places - 1, UINT32_MAX));
+  }
+  return artifact.envelope() ? artifact.envelope()->modules() : 0;
+}

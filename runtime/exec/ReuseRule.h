@@ -1,0 +1,33 @@
+//===- ReuseRule.h - What a session may share -------------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_EXEC_REUSERULE_H
+#define MTP_RUNTIME_EXEC_REUSERULE_H
+
+#include "runtime/exec/ProgramTable.h"
+
+#include <cstdint>
+
+namespace mtp {
+
+/// When KV pages of a known prefix stand for running its tokens. Follows from
+/// the states and caches that the programs of a session name.
+struct ReuseRule {
+  /// False where a state cannot be rebuilt at all.
+  bool isAllowed = true;
+  /// The last tokens of a prefix that are run in any case: what they leave
+  /// behind is in no page.
+  uint32_t rerun = 1;
+  /// Tokens behind a page that its entries depend on.
+  uint32_t lookahead = 0;
+  /// Whether rounds write all that prefills write, so that their pages are
+  /// worth as much.
+  bool roundsFill = true;
+};
+
+/// The rule for rounds of `k` drafts.
+ReuseRule reuseRule(const schema::Artifact &artifact,
+                    const ProgramTable &programs, uint32_t k);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_REUSERULE_H

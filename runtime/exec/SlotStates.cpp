@@ -1,0 +1,73 @@
+//===- SlotStates.cpp - What a slot begins with ---------------------------===//
+
+#include "runtime/exec/SlotStates.h"
+#include "runtime/artifact/DTypes.h"
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/artifact/StateRule.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mtp;
+
+template <typename T>
+static void fill(std::vector<uint8_t> &bytes, double value) {
+  T element = T(value);
+  for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T))
+    std::memcpy(&bytes[at], &element, sizeof(T));
+}
+
+/// `size` bytes of elements of that value. The verifier has made sure that it is
+/// one of the type; types without a case here begin with 0.
+static std::vector<uint8_t> filled(uint64_t size, schema::DType type,
+                                   double value) {
+  std::vector<uint8_t> bytes(size);
+  if (type == schema::DType::F32)
+    fill<float>(bytes, value);
+  else if (type == schema::DType::I32)
+    fill<int32_t>(bytes, value);
+  else if (type == schema::DType::I64)
+    fill<int64_t>(bytes, value);
+  return bytes;
+}
+
+static schema::Binding part(uint32_t state, uint64_t index, uint64_t bytes) {
+  return {schema::Space::State, state, index * bytes, bytes};
+}
+
+SlotStates::SlotStates(const schema::Artifact &artifact,
+                       Executable &executable)
+    : executable(executable) {
+  uint64_t slots = artifact.envelope()->max_batch();
+  for (uint32_t i = 0; i < vectorSize(artifact.states()); ++i) {
+    const schema::State &state = *artifact.states()->Get(i);
+    StateRule rule = ruleOf(state);
+    if (!rule.init)
+      continue;
+    uint64_t bytes = *tensorBytes(state.dtype(), state.shape());
+    if (!rule.shared) {
+      states.push_back({i, filled(bytes / slots, state.dtype(), *rule.init),
+                        rule.rebuild == schema::Rebuild::Tokens});
+      continue;
+    }
+    // The memory of states is zeroed.
+    if (*rule.init == 0)
+      continue;
+    std::vector<uint8_t> initial = filled(bytes, state.dtype(), *rule.init);
+    executable.write(part(i, 0, bytes), initial.data(), bytes);
+  }
+}
+
+void SlotStates::admit(uint32_t slot, std::span<const int32_t> tokens) {
+  for (const PerSlot &state : states) {
+    uint64_t size = state.initial.size();
+    const uint8_t *source = state.initial.data();
+    if (state.hasTokens) {
+      buffer = state.initial;
+      std::memcpy(buffer.data(), tokens.data(),
+                  std::min<uint64_t>(tokens.size_bytes(), size));
+      source = buffer.data();
+    }
+    executable.write(part(state.state, slot, size), source, size);
+  }
+}

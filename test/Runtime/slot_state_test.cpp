@@ -1,0 +1,228 @@
+//===- slot_state_test.cpp - What a slot begins with, and keeps -----------===//
+//
+// The fake model of prompts that come as rows has a state of each kind and fails
+// a sequence in which one of them is not what running all of its tokens would
+// make of it (prompt_audit).
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeModel.h"
+#include "runtime/artifact/ArtifactFile.h"
+
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+FakeOptions rows(uint32_t modules = 1) {
+  FakeOptions fake;
+  fake.promptRows = true;
+  fake.modules = modules;
+  return fake;
+}
+
+Request request(int32_t seed, size_t size, uint32_t maxTokens,
+                float temperature = 0) {
+  Request r;
+  for (size_t i = 0; i < size; ++i)
+    r.prompt.push_back(int32_t((size_t(seed) * 13 + i * 7) % 64));
+  r.maxTokens = maxTokens;
+  r.sampling.temperature = temperature;
+  r.sampling.seed = uint64_t(seed);
+  return r;
+}
+
+std::unique_ptr<Session> open(const FakeOptions &fake,
+                              const SessionOptions &options = {}) {
+  auto session = Session::create(loadFakeModel(fake), options);
+  EXPECT_TRUE(session.isOk()) << session.status().toString();
+  return std::move(*session);
+}
+
+/// Runs requests together and compares each with the sampler alone. Returns
+/// how many failed.
+int run(Session &session, const std::vector<Request> &requests) {
+  std::vector<SequenceId> ids;
+  for (const Request &r : requests)
+    ids.push_back(*session.add(r));
+  drain(session);
+  int failed = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (*session.finishReason(ids[i]) == FinishReason::Failed) {
+      ++failed;
+      continue;
+    }
+    auto output = *session.output(ids[i]);
+    EXPECT_EQ(std::vector<int32_t>(output.begin(), output.end()),
+              expectedOutput(requests[i]).tokens)
+        << "request " << i;
+  }
+  return failed;
+}
+
+std::vector<Request> mixed() {
+  return {request(1, 17, 30), request(2, 3, 41), request(1, 17, 9),
+          request(3, 9, 20, 0.8f), request(1, 21, 12), request(4, 1, 30, 1.2f)};
+}
+
+std::string openError(const ArtifactBuilder &artifact) {
+  AlignedBytes bytes(artifact.finish());
+  return std::string(ArtifactFile::fromMemory(bytes.span()).status().message());
+}
+
+ArtifactBuilder::State &stateOf(ArtifactBuilder &a, const std::string &name) {
+  for (ArtifactBuilder::State &state : a.states)
+    if (state.name == name)
+      return state;
+  std::abort();
+}
+
+} // namespace
+
+TEST(SlotState, PromptRowsGiveWhatChunksOfTokensGave) {
+  for (uint32_t modules : {1u, 2u, 3u})
+    for (uint32_t k : {0u, 1u, 3u, 4u}) {
+      SessionOptions options;
+      options.k = k;
+      options.threads = 2;
+      auto session = open(rows(modules), options);
+      EXPECT_EQ(run(*session, mixed()), 0) << modules << " " << k;
+      FakeOptions tokens;
+      tokens.modules = modules;
+      auto other = open(tokens, options);
+      EXPECT_EQ(run(*other, mixed()), 0);
+      // A state of two rows leaves less to reuse where a module reads one.
+      EXPECT_LE(session->statistics().cachedTokens,
+                other->statistics().cachedTokens);
+      EXPECT_GT(session->statistics().cachedTokens, 0u);
+      EXPECT_EQ(session->statistics().accepted, other->statistics().accepted);
+      EXPECT_EQ(session->model()->envelope()->modules, modules);
+    }
+}
+
+TEST(SlotState, SlotsBeginAnewForEverySequence) {
+  SessionOptions options;
+  options.maxSlots = 1;
+  options.prefixCache = false;
+  auto session = open(rows(), options);
+  std::vector<Request> requests = {request(1, 30, 40), request(2, 5, 10)};
+  EXPECT_EQ(run(*session, requests), 0);
+  // The second one finds neither the history nor the marks of the first.
+  EXPECT_EQ(run(*session, requests), 0);
+}
+
+TEST(SlotState, PreemptedSequencesFindTheirTokens) {
+  for (uint32_t k : {0u, 1u, 4u})
+    for (bool prefix : {false, true})
+      for (bool fold : {false, true}) {
+        SessionOptions options;
+        options.k = k;
+        options.kvPages = 17;
+        options.prefixCache = prefix;
+        options.threads = 1;
+        FakeOptions fake = rows(2);
+        fake.hasFold = fold;
+        auto session = open(fake, options);
+        std::vector<Request> requests;
+        for (int32_t i = 0; i < 6; ++i)
+          requests.push_back(request(i, 6, 38 + uint32_t(i)));
+        EXPECT_EQ(run(*session, requests), 0);
+        EXPECT_GT(session->statistics().preemptions, 0u);
+      }
+}
+
+TEST(SlotState, ReuseStopsBeforeTheRowsOfAState) {
+  for (auto [declared, reused] : {std::pair(2u, 16u), {4u, 16u}, {5u, 12u}}) {
+    FakeOptions fake = rows();
+    fake.pairRows = declared;
+    auto session = open(fake);
+    Request r = request(1, 20, 5);
+    EXPECT_EQ(run(*session, {r}), 0);
+    SequenceId id = *session->add(r);
+    drain(*session);
+    EXPECT_EQ(session->statistics(id)->cachedTokens, reused) << declared;
+  }
+}
+
+TEST(SlotState, TooFewRowsAreFound) {
+  // The test sees what the runtime would do wrong: a state of two rows that says
+  // one. Of 17 tokens 16 are reused.
+  FakeOptions fake = rows();
+  fake.pairRows = 1;
+  auto session = open(fake);
+  EXPECT_EQ(run(*session, {request(1, 17, 5)}), 0);
+  EXPECT_EQ(run(*session, {request(1, 17, 5)}), 1);
+}
+
+TEST(SlotState, NothingIsReusedWithAStateThatIsNeverRebuilt) {
+  for (auto [rebuild, cached, failed] :
+       {std::tuple(schema::Rebuild::Never, 0u, 0),
+        {schema::Rebuild::Rows, 16u, 1}}) {
+    FakeOptions fake = rows();
+    fake.hasFold = true;
+    fake.foldRebuild = rebuild;
+    auto session = open(fake);
+    Request r = request(1, 20, 8);
+    EXPECT_EQ(run(*session, {r}), 0);
+    EXPECT_EQ(run(*session, {r}), failed);
+    EXPECT_EQ(session->statistics().cachedTokens, cached);
+  }
+}
+
+TEST(SlotState, UpkeepIsChecked) {
+  auto message = [](auto spoil) {
+    FakeOptions fake = rows();
+    fake.hasFold = true;
+    ArtifactBuilder a = makeFakeModel(fake);
+    spoil(a);
+    std::string text = openError(a);
+    // The state is named by its number.
+    size_t name = text.find("]: ");
+    return text.starts_with("states[") && name != text.npos
+               ? text.substr(name + 3)
+               : text;
+  };
+  EXPECT_EQ(message([](auto &) {}), "");
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "marks").upkeep->init = 0.5; }),
+            "upkeep.init: expected a value of i32, got 0.500000");
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "pair").upkeep->rows = 0; }),
+            "upkeep.rows: expected 1 to 16777216, got 0");
+  EXPECT_EQ(message([](auto &a) {
+              stateOf(a, "fold").upkeep->rebuild = schema::Rebuild(7);
+            }),
+            "upkeep.rebuild: unknown value 7");
+  EXPECT_EQ(message([](auto &a) {
+              stateOf(a, "fold").upkeep->rebuild = schema::Rebuild::Tokens;
+            }),
+            "upkeep: expected 4x96xi32 or longer for tokens, got 4xi32");
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "marks").shape = {3}; }),
+            "upkeep: expected 4 slots as the first dimension, got 3xi32");
+  EXPECT_EQ(message([](auto &a) {
+              stateOf(a, "prompt_slots").upkeep->rebuild =
+                  schema::Rebuild::Never;
+            }),
+            "upkeep: expected nothing to rebuild of a shared state");
+}
+
+TEST(SlotState, ThePromptContractIsChecked) {
+  auto message = [](auto spoil) {
+    ArtifactBuilder a = makeFakeModel(rows());
+    spoil(a);
+    return openError(a);
+  };
+  EXPECT_EQ(message([](auto &a) {
+              stateOf(a, "prompt_positions").shape = {1, 16};
+            }),
+            "states[11] 'prompt_positions': expected 2x8xi32 (0: any), got "
+            "1x16xi32");
+  EXPECT_EQ(message([](auto &a) {
+              stateOf(a, "active").upkeep->shared = false;
+            }),
+            "states[0] 'active': expected one for all slots");
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "out_count").name = "others"; }),
+            "states: expected one named 'out_count'");
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "length").name = "size"; }), "")
+      << "the host does without";
+}
