@@ -120,6 +120,9 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
     if (auto call = dyn_cast<KernelOpInterface>(op)) {
       lowerCall(call, symbols);
       lowered.push_back(call);
+    } else if (isa<ColumnsOp>(op)) {
+      // Who reads it names the buffer behind it.
+      lowered.push_back(&op);
     } else if (auto input = dyn_cast<InputOp>(op)) {
       OpBuilder builder(input);
       allocate(builder, input.getLoc(), input.getResult(),

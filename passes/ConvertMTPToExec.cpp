@@ -58,14 +58,21 @@ void ConvertMTPToExecPass::runOnOperation() {
   if (failed(convertCaches(module))) {
     return signalPassFailure();
   }
-  ExecLowering lowering(module);
+  Lowerings lowerings;
+  addAcceptLowerings(lowerings);
+  addAttentionLowerings(lowerings);
+  addExpertLowerings(lowerings);
+  addProductLowerings(lowerings);
+  addRowLowerings(lowerings);
+  addSampleLowerings(lowerings);
+  LoweringContext context(module);
   for (auto program :
        llvm::to_vector(module.getOps<exec::ProgramOp>())) {
     eraseDead(program);
-    if (failed(lowering.lower(program))) {
+    if (failed(lowerProgram(program, lowerings, context))) {
       return signalPassFailure();
     }
   }
-  numInvokes += lowering.numInvokes;
-  numWeights += lowering.numWeights;
+  numInvokes += context.numCalls;
+  numWeights += context.numWeights;
 }

@@ -1,114 +1,82 @@
 //===- ExecLowering.cpp - From mtp ops to kernel calls --------------------===//
 
 #include "passes/ExecLowering.h"
-#include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Envelope.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
-using namespace mlir::exec;
 
-//===----------------------------------------------------------------------===//
-// KernelCall
-//===----------------------------------------------------------------------===//
+LoweringContext::LoweringContext(ModuleOp module)
+    : builder(module.getContext()),
+      envelope(module->getAttrOfType<EnvelopeAttr>("mtp.envelope")),
+      symbols(module) {}
 
-KernelCall &KernelCall::config(llvm::StringRef key, int64_t value) {
-  OpBuilder &b = lowering.builder;
-  entries.push_back(b.getNamedAttr(key, b.getI64IntegerAttr(value)));
-  return *this;
+void LoweringContext::enter(exec::ProgramOp entered) {
+  program = entered;
+  values.clear();
+  rowContexts.clear();
 }
 
-KernelCall &KernelCall::config(llvm::StringRef key, llvm::StringRef value) {
-  OpBuilder &b = lowering.builder;
-  entries.push_back(b.getNamedAttr(key, b.getStringAttr(value)));
-  return *this;
-}
-
-KernelCall &KernelCall::config(llvm::StringRef key, double value) {
-  OpBuilder &b = lowering.builder;
-  entries.push_back(
-      b.getNamedAttr(key, b.getF32FloatAttr(static_cast<float>(value))));
-  return *this;
-}
-
-KernelCall &KernelCall::flag(llvm::StringRef key, bool value) {
-  OpBuilder &b = lowering.builder;
-  entries.push_back(b.getNamedAttr(key, b.getBoolAttr(value)));
-  return *this;
-}
-
-KernelCall &KernelCall::dtype(Type type) {
-  return config("dtype", type.isBF16() ? llvm::StringRef("bf16")
-                                       : llvm::StringRef("f32"));
-}
-
-ResultRange KernelCall::emit(TypeRange results) {
-  OpBuilder &b = lowering.builder;
-  ++lowering.numInvokes;
-  return InvokeOp::create(b, loc, results, kind, args, params, offsets,
-                          b.getDictionaryAttr(entries))
-      .getResults();
+void LoweringContext::leave() {
+  for (auto view : llvm::make_early_inc_range(
+           program.getBody().getOps<exec::ColumnsOp>()))
+    if (view->use_empty())
+      view.erase();
 }
 
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
 
-ExecLowering::ExecLowering(ModuleOp module)
-    : module(module), symbols(module), builder(module.getContext()),
-      envelope(module->getAttrOfType<EnvelopeAttr>("mtp.envelope")) {}
-
-ActivationView ExecLowering::view(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  int64_t width = type.getRank() == 2 ? type.getDimSize(1) : 1, begin = 0;
-  while (auto slice = value.getDefiningOp<SliceOp>()) {
-    begin += int64_t(slice.getBegin());
-    value = slice.getX();
-  }
-  auto known = views.find(value);
-  if (known != views.end()) {
-    const ActivationView &source = known->second;
-    return {source.root, source.offset + begin, source.stride, width};
-  }
-  type = cast<RankedTensorType>(value.getType());
-  return {value, begin, type.getRank() == 2 ? type.getDimSize(1) : 1, width};
+Value LoweringContext::whole(Value value) {
+  Value known = lookup(value);
+  return exec::isWhole(known)
+             ? known
+             : call<exec::CopyOp>(value.getLoc(), value.getType(), known)
+                   .getY();
 }
 
-Value ExecLowering::whole(Value value) {
-  ActivationView source = view(value);
-  if (source.isWhole()) {
-    return source.root;
-  }
-  return KernelCall(*this, "copy_cols", value.getLoc())
-      .arg(source)
-      .param(rowCount(value))
-      .config("width", source.width)
-      .config("x_stride", source.stride)
-      .config("y_stride", source.width)
-      .config("x_offset", int64_t(0))
-      .config("y_offset", int64_t(0))
-      .emit(value.getType())
-      .front();
+Value LoweringContext::columns(Value value, int64_t begin, int64_t end,
+                               Location loc) {
+  exec::ColumnView view = exec::viewOf(lookup(value));
+  begin += view.offset;
+  end += view.offset;
+  if (begin == 0 && end == view.stride)
+    return view.root;
+  return exec::ColumnsOp::create(builder, loc, view.root,
+                                 builder.getI64IntegerAttr(begin),
+                                 builder.getI64IntegerAttr(end));
 }
 
-void ExecLowering::mapResult(Value from, Value to) {
-  auto type = cast<RankedTensorType>(from.getType());
-  int64_t width = type.getRank() == 2 ? type.getDimSize(1) : 1;
-  views[from] = {to, 0, width, width};
+const RowContext *LoweringContext::findRows(Value rows) const {
+  auto known = rowContexts.find(rows);
+  return known == rowContexts.end() ? nullptr : &known->second;
+}
+
+ResultRange mlir::mtp::invoke(LoweringContext &context, Location loc,
+                              llvm::StringRef kind, llvm::ArrayRef<Value> args,
+                              llvm::ArrayRef<int64_t> params,
+                              TypeRange results) {
+  SmallVector<int64_t> offsets(args.size(), 0);
+  return context
+      .call<exec::InvokeOp>(loc, results, kind, args, params, offsets,
+                            context.builder.getDictionaryAttr({}))
+      .getResults();
 }
 
 //===----------------------------------------------------------------------===//
 // Resources
 //===----------------------------------------------------------------------===//
 
-Value ExecLowering::refSymbol(Operation *symbol, Type type, int64_t layer,
+Value LoweringContext::refSymbol(Operation *symbol, Type type, int64_t layer,
                               Location loc) {
-  return RefOp::create(builder, loc, type,
+  return exec::RefOp::create(builder, loc, type,
                        SymbolTable::getSymbolName(symbol).getValue(), layer);
 }
 
-DictionaryAttr ExecLowering::source(WeightOp weight) {
+DictionaryAttr LoweringContext::source(Value value) {
+  auto weight = value.getDefiningOp<WeightOp>();
   SmallVector<NamedAttribute> entries;
   entries.push_back(builder.getNamedAttr("key", weight.getKeyAttr()));
   auto add = [&](llvm::StringRef name, IntegerAttr value) {
@@ -142,15 +110,15 @@ static MemRefType packedType(llvm::StringRef layout, Type dtype, int64_t k,
     return MemRefType::get({stack * n, k}, dtype);
   }
   // swiglu: `n` counts gate and up rows; either half is padded by itself.
-  int64_t panels = layout == "swiglu" ? 2 * panelCount(n / 2) : panelCount(n);
+  int64_t panels = layout == "swiglu" ? 2 * exec::panelCount(n / 2) : exec::panelCount(n);
   if (dtype.isBF16()) {
-    return MemRefType::get({stack * panels, (k + 1) / 2, kPanelWidth, 2},
+    return MemRefType::get({stack * panels, (k + 1) / 2, exec::kPanelWidth, 2},
                            dtype);
   }
-  return MemRefType::get({stack * panels, k, kPanelWidth}, dtype);
+  return MemRefType::get({stack * panels, k, exec::kPanelWidth}, dtype);
 }
 
-Value ExecLowering::packed(const Packing &packing, Location loc) {
+Value LoweringContext::packed(const Packing &packing, Location loc) {
   auto sources = builder.getArrayAttr(packing.sources);
   Attribute identity = builder.getArrayAttr(
       {builder.getStringAttr(packing.layout), TypeAttr::get(packing.dtype),
@@ -178,11 +146,11 @@ Value ExecLowering::packed(const Packing &packing, Location loc) {
                    /*layer=*/0, loc);
 }
 
-Value ExecLowering::packedRaw(ValueRange weights, Type dtype, Location loc) {
+Value LoweringContext::packedRaw(ValueRange weights, Type dtype, Location loc) {
   Packing packing{"raw", dtype, 0, 0, 1, {}};
   for (Value weight : weights) {
     auto type = cast<RankedTensorType>(weight.getType());
-    packing.sources.push_back(source(weight.getDefiningOp<mtp::WeightOp>()));
+    packing.sources.push_back(source(weight));
     if (type.getRank() == 1) {
       packing.k += type.getDimSize(0);
       packing.n = 1;
@@ -194,13 +162,13 @@ Value ExecLowering::packedRaw(ValueRange weights, Type dtype, Location loc) {
   return packed(packing, loc);
 }
 
-Value ExecLowering::ropeTable(RopeAttr rope, Location loc) {
+Value LoweringContext::ropeTable(RopeAttr rope, Location loc) {
   int64_t positions = positionCount(envelope);
   Operation *&table = declared[rope];
   if (!table) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(program);
-    table = RopeTableOp::create(builder, loc, "rope_table", rope, positions);
+    table = exec::RopeTableOp::create(builder, loc, "rope_table", rope, positions);
     symbols.insert(table);
   }
   return refSymbol(table,
@@ -209,12 +177,12 @@ Value ExecLowering::ropeTable(RopeAttr rope, Location loc) {
                    /*layer=*/0, loc);
 }
 
-Value ExecLowering::constant(DenseElementsAttr value, Location loc) {
+Value LoweringContext::constant(DenseElementsAttr value, Location loc) {
   Operation *&constant = declared[value];
   if (!constant) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(program);
-    constant = ConstantOp::create(builder, loc, "constant", value);
+    constant = exec::ConstantOp::create(builder, loc, "constant", value);
     symbols.insert(constant);
   }
   return refSymbol(constant,
@@ -223,15 +191,19 @@ Value ExecLowering::constant(DenseElementsAttr value, Location loc) {
                    /*layer=*/0, loc);
 }
 
-Value ExecLowering::pageTable(Location loc) {
+Value LoweringContext::state(llvm::StringRef name, Location loc) {
+  auto state = symbols.lookup<exec::StateOp>(name);
+  return state ? refSymbol(state, state.getType(), /*layer=*/0, loc) : Value();
+}
+
+Value LoweringContext::pageTable(Location loc) {
   if (program.getKind() != "function") {
-    auto state = symbols.lookup<exec::StateOp>("page_table");
-    if (!state) {
+    Value table = state("page_table", loc);
+    if (!table) {
       emitError(loc, "expected a state @page_table, which a ")
           << program.getKind() << " program reads, found none";
-      return Value();
     }
-    return refSymbol(state, state.getType(), /*layer=*/0, loc);
+    return table;
   }
   // A function has no slots of its own: it uses the pool from page 1 on, which
   // is why it may only run while no sequence holds pages.
@@ -245,9 +217,8 @@ Value ExecLowering::pageTable(Location loc) {
                   loc);
 }
 
-Value ExecLowering::cacheLayer(llvm::StringRef name, int64_t layer,
-                               Location loc) {
-  auto cache = symbols.lookup<exec::CacheOp>(name);
+Value LoweringContext::cacheLayer(exec::CacheOp cache, int64_t layer,
+                                  Location loc) {
   auto type = MemRefType::get({ShapedType::kDynamic, int64_t(cache.getPage()),
                                int64_t(cache.getEntry())},
                               cache.getDtype());
@@ -280,7 +251,33 @@ static SmallVector<Value> weightOperands(Operation *op) {
       .Default(SmallVector<Value>());
 }
 
-LogicalResult ExecLowering::checkOperands(Operation *op) {
+/// Kernels take an activation's number of rows for that of the slots and
+/// positions.
+static LogicalResult checkRows(Operation *op, const LoweringContext &lowering) {
+  for (Value operand : op->getOperands()) {
+    if (!isa<RowsType>(operand.getType())) {
+      continue;
+    }
+    const RowContext *context = lowering.findRows(operand);
+    if (!context) {
+      return op->emitOpError("expected rows that mtp.make_rows or "
+                             "mtp.tree_rows made");
+    }
+    int64_t rows = exec::rowsOf(context->positions);
+    auto activation = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+    if (activation && activation.getDimSize(0) != rows) {
+      return op->emitOpError("expected ")
+             << rows << " rows, as slots and positions have, got "
+             << activation;
+    }
+  }
+  return success();
+}
+
+/// Checks what the lowerings take for granted: that weights are weights and
+/// activations are not.
+static LogicalResult checkOperands(Operation *op,
+                                   const LoweringContext &context) {
   SmallVector<Value> weights = weightOperands(op);
   for (Value weight : weights) {
     if (weight && !weight.getDefiningOp<mtp::WeightOp>()) {
@@ -295,90 +292,40 @@ LogicalResult ExecLowering::checkOperands(Operation *op) {
                              "kernel that reads it");
     }
   }
-  return checkRows(op);
+  return checkRows(op, context);
 }
 
-/// Kernels take an activation's number of rows for that of the slots and
-/// positions.
-LogicalResult ExecLowering::checkRows(Operation *op) {
-  for (Value operand : op->getOperands()) {
-    if (!isa<RowsType>(operand.getType())) {
-      continue;
-    }
-    auto context = rowContexts.find(operand);
-    if (context == rowContexts.end()) {
-      return op->emitOpError("expected rows that mtp.make_rows or "
-                             "mtp.tree_rows made");
-    }
-    int64_t rows = rowCount(context->second.positions);
-    auto activation = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
-    if (activation && activation.getDimSize(0) != rows) {
-      return op->emitOpError("expected ")
-             << rows << " rows, as slots and positions have, got "
-             << activation;
-    }
-  }
-  return success();
+LogicalResult Lowerings::lower(Operation *op, LoweringContext &context) const {
+  auto known = table.find(op->getName().getStringRef());
+  if (known == table.end())
+    return op->emitOpError("has no kernel on this target; programs may hold "
+                           "only ops that the cache phase leaves");
+  return known->second(op, context);
 }
 
-LogicalResult ExecLowering::lowerOp(Operation *op) {
-  builder.setInsertionPoint(op);
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<mtp::WeightOp, SliceOp>([](auto) { return success(); })
-      .Case<EmbedOp>([&](auto o) { return lowerEmbed(o); })
-      .Case<MaskFirstOp>([&](auto o) { return lowerMaskFirst(o); })
-      .Case<RmsNormOp>([&](auto o) { return lowerNorm(o); })
-      .Case<ConcatOp>([&](auto o) { return lowerConcat(o); })
-      .Case<LinearOp>([&](auto o) { return lowerLinear(o); })
-      .Case<FusedLinearOp>([&](auto o) { return lowerFusedLinear(o); })
-      .Case<AddOp>([&](auto o) { return lowerPair(o, "add"); })
-      .Case<SwigluOp>([&](auto o) { return lowerPair(o, "swiglu"); })
-      .Case<ArgmaxOp>([&](auto o) { return lowerArgmax(o); })
-      .Case<TakeRowsOp>([&](auto o) { return lowerTakeRows(o); })
-      .Case<SampleOp>([&](auto o) { return lowerSample(o); })
-      .Case<MakeRowsOp>([&](auto o) { return lowerMakeRows(o); })
-      .Case<TreeRowsOp>([&](auto o) { return lowerTreeRows(o); })
-      .Case<RopeOp>([&](auto o) { return lowerRope(o); })
-      .Case<HeadLinearOp>([&](auto o) { return lowerHeadLinear(o); })
-      .Case<CacheAppendOp>([&](auto o) { return lowerAppend(o); })
-      .Case<CachedAttentionOp>([&](auto o) { return lowerAttention(o); })
-      .Case<MoeRouteOp>([&](auto o) { return lowerRoute(o); })
-      .Case<MoeExpertsOp>([&](auto o) { return lowerExperts(o); })
-      .Case<AcceptTokensOp>([&](auto o) { return lowerAcceptTokens(o); })
-      .Case<AcceptTreeOp>([&](auto o) { return lowerAcceptTree(o); })
-      .Default([](Operation *other) {
-        return other->emitOpError("has no kernel on this target; programs may "
-                                  "hold only ops that the cache phase leaves");
-      });
-}
-
-LogicalResult ExecLowering::lower(ProgramOp target) {
-  program = target;
-  views.clear();
-  rowContexts.clear();
+LogicalResult mlir::mtp::lowerProgram(exec::ProgramOp program,
+                                      const Lowerings &lowerings,
+                                      LoweringContext &context) {
+  context.enter(program);
   SmallVector<Operation *> lowered;
   for (Operation &op :
        llvm::make_early_inc_range(program.getBody().front())) {
-    if (failed(checkOperands(&op))) {
+    if (failed(checkOperands(&op, context)))
       return failure();
-    }
+    context.builder.setInsertionPoint(&op);
     if (isa<exec::ExecDialect>(op.getDialect())) {
       // Calls of control kernels and outputs read whole buffers.
-      builder.setInsertionPoint(&op);
-      for (OpOperand &operand : op.getOpOperands()) {
-        if (isa<RankedTensorType>(operand.get().getType())) {
-          operand.set(whole(operand.get()));
-        }
-      }
+      for (OpOperand &operand : op.getOpOperands())
+        if (isa<RankedTensorType>(operand.get().getType()))
+          operand.set(context.whole(operand.get()));
       continue;
     }
-    if (failed(lowerOp(&op))) {
+    if (failed(lowerings.lower(&op, context)))
       return failure();
-    }
     lowered.push_back(&op);
   }
-  for (Operation *op : llvm::reverse(lowered)) {
+  for (Operation *op : llvm::reverse(lowered))
     op->erase();
-  }
+  context.leave();
   return success();
 }

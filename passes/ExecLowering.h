@@ -1,7 +1,8 @@
 //===- ExecLowering.h - From mtp ops to kernel calls ------------*- C++ -*-===//
 //
-// What the lowerings of all op families share: views of activations, packed
-// weights, row contexts, and a builder of kernel calls.
+// A lowering per op, registered family by family (`add...Lowerings`), and what
+// they share: the values that stand for lowered ones, row contexts and the
+// resources that calls refer to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,19 +13,6 @@
 #include "dialects/MTP/IR/MTPOps.h"
 
 namespace mlir::mtp {
-
-/// Columns of a buffer: a fused projection's result is not copied apart, its
-/// consumers read their columns in place.
-struct ActivationView {
-  Value root;
-  /// Element of the first column of row 0.
-  int64_t offset = 0;
-  /// Elements from row to row.
-  int64_t stride = 0;
-  int64_t width = 0;
-
-  bool isWhole() const { return offset == 0 && stride == width; }
-};
 
 /// What an `!mtp.rows` value stands for.
 struct RowContext {
@@ -37,154 +25,120 @@ struct RowContext {
   Value cachePositions;
 };
 
-/// A kernel call in the making.
-class KernelCall;
+/// How a matrix product reads its weight.
+struct Packing {
+  llvm::StringRef layout;
+  Type dtype;
+  int64_t k;
+  int64_t n;
+  int64_t stack = 1;
+  llvm::SmallVector<Attribute> sources;
+};
 
-/// Lowers the ops of one program at a time. Lowered values replace the mtp
-/// values in the maps, the mtp ops are erased at the end.
-class ExecLowering {
+/// What the lowerings of one program share.
+class LoweringContext {
 public:
-  explicit ExecLowering(ModuleOp module);
+  explicit LoweringContext(ModuleOp module);
 
-  /// Lowers all mtp ops of `program`.
-  LogicalResult lower(exec::ProgramOp program);
+  void enter(exec::ProgramOp program);
+  /// Erases views that nobody reads.
+  void leave();
 
-  int64_t numInvokes = 0;
-  int64_t numWeights = 0;
+  /// Writes a kernel call.
+  template <typename OpT, typename... Args>
+  OpT call(Location loc, Args &&...args) {
+    ++numCalls;
+    return OpT::create(builder, loc, std::forward<Args>(args)...);
+  }
 
-private:
-  friend class KernelCall;
-
-  /// Checks what the lowerings take for granted: that weights are weights and
-  /// activations are not.
-  LogicalResult checkOperands(Operation *op);
-  LogicalResult checkRows(Operation *op);
-  LogicalResult lowerOp(Operation *op);
-  // Row-wise ops (ExecLoweringModel.cpp).
-  LogicalResult lowerEmbed(EmbedOp op);
-  LogicalResult lowerMaskFirst(MaskFirstOp op);
-  LogicalResult lowerNorm(RmsNormOp op);
-  LogicalResult lowerConcat(ConcatOp op);
-  LogicalResult lowerLinear(LinearOp op);
-  LogicalResult lowerFusedLinear(FusedLinearOp op);
-  LogicalResult lowerPair(Operation *op, llvm::StringRef kind);
-  LogicalResult lowerArgmax(ArgmaxOp op);
-  LogicalResult lowerTakeRows(TakeRowsOp op);
-  LogicalResult lowerSample(SampleOp op);
-  // Attention and rows (ExecLoweringAttention.cpp).
-  LogicalResult lowerMakeRows(MakeRowsOp op);
-  LogicalResult lowerTreeRows(TreeRowsOp op);
-  LogicalResult lowerRope(RopeOp op);
-  LogicalResult lowerHeadLinear(HeadLinearOp op);
-  LogicalResult lowerAppend(CacheAppendOp op);
-  LogicalResult lowerAttention(CachedAttentionOp op);
-  // Experts and acceptance (ExecLoweringExperts.cpp).
-  LogicalResult lowerRoute(MoeRouteOp op);
-  LogicalResult lowerExperts(MoeExpertsOp op);
-  LogicalResult lowerAcceptTokens(AcceptTokensOp op);
-  LogicalResult lowerAcceptTree(AcceptTreeOp op);
-
-  /// A projection of `x` by `weights` side by side.
-  struct Projection {
-    Operation *op;
-    Value x;
-    Value norm;
-    double eps;
-    int64_t offset;
-    ValueRange weights;
-    ValueRange biases;
-    Value residual;
-    bool swiglu;
-  };
-  LogicalResult lowerProjection(const Projection &projection);
-
-  /// The columns that stand for an activation.
-  ActivationView view(Value value);
+  /// What stands for an activation: a call's result, or a view.
+  Value lookup(Value value) const { return values.lookup_or(value, value); }
   /// The same with consecutive rows; copies where they are not.
   Value whole(Value value);
-  void mapResult(Value from, Value to);
-  const RowContext &rowsOf(Value rows) { return rowContexts[rows]; }
+  /// Columns of what stands for `value`, in place.
+  Value columns(Value value, int64_t begin, int64_t end, Location loc);
+  void map(Value from, Value to) { values[from] = to; }
 
-  /// How a matrix product reads its weight.
-  struct Packing {
-    llvm::StringRef layout;
-    Type dtype;
-    int64_t k;
-    int64_t n;
-    int64_t stack = 1;
-    llvm::SmallVector<Attribute> sources;
-  };
+  /// Null where nothing made these rows.
+  const RowContext *findRows(Value rows) const;
+  const RowContext &rowsOf(Value rows) const { return *findRows(rows); }
+  void mapRows(Value rows, const RowContext &context) {
+    rowContexts[rows] = context;
+  }
+
   /// Returns a reference to a packed weight, declared at its first use.
   Value packed(const Packing &packing, Location loc);
   /// Packs 1-D or row-major weights as they are, as `dtype`.
   Value packedRaw(ValueRange weights, Type dtype, Location loc);
   /// The source entry of a whole weight value, or of its row blocks.
-  DictionaryAttr source(WeightOp weight);
-
-  Value refSymbol(Operation *symbol, Type type, int64_t layer, Location loc);
+  DictionaryAttr source(Value weight);
   Value ropeTable(RopeAttr rope, Location loc);
   Value constant(DenseElementsAttr value, Location loc);
   /// Null, and an error at `loc`, where the module has none.
   Value pageTable(Location loc);
-  Value cacheLayer(llvm::StringRef cache, int64_t layer, Location loc);
+  Value cacheLayer(exec::CacheOp cache, int64_t layer, Location loc);
+  /// Null where the module has no state of that name.
+  Value state(llvm::StringRef name, Location loc);
+  exec::CacheOp findCache(llvm::StringRef name) {
+    return symbols.lookup<exec::CacheOp>(name);
+  }
 
-  ModuleOp module;
-  SymbolTable symbols;
   OpBuilder builder;
-  EnvelopeAttr envelope;
+  const EnvelopeAttr envelope;
+  int64_t numCalls = 0;
+  int64_t numWeights = 0;
+
+private:
+  Value refSymbol(Operation *symbol, Type type, int64_t layer, Location loc);
+
+  SymbolTable symbols;
   exec::ProgramOp program;
-  llvm::DenseMap<Value, ActivationView> views;
+  /// What stands for mtp values that were lowered.
+  llvm::DenseMap<Value, Value> values;
   llvm::DenseMap<Value, RowContext> rowContexts;
   /// Packed weights, tables and constants by what they hold.
   llvm::DenseMap<Attribute, Operation *> declared;
 };
 
-/// Collects the buffers, scalars and configuration of one kernel call.
-class KernelCall {
+/// The lowerings of ops, by name.
+class Lowerings {
 public:
-  KernelCall(ExecLowering &lowering, llvm::StringRef kind, Location loc)
-      : lowering(lowering), kind(kind), loc(loc) {}
-
-  KernelCall &arg(Value value) { return arg(value, 0); }
-  KernelCall &arg(const ActivationView &view) {
-    return arg(view.root, view.offset);
+  template <typename OpT>
+  void add(LogicalResult (*lower)(OpT, LoweringContext &)) {
+    table[OpT::getOperationName()] = [lower](Operation *op,
+                                             LoweringContext &context) {
+      return lower(cast<OpT>(op), context);
+    };
   }
-  KernelCall &param(int64_t value) {
-    params.push_back(value);
-    return *this;
-  }
-  KernelCall &config(llvm::StringRef key, int64_t value);
-  KernelCall &config(llvm::StringRef key, llvm::StringRef value);
-  /// Writes f32: a kernel computes in it.
-  KernelCall &config(llvm::StringRef key, double value);
-  KernelCall &flag(llvm::StringRef key, bool value);
-  KernelCall &dtype(Type type);
 
-  /// Writes the call; returns its results.
-  ResultRange emit(TypeRange results);
+  /// An op without a lowering is an error.
+  LogicalResult lower(Operation *op, LoweringContext &context) const;
 
 private:
-  KernelCall &arg(Value value, int64_t offset) {
-    args.push_back(value);
-    offsets.push_back(offset);
-    return *this;
-  }
-
-  ExecLowering &lowering;
-  llvm::StringRef kind;
-  Location loc;
-  llvm::SmallVector<Value> args;
-  llvm::SmallVector<int64_t> offsets;
-  llvm::SmallVector<int64_t> params;
-  llvm::SmallVector<NamedAttribute> entries;
+  llvm::StringMap<std::function<LogicalResult(Operation *, LoweringContext &)>>
+      table;
 };
 
-/// Rows and columns of an activation.
-inline int64_t rowCount(Value value) {
-  return cast<RankedTensorType>(value.getType()).getDimSize(0);
-}
-inline int64_t columnCount(Value value) {
-  return cast<RankedTensorType>(value.getType()).getDimSize(1);
+void addAcceptLowerings(Lowerings &lowerings);
+void addAttentionLowerings(Lowerings &lowerings);
+void addExpertLowerings(Lowerings &lowerings);
+void addProductLowerings(Lowerings &lowerings);
+void addRowLowerings(Lowerings &lowerings);
+void addSampleLowerings(Lowerings &lowerings);
+
+/// Lowers all mtp ops of `program` and erases them.
+LogicalResult lowerProgram(exec::ProgramOp program, const Lowerings &lowerings,
+                           LoweringContext &context);
+
+/// Calls a control kernel, whose operands are no views and which has no
+/// configuration.
+ResultRange invoke(LoweringContext &context, Location loc, llvm::StringRef kind,
+                   llvm::ArrayRef<Value> args, llvm::ArrayRef<int64_t> params,
+                   TypeRange results);
+
+/// `value` as kernels take it, which compute in f32.
+inline llvm::APFloat toSingle(const llvm::APFloat &value) {
+  return llvm::APFloat(static_cast<float>(value.convertToDouble()));
 }
 
 } // namespace mlir::mtp

@@ -6,11 +6,15 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-LogicalResult ExecLowering::lowerMakeRows(MakeRowsOp op) {
-  rowContexts[op.getRows()] = {view(op.getSlots()).root,
-                               view(op.getPositions()).root,
-                               /*base=*/Value(), /*parents=*/{},
-                               /*cachePositions=*/Value()};
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lowerMakeRows(MakeRowsOp op, LoweringContext &context) {
+  context.mapRows(op.getRows(), {context.lookup(op.getSlots()),
+                                 context.lookup(op.getPositions()),
+                                 /*base=*/Value(), /*parents=*/{},
+                                 /*cachePositions=*/Value()});
   return success();
 }
 
@@ -33,188 +37,103 @@ static SmallVector<int64_t> ancestorMasks(llvm::ArrayRef<int64_t> parents) {
   return masks;
 }
 
-LogicalResult ExecLowering::lowerTreeRows(TreeRowsOp op) {
-  RowContext rows = rowsOf(op.getRows());
-  if (rows.base) {
+static LogicalResult lowerTreeRows(TreeRowsOp op, LoweringContext &context) {
+  RowContext rows = context.rowsOf(op.getRows());
+  if (rows.base)
     return op.emitOpError("expected rows that are not a tree's already");
-  }
-  int64_t count = rowCount(rows.positions);
+  int64_t count = exec::rowsOf(rows.positions);
   llvm::ArrayRef<int64_t> parents = op.getParents();
   int64_t nodes = parents.size();
-  if (count % nodes != 0) {
+  if (count % nodes != 0)
     return op.emitOpError("expected whole trees of ")
            << nodes << " rows, got " << count << " rows";
-  }
   SmallVector<int32_t> depths = nodeDepths(parents);
-  auto depthType = RankedTensorType::get({nodes}, builder.getI32Type());
+  auto type = RankedTensorType::get({nodes}, context.builder.getI32Type());
+  Value depthTable = context.constant(
+      DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(depths)),
+      op.getLoc());
   Type column = rows.positions.getType();
-  auto results =
-      KernelCall(*this, "tree_rows", op.getLoc())
-          .arg(rows.positions)
-          .arg(constant(DenseElementsAttr::get(
-                            depthType, llvm::ArrayRef<int32_t>(depths)),
-                        op.getLoc()))
-          .param(count)
-          .param(nodes)
-          .emit({column, column, column});
-  rowContexts[op.getResult()] = {rows.slots, results[0], results[1], parents,
-                                 results[2]};
+  auto results = invoke(context, op.getLoc(), "tree_rows",
+                        {rows.positions, depthTable}, {count, nodes},
+                        {column, column, column});
+  context.mapRows(op.getResult(),
+                  {rows.slots, results[0], results[1], parents, results[2]});
   return success();
 }
 
-LogicalResult ExecLowering::lowerRope(RopeOp op) {
-  ActivationView x = view(op.getX());
+//===----------------------------------------------------------------------===//
+// Rotations, caches and attention
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lowerRope(RopeOp op, LoweringContext &context) {
   RopeAttr rope = op.getRope();
-  if (!envelope) {
+  if (!context.envelope)
     return op.emitOpError("expected an mtp.envelope on the module: it says for "
                           "how many positions there are angles");
-  }
-  mapResult(
-      op.getResult(),
-      KernelCall(*this, "rope", op.getLoc())
-          .arg(x)
-          .arg(ropeTable(rope, op.getLoc()))
-          .arg(rowsOf(op.getRows()).positions)
-          .param(rowCount(op.getResult()))
-          .config("heads", int64_t(op.getHeads()))
-          .config("head_stride", int64_t(op.getHeadDim()))
-          .config("offset", int64_t(op.getOffset()))
-          .config("dim", int64_t(rope.getDim()))
-          .config("layout", stringifyRopeLayout(rope.getLayout()))
-          .config("x_stride", x.stride)
-          .config("y_stride", x.width)
-          .config("copy_width", int64_t(op.getHeadDim()))
-          .emit(op.getType())
-          .front());
+  auto rotation = exec::RotationAttr::get(op.getContext(), rope.getDim(),
+                                          int64_t(op.getOffset()),
+                                          rope.getLayout());
+  context.map(op.getResult(),
+              context.call<exec::RopeOp>(
+                  op.getLoc(), op.getType(), context.lookup(op.getX()),
+                  context.ropeTable(rope, op.getLoc()),
+                  context.rowsOf(op.getRows()).positions, op.getHeads(),
+                  rotation));
   return success();
 }
 
-LogicalResult ExecLowering::lowerHeadLinear(HeadLinearOp op) {
-  ActivationView x = view(op.getX());
-  auto type = cast<RankedTensorType>(op.getWeight().getType());
-  auto weight = op.getWeight().getDefiningOp<mtp::WeightOp>();
-  int64_t heads = op.getHeads();
-  int64_t kept = op.getKeptColumns();
-  int64_t outputs = op.getHeadOutputs();
-  Packing packing{"linear", type.getElementType(),
-                  int64_t(op.getColEnd()) - int64_t(op.getColBegin()), outputs,
-                  heads, {}};
-  // The blocks lie within what the weight takes of its tensor.
-  int64_t base = weight.getRowBegin().value_or(0);
-  NamedAttrList block(source(weight));
-  block.set("row_begin",
-            builder.getI64IntegerAttr(base + int64_t(op.getBlockBegin())));
-  block.set("row_end",
-            builder.getI64IntegerAttr(base + int64_t(op.getBlockEnd())));
-  block.set("row_stride", op.getBlockStrideAttr());
-  block.set("transpose", builder.getBoolAttr(op.getTransposed()));
-  packing.sources.push_back(block.getDictionary(builder.getContext()));
-  int64_t rows = rowCount(op.getResult());
-  int64_t width = columnCount(op.getResult());
-  Value y = KernelCall(*this, "head_linear", op.getLoc())
-                .arg(x)
-                .arg(packed(packing, op.getLoc()))
-                .param(rows)
-                .config("heads", heads)
-                .config("k", packing.k)
-                .config("n", outputs)
-                .dtype(packing.dtype)
-                .config("x_stride", x.stride)
-                .config("x_head_stride", x.width / heads)
-                .config("x_offset", int64_t(op.getColBegin()))
-                .config("y_stride", width)
-                .config("y_head_stride", outputs + kept)
-                .config("y_offset", int64_t(0))
-                .config("keep_width", kept)
-                .config("keep_offset", kept ? int64_t(*op.getKeepBegin()) : 0)
-                .emit(op.getType())
-                .front();
-  mapResult(op.getResult(), y);
-  return success();
-}
-
-/// Says how entries lie in pages, where not whole.
-static void addCacheHeads(KernelCall &call, exec::CacheOp cache) {
-  if (int64_t heads = cache.getHeads(); heads > 1) {
-    call.config("cache_heads", heads);
-  }
-}
-
-LogicalResult ExecLowering::lowerAppend(CacheAppendOp op) {
-  ActivationView x = view(op.getX());
-  const RowContext &rows = rowsOf(op.getRows());
-  auto cache = symbols.lookup<exec::CacheOp>(op.getCache());
-  Value pages = pageTable(op.getLoc());
-  if (!pages) {
+static LogicalResult lowerAppend(CacheAppendOp op, LoweringContext &context) {
+  Value x = context.lookup(op.getX());
+  const RowContext &rows = context.rowsOf(op.getRows());
+  exec::CacheOp cache = context.findCache(op.getCache());
+  Value pages = context.pageTable(op.getLoc());
+  if (!pages)
     return failure();
-  }
-  KernelCall call(*this, "kv_append", op.getLoc());
-  call.arg(x)
-      .arg(rows.slots)
-      .arg(rows.base ? rows.cachePositions : rows.positions)
-      .arg(pages)
-      .arg(cacheLayer(op.getCache(), op.getLayer(), op.getLoc()))
-      .param(rowCount(op.getX()))
-      .param(pagesPerSlot(envelope))
-      .config("width", x.width)
-      .dtype(cache.getDtype())
-      .config("page", int64_t(cache.getPage()))
-      .config("entry_width", int64_t(cache.getEntry()))
-      .config("entry_offset", int64_t(op.getAt()))
-      .config("x_stride", x.stride);
-  addCacheHeads(call, cache);
-  call.emit({});
+  context.call<exec::KvAppendOp>(
+      op.getLoc(), x, rows.slots,
+      rows.base ? rows.cachePositions : rows.positions, pages,
+      context.cacheLayer(cache, op.getLayer(), op.getLoc()), cache.getHeads(),
+      op.getAt());
   return success();
 }
 
-LogicalResult ExecLowering::lowerAttention(CachedAttentionOp op) {
-  ActivationView q = view(op.getQ());
-  const RowContext &rows = rowsOf(op.getRows());
-  auto cache = symbols.lookup<exec::CacheOp>(op.getCache());
-  bool tree = bool(rows.base);
-  if (tree && op.getWindow()) {
+static LogicalResult lowerAttention(CachedAttentionOp op,
+                                    LoweringContext &context) {
+  Location loc = op.getLoc();
+  OpBuilder &builder = context.builder;
+  const RowContext &rows = context.rowsOf(op.getRows());
+  exec::CacheOp cache = context.findCache(op.getCache());
+  bool isTree = bool(rows.base);
+  if (isTree && op.getWindow())
     return op.emitOpError("expected no window over the rows of a tree, got ")
            << *op.getWindow();
-  }
-  Value pages = pageTable(op.getLoc());
-  if (!pages) {
+  Value pageTable = context.pageTable(loc);
+  if (!pageTable)
     return failure();
+  Value layer = context.cacheLayer(cache, op.getLayer(), loc), masks;
+  if (isTree) {
+    SmallVector<int64_t> bits = ancestorMasks(rows.parents);
+    auto type =
+        RankedTensorType::get({int64_t(bits.size())}, builder.getI64Type());
+    masks = context.constant(
+        DenseElementsAttr::get(type, llvm::ArrayRef<int64_t>(bits)), loc);
   }
-  KernelCall call(*this, tree ? "attention_tree" : "attention", op.getLoc());
-  call.arg(q)
-      .arg(rows.slots)
-      .arg(tree ? rows.base : rows.positions)
-      .arg(pages)
-      .arg(cacheLayer(op.getCache(), op.getLayer(), op.getLoc()));
-  call.param(rowCount(op.getQ())).param(pagesPerSlot(envelope));
-  if (tree) {
-    SmallVector<int64_t> masks = ancestorMasks(rows.parents);
-    auto type = RankedTensorType::get({int64_t(masks.size())},
-                                      builder.getI64Type());
-    call.arg(constant(
-        DenseElementsAttr::get(type, llvm::ArrayRef<int64_t>(masks)),
-        op.getLoc()));
-    call.param(masks.size());
-  }
-  call.config("q_heads", int64_t(op.getHeads()))
-      .config("kv_heads", int64_t(op.getKvHeads()))
-      .config("dk", int64_t(op.getKeys()))
-      .config("dv", int64_t(op.getValues()))
-      .config("page", int64_t(cache.getPage()))
-      .config("entry_width", int64_t(cache.getEntry()))
-      .config("k_offset", int64_t(op.getKeysAt()))
-      .config("v_offset", int64_t(op.getValuesAt()))
-      .dtype(cache.getDtype())
-      .config("scale", op.getScale().convertToDouble())
-      .config("q_stride", q.stride)
-      .config("y_stride", columnCount(op.getResult()));
-  addCacheHeads(call, cache);
-  if (int64_t part = attentionPart(envelope)) {
-    call.config("part", part);
-  }
-  if (!tree) {
-    call.config("window", int64_t(op.getWindow().value_or(0)));
-  }
-  mapResult(op.getResult(), call.emit(op.getType()).front());
+  int64_t part = attentionPart(context.envelope);
+  context.map(op.getResult(),
+              context.call<exec::AttentionOp>(
+                  loc, op.getType(), context.lookup(op.getQ()), rows.slots,
+                  isTree ? rows.base : rows.positions, pageTable, layer, masks,
+                  op.getHeads(), op.getKvHeads(), op.getKeysAt(),
+                  op.getValuesAt(), toSingle(op.getScale()), cache.getHeads(),
+                  part ? builder.getI64IntegerAttr(part) : IntegerAttr(),
+                  op.getWindow().value_or(0)));
   return success();
+}
+
+void mlir::mtp::addAttentionLowerings(Lowerings &lowerings) {
+  lowerings.add(lowerMakeRows);
+  lowerings.add(lowerTreeRows);
+  lowerings.add(lowerRope);
+  lowerings.add(lowerAppend);
+  lowerings.add(lowerAttention);
 }

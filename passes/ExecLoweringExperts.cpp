@@ -1,138 +1,85 @@
-//===- ExecLoweringExperts.cpp - Kernels of experts and acceptance --------===//
+//===- ExecLoweringExperts.cpp - Kernels of experts -----------------------===//
 
 #include "passes/ExecLowering.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
 
-LogicalResult ExecLowering::lowerRoute(MoeRouteOp op) {
-  ActivationView logits = view(op.getLogits());
-  KernelCall call(*this, "moe_route", op.getLoc());
-  call.arg(logits);
-  if (op.getBias()) {
-    call.arg(packedRaw(op.getBias(), builder.getF32Type(), op.getLoc()));
-  }
-  auto results =
-      call.param(rowCount(op.getLogits()))
-          .config("experts", logits.width)
-          .config("top_k", int64_t(op.getTopK()))
-          .config("scoring", stringifyScoring(op.getScoring()))
-          .flag("bias", bool(op.getBias()))
-          .config("n_group", int64_t(op.getGroups()))
-          .config("topk_group", int64_t(op.getKeep()))
-          .flag("norm_topk", op.getNormalized())
-          .config("scale", op.getScale().convertToDouble())
-          .config("x_stride", logits.stride)
-          .emit(op->getResultTypes());
-  mapResult(op.getExperts(), results[0]);
-  mapResult(op.getWeights(), results[1]);
+static LogicalResult lowerRoute(MoeRouteOp op, LoweringContext &context) {
+  Value logits = context.lookup(op.getLogits()), bias;
+  if (op.getBias())
+    bias = context.packedRaw(op.getBias(), context.builder.getF32Type(),
+                             op.getLoc());
+  auto route = context.call<exec::MoeRouteOp>(
+      op.getLoc(), op.getExperts().getType(), op.getWeights().getType(), logits,
+      bias, op.getScoring(), op.getGroups(), op.getKeep(), op.getNormalized(),
+      toSingle(op.getScale()));
+  context.map(op.getExperts(), route.getExperts());
+  context.map(op.getWeights(), route.getWeights());
   return success();
 }
 
-LogicalResult ExecLowering::lowerExperts(MoeExpertsOp op) {
-  Location loc = op.getLoc();
-  ActivationView x = view(op.getX());
-  auto gateType = cast<RankedTensorType>(op.getGate().getType());
-  int64_t experts = gateType.getDimSize(0);
-  int64_t inter = gateType.getDimSize(1);
-  int64_t width = gateType.getDimSize(2);
-  Type dtype = gateType.getElementType();
-  int64_t rows = rowCount(op.getX());
-  Value indices = view(op.getIndices()).root;
-  int64_t topK = columnCount(indices);
-  Value positions = rowsOf(op.getRows()).positions;
-  auto ints = [&](int64_t count) {
-    return RankedTensorType::get({count}, builder.getI32Type());
-  };
-  auto floats = [&](int64_t columns) {
+namespace {
+/// The rows of one op, each as often as it has experts.
+struct Dispatch {
+  Location loc;
+  int64_t rows, topK, experts;
+  Value starts, order;
+
+  Type floats(Builder &builder, int64_t columns) const {
     return RankedTensorType::get({rows * topK, columns}, builder.getF32Type());
-  };
-  auto stacked = [&](Value weight) {
-    return source(weight.getDefiningOp<mtp::WeightOp>());
-  };
+  }
+};
+} // namespace
 
-  auto plan = KernelCall(*this, "moe_plan", loc)
-                  .arg(positions)
-                  .arg(indices)
-                  .param(rows)
-                  .config("experts", experts)
-                  .config("top_k", topK)
-                  .emit({ints(experts + 1), ints(rows * topK)});
-  Packing gateUp{"swiglu", dtype, width, 2 * inter, experts,
-                 {stacked(op.getGate()), stacked(op.getUp())}};
-  Value activated = KernelCall(*this, "moe_gate_up", loc)
-                        .arg(x)
-                        .arg(packed(gateUp, loc))
-                        .arg(plan[0])
-                        .arg(plan[1])
-                        .param(rows)
-                        .config("experts", experts)
-                        .config("k", width)
-                        .config("inter", inter)
-                        .dtype(dtype)
-                        .config("top_k", topK)
-                        .config("x_stride", x.stride)
-                        .emit(floats(inter))
-                        .front();
-  Packing down{"linear", dtype, inter, width, experts, {stacked(op.getDown())}};
-  Value parts = KernelCall(*this, "moe_down", loc)
-                    .arg(activated)
-                    .arg(packed(down, loc))
-                    .arg(plan[0])
-                    .arg(plan[1])
-                    .param(rows)
-                    .config("experts", experts)
-                    .config("k", inter)
-                    .config("n", width)
-                    .dtype(dtype)
-                    .config("top_k", topK)
-                    .emit(floats(width))
-                    .front();
-  KernelCall combine(*this, "moe_combine", loc);
-  combine.arg(positions).arg(whole(op.getWeights())).arg(parts);
-  if (op.getResidual()) {
-    combine.arg(whole(op.getResidual()));
-  }
-  if (op.getShared()) {
-    combine.arg(whole(op.getShared()));
-  }
-  mapResult(op.getResult(), combine.param(rows)
-                                .config("width", width)
-                                .config("top_k", topK)
-                                .flag("residual", bool(op.getResidual()))
-                                .flag("shared", bool(op.getShared()))
-                                .emit(op.getType())
-                                .front());
+/// What the chosen experts make of `op`'s rows.
+static Value callExperts(MoeExpertsOp op, const Dispatch &dispatch,
+                         LoweringContext &context) {
+  auto gateType = cast<RankedTensorType>(op.getGate().getType());
+  int64_t inter = gateType.getDimSize(1), width = gateType.getDimSize(2);
+  Type dtype = gateType.getElementType();
+  IntegerAttr noGroup;
+  Packing gateUp{"swiglu", dtype, width, 2 * inter, dispatch.experts,
+                 {context.source(op.getGate()), context.source(op.getUp())}};
+  Value activated = context.call<exec::MoeGateUpOp>(
+      dispatch.loc, dispatch.floats(context.builder, inter),
+      context.lookup(op.getX()), context.packed(gateUp, dispatch.loc),
+      dispatch.starts, dispatch.order, dtype, noGroup);
+  Packing down{"linear", dtype, inter, width, dispatch.experts,
+               {context.source(op.getDown())}};
+  return context.call<exec::MoeDownOp>(
+      dispatch.loc, dispatch.floats(context.builder, width), activated,
+      context.packed(down, dispatch.loc), dispatch.starts, dispatch.order, dtype,
+      noGroup, dispatch.topK);
+}
+
+static LogicalResult lowerExperts(MoeExpertsOp op, LoweringContext &context) {
+  Location loc = op.getLoc();
+  int64_t experts = exec::rowsOf(op.getGate());
+  int64_t rows = exec::rowsOf(op.getX());
+  Value indices = context.lookup(op.getIndices());
+  int64_t topK = exec::columnsOf(indices);
+  Value positions = context.rowsOf(op.getRows()).positions;
+  auto ints = [&](int64_t count) {
+    return RankedTensorType::get({count}, context.builder.getI32Type());
+  };
+  auto plan = context.call<exec::MoePlanOp>(
+      loc, ints(experts + 1), ints(rows * topK), positions, indices);
+  Value parts = callExperts(
+      op, {loc, rows, topK, experts, plan.getStarts(), plan.getOrder()},
+      context);
+  Value weights = context.whole(op.getWeights()), residual, shared;
+  if (op.getResidual())
+    residual = context.whole(op.getResidual());
+  if (op.getShared())
+    shared = context.whole(op.getShared());
+  context.map(op.getResult(), context.call<exec::MoeCombineOp>(
+                                  loc, op.getType(), positions, weights, parts,
+                                  residual, shared));
   return success();
 }
 
-LogicalResult ExecLowering::lowerAcceptTokens(AcceptTokensOp op) {
-  auto results = KernelCall(*this, "accept", op.getLoc())
-                     .arg(whole(op.getDrafts()))
-                     .arg(whole(op.getPicks()))
-                     .param(rowCount(op.getDrafts()))
-                     .param(columnCount(op.getDrafts()))
-                     .emit(op->getResultTypes());
-  mapResult(op.getCount(), results[0]);
-  mapResult(op.getNext(), results[1]);
-  return success();
-}
-
-LogicalResult ExecLowering::lowerAcceptTree(AcceptTreeOp op) {
-  SmallVector<int32_t> parents(op.getParents());
-  auto type = RankedTensorType::get({int64_t(parents.size())},
-                                    builder.getI32Type());
-  auto results = KernelCall(*this, "accept_tree", op.getLoc())
-                     .arg(constant(DenseElementsAttr::get(
-                                       type, llvm::ArrayRef<int32_t>(parents)),
-                                   op.getLoc()))
-                     .arg(whole(op.getTokens()))
-                     .arg(whole(op.getPicks()))
-                     .param(rowCount(op.getTokens()))
-                     .param(int64_t(parents.size()))
-                     .emit(op->getResultTypes());
-  mapResult(op.getPath(), results[0]);
-  mapResult(op.getCount(), results[1]);
-  mapResult(op.getNext(), results[2]);
-  return success();
+void mlir::mtp::addExpertLowerings(Lowerings &lowerings) {
+  lowerings.add(lowerRoute);
+  lowerings.add(lowerExperts);
 }

@@ -240,8 +240,12 @@ void FormStagesPass::schedule(ProgramOp program) {
     call.stage = stage;
     call.op.setJoined(!opensStage);
     opensStage = false;
-    // What is no call (references, inputs) stays in front.
+    // What is no call (references, inputs) stays in front; a view follows what
+    // it is of.
     call.op->moveBefore(&body, body.end());
+    for (Operation *user : call.op->getUsers())
+      if (isa<ColumnsOp>(user))
+        user->moveBefore(&body, body.end());
     ready.erase(next);
     for (Dependence after : call.after)
       if (--calls[after.call].pending == 0)

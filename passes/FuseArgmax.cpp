@@ -4,13 +4,11 @@
 // and read again, the logits of a large vocabulary are a good part of what a
 // row costs. The head writes the best logit of each panel instead:
 //
-//   linear -> argmax               becomes  linear_argmax -> argmax_parts
-//   linear -> mtp.sample           becomes  linear_argmax -> mtp.sample_parts
-//   linear -> mtp.sample_mapped    becomes  linear_argmax
-//                                           -> mtp.sample_parts_mapped
+//   linear -> argmax    becomes  linear_argmax -> argmax_parts
+//   linear -> sample    becomes  linear_argmax -> sample best
 //
-// Where a row is so long that threads had better share it, mtp.sample_scan and
-// mtp.sample_join take the place of mtp.sample_parts.
+// Where a row is so long that threads had better share it, there are two samples:
+// one scans, one picks from what that found.
 //
 // Rows that sample need all logits, and the target's may leave the program: the
 // head writes the logits as well, of the slots whose sampling parameters ask
@@ -35,19 +33,6 @@ using namespace mlir::exec;
 
 namespace {
 
-/// A head in the making: a `linear_argmax` in place of a `linear`.
-struct Head {
-  explicit Head(InvokeOp linear);
-
-  int64_t rows() { return linear.getParams().front(); }
-  RankedTensorType partsType(Type element) {
-    return RankedTensorType::get({rows(), parts}, element);
-  }
-
-  InvokeOp linear;
-  int64_t outputs, parts;
-};
-
 struct FuseArgmaxPass
     : public mlir::mtp::impl::FuseArgmaxPassBase<FuseArgmaxPass> {
   using Base::Base;
@@ -55,55 +40,42 @@ struct FuseArgmaxPass
   void runOnOperation() override;
 
 private:
-  void fuseArgmax(InvokeOp argmax);
-  void fuseSample(InvokeOp sample, SymbolTable &symbols);
-  InvokeOp callSample(InvokeOp sample, Head &head, ArrayRef<Value> args);
+  void fuseArgmax(ArgmaxOp argmax);
+  void fuseSample(SampleOp sample, SymbolTable &symbols);
 };
 
 } // namespace
 
-Head::Head(InvokeOp linear)
-    : linear(linear), outputs(configInt(linear.getConfig(), "n")),
-      parts(panelCount(outputs)) {}
-
-/// Calls `linear_argmax`; its arguments are those of the projection and `more`.
-static InvokeOp callHead(OpBuilder &builder, Head head, ValueRange more,
-                         TypeRange results) {
-  SmallVector<Value> args(head.linear.getArgs());
-  args.append(more.begin(), more.end());
-  SmallVector<int64_t> offsets(head.linear.getOffsets());
-  offsets.append(more.size(), 0);
-  NamedAttrList config(head.linear.getConfig());
-  for (llvm::StringRef key :
-       {"activation", "residual", "residual_stride", "y_stride"}) {
-    config.erase(key);
-  }
-  if (!more.empty()) {
-    config.set("logits", builder.getBoolAttr(true));
-  }
-  return InvokeOp::create(builder, head.linear.getLoc(), results,
-                          "linear_argmax", args, head.linear.getParams(),
-                          offsets, config.getDictionary(builder.getContext()));
+/// Calls the head that `linear` is; with a sample's slots and sampling words it
+/// writes logits, too.
+static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
+                               SampleOp sample) {
+  int64_t rows = rowsOf(linear.getY()), n = columnsOf(linear.getY());
+  auto bestOf = [&](Type element) {
+    return RankedTensorType::get({rows, panelCount(n)}, element);
+  };
+  Type logits = sample ? linear.getY().getType() : Type();
+  return LinearArgmaxOp::create(
+      builder, linear.getLoc(), bestOf(builder.getF32Type()),
+      bestOf(builder.getI32Type()), logits, linear.getX(), linear.getNorm(),
+      linear.getWeight(), linear.getBias(),
+      sample ? sample.getSlots() : Value(),
+      sample ? sample.getSampling() : Value(), n, linear.getDtype(),
+      linear.getGroupAttr(), linear.getEpsAttr(), linear.getOffset());
 }
 
-void FuseArgmaxPass::fuseArgmax(InvokeOp argmax) {
-  InvokeOp linear = mlir::mtp::findPlainHead(argmax);
-  if (!linear || !linear.getResults().front().hasOneUse()) {
+void FuseArgmaxPass::fuseArgmax(ArgmaxOp argmax) {
+  LinearOp linear = mlir::mtp::findPlainHead(argmax.getX());
+  if (!linear || !linear.getY().hasOneUse()) {
     return;
   }
-  Head head(linear);
   // The product stays in its place: states that it reads may change after it.
   OpBuilder builder(linear);
-  InvokeOp call = callHead(builder, head, {},
-                           {head.partsType(builder.getF32Type()),
-                            head.partsType(builder.getI32Type())});
-  auto parts =
-      builder.getNamedAttr("parts", builder.getI64IntegerAttr(head.parts));
+  LinearArgmaxOp head = callHead(builder, linear, SampleOp());
   builder.setInsertionPoint(argmax);
-  auto pick = InvokeOp::create(
-      builder, argmax.getLoc(), argmax.getResultTypes(), "argmax_parts",
-      call.getResults(), argmax.getParams(), ArrayRef<int64_t>{0, 0},
-      builder.getDictionaryAttr(parts));
+  auto pick = ArgmaxPartsOp::create(builder, argmax.getLoc(),
+                                    argmax.getPicks().getType(), head.getBest(),
+                                    head.getColumns());
   argmax->replaceAllUsesWith(pick);
   argmax.erase();
   linear.erase();
@@ -112,84 +84,70 @@ void FuseArgmaxPass::fuseArgmax(InvokeOp argmax) {
 
 /// Whether `linear` may be computed at `place`, later than it is: the others
 /// who read it come later still, and what it reads does not change.
-static bool canSink(InvokeOp linear, InvokeOp place, SymbolTable &symbols) {
+static bool canSink(LinearOp linear, Operation *place, SymbolTable &symbols) {
   for (Operation *user : linear->getUsers()) {
     if (user != place &&
         (!isa<OutputOp>(user) || user->isBeforeInBlock(place))) {
       return false;
     }
   }
-  return llvm::all_of(linear.getArgs(), [&](Value arg) {
-    auto ref = arg.getDefiningOp<RefOp>();
+  return llvm::all_of(linear->getOperands(), [&](Value operand) {
+    auto ref = operand.getDefiningOp<RefOp>();
     return !ref || symbols.lookup<exec::WeightOp>(ref.getResource());
   });
 }
 
-/// Picks from the head's results, which `args` begins with: in one call, or in
-/// two where several threads are to share a row.
-InvokeOp FuseArgmaxPass::callSample(InvokeOp sample, Head &head,
-                                    ArrayRef<Value> args) {
+/// Picks from what the head gives as `sample` does: in one call, or in two
+/// where several threads are to share a row.
+static Value callSample(SampleOp sample, LinearArgmaxOp head) {
   OpBuilder builder(sample);
-  const llvm::StringRef suffix =
-      sample.getKind() == "mtp.sample_mapped" ? "_mapped" : "";
-  auto call = [&](llvm::StringRef kind, ArrayRef<Value> args, Type result) {
-    SmallVector<int64_t> offsets(args.size(), 0);
-    return InvokeOp::create(
-        builder, sample.getLoc(), result, (kind + suffix).str(), args,
-        ArrayRef<int64_t>{head.rows(), head.outputs, head.parts}, offsets,
-        builder.getDictionaryAttr({}));
+  auto call = [&](Type result, Value found, bool scan) -> Value {
+    return SampleOp::create(builder, sample.getLoc(), result, head.getBest(),
+                            head.getColumns(), head.getLogits(),
+                            sample.getTokens(), sample.getSlots(),
+                            sample.getPositions(), sample.getSampling(), found,
+                            scan);
   };
-  int64_t stretches = ::mtp::sampleStretches(head.outputs);
-  Type picks = sample.getResults().front().getType();
+  Type picks = sample.getResult().getType();
+  int64_t stretches = ::mtp::sampleStretches(int64_t(head.getN()));
   if (stretches == 1) {
-    return call("mtp.sample_parts", args, picks);
+    return call(picks, /*found=*/Value(), /*scan=*/false);
   }
   int64_t words = stretches * ::mtp::kSampleStretchWords;
-  auto buckets =
-      RankedTensorType::get({head.rows(), words}, builder.getI32Type());
-  SmallVector<Value> joined(args);
-  joined.push_back(call("mtp.sample_scan", args, buckets).getResults().front());
-  return call("mtp.sample_join", joined, picks);
+  auto buckets = RankedTensorType::get({rowsOf(head.getBest()), words},
+                                       builder.getI32Type());
+  Value found = call(buckets, /*found=*/Value(), /*scan=*/true);
+  return call(picks, found, /*scan=*/false);
 }
 
-void FuseArgmaxPass::fuseSample(InvokeOp sample, SymbolTable &symbols) {
-  InvokeOp linear = mlir::mtp::findPlainHead(sample);
+void FuseArgmaxPass::fuseSample(SampleOp sample, SymbolTable &symbols) {
+  LinearOp linear = mlir::mtp::findPlainHead(sample.getLogits());
   // Slots may be known only after the projection, so it moves to the pick.
   if (!linear || !canSink(linear, sample, symbols)) {
     return;
   }
-  Head head(linear);
-  Value logits = linear.getResults().front();
-  // Behind the logits: (tokens,) slots, positions, sampling.
-  ValueRange context = ValueRange(sample.getArgs()).drop_front();
   OpBuilder builder(sample);
-  InvokeOp call =
-      callHead(builder, head, {context[context.size() - 3], context.back()},
-               {head.partsType(builder.getF32Type()),
-                head.partsType(builder.getI32Type()), logits.getType()});
-  SmallVector<Value> args(call.getResults());
-  args.append(context.begin(), context.end());
-  InvokeOp pick = callSample(sample, head, args);
-  logits.replaceAllUsesWith(call.getResults().back());
-  sample->replaceAllUsesWith(pick);
+  LinearArgmaxOp head = callHead(builder, linear, sample);
+  sample.getResult().replaceAllUsesWith(callSample(sample, head));
   sample.erase();
+  linear.getY().replaceAllUsesWith(head.getLogits());
   linear.erase();
   ++numSampled;
 }
 
 void FuseArgmaxPass::runOnOperation() {
   SymbolTable symbols(getOperation());
-  SmallVector<InvokeOp> picks;
-  getOperation().walk([&](InvokeOp call) {
-    if (mlir::mtp::isPick(call)) {
-      picks.push_back(call);
+  SmallVector<Operation *> picks;
+  getOperation().walk([&](Operation *op) {
+    if (isa<ArgmaxOp, SampleOp>(op)) {
+      picks.push_back(op);
     }
   });
-  for (InvokeOp pick : picks) {
-    if (pick.getKind() == "argmax") {
-      fuseArgmax(pick);
+  for (Operation *pick : picks) {
+    if (auto argmax = dyn_cast<ArgmaxOp>(pick)) {
+      fuseArgmax(argmax);
     } else {
-      fuseSample(pick, symbols);
+      fuseSample(cast<SampleOp>(pick), symbols);
     }
   }
 }

@@ -47,9 +47,9 @@ def PlaceCacheWritesPass : Pass<"mtp-place-cache-writes", "mlir::ModuleOp"> {
 def ConvertMTPToExecPass : Pass<"mtp-convert-to-exec", "mlir::ModuleOp"> {
   let summary = "Choose a kernel for every op of the programs";
   let description = [{
-    Every op of a program becomes one or more `exec.invoke` of the kernel
-    catalogue; weights become packed weights in the layout of the kernel that
-    streams them, rotary attributes become tables. A cache's entries are divided
+    Every op of a program becomes one or more kernel calls; weights become packed
+    weights in the layout of the kernel that streams them, rotary attributes
+    become tables, slices views. A cache's entries are divided
     among key heads where everything that uses the cache allows it. An op without
     a kernel is an error that names it.
   }];
@@ -80,13 +80,13 @@ def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
 def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   let summary = "Store weights as integers";
   let description = [{
-    Weights that only `linear`, `moe_gate_up` and `moe_down` read become `i8` or
-    `i4` with a scale per output and group of inputs, and the calls that read
-    them kernels of that format. Routers, `head_linear`, norms and biases stay as
+    Weights that only `exec.linear`, `exec.moe_gate_up` and `exec.moe_down` read
+    become `i8` or `i4` with a scale per output and group of inputs, and the calls
+    that read them say so. Routers, `exec.head_linear`, norms and biases stay as
     they are, and so do weights of which a tensor's key matches a `keep` pattern;
     such a pattern must match something. The head, whose logits are sampled from
-    or leave the program, may have its own format. Tables that only `embed` reads
-    change for a format of their own alone; where embedding and head are one
+    or leave the program, may have its own format. Tables that only `exec.embed`
+    reads change for a format of their own alone; where embedding and head are one
     tensor, they are two weights. A module without a weight for a format is an
     error.
   }];
@@ -116,16 +116,15 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
 def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
   let summary = "Pick tokens where their logits are made";
   let description = [{
-    A `linear` whose result only an `argmax` reads becomes a `linear_argmax`,
-    which writes the best logit of each panel and its index, and the `argmax`
-    an `argmax_parts`. One whose result is read by an `mtp.sample`, and may
-    leave the program, becomes a `linear_argmax` that writes logits too, for
-    the slots whose row of the state `sampling` does not say that nobody reads
-    them; the `mtp.sample` becomes an `mtp.sample_parts`, the
-    `mtp.sample_mapped` of a small draft vocabulary an
-    `mtp.sample_parts_mapped`. Where a row has more than 16,384 logits, an
-    `mtp.sample_scan` with a task for each 16,384 of them, and an
-    `mtp.sample_join` take its place, so that threads share the row.
+    An `exec.linear` whose result only an `exec.argmax` reads becomes an
+    `exec.linear_argmax`, which writes the best logit of each panel and its
+    column, and the `exec.argmax` an `exec.argmax_parts`. One whose result is read
+    by an `exec.sample`, and may leave the program, becomes an
+    `exec.linear_argmax` that writes logits too, for the slots whose row of the
+    state `sampling` does not say that nobody reads them; the `exec.sample` picks
+    from the best. Where a row has more than 16,384 logits, there are two: one
+    scans, with a task for each 16,384 of them, and one picks from what that
+    found, so that threads share the row.
 
     A projection with a residual or an activation, or whose result has another
     reader, stays as it is.
@@ -142,10 +141,9 @@ def FuseRopePass : Pass<"exec-fuse-rope", "mlir::ModuleOp"> {
   let description = [{
     The rotation of keys and the appends of an entry of which they are a part,
     the other part being values or, put beside them by a `concat`, a latent,
-    become one `rope_kv_append`. Where the attention that follows reads queries
-    that are turned by the same angles, their rotation is a part of it, too
-    (`rope_qkv_append`). A `head_linear` that keeps rotated columns rotates them
-    itself. Results are the same to the bit. Rotated heads that anything else
+    become one `exec.rope_append`. Where the attention that follows reads queries
+    that are turned by the same angles, their rotation is a part of it, too. An
+    `exec.head_linear` that keeps rotated columns rotates them itself. Results are the same to the bit. Rotated heads that anything else
     reads stay as they are, and so do appends between which the layer is read.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
@@ -158,9 +156,9 @@ def FuseRopePass : Pass<"exec-fuse-rope", "mlir::ModuleOp"> {
 def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
   let summary = "Let several workers share a row's positions";
   let description = [{
-    An `attention` whose positions come in parts and that has fewer tasks than
-    there are workers becomes an `attention_parts`, whose tasks deal out the parts
-    of a row among them, and an `attention_join`. Results are the same to the bit.
+    An `exec.attention` whose positions come in parts and that has fewer tasks
+    than there are workers becomes an `exec.attention_parts`, whose tasks deal out
+    the parts of a row among them, and an `exec.attention_join`. Results are the same to the bit.
     One call with enough tasks, or whose rows never see more than one part, stays
     as it is.
   }];
@@ -198,9 +196,9 @@ def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
 def BufferizePass : Pass<"exec-bufferize", "mlir::ModuleOp"> {
   let summary = "Give every tensor of a program a buffer";
   let description = [{
-    Results of `exec.invoke` become `exec.alloc`, the op itself an
-    `exec.dispatch` of an `exec.kernel`; equal kinds and configurations share one
-    kernel.
+    Results of calls become `exec.alloc`, the call itself an `exec.dispatch` of an
+    `exec.kernel`; equal kinds and configurations share one kernel. Views become
+    offsets and strides.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [

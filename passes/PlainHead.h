@@ -7,14 +7,10 @@
 
 namespace mlir::mtp {
 
-/// Whether `call` picks a token per row of logits: `argmax`, `mtp.sample` or
-/// `mtp.sample_mapped`.
-bool isPick(exec::InvokeOp call);
-
-/// The projection of whose logits `pick` sees every row and every column, as
-/// they are stored; null where something lies between, where the projection
-/// adds a residual or has an activation, or where the pick sees a part of them.
-exec::InvokeOp findPlainHead(exec::InvokeOp pick);
+/// The projection that gives `logits`, every row and every column, as they are
+/// stored; null where something lies between, and where the projection adds a
+/// residual or gates.
+exec::LinearOp findPlainHead(Value logits);
 
 } // namespace mlir::mtp
 

@@ -1,9 +1,9 @@
 //===- QuantizeWeights.cpp - Weights as integers --------------------------===//
 //
-// A weight is quantised if every call that reads it is of a kind whose kernels
-// know integers: those that multiply by panels, and `embed`, which looks rows
-// up in a table. The weight, its references and the configurations of the calls
-// change together; a fused weight has one format. Projections and tables have
+// A weight is quantised if every call that reads it is of a family whose kernels
+// know integers (`PackedWeightOpInterface`): products by panels, and look-ups in
+// a table. The weight, its references and the calls change together; a fused
+// weight has one format. Projections and tables have
 // formats of their own, also where both hold the same tensor. Two kinds of
 // projection are known by who reads their results:
 //
@@ -39,7 +39,7 @@ struct Format {
 /// Who reads a weight.
 struct Readers {
   SmallVector<RefOp> refs;
-  llvm::SetVector<InvokeOp> calls;
+  llvm::SetVector<PackedWeightOpInterface> calls;
   /// Somebody whose kernel knows no integers.
   bool others = false;
 };
@@ -140,15 +140,6 @@ QuantizeWeightsPass::checkPatterns(ArrayRef<llvm::GlobPattern> patterns) {
 /// Whether rows are stored one by one, not in panels.
 static bool isRaw(exec::WeightOp weight) { return weight.getLayout() == "raw"; }
 
-/// Whether a kernel knows the integers that `weight` would become.
-static bool readsIntegers(InvokeOp call, exec::WeightOp weight) {
-  if (isRaw(weight)) {
-    return call.getKind() == "embed";
-  }
-  return llvm::is_contained({"linear", "moe_gate_up", "moe_down"},
-                            call.getKind());
-}
-
 /// Collects who reads each weight.
 static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
   SymbolTable symbols(module);
@@ -161,8 +152,8 @@ static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
     Readers &ofWeight = readers[weight];
     ofWeight.refs.push_back(ref);
     for (Operation *user : ref->getUsers()) {
-      auto call = dyn_cast<InvokeOp>(user);
-      if (call && readsIntegers(call, weight)) {
+      auto call = dyn_cast<PackedWeightOpInterface>(user);
+      if (call && call.getPackedWeight() == ref) {
         ofWeight.calls.insert(call);
       } else {
         ofWeight.others = true;
@@ -172,25 +163,19 @@ static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
   return readers;
 }
 
-/// Whether a call of one of `kinds` reads results of `call`; row selections and
-/// copies stand for what they copy.
-static bool isReadBy(InvokeOp call, ArrayRef<llvm::StringRef> kinds,
-                     bool orLogits) {
+/// Whether `isReader` holds for who reads results of `call`; views, row selections
+/// and copies stand for what they copy.
+static bool isReadBy(Operation *call,
+                     llvm::function_ref<bool(Operation *)> isReader) {
   llvm::SetVector<Operation *> copies;
   copies.insert(call);
   for (size_t i = 0; i < copies.size(); ++i) {
     for (Operation *user : copies[i]->getUsers()) {
-      auto output = dyn_cast<OutputOp>(user);
-      if (output && orLogits && output.getName() == "logits") {
+      if (isReader(user)) {
         return true;
       }
-      auto reader = dyn_cast<InvokeOp>(user);
-      if (reader && llvm::is_contained(kinds, reader.getKind())) {
-        return true;
-      }
-      if (reader &&
-          llvm::is_contained({"take_rows", "copy_cols"}, reader.getKind())) {
-        copies.insert(reader);
+      if (isa<ColumnsOp, CopyOp, GatherRowsOp>(user)) {
+        copies.insert(user);
       }
     }
   }
@@ -198,15 +183,18 @@ static bool isReadBy(InvokeOp call, ArrayRef<llvm::StringRef> kinds,
 }
 
 static bool isRouter(const Readers &readers) {
-  return llvm::any_of(readers.calls, [](InvokeOp call) {
-    return isReadBy(call, {"moe_route"}, /*orLogits=*/false);
+  return llvm::any_of(readers.calls, [](Operation *call) {
+    return isReadBy(call, [](Operation *user) { return isa<MoeRouteOp>(user); });
   });
 }
 
 static bool isHead(const Readers &readers) {
-  return llvm::any_of(readers.calls, [](InvokeOp call) {
-    return isReadBy(call, {"argmax", "mtp.sample", "mtp.sample_mapped"},
-                    /*orLogits=*/true);
+  return llvm::any_of(readers.calls, [](Operation *call) {
+    return isReadBy(call, [](Operation *user) {
+      auto output = dyn_cast<OutputOp>(user);
+      return isa<ArgmaxOp, SampleOp>(user) ||
+             (output && output.getName() == "logits");
+    });
   });
 }
 
@@ -224,12 +212,8 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
     ref.getResult().setType(MemRefType::get({type.getDimSize(0), bytes},
                                             builder.getIntegerType(8)));
   }
-  for (InvokeOp call : readers.calls) {
-    NamedAttrList config(call.getConfig());
-    config.set("dtype",
-               builder.getStringAttr(format.bits == 8 ? "int8" : "int4"));
-    config.set("group", builder.getI64IntegerAttr(format.group));
-    call.setConfigAttr(config.getDictionary(&getContext()));
+  for (PackedWeightOpInterface call : readers.calls) {
+    call.setIntegers(format.bits, format.group);
   }
   ++(format.bits == 8 ? numInt8 : numInt4);
 }

@@ -5,9 +5,9 @@
 // alone it is nearly as often right; verification decides as before, so the
 // output does not change. (FR-Spec, Zhao et al., 2025, arXiv:2502.14856.)
 //
-//   linear(x, head) -> mtp.sample -> put_drafts           becomes
+//   linear(x, head) -> sample -> put_drafts           becomes
 //   linear(x, head picks @draft_vocabulary)
-//     -> mtp.sample_mapped of the vocabulary -> put_drafts
+//     -> sample of the vocabulary's tokens -> put_drafts
 //
 // A sampled pick needs the map itself: the noise of a column is that of the
 // token which it stands for. An `argmax` is followed by a look-up.
@@ -31,8 +31,9 @@ namespace {
 
 /// The calls that make a draft, and the head's weight.
 struct DraftHead {
-  InvokeOp linear, pick, put;
-  size_t weightIndex;
+  LinearOp linear;
+  Operation *pick;
+  RefOp ref;
   exec::WeightOp weight;
 };
 
@@ -45,7 +46,6 @@ struct ShrinkDraftHeadPass
 private:
   LogicalResult checkTokens(exec::WeightOp head);
   exec::WeightOp smallHead(exec::WeightOp head);
-  void setColumns(InvokeOp call, ArrayRef<llvm::StringRef> keys);
   void mapPick(const DraftHead &head);
   LogicalResult shrink(const DraftHead &head);
 
@@ -58,30 +58,34 @@ private:
 
 } // namespace
 
-/// What makes the draft that `put` stores, if it is a plain head that nobody
-/// else reads.
-static std::optional<DraftHead> findHead(InvokeOp put, SymbolTable &symbols) {
-  auto pick = put.getArgs().front().getDefiningOp<InvokeOp>();
-  if (!pick || !mlir::mtp::isPick(pick) ||
-      pick.getKind() == "mtp.sample_mapped" ||
-      !pick.getResults().front().hasOneUse()) {
+/// The logits that `pick` sees as columns of the vocabulary, if it picks tokens.
+static Value logitsOf(Operation *pick) {
+  if (auto argmax = dyn_cast_or_null<ArgmaxOp>(pick)) {
+    return argmax.getX();
+  }
+  auto sample = dyn_cast_or_null<SampleOp>(pick);
+  return sample && !sample.getTokens() ? Value(sample.getLogits()) : Value();
+}
+
+/// What makes `draft`, if it is a plain head that nobody else reads.
+static std::optional<DraftHead> findHead(Value draft, SymbolTable &symbols) {
+  Operation *pick = draft.getDefiningOp();
+  Value logits = logitsOf(pick);
+  if (!logits || !draft.hasOneUse() || !logits.hasOneUse()) {
     return std::nullopt;
   }
-  InvokeOp linear = mlir::mtp::findPlainHead(pick);
-  if (!linear || !linear.getResults().front().hasOneUse() ||
-      configInt(linear.getConfig(), "bias") != 0) {
+  LinearOp linear = mlir::mtp::findPlainHead(logits);
+  if (!linear || linear.getBias()) {
     return std::nullopt;
   }
-  // After the input and, where there is one, the norm's weight.
-  size_t index = 1 + (configInt(linear.getConfig(), "norm") != 0);
-  auto ref = linear.getArgs()[index].getDefiningOp<RefOp>();
+  auto ref = linear.getWeight().getDefiningOp<RefOp>();
   auto weight =
       ref ? symbols.lookup<exec::WeightOp>(ref.getResource()) : exec::WeightOp();
   if (!weight || weight.getLayout() != "linear" || weight.getStack() != 1 ||
       weight.getSources().size() != 1) {
     return std::nullopt;
   }
-  return DraftHead{linear, pick, put, index, weight};
+  return DraftHead{linear, pick, ref, weight};
 }
 
 LogicalResult ShrinkDraftHeadPass::checkTokens(exec::WeightOp head) {
@@ -131,50 +135,22 @@ static MemRefType withOutputs(MemRefType type, int64_t outputs) {
   return MemRefType::get(shape, type.getElementType());
 }
 
-void ShrinkDraftHeadPass::setColumns(InvokeOp call,
-                                     ArrayRef<llvm::StringRef> keys) {
-  Builder builder(&getContext());
-  NamedAttrList config(call.getConfig());
-  for (llvm::StringRef key : keys) {
-    if (config.get(key)) {
-      config.set(key, builder.getI64IntegerAttr(size()));
-    }
-  }
-  call.setConfigAttr(config.getDictionary(&getContext()));
-}
-
 // The pick sees columns of the small head, which are rows of the vocabulary.
 void ShrinkDraftHeadPass::mapPick(const DraftHead &head) {
-  InvokeOp pick = head.pick, put = head.put;
-  OpBuilder builder(pick);
-  Location loc = pick.getLoc();
+  OpBuilder builder(head.pick);
+  Location loc = head.pick->getLoc();
   auto tokensRef = RefOp::create(
       builder, loc, MemRefType::get({size(), 1}, builder.getI32Type()),
       vocabulary.getSymName(), /*layer=*/0);
-  if (pick.getKind() == "argmax") {
-    setColumns(pick, {"width", "x_stride"});
-    builder.setInsertionPointAfter(pick);
-    Value columns = pick.getResults().front();
-    auto lookup = InvokeOp::create(
-        builder, loc, columns.getType(), "take_rows",
-        ValueRange{tokensRef, columns},
-        ArrayRef<int64_t>{pick.getParams().front(), size()},
-        ArrayRef<int64_t>{0, 0},
-        builder.getDictionaryAttr(
-            builder.getNamedAttr("width", builder.getI64IntegerAttr(1))));
-    put.getArgsMutable()[0].set(lookup.getResults().front());
+  if (auto sample = dyn_cast<SampleOp>(head.pick)) {
+    sample.getTokensMutable().assign(tokensRef);
     return;
   }
-  SmallVector<Value> args(pick.getArgs());
-  args.insert(args.begin() + 1, tokensRef);
-  SmallVector<int64_t> params(pick.getParams());
-  params[1] = size();
-  SmallVector<int64_t> offsets(args.size(), 0);
-  auto mapped = InvokeOp::create(builder, loc, pick.getResultTypes(),
-                                 "mtp.sample_mapped", args, params, offsets,
-                                 pick.getConfig());
-  pick->replaceAllUsesWith(mapped);
-  pick.erase();
+  builder.setInsertionPointAfter(head.pick);
+  Value columns = head.pick->getResult(0);
+  auto lookup = GatherRowsOp::create(builder, loc, columns.getType(), tokensRef,
+                                     columns);
+  columns.replaceAllUsesExcept(lookup, lookup);
 }
 
 LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
@@ -182,16 +158,15 @@ LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
     return failure();
   }
   exec::WeightOp weight = smallHead(head.weight);
-  InvokeOp linear = head.linear;
-  auto ref = linear.getArgs()[head.weightIndex].getDefiningOp<RefOp>();
+  LinearOp linear = head.linear;
   OpBuilder builder(linear);
+  RefOp ref = head.ref;
   auto weightRef =
       RefOp::create(builder, linear.getLoc(),
                     withOutputs(cast<MemRefType>(ref.getType()), size()),
                     weight.getSymName(), /*layer=*/0);
-  linear.getArgsMutable()[head.weightIndex].set(weightRef);
-  setColumns(linear, {"n", "y_stride"});
-  Value logits = linear.getResults().front();
+  linear.getWeightMutable().set(weightRef);
+  Value logits = linear.getY();
   auto logitsType = cast<RankedTensorType>(logits.getType());
   logits.setType(logitsType.clone({logitsType.getDimSize(0), size()}));
   mapPick(head);
@@ -211,7 +186,7 @@ void ShrinkDraftHeadPass::runOnOperation() {
   SmallVector<DraftHead> heads;
   getOperation().walk([&](InvokeOp put) {
     if (put.getKind() == "put_drafts") {
-      if (std::optional<DraftHead> head = findHead(put, symbols)) {
+      if (auto head = findHead(put.getArgs().front(), symbols)) {
         heads.push_back(*head);
       }
     }

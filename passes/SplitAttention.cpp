@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -34,85 +33,62 @@ struct SplitAttentionPass
   void runOnOperation() override;
 
 private:
-  void split(InvokeOp attention);
+  void split(AttentionOp attention);
 };
 } // namespace
 
 /// Floats of what is left of one part of a row: for each tile of heads the
 /// maxima and the sums of weights, a vector each, and for each head the sums of
 /// values, in whole vectors. No target has vectors of more than 16 floats.
-static int64_t partStride(DictionaryAttr config) {
+static int64_t partStride(AttentionOp attention) {
   constexpr int64_t kLanes = 16;
-  int64_t tiles = kernelTasks("attention", config, {1});
+  int64_t tiles = kernelTasks(attention.getKernelKind(),
+                              attention.getKernelConfig(), {1});
+  int64_t heads = attention.getHeads();
   return tiles * 2 * kLanes +
-         configInt(config, "q_heads") *
-             llvm::alignTo(configInt(config, "dv"), kLanes);
+         heads * llvm::alignTo(columnsOf(attention.getY()) / heads, kLanes);
 }
 
-/// `config` with only those of `keys` that it has.
-static NamedAttrList pick(DictionaryAttr config,
-                          llvm::ArrayRef<llvm::StringRef> keys) {
-  NamedAttrList picked;
-  for (llvm::StringRef key : keys) {
-    if (Attribute value = config.get(key)) {
-      picked.set(key, value);
-    }
-  }
-  return picked;
-}
-
-void SplitAttentionPass::split(InvokeOp attention) {
-  DictionaryAttr config = attention.getConfig();
-  ArrayRef<int64_t> params = attention.getParams();
-  int64_t part = configInt(config, "part");
-  int64_t tasks = kernelTasks(attention.getKind(), config, params);
-  if (part == 0 || tasks == 0) {
+void SplitAttentionPass::split(AttentionOp attention) {
+  // There is no kernel for parts of a tree.
+  if (attention.getTree() || !attention.getPart()) {
     return;
   }
-  int64_t parts = llvm::divideCeil(params[1] * configInt(config, "page"), part);
+  int64_t part = *attention.getPart();
+  int64_t tasks = attention.getTasks();
+  int64_t positions = columnsOf(attention.getPageTable()) *
+                      shapeOf(attention.getPages())[1];
+  int64_t parts = llvm::divideCeil(positions, part);
   int64_t splits = std::min<int64_t>(parts, llvm::divideCeil(workers, tasks));
   if (splits < 2) {
     return;
   }
   OpBuilder builder(attention);
-  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
-  int64_t stride = partStride(config);
-  NamedAttrList partsConfig(config);
-  partsConfig.erase("y_stride");
-  partsConfig.set("splits", number(splits));
-  NamedAttrList joinConfig = pick(config, {"q_heads", "kv_heads", "dv", "dtype",
-                                           "part", "window", "y_stride"});
-  for (NamedAttrList *both : {&partsConfig, &joinConfig}) {
-    both->set("parts", number(parts));
-    both->set("part_stride", number(stride));
-  }
-
-  auto leftType =
-      RankedTensorType::get({params[0], parts * stride}, builder.getF32Type());
-  auto left =
-      InvokeOp::create(builder, attention.getLoc(), leftType, "attention_parts",
-                       attention.getArgs(), params, attention.getOffsets(),
-                       partsConfig.getDictionary(&getContext()));
-  Value positions = attention.getArgs()[2];
-  auto join = InvokeOp::create(builder, attention.getLoc(),
-                               attention.getResultTypes(), "attention_join",
-                               ValueRange{positions, left.getResults().front()},
-                               ArrayRef<int64_t>{params[0]},
-                               ArrayRef<int64_t>{attention.getOffsets()[2], 0},
-                               joinConfig.getDictionary(&getContext()));
+  Location loc = attention.getLoc();
+  Value y = attention.getY();
+  int64_t heads = attention.getHeads();
+  auto leftType = RankedTensorType::get(
+      {rowsOf(y), parts * partStride(attention)}, builder.getF32Type());
+  auto left = AttentionPartsOp::create(
+      builder, loc, leftType, attention.getQ(), attention.getSlots(),
+      attention.getPositions(), attention.getPageTable(), attention.getPages(),
+      heads, attention.getKvHeads(), attention.getKeysAt(),
+      attention.getValuesAt(), attention.getScale(), attention.getCacheHeads(),
+      attention.getPartAttr(), attention.getWindow(), columnsOf(y) / heads,
+      parts, splits);
+  auto join = AttentionJoinOp::create(
+      builder, loc, y.getType(), attention.getPositions(), left, parts, heads,
+      attention.getKvHeads(), part, attention.getWindow(),
+      getElementTypeOrSelf(attention.getPages()));
   attention->replaceAllUsesWith(join);
   attention.erase();
   ++numSplit;
 }
 
 void SplitAttentionPass::runOnOperation() {
-  SmallVector<InvokeOp> calls;
-  getOperation().walk([&](InvokeOp call) {
-    if (call.getKind() == "attention") {
-      calls.push_back(call);
-    }
-  });
-  for (InvokeOp call : calls) {
+  SmallVector<AttentionOp> calls;
+  getOperation().walk([&](AttentionOp call) { calls.push_back(call); });
+  for (AttentionOp call : calls) {
     split(call);
   }
 }

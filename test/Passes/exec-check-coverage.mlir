@@ -50,7 +50,6 @@ exec.kernel @add "add" {width = 8}
 
 exec.program @p "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x8xf32>
-  // expected-error @+1 {{'exec.invoke' op expected no call in value form, is exec-bufferize missing before this pass?}}
-  %y = exec.invoke "add"(%x, %x) params [4] offsets [0, 0] config {width = 8}
-    : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-error @+1 {{'exec.add' op expected no call in value form, is exec-bufferize missing before this pass?}}
+  %y = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
 }

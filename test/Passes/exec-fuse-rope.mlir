@@ -8,10 +8,13 @@ exec.state @page_table : memref<1x4xi32>
 // last append stood.
 // CHECK-LABEL: exec.program @all
 // CHECK: %[[X:.*]] = exec.input "x"
-// CHECK-NOT: "rope"
-// CHECK-NOT: "kv_append"
-// CHECK: %[[Q:.*]] = exec.invoke "rope_qkv_append"(%[[X]], %[[X]], %[[X]], %[[TABLE:.*]], %[[P:.*]], %[[S:.*]], %[[P]], %[[PAGES:.*]], %[[LAYER:.*]]) params [4, 4] offsets [0, 32, 48, 0, 0, 0, 0, 0, 0] config {dim = 8 : i64, dtype = "bf16", entry_width = 32 : i64, head_stride = 8 : i64, k_heads = 2 : i64, k_offset = 0 : i64, k_stride = 64 : i64, layout = "half", offset = 0 : i64, page = 16 : i64, q_heads = 4 : i64, q_stride = 64 : i64, v_offset = 16 : i64, v_stride = 64 : i64, v_width = 16 : i64, y_stride = 32 : i64}
-// CHECK: exec.invoke "attention"(%[[Q]], %[[S]], %[[P]], %[[PAGES]], %[[LAYER]])
+// CHECK-NOT: exec.rope
+// CHECK-NOT: exec.kv_append
+// CHECK-DAG: %[[XQ:.*]] = exec.columns %[[X]][0 to 32]
+// CHECK-DAG: %[[XK:.*]] = exec.columns %[[X]][32 to 48]
+// CHECK-DAG: %[[XV:.*]] = exec.columns %[[X]][48 to 64]
+// CHECK: %[[Q:.*]] = exec.rope_append keys %[[XK]], values %[[XV]] queries %[[XQ]] heads 2 <dim = 8> by %[[TABLE:.*]] at %[[P:.*]] keys_at 0 values_at 16 into %[[LAYER:.*]] slots %[[S:.*]] positions %[[P]] pages %[[PAGES:[a-z0-9]+]] :
+// CHECK: exec.attention %[[Q]] in %[[LAYER]] slots %[[S]] positions %[[P]] pages %[[PAGES]] heads
 exec.program @all "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -19,20 +22,18 @@ exec.program @all "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
@@ -40,9 +41,9 @@ exec.program @all "function" batch 0 k 0 chunk 0 {
 // Where nobody attends, there are no queries; columns beside the rotated ones
 // and the layout are kept, and norms stay in front.
 // CHECK-LABEL: exec.program @keys
-// CHECK: %[[N:.*]] = exec.invoke "rms_norm"
-// CHECK-NEXT: exec.invoke "rope_kv_append"(%[[N]], %{{.*}}) params [4, 4] offsets [0, 48, 0, 0, 0, 0, 0, 0] config {dim = 4 : i64, {{.*}}head_stride = 8 : i64, {{.*}}k_stride = 16 : i64, layout = "interleaved", offset = 2 : i64,
-// CHECK-NOT: exec.invoke
+// CHECK: %[[N:.*]] = exec.rms_norm
+// CHECK: exec.rope_append keys %[[N]], values %{{.*}} heads 2 <dim = 4, offset = 2, layout = interleaved> by
+// CHECK-NOT: exec.{{rope|kv_append}}
 exec.program @keys "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -51,27 +52,28 @@ exec.program @keys "function" batch 0 k 0 chunk 0 {
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
   %w = exec.input "w" : tensor<8xf32>
-  %n = exec.invoke "rms_norm"(%x, %w) params [4] offsets [32, 0] config {width = 8, groups = 2, eps = 1.0e-6 : f32, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<8xf32>) -> tensor<4x16xf32>
-  %k = exec.invoke "rope"(%n, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 2, dim = 4, offset = 2, head_stride = 8, layout = "interleaved"}
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %n = exec.rms_norm %x_32 by %w groups 2 eps 1.0e-6
+    : (tensor<4x16xf32>, tensor<8xf32>) -> tensor<4x16xf32>
+  %k = exec.rope %n heads 2 <dim = 4, offset = 2, layout = interleaved> by %table at %p
     : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
 }
 
 // A latent and the rotated key behind it were put side by side; the queries
 // have other heads.
 // CHECK-LABEL: exec.program @latent
 // CHECK: %[[X:.*]] = exec.input "x"
-// CHECK: %[[Q:.*]] = exec.invoke "rope"(
-// CHECK-NOT: exec.invoke "concat"
-// CHECK: exec.invoke "rope_kv_append"(%[[X]], %[[X]], {{.*}}) params [4, 4] offsets [40, 8, 0, 0, 0, 0, 0, 0] config {{.*}}entry_width = 32 : i64, head_stride = 8 : i64, k_heads = 1 : i64, k_offset = 24 : i64, k_stride = 64 : i64, {{.*}}v_offset = 0 : i64, v_stride = 64 : i64, v_width = 24 : i64}
-// CHECK: exec.invoke "attention"(%[[Q]],
+// CHECK: %[[Q:.*]] = exec.rope %
+// CHECK-NOT: exec.concat
+// CHECK-DAG: %[[K:.*]] = exec.columns %[[X]][40 to 48]
+// CHECK-DAG: %[[C:.*]] = exec.columns %[[X]][8 to 32]
+// CHECK: exec.rope_append keys %[[K]], values %[[C]] heads 1 <dim = 8> by {{.*}} keys_at 24 values_at 0 into
+// CHECK: exec.attention %[[Q]] in
 exec.program @latent "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -79,19 +81,16 @@ exec.program @latent "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, head_stride = 16, offset = 8}
+  %q = exec.rope %x heads 4 <dim = 8, offset = 8> by %table at %p
     : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [40, 0, 0]
-    config {heads = 1, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
-  %e = exec.invoke "concat"(%x, %k) params [4] offsets [8, 0] config {a_width = 24, b_width = 8, a_stride = 64}
-    : (tensor<4x64xf32>, tensor<4x8xf32>) -> tensor<4x32xf32>
-  exec.invoke "kv_append"(%e, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 32, page = 16, dtype = "bf16"}
+  %x_40 = exec.columns %x[40 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_40 heads 1 <dim = 8> by %table at %p
+    : (tensor<4x8xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  %x_8 = exec.columns %x[8 to 32] : tensor<4x64xf32>
+  %e = exec.concat %x_8, %k : (tensor<4x24xf32>, tensor<4x8xf32>) -> tensor<4x32xf32>
+  exec.kv_append %e into %layer slots %s positions %p pages %pages
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
@@ -100,7 +99,7 @@ exec.program @latent "function" batch 0 k 0 chunk 0 {
 // CHECK-LABEL: exec.program @tree
 // CHECK: %[[P:.*]] = exec.input "p"
 // CHECK: %[[R:.*]] = exec.input "r"
-// CHECK: exec.invoke "rope_qkv_append"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[R]], %{{.*}}, %[[P]],
+// CHECK: exec.rope_append {{.*}} queries {{.*}} at %[[R]] keys_at {{.*}} positions %[[P]] pages
 exec.program @tree "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -109,30 +108,28 @@ exec.program @tree "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %r) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %r) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %r
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %r
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
   %m = exec.input "m" : tensor<2xi64>
-  %y = exec.invoke "attention_tree"(%q, %s, %p, %pages, %layer, %m) params [4, 4, 2] offsets [0, 0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages tree %m heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>, tensor<2xi64>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // Queries that are turned by other positions are turned by themselves.
 // CHECK-LABEL: exec.program @other_positions
-// CHECK: %[[Q:.*]] = exec.invoke "rope"(
-// CHECK: exec.invoke "rope_kv_append"(
-// CHECK: exec.invoke "attention"(%[[Q]],
+// CHECK: %[[Q:.*]] = exec.rope %
+// CHECK: exec.rope_append keys %
+// CHECK: exec.attention %[[Q]] in
 exec.program @other_positions "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -140,29 +137,27 @@ exec.program @other_positions "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %s) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %s
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // Queries that are turned in other pairs are turned by themselves.
 // CHECK-LABEL: exec.program @other_layout
-// CHECK: %[[Q:.*]] = exec.invoke "rope"(
-// CHECK: exec.invoke "rope_kv_append"(
-// CHECK: exec.invoke "attention"(%[[Q]],
+// CHECK: %[[Q:.*]] = exec.rope %
+// CHECK: exec.rope_append keys %
+// CHECK: exec.attention %[[Q]] in
 exec.program @other_layout "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -170,29 +165,27 @@ exec.program @other_layout "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64, layout = "interleaved"}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8, layout = interleaved> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // Queries that are turned in other columns are turned by themselves.
 // CHECK-LABEL: exec.program @other_dim
-// CHECK: %[[Q:.*]] = exec.invoke "rope"(
-// CHECK: exec.invoke "rope_kv_append"(
-// CHECK: exec.invoke "attention"(%[[Q]],
+// CHECK: %[[Q:.*]] = exec.rope %
+// CHECK: exec.rope_append keys %
+// CHECK: exec.attention %[[Q]] in
 exec.program @other_dim "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -200,29 +193,27 @@ exec.program @other_dim "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 4, head_stride = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 4> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // And so are those that somebody reads before the entries are written.
 // CHECK-LABEL: exec.program @early
-// CHECK: %[[Q:.*]] = exec.invoke "rope"(
-// CHECK: exec.invoke "add"(%[[Q]], %[[Q]])
-// CHECK: exec.invoke "rope_kv_append"(
+// CHECK: %[[Q:.*]] = exec.rope %
+// CHECK: exec.add %[[Q]], %[[Q]]
+// CHECK: exec.rope_append keys %
 exec.program @early "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -230,22 +221,19 @@ exec.program @early "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %early = exec.invoke "add"(%q, %q) params [4] offsets [0, 0] config {width = 32}
-    : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %early = exec.add %q, %q : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
   exec.output "early" %early : tensor<4x32xf32>
@@ -253,12 +241,12 @@ exec.program @early "function" batch 0 k 0 chunk 0 {
 
 // Rotated keys that anything else reads are made.
 // CHECK-LABEL: exec.program @read_keys
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
+// CHECK-NOT: rope_append
+// CHECK: exec.rope %
+// CHECK: exec.rope %
+// CHECK: exec.kv_append %
+// CHECK: exec.kv_append %
+// CHECK-NOT: rope_append
 // CHECK: exec.output
 exec.program @read_keys "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
@@ -267,20 +255,18 @@ exec.program @read_keys "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
   exec.output "k" %k : tensor<4x16xf32>
@@ -288,12 +274,12 @@ exec.program @read_keys "function" batch 0 k 0 chunk 0 {
 
 // An entry is one only where rows, layer and pages are the same.
 // CHECK-LABEL: exec.program @other_rows
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
+// CHECK-NOT: rope_append
+// CHECK: exec.rope %
+// CHECK: exec.rope %
+// CHECK: exec.kv_append %
+// CHECK: exec.kv_append %
+// CHECK-NOT: rope_append
 // CHECK: exec.output
 exec.program @other_rows "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
@@ -302,32 +288,30 @@ exec.program @other_rows "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %p, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %p positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // The next call on the layer writes nothing beside the keys of another.
 // CHECK-LABEL: exec.program @other_layer
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
+// CHECK-NOT: rope_append
+// CHECK: exec.rope %
+// CHECK: exec.rope %
+// CHECK: exec.kv_append %
+// CHECK: exec.kv_append %
+// CHECK-NOT: rope_append
 // CHECK: exec.output
 exec.program @other_layer "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
@@ -337,32 +321,30 @@ exec.program @other_layer "function" batch 0 k 0 chunk 0 {
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
   %other = exec.ref @kv layer 1 : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %other) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %other slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // Who reads the layer between two appends sees the first alone.
 // CHECK-LABEL: exec.program @between
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
+// CHECK-NOT: rope_append
+// CHECK: exec.rope %
+// CHECK: exec.rope %
+// CHECK: exec.kv_append %
+// CHECK: exec.kv_append %
+// CHECK-NOT: rope_append
 // CHECK: exec.output
 exec.program @between "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
@@ -371,23 +353,20 @@ exec.program @between "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %before = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %before = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
   exec.output "before" %before : tensor<4x32xf32>
@@ -395,12 +374,12 @@ exec.program @between "function" batch 0 k 0 chunk 0 {
 
 // The pages of a row may change between two appends.
 // CHECK-LABEL: exec.program @moved
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
+// CHECK-NOT: rope_append
+// CHECK: exec.rope %
+// CHECK: exec.rope %
+// CHECK: exec.kv_append %
+// CHECK: exec.kv_append %
+// CHECK-NOT: rope_append
 // CHECK: exec.output
 exec.program @moved "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
@@ -410,34 +389,32 @@ exec.program @moved "function" batch 0 k 0 chunk 0 {
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
   %new = exec.input "new" : tensor<1xi32>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
   exec.invoke "put_drafts"(%new, %pages) params [1, 0] offsets [0, 0] config {kmax = 4}
     : (tensor<1xi32>, memref<1x4xi32>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // Values over keys: the last one written stays.
 // CHECK-LABEL: exec.program @overlap
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
+// CHECK-NOT: rope_append
+// CHECK: exec.rope %
+// CHECK: exec.rope %
+// CHECK: exec.kv_append %
+// CHECK: exec.kv_append %
+// CHECK-NOT: rope_append
 // CHECK: exec.output
 exec.program @overlap "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
@@ -446,66 +423,30 @@ exec.program @overlap "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 8, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
-    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
-  exec.output "y" %y : tensor<4x32xf32>
-}
-
-// Heads of which columns are left out are no keys.
-// CHECK-LABEL: exec.program @partial
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.output
-exec.program @partial "function" batch 0 k 0 chunk 0 {
-  %x = exec.input "x" : tensor<4x64xf32>
-  %s = exec.input "s" : tensor<4xi32>
-  %p = exec.input "p" : tensor<4xi32>
-  %table = exec.ref @table : memref<64x8xf32>
-  %pages = exec.ref @page_table : memref<1x4xi32>
-  %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 4, head_stride = 8, copy_width = 6, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 8 into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // Part of the rotated heads is written.
 // CHECK-LABEL: exec.program @some_heads
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
+// CHECK-NOT: rope_append
+// CHECK: exec.rope %
+// CHECK: exec.rope %
+// CHECK: exec.kv_append %
+// CHECK: exec.kv_append %
+// CHECK-NOT: rope_append
 // CHECK: exec.output
 exec.program @some_heads "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
@@ -514,64 +455,29 @@ exec.program @some_heads "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [8, 0, 0, 0, 0]
-    config {width = 8, x_stride = 16, page = 16, entry_width = 32, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  %k_8 = exec.columns %k[8 to 16] : tensor<4x16xf32>
+  exec.kv_append %k_8 into %layer slots %s positions %p pages %pages
+    : (tensor<4x8xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
-    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
-  exec.output "y" %y : tensor<4x32xf32>
-}
-
-// Fewer rows are written than rotated.
-// CHECK-LABEL: exec.program @fewer_rows
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.output
-exec.program @fewer_rows "function" batch 0 k 0 chunk 0 {
-  %x = exec.input "x" : tensor<4x64xf32>
-  %s = exec.input "s" : tensor<4xi32>
-  %p = exec.input "p" : tensor<4xi32>
-  %table = exec.ref @table : memref<64x8xf32>
-  %pages = exec.ref @page_table : memref<1x4xi32>
-  %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [2, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16"}
-    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [2, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // A latent and its key that anything else reads are put side by side.
 // CHECK-LABEL: exec.program @read_entry
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "rope"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
+// CHECK-NOT: rope_append
+// CHECK: exec.rope %
+// CHECK: exec.kv_append %
+// CHECK-NOT: rope_append
 // CHECK: exec.output
 exec.program @read_entry "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
@@ -580,23 +486,22 @@ exec.program @read_entry "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [40, 0, 0]
-    config {heads = 1, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
-  %e = exec.invoke "concat"(%x, %k) params [4] offsets [8, 0] config {a_width = 24, b_width = 8, a_stride = 64}
-    : (tensor<4x64xf32>, tensor<4x8xf32>) -> tensor<4x32xf32>
-  exec.invoke "kv_append"(%e, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 32, page = 16, dtype = "bf16"}
+  %x_40 = exec.columns %x[40 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_40 heads 1 <dim = 8> by %table at %p
+    : (tensor<4x8xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  %x_8 = exec.columns %x[8 to 32] : tensor<4x64xf32>
+  %e = exec.concat %x_8, %k : (tensor<4x24xf32>, tensor<4x8xf32>) -> tensor<4x32xf32>
+  exec.kv_append %e into %layer slots %s positions %p pages %pages
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
   exec.output "e" %e : tensor<4x32xf32>
 }
 
 // Without rotations there is nothing to fuse.
 // CHECK-LABEL: exec.program @plain
-// CHECK-NOT: {{rope_q?kv_append}}
-// CHECK: exec.invoke "kv_append"(
-// CHECK: exec.invoke "kv_append"(
-// CHECK-NOT: {{rope_q?kv_append}}
+// CHECK-NOT: rope_append
+// CHECK: exec.kv_append %
+// CHECK: exec.kv_append %
+// CHECK-NOT: rope_append
 // CHECK: exec.output
 exec.program @plain "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
@@ -605,23 +510,24 @@ exec.program @plain "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [32, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 0, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  exec.kv_append %x_32 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %y = exec.attention %x_0 in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
+    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // A product that keeps the rotated columns rotates them.
 // CHECK-LABEL: exec.program @kept
 // CHECK: %[[X:.*]] = exec.input "x"
-// CHECK-NOT: "rope"
-// CHECK: exec.invoke "head_linear"(%[[X]], %{{.*}}, %{{.*}}, %{{.*}}) params [4] offsets [32, 0, 0, 0] config {dim = 8 : i64, dtype = "f32", heads = 4 : i64, k = 8 : i64, keep_offset = 8 : i64, keep_width = 8 : i64, layout = "half", n = 32 : i64, offset = 0 : i64, rotate = true, x_head_stride = 16 : i64, x_stride = 96 : i64} : (tensor<4x96xf32>, tensor<4x8x32xf32>, memref<64x8xf32>, tensor<4xi32>)
+// CHECK-NOT: exec.rope
+// CHECK: %[[C:.*]] = exec.columns %[[X]][32 to 96]
+// CHECK: exec.head_linear %[[C]], %{{.*}} heads 4 cols 0 to 8 keep 8 to 16 as f32 rotated <dim = 8, offset = 8> by(%{{.*}}, %{{.*}}) : (tensor<4x64xf32>, tensor<4x8x32xf32>, memref<64x8xf32>, tensor<4xi32>)
 exec.program @kept "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
@@ -630,19 +536,18 @@ exec.program @kept "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 4, dim = 8, head_stride = 16, offset = 8, x_stride = 96}
-    : (tensor<4x96xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %y = exec.invoke "head_linear"(%q, %w) params [4] offsets [0, 0]
-    config {heads = 4, k = 8, n = 32, dtype = "f32", x_head_stride = 16, keep_offset = 8, keep_width = 8}
+  %x_32 = exec.columns %x[32 to 96] : tensor<4x96xf32>
+  %q = exec.rope %x_32 heads 4 <dim = 8, offset = 8> by %table at %p
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 16 as f32
     : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x160xf32>
   exec.output "y" %y : tensor<4x160xf32>
 }
 
 // It does not where rotated columns are multiplied,
 // CHECK-LABEL: exec.program @multiplied
-// CHECK: %[[Q:.*]] = exec.invoke "rope"(
-// CHECK: exec.invoke "head_linear"(%[[Q]], %{{.*}}) 
+// CHECK: %[[Q:.*]] = exec.rope %
+// CHECK: exec.head_linear %[[Q]], %
 exec.program @multiplied "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
@@ -651,19 +556,18 @@ exec.program @multiplied "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 4, dim = 8, head_stride = 16, offset = 8, x_stride = 96}
-    : (tensor<4x96xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %y = exec.invoke "head_linear"(%q, %w) params [4] offsets [0, 0]
-    config {heads = 4, k = 8, n = 32, dtype = "f32", x_head_stride = 16, keep_offset = 8, keep_width = 8, x_offset = 4}
+  %x_32 = exec.columns %x[32 to 96] : tensor<4x96xf32>
+  %q = exec.rope %x_32 heads 4 <dim = 8, offset = 8> by %table at %p
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+  %y = exec.head_linear %q, %w heads 4 cols 4 to 12 keep 8 to 16 as f32
     : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x160xf32>
   exec.output "y" %y : tensor<4x160xf32>
 }
 
 // where it keeps a part of them,
 // CHECK-LABEL: exec.program @part_kept
-// CHECK: %[[Q:.*]] = exec.invoke "rope"(
-// CHECK: exec.invoke "head_linear"(%[[Q]], %{{.*}}) 
+// CHECK: %[[Q:.*]] = exec.rope %
+// CHECK: exec.head_linear %[[Q]], %
 exec.program @part_kept "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
@@ -672,19 +576,18 @@ exec.program @part_kept "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 4, dim = 8, head_stride = 16, offset = 8, x_stride = 96}
-    : (tensor<4x96xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %y = exec.invoke "head_linear"(%q, %w) params [4] offsets [0, 0]
-    config {heads = 4, k = 8, n = 32, dtype = "f32", x_head_stride = 16, keep_offset = 8, keep_width = 6}
-    : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x160xf32>
-  exec.output "y" %y : tensor<4x160xf32>
+  %x_32 = exec.columns %x[32 to 96] : tensor<4x96xf32>
+  %q = exec.rope %x_32 heads 4 <dim = 8, offset = 8> by %table at %p
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 14 as f32
+    : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x152xf32>
+  exec.output "y" %y : tensor<4x152xf32>
 }
 
 // where its heads are others,
 // CHECK-LABEL: exec.program @other_heads
-// CHECK: %[[Q:.*]] = exec.invoke "rope"(
-// CHECK: exec.invoke "head_linear"(%[[Q]], %{{.*}}) 
+// CHECK: %[[Q:.*]] = exec.rope %
+// CHECK: exec.head_linear %[[Q]], %
 exec.program @other_heads "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
@@ -693,19 +596,18 @@ exec.program @other_heads "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 8, dim = 8, head_stride = 8, x_stride = 96}
-    : (tensor<4x96xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %y = exec.invoke "head_linear"(%q, %w) params [4] offsets [0, 0]
-    config {heads = 4, k = 8, n = 32, dtype = "f32", x_head_stride = 16, keep_offset = 8, keep_width = 8}
+  %x_32 = exec.columns %x[32 to 96] : tensor<4x96xf32>
+  %q = exec.rope %x_32 heads 8 <dim = 8> by %table at %p
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 16 as f32
     : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x160xf32>
   exec.output "y" %y : tensor<4x160xf32>
 }
 
 // or where somebody else reads them.
 // CHECK-LABEL: exec.program @read_kept
-// CHECK: %[[Q:.*]] = exec.invoke "rope"(
-// CHECK: exec.invoke "head_linear"(%[[Q]], %{{.*}}) 
+// CHECK: %[[Q:.*]] = exec.rope %
+// CHECK: exec.head_linear %[[Q]], %
 exec.program @read_kept "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
@@ -714,11 +616,10 @@ exec.program @read_kept "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 4, dim = 8, head_stride = 16, offset = 8, x_stride = 96}
-    : (tensor<4x96xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %y = exec.invoke "head_linear"(%q, %w) params [4] offsets [0, 0]
-    config {heads = 4, k = 8, n = 32, dtype = "f32", x_head_stride = 16, keep_offset = 8, keep_width = 8}
+  %x_32 = exec.columns %x[32 to 96] : tensor<4x96xf32>
+  %q = exec.rope %x_32 heads 4 <dim = 8, offset = 8> by %table at %p
+    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 16 as f32
     : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x160xf32>
   exec.output "y" %y : tensor<4x160xf32>
   exec.output "q" %q : tensor<4x64xf32>
@@ -726,9 +627,9 @@ exec.program @read_kept "function" batch 0 k 0 chunk 0 {
 
 // How entries are divided among heads stays.
 // CHECK-LABEL: exec.program @divided
-// CHECK-NOT: "kv_append"
-// CHECK: exec.invoke "rope_qkv_append"({{.*}}) {{.*}} config {cache_heads = 2 : i64, dim = 8 : i64,
-// CHECK-NOT: "kv_append"
+// CHECK-NOT: exec.kv_append
+// CHECK: exec.rope_append {{.*}} queries {{.*}} divided by 2 slots
+// CHECK-NOT: exec.kv_append
 exec.program @divided "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -736,20 +637,18 @@ exec.program @divided "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, cache_heads = 2, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer divided by 2 slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, cache_heads = 2, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer divided by 2 slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
@@ -757,7 +656,7 @@ exec.program @divided "function" batch 0 k 0 chunk 0 {
 // Heads that divide the entry differently in two appends, or not as the rotation
 // has them, are not put together.
 // CHECK-LABEL: exec.program @divided_unlike
-// CHECK-COUNT-2: exec.invoke "kv_append"
+// CHECK-COUNT-2: exec.kv_append %
 exec.program @divided_unlike "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -765,26 +664,24 @@ exec.program @divided_unlike "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, cache_heads = 2, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer divided by 2 slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, cache_heads = 1, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // CHECK-LABEL: exec.program @divided_by_others
-// CHECK-COUNT-2: exec.invoke "kv_append"
+// CHECK-COUNT-2: exec.kv_append %
 exec.program @divided_by_others "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -792,28 +689,26 @@ exec.program @divided_by_others "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [32, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  exec.invoke "kv_append"(%k, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, cache_heads = 4, dtype = "bf16"}
+  %x_0 = exec.columns %x[0 to 32] : tensor<4x64xf32>
+  %q = exec.rope %x_0 heads 4 <dim = 8> by %table at %p
+    : (tensor<4x32xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x32xf32>
+  %x_32 = exec.columns %x[32 to 48] : tensor<4x64xf32>
+  %k = exec.rope %x_32 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  exec.kv_append %k into %layer divided by 4 slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "kv_append"(%x, %s, %p, %pages, %layer) params [4, 4] offsets [48, 0, 0, 0, 0]
-    config {width = 16, page = 16, entry_width = 32, cache_heads = 4, dtype = "bf16", entry_offset = 16, x_stride = 64}
-    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
+  exec.kv_append %x_48 at 16 into %layer divided by 4 slots %s positions %p pages %pages
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 
 // Heads divide the whole of what was put side by side, not its parts.
 // CHECK-LABEL: exec.program @divided_whole
-// CHECK: exec.invoke "concat"
-// CHECK: exec.invoke "kv_append"
+// CHECK: exec.concat
+// CHECK: exec.kv_append %
 exec.program @divided_whole "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -821,19 +716,16 @@ exec.program @divided_whole "function" batch 0 k 0 chunk 0 {
   %table = exec.ref @table : memref<64x8xf32>
   %pages = exec.ref @page_table : memref<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %q = exec.invoke "rope"(%x, %table, %p) params [4] offsets [0, 0, 0]
-    config {heads = 4, dim = 8, head_stride = 16, offset = 8}
+  %q = exec.rope %x heads 4 <dim = 8, offset = 8> by %table at %p
     : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %k = exec.invoke "rope"(%x, %table, %p) params [4] offsets [40, 0, 0]
-    config {heads = 2, dim = 8, x_stride = 64}
-    : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
-  %e = exec.invoke "concat"(%x, %k) params [4] offsets [8, 0] config {a_width = 16, b_width = 16, a_stride = 64}
-    : (tensor<4x64xf32>, tensor<4x16xf32>) -> tensor<4x32xf32>
-  exec.invoke "kv_append"(%e, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {width = 32, page = 16, cache_heads = 2, dtype = "bf16"}
+  %x_40 = exec.columns %x[40 to 56] : tensor<4x64xf32>
+  %k = exec.rope %x_40 heads 2 <dim = 8> by %table at %p
+    : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  %x_8 = exec.columns %x[8 to 24] : tensor<4x64xf32>
+  %e = exec.concat %x_8, %k : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x32xf32>
+  exec.kv_append %e into %layer divided by 2 slots %s positions %p pages %pages
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %y = exec.invoke "attention"(%q, %s, %p, %pages, %layer) params [4, 4] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 4, kv_heads = 2, dk = 8, dv = 8}
+  %y = exec.attention %q in %layer slots %s positions %p pages %pages heads 4 kv_heads 2
     : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }

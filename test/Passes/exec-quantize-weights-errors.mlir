@@ -33,10 +33,9 @@ exec.weight @e "raw" k 8 n 32 stack 1 [{key = "e"}] : f32
 exec.program @p "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.ref @w : memref<1x8x32xf32>
-  %y = exec.invoke "linear"(%x, %w) params [4] offsets [0, 0] config {dtype = "f32", k = 8, n = 32}
+  %y = exec.linear %x, %w as f32
     : (tensor<4x8xf32>, memref<1x8x32xf32>) -> tensor<4x32xf32>
   %i = exec.input "i" : tensor<4xi32>
   %e = exec.ref @e : memref<32x8xf32>
-  %z = exec.invoke "embed"(%e, %i) params [4] offsets [0, 0] config {dtype = "f32", vocab = 32, width = 8}
-    : (memref<32x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  %z = exec.embed %i in %e as f32 : (memref<32x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
 }

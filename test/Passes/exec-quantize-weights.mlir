@@ -65,43 +65,44 @@ exec.program @body "function" batch 0 k 0 chunk 0 {
   %n = exec.ref @norm : memref<1x40xf32>
   // CHECK: %[[Q:.*]] = exec.ref @q : memref<2x896xi8>
   %q = exec.ref @q : memref<2x20x32x2xbf16>
-  // Every other key of the configuration stays.
-  // CHECK: exec.invoke "linear"(%{{.*}}, %{{.*}}, %[[Q]]) {{.*}} config {dtype = "int4", group = 32 : i64, k = 40 : i64, n = 64 : i64, norm = true}
-  %a = exec.invoke "linear"(%x, %n, %q) params [4] offsets [0, 0, 0] config {dtype = "bf16", k = 40, n = 64, norm = true}
+  // All else that a call says stays.
+  // CHECK: exec.linear %{{.*}}, %[[Q]] as i4 group 32 norm %{{.*}} eps 9.99999997E-7 :
+  %a = exec.linear %x, %q as bf16 norm %n eps 1.0e-6
     : (tensor<4x40xf32>, memref<1x40xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
   // CHECK: exec.ref @up : memref<4x896xi8>
   %u = exec.ref @up : memref<4x20x32x2xbf16>
-  // CHECK: exec.invoke "linear"{{.*}} config {activation = "swiglu", dtype = "int4", group = 32 : i64
-  %b = exec.invoke "linear"(%x, %u) params [4] offsets [0, 0] config {activation = "swiglu", dtype = "bf16", k = 40, n = 128}
+  // CHECK: exec.linear {{.*}} as i4 group 32 activation swiglu :
+  %b = exec.linear %x, %u as bf16 activation swiglu
     : (tensor<4x40xf32>, memref<4x20x32x2xbf16>) -> tensor<4x64xf32>
   // CHECK: exec.ref @kept : memref<2x20x32x2xbf16>
   %k = exec.ref @kept : memref<2x20x32x2xbf16>
-  // CHECK: exec.invoke "linear"{{.*}} config {dtype = "bf16", k = 40 : i64, n = 64 : i64}
-  %c = exec.invoke "linear"(%x, %k) params [4] offsets [0, 0] config {dtype = "bf16", k = 40, n = 64}
+  // CHECK: exec.linear {{.*}} as bf16 :
+  %c = exec.linear %x, %k as bf16
     : (tensor<4x40xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
   %f = exec.ref @fused : memref<2x20x32x2xbf16>
-  %d = exec.invoke "linear"(%x, %f) params [4] offsets [0, 0] config {dtype = "bf16", k = 40, n = 64}
+  %d = exec.linear %x, %f as bf16
     : (tensor<4x40xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
   %h = exec.ref @heads : memref<2x20x32x2xbf16>
-  %y = exec.invoke "head_linear"(%a, %h) params [4] offsets [0, 0] config {dtype = "bf16", heads = 2, k = 40, n = 32}
-    : (tensor<4x64xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
+  %two = exec.input "two" : tensor<4x80xf32>
+  %y = exec.head_linear %two, %h heads 2 cols 0 to 40 as bf16
+    : (tensor<4x80xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
   %r = exec.ref @router : memref<1x20x32x2xbf16>
-  // CHECK: exec.invoke "linear"{{.*}} config {dtype = "bf16", k = 40 : i64, n = 8 : i64}
-  %l = exec.invoke "linear"(%x, %r) params [4] offsets [0, 0] config {dtype = "bf16", k = 40, n = 8}
+  // CHECK: exec.linear {{.*}} as bf16 : {{.*}} -> tensor<4x8xf32>
+  %l = exec.linear %x, %r as bf16
     : (tensor<4x40xf32>, memref<1x20x32x2xbf16>) -> tensor<4x8xf32>
-  %i, %w = exec.invoke "moe_route"(%l) params [4] offsets [0] config {experts = 8, top_k = 2}
+  %i, %w = exec.moe_route %l softmax
     : (tensor<4x8xf32>) -> (tensor<4x2xi32>, tensor<4x2xf32>)
-  %s, %t = exec.invoke "moe_plan"(%p, %i) params [4] offsets [0, 0] config {experts = 8, top_k = 2}
+  %s, %t = exec.moe_plan %i at %p
     : (tensor<4xi32>, tensor<4x2xi32>) -> (tensor<9xi32>, tensor<8xi32>)
   // CHECK: exec.ref @"e.{}.g" : memref<16x896xi8>
   %eg = exec.ref @"e.{}.g" : memref<16x20x32x2xbf16>
-  // CHECK: exec.invoke "moe_gate_up"{{.*}} config {dtype = "int4", experts = 8 : i64, group = 32 : i64
-  %ea = exec.invoke "moe_gate_up"(%x, %eg, %s, %t) params [4] offsets [0, 0, 0, 0] config {dtype = "bf16", experts = 8, inter = 32, k = 40, top_k = 2}
+  // CHECK: exec.moe_gate_up {{.*}} as i4 group 32 rows
+  %ea = exec.moe_gate_up %x, %eg as bf16 rows (%s, %t)
     : (tensor<4x40xf32>, memref<16x20x32x2xbf16>, tensor<9xi32>, tensor<8xi32>) -> tensor<8x32xf32>
   // CHECK: exec.ref @"e.{}.d" : memref<16x640xi8>
   %ed = exec.ref @"e.{}.d" : memref<16x16x32x2xbf16>
-  // CHECK: exec.invoke "moe_down"{{.*}} config {dtype = "int4", experts = 8 : i64, group = 32 : i64
-  %eo = exec.invoke "moe_down"(%ea, %ed, %s, %t) params [4] offsets [0, 0, 0, 0] config {dtype = "bf16", experts = 8, k = 32, n = 40, top_k = 2}
+  // CHECK: exec.moe_down {{.*}} as i4 group 32 rows
+  %eo = exec.moe_down %ea, %ed as bf16 rows (%s, %t) top_k 2
     : (tensor<8x32xf32>, memref<16x16x32x2xbf16>, tensor<9xi32>, tensor<8xi32>) -> tensor<8x40xf32>
 }
 
@@ -112,12 +113,11 @@ exec.program @picks "function" batch 0 k 0 chunk 0 {
   %i = exec.input "i" : tensor<1xi32>
   // CHECK: exec.ref @head : memref<3x1408xi8>
   %h = exec.ref @head : memref<3x20x32x2xbf16>
-  // CHECK: exec.invoke "linear"{{.*}} config {dtype = "int8", group = 128 : i64
-  %l = exec.invoke "linear"(%x, %h) params [4] offsets [0, 0] config {dtype = "bf16", k = 40, n = 96}
+  // CHECK: exec.linear {{.*}} as i8 group 128 :
+  %l = exec.linear %x, %h as bf16
     : (tensor<4x40xf32>, memref<3x20x32x2xbf16>) -> tensor<4x96xf32>
-  %t = exec.invoke "take_rows"(%l, %i) params [1, 4] offsets [0, 0] config {width = 96}
-    : (tensor<4x96xf32>, tensor<1xi32>) -> tensor<1x96xf32>
-  %a = exec.invoke "argmax"(%t) params [1] offsets [0] config {width = 96} : (tensor<1x96xf32>) -> tensor<1xi32>
+  %t = exec.gather_rows %l, %i : (tensor<4x96xf32>, tensor<1xi32>) -> tensor<1x96xf32>
+  %a = exec.argmax %t : (tensor<1x96xf32>) -> tensor<1xi32>
 }
 
 // CHECK-LABEL: exec.program @unread
@@ -125,8 +125,8 @@ exec.program @unread "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<1x40xf32>
   // CHECK: exec.ref @head : memref<3x1408xi8>
   %h = exec.ref @head : memref<3x20x32x2xbf16>
-  // CHECK: exec.invoke "linear"{{.*}} config {dtype = "int8", group = 128 : i64
-  %l = exec.invoke "linear"(%x, %h) params [1] offsets [0, 0] config {dtype = "bf16", k = 40, n = 96}
+  // CHECK: exec.linear {{.*}} as i8 group 128 :
+  %l = exec.linear %x, %h as bf16
     : (tensor<1x40xf32>, memref<3x20x32x2xbf16>) -> tensor<1x96xf32>
 }
 
@@ -136,18 +136,17 @@ exec.program @lookup "function" batch 0 k 0 chunk 0 {
   %i = exec.input "i" : tensor<4xi32>
   // EMBED: %[[T:.*]] = exec.ref @table : memref<96x28xi8>
   %t = exec.ref @table : memref<96x40xbf16>
-  // EMBED: exec.invoke "embed"(%[[T]], {{.*}} config {dtype = "int4", group = 32 : i64, vocab = 96 : i64, width = 40 : i64}
-  %x = exec.invoke "embed"(%t, %i) params [4] offsets [0, 0] config {dtype = "bf16", vocab = 96, width = 40}
+  // EMBED: exec.embed %{{.*}} in %[[T]] as i4 group 32 :
+  %x = exec.embed %i in %t as bf16
     : (memref<96x40xbf16>, tensor<4xi32>) -> tensor<4x40xf32>
   // EMBED: exec.ref @drafter : memref<96x40xbf16>
   %d = exec.ref @drafter : memref<96x40xbf16>
-  // EMBED: exec.invoke "embed"{{.*}} config {dtype = "bf16", vocab = 96 : i64, width = 40 : i64}
-  %y = exec.invoke "embed"(%d, %i) params [4] offsets [0, 0] config {dtype = "bf16", vocab = 96, width = 40}
+  // EMBED: exec.embed {{.*}} as bf16 :
+  %y = exec.embed %i in %d as bf16
     : (memref<96x40xbf16>, tensor<4xi32>) -> tensor<4x40xf32>
   %s = exec.ref @shared : memref<1x40xf32>
-  %z = exec.invoke "embed"(%s, %i) params [4] offsets [0, 0] config {dtype = "f32", vocab = 1, width = 40}
-    : (memref<1x40xf32>, tensor<4xi32>) -> tensor<4x40xf32>
-  %n = exec.invoke "rms_norm"(%z, %s) params [4] offsets [0, 0] config {eps = 1.0e-6 : f32, width = 40}
+  %z = exec.embed %i in %s as f32 : (memref<1x40xf32>, tensor<4xi32>) -> tensor<4x40xf32>
+  %n = exec.rms_norm %z by %s eps 1.0e-6
     : (tensor<4x40xf32>, memref<1x40xf32>) -> tensor<4x40xf32>
 }
 
@@ -156,7 +155,7 @@ exec.program @again "function" batch 0 k 0 chunk 0 {
   %i = exec.input "i" : tensor<1xi32>
   // EMBED: exec.ref @table : memref<96x28xi8>
   %t = exec.ref @table : memref<96x40xbf16>
-  // EMBED: exec.invoke "embed"{{.*}} config {dtype = "int4", group = 32 : i64
-  %x = exec.invoke "embed"(%t, %i) params [1] offsets [0, 0] config {dtype = "bf16", vocab = 96, width = 40}
+  // EMBED: exec.embed {{.*}} as i4 group 32 :
+  %x = exec.embed %i in %t as bf16
     : (memref<96x40xbf16>, tensor<1xi32>) -> tensor<1x40xf32>
 }

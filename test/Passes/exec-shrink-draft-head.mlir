@@ -22,58 +22,60 @@ exec.program @round "decode" batch 1 k 2 chunk 0 {
   %drafts = exec.ref @drafts : memref<1x2xi32>
   %w = exec.ref @head : memref<2x8x32xf32>
   // CHECK: %[[W:.*]] = exec.ref @head_draft : memref<1x8x32xf32>
-  // CHECK: %[[L:.*]] = exec.invoke "linear"(%{{.*}}, %[[W]]) params [1] {{.*}}n = 3 : i64, y_stride = 3 : i64} : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
+  // CHECK: %[[L:.*]] = exec.linear %{{.*}}, %[[W]] as f32 : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
   // CHECK: %[[V:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
-  // CHECK: %[[P:.*]] = exec.invoke "argmax"(%[[L]]) {{.*}}width = 3 : i64, x_stride = 3 : i64}
-  // CHECK: %[[T:.*]] = exec.invoke "take_rows"(%[[V]], %[[P]]) params [1, 3] offsets [0, 0] config {width = 1 : i64}
+  // CHECK: %[[P:.*]] = exec.argmax %[[L]] : (tensor<1x3xf32>)
+  // CHECK: %[[T:.*]] = exec.gather_rows %[[V]], %[[P]] : (memref<3x1xi32>, tensor<1xi32>) -> tensor<1xi32>
   // CHECK: exec.invoke "put_drafts"(%[[T]],
-  %l = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64, y_stride = 64}
+  %l = exec.linear %x, %w as f32
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
-  %p = exec.invoke "argmax"(%l) params [1] offsets [0] config {width = 64, x_stride = 64} : (tensor<1x64xf32>) -> tensor<1xi32>
+  %p = exec.argmax %l : (tensor<1x64xf32>) -> tensor<1xi32>
   exec.invoke "put_drafts"(%p, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
-  // The norm's weight stands before the head's.
-  // CHECK: exec.invoke "linear"(%{{.*}}, %{{.*}}, %{{.*}}) {{.*}}n = 3 : i64, norm = true} : (tensor<1x8xf32>, tensor<8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
-  %l2 = exec.invoke "linear"(%x, %s, %w) params [1] offsets [0, 0, 0] config {k = 8, n = 64, norm = true}
+  // A norm in front.
+  // CHECK: exec.linear {{.*}} norm %{{.*}} : (tensor<1x8xf32>, tensor<8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
+  %l2 = exec.linear %x, %w as f32 norm %s eps 1.0e-6
     : (tensor<1x8xf32>, tensor<8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
-  %p2 = exec.invoke "argmax"(%l2) params [1] offsets [0] config {width = 64} : (tensor<1x64xf32>) -> tensor<1xi32>
+  %p2 = exec.argmax %l2 : (tensor<1x64xf32>) -> tensor<1xi32>
   exec.invoke "put_drafts"(%p2, %drafts) params [1, 1] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
   // A draft that is sampled: the map decides whose noise a column has.
-  // CHECK: %[[L3:.*]] = exec.invoke "linear"{{.*}} -> tensor<1x3xf32>
+  // CHECK: %[[L3:.*]] = exec.linear {{.*}} -> tensor<1x3xf32>
   // CHECK: %[[V3:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
-  // CHECK: %[[P3:.*]] = exec.invoke "mtp.sample_mapped"(%[[L3]], %[[V3]], %{{.*}}, %{{.*}}, %{{.*}}) params [1, 3, 1] offsets [0, 0, 0, 0, 0] config {}
+  // CHECK: %[[P3:.*]] = exec.sample %[[L3]] tokens %[[V3]] slots
   // CHECK: exec.invoke "put_drafts"(%[[P3]],
   %at = exec.input "at" : tensor<1xi32>
   %sampling = exec.ref @sampling : memref<1x8xi32>
-  %l3 = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64}
+  %l3 = exec.linear %x, %w as f32
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
-  %p3 = exec.invoke "mtp.sample"(%l3, %at, %at, %sampling) params [1, 64, 1] offsets [0, 0, 0, 0] config {}
+  %p3 = exec.sample %l3 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   exec.invoke "put_drafts"(%p3, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
   // What stays: a residual would have the whole vocabulary's columns, a part of
   // the columns has other numbers, and somebody else reads these logits.
-  // CHECK: exec.invoke "linear"({{.*}}n = 64{{.*}}residual = true
-  // CHECK: exec.invoke "argmax"({{.*}}width = 64
+  // CHECK: exec.linear {{.*}} residual {{.*}} -> tensor<1x64xf32>
+  // CHECK: exec.argmax {{.*}} : (tensor<1x64xf32>)
   %r = exec.input "r" : tensor<1x64xf32>
-  %l4 = exec.invoke "linear"(%x, %w, %r) params [1] offsets [0, 0, 0] config {k = 8, n = 64, residual = true, residual_stride = 64}
+  %l4 = exec.linear %x, %w as f32 residual %r
     : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
-  %p4 = exec.invoke "argmax"(%l4) params [1] offsets [0] config {width = 64, x_stride = 64} : (tensor<1x64xf32>) -> tensor<1xi32>
+  %p4 = exec.argmax %l4 : (tensor<1x64xf32>) -> tensor<1xi32>
   exec.invoke "put_drafts"(%p4, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
-  // CHECK: %[[L5:.*]] = exec.invoke "linear"({{.*}}n = 64{{.*}}
-  // CHECK: exec.invoke "argmax"(%[[L5]]) params [1] offsets [1] config {width = 63
-  %l5 = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64}
+  // CHECK: %[[L5:.*]] = exec.linear {{.*}} -> tensor<1x64xf32>
+  // CHECK: %[[C5:.*]] = exec.columns %[[L5]][1 to 64]
+  // CHECK: exec.argmax %[[C5]] : (tensor<1x63xf32>)
+  %l5 = exec.linear %x, %w as f32
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
-  %p5 = exec.invoke "argmax"(%l5) params [1] offsets [1] config {width = 63, x_stride = 64} : (tensor<1x64xf32>) -> tensor<1xi32>
+  %l5_1 = exec.columns %l5[1 to 64] : tensor<1x64xf32>
+  %p5 = exec.argmax %l5_1 : (tensor<1x63xf32>) -> tensor<1xi32>
   exec.invoke "put_drafts"(%p5, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
-  // CHECK: %[[L6:.*]] = exec.invoke "linear"({{.*}}n = 64{{.*}}
-  // CHECK: exec.invoke "mtp.sample"(%[[L6]],{{.*}} params [1, 64, 1]
-  %l6 = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64}
+  // CHECK: %[[L6:.*]] = exec.linear {{.*}} -> tensor<1x64xf32>
+  // CHECK: exec.sample %[[L6]] slots
+  %l6 = exec.linear %x, %w as f32
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
-  %p6 = exec.invoke "mtp.sample"(%l6, %at, %at, %sampling) params [1, 64, 1] offsets [0, 0, 0, 0] config {}
+  %p6 = exec.sample %l6 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   exec.invoke "put_drafts"(%p6, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
   exec.output "draft_logits" %l6 : tensor<1x64xf32>
-  // CHECK: exec.invoke "linear"({{.*}}n = 64{{.*}} -> tensor<1x64xf32>
-  %t = exec.invoke "linear"(%x, %w) params [1] offsets [0, 0] config {k = 8, n = 64}
+  // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
+  %t = exec.linear %x, %w as f32
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   exec.output "logits" %t : tensor<1x64xf32>
 }

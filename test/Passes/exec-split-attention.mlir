@@ -6,6 +6,8 @@
 
 exec.cache @kv layers 1 entry 54 page 16 : f32
 exec.state @page_table : memref<1x160xi32>
+exec.state @short_table : memref<1x40xi32>
+exec.state @one_part : memref<1x32xi32>
 
 // One row of eight heads is two tasks, so four workers share each. 2560
 // positions are five parts. Of a part there are the maxima and the sums of each
@@ -14,37 +16,36 @@ exec.state @page_table : memref<1x160xi32>
 // CHECK: %[[X:.*]] = exec.input "x"
 // CHECK: %[[S:.*]] = exec.input "s"
 // CHECK: %[[P:.*]] = exec.input "p"
-// CHECK: %[[LEFT:.*]] = exec.invoke "attention_parts"(%[[X]], %[[S]], %[[P]], %{{.*}}, %{{.*}}) params [1, 160] offsets [5, 0, 3, 0, 0]
-// CHECK-SAME: config {dk = 10 : i64, dtype = "f32", dv = 17 : i64, entry_width = 54 : i64, kv_heads = 2 : i64, page = 16 : i64, part = 512 : i64, part_stride = 320 : i64, parts = 5 : i64, q_heads = 8 : i64, splits = 4 : i64}
+// CHECK: %[[Q:.*]] = exec.columns %[[X]][5 to 85]
+// CHECK: %[[LEFT:.*]] = exec.attention_parts %[[Q]] in %[[L:.*]] slots %[[S]] positions %[[P]] pages %[[T:.*]] values 17 parts 5 splits 4 heads 8 kv_heads 2 keys_at 20 values_at 10 scale 2.500000e-01 part 512 :
 // CHECK-SAME: -> tensor<1x1600xf32>
-// CHECK: %[[Y:.*]] = exec.invoke "attention_join"(%[[P]], %[[LEFT]]) params [1] offsets [3, 0]
-// CHECK-SAME: config {dtype = "f32", dv = 17 : i64, kv_heads = 2 : i64, part = 512 : i64, part_stride = 320 : i64, parts = 5 : i64, q_heads = 8 : i64, y_stride = 140 : i64}
-// CHECK-SAME: -> tensor<1x140xf32>
+// CHECK: %[[Y:.*]] = exec.attention_join %[[LEFT]] positions %[[P]] parts 5 heads 8 kv_heads 2 part 512 as f32 :
+// CHECK-SAME: -> tensor<1x136xf32>
 // CHECK: exec.output "y" %[[Y]]
 exec.program @step "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<1x85xf32>
   %s = exec.input "s" : tensor<1xi32>
-  %p = exec.input "p" : tensor<4xi32>
+  %p = exec.input "p" : tensor<1xi32>
   %t = exec.ref @page_table : memref<1x160xi32>
   %l = exec.ref @kv : memref<?x16x54xf32>
-  %y = exec.invoke "attention"(%x, %s, %p, %t, %l) params [1, 160] offsets [5, 0, 3, 0, 0]
-    config {q_heads = 8, kv_heads = 2, dk = 10, dv = 17, page = 16, entry_width = 54, dtype = "f32", part = 512, y_stride = 140}
-    : (tensor<1x85xf32>, tensor<1xi32>, tensor<4xi32>, memref<1x160xi32>, memref<?x16x54xf32>) -> tensor<1x140xf32>
-  exec.output "y" %y : tensor<1x140xf32>
+  %x_5 = exec.columns %x[5 to 85] : tensor<1x85xf32>
+  %y = exec.attention %x_5 in %l slots %s positions %p pages %t heads 8 kv_heads 2
+      keys_at 20 values_at 10 scale 0.25 part 512
+    : (tensor<1x80xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x160xi32>, memref<?x16x54xf32>) -> tensor<1x136xf32>
+  exec.output "y" %y : tensor<1x136xf32>
 }
 
 // No more workers share a row than it has parts. Nine rows are two groups.
 // CHECK-LABEL: exec.program @few_parts
-// CHECK: "attention_parts"{{.*}} params [9, 40] {{.*}}parts = 2 : i64, q_heads = 2 : i64, splits = 2 : i64, window = 600 : i64
-// CHECK: "attention_join"{{.*}} params [9] {{.*}}window = 600 : i64
+// CHECK: exec.attention_parts {{.*}} values 17 parts 2 splits 2 heads 2 kv_heads 1 part 512 window 600 : (tensor<9x20xf32>
+// CHECK: exec.attention_join {{.*}} part 512 window 600 as f32
 exec.program @few_parts "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<9x20xf32>
   %s = exec.input "s" : tensor<9xi32>
-  %t = exec.ref @page_table : memref<1x160xi32>
+  %t = exec.ref @short_table : memref<1x40xi32>
   %l = exec.ref @kv : memref<?x16x54xf32>
-  %y = exec.invoke "attention"(%x, %s, %s, %t, %l) params [9, 40] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 2, kv_heads = 1, dk = 10, dv = 17, page = 16, entry_width = 54, dtype = "f32", part = 512, window = 600}
-    : (tensor<9x20xf32>, tensor<9xi32>, tensor<9xi32>, memref<1x160xi32>, memref<?x16x54xf32>) -> tensor<9x34xf32>
+  %y = exec.attention %x in %l slots %s positions %s pages %t heads 2 kv_heads 1 part 512 window 600
+    : (tensor<9x20xf32>, tensor<9xi32>, tensor<9xi32>, memref<1x40xi32>, memref<?x16x54xf32>) -> tensor<9x34xf32>
   exec.output "y" %y : tensor<9x34xf32>
 }
 
@@ -54,25 +55,26 @@ exec.program @stays "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<32x80xf32>
   %s = exec.input "s" : tensor<32xi32>
   %m = exec.input "m" : tensor<2xi64>
+  %x1 = exec.input "x1" : tensor<1x80xf32>
+  %s1 = exec.input "s1" : tensor<1xi32>
+  %x2 = exec.input "x2" : tensor<2x80xf32>
+  %s2 = exec.input "s2" : tensor<2xi32>
+  %few = exec.ref @one_part : memref<1x32xi32>
   %t = exec.ref @page_table : memref<1x160xi32>
   %l = exec.ref @kv : memref<?x16x54xf32>
   // Thirty-two rows are tasks enough.
-  %rows = exec.invoke "attention"(%x, %s, %s, %t, %l) params [32, 160] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 8, kv_heads = 2, dk = 10, dv = 17, page = 16, entry_width = 54, dtype = "f32", part = 512}
+  %rows = exec.attention %x in %l slots %s positions %s pages %t heads 8 kv_heads 2 part 512
     : (tensor<32x80xf32>, tensor<32xi32>, tensor<32xi32>, memref<1x160xi32>, memref<?x16x54xf32>) -> tensor<32x136xf32>
   exec.output "rows" %rows : tensor<32x136xf32>
   // Positions are all one part; the only part.
-  %one = exec.invoke "attention"(%x, %s, %s, %t, %l) params [1, 160] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 8, kv_heads = 2, dk = 10, dv = 17, page = 16, entry_width = 54, dtype = "f32"}
-    : (tensor<32x80xf32>, tensor<32xi32>, tensor<32xi32>, memref<1x160xi32>, memref<?x16x54xf32>) -> tensor<1x136xf32>
+  %one = exec.attention %x1 in %l slots %s1 positions %s1 pages %t heads 8 kv_heads 2
+    : (tensor<1x80xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x160xi32>, memref<?x16x54xf32>) -> tensor<1x136xf32>
   exec.output "one" %one : tensor<1x136xf32>
-  %short = exec.invoke "attention"(%x, %s, %s, %t, %l) params [1, 32] offsets [0, 0, 0, 0, 0]
-    config {q_heads = 8, kv_heads = 2, dk = 10, dv = 17, page = 16, entry_width = 54, dtype = "f32", part = 512}
-    : (tensor<32x80xf32>, tensor<32xi32>, tensor<32xi32>, memref<1x160xi32>, memref<?x16x54xf32>) -> tensor<1x136xf32>
+  %short = exec.attention %x1 in %l slots %s1 positions %s1 pages %few heads 8 kv_heads 2 part 512
+    : (tensor<1x80xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x32xi32>, memref<?x16x54xf32>) -> tensor<1x136xf32>
   exec.output "short" %short : tensor<1x136xf32>
   // Rows of a tree.
-  %tree = exec.invoke "attention_tree"(%x, %s, %s, %t, %l, %m) params [2, 160, 2] offsets [0, 0, 0, 0, 0, 0]
-    config {q_heads = 8, kv_heads = 2, dk = 10, dv = 17, page = 16, entry_width = 54, dtype = "f32", part = 512}
-    : (tensor<32x80xf32>, tensor<32xi32>, tensor<32xi32>, memref<1x160xi32>, memref<?x16x54xf32>, tensor<2xi64>) -> tensor<2x136xf32>
+  %tree = exec.attention %x2 in %l slots %s2 positions %s2 pages %t tree %m heads 8 kv_heads 2 part 512
+    : (tensor<2x80xf32>, tensor<2xi32>, tensor<2xi32>, memref<1x160xi32>, memref<?x16x54xf32>, tensor<2xi64>) -> tensor<2x136xf32>
   exec.output "tree" %tree : tensor<2x136xf32>
 }

@@ -1,18 +1,20 @@
 // RUN: mtp-opt %s --mtp-convert-to-exec --split-input-file | FileCheck %s
 
-// A fused projection's parts are read in place: offsets and strides, no copy.
+// A fused projection's parts are read in place: views, no copy. A view of a view is
+// one of what that is of.
 // CHECK-DAG: exec.weight @q "linear" k 8 n 24 stack 1 [{key = "q", shape = array<i64: 8, 8>}, {key = "kv", shape = array<i64: 16, 8>}] : bf16
 // CHECK-DAG: exec.weight @n "raw" k 8 n 1 stack 1 [{key = "n", shape = array<i64: 8>}] : f32
 // CHECK-LABEL: exec.program @views
 // CHECK: %[[X:.*]] = exec.input "x" : tensor<4x8xf32>
 // CHECK: %[[N:.*]] = exec.ref @n : memref<1x8xf32>
 // CHECK: %[[W:.*]] = exec.ref @q : memref<1x4x32x2xbf16>
-// CHECK: %[[Y:.*]] = exec.invoke "linear"(%[[X]], %[[N]], %[[W]]) params [4] offsets [0, 0, 0] config {activation = "none", bias = false, dtype = "bf16", eps = 9.99999997E-7 : f32, k = 8 : i64, n = 24 : i64, norm = true, {{.*}} x_stride = 8 : i64, y_stride = 24 : i64} {{.*}} -> tensor<4x24xf32>
-// CHECK-NOT: copy_cols
-// CHECK: %[[S:.*]] = exec.invoke "add"(%[[Y]], %[[Y]]) params [4] offsets [8, 16] config {a_stride = 24 : i64, b_stride = 24 : i64, width = 8 : i64, y_stride = 8 : i64}
+// CHECK: %[[Y:.*]] = exec.linear %[[X]], %[[W]] as bf16 norm %[[N]] eps 9.99999997E-7 : {{.*}} -> tensor<4x24xf32>
+// CHECK-NEXT: %[[A:.*]] = exec.columns %[[Y]][8 to 16]
+// CHECK-NEXT: %[[B:.*]] = exec.columns %[[Y]][16 to 24]
+// CHECK-NEXT: %[[S:.*]] = exec.add %[[A]], %[[B]] :
 // CHECK: exec.output "s" %[[S]]
 // Who must have whole rows gets a copy.
-// CHECK: %[[C:.*]] = exec.invoke "copy_cols"(%[[Y]]) params [4] offsets [8] config {width = 8 : i64, {{.*}}x_stride = 24 : i64
+// CHECK: %[[C:.*]] = exec.copy %[[A]] :
 // CHECK: exec.output "c" %[[C]] : tensor<4x8xf32>
 exec.program @views "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x8xf32>
@@ -38,7 +40,7 @@ exec.program @views "function" batch 0 k 0 chunk 0 {
 // CHECK-LABEL: exec.program @first
 // CHECK: exec.ref @w :
 // CHECK: exec.ref @rope_table : memref<66x8xf32>
-// CHECK: exec.invoke "rope"
+// CHECK: exec.rope {{.*}} heads 2 <dim = 8> by
 // CHECK-LABEL: exec.program @second
 // CHECK: exec.ref @w :
 // CHECK: exec.ref @[[PART:w_[0-9]+]] :
@@ -73,7 +75,7 @@ exec.program @second "function" batch 0 k 0 chunk 0 {
 // CHECK: exec.weight @kv_b "linear" k 32 n 64 stack 4 [{key = "kv_b", row_begin = 0 : i64, row_end = 32 : i64, row_stride = 64 : i64, shape = array<i64: 256, 64>, transpose = true}] : f32
 // CHECK-LABEL: exec.program @heads
 // CHECK: %[[Q:.*]] = exec.input "q"
-// CHECK: %[[Y:.*]] = exec.invoke "head_linear"(%[[Q]], %{{.*}}) {{.*}}heads = 4 : i64, k = 32 : i64, keep_offset = 32 : i64, keep_width = 16 : i64, n = 64 : i64, x_head_stride = 48 : i64, x_offset = 0 : i64, x_stride = 192 : i64, y_head_stride = 80 : i64, y_offset = 0 : i64, y_stride = 320 : i64
+// CHECK: %[[Y:.*]] = exec.head_linear %[[Q]], %{{.*}} heads 4 cols 0 to 32 keep 32 to 48 as f32 : {{.*}} -> tensor<2x320xf32>
 // CHECK: exec.output "y" %[[Y]]
 exec.program @heads "function" batch 0 k 0 chunk 0 {
   %q = exec.input "q" : tensor<2x192xf32>
@@ -103,11 +105,11 @@ exec.program @part_heads "function" batch 0 k 0 chunk 0 {
 // CHECK-DAG: exec.weight @"e.{}.d" "linear" k 32 n 16 stack 8 [{key = "e.{}.d", shape = array<i64: 16, 32>}] : bf16
 // CHECK-LABEL: exec.program @experts
 // CHECK: %[[POS:.*]] = exec.input "p"
-// CHECK: %[[R:.*]]:2 = exec.invoke "moe_route"({{.*}}) params [4] {{.*}}n_group = 1 : i64, norm_topk = false, scale = 1.000000e+00 : f32, scoring = "softmax", top_k = 2 : i64
-// CHECK: %[[PLAN:.*]]:2 = exec.invoke "moe_plan"(%[[POS]], %[[R]]#0) params [4] {{.*}} -> (tensor<9xi32>, tensor<8xi32>)
-// CHECK: %[[ACT:.*]] = exec.invoke "moe_gate_up"(%{{.*}}, %{{.*}}, %[[PLAN]]#0, %[[PLAN]]#1) {{.*}} -> tensor<8x32xf32>
-// CHECK: %[[DOWN:.*]] = exec.invoke "moe_down"(%[[ACT]], %{{.*}}, %[[PLAN]]#0, %[[PLAN]]#1) {{.*}} -> tensor<8x16xf32>
-// CHECK: exec.invoke "moe_combine"(%[[POS]], %[[R]]#1, %[[DOWN]], %[[X:.*]]) params [4] {{.*}}residual = true, shared = false
+// CHECK: %[[E:.*]], %[[W:.*]] = exec.moe_route %{{.*}} softmax : {{.*}} -> (tensor<4x2xi32>, tensor<4x2xf32>)
+// CHECK: %[[ST:.*]], %[[ORD:.*]] = exec.moe_plan %[[E]] at %[[POS]] : {{.*}} -> (tensor<9xi32>, tensor<8xi32>)
+// CHECK: %[[ACT:.*]] = exec.moe_gate_up %[[X:.*]], %{{.*}} as bf16 rows(%[[ST]], %[[ORD]]) : {{.*}} -> tensor<8x32xf32>
+// CHECK: %[[DOWN:.*]] = exec.moe_down %[[ACT]], %{{.*}} as bf16 rows(%[[ST]], %[[ORD]]) top_k 2 : {{.*}} -> tensor<8x16xf32>
+// CHECK: exec.moe_combine %[[DOWN]] by %[[W]] at %[[POS]] residual %[[X]] :
 exec.program @experts "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x16xf32>
   %l = exec.input "l" : tensor<4x8xf32>
@@ -129,12 +131,12 @@ exec.program @experts "function" batch 0 k 0 chunk 0 {
 // Entries are divided among the key heads.
 // CHECK: exec.cache @kv layers 1 entry 32 heads 2 page 16 : bf16
 // CHECK-LABEL: exec.program @cache
-// CHECK: %[[N:.*]] = exec.invoke "rms_norm"({{.*}}) {{.*}} config {eps = 9.99999997E-7 : f32, groups = 2 : i64, offset = 0 : i64, width = 8 : i64, x_stride = 16 : i64, y_stride = 16 : i64}
+// CHECK: %[[N:.*]] = exec.rms_norm %{{.*}} by %{{.*}} groups 2 eps 9.99999997E-7 :
 // CHECK: %[[PAGES:.*]] = exec.ref @constant : memref<1x5xi32>
 // CHECK: %[[LAYER:.*]] = exec.ref @kv : memref<?x16x32xbf16>
-// CHECK: exec.invoke "kv_append"(%[[N]], %[[S:.*]], %[[P:.*]], %[[PAGES]], %[[LAYER]]) params [4, 5] {{.*}}config {cache_heads = 2 : i64, {{.*}}entry_offset = 16 : i64, entry_width = 32 : i64, page = 16 : i64, width = 16 : i64
-// CHECK: exec.invoke "attention"(%[[N]], %[[S]], %[[P]], {{.*}}config {cache_heads = 2 : i64, dk = 8 : i64, {{.*}}dv = 8 : i64, {{.*}}kv_heads = 2 : i64, {{.*}}v_offset = 16 : i64, window = 0 : i64
-// CHECK-NOT: exec.invoke "attention"
+// CHECK: exec.kv_append %[[N]] at 16 into %[[LAYER]] divided by 2 slots %[[S:.*]] positions %[[P:.*]] pages %[[PAGES]] :
+// CHECK: exec.attention %[[N]] in %{{.*}} divided by 2 slots %[[S]] positions %[[P]] pages %{{.*}} heads 2 kv_heads 2 values_at 16 :
+// CHECK-NOT: exec.attention
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 1 entry 32 : bf16
 exec.program @cache "function" batch 0 k 0 chunk 0 {
@@ -172,9 +174,9 @@ exec.program @cache "function" batch 0 k 0 chunk 0 {
 // CHECK-DAG: exec.cache @odd_entry layers 1 entry 33 page 16 : bf16
 // CHECK-DAG: exec.cache @across layers 1 entry 32 page 16 : bf16
 // CHECK-DAG: exec.cache @unread layers 1 entry 32 page 16 : bf16
-// CHECK: exec.invoke "attention"{{.*}} {cache_heads = 2 : i64,
-// CHECK: exec.invoke "attention"{{.*}} {cache_heads = 2 : i64,
-// CHECK-NOT: cache_heads
+// CHECK: exec.attention {{.*}} divided by 2 slots
+// CHECK: exec.attention {{.*}} divided by 2 slots
+// CHECK-NOT: divided by
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @apart layers 1 entry 32 : bf16
 mtp.cache @same layers 1 entry 16 : bf16

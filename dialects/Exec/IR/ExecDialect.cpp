@@ -3,17 +3,36 @@
 #include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/MTP/IR/AsmDirectives.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::exec;
 
 #include "dialects/Exec/IR/ExecDialect.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Exec/IR/ExecAttrs.cpp.inc"
+
 void ExecDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Exec/IR/ExecAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Exec/IR/ExecOps.cpp.inc"
       >();
+}
+
+LogicalResult
+RotationAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                     int64_t dim, int64_t offset, mtp::RopeLayout) {
+  if (dim < 2 || dim % 2 != 0 || offset < 0) // C1
+    return emitError() << "expected an even number of columns from 2 on, and an "
+                          "offset from 0 on, got "
+                       << dim << " and " << offset;
+  return success();
 }
 
 std::optional<int64_t> mlir::exec::bufferBytes(MemRefType type) {
@@ -30,12 +49,6 @@ std::optional<int64_t> mlir::exec::bufferBytes(MemRefType type) {
   }
   return bytes;
 }
-
-bool mlir::exec::isSameOperand(const KernelOperand &a, const KernelOperand &b) {
-  return a.offset == b.offset && isSameBuffer(a.value, b.value);
-}
-
-#include "dialects/Exec/IR/ExecInterfaces.cpp.inc"
 
 /// The clause ` init -1` of a state, whose elements are those of its type.
 static ParseResult parseStateInit(OpAsmParser &parser, TypedAttr &init,

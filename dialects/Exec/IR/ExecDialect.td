@@ -9,6 +9,7 @@ include "mlir/IR/OpBase.td"
 def Exec_Dialect : Dialect {
   let name = "exec";
   let cppNamespace = "::mlir::exec";
+  let useDefaultAttributePrinterParser = 1;
   // The attribute of exec.rope_table.
   let dependentDialects = ["::mlir::mtp::MTPDialect"];
   let summary = "The plan: static buffers, kernel dispatches, programs";
@@ -19,7 +20,7 @@ def Exec_Dialect : Dialect {
     command, an `exec.alloc` is a range of the arena, an `exec.state`, an
     `exec.weight` and an `exec.cache` are table entries of the same name.
 
-    A program starts as tensors (`exec.invoke`, after `mtp-convert-to-exec`),
+    A program starts as tensors (`exec.linear`, ..., after `mtp-convert-to-exec`),
     becomes buffers (`exec.dispatch`, after `exec-bufferize`) and then addresses
     (`exec-plan-memory`).
   }];

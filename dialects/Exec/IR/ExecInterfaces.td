@@ -20,13 +20,19 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
       "::llvm::StringRef", "getKernelKind">,
     InterfaceMethod<"What is fixed when the kernel is compiled.",
       "::mlir::DictionaryAttr", "getKernelConfig">,
-    InterfaceMethod<"64-bit scalars, the number of rows or slots first.",
-      "::llvm::SmallVector<int64_t>", "getKernelParams">,
+    InterfaceMethod<[{
+      64-bit scalars, the number of rows or slots first: that of the first result
+      where a call does not say another.
+    }], "::llvm::SmallVector<int64_t>", "getKernelParams", (ins), "", [{
+        return {::mlir::exec::rowsOf($_op->getResult(0))};
+      }]>,
     InterfaceMethod<[{
       The buffers that are no results, in binding order: a view's is that of what
       it is a view of.
     }], "::llvm::SmallVector<::mlir::exec::KernelOperand>",
-      "getKernelOperands">,
+      "getKernelOperands", (ins), "", [{
+        return ::mlir::exec::resolveOperands($_op->getOperands());
+      }]>,
     InterfaceMethod<"Whether the kernel updates an operand in place.",
       "bool", "updatesOperand", (ins "size_t":$index), "", [{
         return ::mlir::exec::updatesBuffer($_op.getKernelKind(), index);
@@ -35,7 +41,7 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
       Whether a task of a call that goes row by row reads more of an operand than
       the task's own row: a table, a norm's weight.
     }], "bool", "readsAnyRow", (ins "size_t":$index), "", [{
-        return ::mlir::exec::readsAnyRow($_op.getKernelKind(), index);
+        return false;
       }]>,
     InterfaceMethod<[{
       Whether there is a task per row that touches nothing of the other rows of
@@ -63,6 +69,39 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<"Whether no barrier stands before the call.",
       "bool", "getJoined">,
     InterfaceMethod<"", "void", "setJoined", (ins "bool":$joined)>,
+  ];
+}
+
+def Exec_PackedWeightOpInterface : OpInterface<"PackedWeightOpInterface"> {
+  let cppNamespace = "::mlir::exec";
+  let description = [{
+    A call whose kernel streams a packed weight, or looks rows of it up, and knows
+    integers: it has attributes `dtype` and `group`, which are the weight's.
+  }];
+  let methods = [
+    InterfaceMethod<"The weight.", "::mlir::Value", "getPackedWeight">,
+    InterfaceMethod<"Takes the weight for integers of `bits` bits, `group` of "
+                    "which share a scale.",
+      "void", "setIntegers", (ins "int64_t":$bits, "int64_t":$group), "", [{
+        $_op.setDtype(::mlir::IntegerType::get($_op.getContext(), bits));
+        $_op.setGroup(group);
+      }]>,
+  ];
+}
+
+def Exec_EntryWriterOpInterface : OpInterface<"EntryWriterOpInterface"> {
+  let cppNamespace = "::mlir::exec";
+  let description = [{
+    A call that writes rows to the entries of a cache's layer. Slots, positions,
+    the page table and how a page's entries are divided say which they are.
+  }];
+  let methods = [
+    InterfaceMethod<"", "::mlir::Value", "getSlots">,
+    InterfaceMethod<"", "::mlir::Value", "getPositions">,
+    InterfaceMethod<"", "::mlir::Value", "getPageTable">,
+    InterfaceMethod<"The layer.", "::mlir::Value", "getPages">,
+    InterfaceMethod<"Heads among which a page's entries are divided.",
+      "uint64_t", "getCacheHeads">,
   ];
 }
 

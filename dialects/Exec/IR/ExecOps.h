@@ -12,7 +12,11 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Exec/IR/ExecAttrs.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/Exec/IR/ExecOps.h.inc"

@@ -148,6 +148,9 @@ LogicalResult OutputOp::verify() {
                        "i32 or i64, got ") // C1
            << type;
   }
+  if (getValue().getDefiningOp<ColumnsOp>()) { // C2
+    return emitOpError("expected a value that is no view, got ") << getValue();
+  }
   return success();
 }
 
@@ -184,6 +187,11 @@ LogicalResult InvokeOp::verify() {
              << type;
     }
   }
+  for (Value arg : getArgs()) { // C6
+    if (arg.getDefiningOp<ColumnsOp>()) {
+      return emitOpError("expected arguments that are no views, got ") << arg;
+    }
+  }
   for (Type type : getResultTypes()) {
     if (!isStaticTensor(type)) {
       return emitOpError("expected results that are static tensors of f32, "
@@ -210,25 +218,8 @@ llvm::SmallVector<KernelOperand> InvokeOp::getKernelOperands() {
   return operands;
 }
 
-// Rows of a cache are its entries: two appends update the same ones if slots,
-// positions, page table and pages, the last arguments of either, are the same.
-bool InvokeOp::updatesSameRowsAs(KernelOpInterface other) {
-  constexpr size_t kPlaceArgs = 4;
-  if (!appendsEntries(getKind()) || !appendsEntries(other.getKernelKind())) {
-    return false;
-  }
-  for (llvm::StringRef key : {"page", "entry_width", "cache_heads", "dtype"}) {
-    if (getConfig().get(key) != other.getKernelConfig().get(key)) {
-      return false;
-    }
-  }
-  llvm::SmallVector<KernelOperand> own = getKernelOperands();
-  llvm::SmallVector<KernelOperand> others = other.getKernelOperands();
-  return getKernelParams() == other.getKernelParams() &&
-         llvm::all_of_zip(llvm::ArrayRef(own).take_back(kPlaceArgs),
-                          llvm::ArrayRef(others).take_back(kPlaceArgs),
-                          isSameOperand);
-}
+// Which operand is which only a family of its own knows.
+bool InvokeOp::readsAnyRow(size_t) { return true; }
 
 LogicalResult AllocOp::verify() {
   auto type = cast<MemRefType>(getType());

@@ -68,8 +68,8 @@ def Exec_RefOp : Exec_Op<"ref", [
 
 def Exec_InvokeOp : Exec_Op<"invoke", [
     HasParent<"::mlir::exec::ProgramOp">,
-    DeclareOpInterfaceMethods<Exec_KernelOpInterface, ["updatesSameRowsAs"]>]> {
-  let summary = "Call a kernel on tensors";
+    DeclareOpInterfaceMethods<Exec_KernelOpInterface, ["getKernelOperands", "getKernelParams", "readsAnyRow"]>]> {
+  let summary = "Call a kernel that has no op of its own on tensors";
   let description = [{
     The value form of `exec.dispatch`. A kernel sees the buffers of `args` and
     then those of the results, in this order. `offsets` gives, for each argument,
@@ -78,8 +78,8 @@ def Exec_InvokeOp : Exec_Op<"invoke", [
 
     Example:
     ```mlir
-    %y = exec.invoke "add"(%a, %b) params [8] offsets [0, 0]
-        config {width = 192} : (tensor<8x192xf32>, tensor<8x192xf32>) -> tensor<8x192xf32>
+    exec.invoke "put_drafts"(%t, %drafts) params [4, 0] offsets [0, 0]
+        config {kmax = 3} : (tensor<4xi32>, memref<4x3xi32>) -> ()
     ```
     - C1: the kind is in the catalogue.
     - C2: arguments and results are as many as the kind has buffers.
@@ -87,6 +87,7 @@ def Exec_InvokeOp : Exec_Op<"invoke", [
     - C4: one offset per argument.
     - C5: arguments are tensors or buffers, results static tensors, all of
       elements that the artifact knows.
+    - C6: arguments are no views.
   }];
   let arguments = (ins StrAttr:$kind, Variadic<AnyType>:$args,
                        DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
@@ -188,6 +189,7 @@ def Exec_OutputOp : Exec_Op<"output", [HasParent<"::mlir::exec::ProgramOp">]> {
     ```
     - C1: the value is a static tensor or buffer of elements that the artifact
       knows.
+    - C2: the value is no view.
   }];
   let arguments = (ins StrAttr:$name, AnyType:$value);
   let assemblyFormat = "$name $value attr-dict `:` type($value)";

@@ -3,7 +3,6 @@
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "runtime/schema/SamplingWords.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -230,24 +229,6 @@ bool mlir::exec::updatesBuffer(llvm::StringRef kind, int64_t buffer) {
 bool mlir::exec::isRowLocal(llvm::StringRef kind) {
   const KindEntry *entry = findKind(kind);
   return entry && entry->tasks == Tasks::Rows;
-}
-
-bool mlir::exec::readsAnyRow(llvm::StringRef kind, int64_t buffer) {
-  return llvm::StringSwitch<bool>(kind)
-      .Case("embed", buffer == 0)
-      .Cases({"rms_norm", "rope", "moe_route", "tree_rows"}, buffer == 1)
-      .Cases({"kv_append", "mtp.sample"}, buffer == 3)
-      .Case("mtp.sample_parts", buffer == 5)
-      .Case("mtp.sample_mapped", buffer == 1 || buffer == 4)
-      .Case("mtp.sample_parts_mapped", buffer == 3 || buffer == 6)
-      .Case("rope_kv_append", buffer == 2 || buffer == 6)
-      .Case("rope_qkv_append", buffer == 3 || buffer == 7)
-      .Default(false);
-}
-
-bool mlir::exec::appendsEntries(llvm::StringRef kind) {
-  return llvm::is_contained({"kv_append", "rope_kv_append", "rope_qkv_append"},
-                            kind);
 }
 
 bool mlir::exec::dividesByRow(llvm::StringRef kind) {

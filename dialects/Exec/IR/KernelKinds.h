@@ -51,14 +51,6 @@ bool dividesByRow(llvm::StringRef kind);
 /// rows of any activation.
 bool isRowLocal(llvm::StringRef kind);
 
-/// Returns whether a task of a kind that goes row by row reads more of its
-/// buffer number `buffer` than the task's own row: a table, a norm's weight.
-bool readsAnyRow(llvm::StringRef kind, int64_t buffer);
-
-/// Returns whether `kind` writes rows into a cache, at the places that its last
-/// arguments give: slots, positions, page table and pages.
-bool appendsEntries(llvm::StringRef kind);
-
 /// How the work of a kernel divides into tasks.
 struct TaskShape {
   /// Rows or slots, the first param, of which each group has `tasks`; 0 where

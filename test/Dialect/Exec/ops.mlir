@@ -70,9 +70,8 @@ exec.program @sum "function" batch 0 k 0 chunk 0 {
   %a = exec.input "a" : tensor<3x8xf32>
   // CHECK: %[[B:.*]] = exec.alloc input "b" at 0 : memref<3x8xf32>
   %b = exec.alloc input "b" at 0 : memref<3x8xf32>
-  // CHECK: %[[C:.*]] = exec.invoke "add"(%[[A]], %[[B]]) params [3] offsets [0, 0] config {width = 8 : i64} : (tensor<3x8xf32>, memref<3x8xf32>) -> tensor<3x8xf32>
-  %c = exec.invoke "add"(%a, %b) params [3] offsets [0, 0] config {width = 8}
-    : (tensor<3x8xf32>, memref<3x8xf32>) -> tensor<3x8xf32>
+  // CHECK: %[[C:.*]] = exec.add %[[A]], %[[B]] : (tensor<3x8xf32>, memref<3x8xf32>) -> tensor<3x8xf32>
+  %c = exec.add %a, %b : (tensor<3x8xf32>, memref<3x8xf32>) -> tensor<3x8xf32>
   // CHECK: exec.output "c" %[[C]] : tensor<3x8xf32>
   exec.output "c" %c : tensor<3x8xf32>
 }

@@ -1,0 +1,106 @@
+//===- ExecCallOps.td - What all typed kernel calls share ------*- tablegen -*-===//
+//
+// One op per kernel family, in value form. A call's operands, in the order of its
+// definition, are the kernel's first buffers, and its results are the last ones.
+// Widths and strides follow from types and views (`exec.columns`); an attribute
+// says what neither does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef EXEC_CALL_OPS
+#define EXEC_CALL_OPS
+
+include "dialects/Exec/IR/ExecDialect.td"
+include "dialects/Exec/IR/ExecInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Exec_StaticTensor<list<Type> elements, list<int> ranks, string summary>
+    : ConfinedType<TensorRankOf<elements, ranks>, [HasStaticShapePred], summary,
+                   "::mlir::RankedTensorType">;
+class Exec_StaticBuffer<list<Type> elements, list<int> ranks, string summary>
+    : ConfinedType<MemRefRankOf<elements, ranks>, [HasStaticShapePred], summary,
+                   "::mlir::MemRefType">;
+class Exec_Operand<list<Type> elements, list<int> ranks, string summary>
+    : AnyTypeOf<[Exec_StaticTensor<elements, ranks, summary>,
+                 Exec_StaticBuffer<elements, ranks, summary>], summary,
+                "::mlir::ShapedType">;
+
+/// An activation: a row per row of the call.
+def Exec_Rows : Exec_Operand<[F32], [2], "rows of f32">;
+/// A number per row: a token, a slot, a position.
+def Exec_Numbers : Exec_Operand<[I32], [1], "a number of i32 per row">;
+/// Numbers in rows, one row per slot, token or row.
+def Exec_NumberRows : Exec_Operand<[I32], [2], "rows of i32">;
+/// What is packed as it is: a norm's weight, a bias.
+def Exec_Vector : Exec_Operand<[F32], [1, 2], "a vector of f32">;
+/// Panels, or the rows of a table, quantised ones as bytes.
+def Exec_Packed : Exec_Operand<[F32, BF16, I8], [2, 3, 4], "a packed weight">;
+
+def Exec_RowsResult : Exec_StaticTensor<[F32], [2], "static rows of f32">;
+def Exec_NumbersResult
+    : Exec_StaticTensor<[I32], [1], "a static number of i32 per row">;
+def Exec_NumberRowsResult
+    : Exec_StaticTensor<[I32], [2], "static rows of i32">;
+
+/// Elements of a weight, as `exec.weight` says them.
+def Exec_ElementAttr : TypeAttrOf<AnyTypeOf<[F32, BF16, I8, I<4>],
+                                            "f32, bf16, i8 or i4">>;
+
+class Exec_SameRows<list<string> names>
+    : AllMatchSameOperatorTrait<names, "::mlir::exec::rowsOf($_self)", "rows">;
+class Exec_SameShape<list<string> names>
+    : AllMatchSameOperatorTrait<names, "::mlir::exec::shapeOf($_self)", "shape">;
+/// The value of an operand or result, null where an optional one is not given.
+class Exec_Get<string name> {
+  string value = "get" # !toupper(!substr(name, 0, 1))
+                 # !substr(name, 1) # "()";
+}
+/// What may be there has the shape of `other`.
+class Exec_OptionalLike<string optional, string other>
+    : PredOpTrait<optional # " to have the shape of " # other,
+        CPred<"!" # Exec_Get<optional>.value # " || ::mlir::exec::shapeOf("
+              # Exec_Get<optional>.value # ") == ::mlir::exec::shapeOf($"
+              # other # ")">>;
+/// Rows follow each other without a gap, or are not given.
+class Exec_Whole<string name> : PredOpTrait<name # " to be no view",
+    CPred<"::mlir::exec::isWhole(" # Exec_Get<name>.value # ")">>;
+/// All of these are given, or none.
+class Exec_Together<list<string> names>
+    : PredOpTrait<!interleave(names, ", ") # " to be given together",
+        AllMatchPred<!foreach(name, names,
+                              "bool(" # Exec_Get<name>.value # ")")>>;
+/// Integers have a group of inputs that share a scale, floats have none.
+def Exec_GroupedIntegers : PredOpTrait<"group to be given for i8 and i4 alone",
+    CPred<"getGroup().has_value() == getDtype().isInteger()">>;
+/// A norm has an epsilon.
+def Exec_NormWithEpsilon : PredOpTrait<"eps to be given with norm alone",
+    CPred<"getEps().has_value() == bool(getNorm())">>;
+
+/// `inputs` are the arguments, `syntax` says how they are written. A family of
+/// one kind names it in `kernelKind`.
+class Exec_CallOp<string mnemonic, list<Trait> traits = []>
+    : Exec_Op<mnemonic, traits # [
+        HasParent<"::mlir::exec::ProgramOp">, Exec_KernelOpInterface,
+        MemoryEffectsOpInterface]> {
+  dag inputs = (ins);
+  string syntax = "";
+  string kernelKind = "";
+  code methods = "";
+  let arguments = !con(inputs, (ins UnitAttr:$solo, UnitAttr:$joined));
+  let assemblyFormat = syntax #
+    " (`solo` $solo^)? (`joined` $joined^)? attr-dict"
+    # " `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    ::mlir::DictionaryAttr getKernelConfig();
+    void getEffects(::llvm::SmallVectorImpl<::mlir::SideEffects::EffectInstance<
+        ::mlir::MemoryEffects::Effect>> &effects) {
+      ::mlir::exec::addKernelEffects(*this, effects);
+    }
+  }] # !if(!empty(kernelKind), "::llvm::StringRef getKernelKind();",
+           "::llvm::StringRef getKernelKind() { return \"" # kernelKind
+           # "\"; }\n") # methods;
+}
+
+#endif // EXEC_CALL_OPS

@@ -1,0 +1,84 @@
+//===- ExecExpertOps.cpp - Kernels of experts -----------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/Exec/IR/KernelConfig.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+DictionaryAttr MoeRouteOp::getKernelConfig() {
+  ColumnView logits = viewOf(getLogits());
+  return KernelConfig(getContext())
+      .number("experts", logits.width)
+      .number("top_k", columnsOf(getExperts()))
+      .text("scoring", mtp::stringifyScoring(getScoring()))
+      .flag("bias", bool(getBias()))
+      .number("n_group", int64_t(getGroups()))
+      .number("topk_group", int64_t(getKeep()))
+      .flag("norm_topk", getNormalized())
+      .real("scale", getScale())
+      .number("x_stride", logits.stride)
+      .get();
+}
+
+bool MoeRouteOp::readsAnyRow(size_t index) {
+  return getOperand(index) == getBias();
+}
+
+DictionaryAttr MoePlanOp::getKernelConfig() {
+  return KernelConfig(getContext())
+      .number("experts", rowsOf(getStarts()) - 1)
+      .number("top_k", columnsOf(getExperts()))
+      .get();
+}
+
+llvm::SmallVector<int64_t> MoePlanOp::getKernelParams() {
+  return {rowsOf(getPositions())};
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+DictionaryAttr MoeGateUpOp::getKernelConfig() {
+  ColumnView x = viewOf(getX());
+  return KernelConfig(getContext())
+      .number("experts", rowsOf(getStarts()) - 1)
+      .number("k", x.width)
+      .number("inter", columnsOf(getY()))
+      .elements(getDtype(), getGroup())
+      .number("top_k", rowsOf(getOrder()) / rowsOf(getX()))
+      .number("x_stride", x.stride)
+      .get();
+}
+
+llvm::SmallVector<int64_t> MoeGateUpOp::getKernelParams() {
+  return {rowsOf(getX())};
+}
+
+Value MoeGateUpOp::getPackedWeight() { return getWeight(); }
+
+DictionaryAttr MoeDownOp::getKernelConfig() {
+  return KernelConfig(getContext())
+      .number("experts", rowsOf(getStarts()) - 1)
+      .number("k", columnsOf(getX()))
+      .number("n", columnsOf(getY()))
+      .elements(getDtype(), getGroup())
+      .number("top_k", int64_t(getTopK()))
+      .get();
+}
+
+llvm::SmallVector<int64_t> MoeDownOp::getKernelParams() {
+  return {rowsOf(getX()) / int64_t(getTopK())};
+}
+
+Value MoeDownOp::getPackedWeight() { return getWeight(); }
+
+DictionaryAttr MoeCombineOp::getKernelConfig() {
+  return KernelConfig(getContext())
+      .number("width", columnsOf(getY()))
+      .number("top_k", columnsOf(getWeights()))
+      .flag("residual", bool(getResidual()))
+      .flag("shared", bool(getShared()))
+      .get();
+}

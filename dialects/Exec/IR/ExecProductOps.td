@@ -1,0 +1,142 @@
+//===- ExecProductOps.td - Products by packed weights ----------*- tablegen -*-===//
+
+#ifndef EXEC_PRODUCT_OPS
+#define EXEC_PRODUCT_OPS
+
+include "dialects/Exec/IR/ExecAttrs.td"
+include "dialects/Exec/IR/ExecCallOps.td"
+include "dialects/MTP/IR/MTPEnums.td"
+
+def Exec_LinearOp : Exec_CallOp<"linear", [
+    AttrSizedOperandSegments, Exec_SameRows<["x", "y"]>,
+    Exec_OptionalLike<"residual", "y">, Exec_GroupedIntegers,
+    Exec_NormWithEpsilon,
+    DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
+  let summary = "Multiply rows by a packed weight";
+  let description = [{
+    `y = act(norm(x) W^T + bias) + residual`. The weight's inputs are x's columns
+    and its outputs y's; with `swiglu` it has twice as many, gate and up. Rows are
+    divided by their root mean square and multiplied by `norm + offset` first.
+
+    Example:
+    ```mlir
+    %y = exec.linear %x, %w as i4 group 64 norm %n eps 1.0e-6 residual %r
+        : (tensor<4x192xf32>, memref<1x192xf32>, memref<6x3456xi8>, tensor<4x192xf32>)
+          -> tensor<4x192xf32>
+    ```
+    - C1: y has x's rows.
+    - C2: residual has y's shape.
+    - C3: group is given for i8 and i4 alone.
+    - C4: eps is given with norm alone.
+  }];
+  let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
+                    Exec_Packed:$weight, Optional<Exec_Vector>:$bias,
+                    Optional<Exec_Rows>:$residual, Exec_ElementAttr:$dtype,
+                    OptionalAttr<I64Attr>:$group, OptionalAttr<F32Attr>:$eps,
+                    DefaultValuedAttr<I64Attr, "0">:$offset,
+                    DefaultValuedAttr<MTP_ActivationKindAttr,
+                        "::mlir::mtp::ActivationKind::None">:$activation);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = [{
+    $x `,` $weight `as` $dtype (`group` $group^)? (`norm` $norm^)?
+    (`eps` $eps^)? (`offset` $offset^)? (`bias` $bias^)?
+    (`residual` $residual^)? (`activation` `` $activation^)?
+  }];
+  let kernelKind = "linear";
+  let methods = [{
+    bool isGated() {
+      return getActivation() == ::mlir::mtp::ActivationKind::Swiglu;
+    }
+  }];
+}
+
+def Exec_LinearArgmaxOp : Exec_CallOp<"linear_argmax", [
+    AttrSizedOperandSegments, Exec_SameRows<["x", "best", "columns"]>,
+    Exec_SameShape<["best", "columns"]>,
+    Exec_Together<["slots", "sampling", "logits"]>, Exec_GroupedIntegers,
+    Exec_NormWithEpsilon]> {
+  let summary = "Multiply rows by a head and find the best of each panel";
+  let description = [{
+    The product of `exec.linear` with a weight of `n` outputs. Of each panel it
+    gives the largest value and its column. With `slots` and `sampling` it writes
+    the logits as well, of those rows whose slot's sampling words ask for them.
+
+    Example:
+    ```mlir
+    %best, %columns, %logits = exec.linear_argmax %x, %w n 64 as f32
+        logits (%slots, %sampling)
+        : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<1xi32>, memref<2x8xi32>)
+          -> (tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x64xf32>)
+    ```
+    - C1: results have x's rows.
+    - C2: best and columns have one shape.
+    - C3: slots, sampling and logits are given together.
+    - C4: group is given for i8 and i4 alone.
+    - C5: eps is given with norm alone.
+  }];
+  let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
+                    Exec_Packed:$weight, Optional<Exec_Vector>:$bias,
+                    Optional<Exec_Numbers>:$slots,
+                    Optional<Exec_NumberRows>:$sampling, I64Attr:$n,
+                    Exec_ElementAttr:$dtype, OptionalAttr<I64Attr>:$group,
+                    OptionalAttr<F32Attr>:$eps,
+                    DefaultValuedAttr<I64Attr, "0">:$offset);
+  let results = (outs Exec_RowsResult:$best, Exec_NumberRowsResult:$columns,
+                      Optional<Exec_RowsResult>:$logits);
+  let syntax = [{
+    $x `,` $weight `n` $n `as` $dtype (`group` $group^)? (`norm` $norm^)?
+    (`eps` $eps^)? (`offset` $offset^)? (`bias` $bias^)?
+    (`logits` `(` $slots^ `,` $sampling `)`)?
+  }];
+  let kernelKind = "linear_argmax";
+}
+
+def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [
+    AttrSizedOperandSegments, Exec_SameRows<["x", "y"]>,
+    Exec_Together<["table", "angles", "rotation"]>]> {
+  let summary = "Multiply columns of every head by a weight of its own";
+  let description = [{
+    The `cols` of each of x's heads are multiplied by that head's matrix; behind
+    the product stand the head's columns `keep_begin` to `keep_end` as they are,
+    or, with a rotation, turned by the angles of the rows' positions.
+
+    Example:
+    ```mlir
+    %y = exec.head_linear %x, %w heads 4 cols 0 to 32 keep 32 to 48 as bf16
+        : (tensor<2x192xf32>, memref<8x16x32x2xbf16>) -> tensor<2x320xf32>
+    %y = exec.head_linear %x, %w heads 4 cols 0 to 32 keep 32 to 48 as bf16
+        rotated <dim = 16> by (%table, %positions)
+        : (tensor<2x192xf32>, memref<8x16x32x2xbf16>, memref<64x16xf32>, tensor<2xi32>)
+          -> tensor<2x320xf32>
+    ```
+    - C1: y has x's rows.
+    - C2: table, angles and rotation are given together.
+    - C3: heads divides the columns of x and of y; both ranges lie in a head of
+      x, and what is kept leaves room in a head of y for a product.
+  }];
+  let inputs = (ins Exec_Rows:$x, Exec_Packed:$weight,
+                    Optional<Exec_Rows>:$table, Optional<Exec_Numbers>:$angles,
+                    I64Attr:$heads, I64Attr:$col_begin, I64Attr:$col_end,
+                    DefaultValuedAttr<I64Attr, "0">:$keep_begin,
+                    DefaultValuedAttr<I64Attr, "0">:$keep_end,
+                    Exec_ElementAttr:$dtype,
+                    OptionalAttr<Exec_RotationAttr>:$rotation);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = [{
+    $x `,` $weight `heads` $heads `cols` $col_begin `to` $col_end
+    (`keep` $keep_begin `to` $keep_end^)? `as` $dtype
+    (`rotated` $rotation^ `by` `(` $table `,` $angles `)`)?
+  }];
+  let kernelKind = "head_linear";
+  let methods = [{
+    int64_t getHeadWidth() {
+      return ::mlir::exec::columnsOf(getX()) / int64_t(getHeads());
+    }
+    int64_t getKeptColumns() {
+      return int64_t(getKeepEnd()) - int64_t(getKeepBegin());
+    }
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // EXEC_PRODUCT_OPS

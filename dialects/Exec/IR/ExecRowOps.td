@@ -1,0 +1,181 @@
+//===- ExecRowOps.td - What goes row by row --------------------*- tablegen -*-===//
+
+#ifndef EXEC_ROW_OPS
+#define EXEC_ROW_OPS
+
+include "dialects/Exec/IR/ExecCallOps.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+def Exec_ColumnsOp : Exec_Op<"columns", [
+    Pure, HasParent<"::mlir::exec::ProgramOp">,
+    InferTypeOpAdaptor]> {
+  let summary = "Columns of an activation, in place";
+  let description = [{
+    A view, no call: a kernel that reads it reads x from the first of these
+    columns on, with x's stride.
+
+    Example:
+    ```mlir
+    %k = exec.columns %qkv[128 to 192] : tensor<4x256xf32>
+    ```
+    - C1: the columns are some of x's.
+    - C2: x is no view itself.
+  }];
+  let arguments = (ins Exec_RowsResult:$x, I64Attr:$begin, I64Attr:$end);
+  let results = (outs Exec_RowsResult:$result);
+  let assemblyFormat = "$x `[` $begin `to` $end `]` attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def Exec_EmbedOp : Exec_CallOp<"embed", [
+    Exec_SameRows<["tokens", "y"]>, Exec_GroupedIntegers,
+    DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
+  let summary = "Look up the rows of tokens in a table";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.embed %tokens in %table as bf16
+        : (memref<512x192xbf16>, tensor<4xi32>) -> tensor<4x192xf32>
+    ```
+    - C1: there is a row per token.
+    - C2: group is given for i8 and i4 alone.
+  }];
+  let inputs = (ins Exec_Packed:$table, Exec_Numbers:$tokens,
+                    Exec_ElementAttr:$dtype, OptionalAttr<I64Attr>:$group);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$tokens `in` $table `as` $dtype (`group` $group^)?";
+  let kernelKind = "embed";
+  let methods = "bool readsAnyRow(size_t index);";
+}
+
+def Exec_MaskFirstOp : Exec_CallOp<"mask_first", [
+    Exec_SameRows<["x", "positions"]>, Exec_SameShape<["x", "y"]>,
+    Exec_Whole<"x">]> {
+  let summary = "Zero the rows at position 0";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.mask_first %x at %positions
+        : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+    ```
+    - C1: there is a position per row.
+    - C2: y has x's shape.
+    - C3: x is no view.
+  }];
+  let inputs = (ins Exec_Rows:$x, Exec_Numbers:$positions);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x `at` $positions";
+  let kernelKind = "mask_first";
+}
+
+def Exec_RmsNormOp : Exec_CallOp<"rms_norm", [Exec_SameShape<["x", "y"]>]> {
+  let summary = "Divide rows, or groups of their columns, by the root mean square";
+  let description = [{
+    `y = x / sqrt(mean(x^2) + eps) * (weight + offset)`, over each of `groups`
+    equal ranges of columns.
+
+    Example:
+    ```mlir
+    %y = exec.rms_norm %x by %w groups 2 eps 1.0e-6
+        : (tensor<4x16xf32>, memref<1x8xf32>) -> tensor<4x16xf32>
+    ```
+    - C1: y has x's shape.
+    - C2: groups divides the columns.
+  }];
+  let inputs = (ins Exec_Rows:$x, Exec_Vector:$weight,
+                    DefaultValuedAttr<I64Attr, "1">:$groups, F32Attr:$eps,
+                    DefaultValuedAttr<I64Attr, "0">:$offset);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = [{
+    $x `by` $weight (`groups` $groups^)? `eps` $eps (`offset` $offset^)?
+  }];
+  let kernelKind = "rms_norm";
+  let methods = "bool readsAnyRow(size_t index);";
+  let hasVerifier = 1;
+}
+
+/// A row of y from that row of a and of b.
+class Exec_PairOp<string mnemonic>
+    : Exec_CallOp<mnemonic, [Exec_SameShape<["a", "b", "y"]>]> {
+  let inputs = (ins Exec_Rows:$a, Exec_Rows:$b);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$a `,` $b";
+  let kernelKind = mnemonic;
+}
+
+def Exec_AddOp : Exec_PairOp<"add"> {
+  let summary = "Add rows";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.add %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    - C1: a, b and y have one shape.
+  }];
+}
+
+def Exec_SwigluOp : Exec_PairOp<"swiglu"> {
+  let summary = "Gate rows: silu(a) * b";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.swiglu %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    - C1: a, b and y have one shape.
+  }];
+}
+
+def Exec_ConcatOp : Exec_CallOp<"concat", [Exec_SameRows<["a", "b", "y"]>]> {
+  let summary = "Put the columns of b behind those of a";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.concat %a, %b : (tensor<4x8xf32>, tensor<4x4xf32>) -> tensor<4x12xf32>
+    ```
+    - C1: a, b and y have the same rows.
+    - C2: y has the columns of both.
+  }];
+  let inputs = (ins Exec_Rows:$a, Exec_Rows:$b);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$a `,` $b";
+  let kernelKind = "concat";
+  let hasVerifier = 1;
+}
+
+def Exec_CopyOp : Exec_CallOp<"copy", [Exec_SameShape<["x", "y"]>]> {
+  let summary = "Copy columns, so that rows follow each other";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.copy %columns : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    - C1: y has x's shape.
+  }];
+  let inputs = (ins Exec_Rows:$x);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x";
+  let kernelKind = "copy_cols";
+}
+
+def Exec_GatherRowsOp : Exec_CallOp<"gather_rows",
+    [Exec_SameRows<["index", "result"]>, Exec_Whole<"x">]> {
+  let summary = "Copy the rows that an index lists";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.gather_rows %x, %i
+        : (tensor<4x8xf32>, tensor<2xi32>) -> tensor<2x8xf32>
+    ```
+    - C1: there is a row per number of the index.
+    - C2: x is no view.
+  }];
+  let inputs = (ins Exec_Operand<[F32, I32], [1, 2], "rows of f32 or i32">:$x,
+                    Exec_Numbers:$index);
+  let results = (outs Exec_StaticTensor<[F32, I32], [1, 2],
+                                        "static rows of f32 or i32">:$result);
+  let syntax = "$x `,` $index";
+  let kernelKind = "take_rows";
+  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+}
+
+#endif // EXEC_ROW_OPS
