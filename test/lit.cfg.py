@@ -1,6 +1,7 @@
 # How lit runs the tests. Paths come from lit.site.cfg.py, written by CMake.
 
 import os
+import sys
 
 import lit.formats
 
@@ -21,3 +22,10 @@ config.substitutions.append(("%obj_root", config.mtp_obj_root))
 
 if config.build_compiler:
     config.available_features.add("compiler")
+
+# What assembles PTX, if it is here; a test that needs it says so.
+cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+if os.path.exists(os.path.join(cuda, "bin", "ptxas")):
+    config.available_features.add("ptxas")
+config.substitutions.append(("%{cuda}", cuda))
+config.substitutions.append(("%{python}", sys.executable))

@@ -1,0 +1,83 @@
+//===- Driver.h - The CUDA driver, found at run time ------------*- C++ -*-===//
+//
+// The entry points that the probes use, by the versioned names that cuda.h's
+// macros give them. MTP_CUDA_DRIVER names another library than libcuda.so.1.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_GPU_CHECK_DRIVER_H
+#define MTP_GPU_CHECK_DRIVER_H
+
+#include <cuda.h>
+
+#define MTP_DRIVER_CALLS(X)                                                    \
+  X(cuInit)                                                                    \
+  X(cuDriverGetVersion)                                                        \
+  X(cuGetErrorName)                                                            \
+  X(cuDeviceGet)                                                               \
+  X(cuDeviceGetName)                                                           \
+  X(cuDeviceGetAttribute)                                                      \
+  X(cuDevicePrimaryCtxRetain)                                                  \
+  X(cuCtxSetCurrent)                                                           \
+  X(cuCtxSynchronize)                                                          \
+  X(cuMemGetInfo)                                                              \
+  X(cuMemAlloc)                                                                \
+  X(cuMemHostAlloc)                                                            \
+  X(cuMemFree)                                                                 \
+  X(cuMemcpyHtoD)                                                              \
+  X(cuMemcpyDtoH)                                                              \
+  X(cuMemcpyDtoDAsync)                                                         \
+  X(cuMemsetD8Async)                                                           \
+  X(cuStreamCreate)                                                            \
+  X(cuStreamSynchronize)                                                       \
+  X(cuStreamBeginCaptureToGraph)                                               \
+  X(cuStreamGetCaptureInfo)                                                    \
+  X(cuStreamEndCapture)                                                        \
+  X(cuEventCreate)                                                             \
+  X(cuEventRecord)                                                             \
+  X(cuEventSynchronize)                                                        \
+  X(cuEventElapsedTime)                                                        \
+  X(cuModuleLoadData)                                                          \
+  X(cuModuleLoadDataEx)                                                        \
+  X(cuModuleUnload)                                                            \
+  X(cuModuleGetFunction)                                                       \
+  X(cuFuncSetAttribute)                                                        \
+  X(cuFuncGetAttribute)                                                        \
+  X(cuLaunchKernel)                                                            \
+  X(cuGraphCreate)                                                             \
+  X(cuGraphDestroy)                                                            \
+  X(cuGraphAddNode)                                                            \
+  X(cuGraphGetNodes)                                                           \
+  X(cuGraphConditionalHandleCreate)                                            \
+  X(cuGraphInstantiateWithParams)                                              \
+  X(cuGraphUpload)                                                             \
+  X(cuGraphLaunch)                                                             \
+  X(cuGraphExecDestroy)                                                        \
+  X(cuGraphExecUpdate)                                                         \
+  X(cuGraphExecKernelNodeSetParams)
+
+namespace mtp::gpu_check {
+
+struct Driver {
+#define X(name) decltype(&::name) name = nullptr;
+  MTP_DRIVER_CALLS(X)
+#undef X
+
+  /// Finds all of the above, or ends the process and says what is missing.
+  static Driver load();
+};
+
+extern Driver cu;
+
+/// The driver's name of an error.
+const char *nameOf(CUresult result);
+
+/// Ends the process if a call failed: a part that cannot go on is one line in
+/// the results, and the other parts are other processes.
+void check(CUresult result, const char *what, const char *file, int line);
+
+#define CHECK(call) ::mtp::gpu_check::check((call), #call, __FILE__, __LINE__)
+
+} // namespace mtp::gpu_check
+
+#endif // MTP_GPU_CHECK_DRIVER_H

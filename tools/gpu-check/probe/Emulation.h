@@ -1,0 +1,31 @@
+//===- Emulation.h - What one mma does with bf16, on the host ---*- C++ -*-===//
+
+#ifndef MTP_GPU_CHECK_EMULATION_H
+#define MTP_GPU_CHECK_EMULATION_H
+
+#include <cstdint>
+#include <string>
+
+namespace mtp::gpu_check {
+
+/// One way in which a tensor core may add c and 16 products: blocks of `width`
+/// products at a time; all terms of a block and the sum so far are aligned to
+/// the largest exponent, keeping `extra` bits beyond f32's 23, added exactly,
+/// and rounded to f32.
+struct MmaModel {
+  int width = 16;
+  int extra = 0;
+  bool normalized = false; // exponents of products after normalization
+  bool nearest = false;    // rounds the sum to nearest; else toward zero
+  bool floor = false;      // cuts terms toward minus infinity; else toward zero
+
+  std::string name() const;
+  float run(float c, const uint16_t *a, const uint16_t *b) const;
+};
+
+float fromBf16(uint16_t bits);
+uint16_t toBf16(float value);
+
+} // namespace mtp::gpu_check
+
+#endif // MTP_GPU_CHECK_EMULATION_H

@@ -1,0 +1,36 @@
+//===- Lt.h - cuBLASLt, found at run time -----------------------*- C++ -*-===//
+
+#ifndef MTP_GPU_CHECK_LT_H
+#define MTP_GPU_CHECK_LT_H
+
+#include "Driver.h"
+
+#include <cublasLt.h>
+#include <vector>
+
+namespace mtp::gpu_check {
+
+/// y = W x in bf16 with f32 sums: W [rows][inputs], x [tokens][inputs],
+/// y [tokens][rows].
+class LtProduct {
+public:
+  LtProduct(int rows, int inputs, int tokens);
+  /// The algorithms that the heuristic offers, best first by its own guess.
+  std::vector<cublasLtMatmulHeuristicResult_t> algorithms(int atMost);
+  /// Into the machine's stream; false if refused.
+  bool run(const cublasLtMatmulHeuristicResult_t &algorithm, CUdeviceptr w,
+           CUdeviceptr x, CUdeviceptr y, CUdeviceptr workspace);
+
+  static constexpr size_t kWorkspace = size_t(32) << 20;
+
+private:
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t weights = nullptr, tokens = nullptr, output = nullptr;
+};
+
+/// Whether the library was named and loads.
+bool loadLt();
+
+} // namespace mtp::gpu_check
+
+#endif // MTP_GPU_CHECK_LT_H
