@@ -49,11 +49,11 @@ private:
   Offset<schema::Kernel> makeKernel(exec::KernelOp op);
   Offset<flatbuffers::Vector<Offset<schema::Blob>>>
   makeBlobs(const std::vector<BlobLayout> &blobs, schema::SegmentKind kind);
-  Offset<schema::Program> makeProgram(exec::ProgramOp op);
-  Offset<schema::Command> makeCommand(exec::DispatchOp op);
-  Offset<schema::Port> makePort(StringRef name, Value buffer);
-  schema::Binding makeBinding(Value buffer, int64_t elementOffset);
-  schema::Binding makeReference(exec::RefOp op, uint64_t offset);
+  Offset<schema::PlanProgram> makeProgram(exec::ProgramOp op);
+  Offset<schema::PlanPort> makePort(StringRef name, Value buffer);
+  schema::Place makePlace(Value buffer, int64_t elementOffset);
+  schema::Place makeReference(exec::RefOp op, uint64_t offset);
+  Offset<schema::Plan> makePlan();
   int64_t moduleInt(StringRef dictionary, StringRef key) const;
 
   ModuleOp module;
@@ -94,10 +94,10 @@ Offset<schema::Envelope> TableBuilder::makeEnvelope() {
   if (!envelope || !hasRound) {
     return 0; // functions only
   }
-  return schema::CreateEnvelope(
-      fbb, envelope.getMaxK(), envelope.getMaxBatch(), envelope.getMaxContext(),
-      envelope.getPrefillChunk(), envelope.getPage(),
-      moduleInt("exec.model", "vocab"), moduleInt("exec.model", "modules"));
+  return schema::CreateEnvelope(fbb, envelope.getMaxK(), envelope.getMaxBatch(),
+                                envelope.getMaxContext(),
+                                envelope.getPrefillChunk(), envelope.getPage(),
+                                moduleInt("exec.model", "vocab"));
 }
 
 Offset<schema::Generation> TableBuilder::makeGeneration() {
@@ -159,8 +159,9 @@ Offset<schema::State> TableBuilder::makeState(exec::StateOp op) {
   auto upkeep = schema::CreateUpkeep(
       fbb, op.getShared(), numberOf(op.getInitAttr()),
       rebuildOf(op.getRebuild()), uint32_t(op.getRebuildRows()));
+  // The plan says where it lies.
   return schema::CreateState(fbb, name, dtypeOf(type.getElementType()), shape,
-                             *op.getOffset(), upkeep);
+                             /*offset=*/0, upkeep);
 }
 
 Offset<schema::BufferContract>
@@ -232,16 +233,22 @@ TableBuilder::makeBlobs(const std::vector<BlobLayout> &blobs,
   return fbb.CreateVector(entries);
 }
 
-schema::Binding TableBuilder::makeReference(exec::RefOp op, uint64_t offset) {
+/// A count that is the same for every n.
+static schema::Count fixed(uint64_t value) {
+  return schema::Count(static_cast<int64_t>(value), 0);
+}
+
+schema::Place TableBuilder::makeReference(exec::RefOp op, uint64_t offset) {
   StringRef name = op.getResource();
   auto type = cast<MemRefType>(op.getType());
-  auto lookup = [&](const llvm::StringMap<uint32_t> &index, schema::Space space) {
-    return schema::Binding(space, index.lookup(name), offset,
-                           bufferBytes(type) - offset);
+  auto lookup = [&](const llvm::StringMap<uint32_t> &index,
+                    schema::Space space) {
+    return schema::Place(space, index.lookup(name), fixed(offset),
+                         fixed(bufferBytes(type) - offset));
   };
   if (layout.cacheIndex.contains(name)) {
-    return schema::Binding(schema::Space::Kv, layout.cacheIndex.lookup(name),
-                           op.getLayer(), 0);
+    return schema::Place(schema::Space::Kv, layout.cacheIndex.lookup(name),
+                         fixed(op.getLayer()), fixed(0));
   }
   if (layout.weightIndex.contains(name)) {
     return lookup(layout.weightIndex, schema::Space::Weight);
@@ -252,42 +259,103 @@ schema::Binding TableBuilder::makeReference(exec::RefOp op, uint64_t offset) {
   return lookup(layout.stateIndex, schema::Space::State);
 }
 
-schema::Binding TableBuilder::makeBinding(Value buffer, int64_t elementOffset) {
+schema::Place TableBuilder::makePlace(Value buffer, int64_t elementOffset) {
   auto type = cast<MemRefType>(buffer.getType());
   uint64_t offset = elementOffset * (type.getElementTypeBitWidth() / 8);
   if (auto ref = buffer.getDefiningOp<exec::RefOp>()) {
     return makeReference(ref, offset);
   }
   auto alloc = buffer.getDefiningOp<exec::AllocOp>();
-  return schema::Binding(schema::Space::Arena, 0, *alloc.getOffset() + offset,
-                         bufferBytes(type) - offset);
+  return schema::Place(schema::Space::Arena, 0,
+                       fixed(*alloc.getOffset() + offset),
+                       fixed(bufferBytes(type) - offset));
 }
 
-Offset<schema::Command> TableBuilder::makeCommand(exec::DispatchOp op) {
-  std::vector<schema::Binding> bindings;
-  for (auto [buffer, offset] : llvm::zip(op.getBuffers(), op.getOffsets())) {
-    bindings.push_back(makeBinding(buffer, offset));
-  }
-  auto bindingVector = fbb.CreateVectorOfStructs(bindings);
-  auto params = fbb.CreateVector(
-      std::vector<int64_t>(op.getParams().begin(), op.getParams().end()));
-  return schema::CreateCommand(fbb, layout.kernelIndex.lookup(op.getKernel()),
-                               bindingVector, params, op.getTasks(),
-                               op.getSolo(), op.getJoined());
-}
-
-Offset<schema::Port> TableBuilder::makePort(StringRef name, Value buffer) {
+Offset<schema::PlanPort> TableBuilder::makePort(StringRef name, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
-  schema::Binding binding = makeBinding(buffer, 0);
+  schema::Place place = makePlace(buffer, 0);
   auto nameString = fbb.CreateString(name.str());
-  auto shape = shapeOf(type);
-  return schema::CreatePort(fbb, nameString, &binding,
-                            dtypeOf(type.getElementType()), shape);
+  std::vector<schema::Count> dims;
+  for (int64_t dim : type.getShape()) {
+    dims.push_back(fixed(dim));
+  }
+  auto shape = fbb.CreateVectorOfStructs(dims);
+  return schema::CreatePlanPort(fbb, nameString, &place,
+                                dtypeOf(type.getElementType()), shape);
 }
 
-Offset<schema::Program> TableBuilder::makeProgram(exec::ProgramOp op) {
-  std::vector<Offset<schema::Command>> commands;
-  std::vector<Offset<schema::Port>> programInputs, outputs;
+namespace {
+/// Collects the places of a program, each once, and its commands.
+class CommandList {
+public:
+  explicit CommandList(flatbuffers::FlatBufferBuilder &fbb) : fbb(fbb) {}
+
+  /// The index of a place. Its bytes tell it from others.
+  uint32_t place(const schema::Place &place) {
+    std::string key(reinterpret_cast<const char *>(&place), sizeof(place));
+    auto [entry, fresh] = indices.try_emplace(key, places.size());
+    if (fresh) {
+      places.push_back(place);
+    }
+    return entry->second;
+  }
+  void add(uint32_t kernel, const std::vector<uint32_t> &bindings,
+           llvm::ArrayRef<int64_t> params, bool solo, bool joined);
+  void finish(uint32_t begin);
+
+  /// The vectors of the program, after finish().
+  Offset<flatbuffers::Vector<const schema::Place *>> placeVector;
+  Offset<flatbuffers::Vector<schema::Action>> actionVector;
+  Offset<flatbuffers::Vector<Offset<void>>> commandVector;
+  Offset<flatbuffers::Vector<Offset<schema::CpuSchedule>>> cpuVector;
+
+private:
+  flatbuffers::FlatBufferBuilder &fbb;
+  std::vector<schema::Place> places;
+  llvm::StringMap<uint32_t> indices;
+  std::vector<Offset<void>> commands;
+  std::vector<uint8_t> steps;
+};
+} // namespace
+
+void CommandList::add(uint32_t kernel, const std::vector<uint32_t> &bindings,
+                      llvm::ArrayRef<int64_t> params, bool solo, bool joined) {
+  std::vector<schema::Count> counts;
+  for (int64_t param : params) {
+    counts.push_back(schema::Count(param, 0));
+  }
+  auto bindingVector = fbb.CreateVector(bindings);
+  auto paramVector = fbb.CreateVectorOfStructs(counts);
+  commands.push_back(
+      schema::CreateDispatch(fbb, kernel, bindingVector, paramVector).Union());
+  steps.push_back((solo ? uint8_t(schema::CpuStep::Solo) : 0) |
+                  (joined ? uint8_t(schema::CpuStep::Joined) : 0));
+}
+
+void CommandList::finish(uint32_t begin) {
+  placeVector = fbb.CreateVectorOfStructs(places);
+  std::vector<uint8_t> actions(commands.size(),
+                               uint8_t(schema::Action::Dispatch));
+  actionVector = fbb.CreateVectorScalarCast<schema::Action>(actions.data(),
+                                                            actions.size());
+  commandVector = fbb.CreateVector(commands);
+  auto stepVector =
+      fbb.CreateVectorScalarCast<schema::CpuStep>(steps.data(), steps.size());
+  std::vector<Offset<schema::CpuSchedule>> schedules = {
+      schema::CreateCpuSchedule(fbb, begin, stepVector)};
+  cpuVector = fbb.CreateVector(schedules);
+}
+
+static schema::ProgramKind kindOf(exec::ProgramOp op) {
+  return llvm::StringSwitch<schema::ProgramKind>(op.getKind())
+      .Case("decode", schema::ProgramKind::Decode)
+      .Case("prefill", schema::ProgramKind::Prefill)
+      .Default(schema::ProgramKind::Function);
+}
+
+Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
+  std::vector<Offset<schema::PlanPort>> programInputs, outputs;
+  CommandList commands(fbb);
   uint64_t arena = 0;
   for (Operation &inner : op.getBody().front()) {
     if (auto alloc = dyn_cast<exec::AllocOp>(inner)) {
@@ -298,32 +366,65 @@ Offset<schema::Program> TableBuilder::makeProgram(exec::ProgramOp op) {
         programInputs.push_back(makePort(*alloc.getInput(), alloc.getResult()));
       }
     } else if (auto dispatch = dyn_cast<exec::DispatchOp>(inner)) {
-      commands.push_back(makeCommand(dispatch));
+      std::vector<uint32_t> bindings;
+      for (auto [buffer, offset] :
+           llvm::zip(dispatch.getBuffers(), dispatch.getOffsets())) {
+        bindings.push_back(commands.place(makePlace(buffer, offset)));
+      }
+      commands.add(layout.kernelIndex.lookup(dispatch.getKernel()), bindings,
+                   dispatch.getParams(), dispatch.getSolo(),
+                   dispatch.getJoined());
     } else if (auto output = dyn_cast<exec::OutputOp>(inner)) {
       outputs.push_back(makePort(output.getName(), output.getValue()));
     }
   }
-  auto kind = llvm::StringSwitch<schema::ProgramKind>(op.getKind())
-                  .Case("decode", schema::ProgramKind::Decode)
-                  .Case("prefill", schema::ProgramKind::Prefill)
-                  .Default(schema::ProgramKind::Function);
-  // A prefill's k is the number of modules it fills.
-  bool decode = kind == schema::ProgramKind::Decode;
-  uint32_t modules = std::min<int64_t>(
-      op.getK(), moduleInt("exec.model", "modules"));
+  // A program for one batch or one number of rows is one of a range of one.
+  schema::ProgramKind kind = kindOf(op);
+  bool isPrefill = kind == schema::ProgramKind::Prefill;
+  uint32_t n = kind == schema::ProgramKind::Decode ? op.getBatch()
+               : isPrefill                         ? op.getChunk()
+                                                   : 0;
+  commands.finish(n);
   auto name = fbb.CreateString(op.getSymName().str());
-  auto commandVector = fbb.CreateVector(commands);
   auto inputVector = fbb.CreateVector(programInputs);
   auto outputVector = fbb.CreateVector(outputs);
-  return schema::CreateProgram(fbb, name, kind, op.getBatch(),
-                               decode ? op.getK() : 0, op.getChunk(), modules,
-                               arena, commandVector, inputVector, outputVector);
+  schema::Count arenaBytes = fixed(arena);
+  return schema::CreatePlanProgram(
+      fbb, name, kind, n, n + 1, isPrefill ? 0 : op.getK(), isPrefill ? 1 : 0,
+      /*drafts=*/isPrefill && op.getK() > 0, &arenaBytes, commands.placeVector,
+      commands.actionVector, commands.commandVector, commands.cpuVector,
+      inputVector, outputVector);
+}
+
+/// All that belongs to the machine: the only one that is compiled for.
+Offset<schema::Plan> TableBuilder::makePlan() {
+  auto target = makeTarget();
+  std::vector<Offset<schema::Image>> images;
+  if (int index = segmentIndex(schema::SegmentKind::Image); index >= 0) {
+    images.push_back(
+        schema::CreateImage(fbb, schema::ImageFormat::ElfShared, index));
+  }
+  auto imageVector = fbb.CreateVector(images);
+  auto kernels = tableOf<exec::KernelOp>(
+      [&](exec::KernelOp op) { return makeKernel(op); });
+  auto weights = makeBlobs(layout.weights, schema::SegmentKind::Weights);
+  auto constants = makeBlobs(layout.constants, schema::SegmentKind::Constants);
+  std::vector<uint64_t> offsets;
+  for (exec::StateOp state : module.getOps<exec::StateOp>()) {
+    offsets.push_back(*state.getOffset());
+  }
+  auto stateOffsets = fbb.CreateVector(offsets);
+  auto programs = tableOf<exec::ProgramOp>(
+      [&](exec::ProgramOp op) { return makeProgram(op); });
+  return schema::CreatePlan(
+      fbb, target, imageVector, kernels, weights, constants, stateOffsets,
+      moduleInt("exec.plan", "state_bytes"),
+      moduleInt("exec.plan", "arena_bytes"), inputs.scratchBytes, programs);
 }
 
 flatbuffers::DetachedBuffer TableBuilder::build() {
   auto producer = fbb.CreateString(inputs.producer);
   auto model = fbb.CreateString(inputs.model);
-  auto target = makeTarget();
   auto envelope = makeEnvelope();
   auto generation = makeGeneration();
   auto caches =
@@ -336,23 +437,12 @@ flatbuffers::DetachedBuffer TableBuilder::build() {
         fbb, segment.kind, segment.offset, segment.size, segment.hash));
   }
   auto segmentVector = fbb.CreateVector(segmentEntries);
-  std::vector<Offset<schema::Image>> images;
-  if (int index = segmentIndex(schema::SegmentKind::Image); index >= 0) {
-    images.push_back(
-        schema::CreateImage(fbb, schema::ImageFormat::ElfShared, index));
-  }
-  auto imageVector = fbb.CreateVector(images);
-  auto kernels = tableOf<exec::KernelOp>(
-      [&](exec::KernelOp op) { return makeKernel(op); });
-  auto weights = makeBlobs(layout.weights, schema::SegmentKind::Weights);
-  auto constants = makeBlobs(layout.constants, schema::SegmentKind::Constants);
-  auto programs = tableOf<exec::ProgramOp>(
-      [&](exec::ProgramOp op) { return makeProgram(op); });
+  std::vector<Offset<schema::Plan>> plans = {makePlan()};
+  auto planVector = fbb.CreateVector(plans);
 
   schema::ArtifactBuilder artifact(fbb);
   artifact.add_producer(producer);
   artifact.add_model(model);
-  artifact.add_target(target);
   if (!envelope.IsNull()) {
     artifact.add_envelope(envelope);
   }
@@ -361,16 +451,9 @@ flatbuffers::DetachedBuffer TableBuilder::build() {
   }
   artifact.add_caches(caches);
   artifact.add_states(states);
-  artifact.add_state_bytes(moduleInt("exec.plan", "state_bytes"));
-  artifact.add_arena_bytes(moduleInt("exec.plan", "arena_bytes"));
-  artifact.add_scratch_bytes(inputs.scratchBytes);
   artifact.add_segments(segmentVector);
-  artifact.add_images(imageVector);
-  artifact.add_kernels(kernels);
-  artifact.add_weights(weights);
-  artifact.add_constants(constants);
-  artifact.add_programs(programs);
   artifact.add_tokenizer(segmentIndex(schema::SegmentKind::Tokenizer));
+  artifact.add_plans(planVector);
   schema::FinishArtifactBuffer(fbb, artifact.Finish());
   return fbb.Release();
 }

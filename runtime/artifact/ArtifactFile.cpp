@@ -49,10 +49,14 @@ Status ArtifactFile::check(HashCheck hashes) {
   MTP_RETURN_IF_ERROR(copyFront());
   MTP_RETURN_IF_ERROR(checkStructure());
   MTP_RETURN_IF_ERROR(checkZeros());
-  MTP_RETURN_IF_ERROR(checkPageTables());
+  for (size_t i = 0; i < contents.plans.size(); ++i)
+    if (Status status = checkPageTables(contents.plans[i]); !status.isOk())
+      return contents.plans.size() > 1
+                 ? withPath(status, strCat("plans[", i, "]"))
+                 : status;
   if (hashes == HashCheck::None)
     return okStatus();
-  for (uint32_t i = 0; i < vectorSize(root->segments()); ++i)
+  for (uint32_t i = 0; i < vectorSize(contents.segments); ++i)
     if (hashes == HashCheck::All || segment(i).size() <= kSmallSegment)
       MTP_RETURN_IF_ERROR(checkHash(i));
   return okStatus();
@@ -129,8 +133,8 @@ Status ArtifactFile::checkStructure() {
   if (hashBytes(front.get(), offset + size) != seal)
     return dataLoss("the bytes of header and program do not match their seal");
   const uint8_t *tables = front.get() + offset;
-  MTP_RETURN_IF_ERROR(verifyTables({tables, size}, bytes.size() - base));
-  root = schema::GetArtifact(tables);
+  MTP_ASSIGN_OR_RETURN(contents,
+                       readTables({tables, size}, bytes.size() - base));
   return okStatus();
 }
 
@@ -146,8 +150,8 @@ Status ArtifactFile::checkZeros() const {
   };
   uint64_t end = fileHeader.programOffset + fileHeader.programSize + 8;
   uint64_t first = base;
-  for (uint32_t i = 0; i < vectorSize(root->segments()); ++i) {
-    const schema::Segment *segment = root->segments()->Get(i);
+  for (uint32_t i = 0; i < vectorSize(contents.segments); ++i) {
+    const schema::Segment *segment = contents.segments->Get(i);
     MTP_RETURN_IF_ERROR(check(end, base + segment->offset()));
     first = end = base + segment->offset() + segment->size();
   }
@@ -156,17 +160,17 @@ Status ArtifactFile::checkZeros() const {
 
 /// The constants that functions take for page tables name pages that there are
 /// when a function runs: as many as all slots have, behind the dummy page.
-Status ArtifactFile::checkPageTables() const {
-  const schema::Envelope *e = root->envelope();
-  std::vector<bool> isTable(vectorSize(root->constants()), false);
-  forPageTables(*root, [&](uint32_t constant) { isTable[constant] = true; });
+Status ArtifactFile::checkPageTables(const Plan &plan) const {
+  const schema::Envelope *e = contents.envelope;
+  std::vector<bool> isTable(vectorSize(plan.constants), false);
+  forPageTables(plan, [&](uint32_t constant) { isTable[constant] = true; });
   for (uint32_t i = 0; i < isTable.size(); ++i) {
     if (!isTable[i])
       continue;
     uint64_t width = (uint64_t(e->max_context()) + e->max_k() +
                       e->page_tokens()) /
                      e->page_tokens();
-    std::span<const uint8_t> data = blob(*root->constants()->Get(i));
+    std::span<const uint8_t> data = blob(*plan.constants->Get(i));
     for (size_t at = 0; at + 4 <= data.size(); at += 4) {
       int32_t page;
       std::memcpy(&page, data.data() + at, sizeof(page));
@@ -180,7 +184,7 @@ Status ArtifactFile::checkPageTables() const {
 }
 
 std::span<const uint8_t> ArtifactFile::segment(uint32_t index) const {
-  const schema::Segment *segment = root->segments()->Get(index);
+  const schema::Segment *segment = contents.segments->Get(index);
   return bytes.subspan(base + segment->offset(), segment->size());
 }
 
@@ -191,7 +195,7 @@ std::span<const uint8_t> ArtifactFile::blob(const schema::Blob &blob) const {
 Status ArtifactFile::checkHash(uint32_t index) const {
   std::span<const uint8_t> data = segment(index);
   if (hashBytes(data.data(), data.size()) ==
-      root->segments()->Get(index)->hash())
+      contents.segments->Get(index)->hash())
     return okStatus();
   return dataLoss(
       strCat("segments[", index, "]: its bytes do not match their hash"));

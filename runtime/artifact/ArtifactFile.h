@@ -3,10 +3,10 @@
 #ifndef MTP_RUNTIME_ARTIFACT_ARTIFACTFILE_H
 #define MTP_RUNTIME_ARTIFACT_ARTIFACTFILE_H
 
+#include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/Result.h"
 #include "runtime/schema/ArtifactFormat.h"
-#include "runtime/schema/mtp_artifact_generated.h"
 
 #include <memory>
 #include <span>
@@ -43,7 +43,7 @@ public:
              HashCheck hashes = HashCheck::Small);
 
   const FileHeader &header() const { return fileHeader; }
-  const schema::Artifact &program() const { return *root; }
+  const Artifact &artifact() const { return contents; }
 
   /// The bytes of a segment; `index` must be in range.
   std::span<const uint8_t> segment(uint32_t index) const;
@@ -61,7 +61,7 @@ private:
   Status copyFront();
   Status checkStructure();
   Status checkZeros() const;
-  Status checkPageTables() const;
+  Status checkPageTables(const Plan &plan) const;
 
   std::unique_ptr<MappedFile> file;
   std::span<const uint8_t> bytes;
@@ -69,7 +69,7 @@ private:
   std::unique_ptr<uint8_t[]> front;
   FileHeader fileHeader = {};
   uint64_t base = 0;
-  const schema::Artifact *root = nullptr;
+  Artifact contents;
 };
 
 } // namespace mtp

@@ -6,22 +6,34 @@
 #include "runtime/core/Status.h"
 #include "runtime/schema/mtp_artifact_generated.h"
 
+#include <span>
 #include <string_view>
 
 namespace mtp {
+
+struct Count;
+struct CommandContext;
 
 /// A kernel named "mtp.<name>", as far as the verifier needs to know it.
 struct Builtin {
   std::string_view name;
   uint32_t buffers;
   uint32_t params;
-  /// Checks params and byte counts of a command whose counts are right.
-  Status (*check)(const schema::Artifact &artifact,
-                  const schema::Command &command);
+  /// Whether a row is divided into stretches of its vocabulary, a task each.
+  bool isScan;
+  /// Checks the bytes of a command whose counts and params are right, at n.
+  Status (*check)(const CommandContext &context, uint64_t n);
 };
 
 /// The builtin of that name, or null.
 const Builtin *findBuiltin(std::string_view name);
+
+/// Checks a builtin's command at every n of its program.
+Status checkBuiltin(const CommandContext &context);
+
+/// The tasks of a builtin's command with these params: rows and vocabulary are
+/// the first two.
+int64_t builtinTasks(const Builtin &builtin, std::span<const int64_t> params);
 
 } // namespace mtp
 

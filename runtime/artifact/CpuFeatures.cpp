@@ -190,3 +190,20 @@ Status mtp::checkTarget(const schema::Target &target) {
   return failedPrecondition(strCat(
       "this machine lacks cpu features that the kernels need: ", missing));
 }
+
+uint32_t mtp::choosePlan(const Artifact &artifact) {
+  uint32_t alike = 0;
+  bool hasAlike = false;
+  // The only one needs no look at the machine before it is loaded.
+  for (uint32_t i = 0; artifact.plans.size() > 1 && i < artifact.plans.size();
+       ++i) {
+    const schema::Target &target = *artifact.plans[i].target;
+    if (target.arch()->string_view() != hostArch())
+      continue;
+    if (checkTarget(target).isOk())
+      return i;
+    alike = hasAlike ? alike : i;
+    hasAlike = true;
+  }
+  return alike;
+}

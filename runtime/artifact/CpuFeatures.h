@@ -3,8 +3,8 @@
 #ifndef MTP_RUNTIME_ARTIFACT_CPUFEATURES_H
 #define MTP_RUNTIME_ARTIFACT_CPUFEATURES_H
 
+#include "runtime/artifact/Artifact.h"
 #include "runtime/core/Status.h"
-#include "runtime/schema/mtp_artifact_generated.h"
 
 #include <string_view>
 
@@ -23,6 +23,11 @@ std::string_view hostArch();
 
 /// Fails, naming what is missing, when the images of `target` cannot run here.
 Status checkTarget(const schema::Target &target);
+
+/// The index of the first plan that this machine can run; where there is none,
+/// that of a plan whose target checkTarget refuses, if possible one for this
+/// architecture.
+uint32_t choosePlan(const Artifact &artifact);
 
 } // namespace mtp
 

@@ -51,22 +51,32 @@ std::string mtp::tensorTypeName(schema::DType type,
   return joinShape(type, shape);
 }
 
-Result<uint64_t> mtp::tensorBytes(schema::DType type,
-                                  const flatbuffers::Vector<uint64_t> *shape) {
+template <typename Shape>
+static Result<uint64_t> bytesOf(schema::DType type, const Shape &shape) {
   if (size_t(type) >= kTypeCount)
     return dataLoss(strCat("expected an element type below ", kTypeCount,
                            ", got ", unsigned(type)));
-  uint64_t bytes = kTypes[size_t(type)].bytes;
-  if (!shape)
-    return bytes;
-  if (!isAligned(shape))
-    return dataLoss("the shape is not aligned to 8 bytes");
-  if (shape->size() > kMaxRank)
+  if (shape.size() > kMaxRank)
     return dataLoss(strCat("expected at most ", kMaxRank, " dimensions, got ",
-                           shape->size()));
-  for (uint64_t dim : *shape)
+                           shape.size()));
+  uint64_t bytes = kTypes[size_t(type)].bytes;
+  for (uint64_t dim : shape)
     if (__builtin_mul_overflow(bytes, dim, &bytes))
-      return dataLoss(strCat("the bytes of ", tensorTypeName(type, shape),
+      return dataLoss(strCat("the bytes of ", joinShape(type, shape),
                              " do not fit into 64 bits"));
   return bytes;
+}
+
+Result<uint64_t> mtp::tensorBytes(schema::DType type,
+                                  const flatbuffers::Vector<uint64_t> *shape) {
+  if (!shape)
+    return bytesOf(type, std::vector<uint64_t>());
+  if (!isAligned(shape))
+    return dataLoss("the shape is not aligned to 8 bytes");
+  return bytesOf(type, *shape);
+}
+
+Result<uint64_t> mtp::tensorBytes(schema::DType type,
+                                  const std::vector<uint64_t> &shape) {
+  return bytesOf(type, shape);
 }

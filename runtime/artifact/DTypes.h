@@ -43,6 +43,8 @@ bool isAligned(const flatbuffers::Vector<T> *vector) {
 /// a scalar.
 Result<uint64_t> tensorBytes(schema::DType type,
                              const flatbuffers::Vector<uint64_t> *shape);
+Result<uint64_t> tensorBytes(schema::DType type,
+                             const std::vector<uint64_t> &shape);
 
 } // namespace mtp
 

@@ -1,6 +1,7 @@
 //===- SemanticVerifier.cpp - Does the artifact make sense? ---------------===//
 
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/artifact/DTypes.h"
 #include "runtime/core/StrCat.h"
 
 #include <string_view>
@@ -26,36 +27,141 @@ static bool isName(std::string_view name) {
   return true;
 }
 
-/// Fails when two entries of a vector have one name. `nameOf` gets an entry.
-template <typename T, typename NameOf>
-static Status verifyNames(const char *what,
-                          const flatbuffers::Vector<flatbuffers::Offset<T>> *v,
-                          NameOf nameOf) {
-  std::unordered_map<std::string_view, uint32_t> seen;
-  for (uint32_t i = 0; i < vectorSize(v); ++i) {
-    std::string_view name = nameOf(v->Get(i));
-    if (!isName(name))
+Status mtp::verifyNames(const char *what,
+                        const std::vector<std::string_view> &names) {
+  std::unordered_map<std::string_view, size_t> seen;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!isName(names[i]))
       return dataLoss(strCat(what, "[", i,
                              "]: expected a visible name of 1 "
                              "to 1024 bytes"));
-    auto [other, fresh] = seen.emplace(name, i);
+    auto [other, fresh] = seen.emplace(names[i], i);
     if (!fresh)
       return dataLoss(strCat(what, "[", i, "] and ", what, "[", other->second,
-                             "] are both named '", name, "'"));
+                             "] are both named '", names[i], "'"));
   }
   return okStatus();
 }
 
-static Status verifyAllNames(const schema::Artifact &artifact) {
-  auto name = [](auto *entry) { return entry->name()->string_view(); };
-  MTP_RETURN_IF_ERROR(verifyNames("caches", artifact.caches(), name));
-  MTP_RETURN_IF_ERROR(verifyNames("states", artifact.states(), name));
-  MTP_RETURN_IF_ERROR(verifyNames("weights", artifact.weights(), name));
-  MTP_RETURN_IF_ERROR(verifyNames("constants", artifact.constants(), name));
-  MTP_RETURN_IF_ERROR(verifyNames("programs", artifact.programs(), name));
-  return verifyNames("kernels", artifact.kernels(), [](auto *kernel) {
-    return kernel->symbol()->string_view();
+/// The names of a vector's tables; `nameOf` gets each.
+template <typename T, typename NameOf>
+static std::vector<std::string_view> namesOf(const Tables<T> *tables,
+                                             NameOf nameOf) {
+  std::vector<std::string_view> names;
+  for (uint32_t i = 0; i < vectorSize(tables); ++i)
+    names.push_back(nameOf(tables->Get(i))->string_view());
+  return names;
+}
+
+static Status verifyPlanNames(const Plan &plan) {
+  auto name = [](auto *entry) { return entry->name(); };
+  MTP_RETURN_IF_ERROR(verifyNames("weights", namesOf(plan.weights, name)));
+  MTP_RETURN_IF_ERROR(verifyNames("constants", namesOf(plan.constants, name)));
+  std::vector<std::string_view> programs;
+  for (const Program &program : plan.programs)
+    programs.push_back(program.name);
+  MTP_RETURN_IF_ERROR(verifyNames("programs", programs));
+  return verifyNames("kernels", namesOf(plan.kernels, [](auto *kernel) {
+                       return kernel->symbol();
+                     }));
+}
+
+//===----------------------------------------------------------------------===//
+// Reading either form
+//===----------------------------------------------------------------------===//
+
+static constexpr uint32_t kMostPlans = 16;
+
+/// What the root and a plan call the same.
+template <typename Source>
+static Plan planOf(const Source &source) {
+  Plan plan;
+  plan.target = source.target();
+  plan.images = source.images();
+  plan.kernels = source.kernels();
+  plan.weights = source.weights();
+  plan.constants = source.constants();
+  plan.stateBytes = source.state_bytes();
+  plan.arenaBytes = source.arena_bytes();
+  plan.scratchBytes = source.scratch_bytes();
+  return plan;
+}
+
+/// Checks a plan whose programs `read` reads.
+template <typename Read>
+static Status addPlan(Artifact &artifact, Plan plan, Read read) {
+  MTP_RETURN_IF_ERROR(verifyStorage(artifact, plan));
+  MTP_RETURN_IF_ERROR(read(plan));
+  MTP_RETURN_IF_ERROR(verifyPlanNames(plan));
+  MTP_RETURN_IF_ERROR(verifyPrograms(artifact, plan));
+  MTP_RETURN_IF_ERROR(verifyCoverage(artifact, plan));
+  artifact.plans.push_back(std::move(plan));
+  return okStatus();
+}
+
+/// The whole of a file before 1.3 becomes one plan.
+static Status lowerPlan(const schema::Artifact &root, uint64_t tableBytes,
+                        Artifact &artifact) {
+  if (!root.target())
+    return dataLoss("expected a target or plans");
+  Plan plan = planOf(root);
+  for (uint32_t i = 0; i < vectorSize(root.states()); ++i)
+    plan.stateOffsets.push_back(root.states()->Get(i)->offset());
+  return addPlan(artifact, std::move(plan), [&](Plan &lowered) {
+    return lowerPrograms(root, tableBytes, lowered);
   });
+}
+
+static Status readPlan(const schema::Plan &source, uint64_t tableBytes,
+                       Artifact &artifact) {
+  Plan plan = planOf(source);
+  const auto *offsets = source.state_offsets();
+  if (!isAligned(offsets))
+    return dataLoss("state_offsets are not aligned to 8 bytes");
+  if (vectorSize(offsets) != artifact.states.size())
+    return dataLoss(strCat("state_offsets: expected ", artifact.states.size(),
+                           ", one for each state, got ", vectorSize(offsets)));
+  for (uint32_t i = 0; i < vectorSize(offsets); ++i)
+    plan.stateOffsets.push_back(offsets->Get(i));
+  return addPlan(artifact, std::move(plan), [&](Plan &read) {
+    return readPrograms(source, tableBytes, read);
+  });
+}
+
+static Status readPlans(const schema::Artifact &root, uint64_t tableBytes,
+                        Artifact &artifact) {
+  uint32_t count = vectorSize(root.plans());
+  if (count > kMostPlans)
+    return dataLoss(
+        strCat("plans: expected at most ", kMostPlans, ", got ", count));
+  if (root.target() || root.images() || root.kernels() || root.weights() ||
+      root.constants() || root.programs())
+    return dataLoss("expected plans, or what files before 1.3 have instead, "
+                    "got both");
+  for (uint32_t i = 0; i < count; ++i)
+    if (Status status = readPlan(*root.plans()->Get(i), tableBytes, artifact);
+        !status.isOk())
+      return withPath(status, strCat("plans[", i, "]"));
+  return okStatus();
+}
+
+static Status readRoot(const schema::Artifact &root, uint64_t tableBytes,
+                       uint64_t segmentBytes, Artifact &artifact) {
+  artifact.producer = root.producer()->string_view();
+  artifact.model = root.model();
+  artifact.envelope = root.envelope();
+  artifact.generation = root.generation();
+  artifact.caches = root.caches();
+  artifact.segments = root.segments();
+  artifact.tokenizer = root.tokenizer();
+  bool hasPlans = vectorSize(root.plans()) != 0;
+  MTP_RETURN_IF_ERROR(verifyNames(
+      "caches", namesOf(root.caches(), [](auto *c) { return c->name(); })));
+  MTP_RETURN_IF_ERROR(verifyShared(artifact, segmentBytes));
+  MTP_RETURN_IF_ERROR(readStates(root, artifact));
+  MTP_RETURN_IF_ERROR(verifyEnvelope(artifact, hasPlans));
+  return hasPlans ? readPlans(root, tableBytes, artifact)
+                  : lowerPlan(root, tableBytes, artifact);
 }
 
 /// Bounds on the FlatBuffer's nesting and on the tables that are visited while
@@ -63,19 +169,19 @@ static Status verifyAllNames(const schema::Artifact &artifact) {
 static constexpr uint32_t kMaxDepth = 16;
 static constexpr uint32_t kMaxTables = 1 << 23;
 
-Status mtp::verifyTables(std::span<const uint8_t> tables,
-                         uint64_t segmentBytes) {
+Result<Artifact> mtp::readTables(std::span<const uint8_t> tables,
+                                 uint64_t segmentBytes) {
   flatbuffers::Verifier verifier(tables.data(), tables.size(), kMaxDepth,
                                  kMaxTables);
   if (!schema::VerifyArtifactBuffer(verifier))
     return dataLoss("the program is no valid FlatBuffer of kind 'MTPA'");
-  return verifySemantics(*schema::GetArtifact(tables.data()), segmentBytes);
+  Artifact artifact;
+  MTP_RETURN_IF_ERROR(readRoot(*schema::GetArtifact(tables.data()),
+                               tables.size(), segmentBytes, artifact));
+  return artifact;
 }
 
-Status mtp::verifySemantics(const schema::Artifact &artifact,
-                            uint64_t segmentBytes) {
-  MTP_RETURN_IF_ERROR(verifyAllNames(artifact));
-  MTP_RETURN_IF_ERROR(verifyStorage(artifact, segmentBytes));
-  MTP_RETURN_IF_ERROR(verifyPrograms(artifact));
-  return verifyEnvelope(artifact);
+Status mtp::verifyTables(std::span<const uint8_t> tables,
+                         uint64_t segmentBytes) {
+  return readTables(tables, segmentBytes).status();
 }

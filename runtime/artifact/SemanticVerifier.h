@@ -3,15 +3,15 @@
 // The FlatBuffers verifier proves that tables and vectors lie inside the
 // buffer. This one proves the rest, once, so that nothing behind it checks
 // again: every index, offset, size and enum is in range, every program stays
-// inside its memory, and the whole envelope is there.
+// inside its memory for every n of its range, and the whole envelope is there.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MTP_RUNTIME_ARTIFACT_SEMANTICVERIFIER_H
 #define MTP_RUNTIME_ARTIFACT_SEMANTICVERIFIER_H
 
-#include "runtime/core/Status.h"
-#include "runtime/schema/mtp_artifact_generated.h"
+#include "runtime/artifact/Artifact.h"
+#include "runtime/core/Result.h"
 
 #include <cstdint>
 #include <functional>
@@ -20,47 +20,90 @@
 
 namespace mtp {
 
-/// Checks an artifact that the FlatBuffers verifier has passed. `segmentBytes`
-/// is what the file holds behind the segment base. Messages start with a path:
-/// "programs[3].commands[12].bindings[2]: ...".
-Status verifySemantics(const schema::Artifact &artifact, uint64_t segmentBytes);
+/// Checks the bytes of a FlatBuffer, which start at a multiple of 8 and must
+/// outlive the result: its structure, then its meaning. `segmentBytes` is what
+/// the file holds behind the segment base. Messages start with a path:
+/// "programs[3].commands[12].bindings[2]: ...", in files with plans
+/// "plans[0].programs[3]...".
+Result<Artifact> readTables(std::span<const uint8_t> tables,
+                            uint64_t segmentBytes);
 
-/// Checks the bytes of a FlatBuffer, which start at a multiple of 8: its
-/// structure, then its meaning.
+/// The same without the result.
 Status verifyTables(std::span<const uint8_t> tables, uint64_t segmentBytes);
 
 //===----------------------------------------------------------------------===//
 // Its parts
 //===----------------------------------------------------------------------===//
 
-/// Segments, images, blobs, states, caches, kernels, tokenizer.
-Status verifyStorage(const schema::Artifact &artifact, uint64_t segmentBytes);
+/// Fails when two names are the same, or one is not short and visible.
+Status verifyNames(const char *what,
+                   const std::vector<std::string_view> &names);
 
-/// Commands, bindings and ports of all programs.
-Status verifyPrograms(const schema::Artifact &artifact);
+/// What plans share: segments, caches, tokenizer.
+Status verifyShared(const Artifact &artifact, uint64_t segmentBytes);
+
+/// Reads and checks the states. Needs the envelope.
+Status readStates(const schema::Artifact &root, Artifact &artifact);
+
+/// Images, blobs, kernels, memories, and where the states lie.
+Status verifyStorage(const Artifact &artifact, const Plan &plan);
+
+/// Programs of files before 1.3, and since. `plan` has its kernels, which have
+/// passed verifyStorage. `tableBytes` bounds the work.
+Status lowerPrograms(const schema::Artifact &root, uint64_t tableBytes,
+                     Plan &plan);
+Status readPrograms(const schema::Plan &source, uint64_t tableBytes,
+                    Plan &plan);
+
+/// Commands, places and ports of all programs.
+Status verifyPrograms(const Artifact &artifact, const Plan &plan);
 
 /// That a kernel's contract speaks of what the kernel has. Absent is fine.
-Status verifyContract(const schema::Artifact &artifact,
-                      const schema::Kernel &kernel);
+Status verifyContract(const Plan &plan, const schema::Kernel &kernel);
 
-/// That a command, whose bindings are in range, asks its kernel for nothing
-/// that the contract does not allow. `kind` is that of its program.
-Status verifyAgainstContract(const schema::Artifact &artifact,
-                             const schema::Command &command,
-                             schema::ProgramKind kind);
+/// A command of a program, with all that a check of it needs.
+struct CommandContext {
+  const Artifact &artifact;
+  const Plan &plan;
+  const Program &program;
+  const Command &command;
+
+  const schema::Kernel &kernel() const { return plan.kernelOf(command); }
+  std::span<const Place> places() const {
+    return program.placesOf(command, kernel());
+  }
+  std::span<const Count> params() const {
+    return program.paramsOf(command, kernel());
+  }
+  /// The least and the largest n.
+  uint64_t first() const { return program.begin; }
+  uint64_t last() const { return program.end - 1; }
+};
+
+/// That a command, whose places are in range, asks its kernel for nothing that
+/// the contract does not allow, at any n.
+Status verifyAgainstContract(const CommandContext &context);
 
 /// Calls `found` with the index of every constant that a command takes for page
 /// numbers. The artifact must have passed the other checks.
-void forPageTables(const schema::Artifact &artifact,
+void forPageTables(const Plan &plan,
                    const std::function<void(uint32_t)> &found);
 
-/// Whether kernels may write to what a binding names: the arena, caches, and
-/// states that are not the host's.
-Status verifyWritable(const schema::Artifact &artifact,
-                      const schema::Binding &binding);
+/// Whether kernels may write to a place: the arena, caches, and states that are
+/// not the host's.
+Status verifyWritable(const Artifact &artifact, const Place &place);
 
-/// The envelope, the states it asks for, and that every program is there.
-Status verifyEnvelope(const schema::Artifact &artifact);
+/// The limits of the envelope, what it says of generation, and the states that
+/// the host needs; sets how far prefills read ahead.
+Status verifyEnvelope(Artifact &artifact, bool hasPlans);
+
+/// That there is a program for everything in the envelope.
+Status verifyCoverage(const Artifact &artifact, const Plan &plan);
+
+/// Whether a count is at least `least` and at most `most` from one n to
+/// another.
+bool isWithin(const Count &count, uint64_t first, uint64_t last, int64_t least,
+              int64_t most);
 
 /// Puts a step of a path before a failure's message, which may start with the
 /// rest of the path: "commands[12]" and "bindings[2]: ..." give

@@ -91,8 +91,9 @@ static Status verifySlots(const schema::Artifact &artifact,
       strCat("upkeep.rebuild: unknown value ", unsigned(upkeep.rebuild())));
 }
 
-Status mtp::verifyUpkeep(const schema::Artifact &artifact,
-                         const schema::State &state) {
+/// Checks a state's upkeep, if it has one. Type and shape must have passed.
+static Status verifyUpkeep(const schema::Artifact &artifact,
+                           const schema::State &state) {
   const schema::Upkeep *upkeep = state.upkeep();
   if (!upkeep)
     return okStatus();
@@ -107,20 +108,33 @@ Status mtp::verifyUpkeep(const schema::Artifact &artifact,
   return okStatus();
 }
 
-std::optional<uint32_t> mtp::findState(const schema::Artifact &artifact,
-                                       std::string_view name) {
-  for (uint32_t i = 0; i < vectorSize(artifact.states()); ++i)
-    if (artifact.states()->Get(i)->name()->string_view() == name)
-      return i;
-  return std::nullopt;
+/// Reads a state and checks all but what the host asks of it.
+static Result<State> readState(const schema::Artifact &root,
+                               const schema::State &state) {
+  State read;
+  MTP_ASSIGN_OR_RETURN(read.bytes, tensorBytes(state.dtype(), state.shape()));
+  read.name = state.name()->string_view();
+  read.dtype = state.dtype();
+  for (uint32_t d = 0; d < vectorSize(state.shape()); ++d)
+    read.shape.push_back(state.shape()->Get(d));
+  read.rule = ruleOf(state);
+  if (vectorSize(root.plans()) && !state.upkeep())
+    return dataLoss("expected an upkeep");
+  if (vectorSize(root.plans()) && state.offset() != 0)
+    return dataLoss(
+        strCat("expected its offset in the plans, got ", state.offset()));
+  MTP_RETURN_IF_ERROR(verifyUpkeep(root, state));
+  return read;
 }
 
-uint32_t mtp::placesAhead(const schema::Artifact &artifact) {
-  if (std::optional<uint32_t> tokens = findState(artifact, "prompt_tokens")) {
-    const auto *shape = artifact.states()->Get(*tokens)->shape();
-    // Without a first dimension it is refused, for so many places.
-    uint64_t places = vectorSize(shape) ? shape->Get(0) : 0;
-    return uint32_t(std::min<uint64_t>(places - 1, UINT32_MAX));
+Status mtp::readStates(const schema::Artifact &root, Artifact &artifact) {
+  std::vector<std::string_view> names;
+  for (uint32_t i = 0; i < vectorSize(root.states()); ++i) {
+    Result<State> state = readState(root, *root.states()->Get(i));
+    if (!state)
+      return state.status().withContext(strCat("states[", i, "]"));
+    names.push_back(state->name);
+    artifact.states.push_back(std::move(*state));
   }
-  return artifact.envelope() ? artifact.envelope()->modules() : 0;
+  return verifyNames("states", names);
 }

@@ -3,11 +3,9 @@
 #ifndef MTP_RUNTIME_ARTIFACT_STATERULE_H
 #define MTP_RUNTIME_ARTIFACT_STATERULE_H
 
-#include "runtime/core/Status.h"
 #include "runtime/schema/mtp_artifact_generated.h"
 
 #include <optional>
-#include <string_view>
 
 namespace mtp {
 
@@ -23,20 +21,8 @@ struct StateRule {
   uint32_t rows = 1;
 };
 
+/// What a file says of a state, or its name where the file does not.
 StateRule ruleOf(const schema::State &state);
-
-/// Checks a state's upkeep, if it has one. Type and shape must have passed.
-Status verifyUpkeep(const schema::Artifact &artifact,
-                    const schema::State &state);
-
-/// The index of the state of that name, if there is one.
-std::optional<uint32_t> findState(const schema::Artifact &artifact,
-                                  std::string_view name);
-
-/// How many places ahead of its rows a prefill reads tokens when it fills what
-/// drafts need: the shape of `prompt_tokens` says so, in files that have none
-/// the number of modules.
-uint32_t placesAhead(const schema::Artifact &artifact);
 
 } // namespace mtp
 

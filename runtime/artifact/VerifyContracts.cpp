@@ -36,8 +36,7 @@ static Status verifyBuffer(const schema::Kernel &kernel,
   return okStatus();
 }
 
-Status mtp::verifyContract(const schema::Artifact &artifact,
-                           const schema::Kernel &kernel) {
+Status mtp::verifyContract(const Plan &plan, const schema::Kernel &kernel) {
   const schema::Contract *contract = kernel.contract();
   if (!contract)
     return okStatus();
@@ -55,10 +54,9 @@ Status mtp::verifyContract(const schema::Artifact &artifact,
       return status.withContext(strCat("contract.buffers[", i, "]"));
   if (contract->rows_per_group() && kernel.params() == 0)
     return dataLoss("contract: expected a param that is a number of rows");
-  if (contract->scratch() > artifact.scratch_bytes())
+  if (contract->scratch() > plan.scratchBytes)
     return dataLoss(strCat("contract: needs ", contract->scratch(),
-                           " bytes of a scratch of ",
-                           artifact.scratch_bytes()));
+                           " bytes of a scratch of ", plan.scratchBytes));
   return okStatus();
 }
 
@@ -76,15 +74,13 @@ static bool isHostState(std::string_view name) {
          std::end(kNames);
 }
 
-Status mtp::verifyWritable(const schema::Artifact &artifact,
-                           const schema::Binding &binding) {
-  switch (binding.space()) {
+Status mtp::verifyWritable(const Artifact &artifact, const Place &place) {
+  switch (place.space) {
   case schema::Space::Arena:
   case schema::Space::Kv:
     return okStatus();
   case schema::Space::State: {
-    std::string_view name =
-        artifact.states()->Get(binding.index())->name()->string_view();
+    std::string_view name = artifact.states[place.index].name;
     if (!isHostState(name))
       return okStatus();
     return dataLoss(strCat("a kernel may not write to state '", name,
@@ -97,38 +93,81 @@ Status mtp::verifyWritable(const schema::Artifact &artifact,
   return dataLoss("a kernel may not write to weights and constants");
 }
 
-/// The bytes that a buffer must have, or nothing where they fit no 64 bits.
-static std::optional<uint64_t> bytesOf(const schema::BufferContract &buffer,
-                                       const schema::Command &command) {
+namespace {
+/// What a kernel touches of a buffer, as a function of n: the square's factor
+/// says whether it grows evenly.
+struct Touched {
+  int64_t square = 0;
+  /// At the least and at the largest n; negative sums count as 0.
+  uint64_t first = 0;
+  uint64_t last = 0;
+};
+} // namespace
+
+/// The value of a sum of terms at n, or nothing where it fits no 64 bits.
+static std::optional<int64_t> sumAt(const schema::BufferContract &buffer,
+                                    std::span<const Count> params, uint64_t n) {
   int64_t sum = 0;
   for (uint32_t i = 0; i < vectorSize(buffer.bytes()); ++i) {
     const schema::Term *term = buffer.bytes()->Get(i);
     int64_t product = term->factor();
     for (uint32_t param : {term->first(), term->second()})
       if (param != kNoParam &&
-          __builtin_mul_overflow(product, command.params()->Get(param),
-                                 &product))
+          __builtin_mul_overflow(product, params[param].at(n), &product))
         return std::nullopt;
     if (__builtin_add_overflow(sum, product, &sum))
       return std::nullopt;
   }
-  return uint64_t(std::max<int64_t>(sum, 0));
+  return sum;
 }
 
-/// Where a binding starts in its memory, which is aligned itself.
-static uint64_t startOf(const schema::Artifact &artifact,
-                        const schema::Binding &binding) {
-  switch (binding.space()) {
+/// The factor of n * n in that sum.
+static std::optional<int64_t> squareOf(const schema::BufferContract &buffer,
+                                       std::span<const Count> params) {
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < vectorSize(buffer.bytes()); ++i) {
+    const schema::Term *term = buffer.bytes()->Get(i);
+    if (term->first() == kNoParam || term->second() == kNoParam)
+      continue;
+    int64_t product = term->factor();
+    for (uint32_t param : {term->first(), term->second()})
+      if (__builtin_mul_overflow(product, params[param].step, &product))
+        return std::nullopt;
+    if (__builtin_add_overflow(sum, product, &sum))
+      return std::nullopt;
+  }
+  return sum;
+}
+
+static std::optional<Touched> touchedBy(const schema::BufferContract &buffer,
+                                        const CommandContext &context) {
+  std::span<const Count> params = context.params();
+  std::optional<int64_t> first = sumAt(buffer, params, context.first());
+  std::optional<int64_t> last = first, square = 0;
+  if (context.first() != context.last()) {
+    last = sumAt(buffer, params, context.last());
+    square = squareOf(buffer, params);
+  }
+  if (!first || !last || !square)
+    return std::nullopt;
+  return Touched{*square, uint64_t(std::max<int64_t>(*first, 0)),
+                 uint64_t(std::max<int64_t>(*last, 0))};
+}
+
+/// Where a place starts in its memory, which is aligned itself, at n.
+static uint64_t startOf(const CommandContext &context, const Place &place,
+                        uint64_t n) {
+  const Plan &plan = context.plan;
+  uint64_t offset = uint64_t(place.offset.at(n));
+  switch (place.space) {
   case schema::Space::State:
-    return artifact.states()->Get(binding.index())->offset() + binding.offset();
+    return plan.stateOffsets[place.index] + offset;
   case schema::Space::Weight:
-    return artifact.weights()->Get(binding.index())->offset() +
-           binding.offset();
+    return plan.weights->Get(place.index)->offset() + offset;
   case schema::Space::Constant:
-    return artifact.constants()->Get(binding.index())->offset() +
-           binding.offset();
+    return plan.constants->Get(place.index)->offset() + offset;
   case schema::Space::Arena:
-    return binding.offset();
+    return offset;
   case schema::Space::Kv:
     break;
   }
@@ -136,14 +175,14 @@ static uint64_t startOf(const schema::Artifact &artifact,
 }
 
 /// Checks that a layer of a cache is what the kernel takes it for.
-static Status verifyEntries(const schema::Artifact &artifact,
+static Status verifyEntries(const Artifact &artifact,
                             const schema::CacheContract &want,
-                            const schema::Binding &binding) {
-  if (binding.space() != schema::Space::Kv)
-    return dataLoss(strCat("expected a cache, got space ",
-                           unsigned(binding.space())));
-  const schema::Cache *cache = artifact.caches()->Get(binding.index());
-  uint32_t page = artifact.envelope() ? artifact.envelope()->page_tokens() : 1;
+                            const Place &place) {
+  if (place.space != schema::Space::Kv)
+    return dataLoss(
+        strCat("expected a cache, got space ", unsigned(place.space)));
+  const schema::Cache *cache = artifact.caches->Get(place.index);
+  uint32_t page = artifact.envelope ? artifact.envelope->page_tokens() : 1;
   uint32_t heads = cache->heads() ? cache->heads() : want.heads();
   if (want.page_tokens() == page && want.heads() == heads &&
       want.entry_width() == cache->entry_width() &&
@@ -164,105 +203,137 @@ static Status verifyEntries(const schema::Artifact &artifact,
 
 /// Checks that page numbers come from the host, or, in functions, from a
 /// constant, whose values the loader looks at.
-static Status verifyPageTable(const schema::Artifact &artifact,
-                              const schema::Binding &binding,
-                              schema::ProgramKind kind) {
-  if (binding.space() == schema::Space::State && binding.offset() == 0 &&
-      artifact.states()->Get(binding.index())->name()->string_view() ==
-          "page_table")
+static Status verifyPageTable(const CommandContext &context,
+                              const Place &place) {
+  const Artifact &artifact = context.artifact;
+  if (place.space == schema::Space::State && place.offset == Count{} &&
+      artifact.states[place.index].name == "page_table")
     return okStatus();
-  if (binding.space() == schema::Space::Constant &&
-      kind == schema::ProgramKind::Function && artifact.envelope() &&
-      artifact.constants()->Get(binding.index())->dtype() ==
-          schema::DType::I32)
+  if (place.space == schema::Space::Constant &&
+      context.program.kind == schema::ProgramKind::Function &&
+      artifact.envelope &&
+      context.plan.constants->Get(place.index)->dtype() == schema::DType::I32)
     return okStatus();
   return dataLoss("expected page numbers: the state 'page_table', in functions "
                   "a constant of i32, too");
 }
 
-static Status verifyBinding(const schema::Artifact &artifact,
-                            const schema::BufferContract &buffer,
-                            const schema::Command &command,
-                            const schema::Binding &binding,
-                            schema::ProgramKind kind) {
+/// Checks that a place has what the kernel touches, at every n. Where that
+/// grows as n * n does, upwards, it is above a line at the ends if anywhere.
+static Status verifyTouched(const schema::BufferContract &buffer,
+                            const CommandContext &context, const Place &place) {
+  std::optional<Touched> touched = touchedBy(buffer, context);
+  if (!touched)
+    return dataLoss("the bytes that the kernel may touch do not fit 64 bits");
+  if (touched->square < 0 && context.first() != context.last())
+    return dataLoss("the bytes that the kernel may touch grow slower than n: "
+                    "expected a program of one n");
+  for (auto [bytes, n] : {std::pair(touched->first, context.first()),
+                          {touched->last, context.last()}})
+    if (uint64_t has = uint64_t(place.bytes.at(n)); bytes > has)
+      return dataLoss(
+          strCat("the kernel may touch ", bytes, " bytes, got ", has));
+  return okStatus();
+}
+
+static Status verifyAlignment(uint32_t alignment, const CommandContext &context,
+                              const Place &place) {
+  if (alignment <= 1)
+    return okStatus();
+  if (uint64_t start = startOf(context, place, context.first());
+      start % alignment)
+    return dataLoss(strCat("expected a start at a multiple of ", alignment,
+                           ", got ", start));
+  if (context.first() != context.last() && place.offset.step % alignment)
+    return dataLoss(strCat("expected a start that grows by multiples of ",
+                           alignment, ", got ", place.offset.step));
+  return okStatus();
+}
+
+static Status verifyBuffer(const schema::BufferContract &buffer,
+                           const CommandContext &context, const Place &place) {
   if (buffer.written())
-    MTP_RETURN_IF_ERROR(verifyWritable(artifact, binding));
+    MTP_RETURN_IF_ERROR(verifyWritable(context.artifact, place));
   if (buffer.cache())
-    return verifyEntries(artifact, *buffer.cache(), binding);
-  if (binding.space() == schema::Space::Kv)
+    return verifyEntries(context.artifact, *buffer.cache(), place);
+  if (place.space == schema::Space::Kv)
     return dataLoss("the kernel takes no cache here");
   if (buffer.page_table())
-    MTP_RETURN_IF_ERROR(verifyPageTable(artifact, binding, kind));
-  std::optional<uint64_t> bytes = bytesOf(buffer, command);
-  if (!bytes)
-    return dataLoss("the bytes that the kernel may touch do not fit 64 bits");
-  if (*bytes > binding.bytes())
-    return dataLoss(strCat("the kernel may touch ", *bytes, " bytes, got ",
-                           binding.bytes()));
-  uint64_t start = startOf(artifact, binding);
-  if (buffer.alignment() > 1 && start % buffer.alignment())
-    return dataLoss(strCat("expected a start at a multiple of ",
-                           unsigned(buffer.alignment()), ", got ", start));
-  return okStatus();
+    MTP_RETURN_IF_ERROR(verifyPageTable(context, place));
+  MTP_RETURN_IF_ERROR(verifyTouched(buffer, context, place));
+  return verifyAlignment(buffer.alignment(), context, place);
 }
 
+/// Rows are a count, so that the tasks of the ends bound all.
 static Status verifyTasks(const schema::Contract &contract,
-                          const schema::Command &command) {
-  uint64_t groups = 1, tasks;
-  if (uint64_t size = contract.rows_per_group()) {
-    uint64_t rows = uint64_t(std::max<int64_t>(command.params()->Get(0), 0));
-    groups = rows / size + (rows % size != 0);
-  }
-  if (__builtin_mul_overflow(groups, contract.tasks(), &tasks) ||
-      command.tasks() != tasks)
+                          const CommandContext &context) {
+  for (uint64_t n : {context.first(), context.last()}) {
+    uint64_t groups = 1, tasks = 0;
+    if (uint64_t size = contract.rows_per_group()) {
+      uint64_t rows = uint64_t(std::max<int64_t>(context.params()[0].at(n), 0));
+      groups = rows / size + (rows % size != 0);
+    }
+    bool fits = !__builtin_mul_overflow(groups, contract.tasks(), &tasks) &&
+                tasks <= uint64_t(INT64_MAX);
+    if (fits && context.command.tasks.value_or(tasks) == tasks)
+      continue;
     return dataLoss(strCat("tasks: the kernel divides into ", groups, " x ",
                            contract.tasks(), " for these params, got ",
-                           command.tasks()));
+                           context.command.tasks.value_or(tasks)));
+  }
   return okStatus();
 }
 
-Status mtp::verifyAgainstContract(const schema::Artifact &artifact,
-                                  const schema::Command &command,
-                                  schema::ProgramKind kind) {
-  const schema::Kernel *kernel = artifact.kernels()->Get(command.kernel());
-  const schema::Contract *contract = kernel->contract();
+static Status verifyParams(const schema::Contract &contract,
+                           const CommandContext &context) {
+  std::span<const Count> params = context.params();
+  for (uint32_t i = 0; i < params.size(); ++i) {
+    const schema::ParamContract *range = contract.params()->Get(i);
+    if (isWithin(params[i], context.first(), context.last(), range->least(),
+                 range->most()))
+      continue;
+    std::string got =
+        params[i].isFixed()
+            ? strCat(params[i].base)
+            : strCat(params[i].base, " + n * ", params[i].step, " for n of ",
+                     context.first(), " to ", context.last());
+    return dataLoss(strCat(
+        "params[", i, "]: ", context.kernel().symbol()->string_view(),
+        " takes ", range->least(), " to ", range->most(), ", got ", got));
+  }
+  return okStatus();
+}
+
+Status mtp::verifyAgainstContract(const CommandContext &context) {
+  const schema::Contract *contract = context.kernel().contract();
   if (!contract)
     return okStatus();
-  for (uint32_t i = 0; i < kernel->params(); ++i) {
-    const schema::ParamContract *range = contract->params()->Get(i);
-    int64_t param = command.params()->Get(i);
-    if (param < range->least() || param > range->most())
-      return dataLoss(strCat("params[", i, "]: ",
-                             kernel->symbol()->string_view(), " takes ",
-                             range->least(), " to ", range->most(), ", got ",
-                             param));
-  }
-  MTP_RETURN_IF_ERROR(verifyTasks(*contract, command));
-  for (uint32_t i = 0; i < kernel->buffers(); ++i)
-    if (Status status = verifyBinding(
-            artifact, *contract->buffers()->Get(i), command,
-            *command.bindings()->Get(i), kind);
+  MTP_RETURN_IF_ERROR(verifyParams(*contract, context));
+  MTP_RETURN_IF_ERROR(verifyTasks(*contract, context));
+  std::span<const Place> places = context.places();
+  for (uint32_t i = 0; i < places.size(); ++i)
+    if (Status status =
+            verifyBuffer(*contract->buffers()->Get(i), context, places[i]);
         !status.isOk())
       return withPath(status, strCat("bindings[", i, "]"));
   return okStatus();
 }
 
-void mtp::forPageTables(const schema::Artifact &artifact,
+void mtp::forPageTables(const Plan &plan,
                         const std::function<void(uint32_t)> &found) {
-  for (uint32_t p = 0; p < vectorSize(artifact.programs()); ++p) {
-    const auto *commands = artifact.programs()->Get(p)->commands();
-    for (uint32_t c = 0; c < vectorSize(commands); ++c) {
-      const schema::Command *command = commands->Get(c);
-      const schema::Kernel *kernel =
-          artifact.kernels()->Get(command->kernel());
-      if (!kernel->contract())
+  for (const Program &program : plan.programs) {
+    // Elsewhere page numbers are the host's.
+    if (program.kind != schema::ProgramKind::Function)
+      continue;
+    for (const Command &command : program.commands) {
+      const schema::Kernel &kernel = plan.kernelOf(command);
+      if (!kernel.contract())
         continue;
-      for (uint32_t i = 0; i < kernel->buffers(); ++i) {
-        const schema::Binding *binding = command->bindings()->Get(i);
-        if (kernel->contract()->buffers()->Get(i)->page_table() &&
-            binding->space() == schema::Space::Constant)
-          found(binding->index());
-      }
+      std::span<const Place> places = program.placesOf(command, kernel);
+      for (uint32_t i = 0; i < places.size(); ++i)
+        if (kernel.contract()->buffers()->Get(i)->page_table() &&
+            places[i].space == schema::Space::Constant)
+          found(places[i].index);
     }
   }
 }

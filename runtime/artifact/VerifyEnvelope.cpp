@@ -2,16 +2,17 @@
 
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
-#include "runtime/artifact/StateRule.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/PromptWords.h"
 #include "runtime/schema/SamplingWords.h"
 
 #include <map>
-#include <set>
 #include <utility>
 
 using namespace mtp;
+
+/// The most rows of a prefill.
+static constexpr uint32_t kMostRows = 1 << 20;
 
 static Status verifyLimit(const char *what, uint64_t value, uint64_t low,
                           uint64_t high) {
@@ -21,18 +22,19 @@ static Status verifyLimit(const char *what, uint64_t value, uint64_t low,
                          ", got ", value));
 }
 
-static Status verifyLimits(const schema::Artifact &artifact) {
-  const schema::Envelope &e = *artifact.envelope();
+static Status verifyLimits(const Artifact &artifact, bool hasPlans) {
+  const schema::Envelope &e = *artifact.envelope;
   MTP_RETURN_IF_ERROR(verifyLimit("max_k", e.max_k(), 0, 64));
   MTP_RETURN_IF_ERROR(verifyLimit("max_batch", e.max_batch(), 1, 1024));
   MTP_RETURN_IF_ERROR(verifyLimit("max_context", e.max_context(), 1, 1 << 24));
   MTP_RETURN_IF_ERROR(
-      verifyLimit("prefill_chunk", e.prefill_chunk(), 1, 1 << 20));
+      verifyLimit("prefill_chunk", e.prefill_chunk(), 1, kMostRows));
   MTP_RETURN_IF_ERROR(verifyLimit("page_tokens", e.page_tokens(), 1, 1 << 16));
   MTP_RETURN_IF_ERROR(verifyLimit("vocab", e.vocab(), 1, 1 << 24));
-  MTP_RETURN_IF_ERROR(verifyLimit("modules", e.modules(), 0, 64));
+  MTP_RETURN_IF_ERROR(
+      verifyLimit("modules", e.modules(), 0, hasPlans ? 0 : kMostPlacesAhead));
   // Where prompts come as rows, a method may draft without modules.
-  if (e.modules() == 0 && !findState(artifact, "prompt_tokens"))
+  if (!hasPlans && e.modules() == 0 && !artifact.findState("prompt_tokens"))
     return verifyLimit("max_k", e.max_k(), 0, 0);
   return okStatus();
 }
@@ -53,57 +55,55 @@ struct Need {
 };
 } // namespace
 
-static bool hasShape(const schema::State &state, const Need &need) {
-  bool same = state.dtype() == need.dtype &&
-              vectorSize(state.shape()) == need.shape.size();
-  for (uint32_t d = 0; same && d < need.shape.size(); ++d)
-    same = need.shape[d] == 0 || need.shape[d] == state.shape()->Get(d);
+static bool hasShape(const State &state, const Need &need) {
+  bool same =
+      state.dtype == need.dtype && state.shape.size() == need.shape.size();
+  for (size_t d = 0; same && d < need.shape.size(); ++d)
+    same = need.shape[d] == 0 || need.shape[d] == state.shape[d];
   return same;
 }
 
-static Status verifyState(const schema::Artifact &artifact, const Need &need) {
-  std::optional<uint32_t> index = findState(artifact, need.name);
+static Status verifyState(const Artifact &artifact, const Need &need) {
+  std::optional<uint32_t> index = artifact.findState(need.name);
   if (!index && need.isOptional)
     return okStatus();
   if (!index)
     return dataLoss(strCat("states: expected one named '", need.name, "'"));
-  const schema::State &state = *artifact.states()->Get(*index);
+  const State &state = artifact.states[*index];
   std::string where = strCat("states[", *index, "] '", need.name, "': ");
   if (!hasShape(state, need))
-    return dataLoss(strCat(where, "expected ",
-                           tensorTypeName(need.dtype, need.shape),
-                           " (0: any), got ",
-                           tensorTypeName(state.dtype(), state.shape())));
-  if (state.upkeep() && ruleOf(state).shared != need.isShared)
+    return dataLoss(
+        strCat(where, "expected ", tensorTypeName(need.dtype, need.shape),
+               " (0: any), got ", tensorTypeName(state.dtype, state.shape)));
+  if (state.rule.shared != need.isShared)
     return dataLoss(strCat(where, "expected one ",
                            need.isShared ? "for all slots" : "per slot"));
   return okStatus();
 }
 
-/// The states of the prompt contract of 1.0: drafter modules are counted, and
-/// what passes from round to round has fixed names.
-static std::vector<Need> modulesContract(const schema::Envelope &e,
-                                         uint64_t largestChunk) {
+/// The states of the prompt contract of 1.0, and, in files that do not say what
+/// states are, those that pass from round to round.
+static std::vector<Need> tokensContract(const schema::Envelope &e,
+                                        bool hasPlans) {
   using schema::DType;
   uint64_t s = e.max_batch(), window = uint64_t(e.max_k()) + 1;
   uint64_t drafts = e.max_k() ? e.max_k() : 1;
-  std::vector<Need> needs = {
-      {"length", DType::I32, {s}},
-      {"accepted", DType::I32, {s}},
-      {"window", DType::I32, {s, window}},
-      {.name = "drafts",
-       .dtype = DType::I32,
-       .shape = {s, drafts},
-       .isShared = true},
-      {.name = "prefill_info",
-       .dtype = DType::I32,
-       .shape = {4},
-       .isShared = true},
-      {.name = "prefill_tokens",
-       .dtype = DType::I32,
-       .shape = {largestChunk + e.modules()},
-       .isShared = true},
+  auto shared = [](const char *name, uint64_t size) {
+    return Need{.name = name,
+                .dtype = schema::DType::I32,
+                .shape = {size},
+                .isShared = true};
   };
+  std::vector<Need> needs = {shared("prefill_info", 4),
+                             shared("prefill_tokens", 0)};
+  if (hasPlans)
+    return needs;
+  needs.push_back({"accepted", DType::I32, {s}});
+  needs.push_back({"window", DType::I32, {s, window}});
+  needs.push_back({.name = "drafts",
+                   .dtype = DType::I32,
+                   .shape = {s, drafts},
+                   .isShared = true});
   if (e.modules() > 0)
     needs.push_back({"hidden", DType::F32, {s, window, 0}});
   for (uint32_t d = 2; d <= e.modules(); ++d)
@@ -111,44 +111,65 @@ static std::vector<Need> modulesContract(const schema::Envelope &e,
   return needs;
 }
 
-/// Those of files that say what each state is: the prompt's rows.
-static std::vector<Need> promptContract(const schema::Artifact &artifact) {
-  const schema::Envelope &e = *artifact.envelope();
-  uint64_t chunk = e.prefill_chunk();
-  uint64_t places = uint64_t(placesAhead(artifact)) + 1;
+/// The states of prompts that come as rows.
+static std::vector<Need> rowsContract(const Artifact &artifact) {
+  const schema::Envelope &e = *artifact.envelope;
+  uint64_t chunk = e.prefill_chunk(), places = uint64_t(artifact.ahead) + 1;
   auto shared = [](const char *name, std::vector<uint64_t> shape) {
     return Need{name, schema::DType::I32, std::move(shape), true, true};
   };
   return {shared("prompt_tokens", {places, chunk}),
           shared("prompt_positions", {places, chunk}),
           shared("prompt_slots", {chunk}),
-          shared("prompt_sequences", {kPromptWords, e.max_batch()}),
-          Need{"length", schema::DType::I32, {e.max_batch()}, true}};
+          shared("prompt_sequences", {kPromptWords, e.max_batch()})};
 }
 
-static Status verifyStates(const schema::Artifact &artifact,
-                           uint64_t largestChunk) {
-  const schema::Envelope &e = *artifact.envelope();
+/// How many places ahead a prefill reads: what the shape of `prompt_tokens`
+/// says, or what `prefill_tokens` has behind the largest chunk; in files before
+/// 1.3 the number of modules. More than allowed where a state has no such
+/// shape.
+static uint64_t placesAhead(const Artifact &artifact, bool hasPlans) {
+  constexpr uint64_t kNone = UINT32_MAX;
+  const schema::Envelope &e = *artifact.envelope;
+  if (auto rows = artifact.findState("prompt_tokens")) {
+    const std::vector<uint64_t> &shape = artifact.states[*rows].shape;
+    return shape.empty() || shape[0] == 0 ? kNone : shape[0] - 1;
+  }
+  if (!hasPlans)
+    return e.modules();
+  auto tokens = artifact.findState("prefill_tokens");
+  const std::vector<uint64_t> *shape =
+      tokens ? &artifact.states[*tokens].shape : nullptr;
+  return !shape || shape->size() != 1 || (*shape)[0] < e.prefill_chunk()
+             ? kNone
+             : (*shape)[0] - e.prefill_chunk();
+}
+
+static Status verifyStates(Artifact &artifact, bool hasPlans) {
+  const schema::Envelope &e = *artifact.envelope;
   using schema::DType;
   uint64_t s = e.max_batch(), window = uint64_t(e.max_k()) + 1;
   uint64_t pages = (uint64_t(e.max_context()) + e.max_k() + e.page_tokens()) /
                    e.page_tokens();
-  bool hasRows = findState(artifact, "prompt_tokens").has_value();
+  bool hasRows = artifact.findState("prompt_tokens").has_value();
+  uint64_t ahead = placesAhead(artifact, hasPlans);
+  if (ahead > kMostPlacesAhead)
+    return dataLoss(strCat(
+        "states: expected '", hasRows ? "prompt_tokens" : "prefill_tokens",
+        "' of a chunk with at most ", kMostPlacesAhead, " places ahead"));
+  artifact.ahead = uint32_t(ahead);
   std::vector<Need> needs =
-      hasRows ? promptContract(artifact) : modulesContract(e, largestChunk);
-  needs.push_back({"active", DType::I32, {s}, hasRows, true});
-  needs.push_back({"page_table", DType::I32, {s, pages}, hasRows});
-  needs.push_back({"sampling", DType::I32, {s, kSamplingWords}, hasRows});
+      hasRows ? rowsContract(artifact) : tokensContract(e, hasPlans);
+  // Files that say what states are may do without some.
+  bool isOptional = hasRows || hasPlans;
+  needs.push_back({"active", DType::I32, {s}, isOptional, true});
+  needs.push_back({"length", DType::I32, {s}, isOptional});
+  needs.push_back({"page_table", DType::I32, {s, pages}, isOptional});
+  needs.push_back({"sampling", DType::I32, {s, kSamplingWords}, isOptional});
   needs.push_back({"out_tokens", DType::I32, {s, window}});
   needs.push_back({"out_count", DType::I32, {s}});
   for (const Need &need : needs)
     MTP_RETURN_IF_ERROR(verifyState(artifact, need));
-  uint32_t ahead = placesAhead(artifact);
-  if (hasRows && (ahead > kMostPlacesAhead || largestChunk > e.prefill_chunk()))
-    return dataLoss(strCat("states: 'prompt_tokens': expected at most ",
-                           kMostPlacesAhead, " places ahead and chunks of ",
-                           e.prefill_chunk(), " rows, got ", ahead, " and ",
-                           largestChunk));
   return okStatus();
 }
 
@@ -156,96 +177,189 @@ static Status verifyStates(const schema::Artifact &artifact,
 // Programs
 //===----------------------------------------------------------------------===//
 
-static Status verifyOutput(const schema::Program &program,
-                           std::string_view name, schema::DType dtype,
-                           const std::vector<uint64_t> &shape) {
-  for (uint32_t i = 0; i < vectorSize(program.outputs()); ++i) {
-    const schema::Port *port = program.outputs()->Get(i);
-    if (port->name()->string_view() != name)
+/// Checks an output of `rows` rows, a count.
+static Status verifyOutput(const Program &program, std::string_view name,
+                           schema::DType dtype, Count rows,
+                           std::vector<uint64_t> width) {
+  for (const Port &port : program.outputs) {
+    if (port.name != name)
       continue;
-    std::string got = tensorTypeName(port->dtype(), port->shape());
-    std::string expected = tensorTypeName(dtype, shape);
-    if (got == expected)
-      return okStatus();
-    return dataLoss(
-        strCat("output '", name, "': expected ", expected, ", got ", got));
+    for (uint64_t n : {uint64_t(program.begin), uint64_t(program.end) - 1}) {
+      std::vector<uint64_t> shape = {uint64_t(rows.at(n))};
+      shape.insert(shape.end(), width.begin(), width.end());
+      std::string got = tensorTypeName(port.dtype, port.shapeAt(n));
+      std::string expected = tensorTypeName(dtype, shape);
+      if (got != expected)
+        return dataLoss(
+            strCat("output '", name, "': expected ", expected, ", got ", got));
+    }
+    return okStatus();
   }
   return dataLoss(strCat("expected an output named '", name, "'"));
 }
 
-static Status verifyOutputs(const schema::Artifact &artifact,
-                            const schema::Program &program, uint64_t rows) {
-  MTP_RETURN_IF_ERROR(verifyOutput(program, "logits", schema::DType::F32,
-                                   {rows, artifact.envelope()->vocab()}));
-  return verifyOutput(program, "picks", schema::DType::I32, {rows});
+static Status verifyOutputs(const Artifact &artifact, const Program &program,
+                            Count rows) {
+  MTP_RETURN_IF_ERROR(verifyOutput(program, "logits", schema::DType::F32, rows,
+                                   {artifact.envelope->vocab()}));
+  return verifyOutput(program, "picks", schema::DType::I32, rows, {});
 }
 
 namespace {
+/// Ranges of n that have a program, apart from one another.
+class Ranges {
+public:
+  /// The first n that both have, or nothing where the range was added.
+  std::optional<uint32_t> add(uint32_t begin, uint32_t end) {
+    auto next = ranges.lower_bound(begin);
+    if (next != ranges.end() && next->first < end)
+      return next->first;
+    if (next != ranges.begin() && std::prev(next)->second > begin)
+      return begin;
+    ranges[begin] = end;
+    return std::nullopt;
+  }
+  /// The first n from `begin` on that has none.
+  uint32_t endFrom(uint32_t begin) const {
+    for (auto [first, end] : ranges)
+      if (first <= begin && begin < end)
+        begin = end;
+    return begin;
+  }
+  /// The first n of these that the others do not have, or nothing.
+  std::optional<uint32_t> without(const Ranges &others) const {
+    for (auto [begin, end] : ranges)
+      if (uint32_t covered = others.endFrom(begin); covered < end)
+        return covered;
+    return std::nullopt;
+  }
+  bool empty() const { return ranges.empty(); }
+
+private:
+  std::map<uint32_t, uint32_t> ranges;
+};
+
 /// The programs found so far, by what selects them.
 struct Coverage {
-  /// (batch, k) of Decode programs.
-  std::set<std::pair<uint32_t, uint32_t>> decode;
-  /// (chunk, modules) of Prefill programs.
-  std::set<std::pair<uint32_t, uint32_t>> prefill;
+  /// Of decode programs by k, of prefills that draft and that do not.
+  std::map<uint32_t, Ranges> decode;
+  Ranges plain, drafting;
 
-  Status add(const schema::Artifact &artifact, const schema::Program &program);
+  Status add(const Artifact &artifact, const Program &program);
+  Status addDecode(const Artifact &artifact, const Program &program);
+  Status addPrefill(const Artifact &artifact, const Program &program);
+  Status verify(const schema::Envelope &e) const;
 };
 } // namespace
 
-Status Coverage::add(const schema::Artifact &artifact,
-                     const schema::Program &program) {
-  const schema::Envelope &e = *artifact.envelope();
-  uint32_t batch = program.batch(), k = program.k(), chunk = program.chunk();
-  if (program.kind() == schema::ProgramKind::Function)
-    return okStatus();
-  if (program.kind() == schema::ProgramKind::Decode) {
-    if (batch < 1 || batch > e.max_batch() || k > e.max_k())
-      return dataLoss(strCat("batch ", batch, ", k ", k,
-                             " is outside the envelope of batch ",
-                             e.max_batch(), ", k ", e.max_k()));
-    if (!decode.emplace(batch, k).second)
-      return dataLoss(
-          strCat("a second decode program for batch ", batch, ", k ", k));
-    return verifyOutputs(artifact, program, uint64_t(batch) * (k + 1));
-  }
-  if (chunk < 1 || chunk > (1 << 20))
-    return dataLoss(strCat("expected a chunk of 1 to 2^20 rows, got ", chunk));
-  uint32_t all = placesAhead(artifact);
-  if (program.modules() != 0 && program.modules() != all)
-    return dataLoss(strCat("expected 0 or all ", all, " modules, got ",
-                           program.modules()));
-  if (!prefill.emplace(chunk, program.modules()).second)
-    return dataLoss(strCat("a second prefill program for chunk ", chunk,
-                           " with ", program.modules(), " modules"));
-  return verifyOutputs(artifact, program, 1);
+/// "batch 3", or "batch 3 to 5".
+static std::string rangeText(const char *what, const Program &program) {
+  uint32_t last = program.end - 1;
+  return last == program.begin ? strCat(what, " ", program.begin)
+                               : strCat(what, " ", program.begin, " to ", last);
 }
 
-static Status verifyCoverage(const schema::Artifact &artifact,
-                             const Coverage &coverage) {
-  const schema::Envelope &e = *artifact.envelope();
-  uint32_t all = placesAhead(artifact);
-  for (uint32_t batch = 1; batch <= e.max_batch(); ++batch)
-    for (uint32_t k = 0; k <= e.max_k(); ++k)
-      if (!coverage.decode.count({batch, k}))
-        return dataLoss(strCat("programs: expected a decode program for every "
-                               "batch up to ",
-                               e.max_batch(), " and every k up to ", e.max_k(),
-                               ", got none for batch ", batch, ", k ", k));
-  if (!coverage.prefill.count({e.prefill_chunk(), 0}))
-    return dataLoss(strCat("programs: expected a prefill program for chunk ",
-                           e.prefill_chunk(), " without modules"));
-  for (auto [chunk, modules] : coverage.prefill)
-    if (!coverage.prefill.count({chunk, all}) ||
-        !coverage.prefill.count({chunk, 0}))
-      return dataLoss(strCat("programs: expected prefill programs for chunk ",
-                             chunk, " with 0 and with ", all,
-                             " modules, got only ", modules));
+Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
+  const schema::Envelope &e = *artifact.envelope;
+  if (program.begin < 1 || program.end - 1 > e.max_batch() ||
+      program.k > e.max_k())
+    return dataLoss(strCat(rangeText("batch", program), ", k ", program.k,
+                           " is outside the envelope of batch ", e.max_batch(),
+                           ", k ", e.max_k()));
+  if (auto twice = decode[program.k].add(program.begin, program.end))
+    return dataLoss(strCat("a second decode program for batch ", *twice, ", k ",
+                           program.k));
+  return verifyOutputs(artifact, program, {0, int64_t(program.k) + 1});
+}
+
+/// Where prompts do not come as rows: that the host has room for all tokens
+/// that the program reads.
+static Status verifyPromptTokens(const Artifact &artifact,
+                                 const Program &program) {
+  if (artifact.findState("prompt_tokens"))
+    return okStatus();
+  uint64_t room =
+      artifact.states[*artifact.findState("prefill_tokens")].shape[0];
+  uint64_t read = uint64_t(program.end) - 1 + artifact.ahead;
+  if (read <= room)
+    return okStatus();
+  return dataLoss(strCat("expected 'prefill_tokens' of at least ", read,
+                         " tokens, got ", room));
+}
+
+Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
+  uint32_t most = kMostRows;
+  if (artifact.findState("prompt_tokens"))
+    most = artifact.envelope->prefill_chunk();
+  if (program.begin < 1 || program.end - 1 > most)
+    return dataLoss(strCat("expected a chunk of 1 to ", most, " rows, got ",
+                           rangeText("rows", program)));
+  if (program.sequences != 1)
+    return dataLoss(
+        strCat("expected chunks of 1 sequence, got ", program.sequences));
+  MTP_RETURN_IF_ERROR(verifyPromptTokens(artifact, program));
+  Ranges &ranges = program.drafts ? drafting : plain;
+  if (auto twice = ranges.add(program.begin, program.end))
+    return dataLoss(strCat("a second prefill program for ", *twice, " rows ",
+                           program.drafts ? "with" : "without", " drafts"));
+  return verifyOutputs(artifact, program, {1, 0});
+}
+
+Status Coverage::add(const Artifact &artifact, const Program &program) {
+  switch (program.kind) {
+  case schema::ProgramKind::Decode:
+    return addDecode(artifact, program);
+  case schema::ProgramKind::Prefill:
+    return addPrefill(artifact, program);
+  case schema::ProgramKind::Function:
+    break;
+  }
   return okStatus();
 }
 
-static Status verifyGeneration(const schema::Artifact &artifact) {
-  const schema::Generation *generation = artifact.generation();
-  uint32_t vocab = artifact.envelope()->vocab();
+Status Coverage::verify(const schema::Envelope &e) const {
+  for (uint32_t k = 0; k <= e.max_k(); ++k) {
+    auto ranges = decode.find(k);
+    uint32_t batch = ranges == decode.end() ? 1 : ranges->second.endFrom(1);
+    if (batch <= e.max_batch())
+      return dataLoss(strCat("programs: expected a decode program for every "
+                             "batch up to ",
+                             e.max_batch(), " and every k up to ", e.max_k(),
+                             ", got none for batch ", batch, ", k ", k));
+  }
+  if (plain.endFrom(e.prefill_chunk()) == e.prefill_chunk())
+    return dataLoss(strCat("programs: expected a prefill program for chunk ",
+                           e.prefill_chunk(), " without drafts"));
+  if (drafting.empty() && e.modules() == 0)
+    return okStatus();
+  std::optional<uint32_t> rows = plain.without(drafting);
+  if (!rows)
+    rows = drafting.without(plain);
+  if (rows)
+    return dataLoss(strCat("programs: expected prefill programs for chunk ",
+                           *rows, " with and without drafts, got one of them"));
+  return okStatus();
+}
+
+Status mtp::verifyCoverage(const Artifact &artifact, const Plan &plan) {
+  Coverage coverage;
+  for (size_t i = 0; i < plan.programs.size(); ++i) {
+    const Program &program = plan.programs[i];
+    std::string where = strCat("programs[", i, "]");
+    if (!artifact.envelope && program.kind != schema::ProgramKind::Function)
+      return dataLoss(strCat(where, ": expected an envelope for a program "
+                                    "that is no function"));
+    if (!artifact.envelope)
+      continue;
+    if (Status status = coverage.add(artifact, program); !status.isOk())
+      return withPath(status, where);
+  }
+  return artifact.envelope ? coverage.verify(*artifact.envelope) : okStatus();
+}
+
+static Status verifyGeneration(const Artifact &artifact) {
+  const schema::Generation *generation = artifact.generation;
+  uint32_t vocab = artifact.envelope->vocab();
   if (!generation)
     return okStatus();
   if (generation->bos() < -1 || generation->bos() >= int64_t(vocab))
@@ -260,29 +374,10 @@ static Status verifyGeneration(const schema::Artifact &artifact) {
   return okStatus();
 }
 
-Status mtp::verifyEnvelope(const schema::Artifact &artifact) {
-  const schema::Envelope *envelope = artifact.envelope();
-  if (envelope)
-    MTP_RETURN_IF_ERROR(verifyLimits(artifact));
-  Coverage coverage;
-  uint64_t largestChunk = 0;
-  for (uint32_t i = 0; i < vectorSize(artifact.programs()); ++i) {
-    const schema::Program *program = artifact.programs()->Get(i);
-    std::string where = strCat("programs[", i, "]");
-    if (!envelope && program->kind() != schema::ProgramKind::Function)
-      return dataLoss(strCat(where, ": expected an envelope for a program "
-                                    "that is no function"));
-    if (!envelope)
-      continue;
-    Status status = coverage.add(artifact, *program);
-    if (!status.isOk())
-      return withPath(status, where);
-    if (program->kind() == schema::ProgramKind::Prefill)
-      largestChunk = std::max<uint64_t>(largestChunk, program->chunk());
-  }
-  if (!envelope)
+Status mtp::verifyEnvelope(Artifact &artifact, bool hasPlans) {
+  if (!artifact.envelope)
     return okStatus();
-  MTP_RETURN_IF_ERROR(verifyCoverage(artifact, coverage));
-  MTP_RETURN_IF_ERROR(verifyStates(artifact, largestChunk));
+  MTP_RETURN_IF_ERROR(verifyLimits(artifact, hasPlans));
+  MTP_RETURN_IF_ERROR(verifyStates(artifact, hasPlans));
   return verifyGeneration(artifact);
 }

@@ -1,4 +1,9 @@
-//===- VerifyPrograms.cpp - Checks of commands, bindings and ports --------===//
+//===- VerifyPrograms.cpp - Checks of commands, places and ports ----------===//
+//
+// A program stands for a range of n. What grows with n does so evenly, so that
+// a check of the least and of the largest n is one of all between them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/artifact/Builtins.h"
 #include "runtime/artifact/DTypes.h"
@@ -7,157 +12,201 @@
 
 using namespace mtp;
 
+/// No count of a file is larger: sums of two do not overflow.
+static constexpr int64_t kMostCount = INT64_MAX / 4;
+
+bool mtp::isWithin(const Count &count, uint64_t first, uint64_t last,
+                   int64_t least, int64_t most) {
+  if (count.isFixed())
+    return count.base >= least && count.base <= most;
+  for (uint64_t n : {first, last}) {
+    int64_t value;
+    if (__builtin_mul_overflow(count.step, int64_t(n), &value) ||
+        __builtin_add_overflow(count.base, value, &value) || value < least ||
+        value > most)
+      return false;
+  }
+  return true;
+}
+
 namespace {
-/// What the bindings of one program may point into.
+/// What the places of one program may point into.
 struct Memory {
-  const schema::Artifact &artifact;
-  uint64_t arenaBytes;
-  schema::ProgramKind kind;
+  const Artifact &artifact;
+  const Plan &plan;
+  const Program &program;
+
+  uint64_t first() const { return program.begin; }
+  uint64_t last() const { return program.end - 1; }
+  bool isWithin(const Count &count, int64_t least,
+                int64_t most = kMostCount) const {
+    return mtp::isWithin(count, first(), last(), least, most);
+  }
 };
 } // namespace
 
-/// Checks a range against the thing called "the <what>'s <size> bytes".
-static Status verifyRange(const schema::Binding &binding, const char *what,
-                          uint64_t size) {
-  if (inRange(binding.offset(), binding.bytes(), size))
-    return okStatus();
-  return dataLoss(strCat("offset ", binding.offset(), " + ", binding.bytes(),
-                         " bytes is past the ", what, "'s ", size));
+/// Checks a range against the thing called "the <what>'s <size> bytes", at the
+/// least and the largest n.
+static Status verifyRange(const Memory &memory, const Place &place,
+                          const char *what, Count size) {
+  for (uint64_t n = memory.first();; n = memory.last()) {
+    uint64_t offset = uint64_t(place.offset.at(n));
+    uint64_t bytes = uint64_t(place.bytes.at(n));
+    if (!inRange(offset, bytes, uint64_t(size.at(n))))
+      return dataLoss(strCat("offset ", offset, " + ", bytes,
+                             " bytes is past the ", what, "'s ", size.at(n)));
+    if (n == memory.last())
+      return okStatus();
+  }
 }
 
-static Status verifyIndex(const schema::Binding &binding, const char *what,
-                          uint32_t count) {
-  if (binding.index() < count)
+static Status verifyIndex(const Place &place, const char *what,
+                          uint64_t count) {
+  if (place.index < count)
     return okStatus();
-  return dataLoss(strCat(what, " ", binding.index(), " is past the ", count));
+  return dataLoss(strCat(what, " ", place.index, " is past the ", count));
 }
 
-static Status verifyKv(const Memory &memory, const schema::Binding &binding) {
+static Status verifyKv(const Memory &memory, const Place &place) {
   MTP_RETURN_IF_ERROR(
-      verifyIndex(binding, "cache", vectorSize(memory.artifact.caches())));
-  uint32_t layers = memory.artifact.caches()->Get(binding.index())->layers();
-  if (binding.offset() >= layers)
+      verifyIndex(place, "cache", vectorSize(memory.artifact.caches)));
+  uint32_t layers = memory.artifact.caches->Get(place.index)->layers();
+  if (!place.offset.isFixed() || !place.bytes.isFixed())
+    return dataLoss("expected a layer for all n");
+  if (uint64_t(place.offset.base) >= layers)
     return dataLoss(
-        strCat("layer ", binding.offset(), " is past the cache's ", layers));
-  if (binding.bytes() != 0)
+        strCat("layer ", place.offset.base, " is past the cache's ", layers));
+  if (place.bytes.base != 0)
     return dataLoss(
-        strCat("expected 0 bytes for a whole layer, got ", binding.bytes()));
+        strCat("expected 0 bytes for a whole layer, got ", place.bytes.base));
   return okStatus();
 }
 
-static Status verifyBinding(const Memory &memory,
-                            const schema::Binding &binding) {
-  const schema::Artifact &artifact = memory.artifact;
-  if (binding.space() != schema::Space::Kv && binding.offset() % 4)
+/// Counts that are no offsets or sizes at any n, and starts within an element.
+static Status verifyCounts(const Memory &memory, const Place &place) {
+  if (!memory.isWithin(place.offset, 0))
+    return dataLoss(strCat("offset ", place.offset.base, " + n * ",
+                           place.offset.step, " is no offset"));
+  if (!memory.isWithin(place.bytes, 0))
+    return dataLoss(strCat("bytes ", place.bytes.base, " + n * ",
+                           place.bytes.step, " is no size"));
+  if (place.space == schema::Space::Kv)
+    return okStatus();
+  bool grows = memory.first() != memory.last();
+  if (uint64_t start = uint64_t(place.offset.at(memory.first())); start % 4)
+    return dataLoss(strCat("offset ", start, " is no multiple of 4"));
+  if (grows && place.offset.step % 4)
     return dataLoss(
-        strCat("offset ", binding.offset(), " is no multiple of 4"));
-  switch (binding.space()) {
+        strCat("offset grows by ", place.offset.step, ", no multiple of 4"));
+  return okStatus();
+}
+
+static Status verifyPlace(const Memory &memory, const Place &place) {
+  MTP_RETURN_IF_ERROR(verifyCounts(memory, place));
+  const Plan &plan = memory.plan;
+  auto fixed = [](uint64_t size) { return Count{int64_t(size), 0}; };
+  switch (place.space) {
   case schema::Space::Arena:
-    if (binding.index() != 0)
+    if (place.index != 0)
       return dataLoss(
-          strCat("expected index 0 in the arena, got ", binding.index()));
-    return verifyRange(binding, "arena", memory.arenaBytes);
+          strCat("expected index 0 in the arena, got ", place.index));
+    return verifyRange(memory, place, "arena", memory.program.arenaBytes);
   case schema::Space::State: {
-    MTP_RETURN_IF_ERROR(
-        verifyIndex(binding, "state", vectorSize(artifact.states())));
-    const schema::State *state = artifact.states()->Get(binding.index());
-    MTP_ASSIGN_OR_RETURN(uint64_t bytes,
-                         tensorBytes(state->dtype(), state->shape()));
-    return verifyRange(binding, "state", bytes);
+    const std::vector<State> &states = memory.artifact.states;
+    MTP_RETURN_IF_ERROR(verifyIndex(place, "state", states.size()));
+    return verifyRange(memory, place, "state",
+                       fixed(states[place.index].bytes));
   }
   case schema::Space::Weight:
-    MTP_RETURN_IF_ERROR(
-        verifyIndex(binding, "weight", vectorSize(artifact.weights())));
-    return verifyRange(binding, "weight",
-                       artifact.weights()->Get(binding.index())->size());
+    MTP_RETURN_IF_ERROR(verifyIndex(place, "weight", vectorSize(plan.weights)));
+    return verifyRange(memory, place, "weight",
+                       fixed(plan.weights->Get(place.index)->size()));
   case schema::Space::Kv:
-    return verifyKv(memory, binding);
+    return verifyKv(memory, place);
   case schema::Space::Constant:
     MTP_RETURN_IF_ERROR(
-        verifyIndex(binding, "constant", vectorSize(artifact.constants())));
-    return verifyRange(binding, "constant",
-                       artifact.constants()->Get(binding.index())->size());
+        verifyIndex(place, "constant", vectorSize(plan.constants)));
+    return verifyRange(memory, place, "constant",
+                       fixed(plan.constants->Get(place.index)->size()));
   }
-  return dataLoss(strCat("unknown space ", unsigned(binding.space())));
+  return dataLoss(strCat("unknown space ", unsigned(place.space)));
 }
 
-static Status verifyCommand(const Memory &memory,
-                            const schema::Command &command) {
-  const schema::Artifact &artifact = memory.artifact;
-  if (command.kernel() >= vectorSize(artifact.kernels()))
-    return dataLoss(strCat("kernel ", command.kernel(), " is past the ",
-                           vectorSize(artifact.kernels()), " kernels"));
-  const schema::Kernel *kernel = artifact.kernels()->Get(command.kernel());
-  // Counts come before the elements: they bound the work of this function.
-  if (vectorSize(command.bindings()) != kernel->buffers() ||
-      vectorSize(command.params()) != kernel->params())
-    return dataLoss(strCat(
-        "expected ", kernel->buffers(), " bindings and ", kernel->params(),
-        " params for ", kernel->symbol()->string_view(), ", got ",
-        vectorSize(command.bindings()), " and ", vectorSize(command.params())));
-  if (!isAligned(command.bindings()) || !isAligned(command.params()))
-    return dataLoss("bindings and params are not aligned to 8 bytes");
-  for (uint32_t i = 0; i < kernel->buffers(); ++i)
-    if (Status status = verifyBinding(memory, *command.bindings()->Get(i));
-        !status.isOk())
+static Status verifyCommand(const Memory &memory, const Command &command) {
+  CommandContext context{memory.artifact, memory.plan, memory.program, command};
+  std::span<const Place> places = context.places();
+  for (size_t i = 0; i < places.size(); ++i)
+    if (Status status = verifyPlace(memory, places[i]); !status.isOk())
       return withPath(status, strCat("bindings[", i, "]"));
-  if (command.tasks() > uint64_t(INT64_MAX))
-    return dataLoss(
-        strCat("tasks: expected less than 2^63, got ", command.tasks()));
-  if (kernel->image() >= 0)
-    return verifyAgainstContract(artifact, command, memory.kind);
-  uint32_t last = kernel->buffers() - 1; // A builtin's result.
-  if (Status status = verifyWritable(artifact, *command.bindings()->Get(last));
+  if (context.kernel().image() >= 0)
+    return verifyAgainstContract(context);
+  // A builtin's result is its last buffer.
+  if (Status status = verifyWritable(memory.artifact, places.back());
       !status.isOk())
-    return withPath(status, strCat("bindings[", last, "]"));
-  return findBuiltin(kernel->symbol()->string_view())->check(artifact, command);
+    return withPath(status, strCat("bindings[", places.size() - 1, "]"));
+  return checkBuiltin(context);
 }
 
-using Ports = flatbuffers::Vector<flatbuffers::Offset<schema::Port>>;
-
-static Status verifyPort(const Memory &memory, const schema::Port &port,
-                         bool input) {
-  schema::Space space = port.binding()->space();
+static Status verifyPort(const Memory &memory, const Port &port, bool input) {
+  schema::Space space = port.place.space;
   if (input ? space != schema::Space::Arena : space == schema::Space::Kv)
     return dataLoss(strCat("space ", unsigned(space), " cannot hold ",
                            input ? "an input" : "an output"));
-  MTP_RETURN_IF_ERROR(verifyBinding(memory, *port.binding()));
-  MTP_ASSIGN_OR_RETURN(uint64_t bytes, tensorBytes(port.dtype(), port.shape()));
-  if (bytes != port.binding()->bytes())
-    return dataLoss(strCat("expected ", bytes, " bytes for ",
-                           tensorTypeName(port.dtype(), port.shape()), ", got ",
-                           port.binding()->bytes()));
+  MTP_RETURN_IF_ERROR(verifyPlace(memory, port.place));
+  uint32_t growing = 0;
+  for (Count dim : port.shape) {
+    growing += !dim.isFixed();
+    if (!memory.isWithin(dim, 0))
+      return dataLoss("expected dimensions of at least 0");
+  }
+  if (growing > 1)
+    return dataLoss(strCat("expected one dimension at most that grows with n, "
+                           "got ",
+                           growing));
+  // Both sides grow evenly: two n that agree are all.
+  for (uint64_t n : {memory.first(), memory.last()}) {
+    std::vector<uint64_t> shape = port.shapeAt(n);
+    MTP_ASSIGN_OR_RETURN(uint64_t bytes, tensorBytes(port.dtype, shape));
+    if (bytes != uint64_t(port.place.bytes.at(n)))
+      return dataLoss(strCat("expected ", bytes, " bytes for ",
+                             tensorTypeName(port.dtype, shape), ", got ",
+                             port.place.bytes.at(n)));
+  }
   return okStatus();
 }
 
-static Status verifyPorts(const Memory &memory, const Ports *ports,
+static Status verifyPorts(const Memory &memory, const std::vector<Port> &ports,
                           bool input) {
-  for (uint32_t i = 0; i < vectorSize(ports); ++i)
-    if (Status status = verifyPort(memory, *ports->Get(i), input);
-        !status.isOk())
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (Status status = verifyPort(memory, ports[i], input); !status.isOk())
       return withPath(status, strCat(input ? "inputs[" : "outputs[", i, "]"));
   return okStatus();
 }
 
-static Status verifyProgram(const schema::Artifact &artifact,
-                            const schema::Program &program) {
-  if (program.kind() > schema::ProgramKind::MAX)
-    return dataLoss(strCat("unknown kind ", unsigned(program.kind())));
-  if (program.arena_bytes() > artifact.arena_bytes())
-    return dataLoss(strCat("needs ", program.arena_bytes(),
-                           " bytes of an arena of ", artifact.arena_bytes()));
-  Memory memory{artifact, program.arena_bytes(), program.kind()};
-  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i)
-    if (Status status = verifyCommand(memory, *program.commands()->Get(i));
+static Status verifyProgram(const Memory &memory) {
+  const Program &program = memory.program;
+  if (program.kind == schema::ProgramKind::Function &&
+      (program.begin != 0 || program.end != 1))
+    return dataLoss(strCat("expected 0 to 1 for a function, got ",
+                           program.begin, " to ", program.end));
+  if (!memory.isWithin(program.arenaBytes, 0))
+    return dataLoss("arena_bytes: expected at least 0");
+  for (uint64_t n : {memory.first(), memory.last()})
+    if (uint64_t bytes = uint64_t(program.arenaBytes.at(n));
+        bytes > memory.plan.arenaBytes)
+      return dataLoss(strCat("needs ", bytes, " bytes of an arena of ",
+                             memory.plan.arenaBytes));
+  for (size_t i = 0; i < program.commands.size(); ++i)
+    if (Status status = verifyCommand(memory, program.commands[i]);
         !status.isOk())
       return withPath(status, strCat("commands[", i, "]"));
-  MTP_RETURN_IF_ERROR(verifyPorts(memory, program.inputs(), true));
-  return verifyPorts(memory, program.outputs(), false);
+  MTP_RETURN_IF_ERROR(verifyPorts(memory, program.inputs, true));
+  return verifyPorts(memory, program.outputs, false);
 }
 
-Status mtp::verifyPrograms(const schema::Artifact &artifact) {
-  for (uint32_t i = 0; i < vectorSize(artifact.programs()); ++i)
-    if (Status status = verifyProgram(artifact, *artifact.programs()->Get(i));
+Status mtp::verifyPrograms(const Artifact &artifact, const Plan &plan) {
+  for (size_t i = 0; i < plan.programs.size(); ++i)
+    if (Status status = verifyProgram({artifact, plan, plan.programs[i]});
         !status.isOk())
       return withPath(status, strCat("programs[", i, "]"));
   return okStatus();

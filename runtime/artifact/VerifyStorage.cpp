@@ -3,7 +3,6 @@
 #include "runtime/artifact/Builtins.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
-#include "runtime/artifact/StateRule.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/ArtifactFormat.h"
 #include "runtime/schema/QuantizedPanel.h"
@@ -16,11 +15,10 @@ using namespace mtp;
 /// stay far from overflow.
 static constexpr uint64_t kMaxMemory = uint64_t(1) << 50;
 
-static Status verifySegments(const schema::Artifact &artifact,
-                             uint64_t segmentBytes) {
+static Status verifySegments(const Artifact &artifact, uint64_t segmentBytes) {
   uint64_t end = 0;
-  for (uint32_t i = 0; i < vectorSize(artifact.segments()); ++i) {
-    const schema::Segment *segment = artifact.segments()->Get(i);
+  for (uint32_t i = 0; i < vectorSize(artifact.segments); ++i) {
+    const schema::Segment *segment = artifact.segments->Get(i);
     std::string where = strCat("segments[", i, "]: ");
     if (segment->kind() > schema::SegmentKind::MAX)
       return dataLoss(where +
@@ -45,20 +43,18 @@ static Status verifySegments(const schema::Artifact &artifact,
 }
 
 /// Checks that `index` names a segment of `kind`.
-static Status verifySegmentIndex(const schema::Artifact &artifact,
-                                 uint64_t index, schema::SegmentKind kind) {
-  if (index >= vectorSize(artifact.segments()))
+static Status verifySegmentIndex(const Artifact &artifact, uint64_t index,
+                                 schema::SegmentKind kind) {
+  if (index >= vectorSize(artifact.segments))
     return dataLoss(strCat("segment ", index, " is past the ",
-                           vectorSize(artifact.segments()), " segments"));
-  schema::SegmentKind got = artifact.segments()->Get(uint32_t(index))->kind();
+                           vectorSize(artifact.segments), " segments"));
+  schema::SegmentKind got = artifact.segments->Get(uint32_t(index))->kind();
   if (got != kind)
     return dataLoss(strCat("expected a segment of kind ",
                            schema::EnumNameSegmentKind(kind), ", got ",
                            schema::EnumNameSegmentKind(got)));
   return okStatus();
 }
-
-using Blobs = flatbuffers::Vector<flatbuffers::Offset<schema::Blob>>;
 
 /// Checks that a blob's type and shape are those of its format.
 static Status verifyFormat(const schema::Blob &blob, schema::SegmentKind kind) {
@@ -93,8 +89,8 @@ static Status verifyFormat(const schema::Blob &blob, schema::SegmentKind kind) {
   return okStatus();
 }
 
-static Status verifyBlob(const schema::Artifact &artifact,
-                         const schema::Blob &blob, schema::SegmentKind kind) {
+static Status verifyBlob(const Artifact &artifact, const schema::Blob &blob,
+                         schema::SegmentKind kind) {
   MTP_RETURN_IF_ERROR(verifySegmentIndex(artifact, blob.segment(), kind));
   MTP_ASSIGN_OR_RETURN(uint64_t bytes, tensorBytes(blob.dtype(), blob.shape()));
   if (bytes != blob.size())
@@ -105,15 +101,16 @@ static Status verifyBlob(const schema::Artifact &artifact,
   if (blob.offset() % kBufferAlignment)
     return dataLoss(strCat("offset ", blob.offset(), " is no multiple of ",
                            kBufferAlignment));
-  uint64_t size = artifact.segments()->Get(blob.segment())->size();
+  uint64_t size = artifact.segments->Get(blob.segment())->size();
   if (!inRange(blob.offset(), blob.size(), size))
     return dataLoss(strCat("offset ", blob.offset(), " + ", blob.size(),
                            " bytes is past the segment's ", size));
   return okStatus();
 }
 
-static Status verifyBlobs(const schema::Artifact &artifact, const char *what,
-                          const Blobs *blobs, schema::SegmentKind kind) {
+static Status verifyBlobs(const Artifact &artifact, const char *what,
+                          const Tables<schema::Blob> *blobs,
+                          schema::SegmentKind kind) {
   for (uint32_t i = 0; i < vectorSize(blobs); ++i)
     if (Status status = verifyBlob(artifact, *blobs->Get(i), kind);
         !status.isOk())
@@ -121,9 +118,9 @@ static Status verifyBlobs(const schema::Artifact &artifact, const char *what,
   return okStatus();
 }
 
-static Status verifyImages(const schema::Artifact &artifact) {
-  for (uint32_t i = 0; i < vectorSize(artifact.images()); ++i) {
-    const schema::Image *image = artifact.images()->Get(i);
+static Status verifyImages(const Artifact &artifact, const Plan &plan) {
+  for (uint32_t i = 0; i < vectorSize(plan.images); ++i) {
+    const schema::Image *image = plan.images->Get(i);
     std::string where = strCat("images[", i, "]");
     if (image->format() > schema::ImageFormat::MAX)
       return dataLoss(
@@ -136,8 +133,7 @@ static Status verifyImages(const schema::Artifact &artifact) {
   return okStatus();
 }
 
-static Status verifyKernel(const schema::Artifact &artifact,
-                           const schema::Kernel &kernel) {
+static Status verifyKernel(const Plan &plan, const schema::Kernel &kernel) {
   if (kernel.buffers() > 32 || kernel.params() > 32)
     return dataLoss(strCat("expected at most 32 buffers and 32 params, got ",
                            kernel.buffers(), " and ", kernel.params()));
@@ -146,10 +142,10 @@ static Status verifyKernel(const schema::Artifact &artifact,
   if (kernel.image() >= 0) {
     if (reserved)
       return dataLoss(strCat("'", symbol, "' is a builtin's name"));
-    if (uint32_t(kernel.image()) >= vectorSize(artifact.images()))
+    if (uint32_t(kernel.image()) >= vectorSize(plan.images))
       return dataLoss(strCat("image ", kernel.image(), " is past the ",
-                             vectorSize(artifact.images()), " images"));
-    return verifyContract(artifact, kernel);
+                             vectorSize(plan.images), " images"));
+    return verifyContract(plan, kernel);
   }
   if (kernel.contract())
     return dataLoss(strCat("expected no contract of builtin ", symbol));
@@ -164,9 +160,9 @@ static Status verifyKernel(const schema::Artifact &artifact,
   return okStatus();
 }
 
-static Status verifyCaches(const schema::Artifact &artifact) {
-  for (uint32_t i = 0; i < vectorSize(artifact.caches()); ++i) {
-    const schema::Cache *cache = artifact.caches()->Get(i);
+static Status verifyCaches(const Artifact &artifact) {
+  for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i) {
+    const schema::Cache *cache = artifact.caches->Get(i);
     std::string where = strCat("caches[", i, "]: ");
     if (cache->dtype() > schema::DType::MAX)
       return dataLoss(where + "unknown element type");
@@ -181,24 +177,20 @@ static Status verifyCaches(const schema::Artifact &artifact) {
   return okStatus();
 }
 
-static Status verifyStates(const schema::Artifact &artifact) {
+/// Where the states lie in the plan's memory.
+static Status verifyOffsets(const Artifact &artifact, const Plan &plan) {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (uint32_t i = 0; i < vectorSize(artifact.states()); ++i) {
-    const schema::State *state = artifact.states()->Get(i);
+  for (size_t i = 0; i < artifact.states.size(); ++i) {
+    uint64_t offset = plan.stateOffsets[i], bytes = artifact.states[i].bytes;
     std::string where = strCat("states[", i, "]");
-    Result<uint64_t> bytes = tensorBytes(state->dtype(), state->shape());
-    if (!bytes)
-      return bytes.status().withContext(where);
-    if (state->offset() % kBufferAlignment)
-      return dataLoss(strCat(where, ": offset ", state->offset(),
-                             " is no multiple of ", kBufferAlignment));
-    if (!inRange(state->offset(), *bytes, artifact.state_bytes()))
-      return dataLoss(strCat(where, ": offset ", state->offset(), " + ", *bytes,
+    if (offset % kBufferAlignment)
+      return dataLoss(strCat(where, ": offset ", offset, " is no multiple of ",
+                             kBufferAlignment));
+    if (!inRange(offset, bytes, plan.stateBytes))
+      return dataLoss(strCat(where, ": offset ", offset, " + ", bytes,
                              " bytes is past the state memory's ",
-                             artifact.state_bytes()));
-    if (Status status = verifyUpkeep(artifact, *state); !status.isOk())
-      return status.withContext(where);
-    ranges.emplace_back(state->offset(), state->offset() + *bytes);
+                             plan.stateBytes));
+    ranges.emplace_back(offset, offset + bytes);
   }
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); ++i)
@@ -208,29 +200,29 @@ static Status verifyStates(const schema::Artifact &artifact) {
   return okStatus();
 }
 
-Status mtp::verifyStorage(const schema::Artifact &artifact,
-                          uint64_t segmentBytes) {
-  uint64_t sizes[] = {artifact.state_bytes(), artifact.arena_bytes(),
-                      artifact.scratch_bytes()};
-  for (uint64_t size : sizes)
+Status mtp::verifyShared(const Artifact &artifact, uint64_t segmentBytes) {
+  MTP_RETURN_IF_ERROR(verifySegments(artifact, segmentBytes));
+  MTP_RETURN_IF_ERROR(verifyCaches(artifact));
+  if (artifact.tokenizer == -1)
+    return okStatus();
+  return verifySegmentIndex(artifact, uint32_t(artifact.tokenizer),
+                            schema::SegmentKind::Tokenizer)
+      .withContext("tokenizer");
+}
+
+Status mtp::verifyStorage(const Artifact &artifact, const Plan &plan) {
+  for (uint64_t size : {plan.stateBytes, plan.arenaBytes, plan.scratchBytes})
     if (size > kMaxMemory)
       return dataLoss(strCat("expected memories of at most ", kMaxMemory,
                              " bytes, got ", size));
-  MTP_RETURN_IF_ERROR(verifySegments(artifact, segmentBytes));
-  MTP_RETURN_IF_ERROR(verifyImages(artifact));
-  MTP_RETURN_IF_ERROR(verifyBlobs(artifact, "weights", artifact.weights(),
+  MTP_RETURN_IF_ERROR(verifyImages(artifact, plan));
+  MTP_RETURN_IF_ERROR(verifyBlobs(artifact, "weights", plan.weights,
                                   schema::SegmentKind::Weights));
-  MTP_RETURN_IF_ERROR(verifyBlobs(artifact, "constants", artifact.constants(),
+  MTP_RETURN_IF_ERROR(verifyBlobs(artifact, "constants", plan.constants,
                                   schema::SegmentKind::Constants));
-  for (uint32_t i = 0; i < vectorSize(artifact.kernels()); ++i)
-    if (Status status = verifyKernel(artifact, *artifact.kernels()->Get(i));
+  for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i)
+    if (Status status = verifyKernel(plan, *plan.kernels->Get(i));
         !status.isOk())
       return status.withContext(strCat("kernels[", i, "]"));
-  MTP_RETURN_IF_ERROR(verifyCaches(artifact));
-  MTP_RETURN_IF_ERROR(verifyStates(artifact));
-  if (artifact.tokenizer() == -1)
-    return okStatus();
-  return verifySegmentIndex(artifact, uint32_t(artifact.tokenizer()),
-                            schema::SegmentKind::Tokenizer)
-      .withContext("tokenizer");
+  return verifyOffsets(artifact, plan);
 }

@@ -26,7 +26,7 @@ struct CommandTime {
 };
 
 /// The times of one run of a program. Command i is `commands[i]` of that
-/// program in the artifact, which names the kernel.
+/// program in its plan, which names the kernel.
 class CommandTimes {
 public:
   uint32_t workers() const { return workerCount; }

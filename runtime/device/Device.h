@@ -24,12 +24,14 @@ class Executable {
 public:
   virtual ~Executable() = default;
 
-  /// Runs the program of that index to its end.
-  virtual Status run(uint32_t program) = 0;
+  /// Runs the program of that index of the plan to its end, for n slots or
+  /// rows. InvalidArgument when the program does not cover n.
+  virtual Status run(uint32_t program, uint32_t n) = 0;
 
   /// The same, and stores when each worker ran each command. Slower by two
   /// looks at the clock for each command and worker.
-  virtual Status runTimed(uint32_t program, CommandTimes &times) = 0;
+  virtual Status runTimed(uint32_t program, uint32_t n,
+                          CommandTimes &times) = 0;
 
   /// Copies to and from the start of what `binding` names, which must be in the
   /// arena or a state (read: or a weight or constant) and hold `bytes`.
@@ -52,11 +54,12 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// Makes an artifact runnable with KV pools of `kvPages` pages, the dummy
-  /// page included. Fails when the machine lacks something that the artifact
-  /// needs, before any code of the artifact runs.
+  /// Makes the plan of that index runnable with KV pools of `kvPages` pages,
+  /// the dummy page included. Fails when the machine lacks something that the
+  /// plan needs, before any code of the artifact runs.
   virtual Result<std::unique_ptr<Executable>>
-  load(std::shared_ptr<const ArtifactFile> artifact, uint64_t kvPages) = 0;
+  load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
+       uint64_t kvPages) = 0;
 };
 
 } // namespace mtp

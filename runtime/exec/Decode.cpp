@@ -36,11 +36,14 @@ Status Session::Impl::decodePhase() {
     slots.push_back(int32_t(sequence->slot));
   }
   host->setActive(slots);
-  uint32_t program = inner.programs.decode(uint32_t(running.size()), options.k);
-  MTP_RETURN_IF_ERROR(executable->run(program));
+  uint32_t batch = uint32_t(running.size());
+  uint32_t program = inner.programs.decode(batch, options.k);
+  MTP_RETURN_IF_ERROR(executable->run(program, batch));
   ++statistics.rounds;
-  for (uint32_t i = 0; i < running.size(); ++i)
-    readRound(*running[i], i * (options.k + 1), program);
+  schema::Binding logits = inner.programs.logits(program, batch);
+  uint64_t bytes = logits.bytes() / batch;
+  for (uint32_t i = 0; i < batch; ++i)
+    readRound(*running[i], rowsOf(logits, i * bytes, bytes));
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   statistics.decodeSeconds += time.count();
   return okStatus();
@@ -58,9 +61,8 @@ void Session::Impl::publishRound(Sequence &sequence, uint64_t anchor) {
   kv->publish(sequence.slot, known);
 }
 
-/// `row` is the sequence's first row of logits in this round.
-void Session::Impl::readRound(Sequence &sequence, uint32_t row,
-                              uint32_t program) {
+/// `logits` are the sequence's rows in this round.
+void Session::Impl::readRound(Sequence &sequence, schema::Binding logits) {
   std::span<const int32_t> tokens = host->emitted(sequence.slot);
   if (tokens.empty() || tokens.size() > options.k + 1)
     return finish(
@@ -81,7 +83,7 @@ void Session::Impl::readRound(Sequence &sequence, uint32_t row,
     }
   }
   size_t before = sequence.output.size();
-  emit(sequence, tokens, row, program);
+  emit(sequence, tokens, logits);
   sequence.statistics.decodeTokens += sequence.output.size() - before;
   statistics.decodeTokens += sequence.output.size() - before;
 }

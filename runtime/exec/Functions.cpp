@@ -4,6 +4,8 @@
 #include "runtime/exec/Ports.h"
 #include "runtime/exec/SessionImpl.h"
 
+#include <algorithm>
+
 using namespace mtp;
 
 Status mtp::checkInput(const PortType &port, size_t index,
@@ -30,14 +32,10 @@ static Status checkInputs(const std::vector<PortType> &ports,
   return okStatus();
 }
 
-static bool usesKv(const schema::Program &program) {
-  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i) {
-    const auto *bindings = program.commands()->Get(i)->bindings();
-    for (uint32_t b = 0; b < vectorSize(bindings); ++b)
-      if (bindings->Get(b)->space() == schema::Space::Kv)
-        return true;
-  }
-  return false;
+static bool usesKv(const Program &program) {
+  return std::any_of(
+      program.places.begin(), program.places.end(),
+      [](const Place &place) { return place.space == schema::Space::Kv; });
 }
 
 /// A function that uses caches takes the pool's pages from page 1 on, as many
@@ -59,11 +57,10 @@ Status Session::Impl::checkPages() const {
 }
 
 /// Results may overlap in the arena, so that their sum has no bound in it.
-static Status checkOutputs(const schema::Program &program,
-                           const MemoryLimit &memory) {
+static Status checkOutputs(const Program &program, const MemoryLimit &memory) {
   uint64_t bytes = 0;
-  for (uint32_t i = 0; i < vectorSize(program.outputs()); ++i)
-    bytes = addBytes(bytes, program.outputs()->Get(i)->binding()->bytes());
+  for (const Port &port : program.outputs)
+    bytes = addBytes(bytes, port.place.at(0).bytes());
   return checkMemory(bytes, "the results", memory);
 }
 
@@ -71,9 +68,8 @@ Result<std::vector<Tensor>>
 Session::Impl::runFunction(std::string_view name,
                            std::span<const Tensor> inputs) {
   MTP_ASSIGN_OR_RETURN(uint32_t index, inner.programs.function(name));
-  const schema::Program &program =
-      *inner.file->program().programs()->Get(index);
-  Status status = checkInputs(portTypes(program.inputs()), inputs);
+  const Program &program = inner.programs.program(index);
+  Status status = checkInputs(portTypes(program.inputs), inputs);
   if (status.isOk())
     status = checkOutputs(program, memory);
   if (status.isOk() && usesKv(program))
@@ -81,13 +77,12 @@ Session::Impl::runFunction(std::string_view name,
   if (!status.isOk())
     return status.withContext(strCat("@", name));
   for (size_t i = 0; i < inputs.size(); ++i)
-    executable->write(*program.inputs()->Get(uint32_t(i))->binding(),
-                      inputs[i].bytes.data(), inputs[i].bytes.size());
-  MTP_RETURN_IF_ERROR(executable->run(index));
+    executable->write(program.inputs[i].place.at(0), inputs[i].bytes.data(),
+                      inputs[i].bytes.size());
+  MTP_RETURN_IF_ERROR(executable->run(index, /*n=*/0));
   std::vector<Tensor> outputs;
-  for (PortType &port : portTypes(program.outputs())) {
-    const schema::Binding &source =
-        *program.outputs()->Get(uint32_t(outputs.size()))->binding();
+  for (PortType &port : portTypes(program.outputs)) {
+    schema::Binding source = program.outputs[outputs.size()].place.at(0);
     Tensor tensor{std::move(port.type), std::vector<uint8_t>(source.bytes())};
     executable->read(source, tensor.bytes.data(), source.bytes());
     outputs.push_back(std::move(tensor));

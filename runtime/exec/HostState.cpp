@@ -1,14 +1,13 @@
 //===- HostState.cpp - The states that the host writes and reads ----------===//
 
 #include "runtime/exec/HostState.h"
-#include "runtime/artifact/StateRule.h"
 #include "runtime/schema/PromptWords.h"
 
 #include <algorithm>
 
 using namespace mtp;
 
-HostState::HostState(const schema::Artifact &artifact, Executable &executable)
+HostState::HostState(const Artifact &artifact, Executable &executable)
     : artifact(artifact), executable(executable), active(find("active")),
       pageTable(find("page_table")), sampling(find("sampling")),
       outTokens(find("out_tokens")), outCount(find("out_count")),
@@ -19,13 +18,13 @@ HostState::HostState(const schema::Artifact &artifact, Executable &executable)
       tokens(find("prefill_tokens")) {}
 
 HostState::Table HostState::find(std::string_view name) const {
-  std::optional<uint32_t> index = findState(artifact, name);
+  std::optional<uint32_t> index = artifact.findState(name);
   if (!index)
     return {};
-  const auto &shape = *artifact.states()->Get(*index)->shape();
-  Table table{index, shape.Get(0), 1};
-  for (uint32_t d = 1; d < shape.size(); ++d)
-    table.width *= shape.Get(d);
+  const std::vector<uint64_t> &shape = artifact.states[*index].shape;
+  Table table{index, shape[0], 1};
+  for (size_t d = 1; d < shape.size(); ++d)
+    table.width *= shape[d];
   return table;
 }
 

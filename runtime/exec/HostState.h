@@ -20,7 +20,7 @@ namespace mtp {
 class HostState {
 public:
   /// Both must outlive it. Needs an artifact with an envelope.
-  HostState(const schema::Artifact &artifact, Executable &executable);
+  HostState(const Artifact &artifact, Executable &executable);
 
   void setActive(std::span<const int32_t> slots);
   void setPageTable(uint32_t slot, std::span<const int32_t> table);
@@ -54,7 +54,7 @@ private:
   void setPrefillTokens(uint32_t slot, uint32_t start, uint32_t count,
                         std::span<const int32_t> prompt);
 
-  const schema::Artifact &artifact;
+  const Artifact &artifact;
   Executable &executable;
   Table active, pageTable, sampling, outTokens, outCount;
   /// The prompt's rows, and what older files have instead.

@@ -1,13 +1,13 @@
 //===- Model.cpp - A loaded artifact --------------------------------------===//
 
+#include "runtime/artifact/CpuFeatures.h"
 #include "runtime/exec/ModelImpl.h"
-#include "runtime/artifact/StateRule.h"
 
 using namespace mtp;
 
-static GenerationInfo makeGeneration(const schema::Artifact &artifact) {
+static GenerationInfo makeGeneration(const Artifact &artifact) {
   GenerationInfo info;
-  const schema::Generation *generation = artifact.generation();
+  const schema::Generation *generation = artifact.generation;
   if (!generation)
     return info;
   if (generation->bos() >= 0)
@@ -22,9 +22,9 @@ static GenerationInfo makeGeneration(const schema::Artifact &artifact) {
   return info;
 }
 
-static EnvelopeInfo makeEnvelope(const schema::Artifact &artifact,
+static EnvelopeInfo makeEnvelope(const Artifact &artifact,
                                  const ProgramTable &programs) {
-  const schema::Envelope &envelope = *artifact.envelope();
+  const schema::Envelope &envelope = *artifact.envelope;
   EnvelopeInfo info;
   info.maxK = envelope.max_k();
   info.maxBatch = envelope.max_batch();
@@ -33,15 +33,15 @@ static EnvelopeInfo makeEnvelope(const schema::Artifact &artifact,
   info.prefillChunks = programs.chunks();
   info.pageTokens = envelope.page_tokens();
   info.vocab = envelope.vocab();
-  info.modules = placesAhead(artifact);
+  info.modules = artifact.ahead;
   return info;
 }
 
-Model::Impl::Impl(std::shared_ptr<const ArtifactFile> artifact)
-    : file(std::move(artifact)), programs(file->program()),
-      generation(makeGeneration(file->program())) {
-  if (file->program().envelope())
-    envelope = makeEnvelope(file->program(), programs);
+Model::Impl::Impl(std::shared_ptr<const ArtifactFile> source)
+    : file(std::move(source)), planIndex(choosePlan(artifact())),
+      programs(plan()), generation(makeGeneration(artifact())) {
+  if (artifact().envelope)
+    envelope = makeEnvelope(artifact(), programs);
 }
 
 Model::Model(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -64,52 +64,43 @@ const EnvelopeInfo *Model::envelope() const {
 
 const GenerationInfo &Model::generation() const { return impl->generation; }
 
-std::string_view Model::producer() const {
-  return impl->file->program().producer()->string_view();
-}
+std::string_view Model::producer() const { return impl->artifact().producer; }
 
 std::string_view Model::name() const {
-  const flatbuffers::String *name = impl->file->program().model();
+  const flatbuffers::String *name = impl->artifact().model;
   return name ? name->string_view() : std::string_view();
 }
 
 std::span<const uint8_t> Model::tokenizer() const {
-  int32_t segment = impl->file->program().tokenizer();
+  int32_t segment = impl->artifact().tokenizer;
   return segment < 0 ? std::span<const uint8_t>()
                      : impl->file->segment(uint32_t(segment));
 }
 
 std::vector<std::string> Model::functions() const {
   std::vector<std::string> names;
-  const schema::Artifact &artifact = impl->file->program();
-  for (uint32_t i = 0; i < vectorSize(artifact.programs()); ++i)
-    if (artifact.programs()->Get(i)->kind() == schema::ProgramKind::Function)
-      names.push_back(artifact.programs()->Get(i)->name()->str());
+  for (const Program &program : impl->plan().programs)
+    if (program.kind == schema::ProgramKind::Function)
+      names.emplace_back(program.name);
   return names;
 }
 
-std::vector<PortType> mtp::portTypes(const PortVector *ports) {
+std::vector<PortType> mtp::portTypes(const std::vector<Port> &ports) {
   std::vector<PortType> types;
-  for (uint32_t i = 0; i < vectorSize(ports); ++i) {
-    const schema::Port *port = ports->Get(i);
-    PortType type;
-    type.name = port->name()->str();
-    type.type.element = ElementType(port->dtype());
-    if (port->shape())
-      type.type.shape.assign(port->shape()->begin(), port->shape()->end());
-    types.push_back(std::move(type));
-  }
+  for (const Port &port : ports)
+    types.push_back(
+        {std::string(port.name), {ElementType(port.dtype), port.shapeAt(0)}});
   return types;
 }
 
 Result<std::vector<PortType>>
 Model::functionInputs(std::string_view name) const {
   MTP_ASSIGN_OR_RETURN(uint32_t program, impl->programs.function(name));
-  return portTypes(impl->file->program().programs()->Get(program)->inputs());
+  return portTypes(impl->plan().programs[program].inputs);
 }
 
 Result<std::vector<PortType>>
 Model::functionOutputs(std::string_view name) const {
   MTP_ASSIGN_OR_RETURN(uint32_t program, impl->programs.function(name));
-  return portTypes(impl->file->program().programs()->Get(program)->outputs());
+  return portTypes(impl->plan().programs[program].outputs);
 }

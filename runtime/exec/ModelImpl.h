@@ -5,7 +5,6 @@
 
 #include "mtp/model.h"
 #include "runtime/artifact/ArtifactFile.h"
-#include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/exec/ProgramTable.h"
 
 namespace mtp {
@@ -13,7 +12,12 @@ namespace mtp {
 struct Model::Impl {
   explicit Impl(std::shared_ptr<const ArtifactFile> file);
 
+  const Artifact &artifact() const { return file->artifact(); }
+  const Plan &plan() const { return artifact().plans[planIndex]; }
+
   std::shared_ptr<const ArtifactFile> file;
+  /// The plan for this machine.
+  uint32_t planIndex;
   ProgramTable programs;
   GenerationInfo generation;
   std::optional<EnvelopeInfo> envelope;
@@ -24,12 +28,11 @@ struct ModelAccess {
   static const std::shared_ptr<const ArtifactFile> &file(const Model &model) {
     return model.impl->file;
   }
+  static uint32_t plan(const Model &model) { return model.impl->planIndex; }
 };
 
-using PortVector = flatbuffers::Vector<flatbuffers::Offset<schema::Port>>;
-
-/// Names and types of ports, which may be absent.
-std::vector<PortType> portTypes(const PortVector *ports);
+/// Names and types of a function's ports.
+std::vector<PortType> portTypes(const std::vector<Port> &ports);
 
 } // namespace mtp
 

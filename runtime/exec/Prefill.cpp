@@ -47,11 +47,11 @@ Status Session::Impl::prefillChunk(Sequence &sequence, uint32_t chunk) {
   uint64_t total = sequence.context.size();
   uint32_t count =
       uint32_t(std::min<uint64_t>(chunk, total - sequence.length));
-  uint32_t program = inner.programs.prefill(chunk, reuse.lookahead);
+  uint32_t program = inner.programs.prefill(chunk, options.k > 0);
   syncPageTable(sequence);
   host->setPrefill(sequence.slot, uint32_t(sequence.length), count,
                    sequence.context);
-  MTP_RETURN_IF_ERROR(executable->run(program));
+  MTP_RETURN_IF_ERROR(executable->run(program, chunk));
   sequence.length += count;
   kv->commit(sequence.slot, sequence.length);
   for (Statistics *s : {&sequence.statistics, &statistics}) {
@@ -59,13 +59,13 @@ Status Session::Impl::prefillChunk(Sequence &sequence, uint32_t chunk) {
     ++s->prefillChunks;
   }
   if (sequence.length == total)
-    finishPrefill(sequence, program);
+    finishPrefill(sequence, inner.programs.logits(program, chunk));
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   statistics.prefillSeconds += time.count();
   return okStatus();
 }
 
-void Session::Impl::finishPrefill(Sequence &sequence, uint32_t program) {
+void Session::Impl::finishPrefill(Sequence &sequence, schema::Binding logits) {
   kv->publish(sequence.slot, sequence.context);
   prefilling = 0;
   sequence.phase = Sequence::Phase::Running;
@@ -74,7 +74,7 @@ void Session::Impl::finishPrefill(Sequence &sequence, uint32_t program) {
     return finish(sequence, FinishReason::Failed,
                   internalError("expected one token of a prefill"));
   if (sequence.output.empty())
-    return emit(sequence, tokens, 0, program);
+    return emit(sequence, tokens, logits);
   if (tokens[0] != sequence.output.back())
     finish(sequence, FinishReason::Failed,
            internalError(strCat("prefill after a preemption picked token ",

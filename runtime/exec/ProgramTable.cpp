@@ -1,7 +1,6 @@
 //===- ProgramTable.cpp - Find programs, states and ports -----------------===//
 
 #include "runtime/exec/ProgramTable.h"
-#include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>
@@ -12,64 +11,73 @@ using namespace mtp;
 /// fewer than the smallest chunk has.
 static constexpr uint32_t kDeadRows = 7;
 
-/// The verifier has made sure that it is there.
-static schema::Binding findLogits(const schema::Program &program) {
-  for (const schema::Port *port : *program.outputs())
-    if (port->name()->string_view() == "logits")
-      return *port->binding();
-  return {};
-}
-
-ProgramTable::ProgramTable(const schema::Artifact &artifact) {
-  for (uint32_t i = 0; i < vectorSize(artifact.programs()); ++i) {
-    const schema::Program *program = artifact.programs()->Get(i);
-    switch (program->kind()) {
+ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
+  for (uint32_t i = 0; i < plan.programs.size(); ++i) {
+    const Program &program = plan.programs[i];
+    switch (program.kind) {
     case schema::ProgramKind::Decode:
-      decodes[key(program->batch(), program->k())] = i;
-      logitsOf[i] = findLogits(*program);
+      decodes[program.k][program.begin] = i;
       break;
     case schema::ProgramKind::Prefill:
-      prefills[key(program->chunk(), program->modules())] = i;
-      logitsOf[i] = findLogits(*program);
+      (program.drafts ? drafting : plain)[program.begin] = i;
       break;
     case schema::ProgramKind::Function:
-      functions[program->name()->string_view()] = i;
+      functions[program.name] = i;
       break;
     }
   }
-  for (auto [shape, index] : prefills)
-    if (uint32_t(shape) == 0)
-      chunkSizes.push_back(uint32_t(shape >> 32));
-  std::sort(chunkSizes.begin(), chunkSizes.end());
+}
+
+/// The program of a range that has n, or kNone.
+uint32_t ProgramTable::find(const Ranges &ranges, uint32_t n) const {
+  auto next = ranges.upper_bound(n);
+  if (next == ranges.begin())
+    return kNone;
+  uint32_t program = std::prev(next)->second;
+  return plan.programs[program].covers(n) ? program : kNone;
 }
 
 uint32_t ProgramTable::decode(uint32_t batch, uint32_t k) const {
-  return decodes.at(key(batch, k));
+  return find(decodes.at(k), batch);
 }
 
-uint32_t ProgramTable::prefill(uint32_t chunk, uint32_t modules) const {
-  return prefills.at(key(chunk, modules));
+uint32_t ProgramTable::prefill(uint32_t rows, bool drafts) const {
+  return find(drafts && hasDraftingPrefill() ? drafting : plain, rows);
 }
 
-bool ProgramTable::hasChunk(uint32_t chunk) const {
-  return prefills.count(key(chunk, 0)) != 0;
+std::vector<uint32_t> ProgramTable::chunks() const {
+  std::vector<uint32_t> sizes;
+  for (auto [begin, program] : plain)
+    sizes.push_back(plan.programs[program].end - 1);
+  return sizes;
 }
-
-std::vector<uint32_t> ProgramTable::chunks() const { return chunkSizes; }
 
 uint32_t ProgramTable::nextChunk(uint64_t rest, uint32_t largest) const {
+  // No row is dead where a program is for just so many.
+  uint32_t rows = uint32_t(std::min<uint64_t>(rest, largest));
+  if (hasChunk(rows))
+    return rows;
   uint32_t whole = 0, covering = 0;
-  for (uint32_t chunk : chunkSizes) {
-    if (chunk > largest)
+  for (auto [begin, program] : plain) {
+    if (begin > largest)
       break;
-    if (chunk <= rest)
-      whole = chunk;
+    uint32_t most = std::min(plan.programs[program].end - 1, largest);
+    if (most <= rest)
+      whole = most;
     else if (!covering)
-      covering = chunk;
+      covering = begin;
   }
-  if (!whole || (covering && covering - rest <= kDeadRows && whole != rest))
+  if (!whole || (covering && covering - rest <= kDeadRows))
     return covering;
   return whole;
+}
+
+schema::Binding ProgramTable::logits(uint32_t program, uint32_t n) const {
+  // The verifier has made sure that it is there.
+  for (const Port &port : plan.programs[program].outputs)
+    if (port.name == "logits")
+      return port.place.at(n);
+  return {};
 }
 
 Result<uint32_t> ProgramTable::function(std::string_view name) const {

@@ -3,50 +3,60 @@
 #ifndef MTP_RUNTIME_EXEC_PROGRAMTABLE_H
 #define MTP_RUNTIME_EXEC_PROGRAMTABLE_H
 
+#include "runtime/artifact/Artifact.h"
 #include "runtime/core/Result.h"
-#include "runtime/schema/mtp_artifact_generated.h"
 
+#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace mtp {
 
-/// Looks up what a session needs of a verified artifact.
+/// Looks up what a session needs of a verified plan.
 class ProgramTable {
 public:
-  explicit ProgramTable(const schema::Artifact &artifact);
+  /// `plan` must outlive it.
+  explicit ProgramTable(const Plan &plan);
 
-  /// The program of exactly that shape. The verifier guarantees it within the
-  /// envelope.
+  /// The program of that shape. The verifier guarantees it within the envelope.
   uint32_t decode(uint32_t batch, uint32_t k) const;
-  uint32_t prefill(uint32_t chunk, uint32_t modules) const;
+  /// Where the plan has no prefills for drafts of their own, the others do.
+  uint32_t prefill(uint32_t rows, bool drafts) const;
 
-  /// Whether prompts can be cut into chunks of this size.
-  bool hasChunk(uint32_t chunk) const;
-  /// All chunk sizes, ascending.
+  /// Whether prefills leave behind what drafts need only if asked.
+  bool hasDraftingPrefill() const { return !drafting.empty(); }
+
+  /// Whether prompts can be cut into chunks of so many rows.
+  bool hasChunk(uint32_t rows) const { return find(plain, rows) != kNone; }
+  /// The most rows of each prefill program, ascending.
   std::vector<uint32_t> chunks() const;
 
-  /// The chunk that the next `rest` tokens of a prompt should go through, of
-  /// those up to `largest`, which must be one. README.md has the rule.
+  /// The rows of the program that the next `rest` tokens of a prompt should go
+  /// through, of those up to `largest`, which must be one's. README.md has the
+  /// rule.
   uint32_t nextChunk(uint64_t rest, uint32_t largest) const;
 
   /// The exported function, or NotFound.
   Result<uint32_t> function(std::string_view name) const;
 
-  /// The rows of logits that a Decode or Prefill program leaves.
-  const schema::Binding &logits(uint32_t program) const {
-    return logitsOf.at(program);
-  }
+  /// The rows of logits that a Decode or Prefill program leaves, at n.
+  schema::Binding logits(uint32_t program, uint32_t n) const;
+
+  const Program &program(uint32_t index) const { return plan.programs[index]; }
 
 private:
-  static uint64_t key(uint32_t a, uint32_t b) { return uint64_t(a) << 32 | b; }
+  static constexpr uint32_t kNone = UINT32_MAX;
 
-  std::vector<uint32_t> chunkSizes;
-  std::unordered_map<uint64_t, uint32_t> decodes;
-  std::unordered_map<uint64_t, uint32_t> prefills;
+  /// Programs by their least n.
+  using Ranges = std::map<uint32_t, uint32_t>;
+  uint32_t find(const Ranges &ranges, uint32_t n) const;
+
+  const Plan &plan;
+  /// By k.
+  std::map<uint32_t, Ranges> decodes;
+  Ranges plain, drafting;
   std::unordered_map<std::string_view, uint32_t> functions;
-  std::unordered_map<uint32_t, schema::Binding> logitsOf;
 };
 
 } // namespace mtp

@@ -1,8 +1,6 @@
 //===- ReuseRule.cpp - What a session may share ---------------------------===//
 
 #include "runtime/exec/ReuseRule.h"
-#include "runtime/artifact/SemanticVerifier.h"
-#include "runtime/artifact/StateRule.h"
 
 #include <algorithm>
 #include <set>
@@ -13,39 +11,35 @@ using namespace mtp;
 namespace {
 /// What a program names.
 struct Names {
-  explicit Names(const schema::Program &program) {
-    for (uint32_t i = 0; i < vectorSize(program.commands()); ++i) {
-      const auto *bindings = program.commands()->Get(i)->bindings();
-      for (uint32_t b = 0; b < vectorSize(bindings); ++b)
-        add(*bindings->Get(b));
+  explicit Names(const Program &program) {
+    for (const Place &place : program.places) {
+      if (place.space == schema::Space::State)
+        states.insert(place.index);
+      if (place.space == schema::Space::Kv)
+        layers.emplace(place.index, place.offset.base);
     }
-  }
-  void add(const schema::Binding &binding) {
-    if (binding.space() == schema::Space::State)
-      states.insert(binding.index());
-    if (binding.space() == schema::Space::Kv)
-      layers.emplace(binding.index(), binding.offset());
   }
 
   std::set<uint32_t> states;
   /// Caches and layers.
-  std::set<std::pair<uint32_t, uint64_t>> layers;
+  std::set<std::pair<uint32_t, int64_t>> layers;
 };
 } // namespace
 
-ReuseRule mtp::reuseRule(const schema::Artifact &artifact,
-                         const ProgramTable &programs, uint32_t k) {
-  uint32_t ahead = k == 0 ? 0 : placesAhead(artifact);
-  uint32_t chunk = artifact.envelope()->prefill_chunk();
-  Names prefill(*artifact.programs()->Get(programs.prefill(chunk, ahead)));
-  Names round(*artifact.programs()->Get(programs.decode(1, k)));
+ReuseRule mtp::reuseRule(const Artifact &artifact, const ProgramTable &programs,
+                         uint32_t k) {
+  uint32_t chunk = artifact.envelope->prefill_chunk();
+  Names prefill(programs.program(programs.prefill(chunk, k > 0)));
+  Names round(programs.program(programs.decode(1, k)));
   ReuseRule rule;
-  rule.lookahead = ahead;
+  // A prefill that never drafts for itself reads ahead for all.
+  bool readsAhead = k > 0 || !programs.hasDraftingPrefill();
+  rule.lookahead = readsAhead ? artifact.ahead : 0;
   rule.roundsFill = std::includes(round.layers.begin(), round.layers.end(),
                                   prefill.layers.begin(), prefill.layers.end());
   for (const Names *names : {&prefill, &round})
     for (uint32_t state : names->states) {
-      StateRule of = ruleOf(*artifact.states()->Get(state));
+      const StateRule &of = artifact.states[state].rule;
       if (of.shared)
         continue;
       if (of.rebuild == schema::Rebuild::Never)

@@ -25,8 +25,8 @@ struct ReuseRule {
 };
 
 /// The rule for rounds of `k` drafts.
-ReuseRule reuseRule(const schema::Artifact &artifact,
-                    const ProgramTable &programs, uint32_t k);
+ReuseRule reuseRule(const Artifact &artifact, const ProgramTable &programs,
+                    uint32_t k);
 
 } // namespace mtp
 

@@ -68,15 +68,14 @@ KvConfig Session::Impl::kvConfig() const {
 }
 
 Status Session::Impl::startGeneration() {
-  reuse = reuseRule(inner.file->program(), inner.programs, options.k);
+  reuse = reuseRule(inner.artifact(), inner.programs, options.k);
   KvConfig config = kvConfig();
   MTP_RETURN_IF_ERROR(checkMemory(
       addBytes(executable->memoryBytes(), KvCacheManager::memoryBytes(config)),
       strCat(config.pages, " KV pages (kv_pages) and their tables"), memory));
   kv = std::make_unique<KvCacheManager>(config);
-  host = std::make_unique<HostState>(inner.file->program(), *executable);
-  slotStates =
-      std::make_unique<SlotStates>(inner.file->program(), *executable);
+  host = std::make_unique<HostState>(inner.artifact(), *executable);
+  slotStates = std::make_unique<SlotStates>(inner.artifact(), *executable);
   slotUsed.assign(config.slots, false);
   statistics.drafted.assign(options.k, 0);
   statistics.accepted.assign(options.k, 0);
@@ -90,7 +89,8 @@ Status Session::Impl::start() {
     MTP_RETURN_IF_ERROR(checkOptions());
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
                        createCpuDevice({options.threads, options.pinThreads}));
-  MTP_ASSIGN_OR_RETURN(executable, device->load(inner.file, options.kvPages));
+  MTP_ASSIGN_OR_RETURN(
+      executable, device->load(inner.file, inner.planIndex, options.kvPages));
   return inner.envelope ? startGeneration() : okStatus();
 }
 

@@ -65,18 +65,18 @@ public:
   Status prefillPhase();
   uint64_t prefillBudget() const;
   Status prefillChunk(Sequence &sequence, uint32_t chunk);
-  void finishPrefill(Sequence &sequence, uint32_t program);
+  void finishPrefill(Sequence &sequence, schema::Binding logits);
 
   // Decode.cpp
   Status decodePhase();
   std::vector<Sequence *> makeRoom();
   void publishRound(Sequence &sequence, uint64_t anchor);
-  void readRound(Sequence &sequence, uint32_t row, uint32_t program);
+  void readRound(Sequence &sequence, schema::Binding logits);
 
   // Step.cpp
   Result<std::vector<SequenceUpdate>> step();
-  void emit(Sequence &sequence, std::span<const int32_t> tokens, uint32_t row,
-            uint32_t program);
+  void emit(Sequence &sequence, std::span<const int32_t> tokens,
+            schema::Binding logits);
   void finish(Sequence &sequence, FinishReason reason, Status error = {});
   void syncPageTable(Sequence &sequence);
 
@@ -121,10 +121,14 @@ private:
   Status startGeneration();
   Status checkRequest(const Request &request) const;
   void giveUpSlot(Sequence &sequence);
-  void keepLogits(Sequence &sequence, uint32_t row, uint32_t program);
+  void keepLogits(Sequence &sequence, schema::Binding row);
 
   friend class Session;
 };
+
+/// A part of a place, from `offset` on.
+schema::Binding rowsOf(const schema::Binding &all, uint64_t offset,
+                       uint64_t bytes);
 
 /// InvalidArgument when a parameter is outside its range.
 Status checkSampling(const SamplingParams &sampling);

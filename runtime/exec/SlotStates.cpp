@@ -1,9 +1,6 @@
 //===- SlotStates.cpp - What a slot begins with ---------------------------===//
 
 #include "runtime/exec/SlotStates.h"
-#include "runtime/artifact/DTypes.h"
-#include "runtime/artifact/SemanticVerifier.h"
-#include "runtime/artifact/StateRule.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,8 +14,8 @@ static void fill(std::vector<uint8_t> &bytes, double value) {
     std::memcpy(&bytes[at], &element, sizeof(T));
 }
 
-/// `size` bytes of elements of that value. The verifier has made sure that it is
-/// one of the type; types without a case here begin with 0.
+/// `size` bytes of elements of that value. The verifier has made sure that it
+/// is one of the type; types without a case here begin with 0.
 static std::vector<uint8_t> filled(uint64_t size, schema::DType type,
                                    double value) {
   std::vector<uint8_t> bytes(size);
@@ -35,26 +32,24 @@ static schema::Binding part(uint32_t state, uint64_t index, uint64_t bytes) {
   return {schema::Space::State, state, index * bytes, bytes};
 }
 
-SlotStates::SlotStates(const schema::Artifact &artifact,
-                       Executable &executable)
+SlotStates::SlotStates(const Artifact &artifact, Executable &executable)
     : executable(executable) {
-  uint64_t slots = artifact.envelope()->max_batch();
-  for (uint32_t i = 0; i < vectorSize(artifact.states()); ++i) {
-    const schema::State &state = *artifact.states()->Get(i);
-    StateRule rule = ruleOf(state);
+  uint64_t slots = artifact.envelope->max_batch();
+  for (uint32_t i = 0; i < artifact.states.size(); ++i) {
+    const State &state = artifact.states[i];
+    const StateRule &rule = state.rule;
     if (!rule.init)
       continue;
-    uint64_t bytes = *tensorBytes(state.dtype(), state.shape());
     if (!rule.shared) {
-      states.push_back({i, filled(bytes / slots, state.dtype(), *rule.init),
+      states.push_back({i, filled(state.bytes / slots, state.dtype, *rule.init),
                         rule.rebuild == schema::Rebuild::Tokens});
       continue;
     }
     // The memory of states is zeroed.
     if (*rule.init == 0)
       continue;
-    std::vector<uint8_t> initial = filled(bytes, state.dtype(), *rule.init);
-    executable.write(part(i, 0, bytes), initial.data(), bytes);
+    std::vector<uint8_t> initial = filled(state.bytes, state.dtype, *rule.init);
+    executable.write(part(i, 0, state.bytes), initial.data(), state.bytes);
   }
 }
 

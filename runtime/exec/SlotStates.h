@@ -16,7 +16,7 @@ namespace mtp {
 class SlotStates {
 public:
   /// Both must outlive it. Sets what is shared.
-  SlotStates(const schema::Artifact &artifact, Executable &executable);
+  SlotStates(const Artifact &artifact, Executable &executable);
 
   /// Prepares a slot for a sequence whose first tokens are known: those of its
   /// prompt, and after a preemption those that it generated.

@@ -19,15 +19,22 @@ Result<std::vector<SequenceUpdate>> Session::Impl::step() {
   return changed;
 }
 
+schema::Binding mtp::rowsOf(const schema::Binding &all, uint64_t offset,
+                            uint64_t bytes) {
+  return {all.space(), all.index(), all.offset() + offset, bytes};
+}
+
 static bool contains(const std::vector<int32_t> &tokens, int32_t token) {
   return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
 }
 
 /// Appends what a program emitted, up to the first token that ends the
 /// sequence. The rest of an accepted run is dropped with the sequence, so the
-/// output is what it would be one token at a time.
+/// output is what it would be one token at a time. `logits` are the rows that
+/// the tokens come from.
 void Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
-                         uint32_t row, uint32_t program) {
+                         schema::Binding logits) {
+  uint64_t bytes = inner.envelope->vocab * sizeof(float), row = 0;
   const Request &request = sequence.request;
   for (int32_t token : tokens) {
     if (token < 0 || uint32_t(token) >= inner.envelope->vocab)
@@ -45,7 +52,7 @@ void Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
     SequenceUpdate &update = updates[sequence.id];
     update.id = sequence.id;
     update.tokens.push_back(token);
-    keepLogits(sequence, row++, program);
+    keepLogits(sequence, rowsOf(logits, row++ * bytes, bytes));
     if (sequence.output.size() == request.maxTokens)
       return finish(sequence, FinishReason::Length);
   }
@@ -63,19 +70,14 @@ void Session::Impl::finish(Sequence &sequence, FinishReason reason,
 }
 
 /// Copies the logits row that the latest output token came from.
-void Session::Impl::keepLogits(Sequence &sequence, uint32_t row,
-                               uint32_t program) {
+void Session::Impl::keepLogits(Sequence &sequence, schema::Binding row) {
   if (options.logits == LogitsMode::None)
     return;
-  uint64_t vocab = inner.envelope->vocab, bytes = vocab * sizeof(float);
   if (options.logits == LogitsMode::Last)
     sequence.logits.clear();
   size_t old = sequence.logits.size();
-  sequence.logits.resize(old + vocab);
-  schema::Binding all = inner.programs.logits(program);
-  schema::Binding source(all.space(), all.index(), all.offset() + row * bytes,
-                         bytes);
-  executable->read(source, sequence.logits.data() + old, bytes);
+  sequence.logits.resize(old + inner.envelope->vocab);
+  executable->read(row, sequence.logits.data() + old, row.bytes());
 }
 
 /// Copies the page table to the device when it has grown.

@@ -24,7 +24,7 @@ std::vector<int32_t> generate(Rig &rig, uint32_t slots, uint32_t k,
   rig.activate(slots);
   std::vector<int32_t> tokens;
   while (tokens.size() < count) {
-    EXPECT_TRUE(rig.run(rig.programs().decode(slots, k)).isOk());
+    EXPECT_TRUE(rig.run(rig.programs().decode(slots, k), slots).isOk());
     std::span<const int32_t> round = rig.emitted(slots - 1);
     tokens.insert(tokens.end(), round.begin(), round.end());
   }
@@ -36,16 +36,13 @@ std::vector<int32_t> generate(Rig &rig, uint32_t slots, uint32_t k,
 std::vector<int32_t> words(const Rig &rig, std::string_view name) {
   std::vector<uint8_t> saved = rig.saveStates();
   size_t at = 0;
-  for (const schema::State *state : *rig.artifact().states()) {
-    size_t count = 1;
-    for (uint64_t d : *state->shape())
-      count *= d;
-    if (state->name()->string_view() == name) {
-      std::vector<int32_t> values(count);
-      std::memcpy(values.data(), saved.data() + at, 4 * count);
+  for (const State &state : rig.artifact().states) {
+    if (state.name == name) {
+      std::vector<int32_t> values(state.bytes / 4);
+      std::memcpy(values.data(), saved.data() + at, state.bytes);
       return values;
     }
-    at += 4 * count;
+    at += state.bytes;
   }
   ADD_FAILURE() << "no state " << name;
   return {};
@@ -87,7 +84,7 @@ TEST(Rig, PlacesASlotBehindARound) {
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (uint32_t slot = 0; slot < 3; ++slot)
       rig->place(slot, 40, repeat);
-    ASSERT_TRUE(rig->run(rig->programs().decode(3, 4)).isOk());
+    ASSERT_TRUE(rig->run(rig->programs().decode(3, 4), 3).isOk());
     size_t emitted = rig->emitted(1).size();
     ASSERT_GE(emitted, 1u);
     EXPECT_EQ(words(*rig, "length")[1], 39 + int32_t(emitted));

@@ -13,45 +13,48 @@ namespace {
 class Workload : public testing::Test {
 protected:
   void add(const char *kind, const char *config, int64_t rows,
-           std::vector<schema::Binding> bindings) {
-    kernels.push_back(schema::CreateKernelDirect(fbb, "symbol", kind, config));
-    std::vector<int64_t> params = {rows};
-    commands.push_back(schema::CreateCommandDirect(
-        fbb, uint32_t(kernels.size() - 1), &bindings, &params, 1));
+           std::vector<Place> places) {
+    commands.push_back({uint32_t(kernels.size()), uint32_t(all.places.size()),
+                        uint32_t(all.params.size()), std::nullopt});
+    kernels.push_back(schema::CreateKernelDirect(fbb, "symbol", kind, config, 0,
+                                                 uint32_t(places.size()), 1));
+    all.places.insert(all.places.end(), places.begin(), places.end());
+    all.params.push_back({rows, 0});
   }
 
-  const schema::Artifact &finish() {
+  void finish() {
     std::vector<flatbuffers::Offset<schema::Cache>> caches = {
         schema::CreateCacheDirect(fbb, "kv", 2, /*entry_width=*/6,
                                   schema::DType::BF16)};
     std::vector<flatbuffers::Offset<schema::Blob>> weights;
     for (uint64_t size : {1000, 2000, 4000})
       weights.push_back(schema::CreateBlobDirect(fbb, "w", 0, 0, size));
-    std::vector<flatbuffers::Offset<schema::Program>> programs = {
-        schema::CreateProgramDirect(fbb, "p", schema::ProgramKind::Decode, 2, 3,
-                                    0, 1, 0, &commands)};
     auto target = schema::CreateTargetDirect(fbb, "x86_64");
-    fbb.Finish(schema::CreateArtifactDirect(
-        fbb, "test", nullptr, target, 0, 0, &caches, nullptr, 0, 0, 0, nullptr,
-        nullptr, &kernels, &weights, nullptr, &programs));
-    return *schema::GetArtifact(fbb.GetBufferPointer());
+    fbb.Finish(schema::CreateArtifactDirect(fbb, "test", nullptr, target, 0, 0,
+                                            &caches, nullptr, 0, 0, 0, nullptr,
+                                            nullptr, &kernels, &weights));
+    const auto *root = schema::GetArtifact(fbb.GetBufferPointer());
+    artifact.caches = root->caches();
+    plan.kernels = root->kernels();
+    plan.weights = root->weights();
+    all.commands = commands;
   }
 
   Work work(uint32_t command, uint32_t batch = 1, uint32_t context = 10) {
-    const schema::Artifact &artifact = finish();
-    return commandWork(artifact, *program(artifact).commands()->Get(command),
-                       batch, context);
+    finish();
+    return commandWork(artifact, plan, all, all.commands[command], batch,
+                       context);
   }
-  static const schema::Program &program(const schema::Artifact &artifact) {
-    return *artifact.programs()->Get(0);
-  }
-  static schema::Binding weight(uint32_t index, uint64_t bytes) {
-    return schema::Binding(schema::Space::Weight, index, 0, bytes);
+  static Place weight(uint32_t index, int64_t bytes) {
+    return {schema::Space::Weight, index, {}, {bytes, 0}};
   }
 
   flatbuffers::FlatBufferBuilder fbb;
   std::vector<flatbuffers::Offset<schema::Kernel>> kernels;
-  std::vector<flatbuffers::Offset<schema::Command>> commands;
+  std::vector<Command> commands;
+  Artifact artifact;
+  Plan plan;
+  Program all;
 };
 
 } // namespace
@@ -124,14 +127,14 @@ TEST_F(Workload, ExpertsAreReadAsTheyAreChosen) {
   EXPECT_EQ(work(0).ops, 2 * 2 * 2 * 10 * 8);
   // A router's bias is no stack.
   EXPECT_EQ(work(1).weightBytes, 32);
-  EXPECT_TRUE(hasExperts(finish(), program(finish())));
+  EXPECT_TRUE(hasExperts(plan, all));
 }
 
 TEST_F(Workload, AttentionReadsTheContextOfEverySlot) {
   const char *config = "{dk = 4 : i64, dtype = \"bf16\", dv = 2 : i64, "
                        "kv_heads = 1 : i64, q_heads = 3 : i64, window = 0 : "
                        "i64}";
-  schema::Binding pages(schema::Space::Kv, 0, 1, 0);
+  Place pages{schema::Space::Kv, 0, {1, 0}, {}};
   add("attention", config, 8, {pages});
   add("kv_append", "{width = 6 : i64}", 8, {pages});
   Work w = work(0, /*batch=*/2, /*context=*/100);
@@ -144,7 +147,7 @@ TEST_F(Workload, AWindowEndsTheContext) {
   add("attention",
       "{dk = 4 : i64, dtype = \"bf16\", dv = 2 : i64, kv_heads = 1 : i64, "
       "q_heads = 3 : i64, window = 16 : i64}",
-      1, {schema::Binding(schema::Space::Kv, 0, 0, 0)});
+      1, {Place{schema::Space::Kv, 0, {}, {}}});
   EXPECT_EQ(work(0, 1, 100).kvBytes, 16 * 6 * 2);
   EXPECT_EQ(work(0, 1, 5).kvBytes, 5 * 6 * 2);
 }
@@ -152,8 +155,9 @@ TEST_F(Workload, AWindowEndsTheContext) {
 TEST_F(Workload, AWeightThatManyCommandsBindCountsOnce) {
   add("linear", "{}", 1, {weight(0, 1000), weight(2, 8)});
   add("linear", "{}", 1, {weight(2, 4000)});
-  EXPECT_EQ(boundWeightBytes(finish(), program(finish())), 5000u);
-  EXPECT_FALSE(hasExperts(finish(), program(finish())));
+  finish();
+  EXPECT_EQ(boundWeightBytes(plan, all), 5000u);
+  EXPECT_FALSE(hasExperts(plan, all));
 }
 
 TEST_F(Workload, ARoundHasPhases) {
@@ -162,7 +166,8 @@ TEST_F(Workload, ARoundHasPhases) {
         "mtp.sample", "verify_rows", "linear_argmax", "mtp.sample_parts",
         "accept_commit"})
     add(kind, "{}", 1, {});
-  EXPECT_EQ(phasesOf(finish(), program(finish())),
+  finish();
+  EXPECT_EQ(phasesOf(plan, all),
             (std::vector<std::string>{"draft 1", "draft 1", "draft 1",
                                       "draft 2", "draft 2", "verify", "verify",
                                       "accept", "accept"}));

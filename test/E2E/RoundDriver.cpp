@@ -14,12 +14,14 @@ using namespace mtp::test;
 
 RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
     : model(std::move(loaded)), k(k),
-      artifact(ModelAccess::file(*model)->program()), programs(artifact) {
+      artifact(ModelAccess::file(*model)->artifact()),
+      programs(artifact.plans[ModelAccess::plan(*model)]) {
   const EnvelopeInfo &e = *model->envelope();
   uint32_t pages = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
   auto device = createCpuDevice({.threads = 1});
   EXPECT_TRUE(device.isOk()) << device.status().toString();
-  auto loading = (*device)->load(ModelAccess::file(*model), pages + 1);
+  auto loading = (*device)->load(ModelAccess::file(*model),
+                                 ModelAccess::plan(*model), pages + 1);
   EXPECT_TRUE(loading.isOk()) << loading.status().toString();
   executable = std::move(*loading);
   host = std::make_unique<HostState>(artifact, *executable);
@@ -31,8 +33,8 @@ RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
   host->setSampling(0, SamplingRow{});
 }
 
-void RoundDriver::run(uint32_t program) {
-  Status status = executable->run(program);
+void RoundDriver::run(uint32_t program, uint32_t n) {
+  Status status = executable->run(program, n);
   EXPECT_TRUE(status.isOk()) << status.toString();
 }
 
@@ -43,11 +45,11 @@ std::vector<int32_t> RoundDriver::emitted() {
 
 int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
   const EnvelopeInfo &e = *model->envelope();
-  uint32_t program = programs.prefill(e.prefillChunk, e.modules);
+  uint32_t program = programs.prefill(e.prefillChunk, /*drafts=*/true);
   for (uint32_t start = 0; start < prompt.size(); start += e.prefillChunk) {
     uint32_t rest = uint32_t(prompt.size()) - start;
     host->setPrefill(0, start, std::min(rest, e.prefillChunk), prompt);
-    run(program);
+    run(program, e.prefillChunk);
   }
   return emitted().front();
 }
@@ -55,17 +57,14 @@ int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
 RoundDriver::Round RoundDriver::decode() {
   int32_t slot = 0;
   host->setActive({&slot, 1});
-  run(programs.decode(/*batch=*/1, k));
+  run(programs.decode(/*batch=*/1, k), 1);
   Round round;
   round.tokens = emitted();
-  const auto &states = *artifact.states();
-  for (uint32_t i = 0; i < states.size(); ++i) {
-    if (states[i]->name()->string_view() != "drafts")
-      continue;
+  if (std::optional<uint32_t> drafts = artifact.findState("drafts")) {
     // The first row of the state.
     round.drafts.resize(k);
     uint64_t bytes = k * sizeof(int32_t);
-    executable->read(schema::Binding(schema::Space::State, i, 0, bytes),
+    executable->read(schema::Binding(schema::Space::State, *drafts, 0, bytes),
                      round.drafts.data(), bytes);
   }
   return round;

@@ -32,12 +32,12 @@ public:
   Round decode();
 
 private:
-  void run(uint32_t program);
+  void run(uint32_t program, uint32_t n);
   std::vector<int32_t> emitted();
 
   std::shared_ptr<const Model> model;
   uint32_t k;
-  const schema::Artifact &artifact;
+  const Artifact &artifact;
   ProgramTable programs;
   std::unique_ptr<Executable> executable;
   std::unique_ptr<HostState> host;

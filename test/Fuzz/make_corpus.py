@@ -14,10 +14,13 @@ def write(target, name, data):
         f.write(data)
 
 
-data = open(artifact, "rb").read()
-offset, size = struct.unpack_from("<QQ", data, 8)
-write("artifact", "whole", b"\0" + data)
-write("artifact", "program", b"\1" + data[offset:offset + size])
+# A file of the form before 1.3, and a compiled one with plans.
+plans = os.path.join(ROOT, "..", "Artifact", "golden_v1_3.bin")
+for name, path in (("", artifact), ("_plans", plans)):
+    data = open(path, "rb").read()
+    offset, size = struct.unpack_from("<QQ", data, 8)
+    write("artifact", "whole" + name, b"\0" + data)
+    write("artifact", "program" + name, b"\1" + data[offset:offset + size])
 
 for name, config in tiny.MODELS.items():
     write("config", name, json.dumps(config).encode())

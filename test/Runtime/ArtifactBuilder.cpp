@@ -39,7 +39,7 @@ uint32_t ArtifactBuilder::kernel(const std::string &symbol, uint32_t buffers,
     if (kernels[i].symbol == symbol)
       return i;
   bool builtin = symbol.rfind("mtp.", 0) == 0;
-  kernels.push_back({symbol, builtin ? -1 : 0, buffers, params});
+  kernels.push_back({symbol, builtin ? -1 : 0, buffers, params, {}, 0});
   return uint32_t(kernels.size() - 1);
 }
 
@@ -86,15 +86,18 @@ static auto blobs(Builder &fbb,
   });
 }
 
+/// With plans, states have no offset, and always an upkeep.
 static auto states(Builder &fbb,
-                   const std::vector<ArtifactBuilder::State> &items) {
+                   const std::vector<ArtifactBuilder::State> &items,
+                   bool hasPlans) {
   return vectorOf(fbb, items, [&](const ArtifactBuilder::State &s) {
     flatbuffers::Offset<schema::Upkeep> upkeep;
     if (s.upkeep)
       upkeep = schema::CreateUpkeep(fbb, s.upkeep->shared, s.upkeep->init,
                                     s.upkeep->rebuild, s.upkeep->rows);
     return schema::CreateState(fbb, fbb.CreateString(s.name), s.dtype,
-                               fbb.CreateVector(s.shape), s.offset, upkeep);
+                               fbb.CreateVector(s.shape),
+                               hasPlans ? 0 : s.offset, upkeep);
   });
 }
 
@@ -106,45 +109,290 @@ static auto caches(Builder &fbb,
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// A count of which the value at `n` and the growth are known.
+static schema::Count count(uint64_t value, int64_t growth, uint32_t n) {
+  return schema::Count(int64_t(value) - growth * int64_t(n), growth);
+}
+
+static schema::Place place(const schema::Binding &b,
+                           ArtifactBuilder::Growth growth, uint32_t n) {
+  return schema::Place(b.space(), b.index(),
+                       count(b.offset(), growth.offset, n),
+                       count(b.bytes(), growth.bytes, n));
+}
+
+template <typename T>
+static T at(const std::vector<T> &items, size_t index) {
+  return index < items.size() ? items[index] : T();
+}
+
+static auto planPorts(Builder &fbb,
+                      const std::vector<ArtifactBuilder::Port> &items,
+                      uint32_t n) {
+  return vectorOf(fbb, items, [&](const ArtifactBuilder::Port &port) {
+    schema::Place where = place(port.binding, port.bindingGrowth, n);
+    std::vector<schema::Count> shape;
+    for (size_t d = 0; d < port.shape.size(); ++d)
+      shape.push_back(count(port.shape[d], at(port.shapeGrowth, d), n));
+    return schema::CreatePlanPort(fbb, fbb.CreateString(port.name), &where,
+                                  port.dtype, fbb.CreateVectorOfStructs(shape));
+  });
+}
+
+static auto planProgram(Builder &fbb, const ArtifactBuilder::Program &p) {
+  uint32_t n = p.begin();
+  std::vector<schema::Place> places;
+  std::vector<uint8_t> actions;
+  std::vector<flatbuffers::Offset<void>> commands;
+  for (const ArtifactBuilder::Command &c : p.commands) {
+    std::vector<uint32_t> bindings;
+    for (size_t i = 0; i < c.bindings.size(); ++i) {
+      bindings.push_back(uint32_t(places.size()));
+      places.push_back(place(c.bindings[i], at(c.bindingGrowth, i), n));
+    }
+    std::vector<schema::Count> params;
+    for (size_t i = 0; i < c.params.size(); ++i)
+      params.push_back(count(uint64_t(c.params[i]), at(c.paramGrowth, i), n));
+    auto bindingVector = fbb.CreateVector(bindings);
+    auto paramVector = fbb.CreateVectorOfStructs(params);
+    commands.push_back(
+        schema::CreateDispatch(fbb, c.kernel, bindingVector, paramVector)
+            .Union());
+    actions.push_back(uint8_t(schema::Action::Dispatch));
+  }
+  auto cpu = vectorOf(fbb, p.schedules,
+                      [&](const ArtifactBuilder::Schedule &schedule) {
+                        return schema::CreateCpuSchedule(
+                            fbb, schedule.begin,
+                            fbb.CreateVectorScalarCast<schema::CpuStep>(
+                                schedule.steps.data(), schedule.steps.size()));
+                      });
+  schema::Count arena = count(p.arenaBytes, p.arenaGrowth, n);
+  bool isPrefill = p.kind == schema::ProgramKind::Prefill;
+  auto name = fbb.CreateString(p.name);
+  auto placeVector = fbb.CreateVectorOfStructs(places);
+  auto actionVector = fbb.CreateVectorScalarCast<schema::Action>(
+      actions.data(), actions.size());
+  auto commandVector = fbb.CreateVector(commands);
+  auto inputs = planPorts(fbb, p.inputs, n);
+  auto outputs = planPorts(fbb, p.outputs, n);
+  return schema::CreatePlanProgram(
+      fbb, name, p.kind, n, p.end ? p.end : n + 1, p.k, isPrefill ? 1 : 0,
+      isPrefill && p.modules > 0, &arena, placeVector, actionVector,
+      commandVector, cpu, inputs, outputs);
+}
+
+/// The cache that some command gives kernel `index` as its buffer, or null.
+static const ArtifactBuilder::Cache *cacheOf(const ArtifactBuilder &a,
+                                             uint32_t index, uint32_t buffer) {
+  for (const ArtifactBuilder::Program &program : a.programs)
+    for (const ArtifactBuilder::Command &command : program.commands)
+      if (command.kernel == index && buffer < command.bindings.size() &&
+          command.bindings[buffer].space() == schema::Space::Kv &&
+          command.bindings[buffer].index() < a.caches.size())
+        return &a.caches[command.bindings[buffer].index()];
+  return nullptr;
+}
+
+static flatbuffers::Offset<schema::Contract>
+contract(Builder &fbb, const ArtifactBuilder &a, uint32_t index) {
+  const ArtifactBuilder::Kernel &k = a.kernels[index];
+  if (k.image < 0)
+    return 0;
+  std::vector<flatbuffers::Offset<schema::BufferContract>> buffers;
+  for (uint32_t i = 0; i < k.buffers; ++i) {
+    flatbuffers::Offset<schema::CacheContract> cache;
+    if (const ArtifactBuilder::Cache *given = cacheOf(a, index, i))
+      cache = schema::CreateCacheContract(fbb, a.envelope.page,
+                                          given->entryWidth, 1, given->dtype);
+    auto bytes = k.bytes.find(i);
+    auto terms = fbb.CreateVectorOfStructs(
+        bytes == k.bytes.end() ? std::vector<schema::Term>() : bytes->second);
+    buffers.push_back(schema::CreateBufferContract(fbb, terms, false,
+                                                   k.alignment, false, cache));
+  }
+  auto bufferVector = fbb.CreateVector(buffers);
+  std::vector<schema::ParamContract> params(
+      k.params, schema::ParamContract(INT64_MIN, INT64_MAX));
+  auto paramVector = fbb.CreateVectorOfStructs(params);
+  return schema::CreateContract(fbb, bufferVector, paramVector, 1, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+using Growth = ArtifactBuilder::Growth;
+
+/// By how much a number grows with each n.
+static int64_t slope(uint64_t least, uint64_t largest, uint32_t steps) {
+  int64_t difference = int64_t(largest - least);
+  if (difference % int64_t(steps))
+    std::abort();
+  return difference / int64_t(steps);
+}
+
+static Growth slope(const schema::Binding &least,
+                    const schema::Binding &largest, uint32_t steps) {
+  if (least.space() != largest.space() || least.index() != largest.index())
+    std::abort();
+  return {slope(least.offset(), largest.offset(), steps),
+          slope(least.bytes(), largest.bytes(), steps)};
+}
+
+static void mergePorts(std::vector<ArtifactBuilder::Port> &ports,
+                       const std::vector<ArtifactBuilder::Port> &largest,
+                       uint32_t steps) {
+  for (size_t i = 0; i < ports.size(); ++i) {
+    ports[i].bindingGrowth = slope(ports[i].binding, largest[i].binding, steps);
+    for (size_t d = 0; d < ports[i].shape.size(); ++d)
+      ports[i].shapeGrowth.push_back(
+          slope(ports[i].shape[d], largest[i].shape[d], steps));
+  }
+}
+
+ArtifactBuilder::Program
+mtp::test::mergeRange(const ArtifactBuilder::Program &least,
+                      const ArtifactBuilder::Program &largest) {
+  ArtifactBuilder::Program merged = least;
+  merged.end = largest.begin() + 1;
+  uint32_t steps = largest.begin() - least.begin();
+  if (steps == 0)
+    return merged;
+  if (least.commands.size() != largest.commands.size())
+    std::abort();
+  merged.arenaGrowth = slope(least.arenaBytes, largest.arenaBytes, steps);
+  for (size_t c = 0; c < merged.commands.size(); ++c) {
+    ArtifactBuilder::Command &command = merged.commands[c];
+    const ArtifactBuilder::Command &last = largest.commands[c];
+    if (command.kernel != last.kernel)
+      std::abort();
+    for (size_t i = 0; i < command.bindings.size(); ++i)
+      command.bindingGrowth.push_back(
+          slope(command.bindings[i], last.bindings[i], steps));
+    for (size_t i = 0; i < command.params.size(); ++i)
+      command.paramGrowth.push_back(
+          slope(uint64_t(command.params[i]), uint64_t(last.params[i]), steps));
+  }
+  mergePorts(merged.inputs, largest.inputs, steps);
+  mergePorts(merged.outputs, largest.outputs, steps);
+  return merged;
+}
+
+//===----------------------------------------------------------------------===//
+// The file
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What the root or a plan has.
+struct PlanTables {
+  flatbuffers::Offset<schema::Target> target;
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Image>>>
+      images;
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Kernel>>>
+      kernels;
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Blob>>>
+      weights, constants;
+};
+} // namespace
+
+static PlanTables planTables(Builder &fbb, const ArtifactBuilder &a,
+                             const std::string &arch,
+                             const std::vector<uint32_t> &images) {
+  PlanTables tables;
+  auto features = fbb.CreateVectorOfStrings(a.features);
+  tables.target = schema::CreateTarget(fbb, fbb.CreateString(arch),
+                                       fbb.CreateString("generic"), features);
+  tables.images = vectorOf(fbb, images, [&](uint32_t segment) {
+    return schema::CreateImage(fbb, schema::ImageFormat::ElfShared, segment);
+  });
+  tables.kernels =
+      vectorOf(fbb, a.kernels, [&](const ArtifactBuilder::Kernel &k) {
+        auto symbol = fbb.CreateString(k.symbol);
+        flatbuffers::Offset<schema::Contract> terms;
+        if (a.hasPlans)
+          terms = contract(fbb, a, uint32_t(&k - a.kernels.data()));
+        return schema::CreateKernel(fbb, symbol, symbol, 0, k.image, k.buffers,
+                                    k.params, terms);
+      });
+  tables.weights = blobs(fbb, a.weights);
+  tables.constants = blobs(fbb, a.constants);
+  return tables;
+}
+
+static flatbuffers::Offset<schema::Plan>
+plan(Builder &fbb, const ArtifactBuilder &a, const std::string &arch,
+     const std::vector<uint32_t> &images) {
+  PlanTables tables = planTables(fbb, a, arch, images);
+  std::vector<uint64_t> offsets;
+  for (const ArtifactBuilder::State &state : a.states)
+    offsets.push_back(state.offset);
+  auto offsetVector = fbb.CreateVector(offsets);
+  auto programs = vectorOf(fbb, a.programs,
+                           [&](const auto &p) { return planProgram(fbb, p); });
+  return schema::CreatePlan(fbb, tables.target, tables.images, tables.kernels,
+                            tables.weights, tables.constants, offsetVector,
+                            a.stateBytes, a.arenaBytes, a.scratchBytes,
+                            programs);
+}
+
+static auto plans(Builder &fbb, const ArtifactBuilder &a) {
+  std::vector<flatbuffers::Offset<schema::Plan>> all;
+  for (const ArtifactBuilder::OtherPlan &other : a.otherPlans)
+    all.push_back(plan(fbb, a, other.arch,
+                       std::vector<uint32_t>(a.images.size(), other.segment)));
+  if (a.hasCpuPlan)
+    all.push_back(plan(fbb, a, a.arch, a.images));
+  return fbb.CreateVector(all);
+}
+
 std::vector<uint8_t> ArtifactBuilder::program() const {
   Builder fbb;
   auto producer = fbb.CreateString("ArtifactBuilder");
   auto model = fbb.CreateString("fake");
-  auto featureList = fbb.CreateVectorOfStrings(features);
-  auto target = schema::CreateTarget(fbb, fbb.CreateString(arch),
-                                     fbb.CreateString("generic"), featureList);
   flatbuffers::Offset<schema::Envelope> env;
   if (hasEnvelope)
-    env = schema::CreateEnvelope(
-        fbb, envelope.maxK, envelope.maxBatch, envelope.maxContext,
-        envelope.chunk, envelope.page, envelope.vocab, envelope.modules);
+    env = schema::CreateEnvelope(fbb, envelope.maxK, envelope.maxBatch,
+                                 envelope.maxContext, envelope.chunk,
+                                 envelope.page, envelope.vocab,
+                                 hasPlans ? 0 : envelope.modules);
   auto generation =
       schema::CreateGeneration(fbb, bos, bos >= 0, fbb.CreateVector(eos),
                                temperature, 0, topP);
   auto cacheList = ::caches(fbb, caches);
-  auto stateList = ::states(fbb, states);
+  auto stateList = ::states(fbb, states, hasPlans);
   auto segmentList = vectorOf(fbb, segments, [&](const Segment &s) {
     return schema::CreateSegment(fbb, s.kind, s.offset, s.bytes.size(),
                                  hashBytes(s.bytes.data(), s.bytes.size()));
   });
-  auto imageList = vectorOf(fbb, images, [&](uint32_t segment) {
-    return schema::CreateImage(fbb, schema::ImageFormat::ElfShared, segment);
-  });
-  auto kernelList = vectorOf(fbb, kernels, [&](const Kernel &k) {
-    return schema::CreateKernel(fbb, fbb.CreateString(k.symbol),
-                                fbb.CreateString(k.symbol), 0, k.image,
-                                k.buffers, k.params);
-  });
-  auto weightList = blobs(fbb, weights);
-  auto constantList = blobs(fbb, constants);
-  auto programList = vectorOf(
-      fbb, programs, [&](const Program &p) { return ::program(fbb, p); });
-  schema::FinishArtifactBuffer(
-      fbb,
-      schema::CreateArtifact(fbb, producer, model, target, env, generation,
-                             cacheList, stateList, stateBytes, arenaBytes,
-                             scratchBytes, segmentList, imageList, kernelList,
-                             weightList, constantList, programList, tokenizer));
+  if (hasPlans) {
+    auto planList = plans(fbb, *this);
+    schema::ArtifactBuilder root(fbb);
+    root.add_producer(producer);
+    root.add_model(model);
+    root.add_envelope(env);
+    root.add_generation(generation);
+    root.add_caches(cacheList);
+    root.add_states(stateList);
+    root.add_segments(segmentList);
+    root.add_tokenizer(tokenizer);
+    root.add_plans(planList);
+    schema::FinishArtifactBuffer(fbb, root.Finish());
+  } else {
+    PlanTables tables = planTables(fbb, *this, arch, images);
+    auto programList = vectorOf(
+        fbb, programs, [&](const Program &p) { return ::program(fbb, p); });
+    schema::FinishArtifactBuffer(
+        fbb, schema::CreateArtifact(
+                 fbb, producer, model, tables.target, env, generation,
+                 cacheList, stateList, stateBytes, arenaBytes, scratchBytes,
+                 segmentList, tables.images, tables.kernels, tables.weights,
+                 tables.constants, programList, tokenizer));
+  }
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 

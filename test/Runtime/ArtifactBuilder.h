@@ -6,6 +6,7 @@
 #include "runtime/schema/ArtifactFormat.h"
 #include "runtime/schema/mtp_artifact_generated.h"
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,23 +18,41 @@ namespace mtp::test {
 /// test may spoil before it calls finish().
 class ArtifactBuilder {
 public:
+  /// With plans, a kernel of an image has a contract: a task for each of
+  /// params[0], and bytes of its buffers, by index.
   struct Kernel {
     std::string symbol;
     int32_t image = 0;
     uint32_t buffers = 0;
     uint32_t params = 0;
+    std::map<uint32_t, std::vector<schema::Term>> bytes;
+    uint8_t alignment = 0;
+  };
+  /// Numbers are those of the least n. What they grow by, with plans only, may
+  /// be left out.
+  struct Growth {
+    int64_t offset = 0, bytes = 0;
   };
   struct Command {
     uint32_t kernel = 0;
     std::vector<schema::Binding> bindings;
     std::vector<int64_t> params;
     uint64_t tasks = 1;
+    std::vector<Growth> bindingGrowth;
+    std::vector<int64_t> paramGrowth;
   };
   struct Port {
     std::string name;
     schema::Binding binding;
     schema::DType dtype = schema::DType::F32;
     std::vector<uint64_t> shape;
+    Growth bindingGrowth;
+    std::vector<int64_t> shapeGrowth;
+  };
+  /// Flags of schema::CpuStep for each command, from some n on.
+  struct Schedule {
+    uint32_t begin = 0;
+    std::vector<uint8_t> steps;
   };
   struct Program {
     std::string name;
@@ -42,6 +61,21 @@ public:
     uint64_t arenaBytes = 0;
     std::vector<Command> commands;
     std::vector<Port> inputs, outputs;
+    /// With plans: behind the largest n; 0: for one n.
+    uint32_t end = 0;
+    int64_t arenaGrowth = 0;
+    std::vector<Schedule> schedules;
+
+    uint32_t begin() const {
+      return kind == schema::ProgramKind::Decode ? batch : chunk;
+    }
+  };
+  /// A plan for another machine, which stands before the CPU's and has its
+  /// programs.
+  struct OtherPlan {
+    std::string arch;
+    /// Of all its images.
+    uint32_t segment = 0;
   };
   struct Upkeep {
     bool shared = false;
@@ -94,6 +128,11 @@ public:
   std::vector<uint8_t> program() const;
   std::vector<uint8_t> finish() const;
 
+  /// The form of 1.3; else that of the files before.
+  bool hasPlans = false;
+  /// Without the CPU's where that is false.
+  bool hasCpuPlan = true;
+  std::vector<OtherPlan> otherPlans;
   std::string arch = "x86_64";
   std::vector<std::string> features;
   bool hasEnvelope = true;
@@ -111,6 +150,11 @@ public:
   std::vector<Program> programs;
   int32_t tokenizer = -1;
 };
+
+/// One program out of two of the same commands, for the least and the largest
+/// n: between them all numbers grow evenly. Aborts where they do not.
+ArtifactBuilder::Program mergeRange(const ArtifactBuilder::Program &least,
+                                    const ArtifactBuilder::Program &largest);
 
 /// Recomputes the seal of a file whose header or FlatBuffer was changed.
 void reseal(std::vector<uint8_t> &file);

@@ -23,7 +23,16 @@ public:
 
   ProgramWriter(ArtifactBuilder &a, const FakeOptions &o) : a(a), o(o) {}
 
+  /// A buffer as large as n says; with ranges what each slot or row has of it
+  /// is a multiple of 64 bytes, so that places grow evenly.
   Binding arena(uint64_t elements) {
+    Binding b(schema::Space::Arena, 0, p.arenaBytes, elements * 4);
+    uint64_t parts = o.hasRanges && p.begin() ? p.begin() : 1;
+    p.arenaBytes += parts * alignTo(elements / parts * 4, kBufferAlignment);
+    return b;
+  }
+  /// One of the same size for every n.
+  Binding constantArena(uint64_t elements) {
     Binding b(schema::Space::Arena, 0, p.arenaBytes, elements * 4);
     p.arenaBytes = alignTo(p.arenaBytes + elements * 4, kBufferAlignment);
     return b;
@@ -50,6 +59,9 @@ public:
   }
   void run(const std::string &kernel, std::vector<Binding> bindings,
            std::vector<int64_t> params, uint64_t tasks) {
+    // The fake kernels have their tasks as the first param.
+    if (!kernel.starts_with("mtp."))
+      params.insert(params.begin(), int64_t(tasks));
     uint32_t index =
         a.kernel(kernel, uint32_t(bindings.size()), uint32_t(params.size()));
     p.commands.push_back(
@@ -87,7 +99,10 @@ public:
         {"logits", logits, schema::DType::F32, {rows, FAKE_VOCAB}});
     p.outputs.push_back({"picks", picks, schema::DType::I32, {rows}});
   }
+  ArtifactBuilder::Program take() { return std::move(p); }
   void finish() {
+    if (o.hasRanges && p.kind != schema::ProgramKind::Function)
+      return;
     a.arenaBytes = std::max(a.arenaBytes, p.arenaBytes);
     a.programs.push_back(std::move(p));
   }
@@ -125,8 +140,9 @@ void ProgramWriter::promptPrefill(uint32_t chunk, uint32_t modules) {
     module(d, tokens, previous, slots, positions, chunk, out);
     previous = out;
   }
-  Binding last = arena(1), row = arena(FAKE_VOCAB), slot = arena(1);
-  Binding position = arena(1), pick = arena(1);
+  Binding last = constantArena(1), row = constantArena(FAKE_VOCAB),
+          slot = constantArena(1);
+  Binding position = constantArena(1), pick = constantArena(1);
   run("prompt_last", {sequences, last}, {slotCount}, 1);
   run("last_row",
       {last, logits, slots, part("prompt_positions", 0, chunk), row, slot,
@@ -157,11 +173,11 @@ void ProgramWriter::prefill(uint32_t chunk, uint32_t modules) {
   if (o.promptRows)
     return promptPrefill(chunk, modules);
   Binding info = state("prefill_info"), prompt = state("prefill_tokens");
-  Binding hidden = arena(chunk), logits, last = arena(1);
+  Binding hidden = arena(chunk), logits, last = constantArena(1);
   Binding slots, positions, previous = hidden;
   for (uint32_t d = 0; d <= modules; ++d) {
     Binding tokens = arena(chunk), s = arena(chunk), pos = arena(chunk);
-    Binding lastRow = d == 0 ? last : arena(1);
+    Binding lastRow = d == 0 ? last : constantArena(1);
     run("prefill_rows", {info, prompt, tokens, s, pos, lastRow}, {chunk, d}, 1);
     if (d == 0) {
       logits = target(tokens, s, pos, chunk, hidden);
@@ -176,9 +192,10 @@ void ProgramWriter::prefill(uint32_t chunk, uint32_t modules) {
     module(d, tokens, previous, s, pos, chunk, out);
     previous = out;
   }
-  Binding row = arena(FAKE_VOCAB), slot = arena(1), position = arena(1);
+  Binding row = constantArena(FAKE_VOCAB), slot = constantArena(1),
+          position = constantArena(1);
   run("last_row", {last, logits, slots, positions, row, slot, position}, {}, 1);
-  Binding pick = arena(1);
+  Binding pick = constantArena(1);
   run("mtp.sample", {row, slot, position, state("sampling"), pick},
       {1, FAKE_VOCAB, 1}, 1);
   run("prefill_commit",
@@ -288,7 +305,7 @@ static void addStates(ArtifactBuilder &a, const FakeOptions &o) {
   uint64_t pages = (o.maxContext + o.maxK + o.page) / o.page;
   using Upkeep = std::optional<ArtifactBuilder::Upkeep>;
   Upkeep slot, shared;
-  if (o.promptRows) {
+  if (o.promptRows || o.hasRanges) {
     slot.emplace();
     shared = {.shared = true};
   }
@@ -327,6 +344,55 @@ static void addTwice(ArtifactBuilder &a, const FakeOptions &o) {
   w.finish();
 }
 
+static void addPrograms(ArtifactBuilder &a, const FakeOptions &o) {
+  for (uint32_t chunk : o.chunks)
+    for (uint32_t modules : {0u, o.modules}) {
+      ProgramWriter(a, o).prefill(chunk, modules);
+      if (o.modules == 0)
+        break;
+    }
+  for (uint32_t batch = 1; batch <= o.maxBatch; ++batch)
+    for (uint32_t k = 0; k <= o.maxK; ++k)
+      ProgramWriter(a, o).decode(batch, k);
+}
+
+/// Adds one program for a range of n; `make` gets a writer and n.
+template <typename Make>
+static void addRange(ArtifactBuilder &a, const FakeOptions &o, uint32_t begin,
+                     uint32_t end, Make make) {
+  auto programAt = [&](uint32_t n) {
+    ProgramWriter writer(a, o);
+    make(writer, n);
+    return writer.take();
+  };
+  ArtifactBuilder::Program last = programAt(end - 1);
+  a.arenaBytes = std::max(a.arenaBytes, last.arenaBytes);
+  a.programs.push_back(mergeRange(programAt(begin), last));
+  // From the third n on the last command is one thread's.
+  std::vector<uint8_t> steps(last.commands.size(), 0);
+  a.programs.back().schedules = {{begin, steps}};
+  steps.back() = uint8_t(schema::CpuStep::Solo);
+  if (end - begin > 2)
+    a.programs.back().schedules.push_back({begin + 2, steps});
+}
+
+static void addRanges(ArtifactBuilder &a, const FakeOptions &o) {
+  a.hasPlans = true;
+  for (uint32_t modules : {0u, o.modules}) {
+    addRange(a, o, 1, o.chunks[0] + 1, [&](ProgramWriter &w, uint32_t rows) {
+      w.prefill(rows, modules);
+    });
+    if (o.modules == 0)
+      break;
+  }
+  uint32_t middle = std::min(o.maxBatch, 2u) + 1;
+  for (uint32_t k = 0; k <= o.maxK; ++k)
+    for (auto [begin, end] : {std::pair(1u, middle), {middle, o.maxBatch + 1}})
+      if (begin < end)
+        addRange(a, o, begin, end,
+                 [&](ProgramWriter &w, uint32_t batch) { w.decode(batch, k); });
+}
+
 ArtifactBuilder mtp::test::makeFakeModel(const FakeOptions &o) {
   ArtifactBuilder a;
   a.features = {"sse2"};
@@ -340,15 +406,10 @@ ArtifactBuilder mtp::test::makeFakeModel(const FakeOptions &o) {
   std::ifstream image(MTP_FAKE_KERNELS, std::ios::binary);
   std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(image), {}};
   a.images.push_back(a.addSegment(schema::SegmentKind::Image, bytes));
-  for (uint32_t chunk : o.chunks)
-    for (uint32_t modules : {0u, o.modules}) {
-      ProgramWriter(a, o).prefill(chunk, modules);
-      if (o.modules == 0)
-        break;
-    }
-  for (uint32_t batch = 1; batch <= o.maxBatch; ++batch)
-    for (uint32_t k = 0; k <= o.maxK; ++k)
-      ProgramWriter(a, o).decode(batch, k);
+  if (o.hasRanges)
+    addRanges(a, o);
+  else
+    addPrograms(a, o);
   addTwice(a, o);
   return a;
 }

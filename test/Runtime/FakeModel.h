@@ -25,6 +25,10 @@ struct FakeOptions {
   uint32_t pairRows = 2;
   bool hasFold = false;
   schema::Rebuild foldRebuild = schema::Rebuild::Never;
+  /// The form of 1.3, of which states say what they are: a program of each k
+  /// for batches up to 2 and one for larger ones, prefills of 1 row to the
+  /// chunk.
+  bool hasRanges = false;
 };
 
 /// All programs of the envelope, and the function @twice on 4xf32.

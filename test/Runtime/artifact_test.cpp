@@ -54,11 +54,11 @@ TEST(Artifact, ChecksCommands) {
   EXPECT_EQ(messageFor([](auto &a) { command(a).kernel = 99; }),
             "programs[4].commands[1]: kernel 99 is past the 16 kernels");
   EXPECT_EQ(messageFor([](auto &a) { command(a).bindings.pop_back(); }),
-            "programs[4].commands[1]: expected 5 bindings and 2 params for "
-            "append, got 4 and 2");
+            "programs[4].commands[1]: expected 5 bindings and 3 params for "
+            "append, got 4 and 3");
   EXPECT_EQ(messageFor([](auto &a) { command(a).params.push_back(1); }),
-            "programs[4].commands[1]: expected 5 bindings and 2 params for "
-            "append, got 5 and 3");
+            "programs[4].commands[1]: expected 5 bindings and 3 params for "
+            "append, got 5 and 4");
   EXPECT_EQ(messageFor([](auto &a) { command(a).tasks = kHuge; }),
             "programs[4].commands[1]: tasks: expected less than 2^63, got "
             "18446744073709551552");
@@ -73,11 +73,11 @@ TEST(Artifact, ChecksBindings) {
   EXPECT_EQ(with(Binding(S::Arena, 0, 4096, 512)),
             where + "offset 4096 + 512 bytes is past the arena's 768");
   EXPECT_EQ(with(Binding(S::Arena, 0, kHuge, 128)),
-            where + "offset 18446744073709551552 + 128 bytes is past the "
-                    "arena's 768");
+            where + "offset: expected less than 2^63, got "
+                    "18446744073709551552");
   EXPECT_EQ(with(Binding(S::Arena, 0, 64, kHuge)),
-            where + "offset 64 + 18446744073709551552 bytes is past the "
-                    "arena's 768");
+            where + "bytes: expected less than 2^63, got "
+                    "18446744073709551552");
   EXPECT_EQ(with(Binding(S::Arena, 1, 0, 4)),
             where + "expected index 0 in the arena, got 1");
   EXPECT_EQ(with(Binding(S::Arena, 0, 2, 4)),
@@ -131,10 +131,10 @@ TEST(Artifact, ChecksThatTheEnvelopeIsCovered) {
             "programs: expected a decode program for every batch up to 4 and "
             "every k up to 4, got none for batch 3, k 2");
   EXPECT_EQ(without("prefill_c8_m0"),
-            "programs: expected a prefill program for chunk 8 without modules");
+            "programs: expected a prefill program for chunk 8 without drafts");
   EXPECT_EQ(without("prefill_c3_m1"),
-            "programs: expected prefill programs for chunk 3 with 0 and with 1 "
-            "modules, got only 0");
+            "programs: expected prefill programs for chunk 3 with and without "
+            "drafts, got one of them");
   EXPECT_EQ(messageFor([](auto &a) { program(a, "decode_b3_k2").k = 5; }),
             "programs[16]: batch 3, k 5 is outside the envelope of batch 4, k "
             "4");
@@ -182,11 +182,15 @@ TEST(Artifact, ChecksStorage) {
             "states[1]: offset 8 is no multiple of 64");
   EXPECT_EQ(messageFor([](auto &a) { a.states[1].offset = 0; }),
             "states: two of them share the byte at offset 0");
-  EXPECT_EQ(messageFor([](auto &a) {
-              a.states[1].shape = {4, 4096};
+  ArtifactBuilder fake = makeFakeModel();
+  size_t hidden = stateIndex(fake, "hidden");
+  EXPECT_EQ(messageFor([&](auto &a) {
+              a.states[hidden].shape = {4, 5, 4096};
             }),
-            "states[1]: offset 64 + 65536 bytes is past the state memory's " +
-                std::to_string(makeFakeModel().stateBytes));
+            "states[" + std::to_string(hidden) + "]: offset " +
+                std::to_string(fake.states[hidden].offset) +
+                " + 327680 bytes is past the state memory's " +
+                std::to_string(fake.stateBytes));
   EXPECT_EQ(messageFor([](auto &a) { a.caches[0].layers = 0; }),
             "caches[0]: expected 1 to 65536 layers, got 0");
   // Pages are padded.

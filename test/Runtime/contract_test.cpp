@@ -20,15 +20,15 @@ using namespace mtp::test;
 
 namespace {
 
-std::vector<uint8_t> goldenFile() {
-  std::ifstream file(MTP_GOLDEN, std::ios::binary);
+std::vector<uint8_t> goldenFile(const char *path = MTP_GOLDEN) {
+  std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// The golden artifact as objects, and what stands behind its tables.
 struct Golden {
-  Golden() {
-    std::vector<uint8_t> file = goldenFile();
+  explicit Golden(const char *path = MTP_GOLDEN) {
+    std::vector<uint8_t> file = goldenFile(path);
     FileHeader header;
     std::memcpy(&header, file.data(), sizeof(header));
     schema::GetArtifact(&file[header.programOffset])->UnPackTo(&tables);
@@ -70,15 +70,47 @@ struct Golden {
   std::vector<uint8_t> segments;
 };
 
+/// The same with plans.
+struct GoldenPlan : Golden {
+  GoldenPlan() : Golden(MTP_GOLDEN_PLANS) {}
+
+  schema::PlanT &plan() { return *tables.plans[0]; }
+  /// The first command of a kernel of that kind, and its program.
+  std::pair<schema::PlanProgramT *, schema::DispatchT *>
+  find(const char *kind) {
+    for (auto &program : plan().programs)
+      for (schema::ActionUnion &command : program->commands)
+        if (plan().kernels[command.AsDispatch()->kernel]->kind == kind)
+          return {program.get(), command.AsDispatch()};
+    std::abort();
+  }
+  schema::DispatchT &dispatch(const char *kind) { return *find(kind).second; }
+  schema::KernelT &kernelOf(const char *kind) {
+    return *plan().kernels[dispatch(kind).kernel];
+  }
+  /// A place of its own for a buffer.
+  schema::Place &place(const char *kind, size_t index) {
+    auto [program, command] = find(kind);
+    program->places.push_back(program->places[command->bindings[index]]);
+    command->bindings[index] = uint32_t(program->places.size() - 1);
+    return program->places.back();
+  }
+};
+
 /// The message behind the path, empty where the file loads.
-std::string messageWith(const std::function<void(Golden &)> &spoil) {
-  Golden golden;
+template <typename File>
+std::string messageOf(const std::function<void(File &)> &spoil) {
+  File golden;
   spoil(golden);
   AlignedBytes bytes(golden.finish());
   std::string message(
       ArtifactFile::fromMemory(bytes.span()).status().message());
   size_t path = message.rfind("]: ");
   return path == std::string::npos ? message : message.substr(path + 3);
+}
+
+std::string messageWith(const std::function<void(Golden &)> &spoil) {
+  return messageOf<Golden>(spoil);
 }
 
 } // namespace
@@ -203,6 +235,51 @@ TEST(Contract, IsCheckedItself) {
             }),
             "")
       << "files before 1.2 have none";
+}
+
+TEST(Contract, HoldsWithPlans) {
+  auto with = [](const std::function<void(GoldenPlan &)> &spoil) {
+    return messageOf<GoldenPlan>(spoil);
+  };
+  auto fixed = [](int64_t value) { return schema::Count(value, 0); };
+  using schema::Space;
+  EXPECT_EQ(with([](auto &) {}), "");
+  EXPECT_EQ(with([&](auto &g) { g.dispatch("embed").params[0] = fixed(0); }),
+            "embed_0_0 takes 1 to 1073741824, got 0");
+  EXPECT_NE(with([&](auto &g) {
+              schema::Place &p = g.place("embed", 2);
+              p = schema::Place(p.space(), p.index(), p.offset(),
+                                fixed(p.bytes().base() - 4));
+            }).find("the kernel may touch "),
+            std::string::npos);
+  EXPECT_EQ(with([&](auto &g) {
+              g.place("embed", 2) =
+                  schema::Place(Space::Weight, 0, fixed(0),
+                                fixed(int64_t(g.plan().weights[0]->size)));
+            }),
+            "a kernel may not write to weights and constants");
+  EXPECT_EQ(with([&](auto &g) {
+              g.place("put_drafts", 1) = schema::Place(
+                  Space::State, g.state("active"), fixed(0), fixed(4));
+            }),
+            "a kernel may not write to state 'active', which is the host's");
+  EXPECT_EQ(with([](auto &g) { g.kernelOf("embed").contract.reset(); }),
+            "expected a contract of embed_0_0, which says its tasks");
+  EXPECT_EQ(with([](auto &g) {
+              g.dispatch("embed").bindings[0] = 9999;
+            }).substr(0, 11),
+            "place 9999 ");
+  EXPECT_EQ(with([](auto &g) { g.plan().state_offsets.pop_back(); }),
+            "state_offsets: expected 13, one for each state, got 12");
+  EXPECT_EQ(with([](auto &g) { g.tables.states[1]->offset = 64; }),
+            "expected its offset in the plans, got 64");
+  EXPECT_EQ(with([](auto &g) {
+              g.tables.kernels.push_back(
+                  std::make_unique<schema::KernelT>(g.kernelOf("embed")));
+            }),
+            "expected plans, or what files before 1.3 have instead, got both");
+  EXPECT_EQ(with([](auto &g) { g.tables.envelope->modules = 1; }),
+            "envelope.modules: expected 0 to 0, got 1");
 }
 
 TEST(Contract, ZerosStandBetweenTablesAndSegments) {

@@ -16,9 +16,13 @@ using namespace mtp::test;
 
 namespace {
 
+/// In the form before 1.3, and with plans.
+class Corrupt : public testing::TestWithParam<bool> {};
+
 /// A small file: the envelope of one slot and one draft.
-std::vector<uint8_t> smallFile() {
+std::vector<uint8_t> smallFile(bool hasPlans) {
   FakeOptions options;
+  options.hasRanges = options.promptRows = hasPlans;
   options.maxBatch = 1;
   options.maxK = 1;
   options.chunks = {4};
@@ -42,10 +46,14 @@ size_t frontSize(const std::vector<uint8_t> &file) {
 
 } // namespace
 
-TEST(Corrupt, TheFileItselfIsFine) { EXPECT_TRUE(load(smallFile()).isOk()); }
+INSTANTIATE_TEST_SUITE_P(Forms, Corrupt, testing::Bool());
 
-TEST(Corrupt, TruncationAtEveryByte) {
-  std::vector<uint8_t> file = smallFile();
+TEST_P(Corrupt, TheFileItselfIsFine) {
+  EXPECT_TRUE(load(smallFile(GetParam())).isOk());
+}
+
+TEST_P(Corrupt, TruncationAtEveryByte) {
+  std::vector<uint8_t> file = smallFile(GetParam());
   for (size_t size = 0; size < file.size(); ++size) {
     std::vector<uint8_t> shorter(file.begin(), file.begin() + int64_t(size));
     EXPECT_FALSE(load(shorter).isOk()) << size << " bytes";
@@ -54,8 +62,8 @@ TEST(Corrupt, TruncationAtEveryByte) {
   EXPECT_FALSE(load(file).isOk());
 }
 
-TEST(Corrupt, EveryFlippedByteIsFound) {
-  std::vector<uint8_t> file = smallFile();
+TEST_P(Corrupt, EveryFlippedByteIsFound) {
+  std::vector<uint8_t> file = smallFile(GetParam());
   size_t front = frontSize(file);
   for (size_t i = 0; i < front; ++i)
     for (uint8_t flip : {0x01, 0x80, 0xff}) {
@@ -70,8 +78,8 @@ TEST(Corrupt, EveryFlippedByteIsFound) {
   }
 }
 
-TEST(Corrupt, EveryFlippedByteUnderAValidSealIsHarmless) {
-  std::vector<uint8_t> file = smallFile();
+TEST_P(Corrupt, EveryFlippedByteUnderAValidSealIsHarmless) {
+  std::vector<uint8_t> file = smallFile(GetParam());
   size_t front = frontSize(file) - 8, refused = 0;
   for (size_t i = 0; i < front; ++i)
     for (uint8_t flip : {0x01, 0x02, 0x04, 0x10, 0x40, 0x80, 0xff}) {
@@ -84,8 +92,8 @@ TEST(Corrupt, EveryFlippedByteUnderAValidSealIsHarmless) {
   EXPECT_GT(refused, front * 7 / 3);
 }
 
-TEST(Corrupt, WordsOfTheFlatBufferSetToExtremes) {
-  std::vector<uint8_t> file = smallFile();
+TEST_P(Corrupt, WordsOfTheFlatBufferSetToExtremes) {
+  std::vector<uint8_t> file = smallFile(GetParam());
   size_t front = frontSize(file) - 8;
   const uint32_t values[] = {0,          1,          0x7fffffff, 0x80000000,
                              0xffffffff, 0xfffffffc, 64};

@@ -251,7 +251,7 @@ TEST(CpuDevice, NamesAllMissingFeatures) {
   ASSERT_TRUE(artifact.isOk()) << artifact.status().toString();
   auto device = createCpuDevice({});
   ASSERT_TRUE(device.isOk());
-  EXPECT_EQ((*device)->load(*artifact, 4).status().toString(),
+  EXPECT_EQ((*device)->load(*artifact, 0, 4).status().toString(),
             "FailedPrecondition: this machine lacks cpu features that the "
             "kernels need: warp9 (unknown to this runtime), amx-movrs (unknown "
             "to this runtime)");
@@ -264,7 +264,7 @@ TEST(CpuDevice, RefusesAnotherArchitecture) {
   auto artifact = ArtifactFile::fromMemory(bytes.span());
   ASSERT_TRUE(artifact.isOk());
   auto device = createCpuDevice({});
-  std::string message((*device)->load(*artifact, 4).status().message());
+  std::string message((*device)->load(*artifact, 0, 4).status().message());
   EXPECT_NE(message.find("got riscv64"), std::string::npos) << message;
 }
 
@@ -277,7 +277,7 @@ TEST(CpuDevice, NamesAMissingKernel) {
   auto artifact = ArtifactFile::fromMemory(bytes.span());
   ASSERT_TRUE(artifact.isOk());
   auto device = createCpuDevice({});
-  EXPECT_EQ((*device)->load(*artifact, 4).status().toString(),
+  EXPECT_EQ((*device)->load(*artifact, 0, 4).status().toString(),
             "NotFound: the kernel image has no symbol 'thrice'");
 }
 
@@ -286,7 +286,7 @@ TEST(CpuDevice, TooManyPagesAreAnError) {
   auto artifact = ArtifactFile::fromMemory(bytes.span());
   ASSERT_TRUE(artifact.isOk());
   auto device = createCpuDevice({});
-  EXPECT_EQ((*device)->load(*artifact, uint64_t(1) << 60).status().code(),
+  EXPECT_EQ((*device)->load(*artifact, 0, uint64_t(1) << 60).status().code(),
             StatusCode::ResourceExhausted);
 }
 

@@ -9,9 +9,13 @@ token
 
 #include "FakeLanguage.h"
 
+/* Every kernel has its tasks as the first param; `p` are those behind it. */
+#define KERNEL_ARGUMENTS                                                       \
+  void *const *b, const int64_t *p, int64_t begin, int64_t end, void *scratch
 #define KERNEL(name)                                                           \
-  void name(void *const *b, const int64_t *p, int64_t begin, int64_t end,      \
-            void *scratch)
+  static void name##_body(KERNEL_ARGUMENTS);                                   \
+  void name(KERNEL_ARGUMENTS) { name##_body(b, p + 1, begin, end, scratch); }  \
+  static void name##_body(KERNEL_ARGUMENTS)
 #define I32(i) ((int32_t *)b[i])
 #define F32(i) ((float *)b[i])
 

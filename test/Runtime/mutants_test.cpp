@@ -56,6 +56,9 @@ private:
                   const reflection::Type *type);
   void visitVector(const std::string &name, const uint8_t *vector,
                    const reflection::Type *type);
+  void visitUnions(const flatbuffers::Table *table,
+                   const reflection::Object *object,
+                   const reflection::Field *field);
   const reflection::Object *objectOf(const reflection::Type *type) const {
     return schema.objects()->Get(uint32_t(type->index()));
   }
@@ -102,9 +105,34 @@ static std::string baseName(const reflection::Object *object) {
 
 void SiteFinder::visitStruct(const uint8_t *at,
                              const reflection::Object *object) {
-  for (const reflection::Field *field : *object->fields())
-    addNumber(baseName(object) + "." + field->name()->str(),
-              at + field->offset(), numberBytes(field->type()->base_type()));
+  for (const reflection::Field *field : *object->fields()) {
+    const reflection::Type *type = field->type();
+    if (type->base_type() == reflection::Obj)
+      visitStruct(at + field->offset(), objectOf(type));
+    else
+      addNumber(baseName(object) + "." + field->name()->str(),
+                at + field->offset(), numberBytes(type->base_type()));
+  }
+}
+
+/// A vector of unions, whose types are in the field before it.
+void SiteFinder::visitUnions(const flatbuffers::Table *table,
+                             const reflection::Object *object,
+                             const reflection::Field *field) {
+  const reflection::Field *types =
+      object->fields()->LookupByKey((field->name()->str() + "_type").c_str());
+  const auto *values =
+      schema.enums()->Get(uint32_t(field->type()->index()))->values();
+  const auto *elements =
+      table->GetPointer<const flatbuffers::Vector<uint32_t> *>(field->offset());
+  const auto *kinds =
+      table->GetPointer<const flatbuffers::Vector<uint8_t> *>(types->offset());
+  for (uint32_t i = 0; elements && i < elements->size(); ++i) {
+    const uint8_t *at = elements->Data() + i * 4;
+    at += flatbuffers::ReadScalar<uint32_t>(at);
+    visit(reinterpret_cast<const flatbuffers::Table *>(at),
+          objectOf(values->LookupByKey(kinds->Get(i))->union_type()));
+  }
 }
 
 void SiteFinder::visitVector(const std::string &name, const uint8_t *vector,
@@ -148,7 +176,9 @@ void SiteFinder::visit(const flatbuffers::Table *table,
   for (const reflection::Field *field : *object->fields()) {
     const uint8_t *at = table->GetAddressOf(field->offset());
     std::string name = baseName(object) + "." + field->name()->str();
-    if (at && name != "Kernel.contract")
+    if (at && field->type()->element() == reflection::Union)
+      visitUnions(table, object, field);
+    else if (at && name != "Kernel.contract")
       visitField(name, at, field->type());
   }
 }
@@ -206,9 +236,10 @@ makeMutants(const std::vector<uint8_t> &file,
   std::vector<Mutant> mutants;
   while (mutants.size() < count)
     for (const auto &[field, alike] : sites) {
-      bool isCommand = field.starts_with("Command.") ||
-                       field.starts_with("Binding.") ||
-                       field.starts_with("Kernel.");
+      bool isCommand = false;
+      for (const char *table : {"Command.", "Binding.", "Kernel.", "Dispatch.",
+                                "Place.", "Count.", "PlanProgram."})
+        isCommand |= field.starts_with(table);
       for (int i = 0; i < (isCommand ? 5 : 1); ++i) {
         const Site &site = alike[random() % alike.size()];
         uint64_t value = otherValue(file, alike, site, random);
@@ -317,9 +348,9 @@ static void runFunctions(const std::shared_ptr<const Model> &model) {
   _exit(0);
 }
 
-TEST(Mutants, EndByThemselves) {
+static void runMutants(const char *golden) {
   const char *path = std::getenv("MTP_MUTANTS_OF");
-  std::vector<uint8_t> file = readAll(path ? path : MTP_GOLDEN);
+  std::vector<uint8_t> file = readAll(path ? path : golden);
   std::vector<uint8_t> text = readAll(MTP_SCHEMA);
   ASSERT_FALSE(file.empty() || text.empty());
   const reflection::Schema &schema = *reflection::GetSchema(text.data());
@@ -350,3 +381,6 @@ TEST(Mutants, EndByThemselves) {
   EXPECT_GT(loaded, count / 20);
   EXPECT_LT(loaded, count / 2);
 }
+
+TEST(Mutants, EndByThemselves) { runMutants(MTP_GOLDEN); }
+TEST(Mutants, WithPlansEndByThemselves) { runMutants(MTP_GOLDEN_PLANS); }

@@ -1,7 +1,7 @@
 //===- slot_state_test.cpp - What a slot begins with, and keeps -----------===//
 //
-// The fake model of prompts that come as rows has a state of each kind and fails
-// a sequence in which one of them is not what running all of its tokens would
+// The fake model of prompts that come as rows has a state of each kind and
+// fails a sequence in which one of them is not what running all of its tokens would
 // make of it (prompt_audit).
 //
 //===----------------------------------------------------------------------===//
@@ -19,6 +19,7 @@ namespace {
 FakeOptions rows(uint32_t modules = 1) {
   FakeOptions fake;
   fake.promptRows = true;
+  fake.hasRanges = true;
   fake.modules = modules;
   return fake;
 }
@@ -147,8 +148,8 @@ TEST(SlotState, ReuseStopsBeforeTheRowsOfAState) {
 }
 
 TEST(SlotState, TooFewRowsAreFound) {
-  // The test sees what the runtime would do wrong: a state of two rows that says
-  // one. Of 17 tokens 16 are reused.
+  // The test sees what the runtime would do wrong: a state of two rows that
+  // says one. Of 17 tokens 16 are reused.
   FakeOptions fake = rows();
   fake.pairRows = 1;
   auto session = open(fake);
@@ -225,4 +226,12 @@ TEST(SlotState, ThePromptContractIsChecked) {
             "states: expected one named 'out_count'");
   EXPECT_EQ(message([](auto &a) { stateOf(a, "length").name = "size"; }), "")
       << "the host does without";
+  EXPECT_EQ(
+      message([](auto &a) {
+        stateOf(a, "prompt_tokens").shape = {66, 8};
+      }),
+      "states: expected 'prompt_tokens' of a chunk with at most 64 places "
+      "ahead");
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "marks").upkeep.reset(); }),
+            "states[16]: expected an upkeep");
 }

@@ -430,11 +430,12 @@ TEST(MtpDump, PrintsEverything) {
   EXPECT_EQ(ran.status, 0);
   for (const char *line :
        {"producer ArtifactBuilder\n", "envelope k 4, batch 4, context 96",
-        "state window: 4x5xi32 at ", "kernel mtp.sample (mtp.sample) builtin: ",
+        "state window: 4x5xi32, rebuild rows 1\n",
+        "kernel mtp.sample (mtp.sample) builtin: ",
         "program decode_b3_k2 (decode): batch 3, k 2", "segment 0: Image, "})
     EXPECT_NE(ran.output.find(line), std::string::npos) << ran.output;
   ran = runTool(MTP_DUMP_TOOL, artifact() + " --program=decode_b1_k0");
-  EXPECT_NE(ran.output.find("1  append (append)  tasks 1  params [26, 4]\n"),
+  EXPECT_NE(ran.output.find("1  append (append)  tasks 1  params [1, 26, 4]\n"),
             std::string::npos)
       << ran.output;
   ran = runTool(MTP_DUMP_TOOL, artifact() + " --json --commands");
@@ -447,4 +448,33 @@ TEST(MtpDump, PrintsEverything) {
   EXPECT_EQ(ran.status, 1);
   EXPECT_EQ(ran.output, "mtp-dump: error: --program: the artifact has no "
                         "program 'none'\n");
+}
+
+TEST(MtpDump, PrintsRangesAndPlans) {
+  FakeOptions fake;
+  fake.hasRanges = fake.promptRows = true;
+  ArtifactBuilder a = makeFakeModel(fake);
+  a.otherPlans = {{"test", 0}};
+  std::string path = writeFile("ranges.bin", a.finish());
+  Ran ran = runTool(MTP_DUMP_TOOL, path);
+  EXPECT_EQ(ran.status, 0);
+  for (const char *line :
+       {"places ahead 1\n", "target test, ", "target x86_64, ",
+        "state history: 4x96xi32, init -1.000000, rebuild tokens\n",
+        "state active: 4xi32, shared\n",
+        "program decode_b3_k2 (decode): batch 3 to 4, k 2, ",
+        "program prefill_c1_m1 (prefill): rows 1 to 8, sequences 1, drafts, "})
+    EXPECT_NE(ran.output.find(line), std::string::npos) << line << ran.output;
+  ran = runTool(MTP_DUMP_TOOL, path + " --program=decode_b3_k0");
+  for (const char *line :
+       {"1  append (append)  tasks 3 to 4  params [n, 26, 4]",
+        "arena[64n, +4n]", "output picks: nxi32 in arena["})
+    EXPECT_NE(ran.output.find(line), std::string::npos) << line << ran.output;
+  ran = runTool(MTP_DUMP_TOOL, path + " --program=prefill_c1_m1");
+  EXPECT_NE(ran.output.find(" solo from 3"), std::string::npos) << ran.output;
+  ran = runTool(MTP_DUMP_TOOL, path + " --json --commands");
+  for (const char *line :
+       {"\"tasks\": \"3 to 4\"", "\"begin\": 3", "\"rebuild\": \"tokens\"",
+        "\"params\": [", "\"arch\": \"test\""})
+    EXPECT_NE(ran.output.find(line), std::string::npos) << line;
 }

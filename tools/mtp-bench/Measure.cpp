@@ -108,10 +108,10 @@ static std::string formatOf(const schema::Blob &weight) {
 }
 
 /// The largest first; what would read 0.00 GB is left out.
-static std::string formatsOf(const schema::Artifact &artifact) {
+static std::string formatsOf(const Plan &plan) {
   std::map<std::string, uint64_t> bytes;
-  for (uint32_t i = 0; i < vectorSize(artifact.weights()); ++i) {
-    const schema::Blob &weight = *artifact.weights()->Get(i);
+  for (uint32_t i = 0; i < vectorSize(plan.weights); ++i) {
+    const schema::Blob &weight = *plan.weights->Get(i);
     bytes[formatOf(weight)] += weight.size();
   }
   std::vector<std::pair<uint64_t, std::string>> sorted;
@@ -150,14 +150,16 @@ static void describe(const Model &model, const Machine &machine,
   results.features = processorFeatures();
   results.processors = std::thread::hardware_concurrency();
   results.date = today();
-  results.formats = formatsOf(ModelAccess::file(model)->program());
+  results.formats = formatsOf(
+      ModelAccess::file(model)->artifact().plans[ModelAccess::plan(model)]);
   results.threads = machine.threads();
   results.pinned = options.pin;
   results.cacheBytes = Machine::cacheBytes();
   results.bufferBytes = machine.bufferBytes();
-  const schema::Artifact &artifact = ModelAccess::file(model)->program();
-  for (uint32_t i = 0; i < vectorSize(artifact.weights()); ++i)
-    results.fileWeightBytes += artifact.weights()->Get(i)->size();
+  const Plan &plan =
+      ModelAccess::file(model)->artifact().plans[ModelAccess::plan(model)];
+  for (uint32_t i = 0; i < vectorSize(plan.weights); ++i)
+    results.fileWeightBytes += plan.weights->Get(i)->size();
 }
 
 Result<Results> bench::measure(Options &options) {

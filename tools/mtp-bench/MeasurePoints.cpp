@@ -69,19 +69,19 @@ PointRunner::PointRunner(Rig &rig, const Options &options, Point &point)
   if (rates.empty())
     rates.assign(point.k, 1.0);
   point.program = rig.programs().decode(point.batch, point.k);
-  const schema::Program &program = rig.programAt(point.program);
-  point.hasExperts = hasExperts(rig.artifact(), program);
-  point.boundBytes = boundWeightBytes(rig.artifact(), program);
-  std::vector<std::string> phases = phasesOf(rig.artifact(), program);
-  for (uint32_t i = 0; i < phases.size(); ++i) {
-    const schema::Command &command = *program.commands()->Get(i);
-    const schema::Kernel &kernel = kernelOf(rig.artifact(), command);
+  const Program &program = rig.programAt(point.program);
+  point.hasExperts = hasExperts(rig.plan(), program);
+  point.boundBytes = boundWeightBytes(rig.plan(), program);
+  std::vector<std::string> phases = phasesOf(rig.plan(), program);
+  for (size_t i = 0; i < phases.size(); ++i) {
+    const Command &command = program.commands[i];
+    const schema::Kernel &kernel = rig.plan().kernelOf(command);
     CommandResult result;
     result.phase = phases[i];
     result.kind = kindOf(kernel);
     result.symbol = kernel.symbol()->str();
-    result.work =
-        commandWork(rig.artifact(), command, point.batch, point.context);
+    result.work = commandWork(rig.artifact(), rig.plan(), program, command,
+                              point.batch, point.context);
     point.commands.push_back(std::move(result));
   }
 }
@@ -97,7 +97,7 @@ void PointRunner::place() {
 Status PointRunner::warmUp() {
   for (int i = 0; i < 2; ++i) {
     place();
-    MTP_RETURN_IF_ERROR(rig.run(point.program).status());
+    MTP_RETURN_IF_ERROR(rig.run(point.program, point.batch).status());
   }
   if (repeats()) {
     place();
@@ -148,7 +148,7 @@ Status PointRunner::collect(std::vector<double> &runs,
   rig.activate(point.batch);
   while (needsAnotherRun(options, runs, point.fastest)) {
     next();
-    MTP_ASSIGN_OR_RETURN(double seconds, rig.run(point.program));
+    MTP_ASSIGN_OR_RETURN(double seconds, rig.run(point.program, point.batch));
     runs.push_back(seconds);
   }
   // A third as many, and the fastest of them has to come again, too.
@@ -158,7 +158,8 @@ Status PointRunner::collect(std::vector<double> &runs,
        (repeats() && needsAnotherRun(options, all, fastestTimed));) {
     next();
     Timed run;
-    MTP_ASSIGN_OR_RETURN(run.seconds, rig.runTimed(point.program, run.times));
+    MTP_ASSIGN_OR_RETURN(run.seconds,
+                         rig.runTimed(point.program, point.batch, run.times));
     targets.push_back(phaseSeconds(run.times));
     all.push_back(run.seconds);
     timed.push_back(std::move(run));

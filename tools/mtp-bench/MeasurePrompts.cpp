@@ -67,7 +67,7 @@ static Status generate(Rig &rig, const Options &options, PromptRun &run) {
   uint32_t program = rig.programs().decode(run.batch, run.k);
   std::vector<double> rounds;
   for (uint32_t made = 0; made < options.tokens;) {
-    MTP_ASSIGN_OR_RETURN(double seconds, rig.run(program));
+    MTP_ASSIGN_OR_RETURN(double seconds, rig.run(program, run.batch));
     rounds.push_back(seconds);
     run.allSeconds += seconds;
     size_t emitted = 0;

@@ -4,7 +4,6 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/device/cpu/CpuDevice.h"
-#include "runtime/exec/ModelImpl.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,8 +14,9 @@ using namespace mtp;
 using namespace mtp::bench;
 
 Rig::Rig(std::shared_ptr<const Model> model, uint64_t seed)
-    : loaded(std::move(model)), program(ModelAccess::file(*loaded)->program()),
-      table(program), random(seed), length(findState("length")),
+    : loaded(std::move(model)),
+      contents(ModelAccess::file(*loaded)->artifact()), table(plan()),
+      random(seed), length(findState("length")),
       accepted(findState("accepted")), window(findState("window")) {}
 
 Result<std::unique_ptr<Rig>> Rig::create(std::shared_ptr<const Model> model,
@@ -28,10 +28,8 @@ Result<std::unique_ptr<Rig>> Rig::create(std::shared_ptr<const Model> model,
 }
 
 int32_t Rig::findState(std::string_view name) const {
-  for (uint32_t i = 0; i < vectorSize(program.states()); ++i)
-    if (program.states()->Get(i)->name()->string_view() == name)
-      return int32_t(i);
-  return -1;
+  std::optional<uint32_t> index = contents.findState(name);
+  return index ? int32_t(*index) : -1;
 }
 
 /// Uniform in (-1.7, 1.7), that is of unit variance, as activations behind a
@@ -67,8 +65,9 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
                        createCpuDevice(options));
   MTP_ASSIGN_OR_RETURN(executable,
                        device->load(ModelAccess::file(*loaded),
+                                    ModelAccess::plan(*loaded),
                                     uint64_t(slots) * pagesPerSlot + 1));
-  host = std::make_unique<HostState>(program, *executable);
+  host = std::make_unique<HostState>(contents, *executable);
   filled.assign(slots, 0);
   for (uint32_t slot = 0; slot < slots; ++slot) {
     // Page 0 is the dummy.
@@ -80,8 +79,8 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
     sampling.skipLogits = 1;
     host->setSampling(slot, sampling);
   }
-  for (uint32_t i = 0; i < vectorSize(program.caches()); ++i) {
-    const schema::Cache *cache = program.caches()->Get(i);
+  for (uint32_t i = 0; i < vectorSize(contents.caches); ++i) {
+    const schema::Cache *cache = contents.caches->Get(i);
     pages.push_back(randomPage(random, cache->dtype(),
                                uint64_t(e.pageTokens) * cache->entry_width()));
   }
@@ -92,20 +91,15 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
 /// Hidden states of rounds that never were: zeros would make norms cheap or
 /// denormal.
 void Rig::fillHidden() {
-  for (uint32_t i = 0; i < vectorSize(program.states()); ++i) {
-    const schema::State *state = program.states()->Get(i);
-    std::string_view name = state->name()->string_view();
+  for (uint32_t i = 0; i < contents.states.size(); ++i) {
+    std::string_view name = contents.states[i].name;
     if (name != "hidden" && !name.starts_with("carry_"))
       continue;
-    uint64_t count = 1;
-    for (uint64_t d : *state->shape())
-      count *= d;
-    std::vector<float> values(count);
+    schema::Binding state = wholeState(i);
+    std::vector<float> values(state.bytes() / sizeof(float));
     for (float &value : values)
       value = randomValue(random);
-    executable->write(
-        schema::Binding(schema::Space::State, i, 0, count * sizeof(float)),
-        values.data(), count * sizeof(float));
+    executable->write(state, values.data(), state.bytes());
   }
 }
 
@@ -114,13 +108,15 @@ void Rig::fillPages(uint32_t slot, uint32_t tokens) {
   uint32_t needed = std::min((tokens + page - 1) / page, pagesPerSlot);
   for (; filled[slot] < needed; ++filled[slot])
     for (uint32_t cache = 0; cache < pages.size(); ++cache)
-      for (uint32_t l = 0; l < program.caches()->Get(cache)->layers(); ++l)
+      for (uint32_t l = 0; l < contents.caches->Get(cache)->layers(); ++l)
         executable->writePage(cache, l, 1 + slot * pagesPerSlot + filled[slot],
                               pages[cache].data());
 }
 
 void Rig::writeRow(int32_t state, uint64_t row,
                    std::span<const int32_t> values) {
+  if (state < 0)
+    return;
   executable->write(schema::Binding(schema::Space::State, uint32_t(state),
                                     row * values.size_bytes(),
                                     values.size_bytes()),
@@ -154,15 +150,15 @@ static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-Result<double> Rig::run(uint32_t index) {
+Result<double> Rig::run(uint32_t index, uint32_t n) {
   Clock::time_point begin = Clock::now();
-  MTP_RETURN_IF_ERROR(executable->run(index));
+  MTP_RETURN_IF_ERROR(executable->run(index, n));
   return secondsSince(begin);
 }
 
-Result<double> Rig::runTimed(uint32_t index, CommandTimes &times) {
+Result<double> Rig::runTimed(uint32_t index, uint32_t n, CommandTimes &times) {
   Clock::time_point begin = Clock::now();
-  MTP_RETURN_IF_ERROR(executable->runTimed(index, times));
+  MTP_RETURN_IF_ERROR(executable->runTimed(index, n, times));
   return secondsSince(begin);
 }
 
@@ -176,25 +172,19 @@ Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
     uint32_t rest = uint32_t(tokens.size()) - start;
     chunk = table.nextChunk(rest, e.prefillChunk);
     host->setPrefill(slot, start, std::min(rest, chunk), tokens);
-    MTP_RETURN_IF_ERROR(
-        executable->run(table.prefill(chunk, modules ? e.modules : 0)));
+    MTP_RETURN_IF_ERROR(executable->run(table.prefill(chunk, modules), chunk));
   }
   return secondsSince(begin);
 }
 
-static schema::Binding wholeState(const schema::Artifact &artifact,
-                                  uint32_t index) {
-  const schema::State *state = artifact.states()->Get(index);
-  uint64_t bytes = dtypeBytes(state->dtype());
-  for (uint64_t d : *state->shape())
-    bytes *= d;
-  return schema::Binding(schema::Space::State, index, 0, bytes);
+schema::Binding Rig::wholeState(uint32_t index) const {
+  return {schema::Space::State, index, 0, contents.states[index].bytes};
 }
 
 std::vector<uint8_t> Rig::saveStates() const {
   std::vector<uint8_t> saved;
-  for (uint32_t i = 0; i < vectorSize(program.states()); ++i) {
-    schema::Binding state = wholeState(program, i);
+  for (uint32_t i = 0; i < contents.states.size(); ++i) {
+    schema::Binding state = wholeState(i);
     size_t at = saved.size();
     saved.resize(at + state.bytes());
     executable->read(state, saved.data() + at, state.bytes());
@@ -204,8 +194,8 @@ std::vector<uint8_t> Rig::saveStates() const {
 
 void Rig::restoreStates(const std::vector<uint8_t> &saved) {
   size_t at = 0;
-  for (uint32_t i = 0; i < vectorSize(program.states()); ++i) {
-    schema::Binding state = wholeState(program, i);
+  for (uint32_t i = 0; i < contents.states.size(); ++i) {
+    schema::Binding state = wholeState(i);
     executable->write(state, saved.data() + at, state.bytes());
     at += state.bytes();
   }

@@ -11,7 +11,7 @@
 
 #include "mtp/model.h"
 #include "runtime/exec/HostState.h"
-#include "runtime/exec/ProgramTable.h"
+#include "runtime/exec/ModelImpl.h"
 
 #include <memory>
 #include <random>
@@ -27,9 +27,12 @@ public:
                                              bool pin, uint64_t seed);
 
   const Model &model() const { return *loaded; }
-  const schema::Artifact &artifact() const { return program; }
-  const schema::Program &programAt(uint32_t index) const {
-    return *program.programs()->Get(index);
+  const Artifact &artifact() const { return contents; }
+  const Plan &plan() const {
+    return contents.plans[ModelAccess::plan(*loaded)];
+  }
+  const Program &programAt(uint32_t index) const {
+    return table.program(index);
   }
   const ProgramTable &programs() const { return table; }
 
@@ -41,9 +44,9 @@ public:
   /// tokens are random.
   void place(uint32_t slot, uint32_t context, uint32_t accepted);
 
-  /// Runs a program; returns its seconds.
-  Result<double> run(uint32_t index);
-  Result<double> runTimed(uint32_t index, CommandTimes &times);
+  /// Runs a program for n slots or rows; returns its seconds.
+  Result<double> run(uint32_t index, uint32_t n);
+  Result<double> runTimed(uint32_t index, uint32_t n, CommandTimes &times);
 
   /// Fills a slot's caches with tokens, in chunks of the default size; returns
   /// the seconds. With `modules`, those of the drafter too.
@@ -66,12 +69,13 @@ private:
   Rig(std::shared_ptr<const Model> model, uint64_t seed);
   Status start(uint32_t slots, uint32_t threads, bool pin);
   int32_t findState(std::string_view name) const;
+  schema::Binding wholeState(uint32_t index) const;
   void writeRow(int32_t state, uint64_t row, std::span<const int32_t> values);
   void fillHidden();
   void fillPages(uint32_t slot, uint32_t tokens);
 
   std::shared_ptr<const Model> loaded;
-  const schema::Artifact &program;
+  const Artifact &contents;
   ProgramTable table;
   std::unique_ptr<Executable> executable;
   std::unique_ptr<HostState> host;

@@ -2,12 +2,11 @@
 
 #include "tools/mtp-bench/Workload.h"
 #include "runtime/artifact/DTypes.h"
-#include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>
 #include <charconv>
-#include <map>
+#include <set>
 
 using namespace mtp;
 using namespace mtp::bench;
@@ -39,11 +38,6 @@ std::string_view bench::configText(std::string_view config,
     return {};
   value.remove_prefix(1);
   return value.substr(0, value.find('"'));
-}
-
-const schema::Kernel &bench::kernelOf(const schema::Artifact &artifact,
-                                      const schema::Command &command) {
-  return *artifact.kernels()->Get(command.kernel());
 }
 
 std::string_view bench::kindOf(const schema::Kernel &kernel) {
@@ -85,18 +79,19 @@ struct Shape {
 };
 } // namespace
 
-static double kvBytes(const schema::Artifact &artifact, uint32_t cache,
-                      double tokens) {
-  const schema::Cache *entry = artifact.caches()->Get(cache);
+static double kvBytes(const Artifact &artifact, uint32_t cache, double tokens) {
+  const schema::Cache *entry = artifact.caches->Get(cache);
   return tokens * entry->entry_width() * double(dtypeBytes(entry->dtype()));
 }
 
-Work bench::commandWork(const schema::Artifact &artifact,
-                        const schema::Command &command, uint32_t batch,
-                        uint32_t context) {
-  Shape shape(kernelOf(artifact, command));
-  double rows = vectorSize(command.params()) ? double(command.params()->Get(0))
-                                             : double(command.tasks());
+Work bench::commandWork(const Artifact &artifact, const Plan &plan,
+                        const Program &program, const Command &command,
+                        uint32_t batch, uint32_t context) {
+  const schema::Kernel &kernel = plan.kernelOf(command);
+  Shape shape(kernel);
+  // What has no rows is no product.
+  std::span<const Count> params = program.paramsOf(command, kernel);
+  double rows = params.empty() ? 0 : double(params[0].at(batch));
   double tokens = shape.window > 0 ? std::min(shape.window, double(context))
                                    : double(context);
   // Of a table, rows are looked up; of a stack, what the rows choose.
@@ -107,12 +102,11 @@ Work bench::commandWork(const schema::Artifact &artifact,
     share = expectedExperts(shape.experts, shape.chosen, rows) / shape.experts;
   Work work;
   work.type = shape.type;
-  for (uint32_t b = 0; b < vectorSize(command.bindings()); ++b) {
-    const schema::Binding *binding = command.bindings()->Get(b);
-    if (binding->space() == schema::Space::Weight)
-      work.weightBytes += share * double(binding->bytes());
-    if (binding->space() == schema::Space::Kv && shape.isAttention())
-      work.kvBytes += kvBytes(artifact, binding->index(), tokens * batch);
+  for (const Place &place : program.placesOf(command, kernel)) {
+    if (place.space == schema::Space::Weight)
+      work.weightBytes += share * double(place.bytes.at(batch));
+    if (place.space == schema::Space::Kv && shape.isAttention())
+      work.kvBytes += kvBytes(artifact, place.index, tokens * batch);
   }
   if (shape.isAttention())
     work.ops = 2 * rows * tokens * shape.queryHeads *
@@ -123,42 +117,32 @@ Work bench::commandWork(const schema::Artifact &artifact,
   return work;
 }
 
-uint64_t bench::boundWeightBytes(const schema::Artifact &artifact,
-                                 const schema::Program &program) {
-  std::map<uint32_t, uint64_t> bytes;
-  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i) {
-    const schema::Command *command = program.commands()->Get(i);
-    for (uint32_t b = 0; b < vectorSize(command->bindings()); ++b) {
-      const schema::Binding *binding = command->bindings()->Get(b);
-      if (binding->space() == schema::Space::Weight)
-        bytes[binding->index()] =
-            artifact.weights()->Get(binding->index())->size();
-    }
-  }
+uint64_t bench::boundWeightBytes(const Plan &plan, const Program &program) {
+  std::set<uint32_t> weights;
+  for (const Place &place : program.places)
+    if (place.space == schema::Space::Weight)
+      weights.insert(place.index);
   uint64_t sum = 0;
-  for (auto [index, size] : bytes)
-    sum += size;
+  for (uint32_t weight : weights)
+    sum += plan.weights->Get(weight)->size();
   return sum;
 }
 
-bool bench::hasExperts(const schema::Artifact &artifact,
-                       const schema::Program &program) {
-  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i)
-    if (Shape(kernelOf(artifact, *program.commands()->Get(i))).isChoice())
-      return true;
-  return false;
+bool bench::hasExperts(const Plan &plan, const Program &program) {
+  return std::any_of(
+      program.commands.begin(), program.commands.end(),
+      [&](const Command &c) { return Shape(plan.kernelOf(c)).isChoice(); });
 }
 
-std::vector<std::string> bench::phasesOf(const schema::Artifact &artifact,
-                                         const schema::Program &program) {
-  bool isPrefill = program.kind() == schema::ProgramKind::Prefill;
+std::vector<std::string> bench::phasesOf(const Plan &plan,
+                                         const Program &program) {
+  bool isPrefill = program.kind == schema::ProgramKind::Prefill;
   std::string phase = isPrefill ? "target" : "verify";
   uint32_t drafts = 0, modules = 0;
   std::vector<std::string> phases;
-  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i) {
+  for (const Command &command : program.commands) {
     // The first kernel of each part; see passes/ProgramWriter.cpp.
-    std::string_view kind =
-        kindOf(kernelOf(artifact, *program.commands()->Get(i)));
+    std::string_view kind = kindOf(plan.kernelOf(command));
     if (kind == "refresh_rows" || kind == "chain_rows")
       phase = strCat("draft ", ++drafts);
     else if (kind == "verify_rows")

@@ -8,7 +8,7 @@
 #ifndef MTP_TOOLS_MTP_BENCH_WORKLOAD_H
 #define MTP_TOOLS_MTP_BENCH_WORKLOAD_H
 
-#include "runtime/schema/mtp_artifact_generated.h"
+#include "runtime/artifact/Artifact.h"
 #include "tools/mtp-bench/Statistics.h"
 
 #include <string>
@@ -25,27 +25,21 @@ std::string_view configText(std::string_view config, std::string_view key);
 /// `context` tokens each. Every weight counts once, a table by its rows that
 /// are looked up, a stack of experts by the number that is expected to be
 /// chosen.
-Work commandWork(const schema::Artifact &artifact,
-                 const schema::Command &command, uint32_t batch,
+Work commandWork(const Artifact &artifact, const Plan &plan,
+                 const Program &program, const Command &command, uint32_t batch,
                  uint32_t context);
 
-/// Bytes of all the weights that a program binds, each counted once, whole
+/// Bytes of all the weights that a program names, each counted once, whole
 /// stacks and tables included.
-uint64_t boundWeightBytes(const schema::Artifact &artifact,
-                          const schema::Program &program);
+uint64_t boundWeightBytes(const Plan &plan, const Program &program);
 
 /// Whether a program's time depends on which experts are chosen.
-bool hasExperts(const schema::Artifact &artifact,
-                const schema::Program &program);
+bool hasExperts(const Plan &plan, const Program &program);
 
 /// The part of a round that each command belongs to: "draft 1", "draft 2", ..,
 /// "verify", "accept"; of a prefill, "target" and "module 1", ...
-std::vector<std::string> phasesOf(const schema::Artifact &artifact,
-                                  const schema::Program &program);
+std::vector<std::string> phasesOf(const Plan &plan, const Program &program);
 
-/// The kernel of a command.
-const schema::Kernel &kernelOf(const schema::Artifact &artifact,
-                               const schema::Command &command);
 std::string_view kindOf(const schema::Kernel &kernel);
 
 } // namespace mtp::bench

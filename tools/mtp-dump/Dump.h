@@ -18,13 +18,28 @@ std::string dumpJson(const ArtifactFile &file, bool commands);
 /// One program with its commands, one a line:
 ///   12  target_linear (linear)  tasks 64  params [5]
 ///       arena[0, +3840]  weight 'w'  arena[4096, +3840]
+/// Of several plans the first that has it. What grows with n is "64 + 32n".
 /// NotFound when there is no such program.
 Result<std::string> dumpProgram(const ArtifactFile &file,
                                 std::string_view name);
 
-/// Where a binding points, e.g. "state 'window'[0, +80]".
-std::string bindingText(const schema::Artifact &artifact,
-                        const schema::Binding &binding);
+/// Where a place is, e.g. "state 'window'[0, +80]".
+std::string placeText(const Artifact &artifact, const Plan &plan,
+                      const Place &place);
+
+/// "64", "32n", "64 + 32n".
+std::string countText(const Count &count);
+
+/// "2nx64xf32".
+std::string typeText(const Port &port);
+
+/// "64", or "8 to 64" where that grows with n.
+std::string tasksText(const Plan &plan, const Program &program,
+                      const Command &command);
+
+/// What selects a program: "batch 1 to 4, k 2", "rows 8, drafts". Empty for a
+/// function.
+std::string shapeText(const Program &program);
 
 /// "decode", "prefill" or "function".
 const char *kindName(schema::ProgramKind kind);

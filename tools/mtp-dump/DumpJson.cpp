@@ -23,32 +23,50 @@ static void writeAll(JsonWriter &json, std::string_view name,
   json.endArray();
 }
 
+/// The same for a list of anything.
+template <typename T, typename Write>
+static void writeEach(JsonWriter &json, std::string_view name,
+                      const std::vector<T> &items, Write write) {
+  json.key(name);
+  json.beginArray();
+  for (const T &item : items) {
+    json.beginObject();
+    write(item);
+    json.endObject();
+  }
+  json.endArray();
+}
+
 static std::vector<int64_t> list(const flatbuffers::Vector<int32_t> *values) {
   return values ? std::vector<int64_t>(values->begin(), values->end())
                 : std::vector<int64_t>();
 }
 
 static void writeHead(JsonWriter &json, const ArtifactFile &file) {
-  const schema::Artifact &a = file.program();
+  const Artifact &a = file.artifact();
   json.field("format_version", versionText(file.header().version));
   json.field("file_bytes", file.header().fileSize);
   json.field("program_bytes", file.header().programSize);
-  json.field("producer", a.producer()->string_view());
-  json.field("model", a.model() ? a.model()->string_view() : "");
+  json.field("producer", a.producer);
+  json.field("model", a.model ? a.model->string_view() : "");
+  json.field("tokenizer_segment", a.tokenizer);
+}
+
+static void writeTarget(JsonWriter &json, const schema::Target &target) {
   json.key("target");
   json.beginObject();
-  json.field("arch", a.target()->arch()->string_view());
-  json.field("cpu", a.target()->cpu() ? a.target()->cpu()->string_view() : "");
+  json.field("arch", target.arch()->string_view());
+  json.field("cpu", target.cpu() ? target.cpu()->string_view() : "");
   json.key("features");
   json.beginArray();
-  for (uint32_t i = 0; i < vectorSize(a.target()->features()); ++i)
-    json.value(a.target()->features()->Get(i)->string_view());
+  for (uint32_t i = 0; i < vectorSize(target.features()); ++i)
+    json.value(target.features()->Get(i)->string_view());
   json.endArray();
   json.endObject();
 }
 
-static void writeEnvelope(JsonWriter &json, const schema::Artifact &a) {
-  if (const schema::Envelope *e = a.envelope()) {
+static void writeEnvelope(JsonWriter &json, const Artifact &a) {
+  if (const schema::Envelope *e = a.envelope) {
     json.key("envelope");
     json.beginObject();
     json.field("max_k", e->max_k());
@@ -57,10 +75,10 @@ static void writeEnvelope(JsonWriter &json, const schema::Artifact &a) {
     json.field("prefill_chunk", e->prefill_chunk());
     json.field("page_tokens", e->page_tokens());
     json.field("vocab", e->vocab());
-    json.field("modules", e->modules());
+    json.field("places_ahead", a.ahead);
     json.endObject();
   }
-  if (const schema::Generation *g = a.generation()) {
+  if (const schema::Generation *g = a.generation) {
     json.key("generation");
     json.beginObject();
     json.field("bos", g->bos());
@@ -115,34 +133,36 @@ static void writeContract(JsonWriter &json, const schema::Contract &contract) {
   json.endObject();
 }
 
-static void writeStorage(JsonWriter &json, const schema::Artifact &a) {
-  json.field("arena_bytes", a.arena_bytes());
-  json.field("state_bytes", a.state_bytes());
-  json.field("scratch_bytes", a.scratch_bytes());
-  json.field("tokenizer_segment", a.tokenizer());
-  writeAll(json, "caches", a.caches(), [&](const schema::Cache &cache) {
+static void writeShared(JsonWriter &json, const Artifact &a) {
+  writeAll(json, "caches", a.caches, [&](const schema::Cache &cache) {
     json.field("name", cache.name()->string_view());
     json.field("layers", cache.layers());
     json.field("entry_width", cache.entry_width());
     json.field("heads", cache.heads());
     json.field("dtype", dtypeName(cache.dtype()));
   });
-  writeAll(json, "states", a.states(), [&](const schema::State &state) {
-    json.field("name", state.name()->string_view());
-    json.field("type", tensorTypeName(state.dtype(), state.shape()));
-    json.field("offset", state.offset());
-    if (const schema::Upkeep *upkeep = state.upkeep()) {
-      json.field("shared", upkeep->shared());
-      json.field("init", upkeep->init());
-      json.field("rebuild", rebuildName(upkeep->rebuild()));
-      json.field("rebuild_rows", upkeep->rows());
-    }
+  writeEach(json, "states", a.states, [&](const State &state) {
+    json.field("name", state.name);
+    json.field("type", tensorTypeName(state.dtype, state.shape));
+    json.field("shared", state.rule.shared);
+    if (state.rule.init)
+      json.field("init", *state.rule.init);
+    json.field("rebuild", rebuildName(state.rule.rebuild));
+    json.field("rebuild_rows", state.rule.rows);
   });
-  writeAll(json, "segments", a.segments(), [&](const schema::Segment &s) {
+  writeAll(json, "segments", a.segments, [&](const schema::Segment &s) {
     json.field("kind", schema::EnumNameSegmentKind(s.kind()));
     json.field("offset", s.offset());
     json.field("bytes", s.size());
   });
+}
+
+static void writeStorage(JsonWriter &json, const Plan &plan) {
+  json.field("arena_bytes", plan.arenaBytes);
+  json.field("state_bytes", plan.stateBytes);
+  json.field("scratch_bytes", plan.scratchBytes);
+  json.field("state_offsets", std::vector<int64_t>(plan.stateOffsets.begin(),
+                                                   plan.stateOffsets.end()));
   auto blob = [&](const schema::Blob &b) {
     json.field("name", b.name()->string_view());
     json.field("type", tensorTypeName(b.dtype(), b.shape()));
@@ -153,9 +173,9 @@ static void writeStorage(JsonWriter &json, const schema::Artifact &a) {
     json.field("group", b.group());
     json.field("inputs", b.inputs());
   };
-  writeAll(json, "weights", a.weights(), blob);
-  writeAll(json, "constants", a.constants(), blob);
-  writeAll(json, "kernels", a.kernels(), [&](const schema::Kernel &k) {
+  writeAll(json, "weights", plan.weights, blob);
+  writeAll(json, "constants", plan.constants, blob);
+  writeAll(json, "kernels", plan.kernels, [&](const schema::Kernel &k) {
     json.field("symbol", k.symbol()->string_view());
     json.field("kind", k.kind() ? k.kind()->string_view() : "");
     json.field("config", k.config() ? k.config()->string_view() : "");
@@ -167,55 +187,95 @@ static void writeStorage(JsonWriter &json, const schema::Artifact &a) {
   });
 }
 
-static void writePorts(
-    JsonWriter &json, std::string_view name, const schema::Artifact &a,
-    const flatbuffers::Vector<flatbuffers::Offset<schema::Port>> *ports) {
-  writeAll(json, name, ports, [&](const schema::Port &port) {
-    json.field("name", port.name()->string_view());
-    json.field("type", tensorTypeName(port.dtype(), port.shape()));
-    json.field("binding", bindingText(a, *port.binding()));
+static void writePorts(JsonWriter &json, std::string_view name,
+                       const Artifact &a, const Plan &plan,
+                       const std::vector<Port> &ports) {
+  writeEach(json, name, ports, [&](const Port &port) {
+    json.field("name", port.name);
+    json.field("type", typeText(port));
+    json.field("binding", placeText(a, plan, port.place));
   });
 }
 
-static void writeCommand(JsonWriter &json, const schema::Artifact &a,
-                         const schema::Command &command) {
-  json.field("kernel",
-             a.kernels()->Get(command.kernel())->symbol()->string_view());
-  json.field("tasks", command.tasks());
-  json.field("solo", command.solo());
-  json.field("joined", command.joined());
-  std::vector<int64_t> params;
-  for (uint32_t i = 0; i < vectorSize(command.params()); ++i)
-    params.push_back(command.params()->Get(i));
-  json.field("params", params);
+/// A number, or text where it grows with n.
+static void writeCount(JsonWriter &json, const Count &count) {
+  if (count.isFixed())
+    json.value(count.base);
+  else
+    json.value(countText(count));
+}
+
+static void writeCommand(JsonWriter &json, const Artifact &a, const Plan &plan,
+                         const Program &program, const Command &command) {
+  const schema::Kernel &kernel = plan.kernelOf(command);
+  json.field("kernel", kernel.symbol()->string_view());
+  json.key("tasks");
+  std::string tasks = tasksText(plan, program, command);
+  if (tasks.find(' ') == std::string::npos)
+    json.raw(tasks); // a number
+  else
+    json.value(tasks);
+  json.key("params");
+  json.beginArray();
+  for (const Count &param : program.paramsOf(command, kernel))
+    writeCount(json, param);
+  json.endArray();
   json.key("bindings");
   json.beginArray();
-  for (uint32_t i = 0; i < vectorSize(command.bindings()); ++i)
-    json.value(bindingText(a, *command.bindings()->Get(i)));
+  for (const Place &place : program.placesOf(command, kernel))
+    json.value(placeText(a, plan, place));
   json.endArray();
 }
 
+static void writeSchedules(JsonWriter &json, const Program &program) {
+  writeEach(json, "cpu", program.schedules, [&](const CpuSchedule &schedule) {
+    json.field("begin", schedule.begin);
+    std::vector<int64_t> solo, joined;
+    for (size_t i = 0; i < program.commands.size(); ++i) {
+      if (schedule.isSolo(i))
+        solo.push_back(int64_t(i));
+      if (schedule.isJoined(i))
+        joined.push_back(int64_t(i));
+    }
+    json.field("solo", solo);
+    json.field("joined", joined);
+  });
+}
+
+static void writeProgram(JsonWriter &json, const Artifact &a, const Plan &plan,
+                         const Program &p, bool commands) {
+  json.field("name", p.name);
+  json.field("kind", kindName(p.kind));
+  json.field("begin", p.begin);
+  json.field("end", p.end);
+  json.field("k", p.k);
+  json.field("sequences", p.sequences);
+  json.field("drafts", p.drafts);
+  json.key("arena_bytes");
+  writeCount(json, p.arenaBytes);
+  json.field("command_count", uint64_t(p.commands.size()));
+  writePorts(json, "inputs", a, plan, p.inputs);
+  writePorts(json, "outputs", a, plan, p.outputs);
+  if (!commands)
+    return;
+  writeEach(json, "commands", p.commands,
+            [&](const Command &c) { writeCommand(json, a, plan, p, c); });
+  writeSchedules(json, p);
+}
+
 std::string mtp::dumpJson(const ArtifactFile &file, bool commands) {
-  const schema::Artifact &a = file.program();
+  const Artifact &a = file.artifact();
   JsonWriter json;
   json.beginObject();
   writeHead(json, file);
   writeEnvelope(json, a);
-  writeStorage(json, a);
-  writeAll(json, "programs", a.programs(), [&](const schema::Program &p) {
-    json.field("name", p.name()->string_view());
-    json.field("kind", kindName(p.kind()));
-    json.field("batch", p.batch());
-    json.field("k", p.k());
-    json.field("chunk", p.chunk());
-    json.field("modules", p.modules());
-    json.field("arena_bytes", p.arena_bytes());
-    json.field("command_count", vectorSize(p.commands()));
-    writePorts(json, "inputs", a, p.inputs());
-    writePorts(json, "outputs", a, p.outputs());
-    if (commands)
-      writeAll(json, "commands", p.commands(),
-               [&](const schema::Command &c) { writeCommand(json, a, c); });
+  writeShared(json, a);
+  writeEach(json, "plans", a.plans, [&](const Plan &plan) {
+    writeTarget(json, *plan.target);
+    writeStorage(json, plan);
+    writeEach(json, "programs", plan.programs, [&](const Program &p) {
+      writeProgram(json, a, plan, p, commands);
+    });
   });
   json.endObject();
   return json.text() + "\n";

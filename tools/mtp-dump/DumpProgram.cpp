@@ -51,79 +51,144 @@ std::string mtp::versionText(uint32_t version) {
   return strCat(version >> 16, ".", version & 0xffff);
 }
 
-std::string mtp::bindingText(const schema::Artifact &artifact,
-                             const schema::Binding &b) {
-  std::string range = strCat("[", b.offset(), ", +", b.bytes(), "]");
-  switch (b.space()) {
+std::string mtp::countText(const Count &count) {
+  if (count.isFixed())
+    return strCat(count.base);
+  std::string step = count.step == 1 ? "n" : strCat(count.step, "n");
+  return count.base ? strCat(count.base, " + ", step) : step;
+}
+
+std::string mtp::typeText(const Port &port) {
+  std::string text;
+  for (const Count &dim : port.shape)
+    text += countText(dim) + "x";
+  return text + dtypeName(port.dtype);
+}
+
+/// "3", or "3 to 5".
+static std::string rangeText(const Program &program) {
+  uint32_t last = program.end - 1;
+  return last == program.begin ? strCat(last)
+                               : strCat(program.begin, " to ", last);
+}
+
+std::string mtp::shapeText(const Program &program) {
+  switch (program.kind) {
+  case schema::ProgramKind::Decode:
+    return strCat("batch ", rangeText(program), ", k ", program.k);
+  case schema::ProgramKind::Prefill:
+    return strCat("rows ", rangeText(program), ", sequences ",
+                  program.sequences, program.drafts ? ", drafts" : "");
+  case schema::ProgramKind::Function:
+    break;
+  }
+  return "";
+}
+
+std::string mtp::placeText(const Artifact &artifact, const Plan &plan,
+                           const Place &place) {
+  std::string range =
+      strCat("[", countText(place.offset), ", +", countText(place.bytes), "]");
+  switch (place.space) {
   case schema::Space::Arena:
     return "arena" + range;
   case schema::Space::State:
-    return strCat("state '",
-                  artifact.states()->Get(b.index())->name()->string_view(), "'",
-                  range);
+    return strCat("state '", artifact.states[place.index].name, "'", range);
   case schema::Space::Weight:
     return strCat("weight '",
-                  artifact.weights()->Get(b.index())->name()->string_view(),
-                  "'", range);
+                  plan.weights->Get(place.index)->name()->string_view(), "'",
+                  range);
   case schema::Space::Constant:
     return strCat("constant '",
-                  artifact.constants()->Get(b.index())->name()->string_view(),
-                  "'", range);
+                  plan.constants->Get(place.index)->name()->string_view(), "'",
+                  range);
   case schema::Space::Kv:
     return strCat("kv '",
-                  artifact.caches()->Get(b.index())->name()->string_view(),
-                  "' layer ", b.offset());
+                  artifact.caches->Get(place.index)->name()->string_view(),
+                  "' layer ", place.offset.base);
   }
   return "unknown";
 }
 
-static std::string commandText(const schema::Artifact &artifact,
-                               const schema::Command &command) {
-  const schema::Kernel *kernel = artifact.kernels()->Get(command.kernel());
-  std::string text(kernel->symbol()->string_view());
-  if (kernel->kind())
-    text += strCat(" (", kernel->kind()->string_view(), ")");
-  text += strCat("  tasks ", command.tasks(), command.solo() ? " solo" : "",
-                 command.joined() ? " joined" : "", "  params [");
-  for (uint32_t i = 0; i < vectorSize(command.params()); ++i)
-    text += strCat(i ? ", " : "", command.params()->Get(i));
-  text += "]\n     ";
-  for (uint32_t i = 0; i < vectorSize(command.bindings()); ++i)
-    text += " " + bindingText(artifact, *command.bindings()->Get(i));
-  return text + "\n";
-}
-
-static std::string
-portsText(const schema::Artifact &artifact, const char *what,
-          const flatbuffers::Vector<flatbuffers::Offset<schema::Port>> *ports) {
+/// How the CPU runs command `index`, at each n from which that changes:
+/// " solo", " joined", " solo from 4". Nothing where it never is either.
+static std::string stepsText(const Program &program, size_t index) {
   std::string text;
-  for (uint32_t i = 0; i < vectorSize(ports); ++i) {
-    const schema::Port *port = ports->Get(i);
-    text += strCat(what, " ", port->name()->string_view(), ": ",
-                   tensorTypeName(port->dtype(), port->shape()), " in ",
-                   bindingText(artifact, *port->binding()), "\n");
+  uint8_t before = 0;
+  for (const CpuSchedule &schedule : program.schedules) {
+    uint8_t step = schedule.steps[index];
+    if (step == before)
+      continue;
+    text += schedule.isSolo(index) ? " solo" : "";
+    text += schedule.isJoined(index) ? " joined" : "";
+    text += step ? "" : " alone no more";
+    if (schedule.begin != program.begin)
+      text += strCat(" from ", schedule.begin);
+    before = step;
   }
   return text;
 }
 
+std::string mtp::tasksText(const Plan &plan, const Program &program,
+                           const Command &command) {
+  auto tasksAt = [&](uint32_t n) {
+    std::vector<int64_t> params;
+    for (const Count &param : program.paramsOf(command, plan.kernelOf(command)))
+      params.push_back(param.at(n));
+    return plan.tasksOf(command, params.data());
+  };
+  int64_t first = tasksAt(program.begin), last = tasksAt(program.end - 1);
+  return first == last ? strCat(first) : strCat(first, " to ", last);
+}
+
+static std::string commandText(const Artifact &artifact, const Plan &plan,
+                               const Program &program, size_t index) {
+  const Command &command = program.commands[index];
+  const schema::Kernel &kernel = plan.kernelOf(command);
+  std::string text(kernel.symbol()->string_view());
+  if (kernel.kind())
+    text += strCat(" (", kernel.kind()->string_view(), ")");
+  text += strCat("  tasks ", tasksText(plan, program, command),
+                 stepsText(program, index), "  params [");
+  std::string separator;
+  for (const Count &param : program.paramsOf(command, kernel)) {
+    text += separator + countText(param);
+    separator = ", ";
+  }
+  text += "]\n     ";
+  for (const Place &place : program.placesOf(command, kernel))
+    text += " " + placeText(artifact, plan, place);
+  return text + "\n";
+}
+
+static std::string portsText(const Artifact &artifact, const Plan &plan,
+                             const char *what, const std::vector<Port> &ports) {
+  std::string text;
+  for (const Port &port : ports)
+    text += strCat(what, " ", port.name, ": ", typeText(port), " in ",
+                   placeText(artifact, plan, port.place), "\n");
+  return text;
+}
+
+static std::string programText(const Artifact &artifact, const Plan &plan,
+                               const Program &program) {
+  std::string shape = shapeText(program);
+  std::string text =
+      strCat("program ", program.name, " (", kindName(program.kind),
+             "): ", shape, shape.empty() ? "" : ", ", "arena ",
+             countText(program.arenaBytes), " bytes\n");
+  text += portsText(artifact, plan, "input", program.inputs);
+  for (size_t c = 0; c < program.commands.size(); ++c)
+    text += strCat(c, "  ", commandText(artifact, plan, program, c));
+  return text + portsText(artifact, plan, "output", program.outputs);
+}
+
 Result<std::string> mtp::dumpProgram(const ArtifactFile &file,
                                      std::string_view name) {
-  const schema::Artifact &artifact = file.program();
-  for (uint32_t i = 0; i < vectorSize(artifact.programs()); ++i) {
-    const schema::Program *program = artifact.programs()->Get(i);
-    if (program->name()->string_view() != name)
-      continue;
-    std::string text =
-        strCat("program ", name, " (", kindName(program->kind()), "): batch ",
-               program->batch(), ", k ", program->k(), ", chunk ",
-               program->chunk(), ", modules ", program->modules(), ", arena ",
-               program->arena_bytes(), " bytes\n");
-    text += portsText(artifact, "input", program->inputs());
-    for (uint32_t c = 0; c < vectorSize(program->commands()); ++c)
-      text +=
-          strCat(c, "  ", commandText(artifact, *program->commands()->Get(c)));
-    return text + portsText(artifact, "output", program->outputs());
-  }
+  for (const Plan &plan : file.artifact().plans)
+    for (const Program &program : plan.programs)
+      if (program.name == name)
+        return programText(file.artifact(), plan, program);
   return notFound(
       strCat("--program: the artifact has no program '", name, "'"));
 }

@@ -13,29 +13,30 @@ static std::string_view orNone(const flatbuffers::String *text) {
 
 static std::string headText(const ArtifactFile &file) {
   const FileHeader &header = file.header();
-  const schema::Artifact &a = file.program();
-  std::string text =
-      strCat("format ", versionText(header.version), ", ", header.fileSize,
-             " bytes, program ", header.programSize, " bytes at ",
-             header.programOffset, "\nproducer ", a.producer()->string_view(),
-             "\nmodel ", orNone(a.model()), "\ntarget ",
-             a.target()->arch()->string_view(), ", cpu ",
-             orNone(a.target()->cpu()), ", features");
-  for (uint32_t i = 0; i < vectorSize(a.target()->features()); ++i)
-    text += strCat(" ", a.target()->features()->Get(i)->string_view());
+  return strCat("format ", versionText(header.version), ", ", header.fileSize,
+                " bytes, program ", header.programSize, " bytes at ",
+                header.programOffset, "\nproducer ", file.artifact().producer,
+                "\nmodel ", orNone(file.artifact().model), "\n");
+}
+
+static std::string targetText(const Plan &plan) {
+  std::string text = strCat("target ", plan.target->arch()->string_view(),
+                            ", cpu ", orNone(plan.target->cpu()), ", features");
+  for (uint32_t i = 0; i < vectorSize(plan.target->features()); ++i)
+    text += strCat(" ", plan.target->features()->Get(i)->string_view());
   return text + "\n";
 }
 
-static std::string envelopeText(const schema::Artifact &a) {
-  const schema::Envelope *e = a.envelope();
+static std::string envelopeText(const Artifact &a) {
+  const schema::Envelope *e = a.envelope;
   if (!e)
     return "envelope none\n";
   std::string text =
       strCat("envelope k ", e->max_k(), ", batch ", e->max_batch(),
              ", context ", e->max_context(), ", chunk ", e->prefill_chunk(),
              ", page ", e->page_tokens(), " tokens, vocabulary ", e->vocab(),
-             ", modules ", e->modules(), "\n");
-  const schema::Generation *g = a.generation();
+             ", places ahead ", a.ahead, "\n");
+  const schema::Generation *g = a.generation;
   if (!g)
     return text;
   text += strCat("generation bos ", g->bos(), ", eos");
@@ -46,46 +47,49 @@ static std::string envelopeText(const schema::Artifact &a) {
                        g->min_p(), "\n");
 }
 
-/// ", shared", ", init -1, rebuild tokens"; nothing in files before 1.3.
-static std::string upkeepText(const schema::State &state) {
-  const schema::Upkeep *upkeep = state.upkeep();
-  if (!upkeep)
-    return "";
-  std::string text = upkeep->shared() ? ", shared" : "";
-  if (upkeep->init() != 0)
-    text += strCat(", init ", upkeep->init());
-  if (upkeep->shared())
+/// ", shared", ", init -1, rebuild tokens".
+static std::string ruleText(const StateRule &rule) {
+  std::string text = rule.shared ? ", shared" : "";
+  if (rule.init && *rule.init != 0)
+    text += strCat(", init ", *rule.init);
+  if (rule.shared)
     return text;
-  text += strCat(", rebuild ", rebuildName(upkeep->rebuild()));
-  if (upkeep->rebuild() == schema::Rebuild::Rows)
-    text += strCat(" ", upkeep->rows());
+  text += strCat(", rebuild ", rebuildName(rule.rebuild));
+  if (rule.rebuild == schema::Rebuild::Rows)
+    text += strCat(" ", rule.rows);
   return text;
 }
 
-static std::string memoryText(const schema::Artifact &a) {
-  std::string text =
-      strCat("memory arena ", a.arena_bytes(), ", states ", a.state_bytes(),
-             ", scratch ", a.scratch_bytes(), " bytes a thread\n");
-  for (uint32_t i = 0; i < vectorSize(a.caches()); ++i) {
-    const schema::Cache *cache = a.caches()->Get(i);
+static std::string sharedText(const Artifact &a) {
+  std::string text;
+  for (uint32_t i = 0; i < vectorSize(a.caches); ++i) {
+    const schema::Cache *cache = a.caches->Get(i);
     uint64_t token = uint64_t(cache->layers()) * cache->entry_width() *
                      dtypeBytes(cache->dtype());
     text += strCat("cache ", cache->name()->string_view(), ": ",
                    cache->layers(), " layers of ", cache->entry_width(), "x",
                    dtypeName(cache->dtype()), ", ", token, " bytes a token\n");
   }
-  for (uint32_t i = 0; i < vectorSize(a.states()); ++i) {
-    const schema::State *state = a.states()->Get(i);
-    text += strCat("state ", state->name()->string_view(), ": ",
-                   tensorTypeName(state->dtype(), state->shape()), " at ",
-                   state->offset(), upkeepText(*state), "\n");
+  for (const State &state : a.states)
+    text += strCat("state ", state.name, ": ",
+                   tensorTypeName(state.dtype, state.shape),
+                   ruleText(state.rule), "\n");
+  for (uint32_t i = 0; i < vectorSize(a.segments); ++i) {
+    const schema::Segment *segment = a.segments->Get(i);
+    text += strCat(
+        "segment ", i, ": ", schema::EnumNameSegmentKind(segment->kind()), ", ",
+        segment->size(), " bytes at ", segment->offset(), " from the base\n");
   }
   return text;
 }
 
-static std::string
-blobsText(const char *what,
-          const flatbuffers::Vector<flatbuffers::Offset<schema::Blob>> *blobs) {
+static std::string memoryText(const Plan &plan) {
+  return strCat("memory arena ", plan.arenaBytes, ", states ", plan.stateBytes,
+                ", scratch ", plan.scratchBytes, " bytes a thread\n");
+}
+
+static std::string blobsText(const char *what,
+                             const Tables<schema::Blob> *blobs) {
   std::string text;
   for (uint32_t i = 0; i < vectorSize(blobs); ++i) {
     const schema::Blob *blob = blobs->Get(i);
@@ -101,16 +105,10 @@ blobsText(const char *what,
   return text;
 }
 
-static std::string codeText(const schema::Artifact &a) {
+static std::string codeText(const Plan &plan) {
   std::string text;
-  for (uint32_t i = 0; i < vectorSize(a.segments()); ++i) {
-    const schema::Segment *segment = a.segments()->Get(i);
-    text += strCat(
-        "segment ", i, ": ", schema::EnumNameSegmentKind(segment->kind()), ", ",
-        segment->size(), " bytes at ", segment->offset(), " from the base\n");
-  }
-  for (uint32_t i = 0; i < vectorSize(a.kernels()); ++i) {
-    const schema::Kernel *kernel = a.kernels()->Get(i);
+  for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i) {
+    const schema::Kernel *kernel = plan.kernels->Get(i);
     text +=
         strCat("kernel ", kernel->symbol()->string_view(), " (",
                orNone(kernel->kind()), ") ",
@@ -124,22 +122,24 @@ static std::string codeText(const schema::Artifact &a) {
   return text;
 }
 
-static std::string programsText(const schema::Artifact &a) {
+static std::string programsText(const Plan &plan) {
   std::string text;
-  for (uint32_t i = 0; i < vectorSize(a.programs()); ++i) {
-    const schema::Program *p = a.programs()->Get(i);
+  for (const Program &program : plan.programs) {
+    std::string shape = shapeText(program);
     text +=
-        strCat("program ", p->name()->string_view(), " (", kindName(p->kind()),
-               "): batch ", p->batch(), ", k ", p->k(), ", chunk ", p->chunk(),
-               ", modules ", p->modules(), ", ", vectorSize(p->commands()),
-               " commands, arena ", p->arena_bytes(), " bytes\n");
+        strCat("program ", program.name, " (", kindName(program.kind),
+               "): ", shape, shape.empty() ? "" : ", ", program.commands.size(),
+               " commands, arena ", countText(program.arenaBytes), " bytes\n");
   }
   return text;
 }
 
 std::string mtp::dumpText(const ArtifactFile &file) {
-  const schema::Artifact &a = file.program();
-  return headText(file) + envelopeText(a) + memoryText(a) + codeText(a) +
-         blobsText("weight", a.weights()) +
-         blobsText("constant", a.constants()) + programsText(a);
+  const Artifact &a = file.artifact();
+  std::string text = headText(file) + envelopeText(a) + sharedText(a);
+  for (const Plan &plan : a.plans)
+    text += targetText(plan) + memoryText(plan) + codeText(plan) +
+            blobsText("weight", plan.weights) +
+            blobsText("constant", plan.constants) + programsText(plan);
+  return text;
 }

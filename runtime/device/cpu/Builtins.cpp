@@ -177,8 +177,8 @@ Result<KernelFunction> mtp::findBuiltinCode(std::string_view name) {
   return internalError(strCat("builtin '", name, "' has no host code"));
 }
 
-uint64_t mtp::builtinScratchBytes(const schema::Artifact &artifact) {
-  return artifact.envelope()
-             ? uint64_t(artifact.envelope()->vocab()) * sizeof(uint64_t)
+uint64_t mtp::builtinScratchBytes(const Artifact &artifact) {
+  return artifact.envelope
+             ? uint64_t(artifact.envelope->vocab()) * sizeof(uint64_t)
              : 0;
 }

@@ -3,8 +3,8 @@
 #ifndef MTP_RUNTIME_DEVICE_CPU_BUILTINS_H
 #define MTP_RUNTIME_DEVICE_CPU_BUILTINS_H
 
+#include "runtime/artifact/Artifact.h"
 #include "runtime/device/cpu/KernelImage.h"
-#include "runtime/schema/mtp_artifact_generated.h"
 
 #include <string_view>
 
@@ -15,7 +15,7 @@ namespace mtp {
 Result<KernelFunction> findBuiltinCode(std::string_view name);
 
 /// Scratch that any builtin of this artifact needs on each worker.
-uint64_t builtinScratchBytes(const schema::Artifact &artifact);
+uint64_t builtinScratchBytes(const Artifact &artifact);
 
 } // namespace mtp
 

@@ -29,6 +29,8 @@ struct ResolvedCommand {
 struct CommandList {
   std::vector<ResolvedCommand> commands;
   std::vector<void *> buffers;
+  /// What the commands' params point into.
+  std::vector<int64_t> params;
 
   /// The commands between two barriers, and into how many shares they divide,
   /// see divide().

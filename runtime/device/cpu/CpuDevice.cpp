@@ -12,23 +12,24 @@
 #include "runtime/schema/KvPage.h"
 
 #include <cstring>
-#include <deque>
+#include <unordered_map>
 
 using namespace mtp;
 
 namespace {
 
-/// See Device.h. Addresses are resolved once, in load(); the verifier has
-/// proved them in range.
+/// See Device.h. The addresses of a program's commands are resolved when it
+/// first runs for some n; the verifier has proved them in range.
 class CpuExecutable final : public Executable {
 public:
-  CpuExecutable(std::shared_ptr<const ArtifactFile> file,
+  CpuExecutable(std::shared_ptr<const ArtifactFile> source, uint32_t index,
                 std::shared_ptr<WorkerPool> pool, uint64_t kvPages)
-      : file(std::move(file)), pool(std::move(pool)), kvPages(kvPages) {}
+      : file(std::move(source)), artifact(file->artifact()),
+        plan(artifact.plans[index]), pool(std::move(pool)), kvPages(kvPages) {}
 
   Status load();
-  Status run(uint32_t program) override;
-  Status runTimed(uint32_t program, CommandTimes &times) override;
+  Status run(uint32_t program, uint32_t n) override;
+  Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override;
   void write(const schema::Binding &binding, const void *source,
              uint64_t bytes) override;
   void read(const schema::Binding &binding, void *target,
@@ -41,8 +42,10 @@ private:
   Status checkSizes() const;
   Status allocate();
   Status loadKernels();
-  void resolve(const schema::Program &program, CommandList &list);
-  const int64_t *paramsOf(const schema::Command &command);
+  Result<const CommandList *> listOf(uint32_t program, uint32_t n);
+  CommandList resolve(const Program &program, uint32_t n) const;
+  ResolvedCommand resolve(const Program &program, const Command &command,
+                          uint32_t n, CommandList &list) const;
   uint8_t *address(const schema::Binding &binding) const;
   /// Bytes of a page's entries, and from one page to the next.
   uint64_t pageBytes(uint32_t cache) const;
@@ -50,18 +53,18 @@ private:
   uint8_t *pageAddress(uint32_t cache, uint32_t layer, uint32_t page) const;
 
   std::shared_ptr<const ArtifactFile> file;
+  const Artifact &artifact;
+  const Plan &plan;
   std::shared_ptr<WorkerPool> pool;
   uint64_t kvPages;
   HostMemory arena, states, scratch;
   uint64_t scratchStride = 0;
   std::vector<HostMemory> caches;
   std::vector<std::unique_ptr<KernelImage>> images;
-  /// Indexed like the artifact's kernels and programs.
+  /// Indexed like the plan's kernels.
   std::vector<KernelFunction> kernels;
-  std::vector<CommandList> lists;
-  /// The params of calls of builtins, which get the number of slots behind the
-  /// command's own. The addresses of elements stay.
-  std::deque<std::vector<int64_t>> builtinParams;
+  /// What has run, by program and n.
+  std::unordered_map<uint64_t, CommandList> lists;
 };
 
 class CpuDevice final : public Device {
@@ -70,7 +73,8 @@ public:
       : pool(std::move(pool)) {}
 
   Result<std::unique_ptr<Executable>>
-  load(std::shared_ptr<const ArtifactFile> artifact, uint64_t kvPages) override;
+  load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
+       uint64_t kvPages) override;
 
 private:
   std::shared_ptr<WorkerPool> pool;
@@ -78,35 +82,34 @@ private:
 
 } // namespace
 
-static uint64_t pageTokens(const schema::Artifact &program) {
-  return program.envelope() ? program.envelope()->page_tokens() : 1;
+static uint64_t pageTokens(const Artifact &artifact) {
+  return artifact.envelope ? artifact.envelope->page_tokens() : 1;
 }
 
 uint64_t CpuExecutable::pageBytes(uint32_t index) const {
-  const schema::Cache *cache = file->program().caches()->Get(index);
-  return pageTokens(file->program()) * cache->entry_width() *
+  const schema::Cache *cache = artifact.caches->Get(index);
+  return pageTokens(artifact) * cache->entry_width() *
          dtypeBytes(cache->dtype());
 }
 
 uint64_t CpuExecutable::pageStride(uint32_t index) const {
-  const schema::Cache *cache = file->program().caches()->Get(index);
-  return mtp::pageStride(pageTokens(file->program()), cache->entry_width(),
+  const schema::Cache *cache = artifact.caches->Get(index);
+  return mtp::pageStride(pageTokens(artifact), cache->entry_width(),
                          dtypeBytes(cache->dtype()));
 }
 
 /// Compares what allocate() will ask for with the memory there is. Without this
 /// a pool of terabytes would be granted, and the process killed later.
 Status CpuExecutable::checkSizes() const {
-  const schema::Artifact &program = file->program();
   MemoryLimit limit = memoryLimit();
-  uint64_t fixed = addBytes(program.arena_bytes(), program.state_bytes());
+  uint64_t fixed = addBytes(plan.arenaBytes, plan.stateBytes);
   fixed = addBytes(fixed, multiplyBytes(scratchStride, pool->size()));
   MTP_RETURN_IF_ERROR(checkMemory(
       fixed, strCat("arena, states and scratch of ", pool->size(), " threads"),
       limit));
   uint64_t page = 0;
-  for (uint32_t i = 0; i < vectorSize(program.caches()); ++i)
-    page = addBytes(page, pageStride(i) * program.caches()->Get(i)->layers());
+  for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i)
+    page = addBytes(page, pageStride(i) * artifact.caches->Get(i)->layers());
   uint64_t pages = multiplyBytes(page, kvPages), rest = limit.bytes - fixed;
   if (pages <= rest)
     return okStatus();
@@ -119,21 +122,20 @@ Status CpuExecutable::checkSizes() const {
 }
 
 Status CpuExecutable::allocate() {
-  const schema::Artifact &program = file->program();
   scratchStride =
-      alignTo(std::max(program.scratch_bytes(), builtinScratchBytes(program)),
+      alignTo(std::max(plan.scratchBytes, builtinScratchBytes(artifact)),
               kBufferAlignment);
   MTP_RETURN_IF_ERROR(checkSizes());
-  MTP_ASSIGN_OR_RETURN(
-      arena, HostMemory::allocate(program.arena_bytes(), "the arena"));
-  MTP_ASSIGN_OR_RETURN(
-      states, HostMemory::allocate(program.state_bytes(), "the states"));
+  MTP_ASSIGN_OR_RETURN(arena,
+                       HostMemory::allocate(plan.arenaBytes, "the arena"));
+  MTP_ASSIGN_OR_RETURN(states,
+                       HostMemory::allocate(plan.stateBytes, "the states"));
   MTP_ASSIGN_OR_RETURN(scratch,
                        HostMemory::allocate(scratchStride * pool->size(),
                                             "the workers' scratch"));
-  for (uint32_t i = 0; i < vectorSize(program.caches()); ++i) {
+  for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i) {
     uint64_t bytes =
-        pageStride(i) * program.caches()->Get(i)->layers() * kvPages;
+        pageStride(i) * artifact.caches->Get(i)->layers() * kvPages;
     MTP_ASSIGN_OR_RETURN(HostMemory cache,
                          HostMemory::allocate(bytes, "the KV cache"));
     caches.push_back(std::move(cache));
@@ -142,15 +144,14 @@ Status CpuExecutable::allocate() {
 }
 
 Status CpuExecutable::loadKernels() {
-  const schema::Artifact &program = file->program();
-  for (uint32_t i = 0; i < vectorSize(program.images()); ++i) {
-    uint32_t segment = program.images()->Get(i)->segment();
+  for (uint32_t i = 0; i < vectorSize(plan.images); ++i) {
+    uint32_t segment = plan.images->Get(i)->segment();
     MTP_ASSIGN_OR_RETURN(std::unique_ptr<KernelImage> image,
                          KernelImage::load(file->segment(segment)));
     images.push_back(std::move(image));
   }
-  for (uint32_t i = 0; i < vectorSize(program.kernels()); ++i) {
-    const schema::Kernel *kernel = program.kernels()->Get(i);
+  for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i) {
+    const schema::Kernel *kernel = plan.kernels->Get(i);
     MTP_ASSIGN_OR_RETURN(
         KernelFunction code,
         kernel->image() < 0
@@ -162,48 +163,69 @@ Status CpuExecutable::loadKernels() {
 }
 
 Status CpuExecutable::load() {
-  const schema::Artifact &program = file->program();
-  MTP_RETURN_IF_ERROR(checkTarget(*program.target()));
+  MTP_RETURN_IF_ERROR(checkTarget(*plan.target));
   MTP_RETURN_IF_ERROR(allocate());
-  MTP_RETURN_IF_ERROR(loadKernels());
-  lists.resize(vectorSize(program.programs()));
-  for (uint32_t i = 0; i < lists.size(); ++i)
-    resolve(*program.programs()->Get(i), lists[i]);
-  return okStatus();
+  return loadKernels();
 }
 
-/// Little-endian hosts read the numbers where they lie in the tables.
-const int64_t *CpuExecutable::paramsOf(const schema::Command &command) {
-  const int64_t *params = command.params() ? command.params()->data() : nullptr;
-  const schema::Artifact &program = file->program();
-  if (program.kernels()->Get(command.kernel())->image() >= 0)
-    return params;
-  builtinParams.emplace_back(params, params + vectorSize(command.params()));
-  builtinParams.back().push_back(program.envelope()->max_batch());
-  return builtinParams.back().data();
+//===----------------------------------------------------------------------===//
+// Command lists
+//===----------------------------------------------------------------------===//
+
+/// Appends the command's addresses and params. The list has room for all, so
+/// that no element moves.
+ResolvedCommand CpuExecutable::resolve(const Program &program,
+                                       const Command &command, uint32_t n,
+                                       CommandList &list) const {
+  const schema::Kernel &kernel = plan.kernelOf(command);
+  ResolvedCommand resolved = {};
+  resolved.kernel = kernels[command.kernel];
+  resolved.firstBuffer = uint32_t(list.buffers.size());
+  resolved.params = list.params.data() + list.params.size();
+  for (const Place &place : program.placesOf(command, kernel))
+    list.buffers.push_back(address(place.at(n)));
+  for (Count param : program.paramsOf(command, kernel))
+    list.params.push_back(param.at(n));
+  // Builtins get the number of slots behind their own.
+  if (kernel.image() < 0)
+    list.params.push_back(artifact.envelope->max_batch());
+  resolved.tasks = plan.tasksOf(command, resolved.params);
+  return resolved;
 }
 
-void CpuExecutable::resolve(const schema::Program &program, CommandList &list) {
-  list.commands.reserve(vectorSize(program.commands()));
-  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i) {
-    const schema::Command *command = program.commands()->Get(i);
-    ResolvedCommand resolved = {};
-    resolved.kernel = kernels[command->kernel()];
-    resolved.firstBuffer = uint32_t(list.buffers.size());
-    resolved.params = paramsOf(*command);
-    resolved.tasks = int64_t(command->tasks());
-    resolved.solo = command->solo();
+CommandList CpuExecutable::resolve(const Program &program, uint32_t n) const {
+  CommandList list;
+  size_t count = program.commands.size();
+  list.commands.reserve(count);
+  list.buffers.reserve(program.places.size());
+  list.params.reserve(program.params.size() + count);
+  const CpuSchedule *schedule = program.scheduleFor(n);
+  for (size_t i = 0; i < count; ++i) {
+    ResolvedCommand command = resolve(program, program.commands[i], n, list);
+    command.solo = schedule && schedule->isSolo(i);
     if (i > 0)
-      list.commands.back().barrierAfter = !command->joined();
-    for (uint32_t b = 0; b < vectorSize(command->bindings()); ++b)
-      list.buffers.push_back(address(*command->bindings()->Get(b)));
-    list.commands.push_back(resolved);
+      list.commands.back().barrierAfter = !schedule || !schedule->isJoined(i);
+    list.commands.push_back(command);
   }
   list.divide(pool->size());
+  return list;
+}
+
+Result<const CommandList *> CpuExecutable::listOf(uint32_t program,
+                                                  uint32_t n) {
+  uint64_t key = uint64_t(program) << 32 | n;
+  auto found = lists.find(key);
+  if (found != lists.end())
+    return &found->second;
+  const Program &of = plan.programs[program];
+  if (!of.covers(n))
+    return invalidArgument(strCat("expected ", of.begin, " to ", of.end - 1,
+                                  " slots or rows for program ", of.name,
+                                  ", got ", n));
+  return &lists.emplace(key, resolve(of, n)).first->second;
 }
 
 uint8_t *CpuExecutable::address(const schema::Binding &binding) const {
-  const schema::Artifact &program = file->program();
   // Kernels take one pointer type; those to the file are never written.
   auto blob = [&](const schema::Blob *entry) {
     return const_cast<uint8_t *>(file->blob(*entry).data()) + binding.offset();
@@ -212,12 +234,12 @@ uint8_t *CpuExecutable::address(const schema::Binding &binding) const {
   case schema::Space::Arena:
     return arena.data() + binding.offset();
   case schema::Space::State:
-    return states.data() + program.states()->Get(binding.index())->offset() +
+    return states.data() + plan.stateOffsets[binding.index()] +
            binding.offset();
   case schema::Space::Weight:
-    return blob(program.weights()->Get(binding.index()));
+    return blob(plan.weights->Get(binding.index()));
   case schema::Space::Constant:
-    return blob(program.constants()->Get(binding.index()));
+    return blob(plan.constants->Get(binding.index()));
   case schema::Space::Kv:
     return caches[binding.index()].data() +
            binding.offset() * kvPages * pageStride(binding.index());
@@ -225,13 +247,16 @@ uint8_t *CpuExecutable::address(const schema::Binding &binding) const {
   return nullptr;
 }
 
-Status CpuExecutable::run(uint32_t program) {
-  runCommands(lists[program], *pool, scratch.data(), scratchStride);
+Status CpuExecutable::run(uint32_t program, uint32_t n) {
+  MTP_ASSIGN_OR_RETURN(const CommandList *list, listOf(program, n));
+  runCommands(*list, *pool, scratch.data(), scratchStride);
   return okStatus();
 }
 
-Status CpuExecutable::runTimed(uint32_t program, CommandTimes &times) {
-  runCommands(lists[program], *pool, scratch.data(), scratchStride, &times);
+Status CpuExecutable::runTimed(uint32_t program, uint32_t n,
+                               CommandTimes &times) {
+  MTP_ASSIGN_OR_RETURN(const CommandList *list, listOf(program, n));
+  runCommands(*list, *pool, scratch.data(), scratchStride, &times);
   return okStatus();
 }
 
@@ -265,10 +290,10 @@ uint64_t CpuExecutable::memoryBytes() const {
 }
 
 Result<std::unique_ptr<Executable>>
-CpuDevice::load(std::shared_ptr<const ArtifactFile> artifact,
+CpuDevice::load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
                 uint64_t kvPages) {
   auto executable =
-      std::make_unique<CpuExecutable>(std::move(artifact), pool, kvPages);
+      std::make_unique<CpuExecutable>(std::move(artifact), plan, pool, kvPages);
   MTP_RETURN_IF_ERROR(executable->load());
   return std::unique_ptr<Executable>(std::move(executable));
 }

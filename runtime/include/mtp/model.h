@@ -34,13 +34,16 @@ struct EnvelopeInfo {
   uint32_t maxContext = 0;
   /// The default chunk of a prompt, in tokens.
   uint32_t prefillChunk = 0;
-  /// All chunk sizes that SessionOptions::prefillChunk may name, ascending.
+  /// Chunk sizes that SessionOptions::prefillChunk may name, ascending: the
+  /// most rows of each program. Where a program is for a range of rows, all of
+  /// its range are allowed.
   std::vector<uint32_t> prefillChunks;
   /// Tokens in one KV page.
   uint32_t pageTokens = 0;
   /// Token ids are 0 .. vocab-1.
   uint32_t vocab = 0;
-  /// Drafter modules.
+  /// How many places ahead of a token its drafters read when a prompt is
+  /// computed: the modules of a chain. Zero when none does.
   uint32_t modules = 0;
 };
 

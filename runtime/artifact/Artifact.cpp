@@ -1,0 +1,35 @@
+//===- Artifact.cpp - What a file holds, in one form ----------------------===//
+
+#include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/Builtins.h"
+
+using namespace mtp;
+
+const CpuSchedule *Program::scheduleFor(uint64_t n) const {
+  const CpuSchedule *found = nullptr;
+  for (const CpuSchedule &schedule : schedules)
+    if (schedule.begin <= n)
+      found = &schedule;
+  return found;
+}
+
+std::optional<uint32_t> Artifact::findState(std::string_view name) const {
+  for (uint32_t i = 0; i < states.size(); ++i)
+    if (states[i].name == name)
+      return i;
+  return std::nullopt;
+}
+
+int64_t Plan::tasksOf(const Command &command, const int64_t *params) const {
+  const schema::Kernel &kernel = kernelOf(command);
+  if (kernel.image() < 0)
+    return builtinTasks(*findBuiltin(kernel.symbol()->string_view()),
+                        {params, kernel.params()});
+  const schema::Contract *contract = kernel.contract();
+  if (!contract)
+    return int64_t(*command.tasks);
+  int64_t groups = 1;
+  if (int64_t size = contract->rows_per_group())
+    groups = params[0] > 0 ? params[0] / size + (params[0] % size != 0) : 0;
+  return groups * int64_t(contract->tasks());
+}

@@ -1,0 +1,174 @@
+//===- Artifact.h - What a file holds, in one form --------------*- C++ -*-===//
+//
+// Files before 1.3 have one program for every batch and chunk, and what belongs
+// to a machine in their root. They are read into the form that files have
+// since: plans, with programs for ranges. Behind the loader there is only this
+// form.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_ARTIFACT_ARTIFACT_H
+#define MTP_RUNTIME_ARTIFACT_ARTIFACT_H
+
+#include "runtime/artifact/StateRule.h"
+#include "runtime/schema/mtp_artifact_generated.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace mtp {
+
+template <typename T>
+using Tables = flatbuffers::Vector<flatbuffers::Offset<T>>;
+
+/// A number that grows with n, the slots of a round or the rows of a chunk.
+struct Count {
+  int64_t base = 0;
+  int64_t step = 0;
+
+  /// The verifier has made sure that it fits for every n of its program.
+  int64_t at(uint64_t n) const { return base + step * int64_t(n); }
+  bool isFixed() const { return step == 0; }
+  bool operator==(const Count &) const = default;
+};
+
+/// A place that kernels read or write, see schema::Binding.
+struct Place {
+  schema::Space space = schema::Space::Arena;
+  uint32_t index = 0;
+  Count offset;
+  Count bytes;
+
+  schema::Binding at(uint64_t n) const {
+    return {space, index, uint64_t(offset.at(n)), uint64_t(bytes.at(n))};
+  }
+};
+
+/// A call of a kernel; its places and params are in the program's lists.
+struct Command {
+  uint32_t kernel = 0;
+  uint32_t firstPlace = 0;
+  uint32_t firstParam = 0;
+  /// What files before 1.3 say. Else tasks follow from contract and params.
+  std::optional<uint64_t> tasks;
+};
+
+/// How the CPU runs a program from some n on: flags of schema::CpuStep, one for
+/// each command.
+struct CpuSchedule {
+  uint32_t begin = 0;
+  std::vector<uint8_t> steps;
+
+  bool isSolo(size_t command) const {
+    return has(command, schema::CpuStep::Solo);
+  }
+  bool isJoined(size_t command) const {
+    return has(command, schema::CpuStep::Joined);
+  }
+
+private:
+  bool has(size_t command, schema::CpuStep step) const {
+    return (steps[command] & uint8_t(step)) != 0;
+  }
+};
+
+/// A tensor that goes into or comes out of a program.
+struct Port {
+  std::string_view name;
+  Place place;
+  schema::DType dtype = schema::DType::F32;
+  std::vector<Count> shape;
+
+  std::vector<uint64_t> shapeAt(uint64_t n) const {
+    std::vector<uint64_t> dims;
+    for (Count dim : shape)
+      dims.push_back(uint64_t(dim.at(n)));
+    return dims;
+  }
+};
+
+/// A straight list of commands, for begin <= n < end.
+struct Program {
+  std::string_view name;
+  schema::ProgramKind kind = schema::ProgramKind::Function;
+  uint32_t begin = 0;
+  uint32_t end = 1;
+  uint32_t k = 0;
+  uint32_t sequences = 0;
+  bool drafts = false;
+  Count arenaBytes;
+  std::vector<Command> commands;
+  std::vector<Place> places;
+  std::vector<Count> params;
+  std::vector<CpuSchedule> schedules;
+  std::vector<Port> inputs, outputs;
+
+  bool covers(uint64_t n) const { return n >= begin && n < end; }
+  std::span<const Place> placesOf(const Command &command,
+                                  const schema::Kernel &kernel) const {
+    return std::span(places).subspan(command.firstPlace, kernel.buffers());
+  }
+  std::span<const Count> paramsOf(const Command &command,
+                                  const schema::Kernel &kernel) const {
+    return std::span(params).subspan(command.firstParam, kernel.params());
+  }
+  /// The CPU's schedule for n; null where nothing is solo or joined.
+  const CpuSchedule *scheduleFor(uint64_t n) const;
+};
+
+/// What one machine needs to run the model.
+struct Plan {
+  const schema::Target *target = nullptr;
+  const Tables<schema::Image> *images = nullptr;
+  const Tables<schema::Kernel> *kernels = nullptr;
+  const Tables<schema::Blob> *weights = nullptr;
+  const Tables<schema::Blob> *constants = nullptr;
+  /// Indexed like the artifact's states.
+  std::vector<uint64_t> stateOffsets;
+  uint64_t stateBytes = 0;
+  uint64_t arenaBytes = 0;
+  uint64_t scratchBytes = 0;
+  std::vector<Program> programs;
+
+  const schema::Kernel &kernelOf(const Command &command) const {
+    return *kernels->Get(command.kernel);
+  }
+  /// Into how many tasks a verified command divides with these params.
+  int64_t tasksOf(const Command &command, const int64_t *params) const;
+};
+
+struct State {
+  std::string_view name;
+  schema::DType dtype = schema::DType::F32;
+  std::vector<uint64_t> shape;
+  uint64_t bytes = 0;
+  StateRule rule;
+};
+
+/// A file's tables, verified. Points into their bytes.
+struct Artifact {
+  std::string_view producer;
+  /// May be null, as its model's name may.
+  const flatbuffers::String *model = nullptr;
+  const schema::Envelope *envelope = nullptr;
+  const schema::Generation *generation = nullptr;
+  const Tables<schema::Cache> *caches = nullptr;
+  const Tables<schema::Segment> *segments = nullptr;
+  /// Index into segments, or -1.
+  int32_t tokenizer = -1;
+  std::vector<State> states;
+  /// One at least.
+  std::vector<Plan> plans;
+  /// How many places ahead of its rows a prefill that drafts reads tokens.
+  uint32_t ahead = 0;
+
+  /// The index of the state of that name, if there is one.
+  std::optional<uint32_t> findState(std::string_view name) const;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_ARTIFACT_ARTIFACT_H

@@ -1,0 +1,385 @@
+//===- plan_test.cpp - Programs for ranges, plans for machines ------------===//
+
+#include "FakeLanguage.h"
+#include "FakeModel.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/device/cpu/CpuDevice.h"
+
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+FakeOptions ranges(uint32_t modules = 1, uint32_t maxBatch = 5) {
+  FakeOptions fake;
+  fake.hasRanges = true;
+  fake.modules = modules;
+  fake.maxBatch = maxBatch;
+  return fake;
+}
+
+/// The message that a spoiled file is refused with; empty when it is not.
+std::string messageFor(const std::function<void(ArtifactBuilder &)> &spoil,
+                       const FakeOptions &options = ranges()) {
+  ArtifactBuilder a = makeFakeModel(options);
+  spoil(a);
+  AlignedBytes bytes(a.finish());
+  return std::string(ArtifactFile::fromMemory(bytes.span()).status().message());
+}
+
+/// Programs: prefill without and with drafts, then decode of k 0 for batches 1
+/// to 2 and 3 to 5, of k 1, and so on; the last is @twice.
+constexpr size_t kPlain = 0, kDrafting = 1, kSmall = 2, kLarge = 3;
+
+ArtifactBuilder::Command &command(ArtifactBuilder &a, size_t program,
+                                  const char *kernel) {
+  for (ArtifactBuilder::Command &c : a.programs[program].commands)
+    if (a.kernels[c.kernel].symbol == kernel)
+      return c;
+  std::abort();
+}
+
+std::vector<Request> requests() {
+  std::vector<Request> all;
+  for (size_t i = 0; i < 7; ++i) {
+    Request &r = all.emplace_back();
+    for (size_t t = 0; t < 1 + i * 3; ++t)
+      r.prompt.push_back(int32_t((i + t * 5) % 64));
+    r.maxTokens = uint32_t(9 + i * 4);
+    r.sampling.temperature = i % 2 ? 0.9f : 0;
+    r.sampling.seed = i;
+  }
+  return all;
+}
+
+/// Runs the requests at once and compares them with the sampler alone.
+void expectLossless(Session &session) {
+  std::vector<Request> all = requests();
+  std::vector<SequenceId> ids;
+  for (const Request &r : all)
+    ids.push_back(*session.add(r));
+  drain(session);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    auto output = *session.output(ids[i]);
+    EXPECT_EQ(std::vector<int32_t>(output.begin(), output.end()),
+              expectedOutput(all[i]).tokens)
+        << i;
+    std::vector<int32_t> tokens = all[i].prompt;
+    for (size_t t = 0; t < output.size(); ++t) {
+      auto row = *session.logits(ids[i], t);
+      EXPECT_EQ(std::vector<float>(row.begin(), row.end()), fakeLogits(tokens));
+      tokens.push_back(output[t]);
+    }
+  }
+}
+
+} // namespace
+
+TEST(Plan, RangesGiveWhatSingleProgramsGave) {
+  for (uint32_t modules : {1u, 2u})
+    for (uint32_t k : {0u, 1u, 4u}) {
+      SessionOptions options;
+      options.k = k;
+      options.threads = 2;
+      options.logits = LogitsMode::All;
+      auto ranged = Session::create(loadFakeModel(ranges(modules)), options);
+      ASSERT_TRUE(ranged.isOk()) << ranged.status().toString();
+      expectLossless(**ranged);
+      FakeOptions fake;
+      fake.modules = modules;
+      fake.maxBatch = 5;
+      auto single = Session::create(loadFakeModel(fake), options);
+      ASSERT_TRUE(single.isOk());
+      expectLossless(**single);
+      EXPECT_EQ((*ranged)->statistics().accepted,
+                (*single)->statistics().accepted);
+    }
+}
+
+TEST(Plan, APromptComputesItsRowsAndNoMore) {
+  auto model = loadFakeModel(ranges());
+  EXPECT_EQ(model->envelope()->prefillChunks, (std::vector<uint32_t>{8}));
+  SessionOptions options;
+  options.chunksPerStep = SessionOptions::kUnbounded;
+  auto session = Session::create(model, options);
+  ASSERT_TRUE(session.isOk());
+  Request r;
+  r.prompt = {1, 2, 3, 4, 5};
+  for (auto [size, chunks] :
+       {std::pair(5u, 1u), {8u, 1u}, {9u, 2u}, {19u, 3u}}) {
+    r.prompt.assign(size, int32_t(size));
+    SequenceId id = *(*session)->add(r);
+    drain(**session);
+    EXPECT_EQ((*session)->statistics(id)->prefillChunks, chunks);
+    EXPECT_EQ((*session)->statistics(id)->prefillTokens, size);
+  }
+  // Any size of the range may be the largest.
+  options.prefillChunk = 5;
+  auto small = Session::create(model, options);
+  ASSERT_TRUE(small.isOk()) << small.status().toString();
+  SequenceId id = *(*small)->add(r);
+  drain(**small);
+  EXPECT_EQ((*small)->statistics(id)->prefillChunks, 4u);
+  options.prefillChunk = 9;
+  EXPECT_EQ(Session::create(model, options).status().message(),
+            "expected a prefill chunk of 8, which the artifact was compiled "
+            "for, got 9");
+}
+
+TEST(Plan, AProgramRunsForItsRangeAlone) {
+  std::string path = writeFile("ranges", makeFakeModel(ranges()).finish());
+  auto file = ArtifactFile::open(path);
+  ASSERT_TRUE(file.isOk()) << file.status().toString();
+  auto device = createCpuDevice({.threads = 1});
+  auto executable = (*device)->load(*file, 0, 20);
+  ASSERT_TRUE(executable.isOk());
+  EXPECT_TRUE((*executable)->run(kSmall, 2).isOk());
+  CommandTimes times;
+  EXPECT_TRUE((*executable)->runTimed(kLarge, 5, times).isOk());
+  EXPECT_EQ((*executable)->run(kSmall, 3).toString(),
+            "InvalidArgument: expected 1 to 2 slots or rows for program "
+            "decode_b1_k0, got 3");
+}
+
+TEST(Plan, PlacesAreCheckedAtBothEnds) {
+  auto growth = [](ArtifactBuilder::Growth value) {
+    return messageFor([&](auto &a) {
+      command(a, kLarge, "append").bindingGrowth[0] = value;
+    });
+  };
+  const std::string where = "plans[0].programs[3].commands[1].bindings[0]: ";
+  EXPECT_EQ(growth({0, 4}), "");
+  EXPECT_EQ(growth({64, 4}), "") << "the places overlap, which is allowed";
+  EXPECT_EQ(growth({2, 4}), where + "offset grows by 2, no multiple of 4");
+  // Batch 5 is two behind the least.
+  EXPECT_EQ(growth({0, 4096}),
+            where + "offset 192 + 8204 bytes is past the arena's 3840");
+  EXPECT_EQ(growth({-128, 4}), where + "offset 576 + n * -128 is no offset");
+  EXPECT_EQ(growth({INT64_MAX / 2, 4}),
+            where + "offset 4611686018427388099 + n * 4611686018427387903 is "
+                    "no offset")
+      << "it does not fit 64 bits";
+  EXPECT_EQ(messageFor([](auto &a) { a.programs[kLarge].arenaGrowth = -256; }),
+            "plans[0].programs[3].commands[2].bindings[4]: offset 1920 + 1280 "
+            "bytes is past the arena's 1792");
+  EXPECT_EQ(
+      messageFor([](auto &a) { a.programs[kLarge].arenaGrowth = 1 << 20; }),
+      "plans[0].programs[3]: needs 2099456 bytes of an arena of " +
+          std::to_string(makeFakeModel(ranges()).arenaBytes));
+}
+
+TEST(Plan, ContractsHoldForAllOfARange) {
+  auto with = [](std::vector<schema::Term> terms, uint8_t alignment = 0) {
+    return messageFor([&](auto &a) {
+      for (ArtifactBuilder::Kernel &kernel : a.kernels)
+        if (kernel.symbol == "append") {
+          kernel.bytes[0] = terms;
+          kernel.alignment = alignment;
+        }
+    });
+  };
+  using schema::Term;
+  EXPECT_EQ(with({Term(4, 0, 255)}), "") << "four bytes a row";
+  EXPECT_EQ(
+      with({Term(8, 0, 255)}),
+      "plans[0].programs[0].commands[1].bindings[0]: the kernel may touch "
+      "8 bytes, got 4");
+  // It fits at the least n, not at the largest.
+  EXPECT_EQ(
+      with({Term(8, 0, 255), Term(-4, 255, 255)}),
+      "plans[0].programs[0].commands[1].bindings[0]: the kernel may touch "
+      "60 bytes, got 32");
+  EXPECT_EQ(
+      with({Term(4, 0, 0)}),
+      "plans[0].programs[0].commands[1].bindings[0]: the kernel may touch "
+      "256 bytes, got 32");
+  EXPECT_EQ(with({Term(-4, 0, 0), Term(9, 0, 255)}),
+            "plans[0].programs[0].commands[1].bindings[0]: the bytes that the "
+            "kernel may touch grow slower than n: expected a program of one n");
+  EXPECT_EQ(with({Term(INT64_MAX, 0, 0)}),
+            "plans[0].programs[0].commands[1].bindings[0]: the bytes that the "
+            "kernel may touch do not fit 64 bits");
+  EXPECT_EQ(with({}, 64), "");
+  EXPECT_NE(with({}, 128).find("expected a start that grows by multiples of "
+                               "128, got "),
+            std::string::npos)
+      << with({}, 128);
+  EXPECT_EQ(messageFor([](auto &a) {
+              command(a, kLarge, "append").paramGrowth[0] = INT64_MAX / 2;
+            }),
+            "plans[0].programs[3].commands[1].params[0]: append takes "
+            "-9223372036854775808 to 9223372036854775807, got "
+            "4611686018427387910 + n * 4611686018427387903 for n of 3 to 5")
+      << "the sum does not fit";
+}
+
+TEST(Plan, BuiltinsAreCheckedForAllOfARange) {
+  auto grow = [](size_t param, int64_t by) {
+    return messageFor([&](auto &a) {
+      command(a, kSmall, "mtp.sample_parts").paramGrowth[param] = by;
+    });
+  };
+  const std::string where = "plans[0].programs[2].commands[4]";
+  EXPECT_EQ(grow(0, 1), "");
+  EXPECT_EQ(grow(0, 2), where + ".bindings[0]: expected at least 24 bytes, got "
+                                "16");
+  EXPECT_EQ(grow(0, -1), where + ".params[0]: expected a row count, got 1");
+  EXPECT_EQ(grow(1, 1),
+            where + ".params[1]: expected a vocabulary of at most 64, got 64");
+  EXPECT_EQ(grow(2, 1), where + ".params[2]: expected the same for all n");
+}
+
+TEST(Plan, PortsGrowWithThePrograms) {
+  EXPECT_EQ(messageFor([](auto &a) {
+              a.programs[kLarge].outputs[0].shapeGrowth[1] = 64;
+            }),
+            "plans[0].programs[3].outputs[0]: expected one dimension at most "
+            "that grows with n, got 2");
+  EXPECT_EQ(messageFor([](auto &a) {
+              a.programs[kLarge].outputs[0].shapeGrowth[0] = 0;
+            }),
+            "plans[0].programs[3].outputs[0]: expected 768 bytes for 3x64xf32, "
+            "got 1280");
+  EXPECT_EQ(messageFor([](auto &a) {
+              auto &port = a.programs[kLarge].outputs[1];
+              port.shapeGrowth[0] = 0;
+              port.bindingGrowth.bytes = 0;
+            }),
+            "plans[0].programs[3]: output 'picks': expected 5xi32, got 3xi32");
+}
+
+TEST(Plan, EveryBatchIsCovered) {
+  EXPECT_EQ(messageFor([](auto &a) {
+              a.programs[kLarge].end = 5;
+              a.programs[kLarge].schedules.pop_back();
+            }),
+            "plans[0]: programs: expected a decode program for every batch up "
+            "to 5 and every k up to 4, got none for batch 5, k 0");
+  EXPECT_EQ(messageFor([](auto &a) { a.programs[kSmall].end = 4; }),
+            "plans[0].programs[3]: a second decode program for batch 3, k 0");
+  EXPECT_EQ(messageFor(
+                [](auto &a) { a.programs.erase(a.programs.begin() + kSmall); }),
+            "plans[0]: programs: expected a decode program for every batch up "
+            "to 5 and every k up to 4, got none for batch 1, k 0");
+  EXPECT_EQ(
+      messageFor([](auto &a) { a.programs[kLarge].end = 7; }).substr(0, 20),
+      "plans[0].programs[3]");
+  EXPECT_EQ(
+      messageFor([](auto &a) { a.programs[kDrafting].end = 8; }),
+      "plans[0]: programs: expected prefill programs for chunk 8 with and "
+      "without drafts, got one of them");
+  EXPECT_EQ(
+      messageFor([](auto &a) { a.programs[kPlain].end = 8; }),
+      "plans[0]: programs: expected a prefill program for chunk 8 without "
+      "drafts");
+  EXPECT_EQ(messageFor([](auto &a) { a.programs[kSmall].end = 1; }),
+            "plans[0].programs[2]: expected a range, got 1 to 1");
+}
+
+TEST(Plan, SchedulesStandBesideTheCommands) {
+  auto with = [](auto spoil) {
+    return messageFor([&](auto &a) { spoil(a.programs[kLarge].schedules); });
+  };
+  const std::string where = "plans[0].programs[3].";
+  EXPECT_EQ(with([](auto &s) { s.clear(); }), "") << "nothing is solo";
+  EXPECT_EQ(with([](auto &s) { s[0].begin = 1; }),
+            where + "cpu[0]: expected one that begins with the program at 3, "
+                    "got 1");
+  EXPECT_EQ(with([](auto &s) { s[1].begin = 6; }),
+            where + "cpu[1]: expected one that begins within the program, "
+                    "behind 3, got 6");
+  EXPECT_EQ(with([](auto &s) { s[1].begin = 3; }),
+            where + "cpu[1]: expected one that begins within the program, "
+                    "behind 3, got 3");
+  EXPECT_EQ(with([](auto &s) { s[0].steps.pop_back(); }),
+            where + "cpu[0]: expected 6 steps, got 5");
+  EXPECT_EQ(with([](auto &s) { s[0].steps[1] = 4; }),
+            where + "cpu[0]: unknown step 4");
+}
+
+TEST(Plan, EitherFormIsThere) {
+  FakeOptions plain;
+  plain.maxK = plain.modules = 0;
+  EXPECT_EQ(messageFor(
+                [](auto &a) {
+                  a.hasPlans = true;
+                  a.hasCpuPlan = false;
+                  for (auto &state : a.states)
+                    state.upkeep.reset();
+                },
+                plain),
+            "expected a target or plans");
+  EXPECT_EQ(messageFor([](auto &a) {
+              a.otherPlans.resize(16, {"test", 0});
+            }),
+            "plans: expected at most 16, got 17");
+  EXPECT_EQ(messageFor([](auto &a) { a.kernels[0].image = 9; }),
+            "plans[0].kernels[0]: image 9 is past the 1 images");
+}
+
+TEST(Plan, TheCpuTakesItsOwn) {
+  ArtifactBuilder a = makeFakeModel(ranges());
+  // No code of the other machine is looked at.
+  uint32_t code = a.addSegment(schema::SegmentKind::Image, {1, 2, 3, 4});
+  a.otherPlans = {{"test", code}};
+  auto model = Model::load(writeFile("two_targets", a.finish()));
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  SessionOptions options;
+  options.logits = LogitsMode::All;
+  auto session = Session::create(*model, options);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  expectLossless(**session);
+
+  a.hasCpuPlan = false;
+  auto other = Model::load(writeFile("other_target", a.finish()));
+  ASSERT_TRUE(other.isOk()) << other.status().toString();
+  EXPECT_EQ(Session::create(*other, {}).status().toString(),
+            "FailedPrecondition: expected an artifact compiled for x86_64, got "
+            "test");
+}
+
+TEST(Plan, WorkIsBounded) {
+  // A thousand programs of one vector of ten thousand commands.
+  flatbuffers::FlatBufferBuilder fbb;
+  auto name = fbb.CreateString("none");
+  auto target = schema::CreateTarget(fbb, fbb.CreateString("x86_64"));
+  std::vector<flatbuffers::Offset<schema::Contract>> none;
+  auto contract = schema::CreateContract(fbb, 0, 0, 1, 0);
+  std::vector<flatbuffers::Offset<schema::Kernel>> kernel = {
+      schema::CreateKernel(fbb, name, name, 0, 0, 0, 0, contract)};
+  std::vector<flatbuffers::Offset<schema::Image>> image = {
+      schema::CreateImage(fbb, schema::ImageFormat::ElfShared, 0)};
+  std::vector<flatbuffers::Offset<void>> many(
+      10000, schema::CreateDispatch(fbb, uint32_t(0)).Union());
+  auto commands = fbb.CreateVector(many);
+  std::vector<uint8_t> types(many.size(), uint8_t(schema::Action::Dispatch));
+  auto actions =
+      fbb.CreateVectorScalarCast<schema::Action>(types.data(), types.size());
+  std::vector<flatbuffers::Offset<schema::PlanProgram>> programs;
+  for (int i = 0; i < 500; ++i)
+    programs.push_back(schema::CreatePlanProgram(
+        fbb, fbb.CreateString("p" + std::to_string(i)),
+        schema::ProgramKind::Function, 0, 1, 0, 0, false, nullptr, 0, actions,
+        commands));
+  auto kernelVector = fbb.CreateVector(kernel);
+  auto imageVector = fbb.CreateVector(image);
+  auto programVector = fbb.CreateVector(programs);
+  std::vector<flatbuffers::Offset<schema::Plan>> plans = {schema::CreatePlan(
+      fbb, target, imageVector, kernelVector, 0, 0, 0, 0, 0, 0, programVector)};
+  auto planVector = fbb.CreateVector(plans);
+  std::vector<flatbuffers::Offset<schema::Segment>> segments = {
+      schema::CreateSegment(fbb, schema::SegmentKind::Image, 0, 0, 0)};
+  auto segmentVector = fbb.CreateVector(segments);
+  schema::ArtifactBuilder root(fbb);
+  root.add_producer(name);
+  root.add_segments(segmentVector);
+  root.add_plans(planVector);
+  schema::FinishArtifactBuffer(fbb, root.Finish());
+  AlignedBytes file(makeFileFront(fbb.GetBufferPointer(), fbb.GetSize(), 0));
+  std::string message(ArtifactFile::fromMemory(file.span()).status().message());
+  EXPECT_NE(message.find("the tables name the same vectors again and again"),
+            std::string::npos)
+      << message;
+}
