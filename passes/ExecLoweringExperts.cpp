@@ -39,18 +39,26 @@ static Value callExperts(MoeExpertsOp op, const Dispatch &dispatch,
   int64_t inter = gateType.getDimSize(1), width = gateType.getDimSize(2);
   Type dtype = gateType.getElementType();
   IntegerAttr noGroup;
-  Packing gateUp{"swiglu", dtype, width, 2 * inter, dispatch.experts,
+  Packing gateUp{"swiglu",
+                 dtype,
+                 width,
+                 2 * inter,
+                 dispatch.experts,
                  {context.source(op.getGate()), context.source(op.getUp())}};
   Value activated = context.call<exec::MoeGateUpOp>(
       dispatch.loc, dispatch.floats(context.builder, inter),
       context.lookup(op.getX()), context.packed(gateUp, dispatch.loc),
       dispatch.starts, dispatch.order, dtype, noGroup);
-  Packing down{"linear", dtype, inter, width, dispatch.experts,
+  Packing down{"linear",
+               dtype,
+               inter,
+               width,
+               dispatch.experts,
                {context.source(op.getDown())}};
   return context.call<exec::MoeDownOp>(
       dispatch.loc, dispatch.floats(context.builder, width), activated,
-      context.packed(down, dispatch.loc), dispatch.starts, dispatch.order, dtype,
-      noGroup, dispatch.topK);
+      context.packed(down, dispatch.loc), dispatch.starts, dispatch.order,
+      dtype, noGroup, dispatch.topK);
 }
 
 static LogicalResult lowerExperts(MoeExpertsOp op, LoweringContext &context) {

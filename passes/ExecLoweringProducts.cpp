@@ -26,7 +26,10 @@ static Value callLinear(Operation *op, const Projection &projection,
   bool isGated = projection.activation == ActivationKind::Swiglu;
   Packing packing{isGated ? "swiglu" : "linear",
                   getElementTypeOrSelf(projection.weights.front()),
-                  exec::columnsOf(x), 0, 1, {}};
+                  exec::columnsOf(x),
+                  0,
+                  1,
+                  {}};
   for (Value weight : projection.weights) {
     packing.n += exec::rowsOf(weight);
     packing.sources.push_back(context.source(weight));
@@ -39,10 +42,10 @@ static Value callLinear(Operation *op, const Projection &projection,
     bias = context.packedRaw(projection.biases, f32, loc);
   if (projection.residual)
     residual = context.lookup(projection.residual);
-  return context.call<exec::LinearOp>(
-      loc, op->getResult(0).getType(), x, norm, weight, bias, residual,
-      packing.dtype, /*group=*/IntegerAttr(), projection.eps, projection.offset,
-      projection.activation);
+  return context.call<exec::LinearOp>(loc, op->getResult(0).getType(), x, norm,
+                                      weight, bias, residual, packing.dtype,
+                                      /*group=*/IntegerAttr(), projection.eps,
+                                      projection.offset, projection.activation);
 }
 
 static LogicalResult lowerLinear(LinearOp op, LoweringContext &context) {
@@ -58,8 +61,8 @@ static LogicalResult lowerFusedLinear(FusedLinearOp op,
   Projection projection{op.getX(), op.getWeights(), op.getBiases(),
                         op.getNorm(), op.getResidual()};
   if (op.getNorm())
-    projection.eps = FloatAttr::get(context.builder.getF32Type(),
-                                    toSingle(*op.getEps()));
+    projection.eps =
+        FloatAttr::get(context.builder.getF32Type(), toSingle(*op.getEps()));
   projection.offset = op.getOffset();
   projection.activation = op.getActivation();
   context.map(op.getResult(), callLinear(op, projection, context));

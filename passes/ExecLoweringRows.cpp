@@ -32,16 +32,15 @@ static LogicalResult lowerEmbed(EmbedOp op, LoweringContext &context) {
 
 static LogicalResult lowerMaskFirst(MaskFirstOp op, LoweringContext &context) {
   Value positions = context.rowsOf(op.getRows()).positions;
-  context.map(op.getResult(),
-              context.call<exec::MaskFirstOp>(op.getLoc(), op.getType(),
-                                              context.whole(op.getX()),
-                                              positions));
+  context.map(op.getResult(), context.call<exec::MaskFirstOp>(
+                                  op.getLoc(), op.getType(),
+                                  context.whole(op.getX()), positions));
   return success();
 }
 
 static LogicalResult lowerNorm(RmsNormOp op, LoweringContext &context) {
-  Value weight = context.packedRaw(
-      op.getWeight(), context.builder.getF32Type(), op.getLoc());
+  Value weight = context.packedRaw(op.getWeight(), context.builder.getF32Type(),
+                                   op.getLoc());
   context.map(op.getResult(),
               context.call<exec::RmsNormOp>(
                   op.getLoc(), op.getType(), context.lookup(op.getX()), weight,

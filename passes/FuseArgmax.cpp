@@ -7,8 +7,8 @@
 //   linear -> argmax    becomes  linear_argmax -> argmax_parts
 //   linear -> sample    becomes  linear_argmax -> sample best
 //
-// Where a row is so long that threads had better share it, there are two samples:
-// one scans, one picks from what that found.
+// Where a row is so long that threads had better share it, there are two
+// samples: one scans, one picks from what that found.
 //
 // Rows that sample need all logits, and the target's may leave the program: the
 // head writes the logits as well, of the slots whose sampling parameters ask
@@ -102,11 +102,10 @@ static bool canSink(LinearOp linear, Operation *place, SymbolTable &symbols) {
 static Value callSample(SampleOp sample, LinearArgmaxOp head) {
   OpBuilder builder(sample);
   auto call = [&](Type result, Value found, bool scan) -> Value {
-    return SampleOp::create(builder, sample.getLoc(), result, head.getBest(),
-                            head.getColumns(), head.getLogits(),
-                            sample.getTokens(), sample.getSlots(),
-                            sample.getPositions(), sample.getSampling(), found,
-                            scan);
+    return SampleOp::create(
+        builder, sample.getLoc(), result, head.getBest(), head.getColumns(),
+        head.getLogits(), sample.getTokens(), sample.getSlots(),
+        sample.getPositions(), sample.getSampling(), found, scan);
   };
   Type picks = sample.getResult().getType();
   int64_t stretches = ::mtp::sampleStretches(int64_t(head.getN()));

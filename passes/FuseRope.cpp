@@ -136,7 +136,8 @@ static SmallVector<EntryColumns, 2> writtenBy(KvAppendOp append) {
   int64_t at = append.getAt();
   auto concat = x.getDefiningOp<ConcatOp>();
   if (concat && x.hasOneUse() && append.getCacheHeads() == 1)
-    return {{concat.getA(), at}, {concat.getB(), at + columnsOf(concat.getA())}};
+    return {{concat.getA(), at},
+            {concat.getB(), at + columnsOf(concat.getA())}};
   return {{x, at}};
 }
 

@@ -42,8 +42,8 @@ private:
 /// values, in whole vectors. No target has vectors of more than 16 floats.
 static int64_t partStride(AttentionOp attention) {
   constexpr int64_t kLanes = 16;
-  int64_t tiles = kernelTasks(attention.getKernelKind(),
-                              attention.getKernelConfig(), {1});
+  int64_t tiles =
+      kernelTasks(attention.getKernelKind(), attention.getKernelConfig(), {1});
   int64_t heads = attention.getHeads();
   return tiles * 2 * kLanes +
          heads * llvm::alignTo(columnsOf(attention.getY()) / heads, kLanes);
@@ -56,8 +56,8 @@ void SplitAttentionPass::split(AttentionOp attention) {
   }
   int64_t part = *attention.getPart();
   int64_t tasks = attention.getTasks();
-  int64_t positions = columnsOf(attention.getPageTable()) *
-                      shapeOf(attention.getPages())[1];
+  int64_t positions =
+      columnsOf(attention.getPageTable()) * shapeOf(attention.getPages())[1];
   int64_t parts = llvm::divideCeil(positions, part);
   int64_t splits = std::min<int64_t>(parts, llvm::divideCeil(workers, tasks));
   if (splits < 2) {

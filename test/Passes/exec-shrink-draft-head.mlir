@@ -49,8 +49,8 @@ exec.program @round "decode" batch 1 k 2 chunk 0 {
   %p3 = exec.sample %l3 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   exec.invoke "put_drafts"(%p3, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
-  // What stays: a residual would have the whole vocabulary's columns, a part of
-  // the columns has other numbers, and somebody else reads these logits.
+  // What stays: a residual and a bias would have the whole vocabulary's columns, a
+  // part of the columns has other numbers, and somebody else reads these logits.
   // CHECK: exec.linear {{.*}} residual {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.argmax {{.*}} : (tensor<1x64xf32>)
   %r = exec.input "r" : tensor<1x64xf32>
@@ -58,6 +58,13 @@ exec.program @round "decode" batch 1 k 2 chunk 0 {
     : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
   %p4 = exec.argmax %l4 : (tensor<1x64xf32>) -> tensor<1xi32>
   exec.invoke "put_drafts"(%p4, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
+  // CHECK: exec.linear {{.*}} bias {{.*}} -> tensor<1x64xf32>
+  // CHECK: exec.argmax {{.*}} : (tensor<1x64xf32>)
+  %bias = exec.input "bias" : tensor<64xf32>
+  %lb = exec.linear %x, %w as f32 bias %bias
+    : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<64xf32>) -> tensor<1x64xf32>
+  %pb = exec.argmax %lb : (tensor<1x64xf32>) -> tensor<1xi32>
+  exec.invoke "put_drafts"(%pb, %drafts) params [1, 0] offsets [0, 0] config {kmax = 2} : (tensor<1xi32>, memref<1x2xi32>) -> ()
   // CHECK: %[[L5:.*]] = exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: %[[C5:.*]] = exec.columns %[[L5]][1 to 64]
   // CHECK: exec.argmax %[[C5]] : (tensor<1x63xf32>)

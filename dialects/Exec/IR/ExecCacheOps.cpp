@@ -25,7 +25,8 @@ static void addRotation(KernelConfig &config, RotationAttr rotation) {
 }
 
 /// How entries lie in the pages of `op`'s layer.
-template <typename OpT> static void addEntries(KernelConfig &config, OpT op) {
+template <typename OpT>
+static void addEntries(KernelConfig &config, OpT op) {
   auto pages = cast<MemRefType>(op.getPages().getType());
   config.number("page", pages.getDimSize(1))
       .number("entry_width", pages.getDimSize(2))
@@ -65,7 +66,9 @@ DictionaryAttr RopeOp::getKernelConfig() {
       .get();
 }
 
-bool RopeOp::readsAnyRow(size_t index) { return getOperand(index) == getTable(); }
+bool RopeOp::readsAnyRow(size_t index) {
+  return getOperand(index) == getTable();
+}
 
 //===----------------------------------------------------------------------===//
 // KvAppendOp

@@ -19,7 +19,8 @@ def Exec_RopeOp : Exec_CallOp<"rope", [
     Example:
     ```mlir
     %y = exec.rope %x heads 2 <dim = 8> by %table at %positions
-        : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+        : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>)
+          -> tensor<4x16xf32>
     ```
     - C1: y has x's shape.
     - C2: there are angles for every row.
@@ -95,8 +96,8 @@ def Exec_RopeAppendOp : Exec_WritesEntriesOp<"rope_append", [
     %r = exec.rope_append keys %k, values %v queries %q heads 2 <dim = 8>
         by %table at %angles keys_at 0 values_at 16
         into %layer slots %s positions %p pages %pages
-        : (tensor<4x32xf32>, tensor<4x16xf32>, tensor<4x16xf32>, memref<64x8xf32>,
-           tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>,
+        : (tensor<4x32xf32>, tensor<4x16xf32>, tensor<4x16xf32>,
+           memref<64x8xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>,
            memref<?x16x32xbf16>) -> tensor<4x32xf32>
     ```
     - C1: queries and their rotation are given together.

@@ -1,9 +1,9 @@
 //===- ExecCallOps.td - What all typed kernel calls share ------*- tablegen -*-===//
 //
-// One op per kernel family, in value form. A call's operands, in the order of its
-// definition, are the kernel's first buffers, and its results are the last ones.
-// Widths and strides follow from types and views (`exec.columns`); an attribute
-// says what neither does.
+// One op per kernel family, in value form. A call's operands, in the order of
+// its definition, are the kernel's first buffers, and its results are the last
+// ones. Widths and strides follow from types and views (`exec.columns`); an
+// attribute says what neither does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,8 @@ def Exec_ElementAttr : TypeAttrOf<AnyTypeOf<[F32, BF16, I8, I<4>],
 class Exec_SameRows<list<string> names>
     : AllMatchSameOperatorTrait<names, "::mlir::exec::rowsOf($_self)", "rows">;
 class Exec_SameShape<list<string> names>
-    : AllMatchSameOperatorTrait<names, "::mlir::exec::shapeOf($_self)", "shape">;
+    : AllMatchSameOperatorTrait<names, "::mlir::exec::shapeOf($_self)",
+                                "shape">;
 /// The value of an operand or result, null where an optional one is not given.
 class Exec_Get<string name> {
   string value = "get" # !toupper(!substr(name, 0, 1))

@@ -39,8 +39,8 @@ def Exec_MoePlanOp : Exec_CallOp<"moe_plan",
     [Exec_SameRows<["positions", "experts"]>]> {
   let summary = "Order rows by their experts";
   let description = [{
-    `starts` says for every expert where its rows begin in `order`, and where the
-    last one's end. Rows of position -1 are left out.
+    `starts` says for every expert where its rows begin in `order`, and where
+    the last one's end. Rows of position -1 are left out.
 
     Example:
     ```mlir
@@ -65,7 +65,8 @@ class Exec_ExpertProductOp<string mnemonic, list<Trait> traits = []>
                      Exec_Numbers:$order, Exec_ElementAttr:$dtype,
                      OptionalAttr<I64Attr>:$group);
   string productSyntax = [{
-    $x `,` $weight `as` $dtype (`group` $group^)? `rows` `(` $starts `,` $order `)`
+    $x `,` $weight `as` $dtype (`group` $group^)?
+    `rows` `(` $starts `,` $order `)`
   }];
   let results = (outs Exec_RowsResult:$y);
   let kernelKind = mnemonic;
@@ -80,8 +81,8 @@ def Exec_MoeGateUpOp : Exec_ExpertProductOp<"moe_gate_up", [
     Example:
     ```mlir
     %a = exec.moe_gate_up %x, %w as bf16 rows (%starts, %order)
-        : (tensor<4x16xf32>, memref<16x8x32x2xbf16>, tensor<9xi32>, tensor<8xi32>)
-          -> tensor<8x32xf32>
+        : (tensor<4x16xf32>, memref<16x8x32x2xbf16>, tensor<9xi32>,
+           tensor<8xi32>) -> tensor<8x32xf32>
     ```
     - C1: there is a row for each element of the order.
     - C2: group is given for i8 and i4 alone.
@@ -100,8 +101,8 @@ def Exec_MoeDownOp : Exec_ExpertProductOp<"moe_down", [
     Example:
     ```mlir
     %p = exec.moe_down %a, %w as bf16 rows (%starts, %order) top_k 2
-        : (tensor<8x32xf32>, memref<8x16x32x2xbf16>, tensor<9xi32>, tensor<8xi32>)
-          -> tensor<8x16xf32>
+        : (tensor<8x32xf32>, memref<8x16x32x2xbf16>, tensor<9xi32>,
+           tensor<8xi32>) -> tensor<8x16xf32>
     ```
     - C1: x, order and y have the same rows.
     - C2: group is given for i8 and i4 alone.

@@ -49,8 +49,8 @@ llvm::ArrayRef<int64_t> shapeOf(Value value);
 class EntryWriterOpInterface;
 class KernelOpInterface;
 
-/// Whether `other` writes entries, too, and a row of the one call and that row of
-/// the other are the same entry.
+/// Whether `other` writes entries, too, and a row of the one call and that row
+/// of the other are the same entry.
 bool writesSameEntries(EntryWriterOpInterface call, Operation *other);
 
 /// Buffers are read and, where the kernel updates them, written.

@@ -21,14 +21,14 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<"What is fixed when the kernel is compiled.",
       "::mlir::DictionaryAttr", "getKernelConfig">,
     InterfaceMethod<[{
-      64-bit scalars, the number of rows or slots first: that of the first result
-      where a call does not say another.
+      64-bit scalars, the number of rows or slots first: that of the first
+      result where a call does not say another.
     }], "::llvm::SmallVector<int64_t>", "getKernelParams", (ins), "", [{
         return {::mlir::exec::rowsOf($_op->getResult(0))};
       }]>,
     InterfaceMethod<[{
-      The buffers that are no results, in binding order: a view's is that of what
-      it is a view of.
+      The buffers that are no results, in binding order: a view's is that of
+      what it is a view of.
     }], "::llvm::SmallVector<::mlir::exec::KernelOperand>",
       "getKernelOperands", (ins), "", [{
         return ::mlir::exec::resolveOperands($_op->getOperands());
@@ -38,8 +38,8 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
         return ::mlir::exec::updatesBuffer($_op.getKernelKind(), index);
       }]>,
     InterfaceMethod<[{
-      Whether a task of a call that goes row by row reads more of an operand than
-      the task's own row: a table, a norm's weight.
+      Whether a task of a call that goes row by row reads more of an operand
+      than the task's own row: a table, a norm's weight.
     }], "bool", "readsAnyRow", (ins "size_t":$index), "", [{
         return false;
       }]>,
@@ -75,8 +75,9 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
 def Exec_PackedWeightOpInterface : OpInterface<"PackedWeightOpInterface"> {
   let cppNamespace = "::mlir::exec";
   let description = [{
-    A call whose kernel streams a packed weight, or looks rows of it up, and knows
-    integers: it has attributes `dtype` and `group`, which are the weight's.
+    A call whose kernel streams a packed weight, or looks rows of it up, and
+    knows integers: it has attributes `dtype` and `group`, which are the
+    weight's.
   }];
   let methods = [
     InterfaceMethod<"The weight.", "::mlir::Value", "getPackedWeight">,

@@ -14,15 +14,16 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
     DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
   let summary = "Multiply rows by a packed weight";
   let description = [{
-    `y = act(norm(x) W^T + bias) + residual`. The weight's inputs are x's columns
-    and its outputs y's; with `swiglu` it has twice as many, gate and up. Rows are
-    divided by their root mean square and multiplied by `norm + offset` first.
+    `y = act(norm(x) W^T + bias) + residual`. The weight's inputs are x's
+    columns and its outputs y's; with `swiglu` it has twice as many, gate and up.
+    Rows are divided by their root mean square and multiplied by `norm + offset`
+    first.
 
     Example:
     ```mlir
     %y = exec.linear %x, %w as i4 group 64 norm %n eps 1.0e-6 residual %r
-        : (tensor<4x192xf32>, memref<1x192xf32>, memref<6x3456xi8>, tensor<4x192xf32>)
-          -> tensor<4x192xf32>
+        : (tensor<4x192xf32>, memref<1x192xf32>, memref<6x3456xi8>,
+           tensor<4x192xf32>) -> tensor<4x192xf32>
     ```
     - C1: y has x's rows.
     - C2: residual has y's shape.
@@ -58,8 +59,9 @@ def Exec_LinearArgmaxOp : Exec_CallOp<"linear_argmax", [
   let summary = "Multiply rows by a head and find the best of each panel";
   let description = [{
     The product of `exec.linear` with a weight of `n` outputs. Of each panel it
-    gives the largest value and its column. With `slots` and `sampling` it writes
-    the logits as well, of those rows whose slot's sampling words ask for them.
+    gives the largest value and its column. With `slots` and `sampling` it
+    writes the logits as well, of those rows whose slot's sampling words ask for
+    them.
 
     Example:
     ```mlir
@@ -106,8 +108,8 @@ def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [
         : (tensor<2x192xf32>, memref<8x16x32x2xbf16>) -> tensor<2x320xf32>
     %y = exec.head_linear %x, %w heads 4 cols 0 to 32 keep 32 to 48 as bf16
         rotated <dim = 16> by (%table, %positions)
-        : (tensor<2x192xf32>, memref<8x16x32x2xbf16>, memref<64x16xf32>, tensor<2xi32>)
-          -> tensor<2x320xf32>
+        : (tensor<2x192xf32>, memref<8x16x32x2xbf16>, memref<64x16xf32>,
+           tensor<2xi32>) -> tensor<2x320xf32>
     ```
     - C1: y has x's rows.
     - C2: table, angles and rotation are given together.
