@@ -72,6 +72,10 @@ Value BufferizePass::allocate(OpBuilder &builder, Location loc, Value tensor,
 FlatSymbolRefAttr BufferizePass::kernelFor(KernelOpInterface op,
                                            ArrayRef<Value> buffers,
                                            SymbolTable &symbols) {
+  // A kernel that carries its body is there, and its body clamps.
+  if (auto control = dyn_cast<ControlOp>(op.getOperation())) {
+    return control.getKernelAttr();
+  }
   // Here buffers are known, and so how far numbers may lead into them.
   llvm::StringRef kind = op.getKernelKind();
   SmallVector<Type> types = llvm::to_vector(ValueRange(buffers).getTypes());

@@ -56,6 +56,20 @@ void mlir::mtp::declareStates(OpBuilder &builder, Location loc,
                 {shape.envelope.getPrefillChunk() + shape.modules});
 }
 
+exec::StateOp mlir::mtp::declareState(OpBuilder &builder, StateOp state,
+                                      EnvelopeAttr envelope) {
+  SmallVector<int64_t> shape = state.getShape(envelope);
+  if (!state.getShared())
+    shape.insert(shape.begin(), envelope.getMaxBatch());
+  auto declared = exec::StateOp::create(
+      builder, state.getLoc(), state.getSymName(),
+      MemRefType::get(shape, state.getElementType()), state.getShared());
+  declared.setInitAttr(state.getInitAttr());
+  declared.setRebuild(state.getRebuild());
+  declared.setRebuildRows(state.getRebuildRows());
+  return declared;
+}
+
 Value mlir::mtp::refState(OpBuilder &builder, Location loc, ModuleOp module,
                           llvm::StringRef name) {
   auto state = module.lookupSymbol<exec::StateOp>(name);

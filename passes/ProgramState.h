@@ -11,7 +11,7 @@
 #define MTP_PASSES_PROGRAMSTATE_H
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/MTP/IR/MTPAttrs.h"
+#include "dialects/MTP/IR/MTPOps.h"
 
 namespace mlir::mtp {
 
@@ -37,6 +37,11 @@ struct ProgramShape {
 
 /// Declares all states of a model at the builder's insertion point.
 void declareStates(OpBuilder &builder, Location loc, const ProgramShape &shape);
+
+/// Declares the memory of `state` at the builder's insertion point, under its
+/// name; the module is valid when `state` is gone.
+exec::StateOp declareState(OpBuilder &builder, StateOp state,
+                           EnvelopeAttr envelope);
 
 /// Returns a reference to a declared state.
 Value refState(OpBuilder &builder, Location loc, ModuleOp module,

@@ -184,8 +184,7 @@ TableBuilder::makeBuffer(const exec::BufferContract &buffer) {
 }
 
 Offset<schema::Contract> TableBuilder::makeContract(exec::KernelOp op) {
-  std::optional<exec::KernelContract> contract =
-      exec::kernelContract(op.getKind(), op.getConfig());
+  std::optional<exec::KernelContract> contract = exec::kernelContract(op);
   if (!contract) {
     return 0; // a builtin
   }

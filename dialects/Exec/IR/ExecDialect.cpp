@@ -51,8 +51,8 @@ std::optional<int64_t> mlir::exec::bufferBytes(MemRefType type) {
 }
 
 /// The clause ` init -1` of a state, whose elements are those of its type.
-static ParseResult parseStateInit(OpAsmParser &parser, TypedAttr &init,
-                                  TypeAttr type) {
+static ParseResult parseBufferInit(OpAsmParser &parser, TypedAttr &init,
+                                   TypeAttr type) {
   auto buffer = dyn_cast<MemRefType>(type.getValue());
   if (!buffer)
     return success(); // the verifier has something to say about it
@@ -60,8 +60,8 @@ static ParseResult parseStateInit(OpAsmParser &parser, TypedAttr &init,
                              TypeAttr::get(buffer.getElementType()));
 }
 
-static void printStateInit(OpAsmPrinter &printer, Operation *op, TypedAttr init,
-                           TypeAttr type) {
+static void printBufferInit(OpAsmPrinter &printer, Operation *op,
+                            TypedAttr init, TypeAttr type) {
   mtp::printStateInit(printer, op, init, type);
 }
 

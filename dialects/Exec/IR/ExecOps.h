@@ -6,6 +6,7 @@
 #include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/Exec/IR/ExecInterfaces.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
+#include "dialects/MTP/IR/MTPInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -11,5 +11,6 @@ include "dialects/Exec/IR/ExecProductOps.td"
 include "dialects/Exec/IR/ExecProgramOps.td"
 include "dialects/Exec/IR/ExecRowOps.td"
 include "dialects/Exec/IR/ExecSampleOps.td"
+include "dialects/Exec/IR/ExecControlOps.td"
 
 #endif // EXEC_OPS

@@ -1,5 +1,6 @@
 //===- ExecProgramOps.cpp - Verifiers of programs and what they do --------===//
 
+#include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelContract.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -250,8 +251,7 @@ LogicalResult DispatchOp::verify() {
 /// takes nothing else for a cache.
 static LogicalResult verifyCaches(DispatchOp dispatch, KernelOp kernel,
                                   SymbolTableCollection &symbols) {
-  std::optional<KernelContract> contract =
-      kernelContract(kernel.getKind(), kernel.getConfig());
+  std::optional<KernelContract> contract = kernelContract(kernel);
   if (!contract) {
     return success();
   }
@@ -307,6 +307,11 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << std::max<int64_t>(tasks, 0) << " tasks of kind '"
            << kernel.getKind() << "' for these params, got "
            << int64_t(getTasks());
+  }
+  if (kernel.hasBody() &&
+      failed(verifyBufferTypes(*this, kernel, getBuffers().getTypes(),
+                               getParams().front()))) { // C6
+    return failure();
   }
   return verifyCaches(*this, kernel, symbols);
 }

@@ -150,6 +150,8 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
     - C5: the kernel's page, entry width, heads and element type are those of
       the cache that it is given; what it takes for a cache is one, all else is
       none.
+    - C6: the buffers of a kernel with a body have the types that it takes, with
+      at least as many rows as there are tasks.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$buffers,
                        DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,

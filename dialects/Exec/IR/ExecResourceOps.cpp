@@ -21,6 +21,10 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expected a kind of the kernel catalogue, got '")
            << getKind() << "'";
   }
+  if (hasBody() != (getKind() == kControlKind)) { // C2
+    return emitOpError("expected a body for the kind control, and for no "
+                       "other");
+  }
   return success();
 }
 
@@ -177,7 +181,17 @@ LogicalResult ConstantOp::verify() {
   return success();
 }
 
-LogicalResult StateOp::verify() {
+Type exec::StateOp::getElementType() {
+  return cast<MemRefType>(getType()).getElementType();
+}
+
+SmallVector<int64_t> exec::StateOp::getExtentSizes() {
+  ArrayRef<int64_t> shape = cast<MemRefType>(getType()).getShape();
+  bool hasSlots = !getShared() && !shape.empty();
+  return SmallVector<int64_t>(shape.drop_front(hasSlots));
+}
+
+LogicalResult exec::StateOp::verify() {
   auto type = dyn_cast<MemRefType>(getType());
   if (!type || !isHostElement(type.getElementType()) || !bufferBytes(type)) { // C1
     return emitOpError("expected a static memref of f32, i32 or i64 whose bytes "

@@ -10,6 +10,8 @@
 
 include "dialects/Exec/IR/ExecDialect.td"
 include "dialects/MTP/IR/MTPAttrs.td"
+include "dialects/MTP/IR/MTPInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -17,7 +19,8 @@ include "mlir/IR/SymbolInterfaces.td"
 class Exec_ResourceOp<string mnemonic, list<Trait> traits = []>
     : Exec_Op<mnemonic, traits # [Symbol, HasParent<"::mlir::ModuleOp">]>;
 
-def Exec_KernelOp : Exec_ResourceOp<"kernel"> {
+def Exec_KernelOp : Exec_ResourceOp<"kernel", [
+    AutomaticAllocationScope, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "Declare a kernel that the code generator emits";
   let description = [{
     A kernel is a kind of the catalogue (`KernelKinds.h`) and a configuration:
@@ -25,16 +28,46 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel"> {
     kind and configuration are equal share one kernel. A kind whose name starts
     with `mtp.` is a builtin of the runtime and is not emitted.
 
+    A kernel of the kind `control` carries its body, in `arith`, `math`, `scf`
+    and `memref`: what one task does, the task of one slot of a round. The body
+    sees the number of the task and then the buffers: `reads` that it only reads,
+    `updates` that it updates in place, and `outputs`. A buffer with a row for
+    each task has a dynamic first extent, all else is static. Every target puts
+    its own loop over tasks around the body.
+
     Example:
     ```mlir
     exec.kernel @rms_norm_0 "rms_norm" {width = 192, groups = 1, eps = 1.0e-6 : f32}
+    exec.kernel @control_0 "control" {reads = 1, updates = 1, outputs = 0} {
+    ^bb0(%task: index, %slots: memref<?xi32>, %length: memref<4xi32>):
+      ...
+    }
     ```
     - C1: the kind is in the catalogue.
+    - C2: a kernel has a body if and only if it is of the kind control.
+    - C3: a body takes an index and the buffers that the configuration counts, of
+      i32, i64 or f32; only the first extent of reads and outputs may be dynamic,
+      and that of an output is.
+    - C4: a body holds `arith`, `math`, `scf.for` and `scf.if`, small buffers of
+      its own (`memref.alloca`, at its top level), loads and stores; it stores
+      to its own buffers, updates and outputs alone.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind,
                        DictionaryAttr:$config);
-  let assemblyFormat = "$sym_name $kind $config attr-dict";
+  let regions = (region MaxSizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name $kind $config attr-dict-with-keyword ($body^)?
+  }];
+  let extraClassDeclaration = [{
+    /// Whether the kernel is written out, not a kind that targets know.
+    bool hasBody() { return !getBody().empty(); }
+    /// The buffers of a body.
+    Block::BlockArgListType getBuffers() {
+      return getBody().getArguments().drop_front();
+    }
+  }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Exec_WeightOp : Exec_ResourceOp<"weight", [
@@ -130,7 +163,9 @@ def Exec_ConstantOp : Exec_ResourceOp<"constant"> {
   let hasVerifier = 1;
 }
 
-def Exec_StateOp : Exec_ResourceOp<"state"> {
+def Exec_StateOp : Exec_ResourceOp<"state", [
+    DeclareOpInterfaceMethods<MTP_SlotStateOpInterface,
+                              ["getElementType", "getExtentSizes"]>]> {
   let summary = "Declare a buffer that lives as long as the session";
   let description = [{
     State is all that lives on between programs. Its first extent is the slots,
@@ -157,7 +192,7 @@ def Exec_StateOp : Exec_ResourceOp<"state"> {
                        DefaultValuedAttr<I64Attr, "1">:$rebuild_rows);
   let assemblyFormat = [{
     (`shared` $shared^)? $sym_name (`at` $offset^)? `:` $type
-    `` custom<StateInit>($init, ref($type))
+    `` custom<BufferInit>($init, ref($type))
     `` custom<Rebuild>($rebuild, $rebuild_rows) attr-dict
   }];
   let skipDefaultBuilders = 1;

@@ -1,6 +1,7 @@
 //===- KernelContract.cpp - What a kernel may touch -----------------------===//
 
 #include "dialects/Exec/IR/KernelContract.h"
+#include "dialects/Exec/IR/ExecOps.h"
 #include "runtime/schema/QuantizedPanel.h"
 #include "runtime/schema/SamplingWords.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -559,4 +560,37 @@ mlir::exec::kernelContract(llvm::StringRef kind, DictionaryAttr config) {
     return std::nullopt;
   }
   return ContractWriter(kind, config).finish();
+}
+
+/// Of each buffer all of it, or the rows of the tasks: a body's indices stay
+/// within the extents of its buffers (`verifyControlKernel`).
+static KernelContract controlContract(KernelOp kernel) {
+  KernelContract contract;
+  int64_t reads = configInt(kernel.getConfig(), "reads");
+  for (auto [i, argument] : llvm::enumerate(kernel.getBuffers())) {
+    auto type = cast<MemRefType>(argument.getType());
+    int64_t bytes = type.getElementTypeBitWidth() / 8;
+    BufferContract buffer;
+    buffer.alignment = bytes;
+    buffer.isWritten = int64_t(i) >= reads;
+    bool hasRows = !type.hasStaticShape();
+    Extent total = bytes;
+    for (int64_t dim : type.getShape().drop_front(hasRows))
+      total = total * Extent(dim);
+    buffer.bytes = hasRows ? Extent::param(0) * total : total;
+    if (buffer.bytes.hasOverflowed())
+      contract.error =
+          ("the bytes of buffer " + llvm::Twine(i) + " do not fit 64 bits")
+              .str();
+    contract.buffers.push_back(buffer);
+  }
+  contract.params = {{1, kMostParam}};
+  contract.tasks = taskShape(kControlKind, kernel.getConfig());
+  return contract;
+}
+
+std::optional<KernelContract> mlir::exec::kernelContract(KernelOp kernel) {
+  return kernel.hasBody()
+             ? controlContract(kernel)
+             : kernelContract(kernel.getKind(), kernel.getConfig());
 }

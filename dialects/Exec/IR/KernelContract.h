@@ -87,6 +87,11 @@ struct KernelContract {
 std::optional<KernelContract> kernelContract(llvm::StringRef kind,
                                              DictionaryAttr config);
 
+class KernelOp;
+
+/// The contract of a kernel, that of its body where it has one.
+std::optional<KernelContract> kernelContract(KernelOp kernel);
+
 } // namespace mlir::exec
 
 #endif // MTP_DIALECTS_EXEC_IR_KERNELCONTRACT_H

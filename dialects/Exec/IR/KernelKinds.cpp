@@ -205,6 +205,12 @@ int64_t mlir::exec::configInt(DictionaryAttr config, llvm::StringRef key) {
 
 std::optional<KernelSignature>
 mlir::exec::kernelSignature(llvm::StringRef kind, DictionaryAttr config) {
+  if (kind == kControlKind) {
+    int64_t outputs = configInt(config, "outputs");
+    return KernelSignature{configInt(config, "reads") +
+                               configInt(config, "updates") + outputs,
+                           outputs, /*params=*/1};
+  }
   const KindEntry *entry = findKind(kind);
   if (!entry) {
     return std::nullopt;
@@ -239,6 +245,9 @@ bool mlir::exec::dividesByRow(llvm::StringRef kind) {
 }
 
 TaskShape mlir::exec::taskShape(llvm::StringRef kind, DictionaryAttr config) {
+  if (kind == kControlKind) {
+    return {1, 1};
+  }
   const KindEntry *entry = findKind(kind);
   if (!entry) {
     return {0, 0};

@@ -75,6 +75,10 @@ DictionaryAttr addIndexLimits(llvm::StringRef kind, DictionaryAttr config,
 /// The names of all kinds, builtins included.
 std::vector<llvm::StringRef> allKernelKinds();
 
+/// The kind of kernels that carry their body, see exec.kernel. It is no row of
+/// the catalogue: the configuration counts the buffers.
+inline constexpr llvm::StringLiteral kControlKind = "control";
+
 /// Names starting with this prefix are builtins of the runtime.
 inline constexpr llvm::StringLiteral kBuiltinPrefix = "mtp.";
 

@@ -1,8 +1,8 @@
 //===- AsmDirectives.h - Custom parts of the assembly ---------*- C++ -*-===//
 //
 // Operand lists whose optional member is told by the number of operands, and
-// the clauses of mtp.state. Only the generated parsers and printers include
-// this.
+// the clauses of mtp.state. Only what includes the generated parsers and
+// printers includes this.
 //
 //===----------------------------------------------------------------------===//
 

@@ -91,8 +91,11 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     once.
 
     A body ends whatever memory holds, and can run on any target: it holds
-    `arith`, `scf.for`, `scf.if`, `math` on scalars, and of `tensor` what makes,
-    reads and updates small tensors (`isControlOp`). Its constants stand in it.
+    `arith`, `scf.for`, `scf.if`, the `math` on scalars that needs no library, and
+    of `tensor` what makes, reads and updates small tensors (`isControlOp`). All
+    of it has a defined result: indices are those of the nearest element, a
+    division by zero is one by 1, shifts count modulo the width, a number beyond
+    an integer's range becomes its nearest, and an empty tensor holds zeros. Its constants stand in it.
     Extents in it may be dynamic until the round is instantiated.
 
     ```mlir
@@ -112,7 +115,9 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     - (C4) it holds operations that `isControlOp` allows, and no other.
     - (C5) values in it are of index, i1, i32, i64 or f32, or tensors of the
       last four.
-    - (C6) the step of a loop is a positive constant.
+    - (C6) the step of a loop is a positive constant, and its bounds are signed.
+    - (C7) a tensor.generate, which runs whenever its elements are wanted, loads
+      no state that the body stores to.
   }];
   let arguments = (ins MTP_Tokens:$slots, Variadic<MTP_SlotRows>:$inputs);
   let regions = (region SizedRegion<1>:$bodyRegion);

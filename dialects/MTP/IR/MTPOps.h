@@ -5,6 +5,7 @@
 
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "dialects/MTP/IR/MTPDialect.h"
+#include "dialects/MTP/IR/MTPInterfaces.h"
 #include "dialects/MTP/IR/MTPTypes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -47,8 +48,6 @@ class InControlBody : public OpTrait::TraitBase<ConcreteType, InControlBody> {};
 
 } // namespace mlir::mtp
 
-#include "dialects/MTP/IR/MTPInterfaces.h.inc"
-
 #define GET_OP_CLASSES
 #include "dialects/MTP/IR/MTPOps.h.inc"
 
@@ -68,7 +67,8 @@ std::string resolveWeightKey(StringRef prefix, StringRef key);
 /// on every target and touches nothing but values and the slot's state.
 bool isControlOp(Operation *op);
 
-/// Registers the upstream dialects that bodies are written in.
+/// Registers the upstream dialects that bodies are written in, on tensors and,
+/// in exec, on buffers.
 void registerControlDialects(DialectRegistry &registry);
 
 /// The states that operations read and write, in the order of their first use.

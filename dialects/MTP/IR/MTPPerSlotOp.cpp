@@ -9,6 +9,7 @@
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -17,6 +18,15 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
+/// What becomes instructions or a polynomial: a kernel has no library.
+static bool isInlineMath(Operation *op) {
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
+             math::CosOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+             math::CtPopOp, math::ExpOp, math::FloorOp, math::FmaOp,
+             math::LogOp, math::Log2Op, math::RoundEvenOp, math::RoundOp,
+             math::SinOp, math::SqrtOp, math::TanhOp, math::TruncOp>(op);
+}
+
 bool mtp::isControlOp(Operation *op) {
   if (op->hasTrait<InControlBody>())
     return true;
@@ -24,7 +34,8 @@ bool mtp::isControlOp(Operation *op) {
   if (isa_and_nonnull<arith::ArithDialect>(dialect))
     return true;
   if (isa_and_nonnull<math::MathDialect>(dialect))
-    return llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
+    return isInlineMath(op) &&
+           llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
   return isa<scf::ForOp, scf::IfOp, scf::YieldOp, tensor::CastOp, tensor::DimOp,
              tensor::EmptyOp, tensor::ExtractOp, tensor::FromElementsOp,
              tensor::GenerateOp, tensor::InsertOp, tensor::SplatOp,
@@ -32,8 +43,8 @@ bool mtp::isControlOp(Operation *op) {
 }
 
 void mtp::registerControlDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect,
-                  tensor::TensorDialect>();
+  registry.insert<arith::ArithDialect, math::MathDialect, memref::MemRefDialect,
+                  scf::SCFDialect, tensor::TensorDialect>();
 }
 
 YieldOp PerSlotOp::getYield() {
@@ -112,6 +123,21 @@ static LogicalResult verifyTypes(Operation *op) {
   return success();
 }
 
+/// per_slot_c7: upstream patterns move the body of a tensor.generate to where
+/// an element is extracted.
+static LogicalResult verifyGenerates(PerSlotOp op) {
+  llvm::SetVector<StringAttr> written = collectStateUses(op).written;
+  WalkResult result = op->walk([&](LoadOp load) -> WalkResult {
+    if (load->getParentOfType<tensor::GenerateOp>() &&
+        written.contains(load.getStateAttr().getAttr()))
+      return load.emitOpError("expected a state that the body does not store "
+                              "to, in a tensor.generate, got ")
+             << load.getStateAttr();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult PerSlotOp::verifyRegions() {
   if (failed(verifySignature(*this)))
     return failure();
@@ -123,12 +149,16 @@ LogicalResult PerSlotOp::verifyRegions() {
               "operations on small tensors, loads and stores "
               "in the body of mtp.per_slot");
         if (auto loop = dyn_cast<scf::ForOp>(op); // per_slot_c6
-            loop && !matchPattern(loop.getStep(), m_Constant()))
-          return op->emitOpError("expected a constant step in the body of "
-                                 "mtp.per_slot");
+            loop && (loop.getUnsignedCmp() ||
+                     !matchPattern(loop.getStep(), m_Constant())))
+          return op->emitOpError(
+              "expected a constant step and signed bounds in the "
+              "body of mtp.per_slot");
         return verifyTypes(op);
       });
-  return failure(result.wasInterrupted());
+  if (result.wasInterrupted())
+    return failure();
+  return verifyGenerates(*this);
 }
 
 //===----------------------------------------------------------------------===//

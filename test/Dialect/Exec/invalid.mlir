@@ -519,3 +519,145 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
   exec.dispatch @append(%x, %i, %i, %t, %x) params [1, 3] offsets [0, 0, 0, 0, 0] tasks 1 outputs 0
     : memref<1x8xf32>, memref<1xi32>, memref<1xi32>, memref<2x3xi32>, memref<1x8xf32>
 }
+
+// -----
+
+// kernel_c2
+// expected-error @+1 {{'exec.kernel' op expected a body for the kind control, and for no other}}
+exec.kernel @k "control" {reads = 1, updates = 0, outputs = 0}
+
+// -----
+
+// kernel_c2
+// expected-error @+1 {{'exec.kernel' op expected a body for the kind control, and for no other}}
+exec.kernel @k "add" {width = 4} {
+^bb0(%i: index):
+}
+
+// -----
+
+// kernel_c3
+// expected-error @+1 {{'exec.kernel' op expected a body that takes an index and 2 buffers, got ('index', 'memref<?xi32>')}}
+exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+^bb0(%i: index, %x: memref<?xi32>):
+}
+
+// -----
+
+// kernel_c3
+// expected-error @+1 {{'exec.kernel' op expected buffers of i32, i64 or f32 of which the first extent alone is dynamic, in every output and in no update, got 'memref<4xi32>' as buffer 1}}
+exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+^bb0(%i: index, %x: memref<?xi32>, %y: memref<4xi32>):
+}
+
+// -----
+
+// kernel_c4
+exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+^bb0(%i: index, %x: memref<?xi32>, %y: memref<?xi32>):
+  // expected-error @+1 {{'memref.alloc' op expected arith, math, scf.for, scf.if, static allocas at the top level, loads and stores in the body of a kernel}}
+  %a = memref.alloc() : memref<4xi32>
+}
+
+// -----
+
+// kernel_c4
+exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+^bb0(%i: index, %x: memref<?xi32>, %y: memref<?xi32>):
+  %v = memref.load %y[%i] : memref<?xi32>
+  // expected-error @+1 {{'memref.store' op expected a store to an update or an output, got buffer 0 of 1 that are read}}
+  memref.store %v, %x[%i] : memref<?xi32>
+}
+
+// -----
+
+// control_c1
+exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
+}
+exec.state @length : memref<4xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %s = exec.input "s" : tensor<2xi32>
+  %x = exec.input "x" : tensor<2x3xi32>
+  %l = exec.ref @length : memref<4xi32>
+  // expected-error @+1 {{'exec.control' op expected an exec.kernel with a body named 'none'}}
+  %y = exec.control @none for 2 of %s(%x) updates(%l) : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2xi32>
+}
+
+// -----
+
+// control_c2
+exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
+}
+exec.state @length : memref<4xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %s = exec.input "s" : tensor<2xi32>
+  %x = exec.input "x" : tensor<2x3xi32>
+  %l = exec.ref @length : memref<4xi32>
+  // expected-error @+1 {{'exec.control' op expected a row for each of 3 slots, got 'tensor<2xi32>'}}
+  %y = exec.control @c for 3 of %s(%x) updates(%l) : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2xi32>
+}
+
+// -----
+
+// control_c2
+exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
+}
+exec.state @length : memref<4xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %s = exec.input "s" : tensor<2xi32>
+  %x = exec.input "x" : tensor<2x3xi32>
+  %l = exec.ref @length : memref<4xi32>
+  // expected-error @+1 {{'exec.control' op expected at least one slot, got 0}}
+  %y = exec.control @c for 0 of %s(%x) updates(%l) : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2xi32>
+}
+
+// -----
+
+// control_c3
+exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
+}
+exec.state @length : memref<4xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %s = exec.input "s" : tensor<2xi32>
+  %x = exec.input "x" : tensor<2x3xi32>
+  %l = exec.ref @length : memref<4xi32>
+  // expected-error @+1 {{'exec.control' op expected as many buffers as {outputs = 1 : i64, reads = 2 : i64, updates = 1 : i64}, got {outputs = 1 : i64, reads = 3 : i64, updates = 0 : i64}}}
+  %y = exec.control @c for 2 of %s(%x) reads(%l) : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2xi32>
+}
+
+// -----
+
+// control_c3
+exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
+}
+exec.state @length : memref<4xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %s = exec.input "s" : tensor<2xi32>
+  %x = exec.input "x" : tensor<2x3xi32>
+  %l = exec.ref @length : memref<4xi32>
+  // expected-error @+1 {{'exec.control' op expected 'memref<?xi32>' with rows for 2 tasks as buffer 3 of 'c', got 'tensor<2xf32>'}}
+  %y = exec.control @c for 2 of %s(%x) updates(%l) : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2xf32>
+}
+
+// -----
+
+// dispatch_c6
+exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
+}
+exec.state @length : memref<4xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %s = exec.input "s" : tensor<2xi32>
+  %x = exec.input "x" : tensor<2x3xi32>
+  %l = exec.ref @length : memref<4xi32>
+  %a = exec.alloc : memref<2xi32>
+  %b = exec.alloc : memref<1x3xi32>
+  // expected-error @+1 {{'exec.dispatch' op expected 'memref<?x3xi32>' with rows for 2 tasks as buffer 1 of 'c', got 'memref<1x3xi32>'}}
+  exec.dispatch @c(%a, %b, %l, %a) params [2] offsets [0, 0, 0, 0] tasks 2 outputs 1
+    : memref<2xi32>, memref<1x3xi32>, memref<4xi32>, memref<2xi32>
+}

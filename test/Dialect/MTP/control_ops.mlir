@@ -61,7 +61,7 @@ func.func private @rows(%slots: tensor<?xi32>, %draft: tensor<?xi32>, %grid: ten
     %v = tensor.extract %g[%c1] : tensor<2xi32>
     %rows = tensor.generate {
     ^bb0(%i: index):
-      %w = mtp.load @window[%i] : i32
+      %w = mtp.load @history[%i] : i32
       tensor.yield %w : i32
     } : tensor<3xi32>
     %out = tensor.insert %v into %rows[%c0] : tensor<3xi32>

@@ -181,6 +181,19 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xf32>) {
 
 // -----
 
+// per_slot_c4
+func.func private @f(%slots: tensor<2xi32>, %x: tensor<2xf32>) {
+  mtp.per_slot %slots(%x) {
+  ^bb0(%i: index, %s: i32, %a: f32):
+    // expected-error @+1 {{'math.erf' op expected arith, scf.for, scf.if, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
+    %r = math.erf %a : f32
+    mtp.yield
+  } : (tensor<2xi32>, tensor<2xf32>) -> ()
+  return
+}
+
+// -----
+
 // per_slot_c5
 func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
   mtp.per_slot %slots {
@@ -199,9 +212,28 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
     %c0 = arith.constant 0 : index
-    // expected-error @+1 {{'scf.for' op expected a constant step in the body of mtp.per_slot}}
+    // expected-error @+1 {{'scf.for' op expected a constant step and signed bounds in the body of mtp.per_slot}}
     scf.for %j = %c0 to %i step %i {
     }
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// per_slot_c7
+mtp.state @s[4] : i32
+func.func private @f(%slots: tensor<2xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    %t = tensor.generate {
+    ^bb0(%j: index):
+      // expected-error @+1 {{'mtp.load' op expected a state that the body does not store to, in a tensor.generate, got @s}}
+      %v = mtp.load @s[%j] : i32
+      tensor.yield %v : i32
+    } : tensor<4xi32>
+    mtp.store %s, @s[%i] : i32
     mtp.yield
   } : (tensor<2xi32>) -> ()
   return

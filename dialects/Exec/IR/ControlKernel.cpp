@@ -1,0 +1,177 @@
+//===- ControlKernel.cpp - Kernels that carry their body ------------------===//
+//
+// What a body may hold, and the proof that it stays within its buffers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ControlKernel.h"
+
+#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
+#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+DictionaryAttr mlir::exec::controlConfig(MLIRContext *context, int64_t reads,
+                                         int64_t updates, int64_t outputs) {
+  Builder builder(context);
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("reads", builder.getI64IntegerAttr(reads)),
+       builder.getNamedAttr("updates", builder.getI64IntegerAttr(updates)),
+       builder.getNamedAttr("outputs", builder.getI64IntegerAttr(outputs))});
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+/// C3: the task's number and the buffers.
+static LogicalResult verifyArguments(KernelOp kernel) {
+  KernelSignature signature =
+      *kernelSignature(kernel.getKind(), kernel.getConfig());
+  Region &body = kernel.getBody();
+  if (body.getNumArguments() == 0 || !body.getArgument(0).getType().isIndex() ||
+      int64_t(kernel.getBuffers().size()) != signature.buffers)
+    return kernel.emitOpError("expected a body that takes an index and ")
+           << signature.buffers << " buffers, got ("
+           << TypeRange(body.getArgumentTypes()) << ")";
+  int64_t reads = configInt(kernel.getConfig(), "reads");
+  for (auto [i, buffer] : llvm::enumerate(kernel.getBuffers())) {
+    auto type = dyn_cast<MemRefType>(buffer.getType());
+    Type element = type ? type.getElementType() : Type();
+    bool isOutput = int64_t(i) >= signature.buffers - signature.outputs;
+    bool isUpdate = int64_t(i) >= reads && !isOutput;
+    if (!type || !type.getLayout().isIdentity() || type.getMemorySpace() ||
+        !(element.isSignlessInteger(32) || element.isSignlessInteger(64) ||
+          element.isF32()) ||
+        (type.getRank() > 0 && llvm::is_contained(type.getShape().drop_front(),
+                                                  ShapedType::kDynamic)) ||
+        (type.hasStaticShape() ? isOutput : isUpdate))
+      return kernel.emitOpError("expected buffers of i32, i64 or f32 of which "
+                                "the first extent alone is dynamic, in every "
+                                "output and in no update, got ")
+             << buffer.getType() << " as buffer " << i;
+  }
+  return success();
+}
+
+/// Whether `op` may stand in a body.
+static bool isBodyOp(KernelOp kernel, Operation *op) {
+  if (auto alloca = dyn_cast<memref::AllocaOp>(op))
+    return op->getParentOp() == kernel && alloca.getType().hasStaticShape() &&
+           alloca.getType().getLayout().isIdentity();
+  return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+         isa<scf::ForOp, scf::IfOp, scf::YieldOp, memref::LoadOp,
+             memref::StoreOp>(op);
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  if (!hasBody())
+    return success();
+  if (failed(verifyArguments(*this)))
+    return failure();
+  int64_t reads = configInt(getConfig(), "reads");
+  WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
+    if (!op->getDialect() || !isBodyOp(*this, op)) // C4
+      return op->emitOpError("expected arith, math, scf.for, scf.if, static "
+                             "allocas at the top level, loads and stores in "
+                             "the body of a kernel");
+    auto store = dyn_cast<memref::StoreOp>(op);
+    auto to =
+        store ? dyn_cast<BlockArgument>(store.getMemref()) : BlockArgument();
+    if (to && int64_t(to.getArgNumber()) <= reads) // C4
+      return op->emitOpError("expected a store to an update or an output, got "
+                             "buffer ")
+             << to.getArgNumber() - 1 << " of " << reads << " that are read";
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult mlir::exec::verifyBufferTypes(Operation *op, KernelOp kernel,
+                                            TypeRange types, int64_t tasks) {
+  SmallVector<Type> wanted =
+      llvm::to_vector(kernel.getBody().getArgumentTypes());
+  wanted.erase(wanted.begin());
+  if (types.size() != wanted.size())
+    return op->emitOpError("expected the ")
+           << wanted.size() << " buffers of '" << kernel.getSymName()
+           << "', got " << types.size();
+  for (auto [i, want, type] : llvm::enumerate(wanted, types)) {
+    auto memref = cast<MemRefType>(want);
+    auto shaped = cast<ShapedType>(type);
+    bool hasRows = !memref.hasStaticShape();
+    bool fits = shaped.hasRank() && shaped.getRank() == memref.getRank() &&
+                shaped.getElementType() == memref.getElementType() &&
+                shaped.getShape().drop_front(hasRows) ==
+                    memref.getShape().drop_front(hasRows);
+    if (!fits || (hasRows && shaped.getDimSize(0) < tasks))
+      return op->emitOpError("expected ")
+             << want << " with rows for " << tasks << " tasks as buffer " << i
+             << " of '" << kernel.getSymName() << "', got " << type;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+struct IndexRanges::Analysis {
+  DataFlowSolver solver;
+  bool isKnown = false;
+};
+
+IndexRanges::IndexRanges(Operation *op)
+    : analysis(std::make_unique<Analysis>()) {
+  analysis->solver.load<dataflow::DeadCodeAnalysis>();
+  analysis->solver.load<dataflow::SparseConstantPropagation>();
+  analysis->solver.load<dataflow::IntegerRangeAnalysis>();
+  analysis->isKnown = succeeded(analysis->solver.initializeAndRun(op));
+}
+
+IndexRanges::~IndexRanges() = default;
+
+bool IndexRanges::isWithin(Value value, int64_t least, int64_t most) const {
+  if (!analysis->isKnown)
+    return false;
+  const auto *state =
+      analysis->solver.lookupState<dataflow::IntegerValueRangeLattice>(value);
+  if (!state || state->getValue().isUninitialized())
+    return false;
+  const ConstantIntRanges &range = state->getValue().getValue();
+  return range.smin().getSExtValue() >= least &&
+         range.smax().getSExtValue() <= most;
+}
+
+LogicalResult mlir::exec::verifyControlKernel(KernelOp kernel) {
+  if (!kernel.hasBody())
+    return success();
+  IndexRanges ranges(kernel);
+  Value task = kernel.getBody().getArgument(0);
+  auto check = [&](Operation *op, MemRefType type,
+                   OperandRange indices) -> WalkResult {
+    for (auto [dim, index] : llvm::zip_equal(type.getShape(), indices)) {
+      if (ShapedType::isDynamic(dim) ? index == task
+                                     : ranges.isWithin(index, 0, dim - 1))
+        continue;
+      return op->emitOpError("expected indices that are in range whatever "
+                             "memory holds, which those into ")
+             << type << " may not be";
+    }
+    return WalkResult::advance();
+  };
+  WalkResult result = kernel.getBody().walk([&](Operation *op) -> WalkResult {
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      return check(op, load.getMemRefType(), load.getIndices());
+    if (auto store = dyn_cast<memref::StoreOp>(op))
+      return check(op, store.getMemRefType(), store.getIndices());
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

@@ -1,0 +1,76 @@
+// RUN: mtp-opt %s --split-input-file --verify-roundtrip | FileCheck %s
+// RUN: mtp-opt %s --split-input-file --exec-bufferize | FileCheck %s --check-prefix=BUFFERS
+// RUN: mtp-opt %s --split-input-file --exec-form-stages=solo-elements=0 | FileCheck %s --check-prefix=STAGES
+
+// CHECK-LABEL: exec.kernel @advance "control" {outputs = 1 : i64, reads = 2 : i64, updates = 1 : i64} {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: memref<?xi32>, %{{.*}}: memref<?x3xi32>, %{{.*}}: memref<4xi32>, %{{.*}}: memref<?x3xi32>):
+exec.kernel @advance "control" {reads = 2, updates = 1, outputs = 1} {
+^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?x3xi32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  // CHECK: memref.alloca() : memref<3xi32>
+  %own = memref.alloca() : memref<3xi32>
+  scf.for %j = %c0 to %c3 step %c1 {
+    %v = memref.load %x[%i, %j] : memref<?x3xi32>
+    memref.store %v, %own[%j] : memref<3xi32>
+    memref.store %v, %y[%i, %j] : memref<?x3xi32>
+  }
+  %n = memref.load %own[%c0] : memref<3xi32>
+  memref.store %n, %l[%c0] : memref<4xi32>
+}
+exec.kernel @count "control" {reads = 2, updates = 0, outputs = 1} {
+^bb0(%i: index, %s: memref<?xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
+}
+// CHECK: exec.state @length : memref<4xi32>
+exec.state @length : memref<4xi32>
+
+// Calls are for the same slots: what one thread updates is what it read, and
+// they need no barrier between them. A projection's rows are others'.
+// STAGES-LABEL: exec.program @calls
+// STAGES: exec.control @advance{{.*}} updates(%{{[0-9a-z]+}}) : 
+// STAGES: exec.control @count{{.*}} joined : 
+// STAGES: exec.control @advance{{.*}} joined : 
+// STAGES: exec.control @advance for 2 of %{{.*}}(%{{.*}}) updates(%{{[0-9a-z]+}}) : 
+// BUFFERS-LABEL: exec.program @calls
+// BUFFERS: %[[S:.*]] = exec.alloc input "slots" : memref<2xi32>
+// BUFFERS: %[[X:.*]] = exec.alloc input "x" : memref<2x3xi32>
+// BUFFERS: %[[L:.*]] = exec.ref @length
+// BUFFERS: %[[Y:.*]] = exec.alloc : memref<2x3xi32>
+// BUFFERS-NEXT: exec.dispatch @advance(%[[S]], %[[X]], %[[L]], %[[Y]]) params [2] offsets [0, 0, 0, 0] tasks 2 outputs 1 :
+// BUFFERS: %[[C:.*]] = exec.alloc : memref<2xi32>
+// BUFFERS-NEXT: exec.dispatch @count(%[[S]], %[[L]], %[[C]]) params [2] offsets [0, 0, 0] tasks 2 outputs 1 :
+// CHECK-LABEL: exec.program @calls
+exec.program @calls "function" batch 0 k 0 chunk 0 {
+  %s = exec.input "slots" : tensor<2xi32>
+  %t = exec.input "others" : tensor<2xi32>
+  %x = exec.input "x" : tensor<2x3xi32>
+  %l = exec.ref @length : memref<4xi32>
+  // CHECK: exec.control @advance for 2 of %{{.*}}(%{{.*}}) updates(%{{.*}}) : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2x3xi32>
+  %y = exec.control @advance for 2 of %s(%x) updates(%l)
+    : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2x3xi32>
+  // CHECK: exec.control @count for 2 of %{{.*}} reads(%{{.*}}) : (tensor<2xi32>, memref<4xi32>) -> tensor<2xi32>
+  %c = exec.control @count for 2 of %s reads(%l) : (tensor<2xi32>, memref<4xi32>) -> tensor<2xi32>
+  // CHECK: exec.control @advance for 2 of %{{.*}}(%{{.*}}) updates(%{{.*}}) solo joined :
+  %z = exec.control @advance for 2 of %s(%y) updates(%l) solo joined
+    : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2x3xi32>
+  %w = exec.control @advance for 2 of %t(%z) updates(%l)
+    : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2x3xi32>
+  exec.output "w" %w : tensor<2x3xi32>
+  exec.output "c" %c : tensor<2xi32>
+}
+
+// -----
+
+// Slots may be all that a state lists; the call is for the first of them.
+// CHECK-LABEL: exec.program @some
+exec.kernel @count "control" {reads = 1, updates = 0, outputs = 1} {
+^bb0(%i: index, %s: memref<?xi32>, %y: memref<?xi32>):
+}
+exec.state shared @active : memref<4xi32>
+exec.program @some "function" batch 0 k 0 chunk 0 {
+  %a = exec.ref @active : memref<4xi32>
+  // CHECK: exec.control @count for 3 of %{{.*}} : (memref<4xi32>) -> tensor<3xi32>
+  %c = exec.control @count for 3 of %a : (memref<4xi32>) -> tensor<3xi32>
+  exec.output "c" %c : tensor<3xi32>
+}
