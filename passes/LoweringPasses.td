@@ -24,6 +24,22 @@ def SpecializeShapesPass : Pass<"mtp-specialize-shapes", "mlir::ModuleOp"> {
   ];
 }
 
+def OutlineControlPass : Pass<"mtp-outline-control", "mlir::ModuleOp"> {
+  let summary = "Make kernels of the bodies of mtp.per_slot";
+  let description = [{
+    Every `mtp.per_slot` of a program becomes an `exec.control` of a kernel that
+    carries the body, on buffers; equal bodies share a kernel, however many slots
+    there are. In a body every index, divisor, shift and bound of a loop that may
+    be out of range is replaced by one in range, so that a kernel stays within its
+    buffers whatever they hold, and ends. Its tensors become small buffers.
+    Every `mtp.state` becomes an `exec.state`.
+  }];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "distinct bodies">,
+    Statistic<"numCalls", "calls", "calls in all programs">
+  ];
+}
+
 def SinkRowSelectionPass : Pass<"mtp-sink-row-selection", "mlir::ModuleOp"> {
   let summary = "Select rows before row-wise ops, not after them";
   let description = [{

@@ -58,6 +58,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
     break;
   case Phase::Shape:
     manager.addPass(passes::createSpecializeShapesPass());
+    manager.addPass(passes::createOutlineControlPass());
     manager.addPass(passes::createSinkRowSelectionPass());
     break;
   case Phase::Cache:

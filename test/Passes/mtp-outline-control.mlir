@@ -1,0 +1,136 @@
+// RUN: mtp-opt %s --split-input-file --mtp-outline-control | FileCheck %s
+
+// Two programs, one body: one kernel. States that a body stores to are updated,
+// those that it only loads are read; a shared one has no extent of slots. An
+// index that may be out of range is clamped, one that cannot be is not.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: exec.kernel @control_0 "control" {outputs = 2 : i64, reads = 4 : i64, updates = 1 : i64} {
+// CHECK-NEXT: ^bb0(%[[TASK:.*]]: index, %[[SLOTS:.*]]: memref<?xi32>, %[[DRAFTS:.*]]: memref<?x2xi32>, %[[LENGTH:.*]]: memref<4xi32>, %[[ACTIVE:.*]]: memref<4xi32>, %[[WINDOW:.*]]: memref<4x3xi32>, %[[TOKENS:.*]]: memref<?x3xi32>, %[[COUNT:.*]]: memref<?xi64>):
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
+// CHECK: %[[ANY:.*]] = memref.load %[[SLOTS]][%[[TASK]]]
+// CHECK: %[[CAST:.*]] = arith.index_cast %[[ANY]]
+// CHECK: %[[LOW:.*]] = arith.minsi %[[CAST]], %[[C3]]
+// CHECK: %[[SLOT:.*]] = arith.maxsi %[[LOW]], %[[C0]]
+// CHECK: %[[N:.*]] = memref.load %[[LENGTH]][%[[SLOT]]]
+// CHECK: %[[NI:.*]] = arith.index_cast %[[N]] : i32 to index
+// CHECK: %[[NLOW:.*]] = arith.minsi %[[NI]], %[[C3]]
+// CHECK: %[[AT:.*]] = arith.maxsi %[[NLOW]], %[[C0]]
+// CHECK: memref.load %[[ACTIVE]][%[[AT]]]
+// CHECK: scf.for %[[J:.*]] = %[[C0]] to %[[C2]]
+// CHECK-NEXT: %[[D:.*]] = memref.load %[[DRAFTS]][%[[TASK]], %[[J]]]
+// CHECK-NEXT: memref.store %[[D]], %[[WINDOW]][%[[SLOT]], %[[J]]]
+// CHECK: scf.for %[[I:.*]] = %[[C0]] to %[[C3]]
+// CHECK: memref.store %{{.*}}, %[[TOKENS]][%[[TASK]], %[[I]]]
+// CHECK: memref.store %{{.*}}, %[[COUNT]][%[[TASK]]] : memref<?xi64>
+// CHECK-NOT: exec.kernel
+
+// CHECK: exec.state @length : memref<4xi32>
+mtp.state @length : i32
+// CHECK: exec.state @window : memref<4x3xi32> init -1 rebuild never
+mtp.state @window[max_k + 1] : i32 init -1 rebuild never
+// CHECK: exec.state shared @active : memref<4xi32>
+mtp.state shared @active[max_batch] : i32
+
+// CHECK-LABEL: exec.program @two
+exec.program @two "function" batch 0 k 0 chunk 0 {
+  // CHECK: %[[S:.*]] = exec.input "slots"
+  %slots = exec.input "slots" : tensor<2xi32>
+  // CHECK: %[[D:.*]] = exec.input "drafts"
+  %drafts = exec.input "drafts" : tensor<2x2xi32>
+  // CHECK-DAG: %[[L:.*]] = exec.ref @length
+  // CHECK-DAG: %[[A:.*]] = exec.ref @active
+  // CHECK-DAG: %[[W:.*]] = exec.ref @window
+  // CHECK: %[[R:.*]]:2 = exec.control @control_0 for 2 of %[[S]](%[[D]]) reads(%[[L]], %[[A]]) updates(%[[W]]) : (tensor<2xi32>, tensor<2x2xi32>, memref<4xi32>, memref<4xi32>, memref<4x3xi32>) -> (tensor<2x3xi32>, tensor<2xi64>)
+  %t, %c = mtp.per_slot %slots(%drafts) {
+  ^bb0(%index: index, %slot: i32, %d: tensor<2xi32>):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %i = mtp.load @length[] : i32
+    %n = arith.index_cast %i : i32 to index
+    %a = mtp.load @active[%n] : i32
+    scf.for %j = %c0 to %c2 step %c1 {
+      %v = tensor.extract %d[%j] : tensor<2xi32>
+      mtp.store %v, @window[%j] : i32
+    }
+    %tokens = tensor.splat %a : tensor<3xi32>
+    %count = arith.extsi %i : i32 to i64
+    mtp.yield %tokens, %count : tensor<3xi32>, i64
+  } : (tensor<2xi32>, tensor<2x2xi32>) -> (tensor<2x3xi32>, tensor<2xi64>)
+  // CHECK: exec.output "t" %[[R]]#0
+  exec.output "t" %t : tensor<2x3xi32>
+  exec.output "c" %c : tensor<2xi64>
+}
+
+// CHECK-LABEL: exec.program @three
+exec.program @three "function" batch 0 k 0 chunk 0 {
+  %slots = exec.input "slots" : tensor<3xi32>
+  %drafts = exec.input "drafts" : tensor<3x2xi32>
+  // CHECK: exec.control @control_0 for 3 of
+  %t, %c = mtp.per_slot %slots(%drafts) {
+  ^bb0(%index: index, %slot: i32, %d: tensor<2xi32>):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %i = mtp.load @length[] : i32
+    %n = arith.index_cast %i : i32 to index
+    %a = mtp.load @active[%n] : i32
+    scf.for %j = %c0 to %c2 step %c1 {
+      %v = tensor.extract %d[%j] : tensor<2xi32>
+      mtp.store %v, @window[%j] : i32
+    }
+    %tokens = tensor.splat %a : tensor<3xi32>
+    %count = arith.extsi %i : i32 to i64
+    mtp.yield %tokens, %count : tensor<3xi32>, i64
+  } : (tensor<3xi32>, tensor<3x2xi32>) -> (tensor<3x3xi32>, tensor<3xi64>)
+  exec.output "t" %t : tensor<3x3xi32>
+  exec.output "c" %c : tensor<3xi64>
+}
+}
+
+// -----
+
+// Divisors, shifts and promises: what has no result upstream gets one, unless a
+// constant shows that it has.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: exec.kernel @control_0
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %slots = exec.input "slots" : tensor<2xi32>
+  %x = exec.input "x" : tensor<2xi32>
+  %y = exec.input "y" : tensor<2xi32>
+  %r:4 = mtp.per_slot %slots(%x, %y) {
+  ^bb0(%index: index, %slot: i32, %a: i32, %b: i32):
+    // CHECK-DAG: %[[X:.*]] = memref.load %arg2
+    // CHECK-DAG: %[[Y:.*]] = memref.load %arg3
+    // CHECK: %[[ZERO:.*]] = arith.cmpi eq, %[[Y]], %c0_i32
+    // CHECK: %[[SAFE:.*]] = arith.select %[[ZERO]], %c1_i32, %[[Y]]
+    // CHECK: arith.divui %[[X]], %[[SAFE]] : i32
+    %c7 = arith.constant 7 : i32
+    %1 = arith.divui %a, %b exact : i32
+    // CHECK: arith.divsi %[[X]], %c7_i32 : i32
+    %2 = arith.divsi %a, %c7 : i32
+    // CHECK: %[[AMOUNT:.*]] = arith.andi %[[Y]], %c31_i32
+    // CHECK: arith.shli %[[X]], %[[AMOUNT]] : i32
+    %3 = arith.shli %a, %b overflow<nsw> : i32
+    // CHECK: arith.addi %[[X]], %[[Y]] : i32
+    %4 = arith.addi %a, %b overflow<nuw> : i32
+    mtp.yield %1, %2, %3, %4 : i32, i32, i32, i32
+  } : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
+  exec.output "1" %r#0 : tensor<2xi32>
+  exec.output "2" %r#1 : tensor<2xi32>
+  exec.output "3" %r#2 : tensor<2xi32>
+  exec.output "4" %r#3 : tensor<2xi32>
+}
+}
+
+// -----
+
+// A module without slots stays as it is.
+// CHECK-LABEL: exec.program @nothing
+exec.program @nothing "function" batch 0 k 0 chunk 0 {
+  // CHECK-NEXT: exec.input
+  %x = exec.input "x" : tensor<2xi32>
+  exec.output "x" %x : tensor<2xi32>
+}
