@@ -7,6 +7,7 @@
 #include "compiler/Driver/SourceCheck.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Weights/WeightPacker.h"
+#include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -114,12 +115,11 @@ static LogicalResult checkTasks(exec::KernelOp kernel,
 
 /// Checks that it is known what a kernel may touch: the artifact says it.
 static LogicalResult checkContract(exec::KernelOp kernel) {
-  std::optional<exec::KernelContract> contract =
-      exec::kernelContract(kernel.getKind(), kernel.getConfig());
+  std::optional<exec::KernelContract> contract = exec::kernelContract(kernel);
   if (contract && !contract->error.empty()) {
     return kernel.emitOpError() << contract->error;
   }
-  return success();
+  return exec::verifyControlKernel(kernel);
 }
 
 /// Emits and links all kernels of the module.
@@ -133,7 +133,8 @@ static LogicalResult generateCode(ModuleOp module,
       continue;
     }
     codegen::KernelSpec spec{kernel.getSymName().str(), kernel.getKind().str(),
-                             kernel.getConfig()};
+                             kernel.getConfig(),
+                             kernel.hasBody() ? &kernel.getBody() : nullptr};
     if (failed(codegen::verifyKernel(kernel.getLoc(), spec)) ||
         failed(checkContract(kernel)) || failed(checkTasks(kernel, spec)) ||
         failed(codegen::emitKernel(builder, *kernels, spec, target))) {

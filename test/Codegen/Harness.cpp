@@ -4,10 +4,15 @@
 
 #include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
+#include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/KernelContract.h"
+#include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 #include "runtime/artifact/CpuFeatures.h"
 #include <cmath>
 #include <dlfcn.h>
@@ -77,6 +82,16 @@ static KernelSpec makeSpec(const std::string &kind, const std::string &config) {
   return {"kernel", kind, attributes};
 }
 
+/// A module of slots' control, or of kernels made from it.
+static mlir::OwningOpRef<mlir::ModuleOp> parseControl(const std::string &text) {
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::exec::ExecDialect, mlir::mtp::MTPDialect,
+                  mlir::memref::MemRefDialect>();
+  mlir::mtp::registerControlDialects(registry);
+  context().appendDialectRegistry(registry);
+  return mlir::parseSourceString<mlir::ModuleOp>(text, &context());
+}
+
 static mlir::FailureOr<std::vector<char>> compileImage(const TargetDesc &target,
                                                        const KernelSpec &spec) {
   mlir::OpBuilder builder(&context());
@@ -89,6 +104,9 @@ static mlir::FailureOr<std::vector<char>> compileImage(const TargetDesc &target,
 
 struct Kernel::State {
   KernelSpec spec;
+  // Of a kernel that carries its body: what it stands in, and itself.
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::exec::KernelOp op;
   int64_t scratchBytes = 0;
   // Stays open: dlopen takes two libraries of the same path for one, and a
   // closed descriptor's number would be used again.
@@ -100,14 +118,34 @@ struct Kernel::State {
 Kernel::Kernel(const TargetDesc &target, const std::string &kind,
                const std::string &config)
     : state(std::make_unique<State>()) {
+  state->spec = makeSpec(kind, config);
+  load(target);
+}
+
+Kernel::Kernel(const TargetDesc &target, const std::string &module)
+    : state(std::make_unique<State>()) {
+  state->module = parseControl(module);
+  mlir::PassManager manager(&context());
+  manager.addPass(mlir::mtp::createOutlineControlPass());
+  if (!state->module || failed(manager.run(*state->module))) {
+    ADD_FAILURE() << "cannot outline the body";
+    return;
+  }
+  state->op = *state->module->getOps<mlir::exec::KernelOp>().begin();
+  EXPECT_TRUE(succeeded(mlir::exec::verifyControlKernel(state->op)));
+  state->spec = {"kernel", state->op.getKind().str(), state->op.getConfig(),
+                 &state->op.getBody()};
+  load(target);
+}
+
+void Kernel::load(const TargetDesc &target) {
   // To ask is also to be allowed to use it, see CpuFeatures.h.
   for (const std::string &feature : target.requiredFeatures)
     EXPECT_EQ(cpuFeature(feature), FeatureState::Present) << feature;
-  state->spec = makeSpec(kind, config);
   state->scratchBytes = kernelScratchBytes(state->spec, target);
   auto image = compileImage(target, state->spec);
   if (failed(image)) {
-    ADD_FAILURE() << "cannot compile " << kind;
+    ADD_FAILURE() << "cannot compile " << state->spec.kind;
     return;
   }
   state->file = memfd_create("kernel", MFD_CLOEXEC);
@@ -137,6 +175,22 @@ int64_t Kernel::tasks(int64_t rows) const {
 Kernel::Entry Kernel::entry() const { return state->entry; }
 
 int64_t Kernel::scratchBytes() const { return state->scratchBytes; }
+
+/// What a kernel may touch.
+static std::optional<mlir::exec::KernelContract>
+contractOf(const KernelSpec &spec, mlir::exec::KernelOp op) {
+  return op ? mlir::exec::kernelContract(op)
+            : mlir::exec::kernelContract(spec.kind, spec.config);
+}
+
+std::vector<int64_t>
+Kernel::contractBytes(const std::vector<int64_t> &params) const {
+  auto contract = contractOf(state->spec, state->op);
+  std::vector<int64_t> bytes;
+  for (const mlir::exec::BufferContract &buffer : contract->buffers)
+    bytes.push_back(*buffer.bytes.evaluate(params));
+  return bytes;
+}
 
 namespace {
 /// Copies of a kernel's buffers, each of as many bytes as its contract says. A
@@ -185,7 +239,7 @@ static bool overlap(const std::vector<std::pair<char *, size_t>> &ranges) {
 void Kernel::run(const std::vector<void *> &buffers,
                  const std::vector<int64_t> &params, Split split) const {
   const KernelSpec &spec = state->spec;
-  auto contract = mlir::exec::kernelContract(spec.kind, spec.config);
+  auto contract = contractOf(spec, state->op);
   ASSERT_TRUE(contract) << spec.kind;
   if (!contract->error.empty())
     return call(buffers, params, split);
@@ -287,6 +341,15 @@ std::string test::compileModuleError(const std::string &text) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context());
     ASSERT_TRUE(module);
     (void)compileKernels(*module, narrowTarget());
+  });
+}
+
+std::string test::controlKernelError(const std::string &text) {
+  return diagnosticsOf([&] {
+    auto module = parseControl(text);
+    ASSERT_TRUE(module);
+    for (auto kernel : module->getOps<mlir::exec::KernelOp>())
+      (void)mlir::exec::verifyControlKernel(kernel);
   });
 }
 

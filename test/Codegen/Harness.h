@@ -70,6 +70,9 @@ public:
   /// `config` is the text of a dictionary attribute, without braces.
   Kernel(const TargetDesc &target, const std::string &kind,
          const std::string &config);
+  /// The kernel that mtp-outline-control makes of a module with one
+  /// mtp.per_slot.
+  Kernel(const TargetDesc &target, const std::string &module);
   ~Kernel();
 
   int64_t tasks(int64_t rows) const;
@@ -84,7 +87,11 @@ public:
   Entry entry() const;
   int64_t scratchBytes() const;
 
+  /// The bytes that the kernel may touch of each buffer.
+  std::vector<int64_t> contractBytes(const std::vector<int64_t> &params) const;
+
 private:
+  void load(const TargetDesc &target);
   void call(const std::vector<void *> &buffers,
             const std::vector<int64_t> &params, Split split) const;
 
@@ -99,6 +106,9 @@ std::vector<std::pair<std::string, TargetDesc>> hostTargets();
 std::string compileError(const std::string &kind, const std::string &config);
 /// The same for a module given as text.
 std::string compileModuleError(const std::string &text);
+/// What is said of a module with an exec.kernel that carries its body, when it
+/// is checked before code is made of it.
+std::string controlKernelError(const std::string &text);
 
 /// Runs rows [first, first + count) of a problem and returns their outputs.
 using RunRows = std::function<std::vector<float>(int first, int count, Split)>;

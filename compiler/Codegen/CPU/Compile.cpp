@@ -7,6 +7,7 @@
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
@@ -15,6 +16,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
@@ -37,8 +39,8 @@ using namespace mlir;
 void mtp::codegen::loadKernelDialects(MLIRContext &context) {
   context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
                       func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                      scf::SCFDialect, vector::VectorDialect,
-                      x86vector::X86VectorDialect>();
+                      memref::MemRefDialect, scf::SCFDialect,
+                      vector::VectorDialect, x86vector::X86VectorDialect>();
 }
 
 static LogicalResult lowerToLLVMDialect(ModuleOp kernels) {
@@ -50,6 +52,7 @@ static LogicalResult lowerToLLVMDialect(ModuleOp kernels) {
   vectorOptions.x86Vector = true;
   manager.addPass(createConvertVectorToLLVMPass(vectorOptions));
   manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createConvertFuncToLLVMPass());

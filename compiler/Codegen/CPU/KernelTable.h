@@ -29,6 +29,10 @@ mlir::LogicalResult verifyAtLeast(const KernelConfig &config,
                                   llvm::ArrayRef<llvm::StringRef> keys,
                                   int64_t least, EmitError emitError);
 
+/// Puts the loop over tasks around the body of a kernel that carries it.
+mlir::LogicalResult emitControl(mlir::OpBuilder &builder, KernelBuilder &kb,
+                                mlir::Region &body);
+
 // One array per family, defined beside its emitters.
 llvm::ArrayRef<KernelKind> acceptKernels();
 llvm::ArrayRef<KernelKind> argmaxKernels();

@@ -69,10 +69,12 @@ std::vector<StringRef> mtp::codegen::kernelKinds() {
 }
 
 LogicalResult mtp::codegen::verifyKernel(Location loc, const KernelSpec &spec) {
-  return resolve(loc, spec);
+  return spec.body ? success() : LogicalResult(resolve(loc, spec));
 }
 
 int64_t mtp::codegen::kernelTasks(const KernelSpec &spec, int64_t rows) {
+  if (spec.body)
+    return rows;
   auto resolved = resolve(UnknownLoc::get(spec.config.getContext()), spec);
   return succeeded(resolved) ? resolved->first->tasks(resolved->second, rows)
                              : 0;
@@ -80,6 +82,8 @@ int64_t mtp::codegen::kernelTasks(const KernelSpec &spec, int64_t rows) {
 
 int64_t mtp::codegen::kernelScratchBytes(const KernelSpec &spec,
                                          const TargetDesc &target) {
+  if (spec.body)
+    return 0;
   auto resolved = resolve(UnknownLoc::get(spec.config.getContext()), spec);
   if (failed(resolved) || !resolved->first->scratch)
     return 0;
@@ -90,8 +94,7 @@ LogicalResult mtp::codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
                                        const KernelSpec &spec,
                                        const TargetDesc &target) {
   Location loc = kernels.getLoc();
-  auto resolved = resolve(loc, spec);
-  if (failed(resolved))
+  if (failed(verifyKernel(loc, spec)))
     return failure();
   if (kernels.lookupSymbol(spec.symbol))
     return mlir::emitError(loc)
@@ -110,6 +113,9 @@ LogicalResult mtp::codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
   auto end = func::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
   KernelBuilder kb(builder, loc, target, entry->getArguments());
+  if (spec.body)
+    return emitControl(builder, kb, *spec.body);
+  auto resolved = resolve(loc, spec);
   resolved->first->emit(kb, resolved->second);
   return success();
 }

@@ -28,6 +28,8 @@ struct KernelSpec {
   std::string symbol;
   std::string kind;
   mlir::DictionaryAttr config;
+  /// What one task does, where the kernel carries it (`exec.kernel`).
+  mlir::Region *body = nullptr;
 };
 
 /// Whether kernels of `kind` can be emitted.

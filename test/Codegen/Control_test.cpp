@@ -1,0 +1,432 @@
+//===- Control_test.cpp - Kernels that carry their body -------------------===//
+//
+// Bodies of mtp.per_slot, outlined, compiled and run: against a reference, with
+// anything in memory, and against the emitters that did the same by hand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ControlBodies.h"
+#include "Harness.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+using Ints = std::vector<int32_t>;
+
+static TargetDesc native() {
+  return llvm::cantFail(TargetDesc::parse("native"));
+}
+
+static Ints randomInts(size_t count, std::mt19937 &random, int32_t least,
+                       int32_t most) {
+  std::uniform_int_distribution<int32_t> any(least, most);
+  Ints values(count);
+  for (int32_t &value : values)
+    value = any(random);
+  return values;
+}
+
+/// Distinct slots in any order.
+static Ints randomSlots(int count, std::mt19937 &random) {
+  Ints slots(kControlSlots);
+  for (int i = 0; i < kControlSlots; ++i)
+    slots[i] = i;
+  std::shuffle(slots.begin(), slots.end(), random);
+  slots.resize(count);
+  return slots;
+}
+
+//===----------------------------------------------------------------------===//
+// Against the emitters
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The states of a chain's round, of any sense or of none.
+struct ChainState {
+  ChainState(int batch, int maxK, bool sane, std::mt19937 &random)
+      : active(randomSlots(batch, random)),
+        length(randomInts(kControlSlots, random, sane ? 1 : INT32_MIN,
+                          sane ? 50 : INT32_MAX)),
+        accepted(randomInts(kControlSlots, random, sane ? 0 : INT32_MIN,
+                            sane ? maxK : INT32_MAX)),
+        window(randomInts(kControlSlots * (maxK + 1), random, 0, 999)),
+        drafts(randomInts(batch * maxK, random, 1000, 1999)) {
+    if (!sane)
+      active = Guarded(randomInts(batch, random, -9, 9)).values();
+  }
+  Ints active, length, accepted, window, drafts;
+};
+} // namespace
+
+/// A buffer for every output, filled with what no kernel writes.
+static std::vector<std::unique_ptr<Guarded<int32_t>>>
+makeOutputs(std::initializer_list<size_t> sizes) {
+  std::vector<std::unique_ptr<Guarded<int32_t>>> outputs;
+  for (size_t size : sizes)
+    outputs.push_back(std::make_unique<Guarded<int32_t>>(Ints(size, -77)));
+  return outputs;
+}
+
+TEST(ControlAgainstEmitters, RefreshRows) {
+  std::mt19937 random(11);
+  int maxK = 4;
+  Kernel emitted(native(), "refresh_rows", "kmax1 = 5, slots = 4");
+  for (auto [k, d] : {std::pair(1, 1), {2, 2}, {4, 1}, {3, 3}, {4, 4}}) {
+    Kernel body(native(), refreshRows(maxK, k, d).text());
+    for (int turn = 0; turn < 40; ++turn) {
+      int b = 1 + turn % kControlSlots;
+      ChainState s(b, maxK, /*sane=*/turn % 4 != 3, random);
+      Guarded<int32_t> active(s.active), length(s.length), accepted(s.accepted),
+          window(s.window), drafts(s.drafts);
+      size_t rows = size_t(b) * (k + d);
+      auto want = makeOutputs({rows, rows, rows, size_t(b)});
+      auto got = makeOutputs({rows, rows, rows, size_t(b)});
+      emitted.run({active.data(), length.data(), accepted.data(), window.data(),
+                   drafts.data(), want[0]->data(), want[1]->data(),
+                   want[2]->data(), want[3]->data()},
+                  {b, k, d});
+      body.run({active.data(), drafts.data(), length.data(), accepted.data(),
+                window.data(), got[0]->data(), got[1]->data(), got[2]->data(),
+                got[3]->data()},
+               {b}, Split::Random);
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_EQ(got[i]->values(), want[i]->values())
+            << "k " << k << ", d " << d << ", output " << i;
+    }
+  }
+}
+
+TEST(ControlAgainstEmitters, VerifyRows) {
+  std::mt19937 random(12);
+  int maxK = 4;
+  Kernel emitted(native(), "verify_rows", "kmax1 = 5, kmax = 4, slots = 4");
+  for (int k : {1, 2, 4}) {
+    Kernel body(native(), verifyRows(maxK, k).text());
+    for (int turn = 0; turn < 40; ++turn) {
+      int b = 1 + turn % kControlSlots;
+      ChainState s(b, maxK, /*sane=*/turn % 4 != 3, random);
+      Guarded<int32_t> active(s.active), length(s.length), accepted(s.accepted),
+          window(s.window), drafts(s.drafts);
+      size_t rows = size_t(b) * (k + 1);
+      auto want = makeOutputs({rows, rows, rows});
+      auto got = makeOutputs({rows, rows, rows});
+      emitted.run({active.data(), length.data(), accepted.data(), window.data(),
+                   drafts.data(), want[0]->data(), want[1]->data(),
+                   want[2]->data()},
+                  {b, k});
+      body.run({active.data(), drafts.data(), length.data(), accepted.data(),
+                window.data(), got[0]->data(), got[1]->data(), got[2]->data()},
+               {b}, Split::Random);
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_EQ(got[i]->values(), want[i]->values())
+            << "k " << k << ", output " << i;
+    }
+  }
+}
+
+TEST(ControlAgainstEmitters, Accept) {
+  std::mt19937 random(13);
+  Kernel emitted(native(), "accept", "");
+  for (int k : {1, 2, 3, 7}) {
+    Kernel body(native(), acceptWalk(k).text());
+    for (int turn = 0; turn < 40; ++turn) {
+      int b = 1 + turn % kControlSlots;
+      // Few tokens, so that prefixes agree.
+      Guarded<int32_t> slots(randomSlots(b, random)),
+          drafts(randomInts(b * k, random, 0, 1)),
+          picks(randomInts(b * (k + 1), random, 0, 1));
+      auto want = makeOutputs({size_t(b), size_t(b)});
+      auto got = makeOutputs({size_t(b), size_t(b)});
+      emitted.run(
+          {drafts.data(), picks.data(), want[0]->data(), want[1]->data()},
+          {b, k});
+      body.run({slots.data(), drafts.data(), picks.data(), got[0]->data(),
+                got[1]->data()},
+               {b}, Split::Random);
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_EQ(got[i]->values(), want[i]->values()) << "k " << k;
+    }
+  }
+}
+
+TEST(ControlAgainstEmitters, AcceptTree) {
+  std::mt19937 random(14);
+  Kernel emitted(native(), "accept_tree", "");
+  std::vector<std::vector<int64_t>> trees = {
+      {-1, 0, 1, 2}, {-1, 0, 0, 1, 1, 2, 3}, {-1, 0, 0, 0, 1, 4, 4, 2, 7}};
+  for (const std::vector<int64_t> &tree : trees) {
+    Kernel body(native(), treeWalk(tree).text());
+    int n = tree.size();
+    Guarded<int32_t> parents(Ints(tree.begin(), tree.end()));
+    for (int turn = 0; turn < 60; ++turn) {
+      int b = 1 + turn % kControlSlots;
+      Guarded<int32_t> slots(randomSlots(b, random)),
+          tokens(randomInts(b * n, random, 0, 2)),
+          picks(randomInts(b * n, random, 0, 2));
+      auto want = makeOutputs({size_t(b) * n, size_t(b), size_t(b)});
+      auto got = makeOutputs({size_t(b) * n, size_t(b), size_t(b)});
+      emitted.run({parents.data(), tokens.data(), picks.data(), want[0]->data(),
+                   want[1]->data(), want[2]->data()},
+                  {b, n});
+      body.run({slots.data(), tokens.data(), picks.data(), got[0]->data(),
+                got[1]->data(), got[2]->data()},
+               {b}, Split::Random);
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_EQ(got[i]->values(), want[i]->values()) << "output " << i;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Against a reference
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What `anything` does, in C++.
+struct Reference {
+  static constexpr int columns = 5;
+
+  int32_t grid[3][columns];
+  int64_t wide;
+  float number;
+  const int32_t *shared;
+
+  int32_t all[12], square[6];
+
+  static int64_t at(int64_t index, int64_t count) {
+    return std::max<int64_t>(std::min(index, count - 1), 0);
+  }
+  static int32_t toInt(float f) {
+    if (std::isnan(f))
+      return 0;
+    return f >= 2147483520.0f ? 2147483520
+                              : (f <= -2147483648.0f ? INT32_MIN : int32_t(f));
+  }
+  static uint32_t toUnsigned(float f) {
+    if (std::isnan(f) || f <= 0)
+      return 0;
+    return f >= 4294967040.0f ? 4294967040u : uint32_t(f);
+  }
+  void loop(const int32_t *in, int32_t step);
+  void run(const int32_t *in);
+
+  int32_t a[4], b[4], turns;
+};
+} // namespace
+
+void Reference::loop(const int32_t *in, int32_t step) {
+  std::memcpy(a, in, sizeof(a));
+  std::memset(b, 0, sizeof(b));
+  turns = 0;
+  for (int64_t j = std::max(in[1], -9); j < std::min<int64_t>(in[3], 9);
+       j += 2) {
+    int32_t changed[4], kept[4];
+    for (int i = 0; i < 4; ++i)
+      changed[i] = int32_t(uint32_t(a[i]) + uint32_t(b[i]));
+    changed[at(j, 4)] = int32_t(j);
+    bool stop = turns < 5;
+    if (stop)
+      grid[at(j, 3)][at(in[0], columns)] = int32_t(j);
+    std::memcpy(kept, stop ? changed : a, sizeof(kept));
+    std::memcpy(a, b, sizeof(a));
+    std::memcpy(b, kept, sizeof(b));
+    turns = int32_t(uint32_t(turns) + uint32_t(step));
+  }
+}
+
+void Reference::run(const int32_t *in) {
+  int32_t x = in[0], y = in[1], z = in[2], w = in[3];
+  int32_t g = grid[at(x, 3)][at(y, columns)];
+  auto divisor = [](int32_t a, int32_t b) {
+    return b == 0 || (b == -1 && a == INT32_MIN) ? 1 : b;
+  };
+  int32_t div = x / divisor(x, y);
+  int32_t rem = int32_t(uint32_t(x) % (z == 0 ? 1 : uint32_t(z)));
+  int64_t safe = divisor(x, w);
+  int32_t up = int32_t(x / safe + (x % safe != 0 && (x < 0) == (safe < 0)));
+  int32_t table[2][2] = {{1, -2}, {3, 4}};
+  int32_t entry = table[at(x, 2)][at(y, 2)];
+  loop(in, g);
+  grid[at(y, 3)][at(x, columns)] = entry;
+  int32_t values[] = {g,
+                      shared[at(x, 5)],
+                      in[at(wide, 4)],
+                      div,
+                      rem,
+                      up,
+                      int32_t(uint32_t(x) << (y & 31)),
+                      z >> (w & 31),
+                      toInt(number),
+                      int32_t(toUnsigned(number)),
+                      turns,
+                      entry};
+  std::memcpy(all, values, sizeof(all));
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j)
+      square[i * 3 + j] = int32_t(uint32_t(a[i]) - uint32_t(b[j]));
+  wide = int64_t(uint64_t(wide) * uint64_t(wide));
+}
+
+namespace {
+/// The buffers of `anything` for some slots.
+struct Problem {
+  Problem(int batch, std::mt19937 &random, bool small)
+      : slots(randomSlots(batch, random)),
+        input(randomInts(batch * 4, random, small ? -3 : INT32_MIN,
+                         small ? 9 : INT32_MAX)),
+        shared(randomInts(5, random, INT32_MIN, INT32_MAX)),
+        grid(randomInts(kControlSlots * 15, random, small ? 0 : INT32_MIN,
+                        small ? 3 : INT32_MAX)),
+        wide(kControlSlots), number(kControlSlots), all(batch * 12),
+        square(batch * 6), product(batch), root(batch) {
+    for (int i = 0; i < kControlSlots; ++i) {
+      wide[i] = int64_t(random()) << (random() % 33);
+      number[i] = small ? float(random() % 100) / 7 - 5 : 3e38f;
+    }
+    if (!small) {
+      number[0] = NAN;
+      number[1] = -INFINITY;
+    }
+  }
+  void run(const Kernel &kernel, int begin, int count, Split split) {
+    Guarded<int32_t> some(
+        Ints(slots.data() + begin, slots.data() + begin + count));
+    Guarded<int32_t> in(
+        Ints(input.data() + begin * 4, input.data() + (begin + count) * 4));
+    Guarded<int32_t> allOut(count * 12), squareOut(count * 6);
+    Guarded<int64_t> productOut(count);
+    Guarded<float> rootOut(count);
+    kernel.run({some.data(), in.data(), shared.data(), grid.data(), wide.data(),
+                number.data(), allOut.data(), squareOut.data(),
+                productOut.data(), rootOut.data()},
+               {count}, split);
+    std::copy_n(allOut.data(), count * 12, all.data() + begin * 12);
+    std::copy_n(squareOut.data(), count * 6, square.data() + begin * 6);
+    std::copy_n(productOut.data(), count, product.data() + begin);
+    std::copy_n(rootOut.data(), count, root.data() + begin);
+  }
+
+  Guarded<int32_t> slots, input, shared, grid;
+  Guarded<int64_t> wide;
+  Guarded<float> number;
+  Guarded<int32_t> all, square;
+  Guarded<int64_t> product;
+  Guarded<float> root;
+};
+} // namespace
+
+TEST(Control, ComputesWhatItsBodySays) {
+  for (const auto &[name, target] : hostTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, anything().text());
+    for (int turn = 0; turn < 30; ++turn) {
+      std::mt19937 random(100 + turn);
+      int batch = 1 + turn % kControlSlots;
+      Problem problem(batch, random, /*small=*/turn % 3 != 0);
+      std::vector<Reference> want(batch);
+      for (int i = 0; i < batch; ++i) {
+        int slot = problem.slots[i];
+        std::memcpy(want[i].grid, problem.grid.data() + slot * 15, 60);
+        want[i].wide = problem.wide[slot];
+        want[i].number = problem.number[slot];
+        want[i].shared = problem.shared.data();
+        want[i].run(problem.input.data() + i * 4);
+      }
+      problem.run(kernel, 0, batch, Split::Whole);
+      for (int i = 0; i < batch; ++i) {
+        int slot = problem.slots[i];
+        for (int j = 0; j < 12; ++j)
+          EXPECT_EQ(problem.all[i * 12 + j], want[i].all[j]) << j;
+        for (int j = 0; j < 6; ++j)
+          EXPECT_EQ(problem.square[i * 6 + j], want[i].square[j]) << j;
+        EXPECT_EQ(problem.wide[slot], want[i].wide);
+        EXPECT_EQ(problem.product[i], want[i].wide);
+        EXPECT_EQ(
+            std::memcmp(problem.grid.data() + slot * 15, want[i].grid, 60), 0);
+        float root = std::exp(std::sqrt(std::fabs(want[i].number)));
+        if (std::isfinite(root))
+          EXPECT_NEAR(problem.root[i], root, 1e-5f * root);
+      }
+    }
+  }
+}
+
+// A slot's results and state are the same whatever slots run beside it.
+TEST(Control, DoesNotDependOnTheBatch) {
+  Kernel kernel(native(), anything().text());
+  for (int turn = 0; turn < 10; ++turn) {
+    std::mt19937 first(turn), second(turn);
+    Problem together(kControlSlots, first, turn % 2 == 0);
+    Problem alone(kControlSlots, second, turn % 2 == 0);
+    together.run(kernel, 0, kControlSlots, Split::Whole);
+    for (int i = kControlSlots - 1; i >= 0; --i)
+      alone.run(kernel, i, 1, Split::Single);
+    EXPECT_EQ(together.all.values(), alone.all.values());
+    EXPECT_EQ(together.square.values(), alone.square.values());
+    EXPECT_EQ(together.grid.values(), alone.grid.values());
+    EXPECT_EQ(together.wide.values(), alone.wide.values());
+    EXPECT_EQ(std::memcmp(together.root.data(), alone.root.data(),
+                          kControlSlots * sizeof(float)),
+              0);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// With anything in memory
+//===----------------------------------------------------------------------===//
+
+TEST(Control, StaysInItsBuffers) {
+  std::vector<ControlModule> modules = {anything(), refreshRows(4, 4, 4),
+                                        verifyRows(4, 4), acceptWalk(3),
+                                        treeWalk({-1, 0, 0, 1, 1})};
+  for (const auto &[name, target] : hostTargets())
+    for (const ControlModule &module : modules) {
+      SCOPED_TRACE(name + ": " + module.text());
+      Kernel kernel(target, module.text());
+      std::mt19937 random(3);
+      for (int turn = 0; turn < 24; ++turn) {
+        constexpr uint32_t words[] = {
+            0,          1,          5,          0xffffffff, 0x7fffffff,
+            0x80000000, 0x7f800000, 0xff800001, 1u << 20,   0xfffffffe};
+        std::vector<std::unique_ptr<Guarded<uint8_t>>> buffers;
+        std::vector<void *> pointers;
+        for (int64_t bytes : kernel.contractBytes({3})) {
+          buffers.push_back(std::make_unique<Guarded<uint8_t>>(bytes));
+          for (int64_t at = 0; at + 4 <= bytes; at += 4) {
+            uint32_t word = turn < 10 ? words[turn] : random();
+            std::memcpy(buffers.back()->data() + at, &word, 4);
+          }
+          pointers.push_back(buffers.back()->data());
+        }
+        kernel.run(pointers, {3}, Split::Random);
+      }
+    }
+}
+
+// A module may bring kernels of its own: what is not in range by what stands in
+// the body gets no code.
+TEST(Control, IsRefusedWhereAnIndexMayBeAnything) {
+  auto kernel = [](const std::string &index, const std::string &row = "%i") {
+    return "exec.kernel @k \"control\" {reads = 1, updates = 0, outputs = 1} "
+           "{\n^bb0(%i: index, %x: memref<?x4xi32>, %y: memref<?xi32>):\n"
+           "  %c0 = arith.constant 0 : index\n"
+           "  %c3 = arith.constant 3 : index\n"
+           "  %c4 = arith.constant 4 : index\n" +
+           index + "  %v = memref.load %x[" + row +
+           ", %j] : memref<?x4xi32>\n"
+           "  memref.store %v, %y[%i] : memref<?xi32>\n}\n";
+  };
+  std::string error = "'memref.load' op expected indices that are in range "
+                      "whatever memory holds, which those into "
+                      "'memref<?x4xi32>' may not be";
+  EXPECT_EQ(controlKernelError(kernel("  %j = arith.minsi %i, %c3 : index\n")),
+            error);
+  EXPECT_EQ(controlKernelError(kernel("  %j = arith.constant 4 : index\n")),
+            error);
+  std::string good = "  %l = arith.minsi %i, %c3 : index\n"
+                     "  %j = arith.maxsi %l, %c0 : index\n";
+  EXPECT_EQ(controlKernelError(kernel(good)), "");
+  EXPECT_EQ(controlKernelError(kernel(good, "%c0")), error);
+}
