@@ -47,7 +47,8 @@ mlir::mtp::VerifyOp emitVerify(ModelContext &context, mlir::Value drafts) {
   mlir::OpBuilder &builder = context.builder;
   auto verify = mlir::mtp::VerifyOp::create(builder, context.name("verified"),
                                             context.logits(), context.hidden(),
-                                            drafts, /*tree=*/nullptr);
+                                            /*rows=*/mlir::Type(), drafts,
+                                            /*tree=*/nullptr);
   mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block *block =
       enter(context, verify.getBodyRegion(),
@@ -64,7 +65,8 @@ mlir::mtp::AcceptOp emitAccept(ModelContext &context, mlir::Value drafts,
   mlir::OpBuilder &builder = context.builder;
   auto accept = mlir::mtp::AcceptOp::create(
       builder, context.name("accepted"), context.tokens(), context.grid(),
-      drafts, logits, mlir::mtp::AcceptRule::Exact, /*tree=*/nullptr);
+      /*path=*/mlir::Type(), drafts, logits, /*rows=*/mlir::Value(),
+      mlir::mtp::AcceptRule::Exact, /*tree=*/nullptr);
   mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block *block =
       enter(context, accept.getBodyRegion(),
@@ -81,7 +83,8 @@ mlir::mtp::AcceptOp emitAccept(ModelContext &context, mlir::Value drafts,
 void emitRound(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
   auto round =
-      mlir::mtp::RoundOp::create(builder, builder.getUnknownLoc(), "generate");
+      mlir::mtp::RoundOp::create(builder, builder.getUnknownLoc(), "generate",
+                                 /*k=*/mlir::IntegerAttr());
   mlir::OpBuilder::InsertionGuard guard(builder);
   enter(context, round.getBodyRegion(), {});
   mlir::Value drafts;
@@ -91,7 +94,7 @@ void emitRound(ModelContext &context) {
   auto accept = emitAccept(context, drafts, verify.getLogits());
   mlir::mtp::CommitOp::create(builder, builder.getUnknownLoc(),
                               accept.getCount(), accept.getPicks(),
-                              verify.getHidden());
+                              verify.getHidden(), /*path=*/mlir::Value());
 }
 
 } // namespace mtp::importer

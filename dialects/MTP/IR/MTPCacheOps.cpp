@@ -90,11 +90,14 @@ CachedAttentionOp::verifySymbolUses(SymbolTableCollection &symbols) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CommitOp::verify() {
-  return expectRows(*this, "picks", getPicks(), getCount()); // commit_c1
+  if (failed(expectRows(*this, "picks", getPicks(), getCount()))) // commit_c1
+    return failure();
+  return getPath() ? expectRows(*this, "a path", getPath(), getCount())
+                   : success();
 }
 
 LogicalResult CacheMoveOp::verify() {
-  return expectRows(*this, "a path", getPath(), getCount()); // cache_move_c2
+  return expectRows(*this, "positions", getFrom(), getSlots()); // cache_move_c2
 }
 
 LogicalResult CacheMoveOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -97,14 +97,16 @@ def MTP_CachedAttentionOp : MTP_CacheUserOp<"cached_attention",
 }
 
 def MTP_CommitOp : MTP_Op<"commit", [
-    HasParent<"::mlir::mtp::RoundOp">,
+    ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>,
     MemoryEffects<[MemRead<MTP_SlotResource>, MemWrite<MTP_SlotResource>,
                    MemWrite<MTP_CacheResource>]>]> {
   let summary = "Advance the slots by what was accepted";
   let description = [{
     Every slot's length grows by count + 1, its window becomes the picks, its
     hidden states the verified rows'. Entries of rejected rows lie past the new
-    length and are overwritten by the next round, so nothing is rolled back.
+    length and are overwritten by the next round, so nothing is rolled back. With
+    a `path` through a tree the hidden states are those of the path, and the
+    entries of the path move into place in every cache that the target writes.
 
     ```mlir
     mtp.commit %count, %picks, %hidden
@@ -112,56 +114,41 @@ def MTP_CommitOp : MTP_Op<"commit", [
     ```
 
     Constraints:
-    - (C1) count and picks have the same rows (slots).
+    - (C1) count, picks and path have the same rows (slots).
   }];
   let arguments = (ins MTP_Tokens:$count, MTP_TokenGrid:$picks,
-                       MTP_Activation:$hidden);
+                       MTP_Activation:$hidden, Optional<MTP_TokenGrid>:$path);
   let assemblyFormat = [{
-    $count `,` $picks `,` $hidden attr-dict
-    `:` type($count) `,` type($picks) `,` type($hidden)
+    $count `,` $picks `,` $hidden (`along` $path^)? attr-dict
+    `:` type($count) `,` type($picks) `,` type($hidden) (`,` type($path)^)?
   }];
   let hasVerifier = 1;
 }
 
-def MTP_RollbackOp : MTP_Op<"rollback", [
-    HasParent<"::mlir::mtp::RoundOp">,
-    MemoryEffects<[MemRead<MTP_SlotResource>, MemWrite<MTP_SlotResource>]>]> {
-  let summary = "Shorten every slot";
-  let description = [{
-    Takes the last `count` committed tokens of every slot back. Pages stay
-    with the slot.
-
-    ```mlir
-    mtp.rollback %count : tensor<?xi32>
-    ```
-
-    Constraints: none beyond the types.
-  }];
-  let arguments = (ins MTP_Tokens:$count);
-  let assemblyFormat = "$count attr-dict `:` type($count)";
-}
-
 def MTP_CacheMoveOp : MTP_CacheUserOp<"cache_move",
-    [MemoryEffects<[MemRead<MTP_CacheResource>, MemRead<MTP_SlotResource>,
+    [AllTypesMatch<["from", "to"]>, MemoryEffects<[MemRead<MTP_CacheResource>,
                     MemWrite<MTP_CacheResource>]>]> {
-  let summary = "Move an accepted tree path's entries into place";
+  let summary = "Move entries of slots to other positions";
   let description = [{
-    For every slot and layer, entry `length + path[i]` goes to `length + i` for
-    i = 0 to count, in ascending order; a path's nodes ascend, so nothing is
-    read after it was overwritten.
+    For every slot, in all layers, the entry at position `from[i]` goes to
+    position `to[i]`, for ascending i; where either is negative nothing is
+    moved. The entries of an accepted path through a tree come into place so: its
+    nodes ascend, and nothing is read after it was overwritten.
 
     ```mlir
-    mtp.cache_move %path, %count in @target : tensor<?x4xi32>, tensor<?xi32>
+    mtp.cache_move %from to %to of %slots in @target
+                   : tensor<?x4xi32>, tensor<?xi32>
     ```
 
     Constraints:
     - (C1) the cache exists.
-    - (C2) path and count have the same rows (slots).
+    - (C2) from and to have a row for each slot.
   }];
-  let arguments = (ins MTP_TokenGrid:$path, MTP_Tokens:$count,
-                       FlatSymbolRefAttr:$cache);
+  let arguments = (ins MTP_TokenGrid:$from, MTP_TokenGrid:$to,
+                       MTP_Tokens:$slots, FlatSymbolRefAttr:$cache);
   let assemblyFormat = [{
-    $path `,` $count `in` $cache attr-dict `:` type($path) `,` type($count)
+    $from `to` $to `of` $slots `in` $cache attr-dict
+    `:` type($from) `,` type($slots)
   }];
   let hasVerifier = 1;
 }

@@ -6,8 +6,8 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// A drafter's step: (tokens, hidden, rows) -> (logits, hidden); draft_chain_c2
-/// and draft_chain_c3.
+/// A drafter's step: (tokens, hidden, rows) -> (logits, hidden), or without
+/// hidden states (tokens, rows) -> logits; draft_chain_c2 and draft_chain_c3.
 static LogicalResult verifyStep(Operation *op, Region &region) {
   auto arguments = region.getArgumentTypes();
   auto isTensor = [](Type type, int64_t rank, auto isElement) {
@@ -17,22 +17,28 @@ static LogicalResult verifyStep(Operation *op, Region &region) {
   };
   auto isF32 = [](Type type) { return type.isF32(); };
   auto isI32 = [](Type type) { return type.isSignlessInteger(32); };
-  if (arguments.size() != 3 || !isTensor(arguments[0], 1, isI32) ||
-      !isTensor(arguments[1], 2, isF32) || !isa<RowsType>(arguments[2])) {
+  bool hasHidden = arguments.size() == 3;
+  if ((!hasHidden && arguments.size() != 2) ||
+      !isTensor(arguments.front(), 1, isI32) ||
+      (hasHidden && !isTensor(arguments[1], 2, isF32)) ||
+      !isa<RowsType>(arguments[arguments.size() - 1])) {
     return op->emitOpError("expected a step to take tokens, hidden and rows, "
-                           "got (")
+                           "or tokens and rows, got (")
            << TypeRange(arguments) << ")";
   }
   auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
-  if (!yield || yield.getValues().size() != 2 ||
+  if (!yield || yield.getValues().size() != arguments.size() - 1 ||
       !isTensor(yield.getValues()[0].getType(), 2, isF32) ||
-      yield.getValues()[1].getType() != arguments[1]) {
-    return op->emitOpError("expected a step to yield logits and hidden of ")
-           << arguments[1];
+      (hasHidden && yield.getValues()[1].getType() != arguments[1])) {
+    InFlightDiagnostic diag = op->emitOpError("expected a step to yield logits");
+    if (hasHidden)
+      diag << " and hidden of " << arguments[1];
+    return diag;
   }
   return success(
       succeeded(staticWidth(op, "the logits", yield.getValues()[0])) &&
-      succeeded(staticWidth(op, "hidden", yield.getValues()[1])));
+      (!hasHidden ||
+       succeeded(staticWidth(op, "hidden", yield.getValues()[1]))));
 }
 
 /// Width of the logits that a step yields.
@@ -43,6 +49,10 @@ static int64_t vocabularyOf(Region &step) {
 LogicalResult DraftChainOp::verifyRegions() {
   if (getSteps().empty() || getSteps().size() > 16) { // draft_chain_c1
     return emitOpError("expected 1 to 16 steps, got ") << getSteps().size();
+  }
+  if (!takesHidden() && getSteps().size() != 1) { // draft_chain_c5
+    return emitOpError("expected one step without hidden states, got ")
+           << getSteps().size();
   }
   for (Region &step : getSteps()) {
     if (failed(verifyStep(*this, step))) {
@@ -73,4 +83,17 @@ LogicalResult TreeRowsOp::verify() {
     return emitOpError("expected rows that are not a tree's already");
   }
   return verifyParents(*this, getParents()); // tree_rows_c1
+}
+
+LogicalResult MakeTreeRowsOp::verify() {
+  if (failed(verifyParents(*this, getParents()))) { // make_tree_rows_c1
+    return failure();
+  }
+  int64_t count = getParents().size();
+  auto isNode = [&](int64_t node) { return node >= 0 && node < count; };
+  if (getNodes() && (getNodes()->empty() || // make_tree_rows_c2
+                     !llvm::all_of(*getNodes(), isNode))) {
+    return emitOpError("expected nodes of a tree of ") << count;
+  }
+  return success();
 }

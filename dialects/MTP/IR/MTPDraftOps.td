@@ -28,29 +28,69 @@ def MTP_RoundOp : MTP_Op<"round", [
     }
     ```
 
+    Any of these may be written in core ops instead. `k` is the number of drafts
+    once the round is instantiated (`mtp-instantiate-rounds`).
+
     Constraints:
-    - (C1) exactly one round per module with an envelope.
-    - (C2) one verify, one accept and one commit, and at most one draft
-      operation, in this order, at the round's top level.
-    - (C3) verify and accept take the draft operation's drafts, or none if there
-      is none; accept takes verify's logits; commit takes accept's results and
-      verify's hidden state.
+    - (C1) one round per module, or one for each k; the module has an envelope.
+    - (C2) at most one draft operation, one verify, one accept and one commit, in
+      this order, at the round's top level.
+    - (C3) where two of them stand, verify and accept take the same drafts, the
+      draft operation's if there is one; accept takes verify's logits; commit
+      takes accept's results and verify's hidden state.
     - (C4) the drafter's hidden state has the verified one's width, and its
       logits have the target's vocabulary.
     - (C5) a draft tree is verified and accepted with the same parents.
     - (C6) the envelope has max_k >= 1 with a draft operation, and as many
-      modules as max_k at most; 0 without one; a tree has max_k + 1 nodes at
-      most.
+      modules as max_k at most; 0 where nothing drafts; a tree has max_k + 1
+      nodes at most; k is from 0 to max_k.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k);
   let regions = (region SizedRegion<1>:$bodyRegion);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $bodyRegion";
+  let assemblyFormat = [{
+    $sym_name (`k` $k^)? attr-dict-with-keyword $bodyRegion
+  }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
 
+def MTP_PrefillOp : MTP_Op<"prefill", [
+    Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments,
+    HasParent<"::mlir::ModuleOp">]> {
+  let summary = "What is done with a chunk of a prompt";
+  let description = [{
+    Runs the target over the rows of the chunk, picks the first token where a
+    prompt ends in it, and leaves in states and caches what the rounds read. The
+    ops of a round may stand here, in the order verify, accept, draft, commit,
+    without drafts: verify runs over the chunk's rows, accept picks for the last
+    row of each sequence, the draft operation fills the modules' caches, commit
+    starts the slots whose prompts end. A module without an `mtp.prefill` has
+    the one that its round's ops make.
+
+    `k` is 0 where drafting is off, and `max_k` where it is on.
+
+    ```mlir
+    mtp.prefill @prompt {
+      %logits, %hidden = mtp.verify { ... } : ...
+      %count, %picks = mtp.accept %logits exact { ... } : ...
+      mtp.commit %count, %picks, %hidden : ...
+    }
+    ```
+
+    Constraints:
+    - (C1) at most one prefill per module, or one for each k; the module has an
+      envelope.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k);
+  let regions = (region SizedRegion<1>:$bodyRegion);
+  let assemblyFormat = [{
+    $sym_name (`k` $k^)? attr-dict-with-keyword $bodyRegion
+  }];
+  let hasVerifier = 1;
+}
+
 class MTP_DraftOp<string mnemonic> : MTP_Op<mnemonic, [
-    ParentOneOf<["::mlir::mtp::RoundOp"]>,
+    ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>,
     SingleBlock,
     MemoryEffects<[MemRead<MTP_SlotResource>, MemRead<MTP_CacheResource>,
                    MemWrite<MTP_SlotResource>, MemWrite<MTP_CacheResource>]>]>;
@@ -65,6 +105,9 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     over the rows that the last round verified, with true hidden states, so that
     its cache holds no entry made from a draft.
 
+    A step that takes no hidden state is a model of its own: its rows are the
+    tokens at their own positions.
+
     ```mlir
     %drafts = mtp.draft_chain {
     ^bb0(%t: tensor<?xi32>, %h: tensor<?x192xf32>, %rows: !mtp.rows):
@@ -76,13 +119,22 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
 
     Constraints:
     - (C1) 1 to 16 regions.
-    - (C2) every region takes (tokens, hidden state, rows).
-    - (C3) every region yields logits and a hidden state of the width it takes.
+    - (C2) every region takes (tokens, hidden state, rows), or (tokens, rows).
+    - (C3) every region yields logits and a hidden state of the width it takes,
+      or logits alone.
     - (C4) all regions agree in hidden width and vocabulary.
+    - (C5) without hidden states there is one region.
   }];
   let regions = (region VariadicRegion<SizedRegion<1>>:$steps);
   let results = (outs MTP_TokenGrid:$drafts);
   let assemblyFormat = "attr-dict-with-keyword $steps `:` type($drafts)";
+  let extraClassDeclaration = [{
+    /// Whether steps go on from hidden states, those of the target first.
+    bool takesHidden() {
+      return getSteps().empty() ||
+             getSteps().front().getNumArguments() == 3;
+    }
+  }];
   let hasRegionVerifier = 1;
 }
 

@@ -192,6 +192,10 @@ LogicalResult ArgmaxOp::verify() {
   return expectRows(*this, "a result", getResult(), getX()); // argmax_c1
 }
 
+LogicalResult ExcludeOp::verify() {
+  return expectRows(*this, "the tokens", getTokens(), getLogits()); // exclude_c1
+}
+
 LogicalResult SampleOp::verify() {
   if (failed(staticWidth(*this, "the logits", getLogits()))) {
     return failure();

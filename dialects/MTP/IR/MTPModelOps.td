@@ -313,6 +313,28 @@ def MTP_TakeRowsOp : MTP_ModelOp<"take_rows"> {
   let hasVerifier = 1;
 }
 
+def MTP_ExcludeOp : MTP_ModelOp<"exclude", [AllTypesMatch<["logits", "result"]>]> {
+  let summary = "Take one token of each row out of the choice";
+  let description = [{
+    The logit of the row's token becomes -infinity; a token that there is not
+    changes nothing. What is picked from the result is the next best: siblings
+    in a tree of drafts.
+
+    ```mlir
+    %rest = mtp.exclude %logits, %best : tensor<?x4096xf32>, tensor<?xi32>
+    ```
+
+    Constraints:
+    - (C1) one token per row.
+  }];
+  let arguments = (ins MTP_Activation:$logits, MTP_Tokens:$tokens);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = [{
+    $logits `,` $tokens attr-dict `:` type($logits) `,` type($tokens)
+  }];
+  let hasVerifier = 1;
+}
+
 def MTP_SampleOp : MTP_ModelOp<"sample"> {
   let summary = "Pick a token per row with the slot's sampling parameters";
   let description = [{
@@ -338,8 +360,8 @@ def MTP_MakeRowsOp : MTP_ModelOp<"make_rows",
     [AllTypesMatch<["slots", "positions"]>]> {
   let summary = "Describe rows by slot and position";
   let description = [{
-    Inside a round the rows come with the block arguments. An exported function
-    that needs them makes its own.
+    The regions of a round get their rows as an argument; what is written outside
+    of them makes its own.
 
     ```mlir
     %rows = mtp.make_rows %slots, %positions : tensor<4xi32>
@@ -350,6 +372,35 @@ def MTP_MakeRowsOp : MTP_ModelOp<"make_rows",
   let arguments = (ins MTP_Tokens:$slots, MTP_Tokens:$positions);
   let results = (outs MTP_Rows:$rows);
   let assemblyFormat = "$slots `,` $positions attr-dict `:` type($slots)";
+}
+
+def MTP_MakeTreeRowsOp : MTP_ModelOp<"make_tree_rows",
+    [AllTypesMatch<["slots", "positions", "roots", "places"]>]> {
+  let summary = "Describe rows of a tree";
+  let description = [{
+    What `mtp.tree_rows` means, with its numbers: beside its position, which is
+    that of its rotation, a row has the position of its block's root and its own
+    place in the cache. Dead rows have -1 everywhere.
+
+    ```mlir
+    %rows = mtp.make_tree_rows %slots, %positions from %roots at %places
+            [-1, 0, 0] : tensor<6xi32>
+    ```
+
+    Constraints:
+    - (C1) parents as in draft_tree (C1).
+    - (C2) nodes are of the tree, at least one.
+  }];
+  let arguments = (ins MTP_Tokens:$slots, MTP_Tokens:$positions,
+                       MTP_Tokens:$roots, MTP_Tokens:$places,
+                       DenseI64ArrayAttr:$parents,
+                       OptionalAttr<DenseI64ArrayAttr>:$nodes);
+  let results = (outs MTP_Rows:$rows);
+  let assemblyFormat = [{
+    $slots `,` $positions `from` $roots `at` $places $parents
+    (`nodes` $nodes^)? attr-dict `:` type($slots)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // MTP_MODEL_OPS_TD

@@ -28,6 +28,11 @@ struct SlotResource : SideEffects::Resource::Base<SlotResource> {
   StringRef getName() final { return "mtp.slots"; }
 };
 
+/// What the host reads of a program when it has run.
+struct HostResource : SideEffects::Resource::Base<HostResource> {
+  StringRef getName() final { return "mtp.host"; }
+};
+
 /// Checks the tensors of an operation and of its regions' arguments: element
 /// counts fit 2^46 (shapes_c1), no extent is zero (shapes_c2) but where an
 /// mtp.per_slot may have one: what a round has per draft is empty at k = 0.

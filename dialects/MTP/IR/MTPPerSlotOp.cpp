@@ -237,8 +237,10 @@ bool SimplifyInputs::replaceInput(PatternRewriter &rewriter, PerSlotOp op,
   Value same;
   if (op.getInputs()[i] == op.getSlots())
     same = op.getSlotArgument();
+  // An argument without uses is dropped itself.
   for (size_t j = 0; j < i && !same; ++j)
-    if (op.getInputs()[j] == op.getInputs()[i])
+    if (op.getInputs()[j] == op.getInputs()[i] &&
+        !op.getInputArguments()[j].use_empty())
       same = op.getInputArguments()[j];
   if (!same)
     return false;

@@ -12,25 +12,35 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// The parts of a round in the order in which they must stand.
+/// The readable parts of a round in the order in which they must stand. Each may
+/// be missing: core ops do its work then.
 struct RoundParts {
-  Operation *draft = nullptr; // optional
+  Operation *draft = nullptr;
   VerifyOp verify;
   AcceptOp accept;
   CommitOp commit;
 };
 } // namespace
 
-LogicalResult RoundOp::verify() {
-  auto module = cast<ModuleOp>((*this)->getParentOp());
-  if (*module.getOps<RoundOp>().begin() != *this) { // round_c1
-    return emitOpError("expected exactly one round in a module");
+/// round_c1 and prefill_c1: an envelope, and one op of the kind for a k, or one
+/// for all.
+template <typename Op>
+static LogicalResult verifyOnly(Op op) {
+  ModuleOp module = cast<ModuleOp>(op->getParentOp());
+  for (Op other : module.template getOps<Op>()) {
+    if (other == op)
+      break;
+    if (!op.getK() || !other.getK() || *op.getK() == *other.getK())
+      return op.emitOpError("expected to stand once in a module, or once for "
+                            "each k");
   }
-  if (!module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr)) { // round_c1
-    return emitOpError("expected 'mtp.envelope' on the module");
-  }
+  if (!module->template getAttrOfType<EnvelopeAttr>(kEnvelopeAttr))
+    return op.emitOpError("expected 'mtp.envelope' on the module");
   return success();
 }
+
+LogicalResult RoundOp::verify() { return verifyOnly(*this); }
+LogicalResult PrefillOp::verify() { return verifyOnly(*this); }
 
 /// round_c2: which parts there are, each after the one before it.
 static FailureOr<RoundParts> collectParts(RoundOp round) {
@@ -63,34 +73,28 @@ static FailureOr<RoundParts> collectParts(RoundOp round) {
       return failure();
     }
   }
-  if (!parts.verify || !parts.accept || !parts.commit) {
-    round.emitOpError("expected a verify, an accept and a commit");
-    return failure();
-  }
   return parts;
 }
 
-/// round_c3: the values that go from part to part.
-static LogicalResult verifyDataflow(const RoundParts &parts) {
-  Value drafts = parts.draft ? parts.draft->getResult(0) : Value();
-  VerifyOp verify = parts.verify;
-  AcceptOp accept = parts.accept;
-  CommitOp commit = parts.commit;
-  if (verify.getDrafts() != drafts) {
+/// round_c3: the values that go from part to part, where both stand there.
+static LogicalResult verifyDataflow(RoundParts parts) {
+  auto [draft, verify, accept, commit] = parts;
+  if (draft && verify && verify.getDrafts() != draft->getResult(0))
     return verify.emitOpError("expected the round's drafts");
-  }
-  if (accept.getDrafts() != drafts) {
+  Value drafts = draft    ? draft->getResult(0)
+                 : verify ? verify.getDrafts()
+                          : Value();
+  if (accept && (draft || verify) && accept.getDrafts() != drafts)
     return accept.emitOpError("expected the round's drafts");
-  }
-  if (accept.getLogits() != verify.getLogits()) {
+  if (verify && accept && accept.getLogits() != verify.getLogits())
     return accept.emitOpError("expected the logits of mtp.verify");
-  }
-  if (commit.getCount() != accept.getCount() ||
-      commit.getPicks() != accept.getPicks() ||
-      commit.getHidden() != verify.getHidden()) {
+  if (!commit)
+    return success();
+  if ((accept && (commit.getCount() != accept.getCount() ||
+                  commit.getPicks() != accept.getPicks())) ||
+      (verify && commit.getHidden() != verify.getHidden()))
     return commit.emitOpError("expected count and picks of mtp.accept and the "
                               "hidden state of mtp.verify");
-  }
   return success();
 }
 
@@ -98,7 +102,9 @@ static LogicalResult verifyDataflow(const RoundParts &parts) {
 static LogicalResult verifyWidths(const RoundParts &parts) {
   VerifyOp verify = parts.verify;
   for (Region &step : parts.draft->getRegions()) {
-    int64_t hidden = widthOf(step.getArgument(1));
+    bool takesHidden = step.getNumArguments() == 3;
+    int64_t hidden = takesHidden ? widthOf(step.getArgument(1))
+                                 : widthOf(verify.getHidden());
     int64_t vocabulary = widthOf(step.front().getTerminator()->getOperand(0));
     if (hidden == widthOf(verify.getHidden()) &&
         vocabulary == widthOf(verify.getLogits())) {
@@ -123,12 +129,12 @@ static LogicalResult verifyTree(const RoundParts &parts) {
   }
   VerifyOp verify = parts.verify;
   AcceptOp accept = parts.accept;
-  if (verify.getTree() != parents) {
+  if (!parents && verify)
+    parents = verify.getTree();
+  if (verify && verify.getTree() != parents)
     return verify.emitOpError("expected the tree of the drafts");
-  }
-  if (accept.getTree() != parents) {
+  if (accept && (parts.draft || verify) && accept.getTree() != parents)
     return accept.emitOpError("expected the tree of the drafts");
-  }
   return success();
 }
 
@@ -140,11 +146,19 @@ static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
     return success(); // reported by round_c1
   }
   int64_t maxK = envelope.getMaxK();
+  if (round.getK()) {
+    int64_t k = *round.getK();
+    return k >= 0 && k <= maxK
+               ? success()
+               : round.emitOpError("expected k from 0 to max_k = ")
+                     << maxK << ", got " << k;
+  }
   if (!parts.draft) {
-    return maxK == 0 ? success()
-                     : round.emitOpError("expected max_k 0 without a draft "
-                                         "operation, got ")
-                           << maxK;
+    VerifyOp verify = parts.verify;
+    return maxK == 0 || !verify || verify.getDrafts()
+               ? success()
+               : round.emitOpError("expected max_k 0 where nothing drafts, got ")
+                     << maxK;
   }
   int64_t modules = parts.draft->getNumRegions();
   if (modules > maxK) {
@@ -166,5 +180,5 @@ LogicalResult RoundOp::verifyRegions() {
       failed(verifyTree(*parts)) || failed(verifyEnvelope(*this, *parts))) {
     return failure();
   }
-  return parts->draft ? verifyWidths(*parts) : success();
+  return parts->draft && parts->verify ? verifyWidths(*parts) : success();
 }

@@ -55,7 +55,8 @@ LogicalResult VerifyOp::verifyRegions() {
                              "the target"))) {
     return failure();
   }
-  return expectYield(*this, getBodyRegion(), getResultTypes()); // verify_c2
+  return expectYield(*this, getBodyRegion(), // verify_c2
+                     {getLogits().getType(), getHidden().getType()});
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,7 +64,9 @@ LogicalResult VerifyOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AcceptOp::verify() {
-  return verifyTreeOfDrafts(*this, getDrafts(), getTree()); // accept_c3
+  if (getPath() && getDrafts() && !getTree()) // accept_c3
+    return emitOpError("expected a tree where there is a path");
+  return verifyTreeOfDrafts(*this, getDrafts(), getTree());
 }
 
 LogicalResult AcceptOp::verifyRegions() {

@@ -6,13 +6,14 @@
 include "dialects/MTP/IR/MTPOpBase.td"
 
 def MTP_VerifyOp : MTP_Op<"verify", [
-    ParentOneOf<["::mlir::mtp::RoundOp"]>, SingleBlock,
+    ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>, SingleBlock,
     MemoryEffects<[MemRead<MTP_SlotResource>, MemRead<MTP_CacheResource>,
                    MemWrite<MTP_CacheResource>]>]> {
   let summary = "Run the target once over the anchor and the drafts";
   let description = [{
     The region is the target: from tokens to logits and the hidden state that
-    the drafter is given. With `tree` the rows are a static tree's.
+    the drafter is given. With `tree` the rows are a static tree's. A third result
+    is the rows, for ops that are told which rows the logits belong to.
 
     ```mlir
     %logits, %hidden = mtp.verify %drafts {
@@ -30,7 +31,8 @@ def MTP_VerifyOp : MTP_Op<"verify", [
   let arguments = (ins Optional<MTP_TokenGrid>:$drafts,
                        OptionalAttr<DenseI64ArrayAttr>:$tree);
   let regions = (region SizedRegion<1>:$bodyRegion);
-  let results = (outs MTP_Activation:$logits, MTP_Activation:$hidden);
+  let results = (outs MTP_Activation:$logits, MTP_Activation:$hidden,
+                      Optional<MTP_Rows>:$rows);
   let assemblyFormat = [{
     ($drafts^)? (`tree` $tree^)? attr-dict-with-keyword $bodyRegion
     `:` functional-type(operands, results)
@@ -40,7 +42,8 @@ def MTP_VerifyOp : MTP_Op<"verify", [
 }
 
 def MTP_AcceptOp : MTP_Op<"accept", [
-    ParentOneOf<["::mlir::mtp::RoundOp"]>, SingleBlock,
+    ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>, SingleBlock,
+    AttrSizedOperandSegments,
     MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
   let summary = "Keep the longest drafted prefix that the target agrees with";
   let description = [{
@@ -49,7 +52,12 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     picked by the same region from the drafter's logits. `exact` keeps
     a draft while it equals the pick of the row before it; the first mismatch
     ends it, and that row's pick is the bonus token. `count` is the number of
-    accepted drafts.
+    accepted drafts. `rows` are the rows of the logits; they may be left out where
+    the logits are those of the round's mtp.verify.
+
+    In a tree the walk goes on to the lowest child that carries the pick of the
+    node before. A third result is the path then: the nodes walked, node 0 first,
+    padded with -1; `picks` are those of the path.
 
     ```mlir
     %count, %picks = mtp.accept %drafts, %logits exact {
@@ -63,15 +71,18 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     Constraints:
     - (C1) the region takes (logits, rows), the logits of the operand's type.
     - (C2) the region yields one token per row.
-    - (C3) tree: parents as in draft_tree (C1), and drafts are given.
+    - (C3) tree: parents as in draft_tree (C1), and drafts are given. Where they
+      are and there is no tree, there is no path.
   }];
   let arguments = (ins Optional<MTP_TokenGrid>:$drafts, MTP_Activation:$logits,
+                       Optional<MTP_Rows>:$rows,
                        MTP_AcceptRuleAttr:$rule,
                        OptionalAttr<DenseI64ArrayAttr>:$tree);
   let regions = (region SizedRegion<1>:$bodyRegion);
-  let results = (outs MTP_Tokens:$count, MTP_TokenGrid:$picks);
+  let results = (outs MTP_Tokens:$count, MTP_TokenGrid:$picks,
+                      Optional<MTP_TokenGrid>:$path);
   let assemblyFormat = [{
-    custom<OptionalFirst>($drafts, $logits) `` $rule (`tree` $tree^)?
+    custom<OptionalFirst>($drafts, $logits) (`of` $rows^)? `` $rule (`tree` $tree^)?
     attr-dict-with-keyword $bodyRegion `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -29,7 +29,7 @@ func.func private @grouped_attention(%q: tensor<8x256xf32>, %rows: !mtp.rows) ->
 
 // CHECK-LABEL: func.func private @move
 func.func private @move(%path: tensor<2x4xi32>, %count: tensor<2xi32>) {
-  // CHECK: mtp.cache_move %{{.*}}, %{{.*}} in @latent : tensor<2x4xi32>, tensor<2xi32>
-  mtp.cache_move %path, %count in @latent : tensor<2x4xi32>, tensor<2xi32>
+  // CHECK: mtp.cache_move %{{.*}} to %{{.*}} of %{{.*}} in @latent : tensor<2x4xi32>, tensor<2xi32>
+  mtp.cache_move %path to %path of %count in @latent : tensor<2x4xi32>, tensor<2xi32>
   return
 }

@@ -53,8 +53,8 @@ mtp.round @tree {
     %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
   } : tensor<?x3xi32>
-  // CHECK: mtp.verify %{{.*}} tree [-1, 0, 0, 1] {
-  %logits, %hidden = mtp.verify %drafts tree [-1, 0, 0, 1] {
+  // CHECK: %[[LOGITS:.*]], %[[HIDDEN:.*]], %[[ROWS:.*]] = mtp.verify %[[DRAFTS:.*]] tree [-1, 0, 0, 1] {
+  %logits, %hidden, %verified = mtp.verify %drafts tree [-1, 0, 0, 1] {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %w = mtp.weight "embed" : tensor<16x8xf32>
     %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
@@ -65,13 +65,33 @@ mtp.round @tree {
          : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
     %l = mtp.linear %a, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %a : tensor<?x16xf32>, tensor<?x8xf32>
-  } : (tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
-  // CHECK: mtp.accept %{{.*}}, %{{.*}} exact tree [-1, 0, 0, 1] {
-  %count, %picks = mtp.accept %drafts, %logits exact tree [-1, 0, 0, 1] {
+  } : (tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  // CHECK: %[[COUNT:.*]], %[[PICKS:.*]], %[[PATH:.*]] = mtp.accept %[[DRAFTS]], %[[LOGITS]] of %[[ROWS]] exact tree [-1, 0, 0, 1] {
+  // CHECK: } : (tensor<?x3xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x4xi32>, tensor<?x4xi32>)
+  %count, %picks, %path = mtp.accept %drafts, %logits of %verified exact tree [-1, 0, 0, 1] {
   ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
     %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
     mtp.yield %s : tensor<?xi32>
-  } : (tensor<?x3xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x4xi32>)
-  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x4xi32>, tensor<?x8xf32>
+  } : (tensor<?x3xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x4xi32>, tensor<?x4xi32>)
+  // CHECK: mtp.commit %[[COUNT]], %[[PICKS]], %[[HIDDEN]] along %[[PATH]] : tensor<?xi32>, tensor<?x4xi32>, tensor<?x8xf32>, tensor<?x4xi32>
+  mtp.commit %count, %picks, %hidden along %path : tensor<?xi32>, tensor<?x4xi32>, tensor<?x8xf32>, tensor<?x4xi32>
+}
+}
+
+// -----
+
+// A step without hidden states is a model of its own.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @model k 1 {
+mtp.round @model k 1 {
+  // CHECK: mtp.draft_chain {
+  // CHECK: ^bb0(%{{.*}}: tensor<?xi32>, %{{.*}}: !mtp.rows):
+  // CHECK: mtp.yield %{{.*}} : tensor<?x16xf32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
 }
 }

@@ -94,7 +94,7 @@ func.func @cached_attention_c5(%q: tensor<?x8xf32>, %rows: !mtp.rows) {
 
 func.func @cache_move_c1(%p: tensor<2x4xi32>, %c: tensor<2xi32>) {
   // expected-error @+1 {{'mtp.cache_move' op expected @target to be an mtp.cache}}
-  mtp.cache_move %p, %c in @target : tensor<2x4xi32>, tensor<2xi32>
+  mtp.cache_move %p to %p of %c in @target : tensor<2x4xi32>, tensor<2xi32>
   return
 }
 
@@ -102,7 +102,7 @@ func.func @cache_move_c1(%p: tensor<2x4xi32>, %c: tensor<2xi32>) {
 
 mtp.cache @target layers 1 entry 80 : bf16
 func.func @cache_move_c2(%p: tensor<2x4xi32>, %c: tensor<4xi32>) {
-  // expected-error @+1 {{'mtp.cache_move' op expected a path with the rows of 'tensor<4xi32>', got 'tensor<2x4xi32>'}}
-  mtp.cache_move %p, %c in @target : tensor<2x4xi32>, tensor<4xi32>
+  // expected-error @+1 {{'mtp.cache_move' op expected positions with the rows of 'tensor<4xi32>', got 'tensor<2x4xi32>'}}
+  mtp.cache_move %p to %p of %c in @target : tensor<2x4xi32>, tensor<4xi32>
   return
 }

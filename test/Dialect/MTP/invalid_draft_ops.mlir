@@ -26,7 +26,7 @@ mtp.round @r {
 // draft_chain_c2
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {
-  // expected-error @+1 {{'mtp.draft_chain' op expected a step to take tokens, hidden and rows, got ('tensor<?x8xf32>', 'tensor<?xi32>', '!mtp.rows')}}
+  // expected-error @+1 {{'mtp.draft_chain' op expected a step to take tokens, hidden and rows, or tokens and rows, got ('tensor<?x8xf32>', 'tensor<?xi32>', '!mtp.rows')}}
   %drafts = mtp.draft_chain {
   ^bb0(%h: tensor<?x8xf32>, %t: tensor<?xi32>, %rows: !mtp.rows):
     %w = mtp.weight "head" : tensor<16x8xf32>
@@ -272,4 +272,54 @@ func.func @tree_rows_c2(%rows: !mtp.rows) {
 func.func @yield_parent() {
   // expected-error @+1 {{'mtp.yield' op expects parent op to be one of}}
   mtp.yield
+}
+
+// -----
+
+// draft_chain_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_chain' op expected a step to take tokens, hidden and rows, or tokens and rows, got ('tensor<?xi32>')}}
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_chain_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_chain' op expected a step to yield logits}}
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_chain_c5
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_chain' op expected one step without hidden states, got 2}}
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  }, {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
 }

@@ -23,7 +23,7 @@ mtp.round @r {
   } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
-// expected-error @+1 {{'mtp.round' op expected exactly one round in a module}}
+// expected-error @+1 {{'mtp.round' op expected to stand once in a module, or once for each k}}
 mtp.round @again {
   %drafts = mtp.draft_chain {
   ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
@@ -111,10 +111,12 @@ mtp.round @r {
 
 // -----
 
-// round_c2
+// round_c1
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// expected-error @+1 {{'mtp.round' op expected a verify, an accept and a commit}}
-mtp.round @r {
+mtp.round @r k 1 {
+}
+// expected-error @+1 {{'mtp.round' op expected to stand once in a module, or once for each k}}
+mtp.round @again k 1 {
 }
 }
 
@@ -170,6 +172,35 @@ mtp.round @r {
     %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
     mtp.yield %s : tensor<?xi32>
   } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %other = mtp.add %logits, %logits : tensor<?x16xf32>
+  // expected-error @+1 {{'mtp.accept' op expected the logits of mtp.verify}}
+  %count, %picks = mtp.accept %drafts, %other exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }
@@ -354,7 +385,7 @@ mtp.round @r {
 
 // round_c6
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// expected-error @+1 {{'mtp.round' op expected max_k 0 without a draft operation, got 1}}
+// expected-error @+1 {{'mtp.round' op expected max_k 0 where nothing drafts, got 1}}
 mtp.round @r {
   %logits, %hidden = mtp.verify {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
@@ -397,5 +428,23 @@ mtp.round @r {
     mtp.yield %s : tensor<?xi32>
   } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// round_c6
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.round' op expected k from 0 to max_k = 2, got -1}}
+mtp.round @r k -1 {
+}
+}
+
+// -----
+
+// round_c6
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.round' op expected k from 0 to max_k = 2, got 3}}
+mtp.round @r k 3 {
 }
 }

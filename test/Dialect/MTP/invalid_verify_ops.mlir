@@ -213,3 +213,52 @@ mtp.round @r {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<4x?xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// accept_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %l = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<16xf32>
+    mtp.yield %d, %f : tensor<2xi32>, tensor<16xf32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x16xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected a tree where there is a path}}
+  %count, %picks, %path = mtp.accept %drafts, %l exact {
+  ^bb0(%logits: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %logits : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x3xi32>)
+}
+}
+
+// -----
+
+// commit_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %drafts = mtp.draft_tree [-1, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x2xi32>
+  %logits, %hidden = mtp.verify %drafts tree [-1, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks, %path = mtp.accept %drafts, %logits exact tree [-1, 0, 0] {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>, tensor<4x?xi32>)
+  // expected-error @+1 {{'mtp.commit' op expected a path with the rows of 'tensor<?xi32>', got 'tensor<4x?xi32>'}}
+  mtp.commit %count, %picks, %hidden along %path : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>, tensor<4x?xi32>
+}
+}

@@ -14,7 +14,7 @@ mtp.round @plain {
     %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
   } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
-  // CHECK: %[[COUNT:.*]], %{{.*}} = mtp.accept %[[LOGITS]] exact {
+  // CHECK: %{{.*}}, %{{.*}} = mtp.accept %[[LOGITS]] exact {
   // CHECK: } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   %count, %picks = mtp.accept %logits exact {
   ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
@@ -22,8 +22,28 @@ mtp.round @plain {
     mtp.yield %s : tensor<?xi32>
   } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
-  // CHECK: mtp.rollback %[[COUNT]] : tensor<?xi32>
-  mtp.rollback %count : tensor<?xi32>
+}
+
+// What a prefill does with a chunk: no drafts, and the ops may be told the rows.
+// CHECK-LABEL: mtp.prefill @prompt {
+mtp.prefill @prompt {
+  // CHECK: %[[LOGITS:.*]], %[[HIDDEN:.*]], %[[ROWS:.*]] = mtp.verify {
+  // CHECK: } : () -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %logits, %hidden, %rows = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  // CHECK: mtp.accept %[[LOGITS]] of %[[ROWS]] exact {
+  // CHECK: } : (tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+  %count, %picks = mtp.accept %logits of %rows exact {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.sample %l, %r : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 
 // CHECK-LABEL: func.func @accept

@@ -1,0 +1,130 @@
+//===- MTPCoreOps.cpp - Verifiers of the core operations ------------------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/Verification.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+static int64_t rowsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getDimSize(0);
+}
+
+LogicalResult PromptRowsOp::verify() {
+  // prompt_rows_c1: no round drafts further than that.
+  return expectRange(*this, "ahead", getAhead(), getAhead() + 1, 17);
+}
+
+//===----------------------------------------------------------------------===//
+// regroup
+//===----------------------------------------------------------------------===//
+
+LogicalResult RegroupOp::verify() {
+  auto from = cast<RankedTensorType>(getX().getType());
+  auto to = cast<RankedTensorType>(getType());
+  if (from.getRank() == 2 && to.getRank() == 2 &&
+      from.getDimSize(1) != to.getDimSize(1)) // regroup_c1
+    return emitOpError("expected one number per row on one side, got ")
+           << from << " and " << to;
+  if (from.hasStaticShape() && to.hasStaticShape() &&
+      from.getNumElements() != to.getNumElements()) // regroup_c2
+    return emitOpError("expected as many numbers, got ")
+           << from << " and " << to;
+  return success();
+}
+
+OpFoldResult RegroupOp::fold(FoldAdaptor) {
+  if (getX().getType() == getType())
+    return getX();
+  auto inner = getX().getDefiningOp<RegroupOp>();
+  if (inner && inner.getX().getType() == getType())
+    return inner.getX();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of states
+//===----------------------------------------------------------------------===//
+
+/// read_state_c1: per slot, f32 rows of `width` columns; read_state_c2 and
+/// write_state_c3: as many as `rows`, where both are known.
+static LogicalResult verifyState(Operation *op, SymbolTableCollection &symbols,
+                                 FlatSymbolRefAttr name, int64_t width,
+                                 int64_t rows) {
+  auto state = symbols.lookupNearestSymbolFrom<SlotStateOpInterface>(op, name);
+  if (!state)
+    return op->emitOpError("expected ") << name << " to be a state";
+  SmallVector<int64_t> extents = state.getExtentSizes();
+  if (state.getShared() || !state.getElementType().isF32() || extents.empty() ||
+      extents.size() > 2 || extents.back() != width)
+    return op->emitOpError("expected ")
+           << name << " to have f32 rows of " << width << " columns per slot";
+  int64_t most = extents.size() == 2 ? extents.front() : 1;
+  if (!ShapedType::isDynamic(most) && !ShapedType::isDynamic(rows) &&
+      rows > most)
+    return op->emitOpError("expected at most ")
+           << most << " rows of " << name << ", got " << rows;
+  return success();
+}
+
+LogicalResult ReadStateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyState(*this, symbols, getStateAttr(), widthOf(getResult()),
+                     getRows());
+}
+
+LogicalResult ReadStateOp::verify() {
+  return expectPositive(*this, "rows", getRows()); // read_state_c2
+}
+
+LogicalResult WriteStateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyState(*this, symbols, getStateAttr(), widthOf(getX()),
+                     getRowsPerSlot());
+}
+
+int64_t WriteStateOp::getRowsPerSlot() {
+  if (getIndex()) {
+    auto type = cast<RankedTensorType>(getIndex().getType());
+    return type.getRank() == 2 ? type.getDimSize(1) : 1;
+  }
+  int64_t rows = rowsOf(getX()), slots = rowsOf(getSlots());
+  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(slots))
+    return ShapedType::kDynamic;
+  return rows / slots;
+}
+
+LogicalResult WriteStateOp::verify() {
+  if (getIndex()) // write_state_c2
+    return expectRows(*this, "an index", getIndex(), getSlots());
+  int64_t rows = rowsOf(getX()), slots = rowsOf(getSlots());
+  if (!ShapedType::isDynamic(rows) && !ShapedType::isDynamic(slots) &&
+      rows % slots != 0)
+    return emitOpError("expected as many rows for each of ")
+           << slots << " slots, got " << rows;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// concat_rows
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConcatRowsOp::verify() {
+  FailureOr<int64_t> width = staticWidth(*this, "the rows", getHead());
+  if (failed(width) || // concat_rows_c1
+      failed(expectWidth(*this, "the second rows", getTail(), *width)) ||
+      failed(expectWidth(*this, "the result", getResult(), *width)) ||
+      failed(expectPositive(*this, "rows", getHeadRows())) || // concat_rows_c2
+      failed(expectPositive(*this, "rows", getTailRows())))
+    return failure();
+  int64_t head = rowsOf(getHead()), tail = rowsOf(getTail());
+  if (ShapedType::isDynamic(head) || ShapedType::isDynamic(tail))
+    return success();
+  int64_t slots = head / getHeadRows();
+  if (head != slots * int64_t(getHeadRows()) ||
+      tail != slots * int64_t(getTailRows()) ||
+      rowsOf(getResult()) != head + tail)
+    return emitOpError("expected ")
+           << getHeadRows() << " and " << getTailRows()
+           << " rows for each of as many slots, got " << head << " and " << tail
+           << " for a result of " << rowsOf(getResult());
+  return success();
+}

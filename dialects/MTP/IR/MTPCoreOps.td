@@ -1,0 +1,192 @@
+//===- MTPCoreOps.td - What a round is made of -------------*- tablegen -*-===//
+//
+// The ops that draft, verify, accept and commit are expanded into, and that a
+// method which has no readable form is written in: which slots a round runs,
+// rows of states and activations, the rows of a prompt. What a round decides is
+// the code of `mtp.per_slot` (MTPControlOps.td).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_CORE_OPS_TD
+#define MTP_CORE_OPS_TD
+
+include "dialects/MTP/IR/MTPControlOps.td"
+include "dialects/MTP/IR/MTPOpBase.td"
+
+def MTP_KOp : MTP_Op<"k", [Pure, MTP_InControlBody]> {
+  let summary = "The number of drafts of a round";
+  let description = [{
+    A round is written once and instantiated for each k of the envelope, where
+    this becomes a constant. In a prefill it is 0 where the program fills the
+    target's caches alone, and `max_k` where it serves drafting, too.
+
+    ```mlir
+    %k = mtp.k
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def MTP_SlotsOp : MTP_Op<"slots", [Pure]> {
+  let summary = "The slots that a program runs";
+  let description = [{
+    In a round the active slots, in the host's order; in a prefill the slot of
+    each sequence of the chunk. No slot is there twice.
+
+    ```mlir
+    %slots = mtp.slots : tensor<?xi32>
+    ```
+  }];
+  let results = (outs MTP_Tokens:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def MTP_PromptRowsOp : MTP_Op<"prompt_rows", [Pure]> {
+  let summary = "The rows of a prefill's chunk";
+  let description = [{
+    Tokens and rows of a chunk of a prompt; with `ahead d` the token of a row is
+    the one d places further on, and a row whose prompt ends before that is
+    dead. A drafter's module d runs over these.
+
+    ```mlir
+    %t, %rows = mtp.prompt_rows ahead 1 : tensor<?xi32>
+    ```
+
+    Constraints:
+    - (C1) 0 <= ahead <= 16.
+  }];
+  let arguments = (ins DefaultValuedAttr<I64Attr, "0">:$ahead);
+  let results = (outs MTP_Tokens:$tokens, MTP_Rows:$rows);
+  let assemblyFormat = "(`ahead` $ahead^)? attr-dict `:` type($tokens)";
+  let hasVerifier = 1;
+}
+
+def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
+  let summary = "The same numbers in other groups";
+  let description = [{
+    Between one number per row, `tensor<?xi32>`, and n of them per slot,
+    `tensor<?xnxi32>`: the rows of a slot follow each other. Nothing is moved.
+
+    ```mlir
+    %rows = mtp.regroup %grid : tensor<?x3xi32> -> tensor<?xi32>
+    ```
+
+    Constraints:
+    - (C1) at most one of the two has two dimensions, or both have equal ones.
+    - (C2) static shapes have as many elements.
+  }];
+  let arguments = (ins TensorRankOf<[I32], [1, 2]>:$x);
+  let results = (outs TensorRankOf<[I32], [1, 2]>:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+class MTP_StateRowsOp<string mnemonic, list<Trait> traits>
+    : MTP_Op<mnemonic, !listconcat(
+        [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
+def MTP_ReadStateOp : MTP_StateRowsOp<"read_state",
+    [MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
+  let summary = "Copy rows of a state";
+  let description = [{
+    Of every slot the first `rows` rows of a state of f32 rows, one slot's after
+    the other's.
+
+    ```mlir
+    %h = mtp.read_state @hidden of %slots rows 3
+         : tensor<?xi32> -> tensor<?x192xf32>
+    ```
+
+    Constraints:
+    - (C1) the state exists, is per slot, of f32, and a row has the result's
+      width; a state of one dimension is one row.
+    - (C2) rows are positive, and a state has as many.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$state, MTP_Tokens:$slots,
+                       DefaultValuedAttr<I64Attr, "1">:$rows);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = [{
+    $state `of` $slots (`rows` $rows^)? attr-dict
+    `:` type($slots) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_WriteStateOp : MTP_StateRowsOp<"write_state",
+    [MemoryEffects<[MemWrite<MTP_SlotResource>]>]> {
+  let summary = "Copy rows into a state";
+  let description = [{
+    The rows of `x`, as many for each slot, become the first rows of the slot's
+    state. With `index` it is the rows that it names, n of them for each slot; an
+    index below zero leaves its row of the state as it is.
+
+    ```mlir
+    mtp.write_state %h, @hidden of %slots : tensor<?x192xf32>, tensor<?xi32>
+    mtp.write_state %h[%last], @hidden of %slots
+        : tensor<?x192xf32>[tensor<?xi32>], tensor<?xi32>
+    ```
+
+    Constraints:
+    - (C1) the state is as in read_state (C1), with the operand's width.
+    - (C2) an index has a row per slot; a static operand without one has as many
+      rows for each slot.
+    - (C3) a state has as many rows as are written.
+  }];
+  let arguments = (ins MTP_Activation:$x,
+                       Optional<TensorRankOf<[I32], [1, 2]>>:$index,
+                       FlatSymbolRefAttr:$state, MTP_Tokens:$slots);
+  let assemblyFormat = [{
+    $x (`[` $index^ `]`)? `,` $state `of` $slots attr-dict
+    `:` type($x) (`[` type($index)^ `]`)? `,` type($slots)
+  }];
+  let extraClassDeclaration = [{
+    /// Rows that are written for each slot; dynamic where not known yet.
+    int64_t getRowsPerSlot();
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_ConcatRowsOp : MTP_Op<"concat_rows", [Pure]> {
+  let summary = "Rows of one activation, then of another, slot by slot";
+  let description = [{
+    For every slot `heads` rows of the first operand and then `tails` rows of
+    the second one.
+
+    ```mlir
+    %y = mtp.concat_rows %carry rows 1, %h rows 3
+         : tensor<?x192xf32>, tensor<?x192xf32> -> tensor<?x192xf32>
+    ```
+
+    Constraints:
+    - (C1) the widths are equal and static.
+    - (C2) rows are positive; static operands have a multiple of theirs, for as
+      many slots, and the result has the sum.
+  }];
+  let arguments = (ins MTP_Activation:$head, I64Attr:$head_rows,
+                       MTP_Activation:$tail, I64Attr:$tail_rows);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = [{
+    $head `rows` $head_rows `,` $tail `rows` $tail_rows attr-dict
+    `:` type($head) `,` type($tail) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MTP_OutputOp : MTP_Op<"output", [
+    MemoryEffects<[MemWrite<MTP_HostResource>]>]> {
+  let summary = "Give the host a value of the program";
+  let description = [{
+    The host knows `logits`, the rows that were verified or the last row of each
+    sequence of a chunk, and `picks`, what was picked from them.
+
+    ```mlir
+    mtp.output "logits" %l : tensor<?x4096xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, AnyRankedTensor:$value);
+  let assemblyFormat = "$name $value attr-dict `:` type($value)";
+}
+
+#endif // MTP_CORE_OPS_TD

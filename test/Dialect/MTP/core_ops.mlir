@@ -1,0 +1,62 @@
+// RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
+// RUN: mtp-opt %s --mlir-print-op-generic | mtp-opt | FileCheck %s
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.state @hidden[max_k + 1, 8] : f32
+mtp.state @carry[8] : f32
+mtp.cache @kv layers 2 entry 16 : f32
+
+// A method in core ops: none of draft, verify, accept and commit.
+// CHECK-LABEL: mtp.round @core {
+mtp.round @core {
+  // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32>
+  %slots = mtp.slots : tensor<?xi32>
+  // CHECK: %[[MADE:.*]]:2 = mtp.per_slot %[[SLOTS]] {
+  %grid, %last = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    // CHECK: mtp.k{{$}}
+    %k = mtp.k
+    %n = mtp.load @length[] : i32
+    %g = tensor.generate {
+    ^bb0(%j: index):
+      tensor.yield %n : i32
+    } : tensor<3xi32>
+    %last = arith.index_cast %k : index to i32
+    mtp.yield %g, %last : tensor<3xi32>, i32
+  } : (tensor<?xi32>) -> (tensor<?x3xi32>, tensor<?xi32>)
+  // CHECK: %[[TOKENS:.*]] = mtp.regroup %[[MADE]]#0 : tensor<?x3xi32> -> tensor<?xi32>
+  %tokens = mtp.regroup %grid : tensor<?x3xi32> -> tensor<?xi32>
+  // CHECK: mtp.regroup %[[TOKENS]] : tensor<?xi32> -> tensor<?x3xi32>
+  %again = mtp.regroup %tokens : tensor<?xi32> -> tensor<?x3xi32>
+  // CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 3 : tensor<?xi32> -> tensor<?x8xf32>
+  %h = mtp.read_state @hidden of %slots rows 3 : tensor<?xi32> -> tensor<?x8xf32>
+  // One row is the default.
+  // CHECK: %[[C:.*]] = mtp.read_state @carry of %[[SLOTS]] : tensor<?xi32> -> tensor<?x8xf32>
+  %c = mtp.read_state @carry of %slots rows 1 : tensor<?xi32> -> tensor<?x8xf32>
+  // CHECK: %[[BOTH:.*]] = mtp.concat_rows %[[C]] rows 1, %[[H]] rows 3 : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %both = mtp.concat_rows %c rows 1, %h rows 3 : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  // CHECK: mtp.write_state %[[H]], @hidden of %[[SLOTS]] : tensor<?x8xf32>, tensor<?xi32>
+  mtp.write_state %h, @hidden of %slots : tensor<?x8xf32>, tensor<?xi32>
+  // CHECK: mtp.write_state %[[BOTH]][%[[MADE]]#1], @carry of %[[SLOTS]] : tensor<?x8xf32>[tensor<?xi32>], tensor<?xi32>
+  mtp.write_state %both[%last], @carry of %slots : tensor<?x8xf32>[tensor<?xi32>], tensor<?xi32>
+  // CHECK: mtp.write_state %[[BOTH]][%[[MADE]]#0], @hidden of %[[SLOTS]] : tensor<?x8xf32>[tensor<?x3xi32>], tensor<?xi32>
+  mtp.write_state %both[%grid], @hidden of %slots : tensor<?x8xf32>[tensor<?x3xi32>], tensor<?xi32>
+  // CHECK: mtp.cache_move %[[MADE]]#0 to %{{.*}} of %[[SLOTS]] in @kv : tensor<?x3xi32>, tensor<?xi32>
+  mtp.cache_move %grid to %again of %slots in @kv : tensor<?x3xi32>, tensor<?xi32>
+  // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] [-1, 0, 0] : tensor<?xi32>
+  %tree = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens [-1, 0, 0] : tensor<?xi32>
+  // CHECK: mtp.exclude %[[H]], %[[TOKENS]] : tensor<?x8xf32>, tensor<?xi32>
+  %rest = mtp.exclude %h, %tokens : tensor<?x8xf32>, tensor<?xi32>
+  // CHECK: mtp.output "logits" %[[H]] : tensor<?x8xf32>
+  mtp.output "logits" %h : tensor<?x8xf32>
+}
+
+// CHECK-LABEL: mtp.prefill @prompt {
+mtp.prefill @prompt {
+  // CHECK: %{{.*}}, %{{.*}} = mtp.prompt_rows : tensor<?xi32>
+  %t, %rows = mtp.prompt_rows : tensor<?xi32>
+  // CHECK: %{{.*}}, %{{.*}} = mtp.prompt_rows ahead 2 : tensor<?xi32>
+  %u, %later = mtp.prompt_rows ahead 2 : tensor<?xi32>
+}
+}

@@ -1,0 +1,244 @@
+// RUN: mtp-opt %s --split-input-file --verify-diagnostics
+
+func.func @prompt_rows_c1() {
+  // expected-error @+1 {{'mtp.prompt_rows' op expected ahead as a range within 0 to 17, got 17 to 18}}
+  %t, %rows = mtp.prompt_rows ahead 17 : tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @prompt_rows_c1() {
+  // expected-error @+1 {{'mtp.prompt_rows' op expected ahead as a range within 0 to 17, got -1 to 0}}
+  %t, %rows = mtp.prompt_rows ahead -1 : tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @regroup_c1(%x: tensor<?x2xi32>) {
+  // expected-error @+1 {{'mtp.regroup' op expected one number per row on one side, got 'tensor<?x2xi32>' and 'tensor<?x3xi32>'}}
+  %0 = mtp.regroup %x : tensor<?x2xi32> -> tensor<?x3xi32>
+  return
+}
+
+// -----
+
+func.func @regroup_c2(%x: tensor<2x3xi32>) {
+  // expected-error @+1 {{'mtp.regroup' op expected as many numbers, got 'tensor<2x3xi32>' and 'tensor<5xi32>'}}
+  %0 = mtp.regroup %x : tensor<2x3xi32> -> tensor<5xi32>
+  return
+}
+
+// -----
+
+func.func @read_state_c1(%slots: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.read_state' op expected @hidden to be a state}}
+  %0 = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+mtp.state shared @hidden[8] : f32
+func.func @read_state_c1(%slots: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.read_state' op expected @hidden to have f32 rows of 8 columns per slot}}
+  %0 = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+mtp.state @hidden[8] : i32
+func.func @read_state_c1(%slots: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.read_state' op expected @hidden to have f32 rows of 8 columns per slot}}
+  %0 = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+mtp.state @hidden : f32
+func.func @read_state_c1(%slots: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.read_state' op expected @hidden to have f32 rows of 1 columns per slot}}
+  %0 = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x1xf32>
+  return
+}
+
+// -----
+
+mtp.state @hidden[2, 3, 8] : f32
+func.func @read_state_c1(%slots: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.read_state' op expected @hidden to have f32 rows of 8 columns per slot}}
+  %0 = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+mtp.state @hidden[4] : f32
+func.func @read_state_c1(%slots: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.read_state' op expected @hidden to have f32 rows of 8 columns per slot}}
+  %0 = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+mtp.state @hidden[4, 8] : f32
+func.func @read_state_c2(%slots: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.read_state' op expected a positive rows, got 0}}
+  %0 = mtp.read_state @hidden of %slots rows 0 : tensor<?xi32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+mtp.state @hidden[4, 8] : f32
+func.func @read_state_c2(%slots: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.read_state' op expected at most 4 rows of @hidden, got 5}}
+  %0 = mtp.read_state @hidden of %slots rows 5 : tensor<?xi32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+// A state of one dimension is one row.
+mtp.state @carry[8] : f32
+func.func @read_state_c2(%slots: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.read_state' op expected at most 1 rows of @carry, got 2}}
+  %0 = mtp.read_state @carry of %slots rows 2 : tensor<?xi32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+mtp.state @hidden[4, 8] : f32
+func.func @write_state_c1(%x: tensor<?x4xf32>, %slots: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.write_state' op expected @hidden to have f32 rows of 4 columns per slot}}
+  mtp.write_state %x, @hidden of %slots : tensor<?x4xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+mtp.state @hidden[4, 8] : f32
+func.func @write_state_c2(%x: tensor<6x8xf32>, %index: tensor<3xi32>, %slots: tensor<2xi32>) {
+  // expected-error @+1 {{'mtp.write_state' op expected an index with the rows of 'tensor<2xi32>', got 'tensor<3xi32>'}}
+  mtp.write_state %x[%index], @hidden of %slots : tensor<6x8xf32>[tensor<3xi32>], tensor<2xi32>
+  return
+}
+
+// -----
+
+mtp.state @hidden[4, 8] : f32
+func.func @write_state_c2(%x: tensor<5x8xf32>, %slots: tensor<2xi32>) {
+  // expected-error @+1 {{'mtp.write_state' op expected as many rows for each of 2 slots, got 5}}
+  mtp.write_state %x, @hidden of %slots : tensor<5x8xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+mtp.state @hidden[4, 8] : f32
+func.func @write_state_c3(%x: tensor<10x8xf32>, %slots: tensor<2xi32>) {
+  // expected-error @+1 {{'mtp.write_state' op expected at most 4 rows of @hidden, got 5}}
+  mtp.write_state %x, @hidden of %slots : tensor<10x8xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+mtp.state @carry[8] : f32
+func.func @write_state_c3(%x: tensor<10x8xf32>, %index: tensor<2x3xi32>, %slots: tensor<2xi32>) {
+  // expected-error @+1 {{'mtp.write_state' op expected at most 1 rows of @carry, got 3}}
+  mtp.write_state %x[%index], @carry of %slots : tensor<10x8xf32>[tensor<2x3xi32>], tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @concat_rows_c1(%x: tensor<?x8xf32>, %y: tensor<?x4xf32>) {
+  // expected-error @+1 {{'mtp.concat_rows' op expected width 8 of the second rows, got 'tensor<?x4xf32>'}}
+  %0 = mtp.concat_rows %x rows 1, %y rows 3 : tensor<?x8xf32>, tensor<?x4xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_rows_c1(%x: tensor<?x?xf32>) {
+  // expected-error @+1 {{'mtp.concat_rows' op expected a static width of the rows, got 'tensor<?x?xf32>'}}
+  %0 = mtp.concat_rows %x rows 1, %x rows 3 : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_rows_c2(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'mtp.concat_rows' op expected a positive rows, got 0}}
+  %0 = mtp.concat_rows %x rows 1, %x rows 0 : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_rows_c2(%x: tensor<2x8xf32>, %y: tensor<9x8xf32>) {
+  // expected-error @+1 {{'mtp.concat_rows' op expected 1 and 3 rows for each of as many slots, got 2 and 9 for a result of 11}}
+  %0 = mtp.concat_rows %x rows 1, %y rows 3 : tensor<2x8xf32>, tensor<9x8xf32> -> tensor<11x8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_rows_c2(%x: tensor<2x8xf32>, %y: tensor<6x8xf32>) {
+  // expected-error @+1 {{'mtp.concat_rows' op expected 1 and 3 rows for each of as many slots, got 2 and 6 for a result of 9}}
+  %0 = mtp.concat_rows %x rows 1, %y rows 3 : tensor<2x8xf32>, tensor<6x8xf32> -> tensor<9x8xf32>
+  return
+}
+
+// -----
+
+func.func @make_tree_rows_c1(%x: tensor<6xi32>) {
+  // expected-error @+1 {{'mtp.make_tree_rows' op expected the parent of node 2 before it, got 2}}
+  %0 = mtp.make_tree_rows %x, %x from %x at %x [-1, 0, 2] : tensor<6xi32>
+  return
+}
+
+// -----
+
+func.func @exclude_c1(%l: tensor<4x16xf32>, %t: tensor<3xi32>) {
+  // expected-error @+1 {{'mtp.exclude' op expected the tokens with the rows of 'tensor<4x16xf32>', got 'tensor<3xi32>'}}
+  %0 = mtp.exclude %l, %t : tensor<4x16xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
+// prefill_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.prefill @a {
+}
+// expected-error @+1 {{'mtp.prefill' op expected to stand once in a module, or once for each k}}
+mtp.prefill @b k 2 {
+}
+}
+
+// -----
+
+// prefill_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.prefill @a k 0 {
+}
+mtp.prefill @b k 2 {
+}
+// expected-error @+1 {{'mtp.prefill' op expected to stand once in a module, or once for each k}}
+mtp.prefill @c k 2 {
+}
+}
+
+// -----
+
+// prefill_c1
+// expected-error @+1 {{'mtp.prefill' op expected 'mtp.envelope' on the module}}
+mtp.prefill @a {
+}
