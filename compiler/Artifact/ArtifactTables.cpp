@@ -242,7 +242,8 @@ schema::Place TableBuilder::makeReference(exec::RefOp op, uint64_t offset) {
   auto type = cast<MemRefType>(op.getType());
   auto lookup = [&](const llvm::StringMap<uint32_t> &index,
                     schema::Space space) {
-    return schema::Place(space, index.lookup(name), fixed(offset),
+    return schema::Place(space, index.lookup(name),
+                         fixed(op.getRowOffset() + offset),
                          fixed(bufferBytes(type) - offset));
   };
   if (layout.cacheIndex.contains(name)) {

@@ -110,6 +110,20 @@ const Case cases[] = {
     {"take_rows", "width = 5, x_stride = 7", {6, 3}},
     {"argmax", "width = 37, x_stride = 40", {3}},
     {"argmax_parts", "parts = 5", {3}},
+    {"exclude", "width = 37", {3}},
+    {"read_state", "width = 9, rows = 4, slots = 5", {3, 4}},
+    {"read_state", "width = 9, rows = 4, slots = 5", {3, 1}},
+    {"write_state", "width = 9, rows = 4, slots = 5", {3, 2}},
+    {"write_state_at", "width = 9, rows = 4, slots = 5", {3, 1, 7}},
+    {"write_state_at", "width = 9, rows = 4, slots = 5", {3, 4, 2}},
+    {"concat_rows", "width = 9", {3, 1, 4}},
+    {"kv_move",
+     "page = 8, entry_width = 50, dtype = \"bf16\", slots = 3",
+     {3, 2, 5}},
+    {"kv_move",
+     "page = 4, entry_width = 42, cache_heads = 2, dtype = \"f32\", "
+     "slots = 3",
+     {2, 3, 4}},
     {"refresh_rows", "kmax1 = 4, slots = 5", {3, 2, 2}},
     {"refresh_rows", "kmax1 = 4, slots = 5", {3, 3, 4}},
     {"refresh_hidden", "width = 9, kmax1 = 4, slots = 5", {3, 2}},
@@ -215,6 +229,11 @@ TEST_F(ContractTest, NamesWhatIsMissing) {
   EXPECT_EQ(error("refresh_hidden", "width = 9, kmax1 = 4"),
             "expected config key 'slots' of at least 1 for kind "
             "'refresh_hidden'");
+  EXPECT_EQ(error("write_state_at", "width = 9, slots = 4"),
+            "expected config key 'rows' of at least 1 for kind "
+            "'write_state_at'");
+  EXPECT_EQ(error("kv_move", "page = 4, entry_width = 8, dtype = \"f32\""),
+            "expected config key 'slots' of at least 1 for kind 'kv_move'");
   EXPECT_EQ(error("take_rows", "width = 9223372036854775807"),
             "the bytes of buffer 0 of kind 'take_rows' do not fit 64 bits");
   EXPECT_FALSE(kernelContract("mtp.sample", mlir::DictionaryAttr()));

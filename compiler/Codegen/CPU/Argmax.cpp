@@ -114,6 +114,24 @@ static void emitArgmaxParts(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
+/// The logits without one token of each row.
+/// buffers: logits, tokens, out. params: M.
+static void emitExclude(KernelBuilder &kb, const KernelConfig &config) {
+  constexpr int64_t kMinusInfinity = 0xff800000; // as the bits of an f32
+  int64_t width = config.integer("width");
+  kb.forTasks([&](Value row) {
+    Value out = kb.at(kb.buffer(2), row, width * 4);
+    kb.copy(kb.at(kb.buffer(0), row, width * 4), out, width);
+    Value token = kb.loadI32(kb.buffer(1), row);
+    Value isThere =
+        kb.bitAnd(kb.cmp(Cmp::GE, token, 0), kb.cmp(Cmp::LT, token, width));
+    kb.ifThen(isThere,
+              [&] { kb.storeI32(kb.integer(kMinusInfinity), out, token); });
+  });
+}
+
+static constexpr ConfigKey excludeKeys[] = {{"width", ConfigKey::Int, true}};
+
 static constexpr ConfigKey argmaxKeys[] = {{"width", ConfigKey::Int, true},
                                            {"x_stride", ConfigKey::Int, false}};
 
@@ -121,6 +139,7 @@ static constexpr ConfigKey partsKeys[] = {{"parts", ConfigKey::Int, true}};
 
 static const KernelKind kinds[] = {
     {"argmax", argmaxKeys, emitArgmaxKernel, taskPerRow},
-    {"argmax_parts", partsKeys, emitArgmaxParts, taskPerRow}};
+    {"argmax_parts", partsKeys, emitArgmaxParts, taskPerRow},
+    {"exclude", excludeKeys, emitExclude, taskPerRow}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::argmaxKernels() { return kinds; }

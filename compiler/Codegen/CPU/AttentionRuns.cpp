@@ -307,8 +307,10 @@ Values AttentionRuns::viewOf(Value row, Value &base, Value &mask) {
   place = kb.select(fits, place, kb.integer(-1));
   base = place;
   Value all = kb.shiftRight(kb.integer(-1), kb.sub(kb.integer(64), nodes));
-  mask = kb.bitAnd(
-      all, kb.load(kb.i64Type(), kb.at(kb.buffer(5), kb.rem(row, nodes), 8)));
+  // A block may have rows of some of the nodes.
+  int64_t block = config.integer("block");
+  Value number = kb.rem(row, block ? kb.integer(block) : nodes);
+  mask = kb.bitAnd(all, kb.load(kb.i64Type(), kb.at(kb.buffer(5), number, 8)));
   Value count = kb.whileLoop(
       Values{mask, zero},
       [&](ValueRange state) { return kb.cmp(Cmp::NE, state[0], 0); },

@@ -205,6 +205,24 @@ static constexpr ConfigKey joinKeys[] = {
     {"y_stride", ConfigKey::Int, false},
     {"window", ConfigKey::Int, false}};
 
+static constexpr ConfigKey treeKeys[] = {
+    {"y_stride", ConfigKey::Int, false},
+    {"q_heads", ConfigKey::Int, true},
+    {"kv_heads", ConfigKey::Int, true},
+    {"dk", ConfigKey::Int, true},
+    {"dv", ConfigKey::Int, true},
+    {"page", ConfigKey::Int, true},
+    {"entry_width", ConfigKey::Int, true},
+    {"cache_heads", ConfigKey::Int, false},
+    {"k_offset", ConfigKey::Int, false},
+    {"v_offset", ConfigKey::Int, false},
+    {"dtype", ConfigKey::Text, true, "f32|bf16"},
+    {"scale", ConfigKey::Float, true},
+    {"q_stride", ConfigKey::Int, false},
+    {"part", ConfigKey::Int, false},
+    {"slots", ConfigKey::Int, false},
+    {"block", ConfigKey::Int, false}};
+
 static const llvm::ArrayRef<ConfigKey> partsKeys =
     llvm::ArrayRef(allKeys).drop_front();
 static const llvm::ArrayRef<ConfigKey> plainKeys =
@@ -213,7 +231,7 @@ static const llvm::ArrayRef<ConfigKey> plainKeys =
 static const KernelKind kinds[] = {
     {"attention", plainKeys, emitAttention<false>, attentionTasks<false>,
      attentionScratch<false>, verifyAttention},
-    {"attention_tree", plainKeys.drop_back(), emitAttention<true>,
+    {"attention_tree", treeKeys, emitAttention<true>,
      attentionTasks<true>, attentionScratch<true>, verifyAttention},
     {"attention_parts", partsKeys, emitAttention<false>, attentionTasks<false>,
      attentionScratch<false>, verifyAttention},

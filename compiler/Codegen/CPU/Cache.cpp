@@ -7,21 +7,33 @@
 using namespace mtp::codegen;
 using namespace mlir;
 
+/// The first head's share of the entry of `slot` at `position`.
+static Value shareAt(KernelBuilder &kb, const CacheBuffers &cache,
+                     const CacheLayout &layout, int64_t bytes, Value slot,
+                     Value position) {
+  Value index =
+      kb.add(kb.mul(slot, cache.maxPages), kb.div(position, layout.page));
+  Value page = kb.at(cache.pages, kb.loadI32(cache.pageTable, index),
+                     layout.pageBytes(bytes));
+  return kb.at(page, kb.rem(position, layout.page), layout.share() * bytes);
+}
+
+/// Whether a slot can have an entry at `position`.
+static Value isEntry(KernelBuilder &kb, const CacheBuffers &cache,
+                     const CacheLayout &layout, Value position) {
+  Value end = kb.mul(cache.maxPages, layout.page);
+  return kb.bitAnd(kb.cmp(Cmp::GE, position, 0),
+                   kb.cmp(Cmp::LT, position, end));
+}
+
 void mtp::codegen::emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
                                 const CacheLayout &layout, int64_t bytes,
                                 Value row,
                                 llvm::function_ref<void(Value)> body) {
   Value position = kb.loadI32(cache.positions, row);
-  Value end = kb.mul(cache.maxPages, layout.page);
-  Value isLive = kb.bitAnd(kb.cmp(Cmp::GE, position, 0),
-                           kb.cmp(Cmp::LT, position, end));
-  kb.ifThen(isLive, [&] {
+  kb.ifThen(isEntry(kb, cache, layout, position), [&] {
     Value slot = kb.clampIndex(kb.loadI32(cache.slots, row), cache.slotCount);
-    Value index =
-        kb.add(kb.mul(slot, cache.maxPages), kb.div(position, layout.page));
-    Value page = kb.at(cache.pages, kb.loadI32(cache.pageTable, index),
-                       layout.pageBytes(bytes));
-    body(kb.at(page, kb.rem(position, layout.page), layout.share() * bytes));
+    body(shareAt(kb, cache, layout, bytes, slot, position));
   });
 }
 
@@ -106,6 +118,55 @@ static LogicalResult verifyKvAppend(const KernelConfig &config,
                        emitError);
 }
 
+/// Task i moves the entries of the i-th slot, in the order of the positions.
+/// buffers: slots, from, to, page table, base of the layer's pages.
+/// params: b, maxPages, positions of a slot.
+static void emitKvMove(KernelBuilder &kb, const KernelConfig &config) {
+  CacheBuffers cache{kb.buffer(0), kb.buffer(1), kb.buffer(3), kb.buffer(4),
+                     kb.param(1), config.integer("slots")};
+  CacheLayout layout(config, config.integer("entry_width"));
+  DType dtype = config.dtype();
+  int64_t bytes = byteWidth(dtype);
+  Value count = kb.param(2);
+  kb.forTasks([&](Value i) {
+    Value slot = kb.clampIndex(kb.loadI32(cache.slots, i), cache.slotCount);
+    kb.forRange(kb.integer(0), count, 1, [&](Value j) {
+      Value place = kb.add(kb.mul(i, count), j);
+      Value from = kb.loadI32(kb.buffer(1), place);
+      Value to = kb.loadI32(kb.buffer(2), place);
+      Value moves = kb.bitAnd(isEntry(kb, cache, layout, from),
+                              isEntry(kb, cache, layout, to));
+      kb.ifThen(kb.bitAnd(moves, kb.cmp(Cmp::NE, from, to)), [&] {
+        Value source = shareAt(kb, cache, layout, bytes, slot, from);
+        Value target = shareAt(kb, cache, layout, bytes, slot, to);
+        Value heads = kb.integer(layout.heads);
+        kb.forRange(kb.integer(0), heads, 1, [&](Value head) {
+          int64_t stride = layout.headStride() * bytes;
+          Value x = kb.at(source, head, stride);
+          Value y = kb.at(target, head, stride);
+          kb.forChunks(layout.share(), [&](Value first, Value mask) {
+            kb.storeFloats(kb.loadFloats(kb.at(x, first, bytes), dtype, mask),
+                           kb.at(y, first, bytes), dtype, mask);
+          });
+        });
+      });
+    });
+  });
+}
+
+static LogicalResult verifyKvMove(const KernelConfig &config,
+                                  EmitError emitError) {
+  return verifyCacheHeads(CacheLayout(config, config.integer("entry_width")),
+                          emitError);
+}
+
+static constexpr ConfigKey kvMoveKeys[] = {
+    {"dtype", ConfigKey::Text, true, "f32|bf16"},
+    {"page", ConfigKey::Int, true},
+    {"entry_width", ConfigKey::Int, true},
+    {"cache_heads", ConfigKey::Int, false},
+    {"slots", ConfigKey::Int, false}};
+
 static constexpr ConfigKey kvAppendKeys[] = {
     {"width", ConfigKey::Int, true},
     {"dtype", ConfigKey::Text, true, "f32|bf16"},
@@ -116,7 +177,9 @@ static constexpr ConfigKey kvAppendKeys[] = {
     {"slots", ConfigKey::Int, false},
     {"x_stride", ConfigKey::Int, false}};
 
-static const KernelKind kinds[] = {{"kv_append", kvAppendKeys, emitKvAppend,
-                                    taskPerRow, nullptr, verifyKvAppend}};
+static const KernelKind kinds[] = {
+    {"kv_append", kvAppendKeys, emitKvAppend, taskPerRow, nullptr,
+     verifyKvAppend},
+    {"kv_move", kvMoveKeys, emitKvMove, taskPerRow, nullptr, verifyKvMove}};
 
 llvm::ArrayRef<KernelKind> mtp::codegen::cacheKernels() { return kinds; }

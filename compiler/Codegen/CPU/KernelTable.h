@@ -49,6 +49,7 @@ llvm::ArrayRef<KernelKind> prefillKernels();
 llvm::ArrayRef<KernelKind> ropeAppendKernels();
 llvm::ArrayRef<KernelKind> ropeKernels();
 llvm::ArrayRef<KernelKind> roundKernels();
+llvm::ArrayRef<KernelKind> stateRowsKernels();
 
 } // namespace mtp::codegen
 

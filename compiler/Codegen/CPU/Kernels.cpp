@@ -17,7 +17,8 @@ static llvm::StringMap<const KernelKind *> makeCatalogue() {
        {acceptKernels(), argmaxKernels(), attentionKernels(), cacheKernels(),
         elementwiseKernels(), embeddingKernels(), linearArgmaxKernels(),
         linearKernels(), moeKernels(), moeRouteKernels(), normKernels(),
-        prefillKernels(), ropeAppendKernels(), ropeKernels(), roundKernels()})
+        prefillKernels(), ropeAppendKernels(), ropeKernels(), roundKernels(),
+        stateRowsKernels()})
     for (const KernelKind &kind : family)
       catalogue[kind.name] = &kind;
   return catalogue;
@@ -48,7 +49,8 @@ resolve(Location loc, const KernelSpec &spec) {
            "page",       "entry_width", "q_heads", "kv_heads",    "dk",
            "dv",         "kmax1",       "kmax",    "a_width",     "b_width",
            "copy_width", "k_heads",     "v_width", "head_stride", "parts",
-           "splits",     "cache_heads", "slots",   "positions"},
+           "splits",     "cache_heads", "slots",   "positions", "rows",
+           "block"},
           1, emitError)))
     return failure();
   if (kind->verify && failed(kind->verify(*config, emitError)))

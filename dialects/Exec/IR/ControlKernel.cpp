@@ -93,6 +93,21 @@ LogicalResult KernelOp::verifyRegions() {
   return failure(result.wasInterrupted());
 }
 
+/// Whether a value of type `given` holds what `wanted` says, of which the tasks
+/// have a row each where the first extent is dynamic. How the numbers of a task
+/// are grouped does not matter: three for each of two slots are six rows.
+static bool fitsBuffer(MemRefType wanted, ShapedType given, int64_t tasks) {
+  if (!given.hasStaticShape() ||
+      given.getElementType() != wanted.getElementType())
+    return false;
+  if (wanted.hasStaticShape())
+    return given.getShape() == wanted.getShape();
+  int64_t row = ShapedType::getNumElements(wanted.getShape().drop_front());
+  int64_t needed = row * tasks;
+  return isa<MemRefType>(given) ? given.getNumElements() >= needed
+                                : given.getNumElements() == needed;
+}
+
 LogicalResult mlir::exec::verifyBufferTypes(Operation *op, KernelOp kernel,
                                             TypeRange types, int64_t tasks) {
   SmallVector<Type> wanted =
@@ -105,12 +120,7 @@ LogicalResult mlir::exec::verifyBufferTypes(Operation *op, KernelOp kernel,
   for (auto [i, want, type] : llvm::enumerate(wanted, types)) {
     auto memref = cast<MemRefType>(want);
     auto shaped = cast<ShapedType>(type);
-    bool hasRows = !memref.hasStaticShape();
-    bool fits = shaped.hasRank() && shaped.getRank() == memref.getRank() &&
-                shaped.getElementType() == memref.getElementType() &&
-                shaped.getShape().drop_front(hasRows) ==
-                    memref.getShape().drop_front(hasRows);
-    if (!fits || (hasRows && shaped.getDimSize(0) < tasks))
+    if (!fitsBuffer(memref, shaped, tasks))
       return op->emitOpError("expected ")
              << want << " with rows for " << tasks << " tasks as buffer " << i
              << " of '" << kernel.getSymName() << "', got " << type;

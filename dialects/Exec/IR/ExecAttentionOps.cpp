@@ -50,6 +50,8 @@ LogicalResult AttentionOp::verify() {
   if (getTree() && getWindow() != 0) // C3
     return emitOpError("expected no window over the rows of a tree, got ")
            << getWindow();
+  if (getNodes() && (!getTree() || *getNodes() < 1 || *getNodes() > 64)) // C3
+    return emitOpError("expected 1 to 64 nodes of a tree, got ") << *getNodes();
   return verifyHeads(*this, getY(), getHeads()); // C2
 }
 
@@ -63,13 +65,15 @@ DictionaryAttr AttentionOp::getKernelConfig() {
   config.number("y_stride", width);
   if (!getTree())
     config.number("window", int64_t(getWindow()));
+  if (getNodes())
+    config.number("block", rowsOf(getTree()));
   return config.get();
 }
 
 llvm::SmallVector<int64_t> AttentionOp::getKernelParams() {
   llvm::SmallVector<int64_t> params{rowsOf(getQ()), columnsOf(getPageTable())};
   if (Value masks = getTree())
-    params.push_back(rowsOf(masks));
+    params.push_back(getNodes() ? int64_t(*getNodes()) : rowsOf(masks));
   return params;
 }
 

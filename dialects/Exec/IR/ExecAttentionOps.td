@@ -40,8 +40,9 @@ def Exec_AttentionOp : Exec_ReadsEntriesOp<"attention",
     A head of queries meets as many columns of an entry, from those of its key
     head on; of values it takes y's columns per head. Positions are added up in
     parts from multiples of `part` on, all together without. `window` is how many
-    positions a row sees, 0 for all. With `tree`, a mask of ancestors per node,
-    rows are the nodes of trees and `positions` those of their roots.
+    positions a row sees, 0 for all. With `tree`, a mask of ancestors per row
+    of a block, rows are nodes of trees, of `nodes` each, and `positions` those of
+    their roots; without `nodes` a block has a row for every node.
 
     Example:
     ```mlir
@@ -52,12 +53,14 @@ def Exec_AttentionOp : Exec_ReadsEntriesOp<"attention",
     ```
     - C1: q, slots and positions have the same rows, and so does y.
     - C2: kv_heads divides heads; heads divides the columns of q and y.
-    - C3: a tree has no window.
+    - C3: a tree has no window, and nodes are a tree's, 1 to 64.
   }];
   let inputs = !con(place, (ins Optional<Exec_Operand<[I64], [1],
-                                  "masks of i64">>:$tree), shape);
+                                  "masks of i64">>:$tree,
+                                OptionalAttr<I64Attr>:$nodes), shape);
   let results = (outs Exec_RowsResult:$y);
-  let syntax = placeSyntax # " (`tree` $tree^)? " # shapeSyntax;
+  let syntax = placeSyntax # " (`tree` $tree^ (`nodes` $nodes^)?)? "
+             # shapeSyntax;
 }
 
 def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",

@@ -13,9 +13,9 @@ LogicalResult ControlOp::verify() {
   auto check = [&](Type type) -> LogicalResult {
     auto shaped = cast<ShapedType>(type);
     bool isBuffer = isa<MemRefType>(type);
-    if (shaped.hasStaticShape() && shaped.getRank() > 0 &&
-        (isBuffer ? shaped.getDimSize(0) >= count
-                  : shaped.getDimSize(0) == count))
+    if (shaped.hasStaticShape() &&
+        (isBuffer ? shaped.getNumElements() >= count
+                  : shaped.getNumElements() % count == 0))
       return success();
     return emitOpError("expected a row for each of ")
            << count << " slots, got " << type;

@@ -37,7 +37,7 @@ def Exec_ControlOp : Exec_Op<"control", [
       many.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, I64Attr:$count,
-      AnyTypeOf<[1DTensorOf<[I32]>, MemRefRankOf<[I32], [1]>]>:$slots,
+      AnyTypeOf<[TensorOf<[I32]>, MemRefOf<[I32]>]>:$slots,
       Variadic<AnyTypeOf<[TensorOf<[I32, I64, F32]>,
                           MemRefOf<[I32, I64, F32]>]>>:$inputs,
       Arg<Variadic<MemRefOf<[I32, I64, F32]>>, "states that are read",

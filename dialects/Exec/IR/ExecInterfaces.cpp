@@ -39,6 +39,8 @@ bool mlir::exec::isWhole(Value value) {
 llvm::SmallVector<KernelOperand>
 mlir::exec::resolveOperands(OperandRange operands) {
   return llvm::map_to_vector(operands, [](Value operand) -> KernelOperand {
+    while (auto regroup = operand.getDefiningOp<RegroupOp>())
+      operand = regroup.getX();
     // Packed weights and caches have no columns.
     if (!operand.getDefiningOp<ColumnsOp>())
       return {operand};

@@ -79,6 +79,16 @@ static Type resourceType(Operation *resource, MemRefType type) {
       .Default(Type());
 }
 
+/// Whether `type` is `whole`, or the first of a state's numbers.
+static bool isFirstOf(MemRefType type, Type whole, Operation *resource) {
+  auto all = cast<MemRefType>(whole);
+  if (!isa<StateOp>(resource) || all.getRank() != 1 || type.getRank() != 1)
+    return type == all;
+  return type.getElementType() == all.getElementType() &&
+         type.hasStaticShape() && type.getDimSize(0) >= 1 &&
+         type.getDimSize(0) <= all.getDimSize(0);
+}
+
 LogicalResult RefOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *resource =
       symbols.lookupNearestSymbolFrom(*this, getResourceAttr());
@@ -96,7 +106,18 @@ LogicalResult RefOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("expected a layer below ")
            << layers << " of '" << getResource() << "', got " << layer;
   }
-  if (type != wanted) { // C3
+  if (getRow()) { // C5
+    auto whole = cast<MemRefType>(wanted);
+    int64_t row = *getRow();
+    if (!isa<StateOp>(resource) || whole.getRank() < 2 || row < 0 ||
+        row >= whole.getDimSize(0)) {
+      return emitOpError("expected a row of a state, got row ")
+             << row << " of " << whole;
+    }
+    wanted = MemRefType::get(whole.getShape().drop_front(),
+                             whole.getElementType());
+  }
+  if (!isFirstOf(type, wanted, resource)) { // C3
     return emitOpError("expected ")
            << wanted << " for '" << getResource() << "', got " << type;
   }
@@ -107,6 +128,15 @@ LogicalResult RefOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << "', got " << type;
   }
   return success();
+}
+
+int64_t RefOp::getRowOffset() {
+  if (!getRow())
+    return 0;
+  auto state =
+      SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getResourceAttr());
+  auto whole = cast<MemRefType>(state.getType());
+  return int64_t(*getRow()) * (*bufferBytes(whole) / whole.getDimSize(0));
 }
 
 //===----------------------------------------------------------------------===//

@@ -46,12 +46,13 @@ def Exec_RefOp : Exec_Op<"ref", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Refer to a resource";
   let description = [{
-    The buffer of an `exec.state`, `exec.weight`, `exec.rope_table`,
-    `exec.constant`, or of one layer of an `exec.cache`.
+    The buffer of an `exec.state`, or one of its rows, of an `exec.weight`,
+    `exec.rope_table`, `exec.constant`, or of one layer of an `exec.cache`.
 
     Example:
     ```mlir
     %0 = exec.ref @target layer 3 : memref<?x16x80xbf16>
+    %1 = exec.ref @prompt_tokens row 1 : memref<32xi32>
     ```
     - C1: the resource exists and is one of those.
     - C2: the layer is one of the cache's, and 0 for all else.
@@ -59,11 +60,26 @@ def Exec_RefOp : Exec_Op<"ref", [
       `positions x dim` for a table, `? x page x entry` for a cache; a weight's
       is static, of its element type, or of i8 where it is quantised.
     - C4: a weight's reference has as many bytes as its packed form.
+    - C5: a row is one of a state's, and the type is the row's. Of a state's
+      numbers, or a row's, it may be the first.
   }];
   let arguments = (ins FlatSymbolRefAttr:$resource,
-                       DefaultValuedAttr<I64Attr, "0">:$layer);
+                       DefaultValuedAttr<I64Attr, "0">:$layer,
+                       OptionalAttr<I64Attr>:$row);
   let results = (outs Exec_Buffer:$result);
-  let assemblyFormat = "$resource (`layer` $layer^)? `:` type($result) attr-dict";
+  let assemblyFormat = [{
+    $resource (`layer` $layer^)? (`row` $row^)? `:` type($result) attr-dict
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$type, "::llvm::StringRef":$resource,
+                   "int64_t":$layer), [{
+      build($_builder, $_state, type, resource, layer, ::mlir::IntegerAttr());
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// The bytes of the resource before the row.
+    int64_t getRowOffset();
+  }];
 }
 
 def Exec_InvokeOp : Exec_Op<"invoke", [

@@ -13,7 +13,8 @@ bool mlir::exec::isSameBuffer(Value a, Value b) {
     return a == b;
   }
   return first.getResourceAttr() == second.getResourceAttr() &&
-         first.getLayer() == second.getLayer();
+         first.getLayer() == second.getLayer() &&
+         first.getRow() == second.getRow();
 }
 
 LogicalResult KernelOp::verify() {

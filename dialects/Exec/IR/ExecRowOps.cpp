@@ -24,6 +24,14 @@ LogicalResult ColumnsOp::verify() {
   return success();
 }
 
+LogicalResult RegroupOp::verify() {
+  if (cast<RankedTensorType>(getX().getType()).getNumElements() !=
+      cast<RankedTensorType>(getType()).getNumElements()) // C1
+    return emitOpError("expected as many numbers, got ")
+           << getX().getType() << " and " << getType();
+  return success();
+}
+
 DictionaryAttr EmbedOp::getKernelConfig() {
   return KernelConfig(getContext())
       .number("width", columnsOf(getY()))

@@ -27,6 +27,24 @@ def Exec_ColumnsOp : Exec_Op<"columns", [
   let hasVerifier = 1;
 }
 
+def Exec_RegroupOp : Exec_Op<"regroup", [
+    Pure, HasParent<"::mlir::exec::ProgramOp">]> {
+  let summary = "The same numbers in other groups";
+  let description = [{
+    A view, no call: numbers per slot as numbers per row, or the other way round.
+
+    Example:
+    ```mlir
+    %rows = exec.regroup %grid : tensor<2x3xi32> -> tensor<6xi32>
+    ```
+    - C1: there are as many numbers.
+  }];
+  let arguments = (ins Exec_StaticTensor<[I32], [1, 2], "static i32">:$x);
+  let results = (outs Exec_StaticTensor<[I32], [1, 2], "static i32">:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Exec_EmbedOp : Exec_CallOp<"embed", [
     Exec_SameRows<["tokens", "y"]>, Exec_GroupedIntegers,
     DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {

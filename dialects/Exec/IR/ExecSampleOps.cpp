@@ -56,3 +56,7 @@ bool SampleOp::readsAnyRow(size_t index) {
   Value operand = getOperand(index);
   return operand == getTokens() || operand == getSampling();
 }
+
+DictionaryAttr ExcludeOp::getKernelConfig() {
+  return KernelConfig(getContext()).number("width", columnsOf(getY())).get();
+}

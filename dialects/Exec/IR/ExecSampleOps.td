@@ -88,4 +88,26 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
   let hasVerifier = 1;
 }
 
+def Exec_ExcludeOp : Exec_CallOp<"exclude", [
+    Exec_SameRows<["x", "tokens"]>, Exec_SameShape<["x", "y"]>,
+    Exec_Whole<"x">]> {
+  let summary = "Take one column of each row out of the choice";
+  let description = [{
+    It becomes -infinity; a token that is no column changes nothing.
+
+    Example:
+    ```mlir
+    %rest = exec.exclude %logits, %best
+        : (tensor<4x64xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+    ```
+    - C1: there is a token per row.
+    - C2: y has x's shape.
+    - C3: x is no view.
+  }];
+  let inputs = (ins Exec_Rows:$x, Exec_Numbers:$tokens);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x `,` $tokens";
+  let kernelKind = "exclude";
+}
+
 #endif // EXEC_SAMPLE_OPS

@@ -151,6 +151,8 @@ public:
   void attention();
   void experts();
   void drafts();
+  void stateRows();
+  void moveEntries();
   void verification();
   void chunks();
   void gathering();
@@ -314,7 +316,8 @@ void ContractWriter::attention() {
   rows(m, get("q_stride", queries), queries);
   cache(need("entry_width"));
   if (kind == "attention_tree") {
-    bytes(p2 * 8).alignment = 8;
+    int64_t block = get("block", 0);
+    bytes((block ? Extent(block) : p2) * 8).alignment = 8;
     limit(2, 1, 64);
   }
   kind == "attention_parts" ? parts() : results();
@@ -412,6 +415,39 @@ void ContractWriter::drafts() {
   }
 }
 
+/// Rows of slots. Params are b, and as many rows for each; of write_state_at
+/// the rows of the operand, of concat_rows those of the second operand.
+void ContractWriter::stateRows() {
+  const Extent &b = m, &n = p1;
+  int64_t width = need("width");
+  limit(1, 1, kMostParam);
+  if (kind == "concat_rows") {
+    limit(2, 1, kMostParam);
+    return all({b * n * width, b * p2 * width, b * (n + p2) * width});
+  }
+  int64_t rows = need("rows");
+  Extent state = Extent(need("slots")) * rows * width;
+  limit(1, 1, rows);
+  if (kind == "read_state")
+    return all({b, state, b * n * width});
+  if (kind == "write_state")
+    return all({b * n * width, b, state});
+  limit(2, 1, kMostParam);
+  all({p2 * width, b * n, b, state});
+}
+
+/// kv_move: positions that entries go from and to, as many for each slot.
+void ContractWriter::moveEntries() {
+  words(m);
+  words(m * p2);
+  words(m * p2);
+  words(p1 * need("slots")).isPageTable = true;
+  bytes(0).entries = {need("page"), need("entry_width"), get("cache_heads", 1),
+                      text("dtype") == "bf16"};
+  limit(1, 1, kMostParam);
+  limit(2, 1, kMostParam);
+}
+
 /// Verification and acceptance. Params are b and k, or trees and their nodes.
 void ContractWriter::verification() {
   const Extent &b = m, &k = p1;
@@ -481,7 +517,7 @@ void ContractWriter::elementwise() {
     table(width, need("vocab"));
     words(m);
     words(m * width);
-  } else if (kind == "mask_first") {
+  } else if (kind == "mask_first" || kind == "exclude") {
     all({m * width, m, m * width});
   } else if (kind == "rms_norm") {
     int64_t all = width * get("groups", 1);
@@ -518,6 +554,9 @@ ContractWriter::Family ContractWriter::familyOf(llvm::StringRef kind) {
       .Cases({"refresh_rows", "refresh_hidden", "shift_hidden", "draft_rows",
               "put_drafts", "chain_rows"},
              &ContractWriter::drafts)
+      .Case("kv_move", &ContractWriter::moveEntries)
+      .Cases({"read_state", "write_state", "write_state_at", "concat_rows"},
+             &ContractWriter::stateRows)
       .Cases({"verify_rows", "tree_rows", "accept", "accept_tree",
               "accept_commit"},
              &ContractWriter::verification)

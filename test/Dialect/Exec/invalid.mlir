@@ -302,6 +302,51 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // -----
 
+// ref_c5
+exec.state @s : memref<2x8xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected a row of a state, got row 2 of 'memref<2x8xi32>'}}
+  %0 = exec.ref @s row 2 : memref<8xi32>
+}
+
+// -----
+
+// ref_c5
+exec.state @s : memref<2x8xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected a row of a state, got row -1 of 'memref<2x8xi32>'}}
+  %0 = exec.ref @s row -1 : memref<8xi32>
+}
+
+// -----
+
+// ref_c5
+exec.state @s : memref<8xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected a row of a state, got row 0 of 'memref<8xi32>'}}
+  %0 = exec.ref @s row 0 : memref<i32>
+}
+
+// -----
+
+// ref_c5
+exec.constant @s dense<[[1, 3], [5, 7]]> : tensor<2x2xi64>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected a row of a state, got row 1 of 'memref<2x2xi64>'}}
+  %0 = exec.ref @s row 1 : memref<2xi64>
+}
+
+// -----
+
+// ref_c5
+exec.state @s : memref<2x8xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  // expected-error @+1 {{'exec.ref' op expected 'memref<8xi32>' for 's', got 'memref<2x8xi32>'}}
+  %0 = exec.ref @s row 1 : memref<2x8xi32>
+}
+
+// -----
+
 // A program reads nothing from without.
 // expected-error @+1 {{'exec.ref' op expects parent op 'exec.program'}}
 %s = exec.ref @s : memref<4xi32>

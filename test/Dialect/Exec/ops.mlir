@@ -24,6 +24,8 @@ exec.state @length : memref<4xi32>
 exec.state @hidden at 64 : memref<4x3x8xf32>
 // CHECK: exec.state shared @active at 128 : memref<4xi32>
 exec.state shared @active at 128 : memref<4xi32>
+// CHECK: exec.state shared @prompt_tokens : memref<2x8xi32>
+exec.state shared @prompt_tokens : memref<2x8xi32>
 // CHECK: exec.state @history : memref<4x64xi32> init -1 rebuild tokens
 exec.state @history : memref<4x64xi32> init -1 rebuild tokens
 // CHECK: exec.state @best : memref<4x2xf32> init -1.500000e+00 rebuild rows 2
@@ -62,6 +64,13 @@ exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 {
 
 // CHECK-LABEL: exec.program @prefill_c8 "prefill" batch 1 k 0 chunk 8 {
 exec.program @prefill_c8 "prefill" batch 1 k 0 chunk 8 {
+  // CHECK: exec.ref @prompt_tokens row 1 : memref<8xi32>
+  %ahead = exec.ref @prompt_tokens row 1 : memref<8xi32>
+  // The first row is not the whole state.
+  // CHECK: exec.ref @prompt_tokens row 0 : memref<8xi32>
+  %own = exec.ref @prompt_tokens row 0 : memref<8xi32>
+  // CHECK: exec.ref @prompt_tokens : memref<2x8xi32>
+  %all = exec.ref @prompt_tokens : memref<2x8xi32>
 }
 
 // CHECK-LABEL: exec.program @sum "function" batch 0 k 0 chunk 0 {

@@ -1,0 +1,94 @@
+//===- StateRows.cpp - Rows between states and activations ----------------===//
+//
+// Task i copies the rows of the i-th slot. A state has `rows` rows of `width`
+// floats for each of `slots` slots.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/CPU/KernelTable.h"
+
+using namespace mtp::codegen;
+
+/// The first row of the state of the i-th slot that buffer `slots` names.
+static Value stateOf(KernelBuilder &kb, const KernelConfig &config, Value i,
+                     int64_t slots, int64_t state) {
+  Value slot =
+      kb.clampIndex(kb.loadI32(kb.buffer(slots), i), config.integer("slots"));
+  return kb.at(kb.buffer(state), slot,
+               config.integer("rows") * config.integer("width") * 4);
+}
+
+/// Copies `count` rows that follow each other.
+static void copyRows(KernelBuilder &kb, Value from, Value to, Value count,
+                     int64_t width) {
+  kb.forRange(kb.integer(0), count, 1, [&](Value row) {
+    kb.copy(kb.at(from, row, width * 4), kb.at(to, row, width * 4), width);
+  });
+}
+
+/// buffers: slots, state, out. params: b, n.
+static void emitReadState(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t width = config.integer("width");
+  Value count = kb.param(1);
+  kb.forTasks([&](Value i) {
+    Value out = kb.at(kb.buffer(2), kb.mul(i, count), width * 4);
+    copyRows(kb, stateOf(kb, config, i, /*slots=*/0, /*state=*/1), out, count,
+             width);
+  });
+}
+
+/// buffers: x, slots, state. params: b, n.
+static void emitWriteState(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t width = config.integer("width");
+  Value count = kb.param(1);
+  kb.forTasks([&](Value i) {
+    Value x = kb.at(kb.buffer(0), kb.mul(i, count), width * 4);
+    copyRows(kb, x, stateOf(kb, config, i, /*slots=*/1, /*state=*/2), count,
+             width);
+  });
+}
+
+/// An index below zero leaves its row of the state as it is.
+/// buffers: x, index, slots, state. params: b, n, rows of x.
+static void emitWriteStateAt(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t width = config.integer("width");
+  Value count = kb.param(1);
+  kb.forTasks([&](Value i) {
+    Value state = stateOf(kb, config, i, /*slots=*/2, /*state=*/3);
+    Value first = kb.mul(i, count);
+    kb.forRange(kb.integer(0), count, 1, [&](Value row) {
+      Value index = kb.loadI32(kb.buffer(1), kb.add(first, row));
+      kb.ifThen(kb.cmp(Cmp::GE, index, 0), [&] {
+        Value x = kb.clampIndex(index, kb.param(2));
+        kb.copy(kb.at(kb.buffer(0), x, width * 4), kb.at(state, row, width * 4),
+                width);
+      });
+    });
+  });
+}
+
+/// buffers: heads, tails, out. params: b, rows of heads, rows of tails.
+static void emitConcatRows(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t width = config.integer("width");
+  Value heads = kb.param(1), tails = kb.param(2);
+  kb.forTasks([&](Value i) {
+    Value out = kb.at(kb.buffer(2), kb.mul(i, kb.add(heads, tails)), width * 4);
+    copyRows(kb, kb.at(kb.buffer(0), kb.mul(i, heads), width * 4), out, heads,
+             width);
+    copyRows(kb, kb.at(kb.buffer(1), kb.mul(i, tails), width * 4),
+             kb.at(out, heads, width * 4), tails, width);
+  });
+}
+
+static constexpr ConfigKey stateKeys[] = {{"width", ConfigKey::Int, true},
+                                          {"rows", ConfigKey::Int, true},
+                                          {"slots", ConfigKey::Int, false}};
+static constexpr ConfigKey widthKeys[] = {{"width", ConfigKey::Int, true}};
+
+static const KernelKind kinds[] = {
+    {"read_state", stateKeys, emitReadState, taskPerRow},
+    {"write_state", stateKeys, emitWriteState, taskPerRow},
+    {"write_state_at", stateKeys, emitWriteStateAt, taskPerRow},
+    {"concat_rows", widthKeys, emitConcatRows, taskPerRow}};
+
+llvm::ArrayRef<KernelKind> mtp::codegen::stateRowsKernels() { return kinds; }

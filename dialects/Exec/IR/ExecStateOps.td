@@ -1,0 +1,113 @@
+//===- ExecStateOps.td - Rows between states and activations ---*- tablegen -*-===//
+//
+// A task per slot: `slots` names the slots of a round or of a chunk's sequences,
+// none of them twice.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef EXEC_STATE_OPS
+#define EXEC_STATE_OPS
+
+include "dialects/Exec/IR/ExecCacheOps.td"
+include "dialects/Exec/IR/ExecCallOps.td"
+
+/// A state of f32 rows: its slots, rows of a slot where there are several, and
+/// columns.
+def Exec_StateRows : Exec_StaticBuffer<[F32], [2, 3], "a state's rows of f32">;
+
+def Exec_ReadStateOp : Exec_CallOp<"read_state"> {
+  let summary = "Copy the first rows of each slot's state";
+  let description = [{
+    Example:
+    ```mlir
+    %h = exec.read_state %hidden of %slots
+        : (memref<4x5x192xf32>, memref<2xi32>) -> tensor<6x192xf32>
+    ```
+    - C1: the result has as many rows for each slot, at most those of the state,
+      and its columns.
+  }];
+  let inputs = (ins Exec_Numbers:$slots, Exec_StateRows:$state);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$state `of` $slots";
+  let kernelKind = "read_state";
+  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+  let hasVerifier = 1;
+}
+
+def Exec_WriteStateOp : Exec_CallOp<"write_state", [Exec_Whole<"x">]> {
+  let summary = "Copy rows to the first rows of each slot's state";
+  let description = [{
+    All of x, as many rows for each slot; with `index` the rows of x that it lists
+    for each slot, where a negative number leaves the state's row as it is.
+
+    Example:
+    ```mlir
+    exec.write_state %h to %hidden of %slots
+        : (tensor<6x192xf32>, memref<2xi32>, memref<4x5x192xf32>) -> ()
+    exec.write_state %h[%last] to %carry of %slots
+        : (tensor<6x192xf32>, tensor<2xi32>, memref<2xi32>, memref<4x192xf32>) -> ()
+    ```
+    - C1: each slot gets as many rows, at most those of the state, of its columns.
+    - C2: x is no view.
+  }];
+  let inputs = (ins Exec_Rows:$x,
+                    Optional<Exec_Operand<[I32], [1, 2], "i32">>:$index,
+                    Exec_Numbers:$slots, Exec_StateRows:$state);
+  let syntax = "$x (`[` $index^ `]`)? `to` $state `of` $slots";
+  let methods = [{
+    ::llvm::SmallVector<int64_t> getKernelParams();
+    bool updatesOperand(size_t index);
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_ConcatRowsOp : Exec_CallOp<"concat_rows", [
+    Exec_Whole<"heads">, Exec_Whole<"tails">]> {
+  let summary = "Rows of two activations in turn, slot by slot";
+  let description = [{
+    For each of `slots` slots its rows of the first, then its rows of the second.
+
+    Example:
+    ```mlir
+    %y = exec.concat_rows %carry, %h slots 2
+        : (tensor<2x192xf32>, tensor<6x192xf32>) -> tensor<8x192xf32>
+    ```
+    - C1: slots divides the rows of both; the result has all, of their columns.
+    - C2: the operands are no views.
+  }];
+  let inputs = (ins Exec_Rows:$heads, Exec_Rows:$tails, I64Attr:$slots);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$heads `,` $tails `slots` $slots";
+  let kernelKind = "concat_rows";
+  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+  let hasVerifier = 1;
+}
+
+def Exec_MoveEntriesOp : Exec_CallOp<"move_entries", [
+    Exec_SameShape<["from", "to"]>, Exec_SameRows<["slots", "from"]>]> {
+  let summary = "Move a layer's entries of slots to other positions";
+  let description = [{
+    One after the other, as the positions are listed; where either is negative
+    nothing is moved.
+
+    Example:
+    ```mlir
+    exec.move_entries %from to %to in %layer slots %s pages %table
+        : (memref<2xi32>, tensor<2x4xi32>, tensor<2x4xi32>, memref<4x9xi32>,
+           memref<?x16x32xbf16>) -> ()
+    ```
+    - C1: there are positions for each slot, as many to go to as to come from.
+  }];
+  let inputs = (ins Exec_Numbers:$slots, Exec_NumberRows:$from,
+                    Exec_NumberRows:$to, Exec_NumberRows:$page_table,
+                    Exec_Pages:$pages,
+                    DefaultValuedAttr<I64Attr, "1">:$cache_heads);
+  let syntax = [{
+    $from `to` $to `in` $pages (`divided` `by` $cache_heads^)? `slots` $slots
+    `pages` $page_table
+  }];
+  let kernelKind = "kv_move";
+  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+}
+
+#endif // EXEC_STATE_OPS
