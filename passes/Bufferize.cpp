@@ -124,7 +124,7 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
     if (auto call = dyn_cast<KernelOpInterface>(op)) {
       lowerCall(call, symbols);
       lowered.push_back(call);
-    } else if (isa<ColumnsOp>(op)) {
+    } else if (isa<ColumnsOp, RegroupOp>(op)) {
       // Who reads it names the buffer behind it.
       lowered.push_back(&op);
     } else if (auto input = dyn_cast<InputOp>(op)) {
@@ -133,8 +133,11 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
                input.getNameAttr());
       lowered.push_back(input);
     } else if (auto output = dyn_cast<OutputOp>(op)) {
-      output.getValueMutable().assign(
-          buffers.lookupOrDefault(output.getValue()));
+      Value value = output.getValue();
+      while (auto regroup = value.getDefiningOp<RegroupOp>()) {
+        value = regroup.getX();
+      }
+      output.getValueMutable().assign(buffers.lookupOrDefault(value));
     } else if (!isa<RefOp, AllocOp, DispatchOp>(op)) {
       return op.emitOpError("expected only exec ops in a program, is "
                             "mtp-convert-to-exec missing before this pass?");

@@ -8,8 +8,8 @@
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelKinds.h"
+#include "passes/Envelope.h"
 #include "passes/Passes.h"
-#include "passes/ProgramState.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace mlir::mtp {
@@ -32,10 +32,10 @@ struct CheckCoveragePass
 private:
   LogicalResult collectPrograms();
   LogicalResult checkDecode(EnvelopeAttr envelope);
-  LogicalResult checkPrefill(EnvelopeAttr envelope, int64_t modules);
+  LogicalResult checkPrefill(EnvelopeAttr envelope, bool drafts);
   LogicalResult checkKernels();
 
-  /// Decode programs by batch and k, prefill programs by chunk and modules.
+  /// Decode programs by batch and k, prefill programs by chunk and k.
   llvm::DenseSet<std::pair<int64_t, int64_t>> decode;
   llvm::DenseSet<std::pair<int64_t, int64_t>> prefill;
 };
@@ -73,15 +73,15 @@ LogicalResult CheckCoveragePass::checkDecode(EnvelopeAttr envelope) {
   return success();
 }
 
+/// With drafting off, and where the drafter reads the prompt, with drafting on.
 LogicalResult CheckCoveragePass::checkPrefill(EnvelopeAttr envelope,
-                                              int64_t modules) {
-  ProgramShape shape{envelope, modules, /*hidden=*/0, /*vocab=*/0};
-  for (int64_t chunk : shape.prefillChunks()) {
-    for (int64_t filled : {int64_t(0), modules}) {
-      if (!prefill.contains({chunk, filled})) {
+                                              bool drafts) {
+  for (int64_t chunk : prefillChunks(envelope)) {
+    for (int64_t k : {int64_t(0), drafts ? int64_t(envelope.getMaxK()) : 0}) {
+      if (!prefill.contains({chunk, k})) {
         return getOperation().emitError(
                    "expected a prefill program for chunk ")
-               << chunk << " and " << filled << " modules, got none";
+               << chunk << " and k " << k << ", got none";
       }
     }
   }
@@ -129,7 +129,7 @@ void CheckCoveragePass::runOnOperation() {
   }
   auto modules = model.getAs<IntegerAttr>("modules");
   if (failed(checkDecode(envelope)) ||
-      failed(checkPrefill(envelope, modules ? modules.getInt() : 0))) {
+      failed(checkPrefill(envelope, modules && modules.getInt() > 0))) {
     return signalPassFailure();
   }
 }

@@ -59,7 +59,7 @@ void ConvertMTPToExecPass::runOnOperation() {
     return signalPassFailure();
   }
   Lowerings lowerings;
-  addAcceptLowerings(lowerings);
+  addRoundLowerings(lowerings);
   addAttentionLowerings(lowerings);
   addExpertLowerings(lowerings);
   addProductLowerings(lowerings);

@@ -19,9 +19,9 @@ void LoweringContext::enter(exec::ProgramOp entered) {
 }
 
 void LoweringContext::leave() {
-  for (auto view : llvm::make_early_inc_range(
-           program.getBody().getOps<exec::ColumnsOp>()))
-    if (view->use_empty())
+  for (Operation &view : llvm::make_early_inc_range(
+           llvm::reverse(program.getBody().front())))
+    if (isa<exec::ColumnsOp, exec::RegroupOp>(view) && view.use_empty())
       view.erase();
 }
 
@@ -52,17 +52,6 @@ Value LoweringContext::columns(Value value, int64_t begin, int64_t end,
 const RowContext *LoweringContext::findRows(Value rows) const {
   auto known = rowContexts.find(rows);
   return known == rowContexts.end() ? nullptr : &known->second;
-}
-
-ResultRange mlir::mtp::invoke(LoweringContext &context, Location loc,
-                              llvm::StringRef kind, llvm::ArrayRef<Value> args,
-                              llvm::ArrayRef<int64_t> params,
-                              TypeRange results) {
-  SmallVector<int64_t> offsets(args.size(), 0);
-  return context
-      .call<exec::InvokeOp>(loc, results, kind, args, params, offsets,
-                            context.builder.getDictionaryAttr({}))
-      .getResults();
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,6 +183,20 @@ Value LoweringContext::constant(DenseElementsAttr value, Location loc) {
 Value LoweringContext::state(llvm::StringRef name, Location loc) {
   auto state = symbols.lookup<exec::StateOp>(name);
   return state ? refSymbol(state, state.getType(), /*layer=*/0, loc) : Value();
+}
+
+Value LoweringContext::numbers(llvm::StringRef name,
+                               std::optional<int64_t> row, int64_t count,
+                               Location loc) {
+  if (!symbols.lookup<exec::StateOp>(name)) {
+    emitError(loc, "expected a state @") << name << ", found none";
+    return Value();
+  }
+  return exec::RefOp::create(builder, loc,
+                             MemRefType::get({count}, builder.getI32Type()),
+                             name, /*layer=*/0,
+                             row ? builder.getI64IntegerAttr(*row)
+                                 : IntegerAttr());
 }
 
 Value LoweringContext::pageTable(Location loc) {

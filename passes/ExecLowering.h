@@ -19,9 +19,10 @@ struct RowContext {
   Value slots;
   Value positions;
   /// Trees only: each row's cache position less its node, the parents of the
-  /// nodes, and each row's cache position, which is not its rotary position.
+  /// nodes, the nodes that have rows (none: all), and each row's cache position,
+  /// which is not its rotary position.
   Value base;
-  llvm::ArrayRef<int64_t> parents;
+  llvm::ArrayRef<int64_t> parents, nodes;
   Value cachePositions;
 };
 
@@ -79,6 +80,11 @@ public:
   Value cacheLayer(exec::CacheOp cache, int64_t layer, Location loc);
   /// Null where the module has no state of that name.
   Value state(llvm::StringRef name, Location loc);
+  /// The first `count` numbers of a state, or of its row; null, and an error at
+  /// `loc`, where the module has no state of that name.
+  Value numbers(llvm::StringRef name, std::optional<int64_t> row, int64_t count,
+                Location loc);
+  bool isDecode() { return program.getKind() == "decode"; }
   exec::CacheOp findCache(llvm::StringRef name) {
     return symbols.lookup<exec::CacheOp>(name);
   }
@@ -119,22 +125,16 @@ private:
       table;
 };
 
-void addAcceptLowerings(Lowerings &lowerings);
 void addAttentionLowerings(Lowerings &lowerings);
 void addExpertLowerings(Lowerings &lowerings);
 void addProductLowerings(Lowerings &lowerings);
+void addRoundLowerings(Lowerings &lowerings);
 void addRowLowerings(Lowerings &lowerings);
 void addSampleLowerings(Lowerings &lowerings);
 
 /// Lowers all mtp ops of `program` and erases them.
 LogicalResult lowerProgram(exec::ProgramOp program, const Lowerings &lowerings,
                            LoweringContext &context);
-
-/// Calls a control kernel, whose operands are no views and which has no
-/// configuration.
-ResultRange invoke(LoweringContext &context, Location loc, llvm::StringRef kind,
-                   llvm::ArrayRef<Value> args, llvm::ArrayRef<int64_t> params,
-                   TypeRange results);
 
 /// `value` as kernels take it, which compute in f32.
 inline llvm::APFloat toSingle(const llvm::APFloat &value) {

@@ -13,51 +13,38 @@ using namespace mlir::mtp;
 static LogicalResult lowerMakeRows(MakeRowsOp op, LoweringContext &context) {
   context.mapRows(op.getRows(), {context.lookup(op.getSlots()),
                                  context.lookup(op.getPositions()),
-                                 /*base=*/Value(), /*parents=*/{},
+                                 /*base=*/Value(), /*parents=*/{}, /*nodes=*/{},
                                  /*cachePositions=*/Value()});
   return success();
 }
 
-/// The depth of every node of a tree.
-static SmallVector<int32_t> nodeDepths(llvm::ArrayRef<int64_t> parents) {
-  SmallVector<int32_t> depths(parents.size(), 0);
-  for (size_t node = 1; node < parents.size(); ++node) {
-    depths[node] = depths[parents[node]] + 1;
-  }
-  return depths;
-}
-
-/// For every node the bits of itself and its ancestors.
-static SmallVector<int64_t> ancestorMasks(llvm::ArrayRef<int64_t> parents) {
+/// For every row of a block the bits of its node and the node's ancestors.
+static SmallVector<int64_t> ancestorMasks(const RowContext &rows) {
+  llvm::ArrayRef<int64_t> parents = rows.parents;
   SmallVector<int64_t> masks(parents.size(), 0);
   for (size_t node = 0; node < parents.size(); ++node) {
     int64_t inherited = node == 0 ? 0 : masks[parents[node]];
     masks[node] = inherited | int64_t(uint64_t(1) << node);
   }
+  if (!rows.nodes.empty())
+    return llvm::map_to_vector(rows.nodes,
+                               [&](int64_t node) { return masks[node]; });
   return masks;
 }
 
-static LogicalResult lowerTreeRows(TreeRowsOp op, LoweringContext &context) {
-  RowContext rows = context.rowsOf(op.getRows());
-  if (rows.base)
-    return op.emitOpError("expected rows that are not a tree's already");
+static LogicalResult lowerMakeTreeRows(MakeTreeRowsOp op,
+                                       LoweringContext &context) {
+  RowContext rows{context.lookup(op.getSlots()),
+                  context.lookup(op.getPositions()),
+                  context.lookup(op.getRoots()), op.getParents(),
+                  op.getNodes().value_or(llvm::ArrayRef<int64_t>()),
+                  context.lookup(op.getPlaces())};
   int64_t count = exec::rowsOf(rows.positions);
-  llvm::ArrayRef<int64_t> parents = op.getParents();
-  int64_t nodes = parents.size();
-  if (count % nodes != 0)
+  int64_t block = rows.nodes.empty() ? rows.parents.size() : rows.nodes.size();
+  if (count % block != 0)
     return op.emitOpError("expected whole trees of ")
-           << nodes << " rows, got " << count << " rows";
-  SmallVector<int32_t> depths = nodeDepths(parents);
-  auto type = RankedTensorType::get({nodes}, context.builder.getI32Type());
-  Value depthTable = context.constant(
-      DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(depths)),
-      op.getLoc());
-  Type column = rows.positions.getType();
-  auto results = invoke(context, op.getLoc(), "tree_rows",
-                        {rows.positions, depthTable}, {count, nodes},
-                        {column, column, column});
-  context.mapRows(op.getResult(),
-                  {rows.slots, results[0], results[1], parents, results[2]});
+           << block << " rows, got " << count << " rows";
+  context.mapRows(op.getRows(), rows);
   return success();
 }
 
@@ -112,18 +99,21 @@ static LogicalResult lowerAttention(CachedAttentionOp op,
     return failure();
   Value layer = context.cacheLayer(cache, op.getLayer(), loc), masks;
   if (isTree) {
-    SmallVector<int64_t> bits = ancestorMasks(rows.parents);
+    SmallVector<int64_t> bits = ancestorMasks(rows);
     auto type =
         RankedTensorType::get({int64_t(bits.size())}, builder.getI64Type());
     masks = context.constant(
         DenseElementsAttr::get(type, llvm::ArrayRef<int64_t>(bits)), loc);
   }
+  IntegerAttr nodes;
+  if (!rows.nodes.empty())
+    nodes = builder.getI64IntegerAttr(rows.parents.size());
   int64_t part = attentionPart(context.envelope);
   context.map(op.getResult(),
               context.call<exec::AttentionOp>(
                   loc, op.getType(), context.lookup(op.getQ()), rows.slots,
                   isTree ? rows.base : rows.positions, pageTable, layer, masks,
-                  op.getHeads(), op.getKvHeads(), op.getKeysAt(),
+                  nodes, op.getHeads(), op.getKvHeads(), op.getKeysAt(),
                   op.getValuesAt(), toSingle(op.getScale()), cache.getHeads(),
                   part ? builder.getI64IntegerAttr(part) : IntegerAttr(),
                   op.getWindow().value_or(0)));
@@ -132,7 +122,7 @@ static LogicalResult lowerAttention(CachedAttentionOp op,
 
 void mlir::mtp::addAttentionLowerings(Lowerings &lowerings) {
   lowerings.add(lowerMakeRows);
-  lowerings.add(lowerTreeRows);
+  lowerings.add(lowerMakeTreeRows);
   lowerings.add(lowerRope);
   lowerings.add(lowerAppend);
   lowerings.add(lowerAttention);

@@ -27,7 +27,16 @@ static LogicalResult lowerSample(SampleOp op, LoweringContext &context) {
   return success();
 }
 
+static LogicalResult lowerExclude(ExcludeOp op, LoweringContext &context) {
+  context.map(op.getResult(),
+              context.call<exec::ExcludeOp>(op.getLoc(), op.getType(),
+                                            context.whole(op.getLogits()),
+                                            context.lookup(op.getTokens())));
+  return success();
+}
+
 void mlir::mtp::addSampleLowerings(Lowerings &lowerings) {
   lowerings.add(lowerArgmax);
+  lowerings.add(lowerExclude);
   lowerings.add(lowerSample);
 }

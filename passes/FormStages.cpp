@@ -210,6 +210,16 @@ static bool canJoin(ArrayRef<Call> calls, const Call &call, int64_t stage) {
   });
 }
 
+/// Puts the views of what `op` gives behind it.
+static void moveViews(Operation *op) {
+  for (Operation *user : op->getUsers()) {
+    if (!isa<ColumnsOp, RegroupOp>(user))
+      continue;
+    user->moveBefore(op->getBlock(), op->getBlock()->end());
+    moveViews(user);
+  }
+}
+
 void FormStagesPass::schedule(ProgramOp program) {
   DependenceGraph graph(program);
   SmallVector<Call> &calls = graph.calls;
@@ -243,9 +253,7 @@ void FormStagesPass::schedule(ProgramOp program) {
     // What is no call (references, inputs) stays in front; a view follows what
     // it is of.
     call.op->moveBefore(&body, body.end());
-    for (Operation *user : call.op->getUsers())
-      if (isa<ColumnsOp>(user))
-        user->moveBefore(&body, body.end());
+    moveViews(call.op);
     ready.erase(next);
     for (Dependence after : call.after)
       if (--calls[after.call].pending == 0)

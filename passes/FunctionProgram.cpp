@@ -1,7 +1,8 @@
 //===- FunctionProgram.cpp - Programs of exported functions ---------------===//
 
+#include "passes/FunctionProgram.h"
+#include "dialects/Exec/IR/ExecOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/ProgramWriter.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir;
@@ -40,8 +41,8 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
   builder.setInsertionPointToStart(&program.getBody().front());
   IRMapping mapping;
   for (BlockArgument arg : function.getArguments()) {
-    auto name = function.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
-                                                      "mtp.name");
+    auto name =
+        function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "mtp.name");
     std::string fallback = ("arg" + llvm::Twine(arg.getArgNumber())).str();
     mapping.map(arg, InputOp::create(builder, loc, arg.getType(),
                                      name ? name.getValue() : fallback));
@@ -52,7 +53,9 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
   }
   for (auto [index, value] :
        llvm::enumerate(body.getTerminator()->getOperands())) {
-    OutputOp::create(builder, loc, ("result" + llvm::Twine(index)).str(),
+    auto name = function.getResultAttrOfType<StringAttr>(index, "mtp.name");
+    std::string fallback = ("result" + llvm::Twine(index)).str();
+    OutputOp::create(builder, loc, name ? name.getValue() : fallback,
                      mapping.lookup(value));
   }
   return success();

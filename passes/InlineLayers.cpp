@@ -264,7 +264,7 @@ void InlineLayersPass::runOnOperation() {
   SmallVector<Operation *> roots;
   for (Operation &op : *module.getBody()) {
     auto func = dyn_cast<func::FuncOp>(op);
-    if (isa<RoundOp>(op) || (func && !func.isPrivate())) {
+    if (isa<RoundOp, PrefillOp>(op) || (func && !func.isPrivate())) {
       roots.push_back(&op);
     }
   }

@@ -12,11 +12,12 @@ include "mlir/Pass/PassBase.td"
 def SpecializeShapesPass : Pass<"mtp-specialize-shapes", "mlir::ModuleOp"> {
   let summary = "Write one static program for every point of the envelope";
   let description = [{
-    Replaces `mtp.round` by programs: for every batch 1..max_batch and every k
-    0..max_k one decode round of (k+1)*batch static rows with its draft chain
-    unrolled, and for every prefill chunk one program that fills the target's
-    caches and one that fills the drafter's too. Exported functions become
-    programs as well. The state that rounds hand on is declared here.
+    Clones every `mtp.round`, one for each k, for every batch 1..max_batch, and
+    every `mtp.prefill` for every chunk; rows become static, and nothing else
+    changes. What is to be expanded is, by the passes before this one. `mtp.state`
+    becomes memory for all slots, `mtp.output` an output behind all other ops.
+    States that host and programs share are declared where the module does not
+    declare them. Exported functions become programs as well.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [
@@ -245,7 +246,8 @@ def CheckCoveragePass : Pass<"exec-check-coverage", "mlir::ModuleOp"> {
   let summary = "Check that every point of the envelope has its programs";
   let description = [{
     Every batch 1..max_batch and k 0..max_k has one decode program, every
-    prefill chunk one program without modules and one with all of them. An error
+    prefill chunk one program for k = 0 and, where a drafter reads the prompt
+    ahead, one for k = max_k. An error
     names the first point that has none. Kernels are checked as well: every one
     is dispatched somewhere, and no call is left in value form.
   }];

@@ -16,7 +16,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/ControlBody.h"
 #include "passes/Passes.h"
-#include "passes/ProgramState.h"
+#include "passes/RoundStates.h"
 #include "llvm/Support/Debug.h"
 
 namespace mlir::mtp {
@@ -123,10 +123,11 @@ LogicalResult OutlineControlPass::simplify(func::FuncOp function) {
 
 FailureOr<exec::KernelOp>
 OutlineControlPass::makeKernel(PerSlotOp op, const ControlStates &states) {
+  // Functions have no slots; their bodies go through rows.
   auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  int64_t slots = envelope ? int64_t(envelope.getMaxBatch()) : 1;
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
-  func::FuncOp function =
-      writeControlFunction(builder, op, states, envelope.getMaxBatch());
+  func::FuncOp function = writeControlFunction(builder, op, states, slots);
   LogicalResult lowered = simplify(function);
   if (succeeded(lowered)) {
     defineControlResults(function);
@@ -230,8 +231,9 @@ void OutlineControlPass::runOnOperation() {
     markAllAnalysesPreserved();
     return;
   }
-  if (!module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr)) {
-    module.emitError("expected 'mtp.envelope' on a module with slots");
+  if (!module.getOps<StateOp>().empty() &&
+      !module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr)) {
+    module.emitError("expected 'mtp.envelope' on a module with states");
     return signalPassFailure();
   }
   declareStates();

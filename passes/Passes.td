@@ -5,5 +5,6 @@
 
 include "passes/LoweringPasses.td"
 include "passes/ModelPasses.td"
+include "passes/RoundPasses.td"
 
 #endif // MTP_PASSES

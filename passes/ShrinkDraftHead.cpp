@@ -5,11 +5,11 @@
 // alone it is nearly as often right; verification decides as before, so the
 // output does not change. (FR-Spec, Zhao et al., 2025, arXiv:2502.14856.)
 //
-//   linear(x, head) -> sample -> put_drafts           becomes
+//   linear(x, head) -> sample           becomes
 //   linear(x, head picks @draft_vocabulary)
-//     -> sample of the vocabulary's tokens -> put_drafts
+//     -> sample of the vocabulary's tokens
 //
-// A sampled pick needs the map itself: the noise of a column is that of the
+// Drafts are the picks of a round that the host is not given. A sampled pick needs the map itself: the noise of a column is that of the
 // token which it stands for. An `argmax` is followed by a look-up.
 //
 //===----------------------------------------------------------------------===//
@@ -67,11 +67,13 @@ static Value logitsOf(Operation *pick) {
   return sample && !sample.getTokens() ? Value(sample.getLogits()) : Value();
 }
 
-/// What makes `draft`, if it is a plain head that nobody else reads.
-static std::optional<DraftHead> findHead(Value draft, SymbolTable &symbols) {
-  Operation *pick = draft.getDefiningOp();
+/// What makes the draft that `pick` picks, if it is a plain head that nobody
+/// else reads.
+static std::optional<DraftHead> findHead(Operation *pick,
+                                         SymbolTable &symbols) {
   Value logits = logitsOf(pick);
-  if (!logits || !draft.hasOneUse() || !logits.hasOneUse()) {
+  if (!logits || !logits.hasOneUse() ||
+      llvm::any_of(pick->getUsers(), llvm::IsaPred<OutputOp>)) {
     return std::nullopt;
   }
   LinearOp linear = mlir::mtp::findPlainHead(logits);
@@ -184,13 +186,16 @@ void ShrinkDraftHeadPass::runOnOperation() {
   }
   SymbolTable symbols(getOperation());
   SmallVector<DraftHead> heads;
-  getOperation().walk([&](InvokeOp put) {
-    if (put.getKind() == "put_drafts") {
-      if (auto head = findHead(put.getArgs().front(), symbols)) {
+  for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
+    if (program.getKind() != "decode") {
+      continue;
+    }
+    for (Operation &op : program.getBody().front()) {
+      if (std::optional<DraftHead> head = findHead(&op, symbols)) {
         heads.push_back(*head);
       }
     }
-  });
+  }
   if (heads.empty()) {
     getOperation().emitError("expected drafts that are picked from a head's "
                              "logits, found none to give a smaller vocabulary");

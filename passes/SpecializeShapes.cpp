@@ -1,8 +1,8 @@
 //===- SpecializeShapes.cpp - One program per point of the envelope -------===//
 //
-// Drives the writing of programs: reads the sizes of the model from the IR,
-// declares the state, and asks the program writers for every decode round,
-// prefill chunk and exported function.
+// A round whose k is known is cloned for every batch, a prefill for every
+// chunk: what is left to settle are rows. Exported functions become programs as
+// well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,8 +10,12 @@
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/Envelope.h"
+#include "passes/FunctionProgram.h"
 #include "passes/Passes.h"
-#include "passes/ProgramWriter.h"
+#include "passes/RoundStates.h"
+#include "passes/StaticRows.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::mtp {
@@ -24,9 +28,6 @@ using namespace mlir::mtp;
 
 namespace {
 
-/// Rows whose products take as long as reading the weights, and no more.
-constexpr int64_t kMostScoredRows = 32;
-
 /// Ops by their symbols, in the module's order.
 using Names = llvm::MapVector<StringRef, Operation *>;
 
@@ -37,8 +38,13 @@ struct SpecializeShapesPass
   void runOnOperation() override;
 
 private:
-  LogicalResult writeRound(RoundOp round);
   LogicalResult checkNames(const Names &taken);
+  LogicalResult checkRounds(EnvelopeAttr envelope);
+  void writeProgram(Operation *round, exec::ProgramOp program,
+                    const ProgramRows &rows);
+  void writeRounds(EnvelopeAttr envelope);
+  void writePrefills(EnvelopeAttr envelope);
+  LogicalResult writeModel();
   LogicalResult writeFunctions();
 };
 
@@ -49,7 +55,9 @@ static Names findNames(ModuleOp module) {
   Names names;
   for (Operation &op : *module.getBody()) {
     auto function = dyn_cast<func::FuncOp>(op);
-    if (isa<RoundOp>(op) || (function && function.isPrivate())) {
+    // A declared state gets its memory under its own name.
+    if (isa<RoundOp, PrefillOp, StateOp>(op) ||
+        (function && function.isPrivate())) {
       continue;
     }
     if (StringAttr name = SymbolTable::getSymbolName(&op)) {
@@ -70,63 +78,122 @@ LogicalResult SpecializeShapesPass::checkNames(const Names &taken) {
     Operation *other = taken.lookup(name);
     if (other && other != &op) {
       return other->emitError("expected a name other than '")
-             << name << "', which a " << (isa<exec::StateOp>(op) ? "state"
-                                                                 : "program")
+             << name << "', which a "
+             << (isa<exec::StateOp>(op) ? "state" : "program")
              << " of the round has; rename it";
     }
   }
   return success();
 }
 
-LogicalResult SpecializeShapesPass::writeRound(RoundOp round) {
-  FailureOr<RoundParts> parts = RoundParts::get(round);
-  if (failed(parts)) {
-    return failure();
+/// Every k has a round, and there is a prefill.
+LogicalResult SpecializeShapesPass::checkRounds(EnvelopeAttr envelope) {
+  ModuleOp module = getOperation();
+  llvm::SmallDenseSet<int64_t> found;
+  for (RoundOp round : module.getOps<RoundOp>()) {
+    if (!round.getK())
+      return round.emitOpError("expected a round with a k, is "
+                               "mtp-instantiate-rounds missing before this "
+                               "pass?");
+    found.insert(*round.getK());
   }
-  OpBuilder builder(round);
-  Names taken = findNames(getOperation());
-  declareStates(builder, round.getLoc(), parts->shape);
-  if (failed(checkNames(taken))) {
-    return failure();
-  }
-  ProgramWriter writer(builder, *parts);
-  EnvelopeAttr envelope = parts->shape.envelope;
-  for (int64_t batch = 1; batch <= envelope.getMaxBatch(); ++batch) {
-    for (int64_t k = 0; k <= envelope.getMaxK(); ++k) {
-      writer.writeDecode(batch, k);
-      ++numPrograms;
+  for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
+    if (!found.contains(k))
+      return module.emitError("expected a round for k = ") << k << ", got none";
+  if (module.getOps<PrefillOp>().empty())
+    return module.emitError("expected a prefill beside the rounds, got none");
+  for (PrefillOp prefill : module.getOps<PrefillOp>())
+    if (!prefill.getK())
+      return prefill.emitOpError("expected a prefill with a k, is "
+                                 "mtp-instantiate-rounds missing before this "
+                                 "pass?");
+  return success();
+}
+
+/// Clones what the region of `round` holds into `program`.
+void SpecializeShapesPass::writeProgram(Operation *round,
+                                        exec::ProgramOp program,
+                                        const ProgramRows &rows) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
+  IRMapping mapping;
+  SmallVector<exec::OutputOp> outputs;
+  for (Operation &op : round->getRegion(0).front()) {
+    if (auto output = dyn_cast<OutputOp>(op)) {
+      outputs.push_back(
+          exec::OutputOp::create(builder, op.getLoc(), output.getName(),
+                                 mapping.lookup(output.getValue())));
+      continue;
     }
+    setStaticRows(builder.clone(op, mapping), rows);
   }
-  for (int64_t chunk : parts->shape.prefillChunks()) {
-    writer.writePrefill(chunk, /*withModules=*/false);
-    ++numPrograms;
-    if (parts->shape.modules > 0) {
-      writer.writePrefill(chunk, /*withModules=*/true);
-      ++numPrograms;
-    }
-  }
-  // Logits of more rows would be most of the arena.
-  writer.writePromptLogits(
-      std::min<int64_t>(envelope.getPrefillChunk(), kMostScoredRows));
+  // The host reads when all is done.
+  Block &body = program.getBody().front();
+  for (exec::OutputOp output : outputs)
+    output->moveBefore(&body, body.end());
   ++numPrograms;
-  if (failed(checkNames(taken))) {
-    return failure();
-  }
-  // The artifact states these sizes; programs hold them only implicitly.
-  getOperation()->setAttr(
+}
+
+void SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
+  auto rounds = llvm::to_vector(getOperation().getOps<RoundOp>());
+  OpBuilder builder(rounds.front());
+  for (int64_t batch = 1; batch <= int64_t(envelope.getMaxBatch()); ++batch)
+    for (RoundOp round : rounds) {
+      int64_t k = *round.getK();
+      auto program = exec::ProgramOp::create(
+          builder, round.getLoc(),
+          ("decode_b" + llvm::Twine(batch) + "_k" + llvm::Twine(k)).str(),
+          "decode", batch, k, /*chunk=*/0);
+      writeProgram(round, program, {batch, /*chunk=*/0});
+    }
+}
+
+/// The most places ahead at which a prefill reads the prompt.
+static int64_t placesAhead(ModuleOp module) {
+  int64_t ahead = 0;
+  for (PrefillOp prefill : module.getOps<PrefillOp>())
+    for (auto rows : prefill.getBody()->getOps<PromptRowsOp>())
+      ahead = std::max(ahead, int64_t(rows.getAhead()));
+  return ahead;
+}
+
+void SpecializeShapesPass::writePrefills(EnvelopeAttr envelope) {
+  auto prefills = llvm::to_vector(getOperation().getOps<PrefillOp>());
+  OpBuilder builder(prefills.front());
+  for (int64_t chunk : prefillChunks(envelope))
+    for (PrefillOp prefill : prefills) {
+      bool drafts = *prefill.getK() > 0;
+      auto program = exec::ProgramOp::create(
+          builder, prefill.getLoc(),
+          ("prefill_c" + llvm::Twine(chunk) + (drafts ? "_mtp" : "")).str(),
+          "prefill", /*batch=*/1, *prefill.getK(), chunk);
+      writeProgram(prefill, program, {/*slots=*/1, chunk});
+    }
+}
+
+/// The artifact states these sizes; programs hold them only implicitly.
+LogicalResult SpecializeShapesPass::writeModel() {
+  ModuleOp module = getOperation();
+  RoundOp round = *module.getOps<RoundOp>().begin();
+  int64_t vocab = 0;
+  for (auto output : round.getBody()->getOps<OutputOp>())
+    if (output.getName() == "logits")
+      vocab = widthOf(output.getValue());
+  if (vocab <= 0)
+    return round.emitOpError(
+        "expected an mtp.output \"logits\" of rows as wide "
+        "as the vocabulary");
+  Builder builder(&getContext());
+  module->setAttr(
       "exec.model",
       builder.getDictionaryAttr(
-          {builder.getNamedAttr(
-               "modules", builder.getI64IntegerAttr(parts->shape.modules)),
-           builder.getNamedAttr(
-               "vocab", builder.getI64IntegerAttr(parts->shape.vocab))}));
-  round.erase();
+          {builder.getNamedAttr("modules",
+                                builder.getI64IntegerAttr(placesAhead(module))),
+           builder.getNamedAttr("vocab", builder.getI64IntegerAttr(vocab))}));
   return success();
 }
 
 LogicalResult SpecializeShapesPass::writeFunctions() {
-  for (auto function :
-       llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
+  for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
     if (function.isPublic()) {
       if (failed(writeFunctionProgram(function))) {
         return failure();
@@ -151,15 +218,26 @@ static LogicalResult checkPrefixes(ModuleOp module) {
 }
 
 void SpecializeShapesPass::runOnOperation() {
-  if (failed(checkPrefixes(getOperation()))) {
+  ModuleOp module = getOperation();
+  if (failed(checkPrefixes(module)))
     return signalPassFailure();
-  }
-  for (RoundOp round : llvm::to_vector(getOperation().getOps<RoundOp>())) {
-    if (failed(writeRound(round))) {
+  if (!module.getOps<RoundOp>().empty() ||
+      !module.getOps<PrefillOp>().empty()) {
+    auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+    Names taken = findNames(module);
+    if (failed(checkRounds(envelope)) || failed(writeModel()))
       return signalPassFailure();
-    }
+    declareContract(module, placesAhead(module));
+    allocateStates(module, envelope);
+    writeRounds(envelope);
+    writePrefills(envelope);
+    if (failed(checkNames(taken)))
+      return signalPassFailure();
+    for (auto round : llvm::to_vector(module.getOps<RoundOp>()))
+      round.erase();
+    for (auto prefill : llvm::to_vector(module.getOps<PrefillOp>()))
+      prefill.erase();
   }
-  if (failed(writeFunctions())) {
+  if (failed(writeFunctions()))
     return signalPassFailure();
-  }
 }

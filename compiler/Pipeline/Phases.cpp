@@ -57,6 +57,14 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
     manager.addPass(passes::createFuseNormLinearPass());
     break;
   case Phase::Shape:
+    manager.addPass(passes::createInstantiateRoundsPass());
+    manager.addPass(passes::createExpandDraftChainPass());
+    manager.addPass(passes::createExpandDraftTreePass());
+    manager.addPass(passes::createExpandVerifyPass());
+    manager.addPass(passes::createExpandAcceptPass());
+    manager.addPass(passes::createExpandCommitPass());
+    manager.addPass(passes::createExpandTreeRowsPass());
+    manager.addPass(passes::createFusePerSlotPass());
     manager.addPass(passes::createSpecializeShapesPass());
     manager.addPass(passes::createOutlineControlPass());
     manager.addPass(passes::createSinkRowSelectionPass());

@@ -12,6 +12,38 @@ exec.program @prefill_c32_mtp "prefill" batch 1 k 1 chunk 32 {}
 
 // -----
 
+// Where a drafter reads the prompt ahead, a prefill serves all drafts or none; how
+// many modules there are does not matter.
+// CHECK-LABEL: exec.program @prefill_c8_all
+module attributes {exec.model = {modules = 1, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.program @decode_b1_k0 "decode" batch 1 k 0 chunk 0 {}
+exec.program @decode_b1_k1 "decode" batch 1 k 1 chunk 0 {}
+exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 {}
+exec.program @prefill_c8 "prefill" batch 1 k 0 chunk 8 {}
+exec.program @prefill_c8_all "prefill" batch 1 k 2 chunk 8 {}
+}
+
+// -----
+
+// Where nobody does, one prefill serves both.
+// CHECK-LABEL: exec.program @prefill_of_both
+module attributes {exec.model = {modules = 0, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.program @decode_b1_k0 "decode" batch 1 k 0 chunk 0 {}
+exec.program @decode_b1_k1 "decode" batch 1 k 1 chunk 0 {}
+exec.program @prefill_of_both "prefill" batch 1 k 0 chunk 8 {}
+}
+
+// -----
+
+// expected-error @+1 {{expected a prefill program for chunk 8 and k 0, got none}}
+module attributes {exec.model = {modules = 1, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.program @decode_b1_k0 "decode" batch 1 k 0 chunk 0 {}
+exec.program @decode_b1_k1 "decode" batch 1 k 1 chunk 0 {}
+exec.program @prefill_c8_all "prefill" batch 1 k 1 chunk 8 {}
+}
+
+// -----
+
 // Functions alone cover nothing.
 exec.program @f "function" batch 0 k 0 chunk 0 {}
 
@@ -28,7 +60,7 @@ exec.program @prefill_c8_mtp "prefill" batch 1 k 1 chunk 8 {}
 
 // -----
 
-// expected-error @+1 {{expected a prefill program for chunk 8 and 1 modules, got none}}
+// expected-error @+1 {{expected a prefill program for chunk 8 and k 1, got none}}
 module attributes {exec.model = {modules = 1, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.program @decode_b1_k0 "decode" batch 1 k 0 chunk 0 {}
 exec.program @decode_b1_k1 "decode" batch 1 k 1 chunk 0 {}

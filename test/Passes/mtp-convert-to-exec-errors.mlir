@@ -62,9 +62,8 @@ exec.program @f "function" batch 0 k 0 chunk 0 {
 exec.program @f "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x8xf32>
   %p = exec.input "p" : tensor<4xi32>
-  %rows = mtp.make_rows %p, %p : tensor<4xi32>
-  // expected-error @+1 {{'mtp.tree_rows' op expected whole trees of 3 rows, got 4 rows}}
-  %tree = mtp.tree_rows %rows [-1, 0, 0]
+  // expected-error @+1 {{'mtp.make_tree_rows' op expected whole trees of 3 rows, got 4 rows}}
+  %tree = mtp.make_tree_rows %p, %p from %p at %p [-1, 0, 0] : tensor<4xi32>
   %y = mtp.mask_first %x, %tree : tensor<4x8xf32>
   exec.output "y" %y : tensor<4x8xf32>
 }
@@ -76,8 +75,7 @@ mtp.cache @kv layers 1 entry 32 : bf16
 exec.program @f "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<3x16xf32>
   %p = exec.input "p" : tensor<3xi32>
-  %rows = mtp.make_rows %p, %p : tensor<3xi32>
-  %tree = mtp.tree_rows %rows [-1, 0, 0]
+  %tree = mtp.make_tree_rows %p, %p from %p at %p [-1, 0, 0] : tensor<3xi32>
   // expected-error @+1 {{'mtp.cached_attention' op expected no window over the rows of a tree, got 8}}
   %y = mtp.cached_attention %x, %tree in @kv[0] heads 1 kv_heads 1 keys 16 at 0 values 16 at 16 scale 1.0 window 8
        : tensor<3x16xf32> -> tensor<3x16xf32>
@@ -107,4 +105,44 @@ exec.program @p "decode" batch 1 k 0 chunk 0 {
   // expected-error @+1 {{expected a state @page_table, which a decode program reads, found none}}
   mtp.cache_append %x, %rows into @kv[0] at 0 : tensor<1x16xf32>
 }
+}
+
+// -----
+
+// What an expansion leaves behind is named.
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %d = exec.input "d" : tensor<2x3xi32>
+  %p = exec.input "p" : tensor<2x4xi32>
+  // expected-error @+1 {{'mtp.accept_tokens' op has no kernel on this target; programs may hold only ops that the cache phase leaves}}
+  %c, %n = mtp.accept_tokens %d, %p : tensor<2x3xi32>, tensor<2x4xi32> -> tensor<2xi32>, tensor<2xi32>
+  exec.output "c" %c : tensor<2xi32>
+}
+
+// -----
+
+exec.program @f "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<3x8xf32>
+  %p = exec.input "p" : tensor<3xi32>
+  %rows = mtp.make_rows %p, %p : tensor<3xi32>
+  // expected-error @+1 {{'mtp.tree_rows' op has no kernel on this target; programs may hold only ops that the cache phase leaves}}
+  %tree = mtp.tree_rows %rows [-1, 0, 0]
+  %y = mtp.mask_first %x, %tree : tensor<3x8xf32>
+  exec.output "y" %y : tensor<3x8xf32>
+}
+
+// -----
+
+// Without the host's states there are no slots and no prompt.
+exec.program @f "decode" batch 2 k 0 chunk 0 {
+  // expected-error @+1 {{expected a state @active, found none}}
+  %slots = mtp.slots : tensor<2xi32>
+  exec.output "slots" %slots : tensor<2xi32>
+}
+
+// -----
+
+exec.program @f "prefill" batch 1 k 0 chunk 8 {
+  // expected-error @+1 {{expected a state @prompt_tokens, found none}}
+  %t, %rows = mtp.prompt_rows : tensor<8xi32>
+  exec.output "t" %t : tensor<8xi32>
 }

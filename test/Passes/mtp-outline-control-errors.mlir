@@ -14,8 +14,9 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // -----
 
-// expected-error @+1 {{expected 'mtp.envelope' on a module with slots}}
+// expected-error @+1 {{expected 'mtp.envelope' on a module with states}}
 module {
+mtp.state @length : i32
 exec.program @p "function" batch 0 k 0 chunk 0 {
   %slots = exec.input "slots" : tensor<2xi32>
   mtp.per_slot %slots {

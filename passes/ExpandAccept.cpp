@@ -1,0 +1,208 @@
+//===- ExpandAccept.cpp - mtp.accept as core ops --------------------------===//
+//
+// The region picks; the walk along the picks is a body per slot. In a prefill
+// the region picks for the last row of each sequence, and there is no walk.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/RoundExpansion.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_EXPANDACCEPTPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+using Predicate = SlotBody::Predicate;
+
+namespace {
+struct ExpandAcceptPass
+    : public mtp::impl::ExpandAcceptPassBase<ExpandAcceptPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+} // namespace
+
+/// The drafts that equal the picks, up to the first that does not.
+static Value walkChain(SlotBody &body, int64_t k, Value picks, Value drafts) {
+  Value zero = body.constant(0), one = body.constant(1);
+  auto step = [&](Value j, ValueRange carried) -> SmallVector<Value> {
+    Value equal = body.compare(Predicate::eq, body.element(drafts, j),
+                               body.element(picks, j));
+    Value agrees = body.select(equal, carried[1], zero);
+    return {body.add(carried[0], agrees), agrees};
+  };
+  return body.repeat(k, {zero, one}, step)[0];
+}
+
+/// The nodes of the longest path from node 0 on along which every node carries
+/// the pick of its parent, and how many they are without node 0. A node's
+/// children come after it, so that one pass over the nodes finds the path, and
+/// of children with the same token the lowest. `tokens` begin with that of node
+/// `firstNode`.
+static std::pair<Value, Value> walkTree(SlotBody &body,
+                                        ArrayRef<int64_t> parents, Value picks,
+                                        Value tokens, int64_t firstNode) {
+  Value none = body.constant(-1), one = body.constant(1);
+  Value node = body.constant(0), count = node;
+  Value path = body.vector(parents.size(), [&](Value place) {
+    return body.select(body.compare(Predicate::eq, place, 0), place, none);
+  });
+  for (size_t child = 1; child < parents.size(); ++child) {
+    Value number = body.constant(child);
+    Value follows = body.both(
+        body.compare(Predicate::eq, node, parents[child]),
+        body.compare(Predicate::eq, body.element(tokens, child - firstNode),
+                     body.element(picks, node)));
+    Value next = body.add(count, one);
+    path = body.replace(
+        path, body.select(follows, number, body.element(path, next)), next);
+    node = body.select(follows, number, node);
+    count = body.select(follows, next, count);
+  }
+  return {path, count};
+}
+
+/// The picks of the path in its order: the tokens of the output.
+static Value picksAlong(SlotBody &body, int64_t nodes, Value path,
+                        Value picks) {
+  return body.vector(nodes, [&](Value place) {
+    return body.element(picks, body.element(path, place));
+  });
+}
+
+static void expandTree(Expansion &e, AcceptOp op, Value picks) {
+  int64_t nodes = *e.roundK() + 1;
+  SlotBody body(e.builder, e.loc, e.slots(), {picks, op.getDrafts()});
+  auto [path, count] = walkTree(body, op.getTree()->take_front(nodes),
+                                body.input(0), body.input(1), /*firstNode=*/1);
+  Value along = picksAlong(body, nodes, path, body.input(0));
+  op.replaceAllUsesWith(body.yield({count, along, path}));
+  op.erase();
+}
+
+static LogicalResult expandInRound(AcceptOp op) {
+  Expansion e(op);
+  int64_t k = *e.roundK();
+  if (failed(checkDrafts(op, k, op.getDrafts(), op.getTree())))
+    return failure();
+  Value picked =
+      e.inlineRegion(op.getBodyRegion(), {op.getLogits(), op.getRows()})[0];
+  e.output("picks", picked);
+  Value picks = e.bySlot(picked, k + 1);
+  if (op.getTree()) {
+    expandTree(e, op, picks);
+    return success();
+  }
+  SmallVector<Value> inputs{picks};
+  if (k > 0)
+    inputs.push_back(op.getDrafts());
+  SlotBody body(e.builder, e.loc, e.slots(), inputs);
+  Value count = k > 0 ? walkChain(body, k, body.input(0), body.input(1))
+                      : body.constant(0);
+  SmallVector<Value> own{count};
+  if (op.getPath()) // that of no drafts: node 0
+    own.push_back(body.vector(body.constant(0)));
+  ValueRange results = body.yield(own);
+  SmallVector<Value> all{results.front(), picks};
+  llvm::append_range(all, results.drop_front());
+  op.replaceAllUsesWith(all);
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The walks as functions
+//===----------------------------------------------------------------------===//
+
+/// Something to go through the rows of `grid` by; no body looks at a slot.
+static Value rowsOf(OpBuilder &builder, Location loc, Value grid) {
+  int64_t rows = cast<RankedTensorType>(grid.getType()).getDimSize(0);
+  auto type = RankedTensorType::get({rows}, builder.getI32Type());
+  return arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, builder.getI32IntegerAttr(0)));
+}
+
+static void expandFunction(AcceptTokensOp op) {
+  OpBuilder builder(op);
+  SlotBody body(builder, op.getLoc(),
+                rowsOf(builder, op.getLoc(), op.getDrafts()),
+                {op.getPicks(), op.getDrafts()});
+  Value count =
+      walkChain(body, widthOf(op.getDrafts()), body.input(0), body.input(1));
+  op.replaceAllUsesWith(
+      body.yield({count, body.element(body.input(0), count)}));
+  op.erase();
+}
+
+static void expandFunction(AcceptTreeOp op) {
+  OpBuilder builder(op);
+  SlotBody body(builder, op.getLoc(),
+                rowsOf(builder, op.getLoc(), op.getTokens()),
+                {op.getPicks(), op.getTokens()});
+  // The first token is node 0's.
+  auto [path, count] = walkTree(body, op.getParents(), body.input(0),
+                                body.input(1), /*firstNode=*/0);
+  Value last = body.element(path, count);
+  op.replaceAllUsesWith(
+      body.yield({path, count, body.element(body.input(0), last)}));
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Rounds and prefills
+//===----------------------------------------------------------------------===//
+
+/// Picks for the last row of each sequence; nothing was drafted.
+static void expandInPrefill(AcceptOp op) {
+  Expansion e(op);
+  useState(e.module, states::kSequences);
+  SlotBody body(e.builder, e.loc, e.slots());
+  Value before = body.sub(sequenceWord(body, SequenceWord::Rows), 1);
+  SmallVector<Value> own{
+      body.add(sequenceWord(body, SequenceWord::FirstRow), before),
+      body.add(sequenceWord(body, SequenceWord::Start), before),
+      body.constant(0)};
+  if (op.getPath())
+    own.push_back(body.vector(body.constant(0)));
+  ValueRange last = body.yield(own);
+  Value logits = e.takeRows(op.getLogits(), last[0]);
+  Value picks = e.inlineRegion(op.getBodyRegion(),
+                               {logits, e.makeRows(e.slots(), last[1])})[0];
+  e.output("logits", logits);
+  e.output("picks", picks);
+  SmallVector<Value> all{last[2], e.bySlot(picks, 1)};
+  llvm::append_range(all, last.drop_front(3));
+  op.replaceAllUsesWith(all);
+  op.erase();
+}
+
+void ExpandAcceptPass::runOnOperation() {
+  getOperation().walk([&](AcceptTokensOp op) {
+    expandFunction(op);
+    ++numExpanded;
+  });
+  getOperation().walk([&](AcceptTreeOp op) {
+    expandFunction(op);
+    ++numExpanded;
+  });
+  SmallVector<AcceptOp> ops;
+  getOperation().walk([&](AcceptOp op) { ops.push_back(op); });
+  for (AcceptOp op : ops) {
+    if (failed(checkInstantiated(op)))
+      return signalPassFailure();
+    if (!op.getRows()) {
+      op.emitOpError("expected the rows of its logits where these are not an "
+                     "mtp.verify's");
+      return signalPassFailure();
+    }
+    if (isa<PrefillOp>(op->getParentOp()))
+      expandInPrefill(op);
+    else if (failed(expandInRound(op)))
+      return signalPassFailure();
+    ++numExpanded;
+  }
+}

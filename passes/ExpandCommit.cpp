@@ -1,0 +1,161 @@
+//===- ExpandCommit.cpp - mtp.commit as core ops --------------------------===//
+//
+// A commit writes the states that the readable ops of the module read, and what
+// the host reads. In a prefill it starts the slots whose prompts end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/RoundExpansion.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_EXPANDCOMMITPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+using Predicate = SlotBody::Predicate;
+
+namespace {
+struct ExpandCommitPass
+    : public mtp::impl::ExpandCommitPassBase<ExpandCommitPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+} // namespace
+
+static void useOutputs(ModuleOp module) {
+  for (llvm::StringRef state :
+       {states::kLength, states::kOutTokens, states::kOutCount})
+    useState(module, state);
+}
+
+/// Stores a token of the output, and of the window where rounds read one.
+static void storeToken(ModuleOp module, SlotBody &body, Value token,
+                       Value place) {
+  body.store(token, states::kOutTokens, place);
+  if (hasState(module, states::kWindow))
+    body.store(token, states::kWindow, place);
+}
+
+static void storeAccepted(ModuleOp module, SlotBody &body, Value count) {
+  if (hasState(module, states::kAccepted))
+    body.store(count, states::kAccepted);
+}
+
+static void writeHidden(Expansion &e, Value hidden, Value index) {
+  if (hasState(e.module, states::kHidden))
+    WriteStateOp::create(e.builder, e.loc, hidden, index, states::kHidden,
+                         e.slots());
+}
+
+/// The caches that the rows of a tree were written to.
+static llvm::SetVector<Attribute> treeCaches(Block &round) {
+  llvm::SetVector<Attribute> caches;
+  auto note = [&](auto op) {
+    if (isa_and_nonnull<TreeRowsOp, MakeTreeRowsOp>(
+            op.getRows().getDefiningOp()) &&
+        op.getCacheAttr())
+      caches.insert(op.getCacheAttr());
+  };
+  for (Operation &op : round)
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case<AttentionOp, MlaAttentionOp, CacheAppendOp>(note);
+  return caches;
+}
+
+/// Moves the entries of the path to the positions from n on. Returns the rows
+/// of the path, -1 behind its end.
+static Value movePath(Expansion &e, CommitOp op) {
+  int64_t nodes = *e.roundK() + 1;
+  SlotBody body(e.builder, e.loc, e.slots(), op.getPath());
+  Value n = body.load(states::kLength), none = body.constant(-1);
+  auto along = [&](llvm::function_ref<Value(Value, Value)> value) {
+    return body.vector(nodes, [&](Value place) {
+      Value node = body.element(body.input(0), place);
+      return body.select(body.compare(Predicate::sge, node, 0),
+                         value(place, node), none);
+    });
+  };
+  Value first = body.mul(body.index(), nodes);
+  ValueRange moved = body.yield(
+      {along([&](Value, Value node) { return body.add(n, node); }),
+       along([&](Value place, Value) { return body.add(n, place); }),
+       along([&](Value, Value node) { return body.add(first, node); })});
+  for (Attribute cache : treeCaches(*op->getBlock()))
+    CacheMoveOp::create(e.builder, e.loc, moved[0], moved[1], e.slots(),
+                        cast<FlatSymbolRefAttr>(cache));
+  return moved[2];
+}
+
+/// A round commits what one row per draft and the anchor's gave.
+static LogicalResult checkWidths(CommitOp op, int64_t k) {
+  for (Value grid : {op.getPicks(), op.getPath()})
+    if (grid && widthOf(grid) != k + 1)
+      return op.emitOpError("expected ")
+             << k + 1 << " picks and nodes per slot, got " << grid.getType();
+  return success();
+}
+
+static LogicalResult expandInRound(CommitOp op) {
+  Expansion e(op);
+  useOutputs(e.module);
+  int64_t k = *e.roundK();
+  if (failed(checkWidths(op, k)))
+    return failure();
+  Value rows = op.getPath() ? movePath(e, op) : Value();
+  SlotBody body(e.builder, e.loc, e.slots(), {op.getCount(), op.getPicks()});
+  Value count = body.input(0), picks = body.input(1);
+  Value emitted = body.add(count, 1);
+  body.store(body.add(body.load(states::kLength), emitted), states::kLength);
+  body.store(emitted, states::kOutCount);
+  storeAccepted(e.module, body, count);
+  body.repeat(k + 1, {}, [&](Value j, ValueRange) -> SmallVector<Value> {
+    storeToken(e.module, body, body.element(picks, j), j);
+    return {};
+  });
+  body.yield({});
+  writeHidden(e, op.getHidden(), rows);
+  op.erase();
+  return success();
+}
+
+static void expandInPrefill(CommitOp op) {
+  Expansion e(op);
+  useOutputs(e.module);
+  useState(e.module, states::kSequences);
+  Value token = e.byRow(op.getPicks());
+  SlotBody body(e.builder, e.loc, e.slots(), token);
+  Value start = sequenceWord(body, SequenceWord::Start);
+  Value rows = sequenceWord(body, SequenceWord::Rows);
+  Value total = sequenceWord(body, SequenceWord::Total);
+  Value zero = body.constant(0);
+  Value isWhole = body.compare(Predicate::eq, body.add(start, rows), total);
+  body.when(isWhole, [&] {
+    body.store(total, states::kLength);
+    body.store(body.constant(1), states::kOutCount);
+    storeAccepted(e.module, body, zero);
+    storeToken(e.module, body, body.input(0), zero);
+  });
+  Value last =
+      body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow), rows), 1);
+  writeHidden(e, op.getHidden(), body.yield(last).front());
+  op.erase();
+}
+
+void ExpandCommitPass::runOnOperation() {
+  SmallVector<CommitOp> ops;
+  getOperation().walk([&](CommitOp op) { ops.push_back(op); });
+  for (CommitOp op : ops) {
+    if (failed(checkInstantiated(op)))
+      return signalPassFailure();
+    if (isa<PrefillOp>(op->getParentOp()))
+      expandInPrefill(op);
+    else if (failed(expandInRound(op)))
+      return signalPassFailure();
+    ++numExpanded;
+  }
+}

@@ -1,0 +1,311 @@
+//===- InstantiateRounds.cpp - Write the round once for every k -----------===//
+//
+// A round is one text for every k. For each k it is cloned, `mtp.k` becomes a
+// constant, and what follows from it is folded: code by the canonicalisations
+// of the upstream dialects, types by going through the ops in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/Passes.h"
+#include "passes/StaticRows.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_INSTANTIATEROUNDSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+/// Rows whose products take as long as reading the weights, and no more: logits
+/// of more rows would be most of the arena.
+constexpr int64_t kMostScoredRows = 32;
+
+struct InstantiateRoundsPass
+    : public mtp::impl::InstantiateRoundsPassBase<InstantiateRoundsPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult instantiate(Operation *op, int64_t k);
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Values that only one op knows
+//===----------------------------------------------------------------------===//
+
+/// Gives the verify a third result, its rows, and tells the accept of its
+/// logits; gives the accept of a tree its path, and tells the commit.
+static void linkParts(Block &body) {
+  OpBuilder builder(body.getParentOp()->getContext());
+  for (auto verify : llvm::to_vector(body.getOps<VerifyOp>())) {
+    if (verify.getRows())
+      continue;
+    builder.setInsertionPoint(verify);
+    auto linked = VerifyOp::create(
+        builder, verify.getLoc(), verify.getLogits().getType(),
+        verify.getHidden().getType(), RowsType::get(builder.getContext()),
+        verify.getDrafts(), verify.getTreeAttr());
+    linked.getBodyRegion().takeBody(verify.getBodyRegion());
+    verify.replaceAllUsesWith(linked.getResults().take_front(2));
+    verify.erase();
+  }
+  for (auto accept : llvm::to_vector(body.getOps<AcceptOp>())) {
+    auto verify = accept.getLogits().getDefiningOp<VerifyOp>();
+    if (verify && !accept.getRows())
+      accept.getRowsMutable().assign(verify.getRows());
+    if (!accept.getTree() || accept.getPath())
+      continue;
+    builder.setInsertionPoint(accept);
+    auto linked = AcceptOp::create(
+        builder, accept.getLoc(), accept.getCount().getType(),
+        accept.getPicks().getType(), accept.getPicks().getType(),
+        accept.getDrafts(), accept.getLogits(), accept.getRows(),
+        accept.getRule(), accept.getTreeAttr());
+    linked.getBodyRegion().takeBody(accept.getBodyRegion());
+    accept.replaceAllUsesWith(linked.getResults().take_front(2));
+    accept.erase();
+    for (auto commit : body.getOps<CommitOp>())
+      if (commit.getCount() == linked.getCount() && !commit.getPath())
+        commit.getPathMutable().assign(linked.getPath());
+  }
+}
+
+/// Without drafts there is no tree either.
+static LogicalResult dropDrafts(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+    if (auto verify = dyn_cast<VerifyOp>(op)) {
+      verify.getDraftsMutable().clear();
+      verify.removeTreeAttr();
+    } else if (auto accept = dyn_cast<AcceptOp>(op)) {
+      accept.getDraftsMutable().clear();
+      accept.removeTreeAttr();
+    } else if (isa<DraftChainOp, DraftTreeOp>(op)) {
+      if (!op.use_empty()) {
+        InFlightDiagnostic diag = op.emitOpError(
+            "expected no use of the drafts but by mtp.verify and mtp.accept: "
+            "at k = 0 there are none");
+        diag.attachNote(op.getUsers().begin()->getLoc())
+            << "they are used here";
+        return diag;
+      }
+      op.erase();
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Prefill and scoring
+//===----------------------------------------------------------------------===//
+
+/// The prefill that a round of readable ops means: the draft operation comes
+/// behind the target, whose hidden states its modules read.
+static FailureOr<PrefillOp> makePrefill(RoundOp round) {
+  OpBuilder builder(round->getContext());
+  builder.setInsertionPointAfter(round);
+  std::string name = (round.getSymName() + "_prompt").str();
+  auto prefill =
+      PrefillOp::create(builder, round.getLoc(), name, IntegerAttr());
+  builder.setInsertionPointToStart(&prefill.getBodyRegion().emplaceBlock());
+  IRMapping mapping;
+  Operation *commit = nullptr;
+  for (Operation &op : *round.getBody()) {
+    if (auto verify = dyn_cast<VerifyOp>(op)) {
+      auto copy = cast<VerifyOp>(builder.clone(op, mapping));
+      copy.getDraftsMutable().clear();
+      copy.removeTreeAttr();
+    } else if (auto accept = dyn_cast<AcceptOp>(op)) {
+      auto copy = cast<AcceptOp>(builder.clone(op, mapping));
+      copy.getDraftsMutable().clear();
+      copy.removeTreeAttr();
+    } else if (isa<CommitOp>(op)) {
+      commit = &op;
+    }
+  }
+  if (!commit || prefill.getBody()->getOps<VerifyOp>().empty()) {
+    round.emitOpError("expected an mtp.prefill in the module, since the round "
+                      "has no mtp.verify and mtp.commit that say what it does");
+    return failure();
+  }
+  for (Operation &op : *round.getBody())
+    if (isa<DraftChainOp, DraftTreeOp>(op))
+      builder.clone(op, mapping);
+  builder.clone(*commit, mapping);
+  return prefill;
+}
+
+/// The target on rows that are given; a row of position -1 is padding.
+static void makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
+  auto module = verify->getParentOfType<ModuleOp>();
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToEnd(module.getBody());
+  int64_t rows = std::min<int64_t>(envelope.getPrefillChunk(), kMostScoredRows);
+  auto ints = RankedTensorType::get({rows}, builder.getI32Type());
+  auto logits = cast<RankedTensorType>(verify.getLogits().getType());
+  auto type = builder.getFunctionType(
+      {ints, ints, ints}, logits.clone({rows, logits.getDimSize(1)}));
+  auto function =
+      func::FuncOp::create(builder, verify.getLoc(), "prompt_logits", type);
+  Block *body = function.addEntryBlock();
+  constexpr llvm::StringLiteral kNames[] = {"tokens", "slots", "positions"};
+  for (auto [i, name] : llvm::enumerate(kNames))
+    function.setArgAttr(i, "mtp.name", builder.getStringAttr(name));
+  function.setResultAttr(0, "mtp.name", builder.getStringAttr("logits"));
+  builder.setInsertionPointToEnd(body);
+  Value made = MakeRowsOp::create(builder, verify.getLoc(),
+                                  body->getArgument(1), body->getArgument(2));
+  IRMapping mapping;
+  Block &target = verify.getBodyRegion().front();
+  mapping.map(target.getArguments(), ValueRange{body->getArgument(0), made});
+  for (Operation &op : target.without_terminator())
+    setStaticRows(builder.clone(op, mapping), {});
+  func::ReturnOp::create(builder, verify.getLoc(),
+                         mapping.lookup(target.getTerminator()->getOperand(0)));
+}
+
+//===----------------------------------------------------------------------===//
+// Instances
+//===----------------------------------------------------------------------===//
+
+/// The value that `value` is a cast of, with a type that says more.
+static Value peelCast(Value value) {
+  auto cast = value.getDefiningOp<tensor::CastOp>();
+  return cast ? cast.getSource() : value;
+}
+
+/// What one slot has of `type`.
+static Type slotType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (tensor.getRank() == 1)
+    return tensor.getElementType();
+  return RankedTensorType::get(tensor.getShape().drop_front(),
+                               tensor.getElementType());
+}
+
+/// Folds `op` and what stands in it.
+static void fold(Operation *op) {
+  RewritePatternSet patterns(op->getContext());
+  for (Dialect *dialect : op->getContext()->getLoadedDialects())
+    dialect->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName name :
+       op->getContext()->getRegisteredOperations())
+    name.getCanonicalizationPatterns(patterns, op->getContext());
+  for (Region &region : op->getRegions())
+    (void)applyPatternsGreedily(region,
+                                FrozenRewritePatternSet(std::move(patterns)));
+}
+
+/// The types of a body's arguments follow from the operands, those of the
+/// results from what it yields.
+static void refine(PerSlotOp op) {
+  for (auto [argument, input] :
+       llvm::zip(op.getInputArguments(), op.getInputs()))
+    argument.setType(slotType(input.getType()));
+  fold(op);
+  YieldOp yield = op.getYield();
+  for (auto [operand, result] :
+       llvm::zip(yield->getOpOperands(), op.getResults())) {
+    operand.set(peelCast(operand.get()));
+    SmallVector<int64_t> shape{ShapedType::kDynamic};
+    if (auto own = dyn_cast<RankedTensorType>(operand.get().getType()))
+      llvm::append_range(shape, own.getShape());
+    result.setType(cast<RankedTensorType>(result.getType()).clone(shape));
+  }
+}
+
+/// Gives every op of the round the types that follow from k.
+static void refineTypes(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    for (OpOperand &operand : op.getOpOperands())
+      operand.set(peelCast(operand.get()));
+    if (auto perSlot = dyn_cast<PerSlotOp>(op))
+      refine(perSlot);
+  }
+  for (auto cast : llvm::to_vector(body.getOps<tensor::CastOp>()))
+    if (cast->use_empty())
+      cast->erase();
+}
+
+static LogicalResult unrollLoops(Block &body) {
+  for (auto loop : llvm::to_vector(body.getOps<scf::ForOp>()))
+    if (failed(loopUnrollFull(loop)))
+      return loop.emitOpError("expected bounds that follow from mtp.k: the ops "
+                              "of a round are known when it is compiled");
+  return success();
+}
+
+LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k) {
+  OpBuilder builder(op);
+  Operation *instance = builder.clone(*op);
+  StringRef name = SymbolTable::getSymbolName(op).getValue();
+  SymbolTable::setSymbolName(instance, (name + "_k" + Twine(k)).str());
+  instance->setAttr("k", builder.getI64IntegerAttr(k));
+  ++numRounds;
+  Block &body = instance->getRegion(0).front();
+  if (k == 0 && failed(dropDrafts(body)))
+    return failure();
+  linkParts(body);
+  SmallVector<KOp> uses;
+  instance->walk([&](KOp use) { uses.push_back(use); });
+  for (KOp use : uses) {
+    builder.setInsertionPoint(use);
+    use.replaceAllUsesWith(
+        arith::ConstantIndexOp::create(builder, use.getLoc(), k).getResult());
+    use.erase();
+  }
+  if (uses.empty())
+    return success();
+  fold(instance);
+  if (failed(unrollLoops(body)))
+    return failure();
+  fold(instance);
+  refineTypes(body);
+  return success();
+}
+
+/// Whether a prefill does more where drafting is on.
+static bool servesDrafting(PrefillOp prefill) {
+  return prefill
+      .walk([](Operation *op) {
+        return isa<DraftChainOp, DraftTreeOp, KOp>(op) ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void InstantiateRoundsPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto rounds = module.getOps<RoundOp>();
+  if (rounds.empty() || (*rounds.begin()).getK())
+    return;
+  RoundOp round = *rounds.begin();
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  FailureOr<PrefillOp> prefill = failure();
+  auto prefills = module.getOps<PrefillOp>();
+  prefill = prefills.empty() ? makePrefill(round) : *prefills.begin();
+  if (failed(prefill))
+    return signalPassFailure();
+  for (auto verify : round.getBody()->getOps<VerifyOp>())
+    makePromptLogits(verify, envelope);
+  for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
+    if (failed(instantiate(round, k)))
+      return signalPassFailure();
+  if (failed(instantiate(*prefill, 0)) ||
+      (envelope.getMaxK() > 0 && servesDrafting(*prefill) &&
+       failed(instantiate(*prefill, envelope.getMaxK()))))
+    return signalPassFailure();
+  round.erase();
+  prefill->erase();
+}

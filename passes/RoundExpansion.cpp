@@ -1,0 +1,97 @@
+//===- RoundExpansion.cpp - What the expansions of a round share ----------===//
+
+#include "passes/RoundExpansion.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+Expansion::Expansion(Operation *op)
+    : module(op->getParentOfType<ModuleOp>()), loc(op->getLoc()), builder(op),
+      op(op), parent(op->getParentOp()) {
+  if (auto round = dyn_cast<RoundOp>(parent))
+    k = round.getK();
+}
+
+Value Expansion::slots() {
+  Block &body = parent->getRegion(0).front();
+  for (auto known : body.getOps<SlotsOp>()) {
+    // It may stand behind what is expanded, and reads nothing.
+    known->moveBefore(&body, body.begin());
+    return known;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&body);
+  auto type =
+      RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  return SlotsOp::create(builder, parent->getLoc(), type);
+}
+
+Value Expansion::byRow(Value grid) {
+  auto type =
+      RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  return builder.createOrFold<RegroupOp>(loc, type, grid);
+}
+
+Value Expansion::bySlot(Value rows, int64_t count) {
+  auto type = RankedTensorType::get({ShapedType::kDynamic, count},
+                                    builder.getI32Type());
+  return builder.createOrFold<RegroupOp>(loc, type, rows);
+}
+
+Value Expansion::makeRows(Value slots, Value positions) {
+  return MakeRowsOp::create(builder, loc, slots, positions);
+}
+
+Value Expansion::takeRows(Value x, Value index) {
+  return TakeRowsOp::create(builder, loc, x.getType(), x, index);
+}
+
+SmallVector<Value> Expansion::inlineRegion(Region &region, ValueRange args) {
+  Block &body = region.front();
+  IRMapping mapping;
+  mapping.map(body.getArguments(), args);
+  for (Operation &inner : body.without_terminator())
+    builder.clone(inner, mapping);
+  return llvm::map_to_vector(
+      body.getTerminator()->getOperands(),
+      [&](Value yielded) { return mapping.lookupOrDefault(yielded); });
+}
+
+FailureOr<Value> Expansion::pick(Value logits, Value rows) {
+  for (auto accept : parent->getRegion(0).getOps<AcceptOp>())
+    return inlineRegion(accept.getBodyRegion(), {logits, rows}).front();
+  op->emitOpError("expected an mtp.accept after it: drafts are picked by its "
+                  "region");
+  return failure();
+}
+
+void Expansion::output(llvm::StringRef name, Value value) {
+  OutputOp::create(builder, loc, name, value);
+}
+
+LogicalResult mlir::mtp::checkInstantiated(Operation *op) {
+  if (op->getParentOp()->hasAttr("k"))
+    return success();
+  return op->emitOpError("expected a round or a prefill with a k, is "
+                         "mtp-instantiate-rounds missing before this pass?");
+}
+
+LogicalResult mlir::mtp::checkDrafts(Operation *op, int64_t k, Value drafts,
+                                     std::optional<ArrayRef<int64_t>> tree) {
+  if (drafts ? widthOf(drafts) != k : k != 0) {
+    InFlightDiagnostic diag = op->emitOpError("expected ")
+                              << k << " drafts per slot, got ";
+    return drafts ? diag << drafts.getType() : diag << "none";
+  }
+  if (tree && int64_t(tree->size()) <= k)
+    return op->emitOpError("expected a tree of at least ")
+           << k + 1 << " nodes for k = " << k << ", got " << tree->size()
+           << "; lower max_k";
+  return success();
+}
+
+Value mlir::mtp::sequenceWord(SlotBody &body, SequenceWord word) {
+  return body.load(states::kSequences,
+                   {body.constant(int64_t(word)), body.index()});
+}

@@ -1,0 +1,114 @@
+//===- RoundPasses.td - From a round to core ops ---------------*- tablegen -*-===//
+//
+// The first passes of the phase shape: a round per k, and each readable op
+// rewritten into core ops (dialects/MTP/IR/MTPCoreOps.td, MTPControlOps.td).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_ROUND_PASSES
+#define MTP_ROUND_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def InstantiateRoundsPass : Pass<"mtp-instantiate-rounds", "mlir::ModuleOp"> {
+  let summary = "Write the round once for every k";
+  let description = [{
+    Makes of a round without k one for each k from 0 to max_k, in which `mtp.k` is
+    a constant: code is folded, loops over constant ranges are unrolled, and
+    extents that follow from k become static. At k = 0 nothing is drafted: the
+    draft operation is gone, verify and accept have no drafts.
+
+    A prefill is instantiated for k = 0, and for k = max_k where that differs. A
+    module without a prefill gets the one that its round's verify, accept, draft
+    and commit make. The target alone, on given rows, becomes the function
+    `prompt_logits`, by which texts are scored; its rows are the chunk's, at most
+    32.
+
+    An accept of a verify's logits is told the verify's rows, and the path through
+    a tree goes from accept to commit.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"
+  ];
+  let statistics = [
+    Statistic<"numRounds", "rounds", "rounds and prefills written">
+  ];
+}
+
+class MTP_ExpandPass<string op, string flag>
+    : Pass<flag, "mlir::ModuleOp"> {
+  let summary = "Rewrite " # op # " into core ops";
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [Statistic<"numExpanded", "ops", "ops rewritten">];
+}
+
+def ExpandDraftChainPass
+    : MTP_ExpandPass<"mtp.draft_chain", "mtp-expand-draft-chain"> {
+  let description = [{
+    In a round: refreshes of the modules over the rows that were verified last,
+    then the chain, each draft picked by the accept op's region for the row that
+    will verify it. In a prefill: the modules' runs that fill their caches. It
+    declares the states that it reads (`accepted`, `window`, `hidden`, and a
+    `carry_d` for each module d >= 2). Runs before `mtp-expand-verify` and
+    `mtp-expand-accept`, whose ops it looks at.
+  }];
+}
+
+def ExpandDraftTreePass
+    : MTP_ExpandPass<"mtp.draft_tree", "mtp-expand-draft-tree"> {
+  let description = [{
+    In a round: the module's refresh, then its runs over the nodes of each level
+    that have children, on their parents' hidden states; siblings are picked one
+    by one, each without those before it. A round of k drafts has the tree's first
+    k + 1 nodes. In a prefill as `mtp-expand-draft-chain`.
+  }];
+}
+
+def ExpandVerifyPass : MTP_ExpandPass<"mtp.verify", "mtp-expand-verify"> {
+  let description = [{
+    In a round the rows of anchor and drafts, then the region; in a prefill the
+    region over the chunk's rows.
+  }];
+}
+
+def ExpandAcceptPass : MTP_ExpandPass<"mtp.accept", "mtp-expand-accept"> {
+  let description = [{
+    The region, then the walk along its picks, slot by slot. In a prefill the
+    region picks for the last row of each sequence. `mtp.accept_tokens` and
+    `mtp.accept_tree`, the walks as functions, are rewritten as well.
+  }];
+}
+
+def ExpandCommitPass : MTP_ExpandPass<"mtp.commit", "mtp-expand-commit"> {
+  let description = [{
+    Stores to the states that the host reads, and to those of the module that
+    other expansions read. In a prefill the slots whose prompts end in the chunk
+    begin.
+  }];
+}
+
+def ExpandTreeRowsPass
+    : MTP_ExpandPass<"mtp.tree_rows", "mtp-expand-tree-rows"> {
+  let description = [{
+    Positions and places of the nodes, row by row; in functions, too. Runs behind
+    `mtp-expand-commit`, which tells by `mtp.tree_rows` what is moved.
+  }];
+}
+
+def FusePerSlotPass : Pass<"mtp-fuse-per-slot", "mlir::ModuleOp"> {
+  let summary = "Join the bodies of neighbouring mtp.per_slot ops";
+  let description = [{
+    What the expansions write side by side becomes one body, and so one kernel.
+    Bodies are tidied up by the canonicalisations of their dialects.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [Statistic<"numFused", "fused", "bodies joined">];
+}
+
+#endif // MTP_ROUND_PASSES

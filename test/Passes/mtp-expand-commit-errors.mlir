@@ -1,0 +1,50 @@
+// RUN: mtp-opt %s --mtp-expand-commit --split-input-file --verify-diagnostics
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %path, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<3xi32>
+    %q = tensor.splat %slot : tensor<3xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %q, %f : i32, tensor<3xi32>, tensor<3xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x3xi32>, tensor<?x8xf32>)
+  // expected-error @+1 {{'mtp.commit' op expected a round or a prefill with a k, is mtp-instantiate-rounds missing before this pass?}}
+  mtp.commit %count, %picks, %h along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x3xi32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %path, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<2xi32>
+    %q = tensor.splat %slot : tensor<3xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %q, %f : i32, tensor<2xi32>, tensor<3xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, tensor<?x3xi32>, tensor<?x8xf32>)
+  // expected-error @+1 {{'mtp.commit' op expected 3 picks and nodes per slot, got 'tensor<?x2xi32>'}}
+  mtp.commit %count, %picks, %h along %path : tensor<?xi32>, tensor<?x2xi32>, tensor<?x8xf32>, tensor<?x3xi32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %path, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<3xi32>
+    %q = tensor.splat %slot : tensor<5xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %q, %f : i32, tensor<3xi32>, tensor<5xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x5xi32>, tensor<?x8xf32>)
+  // expected-error @+1 {{'mtp.commit' op expected 3 picks and nodes per slot, got 'tensor<?x5xi32>'}}
+  mtp.commit %count, %picks, %h along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x5xi32>
+}
+}

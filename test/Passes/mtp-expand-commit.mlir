@@ -1,0 +1,169 @@
+// RUN: mtp-opt %s --mtp-expand-commit --split-input-file | FileCheck %s
+
+// Only what the host reads is there: neither window nor hidden states are kept.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-DAG: mtp.state @length : i32
+// CHECK-DAG: mtp.state @out_tokens[max_k + 1] : i32
+// CHECK-DAG: mtp.state @out_count : i32
+// CHECK-NOT: mtp.state
+// CHECK-LABEL: mtp.round @bare k 2 {
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %[[MADE:.*]]:3 = mtp.per_slot
+// CHECK: mtp.per_slot %[[SLOTS]](%[[MADE]]#0, %[[MADE]]#1) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[COUNT:.*]]: i32, %[[PICKS:.*]]: tensor<3xi32>):
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: %[[GIVEN:.*]] = arith.addi %[[COUNT]], %[[ONE]]
+// CHECK: %[[OLD:.*]] = mtp.load @length[]
+// CHECK: %[[N:.*]] = arith.addi %[[OLD]], %[[GIVEN]]
+// CHECK: mtp.store %[[N]], @length[]
+// CHECK: mtp.store %[[GIVEN]], @out_count[]
+// CHECK: %[[END:.*]] = arith.constant 3 : index
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]] step
+// CHECK: %[[TOKEN:.*]] = tensor.extract %[[PICKS]][
+// CHECK: mtp.store %[[TOKEN]], @out_tokens[
+// CHECK-NOT: mtp.store
+// CHECK-NOT: mtp.write_state
+mtp.round @bare k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<3xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %f : i32, tensor<3xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>)
+  mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// What other expansions declared is written, too. A chain's hidden states are the
+// first rows of the state, whatever k is.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @accepted : i32
+mtp.state @window[max_k + 1] : i32
+mtp.state @hidden[max_k + 1, 8] : f32
+// CHECK-LABEL: mtp.round @chain k 1 {
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %[[MADE:.*]]:3 = mtp.per_slot
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[COUNT:.*]]: i32, %{{.*}}: tensor<2xi32>):
+// CHECK: mtp.store %{{.*}}, @length[]
+// CHECK: mtp.store %[[COUNT]], @accepted[]
+// CHECK: mtp.store %[[TOKEN:.*]], @out_tokens[
+// CHECK: mtp.store %[[TOKEN]], @window[
+// CHECK: mtp.write_state %[[MADE]]#2, @hidden of %[[SLOTS]] :
+mtp.round @chain k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %f : i32, tensor<2xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, tensor<?x8xf32>)
+  mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x2xi32>, tensor<?x8xf32>
+}
+// A prompt that ends in the chunk starts its slot: one token, and nothing was
+// accepted. The hidden state of the chunk's last row is kept in any case.
+// CHECK-LABEL: mtp.prefill @prompt k 0 {
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %[[MADE:.*]]:3 = mtp.per_slot
+// CHECK: %[[TOKEN:.*]] = mtp.regroup %[[MADE]]#1
+// CHECK: %[[LAST:.*]] = mtp.per_slot %[[SLOTS]](%[[TOKEN]]) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[PICK:.*]]: i32):
+// CHECK: %[[START:.*]] = mtp.load @prompt_sequences[
+// CHECK: %[[ROWS:.*]] = mtp.load @prompt_sequences[
+// CHECK: %[[TOTAL:.*]] = mtp.load @prompt_sequences[
+// CHECK: %[[END:.*]] = arith.addi %[[START]], %[[ROWS]]
+// CHECK: %[[IS_WHOLE:.*]] = arith.cmpi eq, %[[END]], %[[TOTAL]]
+// CHECK: scf.if %[[IS_WHOLE]] {
+// CHECK: mtp.store %[[TOTAL]], @length[]
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: mtp.store %[[ONE]], @out_count[]
+// CHECK: mtp.store %{{.*}}, @accepted[]
+// CHECK: mtp.store %[[PICK]], @out_tokens[
+// CHECK: mtp.store %[[PICK]], @window[
+// CHECK: }
+// CHECK: %[[FIRST:.*]] = mtp.load @prompt_sequences[
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[FIRST]], %[[ROWS]]
+// CHECK: %[[ROW:.*]] = arith.addi %[[BEHIND]],
+// CHECK: mtp.yield %[[ROW]] : i32
+// CHECK: mtp.write_state %[[MADE]]#2[%[[LAST]]], @hidden of %[[SLOTS]] :
+mtp.prefill @prompt k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<1xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %f : i32, tensor<1xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>)
+  mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// A tree: hidden states along the path, and its entries come into place in each
+// cache that rows of a tree wrote, however they did; before the length moves on.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 2 entry 16 : f32
+mtp.cache @latent layers 1 entry 16 : f32
+mtp.cache @own layers 1 entry 8 : f32
+mtp.cache @other layers 1 entry 16 : f32
+mtp.state @hidden[max_k + 1, 8] : f32
+// CHECK-LABEL: mtp.round @tree k 2 {
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %[[MADE:.*]]:3 = mtp.per_slot
+// CHECK: %[[H:.*]] = mtp.mla_attention
+// CHECK: %[[MOVE:.*]]:3 = mtp.per_slot %[[SLOTS]](%[[MADE]]#2) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[PATH:.*]]: tensor<3xi32>):
+// CHECK: %[[N:.*]] = mtp.load @length[]
+// CHECK: %[[NONE:.*]] = arith.constant -1 : i32
+// CHECK: %[[FIRST:.*]] = arith.muli
+// From where the node's entry is,
+// CHECK: %[[FROM:.*]] = tensor.generate
+// CHECK: %[[NODE:.*]] = tensor.extract %[[PATH]][
+// CHECK: %[[IS_NODE:.*]] = arith.cmpi sge, %[[NODE]],
+// CHECK: %[[PLACE:.*]] = arith.addi %[[N]], %[[NODE]]
+// CHECK: arith.select %[[IS_NODE]], %[[PLACE]], %[[NONE]]
+// to the place in the path,
+// CHECK: %[[TO:.*]] = tensor.generate
+// CHECK: ^bb0(%[[I:.*]]: index):
+// CHECK: %[[STEP:.*]] = arith.index_cast %[[I]]
+// CHECK: arith.addi %[[N]], %[[STEP]]
+// and the node's row among the rows of all slots.
+// CHECK: %[[ROWS:.*]] = tensor.generate
+// CHECK: %[[NODE:.*]] = tensor.extract %[[PATH]][
+// CHECK: arith.addi %[[FIRST]], %[[NODE]]
+// CHECK: mtp.yield %[[FROM]], %[[TO]], %[[ROWS]]
+// CHECK: mtp.cache_move %[[MOVE]]#0 to %[[MOVE]]#1 of %[[SLOTS]] in @kv :
+// CHECK-NEXT: mtp.cache_move %[[MOVE]]#0 to %[[MOVE]]#1 of %[[SLOTS]] in @latent :
+// CHECK-NEXT: mtp.cache_move %[[MOVE]]#0 to %[[MOVE]]#1 of %[[SLOTS]] in @own :
+// CHECK-NEXT: mtp.per_slot
+// CHECK: mtp.store %{{.*}}, @length[]
+// CHECK: mtp.write_state %[[H]][%[[MOVE]]#2], @hidden of %[[SLOTS]] : tensor<?x8xf32>[tensor<?x3xi32>], tensor<?xi32>
+mtp.round @tree k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %path = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<3xi32>
+    mtp.yield %slot, %p, %p : i32, tensor<3xi32>, tensor<3xi32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x3xi32>)
+  %places = mtp.regroup %picks : tensor<?x3xi32> -> tensor<?xi32>
+  %rows = mtp.make_rows %places, %places : tensor<?xi32>
+  %tree = mtp.tree_rows %rows [-1, 0, 0]
+  %w = mtp.weight "table" : tensor<16x8xf32>
+  %x = mtp.embed %places, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %a = mtp.attention %x, %x, %x, %tree heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %b = mtp.attention %a, %a, %a, %tree heads 1 kv_heads 1 scale 1.0 cache @kv[1]
+       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %kv_b = mtp.weight "kv_b" : tensor<16x8xf32>
+  %q = mtp.concat %b, %b : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x16xf32>
+  %c = mtp.mla_attention %q, %b, %b, %kv_b, %tree heads 1 nope 8 rope 8 value 8 scale 1.0 cache @latent[0]
+       : tensor<?x16xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  mtp.cache_append %c, %tree into @own[0] at 0 : tensor<?x8xf32>
+  %d = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @other[0]
+       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  mtp.commit %count, %picks, %c along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x3xi32>
+}
+}

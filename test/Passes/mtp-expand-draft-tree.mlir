@@ -1,0 +1,87 @@
+// RUN: mtp-opt %s --mtp-expand-draft-tree --split-input-file | FileCheck %s
+module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// The module's refresh, as a chain's first one; the anchor's row gives the two
+// children of node 0, each without the one before.
+// CHECK-LABEL: mtp.round @generate_k4 k 4
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 5
+// CHECK: %[[G:.*]] = mtp.mask_first %[[H]]
+// CHECK: %[[L:.*]] = mtp.linear %[[G]]
+// CHECK: %[[L0:.*]] = mtp.take_rows %[[L]]
+// CHECK: %[[H0:.*]] = mtp.take_rows %[[G]]
+// CHECK: %[[V0:.*]] = mtp.make_rows
+// CHECK: %[[D1:.*]] = mtp.sample %[[L0]], %[[V0]]
+// CHECK: %[[REST:.*]] = mtp.exclude %[[L0]], %[[D1]]
+// CHECK: %[[D2:.*]] = mtp.sample %[[REST]], %[[V0]]
+// Node 1 alone has children: the module runs over it, on the anchor's hidden state.
+// CHECK: %[[TREE:.*]] = mtp.make_tree_rows {{.*}} [-1, 0, 0, 1, 1] nodes [1]
+// CHECK: %[[H1:.*]] = mtp.take_rows %[[H0]]
+// CHECK: %[[G1:.*]] = mtp.mask_first %[[H1]], %[[TREE]]
+// CHECK: %[[L1:.*]] = mtp.linear %[[G1]]
+// CHECK: %[[D3:.*]] = mtp.sample %[[L1]], %[[V1:.*]] :
+// CHECK: %[[REST1:.*]] = mtp.exclude %[[L1]], %[[D3]]
+// CHECK: %[[D4:.*]] = mtp.sample %[[REST1]], %[[V1]] :
+// CHECK: %[[G1S:.*]] = mtp.regroup %[[D1]]
+// CHECK: %[[G2S:.*]] = mtp.regroup %[[D2]]
+// CHECK: %[[G3S:.*]] = mtp.regroup %[[D3]]
+// CHECK: %[[G4S:.*]] = mtp.regroup %[[D4]]
+// CHECK: %[[DRAFTS:.*]] = mtp.per_slot %[[SLOTS]](%[[G1S]], %[[G2S]], %[[G3S]], %[[G4S]])
+// CHECK: mtp.verify %[[DRAFTS]] tree [-1, 0, 0, 1, 1]
+mtp.round @generate_k4 k 4 {
+  %drafts = mtp.draft_tree [-1, 0, 0, 1, 1] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %g = mtp.mask_first %h, %rows : tensor<?x8xf32>
+    %l = mtp.linear %g, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %g : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x4xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts tree [-1, 0, 0, 1, 1] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x4xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks, %path = mtp.accept %drafts, %logits of %rows exact tree [-1, 0, 0, 1, 1] {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.sample %l, %r : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x4xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden along %path : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>, tensor<?x?xi32>
+}
+}
+
+// -----
+
+// A smaller k is the first nodes: none of them but node 0 has children here.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @generate_k2 k 2
+// CHECK: mtp.sample
+// CHECK: mtp.exclude
+// CHECK: mtp.sample
+// CHECK-NOT: mtp.make_tree_rows
+// CHECK-NOT: mtp.exclude
+// CHECK: mtp.verify
+mtp.round @generate_k2 k 2 {
+  %drafts = mtp.draft_tree [-1, 0, 0, 1, 1] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %g = mtp.mask_first %h, %rows : tensor<?x8xf32>
+    %l = mtp.linear %g, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %g : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x4xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts tree [-1, 0, 0, 1, 1] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x4xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks, %path = mtp.accept %drafts, %logits of %rows exact tree [-1, 0, 0, 1, 1] {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.sample %l, %r : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x4xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden along %path : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>, tensor<?x?xi32>
+}
+}

@@ -1,0 +1,128 @@
+// RUN: mtp-opt %s --mtp-expand-verify --split-input-file | FileCheck %s
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// What is read is declared.
+// CHECK-DAG: mtp.state @length : i32
+// CHECK-DAG: mtp.state @accepted : i32
+// CHECK-DAG: mtp.state @window[max_k + 1] : i32
+
+// Rows of the anchor and the drafts, at positions from the length on; then the
+// region, on these. The host is given tokens and logits.
+// CHECK-LABEL: mtp.round @chain k 2 {
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %[[D:.*]] = mtp.per_slot %[[SLOTS]] {
+// CHECK: %[[W:.*]]:3 = mtp.per_slot %[[SLOTS]](%[[D]]) {
+// CHECK: ^bb0(%{{.*}}: index, %[[SLOT:.*]]: i32, %[[OWN:.*]]: tensor<2xi32>):
+// CHECK: %[[N:.*]] = mtp.load @length[] : i32
+// CHECK: %[[A:.*]] = mtp.load @accepted[] : i32
+// CHECK: %[[AT:.*]] = arith.index_cast %[[A]]
+// CHECK: %[[ANCHOR:.*]] = mtp.load @window[%[[AT]]] : i32
+// CHECK: %[[D1:.*]] = tensor.extract %[[OWN]]
+// CHECK: %[[D2:.*]] = tensor.extract %[[OWN]]
+// CHECK: %[[TOKENS:.*]] = tensor.from_elements %[[ANCHOR]], %[[D1]], %[[D2]] : tensor<3xi32>
+// CHECK: %[[OF:.*]] = tensor.generate
+// CHECK: tensor.yield %[[SLOT]] : i32
+// CHECK: %[[POSITIONS:.*]] = tensor.generate
+// CHECK: ^bb0(%[[J:.*]]: index):
+// CHECK: %[[ROW:.*]] = arith.index_cast %[[J]]
+// CHECK: arith.addi %[[N]], %[[ROW]]
+// CHECK: mtp.yield %[[TOKENS]], %[[OF]], %[[POSITIONS]] : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>
+// CHECK: %[[T:.*]] = mtp.regroup %[[W]]#0 : tensor<?x3xi32> -> tensor<?xi32>
+// CHECK: %[[S:.*]] = mtp.regroup %[[W]]#1
+// CHECK: %[[P:.*]] = mtp.regroup %[[W]]#2
+// CHECK: %[[ROWS:.*]] = mtp.make_rows %[[S]], %[[P]] : tensor<?xi32>
+// CHECK: mtp.output "tokens" %[[T]]
+// CHECK: %[[E:.*]] = mtp.embed %[[T]]
+// CHECK: %[[H:.*]] = mtp.mask_first %[[E]], %[[ROWS]]
+// CHECK: %[[L:.*]] = mtp.linear %[[H]]
+// CHECK: mtp.output "logits" %[[L]] : tensor<?x16xf32>
+// CHECK-NOT: mtp.verify
+// Rows are a result where an op is told them.
+// CHECK: mtp.mask_first %[[H]], %[[ROWS]]
+mtp.state @hidden[8] : f32
+mtp.round @chain k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %d : tensor<2xi32>
+  } : (tensor<?xi32>) -> tensor<?x2xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %m = mtp.mask_first %e, %r : tensor<?x8xf32>
+    %l = mtp.linear %m, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %m : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %masked = mtp.mask_first %hidden, %rows : tensor<?x8xf32>
+  mtp.output "masked" %masked : tensor<?x8xf32>
+}
+
+// Without drafts it is the anchor's row. The slots are the round's, wherever
+// they are asked for.
+// CHECK-LABEL: mtp.round @plain k 0 {
+// CHECK-NEXT: %[[SLOTS:.*]] = mtp.slots
+// CHECK-NEXT: mtp.per_slot %[[SLOTS]] {
+// CHECK: mtp.yield %{{.*}} : tensor<1xi32>, tensor<1xi32>, tensor<1xi32>
+// CHECK: mtp.output "logits"
+// CHECK: mtp.write_state %{{.*}}, @hidden of %[[SLOTS]]
+// CHECK-NOT: mtp.slots
+mtp.round @plain k 0 {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.write_state %hidden, @hidden of %slots : tensor<?x8xf32>, tensor<?xi32>
+}
+
+// A prefill runs the region over the chunk's rows; its logits are not what the
+// host reads.
+// CHECK-LABEL: mtp.prefill @prompt k 0 {
+// CHECK-NEXT: %[[T:.*]], %[[ROWS:.*]] = mtp.prompt_rows : tensor<?xi32>
+// CHECK-NEXT: mtp.weight
+// CHECK-NEXT: %[[E:.*]] = mtp.embed %[[T]]
+// CHECK-NEXT: mtp.mask_first %[[E]], %[[ROWS]]
+// CHECK-NEXT: mtp.linear
+// CHECK-NEXT: }
+mtp.prefill @prompt k 0 {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %m = mtp.mask_first %e, %r : tensor<?x8xf32>
+    %l = mtp.linear %m, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %m : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}
+
+// -----
+
+// A tree: a smaller k is its first nodes.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @tree k 3 {
+// CHECK: %[[PLAIN:.*]] = mtp.make_rows
+// CHECK: %[[ROWS:.*]] = mtp.tree_rows %[[PLAIN]] [-1, 0, 0, 1]{{$}}
+// CHECK: mtp.mask_first %{{.*}}, %[[ROWS]]
+mtp.round @tree k 3 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<3xi32>
+    mtp.yield %d : tensor<3xi32>
+  } : (tensor<?xi32>) -> tensor<?x3xi32>
+  %logits, %hidden = mtp.verify %drafts tree [-1, 0, 0, 1, 2] {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %m = mtp.mask_first %e, %r : tensor<?x8xf32>
+    %l = mtp.linear %m, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %m : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}

@@ -1,0 +1,219 @@
+// RUN: mtp-opt %s --mtp-fuse-per-slot --split-input-file | FileCheck %s
+
+// The first one's results are read behind the second alone: both run at the
+// second's place, and what goes from one to the other stays in the body.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+// CHECK-LABEL: mtp.round @sinks
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %[[E:.*]] = mtp.embed %[[SLOTS]]
+// CHECK: %[[T:.*]] = mtp.argmax %[[E]]
+// CHECK: mtp.per_slot %[[SLOTS]](%[[T]]) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[TOKEN:.*]]: i32):
+// CHECK: %[[N:.*]] = mtp.load @length[]
+// CHECK: %[[SUM:.*]] = arith.addi %[[N]], %[[TOKEN]]
+// CHECK: mtp.store %[[SUM]], @length[]
+// CHECK: mtp.yield{{$}}
+// CHECK-NOT: mtp.per_slot
+mtp.round @sinks k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %n = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %n = mtp.load @length[] : i32
+    mtp.yield %n : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %t = mtp.argmax %e : tensor<?x16xf32> -> tensor<?xi32>
+  mtp.per_slot %slots(%t, %n) {
+  ^bb0(%index: index, %slot: i32, %token: i32, %n0: i32):
+    %sum = arith.addi %n0, %token : i32
+    mtp.store %sum, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> ()
+}
+
+// A result is read between: the second rises, as it needs nothing of what is made
+// there.
+// CHECK-LABEL: mtp.prefill @rises
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %[[BOTH:.*]]:2 = mtp.per_slot %[[SLOTS]] {
+// CHECK: %[[N:.*]] = mtp.load @length[]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[N]]
+// CHECK: mtp.yield %[[N]], %[[NEXT]] : i32, i32
+// CHECK: %[[E:.*]] = mtp.embed %[[BOTH]]#0
+// CHECK: %[[T:.*]] = mtp.argmax %[[E]]
+// CHECK: mtp.output "a" %[[T]]
+// CHECK: mtp.output "b" %[[BOTH]]#1
+mtp.prefill @rises k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %n = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %n = mtp.load @length[] : i32
+    mtp.yield %n : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  %e = mtp.embed %n, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %t = mtp.argmax %e : tensor<?x16xf32> -> tensor<?xi32>
+  %next = mtp.per_slot %slots(%n) {
+  ^bb0(%index: index, %slot: i32, %n0: i32):
+    %one = arith.constant 1 : i32
+    %m = arith.addi %n0, %one : i32
+    mtp.yield %m : i32
+  } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
+  mtp.output "a" %t : tensor<?xi32>
+  mtp.output "b" %next : tensor<?xi32>
+}
+}
+
+// -----
+
+// Three in a row are one.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.state @accepted : i32
+// CHECK-LABEL: mtp.round @three
+// CHECK-COUNT-1: mtp.per_slot
+// CHECK-NOT: mtp.per_slot
+// The order of the stores is kept.
+// CHECK: mtp.store %{{.*}}, @accepted[]
+// CHECK: mtp.load @accepted[]
+// CHECK: mtp.store %{{.*}}, @length[]
+mtp.round @three k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @accepted[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  %a = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %a = mtp.load @accepted[] : i32
+    mtp.yield %a : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  mtp.per_slot %slots(%a) {
+  ^bb0(%index: index, %slot: i32, %n: i32):
+    mtp.store %n, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>, tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// A result is read between, and the second needs what is made there.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+// CHECK-LABEL: mtp.round @between
+// CHECK: mtp.per_slot
+// CHECK: mtp.argmax
+// CHECK: mtp.per_slot
+mtp.round @between k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %n = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %n = mtp.load @length[] : i32
+    mtp.yield %n : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  %e = mtp.embed %n, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %t = mtp.argmax %e : tensor<?x16xf32> -> tensor<?xi32>
+  mtp.per_slot %slots(%t) {
+  ^bb0(%index: index, %slot: i32, %token: i32):
+    mtp.store %token, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>, tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// What reads or writes states stays between.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.state @hidden[8] : f32
+// CHECK-LABEL: mtp.round @states
+// CHECK: mtp.per_slot
+// CHECK: mtp.store %{{.*}}, @length[]
+// CHECK: mtp.read_state
+// CHECK: mtp.per_slot
+// CHECK: mtp.store %{{.*}}, @length[]
+// CHECK: mtp.write_state
+// CHECK: mtp.per_slot
+// CHECK: mtp.store %{{.*}}, @length[]
+mtp.round @states k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  %h = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x8xf32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  mtp.write_state %h, @hidden of %slots : tensor<?x8xf32>, tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// Other slots are another body's.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+// CHECK-LABEL: mtp.round @others
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: %[[NEXT:.*]] = mtp.per_slot %[[SLOTS]] {
+// CHECK: mtp.per_slot %[[NEXT]] {
+mtp.round @others k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %next = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %one = arith.constant 1 : i32
+    %m = arith.addi %slot, %one : i32
+    mtp.yield %m : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  mtp.per_slot %next {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// A body is tidied up.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+// CHECK-LABEL: mtp.round @tidy
+// CHECK: mtp.per_slot
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: %[[C:.*]] = arith.constant 5 : i32
+// CHECK-NEXT: mtp.store %[[C]], @length[]
+// CHECK-NEXT: mtp.yield
+mtp.round @tidy k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %two = arith.constant 2 : i32
+    %three = arith.constant 3 : i32
+    %sum = arith.addi %two, %three : i32
+    %yes = arith.constant true
+    %n = scf.if %yes -> i32 {
+      scf.yield %sum : i32
+    } else {
+      scf.yield %slot : i32
+    }
+    mtp.store %n, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}

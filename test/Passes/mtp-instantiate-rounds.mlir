@@ -1,0 +1,231 @@
+// RUN: mtp-opt %s --mtp-instantiate-rounds --split-input-file | FileCheck %s
+
+// A round of readable ops: an instance per k, the prefill that the ops mean, and
+// the target as a function.
+// CHECK-NOT: mtp.round @generate {
+// CHECK-LABEL: mtp.round @generate_k0 k 0 {
+// CHECK-NOT: mtp.draft_chain
+// CHECK: %[[L:.*]], %[[H:.*]], %[[ROWS:.*]] = mtp.verify {
+// CHECK: } : () -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+// CHECK: %[[COUNT:.*]], %[[PICKS:.*]] = mtp.accept %[[L]] of %[[ROWS]] exact {
+// CHECK: mtp.commit %[[COUNT]], %[[PICKS]], %[[H]] :
+// CHECK-LABEL: mtp.round @generate_k1 k 1 {
+// CHECK: %[[D:.*]] = mtp.draft_chain {
+// CHECK: %[[L:.*]], %{{.*}}, %[[ROWS:.*]] = mtp.verify %[[D]] {
+// CHECK: mtp.accept %[[D]], %[[L]] of %[[ROWS]] exact {
+// CHECK-LABEL: mtp.round @generate_k2 k 2 {
+// CHECK: mtp.draft_chain
+// CHECK-NOT: mtp.round
+
+// The prefill: the drafter comes behind the target, whose hidden states it reads.
+// CHECK-LABEL: mtp.prefill @generate_prompt_k0 k 0 {
+// CHECK-NOT: mtp.draft_chain
+// CHECK: mtp.verify {
+// CHECK: mtp.accept
+// CHECK: mtp.commit
+// CHECK-LABEL: mtp.prefill @generate_prompt_k2 k 2 {
+// CHECK: %[[L:.*]], %[[H:.*]], %[[ROWS:.*]] = mtp.verify {
+// CHECK: %[[COUNT:.*]], %[[PICKS:.*]] = mtp.accept %[[L]] of %[[ROWS]] exact {
+// CHECK: mtp.draft_chain {
+// CHECK: mtp.commit %[[COUNT]], %[[PICKS]], %[[H]] :
+// CHECK-NOT: mtp.prefill
+
+// 32 rows at most, in a chunk of 64.
+// CHECK-LABEL: func.func @prompt_logits(
+// CHECK-SAME: %[[T:.*]]: tensor<32xi32> {mtp.name = "tokens"}, %[[S:.*]]: tensor<32xi32> {mtp.name = "slots"}, %[[P:.*]]: tensor<32xi32> {mtp.name = "positions"}) -> (tensor<32x16xf32> {mtp.name = "logits"})
+// CHECK: mtp.make_rows %[[S]], %[[P]] : tensor<32xi32>
+// CHECK: %[[E:.*]] = mtp.embed %[[T]], %{{.*}} -> tensor<32x8xf32>
+// CHECK: %[[L:.*]] = mtp.linear %[[E]], %{{.*}} -> tensor<32x16xf32>
+// CHECK: return %[[L]]
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 64, page = 16>} {
+mtp.round @generate {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// A tree: the path goes from accept to commit; at k = 0 there is none.
+// CHECK-LABEL: mtp.round @tree_k0 k 0 {
+// CHECK-NOT: tree [
+// CHECK: mtp.commit %{{.*}}, %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+// CHECK-LABEL: mtp.round @tree_k1 k 1 {
+// CHECK: %[[D:.*]] = mtp.per_slot
+// CHECK: -> tensor<?x1xi32>
+// CHECK: mtp.verify %[[D]] tree [-1, 0, 0] {
+// CHECK: } : (tensor<?x1xi32>) ->
+// CHECK: %[[COUNT:.*]], %[[PICKS:.*]], %[[PATH:.*]] = mtp.accept %[[D]], %{{.*}} exact tree [-1, 0, 0] {
+// CHECK: mtp.commit %[[COUNT]], %[[PICKS]], %{{.*}} along %[[PATH]] :
+// CHECK-LABEL: mtp.round @tree_k2 k 2 {
+// CHECK: mtp.verify %{{.*}} tree [-1, 0, 0] {
+// CHECK: } : (tensor<?x2xi32>) ->
+// Nothing is drafted for a prompt, and no op goes by k.
+// CHECK-LABEL: mtp.prefill @tree_prompt_k0 k 0 {
+// CHECK-NOT: tree [
+// CHECK-NOT: mtp.prefill
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @tree {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %k = mtp.k
+    %d = tensor.generate %k {
+    ^bb0(%j: index):
+      tensor.yield %slot : i32
+    } : tensor<?xi32>
+    mtp.yield %d : tensor<?xi32>
+  } : (tensor<?xi32>) -> tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts tree [-1, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact tree [-1, 0, 0] {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// Code that goes by k: a loop of the round is unrolled, a condition decided, and
+// extents follow, also those of values that other bodies read. The module has
+// a prefill: none is made, and as it does not go by k there is one.
+// CHECK-LABEL: mtp.round @core_k0 k 0 {
+// CHECK-NOT: mtp.embed
+// CHECK: %[[A:.*]] = mtp.per_slot
+// CHECK: %[[G:.*]] = mtp.per_slot %{{.*}}(%[[A]]) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[T:.*]]: i32):
+// CHECK-NOT: scf.if
+// CHECK: tensor.generate
+// CHECK: tensor.yield %[[T]] : i32
+// CHECK: } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x1xi32>
+// CHECK: mtp.per_slot %{{.*}}(%[[G]]) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %{{.*}}: tensor<1xi32>):
+// CHECK: arith.constant 1 : i32
+// CHECK-LABEL: mtp.round @core_k1 k 1 {
+// CHECK-COUNT-1: mtp.embed
+// CHECK-NOT: mtp.embed
+// CHECK: -> tensor<?x2xi32>
+// CHECK-LABEL: mtp.round @core_k2 k 2 {
+// CHECK-NOT: scf.for
+// CHECK: %[[A:.*]] = mtp.per_slot
+// CHECK: %[[L1:.*]] = mtp.embed %[[A]]
+// CHECK: %[[T1:.*]] = mtp.argmax %[[L1]]
+// CHECK: %[[L2:.*]] = mtp.embed %[[T1]]
+// CHECK: %[[T2:.*]] = mtp.argmax %[[L2]]
+// CHECK: mtp.per_slot %{{.*}}(%[[T2]]) {
+// CHECK: -> tensor<?x3xi32>
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %{{.*}}: tensor<3xi32>):
+// CHECK: arith.constant 3 : i32
+// CHECK-LABEL: mtp.prefill @prompt_k0 k 0 {
+// CHECK-NOT: mtp.prefill
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.round @core {
+  %slots = mtp.slots : tensor<?xi32>
+  %bigrams = mtp.weight "bigrams" : tensor<16x16xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %k = mtp.k
+  %anchor = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %n = mtp.load @length[] : i32
+    mtp.yield %n : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  %last = scf.for %j = %c0 to %k step %c1 iter_args(%t = %anchor) -> tensor<?xi32> {
+    %l = mtp.embed %t, %bigrams : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    %next = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    scf.yield %next : tensor<?xi32>
+  }
+  %grid = mtp.per_slot %slots(%last) {
+  ^bb0(%index: index, %slot: i32, %t: i32):
+    %one = arith.constant 1 : index
+    %here = mtp.k
+    %rows = arith.addi %here, %one : index
+    %isLong = arith.cmpi sge, %here, %rows : index
+    %value = scf.if %isLong -> i32 {
+      scf.yield %slot : i32
+    } else {
+      scf.yield %t : i32
+    }
+    %g = tensor.generate %rows {
+    ^bb0(%j: index):
+      tensor.yield %value : i32
+    } : tensor<?xi32>
+    mtp.yield %g : tensor<?xi32>
+  } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x?xi32>
+  mtp.per_slot %slots(%grid) {
+  ^bb0(%index: index, %slot: i32, %g: tensor<?xi32>):
+    %zero = arith.constant 0 : index
+    %size = tensor.dim %g, %zero : tensor<?xi32>
+    %n = arith.index_cast %size : index to i32
+    %first = tensor.extract %g[%zero] : tensor<?xi32>
+    %sum = arith.addi %n, %first : i32
+    mtp.store %sum, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>, tensor<?x?xi32>) -> ()
+}
+mtp.prefill @prompt {
+  %t, %rows = mtp.prompt_rows : tensor<?xi32>
+}
+}
+
+// -----
+
+// A prefill that goes by k is there for none and for all drafts.
+// CHECK-LABEL: mtp.prefill @prompt_k0 k 0 {
+// CHECK: %[[K:.*]] = arith.constant 0 : i32
+// CHECK: mtp.store %[[K]], @length[]
+// CHECK-LABEL: mtp.prefill @prompt_k2 k 2 {
+// CHECK: %[[K:.*]] = arith.constant 2 : i32
+// CHECK: mtp.store %[[K]], @length[]
+// CHECK-NOT: mtp.prefill
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.round @core {
+}
+mtp.prefill @prompt {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %k = mtp.k
+    %n = arith.index_cast %k : index to i32
+    mtp.store %n, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// What has a k is left alone.
+// CHECK-LABEL: mtp.round @done k 0 {
+// CHECK-NOT: mtp.round
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @done k 0 {
+}
+}
