@@ -162,13 +162,23 @@ TEST_F(Workload, AWeightThatManyCommandsBindCountsOnce) {
 
 TEST_F(Workload, ARoundHasPhases) {
   for (const char *kind :
-       {"refresh_rows", "mtp.sample_parts", "put_drafts", "chain_rows",
-        "mtp.sample", "verify_rows", "linear_argmax", "mtp.sample_parts",
-        "accept_commit"})
+       {"control", "linear_argmax", "mtp.sample_parts", "control", "linear",
+        "mtp.sample", "control", "linear_argmax", "mtp.sample_scan",
+        "mtp.sample_join", "control"})
     add(kind, "{}", 1, {});
   finish();
   EXPECT_EQ(phasesOf(plan, all),
             (std::vector<std::string>{"draft 1", "draft 1", "draft 1",
-                                      "draft 2", "draft 2", "verify", "verify",
-                                      "accept", "accept"}));
+                                      "draft 2", "draft 2", "draft 2", "verify",
+                                      "verify", "accept", "accept", "accept"}));
+}
+
+TEST_F(Workload, APrefillFillsTheDrafterBehindThePick) {
+  all.kind = schema::ProgramKind::Prefill;
+  for (const char *kind : {"linear", "mtp.sample_parts", "linear", "control"})
+    add(kind, "{}", 1, {});
+  finish();
+  EXPECT_EQ(
+      phasesOf(plan, all),
+      (std::vector<std::string>{"target", "target", "drafter", "drafter"}));
 }

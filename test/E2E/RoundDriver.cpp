@@ -57,15 +57,18 @@ int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
 RoundDriver::Round RoundDriver::decode() {
   int32_t slot = 0;
   host->setActive({&slot, 1});
-  run(programs.decode(/*batch=*/1, k), 1);
+  uint32_t program = programs.decode(/*batch=*/1, k);
+  run(program, 1);
   Round round;
   round.tokens = emitted();
-  if (std::optional<uint32_t> drafts = artifact.findState("drafts")) {
-    // The first row of the state.
-    round.drafts.resize(k);
-    uint64_t bytes = k * sizeof(int32_t);
-    executable->read(schema::Binding(schema::Space::State, *drafts, 0, bytes),
-                     round.drafts.data(), bytes);
+  // The tokens of the verified rows: the anchor, then the drafts.
+  for (const Port &port : artifact.plans.front().programs[program].outputs) {
+    if (port.name != "tokens")
+      continue;
+    std::vector<int32_t> verified(k + 1);
+    executable->read(port.place.at(1), verified.data(),
+                     verified.size() * sizeof(int32_t));
+    round.drafts.assign(verified.begin() + 1, verified.end());
   }
   return round;
 }

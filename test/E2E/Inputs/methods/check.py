@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Runs a method and compares it with a model of it: check.py METHOD ARTIFACT
+
+Output must be that of k = 0 at any k, batch, temperature, with preemption and
+with reused prefixes. As the output is then known, a few lines of Python say what
+each round drafts and keeps: acceptance must be exactly that.
+"""
+
+import itertools
+import json
+import subprocess
+import sys
+
+import weights
+
+MAX_K = {"lookup": 4, "branches": 4, "siblings": 5}
+LENGTH = 40
+PARENTS = [-1, 0, 0, 1, 2]
+PROMPTS = [[5, 9, 2, 5, 9], [1], list(range(30, 51)), [7, 7, 7, 3] * 5]
+
+
+def run(artifact, prompts, k, temperature, *options, length=LENGTH):
+    command = ["mtp-run", artifact, "--json", "-k", str(k), "-n", str(length), "--seed", "11",
+               "--temperature", str(temperature), *options]
+    for prompt in prompts:
+        command += ["--ids", ",".join(map(str, prompt))]
+    result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    return json.loads(result.stdout)
+
+
+def lookup_round(tokens, n, k):
+    """Drafts behind tokens[n], the last that is known, and which are kept."""
+    seen = max((p for p in range(n) if tokens[p] == tokens[n]), default=n)
+    period = max(n - seen, 1)
+    drafts = [tokens[p] if (p := seen + 1 + j % period) <= n else None for j in range(k)]
+    kept = 0
+    while kept < k and n + 1 + kept < len(tokens) and drafts[kept] == tokens[n + 1 + kept]:
+        kept += 1
+    return kept
+
+
+def best(row, without=None):
+    return max((t for t in range(len(row)) if t != without), key=lambda t: (row[t], -t))
+
+
+BIGRAMS = dict(weights.tensors())["bigrams"]
+
+
+def branches_round(tokens, n, k):
+    first = best(BIGRAMS[tokens[n]])
+    second = best(BIGRAMS[tokens[n]], without=first)
+    drafts = [None, first, second, best(BIGRAMS[first]), best(BIGRAMS[second])][:k + 1]
+    node, kept = 0, 0
+    for child in range(1, k + 1):
+        if PARENTS[child] == node and n + 1 + kept < len(tokens) and drafts[child] == tokens[n + 1 + kept]:
+            node, kept = child, kept + 1
+    return kept
+
+
+def expected(method, prompt, output, k):
+    """Rounds of a sequence, and the drafts that they kept: the last one may keep
+    more than are put out."""
+    tokens, rounds, kept = prompt + output, 0, 0
+    n = len(prompt)  # the anchor: the first token of the output
+    while n + 1 < len(prompt) + LENGTH:
+        accepted = method(tokens, n, k)
+        rounds, kept = rounds + 1, kept + accepted
+        n += accepted + 1
+    return rounds, kept
+
+
+def check(name, artifact):
+    # What a module drafts takes a model to know.
+    method = {"lookup": lookup_round, "branches": branches_round, "siblings": None}[name]
+    total, rounds_of = 0, {}
+    for temperature, batch in itertools.product((0, 1), (1, 2, 3, 4)):
+        prompts = PROMPTS[:batch]
+        plain = run(artifact, prompts, 0, temperature, length=LENGTH + MAX_K[name])
+        longer = [s["output_ids"] for s in plain["sequences"]]
+        outputs = [output[:LENGTH] for output in longer]
+        for k in range(1, MAX_K[name] + 1):
+            got = run(artifact, prompts, k, temperature)
+            assert [s["output_ids"] for s in got["sequences"]] == outputs, (temperature, batch, k)
+            # Preempted: pages for little more than one of the sequences.
+            tight = run(artifact, prompts, k, temperature, "--kv-pages", "14")
+            assert [s["output_ids"] for s in tight["sequences"]] == outputs, (temperature, batch, k)
+            if batch == 4:
+                assert tight["preemptions"] > 0, tight
+            # A prefix that is there already: the same prompt twice, one by one.
+            twice = run(artifact, prompts[-1:] * 2, k, temperature, "--max-batch", "1")
+            for sequence in twice["sequences"]:
+                assert sequence["output_ids"] == outputs[batch - 1], (temperature, batch, k)
+            if len(prompts[-1]) > 16:
+                assert twice["sequences"][1]["cached_tokens"] > 0, twice
+            rounds_of[temperature, batch, k] = sum(s["rounds"] for s in got["sequences"])
+            # At a temperature, branches draws its drafts with the target's noise.
+            if not method or (temperature and name == "branches"):
+                total += sum(got["accepted"])
+                continue
+            for prompt, output, result in zip(prompts, longer, got["sequences"]):
+                rounds, kept = expected(method, prompt, output, k)
+                assert (result["rounds"], sum(result["accepted"])) == (rounds, kept), (
+                    temperature, batch, k, result, rounds, kept)
+                total += kept
+            assert twice["sequences"][0]["accepted"] == twice["sequences"][1]["accepted"], twice
+    assert total > 100, total
+    if name == "siblings":
+        # A second child, and children of the first, save rounds.
+        assert rounds_of[0, 4, 5] < rounds_of[0, 4, 2] < rounds_of[0, 4, 1], rounds_of
+    print(f"{name}: {total} drafts kept, as expected")
+
+
+if __name__ == "__main__":
+    check(*sys.argv[1:])
