@@ -134,25 +134,39 @@ bool bench::hasExperts(const Plan &plan, const Program &program) {
       [&](const Command &c) { return Shape(plan.kernelOf(c)).isChoice(); });
 }
 
+/// Whether the kernel picks tokens, by itself or after others.
+static bool picksTokens(std::string_view kind) {
+  if (kind.starts_with("mtp.sample"))
+    return !kind.starts_with("mtp.sample_scan");
+  return kind.starts_with("argmax");
+}
+
 std::vector<std::string> bench::phasesOf(const Plan &plan,
                                          const Program &program) {
+  auto kindAt = [&](size_t command) {
+    return kindOf(plan.kernelOf(program.commands[command]));
+  };
+  size_t count = program.commands.size(), picks = 0;
+  for (size_t i = 0; i < count; ++i)
+    picks += picksTokens(kindAt(i));
   bool isPrefill = program.kind == schema::ProgramKind::Prefill;
-  std::string phase = isPrefill ? "target" : "verify";
-  uint32_t drafts = 0, modules = 0;
   std::vector<std::string> phases;
-  for (const Command &command : program.commands) {
-    // The first kernel of each part; see passes/ProgramWriter.cpp.
-    std::string_view kind = kindOf(plan.kernelOf(command));
-    if (kind == "refresh_rows" || kind == "chain_rows")
-      phase = strCat("draft ", ++drafts);
-    else if (kind == "verify_rows")
-      phase = "verify";
-    // A draft is sampled, too.
-    else if (kind.starts_with("mtp.sample") && phase == "verify")
-      phase = "accept";
-    else if (kind == "prefill_rows" && modules++ > 0)
-      phase = strCat("module ", modules - 1);
-    phases.push_back(phase);
+  // Every pick but the last is a draft's, and ends its phase.
+  size_t picked = 0;
+  bool isLast = false;
+  for (size_t i = 0; i < count; ++i) {
+    if (isPrefill) {
+      phases.push_back(picked == 0 ? "target" : "drafter");
+      picked += picksTokens(kindAt(i));
+      continue;
+    }
+    bool drafts = picked + 1 < picks;
+    isLast |= !drafts && (picksTokens(kindAt(i)) ||
+                          kindAt(i).starts_with("mtp.sample_scan"));
+    phases.push_back(drafts   ? strCat("draft ", picked + 1)
+                     : isLast ? "accept"
+                              : "verify");
+    picked += picksTokens(kindAt(i));
   }
   return phases;
 }

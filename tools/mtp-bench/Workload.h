@@ -37,7 +37,8 @@ uint64_t boundWeightBytes(const Plan &plan, const Program &program);
 bool hasExperts(const Plan &plan, const Program &program);
 
 /// The part of a round that each command belongs to: "draft 1", "draft 2", ..,
-/// "verify", "accept"; of a prefill, "target" and "module 1", ...
+/// "verify", "accept", where every pick of tokens but the last ends a draft; of
+/// a prefill, "target" and, behind the pick, "drafter".
 std::vector<std::string> phasesOf(const Plan &plan, const Program &program);
 
 std::string_view kindOf(const schema::Kernel &kernel);
