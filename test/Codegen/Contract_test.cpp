@@ -123,22 +123,7 @@ const Case cases[] = {
     {"kv_move",
      "page = 4, entry_width = 42, cache_heads = 2, dtype = \"f32\", "
      "slots = 3",
-     {2, 3, 4}},
-    {"refresh_rows", "kmax1 = 4, slots = 5", {3, 2, 2}},
-    {"refresh_rows", "kmax1 = 4, slots = 5", {3, 3, 4}},
-    {"refresh_hidden", "width = 9, kmax1 = 4, slots = 5", {3, 2}},
-    {"shift_hidden", "width = 9, slots = 5", {3, 2, 2}},
-    {"tree_rows", "", {6, 3}},
-    {"draft_rows", "slots = 5", {3, 2}},
-    {"put_drafts", "kmax = 4", {3, 3}},
-    {"chain_rows", "kmax = 4, slots = 5", {3, 3, 2}},
-    {"verify_rows", "kmax1 = 5, kmax = 4, slots = 5", {3, 4}},
-    {"accept", "", {3, 2}},
-    {"accept_tree", "", {3, 5}},
-    {"accept_commit", "width = 9, kmax1 = 5, kmax = 4, slots = 5", {3, 4}},
-    {"prefill_rows", "", {6, 2}},
-    {"prefill_carry", "width = 9, slots = 5", {6, 2}},
-    {"prefill_commit", "width = 9, kmax1 = 4, slots = 5", {6}}};
+     {2, 3, 4}}};
 
 /// The words that fill all buffers but the page table.
 std::vector<std::vector<uint32_t>> fillings() {

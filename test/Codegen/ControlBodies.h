@@ -1,7 +1,6 @@
-//===- ControlBodies.h - Control of a round as mtp.per_slot -----*- C++ -*-===//
+//===- ControlBodies.h - Modules of one mtp.per_slot ------------*- C++ -*-===//
 //
-// What a round of a chain or of a tree does with a slot's integers, written as
-// bodies: modules with one mtp.per_slot, for 4 slots at most.
+// For 4 slots at most. What the bodies of rounds compute is tested end to end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,14 +29,6 @@ struct ControlModule {
   std::string text() const;
 };
 
-/// The rows on which the drafter runs again: `k` and `d` rows for each slot.
-ControlModule refreshRows(int64_t maxK, int64_t k, int64_t d);
-/// The rows of the anchor and of k drafts.
-ControlModule verifyRows(int64_t maxK, int64_t k);
-/// How many of k drafts equal the picks, and the pick behind them.
-ControlModule acceptWalk(int64_t k);
-/// The path of a tree along the picks.
-ControlModule treeWalk(const std::vector<int64_t> &parents);
 /// Something of everything that a body may hold, with indices, divisors and
 /// shifts from memory.
 ControlModule anything();

@@ -2,11 +2,9 @@
 
 exec.kernel @add "add" {width = 8 : i64}
 exec.program @mixed "function" batch 0 k 0 chunk 0 {
-  %t = exec.input "t" : tensor<2xi32>
-  %d = exec.alloc : memref<2x3xi32>
+  %t = exec.input "t" : tensor<2x8xf32>
   %x = exec.alloc : memref<2x8xf32>
-  exec.invoke "put_drafts"(%t, %d) params [2, 0] offsets [0, 0] config {kmax = 3}
-    : (tensor<2xi32>, memref<2x3xi32>) -> ()
+  %y = exec.add %t, %t : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected no dispatch beside calls in value form}}
   exec.dispatch @add(%x, %x, %x) params [2] offsets [0, 0, 0] tasks 2 outputs 1
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>

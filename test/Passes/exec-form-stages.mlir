@@ -202,13 +202,13 @@ exec.program @views "function" batch 0 k 0 chunk 0 {
 
 // What an allocation of the program's own holds is in program order, too.
 // SHARED-LABEL: exec.program @buffers
-// SHARED: exec.invoke "put_drafts"(%{{.*}}, %[[D:.*]]) {{.*}} config {kmax = 3 : i64} :
-// SHARED: exec.invoke "put_drafts"(%{{.*}}, %[[D]]) {{.*}} config {kmax = 2 : i64} :
+// SHARED: exec.write_state %[[FIRST:.*]] to %[[D:.*]] of
+// SHARED: exec.write_state %[[SECOND:.*]] to %[[D]] of
 exec.program @buffers "function" batch 0 k 0 chunk 0 {
   %t = exec.input "t" : tensor<4xi32>
-  %d = exec.alloc : memref<4x3xi32>
-  exec.invoke "put_drafts"(%t, %d) params [4, 0] offsets [0, 0] config {kmax = 3}
-    : (tensor<4xi32>, memref<4x3xi32>) -> ()
-  exec.invoke "put_drafts"(%t, %d) params [4, 0] offsets [0, 0] config {kmax = 2}
-    : (tensor<4xi32>, memref<4x3xi32>) -> ()
+  %x = exec.input "x" : tensor<4x8xf32>
+  %y = exec.input "y" : tensor<4x8xf32>
+  %d = exec.alloc : memref<4x8xf32>
+  exec.write_state %x to %d of %t : (tensor<4x8xf32>, tensor<4xi32>, memref<4x8xf32>) -> ()
+  exec.write_state %y to %d of %t : (tensor<4x8xf32>, tensor<4xi32>, memref<4x8xf32>) -> ()
 }

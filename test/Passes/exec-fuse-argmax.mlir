@@ -56,18 +56,18 @@ exec.program @target "prefill" batch 1 k 0 chunk 4 {
 // pick.
 // CHECK-LABEL: exec.program @state
 // CHECK: exec.linear_argmax
-// CHECK-NEXT: exec.invoke "prefill_carry"
+// CHECK-NEXT: exec.write_state
 // CHECK-NEXT: exec.argmax_parts
 exec.weight @head "linear" k 8 n 64 stack 1 [{key = "lm_head"}] : f32
 exec.state @hidden : memref<2x8xf32>
 exec.program @state "function" batch 0 k 0 chunk 0 {
-  %info = exec.input "info" : tensor<4xi32>
-  %o = exec.input "o" : tensor<4x8xf32>
+  %slots = exec.input "slots" : tensor<2xi32>
+  %o = exec.input "o" : tensor<2x8xf32>
   %h = exec.ref @hidden : memref<2x8xf32>
   %w = exec.ref @head : memref<2x8x32xf32>
   %l = exec.linear %h, %w as f32
     : (memref<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
-  exec.invoke "prefill_carry"(%info, %o, %h) params [4, 2] offsets [0, 0, 0] config {width = 8} : (tensor<4xi32>, tensor<4x8xf32>, memref<2x8xf32>) -> ()
+  exec.write_state %o to %h of %slots : (tensor<2x8xf32>, tensor<2xi32>, memref<2x8xf32>) -> ()
   %p = exec.argmax %l : (tensor<2x64xf32>) -> tensor<2xi32>
   exec.output "picks" %p : tensor<2xi32>
 }

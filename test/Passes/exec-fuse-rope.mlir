@@ -373,6 +373,12 @@ exec.program @between "function" batch 0 k 0 chunk 0 {
 }
 
 // The pages of a row may change between two appends.
+exec.kernel @turn_page "control" {reads = 1, updates = 1, outputs = 0} {
+^bb0(%task: index, %new: memref<?xi32>, %table: memref<1x4xi32>):
+  %c0 = arith.constant 0 : index
+  %page = memref.load %new[%task] : memref<?xi32>
+  memref.store %page, %table[%c0, %c0] : memref<1x4xi32>
+}
 // CHECK-LABEL: exec.program @moved
 // CHECK-NOT: rope_append
 // CHECK: exec.rope %
@@ -397,7 +403,7 @@ exec.program @moved "function" batch 0 k 0 chunk 0 {
     : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x16xf32>
   exec.kv_append %k into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  exec.invoke "put_drafts"(%new, %pages) params [1, 0] offsets [0, 0] config {kmax = 4}
+  exec.control @turn_page for 1 of %new updates(%pages)
     : (tensor<1xi32>, memref<1x4xi32>) -> ()
   %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
   exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages

@@ -34,7 +34,6 @@ mlir::LogicalResult emitControl(mlir::OpBuilder &builder, KernelBuilder &kb,
                                 mlir::Region &body);
 
 // One array per family, defined beside its emitters.
-llvm::ArrayRef<KernelKind> acceptKernels();
 llvm::ArrayRef<KernelKind> argmaxKernels();
 llvm::ArrayRef<KernelKind> attentionKernels();
 llvm::ArrayRef<KernelKind> cacheKernels();
@@ -45,10 +44,8 @@ llvm::ArrayRef<KernelKind> linearKernels();
 llvm::ArrayRef<KernelKind> moeKernels();
 llvm::ArrayRef<KernelKind> moeRouteKernels();
 llvm::ArrayRef<KernelKind> normKernels();
-llvm::ArrayRef<KernelKind> prefillKernels();
 llvm::ArrayRef<KernelKind> ropeAppendKernels();
 llvm::ArrayRef<KernelKind> ropeKernels();
-llvm::ArrayRef<KernelKind> roundKernels();
 llvm::ArrayRef<KernelKind> stateRowsKernels();
 
 } // namespace mtp::codegen

@@ -14,11 +14,10 @@ using namespace mlir;
 static llvm::StringMap<const KernelKind *> makeCatalogue() {
   llvm::StringMap<const KernelKind *> catalogue;
   for (ArrayRef<KernelKind> family :
-       {acceptKernels(), argmaxKernels(), attentionKernels(), cacheKernels(),
+       {argmaxKernels(), attentionKernels(), cacheKernels(),
         elementwiseKernels(), embeddingKernels(), linearArgmaxKernels(),
         linearKernels(), moeKernels(), moeRouteKernels(), normKernels(),
-        prefillKernels(), ropeAppendKernels(), ropeKernels(), roundKernels(),
-        stateRowsKernels()})
+        ropeAppendKernels(), ropeKernels(), stateRowsKernels()})
     for (const KernelKind &kind : family)
       catalogue[kind.name] = &kind;
   return catalogue;
@@ -47,9 +46,9 @@ resolve(Location loc, const KernelSpec &spec) {
           {"width",      "k",           "n",       "vocab",       "heads",
            "groups",     "experts",     "top_k",   "inter",       "dim",
            "page",       "entry_width", "q_heads", "kv_heads",    "dk",
-           "dv",         "kmax1",       "kmax",    "a_width",     "b_width",
+           "dv",         "a_width",     "b_width",
            "copy_width", "k_heads",     "v_width", "head_stride", "parts",
-           "splits",     "cache_heads", "slots",   "positions", "rows",
+           "splits",     "cache_heads", "slots",   "positions",   "rows",
            "block"},
           1, emitError)))
     return failure();

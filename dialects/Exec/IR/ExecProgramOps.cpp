@@ -186,71 +186,8 @@ LogicalResult OutputOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// InvokeOp, AllocOp and DispatchOp
+// AllocOp and DispatchOp
 //===----------------------------------------------------------------------===//
-
-LogicalResult InvokeOp::verify() {
-  std::optional<KernelSignature> signature =
-      kernelSignature(getKind(), getConfig());
-  if (!signature) { // C1
-    return emitOpError("expected a kind of the kernel catalogue, got '")
-           << getKind() << "'";
-  }
-  int64_t buffers = getArgs().size() + getResults().size();
-  if (buffers != signature->buffers) { // C2
-    return emitOpError("expected ")
-           << signature->buffers << " buffers for kind '" << getKind()
-           << "', got " << buffers;
-  }
-  if (int64_t(getParams().size()) != signature->params) { // C3
-    return emitOpError("expected ")
-           << signature->params << " params for kind '" << getKind()
-           << "', got " << getParams().size();
-  }
-  if (getOffsets().size() != getArgs().size()) { // C4
-    return emitOpError("expected one offset per argument, got ")
-           << getOffsets().size() << " for " << getArgs().size();
-  }
-  for (Type type : getArgs().getTypes()) { // C5
-    if (!isTensorOrBuffer(type)) {
-      return emitOpError("expected arguments that are tensors or buffers of "
-                         "f32, bf16, i8, i32 or i64, got ")
-             << type;
-    }
-  }
-  for (Value arg : getArgs()) { // C6
-    if (arg.getDefiningOp<ColumnsOp>()) {
-      return emitOpError("expected arguments that are no views, got ") << arg;
-    }
-  }
-  for (Type type : getResultTypes()) {
-    if (!isStaticTensor(type)) {
-      return emitOpError("expected results that are static tensors of f32, "
-                         "bf16, i8, i32 or i64, got ")
-             << type;
-    }
-  }
-  return success();
-}
-
-llvm::StringRef InvokeOp::getKernelKind() { return getKind(); }
-
-DictionaryAttr InvokeOp::getKernelConfig() { return getConfig(); }
-
-llvm::SmallVector<int64_t> InvokeOp::getKernelParams() {
-  return llvm::to_vector(getParams());
-}
-
-llvm::SmallVector<KernelOperand> InvokeOp::getKernelOperands() {
-  llvm::SmallVector<KernelOperand> operands;
-  for (auto [arg, offset] : llvm::zip(getArgs(), getOffsets())) {
-    operands.push_back({arg, offset});
-  }
-  return operands;
-}
-
-// Which operand is which only a family of its own knows.
-bool InvokeOp::readsAnyRow(size_t) { return true; }
 
 LogicalResult AllocOp::verify() {
   auto type = cast<MemRefType>(getType());

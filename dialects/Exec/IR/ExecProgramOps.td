@@ -82,41 +82,6 @@ def Exec_RefOp : Exec_Op<"ref", [
   }];
 }
 
-def Exec_InvokeOp : Exec_Op<"invoke", [
-    HasParent<"::mlir::exec::ProgramOp">,
-    DeclareOpInterfaceMethods<Exec_KernelOpInterface, ["getKernelOperands", "getKernelParams", "readsAnyRow"]>]> {
-  let summary = "Call a kernel that has no op of its own on tensors";
-  let description = [{
-    The value form of `exec.dispatch`. A kernel sees the buffers of `args` and
-    then those of the results, in this order. `offsets` gives, for each argument,
-    the element at which its view begins; row strides are part of the
-    configuration. `solo` and `joined` are those of `exec.dispatch`.
-
-    Example:
-    ```mlir
-    exec.invoke "put_drafts"(%t, %drafts) params [4, 0] offsets [0, 0]
-        config {kmax = 3} : (tensor<4xi32>, memref<4x3xi32>) -> ()
-    ```
-    - C1: the kind is in the catalogue.
-    - C2: arguments and results are as many as the kind has buffers.
-    - C3: params are as many as the kind takes.
-    - C4: one offset per argument.
-    - C5: arguments are tensors or buffers, results static tensors, all of
-      elements that the artifact knows.
-    - C6: arguments are no views.
-  }];
-  let arguments = (ins StrAttr:$kind, Variadic<AnyType>:$args,
-                       DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
-                       DictionaryAttr:$config, UnitAttr:$solo,
-                       UnitAttr:$joined);
-  let results = (outs Variadic<AnyType>:$results);
-  let assemblyFormat = [{
-    $kind `(` $args `)` `params` $params `offsets` $offsets `config` $config
-    (`solo` $solo^)? (`joined` $joined^)? attr-dict `:` functional-type($args, $results)
-  }];
-  let hasVerifier = 1;
-}
-
 def Exec_AllocOp : Exec_Op<"alloc", [HasParent<"::mlir::exec::ProgramOp">]> {
   let summary = "A range of the arena";
   let description = [{

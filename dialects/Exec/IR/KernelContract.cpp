@@ -150,11 +150,8 @@ public:
   void appendRotated();
   void attention();
   void experts();
-  void drafts();
   void stateRows();
   void moveEntries();
-  void verification();
-  void chunks();
   void gathering();
   void elementwise();
 
@@ -165,7 +162,6 @@ private:
   static Family familyOf(llvm::StringRef kind);
   /// So many words each.
   void all(std::initializer_list<Extent> counts);
-  void commit(int64_t slots);
   int64_t panelBytes(int64_t k) const;
 
   llvm::StringRef kind;
@@ -361,57 +357,9 @@ void ContractWriter::experts() {
   }
 }
 
-/// What a slot has of its state after a round: length, accepted, window,
-/// hidden, out tokens and out count.
-void ContractWriter::commit(int64_t slots) {
-  int64_t kmax1 = need("kmax1");
-  for (int64_t perSlot :
-       {int64_t(1), int64_t(1), kmax1, kmax1 * need("width"), kmax1,
-        int64_t(1)}) {
-    words(Extent(slots) * perSlot);
-  }
-}
-
 void ContractWriter::all(std::initializer_list<Extent> counts) {
   for (const Extent &count : counts) {
     words(count);
-  }
-}
-
-/// Drafting. Params are b, k and d, or b, a draft and a step.
-void ContractWriter::drafts() {
-  const Extent &b = m, &k = p1, &d = p2;
-  limit(1, 0, kMostParam);
-  if (kind == "put_drafts") {
-    int64_t kmax = need("kmax");
-    all({b, b * kmax});
-    return limit(1, 0, kmax - 1);
-  }
-  int64_t slots = need("slots");
-  if (kind == "refresh_rows") {
-    int64_t kmax1 = need("kmax1");
-    Extent count = b * (k + d);
-    all({b, slots, slots, Extent(slots) * kmax1, b * (kmax1 - 1), count, count,
-         count, b});
-    limit(1, 1, kmax1 - 1);
-    limit(2, 1, kmax1);
-  } else if (kind == "refresh_hidden") {
-    int64_t kmax1 = need("kmax1"), width = need("width");
-    all({b, Extent(slots) * kmax1 * width, b * (k + 1) * width});
-    limit(1, 0, kmax1 - 1);
-  } else if (kind == "shift_hidden") {
-    int64_t width = need("width");
-    all({b, slots, Extent(slots) * width, b * (k + d - 1) * width,
-         b * (k + d) * width});
-    limit(1, 1, kMostParam);
-    limit(2, 1, kMostParam);
-  } else if (kind == "draft_rows") {
-    all({b, slots, b, b});
-  } else if (kind == "chain_rows") {
-    int64_t kmax = need("kmax");
-    all({b, slots, b * kmax, b, b, b});
-    limit(1, 0, kmax - 1);
-    limit(2, 0, kMostParam);
   }
 }
 
@@ -446,45 +394,6 @@ void ContractWriter::moveEntries() {
                       text("dtype") == "bf16"};
   limit(1, 1, kMostParam);
   limit(2, 1, kMostParam);
-}
-
-/// Verification and acceptance. Params are b and k, or trees and their nodes.
-void ContractWriter::verification() {
-  const Extent &b = m, &k = p1;
-  limit(1, 0, kMostParam);
-  if (kind == "accept") {
-    return all({b * k, b * (k + 1), b, b});
-  }
-  if (kind == "tree_rows" || kind == "accept_tree") {
-    limit(1, 1, kMostParam);
-    return kind == "tree_rows" ? all({b, p1, b, b, b})
-                               : all({p1, b * p1, b * p1, b * p1, b, b});
-  }
-  int64_t slots = need("slots"), kmax = need("kmax"), kmax1 = need("kmax1");
-  limit(1, 0, std::min(kmax, kmax1 - 1));
-  Extent count = b * (k + 1);
-  if (kind == "verify_rows") {
-    return all({b, slots, slots, Extent(slots) * kmax1, b * kmax, count, count,
-                count});
-  }
-  if (kind == "accept_commit") {
-    all({b, count, b * kmax, count * need("width")});
-    commit(slots);
-  }
-}
-
-/// Chunks of a prompt. Params are C and d.
-void ContractWriter::chunks() {
-  limit(1, 0, kMostParam);
-  if (kind == "prefill_rows") {
-    return all({4, m + p1, m, m, m, 1});
-  }
-  int64_t slots = need("slots"), width = need("width");
-  if (kind == "prefill_carry") {
-    return all({4, m * width, Extent(slots) * width});
-  }
-  all({4, 1, m * width});
-  commit(slots);
 }
 
 /// What puts rows together or picks from them.
@@ -551,17 +460,9 @@ ContractWriter::Family ContractWriter::familyOf(llvm::StringRef kind) {
     return &ContractWriter::experts;
   }
   return llvm::StringSwitch<Family>(kind)
-      .Cases({"refresh_rows", "refresh_hidden", "shift_hidden", "draft_rows",
-              "put_drafts", "chain_rows"},
-             &ContractWriter::drafts)
       .Case("kv_move", &ContractWriter::moveEntries)
       .Cases({"read_state", "write_state", "write_state_at", "concat_rows"},
              &ContractWriter::stateRows)
-      .Cases({"verify_rows", "tree_rows", "accept", "accept_tree",
-              "accept_commit"},
-             &ContractWriter::verification)
-      .Cases({"prefill_rows", "prefill_carry", "prefill_commit"},
-             &ContractWriter::chunks)
       .Cases({"concat", "take_rows", "argmax", "argmax_parts"},
              &ContractWriter::gathering)
       .Default(&ContractWriter::elementwise);

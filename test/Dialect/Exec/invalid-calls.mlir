@@ -421,17 +421,6 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // -----
 
-// invoke_c6
-exec.program @p "function" batch 0 k 0 chunk 0 {
-  %x = exec.input "x" : tensor<4x16xf32>
-  %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
-  // expected-error @+1 {{'exec.invoke' op expected arguments that are no views}}
-  %r = exec.invoke "argmax"(%v) params [4] offsets [0] config {width = 8}
-    : (tensor<4x8xf32>) -> tensor<4xi32>
-}
-
-// -----
-
 // output_c2
 exec.program @p "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x16xf32>

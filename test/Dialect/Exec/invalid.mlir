@@ -397,54 +397,6 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // -----
 
-// invoke_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
-  // expected-error @+1 {{'exec.invoke' op expected a kind of the kernel catalogue, got 'matmul'}}
-  exec.invoke "matmul"() params [1] offsets [] config {} : () -> ()
-}
-
-// -----
-
-// invoke_c2: the residual is a buffer more
-exec.program @p "function" batch 0 k 0 chunk 0 {
-  %x = exec.input "x" : tensor<1x8xf32>
-  // expected-error @+1 {{'exec.invoke' op expected 4 buffers for kind 'linear', got 3}}
-  %y = exec.invoke "linear"(%x, %x) params [1] offsets [0, 0] config {residual = true}
-    : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
-}
-
-// -----
-
-// invoke_c3
-exec.program @p "function" batch 0 k 0 chunk 0 {
-  %x = exec.input "x" : tensor<1x8xf32>
-  // expected-error @+1 {{'exec.invoke' op expected 1 params for kind 'add', got 2}}
-  %y = exec.invoke "add"(%x, %x) params [1, 2] offsets [0, 0] config {}
-    : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
-}
-
-// -----
-
-// invoke_c4
-exec.program @p "function" batch 0 k 0 chunk 0 {
-  %x = exec.input "x" : tensor<1x8xf32>
-  // expected-error @+1 {{'exec.invoke' op expected one offset per argument, got 3 for 2}}
-  %y = exec.invoke "add"(%x, %x) params [1] offsets [0, 0, 0] config {}
-    : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
-}
-
-// -----
-
-// invoke_c5
-exec.program @p "function" batch 0 k 0 chunk 0 {
-  %x = exec.input "x" : tensor<1x8xf32>
-  // expected-error @+1 {{'exec.invoke' op expected results that are static tensors of f32, bf16, i8, i32 or i64, got 'tensor<?x8xf32>'}}
-  %y = exec.invoke "add"(%x, %x) params [1] offsets [0, 0] config {}
-    : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<?x8xf32>
-}
-
-// -----
-
 // alloc_c1
 exec.program @p "function" batch 0 k 0 chunk 0 {
   // expected-error @+1 {{'exec.alloc' op expected a static buffer whose bytes fit 63 bits, got 'memref<?x8xf32>'}}
