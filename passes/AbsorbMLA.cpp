@@ -88,8 +88,7 @@ static void absorb(MlaAttentionOp op) {
 void AbsorbMLAPass::runOnOperation() {
   SmallVector<MlaAttentionOp> attentions;
   getOperation().walk([&](MlaAttentionOp op) { attentions.push_back(op); });
-  for (MlaAttentionOp op : attentions) {
+  for (MlaAttentionOp op : attentions)
     absorb(op);
-  }
   numAbsorbed += attentions.size();
 }

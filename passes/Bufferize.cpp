@@ -1,9 +1,9 @@
 //===- Bufferize.cpp - Give every tensor of a program a buffer ------------===//
 //
-// Programs are straight lines of kernel calls in value form, each result written
-// exactly once, so that bufferization needs no analysis: a result is a fresh
-// range of the arena, and the memory plan decides afterwards which ranges may
-// share an address.
+// Programs are straight lines of kernel calls in value form, each result
+// written exactly once, so that bufferization needs no analysis: a result is a
+// fresh range of the arena, and the memory plan decides afterwards which ranges
+// may share an address.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +30,8 @@ struct BufferizePass : public mtp::impl::BufferizePassBase<BufferizePass> {
     SymbolTable symbols(getOperation());
     for (ProgramOp program :
          llvm::to_vector(getOperation().getOps<ProgramOp>())) {
-      if (failed(bufferize(program, symbols))) {
+      if (failed(bufferize(program, symbols)))
         return signalPassFailure();
-      }
     }
     numKernels += kernels.size();
   }
@@ -73,18 +72,16 @@ FlatSymbolRefAttr BufferizePass::kernelFor(KernelOpInterface op,
                                            ArrayRef<Value> buffers,
                                            SymbolTable &symbols) {
   // A kernel that carries its body is there, and its body clamps.
-  if (auto control = dyn_cast<ControlOp>(op.getOperation())) {
+  if (auto control = dyn_cast<ControlOp>(op.getOperation()))
     return control.getKernelAttr();
-  }
   // Here buffers are known, and so how far numbers may lead into them.
   llvm::StringRef kind = op.getKernelKind();
   SmallVector<Type> types = llvm::to_vector(ValueRange(buffers).getTypes());
   DictionaryAttr config = addIndexLimits(kind, op.getKernelConfig(), types);
   auto kindAttr = StringAttr::get(&getContext(), kind);
   FlatSymbolRefAttr &symbol = kernels[{kindAttr, config}];
-  if (symbol) {
+  if (symbol)
     return symbol;
-  }
   // A builtin keeps the name that the runtime knows.
   std::string name = kind.str();
   if (!kind.starts_with(kBuiltinPrefix)) {
@@ -92,8 +89,7 @@ FlatSymbolRefAttr BufferizePass::kernelFor(KernelOpInterface op,
     name += llvm::utostr(numOfKind[kind]++);
   }
   OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-  auto kernel =
-      KernelOp::create(builder, op.getLoc(), name, kindAttr, config);
+  auto kernel = KernelOp::create(builder, op.getLoc(), name, kindAttr, config);
   return symbol = FlatSymbolRefAttr::get(symbols.insert(kernel));
 }
 
@@ -129,22 +125,19 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
       lowered.push_back(&op);
     } else if (auto input = dyn_cast<InputOp>(op)) {
       OpBuilder builder(input);
-      allocate(builder, input.getLoc(), input.getResult(),
-               input.getNameAttr());
+      allocate(builder, input.getLoc(), input.getResult(), input.getNameAttr());
       lowered.push_back(input);
     } else if (auto output = dyn_cast<OutputOp>(op)) {
       Value value = output.getValue();
-      while (auto regroup = value.getDefiningOp<RegroupOp>()) {
+      while (auto regroup = value.getDefiningOp<RegroupOp>())
         value = regroup.getX();
-      }
       output.getValueMutable().assign(buffers.lookupOrDefault(value));
     } else if (!isa<RefOp, AllocOp, DispatchOp>(op)) {
       return op.emitOpError("expected only exec ops in a program, is "
                             "mtp-convert-to-exec missing before this pass?");
     }
   }
-  for (Operation *op : llvm::reverse(lowered)) {
+  for (Operation *op : llvm::reverse(lowered))
     op->erase();
-  }
   return success();
 }

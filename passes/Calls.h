@@ -16,12 +16,10 @@ inline constexpr size_t kMaxInlinedOps = size_t(1) << 22;
 
 /// The function that `op` calls, if it is a call of ours.
 inline FlatSymbolRefAttr getCallee(Operation *op) {
-  if (auto apply = dyn_cast<ApplyOp>(op)) {
+  if (auto apply = dyn_cast<ApplyOp>(op))
     return apply.getCalleeAttr();
-  }
-  if (auto call = dyn_cast<func::CallOp>(op)) {
+  if (auto call = dyn_cast<func::CallOp>(op))
     return call.getCalleeAttr();
-  }
   return {};
 }
 

@@ -45,16 +45,15 @@ private:
 LogicalResult CheckCoveragePass::collectPrograms() {
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
     bool isNew = true;
-    if (program.getKind() == "decode") {
+    if (program.getKind() == "decode")
       isNew = decode.insert({program.getBatch(), program.getK()}).second;
-    } else if (program.getKind() == "prefill") {
+    else if (program.getKind() == "prefill")
       isNew = prefill.insert({program.getChunk(), program.getK()}).second;
-    }
     if (!isNew) {
       return program.emitOpError("expected one ")
-             << program.getKind() << " program for batch "
-             << program.getBatch() << ", k " << program.getK() << " and chunk "
-             << program.getChunk() << ", got a second";
+             << program.getKind() << " program for batch " << program.getBatch()
+             << ", k " << program.getK() << " and chunk " << program.getChunk()
+             << ", got a second";
     }
     ++numPrograms;
   }
@@ -79,8 +78,7 @@ LogicalResult CheckCoveragePass::checkPrefill(EnvelopeAttr envelope,
   for (int64_t chunk : prefillChunks(envelope)) {
     for (int64_t k : {int64_t(0), drafts ? int64_t(envelope.getMaxK()) : 0}) {
       if (!prefill.contains({chunk, k})) {
-        return getOperation().emitError(
-                   "expected a prefill program for chunk ")
+        return getOperation().emitError("expected a prefill program for chunk ")
                << chunk << " and k " << k << ", got none";
       }
     }
@@ -103,13 +101,13 @@ LogicalResult CheckCoveragePass::checkKernels() {
       }
       return WalkResult::advance();
     });
-    if (result.wasInterrupted()) {
+    if (result.wasInterrupted())
       return failure();
-    }
   }
   for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
     if (!called.contains(kernel.getSymNameAttr())) {
-      return kernel.emitOpError("expected a dispatch of every kernel, got none");
+      return kernel.emitOpError(
+          "expected a dispatch of every kernel, got none");
     }
   }
   return success();
@@ -118,15 +116,13 @@ LogicalResult CheckCoveragePass::checkKernels() {
 void CheckCoveragePass::runOnOperation() {
   markAllAnalysesPreserved();
   ModuleOp module = getOperation();
-  if (failed(collectPrograms()) || failed(checkKernels())) {
+  if (failed(collectPrograms()) || failed(checkKernels()))
     return signalPassFailure();
-  }
   // Exported functions alone have no points to cover.
   auto model = module->getAttrOfType<DictionaryAttr>("exec.model");
   auto envelope = module->getAttrOfType<EnvelopeAttr>("mtp.envelope");
-  if (!model || !envelope) {
+  if (!model || !envelope)
     return;
-  }
   auto modules = model.getAs<IntegerAttr>("modules");
   if (failed(checkDecode(envelope)) ||
       failed(checkPrefill(envelope, modules && modules.getInt() > 0))) {

@@ -35,29 +35,27 @@ static LogicalResult convertCaches(ModuleOp module) {
     OpBuilder builder(cache);
     exec::CacheOp::create(builder, cache.getLoc(), cache.getSymName(),
                           cache.getLayers(), cache.getEntry(),
-                          heads.lookup(cache.getSymName()),
-                          envelope.getPage(), cache.getElementType());
+                          heads.lookup(cache.getSymName()), envelope.getPage(),
+                          cache.getElementType());
     cache.erase();
   }
   return success();
 }
 
-/// Drops ops whose results nobody reads: a prefill, for one, needs the drafter's
-/// cache entries but not its hidden states.
+/// Drops ops whose results nobody reads: a prefill, for one, needs the
+/// drafter's cache entries but not its hidden states.
 static void eraseDead(exec::ProgramOp program) {
-  for (Operation &op : llvm::make_early_inc_range(
-           llvm::reverse(program.getBody().front()))) {
-    if (isOpTriviallyDead(&op)) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(program.getBody().front()))) {
+    if (isOpTriviallyDead(&op))
       op.erase();
-    }
   }
 }
 
 void ConvertMTPToExecPass::runOnOperation() {
   ModuleOp module = getOperation();
-  if (failed(convertCaches(module))) {
+  if (failed(convertCaches(module)))
     return signalPassFailure();
-  }
   Lowerings lowerings;
   addRoundLowerings(lowerings);
   addAttentionLowerings(lowerings);
@@ -66,12 +64,10 @@ void ConvertMTPToExecPass::runOnOperation() {
   addRowLowerings(lowerings);
   addSampleLowerings(lowerings);
   LoweringContext context(module);
-  for (auto program :
-       llvm::to_vector(module.getOps<exec::ProgramOp>())) {
+  for (auto program : llvm::to_vector(module.getOps<exec::ProgramOp>())) {
     eraseDead(program);
-    if (failed(lowerProgram(program, lowerings, context))) {
+    if (failed(lowerProgram(program, lowerings, context)))
       return signalPassFailure();
-    }
   }
   numInvokes += context.numCalls;
   numWeights += context.numWeights;

@@ -19,18 +19,18 @@ inline int64_t pagesPerSlot(EnvelopeAttr envelope) {
 }
 
 /// Positions that attention adds up apart from others, from a multiple of as
-/// many on; 0 where all are added up together. Every program of a module has the
-/// same parts, so that a row's bits do not depend on which one computes it. They
-/// are large enough for joining to cost little, and few enough for what is left
-/// of a row to be small. Contexts of less than four parts have none: there one
-/// worker is done soon enough for another meeting to cost more than it saves.
+/// many on; 0 where all are added up together. Every program of a module has
+/// the same parts, so that a row's bits do not depend on which one computes it.
+/// They are large enough for joining to cost little, and few enough for what is
+/// left of a row to be small. Contexts of less than four parts have none: there
+/// one worker is done soon enough for another meeting to cost more than it
+/// saves.
 inline int64_t attentionPart(EnvelopeAttr envelope) {
   constexpr int64_t kLeastPositions = 512, kLeastParts = 4, kMostParts = 64;
   int64_t positions = pagesPerSlot(envelope) * envelope.getPage();
   int64_t part = kLeastPositions;
-  while (part * kMostParts < positions) {
+  while (part * kMostParts < positions)
     part *= 2;
-  }
   return kLeastParts * part <= positions ? part : 0;
 }
 

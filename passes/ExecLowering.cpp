@@ -19,8 +19,8 @@ void LoweringContext::enter(exec::ProgramOp entered) {
 }
 
 void LoweringContext::leave() {
-  for (Operation &view : llvm::make_early_inc_range(
-           llvm::reverse(program.getBody().front())))
+  for (Operation &view :
+       llvm::make_early_inc_range(llvm::reverse(program.getBody().front())))
     if (isa<exec::ColumnsOp, exec::RegroupOp>(view) && view.use_empty())
       view.erase();
 }
@@ -59,9 +59,9 @@ const RowContext *LoweringContext::findRows(Value rows) const {
 //===----------------------------------------------------------------------===//
 
 Value LoweringContext::refSymbol(Operation *symbol, Type type, int64_t layer,
-                              Location loc) {
-  return exec::RefOp::create(builder, loc, type,
-                       SymbolTable::getSymbolName(symbol).getValue(), layer);
+                                 Location loc) {
+  return exec::RefOp::create(
+      builder, loc, type, SymbolTable::getSymbolName(symbol).getValue(), layer);
 }
 
 DictionaryAttr LoweringContext::source(Value value) {
@@ -69,20 +69,17 @@ DictionaryAttr LoweringContext::source(Value value) {
   SmallVector<NamedAttribute> entries;
   entries.push_back(builder.getNamedAttr("key", weight.getKeyAttr()));
   auto add = [&](llvm::StringRef name, IntegerAttr value) {
-    if (value) {
+    if (value)
       entries.push_back(builder.getNamedAttr(name, value));
-    }
   };
   // What the tensor has: as much as the weight, where that takes all.
   auto type = cast<RankedTensorType>(weight.getResult().getType());
   SmallVector<int64_t> shape(
       type.getShape().take_back(weight.getStack() ? 2 : type.getRank()));
-  if (weight.getRowBegin()) {
+  if (weight.getRowBegin())
     shape.front() = weight.getRowCount().value_or(-1);
-  }
-  if (weight.getColBegin()) {
+  if (weight.getColBegin())
     shape.back() = weight.getColCount().value_or(-1);
-  }
   entries.push_back(
       builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(shape)));
   add("row_begin", weight.getRowBeginAttr());
@@ -95,11 +92,11 @@ DictionaryAttr LoweringContext::source(Value value) {
 /// The type of a packed weight: its bytes are exactly the packed form's.
 static MemRefType packedType(llvm::StringRef layout, Type dtype, int64_t k,
                              int64_t n, int64_t stack) {
-  if (layout == "raw") {
+  if (layout == "raw")
     return MemRefType::get({stack * n, k}, dtype);
-  }
   // swiglu: `n` counts gate and up rows; either half is padded by itself.
-  int64_t panels = layout == "swiglu" ? 2 * exec::panelCount(n / 2) : exec::panelCount(n);
+  int64_t panels =
+      layout == "swiglu" ? 2 * exec::panelCount(n / 2) : exec::panelCount(n);
   if (dtype.isBF16()) {
     return MemRefType::get({stack * panels, (k + 1) / 2, exec::kPanelWidth, 2},
                            dtype);
@@ -117,15 +114,15 @@ Value LoweringContext::packed(const Packing &packing, Location loc) {
   if (!weight) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(program);
-    auto key = cast<DictionaryAttr>(packing.sources.front())
-                   .getAs<StringAttr>("key");
+    auto key =
+        cast<DictionaryAttr>(packing.sources.front()).getAs<StringAttr>("key");
     llvm::StringRef name = key.getValue();
     name.consume_front("/");
-    weight = exec::WeightOp::create(builder, loc, name, packing.layout,
-                                    packing.k, packing.n, packing.stack,
-                                    sources, packing.dtype,
-                                    /*group=*/IntegerAttr(),
-                                    /*picks=*/FlatSymbolRefAttr());
+    weight =
+        exec::WeightOp::create(builder, loc, name, packing.layout, packing.k,
+                               packing.n, packing.stack, sources, packing.dtype,
+                               /*group=*/IntegerAttr(),
+                               /*picks=*/FlatSymbolRefAttr());
     symbols.insert(weight);
     ++numWeights;
   }
@@ -157,7 +154,8 @@ Value LoweringContext::ropeTable(RopeAttr rope, Location loc) {
   if (!table) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(program);
-    table = exec::RopeTableOp::create(builder, loc, "rope_table", rope, positions);
+    table =
+        exec::RopeTableOp::create(builder, loc, "rope_table", rope, positions);
     symbols.insert(table);
   }
   return refSymbol(table,
@@ -174,10 +172,10 @@ Value LoweringContext::constant(DenseElementsAttr value, Location loc) {
     constant = exec::ConstantOp::create(builder, loc, "constant", value);
     symbols.insert(constant);
   }
-  return refSymbol(constant,
-                   MemRefType::get(value.getType().getShape(),
-                                   value.getElementType()),
-                   /*layer=*/0, loc);
+  return refSymbol(
+      constant,
+      MemRefType::get(value.getType().getShape(), value.getElementType()),
+      /*layer=*/0, loc);
 }
 
 Value LoweringContext::state(llvm::StringRef name, Location loc) {
@@ -185,18 +183,15 @@ Value LoweringContext::state(llvm::StringRef name, Location loc) {
   return state ? refSymbol(state, state.getType(), /*layer=*/0, loc) : Value();
 }
 
-Value LoweringContext::numbers(llvm::StringRef name,
-                               std::optional<int64_t> row, int64_t count,
-                               Location loc) {
+Value LoweringContext::numbers(llvm::StringRef name, std::optional<int64_t> row,
+                               int64_t count, Location loc) {
   if (!symbols.lookup<exec::StateOp>(name)) {
     emitError(loc, "expected a state @") << name << ", found none";
     return Value();
   }
-  return exec::RefOp::create(builder, loc,
-                             MemRefType::get({count}, builder.getI32Type()),
-                             name, /*layer=*/0,
-                             row ? builder.getI64IntegerAttr(*row)
-                                 : IntegerAttr());
+  return exec::RefOp::create(
+      builder, loc, MemRefType::get({count}, builder.getI32Type()), name,
+      /*layer=*/0, row ? builder.getI64IntegerAttr(*row) : IntegerAttr());
 }
 
 Value LoweringContext::pageTable(Location loc) {
@@ -211,11 +206,10 @@ Value LoweringContext::pageTable(Location loc) {
   // A function has no slots of its own: it uses the pool from page 1 on, which
   // is why it may only run while no sequence holds pages.
   SmallVector<int32_t> pages(envelope.getMaxBatch() * pagesPerSlot(envelope));
-  for (auto [index, page] : llvm::enumerate(pages)) {
+  for (auto [index, page] : llvm::enumerate(pages))
     page = static_cast<int32_t>(index) + 1;
-  }
-  auto type = RankedTensorType::get({envelope.getMaxBatch(), pagesPerSlot(envelope)},
-                                    builder.getI32Type());
+  auto type = RankedTensorType::get(
+      {envelope.getMaxBatch(), pagesPerSlot(envelope)}, builder.getI32Type());
   return constant(DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(pages)),
                   loc);
 }
@@ -258,9 +252,8 @@ static SmallVector<Value> weightOperands(Operation *op) {
 /// positions.
 static LogicalResult checkRows(Operation *op, const LoweringContext &lowering) {
   for (Value operand : op->getOperands()) {
-    if (!isa<RowsType>(operand.getType())) {
+    if (!isa<RowsType>(operand.getType()))
       continue;
-    }
     const RowContext *context = lowering.findRows(operand);
     if (!context) {
       return op->emitOpError("expected rows that mtp.make_rows or "
@@ -311,8 +304,7 @@ LogicalResult mlir::mtp::lowerProgram(exec::ProgramOp program,
                                       LoweringContext &context) {
   context.enter(program);
   SmallVector<Operation *> lowered;
-  for (Operation &op :
-       llvm::make_early_inc_range(program.getBody().front())) {
+  for (Operation &op : llvm::make_early_inc_range(program.getBody().front())) {
     if (failed(checkOperands(&op, context)))
       return failure();
     context.builder.setInsertionPoint(&op);

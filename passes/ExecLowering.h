@@ -19,8 +19,8 @@ struct RowContext {
   Value slots;
   Value positions;
   /// Trees only: each row's cache position less its node, the parents of the
-  /// nodes, the nodes that have rows (none: all), and each row's cache position,
-  /// which is not its rotary position.
+  /// nodes, the nodes that have rows (none: all), and each row's cache
+  /// position, which is not its rotary position.
   Value base;
   llvm::ArrayRef<int64_t> parents, nodes;
   Value cachePositions;

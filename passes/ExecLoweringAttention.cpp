@@ -36,7 +36,8 @@ static LogicalResult lowerMakeTreeRows(MakeTreeRowsOp op,
                                        LoweringContext &context) {
   RowContext rows{context.lookup(op.getSlots()),
                   context.lookup(op.getPositions()),
-                  context.lookup(op.getRoots()), op.getParents(),
+                  context.lookup(op.getRoots()),
+                  op.getParents(),
                   op.getNodes().value_or(llvm::ArrayRef<int64_t>()),
                   context.lookup(op.getPlaces())};
   int64_t count = exec::rowsOf(rows.positions);
@@ -57,15 +58,15 @@ static LogicalResult lowerRope(RopeOp op, LoweringContext &context) {
   if (!context.envelope)
     return op.emitOpError("expected an mtp.envelope on the module: it says for "
                           "how many positions there are angles");
-  auto rotation = exec::RotationAttr::get(op.getContext(), rope.getDim(),
-                                          int64_t(op.getOffset()),
-                                          rope.getLayout());
+  auto rotation =
+      exec::RotationAttr::get(op.getContext(), rope.getDim(),
+                              int64_t(op.getOffset()), rope.getLayout());
   context.map(op.getResult(),
-              context.call<exec::RopeOp>(
-                  op.getLoc(), op.getType(), context.lookup(op.getX()),
-                  context.ropeTable(rope, op.getLoc()),
-                  context.rowsOf(op.getRows()).positions, op.getHeads(),
-                  rotation));
+              context.call<exec::RopeOp>(op.getLoc(), op.getType(),
+                                         context.lookup(op.getX()),
+                                         context.ropeTable(rope, op.getLoc()),
+                                         context.rowsOf(op.getRows()).positions,
+                                         op.getHeads(), rotation));
   return success();
 }
 

@@ -146,10 +146,9 @@ void DependenceGraph::order(size_t from, size_t to, bool byRow) {
 
 void DependenceGraph::useBuffer(Value buffer, bool isWrite, size_t user) {
   auto ref = buffer.getDefiningOp<RefOp>();
-  LastUse &use =
-      ref ? buffers[{ref.getResourceAttr().getAsOpaquePointer(),
-                     int64_t(ref.getLayer())}]
-          : buffers[{buffer.getAsOpaquePointer(), 0}];
+  LastUse &use = ref ? buffers[{ref.getResourceAttr().getAsOpaquePointer(),
+                                int64_t(ref.getLayer())}]
+                     : buffers[{buffer.getAsOpaquePointer(), 0}];
   auto orderAfter = [&](size_t other) {
     order(other, user, calls[user].op.updatesSameRowsAs(calls[other].op));
   };

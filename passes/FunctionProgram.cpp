@@ -23,16 +23,14 @@ static LogicalResult checkSignature(func::FuncOp function) {
              << type << "; make it private or give its shapes";
     }
   }
-  if (!function.getBody().hasOneBlock()) {
+  if (!function.getBody().hasOneBlock())
     return function.emitOpError("expected an exported function with one block");
-  }
   return success();
 }
 
 LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
-  if (failed(checkSignature(function))) {
+  if (failed(checkSignature(function)))
     return failure();
-  }
   OpBuilder builder(function);
   Location loc = function.getLoc();
   auto program = ProgramOp::create(builder, loc, function.getSymName(),
@@ -48,9 +46,8 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
                                      name ? name.getValue() : fallback));
   }
   Block &body = function.getBody().front();
-  for (Operation &op : body.without_terminator()) {
+  for (Operation &op : body.without_terminator())
     builder.clone(op, mapping);
-  }
   for (auto [index, value] :
        llvm::enumerate(body.getTerminator()->getOperands())) {
     auto name = function.getResultAttrOfType<StringAttr>(index, "mtp.name");

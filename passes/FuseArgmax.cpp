@@ -66,9 +66,8 @@ static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
 
 void FuseArgmaxPass::fuseArgmax(ArgmaxOp argmax) {
   LinearOp linear = mlir::mtp::findPlainHead(argmax.getX());
-  if (!linear || !linear.getY().hasOneUse()) {
+  if (!linear || !linear.getY().hasOneUse())
     return;
-  }
   // The product stays in its place: states that it reads may change after it.
   OpBuilder builder(linear);
   LinearArgmaxOp head = callHead(builder, linear, SampleOp());
@@ -85,12 +84,9 @@ void FuseArgmaxPass::fuseArgmax(ArgmaxOp argmax) {
 /// Whether `linear` may be computed at `place`, later than it is: the others
 /// who read it come later still, and what it reads does not change.
 static bool canSink(LinearOp linear, Operation *place, SymbolTable &symbols) {
-  for (Operation *user : linear->getUsers()) {
-    if (user != place &&
-        (!isa<OutputOp>(user) || user->isBeforeInBlock(place))) {
+  for (Operation *user : linear->getUsers())
+    if (user != place && (!isa<OutputOp>(user) || user->isBeforeInBlock(place)))
       return false;
-    }
-  }
   return llvm::all_of(linear->getOperands(), [&](Value operand) {
     auto ref = operand.getDefiningOp<RefOp>();
     return !ref || symbols.lookup<exec::WeightOp>(ref.getResource());
@@ -109,9 +105,8 @@ static Value callSample(SampleOp sample, LinearArgmaxOp head) {
   };
   Type picks = sample.getResult().getType();
   int64_t stretches = ::mtp::sampleStretches(int64_t(head.getN()));
-  if (stretches == 1) {
+  if (stretches == 1)
     return call(picks, /*found=*/Value(), /*scan=*/false);
-  }
   int64_t words = stretches * ::mtp::kSampleStretchWords;
   auto buckets = RankedTensorType::get({rowsOf(head.getBest()), words},
                                        builder.getI32Type());
@@ -122,9 +117,8 @@ static Value callSample(SampleOp sample, LinearArgmaxOp head) {
 void FuseArgmaxPass::fuseSample(SampleOp sample, SymbolTable &symbols) {
   LinearOp linear = mlir::mtp::findPlainHead(sample.getLogits());
   // Slots may be known only after the projection, so it moves to the pick.
-  if (!linear || !canSink(linear, sample, symbols)) {
+  if (!linear || !canSink(linear, sample, symbols))
     return;
-  }
   OpBuilder builder(sample);
   LinearArgmaxOp head = callHead(builder, linear, sample);
   sample.getResult().replaceAllUsesWith(callSample(sample, head));
@@ -138,15 +132,12 @@ void FuseArgmaxPass::runOnOperation() {
   SymbolTable symbols(getOperation());
   SmallVector<Operation *> picks;
   getOperation().walk([&](Operation *op) {
-    if (isa<ArgmaxOp, SampleOp>(op)) {
+    if (isa<ArgmaxOp, SampleOp>(op))
       picks.push_back(op);
-    }
   });
-  for (Operation *pick : picks) {
-    if (auto argmax = dyn_cast<ArgmaxOp>(pick)) {
+  for (Operation *pick : picks)
+    if (auto argmax = dyn_cast<ArgmaxOp>(pick))
       fuseArgmax(argmax);
-    } else {
+    else
       fuseSample(cast<SampleOp>(pick), symbols);
-    }
-  }
 }

@@ -32,9 +32,8 @@ static Value sliceColumns(OpBuilder &builder, WeightOp weight, int64_t begin,
   // The weight may itself be a range of columns of what is stored.
   int64_t base = weight.getColBegin() ? *weight.getColBegin() : 0;
   auto sliced = cast<WeightOp>(builder.clone(*weight));
-  if (!weight.getColBegin()) {
+  if (!weight.getColBegin())
     sliced.setColCount(type.getDimSize(1));
-  }
   sliced.setColBegin(base + begin);
   sliced.setColEnd(base + begin + width);
   sliced.getResult().setType(RankedTensorType::get({type.getDimSize(0), width},
@@ -52,9 +51,8 @@ static void split(LinearOp linear, ConcatOp concat, WeightOp weight) {
     Value columns = sliceColumns(builder, weight, begin, width);
     // The bias counts once.
     SmallVector<Value> biases;
-    if (!sum && linear.getBias()) {
+    if (!sum && linear.getBias())
       biases.push_back(linear.getBias());
-    }
     sum = FusedLinearOp::create(
         builder, linear.getLoc(), linear.getResult().getType(), part,
         /*norm=*/Value(), columns, biases, /*residual=*/sum,
@@ -72,16 +70,13 @@ void FuseConcatProjectionPass::runOnOperation() {
   for (LinearOp linear : linears) {
     auto concat = linear.getX().getDefiningOp<ConcatOp>();
     auto weight = linear.getWeight().getDefiningOp<WeightOp>();
-    if (!concat || !weight) {
+    if (!concat || !weight)
       continue;
-    }
     split(linear, concat, weight);
     ++numSplit;
-    if (weight->use_empty()) {
+    if (weight->use_empty())
       weight.erase();
-    }
-    if (concat->use_empty()) {
+    if (concat->use_empty())
       concat.erase();
-    }
   }
 }

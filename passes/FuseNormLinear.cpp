@@ -29,9 +29,8 @@ struct FuseNormLinearPass
 /// Whether `use` is what a projection without a norm multiplies.
 static bool isProjected(OpOperand &use) {
   Operation *user = use.getOwner();
-  if (isa<LinearOp>(user)) {
+  if (isa<LinearOp>(user))
     return use.getOperandNumber() == 0;
-  }
   auto fused = dyn_cast<FusedLinearOp>(user);
   return fused && use.getOperandNumber() == 0 && !fused.getNorm();
 }
@@ -50,9 +49,8 @@ static void fuseInto(Operation *user, RmsNormOp norm) {
   } else {
     auto linear = cast<LinearOp>(user);
     weights.push_back(linear.getWeight());
-    if (linear.getBias()) {
+    if (linear.getBias())
       biases.push_back(linear.getBias());
-    }
   }
   auto result = FusedLinearOp::create(
       builder, user->getLoc(), user->getResult(0).getType(), norm.getX(),
@@ -71,9 +69,8 @@ void FuseNormLinearPass::runOnOperation() {
         !llvm::all_of(norm->getUses(), isProjected)) {
       continue;
     }
-    for (Operation *user : llvm::to_vector(norm->getUsers())) {
+    for (Operation *user : llvm::to_vector(norm->getUsers()))
       fuseInto(user, norm);
-    }
     norm.erase();
     ++numFused;
   }

@@ -140,9 +140,8 @@ void FuseProjectionsPass::mergeSiblings(ArrayRef<LinearOp> siblings) {
     ++numMerged;
   }
   // The first sibling is where the builder inserts, so they go at the end.
-  for (LinearOp linear : siblings) {
+  for (LinearOp linear : siblings)
     linear.erase();
-  }
 }
 
 /// Groups projections that can become one; each group is in program order.
@@ -153,19 +152,16 @@ static SmallVector<SmallVector<LinearOp>> groupSiblings(ModuleOp module) {
     auto *group = llvm::find_if(ofValue, [&](ArrayRef<LinearOp> candidates) {
       return canMerge(linear, candidates.front());
     });
-    if (group == ofValue.end()) {
+    if (group == ofValue.end())
       ofValue.push_back({linear});
-    } else {
+    else
       group->push_back(linear);
-    }
   }
   SmallVector<SmallVector<LinearOp>> result;
   for (auto &entry : groups) {
-    for (auto &group : entry.second) {
-      if (group.size() > 1) {
+    for (auto &group : entry.second)
+      if (group.size() > 1)
         result.push_back(std::move(group));
-      }
-    }
   }
   return result;
 }
@@ -189,15 +185,13 @@ static bool addToExperts(MoeExpertsOp experts, Value addend, AddOp add) {
       isa_and_nonnull<LinearOp, FusedLinearOp>(addend.getDefiningOp());
   bool asShared = projected ? !experts.getShared()
                             : static_cast<bool>(experts.getResidual());
-  if (asShared ? experts.getShared() : experts.getResidual()) {
+  if (asShared ? experts.getShared() : experts.getResidual())
     return false;
-  }
   experts->moveBefore(add);
-  if (asShared) {
+  if (asShared)
     experts.getSharedMutable().assign(addend);
-  } else {
+  else
     experts.getResidualMutable().assign(addend);
-  }
   add.replaceAllUsesWith(experts.getResult());
   add.erase();
   return true;
@@ -210,18 +204,16 @@ static bool addToProjection(Operation *op, Value residual, AddOp add) {
     auto linear = cast<LinearOp>(op);
     OpBuilder builder(linear);
     SmallVector<Value> biases;
-    if (linear.getBias()) {
+    if (linear.getBias())
       biases.push_back(linear.getBias());
-    }
     fused = createFused(builder, linear.getLoc(), linear.getResult().getType(),
                         linear.getX(), linear.getWeight(), biases,
                         ActivationKind::None);
     linear.replaceAllUsesWith(fused.getResult());
     linear.erase();
   }
-  if (fused.getResidual() || fused.getActivation() != ActivationKind::None) {
+  if (fused.getResidual() || fused.getActivation() != ActivationKind::None)
     return false;
-  }
   fused->moveBefore(add);
   fused.getResidualMutable().assign(residual);
   add.replaceAllUsesWith(fused.getResult());
@@ -233,9 +225,8 @@ void FuseProjectionsPass::fuseSum(AddOp add) {
   // The right side first: models write x + f(x).
   std::pair<Value, Value> sides[] = {{add.getRhs(), add.getLhs()},
                                      {add.getLhs(), add.getRhs()}};
-  if (add.getLhs() == add.getRhs()) {
+  if (add.getLhs() == add.getRhs())
     return;
-  }
   for (auto [term, other] : sides) {
     auto experts = getOnlyRead<MoeExpertsOp>(term, add);
     if (experts && addToExperts(experts, other, add)) {
@@ -245,9 +236,8 @@ void FuseProjectionsPass::fuseSum(AddOp add) {
   }
   for (auto [term, other] : sides) {
     Operation *op = getOnlyRead<LinearOp>(term, add);
-    if (!op) {
+    if (!op)
       op = getOnlyRead<FusedLinearOp>(term, add);
-    }
     if (op && addToProjection(op, other, add)) {
       ++numResiduals;
       return;
@@ -263,9 +253,8 @@ void FuseProjectionsPass::fuseSum(AddOp add) {
 static void convert(LinearOp linear) {
   OpBuilder builder(linear);
   SmallVector<Value> biases;
-  if (linear.getBias()) {
+  if (linear.getBias())
     biases.push_back(linear.getBias());
-  }
   auto fused = createFused(builder, linear.getLoc(),
                            linear.getResult().getType(), linear.getX(),
                            linear.getWeight(), biases, ActivationKind::None);
@@ -275,16 +264,12 @@ static void convert(LinearOp linear) {
 
 void FuseProjectionsPass::runOnOperation() {
   ModuleOp module = getOperation();
-  for (SwigluOp swiglu : collect<SwigluOp>(module)) {
+  for (SwigluOp swiglu : collect<SwigluOp>(module))
     fuseSwiglu(swiglu);
-  }
-  for (ArrayRef<LinearOp> siblings : groupSiblings(module)) {
+  for (ArrayRef<LinearOp> siblings : groupSiblings(module))
     mergeSiblings(siblings);
-  }
-  for (AddOp add : collect<AddOp>(module)) {
+  for (AddOp add : collect<AddOp>(module))
     fuseSum(add);
-  }
-  for (LinearOp linear : collect<LinearOp>(module)) {
+  for (LinearOp linear : collect<LinearOp>(module))
     convert(linear);
-  }
 }

@@ -44,9 +44,8 @@ struct Context {
 } // namespace
 
 static Context getContext(Operation *call) {
-  if (auto apply = dyn_cast<ApplyOp>(call)) {
+  if (auto apply = dyn_cast<ApplyOp>(call))
     return {apply.getPrefix(), apply.getCacheAttr(), apply.getLayerAttr()};
-  }
   return {};
 }
 
@@ -69,14 +68,12 @@ static LogicalResult checkCallees(Operation *call, const SymbolTable &symbols,
     InFlightDiagnostic diag =
         func.emitError("expected no recursion, got a cycle through @")
         << func.getSymName();
-    for (func::FuncOp caller : stack) {
+    for (func::FuncOp caller : stack)
       diag.attachNote(caller.getLoc()) << "called from here";
-    }
     return diag;
   }
-  if (!done.insert(func).second) {
+  if (!done.insert(func).second)
     return success();
-  }
   if (stack.size() >= kMaxNesting) {
     return func.emitError("expected at most ")
            << kMaxNesting << " nested calls to @" << func.getSymName();
@@ -139,15 +136,14 @@ static void setCache(AttentionT attention, const Context &context) {
 /// become applications to inline next.
 static void specialize(Operation *op, const Context &context,
                        SmallVectorImpl<Operation *> &worklist) {
-  if (auto weight = dyn_cast<WeightOp>(op)) {
+  if (auto weight = dyn_cast<WeightOp>(op))
     weight.setKey(resolveWeightKey(context.prefix, weight.getKey()));
-  } else if (auto attention = dyn_cast<AttentionOp>(op)) {
+  else if (auto attention = dyn_cast<AttentionOp>(op))
     setCache(attention, context);
-  } else if (auto attention = dyn_cast<MlaAttentionOp>(op)) {
+  else if (auto attention = dyn_cast<MlaAttentionOp>(op))
     setCache(attention, context);
-  } else if (getCallee(op)) {
+  else if (getCallee(op))
     worklist.push_back(makeApply(op, context));
-  }
 }
 
 /// Inlines `call`, whose callee has one block.
@@ -159,30 +155,25 @@ static void inlineCall(Operation *call, func::FuncOp callee,
   mapping.map(body.getArguments(), call->getOperands());
   OpBuilder builder(call);
   SmallVector<Operation *> clones;
-  for (Operation &op : body.without_terminator()) {
+  for (Operation &op : body.without_terminator())
     clones.push_back(builder.clone(op, mapping));
-  }
   SmallVector<Value> results;
-  for (Value value : body.getTerminator()->getOperands()) {
+  for (Value value : body.getTerminator()->getOperands())
     results.push_back(mapping.lookupOrDefault(value));
-  }
   call->replaceAllUsesWith(results);
-  for (Operation *clone : clones) {
+  for (Operation *clone : clones)
     specialize(clone, context, worklist);
-  }
   call->erase();
 }
 
 LogicalResult InlineLayersPass::inlineInto(Operation *root,
                                            const SymbolTable &symbols) {
-  if (failed(checkReachable(root, symbols))) {
+  if (failed(checkReachable(root, symbols)))
     return failure();
-  }
   SmallVector<Operation *> worklist;
   root->walk([&](Operation *op) {
-    if (getCallee(op)) {
+    if (getCallee(op))
       worklist.push_back(op);
-    }
   });
   size_t inlined = 0, inlinedOps = 0;
   while (!worklist.empty()) {
@@ -197,9 +188,8 @@ LogicalResult InlineLayersPass::inlineInto(Operation *root,
       return call->emitOpError("expected at most ")
              << kMaxInlinedOps << " ops when all calls are inlined";
     }
-    if (callee.isPrivate()) {
+    if (callee.isPrivate())
       callees.insert(callee);
-    }
     inlineCall(call, callee, worklist);
     ++numInlined;
   }
@@ -210,9 +200,8 @@ LogicalResult InlineLayersPass::inlineInto(Operation *root,
 static void stripSlashes(Operation *root) {
   root->walk([](WeightOp weight) {
     StringRef key = weight.getKey();
-    if (key.consume_front("/")) {
+    if (key.consume_front("/"))
       weight.setKey(key.str());
-    }
   });
 }
 
@@ -220,11 +209,10 @@ static void stripSlashes(Operation *root) {
 static LogicalResult checkCaches(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
     bool lacks = false;
-    if (auto attention = dyn_cast<AttentionOp>(op)) {
+    if (auto attention = dyn_cast<AttentionOp>(op))
       lacks = !attention.getCache();
-    } else if (auto attention = dyn_cast<MlaAttentionOp>(op)) {
+    else if (auto attention = dyn_cast<MlaAttentionOp>(op))
       lacks = !attention.getCache();
-    }
     if (lacks) {
       op->emitOpError("expected a cache, got none from the mtp.apply ops "
                       "around it");
@@ -237,18 +225,15 @@ static LogicalResult checkCaches(Operation *root) {
 void InlineLayersPass::eraseCallees(SymbolTable &symbols) {
   // A function that nobody called stays, and so does what it calls.
   SmallVector<func::FuncOp> pending;
-  for (auto func : getOperation().getOps<func::FuncOp>()) {
-    if (!callees.contains(func)) {
+  for (auto func : getOperation().getOps<func::FuncOp>())
+    if (!callees.contains(func))
       pending.push_back(func);
-    }
-  }
   while (!pending.empty()) {
     pending.pop_back_val().walk([&](Operation *op) {
       if (FlatSymbolRefAttr name = getCallee(op)) {
         auto callee = symbols.lookup<func::FuncOp>(name.getValue());
-        if (callee && callees.remove(callee)) {
+        if (callee && callees.remove(callee))
           pending.push_back(callee);
-        }
       }
     });
   }
@@ -264,21 +249,17 @@ void InlineLayersPass::runOnOperation() {
   SmallVector<Operation *> roots;
   for (Operation &op : *module.getBody()) {
     auto func = dyn_cast<func::FuncOp>(op);
-    if (isa<RoundOp, PrefillOp>(op) || (func && !func.isPrivate())) {
+    if (isa<RoundOp, PrefillOp>(op) || (func && !func.isPrivate()))
       roots.push_back(&op);
-    }
   }
   SymbolTable symbols(module);
-  for (Operation *root : roots) {
-    if (failed(inlineInto(root, symbols))) {
+  for (Operation *root : roots)
+    if (failed(inlineInto(root, symbols)))
       return signalPassFailure();
-    }
-  }
   for (Operation *root : roots) {
     stripSlashes(root);
-    if (failed(checkCaches(root))) {
+    if (failed(checkCaches(root)))
       return signalPassFailure();
-    }
   }
   eraseCallees(symbols);
 }

@@ -1,8 +1,8 @@
 //===- PlaceCacheWrites.cpp - Make cache writes explicit ------------------===//
 //
-// Attention of the model family means "append my rows, then attend". An entry of
-// a layer holds the keys of all heads and then the values of all heads, or, for
-// absorbed MLA, the latent and the rotated key that all heads share.
+// Attention of the model family means "append my rows, then attend". An entry
+// of a layer holds the keys of all heads and then the values of all heads, or,
+// for absorbed MLA, the latent and the rotated key that all heads share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +44,8 @@ LogicalResult PlaceCacheWritesPass::place(AttentionOp attention) {
                                  "mtp.apply around it `cache @symbol[layer]`");
   }
   OpBuilder builder(attention);
-  int64_t keys = cast<RankedTensorType>(attention.getK().getType())
-                     .getDimSize(1);
+  int64_t keys =
+      cast<RankedTensorType>(attention.getK().getType()).getDimSize(1);
   append(builder, attention, attention.getK(), 0);
   int64_t valuesAt = 0;
   if (Value values = attention.getV()) {
@@ -70,9 +70,8 @@ void PlaceCacheWritesPass::runOnOperation() {
   for (auto program : getOperation().getOps<exec::ProgramOp>()) {
     for (AttentionOp attention :
          llvm::to_vector(program.getBody().getOps<AttentionOp>())) {
-      if (failed(place(attention))) {
+      if (failed(place(attention)))
         return signalPassFailure();
-      }
     }
   }
 }

@@ -1,10 +1,10 @@
 //===- PlanMemory.cpp - Place all buffers in one arena --------------------===//
 //
-// Offline placement: the buffers of a program are placed from the largest to the
-// smallest, each at the lowest address where nothing lives at the same time.
-// (Greedy by size, Pisarchyk and Lee, "Efficient Memory Management for Deep
-// Neural Net Inference", 2020.) Programs never run together, so that each starts
-// at address 0 again and the arena is as large as the largest.
+// Offline placement: the buffers of a program are placed from the largest to
+// the smallest, each at the lowest address where nothing lives at the same
+// time. (Greedy by size, Pisarchyk and Lee, "Efficient Memory Management for
+// Deep Neural Net Inference", 2020.) Programs never run together, so that each
+// starts at address 0 again and the arena is as large as the largest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,13 +48,11 @@ private:
 static std::optional<int64_t> alignedBytes(MemRefType type, int64_t alignment,
                                            int64_t &total) {
   std::optional<int64_t> bytes = bufferBytes(type);
-  if (!bytes || *bytes > INT64_MAX - alignment) {
+  if (!bytes || *bytes > INT64_MAX - alignment)
     return std::nullopt;
-  }
   int64_t aligned = llvm::alignTo(*bytes, alignment);
-  if (__builtin_add_overflow(total, aligned, &total)) {
+  if (__builtin_add_overflow(total, aligned, &total))
     return std::nullopt;
-  }
   return aligned;
 }
 
@@ -82,8 +80,8 @@ static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
     Interval interval{alloc, *bytes, end, -1};
     for (Operation *user : alloc->getUsers()) {
       interval.first = std::min(interval.first, position[user]);
-      interval.last = std::max(
-          interval.last, isa<OutputOp>(user) ? end : position[user]);
+      interval.last =
+          std::max(interval.last, isa<OutputOp>(user) ? end : position[user]);
     }
     if (alloc.getInput()) {
       // The host writes all inputs before the first op, whether used or not.
@@ -97,9 +95,8 @@ static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
 
 FailureOr<int64_t> PlanMemoryPass::placeProgram(ProgramOp program) {
   SmallVector<Interval> intervals;
-  if (failed(collectIntervals(program, alignment, intervals))) {
+  if (failed(collectIntervals(program, alignment, intervals)))
     return failure();
-  }
   llvm::stable_sort(intervals, [](const Interval &a, const Interval &b) {
     return a.bytes > b.bytes;
   });
@@ -110,12 +107,10 @@ FailureOr<int64_t> PlanMemoryPass::placeProgram(ProgramOp program) {
     for (Interval *other : placed) {
       bool together =
           interval.first <= other->last && other->first <= interval.last;
-      if (!together) {
+      if (!together)
         continue;
-      }
-      if (offset + interval.bytes <= other->offset) {
+      if (offset + interval.bytes <= other->offset)
         break;
-      }
       offset = std::max(offset, other->offset + other->bytes);
     }
     interval.offset = offset;
@@ -153,20 +148,18 @@ void PlanMemoryPass::runOnOperation() {
   int64_t arena = 0;
   for (ProgramOp program : module.getOps<ProgramOp>()) {
     FailureOr<int64_t> bytes = placeProgram(program);
-    if (failed(bytes)) {
+    if (failed(bytes))
       return signalPassFailure();
-    }
     arena = std::max(arena, *bytes);
   }
   FailureOr<int64_t> state = placeStates();
-  if (failed(state)) {
+  if (failed(state))
     return signalPassFailure();
-  }
   Builder builder(&getContext());
   module->setAttr("exec.plan",
                   builder.getDictionaryAttr(
-                      {builder.getNamedAttr(
-                           "arena_bytes", builder.getI64IntegerAttr(arena)),
+                      {builder.getNamedAttr("arena_bytes",
+                                            builder.getI64IntegerAttr(arena)),
                        builder.getNamedAttr(
                            "state_bytes", builder.getI64IntegerAttr(*state))}));
   arenaBytes += arena;

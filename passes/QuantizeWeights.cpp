@@ -1,11 +1,11 @@
 //===- QuantizeWeights.cpp - Weights as integers --------------------------===//
 //
-// A weight is quantised if every call that reads it is of a family whose kernels
-// know integers (`PackedWeightOpInterface`): products by panels, and look-ups in
-// a table. The weight, its references and the calls change together; a fused
-// weight has one format. Projections and tables have
-// formats of their own, also where both hold the same tensor. Two kinds of
-// projection are known by who reads their results:
+// A weight is quantised if every call that reads it is of a family whose
+// kernels know integers (`PackedWeightOpInterface`): products by panels, and
+// look-ups in a table. The weight, its references and the calls change
+// together; a fused weight has one format. Projections and tables have formats
+// of their own, also where both hold the same tensor. Two kinds of projection
+// are known by who reads their results:
 //
 //  - a router, whose logits moe_route reads, stays: a few rows of weights
 //    decide which experts see a token at all;
@@ -69,9 +69,8 @@ private:
 
 FailureOr<Format> QuantizeWeightsPass::parseFormat(llvm::StringRef name,
                                                    int64_t group) {
-  if (name == "none") {
+  if (name == "none")
     return Format();
-  }
   if (name != "int8" && name != "int4") {
     return getOperation().emitError("expected a format of int8, int4 or none "
                                     "for weights, got '")
@@ -90,9 +89,8 @@ FailureOr<Formats> QuantizeWeightsPass::parseFormats() {
   FailureOr<Format> head =
       headFormat.empty() ? body : parseFormat(headFormat, headGroup);
   FailureOr<Format> table = parseFormat(embeddingFormat, embeddingGroup);
-  if (failed(body) || failed(head) || failed(table)) {
+  if (failed(body) || failed(head) || failed(table))
     return failure();
-  }
   return Formats{*body, *head, *table};
 }
 
@@ -146,37 +144,33 @@ static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
   llvm::MapVector<exec::WeightOp, Readers> readers;
   module.walk([&](RefOp ref) {
     auto weight = symbols.lookup<exec::WeightOp>(ref.getResource());
-    if (!weight || weight.isQuantized()) {
+    if (!weight || weight.isQuantized())
       return;
-    }
     Readers &ofWeight = readers[weight];
     ofWeight.refs.push_back(ref);
     for (Operation *user : ref->getUsers()) {
       auto call = dyn_cast<PackedWeightOpInterface>(user);
-      if (call && call.getPackedWeight() == ref) {
+      if (call && call.getPackedWeight() == ref)
         ofWeight.calls.insert(call);
-      } else {
+      else
         ofWeight.others = true;
-      }
     }
   });
   return readers;
 }
 
-/// Whether `isReader` holds for who reads results of `call`; views, row selections
-/// and copies stand for what they copy.
+/// Whether `isReader` holds for who reads results of `call`; views, row
+/// selections and copies stand for what they copy.
 static bool isReadBy(Operation *call,
                      llvm::function_ref<bool(Operation *)> isReader) {
   llvm::SetVector<Operation *> copies;
   copies.insert(call);
   for (size_t i = 0; i < copies.size(); ++i) {
     for (Operation *user : copies[i]->getUsers()) {
-      if (isReader(user)) {
+      if (isReader(user))
         return true;
-      }
-      if (isa<ColumnsOp, CopyOp, GatherRowsOp>(user)) {
+      if (isa<ColumnsOp, CopyOp, GatherRowsOp>(user))
         copies.insert(user);
-      }
     }
   }
   return false;
@@ -184,7 +178,8 @@ static bool isReadBy(Operation *call,
 
 static bool isRouter(const Readers &readers) {
   return llvm::any_of(readers.calls, [](Operation *call) {
-    return isReadBy(call, [](Operation *user) { return isa<MoeRouteOp>(user); });
+    return isReadBy(call,
+                    [](Operation *user) { return isa<MoeRouteOp>(user); });
   });
 }
 
@@ -212,9 +207,8 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
     ref.getResult().setType(MemRefType::get({type.getDimSize(0), bytes},
                                             builder.getIntegerType(8)));
   }
-  for (PackedWeightOpInterface call : readers.calls) {
+  for (PackedWeightOpInterface call : readers.calls)
     call.setIntegers(format.bits, format.group);
-  }
   ++(format.bits == 8 ? numInt8 : numInt4);
 }
 
@@ -237,20 +231,17 @@ LogicalResult QuantizeWeightsPass::checkFound(const Formats &formats,
 void QuantizeWeightsPass::runOnOperation() {
   FailureOr<Formats> formats = parseFormats();
   FailureOr<std::vector<llvm::GlobPattern>> patterns = parsePatterns();
-  if (failed(formats) || failed(patterns) || failed(checkPatterns(*patterns))) {
+  if (failed(formats) || failed(patterns) || failed(checkPatterns(*patterns)))
     return signalPassFailure();
-  }
   bool isProjectionFound = false, isTableFound = false;
   for (auto &[weight, readers] : findReaders(getOperation())) {
-    if (readers.others || readers.calls.empty() || isRouter(readers)) {
+    if (readers.others || readers.calls.empty() || isRouter(readers))
       continue;
-    }
     Format wanted = isRaw(weight)     ? formats->table
                     : isHead(readers) ? formats->head
                                       : formats->body;
-    if (wanted.bits == 0) {
+    if (wanted.bits == 0)
       continue;
-    }
     if (llvm::any_of(*patterns, [&, weight = weight](const auto &pattern) {
           return matches(weight, pattern);
         })) {
@@ -260,7 +251,6 @@ void QuantizeWeightsPass::runOnOperation() {
     quantize(weight, readers, wanted);
     (isRaw(weight) ? isTableFound : isProjectionFound) = true;
   }
-  if (failed(checkFound(*formats, isProjectionFound, isTableFound))) {
+  if (failed(checkFound(*formats, isProjectionFound, isTableFound)))
     signalPassFailure();
-  }
 }

@@ -9,8 +9,9 @@
 //   linear(x, head picks @draft_vocabulary)
 //     -> sample of the vocabulary's tokens
 //
-// Drafts are the picks of a round that the host is not given. A sampled pick needs the map itself: the noise of a column is that of the
-// token which it stands for. An `argmax` is followed by a look-up.
+// Drafts are the picks of a round that the host is not given. A sampled pick
+// needs the map itself: the noise of a column is that of the token which it
+// stands for. An `argmax` is followed by a look-up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,11 +59,11 @@ private:
 
 } // namespace
 
-/// The logits that `pick` sees as columns of the vocabulary, if it picks tokens.
+/// The logits that `pick` sees as columns of the vocabulary, if it picks
+/// tokens.
 static Value logitsOf(Operation *pick) {
-  if (auto argmax = dyn_cast_or_null<ArgmaxOp>(pick)) {
+  if (auto argmax = dyn_cast_or_null<ArgmaxOp>(pick))
     return argmax.getX();
-  }
   auto sample = dyn_cast_or_null<SampleOp>(pick);
   return sample && !sample.getTokens() ? Value(sample.getLogits()) : Value();
 }
@@ -77,12 +78,11 @@ static std::optional<DraftHead> findHead(Operation *pick,
     return std::nullopt;
   }
   LinearOp linear = mlir::mtp::findPlainHead(logits);
-  if (!linear || linear.getBias()) {
+  if (!linear || linear.getBias())
     return std::nullopt;
-  }
   auto ref = linear.getWeight().getDefiningOp<RefOp>();
-  auto weight =
-      ref ? symbols.lookup<exec::WeightOp>(ref.getResource()) : exec::WeightOp();
+  auto weight = ref ? symbols.lookup<exec::WeightOp>(ref.getResource())
+                    : exec::WeightOp();
   if (!weight || weight.getLayout() != "linear" || weight.getStack() != 1 ||
       weight.getSources().size() != 1) {
     return std::nullopt;
@@ -108,9 +108,8 @@ LogicalResult ShrinkDraftHeadPass::checkTokens(exec::WeightOp head) {
 
 exec::WeightOp ShrinkDraftHeadPass::smallHead(exec::WeightOp head) {
   exec::WeightOp &small = smallHeads[head];
-  if (small) {
+  if (small)
     return small;
-  }
   OpBuilder builder(head);
   SymbolTable symbols(getOperation());
   if (!vocabulary) {
@@ -150,15 +149,14 @@ void ShrinkDraftHeadPass::mapPick(const DraftHead &head) {
   }
   builder.setInsertionPointAfter(head.pick);
   Value columns = head.pick->getResult(0);
-  auto lookup = GatherRowsOp::create(builder, loc, columns.getType(), tokensRef,
-                                     columns);
+  auto lookup =
+      GatherRowsOp::create(builder, loc, columns.getType(), tokensRef, columns);
   columns.replaceAllUsesExcept(lookup, lookup);
 }
 
 LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
-  if (failed(checkTokens(head.weight))) {
+  if (failed(checkTokens(head.weight)))
     return failure();
-  }
   exec::WeightOp weight = smallHead(head.weight);
   LinearOp linear = head.linear;
   OpBuilder builder(linear);
@@ -172,44 +170,37 @@ LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
   auto logitsType = cast<RankedTensorType>(logits.getType());
   logits.setType(logitsType.clone({logitsType.getDimSize(0), size()}));
   mapPick(head);
-  if (ref->use_empty()) {
+  if (ref->use_empty())
     ref.erase();
-  }
   ++numHeads;
   return success();
 }
 
 void ShrinkDraftHeadPass::runOnOperation() {
   if (tokens.empty()) {
-    getOperation().emitError("expected tokens of the draft vocabulary, got none");
+    getOperation().emitError(
+        "expected tokens of the draft vocabulary, got none");
     return signalPassFailure();
   }
   SymbolTable symbols(getOperation());
   SmallVector<DraftHead> heads;
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-    if (program.getKind() != "decode") {
+    if (program.getKind() != "decode")
       continue;
-    }
-    for (Operation &op : program.getBody().front()) {
-      if (std::optional<DraftHead> head = findHead(&op, symbols)) {
+    for (Operation &op : program.getBody().front())
+      if (std::optional<DraftHead> head = findHead(&op, symbols))
         heads.push_back(*head);
-      }
-    }
   }
   if (heads.empty()) {
     getOperation().emitError("expected drafts that are picked from a head's "
                              "logits, found none to give a smaller vocabulary");
     return signalPassFailure();
   }
-  for (const DraftHead &head : heads) {
-    if (failed(shrink(head))) {
+  for (const DraftHead &head : heads)
+    if (failed(shrink(head)))
       return signalPassFailure();
-    }
-  }
   // A head that only drafted is not stored in full.
-  for (auto &[head, small] : smallHeads) {
-    if (SymbolTable::symbolKnownUseEmpty(head, getOperation())) {
+  for (auto &[head, small] : smallHeads)
+    if (SymbolTable::symbolKnownUseEmpty(head, getOperation()))
       head->erase();
-    }
-  }
 }

@@ -77,9 +77,8 @@ void SinkRowSelectionPass::runOnOperation() {
   getOperation().walk([&](TakeRowsOp select) { worklist.push_back(select); });
   while (!worklist.empty()) {
     TakeRowsOp select = worklist.pop_back_val();
-    if (!canSink(select, select.getX().getDefiningOp())) {
+    if (!canSink(select, select.getX().getDefiningOp()))
       continue;
-    }
     worklist.append(sink(select));
     ++numSunk;
   }

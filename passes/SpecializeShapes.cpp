@@ -60,9 +60,8 @@ static Names findNames(ModuleOp module) {
         (function && function.isPrivate())) {
       continue;
     }
-    if (StringAttr name = SymbolTable::getSymbolName(&op)) {
+    if (StringAttr name = SymbolTable::getSymbolName(&op))
       names[name.getValue()] = &op;
-    }
   }
   return names;
 }
@@ -71,9 +70,8 @@ static Names findNames(ModuleOp module) {
 /// them, so that nothing else may have these.
 LogicalResult SpecializeShapesPass::checkNames(const Names &taken) {
   for (Operation &op : *getOperation().getBody()) {
-    if (!isa<exec::StateOp, exec::ProgramOp>(op)) {
+    if (!isa<exec::StateOp, exec::ProgramOp>(op))
       continue;
-    }
     llvm::StringRef name = SymbolTable::getSymbolName(&op).getValue();
     Operation *other = taken.lookup(name);
     if (other && other != &op) {
@@ -195,9 +193,8 @@ LogicalResult SpecializeShapesPass::writeModel() {
 LogicalResult SpecializeShapesPass::writeFunctions() {
   for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
     if (function.isPublic()) {
-      if (failed(writeFunctionProgram(function))) {
+      if (failed(writeFunctionProgram(function)))
         return failure();
-      }
       ++numPrograms;
     }
     function.erase();

@@ -51,18 +51,16 @@ static int64_t partStride(AttentionOp attention) {
 
 void SplitAttentionPass::split(AttentionOp attention) {
   // There is no kernel for parts of a tree.
-  if (attention.getTree() || !attention.getPart()) {
+  if (attention.getTree() || !attention.getPart())
     return;
-  }
   int64_t part = *attention.getPart();
   int64_t tasks = attention.getTasks();
   int64_t positions =
       columnsOf(attention.getPageTable()) * shapeOf(attention.getPages())[1];
   int64_t parts = llvm::divideCeil(positions, part);
   int64_t splits = std::min<int64_t>(parts, llvm::divideCeil(workers, tasks));
-  if (splits < 2) {
+  if (splits < 2)
     return;
-  }
   OpBuilder builder(attention);
   Location loc = attention.getLoc();
   Value y = attention.getY();
@@ -88,7 +86,6 @@ void SplitAttentionPass::split(AttentionOp attention) {
 void SplitAttentionPass::runOnOperation() {
   SmallVector<AttentionOp> calls;
   getOperation().walk([&](AttentionOp call) { calls.push_back(call); });
-  for (AttentionOp call : calls) {
+  for (AttentionOp call : calls)
     split(call);
-  }
 }

@@ -46,9 +46,8 @@ private:
 /// The layer that `op` names, or else the one that applies around it.
 template <typename OpT>
 static Layer layerOf(OpT op, Layer around) {
-  if (!op.getCache()) {
+  if (!op.getCache())
     return around;
-  }
   return {op.getCacheAttr(), static_cast<int64_t>(*op.getLayer())};
 }
 
@@ -58,9 +57,8 @@ LogicalResult CacheUses::use(Operation *attention, Layer layer, int64_t width) {
   if (!cache) { // W7
     InFlightDiagnostic diag = attention->emitOpError(
         "expected a cache, got none from the mtp.apply ops around it");
-    for (Operation *call : llvm::reverse(path)) {
+    for (Operation *call : llvm::reverse(path))
       diag.attachNote(call->getLoc()) << "applied here";
-    }
     return diag;
   }
   auto declared = symbols.lookup<CacheOp>(cache.getValue());
@@ -87,9 +85,8 @@ LogicalResult CacheUses::use(Operation *attention, Layer layer, int64_t width) {
 
 LogicalResult CacheUses::visitCall(Operation *call, FlatSymbolRefAttr callee,
                                    Layer layer) {
-  if (llvm::is_contained(path, call)) {
+  if (llvm::is_contained(path, call))
     return call->emitOpError("expected no recursion");
-  }
   if (path.size() >= kMaxNesting || ++visited > kMaxApplications) {
     return call->emitOpError("expected at most ")
            << kMaxNesting << " nested and " << kMaxApplications
@@ -112,18 +109,14 @@ LogicalResult CacheUses::visit(Operation *root, Layer layer) {
       return op->emitOpError("expected at most ")
              << kMaxInlinedOps << " ops when all calls are inlined";
     }
-    if (auto attention = dyn_cast<AttentionOp>(op)) {
+    if (auto attention = dyn_cast<AttentionOp>(op))
       return use(op, layerOf(attention, layer), attention.getEntryWidth());
-    }
-    if (auto attention = dyn_cast<MlaAttentionOp>(op)) {
+    if (auto attention = dyn_cast<MlaAttentionOp>(op))
       return use(op, layerOf(attention, layer), attention.getEntryWidth());
-    }
-    if (auto apply = dyn_cast<ApplyOp>(op)) {
+    if (auto apply = dyn_cast<ApplyOp>(op))
       return visitCall(op, apply.getCalleeAttr(), layerOf(apply, layer));
-    }
-    if (auto call = dyn_cast<func::CallOp>(op)) {
+    if (auto call = dyn_cast<func::CallOp>(op))
       return visitCall(op, call.getCalleeAttr(), layer);
-    }
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

@@ -45,14 +45,11 @@ static Half traceHalf(Value value) {
 static LinearOp findProjection(func::FuncOp func) {
   for (LinearOp linear : func.getBody().front().getOps<LinearOp>()) {
     auto concat = linear.getX().getDefiningOp<ConcatOp>();
-    if (!concat || concat.getInputs().size() != 2) {
+    if (!concat || concat.getInputs().size() != 2)
       continue;
-    }
-    for (Value input : concat.getInputs()) {
-      if (traceHalf(input).kind != Half::Other) {
+    for (Value input : concat.getInputs())
+      if (traceHalf(input).kind != Half::Other)
         return linear;
-      }
-    }
   }
   return {};
 }
@@ -109,9 +106,8 @@ static LogicalResult verifyCarry(func::FuncOp func, WiringAttr claim) {
   }
   Value expected =
       claim.getCarry() == CarryPoint::PreNorm ? norm.getX() : norm.getResult();
-  if (end->getOperand(1) == expected) {
+  if (end->getOperand(1) == expected)
     return success();
-  }
   InFlightDiagnostic diag =
       end->emitOpError("expected the hidden state ")
       << (claim.getCarry() == CarryPoint::PreNorm ? "before" : "after")
@@ -138,8 +134,7 @@ LogicalResult mtp::verifyDrafter(func::FuncOp func, WiringAttr claim) {
                           "state in a function with 'mtp.wiring'");
   }
   auto concat = projection.getX().getDefiningOp<ConcatOp>();
-  if (failed(verifyHalves(func, concat, claim))) {
+  if (failed(verifyHalves(func, concat, claim)))
     return failure();
-  }
   return verifyCarry(func, claim);
 }

@@ -41,20 +41,17 @@ static EmbedOp findEmbed(Operation *root, const SymbolTable &symbols) {
   SmallVector<Operation *> pending{root};
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();
-    if (auto embed = dyn_cast<EmbedOp>(op)) {
+    if (auto embed = dyn_cast<EmbedOp>(op))
       return embed;
-    }
     if (FlatSymbolRefAttr callee = getCallee(op)) {
       op = symbols.lookup<func::FuncOp>(callee.getValue());
-      if (!op || !searched.insert(op).second) {
+      if (!op || !searched.insert(op).second)
         continue;
-      }
     }
     SmallVector<Operation *> inner;
     op->walk([&](Operation *nested) {
-      if (isa<EmbedOp>(nested) || getCallee(nested)) {
+      if (isa<EmbedOp>(nested) || getCallee(nested))
         inner.push_back(nested);
-      }
     });
     pending.append(inner.rbegin(), inner.rend());
   }
@@ -65,13 +62,11 @@ static EmbedOp findEmbed(Operation *root, const SymbolTable &symbols) {
 static LogicalResult verifyVocabulary(RoundOp round,
                                       const SymbolTable &symbols) {
   EmbedOp target;
-  for (VerifyOp verify : round.getBody()->getOps<VerifyOp>()) {
+  for (VerifyOp verify : round.getBody()->getOps<VerifyOp>())
     target = findEmbed(verify, symbols);
-  }
   for (Operation &op : *round.getBody()) {
-    if (!isa<DraftChainOp, DraftTreeOp>(op) || !target) {
+    if (!isa<DraftChainOp, DraftTreeOp>(op) || !target)
       continue;
-    }
     EmbedOp drafter = findEmbed(&op, symbols);
     auto rows = [](EmbedOp embed) {
       return cast<RankedTensorType>(embed.getTable().getType()).getDimSize(0);
@@ -102,13 +97,11 @@ static LogicalResult verifyRows(ModuleOp module) {
   DenseMap<Region *, std::pair<Value, Operation *>> known;
   WalkResult result = module.walk([&](Operation *op) {
     // A round that is written in core ops makes rows of many kinds.
-    if (isa_and_nonnull<RoundOp, PrefillOp>(op->getParentOp())) {
+    if (isa_and_nonnull<RoundOp, PrefillOp>(op->getParentOp()))
       return WalkResult::advance();
-    }
     for (Value operand : op->getOperands()) {
-      if (!isa<RowsType>(operand.getType())) {
+      if (!isa<RowsType>(operand.getType()))
         continue;
-      }
       Value rows = getPlainRows(operand);
       auto [it, inserted] = known.insert({op->getParentRegion(), {rows, op}});
       if (!inserted && it->second.first != rows) {
@@ -127,14 +120,12 @@ static LogicalResult verifyRows(ModuleOp module) {
 /// The rotation that `value` went through last, if it is near.
 static RopeOp findRope(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (auto rope = dyn_cast<RopeOp>(op)) {
+    if (auto rope = dyn_cast<RopeOp>(op))
       return rope;
-    }
-    if (auto slice = dyn_cast<SliceOp>(op)) {
+    if (auto slice = dyn_cast<SliceOp>(op))
       value = slice.getX();
-    } else {
+    else
       return {};
-    }
   }
   return {};
 }
@@ -142,9 +133,8 @@ static RopeOp findRope(Value value) {
 /// W10: query and key are rotated alike, or neither is.
 static LogicalResult verifyRotation(Operation *op, Value query, Value key) {
   RopeOp q = findRope(query), k = findRope(key);
-  if (!q && !k) {
+  if (!q && !k)
     return success();
-  }
   if (!q || !k) {
     InFlightDiagnostic diag =
         op->emitOpError("expected query and key both "
@@ -165,9 +155,8 @@ static LogicalResult verifyRotation(Operation *op, Value query, Value key) {
 
 static LogicalResult verifyRotations(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
-    if (auto attention = dyn_cast<AttentionOp>(op)) {
+    if (auto attention = dyn_cast<AttentionOp>(op))
       return WalkResult(verifyRotation(op, attention.getQ(), attention.getK()));
-    }
     if (auto attention = dyn_cast<MlaAttentionOp>(op)) {
       return WalkResult(
           verifyRotation(op, attention.getQ(), attention.getKPe()));
@@ -196,20 +185,17 @@ static LogicalResult verifyMembers(ModuleOp module) {
 
 LogicalResult VerifyWiringPass::verify() {
   ModuleOp module = getOperation();
-  if (failed(verifyMembers(module))) {
+  if (failed(verifyMembers(module)))
     return failure();
-  }
   for (func::FuncOp func : module.getOps<func::FuncOp>()) {
     if (auto claim = func->getAttrOfType<WiringAttr>(kWiringAttr)) {
-      if (failed(verifyDrafter(func, claim))) {
+      if (failed(verifyDrafter(func, claim)))
         return failure();
-      }
       ++numDrafters;
     }
   }
-  if (failed(verifyRows(module)) || failed(verifyRotations(module))) {
+  if (failed(verifyRows(module)) || failed(verifyRotations(module)))
     return failure();
-  }
   auto rounds = module.getOps<RoundOp>();
   if (rounds.empty()) { // W1
     return module->hasAttr(kEnvelopeAttr)
@@ -229,8 +215,7 @@ LogicalResult VerifyWiringPass::verify() {
 }
 
 void VerifyWiringPass::runOnOperation() {
-  if (failed(verify())) {
+  if (failed(verify()))
     return signalPassFailure();
-  }
   markAllAnalysesPreserved();
 }

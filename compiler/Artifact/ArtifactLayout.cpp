@@ -9,15 +9,12 @@ using namespace mtp::compiler;
 using namespace mlir;
 
 schema::DType compiler::dtypeOf(Type type) {
-  if (type.isBF16()) {
+  if (type.isBF16())
     return schema::DType::BF16;
-  }
-  if (type.isF32()) {
+  if (type.isF32())
     return schema::DType::F32;
-  }
-  if (type.isInteger(8)) {
+  if (type.isInteger(8))
     return schema::DType::I8;
-  }
   return type.isInteger(64) ? schema::DType::I64 : schema::DType::I32;
 }
 
@@ -34,12 +31,12 @@ static int64_t sourceInt(DictionaryAttr source, StringRef key,
 
 /// The rows that a weight takes; none where it takes all.
 static std::vector<int32_t> picksOf(exec::WeightOp weight) {
-  if (!weight.getPicks()) {
+  if (!weight.getPicks())
     return {};
-  }
   auto constant = SymbolTable::lookupNearestSymbolFrom<exec::ConstantOp>(
       weight, weight.getPicksAttr());
-  auto values = cast<DenseElementsAttr>(constant.getValue()).getValues<int32_t>();
+  auto values =
+      cast<DenseElementsAttr>(constant.getValue()).getValues<int32_t>();
   return {values.begin(), values.end()};
 }
 
@@ -50,8 +47,7 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
                       .Case("linear", WeightLayout::Linear)
                       .Case("swiglu", WeightLayout::Swiglu)
                       .Default(WeightLayout::Raw);
-  recipe.type =
-      weight.getDtype().isBF16() ? WeightType::BF16 : WeightType::F32;
+  recipe.type = weight.getDtype().isBF16() ? WeightType::BF16 : WeightType::F32;
   if (weight.isQuantized()) {
     recipe.bits = weight.getDtype().getIntOrFloatBitWidth();
     recipe.group = *weight.getGroup();
@@ -62,25 +58,22 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   for (auto entry : weight.getSources().getAsRange<DictionaryAttr>()) {
     WeightSource source;
     source.keyPattern = entry.getAs<StringAttr>("key").getValue();
-    if (!source.keyPattern.empty() && source.keyPattern.front() == '/') {
+    if (!source.keyPattern.empty() && source.keyPattern.front() == '/')
       source.keyPattern.erase(0, 1); // an absolute key
-    }
     source.rowBegin = sourceInt(entry, "row_begin", 0);
     source.rowEnd = sourceInt(entry, "row_end", -1);
     source.colBegin = sourceInt(entry, "col_begin", 0);
     source.colEnd = sourceInt(entry, "col_end", -1);
     source.headStride = sourceInt(entry, "row_stride", 0);
-    if (auto shape = entry.getAs<DenseI64ArrayAttr>("shape")) {
+    if (auto shape = entry.getAs<DenseI64ArrayAttr>("shape"))
       source.shape.assign(shape.asArrayRef().begin(), shape.asArrayRef().end());
-    }
     auto transpose = entry.getAs<BoolAttr>("transpose");
     source.transpose = transpose && transpose.getValue();
     source.picks = picksOf(weight);
     recipe.sources.push_back(std::move(source));
   }
-  if (Status status = verifyRecipe(recipe); !status.isOk()) {
+  if (Status status = verifyRecipe(recipe); !status.isOk())
     return weight.emitOpError("cannot be packed: ") << status.message();
-  }
   return recipe;
 }
 
@@ -103,9 +96,8 @@ static LogicalResult place(std::vector<BlobLayout> &blobs, BlobLayout blob,
 /// The shape of the packed form: its bytes are exactly the packed ones.
 static std::vector<uint64_t> packedShape(const WeightRecipe &recipe) {
   uint64_t bytes = packedBytes(recipe);
-  if (recipe.bits && recipe.layout == WeightLayout::Raw) {
+  if (recipe.bits && recipe.layout == WeightLayout::Raw)
     return {uint64_t(recipe.n), bytes / recipe.n};
-  }
   if (recipe.bits) {
     uint64_t panel = panelBytes(recipe);
     return {bytes / panel, panel};
@@ -127,9 +119,8 @@ static schema::BlobFormat formatOf(const WeightRecipe &recipe) {
 
 static LogicalResult addWeight(ArtifactLayout &layout, exec::WeightOp weight) {
   FailureOr<WeightRecipe> recipe = recipeOf(weight);
-  if (failed(recipe)) {
+  if (failed(recipe))
     return failure();
-  }
   layout.weightIndex[weight.getSymName()] = layout.weights.size();
   bool isQuantized = weight.isQuantized();
   if (failed(place(
@@ -159,9 +150,8 @@ FailureOr<ArtifactLayout> ArtifactLayout::get(ModuleOp module) {
   ArtifactLayout layout;
   for (Operation &op : *module.getBody()) {
     if (auto weight = dyn_cast<exec::WeightOp>(op)) {
-      if (failed(addWeight(layout, weight))) {
+      if (failed(addWeight(layout, weight)))
         return failure();
-      }
     } else if (auto constant = dyn_cast<exec::ConstantOp>(op)) {
       ShapedType type = constant.getValue().getShapedType();
       if (failed(addConstant(

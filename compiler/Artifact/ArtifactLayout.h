@@ -25,9 +25,9 @@ struct BlobLayout {
   int64_t inputs = 0;
 };
 
-/// The segments and blobs of an artifact, and the indices by which commands name
-/// them. Follows from the module alone, so that a plan can be reported without
-/// weights.
+/// The segments and blobs of an artifact, and the indices by which commands
+/// name them. Follows from the module alone, so that a plan can be reported
+/// without weights.
 struct ArtifactLayout {
   std::vector<BlobLayout> weights;
   std::vector<WeightRecipe> recipes; // one per weight

@@ -28,9 +28,8 @@ private:
   template <typename Op, typename F>
   auto tableOf(F make) {
     std::vector<decltype(make(std::declval<Op>()))> entries;
-    for (Op op : module.getOps<Op>()) {
+    for (Op op : module.getOps<Op>())
       entries.push_back(make(op));
-    }
     return fbb.CreateVector(entries);
   }
   Offset<flatbuffers::Vector<uint64_t>> shapeOf(MemRefType type) {
@@ -72,11 +71,9 @@ int64_t TableBuilder::moduleInt(StringRef dictionary, StringRef key) const {
 }
 
 int TableBuilder::segmentIndex(schema::SegmentKind kind) const {
-  for (auto [index, segment] : llvm::enumerate(segments)) {
-    if (segment.kind == kind) {
+  for (auto [index, segment] : llvm::enumerate(segments))
+    if (segment.kind == kind)
       return static_cast<int>(index);
-    }
-  }
   return -1;
 }
 
@@ -91,9 +88,8 @@ Offset<schema::Envelope> TableBuilder::makeEnvelope() {
   auto envelope =
       module->getAttrOfType<mlir::mtp::EnvelopeAttr>("mtp.envelope");
   bool hasRound = module->hasAttr("exec.model");
-  if (!envelope || !hasRound) {
+  if (!envelope || !hasRound)
     return 0; // functions only
-  }
   return schema::CreateEnvelope(fbb, envelope.getMaxK(), envelope.getMaxBatch(),
                                 envelope.getMaxContext(),
                                 envelope.getPrefillChunk(), envelope.getPage(),
@@ -102,9 +98,8 @@ Offset<schema::Envelope> TableBuilder::makeEnvelope() {
 
 Offset<schema::Generation> TableBuilder::makeGeneration() {
   auto entries = module->getAttrOfType<DictionaryAttr>("mtp.generation");
-  if (!entries) {
+  if (!entries)
     return 0;
-  }
   auto integer = [&](StringRef key, int64_t fallback) {
     auto value = entries.getAs<IntegerAttr>(key);
     return value ? value.getInt() : fallback;
@@ -115,9 +110,8 @@ Offset<schema::Generation> TableBuilder::makeGeneration() {
   };
   auto flag = entries.getAs<BoolAttr>("add_bos");
   std::vector<int32_t> eos;
-  if (auto list = entries.getAs<DenseI32ArrayAttr>("eos")) {
+  if (auto list = entries.getAs<DenseI32ArrayAttr>("eos"))
     eos.assign(list.asArrayRef().begin(), list.asArrayRef().end());
-  }
   auto eosVector = fbb.CreateVector(eos);
   return schema::CreateGeneration(
       fbb, integer("bos", -1), flag && flag.getValue(), eosVector,
@@ -133,9 +127,8 @@ Offset<schema::Cache> TableBuilder::makeCache(exec::CacheOp op) {
 
 /// The value of an attribute of f32, i32 or i64; absent it is 0.
 static double numberOf(TypedAttr attribute) {
-  if (auto real = dyn_cast_if_present<FloatAttr>(attribute)) {
+  if (auto real = dyn_cast_if_present<FloatAttr>(attribute))
     return real.getValueAsDouble();
-  }
   auto integer = dyn_cast_if_present<IntegerAttr>(attribute);
   return integer ? static_cast<double>(integer.getInt()) : 0;
 }
@@ -175,9 +168,8 @@ TableBuilder::makeBuffer(const exec::BufferContract &buffer) {
                                         buffer.alignment, false, cache);
   }
   std::vector<schema::Term> terms;
-  for (exec::Extent::Term term : buffer.bytes.terms()) {
+  for (exec::Extent::Term term : buffer.bytes.terms())
     terms.emplace_back(term.factor, uint8_t(term.first), uint8_t(term.second));
-  }
   auto bytes = fbb.CreateVectorOfStructs(terms);
   return schema::CreateBufferContract(fbb, bytes, buffer.isWritten,
                                       buffer.alignment, buffer.isPageTable);
@@ -185,17 +177,14 @@ TableBuilder::makeBuffer(const exec::BufferContract &buffer) {
 
 Offset<schema::Contract> TableBuilder::makeContract(exec::KernelOp op) {
   std::optional<exec::KernelContract> contract = exec::kernelContract(op);
-  if (!contract) {
+  if (!contract)
     return 0; // a builtin
-  }
   std::vector<Offset<schema::BufferContract>> buffers;
-  for (const exec::BufferContract &buffer : contract->buffers) {
+  for (const exec::BufferContract &buffer : contract->buffers)
     buffers.push_back(makeBuffer(buffer));
-  }
   std::vector<schema::ParamContract> params;
-  for (exec::ParamRange range : contract->params) {
+  for (exec::ParamRange range : contract->params)
     params.emplace_back(range.least, range.most);
-  }
   auto bufferVector = fbb.CreateVector(buffers);
   auto paramVector = fbb.CreateVectorOfStructs(params);
   return schema::CreateContract(fbb, bufferVector, paramVector,
@@ -250,21 +239,18 @@ schema::Place TableBuilder::makeReference(exec::RefOp op, uint64_t offset) {
     return schema::Place(schema::Space::Kv, layout.cacheIndex.lookup(name),
                          fixed(op.getLayer()), fixed(0));
   }
-  if (layout.weightIndex.contains(name)) {
+  if (layout.weightIndex.contains(name))
     return lookup(layout.weightIndex, schema::Space::Weight);
-  }
-  if (layout.constantIndex.contains(name)) {
+  if (layout.constantIndex.contains(name))
     return lookup(layout.constantIndex, schema::Space::Constant);
-  }
   return lookup(layout.stateIndex, schema::Space::State);
 }
 
 schema::Place TableBuilder::makePlace(Value buffer, int64_t elementOffset) {
   auto type = cast<MemRefType>(buffer.getType());
   uint64_t offset = elementOffset * (type.getElementTypeBitWidth() / 8);
-  if (auto ref = buffer.getDefiningOp<exec::RefOp>()) {
+  if (auto ref = buffer.getDefiningOp<exec::RefOp>())
     return makeReference(ref, offset);
-  }
   auto alloc = buffer.getDefiningOp<exec::AllocOp>();
   return schema::Place(schema::Space::Arena, 0,
                        fixed(*alloc.getOffset() + offset),
@@ -276,9 +262,8 @@ Offset<schema::PlanPort> TableBuilder::makePort(StringRef name, Value buffer) {
   schema::Place place = makePlace(buffer, 0);
   auto nameString = fbb.CreateString(name.str());
   std::vector<schema::Count> dims;
-  for (int64_t dim : type.getShape()) {
+  for (int64_t dim : type.getShape())
     dims.push_back(fixed(dim));
-  }
   auto shape = fbb.CreateVectorOfStructs(dims);
   return schema::CreatePlanPort(fbb, nameString, &place,
                                 dtypeOf(type.getElementType()), shape);
@@ -294,9 +279,8 @@ public:
   uint32_t place(const schema::Place &place) {
     std::string key(reinterpret_cast<const char *>(&place), sizeof(place));
     auto [entry, fresh] = indices.try_emplace(key, places.size());
-    if (fresh) {
+    if (fresh)
       places.push_back(place);
-    }
     return entry->second;
   }
   void add(uint32_t kernel, const std::vector<uint32_t> &bindings,
@@ -321,9 +305,8 @@ private:
 void CommandList::add(uint32_t kernel, const std::vector<uint32_t> &bindings,
                       llvm::ArrayRef<int64_t> params, bool solo, bool joined) {
   std::vector<schema::Count> counts;
-  for (int64_t param : params) {
+  for (int64_t param : params)
     counts.push_back(schema::Count(param, 0));
-  }
   auto bindingVector = fbb.CreateVector(bindings);
   auto paramVector = fbb.CreateVectorOfStructs(counts);
   commands.push_back(
@@ -360,11 +343,10 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
   for (Operation &inner : op.getBody().front()) {
     if (auto alloc = dyn_cast<exec::AllocOp>(inner)) {
       arena = std::max<uint64_t>(
-          arena, *alloc.getOffset() +
-                     bufferBytes(cast<MemRefType>(alloc.getType())));
-      if (alloc.getInput()) {
+          arena,
+          *alloc.getOffset() + bufferBytes(cast<MemRefType>(alloc.getType())));
+      if (alloc.getInput())
         programInputs.push_back(makePort(*alloc.getInput(), alloc.getResult()));
-      }
     } else if (auto dispatch = dyn_cast<exec::DispatchOp>(inner)) {
       std::vector<uint32_t> bindings;
       for (auto [buffer, offset] :
@@ -410,9 +392,8 @@ Offset<schema::Plan> TableBuilder::makePlan() {
   auto weights = makeBlobs(layout.weights, schema::SegmentKind::Weights);
   auto constants = makeBlobs(layout.constants, schema::SegmentKind::Constants);
   std::vector<uint64_t> offsets;
-  for (exec::StateOp state : module.getOps<exec::StateOp>()) {
+  for (exec::StateOp state : module.getOps<exec::StateOp>())
     offsets.push_back(*state.getOffset());
-  }
   auto stateOffsets = fbb.CreateVector(offsets);
   auto programs = tableOf<exec::ProgramOp>(
       [&](exec::ProgramOp op) { return makeProgram(op); });
@@ -443,12 +424,10 @@ flatbuffers::DetachedBuffer TableBuilder::build() {
   schema::ArtifactBuilder artifact(fbb);
   artifact.add_producer(producer);
   artifact.add_model(model);
-  if (!envelope.IsNull()) {
+  if (!envelope.IsNull())
     artifact.add_envelope(envelope);
-  }
-  if (!generation.IsNull()) {
+  if (!generation.IsNull())
     artifact.add_generation(generation);
-  }
   artifact.add_caches(caches);
   artifact.add_states(states);
   artifact.add_segments(segmentVector);
@@ -460,7 +439,7 @@ flatbuffers::DetachedBuffer TableBuilder::build() {
 
 flatbuffers::DetachedBuffer
 compiler::buildTables(ModuleOp module, const ArtifactLayout &layout,
-                           const ArtifactInputs &inputs,
-                           llvm::ArrayRef<SegmentLayout> segments) {
+                      const ArtifactInputs &inputs,
+                      llvm::ArrayRef<SegmentLayout> segments) {
   return TableBuilder(module, layout, inputs, segments).build();
 }

@@ -32,10 +32,10 @@ struct SegmentLayout {
 };
 
 /// Builds the FlatBuffer. Its size does not depend on the segments' hashes.
-flatbuffers::DetachedBuffer
-buildTables(mlir::ModuleOp module, const ArtifactLayout &layout,
-            const ArtifactInputs &inputs,
-            llvm::ArrayRef<SegmentLayout> segments);
+flatbuffers::DetachedBuffer buildTables(mlir::ModuleOp module,
+                                        const ArtifactLayout &layout,
+                                        const ArtifactInputs &inputs,
+                                        llvm::ArrayRef<SegmentLayout> segments);
 
 } // namespace mtp::compiler
 

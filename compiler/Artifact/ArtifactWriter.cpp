@@ -11,9 +11,9 @@
 #include "compiler/Artifact/AtomicFile.h"
 #include "compiler/Artifact/RopeTable.h"
 #include "compiler/Weights/WeightPacker.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/schema/ArtifactFormat.h"
-#include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mtp;
 using namespace mtp::compiler;
@@ -94,9 +94,8 @@ Status Writer::writeWeights(SegmentStream &stream) {
     return failedPrecondition("expected weight files for the module's weights, "
                               "got `mtp.weights files []`");
   }
-  for (auto [blob, recipe] : llvm::zip(layout.weights, layout.recipes)) {
+  for (auto [blob, recipe] : llvm::zip(layout.weights, layout.recipes))
     MTP_RETURN_IF_ERROR(checkSources(*weights, recipe));
-  }
   for (auto [blob, recipe] : llvm::zip(layout.weights, layout.recipes)) {
     MTP_RETURN_IF_ERROR(stream.padTo(blob.offset));
     PackOptions packing;
@@ -111,9 +110,8 @@ Status Writer::writeWeights(SegmentStream &stream) {
         *weights, recipe,
         [&](std::span<const uint8_t> bytes) { return stream.append(bytes); },
         packing, &error));
-    if (recipe.bits && options.onQuantized) {
+    if (recipe.bits && options.onQuantized)
       options.onQuantized(recipe, error);
-    }
   }
   return weights->checkUnchanged();
 }
@@ -147,9 +145,8 @@ Status Writer::writeConstants(SegmentStream &stream) {
     bytes.reserve(blob.size);
     // A splat holds its element once.
     llvm::ArrayRef<char> raw = value.getRawData();
-    while (bytes.size() < blob.size) {
+    while (bytes.size() < blob.size)
       bytes.insert(bytes.end(), raw.begin(), raw.end());
-    }
     MTP_RETURN_IF_ERROR(stream.append(bytes));
   }
   return Status();
@@ -186,9 +183,8 @@ Status Writer::writeSegment(AtomicFile &file, SegmentLayout &segment,
 static Status checkTables(const flatbuffers::DetachedBuffer &tables,
                           uint64_t segmentBytes) {
   Status status = verifyTables({tables.data(), tables.size()}, segmentBytes);
-  if (status.isOk()) {
+  if (status.isOk())
     return status;
-  }
   return internalError("expected an artifact that loads, got one with " +
                        std::string(status.message()));
 }
@@ -201,9 +197,8 @@ Status Writer::write(const std::string &path) {
   MTP_RETURN_IF_ERROR(checkTables(draft, segmentEnd));
   uint64_t base = segmentBase(sizeof(FileHeader), draft.size());
   MTP_RETURN_IF_ERROR(file.resize(base + segmentEnd));
-  for (SegmentLayout &segment : segments) {
+  for (SegmentLayout &segment : segments)
     MTP_RETURN_IF_ERROR(writeSegment(file, segment, base));
-  }
   flatbuffers::DetachedBuffer tables =
       buildTables(module, layout, inputs, segments);
   if (tables.size() != draft.size()) {
@@ -211,8 +206,8 @@ Status Writer::write(const std::string &path) {
                          std::to_string(draft.size()) + " and then " +
                          std::to_string(tables.size()) + " bytes");
   }
-  MTP_RETURN_IF_ERROR(file.writeAt(
-      0, makeFileFront(tables.data(), tables.size(), segmentEnd)));
+  MTP_RETURN_IF_ERROR(
+      file.writeAt(0, makeFileFront(tables.data(), tables.size(), segmentEnd)));
   return file.commit();
 }
 
@@ -222,8 +217,7 @@ Status mtp::compiler::writeArtifact(mlir::ModuleOp module,
                                     const std::string &path,
                                     const WriteOptions &options) {
   mlir::FailureOr<ArtifactLayout> layout = ArtifactLayout::get(module);
-  if (failed(layout)) {
+  if (failed(layout))
     return internalError("the module cannot be laid out as an artifact");
-  }
   return Writer(module, inputs, *layout, weights, options).write(path);
 }

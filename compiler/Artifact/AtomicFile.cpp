@@ -14,9 +14,8 @@ using namespace mtp::compiler;
 /// The folder that holds `path`.
 static std::string folderOf(const std::string &path) {
   size_t slash = path.rfind('/');
-  if (slash == std::string::npos) {
+  if (slash == std::string::npos)
     return ".";
-  }
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
@@ -27,22 +26,18 @@ static Status ioError(const std::string &path, const char *what, int error) {
 
 Result<AtomicFile> AtomicFile::create(const std::string &path) {
   struct stat existing;
-  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode))
     return invalidArgument("expected a regular file or none at '" + path + "'");
-  }
   int fd = ::open(folderOf(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
-  if (fd >= 0) {
+  if (fd >= 0)
     return AtomicFile(path, fd, "");
-  }
-  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
     return ioError(path, "create a file beside", errno);
-  }
   // A file system without unnamed files: take a name of our own.
   std::string temporary = path + ".tmp" + std::to_string(::getpid());
   fd = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
-  if (fd < 0) {
+  if (fd < 0)
     return ioError(temporary, "create", errno);
-  }
   return AtomicFile(path, fd, temporary);
 }
 
@@ -54,12 +49,10 @@ AtomicFile::AtomicFile(AtomicFile &&other)
 }
 
 AtomicFile::~AtomicFile() {
-  if (fd >= 0) {
+  if (fd >= 0)
     ::close(fd);
-  }
-  if (!temporary.empty()) {
+  if (!temporary.empty())
     ::unlink(temporary.c_str());
-  }
 }
 
 Status AtomicFile::fail(const char *what) { return ioError(path, what, errno); }
@@ -67,12 +60,10 @@ Status AtomicFile::fail(const char *what) { return ioError(path, what, errno); }
 Status AtomicFile::writeAt(uint64_t offset, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), offset);
-    if (written < 0 && errno == EINTR) {
+    if (written < 0 && errno == EINTR)
       continue;
-    }
-    if (written <= 0) {
+    if (written <= 0)
       return fail("write");
-    }
     offset += written;
     bytes = bytes.subspan(written);
   }
@@ -84,9 +75,8 @@ Status AtomicFile::resize(uint64_t size) {
 }
 
 Status AtomicFile::commit() {
-  if (::fsync(fd) != 0) {
+  if (::fsync(fd) != 0)
     return fail("flush");
-  }
   if (temporary.empty()) {
     // A name can be given to an unnamed file, but not one that is taken; so it
     // gets a free one and is moved from there.
@@ -100,11 +90,11 @@ Status AtomicFile::commit() {
       return ioError(wanted, "name the new file", error);
     }
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
     return fail("replace");
-  }
   temporary.clear();
-  int folder = ::open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int folder =
+      ::open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder); // best effort: the name is already in place
     ::close(folder);

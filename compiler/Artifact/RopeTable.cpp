@@ -13,8 +13,8 @@ static double plainFrequency(RopeAttr rope, int64_t i) {
                         2.0 * i / static_cast<double>(rope.getDim()));
 }
 
-/// Llama 3.1: long wavelengths are stretched by the factor, short ones kept, and
-/// those between are interpolated.
+/// Llama 3.1: long wavelengths are stretched by the factor, short ones kept,
+/// and those between are interpolated.
 static double llama3Frequency(RopeAttr rope, int64_t i) {
   double plain = plainFrequency(rope, i);
   double wavelength = 2.0 * std::numbers::pi / plain;
@@ -22,12 +22,10 @@ static double llama3Frequency(RopeAttr rope, int64_t i) {
   double low = rope.getLowFreqFactor().convertToDouble();
   double high = rope.getHighFreqFactor().convertToDouble();
   double factor = rope.getFactor().convertToDouble();
-  if (wavelength < context / high) {
+  if (wavelength < context / high)
     return plain;
-  }
-  if (wavelength > context / low) {
+  if (wavelength > context / low)
     return plain / factor;
-  }
   double smooth = (context / wavelength - low) / (high - low);
   return (1.0 - smooth) * plain / factor + smooth * plain;
 }
@@ -51,9 +49,8 @@ static double yarnFrequency(RopeAttr rope, int64_t i) {
   }
   low = std::max(low, 0.0);
   high = std::min(high, static_cast<double>(rope.getDim() - 1));
-  if (low == high) {
+  if (low == high)
     high += 0.001;
-  }
   double ramp = std::clamp((i - low) / (high - low), 0.0, 1.0);
   double plain = plainFrequency(rope, i);
   double stretched = plain / rope.getFactor().convertToDouble();

@@ -18,8 +18,9 @@ std::vector<float> inverseFrequencies(mlir::mtp::RopeAttr rope);
 /// Writes row `position` of the table: dim/2 cosines, then dim/2 sines, times
 /// the attention factor. The angle is computed in f32, as the models' reference
 /// code does. `row` has room for dim values.
-void writeRopeRow(mlir::mtp::RopeAttr rope, const std::vector<float> &frequencies,
-                  int64_t position, float *row);
+void writeRopeRow(mlir::mtp::RopeAttr rope,
+                  const std::vector<float> &frequencies, int64_t position,
+                  float *row);
 
 } // namespace mtp::compiler
 

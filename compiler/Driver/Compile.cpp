@@ -25,7 +25,8 @@ using namespace mtp::compiler;
 using namespace mlir;
 
 void compiler::registerCompilerDialects(DialectRegistry &registry) {
-  registry.insert<mlir::mtp::MTPDialect, exec::ExecDialect, func::FuncDialect>();
+  registry
+      .insert<mlir::mtp::MTPDialect, exec::ExecDialect, func::FuncDialect>();
   mlir::mtp::registerControlDialects(registry);
 }
 
@@ -52,15 +53,12 @@ OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
     return OwningOpRef<ModuleOp>();
   };
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (!buffer) {
+  if (!buffer)
     return report("cannot read '" + path + "': " + buffer.getError().message());
-  }
-  if (Status status = checkKind((*buffer)->getBuffer()); !status.isOk()) {
+  if (Status status = checkKind((*buffer)->getBuffer()); !status.isOk())
     return report(path + ": " + std::string(status.message()));
-  }
-  if (Status status = checkSource((*buffer)->getBuffer()); !status.isOk()) {
+  if (Status status = checkSource((*buffer)->getBuffer()); !status.isOk())
     return report(path + ": " + std::string(status.message()));
-  }
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   return parseSourceFile<ModuleOp>(sources, &context);
 }
@@ -75,8 +73,8 @@ static LogicalResult dumpPhase(ModuleOp module, const PhaseInfo &info,
                                const std::string &folder) {
   if (std::error_code error = llvm::sys::fs::create_directories(folder)) {
     return emitError(nowhere(module))
-           << "cannot create '" << folder << "' (--dump-phases-to): "
-           << error.message();
+           << "cannot create '" << folder
+           << "' (--dump-phases-to): " << error.message();
   }
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, llvm::Twine(static_cast<int>(info.phase)) +
@@ -116,9 +114,8 @@ static LogicalResult checkTasks(exec::KernelOp kernel,
 /// Checks that it is known what a kernel may touch: the artifact says it.
 static LogicalResult checkContract(exec::KernelOp kernel) {
   std::optional<exec::KernelContract> contract = exec::kernelContract(kernel);
-  if (contract && !contract->error.empty()) {
+  if (contract && !contract->error.empty())
     return kernel.emitOpError() << contract->error;
-  }
   return exec::verifyControlKernel(kernel);
 }
 
@@ -129,9 +126,8 @@ static LogicalResult generateCode(ModuleOp module,
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   OpBuilder builder(module.getContext());
   for (auto kernel : module.getOps<exec::KernelOp>()) {
-    if (kernel.getKind().starts_with(exec::kBuiltinPrefix)) {
+    if (kernel.getKind().starts_with(exec::kBuiltinPrefix))
       continue;
-    }
     codegen::KernelSpec spec{kernel.getSymName().str(), kernel.getKind().str(),
                              kernel.getConfig(),
                              kernel.hasBody() ? &kernel.getBody() : nullptr};
@@ -146,9 +142,8 @@ static LogicalResult generateCode(ModuleOp module,
   }
   FailureOr<std::vector<char>> image =
       codegen::compileKernels(*kernels, target);
-  if (failed(image)) {
+  if (failed(image))
     return failure();
-  }
   inputs.image = std::move(*image);
   return success();
 }
@@ -164,11 +159,9 @@ static std::string resolvePath(const std::string &folder, StringRef path) {
 static std::vector<std::string> weightFiles(ModuleOp module,
                                             const std::string &folder) {
   std::vector<std::string> files;
-  for (auto weights : module.getOps<mlir::mtp::WeightsOp>()) {
-    for (auto file : weights.getFiles().getAsValueRange<StringAttr>()) {
+  for (auto weights : module.getOps<mlir::mtp::WeightsOp>())
+    for (auto file : weights.getFiles().getAsValueRange<StringAttr>())
       files.push_back(resolvePath(folder, file));
-    }
-  }
   return files;
 }
 
@@ -193,13 +186,14 @@ static Status openInputs(ModuleOp module, const std::string &folder,
   std::vector<std::string> files = weightFiles(module, folder);
   if (options.randomWeights) {
     if (!files.empty()) {
-      return invalidArgument("--random-weights: expected `mtp.weights files []` "
-                             "(mtp-import --no-weights), got \"" +
-                             files.front() + "\"");
+      return invalidArgument(
+          "--random-weights: expected `mtp.weights files []` "
+          "(mtp-import --no-weights), got \"" +
+          files.front() + "\"");
     }
     weights = WeightSet::random(*options.randomWeights);
-    inputs.producer += ", random weights of seed " +
-                       std::to_string(*options.randomWeights);
+    inputs.producer +=
+        ", random weights of seed " + std::to_string(*options.randomWeights);
   } else if (!files.empty()) {
     MTP_ASSIGN_OR_RETURN(weights, WeightSet::openFiles(files));
   }
@@ -217,16 +211,14 @@ static Status openInputs(ModuleOp module, const std::string &folder,
 /// before any code is generated.
 static Status checkWeights(ModuleOp module, const WeightSet *weights) {
   FailureOr<ArtifactLayout> layout = ArtifactLayout::get(module);
-  if (failed(layout)) {
+  if (failed(layout))
     return internalError("the module cannot be laid out as an artifact");
-  }
   if (!weights && !layout->recipes.empty()) {
     return failedPrecondition("expected weight files for the module's weights, "
                               "got `mtp.weights files []`");
   }
-  for (const WeightRecipe &recipe : layout->recipes) {
+  for (const WeightRecipe &recipe : layout->recipes)
     MTP_RETURN_IF_ERROR(checkSources(*weights, recipe));
-  }
   return Status();
 }
 
@@ -236,9 +228,8 @@ static LogicalResult runPasses(ModuleOp module, Phase phase,
                                const LoweringOptions &lowering,
                                ConfigureFn configure) {
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  if (failed(configure(manager))) {
+  if (failed(configure(manager)))
     return failure();
-  }
   populatePhase(manager, phase, lowering);
   return manager.size() > 0 ? manager.run(module) : success();
 }
@@ -249,14 +240,12 @@ LogicalResult compiler::compileModule(ModuleOp module,
                                       ConfigureFn configure) {
   ArtifactInputs inputs;
   inputs.producer = "mtpc " MTPC_VERSION;
-  if (module.getSymName()) {
+  if (module.getSymName())
     inputs.model = module.getSymName()->str();
-  }
   llvm::Expected<codegen::TargetDesc> target =
       codegen::TargetDesc::parse(options.targetCpu);
-  if (!target) {
+  if (!target)
     return emitError(nowhere(module)) << llvm::toString(target.takeError());
-  }
   inputs.cpu = target->cpu;
   inputs.features = target->requiredFeatures;
   std::optional<WeightSet> weights;
@@ -266,12 +255,10 @@ LogicalResult compiler::compileModule(ModuleOp module,
                : LogicalResult(emitError(nowhere(module)) << status.message());
   };
   for (const PhaseInfo &info : allPhases()) {
-    if (options.onPhase) {
+    if (options.onPhase)
       options.onPhase(info);
-    }
-    if (failed(runPasses(module, info.phase, options.lowering, configure))) {
+    if (failed(runPasses(module, info.phase, options.lowering, configure)))
       return failure();
-    }
     if (info.phase == Phase::Input && options.stopAfter == Phase::Artifact &&
         failed(report(openInputs(module, folder, options, inputs, weights)))) {
       return failure();
@@ -285,9 +272,9 @@ LogicalResult compiler::compileModule(ModuleOp module,
       return failure();
     }
     if (info.phase == Phase::Artifact &&
-        failed(report(writeArtifact(module, inputs,
-                                    weights ? &*weights : nullptr,
-                                    options.output, options.write)))) {
+        failed(
+            report(writeArtifact(module, inputs, weights ? &*weights : nullptr,
+                                 options.output, options.write)))) {
       return failure();
     }
     bool changesModule = info.phase < Phase::Codegen;
@@ -295,9 +282,8 @@ LogicalResult compiler::compileModule(ModuleOp module,
         failed(dumpPhase(module, info, options.dumpFolder))) {
       return failure();
     }
-    if (info.phase == options.stopAfter) {
+    if (info.phase == options.stopAfter)
       break;
-    }
   }
   return success();
 }

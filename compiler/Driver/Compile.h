@@ -34,8 +34,8 @@ struct CompileOptions {
 void registerCompilerDialects(mlir::DialectRegistry &registry);
 
 /// Parses the model at `path` ("-" for standard input), whose text `sources`
-/// holds from then on: with an mlir::SourceMgrDiagnosticHandler on it, errors of
-/// all phases point at lines. Errors go to the context's diagnostics.
+/// holds from then on: with an mlir::SourceMgrDiagnosticHandler on it, errors
+/// of all phases point at lines. Errors go to the context's diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp> parseModel(mlir::MLIRContext &context,
                                              llvm::SourceMgr &sources,
                                              const std::string &path);
@@ -43,11 +43,10 @@ mlir::OwningOpRef<mlir::ModuleOp> parseModel(mlir::MLIRContext &context,
 /// Takes `module` through the phases. Paths of weights and tokenizer in it are
 /// relative to `folder`. `configure` sees every pass manager before it runs
 /// (timing, IR printing). Errors go to the context's diagnostics.
-mlir::LogicalResult
-compileModule(mlir::ModuleOp module, const std::string &folder,
-              const CompileOptions &options,
-              llvm::function_ref<mlir::LogicalResult(mlir::PassManager &)>
-                  configure);
+mlir::LogicalResult compileModule(
+    mlir::ModuleOp module, const std::string &folder,
+    const CompileOptions &options,
+    llvm::function_ref<mlir::LogicalResult(mlir::PassManager &)> configure);
 
 } // namespace mtp::compiler
 

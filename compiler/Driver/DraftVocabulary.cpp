@@ -29,9 +29,8 @@ static Result<std::vector<TokenCount>> parseCounts(llvm::StringRef text,
     auto [content, rest] = text.split('\n');
     text = rest;
     content = content.trim();
-    if (content.empty()) {
+    if (content.empty())
       continue;
-    }
     auto [first, second] = content.split(' ');
     TokenCount entry;
     if (first.getAsInteger(10, entry.token) || entry.token < 0 ||
@@ -66,21 +65,18 @@ mtp::compiler::readDraftVocabulary(std::string_view value) {
   MTP_ASSIGN_OR_RETURN(std::vector<TokenCount> counts,
                        parseCounts(text, path.str()));
   if (counts.empty() || counts.size() < size) {
-    return invalidArgument(strCat("expected at least ",
-                                  std::max<size_t>(size, 1), " tokens in '",
-                                  std::string_view(path),
-                                  "' (--draft-vocab), got ", counts.size()));
+    return invalidArgument(strCat(
+        "expected at least ", std::max<size_t>(size, 1), " tokens in '",
+        std::string_view(path), "' (--draft-vocab), got ", counts.size()));
   }
   llvm::sort(counts, [](const TokenCount &a, const TokenCount &b) {
     return a.count != b.count ? a.count > b.count : a.token < b.token;
   });
-  if (hasSize) {
+  if (hasSize)
     counts.resize(size);
-  }
   std::vector<int32_t> tokens;
-  for (const TokenCount &entry : counts) {
+  for (const TokenCount &entry : counts)
     tokens.push_back(entry.token);
-  }
   llvm::sort(tokens);
   return tokens;
 }

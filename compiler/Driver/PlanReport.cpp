@@ -38,8 +38,8 @@ static ProgramPlan planOf(exec::ProgramOp program) {
   for (Operation &op : program.getBody().front()) {
     plan.dispatches += isa<exec::DispatchOp>(op);
     if (auto alloc = dyn_cast<exec::AllocOp>(op)) {
-      int64_t end = *alloc.getOffset() +
-                    bufferBytes(cast<MemRefType>(alloc.getType()));
+      int64_t end =
+          *alloc.getOffset() + bufferBytes(cast<MemRefType>(alloc.getType()));
       plan.arenaBytes = std::max(plan.arenaBytes, end);
     }
   }
@@ -50,27 +50,23 @@ static ProgramPlan planOf(exec::ProgramOp program) {
 static int64_t poolTokens(ModuleOp module) {
   auto envelope =
       module->getAttrOfType<mlir::mtp::EnvelopeAttr>("mtp.envelope");
-  if (!envelope) {
+  if (!envelope)
     return 0;
-  }
   int64_t pages = envelope.getMaxBatch() * mlir::mtp::pagesPerSlot(envelope);
   return (pages + 1) * envelope.getPage();
 }
 
 static FailureOr<Plan> makePlan(ModuleOp module) {
   FailureOr<ArtifactLayout> layout = ArtifactLayout::get(module);
-  if (failed(layout)) {
+  if (failed(layout))
     return failure();
-  }
   Plan plan;
   plan.weightBytes = layout->weightBytes;
   plan.weights = layout->weights.size();
-  for (auto program : module.getOps<exec::ProgramOp>()) {
+  for (auto program : module.getOps<exec::ProgramOp>())
     plan.programs.push_back(planOf(program));
-  }
-  for (auto kernel : module.getOps<exec::KernelOp>()) {
+  for (auto kernel : module.getOps<exec::KernelOp>())
     ++plan.kernelsOfKind[kernel.getKind().str()];
-  }
   for (auto cache : module.getOps<exec::CacheOp>()) {
     plan.kvBytesPerToken += cache.getLayers() * cache.getEntry() *
                             cache.getDtype().getIntOrFloatBitWidth() / 8;
@@ -111,9 +107,8 @@ static void printJson(const Plan &plan, llvm::raw_ostream &os) {
     json.attribute("kv_bytes_per_token", plan.kvBytesPerToken);
     json.attribute("kv_bytes", plan.kvBytesPerToken * plan.kvTokens);
     json.attributeObject("kernels", [&] {
-      for (const auto &[kind, count] : plan.kernelsOfKind) {
+      for (const auto &[kind, count] : plan.kernelsOfKind)
         json.attribute(kind, count);
-      }
     });
     printQuantized(plan, json);
     json.attributeArray("programs", [&] {
@@ -146,8 +141,9 @@ static std::string readable(int64_t bytes) {
 
 static void printText(const Plan &plan, llvm::raw_ostream &os) {
   auto line = [&](llvm::StringRef what, int64_t bytes) {
-    os << llvm::left_justify(what, 20) << llvm::right_justify(readable(bytes), 12)
-       << "  (" << bytes << " bytes)\n";
+    os << llvm::left_justify(what, 20)
+       << llvm::right_justify(readable(bytes), 12) << "  (" << bytes
+       << " bytes)\n";
   };
   line("weights", plan.weightBytes);
   line("arena", plan.arenaBytes);
@@ -160,7 +156,8 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
        << llvm::format("%6lld", static_cast<long long>(count)) << "\n";
   }
   if (!plan.quantized.empty()) {
-    os << "\n" << llvm::left_justify("quantized weight", 48)
+    os << "\n"
+       << llvm::left_justify("quantized weight", 48)
        << "format  group  relative rms  max error\n";
   }
   for (const QuantizedWeight &weight : plan.quantized) {
@@ -181,9 +178,8 @@ compiler::printPlanReport(ModuleOp module,
                           llvm::ArrayRef<QuantizedWeight> quantized, bool json,
                           llvm::raw_ostream &os) {
   FailureOr<Plan> plan = makePlan(module);
-  if (failed(plan)) {
+  if (failed(plan))
     return failure();
-  }
   plan->quantized = quantized;
   json ? printJson(*plan, os) : printText(*plan, os);
   return success();

@@ -21,10 +21,9 @@ struct QuantizedWeight {
 /// Prints programs, kernels and bytes of a module that went through the exec
 /// phase, for people or as one JSON object. `quantized` is empty where nothing
 /// was packed.
-mlir::LogicalResult
-printPlanReport(mlir::ModuleOp module,
-                llvm::ArrayRef<QuantizedWeight> quantized, bool json,
-                llvm::raw_ostream &os);
+mlir::LogicalResult printPlanReport(mlir::ModuleOp module,
+                                    llvm::ArrayRef<QuantizedWeight> quantized,
+                                    bool json, llvm::raw_ostream &os);
 
 } // namespace mtp::compiler
 

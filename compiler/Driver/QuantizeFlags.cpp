@@ -42,9 +42,8 @@ static Status parseFlag(const Flag &flag, std::string_view value,
     return invalidArgument(strCat("expected ", std::string_view(flag.usage),
                                   ", got '", std::string_view(part), "'"));
   };
-  if (!llvm::is_contained(flag.formats, parts.front())) {
+  if (!llvm::is_contained(flag.formats, parts.front()))
     return wrong(parts.front());
-  }
   format = parts.front().str();
   group = kDefaultQuantGroup;
   bool hasGroup = false;

@@ -94,22 +94,19 @@ void NestingCounter::skipString() {
 /// Skips a name or a number. A sign belongs to the number after its e.
 void NestingCounter::skipWord() {
   size_t begin = at;
-  while (isWordChar(peek())) {
+  while (isWordChar(peek()))
     ++at;
-  }
   std::string_view word = source.substr(begin, at - begin);
   bool isNumber = word.front() >= '0' && word.front() <= '9';
   if (isNumber && (word.back() == 'e' || word.back() == 'E') &&
       word.find('.') != word.npos && (peek() == '+' || peek() == '-')) {
     ++at;
   }
-  if (word == "floordiv" || word == "ceildiv" || word == "mod") {
+  if (word == "floordiv" || word == "ceildiv" || word == "mod")
     return addOperator();
-  }
   // Two operands in a row are two expressions.
-  if (afterOperand) {
+  if (afterOperand)
     endExpression();
-  }
   afterOperand = true;
 }
 
@@ -119,9 +116,8 @@ void NestingCounter::skipToken() {
     endExpression();
     return skipString();
   }
-  if (isWordChar(c)) {
+  if (isWordChar(c))
     return skipWord();
-  }
   if (c == '/' && peek(1) == '/') {
     at = std::min(source.find('\n', at), source.size());
     return;
@@ -133,15 +129,14 @@ void NestingCounter::skipToken() {
     return endExpression();
   }
   ++at;
-  if (std::string_view("()[]{}<>").find(c) != std::string_view::npos) {
+  if (std::string_view("()[]{}<>").find(c) != std::string_view::npos)
     addBracket(c);
-  } else if (c == '+' || c == '-' || c == '*') {
+  else if (c == '+' || c == '-' || c == '*')
     addOperator();
-  } else if (c == '\n') {
+  else if (c == '\n')
     ++line;
-  } else if (c != ' ' && c != '\t' && c != '\r') {
+  else if (c != ' ' && c != '\t' && c != '\r')
     endExpression();
-  }
 }
 
 Status NestingCounter::check() {

@@ -22,8 +22,8 @@ emitRoute(ModelContext &context, FunctionEmitter &emitter, mlir::Value normed) {
   mlir::OpBuilder &builder = context.builder;
   // Which experts are best may hang on the last bits: the reference code of
   // DeepSeek and GLM computes this product in f32 whatever the weights are in.
-  mlir::Value matrix = emitter.weight("mlp.gate.weight",
-                                      {moe.experts, context.config.hidden});
+  mlir::Value matrix =
+      emitter.weight("mlp.gate.weight", {moe.experts, context.config.hidden});
   matrix.setType(mlir::RankedTensorType::get(
       {moe.experts, context.config.hidden}, builder.getF32Type()));
   mlir::Value logits = mlir::mtp::LinearOp::create(
@@ -99,8 +99,8 @@ void emitTarget(ModelContext &context) {
   const std::vector<LayerKind> &layers = context.config.layers;
   for (size_t i = 0; i < layers.size(); ++i)
     x = emitApply(context, layerFunction(layers[i]), {x, rows},
-                  context.hidden(), "x", layerPrefix(int64_t(i)),
-                  kTargetCache, int64_t(i))
+                  context.hidden(), "x", layerPrefix(int64_t(i)), kTargetCache,
+                  int64_t(i))
             ->getResult(0);
   // All supported drafters take the state after the final norm.
   mlir::Value hidden = emitter.norm(x, "model.norm", context.config.normEps);

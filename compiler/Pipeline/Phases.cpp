@@ -19,19 +19,16 @@ static constexpr PhaseInfo kPhases[] = {
 llvm::ArrayRef<PhaseInfo> mtp::compiler::allPhases() { return kPhases; }
 
 std::optional<Phase> mtp::compiler::findPhase(llvm::StringRef name) {
-  for (const PhaseInfo &info : kPhases) {
-    if (info.name == name) {
+  for (const PhaseInfo &info : kPhases)
+    if (info.name == name)
       return info.phase;
-    }
-  }
   return std::nullopt;
 }
 
 static void addQuantization(mlir::OpPassManager &manager,
                             const WeightFormats &formats) {
-  if (!formats.changeWeights()) {
+  if (!formats.changeWeights())
     return;
-  }
   passes::QuantizeWeightsPassOptions options;
   options.format = formats.format;
   options.group = formats.group;

@@ -152,6 +152,7 @@ Status readSimpleSplit(std::string_view type, const JsonValue &value,
   if (type == "Punctuation") {
     SplitBehavior behavior = SplitBehavior::Isolated;
     if (std::optional<JsonValue> name = value.find("behavior")) {
+      // Isolated where none is named.
       MTP_ASSIGN_OR_RETURN(behavior, readBehavior(*name));
     }
     addSplit(setOf(punctuationMembers()), behavior, false, steps);

@@ -15,6 +15,7 @@ Result<std::optional<std::string>> readToken(const JsonValue &root,
   if (!value)
     return std::optional<std::string>();
   if (value->isObject()) {
+    // An AddedToken as an object.
     MTP_ASSIGN_OR_RETURN(value, value->member("content"));
   }
   MTP_ASSIGN_OR_RETURN(std::string_view text, value->asString());

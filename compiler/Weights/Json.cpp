@@ -34,8 +34,7 @@ Status refuseDuplicateKeys(element value) {
 
 } // namespace
 
-Result<StrictJson> StrictJson::parse(std::string_view text,
-                                         size_t maxDepth) {
+Result<StrictJson> StrictJson::parse(std::string_view text, size_t maxDepth) {
   StrictJson document;
   document.parser = std::make_unique<simdjson::dom::parser>();
   // The capacity covers the text, so that parse() does not allocate again with

@@ -39,13 +39,13 @@ private:
                     int64_t tensorRows);
 
   WeightType type = WeightType::F32;
-  const uint8_t *bytes = nullptr;     ///< Of the whole tensor; null: random.
+  const uint8_t *bytes = nullptr; ///< Of the whole tensor; null: random.
   RandomMatrix values;
   int64_t tensorCols = 0;             ///< Row pitch, in elements.
   int64_t rowBegin = 0, colBegin = 0; ///< The rectangle's corner.
   int64_t height = 0, width = 0;      ///< The rectangle, as stored.
   bool isTransposed = false;
-  std::vector<int32_t> picks; ///< Rows in place of all, if not empty.
+  std::vector<int32_t> picks;      ///< Rows in place of all, if not empty.
   const uint8_t *scales = nullptr; ///< FP8 only.
   int64_t scaleCols = 0;
 };

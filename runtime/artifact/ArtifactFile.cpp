@@ -167,15 +167,16 @@ Status ArtifactFile::checkPageTables(const Plan &plan) const {
   for (uint32_t i = 0; i < isTable.size(); ++i) {
     if (!isTable[i])
       continue;
-    uint64_t width = (uint64_t(e->max_context()) + e->max_k() +
-                      e->page_tokens()) /
-                     e->page_tokens();
+    uint64_t width =
+        (uint64_t(e->max_context()) + e->max_k() + e->page_tokens()) /
+        e->page_tokens();
     std::span<const uint8_t> data = blob(*plan.constants->Get(i));
     for (size_t at = 0; at + 4 <= data.size(); at += 4) {
       int32_t page;
       std::memcpy(&page, data.data() + at, sizeof(page));
       if (page < 0 || uint64_t(page) > e->max_batch() * width)
-        return dataLoss(strCat("constants[", i, "]: expected numbers of pages "
+        return dataLoss(strCat("constants[", i,
+                               "]: expected numbers of pages "
                                "up to ",
                                e->max_batch() * width, ", got ", page));
     }

@@ -88,7 +88,7 @@ Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string &path) {
   MTP_ASSIGN_OR_RETURN(RegularFile file, RegularFile::open(path));
   if (file.size() == 0)
     return std::unique_ptr<MappedFile>(new MappedFile(nullptr, 0));
-  MTP_ASSIGN_OR_RETURN(uint8_t * bytes, file.map());
+  MTP_ASSIGN_OR_RETURN(uint8_t *bytes, file.map());
   return std::unique_ptr<MappedFile>(new MappedFile(bytes, file.size()));
 }
 
@@ -97,7 +97,7 @@ Result<std::unique_ptr<MappedFile>> MappedFile::copy(const std::string &path) {
   if (file.size() == 0)
     return std::unique_ptr<MappedFile>(new MappedFile(nullptr, 0));
   MTP_RETURN_IF_ERROR(checkMemory(file.size(), "the file's bytes"));
-  MTP_ASSIGN_OR_RETURN(uint8_t * bytes, file.allocate());
+  MTP_ASSIGN_OR_RETURN(uint8_t *bytes, file.allocate());
   std::unique_ptr<MappedFile> copied(new MappedFile(bytes, file.size()));
   // Before the first write. A kernel without large pages is no failure.
   ::madvise(bytes, file.size(), MADV_HUGEPAGE);

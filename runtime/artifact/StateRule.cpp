@@ -17,9 +17,8 @@ static StateRule ruleByName(std::string_view name) {
   StateRule rule;
   constexpr std::string_view kShared[] = {"active", "drafts", "prefill_info",
                                           "prefill_tokens"};
-  rule.shared =
-      std::find(std::begin(kShared), std::end(kShared), name) !=
-      std::end(kShared);
+  rule.shared = std::find(std::begin(kShared), std::end(kShared), name) !=
+                std::end(kShared);
   // carry_d holds the hidden state of the d-th row before the end.
   constexpr std::string_view kCarry = "carry_";
   uint32_t depth = 0;
@@ -73,8 +72,8 @@ static Status verifySlots(const schema::Artifact &artifact,
   switch (upkeep.rebuild()) {
   case schema::Rebuild::Rows:
     if (upkeep.rows() < 1 || upkeep.rows() > kMostRows)
-      return dataLoss(strCat("upkeep.rows: expected 1 to ", kMostRows,
-                             ", got ", upkeep.rows()));
+      return dataLoss(strCat("upkeep.rows: expected 1 to ", kMostRows, ", got ",
+                             upkeep.rows()));
     return okStatus();
   case schema::Rebuild::Tokens:
     if (state.dtype() != schema::DType::I32 || rank != 2 ||
@@ -99,8 +98,7 @@ static Status verifyUpkeep(const schema::Artifact &artifact,
     return okStatus();
   if (!isValue(upkeep->init(), state.dtype()))
     return dataLoss(strCat("upkeep.init: expected a value of ",
-                           dtypeName(state.dtype()), ", got ",
-                           upkeep->init()));
+                           dtypeName(state.dtype()), ", got ", upkeep->init()));
   if (!upkeep->shared())
     return verifySlots(artifact, state);
   if (upkeep->rebuild() != schema::Rebuild::Rows || upkeep->rows() != 1)

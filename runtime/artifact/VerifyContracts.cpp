@@ -67,9 +67,9 @@ Status mtp::verifyContract(const Plan &plan, const schema::Kernel &kernel) {
 /// The states that the host writes, and nobody else.
 static bool isHostState(std::string_view name) {
   constexpr std::string_view kNames[] = {
-      "active",         "page_table",    "sampling",         "prefill_info",
-      "prefill_tokens", "prompt_tokens", "prompt_positions", "prompt_slots",
-      "prompt_sequences"};
+      "active",           "page_table",     "sampling",
+      "prefill_info",     "prefill_tokens", "prompt_tokens",
+      "prompt_positions", "prompt_slots",   "prompt_sequences"};
   return std::find(std::begin(kNames), std::end(kNames), name) !=
          std::end(kNames);
 }
@@ -193,12 +193,11 @@ static Status verifyEntries(const Artifact &artifact,
     return strCat("pages of ", page, " entries of ", width, "x",
                   dtypeName(dtype), ", heads ", heads);
   };
-  return dataLoss(strCat("expected a cache with ",
-                         describe(want.page_tokens(), want.entry_width(),
-                                  want.heads(), want.dtype()),
-                         ", got ",
-                         describe(page, cache->entry_width(), heads,
-                                  cache->dtype())));
+  return dataLoss(strCat(
+      "expected a cache with ",
+      describe(want.page_tokens(), want.entry_width(), want.heads(),
+               want.dtype()),
+      ", got ", describe(page, cache->entry_width(), heads, cache->dtype())));
 }
 
 /// Checks that page numbers come from the host, or, in functions, from a

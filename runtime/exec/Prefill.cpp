@@ -45,8 +45,7 @@ Status Session::Impl::prefillPhase() {
 Status Session::Impl::prefillChunk(Sequence &sequence, uint32_t chunk) {
   auto begin = std::chrono::steady_clock::now();
   uint64_t total = sequence.context.size();
-  uint32_t count =
-      uint32_t(std::min<uint64_t>(chunk, total - sequence.length));
+  uint32_t count = uint32_t(std::min<uint64_t>(chunk, total - sequence.length));
   uint32_t program = inner.programs.prefill(chunk, options.k > 0);
   syncPageTable(sequence);
   host->setPrefill(sequence.slot, uint32_t(sequence.length), count,

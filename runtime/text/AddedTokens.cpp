@@ -112,8 +112,8 @@ std::vector<TextSegment> AddedTokens::split(std::string_view text,
         (token->singleWord && isInsideWord(text, match)))
       continue;
     if (token->lstrip)
-      match.begin = std::max(skipSpaceBackward(text, match.begin, textBegin),
-                             textBegin);
+      match.begin =
+          std::max(skipSpaceBackward(text, match.begin, textBegin), textBegin);
     if (token->rstrip)
       match.end = skipSpaceForward(text, match.end);
     if (textBegin < match.begin)

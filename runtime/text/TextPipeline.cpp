@@ -139,6 +139,7 @@ TextPipeline::createStep(const schema::TextStep &table) {
                            std::to_string(kMaxStepTextBytes) +
                            " bytes of UTF-8 as text");
   if (step.kind == TextStepKind::Split || step.kind == TextStepKind::Replace) {
+    // The tables hold a pattern as text.
     MTP_ASSIGN_OR_RETURN(step.pattern, Regex::compile(viewOf(table.pattern())));
   }
   return step;

@@ -66,9 +66,9 @@ static void printSequence(const Session &session, SequenceId id) {
   std::span<const float> row;
   for (size_t i = 0; i < get(session.output(id)).size(); ++i) {
     row = get(session.logits(id, i));
-    hash = hashOf({reinterpret_cast<const uint8_t *>(row.data()),
-                   row.size_bytes()},
-                  hash);
+    hash = hashOf(
+        {reinterpret_cast<const uint8_t *>(row.data()), row.size_bytes()},
+        hash);
   }
   std::printf(" | logits %016llx\n", (unsigned long long)hash);
   if (session.options().k || session.options().maxSlots != 1)

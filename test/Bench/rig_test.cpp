@@ -227,17 +227,13 @@ TEST(Options, AreCheckedAgainstTheEnvelope) {
     EXPECT_FALSE(status.isOk());
     return std::string(status.message());
   };
-  EXPECT_EQ(refused([](Options &o) {
-              o.batches = {1, 5};
-            }),
+  EXPECT_EQ(refused([](Options &o) { o.batches = {1, 5}; }),
             "--batch: expected 1 to 4 (the envelope's batch), got 5");
   EXPECT_EQ(refused([](Options &o) { o.contexts = {65}; }),
             "--context: expected 4 to 64 (the envelope's context), got 65");
   EXPECT_EQ(refused([](Options &o) { o.contexts = {3}; }),
             "--context: expected 4 to 64 (the envelope's context), got 3");
-  EXPECT_EQ(refused([](Options &o) {
-              o.ids = {1, 100};
-            }),
+  EXPECT_EQ(refused([](Options &o) { o.ids = {1, 100}; }),
             "--ids: expected tokens of 0 to 99 (the vocabulary), got 100");
   EXPECT_EQ(refused([](Options &o) { o.ids.assign(57, 1); }),
             "--ids: expected at most 64 tokens with --max-tokens (the "

@@ -66,14 +66,12 @@ struct Cache {
   /// begin at column `offset`.
   size_t columnsAt(int slot, int position, int offset, int head,
                    int width) const {
-    size_t page =
-        table[slot * maxPages + position / s.page] * s.pageElements();
+    size_t page = table[slot * maxPages + position / s.page] * s.pageElements();
     int place = position % s.page;
     if (s.cacheHeads == 1)
       return page + place * s.entry() + offset + head * width;
     int share = s.entry() / s.cacheHeads;
-    return page + size_t(head * s.page + place) * share +
-           offset / s.cacheHeads;
+    return page + size_t(head * s.page + place) * share + offset / s.cacheHeads;
   }
 
   /// What each head has of an entry.
@@ -406,9 +404,8 @@ TEST(Attention, ReadsNothingBeyondItsPosition) {
           tree.run({q.data(), slotOf.data(), place.data(), zero.data(),
                     kv.data(), mask.data(), z.data()},
                    {count, 1, 1});
-          if (s.window == 0 || position < s.window) {
+          if (s.window == 0 || position < s.window)
             EXPECT_EQ(y.values(), z.values());
-          }
         }
     }
 }

@@ -48,9 +48,7 @@ const Case cases[] = {
      "k = 21, n = 37, dtype = \"bf16\", norm = true, eps = 1.0e-6 : f32, "
      "bias = true, residual = true, x_stride = 23, y_stride = 40",
      {9}},
-    {"linear",
-     "k = 33, n = 74, dtype = \"f32\", activation = \"swiglu\"",
-     {2}},
+    {"linear", "k = 33, n = 74, dtype = \"f32\", activation = \"swiglu\"", {2}},
     {"linear", "k = 70, n = 33, dtype = \"int8\", group = 64", {17}},
     {"linear", "k = 70, n = 33, dtype = \"int4\", group = 32", {5}},
     {"linear_argmax",
@@ -196,9 +194,9 @@ TEST_F(ContractTest, IsThereForEveryKind) {
       EXPECT_GE(c.params[i], contract.params[i].least) << c.kind;
       EXPECT_LE(c.params[i], contract.params[i].most) << c.kind;
     }
-    EXPECT_TRUE(llvm::any_of(contract.buffers,
-                             [](const auto &b) { return b.isWritten; }))
-        << c.kind;
+    EXPECT_TRUE(llvm::any_of(contract.buffers, [](const auto &b) {
+      return b.isWritten;
+    })) << c.kind;
   }
   for (llvm::StringRef kind : allKernelKinds())
     if (!kind.starts_with(kBuiltinPrefix))

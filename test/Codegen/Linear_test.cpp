@@ -159,9 +159,8 @@ TEST(Linear, KeepsNaNInItsRow) {
     for (size_t i = 0; i < before.size(); ++i) {
       bool poisoned = i / c.n == 5;
       EXPECT_EQ(std::isnan(after[i]), poisoned);
-      if (!poisoned) {
+      if (!poisoned)
         EXPECT_EQ(after[i], before[i]);
-      }
     }
   }
 }

@@ -257,12 +257,11 @@ TEST(Quantized, KeepsNaNAndInfinityInTheirRows) {
         std::vector<float> before = problem.run(kernel, 0, 13, Split::Whole);
         problem.x[size_t(5) * c.stride() + 40] = bad;
         std::vector<float> after = problem.run(kernel, 0, 13, Split::Whole);
-        for (size_t i = 0; i < before.size(); ++i) {
+        for (size_t i = 0; i < before.size(); ++i)
           if (i / c.n == 5)
             EXPECT_FALSE(std::isfinite(after[i]));
           else
             EXPECT_EQ(after[i], before[i]);
-        }
       }
     }
 }

@@ -72,9 +72,8 @@ struct Problem {
   /// The first byte of what a head has of the entry of a row.
   size_t shareAt(int row, int head) const {
     int number = pageTable[slots[row] * maxPages + positions[row] / page];
-    return number * pageStride() +
-           size_t(head * page + positions[row] % page) * share() *
-               elementBytes();
+    return number * pageStride() + size_t(head * page + positions[row] % page) *
+                                       share() * elementBytes();
   }
   /// The first byte of a head's key.
   size_t keyAt(int row, int head) const {
@@ -125,8 +124,7 @@ struct Buffers {
                                        p.positions.begin() + first + count)),
         rotary(std::vector<int32_t>(p.rotary.begin() + first,
                                     p.rotary.begin() + first + count)),
-        pageTable(p.pageTable),
-        cache(pages * p.pageStride()) {
+        pageTable(p.pageTable), cache(pages * p.pageStride()) {
     std::memset(cache.data(), 0x11, cache.size());
   }
   Result result() { return {y.values(), cache.values()}; }

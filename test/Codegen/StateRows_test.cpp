@@ -49,7 +49,8 @@ TEST(ReadState, CopiesTheFirstRowsOfEverySlot) {
     const int count = 3;
     Floats state = randomFloats(slotCount * stateSize, 1);
     auto run = [&](int first, int b, Split split) {
-      Guarded<int32_t> of(Ints(slots.begin() + first, slots.begin() + first + b));
+      Guarded<int32_t> of(
+          Ints(slots.begin() + first, slots.begin() + first + b));
       Guarded<float> from(state), out(b * count * width);
       kernel.run({of.data(), from.data(), out.data()}, {b, count}, split);
       EXPECT_EQ(from.values(), state);
@@ -57,7 +58,8 @@ TEST(ReadState, CopiesTheFirstRowsOfEverySlot) {
     };
     Floats all = run(0, slots.size(), Split::Random);
     for (size_t i = 0; i < slots.size(); ++i) {
-      Floats own(&all[i * count * width], &all[i * count * width] + count * width);
+      Floats own(&all[i * count * width],
+                 &all[i * count * width] + count * width);
       const float *want = &state[clamped(slots[i], slotCount) * stateSize];
       EXPECT_EQ(own, Floats(want, want + count * width));
       EXPECT_EQ(run(i, 1, Split::Whole), own);
@@ -136,9 +138,9 @@ TEST(ConcatRows, PutsTheRowsOfASlotTogether) {
                     &y[i * tails * width] + tails * width);
       }
       auto run = [&](int first, int count) {
-        Guarded<float> head(Floats(&x[first * heads * width],
-                                   &x[first * heads * width] +
-                                       count * heads * width)),
+        Guarded<float> head(
+            Floats(&x[first * heads * width],
+                   &x[first * heads * width] + count * heads * width)),
             tail(Floats(&y[first * tails * width],
                         &y[first * tails * width] + count * tails * width)),
             out(count * (heads + tails) * width);
@@ -163,8 +165,8 @@ TEST(Exclude, TakesOneTokenOfARowOut) {
     Floats x = randomFloats(rows * vocab, 1);
     x[20] = NAN;
     auto run = [&](int first, int count, Split split) {
-      Guarded<float> in(Floats(&x[first * vocab],
-                               &x[first * vocab] + count * vocab)),
+      Guarded<float> in(
+          Floats(&x[first * vocab], &x[first * vocab] + count * vocab)),
           out(count * vocab);
       Guarded<int32_t> token(Ints(&tokens[first], &tokens[first] + count));
       kernel.run({in.data(), token.data(), out.data()}, {count}, split);
@@ -189,8 +191,7 @@ namespace {
 struct Layer {
   Layer(int elementBytes, int heads)
       : elementBytes(elementBytes), heads(heads),
-        stride(mtp::pageStride(page, entry, elementBytes)),
-        bytes(7 * stride) {
+        stride(mtp::pageStride(page, entry, elementBytes)), bytes(7 * stride) {
     uint16_t number = 0;
     for (size_t at = 0; at < bytes.size(); at += elementBytes) {
       // All are finite but the last, NaN as conversions write it.
@@ -233,10 +234,10 @@ static std::vector<uint8_t> moved(const Kernel &kernel, const Layer &layer,
                                   const Ints &to) {
   Guarded<int32_t> s(of), f(from), t(to), table(layer.table);
   Guarded<uint8_t> pages(layer.bytes);
-  kernel.run({s.data(), f.data(), t.data(), table.data(), pages.data()},
-             {int64_t(of.size()), Layer::maxPages,
-              int64_t(from.size() / of.size())},
-             Split::Random);
+  kernel.run(
+      {s.data(), f.data(), t.data(), table.data(), pages.data()},
+      {int64_t(of.size()), Layer::maxPages, int64_t(from.size() / of.size())},
+      Split::Random);
   return pages.values();
 }
 

@@ -260,8 +260,9 @@ TEST(LosslessMatrix, SampledDraftsShareTheTargetsNoise) {
   ASSERT_TRUE(model);
   auto tokenizer = Tokenizer::load(model->tokenizer());
   ASSERT_TRUE(tokenizer.isOk());
-  auto prompt = (*tokenizer)->encode(
-      "Once upon a time there was a little girl who lived in");
+  auto prompt =
+      (*tokenizer)
+          ->encode("Once upon a time there was a little girl who lived in");
   ASSERT_TRUE(prompt.isOk());
   std::vector<Request> all(4);
   for (uint32_t i = 0; i < all.size(); ++i) {

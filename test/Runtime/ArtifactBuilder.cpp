@@ -79,10 +79,9 @@ static auto program(Builder &fbb, const ArtifactBuilder::Program &p) {
 static auto blobs(Builder &fbb,
                   const std::vector<ArtifactBuilder::Blob> &items) {
   return vectorOf(fbb, items, [&](const ArtifactBuilder::Blob &b) {
-    return schema::CreateBlob(fbb, fbb.CreateString(b.name), b.segment,
-                              b.offset, b.size, b.dtype,
-                              fbb.CreateVector(b.shape), b.format, b.group,
-                              b.inputs);
+    return schema::CreateBlob(
+        fbb, fbb.CreateString(b.name), b.segment, b.offset, b.size, b.dtype,
+        fbb.CreateVector(b.shape), b.format, b.group, b.inputs);
   });
 }
 
@@ -360,9 +359,8 @@ std::vector<uint8_t> ArtifactBuilder::program() const {
                                  envelope.maxContext, envelope.chunk,
                                  envelope.page, envelope.vocab,
                                  hasPlans ? 0 : envelope.modules);
-  auto generation =
-      schema::CreateGeneration(fbb, bos, bos >= 0, fbb.CreateVector(eos),
-                               temperature, 0, topP);
+  auto generation = schema::CreateGeneration(
+      fbb, bos, bos >= 0, fbb.CreateVector(eos), temperature, 0, topP);
   auto cacheList = ::caches(fbb, caches);
   auto stateList = ::states(fbb, states, hasPlans);
   auto segmentList = vectorOf(fbb, segments, [&](const Segment &s) {

@@ -18,8 +18,8 @@ struct FakeOptions {
   std::vector<uint32_t> chunks = {8, 3};
   std::vector<int32_t> eos;
   /// States say what they are, and prompts come as rows. The programs have four
-  /// states more, one of each kind, and a sequence fails when one of them is not
-  /// what it should be when its prefill ends.
+  /// states more, one of each kind, and a sequence fails when one of them is
+  /// not what it should be when its prefill ends.
   bool promptRows = false;
   /// The upkeep of the state of two rows, and of the one that nothing rebuilds.
   uint32_t pairRows = 2;

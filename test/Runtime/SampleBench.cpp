@@ -33,14 +33,13 @@ struct Case {
   int32_t topK;
   float topP, minP;
 };
-constexpr Case kCases[] = {
-    {"greedy", 0, 0, 1, 0},
-    {"T = 1", 1, 0, 1, 0},
-    {"T = 1, min-p 0.05", 1, 0, 1, 0.05f},
-    {"T = 1, top-k 50", 1, 50, 1, 0},
-    {"T = 1, top-p 0.95", 1, 0, 0.95f, 0},
-    {"T = 0.7, top-p 0.95", 0.7f, 0, 0.95f, 0},
-    {"T = 1, all three", 1, 50, 0.95f, 0.05f}};
+constexpr Case kCases[] = {{"greedy", 0, 0, 1, 0},
+                           {"T = 1", 1, 0, 1, 0},
+                           {"T = 1, min-p 0.05", 1, 0, 1, 0.05f},
+                           {"T = 1, top-k 50", 1, 50, 1, 0},
+                           {"T = 1, top-p 0.95", 1, 0, 0.95f, 0},
+                           {"T = 0.7, top-p 0.95", 0.7f, 0, 0.95f, 0},
+                           {"T = 1, all three", 1, 50, 0.95f, 0.05f}};
 } // namespace
 
 static double fastest(const SampleInput &input, const Case &c,
@@ -81,8 +80,8 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < vocab; ++i) {
     flat[i] = normal(random);
     // Few likely tokens over a wide floor, as a language model has.
-    peaked[i] = 2.5f * normal(random) +
-                (i % 1001 == 7 ? 10 + 2 * normal(random) : 0);
+    peaked[i] =
+        2.5f * normal(random) + (i % 1001 == 7 ? 10 + 2 * normal(random) : 0);
     if (i % 4 == 0)
       tokens.push_back(int32_t(i));
   }

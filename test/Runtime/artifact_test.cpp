@@ -105,12 +105,11 @@ TEST(Artifact, ChecksPorts) {
   const std::string where = "programs[24].";
   EXPECT_EQ(with([](auto &p) { p.inputs[0].shape = {5}; }),
             where + "inputs[0]: expected 20 bytes for 5xf32, got 16");
-  EXPECT_EQ(with([](auto &p) {
-              p.outputs[0].shape = {1ull << 62, 1ull << 62};
-            }),
-            where + "outputs[0]: the bytes of "
-                    "4611686018427387904x4611686018427387904xf32 do not fit "
-                    "into 64 bits");
+  EXPECT_EQ(
+      with([](auto &p) { p.outputs[0].shape = {1ull << 62, 1ull << 62}; }),
+      where + "outputs[0]: the bytes of "
+              "4611686018427387904x4611686018427387904xf32 do not fit "
+              "into 64 bits");
   EXPECT_EQ(with([](auto &p) { p.outputs[0].shape.assign(9, 1); }),
             where + "outputs[0]: expected at most 8 dimensions, got 9");
   EXPECT_EQ(with([](auto &p) { p.outputs[0].dtype = schema::DType(77); }),
@@ -158,9 +157,7 @@ TEST(Artifact, ChecksWhatTheHostReads) {
               a.states[stateIndex(a, "out_count")].name = "count";
             }),
             "states: expected one named 'out_count'");
-  EXPECT_EQ(messageFor([](auto &a) {
-              a.states[3].shape = {4, 6};
-            }),
+  EXPECT_EQ(messageFor([](auto &a) { a.states[3].shape = {4, 6}; }),
             "states[3] 'window': expected 4x5xi32 (0: any), got 4x6xi32");
   EXPECT_EQ(messageFor([](auto &a) {
               program(a, "decode_b2_k1").outputs[1].name = "choices";
@@ -171,9 +168,7 @@ TEST(Artifact, ChecksWhatTheHostReads) {
               port.shape = {64};
             }),
             "programs[4]: output 'logits': expected 1x64xf32, got 64xf32");
-  EXPECT_EQ(messageFor([](auto &a) {
-              a.eos = {1, 64};
-            }),
+  EXPECT_EQ(messageFor([](auto &a) { a.eos = {1, 64}; }),
             "generation.eos[1]: token 64 is outside the vocabulary of 64");
 }
 
@@ -184,9 +179,7 @@ TEST(Artifact, ChecksStorage) {
             "states: two of them share the byte at offset 0");
   ArtifactBuilder fake = makeFakeModel();
   size_t hidden = stateIndex(fake, "hidden");
-  EXPECT_EQ(messageFor([&](auto &a) {
-              a.states[hidden].shape = {4, 5, 4096};
-            }),
+  EXPECT_EQ(messageFor([&](auto &a) { a.states[hidden].shape = {4, 5, 4096}; }),
             "states[" + std::to_string(hidden) + "]: offset " +
                 std::to_string(fake.states[hidden].offset) +
                 " + 327680 bytes is past the state memory's " +
@@ -276,9 +269,8 @@ TEST(Artifact, ChecksTheFormatsOfBlobs) {
             "got 32 and 0");
   EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, schema::BlobFormat(5)}),
             "weights[0]: unknown format 5");
-  EXPECT_EQ(
-      message(false, {"c", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}),
-      "constants[0]: expected plain elements in a constant, got Int8");
+  EXPECT_EQ(message(false, {"c", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}),
+            "constants[0]: expected plain elements in a constant, got Int8");
 }
 
 TEST(Artifact, ChecksTheFormatsOfTables) {

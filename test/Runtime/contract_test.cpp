@@ -39,8 +39,8 @@ struct Golden {
   std::vector<uint8_t> finish() const {
     flatbuffers::FlatBufferBuilder fbb;
     schema::FinishArtifactBuffer(fbb, schema::Artifact::Pack(fbb, &tables));
-    std::vector<uint8_t> file = makeFileFront(fbb.GetBufferPointer(),
-                                              fbb.GetSize(), segments.size());
+    std::vector<uint8_t> file =
+        makeFileFront(fbb.GetBufferPointer(), fbb.GetSize(), segments.size());
     file.insert(file.end(), segments.begin(), segments.end());
     return file;
   }
@@ -124,15 +124,16 @@ TEST(Contract, HoldsParamsAndTasks) {
             "embed_0_0 takes 1 to 1073741824, got 0");
   EXPECT_EQ(messageWith([](Golden &g) { g.command("embed").params[0] = -8; }),
             "embed_0_0 takes 1 to 1073741824, got -8");
-  EXPECT_EQ(messageWith([](Golden &g) {
-              g.command("accept_commit").params[1] = 4;
-            }),
-            "accept_commit_0 takes 0 to 3, got 4");
-  EXPECT_NE(messageWith([](Golden &g) { g.command("linear").tasks += 1; })
-                .find("tasks: the kernel divides into 1 x "),
+  EXPECT_EQ(
+      messageWith([](Golden &g) { g.command("accept_commit").params[1] = 4; }),
+      "accept_commit_0 takes 0 to 3, got 4");
+  EXPECT_NE(messageWith([](Golden &g) {
+              g.command("linear").tasks += 1;
+            }).find("tasks: the kernel divides into 1 x "),
             std::string::npos);
-  EXPECT_NE(messageWith([](Golden &g) { g.command("rope").tasks = 1 << 20; })
-                .find("tasks: the kernel divides into "),
+  EXPECT_NE(messageWith([](Golden &g) {
+              g.command("rope").tasks = 1 << 20;
+            }).find("tasks: the kernel divides into "),
             std::string::npos);
 }
 
@@ -153,9 +154,9 @@ TEST(Contract, HoldsBuffers) {
               g.command("mask_first").kernel = g.command("embed").kernel;
             }),
             "");
-  EXPECT_EQ(messageWith([](Golden &g) { g.tables.scratch_bytes = 64; })
-                .substr(0, 16),
-            "contract: needs ");
+  EXPECT_EQ(
+      messageWith([](Golden &g) { g.tables.scratch_bytes = 64; }).substr(0, 16),
+      "contract: needs ");
 }
 
 TEST(Contract, HoldsWhatIsWritten) {

@@ -37,8 +37,8 @@ void reverse(void *const *buffers, const int64_t *params, int64_t begin,
 /// A command that all workers share and then meet.
 ResolvedCommand shared(KernelFunction kernel, uint32_t firstBuffer,
                        const int64_t *params, int64_t tasks) {
-  return {kernel, firstBuffer, /*solo=*/false, /*barrierAfter=*/true, params,
-          tasks};
+  return {kernel, firstBuffer, /*solo=*/false, /*barrierAfter=*/true,
+          params, tasks};
 }
 
 } // namespace
@@ -192,8 +192,8 @@ TEST(KernelImage, RefusesWhatAsksTheLinkerForMore) {
   EXPECT_TRUE(verifyElf(fakeImage()).isOk());
   EXPECT_EQ(messageWith(DT_NEEDED),
             "kernel image: expected an image that needs no other library");
-  for (int64_t tag : {DT_INIT, DT_INIT_ARRAY, DT_PREINIT_ARRAY, DT_FINI,
-                      DT_FINI_ARRAY})
+  for (int64_t tag :
+       {DT_INIT, DT_INIT_ARRAY, DT_PREINIT_ARRAY, DT_FINI, DT_FINI_ARRAY})
     EXPECT_EQ(messageWith(tag),
               "kernel image: expected an image without code that runs when it "
               "is loaded or unloaded");

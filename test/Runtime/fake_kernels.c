@@ -223,9 +223,7 @@ KERNEL(accept_commit) {
 #define WORD(w, slots) (I32(0)[(w) * (slots)])
 
 /* [sequences, last] / [S] */
-KERNEL(prompt_last) {
-  I32(1)[0] = WORD(1, p[0]) + WORD(2, p[0]) - 1;
-}
+KERNEL(prompt_last) { I32(1)[0] = WORD(1, p[0]) + WORD(2, p[0]) - 1; }
 
 /* [sequences, out, carry] / [d, S] */
 KERNEL(prompt_carry) {
@@ -250,8 +248,8 @@ KERNEL(prompt_commit) {
 
 /* [sequences, tokens, table, cache, pick, history, pair, fold, marks, outCount]
    / [S, maxPages, page, context, hasFold]: writes what a prefill writes, and
-   compares all of it with the cache where the prompt ends. What is wrong is told
-   by a count of 0. */
+   compares all of it with the cache where the prompt ends. What is wrong is
+   told by a count of 0. */
 KERNEL(prompt_audit) {
   int32_t slot = WORD(0, p[0]), rows = WORD(2, p[0]), start = WORD(3, p[0]);
   int32_t total = WORD(4, p[0]);
@@ -262,15 +260,14 @@ KERNEL(prompt_audit) {
     if (behind < 2)
       pair[1 - behind] = I32(1)[j] + 1;
     if (p[4])
-      I32(7)[slot] = (int32_t)fakeMix((uint32_t)I32(7)[slot],
-                                      (uint32_t)I32(1)[j]);
+      I32(7)
+    [slot] = (int32_t)fakeMix((uint32_t)I32(7)[slot], (uint32_t)I32(1)[j]);
   }
   if (start + rows != total)
     return;
   int good = I32(8)[slot] == 7;
   for (int32_t i = 0; i < p[3]; ++i) {
-    int32_t token =
-        i < total ? *entryAt(b, 2, 3, p[1], p[2], slot, i) : -1;
+    int32_t token = i < total ? *entryAt(b, 2, 3, p[1], p[2], slot, i) : -1;
     good &= history[i] == token;
     if (i < total)
       fold = fakeMix(fold, (uint32_t)token);
@@ -292,8 +289,8 @@ KERNEL(track) {
     for (int32_t j = 0; j <= a; ++j) {
       int32_t *history = I32(4) + slot * p[1] + anchor + j;
       if (p[2])
-        I32(5)[slot] =
-            (int32_t)fakeMix((uint32_t)I32(5)[slot], (uint32_t)*history);
+        I32(5)
+      [slot] = (int32_t)fakeMix((uint32_t)I32(5)[slot], (uint32_t)*history);
       if (anchor + j + 1 < p[1])
         history[1] = I32(3)[slot * p[0] + j];
     }

@@ -222,8 +222,8 @@ static uint64_t otherValue(const std::vector<uint8_t> &file,
   uint64_t value = which < count
                        ? values[which]
                        : valueAt(file, alike[random() % alike.size()]);
-  uint64_t mask = site.bytes == 8 ? ~uint64_t(0)
-                                  : (uint64_t(1) << (site.bytes * 8)) - 1;
+  uint64_t mask =
+      site.bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << (site.bytes * 8)) - 1;
   return value & mask;
 }
 
@@ -260,8 +260,8 @@ static void rehash(std::vector<uint8_t> &file) {
                                  header.programSize);
   if (!schema::VerifyArtifactBuffer(verifier))
     return;
-  const schema::Artifact *artifact = schema::GetArtifact(
-      &file[header.programOffset]);
+  const schema::Artifact *artifact =
+      schema::GetArtifact(&file[header.programOffset]);
   const auto *segments = artifact->segments();
   for (uint32_t i = 0; segments && i < segments->size(); ++i) {
     auto *segment = const_cast<schema::Segment *>(segments->Get(i));
@@ -272,8 +272,7 @@ static void rehash(std::vector<uint8_t> &file) {
         reinterpret_cast<const flatbuffers::Table *>(segment)->GetAddressOf(
             schema::Segment::VT_HASH));
     if (hash)
-      flatbuffers::WriteScalar(hash,
-                               hashBytes(&file[begin], segment->size()));
+      flatbuffers::WriteScalar(hash, hashBytes(&file[begin], segment->size()));
   }
 }
 

@@ -311,9 +311,7 @@ TEST(Plan, EitherFormIsThere) {
                 },
                 plain),
             "expected a target or plans");
-  EXPECT_EQ(messageFor([](auto &a) {
-              a.otherPlans.resize(16, {"test", 0});
-            }),
+  EXPECT_EQ(messageFor([](auto &a) { a.otherPlans.resize(16, {"test", 0}); }),
             "plans: expected at most 16, got 17");
   EXPECT_EQ(messageFor([](auto &a) { a.kernels[0].image = 9; }),
             "plans[0].kernels[0]: image 9 is past the 1 images");

@@ -48,9 +48,9 @@ struct Candidate {
   uint32_t token;
 
   float distance(float best, const SamplingRow &row) const {
-    float distance = (best - logit) *
-                     std::min(1.0f / row.temperature,
-                              std::numeric_limits<float>::max());
+    float distance =
+        (best - logit) *
+        std::min(1.0f / row.temperature, std::numeric_limits<float>::max());
     return distance < kFarDistance ? distance : kFarDistance;
   }
 };
@@ -231,9 +231,8 @@ std::vector<double> filteredSoftmax(const std::vector<float> &logits,
                                     const SamplingRow &row) {
   std::vector<size_t> order(logits.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return logits[a] > logits[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return logits[a] > logits[b]; });
   if (row.topK > 0)
     order.resize(std::min(order.size(), size_t(row.topK)));
   double sum = 0, total = 0, temperature = row.temperature;
@@ -345,11 +344,11 @@ TEST(Sample, EqualsThePlainDefinition) {
         tokens.push_back(int32_t(i * 7 + random() % 7));
     if (random() % 2)
       std::shuffle(tokens.begin(), tokens.end(), random);
-    SamplingRow row = sampling(
-        among({1e-40f, 0.1f, 0.5f, 1, 2, 5, 1e30f}),
-        int32_t(among({0, 0, 1, 2, 40, 1000})),
-        among({1, 1, 1e-12f, 0.3f, 0.9f, 0.95f, 0.999999f}),
-        among({0, 0, 1e-13f, 0.05f, 0.5f, 1}), uint32_t(random()));
+    SamplingRow row =
+        sampling(among({1e-40f, 0.1f, 0.5f, 1, 2, 5, 1e30f}),
+                 int32_t(among({0, 0, 1, 2, 40, 1000})),
+                 among({1, 1, 1e-12f, 0.3f, 0.9f, 0.95f, 0.999999f}),
+                 among({0, 0, 1e-13f, 0.05f, 0.5f, 1}), uint32_t(random()));
     row.seedHigh = uint32_t(random());
     int32_t position = int32_t(random() >> 1);
     ASSERT_EQ(pick(logits, row, position, tokens),
@@ -372,8 +371,7 @@ TEST(Sample, EqualsThePlainDefinitionInALargeVocabulary) {
           sampling(0.7f, 0, 0.95f), sampling(5, 0, 0.5f),
           sampling(1, 0, 1, 0.05f)})
       for (int32_t position : {1, 77})
-        ASSERT_EQ(pick(logits, row, position),
-                  plainPick(logits, row, position))
+        ASSERT_EQ(pick(logits, row, position), plainPick(logits, row, position))
             << "scale " << scale << ", top-k " << row.topK << ", top-p "
             << row.topP << ", min-p " << row.minP;
   }
@@ -438,20 +436,29 @@ TEST(Sample, NoiseBelongsToTheToken) {
 // What follows is fixed for ever: a seed gives the same text in every version.
 TEST(Sample, NoiseNeverChanges) {
   const std::pair<uint32_t, float> noise[] = {
-      {0u, -0x1.90a3aap+1f}, {1u, -0x1.8a56ccp+1f}, {2u, -0x1.874ceep+1f},
-      {1000u, -0x1.5cef3cp+1f}, {123456789u, -0x1.4449e8p+0f},
-      {2147483647u, 0x1.774f2ap-2f}, {2147483648u, 0x1.774f2ap-2f},
-      {2147483649u, 0x1.774f2ap-2f}, {3000000000u, 0x1.065ffap+0f},
-      {3735928559u, 0x1.f8564cp+0f}, {4294901760u, 0x1.62e43p+3f},
-      {4294967294u, 0x1.5c6766p+4f}, {4294967295u, 0x1.6dfb52p+4f}};
+      {0u, -0x1.90a3aap+1f},         {1u, -0x1.8a56ccp+1f},
+      {2u, -0x1.874ceep+1f},         {1000u, -0x1.5cef3cp+1f},
+      {123456789u, -0x1.4449e8p+0f}, {2147483647u, 0x1.774f2ap-2f},
+      {2147483648u, 0x1.774f2ap-2f}, {2147483649u, 0x1.774f2ap-2f},
+      {3000000000u, 0x1.065ffap+0f}, {3735928559u, 0x1.f8564cp+0f},
+      {4294901760u, 0x1.62e43p+3f},  {4294967294u, 0x1.5c6766p+4f},
+      {4294967295u, 0x1.6dfb52p+4f}};
   for (auto [word, expected] : noise)
     EXPECT_EQ(gumbelNoise(word), expected) << word;
-  const std::pair<float, uint64_t> weights[] = {
-      {0, 1099511627776}, {0x1p-30f, 1099511627776}, {0x1p-10f, 1098438410240},
-      {0.3f, 814538227712}, {0.34657359f, 777472114688},
-      {0.6931472f, 549755813888}, {1, 404487733248}, {2.5f, 90253410304},
-      {7.25f, 780844992}, {13, 2485258}, {20.5f, 1374}, {27.5f, 1}, {27.9f, 0},
-      {28, 0}};
+  const std::pair<float, uint64_t> weights[] = {{0, 1099511627776},
+                                                {0x1p-30f, 1099511627776},
+                                                {0x1p-10f, 1098438410240},
+                                                {0.3f, 814538227712},
+                                                {0.34657359f, 777472114688},
+                                                {0.6931472f, 549755813888},
+                                                {1, 404487733248},
+                                                {2.5f, 90253410304},
+                                                {7.25f, 780844992},
+                                                {13, 2485258},
+                                                {20.5f, 1374},
+                                                {27.5f, 1},
+                                                {27.9f, 0},
+                                                {28, 0}};
   for (auto [distance, expected] : weights)
     EXPECT_EQ(weightOf(distance), expected) << distance;
 }
@@ -467,31 +474,30 @@ TEST(Sample, PicksNeverChange) {
     int32_t topK;
     float topP, minP;
     int32_t token;
-  } golden[] = {
-      {3609267711u, 1u, 1, 0.25f, 40, 0.95f, 0, 174},
-      {0u, 1u, 1, 1, 40, 0.5f, 0, 528},
-      {0u, 596001514u, 0, 5, 40, 1, 0.5f, 291},
-      {1u, 4294967295u, 1, 1, 0, 1, 0, 842},
-      {4294967295u, 1u, 3833, 0.7f, 0, 0.5f, 0.05f, 408},
-      {4294967295u, 4294967295u, 1455, 1, 40, 0.95f, 0, 395},
-      {1u, 4294967295u, 0, 5, 40, 1, 0.5f, 528},
-      {1572750345u, 0u, 1, 2, 5, 1, 0.5f, 985},
-      {3992839190u, 4294967295u, 3656, 0.25f, 0, 1, 0, 985},
-      {157331433u, 0u, 853, 5, 0, 0.95f, 0.05f, 264},
-      {4294967295u, 1u, 1, 0.7f, 40, 0.95f, 0, 355},
-      {347712949u, 1u, 3033, 2, 5, 1, 0, 816},
-      {0u, 3443122520u, 1, 2, 5, 0.5f, 0, 463},
-      {725080087u, 1u, 1814052237, 0.7f, 0, 0.5f, 0, 929},
-      {4191920603u, 4123732732u, 2821, 2, 0, 0.5f, 0, 355},
-      {1u, 483443025u, 1, 5, 40, 0.95f, 0.5f, 569},
-      {4294967295u, 4294967295u, 258, 5, 40, 1, 0, 395},
-      {4294967295u, 3587296208u, 1084, 0.25f, 0, 0.95f, 0.05f, 303},
-      {4294967295u, 4294967295u, 1896, 2, 0, 1, 0.5f, 421},
-      {1u, 3736240358u, 3998, 2, 40, 0.95f, 0.5f, 109},
-      {4294967295u, 4026023684u, 0, 0.25f, 0, 1, 0, 606},
-      {4294967295u, 0u, 343646915, 5, 0, 0.5f, 0.05f, 275},
-      {0u, 4236849488u, 1, 0.25f, 0, 1, 0, 696},
-      {1u, 1u, 76574008, 1, 0, 1, 0.05f, 211}};
+  } golden[] = {{3609267711u, 1u, 1, 0.25f, 40, 0.95f, 0, 174},
+                {0u, 1u, 1, 1, 40, 0.5f, 0, 528},
+                {0u, 596001514u, 0, 5, 40, 1, 0.5f, 291},
+                {1u, 4294967295u, 1, 1, 0, 1, 0, 842},
+                {4294967295u, 1u, 3833, 0.7f, 0, 0.5f, 0.05f, 408},
+                {4294967295u, 4294967295u, 1455, 1, 40, 0.95f, 0, 395},
+                {1u, 4294967295u, 0, 5, 40, 1, 0.5f, 528},
+                {1572750345u, 0u, 1, 2, 5, 1, 0.5f, 985},
+                {3992839190u, 4294967295u, 3656, 0.25f, 0, 1, 0, 985},
+                {157331433u, 0u, 853, 5, 0, 0.95f, 0.05f, 264},
+                {4294967295u, 1u, 1, 0.7f, 40, 0.95f, 0, 355},
+                {347712949u, 1u, 3033, 2, 5, 1, 0, 816},
+                {0u, 3443122520u, 1, 2, 5, 0.5f, 0, 463},
+                {725080087u, 1u, 1814052237, 0.7f, 0, 0.5f, 0, 929},
+                {4191920603u, 4123732732u, 2821, 2, 0, 0.5f, 0, 355},
+                {1u, 483443025u, 1, 5, 40, 0.95f, 0.5f, 569},
+                {4294967295u, 4294967295u, 258, 5, 40, 1, 0, 395},
+                {4294967295u, 3587296208u, 1084, 0.25f, 0, 0.95f, 0.05f, 303},
+                {4294967295u, 4294967295u, 1896, 2, 0, 1, 0.5f, 421},
+                {1u, 3736240358u, 3998, 2, 40, 0.95f, 0.5f, 109},
+                {4294967295u, 4026023684u, 0, 0.25f, 0, 1, 0, 606},
+                {4294967295u, 0u, 343646915, 5, 0, 0.5f, 0.05f, 275},
+                {0u, 4236849488u, 1, 0.25f, 0, 1, 0, 696},
+                {1u, 1u, 76574008, 1, 0, 1, 0.05f, 211}};
   for (const auto &g : golden) {
     SamplingRow row =
         sampling(g.temperature, g.topK, g.topP, g.minP, g.seedLow);
@@ -506,8 +512,7 @@ TEST(Sample, NoiseAndWeightsAreAccurate) {
   auto check = [](uint32_t word) {
     double near1 = (double(~word) + 0.5) * 0x1p-32;
     double near0 = (double(word) + 0.5) * 0x1p-32;
-    double exponential =
-        word >> 31 ? -std::log1p(-near1) : -std::log(near0);
+    double exponential = word >> 31 ? -std::log1p(-near1) : -std::log(near0);
     ASSERT_NEAR(gumbelNoise(word), -std::log(exponential), 2e-6) << word;
     ASSERT_LE(gumbelNoise(word), kMaxNoise);
     ASSERT_GE(word, leastWordOf(gumbelNoise(word))) << word;
@@ -623,8 +628,8 @@ struct LongRows {
                           sampling(0.9f, 3000, 0.95f, 0, 4),
                           sampling(2, 0, 0.999f, 1e-4f, 5)};
   /// What was there before.
-  std::vector<int32_t> buckets = std::vector<int32_t>(
-      kRows * 3 * size_t(kSampleStretchWords), 0x5a5a5a5a);
+  std::vector<int32_t> buckets =
+      std::vector<int32_t>(kRows * 3 * size_t(kSampleStretchWords), 0x5a5a5a5a);
 };
 } // namespace
 
@@ -646,12 +651,12 @@ TEST(Sample, ThreadsShareARow) {
         tokens = rows.tokens;
       std::vector<uint64_t> scratch(LongRows::kVocab);
       for (size_t row : {1, 2, 3})
-        EXPECT_EQ(expected[row],
-                  sampleToken(std::span(rows.logits)
-                                  .subspan(row * LongRows::kVocab,
-                                           LongRows::kVocab),
-                              tokens, rows.slots[rows.slotOf[row]],
-                              rows.positions[row] + 1, scratch));
+        EXPECT_EQ(
+            expected[row],
+            sampleToken(std::span(rows.logits)
+                            .subspan(row * LongRows::kVocab, LongRows::kVocab),
+                        tokens, rows.slots[rows.slotOf[row]],
+                        rows.positions[row] + 1, scratch));
     }
 }
 

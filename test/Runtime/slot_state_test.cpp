@@ -1,8 +1,8 @@
 //===- slot_state_test.cpp - What a slot begins with, and keeps -----------===//
 //
 // The fake model of prompts that come as rows has a state of each kind and
-// fails a sequence in which one of them is not what running all of its tokens would
-// make of it (prompt_audit).
+// fails a sequence in which one of them is not what running all of its tokens
+// would make of it (prompt_audit).
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ int run(Session &session, const std::vector<Request> &requests) {
 }
 
 std::vector<Request> mixed() {
-  return {request(1, 17, 30), request(2, 3, 41), request(1, 17, 9),
+  return {request(1, 17, 30),      request(2, 3, 41),  request(1, 17, 9),
           request(3, 9, 20, 0.8f), request(1, 21, 12), request(4, 1, 30, 1.2f)};
 }
 
@@ -213,23 +213,19 @@ TEST(SlotState, ThePromptContractIsChecked) {
     spoil(a);
     return openError(a);
   };
-  EXPECT_EQ(message([](auto &a) {
-              stateOf(a, "prompt_positions").shape = {1, 16};
-            }),
-            "states[11] 'prompt_positions': expected 2x8xi32 (0: any), got "
-            "1x16xi32");
-  EXPECT_EQ(message([](auto &a) {
-              stateOf(a, "active").upkeep->shared = false;
-            }),
-            "states[0] 'active': expected one for all slots");
+  EXPECT_EQ(
+      message([](auto &a) { stateOf(a, "prompt_positions").shape = {1, 16}; }),
+      "states[11] 'prompt_positions': expected 2x8xi32 (0: any), got "
+      "1x16xi32");
+  EXPECT_EQ(
+      message([](auto &a) { stateOf(a, "active").upkeep->shared = false; }),
+      "states[0] 'active': expected one for all slots");
   EXPECT_EQ(message([](auto &a) { stateOf(a, "out_count").name = "others"; }),
             "states: expected one named 'out_count'");
   EXPECT_EQ(message([](auto &a) { stateOf(a, "length").name = "size"; }), "")
       << "the host does without";
   EXPECT_EQ(
-      message([](auto &a) {
-        stateOf(a, "prompt_tokens").shape = {66, 8};
-      }),
+      message([](auto &a) { stateOf(a, "prompt_tokens").shape = {66, 8}; }),
       "states: expected 'prompt_tokens' of a chunk with at most 64 places "
       "ahead");
   EXPECT_EQ(message([](auto &a) { stateOf(a, "marks").upkeep.reset(); }),

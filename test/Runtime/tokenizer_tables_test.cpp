@@ -164,17 +164,17 @@ TEST(TokenizerTables, namesWhatItDoesNotSupport) {
   expectUnsupported(
       {{R"("end_of_word_suffix": null)", R"("end_of_word_suffix": "</w>")"}},
       {"model.end_of_word_suffix", "</w>"});
-  for (const char *type : {"BertNormalizer", "Nmt", "Precompiled",
-                           "StripAccents", "ByteLevel"})
-    expectUnsupported({{R"("normalizer": null)",
-                        std::string(R"("normalizer": {"type": ")") + type +
-                            R"("})"}},
-                      {"normalizer.type", type});
+  for (const char *type :
+       {"BertNormalizer", "Nmt", "Precompiled", "StripAccents", "ByteLevel"})
+    expectUnsupported(
+        {{R"("normalizer": null)",
+          std::string(R"("normalizer": {"type": ")") + type + R"("})"}},
+        {"normalizer.type", type});
   for (const char *type : {"UnicodeScripts", "CharDelimiterSplit"})
-    expectUnsupported({{R"("pre_tokenizer": {"type": "ByteLevel")",
-                        std::string(R"("pre_tokenizer": {"type": ")") + type +
-                            "\""}},
-                      {"pre_tokenizer.type", type});
+    expectUnsupported(
+        {{R"("pre_tokenizer": {"type": "ByteLevel")",
+          std::string(R"("pre_tokenizer": {"type": ")") + type + "\""}},
+        {"pre_tokenizer.type", type});
   expectUnsupported({{R"("decoder": {"type": "ByteLevel")",
                       R"("decoder": {"type": "WordPiece")"}},
                     {"decoder.type", "WordPiece"});
@@ -193,12 +193,11 @@ TEST(TokenizerTables, takesSplitsAfterByteLevel) {
       {"type": "ByteLevel", "add_prefix_space": false}, )" +
                              after + "]}"}});
   };
-  auto loaded = loadJson(
-      sequence(R"({"type": "Digits"}, {"type": "Punctuation"})"));
+  auto loaded =
+      loadJson(sequence(R"({"type": "Digits"}, {"type": "Punctuation"})"));
   MTP_ASSERT_OK(loaded);
   // The second byte of U+0432 is written as a superscript two, a digit.
-  EXPECT_EQ(*(*loaded)->encode("\xD0\xB2 hello"),
-            Ids({0xD0, 0xB2, ' ', 259}));
+  EXPECT_EQ(*(*loaded)->encode("\xD0\xB2 hello"), Ids({0xD0, 0xB2, ' ', 259}));
   for (const char *type : {"Metaspace", "ByteLevel"})
     expectError(tablesFromHuggingFace(
                     sequence(std::string(R"({"type": ")") + type + "\"}"), ""),
@@ -332,10 +331,7 @@ TEST(TokenizerTables, refusesTablesThatContradictThemselves) {
       {"merges[1]", [](TokenizerT &t) { t.merges[1] = t.merges[0]; }},
       {"merges[0]",
        [](TokenizerT &t) { t.merges[0] = schema::Merge(0, 0, 0, 0); }},
-      {"whole_words[1]",
-       [](TokenizerT &t) {
-         t.whole_words = {9, 9};
-       }},
+      {"whole_words[1]", [](TokenizerT &t) { t.whole_words = {9, 9}; }},
       {"whole_words[0]", [](TokenizerT &t) { t.whole_words = {999}; }},
       {"characters[0]",
        [](TokenizerT &t) { t.characters = {schema::Character(65, 999)}; }},

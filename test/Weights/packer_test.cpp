@@ -369,7 +369,12 @@ TEST_F(Packing, ComparesTheShapeOfEverySource) {
     return source;
   };
   auto recipe = [](WeightSource first, WeightSource second) {
-    return WeightRecipe{"w", WeightLayout::Linear, WeightType::F32, 6, 6, 1,
+    return WeightRecipe{"w",
+                        WeightLayout::Linear,
+                        WeightType::F32,
+                        6,
+                        6,
+                        1,
                         {std::move(first), std::move(second)}};
   };
   auto at = [](int64_t, int64_t n, int64_t k) {
@@ -385,9 +390,9 @@ TEST_F(Packing, ComparesTheShapeOfEverySource) {
               "expected shape [3, 6], got [4, 6]");
   expectError(recipe(source("a", {4, 6}), source("b", {-1, 7})),
               "expected shape [?, 7], got [2, 6]");
-  expectError({"w", WeightLayout::Raw, WeightType::F32, 6, 1, 1,
-               {source("v", {1, 6})}},
-              "expected shape [1, 6], got [6]");
+  expectError(
+      {"w", WeightLayout::Raw, WeightType::F32, 6, 1, 1, {source("v", {1, 6})}},
+      "expected shape [1, 6], got [6]");
 }
 
 TEST_F(Packing, StopsWhenTheSinkFails) {

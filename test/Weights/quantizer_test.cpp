@@ -123,16 +123,14 @@ TEST_F(Quantizing, KeepsTheBoundsOfTheFormatsOnRaggedShapes) {
             bool isMost = q == (bits == 8 ? 127 : 7);
             // The nearest there is; int4 may clip what is beyond its ends.
             double toZero = q * scale > 0 ? off : -off;
-            if (bits == 8 || !(isLeast || isMost) || toZero < 0) {
+            if (bits == 8 || !(isLeast || isMost) || toZero < 0)
               ASSERT_LE(std::fabs(off), step / 2 * 1.00001) << row << " " << i;
-            }
             ofGroup += off * off;
             norm += double(x[i]) * x[i];
             largest = std::max(largest, std::fabs(off));
           }
-          if (bits == 4) {
+          if (bits == 4)
             ASSERT_LE(ofGroup, plainInt4Error(x, count) * 1.0001 + 1e-12);
-          }
           error += ofGroup;
         }
       EXPECT_NEAR(packed->error.squaredError, error, 1e-6 * error + 1e-12);

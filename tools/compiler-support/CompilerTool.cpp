@@ -29,9 +29,8 @@ int mtp::toolError(llvm::StringRef tool, const llvm::Twine &message,
 static void checkStandardOutput() {
   llvm::outs().flush();
   std::error_code error = llvm::outs().error();
-  if (!error) {
+  if (!error)
     return;
-  }
   llvm::outs().clear_error();
   ::_exit(toolError(toolName(),
                     "cannot write to standard output: " + error.message()));
@@ -57,9 +56,8 @@ void mtp::parseToolFlags(int argc, char **argv, llvm::StringRef tool,
       option->setHiddenFlag(cl::Hidden);
     }
   }
-  if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs())) {
+  if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
     std::exit(kWrongFlags);
-  }
   // LLVM takes the last value of a flag; the runtime's tools refuse two.
   for (auto &[name, option] : cl::getRegisteredOptions()) {
     bool repeats = option->getNumOccurrencesFlag() == cl::ZeroOrMore ||
@@ -81,9 +79,8 @@ mtp::writeWholeFile(llvm::StringRef path,
     write(stream);
     // Standard output is looked at when the process ends, and writeToOutput()
     // makes no file stream for the other.
-    if (path == "-" || path == "/dev/null") {
+    if (path == "-" || path == "/dev/null")
       return llvm::Error::success();
-    }
     auto &file = static_cast<llvm::raw_fd_ostream &>(stream);
     file.flush();
     std::error_code code = file.error();

@@ -141,7 +141,7 @@ dotBf16(int64_t steps, float *result) {
                                                    float *result) {            \
     VECTOR a = {}, sums[SUMS] = {};                                            \
     for (int64_t i = 0; i < steps; ++i)                                        \
-      _Pragma("GCC unroll 16") for (VECTOR & sum : sums) {                     \
+      _Pragma("GCC unroll 16") for (VECTOR &sum : sums) {                      \
         asm volatile("" : "+v"(a));                                            \
         sum = STEP;                                                            \
       }                                                                        \

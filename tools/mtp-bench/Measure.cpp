@@ -163,10 +163,10 @@ static void describe(const Model &model, const Machine &machine,
 }
 
 Result<Results> bench::measure(Options &options) {
-  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
-                       Model::load(options.artifact,
-                                   {.checkAllHashes = options.verify,
-                                    .copy = options.noMmap}));
+  MTP_ASSIGN_OR_RETURN(
+      std::shared_ptr<const Model> model,
+      Model::load(options.artifact,
+                  {.checkAllHashes = options.verify, .copy = options.noMmap}));
   MTP_RETURN_IF_ERROR(settle(options, model->envelope()));
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine,
                        Machine::create(options.threads, options.pin));

@@ -49,14 +49,13 @@ svg { color: #9aa4af }
 
 static std::string escaped(std::string_view words) {
   std::string out;
-  for (char c : words) {
+  for (char c : words)
     if (c == '<')
       out += "&lt;";
     else if (c == '&')
       out += "&amp;";
     else if (static_cast<unsigned char>(c) >= 0x20)
       out += c;
-  }
   return out;
 }
 

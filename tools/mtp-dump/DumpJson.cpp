@@ -124,11 +124,10 @@ static void writeContract(JsonWriter &json, const schema::Contract &contract) {
              json.field("written", buffer.written());
              json.field("page_table", buffer.page_table());
              if (const schema::CacheContract *cache = buffer.cache())
-               json.field("cache",
-                          strCat(cache->page_tokens(), "x",
-                                 cache->entry_width(), "x",
-                                 dtypeName(cache->dtype()), ", heads ",
-                                 cache->heads()));
+               json.field("cache", strCat(cache->page_tokens(), "x",
+                                          cache->entry_width(), "x",
+                                          dtypeName(cache->dtype()), ", heads ",
+                                          cache->heads()));
            });
   json.endObject();
 }

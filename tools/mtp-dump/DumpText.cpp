@@ -93,10 +93,10 @@ static std::string blobsText(const char *what,
   std::string text;
   for (uint32_t i = 0; i < vectorSize(blobs); ++i) {
     const schema::Blob *blob = blobs->Get(i);
-    text += strCat(what, " ", blob->name()->string_view(), ": ",
-                   tensorTypeName(blob->dtype(), blob->shape()), ", ",
-                   blob->size(), " bytes at ", blob->offset(), " of segment ",
-                   blob->segment());
+    text +=
+        strCat(what, " ", blob->name()->string_view(), ": ",
+               tensorTypeName(blob->dtype(), blob->shape()), ", ", blob->size(),
+               " bytes at ", blob->offset(), " of segment ", blob->segment());
     if (blob->format() != schema::BlobFormat::Elements)
       text += strCat(", ", formatName(blob->format()), " of ", blob->inputs(),
                      " inputs, group ", blob->group());
@@ -109,12 +109,11 @@ static std::string codeText(const Plan &plan) {
   std::string text;
   for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i) {
     const schema::Kernel *kernel = plan.kernels->Get(i);
-    text +=
-        strCat("kernel ", kernel->symbol()->string_view(), " (",
-               orNone(kernel->kind()), ") ",
-               kernel->image() < 0 ? "builtin" : "compiled", ": ",
-               kernel->buffers(), " buffers, ", kernel->params(), " params",
-               kernel->contract() ? ", contract" : "");
+    text += strCat("kernel ", kernel->symbol()->string_view(), " (",
+                   orNone(kernel->kind()), ") ",
+                   kernel->image() < 0 ? "builtin" : "compiled", ": ",
+                   kernel->buffers(), " buffers, ", kernel->params(), " params",
+                   kernel->contract() ? ", contract" : "");
     if (kernel->config())
       text += strCat(", ", kernel->config()->string_view());
     text += "\n";

@@ -40,9 +40,8 @@ static bool isOurs(const cl::Option &option) {
   for (const char *name :
        {"", "o", "pass-pipeline", "split-input-file", "verify-diagnostics",
         "mlir-print-ir-after-all", "mlir-timing", "mlir-pass-statistics"}) {
-    if (option.ArgStr == name) {
+    if (option.ArgStr == name)
       return true;
-    }
   }
   return false;
 }
@@ -70,21 +69,18 @@ int main(int argc, char **argv) {
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> buffer =
       mlir::openInputFile(input, &message);
-  if (!buffer) {
+  if (!buffer)
     return fail(message);
-  }
   auto run = [&](llvm::raw_ostream &stream) {
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(stream, std::move(buffer), registry, config));
   };
-  if (output == "-") {
+  if (output == "-")
     return run(llvm::outs());
-  }
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (int code = run(stream)) {
+  if (int code = run(stream))
     return code;
-  }
   llvm::Error error = mtp::writeWholeFile(
       output, [&](llvm::raw_ostream &file) { file << text; });
   return error ? fail(llvm::toString(std::move(error))) : mtp::kSuccess;

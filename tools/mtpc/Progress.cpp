@@ -24,22 +24,19 @@ void Progress::phase(llvm::StringRef description) {
 
 void Progress::packed(uint64_t done, uint64_t total) {
   int percent = total ? static_cast<int>(100.0 * done / total) : 100;
-  if (!enabled || percent == lastPercent) {
+  if (!enabled || percent == lastPercent)
     return;
-  }
   lastPercent = percent;
   isShown = true;
   int filled = kBarWidth * percent / 100;
-  llvm::errs() << kClearLine << "packing weights ["
-               << std::string(filled, '#')
+  llvm::errs() << kClearLine << "packing weights [" << std::string(filled, '#')
                << std::string(kBarWidth - filled, ' ')
-               << llvm::format("] %3d %%  %.1f of %.1f MB", percent,
-                               done / 1e6, total / 1e6);
+               << llvm::format("] %3d %%  %.1f of %.1f MB", percent, done / 1e6,
+                               total / 1e6);
 }
 
 void Progress::finish() {
-  if (enabled && isShown) {
+  if (enabled && isShown)
     llvm::errs() << kClearLine;
-  }
   isShown = false;
 }

@@ -6,7 +6,8 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 
-/// Shows on standard error what the compiler is doing, where that is a terminal.
+/// Shows on standard error what the compiler is doing, where that is a
+/// terminal.
 class Progress {
 public:
   Progress();

@@ -41,7 +41,8 @@ cl::opt<std::string>
                cl::desc("The artifact to write; where --compile-to stops "
                         "earlier, the module (default: standard output)"),
                cl::value_desc("model.bin"), cl::cat(category));
-cl::opt<std::string> target("target", cl::desc("The device to compile for: cpu"),
+cl::opt<std::string> target("target",
+                            cl::desc("The device to compile for: cpu"),
                             cl::init("cpu"), cl::cat(category));
 cl::opt<std::string>
     targetCpu("target-cpu",
@@ -57,21 +58,22 @@ cl::opt<std::string> dumpPhasesTo("dump-phases-to",
                                   cl::desc("Write the module after each phase"),
                                   cl::value_desc("dir"), cl::cat(category));
 enum class Report { None, Text, Json };
-cl::opt<Report> planReport(
-    "plan-report", cl::desc("Print programs, kernels and bytes"),
-    cl::values(clEnumValN(Report::Text, "", "for people"),
-               clEnumValN(Report::Text, "text", "for people"),
-               clEnumValN(Report::Json, "json", "as JSON")),
-    cl::ValueOptional, cl::init(Report::None), cl::cat(category));
+cl::opt<Report>
+    planReport("plan-report", cl::desc("Print programs, kernels and bytes"),
+               cl::values(clEnumValN(Report::Text, "", "for people"),
+                          clEnumValN(Report::Text, "text", "for people"),
+                          clEnumValN(Report::Json, "json", "as JSON")),
+               cl::ValueOptional, cl::init(Report::None), cl::cat(category));
 cl::opt<std::string> quantize(
     "quantize",
     cl::desc("Store the weights of projections as integers. keep=PATTERN "
              "(a glob over tensor keys, again for more) leaves weights as "
              "they are"),
     cl::value_desc("int8|int4[,group=N][,keep=PATTERN]..."), cl::cat(category));
-cl::opt<std::string> quantizeHead(
-    "quantize-head", cl::desc("The same for the head, instead of --quantize"),
-    cl::value_desc("int8|int4|none[,group=N]"), cl::cat(category));
+cl::opt<std::string>
+    quantizeHead("quantize-head",
+                 cl::desc("The same for the head, instead of --quantize"),
+                 cl::value_desc("int8|int4|none[,group=N]"), cl::cat(category));
 cl::opt<std::string> quantizeEmbedding(
     "quantize-embedding",
     cl::desc("The same for embedding tables, which --quantize leaves as they "
@@ -115,9 +117,8 @@ int fail(const llvm::Twine &message, mtp::ExitCode code = mtp::kFailure) {
 
 /// The folder that the module's paths are relative to.
 std::string folderOf(const std::string &path) {
-  if (path == "-") {
+  if (path == "-")
     return ".";
-  }
   llvm::StringRef parent = llvm::sys::path::parent_path(path);
   return parent.empty() ? "." : parent.str();
 }
@@ -148,9 +149,8 @@ int printModule(mlir::ModuleOp module, const std::string &path) {
 void quietDiagnostics(mlir::MLIRContext &context) {
   const auto &flags = cl::getRegisteredOptions();
   auto printOp = flags.find("mlir-print-op-on-diagnostic");
-  if (printOp == flags.end() || !printOp->second->getNumOccurrences()) {
+  if (printOp == flags.end() || !printOp->second->getNumOccurrences())
     context.printOpOnDiagnostic(false);
-  }
 }
 
 CompileOptions compileOptions(const Invocation &invocation, Progress &progress,
@@ -184,21 +184,18 @@ mlir::LogicalResult reportDiagnostic(mlir::Diagnostic &diagnostic,
   progress.finish();
   bool isOurs = llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()) &&
                 diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-  if (isOurs) {
+  if (isOurs)
     fail(diagnostic.str());
-  }
   return mlir::success(isOurs);
 }
 
 /// Says why the module cannot be printed to `path`, before anything is done.
 bool canPrint(const std::string &path) {
-  if (path.empty() || path == "-" || path == "/dev/null") {
+  if (path.empty() || path == "-" || path == "/dev/null")
     return true;
-  }
   mtp::Status status = checkOutput(path, {{inputPath}});
-  if (!status.isOk()) {
+  if (!status.isOk())
     fail(llvm::StringRef(status.message()));
-  }
   return status.isOk();
 }
 
@@ -220,14 +217,12 @@ int compile(const Invocation &invocation) {
       &context, [&](mlir::Diagnostic &diagnostic) {
         return reportDiagnostic(diagnostic, progress);
       });
-  if (prints && !canPrint(printTo)) {
+  if (prints && !canPrint(printTo))
     return mtp::kFailure;
-  }
   mlir::OwningOpRef<mlir::ModuleOp> module =
       parseModel(context, sources, inputPath);
-  if (!module) {
+  if (!module)
     return mtp::kFailure;
-  }
   mlir::DefaultTimingManager timing;
   mlir::applyDefaultTimingManagerCLOptions(timing);
   mlir::TimingScope rootScope = timing.getRootScope();
@@ -236,13 +231,12 @@ int compile(const Invocation &invocation) {
     return mlir::applyPassManagerCLOptions(manager);
   };
   std::vector<QuantizedWeight> quantized;
-  mlir::LogicalResult result = compileModule(
-      *module, folderOf(inputPath),
-      compileOptions(invocation, progress, quantized), configure);
+  mlir::LogicalResult result =
+      compileModule(*module, folderOf(inputPath),
+                    compileOptions(invocation, progress, quantized), configure);
   progress.finish();
-  if (failed(result)) {
+  if (failed(result))
     return mtp::kFailure;
-  }
   if (report != Report::None &&
       failed(printPlanReport(*module, quantized, report == Report::Json,
                              llvm::outs()))) {
@@ -262,9 +256,8 @@ mtp::Status wrong(const llvm::Twine &message) {
 /// `flag` changes what comes out of `least` and later phases.
 mtp::Status needsPhase(const cl::Option &flag, Phase least, Phase stopAfter,
                        llvm::StringRef name) {
-  if (flag.getNumOccurrences() == 0 || stopAfter >= least) {
+  if (flag.getNumOccurrences() == 0 || stopAfter >= least)
     return mtp::okStatus();
-  }
   return wrong("expected --compile-to=" + name + " for --" + flag.ArgStr +
                ", got '" + compileTo + "'");
 }
@@ -280,8 +273,7 @@ mtp::Status checkPhases(Phase stopAfter) {
     MTP_RETURN_IF_ERROR(
         needsPhase(*flag, Phase::Exec, stopAfter, "exec or later"));
   }
-  MTP_RETURN_IF_ERROR(
-      needsPhase(jobs, Phase::Artifact, stopAfter, "artifact"));
+  MTP_RETURN_IF_ERROR(needsPhase(jobs, Phase::Artifact, stopAfter, "artifact"));
   return needsPhase(randomWeights, Phase::Artifact, stopAfter, "artifact");
 }
 
@@ -296,14 +288,14 @@ mtp::Status checkThreads() {
 }
 
 mtp::Status readSeed(std::optional<uint64_t> &seed) {
-  if (randomWeights.getNumOccurrences() == 0) {
+  if (randomWeights.getNumOccurrences() == 0)
     return mtp::okStatus();
-  }
   uint64_t number = 1;
   if (!randomWeights.empty() &&
       llvm::StringRef(randomWeights).getAsInteger(10, number)) {
     return wrong("expected a number of 0 to 2^64 - 1 for --random-weights, "
-                 "got '" + randomWeights + "'");
+                 "got '" +
+                 randomWeights + "'");
   }
   seed = number;
   return mtp::okStatus();
@@ -313,16 +305,15 @@ mtp::Status readFlags(Invocation &invocation) {
   std::optional<Phase> stopAfter = findPhase(compileTo);
   if (!stopAfter) {
     return wrong("expected a phase for --compile-to (input, fuse, shape, "
-                 "cache, exec, codegen, artifact), got '" + compileTo + "'");
+                 "cache, exec, codegen, artifact), got '" +
+                 compileTo + "'");
   }
-  if (target != "cpu") {
+  if (target != "cpu")
     return wrong("expected --target=cpu, got '" + target + "'");
-  }
   MTP_RETURN_IF_ERROR(checkPhases(*stopAfter));
   MTP_RETURN_IF_ERROR(checkThreads());
-  if (*stopAfter == Phase::Artifact && outputPath.empty()) {
+  if (*stopAfter == Phase::Artifact && outputPath.empty())
     return wrong("expected -o with the path of the artifact");
-  }
   invocation.stopAfter = *stopAfter;
   invocation.lowering.workers = threadsOf(runThreads);
   MTP_RETURN_IF_ERROR(readSeed(invocation.seed));
@@ -351,8 +342,7 @@ int main(int argc, char **argv) {
         return llvm::is_contained(option.Categories, &category);
       });
   Invocation invocation;
-  if (mtp::Status status = readFlags(invocation); !status.isOk()) {
+  if (mtp::Status status = readFlags(invocation); !status.isOk())
     return fail(llvm::StringRef(status.message()), mtp::kWrongFlags);
-  }
   return compile(invocation);
 }

@@ -134,9 +134,8 @@ CLI::Option *mtp::addTexts(CLI::App &app, const std::string &names,
 
 CLI::Option *mtp::addFlag(CLI::App &app, const std::string &names, bool &flag,
                           const std::string &text, bool value) {
-  return app
-      .add_flag_callback(
-          names, [&flag, value] { flag = value; }, text)
+  return app.add_flag_callback(
+                names, [&flag, value] { flag = value; }, text)
       ->disable_flag_override();
 }
 

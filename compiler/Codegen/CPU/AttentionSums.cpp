@@ -33,8 +33,7 @@ void AttentionBlock::copy(Value sums, Value to) {
 }
 
 void AttentionBlock::add(Value sums, Value more, Value first) {
-  kb.ifElse(
-      first, [&] { copy(more, sums); }, [&] { join(sums, more); });
+  kb.ifElse(first, [&] { copy(more, sums); }, [&] { join(sums, more); });
 }
 
 void AttentionBlock::join(Value sums, Value more) {

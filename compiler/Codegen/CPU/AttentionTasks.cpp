@@ -231,8 +231,8 @@ static const llvm::ArrayRef<ConfigKey> plainKeys =
 static const KernelKind kinds[] = {
     {"attention", plainKeys, emitAttention<false>, attentionTasks<false>,
      attentionScratch<false>, verifyAttention},
-    {"attention_tree", treeKeys, emitAttention<true>,
-     attentionTasks<true>, attentionScratch<true>, verifyAttention},
+    {"attention_tree", treeKeys, emitAttention<true>, attentionTasks<true>,
+     attentionScratch<true>, verifyAttention},
     {"attention_parts", partsKeys, emitAttention<false>, attentionTasks<false>,
      attentionScratch<false>, verifyAttention},
     {"attention_join", joinKeys, emitJoin, joinTasks, joinScratch,

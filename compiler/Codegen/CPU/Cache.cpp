@@ -95,8 +95,8 @@ void mtp::codegen::emitCopyToShares(KernelBuilder &kb,
 static void emitKvAppend(KernelBuilder &kb, const KernelConfig &config) {
   int64_t width = config.integer("width");
   int64_t stride = config.integer("x_stride", width);
-  CacheBuffers cache{kb.buffer(1), kb.buffer(2), kb.buffer(3), kb.buffer(4),
-                     kb.param(1), config.integer("slots")};
+  CacheBuffers cache{kb.buffer(1), kb.buffer(2), kb.buffer(3),
+                     kb.buffer(4), kb.param(1),  config.integer("slots")};
   CacheLayout layout = appendLayout(config);
   kb.forTasks([&](Value row) {
     emitForEntry(
@@ -122,8 +122,8 @@ static LogicalResult verifyKvAppend(const KernelConfig &config,
 /// buffers: slots, from, to, page table, base of the layer's pages.
 /// params: b, maxPages, positions of a slot.
 static void emitKvMove(KernelBuilder &kb, const KernelConfig &config) {
-  CacheBuffers cache{kb.buffer(0), kb.buffer(1), kb.buffer(3), kb.buffer(4),
-                     kb.param(1), config.integer("slots")};
+  CacheBuffers cache{kb.buffer(0), kb.buffer(1), kb.buffer(3),
+                     kb.buffer(4), kb.param(1),  config.integer("slots")};
   CacheLayout layout(config, config.integer("entry_width"));
   DType dtype = config.dtype();
   int64_t bytes = byteWidth(dtype);

@@ -21,7 +21,8 @@ enum class DType { F32, BF16 };
 inline int64_t byteWidth(DType dtype) { return dtype == DType::F32 ? 4 : 2; }
 
 /// How a weight matrix is stored: as elements of `dtype`, or, where `bits` is
-/// not 0, as integers of 8 or 4 bits with a scale per output and `group` inputs.
+/// not 0, as integers of 8 or 4 bits with a scale per output and `group`
+/// inputs.
 struct WeightFormat {
   DType dtype = DType::F32;
   int64_t bits = 0;

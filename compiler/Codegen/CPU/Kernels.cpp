@@ -43,13 +43,12 @@ resolve(Location loc, const KernelSpec &spec) {
   if (failed(config) ||
       failed(verifyAtLeast(
           *config,
-          {"width",      "k",           "n",       "vocab",       "heads",
-           "groups",     "experts",     "top_k",   "inter",       "dim",
-           "page",       "entry_width", "q_heads", "kv_heads",    "dk",
-           "dv",         "a_width",     "b_width",
-           "copy_width", "k_heads",     "v_width", "head_stride", "parts",
-           "splits",     "cache_heads", "slots",   "positions",   "rows",
-           "block"},
+          {"width",   "k",           "n",       "vocab",      "heads",
+           "groups",  "experts",     "top_k",   "inter",      "dim",
+           "page",    "entry_width", "q_heads", "kv_heads",   "dk",
+           "dv",      "a_width",     "b_width", "copy_width", "k_heads",
+           "v_width", "head_stride", "parts",   "splits",     "cache_heads",
+           "slots",   "positions",   "rows",    "block"},
           1, emitError)))
     return failure();
   if (kind->verify && failed(kind->verify(*config, emitError)))

@@ -82,8 +82,7 @@ static void emitLinearArgmax(KernelBuilder &kb, const KernelConfig &config) {
     winners.store(row, outputs);
     if (!hasLogits)
       return;
-    Value slot =
-        kb.clampIndex(kb.loadI32(slots, row), config.integer("slots"));
+    Value slot = kb.clampIndex(kb.loadI32(slots, row), config.integer("slots"));
     kb.ifThen(readsLogits(kb, sampling, slot), [&] {
       Value to = kb.at(logits, row, n * 4);
       for (const OutputVector &output : outputs)

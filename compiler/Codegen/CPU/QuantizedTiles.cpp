@@ -85,8 +85,7 @@ void QuantizedTiles::emit() {
 void QuantizedTiles::prepare(Value group, Value firstRow, Value count,
                              Value rows) {
   QuantizedMatmul::prepare(group, firstRow, count, rows);
-  kb.ifElse(
-      few(count), [] {}, [&] { kb.configureTiles(configuration()); });
+  kb.ifElse(few(count), [] {}, [&] { kb.configureTiles(configuration()); });
 }
 
 /// One group's weights as tiles of bytes, one half panel after the other, each

@@ -52,8 +52,8 @@ static void emitRopeAppend(KernelBuilder &kb, const KernelConfig &config) {
   int64_t keys = keyWidth(config), values = config.integer("v_width");
   int64_t queries = queryHeads * ropeHeadStride(config);
   CacheBuffers cache{kb.buffer(first + 4), kb.buffer(first + 5),
-                     kb.buffer(first + 6), kb.buffer(first + 7), kb.param(1),
-                     config.integer("slots")};
+                     kb.buffer(first + 6), kb.buffer(first + 7),
+                     kb.param(1),          config.integer("slots")};
   CacheLayout layout = cacheLayout(config);
   kb.forTasks([&](Value row) {
     Value angles =

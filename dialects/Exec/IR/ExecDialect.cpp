@@ -29,17 +29,17 @@ LogicalResult
 RotationAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      int64_t dim, int64_t offset, mtp::RopeLayout) {
   if (dim < 2 || dim % 2 != 0 || offset < 0) // C1
-    return emitError() << "expected an even number of columns from 2 on, and an "
-                          "offset from 0 on, got "
-                       << dim << " and " << offset;
+    return emitError()
+           << "expected an even number of columns from 2 on, and an "
+              "offset from 0 on, got "
+           << dim << " and " << offset;
   return success();
 }
 
 std::optional<int64_t> mlir::exec::bufferBytes(MemRefType type) {
   Type element = type.getElementType();
-  if (!element.isIntOrFloat()) {
+  if (!element.isIntOrFloat())
     return std::nullopt;
-  }
   int64_t bytes = (element.getIntOrFloatBitWidth() + 7) / 8;
   for (int64_t dim : type.getShape()) {
     if (ShapedType::isDynamic(dim) ||

@@ -55,8 +55,8 @@ static Type resourceType(Operation *resource, MemRefType type) {
   return llvm::TypeSwitch<Operation *, Type>(resource)
       .Case([](StateOp op) { return op.getType(); })
       .Case([&](WeightOp op) -> Type {
-        Type element = op.isQuantized() ? IntegerType::get(context, 8)
-                                        : op.getDtype();
+        Type element =
+            op.isQuantized() ? IntegerType::get(context, 8) : op.getDtype();
         return MemRefType::get(type.hasStaticShape()
                                    ? type.getShape()
                                    : llvm::ArrayRef<int64_t>(1),
@@ -114,8 +114,8 @@ LogicalResult RefOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return emitOpError("expected a row of a state, got row ")
              << row << " of " << whole;
     }
-    wanted = MemRefType::get(whole.getShape().drop_front(),
-                             whole.getElementType());
+    wanted =
+        MemRefType::get(whole.getShape().drop_front(), whole.getElementType());
   }
   if (!isFirstOf(type, wanted, resource)) { // C3
     return emitOpError("expected ")
@@ -145,9 +145,8 @@ int64_t RefOp::getRowOffset() {
 
 /// Whether the artifact has a number for the type.
 static bool isStoredElement(Type element) {
-  return element.isF32() || element.isBF16() ||
-         element.isSignlessInteger(8) || element.isSignlessInteger(32) ||
-         element.isSignlessInteger(64);
+  return element.isF32() || element.isBF16() || element.isSignlessInteger(8) ||
+         element.isSignlessInteger(32) || element.isSignlessInteger(64);
 }
 
 static bool isStaticTensor(Type type) {
@@ -179,9 +178,8 @@ LogicalResult OutputOp::verify() {
                        "i32 or i64, got ") // C1
            << type;
   }
-  if (getValue().getDefiningOp<ColumnsOp>()) { // C2
+  if (getValue().getDefiningOp<ColumnsOp>()) // C2
     return emitOpError("expected a value that is no view, got ") << getValue();
-  }
   return success();
 }
 
@@ -219,9 +217,8 @@ LogicalResult DispatchOp::verify() {
 static LogicalResult verifyCaches(DispatchOp dispatch, KernelOp kernel,
                                   SymbolTableCollection &symbols) {
   std::optional<KernelContract> contract = kernelContract(kernel);
-  if (!contract) {
+  if (!contract)
     return success();
-  }
   for (auto [i, buffer, given] :
        llvm::enumerate(contract->buffers, dispatch.getBuffers())) {
     auto ref = given.getDefiningOp<RefOp>();
@@ -231,12 +228,10 @@ static LogicalResult verifyCaches(DispatchOp dispatch, KernelOp kernel,
     if (bool(cache) != buffer.entries.has_value()) { // C5
       return dispatch.emitOpError("expected buffer ")
              << i << " of kind '" << kernel.getKind() << "' to be "
-             << (cache ? "no cache" : "a cache") << ", got "
-             << given.getType();
+             << (cache ? "no cache" : "a cache") << ", got " << given.getType();
     }
-    if (!cache) {
+    if (!cache)
       continue;
-    }
     CacheEntries want = *buffer.entries;
     CacheEntries got{int64_t(cache.getPage()), int64_t(cache.getEntry()),
                      int64_t(cache.getHeads()), cache.getDtype().isBF16()};

@@ -9,9 +9,8 @@ using namespace mlir::exec;
 
 bool mlir::exec::isSameBuffer(Value a, Value b) {
   auto first = a.getDefiningOp<RefOp>(), second = b.getDefiningOp<RefOp>();
-  if (!first || !second) {
+  if (!first || !second)
     return a == b;
-  }
   return first.getResourceAttr() == second.getResourceAttr() &&
          first.getLayer() == second.getLayer() &&
          first.getRow() == second.getRow();
@@ -32,21 +31,19 @@ LogicalResult KernelOp::verify() {
 /// Whether a packer reads such an entry of a source.
 static bool isSourceEntry(NamedAttribute entry) {
   llvm::StringRef name = entry.getName();
-  if (name == "key") {
+  if (name == "key")
     return isa<StringAttr>(entry.getValue());
-  }
-  if (name == "transpose") {
+  if (name == "transpose")
     return isa<BoolAttr>(entry.getValue());
-  }
   if (name == "shape") {
     auto shape = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
     return shape && (shape.size() == 1 || shape.size() == 2);
   }
   auto number = dyn_cast<IntegerAttr>(entry.getValue());
   return number && number.getType().isSignlessInteger(64) &&
-         llvm::is_contained({"row_begin", "row_end", "row_stride", "col_begin",
-                             "col_end"},
-                            name);
+         llvm::is_contained(
+             {"row_begin", "row_end", "row_stride", "col_begin", "col_end"},
+             name);
 }
 
 LogicalResult WeightOp::verify() {
@@ -102,9 +99,8 @@ LogicalResult WeightOp::verify() {
     return emitOpError("expected no stack for a table of ")
            << getDtype() << ", got " << int64_t(getStack());
   }
-  if (!isQuantized() && getGroup()) {
+  if (!isQuantized() && getGroup())
     return emitOpError("expected no group for elements of ") << getDtype();
-  }
   if (getPicks() && // C7
       (layout != "linear" || getSources().size() != 1 || getStack() != 1)) {
     return emitOpError("expected picks of a linear weight with one source and "
@@ -118,28 +114,26 @@ int64_t WeightOp::getPackedBytes() {
   int64_t k = getK(), n = getN(), stack = getStack();
   bool isRaw = getLayout() == "raw", isHalf = getDtype().isBF16();
   // swiglu: `n` counts gate and up rows; either half is padded by itself.
-  int64_t panels = getLayout() == "swiglu" ? 2 * panelCount(n / 2)
-                                           : panelCount(n);
+  int64_t panels =
+      getLayout() == "swiglu" ? 2 * panelCount(n / 2) : panelCount(n);
   if (isQuantized()) {
     ::mtp::QuantizedPanel panel{getDtype().getIntOrFloatBitWidth(),
                                 int64_t(*getGroup()), k};
     return stack * (isRaw ? n * panel.rowBytes() : panels * panel.bytes());
   }
   int64_t elementBytes = isHalf ? 2 : 4;
-  if (isRaw) {
+  if (isRaw)
     return stack * n * k * elementBytes;
-  }
   // Panels of bf16 hold inputs in pairs.
   int64_t inputs = isHalf ? k + k % 2 : k;
   return stack * panels * kPanelWidth * inputs * elementBytes;
 }
 
 LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (!getPicks()) {
+  if (!getPicks())
     return success();
-  }
-  auto constant = symbols.lookupNearestSymbolFrom<ConstantOp>(
-      *this, getPicksAttr());
+  auto constant =
+      symbols.lookupNearestSymbolFrom<ConstantOp>(*this, getPicksAttr());
   if (!constant) { // C7
     return emitOpError("expected picks to name an exec.constant, got ")
            << getPicksAttr();
@@ -156,9 +150,8 @@ LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult RopeTableOp::verify() {
   constexpr int64_t kMaxPositions = int64_t(1) << 23;
   int64_t positions = getPositions();
-  if (positions < 1 || positions > kMaxPositions) { // C1
+  if (positions < 1 || positions > kMaxPositions) // C1
     return emitOpError("expected positions in [1, 2^23], got ") << positions;
-  }
   return success();
 }
 
@@ -194,13 +187,14 @@ SmallVector<int64_t> exec::StateOp::getExtentSizes() {
 
 LogicalResult exec::StateOp::verify() {
   auto type = dyn_cast<MemRefType>(getType());
-  if (!type || !isHostElement(type.getElementType()) || !bufferBytes(type)) { // C1
-    return emitOpError("expected a static memref of f32, i32 or i64 whose bytes "
-                       "fit 63 bits, got ")
+  if (!type || !isHostElement(type.getElementType()) ||
+      !bufferBytes(type)) { // C1
+    return emitOpError(
+               "expected a static memref of f32, i32 or i64 whose bytes "
+               "fit 63 bits, got ")
            << getType();
   }
-  if (getInitAttr() &&
-      getInitAttr().getType() != type.getElementType()) { // C2
+  if (getInitAttr() && getInitAttr().getType() != type.getElementType()) { // C2
     return emitOpError("expected init of ")
            << type.getElementType() << ", got " << getInitAttr();
   }
@@ -231,9 +225,8 @@ LogicalResult exec::CacheOp::verify() {
     return emitOpError("expected positive layers, entry, heads and page, got ")
            << layers << ", " << entry << ", " << heads << " and " << page;
   }
-  if (!getDtype().isF32() && !getDtype().isBF16()) { // C2
+  if (!getDtype().isF32() && !getDtype().isBF16()) // C2
     return emitOpError("expected elements of f32 or bf16, got ") << getDtype();
-  }
   if (entry % heads != 0) { // C3
     return emitOpError("expected an entry of a multiple of ")
            << heads << " heads, got " << entry;

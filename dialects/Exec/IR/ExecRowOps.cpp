@@ -6,9 +6,10 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-LogicalResult ColumnsOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    llvm::SmallVectorImpl<Type> &types) {
+LogicalResult ColumnsOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location> location,
+                                          Adaptor adaptor,
+                                          llvm::SmallVectorImpl<Type> &types) {
   auto type = cast<RankedTensorType>(adaptor.getX().getType());
   int64_t begin = adaptor.getBegin(), end = adaptor.getEnd();
   if (begin < 0 || begin >= end || end > type.getDimSize(1)) // C1
@@ -40,7 +41,9 @@ DictionaryAttr EmbedOp::getKernelConfig() {
       .get();
 }
 
-bool EmbedOp::readsAnyRow(size_t index) { return getOperand(index) == getTable(); }
+bool EmbedOp::readsAnyRow(size_t index) {
+  return getOperand(index) == getTable();
+}
 
 Value EmbedOp::getPackedWeight() { return getTable(); }
 
@@ -81,7 +84,8 @@ bool RmsNormOp::readsAnyRow(size_t index) {
 // Pairs and copies
 //===----------------------------------------------------------------------===//
 
-template <typename OpT> static DictionaryAttr pairConfig(OpT op) {
+template <typename OpT>
+static DictionaryAttr pairConfig(OpT op) {
   int64_t width = columnsOf(op.getY());
   return KernelConfig(op.getContext())
       .number("width", width)
@@ -126,7 +130,9 @@ DictionaryAttr CopyOp::getKernelConfig() {
 }
 
 DictionaryAttr GatherRowsOp::getKernelConfig() {
-  return KernelConfig(getContext()).number("width", columnsOf(getResult())).get();
+  return KernelConfig(getContext())
+      .number("width", columnsOf(getResult()))
+      .get();
 }
 
 llvm::SmallVector<int64_t> GatherRowsOp::getKernelParams() {

@@ -16,9 +16,8 @@ using namespace mlir::exec;
 //===----------------------------------------------------------------------===//
 
 Extent::Extent(int64_t constant) {
-  if (constant != 0) {
+  if (constant != 0)
     sum.push_back({constant});
-  }
 }
 
 Extent Extent::param(int index) {
@@ -41,9 +40,8 @@ void Extent::add(Term term) {
 Extent mlir::exec::operator+(const Extent &a, const Extent &b) {
   Extent result = a;
   result.overflowed |= b.overflowed;
-  for (Extent::Term term : b.sum) {
+  for (Extent::Term term : b.sum)
     result.add(term);
-  }
   return result;
 }
 
@@ -60,11 +58,9 @@ Extent mlir::exec::operator*(const Extent &a, const Extent &b) {
              (right.second < 0 || left.first < 0) &&
              "expected products of at most two params");
       SmallVector<int, 4> params;
-      for (int param : {left.first, left.second, right.first, right.second}) {
-        if (param >= 0) {
+      for (int param : {left.first, left.second, right.first, right.second})
+        if (param >= 0)
           params.push_back(param);
-        }
-      }
       llvm::sort(params);
       params.resize(2, -1);
       Extent::Term term{0, params[0], params[1]};
@@ -81,11 +77,9 @@ std::optional<int64_t> Extent::evaluate(llvm::ArrayRef<int64_t> params) const {
   bool failed = overflowed;
   for (Term term : sum) {
     int64_t value = term.factor;
-    for (int param : {term.first, term.second}) {
-      if (param >= 0) {
+    for (int param : {term.first, term.second})
+      if (param >= 0)
         failed |= __builtin_mul_overflow(value, params[param], &value);
-      }
-    }
     failed |= __builtin_add_overflow(total, value, &total);
   }
   return failed ? std::nullopt : std::optional(total);
@@ -222,8 +216,8 @@ void ContractWriter::headProjection() {
   int64_t k = need("k"), n = need("n");
   int64_t heads = need("heads"), xHead = get("x_head_stride", k);
   int64_t yHead = get("y_head_stride", n), kept = get("keep_width", 0);
-  int64_t width = std::max(get("x_offset", 0) + k,
-                           kept ? get("keep_offset", 0) + kept : 0);
+  int64_t width =
+      std::max(get("x_offset", 0) + k, kept ? get("keep_offset", 0) + kept : 0);
   rows(m, get("x_stride", heads * xHead), (heads - 1) * xHead + width);
   weight(k, n, heads);
   if (flag("rotate")) {
@@ -240,17 +234,14 @@ void ContractWriter::projection() {
   bool gated = text("activation") == "swiglu";
   int64_t outputs = gated ? n / 2 : n;
   rows(m, get("x_stride", k), k);
-  if (flag("norm")) {
+  if (flag("norm"))
     words(k);
-  }
   weight(k, n, /*stack=*/1, gated);
-  if (flag("bias")) {
+  if (flag("bias"))
     words(n);
-  }
   if (kind == "linear") {
-    if (flag("residual")) {
+    if (flag("residual"))
       rows(m, get("residual_stride", outputs), outputs);
-    }
     rows(m, get("y_stride", outputs), outputs);
     return;
   }
@@ -260,9 +251,8 @@ void ContractWriter::projection() {
   }
   words(m * parts);
   words(m * parts);
-  if (flag("logits")) {
+  if (flag("logits"))
     words(m * n);
-  }
 }
 
 /// rope, kv_append, rope_kv_append and rope_qkv_append.
@@ -287,16 +277,14 @@ void ContractWriter::appendRotated() {
   }
   int64_t queries = get("q_heads", 0) * head;
   int64_t keys = need("k_heads") * head, values = need("v_width");
-  if (queries) {
+  if (queries)
     rows(m, get("q_stride", queries), queries);
-  }
   rows(m, get("k_stride", keys), keys);
   rows(m, get("v_stride", values), values);
   angles();
   cache(get("entry_width", keys + values));
-  if (queries) {
+  if (queries)
     rows(m, get("y_stride", queries), queries);
-  }
 }
 
 void ContractWriter::attention() {
@@ -325,20 +313,17 @@ void ContractWriter::experts() {
     words(m);
     words(m * topK);
     words(m * topK * width);
-    for (llvm::StringRef added : {"residual", "shared"}) {
-      if (flag(added)) {
+    for (llvm::StringRef added : {"residual", "shared"})
+      if (flag(added))
         words(m * width);
-      }
-    }
     words(m * width);
     return;
   }
   int64_t experts = need("experts"), topK = need("top_k");
   if (kind == "moe_route") {
     rows(m, get("x_stride", experts), experts);
-    if (flag("bias")) {
+    if (flag("bias"))
       words(experts);
-    }
     words(m * topK);
     words(m * topK);
   } else if (kind == "moe_plan") {
@@ -358,9 +343,8 @@ void ContractWriter::experts() {
 }
 
 void ContractWriter::all(std::initializer_list<Extent> counts) {
-  for (const Extent &count : counts) {
+  for (const Extent &count : counts)
     words(count);
-  }
 }
 
 /// Rows of slots. Params are b, and as many rows for each; of write_state_at
@@ -444,21 +428,16 @@ void ContractWriter::elementwise() {
 }
 
 ContractWriter::Family ContractWriter::familyOf(llvm::StringRef kind) {
-  if (kind == "head_linear") {
+  if (kind == "head_linear")
     return &ContractWriter::headProjection;
-  }
-  if (kind.starts_with("linear")) {
+  if (kind.starts_with("linear"))
     return &ContractWriter::projection;
-  }
-  if (kind == "rope" || kind.ends_with("_append")) {
+  if (kind == "rope" || kind.ends_with("_append"))
     return &ContractWriter::appendRotated;
-  }
-  if (kind.starts_with("attention")) {
+  if (kind.starts_with("attention"))
     return &ContractWriter::attention;
-  }
-  if (kind.starts_with("moe_")) {
+  if (kind.starts_with("moe_"))
     return &ContractWriter::experts;
-  }
   return llvm::StringSwitch<Family>(kind)
       .Case("kv_move", &ContractWriter::moveEntries)
       .Cases({"read_state", "write_state", "write_state_at", "concat_rows"},
@@ -479,16 +458,15 @@ KernelContract ContractWriter::finish() {
   for (auto [i, buffer] : llvm::enumerate(contract.buffers)) {
     buffer.isWritten = int64_t(i) >= inputs || updatesBuffer(kind, i);
     if (buffer.bytes.hasOverflowed() && contract.error.empty()) {
-      contract.error = ("the bytes of buffer " + llvm::Twine(i) +
-                        " of kind '" + kind + "' do not fit 64 bits")
+      contract.error = ("the bytes of buffer " + llvm::Twine(i) + " of kind '" +
+                        kind + "' do not fit 64 bits")
                            .str();
     }
   }
   for (int param = 0; param < signature.params; ++param) {
     auto found = limits.find(param);
-    contract.params.push_back(found == limits.end()
-                                  ? ParamRange{1, kMostParam}
-                                  : found->second);
+    contract.params.push_back(found == limits.end() ? ParamRange{1, kMostParam}
+                                                    : found->second);
   }
   contract.tasks = taskShape(kind, config);
   return contract;
@@ -496,9 +474,8 @@ KernelContract ContractWriter::finish() {
 
 std::optional<KernelContract>
 mlir::exec::kernelContract(llvm::StringRef kind, DictionaryAttr config) {
-  if (!kernelSignature(kind, config) || kind.starts_with(kBuiltinPrefix)) {
+  if (!kernelSignature(kind, config) || kind.starts_with(kBuiltinPrefix))
     return std::nullopt;
-  }
   return ContractWriter(kind, config).finish();
 }
 

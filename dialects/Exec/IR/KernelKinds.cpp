@@ -92,11 +92,9 @@ constexpr KindEntry kKinds[] = {
 };
 
 const KindEntry *findKind(llvm::StringRef kind) {
-  for (const KindEntry &entry : kKinds) {
-    if (entry.name == kind) {
+  for (const KindEntry &entry : kKinds)
+    if (entry.name == kind)
       return &entry;
-    }
-  }
   return nullptr;
 }
 
@@ -108,12 +106,10 @@ int64_t attentionTiles(DictionaryAttr config) {
   int64_t keyHeads = std::max<int64_t>(configInt(config, "kv_heads"), 1);
   int64_t group = std::max<int64_t>(heads / keyHeads, 1);
   int64_t tile = std::min<int64_t>(group, 4);
-  while (group % tile != 0) {
+  while (group % tile != 0)
     --tile;
-  }
-  if (heads == 4 && tile == 4) {
+  if (heads == 4 && tile == 4)
     tile = 2;
-  }
   return heads / tile;
 }
 
@@ -139,20 +135,13 @@ struct IndexLimit {
 };
 
 constexpr IndexLimit kIndexLimits[] = {
-    {"linear_argmax", "slots", -4},
-    {"head_linear", "positions", 2},
-    {"rope", "positions", 1},
-    {"kv_append", "slots", 3},
-    {"rope_kv_append", "slots", 6},
-    {"rope_kv_append", "positions", 2},
-    {"rope_qkv_append", "slots", 7},
-    {"rope_qkv_append", "positions", 3},
-    {"attention", "slots", 3},
-    {"attention_tree", "slots", 3},
-    {"attention_parts", "slots", 3},
-    {"read_state", "slots", 1},
-    {"write_state", "slots", 2},
-    {"write_state_at", "slots", 3},
+    {"linear_argmax", "slots", -4},  {"head_linear", "positions", 2},
+    {"rope", "positions", 1},        {"kv_append", "slots", 3},
+    {"rope_kv_append", "slots", 6},  {"rope_kv_append", "positions", 2},
+    {"rope_qkv_append", "slots", 7}, {"rope_qkv_append", "positions", 3},
+    {"attention", "slots", 3},       {"attention_tree", "slots", 3},
+    {"attention_parts", "slots", 3}, {"read_state", "slots", 1},
+    {"write_state", "slots", 2},     {"write_state_at", "slots", 3},
     {"kv_move", "slots", 3},
 };
 
@@ -165,10 +154,8 @@ DictionaryAttr mlir::exec::addIndexLimits(llvm::StringRef kind,
   bool rotates = kind != "head_linear" || configInt(config, "rotate") != 0;
   bool picks = kind != "linear_argmax" || configInt(config, "logits") != 0;
   for (const IndexLimit &limit : kIndexLimits) {
-    if (limit.kind != kind || config.contains(limit.key) || !rotates ||
-        !picks) {
+    if (limit.kind != kind || config.contains(limit.key) || !rotates || !picks)
       continue;
-    }
     int64_t buffer = limit.buffer + (limit.buffer < 0 ? buffers.size() : 0);
     auto type = dyn_cast<ShapedType>(buffers[buffer]);
     if (type && type.getRank() > 0 && !type.isDynamicDim(0)) {
@@ -182,20 +169,17 @@ DictionaryAttr mlir::exec::addIndexLimits(llvm::StringRef kind,
 
 std::vector<llvm::StringRef> mlir::exec::allKernelKinds() {
   std::vector<llvm::StringRef> names;
-  for (const KindEntry &entry : kKinds) {
+  for (const KindEntry &entry : kKinds)
     names.push_back(entry.name);
-  }
   return names;
 }
 
 int64_t mlir::exec::configInt(DictionaryAttr config, llvm::StringRef key) {
   Attribute value = config ? config.get(key) : Attribute();
-  if (auto flag = llvm::dyn_cast_or_null<BoolAttr>(value)) {
+  if (auto flag = llvm::dyn_cast_or_null<BoolAttr>(value))
     return flag.getValue();
-  }
-  if (auto number = llvm::dyn_cast_or_null<IntegerAttr>(value)) {
+  if (auto number = llvm::dyn_cast_or_null<IntegerAttr>(value))
     return number.getInt();
-  }
   return 0;
 }
 
@@ -208,9 +192,8 @@ mlir::exec::kernelSignature(llvm::StringRef kind, DictionaryAttr config) {
                            outputs, /*params=*/1};
   }
   const KindEntry *entry = findKind(kind);
-  if (!entry) {
+  if (!entry)
     return std::nullopt;
-  }
   KernelSignature signature{entry->buffers, entry->outputs, entry->params};
   for (const OptionalBuffers &optional : kOptionalBuffers) {
     if (configInt(config, optional.flag) != 0) {
@@ -241,13 +224,11 @@ bool mlir::exec::dividesByRow(llvm::StringRef kind) {
 }
 
 TaskShape mlir::exec::taskShape(llvm::StringRef kind, DictionaryAttr config) {
-  if (kind == kControlKind) {
+  if (kind == kControlKind)
     return {1, 1};
-  }
   const KindEntry *entry = findKind(kind);
-  if (!entry) {
+  if (!entry)
     return {0, 0};
-  }
   switch (entry->tasks) {
   case Tasks::One:
     return {0, 1};
@@ -263,8 +244,8 @@ TaskShape mlir::exec::taskShape(llvm::StringRef kind, DictionaryAttr config) {
   case Tasks::HeadPanels:
     return {0, configInt(config, "heads") * panelCount(configInt(config, "n"))};
   case Tasks::ExpertPanels:
-    return {0, panelCount(configInt(
-                   config, config.contains("inter") ? "inter" : "n"))};
+    return {0, panelCount(configInt(config,
+                                    config.contains("inter") ? "inter" : "n"))};
   case Tasks::RowHeads:
     return {1, attentionTiles(config)};
   case Tasks::RowGroupHeads:
@@ -279,13 +260,11 @@ TaskShape mlir::exec::taskShape(llvm::StringRef kind, DictionaryAttr config) {
 int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
                                 llvm::ArrayRef<int64_t> params) {
   const KindEntry *entry = findKind(kind);
-  if (entry && entry->tasks == Tasks::RowStretches) {
+  if (entry && entry->tasks == Tasks::RowStretches)
     return params[0] * ::mtp::sampleStretches(params[1]);
-  }
   TaskShape shape = taskShape(kind, config);
-  if (shape.rowsPerGroup == 0) {
+  if (shape.rowsPerGroup == 0)
     return shape.tasks;
-  }
   return (params[0] + shape.rowsPerGroup - 1) / shape.rowsPerGroup *
          shape.tasks;
 }

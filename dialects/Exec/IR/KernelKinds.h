@@ -1,9 +1,10 @@
 //===- KernelKinds.h - The catalogue of kernels -----------------*- C++ -*-===//
 //
 // What every kernel kind takes: how many buffers and scalars, which buffers are
-// its results, and into how many tasks its work splits. Passes choose kernels by
-// this table, the verifier of the exec dialect checks dispatches against it and
-// the code generators must emit every kind of it, so a kind is added here first.
+// its results, and into how many tasks its work splits. Passes choose kernels
+// by this table, the verifier of the exec dialect checks dispatches against it
+// and the code generators must emit every kind of it, so a kind is added here
+// first.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,9 +12,8 @@ ParseResult mtp::parseAttentionOperands(OpAsmParser &parser,
                                         UnresolvedOperand &rows) {
   SMLoc loc = parser.getCurrentLocation();
   SmallVector<UnresolvedOperand> operands;
-  if (parser.parseOperandList(operands)) {
+  if (parser.parseOperandList(operands))
     return failure();
-  }
   if (operands.size() != 3 && operands.size() != 4) {
     return parser.emitError(loc,
                             "expected query, key, optional value and rows, "
@@ -23,9 +22,8 @@ ParseResult mtp::parseAttentionOperands(OpAsmParser &parser,
   }
   q = operands[0];
   k = operands[1];
-  if (operands.size() == 4) {
+  if (operands.size() == 4)
     v = operands[2];
-  }
   rows = operands.back();
   return success();
 }
@@ -33,9 +31,8 @@ ParseResult mtp::parseAttentionOperands(OpAsmParser &parser,
 void mtp::printAttentionOperands(OpAsmPrinter &printer, Operation *, Value q,
                                  Value k, Value v, Value rows) {
   printer << q << ", " << k << ", ";
-  if (v) {
+  if (v)
     printer << v << ", ";
-  }
   printer << rows;
 }
 
@@ -44,25 +41,22 @@ ParseResult mtp::parseOptionalFirst(OpAsmParser &parser,
                                     UnresolvedOperand &second) {
   SMLoc loc = parser.getCurrentLocation();
   SmallVector<UnresolvedOperand> operands;
-  if (parser.parseOperandList(operands)) {
+  if (parser.parseOperandList(operands))
     return failure();
-  }
   if (operands.empty() || operands.size() > 2) {
     return parser.emitError(loc, "expected one or two operands, got ")
            << operands.size();
   }
-  if (operands.size() == 2) {
+  if (operands.size() == 2)
     first = operands.front();
-  }
   second = operands.back();
   return success();
 }
 
 void mtp::printOptionalFirst(OpAsmPrinter &printer, Operation *, Value first,
                              Value second) {
-  if (first) {
+  if (first)
     printer << first << ", ";
-  }
   printer << second;
 }
 

@@ -9,9 +9,8 @@ using namespace mlir::mtp;
 /// Scale, and window if there is one.
 static LogicalResult verifyScaleAndWindow(Operation *op, const APFloat &scale,
                                           std::optional<int64_t> window) {
-  if (failed(expectFinitePositive(op, "scale", scale))) {
+  if (failed(expectFinitePositive(op, "scale", scale)))
     return failure();
-  }
   return window ? expectPositive(op, "window", *window) : success();
 }
 
@@ -26,9 +25,8 @@ LogicalResult RopeOp::verify() {
     return failure();
   }
   FailureOr<int64_t> width = product(*this, "heads", heads, headDim);
-  if (failed(width) || failed(expectWidth(*this, "the rows", getX(), *width))) {
+  if (failed(width) || failed(expectWidth(*this, "the rows", getX(), *width)))
     return failure();
-  }
   int64_t dim = getRope().getDim();
   if (offset < 0 || offset > headDim - dim) { // rope_c2
     return emitOpError("expected the rotated columns within a head of ")
@@ -46,9 +44,8 @@ int64_t AttentionOp::getKeyDim() {
 }
 
 int64_t AttentionOp::getValueDim() {
-  if (std::optional<int64_t> prefix = getValuePrefix()) {
+  if (std::optional<int64_t> prefix = getValuePrefix())
     return *prefix;
-  }
   return widthOf(getV()) / static_cast<int64_t>(getKvHeads());
 }
 
@@ -83,22 +80,19 @@ static LogicalResult verifyQueryAndKey(AttentionOp op) {
 }
 
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyQueryAndKey(*this))) {
+  if (failed(verifyQueryAndKey(*this)))
     return failure();
-  }
   std::optional<int64_t> prefix = getValuePrefix();
-  if (static_cast<bool>(getV()) == prefix.has_value()) { // attention_c4
+  if (static_cast<bool>(getV()) == prefix.has_value()) // attention_c4
     return emitOpError("expected either a value operand or values");
-  }
   if (prefix && (*prefix < 1 || *prefix > getKeyDim())) { // attention_c4
     return emitOpError("expected values within a key head of ")
            << getKeyDim() << ", got " << *prefix;
   }
   if (Value v = getV()) {
     FailureOr<int64_t> width = staticWidth(*this, "the value", v);
-    if (failed(width) || failed(expectRows(*this, "a value", v, getResult()))) {
+    if (failed(width) || failed(expectRows(*this, "a value", v, getResult())))
       return failure();
-    }
     int64_t kvHeads = getKvHeads();
     if (*width % kvHeads != 0) { // attention_c4
       return emitOpError("expected ")
@@ -137,11 +131,9 @@ LogicalResult MlaAttentionOp::verify() {
       failed(expectPositive(*this, "value", value))) {
     return failure();
   }
-  for (Value operand : {getQ(), getC(), getKPe()}) { // mla_attention_c2
-    if (failed(expectRows(*this, "an operand", operand, getResult()))) {
+  for (Value operand : {getQ(), getC(), getKPe()}) // mla_attention_c2
+    if (failed(expectRows(*this, "an operand", operand, getResult())))
       return failure();
-    }
-  }
   // One head's columns are bounded by the weight, so sums cannot overflow after
   // the products were checked.
   FailureOr<int64_t> nopes = product(*this, "heads", heads, nope);

@@ -31,9 +31,8 @@ using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 /// `key` lies in [low, high].
 static LogicalResult checkBounds(EmitError emitError, StringRef key,
                                  int64_t value, int64_t low, int64_t high) {
-  if (value >= low && value <= high) {
+  if (value >= low && value <= high)
     return success();
-  }
   return emitError() << "expected " << key << " in [" << low << ", " << high
                      << "], got " << value;
 }
@@ -48,9 +47,8 @@ LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
       failed(checkBounds(emitError, "page", page, 1, 1024))) {
     return failure();
   }
-  if (!llvm::isPowerOf2_64(page)) {
+  if (!llvm::isPowerOf2_64(page))
     return emitError() << "expected page to be a power of two, got " << page;
-  }
   return success();
 }
 
@@ -72,17 +70,15 @@ FailureOr<ExtentAttr> ExtentAttr::parseSize(AsmParser &parser) {
              << keyword << "'";
     }
     unit = *named;
-    if (succeeded(parser.parseOptionalPlus()) && parser.parseInteger(offset)) {
+    if (succeeded(parser.parseOptionalPlus()) && parser.parseInteger(offset))
       return failure();
-    }
   } else if (parser.parseInteger(offset)) {
     return failure();
   }
   auto extent =
       parser.getChecked<ExtentAttr>(loc, parser.getContext(), unit, offset);
-  if (!extent) {
+  if (!extent)
     return failure();
-  }
   return extent;
 }
 
@@ -92,19 +88,16 @@ void ExtentAttr::printSize(AsmPrinter &printer) const {
     return;
   }
   printer << stringifyExtentUnit(getUnit());
-  if (getOffset() != 0) {
+  if (getOffset() != 0)
     printer << " + " << getOffset();
-  }
 }
 
 Attribute ExtentAttr::parse(AsmParser &parser, Type) {
-  if (parser.parseLess()) {
+  if (parser.parseLess())
     return {};
-  }
   FailureOr<ExtentAttr> extent = parseSize(parser);
-  if (failed(extent) || parser.parseGreater()) {
+  if (failed(extent) || parser.parseGreater())
     return {};
-  }
   return *extent;
 }
 
@@ -167,13 +160,11 @@ static ParseResult parseKeywordEnum(AsmParser &parser, StringRef key,
                                     EnumT &value) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
-  if (parser.parseKeyword(&keyword)) {
+  if (parser.parseKeyword(&keyword))
     return failure();
-  }
   std::optional<EnumT> parsed = symbolizeEnum<EnumT>(keyword);
-  if (!parsed) {
+  if (!parsed)
     return parser.emitError(loc, "unknown ") << key << " '" << keyword << "'";
-  }
   value = *parsed;
   return success();
 }
@@ -182,9 +173,8 @@ static ParseResult parseKeywordEnum(AsmParser &parser, StringRef key,
 static ParseResult parseBool(AsmParser &parser, bool &value) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
-  if (parser.parseKeyword(&keyword)) {
+  if (parser.parseKeyword(&keyword))
     return failure();
-  }
   if (keyword != "true" && keyword != "false") {
     return parser.emitError(loc, "expected true or false, got '")
            << keyword << "'";
@@ -195,21 +185,16 @@ static ParseResult parseBool(AsmParser &parser, bool &value) {
 
 static ParseResult parseRopeField(AsmParser &parser, StringRef key, SMLoc loc,
                                   RopeFields &fields) {
-  if (key == "dim") {
+  if (key == "dim")
     return parser.parseInteger(fields.dim);
-  }
-  if (key == "original_max_position") {
+  if (key == "original_max_position")
     return parser.parseInteger(fields.original);
-  }
-  if (key == "layout") {
+  if (key == "layout")
     return parseKeywordEnum(parser, key, fields.layout);
-  }
-  if (key == "scaling") {
+  if (key == "scaling")
     return parseKeywordEnum(parser, key, fields.scaling);
-  }
-  if (key == "truncate") {
+  if (key == "truncate")
     return parseBool(parser, fields.truncate);
-  }
   double *number = llvm::StringSwitch<double *>(key)
                        .Case("theta", &fields.theta)
                        .Case("factor", &fields.factor)
@@ -219,9 +204,8 @@ static ParseResult parseRopeField(AsmParser &parser, StringRef key, SMLoc loc,
                        .Case("beta_slow", &fields.slow)
                        .Case("attention_factor", &fields.attention)
                        .Default(nullptr);
-  if (!number) {
+  if (!number)
     return parser.emitError(loc, "unknown rope parameter '") << key << "'";
-  }
   return parser.parseFloat(*number);
 }
 
@@ -231,12 +215,10 @@ Attribute RopeAttr::parse(AsmParser &parser, Type) {
   auto parseField = [&]() -> ParseResult {
     SMLoc loc = parser.getCurrentLocation();
     StringRef key;
-    if (parser.parseKeyword(&key) || parser.parseEqual()) {
+    if (parser.parseKeyword(&key) || parser.parseEqual())
       return failure();
-    }
-    if (llvm::is_contained(seen, key)) {
+    if (llvm::is_contained(seen, key))
       return parser.emitError(loc, "rope parameter '") << key << "' repeats";
-    }
     seen.push_back(key);
     return parseRopeField(parser, key, loc, fields);
   };
@@ -256,9 +238,8 @@ Attribute RopeAttr::parse(AsmParser &parser, Type) {
 /// Prints `, key = value` unless the value is the default.
 static void printNumber(AsmPrinter &printer, StringRef key,
                         const llvm::APFloat &value, double omitted) {
-  if (value.convertToDouble() == omitted) {
+  if (value.convertToDouble() == omitted)
     return;
-  }
   printer << ", " << key << " = ";
   printer.printFloat(value);
 }
@@ -267,12 +248,10 @@ void RopeAttr::print(AsmPrinter &printer) const {
   const RopeFields omitted;
   printer << "<dim = " << getDim() << ", theta = ";
   printer.printFloat(getTheta());
-  if (getLayout() != omitted.layout) {
+  if (getLayout() != omitted.layout)
     printer << ", layout = " << stringifyRopeLayout(getLayout());
-  }
-  if (getScaling() != omitted.scaling) {
+  if (getScaling() != omitted.scaling)
     printer << ", scaling = " << stringifyRopeScaling(getScaling());
-  }
   printNumber(printer, "factor", getFactor(), omitted.factor);
   printNumber(printer, "low_freq_factor", getLowFreqFactor(), omitted.low);
   printNumber(printer, "high_freq_factor", getHighFreqFactor(), omitted.high);
@@ -280,12 +259,10 @@ void RopeAttr::print(AsmPrinter &printer) const {
   printNumber(printer, "beta_slow", getBetaSlow(), omitted.slow);
   printNumber(printer, "attention_factor", getAttentionFactor(),
               omitted.attention);
-  if (getOriginalMaxPosition() != omitted.original) {
+  if (getOriginalMaxPosition() != omitted.original)
     printer << ", original_max_position = " << getOriginalMaxPosition();
-  }
-  if (getTruncate() != omitted.truncate) {
+  if (getTruncate() != omitted.truncate)
     printer << ", truncate = " << (getTruncate() ? "true" : "false");
-  }
   printer << ">";
 }
 
@@ -300,12 +277,10 @@ static LogicalResult verifyScaling(EmitError emitError, RopeScaling scaling,
                        << stringifyRopeScaling(scaling) << " scaling, got "
                        << fields.original;
   }
-  if (llama && fields.low >= fields.high) {
+  if (llama && fields.low >= fields.high)
     return emitError() << "expected low_freq_factor below high_freq_factor";
-  }
-  if (yarn && fields.slow >= fields.fast) {
+  if (yarn && fields.slow >= fields.fast)
     return emitError() << "expected beta_slow below beta_fast";
-  }
   bool strayLlama =
       !llama && (fields.low != omitted.low || fields.high != omitted.high);
   bool strayYarn =
@@ -328,9 +303,8 @@ LogicalResult RopeAttr::verify(EmitError emitError, int64_t dim,
                                llvm::APFloat fast, llvm::APFloat slow,
                                llvm::APFloat attention, int64_t original,
                                bool truncate) {
-  if (dim < 2 || dim > 4096 || dim % 2 != 0) {
+  if (dim < 2 || dim > 4096 || dim % 2 != 0)
     return emitError() << "expected an even dim in [2, 4096], got " << dim;
-  }
   std::pair<StringRef, const llvm::APFloat *> numbers[] = {
       {"theta", &theta},
       {"factor", &factor},

@@ -8,16 +8,13 @@ using namespace mlir::mtp;
 
 LogicalResult CacheOp::verify() {
   int64_t layers = getLayers(), entry = getEntry();
-  if (layers < 1 || layers > 4096) { // cache_c1
+  if (layers < 1 || layers > 4096) // cache_c1
     return emitOpError("expected layers in [1, 4096], got ") << layers;
-  }
-  if (entry < 1 || entry > (1 << 20)) { // cache_c1
+  if (entry < 1 || entry > (1 << 20)) // cache_c1
     return emitOpError("expected an entry width in [1, 2^20], got ") << entry;
-  }
   Type type = getElementType();
-  if (!type.isF32() && !type.isBF16()) { // cache_c2
+  if (!type.isF32() && !type.isBF16()) // cache_c2
     return emitOpError("expected f32 or bf16 elements, got ") << type;
-  }
   return success();
 }
 
@@ -28,12 +25,10 @@ LogicalResult CacheOp::verify() {
 LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   int64_t at = getAt();
   FailureOr<int64_t> width = staticWidth(*this, "the rows", getX());
-  if (failed(width)) {
+  if (failed(width))
     return failure();
-  }
-  if (at < 0 || at > (1 << 20)) { // cache_append_c2
+  if (at < 0 || at > (1 << 20)) // cache_append_c2
     return emitOpError("expected a place within the entry, got ") << at;
-  }
   return verifyCacheUse(*this, symbols, getCacheAttr(), getLayer(),
                         at + *width);
 }

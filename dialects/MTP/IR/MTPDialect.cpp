@@ -38,9 +38,8 @@ void MTPDialect::initialize() {
 static LogicalResult verifyNumber(Operation *op, DictionaryAttr dict,
                                   StringRef key, int64_t high) {
   Attribute value = dict.get(key);
-  if (!value) {
+  if (!value)
     return success();
-  }
   auto number = dyn_cast<FloatAttr>(value);
   // The comparison is false for nan.
   if (number && number.getValueAsDouble() >= 0 &&
@@ -112,9 +111,8 @@ static LogicalResult verifyModuleAttr(Operation *op, NamedAttribute attr,
 
 /// `mtp.tokenizer`: a folder beside the module or below.
 static LogicalResult verifyTokenizer(Operation *op, NamedAttribute attr) {
-  if (failed(verifyModuleAttr<StringAttr>(op, attr, "a string"))) {
+  if (failed(verifyModuleAttr<StringAttr>(op, attr, "a string")))
     return failure();
-  }
   StringRef path = cast<StringAttr>(attr.getValue()).getValue();
   if (!isContainedPath(path)) { // module_c5
     return op->emitError("'mtp.tokenizer' expected a relative path that does "
@@ -127,22 +125,18 @@ static LogicalResult verifyTokenizer(Operation *op, NamedAttribute attr) {
 LogicalResult MTPDialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attr) {
   StringRef name = attr.getName().strref();
-  if (name == kEnvelopeAttr) {
+  if (name == kEnvelopeAttr)
     return verifyModuleAttr<EnvelopeAttr>(op, attr, "#mtp.envelope");
-  }
-  if (name == kTokenizerAttr) {
+  if (name == kTokenizerAttr)
     return verifyTokenizer(op, attr);
-  }
   if (name == kGenerationAttr) {
-    if (failed(verifyModuleAttr<DictionaryAttr>(op, attr, "a dictionary"))) {
+    if (failed(verifyModuleAttr<DictionaryAttr>(op, attr, "a dictionary")))
       return failure();
-    }
     return verifyGeneration(op, attr.getValue());
   }
   if (name == kWiringAttr) {
-    if (!isa<func::FuncOp>(op) || !isa<WiringAttr>(attr.getValue())) {
+    if (!isa<func::FuncOp>(op) || !isa<WiringAttr>(attr.getValue()))
       return op->emitError("'mtp.wiring' expected #mtp.wiring on a function");
-    }
     return success();
   }
   // Other names are left to whoever annotates the module further.

@@ -30,7 +30,8 @@ static LogicalResult verifyStep(Operation *op, Region &region) {
   if (!yield || yield.getValues().size() != arguments.size() - 1 ||
       !isTensor(yield.getValues()[0].getType(), 2, isF32) ||
       (hasHidden && yield.getValues()[1].getType() != arguments[1])) {
-    InFlightDiagnostic diag = op->emitOpError("expected a step to yield logits");
+    InFlightDiagnostic diag =
+        op->emitOpError("expected a step to yield logits");
     if (hasHidden)
       diag << " and hidden of " << arguments[1];
     return diag;
@@ -47,17 +48,15 @@ static int64_t vocabularyOf(Region &step) {
 }
 
 LogicalResult DraftChainOp::verifyRegions() {
-  if (getSteps().empty() || getSteps().size() > 16) { // draft_chain_c1
+  if (getSteps().empty() || getSteps().size() > 16) // draft_chain_c1
     return emitOpError("expected 1 to 16 steps, got ") << getSteps().size();
-  }
   if (!takesHidden() && getSteps().size() != 1) { // draft_chain_c5
     return emitOpError("expected one step without hidden states, got ")
            << getSteps().size();
   }
   for (Region &step : getSteps()) {
-    if (failed(verifyStep(*this, step))) {
+    if (failed(verifyStep(*this, step)))
       return failure();
-    }
     Region &first = getSteps().front();
     if (step.getArgumentTypes() != first.getArgumentTypes() ||
         vocabularyOf(step) != vocabularyOf(first)) { // draft_chain_c4
@@ -79,16 +78,14 @@ LogicalResult DraftTreeOp::verifyRegions() {
 }
 
 LogicalResult TreeRowsOp::verify() {
-  if (getRows().getDefiningOp<TreeRowsOp>()) { // tree_rows_c2
+  if (getRows().getDefiningOp<TreeRowsOp>()) // tree_rows_c2
     return emitOpError("expected rows that are not a tree's already");
-  }
   return verifyParents(*this, getParents()); // tree_rows_c1
 }
 
 LogicalResult MakeTreeRowsOp::verify() {
-  if (failed(verifyParents(*this, getParents()))) { // make_tree_rows_c1
+  if (failed(verifyParents(*this, getParents()))) // make_tree_rows_c1
     return failure();
-  }
   int64_t count = getParents().size();
   auto isNode = [&](int64_t node) { return node >= 0 && node < count; };
   if (getNodes() && (getNodes()->empty() || // make_tree_rows_c2

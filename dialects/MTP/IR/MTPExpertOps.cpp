@@ -33,9 +33,8 @@ static LogicalResult verifyChoice(MoeRouteOp op, int64_t experts) {
 
 LogicalResult MoeRouteOp::verify() {
   FailureOr<int64_t> experts = staticWidth(*this, "the logits", getLogits());
-  if (failed(experts) || failed(verifyChoice(*this, *experts))) {
+  if (failed(experts) || failed(verifyChoice(*this, *experts)))
     return failure();
-  }
   if (getBias() && failed(expectWidth(*this, "the bias", getBias(),
                                       *experts))) { // moe_route_c3
     return failure();
@@ -61,9 +60,8 @@ static LogicalResult verifyStacks(MoeExpertsOp op, int64_t hidden) {
   }
   auto expected = RankedTensorType::get(
       {gate.getDimSize(0), hidden, gate.getDimSize(1)}, gate.getElementType());
-  if (down != expected) {
+  if (down != expected)
     return op.emitOpError("expected down of ") << expected << ", got " << down;
-  }
   return success();
 }
 

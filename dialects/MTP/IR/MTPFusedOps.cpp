@@ -35,37 +35,32 @@ static FailureOr<int64_t> verifyWeights(FusedLinearOp op) {
 
 /// fused_linear_c2.
 static LogicalResult verifyNorm(FusedLinearOp op) {
-  if (static_cast<bool>(op.getNorm()) != op.getEps().has_value()) {
+  if (static_cast<bool>(op.getNorm()) != op.getEps().has_value())
     return op.emitOpError("expected eps exactly with a norm");
-  }
   int64_t offset = op.getOffset();
   if (offset < 0 || offset > (op.getNorm() ? 1 : 0)) {
     return op.emitOpError("expected offset 0, or 1 with a norm, got ")
            << offset;
   }
-  if (!op.getNorm()) {
+  if (!op.getNorm())
     return success();
-  }
-  if (failed(expectFinitePositive(op, "eps", *op.getEps()))) {
+  if (failed(expectFinitePositive(op, "eps", *op.getEps())))
     return failure();
-  }
   return expectWidth(op, "the norm", op.getNorm(), widthOf(op.getX()));
 }
 
 /// fused_linear_c4.
 static LogicalResult verifyBiases(FusedLinearOp op) {
-  if (op.getBiases().empty()) {
+  if (op.getBiases().empty())
     return success();
-  }
   if (op.getBiases().size() != op.getWeights().size()) {
     return op.emitOpError("expected a bias per weight, got ")
            << op.getBiases().size() << " for " << op.getWeights().size();
   }
   for (auto [bias, weight] : llvm::zip(op.getBiases(), op.getWeights())) {
     int64_t n = cast<RankedTensorType>(weight.getType()).getDimSize(0);
-    if (failed(expectWidth(op, "a bias", bias, n))) {
+    if (failed(expectWidth(op, "a bias", bias, n)))
       return failure();
-    }
   }
   return success();
 }
@@ -76,16 +71,14 @@ static LogicalResult verifySwiglu(FusedLinearOp op) {
       op.getWeights()[0].getType() != op.getWeights()[1].getType()) {
     return op.emitOpError("expected gate and up of one type with swiglu");
   }
-  if (!op.getBiases().empty() || op.getResidual()) {
+  if (!op.getBiases().empty() || op.getResidual())
     return op.emitOpError("expected no bias and no residual with swiglu");
-  }
   return success();
 }
 
 LogicalResult FusedLinearOp::verify() {
-  if (failed(staticWidth(*this, "the operand", getX()))) {
+  if (failed(staticWidth(*this, "the operand", getX())))
     return failure();
-  }
   FailureOr<int64_t> outputs = verifyWeights(*this);
   if (failed(outputs) || failed(verifyNorm(*this)) ||
       failed(verifyBiases(*this))) {
@@ -93,18 +86,16 @@ LogicalResult FusedLinearOp::verify() {
   }
   int64_t width = *outputs;
   if (getActivation() == ActivationKind::Swiglu) {
-    if (failed(verifySwiglu(*this))) {
+    if (failed(verifySwiglu(*this)))
       return failure();
-    }
     width /= 2;
   }
   if (getResidual() && getResidual().getType() != getResult().getType()) {
     return emitOpError("expected a residual of type ") // fused_linear_c5
            << getResult().getType() << ", got " << getResidual().getType();
   }
-  if (failed(expectRows(*this, "a result", getResult(), getX()))) {
+  if (failed(expectRows(*this, "a result", getResult(), getX())))
     return failure();
-  }
   return expectWidth(*this, "the result", getResult(), width);
 }
 
@@ -113,17 +104,15 @@ LogicalResult FusedLinearOp::verify() {
 //===----------------------------------------------------------------------===//
 
 int64_t HeadLinearOp::getHeadOutputs() {
-  if (getTransposed()) {
+  if (getTransposed())
     return widthOf(getWeight());
-  }
   return static_cast<int64_t>(getBlockEnd()) -
          static_cast<int64_t>(getBlockBegin());
 }
 
 int64_t HeadLinearOp::getKeptColumns() {
-  if (!getKeepBegin()) {
+  if (!getKeepBegin())
     return 0;
-  }
   return static_cast<int64_t>(*getKeepEnd()) -
          static_cast<int64_t>(*getKeepBegin());
 }
@@ -132,20 +121,17 @@ int64_t HeadLinearOp::getKeptColumns() {
 static LogicalResult verifyHeads(HeadLinearOp op) {
   FailureOr<int64_t> width = staticWidth(op, "the operand", op.getX());
   int64_t heads = op.getHeads();
-  if (failed(width) || failed(expectPositive(op, "heads", heads))) {
+  if (failed(width) || failed(expectPositive(op, "heads", heads)))
     return failure();
-  }
   if (*width % heads != 0) {
     return op.emitOpError("expected ")
            << heads << " heads to divide the width, got " << *width;
   }
   int64_t head = *width / heads;
-  if (failed(expectRange(op, "cols", op.getColBegin(), op.getColEnd(), head))) {
+  if (failed(expectRange(op, "cols", op.getColBegin(), op.getColEnd(), head)))
     return failure();
-  }
-  if (op.getKeepBegin().has_value() != op.getKeepEnd().has_value()) {
+  if (op.getKeepBegin().has_value() != op.getKeepEnd().has_value())
     return op.emitOpError("expected keep with a begin and an end");
-  }
   return op.getKeepBegin() ? expectRange(op, "keep", *op.getKeepBegin(),
                                          *op.getKeepEnd(), head)
                            : success();

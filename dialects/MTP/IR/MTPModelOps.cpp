@@ -17,9 +17,8 @@ using namespace mlir::mtp;
 
 LogicalResult WeightsOp::verify() {
   auto module = cast<ModuleOp>((*this)->getParentOp());
-  if (*module.getOps<WeightsOp>().begin() != *this) { // weights_c1
+  if (*module.getOps<WeightsOp>().begin() != *this) // weights_c1
     return emitOpError("expected at most once in a module");
-  }
   for (StringRef file : getFiles().getAsValueRange<StringAttr>()) {
     if (!isContainedPath(file)) {
       return emitOpError("expected a relative path that does not climb, got '")
@@ -39,12 +38,10 @@ static LogicalResult verifyWeightRange(WeightOp op, StringRef what,
     return op.emitOpError("expected a range within the ")
            << what << " of the tensor, got " << *count;
   }
-  if (!begin && !end) {
+  if (!begin && !end)
     return success();
-  }
-  if (!begin || !end || *begin < 0 || *begin >= *end) { // weight_c3
+  if (!begin || !end || *begin < 0 || *begin >= *end) // weight_c3
     return op.emitOpError("expected ") << what << " as an ascending range";
-  }
   if (*end - *begin != extent) { // weight_c4
     return op.emitOpError("expected ") << *end - *begin << " " << what
                                        << ", got " << op.getResult().getType();
@@ -54,12 +51,10 @@ static LogicalResult verifyWeightRange(WeightOp op, StringRef what,
 
 LogicalResult WeightOp::verify() {
   RankedTensorType type = cast<RankedTensorType>(getResult().getType());
-  if (getKey().empty() || getKey() == "/") { // weight_c1
+  if (getKey().empty() || getKey() == "/") // weight_c1
     return emitOpError("expected a key, got '") << getKey() << "'";
-  }
-  if (!type.hasStaticShape()) { // weight_c2
+  if (!type.hasStaticShape()) // weight_c2
     return emitOpError("expected a static weight, got ") << type;
-  }
   int64_t rank = type.getRank();
   bool matrix = rank >= 2;
   if ((getRowBegin() || getColBegin() || getRowCount() || getColCount()) &&
@@ -75,9 +70,8 @@ LogicalResult WeightOp::verify() {
   }
   size_t holes = getKey().count("{}"); // weight_c5
   if (!getStack()) {
-    if (rank > 2 || holes != 0) {
+    if (rank > 2 || holes != 0)
       return emitOpError("expected a stack with a third dimension or '{}'");
-    }
     return success();
   }
   if (static_cast<int64_t>(*getStack()) < 1 || rank != 3 ||
@@ -98,12 +92,10 @@ LogicalResult WeightOp::verify() {
 
 LogicalResult EmbedOp::verify() {
   auto table = cast<RankedTensorType>(getTable().getType());
-  if (!table.hasStaticShape()) { // embed_c2
+  if (!table.hasStaticShape()) // embed_c2
     return emitOpError("expected a static table, got ") << table;
-  }
-  if (failed(expectRows(*this, "a result", getResult(), getTokens()))) {
+  if (failed(expectRows(*this, "a result", getResult(), getTokens())))
     return failure(); // embed_c1
-  }
   return expectWidth(*this, "the result", getResult(), table.getDimSize(1));
 }
 
@@ -120,25 +112,20 @@ LogicalResult SwigluOp::verify() {
 }
 
 LogicalResult RmsNormOp::verify() {
-  if (failed(expectFinitePositive(*this, "eps", getEps()))) { // rms_norm_c1
+  if (failed(expectFinitePositive(*this, "eps", getEps()))) // rms_norm_c1
     return failure();
-  }
   int64_t offset = getOffset();
-  if (offset != 0 && offset != 1) { // rms_norm_c1
+  if (offset != 0 && offset != 1) // rms_norm_c1
     return emitOpError("expected offset 0 or 1, got ") << offset;
-  }
   int64_t groups = getGroups();
-  if (failed(expectPositive(*this, "groups", groups))) { // rms_norm_c2
+  if (failed(expectPositive(*this, "groups", groups))) // rms_norm_c2
     return failure();
-  }
   FailureOr<int64_t> group = staticWidth(*this, "the weight", getWeight());
-  if (failed(group)) {
+  if (failed(group))
     return failure();
-  }
   FailureOr<int64_t> width = product(*this, "groups", groups, *group);
-  if (failed(width)) {
+  if (failed(width))
     return failure();
-  }
   return expectWidth(*this, "the rows", getX(), *width);
 }
 
@@ -172,9 +159,8 @@ LogicalResult SliceOp::verify() {
 
 LogicalResult LinearOp::verify() {
   auto weight = cast<RankedTensorType>(getWeight().getType());
-  if (!weight.hasStaticShape()) { // linear_c1
+  if (!weight.hasStaticShape()) // linear_c1
     return emitOpError("expected a static weight, got ") << weight;
-  }
   int64_t n = weight.getDimSize(0), k = weight.getDimSize(1);
   if (failed(expectWidth(*this, "the operand", getX(), k)) ||
       failed(expectRows(*this, "a result", getResult(), getX())) ||
@@ -186,20 +172,19 @@ LogicalResult LinearOp::verify() {
 }
 
 LogicalResult ArgmaxOp::verify() {
-  if (failed(staticWidth(*this, "the operand", getX()))) {
+  if (failed(staticWidth(*this, "the operand", getX())))
     return failure();
-  }
   return expectRows(*this, "a result", getResult(), getX()); // argmax_c1
 }
 
 LogicalResult ExcludeOp::verify() {
-  return expectRows(*this, "the tokens", getTokens(), getLogits()); // exclude_c1
+  return expectRows(*this, "the tokens", getTokens(),
+                    getLogits()); // exclude_c1
 }
 
 LogicalResult SampleOp::verify() {
-  if (failed(staticWidth(*this, "the logits", getLogits()))) {
+  if (failed(staticWidth(*this, "the logits", getLogits())))
     return failure();
-  }
   return expectRows(*this, "a result", getResult(), getLogits()); // sample_c1
 }
 

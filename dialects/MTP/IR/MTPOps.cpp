@@ -10,9 +10,8 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 std::string mtp::resolveWeightKey(StringRef prefix, StringRef key) {
-  if (key.starts_with("/")) {
+  if (key.starts_with("/"))
     return key.str();
-  }
   return (prefix + key).str();
 }
 

@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-/// The readable parts of a round in the order in which they must stand. Each may
-/// be missing: core ops do its work then.
+/// The readable parts of a round in the order in which they must stand. Each
+/// may be missing: core ops do its work then.
 struct RoundParts {
   Operation *draft = nullptr;
   VerifyOp verify;
@@ -69,9 +69,8 @@ static FailureOr<RoundParts> collectParts(RoundOp round) {
       parts.commit = commit;
       placed = advance(op, 4);
     }
-    if (failed(placed)) {
+    if (failed(placed))
       return failure();
-    }
   }
   return parts;
 }
@@ -124,9 +123,8 @@ static LogicalResult verifyWidths(const RoundParts &parts) {
 /// round_c5: the tree of the drafts is the one verified and accepted.
 static LogicalResult verifyTree(const RoundParts &parts) {
   std::optional<ArrayRef<int64_t>> parents;
-  if (auto tree = dyn_cast_or_null<DraftTreeOp>(parts.draft)) {
+  if (auto tree = dyn_cast_or_null<DraftTreeOp>(parts.draft))
     parents = tree.getParents();
-  }
   VerifyOp verify = parts.verify;
   AcceptOp accept = parts.accept;
   if (!parents && verify)
@@ -142,9 +140,8 @@ static LogicalResult verifyTree(const RoundParts &parts) {
 static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
   auto envelope =
       round->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
-  if (!envelope) {
+  if (!envelope)
     return success(); // reported by round_c1
-  }
   int64_t maxK = envelope.getMaxK();
   if (round.getK()) {
     int64_t k = *round.getK();
@@ -157,7 +154,8 @@ static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
     VerifyOp verify = parts.verify;
     return maxK == 0 || !verify || verify.getDrafts()
                ? success()
-               : round.emitOpError("expected max_k 0 where nothing drafts, got ")
+               : round.emitOpError(
+                     "expected max_k 0 where nothing drafts, got ")
                      << maxK;
   }
   int64_t modules = parts.draft->getNumRegions();

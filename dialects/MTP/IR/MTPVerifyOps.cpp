@@ -9,12 +9,10 @@ using namespace mlir::mtp;
 /// A tree has well formed parents and something to verify.
 static LogicalResult verifyTreeOfDrafts(Operation *op, Value drafts,
                                         std::optional<ArrayRef<int64_t>> tree) {
-  if (!tree) {
+  if (!tree)
     return success();
-  }
-  if (!drafts) {
+  if (!drafts)
     return op->emitOpError("expected drafts with a tree");
-  }
   return verifyParents(op, *tree);
 }
 
@@ -22,9 +20,8 @@ static LogicalResult verifyTreeOfDrafts(Operation *op, Value drafts,
 static LogicalResult expectYield(Operation *op, Region &region,
                                  TypeRange types) {
   auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
-  if (yield && llvm::equal(yield.getValues().getTypes(), types)) {
+  if (yield && llvm::equal(yield.getValues().getTypes(), types))
     return success();
-  }
   return op->emitOpError("expected the region to yield (") << types << ")";
 }
 
@@ -86,18 +83,15 @@ LogicalResult AcceptTokensOp::verify() {
                                            *drafts + 1))) { // accept_tokens_c1
     return failure();
   }
-  for (Value value : {getPicks(), getCount(), getNext()}) { // accept_tokens_c2
-    if (failed(expectRows(*this, "operands and results", value, getDrafts()))) {
+  for (Value value : {getPicks(), getCount(), getNext()}) // accept_tokens_c2
+    if (failed(expectRows(*this, "operands and results", value, getDrafts())))
       return failure();
-    }
-  }
   return success();
 }
 
 LogicalResult AcceptTreeOp::verify() {
-  if (failed(verifyParents(*this, getParents()))) { // accept_tree_c1
+  if (failed(verifyParents(*this, getParents()))) // accept_tree_c1
     return failure();
-  }
   int64_t nodes = getParents().size();
   for (Value value : {getTokens(), getPicks(), getPath()}) { // accept_tree_c2
     if (failed(expectWidth(*this, "tokens, picks and path", value, nodes)) ||
@@ -105,10 +99,8 @@ LogicalResult AcceptTreeOp::verify() {
       return failure();
     }
   }
-  for (Value value : {getCount(), getNext()}) {
-    if (failed(expectRows(*this, "operands and results", value, getTokens()))) {
+  for (Value value : {getCount(), getNext()})
+    if (failed(expectRows(*this, "operands and results", value, getTokens())))
       return failure();
-    }
-  }
   return success();
 }

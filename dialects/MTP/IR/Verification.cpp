@@ -18,41 +18,31 @@ static constexpr int64_t kMaxElements = int64_t(1) << 46;
 /// Checks one tensor type; other types pass.
 static LogicalResult checkShape(Operation *op, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor) {
+  if (!tensor)
     return success();
-  }
   int64_t count = 1;
   for (int64_t extent : tensor.getShape()) {
-    if (ShapedType::isDynamic(extent)) {
+    if (ShapedType::isDynamic(extent))
       continue;
-    }
-    if (extent == 0 && !isa<PerSlotOp, YieldOp>(op)) { // shapes_c2
+    if (extent == 0 && !isa<PerSlotOp, YieldOp>(op)) // shapes_c2
       return op->emitOpError("expected no extent of zero, got ") << type;
-    }
-    if (llvm::MulOverflow(count, extent, count) || count > kMaxElements) {
+    if (llvm::MulOverflow(count, extent, count) || count > kMaxElements)
       return op->emitOpError("expected at most 2^46 elements, got ") << type;
-    }
   }
   return success();
 }
 
 LogicalResult mtp::verifyBoundedShapes(Operation *op) {
-  for (Type type : op->getOperandTypes()) {
-    if (failed(checkShape(op, type))) {
+  for (Type type : op->getOperandTypes())
+    if (failed(checkShape(op, type)))
       return failure();
-    }
-  }
-  for (Type type : op->getResultTypes()) {
-    if (failed(checkShape(op, type))) {
+  for (Type type : op->getResultTypes())
+    if (failed(checkShape(op, type)))
       return failure();
-    }
-  }
   for (Region &region : op->getRegions()) {
-    for (Type type : region.getArgumentTypes()) {
-      if (failed(checkShape(op, type))) {
+    for (Type type : region.getArgumentTypes())
+      if (failed(checkShape(op, type)))
         return failure();
-      }
-    }
   }
   return success();
 }
@@ -71,9 +61,8 @@ FailureOr<int64_t> mtp::staticWidth(Operation *op, StringRef what,
 LogicalResult mtp::expectWidth(Operation *op, StringRef what, Value value,
                                int64_t expected) {
   int64_t width = widthOf(value);
-  if (width == expected) {
+  if (width == expected)
     return success();
-  }
   return op->emitOpError("expected width ")
          << expected << " of " << what << ", got " << value.getType();
 }
@@ -83,9 +72,8 @@ LogicalResult mtp::expectRows(Operation *op, StringRef what, Value value,
   auto rowsOf = [](Value v) {
     return cast<RankedTensorType>(v.getType()).getDimSize(0);
   };
-  if (rowsOf(value) == rowsOf(reference)) {
+  if (rowsOf(value) == rowsOf(reference))
     return success();
-  }
   return op->emitOpError("expected ")
          << what << " with the rows of " << reference.getType() << ", got "
          << value.getType();
@@ -94,9 +82,8 @@ LogicalResult mtp::expectRows(Operation *op, StringRef what, Value value,
 LogicalResult mtp::expectMatrix(Operation *op, StringRef what, Value weight,
                                 int64_t rows, int64_t cols) {
   auto type = cast<RankedTensorType>(weight.getType());
-  if (type.getDimSize(0) == rows && type.getDimSize(1) == cols) {
+  if (type.getDimSize(0) == rows && type.getDimSize(1) == cols)
     return success();
-  }
   return op->emitOpError("expected ")
          << what << " of " << rows << "x" << cols << ", got " << type;
 }
@@ -107,26 +94,23 @@ LogicalResult mtp::expectMatrix(Operation *op, StringRef what, Value weight,
 
 LogicalResult mtp::expectPositive(Operation *op, StringRef what,
                                   int64_t value) {
-  if (value >= 1) {
+  if (value >= 1)
     return success();
-  }
   return op->emitOpError("expected a positive ") << what << ", got " << value;
 }
 
 LogicalResult mtp::expectFinitePositive(Operation *op, StringRef what,
                                         const APFloat &value) {
-  if (value.isFinite() && !value.isNegative() && !value.isZero()) {
+  if (value.isFinite() && !value.isNegative() && !value.isZero())
     return success();
-  }
   return op->emitOpError("expected a finite positive ")
          << what << ", got " << value.convertToDouble();
 }
 
 LogicalResult mtp::expectRange(Operation *op, StringRef what, int64_t begin,
                                int64_t end, int64_t limit) {
-  if (begin >= 0 && begin < end && end <= limit) {
+  if (begin >= 0 && begin < end && end <= limit)
     return success();
-  }
   return op->emitOpError("expected ")
          << what << " as a range within 0 to " << limit << ", got " << begin
          << " to " << end;
@@ -149,13 +133,11 @@ FailureOr<int64_t> mtp::product(Operation *op, StringRef what, int64_t a,
 LogicalResult mtp::verifyCacheUse(Operation *op, SymbolTableCollection &symbols,
                                   FlatSymbolRefAttr name,
                                   std::optional<int64_t> layer, int64_t width) {
-  if (!name) {
+  if (!name)
     return success();
-  }
   auto cache = symbols.lookupNearestSymbolFrom<CacheOp>(op, name);
-  if (!cache) {
+  if (!cache)
     return op->emitOpError("expected ") << name << " to be an mtp.cache";
-  }
   int64_t layers = cache.getLayers();
   if (layer && (*layer < 0 || *layer >= layers)) {
     InFlightDiagnostic diag = op->emitOpError("expected a layer of ")
@@ -179,13 +161,11 @@ LogicalResult mtp::verifyStateUse(Operation *op, SymbolTableCollection &symbols,
                                   FlatSymbolRefAttr name, Type elementType,
                                   int64_t rank) {
   auto state = symbols.lookupNearestSymbolFrom<SlotStateOpInterface>(op, name);
-  if (!state) {
+  if (!state)
     return op->emitOpError("expected ") << name << " to be an mtp.state";
-  }
   int64_t extents = state.getExtentSizes().size();
-  if (state.getElementType() == elementType && extents == rank) {
+  if (state.getElementType() == elementType && extents == rank)
     return success();
-  }
   InFlightDiagnostic diag = op->emitOpError("expected ")
                             << extents << " indices and elements of "
                             << state.getElementType() << " for " << name
@@ -222,9 +202,8 @@ bool mtp::isContainedPath(StringRef path) {
 
 LogicalResult mtp::expectArguments(Operation *op, Region &region,
                                    TypeRange types, StringRef what) {
-  if (llvm::equal(region.getArgumentTypes(), types)) {
+  if (llvm::equal(region.getArgumentTypes(), types))
     return success();
-  }
   InFlightDiagnostic diag = op->emitOpError("expected ")
                             << what << " to take (" << types << "), got ("
                             << TypeRange(region.getArgumentTypes()) << ")";

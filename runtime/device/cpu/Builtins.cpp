@@ -79,11 +79,11 @@ static void sampleRows(void *const *buffers, const int64_t *params,
   int32_t *picks = static_cast<int32_t *>(rows.outputs[0]);
   std::span<uint64_t> room(static_cast<uint64_t *>(scratch), rows.vocab);
   for (int64_t row = begin; row < end; ++row)
-    picks[row] = rows.positions[row] < 0
-                     ? 0
-                     : sampleToken(rows.input(row).logits, rows.tokens,
-                                   rows.samplingOf(row),
-                                   rows.positions[row] + 1, room);
+    picks[row] =
+        rows.positions[row] < 0
+            ? 0
+            : sampleToken(rows.input(row).logits, rows.tokens,
+                          rows.samplingOf(row), rows.positions[row] + 1, room);
 }
 
 /// mtp.sample_parts: [values f32[M][P], indices i32[M][P], logits f32[M][V],
@@ -149,13 +149,11 @@ static void joinPartRows(void *const *buffers, const int64_t *params,
     int32_t position = rows.positions[row];
     BestLogit best = rows.best(row);
     picks[row] =
-        position < 0          ? 0
-        : takesBest(sampling) ? best.token
-                              : joinStretches(
-                                    rows.input(row), sampling, position + 1,
-                                    best,
-                                    {buckets + size_t(row) * count, count},
-                                    room);
+        position < 0 ? 0
+        : takesBest(sampling)
+            ? best.token
+            : joinStretches(rows.input(row), sampling, position + 1, best,
+                            {buckets + size_t(row) * count, count}, room);
   }
 }
 

@@ -127,10 +127,10 @@ Status ElfReader::readSegments() {
 /// Entries that find symbols and relocations, and nothing else.
 static bool isHarmless(uint64_t tag) {
   constexpr uint64_t kTags[] = {
-      DT_HASH,   DT_GNU_HASH, DT_STRTAB,   DT_STRSZ,    DT_SYMTAB, DT_SYMENT,
-      DT_RELA,   DT_RELASZ,   DT_RELAENT,  DT_RELACOUNT, DT_JMPREL,
-      DT_PLTREL, DT_PLTRELSZ, DT_PLTGOT,   DT_BIND_NOW, DT_FLAGS,  DT_FLAGS_1,
-      DT_SONAME};
+      DT_HASH,   DT_GNU_HASH, DT_STRTAB,   DT_STRSZ,   DT_SYMTAB,
+      DT_SYMENT, DT_RELA,     DT_RELASZ,   DT_RELAENT, DT_RELACOUNT,
+      DT_JMPREL, DT_PLTREL,   DT_PLTRELSZ, DT_PLTGOT,  DT_BIND_NOW,
+      DT_FLAGS,  DT_FLAGS_1,  DT_SONAME};
   return std::find(std::begin(kTags), std::end(kTags), tag) != std::end(kTags);
 }
 
@@ -237,8 +237,8 @@ Status ElfReader::checkRelocations(uint64_t tag, uint64_t sizeTag) {
     bool isPlain = type == R_X86_64_RELATIVE || type == R_X86_64_64 ||
                    type == R_X86_64_GLOB_DAT || type == R_X86_64_JUMP_SLOT;
     if (!isPlain || ELF64_R_SYM(entry.r_info) >= std::max<uint64_t>(symbols, 1))
-      return dataLoss(strCat("relocation ", i, " is of type ", type,
-                             " or of no symbol"));
+      return dataLoss(
+          strCat("relocation ", i, " is of type ", type, " or of no symbol"));
     if (!isLoaded(entry.r_offset, 8, PF_W))
       return dataLoss(strCat("relocation ", i, " is outside the image's data"));
   }

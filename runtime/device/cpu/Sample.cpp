@@ -85,9 +85,10 @@ static uint64_t lastOfRun(const SampleLaw &law, std::span<uint64_t> elements,
     }
     for (uint64_t end = *high >> shift; sums[bin] < goal && first + bin < end;)
       goal -= sums[bin++];
-    auto end = std::partition(
-        elements.begin(), elements.end(),
-        [=](uint64_t element) { return element >> shift == first + bin; });
+    auto end =
+        std::partition(elements.begin(), elements.end(), [=](uint64_t element) {
+          return element >> shift == first + bin;
+        });
     elements = elements.first(size_t(end - elements.begin()));
   }
 }
@@ -133,8 +134,7 @@ void Cut::keep(uint64_t goal, uint64_t SampleBucket::*size) {
       continue;
     }
     if (i != bucket)
-      elements =
-          scratch.first(kernels.gather(law, input, i, scratch.data()));
+      elements = scratch.first(kernels.gather(law, input, i, scratch.data()));
     bucket = i;
     // Buckets that are not those of this row come from a damaged file.
     if (!elements.empty())
@@ -189,8 +189,8 @@ static SampleLaw makeLaw(const SamplingRow &sampling, int32_t position,
   uint32_t token = uint32_t(best.token);
   SampleLaw law = {};
   law.best = best.logit + 0.0f;
-  law.perTemperature = std::min(1.0f / sampling.temperature,
-                                std::numeric_limits<float>::max());
+  law.perTemperature =
+      std::min(1.0f / sampling.temperature, std::numeric_limits<float>::max());
   law.leastWeight = leastWeight(sampling.minP);
   law.seedLow = sampling.seedLow;
   law.seedHigh = sampling.seedHigh;

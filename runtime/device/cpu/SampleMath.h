@@ -104,8 +104,8 @@ MTP_LANE uint32_t orderOf(float value) {
 
 /// The float of that order.
 MTP_LANE float valueOf(uint32_t order) {
-  return std::bit_cast<float>(
-      order ^ (order >> 31 ? uint32_t(1) << 31 : ~uint32_t(0)));
+  return std::bit_cast<float>(order ^
+                              (order >> 31 ? uint32_t(1) << 31 : ~uint32_t(0)));
 }
 
 /// A larger one is picked: the larger key, among equals the lower token.

@@ -123,9 +123,8 @@ MTP_LANE static bool anyReaches(const T *values, T bound) {
 }
 
 /// The words of a quarter as many blocks as there are lanes.
-MTP_LANE static void
-drawBlocks(const SampleLaw &law, const uint32_t *blocks,
-           std::array<uint32_t, kLanes / 4> (&words)[4]) {
+MTP_LANE static void drawBlocks(const SampleLaw &law, const uint32_t *blocks,
+                                std::array<uint32_t, kLanes / 4> (&words)[4]) {
   for (size_t i = 0; i < kLanes / 4; ++i) {
     std::array<uint32_t, 4> drawn =
         philox4x32({law.position, kSamplePurpose, blocks[i], 0},
@@ -260,9 +259,9 @@ MTP_LANE static size_t gatherBucket(const SampleLaw &law,
       any |= uint32_t(bucketOf[i] == bucket);
     for (size_t i = 0; any && i < count; ++i)
       if (bucketOf[i] == bucket)
-        elements[gathered++] =
-            uint64_t(~orderOf(input.logits[first + i])) << 32 |
-            input.token(first + i);
+        elements[gathered++] = uint64_t(~orderOf(input.logits[first + i]))
+                                   << 32 |
+                               input.token(first + i);
   }
   return gathered;
 }
@@ -312,8 +311,8 @@ MTP_LANE static uint64_t pickElements(const SampleLaw &law,
 MTP_SAMPLE_KERNELS(baseline, )
 #if defined(__x86_64__)
 MTP_SAMPLE_KERNELS(avx2, [[gnu::target("avx2")]])
-MTP_SAMPLE_KERNELS(
-    avx512, [[gnu::target("avx2,avx512f,avx512bw,avx512dq,avx512vl")]])
+MTP_SAMPLE_KERNELS(avx512,
+                   [[gnu::target("avx2,avx512f,avx512bw,avx512dq,avx512vl")]])
 #endif
 
 namespace {

@@ -216,7 +216,7 @@ typedef struct mtp_tensor {
 /* One argument or result of a function. */
 typedef struct mtp_port {
   const char *name; /* the argument's name, or "arg0", "result0" */
-  int32_t element; /* an mtp_element */
+  int32_t element;  /* an mtp_element */
   size_t rank;
   const uint64_t *shape;
 } mtp_port;

@@ -70,7 +70,9 @@ private:
 
 /// Evaluates an expression of type Result<T>; returns its failure from the
 /// enclosing function, or else moves its value into `target`, which may be a
-/// declaration: MTP_ASSIGN_OR_RETURN(auto file, openFile(path));
+/// declaration: MTP_ASSIGN_OR_RETURN(auto file, openFile(path)); It is more
+/// than one statement, and braces around it alone need a comment inside, or
+/// clang-format takes them away.
 #define MTP_ASSIGN_OR_RETURN(target, expr)                                     \
   MTP_ASSIGN_OR_RETURN_IMPL(MTP_CONCAT(mtpResult, __LINE__), target, expr)
 #define MTP_ASSIGN_OR_RETURN_IMPL(result, target, expr)                        \
