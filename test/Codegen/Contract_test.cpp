@@ -209,9 +209,9 @@ TEST_F(ContractTest, NamesWhatIsMissing) {
     return kernelContract(kind, mlir::cast<mlir::DictionaryAttr>(attribute))
         ->error;
   };
-  EXPECT_EQ(error("refresh_hidden", "width = 9, kmax1 = 4"),
+  EXPECT_EQ(error("read_state", "width = 9, rows = 4"),
             "expected config key 'slots' of at least 1 for kind "
-            "'refresh_hidden'");
+            "'read_state'");
   EXPECT_EQ(error("write_state_at", "width = 9, slots = 4"),
             "expected config key 'rows' of at least 1 for kind "
             "'write_state_at'");
