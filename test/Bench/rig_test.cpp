@@ -1,6 +1,6 @@
 //===- rig_test.cpp - Programs at any context and acceptance --------------===//
 
-#include "FakeModel.h"
+#include "test/Runtime/FakeModel.h"
 #include "tools/mtp-bench/Measure.h"
 #include "tools/mtp-bench/Rig.h"
 

@@ -39,7 +39,8 @@ def jobs():
         yield f"{model}.bf16", model, "bf16", WIDE, []
     for model in ROUTED:
         for dtype in ("f32", "bf16"):
-            yield f"{model}.{dtype}", model, dtype, ["--max-batch=2", "--max-context=128", "--prefill-chunk=32"], []
+            yield (f"{model}.{dtype}", model, dtype,
+                   ["--max-batch=2", "--max-context=128", "--prefill-chunk=32"], [])
     # One module at all depths though there are two; other pages and chunks;
     # kernels for processors without AVX-512.
     yield ("dsv3-chain-mtp2.reuse", "dsv3-chain-mtp2", "f32",
@@ -54,7 +55,8 @@ def jobs():
     yield ("dsv3-chain-mtp2.int8", "dsv3-chain-mtp2", "bf16", SMALL + ["-k=4"],
            ["--quantize=int8"])
     yield ("dsv3-chain-mtp2.int4", "dsv3-chain-mtp2", "f32", SMALL + ["-k=4"],
-           ["--quantize=int4,group=32", "--quantize-head=int8", "--quantize-embedding=int4,group=32"])
+           ["--quantize=int4,group=32", "--quantize-head=int8",
+            "--quantize-embedding=int4,group=32"])
     yield "qwen3.int8", "qwen3", "f32", SMALL, ["--quantize=int8,group=128"]
     yield ("qwen3moe.int4v3", "qwen3moe", "bf16", SMALL,
            ["--quantize=int4", "--quantize-embedding=int8", "--target-cpu=x86-64-v3"])

@@ -131,8 +131,8 @@ def main():
         "--prefill-chunk=8")
     run(args.tools / "mtpc", module, "-o", artifact)
     pieces = read_pieces(data / "tok512.bin")
-    out = run(args.tools / "mtp-run", artifact, "--ids", BOS, "-n", 80, "--print-ids", "--no-special",
-              "-t", 1)
+    out = run(args.tools / "mtp-run", artifact, "--ids", BOS, "-n", 80, "--print-ids",
+              "--no-special", "-t", 1)
     ids = [int(token) for token in out.replace(",", " ").split()]
     text = decode(ids, pieces)
     if not text.startswith(TEXT):

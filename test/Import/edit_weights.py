@@ -14,7 +14,8 @@ def read(path):
     size, = struct.unpack("<Q", data[:8])
     header = json.loads(data[8:8 + size])
     header.pop("__metadata__", None)
-    return {key: (e["dtype"], e["shape"], data[8 + size + e["data_offsets"][0]:8 + size + e["data_offsets"][1]])
+    body = data[8 + size:]
+    return {key: (e["dtype"], e["shape"], body[e["data_offsets"][0]:e["data_offsets"][1]])
             for key, e in header.items()}
 
 

@@ -30,7 +30,8 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
     subprocess.run([sys.executable, ORACLE + "/tiny.py", MODEL, "-o", work + "/hf"], check=True)
-    run(tools + "/mtp-import", work + "/hf", "-o", work + "/imported.mlir", "--k=3", "--max-context=128")
+    run(tools + "/mtp-import", work + "/hf", "-o", work + "/imported.mlir", "--k=3",
+        "--max-context=128")
     with open(work + "/imported.mlir") as f:
         text = f.read()
     oracle = Oracle(f"{ORACLE}/expected/{MODEL}.f32.json")

@@ -78,9 +78,11 @@ def check_forward(tools, artifact, oracle):
         for i, row in enumerate(json.loads(line.split("=", 1)[1])):
             top = max(row)
             if abs(top - want["max"][i]) > TOLERANCE * max(1, abs(want["max"][i])):
-                raise Caught(f"oracle: row {i} of {name} has logit {top:.6g}, not {want['max'][i]:.6g}")
+                raise Caught(f"oracle: row {i} of {name} has logit {top:.6g}, "
+                             f"not {want['max'][i]:.6g}")
             if row.index(top) != want["argmax"][i]:
-                raise Caught(f"oracle: row {i} of {name} picks {row.index(top)}, not {want['argmax'][i]}")
+                raise Caught(f"oracle: row {i} of {name} picks {row.index(top)}, "
+                             f"not {want['argmax'][i]}")
 
 
 def rounds_of(tools, artifact, k, lists, rounds):

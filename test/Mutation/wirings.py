@@ -27,17 +27,21 @@ WIRINGS = {
         (None, claim(), claim(mask="false"), 1)],
     "module carries its normed state": [("module", RETURN, "return %logits, %norm :", 1)],
     "module carries its normed state, and the claim with it": [
-        ("module", RETURN, "return %logits, %norm :", 1), (None, claim(), claim(carry="post_norm"), 1)],
+        ("module", RETURN, "return %logits, %norm :", 1),
+        (None, claim(), claim(carry="post_norm"), 1)],
     "target hands over its state before the norm": [
         ("target", "return %logits, %norm :", "return %logits, %x_1 :", 1)],
     "norms of embedding and state swapped": [
-        ("module", '"enorm.weight"', '"other"', 1), ("module", '"hnorm.weight"', '"enorm.weight"', 1),
+        ("module", '"enorm.weight"', '"other"', 1),
+        ("module", '"hnorm.weight"', '"enorm.weight"', 1),
         ("module", '"other"', '"hnorm.weight"', 1)],
-    "module without its last norm": [("module", "mtp.linear %norm, %lm_head_w", "mtp.linear %x, %lm_head_w", 1)],
+    "module without its last norm": [
+        ("module", "mtp.linear %norm, %lm_head_w", "mtp.linear %x, %lm_head_w", 1)],
     "module's head is the embedding, not the target's head": [
         ("module", '"/lm_head.weight"', '"/model.embed_tokens.weight"', 1)],
     "modules in the wrong order": [
-        (None, '"model.layers.3."', '"other"', 1), (None, '"model.layers.4."', '"model.layers.3."', 1),
+        (None, '"model.layers.3."', '"other"', 1),
+        (None, '"model.layers.4."', '"model.layers.3."', 1),
         (None, '"other"', '"model.layers.4."', 1)],
     "one module at both depths": [(None, '"model.layers.4."', '"model.layers.3."', 1)],
     "modules share a cache layer": [(None, "@drafter_cache[1]", "@drafter_cache[0]", 1)],
@@ -56,7 +60,8 @@ WIRINGS = {
     "attention scale of the wrong width": [
         ("attention", "scale 0.20412414523193154", "scale 0.25", 1)],
     "eps of 1e-5": [(None, "eps 9.9999999999999995E-7", "eps 1.0E-5", None)],
-    "gate and up swapped": [("mlp", "mtp.swiglu %gate_proj, %up_proj", "mtp.swiglu %up_proj, %gate_proj", 1)],
+    "gate and up swapped": [
+        ("mlp", "mtp.swiglu %gate_proj, %up_proj", "mtp.swiglu %up_proj, %gate_proj", 1)],
     "residual of the normed input": [
         ("experts", "residual %x :", "residual %post_attention_layernorm :", 1)],
     "routing not normalised": [("experts", " normalized scale", " scale", 1)],

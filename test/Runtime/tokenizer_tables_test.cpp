@@ -226,8 +226,9 @@ TEST(TokenizerTables, readsTemplatesAndConfig) {
       "single": [{"SpecialToken": {"id": "B", "type_id": 0}},
                  {"Sequence": {"id": "A", "type_id": 0}},
                  {"SpecialToken": {"id": "E", "type_id": 0}}], "pair": [],
-      "special_tokens": {"B": {"id": "B", "ids": [263], "tokens": ["B"]},
-                         "E": {"id": "E", "ids": [264], "tokens": ["E"]}}}]})"}});
+      "special_tokens": {
+          "B": {"id": "B", "ids": [263], "tokens": ["B"]},
+          "E": {"id": "E", "ids": [264], "tokens": ["E"]}}}]})"}});
   auto plain = loadJson(json);
   MTP_ASSERT_OK(plain);
   EXPECT_EQ(*(*plain)->encode("a"), Ids({263, 'a', 264}));

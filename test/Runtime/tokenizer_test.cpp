@@ -161,10 +161,10 @@ TEST(Tokenizer, skipsSpecialTokensInTextUnlessAsked) {
 }
 
 TEST(Tokenizer, prefersTheLongestAddedToken) {
-  auto tokenizer = loadJson(byteLevelJson(
-      {{R"("added_tokens": [)",
-        R"("added_tokens": [{"id": 265, "content": "<|end|>x", "special": true},
-                            {"id": 266, "content": "<|", "special": true},)"}}));
+  auto tokenizer = loadJson(byteLevelJson({{R"("added_tokens": [)",
+                                            R"("added_tokens": [
+            {"id": 265, "content": "<|end|>x", "special": true},
+            {"id": 266, "content": "<|", "special": true},)"}}));
   MTP_ASSERT_OK(tokenizer);
   EXPECT_EQ(*(*tokenizer)->encode("<|end|>x", kParse), Ids({265}));
   EXPECT_EQ(*(*tokenizer)->encode("<|end|><|end", kParse),

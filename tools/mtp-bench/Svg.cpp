@@ -17,7 +17,8 @@ text { font: 12px sans-serif; fill: #1f2328 }
 .grid { stroke: #d1d9e0; stroke-width: 1 }
 .mark { stroke: #1f2328; stroke-width: 2 }
 .series { fill: none; stroke: currentColor; stroke-width: 2 }
-.limit { fill: none; stroke: currentColor; stroke-width: 1.5; stroke-dasharray: 5 4 }
+.limit { fill: none; stroke: currentColor; stroke-width: 1.5 }
+.limit { stroke-dasharray: 5 4 }
 .dot { fill: currentColor }
 svg { color: #59636e }
 .color0 { color: #2f6fc4 } .color1 { color: #e07b22 } .color2 { color: #2e8b57 }

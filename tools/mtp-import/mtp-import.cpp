@@ -85,7 +85,7 @@ static ImportOptions readOptions() {
 
 static cl::extrahelp examples(R"(
 Examples:
-  mtp-import ./Qwen3-8B -o ./Qwen3-8B/model.mlir --max-batch 4 --max-context 8192
+  mtp-import Qwen3-8B -o Qwen3-8B/model.mlir --max-batch 4 --max-context 8192
   mtp-import ./DeepSeek-V3 -o v3.mlir --no-weights -k 2
 )");
 

@@ -31,7 +31,7 @@ The other options of MLIR and LLVM are taken too: --help-hidden lists them.
 Examples:
   mtp-opt --mtp-fuse-norm-linear model.mlir
   mtp-opt --pass-pipeline='builtin.module(mtp-inline-layers,cse)' model.mlir
-  mtp-opt --mtp-specialize-shapes --mlir-print-ir-after-all model.mlir -o out.mlir
+  mtp-opt --mtp-specialize-shapes --mlir-print-ir-after-all model.mlir
 )");
 
 /// The passes, which are the values of one option without a name, and what one

@@ -118,30 +118,38 @@ static void keepColumns(KernelBuilder &kb, int64_t tasksPerHead,
   });
 }
 
+namespace {
+/// How far apart rows and heads lie, in f32.
+struct HeadStrides {
+  int64_t row;
+  int64_t head;
+
+  Value at(KernelBuilder &kb, Value base, Value headIndex,
+           Value rowIndex) const {
+    return kb.at(kb.at(base, rowIndex, row * 4), headIndex, head * 4);
+  }
+};
+} // namespace
+
 /// buffers: x, W (heads stacked), [table, positions], y. params: M.
 static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   int64_t heads = config.integer("heads");
   int64_t k = config.integer("k"), n = config.integer("n");
-  int64_t xHead = config.integer("x_head_stride", k);
-  int64_t yHead = config.integer("y_head_stride", n);
-  int64_t xStride = config.integer("x_stride", heads * xHead);
-  int64_t yStride = config.integer("y_stride", heads * yHead);
+  HeadStrides in, out;
+  in.head = config.integer("x_head_stride", k);
+  in.row = config.integer("x_stride", heads * in.head);
+  out.head = config.integer("y_head_stride", n);
+  out.row = config.integer("y_stride", heads * out.head);
   Value x = kb.at(kb.buffer(0), config.integer("x_offset") * 4);
   bool rotate = config.flag("rotate");
   Value y = kb.at(kb.buffer(rotate ? 4 : 2), config.integer("y_offset") * 4);
   Value rows = kb.param(0);
-  auto inputAt = [&](Value base, Value head, Value row) {
-    return kb.at(kb.at(base, row, xStride * 4), head, xHead * 4);
-  };
-  auto outputAt = [&](Value base, Value head, Value row) {
-    return kb.at(kb.at(base, row, yStride * 4), head, yHead * 4);
-  };
 
   if (int64_t width = config.integer("keep_width"))
     keepColumns(kb, panelTasks(n, /*gated=*/false), [&](Value head, Value row) {
-      Value from = kb.at(inputAt(kb.buffer(0), head, row),
+      Value from = kb.at(in.at(kb, kb.buffer(0), head, row),
                          config.integer("keep_offset") * 4);
-      Value to = kb.at(outputAt(y, head, row), n * 4);
+      Value to = kb.at(out.at(kb, y, head, row), n * 4);
       if (!rotate)
         return kb.copy(from, to, width);
       RopeSpec rope = ropeSpec(config, width);
@@ -157,12 +165,12 @@ static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   spec.weights = kb.buffer(1);
   auto rowCount = [&](Value) { return rows; };
   auto rowPointer = [&](Value head, Value row) {
-    return inputAt(x, head, row);
+    return in.at(kb, x, head, row);
   };
   auto store = [&](Value head, Value row,
                    llvm::ArrayRef<OutputVector> outputs) {
     for (const OutputVector &output : outputs)
-      kb.store(output.values, kb.at(outputAt(y, head, row), output.column, 4),
+      kb.store(output.values, kb.at(out.at(kb, y, head, row), output.column, 4),
                output.mask);
   };
   spec.rowCount = rowCount;

@@ -62,7 +62,8 @@ def rounded(x, group):
 def write_npy(name, matrix, kind="<f4"):
     columns = f"{len(matrix[0])}, " if isinstance(matrix[0], list) else ""
     flat = [v for row in matrix for v in row] if columns else matrix
-    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({len(matrix)}, {columns}), }}".encode()
+    header = (f"{{'descr': '{kind}', 'fortran_order': False, "
+              f"'shape': ({len(matrix)}, {columns}), }}").encode()
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     with open(f"{FOLDER}/{name}.npy", "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
@@ -99,7 +100,8 @@ def main():
     write_npy("embed", [tensors["table"][token] for token in tokens])
 
     # Row r goes to experts r and r + 1 in equal parts.
-    logits = [[float(e in (r % EXPERTS, (r + 1) % EXPERTS)) for e in range(EXPERTS)] for r in range(ROWS)]
+    logits = [[float(e in (r % EXPERTS, (r + 1) % EXPERTS)) for e in range(EXPERTS)]
+              for r in range(ROWS)]
     write_npy("logits", logits)
     write_npy("positions", list(range(ROWS)), "<i4")
     for group in (32, 64):

@@ -15,7 +15,8 @@ def diamond(functions, calls):
     for f in range(functions):
         text += f"func.func private @f{f}(%v0: tensor<?x8xf32>) -> tensor<?x8xf32> {{\n"
         for c in range(calls if f + 1 < functions else 0):
-            text += f"  %v{c + 1} = mtp.apply @f{f + 1}(%v{c}) : (tensor<?x8xf32>) -> tensor<?x8xf32>\n"
+            text += (f"  %v{c + 1} = mtp.apply @f{f + 1}(%v{c}) : "
+                     "(tensor<?x8xf32>) -> tensor<?x8xf32>\n")
         text += f"  return %v{calls if f + 1 < functions else 0} : tensor<?x8xf32>\n}}\n"
     return head.replace("// FUNCTIONS\n", text).encode()
 
@@ -29,7 +30,8 @@ SOURCES = {
     "quotients.mlir": map_of(b"d0 floordiv " * DEPTH + b"2"),
     "comparisons.mlir": b"module attributes {a = " + b"[affine_set<(d0) : (d0 >= 0)>, " * DEPTH
                         + b"]" * DEPTH + b"} {}",
-    "quotes.mlir": b'module attributes {a = "\\22]\\\\", b = ' + b"// ]]]]\n[" * DEPTH + b"]" * DEPTH + b"} {}",
+    "quotes.mlir": b'module attributes {a = "\\22]\\\\", b = ' + b"// ]]]]\n[" * DEPTH
+                   + b"]" * DEPTH + b"} {}",
     "shallow.mlir": b"module attributes {mtp.a = [" + b"-1, " * 999 + b"1.0e-6], mtp.b = \""
                     + b"[" * 999 + b"\"} {}\n// " + b"[" * 999,
     "diamond.mlir": diamond(24, 16),

@@ -1,8 +1,9 @@
 """One kernel for a chain of bf16 products: a block of threads per SM, a table of
 products in memory, and a counter per product that all blocks wait for.
 
-The warps' chunks alternate, as in a strided product. The ring of weights (cp.async, see products.py) runs on over the barriers: while a
-block waits for the others, the next product's weights are already coming.
+The warps' chunks alternate, as in a strided product. The ring of weights
+(cp.async, see products.py) runs on over the barriers: while a block waits for the
+others, the next product's weights are already coming.
 """
 
 from builder import VECTOR

@@ -93,7 +93,8 @@ class Product:
         fields = [f"{k}={getattr(self, k) if getattr(self, k) != '' else '-'}"
                   for k in keys]
         return (f"product name={self.name} prefetch={int(self.prefetch)} "
-                f"strided={int(self.strided)} raw={int(self.raw)} ahead={self.ahead()} " + " ".join(fields))
+                f"strided={int(self.strided)} raw={int(self.raw)} "
+                f"ahead={self.ahead()} " + " ".join(fields))
 
     def ahead(self):
         """Bytes that a block of threads has in flight."""

@@ -52,7 +52,9 @@ def branches_round(tokens, n, k):
     drafts = [None, first, second, best(BIGRAMS[first]), best(BIGRAMS[second])][:k + 1]
     node, kept = 0, 0
     for child in range(1, k + 1):
-        if PARENTS[child] == node and n + 1 + kept < len(tokens) and drafts[child] == tokens[n + 1 + kept]:
+        position = n + 1 + kept
+        if (PARENTS[child] == node and position < len(tokens)
+                and drafts[child] == tokens[position]):
             node, kept = child, kept + 1
     return kept
 

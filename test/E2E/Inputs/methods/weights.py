@@ -35,7 +35,8 @@ def main():
     for key, rows in tensors():
         shape = [len(rows), len(rows[0])] if len(rows) > 1 else [len(rows[0])]
         data = b"".join(struct.pack(f"<{len(row)}f", *row) for row in rows)
-        header[key] = {"dtype": "F32", "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        header[key] = {"dtype": "F32", "shape": shape,
+                       "data_offsets": [len(body), len(body) + len(data)]}
         body += data
     text = json.dumps(header).encode()
     with open(sys.argv[1], "wb") as file:

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Checks the rules of CONTRIBUTING.md that clang-format does not know.
+
+usage: check_style.py [ROOT]
+
+Prints one line per place that breaks a rule, as FILE:LINE: what was expected
+and what was found, and exits with 1 if there is any. Rules:
+
+  - who may include what, and that includes start at the root of the tree
+  - the length of lines, functions and files
+  - neither half throws or ends the process
+  - each constraint that a dialect's README labels has a test case of that name
+"""
+
+import fnmatch
+import pathlib
+import re
+import sys
+
+FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
+
+# What a part may include of this tree, the longest name that fits first. Tests
+# may include all.
+COMPILER_SIDE = ["compiler", "passes", "dialects", "runtime/core",
+                 "runtime/text", "runtime/artifact", "runtime/schema"]
+MAY_INCLUDE = {
+    "runtime/include": ["mtp"],
+    "runtime/schema": ["runtime/schema"],
+    "runtime": ["runtime", "mtp"],
+    "dialects": ["dialects", "runtime/schema"],
+    "passes": ["passes", "dialects", "runtime/schema"],
+    "compiler": COMPILER_SIDE,
+    "tools/mtp-import": COMPILER_SIDE + ["tools/compiler-support"],
+    "tools/mtp-opt": COMPILER_SIDE + ["tools/compiler-support"],
+    "tools/mtpc": COMPILER_SIDE + ["tools/compiler-support", "tools/mtpc"],
+    "tools/compiler-support": COMPILER_SIDE + ["tools/compiler-support"],
+    "tools/cmake": ["dialects", "runtime/schema", "tools/cmake"],
+    "tools/gpu-check": ["tools/gpu-check"],
+    "tools": ["runtime", "mtp", "tools"],
+    "models": ["models"],
+    "test": FOLDERS + ["mtp"],
+}
+# Parts whose folders may include their own headers by name alone.
+BESIDE = ["test", "tools/gpu-check"]
+# Parts that must build without LLVM.
+NO_LLVM = ["runtime", "tools/mtp-run", "tools/mtp-bench", "tools/mtp-dump",
+           "tools/support"]
+LLVM = {"llvm", "mlir", "lld", "clang"}
+EXTERNAL = LLVM | {"flatbuffers", "gtest"}
+
+COLUMNS = {".cpp": 80, ".h": 80, ".c": 80, ".td": 80, ".py": 100}
+FUNCTION_LINES = 50
+FILE_LINES = 1000
+
+# Places that break a rule and may: a pattern of paths, a part of the message.
+EXCEPTIONS = [
+    # Tables of long lines, wrapped by nobody yet.
+    ("*.td", "80 columns"),
+    # Scripts that made data once, and no test runs.
+    ("test/oracle/*.py", "100 columns"),
+    ("models/bundled/*.py", "100 columns"),
+    # Programs for machines with a GPU, outside of the build.
+    ("tools/gpu-check/*", "lines in a function"),
+    # A list of phases, a list of steps and a list of checks, to be split.
+    ("compiler/Driver/Compile.cpp", "lines in a function"),
+    ("compiler/Pipeline/Phases.cpp", "lines in a function"),
+    ("dialects/Exec/IR/ExecResourceOps.cpp", "lines in a function"),
+]
+
+
+def part_of(path, parts):
+    """The longest of `parts` that `path` lies in, or None."""
+    fitting = [p for p in parts if path == p or path.startswith(p + "/")]
+    return max(fitting, key=len, default=None)
+
+
+def check_includes(root, path, lines):
+    part = part_of(path, MAY_INCLUDE)
+    for number, line in enumerate(lines, 1):
+        match = re.match(r'#\s*include\s+(["<])([^">]+)', line)
+        if not match:
+            continue
+        quoted, name = match[1] == '"', match[2]
+        top = name.split("/")[0]
+        if top in LLVM and part_of(path, NO_LLVM):
+            yield number, (f"expected no header of LLVM in "
+                           f"{part_of(path, NO_LLVM)}, got '{name}'")
+        ours = top in FOLDERS or top == "mtp"
+        beside = part in BESIDE and (root / path).parent.joinpath(name).exists()
+        if quoted and not ours and not beside and top not in EXTERNAL:
+            yield number, f"expected an include from the root, got '{name}'"
+        if ours and not part_of(name, MAY_INCLUDE[part]):
+            yield number, f"expected no include of '{name}' in {part}"
+
+
+def check_lines(path, lines):
+    limit = COLUMNS.get(pathlib.PurePath(path).suffix)
+    if path.startswith("tools/") and "." not in pathlib.PurePath(path).name:
+        limit = 80
+    for number, line in enumerate(lines, 1):
+        if limit and len(line) > limit and not re.search(r"https?://", line):
+            yield number, f"expected at most {limit} columns, got {len(line)}"
+    if limit and len(lines) > FILE_LINES:
+        yield 1, f"expected at most {FILE_LINES} lines, got {len(lines)}"
+
+
+def functions(lines):
+    """Where each function starts and how many lines it has, by the layout that
+    clang-format gives: a signature starts in column 0 (2 in a class), and its
+    body ends with the first brace in that column."""
+    number = 0
+    while number < len(lines):
+        first = number
+        signature = re.match(r"( {2})?(?!namespace|extern|struct|class|enum|union"
+                             r"|[#/}])[^\s(]+[^(]*\(", lines[first])
+        number += 1
+        if not signature:
+            continue
+        last = first
+        while last < len(lines) and lines[last] and lines[last][-1] not in "{;}":
+            last += 1
+        if last == len(lines) or not lines[last].endswith("{"):
+            continue
+        brace = (signature[1] or "") + "}"
+        end = last
+        while end < len(lines) and lines[end] != brace:
+            end += 1
+        yield first + 1, end - first + 1
+        number = end + 1
+
+
+def check_functions(path, lines):
+    if not path.endswith((".cpp", ".h", ".c")) or path.startswith("test/"):
+        return
+    for first, count in functions(lines):
+        if count > FUNCTION_LINES:
+            yield first, (f"expected at most {FUNCTION_LINES} lines in a "
+                          f"function, got {count}")
+
+
+def check_endings(path, lines):
+    if not path.startswith(("runtime/", "compiler/", "passes/", "dialects/")):
+        return
+    if not path.endswith((".cpp", ".h")):
+        return
+    for number, line in enumerate(lines, 1):
+        code = re.sub(r'"(\\.|[^"\\])*"|//.*', "", line)
+        match = re.search(r"\bthrow [^;]*;|\b(abort|exit|terminate)\(", code)
+        if match:
+            yield number, f"expected an error as a value, got '{match[0]}'"
+
+
+def check_labels(root):
+    for readme in sorted(root.glob("dialects/*/README.md")):
+        tests = "\n".join(
+            path.read_text()
+            for path in (root / "test/Dialect" / readme.parent.name).glob("*"))
+        path = readme.relative_to(root).as_posix()
+        for number, line in enumerate(readme.read_text().splitlines(), 1):
+            match = re.match(r"\| ([a-z_]+_c\d+) \|", line)
+            if match and not re.search(rf"\b{match[1]}(?!\d)", tests):
+                yield path, number, f"expected a test case for '{match[1]}'"
+
+
+def sources(root):
+    suffixes = set(COLUMNS)
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            script = path.parent == root / "tools" and "." not in path.name
+            if path.is_file() and (path.suffix in suffixes or script):
+                yield path
+
+
+def check(root, exceptions):
+    """All places that break a rule, but for those that are excepted."""
+    found = list(check_labels(root))
+    for source in sources(root):
+        path = source.relative_to(root).as_posix()
+        lines = source.read_text(encoding="utf-8").splitlines()
+        places = list(check_lines(path, lines))
+        if source.suffix in (".cpp", ".h", ".c"):
+            places += check_includes(root, path, lines)
+            places += check_functions(path, lines)
+            places += check_endings(path, lines)
+        found += [(path, number, message) for number, message in places]
+    return [
+        (path, number, message) for path, number, message in found
+        if not any(fnmatch.fnmatchcase(path, pattern) and part in message
+                   for pattern, part in exceptions)]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1
+                        else pathlib.Path(__file__).parents[2])
+    found = check(root.resolve(), EXCEPTIONS)
+    for path, number, message in sorted(found):
+        print(f"{path}:{number}: {message}")
+    if found:
+        print(f"{len(found)} places break the rules of CONTRIBUTING.md",
+              file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

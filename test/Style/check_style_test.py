@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Breaks each rule of check_style.py once, in a tree of its own, and keeps each
+once where it is close to broken."""
+
+import pathlib
+import tempfile
+import unittest
+
+import check_style
+
+LONG_BODY = "  f();\n" * check_style.FUNCTION_LINES
+
+
+class CheckStyle(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def check(self, path, text, exceptions=()):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return [f"{name}:{line}: {message}" for name, line, message
+                in check_style.check(self.root, exceptions)]
+
+    def broken(self, path, text, message):
+        self.assertEqual(self.check(path, text), [f"{path}:{message}"])
+
+    def kept(self, path, text):
+        self.assertEqual(self.check(path, text), [])
+
+    def test_dialects_know_no_passes(self):
+        self.broken("dialects/A/A.cpp", '\n#include "passes/P.h"\n',
+                    "2: expected no include of 'passes/P.h' in dialects")
+
+    def test_passes_know_no_compiler(self):
+        self.broken("passes/P.cpp", '#include "compiler/Driver/Compile.h"\n',
+                    "1: expected no include of 'compiler/Driver/Compile.h' in passes")
+
+    def test_the_compiler_knows_no_device(self):
+        self.broken("compiler/C.h", '#include "runtime/device/Device.h"\n',
+                    "1: expected no include of 'runtime/device/Device.h' in compiler")
+
+    def test_the_compiler_knows_the_schema_and_status(self):
+        self.kept("compiler/C.h", '#include "runtime/schema/KvPage.h"\n'
+                  '#include "runtime/core/Status.h"\n#include "mlir/IR/Value.h"\n')
+
+    def test_the_runtime_knows_no_compiler(self):
+        self.broken("runtime/exec/E.cpp", '#include "dialects/MTP/IR/MTPOps.h"\n',
+                    "1: expected no include of 'dialects/MTP/IR/MTPOps.h' in runtime")
+
+    def test_the_runtime_knows_no_llvm(self):
+        for include in ('"llvm/ADT/StringRef.h"', "<mlir/IR/Value.h>"):
+            name = include.strip('<>"')
+            self.broken("runtime/core/C.cpp", f"#include {include}\n",
+                        f"1: expected no header of LLVM in runtime, got '{name}'")
+
+    def test_the_runtimes_tools_know_no_llvm(self):
+        self.broken("tools/mtp-run/M.cpp", '#include "llvm/ADT/StringRef.h"\n',
+                    "1: expected no header of LLVM in tools/mtp-run, "
+                    "got 'llvm/ADT/StringRef.h'")
+
+    def test_the_schema_knows_nothing(self):
+        self.broken("runtime/schema/S.h", '#include "runtime/core/Status.h"\n',
+                    "1: expected no include of 'runtime/core/Status.h' "
+                    "in runtime/schema")
+
+    def test_public_headers_know_public_headers(self):
+        self.broken("runtime/include/mtp/a.h", '#include "runtime/core/Status.h"\n',
+                    "1: expected no include of 'runtime/core/Status.h' "
+                    "in runtime/include")
+
+    def test_nothing_but_tests_knows_tests(self):
+        self.broken("tools/mtp-run/M.cpp", '#include "test/Runtime/FakeModel.h"\n',
+                    "1: expected no include of 'test/Runtime/FakeModel.h' in tools")
+
+    def test_includes_start_at_the_root(self):
+        self.broken("passes/P.cpp", '#include "Passes.h"\n',
+                    "1: expected an include from the root, got 'Passes.h'")
+
+    def test_tests_may_include_what_is_beside_them(self):
+        (self.root / "test/Runtime").mkdir(parents=True)
+        (self.root / "test/Runtime/Fake.h").write_text("")
+        self.kept("test/Runtime/a_test.cpp", '#include "Fake.h"\n')
+
+    def test_lines_have_a_limit(self):
+        self.kept("passes/P.cpp", "// " + "x" * 77 + "\n")
+        self.broken("passes/P.cpp", "// " + "x" * 78 + "\n",
+                    "1: expected at most 80 columns, got 81")
+        self.kept("passes/P.cpp", "// https://" + "x" * 78 + "\n")
+        self.broken("tools/a.py", "#" * 101, "1: expected at most 100 columns, got 101")
+
+    def test_scripts_without_a_suffix_count(self):
+        (self.root / "passes").mkdir()
+        self.broken("tools/build", "#" * 81, "1: expected at most 80 columns, got 81")
+
+    def test_functions_have_a_limit(self):
+        limit = check_style.FUNCTION_LINES
+        self.kept("passes/P.cpp", "void f() {\n" + LONG_BODY[14:] + "}\n")
+        self.broken("passes/P.cpp", "\nvoid f(int a,\n       int b) {\n" + LONG_BODY
+                    + "}\n", f"2: expected at most {limit} lines in a function, "
+                    f"got {limit + 3}")
+        self.broken("passes/P.cpp", "struct A {\n  void f() {\n" + LONG_BODY
+                    + "  }\n};\n", f"2: expected at most {limit} lines in a "
+                    f"function, got {limit + 2}")
+
+    def test_files_have_a_limit(self):
+        self.broken("passes/P.cpp", "\n" * 1001, "1: expected at most 1000 lines, got 1001")
+
+    def test_errors_are_values(self):
+        for code in ("throw 1;", "std::abort();", "exit(1);"):
+            found = self.check("runtime/core/C.cpp", f"void f() {{ {code} }}\n")
+            self.assertEqual(len(found), 1, code)
+        self.kept("runtime/core/C.cpp", '// We throw nothing.\nint a = g("exit(1)");\n')
+
+    def test_labels_have_a_case(self):
+        (self.root / "test/Dialect/A").mkdir(parents=True)
+        case = self.root / "test/Dialect/A/invalid.mlir"
+        case.write_text("func.func @op_c11() {}\n")
+        self.broken("dialects/A/README.md", "| op_c1 | a rule |\n",
+                    "1: expected a test case for 'op_c1'")
+        case.write_text("func.func @op_c1() {}\n")
+        self.kept("dialects/A/README.md", "| op_c1 | a rule |\n")
+
+    def test_exceptions_are_of_a_place_and_a_rule(self):
+        exceptions = [("passes/*.cpp", "80 columns")]
+        line = "#" * 81 + "\n"
+        self.assertEqual(self.check("passes/P.cpp", line, exceptions), [])
+        self.assertEqual(len(self.check("compiler/C.cpp", line, exceptions)), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
