@@ -84,12 +84,12 @@ private:
   int64_t lanes() const { return layout.lanes; }
   int64_t tile() const { return layout.tile; }
   int64_t vectors() const { return layout.vectorsPerBlock; }
-  /// Parts of a score that are added up apart, so that enough sums are under
-  /// way to hide the latency of one.
+  /// Sums into which the products of a score are divided, so that enough sums
+  /// are under way to hide the latency of one.
   int64_t chains() const {
     int64_t enough = layout.dot ? 16 : 8;
-    int64_t parts = enough / (layout.scoreHeads * vectors());
-    return llvm::bit_floor(uint64_t(std::clamp<int64_t>(parts, 1, 4)));
+    int64_t count = enough / (layout.scoreHeads * vectors());
+    return llvm::bit_floor(uint64_t(std::clamp<int64_t>(count, 1, 4)));
   }
   /// Accumulators that fit in registers beside their operands.
   int64_t maxSums() const { return lanes(); }

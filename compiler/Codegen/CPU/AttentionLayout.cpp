@@ -15,25 +15,32 @@ AttentionDivision::AttentionDivision(const KernelConfig &config,
     : rowsPerTask(rowsPerTask), splits(config.integer("splits", 1)) {
   int64_t heads = config.integer("q_heads");
   int64_t group = heads / config.integer("kv_heads");
-  tile = std::min(group, maxTile);
-  while (group % tile != 0)
-    --tile;
-  wideTile = tile;
-  // A row that were a single task would leave a second worker idle.
-  if (heads == maxTile && tile == maxTile)
-    tile /= 2;
-  tilesPerRow = heads / tile;
-  tilesPerGroup = group / tile;
+  headsPerTask = std::min(group, maxTile);
+  while (group % headsPerTask != 0)
+    --headsPerTask;
+  // A full tile that is all of a row becomes two tasks, so that a second worker
+  // has one. Where one worker has both, it takes the full tile. Parts are left
+  // in the form of a task's tile.
+  if (headsPerTask == heads && headsPerTask == maxTile) {
+    if (!config.integer("splits"))
+      tiles.push_back(headsPerTask);
+    headsPerTask /= 2;
+  }
+  tiles.push_back(headsPerTask);
+  tasksPerRow = heads / headsPerTask;
+  tasksPerGroup = group / headsPerTask;
 }
 
 AttentionLayout::AttentionLayout(const KernelConfig &config,
                                  const TargetDesc &target,
-                                 const AttentionDivision &division, bool wide)
-    : division(division), tile(wide ? division.wideTile : division.tile),
-      tilesAtOnce(wide ? 1 : division.tilesAtOnce()), scoreHeads(division.tile),
-      lanes(target.lanes), dk(config.integer("dk")), dv(config.integer("dv")),
-      dtype(config.dtype()), dot(dtype == DType::BF16 && target.bf16Dot),
-      bytes(byteWidth(dtype)), cache(config, config.integer("entry_width")),
+                                 const AttentionDivision &division,
+                                 int64_t tile)
+    : division(division), tile(tile),
+      tilesAtOnce(tile > division.headsPerTask ? 1 : division.tasksAtOnce()),
+      scoreHeads(division.headsPerTask), lanes(target.lanes),
+      dk(config.integer("dk")), dv(config.integer("dv")), dtype(config.dtype()),
+      dot(dtype == DType::BF16 && target.bf16Dot), bytes(byteWidth(dtype)),
+      cache(config, config.integer("entry_width")),
       copiesValues(division.rowsPerTask > 1 && cache.heads == 1 &&
                    config.integer("kv_heads") > 1 && dv * bytes % 4 == 0),
       part(config.integer("part")), parts(config.integer("parts")),

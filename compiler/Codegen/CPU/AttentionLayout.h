@@ -13,41 +13,44 @@
 
 namespace mtp::codegen {
 
-/// How attention divides: a task is a group of consecutive rows and a tile of
-/// query heads that share a key head; where there are splits, also every so
-/// many parts of the positions. A worker takes tasks of the same rows and key
-/// head together.
+/// How attention divides into tasks. The task of a worker is a group of
+/// consecutive rows and some query heads that share a key head; where positions
+/// are split, also every so many parts of the positions.
+///
+/// The code works on tiles: the heads of a row for which one state is kept. A
+/// tile is the heads of one task, or of several tasks that one worker has.
 struct AttentionDivision {
   AttentionDivision(const KernelConfig &config, int64_t rowsPerTask);
 
   int64_t tasks(int64_t rows) const {
-    return (rows + rowsPerTask - 1) / rowsPerTask * tilesPerRow * splits;
+    return (rows + rowsPerTask - 1) / rowsPerTask * tasksPerRow * splits;
   }
 
   int64_t rowsPerTask;
   /// Tasks among which the parts of one row's positions are dealt out.
   int64_t splits;
-  /// Heads of a tile; tiles of one row, and those of one key head.
-  int64_t tile, tilesPerRow, tilesPerGroup;
-  /// Heads of a pair of tiles that is taken as one where a worker has both; as
-  /// many as a tile where there are no such pairs.
-  int64_t wideTile;
-  /// Tiles that are taken together at most.
-  int64_t tilesAtOnce() const { return std::min(tilesPerGroup, maxTiles); }
+  /// Query heads of a task; tasks of one row, and those that share a key head.
+  int64_t headsPerTask, tasksPerRow, tasksPerGroup;
+  /// Heads of the tiles that there is code for, in falling order. The last are
+  /// those of one task; a worker that has all tasks of a larger one takes it.
+  llvm::SmallVector<int64_t, 2> tiles;
+  /// Tasks of the same rows and key head that are taken together at most.
+  int64_t tasksAtOnce() const { return std::min(tasksPerGroup, maxTasks); }
 
 private:
-  static constexpr int64_t maxTiles = 4;
+  static constexpr int64_t maxTasks = 4;
 };
 
+/// Sizes and places for the code of one tile.
 struct AttentionLayout {
   AttentionLayout(const KernelConfig &config, const TargetDesc &target,
-                  const AttentionDivision &division, bool wide);
+                  const AttentionDivision &division, int64_t tile);
 
   AttentionDivision division;
-  /// Heads of a tile, wide or not, and the tiles that have room in scratch.
+  /// Heads of a tile, and the tiles of a row that have room in scratch.
   int64_t tile, tilesAtOnce;
-  /// Heads that are scored at once: as many as in a tile that is not wide, so
-  /// that a wide one gets the same bits.
+  /// Heads that are scored at once: those of one task whatever the tile, so
+  /// that all tiles give the same bits.
   int64_t scoreHeads;
   int64_t lanes, dk, dv;
   DType dtype;

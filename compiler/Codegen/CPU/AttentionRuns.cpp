@@ -55,17 +55,17 @@ Value AttentionRuns::valueOffset(const Run &run) {
                 behind);
 }
 
-/// Asks memory for one of `asks` shares of the keys and values of the block
-/// behind the one at `start`, as far as they are before `end`: pages lie
-/// anywhere, and where entries lie whole, one head's keys are short pieces far
-/// apart, which no processor foresees.
-void AttentionRuns::askForNext(const Run &run, Value start, Value end,
-                               int64_t share) {
+/// Prefetches one share of the keys and values of the block behind the one at
+/// `start`, as far as they are before `end`. No processor foresees where they
+/// are: pages lie anywhere, and where entries lie whole, the keys of one head
+/// are short pieces far apart.
+void AttentionRuns::prefetchNext(const Run &run, Value start, Value end,
+                                 int64_t share) {
   int64_t apart = valuesBehindKeys();
   bool within = config.integer("kv_heads") == 1 && apart >= 0 &&
                 apart + layout.dv <= layout.dk;
   Value offset = valueOffset(run);
-  int64_t positions = layout.block() / asks;
+  int64_t positions = layout.block() / prefetchShares;
   Value next = kb.add(start, layout.block() + share * positions);
   // A tree's nodes lie elsewhere, and are few.
   Value stop =
@@ -207,11 +207,11 @@ void AttentionRuns::prepareBlock(const Run &run, Value start,
 void AttentionRuns::emitBlock(const Run &run, Value start, Value end) {
   Seen seen = seenByAny(run, start);
   kb.ifThen(kb.cmp(Cmp::LT, seen.begin, seen.end), [&] {
-    // Between the steps: a core has few requests to memory under way at a time,
-    // and what is asked for at once waits for them.
-    askForNext(run, start, end, 0);
+    // A share between one step and the next: a core has few requests to memory
+    // under way at a time, and further ones wait.
+    prefetchNext(run, start, end, 0);
     prepareBlock(run, start, seen);
-    askForNext(run, start, end, 1);
+    prefetchNext(run, start, end, 1);
     auto forSeeing = [&](llvm::function_ref<void(RowTile, Value, Value)> body) {
       forStates(run, [&](RowTile of) {
         auto [from, to] = seenIn(run, of.row, start);
@@ -223,9 +223,9 @@ void AttentionRuns::emitBlock(const Run &run, Value start, Value end) {
     forSeeing([&](RowTile of, Value from, Value to) {
       block.score(of.state, of.q, from, to);
     });
-    askForNext(run, start, end, 2);
+    prefetchNext(run, start, end, 2);
     forSeeing([&](RowTile of, Value, Value) { block.weigh(of.state); });
-    askForNext(run, start, end, 3);
+    prefetchNext(run, start, end, 3);
     forSeeing([&](RowTile of, Value from, Value to) {
       block.addValues(of.state, from, to);
     });

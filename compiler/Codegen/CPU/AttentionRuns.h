@@ -1,19 +1,20 @@
 //===- AttentionRuns.h - Runs of rows over the paged cache ------*- C++ -*-===//
 //
-// The rows of a task are taken in runs of one slot, as a verify window or a
-// chunk of a prompt is, and a run goes over the blocks of its slot's positions
-// together. Blocks are absolute positions of the cache, so that a row's result
-// does not depend on how it got there (chunked prefill, decoding,
-// verification).
+// A run is consecutive rows of a task that are of one slot, as the rows of a
+// verify step or of a prompt's chunk are. The rows of a run go together over
+// the blocks of the slot's positions. A block is a fixed range of positions of
+// the cache, so that a row's result does not depend on how the row got there
+// (chunked prefill, decoding, verification).
 //
-// A row of a tree sees a prefix and its ancestors, whose entries lie scattered
-// behind it. They take the places in the blocks that they would have if their
-// path were the only one, so that a path's results are the bits of a chain.
-// Positions that no row of a run sees are not read.
+// A row of a tree sees a prefix and its ancestors. The entries of the ancestors
+// lie scattered behind the prefix. In the blocks they take the places that they
+// would have if their path were a chain, so that a path's results are the bits
+// of a chain. Positions that no row of a run sees are not read.
 //
-// Where positions come in parts, each part is added up from nothing and then
-// joined with those before it, in their order. A task may also leave its parts
-// in a buffer, for `attention_join` to do the same with them.
+// Where positions are divided into parts, the sums of each part start from zero
+// and are then joined with the sums of the parts before it, in order. A task
+// may also leave the sums of its parts in a buffer, where `attention_join`
+// joins them in the same way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,9 +82,9 @@ private:
            layout.cache.heads;
   }
   Value valueOffset(const Run &run);
-  /// Shares in which the next block is asked for.
-  static constexpr int64_t asks = 4;
-  void askForNext(const Run &run, Value start, Value end, int64_t share);
+  /// Shares in which the next block is prefetched.
+  static constexpr int64_t prefetchShares = 4;
+  void prefetchNext(const Run &run, Value start, Value end, int64_t share);
   void locatePath(const Run &run, Value start);
   Value bitsOf(Value begin, Value end);
   void coverGaps(const Seen &seen);

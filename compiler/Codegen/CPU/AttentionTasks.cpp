@@ -3,6 +3,8 @@
 #include "compiler/Codegen/CPU/AttentionRuns.h"
 #include "compiler/Codegen/CPU/KernelTable.h"
 
+#include <deque>
+
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -11,10 +13,10 @@ static int64_t rowsPerTask(bool tree) { return tree ? 1 : 8; }
 
 namespace {
 
-/// A task and those behind it that share its rows and key head.
-struct Together {
-  Together(KernelBuilder &kb, const AttentionDivision &division, Value task) {
-    Value group = kb.div(task, division.tilesPerRow);
+/// A task of the caller and those behind it that share its rows and key head.
+struct TaskGroup {
+  TaskGroup(KernelBuilder &kb, const AttentionDivision &division, Value task) {
+    Value group = kb.div(task, division.tasksPerRow);
     split = kb.integer(0);
     if (division.splits > 1) {
       // Neighbours share a split, so that they may share keys.
@@ -25,15 +27,60 @@ struct Together {
     }
     firstRow = kb.mul(group, division.rowsPerTask);
     endRow = kb.min(kb.add(firstRow, division.rowsPerTask), kb.param(0));
-    Value tile = kb.rem(task, kb.integer(division.tilesPerRow));
-    Value share = kb.integer(division.tilesPerGroup);
-    Value left = kb.sub(share, kb.rem(tile, share));
-    head = kb.mul(tile, division.tile);
-    tiles = kb.min(kb.min(kb.sub(kb.taskEnd(), task), left),
-                   kb.integer(division.tilesAtOnce()));
+    Value ofRow = kb.rem(task, kb.integer(division.tasksPerRow));
+    Value share = kb.integer(division.tasksPerGroup);
+    Value left = kb.sub(share, kb.rem(ofRow, share));
+    head = kb.mul(ofRow, division.headsPerTask);
+    tasks = kb.min(kb.min(kb.sub(kb.taskEnd(), task), left),
+                   kb.integer(division.tasksAtOnce()));
   }
 
-  Value firstRow, endRow, head, tiles, split;
+  Value firstRow, endRow, head, tasks, split;
+};
+
+/// The code of a kernel for every tile that there is code for.
+class AttentionTiles {
+public:
+  AttentionTiles(KernelBuilder &kb, const KernelConfig &config, bool tree)
+      : kb(kb), division(config, rowsPerTask(tree)) {
+    for (int64_t tile : division.tiles)
+      layouts.emplace_back(config, kb.getTarget(), division, tile);
+    for (const AttentionLayout &layout : layouts)
+      runs.emplace_back(kb, config, layout, tree);
+  }
+
+  /// Sets up what all tasks share.
+  void begin() { runs.back().begin(); }
+
+  /// Emits the tasks from `task` on that can be taken together. Returns the
+  /// task behind them.
+  Value emit(Value task) {
+    TaskGroup group(kb, division, task);
+    emitTile(group, 0);
+    return kb.add(task, group.tasks);
+  }
+
+private:
+  /// The largest tile that the group fills, of those from `index` on; else
+  /// tiles of one task each.
+  void emitTile(const TaskGroup &group, size_t index) {
+    auto take = [&](Value tiles) {
+      runs[index].emit(group.firstRow, group.endRow, group.head, tiles,
+                       group.split);
+    };
+    if (index + 1 == runs.size())
+      return take(group.tasks);
+    int64_t tasks = layouts[index].tile / division.headsPerTask;
+    kb.ifElse(
+        kb.cmp(Cmp::EQ, group.tasks, tasks), [&] { take(kb.integer(1)); },
+        [&] { emitTile(group, index + 1); });
+  }
+
+  KernelBuilder &kb;
+  AttentionDivision division;
+  // They refer to one another, so that they stay where they are.
+  std::deque<AttentionLayout> layouts;
+  std::deque<AttentionRuns> runs;
 };
 
 } // namespace
@@ -44,45 +91,26 @@ struct Together {
 /// pages, mask, y. params: M, maxPages, N.
 template <bool tree>
 static void emitAttention(KernelBuilder &kb, const KernelConfig &config) {
-  AttentionDivision division(config, rowsPerTask(tree));
-  AttentionLayout narrow(config, kb.getTarget(), division, /*wide=*/false);
-  AttentionLayout wide(config, kb.getTarget(), division, /*wide=*/true);
-  AttentionRuns narrowRuns(kb, config, narrow, tree);
-  AttentionRuns wideRuns(kb, config, wide, tree);
-  narrowRuns.begin();
+  AttentionTiles tiles(kb, config, tree);
+  tiles.begin();
   kb.whileLoop(
       Values{kb.taskBegin()},
       [&](ValueRange state) { return kb.cmp(Cmp::LT, state[0], kb.taskEnd()); },
-      [&](ValueRange state) {
-        Together together(kb, division, state[0]);
-        auto emit = [&](AttentionRuns &runs, Value tiles) {
-          runs.emit(together.firstRow, together.endRow, together.head, tiles,
-                    together.split);
-        };
-        int64_t pair = division.wideTile / division.tile;
-        // What is left has the form of the tiles that tasks have.
-        if (pair == 1 || narrow.leavesParts)
-          emit(narrowRuns, together.tiles);
-        else
-          kb.ifElse(
-              kb.cmp(Cmp::EQ, together.tiles, pair),
-              [&] { emit(wideRuns, kb.integer(1)); },
-              [&] { emit(narrowRuns, together.tiles); });
-        return Values{kb.add(state[0], together.tiles)};
-      });
+      [&](ValueRange state) { return Values{tiles.emit(state[0])}; });
 }
 
 /// attention_join: buffers: positions, parts, y. params: M.
 static void emitJoin(KernelBuilder &kb, const KernelConfig &config) {
   AttentionDivision division(config, /*rowsPerTask=*/1);
-  AttentionLayout layout(config, kb.getTarget(), division, /*wide=*/false);
+  AttentionLayout layout(config, kb.getTarget(), division,
+                         division.headsPerTask);
   int64_t window = config.integer("window");
   int64_t heads = config.integer("q_heads");
   int64_t yStride = config.integer("y_stride", heads * layout.dv);
   AttentionBlock block(kb, layout, /*scale=*/1, window != 0);
   kb.forRange(kb.taskBegin(), kb.taskEnd(), 1, [&](Value task) {
-    Value row = kb.div(task, division.tilesPerRow);
-    Value tile = kb.rem(task, division.tilesPerRow);
+    Value row = kb.div(task, division.tasksPerRow);
+    Value tile = kb.rem(task, division.tasksPerRow);
     Value end = kb.min(kb.add(kb.loadI32(kb.buffer(0), row), 1),
                        kb.integer(layout.parts * layout.part));
     Value begin =
@@ -111,7 +139,8 @@ static int64_t joinTasks(const KernelConfig &config, int64_t rows) {
 static int64_t joinScratch(const KernelConfig &config,
                            const TargetDesc &target) {
   AttentionDivision division(config, /*rowsPerTask=*/1);
-  return AttentionLayout(config, target, division, /*wide=*/false).sumsBytes();
+  return AttentionLayout(config, target, division, division.headsPerTask)
+      .sumsBytes();
 }
 
 template <bool tree>
@@ -123,10 +152,11 @@ template <bool tree>
 static int64_t attentionScratch(const KernelConfig &config,
                                 const TargetDesc &target) {
   AttentionDivision division(config, rowsPerTask(tree));
-  auto bytes = [&](bool wide) {
-    return AttentionLayout(config, target, division, wide).scratchBytes();
-  };
-  return std::max(bytes(false), bytes(true));
+  int64_t bytes = 0;
+  for (int64_t tile : division.tiles)
+    bytes = std::max(
+        bytes, AttentionLayout(config, target, division, tile).scratchBytes());
+  return bytes;
 }
 
 /// A part begins and ends with a block, whatever the target's vectors are, and
@@ -146,8 +176,8 @@ static LogicalResult verifyParts(const KernelConfig &config,
     return success();
   AttentionDivision division(config, /*rowsPerTask=*/1);
   int64_t room =
-      division.tilesPerRow *
-      AttentionLayout::sumsFloats(division.tile, config.integer("dv"));
+      division.tasksPerRow *
+      AttentionLayout::sumsFloats(division.headsPerTask, config.integer("dv"));
   if (config.integer("part_stride") < room)
     return emitError() << "expected part_stride to be at least " << room
                        << ", got " << config.integer("part_stride");
@@ -171,8 +201,8 @@ static LogicalResult verifyAttention(const KernelConfig &config,
   return success();
 }
 
-// What is left in parts has no rows of results, a tree no window: kinds have
-// their keys from here or there to here or there.
+// Of the first two kinds below one leaves parts, which have no stride of
+// results, and one joins its parts itself: each has a range of these keys.
 static constexpr ConfigKey allKeys[] = {
     {"y_stride", ConfigKey::Int, false},
     {"q_heads", ConfigKey::Int, true},

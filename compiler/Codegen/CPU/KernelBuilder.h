@@ -141,9 +141,9 @@ public:
   // Eight registers, numbered, each of up to 16 rows of 64 bytes. A product
   // adds to a tile of 16 x 16 sums what 16 rows of `a` and 16 columns of `b`
   // make; a row of `b` holds for every column the elements (two bf16, four
-  // bytes) that four bytes of a row of `a` meet. A row of sums depends on its
-  // row of `a` alone. Tiles are state that LLVM does not track: set them up,
-  // use them and release them in one kernel.
+  // bytes) that four bytes of a row of `a` are multiplied with. A row of sums
+  // depends on its row of `a` alone. Tiles are state that LLVM does not track:
+  // set them up, use them and release them in one kernel.
 
   static constexpr int64_t tileRows = 16, tileRowBytes = 64;
   /// Sets all tiles up as 16 rows of 64 bytes; `scratch` is 64 bytes, aligned.
@@ -196,8 +196,8 @@ public:
   /// The same rounding by the target's instruction, as bf16 values: beside
   /// `dotBF16`, which like it takes what is too small for a normal number as 0.
   Value truncateToBF16(Value vector);
-  /// Asks for the cache lines of `bytes` from `pointer` on, which may lie
-  /// outside any buffer, to be brought into the caches from `level` on.
+  /// Prefetches the cache lines of `bytes` from `pointer` on, which may lie
+  /// outside any buffer, into the caches from `level` on.
   void prefetch(Value pointer, int64_t bytes, int level = 1);
 
   //===--- Control --------------------------------------------------------===//

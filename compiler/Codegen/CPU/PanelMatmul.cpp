@@ -54,7 +54,8 @@ public:
 
 private:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value panel, Ahead ahead, Value block, int64_t rows) override;
+  Values multiply(Value panel, Prefetch prefetch, Value block,
+                  int64_t rows) override;
 
   void prepareBlock(Value group, Value firstRow, Value rows, int64_t stride,
                     Value to);
@@ -63,10 +64,11 @@ private:
   Values interleave(Values rows);
   void multiplyUnit(Values &acc, Value panel, Value block, Value unit,
                     Strip strip);
-  Values multiplyUnits(ValueRange sums, Value panel, Ahead ahead, Value block,
-                       Value first, int64_t count, Strip strip);
+  Values multiplyPiece(ValueRange sums, Value panel, Prefetch prefetch,
+                       Value block, Value first, int64_t count, Strip strip);
+  Value prefetchOffset(Value unit, Value first, int64_t count, Strip strip);
 
-  /// Steps of a piece of a panel that all strips meet: 4 KiB.
+  /// Steps of k of a piece of a panel (see Strip): 4 KiB.
   static constexpr int64_t pieceSteps = 32;
   /// Distance in a block between the units of one row.
   static int64_t blockStride(int64_t rows) { return llvm::PowerOf2Ceil(rows); }
@@ -206,23 +208,33 @@ void PanelMatmul::multiplyUnit(Values &acc, Value panel, Value block,
   });
 }
 
-/// `count` steps from `first` on for all sums of a strip.
-Values PanelMatmul::multiplyUnits(ValueRange sums, Value panel, Ahead ahead,
-                                  Value block, Value first, int64_t count,
+/// The offset in a panel that belongs to a strip's prefetch in step `unit` of
+/// the piece of `count` steps from `first` on. The strips of a piece prefetch
+/// one after another what lies ahead of the piece:
+///   first * stepBytes + (index * count + unit - first) * prefetchBytes
+Value PanelMatmul::prefetchOffset(Value unit, Value first, int64_t count,
                                   Strip strip) {
+  return kb.add(kb.mul(unit, strip.prefetchBytes),
+                kb.add(kb.mul(first, stepBytes - strip.prefetchBytes),
+                       strip.index * count * strip.prefetchBytes));
+}
+
+/// The steps of one piece, `count` from `first` on, for all sums of a strip.
+Values PanelMatmul::multiplyPiece(ValueRange sums, Value panel,
+                                  Prefetch prefetch, Value block, Value first,
+                                  int64_t count, Strip strip) {
   int64_t perLoop = unroll(strip.rows), unrolled = count / perLoop * perLoop;
   auto run = [&](Value unit, ValueRange in, int64_t units) {
     Values next(in.begin(), in.end());
-    Value from = askedAt(
-        ahead, kb.add(kb.mul(unit, strip.askedBytes),
-                      kb.add(kb.mul(first, stepBytes - strip.askedBytes),
-                             strip.index * count * strip.askedBytes)));
+    Value from =
+        prefetchAt(prefetch, prefetchOffset(unit, first, count, strip));
     for (int64_t u = 0; u < units; ++u) {
-      // Before the loads: after them it was no faster than no prefetch at all.
-      // One row runs ahead far enough by itself, and was slower with it.
+      // Before the loads: behind them a prefetch gained nothing. With one row
+      // the loads run ahead far enough by themselves, and a prefetch was
+      // slower.
       if (strip.rows > 1)
-        kb.prefetch(kb.at(from, u * strip.askedBytes), strip.askedBytes,
-                    ahead.level);
+        kb.prefetch(kb.at(from, u * strip.prefetchBytes), strip.prefetchBytes,
+                    prefetch.level);
       multiplyUnit(next, panel, block, kb.add(unit, u), strip);
     }
     return next;
@@ -235,13 +247,14 @@ Values PanelMatmul::multiplyUnits(ValueRange sums, Value panel, Ahead ahead,
   return run(end, next, count - unrolled);
 }
 
-Values PanelMatmul::multiply(Value panel, Ahead ahead, Value block,
+Values PanelMatmul::multiply(Value panel, Prefetch prefetch, Value block,
                              int64_t rows) {
   int64_t steps = dtype == DType::BF16 ? (spec.k + 1) / 2 : spec.k;
   Values zeros(rows * panelVectors(), kb.constant(kb.f32Vector(), 0));
   auto run = [&](Value first, ValueRange sums, int64_t count) {
     return forStrips(sums, rows, [&](Strip strip, ValueRange ofStrip) {
-      return multiplyUnits(ofStrip, panel, ahead, block, first, count, strip);
+      return multiplyPiece(ofStrip, panel, prefetch, block, first, count,
+                           strip);
     });
   };
   if (stripCount(rows) == 1)

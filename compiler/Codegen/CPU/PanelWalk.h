@@ -53,13 +53,12 @@ protected:
   void storeRows(Value group, Value task, Value firstRow, Value count,
                  Value sums, int64_t panelSumsBytes);
 
-  /// Asks for the `bytes` of a panel that are multiplied some time after those
-  /// at `weights`.
+  /// Prefetches the `bytes` that lie `prefetchDistance` behind `weights`.
   void prefetch(Value weights, int64_t bytes);
-  /// How far ahead of the multiplications weights are asked for: what one core
-  /// streams in twice the latency of memory. At 512 bytes eight rows of bf16
-  /// took 1.4 times one row's time, at 8 KiB 1.1 times.
-  static constexpr int64_t prefetchBytes = 8192;
+  /// How far ahead of the multiplications weights are prefetched: what one core
+  /// reads in twice the latency of memory. At 512 bytes eight rows of bf16 took
+  /// 1.4 times one row's time, at 8 KiB 1.1 times.
+  static constexpr int64_t prefetchDistance = 8192;
 
   KernelBuilder &kb;
   const PanelMatmulSpec &spec;

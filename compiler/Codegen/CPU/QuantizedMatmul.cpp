@@ -220,15 +220,16 @@ int64_t QuantizedMatmul::stepsPerLoop(int64_t rows) const {
   return unroll(rows) * panel.bits / 8;
 }
 
-/// `steps` steps of all accumulators, at most stepsPerLoop(), with `ask` before
-/// each. Where products come as i16, they are widened once for all steps.
-Values QuantizedMatmul::addSteps(ValueRange acc, Value weights, Value x,
-                                 int64_t steps, Strip strip,
-                                 llvm::function_ref<void(int64_t)> ask) {
+/// `steps` steps of all accumulators, at most stepsPerLoop(), with the prefetch
+/// of each before it. Products of i16 are widened once for all steps.
+Values
+QuantizedMatmul::addSteps(ValueRange acc, Value weights, Value x, int64_t steps,
+                          Strip strip,
+                          llvm::function_ref<void(int64_t)> prefetchFor) {
   Values next(acc.begin(), acc.end());
   Values pairs(acc.size());
   for (int64_t s = 0; s < steps; ++s) {
-    ask(s);
+    prefetchFor(s);
     addStep(inPairs() ? pairs : next, kb.at(weights, s * stepBytes),
             kb.at(x, s * stepInputs() * inputBytes()), strip);
   }
@@ -243,15 +244,32 @@ Value QuantizedMatmul::ofRow(Value row, int64_t offset, Value group,
   return kb.splat(kb.load(type, kb.at(kb.at(row, offset), group, 4)));
 }
 
+/// Adds a group's products, scaled, to the sums of a strip.
+Values QuantizedMatmul::addScaled(ValueRange sums, ValueRange products,
+                                  Value scales, Value block, Value group,
+                                  Strip strip) {
+  Values result;
+  for (int64_t r = 0; r < strip.rows; ++r)
+    for (int64_t v = 0; v < strip.vectors; ++v) {
+      int64_t i = r * strip.vectors + v;
+      Value scale = kb.load(kb.f32Vector(),
+                            kb.at(scales, strip.bytes + v * kb.lanes() * 4));
+      Value rowScale =
+          ofRow(kb.at(block, r * rowBytes), scalesOffset, group, kb.f32Type());
+      Value scaled = kb.mul(kb.toFloat(products[i]), rowScale);
+      result.push_back(kb.fma(scaled, scale, sums[i]));
+    }
+  return result;
+}
+
 /// Adds one group to the sums of a strip.
-Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Ahead ahead,
-                                 Value block, Value group, int64_t inputs,
-                                 Strip strip) {
-  auto rowAt = [&](int64_t row) { return kb.at(block, row * rowBytes); };
+Values QuantizedMatmul::addGroup(ValueRange sums, Value weights,
+                                 Prefetch prefetch, Value block, Value group,
+                                 int64_t inputs, Strip strip) {
   Values acc;
   for (int64_t r = 0; r < strip.rows; ++r)
-    acc.append(strip.vectors,
-               ofRow(rowAt(r), startsOffset, group, kb.i32Type()));
+    acc.append(strip.vectors, ofRow(kb.at(block, r * rowBytes), startsOffset,
+                                    group, kb.i32Type()));
 
   int64_t groupBytes = panel.groupBytes(panel.group);
   Value scales = kb.at(weights, group, groupBytes);
@@ -260,45 +278,37 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Value weights, Ahead ahead,
   int64_t steps = panel.storedInputs(inputs) / stepInputs();
   // The scales of all outputs are as many bytes as a step.
   static_assert(QuantizedPanel::kScaleBytes == stepBytes);
-  auto ask = [&](Value from) {
-    kb.prefetch(from, strip.askedBytes, ahead.level);
+  auto prefetchFrom = [&](Value from) {
+    kb.prefetch(from, strip.prefetchBytes, prefetch.level);
   };
-  ask(askedAt(ahead, kb.add(offset, strip.index * strip.askedBytes)));
-  Value dataOffset = kb.add(offset, QuantizedPanel::kScaleBytes +
-                                        strip.index * steps * strip.askedBytes);
+  prefetchFrom(
+      prefetchAt(prefetch, kb.add(offset, strip.index * strip.prefetchBytes)));
+  Value dataOffset =
+      kb.add(offset, QuantizedPanel::kScaleBytes +
+                         strip.index * steps * strip.prefetchBytes);
   Value x = kb.at(block, group, panel.group * inputBytes());
   int64_t perLoop = stepsPerLoop(strip.rows);
   int64_t unrolled = steps / perLoop * perLoop;
   auto run = [&](Value step, ValueRange in, int64_t count) {
-    Value from =
-        askedAt(ahead, kb.add(dataOffset, kb.mul(step, strip.askedBytes)));
-    return addSteps(in, kb.at(kb.at(data, strip.bytes), step, stepBytes),
-                    kb.at(x, step, stepInputs() * inputBytes()), count, strip,
-                    [&](int64_t s) { ask(kb.at(from, s * strip.askedBytes)); });
+    Value from = prefetchAt(
+        prefetch, kb.add(dataOffset, kb.mul(step, strip.prefetchBytes)));
+    return addSteps(
+        in, kb.at(kb.at(data, strip.bytes), step, stepBytes),
+        kb.at(x, step, stepInputs() * inputBytes()), count, strip,
+        [&](int64_t s) { prefetchFrom(kb.at(from, s * strip.prefetchBytes)); });
   };
   acc = kb.forRange(
       kb.integer(0), kb.integer(unrolled), perLoop, acc,
       [&](Value step, ValueRange in) { return run(step, in, perLoop); });
   acc = run(kb.integer(unrolled), acc, steps - unrolled);
-
-  Values result;
-  for (int64_t r = 0; r < strip.rows; ++r)
-    for (int64_t v = 0; v < strip.vectors; ++v) {
-      int64_t i = r * strip.vectors + v;
-      Value scale = kb.load(kb.f32Vector(),
-                            kb.at(scales, strip.bytes + v * kb.lanes() * 4));
-      Value part = kb.mul(kb.toFloat(acc[i]),
-                          ofRow(rowAt(r), scalesOffset, group, kb.f32Type()));
-      result.push_back(kb.fma(part, scale, sums[i]));
-    }
-  return result;
+  return addScaled(sums, acc, scales, block, group, strip);
 }
 
-Values QuantizedMatmul::multiply(Value weights, Ahead ahead, Value block,
+Values QuantizedMatmul::multiply(Value weights, Prefetch prefetch, Value block,
                                  int64_t rows) {
   auto add = [&](ValueRange sums, Value group, int64_t inputs) {
     return forStrips(sums, rows, [&](Strip strip, ValueRange ofStrip) {
-      return addGroup(ofStrip, weights, ahead, block, group, inputs, strip);
+      return addGroup(ofStrip, weights, prefetch, block, group, inputs, strip);
     });
   };
   Values sums(rows * panelVectors(), kb.constant(kb.f32Vector(), 0));

@@ -38,7 +38,7 @@ public:
 
 protected:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value weights, Ahead ahead, Value block,
+  Values multiply(Value weights, Prefetch prefetch, Value block,
                   int64_t rows) override;
 
   /// The four bytes of low halves and those of high halves, as bytes.
@@ -60,10 +60,12 @@ private:
   void prepareGroup(Value from, Value inverse, Value to, Value group,
                     int64_t inputs);
   void storeBytes(Value bytes, Value to);
-  Values addGroup(ValueRange sums, Value weights, Ahead ahead, Value block,
-                  Value group, int64_t inputs, Strip strip);
+  Values addGroup(ValueRange sums, Value weights, Prefetch prefetch,
+                  Value block, Value group, int64_t inputs, Strip strip);
+  Values addScaled(ValueRange sums, ValueRange products, Value scales,
+                   Value block, Value group, Strip strip);
   Values addSteps(ValueRange acc, Value weights, Value x, int64_t steps,
-                  Strip strip, llvm::function_ref<void(int64_t)> ask);
+                  Strip strip, llvm::function_ref<void(int64_t)> prefetchFor);
   void addStep(Values &acc, Value weights, Value x, Strip strip);
   /// The dot products of a few weights of each output with those inputs of a
   /// row, which are somewhere at `x`, added to `acc` where that is not null.

@@ -31,9 +31,9 @@ static constexpr int64_t productsBytes = passRows * PanelWalk::sumBytes;
 /// Rows whose products are added at once. The last ones may be beyond the end;
 /// what they hold is never read.
 static constexpr int64_t addedRows = 4;
-/// Steps of adding in which what comes next is asked for; there are never
-/// fewer.
-static constexpr int64_t askingSteps = (vectorRows + addedRows) / addedRows;
+/// Steps of adding products over which the prefetches of a later group are
+/// spread. Tiles get more than `vectorRows` rows, so there are as many steps.
+static constexpr int64_t prefetchSteps = (vectorRows + addedRows) / addedRows;
 static constexpr int64_t rowTile = 4, firstWeightTile = 6;
 
 /// Bytes of one group's integers of a panel, widened.
@@ -154,8 +154,9 @@ void QuantizedTiles::addRow(Value row, Value group, ValueRange scales,
   }
 }
 
-/// Adds a group's products, and asks for a later group: bit by bit, since what
-/// is asked for at once holds up the stores behind it.
+/// Adds a group's products and prefetches a later group, a share with each of
+/// the first steps: many prefetches at once would hold up the stores behind
+/// them.
 void QuantizedTiles::addGroup(Value ofGroup, Value count, Value group,
                               Value sums) {
   Values scales;
@@ -167,13 +168,13 @@ void QuantizedTiles::addGroup(Value ofGroup, Value count, Value group,
       addRow(kb.add(row, r), group, scales, sums);
   };
   int64_t share =
-      llvm::alignTo(panel.groupBytes(panel.group) / askingSteps, 64);
-  Value asking = kb.min(count, kb.integer(askingSteps * addedRows));
-  kb.forRange(kb.integer(0), asking, addedRows, [&](Value row) {
+      llvm::alignTo(panel.groupBytes(panel.group) / prefetchSteps, 64);
+  Value prefetching = kb.min(count, kb.integer(prefetchSteps * addedRows));
+  kb.forRange(kb.integer(0), prefetching, addedRows, [&](Value row) {
     prefetch(kb.at(ofGroup, row, share / addedRows), share);
     add(row);
   });
-  kb.forRange(asking, count, addedRows, add);
+  kb.forRange(prefetching, count, addedRows, add);
 }
 
 /// The sums of `count` prepared rows with one panel.

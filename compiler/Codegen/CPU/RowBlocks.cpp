@@ -70,21 +70,21 @@ RowBlocks::forStrips(ValueRange sums, int64_t rows,
 }
 
 //===----------------------------------------------------------------------===//
-// What is asked for
+// Prefetches
 //===----------------------------------------------------------------------===//
 
-Value RowBlocks::askedAt(Ahead ahead, Value offset) {
-  if (ahead.shift)
-    offset = kb.shiftRight(offset, ahead.shift);
-  return kb.at(ahead.from, offset, 1);
+Value RowBlocks::prefetchAt(Prefetch prefetch, Value offset) {
+  if (prefetch.shift)
+    offset = kb.shiftRight(offset, prefetch.shift);
+  return kb.at(prefetch.from, offset, 1);
 }
 
-/// What full blocks ask for: the next task's panel, so that memory is busy
-/// while this one is met again. The first block asks for all of it, or where
-/// there is a second one, each of the two for one half. Others ask for what
-/// they have.
-RowBlocks::Ahead RowBlocks::aheadOfFull(Value panel, Value row,
-                                        Value fullRows) {
+/// What a full block prefetches: the panel of the next task, so that memory is
+/// busy while this panel is multiplied again. The first block prefetches all of
+/// it; where there are several blocks, the first two prefetch one half each.
+/// Blocks behind these prefetch the panel that they read.
+RowBlocks::Prefetch RowBlocks::prefetchOfFull(Value panel, Value row,
+                                              Value fullRows) {
   int64_t most = rowLimits.perBlock;
   Value next = kb.at(panel, panelsPerTask() * panelBytes);
   Value ofSecond =
@@ -104,10 +104,10 @@ RowBlocks::Ahead RowBlocks::aheadOfFull(Value panel, Value row,
 /// Leaves the sums of a block of rows with every panel of a task in scratch.
 void RowBlocks::emitBlock(Value group, Value task, int64_t blockRows,
                           Value block,
-                          llvm::function_ref<Ahead(Value)> aheadOfPanel) {
+                          llvm::function_ref<Prefetch(Value)> prefetchOfPanel) {
   for (int64_t which = 0; which < panelsPerTask(); ++which) {
     Value panel = panelPointer(group, task, which);
-    Values sums = multiply(panel, aheadOfPanel(panel), block, blockRows);
+    Values sums = multiply(panel, prefetchOfPanel(panel), block, blockRows);
     Value to = kb.at(blockSums(), which * blockSumsBytes());
     for (auto [i, sum] : llvm::enumerate(sums))
       kb.store(sum, kb.at(to, i * kb.lanes() * 4));
@@ -118,7 +118,7 @@ void RowBlocks::emitLastBlock(Value group, Value task, Value firstRow,
                               Value count, Value fullRows) {
   forLastBlock(count, fullRows, [&](int64_t rows, Value row, Value block) {
     emitBlock(group, task, rows, block, [&](Value panel) {
-      return Ahead{kb.at(panel, prefetchBytes), Value()};
+      return Prefetch{kb.at(panel, prefetchDistance), Value()};
     });
     // A block may have a row more than there are.
     storeRows(group, task, kb.add(firstRow, row), kb.sub(count, row),
@@ -129,8 +129,9 @@ void RowBlocks::emitLastBlock(Value group, Value task, Value firstRow,
 void RowBlocks::emitTask(Value group, Value task, Value firstRow, Value count) {
   Value fullRows = fullRowsOf(count);
   forFullBlocks(fullRows, [&](int64_t rows, Value row, Value block) {
-    emitBlock(group, task, rows, block,
-              [&](Value panel) { return aheadOfFull(panel, row, fullRows); });
+    emitBlock(group, task, rows, block, [&](Value panel) {
+      return prefetchOfFull(panel, row, fullRows);
+    });
     storeRows(group, task, kb.add(firstRow, row), kb.integer(rows), blockSums(),
               blockSumsBytes());
   });

@@ -1,8 +1,9 @@
 //===- RowBlocks.h - Blocks of rows against weight panels -------*- C++ -*-===//
 //
-// The walk of the engines that keep their sums in vector registers: a block of
-// a few prepared rows meets a panel, then the next block meets the same panel.
-// A block's sums then go through scratch, where whole rows can be stored from.
+// The walk of the matmuls that keep their sums in vector registers. A block is
+// a few prepared rows. A panel is multiplied with every block of rows before
+// the walk goes on to the next panel. The sums of a block go through scratch,
+// from where whole rows are stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,31 +35,31 @@ protected:
   RowBlocks(KernelBuilder &kb, const PanelMatmulSpec &spec, int64_t rowBytes,
             int64_t panelBytes, RowLimits limits);
 
-  /// What a block asks memory for while it meets a panel: at offset o of the
-  /// panel, what lies at `from` + o, or + (o >> `shift`) where that is not
-  /// null, into the caches from `level` on.
-  struct Ahead {
+  /// What is prefetched while a panel is multiplied with a block: with the
+  /// weights at offset o of the panel, the line at `from` + o, or at `from` +
+  /// (o >> `shift`) where `shift` is not null, into the caches from `level` on.
+  struct Prefetch {
     Value from, shift;
     int level = 1;
   };
   /// The sums of a block of `rows` prepared rows with a panel, row after row.
-  virtual Values multiply(Value panel, Ahead ahead, Value block,
+  virtual Values multiply(Value panel, Prefetch prefetch, Value block,
                           int64_t rows) = 0;
-  Value askedAt(Ahead ahead, Value offset);
+  Value prefetchAt(Prefetch prefetch, Value offset);
 
-  /// Some outputs of a panel, for whose sums with a block of rows there are
-  /// registers: all of it with 16 lanes. With 8 lanes a panel is walked in
-  /// pieces that fit the first cache, all strips over one piece, so that memory
-  /// is read in order and only once.
+  /// As many outputs of a panel as there are registers for their sums with a
+  /// block of rows: with 16 lanes the whole panel. With 8 lanes a panel is cut
+  /// along k into pieces that fit the first cache, and all strips go over one
+  /// piece before the next, so that memory is read in order and only once.
   struct Strip {
     int64_t index, rows;
     /// Vectors of one row.
     int64_t vectors;
-    /// From a step of k of the panel to the strip's part of it.
+    /// From the start of a step of k to the strip's weights in it.
     int64_t bytes;
-    /// Of a step's bytes, what a strip asks for in its own: so that a piece is
-    /// asked for all the while that it is met.
-    int64_t askedBytes;
+    /// Bytes that the strip prefetches in each of its steps: its share of a
+    /// step, so that prefetches are spread over all strips of a piece.
+    int64_t prefetchBytes;
   };
   int64_t stripCount(int64_t rows) const {
     return panelVectors() / stripVectors(rows);
@@ -97,9 +98,9 @@ private:
   int64_t stripVectors(int64_t rows) const {
     return rows <= 2 ? panelVectors() : 2;
   }
-  Ahead aheadOfFull(Value panel, Value row, Value fullRows);
+  Prefetch prefetchOfFull(Value panel, Value row, Value fullRows);
   void emitBlock(Value group, Value task, int64_t blockRows, Value block,
-                 llvm::function_ref<Ahead(Value)> aheadOfPanel);
+                 llvm::function_ref<Prefetch(Value)> prefetchOfPanel);
 
   /// Sums of a block's first row with the task's first panel.
   Value blockSums() {
