@@ -1,75 +1,77 @@
 //===- TokenizerLoader.cpp - Verifying a tokenizer's tables ---------------===//
 //
-// The border: what passes here is never checked again.
+// Tables are verified here, once; nothing behind the loader checks them again.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/StrCat.h"
 #include "runtime/text/TokenizerImpl.h"
-
 #include "runtime/text/Utf8.h"
 
 #include <cstdint>
 
 using namespace mtp;
 
-namespace {
+static constexpr size_t kAlignment = 8;
+static constexpr size_t kMaxTableBytes = size_t(1) << 30;
+static constexpr uint32_t kMaxAffixIds = 64;
 
-constexpr size_t kAlignment = 8;
-constexpr size_t kMaxTableBytes = size_t(1) << 30;
-constexpr uint32_t kMaxAffixIds = 64;
-
-std::string_view viewOf(const flatbuffers::Vector<uint8_t> *bytes) {
-  return bytes ? std::string_view(reinterpret_cast<const char *>(bytes->data()),
-                                  bytes->size())
-               : std::string_view();
+static std::string_view viewOf(const flatbuffers::Vector<uint8_t> *bytes) {
+  if (!bytes)
+    return {};
+  return {reinterpret_cast<const char *>(bytes->data()), bytes->size()};
 }
 
-Status verifyStructure(std::span<const uint8_t> bytes) {
+static Status verifyStructure(std::span<const uint8_t> bytes) {
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment != 0)
-    return invalidArgument("expected tokenizer tables aligned to " +
-                           std::to_string(kAlignment) + " bytes");
+    return invalidArgument(
+        strCat("expected tokenizer tables aligned to ", kAlignment, " bytes"));
   if (bytes.size() < kAlignment || bytes.size() > kMaxTableBytes)
-    return dataLoss("expected tokenizer tables of " +
-                    std::to_string(kAlignment) + " to " +
-                    std::to_string(kMaxTableBytes) + " bytes, got " +
-                    std::to_string(bytes.size()));
+    return dataLoss(strCat("expected tokenizer tables of ", kAlignment, " to ",
+                           kMaxTableBytes, " bytes, got ", bytes.size()));
   if (!schema::TokenizerBufferHasIdentifier(bytes.data()))
-    return dataLoss("expected tokenizer tables with identifier '" +
-                    std::string(schema::TokenizerIdentifier()) + "'");
+    return dataLoss(strCat("expected tokenizer tables with identifier '",
+                           schema::TokenizerIdentifier(), "'"));
   flatbuffers::Verifier verifier(bytes.data(), bytes.size());
   if (!schema::VerifyTokenizerBuffer(verifier))
     return dataLoss("expected tokenizer tables, got a malformed FlatBuffer");
   return okStatus();
 }
 
-Status verifyId(const char *field, int64_t id, uint32_t vocabSize) {
+static Status verifyId(std::string_view field, int64_t id, uint32_t vocabSize) {
   if (id < vocabSize)
     return okStatus();
-  return outOfRange(std::string("expected ") + field + " below " +
-                    std::to_string(vocabSize) + ", got " + std::to_string(id));
+  return outOfRange(
+      strCat("expected ", field, " below ", vocabSize, ", got ", id));
 }
 
-Status verifyAffix(const char *field, const flatbuffers::Vector<uint32_t> *ids,
-                   uint32_t vocabSize) {
+/// An id that may be absent, which is -1.
+static Status verifyOptionalId(std::string_view field, int64_t id,
+                               uint32_t vocabSize) {
+  if (id < -1)
+    return outOfRange(strCat("expected an id or -1, got ", id));
+  return verifyId(field, id, vocabSize);
+}
+
+static Status verifyAffix(std::string_view field,
+                          const flatbuffers::Vector<uint32_t> *ids,
+                          uint32_t vocabSize) {
   uint32_t count = ids ? ids->size() : 0;
   if (count > kMaxAffixIds)
-    return outOfRange(std::string("expected at most ") +
-                      std::to_string(kMaxAffixIds) + " " + field + ", got " +
-                      std::to_string(count));
+    return outOfRange(
+        strCat("expected at most ", kMaxAffixIds, " ", field, ", got ", count));
   for (uint32_t i = 0; i < count; ++i)
     MTP_RETURN_IF_ERROR(verifyId(field, ids->Get(i), vocabSize));
   return okStatus();
 }
 
-TextPipeline::StepTables stepsOf(
+static TextPipeline::StepTables stepsOf(
     const flatbuffers::Vector<flatbuffers::Offset<schema::TextStep>> *tables) {
   TextPipeline::StepTables steps;
   if (tables)
     steps.assign(tables->begin(), tables->end());
   return steps;
 }
-
-} // namespace
 
 Result<std::unique_ptr<Tokenizer>>
 Tokenizer::load(std::span<const uint8_t> bytes) {
@@ -90,12 +92,9 @@ Status Tokenizer::Impl::load(const schema::Tokenizer &verifiedTables) {
 
 Status Tokenizer::Impl::verifyIds() const {
   uint32_t vocabSize = vocabSizeOf(*tables);
-  for (int64_t id : {tables->bos_id(), tables->eos_id(), tables->unk_id()})
-    if (id < -1)
-      return outOfRange("expected an id or -1, got " + std::to_string(id));
-  MTP_RETURN_IF_ERROR(verifyId("bos_id", tables->bos_id(), vocabSize));
-  MTP_RETURN_IF_ERROR(verifyId("eos_id", tables->eos_id(), vocabSize));
-  MTP_RETURN_IF_ERROR(verifyId("unk_id", tables->unk_id(), vocabSize));
+  MTP_RETURN_IF_ERROR(verifyOptionalId("bos_id", tables->bos_id(), vocabSize));
+  MTP_RETURN_IF_ERROR(verifyOptionalId("eos_id", tables->eos_id(), vocabSize));
+  MTP_RETURN_IF_ERROR(verifyOptionalId("unk_id", tables->unk_id(), vocabSize));
   MTP_RETURN_IF_ERROR(
       verifyAffix("prefix_ids", tables->prefix_ids(), vocabSize));
   return verifyAffix("suffix_ids", tables->suffix_ids(), vocabSize);
@@ -115,8 +114,7 @@ Status Tokenizer::Impl::loadModel() {
     return okStatus();
   }
   }
-  return outOfRange("expected a known kind, got " +
-                    std::to_string(static_cast<int>(tables->kind())));
+  return outOfRange(strCat("expected a known kind, got ", int(tables->kind())));
 }
 
 Status Tokenizer::Impl::loadPipelines() {
@@ -142,27 +140,35 @@ Status Tokenizer::Impl::loadPipelines() {
   return okStatus();
 }
 
+/// The token that a table describes; its content is still as it is written.
+static Result<AddedToken> readAddedToken(const schema::AddedToken &table,
+                                         const std::string &where,
+                                         uint32_t vocabSize) {
+  MTP_RETURN_IF_ERROR(verifyId(where + ".id", table.id(), vocabSize));
+  AddedToken token;
+  token.content = table.content()->str();
+  token.id = TokenId(table.id());
+  token.special = table.special();
+  token.lstrip = table.lstrip();
+  token.rstrip = table.rstrip();
+  token.singleWord = table.single_word();
+  if (!isValidUtf8(token.content))
+    return invalidArgument("expected UTF-8 as content of " + where);
+  return token;
+}
+
 Status Tokenizer::Impl::loadAddedTokens() {
+  uint32_t vocabSize = vocabSizeOf(*tables);
   std::vector<AddedToken> raw, normalized;
   MatchScratch scratch;
-  special.assign(vocabSizeOf(*tables), false);
+  special.assign(vocabSize, false);
   uint32_t count = tables->added_tokens() ? tables->added_tokens()->size() : 0;
   for (uint32_t i = 0; i < count; ++i) {
     const schema::AddedToken &table = *tables->added_tokens()->Get(i);
-    std::string where = "added_tokens[" + std::to_string(i) + "]";
-    MTP_RETURN_IF_ERROR(
-        verifyId((where + ".id").c_str(), table.id(), vocabSizeOf(*tables)));
-
-    AddedToken token;
-    token.content = table.content()->str();
-    token.id = static_cast<TokenId>(table.id());
-    token.special = table.special();
-    token.lstrip = table.lstrip();
-    token.rstrip = table.rstrip();
-    token.singleWord = table.single_word();
-    special[table.id()] = token.special;
-    if (!isValidUtf8(token.content))
-      return invalidArgument("expected UTF-8 as content of " + where);
+    std::string where = strCat("added_tokens[", i, "]");
+    MTP_ASSIGN_OR_RETURN(AddedToken token,
+                         readAddedToken(table, where, vocabSize));
+    special[token.id] = token.special;
     if (!addedIds.emplace(token.content, token.id).second)
       return invalidArgument("expected distinct added tokens, got '" +
                              token.content + "' twice");
