@@ -15,27 +15,49 @@ using namespace mtp;
 /// stay far from overflow.
 static constexpr uint64_t kMaxMemory = uint64_t(1) << 50;
 
+/// Checks the tables of a list one by one. What fails is named, as "what[2]".
+template <typename T>
+static Status verifyEach(const char *what, const Tables<T> *tables,
+                         const std::function<Status(const T &)> &verify) {
+  for (uint32_t i = 0; i < vectorSize(tables); ++i)
+    if (Status status = verify(*tables->Get(i)); !status.isOk())
+      return status.withContext(strCat(what, "[", i, "]"));
+  return okStatus();
+}
+
+/// Checks that [offset, offset + size) lies in the `limit` bytes of a whole,
+/// which messages call `owner` ("the segment's").
+static Status verifyRange(uint64_t offset, uint64_t size, uint64_t limit,
+                          uint64_t alignment, const char *owner) {
+  if (offset % alignment)
+    return dataLoss(
+        strCat("offset ", offset, " is no multiple of ", alignment));
+  if (!inRange(offset, size, limit))
+    return dataLoss(strCat("offset ", offset, " + ", size, " bytes is past ",
+                           owner, " ", limit));
+  return okStatus();
+}
+
+/// Checks a segment that lies behind `end`, where the one before it ends.
+static Status verifySegment(const schema::Segment &segment, uint64_t end,
+                            uint64_t segmentBytes) {
+  if (segment.kind() > schema::SegmentKind::MAX)
+    return dataLoss(strCat("unknown kind ", unsigned(segment.kind())));
+  if (segment.offset() < end)
+    return dataLoss(strCat("starts at ", segment.offset(),
+                           ", inside the segment that ends at ", end));
+  return verifyRange(segment.offset(), segment.size(), segmentBytes,
+                     kSegmentAlignment, "all segments'");
+}
+
 static Status verifySegments(const Artifact &artifact, uint64_t segmentBytes) {
   uint64_t end = 0;
-  for (uint32_t i = 0; i < vectorSize(artifact.segments); ++i) {
-    const schema::Segment *segment = artifact.segments->Get(i);
-    std::string where = strCat("segments[", i, "]: ");
-    if (segment->kind() > schema::SegmentKind::MAX)
-      return dataLoss(where +
-                      strCat("unknown kind ", unsigned(segment->kind())));
-    if (segment->offset() % kSegmentAlignment)
-      return dataLoss(where + strCat("offset ", segment->offset(),
-                                     " is no multiple of ", kSegmentAlignment));
-    if (segment->offset() < end)
-      return dataLoss(where + strCat("starts at ", segment->offset(),
-                                     ", inside the segment that ends at ",
-                                     end));
-    if (!inRange(segment->offset(), segment->size(), segmentBytes))
-      return dataLoss(where + strCat("offset ", segment->offset(), " + ",
-                                     segment->size(), " bytes is past the ",
-                                     segmentBytes, " bytes of all segments"));
-    end = segment->offset() + segment->size();
-  }
+  MTP_RETURN_IF_ERROR(verifyEach<schema::Segment>(
+      "segments", artifact.segments, [&](const schema::Segment &segment) {
+        MTP_RETURN_IF_ERROR(verifySegment(segment, end, segmentBytes));
+        end = segment.offset() + segment.size();
+        return okStatus();
+      }));
   if (end != segmentBytes)
     return dataLoss(strCat("expected the last segment to end with the file at ",
                            segmentBytes, ", got ", end));
@@ -98,39 +120,25 @@ static Status verifyBlob(const Artifact &artifact, const schema::Blob &blob,
                            tensorTypeName(blob.dtype(), blob.shape()), ", got ",
                            blob.size()));
   MTP_RETURN_IF_ERROR(verifyFormat(blob, kind));
-  if (blob.offset() % kBufferAlignment)
-    return dataLoss(strCat("offset ", blob.offset(), " is no multiple of ",
-                           kBufferAlignment));
-  uint64_t size = artifact.segments->Get(blob.segment())->size();
-  if (!inRange(blob.offset(), blob.size(), size))
-    return dataLoss(strCat("offset ", blob.offset(), " + ", blob.size(),
-                           " bytes is past the segment's ", size));
-  return okStatus();
+  uint64_t segmentBytes = artifact.segments->Get(blob.segment())->size();
+  return verifyRange(blob.offset(), blob.size(), segmentBytes, kBufferAlignment,
+                     "the segment's");
 }
 
 static Status verifyBlobs(const Artifact &artifact, const char *what,
                           const Tables<schema::Blob> *blobs,
                           schema::SegmentKind kind) {
-  for (uint32_t i = 0; i < vectorSize(blobs); ++i)
-    if (Status status = verifyBlob(artifact, *blobs->Get(i), kind);
-        !status.isOk())
-      return status.withContext(strCat(what, "[", i, "]"));
-  return okStatus();
+  return verifyEach<schema::Blob>(what, blobs, [&](const schema::Blob &blob) {
+    return verifyBlob(artifact, blob, kind);
+  });
 }
 
-static Status verifyImages(const Artifact &artifact, const Plan &plan) {
-  for (uint32_t i = 0; i < vectorSize(plan.images); ++i) {
-    const schema::Image *image = plan.images->Get(i);
-    std::string where = strCat("images[", i, "]");
-    if (image->format() > schema::ImageFormat::MAX)
-      return dataLoss(
-          strCat(where, ": unknown format ", unsigned(image->format())));
-    Status status = verifySegmentIndex(artifact, image->segment(),
-                                       schema::SegmentKind::Image);
-    if (!status.isOk())
-      return status.withContext(where);
-  }
-  return okStatus();
+static Status verifyImage(const Artifact &artifact,
+                          const schema::Image &image) {
+  if (image.format() > schema::ImageFormat::MAX)
+    return dataLoss(strCat("unknown format ", unsigned(image.format())));
+  return verifySegmentIndex(artifact, image.segment(),
+                            schema::SegmentKind::Image);
 }
 
 static Status verifyKernel(const Plan &plan, const schema::Kernel &kernel) {
@@ -160,20 +168,14 @@ static Status verifyKernel(const Plan &plan, const schema::Kernel &kernel) {
   return okStatus();
 }
 
-static Status verifyCaches(const Artifact &artifact) {
-  for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i) {
-    const schema::Cache *cache = artifact.caches->Get(i);
-    std::string where = strCat("caches[", i, "]: ");
-    if (cache->dtype() > schema::DType::MAX)
-      return dataLoss(where + "unknown element type");
-    if (cache->layers() < 1 || cache->layers() > 65536)
-      return dataLoss(
-          where + strCat("expected 1 to 65536 layers, got ", cache->layers()));
-    if (cache->entry_width() < 1 || cache->entry_width() > (1u << 24))
-      return dataLoss(where + strCat("expected an entry of 1 to 2^24 "
-                                     "elements, got ",
-                                     cache->entry_width()));
-  }
+static Status verifyCache(const schema::Cache &cache) {
+  if (cache.dtype() > schema::DType::MAX)
+    return dataLoss("unknown element type");
+  if (cache.layers() < 1 || cache.layers() > 65536)
+    return dataLoss(strCat("expected 1 to 65536 layers, got ", cache.layers()));
+  if (cache.entry_width() < 1 || cache.entry_width() > (1u << 24))
+    return dataLoss(strCat("expected an entry of 1 to 2^24 elements, got ",
+                           cache.entry_width()));
   return okStatus();
 }
 
@@ -182,14 +184,10 @@ static Status verifyOffsets(const Artifact &artifact, const Plan &plan) {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   for (size_t i = 0; i < artifact.states.size(); ++i) {
     uint64_t offset = plan.stateOffsets[i], bytes = artifact.states[i].bytes;
-    std::string where = strCat("states[", i, "]");
-    if (offset % kBufferAlignment)
-      return dataLoss(strCat(where, ": offset ", offset, " is no multiple of ",
-                             kBufferAlignment));
-    if (!inRange(offset, bytes, plan.stateBytes))
-      return dataLoss(strCat(where, ": offset ", offset, " + ", bytes,
-                             " bytes is past the state memory's ",
-                             plan.stateBytes));
+    Status status = verifyRange(offset, bytes, plan.stateBytes,
+                                kBufferAlignment, "the state memory's");
+    if (!status.isOk())
+      return status.withContext(strCat("states[", i, "]"));
     ranges.emplace_back(offset, offset + bytes);
   }
   std::sort(ranges.begin(), ranges.end());
@@ -202,7 +200,8 @@ static Status verifyOffsets(const Artifact &artifact, const Plan &plan) {
 
 Status mtp::verifyShared(const Artifact &artifact, uint64_t segmentBytes) {
   MTP_RETURN_IF_ERROR(verifySegments(artifact, segmentBytes));
-  MTP_RETURN_IF_ERROR(verifyCaches(artifact));
+  MTP_RETURN_IF_ERROR(
+      verifyEach<schema::Cache>("caches", artifact.caches, verifyCache));
   if (artifact.tokenizer == -1)
     return okStatus();
   return verifySegmentIndex(artifact, uint32_t(artifact.tokenizer),
@@ -215,14 +214,17 @@ Status mtp::verifyStorage(const Artifact &artifact, const Plan &plan) {
     if (size > kMaxMemory)
       return dataLoss(strCat("expected memories of at most ", kMaxMemory,
                              " bytes, got ", size));
-  MTP_RETURN_IF_ERROR(verifyImages(artifact, plan));
+  MTP_RETURN_IF_ERROR(verifyEach<schema::Image>(
+      "images", plan.images, [&](const schema::Image &image) {
+        return verifyImage(artifact, image);
+      }));
   MTP_RETURN_IF_ERROR(verifyBlobs(artifact, "weights", plan.weights,
                                   schema::SegmentKind::Weights));
   MTP_RETURN_IF_ERROR(verifyBlobs(artifact, "constants", plan.constants,
                                   schema::SegmentKind::Constants));
-  for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i)
-    if (Status status = verifyKernel(plan, *plan.kernels->Get(i));
-        !status.isOk())
-      return status.withContext(strCat("kernels[", i, "]"));
+  MTP_RETURN_IF_ERROR(verifyEach<schema::Kernel>(
+      "kernels", plan.kernels, [&](const schema::Kernel &kernel) {
+        return verifyKernel(plan, kernel);
+      }));
   return verifyOffsets(artifact, plan);
 }
