@@ -22,9 +22,9 @@ inline int64_t pagesPerSlot(EnvelopeAttr envelope) {
 /// many on; 0 where all are added up together. Every program of a module has
 /// the same parts, so that a row's bits do not depend on which one computes it.
 /// They are large enough for joining to cost little, and few enough for what is
-/// left of a row to be small. Contexts of less than four parts have none: there
-/// one worker is done soon enough for another meeting to cost more than it
-/// saves.
+/// left of a row to be small. Contexts of less than four parts have none: one
+/// worker is done with them so soon that a further barrier would cost more than
+/// it saves.
 inline int64_t attentionPart(EnvelopeAttr envelope) {
   constexpr int64_t kLeastPositions = 512, kLeastParts = 4, kMostParts = 64;
   int64_t positions = pagesPerSlot(envelope) * envelope.getPage();

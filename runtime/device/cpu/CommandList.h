@@ -19,7 +19,7 @@ struct ResolvedCommand {
   uint32_t firstBuffer;
   /// Whether worker 0 does all tasks.
   bool solo;
-  /// Whether workers must meet before the next command.
+  /// Whether there is a barrier before the next command.
   bool barrierAfter;
   const int64_t *params;
   int64_t tasks;
