@@ -53,7 +53,7 @@ constexpr Family kFamilies[] = {
      {151936, 2048, 6144, 24, 32, 4, 32768, 1e-6, std::nullopt, std::nullopt}},
 };
 
-/// Families that are asked for, and what keeps them out.
+/// A family that is not supported, and why not.
 struct Refusal {
   std::string_view name, reason;
 };

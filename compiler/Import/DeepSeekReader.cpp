@@ -56,8 +56,8 @@ MoeConfig readExperts(ConfigFields &fields, const ExpertDefaults &defaults) {
   return moe;
 }
 
-/// transformers reads both names. Its default of one module is a way to say
-/// that there may be one: without the key the checkpoint decides.
+/// transformers reads both names. Its default is one module, whether the
+/// checkpoint has one or not; so without the key the checkpoint decides.
 DrafterConfig readDrafter(ConfigFields &fields) {
   const char *key = fields.has("num_nextn_predict_layers")
                         ? "num_nextn_predict_layers"

@@ -115,7 +115,8 @@ void emitCaches(ModelContext &context) {
     emit(kDrafterCache, context.draft.modules);
 }
 
-/// Functions first that others apply, so that a reader meets each in time.
+/// Emits a function before the functions that apply it, so that the module can
+/// be read from top to bottom.
 void emitFunctions(ModelContext &context) {
   const ModelConfig &config = context.config;
   std::vector<LayerKind> kinds;

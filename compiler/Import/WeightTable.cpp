@@ -91,7 +91,7 @@ Result<WeightType> WeightTable::keptType(WeightType stored, size_t rank) const {
 }
 
 WeightType WeightTable::impliedType(const std::string &key, size_t rank) const {
-  // Families that have it keep it in f32, whatever the other weights are.
+  // All families keep this bias in f32, whatever their other weights are.
   if (key.ends_with("e_score_correction_bias"))
     return WeightType::F32;
   // Only matrices are stored as FP8.

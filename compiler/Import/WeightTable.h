@@ -42,8 +42,8 @@ public:
   bool contains(const std::string &key) const;
   /// Whether two tensors have the same shape and the same values.
   Result<bool> areEqual(const std::string &a, const std::string &b) const;
-  /// The keys that resolve() was not asked for, sorted, without the scales of
-  /// those that it was asked for.
+  /// The keys that no call of resolve() named, sorted, without the scales of
+  /// weights that were resolved.
   std::vector<std::string> unused() const;
 
 private:

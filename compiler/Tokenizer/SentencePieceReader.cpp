@@ -99,8 +99,8 @@ Status Reader::readPieces() {
     token->special = true;
     tables.added_tokens.push_back(std::move(token));
   }
-  // As the library decodes: it drops the space that it put there, and all of
-  // them if it would have dropped them from the text.
+  // As the library decodes: of the leading spaces it drops the one that it had
+  // put there when encoding. A model that removes extra spaces drops them all.
   if (model.removeExtraWhitespaces)
     tables.strip_leading_spaces = std::numeric_limits<uint32_t>::max();
   else

@@ -10,12 +10,13 @@
 
 namespace mtp {
 
-/// What this processor, with this operating system, says about a feature.
+/// Whether this processor and operating system have a feature.
 enum class FeatureState { Present, Missing, Unknown };
 
-/// Looks a feature up under its LLVM name, e.g. "avx512bf16". Where it is one
-/// of tile registers ("amx-tile"), asks the operating system to let the process
-/// use them; it may, if they are present. Any thread may call it.
+/// Looks a feature up under its LLVM name, e.g. "avx512bf16". For features of
+/// tile registers ("amx-tile") it also requests the permission of the operating
+/// system; `Present` then says that the process may use them. Any thread may
+/// call it.
 FeatureState cpuFeature(std::string_view name);
 
 /// The architecture that this runtime was built for, e.g. "x86_64".
@@ -24,9 +25,9 @@ std::string_view hostArch();
 /// Fails, naming what is missing, when the images of `target` cannot run here.
 Status checkTarget(const schema::Target &target);
 
-/// The index of the first plan that this machine can run; where there is none,
-/// that of a plan whose target checkTarget refuses, if possible one for this
-/// architecture.
+/// The index of the first plan that this machine can run. If it can run none,
+/// the index of a plan for this architecture, else of any: checkTarget refuses
+/// the target of that plan.
 uint32_t choosePlan(const Artifact &artifact);
 
 } // namespace mtp

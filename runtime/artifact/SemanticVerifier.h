@@ -1,9 +1,10 @@
 //===- SemanticVerifier.h - Does the artifact make sense? -------*- C++ -*-===//
 //
 // The FlatBuffers verifier proves that tables and vectors lie inside the
-// buffer. This one proves the rest, once, so that nothing behind it checks
-// again: every index, offset, size and enum is in range, every program stays
-// inside its memory for every n of its range, and the whole envelope is there.
+// buffer. The semantic verifier proves the rest: every index, offset, size and
+// enum is in range, every program stays inside its memory for every n of its
+// range, and there is a program for every point of the envelope. It runs once;
+// no code behind it checks again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@ Result<Artifact> readTables(std::span<const uint8_t> tables,
 Status verifyTables(std::span<const uint8_t> tables, uint64_t segmentBytes);
 
 //===----------------------------------------------------------------------===//
-// Its parts
+// The checks that readTables() is made of
 //===----------------------------------------------------------------------===//
 
 /// Fails when two names are the same, or one is not short and visible.
@@ -58,7 +59,8 @@ Status readPrograms(const schema::Plan &source, uint64_t tableBytes,
 /// Commands, places and ports of all programs.
 Status verifyPrograms(const Artifact &artifact, const Plan &plan);
 
-/// That a kernel's contract speaks of what the kernel has. Absent is fine.
+/// Checks that a kernel's contract, if it has one, names only buffers and
+/// params of the kernel.
 Status verifyContract(const Plan &plan, const schema::Kernel &kernel);
 
 /// A command of a program, with all that a check of it needs.
@@ -80,8 +82,8 @@ struct CommandContext {
   uint64_t last() const { return program.end - 1; }
 };
 
-/// That a command, whose places are in range, asks its kernel for nothing that
-/// the contract does not allow, at any n.
+/// Checks at every n that a command, whose places are in range, keeps to the
+/// contract of its kernel.
 Status verifyAgainstContract(const CommandContext &context);
 
 /// Calls `found` with the index of every constant that a command takes for page
@@ -97,7 +99,7 @@ Status verifyWritable(const Artifact &artifact, const Place &place);
 /// the host needs; sets how far prefills read ahead.
 Status verifyEnvelope(Artifact &artifact, bool hasPlans);
 
-/// That there is a program for everything in the envelope.
+/// Checks that there is a program for every point of the envelope.
 Status verifyCoverage(const Artifact &artifact, const Plan &plan);
 
 /// Whether a count is at least `least` and at most `most` from one n to

@@ -86,7 +86,7 @@ static Status verifyState(const Artifact &artifact, const Need &need) {
 static std::vector<Need> tokensContract(const schema::Envelope &e,
                                         bool hasPlans) {
   using schema::DType;
-  uint64_t s = e.max_batch(), window = uint64_t(e.max_k()) + 1;
+  uint64_t s = e.max_batch(), tokens = uint64_t(e.max_k()) + 1;
   uint64_t drafts = e.max_k() ? e.max_k() : 1;
   auto shared = [](const char *name, uint64_t size) {
     return Need{.name = name,
@@ -99,13 +99,13 @@ static std::vector<Need> tokensContract(const schema::Envelope &e,
   if (hasPlans)
     return needs;
   needs.push_back({"accepted", DType::I32, {s}});
-  needs.push_back({"window", DType::I32, {s, window}});
+  needs.push_back({"window", DType::I32, {s, tokens}});
   needs.push_back({.name = "drafts",
                    .dtype = DType::I32,
                    .shape = {s, drafts},
                    .isShared = true});
   if (e.modules() > 0)
-    needs.push_back({"hidden", DType::F32, {s, window, 0}});
+    needs.push_back({"hidden", DType::F32, {s, tokens, 0}});
   for (uint32_t d = 2; d <= e.modules(); ++d)
     needs.push_back({strCat("carry_", d), DType::F32, {s, 0}});
   return needs;
@@ -148,7 +148,7 @@ static uint64_t placesAhead(const Artifact &artifact, bool hasPlans) {
 static Status verifyStates(Artifact &artifact, bool hasPlans) {
   const schema::Envelope &e = *artifact.envelope;
   using schema::DType;
-  uint64_t s = e.max_batch(), window = uint64_t(e.max_k()) + 1;
+  uint64_t s = e.max_batch(), tokens = uint64_t(e.max_k()) + 1;
   uint64_t pages = (uint64_t(e.max_context()) + e.max_k() + e.page_tokens()) /
                    e.page_tokens();
   bool hasRows = artifact.findState("prompt_tokens").has_value();
@@ -166,7 +166,7 @@ static Status verifyStates(Artifact &artifact, bool hasPlans) {
   needs.push_back({"length", DType::I32, {s}, isOptional});
   needs.push_back({"page_table", DType::I32, {s, pages}, isOptional});
   needs.push_back({"sampling", DType::I32, {s, kSamplingWords}, isOptional});
-  needs.push_back({"out_tokens", DType::I32, {s, window}});
+  needs.push_back({"out_tokens", DType::I32, {s, tokens}});
   needs.push_back({"out_count", DType::I32, {s}});
   for (const Need &need : needs)
     MTP_RETURN_IF_ERROR(verifyState(artifact, need));

@@ -1,7 +1,7 @@
 //===- VerifyPrograms.cpp - Checks of commands, places and ports ----------===//
 //
-// A program stands for a range of n. What grows with n does so evenly, so that
-// a check of the least and of the largest n is one of all between them.
+// A program stands for a range of n. Counts and offsets grow with n at a fixed
+// rate, so that a check of the least and of the largest n covers all between.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 //===- MemoryLimit.h - How much memory there can be -------------*- C++ -*-===//
 //
-// Linux grants memory that it does not have and kills the process that then
-// uses it. So what a caller or a file asks for is compared with all the memory
-// there is before it is asked of the system.
+// Linux grants more memory than there is and kills the process that then uses
+// it. So a size from a caller or a file is compared with all the memory there
+// is before that much is allocated.
 //
 //===----------------------------------------------------------------------===//
 

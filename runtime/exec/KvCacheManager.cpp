@@ -25,8 +25,8 @@ uint64_t KvCacheManager::memoryBytes(const KvConfig &config) {
 // Single pages
 //===----------------------------------------------------------------------===//
 
-/// A page without content: a free one, else the cached one that has waited
-/// longest. There must be one.
+/// A page without content: a free page, else the cached page that was released
+/// first. One of both must exist.
 uint32_t KvCacheManager::take() {
   if (freeList.empty()) {
     uint32_t page = lru.begin()->second;

@@ -1,7 +1,8 @@
 //===- Prefill.cpp - Prompts, one chunk at a time -------------------------===//
 //
-// One sequence is prefilled at a time. The next one is admitted only when the
-// last one is done, so that it can share the pages which that one has filled.
+// One sequence is prefilled at a time. The next sequence is admitted when that
+// prefill has ended, so that it can share the pages that the prefill has
+// filled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +14,7 @@
 
 using namespace mtp;
 
-/// Rows of prompts that this step may compute. Who runs waits for them.
+/// Rows of prompts that this step may compute. Running sequences wait for them.
 uint64_t Session::Impl::prefillBudget() const {
   uint64_t chunks = options.chunksPerStep;
   if (chunks == SessionOptions::kOneBesideRunning) {

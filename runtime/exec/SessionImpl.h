@@ -1,4 +1,22 @@
 //===- SessionImpl.h - The inside of Session --------------------*- C++ -*-===//
+//
+// The state of a session and the functions that work on it. A step prefills and
+// then decodes (Step.cpp):
+//
+//   Admission.cpp   a sequence gets a slot and pages, or gives them up
+//   Prefill.cpp     chunks of the one sequence that is Prefilling
+//   Decode.cpp      a round of all sequences that are Running
+//   Step.cpp        what a program emitted goes to its sequence
+//   Functions.cpp   exported functions, beside all that
+//
+// Which lists name a sequence follows from its phase:
+//
+//   Waiting       waiting
+//   Prefilling    admitted, prefilling; has a slot and pages
+//   Running       admitted; has a slot and pages
+//   Done          none
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef MTP_RUNTIME_EXEC_SESSIONIMPL_H
 #define MTP_RUNTIME_EXEC_SESSIONIMPL_H
@@ -17,7 +35,7 @@
 
 namespace mtp {
 
-/// One request on its way.
+/// A request and what has been made of it.
 ///
 ///   Waiting -> Prefilling -> Running -> Done
 ///      ^------------+-----------+   (preempted: pages given up)
@@ -33,20 +51,20 @@ struct Sequence {
   /// Rows of the last or of all output tokens, see LogitsMode.
   std::vector<float> logits;
 
-  /// The rest is valid while Prefilling or Running.
+  // What follows is valid while the sequence is Prefilling or Running.
+
   uint32_t slot = 0;
-  /// What prefill computes: the prompt, and after a preemption the output but
-  /// for its last token, which prefill then picks again.
+  /// The tokens that prefill computes: the prompt, and after a preemption the
+  /// output without its last token, which prefill then picks again.
   std::vector<int32_t> context;
-  /// Positions whose KV entries are final: tokens prefilled so far, later the
-  /// anchor's position.
+  /// Positions whose KV entries are final: the tokens prefilled so far, and
+  /// after prefill the position of the anchor.
   uint64_t length = 0;
-  /// Pages that the device's table has.
+  /// Pages in the device's copy of the slot's page table.
   uint64_t tablePages = 0;
 };
 
-/// See session.h. The parts are in Admission.cpp, Prefill.cpp, Decode.cpp,
-/// Step.cpp and Functions.cpp.
+/// See session.h for what the public functions do.
 class Session::Impl {
 public:
   Impl(std::shared_ptr<const Model> model, const Model::Impl &inner,
@@ -87,6 +105,8 @@ public:
 
   Result<const Sequence *> find(SequenceId id) const;
 
+  // The model and the machine; nothing here changes after start().
+
   /// Holds the file that `inner` and `executable` point into.
   std::shared_ptr<const Model> model;
   const Model::Impl &inner;
@@ -94,16 +114,18 @@ public:
   std::unique_ptr<Executable> executable;
   /// All the memory there was when the session began.
   MemoryLimit memory = memoryLimit();
-  Statistics statistics;
-  std::map<SequenceId, Sequence> sequences;
-
-  /// These are null without an envelope.
-  std::unique_ptr<KvCacheManager> kv;
-  std::unique_ptr<HostState> host;
-  std::unique_ptr<SlotStates> slotStates;
   /// Means nothing without an envelope.
   ReuseRule reuse;
 
+  // Pages and states of the slots; null without an envelope.
+
+  std::unique_ptr<KvCacheManager> kv;
+  std::unique_ptr<HostState> host;
+  std::unique_ptr<SlotStates> slotStates;
+
+  // The sequences, and who of them has a slot.
+
+  std::map<SequenceId, Sequence> sequences;
   SequenceId nextId = 1;
   /// In order of arrival, which preempted sequences keep.
   std::set<SequenceId> waiting;
@@ -112,7 +134,11 @@ public:
   /// The one sequence that is Prefilling, or 0.
   SequenceId prefilling = 0;
   std::vector<bool> slotUsed;
-  /// What the current step did.
+
+  // What has been done.
+
+  Statistics statistics;
+  /// By the current step.
   std::map<SequenceId, SequenceUpdate> updates;
 
 private:

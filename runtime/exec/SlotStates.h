@@ -11,15 +11,15 @@
 
 namespace mtp {
 
-/// Gives states the values that their upkeep asks for. It knows no state by its
-/// name.
+/// Gives every state the values that its rule in the artifact says. No state is
+/// known by its name here.
 class SlotStates {
 public:
-  /// Both must outlive it. Sets what is shared.
+  /// Sets the shared states. Artifact and executable must outlive this object.
   SlotStates(const Artifact &artifact, Executable &executable);
 
-  /// Prepares a slot for a sequence whose first tokens are known: those of its
-  /// prompt, and after a preemption those that it generated.
+  /// Prepares a slot for a sequence that starts with `tokens`: its prompt, and
+  /// after a preemption also the tokens that it had generated.
   void admit(uint32_t slot, std::span<const int32_t> tokens);
 
 private:

@@ -2,7 +2,7 @@
 //
 // Prints, for one thread and by that thread's CPU time, what attention takes
 // for the last rows of one slot, at several contexts, and that over the time of
-// one row: what a verify window pays beside a plain step. The shapes are those
+// one row: what a verify step pays beside a plain step. The shapes are those
 // of the bundled model (absorbed MLA) and of a small model with grouped heads.
 //
 //   mtp_attention_bench [target [part [caches]]]

@@ -263,7 +263,7 @@ static Rows boundaryRows(const Shape &s) {
 }
 
 /// Runs of rows of one slot, of lengths from 1 to 10, so that they begin and
-/// end anywhere in a task's rows: a window of consecutive positions, then one
+/// end anywhere in a task's rows: a run of consecutive positions, then one
 /// that goes back, then rows far apart; some rows are dead.
 static Rows slotRuns(const Shape &s) {
   Rows rows;

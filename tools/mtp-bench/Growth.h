@@ -1,7 +1,7 @@
 //===- Growth.h - How time grows --------------------------------*- C++ -*-===//
 //
-// Out of the points that were measured, the ones that differ in one thing
-// alone: rows, context or batch.
+// Lines of measured points that differ in rows alone, in context alone or in
+// batch alone.
 //
 //===----------------------------------------------------------------------===//
 

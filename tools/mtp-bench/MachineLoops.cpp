@@ -1,9 +1,9 @@
 //===- MachineLoops.cpp - Loops that a processor is measured with ---------===//
 //
-// Sixteen independent sums, more than latency times throughput of a
-// multiply-add needs on any processor so far, and no more than there are
-// registers for them. Which loop runs is decided by the processor that it runs
-// on, not by the one that this was built for.
+// A loop has sixteen independent sums. That is more than any processor so far
+// needs to hide the latency of a multiply-add, and few enough for its
+// registers. The processor that the tool runs on decides which loop is taken,
+// not the processor that the tool was built for.
 //
 //===----------------------------------------------------------------------===//
 

@@ -53,7 +53,7 @@ struct Options {
   bool hasPoints() const;
 };
 
-/// Whether `what` is one of those that `measure` may have.
+/// Whether `what` is a measurement that --measure may name.
 bool isMeasurement(std::string_view what);
 
 /// Checks the options against what the artifact was compiled for, and fills

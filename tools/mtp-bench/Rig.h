@@ -1,8 +1,8 @@
 //===- Rig.h - Programs at any context and acceptance -----------*- C++ -*-===//
 //
-// Below Session: it runs programs of the artifact one by one and writes the
-// states between them, so that a round does exactly the work that it does after
-// any acceptance at any context, whatever the weights are.
+// The rig works below Session: it runs programs of an artifact one by one and
+// writes the states between them. So a round can do the work of any acceptance
+// at any context, whatever the weights are.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,11 +19,11 @@ enum class Estimate : uint8_t { Median, Fastest };
 /// Seconds of runs, or of turns; NaN when there are none.
 double estimateSeconds(std::vector<double> seconds, Estimate estimate);
 
-/// So many runs agree where the fastest of them has come again.
+/// The number of runs that must agree before the fastest is believed.
 inline constexpr size_t kAgreeing = 3;
-/// Whether it has: the kAgreeing fastest are within 2 % of one another. What is
-/// disturbed takes any time, what is left alone takes the same, so that runs
-/// that agree are what the machine does.
+/// Whether the kAgreeing fastest runs are within 2 % of one another. Disturbed
+/// runs take any time and undisturbed runs the same time, so runs that agree
+/// show what the machine does.
 bool hasComeAgain(std::vector<double> runs);
 
 /// The middle of repeated measurements, the quartiles around it, and the most.

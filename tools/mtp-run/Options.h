@@ -11,7 +11,7 @@
 
 namespace mtp {
 
-/// What the flags say of sampling; what they leave open is the model's.
+/// What the flags say of sampling. The model's recommendation fills the rest.
 struct SamplingFlags {
   std::optional<float> temperature;
   std::optional<uint32_t> topK;

@@ -1,7 +1,8 @@
 //===- Flags.h - Flags and exit codes of the runtime's tools ----*- C++ -*-===//
 //
-// Needs exceptions: a tool includes this where it parses its flags, nowhere
-// else. Numbers are read here, since CLI11 takes "" for 0 and 010 for 8.
+// Needs exceptions: only the source file of a tool that parses its flags
+// includes this header. Numbers are read here, since CLI11 takes "" for 0 and
+// 010 for 8.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +33,9 @@ int toolMain(CLI::App &app, int argc, char **argv,
              const std::function<Status()> &check,
              const std::function<Status()> &run);
 
-/// An option whose values go to `take`, which throws CLI::ValidationError. It
-/// takes one value each time, so that what follows is the artifact and no
-/// further value. Given twice it is an error unless `repeats`.
+/// An option whose values go to `take`, which throws CLI::ValidationError. The
+/// option takes one value each time; a word behind the value is the artifact.
+/// Giving the option twice is an error unless `repeats`.
 CLI::Option *
 addOption(CLI::App &app, const std::string &names, const std::string &kind,
           const std::string &text, bool repeats,

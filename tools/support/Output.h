@@ -23,8 +23,8 @@ Status writeStandardOutput(std::string_view text, std::string_view what);
 /// `path`, and renamed. A device or a pipe is written in place.
 class OutputFile {
 public:
-  /// Opens it before there is anything to write, so that what forbids it is
-  /// known early. Refuses to replace `input`, the file that the tool reads.
+  /// Opens the file before there is anything to write, so that an error comes
+  /// early. Refuses to replace `input`, the file that the tool reads.
   static Result<std::unique_ptr<OutputFile>> create(const std::string &path,
                                                     const std::string &input);
   /// Without commit() nothing is left of it.

@@ -1,10 +1,10 @@
 //===- AttentionBlock.h - One block of positions of attention ---*- C++ -*-===//
 //
 // Attention goes over blocks of positions. What depends on the block alone is
-// done once for all rows and heads of a task; then every state, that of one row
-// and one tile of heads, takes the block in. What it does depends only on the
-// row's query and on the positions that the row sees, so that rows beside it
-// change none of its bits.
+// done once for all rows and heads of a task. Then every state, of one row and
+// one tile of heads, takes the block in. A state depends only on the row's
+// query and on the positions that the row sees, so that other rows change none
+// of its bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +45,8 @@ public:
 
   /// Makes them the sums of no positions.
   void empty(Value sums);
-  /// Adds those at `more`, of at least one position, which is behind all that
-  /// are there. The `first` are taken as they are, to the bit.
+  /// Adds the sums at `more`. They are of at least one position, and of
+  /// positions behind those of `sums`. The `first` sums are copied, bit by bit.
   void add(Value sums, Value more, Value first);
   void copy(Value sums, Value to);
   /// Stores the result, which is zero if nothing was added.

@@ -13,7 +13,7 @@ static int64_t rowsPerTask(bool tree) { return tree ? 1 : 8; }
 
 namespace {
 
-/// A task of the caller and those behind it that share its rows and key head.
+/// A task of the caller, and the tasks behind it of the same rows and key head.
 struct TaskGroup {
   TaskGroup(KernelBuilder &kb, const AttentionDivision &division, Value task) {
     Value group = kb.div(task, division.tasksPerRow);
@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  /// The largest tile that the group fills, of those from `index` on; else
+  /// Takes the group as the largest tile from `index` on that it fills, else as
   /// tiles of one task each.
   void emitTile(const TaskGroup &group, size_t index) {
     auto take = [&](Value tiles) {
@@ -78,7 +78,7 @@ private:
 
   KernelBuilder &kb;
   AttentionDivision division;
-  // They refer to one another, so that they stay where they are.
+  // Runs refer to their layouts: elements of a deque are never moved.
   std::deque<AttentionLayout> layouts;
   std::deque<AttentionRuns> runs;
 };

@@ -8,12 +8,12 @@
 
 namespace mtp::codegen {
 
-/// How entries lie in a page. They are divided evenly among heads, and a page
-/// holds the shares that one head has in its entries, then the next one's, so
-/// that what attention reads for a head lies together. A piece of the entry
-/// from column c on, of `heads` heads of w columns each, is in columns
-/// [c / heads, c / heads + w) of their shares. With one head the entries lie
-/// whole, one after another.
+/// How entries lie in a page. An entry is divided evenly among heads. A page
+/// holds the first head's shares of all its entries, then the second head's, so
+/// that attention finds together all that it reads for one head. The columns of
+/// an entry from c on that belong to `heads` heads of w columns each are
+/// columns [c / heads, c / heads + w) of the heads' shares. With one head the
+/// entries lie whole, one after another.
 struct CacheLayout {
   CacheLayout(const KernelConfig &config, int64_t entry)
       : page(config.integer("page")), entry(entry),

@@ -24,8 +24,9 @@ struct RopeSpec {
   int64_t positions = 0;
 };
 
-/// The angles of `row`, from a table with a row of `dim` per position. A dead
-/// row has those of position 0, one behind the table those of its last one.
+/// The angles of `row`, from a table with a row of `dim` angles per position. A
+/// dead row gets the angles of position 0, and a position behind the table the
+/// angles of the table's last one.
 Value emitAngles(KernelBuilder &kb, const RopeSpec &spec, Value table,
                  Value positions, Value row);
 

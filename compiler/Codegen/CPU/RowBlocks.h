@@ -64,7 +64,7 @@ protected:
   int64_t stripCount(int64_t rows) const {
     return panelVectors() / stripVectors(rows);
   }
-  /// Calls `body` with every strip and its sums, which it returns anew.
+  /// Calls `body` with every strip and its sums; it returns the new sums.
   Values forStrips(ValueRange sums, int64_t rows,
                    llvm::function_ref<Values(Strip, ValueRange)> body);
 

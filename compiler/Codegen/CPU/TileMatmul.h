@@ -1,13 +1,12 @@
 //===- TileMatmul.h - Rows times panels of bf16, in tiles -------*- C++ -*-===//
 //
-// The matmul of bf16 weights on targets with tile registers (AMX): 16 rows meet
-// 16 outputs and 32 inputs in one instruction, in the time in which memory
-// delivers a fraction of such weights, so that up to 16 rows cost what one
-// does.
+// The matmul of bf16 weights on targets with tile registers (AMX). One
+// instruction multiplies 16 rows with 16 outputs over 32 inputs. Memory takes
+// longer to deliver these weights, so that up to 16 rows cost what one does.
 //
-// A sum is a chain over the tiles of k, and within a tile what the instruction
-// does; one row takes the same chain as many, so its bits do not depend on how
-// many there are.
+// A sum is a chain over the tiles of k; within a tile the instruction sets the
+// order. The chain of a row is the same for one row and for many, so its bits
+// do not depend on the number of rows.
 //
 //===----------------------------------------------------------------------===//
 

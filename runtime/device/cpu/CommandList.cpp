@@ -49,8 +49,8 @@ static int64_t firstTask(int64_t tasks, int64_t sharers, int64_t share) {
   return quota * share + std::min(share, rest);
 }
 
-/// Runs shares of the commands of a stage. One function for timed runs and one
-/// for all others, so that times cost those nothing.
+/// Runs shares of the commands of a stage. Timed runs have a function of their
+/// own, so that other runs pay nothing for it.
 template <bool isTimed>
 static void runShares(void *context, uint32_t stage, uint32_t beginShare,
                       uint32_t endShare, uint32_t runner) {

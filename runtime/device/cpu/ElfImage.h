@@ -10,12 +10,12 @@
 
 namespace mtp {
 
-/// Checks an ELF shared object before the dynamic linker sees it: that it has
-/// code, data and functions, and asks for nothing else. No other library, no
-/// code that runs when it is loaded or unloaded, no functions that choose
-/// themselves (IFUNC), no imports but memcpy, memmove and memset, no memory
-/// that can be written and run, no addresses that are patched outside its data.
-/// Nothing that the file says leads out of the bytes.
+/// Checks an ELF shared object before the dynamic linker sees it: the object
+/// has code, data and functions, and nothing else. It needs no other library,
+/// has no code that runs when it is loaded or unloaded and no functions that
+/// are chosen at load time (IFUNC), imports memcpy, memmove and memset at most,
+/// has no memory that is both writable and executable, and no relocation
+/// outside its data. No offset or size in it leads out of `elf`.
 Status verifyElf(std::span<const uint8_t> elf);
 
 } // namespace mtp

@@ -206,8 +206,8 @@ void WorkerPool::open(uint64_t stage, uint32_t shares,
   phase.store(stage << kShareBits | shares, order);
 }
 
-/// Does what a thread does in the stage that it has seen: its share, or another
-/// one, or it waits. Returns when the phase is worth another look.
+/// What a thread does in the stage that it has seen: it runs its own share, or
+/// another thread's, or waits. Returns when the phase may have changed.
 void WorkerPool::step(uint64_t seen, uint32_t self) {
   if (each[self].away.load(std::memory_order_relaxed))
     setAway(self, false);
@@ -217,9 +217,9 @@ void WorkerPool::step(uint64_t seen, uint32_t self) {
     await(seen, self);
 }
 
-/// Whether the caller is the one to run a share. No stage ends before all its
-/// shares have been claimed, so that a thread which has seen an older one gets
-/// nothing, and may look at the job once it has got a share.
+/// Tries to claim a share of a stage for the caller. A stage ends only when all
+/// its shares have been claimed. So a thread that has seen an older stage gets
+/// no share, and a thread that got one may read the job.
 bool WorkerPool::claim(uint64_t stage, uint32_t share) {
   std::atomic<uint64_t> &claimed = each[share].claimed;
   uint64_t before = claimed.load(std::memory_order_relaxed);
@@ -227,8 +227,8 @@ bool WorkerPool::claim(uint64_t stage, uint32_t share) {
                                 before, stage + 1, std::memory_order_relaxed);
 }
 
-/// Runs the caller's share, and in one piece with it those of threads beside it
-/// that are away: a kernel does some work for each piece.
+/// Runs the caller's share together with the shares behind it whose threads are
+/// away: in one call, since a kernel does some work for each call.
 void WorkerPool::runOwn(uint64_t seen, uint32_t self) {
   uint32_t begin = self, end = self + 1;
   if (awayCount.load(std::memory_order_relaxed)) {
@@ -399,8 +399,9 @@ uint64_t WorkerPool::leastTime(uint32_t self) const {
   return least;
 }
 
-/// Takes a thread that stands on another one's processor to some other of those
-/// that it may use. The system does so only for threads that do not sleep.
+/// Moves a thread that shares a processor with another thread of the pool to
+/// another processor that it may use. The system itself moves only threads that
+/// do not sleep.
 bool WorkerPool::moveAway(uint32_t self) {
   uint64_t time = now();
   if (self == 0 || isPinned || time < each[self].nextMove ||

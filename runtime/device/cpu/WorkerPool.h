@@ -88,14 +88,14 @@ private:
     pthread_t handle;
   };
 
-  /// What others need to know of a thread and its share.
+  /// What the other threads need to know of a thread.
   struct alignas(64) Worker {
-    /// The share of that number is claimed in all stages before this one.
+    /// The first stage in which the thread's share is not claimed yet.
     std::atomic<uint64_t> claimed = 0;
     /// 1 while the thread sleeps or is about to. It sleeps on this word.
     std::atomic<uint32_t> asleep = 0;
-    /// Whether the thread sleeps or was late: nobody waits for it to begin. It
-    /// takes this back when it looks at the phase.
+    /// Whether the thread sleeps or was late, so that no thread waits for it to
+    /// begin. The thread clears this when it reads the phase.
     std::atomic<bool> away = false;
     /// The processor on which the thread was when it last looked.
     std::atomic<int32_t> processor = -1;

@@ -23,8 +23,8 @@
 
 namespace mtp {
 
-/// What an artifact was compiled for. A session can do all of it and nothing
-/// beyond it.
+/// The largest shapes that an artifact was compiled for. A session can run any
+/// shape within these limits and none beyond them.
 struct EnvelopeInfo {
   /// The most draft tokens in a round. Zero when there is no drafter.
   uint32_t maxK = 0;
@@ -42,8 +42,9 @@ struct EnvelopeInfo {
   uint32_t pageTokens = 0;
   /// Token ids are 0 .. vocab-1.
   uint32_t vocab = 0;
-  /// How many places ahead of a token its drafters read when a prompt is
-  /// computed: the modules of a chain. Zero when none does.
+  /// How many places ahead of a token the drafters read while a prompt is
+  /// computed: for a chain the number of its modules, zero for drafters that
+  /// read no tokens ahead.
   uint32_t modules = 0;
 };
 
@@ -67,15 +68,15 @@ struct GenerationInfo {
 };
 
 struct LoadOptions {
-  /// Compares all of the file with its hashes, which reads all of it. Without
-  /// it that is done of tables, code, tokenizer and whatever is stored in at
-  /// most 16 MiB; larger weights are read when they are used, and a byte of
-  /// them that has changed since gives other tokens and no error.
+  /// Compares the whole file with its hashes, which reads all of it. Otherwise
+  /// only tables, code, tokenizer and segments of at most 16 MiB are compared.
+  /// Larger weights are then read when they are first used, and a damaged byte
+  /// in them gives other tokens and no error.
   bool checkAllHashes = false;
-  /// Copies the file into memory of the process's own, of large pages where the
-  /// system has them, instead of mapping it. Loading then reads all of it and
-  /// processes do not share it; but steps spend less on translating addresses,
-  /// and what happens to the file afterwards does not matter.
+  /// Copies the file into memory of the process's own instead of mapping it,
+  /// with large pages where the system has them. Loading then reads the whole
+  /// file, and processes do not share its memory. In return, steps spend less
+  /// time on translating addresses, and the file may change afterwards.
   bool copy = false;
 };
 

@@ -10,9 +10,9 @@
 |* count may be null where the count is 0.
 |*
 |* Memory: sizes that come from a caller or from a file are compared with their
-|* limits, and large memory with what the process may use, before they are asked
-|* for. Where the system has none for small things (a string, a list), the
-|* process ends.
+|* limits, and large ones with the memory that the process may use, before they
+|* are allocated. Where the system has no memory for small things (a string, a
+|* list), the process ends.
 |*
 |* Threads: a model is immutable and may be shared. A session, a decoder and
 |* results must not be used by two threads at once; different ones are
@@ -21,9 +21,10 @@
 |* Units: lengths and positions are in tokens, times in seconds, memory and text
 |* in bytes. Text is UTF-8.
 |*
-|* Structs that begin with their size are filled in by their *_init functions: a
-|* newer library knows what an older caller does not, and an older one ignores
-|* what it does not know. The others never change.
+|* Structs that begin with `size` may grow. Their *_init functions set the size
+|* that the caller knows: a newer library leaves out what an older caller does
+|* not know, and an older library ignores what it does not know itself. Other
+|* structs never change.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -79,8 +80,8 @@ const char *mtp_message(void);
 /* The version of the library, "0.1.0". Never freed. */
 const char *mtp_version(void);
 
-/* The newest version of the artifact format that it reads, "1.2". Never freed.
- */
+/* The newest version of the artifact format that the library reads, "1.3".
+   Never freed. */
 const char *mtp_format_version(void);
 
 /*===----------------------------------------------------------------------===*
@@ -280,8 +281,8 @@ void mtp_session_options_init(mtp_session_options *options);
 /* Makes a session; null options are the defaults. MTP_INVALID_ARGUMENT when an
    option is outside of what the artifact was compiled for,
    MTP_FAILED_PRECONDITION when this machine lacks what the kernels need,
-   MTP_RESOURCE_EXHAUSTED when it needs more memory than the process may use or
-   threads cannot be started. */
+   MTP_RESOURCE_EXHAUSTED when the session needs more memory than the process
+   may use or threads cannot be started. */
 mtp_status mtp_session_create(const mtp_model *model,
                               const mtp_session_options *options,
                               mtp_session **session);
@@ -352,7 +353,8 @@ mtp_status mtp_session_get_output(const mtp_session *session, uint64_t id,
                                   mtp_finish *finish);
 
 /* The row of logits, as many floats as the vocabulary has tokens, that output
-   token `index` of a sequence was picked from. Valid as the output is.
+   token `index` of a sequence was picked from. Valid as long as the tokens of
+   mtp_session_get_output.
    MTP_OUT_OF_RANGE past the output, MTP_FAILED_PRECONDITION when the session
    does not keep that row (mtp_session_options.logits). */
 mtp_status mtp_session_get_logits(const mtp_session *session, uint64_t id,
@@ -413,7 +415,8 @@ mtp_status mtp_session_get_memory_usage(const mtp_session *session,
    positions, tokens and indices among the inputs are trusted.
    MTP_NOT_FOUND for an unknown name, MTP_INVALID_ARGUMENT when count, types,
    shapes or bytes of the inputs are not the function's,
-   MTP_FAILED_PRECONDITION when it uses caches whose pages are not all free. */
+   MTP_FAILED_PRECONDITION when the function uses caches and their pages are not
+   all free. */
 mtp_status mtp_session_run_function(mtp_session *session, const char *name,
                                     const mtp_tensor *inputs, size_t count,
                                     mtp_results **results);

@@ -68,7 +68,7 @@ struct SessionOptions {
   static constexpr uint32_t kMaximum = UINT32_MAX;
   uint32_t k = kMaximum;
   /// Threads, the caller of step() included, at most 1024. Zero: one for each
-  /// usable processor. More than those help nobody.
+  /// usable processor; more threads than processors gain nothing.
   uint32_t threads = 0;
   /// Bind each thread to a processor of its own.
   bool pinThreads = false;
@@ -77,12 +77,14 @@ struct SessionOptions {
   uint32_t kvPages = 0;
   /// Slots to use, at most the envelope's. Zero: all.
   uint32_t maxSlots = 0;
-  /// The largest chunk that prompts are cut into, one of the envelope's. Zero:
-  /// its default. What is left of a prompt goes through smaller ones.
+  /// The largest chunk that prompts are cut into, one of the envelope's
+  /// `prefillChunks`. Zero: the envelope's default. The last tokens of a prompt
+  /// go through smaller chunks.
   uint32_t prefillChunk = 0;
-  /// Prompt chunks in one step(), of `prefillChunk` rows each: bounds how long
-  /// running sequences wait for new ones. The default is one chunk where a
-  /// sequence runs when the step begins, and no bound where none does.
+  /// Chunks of prompts in one step(), of `prefillChunk` rows each: they bound
+  /// how long running sequences wait for the prompts of new ones. The default
+  /// is one chunk if a sequence is running when the step begins, and no bound
+  /// if none is.
   static constexpr uint32_t kOneBesideRunning = 0;
   static constexpr uint32_t kUnbounded = UINT32_MAX;
   uint32_t chunksPerStep = kOneBesideRunning;
@@ -201,9 +203,9 @@ public:
   Result<FinishReason> finishReason(SequenceId id) const;
   Result<Statistics> statistics(SequenceId id) const;
 
-  /// The logits row, `vocab` long, that output token `index` was picked from.
-  /// With LogitsMode::Last only the last token's; FailedPrecondition else.
-  /// Valid until the next non-const call.
+  /// The logits row, `vocab` long, that output token `index` was picked from;
+  /// valid until the next non-const call. With LogitsMode::Last only the last
+  /// token has one. FailedPrecondition if the session keeps no such row.
   Result<std::span<const float>> logits(SequenceId id, size_t index) const;
 
   const Statistics &statistics() const;
@@ -224,12 +226,14 @@ public:
   /// slots, positions, tokens and indices among the inputs are trusted, as the
   /// artifact's own are.
   ///
+  /// A function that uses caches takes all KV pages for itself, and its entries
+  /// stay there until sequences overwrite them.
+  ///
   /// Errors: NotFound for an unknown name, InvalidArgument when count, types,
   /// shapes or byte counts of the inputs are not the function's,
-  /// ResourceExhausted when the results are larger than memory. One that uses
-  /// caches takes all KV pages for itself, and its entries stay until sequences
-  /// overwrite them: FailedPrecondition while pages are held or cached, or with
-  /// fewer pages than the default.
+  /// ResourceExhausted when the results are larger than memory. If the function
+  /// uses caches also FailedPrecondition, while pages are held or cached or
+  /// when the session has fewer pages than the default.
   Result<std::vector<Tensor>> runFunction(std::string_view name,
                                           std::span<const Tensor> inputs);
 
