@@ -22,6 +22,7 @@
 #include "passes/Passes.h"
 #include "passes/PlainHead.h"
 #include "runtime/schema/SamplingWords.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_FUSEARGMAXPASS
@@ -30,6 +31,8 @@ namespace mlir::mtp {
 
 using namespace mlir;
 using namespace mlir::exec;
+
+#define DEBUG_TYPE "exec-fuse-argmax"
 
 namespace {
 
@@ -66,8 +69,11 @@ static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
 
 void FuseArgmaxPass::fuseArgmax(ArgmaxOp argmax) {
   LinearOp linear = mlir::mtp::findPlainHead(argmax.getX());
-  if (!linear || !linear.getY().hasOneUse())
+  if (!linear || !linear.getY().hasOneUse()) {
+    LDBG() << "stays, as its logits are of no head that it alone reads: "
+           << argmax;
     return;
+  }
   // The product stays in its place: states that it reads may change after it.
   OpBuilder builder(linear);
   LinearArgmaxOp head = callHead(builder, linear, SampleOp());
@@ -117,8 +123,11 @@ static Value callSample(SampleOp sample, LinearArgmaxOp head) {
 void FuseArgmaxPass::fuseSample(SampleOp sample, SymbolTable &symbols) {
   LinearOp linear = mlir::mtp::findPlainHead(sample.getLogits());
   // Slots may be known only after the projection, so it moves to the pick.
-  if (!linear || !canSink(linear, sample, symbols))
+  if (!linear || !canSink(linear, sample, symbols)) {
+    LDBG() << "stays, as its logits are of no head that may be computed here: "
+           << sample;
     return;
+  }
   OpBuilder builder(sample);
   LinearArgmaxOp head = callHead(builder, linear, sample);
   sample.getResult().replaceAllUsesWith(callSample(sample, head));

@@ -8,6 +8,7 @@
 
 #include "dialects/MTP/IR/MTPOps.h"
 #include "passes/Passes.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_FUSENORMLINEARPASS
@@ -16,6 +17,8 @@ namespace mlir::mtp {
 
 using namespace mlir;
 using namespace mlir::mtp;
+
+#define DEBUG_TYPE "mtp-fuse-norm-linear"
 
 namespace {
 struct FuseNormLinearPass
@@ -67,6 +70,7 @@ void FuseNormLinearPass::runOnOperation() {
   for (RmsNormOp norm : norms) {
     if (norm.getGroups() != 1 || norm->use_empty() ||
         !llvm::all_of(norm->getUses(), isProjected)) {
+      LDBG() << "stays, as not only projections read it: " << norm;
       continue;
     }
     for (Operation *user : llvm::to_vector(norm->getUsers()))

@@ -20,6 +20,7 @@
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_FUSEROPEPASS
@@ -28,6 +29,8 @@ namespace mlir::mtp {
 
 using namespace mlir;
 using namespace mlir::exec;
+
+#define DEBUG_TYPE "exec-fuse-rope"
 
 namespace {
 struct FuseRopePass : public mlir::mtp::impl::FuseRopePassBase<FuseRopePass> {
@@ -162,8 +165,8 @@ static std::optional<Fusion> findAppends(KvAppendOp append) {
   return fusion;
 }
 
-/// What writes an entry from `append` on, if that has a rotated part and one
-/// other.
+/// The calls that write one entry from `append` on, if they write rotated keys
+/// and one other value.
 static std::optional<Fusion> findFusion(KvAppendOp append) {
   std::optional<Fusion> fusion = findAppends(append);
   if (!fusion)
@@ -198,8 +201,9 @@ static bool turnAlike(RopeOp a, RopeOp b) {
              columnsOf(b.getX()) / b.getHeads();
 }
 
-/// The rotation of the queries that meet the keys of `fusion`, if it turns them
-/// by the same angles and may be done where the entry is written.
+/// The rotation of the queries that are multiplied with the keys of `fusion`,
+/// if it turns them by the same angles and may be done where the entry is
+/// written.
 static RopeOp findQueries(const Fusion &fusion) {
   KvAppendOp last = fusion.last;
   auto attention = dyn_cast_or_null<AttentionOp>(
@@ -233,9 +237,14 @@ static RopeAppendOp emitFused(const Fusion &fusion) {
 /// The call that `append` became a part of, if any.
 static RopeAppendOp fuseIntoAppend(KvAppendOp append) {
   std::optional<Fusion> fusion = findFusion(append);
-  if (!fusion)
+  if (!fusion) {
+    LDBG() << "stays, as it does not write one rotated and one other value: "
+           << append;
     return RopeAppendOp();
+  }
   fusion->queries = findQueries(*fusion);
+  LDBG() << "rotates " << (fusion->queries ? "keys and queries" : "keys")
+         << ": " << append;
   RopeAppendOp fused = emitFused(*fusion);
   if (RopeOp queries = fusion->queries) {
     queries.getY().replaceAllUsesWith(fused.getRotated());
@@ -253,8 +262,9 @@ static RopeAppendOp fuseIntoAppend(KvAppendOp append) {
 void FuseRopePass::runOnOperation() {
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
     Block &body = program.getBody().front();
-    // What goes stands before the call at hand, or is it or an append behind
-    // it; then the walk goes on behind the last append.
+    // A fusion erases this call, calls before it and appends behind it, and the
+    // fused call takes the place of the last append: the walk goes on from
+    // there.
     for (Operation *op = body.empty() ? nullptr : &body.front(); op;) {
       Operation *done = op;
       if (auto product = dyn_cast<HeadLinearOp>(op)) {

@@ -18,6 +18,7 @@
 #include "passes/Passes.h"
 #include "runtime/schema/QuantizedPanel.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/GlobPattern.h"
 
 namespace mlir::mtp {
@@ -27,6 +28,8 @@ namespace mlir::mtp {
 
 using namespace mlir;
 using namespace mlir::exec;
+
+#define DEBUG_TYPE "exec-quantize-weights"
 
 namespace {
 
@@ -235,8 +238,11 @@ void QuantizeWeightsPass::runOnOperation() {
     return signalPassFailure();
   bool isProjectionFound = false, isTableFound = false;
   for (auto &[weight, readers] : findReaders(getOperation())) {
-    if (readers.others || readers.calls.empty() || isRouter(readers))
+    if (readers.others || readers.calls.empty() || isRouter(readers)) {
+      LDBG() << "stays, as a router or a call without integers reads it: "
+             << weight.getSymName();
       continue;
+    }
     Format wanted = isRaw(weight)     ? formats->table
                     : isHead(readers) ? formats->head
                                       : formats->body;
@@ -245,6 +251,7 @@ void QuantizeWeightsPass::runOnOperation() {
     if (llvm::any_of(*patterns, [&, weight = weight](const auto &pattern) {
           return matches(weight, pattern);
         })) {
+      LDBG() << "stays, as a pattern says so: " << weight.getSymName();
       ++numKept;
       continue;
     }

@@ -8,6 +8,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "passes/Passes.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_SINKROWSELECTIONPASS
@@ -16,6 +17,8 @@ namespace mlir::mtp {
 
 using namespace mlir;
 using namespace mlir::mtp;
+
+#define DEBUG_TYPE "mtp-sink-row-selection"
 
 namespace {
 struct SinkRowSelectionPass
@@ -77,8 +80,10 @@ void SinkRowSelectionPass::runOnOperation() {
   getOperation().walk([&](TakeRowsOp select) { worklist.push_back(select); });
   while (!worklist.empty()) {
     TakeRowsOp select = worklist.pop_back_val();
-    if (!canSink(select, select.getX().getDefiningOp()))
+    if (!canSink(select, select.getX().getDefiningOp())) {
+      LDBG() << "stops here: " << select;
       continue;
+    }
     worklist.append(sink(select));
     ++numSunk;
   }

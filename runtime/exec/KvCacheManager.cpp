@@ -79,9 +79,9 @@ KvCacheManager::match(std::span<const int32_t> tokens) const {
   PrefixIndex::Place place;
   for (uint64_t end = config.pageTokens; end + behind <= tokens.size();
        end += config.pageTokens) {
-    std::span<const int32_t> part = tokens.subspan(
+    std::span<const int32_t> ofPage = tokens.subspan(
         end - config.pageTokens, config.pageTokens + config.lookahead);
-    const PrefixIndex::Entry *entry = index.find(place, part);
+    const PrefixIndex::Entry *entry = index.find(place, ofPage);
     if (!entry)
       break;
     chain.push_back(entry);

@@ -28,7 +28,7 @@ static std::vector<uint8_t> filled(uint64_t size, schema::DType type,
   return bytes;
 }
 
-static schema::Binding part(uint32_t state, uint64_t index, uint64_t bytes) {
+static schema::Binding rangeOf(uint32_t state, uint64_t index, uint64_t bytes) {
   return {schema::Space::State, state, index * bytes, bytes};
 }
 
@@ -49,7 +49,7 @@ SlotStates::SlotStates(const Artifact &artifact, Executable &executable)
     if (*rule.init == 0)
       continue;
     std::vector<uint8_t> initial = filled(state.bytes, state.dtype, *rule.init);
-    executable.write(part(i, 0, state.bytes), initial.data(), state.bytes);
+    executable.write(rangeOf(i, 0, state.bytes), initial.data(), state.bytes);
   }
 }
 
@@ -63,6 +63,6 @@ void SlotStates::admit(uint32_t slot, std::span<const int32_t> tokens) {
                   std::min<uint64_t>(tokens.size_bytes(), size));
       source = buffer.data();
     }
-    executable.write(part(state.state, slot, size), source, size);
+    executable.write(rangeOf(state.state, slot, size), source, size);
   }
 }

@@ -23,10 +23,10 @@ public:
   void admit(uint32_t slot, std::span<const int32_t> tokens);
 
 private:
-  /// A state of which every slot has a part.
+  /// A state with a range of bytes for each slot.
   struct PerSlot {
     uint32_t state;
-    /// What a slot's part holds at first.
+    /// What a slot's range holds at first.
     std::vector<uint8_t> initial;
     bool hasTokens;
   };

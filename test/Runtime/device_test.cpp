@@ -34,7 +34,7 @@ void reverse(void *const *buffers, const int64_t *params, int64_t begin,
     y[i] = x[params[0] - 1 - i] + 1;
 }
 
-/// A command that all workers share and then meet.
+/// A command that all workers share, with a barrier behind it.
 ResolvedCommand shared(KernelFunction kernel, uint32_t firstBuffer,
                        const int64_t *params, int64_t tasks) {
   return {kernel, firstBuffer, /*solo=*/false, /*barrierAfter=*/true,

@@ -121,28 +121,28 @@ TEST(WorkerPool, GoesOnWithoutAThreadThatTheSystemPutAside) {
   auto pool = WorkerPool::create(2, false, 2);
   ASSERT_TRUE(pool.isOk());
   // The share that blocks until the other has begun runs beside it.
-  struct Meeting {
+  struct Both {
     std::atomic<uint32_t> there = 0;
     pthread_t threads[2];
-  } meeting;
-  auto meet = [](void *context, uint32_t, uint32_t begin, uint32_t end,
-                 uint32_t runner) {
-    Meeting &m = *static_cast<Meeting *>(context);
-    m.threads[runner] = pthread_self();
-    m.there += end - begin;
-    while (m.there < 2 && end - begin == 1)
+  } both;
+  auto await = [](void *context, uint32_t, uint32_t begin, uint32_t end,
+                  uint32_t runner) {
+    Both &b = *static_cast<Both *>(context);
+    b.threads[runner] = pthread_self();
+    b.there += end - begin;
+    while (b.there < 2 && end - begin == 1)
       std::this_thread::yield();
   };
   uint32_t two[] = {2};
-  meeting.threads[1] = pthread_self();
-  while (pthread_equal(meeting.threads[1], pthread_self())) {
-    meeting.there = 0;
-    (*pool)->run({two, meet, &meeting});
+  both.threads[1] = pthread_self();
+  while (pthread_equal(both.threads[1], pthread_self())) {
+    both.there = 0;
+    (*pool)->run({two, await, &both});
   }
   struct sigaction action = {}, old;
   action.sa_handler = stopHere;
   ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);
-  ASSERT_EQ(pthread_kill(meeting.threads[1], SIGUSR1), 0);
+  ASSERT_EQ(pthread_kill(both.threads[1], SIGUSR1), 0);
   stopped.acquire();
   CheckedJob job(std::vector<uint32_t>(300, 2));
   job.runOn(**pool);

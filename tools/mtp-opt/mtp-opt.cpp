@@ -15,6 +15,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "tools/compiler-support/CompilerTool.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -50,8 +51,32 @@ static int fail(const llvm::Twine &message) {
   return mtp::toolError("mtp-opt", message);
 }
 
+#ifndef NDEBUG
+/// The option that LLVM has only where it was built with assertions, unlike
+/// Debian's: LDBG() of these types prints. A pass's type is its flag.
+static void registerDebugOnly() {
+  if (cl::getRegisteredOptions().count("debug-only"))
+    return;
+  static std::vector<std::string> types;
+  static cl::list<std::string> option(
+      "debug-only", cl::CommaSeparated, cl::value_desc("type,.."),
+      cl::desc("Print the debug output of these types"),
+      cl::callback([](const std::string &type) {
+        types.push_back(type);
+        std::vector<const char *> names;
+        for (const std::string &name : types)
+          names.push_back(name.c_str());
+        llvm::DebugFlag = true;
+        llvm::setCurrentDebugTypes(names.data(), names.size());
+      }));
+}
+#endif
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+#ifndef NDEBUG
+  registerDebugOnly();
+#endif
   mlir::DialectRegistry registry;
   registry.insert<mlir::exec::ExecDialect, mlir::func::FuncDialect,
                   mlir::mtp::MTPDialect>();

@@ -27,11 +27,11 @@ Best mtp::codegen::betterOf(KernelBuilder &kb, Best a, Best b, Value mask) {
 
 Best mtp::codegen::bestLane(KernelBuilder &kb, Best best) {
   for (int64_t half = kb.lanes() / 2; half > 0; half /= 2) {
-    auto part = [&](int64_t first) {
+    auto halfFrom = [&](int64_t first) {
       return Best{kb.slice(best.value, first, half),
                   kb.slice(best.index, first, half)};
     };
-    best = betterOf(kb, part(half), part(0));
+    best = betterOf(kb, halfFrom(half), halfFrom(0));
   }
   return {kb.extractLane(best.value, 0), kb.extractLane(best.index, 0)};
 }

@@ -1,7 +1,7 @@
 //===- Argmax.h - The index of a row's largest value ------------*- C++ -*-===//
 //
 // Of equal values the one of the lowest index wins; a NaN never wins. So the
-// winner does not depend on the order in which values meet.
+// winner does not depend on the order in which values are compared.
 //
 //===----------------------------------------------------------------------===//
 

@@ -148,9 +148,9 @@ void QuantizedTiles::addRow(Value row, Value group, ValueRange scales,
       return kb.at(kb.at(base, half * tileRowBytes), row, sumBytes);
     };
     Value product = kb.load(kb.i32Vector(), at(products()));
-    Value part = kb.mul(kb.toFloat(kb.add(start, product)), rowScale);
+    Value scaled = kb.mul(kb.toFloat(kb.add(start, product)), rowScale);
     Value sum = kb.load(kb.f32Vector(), at(sums));
-    kb.store(kb.fma(part, scales[half], sum), at(sums));
+    kb.store(kb.fma(scaled, scales[half], sum), at(sums));
   }
 }
 

@@ -57,13 +57,13 @@ RowBlocks::forStrips(ValueRange sums, int64_t rows,
     auto at = [&](int64_t i) {
       return i / vectors * panelVectors() + s * vectors + i % vectors;
     };
-    Values part;
+    Values ofStrip;
     for (int64_t i = 0; i < rows * vectors; ++i)
-      part.push_back(result[at(i)]);
-    part = body({s, rows, vectors, s * vectors * kb.lanes() * 4,
-                 stepBytes / stripCount(rows)},
-                part);
-    for (auto [i, sum] : llvm::enumerate(part))
+      ofStrip.push_back(result[at(i)]);
+    ofStrip = body({s, rows, vectors, s * vectors * kb.lanes() * 4,
+                    stepBytes / stripCount(rows)},
+                   ofStrip);
+    for (auto [i, sum] : llvm::enumerate(ofStrip))
       result[at(i)] = sum;
   }
   return result;

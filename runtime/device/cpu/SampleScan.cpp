@@ -149,15 +149,15 @@ MTP_LANE static void drawWords(const SampleLaw &law, size_t first,
         words[4 * i + j] = drawn[j][i];
     return;
   }
-  for (size_t part = 0; part < kLanes; part += kBlocks) {
+  for (size_t lane = 0; lane < kLanes; lane += kBlocks) {
     for (size_t i = 0; i < kBlocks; ++i)
-      blocks[i] = tokens[part + i] >> 2;
+      blocks[i] = tokens[lane + i] >> 2;
     drawBlocks(law, blocks, drawn);
     for (size_t i = 0; i < kBlocks; ++i) {
-      uint32_t word = tokens[part + i] & 3;
+      uint32_t word = tokens[lane + i] & 3;
       uint32_t low = word & 1 ? drawn[1][i] : drawn[0][i];
       uint32_t high = word & 1 ? drawn[3][i] : drawn[2][i];
-      words[part + i] = word & 2 ? high : low;
+      words[lane + i] = word & 2 ? high : low;
     }
   }
 }

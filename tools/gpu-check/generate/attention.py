@@ -162,8 +162,8 @@ class Writer:
         values = self.values(value_at, range(HEAD // 16))
         s = self.scores(keys, b.mul(block, 32))
         values += self.values(value_at, range(HEAD // 16, HEAD // 8))
-        # The next block's keys come while this one's are worked on; the last asks
-        # for its own again.
+        # The next block's keys are loaded while this block is worked on; the last
+        # block loads its own again.
         keys = self.keys(next_page[0])
         value_at = next_page[1]
         ahead = b.add(block, 2 * p.warps)
@@ -410,7 +410,7 @@ def merge_rows(w, base, splits, to, dim, out, ahead=8):
             l = w.add(l, b.op("mulf", part_l, factor, "f32"))
             o = w.add(o, b.op("mulf", part_o, factor, "f32"))
         return [l, o]
-    # The first are asked for at once: mostly there are no others.
+    # The first loads go out together: mostly there are no others.
     first = all_of(b.const(0))
     more = b.op("divui", last, ahead)
     top = low

@@ -19,8 +19,8 @@ in the order of warps: which warp sums what depends on K alone, never on the tok
 
 Three ways to have enough loads in flight:
   reg    `stages` chunks in registers
-  async  16-byte cp.async into a ring in shared memory that only the thread that
-         asked for them reads: no barrier, no register
+  async  16-byte cp.async into a ring in shared memory; each thread reads only
+         what it copied itself: no barrier, no register
   bulk   one cp.async.bulk a warp, chunk and tile, with an mbarrier
 """
 
@@ -48,13 +48,13 @@ class Product:
     stages: int = 4
     unroll: int = 4      # blocks of inputs in a chunk
     trigger: str = "issued"  # start, issued, end, none
-    prefetch: bool = True    # weights asked for before griddepcontrol.wait
-    x_ahead: bool = True     # activations asked for a chunk ahead
+    prefetch: bool = True    # weights prefetched before griddepcontrol.wait
+    x_ahead: bool = True     # activations loaded a chunk ahead
     strided: bool = False    # the warps' chunks alternate
     raw: bool = False        # integers: activations come in bf16, and every block
                              # of threads makes integers of them for itself
     hint: str = ""           # reg: noalloc; bulk: first
-    l2: int = 0              # bytes of a warp's first slice asked for into L2
+    l2: int = 0              # bytes of a warp's first slice prefetched into L2
     out: str = "f32"
     scale: float = 1.0       # of the output in bf16
     blocks: int = 2          # of threads that must fit on an SM
@@ -182,7 +182,7 @@ class Writer:
         return b.value(f"vector.from_elements {', '.join(words)} : {VECTOR}")
 
     def issue(self, pointer, slot, bar=None):
-        """Asks for a chunk into the ring's slot."""
+        """Starts the copy of a chunk into the ring's slot."""
         b, p = self.b, self.p
         if p.load == "async":
             to = b.offset(b.offset(self.ring, slot, 3), self.lane16, 3)
@@ -467,7 +467,7 @@ class Writer:
     # --- the loops ---
 
     def ring_step(self, i, state):
-        """One chunk from the ring, and the next one asked for."""
+        """One chunk from the ring, and the copy of the next one started."""
         b, p = self.b, self.p
         slot, phase, at, left, remaining = state[:5]
         n = len(self.x_kinds())

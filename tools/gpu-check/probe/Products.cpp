@@ -248,7 +248,7 @@ static double timePersistent(const Model &model, const Entry &kernel,
     rows.push_back(row);
     ++i;
   }
-  // Where the issuing side stands when all has been asked for.
+  // Where the issuing side stands when all loads have been issued.
   Row end = rows.back();
   end.groups = uint64_t(1) << 40;
   rows.push_back(end);
