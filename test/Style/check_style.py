@@ -10,11 +10,13 @@ and what was found, and exits with 1 if there is any. Rules:
   - the length of lines, functions and files
   - neither half throws or ends the process
   - each constraint that a dialect's README labels has a test case of that name
+  - what git tracks at the root: the parts and the pages, nothing else
 """
 
 import fnmatch
 import pathlib
 import re
+import subprocess
 import sys
 
 FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
@@ -47,6 +49,10 @@ NO_LLVM = ["runtime", "tools/mtp-run", "tools/mtp-bench", "tools/mtp-dump",
            "tools/support"]
 LLVM = {"llvm", "mlir", "lld", "clang"}
 EXTERNAL = LLVM | {"flatbuffers", "gtest"}
+
+AT_THE_ROOT = set(FOLDERS) | {
+    ".ci", ".clang-format", ".gitignore", "CHANGELOG.md", "CMakeLists.txt",
+    "CMakePresets.json", "CONTRIBUTING.md", "README.md"}
 
 COLUMNS = {".cpp": 80, ".h": 80, ".c": 80, ".td": 80, ".py": 100}
 FUNCTION_LINES = 50
@@ -162,6 +168,18 @@ def check_labels(root):
                 yield path, number, f"expected a test case for '{match[1]}'"
 
 
+def check_root(root):
+    """Nothing where `root` is no repository of its own, as in an archive."""
+    if not (root / ".git").exists():
+        return
+    tracked = subprocess.run(
+        ["git", "-c", "safe.directory=*", "-C", str(root), "ls-files"],
+        check=True, capture_output=True, text=True).stdout
+    for name in {path.split("/")[0] for path in tracked.splitlines()}:
+        if name not in AT_THE_ROOT:
+            yield name, 1, "expected no other file or folder at the root"
+
+
 def sources(root):
     suffixes = set(COLUMNS)
     for folder in FOLDERS:
@@ -173,7 +191,7 @@ def sources(root):
 
 def check(root, exceptions):
     """All places that break a rule, but for those that are excepted."""
-    found = list(check_labels(root))
+    found = [*check_labels(root), *check_root(root)]
     for source in sources(root):
         path = source.relative_to(root).as_posix()
         lines = source.read_text(encoding="utf-8").splitlines()

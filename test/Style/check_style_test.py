@@ -3,6 +3,7 @@
 once where it is close to broken."""
 
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -29,6 +30,16 @@ class CheckStyle(unittest.TestCase):
 
     def kept(self, path, text):
         self.assertEqual(self.check(path, text), [])
+
+    def test_the_root_holds_parts_and_pages(self):
+        def git(*arguments):
+            subprocess.run(["git", "-C", self.root, *arguments], check=True)
+        git("init", "-q")
+        self.kept("README.md", "")
+        self.kept("package.whl", "")
+        git("add", ".")
+        self.broken("package.whl", "",
+                    "1: expected no other file or folder at the root")
 
     def test_dialects_know_no_passes(self):
         self.broken("dialects/A/A.cpp", '\n#include "passes/P.h"\n',
