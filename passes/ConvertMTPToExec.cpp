@@ -54,7 +54,9 @@ static void eraseDead(exec::ProgramOp program) {
 
 void ConvertMTPToExecPass::runOnOperation() {
   ModuleOp module = getOperation();
-  if (failed(convertCaches(module)))
+  auto emitError = [&] { return module.emitError("panel-width: "); };
+  if (failed(exec::PanelsAttr::verify(emitError, panelWidth)) ||
+      failed(convertCaches(module)))
     return signalPassFailure();
   Lowerings lowerings;
   addRoundLowerings(lowerings);
@@ -63,7 +65,7 @@ void ConvertMTPToExecPass::runOnOperation() {
   addProductLowerings(lowerings);
   addRowLowerings(lowerings);
   addSampleLowerings(lowerings);
-  LoweringContext context(module);
+  LoweringContext context(module, panelWidth);
   for (auto program : llvm::to_vector(module.getOps<exec::ProgramOp>())) {
     eraseDead(program);
     if (failed(lowerProgram(program, lowerings, context)))

@@ -7,10 +7,10 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-LoweringContext::LoweringContext(ModuleOp module)
+LoweringContext::LoweringContext(ModuleOp module, int64_t panelWidth)
     : builder(module.getContext()),
       envelope(module->getAttrOfType<EnvelopeAttr>("mtp.envelope")),
-      symbols(module) {}
+      panelWidth(panelWidth), symbols(module) {}
 
 void LoweringContext::enter(exec::ProgramOp entered) {
   program = entered;
@@ -89,25 +89,22 @@ DictionaryAttr LoweringContext::source(Value value) {
   return builder.getDictionaryAttr(entries);
 }
 
-/// The type of a packed weight: its bytes are exactly the packed form's.
-static MemRefType packedType(llvm::StringRef layout, Type dtype, int64_t k,
-                             int64_t n, int64_t stack) {
-  if (layout == "raw")
-    return MemRefType::get({stack * n, k}, dtype);
-  // swiglu: `n` counts gate and up rows; either half is padded by itself.
-  int64_t panels =
-      layout == "swiglu" ? 2 * exec::panelCount(n / 2) : exec::panelCount(n);
-  if (dtype.isBF16()) {
-    return MemRefType::get({stack * panels, (k + 1) / 2, exec::kPanelWidth, 2},
-                           dtype);
-  }
-  return MemRefType::get({stack * panels, k, exec::kPanelWidth}, dtype);
+exec::PanelsAttr LoweringContext::panels() {
+  return exec::PanelsAttr::get(builder.getContext(), panelWidth);
+}
+
+exec::GatedPanelsAttr LoweringContext::gatedPanels() {
+  return exec::GatedPanelsAttr::get(builder.getContext(), panelWidth);
+}
+
+exec::RawLayoutAttr LoweringContext::rawLayout() {
+  return exec::RawLayoutAttr::get(builder.getContext());
 }
 
 Value LoweringContext::packed(const Packing &packing, Location loc) {
   auto sources = builder.getArrayAttr(packing.sources);
   Attribute identity = builder.getArrayAttr(
-      {builder.getStringAttr(packing.layout), TypeAttr::get(packing.dtype),
+      {packing.layout, TypeAttr::get(packing.dtype),
        builder.getI64ArrayAttr({packing.k, packing.n, packing.stack}),
        sources});
   Operation *&weight = declared[identity];
@@ -126,14 +123,12 @@ Value LoweringContext::packed(const Packing &packing, Location loc) {
     symbols.insert(weight);
     ++numWeights;
   }
-  return refSymbol(weight,
-                   packedType(packing.layout, packing.dtype, packing.k,
-                              packing.n, packing.stack),
+  return refSymbol(weight, cast<exec::WeightOp>(weight).getPackedType(),
                    /*layer=*/0, loc);
 }
 
 Value LoweringContext::packedRaw(ValueRange weights, Type dtype, Location loc) {
-  Packing packing{"raw", dtype, 0, 0, 1, {}};
+  Packing packing{rawLayout(), dtype, 0, 0, 1, {}};
   for (Value weight : weights) {
     auto type = cast<RankedTensorType>(weight.getType());
     packing.sources.push_back(source(weight));

@@ -28,7 +28,7 @@ struct RowContext {
 
 /// How a matrix product reads its weight.
 struct Packing {
-  llvm::StringRef layout;
+  exec::WeightLayoutAttrInterface layout;
   Type dtype;
   int64_t k;
   int64_t n;
@@ -39,7 +39,8 @@ struct Packing {
 /// What the lowerings of one program share.
 class LoweringContext {
 public:
-  explicit LoweringContext(ModuleOp module);
+  /// The target's products stream panels of `panelWidth` outputs.
+  LoweringContext(ModuleOp module, int64_t panelWidth);
 
   void enter(exec::ProgramOp program);
   /// Erases views that nobody reads.
@@ -67,6 +68,10 @@ public:
     rowContexts[rows] = context;
   }
 
+  /// The layouts in which kernels read weights.
+  exec::PanelsAttr panels();
+  exec::GatedPanelsAttr gatedPanels();
+  exec::RawLayoutAttr rawLayout();
   /// Returns a reference to a packed weight, declared at its first use.
   Value packed(const Packing &packing, Location loc);
   /// Packs 1-D or row-major weights as they are, as `dtype`.
@@ -97,6 +102,7 @@ public:
 private:
   Value refSymbol(Operation *symbol, Type type, int64_t layer, Location loc);
 
+  const int64_t panelWidth;
   SymbolTable symbols;
   exec::ProgramOp program;
   /// What stands for mtp values that were lowered.

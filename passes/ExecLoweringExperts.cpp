@@ -39,7 +39,7 @@ static Value callExperts(MoeExpertsOp op, const Dispatch &dispatch,
   int64_t inter = gateType.getDimSize(1), width = gateType.getDimSize(2);
   Type dtype = gateType.getElementType();
   IntegerAttr noGroup;
-  Packing gateUp{"swiglu",
+  Packing gateUp{context.gatedPanels(),
                  dtype,
                  width,
                  2 * inter,
@@ -49,7 +49,7 @@ static Value callExperts(MoeExpertsOp op, const Dispatch &dispatch,
       dispatch.loc, dispatch.floats(context.builder, inter),
       context.lookup(op.getX()), context.packed(gateUp, dispatch.loc),
       dispatch.starts, dispatch.order, dtype, noGroup);
-  Packing down{"linear",
+  Packing down{context.panels(),
                dtype,
                inter,
                width,

@@ -24,12 +24,14 @@ static Value callLinear(Operation *op, const Projection &projection,
   Type f32 = context.builder.getF32Type();
   Value x = context.lookup(projection.x);
   bool isGated = projection.activation == ActivationKind::Swiglu;
-  Packing packing{isGated ? "swiglu" : "linear",
+  Packing packing{context.panels(),
                   getElementTypeOrSelf(projection.weights.front()),
                   exec::columnsOf(x),
                   0,
                   1,
                   {}};
+  if (isGated)
+    packing.layout = context.gatedPanels();
   for (Value weight : projection.weights) {
     packing.n += exec::rowsOf(weight);
     packing.sources.push_back(context.source(weight));
@@ -82,7 +84,7 @@ static Packing packHeads(HeadLinearOp op, LoweringContext &context) {
             builder.getI64IntegerAttr(base + int64_t(op.getBlockEnd())));
   block.set("row_stride", op.getBlockStrideAttr());
   block.set("transpose", builder.getBoolAttr(op.getTransposed()));
-  return {"linear",
+  return {context.panels(),
           getElementTypeOrSelf(op.getWeight()),
           int64_t(op.getColEnd()) - int64_t(op.getColBegin()),
           op.getHeadOutputs(),

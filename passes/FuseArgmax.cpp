@@ -18,7 +18,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
 #include "passes/PlainHead.h"
 #include "runtime/schema/SamplingWords.h"
@@ -54,8 +53,9 @@ private:
 static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
                                SampleOp sample) {
   int64_t rows = rowsOf(linear.getY()), n = columnsOf(linear.getY());
+  int64_t panels = panelCount(n, panelWidthOf(linear.getWeight()));
   auto bestOf = [&](Type element) {
-    return RankedTensorType::get({rows, panelCount(n)}, element);
+    return RankedTensorType::get({rows, panels}, element);
   };
   Type logits = sample ? linear.getY().getType() : Type();
   return LinearArgmaxOp::create(

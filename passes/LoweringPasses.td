@@ -71,6 +71,11 @@ def ConvertMTPToExecPass : Pass<"mtp-convert-to-exec", "mlir::ModuleOp"> {
     a kernel is an error that names it.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let options = [
+    Option<"panelWidth", "panel-width", "int64_t",
+           "::mlir::exec::formatPanelWidth()",
+           "outputs in a panel that the target's products stream">
+  ];
   let statistics = [
     Statistic<"numInvokes", "invokes", "kernel calls written">,
     Statistic<"numWeights", "weights", "packed weights declared">

@@ -8,6 +8,7 @@
 #define MTP_PASSES_PASSES_H
 
 #include "dialects/Exec/IR/ExecDialect.h"
+#include "dialects/Exec/IR/WeightLayout.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -139,7 +139,9 @@ QuantizeWeightsPass::checkPatterns(ArrayRef<llvm::GlobPattern> patterns) {
 }
 
 /// Whether rows are stored one by one, not in panels.
-static bool isRaw(exec::WeightOp weight) { return weight.getLayout() == "raw"; }
+static bool isRaw(exec::WeightOp weight) {
+  return isa<RawLayoutAttr>(weight.getLayout());
+}
 
 /// Collects who reads each weight.
 static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
@@ -201,15 +203,8 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
   Builder builder(&getContext());
   weight.setDtype(builder.getIntegerType(format.bits));
   weight.setGroup(format.group);
-  ::mtp::QuantizedPanel panel{format.bits, format.group,
-                              int64_t(weight.getK())};
-  for (RefOp ref : readers.refs) {
-    // Panels of the whole stack, or rows, come first in every packed type.
-    auto type = cast<MemRefType>(ref.getType());
-    int64_t bytes = isRaw(weight) ? panel.rowBytes() : panel.bytes();
-    ref.getResult().setType(MemRefType::get({type.getDimSize(0), bytes},
-                                            builder.getIntegerType(8)));
-  }
+  for (RefOp ref : readers.refs)
+    ref.getResult().setType(weight.getPackedType());
   for (PackedWeightOpInterface call : readers.calls)
     call.setIntegers(format.bits, format.group);
   ++(format.bits == 8 ? numInt8 : numInt4);

@@ -16,7 +16,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
 #include "passes/PlainHead.h"
 
@@ -83,8 +82,8 @@ static std::optional<DraftHead> findHead(Operation *pick,
   auto ref = linear.getWeight().getDefiningOp<RefOp>();
   auto weight = ref ? symbols.lookup<exec::WeightOp>(ref.getResource())
                     : exec::WeightOp();
-  if (!weight || weight.getLayout() != "linear" || weight.getStack() != 1 ||
-      weight.getSources().size() != 1) {
+  if (!weight || !isa<PanelsAttr>(weight.getLayout()) ||
+      weight.getStack() != 1 || weight.getSources().size() != 1) {
     return std::nullopt;
   }
   return DraftHead{linear, pick, ref, weight};
@@ -128,14 +127,6 @@ exec::WeightOp ShrinkDraftHeadPass::smallHead(exec::WeightOp head) {
   return small;
 }
 
-/// The type of a reference to the first `outputs` outputs of a weight: its
-/// panels come first.
-static MemRefType withOutputs(MemRefType type, int64_t outputs) {
-  SmallVector<int64_t> shape(type.getShape());
-  shape.front() = panelCount(outputs);
-  return MemRefType::get(shape, type.getElementType());
-}
-
 // The pick sees columns of the small head, which are rows of the vocabulary.
 void ShrinkDraftHeadPass::mapPick(const DraftHead &head) {
   OpBuilder builder(head.pick);
@@ -162,8 +153,7 @@ LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
   OpBuilder builder(linear);
   RefOp ref = head.ref;
   auto weightRef =
-      RefOp::create(builder, linear.getLoc(),
-                    withOutputs(cast<MemRefType>(ref.getType()), size()),
+      RefOp::create(builder, linear.getLoc(), weight.getPackedType(),
                     weight.getSymName(), /*layer=*/0);
   linear.getWeightMutable().set(weightRef);
   Value logits = linear.getY();

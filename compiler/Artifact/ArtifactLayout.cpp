@@ -43,10 +43,16 @@ static std::vector<int32_t> picksOf(exec::WeightOp weight) {
 FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   WeightRecipe recipe;
   recipe.name = weight.getSymName().str();
-  recipe.layout = llvm::StringSwitch<WeightLayout>(weight.getLayout())
-                      .Case("linear", WeightLayout::Linear)
-                      .Case("swiglu", WeightLayout::Swiglu)
-                      .Default(WeightLayout::Raw);
+  Attribute layout = weight.getLayout();
+  if (auto panels = dyn_cast<exec::PanelsAttr>(layout)) {
+    recipe.layout = WeightLayout::Panels;
+    recipe.panelWidth = panels.getWidth();
+  } else if (auto gated = dyn_cast<exec::GatedPanelsAttr>(layout)) {
+    recipe.layout = WeightLayout::GatedPanels;
+    recipe.panelWidth = gated.getWidth();
+  } else if (!isa<exec::RawLayoutAttr>(layout)) {
+    return weight.emitOpError("has a layout that cannot be packed: ") << layout;
+  }
   recipe.type = weight.getDtype().isBF16() ? WeightType::BF16 : WeightType::F32;
   if (weight.isQuantized()) {
     recipe.bits = weight.getDtype().getIntOrFloatBitWidth();

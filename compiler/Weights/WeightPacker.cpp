@@ -43,7 +43,8 @@ Status checkMatrix(const WeightRecipe &recipe,
     if (!isFlat && rows.cols() != recipe.k)
       return invalidArgument(context + "expected " + std::to_string(recipe.k) +
                              " inputs, got " + std::to_string(rows.cols()));
-    if (recipe.layout == WeightLayout::Swiglu && rows.rows() != recipe.n / 2)
+    if (recipe.layout == WeightLayout::GatedPanels &&
+        rows.rows() != recipe.n / 2)
       return invalidArgument(context + "expected " +
                              std::to_string(recipe.n / 2) + " outputs, got " +
                              std::to_string(rows.rows()));
@@ -58,9 +59,9 @@ Status checkMatrix(const WeightRecipe &recipe,
 }
 
 /// Random values know nothing of tensors: one source is the whole matrix, or
-/// each half of a Swiglu weight.
+/// each half of gated panels.
 Stack randomStack(uint64_t seed, const WeightRecipe &recipe) {
-  size_t parts = recipe.layout == WeightLayout::Swiglu ? 2 : 1;
+  size_t parts = recipe.layout == WeightLayout::GatedPanels ? 2 : 1;
   Stack stack;
   for (int64_t s = 0; s < recipe.count; ++s) {
     std::vector<WeightRows> &matrix = stack.emplace_back();
@@ -102,16 +103,16 @@ void encode(WeightType type, const float *values, int64_t count, uint8_t *out) {
   }
 }
 
-/// Writes `cols` columns of a tile of 32 rows of words, column by column.
+/// Writes `cols` columns of a tile of `rows` rows of words, column by column.
 template <typename WordT>
-void transposeTile(const WordT *tile, int64_t pitch, int64_t cols,
+void transposeTile(const WordT *tile, int64_t rows, int64_t pitch, int64_t cols,
                    uint8_t *out) {
-  WordT column[kPanelWidth];
-  static_assert(sizeof(column) == kPanelWidth * 4);
+  static_assert(sizeof(WordT) == 4);
+  WordT column[kMaxPanelWidth];
   for (int64_t c = 0; c < cols; ++c) {
-    for (int64_t row = 0; row < kPanelWidth; ++row)
+    for (int64_t row = 0; row < rows; ++row)
       column[row] = tile[row * pitch + c];
-    std::memcpy(out + c * int64_t(sizeof(column)), column, sizeof(column));
+    std::memcpy(out + c * rows * 4, column, size_t(rows) * 4);
   }
 }
 
@@ -192,21 +193,21 @@ void Packer::packRun(int64_t first, uint8_t *out) const {
   encode(recipe.type, values, filled, out);
 }
 
-/// Reads columns of a panel's 32 rows; rows that do not exist are zero. Panels
+/// Reads columns of a panel's rows; rows that do not exist are zero. Panels
 /// count through all matrices of the stack.
 void Packer::readTile(int64_t number, int64_t col, int64_t cols, float *tile,
                       int64_t pitch) const {
   int64_t panels = panelCount(recipe), panel = number % panels;
   const std::vector<WeightRows> &matrix = stack[size_t(number / panels)];
-  std::fill_n(tile, kPanelWidth * pitch, 0.0f);
-  if (recipe.layout == WeightLayout::Swiglu) {
+  int64_t width = recipe.panelWidth;
+  std::fill_n(tile, width * pitch, 0.0f);
+  if (recipe.layout == WeightLayout::GatedPanels) {
     const WeightRows &rows = matrix[size_t(panel % 2)];
-    int64_t row = panel / 2 * kPanelWidth;
-    rows.read(row, std::min(kPanelWidth, rows.rows() - row), col, cols, tile,
-              pitch);
+    int64_t row = panel / 2 * width;
+    rows.read(row, std::min(width, rows.rows() - row), col, cols, tile, pitch);
     return;
   }
-  int64_t begin = panel * kPanelWidth, end = begin + kPanelWidth, base = 0;
+  int64_t begin = panel * width, end = begin + width, base = 0;
   for (const WeightRows &rows : matrix) {
     int64_t first = std::max(begin, base);
     int64_t count = std::min(end, base + rows.rows()) - first;
@@ -219,23 +220,24 @@ void Packer::readTile(int64_t number, int64_t col, int64_t cols, float *tile,
 
 void Packer::writeTile(const float *tile, int64_t col, int64_t cols,
                        uint8_t *panel) const {
+  int64_t width = recipe.panelWidth;
   if (recipe.type == WeightType::F32) {
-    transposeTile(tile, kTileCols, cols, panel + col * kPanelWidth * 4);
+    transposeTile(tile, width, kTileCols, cols, panel + col * width * 4);
     return;
   }
   // A pair of bf16 moves as one word. Tiles begin at even columns, and columns
   // past the last are zero.
-  uint8_t halves[kPanelWidth * kTileCols * 2];
-  encode(WeightType::BF16, tile, kPanelWidth * kTileCols, halves);
-  uint32_t pairs[kPanelWidth * kTileCols / 2];
+  uint8_t halves[kMaxPanelWidth * kTileCols * 2];
+  encode(WeightType::BF16, tile, width * kTileCols, halves);
+  uint32_t pairs[kMaxPanelWidth * kTileCols / 2];
   static_assert(sizeof(pairs) == sizeof(halves));
-  std::memcpy(pairs, halves, sizeof(pairs));
-  transposeTile(pairs, kTileCols / 2, (cols + 1) / 2,
-                panel + col / 2 * kPanelWidth * 4);
+  std::memcpy(pairs, halves, size_t(width * kTileCols * 2));
+  transposeTile(pairs, width, kTileCols / 2, (cols + 1) / 2,
+                panel + col / 2 * width * 4);
 }
 
 void Packer::packPanel(int64_t number, uint8_t *out) const {
-  float tile[kPanelWidth * kTileCols];
+  float tile[kMaxPanelWidth * kTileCols];
   for (int64_t col = 0; col < recipe.k; col += kTileCols) {
     int64_t cols = std::min(kTileCols, recipe.k - col);
     readTile(number, col, cols, tile, kTileCols);
@@ -245,7 +247,7 @@ void Packer::packPanel(int64_t number, uint8_t *out) const {
 
 template <typename TakeT>
 void Packer::forGroups(int64_t number, TakeT take) const {
-  float tile[kPanelWidth * kTileCols];
+  float tile[QuantizedPanel::kOutputs * kTileCols];
   int64_t wide = kTileCols / recipe.group * recipe.group;
   for (int64_t col = 0; col < recipe.k; col += wide) {
     int64_t cols = std::min(wide, recipe.k - col);
@@ -270,9 +272,10 @@ void Packer::quantizePanel(int64_t number, uint8_t *out,
 void Packer::quantizeRows(int64_t number, uint8_t *out,
                           PieceResult &result) const {
   constexpr int64_t kMostWords = 1 + kMaxQuantGroup / 4;
-  uint32_t words[kMostWords * kPanelWidth];
+  constexpr int64_t kRows = QuantizedPanel::kOutputs;
+  uint32_t words[kMostWords * kRows];
   QuantizedPanel panel{recipe.bits, recipe.group, recipe.k};
-  int64_t rows = std::min(kPanelWidth, recipe.n - number * kPanelWidth);
+  int64_t rows = std::min(kRows, recipe.n - number * kRows);
   forGroups(number, [&](const float *group, int64_t inputs) {
     result.isFinite &=
         quantizeGroup(panel, group, kTileCols, inputs,
@@ -281,7 +284,7 @@ void Packer::quantizeRows(int64_t number, uint8_t *out,
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t w = 0; w < count; ++w)
         std::memcpy(out + row * panel.rowBytes() + 4 * w,
-                    &words[w * kPanelWidth + row], 4);
+                    &words[w * kRows + row], 4);
     out += 4 * count;
   });
 }

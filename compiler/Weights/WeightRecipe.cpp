@@ -2,8 +2,6 @@
 
 #include "compiler/Weights/WeightRecipe.h"
 
-#include "runtime/schema/QuantizedPanel.h"
-
 #include <limits>
 
 namespace mtp {
@@ -35,10 +33,10 @@ Status verifySource(const WeightRecipe &recipe, const WeightSource &source) {
   if (recipe.count > 1 && !isPattern && source.headStride == 0)
     return invalidArgument(context + "expected \"{}\" or a stride in a stack");
   if (!source.picks.empty() &&
-      (recipe.layout != WeightLayout::Linear || recipe.count != 1 ||
+      (recipe.layout != WeightLayout::Panels || recipe.count != 1 ||
        source.transpose || source.rowBegin != 0 || source.rowEnd >= 0))
     return invalidArgument(context + "expected picked rows of a whole tensor "
-                                     "in a linear layout");
+                                     "in panels");
   if (source.headStride != 0 && source.rowEnd < 0)
     return invalidArgument(context + "expected an end of rows with a stride");
   return okStatus();
@@ -54,6 +52,9 @@ Status verifyQuantization(const WeightRecipe &recipe) {
     return invalidArgument("expected a group of a multiple of 32 inputs up to "
                            "128, got " +
                            std::to_string(recipe.group));
+  if (recipe.panelWidth != QuantizedPanel::kOutputs)
+    return invalidArgument("expected panels of 32 outputs of integers, got " +
+                           std::to_string(recipe.panelWidth));
   if (recipe.layout == WeightLayout::Raw && recipe.count != 1)
     return invalidArgument("expected one matrix in a table of integers, got " +
                            std::to_string(recipe.count));
@@ -61,18 +62,6 @@ Status verifyQuantization(const WeightRecipe &recipe) {
 }
 
 } // namespace
-
-std::string_view toString(WeightLayout layout) {
-  switch (layout) {
-  case WeightLayout::Raw:
-    return "raw";
-  case WeightLayout::Linear:
-    return "linear";
-  case WeightLayout::Swiglu:
-    return "swiglu";
-  }
-  return "unknown";
-}
 
 Status verifyRecipe(const WeightRecipe &recipe) {
   auto check = [&]() -> Status {
@@ -84,15 +73,19 @@ Status verifyRecipe(const WeightRecipe &recipe) {
                              std::to_string(recipe.k) + ", " +
                              std::to_string(recipe.n) + " and " +
                              std::to_string(recipe.count));
+    if (recipe.panelWidth < 1 || recipe.panelWidth > kMaxPanelWidth)
+      return invalidArgument("expected panels of 1 to " +
+                             std::to_string(kMaxPanelWidth) + " outputs, got " +
+                             std::to_string(recipe.panelWidth));
     int64_t bytes;
     if (__builtin_mul_overflow(recipe.k, recipe.n, &bytes) ||
         __builtin_mul_overflow(bytes, recipe.count, &bytes) ||
-        bytes > kMaxBytes || recipe.k > kMaxBytes / (8 * kPanelWidth) ||
-        recipe.count > kMaxBytes / (8 * kPanelWidth) / recipe.k)
+        bytes > kMaxBytes || recipe.k > kMaxBytes / (8 * recipe.panelWidth) ||
+        recipe.count > kMaxBytes / (8 * recipe.panelWidth) / recipe.k)
       return outOfRange("the packed weight has more bytes than can be counted");
     if (recipe.sources.empty())
       return invalidArgument("expected at least one source");
-    if (recipe.layout == WeightLayout::Swiglu &&
+    if (recipe.layout == WeightLayout::GatedPanels &&
         (recipe.sources.size() != 2 || recipe.n % 2 != 0))
       return invalidArgument("expected two sources and an even n, got " +
                              std::to_string(recipe.sources.size()) + " and " +
@@ -114,17 +107,17 @@ int64_t packedBytes(const WeightRecipe &recipe) {
 }
 
 int64_t panelCount(const WeightRecipe &recipe) {
-  if (recipe.layout == WeightLayout::Swiglu)
-    return 2 * ceilDiv(recipe.n / 2, kPanelWidth);
-  return ceilDiv(recipe.n, kPanelWidth);
+  if (recipe.layout == WeightLayout::GatedPanels)
+    return 2 * ceilDiv(recipe.n / 2, recipe.panelWidth);
+  return ceilDiv(recipe.n, recipe.panelWidth);
 }
 
 int64_t panelBytes(const WeightRecipe &recipe) {
   if (recipe.bits)
     return QuantizedPanel{recipe.bits, recipe.group, recipe.k}.bytes();
   if (recipe.type == WeightType::BF16)
-    return kPanelWidth * (recipe.k + recipe.k % 2) * 2;
-  return kPanelWidth * recipe.k * 4;
+    return recipe.panelWidth * (recipe.k + recipe.k % 2) * 2;
+  return recipe.panelWidth * recipe.k * 4;
 }
 
 } // namespace mtp

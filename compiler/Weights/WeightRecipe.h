@@ -11,6 +11,7 @@
 
 #include "compiler/Weights/WeightType.h"
 #include "runtime/core/Result.h"
+#include "runtime/schema/QuantizedPanel.h"
 
 #include <cstdint>
 #include <string>
@@ -18,20 +19,17 @@
 
 namespace mtp {
 
-/// Outputs per panel of a packed matrix.
-inline constexpr int64_t kPanelWidth = 32;
-
 enum class WeightLayout : uint8_t {
   /// The sources' rows of k elements, one source after the other, without
   /// padding; where n is 1, vectors that are k elements together. As integers:
   /// a table of n rows of k, each by itself (QuantizedPanel::rowBytes()).
   Raw,
-  /// Panels of 32 outputs: f32 [N/32][K][32], bf16 [N/32][K/2][32][2]. N is
-  /// padded to 32 and K (bf16) to 2, with zeros.
-  Linear,
-  /// As Linear, with two sources of n/2 rows each: panel 2t holds rows 32t.. of
+  /// Panels of W outputs: f32 [N/W][K][W], bf16 [N/W][K/2][W][2]. N is padded
+  /// to W and K (bf16) to 2, with zeros.
+  Panels,
+  /// As Panels, with two sources of n/2 rows each: panel 2t holds rows W*t.. of
   /// the first (gate), panel 2t+1 the same rows of the second (up).
-  Swiglu,
+  GatedPanels,
 };
 
 /// A rectangle of a tensor, or one such rectangle per matrix of a stack. A
@@ -53,6 +51,8 @@ struct WeightSource {
   /// What the tensor has to have, -1 in a dimension of any size; empty where
   /// nothing is known of it.
   std::vector<int64_t> shape;
+
+  bool operator==(const WeightSource &) const = default;
 };
 
 struct WeightRecipe {
@@ -72,10 +72,15 @@ struct WeightRecipe {
   /// layout); 0 for `type`.
   int64_t bits = 0;
   int64_t group = 0;
+  /// Outputs of a panel, W. Panels of integers have the file format's.
+  int64_t panelWidth = QuantizedPanel::kOutputs;
+
+  /// Recipes that are equal give the same bytes.
+  bool operator==(const WeightRecipe &) const = default;
 };
 
-/// "raw", "linear" or "swiglu".
-std::string_view toString(WeightLayout layout);
+/// The widest panel that can be packed.
+inline constexpr int64_t kMaxPanelWidth = 256;
 
 /// Checks what can be checked without weights. The other functions here and
 /// the packer are only for recipes that pass.
@@ -84,9 +89,9 @@ Status verifyRecipe(const WeightRecipe &recipe);
 /// Bytes of the packed weight.
 int64_t packedBytes(const WeightRecipe &recipe);
 
-/// Panels of one matrix of a Linear or Swiglu weight, and bytes of a panel. Of
-/// a table of integers: how many times 32 rows there are, the last one perhaps
-/// fewer, and the bytes of 32 rows.
+/// Panels of one matrix, and bytes of a panel. Of a table of integers: how many
+/// times 32 rows there are, the last one perhaps fewer, and the bytes of 32
+/// rows.
 int64_t panelCount(const WeightRecipe &recipe);
 int64_t panelBytes(const WeightRecipe &recipe);
 

@@ -6,57 +6,57 @@
 // RUN: mtp-opt %s '--exec-quantize-weights=format=int4 embedding-format=int8' | FileCheck %s --check-prefix=BOTH
 
 // Panels of one group of 32 inputs and one of 8: 128 bytes of scales each.
-// CHECK-DAG: exec.weight @q "linear" k 40 n 64 stack 1 {{.*}} : i4 group 32
-// CHECK-DAG: exec.weight @up "swiglu" k 40 n 128 stack 1 {{.*}} : i4 group 32
-// CHECK-DAG: exec.weight @"e.{}.g" "swiglu" k 40 n 64 stack 8 {{.*}} : i4 group 32
-// CHECK-DAG: exec.weight @"e.{}.d" "linear" k 32 n 40 stack 8 {{.*}} : i4 group 32
-// CHECK-DAG: exec.weight @head "linear" k 40 n 96 stack 1 {{.*}} : i8 group 128
+// CHECK-DAG: exec.weight @q #exec.panels<32> k 40 n 64 stack 1 {{.*}} : i4 group 32
+// CHECK-DAG: exec.weight @up #exec.gated_panels<32> k 40 n 128 stack 1 {{.*}} : i4 group 32
+// CHECK-DAG: exec.weight @"e.{}.g" #exec.gated_panels<32> k 40 n 64 stack 8 {{.*}} : i4 group 32
+// CHECK-DAG: exec.weight @"e.{}.d" #exec.panels<32> k 32 n 40 stack 8 {{.*}} : i4 group 32
+// CHECK-DAG: exec.weight @head #exec.panels<32> k 40 n 96 stack 1 {{.*}} : i8 group 128
 // What stays: by pattern, a fused one by any of its tensors; by kind.
-// CHECK-DAG: exec.weight @kept "linear" {{.*}} : bf16{{$}}
-// CHECK-DAG: exec.weight @fused "linear" {{.*}} : bf16{{$}}
-// CHECK-DAG: exec.weight @router "linear" {{.*}} : bf16{{$}}
-// CHECK-DAG: exec.weight @heads "linear" {{.*}} : bf16{{$}}
-// CHECK-DAG: exec.weight @norm "raw" {{.*}} : f32{{$}}
-// CHECK-DAG: exec.weight @table "raw" {{.*}} : bf16{{$}}
+// CHECK-DAG: exec.weight @kept #exec.panels<32> {{.*}} : bf16{{$}}
+// CHECK-DAG: exec.weight @fused #exec.panels<32> {{.*}} : bf16{{$}}
+// CHECK-DAG: exec.weight @router #exec.panels<32> {{.*}} : bf16{{$}}
+// CHECK-DAG: exec.weight @heads #exec.panels<32> {{.*}} : bf16{{$}}
+// CHECK-DAG: exec.weight @norm #exec.raw {{.*}} : f32{{$}}
+// CHECK-DAG: exec.weight @table #exec.raw {{.*}} : bf16{{$}}
 
 // ALL-DAG: exec.weight @q {{.*}} : i8 group 64
 // ALL-DAG: exec.weight @kept {{.*}} : i8 group 64
-// ALL-DAG: exec.weight @head "linear" {{.*}} : i8 group 64
-// ALL-DAG: exec.weight @router "linear" {{.*}} : bf16{{$}}
+// ALL-DAG: exec.weight @head #exec.panels<32> {{.*}} : i8 group 64
+// ALL-DAG: exec.weight @router #exec.panels<32> {{.*}} : bf16{{$}}
 // HEAD-DAG: exec.weight @q {{.*}} : bf16{{$}}
-// HEAD-DAG: exec.weight @head "linear" {{.*}} : i8 group 64
+// HEAD-DAG: exec.weight @head #exec.panels<32> {{.*}} : i8 group 64
 // BODY-DAG: exec.weight @q {{.*}} : i8 group 64
-// BODY-DAG: exec.weight @head "linear" {{.*}} : bf16{{$}}
+// BODY-DAG: exec.weight @head #exec.panels<32> {{.*}} : bf16{{$}}
 
 // An embedding changes for its own format alone, and the head of the same tensor
 // does not follow it. A row is a group of 32 inputs and one of 8, a scale each.
-// ALL-DAG: exec.weight @table "raw" {{.*}} : bf16{{$}}
-// HEAD-DAG: exec.weight @table "raw" {{.*}} : bf16{{$}}
-// EMBED-DAG: exec.weight @table "raw" k 40 n 96 stack 1 {{.*}} : i4 group 32
-// EMBED-DAG: exec.weight @drafter "raw" {{.*}} : bf16{{$}}
-// EMBED-DAG: exec.weight @norm "raw" {{.*}} : f32{{$}}
-// EMBED-DAG: exec.weight @head "linear" {{.*}} : bf16{{$}}
+// ALL-DAG: exec.weight @table #exec.raw {{.*}} : bf16{{$}}
+// HEAD-DAG: exec.weight @table #exec.raw {{.*}} : bf16{{$}}
+// EMBED-DAG: exec.weight @table #exec.raw k 40 n 96 stack 1 {{.*}} : i4 group 32
+// EMBED-DAG: exec.weight @drafter #exec.raw {{.*}} : bf16{{$}}
+// EMBED-DAG: exec.weight @norm #exec.raw {{.*}} : f32{{$}}
+// EMBED-DAG: exec.weight @head #exec.panels<32> {{.*}} : bf16{{$}}
 // EMBED-DAG: exec.weight @q {{.*}} : bf16{{$}}
-// BOTH-DAG: exec.weight @table "raw" {{.*}} : i8 group 64
-// BOTH-DAG: exec.weight @drafter "raw" {{.*}} : i8 group 64
-// BOTH-DAG: exec.weight @norm "raw" {{.*}} : f32{{$}}
-// BOTH-DAG: exec.weight @shared "raw" {{.*}} : f32{{$}}
-// BOTH-DAG: exec.weight @head "linear" {{.*}} : i4 group 64
+// BOTH-DAG: exec.weight @table #exec.raw {{.*}} : i8 group 64
+// BOTH-DAG: exec.weight @drafter #exec.raw {{.*}} : i8 group 64
+// BOTH-DAG: exec.weight @norm #exec.raw {{.*}} : f32{{$}}
+// BOTH-DAG: exec.weight @shared #exec.raw {{.*}} : f32{{$}}
+// BOTH-DAG: exec.weight @head #exec.panels<32> {{.*}} : i4 group 64
 // BOTH-DAG: exec.weight @q {{.*}} : i4 group 64
 
-exec.weight @q "linear" k 40 n 64 stack 1 [{key = "/layer.0.q"}] : bf16
-exec.weight @up "swiglu" k 40 n 128 stack 1 [{key = "layer.0.gate"}, {key = "layer.0.up"}] : bf16
-exec.weight @kept "linear" k 40 n 64 stack 1 [{key = "/layer.1.q"}] : bf16
-exec.weight @fused "linear" k 40 n 64 stack 1 [{key = "q"}, {key = "kv"}, {key = "fo"}] : bf16
-exec.weight @router "linear" k 40 n 8 stack 1 [{key = "gate"}] : bf16
-exec.weight @heads "linear" k 40 n 32 stack 2 [{key = "kv_b", row_begin = 0, row_end = 32, row_stride = 64}] : bf16
-exec.weight @"e.{}.g" "swiglu" k 40 n 64 stack 8 [{key = "e.{}.g"}, {key = "e.{}.u"}] : bf16
-exec.weight @"e.{}.d" "linear" k 32 n 40 stack 8 [{key = "e.{}.d"}] : bf16
-exec.weight @norm "raw" k 40 n 1 stack 1 [{key = "norm"}] : f32
-exec.weight @table "raw" k 40 n 96 stack 1 [{key = "head"}] : bf16
-exec.weight @drafter "raw" k 40 n 96 stack 1 [{key = "layer.1.embed"}] : bf16
-exec.weight @shared "raw" k 40 n 1 stack 1 [{key = "shared"}] : f32
-exec.weight @head "linear" k 40 n 96 stack 1 [{key = "head"}] : bf16
+exec.weight @q #exec.panels<32> k 40 n 64 stack 1 [{key = "/layer.0.q"}] : bf16
+exec.weight @up #exec.gated_panels<32> k 40 n 128 stack 1 [{key = "layer.0.gate"}, {key = "layer.0.up"}] : bf16
+exec.weight @kept #exec.panels<32> k 40 n 64 stack 1 [{key = "/layer.1.q"}] : bf16
+exec.weight @fused #exec.panels<32> k 40 n 64 stack 1 [{key = "q"}, {key = "kv"}, {key = "fo"}] : bf16
+exec.weight @router #exec.panels<32> k 40 n 8 stack 1 [{key = "gate"}] : bf16
+exec.weight @heads #exec.panels<32> k 40 n 32 stack 2 [{key = "kv_b", row_begin = 0, row_end = 32, row_stride = 64}] : bf16
+exec.weight @"e.{}.g" #exec.gated_panels<32> k 40 n 64 stack 8 [{key = "e.{}.g"}, {key = "e.{}.u"}] : bf16
+exec.weight @"e.{}.d" #exec.panels<32> k 32 n 40 stack 8 [{key = "e.{}.d"}] : bf16
+exec.weight @norm #exec.raw k 40 n 1 stack 1 [{key = "norm"}] : f32
+exec.weight @table #exec.raw k 40 n 96 stack 1 [{key = "head"}] : bf16
+exec.weight @drafter #exec.raw k 40 n 96 stack 1 [{key = "layer.1.embed"}] : bf16
+exec.weight @shared #exec.raw k 40 n 1 stack 1 [{key = "shared"}] : f32
+exec.weight @head #exec.panels<32> k 40 n 96 stack 1 [{key = "head"}] : bf16
 
 // CHECK-LABEL: exec.program @body
 exec.program @body "function" batch 0 k 0 chunk 0 {

@@ -44,20 +44,20 @@ std::vector<uint8_t> packPlainly(const WeightRecipe &recipe,
   std::vector<uint8_t> out(size_t(packedBytes(recipe)), 0);
   bool isBF16 = recipe.type == WeightType::BF16;
   int64_t k = isBF16 ? recipe.k + recipe.k % 2 : recipe.k;
-  int64_t panels = panelCount(recipe);
+  int64_t panels = panelCount(recipe), width = recipe.panelWidth;
   for (int64_t s = 0; s < recipe.count; ++s)
     for (int64_t n = 0; n < recipe.n; ++n)
       for (int64_t c = 0; c < recipe.k; ++c) {
-        int64_t row = n, panel = n / 32;
-        if (recipe.layout == WeightLayout::Swiglu) {
+        int64_t row = n, panel = n / width;
+        if (recipe.layout == WeightLayout::GatedPanels) {
           bool isUp = n >= recipe.n / 2;
           row = isUp ? n - recipe.n / 2 : n;
-          panel = 2 * (row / 32) + isUp;
+          panel = 2 * (row / width) + isUp;
         }
-        int64_t lane = row % 32;
+        int64_t lane = row % width;
         int64_t inPanel =
-            isBF16 ? c / 2 * 64 + lane * 2 + c % 2 : c * 32 + lane;
-        int64_t index = (s * panels + panel) * k * 32 + inPanel;
+            isBF16 ? c / 2 * 2 * width + lane * 2 + c % 2 : c * width + lane;
+        int64_t index = (s * panels + panel) * k * width + inPanel;
         if (recipe.layout == WeightLayout::Raw)
           index = (s * recipe.n + n) * recipe.k + c;
         put(out, recipe.type, index, at(s, n, c));
@@ -111,7 +111,7 @@ protected:
   FileBuilder builder;
 };
 
-TEST_F(Packing, LinearOnRaggedShapes) {
+TEST_F(Packing, PanelsOnRaggedShapes) {
   for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 1},
                       {32, 64},
                       {33, 65},
@@ -122,16 +122,16 @@ TEST_F(Packing, LinearOnRaggedShapes) {
     std::string key = std::to_string(n) + "x" + std::to_string(k);
     builder.addF32(key, {n, k}, matrix(n, k));
     for (WeightType type : {WeightType::F32, WeightType::BF16})
-      expectPacked({"w", WeightLayout::Linear, type, k, n, 1, {{key}}},
+      expectPacked({"w", WeightLayout::Panels, type, k, n, 1, {{key}}},
                    [](int64_t, int64_t r, int64_t c) { return valueAt(r, c); });
   }
 }
 
-TEST_F(Packing, LinearJoinsSlicedAndTransposedSources) {
+TEST_F(Packing, PanelsJoinsSlicedAndTransposedSources) {
   builder.addF32("a", {40, 9}, matrix(40, 9));
   builder.addF32("b", {9, 50}, matrix(9, 50, 1));
   builder.addF32("c", {80, 20}, matrix(80, 20, 2));
-  WeightRecipe recipe{"w", WeightLayout::Linear, WeightType::F32, 9, 82, 1, {}};
+  WeightRecipe recipe{"w", WeightLayout::Panels, WeightType::F32, 9, 82, 1, {}};
   recipe.sources = {{"a"}, {"b", 0, -1, 10, 45, true}, {"c", 60, 67, 11, 20}};
   expectPacked(recipe, [](int64_t, int64_t n, int64_t k) {
     if (n < 40)
@@ -142,7 +142,7 @@ TEST_F(Packing, LinearJoinsSlicedAndTransposedSources) {
   });
 }
 
-TEST_F(Packing, LinearPicksRows) {
+TEST_F(Packing, PanelsPicksRows) {
   builder.addF32("a", {90, 9}, matrix(90, 9));
   std::vector<int32_t> picks;
   for (int32_t row = 89; row >= 0; row -= 2)
@@ -150,29 +150,44 @@ TEST_F(Packing, LinearPicksRows) {
   WeightSource source{"a"};
   source.picks = picks;
   for (WeightType type : {WeightType::F32, WeightType::BF16})
-    expectPacked({"w", WeightLayout::Linear, type, 9, 45, 1, {source}},
+    expectPacked({"w", WeightLayout::Panels, type, 9, 45, 1, {source}},
                  [&](int64_t, int64_t n, int64_t k) {
                    return valueAt(picks[size_t(n)], k);
                  });
 }
 
-TEST_F(Packing, SwigluOnRaggedShapes) {
+TEST_F(Packing, GatedPanelsOnRaggedShapes) {
   for (auto [inter, k] :
        {std::pair<int64_t, int64_t>{32, 8}, {33, 7}, {7, 70}}) {
     std::string name = std::to_string(inter);
     builder.addF32("gate" + name, {inter, k}, matrix(inter, k, 3));
     builder.addBF16("up" + name, {inter, k}, matrix(inter, k, 4));
-    WeightRecipe recipe{"w",
-                        WeightLayout::Swiglu,
-                        WeightType::BF16,
-                        k,
-                        2 * inter,
-                        1,
-                        {{"gate" + name}, {"up" + name}}};
+    WeightRecipe recipe{
+        "w", WeightLayout::GatedPanels,       WeightType::BF16, k, 2 * inter,
+        1,   {{"gate" + name}, {"up" + name}}};
     expectPacked(recipe, [inter = inter](int64_t, int64_t n, int64_t c) {
       return n < inter ? valueAt(n, c, 3) : valueAt(n - inter, c, 4);
     });
   }
+}
+
+TEST_F(Packing, PanelsOfOtherWidths) {
+  builder.addF32("a", {70, 301}, matrix(70, 301));
+  builder.addF32("b", {70, 301}, matrix(70, 301, 1));
+  for (int64_t width : {4, 16, 64, 256})
+    for (WeightType type : {WeightType::F32, WeightType::BF16}) {
+      WeightRecipe plain{"w", WeightLayout::Panels, type, 301, 70, 1, {{"a"}}};
+      plain.panelWidth = width;
+      expectPacked(plain,
+                   [](int64_t, int64_t n, int64_t k) { return valueAt(n, k); });
+      WeightRecipe gated = plain;
+      gated.layout = WeightLayout::GatedPanels;
+      gated.n = 140;
+      gated.sources.push_back({"b"});
+      expectPacked(gated, [](int64_t, int64_t n, int64_t k) {
+        return n < 70 ? valueAt(n, k) : valueAt(n - 70, k, 1);
+      });
+    }
 }
 
 TEST_F(Packing, StacksOverTensors) {
@@ -182,7 +197,7 @@ TEST_F(Packing, StacksOverTensors) {
     builder.addF32(prefix + ".up", {34, 6}, matrix(34, 6, 10 + e));
   }
   WeightRecipe recipe{"w",
-                      WeightLayout::Swiglu,
+                      WeightLayout::GatedPanels,
                       WeightType::F32,
                       6,
                       68,
@@ -191,7 +206,7 @@ TEST_F(Packing, StacksOverTensors) {
   expectPacked(recipe, [](int64_t s, int64_t n, int64_t k) {
     return n < 34 ? valueAt(n, k, s) : valueAt(n - 34, k, 10 + s);
   });
-  WeightRecipe down{"w", WeightLayout::Linear, WeightType::F32, 6, 34,
+  WeightRecipe down{"w", WeightLayout::Panels, WeightType::F32, 6, 34,
                     3,   {{"experts.{}.up"}}};
   expectPacked(down, [](int64_t s, int64_t n, int64_t k) {
     return valueAt(n, k, 10 + s);
@@ -205,7 +220,7 @@ TEST_F(Packing, StacksOverRowBlocks) {
   builder.addF32("kv_b", {heads * (nope + value), latent},
                  matrix(heads * (nope + value), latent));
   WeightRecipe key{"k",
-                   WeightLayout::Linear,
+                   WeightLayout::Panels,
                    WeightType::BF16,
                    nope,
                    latent,
@@ -215,7 +230,7 @@ TEST_F(Packing, StacksOverRowBlocks) {
     return valueAt(s * (nope + value) + k, n);
   });
   WeightRecipe out{"v",
-                   WeightLayout::Linear,
+                   WeightLayout::Panels,
                    WeightType::BF16,
                    latent,
                    value,
@@ -271,7 +286,7 @@ TEST_F(Packing, ScalesFP8Blocks) {
     return value * float(1 + n / 128 * 3 + k / 128);
   };
   expectPacked({"w",
-                WeightLayout::Linear,
+                WeightLayout::Panels,
                 WeightType::BF16,
                 cols,
                 rows,
@@ -280,7 +295,7 @@ TEST_F(Packing, ScalesFP8Blocks) {
                at);
   expectPacked(
       {"w",
-       WeightLayout::Linear,
+       WeightLayout::Panels,
        WeightType::F32,
        4,
        40,
@@ -290,7 +305,7 @@ TEST_F(Packing, ScalesFP8Blocks) {
   builder.add("v.weight", "F8_E4M3", {rows, cols}, bytes);
   builder.addF32("v.weight_scale_inv", {3, 3}, std::vector<float>(9, 1.0f));
   Status status = packError({"w",
-                             WeightLayout::Linear,
+                             WeightLayout::Panels,
                              WeightType::BF16,
                              cols,
                              rows,
@@ -313,7 +328,7 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
         << status.toString();
   };
   auto linear = [](int64_t k, int64_t n, WeightSource source) {
-    return WeightRecipe{"w",     WeightLayout::Linear, WeightType::F32, k, n, 1,
+    return WeightRecipe{"w",     WeightLayout::Panels, WeightType::F32, k, n, 1,
                         {source}};
   };
   expectError(linear(5, 4, {"a"}), "expected 5 inputs, got 6");
@@ -335,7 +350,7 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
   expectError(linear(6, 3, picked), "expected 3 outputs, got 2");
   picked.rowBegin = 1;
   expectError(linear(6, 2, picked),
-              "expected picked rows of a whole tensor in a linear layout");
+              "expected picked rows of a whole tensor in panels");
   expectError({"w", WeightLayout::Raw, WeightType::F32, 6, 5, 1, {{"a"}}},
               "expected 5 outputs, got 4");
   // A table of 4 x 6 is none of 6 x 4, nor a vector of 24.
@@ -345,11 +360,16 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
               "expected a vector, got 4 rows of 6");
   expectError({"w", WeightLayout::Raw, WeightType::F32, 5, 1, 1, {{"v"}}},
               "expected 5 elements, got 3");
-  expectError(
-      {"w", WeightLayout::Swiglu, WeightType::F32, 6, 4, 1, {{"a"}, {"a"}}},
-      "expected 2 outputs, got 4");
   expectError({"w",
-               WeightLayout::Linear,
+               WeightLayout::GatedPanels,
+               WeightType::F32,
+               6,
+               4,
+               1,
+               {{"a"}, {"a"}}},
+              "expected 2 outputs, got 4");
+  expectError({"w",
+               WeightLayout::Panels,
                WeightType::F32,
                6,
                2,
@@ -370,7 +390,7 @@ TEST_F(Packing, ComparesTheShapeOfEverySource) {
   };
   auto recipe = [](WeightSource first, WeightSource second) {
     return WeightRecipe{"w",
-                        WeightLayout::Linear,
+                        WeightLayout::Panels,
                         WeightType::F32,
                         6,
                         6,
@@ -406,7 +426,7 @@ TEST_F(Packing, StopsWhenTheSinkFails) {
       int calls = 0;
       Status status = packWeight(
           *set,
-          {"w", WeightLayout::Linear, WeightType::F32, 40, 100, 1, {{"a"}}},
+          {"w", WeightLayout::Panels, WeightType::F32, 40, 100, 1, {{"a"}}},
           [&](auto) {
             return ++calls == failing ? resourceExhausted("disk full")
                                       : okStatus();
@@ -424,7 +444,7 @@ TEST_F(Packing, HasWindowsForAllThreadsByDefault) {
   auto set = WeightSet::openFiles({&path, 1});
   ASSERT_TRUE(set.isOk());
   WeightRecipe recipe{
-      "w", WeightLayout::Linear, WeightType::F32, 1000, 800, 1, {{"a"}}};
+      "w", WeightLayout::Panels, WeightType::F32, 1000, 800, 1, {{"a"}}};
   std::vector<uint8_t> expected = packPlainly(
       recipe, [](int64_t, int64_t r, int64_t c) { return valueAt(r, c); });
   for (unsigned threads : {1, 3})
@@ -437,7 +457,7 @@ TEST_F(Packing, StopsWhenTheFileChanges) {
   auto set = WeightSet::openFiles({&path, 1});
   ASSERT_TRUE(set.isOk());
   Status status = packWeight(
-      *set, {"w", WeightLayout::Linear, WeightType::F32, 40, 100, 1, {{"a"}}},
+      *set, {"w", WeightLayout::Panels, WeightType::F32, 40, 100, 1, {{"a"}}},
       [&](auto) {
         std::filesystem::resize_file(path, 20000);
         return okStatus();

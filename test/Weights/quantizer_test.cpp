@@ -21,7 +21,7 @@ struct Packed {
   /// Scale and integer of output `n` and input `i` of matrix `s`.
   std::pair<float, int> at(int64_t s, int64_t n, int64_t i) const {
     int64_t row = n, panel = n / 32;
-    if (recipe.layout == WeightLayout::Swiglu) {
+    if (recipe.layout == WeightLayout::GatedPanels) {
       bool isUp = n >= recipe.n / 2;
       row = isUp ? n - recipe.n / 2 : n;
       panel = 2 * (row / 32) + isUp;
@@ -74,7 +74,7 @@ protected:
 
 WeightRecipe recipeOf(const std::string &key, int64_t k, int64_t n,
                       int64_t bits, int64_t group) {
-  WeightRecipe recipe{"w",    WeightLayout::Linear, WeightType::F32, k, n, 1,
+  WeightRecipe recipe{"w",    WeightLayout::Panels, WeightType::F32, k, n, 1,
                       {{key}}};
   recipe.bits = bits;
   recipe.group = group;
@@ -214,7 +214,7 @@ TEST_F(Quantizing, StacksOfGateAndUp) {
   }
   for (int64_t bits : {8, 4}) {
     WeightRecipe recipe{
-        "w", WeightLayout::Swiglu,    WeightType::F32, k, 2 * inter,
+        "w", WeightLayout::GatedPanels, WeightType::F32, k, 2 * inter,
         3,   {{"e.{}.g"}, {"e.{}.u"}}};
     recipe.bits = bits;
     recipe.group = 32;

@@ -20,7 +20,7 @@ WeightRecipe recipe(WeightLayout layout, const std::string &key, int64_t k,
   recipe.n = n;
   recipe.count = count;
   recipe.sources.push_back({.keyPattern = key});
-  if (layout == WeightLayout::Swiglu)
+  if (layout == WeightLayout::GatedPanels)
     recipe.sources.push_back({.keyPattern = key + ".up"});
   return recipe;
 }
@@ -43,7 +43,7 @@ std::vector<float> pack(uint64_t seed, const WeightRecipe &recipe,
 
 TEST(RandomWeights, DoNotDependOnThreadsOrWindows) {
   for (WeightLayout layout :
-       {WeightLayout::Raw, WeightLayout::Linear, WeightLayout::Swiglu}) {
+       {WeightLayout::Raw, WeightLayout::Panels, WeightLayout::GatedPanels}) {
     WeightRecipe odd = recipe(layout, "a.{}.weight", 37, 70, 3);
     std::vector<float> values = pack(1, odd);
     EXPECT_EQ(pack(1, odd, {3, 1, {}}), values);
@@ -55,7 +55,7 @@ TEST(RandomWeights, DoNotDependOnThreadsOrWindows) {
 TEST(RandomWeights, AreAsWideAsTheirInputsAsk) {
   const int64_t k = 512, n = 256;
   std::vector<float> values =
-      pack(1, recipe(WeightLayout::Linear, "a.weight", k, n));
+      pack(1, recipe(WeightLayout::Panels, "a.weight", k, n));
   double sum = 0, squares = 0;
   for (float value : values) {
     ASSERT_LE(std::fabs(value), std::sqrt(3.0f / k));
@@ -93,13 +93,13 @@ TEST(RandomWeights, AreTheSameInEveryLayout) {
   // A tied table: rows as they are for the embedding, of unit variance; in
   // panels for the head, whose inputs are 16.
   std::vector<float> rows = pack(1, recipe(WeightLayout::Raw, "e", 16, 32));
-  std::vector<float> panel = pack(1, recipe(WeightLayout::Linear, "e", 16, 32));
+  std::vector<float> panel = pack(1, recipe(WeightLayout::Panels, "e", 16, 32));
   for (size_t n = 0; n < 32; ++n)
     for (size_t k = 0; k < 16; ++k)
       ASSERT_FLOAT_EQ(panel[k * 32 + n], rows[n * 16 + k] / 4);
 }
 
 TEST(RandomWeights, RefuseABrokenRecipe) {
-  WeightRecipe broken = recipe(WeightLayout::Linear, "a", 0, 32);
+  WeightRecipe broken = recipe(WeightLayout::Panels, "a", 0, 32);
   EXPECT_FALSE(checkSources(WeightSet::random(1), broken).isOk());
 }

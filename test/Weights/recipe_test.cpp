@@ -11,7 +11,7 @@ namespace {
 WeightRecipe make(WeightLayout layout, WeightType type, int64_t k, int64_t n,
                   int64_t count = 1) {
   WeightRecipe recipe{"w", layout, type, k, n, count, {}};
-  recipe.sources.resize(layout == WeightLayout::Swiglu ? 2 : 1);
+  recipe.sources.resize(layout == WeightLayout::GatedPanels ? 2 : 1);
   for (WeightSource &source : recipe.sources)
     source.keyPattern = count > 1 ? "a.{}" : "a";
   return recipe;
@@ -33,26 +33,44 @@ TEST(WeightRecipe, CountsBytes) {
   using enum WeightLayout;
   EXPECT_EQ(bytesOf(make(Raw, WeightType::F32, 3, 5)), 60);
   EXPECT_EQ(bytesOf(make(Raw, WeightType::BF16, 3, 5, 2)), 60);
-  EXPECT_EQ(bytesOf(make(Linear, WeightType::F32, 3, 5)), 32 * 3 * 4);
-  EXPECT_EQ(bytesOf(make(Linear, WeightType::F32, 3, 33)), 64 * 3 * 4);
-  EXPECT_EQ(bytesOf(make(Linear, WeightType::BF16, 3, 32)), 32 * 4 * 2);
-  EXPECT_EQ(bytesOf(make(Linear, WeightType::BF16, 4, 32, 7)), 7 * 32 * 4 * 2);
-  EXPECT_EQ(bytesOf(make(Swiglu, WeightType::F32, 2, 66)), 128 * 2 * 4);
+  EXPECT_EQ(bytesOf(make(Panels, WeightType::F32, 3, 5)), 32 * 3 * 4);
+  EXPECT_EQ(bytesOf(make(Panels, WeightType::F32, 3, 33)), 64 * 3 * 4);
+  EXPECT_EQ(bytesOf(make(Panels, WeightType::BF16, 3, 32)), 32 * 4 * 2);
+  EXPECT_EQ(bytesOf(make(Panels, WeightType::BF16, 4, 32, 7)), 7 * 32 * 4 * 2);
+  EXPECT_EQ(bytesOf(make(GatedPanels, WeightType::F32, 2, 66)), 128 * 2 * 4);
+  WeightRecipe narrow = make(Panels, WeightType::F32, 3, 33);
+  narrow.panelWidth = 16;
+  EXPECT_EQ(bytesOf(narrow), 48 * 3 * 4);
 }
 
 TEST(WeightRecipe, RefusesNonsense) {
   using enum WeightLayout;
-  expectError(make(Linear, WeightType::F16, 4, 4), "F32 or BF16, got F16");
-  expectError(make(Linear, WeightType::F32, 0, 4),
+  expectError(make(Panels, WeightType::F16, 4, 4), "F32 or BF16, got F16");
+  expectError(make(Panels, WeightType::F32, 0, 4),
               "at least 1, got 0, 4 and 1");
-  expectError(make(Linear, WeightType::F32, 4, -1), "at least 1");
-  expectError(make(Linear, WeightType::F32, 4, 4, 0), "at least 1");
-  expectError(make(Swiglu, WeightType::F32, 4, 5), "an even n, got 2 and 5");
-  expectError(make(Linear, WeightType::F32, int64_t(1) << 40, int64_t(1) << 40),
+  expectError(make(Panels, WeightType::F32, 4, -1), "at least 1");
+  expectError(make(Panels, WeightType::F32, 4, 4, 0), "at least 1");
+  expectError(make(GatedPanels, WeightType::F32, 4, 5),
+              "an even n, got 2 and 5");
+  expectError(make(Panels, WeightType::F32, int64_t(1) << 40, int64_t(1) << 40),
               "more bytes");
-  expectError(make(Linear, WeightType::F32, int64_t(1) << 60, 1), "more bytes");
-  expectError(make(Linear, WeightType::F32, 1, 1, int64_t(1) << 60),
+  expectError(make(Panels, WeightType::F32, int64_t(1) << 60, 1), "more bytes");
+  expectError(make(Panels, WeightType::F32, 1, 1, int64_t(1) << 60),
               "more bytes");
+}
+
+TEST(WeightRecipe, RefusesPanelsThatCannotBePacked) {
+  WeightRecipe recipe =
+      make(WeightLayout::Panels, WeightType::F32, /*k=*/32, /*n=*/32);
+  for (int64_t width : {0, 257}) {
+    recipe.panelWidth = width;
+    expectError(recipe, "expected panels of 1 to 256 outputs, got " +
+                            std::to_string(width));
+  }
+  recipe.panelWidth = 16;
+  recipe.bits = 8;
+  recipe.group = 32;
+  expectError(recipe, "expected panels of 32 outputs of integers, got 16");
 }
 
 TEST(WeightRecipe, CountsBytesOfIntegers) {
@@ -63,12 +81,12 @@ TEST(WeightRecipe, CountsBytesOfIntegers) {
   };
   using enum WeightLayout;
   constexpr WeightType type = WeightType::F32;
-  EXPECT_EQ(bytes(make(Linear, type, 64, 32), 8, 64), 128 + 64 * 32);
-  EXPECT_EQ(bytes(make(Linear, type, 64, 33), 4, 32), 2 * 2 * (128 + 16 * 32));
+  EXPECT_EQ(bytes(make(Panels, type, 64, 32), 8, 64), 128 + 64 * 32);
+  EXPECT_EQ(bytes(make(Panels, type, 64, 33), 4, 32), 2 * 2 * (128 + 16 * 32));
   // The last group is as long as what is left, in whole quads or pairs of them.
-  EXPECT_EQ(bytes(make(Linear, type, 65, 1), 8, 64), 2 * 128 + 68 * 32);
-  EXPECT_EQ(bytes(make(Linear, type, 65, 1), 4, 64), 2 * 128 + 72 * 16);
-  EXPECT_EQ(bytes(make(Swiglu, type, 32, 66, 3), 8, 32),
+  EXPECT_EQ(bytes(make(Panels, type, 65, 1), 8, 64), 2 * 128 + 68 * 32);
+  EXPECT_EQ(bytes(make(Panels, type, 65, 1), 4, 64), 2 * 128 + 72 * 16);
+  EXPECT_EQ(bytes(make(GatedPanels, type, 32, 66, 3), 8, 32),
             3 * 4 * (128 + 32 * 32));
   // Rows of a table are not padded to panels.
   EXPECT_EQ(bytes(make(Raw, type, 64, 33), 8, 64), 33 * (4 + 64));
@@ -84,10 +102,10 @@ TEST(WeightRecipe, RefusesUnknownIntegers) {
     expectError(recipe, text);
   };
   using enum WeightLayout;
-  expect(Linear, 3, 64, "8 or 4 bits, got 3");
-  expect(Linear, 8, 0, "a multiple of 32 inputs up to 128, got 0");
-  expect(Linear, 4, 160, "a multiple of 32 inputs up to 128, got 160");
-  expect(Linear, 4, 40, "a multiple of 32 inputs up to 128, got 40");
+  expect(Panels, 3, 64, "8 or 4 bits, got 3");
+  expect(Panels, 8, 0, "a multiple of 32 inputs up to 128, got 0");
+  expect(Panels, 4, 160, "a multiple of 32 inputs up to 128, got 160");
+  expect(Panels, 4, 40, "a multiple of 32 inputs up to 128, got 40");
   expect(Raw, 8, 33, "a multiple of 32 inputs up to 128, got 33");
   WeightRecipe stack = make(Raw, WeightType::F32, 64, 32, 2);
   stack.bits = 8;
@@ -96,7 +114,7 @@ TEST(WeightRecipe, RefusesUnknownIntegers) {
 }
 
 TEST(WeightRecipe, RefusesBadSources) {
-  WeightRecipe good = make(WeightLayout::Linear, WeightType::F32, 4, 4);
+  WeightRecipe good = make(WeightLayout::Panels, WeightType::F32, 4, 4);
   auto withSource = [&](auto change) {
     WeightRecipe recipe = good;
     change(recipe.sources[0]);
@@ -115,7 +133,7 @@ TEST(WeightRecipe, RefusesBadSources) {
               "got both");
   good.sources.clear();
   expectError(good, "at least one source");
-  WeightRecipe stack = make(WeightLayout::Linear, WeightType::F32, 4, 4, 2);
+  WeightRecipe stack = make(WeightLayout::Panels, WeightType::F32, 4, 4, 2);
   stack.sources[0].keyPattern = "a";
   expectError(stack, "in a stack");
 }

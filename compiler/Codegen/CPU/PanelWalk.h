@@ -22,7 +22,7 @@ public:
   /// Emits the loop over the caller's tasks.
   virtual void emit();
 
-  static constexpr int64_t panelWidth = 32;
+  static constexpr int64_t panelWidth = kPanelWidth;
   /// Distance in a panel between the weights of an output in one step of k and
   /// in the next: four bytes of each output.
   static constexpr int64_t stepBytes = panelWidth * 4;

@@ -17,6 +17,9 @@
 
 namespace mtp::codegen {
 
+/// Outputs in a panel of the weights that products stream, of every CPU.
+inline constexpr int64_t kPanelWidth = 32;
+
 struct TargetDesc {
   /// LLVM's name of the baseline: "x86-64-v3" or "x86-64-v4".
   std::string cpu;

@@ -4,6 +4,7 @@
 #define EXEC_ATTRS
 
 include "dialects/Exec/IR/ExecDialect.td"
+include "dialects/Exec/IR/ExecInterfaces.td"
 include "dialects/MTP/IR/MTPEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 
@@ -30,6 +31,63 @@ def Exec_RotationAttr : AttrDef<Exec_Dialect, "Rotation"> {
   );
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+}
+
+class Exec_LayoutAttr<string name, string attrMnemonic>
+    : AttrDef<Exec_Dialect, name, [
+        DeclareAttrInterfaceMethods<Exec_WeightLayoutAttrInterface>]> {
+  let mnemonic = attrMnemonic;
+}
+
+class Exec_PanelLayoutAttr<string name, string attrMnemonic>
+    : Exec_LayoutAttr<name, attrMnemonic> {
+  let parameters = (ins "int64_t":$width);
+  let assemblyFormat = "`<` $width `>`";
+  let genVerifyDecl = 1;
+}
+
+def Exec_RawLayoutAttr : Exec_LayoutAttr<"RawLayout", "raw"> {
+  let summary = "rows as they are, one after the other";
+  let description = [{
+    Norms, biases and tables whose rows are looked up; of integers, each row has
+    its scales in it.
+
+    ```mlir
+    #exec.raw
+    ```
+  }];
+}
+
+def Exec_PanelsAttr : Exec_PanelLayoutAttr<"Panels", "panels"> {
+  let summary = "panels of `width` outputs, inputs outermost";
+  let description = [{
+    A panel holds `width` outputs of a matrix, for each input (of bf16: each pair
+    of inputs) one after the other, so that a kernel streams it from front to
+    back. Outputs are padded to whole panels, inputs of bf16 to pairs.
+    `runtime/schema/FORMAT.md` has the bytes.
+
+    ```mlir
+    #exec.panels<32>
+    ```
+
+    Constraints:
+    - (C1) width is a power of two from 4 to 256.
+  }];
+}
+
+def Exec_GatedPanelsAttr : Exec_PanelLayoutAttr<"GatedPanels", "gated_panels"> {
+  let summary = "panels of gates, each followed by its panel of ups";
+  let description = [{
+    The first half of a matrix's outputs are gates, the second half ups: panel 2t
+    holds gates from output width * t on, panel 2t + 1 the ups beside them.
+
+    ```mlir
+    #exec.gated_panels<32>
+    ```
+
+    Constraints:
+    - (C1) width is a power of two from 4 to 256.
+  }];
 }
 
 #endif // EXEC_ATTRS

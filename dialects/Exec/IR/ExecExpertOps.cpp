@@ -49,6 +49,7 @@ DictionaryAttr MoeGateUpOp::getKernelConfig() {
       .elements(getDtype(), getGroup())
       .number("top_k", rowsOf(getOrder()) / rowsOf(getX()))
       .number("x_stride", x.stride)
+      .panels(getWeight())
       .get();
 }
 
@@ -65,6 +66,7 @@ DictionaryAttr MoeDownOp::getKernelConfig() {
       .number("n", columnsOf(getY()))
       .elements(getDtype(), getGroup())
       .number("top_k", int64_t(getTopK()))
+      .panels(getWeight())
       .get();
 }
 

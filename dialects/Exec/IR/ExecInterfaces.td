@@ -106,4 +106,18 @@ def Exec_EntryWriterOpInterface : OpInterface<"EntryWriterOpInterface"> {
   ];
 }
 
+def Exec_WeightLayoutAttrInterface : AttrInterface<"WeightLayoutAttrInterface"> {
+  let cppNamespace = "::mlir::exec";
+  let description = [{
+    How the bytes of a packed weight hold its matrices. A target says which
+    layouts its kernels stream; weights that two targets want in one layout are
+    stored once.
+  }];
+  let methods = [
+    InterfaceMethod<"The buffer that holds these matrices, all of its bytes.",
+      "::mlir::MemRefType", "getPackedType",
+      (ins "const ::mlir::exec::PackedMatrices &":$matrices)>,
+  ];
+}
+
 #endif // EXEC_INTERFACES

@@ -5,6 +5,7 @@
 
 #include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/Exec/IR/ExecInterfaces.h"
+#include "dialects/Exec/IR/WeightLayout.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "dialects/MTP/IR/MTPInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

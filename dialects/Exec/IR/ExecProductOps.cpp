@@ -19,7 +19,8 @@ static KernelConfig projectionConfig(OpT op, int64_t outputs) {
       .flag("norm", bool(op.getNorm()))
       .real("eps", op.getEps().value_or(noEpsilon))
       .number("offset", int64_t(op.getOffset()))
-      .flag("bias", bool(op.getBias()));
+      .flag("bias", bool(op.getBias()))
+      .panels(op.getWeight());
   return config;
 }
 
@@ -78,7 +79,8 @@ DictionaryAttr HeadLinearOp::getKernelConfig() {
       .number("y_head_stride", width / heads)
       .number("y_offset", 0)
       .number("keep_width", kept)
-      .number("keep_offset", int64_t(getKeepBegin()));
+      .number("keep_offset", int64_t(getKeepBegin()))
+      .panels(getWeight());
   if (std::optional<RotationAttr> rotation = getRotation())
     config.flag("rotate", true)
         .number("dim", rotation->getDim())

@@ -3,6 +3,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "runtime/schema/QuantizedPanel.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -46,12 +47,16 @@ static bool isSourceEntry(NamedAttribute entry) {
              name);
 }
 
+/// The outputs of a panel; 0 of a layout without panels.
+static int64_t layoutWidth(WeightLayoutAttrInterface layout) {
+  return llvm::TypeSwitch<Attribute, int64_t>(layout)
+      .Case<PanelsAttr, GatedPanelsAttr>(
+          [](auto attr) { return attr.getWidth(); })
+      .Default(int64_t(0));
+}
+
 LogicalResult WeightOp::verify() {
-  llvm::StringRef layout = getLayout();
-  if (layout != "raw" && layout != "linear" && layout != "swiglu") { // C1
-    return emitOpError("expected layout raw, linear or swiglu, got '")
-           << layout << "'";
-  }
+  WeightLayoutAttrInterface layout = getLayout();
   constexpr int64_t kMaxElements = int64_t(1) << 50;
   int64_t count = 0;
   if (getK() <= 0 || getN() <= 0 || getStack() <= 0 || // C2
@@ -62,12 +67,17 @@ LogicalResult WeightOp::verify() {
                        "most 2^50, got ")
            << getK() << ", " << getN() << " and " << getStack();
   }
-  size_t wanted = layout == "swiglu" ? 2 : 1; // C3
+  bool isGated = isa<GatedPanelsAttr>(layout);
+  size_t wanted = isGated ? 2 : 1; // C3
   if (getSources().size() < wanted ||
-      (layout == "swiglu" && getSources().size() != wanted)) {
+      (isGated && getSources().size() != wanted)) {
     return emitOpError("expected ")
            << wanted << " sources for layout " << layout << ", got "
            << getSources().size();
+  }
+  if (isGated && getN() % 2 != 0) {
+    return emitOpError("expected an even n for layout ")
+           << layout << ", got " << int64_t(getN());
   }
   for (Attribute source : getSources()) { // C4
     auto entries = dyn_cast<DictionaryAttr>(source);
@@ -95,38 +105,35 @@ LogicalResult WeightOp::verify() {
                        "elements of ")
            << getDtype() << ", got " << group;
   }
-  if (isQuantized() && layout == "raw" && getStack() != 1) {
+  if (isQuantized() && isa<RawLayoutAttr>(layout) && getStack() != 1) {
     return emitOpError("expected no stack for a table of ")
            << getDtype() << ", got " << int64_t(getStack());
   }
   if (!isQuantized() && getGroup())
     return emitOpError("expected no group for elements of ") << getDtype();
+  int64_t panel = layoutWidth(layout);
+  if (isQuantized() && panel && panel != formatPanelWidth()) {
+    return emitOpError("expected panels of ") // C1
+           << formatPanelWidth() << " outputs for elements of " << getDtype()
+           << ", got " << layout;
+  }
   if (getPicks() && // C7
-      (layout != "linear" || getSources().size() != 1 || getStack() != 1)) {
-    return emitOpError("expected picks of a linear weight with one source and "
-                       "no stack");
+      (!isa<PanelsAttr>(layout) || getSources().size() != 1 ||
+       getStack() != 1)) {
+    return emitOpError("expected picks of a weight in panels with one source "
+                       "and no stack");
   }
   return success();
 }
 
+MemRefType WeightOp::getPackedType() {
+  return getLayout().getPackedType({getDtype(), getGroup(), int64_t(getK()),
+                                    int64_t(getN()), int64_t(getStack())});
+}
+
 int64_t WeightOp::getPackedBytes() {
   // The limit of C2 leaves room for all padding.
-  int64_t k = getK(), n = getN(), stack = getStack();
-  bool isRaw = getLayout() == "raw", isHalf = getDtype().isBF16();
-  // swiglu: `n` counts gate and up rows; either half is padded by itself.
-  int64_t panels =
-      getLayout() == "swiglu" ? 2 * panelCount(n / 2) : panelCount(n);
-  if (isQuantized()) {
-    ::mtp::QuantizedPanel panel{getDtype().getIntOrFloatBitWidth(),
-                                int64_t(*getGroup()), k};
-    return stack * (isRaw ? n * panel.rowBytes() : panels * panel.bytes());
-  }
-  int64_t elementBytes = isHalf ? 2 : 4;
-  if (isRaw)
-    return stack * n * k * elementBytes;
-  // Panels of bf16 hold inputs in pairs.
-  int64_t inputs = isHalf ? k + k % 2 : k;
-  return stack * panels * kPanelWidth * inputs * elementBytes;
+  return *bufferBytes(getPackedType());
 }
 
 LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {

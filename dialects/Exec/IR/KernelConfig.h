@@ -3,6 +3,7 @@
 #ifndef MTP_DIALECTS_EXEC_IR_KERNELCONFIG_H
 #define MTP_DIALECTS_EXEC_IR_KERNELCONFIG_H
 
+#include "dialects/Exec/IR/WeightLayout.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include <optional>
@@ -36,6 +37,13 @@ public:
                          : type.isInteger(4) ? "int4"
                          : type.isBF16()     ? "bf16"
                                              : "f32");
+  }
+
+  /// The outputs in a panel of `weight`, where they are not as many as the file
+  /// format's.
+  KernelConfig &panels(Value weight) {
+    int64_t width = panelWidthOf(weight);
+    return width == formatPanelWidth() ? *this : number("panel", width);
   }
 
   DictionaryAttr get() { return entries.getDictionary(builder.getContext()); }

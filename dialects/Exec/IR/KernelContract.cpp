@@ -185,17 +185,18 @@ int64_t ContractWriter::panelBytes(int64_t k) const {
     int64_t group = std::max<int64_t>(configInt(config, "group"), 1);
     return ::mtp::QuantizedPanel{dtype == "int8" ? 8 : 4, group, k}.bytes();
   }
-  return kPanelWidth * (dtype == "bf16" ? (k + 1) / 2 * 4 : k * 4);
+  return configPanelWidth(config) * (dtype == "bf16" ? (k + 1) / 2 * 4 : k * 4);
 }
 
 void ContractWriter::weight(int64_t k, int64_t n, int64_t stack, bool gated) {
-  int64_t panels = gated ? 2 * panelCount(n / 2) : panelCount(n);
+  int64_t panels =
+      gated ? 2 * configPanels(config, n / 2) : configPanels(config, n);
   bytes(Extent(panelBytes(k)) * panels * stack);
 }
 
 void ContractWriter::table(int64_t width, int64_t count) {
   llvm::StringRef dtype = text("dtype");
-  int64_t row = panelBytes(width) / kPanelWidth;
+  int64_t row = panelBytes(width) / configPanelWidth(config);
   bytes(Extent(dtype == "bf16" ? width * 2 : row) * count);
 }
 
@@ -230,7 +231,7 @@ void ContractWriter::headProjection() {
 
 /// linear and linear_argmax.
 void ContractWriter::projection() {
-  int64_t k = need("k"), n = need("n"), parts = panelCount(n);
+  int64_t k = need("k"), n = need("n"), parts = configPanels(config, n);
   bool gated = text("activation") == "swiglu";
   int64_t outputs = gated ? n / 2 : n;
   rows(m, get("x_stride", k), k);

@@ -1,6 +1,7 @@
 //===- KernelKinds.cpp - The catalogue of kernels -------------------------===//
 
 #include "dialects/Exec/IR/KernelKinds.h"
+#include "dialects/Exec/IR/WeightLayout.h"
 #include "runtime/schema/SamplingWords.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -183,6 +184,15 @@ int64_t mlir::exec::configInt(DictionaryAttr config, llvm::StringRef key) {
   return 0;
 }
 
+int64_t mlir::exec::configPanelWidth(DictionaryAttr config) {
+  int64_t width = configInt(config, "panel");
+  return width > 0 ? width : formatPanelWidth();
+}
+
+int64_t mlir::exec::configPanels(DictionaryAttr config, int64_t n) {
+  return panelCount(n, configPanelWidth(config));
+}
+
 std::optional<KernelSignature>
 mlir::exec::kernelSignature(llvm::StringRef kind, DictionaryAttr config) {
   if (kind == kControlKind) {
@@ -239,13 +249,15 @@ TaskShape mlir::exec::taskShape(llvm::StringRef kind, DictionaryAttr config) {
   case Tasks::Panels: {
     auto activation = config.getAs<StringAttr>("activation");
     bool paired = activation && activation.getValue() == "swiglu";
-    return {0, panelCount(configInt(config, "n") / (paired ? 2 : 1))};
+    return {0, configPanels(config, configInt(config, "n") / (paired ? 2 : 1))};
   }
   case Tasks::HeadPanels:
-    return {0, configInt(config, "heads") * panelCount(configInt(config, "n"))};
+    return {0, configInt(config, "heads") *
+                   configPanels(config, configInt(config, "n"))};
   case Tasks::ExpertPanels:
-    return {0, panelCount(configInt(config,
-                                    config.contains("inter") ? "inter" : "n"))};
+    return {0, configPanels(config,
+                            configInt(config, config.contains("inter") ? "inter"
+                                                                       : "n"))};
   case Tasks::RowHeads:
     return {1, attentionTiles(config)};
   case Tasks::RowGroupHeads:

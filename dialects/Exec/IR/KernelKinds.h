@@ -18,14 +18,6 @@
 
 namespace mlir::exec {
 
-/// Output columns of one packed weight panel, and of one task of a projection.
-inline constexpr int64_t kPanelWidth = 32;
-
-/// The number of panels that `n` output columns fill.
-inline int64_t panelCount(int64_t n) {
-  return (n + kPanelWidth - 1) / kPanelWidth;
-}
-
 /// What a kernel of one kind and configuration takes.
 struct KernelSignature {
   /// Buffers in binding order: inputs first, those updated in place among them,
@@ -85,6 +77,12 @@ inline constexpr llvm::StringLiteral kBuiltinPrefix = "mtp.";
 
 /// Reads an integer or boolean of a configuration; absent keys read as 0.
 int64_t configInt(DictionaryAttr config, llvm::StringRef key);
+
+/// The panels of the weight that a kernel streams, for `n` of its outputs. The
+/// key `panel` says how many outputs a panel has; without it they are as many
+/// as the file format's.
+int64_t configPanels(DictionaryAttr config, int64_t n);
+int64_t configPanelWidth(DictionaryAttr config);
 
 } // namespace mlir::exec
 

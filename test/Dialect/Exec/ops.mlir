@@ -5,15 +5,17 @@
 exec.kernel @add_0 "add" {width = 8, a_stride = 8}
 // CHECK: exec.kernel @mtp.sample "mtp.sample" {}
 exec.kernel @mtp.sample "mtp.sample" {}
-// CHECK: exec.weight @w0 "linear" k 192 n 512 stack 1 [{key = "lm_head.weight"}] : bf16
-exec.weight @w0 "linear" k 192 n 512 stack 1 [{key = "lm_head.weight"}] : bf16
-// CHECK: exec.weight @gate_up "swiglu" k 8 n 64 stack 4 [{key = "e.{}.gate"}, {key = "e.{}.up", row_begin = 0 : i64, row_end = 32 : i64}] : f32
-exec.weight @gate_up "swiglu" k 8 n 64 stack 4
+// CHECK: exec.weight @w0 #exec.panels<32> k 192 n 512 stack 1 [{key = "lm_head.weight"}] : bf16
+exec.weight @w0 #exec.panels<32> k 192 n 512 stack 1 [{key = "lm_head.weight"}] : bf16
+// CHECK: exec.weight @gate_up #exec.gated_panels<32> k 8 n 64 stack 4 [{key = "e.{}.gate"}, {key = "e.{}.up", row_begin = 0 : i64, row_end = 32 : i64}] : f32
+exec.weight @gate_up #exec.gated_panels<32> k 8 n 64 stack 4
   [{key = "e.{}.gate"}, {key = "e.{}.up", row_begin = 0, row_end = 32}] : f32
-// CHECK: exec.weight @int4 "linear" k 192 n 512 stack 1 [{key = "w"}] : i4 group 64
-exec.weight @int4 "linear" k 192 n 512 stack 1 [{key = "w"}] : i4 group 64
-// CHECK: exec.weight @table "raw" k 192 n 512 stack 1 [{key = "e"}] : i8 group 32
-exec.weight @table "raw" k 192 n 512 stack 1 [{key = "e"}] : i8 group 32
+// CHECK: exec.weight @int4 #exec.panels<32> k 192 n 512 stack 1 [{key = "w"}] : i4 group 64
+exec.weight @int4 #exec.panels<32> k 192 n 512 stack 1 [{key = "w"}] : i4 group 64
+// CHECK: exec.weight @table #exec.raw k 192 n 512 stack 1 [{key = "e"}] : i8 group 32
+exec.weight @table #exec.raw k 192 n 512 stack 1 [{key = "e"}] : i8 group 32
+// CHECK: exec.weight @narrow #exec.panels<16> k 192 n 24 stack 1 [{key = "w"}] : bf16
+exec.weight @narrow #exec.panels<16> k 192 n 24 stack 1 [{key = "w"}] : bf16
 // CHECK: exec.rope_table @rope <dim = 16, theta = 1.000000e+04> positions 67
 exec.rope_table @rope <dim = 16, theta = 10000.0> positions 67
 // CHECK: exec.constant @mask dense<[1, 3, 5]> : tensor<3xi64>
@@ -45,6 +47,8 @@ exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 {
   %pages = exec.ref @target layer 3 : memref<?x16x80xbf16>
   // CHECK: exec.ref @w0 : memref<16x96x32x2xbf16>
   %w = exec.ref @w0 : memref<16x96x32x2xbf16>
+  // CHECK: exec.ref @narrow : memref<2x96x16x2xbf16>
+  %n = exec.ref @narrow : memref<2x96x16x2xbf16>
   // CHECK: exec.ref @int4 : memref<16x3456xi8>
   %q = exec.ref @int4 : memref<16x3456xi8>
   // CHECK: exec.ref @rope : memref<67x16xf32>

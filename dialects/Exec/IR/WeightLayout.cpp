@@ -1,0 +1,83 @@
+//===- WeightLayout.cpp - Layouts of packed weights -----------------------===//
+
+#include "dialects/Exec/IR/WeightLayout.h"
+#include "dialects/Exec/IR/ExecOps.h"
+#include "runtime/schema/QuantizedPanel.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+#include "dialects/Exec/IR/ExecAttrInterfaces.cpp.inc"
+
+static ::mtp::QuantizedPanel integerPanel(const PackedMatrices &matrices) {
+  return {matrices.dtype.getIntOrFloatBitWidth(), *matrices.group, matrices.k};
+}
+
+/// `count` panels of `width` outputs.
+static MemRefType panelsType(const PackedMatrices &matrices, int64_t count,
+                             int64_t width) {
+  Type dtype = matrices.dtype;
+  if (matrices.group) {
+    return MemRefType::get({count, integerPanel(matrices).bytes()},
+                           IntegerType::get(dtype.getContext(), 8));
+  }
+  // Panels of bf16 hold inputs in pairs.
+  if (dtype.isBF16())
+    return MemRefType::get({count, (matrices.k + 1) / 2, width, 2}, dtype);
+  return MemRefType::get({count, matrices.k, width}, dtype);
+}
+
+MemRefType RawLayoutAttr::getPackedType(const PackedMatrices &matrices) const {
+  if (matrices.group) {
+    return MemRefType::get({matrices.n, integerPanel(matrices).rowBytes()},
+                           IntegerType::get(getContext(), 8));
+  }
+  return MemRefType::get({matrices.stack * matrices.n, matrices.k},
+                         matrices.dtype);
+}
+
+MemRefType PanelsAttr::getPackedType(const PackedMatrices &matrices) const {
+  return panelsType(matrices,
+                    matrices.stack * panelCount(matrices.n, getWidth()),
+                    getWidth());
+}
+
+MemRefType
+GatedPanelsAttr::getPackedType(const PackedMatrices &matrices) const {
+  // Either half is padded by itself.
+  return panelsType(matrices,
+                    matrices.stack * 2 * panelCount(matrices.n / 2, getWidth()),
+                    getWidth());
+}
+
+static LogicalResult
+verifyWidth(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t width) {
+  if (width < 4 || width > 256 || !llvm::isPowerOf2_64(width)) // C1
+    return emitError() << "expected panels of a power of two from 4 to 256 "
+                          "outputs, got "
+                       << width;
+  return success();
+}
+
+LogicalResult
+PanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                   int64_t width) {
+  return verifyWidth(emitError, width);
+}
+
+LogicalResult
+GatedPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                        int64_t width) {
+  return verifyWidth(emitError, width);
+}
+
+int64_t mlir::exec::formatPanelWidth() {
+  return ::mtp::QuantizedPanel::kOutputs;
+}
+
+int64_t mlir::exec::panelWidthOf(Value weight) {
+  auto type = cast<ShapedType>(weight.getType());
+  // Panels of integers are bytes.
+  return type.getRank() > 2 ? type.getDimSize(2) : formatPanelWidth();
+}
