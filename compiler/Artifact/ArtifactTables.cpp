@@ -12,17 +12,20 @@ namespace {
 
 using flatbuffers::Offset;
 
-/// Writes one artifact's tables; the members are the state of the builder.
+/// Writes the tables of one plan, and those of the root that all plans have in
+/// common; the members are the state of the builder.
 class TableBuilder {
 public:
-  TableBuilder(ModuleOp module, const ArtifactLayout &layout,
-               const ArtifactInputs &inputs,
-               llvm::ArrayRef<SegmentLayout> segments)
-      : module(module), layout(layout), inputs(inputs), segments(segments) {
-    fbb.ForceDefaults(true); // a hash of 0 must take its bytes all the same
-  }
+  TableBuilder(flatbuffers::FlatBufferBuilder &fbb, const PlanInputs &plan,
+               const PlanLayout &layout, int imageSegment)
+      : fbb(fbb), plan(plan), module(plan.module), layout(layout),
+        imageSegment(imageSegment) {}
 
-  flatbuffers::DetachedBuffer build();
+  Offset<schema::Envelope> makeEnvelope();
+  Offset<schema::Generation> makeGeneration();
+  Offset<flatbuffers::Vector<Offset<schema::Cache>>> makeCaches();
+  Offset<flatbuffers::Vector<Offset<schema::State>>> makeStates();
+  Offset<schema::Plan> makePlan();
 
 private:
   template <typename Op, typename F>
@@ -37,29 +40,25 @@ private:
         std::vector<uint64_t>(type.getShape().begin(), type.getShape().end()));
   }
 
-  int segmentIndex(schema::SegmentKind kind) const;
   Offset<schema::Target> makeTarget();
-  Offset<schema::Envelope> makeEnvelope();
-  Offset<schema::Generation> makeGeneration();
   Offset<schema::Cache> makeCache(exec::CacheOp op);
   Offset<schema::State> makeState(exec::StateOp op);
   Offset<schema::BufferContract> makeBuffer(const exec::BufferContract &buffer);
   Offset<schema::Contract> makeContract(exec::KernelOp op);
   Offset<schema::Kernel> makeKernel(exec::KernelOp op);
   Offset<flatbuffers::Vector<Offset<schema::Blob>>>
-  makeBlobs(const std::vector<BlobLayout> &blobs, schema::SegmentKind kind);
+  makeBlobs(const std::vector<BlobLayout> &blobs);
   Offset<schema::PlanProgram> makeProgram(exec::ProgramOp op);
   Offset<schema::PlanPort> makePort(StringRef name, Value buffer);
   schema::Place makePlace(Value buffer, int64_t elementOffset);
   schema::Place makeReference(exec::RefOp op, uint64_t offset);
-  Offset<schema::Plan> makePlan();
   int64_t moduleInt(StringRef dictionary, StringRef key) const;
 
+  flatbuffers::FlatBufferBuilder &fbb;
+  const PlanInputs &plan;
   ModuleOp module;
-  const ArtifactLayout &layout;
-  const ArtifactInputs &inputs;
-  llvm::ArrayRef<SegmentLayout> segments;
-  flatbuffers::FlatBufferBuilder fbb;
+  const PlanLayout &layout;
+  const int imageSegment;
 };
 
 } // namespace
@@ -70,17 +69,11 @@ int64_t TableBuilder::moduleInt(StringRef dictionary, StringRef key) const {
   return value ? value.getInt() : 0;
 }
 
-int TableBuilder::segmentIndex(schema::SegmentKind kind) const {
-  for (auto [index, segment] : llvm::enumerate(segments))
-    if (segment.kind == kind)
-      return static_cast<int>(index);
-  return -1;
-}
-
 Offset<schema::Target> TableBuilder::makeTarget() {
-  auto arch = fbb.CreateString("x86_64");
-  auto cpu = fbb.CreateString(inputs.cpu);
-  auto features = fbb.CreateVectorOfStrings(inputs.features);
+  Machine machine = plan.target->machine();
+  auto arch = fbb.CreateString(machine.arch);
+  auto cpu = fbb.CreateString(machine.cpu);
+  auto features = fbb.CreateVectorOfStrings(machine.features);
   return schema::CreateTarget(fbb, arch, cpu, features);
 }
 
@@ -190,7 +183,7 @@ Offset<schema::Contract> TableBuilder::makeContract(exec::KernelOp op) {
   return schema::CreateContract(fbb, bufferVector, paramVector,
                                 contract->tasks.tasks,
                                 contract->tasks.rowsPerGroup,
-                                inputs.kernelScratch.lookup(op.getSymName()));
+                                plan.code.scratchOf.lookup(op.getSymName()));
 }
 
 Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
@@ -208,15 +201,14 @@ Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
 }
 
 Offset<flatbuffers::Vector<Offset<schema::Blob>>>
-TableBuilder::makeBlobs(const std::vector<BlobLayout> &blobs,
-                        schema::SegmentKind kind) {
+TableBuilder::makeBlobs(const std::vector<BlobLayout> &blobs) {
   std::vector<Offset<schema::Blob>> entries;
   for (const BlobLayout &blob : blobs) {
     auto name = fbb.CreateString(blob.name);
     auto shape = fbb.CreateVector(blob.shape);
-    entries.push_back(schema::CreateBlob(
-        fbb, name, segmentIndex(kind), blob.offset, blob.size, blob.dtype,
-        shape, blob.format, blob.group, blob.inputs));
+    entries.push_back(schema::CreateBlob(fbb, name, blob.segment, blob.offset,
+                                         blob.size, blob.dtype, shape,
+                                         blob.format, blob.group, blob.inputs));
   }
   return fbb.CreateVector(entries);
 }
@@ -285,7 +277,9 @@ public:
   }
   void add(uint32_t kernel, const std::vector<uint32_t> &bindings,
            llvm::ArrayRef<int64_t> params, bool solo, bool joined);
-  void finish(uint32_t begin);
+  void finish();
+  /// The CPU's schedule, from the least n on.
+  void finishSteps(uint32_t begin);
 
   /// The vectors of the program, after finish().
   Offset<flatbuffers::Vector<const schema::Place *>> placeVector;
@@ -315,13 +309,16 @@ void CommandList::add(uint32_t kernel, const std::vector<uint32_t> &bindings,
                   (joined ? uint8_t(schema::CpuStep::Joined) : 0));
 }
 
-void CommandList::finish(uint32_t begin) {
+void CommandList::finish() {
   placeVector = fbb.CreateVectorOfStructs(places);
   std::vector<uint8_t> actions(commands.size(),
                                uint8_t(schema::Action::Dispatch));
   actionVector = fbb.CreateVectorScalarCast<schema::Action>(actions.data(),
                                                             actions.size());
   commandVector = fbb.CreateVector(commands);
+}
+
+void CommandList::finishSteps(uint32_t begin) {
   auto stepVector =
       fbb.CreateVectorScalarCast<schema::CpuStep>(steps.data(), steps.size());
   std::vector<Offset<schema::CpuSchedule>> schedules = {
@@ -366,7 +363,9 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
   uint32_t n = kind == schema::ProgramKind::Decode ? op.getBatch()
                : isPrefill                         ? op.getChunk()
                                                    : 0;
-  commands.finish(n);
+  commands.finish();
+  if (plan.target->hasCpuSchedule())
+    commands.finishSteps(n);
   auto name = fbb.CreateString(op.getSymName().str());
   auto inputVector = fbb.CreateVector(programInputs);
   auto outputVector = fbb.CreateVector(outputs);
@@ -378,19 +377,16 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
       inputVector, outputVector);
 }
 
-/// All that belongs to the machine: the only one that is compiled for.
 Offset<schema::Plan> TableBuilder::makePlan() {
   auto target = makeTarget();
   std::vector<Offset<schema::Image>> images;
-  if (int index = segmentIndex(schema::SegmentKind::Image); index >= 0) {
-    images.push_back(
-        schema::CreateImage(fbb, schema::ImageFormat::ElfShared, index));
-  }
+  if (imageSegment >= 0)
+    images.push_back(schema::CreateImage(fbb, plan.code.format, imageSegment));
   auto imageVector = fbb.CreateVector(images);
   auto kernels = tableOf<exec::KernelOp>(
       [&](exec::KernelOp op) { return makeKernel(op); });
-  auto weights = makeBlobs(layout.weights, schema::SegmentKind::Weights);
-  auto constants = makeBlobs(layout.constants, schema::SegmentKind::Constants);
+  auto weights = makeBlobs(layout.weights);
+  auto constants = makeBlobs(layout.constants);
   std::vector<uint64_t> offsets;
   for (exec::StateOp state : module.getOps<exec::StateOp>())
     offsets.push_back(*state.getOffset());
@@ -400,25 +396,43 @@ Offset<schema::Plan> TableBuilder::makePlan() {
   return schema::CreatePlan(
       fbb, target, imageVector, kernels, weights, constants, stateOffsets,
       moduleInt("exec.plan", "state_bytes"),
-      moduleInt("exec.plan", "arena_bytes"), inputs.scratchBytes, programs);
+      moduleInt("exec.plan", "arena_bytes"), plan.code.scratchBytes, programs);
 }
 
-flatbuffers::DetachedBuffer TableBuilder::build() {
+Offset<flatbuffers::Vector<Offset<schema::Cache>>> TableBuilder::makeCaches() {
+  return tableOf<exec::CacheOp>(
+      [&](exec::CacheOp op) { return makeCache(op); });
+}
+
+Offset<flatbuffers::Vector<Offset<schema::State>>> TableBuilder::makeStates() {
+  return tableOf<exec::StateOp>(
+      [&](exec::StateOp op) { return makeState(op); });
+}
+
+flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
+                                                  const FileLayout &layout) {
+  flatbuffers::FlatBufferBuilder fbb;
+  fbb.ForceDefaults(true); // a hash of 0 must take its bytes all the same
+  std::vector<TableBuilder> builders;
+  for (auto [i, plan] : llvm::enumerate(inputs.plans))
+    builders.emplace_back(fbb, plan, layout.plans[i], layout.imageSegment(i));
+  // What all plans have in common.
+  TableBuilder &root = builders.front();
   auto producer = fbb.CreateString(inputs.producer);
   auto model = fbb.CreateString(inputs.model);
-  auto envelope = makeEnvelope();
-  auto generation = makeGeneration();
-  auto caches =
-      tableOf<exec::CacheOp>([&](exec::CacheOp op) { return makeCache(op); });
-  auto states =
-      tableOf<exec::StateOp>([&](exec::StateOp op) { return makeState(op); });
-  std::vector<Offset<schema::Segment>> segmentEntries;
-  for (const SegmentLayout &segment : segments) {
-    segmentEntries.push_back(schema::CreateSegment(
-        fbb, segment.kind, segment.offset, segment.size, segment.hash));
+  auto envelope = root.makeEnvelope();
+  auto generation = root.makeGeneration();
+  auto caches = root.makeCaches();
+  auto states = root.makeStates();
+  std::vector<Offset<schema::Segment>> segments;
+  for (const SegmentLayout &segment : layout.segments) {
+    segments.push_back(schema::CreateSegment(fbb, segment.kind, segment.offset,
+                                             segment.size, segment.hash));
   }
-  auto segmentVector = fbb.CreateVector(segmentEntries);
-  std::vector<Offset<schema::Plan>> plans = {makePlan()};
+  auto segmentVector = fbb.CreateVector(segments);
+  std::vector<Offset<schema::Plan>> plans;
+  for (TableBuilder &builder : builders)
+    plans.push_back(builder.makePlan());
   auto planVector = fbb.CreateVector(plans);
 
   schema::ArtifactBuilder artifact(fbb);
@@ -431,15 +445,8 @@ flatbuffers::DetachedBuffer TableBuilder::build() {
   artifact.add_caches(caches);
   artifact.add_states(states);
   artifact.add_segments(segmentVector);
-  artifact.add_tokenizer(segmentIndex(schema::SegmentKind::Tokenizer));
+  artifact.add_tokenizer(layout.tokenizerSegment());
   artifact.add_plans(planVector);
   schema::FinishArtifactBuffer(fbb, artifact.Finish());
   return fbb.Release();
-}
-
-flatbuffers::DetachedBuffer
-compiler::buildTables(ModuleOp module, const ArtifactLayout &layout,
-                      const ArtifactInputs &inputs,
-                      llvm::ArrayRef<SegmentLayout> segments) {
-  return TableBuilder(module, layout, inputs, segments).build();
 }

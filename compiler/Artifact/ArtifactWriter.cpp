@@ -49,70 +49,68 @@ private:
 
 class Writer {
 public:
-  Writer(mlir::ModuleOp module, const ArtifactInputs &inputs,
-         const ArtifactLayout &layout, const WeightSet *weights,
-         const WriteOptions &options)
-      : module(module), inputs(inputs), layout(layout), weights(weights),
-        options(options) {}
+  Writer(const ArtifactInputs &inputs, FileLayout &layout,
+         const WeightSet *weights, const WriteOptions &options)
+      : inputs(inputs), layout(layout), weights(weights), options(options) {
+    for (const SegmentLayout &segment : layout.segments)
+      if (segment.kind == schema::SegmentKind::Weights)
+        weightBytes += segment.size;
+  }
 
   Status write(const std::string &path);
 
 private:
-  void planSegments();
   Status writeSegment(AtomicFile &file, SegmentLayout &segment, uint64_t base);
-  Status writeWeights(SegmentStream &stream);
-  Status writeConstants(SegmentStream &stream);
+  Status writeWeights(SegmentStream &stream, const SegmentLayout &segment);
+  Status writeWeight(SegmentStream &stream, const WeightRecipe &recipe,
+                     uint64_t offset);
+  Status writeConstants(SegmentStream &stream, const SegmentLayout &segment);
 
-  mlir::ModuleOp module;
   const ArtifactInputs &inputs;
-  const ArtifactLayout &layout;
+  FileLayout &layout;
   const WeightSet *weights;
   const WriteOptions &options;
-  std::vector<SegmentLayout> segments;
-  uint64_t segmentEnd = 0;
+  /// Of all segments of weights, and of those that are written.
+  uint64_t weightBytes = 0, weightsDone = 0;
 };
 
 } // namespace
 
-void Writer::planSegments() {
-  auto add = [&](schema::SegmentKind kind, uint64_t size) {
-    if (size > 0) {
-      uint64_t offset = alignTo(segmentEnd, kSegmentAlignment);
-      segments.push_back({kind, offset, size, /*hash=*/0});
-      segmentEnd = offset + size;
-    }
-  };
-  // What every start reads comes first, the weights last.
-  add(schema::SegmentKind::Image, inputs.image.size());
-  add(schema::SegmentKind::Tokenizer, inputs.tokenizer.size());
-  add(schema::SegmentKind::Constants, layout.constantBytes);
-  add(schema::SegmentKind::Weights, layout.weightBytes);
+Status Writer::writeWeight(SegmentStream &stream, const WeightRecipe &recipe,
+                           uint64_t offset) {
+  MTP_RETURN_IF_ERROR(stream.padTo(offset));
+  PackOptions packing;
+  packing.threads = options.threads;
+  if (options.progress) {
+    packing.progress = [&](int64_t done, int64_t) {
+      options.progress(weightsDone + offset + done, weightBytes);
+    };
+  }
+  QuantizationError error;
+  MTP_RETURN_IF_ERROR(packWeight(
+      *weights, recipe,
+      [&](std::span<const uint8_t> bytes) { return stream.append(bytes); },
+      packing, &error));
+  if (recipe.bits && options.onQuantized)
+    options.onQuantized(recipe, error);
+  return okStatus();
 }
 
-Status Writer::writeWeights(SegmentStream &stream) {
+Status Writer::writeWeights(SegmentStream &stream,
+                            const SegmentLayout &segment) {
   if (!weights) {
     return failedPrecondition("expected weight files for the module's weights, "
                               "got `mtp.weights files []`");
   }
-  for (auto [blob, recipe] : llvm::zip(layout.weights, layout.recipes))
-    MTP_RETURN_IF_ERROR(checkSources(*weights, recipe));
-  for (auto [blob, recipe] : llvm::zip(layout.weights, layout.recipes)) {
-    MTP_RETURN_IF_ERROR(stream.padTo(blob.offset));
-    PackOptions packing;
-    packing.threads = options.threads;
-    if (options.progress) {
-      packing.progress = [&, offset = blob.offset](int64_t done, int64_t) {
-        options.progress(offset + done, layout.weightBytes);
-      };
-    }
-    QuantizationError error;
-    MTP_RETURN_IF_ERROR(packWeight(
-        *weights, recipe,
-        [&](std::span<const uint8_t> bytes) { return stream.append(bytes); },
-        packing, &error));
-    if (recipe.bits && options.onQuantized)
-      options.onQuantized(recipe, error);
+  for (BlobNumber number : segment.blobs)
+    MTP_RETURN_IF_ERROR(
+        checkSources(*weights, layout.plans[number.plan].recipes[number.blob]));
+  for (BlobNumber number : segment.blobs) {
+    const PlanLayout &plan = layout.plans[number.plan];
+    MTP_RETURN_IF_ERROR(writeWeight(stream, plan.recipes[number.blob],
+                                    plan.weights[number.blob].offset));
   }
+  weightsDone += segment.size;
   return weights->checkUnchanged();
 }
 
@@ -132,8 +130,10 @@ static Status writeRopeTable(SegmentStream &stream,
   return Status();
 }
 
-Status Writer::writeConstants(SegmentStream &stream) {
-  for (const BlobLayout &blob : layout.constants) {
+Status Writer::writeConstants(SegmentStream &stream,
+                              const SegmentLayout &segment) {
+  for (BlobNumber number : segment.blobs) {
+    const BlobLayout &blob = layout.plans[number.plan].constants[number.blob];
     MTP_RETURN_IF_ERROR(stream.padTo(blob.offset));
     if (auto table = llvm::dyn_cast<mlir::exec::RopeTableOp>(blob.op)) {
       MTP_RETURN_IF_ERROR(writeRopeTable(stream, table));
@@ -162,16 +162,16 @@ Status Writer::writeSegment(AtomicFile &file, SegmentLayout &segment,
   Status status;
   switch (segment.kind) {
   case schema::SegmentKind::Image:
-    status = appendAll(inputs.image);
+    status = appendAll(inputs.plans[segment.plan].code.image);
     break;
   case schema::SegmentKind::Tokenizer:
     status = appendAll(inputs.tokenizer);
     break;
   case schema::SegmentKind::Constants:
-    status = writeConstants(stream);
+    status = writeConstants(stream, segment);
     break;
   case schema::SegmentKind::Weights:
-    status = writeWeights(stream);
+    status = writeWeights(stream, segment);
     break;
   }
   segment.hash = stream.hash();
@@ -190,34 +190,30 @@ static Status checkTables(const flatbuffers::DetachedBuffer &tables,
 }
 
 Status Writer::write(const std::string &path) {
-  planSegments();
   MTP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
-  flatbuffers::DetachedBuffer draft =
-      buildTables(module, layout, inputs, segments);
-  MTP_RETURN_IF_ERROR(checkTables(draft, segmentEnd));
+  flatbuffers::DetachedBuffer draft = buildTables(inputs, layout);
+  MTP_RETURN_IF_ERROR(checkTables(draft, layout.segmentEnd));
   uint64_t base = segmentBase(sizeof(FileHeader), draft.size());
-  MTP_RETURN_IF_ERROR(file.resize(base + segmentEnd));
-  for (SegmentLayout &segment : segments)
+  MTP_RETURN_IF_ERROR(file.resize(base + layout.segmentEnd));
+  for (SegmentLayout &segment : layout.segments)
     MTP_RETURN_IF_ERROR(writeSegment(file, segment, base));
-  flatbuffers::DetachedBuffer tables =
-      buildTables(module, layout, inputs, segments);
+  flatbuffers::DetachedBuffer tables = buildTables(inputs, layout);
   if (tables.size() != draft.size()) {
     return internalError("expected tables of a fixed size, got " +
                          std::to_string(draft.size()) + " and then " +
                          std::to_string(tables.size()) + " bytes");
   }
-  MTP_RETURN_IF_ERROR(
-      file.writeAt(0, makeFileFront(tables.data(), tables.size(), segmentEnd)));
+  MTP_RETURN_IF_ERROR(file.writeAt(
+      0, makeFileFront(tables.data(), tables.size(), layout.segmentEnd)));
   return file.commit();
 }
 
-Status mtp::compiler::writeArtifact(mlir::ModuleOp module,
-                                    const ArtifactInputs &inputs,
+Status mtp::compiler::writeArtifact(const ArtifactInputs &inputs,
                                     const WeightSet *weights,
                                     const std::string &path,
                                     const WriteOptions &options) {
-  mlir::FailureOr<ArtifactLayout> layout = ArtifactLayout::get(module);
+  mlir::FailureOr<FileLayout> layout = FileLayout::get(inputs);
   if (failed(layout))
     return internalError("the module cannot be laid out as an artifact");
-  return Writer(module, inputs, *layout, weights, options).write(path);
+  return Writer(inputs, *layout, weights, options).write(path);
 }

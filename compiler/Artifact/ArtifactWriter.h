@@ -22,13 +22,11 @@ struct WriteOptions {
       onQuantized;
 };
 
-/// Writes the artifact of a module that went through the exec phase. Weights
-/// are streamed from `weights` into their packed form, a few megabytes at a
-/// time; `weights` may be null only where the module declares none. On an
-/// error, `path` is as it was.
-Status writeArtifact(mlir::ModuleOp module, const ArtifactInputs &inputs,
-                     const WeightSet *weights, const std::string &path,
-                     const WriteOptions &options);
+/// Writes an artifact. Weights are streamed from `weights` into their packed
+/// form, a few megabytes at a time; `weights` may be null only where the
+/// modules declare none. On an error, `path` is as it was.
+Status writeArtifact(const ArtifactInputs &inputs, const WeightSet *weights,
+                     const std::string &path, const WriteOptions &options);
 
 } // namespace mtp::compiler
 

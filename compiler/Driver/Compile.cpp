@@ -1,8 +1,6 @@
 //===- Compile.cpp - model.mlir to model.bin ------------------------------===//
 
 #include "compiler/Driver/Compile.h"
-#include "compiler/Codegen/CPU/Compile.h"
-#include "compiler/Codegen/CPU/Kernels.h"
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Driver/SourceCheck.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
@@ -68,8 +66,8 @@ static Location nowhere(ModuleOp module) {
   return UnknownLoc::get(module.getContext());
 }
 
-/// Writes the module after a phase as DIR/N-name.mlir.
-static LogicalResult dumpPhase(ModuleOp module, const PhaseInfo &info,
+/// Writes the module after a phase as DIR/NAME.mlir.
+static LogicalResult dumpPhase(ModuleOp module, const std::string &name,
                                const std::string &folder) {
   if (std::error_code error = llvm::sys::fs::create_directories(folder)) {
     return emitError(nowhere(module))
@@ -77,8 +75,7 @@ static LogicalResult dumpPhase(ModuleOp module, const PhaseInfo &info,
            << "' (--dump-phases-to): " << error.message();
   }
   llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, llvm::Twine(static_cast<int>(info.phase)) +
-                                    "-" + info.name + ".mlir");
+  llvm::sys::path::append(path, name + ".mlir");
   std::error_code error;
   llvm::raw_fd_ostream stream(path, error);
   if (!error) {
@@ -94,57 +91,15 @@ static LogicalResult dumpPhase(ModuleOp module, const PhaseInfo &info,
   return success();
 }
 
-/// Checks that the catalogue, by which dispatches were planned, and the code
-/// generator divide the work of a kernel alike.
-static LogicalResult checkTasks(exec::KernelOp kernel,
-                                const codegen::KernelSpec &spec) {
-  for (int64_t rows : {1, 7}) {
-    int64_t planned =
-        exec::kernelTasks(kernel.getKind(), kernel.getConfig(), rows);
-    int64_t emitted = codegen::kernelTasks(spec, rows);
-    if (planned != emitted) {
-      return kernel.emitOpError("expected ")
-             << planned << " tasks for " << rows << " rows, the kernel has "
-             << emitted;
-    }
-  }
-  return success();
-}
-
-/// Checks that it is known what a kernel may touch: the artifact says it.
-static LogicalResult checkContract(exec::KernelOp kernel) {
-  std::optional<exec::KernelContract> contract = exec::kernelContract(kernel);
-  if (contract && !contract->error.empty())
-    return kernel.emitOpError() << contract->error;
-  return exec::verifyControlKernel(kernel);
-}
-
-/// Emits and links all kernels of the module.
-static LogicalResult generateCode(ModuleOp module,
-                                  const codegen::TargetDesc &target,
-                                  ArtifactInputs &inputs) {
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  OpBuilder builder(module.getContext());
+/// Checks that it is known what every kernel may touch: the artifact says it.
+static LogicalResult checkContracts(ModuleOp module) {
   for (auto kernel : module.getOps<exec::KernelOp>()) {
-    if (kernel.getKind().starts_with(exec::kBuiltinPrefix))
-      continue;
-    codegen::KernelSpec spec{kernel.getSymName().str(), kernel.getKind().str(),
-                             kernel.getConfig(),
-                             kernel.hasBody() ? &kernel.getBody() : nullptr};
-    if (failed(codegen::verifyKernel(kernel.getLoc(), spec)) ||
-        failed(checkContract(kernel)) || failed(checkTasks(kernel, spec)) ||
-        failed(codegen::emitKernel(builder, *kernels, spec, target))) {
-      return kernel.emitOpError("has no code on this target");
-    }
-    uint64_t scratch = codegen::kernelScratchBytes(spec, target);
-    inputs.kernelScratch[kernel.getSymName()] = scratch;
-    inputs.scratchBytes = std::max(inputs.scratchBytes, scratch);
+    std::optional<exec::KernelContract> contract = exec::kernelContract(kernel);
+    if (contract && !contract->error.empty())
+      return kernel.emitOpError() << contract->error;
+    if (failed(exec::verifyControlKernel(kernel)))
+      return failure();
   }
-  FailureOr<std::vector<char>> image =
-      codegen::compileKernels(*kernels, target);
-  if (failed(image))
-    return failure();
-  inputs.image = std::move(*image);
   return success();
 }
 
@@ -210,7 +165,7 @@ static Status openInputs(ModuleOp module, const std::string &folder,
 /// Finds what the packed weights are made of: a key that no file has is said
 /// before any code is generated.
 static Status checkWeights(ModuleOp module, const WeightSet *weights) {
-  FailureOr<ArtifactLayout> layout = ArtifactLayout::get(module);
+  FailureOr<PlanLayout> layout = PlanLayout::get(module);
   if (failed(layout))
     return internalError("the module cannot be laid out as an artifact");
   if (!weights && !layout->recipes.empty()) {
@@ -224,66 +179,150 @@ static Status checkWeights(ModuleOp module, const WeightSet *weights) {
 
 using ConfigureFn = llvm::function_ref<LogicalResult(PassManager &)>;
 
-static LogicalResult runPasses(ModuleOp module, Phase phase,
-                               const LoweringOptions &lowering,
-                               ConfigureFn configure) {
-  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+namespace {
+
+/// One compilation; each step has a member function.
+class Compilation {
+public:
+  Compilation(ModuleOp module, const std::string &folder,
+              const CompileOptions &options, ConfigureFn configure)
+      : module(module), folder(folder), options(options), configure(configure) {
+  }
+
+  LogicalResult run();
+
+private:
+  LogicalResult runPhase(const PhaseInfo &info);
+  LogicalResult runPasses(ModuleOp on,
+                          llvm::function_ref<void(PassManager &)> populate);
+  void startPlans();
+  LogicalResult lowerToExec();
+  LogicalResult generateCode();
+  LogicalResult dump(const PhaseInfo &info);
+  /// Reports a fault of a flag or a path.
+  LogicalResult report(const Status &status);
+  const WeightSet *weightSet() { return weights ? &*weights : nullptr; }
+  bool writesArtifact() const { return options.stopAfter == Phase::Artifact; }
+
+  ModuleOp module;
+  const std::string &folder;
+  const CompileOptions &options;
+  ConfigureFn configure;
+  ArtifactInputs inputs;
+  std::optional<WeightSet> weights;
+  /// The modules of the plans where there are several.
+  std::vector<OwningOpRef<ModuleOp>> copies;
+};
+
+} // namespace
+
+LogicalResult Compilation::report(const Status &status) {
+  return status.isOk()
+             ? success()
+             : LogicalResult(emitError(nowhere(module)) << status.message());
+}
+
+LogicalResult
+Compilation::runPasses(ModuleOp on,
+                       llvm::function_ref<void(PassManager &)> populate) {
+  PassManager manager(on.getContext(), ModuleOp::getOperationName());
   if (failed(configure(manager)))
     return failure();
-  populatePhase(manager, phase, lowering);
-  return manager.size() > 0 ? manager.run(module) : success();
+  populate(manager);
+  return manager.size() > 0 ? manager.run(on) : success();
+}
+
+/// Gives every target the module as it is for all of them.
+void Compilation::startPlans() {
+  for (const std::unique_ptr<Target> &target : options.targets) {
+    ModuleOp own = module;
+    if (options.targets.size() > 1)
+      own = *copies.emplace_back(module.clone());
+    inputs.plans.push_back({own, target.get(), {}});
+  }
+}
+
+LogicalResult Compilation::lowerToExec() {
+  for (PlanInputs &plan : inputs.plans) {
+    auto populate = [&](PassManager &manager) {
+      populateExecPhase(manager, *plan.target, options.lowering);
+    };
+    if (failed(runPasses(plan.module, populate)))
+      return failure();
+    if (writesArtifact() &&
+        failed(report(checkWeights(plan.module, weightSet()))))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Compilation::generateCode() {
+  for (PlanInputs &plan : inputs.plans) {
+    if (failed(checkContracts(plan.module)))
+      return failure();
+    FailureOr<KernelCode> code = plan.target->generateCode(plan.module);
+    if (failed(code))
+      return failure();
+    plan.code = std::move(*code);
+  }
+  return success();
+}
+
+LogicalResult Compilation::runPhase(const PhaseInfo &info) {
+  switch (info.phase) {
+  case Phase::Exec:
+    startPlans();
+    return lowerToExec();
+  case Phase::Codegen:
+    return generateCode();
+  case Phase::Artifact:
+    return report(
+        writeArtifact(inputs, weightSet(), options.output, options.write));
+  default:
+    break;
+  }
+  if (failed(runPasses(module, [&](PassManager &manager) {
+        populatePhase(manager, info.phase);
+      })))
+    return failure();
+  if (info.phase == Phase::Input && writesArtifact())
+    return report(openInputs(module, folder, options, inputs, weights));
+  return success();
+}
+
+LogicalResult Compilation::dump(const PhaseInfo &info) {
+  if (options.dumpFolder.empty() || info.phase >= Phase::Codegen)
+    return success();
+  std::string name =
+      std::to_string(static_cast<int>(info.phase)) + "-" + info.name.str();
+  if (copies.empty())
+    return dumpPhase(module, name, options.dumpFolder);
+  for (const PlanInputs &plan : inputs.plans) {
+    std::string own = name + "-" + plan.target->name().str();
+    if (failed(dumpPhase(plan.module, own, options.dumpFolder)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Compilation::run() {
+  inputs.producer = "mtpc " MTPC_VERSION;
+  if (module.getSymName())
+    inputs.model = module.getSymName()->str();
+  for (const PhaseInfo &info : allPhases()) {
+    if (options.onPhase)
+      options.onPhase(info);
+    if (failed(runPhase(info)) || failed(dump(info)))
+      return failure();
+    if (info.phase == options.stopAfter)
+      break;
+  }
+  return success();
 }
 
 LogicalResult compiler::compileModule(ModuleOp module,
                                       const std::string &folder,
                                       const CompileOptions &options,
                                       ConfigureFn configure) {
-  ArtifactInputs inputs;
-  inputs.producer = "mtpc " MTPC_VERSION;
-  if (module.getSymName())
-    inputs.model = module.getSymName()->str();
-  llvm::Expected<codegen::TargetDesc> target =
-      codegen::TargetDesc::parse(options.targetCpu);
-  if (!target)
-    return emitError(nowhere(module)) << llvm::toString(target.takeError());
-  inputs.cpu = target->cpu;
-  inputs.features = target->requiredFeatures;
-  std::optional<WeightSet> weights;
-  auto report = [&](const Status &status) {
-    return status.isOk()
-               ? success()
-               : LogicalResult(emitError(nowhere(module)) << status.message());
-  };
-  for (const PhaseInfo &info : allPhases()) {
-    if (options.onPhase)
-      options.onPhase(info);
-    if (failed(runPasses(module, info.phase, options.lowering, configure)))
-      return failure();
-    if (info.phase == Phase::Input && options.stopAfter == Phase::Artifact &&
-        failed(report(openInputs(module, folder, options, inputs, weights)))) {
-      return failure();
-    }
-    if (info.phase == Phase::Exec && options.stopAfter == Phase::Artifact &&
-        failed(report(checkWeights(module, weights ? &*weights : nullptr)))) {
-      return failure();
-    }
-    if (info.phase == Phase::Codegen &&
-        failed(generateCode(module, *target, inputs))) {
-      return failure();
-    }
-    if (info.phase == Phase::Artifact &&
-        failed(
-            report(writeArtifact(module, inputs, weights ? &*weights : nullptr,
-                                 options.output, options.write)))) {
-      return failure();
-    }
-    bool changesModule = info.phase < Phase::Codegen;
-    if (!options.dumpFolder.empty() && changesModule &&
-        failed(dumpPhase(module, info, options.dumpFolder))) {
-      return failure();
-    }
-    if (info.phase == options.stopAfter)
-      break;
-  }
-  return success();
+  return Compilation(module, folder, options, configure).run();
 }

@@ -16,8 +16,10 @@ struct CompileOptions {
   Phase stopAfter = Phase::Artifact;
   /// Where to write the module after each phase; empty for nowhere.
   std::string dumpFolder;
-  /// The processor to compile for: native, x86-64-v3 or x86-64-v4.
-  std::string targetCpu = "native";
+  /// What to compile for, one at least; the artifact has a plan for each, in
+  /// this order. From the phase Exec on a module is one target's: to stop
+  /// between that and the artifact there may be one only.
+  llvm::ArrayRef<std::unique_ptr<Target>> targets;
   LoweringOptions lowering;
   /// The module's file, which the artifact must not replace.
   std::string input;
@@ -40,7 +42,8 @@ mlir::OwningOpRef<mlir::ModuleOp> parseModel(mlir::MLIRContext &context,
                                              llvm::SourceMgr &sources,
                                              const std::string &path);
 
-/// Takes `module` through the phases. Paths of weights and tokenizer in it are
+/// Takes `module` through the phases, with one target in place; several targets
+/// leave it as it is for all of them. Paths of weights and tokenizer in it are
 /// relative to `folder`. `configure` sees every pass manager before it runs
 /// (timing, IR printing). Errors go to the context's diagnostics.
 mlir::LogicalResult compileModule(

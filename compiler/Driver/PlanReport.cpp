@@ -1,7 +1,7 @@
 //===- PlanReport.cpp - What a compiled model will take -------------------===//
 
 #include "compiler/Driver/PlanReport.h"
-#include "compiler/Artifact/ArtifactLayout.h"
+#include "compiler/Artifact/PlanLayout.h"
 #include "passes/Envelope.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -57,7 +57,7 @@ static int64_t poolTokens(ModuleOp module) {
 }
 
 static FailureOr<Plan> makePlan(ModuleOp module) {
-  FailureOr<ArtifactLayout> layout = ArtifactLayout::get(module);
+  FailureOr<PlanLayout> layout = PlanLayout::get(module);
   if (failed(layout))
     return failure();
   Plan plan;

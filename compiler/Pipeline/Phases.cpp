@@ -40,8 +40,7 @@ static void addQuantization(mlir::OpPassManager &manager,
   manager.addPass(passes::createQuantizeWeightsPass(std::move(options)));
 }
 
-void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
-                                  const LoweringOptions &options) {
+void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
   switch (phase) {
   case Phase::Input:
     manager.addPass(passes::createVerifyWiringPass());
@@ -70,24 +69,26 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
     manager.addPass(passes::createPlaceCacheWritesPass());
     break;
   case Phase::Exec:
-    manager.addPass(passes::createConvertMTPToExecPass());
-    if (!options.draftTokens.empty()) {
-      passes::ShrinkDraftHeadPassOptions draft;
-      draft.tokens.assign(options.draftTokens.begin(),
-                          options.draftTokens.end());
-      manager.addPass(passes::createShrinkDraftHeadPass(std::move(draft)));
-    }
-    addQuantization(manager, options.formats);
-    manager.addPass(passes::createFuseArgmaxPass());
-    manager.addPass(passes::createFuseRopePass());
-    manager.addPass(passes::createSplitAttentionPass({options.workers}));
-    manager.addPass(passes::createFormStagesPass());
-    manager.addPass(passes::createBufferizePass());
-    manager.addPass(passes::createPlanMemoryPass());
-    manager.addPass(passes::createCheckCoveragePass());
-    break;
   case Phase::Codegen:
   case Phase::Artifact:
     break;
   }
+}
+
+void mtp::compiler::populateExecPhase(mlir::OpPassManager &manager,
+                                      const Target &target,
+                                      const LoweringOptions &options) {
+  manager.addPass(passes::createConvertMTPToExecPass({target.panelWidth()}));
+  if (!options.draftTokens.empty()) {
+    passes::ShrinkDraftHeadPassOptions draft;
+    draft.tokens.assign(options.draftTokens.begin(), options.draftTokens.end());
+    manager.addPass(passes::createShrinkDraftHeadPass(std::move(draft)));
+  }
+  addQuantization(manager, options.formats);
+  manager.addPass(passes::createFuseArgmaxPass());
+  manager.addPass(passes::createFuseRopePass());
+  target.addSchedulePasses(manager);
+  manager.addPass(passes::createBufferizePass());
+  manager.addPass(passes::createPlanMemoryPass());
+  manager.addPass(passes::createCheckCoveragePass());
 }

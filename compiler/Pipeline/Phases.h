@@ -8,6 +8,7 @@
 #ifndef MTP_COMPILER_PIPELINE_PHASES_H
 #define MTP_COMPILER_PIPELINE_PHASES_H
 
+#include "compiler/Target/Target.h"
 #include "mlir/Pass/PassManager.h"
 #include <optional>
 #include <string>
@@ -66,15 +67,17 @@ struct WeightFormats {
 /// What the user chose for the lowering to exec.
 struct LoweringOptions {
   WeightFormats formats;
-  /// Threads that a step should keep busy; does not change what it computes.
-  int64_t workers = 1;
   /// The tokens that may be drafted, ascending; empty for all.
   std::vector<int32_t> draftTokens;
 };
 
-/// Adds the passes of one phase; Codegen and Artifact have none.
-void populatePhase(mlir::OpPassManager &manager, Phase phase,
-                   const LoweringOptions &options = {});
+/// Adds the passes of one of the phases up to Cache, which are the same for all
+/// targets; others have none.
+void populatePhase(mlir::OpPassManager &manager, Phase phase);
+
+/// Adds the passes of the phase Exec for one target.
+void populateExecPhase(mlir::OpPassManager &manager, const Target &target,
+                       const LoweringOptions &options = {});
 
 } // namespace mtp::compiler
 

@@ -1,6 +1,6 @@
-//===- ArtifactLayout.cpp - Where everything of a file lies ---------------===//
+//===- PlanLayout.cpp - What a plan holds and how it is counted -----------===//
 
-#include "compiler/Artifact/ArtifactLayout.h"
+#include "compiler/Artifact/PlanLayout.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "runtime/schema/ArtifactFormat.h"
 
@@ -83,9 +83,13 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   return recipe;
 }
 
-/// Appends a blob at the next aligned place of its segment.
-static LogicalResult place(std::vector<BlobLayout> &blobs, BlobLayout blob,
-                           uint64_t &end) {
+uint64_t compiler::blobOffset(uint64_t end) {
+  return alignTo(end, kBufferAlignment);
+}
+
+/// Appends a blob behind the `end` bytes of those before it.
+static LogicalResult append(std::vector<BlobLayout> &blobs, BlobLayout blob,
+                            uint64_t &end) {
   // Leaves room for alignment and for all segments together.
   constexpr uint64_t kMostBytes = uint64_t(1) << 60;
   if (blob.size > kMostBytes || end > kMostBytes - blob.size) {
@@ -93,8 +97,7 @@ static LogicalResult place(std::vector<BlobLayout> &blobs, BlobLayout blob,
                                 "2^60 bytes each, got ")
            << blob.size << " more than " << end;
   }
-  blob.offset = alignTo(end, kBufferAlignment);
-  end = blob.offset + blob.size;
+  end = blobOffset(end) + blob.size;
   blobs.push_back(std::move(blob));
   return success();
 }
@@ -123,17 +126,17 @@ static schema::BlobFormat formatOf(const WeightRecipe &recipe) {
   return schema::BlobFormat::Elements;
 }
 
-static LogicalResult addWeight(ArtifactLayout &layout, exec::WeightOp weight) {
+static LogicalResult addWeight(PlanLayout &layout, exec::WeightOp weight) {
   FailureOr<WeightRecipe> recipe = recipeOf(weight);
   if (failed(recipe))
     return failure();
   layout.weightIndex[weight.getSymName()] = layout.weights.size();
   bool isQuantized = weight.isQuantized();
-  if (failed(place(
+  if (failed(append(
           layout.weights,
           {recipe->name, weight,
            isQuantized ? schema::DType::I8 : dtypeOf(weight.getDtype()),
-           packedShape(*recipe), 0, static_cast<uint64_t>(packedBytes(*recipe)),
+           packedShape(*recipe), static_cast<uint64_t>(packedBytes(*recipe)),
            formatOf(*recipe), recipe->group, isQuantized ? recipe->k : 0},
           layout.weightBytes))) {
     return failure();
@@ -142,18 +145,18 @@ static LogicalResult addWeight(ArtifactLayout &layout, exec::WeightOp weight) {
   return success();
 }
 
-static LogicalResult addConstant(ArtifactLayout &layout, StringRef name,
+static LogicalResult addConstant(PlanLayout &layout, StringRef name,
                                  Operation *op, MemRefType type) {
   layout.constantIndex[name] = layout.constants.size();
   std::vector<uint64_t> shape(type.getShape().begin(), type.getShape().end());
-  return place(layout.constants,
-               {name.str(), op, dtypeOf(type.getElementType()), shape, 0,
-                bufferBytes(type)},
-               layout.constantBytes);
+  return append(layout.constants,
+                {name.str(), op, dtypeOf(type.getElementType()), shape,
+                 bufferBytes(type)},
+                layout.constantBytes);
 }
 
-FailureOr<ArtifactLayout> ArtifactLayout::get(ModuleOp module) {
-  ArtifactLayout layout;
+FailureOr<PlanLayout> PlanLayout::get(ModuleOp module) {
+  PlanLayout layout;
   for (Operation &op : *module.getBody()) {
     if (auto weight = dyn_cast<exec::WeightOp>(op)) {
       if (failed(addWeight(layout, weight)))

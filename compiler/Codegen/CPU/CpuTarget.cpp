@@ -1,0 +1,77 @@
+//===- CpuTarget.cpp - x86-64 processors as a target ----------------------===//
+
+#include "compiler/Codegen/CPU/CpuTarget.h"
+#include "compiler/Codegen/CPU/Compile.h"
+#include "compiler/Codegen/CPU/Kernels.h"
+#include "dialects/Exec/IR/ExecOps.h"
+#include "passes/Passes.h"
+#include "runtime/schema/QuantizedPanel.h"
+
+using namespace mtp;
+using namespace mtp::codegen;
+using namespace mlir;
+
+// Panels of integers are what the file format says, and kernels know no others.
+static_assert(kPanelWidth == QuantizedPanel::kOutputs);
+
+Result<std::unique_ptr<compiler::Target>>
+CpuTarget::create(const compiler::TargetOptions &options) {
+  llvm::Expected<TargetDesc> desc = TargetDesc::parse(options.cpu);
+  if (!desc)
+    return invalidArgument(llvm::toString(desc.takeError()));
+  return std::unique_ptr<Target>(
+      new CpuTarget(std::move(*desc), options.workers));
+}
+
+compiler::Machine CpuTarget::machine() const {
+  return {"x86_64", desc.cpu, desc.requiredFeatures};
+}
+
+int64_t CpuTarget::panelWidth() const { return kPanelWidth; }
+
+void CpuTarget::addSchedulePasses(OpPassManager &manager) const {
+  manager.addPass(mlir::mtp::createSplitAttentionPass({workers}));
+  manager.addPass(mlir::mtp::createFormStagesPass());
+}
+
+/// Checks that the catalogue, by which dispatches were planned, and the emitter
+/// divide the work of a kernel alike.
+static LogicalResult checkTasks(exec::KernelOp kernel, const KernelSpec &spec) {
+  for (int64_t rows : {1, 7}) {
+    int64_t planned =
+        exec::kernelTasks(kernel.getKind(), kernel.getConfig(), rows);
+    int64_t emitted = kernelTasks(spec, rows);
+    if (planned != emitted) {
+      return kernel.emitOpError("expected ")
+             << planned << " tasks for " << rows << " rows, the kernel has "
+             << emitted;
+    }
+  }
+  return success();
+}
+
+FailureOr<compiler::KernelCode> CpuTarget::generateCode(ModuleOp module) const {
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  OpBuilder builder(module.getContext());
+  compiler::KernelCode code;
+  code.format = schema::ImageFormat::ElfShared;
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    if (kernel.getKind().starts_with(exec::kBuiltinPrefix))
+      continue;
+    KernelSpec spec{kernel.getSymName().str(), kernel.getKind().str(),
+                    kernel.getConfig(),
+                    kernel.hasBody() ? &kernel.getBody() : nullptr};
+    if (failed(verifyKernel(kernel.getLoc(), spec)) ||
+        failed(checkTasks(kernel, spec)) ||
+        failed(emitKernel(builder, *kernels, spec, desc)))
+      return kernel.emitOpError("has no code on this target");
+    uint64_t scratch = kernelScratchBytes(spec, desc);
+    code.scratchOf[kernel.getSymName()] = scratch;
+    code.scratchBytes = std::max(code.scratchBytes, scratch);
+  }
+  FailureOr<std::vector<char>> image = compileKernels(*kernels, desc);
+  if (failed(image))
+    return failure();
+  code.image = std::move(*image);
+  return code;
+}

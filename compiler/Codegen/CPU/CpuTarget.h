@@ -1,0 +1,38 @@
+//===- CpuTarget.h - x86-64 processors as a target --------------*- C++ -*-===//
+
+#ifndef COMPILER_CODEGEN_CPU_CPUTARGET_H
+#define COMPILER_CODEGEN_CPU_CPUTARGET_H
+
+#include "compiler/Codegen/CPU/TargetDesc.h"
+#include "compiler/Target/Target.h"
+
+namespace mtp::codegen {
+
+/// Kernels in one ELF image, programs in stages that threads share.
+class CpuTarget : public compiler::Target {
+public:
+  static constexpr llvm::StringLiteral kName = "cpu";
+
+  /// Fails where the options name a processor that is not known.
+  static Result<std::unique_ptr<Target>>
+  create(const compiler::TargetOptions &options);
+
+  llvm::StringRef name() const override { return kName; }
+  compiler::Machine machine() const override;
+  int64_t panelWidth() const override;
+  void addSchedulePasses(mlir::OpPassManager &manager) const override;
+  bool hasCpuSchedule() const override { return true; }
+  mlir::FailureOr<compiler::KernelCode>
+  generateCode(mlir::ModuleOp module) const override;
+
+private:
+  CpuTarget(TargetDesc desc, int64_t workers)
+      : desc(std::move(desc)), workers(workers) {}
+
+  TargetDesc desc;
+  int64_t workers;
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_CPU_CPUTARGET_H

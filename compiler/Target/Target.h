@@ -1,0 +1,98 @@
+//===- Target.h - A machine that models are compiled for --------*- C++ -*-===//
+//
+// What belongs to one machine: how wide the panels are that its products
+// stream, which passes make its schedule of target-neutral exec IR, and the
+// code of its kernels. Everything else of a compilation is the same for all
+// targets; an artifact has one plan for each that was asked for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_COMPILER_TARGET_TARGET_H
+#define MTP_COMPILER_TARGET_TARGET_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/core/Result.h"
+#include "runtime/schema/mtp_artifact_generated.h"
+#include "llvm/ADT/StringMap.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mtp::compiler {
+
+/// What the flags of mtpc say of machines; a target takes what concerns it.
+struct TargetOptions {
+  /// The processor's name; "native" is this machine's.
+  std::string cpu = "native";
+  /// Threads that a step should keep busy; does not change what it computes.
+  int64_t workers = 1;
+};
+
+/// What a plan says of its machine. The runtime compares it with its own.
+struct Machine {
+  std::string arch;
+  std::string cpu;
+  std::vector<std::string> features;
+};
+
+/// All kernels of a plan as code.
+struct KernelCode {
+  schema::ImageFormat format = schema::ImageFormat::ElfShared;
+  std::vector<char> image;
+  /// Scratch of one worker, bytes: of each kernel, and what is enough for all.
+  llvm::StringMap<uint64_t> scratchOf;
+  uint64_t scratchBytes = 0;
+};
+
+class Target {
+public:
+  virtual ~Target() = default;
+
+  /// The name that --target takes.
+  virtual llvm::StringRef name() const = 0;
+
+  virtual Machine machine() const = 0;
+
+  /// Outputs in a panel of the weights that products stream (`#exec.panels`).
+  /// Weights that two targets want alike are stored once.
+  virtual int64_t panelWidth() const = 0;
+
+  /// Adds the passes between the choice of kernels and bufferization: they
+  /// order and divide the calls of every program as the machine wants them.
+  virtual void addSchedulePasses(mlir::OpPassManager &manager) const {}
+
+  /// Whether commands have the steps of `CpuSchedule`: which are done by one
+  /// thread alone, and before which no barrier stands.
+  virtual bool hasCpuSchedule() const { return false; }
+
+  /// Makes code of every exec.kernel of `module` but builtins; their contracts
+  /// hold. A kernel that the target cannot emit is an error there.
+  virtual mlir::FailureOr<KernelCode>
+  generateCode(mlir::ModuleOp module) const = 0;
+};
+
+using Targets = std::vector<std::unique_ptr<Target>>;
+
+/// The targets that a tool was built with.
+class TargetRegistry {
+public:
+  /// Fails, naming the flag, where options are not for the target.
+  using Create =
+      std::function<Result<std::unique_ptr<Target>>(const TargetOptions &)>;
+
+  void add(llvm::StringRef name, Create create);
+
+  /// Makes the targets called `names`, in their order, each name once.
+  Result<Targets> create(llvm::ArrayRef<std::string> names,
+                         const TargetOptions &options) const;
+
+private:
+  /// In the order in which they were added.
+  std::vector<std::pair<std::string, Create>> entries;
+};
+
+} // namespace mtp::compiler
+
+#endif // MTP_COMPILER_TARGET_TARGET_H

@@ -1,0 +1,228 @@
+//===- Flags.cpp - What the flags of mtpc ask for -------------------------===//
+
+#include "tools/mtpc/Flags.h"
+#include "compiler/Driver/DraftVocabulary.h"
+#include "compiler/Driver/QuantizeFlags.h"
+#include "runtime/core/Processors.h"
+
+namespace cl = llvm::cl;
+using namespace mtp::compiler;
+
+namespace {
+
+cl::OptionCategory category("mtpc options");
+cl::extrahelp moreHelp(R"(
+The options of MLIR and LLVM (--mlir-timing and so on) are taken too:
+--help-hidden lists them.
+
+Examples:
+  mtpc model.mlir -o model.bin
+  mtpc model.mlir -o model.bin --quantize=int4 --target-cpu=x86-64-v3
+  mtpc model.mlir --compile-to=exec --plan-report
+  mtpc model.mlir --compile-to=fuse -o fused.mlir
+)");
+
+cl::opt<std::string> inputPath(cl::Positional, cl::desc("<model.mlir>"),
+                               cl::init("-"), cl::cat(category));
+cl::opt<std::string>
+    outputPath("o",
+               cl::desc("The artifact to write; where --compile-to stops "
+                        "earlier, the module (default: standard output)"),
+               cl::value_desc("model.bin"), cl::cat(category));
+cl::list<std::string> targetNames(
+    "target", cl::CommaSeparated, cl::value_desc("name,..."),
+    cl::desc("The machines to compile for (default: cpu); the artifact has a "
+             "plan for each, which share the weights that they pack alike"),
+    cl::cat(category));
+cl::opt<std::string>
+    targetCpu("target-cpu",
+              cl::desc("The processor: native, x86-64-v3, x86-64-v4, znver4 or "
+                       "sapphirerapids"),
+              cl::init("native"), cl::cat(category));
+cl::opt<std::string>
+    compileTo("compile-to",
+              cl::desc("Stop after a phase and print the module: input, fuse, "
+                       "shape, cache, exec, codegen or artifact"),
+              cl::init("artifact"), cl::cat(category));
+cl::opt<std::string> dumpPhasesTo("dump-phases-to",
+                                  cl::desc("Write the module after each phase"),
+                                  cl::value_desc("dir"), cl::cat(category));
+cl::opt<Report>
+    planReport("plan-report", cl::desc("Print programs, kernels and bytes"),
+               cl::values(clEnumValN(Report::Text, "", "for people"),
+                          clEnumValN(Report::Text, "text", "for people"),
+                          clEnumValN(Report::Json, "json", "as JSON")),
+               cl::ValueOptional, cl::init(Report::None), cl::cat(category));
+cl::opt<std::string> quantize(
+    "quantize",
+    cl::desc("Store the weights of projections as integers. keep=PATTERN "
+             "(a glob over tensor keys, again for more) leaves weights as "
+             "they are"),
+    cl::value_desc("int8|int4[,group=N][,keep=PATTERN]..."), cl::cat(category));
+cl::opt<std::string>
+    quantizeHead("quantize-head",
+                 cl::desc("The same for the head, instead of --quantize"),
+                 cl::value_desc("int8|int4|none[,group=N]"), cl::cat(category));
+cl::opt<std::string> quantizeEmbedding(
+    "quantize-embedding",
+    cl::desc("The same for embedding tables, which --quantize leaves as they "
+             "are; its keep= counts"),
+    cl::value_desc("int8|int4|none[,group=N]"), cl::cat(category));
+cl::opt<std::string> draftVocabulary(
+    "draft-vocab",
+    cl::desc("Draft only the most frequent tokens of a list (lines of a token "
+             "id and a count); the output stays the same"),
+    cl::value_desc("FILE[,size=N]"), cl::cat(category));
+cl::opt<unsigned> runThreads(
+    "run-threads",
+    cl::desc("Threads that mtp-run will have: long contexts are shared out "
+             "among as many (default: this machine's processors); the output "
+             "stays the same"),
+    cl::init(0), cl::cat(category));
+// Its former name.
+cl::alias workersAlias("workers", cl::aliasopt(runThreads), cl::Hidden);
+// LLVM has a --threads of its own.
+cl::opt<unsigned> jobs("jobs",
+                       cl::desc("Threads that mtpc itself packs weights with "
+                                "(default: this machine's processors)"),
+                       cl::init(0), cl::cat(category));
+
+cl::opt<std::string> randomWeights(
+    "random-weights", cl::ValueOptional, cl::value_desc("seed"),
+    cl::desc("Random weights for a model without files, for measuring"),
+    cl::cat(category));
+
+/// More than any machine has processors.
+constexpr unsigned kMostThreads = 1024;
+
+/// What the flag says, or else the processors that are ours to use.
+unsigned threadsOf(const cl::opt<unsigned> &flag) {
+  return flag ? flag : ::mtp::usableProcessors();
+}
+
+/// The value of a flag, if it was given.
+std::optional<std::string_view> given(const cl::opt<std::string> &flag) {
+  return flag.getNumOccurrences() ? std::optional(std::string_view(flag))
+                                  : std::nullopt;
+}
+
+mtp::Status wrong(const llvm::Twine &message) {
+  return mtp::invalidArgument(message.str());
+}
+
+/// `flag` changes what comes out of `least` and later phases.
+mtp::Status needsPhase(const cl::Option &flag, Phase least, Phase stopAfter,
+                       llvm::StringRef name) {
+  if (flag.getNumOccurrences() == 0 || stopAfter >= least)
+    return mtp::okStatus();
+  return wrong("expected --compile-to=" + name + " for --" + flag.ArgStr +
+               ", got '" + compileTo + "'");
+}
+
+mtp::Status checkPhases(Phase stopAfter) {
+  for (const cl::Option *flag :
+       {static_cast<cl::Option *>(&planReport),
+        static_cast<cl::Option *>(&runThreads),
+        static_cast<cl::Option *>(&draftVocabulary),
+        static_cast<cl::Option *>(&quantize),
+        static_cast<cl::Option *>(&quantizeHead),
+        static_cast<cl::Option *>(&quantizeEmbedding)}) {
+    MTP_RETURN_IF_ERROR(
+        needsPhase(*flag, Phase::Exec, stopAfter, "exec or later"));
+  }
+  MTP_RETURN_IF_ERROR(needsPhase(jobs, Phase::Artifact, stopAfter, "artifact"));
+  return needsPhase(randomWeights, Phase::Artifact, stopAfter, "artifact");
+}
+
+mtp::Status checkThreads() {
+  for (const cl::opt<unsigned> *flag : {&runThreads, &jobs}) {
+    if (*flag > kMostThreads) {
+      return wrong("expected at most " + llvm::Twine(kMostThreads) + " for --" +
+                   flag->ArgStr + ", got " + llvm::Twine(*flag));
+    }
+  }
+  return mtp::okStatus();
+}
+
+mtp::Result<std::optional<uint64_t>> readSeed() {
+  if (randomWeights.getNumOccurrences() == 0)
+    return std::optional<uint64_t>();
+  uint64_t number = 1;
+  if (!randomWeights.empty() &&
+      llvm::StringRef(randomWeights).getAsInteger(10, number)) {
+    return wrong("expected a number of 0 to 2^64 - 1 for --random-weights, "
+                 "got '" +
+                 randomWeights + "'");
+  }
+  return std::optional(number);
+}
+
+mtp::Result<Phase> readPhase() {
+  std::optional<Phase> stopAfter = findPhase(compileTo);
+  if (!stopAfter) {
+    return wrong("expected a phase for --compile-to (input, fuse, shape, "
+                 "cache, exec, codegen, artifact), got '" +
+                 compileTo + "'");
+  }
+  MTP_RETURN_IF_ERROR(checkPhases(*stopAfter));
+  if (*stopAfter == Phase::Artifact && outputPath.empty())
+    return wrong("expected -o with the path of the artifact");
+  return *stopAfter;
+}
+
+/// From the phase exec on a module and its report are one target's.
+mtp::Status checkOneTarget(const Invocation &invocation) {
+  bool showsPlan =
+      invocation.report != Report::None ||
+      (invocation.stopAfter >= Phase::Exec && invocation.printsModule());
+  if (invocation.targets.size() == 1 || !showsPlan)
+    return mtp::okStatus();
+  llvm::StringRef flag =
+      invocation.report != Report::None ? "plan-report" : "compile-to";
+  return wrong("expected one target for --" + flag + ", got " +
+               llvm::Twine(invocation.targets.size()));
+}
+
+mtp::Result<Targets> readTargets(const TargetRegistry &registry) {
+  std::vector<std::string> names(targetNames.begin(), targetNames.end());
+  if (names.empty())
+    names.push_back("cpu");
+  TargetOptions options;
+  options.cpu = targetCpu;
+  options.workers = threadsOf(runThreads);
+  return registry.create(names, options);
+}
+
+mtp::Result<LoweringOptions> readLowering() {
+  LoweringOptions lowering;
+  MTP_RETURN_IF_ERROR(parseQuantizeFlags(
+      {given(quantize), given(quantizeHead), given(quantizeEmbedding)},
+      lowering.formats));
+  if (draftVocabulary.getNumOccurrences()) {
+    MTP_ASSIGN_OR_RETURN(lowering.draftTokens,
+                         readDraftVocabulary(draftVocabulary));
+  }
+  return lowering;
+}
+
+} // namespace
+
+bool isOwnFlag(const cl::Option &option) {
+  return llvm::is_contained(option.Categories, &category);
+}
+
+mtp::Result<Invocation> readFlags(const TargetRegistry &registry) {
+  Invocation invocation;
+  invocation.input = inputPath;
+  invocation.output = outputPath;
+  invocation.dumpFolder = dumpPhasesTo;
+  invocation.report = planReport;
+  MTP_ASSIGN_OR_RETURN(invocation.stopAfter, readPhase());
+  MTP_RETURN_IF_ERROR(checkThreads());
+  invocation.jobs = threadsOf(jobs);
+  MTP_ASSIGN_OR_RETURN(invocation.targets, readTargets(registry));
+  MTP_RETURN_IF_ERROR(checkOneTarget(invocation));
+  MTP_ASSIGN_OR_RETURN(invocation.randomWeights, readSeed());
+  MTP_ASSIGN_OR_RETURN(invocation.lowering, readLowering());
+  return invocation;
+}

@@ -1,0 +1,41 @@
+//===- Flags.h - What the flags of mtpc ask for -----------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTPC_FLAGS_H
+#define MTP_TOOLS_MTPC_FLAGS_H
+
+#include "compiler/Pipeline/Phases.h"
+#include "llvm/Support/CommandLine.h"
+#include <optional>
+
+enum class Report { None, Text, Json };
+
+/// What the flags ask for. They are read once: the linker, a library, resets
+/// all flags of the process when it is called.
+struct Invocation {
+  std::string input;
+  /// The artifact, or where to print the module; empty for standard output.
+  std::string output;
+  mtp::compiler::Phase stopAfter = mtp::compiler::Phase::Artifact;
+  std::string dumpFolder;
+  Report report = Report::None;
+  mtp::compiler::Targets targets;
+  mtp::compiler::LoweringOptions lowering;
+  std::optional<uint64_t> randomWeights;
+  /// Threads that pack weights.
+  unsigned jobs = 1;
+
+  /// Whether the module is printed.
+  bool printsModule() const {
+    return stopAfter < mtp::compiler::Phase::Artifact &&
+           (!output.empty() || (dumpFolder.empty() && report == Report::None));
+  }
+};
+
+/// Whether an option is one of mtpc's own.
+bool isOwnFlag(const llvm::cl::Option &option);
+
+/// Reads the flags after they are parsed; an error names one that is wrong.
+mtp::Result<Invocation>
+readFlags(const mtp::compiler::TargetRegistry &registry);
+
+#endif // MTP_TOOLS_MTPC_FLAGS_H

@@ -1,0 +1,184 @@
+//===- Tool.cpp - The compiler as a tool ----------------------------------===//
+
+#include "tools/mtpc/Tool.h"
+#include "compiler/Driver/Compile.h"
+#include "compiler/Driver/OutputCheck.h"
+#include "compiler/Driver/PlanReport.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "tools/compiler-support/CompilerTool.h"
+#include "tools/mtpc/Flags.h"
+#include "tools/mtpc/Progress.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cl = llvm::cl;
+using namespace mtp::compiler;
+
+namespace {
+
+int fail(const llvm::Twine &message, mtp::ExitCode code = mtp::kFailure) {
+  return mtp::toolError("mtpc", message, code);
+}
+
+/// The folder that the module's paths are relative to.
+std::string folderOf(const std::string &path) {
+  if (path == "-")
+    return ".";
+  llvm::StringRef parent = llvm::sys::path::parent_path(path);
+  return parent.empty() ? "." : parent.str();
+}
+
+/// An error of a flag stands at the module; nobody wants to read all of that
+/// without having asked for it.
+void quietDiagnostics(mlir::MLIRContext &context) {
+  const auto &flags = cl::getRegisteredOptions();
+  auto printOp = flags.find("mlir-print-op-on-diagnostic");
+  if (printOp == flags.end() || !printOp->second->getNumOccurrences())
+    context.printOpOnDiagnostic(false);
+}
+
+/// Prints what is wrong with a flag or a path, which is no fault of a line of
+/// the module; others may print what is. The progress gives up its line.
+mlir::LogicalResult reportDiagnostic(mlir::Diagnostic &diagnostic,
+                                     Progress &progress) {
+  progress.finish();
+  bool isOurs = llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()) &&
+                diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+  if (isOurs)
+    fail(diagnostic.str());
+  return mlir::success(isOurs);
+}
+
+/// One run of the tool after its flags are read.
+class Run {
+public:
+  explicit Run(const Invocation &invocation)
+      : invocation(invocation), context(makeRegistry()),
+        atSource(sources, &context),
+        handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          return reportDiagnostic(diagnostic, progress);
+        }) {
+    quietDiagnostics(context);
+  }
+
+  mlir::LogicalResult run();
+
+private:
+  static mlir::DialectRegistry makeRegistry() {
+    mlir::DialectRegistry registry;
+    registerCompilerDialects(registry);
+    return registry;
+  }
+
+  mlir::LogicalResult checkPrintable();
+  CompileOptions compileOptions();
+  mlir::LogicalResult compile(mlir::ModuleOp module);
+  mlir::LogicalResult print(mlir::ModuleOp module);
+
+  const Invocation &invocation;
+  mlir::MLIRContext context;
+  llvm::SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler atSource;
+  Progress progress;
+  mlir::ScopedDiagnosticHandler handler;
+  std::vector<QuantizedWeight> quantized;
+};
+
+} // namespace
+
+/// Says why the module cannot be printed, before anything is done.
+mlir::LogicalResult Run::checkPrintable() {
+  const std::string &path = invocation.output;
+  if (!invocation.printsModule() || path.empty() || path == "-" ||
+      path == "/dev/null")
+    return mlir::success();
+  mtp::Status status = checkOutput(path, {{invocation.input}});
+  if (!status.isOk())
+    fail(llvm::StringRef(status.message()));
+  return mlir::success(status.isOk());
+}
+
+CompileOptions Run::compileOptions() {
+  CompileOptions options;
+  options.stopAfter = invocation.stopAfter;
+  options.dumpFolder = invocation.dumpFolder;
+  options.targets = invocation.targets;
+  options.lowering = invocation.lowering;
+  options.input = invocation.input;
+  options.output = invocation.output;
+  options.randomWeights = invocation.randomWeights;
+  options.write.threads = invocation.jobs;
+  options.write.progress = [this](uint64_t done, uint64_t total) {
+    progress.packed(done, total);
+  };
+  options.write.onQuantized = [this](const mtp::WeightRecipe &recipe,
+                                     const mtp::QuantizationError &error) {
+    quantized.push_back({recipe.name, recipe.bits, recipe.group, error});
+  };
+  options.onPhase = [this](const PhaseInfo &info) {
+    progress.phase(info.description);
+  };
+  return options;
+}
+
+mlir::LogicalResult Run::compile(mlir::ModuleOp module) {
+  mlir::DefaultTimingManager timing;
+  mlir::applyDefaultTimingManagerCLOptions(timing);
+  mlir::TimingScope rootScope = timing.getRootScope();
+  auto configure = [&](mlir::PassManager &manager) {
+    manager.enableTiming(rootScope);
+    return mlir::applyPassManagerCLOptions(manager);
+  };
+  mlir::LogicalResult result = compileModule(module, folderOf(invocation.input),
+                                             compileOptions(), configure);
+  progress.finish();
+  return result;
+}
+
+/// Prints the report and the module, where they are asked for.
+mlir::LogicalResult Run::print(mlir::ModuleOp module) {
+  if (invocation.report != Report::None &&
+      failed(printPlanReport(module, quantized,
+                             invocation.report == Report::Json, llvm::outs())))
+    return mlir::failure();
+  if (!invocation.printsModule())
+    return mlir::success();
+  const std::string &path = invocation.output;
+  llvm::Error error = mtp::writeWholeFile(
+      path.empty() ? "-" : path,
+      [&](llvm::raw_ostream &stream) { module.print(stream); });
+  if (!error)
+    return mlir::success();
+  fail(llvm::toString(std::move(error)));
+  return mlir::failure();
+}
+
+mlir::LogicalResult Run::run() {
+  if (failed(checkPrintable()))
+    return mlir::failure();
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      parseModel(context, sources, invocation.input);
+  if (!module || failed(compile(*module)))
+    return mlir::failure();
+  return print(*module);
+}
+
+int runMtpc(int argc, char **argv, const TargetRegistry &registry) {
+  llvm::InitLLVM init(argc, argv);
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  mtp::parseToolFlags(
+      argc, argv, "mtpc",
+      "mtpc: compile a model with its drafter into one artifact\n", isOwnFlag);
+  mtp::Result<Invocation> invocation = readFlags(registry);
+  if (!invocation.isOk())
+    return fail(llvm::StringRef(invocation.status().message()),
+                mtp::kWrongFlags);
+  return succeeded(Run(*invocation).run()) ? mtp::kSuccess : mtp::kFailure;
+}
