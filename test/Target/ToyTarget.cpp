@@ -1,0 +1,38 @@
+//===- ToyTarget.cpp - A machine that only tests compile for --------------===//
+
+#include "ToyTarget.h"
+
+#include "dialects/Exec/IR/ExecOps.h"
+
+using namespace mtp;
+using namespace mtp::test;
+
+Result<std::unique_ptr<compiler::Target>>
+ToyTarget::create(const compiler::TargetOptions &options) {
+  return std::unique_ptr<Target>(new ToyTarget());
+}
+
+compiler::Machine ToyTarget::machine() const {
+  return {"toy", "toy1", {"panels16"}};
+}
+
+mlir::FailureOr<compiler::KernelCode>
+ToyTarget::generateCode(mlir::ModuleOp module) const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  compiler::KernelCode code;
+  // The format has one kind of image, and says that only a device looks at one.
+  code.format = schema::ImageFormat::ElfShared;
+  for (auto kernel : module.getOps<mlir::exec::KernelOp>()) {
+    if (kernel.getKind().starts_with(mlir::exec::kBuiltinPrefix))
+      continue;
+    if (kernel.getKind().starts_with("moe_"))
+      return kernel.emitOpError("expected no kernel of experts for target ")
+             << kName << ", got kind '" << kernel.getKind() << "'";
+    kernel.print(stream);
+    stream << "\n";
+    code.scratchOf[kernel.getSymName()] = 0;
+  }
+  code.image.assign(text.begin(), text.end());
+  return code;
+}

@@ -1,0 +1,30 @@
+//===- ToyTarget.h - A machine that only tests compile for ------*- C++ -*-===//
+
+#ifndef TEST_TARGET_TOYTARGET_H
+#define TEST_TARGET_TOYTARGET_H
+
+#include "compiler/Target/Target.h"
+
+namespace mtp::test {
+
+/// A machine unlike the CPU wherever a target has a say: its panels have 16
+/// outputs, its calls run in the order in which they are written, its code is
+/// the text of its kernels, and it knows no mixtures of experts. No device runs
+/// it.
+class ToyTarget : public compiler::Target {
+public:
+  static constexpr llvm::StringLiteral kName = "toy";
+
+  static Result<std::unique_ptr<Target>>
+  create(const compiler::TargetOptions &options);
+
+  llvm::StringRef name() const override { return kName; }
+  compiler::Machine machine() const override;
+  int64_t panelWidth() const override { return 16; }
+  mlir::FailureOr<compiler::KernelCode>
+  generateCode(mlir::ModuleOp module) const override;
+};
+
+} // namespace mtp::test
+
+#endif // TEST_TARGET_TOYTARGET_H
