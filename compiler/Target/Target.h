@@ -39,7 +39,7 @@ struct Machine {
 
 /// All kernels of a plan as code.
 struct KernelCode {
-  schema::ImageFormat format = schema::ImageFormat::ElfShared;
+  schema::ImageFormat format;
   std::vector<char> image;
   /// Scratch of one worker, bytes: of each kernel, and what is enough for all.
   llvm::StringMap<uint64_t> scratchOf;

@@ -11,8 +11,9 @@
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
-// Programs are planned by the exec dialect's table: what it promises must be
-// emitted, and nothing else is.
+// Programs are planned by the exec dialect's catalogue: what it promises must
+// be emitted, and nothing else is. Buffers, params and tasks are said there
+// alone.
 TEST(Catalogue, EmitsTheKindsOfTheExecDialect) {
   std::set<llvm::StringRef> emitted, planned;
   for (llvm::StringRef kind : kernelKinds())
@@ -39,6 +40,9 @@ TEST(Catalogue, NamesWhatIsWrong) {
        "'f16'"},
       {"head_linear", "heads = 2, k = 4, n = 4, dtype = \"int8\"",
        "expected one of f32|bf16 for config key 'dtype', got 'int8'"},
+      // Panels of another target.
+      {"linear", "k = 4, n = 4, dtype = \"f32\", panel = 16",
+       "unknown config key 'panel'"},
       {"linear", "k = 64, n = 4, dtype = \"int4\"",
        "expected config key 'group' to be a multiple of 32 up to 128 for dtype "
        "'int4', got 0"},

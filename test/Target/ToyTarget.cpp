@@ -20,9 +20,8 @@ mlir::FailureOr<compiler::KernelCode>
 ToyTarget::generateCode(mlir::ModuleOp module) const {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  compiler::KernelCode code;
   // The format has one kind of image, and says that only a device looks at one.
-  code.format = schema::ImageFormat::ElfShared;
+  compiler::KernelCode code{schema::ImageFormat::ElfShared};
   for (auto kernel : module.getOps<mlir::exec::KernelOp>()) {
     if (kernel.getKind().starts_with(mlir::exec::kBuiltinPrefix))
       continue;

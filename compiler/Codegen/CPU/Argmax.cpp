@@ -137,9 +137,9 @@ static constexpr ConfigKey argmaxKeys[] = {{"width", ConfigKey::Int, true},
 
 static constexpr ConfigKey partsKeys[] = {{"parts", ConfigKey::Int, true}};
 
-static const KernelKind kinds[] = {
-    {"argmax", argmaxKeys, emitArgmaxKernel, taskPerRow},
-    {"argmax_parts", partsKeys, emitArgmaxParts, taskPerRow},
-    {"exclude", excludeKeys, emitExclude, taskPerRow}};
+static const KernelEmitter kinds[] = {
+    {"argmax", argmaxKeys, emitArgmaxKernel},
+    {"argmax_parts", partsKeys, emitArgmaxParts},
+    {"exclude", excludeKeys, emitExclude}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::argmaxKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::argmaxKernels() { return kinds; }

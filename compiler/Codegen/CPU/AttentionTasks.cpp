@@ -132,20 +132,11 @@ static void emitJoin(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static int64_t joinTasks(const KernelConfig &config, int64_t rows) {
-  return AttentionDivision(config, /*rowsPerTask=*/1).tasks(rows);
-}
-
 static int64_t joinScratch(const KernelConfig &config,
                            const TargetDesc &target) {
   AttentionDivision division(config, /*rowsPerTask=*/1);
   return AttentionLayout(config, target, division, division.headsPerTask)
       .sumsBytes();
-}
-
-template <bool tree>
-static int64_t attentionTasks(const KernelConfig &config, int64_t rows) {
-  return AttentionDivision(config, rowsPerTask(tree)).tasks(rows);
 }
 
 template <bool tree>
@@ -258,14 +249,13 @@ static const llvm::ArrayRef<ConfigKey> partsKeys =
 static const llvm::ArrayRef<ConfigKey> plainKeys =
     llvm::ArrayRef(allKeys).drop_back(3);
 
-static const KernelKind kinds[] = {
-    {"attention", plainKeys, emitAttention<false>, attentionTasks<false>,
+static const KernelEmitter kinds[] = {
+    {"attention", plainKeys, emitAttention<false>, attentionScratch<false>,
+     verifyAttention},
+    {"attention_tree", treeKeys, emitAttention<true>, attentionScratch<true>,
+     verifyAttention},
+    {"attention_parts", partsKeys, emitAttention<false>,
      attentionScratch<false>, verifyAttention},
-    {"attention_tree", treeKeys, emitAttention<true>, attentionTasks<true>,
-     attentionScratch<true>, verifyAttention},
-    {"attention_parts", partsKeys, emitAttention<false>, attentionTasks<false>,
-     attentionScratch<false>, verifyAttention},
-    {"attention_join", joinKeys, emitJoin, joinTasks, joinScratch,
-     verifyParts}};
+    {"attention_join", joinKeys, emitJoin, joinScratch, verifyParts}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::attentionKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::attentionKernels() { return kinds; }

@@ -177,9 +177,8 @@ static constexpr ConfigKey kvAppendKeys[] = {
     {"slots", ConfigKey::Int, false},
     {"x_stride", ConfigKey::Int, false}};
 
-static const KernelKind kinds[] = {
-    {"kv_append", kvAppendKeys, emitKvAppend, taskPerRow, nullptr,
-     verifyKvAppend},
-    {"kv_move", kvMoveKeys, emitKvMove, taskPerRow, nullptr, verifyKvMove}};
+static const KernelEmitter kinds[] = {
+    {"kv_append", kvAppendKeys, emitKvAppend, nullptr, verifyKvAppend},
+    {"kv_move", kvMoveKeys, emitKvMove, nullptr, verifyKvMove}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::cacheKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::cacheKernels() { return kinds; }

@@ -34,27 +34,10 @@ void CpuTarget::addSchedulePasses(OpPassManager &manager) const {
   manager.addPass(mlir::mtp::createFormStagesPass());
 }
 
-/// Checks that the catalogue, by which dispatches were planned, and the emitter
-/// divide the work of a kernel alike.
-static LogicalResult checkTasks(exec::KernelOp kernel, const KernelSpec &spec) {
-  for (int64_t rows : {1, 7}) {
-    int64_t planned =
-        exec::kernelTasks(kernel.getKind(), kernel.getConfig(), rows);
-    int64_t emitted = kernelTasks(spec, rows);
-    if (planned != emitted) {
-      return kernel.emitOpError("expected ")
-             << planned << " tasks for " << rows << " rows, the kernel has "
-             << emitted;
-    }
-  }
-  return success();
-}
-
 FailureOr<compiler::KernelCode> CpuTarget::generateCode(ModuleOp module) const {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   OpBuilder builder(module.getContext());
-  compiler::KernelCode code;
-  code.format = schema::ImageFormat::ElfShared;
+  compiler::KernelCode code{schema::ImageFormat::ElfShared};
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     if (kernel.getKind().starts_with(exec::kBuiltinPrefix))
       continue;
@@ -62,7 +45,6 @@ FailureOr<compiler::KernelCode> CpuTarget::generateCode(ModuleOp module) const {
                     kernel.getConfig(),
                     kernel.hasBody() ? &kernel.getBody() : nullptr};
     if (failed(verifyKernel(kernel.getLoc(), spec)) ||
-        failed(checkTasks(kernel, spec)) ||
         failed(emitKernel(builder, *kernels, spec, desc)))
       return kernel.emitOpError("has no code on this target");
     uint64_t scratch = kernelScratchBytes(spec, desc);

@@ -94,11 +94,13 @@ static constexpr ConfigKey copyColsKeys[] = {
 static constexpr ConfigKey takeRowsKeys[] = {
     {"width", ConfigKey::Int, true}, {"x_stride", ConfigKey::Int, false}};
 
-static const KernelKind kinds[] = {
-    {"add", binaryKeys, emitAdd, taskPerRow},
-    {"swiglu", binaryKeys, emitSwiglu, taskPerRow},
-    {"concat", concatKeys, emitConcat, taskPerRow},
-    {"copy_cols", copyColsKeys, emitCopyCols, taskPerRow},
-    {"take_rows", takeRowsKeys, emitTakeRows, taskPerRow}};
+static const KernelEmitter kinds[] = {
+    {"add", binaryKeys, emitAdd},
+    {"swiglu", binaryKeys, emitSwiglu},
+    {"concat", concatKeys, emitConcat},
+    {"copy_cols", copyColsKeys, emitCopyCols},
+    {"take_rows", takeRowsKeys, emitTakeRows}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::elementwiseKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::elementwiseKernels() {
+  return kinds;
+}

@@ -113,9 +113,8 @@ static constexpr ConfigKey embedKeys[] = {
 
 static constexpr ConfigKey maskFirstKeys[] = {{"width", ConfigKey::Int, true}};
 
-static const KernelKind kinds[] = {
-    {"embed", embedKeys, emitEmbed, taskPerRow, /*scratch=*/nullptr,
-     verifyWeightFormat},
-    {"mask_first", maskFirstKeys, emitMaskFirst, taskPerRow}};
+static const KernelEmitter kinds[] = {
+    {"embed", embedKeys, emitEmbed, /*scratch=*/nullptr, verifyWeightFormat},
+    {"mask_first", maskFirstKeys, emitMaskFirst}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::embeddingKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::embeddingKernels() { return kinds; }

@@ -1,4 +1,4 @@
-//===- KernelTable.h - Registration of kernel kinds -------------*- C++ -*-===//
+//===- KernelTable.h - Registration of emitters -----------------*- C++ -*-===//
 
 #ifndef COMPILER_CODEGEN_CPU_KERNELTABLE_H
 #define COMPILER_CODEGEN_CPU_KERNELTABLE_H
@@ -7,22 +7,17 @@
 
 namespace mtp::codegen {
 
-/// One row of the catalogue.
-struct KernelKind {
+/// Emits one kind of the exec dialect's catalogue, which says what buffers it
+/// has and how its work divides.
+struct KernelEmitter {
   llvm::StringLiteral name;
   llvm::ArrayRef<ConfigKey> keys;
   void (*emit)(KernelBuilder &, const KernelConfig &);
-  /// Tasks of a dispatch with this many rows.
-  int64_t (*tasks)(const KernelConfig &, int64_t rows);
   /// Scratch bytes per worker; null for none.
   int64_t (*scratch)(const KernelConfig &, const TargetDesc &) = nullptr;
   /// What the types of the keys do not say; null when nothing.
   mlir::LogicalResult (*verify)(const KernelConfig &, EmitError) = nullptr;
 };
-
-/// The two common task counts: one per row, and one for all rows.
-int64_t taskPerRow(const KernelConfig &, int64_t rows);
-int64_t singleTask(const KernelConfig &, int64_t rows);
 
 /// Reports unless every one of `keys` that is present is at least `least`.
 mlir::LogicalResult verifyAtLeast(const KernelConfig &config,
@@ -34,19 +29,19 @@ mlir::LogicalResult emitControl(mlir::OpBuilder &builder, KernelBuilder &kb,
                                 mlir::Region &body);
 
 // One array per family, defined beside its emitters.
-llvm::ArrayRef<KernelKind> argmaxKernels();
-llvm::ArrayRef<KernelKind> attentionKernels();
-llvm::ArrayRef<KernelKind> cacheKernels();
-llvm::ArrayRef<KernelKind> elementwiseKernels();
-llvm::ArrayRef<KernelKind> embeddingKernels();
-llvm::ArrayRef<KernelKind> linearArgmaxKernels();
-llvm::ArrayRef<KernelKind> linearKernels();
-llvm::ArrayRef<KernelKind> moeKernels();
-llvm::ArrayRef<KernelKind> moeRouteKernels();
-llvm::ArrayRef<KernelKind> normKernels();
-llvm::ArrayRef<KernelKind> ropeAppendKernels();
-llvm::ArrayRef<KernelKind> ropeKernels();
-llvm::ArrayRef<KernelKind> stateRowsKernels();
+llvm::ArrayRef<KernelEmitter> argmaxKernels();
+llvm::ArrayRef<KernelEmitter> attentionKernels();
+llvm::ArrayRef<KernelEmitter> cacheKernels();
+llvm::ArrayRef<KernelEmitter> elementwiseKernels();
+llvm::ArrayRef<KernelEmitter> embeddingKernels();
+llvm::ArrayRef<KernelEmitter> linearArgmaxKernels();
+llvm::ArrayRef<KernelEmitter> linearKernels();
+llvm::ArrayRef<KernelEmitter> moeKernels();
+llvm::ArrayRef<KernelEmitter> moeRouteKernels();
+llvm::ArrayRef<KernelEmitter> normKernels();
+llvm::ArrayRef<KernelEmitter> ropeAppendKernels();
+llvm::ArrayRef<KernelEmitter> ropeKernels();
+llvm::ArrayRef<KernelEmitter> stateRowsKernels();
 
 } // namespace mtp::codegen
 

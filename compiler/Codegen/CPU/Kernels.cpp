@@ -11,31 +11,31 @@
 using namespace mtp::codegen;
 using namespace mlir;
 
-static llvm::StringMap<const KernelKind *> makeCatalogue() {
-  llvm::StringMap<const KernelKind *> catalogue;
-  for (ArrayRef<KernelKind> family :
+static llvm::StringMap<const KernelEmitter *> makeCatalogue() {
+  llvm::StringMap<const KernelEmitter *> catalogue;
+  for (ArrayRef<KernelEmitter> family :
        {argmaxKernels(), attentionKernels(), cacheKernels(),
         elementwiseKernels(), embeddingKernels(), linearArgmaxKernels(),
         linearKernels(), moeKernels(), moeRouteKernels(), normKernels(),
         ropeAppendKernels(), ropeKernels(), stateRowsKernels()})
-    for (const KernelKind &kind : family)
+    for (const KernelEmitter &kind : family)
       catalogue[kind.name] = &kind;
   return catalogue;
 }
 
-static const llvm::StringMap<const KernelKind *> &catalogue() {
-  static const llvm::StringMap<const KernelKind *> kinds = makeCatalogue();
+static const llvm::StringMap<const KernelEmitter *> &catalogue() {
+  static const llvm::StringMap<const KernelEmitter *> kinds = makeCatalogue();
   return kinds;
 }
 
 /// The kind and the checked config of `spec`.
-static FailureOr<std::pair<const KernelKind *, KernelConfig>>
+static FailureOr<std::pair<const KernelEmitter *, KernelConfig>>
 resolve(Location loc, const KernelSpec &spec) {
   auto emitError = [&] {
     return mlir::emitError(loc)
            << "kernel '" << spec.symbol << "' of kind '" << spec.kind << "': ";
   };
-  const KernelKind *kind = catalogue().lookup(spec.kind);
+  const KernelEmitter *kind = catalogue().lookup(spec.kind);
   if (!kind)
     return emitError() << "unknown kernel kind";
   FailureOr<KernelConfig> config =
@@ -70,14 +70,6 @@ std::vector<StringRef> mtp::codegen::kernelKinds() {
 
 LogicalResult mtp::codegen::verifyKernel(Location loc, const KernelSpec &spec) {
   return spec.body ? success() : LogicalResult(resolve(loc, spec));
-}
-
-int64_t mtp::codegen::kernelTasks(const KernelSpec &spec, int64_t rows) {
-  if (spec.body)
-    return rows;
-  auto resolved = resolve(UnknownLoc::get(spec.config.getContext()), spec);
-  return succeeded(resolved) ? resolved->first->tasks(resolved->second, rows)
-                             : 0;
 }
 
 int64_t mtp::codegen::kernelScratchBytes(const KernelSpec &spec,
@@ -119,12 +111,6 @@ LogicalResult mtp::codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
   resolved->first->emit(kb, resolved->second);
   return success();
 }
-
-int64_t mtp::codegen::taskPerRow(const KernelConfig &, int64_t rows) {
-  return rows;
-}
-
-int64_t mtp::codegen::singleTask(const KernelConfig &, int64_t) { return 1; }
 
 LogicalResult mtp::codegen::verifyAtLeast(const KernelConfig &config,
                                           ArrayRef<StringRef> keys,

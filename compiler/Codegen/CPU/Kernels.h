@@ -5,9 +5,10 @@
 //   void NAME(void *const *buffers, const int64_t *params,
 //             int64_t taskBegin, int64_t taskEnd, void *scratch);
 //
-// The buffers, params and tasks of each kind are listed in
-// compiler/Codegen/README.md. A caller may split [0, tasks) among threads as
-// it likes; the result does not depend on the split.
+// The buffers, params and tasks of each kind are said beside its op
+// (dialects/Exec/IR/Exec*Kernels.cpp), its configuration in
+// compiler/Codegen/README.md. A caller may split [0, tasks) among threads as it
+// likes; the result does not depend on the split.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,10 +41,6 @@ std::vector<llvm::StringRef> kernelKinds();
 
 /// Checks kind and config; an error names what is wrong.
 mlir::LogicalResult verifyKernel(mlir::Location loc, const KernelSpec &spec);
-
-/// The number of tasks of a dispatch whose first parameter is `rows`.
-/// The spec must verify.
-int64_t kernelTasks(const KernelSpec &spec, int64_t rows);
 
 /// Bytes of scratch that each worker must provide, 64-byte aligned.
 /// The spec must verify.

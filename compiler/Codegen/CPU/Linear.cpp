@@ -86,10 +86,6 @@ static void emitLinear(KernelBuilder &kb, const KernelConfig &config) {
   emitPanelMatmul(kb, spec);
 }
 
-static int64_t linearTasks(const KernelConfig &config, int64_t) {
-  return panelTasks(config.integer("n"), isGated(config));
-}
-
 static LogicalResult verifyLinear(const KernelConfig &config,
                                   EmitError emitError) {
   if (failed(verifyWeightFormat(config, emitError)))
@@ -189,11 +185,6 @@ static LogicalResult verifyHeadLinear(const KernelConfig &config,
                         "keep_width", emitError);
 }
 
-static int64_t headLinearTasks(const KernelConfig &config, int64_t) {
-  return config.integer("heads") *
-         panelTasks(config.integer("n"), /*gated=*/false);
-}
-
 static constexpr ConfigKey linearKeys[] = {
     {"k", ConfigKey::Int, true},
     {"n", ConfigKey::Int, true},
@@ -228,10 +219,9 @@ static constexpr ConfigKey headLinearKeys[] = {
     {"layout", ConfigKey::Text, false, "half|interleaved"},
     {"positions", ConfigKey::Int, false}};
 
-static const KernelKind kinds[] = {
-    {"linear", linearKeys, emitLinear, linearTasks, projectionScratchBytes,
-     verifyLinear},
-    {"head_linear", headLinearKeys, emitHeadLinear, headLinearTasks,
-     projectionScratchBytes, verifyHeadLinear}};
+static const KernelEmitter kinds[] = {
+    {"linear", linearKeys, emitLinear, projectionScratchBytes, verifyLinear},
+    {"head_linear", headLinearKeys, emitHeadLinear, projectionScratchBytes,
+     verifyHeadLinear}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::linearKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::linearKernels() { return kinds; }

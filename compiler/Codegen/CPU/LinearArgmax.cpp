@@ -95,10 +95,6 @@ static void emitLinearArgmax(KernelBuilder &kb, const KernelConfig &config) {
   emitPanelMatmul(kb, spec);
 }
 
-static int64_t tasks(const KernelConfig &config, int64_t) {
-  return panelTasks(config.integer("n"), /*gated=*/false);
-}
-
 static constexpr ConfigKey keys[] = {
     {"k", ConfigKey::Int, true},
     {"n", ConfigKey::Int, true},
@@ -112,8 +108,10 @@ static constexpr ConfigKey keys[] = {
     {"logits", ConfigKey::Bool, false},
     {"slots", ConfigKey::Int, false}};
 
-static const KernelKind kinds[] = {{"linear_argmax", keys, emitLinearArgmax,
-                                    tasks, projectionScratchBytes,
-                                    verifyWeightFormat}};
+static const KernelEmitter kinds[] = {{"linear_argmax", keys, emitLinearArgmax,
+                                       projectionScratchBytes,
+                                       verifyWeightFormat}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::linearArgmaxKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::linearArgmaxKernels() {
+  return kinds;
+}

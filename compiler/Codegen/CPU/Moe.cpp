@@ -150,14 +150,6 @@ static void emitMoeCombine(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static int64_t gateUpTasks(const KernelConfig &config, int64_t) {
-  return panelTasks(2 * config.integer("inter"), /*gated=*/true);
-}
-
-static int64_t downTasks(const KernelConfig &config, int64_t) {
-  return panelTasks(config.integer("n"), /*gated=*/false);
-}
-
 static int64_t scratchBytes(const KernelConfig &config,
                             const TargetDesc &target) {
   return panelScratchBytes(config.integer("k"), config.weightFormat(), target);
@@ -189,12 +181,11 @@ static constexpr ConfigKey combineKeys[] = {
     {"residual", ConfigKey::Bool, false},
     {"shared", ConfigKey::Bool, false}};
 
-static const KernelKind kinds[] = {
-    {"moe_plan", planKeys, emitMoePlan, singleTask},
-    {"moe_gate_up", gateUpKeys, emitMoeGateUp, gateUpTasks, scratchBytes,
+static const KernelEmitter kinds[] = {
+    {"moe_plan", planKeys, emitMoePlan},
+    {"moe_gate_up", gateUpKeys, emitMoeGateUp, scratchBytes,
      verifyWeightFormat},
-    {"moe_down", downKeys, emitMoeDown, downTasks, scratchBytes,
-     verifyWeightFormat},
-    {"moe_combine", combineKeys, emitMoeCombine, taskPerRow}};
+    {"moe_down", downKeys, emitMoeDown, scratchBytes, verifyWeightFormat},
+    {"moe_combine", combineKeys, emitMoeCombine}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::moeKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::moeKernels() { return kinds; }

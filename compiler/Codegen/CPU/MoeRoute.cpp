@@ -204,8 +204,7 @@ static constexpr ConfigKey moeRouteKeys[] = {
     {"scale", ConfigKey::Float, false},
     {"x_stride", ConfigKey::Int, false}};
 
-static const KernelKind kinds[] = {{"moe_route", moeRouteKeys, emitMoeRoute,
-                                    taskPerRow, Router::scratch,
-                                    verifyMoeRoute}};
+static const KernelEmitter kinds[] = {
+    {"moe_route", moeRouteKeys, emitMoeRoute, Router::scratch, verifyMoeRoute}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::moeRouteKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::moeRouteKernels() { return kinds; }

@@ -51,7 +51,6 @@ static constexpr ConfigKey rmsNormKeys[] = {
     {"eps", ConfigKey::Float, true},     {"offset", ConfigKey::Int, false},
     {"x_stride", ConfigKey::Int, false}, {"y_stride", ConfigKey::Int, false}};
 
-static const KernelKind kinds[] = {
-    {"rms_norm", rmsNormKeys, emitRmsNorm, taskPerRow}};
+static const KernelEmitter kinds[] = {{"rms_norm", rmsNormKeys, emitRmsNorm}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::normKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::normKernels() { return kinds; }

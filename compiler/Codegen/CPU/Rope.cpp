@@ -149,7 +149,7 @@ static constexpr ConfigKey ropeKeys[] = {
     {"copy_width", ConfigKey::Int, false},
     {"positions", ConfigKey::Int, false}};
 
-static const KernelKind kinds[] = {
-    {"rope", ropeKeys, emitRope, taskPerRow, nullptr, verifyRope}};
+static const KernelEmitter kinds[] = {
+    {"rope", ropeKeys, emitRope, nullptr, verifyRope}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::ropeKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::ropeKernels() { return kinds; }

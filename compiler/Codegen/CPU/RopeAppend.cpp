@@ -108,10 +108,12 @@ static constexpr ConfigKey ropeAppendKeys[] = {
     {"page", ConfigKey::Int, true},
     {"dtype", ConfigKey::Text, true, "f32|bf16"}};
 
-static const KernelKind kinds[] = {
-    {"rope_qkv_append", ropeAppendKeys, emitRopeAppend, taskPerRow, nullptr,
+static const KernelEmitter kinds[] = {
+    {"rope_qkv_append", ropeAppendKeys, emitRopeAppend, nullptr,
      verifyRopeAppend},
     {"rope_kv_append", ArrayRef(ropeAppendKeys).drop_front(3), emitRopeAppend,
-     taskPerRow, nullptr, verifyRopeAppend}};
+     nullptr, verifyRopeAppend}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::ropeAppendKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::ropeAppendKernels() {
+  return kinds;
+}

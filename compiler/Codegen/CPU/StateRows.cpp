@@ -85,10 +85,10 @@ static constexpr ConfigKey stateKeys[] = {{"width", ConfigKey::Int, true},
                                           {"slots", ConfigKey::Int, false}};
 static constexpr ConfigKey widthKeys[] = {{"width", ConfigKey::Int, true}};
 
-static const KernelKind kinds[] = {
-    {"read_state", stateKeys, emitReadState, taskPerRow},
-    {"write_state", stateKeys, emitWriteState, taskPerRow},
-    {"write_state_at", stateKeys, emitWriteStateAt, taskPerRow},
-    {"concat_rows", widthKeys, emitConcatRows, taskPerRow}};
+static const KernelEmitter kinds[] = {
+    {"read_state", stateKeys, emitReadState},
+    {"write_state", stateKeys, emitWriteState},
+    {"write_state_at", stateKeys, emitWriteStateAt},
+    {"concat_rows", widthKeys, emitConcatRows}};
 
-llvm::ArrayRef<KernelKind> mtp::codegen::stateRowsKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> mtp::codegen::stateRowsKernels() { return kinds; }

@@ -3,11 +3,12 @@
 // For every kind of the catalogue and its configuration: how many bytes of each
 // buffer a dispatch may read or write, as a function of its params, which
 // params it may have, into how many tasks it divides, and how the cache that it
-// is given must look. The artifact carries it (`Contract` in mtp_artifact.fbs),
-// and the loader checks every command against it; so does the verifier of
-// dispatches for caches. What the emitters in compiler/Codegen do must not go
-// beyond it: their tests give each kernel buffers of no more than these bytes,
-// which end where a page faults.
+// is given must look. Each kind says it beside its op (KernelFamily.h). The
+// artifact carries it (`Contract` in mtp_artifact.fbs), and the loader checks
+// every command against it; so does the verifier of dispatches for caches. What
+// the emitters in compiler/Codegen do must not go beyond it: their tests give
+// each kernel buffers of no more than these bytes, which end where a page
+// faults.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,11 +64,16 @@ struct BufferContract {
   /// Touched at most, from the start; of a cache nothing, see `entries`.
   Extent bytes;
   bool isWritten = false;
+  /// Whether it is one of the results, which come last.
+  bool isResult = false;
   int64_t alignment = 4;
   /// Whether its values are numbers of pages, which the kernel takes as they
   /// are: only the host may have written them, or the compiler.
   bool isPageTable = false;
   std::optional<CacheEntries> entries;
+
+  void update() { isWritten = true; }
+  void result() { isWritten = isResult = true; }
 };
 
 struct ParamRange {

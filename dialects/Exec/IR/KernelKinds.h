@@ -2,9 +2,8 @@
 //
 // What every kernel kind takes: how many buffers and scalars, which buffers are
 // its results, and into how many tasks its work splits. Passes choose kernels
-// by this table, the verifier of the exec dialect checks dispatches against it
-// and the code generators must emit every kind of it, so a kind is added here
-// first.
+// and the verifier of the exec dialect checks dispatches by these functions;
+// what they know, each kind says beside its op (KernelFamily.h).
 //
 //===----------------------------------------------------------------------===//
 
