@@ -119,13 +119,12 @@ void CheckCoveragePass::runOnOperation() {
   if (failed(collectPrograms()) || failed(checkKernels()))
     return signalPassFailure();
   // Exported functions alone have no points to cover.
-  auto model = module->getAttrOfType<DictionaryAttr>("exec.model");
-  auto envelope = module->getAttrOfType<EnvelopeAttr>("mtp.envelope");
-  if (!model || !envelope)
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  if (!module->hasAttr(exec::kModelAttr) || !envelope)
     return;
-  auto modules = model.getAs<IntegerAttr>("modules");
+  int64_t modules =
+      exec::moduleNumber(module, exec::kModelAttr, exec::kModules);
   if (failed(checkDecode(envelope)) ||
-      failed(checkPrefill(envelope, modules && modules.getInt() > 0))) {
+      failed(checkPrefill(envelope, modules > 0)))
     return signalPassFailure();
-  }
 }

@@ -25,7 +25,7 @@ struct ConvertMTPToExecPass
 /// Gives every cache its page size, which programs share, and the heads among
 /// which its entries are divided.
 static LogicalResult convertCaches(ModuleOp module) {
-  auto envelope = module->getAttrOfType<EnvelopeAttr>("mtp.envelope");
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   llvm::StringMap<int64_t> heads = findCacheHeads(module);
   for (mtp::CacheOp cache : llvm::to_vector(module.getOps<mtp::CacheOp>())) {
     if (!envelope) {

@@ -9,7 +9,7 @@ using namespace mlir::mtp;
 
 LoweringContext::LoweringContext(ModuleOp module, int64_t panelWidth)
     : builder(module.getContext()),
-      envelope(module->getAttrOfType<EnvelopeAttr>("mtp.envelope")),
+      envelope(module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr)),
       panelWidth(panelWidth), symbols(module) {}
 
 void LoweringContext::enter(exec::ProgramOp entered) {
@@ -111,10 +111,8 @@ Value LoweringContext::packed(const Packing &packing, Location loc) {
   if (!weight) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(program);
-    auto key =
-        cast<DictionaryAttr>(packing.sources.front()).getAs<StringAttr>("key");
-    llvm::StringRef name = key.getValue();
-    name.consume_front("/");
+    llvm::StringRef name =
+        exec::sourceKey(cast<DictionaryAttr>(packing.sources.front()));
     weight =
         exec::WeightOp::create(builder, loc, name, packing.layout, packing.k,
                                packing.n, packing.stack, sources, packing.dtype,

@@ -156,12 +156,13 @@ void PlanMemoryPass::runOnOperation() {
   if (failed(state))
     return signalPassFailure();
   Builder builder(&getContext());
-  module->setAttr("exec.plan",
-                  builder.getDictionaryAttr(
-                      {builder.getNamedAttr("arena_bytes",
-                                            builder.getI64IntegerAttr(arena)),
-                       builder.getNamedAttr(
-                           "state_bytes", builder.getI64IntegerAttr(*state))}));
+  module->setAttr(
+      exec::kPlanAttr,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr(exec::kArenaBytes,
+                                builder.getI64IntegerAttr(arena)),
+           builder.getNamedAttr(exec::kStateBytes,
+                                builder.getI64IntegerAttr(*state))}));
   arenaBytes += arena;
   stateBytes += *state;
 }

@@ -113,13 +113,9 @@ FailureOr<std::vector<llvm::GlobPattern>> QuantizeWeightsPass::parsePatterns() {
 
 /// Whether one of the weight's tensors has a key that matches.
 static bool matches(exec::WeightOp weight, const llvm::GlobPattern &pattern) {
-  return llvm::any_of(weight.getSources().getAsRange<DictionaryAttr>(),
-                      [&](DictionaryAttr source) {
-                        llvm::StringRef key =
-                            source.getAs<StringAttr>("key").getValue();
-                        key.consume_front("/");
-                        return pattern.match(key);
-                      });
+  return llvm::any_of(
+      weight.getSources().getAsRange<DictionaryAttr>(),
+      [&](DictionaryAttr source) { return pattern.match(sourceKey(source)); });
 }
 
 /// A pattern that matches nothing is a misspelt one.

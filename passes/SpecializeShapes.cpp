@@ -182,11 +182,12 @@ LogicalResult SpecializeShapesPass::writeModel() {
         "as the vocabulary");
   Builder builder(&getContext());
   module->setAttr(
-      "exec.model",
+      exec::kModelAttr,
       builder.getDictionaryAttr(
-          {builder.getNamedAttr("modules",
+          {builder.getNamedAttr(exec::kModules,
                                 builder.getI64IntegerAttr(placesAhead(module))),
-           builder.getNamedAttr("vocab", builder.getI64IntegerAttr(vocab))}));
+           builder.getNamedAttr(exec::kVocab,
+                                builder.getI64IntegerAttr(vocab))}));
   return success();
 }
 

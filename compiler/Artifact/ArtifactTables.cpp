@@ -52,7 +52,6 @@ private:
   Offset<schema::PlanPort> makePort(StringRef name, Value buffer);
   schema::Place makePlace(Value buffer, int64_t elementOffset);
   schema::Place makeReference(exec::RefOp op, uint64_t offset);
-  int64_t moduleInt(StringRef dictionary, StringRef key) const;
 
   flatbuffers::FlatBufferBuilder &fbb;
   const PlanInputs &plan;
@@ -62,12 +61,6 @@ private:
 };
 
 } // namespace
-
-int64_t TableBuilder::moduleInt(StringRef dictionary, StringRef key) const {
-  auto entries = module->getAttrOfType<DictionaryAttr>(dictionary);
-  auto value = entries ? entries.getAs<IntegerAttr>(key) : IntegerAttr();
-  return value ? value.getInt() : 0;
-}
 
 Offset<schema::Target> TableBuilder::makeTarget() {
   Machine machine = plan.target->machine();
@@ -79,18 +72,19 @@ Offset<schema::Target> TableBuilder::makeTarget() {
 
 Offset<schema::Envelope> TableBuilder::makeEnvelope() {
   auto envelope =
-      module->getAttrOfType<mlir::mtp::EnvelopeAttr>("mtp.envelope");
-  bool hasRound = module->hasAttr("exec.model");
+      module->getAttrOfType<mlir::mtp::EnvelopeAttr>(mlir::mtp::kEnvelopeAttr);
+  bool hasRound = module->hasAttr(exec::kModelAttr);
   if (!envelope || !hasRound)
     return 0; // functions only
-  return schema::CreateEnvelope(fbb, envelope.getMaxK(), envelope.getMaxBatch(),
-                                envelope.getMaxContext(),
-                                envelope.getPrefillChunk(), envelope.getPage(),
-                                moduleInt("exec.model", "vocab"));
+  return schema::CreateEnvelope(
+      fbb, envelope.getMaxK(), envelope.getMaxBatch(), envelope.getMaxContext(),
+      envelope.getPrefillChunk(), envelope.getPage(),
+      exec::moduleNumber(module, exec::kModelAttr, exec::kVocab));
 }
 
 Offset<schema::Generation> TableBuilder::makeGeneration() {
-  auto entries = module->getAttrOfType<DictionaryAttr>("mtp.generation");
+  auto entries =
+      module->getAttrOfType<DictionaryAttr>(mlir::mtp::kGenerationAttr);
   if (!entries)
     return 0;
   auto integer = [&](StringRef key, int64_t fallback) {
@@ -395,8 +389,9 @@ Offset<schema::Plan> TableBuilder::makePlan() {
       [&](exec::ProgramOp op) { return makeProgram(op); });
   return schema::CreatePlan(
       fbb, target, imageVector, kernels, weights, constants, stateOffsets,
-      moduleInt("exec.plan", "state_bytes"),
-      moduleInt("exec.plan", "arena_bytes"), plan.code.scratchBytes, programs);
+      exec::moduleNumber(module, exec::kPlanAttr, exec::kStateBytes),
+      exec::moduleNumber(module, exec::kPlanAttr, exec::kArenaBytes),
+      plan.code.scratchBytes, programs);
 }
 
 Offset<flatbuffers::Vector<Offset<schema::Cache>>> TableBuilder::makeCaches() {

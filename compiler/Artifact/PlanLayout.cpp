@@ -63,9 +63,7 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   recipe.count = weight.getStack();
   for (auto entry : weight.getSources().getAsRange<DictionaryAttr>()) {
     WeightSource source;
-    source.keyPattern = entry.getAs<StringAttr>("key").getValue();
-    if (!source.keyPattern.empty() && source.keyPattern.front() == '/')
-      source.keyPattern.erase(0, 1); // an absolute key
+    source.keyPattern = exec::sourceKey(entry);
     source.rowBegin = sourceInt(entry, "row_begin", 0);
     source.rowEnd = sourceInt(entry, "row_end", -1);
     source.colBegin = sourceInt(entry, "col_begin", 0);

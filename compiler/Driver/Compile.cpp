@@ -152,7 +152,8 @@ static Status openInputs(ModuleOp module, const std::string &folder,
   } else if (!files.empty()) {
     MTP_ASSIGN_OR_RETURN(weights, WeightSet::openFiles(files));
   }
-  if (auto path = module->getAttrOfType<StringAttr>("mtp.tokenizer")) {
+  if (auto path =
+          module->getAttrOfType<StringAttr>(mlir::mtp::kTokenizerAttr)) {
     std::string tokenizer = resolvePath(folder, path.getValue());
     MTP_ASSIGN_OR_RETURN(inputs.tokenizer, buildTokenizerTables(tokenizer));
     files.push_back(tokenizer + "/tokenizer.json");

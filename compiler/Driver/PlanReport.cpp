@@ -49,7 +49,7 @@ static ProgramPlan planOf(exec::ProgramOp program) {
 /// Tokens of all slots at full length, in whole pages, and the dummy page.
 static int64_t poolTokens(ModuleOp module) {
   auto envelope =
-      module->getAttrOfType<mlir::mtp::EnvelopeAttr>("mtp.envelope");
+      module->getAttrOfType<mlir::mtp::EnvelopeAttr>(mlir::mtp::kEnvelopeAttr);
   if (!envelope)
     return 0;
   int64_t pages = envelope.getMaxBatch() * mlir::mtp::pagesPerSlot(envelope);
@@ -72,10 +72,10 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
                             cache.getDtype().getIntOrFloatBitWidth() / 8;
   }
   plan.kvTokens = poolTokens(module);
-  if (auto bytes = module->getAttrOfType<DictionaryAttr>("exec.plan")) {
-    plan.arenaBytes = bytes.getAs<IntegerAttr>("arena_bytes").getInt();
-    plan.stateBytes = bytes.getAs<IntegerAttr>("state_bytes").getInt();
-  }
+  plan.arenaBytes =
+      exec::moduleNumber(module, exec::kPlanAttr, exec::kArenaBytes);
+  plan.stateBytes =
+      exec::moduleNumber(module, exec::kPlanAttr, exec::kStateBytes);
   return plan;
 }
 

@@ -25,6 +25,13 @@ void ExecDialect::initialize() {
       >();
 }
 
+int64_t mlir::exec::moduleNumber(Operation *module, llvm::StringRef attribute,
+                                 llvm::StringRef key) {
+  auto entries = module->getAttrOfType<DictionaryAttr>(attribute);
+  auto value = entries ? entries.getAs<IntegerAttr>(key) : IntegerAttr();
+  return value ? value.getInt() : 0;
+}
+
 LogicalResult
 RotationAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      int64_t dim, int64_t offset, mtp::RopeLayout) {

@@ -29,6 +29,9 @@ namespace mlir::exec {
 /// not fit 63 bits.
 std::optional<int64_t> bufferBytes(MemRefType type);
 
+/// The tensor's key of a weight's source, without the slash of an absolute one.
+llvm::StringRef sourceKey(DictionaryAttr source);
+
 /// Whether two operands of calls are one value, or references to the same layer
 /// of one resource.
 bool isSameBuffer(Value a, Value b);

@@ -29,6 +29,12 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+llvm::StringRef mlir::exec::sourceKey(DictionaryAttr source) {
+  llvm::StringRef key = source.getAs<StringAttr>("key").getValue();
+  key.consume_front("/");
+  return key;
+}
+
 /// Whether a packer reads such an entry of a source.
 static bool isSourceEntry(NamedAttribute entry) {
   llvm::StringRef name = entry.getName();
