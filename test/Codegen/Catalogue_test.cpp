@@ -2,10 +2,13 @@
 
 #include "Harness.h"
 
+#include "compiler/Codegen/CPU/KernelTable.h"
 #include "compiler/Codegen/CPU/Kernels.h"
 #include "compiler/Codegen/CPU/Link.h"
 #include "dialects/Exec/IR/KernelKinds.h"
+#include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 
 using namespace mtp::codegen;
@@ -22,6 +25,83 @@ TEST(Catalogue, EmitsTheKindsOfTheExecDialect) {
     if (!kind.starts_with(mlir::exec::kBuiltinPrefix))
       planned.insert(kind);
   EXPECT_EQ(emitted, planned);
+}
+
+namespace {
+
+using Names = std::set<std::string>;
+
+/// The keys that a kernel must have, and those that it may have.
+struct Keys {
+  Names needed, optional;
+
+  bool operator==(const Keys &) const = default;
+};
+
+std::ostream &operator<<(std::ostream &stream, const Keys &keys) {
+  for (const std::string &key : keys.needed)
+    stream << key << " ";
+  for (const std::string &key : keys.optional)
+    stream << "[" << key << "] ";
+  return stream;
+}
+
+/// Keys as a README's row has them: `a, b, [c, d (default)]`.
+Keys parseKeys(llvm::StringRef cell) {
+  Keys keys;
+  std::string word;
+  int depth = 0;
+  bool isOptional = false;
+  auto finish = [&] {
+    llvm::StringRef key = llvm::StringRef(word).trim();
+    if (!key.empty())
+      (isOptional ? keys.optional : keys.needed).insert(key.str());
+    word.clear();
+  };
+  for (char c : cell) {
+    depth += c == '(';
+    if (depth == 0 && (c == ',' || c == '[' || c == ']'))
+      finish();
+    else if (depth == 0)
+      word += c;
+    isOptional = c == '[' || (isOptional && c != ']');
+    depth -= c == ')';
+  }
+  finish();
+  return keys;
+}
+
+/// The README's table of kinds.
+std::map<std::string, Keys> readKinds() {
+  std::map<std::string, Keys> kinds;
+  std::ifstream file(MTP_CODEGEN_README);
+  std::string line;
+  while (std::getline(file, line)) {
+    llvm::StringRef row = line;
+    if (!row.consume_front("| ") || !row.starts_with("`"))
+      continue;
+    auto [names, rest] = row.split('|');
+    for (llvm::StringRef name : llvm::split(names, ','))
+      kinds[name.trim(" `").str()] = parseKeys(rest.split('|').first);
+  }
+  return kinds;
+}
+
+} // namespace
+
+TEST(Catalogue, HasItsKeysInTheReadme) {
+  std::map<std::string, Keys> written = readKinds(), known;
+  for (llvm::StringRef kind : kernelKinds()) {
+    Keys &keys = known[kind.str()];
+    for (const ConfigKey &key : findEmitter(kind)->keys)
+      // The README has a sentence for these, which every kind may have that
+      // finds rows by numbers that it reads.
+      if (key.name != "slots" && key.name != "positions")
+        (key.required ? keys.needed : keys.optional).insert(key.name.str());
+  }
+  for (const auto &[kind, keys] : known)
+    EXPECT_EQ(written[kind], keys) << kind;
+  EXPECT_EQ(written.size(), known.size());
 }
 
 TEST(Catalogue, NamesWhatIsWrong) {
@@ -87,7 +167,7 @@ TEST(Catalogue, NamesWhatIsWrong) {
        "expected v_offset to be a multiple of cache_heads 4, got 18"},
       {"attention_parts",
        "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
-       "entry_width = 64, dtype = \"f32\", scale = 1.0, parts = 2, "
+       "entry_width = 64, dtype = \"f32\", scale = 1.0, part = 0, parts = 2, "
        "part_stride = 96, splits = 2",
        "expected part to be a multiple of 64, got 0"},
       {"attention_parts",

@@ -196,6 +196,7 @@ static LogicalResult verifyAttention(const KernelConfig &config,
 // results, and one joins its parts itself: each has a range of these keys.
 static constexpr ConfigKey allKeys[] = {
     {"y_stride", ConfigKey::Int, false},
+    {"part", ConfigKey::Int, false},
     {"q_heads", ConfigKey::Int, true},
     {"kv_heads", ConfigKey::Int, true},
     {"dk", ConfigKey::Int, true},
@@ -208,9 +209,9 @@ static constexpr ConfigKey allKeys[] = {
     {"dtype", ConfigKey::Text, true, "f32|bf16"},
     {"scale", ConfigKey::Float, true},
     {"q_stride", ConfigKey::Int, false},
-    {"part", ConfigKey::Int, false},
     {"slots", ConfigKey::Int, false},
     {"window", ConfigKey::Int, false},
+    {"part", ConfigKey::Int, true},
     {"parts", ConfigKey::Int, true},
     {"part_stride", ConfigKey::Int, true},
     {"splits", ConfigKey::Int, true}};
@@ -245,9 +246,9 @@ static constexpr ConfigKey treeKeys[] = {
     {"block", ConfigKey::Int, false}};
 
 static const llvm::ArrayRef<ConfigKey> partsKeys =
-    llvm::ArrayRef(allKeys).drop_front();
+    llvm::ArrayRef(allKeys).drop_front(2);
 static const llvm::ArrayRef<ConfigKey> plainKeys =
-    llvm::ArrayRef(allKeys).drop_back(3);
+    llvm::ArrayRef(allKeys).drop_back(4);
 
 static const KernelEmitter kinds[] = {
     {"attention", plainKeys, emitAttention<false>, attentionScratch<false>,

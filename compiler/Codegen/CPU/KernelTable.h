@@ -19,6 +19,9 @@ struct KernelEmitter {
   mlir::LogicalResult (*verify)(const KernelConfig &, EmitError) = nullptr;
 };
 
+/// The emitter of `kind`; null where there is none.
+const KernelEmitter *findEmitter(llvm::StringRef kind);
+
 /// Reports unless every one of `keys` that is present is at least `least`.
 mlir::LogicalResult verifyAtLeast(const KernelConfig &config,
                                   llvm::ArrayRef<llvm::StringRef> keys,

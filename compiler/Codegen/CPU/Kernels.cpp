@@ -28,6 +28,10 @@ static const llvm::StringMap<const KernelEmitter *> &catalogue() {
   return kinds;
 }
 
+const KernelEmitter *mtp::codegen::findEmitter(StringRef kind) {
+  return catalogue().lookup(kind);
+}
+
 /// The kind and the checked config of `spec`.
 static FailureOr<std::pair<const KernelEmitter *, KernelConfig>>
 resolve(Location loc, const KernelSpec &spec) {
@@ -35,7 +39,7 @@ resolve(Location loc, const KernelSpec &spec) {
     return mlir::emitError(loc)
            << "kernel '" << spec.symbol << "' of kind '" << spec.kind << "': ";
   };
-  const KernelEmitter *kind = catalogue().lookup(spec.kind);
+  const KernelEmitter *kind = findEmitter(spec.kind);
   if (!kind)
     return emitError() << "unknown kernel kind";
   FailureOr<KernelConfig> config =
@@ -54,10 +58,6 @@ resolve(Location loc, const KernelSpec &spec) {
   if (kind->verify && failed(kind->verify(*config, emitError)))
     return failure();
   return std::make_pair(kind, *config);
-}
-
-bool mtp::codegen::isKernelKind(StringRef kind) {
-  return catalogue().contains(kind);
 }
 
 std::vector<StringRef> mtp::codegen::kernelKinds() {

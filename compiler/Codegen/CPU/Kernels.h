@@ -33,9 +33,6 @@ struct KernelSpec {
   mlir::Region *body = nullptr;
 };
 
-/// Whether kernels of `kind` can be emitted.
-bool isKernelKind(llvm::StringRef kind);
-
 /// All kinds, sorted.
 std::vector<llvm::StringRef> kernelKinds();
 
