@@ -11,7 +11,7 @@ using Predicate = SlotBody::Predicate;
 /// among the chunk's rows; -1 where another chunk has it.
 static Value carriedRow(Expansion &e, int64_t module) {
   useState(e.module, states::kSequences);
-  SlotBody body(e.builder, e.loc, e.slots());
+  SlotBody body(e.builder, e.loc, "carried_rows", e.slots());
   Value first = sequenceWord(body, SequenceWord::FirstRow);
   Value row =
       body.sub(body.sub(sequenceWord(body, SequenceWord::Total), module),

@@ -76,7 +76,7 @@ static Value picksAlong(SlotBody &body, int64_t nodes, Value path,
 
 static void expandTree(Expansion &e, AcceptOp op, Value picks) {
   int64_t nodes = *e.roundK() + 1;
-  SlotBody body(e.builder, e.loc, e.slots(), {picks, op.getDrafts()});
+  SlotBody body(e.builder, e.loc, "accept", e.slots(), {picks, op.getDrafts()});
   auto [path, count] = walkTree(body, op.getTree()->take_front(nodes),
                                 body.input(0), body.input(1), /*firstNode=*/1);
   Value along = picksAlong(body, nodes, path, body.input(0));
@@ -100,7 +100,7 @@ static LogicalResult expandInRound(AcceptOp op) {
   SmallVector<Value> inputs{picks};
   if (k > 0)
     inputs.push_back(op.getDrafts());
-  SlotBody body(e.builder, e.loc, e.slots(), inputs);
+  SlotBody body(e.builder, e.loc, "accept", e.slots(), inputs);
   Value count = k > 0 ? walkChain(body, k, body.input(0), body.input(1))
                       : body.constant(0);
   SmallVector<Value> own{count};
@@ -128,7 +128,7 @@ static Value rowsOf(OpBuilder &builder, Location loc, Value grid) {
 
 static void expandFunction(AcceptTokensOp op) {
   OpBuilder builder(op);
-  SlotBody body(builder, op.getLoc(),
+  SlotBody body(builder, op.getLoc(), "accept",
                 rowsOf(builder, op.getLoc(), op.getDrafts()),
                 {op.getPicks(), op.getDrafts()});
   Value count =
@@ -140,7 +140,7 @@ static void expandFunction(AcceptTokensOp op) {
 
 static void expandFunction(AcceptTreeOp op) {
   OpBuilder builder(op);
-  SlotBody body(builder, op.getLoc(),
+  SlotBody body(builder, op.getLoc(), "accept",
                 rowsOf(builder, op.getLoc(), op.getTokens()),
                 {op.getPicks(), op.getTokens()});
   // The first token is node 0's.
@@ -160,7 +160,7 @@ static void expandFunction(AcceptTreeOp op) {
 static void expandInPrefill(AcceptOp op) {
   Expansion e(op);
   useState(e.module, states::kSequences);
-  SlotBody body(e.builder, e.loc, e.slots());
+  SlotBody body(e.builder, e.loc, "last_rows", e.slots());
   Value before = body.sub(sequenceWord(body, SequenceWord::Rows), 1);
   SmallVector<Value> own{
       body.add(sequenceWord(body, SequenceWord::FirstRow), before),

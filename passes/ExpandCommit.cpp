@@ -71,7 +71,7 @@ static llvm::SetVector<Attribute> treeCaches(Block &round) {
 /// of the path, -1 behind its end.
 static Value movePath(Expansion &e, CommitOp op) {
   int64_t nodes = *e.roundK() + 1;
-  SlotBody body(e.builder, e.loc, e.slots(), op.getPath());
+  SlotBody body(e.builder, e.loc, "path", e.slots(), op.getPath());
   Value n = body.load(states::kLength), none = body.constant(-1);
   auto along = [&](llvm::function_ref<Value(Value, Value)> value) {
     return body.vector(nodes, [&](Value place) {
@@ -107,7 +107,8 @@ static LogicalResult expandInRound(CommitOp op) {
   if (failed(checkWidths(op, k)))
     return failure();
   Value rows = op.getPath() ? movePath(e, op) : Value();
-  SlotBody body(e.builder, e.loc, e.slots(), {op.getCount(), op.getPicks()});
+  SlotBody body(e.builder, e.loc, "commit", e.slots(),
+                {op.getCount(), op.getPicks()});
   Value count = body.input(0), picks = body.input(1);
   Value emitted = body.add(count, 1);
   body.store(body.add(body.load(states::kLength), emitted), states::kLength);
@@ -128,7 +129,7 @@ static void expandInPrefill(CommitOp op) {
   useOutputs(e.module);
   useState(e.module, states::kSequences);
   Value token = e.byRow(op.getPicks());
-  SlotBody body(e.builder, e.loc, e.slots(), token);
+  SlotBody body(e.builder, e.loc, "commit", e.slots(), token);
   Value start = sequenceWord(body, SequenceWord::Start);
   Value rows = sequenceWord(body, SequenceWord::Rows);
   Value total = sequenceWord(body, SequenceWord::Total);

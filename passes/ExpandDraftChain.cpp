@@ -66,7 +66,7 @@ static FailureOr<Value> expandInRound(DraftChainOp op) {
       return failure();
     drafts.push_back(*draft);
   }
-  SlotBody body(e.builder, e.loc, e.slots(), drafts);
+  SlotBody body(e.builder, e.loc, "drafts", e.slots(), drafts);
   SmallVector<Value> own;
   for (size_t i = 0; i < drafts.size(); ++i)
     own.push_back(body.input(i));

@@ -92,7 +92,7 @@ void TreeWriter::findLevels() {
 
 /// The same position for `rows` rows of a slot: n and `offset`.
 Value TreeWriter::positionsAt(int64_t offset, int64_t rows) {
-  SlotBody body(e.builder, e.loc, e.slots());
+  SlotBody body(e.builder, e.loc, "positions", e.slots());
   Value position = body.add(body.load(states::kLength), offset);
   return e.byRow(
       body.yield(body.vector(rows, [&](Value) { return position; })).front());
@@ -103,7 +103,7 @@ Value TreeWriter::tokensOf(ArrayRef<int64_t> nodes) {
   SmallVector<Value> inputs;
   for (int64_t node : nodes)
     inputs.push_back(e.bySlot(picked[node].picks, picked[node].rows));
-  SlotBody body(e.builder, e.loc, e.slots(), inputs);
+  SlotBody body(e.builder, e.loc, "drafts", e.slots(), inputs);
   SmallVector<Value> tokens;
   for (auto [i, node] : llvm::enumerate(nodes))
     tokens.push_back(body.element(body.input(i), picked[node].row));
@@ -134,7 +134,7 @@ ModuleOutputs TreeWriter::runLevel(const Level &level, const Level &above,
                                    int64_t depth, Value hidden) {
   int64_t rows = level.nodes.size(), rowsAbove = above.nodes.size();
   int64_t behind = refresh.takesHidden();
-  SlotBody body(e.builder, e.loc, e.slots());
+  SlotBody body(e.builder, e.loc, "level", e.slots());
   Value root = body.sub(body.load(states::kLength), behind);
   auto each = [&](llvm::function_ref<Value(int64_t)> value) {
     return body.vector(llvm::map_to_vector(level.nodes, value));
@@ -174,7 +174,7 @@ FailureOr<Value> TreeWriter::write() {
       hidden = last.hidden;
     }
     int64_t rows = level.nodes.size();
-    SlotBody body(e.builder, e.loc, e.slots());
+    SlotBody body(e.builder, e.loc, "level", e.slots());
     Value slots = e.byRow(
         body.yield(body.vector(rows, [&](Value) { return body.slot(); }))
             .front());

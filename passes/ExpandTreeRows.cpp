@@ -42,7 +42,8 @@ static LogicalResult expand(TreeRowsOp op) {
   OpBuilder builder(op);
   ArrayRef<int64_t> parents = op.getParents();
   // A body for each row; it touches no state, so that slots may come again.
-  SlotBody body(builder, op.getLoc(), plain.getSlots(), plain.getPositions());
+  SlotBody body(builder, op.getLoc(), "tree_rows", plain.getSlots(),
+                plain.getPositions());
   SmallVector<Value> depths;
   for (int64_t depth : nodeDepths(parents))
     depths.push_back(body.constant(depth));

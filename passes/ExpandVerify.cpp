@@ -35,7 +35,7 @@ static TargetRows writeWindow(Expansion &e, Value drafts) {
        {states::kLength, states::kAccepted, states::kWindow})
     useState(e.module, state);
   int64_t k = *e.roundK();
-  SlotBody body(e.builder, e.loc, e.slots(),
+  SlotBody body(e.builder, e.loc, "window", e.slots(),
                 drafts ? ValueRange(drafts) : ValueRange());
   Value n = body.load(states::kLength);
   SmallVector<Value> tokens{

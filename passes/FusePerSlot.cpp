@@ -15,6 +15,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
+#include "passes/SlotBody.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_FUSEPERSLOTPASS
@@ -91,6 +92,14 @@ static bool keepsRules(PerSlotOp first, PerSlotOp second) {
   return !clashes(first, second) && !clashes(second, first);
 }
 
+/// What both do: their names, each part once.
+static StringAttr joinNames(PerSlotOp first, PerSlotOp second) {
+  StringAttr a = bodyName(first), b = bodyName(second);
+  if (!a || !b || a == b || a.getValue().ends_with(("_" + b.getValue()).str()))
+    return a ? a : b;
+  return StringAttr::get(first.getContext(), a.getValue() + "_" + b.getValue());
+}
+
 /// One op that does what both do, the first before the second.
 static PerSlotOp join(PerSlotOp first, PerSlotOp second, Operation *place) {
   OpBuilder builder(place);
@@ -100,8 +109,8 @@ static PerSlotOp join(PerSlotOp first, PerSlotOp second, Operation *place) {
       inputs.push_back(input);
   SmallVector<Type> types(first.getResultTypes());
   llvm::append_range(types, second.getResultTypes());
-  auto both = PerSlotOp::create(builder, second.getLoc(), types,
-                                first.getSlots(), inputs);
+  Location loc = renamed(second.getLoc(), joinNames(first, second));
+  auto both = PerSlotOp::create(builder, loc, types, first.getSlots(), inputs);
   both.getBodyRegion().takeBody(first.getBodyRegion());
   Block *body = both.getBody();
   auto yield = cast<YieldOp>(body->getTerminator());

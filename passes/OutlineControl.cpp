@@ -17,6 +17,7 @@
 #include "passes/ControlBody.h"
 #include "passes/Passes.h"
 #include "passes/RoundStates.h"
+#include "passes/SlotBody.h"
 #include "llvm/Support/Debug.h"
 
 namespace mlir::mtp {
@@ -55,12 +56,14 @@ private:
   FailureOr<ControlStates> findStates(PerSlotOp op);
   FailureOr<exec::KernelOp> makeKernel(PerSlotOp op,
                                        const ControlStates &states);
+  std::string kernelName(PerSlotOp op);
   LogicalResult simplify(func::FuncOp function);
 
   std::optional<SymbolTable> symbols;
   /// By the hash of the body.
   llvm::DenseMap<llvm::hash_code, SmallVector<Outlined, 1>> outlined;
-  size_t kernelCount = 0;
+  /// Kernels of each name.
+  llvm::StringMap<size_t> kernelCounts;
   /// Ops that have become calls. They are kept for their bodies.
   SmallVector<PerSlotOp> replaced;
 };
@@ -121,6 +124,19 @@ LogicalResult OutlineControlPass::simplify(func::FuncOp function) {
   return runPipeline(manager, function);
 }
 
+/// A name that says what the kernel does, and that symbols of all object files
+/// may have.
+std::string OutlineControlPass::kernelName(PerSlotOp op) {
+  StringAttr own = bodyName(op);
+  std::string name = own ? own.str() : "control";
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  if (name.empty() || llvm::isDigit(name.front()))
+    name.insert(0, "control_");
+  return name + "_" + std::to_string(kernelCounts[name]++);
+}
+
 FailureOr<exec::KernelOp>
 OutlineControlPass::makeKernel(PerSlotOp op, const ControlStates &states) {
   // Functions have no slots; their bodies go through rows.
@@ -141,8 +157,7 @@ OutlineControlPass::makeKernel(PerSlotOp op, const ControlStates &states) {
   }
   builder.setInsertionPointToStart(getOperation().getBody());
   auto kernel = exec::KernelOp::create(
-      builder, op.getLoc(), "control_" + std::to_string(kernelCount++),
-      exec::kControlKind,
+      builder, op.getLoc(), kernelName(op), exec::kControlKind,
       exec::controlConfig(&getContext(),
                           1 + op.getInputs().size() + states.read.size(),
                           states.updated.size(), op.getNumResults()));

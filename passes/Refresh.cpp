@@ -36,7 +36,7 @@ Value Refresh::tokensOf(SlotBody &body, int64_t module, ArrayRef<Value> known) {
 
 SmallVector<Value> Refresh::writePlaces(
     llvm::function_ref<SmallVector<Value>(SlotBody &, Value n)> more) {
-  SlotBody body(e.builder, e.loc, e.slots());
+  SlotBody body(e.builder, e.loc, "refresh", e.slots());
   Value n = body.load(states::kLength), a = body.load(states::kAccepted);
   SmallVector<Value> values{tokensOf(body, /*module=*/1, {})};
   for (int64_t d = 1; d <= int64_t(rows.size()); ++d) {
@@ -113,7 +113,7 @@ ModuleOutputs Refresh::run(int64_t module, Value before,
                            ArrayRef<Value> drafts) {
   Rows &of = rows[module - 1];
   if (module > 1) {
-    SlotBody body(e.builder, e.loc, e.slots(), drafts);
+    SlotBody body(e.builder, e.loc, "refresh", e.slots(), drafts);
     SmallVector<Value> known;
     for (size_t i = 0; i < drafts.size(); ++i)
       known.push_back(body.input(i));

@@ -26,10 +26,22 @@ static Type rowsType(Type type, Value slots) {
   return RankedTensorType::get(shape, getElementTypeOrSelf(type));
 }
 
-SlotBody::SlotBody(OpBuilder &outer, Location loc, Value slots,
-                   ValueRange inputs)
+StringAttr mlir::mtp::bodyName(PerSlotOp op) {
+  auto named = dyn_cast<NameLoc>(op.getLoc());
+  return named ? named.getName() : StringAttr();
+}
+
+Location mlir::mtp::renamed(Location loc, StringAttr name) {
+  if (auto named = dyn_cast<NameLoc>(loc))
+    loc = named.getChildLoc();
+  return name ? NameLoc::get(name, loc) : loc;
+}
+
+SlotBody::SlotBody(OpBuilder &outer, Location loc, llvm::StringRef name,
+                   Value slots, ValueRange inputs)
     : outer(outer), builder(loc, outer.getContext()) {
-  op = PerSlotOp::create(outer, loc, TypeRange(), slots, inputs);
+  op = PerSlotOp::create(outer, renamed(loc, outer.getStringAttr(name)),
+                         TypeRange(), slots, inputs);
   Block &body = op.getBodyRegion().emplaceBlock();
   body.addArgument(outer.getIndexType(), loc);
   body.addArgument(outer.getI32Type(), loc);

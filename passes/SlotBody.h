@@ -15,13 +15,19 @@
 
 namespace mlir::mtp {
 
+/// The name that an op's location has, by which its kernel is known; null
+/// without one.
+StringAttr bodyName(PerSlotOp op);
+/// `loc` with a name, in place of the one that it has.
+Location renamed(Location loc, StringAttr name);
+
 class SlotBody {
 public:
   using Predicate = arith::CmpIPredicate;
 
   /// Begins an op at the insertion point of `builder` that gives the body what
-  /// `inputs` have for its slot.
-  SlotBody(OpBuilder &builder, Location loc, Value slots,
+  /// `inputs` have for its slot. The name says what it does.
+  SlotBody(OpBuilder &builder, Location loc, llvm::StringRef name, Value slots,
            ValueRange inputs = {});
 
   /// Ends the body with these values and returns the results of the op.

@@ -134,3 +134,31 @@ exec.program @nothing "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<2xi32>
   exec.output "x" %x : tensor<2xi32>
 }
+
+// -----
+
+// A kernel is known by the name of the location, of those that are joined each once.
+// CHECK-DAG: exec.kernel @look_up_0 "control"
+// CHECK-DAG: exec.kernel @look_up_1 "control"
+// CHECK-DAG: exec.kernel @control_0 "control"
+module {
+exec.state @n : memref<2xi32>
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %s = exec.input "s" : tensor<2xi32>
+  mtp.per_slot %s {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @n[] : i32
+    mtp.yield
+  } : (tensor<2xi32>) -> () loc("look-up")
+  %x = mtp.per_slot %s {
+  ^bb0(%index: index, %slot: i32):
+    %n = mtp.load @n[] : i32
+    mtp.yield %n : i32
+  } : (tensor<2xi32>) -> tensor<2xi32> loc("look-up")
+  mtp.per_slot %s(%x) {
+  ^bb0(%index: index, %slot: i32, %y: i32):
+    mtp.store %y, @n[] : i32
+    mtp.yield
+  } : (tensor<2xi32>, tensor<2xi32>) -> ()
+}
+}

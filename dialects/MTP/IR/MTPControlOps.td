@@ -95,8 +95,15 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     of `tensor` what makes, reads and updates small tensors (`isControlOp`). All
     of it has a defined result: indices are those of the nearest element, a
     division by zero is one by 1, shifts count modulo the width, a number beyond
-    an integer's range becomes its nearest, and an empty tensor holds zeros. Its constants stand in it.
-    Extents in it may be dynamic until the round is instantiated.
+    an integer's range becomes its nearest, and an empty tensor holds zeros. Its
+    constants stand in it. Extents in it may be dynamic until the round is
+    instantiated.
+
+    A loop whose bound is a number from memory ends, though late where that number
+    is large. It is not cut off: how far a program means to count is not known here,
+    and only the program writes what it counts by.
+
+    An op's location may have a name, `loc("lookup")`, which its kernel gets.
 
     ```mlir
     %tokens, %last = mtp.per_slot %slots(%drafts) {
