@@ -118,7 +118,7 @@ typedef struct mtp_model_info {
   uint32_t max_batch;     /* sequences in a round */
   uint32_t max_context;   /* tokens of prompt and output of one sequence */
   uint32_t vocab;         /* token ids are 0 .. vocab-1 */
-  uint32_t modules;       /* drafter modules */
+  uint32_t modules;       /* places ahead at which a prompt is read */
   uint32_t prefill_chunk; /* tokens of a prompt computed at a time */
   uint32_t page_tokens;   /* tokens in a KV page */
 } mtp_model_info;
