@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Calls.h"
 #include "passes/Passes.h"
 #include "passes/RoundExpansion.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -67,6 +68,20 @@ static llvm::SetVector<Attribute> treeCaches(Block &round) {
   return caches;
 }
 
+/// Where the rows of a tree go into a function, it is not seen which caches
+/// they are written to.
+static LogicalResult checkInlined(Block &round) {
+  for (Operation &op : round)
+    if (getCallee(&op) && llvm::any_of(op.getOperands(), [](Value operand) {
+          return isa_and_nonnull<TreeRowsOp, MakeTreeRowsOp>(
+              operand.getDefiningOp());
+        }))
+      return op.emitOpError(
+          "expected no call that takes the rows of a tree, is "
+          "mtp-inline-layers missing before this pass?");
+  return success();
+}
+
 /// Moves the entries of the path to the positions from n on. Returns the rows
 /// of the path, -1 behind its end.
 static Value movePath(Expansion &e, CommitOp op) {
@@ -105,6 +120,8 @@ static LogicalResult expandInRound(CommitOp op) {
   useOutputs(e.module);
   int64_t k = *e.roundK();
   if (failed(checkWidths(op, k)))
+    return failure();
+  if (op.getPath() && failed(checkInlined(*op->getBlock())))
     return failure();
   Value rows = op.getPath() ? movePath(e, op) : Value();
   SlotBody body(e.builder, e.loc, "commit", e.slots(),

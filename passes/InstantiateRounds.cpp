@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/Calls.h"
 #include "passes/Passes.h"
 #include "passes/StaticRows.h"
 
@@ -147,8 +148,13 @@ static FailureOr<PrefillOp> makePrefill(RoundOp round) {
 }
 
 /// The target on rows that are given; a row of position -1 is padding.
-static void makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
+static LogicalResult makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
   auto module = verify->getParentOfType<ModuleOp>();
+  // A callee's types do not follow the number of rows.
+  for (Operation &op : verify.getBodyRegion().front())
+    if (getCallee(&op))
+      return op.emitOpError("expected no call in the target, is "
+                            "mtp-inline-layers missing before this pass?");
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(module.getBody());
   int64_t rows = std::min<int64_t>(envelope.getPrefillChunk(), kMostScoredRows);
@@ -173,6 +179,7 @@ static void makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
     setStaticRows(builder.clone(op, mapping), {});
   func::ReturnOp::create(builder, verify.getLoc(),
                          mapping.lookup(target.getTerminator()->getOperand(0)));
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,7 +305,8 @@ void InstantiateRoundsPass::runOnOperation() {
   if (failed(prefill))
     return signalPassFailure();
   for (auto verify : round.getBody()->getOps<VerifyOp>())
-    makePromptLogits(verify, envelope);
+    if (failed(makePromptLogits(verify, envelope)))
+      return signalPassFailure();
   for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
     if (failed(instantiate(round, k)))
       return signalPassFailure();

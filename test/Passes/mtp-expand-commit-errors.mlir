@@ -48,3 +48,24 @@ mtp.round @r k 2 {
   mtp.commit %count, %picks, %h along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x5xi32>
 }
 }
+
+// -----
+
+// It is not seen what a function does with the rows of a tree.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+func.func private @layer(%t: tensor<?xi32>, %rows: !mtp.rows) -> tensor<?x8xf32>
+mtp.round @tree k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %path = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %slot, %p, %p : i32, tensor<2xi32>, tensor<2xi32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, tensor<?x2xi32>)
+  %flat = mtp.regroup %path : tensor<?x2xi32> -> tensor<?xi32>
+  %plain = mtp.make_rows %flat, %flat : tensor<?xi32>
+  %rows = mtp.tree_rows %plain [-1, 0]
+  // expected-error @+1 {{'func.call' op expected no call that takes the rows of a tree, is mtp-inline-layers missing before this pass?}}
+  %h = func.call @layer(%flat, %rows) : (tensor<?xi32>, !mtp.rows) -> tensor<?x8xf32>
+  mtp.commit %count, %picks, %h along %path : tensor<?xi32>, tensor<?x2xi32>, tensor<?x8xf32>, tensor<?x2xi32>
+}
+}

@@ -62,3 +62,24 @@ mtp.round @core {
 mtp.prefill @prompt {
 }
 }
+
+// -----
+
+// Calls are inlined first: what they take does not follow the number of rows.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+func.func private @target(%t: tensor<?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+mtp.round @plain {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    // expected-error @+1 {{'func.call' op expected no call in the target, is mtp-inline-layers missing before this pass?}}
+    %l, %h = func.call @target(%t) : (tensor<?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
