@@ -98,6 +98,12 @@ def ExpandTreeRowsPass
   }];
 }
 
+def ExpandUniformPass : MTP_ExpandPass<"mtp.uniform", "mtp-expand-uniform"> {
+  let description = [{
+    Loads of the slot's seed and the integer code of the generator.
+  }];
+}
+
 def FusePerSlotPass : Pass<"mtp-fuse-per-slot", "mlir::ModuleOp"> {
   let summary = "Join the bodies of neighbouring mtp.per_slot ops";
   let description = [{

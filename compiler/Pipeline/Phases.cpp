@@ -60,6 +60,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     manager.addPass(passes::createExpandAcceptPass());
     manager.addPass(passes::createExpandCommitPass());
     manager.addPass(passes::createExpandTreeRowsPass());
+    manager.addPass(passes::createExpandUniformPass());
     manager.addPass(passes::createFusePerSlotPass());
     manager.addPass(passes::createSpecializeShapesPass());
     manager.addPass(passes::createOutlineControlPass());

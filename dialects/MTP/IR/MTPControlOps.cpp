@@ -166,12 +166,14 @@ LogicalResult StateOp::verify() {
 // load and store
 //===----------------------------------------------------------------------===//
 
-/// load_c1 and store_c1
+/// load_c1, store_c1 and uniform_c1
 static LogicalResult verifyPlace(Operation *op) {
   if (op->getParentOfType<PerSlotOp>())
     return success();
   return op->emitOpError("expected in the body of an mtp.per_slot");
 }
+
+LogicalResult UniformOp::verify() { return verifyPlace(*this); } // uniform_c1
 
 LogicalResult LoadOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(verifyPlace(*this)))

@@ -175,6 +175,29 @@ def MTP_LoadOp : MTP_StateAccessOp<"load"> {
   let assemblyFormat = "$state `[` $indices `]` attr-dict `:` type($result)";
 }
 
+def MTP_UniformOp : MTP_Op<"uniform", [
+    MTP_InControlBody, MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
+  let summary = "A random number of the slot's seed and a position";
+  let description = [{
+    Between 0 and 1, 1 excluded, a multiple of 2^-24. It is a function of the
+    seed, the position and `number`, which tells several of a position apart; all
+    of them, and the noise of `mtp.sample`, are independent. It is the upper 24
+    bits of word 0 of Philox4x32-10 with the seed as the key and the counter
+    (position, 2, number, 0).
+
+    ```mlir
+    %u = mtp.uniform %position, %number
+    ```
+
+    Constraints:
+    - (C1) it stands in the body of an mtp.per_slot.
+  }];
+  let arguments = (ins I32:$position, I32:$number);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$position `,` $number attr-dict";
+  let hasVerifier = 1;
+}
+
 def MTP_StoreOp : MTP_StateAccessOp<"store"> {
   let summary = "Write an element of a slot's state";
   let description = [{

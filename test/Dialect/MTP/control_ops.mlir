@@ -41,6 +41,8 @@ func.func private @rows(%slots: tensor<?xi32>, %draft: tensor<?xi32>, %grid: ten
     %c3 = arith.constant 3 : index
     // CHECK: mtp.load @length[] : i32
     %n = mtp.load @length[] : i32
+    // CHECK: mtp.uniform %{{.*}}, %{{.*}}{{$}}
+    %u = mtp.uniform %n, %slot
     // CHECK: mtp.load @active[%{{.*}}] : i32
     %a = mtp.load @active[%index] : i32
     // CHECK: mtp.load @hidden[%{{.*}}, %{{.*}}] : f32

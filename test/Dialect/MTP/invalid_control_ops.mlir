@@ -241,6 +241,15 @@ func.func private @f(%slots: tensor<2xi32>) {
 
 // -----
 
+// uniform_c1
+func.func private @f(%n: i32) {
+  // expected-error @+1 {{'mtp.uniform' op expected in the body of an mtp.per_slot}}
+  %u = mtp.uniform %n, %n
+  return
+}
+
+// -----
+
 // load_c1
 mtp.state @s : i32
 func.func private @f() {
