@@ -71,6 +71,8 @@ void ConvertMTPToExecPass::runOnOperation() {
     if (failed(lowerProgram(program, lowerings, context)))
       return signalPassFailure();
   }
+  for (auto op : llvm::to_vector(module.getOps<VocabularyOp>()))
+    op.erase();
   numInvokes += context.numCalls;
   numWeights += context.numWeights;
 }

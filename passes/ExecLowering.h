@@ -90,6 +90,9 @@ public:
   Value numbers(llvm::StringRef name, std::optional<int64_t> row, int64_t count,
                 Location loc);
   bool isDecode() { return program.getKind() == "decode"; }
+  VocabularyOp findVocabulary(llvm::StringRef name) {
+    return symbols.lookup<VocabularyOp>(name);
+  }
   exec::CacheOp findCache(llvm::StringRef name) {
     return symbols.lookup<exec::CacheOp>(name);
   }

@@ -1,14 +1,42 @@
 //===- ExecLoweringSample.cpp - Kernels that pick tokens ------------------===//
 
+#include "passes/DraftTokens.h"
 #include "passes/ExecLowering.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
 
+/// The table of what columns stand for; null where that is themselves.
+static Value tokensOf(std::optional<llvm::StringRef> name, Location loc,
+                      LoweringContext &context) {
+  if (!name)
+    return Value();
+  VocabularyOp vocabulary = context.findVocabulary(*name);
+  SmallVector<int32_t> tokens(vocabulary.getTokens().getValues<int32_t>());
+  return context.constant(columnTable(loc.getContext(), tokens), loc);
+}
+
+/// The table of the columns of tokens, -1 for a token without one. Its last
+/// row is such a token's, and what all beyond are looked up as.
+static Value columnsOf(llvm::StringRef name, Location loc,
+                       LoweringContext &context) {
+  VocabularyOp vocabulary = context.findVocabulary(name);
+  SmallVector<int32_t> columns(vocabulary.getLast() + 2, -1);
+  for (auto [column, token] :
+       llvm::enumerate(vocabulary.getTokens().getValues<int32_t>()))
+    columns[token] = int32_t(column);
+  return context.constant(columnTable(loc.getContext(), columns), loc);
+}
+
 static LogicalResult lowerArgmax(ArgmaxOp op, LoweringContext &context) {
-  context.map(op.getResult(),
-              context.call<exec::ArgmaxOp>(op.getLoc(), op.getType(),
-                                           context.lookup(op.getX())));
+  Location loc = op.getLoc();
+  Value picks = context.call<exec::ArgmaxOp>(loc, op.getType(),
+                                             context.lookup(op.getX()));
+  if (Value tokens = tokensOf(op.getTokens(), loc, context)) {
+    picks = lookUpColumns(context.builder, loc, tokens, picks);
+    ++context.numCalls;
+  }
+  context.map(op.getResult(), picks);
   return success();
 }
 
@@ -22,16 +50,23 @@ static LogicalResult lowerSample(SampleOp op, LoweringContext &context) {
   context.map(op.getResult(),
               context.call<exec::SampleOp>(
                   op.getLoc(), op.getType(), /*best=*/none, /*columns=*/none,
-                  context.whole(op.getLogits()), /*tokens=*/none, rows.slots,
+                  context.whole(op.getLogits()),
+                  tokensOf(op.getTokens(), op.getLoc(), context), rows.slots,
                   rows.positions, sampling, /*found=*/none));
   return success();
 }
 
 static LogicalResult lowerExclude(ExcludeOp op, LoweringContext &context) {
+  Location loc = op.getLoc();
+  Value excluded = context.lookup(op.getExcluded());
+  if (op.getTokens()) {
+    Value columns = columnsOf(*op.getTokens(), loc, context);
+    excluded = lookUpColumns(context.builder, loc, columns, excluded);
+    ++context.numCalls;
+  }
   context.map(op.getResult(),
-              context.call<exec::ExcludeOp>(op.getLoc(), op.getType(),
-                                            context.whole(op.getLogits()),
-                                            context.lookup(op.getTokens())));
+              context.call<exec::ExcludeOp>(
+                  loc, op.getType(), context.whole(op.getLogits()), excluded));
   return success();
 }
 

@@ -60,8 +60,8 @@ static FailureOr<Value> expandInRound(DraftChainOp op) {
                           e.makeRows(e.slots(), places[k + d - modules - 1]));
       logits = last.logits;
     }
-    FailureOr<Value> draft =
-        e.pick(logits, e.makeRows(e.slots(), places[d - 1]));
+    FailureOr<Value> draft = e.pick(
+        logits, e.makeRows(e.slots(), places[d - 1]), op.getVocabularyAttr());
     if (failed(draft))
       return failure();
     drafts.push_back(*draft);

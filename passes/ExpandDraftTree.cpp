@@ -115,14 +115,15 @@ LogicalResult TreeWriter::rank(Value logits, Value verifiedAt,
                                const Level &level) {
   int64_t rows = level.nodes.size();
   for (int64_t rank = 0; rank < level.width; ++rank) {
-    FailureOr<Value> picks = e.pick(logits, verifiedAt);
+    FailureOr<Value> picks = e.pick(logits, verifiedAt, op.getVocabularyAttr());
     if (failed(picks))
       return failure();
     for (auto [row, node] : llvm::enumerate(level.nodes))
       if (rank < int64_t(children[node].size()))
         picked[children[node][rank]] = {*picks, int64_t(row), rows};
     if (rank + 1 < level.width)
-      logits = ExcludeOp::create(e.builder, e.loc, logits, *picks);
+      logits = ExcludeOp::create(e.builder, e.loc, logits, *picks,
+                                 op.getVocabularyAttr());
   }
   return success();
 }

@@ -37,8 +37,9 @@ public:
   Value takeRows(Value x, Value index);
   /// Clones a region of an op for these arguments; returns what it yields.
   SmallVector<Value> inlineRegion(Region &region, ValueRange args);
-  /// What the round's accept op picks from `logits`.
-  FailureOr<Value> pick(Value logits, Value rows);
+  /// What the round's accept op picks from `logits`, the columns of which stand
+  /// for these tokens, or for themselves.
+  FailureOr<Value> pick(Value logits, Value rows, FlatSymbolRefAttr tokens);
   void output(llvm::StringRef name, Value value);
 
   ModuleOp module;

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
+#include "passes/DraftTokens.h"
 #include "passes/Passes.h"
 #include "passes/PlainHead.h"
 
@@ -112,11 +113,10 @@ exec::WeightOp ShrinkDraftHeadPass::smallHead(exec::WeightOp head) {
   OpBuilder builder(head);
   SymbolTable symbols(getOperation());
   if (!vocabulary) {
-    auto type = RankedTensorType::get({size(), 1}, builder.getI32Type());
-    SmallVector<int32_t> values(tokens.begin(), tokens.end());
     vocabulary = ConstantOp::create(
         builder, head.getLoc(), "draft_vocabulary",
-        DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(values)));
+        mlir::mtp::columnTable(
+            &getContext(), SmallVector<int32_t>(tokens.begin(), tokens.end())));
     symbols.insert(vocabulary);
   }
   small = cast<exec::WeightOp>(builder.clone(*head));
@@ -140,9 +140,8 @@ void ShrinkDraftHeadPass::mapPick(const DraftHead &head) {
   }
   builder.setInsertionPointAfter(head.pick);
   Value columns = head.pick->getResult(0);
-  auto lookup =
-      GatherRowsOp::create(builder, loc, columns.getType(), tokensRef, columns);
-  columns.replaceAllUsesExcept(lookup, lookup);
+  Value picks = mlir::mtp::lookUpColumns(builder, loc, tokensRef, columns);
+  columns.replaceAllUsesExcept(picks, picks.getDefiningOp());
 }
 
 LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {

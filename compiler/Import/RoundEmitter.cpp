@@ -25,9 +25,9 @@ void yield(ModelContext &context, mlir::ValueRange values) {
 
 mlir::Value emitDraft(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
-  auto draft = mlir::mtp::DraftChainOp::create(builder, context.name("drafts"),
-                                               context.grid(),
-                                               unsigned(context.draft.modules));
+  auto draft = mlir::mtp::DraftChainOp::create(
+      builder, context.name("drafts"), context.grid(), /*vocabulary=*/nullptr,
+      unsigned(context.draft.modules));
   for (int64_t d = 0; d < context.draft.modules; ++d) {
     mlir::OpBuilder::InsertionGuard guard(builder);
     mlir::Block *block = enter(context, draft.getSteps()[unsigned(d)],
@@ -73,7 +73,7 @@ mlir::mtp::AcceptOp emitAccept(ModelContext &context, mlir::Value drafts,
             {{"logits", context.logits()}, {"rows", context.rows()}});
   mlir::Value picks = mlir::mtp::SampleOp::create(
       builder, context.name("picks"), context.tokens(), block->getArgument(0),
-      block->getArgument(1));
+      block->getArgument(1), /*tokens=*/nullptr);
   yield(context, picks);
   return accept;
 }

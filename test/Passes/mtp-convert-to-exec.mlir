@@ -260,3 +260,27 @@ exec.program @divided "function" batch 0 k 0 chunk 0 {
   mtp.cache_append %x, %rows into @unread[0] at 0 : tensor<4x16xf32>
 }
 }
+
+// -----
+
+// Picks over a vocabulary: an argmax is looked up, and what is taken out is looked
+// for among the columns; a token beyond the last one has none.
+// CHECK: exec.constant @constant dense<{{\[\[}}1], [3]]> : tensor<2x1xi32>
+// CHECK: exec.constant @constant_0 dense<{{\[\[}}-1], [0], [-1], [1], [-1]]> : tensor<5x1xi32>
+mtp.vocabulary @few dense<[1, 3]> : tensor<2xi32>
+// CHECK-NOT: mtp.vocabulary
+// CHECK-LABEL: exec.program @few_columns
+// CHECK: %[[X:.*]] = exec.input "x" : tensor<4x2xf32>
+// CHECK: %[[A:.*]] = exec.argmax %[[X]] :
+// CHECK: %[[T:.*]] = exec.ref @constant : memref<2x1xi32>
+// CHECK: %[[P:.*]] = exec.gather_rows %[[T]], %[[A]] : (memref<2x1xi32>, tensor<4xi32>) -> tensor<4xi32>
+// CHECK: %[[I:.*]] = exec.ref @constant_0 : memref<5x1xi32>
+// CHECK: %[[C:.*]] = exec.gather_rows %[[I]], %[[P]] : (memref<5x1xi32>, tensor<4xi32>) -> tensor<4xi32>
+// CHECK: exec.exclude %[[X]], %[[C]] : (tensor<4x2xf32>, tensor<4xi32>) -> tensor<4x2xf32>
+exec.program @few_columns "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x2xf32>
+  %p = mtp.argmax %x tokens @few : tensor<4x2xf32> -> tensor<4xi32>
+  %y = mtp.exclude %x, %p tokens @few : tensor<4x2xf32>, tensor<4xi32>
+  exec.output "p" %p : tensor<4xi32>
+  exec.output "y" %y : tensor<4x2xf32>
+}

@@ -44,3 +44,32 @@ mtp.prefill @p k 2 {
   } : tensor<?x?xi32>
 }
 }
+
+// -----
+
+// What a region does with the target's logits it must be able to do with those of
+// few columns.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
+mtp.round @r k 1 {
+  %drafts = mtp.draft_chain vocabulary @few {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x4xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
+    mtp.yield %l : tensor<?x4xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden, %verified = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %verified exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    // expected-error @+1 {{'mtp.add' op expected mtp.argmax, mtp.sample or mtp.exclude, as drafts of the vocabulary @few are picked by this region, too}}
+    %twice = mtp.add %l, %l : tensor<?x16xf32>
+    %s = mtp.argmax %twice : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}

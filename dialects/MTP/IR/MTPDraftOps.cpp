@@ -42,9 +42,46 @@ static LogicalResult verifyStep(Operation *op, Region &region) {
        succeeded(staticWidth(op, "hidden", yield.getValues()[1]))));
 }
 
+//===----------------------------------------------------------------------===//
+// Vocabularies
+//===----------------------------------------------------------------------===//
+
+/// Far more than any vocabulary has; tables of them fit into memory.
+static constexpr int32_t kMostTokens = 1 << 24;
+
+LogicalResult VocabularyOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getTokens().getType());
+  if (!type || type.getRank() != 1 || type.getNumElements() == 0)
+    return emitOpError("expected a row of tokens, got ")
+           << getTokens().getType();
+  int32_t last = -1;
+  for (int32_t token : getTokens().getValues<int32_t>()) {
+    if (token <= last) // vocabulary_c1
+      return emitOpError("expected tokens from 0 on, ascending, got ")
+             << token << (last < 0 ? "" : " after ")
+             << (last < 0 ? "" : std::to_string(last));
+    last = token;
+  }
+  if (last >= kMostTokens) // vocabulary_c1
+    return emitOpError("expected tokens below ")
+           << kMostTokens << ", got " << last;
+  return success();
+}
+
 /// Width of the logits that a step yields.
 static int64_t vocabularyOf(Region &step) {
   return widthOf(step.front().getTerminator()->getOperand(0));
+}
+
+LogicalResult DraftChainOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // draft_chain_c6
+  return verifyVocabularyUse(*this, symbols, getVocabularyAttr(),
+                             vocabularyOf(getSteps().front()));
+}
+
+LogicalResult DraftTreeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVocabularyUse(*this, symbols, getVocabularyAttr(),
+                             vocabularyOf(getBodyRegion())); // draft_tree_c4
 }
 
 LogicalResult DraftChainOp::verifyRegions() {

@@ -39,7 +39,8 @@ def MTP_RoundOp : MTP_Op<"round", [
       draft operation's if there is one; accept takes verify's logits; commit
       takes accept's results and verify's hidden state.
     - (C4) the drafter's hidden state has the verified one's width, and its
-      logits have the target's vocabulary.
+      logits have the target's vocabulary or that of the draft operation, whose
+      tokens are the target's.
     - (C5) a draft tree is verified and accepted with the same parents.
     - (C6) the envelope has max_k >= 1 with a draft operation, and as many
       modules as max_k at most; 0 where nothing drafts; a tree has max_k + 1
@@ -89,9 +90,38 @@ def MTP_PrefillOp : MTP_Op<"prefill", [
   let hasVerifier = 1;
 }
 
+def MTP_VocabularyOp : MTP_Op<"vocabulary", [
+    Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "Declare a part of the target's vocabulary";
+  let description = [{
+    Column i of logits over it stands for the token `tokens[i]` of the target. A
+    drafter whose head has few rows has one. (Of EAGLE-3's `d2t` it is column i
+    and d2t[i] added up.)
+
+    ```mlir
+    mtp.vocabulary @frequent dense<[3, 5, 8, 21]> : tensor<4xi32>
+    ```
+
+    Constraints:
+    - (C1) tokens are one row of i32, at least one, none negative, ascending: of
+      equal columns the lowest token is picked, here as in the target. They are
+      below 2^24.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I32ElementsAttr:$tokens);
+  let assemblyFormat = "$sym_name $tokens attr-dict";
+  let extraClassDeclaration = [{
+    int64_t getSize() { return getTokens().getNumElements(); }
+    /// The largest token.
+    int32_t getLast() {
+      return *std::prev(getTokens().getValues<int32_t>().end());
+    }
+  }];
+  let hasVerifier = 1;
+}
+
 class MTP_DraftOp<string mnemonic> : MTP_Op<mnemonic, [
     ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>,
-    SingleBlock,
+    SingleBlock, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     MemoryEffects<[MemRead<MTP_SlotResource>, MemRead<MTP_CacheResource>,
                    MemWrite<MTP_SlotResource>, MemWrite<MTP_CacheResource>]>]>;
 
@@ -107,6 +137,8 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
 
     A step that takes no hidden state is a model of its own: its rows are the
     tokens at their own positions.
+
+    With `vocabulary` the logits have a column for each of its tokens.
 
     ```mlir
     %drafts = mtp.draft_chain {
@@ -124,10 +156,16 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
       or logits alone.
     - (C4) all regions agree in hidden width and vocabulary.
     - (C5) without hidden states there is one region.
+    - (C6) the vocabulary exists and has the logits' columns; its tokens are
+      tokens of the round's mtp.verify, if there is one.
   }];
+  let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
   let regions = (region VariadicRegion<SizedRegion<1>>:$steps);
   let results = (outs MTP_TokenGrid:$drafts);
-  let assemblyFormat = "attr-dict-with-keyword $steps `:` type($drafts)";
+  let assemblyFormat = [{
+    (`vocabulary` $vocabulary^)? attr-dict-with-keyword $steps
+    `:` type($drafts)
+  }];
   let extraClassDeclaration = [{
     /// Whether steps go on from hidden states, those of the target first.
     bool takesHidden() {
@@ -159,12 +197,15 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
       its own index.
     - (C2) the region is as a chain's (C2, C3).
     - (C3) the result has a column per node but the first.
+    - (C4) the vocabulary is as a chain's (C6).
   }];
-  let arguments = (ins DenseI64ArrayAttr:$parents);
+  let arguments = (ins DenseI64ArrayAttr:$parents,
+                       OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
   let regions = (region SizedRegion<1>:$bodyRegion);
   let results = (outs MTP_TokenGrid:$drafts);
   let assemblyFormat = [{
-    $parents attr-dict-with-keyword $bodyRegion `:` type($drafts)
+    $parents (`vocabulary` $vocabulary^)? attr-dict-with-keyword $bodyRegion
+    `:` type($drafts)
   }];
   let hasRegionVerifier = 1;
 }

@@ -177,15 +177,30 @@ LogicalResult ArgmaxOp::verify() {
   return expectRows(*this, "a result", getResult(), getX()); // argmax_c1
 }
 
+LogicalResult ArgmaxOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVocabularyUse(*this, symbols, getTokensAttr(), // argmax_c2
+                             widthOf(getX()));
+}
+
 LogicalResult ExcludeOp::verify() {
-  return expectRows(*this, "the tokens", getTokens(),
+  return expectRows(*this, "the tokens", getExcluded(),
                     getLogits()); // exclude_c1
+}
+
+LogicalResult ExcludeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVocabularyUse(*this, symbols, getTokensAttr(), // exclude_c2
+                             widthOf(getLogits()));
 }
 
 LogicalResult SampleOp::verify() {
   if (failed(staticWidth(*this, "the logits", getLogits())))
     return failure();
   return expectRows(*this, "a result", getResult(), getLogits()); // sample_c1
+}
+
+LogicalResult SampleOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVocabularyUse(*this, symbols, getTokensAttr(), // sample_c2
+                             widthOf(getLogits()));
 }
 
 LogicalResult TakeRowsOp::verify() {

@@ -13,6 +13,11 @@ include "dialects/MTP/IR/MTPOpBase.td"
 class MTP_ModelOp<string mnemonic, list<Trait> traits = []>
     : MTP_Op<mnemonic, !listconcat([Pure], traits)>;
 
+/// Columns of logits stand for the tokens of a vocabulary, or for themselves.
+class MTP_PickOp<string mnemonic, list<Trait> traits = []>
+    : MTP_ModelOp<mnemonic, !listconcat(
+        [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
 def MTP_WeightsOp : MTP_Op<"weights", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "Name the files that hold the weights";
   let description = [{
@@ -276,21 +281,28 @@ def MTP_ApplyOp : MTP_Op<"apply",
   }];
 }
 
-def MTP_ArgmaxOp : MTP_ModelOp<"argmax"> {
+def MTP_ArgmaxOp : MTP_PickOp<"argmax"> {
   let summary = "Pick the column with the largest value";
   let description = [{
-    Ties go to the lowest column; NaN never wins.
+    Ties go to the lowest column; NaN never wins. With `tokens` the result is what
+    the column stands for.
 
     ```mlir
     %t = mtp.argmax %logits : tensor<?x4096xf32> -> tensor<?xi32>
+    %t = mtp.argmax %few tokens @frequent : tensor<?x64xf32> -> tensor<?xi32>
     ```
 
     Constraints:
     - (C1) one result per row.
+    - (C2) tokens is an mtp.vocabulary of a token per column; in a round they are
+      tokens of its mtp.verify, if there is one.
   }];
-  let arguments = (ins MTP_Activation:$x);
+  let arguments = (ins MTP_Activation:$x,
+                       OptionalAttr<FlatSymbolRefAttr>:$tokens);
   let results = (outs MTP_Tokens:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = [{
+    $x (`tokens` $tokens^)? attr-dict `:` type($x) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -313,7 +325,7 @@ def MTP_TakeRowsOp : MTP_ModelOp<"take_rows"> {
   let hasVerifier = 1;
 }
 
-def MTP_ExcludeOp : MTP_ModelOp<"exclude", [AllTypesMatch<["logits", "result"]>]> {
+def MTP_ExcludeOp : MTP_PickOp<"exclude", [AllTypesMatch<["logits", "result"]>]> {
   let summary = "Take one token of each row out of the choice";
   let description = [{
     The logit of the row's token becomes -infinity; a token that there is not
@@ -322,36 +334,46 @@ def MTP_ExcludeOp : MTP_ModelOp<"exclude", [AllTypesMatch<["logits", "result"]>]
 
     ```mlir
     %rest = mtp.exclude %logits, %best : tensor<?x4096xf32>, tensor<?xi32>
+    %rest = mtp.exclude %few, %best tokens @frequent : tensor<?x64xf32>, tensor<?xi32>
     ```
 
     Constraints:
     - (C1) one token per row.
+    - (C2) as of argmax.
   }];
-  let arguments = (ins MTP_Activation:$logits, MTP_Tokens:$tokens);
+  let arguments = (ins MTP_Activation:$logits, MTP_Tokens:$excluded,
+                       OptionalAttr<FlatSymbolRefAttr>:$tokens);
   let results = (outs MTP_Activation:$result);
   let assemblyFormat = [{
-    $logits `,` $tokens attr-dict `:` type($logits) `,` type($tokens)
+    $logits `,` $excluded (`tokens` $tokens^)? attr-dict
+    `:` type($logits) `,` type($excluded)
   }];
   let hasVerifier = 1;
 }
 
-def MTP_SampleOp : MTP_ModelOp<"sample"> {
+def MTP_SampleOp : MTP_PickOp<"sample"> {
   let summary = "Pick a token per row with the slot's sampling parameters";
   let description = [{
     A function of the row's logits, the slot's parameters and seed, and the
-    position alone; at temperature 0 it is argmax.
+    position alone; at temperature 0 it is argmax. With `tokens` a column stands
+    for a token, whose noise it has.
 
     ```mlir
     %t = mtp.sample %logits, %rows : tensor<?x4096xf32> -> tensor<?xi32>
+    %t = mtp.sample %few, %rows tokens @frequent
+         : tensor<?x64xf32> -> tensor<?xi32>
     ```
 
     Constraints:
     - (C1) one result per row.
+    - (C2) as of argmax.
   }];
-  let arguments = (ins MTP_Activation:$logits, MTP_Rows:$rows);
+  let arguments = (ins MTP_Activation:$logits, MTP_Rows:$rows,
+                       OptionalAttr<FlatSymbolRefAttr>:$tokens);
   let results = (outs MTP_Tokens:$result);
   let assemblyFormat = [{
-    $logits `,` $rows attr-dict `:` type($logits) `->` type($result)
+    $logits `,` $rows (`tokens` $tokens^)? attr-dict
+    `:` type($logits) `->` type($result)
   }];
   let hasVerifier = 1;
 }

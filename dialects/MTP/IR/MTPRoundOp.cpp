@@ -97,6 +97,13 @@ static LogicalResult verifyDataflow(RoundParts parts) {
   return success();
 }
 
+/// Whether the drafter's logits have tokens of their own (draft_chain_c6).
+static bool hasVocabulary(Operation *draft) {
+  if (auto chain = dyn_cast<DraftChainOp>(draft))
+    return chain.getVocabulary().has_value();
+  return cast<DraftTreeOp>(draft).getVocabulary().has_value();
+}
+
 /// round_c4: one hidden width and one vocabulary for drafter and target.
 static LogicalResult verifyWidths(const RoundParts &parts) {
   VerifyOp verify = parts.verify;
@@ -106,7 +113,8 @@ static LogicalResult verifyWidths(const RoundParts &parts) {
                                  : widthOf(verify.getHidden());
     int64_t vocabulary = widthOf(step.front().getTerminator()->getOperand(0));
     if (hidden == widthOf(verify.getHidden()) &&
-        vocabulary == widthOf(verify.getLogits())) {
+        (vocabulary == widthOf(verify.getLogits()) ||
+         hasVocabulary(parts.draft))) {
       continue;
     }
     InFlightDiagnostic diag =

@@ -174,6 +174,30 @@ LogicalResult mtp::verifyStateUse(Operation *op, SymbolTableCollection &symbols,
   return diag;
 }
 
+LogicalResult mtp::verifyVocabularyUse(Operation *op,
+                                       SymbolTableCollection &symbols,
+                                       FlatSymbolRefAttr name,
+                                       int64_t columns) {
+  if (!name)
+    return success();
+  auto vocabulary = symbols.lookupNearestSymbolFrom<VocabularyOp>(op, name);
+  if (!vocabulary)
+    return op->emitOpError("expected ") << name << " to be an mtp.vocabulary";
+  if (vocabulary.getSize() != columns)
+    return op->emitOpError("expected a token of ")
+           << name << " for each of " << columns << " columns, got "
+           << vocabulary.getSize();
+  auto round = op->getParentOfType<RoundOp>();
+  if (!round)
+    return success();
+  for (auto verify : round.getBody()->getOps<VerifyOp>())
+    if (vocabulary.getLast() >= widthOf(verify.getLogits()))
+      return op->emitOpError("expected tokens of ")
+             << name << " below the target's " << widthOf(verify.getLogits())
+             << ", got " << vocabulary.getLast();
+  return success();
+}
+
 LogicalResult mtp::verifyParents(Operation *op, ArrayRef<int64_t> parents) {
   if (parents.size() < 2 || parents.size() > 64) {
     return op->emitOpError("expected 2 to 64 tree nodes, got ")

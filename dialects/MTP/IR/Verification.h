@@ -53,6 +53,11 @@ LogicalResult verifyStateUse(Operation *op, SymbolTableCollection &symbols,
                              FlatSymbolRefAttr name, Type elementType,
                              int64_t rank);
 
+/// The symbol is an mtp.vocabulary of `columns` tokens, which the target of the
+/// round has; null passes.
+LogicalResult verifyVocabularyUse(Operation *op, SymbolTableCollection &symbols,
+                                  FlatSymbolRefAttr name, int64_t columns);
+
 /// Parents of a static tree: see draft_tree_c1.
 LogicalResult verifyParents(Operation *op, ArrayRef<int64_t> parents);
 

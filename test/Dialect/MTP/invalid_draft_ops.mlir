@@ -323,3 +323,88 @@ mtp.round @r k 1 {
   } : tensor<?x?xi32>
 }
 }
+
+// -----
+
+// vocabulary_c1
+// expected-error @+1 {{'mtp.vocabulary' op expected tokens from 0 on, ascending, got 5 after 8}}
+mtp.vocabulary @few dense<[3, 8, 5]> : tensor<3xi32>
+
+// -----
+
+// vocabulary_c1
+// expected-error @+1 {{'mtp.vocabulary' op expected tokens from 0 on, ascending, got 3 after 3}}
+mtp.vocabulary @few dense<3> : tensor<2xi32>
+
+// -----
+
+// vocabulary_c1
+// expected-error @+1 {{'mtp.vocabulary' op expected tokens from 0 on, ascending, got -1}}
+mtp.vocabulary @few dense<[-1, 5]> : tensor<2xi32>
+
+// -----
+
+// vocabulary_c1
+// expected-error @+1 {{'mtp.vocabulary' op expected tokens below 16777216, got 16777216}}
+mtp.vocabulary @few dense<[1, 16777216]> : tensor<2xi32>
+
+// -----
+
+// vocabulary_c1
+// expected-error @+1 {{'mtp.vocabulary' op expected a row of tokens, got 'tensor<1x2xi32>'}}
+mtp.vocabulary @few dense<[[1, 5]]> : tensor<1x2xi32>
+
+// -----
+
+// draft_chain_c6
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[3, 5, 8]> : tensor<3xi32>
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_chain' op expected a token of @few for each of 4 columns, got 3}}
+  %drafts = mtp.draft_chain vocabulary @few {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x4xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
+    mtp.yield %l : tensor<?x4xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_chain_c6
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[3, 5, 8, 16]> : tensor<4xi32>
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_chain' op expected tokens of @few below the target's 16, got 16}}
+  %drafts = mtp.draft_chain vocabulary @few {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x4xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
+    mtp.yield %l : tensor<?x4xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}
+
+// -----
+
+// draft_tree_c4
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[3, 5, 8]> : tensor<3xi32>
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_tree' op expected a token of @few for each of 4 columns, got 3}}
+  %drafts = mtp.draft_tree [-1, 0] vocabulary @few {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x4xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
+    mtp.yield %l : tensor<?x4xf32>
+  } : tensor<?x1xi32>
+}
+}

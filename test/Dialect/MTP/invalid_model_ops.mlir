@@ -319,3 +319,61 @@ func.func @sample_c1(%x: tensor<4x8xf32>, %rows: !mtp.rows) {
   %0 = mtp.sample %x, %rows : tensor<4x8xf32> -> tensor<2xi32>
   return
 }
+
+// -----
+
+// argmax_c2
+mtp.vocabulary @few dense<[1, 2, 7]> : tensor<3xi32>
+func.func @argmax_c2(%x: tensor<4x8xf32>, %rows: !mtp.rows, %t: tensor<4xi32>) {
+  // expected-error @+1 {{'mtp.argmax' op expected a token of @few for each of 8 columns, got 3}}
+  %0 = mtp.argmax %x tokens @few : tensor<4x8xf32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// sample_c2
+mtp.vocabulary @few dense<[1, 2, 7]> : tensor<3xi32>
+func.func @sample_c2(%x: tensor<4x8xf32>, %rows: !mtp.rows, %t: tensor<4xi32>) {
+  // expected-error @+1 {{'mtp.sample' op expected a token of @few for each of 8 columns, got 3}}
+  %0 = mtp.sample %x, %rows tokens @few : tensor<4x8xf32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// exclude_c2
+mtp.vocabulary @few dense<[1, 2, 7]> : tensor<3xi32>
+func.func @exclude_c2(%x: tensor<4x8xf32>, %rows: !mtp.rows, %t: tensor<4xi32>) {
+  // expected-error @+1 {{'mtp.exclude' op expected a token of @few for each of 8 columns, got 3}}
+  %0 = mtp.exclude %x, %t tokens @few : tensor<4x8xf32>, tensor<4xi32>
+  return
+}
+
+// -----
+
+// argmax_c2
+mtp.state @few : i32
+func.func @argmax_c2_kind(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'mtp.argmax' op expected @few to be an mtp.vocabulary}}
+  %0 = mtp.argmax %x tokens @few : tensor<4x8xf32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// argmax_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[1, 2, 4, 5, 6, 7, 8, 16]> : tensor<8xi32>
+mtp.round @r {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    // expected-error @+1 {{'mtp.argmax' op expected tokens of @few below the target's 16, got 16}}
+    %p = mtp.argmax %e tokens @few : tensor<?x8xf32> -> tensor<?xi32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}

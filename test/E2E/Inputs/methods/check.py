@@ -11,11 +11,13 @@ import json
 import subprocess
 import sys
 
+import target
 import weights
 
-MAX_K = {"lookup": 4, "branches": 4, "siblings": 5}
+MAX_K = {"lookup": 4, "branches": 4, "siblings": 5, "reduced": 3}
 LENGTH = 40
 PARENTS = [-1, 0, 0, 1, 2]
+SMALL_TREE = [-1, 0, 0, 1]
 PROMPTS = [[5, 9, 2, 5, 9], [1], list(range(30, 51)), [7, 7, 7, 3] * 5]
 
 
@@ -28,7 +30,7 @@ def run(artifact, prompts, k, temperature, *options, length=LENGTH):
     return json.loads(result.stdout)
 
 
-def lookup_round(tokens, n, k):
+def lookup_round(tokens, n, k, temperature):
     """Drafts behind tokens[n], the last that is known, and which are kept."""
     seen = max((p for p in range(n) if tokens[p] == tokens[n]), default=n)
     period = max(n - seen, 1)
@@ -46,7 +48,7 @@ def best(row, without=None):
 BIGRAMS = dict(weights.tensors())["bigrams"]
 
 
-def branches_round(tokens, n, k):
+def branches_round(tokens, n, k, temperature):
     first = best(BIGRAMS[tokens[n]])
     second = best(BIGRAMS[tokens[n]], without=first)
     drafts = [None, first, second, best(BIGRAMS[first]), best(BIGRAMS[second])][:k + 1]
@@ -59,13 +61,29 @@ def branches_round(tokens, n, k):
     return kept
 
 
-def expected(method, prompt, output, k):
+def small_tree_round(vocabulary):
+    def play(tokens, n, k, temperature):
+        def draft(token, row, without=()):
+            return target.pick(BIGRAMS[token], temperature, row, vocabulary, without)
+        first = draft(tokens[n], n)
+        drafts = [None, first, draft(tokens[n], n, [first]), draft(first, n + 1)][:k + 1]
+        node, kept = 0, 0
+        for child in range(1, k + 1):
+            position = n + 1 + kept
+            if (SMALL_TREE[child] == node and position < len(tokens)
+                    and drafts[child] == tokens[position]):
+                node, kept = child, kept + 1
+        return kept
+    return play
+
+
+def expected(method, prompt, output, k, temperature):
     """Rounds of a sequence, and the drafts that they kept: the last one may keep
     more than are put out."""
     tokens, rounds, kept = prompt + output, 0, 0
     n = len(prompt)  # the anchor: the first token of the output
     while n + 1 < len(prompt) + LENGTH:
-        accepted = method(tokens, n, k)
+        accepted = method(tokens, n, k, temperature)
         rounds, kept = rounds + 1, kept + accepted
         n += accepted + 1
     return rounds, kept
@@ -73,7 +91,8 @@ def expected(method, prompt, output, k):
 
 def check(name, artifact):
     # What a module drafts takes a model to know.
-    method = {"lookup": lookup_round, "branches": branches_round, "siblings": None}[name]
+    method = {"lookup": lookup_round, "branches": branches_round, "siblings": None,
+              "reduced": small_tree_round(weights.REDUCED)}[name]
     total, rounds_of = 0, {}
     for temperature, batch in itertools.product((0, 1), (1, 2, 3, 4)):
         prompts = PROMPTS[:batch]
@@ -100,7 +119,7 @@ def check(name, artifact):
                 total += sum(got["accepted"])
                 continue
             for prompt, output, result in zip(prompts, longer, got["sequences"]):
-                rounds, kept = expected(method, prompt, output, k)
+                rounds, kept = expected(method, prompt, output, k, temperature)
                 assert (result["rounds"], sum(result["accepted"])) == (rounds, kept), (
                     temperature, batch, k, result, rounds, kept)
                 total += kept

@@ -1,0 +1,114 @@
+"""The methods' target, its noise and its picks, in double precision.
+
+Where two choices are closer than rounding could tell apart, a pick refuses to say.
+Standard library only.
+"""
+
+import functools
+import math
+
+import weights
+
+SEED = 11
+HEADS, KV_HEADS, WIDTH = 4, 2, 8
+WEIGHTS = dict(weights.tensors())
+# A decision by less is none: f32 and f64 may disagree.
+LEAST_MARGIN = 2e-5
+
+
+def decided(margin, what):
+    assert abs(margin) > LEAST_MARGIN, f"the model cannot tell: {what} by {margin}"
+
+
+# The target.
+
+
+def product(matrix, x):
+    return [sum(a * b for a, b in zip(row, x)) for row in matrix]
+
+
+def rotate(x, position):
+    out = list(x)
+    for head in range(0, len(x), WIDTH):
+        for i in range(WIDTH // 2):
+            angle = position * 10000.0 ** (-2 * i / WIDTH)
+            a, b = x[head + i], x[head + i + WIDTH // 2]
+            out[head + i] = a * math.cos(angle) - b * math.sin(angle)
+            out[head + i + WIDTH // 2] = b * math.cos(angle) + a * math.sin(angle)
+    return out
+
+
+def attend(q, entries):
+    out = []
+    for head in range(HEADS):
+        own = q[head * WIDTH:(head + 1) * WIDTH]
+        at = head // (HEADS // KV_HEADS) * WIDTH
+        scores = [sum(a * b for a, b in zip(own, k[at:at + WIDTH])) * WIDTH ** -0.5
+                  for k, _ in entries]
+        shares = softmax(scores)
+        out += [sum(s * v[at + i] for s, (_, v) in zip(shares, entries)) for i in range(WIDTH)]
+    return out
+
+
+def softmax(logits, temperature=1.0):
+    top = max(logits)
+    parts = [math.exp((x - top) / temperature) for x in logits]
+    total = sum(parts)
+    return [x / total for x in parts]
+
+
+@functools.lru_cache(maxsize=None)
+def target(tokens):
+    """Logits behind `tokens`, and the cache entries of each layer."""
+    before = target(tokens[:-1])[1] if len(tokens) > 1 else ([], [])
+    x = WEIGHTS["embed"][tokens[-1]]
+    caches = []
+    for layer, entries in enumerate(before):
+        of = lambda name: WEIGHTS[f"layers.{layer}.{name}"]
+        scale = (sum(a * a for a in x) / len(x) + 1e-6) ** -0.5
+        n = [a * scale for a in x]
+        position = len(tokens) - 1
+        entry = (rotate(product(of("k"), n), position), product(of("v"), n))
+        caches.append(entries + [entry])
+        q = rotate(product(of("q"), n), position)
+        x = [a + b for a, b in zip(x, product(of("o"), attend(q, caches[-1])))]
+    return product(WEIGHTS["head"], x), tuple(caches)
+
+
+def logits_behind(tokens):
+    return target(tuple(tokens))[0]
+
+
+# Noise (runtime/schema/FORMAT.md).
+
+
+def philox(counter, key):
+    c, k = list(counter), list(key)
+    mask = 0xFFFFFFFF
+    for _ in range(10):
+        left, right = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(right >> 32) ^ c[1] ^ k[0], right & mask, (left >> 32) ^ c[3] ^ k[1], left & mask]
+        k = [(k[0] + 0x9E3779B9) & mask, (k[1] + 0xBB67AE85) & mask]
+    return c
+
+
+def gumbel(position, token):
+    word = philox((position, 1, token // 4, 0), (SEED, 0))[token % 4]
+    return -math.log(-math.log((word + 0.5) / 2 ** 32))
+
+
+def uniform(position, number):
+    """Of a row's position: the token that it picks stands one further."""
+    return (philox((position, 2, number, 0), (SEED, 0))[0] >> 8) / 2 ** 24
+
+
+def pick(logits, temperature, row, tokens=None, without=()):
+    """The token that a row at position `row` picks, of all or of `tokens`."""
+    keys = {}
+    for token in range(len(logits)) if tokens is None else tokens:
+        if token not in without:
+            noise = gumbel(row + 1, token) if temperature else 0
+            keys[token] = logits[token] / (temperature or 1) + noise
+    first, second = sorted(keys, key=keys.get)[-1:-3:-1]
+    decided(keys[first] - keys[second], "a pick")
+    return first
