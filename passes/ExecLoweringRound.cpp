@@ -53,7 +53,7 @@ static LogicalResult lowerPromptRows(PromptRowsOp op,
 static LogicalResult lowerRegroup(RegroupOp op, LoweringContext &context) {
   context.map(op.getResult(),
               exec::RegroupOp::create(context.builder, op.getLoc(),
-                                      op.getType(), context.lookup(op.getX())));
+                                      op.getType(), context.whole(op.getX())));
   return success();
 }
 

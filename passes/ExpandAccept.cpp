@@ -1,7 +1,8 @@
 //===- ExpandAccept.cpp - mtp.accept as core ops --------------------------===//
 //
-// The region picks; the walk along the picks is a body per slot. In a prefill
-// the region picks for the last row of each sequence, and there is no walk.
+// The region picks; the walk along the picks is a body per slot, or what the
+// rule holds. In a prefill the region picks for the last row of each sequence,
+// and there is no walk.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,6 +85,99 @@ static void expandTree(Expansion &e, AcceptOp op, Value picks) {
   op.erase();
 }
 
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// The positions of the rows that were verified, k + 1 for each slot.
+static Value positionsOf(Expansion &e, AcceptOp op) {
+  int64_t nodes = *e.roundK() + 1;
+  auto tree = op.getRows().getDefiningOp<TreeRowsOp>();
+  Value rows = tree ? tree.getRows() : op.getRows();
+  auto made = rows.getDefiningOp<MakeRowsOp>();
+  if (!made)
+    return Value();
+  Value places = e.bySlot(made.getPositions(), nodes);
+  if (!tree)
+    return places;
+  // Places follow each other; positions go by depth.
+  SlotBody body(e.builder, e.loc, "positions", e.slots(), places);
+  SmallVector<Value> positions;
+  Value root = body.element(body.input(0), 0);
+  for (int64_t depth : nodeDepths(tree.getParents()))
+    positions.push_back(body.add(root, depth));
+  return body.yield(body.vector(positions)).front();
+}
+
+/// What the rule sees by a name; null, and an error, where it is not known.
+static Value ruleArgument(Expansion &e, AcceptOp op, RuleArgument name,
+                          Value picks) {
+  switch (name) {
+  case RuleArgument::Slots:
+    return e.slots();
+  case RuleArgument::Rows:
+    return op.getRows();
+  case RuleArgument::Picks:
+    return picks;
+  case RuleArgument::Drafts:
+    return op.getDrafts();
+  case RuleArgument::Logits:
+    return e.bySlot(op.getLogits(), *e.roundK() + 1);
+  case RuleArgument::DraftLogits:
+    return op.getDraftLogits();
+  case RuleArgument::Positions:
+    if (Value positions = positionsOf(e, op))
+      return positions;
+    op.emitOpError("expected rows that mtp.make_rows made, whose positions the "
+                   "rule sees");
+    return Value();
+  }
+  llvm_unreachable("unknown argument of a rule");
+}
+
+/// What the rule decides, as the walks give it. Its numbers may be any: those
+/// of a walk are in range, and the ops behind it rely on that.
+static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
+  int64_t k = *e.roundK(), vocabulary = widthOf(op.getLogits());
+  useState(e.module, states::kKnown); // for the commit of a prefill
+  e.module->setAttr(kCustomRuleAttr, e.builder.getUnitAttr());
+  SmallVector<Value> args;
+  for (RuleArgument name : op.getRuleArguments()) {
+    args.push_back(ruleArgument(e, op, name, picks));
+    if (!args.back())
+      return failure();
+  }
+  // Kernels are known by what they do.
+  op.getRuleRegion().walk([&](PerSlotOp body) {
+    if (!bodyName(body))
+      body->setLoc(renamed(body.getLoc(), e.builder.getStringAttr("rule")));
+  });
+  SmallVector<Value> decided = e.inlineRegion(op.getRuleRegion(), args);
+  for (Value grid : ArrayRef(decided).drop_front())
+    if (widthOf(grid) != k + 1)
+      return op.emitOpError("expected the rule to yield ")
+             << k + 1 << " tokens and nodes per slot, got " << grid.getType();
+  SlotBody body(e.builder, e.loc, "accept", e.slots(), decided);
+  auto within = [&](Value value, int64_t least, int64_t most) {
+    return body.max(body.min(value, body.constant(most)), body.constant(least));
+  };
+  SmallVector<Value> results{within(body.input(0), 0, k)};
+  results.push_back(body.vector(k + 1, [&](Value place) {
+    return within(body.element(body.input(1), place), 0, vocabulary - 1);
+  }));
+  if (decided.size() > 2)
+    results.push_back(body.vector(k + 1, [&](Value place) {
+      return within(body.element(body.input(2), place), -1, k);
+    }));
+  op.replaceAllUsesWith(body.yield(results));
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rounds
+//===----------------------------------------------------------------------===//
+
 static LogicalResult expandInRound(AcceptOp op) {
   Expansion e(op);
   int64_t k = *e.roundK();
@@ -93,6 +187,8 @@ static LogicalResult expandInRound(AcceptOp op) {
       e.inlineRegion(op.getBodyRegion(), {op.getLogits(), op.getRows()})[0];
   e.output("picks", picked);
   Value picks = e.bySlot(picked, k + 1);
+  if (op.getRule() == AcceptRule::Custom)
+    return expandRule(e, op, picks);
   if (op.getTree()) {
     expandTree(e, op, picks);
     return success();
@@ -153,7 +249,7 @@ static void expandFunction(AcceptTreeOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Rounds and prefills
+// Prefills
 //===----------------------------------------------------------------------===//
 
 /// Picks for the last row of each sequence; nothing was drafted.

@@ -152,11 +152,19 @@ static void expandInPrefill(CommitOp op) {
   Value total = sequenceWord(body, SequenceWord::Total);
   Value zero = body.constant(0);
   Value isWhole = body.compare(Predicate::eq, body.add(start, rows), total);
+  Value first = body.input(0);
+  // After a preemption the anchor is what a round put out before: a rule's
+  // tokens are not always the target's picks.
+  if (hasState(e.module, states::kKnown)) {
+    Value known = body.load(states::kKnown, total);
+    Value isKnown = body.compare(Predicate::sge, known, 0);
+    first = body.select(isKnown, known, first);
+  }
   body.when(isWhole, [&] {
     body.store(total, states::kLength);
     body.store(body.constant(1), states::kOutCount);
     storeAccepted(e.module, body, zero);
-    storeToken(e.module, body, body.input(0), zero);
+    storeToken(e.module, body, first, zero);
   });
   Value last =
       body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow), rows), 1);

@@ -29,8 +29,9 @@ struct ExpandDraftChainPass
 
 /// A draft is picked as the target's row at its place will pick: by the accept
 /// op's region, for the same slot and position, and so with the same parameters
-/// and the same noise. Returns all drafts of a slot side by side.
-static FailureOr<Value> expandInRound(DraftChainOp op) {
+/// and the same noise. Returns all drafts of a slot side by side, and where
+/// they are read, the logits of each.
+static FailureOr<SmallVector<Value>> expandInRound(DraftChainOp op) {
   Expansion e(op);
   SmallVector<Region *> steps =
       llvm::to_vector(llvm::make_pointer_range(op.getSteps()));
@@ -47,6 +48,7 @@ static FailureOr<Value> expandInRound(DraftChainOp op) {
     return positions;
   });
   SmallVector<Value> drafts;
+  SmallVector<std::pair<Value, int64_t>> draftLogits;
   ModuleOutputs last;
   for (int64_t d = 1; d <= k; ++d) {
     Value logits;
@@ -65,22 +67,29 @@ static FailureOr<Value> expandInRound(DraftChainOp op) {
     if (failed(draft))
       return failure();
     drafts.push_back(*draft);
+    draftLogits.push_back({logits, 1});
   }
   SlotBody body(e.builder, e.loc, "drafts", e.slots(), drafts);
   SmallVector<Value> own;
   for (size_t i = 0; i < drafts.size(); ++i)
     own.push_back(body.input(i));
-  return body.yield(body.vector(own)).front();
+  SmallVector<Value> results{body.yield(body.vector(own)).front()};
+  if (op.getDraftLogits())
+    results.push_back(op.getDraftLogits().use_empty()
+                          ? Value()
+                          : e.bySlot(e.concatRows(draftLogits), k));
+  return results;
 }
 
 static LogicalResult expand(DraftChainOp op) {
   if (isa<PrefillOp>(op->getParentOp()))
     return expandDraftPrefill(
         op, llvm::to_vector(llvm::make_pointer_range(op.getSteps())));
-  FailureOr<Value> drafts = expandInRound(op);
-  if (failed(drafts))
+  FailureOr<SmallVector<Value>> results = expandInRound(op);
+  if (failed(results))
     return failure();
-  op.replaceAllUsesWith(*drafts);
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), *results))
+    result.replaceAllUsesWith(value);
   op.erase();
   return success();
 }

@@ -11,6 +11,7 @@
 #include "passes/DraftPrefill.h"
 #include "passes/Passes.h"
 #include "passes/Refresh.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_EXPANDDRAFTTREEPASS
@@ -40,13 +41,15 @@ struct Pick {
   Value picks;
   int64_t row;
   int64_t rows;
+  /// What they were picked from.
+  Value logits;
 };
 
 class TreeWriter {
 public:
   explicit TreeWriter(DraftTreeOp op);
 
-  FailureOr<Value> write();
+  FailureOr<SmallVector<Value>> write();
 
 private:
   void findLevels();
@@ -55,6 +58,7 @@ private:
                          Value hidden);
   Value positionsAt(int64_t depth, int64_t rows);
   Value tokensOf(ArrayRef<int64_t> nodes);
+  Value logitsOf(ArrayRef<int64_t> nodes);
 
   DraftTreeOp op;
   Expansion e;
@@ -110,6 +114,30 @@ Value TreeWriter::tokensOf(ArrayRef<int64_t> nodes) {
   return body.yield(body.vector(tokens)).front();
 }
 
+/// The logits that `nodes` were picked from, slot by slot.
+Value TreeWriter::logitsOf(ArrayRef<int64_t> nodes) {
+  // Where the rows of each choice begin among those of all.
+  llvm::MapVector<Value, int64_t> begins;
+  SmallVector<std::pair<Value, int64_t>> parts;
+  int64_t count = 0;
+  for (int64_t node : nodes) {
+    const Pick &pick = picked[node];
+    if (!begins.insert({pick.logits, count}).second)
+      continue;
+    parts.push_back({pick.logits, pick.rows});
+    count += pick.rows;
+  }
+  Value all = e.concatRows(parts);
+  SlotBody body(e.builder, e.loc, "draft_logits", e.slots());
+  Value first = body.mul(body.index(), count);
+  SmallVector<Value> rows;
+  for (int64_t node : nodes)
+    rows.push_back(
+        body.add(first, begins[picked[node].logits] + picked[node].row));
+  Value index = e.byRow(body.yield(body.vector(rows)).front());
+  return e.bySlot(e.takeRows(all, index), nodes.size());
+}
+
 /// Picks the children of a level's nodes, a rank after the other.
 LogicalResult TreeWriter::rank(Value logits, Value verifiedAt,
                                const Level &level) {
@@ -120,7 +148,7 @@ LogicalResult TreeWriter::rank(Value logits, Value verifiedAt,
       return failure();
     for (auto [row, node] : llvm::enumerate(level.nodes))
       if (rank < int64_t(children[node].size()))
-        picked[children[node][rank]] = {*picks, int64_t(row), rows};
+        picked[children[node][rank]] = {*picks, int64_t(row), rows, logits};
     if (rank + 1 < level.width)
       logits = ExcludeOp::create(e.builder, e.loc, logits, *picks,
                                  op.getVocabularyAttr());
@@ -162,7 +190,8 @@ ModuleOutputs TreeWriter::runLevel(const Level &level, const Level &above,
                       tree);
 }
 
-FailureOr<Value> TreeWriter::write() {
+/// The drafts, and where they are read, the logits of each.
+FailureOr<SmallVector<Value>> TreeWriter::write() {
   refresh.writePlaces([](SlotBody &, Value) { return SmallVector<Value>(); });
   ModuleOutputs last = refresh.run(/*module=*/1, Value(), {});
   Value logits = e.takeRows(last.logits, refresh.anchor(1));
@@ -186,7 +215,11 @@ FailureOr<Value> TreeWriter::write() {
   SmallVector<int64_t> nodes;
   for (size_t node = 1; node < parents.size(); ++node)
     nodes.push_back(node);
-  return tokensOf(nodes);
+  SmallVector<Value> results{tokensOf(nodes)};
+  if (op.getDraftLogits())
+    results.push_back(op.getDraftLogits().use_empty() ? Value()
+                                                      : logitsOf(nodes));
+  return results;
 }
 
 static LogicalResult expand(DraftTreeOp op) {
@@ -197,10 +230,11 @@ static LogicalResult expand(DraftTreeOp op) {
     return op.emitOpError("expected a tree of at least ")
            << k + 1 << " nodes for k = " << k << ", got "
            << op.getParents().size() << "; lower max_k";
-  FailureOr<Value> drafts = TreeWriter(op).write();
-  if (failed(drafts))
+  FailureOr<SmallVector<Value>> results = TreeWriter(op).write();
+  if (failed(results))
     return failure();
-  op.replaceAllUsesWith(*drafts);
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), *results))
+    result.replaceAllUsesWith(value);
   op.erase();
   return success();
 }

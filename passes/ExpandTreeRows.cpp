@@ -27,14 +27,6 @@ struct ExpandTreeRowsPass
 };
 } // namespace
 
-/// The depth of every node of a tree.
-static SmallVector<int64_t> nodeDepths(ArrayRef<int64_t> parents) {
-  SmallVector<int64_t> depths(parents.size(), 0);
-  for (size_t node = 1; node < parents.size(); ++node)
-    depths[node] = depths[parents[node]] + 1;
-  return depths;
-}
-
 static LogicalResult expand(TreeRowsOp op) {
   auto plain = op.getRows().getDefiningOp<MakeRowsOp>();
   if (!plain)

@@ -72,9 +72,11 @@ static void linkParts(Block &body) {
     auto linked = AcceptOp::create(
         builder, accept.getLoc(), accept.getCount().getType(),
         accept.getPicks().getType(), accept.getPicks().getType(),
-        accept.getDrafts(), accept.getLogits(), accept.getRows(),
-        accept.getRule(), accept.getTreeAttr());
+        accept.getDrafts(), accept.getLogits(), accept.getDraftLogits(),
+        accept.getRows(), accept.getRule(), accept.getTreeAttr(),
+        accept.getRuleArgsAttr());
     linked.getBodyRegion().takeBody(accept.getBodyRegion());
+    linked.getRuleRegion().takeBody(accept.getRuleRegion());
     accept.replaceAllUsesWith(linked.getResults().take_front(2));
     accept.erase();
     for (auto commit : body.getOps<CommitOp>())
@@ -83,15 +85,23 @@ static void linkParts(Block &body) {
   }
 }
 
-/// Without drafts there is no tree either.
+/// Without drafts there is no tree, and nothing for a rule to decide.
+static void dropDrafts(AcceptOp accept) {
+  accept.getDraftsMutable().clear();
+  accept.getDraftLogitsMutable().clear();
+  accept.removeTreeAttr();
+  accept.setRule(AcceptRule::Exact);
+  accept.removeRuleArgsAttr();
+  accept.getRuleRegion().getBlocks().clear();
+}
+
 static LogicalResult dropDrafts(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
     if (auto verify = dyn_cast<VerifyOp>(op)) {
       verify.getDraftsMutable().clear();
       verify.removeTreeAttr();
     } else if (auto accept = dyn_cast<AcceptOp>(op)) {
-      accept.getDraftsMutable().clear();
-      accept.removeTreeAttr();
+      dropDrafts(accept);
     } else if (isa<DraftChainOp, DraftTreeOp>(op)) {
       if (!op.use_empty()) {
         InFlightDiagnostic diag = op.emitOpError(
@@ -128,9 +138,7 @@ static FailureOr<PrefillOp> makePrefill(RoundOp round) {
       copy.getDraftsMutable().clear();
       copy.removeTreeAttr();
     } else if (auto accept = dyn_cast<AcceptOp>(op)) {
-      auto copy = cast<AcceptOp>(builder.clone(op, mapping));
-      copy.getDraftsMutable().clear();
-      copy.removeTreeAttr();
+      dropDrafts(cast<AcceptOp>(builder.clone(op, mapping)));
     } else if (isa<CommitOp>(op)) {
       commit = &op;
     }
@@ -232,13 +240,36 @@ static void refine(PerSlotOp op) {
   }
 }
 
+static void refineTypes(Block &body, int64_t k);
+
+/// The rule sees what a slot has of k drafts.
+static void refine(AcceptOp op, int64_t k) {
+  if (op.getRuleRegion().empty())
+    return;
+  Block &rule = op.getRuleRegion().front();
+  for (auto [name, argument] :
+       llvm::zip_equal(op.getRuleArguments(), rule.getArguments())) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || type.getRank() < 2)
+      continue;
+    bool isDrafts =
+        name == RuleArgument::Drafts || name == RuleArgument::DraftLogits;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[1] = isDrafts ? k : k + 1;
+    argument.setType(type.clone(shape));
+  }
+  refineTypes(rule, k);
+}
+
 /// Gives every op of the round the types that follow from k.
-static void refineTypes(Block &body) {
+static void refineTypes(Block &body, int64_t k) {
   for (Operation &op : llvm::make_early_inc_range(body)) {
     for (OpOperand &operand : op.getOpOperands())
       operand.set(peelCast(operand.get()));
     if (auto perSlot = dyn_cast<PerSlotOp>(op))
       refine(perSlot);
+    else if (auto accept = dyn_cast<AcceptOp>(op))
+      refine(accept, k);
   }
   for (auto cast : llvm::to_vector(body.getOps<tensor::CastOp>()))
     if (cast->use_empty())
@@ -272,13 +303,16 @@ LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k) {
         arith::ConstantIndexOp::create(builder, use.getLoc(), k).getResult());
     use.erase();
   }
-  if (uses.empty())
+  bool hasRule = llvm::any_of(body.getOps<AcceptOp>(), [](AcceptOp accept) {
+    return accept.getRule() == AcceptRule::Custom;
+  });
+  if (uses.empty() && !hasRule)
     return success();
   fold(instance);
   if (failed(unrollLoops(body)))
     return failure();
   fold(instance);
-  refineTypes(body);
+  refineTypes(body, k);
   return success();
 }
 
@@ -299,6 +333,9 @@ void InstantiateRoundsPass::runOnOperation() {
     return;
   RoundOp round = *rounds.begin();
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  // What a round decides in core ops may be any rule.
+  if (envelope.getMaxK() > 0 && round.getBody()->getOps<AcceptOp>().empty())
+    module->setAttr(kCustomRuleAttr, UnitAttr::get(&getContext()));
   FailureOr<PrefillOp> prefill = failure();
   auto prefills = module.getOps<PrefillOp>();
   prefill = prefills.empty() ? makePrefill(round) : *prefills.begin();

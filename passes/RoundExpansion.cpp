@@ -34,9 +34,10 @@ Value Expansion::byRow(Value grid) {
 }
 
 Value Expansion::bySlot(Value rows, int64_t count) {
-  auto type = RankedTensorType::get({ShapedType::kDynamic, count},
-                                    builder.getI32Type());
-  return builder.createOrFold<RegroupOp>(loc, type, rows);
+  auto type = cast<RankedTensorType>(rows.getType());
+  SmallVector<int64_t> shape{ShapedType::kDynamic, count};
+  llvm::append_range(shape, type.getShape().drop_front());
+  return builder.createOrFold<RegroupOp>(loc, type.clone(shape), rows);
 }
 
 Value Expansion::makeRows(Value slots, Value positions) {
@@ -47,12 +48,27 @@ Value Expansion::takeRows(Value x, Value index) {
   return TakeRowsOp::create(builder, loc, x.getType(), x, index);
 }
 
+Value Expansion::concatRows(ArrayRef<std::pair<Value, int64_t>> parts) {
+  auto [all, rows] = parts.front();
+  for (auto [part, more] : parts.drop_front()) {
+    all = ConcatRowsOp::create(builder, loc, part.getType(), all, rows, part,
+                               more);
+    rows += more;
+  }
+  return all;
+}
+
 SmallVector<Value> Expansion::inlineRegion(Region &region, ValueRange args) {
   Block &body = region.front();
   IRMapping mapping;
   mapping.map(body.getArguments(), args);
-  for (Operation &inner : body.without_terminator())
-    builder.clone(inner, mapping);
+  for (Operation &inner : body.without_terminator()) {
+    // Bodies are joined where they run for the same slots.
+    if (auto own = dyn_cast<SlotsOp>(inner))
+      mapping.map(own.getResult(), slots());
+    else
+      builder.clone(inner, mapping);
+  }
   return llvm::map_to_vector(
       body.getTerminator()->getOperands(),
       [&](Value yielded) { return mapping.lookupOrDefault(yielded); });
@@ -126,6 +142,13 @@ LogicalResult mlir::mtp::checkDrafts(Operation *op, int64_t k, Value drafts,
            << k + 1 << " nodes for k = " << k << ", got " << tree->size()
            << "; lower max_k";
   return success();
+}
+
+SmallVector<int64_t> mlir::mtp::nodeDepths(ArrayRef<int64_t> parents) {
+  SmallVector<int64_t> depths(parents.size(), 0);
+  for (size_t node = 1; node < parents.size(); ++node)
+    depths[node] = depths[parents[node]] + 1;
+  return depths;
 }
 
 Value mlir::mtp::sequenceWord(SlotBody &body, SequenceWord word) {

@@ -31,10 +31,12 @@ public:
   Value slots();
   /// One number for each row of a slot as one for each row.
   Value byRow(Value grid);
-  /// One number for each row as `count` for each slot.
+  /// What each row has as `count` for each slot: a number, or columns.
   Value bySlot(Value rows, int64_t count);
   Value makeRows(Value slots, Value positions);
   Value takeRows(Value x, Value index);
+  /// Rows of activations side by side, slot by slot, each of so many rows.
+  Value concatRows(ArrayRef<std::pair<Value, int64_t>> parts);
   /// Clones a region of an op for these arguments; returns what it yields.
   SmallVector<Value> inlineRegion(Region &region, ValueRange args);
   /// What the round's accept op picks from `logits`, the columns of which stand
@@ -58,6 +60,9 @@ LogicalResult checkInstantiated(Operation *op);
 /// Checks that an op of a round has k drafts per slot, and room in its tree.
 LogicalResult checkDrafts(Operation *op, int64_t k, Value drafts,
                           std::optional<llvm::ArrayRef<int64_t>> tree);
+
+/// The depth of every node of a tree.
+SmallVector<int64_t> nodeDepths(ArrayRef<int64_t> parents);
 
 /// The word of the body's sequence.
 Value sequenceWord(SlotBody &body, SequenceWord word);

@@ -53,7 +53,8 @@ def ExpandDraftChainPass
     will verify it. In a prefill: the modules' runs that fill their caches. It
     declares the states that it reads (`accepted`, `window`, `hidden`, and a
     `carry_d` for each module d >= 2). Runs before `mtp-expand-verify` and
-    `mtp-expand-accept`, whose ops it looks at.
+    `mtp-expand-accept`, whose ops it looks at. Draft logits are put side by side
+    where an op reads them.
   }];
 }
 
@@ -76,9 +77,10 @@ def ExpandVerifyPass : MTP_ExpandPass<"mtp.verify", "mtp-expand-verify"> {
 
 def ExpandAcceptPass : MTP_ExpandPass<"mtp.accept", "mtp-expand-accept"> {
   let description = [{
-    The region, then the walk along its picks, slot by slot. In a prefill the
-    region picks for the last row of each sequence. `mtp.accept_tokens` and
-    `mtp.accept_tree`, the walks as functions, are rewritten as well.
+    The region, then the walk along its picks, slot by slot, or what the rule
+    holds, whose numbers are put in range. In a prefill the region picks for the
+    last row of each sequence. `mtp.accept_tokens` and `mtp.accept_tree`, the walks
+    as functions, are rewritten as well.
   }];
 }
 

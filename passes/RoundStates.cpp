@@ -18,6 +18,8 @@ struct Declaration {
   bool isFloat = false;
   /// The last rows of a prompt that write the state anew.
   int64_t rebuildRows = 1;
+  /// The host writes the known tokens, -1 where it knows none.
+  bool hasTokens = false;
 };
 } // namespace
 
@@ -43,6 +45,8 @@ static Declaration declarationOf(llvm::StringRef name, int64_t width) {
     return {true, {chunk}};
   if (name == kSequences)
     return {true, {fixed(kSequenceWords), slots}};
+  if (name == kKnown)
+    return {.extents = {{ExtentUnit::MaxContext, 1}}, .hasTokens = true};
   if (name == kHidden)
     return {false, {window, fixed(width)}, true};
   llvm::StringRef number = name;
@@ -64,8 +68,10 @@ void mlir::mtp::useState(ModuleOp module, llvm::StringRef name, int64_t width) {
   Type element =
       state.isFloat ? Type(builder.getF32Type()) : builder.getI32Type();
   StateOp::create(builder, module.getLoc(), state.shared, name,
-                  builder.getArrayAttr(extents), element, /*init=*/TypedAttr(),
-                  Rebuild::Rows, state.rebuildRows);
+                  builder.getArrayAttr(extents), element,
+                  state.hasTokens ? builder.getI32IntegerAttr(-1) : TypedAttr(),
+                  state.hasTokens ? Rebuild::Tokens : Rebuild::Rows,
+                  state.rebuildRows);
 }
 
 void mlir::mtp::declareContract(ModuleOp module, int64_t ahead) {

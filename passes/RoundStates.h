@@ -31,6 +31,9 @@ inline constexpr llvm::StringLiteral kSequences = "prompt_sequences";
 // followed the rows that it verified.
 inline constexpr llvm::StringLiteral kAccepted = "accepted";
 inline constexpr llvm::StringLiteral kWindow = "window";
+/// The tokens that the host knew when the sequence got its slot, by position:
+/// after a preemption its anchor among them.
+inline constexpr llvm::StringLiteral kKnown = "known";
 /// The target's hidden states of those rows.
 inline constexpr llvm::StringLiteral kHidden = "hidden";
 /// Of module d >= 2: the hidden state of module d - 1 before the window.

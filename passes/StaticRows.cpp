@@ -15,7 +15,7 @@ static int64_t rowsOf(Value value) {
 static int64_t regroupedRows(RegroupOp op) {
   int64_t count = cast<RankedTensorType>(op.getX().getType()).getNumElements();
   auto type = cast<RankedTensorType>(op.getType());
-  return type.getRank() == 2 ? count / type.getDimSize(1) : count;
+  return count / ShapedType::getNumElements(type.getShape().drop_front());
 }
 
 /// The rows of the results; most ops have a row for each of their first

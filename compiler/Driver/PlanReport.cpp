@@ -28,6 +28,8 @@ struct Plan {
   int64_t weights = 0;
   int64_t kvBytesPerToken = 0;
   int64_t kvTokens = 0;
+  /// Whether every k is known to put out what k = 0 does.
+  bool exact = true;
   llvm::ArrayRef<QuantizedWeight> quantized;
 };
 
@@ -72,6 +74,7 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
                             cache.getDtype().getIntOrFloatBitWidth() / 8;
   }
   plan.kvTokens = poolTokens(module);
+  plan.exact = !module->hasAttr(mlir::mtp::kCustomRuleAttr);
   plan.arenaBytes =
       exec::moduleNumber(module, exec::kPlanAttr, exec::kArenaBytes);
   plan.stateBytes =
@@ -106,6 +109,7 @@ static void printJson(const Plan &plan, llvm::raw_ostream &os) {
     json.attribute("state_bytes", plan.stateBytes);
     json.attribute("kv_bytes_per_token", plan.kvBytesPerToken);
     json.attribute("kv_bytes", plan.kvBytesPerToken * plan.kvTokens);
+    json.attribute("exact", plan.exact);
     json.attributeObject("kernels", [&] {
       for (const auto &[kind, count] : plan.kernelsOfKind)
         json.attribute(kind, count);
@@ -150,6 +154,9 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
   line("state", plan.stateBytes);
   line("kv per token", plan.kvBytesPerToken);
   line("kv in all", plan.kvBytesPerToken * plan.kvTokens);
+  if (!plan.exact)
+    os << "\nthe accept rule is not known to be exact: output may depend on "
+          "k\n";
   os << "\nkernels\n";
   for (const auto &[kind, count] : plan.kernelsOfKind) {
     os << "  " << llvm::left_justify(kind, 18)

@@ -26,7 +26,8 @@ void yield(ModelContext &context, mlir::ValueRange values) {
 mlir::Value emitDraft(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
   auto draft = mlir::mtp::DraftChainOp::create(
-      builder, context.name("drafts"), context.grid(), /*vocabulary=*/nullptr,
+      builder, context.name("drafts"), context.grid(),
+      /*draft_logits=*/mlir::Type(), /*vocabulary=*/nullptr,
       unsigned(context.draft.modules));
   for (int64_t d = 0; d < context.draft.modules; ++d) {
     mlir::OpBuilder::InsertionGuard guard(builder);
@@ -65,8 +66,9 @@ mlir::mtp::AcceptOp emitAccept(ModelContext &context, mlir::Value drafts,
   mlir::OpBuilder &builder = context.builder;
   auto accept = mlir::mtp::AcceptOp::create(
       builder, context.name("accepted"), context.tokens(), context.grid(),
-      /*path=*/mlir::Type(), drafts, logits, /*rows=*/mlir::Value(),
-      mlir::mtp::AcceptRule::Exact, /*tree=*/nullptr);
+      /*path=*/mlir::Type(), drafts, logits, /*draft_logits=*/mlir::Value(),
+      /*rows=*/mlir::Value(), mlir::mtp::AcceptRule::Exact, /*tree=*/nullptr,
+      /*rule_args=*/nullptr);
   mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block *block =
       enter(context, accept.getBodyRegion(),

@@ -149,7 +149,10 @@ bool Session::Impl::admitNext() {
   sequence.length = uint64_t(reused);
   sequence.statistics.cachedTokens += uint64_t(reused);
   statistics.cachedTokens += uint64_t(reused);
-  slotStates->admit(slot, sequence.context);
+  std::vector<int32_t> known = sequence.context;
+  if (!sequence.output.empty())
+    known.push_back(sequence.output.back());
+  slotStates->admit(slot, known);
   host->setSampling(slot,
                     samplingRow(sequence.request.sampling, options.logits));
   return true;

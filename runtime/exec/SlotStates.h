@@ -19,7 +19,7 @@ public:
   SlotStates(const Artifact &artifact, Executable &executable);
 
   /// Prepares a slot for a sequence that starts with `tokens`: its prompt, and
-  /// after a preemption also the tokens that it had generated.
+  /// after a preemption also all that it had generated, the anchor's last.
   void admit(uint32_t slot, std::span<const int32_t> tokens);
 
 private:

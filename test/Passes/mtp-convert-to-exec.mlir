@@ -284,3 +284,23 @@ exec.program @few_columns "function" batch 0 k 0 chunk 0 {
   exec.output "p" %p : tensor<4xi32>
   exec.output "y" %y : tensor<4x2xf32>
 }
+
+// -----
+
+// Logits in groups of a slot's rows are the logits.
+// CHECK-LABEL: exec.program @grouped
+// CHECK: %[[X:.*]] = exec.input "x" : tensor<6x8xf32>
+// CHECK: %[[G:.*]] = exec.regroup %[[X]] : tensor<6x8xf32> -> tensor<2x3x8xf32>
+// CHECK: exec.output "g" %[[G]]
+// Columns are no rows: they are copied first.
+// CHECK: %[[C:.*]] = exec.columns %[[X]][2 to 4]
+// CHECK: %[[W:.*]] = exec.copy %[[C]] :
+// CHECK: exec.regroup %[[W]] : tensor<6x2xf32> -> tensor<2x3x2xf32>
+exec.program @grouped "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<6x8xf32>
+  %g = mtp.regroup %x : tensor<6x8xf32> -> tensor<2x3x8xf32>
+  exec.output "g" %g : tensor<2x3x8xf32>
+  %c = mtp.slice %x cols 2 to 4 : tensor<6x8xf32> -> tensor<6x2xf32>
+  %h = mtp.regroup %c : tensor<6x2xf32> -> tensor<2x3x2xf32>
+  exec.output "h" %h : tensor<2x3x2xf32>
+}

@@ -103,3 +103,55 @@ mtp.round @r k 2 {
   } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
 }
 }
+
+// -----
+
+// What a rule yields has a token for each row.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %d : tensor<2xi32>
+  } : (tensor<?xi32>) -> tensor<?x2xi32>
+  %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %logits = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  // expected-error @+1 {{'mtp.accept' op expected the rule to yield 3 tokens and nodes per slot, got 'tensor<?x2xi32>'}}
+  %count, %picks = mtp.accept %drafts, %logits of %rows custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, drafts) {
+  ^bb0(%s: tensor<?xi32>, %d: tensor<?x2xi32>):
+    mtp.yield %s, %d : tensor<?xi32>, tensor<?x2xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
+// Positions that nobody knows.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<1xi32>
+    mtp.yield %d : tensor<1xi32>
+  } : (tensor<?xi32>) -> tensor<?x1xi32>
+  %t, %rows = mtp.prompt_rows : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %logits = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  // expected-error @+1 {{'mtp.accept' op expected rows that mtp.make_rows made, whose positions the rule sees}}
+  %count, %picks = mtp.accept %drafts, %logits of %rows custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, positions) {
+  ^bb0(%s: tensor<?xi32>, %at: tensor<?x?xi32>):
+    mtp.yield %s, %at : tensor<?xi32>, tensor<?x?xi32>
+  } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}

@@ -212,3 +212,117 @@ func.func @accept_tree(%tokens: tensor<2x3xi32>, %picks: tensor<2x3xi32>)
     : tensor<2x3xi32>, tensor<2x3xi32> -> tensor<2x3xi32>, tensor<2xi32>, tensor<2xi32>
   return %path, %count, %next : tensor<2x3xi32>, tensor<2xi32>, tensor<2xi32>
 }
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// A rule sees what it names, of every slot; its own mtp.slots are the round's. What
+// it yields is put in range: a count up to k, tokens of the vocabulary.
+// CHECK: mtp.state @known[max_context + 1] : i32 init -1 rebuild tokens
+// CHECK-LABEL: mtp.round @rule k 2 {
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK-NOT: mtp.slots
+// CHECK: %[[D:.*]]:4 = mtp.per_slot %[[SLOTS]]
+// CHECK: %[[PLACES:.*]] = mtp.regroup %[[D]]#1
+// CHECK: %[[ROWS:.*]] = mtp.make_rows %[[PLACES]], %[[PLACES]]
+// CHECK: %[[L:.*]] = mtp.embed
+// CHECK: %[[P:.*]] = mtp.sample %[[L]], %[[ROWS]]
+// CHECK: mtp.output "picks" %[[P]]
+// CHECK: %[[PICKS:.*]] = mtp.regroup %[[P]] : tensor<?xi32> -> tensor<?x3xi32>
+// CHECK: %[[LOGITS:.*]] = mtp.regroup %[[L]] : tensor<?x16xf32> -> tensor<?x3x16xf32>
+// CHECK: %[[BEST:.*]] = mtp.sample %{{.*}}, %[[ROWS]]
+// CHECK: %[[OWN:.*]]:2 = mtp.per_slot %[[SLOTS]](%[[D]]#0, %[[D]]#1, %[[PICKS]], %[[LOGITS]], %[[D]]#2) {
+// CHECK: mtp.per_slot %[[SLOTS]](%[[OWN]]#0, %[[OWN]]#1) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: tensor<3xi32>):
+// CHECK: %[[K:.*]] = arith.constant 2 : i32
+// CHECK: %[[MOST:.*]] = arith.minsi %[[N]], %[[K]]
+// CHECK: arith.maxsi %[[MOST]], %{{.*}}
+// CHECK: tensor.generate
+// CHECK: tensor.extract %[[T]][
+// CHECK: %[[LAST:.*]] = arith.constant 15 : i32
+// CHECK: arith.minsi %{{.*}}, %[[LAST]]
+// CHECK: arith.maxsi
+// CHECK-NOT: tensor.generate
+// CHECK: mtp.yield
+mtp.round @rule k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %p, %from, %other = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    %q = tensor.splat %slot : tensor<3xi32>
+    %f = arith.constant dense<1.0> : tensor<2x16xf32>
+    mtp.yield %d, %q, %f, %d : tensor<2xi32>, tensor<3xi32>, tensor<2x16xf32>, tensor<2xi32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>, tensor<?x2x16xf32>, tensor<?x2xi32>)
+  %places = mtp.regroup %p : tensor<?x3xi32> -> tensor<?xi32>
+  %rows = mtp.make_rows %places, %places : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %logits = mtp.embed %places, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %count, %picks = mtp.accept %drafts, %logits with %from of %rows custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.sample %l, %r : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (drafts, positions, picks, logits, draft_logits, rows) {
+  ^bb0(%rd: tensor<?x2xi32>, %at: tensor<?x3xi32>, %rp: tensor<?x3xi32>, %rl: tensor<?x3x16xf32>, %rq: tensor<?x2x16xf32>, %rr: !mtp.rows):
+    %own = mtp.slots : tensor<?xi32>
+    %flat = mtp.regroup %rl : tensor<?x3x16xf32> -> tensor<?x16xf32>
+    %best = mtp.sample %flat, %rr : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.output "best" %best : tensor<?xi32>
+    %n, %t = mtp.per_slot %own(%rd, %at, %rp, %rl, %rq) {
+    ^bb0(%index: index, %slot: i32, %d: tensor<2xi32>, %a: tensor<3xi32>, %k: tensor<3xi32>, %x: tensor<3x16xf32>, %y: tensor<2x16xf32>):
+      %c0 = arith.constant 0 : index
+      %first = tensor.extract %d[%c0] : tensor<2xi32>
+      mtp.yield %first, %k : i32, tensor<3xi32>
+    } : (tensor<?xi32>, tensor<?x2xi32>, tensor<?x3xi32>, tensor<?x3xi32>, tensor<?x3x16xf32>, tensor<?x2x16xf32>) -> (tensor<?xi32>, tensor<?x3xi32>)
+    mtp.yield %n, %t : tensor<?xi32>, tensor<?x3xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.output "count" %count : tensor<?xi32>
+  mtp.output "grid" %picks : tensor<?x?xi32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// In a tree a position is the root's and the node's depth, and the rule's path has
+// nodes or -1.
+// CHECK-LABEL: mtp.round @tree_rule k 2 {
+// CHECK: %[[TREE:.*]] = mtp.tree_rows
+// CHECK: %[[PICKS:.*]] = mtp.regroup %{{.*}} : tensor<?xi32> -> tensor<?x3xi32>
+// CHECK: %[[AT:.*]] = mtp.per_slot %[[SLOTS:[^ (]*]](%{{.*}}) {
+// CHECK: %[[ROOT:.*]] = tensor.extract
+// CHECK: %[[P0:.*]] = arith.addi %[[ROOT]],
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: %[[P1:.*]] = arith.addi %[[ROOT]], %[[ONE]]
+// CHECK: %[[ALSO:.*]] = arith.constant 1 : i32
+// CHECK: %[[P2:.*]] = arith.addi %[[ROOT]], %[[ALSO]]
+// CHECK: tensor.from_elements %[[P0]], %[[P1]], %[[P2]]
+// CHECK: %[[R:.*]]:3 = mtp.per_slot %[[SLOTS]](%{{.*}}, %[[AT]], %[[PICKS]]) {
+// CHECK-COUNT-2: tensor.generate
+// CHECK: mtp.yield
+// CHECK: mtp.output "path" %[[R]]#2 : tensor<?x3xi32>
+mtp.round @tree_rule k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %p = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    %q = tensor.splat %slot : tensor<3xi32>
+    mtp.yield %d, %q : tensor<2xi32>, tensor<3xi32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>)
+  %places = mtp.regroup %p : tensor<?x3xi32> -> tensor<?xi32>
+  %plain = mtp.make_rows %places, %places : tensor<?xi32>
+  %rows = mtp.tree_rows %plain [-1, 0, 0]
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %logits = mtp.embed %places, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %count, %picks, %path = mtp.accept %drafts, %logits of %rows custom tree [-1, 0, 0] {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, positions, picks) {
+  ^bb0(%s: tensor<?xi32>, %at: tensor<?x3xi32>, %rp: tensor<?x3xi32>):
+    mtp.yield %s, %at, %rp : tensor<?xi32>, tensor<?x3xi32>, tensor<?x3xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xi32>)
+  mtp.output "count" %count : tensor<?xi32>
+  mtp.output "grid" %picks : tensor<?x?xi32>
+  mtp.output "path" %path : tensor<?x?xi32>
+}
+}

@@ -167,3 +167,33 @@ mtp.round @tree k 2 {
   mtp.commit %count, %picks, %c along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x3xi32>
 }
 }
+
+// -----
+
+// Where a rule may put out other tokens than the target's picks, the host says which
+// one was the anchor before a preemption.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @known[max_context + 1] : i32 init -1 rebuild tokens
+// CHECK-LABEL: mtp.prefill @resumed k 0 {
+// CHECK: mtp.per_slot %{{.*}}(%{{.*}}) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[PICK:.*]]: i32):
+// CHECK: %[[FOUR:.*]] = arith.constant 4 : i32
+// CHECK: %[[WORD:.*]] = arith.index_cast %[[FOUR]] : i32 to index
+// CHECK: %[[TOTAL:.*]] = mtp.load @prompt_sequences[%[[WORD]], %{{.*}}]
+// CHECK: %[[AT:.*]] = arith.index_cast %[[TOTAL]] : i32 to index
+// CHECK: %[[KNOWN:.*]] = mtp.load @known[%[[AT]]] : i32
+// CHECK: %[[IS:.*]] = arith.cmpi sge, %[[KNOWN]], %{{.*}}
+// CHECK: %[[TOKEN:.*]] = arith.select %[[IS]], %[[KNOWN]], %[[PICK]]
+// CHECK: scf.if
+// CHECK: mtp.store %[[TOKEN]], @out_tokens[
+mtp.prefill @resumed k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<1xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %f : i32, tensor<1xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>)
+  mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>
+}
+}

@@ -267,3 +267,61 @@ mtp.prefill @prompt k 2 {
   } : tensor<?x?xi32>
 }
 }
+
+// -----
+
+// Draft logits are kept where an op reads them, slot by slot; the logits are those
+// of a vocabulary, by which the accept op's region picks.
+// CHECK: mtp.vocabulary @few
+// CHECK-LABEL: mtp.round @logits k 2 {
+// CHECK: %[[L1:.*]] = mtp.take_rows
+// CHECK: %[[D1:.*]] = mtp.sample %[[L1]], %{{.*}} tokens @few : tensor<?x4xf32> -> tensor<?xi32>
+// CHECK: %[[L2:.*]] = mtp.embed %[[D1]]
+// CHECK: mtp.sample %[[L2]], %{{.*}} tokens @few : tensor<?x4xf32> -> tensor<?xi32>
+// CHECK: %[[ALL:.*]] = mtp.concat_rows %[[L1]] rows 1, %[[L2]] rows 1 : tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+// CHECK: %[[Q:.*]] = mtp.regroup %[[ALL]] : tensor<?x4xf32> -> tensor<?x2x4xf32>
+// CHECK: mtp.output "from" %[[Q]] : tensor<?x2x4xf32>
+// CHECK-LABEL: mtp.round @unread k 1 {
+// CHECK-NOT: tensor<?x1x4xf32>
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
+mtp.round @logits k 2 {
+  %drafts, %from = mtp.draft_chain vocabulary @few {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x4xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
+    mtp.yield %l : tensor<?x4xf32>
+  } : tensor<?x?xi32>, tensor<?x?x4xf32>
+  mtp.output "from" %from : tensor<?x?x4xf32>
+  %logits, %hidden, %verified = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %verified exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+mtp.round @unread k 1 {
+  %drafts, %from = mtp.draft_chain vocabulary @few {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x4xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
+    mtp.yield %l : tensor<?x4xf32>
+  } : tensor<?x?xi32>, tensor<?x?x4xf32>
+  %logits, %hidden, %verified = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %verified exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}

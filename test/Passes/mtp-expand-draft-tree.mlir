@@ -85,3 +85,47 @@ mtp.round @generate_k2 k 2 {
   mtp.commit %count, %picks, %hidden along %path : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>, tensor<?x?xi32>
 }
 }
+
+// -----
+
+// The logits of a tree's drafts: of the root's children the root's, the second one's
+// without the first; of node 3 those of the row that ran node 1. They stand in the
+// order of nodes.
+// CHECK-LABEL: mtp.round @logits k 3 {
+// CHECK: %[[L0:.*]] = mtp.take_rows
+// CHECK: %[[D1:.*]] = mtp.argmax %[[L0]] tokens @few
+// CHECK: %[[REST:.*]] = mtp.exclude %[[L0]], %[[D1]] tokens @few : tensor<?x4xf32>, tensor<?xi32>
+// CHECK: mtp.argmax %[[REST]] tokens @few
+// CHECK: %[[L1:.*]] = mtp.embed
+// CHECK: mtp.argmax %[[L1]] tokens @few
+// CHECK: %[[TWO:.*]] = mtp.concat_rows %[[L0]] rows 1, %[[REST]] rows 1
+// CHECK: %[[ALL:.*]] = mtp.concat_rows %[[TWO]] rows 2, %[[L1]] rows 1
+// CHECK: %[[INDEX:.*]] = mtp.per_slot
+// CHECK: tensor<?x3xi32>
+// CHECK: %[[BY:.*]] = mtp.regroup %[[INDEX]]
+// CHECK: %[[NODES:.*]] = mtp.take_rows %[[ALL]], %[[BY]]
+// CHECK: %[[Q:.*]] = mtp.regroup %[[NODES]] : tensor<?x4xf32> -> tensor<?x3x4xf32>
+// CHECK: mtp.output "from" %[[Q]]
+module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
+mtp.round @logits k 3 {
+  %drafts, %from = mtp.draft_tree [-1, 0, 0, 1] vocabulary @few {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x4xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
+    mtp.yield %l : tensor<?x4xf32>
+  } : tensor<?x3xi32>, tensor<?x3x4xf32>
+  mtp.output "from" %from : tensor<?x3x4xf32>
+  %logits, %hidden, %verified = mtp.verify %drafts tree [-1, 0, 0, 1] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks, %path = mtp.accept %drafts, %logits of %verified exact tree [-1, 0, 0, 1] {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x3xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xi32>)
+}
+}

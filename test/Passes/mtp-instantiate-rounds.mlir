@@ -2,6 +2,7 @@
 
 // A round of readable ops: an instance per k, the prefill that the ops mean, and
 // the target as a function.
+// CHECK-NOT: mtp.custom_rule
 // CHECK-NOT: mtp.round @generate {
 // CHECK-LABEL: mtp.round @generate_k0 k 0 {
 // CHECK-NOT: mtp.draft_chain
@@ -113,7 +114,9 @@ mtp.round @tree {
 
 // Code that goes by k: a loop of the round is unrolled, a condition decided, and
 // extents follow, also those of values that other bodies read. The module has
-// a prefill: none is made, and as it does not go by k there is one.
+// a prefill: none is made, and as it does not go by k there is one. What decides is
+// not known to be the exact rule.
+// CHECK: module attributes {{{.*}}mtp.custom_rule
 // CHECK-LABEL: mtp.round @core_k0 k 0 {
 // CHECK-NOT: mtp.embed
 // CHECK: %[[A:.*]] = mtp.per_slot
@@ -227,5 +230,64 @@ mtp.prefill @prompt {
 // CHECK-NOT: mtp.round
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @done k 0 {
+}
+}
+
+// -----
+
+// A rule is instantiated with its round; without drafts, and in a prefill, there is
+// none, and no draft logits either.
+// CHECK-LABEL: mtp.round @rule_k0 k 0 {
+// CHECK: mtp.accept %{{.*}} of %{{.*}} exact {
+// CHECK-NOT: rule
+// CHECK-LABEL: mtp.round @rule_k1 k 1 {
+// CHECK: %[[D:.*]], %[[Q:.*]] = mtp.draft_chain
+// CHECK: mtp.accept %[[D]], %{{.*}} with %[[Q]] of %{{.*}} custom {
+// CHECK: } rule (slots, draft_logits, logits, picks) {
+// CHECK: ^bb0(%{{.*}}: tensor<?xi32>, %{{.*}}: tensor<?x1x16xf32>, %{{.*}}: tensor<?x2x16xf32>, %[[P:.*]]: tensor<?x2xi32>):
+// CHECK: %[[T:.*]] = mtp.per_slot
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %{{.*}}: tensor<2xi32>):
+// CHECK: mtp.yield %{{.*}}, %[[T]] : tensor<?xi32>, tensor<?x2xi32>
+// CHECK-LABEL: mtp.prefill @rule_prompt_k0 k 0 {
+// CHECK: mtp.accept %{{.*}} of %{{.*}} exact {
+// CHECK-NOT: rule
+// CHECK-LABEL: mtp.prefill @rule_prompt_k1 k 1 {
+// CHECK: mtp.accept %{{.*}} of %{{.*}} exact {
+// CHECK: mtp.draft_chain
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 64, page = 16>} {
+mtp.round @rule {
+  %drafts, %from = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>, tensor<?x?x16xf32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>)
+  %count, %tokens = mtp.accept %drafts, %logits with %from custom {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, draft_logits, logits, picks) {
+  ^bb0(%slots: tensor<?xi32>, %q: tensor<?x?x16xf32>, %l: tensor<?x?x16xf32>, %p: tensor<?x?xi32>):
+    %t = mtp.per_slot %slots(%p) {
+    ^bb0(%index: index, %slot: i32, %own: tensor<?xi32>):
+      %k = mtp.k
+      %c1 = arith.constant 1 : index
+      %n = arith.addi %k, %c1 : index
+      %all = tensor.generate %n {
+      ^bb0(%j: index):
+        %token = tensor.extract %own[%j] : tensor<?xi32>
+        tensor.yield %token : i32
+      } : tensor<?xi32>
+      mtp.yield %all : tensor<?xi32>
+    } : (tensor<?xi32>, tensor<?x?xi32>) -> tensor<?x?xi32>
+    mtp.yield %slots, %t : tensor<?xi32>, tensor<?x?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>, tensor<?x?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %tokens, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
 }
 }

@@ -30,6 +30,11 @@ LogicalResult RegroupOp::verify() {
       cast<RankedTensorType>(getType()).getNumElements()) // C1
     return emitOpError("expected as many numbers, got ")
            << getX().getType() << " and " << getType();
+  if (getElementTypeOrSelf(getX()) != getElementTypeOrSelf(getType())) // C2
+    return emitOpError("expected numbers of one type, got ")
+           << getX().getType() << " and " << getType();
+  if (getX().getDefiningOp<ColumnsOp>()) // C3
+    return emitOpError("expected what is no view of columns");
   return success();
 }
 

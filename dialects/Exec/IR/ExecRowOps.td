@@ -31,16 +31,21 @@ def Exec_RegroupOp : Exec_Op<"regroup", [
     Pure, HasParent<"::mlir::exec::ProgramOp">]> {
   let summary = "The same numbers in other groups";
   let description = [{
-    A view, no call: numbers per slot as numbers per row, or the other way round.
+    A view, no call: numbers per slot as numbers per row, or the other way round;
+    so for rows of logits.
 
     Example:
     ```mlir
     %rows = exec.regroup %grid : tensor<2x3xi32> -> tensor<6xi32>
     ```
     - C1: there are as many numbers.
+    - C2: they are of one type.
+    - C3: the operand is no view of columns.
   }];
-  let arguments = (ins Exec_StaticTensor<[I32], [1, 2], "static i32">:$x);
-  let results = (outs Exec_StaticTensor<[I32], [1, 2], "static i32">:$result);
+  let arguments = (ins
+      Exec_StaticTensor<[I32, F32], [1, 2, 3], "static numbers">:$x);
+  let results = (outs
+      Exec_StaticTensor<[I32, F32], [1, 2, 3], "static numbers">:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }

@@ -130,3 +130,35 @@ void mtp::printRebuild(OpAsmPrinter &printer, Operation *, RebuildAttr rebuild,
   else if (rows.getInt() != 1)
     printer << " rebuild rows " << rows.getInt();
 }
+
+ParseResult mtp::parseRuleArguments(OpAsmParser &parser, ArrayAttr &arguments) {
+  SmallVector<Attribute> names;
+  auto parseName = [&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef keyword;
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    std::optional<RuleArgument> argument = symbolizeRuleArgument(keyword);
+    if (!argument)
+      return parser.emitError(loc, "expected slots, rows, positions, picks, "
+                                   "drafts, logits or draft_logits, got '")
+             << keyword << "'";
+    names.push_back(RuleArgumentAttr::get(parser.getContext(), *argument));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseName))
+    return failure();
+  arguments = parser.getBuilder().getArrayAttr(names);
+  return success();
+}
+
+void mtp::printRuleArguments(OpAsmPrinter &printer, Operation *,
+                             ArrayAttr arguments) {
+  printer << "(";
+  if (arguments)
+    llvm::interleaveComma(arguments.getAsRange<RuleArgumentAttr>(), printer,
+                          [&](RuleArgumentAttr name) {
+                            printer << stringifyRuleArgument(name.getValue());
+                          });
+  printer << ")";
+}

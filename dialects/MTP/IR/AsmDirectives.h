@@ -48,6 +48,11 @@ ParseResult parseRebuild(OpAsmParser &parser, RebuildAttr &rebuild,
 void printRebuild(OpAsmPrinter &printer, Operation *op, RebuildAttr rebuild,
                   IntegerAttr rows);
 
+/// `(slots, drafts)`, or nothing.
+ParseResult parseRuleArguments(OpAsmParser &parser, ArrayAttr &arguments);
+void printRuleArguments(OpAsmPrinter &printer, Operation *op,
+                        ArrayAttr arguments);
+
 } // namespace mlir::mtp
 
 #endif // DIALECTS_MTP_IR_ASMDIRECTIVES_H

@@ -18,6 +18,8 @@ inline constexpr llvm::StringLiteral kEnvelopeAttr = "mtp.envelope";
 inline constexpr llvm::StringLiteral kGenerationAttr = "mtp.generation";
 inline constexpr llvm::StringLiteral kTokenizerAttr = "mtp.tokenizer";
 inline constexpr llvm::StringLiteral kWiringAttr = "mtp.wiring";
+/// On a module whose rule is not known to be exact: output may depend on k.
+inline constexpr llvm::StringLiteral kCustomRuleAttr = "mtp.custom_rule";
 
 } // namespace mlir::mtp
 

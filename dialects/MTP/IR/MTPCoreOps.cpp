@@ -22,9 +22,23 @@ LogicalResult PromptRowsOp::verify() {
 LogicalResult RegroupOp::verify() {
   auto from = cast<RankedTensorType>(getX().getType());
   auto to = cast<RankedTensorType>(getType());
-  if (from.getRank() == 2 && to.getRank() == 2 &&
-      from.getDimSize(1) != to.getDimSize(1)) // regroup_c1
-    return emitOpError("expected one number per row on one side, got ")
+  // A number per row, or columns.
+  int64_t columns = from.getElementType().isF32();
+  auto isRows = [&](RankedTensorType type) {
+    return type.getRank() == 1 + columns;
+  };
+  auto isGroups = [&](RankedTensorType type) {
+    return type.getRank() == 2 + columns;
+  };
+  bool fits =
+      from.getElementType() == to.getElementType() &&
+      from.getShape().take_back(columns) == to.getShape().take_back(columns) &&
+      (isRows(from) ? isRows(to) || isGroups(to)
+                    : isGroups(from) && (isRows(to) || isGroups(to)));
+  if (!fits || (isGroups(from) && isGroups(to) &&
+                from.getDimSize(1) != to.getDimSize(1))) // regroup_c1
+    return emitOpError("expected rows on one side and the same in groups on "
+                       "the other, got ")
            << from << " and " << to;
   if (from.hasStaticShape() && to.hasStaticShape() &&
       from.getNumElements() != to.getNumElements()) // regroup_c2

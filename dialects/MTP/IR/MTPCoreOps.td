@@ -66,18 +66,22 @@ def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
   let summary = "The same numbers in other groups";
   let description = [{
     Between one number per row, `tensor<?xi32>`, and n of them per slot,
-    `tensor<?xnxi32>`: the rows of a slot follow each other. Nothing is moved.
+    `tensor<?xnxi32>`: the rows of a slot follow each other. So for logits:
+    `tensor<?xVxf32>` and `tensor<?xnxVxf32>`. Nothing is moved.
 
     ```mlir
     %rows = mtp.regroup %grid : tensor<?x3xi32> -> tensor<?xi32>
+    %own = mtp.regroup %logits : tensor<?x64xf32> -> tensor<?x3x64xf32>
     ```
 
     Constraints:
-    - (C1) at most one of the two has two dimensions, or both have equal ones.
+    - (C1) both are i32, of one dimension or, in groups, of two, or both are f32
+      with the same columns, of two dimensions or of three. At most one of the
+      two is in groups, or the groups are equal.
     - (C2) static shapes have as many elements.
   }];
-  let arguments = (ins TensorRankOf<[I32], [1, 2]>:$x);
-  let results = (outs TensorRankOf<[I32], [1, 2]>:$result);
+  let arguments = (ins TensorRankOf<[I32, F32], [1, 2, 3]>:$x);
+  let results = (outs TensorRankOf<[I32, F32], [1, 2, 3]>:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;

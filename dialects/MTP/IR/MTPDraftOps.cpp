@@ -73,15 +73,24 @@ static int64_t vocabularyOf(Region &step) {
   return widthOf(step.front().getTerminator()->getOperand(0));
 }
 
+/// draft_chain_c6 and draft_chain_c7
+static LogicalResult verifyColumns(Operation *op,
+                                   SymbolTableCollection &symbols,
+                                   FlatSymbolRefAttr name, Value draftLogits) {
+  int64_t columns = vocabularyOf(op->getRegion(0));
+  if (draftLogits && widthOf(draftLogits) != columns)
+    return op->emitOpError("expected draft logits of ")
+           << columns << " columns, got " << draftLogits.getType();
+  return verifyVocabularyUse(op, symbols, name, columns);
+}
+
 LogicalResult DraftChainOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  // draft_chain_c6
-  return verifyVocabularyUse(*this, symbols, getVocabularyAttr(),
-                             vocabularyOf(getSteps().front()));
+  return verifyColumns(*this, symbols, getVocabularyAttr(), getDraftLogits());
 }
 
 LogicalResult DraftTreeOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyVocabularyUse(*this, symbols, getVocabularyAttr(),
-                             vocabularyOf(getBodyRegion())); // draft_tree_c4
+  return verifyColumns(*this, symbols, getVocabularyAttr(), // draft_tree_c4
+                       getDraftLogits());
 }
 
 LogicalResult DraftChainOp::verifyRegions() {

@@ -138,7 +138,9 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     A step that takes no hidden state is a model of its own: its rows are the
     tokens at their own positions.
 
-    With `vocabulary` the logits have a column for each of its tokens.
+    With `vocabulary` the logits have a column for each of its tokens. A second
+    result is the logits that each draft was picked from, which are kept only
+    for it: of n drafts per slot `tensor<?xnxVxf32>`.
 
     ```mlir
     %drafts = mtp.draft_chain {
@@ -158,13 +160,14 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     - (C5) without hidden states there is one region.
     - (C6) the vocabulary exists and has the logits' columns; its tokens are
       tokens of the round's mtp.verify, if there is one.
+    - (C7) draft logits have the logits' columns.
   }];
   let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
   let regions = (region VariadicRegion<SizedRegion<1>>:$steps);
-  let results = (outs MTP_TokenGrid:$drafts);
+  let results = (outs MTP_TokenGrid:$drafts, Optional<MTP_LogitsGrid>:$draft_logits);
   let assemblyFormat = [{
     (`vocabulary` $vocabulary^)? attr-dict-with-keyword $steps
-    `:` type($drafts)
+    `:` type($drafts) (`,` type($draft_logits)^)?
   }];
   let extraClassDeclaration = [{
     /// Whether steps go on from hidden states, those of the target first.
@@ -197,15 +200,16 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
       its own index.
     - (C2) the region is as a chain's (C2, C3).
     - (C3) the result has a column per node but the first.
-    - (C4) the vocabulary is as a chain's (C6).
+    - (C4) vocabulary and draft logits are as a chain's (C6, C7). Those of a node
+      lack its siblings before it.
   }];
   let arguments = (ins DenseI64ArrayAttr:$parents,
                        OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
   let regions = (region SizedRegion<1>:$bodyRegion);
-  let results = (outs MTP_TokenGrid:$drafts);
+  let results = (outs MTP_TokenGrid:$drafts, Optional<MTP_LogitsGrid>:$draft_logits);
   let assemblyFormat = [{
     $parents (`vocabulary` $vocabulary^)? attr-dict-with-keyword $bodyRegion
-    `:` type($drafts)
+    `:` type($drafts) (`,` type($draft_logits)^)?
   }];
   let hasRegionVerifier = 1;
 }

@@ -44,9 +44,24 @@ def MTP_Scoring : MTP_Enum<"Scoring", "how router logits become scores", [
 def MTP_ScoringAttr : MTP_EnumAttr<MTP_Scoring, "scoring">;
 
 def MTP_AcceptRule : MTP_Enum<"AcceptRule", "when a drafted token is kept", [
-  I32EnumCase<"Exact", 0, "exact">  // it equals the target's own pick
+  I32EnumCase<"Exact", 0, "exact">,  // it equals the target's own pick
+  I32EnumCase<"Custom", 1, "custom"> // a region of the operation says so
 ]>;
 def MTP_AcceptRuleAttr : MTP_EnumAttr<MTP_AcceptRule, "accept_rule">;
+
+def MTP_RuleArgument : MTP_Enum<"RuleArgument",
+    "what the rule of mtp.accept may see", [
+  I32EnumCase<"Slots", 0, "slots">,
+  I32EnumCase<"Rows", 1, "rows">,                 // those that were verified
+  I32EnumCase<"Positions", 2, "positions">,       // of these rows
+  I32EnumCase<"Picks", 3, "picks">,               // from the target's logits
+  I32EnumCase<"Drafts", 4, "drafts">,
+  I32EnumCase<"Logits", 5, "logits">,             // the target's
+  I32EnumCase<"DraftLogits", 6, "draft_logits">
+]>;
+def MTP_RuleArgumentAttr : MTP_EnumAttr<MTP_RuleArgument, "rule_argument">;
+def MTP_RuleArgumentArrayAttr
+    : TypedArrayAttrBase<MTP_RuleArgumentAttr, "names of a rule's arguments">;
 
 def MTP_FusionOrder : MTP_Enum<"FusionOrder",
     "how a drafter joins embedding and hidden state", [

@@ -26,6 +26,8 @@ def MTP_Activation : 2DTensorOf<[F32]>;
 def MTP_Tokens : 1DTensorOf<[I32]>;
 /// Token ids or counts per slot and depth.
 def MTP_TokenGrid : 2DTensorOf<[I32]>;
+/// Logits per slot and depth.
+def MTP_LogitsGrid : 3DTensorOf<[F32]>;
 /// Weights are always static.
 def MTP_WeightVector : 1DTensorOf<[F32, BF16]>;
 def MTP_WeightMatrix : 2DTensorOf<[F32, BF16]>;

@@ -60,10 +60,103 @@ LogicalResult VerifyOp::verifyRegions() {
 // accept
 //===----------------------------------------------------------------------===//
 
+SmallVector<RuleArgument> AcceptOp::getRuleArguments() {
+  SmallVector<RuleArgument> arguments;
+  if (ArrayAttr names = getRuleArgsAttr())
+    for (auto name : names.getAsRange<RuleArgumentAttr>())
+      arguments.push_back(name.getValue());
+  return arguments;
+}
+
+/// accept_c4
+static LogicalResult verifyRule(AcceptOp op) {
+  bool hasRule = !op.getRuleRegion().empty();
+  if (hasRule != (op.getRule() == AcceptRule::Custom) ||
+      hasRule != bool(op.getRuleArgsAttr()))
+    return op.emitOpError("expected a rule with custom, and none without");
+  if (hasRule && !op.getDrafts())
+    return op.emitOpError("expected drafts with a rule");
+  if (op.ruleSees(RuleArgument::DraftLogits) != bool(op.getDraftLogits()))
+    return op.emitOpError("expected draft logits where the rule sees them, and "
+                          "none where it does not");
+  return success();
+}
+
 LogicalResult AcceptOp::verify() {
   if (getPath() && getDrafts() && !getTree()) // accept_c3
     return emitOpError("expected a tree where there is a path");
+  if (failed(verifyRule(*this)))
+    return failure();
   return verifyTreeOfDrafts(*this, getDrafts(), getTree());
+}
+
+/// What the rule sees by a name. How many of a slot there are is left open.
+static Type ruleArgumentType(AcceptOp op, RuleArgument argument) {
+  constexpr int64_t kAny = ShapedType::kDynamic;
+  Type i32 = IntegerType::get(op.getContext(), 32);
+  auto logits = cast<RankedTensorType>(op.getLogits().getType());
+  switch (argument) {
+  case RuleArgument::Slots:
+    return RankedTensorType::get({kAny}, i32);
+  case RuleArgument::Rows:
+    return RowsType::get(op.getContext());
+  case RuleArgument::Positions:
+  case RuleArgument::Picks:
+  case RuleArgument::Drafts:
+    return RankedTensorType::get({kAny, kAny}, i32);
+  case RuleArgument::Logits:
+    return RankedTensorType::get({kAny, kAny, logits.getDimSize(1)},
+                                 logits.getElementType());
+  case RuleArgument::DraftLogits:
+    return RankedTensorType::get({kAny, kAny, widthOf(op.getDraftLogits())},
+                                 logits.getElementType());
+  }
+  llvm_unreachable("unknown argument of a rule");
+}
+
+/// Whether `type` is `wanted`, or says more about its second extent, which
+/// follows from k.
+static bool fitsRule(Type type, Type wanted) {
+  if (type == wanted)
+    return true;
+  auto own = dyn_cast<RankedTensorType>(type);
+  auto open = dyn_cast<RankedTensorType>(wanted);
+  if (!own || !open || own.getRank() != open.getRank() || own.getRank() < 2)
+    return false;
+  SmallVector<int64_t> shape(own.getShape());
+  shape[1] = ShapedType::kDynamic;
+  return own.clone(shape) == open;
+}
+
+/// accept_c5
+static LogicalResult verifyRuleRegion(AcceptOp op) {
+  Region &rule = op.getRuleRegion();
+  if (rule.empty())
+    return success();
+  SmallVector<RuleArgument> names = op.getRuleArguments();
+  SmallVector<Type> wanted;
+  for (auto [i, name] : llvm::enumerate(names)) {
+    if (llvm::is_contained(ArrayRef(names).take_front(i), name))
+      return op.emitOpError("expected the rule to name ")
+             << stringifyRuleArgument(name) << " once";
+    wanted.push_back(ruleArgumentType(op, name));
+  }
+  if (!llvm::equal(rule.getArgumentTypes(), wanted, fitsRule))
+    return op.emitOpError("expected the rule to take (")
+           << TypeRange(wanted) << "), got ("
+           << TypeRange(rule.getArgumentTypes()) << ")";
+  Type i32 = IntegerType::get(op.getContext(), 32);
+  constexpr int64_t kAny = ShapedType::kDynamic;
+  Type count = RankedTensorType::get({kAny}, i32);
+  Type grid = RankedTensorType::get({kAny, kAny}, i32);
+  SmallVector<Type> results{count, grid};
+  if (op.getTree())
+    results.push_back(grid);
+  auto yield = dyn_cast<YieldOp>(rule.front().getTerminator());
+  if (yield && llvm::equal(yield.getValues().getTypes(), results, fitsRule))
+    return success();
+  return op.emitOpError("expected the rule to yield (")
+         << TypeRange(results) << ")";
 }
 
 LogicalResult AcceptOp::verifyRegions() {
@@ -73,8 +166,10 @@ LogicalResult AcceptOp::verifyRegions() {
                              "the region"))) {
     return failure();
   }
-  return expectYield(*this, getBodyRegion(),
-                     tokensFor(getLogits())); // accept_c2
+  if (failed(expectYield(*this, getBodyRegion(),
+                         tokensFor(getLogits())))) // accept_c2
+    return failure();
+  return verifyRuleRegion(*this);
 }
 
 LogicalResult AcceptTokensOp::verify() {

@@ -59,11 +59,41 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     node before. A third result is the path then: the nodes walked, node 0 first,
     padded with -1; `picks` are those of the path.
 
+    `custom` leaves the decision to a second region, the rule, where there are
+    drafts. It names what it wants to see, in any order:
+
+    | name | per slot | type |
+    |---|---|---|
+    | `slots` | the slot | `tensor<?xi32>` |
+    | `rows` | a row for each token that was verified | `!mtp.rows` |
+    | `positions` | their positions | `tensor<?x?xi32>` |
+    | `picks` | what the first region picks from each | `tensor<?x?xi32>` |
+    | `drafts` | the drafts | `tensor<?x?xi32>` |
+    | `logits` | the target's logits of each row | `tensor<?x?xVxf32>` |
+    | `draft_logits` | the logits that each draft was picked from | `tensor<?x?xVxf32>` |
+
+    Draft logits are an operand. The rule yields how many drafts it accepts, the
+    tokens that it puts out (one more: accepted ones and the bonus token; what
+    is behind them does not matter), and in a tree the path. Numbers beyond their
+    range become the nearest. Without drafts, in a prefill or at k = 0, the
+    first region decides.
+
     ```mlir
     %count, %picks = mtp.accept %drafts, %logits exact {
     ^bb0(%l: tensor<?x4096xf32>, %rows: !mtp.rows):
       %s = mtp.sample %l, %rows : tensor<?x4096xf32> -> tensor<?xi32>
       mtp.yield %s : tensor<?xi32>
+    } : (tensor<?x?xi32>, tensor<?x4096xf32>)
+        -> (tensor<?xi32>, tensor<?x?xi32>)
+
+    // Everything is accepted.
+    %count, %picks = mtp.accept %drafts, %logits custom {
+    ^bb0(%l: tensor<?x4096xf32>, %rows: !mtp.rows):
+      ...
+    } rule(slots, drafts, picks) {
+    ^bb0(%s: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<?x?xi32>):
+      %n, %tokens = mtp.per_slot %s(%d, %p) { ... }
+      mtp.yield %n, %tokens : tensor<?xi32>, tensor<?x?xi32>
     } : (tensor<?x?xi32>, tensor<?x4096xf32>)
         -> (tensor<?xi32>, tensor<?x?xi32>)
     ```
@@ -73,17 +103,32 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     - (C2) the region yields one token per row.
     - (C3) tree: parents as in draft_tree (C1), and drafts are given. Where they
       are and there is no tree, there is no path.
+    - (C4) with `custom`, and only then, there is a rule; draft logits are given
+      where it sees them.
+    - (C5) the rule takes what it names, each once, and yields a count, tokens,
+      and in a tree the path.
   }];
   let arguments = (ins Optional<MTP_TokenGrid>:$drafts, MTP_Activation:$logits,
+                       Optional<MTP_LogitsGrid>:$draft_logits,
                        Optional<MTP_Rows>:$rows,
                        MTP_AcceptRuleAttr:$rule,
-                       OptionalAttr<DenseI64ArrayAttr>:$tree);
-  let regions = (region SizedRegion<1>:$bodyRegion);
+                       OptionalAttr<DenseI64ArrayAttr>:$tree,
+                       OptionalAttr<MTP_RuleArgumentArrayAttr>:$rule_args);
+  let regions = (region SizedRegion<1>:$bodyRegion, AnyRegion:$ruleRegion);
   let results = (outs MTP_Tokens:$count, MTP_TokenGrid:$picks,
                       Optional<MTP_TokenGrid>:$path);
   let assemblyFormat = [{
-    custom<OptionalFirst>($drafts, $logits) (`of` $rows^)? `` $rule (`tree` $tree^)?
-    attr-dict-with-keyword $bodyRegion `:` functional-type(operands, results)
+    custom<OptionalFirst>($drafts, $logits) (`with` $draft_logits^)? (`of` $rows^)?
+    `` $rule (`tree` $tree^)? attr-dict-with-keyword $bodyRegion
+    (`rule` custom<RuleArguments>($rule_args) $ruleRegion^)?
+    `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// What the rule names, in the order of its arguments.
+    ::llvm::SmallVector<RuleArgument> getRuleArguments();
+    bool ruleSees(RuleArgument argument) {
+      return ::llvm::is_contained(getRuleArguments(), argument);
+    }
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -76,6 +76,8 @@ exec.program @rows "function" batch 0 k 0 chunk 0 {
   %n = exec.input "n" : tensor<8xf32>
   // CHECK: %[[C:.*]] = exec.columns %[[X:.*]][8 to 16] : tensor<4x16xf32>
   %c = exec.columns %x[8 to 16] : tensor<4x16xf32>
+  // CHECK: exec.regroup %[[X]] : tensor<4x16xf32> -> tensor<2x2x16xf32>
+  %g = exec.regroup %x : tensor<4x16xf32> -> tensor<2x2x16xf32>
   // CHECK: exec.embed %{{.*}} in %{{.*}} as bf16 :
   %y0 = exec.embed %t in %e as bf16 : (tensor<64x16xbf16>, tensor<4xi32>) -> tensor<4x16xf32>
   // CHECK: exec.mask_first %[[X]] at %{{.*}} :

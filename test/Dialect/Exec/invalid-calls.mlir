@@ -21,6 +21,34 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // -----
 
+// regroup_c1
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.regroup' op expected as many numbers, got 'tensor<4x16xf32>' and 'tensor<2x3x16xf32>'}}
+  %r = exec.regroup %x : tensor<4x16xf32> -> tensor<2x3x16xf32>
+}
+
+// -----
+
+// regroup_c2
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x1xf32>
+  // expected-error @+1 {{'exec.regroup' op expected numbers of one type, got 'tensor<4x1xf32>' and 'tensor<4xi32>'}}
+  %r = exec.regroup %x : tensor<4x1xf32> -> tensor<4xi32>
+}
+
+// -----
+
+// regroup_c3
+exec.program @p "function" batch 0 k 0 chunk 0 {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.regroup' op expected what is no view of columns}}
+  %r = exec.regroup %v : tensor<4x8xf32> -> tensor<2x2x8xf32>
+}
+
+// -----
+
 // rotation_c1
 exec.program @p "function" batch 0 k 0 chunk 0 {
   %x = exec.input "x" : tensor<4x16xf32>

@@ -29,6 +29,10 @@ mtp.round @core {
   %tokens = mtp.regroup %grid : tensor<?x3xi32> -> tensor<?xi32>
   // CHECK: mtp.regroup %[[TOKENS]] : tensor<?xi32> -> tensor<?x3xi32>
   %again = mtp.regroup %tokens : tensor<?xi32> -> tensor<?x3xi32>
+  %table = mtp.weight "table" : tensor<16x8xf32>
+  %columns = mtp.embed %tokens, %table : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  // CHECK: mtp.regroup %{{.*}} : tensor<?x8xf32> -> tensor<?x3x8xf32>
+  %own = mtp.regroup %columns : tensor<?x8xf32> -> tensor<?x3x8xf32>
   // CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 3 : tensor<?xi32> -> tensor<?x8xf32>
   %h = mtp.read_state @hidden of %slots rows 3 : tensor<?xi32> -> tensor<?x8xf32>
   // One row is the default.

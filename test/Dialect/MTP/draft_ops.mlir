@@ -98,31 +98,31 @@ mtp.round @model k 1 {
 
 // -----
 
-// A head of few tokens.
+// A head of few tokens, and the logits that drafts are picked from.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK: mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
 mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>
 // CHECK-LABEL: mtp.round @chain k 1 {
 mtp.round @chain k 1 {
-  // CHECK: mtp.draft_chain vocabulary @few {
-  // CHECK: } : tensor<?x?xi32>
-  %drafts = mtp.draft_chain vocabulary @few {
+  // CHECK: %[[DRAFTS:.*]], %[[FROM:.*]] = mtp.draft_chain vocabulary @few {
+  // CHECK: } : tensor<?x?xi32>, tensor<?x?x4xf32>
+  %drafts, %from = mtp.draft_chain vocabulary @few {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %w = mtp.weight "table" : tensor<16x4xf32>
     %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
     mtp.yield %l : tensor<?x4xf32>
-  } : tensor<?x?xi32>
+  } : tensor<?x?xi32>, tensor<?x?x4xf32>
 }
 // CHECK-LABEL: mtp.round @tree k 2 {
 mtp.round @tree k 2 {
   // CHECK: mtp.draft_tree [-1, 0, 0] vocabulary @few {
-  // CHECK: } : tensor<?x2xi32>
-  %drafts = mtp.draft_tree [-1, 0, 0] vocabulary @few {
+  // CHECK: } : tensor<?x2xi32>, tensor<?x2x4xf32>
+  %drafts, %from = mtp.draft_tree [-1, 0, 0] vocabulary @few {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %w = mtp.weight "table" : tensor<16x4xf32>
     %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
     mtp.yield %l : tensor<?x4xf32>
-  } : tensor<?x2xi32>
+  } : tensor<?x2xi32>, tensor<?x2x4xf32>
 }
 // CHECK-LABEL: func.func @picks
 func.func @picks(%x: tensor<?x4xf32>, %rows: !mtp.rows) -> tensor<?xi32> {

@@ -17,7 +17,7 @@ func.func @prompt_rows_c1() {
 // -----
 
 func.func @regroup_c1(%x: tensor<?x2xi32>) {
-  // expected-error @+1 {{'mtp.regroup' op expected one number per row on one side, got 'tensor<?x2xi32>' and 'tensor<?x3xi32>'}}
+  // expected-error @+1 {{'mtp.regroup' op expected rows on one side and the same in groups on the other, got 'tensor<?x2xi32>' and 'tensor<?x3xi32>'}}
   %0 = mtp.regroup %x : tensor<?x2xi32> -> tensor<?x3xi32>
   return
 }
@@ -241,4 +241,22 @@ mtp.prefill @c k 2 {
 // prefill_c1
 // expected-error @+1 {{'mtp.prefill' op expected 'mtp.envelope' on the module}}
 mtp.prefill @a {
+}
+
+// -----
+
+// regroup_c1
+func.func @regroup_c1_columns(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'mtp.regroup' op expected rows on one side and the same in groups on the other, got 'tensor<?x8xf32>' and 'tensor<?x2x4xf32>'}}
+  %0 = mtp.regroup %x : tensor<?x8xf32> -> tensor<?x2x4xf32>
+  return
+}
+
+// -----
+
+// regroup_c1
+func.func @regroup_c1_type(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'mtp.regroup' op expected rows on one side and the same in groups on the other, got 'tensor<?x8xf32>' and 'tensor<?xi32>'}}
+  %0 = mtp.regroup %x : tensor<?x8xf32> -> tensor<?xi32>
+  return
 }

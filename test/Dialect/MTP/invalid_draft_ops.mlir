@@ -395,6 +395,21 @@ mtp.round @r k 1 {
 
 // -----
 
+// draft_chain_c7
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_chain' op expected draft logits of 4 columns, got 'tensor<?x?x5xf32>'}}
+  %drafts, %from = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x4xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
+    mtp.yield %l : tensor<?x4xf32>
+  } : tensor<?x?xi32>, tensor<?x?x5xf32>
+}
+}
+
+// -----
+
 // draft_tree_c4
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.vocabulary @few dense<[3, 5, 8]> : tensor<3xi32>

@@ -262,3 +262,200 @@ mtp.round @r {
   mtp.commit %count, %picks, %hidden along %path : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>, tensor<4x?xi32>
 }
 }
+
+// -----
+
+// accept_c4
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %x, %q = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %own = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<16xf32>
+    %g = arith.constant dense<0.0> : tensor<2x4xf32>
+    mtp.yield %own, %f, %g : tensor<2xi32>, tensor<16xf32>, tensor<2x4xf32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected a rule with custom, and none without}}
+  %count, %picks = mtp.accept %drafts, %x exact {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, picks) {
+  ^bb0(%s: tensor<?xi32>, %p: tensor<?x?xi32>):
+    mtp.yield %s, %p : tensor<?xi32>, tensor<?x?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
+// accept_c4
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %x, %q = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %own = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<16xf32>
+    %g = arith.constant dense<0.0> : tensor<2x4xf32>
+    mtp.yield %own, %f, %g : tensor<2xi32>, tensor<16xf32>, tensor<2x4xf32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected a rule with custom, and none without}}
+  %count, %picks = mtp.accept %drafts, %x custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
+// accept_c4
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %x, %q = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %own = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<16xf32>
+    %g = arith.constant dense<0.0> : tensor<2x4xf32>
+    mtp.yield %own, %f, %g : tensor<2xi32>, tensor<16xf32>, tensor<2x4xf32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected draft logits where the rule sees them, and none where it does not}}
+  %count, %picks = mtp.accept %drafts, %x with %q custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, picks) {
+  ^bb0(%s: tensor<?xi32>, %p: tensor<?x?xi32>):
+    mtp.yield %s, %p : tensor<?xi32>, tensor<?x?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
+// accept_c4
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %x, %q = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %own = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<16xf32>
+    %g = arith.constant dense<0.0> : tensor<2x4xf32>
+    mtp.yield %own, %f, %g : tensor<2xi32>, tensor<16xf32>, tensor<2x4xf32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected draft logits where the rule sees them, and none where it does not}}
+  %count, %picks = mtp.accept %drafts, %x custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, picks, draft_logits) {
+  ^bb0(%s: tensor<?xi32>, %p: tensor<?x?xi32>, %ql: tensor<?x2x4xf32>):
+    mtp.yield %s, %p : tensor<?xi32>, tensor<?x?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
+// accept_c5
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %x, %q = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %own = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<16xf32>
+    %g = arith.constant dense<0.0> : tensor<2x4xf32>
+    mtp.yield %own, %f, %g : tensor<2xi32>, tensor<16xf32>, tensor<2x4xf32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected the rule to name slots once}}
+  %count, %picks = mtp.accept %drafts, %x custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, slots) {
+  ^bb0(%s: tensor<?xi32>, %p: tensor<?x?xi32>):
+    mtp.yield %s, %p : tensor<?xi32>, tensor<?x?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
+// accept_c5
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %x, %q = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %own = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<16xf32>
+    %g = arith.constant dense<0.0> : tensor<2x4xf32>
+    mtp.yield %own, %f, %g : tensor<2xi32>, tensor<16xf32>, tensor<2x4xf32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected the rule to take ('tensor<?xi32>', 'tensor<?x?x16xf32>'), got ('tensor<?xi32>', 'tensor<?x?xi32>')}}
+  %count, %picks = mtp.accept %drafts, %x custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, logits) {
+  ^bb0(%s: tensor<?xi32>, %p: tensor<?x?xi32>):
+    mtp.yield %s, %p : tensor<?xi32>, tensor<?x?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
+// accept_c5
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %x, %q = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %own = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<16xf32>
+    %g = arith.constant dense<0.0> : tensor<2x4xf32>
+    mtp.yield %own, %f, %g : tensor<2xi32>, tensor<16xf32>, tensor<2x4xf32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected the rule to yield ('tensor<?xi32>', 'tensor<?x?xi32>')}}
+  %count, %picks = mtp.accept %drafts, %x custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, picks) {
+  ^bb0(%s: tensor<?xi32>, %p: tensor<?x?xi32>):
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
+// accept_c5
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %x, %q = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %own = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<16xf32>
+    %g = arith.constant dense<0.0> : tensor<2x4xf32>
+    mtp.yield %own, %f, %g : tensor<2xi32>, tensor<16xf32>, tensor<2x4xf32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected the rule to yield ('tensor<?xi32>', 'tensor<?x?xi32>', 'tensor<?x?xi32>')}}
+  %count, %picks = mtp.accept %drafts, %x custom tree [-1, 0, 0] {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, picks) {
+  ^bb0(%s: tensor<?xi32>, %p: tensor<?x?xi32>):
+    mtp.yield %s, %p : tensor<?xi32>, tensor<?x?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}

@@ -1,5 +1,5 @@
-// RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
-// RUN: mtp-opt %s --mlir-print-op-generic | mtp-opt | FileCheck %s
+// RUN: mtp-opt %s --split-input-file --verify-roundtrip | FileCheck %s
+// RUN: mtp-opt %s --split-input-file --mlir-print-op-generic | mtp-opt --split-input-file | FileCheck %s
 
 // Plain decoding: no drafts anywhere.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
@@ -61,5 +61,35 @@ func.func @accept_tree(%tokens: tensor<2x4xi32>, %picks: tensor<2x4xi32>)
   %path, %count, %next = mtp.accept_tree %tokens, %picks [-1, 0, 0, 1]
     : tensor<2x4xi32>, tensor<2x4xi32> -> tensor<2x4xi32>, tensor<2xi32>, tensor<2xi32>
   return %path, %count, %next : tensor<2x4xi32>, tensor<2xi32>, tensor<2xi32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// The rule names what it sees.
+// CHECK-LABEL: mtp.round @rule {
+mtp.round @rule {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %x, %q = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %own = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<16xf32>
+    %g = arith.constant dense<0.0> : tensor<2x4xf32>
+    mtp.yield %own, %f, %g : tensor<2xi32>, tensor<16xf32>, tensor<2x4xf32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>)
+  // CHECK: mtp.accept %{{.*}}#0, %{{.*}}#1 with %{{.*}}#2 custom {
+  // CHECK: } rule (slots, positions, drafts, picks, logits, draft_logits, rows) {
+  // CHECK: ^bb0(%[[S:.*]]: tensor<?xi32>, %{{.*}}: tensor<?x?xi32>, %{{.*}}: tensor<?x2xi32>, %[[P:.*]]: tensor<?x3xi32>, %{{.*}}: tensor<?x?x16xf32>, %{{.*}}: tensor<?x2x4xf32>, %{{.*}}: !mtp.rows):
+  // CHECK: mtp.yield %[[S]], %[[P]] : tensor<?xi32>, tensor<?x3xi32>
+  // CHECK: } : (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  %count, %picks = mtp.accept %drafts, %x with %q custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots, positions, drafts, picks, logits, draft_logits, rows) {
+  ^bb0(%s: tensor<?xi32>, %at: tensor<?x?xi32>, %d: tensor<?x2xi32>, %p: tensor<?x3xi32>, %tl: tensor<?x?x16xf32>, %dl: tensor<?x2x4xf32>, %rows: !mtp.rows):
+    mtp.yield %s, %p : tensor<?xi32>, tensor<?x3xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
 }
 }

@@ -14,7 +14,7 @@ import sys
 import target
 import weights
 
-MAX_K = {"lookup": 4, "branches": 4, "siblings": 5, "reduced": 3}
+MAX_K = {"lookup": 4, "branches": 4, "siblings": 5, "reduced": 3, "walked": 3}
 LENGTH = 40
 PARENTS = [-1, 0, 0, 1, 2]
 SMALL_TREE = [-1, 0, 0, 1]
@@ -92,7 +92,8 @@ def expected(method, prompt, output, k, temperature):
 def check(name, artifact):
     # What a module drafts takes a model to know.
     method = {"lookup": lookup_round, "branches": branches_round, "siblings": None,
-              "reduced": small_tree_round(weights.REDUCED)}[name]
+              "reduced": small_tree_round(weights.REDUCED),
+              "walked": small_tree_round(None)}[name]
     total, rounds_of = 0, {}
     for temperature, batch in itertools.product((0, 1), (1, 2, 3, 4)):
         prompts = PROMPTS[:batch]
