@@ -1,0 +1,86 @@
+//===- EmitHost.cpp - GPU kernels as code for the simulator ---------------===//
+
+#include "compiler/Codegen/GPU/EmitHost.h"
+
+#include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/GPU/GpuModule.h"
+#include "compiler/Codegen/GPU/HostLowering.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/Errc.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mtp::gpu;
+using namespace llvm;
+
+static Expected<std::unique_ptr<TargetMachine>> makeHostMachine() {
+  InitializeNativeTarget();
+  InitializeNativeTargetAsmPrinter();
+  Triple triple("x86_64-unknown-linux-gnu");
+  std::string error;
+  const Target *found = TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return createStringError(errc::not_supported,
+                             "cannot make code for x86-64: " + error);
+  TargetOptions options;
+  // As on the GPU: a multiply-add is fused where the kernel says so alone.
+  options.AllowFPOpFusion = FPOpFusion::Strict;
+  // The least that has FMA and f16 in hardware: images are the same on every
+  // machine that runs tests.
+  return std::unique_ptr<TargetMachine>(found->createTargetMachine(
+      triple, "x86-64-v3", "", options, Reloc::PIC_, /*CM=*/std::nullopt,
+      CodeGenOptLevel::Aggressive));
+}
+
+/// Takes away what is said of a GPU and would confuse the host's backend.
+static void dropGpuAttributes(Module &module) {
+  if (NamedMDNode *notes = module.getNamedMetadata("nvvm.annotations"))
+    notes->eraseFromParent();
+  for (Function &function : module) {
+    function.removeFnAttr("target-cpu");
+    function.removeFnAttr("target-features");
+    if (!function.isIntrinsic())
+      function.addFnAttr(Attribute::NoUnwind);
+  }
+}
+
+static Error lowerForHost(Module &module) {
+  HostImports imports(module);
+  auto kernels = lowerSharedMemory(module, imports);
+  if (!kernels)
+    return kernels.takeError();
+  insertAccessChecks(module, imports);
+  if (Error failed = lowerIntrinsics(module, imports))
+    return failed;
+  expandBf16Rounding(module);
+  writeImageTable(module, imports, *kernels);
+  dropGpuAttributes(module);
+  std::string message;
+  raw_string_ostream stream(message);
+  if (verifyModule(module, &stream))
+    return createStringError(errc::invalid_argument,
+                             "code for gpu-sim is not valid: " + message);
+  return Error::success();
+}
+
+Expected<std::vector<char>> mtp::gpu::emitHostImage(Module &module) {
+  auto machine = makeHostMachine();
+  if (!machine)
+    return machine.takeError();
+  module.setTargetTriple((*machine)->getTargetTriple());
+  module.setDataLayout((*machine)->createDataLayout());
+  if (Error failed = lowerForHost(module))
+    return std::move(failed);
+  optimizeGpuModule(module, **machine);
+  SmallVector<char, 0> object;
+  raw_svector_ostream stream(object);
+  legacy::PassManager codegen;
+  if ((*machine)->addPassesToEmitFile(codegen, stream, nullptr,
+                                      CodeGenFileType::ObjectFile))
+    return createStringError(errc::not_supported, "cannot emit an object file");
+  codegen.run(module);
+  return codegen::linkSharedImage(StringRef(object.data(), object.size()));
+}

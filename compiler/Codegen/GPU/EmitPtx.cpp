@@ -1,0 +1,152 @@
+//===- EmitPtx.cpp - GPU kernels as PTX and cubin -------------------------===//
+
+#include "compiler/Codegen/GPU/EmitPtx.h"
+
+#include "compiler/Codegen/GPU/GpuModule.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/Errc.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mtp::gpu;
+using namespace llvm;
+
+/// The version of PTX that CUDA 13's drivers read.
+static constexpr const char *kPtxVersion = "+ptx90";
+
+static Error ioError(const Twine &message) {
+  return createStringError(errc::io_error, message);
+}
+
+static Expected<std::unique_ptr<TargetMachine>> makeMachine(StringRef chip) {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+  Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const Target *found = TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return createStringError(errc::not_supported, "cannot make PTX: " + error);
+  TargetOptions options;
+  // Every fused multiply-add is explicit: a fused one that the backend makes
+  // would give a kernel other bits than the simulator and the CPU.
+  options.AllowFPOpFusion = FPOpFusion::Strict;
+  std::unique_ptr<TargetMachine> machine(found->createTargetMachine(
+      triple, chip, kPtxVersion, options, Reloc::PIC_, /*CM=*/std::nullopt,
+      CodeGenOptLevel::Aggressive));
+  if (!machine->getMCSubtargetInfo()->isCPUStringValid(chip))
+    return createStringError(errc::invalid_argument,
+                             "expected a chip such as sm_90, got '" + chip +
+                                 "'");
+  return machine;
+}
+
+Expected<std::string> mtp::gpu::emitPtx(Module &module, StringRef chip) {
+  auto machine = makeMachine(chip);
+  if (!machine)
+    return machine.takeError();
+  module.setTargetTriple((*machine)->getTargetTriple());
+  module.setDataLayout((*machine)->createDataLayout());
+  optimizeGpuModule(module, **machine);
+  SmallString<0> text;
+  raw_svector_ostream stream(text);
+  legacy::PassManager codegen;
+  if ((*machine)->addPassesToEmitFile(codegen, stream, nullptr,
+                                      CodeGenFileType::AssemblyFile))
+    return createStringError(errc::not_supported, "cannot emit PTX");
+  codegen.run(module);
+  return text.str().str();
+}
+
+static Expected<SmallString<128>> makeTemporary(StringRef suffix) {
+  SmallString<128> path;
+  int descriptor = -1;
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("mtpc-ptx", suffix, descriptor, path))
+    return ioError("cannot create a temporary file: " + error.message());
+  sys::Process::SafelyCloseFileDescriptor(descriptor);
+  return path;
+}
+
+static Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(
+      path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return ioError("cannot read '" + path + "': " + file.getError().message());
+  return std::move(*file);
+}
+
+/// Runs ptxas over files; the report holds its messages, errors included.
+static Error runPtxas(StringRef program, StringRef chip, StringRef ptx,
+                      StringRef cubin, StringRef report) {
+  std::string arch = ("-arch=" + chip).str();
+  StringRef arguments[] = {program, "-v", arch, ptx, "-o", cubin};
+  std::optional<StringRef> redirects[] = {StringRef(""), report, report};
+  std::string message;
+  int code = sys::ExecuteAndWait(program, arguments, /*Env=*/std::nullopt,
+                                 redirects, /*SecondsToWait=*/0,
+                                 /*MemoryLimit=*/0, &message);
+  if (code == 0)
+    return Error::success();
+  Expected<std::unique_ptr<MemoryBuffer>> said = readFile(report);
+  if (!said)
+    return said.takeError();
+  return ioError("ptxas failed: " + (*said)->getBuffer().trim() + message);
+}
+
+static Expected<Cubin> assembleWith(StringRef program, StringRef ptx,
+                                    StringRef chip) {
+  Expected<SmallString<128>> input = makeTemporary("ptx");
+  if (!input)
+    return input.takeError();
+  FileRemover removeInput(*input);
+  Expected<SmallString<128>> output = makeTemporary("cubin");
+  if (!output)
+    return output.takeError();
+  FileRemover removeOutput(*output);
+  Expected<SmallString<128>> report = makeTemporary("txt");
+  if (!report)
+    return report.takeError();
+  FileRemover removeReport(*report);
+  std::error_code error;
+  raw_fd_ostream stream(*input, error);
+  stream << ptx;
+  stream.close();
+  if (error || stream.has_error()) {
+    stream.clear_error();
+    return ioError("cannot write a temporary file");
+  }
+  if (Error failed = runPtxas(program, chip, *input, *output, *report))
+    return std::move(failed);
+  Expected<std::unique_ptr<MemoryBuffer>> bytes = readFile(*output);
+  if (!bytes)
+    return bytes.takeError();
+  Expected<std::unique_ptr<MemoryBuffer>> said = readFile(*report);
+  if (!said)
+    return said.takeError();
+  StringRef contents = (*bytes)->getBuffer();
+  return Cubin{{contents.begin(), contents.end()},
+               /*absence=*/"",
+               (*said)->getBuffer().str()};
+}
+
+Expected<Cubin> mtp::gpu::assemblePtx(StringRef ptx, StringRef chip) {
+  std::string program =
+      sys::Process::GetEnv("CUDA_HOME").value_or("/usr/local/cuda") +
+      "/bin/ptxas";
+  if (!sys::fs::can_execute(program)) {
+    Cubin none;
+    none.absence = "no ptxas at '" + program + "'";
+    return none;
+  }
+  return assembleWith(program, ptx, chip);
+}

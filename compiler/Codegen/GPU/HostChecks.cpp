@@ -1,0 +1,85 @@
+//===- HostChecks.cpp - Checks of accesses for the simulator --------------===//
+
+#include "compiler/Codegen/GPU/HostLowering.h"
+
+#include "compiler/Codegen/GPU/SimAbi.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace mtp::gpu;
+using namespace mtp::gpusim;
+using namespace llvm;
+
+namespace {
+struct Access {
+  Value *pointer;
+  Value *bytes;
+  uint32_t flags;
+  uint64_t align;
+};
+} // namespace
+
+/// The accesses of an instruction: none, one, or the two of a copy.
+static SmallVector<Access, 2> accessesOf(Instruction &instruction) {
+  const DataLayout &layout = instruction.getDataLayout();
+  Type *i64 = Type::getInt64Ty(instruction.getContext());
+  auto sizeOf = [&](Type *type) -> Value * {
+    return ConstantInt::get(i64, layout.getTypeStoreSize(type));
+  };
+  auto atomic = [](bool is) -> uint32_t { return is ? kAtomic : 0; };
+  if (auto *load = dyn_cast<LoadInst>(&instruction))
+    return {{load->getPointerOperand(), sizeOf(load->getType()),
+             kRead | atomic(load->isAtomic()), load->getAlign().value()}};
+  if (auto *store = dyn_cast<StoreInst>(&instruction))
+    return {{store->getPointerOperand(),
+             sizeOf(store->getValueOperand()->getType()),
+             kWrite | atomic(store->isAtomic()), store->getAlign().value()}};
+  if (auto *update = dyn_cast<AtomicRMWInst>(&instruction))
+    return {{update->getPointerOperand(), sizeOf(update->getType()),
+             kRead | kWrite | kAtomic, update->getAlign().value()}};
+  if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    return {{exchange->getPointerOperand(),
+             sizeOf(exchange->getNewValOperand()->getType()),
+             kRead | kWrite | kAtomic, exchange->getAlign().value()}};
+  SmallVector<Access, 2> result;
+  if (auto *copy = dyn_cast<MemTransferInst>(&instruction))
+    result.push_back({copy->getRawSource(), copy->getLength(), kRead,
+                      copy->getSourceAlign().valueOrOne().value()});
+  if (auto *fill = dyn_cast<MemIntrinsic>(&instruction))
+    result.push_back({fill->getRawDest(), fill->getLength(), kWrite,
+                      fill->getDestAlign().valueOrOne().value()});
+  return result;
+}
+
+/// Whether a pointer is into a variable of the thread's own, or to one of the
+/// slots that this lowering made.
+static bool isOwnMemory(const Value *pointer) {
+  if (pointer->getType()->getPointerAddressSpace() != 0)
+    return false;
+  const Value *object = getUnderlyingObject(pointer);
+  return isa<AllocaInst>(object) || isa<GlobalVariable>(object);
+}
+
+void mtp::gpu::insertAccessChecks(Module &module, HostImports &imports) {
+  LLVMContext &context = module.getContext();
+  Type *pointer = PointerType::get(context, 0);
+  Type *i32 = Type::getInt32Ty(context), *i64 = Type::getInt64Ty(context);
+  auto *type = FunctionType::get(Type::getVoidTy(context),
+                                 {pointer, i64, i32, i32}, false);
+  SmallVector<std::pair<Instruction *, Access>> found;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      for (const Access &access : accessesOf(instruction))
+        if (!isOwnMemory(access.pointer))
+          found.push_back({&instruction, access});
+  for (const auto &[instruction, access] : found) {
+    IRBuilder<> builder(instruction);
+    unsigned space = access.pointer->getType()->getPointerAddressSpace();
+    imports.call(builder, kAccess, type,
+                 {builder.CreateAddrSpaceCast(access.pointer, pointer),
+                  builder.CreateZExtOrTrunc(access.bytes, i64),
+                  builder.getInt32(access.flags | space << kSpaceShift),
+                  builder.getInt32(access.align)});
+  }
+}

@@ -1,0 +1,31 @@
+//===- HostImports.cpp - What an image calls of the simulator -------------===//
+
+#include "compiler/Codegen/GPU/HostLowering.h"
+
+using namespace llvm;
+
+CallInst *mtp::gpu::HostImports::call(IRBuilderBase &builder, StringRef name,
+                                      FunctionType *type,
+                                      ArrayRef<Value *> arguments) {
+  PointerType *pointer = builder.getPtrTy();
+  auto found = llvm::find_if(
+      slots, [&](const auto &entry) { return entry.first == name; });
+  GlobalVariable *slot;
+  if (found != slots.end()) {
+    slot = found->second;
+  } else {
+    // Private to the image, so that no other image's slot can take its place.
+    slot = new GlobalVariable(
+        module, pointer, /*isConstant=*/false, GlobalValue::PrivateLinkage,
+        ConstantPointerNull::get(pointer), "mtp_sim_slot." + name);
+    // Filled from outside: without this the optimiser would see a null that
+    // nothing in the module ever changes.
+    slot->setExternallyInitialized(true);
+    slots.insert(
+        {slot->getName().drop_front(sizeof("mtp_sim_slot.") - 1), slot});
+  }
+  CallInst *call =
+      builder.CreateCall(type, builder.CreateLoad(pointer, slot), arguments);
+  call->setConvergent();
+  return call;
+}

@@ -1,0 +1,177 @@
+//===- SimAbi.h - Between an image for gpu-sim and the simulator *- C++ -*-===//
+//
+// An image for --chip=sim is a shared ELF image that exports one symbol,
+// `mtp_sim_image`, and needs nothing but memcpy, memset and memmove. What it
+// calls of the simulator it names in a table of imports, which the simulator
+// fills when it loads the image: so neither needs the other's symbols, and an
+// image for another version is refused by name instead of by a crash.
+//
+// The compiler and the simulator include this header, and nothing of LLVM.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_GPU_SIMABI_H
+#define COMPILER_CODEGEN_GPU_SIMABI_H
+
+#include <cstdint>
+
+namespace mtp::gpusim {
+
+inline constexpr char kImageMagic[8] = {'M', 'T', 'P', 'G', 'S', 'I', 'M', 0};
+inline constexpr uint32_t kImageVersion = 1;
+inline constexpr const char *kImageSymbol = "mtp_sim_image";
+
+/// What an access does, in the low bits of its flags; the address space that
+/// the kernel named is in the bits from kSpaceShift on.
+enum AccessFlags : uint32_t {
+  kRead = 1,
+  kWrite = 2,
+  kAtomic = 4,
+  kSpaceShift = 8
+};
+
+/// A kernel: `entry` takes pointers to the values of the parameters, as the
+/// driver's launch does, and runs one thread.
+struct ImageKernel {
+  const char *name;
+  void (*entry)(void *const *params);
+  uint64_t staticShared;
+  uint64_t usesDynamicShared;
+  /// The most threads of a block (`.maxntid`), 0 where the kernel names none.
+  uint64_t maxThreads;
+  uint64_t paramCount;
+  const uint32_t *paramBytes;
+};
+
+/// A variable of the module in global or constant memory.
+struct ImageGlobal {
+  const char *name;
+  void *address;
+  uint64_t bytes;
+  uint64_t isConstant;
+};
+
+/// A function of the simulator by its name in MTP_SIM_CALLS or kHelpers, and
+/// where the image keeps its address.
+struct ImageImport {
+  const char *name;
+  void **slot;
+};
+
+struct Image {
+  char magic[8];
+  uint64_t version;
+  uint64_t kernelCount;
+  const ImageKernel *kernels;
+  uint64_t globalCount;
+  const ImageGlobal *globals;
+  uint64_t importCount;
+  const ImageImport *imports;
+};
+
+/// `void *shared_base(void)`: where the block's shared memory starts.
+inline constexpr const char *kSharedBase = "shared_base";
+/// `void access(const void *, uint64_t bytes, uint32_t flags, uint32_t align)`:
+/// called ahead of each access to memory that is not plainly the thread's own.
+inline constexpr const char *kAccess = "access";
+
+/// Every other call: `void call(void *result, const void *arguments)`, where
+/// `arguments` points to a struct of them and `result` to room for what the
+/// call returns. The name is the intrinsic's without "llvm.nvvm.", with '_'
+/// for '.'. The list is all that the simulator knows: what is not here is an
+/// error of the compiler, and what is here and not in the simulator does not
+/// link.
+#define MTP_SIM_SREGS(X)                                                       \
+  X(read_ptx_sreg_tid_x)                                                       \
+  X(read_ptx_sreg_tid_y)                                                       \
+  X(read_ptx_sreg_tid_z)                                                       \
+  X(read_ptx_sreg_ntid_x)                                                      \
+  X(read_ptx_sreg_ntid_y)                                                      \
+  X(read_ptx_sreg_ntid_z)                                                      \
+  X(read_ptx_sreg_ctaid_x)                                                     \
+  X(read_ptx_sreg_ctaid_y)                                                     \
+  X(read_ptx_sreg_ctaid_z)                                                     \
+  X(read_ptx_sreg_nctaid_x)                                                    \
+  X(read_ptx_sreg_nctaid_y)                                                    \
+  X(read_ptx_sreg_nctaid_z)                                                    \
+  X(read_ptx_sreg_laneid)                                                      \
+  X(read_ptx_sreg_warpsize)
+
+#define MTP_SIM_COLLECTIVES(X)                                                 \
+  X(barrier_cta_sync_aligned_all)                                              \
+  X(bar_warp_sync)                                                             \
+  X(shfl_sync_up_i32)                                                          \
+  X(shfl_sync_up_f32)                                                          \
+  X(shfl_sync_down_i32)                                                        \
+  X(shfl_sync_down_f32)                                                        \
+  X(shfl_sync_bfly_i32)                                                        \
+  X(shfl_sync_bfly_f32)                                                        \
+  X(shfl_sync_idx_i32)                                                         \
+  X(shfl_sync_idx_f32)                                                         \
+  X(shfl_sync_up_i32p)                                                         \
+  X(shfl_sync_up_f32p)                                                         \
+  X(shfl_sync_down_i32p)                                                       \
+  X(shfl_sync_down_f32p)                                                       \
+  X(shfl_sync_bfly_i32p)                                                       \
+  X(shfl_sync_bfly_f32p)                                                       \
+  X(shfl_sync_idx_i32p)                                                        \
+  X(shfl_sync_idx_f32p)                                                        \
+  X(vote_all_sync)                                                             \
+  X(vote_any_sync)                                                             \
+  X(vote_uni_sync)                                                             \
+  X(vote_ballot_sync)                                                          \
+  X(redux_sync_add)                                                            \
+  X(redux_sync_min)                                                            \
+  X(redux_sync_max)                                                            \
+  X(redux_sync_umin)                                                           \
+  X(redux_sync_umax)                                                           \
+  X(redux_sync_and)                                                            \
+  X(redux_sync_or)                                                             \
+  X(redux_sync_xor)
+
+#define MTP_SIM_FENCES(X)                                                      \
+  X(membar_cta)                                                                \
+  X(membar_gl)                                                                 \
+  X(membar_sys)
+
+#define MTP_SIM_MMA(X)                                                         \
+  X(mma_m16n8k16_row_col_bf16)                                                 \
+  X(mma_m16n8k16_row_col_f32_f32)                                              \
+  X(mma_m16n8k32_row_col_s8)                                                   \
+  X(mma_m16n8k32_row_col_u8_s8)                                                \
+  X(mma_m16n8k32_row_col_s8_u8)                                                \
+  X(mma_m16n8k32_row_col_u8)                                                   \
+  X(mma_m16n8k32_row_col_satfinite_s8)                                         \
+  X(mma_m16n8k32_row_col_satfinite_u8_s8)                                      \
+  X(mma_m16n8k32_row_col_satfinite_s8_u8)                                      \
+  X(mma_m16n8k32_row_col_satfinite_u8)
+
+#define MTP_SIM_COPIES(X)                                                      \
+  X(cp_async_ca_shared_global_4)                                               \
+  X(cp_async_ca_shared_global_8)                                               \
+  X(cp_async_ca_shared_global_16)                                              \
+  X(cp_async_cg_shared_global_16)                                              \
+  X(cp_async_ca_shared_global_4_s)                                             \
+  X(cp_async_ca_shared_global_8_s)                                             \
+  X(cp_async_ca_shared_global_16_s)                                            \
+  X(cp_async_cg_shared_global_16_s)                                            \
+  X(cp_async_commit_group)                                                     \
+  X(cp_async_wait_group)                                                       \
+  X(cp_async_wait_all)
+
+#define MTP_SIM_GRID(X)                                                        \
+  X(griddepcontrol_wait)                                                       \
+  X(griddepcontrol_launch_dependents)                                          \
+  X(prefetch_global_L2)
+
+#define MTP_SIM_CALLS(X)                                                       \
+  MTP_SIM_SREGS(X)                                                             \
+  MTP_SIM_COLLECTIVES(X)                                                       \
+  MTP_SIM_FENCES(X)                                                            \
+  MTP_SIM_MMA(X)                                                               \
+  MTP_SIM_COPIES(X)                                                            \
+  MTP_SIM_GRID(X)
+
+} // namespace mtp::gpusim
+
+#endif // COMPILER_CODEGEN_GPU_SIMABI_H
