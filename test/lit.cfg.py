@@ -27,5 +27,9 @@ if config.build_compiler:
 cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
 if os.path.exists(os.path.join(cuda, "bin", "ptxas")):
     config.available_features.add("ptxas")
+elif os.environ.get("MTP_REQUIRE_CUDA"):
+    lit_config.fatal(f"expected ptxas under {cuda} (MTP_REQUIRE_CUDA), found none")
+else:
+    lit_config.note(f"no ptxas under {cuda}: tests that need it are skipped")
 config.substitutions.append(("%{cuda}", cuda))
 config.substitutions.append(("%{python}", sys.executable))

@@ -1,0 +1,18 @@
+//===- Access.h - The check ahead of each access of a kernel ----*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_ACCESS_H
+#define TEST_GPUSIM_ACCESS_H
+
+#include <cstdint>
+
+namespace mtp::gpusim {
+
+/// Checks bounds, alignment, that what is read was written, and races; a
+/// thread that breaks a rule faults and does not come back. `flags` are
+/// AccessFlags with the address space above them.
+void checkAccess(const void *pointer, uint64_t bytes, uint32_t flags,
+                 uint32_t align);
+
+} // namespace mtp::gpusim
+
+#endif // TEST_GPUSIM_ACCESS_H

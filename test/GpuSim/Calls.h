@@ -1,0 +1,23 @@
+//===- Calls.h - What images call of the simulator --------------*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_CALLS_H
+#define TEST_GPUSIM_CALLS_H
+
+#include "compiler/Codegen/GPU/SimAbi.h"
+
+namespace mtp::gpusim {
+
+/// The function that an image imports by that name, or null.
+void *findCall(const char *name);
+
+namespace calls {
+// One function for each call of the ABI; a call of the list that no file
+// defines does not link.
+#define MTP_DECLARE(name) void name(void *result, const void *arguments);
+MTP_SIM_CALLS(MTP_DECLARE)
+#undef MTP_DECLARE
+} // namespace calls
+
+} // namespace mtp::gpusim
+
+#endif // TEST_GPUSIM_CALLS_H

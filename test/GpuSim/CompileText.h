@@ -1,0 +1,33 @@
+//===- CompileText.h - Compiles gpu modules that are text -------*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_COMPILETEXT_H
+#define TEST_GPUSIM_COMPILETEXT_H
+
+#include <string>
+#include <vector>
+
+namespace mtp::gpusim::test {
+
+struct CompiledImage {
+  std::vector<char> image;
+  /// Empty where all went well.
+  std::string error;
+};
+
+struct CompiledPtx {
+  std::string ptx;
+  std::vector<char> cubin;
+  /// What ptxas said; why there is no cubin, where there is none.
+  std::string report, absence;
+  std::string error;
+};
+
+/// Compiles the one gpu.module of an MLIR module for gpu-sim.
+CompiledImage compileForSimulator(const std::string &text);
+
+/// Compiles it to PTX and, where ptxas is, to a cubin.
+CompiledPtx compileToPtx(const std::string &text, const std::string &chip);
+
+} // namespace mtp::gpusim::test
+
+#endif // TEST_GPUSIM_COMPILETEXT_H

@@ -1,0 +1,29 @@
+//===- CpAsync.h - Copies to shared memory that are under way ---*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_CPASYNC_H
+#define TEST_GPUSIM_CPASYNC_H
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace mtp::gpusim {
+
+/// A copy is made when its thread waits for its group, as late as the program
+/// allows: who reads before finds what was there.
+struct PendingCopy {
+  char *to;
+  const char *from;
+  uint32_t bytes, sourceBytes;
+};
+
+struct CopyGroups {
+  std::vector<PendingCopy> open;
+  std::deque<std::vector<PendingCopy>> committed;
+
+  bool empty() const { return open.empty() && committed.empty(); }
+};
+
+} // namespace mtp::gpusim
+
+#endif // TEST_GPUSIM_CPASYNC_H

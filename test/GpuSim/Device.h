@@ -1,0 +1,127 @@
+//===- Device.h - The simulated device in tests -----------------*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_DEVICE_H
+#define TEST_GPUSIM_DEVICE_H
+
+#include <cstdint>
+#include <cuda.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+namespace mtp::gpusim::test {
+
+/// The driver's functions, found as the runtime finds them: by their
+/// versioned names in the library. `driver.cuMemAlloc` is cuMemAlloc_v2.
+#define MTP_DRIVER_FUNCTIONS(X)                                                \
+  X(cuInit)                                                                    \
+  X(cuDeviceGet)                                                               \
+  X(cuDeviceGetCount)                                                          \
+  X(cuDeviceGetAttribute)                                                      \
+  X(cuDevicePrimaryCtxRetain)                                                  \
+  X(cuDevicePrimaryCtxRelease)                                                 \
+  X(cuCtxSetCurrent)                                                           \
+  X(cuCtxGetCurrent)                                                           \
+  X(cuCtxSynchronize)                                                          \
+  X(cuMemAlloc)                                                                \
+  X(cuMemFree)                                                                 \
+  X(cuMemGetInfo)                                                              \
+  X(cuMemAllocHost)                                                            \
+  X(cuMemFreeHost)                                                             \
+  X(cuMemcpyHtoD)                                                              \
+  X(cuMemcpyDtoH)                                                              \
+  X(cuMemcpyDtoD)                                                              \
+  X(cuMemcpyHtoDAsync)                                                         \
+  X(cuMemcpyDtoHAsync)                                                         \
+  X(cuMemsetD8)                                                                \
+  X(cuMemsetD32)                                                               \
+  X(cuModuleLoadData)                                                          \
+  X(cuModuleUnload)                                                            \
+  X(cuModuleGetFunction)                                                       \
+  X(cuModuleGetGlobal)                                                         \
+  X(cuFuncSetAttribute)                                                        \
+  X(cuFuncGetAttribute)                                                        \
+  X(cuLaunchKernel)                                                            \
+  X(cuStreamCreate)                                                            \
+  X(cuStreamDestroy)                                                           \
+  X(cuStreamSynchronize)                                                       \
+  X(cuStreamQuery)                                                             \
+  X(cuStreamWaitEvent)                                                         \
+  X(cuEventCreate)                                                             \
+  X(cuEventDestroy)                                                            \
+  X(cuEventRecord)                                                             \
+  X(cuEventQuery)                                                              \
+  X(cuEventSynchronize)                                                        \
+  X(cuEventElapsedTime)
+
+struct DriverTable {
+#define MTP_MEMBER(name) decltype(&::name) name;
+  MTP_DRIVER_FUNCTIONS(MTP_MEMBER)
+#undef MTP_MEMBER
+  const char *(*lastError)();
+  void (*setSeed)(unsigned long long);
+  void (*revive)();
+};
+
+/// The library's functions; ends the test program where one is missing.
+const DriverTable &driver();
+
+/// A test with a context, and what it allocated freed at its end.
+class DeviceTest : public ::testing::Test {
+protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  /// Compiles a file of Inputs/, once for the whole program, and loads it.
+  CUmodule load(const std::string &file);
+  CUfunction function(const std::string &file, const std::string &kernel);
+
+  CUdeviceptr allocate(size_t bytes);
+  template <typename T>
+  CUdeviceptr upload(const std::vector<T> &values) {
+    CUdeviceptr place = allocate(values.size() * sizeof(T));
+    EXPECT_EQ(
+        driver().cuMemcpyHtoD(place, values.data(), values.size() * sizeof(T)),
+        CUDA_SUCCESS);
+    return place;
+  }
+  template <typename T>
+  std::vector<T> download(CUdeviceptr place, size_t count) {
+    std::vector<T> values(count);
+    EXPECT_EQ(driver().cuMemcpyDtoH(values.data(), place, count * sizeof(T)),
+              CUDA_SUCCESS)
+        << lastError();
+    return values;
+  }
+
+  /// Launches and waits. `parameters` are pointers to the values.
+  CUresult run(CUfunction function, unsigned grid, unsigned block,
+               std::vector<void *> parameters, unsigned dynamicShared = 0);
+  /// Runs and expects a fault whose text has all of `parts`.
+  void expectFault(CUfunction function, unsigned grid, unsigned block,
+                   std::vector<void *> parameters,
+                   const std::vector<std::string> &parts,
+                   unsigned dynamicShared = 0);
+  void expectMessage(const std::vector<std::string> &parts);
+  std::string lastError() { return driver().lastError(); }
+
+private:
+  std::vector<CUdeviceptr> allocations;
+};
+
+/// Numbers that look random and are the same everywhere.
+class Numbers {
+public:
+  explicit Numbers(uint32_t seed) : state(seed) {}
+  uint32_t next() {
+    state = state * 1664525u + 1013904223u;
+    return state >> 8;
+  }
+
+private:
+  uint32_t state;
+};
+
+} // namespace mtp::gpusim::test
+
+#endif // TEST_GPUSIM_DEVICE_H

@@ -1,0 +1,38 @@
+//===- Driver.h - What every entry point begins with ------------*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_DRIVER_H
+#define TEST_GPUSIM_DRIVER_H
+
+#include "Report.h"
+#include <cuda.h>
+#include <mutex>
+
+/// An entry point under the name that cuda.h's macros make of it: the
+/// versioned one, such as cuMemAlloc_v2.
+#define MTP_API extern "C" __attribute__((visibility("default"))) CUresult
+
+namespace mtp::gpusim {
+
+/// Takes the simulator's lock, and says why a call cannot go on: the driver is
+/// not initialised, no context is current, or the device is lost. Use:
+///   Entry entry("cuMemAlloc");
+///   if (entry.refused()) return entry.result();
+class Entry {
+public:
+  enum Needs { Nothing, Driver, Context };
+
+  explicit Entry(const char *name, Needs needs = Context);
+  bool refused() const { return code != CUDA_SUCCESS; }
+  CUresult result() const { return code; }
+
+private:
+  std::lock_guard<std::recursive_mutex> lock;
+  CUresult code = CUDA_SUCCESS;
+};
+
+/// Marks the device as lost by a kernel's fault.
+CUresult loseDevice(const std::string &fault);
+
+} // namespace mtp::gpusim
+
+#endif // TEST_GPUSIM_DRIVER_H

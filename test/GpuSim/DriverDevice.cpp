@@ -1,0 +1,230 @@
+//===- DriverDevice.cpp - Devices, contexts and errors --------------------===//
+
+#include "Driver.h"
+
+#include "Simulator.h"
+#include "Stream.h"
+#include <cstring>
+
+using namespace mtp::gpusim;
+
+static std::recursive_mutex mutex;
+static bool initialised = false;
+static unsigned retained = 0;
+
+/// The one context: the primary one of the one device. Its address is all
+/// that it is.
+static char primaryContext;
+static thread_local CUcontext current = nullptr;
+
+static CUcontext primary() {
+  return reinterpret_cast<CUcontext>(&primaryContext);
+}
+
+Entry::Entry(const char *name, Needs needs) : lock(mutex) {
+  if (needs >= Driver && !initialised)
+    code = refuse(CUDA_ERROR_NOT_INITIALIZED,
+                  "%s: expected cuInit before, got none", name);
+  else if (needs >= Context && (current != primary() || !retained))
+    code = refuse(CUDA_ERROR_INVALID_CONTEXT,
+                  "%s: expected the primary context to be retained and "
+                  "current in this thread, got %s",
+                  name, current ? "another" : "none");
+  else if (needs >= Context && simulator().lost)
+    code = CUDA_ERROR_LAUNCH_FAILED;
+}
+
+CUresult mtp::gpusim::loseDevice(const std::string &fault) {
+  setMessage(fault);
+  simulator().lost = true;
+  dropQueues();
+  return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+MTP_API cuInit(unsigned flags) {
+  Entry entry("cuInit", Entry::Nothing);
+  if (flags)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "cuInit: expected flags 0, got %u",
+                  flags);
+  initialised = true;
+  return CUDA_SUCCESS;
+}
+
+MTP_API cuDriverGetVersion(int *version) {
+  *version = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
+
+MTP_API cuDeviceGetCount(int *count) {
+  Entry entry("cuDeviceGetCount", Entry::Driver);
+  *count = 1;
+  return entry.result();
+}
+
+static CUresult checkDevice(const char *name, CUdevice device) {
+  return device == 0 ? CUDA_SUCCESS
+                     : refuse(CUDA_ERROR_INVALID_DEVICE,
+                              "%s: expected device 0, got %d", name, device);
+}
+
+MTP_API cuDeviceGet(CUdevice *device, int ordinal) {
+  Entry entry("cuDeviceGet", Entry::Driver);
+  if (entry.refused())
+    return entry.result();
+  *device = 0;
+  return checkDevice("cuDeviceGet", ordinal);
+}
+
+MTP_API cuDeviceGetName(char *name, int length, CUdevice device) {
+  Entry entry("cuDeviceGetName", Entry::Driver);
+  if (entry.refused() || checkDevice("cuDeviceGetName", device))
+    return entry.refused() ? entry.result() : CUDA_ERROR_INVALID_DEVICE;
+  std::strncpy(name, "gpu-sim sm_90", length);
+  if (length > 0)
+    name[length - 1] = 0;
+  return CUDA_SUCCESS;
+}
+
+MTP_API cuDeviceTotalMem(size_t *bytes, CUdevice device) {
+  Entry entry("cuDeviceTotalMem", Entry::Driver);
+  if (entry.refused())
+    return entry.result();
+  *bytes = simulator().memory.total();
+  return checkDevice("cuDeviceTotalMem", device);
+}
+
+/// What an H100 says, as far as anybody asks.
+static int attributeOf(CUdevice_attribute attribute, bool &known) {
+  known = true;
+  switch (attribute) {
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+    return 9;
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+    return 0;
+  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+    return 132;
+  case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+    return 32;
+  case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+    return 1024;
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+    return kDefaultDynamic;
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+    return kMaxShared;
+  case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
+    return 1;
+  default:
+    known = false;
+    return 0;
+  }
+}
+
+MTP_API cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
+                             CUdevice device) {
+  Entry entry("cuDeviceGetAttribute", Entry::Driver);
+  if (entry.refused())
+    return entry.result();
+  bool known;
+  *value = attributeOf(attribute, known);
+  if (!known)
+    return refuse(CUDA_ERROR_NOT_SUPPORTED,
+                  "cuDeviceGetAttribute: attribute %d is not simulated",
+                  int(attribute));
+  return checkDevice("cuDeviceGetAttribute", device);
+}
+
+MTP_API cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  Entry entry("cuDevicePrimaryCtxRetain", Entry::Driver);
+  if (entry.refused())
+    return entry.result();
+  if (CUresult failed = checkDevice("cuDevicePrimaryCtxRetain", device))
+    return failed;
+  ++retained;
+  *context = primary();
+  return CUDA_SUCCESS;
+}
+
+MTP_API cuDevicePrimaryCtxRelease(CUdevice device) {
+  Entry entry("cuDevicePrimaryCtxRelease", Entry::Driver);
+  if (entry.refused())
+    return entry.result();
+  if (!retained)
+    return refuse(CUDA_ERROR_INVALID_CONTEXT,
+                  "cuDevicePrimaryCtxRelease: expected a retained context, "
+                  "got none");
+  --retained;
+  return checkDevice("cuDevicePrimaryCtxRelease", device);
+}
+
+MTP_API cuCtxSetCurrent(CUcontext context) {
+  Entry entry("cuCtxSetCurrent", Entry::Driver);
+  if (entry.refused())
+    return entry.result();
+  if (context && context != primary())
+    return refuse(CUDA_ERROR_INVALID_CONTEXT,
+                  "cuCtxSetCurrent: expected the primary context, got another");
+  current = context;
+  return CUDA_SUCCESS;
+}
+
+MTP_API cuCtxGetCurrent(CUcontext *context) {
+  Entry entry("cuCtxGetCurrent", Entry::Driver);
+  *context = current;
+  return entry.result();
+}
+
+MTP_API cuCtxSynchronize() {
+  Entry entry("cuCtxSynchronize");
+  return entry.refused() ? entry.result() : drainAll();
+}
+
+MTP_API cuGetErrorName(CUresult error, const char **text) {
+  switch (error) {
+#define MTP_NAME(name)                                                         \
+  case name:                                                                   \
+    *text = #name;                                                             \
+    return CUDA_SUCCESS;
+    MTP_NAME(CUDA_SUCCESS)
+    MTP_NAME(CUDA_ERROR_INVALID_VALUE)
+    MTP_NAME(CUDA_ERROR_OUT_OF_MEMORY)
+    MTP_NAME(CUDA_ERROR_NOT_INITIALIZED)
+    MTP_NAME(CUDA_ERROR_INVALID_DEVICE)
+    MTP_NAME(CUDA_ERROR_INVALID_IMAGE)
+    MTP_NAME(CUDA_ERROR_INVALID_CONTEXT)
+    MTP_NAME(CUDA_ERROR_INVALID_HANDLE)
+    MTP_NAME(CUDA_ERROR_NOT_FOUND)
+    MTP_NAME(CUDA_ERROR_NOT_READY)
+    MTP_NAME(CUDA_ERROR_LAUNCH_FAILED)
+    MTP_NAME(CUDA_ERROR_NOT_SUPPORTED)
+#undef MTP_NAME
+  default:
+    *text = nullptr;
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+/// The names are all that there is to say without the call that failed.
+MTP_API cuGetErrorString(CUresult error, const char **text) {
+  return cuGetErrorName(error, text);
+}
+
+// Beyond CUDA, for tests.
+
+extern "C" __attribute__((visibility("default"))) const char *
+mtp_sim_last_error() {
+  return lastMessage().c_str();
+}
+
+extern "C" __attribute__((visibility("default"))) void
+mtp_sim_set_seed(unsigned long long seed) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  simulator().setSeed(seed);
+}
+
+/// Makes a lost device usable again: what a new process would find.
+extern "C" __attribute__((visibility("default"))) void mtp_sim_revive() {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  dropQueues();
+  simulator().lost = false;
+  clearMessage();
+}

@@ -1,0 +1,34 @@
+//===- GridControl.cpp - What a kernel says to its graph ------------------===//
+
+#include "Access.h"
+#include "Block.h"
+#include "Calls.h"
+#include "Launch.h"
+#include "Simulator.h"
+#include <cstring>
+
+using namespace mtp::gpusim;
+
+void calls::griddepcontrol_wait(void *, const void *) {
+  Thread &me = running->self();
+  if (running->launch.mustWait()) {
+    me.state = State::AtGridWait;
+    me.where = "griddepcontrol.wait";
+    running->suspend();
+  }
+  me.waitedForGrid = true;
+}
+
+// Only says how early a successor may begin. The simulator begins it as early
+// as the edge allows, whatever the kernel says: a kernel that is right then is
+// right whenever it really begins.
+void calls::griddepcontrol_launch_dependents(void *, const void *) {}
+
+// Nothing is read, but a prefetch of what is not there is a wrong address.
+void calls::prefetch_global_L2(void *, const void *arguments) {
+  uintptr_t address;
+  std::memcpy(&address, arguments, sizeof address);
+  if (!simulator().memory.find(address, 1))
+    running->faultHere("out of bounds: prefetch at " +
+                       simulator().memory.describe(address));
+}

@@ -1,0 +1,110 @@
+// Kernels for the checks of memory; each rule with one that breaks it and one
+// close to it that does not.
+module attributes {gpu.container_module} {
+gpu.module @kernels {
+  llvm.mlir.global internal @box() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<128 x i8>
+  llvm.mlir.global internal @other() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<64 x i8>
+  llvm.mlir.global external @dynamic() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+  llvm.mlir.global internal constant @table(dense<[2, 3, 5, 7]> : tensor<4xi32>) {addr_space = 4 : i32} : !llvm.array<4 x i32>
+  llvm.mlir.global external @counter(0 : i32) {addr_space = 1 : i32} : i32
+
+  // y[i] = x[i + offset]
+  gpu.func @copy(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %offset: i64) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %tid = gpu.thread_id x
+    %bid = gpu.block_id x
+    %size = gpu.block_dim x
+    %base = arith.muli %bid, %size : index
+    %i = arith.addi %base, %tid : index
+    %at = arith.index_cast %i : index to i64
+    %from = arith.addi %at, %offset : i64
+    %px = llvm.getelementptr %x[%from] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    %v = llvm.load %px : !llvm.ptr<1> -> f32
+    %py = llvm.getelementptr %y[%at] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    llvm.store %v, %py : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // One thread loads 16 bytes at `offset` bytes and stores them.
+  gpu.func @load16(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %offset: i64) kernel {
+    %px = llvm.getelementptr %x[%offset] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+    %v = llvm.load %px {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+    llvm.store %v, %y {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // One thread writes four bytes of shared memory at `write` and reads four at
+  // `read`: 128 bytes are its own.
+  gpu.func @shared(%y: !llvm.ptr<1>, %write: i64, %read: i64) kernel {
+    %v = arith.constant 7 : i32
+    %box = llvm.mlir.addressof @box : !llvm.ptr<3>
+    %pw = llvm.getelementptr %box[%write] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    llvm.store %v, %pw : i32, !llvm.ptr<3>
+    %pr = llvm.getelementptr %box[%read] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %r = llvm.load %pr : !llvm.ptr<3> -> i32
+    llvm.store %r, %y : i32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // The same by a generic pointer.
+  gpu.func @generic(%y: !llvm.ptr<1>, %write: i64, %read: i64) kernel {
+    %v = arith.constant 7 : i32
+    %box = llvm.mlir.addressof @box : !llvm.ptr<3>
+    %any = llvm.addrspacecast %box : !llvm.ptr<3> to !llvm.ptr
+    %pw = llvm.getelementptr %any[%write] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    llvm.store %v, %pw : i32, !llvm.ptr
+    %pr = llvm.getelementptr %any[%read] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    %r = llvm.load %pr : !llvm.ptr -> i32
+    llvm.store %r, %y : i32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Two variables and dynamic memory behind them do not overlap.
+  gpu.func @layout(%y: !llvm.ptr<1>) kernel {
+    %a = arith.constant 1 : i32
+    %b = arith.constant 2 : i32
+    %c = arith.constant 4 : i32
+    %box = llvm.mlir.addressof @box : !llvm.ptr<3>
+    %other = llvm.mlir.addressof @other : !llvm.ptr<3>
+    %dyn = llvm.mlir.addressof @dynamic : !llvm.ptr<3>
+    llvm.store %a, %box : i32, !llvm.ptr<3>
+    llvm.store %b, %other : i32, !llvm.ptr<3>
+    llvm.store %c, %dyn : i32, !llvm.ptr<3>
+    %ra = llvm.load %box : !llvm.ptr<3> -> i32
+    %rb = llvm.load %other : !llvm.ptr<3> -> i32
+    %rc = llvm.load %dyn : !llvm.ptr<3> -> i32
+    %s = arith.addi %ra, %rb : i32
+    %t = arith.addi %s, %rc : i32
+    llvm.store %t, %y : i32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // y = table[i], from constant memory.
+  gpu.func @lookup(%y: !llvm.ptr<1>, %i: i64) kernel {
+    %t = llvm.mlir.addressof @table : !llvm.ptr<4>
+    %p = llvm.getelementptr %t[%i] : (!llvm.ptr<4>, i64) -> !llvm.ptr<4>, i32
+    %v = llvm.load %p : !llvm.ptr<4> -> i32
+    llvm.store %v, %y : i32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Every thread adds 1 to the module's variable.
+  gpu.func @count() kernel {
+    %one = arith.constant 1 : i32
+    %p = llvm.mlir.addressof @counter : !llvm.ptr<1>
+    %old = llvm.atomicrmw add %p, %one monotonic : !llvm.ptr<1>, i32
+    gpu.return
+  }
+
+  // y = bf16(x), by the hardware's rounding.
+  gpu.func @to_bf16(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i64
+    %px = llvm.getelementptr %x[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    %v = llvm.load %px : !llvm.ptr<1> -> f32
+    %h = arith.truncf %v : f32 to bf16
+    %py = llvm.getelementptr %y[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, bf16
+    llvm.store %h, %py : bf16, !llvm.ptr<1>
+    gpu.return
+  }
+}
+}

@@ -1,0 +1,87 @@
+//===- Launch.h - One launch of a kernel ------------------------*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_LAUNCH_H
+#define TEST_GPUSIM_LAUNCH_H
+
+#include "Block.h"
+#include "Touched.h"
+#include "compiler/Codegen/GPU/SimAbi.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mtp::gpusim {
+
+/// Copies of a launch's parameters, taken when it is enqueued, as the driver
+/// takes them.
+class Parameters {
+public:
+  Parameters() = default;
+  Parameters(const ImageKernel &kernel, void *const *values);
+  void *const *pointers() const { return places.data(); }
+
+private:
+  std::vector<std::vector<char>> values;
+  std::vector<void *> places;
+};
+
+struct LaunchShape {
+  Dim3 grid, block;
+  uint32_t dynamicShared = 0;
+};
+
+/// A launch in two parts: `runEarly` runs some blocks up to their
+/// griddepcontrol.wait, before the kernels that they wait for have run, and
+/// `finish` the rest. False where a thread faulted: the text is in fault().
+class Launch {
+public:
+  /// `touched`, where it is not null, notes what the kernel reads and writes;
+  /// `programmatic` says that the launch may begin before what it depends on
+  /// has ended.
+  Launch(const ImageKernel &kernel, const LaunchShape &shape,
+         const Parameters &parameters, Touched *touched, bool programmatic);
+  ~Launch();
+
+  bool runEarly();
+  bool finish();
+  const std::string &fault() const { return faultText; }
+
+  // For the launch's blocks.
+  void runThread() { kernel.entry(parameters.pointers()); }
+  std::string kernelName() const { return kernel.name; }
+  size_t sharedBytes() const {
+    return kernel.staticShared + shape.dynamicShared;
+  }
+  bool isProgrammatic() const { return programmatic; }
+  bool mustWait() const { return programmatic && !mayPassWait; }
+  uint32_t stamp() const { return number; }
+  Touched *touched() { return touchedBytes; }
+
+  const ImageKernel &kernel;
+  const LaunchShape shape;
+  const Dim3 &grid = shape.grid, &block = shape.block;
+
+private:
+  bool runBlock(Block &block);
+  std::unique_ptr<Block> makeBlock(uint64_t place);
+
+  const Parameters &parameters;
+  Touched *touchedBytes;
+  const bool programmatic;
+  bool mayPassWait = false;
+  uint32_t number;
+  /// Blocks in the order in which they run, and those that began early.
+  std::vector<uint32_t> order;
+  size_t begun = 0;
+  std::vector<std::unique_ptr<Block>> early;
+  std::string faultText;
+};
+
+/// What CUDA says of a launch of that shape, or empty. `maxDynamic` is what
+/// the function may have of dynamic shared memory.
+std::string checkShape(const ImageKernel &kernel, const LaunchShape &shape,
+                       uint32_t maxDynamic);
+
+} // namespace mtp::gpusim
+
+#endif // TEST_GPUSIM_LAUNCH_H

@@ -1,0 +1,102 @@
+//===- Memory.cpp - The simulated device's memory -------------------------===//
+
+#include "Memory.h"
+
+#include <cstdio>
+#include <cstring>
+#include <sys/mman.h>
+
+using namespace mtp::gpusim;
+
+static constexpr size_t kPage = 4096;
+
+Memory::~Memory() {
+  for (auto &[base, allocation] : live)
+    if (allocation.mappedBytes)
+      munmap(reinterpret_cast<void *>(base), allocation.mappedBytes);
+  for (auto &[base, bytes] : freed)
+    munmap(reinterpret_cast<void *>(base), bytes);
+}
+
+Allocation *Memory::allocate(size_t bytes, MemoryKind kind) {
+  bool onDevice = kind == MemoryKind::Device;
+  if (onDevice && bytes > capacity - usedBytes)
+    return nullptr;
+  // A page behind the end is forbidden: the host's overrun faults.
+  size_t body = (bytes + kPage - 1) / kPage * kPage, mapped = body + kPage;
+  void *place = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED)
+    return nullptr;
+  mprotect(static_cast<char *>(place) + body, kPage, PROT_NONE);
+  std::memset(place, 0xff, bytes);
+  if (onDevice)
+    usedBytes += bytes;
+  auto base = reinterpret_cast<uintptr_t>(place);
+  auto entry = live.emplace(
+      base, Allocation{base, bytes, kind, ByteBits(bytes), mapped});
+  return &entry.first->second;
+}
+
+bool Memory::free(uintptr_t base) {
+  auto found = live.find(base);
+  if (found == live.end() || !found->second.mappedBytes)
+    return false;
+  const Allocation &allocation = found->second;
+  if (allocation.kind == MemoryKind::Device)
+    usedBytes -= allocation.bytes;
+  // The pages go back to the system, the addresses do not.
+  mmap(reinterpret_cast<void *>(base), allocation.mappedBytes, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  freed.emplace(base, allocation.mappedBytes);
+  live.erase(found);
+  last = nullptr;
+  return true;
+}
+
+void Memory::add(uintptr_t base, size_t bytes, MemoryKind kind) {
+  live.emplace(base, Allocation{base, bytes, kind, ByteBits(bytes), 0});
+}
+
+void Memory::remove(uintptr_t base) {
+  live.erase(base);
+  last = nullptr;
+}
+
+Allocation *Memory::find(uintptr_t address, size_t bytes) {
+  auto holds = [&](const Allocation &allocation) {
+    return address >= allocation.base &&
+           address - allocation.base <= allocation.bytes &&
+           bytes <= allocation.bytes - (address - allocation.base);
+  };
+  if (last && holds(*last))
+    return last;
+  auto next = live.upper_bound(address);
+  if (next == live.begin())
+    return nullptr;
+  Allocation &candidate = std::prev(next)->second;
+  if (!holds(candidate))
+    return nullptr;
+  return last = &candidate;
+}
+
+std::string Memory::describe(uintptr_t address) const {
+  char text[160];
+  auto after = freed.upper_bound(address);
+  if (after != freed.begin() &&
+      address < std::prev(after)->first + std::prev(after)->second) {
+    std::snprintf(text, sizeof text, "in freed memory, byte %zu of it",
+                  size_t(address - std::prev(after)->first));
+    return text;
+  }
+  auto next = live.upper_bound(address);
+  if (next == live.begin())
+    return "outside of every allocation";
+  const Allocation &before = std::prev(next)->second;
+  std::snprintf(text, sizeof text, "byte %zu of an allocation of %zu",
+                size_t(address - before.base), before.bytes);
+  // Far behind the nearest one: its offset would say nothing.
+  return address - before.base > before.bytes + (size_t(1) << 20)
+             ? "outside of every allocation"
+             : text;
+}

@@ -1,0 +1,63 @@
+//===- Memory.h - The simulated device's memory -----------------*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_MEMORY_H
+#define TEST_GPUSIM_MEMORY_H
+
+#include "ByteBits.h"
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace mtp::gpusim {
+
+enum class MemoryKind { Device, Pinned, Global, Constant };
+
+struct Allocation {
+  uintptr_t base;
+  size_t bytes;
+  MemoryKind kind;
+  /// Which bytes something wrote; not kept for memory that the host writes,
+  /// since nobody sees it do so.
+  ByteBits written;
+  size_t mappedBytes;
+
+  bool isWritten(size_t offset, size_t count) const {
+    return kind != MemoryKind::Device || written.all(offset, count);
+  }
+};
+
+/// Every range that a kernel may touch. An address that was freed is never
+/// given out again: its pages stay mapped and forbidden, so that the host's
+/// late access faults too, and a kernel's is named.
+class Memory {
+public:
+  ~Memory();
+
+  /// Filled with ones, NaN in every float type: what nobody wrote shows. Null
+  /// where the device is full.
+  Allocation *allocate(size_t bytes, MemoryKind kind);
+  bool free(uintptr_t base);
+  /// A module's variable: written by its image, owned by it.
+  void add(uintptr_t base, size_t bytes, MemoryKind kind);
+  void remove(uintptr_t base);
+
+  /// The allocation that holds all of the range, or null.
+  Allocation *find(uintptr_t address, size_t bytes);
+  /// Where an address lies, for a message.
+  std::string describe(uintptr_t address) const;
+
+  void setCapacity(size_t bytes) { capacity = bytes; }
+  size_t total() const { return capacity; }
+  size_t used() const { return usedBytes; }
+
+private:
+  std::map<uintptr_t, Allocation> live;
+  std::map<uintptr_t, size_t> freed;
+  Allocation *last = nullptr;
+  size_t capacity = size_t(16) << 30, usedBytes = 0;
+};
+
+} // namespace mtp::gpusim
+
+#endif // TEST_GPUSIM_MEMORY_H

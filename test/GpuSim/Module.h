@@ -1,0 +1,40 @@
+//===- Module.h - Images of kernels that were loaded ------------*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_MODULE_H
+#define TEST_GPUSIM_MODULE_H
+
+#include "Handles.h"
+#include "compiler/Codegen/GPU/SimAbi.h"
+#include <cuda.h>
+#include <map>
+#include <string>
+
+namespace mtp::gpusim {
+
+struct Module;
+
+struct Function {
+  Module *module;
+  const ImageKernel *kernel;
+  /// What cuFuncSetAttribute raises.
+  uint32_t maxDynamic;
+};
+
+struct Module {
+  void *library = nullptr;
+  int file = -1;
+  const Image *image = nullptr;
+  std::map<std::string, Function *> functions;
+};
+
+Handles<Module> &modules();
+Handles<Function> &functions();
+
+/// Loads an image that `mtp_gpu_compile --chip=sim` made; `result` is null
+/// where that fails.
+CUresult loadModule(const void *bytes, Module *&result);
+CUresult unloadModule(Module *module);
+
+} // namespace mtp::gpusim
+
+#endif // TEST_GPUSIM_MODULE_H

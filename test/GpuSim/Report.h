@@ -1,0 +1,23 @@
+//===- Report.h - What gpu-sim says of errors -------------------*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_REPORT_H
+#define TEST_GPUSIM_REPORT_H
+
+#include <cuda.h>
+#include <string>
+
+namespace mtp::gpusim {
+
+/// Writes a message to the standard error and keeps it for
+/// mtp_sim_last_error; returns `code`, so that an entry point can end with it.
+[[gnu::format(printf, 2, 3)]] CUresult refuse(CUresult code, const char *format,
+                                              ...);
+
+/// The message of the last refusal or fault.
+const std::string &lastMessage();
+void clearMessage();
+void setMessage(std::string message);
+
+} // namespace mtp::gpusim
+
+#endif // TEST_GPUSIM_REPORT_H

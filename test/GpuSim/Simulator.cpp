@@ -1,0 +1,41 @@
+//===- Simulator.cpp - The state of the simulated device ------------------===//
+
+#include "Simulator.h"
+
+#include <cstdlib>
+
+using namespace mtp::gpusim;
+
+/// Beyond this many pages of marks (48 MiB) they are dropped between launches.
+static constexpr size_t kShadowPages = 1024;
+
+Simulator &mtp::gpusim::simulator() {
+  // Never destroyed: an image's code may run until the process ends.
+  static auto *instance = new Simulator;
+  return *instance;
+}
+
+Simulator::Simulator() {
+  if (const char *text = std::getenv("MTP_SIM_SEED"))
+    setSeed(std::strtoull(text, nullptr, 10));
+  if (const char *text = std::getenv("MTP_SIM_MEMORY"))
+    memory.setCapacity(std::strtoull(text, nullptr, 10));
+}
+
+void Simulator::setSeed(uint64_t seed) {
+  seedValue = seed;
+  state = seed * 0x9e3779b97f4a7c15 + 1;
+}
+
+uint32_t Simulator::random(uint32_t bound) {
+  if (!seedValue)
+    return 0;
+  // Knuth's multiplier; the high bits are good enough for an order.
+  state = state * 6364136223846793005 + 1442695040888963407;
+  return (state >> 33) % bound;
+}
+
+void Simulator::trimShadow() {
+  if (races.pageCount() > kShadowPages)
+    races.clear();
+}

@@ -1,0 +1,94 @@
+//===- Stream.cpp - Streams and events ------------------------------------===//
+
+#include "Stream.h"
+
+#include "Report.h"
+#include "Simulator.h"
+#include <vector>
+
+using namespace mtp::gpusim;
+
+Handles<Stream> &mtp::gpusim::streams() {
+  static auto *all = new Handles<Stream>;
+  return *all;
+}
+
+Handles<Event> &mtp::gpusim::events() {
+  static auto *all = new Handles<Event>;
+  return *all;
+}
+
+static Stream &defaultStream() {
+  static auto *stream = new Stream;
+  return *stream;
+}
+
+Stream *mtp::gpusim::findStream(CUstream handle) {
+  if (!handle || handle == CU_STREAM_LEGACY)
+    return &defaultStream();
+  return streams().find(handle);
+}
+
+bool mtp::gpusim::step(CUresult &result) {
+  std::vector<Stream *> ready;
+  auto consider = [&](Stream &stream) {
+    if (!stream.queue.empty() && stream.queue.front().isReady())
+      ready.push_back(&stream);
+  };
+  consider(defaultStream());
+  for (Stream *stream : streams().all())
+    consider(*stream);
+  if (ready.empty())
+    return false;
+  Stream &stream = *ready[simulator().random(ready.size())];
+  Operation operation = std::move(stream.queue.front());
+  stream.queue.pop_front();
+  if (operation.run)
+    result = operation.run();
+  return true;
+}
+
+CUresult mtp::gpusim::drain(Stream &stream) {
+  while (!stream.queue.empty()) {
+    CUresult result = CUDA_SUCCESS;
+    if (!step(result))
+      return refuse(CUDA_ERROR_LAUNCH_FAILED,
+                    "a stream waits for an event that nothing records");
+    if (result != CUDA_SUCCESS)
+      return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult mtp::gpusim::drainAll() {
+  CUresult result = drain(defaultStream());
+  for (Stream *stream : streams().all())
+    if (result == CUDA_SUCCESS)
+      result = drain(*stream);
+  return result;
+}
+
+CUresult mtp::gpusim::drainDefault() {
+  CUresult result = drain(defaultStream());
+  for (Stream *stream : streams().all())
+    if (result == CUDA_SUCCESS && stream->blocking)
+      result = drain(*stream);
+  return result;
+}
+
+void mtp::gpusim::dropQueues() {
+  defaultStream().queue.clear();
+  for (Stream *stream : streams().all())
+    stream->queue.clear();
+}
+
+CUresult mtp::gpusim::enqueue(Stream &stream, Operation operation) {
+  if (&stream == &defaultStream() || stream.blocking) {
+    CUresult result =
+        &stream == &defaultStream() ? drainDefault() : drain(defaultStream());
+    if (result != CUDA_SUCCESS)
+      return result;
+  }
+  stream.queue.push_back(std::move(operation));
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,113 @@
+//===- Stream_test.cpp - Work that nobody waited for ----------------------===//
+
+#include "Device.h"
+
+using namespace mtp::gpusim::test;
+
+namespace {
+class StreamTest : public DeviceTest {
+protected:
+  CUstream stream() {
+    CUstream result = nullptr;
+    EXPECT_EQ(driver().cuStreamCreate(&result, CU_STREAM_NON_BLOCKING),
+              CUDA_SUCCESS);
+    return result;
+  }
+};
+} // namespace
+
+TEST_F(StreamTest, ResultsAreThereAfterTheWait) {
+  CUstream s = stream();
+  CUdeviceptr place = upload(std::vector<int>{1, 2, 3, 4});
+  std::vector<int> values(4, -1);
+  ASSERT_EQ(driver().cuMemcpyDtoHAsync(values.data(), place, 16, s),
+            CUDA_SUCCESS);
+  EXPECT_EQ(values[0], -1);
+  EXPECT_EQ(driver().cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(driver().cuStreamSynchronize(s), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuStreamQuery(s), CUDA_SUCCESS);
+  EXPECT_EQ(values, (std::vector<int>{1, 2, 3, 4}));
+  EXPECT_EQ(driver().cuStreamDestroy(s), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuStreamDestroy(s), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver().cuStreamSynchronize(s), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(StreamTest, PinnedMemoryIsReadWhenTheCopyIsMade) {
+  CUstream s = stream();
+  void *pinned = nullptr;
+  ASSERT_EQ(driver().cuMemAllocHost(&pinned, 4), CUDA_SUCCESS);
+  CUdeviceptr place = allocate(8);
+  auto *value = static_cast<int *>(pinned);
+  int pageable = *value = 1;
+  ASSERT_EQ(driver().cuMemcpyHtoDAsync(place, value, 4, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuMemcpyHtoDAsync(place + 4, &pageable, 4, s),
+            CUDA_SUCCESS);
+  *value = pageable = 2;
+  ASSERT_EQ(driver().cuStreamSynchronize(s), CUDA_SUCCESS);
+  EXPECT_EQ(download<int>(place, 2), (std::vector<int>{2, 1}));
+  EXPECT_EQ(driver().cuMemFreeHost(pinned), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuStreamDestroy(s), CUDA_SUCCESS);
+}
+
+TEST_F(StreamTest, EventsOrderStreams) {
+  CUevent event = nullptr;
+  ASSERT_EQ(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
+            CUDA_SUCCESS);
+  for (int seed = 0; seed < 8; ++seed) {
+    driver().setSeed(seed);
+    CUstream first = stream(), second = stream();
+    CUdeviceptr place = allocate(4);
+    int written = 5 + seed, read = 0;
+    ASSERT_EQ(driver().cuMemcpyHtoDAsync(place, &written, 4, first),
+              CUDA_SUCCESS);
+    ASSERT_EQ(driver().cuEventRecord(event, first), CUDA_SUCCESS);
+    ASSERT_EQ(driver().cuStreamWaitEvent(second, event, 0), CUDA_SUCCESS);
+    ASSERT_EQ(driver().cuMemcpyDtoHAsync(&read, place, 4, second),
+              CUDA_SUCCESS);
+    ASSERT_EQ(driver().cuStreamSynchronize(second), CUDA_SUCCESS)
+        << lastError();
+    EXPECT_EQ(read, written);
+    EXPECT_EQ(driver().cuEventQuery(event), CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuStreamDestroy(first), CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuStreamDestroy(second), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(driver().cuEventDestroy(event), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuEventSynchronize(event), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(StreamTest, AForgottenEventShowsWithSomeSeed) {
+  unsigned failures = 0;
+  for (int seed = 1; seed <= 16; ++seed) {
+    driver().setSeed(seed);
+    CUstream first = stream(), second = stream();
+    CUdeviceptr place = allocate(4);
+    int written = 5, read = 0;
+    ASSERT_EQ(driver().cuMemcpyHtoDAsync(place, &written, 4, first),
+              CUDA_SUCCESS);
+    ASSERT_EQ(driver().cuMemcpyDtoHAsync(&read, place, 4, second),
+              CUDA_SUCCESS);
+    failures += driver().cuStreamSynchronize(second) != CUDA_SUCCESS;
+    EXPECT_EQ(driver().cuStreamDestroy(first), CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuStreamDestroy(second), CUDA_SUCCESS);
+  }
+  EXPECT_GT(failures, 0u);
+  EXPECT_LT(failures, 16u);
+}
+
+TEST_F(StreamTest, TimesBetweenEvents) {
+  CUstream s = stream();
+  CUevent from = nullptr, to = nullptr;
+  float milliseconds = -1;
+  ASSERT_EQ(driver().cuEventCreate(&from, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuEventCreate(&to, 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuEventElapsedTime(&milliseconds, from, to),
+            CUDA_ERROR_INVALID_HANDLE);
+  ASSERT_EQ(driver().cuEventRecord(from, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuEventRecord(to, s), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuEventElapsedTime(&milliseconds, from, to),
+            CUDA_ERROR_NOT_READY);
+  ASSERT_EQ(driver().cuEventSynchronize(to), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuEventElapsedTime(&milliseconds, from, to), CUDA_SUCCESS);
+  EXPECT_GE(milliseconds, 0);
+  EXPECT_EQ(driver().cuStreamDestroy(s), CUDA_SUCCESS);
+}
