@@ -19,7 +19,7 @@ Block::Block(Launch &launch, Dim3 index, uint32_t linear)
     : launch(launch), index(index), linear(linear),
       sharedBytes(launch.sharedBytes()), sharedWritten(sharedBytes),
       threads(launch.block.count()), ready((threads.size() + 31) / 32),
-      warpEpochs(ready.size(), 1), stamp(simulator().nextStamp()),
+      warps(ready.size()), stamp(simulator().nextStamp()),
       live(threads.size()) {
   sharedStorage.resize(sharedBytes + kSharedAlign);
   auto base = reinterpret_cast<uintptr_t>(sharedStorage.data());
@@ -29,6 +29,7 @@ Block::Block(Launch &launch, Dim3 index, uint32_t linear)
   for (size_t i = 0; i < threads.size(); ++i) {
     Thread &thread = threads[i];
     thread.id = i;
+    warps[i / 32].present |= 1u << i % 32;
     thread.stackTop = simulator().stacks.take();
     thread.stackPointer = prepareStack(thread.stackTop, threadMain);
     makeReady(thread);
@@ -107,6 +108,7 @@ void Block::finishThread() {
     faultHere("expected griddepcontrol.wait in every thread of a kernel with "
               "a programmatic edge, got none");
   me.state = State::Done;
+  warps[me.id / 32].ended |= 1u << me.id % 32;
   --live;
   suspend();
 }
@@ -136,12 +138,13 @@ std::string Block::name(const Thread &thread) const {
 Who Block::who(bool isShared) {
   const Thread &me = self();
   return {isShared ? stamp : launch.stamp(), linear, epoch,
-          warpEpochs[me.id / 32], me.id};
+          warps[me.id / 32].epoch, me.id};
 }
 
 void Block::barrier(int32_t id) {
   Thread &me = self();
   me.state = State::AtBarrier;
+  warps[me.id / 32].atBarrier |= 1u << me.id % 32;
   me.where = "barrier";
   me.barrier = id;
   if (++arrived < threads.size()) {
@@ -155,6 +158,8 @@ void Block::barrier(int32_t id) {
                 std::to_string(thread.barrier));
   arrived = 0;
   ++epoch;
+  for (Warp &warp : warps)
+    warp.atBarrier = 0;
   for (Thread &thread : threads)
     makeReady(thread);
   suspend();

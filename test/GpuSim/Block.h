@@ -38,6 +38,20 @@ struct Thread {
   CopyGroups copies;
 };
 
+/// Lanes of a warp that wait for each other in one collective.
+struct Meeting {
+  const char *name;
+  uint32_t mask, arrived;
+};
+
+/// Masks of a warp's lanes by what they do; a lane in none of them runs or is
+/// about to. A collective looks at these instead of at 32 threads.
+struct Warp {
+  uint32_t present = 0, ended = 0, atBarrier = 0, meeting = 0;
+  uint32_t epoch = 1;
+  std::vector<Meeting> meetings;
+};
+
 /// The threads of a block as fibers of one thread of the host. The one that
 /// runs goes on until it must wait; then another of its warp is taken while
 /// there is one, since their stacks are in the cache, else one of a warp that
@@ -64,11 +78,11 @@ public:
   /// Gives the processor away; comes back when the thread is ready again.
   void suspend();
   void makeReady(Thread &thread);
+  Warp &warp(unsigned index) { return warps[index]; }
   void barrier(int32_t id);
   [[noreturn]] void faultHere(const std::string &text);
   std::string name(const Thread &thread) const;
   Who who(bool shared);
-  void endWarpEpoch(unsigned warp) { ++warpEpochs[warp]; }
   unsigned threadCount() const { return threads.size(); }
   Dim3 threadIndex(const Thread &thread) const;
 
@@ -88,7 +102,7 @@ private:
   std::vector<Thread> threads;
   /// A mask of lanes for each warp.
   std::vector<uint32_t> ready;
-  std::vector<uint32_t> warpEpochs;
+  std::vector<Warp> warps;
   uint32_t epoch = 1, stamp;
   unsigned live, arrived = 0, current = 0;
   void *mainStack = nullptr;

@@ -54,6 +54,17 @@ size_t ByteBits::firstCommon(const ByteBits &other) const {
   return npos;
 }
 
+void ByteBits::unite(const ByteBits &other) {
+  for (size_t p = 0; p < pages.size(); ++p) {
+    if (!other.pages[p])
+      continue;
+    if (!pages[p])
+      pages[p] = std::make_unique<Page>();
+    for (size_t w = 0; w < kPage / 64; ++w)
+      (*pages[p])[w] |= (*other.pages[p])[w];
+  }
+}
+
 void ByteBits::copy(size_t first, const ByteBits &other, size_t otherFirst,
                     size_t count) {
   for (size_t i = 0; i < count; ++i)

@@ -32,6 +32,8 @@ public:
   size_t firstClear(size_t first, size_t count) const;
   /// The first byte that is set here and in `other`, npos where there is none.
   size_t firstCommon(const ByteBits &other) const;
+  /// Sets all that is set in `other`, of the same size.
+  void unite(const ByteBits &other);
   /// Makes a range here what a range of `other` is.
   void copy(size_t first, const ByteBits &other, size_t otherFirst,
             size_t count);

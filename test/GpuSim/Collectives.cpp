@@ -15,8 +15,8 @@ static std::string hex(uint32_t mask) {
   return text;
 }
 
-/// Faults where a lane of the mask cannot come, or waits in something else.
-static void checkPartners(const char *name, uint32_t mask) {
+/// Faults, and says which lane of the mask cannot come or waits elsewhere.
+[[noreturn]] static void explainMissing(const char *name, uint32_t mask) {
   unsigned warp = running->self().id / 32, own = running->self().id % 32;
   if (!(mask >> own & 1))
     running->faultHere(std::string(name) +
@@ -40,26 +40,44 @@ static void checkPartners(const char *name, uint32_t mask) {
           (lane->state == State::InWarp ? " with mask " + hex(lane->mask)
                                         : std::string()));
   }
+  running->faultHere(std::string(name) + " with mask " + hex(mask) +
+                     ": the lanes that wait are not those of one collective");
 }
 
 void mtp::gpusim::meet(const char *name, uint32_t mask, void *result,
                        const void *arguments, void (*compute)(const Lanes &)) {
   Thread &me = running->self();
-  checkPartners(name, mask);
+  Warp &warp = running->warp(me.id / 32);
+  uint32_t bit = 1u << me.id % 32;
+  auto meeting = warp.meetings.begin();
+  while (meeting != warp.meetings.end() &&
+         (meeting->name != name || meeting->mask != mask))
+    ++meeting;
+  bool isNew = meeting == warp.meetings.end();
+  // The lanes of the mask that wait must be those of this meeting.
+  uint32_t absent = warp.ended | warp.atBarrier | ~warp.present;
+  if (!(mask & bit) || mask & absent ||
+      (warp.meeting & mask) != (isNew ? 0 : meeting->arrived))
+    explainMissing(name, mask);
+  if (isNew)
+    meeting = warp.meetings.insert(meeting, {name, mask, 0});
   me.state = State::InWarp;
   me.where = name;
   me.mask = mask;
   me.arguments = arguments;
   me.result = result;
+  meeting->arrived |= bit;
+  warp.meeting |= bit;
+  if (meeting->arrived != mask) {
+    running->suspend();
+    return;
+  }
+  warp.meetings.erase(meeting);
+  warp.meeting &= ~mask;
   Lanes lanes{{}, mask};
   for (unsigned i = 0; i < 32; ++i)
-    if (mask >> i & 1) {
+    if (mask >> i & 1)
       lanes.lane[i] = running->lane(me.id / 32, i);
-      if (lanes.lane[i]->state != State::InWarp) {
-        running->suspend();
-        return;
-      }
-    }
   compute(lanes);
   for (Thread *lane : lanes.lane)
     if (lane)
@@ -82,14 +100,9 @@ void calls::bar_warp_sync(void *result, const void *arguments) {
   meet("bar.warp.sync", mask, result, arguments, [](const Lanes &lanes) {
     // Of a part of the warp: orders its lanes on the device. The check keeps
     // one time for a warp, and so reports what only such a barrier orders.
-    unsigned warp = 0, present = 0;
-    for (const Thread *lane : lanes.lane)
-      if (lane)
-        warp = lane->id / 32;
-    for (unsigned i = 0; i < 32; ++i)
-      present |= uint32_t(running->lane(warp, i) != nullptr) << i;
-    if (lanes.mask == present)
-      running->endWarpEpoch(warp);
+    Warp &warp = running->warp(running->self().id / 32);
+    if (lanes.mask == warp.present)
+      ++warp.epoch;
   });
 }
 

@@ -43,6 +43,8 @@ static DriverTable loadTable() {
       find(library, "mtp_sim_set_seed"));
   table.revive =
       reinterpret_cast<decltype(table.revive)>(find(library, "mtp_sim_revive"));
+  table.inject =
+      reinterpret_cast<decltype(table.inject)>(find(library, "mtp_sim_inject"));
   return table;
 }
 

@@ -15,6 +15,7 @@ namespace mtp::gpusim::test {
 /// versioned names in the library. `driver.cuMemAlloc` is cuMemAlloc_v2.
 #define MTP_DRIVER_FUNCTIONS(X)                                                \
   X(cuInit)                                                                    \
+  X(cuDriverGetVersion)                                                        \
   X(cuDeviceGet)                                                               \
   X(cuDeviceGetCount)                                                          \
   X(cuDeviceGetAttribute)                                                      \
@@ -52,7 +53,17 @@ namespace mtp::gpusim::test {
   X(cuEventRecord)                                                             \
   X(cuEventQuery)                                                              \
   X(cuEventSynchronize)                                                        \
-  X(cuEventElapsedTime)
+  X(cuEventElapsedTime)                                                        \
+  X(cuGraphCreate)                                                             \
+  X(cuGraphDestroy)                                                            \
+  X(cuGraphGetNodes)                                                           \
+  X(cuGraphAddNode)                                                            \
+  X(cuGraphConditionalHandleCreate)                                            \
+  X(cuGraphInstantiate)                                                        \
+  X(cuGraphLaunch)                                                             \
+  X(cuGraphExecDestroy)                                                        \
+  X(cuGraphExecUpdate)                                                         \
+  X(cuGraphExecKernelNodeSetParams)
 
 struct DriverTable {
 #define MTP_MEMBER(name) decltype(&::name) name;
@@ -61,6 +72,7 @@ struct DriverTable {
   const char *(*lastError)();
   void (*setSeed)(unsigned long long);
   void (*revive)();
+  CUresult (*inject)(const char *name, long long value);
 };
 
 /// The library's functions; ends the test program where one is missing.

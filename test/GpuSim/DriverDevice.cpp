@@ -51,7 +51,9 @@ MTP_API cuInit(unsigned flags) {
 }
 
 MTP_API cuDriverGetVersion(int *version) {
-  *version = CUDA_VERSION;
+  Entry entry("cuDriverGetVersion", Entry::Nothing);
+  int64_t injected = simulator().injected.driver;
+  *version = injected ? int(injected) : CUDA_VERSION;
   return CUDA_SUCCESS;
 }
 
@@ -98,9 +100,9 @@ static int attributeOf(CUdevice_attribute attribute, bool &known) {
   known = true;
   switch (attribute) {
   case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-    return 9;
+    return simulator().injected.chip / 10;
   case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-    return 0;
+    return simulator().injected.chip % 10;
   case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
     return 132;
   case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
@@ -219,6 +221,18 @@ extern "C" __attribute__((visibility("default"))) void
 mtp_sim_set_seed(unsigned long long seed) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   simulator().setSeed(seed);
+}
+
+/// Another machine or a fault, by the names of Simulator::inject.
+extern "C" __attribute__((visibility("default"))) CUresult
+mtp_sim_inject(const char *name, long long value) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  return simulator().inject(name, value)
+             ? CUDA_SUCCESS
+             : refuse(CUDA_ERROR_INVALID_VALUE,
+                      "mtp_sim_inject: expected driver, chip, fault or "
+                      "memory, got '%s'",
+                      name);
 }
 
 /// Makes a lost device usable again: what a new process would find.

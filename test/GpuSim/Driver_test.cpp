@@ -125,6 +125,38 @@ TEST_F(Driver, ChecksCopies) {
   EXPECT_EQ(driver().cuMemsetD32(place + 2, 0, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(Driver, PlaysOtherMachines) {
+  int version = 0, major = 0, minor = 0;
+  EXPECT_EQ(driver().cuDriverGetVersion(&version), CUDA_SUCCESS);
+  EXPECT_EQ(version, CUDA_VERSION);
+  EXPECT_EQ(driver().inject("driver", 12040), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuDriverGetVersion(&version), CUDA_SUCCESS);
+  EXPECT_EQ(version, 12040);
+  EXPECT_EQ(driver().inject("chip", 86), CUDA_SUCCESS);
+  driver().cuDeviceGetAttribute(
+      &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+  driver().cuDeviceGetAttribute(
+      &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
+  EXPECT_EQ(major * 10 + minor, 86);
+  EXPECT_EQ(driver().inject("driver", 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver().inject("chip", 90), CUDA_SUCCESS);
+  EXPECT_EQ(driver().inject("weather", 1), CUDA_ERROR_INVALID_VALUE);
+  int value = 0;
+  EXPECT_EQ(
+      driver().cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_PITCH, 0),
+      CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST_F(Driver, FaultsOnDemand) {
+  CUdeviceptr x = upload(std::vector<float>(32)), y = allocate(128);
+  int64_t offset = 0;
+  ASSERT_EQ(driver().inject("fault", 1), CUDA_SUCCESS);
+  EXPECT_EQ(run(copy(), 1, 32, {&x, &y, &offset}), CUDA_SUCCESS);
+  expectFault(copy(), 1, 32, {&x, &y, &offset},
+              {"kernel 'copy': a fault that was asked for"});
+  EXPECT_EQ(run(copy(), 1, 32, {&x, &y, &offset}), CUDA_SUCCESS);
+}
+
 /// What the compiler says of a kernel's body.
 static std::string errorOf(const std::string &body) {
   return compileForSimulator("gpu.module @kernels { gpu.func @k(%p: "

@@ -3,6 +3,7 @@
 #include "Access.h"
 #include "Block.h"
 #include "Calls.h"
+#include "Conditions.h"
 #include "Launch.h"
 #include "Simulator.h"
 #include <cstring>
@@ -31,4 +32,16 @@ void calls::prefetch_global_L2(void *, const void *arguments) {
   if (!simulator().memory.find(address, 1))
     running->faultHere("out of bounds: prefetch at " +
                        simulator().memory.describe(address));
+}
+
+void calls::cudaGraphSetConditional(void *, const void *arguments) {
+  struct {
+    uint64_t handle;
+    uint32_t value;
+  } own;
+  std::memcpy(&own, arguments, 12);
+  if (!setCondition(own.handle, own.value))
+    running->faultHere("cudaGraphSetConditional: expected a handle of the "
+                       "graph that runs, got " +
+                       std::to_string(own.handle));
 }

@@ -60,6 +60,10 @@ bool Launch::runEarly() {
 }
 
 bool Launch::finish() {
+  if (simulator().takesFault()) {
+    faultText = "kernel '" + kernelName() + "': a fault that was asked for";
+    return false;
+  }
   mayPassWait = true;
   for (std::unique_ptr<Block> &block : early) {
     block->releaseGridWait();

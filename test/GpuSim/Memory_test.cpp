@@ -139,6 +139,16 @@ TEST_F(Memory, ReadsConstantMemory) {
   expectFault(kernel("lookup"), 1, 1, {&y, &i}, {"out of bounds: load"});
 }
 
+TEST_F(Memory, PrefetchesWhatIsThere) {
+  CUdeviceptr x = allocate(512);
+  int64_t offset = 511;
+  EXPECT_EQ(run(kernel("prefetch"), 1, 1, {&x, &offset}), CUDA_SUCCESS)
+      << lastError();
+  offset = 512;
+  expectFault(kernel("prefetch"), 1, 1, {&x, &offset},
+              {"out of bounds: prefetch at byte 512 of an allocation of 512"});
+}
+
 TEST_F(Memory, CountsInAModulesVariable) {
   CUdeviceptr counter = 0;
   size_t bytes = 0;

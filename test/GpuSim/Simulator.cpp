@@ -18,8 +18,27 @@ Simulator &mtp::gpusim::simulator() {
 Simulator::Simulator() {
   if (const char *text = std::getenv("MTP_SIM_SEED"))
     setSeed(std::strtoull(text, nullptr, 10));
-  if (const char *text = std::getenv("MTP_SIM_MEMORY"))
-    memory.setCapacity(std::strtoull(text, nullptr, 10));
+  static constexpr const char *names[][2] = {{"MTP_SIM_DRIVER", "driver"},
+                                             {"MTP_SIM_CHIP", "chip"},
+                                             {"MTP_SIM_FAULT", "fault"},
+                                             {"MTP_SIM_MEMORY", "memory"}};
+  for (auto [variable, name] : names)
+    if (const char *text = std::getenv(variable))
+      inject(name, std::strtoll(text, nullptr, 10));
+}
+
+bool Simulator::inject(const std::string &name, int64_t value) {
+  if (name == "driver")
+    injected.driver = value;
+  else if (name == "chip")
+    injected.chip = value;
+  else if (name == "fault")
+    injected.fault = value;
+  else if (name == "memory")
+    memory.setCapacity(value);
+  else
+    return false;
+  return true;
 }
 
 void Simulator::setSeed(uint64_t seed) {

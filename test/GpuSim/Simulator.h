@@ -15,6 +15,18 @@ namespace mtp::gpusim {
 inline constexpr uint32_t kDefaultDynamic = 48 << 10;
 inline constexpr uint32_t kMaxShared = 227 << 10;
 
+/// Another device or driver than the usual one, and faults on demand: what a
+/// test of bad machines asks for, by mtp_sim_inject or the environment.
+struct Injected {
+  /// MTP_SIM_DRIVER: what cuDriverGetVersion says; 0 is the toolkit's.
+  int64_t driver = 0;
+  /// MTP_SIM_CHIP: the compute capability, times ten.
+  int64_t chip = 90;
+  /// MTP_SIM_FAULT: how many launches go well before one faults; negative for
+  /// all of them.
+  int64_t fault = -1;
+};
+
 /// One device, one process. Entry points hold a lock, so that all below is
 /// one thread's.
 class Simulator {
@@ -33,6 +45,13 @@ public:
   Memory memory;
   Races races;
   Stacks stacks;
+  Injected injected;
+  /// Whether the launch that begins now is the one that faults.
+  bool takesFault() { return injected.fault >= 0 && injected.fault-- == 0; }
+  /// Sets what is injected by its name ("driver", "chip", "fault", "memory");
+  /// false where there is none of that name.
+  bool inject(const std::string &name, int64_t value);
+
   /// Set by the first fault of a kernel; every call fails from then on, as
   /// with a lost context.
   bool lost = false;

@@ -9,18 +9,27 @@ using namespace mtp::gpusim;
 void TouchedSet::add(const Allocation &allocation, size_t offset,
                      size_t bytes) {
   if (!last || lastBase != allocation.base) {
-    last = &sets.try_emplace(allocation.base, allocation.bytes).first->second;
+    Bytes none{allocation.bytes, ByteBits(allocation.bytes)};
+    last = &sets.try_emplace(allocation.base, std::move(none)).first->second;
     lastBase = allocation.base;
   }
-  last->set(offset, bytes);
+  last->bits.set(offset, bytes);
+}
+
+void TouchedSet::merge(const TouchedSet &other) {
+  for (const auto &[base, bytes] : other.sets) {
+    Bytes none{bytes.count, ByteBits(bytes.count)};
+    sets.try_emplace(base, std::move(none))
+        .first->second.bits.unite(bytes.bits);
+  }
 }
 
 std::string TouchedSet::overlap(const TouchedSet &other) const {
-  for (const auto &[base, bits] : sets) {
+  for (const auto &[base, bytes] : sets) {
     auto found = other.sets.find(base);
     if (found == other.sets.end())
       continue;
-    size_t byte = bits.firstCommon(found->second);
+    size_t byte = bytes.bits.firstCommon(found->second.bits);
     if (byte != ByteBits::npos) {
       char text[96];
       std::snprintf(text, sizeof text, "byte %zu of the allocation at %#zx",

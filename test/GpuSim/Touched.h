@@ -14,14 +14,20 @@ namespace mtp::gpusim {
 class TouchedSet {
 public:
   void add(const Allocation &allocation, size_t offset, size_t bytes);
+  void merge(const TouchedSet &other);
   bool empty() const { return sets.empty(); }
   /// Where the two meet, for a message; empty where they do not.
   std::string overlap(const TouchedSet &other) const;
 
 private:
-  std::map<uintptr_t, ByteBits> sets;
+  struct Bytes {
+    size_t count;
+    ByteBits bits;
+  };
+
+  std::map<uintptr_t, Bytes> sets;
   uintptr_t lastBase = 0;
-  ByteBits *last = nullptr;
+  Bytes *last = nullptr;
 };
 
 /// What one node touched. `early` is what was read ahead of the thread's

@@ -146,6 +146,14 @@ inline constexpr const char *kAccess = "access";
   X(mma_m16n8k32_row_col_satfinite_s8_u8)                                      \
   X(mma_m16n8k32_row_col_satfinite_u8)
 
+#define MTP_SIM_MATRICES(X)                                                    \
+  X(ldmatrix_sync_aligned_m8n8_x1_b16_p3)                                      \
+  X(ldmatrix_sync_aligned_m8n8_x2_b16_p3)                                      \
+  X(ldmatrix_sync_aligned_m8n8_x4_b16_p3)                                      \
+  X(ldmatrix_sync_aligned_m8n8_x1_trans_b16_p3)                                \
+  X(ldmatrix_sync_aligned_m8n8_x2_trans_b16_p3)                                \
+  X(ldmatrix_sync_aligned_m8n8_x4_trans_b16_p3)
+
 #define MTP_SIM_COPIES(X)                                                      \
   X(cp_async_ca_shared_global_4)                                               \
   X(cp_async_ca_shared_global_8)                                               \
@@ -162,13 +170,15 @@ inline constexpr const char *kAccess = "access";
 #define MTP_SIM_GRID(X)                                                        \
   X(griddepcontrol_wait)                                                       \
   X(griddepcontrol_launch_dependents)                                          \
-  X(prefetch_global_L2)
+  X(prefetch_global_L2)                                                        \
+  X(cudaGraphSetConditional)
 
 #define MTP_SIM_CALLS(X)                                                       \
   MTP_SIM_SREGS(X)                                                             \
   MTP_SIM_COLLECTIVES(X)                                                       \
   MTP_SIM_FENCES(X)                                                            \
   MTP_SIM_MMA(X)                                                               \
+  MTP_SIM_MATRICES(X)                                                          \
   MTP_SIM_COPIES(X)                                                            \
   MTP_SIM_GRID(X)
 

@@ -87,6 +87,18 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Prefetches x at `offset` bytes, between fences of each scope.
+  gpu.func @prefetch(%x: !llvm.ptr<1>, %offset: i64) kernel {
+    nvvm.prefetch level = L2, %x : !llvm.ptr<1>
+    llvm.call_intrinsic "llvm.nvvm.membar.cta"() : () -> ()
+    llvm.call_intrinsic "llvm.nvvm.membar.gl"() : () -> ()
+    llvm.call_intrinsic "llvm.nvvm.membar.sys"() : () -> ()
+    llvm.fence syncscope("device") seq_cst
+    %px = llvm.getelementptr %x[%offset] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+    nvvm.prefetch level = L2, %px : !llvm.ptr<1>
+    gpu.return
+  }
+
   // Every thread adds 1 to the module's variable.
   gpu.func @count() kernel {
     %one = arith.constant 1 : i32
