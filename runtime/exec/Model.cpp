@@ -30,7 +30,8 @@ static EnvelopeInfo makeEnvelope(const Artifact &artifact,
   info.maxBatch = envelope.max_batch();
   info.maxContext = envelope.max_context();
   info.prefillChunk = envelope.prefill_chunk();
-  info.prefillChunks = programs.chunks();
+  for (auto [least, most] : programs.chunks())
+    info.prefillChunks.push_back(most);
   info.pageTokens = envelope.page_tokens();
   info.vocab = envelope.vocab();
   info.modules = artifact.ahead;

@@ -45,10 +45,13 @@ uint32_t ProgramTable::prefill(uint32_t rows, bool drafts) const {
   return find(drafts && hasDraftingPrefill() ? drafting : plain, rows);
 }
 
-std::vector<uint32_t> ProgramTable::chunks() const {
-  std::vector<uint32_t> sizes;
-  for (auto [begin, program] : plain)
-    sizes.push_back(plan.programs[program].end - 1);
+std::vector<std::pair<uint32_t, uint32_t>> ProgramTable::chunks() const {
+  std::vector<std::pair<uint32_t, uint32_t>> sizes;
+  for (auto [begin, program] : plain) {
+    if (sizes.empty() || sizes.back().second + 1 < begin)
+      sizes.push_back({begin, begin});
+    sizes.back().second = plan.programs[program].end - 1;
+  }
   return sizes;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace mtp {
@@ -29,8 +30,9 @@ public:
 
   /// Whether prompts can be cut into chunks of so many rows.
   bool hasChunk(uint32_t rows) const { return find(plain, rows) != kNone; }
-  /// The most rows of each prefill program, ascending.
-  std::vector<uint32_t> chunks() const;
+  /// The sizes that prompts can be cut into: the least and the most rows of
+  /// each run of prefill programs without a gap, ascending.
+  std::vector<std::pair<uint32_t, uint32_t>> chunks() const;
 
   /// The rows of the program that the next `rest` tokens of a prompt should go
   /// through, of those up to `largest`, which must be one's. README.md has the

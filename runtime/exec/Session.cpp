@@ -36,8 +36,9 @@ Status Session::Impl::checkOptions() {
     options.prefillChunk = e.prefillChunk;
   if (!inner.programs.hasChunk(options.prefillChunk)) {
     std::string sizes;
-    for (uint32_t chunk : e.prefillChunks)
-      sizes += strCat(sizes.empty() ? "" : ", ", chunk);
+    for (auto [least, most] : inner.programs.chunks())
+      sizes += strCat(sizes.empty() ? "" : ", ",
+                      least < most ? strCat(least, " to ") : "", most);
     return invalidArgument(strCat("expected a prefill chunk of ", sizes,
                                   ", which the artifact was compiled for, "
                                   "got ",

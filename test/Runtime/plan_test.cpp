@@ -124,8 +124,8 @@ TEST(Plan, APromptComputesItsRowsAndNoMore) {
   EXPECT_EQ((*small)->statistics(id)->prefillChunks, 4u);
   options.prefillChunk = 9;
   EXPECT_EQ(Session::create(model, options).status().message(),
-            "expected a prefill chunk of 8, which the artifact was compiled "
-            "for, got 9");
+            "expected a prefill chunk of 1 to 8, which the artifact was "
+            "compiled for, got 9");
 }
 
 TEST(Plan, AProgramRunsForItsRangeAlone) {

@@ -34,9 +34,9 @@ struct EnvelopeInfo {
   uint32_t maxContext = 0;
   /// The default chunk of a prompt, in tokens.
   uint32_t prefillChunk = 0;
-  /// Chunk sizes that SessionOptions::prefillChunk may name, ascending: the
-  /// most rows of each program. Where a program is for a range of rows, all of
-  /// its range are allowed.
+  /// Chunk sizes that SessionOptions::prefillChunk may name, ascending. Of
+  /// sizes without a gap between them only the largest; mtpc writes programs
+  /// for all up to the chunk since format 1.3.
   std::vector<uint32_t> prefillChunks;
   /// Tokens in one KV page.
   uint32_t pageTokens = 0;
