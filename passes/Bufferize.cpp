@@ -62,8 +62,11 @@ static MemRefType bufferType(Type type) {
 
 Value BufferizePass::allocate(OpBuilder &builder, Location loc, Value tensor,
                               StringAttr input) {
-  Value buffer = AllocOp::create(builder, loc, bufferType(tensor.getType()),
-                                 /*offset=*/IntegerAttr(), input);
+  Count rows = rowsOf(tensor);
+  Value buffer = AllocOp::create(
+      builder, loc, bufferType(tensor.getType()), /*offset=*/CountAttr(),
+      rows.isFixed() ? CountAttr() : CountAttr::get(&getContext(), rows),
+      input);
   buffers.map(tensor, buffer);
   return buffer;
 }
@@ -105,10 +108,12 @@ void BufferizePass::lowerCall(KernelOpInterface op, SymbolTable &symbols) {
     operands.push_back(allocate(builder, op.getLoc(), result, StringAttr()));
     offsets.push_back(0);
   }
-  DispatchOp::create(builder, op.getLoc(),
-                     kernelFor(op, operands, symbols).getValue(), operands,
-                     op.getKernelParams(), offsets, op.getTasks(),
-                     op->getNumResults(), op.getSolo(), op.getJoined());
+  SmallVector<Attribute> params;
+  for (Count param : op.getKernelParams())
+    params.push_back(CountAttr::get(&getContext(), param));
+  DispatchOp::create(
+      builder, op.getLoc(), kernelFor(op, operands, symbols).getValue(),
+      operands, builder.getArrayAttr(params), offsets, op->getNumResults());
   ++numDispatches;
 }
 
@@ -132,7 +137,7 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
       while (auto regroup = value.getDefiningOp<RegroupOp>())
         value = regroup.getX();
       output.getValueMutable().assign(buffers.lookupOrDefault(value));
-    } else if (!isa<RefOp, AllocOp, DispatchOp>(op)) {
+    } else if (!isa<RefOp, AllocOp, DispatchOp, ScheduleOp>(op)) {
       return op.emitOpError("expected only exec ops in a program, is "
                             "mtp-convert-to-exec missing before this pass?");
     }

@@ -1,16 +1,17 @@
 //===- CheckCoverage.cpp - Check that every point has its programs --------===//
 //
-// The runtime picks a program by (batch, k) or by chunk and trusts that it is
-// there. A hole in the envelope would otherwise show at the first round that
-// falls into it.
+// The runtime picks a program by (batch, k) or by the rows of a chunk and
+// trusts that it is there. A hole in the envelope would otherwise show at the
+// first round that falls into it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelKinds.h"
-#include "passes/Envelope.h"
+#include "dialects/MTP/IR/MTPAttrs.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/DenseSet.h"
+#include <map>
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_CHECKCOVERAGEPASS
@@ -31,59 +32,57 @@ struct CheckCoveragePass
 
 private:
   LogicalResult collectPrograms();
-  LogicalResult checkDecode(EnvelopeAttr envelope);
-  LogicalResult checkPrefill(EnvelopeAttr envelope, bool drafts);
+  LogicalResult checkPoints(llvm::StringRef kind, int64_t k, int64_t most);
   LogicalResult checkKernels();
 
-  /// Decode programs by batch and k, prefill programs by chunk and k.
-  llvm::DenseSet<std::pair<int64_t, int64_t>> decode;
-  llvm::DenseSet<std::pair<int64_t, int64_t>> prefill;
+  /// Programs by kind and k, in the order of their n.
+  std::map<std::pair<llvm::StringRef, int64_t>, std::map<int64_t, ProgramOp>>
+      programs;
 };
 
 } // namespace
 
+/// Programs of one kind and k have no n in common.
 LogicalResult CheckCoveragePass::collectPrograms() {
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-    bool isNew = true;
-    if (program.getKind() == "decode")
-      isNew = decode.insert({program.getBatch(), program.getK()}).second;
-    else if (program.getKind() == "prefill")
-      isNew = prefill.insert({program.getChunk(), program.getK()}).second;
-    if (!isNew) {
-      return program.emitOpError("expected one ")
-             << program.getKind() << " program for batch " << program.getBatch()
-             << ", k " << program.getK() << " and chunk " << program.getChunk()
-             << ", got a second";
-    }
     ++numPrograms;
+    if (program.getKind() == "function")
+      continue;
+    auto &others = programs[{program.getKind(), program.getK()}];
+    Points points = program.getPoints();
+    // The last one that begins at no larger n than this one ends.
+    auto next = others.upper_bound(points.most);
+    if (next != others.begin()) {
+      Points other = std::prev(next)->second.getPoints();
+      if (other.most >= points.least)
+        return program.emitOpError("expected one ")
+               << program.getKind() << " program for n "
+               << std::max(other.least, points.least) << " and k "
+               << program.getK() << ", got a second";
+    }
+    others[points.least] = program;
   }
   return success();
 }
 
-LogicalResult CheckCoveragePass::checkDecode(EnvelopeAttr envelope) {
-  for (int64_t batch = 1; batch <= envelope.getMaxBatch(); ++batch) {
-    for (int64_t k = 0; k <= envelope.getMaxK(); ++k) {
-      if (!decode.contains({batch, k})) {
-        return getOperation().emitError("expected a decode program for batch ")
-               << batch << " and k " << k << ", got none";
-      }
-    }
+/// Every n from 1 to `most` has a program.
+LogicalResult CheckCoveragePass::checkPoints(llvm::StringRef kind, int64_t k,
+                                             int64_t most) {
+  int64_t covered = 0;
+  for (auto [least, program] : programs[{kind, k}]) {
+    if (least > covered + 1)
+      break;
+    covered = program.getMost();
   }
-  return success();
-}
-
-/// With drafting off, and where the drafter reads the prompt, with drafting on.
-LogicalResult CheckCoveragePass::checkPrefill(EnvelopeAttr envelope,
-                                              bool drafts) {
-  for (int64_t chunk : prefillChunks(envelope)) {
-    for (int64_t k : {int64_t(0), drafts ? int64_t(envelope.getMaxK()) : 0}) {
-      if (!prefill.contains({chunk, k})) {
-        return getOperation().emitError("expected a prefill program for chunk ")
-               << chunk << " and k " << k << ", got none";
-      }
-    }
-  }
-  return success();
+  if (covered == most)
+    return success();
+  if (covered > most)
+    return getOperation().emitError("expected ")
+           << kind << " programs for n up to " << most << " and k " << k
+           << ", got one for n " << covered;
+  return getOperation().emitError("expected a ")
+         << kind << " program for n " << covered + 1 << " and k " << k
+         << ", got none";
 }
 
 /// The verifier checked the dispatches against their kernels; a kernel that
@@ -122,9 +121,14 @@ void CheckCoveragePass::runOnOperation() {
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   if (!module->hasAttr(exec::kModelAttr) || !envelope)
     return;
-  int64_t modules =
-      exec::moduleNumber(module, exec::kModelAttr, exec::kModules);
-  if (failed(checkDecode(envelope)) ||
-      failed(checkPrefill(envelope, modules > 0)))
-    return signalPassFailure();
+  for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
+    if (failed(checkPoints("decode", k, envelope.getMaxBatch())))
+      return signalPassFailure();
+  // With drafting off, and where the drafter reads the prompt, with drafting
+  // on.
+  bool drafts =
+      exec::moduleNumber(module, exec::kModelAttr, exec::kModules) > 0;
+  for (int64_t k : {int64_t(0), drafts ? int64_t(envelope.getMaxK()) : 0})
+    if (failed(checkPoints("prefill", k, envelope.getPrefillChunk())))
+      return signalPassFailure();
 }

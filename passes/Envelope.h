@@ -34,17 +34,6 @@ inline int64_t attentionPart(EnvelopeAttr envelope) {
   return kLeastParts * part <= positions ? part : 0;
 }
 
-/// The prefill chunks that get programs, largest first: a short prompt should
-/// not pay for a long chunk.
-inline llvm::SmallVector<int64_t> prefillChunks(EnvelopeAttr envelope) {
-  // No prompt computes more rows than the smallest for nothing.
-  constexpr int64_t kSmallest = 8;
-  llvm::SmallVector<int64_t> chunks{int64_t(envelope.getPrefillChunk())};
-  while (chunks.back() > kSmallest)
-    chunks.push_back(std::max(chunks.back() / 4, kSmallest));
-  return chunks;
-}
-
 } // namespace mlir::mtp
 
 #endif // MTP_PASSES_ENVELOPE_H

@@ -177,14 +177,19 @@ Value LoweringContext::state(llvm::StringRef name, Location loc) {
 }
 
 Value LoweringContext::numbers(llvm::StringRef name, std::optional<int64_t> row,
-                               int64_t count, Location loc) {
+                               exec::Count count, Location loc) {
   if (!symbols.lookup<exec::StateOp>(name)) {
     emitError(loc, "expected a state @") << name << ", found none";
     return Value();
   }
+  bool isFixed = count.isFixed();
   return exec::RefOp::create(
-      builder, loc, MemRefType::get({count}, builder.getI32Type()), name,
-      /*layer=*/0, row ? builder.getI64IntegerAttr(*row) : IntegerAttr());
+      builder, loc,
+      MemRefType::get({isFixed ? count.base : ShapedType::kDynamic},
+                      builder.getI32Type()),
+      name, /*layer=*/0, row ? builder.getI64IntegerAttr(*row) : IntegerAttr(),
+      isFixed ? exec::CountAttr()
+              : exec::CountAttr::get(builder.getContext(), count));
 }
 
 Value LoweringContext::pageTable(Location loc) {
@@ -252,9 +257,9 @@ static LogicalResult checkRows(Operation *op, const LoweringContext &lowering) {
       return op->emitOpError("expected rows that mtp.make_rows or "
                              "mtp.tree_rows made");
     }
-    int64_t rows = exec::rowsOf(context->positions);
+    exec::Count rows = exec::rowsOf(context->positions);
     auto activation = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
-    if (activation && activation.getDimSize(0) != rows) {
+    if (activation && exec::rowsOf(op->getOperand(0)) != rows) {
       return op->emitOpError("expected ")
              << rows << " rows, as slots and positions have, got "
              << activation;

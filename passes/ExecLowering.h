@@ -87,8 +87,8 @@ public:
   Value state(llvm::StringRef name, Location loc);
   /// The first `count` numbers of a state, or of its row; null, and an error at
   /// `loc`, where the module has no state of that name.
-  Value numbers(llvm::StringRef name, std::optional<int64_t> row, int64_t count,
-                Location loc);
+  Value numbers(llvm::StringRef name, std::optional<int64_t> row,
+                exec::Count count, Location loc);
   bool isDecode() { return program.getKind() == "decode"; }
   VocabularyOp findVocabulary(llvm::StringRef name) {
     return symbols.lookup<VocabularyOp>(name);

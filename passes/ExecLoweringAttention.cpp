@@ -40,9 +40,9 @@ static LogicalResult lowerMakeTreeRows(MakeTreeRowsOp op,
                   op.getParents(),
                   op.getNodes().value_or(llvm::ArrayRef<int64_t>()),
                   context.lookup(op.getPlaces())};
-  int64_t count = exec::rowsOf(rows.positions);
+  exec::Count count = exec::rowsOf(rows.positions);
   int64_t block = rows.nodes.empty() ? rows.parents.size() : rows.nodes.size();
-  if (count % block != 0)
+  if (!divide(count, block))
     return op.emitOpError("expected whole trees of ")
            << block << " rows, got " << count << " rows";
   context.mapRows(op.getRows(), rows);

@@ -23,11 +23,12 @@ namespace {
 /// The rows of one op, each as often as it has experts.
 struct Dispatch {
   Location loc;
-  int64_t rows, topK, experts;
+  exec::Count rows;
+  int64_t topK, experts;
   Value starts, order;
 
   Type floats(Builder &builder, int64_t columns) const {
-    return RankedTensorType::get({rows * topK, columns}, builder.getF32Type());
+    return exec::rowsType(rows * topK, columns, builder.getF32Type());
   }
 };
 } // namespace
@@ -63,13 +64,14 @@ static Value callExperts(MoeExpertsOp op, const Dispatch &dispatch,
 
 static LogicalResult lowerExperts(MoeExpertsOp op, LoweringContext &context) {
   Location loc = op.getLoc();
-  int64_t experts = exec::rowsOf(op.getGate());
-  int64_t rows = exec::rowsOf(op.getX());
+  int64_t experts = exec::shapeOf(op.getGate()).front();
+  exec::Count rows = exec::rowsOf(op.getX());
   Value indices = context.lookup(op.getIndices());
   int64_t topK = exec::columnsOf(indices);
   Value positions = context.rowsOf(op.getRows()).positions;
-  auto ints = [&](int64_t count) {
-    return RankedTensorType::get({count}, context.builder.getI32Type());
+  auto ints = [&](exec::Count count) {
+    return exec::withRows(
+        RankedTensorType::get({0}, context.builder.getI32Type()), count);
   };
   auto plan = context.call<exec::MoePlanOp>(
       loc, ints(experts + 1), ints(rows * topK), positions, indices);

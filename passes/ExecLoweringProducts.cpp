@@ -33,7 +33,7 @@ static Value callLinear(Operation *op, const Projection &projection,
   if (isGated)
     packing.layout = context.gatedPanels();
   for (Value weight : projection.weights) {
-    packing.n += exec::rowsOf(weight);
+    packing.n += exec::shapeOf(weight).front();
     packing.sources.push_back(context.source(weight));
   }
   Value norm, bias, residual;

@@ -17,7 +17,7 @@ static LogicalResult lowerConstant(arith::ConstantOp op,
 
 /// A round's slots are the active ones, a prefill's those of its sequences.
 static LogicalResult lowerSlots(SlotsOp op, LoweringContext &context) {
-  int64_t count = exec::rowsOf(op.getResult());
+  exec::Count count = exec::rowsOf(op.getResult());
   Value slots =
       context.isDecode()
           ? context.numbers(states::kActive, std::nullopt, count, op.getLoc())
@@ -32,7 +32,8 @@ static LogicalResult lowerSlots(SlotsOp op, LoweringContext &context) {
 static LogicalResult lowerPromptRows(PromptRowsOp op,
                                      LoweringContext &context) {
   Location loc = op.getLoc();
-  int64_t ahead = op.getAhead(), count = exec::rowsOf(op.getTokens());
+  int64_t ahead = op.getAhead();
+  exec::Count count = exec::rowsOf(op.getTokens());
   Value tokens = context.numbers(states::kPromptTokens, ahead, count, loc);
   Value positions =
       tokens ? context.numbers(states::kPromptPositions, ahead, count, loc)
@@ -88,11 +89,11 @@ static LogicalResult lowerWriteState(WriteStateOp op,
 
 static LogicalResult lowerConcatRows(ConcatRowsOp op,
                                      LoweringContext &context) {
-  int64_t slots = exec::rowsOf(op.getHead()) / int64_t(op.getHeadRows());
   context.map(op.getResult(),
               context.call<exec::ConcatRowsOp>(
                   op.getLoc(), op.getType(), context.whole(op.getHead()),
-                  context.whole(op.getTail()), slots));
+                  op.getHeadRows(), context.whole(op.getTail()),
+                  op.getTailRows()));
   return success();
 }
 

@@ -33,9 +33,8 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
     return failure();
   OpBuilder builder(function);
   Location loc = function.getLoc();
-  auto program = ProgramOp::create(builder, loc, function.getSymName(),
-                                   "function", /*batch=*/0, /*k=*/0,
-                                   /*chunk=*/0);
+  auto program =
+      ProgramOp::create(builder, loc, function.getSymName(), "function");
   builder.setInsertionPointToStart(&program.getBody().front());
   IRMapping mapping;
   for (BlockArgument arg : function.getArguments()) {

@@ -52,10 +52,10 @@ private:
 /// writes logits, too.
 static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
                                SampleOp sample) {
-  int64_t rows = rowsOf(linear.getY()), n = columnsOf(linear.getY());
+  int64_t n = columnsOf(linear.getY());
   int64_t panels = panelCount(n, panelWidthOf(linear.getWeight()));
   auto bestOf = [&](Type element) {
-    return RankedTensorType::get({rows, panels}, element);
+    return rowsType(rowsOf(linear.getY()), panels, element);
   };
   Type logits = sample ? linear.getY().getType() : Type();
   return LinearArgmaxOp::create(
@@ -114,8 +114,7 @@ static Value callSample(SampleOp sample, LinearArgmaxOp head) {
   if (stretches == 1)
     return call(picks, /*found=*/Value(), /*scan=*/false);
   int64_t words = stretches * ::mtp::kSampleStretchWords;
-  auto buckets = RankedTensorType::get({rowsOf(head.getBest()), words},
-                                       builder.getI32Type());
+  Type buckets = rowsType(rowsOf(head.getBest()), words, builder.getI32Type());
   Value found = call(buckets, /*found=*/Value(), /*scan=*/true);
   return call(picks, found, /*scan=*/false);
 }

@@ -15,8 +15,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Calls.h"
+#include "passes/CountRows.h"
 #include "passes/Passes.h"
-#include "passes/StaticRows.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_INSTANTIATEROUNDSPASS
@@ -184,7 +184,8 @@ static LogicalResult makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
   Block &target = verify.getBodyRegion().front();
   mapping.map(target.getArguments(), ValueRange{body->getArgument(0), made});
   for (Operation &op : target.without_terminator())
-    setStaticRows(builder.clone(op, mapping), {});
+    if (failed(countRows(builder.clone(op, mapping), {})))
+      return failure();
   func::ReturnOp::create(builder, verify.getLoc(),
                          mapping.lookup(target.getTerminator()->getOperand(0)));
   return success();

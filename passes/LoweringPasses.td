@@ -10,16 +10,22 @@
 include "mlir/Pass/PassBase.td"
 
 def SpecializeShapesPass : Pass<"mtp-specialize-shapes", "mlir::ModuleOp"> {
-  let summary = "Write one static program for every point of the envelope";
+  let summary = "Write programs whose rows are counts of n";
   let description = [{
-    Clones every `mtp.round`, one for each k, for every batch 1..max_batch, and
-    every `mtp.prefill` for every chunk; rows become static, and nothing else
-    changes. What is to be expanded is, by the passes before this one. `mtp.state`
+    Every `mtp.round`, one for each k, becomes a program for n slots, n from 1 to
+    max_batch, and every `mtp.prefill` one for n rows, from 1 to the chunk. Rows
+    become counts (`#exec.count`), and nothing else changes. What is to be expanded
+    is, by the passes before this one. `mtp.state`
     becomes memory for all slots, `mtp.output` an output behind all other ops.
     States that host and programs share are declared where the module does not
     declare them. Exported functions become programs as well.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let options = [
+    Option<"single", "single", "bool", "false",
+           "a program for each n, with numbers in the place of counts: what the "
+           "others are compared with in tests">
+  ];
   let statistics = [
     Statistic<"numPrograms", "programs", "programs written">
   ];
@@ -183,6 +189,9 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
     the parts of a row among them, and an `exec.attention_join`. Results are the same to the bit.
     One call with enough tasks, or whose rows never see more than one part, stays
     as it is.
+
+    How many workers share a row depends on n, as tasks do. It is all of them, a
+    half, a quarter and so on, and a program is split where that changes.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
@@ -195,14 +204,18 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
 }
 
 def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
-  let summary = "Order the calls of a program so that threads seldom meet";
+  let summary = "Order the calls of a program so that barriers are few";
   let description = [{
     A stage is a run of calls in which no thread waits for another. Calls that do
-    not depend on each other are moved into one stage (marked `joined`), and so
-    are those where a thread needs only what it wrote itself: calls that treat
-    rows one by one and have as many rows. Calls with little to do are marked
-    `solo`; a chain of them is one stage. One that is read by divided calls
-    alone, row by row, is divided as they are.
+    not depend on each other are moved into one stage, and so are those where a
+    thread needs only what it wrote itself: calls that treat rows one by one and
+    have as many rows. Calls with little to do are solo, one thread's; a chain of
+    them is one stage. One that is read by divided calls alone, row by row, is
+    divided as they are.
+
+    How much there is to do depends on n. `exec.schedule` says the stages for the
+    n from which they change; calls have one order for all n of a program, which
+    is split where no order would do with as few barriers as each n has by itself.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
@@ -211,7 +224,8 @@ def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   ];
   let statistics = [
     Statistic<"numCalls", "calls", "calls in all programs">,
-    Statistic<"numStages", "stages", "stages in all programs">
+    Statistic<"numStages", "stages", "stages in all programs and schedules">,
+    Statistic<"numSplit", "split", "programs split for another order">
   ];
 }
 
@@ -234,8 +248,11 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "mlir::ModuleOp"> {
   let description = [{
     Buffers of a program share addresses where their lifetimes are disjoint; all
     programs share one arena, since only one runs at a time. Offsets are
-    multiples of the alignment. The module's `exec.plan` attribute holds the
-    bytes of both regions.
+    multiples of the alignment: of buffers that grow with n so many bytes per n,
+    behind those that do not grow. So what is apart at one n is at every other. A
+    barrier ends a lifetime only where all schedules of the program have it. The
+    module's `exec.plan` attribute holds the bytes of both regions, the arena's at
+    the largest n.
   }];
   let options = [
     Option<"alignment", "alignment", "int64_t", "64",
@@ -250,10 +267,10 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "mlir::ModuleOp"> {
 def CheckCoveragePass : Pass<"exec-check-coverage", "mlir::ModuleOp"> {
   let summary = "Check that every point of the envelope has its programs";
   let description = [{
-    Every batch 1..max_batch and k 0..max_k has one decode program, every
-    prefill chunk one program for k = 0 and, where a drafter reads the prompt
-    ahead, one for k = max_k. An error
-    names the first point that has none. Kernels are checked as well: every one
+    Every batch 1..max_batch and k 0..max_k has one decode program, every number
+    of rows 1..prefill_chunk one prefill program for k = 0 and, where a drafter
+    reads the prompt ahead, one for k = max_k. An error names the first point that
+    has none. Kernels are checked as well: every one
     is dispatched somewhere, and no call is left in value form.
   }];
   let statistics = [Statistic<"numPrograms", "programs", "programs checked">];

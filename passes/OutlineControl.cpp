@@ -2,7 +2,7 @@
 //
 // Every body of a program becomes an exec.kernel that carries it, on buffers,
 // and the op a call. Bodies that are equal, whatever the number of their slots,
-// share one kernel: all programs of a k have the same.
+// share one kernel.
 //
 // The states that bodies name are declared as exec.state first, in place of
 // mtp.state: with an extent of slots, where they are not shared.
@@ -81,11 +81,11 @@ static llvm::hash_code hashRegion(Region &region) {
   return hash;
 }
 
-/// Whether all extents are known.
+/// Whether all extents are numbers or counts.
 static LogicalResult verifyStatic(PerSlotOp op) {
   auto check = [&](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
-    return !shaped || shaped.hasStaticShape();
+    return !shaped || exec::hasCountedShape(shaped);
   };
   WalkResult result = op->walk([&](Operation *inner) {
     bool isStatic = llvm::all_of(inner->getResultTypes(), check) &&
@@ -217,11 +217,10 @@ LogicalResult OutlineControlPass::replaceByCall(PerSlotOp op) {
   exec::KernelOp kernel = callee->kernel;
   auto call = exec::ControlOp::create(
       builder, loc, op.getResultTypes(), kernel.getSymName(),
-      cast<RankedTensorType>(op.getSlots().getType()).getDimSize(0),
+      exec::CountAttr::get(&getContext(), exec::rowsOf(op.getSlots())),
       op.getSlots(), op.getInputs(),
       llvm::map_to_vector(callee->states.read, reference),
-      llvm::map_to_vector(callee->states.updated, reference),
-      /*solo=*/false, /*joined=*/false);
+      llvm::map_to_vector(callee->states.updated, reference));
   op.replaceAllUsesWith(call);
   replaced.push_back(op);
   ++numCalls;

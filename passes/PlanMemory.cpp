@@ -6,6 +6,11 @@
 // Deep Neural Net Inference", 2020.) Programs never run together, so that each
 // starts at address 0 again and the arena is as large as the largest.
 //
+// A program is for many n. Buffers that grow with n get a whole number of
+// aligned units per slot (or row of a chunk) and places in such units: two that
+// are apart in a slot are apart at every n, n times as far. In front of them
+// lie the buffers that do not grow, which are placed among themselves.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
@@ -25,9 +30,12 @@ namespace {
 /// A buffer with the span of stages during which it holds a value.
 struct Interval {
   AllocOp alloc;
+  /// Of one that grows the bytes per n.
   int64_t bytes;
+  bool grows;
   int64_t first;
   int64_t last;
+  /// Per n where it grows.
   int64_t offset = 0;
 };
 
@@ -43,45 +51,66 @@ private:
 
 } // namespace
 
-/// Returns the bytes of a buffer in a region of aligned buffers. Adds them to
-/// `total`, which bounds every address; nothing where it does not fit.
-static std::optional<int64_t> alignedBytes(MemRefType type, int64_t alignment,
+/// Returns `bytes` rounded up. Adds `count` times as many to `total`, which
+/// bounds every address; nothing where it does not fit.
+static std::optional<int64_t> alignedBytes(std::optional<int64_t> bytes,
+                                           int64_t alignment, int64_t count,
                                            int64_t &total) {
-  std::optional<int64_t> bytes = bufferBytes(type);
   if (!bytes || *bytes > INT64_MAX - alignment)
     return std::nullopt;
-  int64_t aligned = llvm::alignTo(*bytes, alignment);
-  if (__builtin_add_overflow(total, aligned, &total))
+  int64_t aligned = llvm::alignTo(*bytes, alignment), all;
+  if (__builtin_mul_overflow(aligned, count, &all) ||
+      __builtin_add_overflow(total, all, &total))
     return std::nullopt;
   return aligned;
 }
 
-/// Collects the intervals of a program. Positions count its stages: within one,
-/// threads are at different calls, so that nothing ends before all of it does.
+/// Numbers the stages: within one, threads are at different calls, so that
+/// nothing ends before all of it does. A barrier counts where it stands at
+/// every n. Returns the stage of every op.
+static llvm::DenseMap<Operation *, int64_t> numberStages(ProgramOp program) {
+  llvm::DenseMap<Operation *, int64_t> stages;
+  auto schedules = llvm::to_vector(program.getBody().getOps<ScheduleOp>());
+  int64_t stage = 0;
+  size_t call = 0;
+  for (Operation &op : program.getBody().front()) {
+    if (isa<DispatchOp>(op)) {
+      stage += llvm::none_of(schedules, [&](ScheduleOp schedule) {
+        return schedule.isJoined(call);
+      });
+      ++call;
+    }
+    stages[&op] = stage;
+  }
+  return stages;
+}
+
+/// Collects the intervals of a program. Its end comes behind all stages.
 static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
                                       SmallVectorImpl<Interval> &intervals) {
-  llvm::DenseMap<Operation *, int64_t> position;
-  int64_t end = 0;
-  for (Operation &op : program.getBody().front()) {
-    auto dispatch = dyn_cast<DispatchOp>(op);
-    end += dispatch && !dispatch.getJoined();
-    position[&op] = end;
-  }
-  ++end;
-  int64_t total = 0;
+  llvm::DenseMap<Operation *, int64_t> stages = numberStages(program);
+  int64_t most = std::max<int64_t>(program.getMost(), 1), total = 0;
+  int64_t end = 1;
+  for (auto [op, stage] : stages)
+    end = std::max(end, stage + 1);
   for (AllocOp alloc : program.getBody().front().getOps<AllocOp>()) {
-    std::optional<int64_t> bytes =
-        alignedBytes(cast<MemRefType>(alloc.getType()), alignment, total);
+    // n is 1 at least: so much of it for each n is enough at all.
+    std::optional<Count> size = bufferBytes(alloc.getResult());
+    bool grows = size && !size->isFixed();
+    std::optional<int64_t> bytes;
+    if (size)
+      bytes = std::max<int64_t>(size->base, 0) + size->step;
+    bytes = alignedBytes(bytes, alignment, grows ? most : 1, total);
     if (!bytes) {
       return alloc.emitOpError("expected the bytes of all buffers to fit 63 "
                                "bits, got more at ")
              << alloc.getType();
     }
-    Interval interval{alloc, *bytes, end, -1};
+    Interval interval{alloc, *bytes, grows, end, -1};
     for (Operation *user : alloc->getUsers()) {
-      interval.first = std::min(interval.first, position[user]);
+      interval.first = std::min(interval.first, stages[user]);
       interval.last =
-          std::max(interval.last, isa<OutputOp>(user) ? end : position[user]);
+          std::max(interval.last, isa<OutputOp>(user) ? end : stages[user]);
     }
     if (alloc.getInput()) {
       // The host writes all inputs before the first op, whether used or not.
@@ -93,43 +122,58 @@ static LogicalResult collectIntervals(ProgramOp program, int64_t alignment,
   return success();
 }
 
+/// Gives each interval an offset, the largest first. Returns the bytes of all.
+static int64_t placeIntervals(ArrayRef<Interval *> intervals) {
+  SmallVector<Interval *> ordered(intervals);
+  llvm::stable_sort(ordered, [](const Interval *a, const Interval *b) {
+    return a->bytes > b->bytes;
+  });
+  int64_t end = 0;
+  SmallVector<Interval *> placed; // in order of their offsets
+  for (Interval *interval : ordered) {
+    int64_t offset = 0;
+    for (Interval *other : placed) {
+      bool together =
+          interval->first <= other->last && other->first <= interval->last;
+      if (!together)
+        continue;
+      if (offset + interval->bytes <= other->offset)
+        break;
+      offset = std::max(offset, other->offset + other->bytes);
+    }
+    interval->offset = offset;
+    end = std::max(end, offset + interval->bytes);
+    placed.insert(llvm::upper_bound(placed, interval,
+                                    [](const Interval *a, const Interval *b) {
+                                      return a->offset < b->offset;
+                                    }),
+                  interval);
+  }
+  return end;
+}
+
 FailureOr<int64_t> PlanMemoryPass::placeProgram(ProgramOp program) {
   SmallVector<Interval> intervals;
   if (failed(collectIntervals(program, alignment, intervals)))
     return failure();
-  llvm::stable_sort(intervals, [](const Interval &a, const Interval &b) {
-    return a.bytes > b.bytes;
-  });
-  int64_t arena = 0;
-  SmallVector<Interval *> placed; // in order of their offsets
+  SmallVector<Interval *> fixed, growing;
+  for (Interval &interval : intervals)
+    (interval.grows ? growing : fixed).push_back(&interval);
+  int64_t front = placeIntervals(fixed), perN = placeIntervals(growing);
   for (Interval &interval : intervals) {
-    int64_t offset = 0;
-    for (Interval *other : placed) {
-      bool together =
-          interval.first <= other->last && other->first <= interval.last;
-      if (!together)
-        continue;
-      if (offset + interval.bytes <= other->offset)
-        break;
-      offset = std::max(offset, other->offset + other->bytes);
-    }
-    interval.offset = offset;
-    arena = std::max(arena, offset + interval.bytes);
-    placed.insert(llvm::upper_bound(placed, &interval,
-                                    [](const Interval *a, const Interval *b) {
-                                      return a->offset < b->offset;
-                                    }),
-                  &interval);
-    interval.alloc.setOffset(offset);
+    Count offset =
+        interval.grows ? Count(front, interval.offset) : Count(interval.offset);
+    interval.alloc.setOffsetAttr(CountAttr::get(&getContext(), offset));
   }
-  return arena;
+  return Count(front, perN).at(program.getMost());
 }
 
 FailureOr<int64_t> PlanMemoryPass::placeStates() {
   int64_t end = 0;
   for (exec::StateOp state : getOperation().getOps<exec::StateOp>()) {
     state.setOffset(end);
-    if (!alignedBytes(cast<MemRefType>(state.getType()), alignment, end)) {
+    if (!alignedBytes(bufferBytes(cast<MemRefType>(state.getType())), alignment,
+                      /*count=*/1, end)) {
       return state.emitOpError("expected the bytes of all states to fit 63 "
                                "bits, got more at ")
              << state.getType();

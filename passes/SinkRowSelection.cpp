@@ -52,7 +52,7 @@ static bool canSink(TakeRowsOp select, Operation *op) {
 static SmallVector<TakeRowsOp> sink(TakeRowsOp select) {
   Operation *op = select.getX().getDefiningOp();
   OpBuilder builder(select);
-  int64_t rows = cast<RankedTensorType>(select.getType()).getDimSize(0);
+  exec::Count rows = exec::rowsOf(select.getIndex());
   SmallVector<TakeRowsOp> selections;
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
@@ -61,9 +61,9 @@ static SmallVector<TakeRowsOp> sink(TakeRowsOp select) {
       continue;
     }
     auto type = cast<RankedTensorType>(operand.getType());
-    selections.push_back(TakeRowsOp::create(
-        builder, select.getLoc(), type.clone({rows, type.getDimSize(1)}),
-        operand, select.getIndex()));
+    selections.push_back(TakeRowsOp::create(builder, select.getLoc(),
+                                            exec::withRows(type, rows), operand,
+                                            select.getIndex()));
     operands.push_back(selections.back());
   }
   Operation *moved = builder.clone(*op);

@@ -1,8 +1,8 @@
-//===- SpecializeShapes.cpp - One program per point of the envelope -------===//
+//===- SpecializeShapes.cpp - Programs for ranges of n --------------------===//
 //
-// A round whose k is known is cloned for every batch, a prefill for every
-// chunk: what is left to settle are rows. Exported functions become programs as
-// well.
+// A round whose k is known becomes a program for all batches, a prefill one for
+// all chunks: rows become counts of n, the slots or the rows of the chunk.
+// Exported functions become programs as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,11 +11,11 @@
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/CountRows.h"
 #include "passes/Envelope.h"
 #include "passes/FunctionProgram.h"
 #include "passes/Passes.h"
 #include "passes/RoundStates.h"
-#include "passes/StaticRows.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::mtp {
@@ -40,10 +40,10 @@ struct SpecializeShapesPass
 private:
   LogicalResult checkNames(const Names &taken);
   LogicalResult checkRounds(EnvelopeAttr envelope);
-  void writeProgram(Operation *round, exec::ProgramOp program,
-                    const ProgramRows &rows);
-  void writeRounds(EnvelopeAttr envelope);
-  void writePrefills(EnvelopeAttr envelope);
+  LogicalResult writeProgram(Operation *round, exec::ProgramOp program,
+                             const ProgramRows &rows);
+  LogicalResult writeRounds(EnvelopeAttr envelope);
+  LogicalResult writePrefills(EnvelopeAttr envelope);
   LogicalResult writeModel();
   LogicalResult writeFunctions();
 };
@@ -109,9 +109,9 @@ LogicalResult SpecializeShapesPass::checkRounds(EnvelopeAttr envelope) {
 }
 
 /// Clones what the region of `round` holds into `program`.
-void SpecializeShapesPass::writeProgram(Operation *round,
-                                        exec::ProgramOp program,
-                                        const ProgramRows &rows) {
+LogicalResult SpecializeShapesPass::writeProgram(Operation *round,
+                                                 exec::ProgramOp program,
+                                                 const ProgramRows &rows) {
   OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
   IRMapping mapping;
   SmallVector<exec::OutputOp> outputs;
@@ -122,27 +122,48 @@ void SpecializeShapesPass::writeProgram(Operation *round,
                                  mapping.lookup(output.getValue())));
       continue;
     }
-    setStaticRows(builder.clone(op, mapping), rows);
+    if (failed(countRows(builder.clone(op, mapping), rows)))
+      return failure();
   }
   // The host reads when all is done.
   Block &body = program.getBody().front();
   for (exec::OutputOp output : outputs)
     output->moveBefore(&body, body.end());
   ++numPrograms;
+  return success();
 }
 
-void SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
+/// n, or its value where there is but one program for it.
+static exec::Count countOf(exec::Points points, bool isFixed) {
+  return isFixed ? exec::Count(points.least) : exec::Count(0, 1);
+}
+
+/// What the programs are for: all n together, or each one by itself.
+static SmallVector<exec::Points> pointsUpTo(int64_t most, bool single) {
+  if (!single)
+    return {{1, most}};
+  SmallVector<exec::Points> all;
+  for (int64_t n = 1; n <= most; ++n)
+    all.push_back({n, n});
+  return all;
+}
+
+LogicalResult SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
   auto rounds = llvm::to_vector(getOperation().getOps<RoundOp>());
   OpBuilder builder(rounds.front());
-  for (int64_t batch = 1; batch <= int64_t(envelope.getMaxBatch()); ++batch)
+  for (exec::Points points : pointsUpTo(envelope.getMaxBatch(), single))
     for (RoundOp round : rounds) {
       int64_t k = *round.getK();
-      auto program = exec::ProgramOp::create(
-          builder, round.getLoc(),
-          ("decode_b" + llvm::Twine(batch) + "_k" + llvm::Twine(k)).str(),
-          "decode", batch, k, /*chunk=*/0);
-      writeProgram(round, program, {batch, /*chunk=*/0});
+      std::string batch = "b" + std::to_string(points.least) + "_";
+      auto program = exec::ProgramOp::create(builder, round.getLoc(),
+                                             "decode_" + (single ? batch : "") +
+                                                 "k" + std::to_string(k),
+                                             "decode", k, points);
+      if (failed(writeProgram(round, program,
+                              {countOf(points, single), /*chunk=*/0})))
+        return failure();
     }
+  return success();
 }
 
 /// The most places ahead at which a prefill reads the prompt.
@@ -154,18 +175,22 @@ static int64_t placesAhead(ModuleOp module) {
   return ahead;
 }
 
-void SpecializeShapesPass::writePrefills(EnvelopeAttr envelope) {
+LogicalResult SpecializeShapesPass::writePrefills(EnvelopeAttr envelope) {
   auto prefills = llvm::to_vector(getOperation().getOps<PrefillOp>());
   OpBuilder builder(prefills.front());
-  for (int64_t chunk : prefillChunks(envelope))
+  for (exec::Points points : pointsUpTo(envelope.getPrefillChunk(), single))
     for (PrefillOp prefill : prefills) {
       bool drafts = *prefill.getK() > 0;
+      std::string chunk = "_c" + std::to_string(points.least);
       auto program = exec::ProgramOp::create(
           builder, prefill.getLoc(),
-          ("prefill_c" + llvm::Twine(chunk) + (drafts ? "_mtp" : "")).str(),
-          "prefill", /*batch=*/1, *prefill.getK(), chunk);
-      writeProgram(prefill, program, {/*slots=*/1, chunk});
+          "prefill" + (single ? chunk : "") + (drafts ? "_mtp" : ""), "prefill",
+          *prefill.getK(), points);
+      if (failed(writeProgram(prefill, program,
+                              {/*slots=*/1, countOf(points, single)})))
+        return failure();
     }
+  return success();
 }
 
 /// The artifact states these sizes; programs hold them only implicitly.
@@ -227,9 +252,8 @@ void SpecializeShapesPass::runOnOperation() {
       return signalPassFailure();
     declareContract(module, placesAhead(module));
     allocateStates(module, envelope);
-    writeRounds(envelope);
-    writePrefills(envelope);
-    if (failed(checkNames(taken)))
+    if (failed(writeRounds(envelope)) || failed(writePrefills(envelope)) ||
+        failed(checkNames(taken)))
       return signalPassFailure();
     for (auto round : llvm::to_vector(module.getOps<RoundOp>()))
       round.erase();

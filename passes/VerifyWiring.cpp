@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Exec/IR/ExecDialect.h"
+#include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
 #include "passes/Wiring.h"
 
@@ -199,7 +199,8 @@ LogicalResult VerifyWiringPass::verify() {
     return failure();
   auto rounds = module.getOps<RoundOp>();
   if (rounds.empty()) { // W1
-    return module->hasAttr(kEnvelopeAttr)
+    bool isWritten = !module.getOps<exec::ProgramOp>().empty();
+    return module->hasAttr(kEnvelopeAttr) && !isWritten
                ? module.emitError("expected a round in a module with an "
                                   "envelope")
                : success();

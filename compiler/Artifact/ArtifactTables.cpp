@@ -51,7 +51,7 @@ private:
   Offset<schema::PlanProgram> makeProgram(exec::ProgramOp op);
   Offset<schema::PlanPort> makePort(StringRef name, Value buffer);
   schema::Place makePlace(Value buffer, int64_t elementOffset);
-  schema::Place makeReference(exec::RefOp op, uint64_t offset);
+  schema::Place makeReference(exec::RefOp op, int64_t offset);
 
   flatbuffers::FlatBufferBuilder &fbb;
   const PlanInputs &plan;
@@ -207,24 +207,28 @@ TableBuilder::makeBlobs(const std::vector<BlobLayout> &blobs) {
   return fbb.CreateVector(entries);
 }
 
-/// A count that is the same for every n.
-static schema::Count fixed(uint64_t value) {
-  return schema::Count(static_cast<int64_t>(value), 0);
+static schema::Count toSchema(exec::Count count) {
+  return schema::Count(count.base, count.step);
 }
 
-schema::Place TableBuilder::makeReference(exec::RefOp op, uint64_t offset) {
+/// The bytes of a buffer from `offset` on.
+static schema::Count bytesFrom(Value buffer, int64_t offset) {
+  // The dialect has checked that there are.
+  return toSchema(*exec::bufferBytes(buffer) + -offset);
+}
+
+schema::Place TableBuilder::makeReference(exec::RefOp op, int64_t offset) {
   StringRef name = op.getResource();
-  auto type = cast<MemRefType>(op.getType());
+  if (layout.cacheIndex.contains(name)) {
+    return schema::Place(schema::Space::Kv, layout.cacheIndex.lookup(name),
+                         toSchema(int64_t(op.getLayer())), toSchema(0));
+  }
   auto lookup = [&](const llvm::StringMap<uint32_t> &index,
                     schema::Space space) {
     return schema::Place(space, index.lookup(name),
-                         fixed(op.getRowOffset() + offset),
-                         fixed(bufferBytes(type) - offset));
+                         toSchema(op.getRowOffset() + offset),
+                         bytesFrom(op.getResult(), offset));
   };
-  if (layout.cacheIndex.contains(name)) {
-    return schema::Place(schema::Space::Kv, layout.cacheIndex.lookup(name),
-                         fixed(op.getLayer()), fixed(0));
-  }
   if (layout.weightIndex.contains(name))
     return lookup(layout.weightIndex, schema::Space::Weight);
   if (layout.constantIndex.contains(name))
@@ -234,13 +238,13 @@ schema::Place TableBuilder::makeReference(exec::RefOp op, uint64_t offset) {
 
 schema::Place TableBuilder::makePlace(Value buffer, int64_t elementOffset) {
   auto type = cast<MemRefType>(buffer.getType());
-  uint64_t offset = elementOffset * (type.getElementTypeBitWidth() / 8);
+  int64_t offset = elementOffset * (type.getElementTypeBitWidth() / 8);
   if (auto ref = buffer.getDefiningOp<exec::RefOp>())
     return makeReference(ref, offset);
   auto alloc = buffer.getDefiningOp<exec::AllocOp>();
   return schema::Place(schema::Space::Arena, 0,
-                       fixed(*alloc.getOffset() + offset),
-                       fixed(bufferBytes(type) - offset));
+                       toSchema(alloc.getOffsetAttr().getCount() + offset),
+                       bytesFrom(buffer, offset));
 }
 
 Offset<schema::PlanPort> TableBuilder::makePort(StringRef name, Value buffer) {
@@ -248,8 +252,8 @@ Offset<schema::PlanPort> TableBuilder::makePort(StringRef name, Value buffer) {
   schema::Place place = makePlace(buffer, 0);
   auto nameString = fbb.CreateString(name.str());
   std::vector<schema::Count> dims;
-  for (int64_t dim : type.getShape())
-    dims.push_back(fixed(dim));
+  for (exec::Count extent : exec::extentsOf(buffer))
+    dims.push_back(toSchema(extent));
   auto shape = fbb.CreateVectorOfStructs(dims);
   return schema::CreatePlanPort(fbb, nameString, &place,
                                 dtypeOf(type.getElementType()), shape);
@@ -270,10 +274,9 @@ public:
     return entry->second;
   }
   void add(uint32_t kernel, const std::vector<uint32_t> &bindings,
-           llvm::ArrayRef<int64_t> params, bool solo, bool joined);
+           llvm::ArrayRef<exec::Count> params);
+  void addSchedule(exec::ScheduleOp schedule);
   void finish();
-  /// The CPU's schedule, from the least n on.
-  void finishSteps(uint32_t begin);
 
   /// The vectors of the program, after finish().
   Offset<flatbuffers::Vector<const schema::Place *>> placeVector;
@@ -286,21 +289,31 @@ private:
   std::vector<schema::Place> places;
   llvm::StringMap<uint32_t> indices;
   std::vector<Offset<void>> commands;
-  std::vector<uint8_t> steps;
+  std::vector<Offset<schema::CpuSchedule>> schedules;
 };
 } // namespace
 
 void CommandList::add(uint32_t kernel, const std::vector<uint32_t> &bindings,
-                      llvm::ArrayRef<int64_t> params, bool solo, bool joined) {
+                      llvm::ArrayRef<exec::Count> params) {
   std::vector<schema::Count> counts;
-  for (int64_t param : params)
-    counts.push_back(schema::Count(param, 0));
+  for (exec::Count param : params)
+    counts.push_back(toSchema(param));
   auto bindingVector = fbb.CreateVector(bindings);
   auto paramVector = fbb.CreateVectorOfStructs(counts);
   commands.push_back(
       schema::CreateDispatch(fbb, kernel, bindingVector, paramVector).Union());
-  steps.push_back((solo ? uint8_t(schema::CpuStep::Solo) : 0) |
-                  (joined ? uint8_t(schema::CpuStep::Joined) : 0));
+}
+
+void CommandList::addSchedule(exec::ScheduleOp schedule) {
+  std::vector<uint8_t> steps;
+  for (size_t call = 0; call < schedule.getSteps().size(); ++call)
+    steps.push_back(
+        (schedule.isSolo(call) ? uint8_t(schema::CpuStep::Solo) : 0) |
+        (schedule.isJoined(call) ? uint8_t(schema::CpuStep::Joined) : 0));
+  auto stepVector =
+      fbb.CreateVectorScalarCast<schema::CpuStep>(steps.data(), steps.size());
+  schedules.push_back(
+      schema::CreateCpuSchedule(fbb, schedule.getBegin(), stepVector));
 }
 
 void CommandList::finish() {
@@ -310,13 +323,6 @@ void CommandList::finish() {
   actionVector = fbb.CreateVectorScalarCast<schema::Action>(actions.data(),
                                                             actions.size());
   commandVector = fbb.CreateVector(commands);
-}
-
-void CommandList::finishSteps(uint32_t begin) {
-  auto stepVector =
-      fbb.CreateVectorScalarCast<schema::CpuStep>(steps.data(), steps.size());
-  std::vector<Offset<schema::CpuSchedule>> schedules = {
-      schema::CreateCpuSchedule(fbb, begin, stepVector)};
   cpuVector = fbb.CreateVector(schedules);
 }
 
@@ -330,12 +336,8 @@ static schema::ProgramKind kindOf(exec::ProgramOp op) {
 Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
   std::vector<Offset<schema::PlanPort>> programInputs, outputs;
   CommandList commands(fbb);
-  uint64_t arena = 0;
   for (Operation &inner : op.getBody().front()) {
     if (auto alloc = dyn_cast<exec::AllocOp>(inner)) {
-      arena = std::max<uint64_t>(
-          arena,
-          *alloc.getOffset() + bufferBytes(cast<MemRefType>(alloc.getType())));
       if (alloc.getInput())
         programInputs.push_back(makePort(*alloc.getInput(), alloc.getResult()));
     } else if (auto dispatch = dyn_cast<exec::DispatchOp>(inner)) {
@@ -345,27 +347,23 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
         bindings.push_back(commands.place(makePlace(buffer, offset)));
       }
       commands.add(layout.kernelIndex.lookup(dispatch.getKernel()), bindings,
-                   dispatch.getParams(), dispatch.getSolo(),
-                   dispatch.getJoined());
+                   dispatch.getCounts());
+    } else if (auto schedule = dyn_cast<exec::ScheduleOp>(inner)) {
+      commands.addSchedule(schedule);
     } else if (auto output = dyn_cast<exec::OutputOp>(inner)) {
       outputs.push_back(makePort(output.getName(), output.getValue()));
     }
   }
-  // A program for one batch or one number of rows is one of a range of one.
   schema::ProgramKind kind = kindOf(op);
   bool isPrefill = kind == schema::ProgramKind::Prefill;
-  uint32_t n = kind == schema::ProgramKind::Decode ? op.getBatch()
-               : isPrefill                         ? op.getChunk()
-                                                   : 0;
   commands.finish();
-  if (plan.target->hasCpuSchedule())
-    commands.finishSteps(n);
   auto name = fbb.CreateString(op.getSymName().str());
   auto inputVector = fbb.CreateVector(programInputs);
   auto outputVector = fbb.CreateVector(outputs);
-  schema::Count arenaBytes = fixed(arena);
+  schema::Count arenaBytes = toSchema(compiler::arenaBytes(op));
   return schema::CreatePlanProgram(
-      fbb, name, kind, n, n + 1, isPrefill ? 0 : op.getK(), isPrefill ? 1 : 0,
+      fbb, name, kind, op.getLeast(), op.getMost() + 1,
+      isPrefill ? 0 : op.getK(), isPrefill ? 1 : 0,
       /*drafts=*/isPrefill && op.getK() > 0, &arenaBytes, commands.placeVector,
       commands.actionVector, commands.commandVector, commands.cpuVector,
       inputVector, outputVector);

@@ -18,8 +18,23 @@ schema::DType compiler::dtypeOf(Type type) {
   return type.isInteger(64) ? schema::DType::I64 : schema::DType::I32;
 }
 
-uint64_t compiler::bufferBytes(MemRefType type) {
+/// Bytes of a static buffer.
+static uint64_t bufferBytes(MemRefType type) {
   return *exec::bufferBytes(type); // the dialect has checked that there are
+}
+
+exec::Count compiler::arenaBytes(exec::ProgramOp program) {
+  // Of each alloc what grows and what does not: n is at least 1 where any does.
+  exec::Count end;
+  for (auto alloc : program.getBody().getOps<exec::AllocOp>()) {
+    exec::Count offset = alloc.getOffsetAttr().getCount();
+    exec::Count bytes = *exec::bufferBytes(alloc.getResult());
+    if (!bytes.isFixed())
+      bytes = {0, std::max<int64_t>(bytes.base, 0) + bytes.step};
+    end.base = std::max(end.base, offset.base + bytes.base);
+    end.step = std::max(end.step, offset.step + bytes.step);
+  }
+  return end;
 }
 
 /// Reads an optional integer of a source.

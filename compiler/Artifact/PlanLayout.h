@@ -51,8 +51,8 @@ uint64_t blobOffset(uint64_t end);
 /// The schema's name of an element type.
 schema::DType dtypeOf(mlir::Type type);
 
-/// Bytes of a static buffer.
-uint64_t bufferBytes(mlir::MemRefType type);
+/// How much of the arena a planned program uses, at every n.
+mlir::exec::Count arenaBytes(mlir::exec::ProgramOp program);
 
 /// The recipe that an exec.weight states.
 mlir::FailureOr<WeightRecipe> recipeOf(mlir::exec::WeightOp weight);

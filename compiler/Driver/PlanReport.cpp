@@ -12,10 +12,20 @@ using namespace mlir;
 
 namespace {
 
+/// From `from` on there are so many barriers between the stages of a program.
+struct Barriers {
+  int64_t from;
+  int64_t count;
+};
+
 struct ProgramPlan {
   std::string name;
+  std::string kind;
+  int64_t k;
+  exec::Points points;
   int64_t dispatches;
-  int64_t arenaBytes;
+  exec::Count arenaBytes;
+  std::vector<Barriers> barriers;
 };
 
 /// Everything that a report says.
@@ -36,14 +46,22 @@ struct Plan {
 } // namespace
 
 static ProgramPlan planOf(exec::ProgramOp program) {
-  ProgramPlan plan{program.getSymName().str(), 0, 0};
-  for (Operation &op : program.getBody().front()) {
-    plan.dispatches += isa<exec::DispatchOp>(op);
-    if (auto alloc = dyn_cast<exec::AllocOp>(op)) {
-      int64_t end =
-          *alloc.getOffset() + bufferBytes(cast<MemRefType>(alloc.getType()));
-      plan.arenaBytes = std::max(plan.arenaBytes, end);
-    }
+  ProgramPlan plan;
+  plan.name = program.getSymName().str();
+  plan.kind = program.getKind().str();
+  plan.k = program.getK();
+  plan.points = program.getPoints();
+  auto dispatches = program.getBody().getOps<exec::DispatchOp>();
+  plan.dispatches = std::distance(dispatches.begin(), dispatches.end());
+  plan.arenaBytes = arenaBytes(program);
+  for (auto schedule : program.getBody().getOps<exec::ScheduleOp>()) {
+    int64_t joined = 0;
+    for (size_t call = 0; call < schedule.getSteps().size(); ++call)
+      joined += schedule.isJoined(call);
+    // None stands before the first command.
+    plan.barriers.push_back(
+        {int64_t(schedule.getBegin()),
+         std::max<int64_t>(plan.dispatches - joined, 1) - 1});
   }
   return plan;
 }
@@ -100,6 +118,32 @@ static void printQuantized(const Plan &plan, llvm::json::OStream &json) {
   });
 }
 
+/// Every number at any n: the arena is base + step * n bytes.
+static void printProgram(const ProgramPlan &program,
+                         llvm::json::OStream &json) {
+  json.object([&] {
+    json.attribute("name", program.name);
+    json.attribute("kind", program.kind);
+    json.attribute("k", program.k);
+    json.attributeArray("n", [&] {
+      json.value(program.points.least);
+      json.value(program.points.most);
+    });
+    json.attribute("dispatches", program.dispatches);
+    json.attributeObject("arena_bytes", [&] {
+      json.attribute("base", program.arenaBytes.base);
+      json.attribute("step", program.arenaBytes.step);
+    });
+    json.attributeArray("barriers", [&] {
+      for (Barriers barriers : program.barriers)
+        json.object([&] {
+          json.attribute("from", barriers.from);
+          json.attribute("count", barriers.count);
+        });
+    });
+  });
+}
+
 static void printJson(const Plan &plan, llvm::raw_ostream &os) {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
@@ -116,13 +160,8 @@ static void printJson(const Plan &plan, llvm::raw_ostream &os) {
     });
     printQuantized(plan, json);
     json.attributeArray("programs", [&] {
-      for (const ProgramPlan &program : plan.programs) {
-        json.object([&] {
-          json.attribute("name", program.name);
-          json.attribute("dispatches", program.dispatches);
-          json.attribute("arena_bytes", program.arenaBytes);
-        });
-      }
+      for (const ProgramPlan &program : plan.programs)
+        printProgram(program, json);
     });
   });
   os << "\n";
@@ -141,6 +180,33 @@ static std::string readable(int64_t bytes) {
   llvm::raw_string_ostream(text)
       << llvm::format(unit == 0 ? "%.0f " : "%.2f ", value) << kUnits[unit];
   return text;
+}
+
+/// "3", or "3 to 5" where it is not the same at both ends.
+static std::string endsText(const std::string &first, const std::string &last) {
+  return first == last ? first : first + " to " + last;
+}
+
+/// Numbers at the least and at the largest n of each program.
+static void printPrograms(const Plan &plan, llvm::raw_ostream &os) {
+  os << "\n"
+     << llvm::left_justify("program", 28) << llvm::left_justify("n", 14)
+     << "dispatches  " << llvm::left_justify("barriers", 14) << "arena\n";
+  for (const ProgramPlan &program : plan.programs) {
+    auto [least, most] = program.points;
+    std::string n, barriers;
+    if (program.kind != "function")
+      n = endsText(std::to_string(least), std::to_string(most));
+    if (!program.barriers.empty())
+      barriers = endsText(std::to_string(program.barriers.front().count),
+                          std::to_string(program.barriers.back().count));
+    os << llvm::left_justify(program.name, 28) << llvm::left_justify(n, 14)
+       << llvm::format("%10lld  ", static_cast<long long>(program.dispatches))
+       << llvm::left_justify(barriers, 14)
+       << endsText(readable(program.arenaBytes.at(least)),
+                   readable(program.arenaBytes.at(most)))
+       << "\n";
+  }
 }
 
 static void printText(const Plan &plan, llvm::raw_ostream &os) {
@@ -172,12 +238,7 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
        << llvm::format("%9d%14.5f%11.3g\n", static_cast<int>(weight.group),
                        weight.error.relativeRms(), weight.error.maxError);
   }
-  os << "\n" << llvm::left_justify("program", 28) << "dispatches       arena\n";
-  for (const ProgramPlan &program : plan.programs) {
-    os << llvm::left_justify(program.name, 28)
-       << llvm::format("%10lld", static_cast<long long>(program.dispatches))
-       << llvm::right_justify(readable(program.arenaBytes), 12) << "\n";
-  }
+  printPrograms(plan, os);
 }
 
 LogicalResult

@@ -9,7 +9,7 @@ namespace passes = mlir::mtp;
 static constexpr PhaseInfo kPhases[] = {
     {Phase::Input, "input", "parse and verify, wiring included"},
     {Phase::Fuse, "fuse", "inline layers; fuse norms, projections and MLA"},
-    {Phase::Shape, "shape", "one static program per point of the envelope"},
+    {Phase::Shape, "shape", "programs whose rows are counts of n"},
     {Phase::Cache, "cache", "make cache writes explicit"},
     {Phase::Exec, "exec", "choose kernels, give buffers addresses"},
     {Phase::Codegen, "codegen", "emit native code for the kernels"},

@@ -22,7 +22,7 @@ enum class Phase {
   /// One flat body per region; norms, projections and MLA in the forms that
   /// kernels have.
   Fuse,
-  /// One static program for every point of the envelope.
+  /// One program for all batches of a k, one for all chunks.
   Shape,
   /// Cache writes are explicit.
   Cache,

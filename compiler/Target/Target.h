@@ -63,10 +63,6 @@ public:
   /// order and divide the calls of every program as the machine wants them.
   virtual void addSchedulePasses(mlir::OpPassManager &manager) const {}
 
-  /// Whether commands have the steps of `CpuSchedule`: which are done by one
-  /// thread alone, and before which no barrier stands.
-  virtual bool hasCpuSchedule() const { return false; }
-
   /// Makes code of every exec.kernel of `module` but builtins; their contracts
   /// hold. A kernel that the target cannot emit is an error there.
   virtual mlir::FailureOr<KernelCode>

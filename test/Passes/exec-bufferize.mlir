@@ -13,16 +13,16 @@
 // CHECK-NEXT: %[[X:.*]] = exec.alloc input "x" : memref<4x8xf32>
 // CHECK-NEXT: %[[W:.*]] = exec.alloc input "w" : memref<4x16xf32>
 // CHECK-NEXT: %[[Y:.*]] = exec.alloc : memref<4x8xf32>
-// CHECK-NEXT: exec.dispatch @add_0(%[[X]], %[[W]], %[[Y]]) params [4] offsets [0, 8, 0] tasks 4 outputs 1
+// CHECK-NEXT: exec.dispatch @add_0(%[[X]], %[[W]], %[[Y]]) params [4] offsets [0, 8, 0] outputs 1
 // CHECK-NEXT: %[[Z:.*]] = exec.alloc : memref<4x8xf32>
-// CHECK-NEXT: exec.dispatch @add_1(%[[X]], %[[Y]], %[[Z]]) params [4] {{.*}} outputs 1 solo joined :
+// CHECK-NEXT: exec.dispatch @add_1(%[[X]], %[[Y]], %[[Z]]) params [4] {{.*}} outputs 1 :
 // CHECK-NEXT: exec.output "z" %[[Z]] : memref<4x8xf32>
-exec.program @first "function" batch 0 k 0 chunk 0 {
+exec.program @first "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.input "w" : tensor<4x16xf32>
   %columns = exec.columns %w[8 to 16] : tensor<4x16xf32>
   %y = exec.add %x, %columns : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-  %z = exec.add %x, %y solo joined : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %z = exec.add %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   exec.output "z" %z : tensor<4x8xf32>
 }
 
@@ -31,8 +31,8 @@ exec.state @sampling : memref<4x8xi32>
 // CHECK: exec.dispatch @add_1(
 // CHECK: exec.dispatch @add_2(
 // CHECK: %[[S:.*]] = exec.ref @sampling
-// CHECK: exec.dispatch @mtp.sample(%{{.*}}, %{{.*}}, %{{.*}}, %[[S]], %{{.*}}) params [1, 16, 1] {{.*}} tasks 1 outputs 1
-exec.program @second "function" batch 0 k 0 chunk 0 {
+// CHECK: exec.dispatch @mtp.sample(%{{.*}}, %{{.*}}, %{{.*}}, %[[S]], %{{.*}}) params [1, 16, 1] {{.*}} outputs 1
+exec.program @second "function" {
   %x = exec.input "x" : tensor<1x8xf32>
   %w = exec.input "w" : tensor<1x16xf32>
   %i = exec.input "i" : tensor<1xi32>
@@ -45,18 +45,33 @@ exec.program @second "function" batch 0 k 0 chunk 0 {
 
 // -----
 
-// Work divides by output panels, not by rows; heads are tiled by four.
-// CHECK-LABEL: exec.program @tasks
-// CHECK: exec.dispatch @linear_0{{.*}} tasks 3 outputs 1
-exec.program @tasks "function" batch 0 k 0 chunk 0 {
-  %x = exec.input "x" : tensor<4x8xf32>
-  %w = exec.input "w" : tensor<65x8xf32>
-  %y = exec.linear %x, %w as f32 : (tensor<4x8xf32>, tensor<65x8xf32>) -> tensor<4x65xf32>
+// Rows that grow with n are counts: of an alloc, of params. The schedule stays.
+// CHECK-LABEL: exec.program @counts
+// CHECK: %[[T:.*]] = exec.ref @active first n : memref<?xi32>
+// CHECK: %[[X:.*]] = exec.alloc rows n : memref<?x8xf32>
+// CHECK: exec.dispatch @embed_0(%{{.*}}, %[[T]], %[[X]]) params [n] offsets [0, 0, 0] outputs 1 : memref<64x8xf32>, memref<?xi32>, memref<?x8xf32>
+// CHECK: %[[Y:.*]] = exec.alloc rows 2 * n : memref<?x8xf32>
+// CHECK: exec.dispatch @read_state_0(%[[T]], %{{.*}}, %[[Y]]) params [n, 2] offsets [0, 0, 0] outputs 1
+// CHECK: %[[Z:.*]] = exec.alloc rows 3 * n : memref<?x8xf32>
+// CHECK: exec.dispatch @concat_rows_0(%[[X]], %[[Y]], %[[Z]]) params [n, 1, 2] offsets [0, 0, 0] outputs 1
+// CHECK: exec.output "z" %[[Z]] : memref<?x8xf32>
+// CHECK: exec.schedule from 1 {{\[\[}}all, all], [solo]]
+exec.state shared @active : memref<4xi32>
+exec.state @hidden : memref<4x2x8xf32>
+exec.program @counts "decode" k 0 n 1 to 4 {
+  %t = exec.ref @active first n : memref<?xi32>
+  %h = exec.ref @hidden : memref<4x2x8xf32>
+  %w = exec.alloc : memref<64x8xf32>
+  %x = exec.embed %t in %w as f32 : (memref<64x8xf32>, memref<?xi32>) -> tensor<?x8xf32, #exec.count<n>>
+  %y = exec.read_state %h of %t : (memref<?xi32>, memref<4x2x8xf32>) -> tensor<?x8xf32, #exec.count<2 * n>>
+  %z = exec.concat_rows %x rows 1, %y rows 2 : (tensor<?x8xf32, #exec.count<n>>, tensor<?x8xf32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<3 * n>>
+  exec.output "z" %z : tensor<?x8xf32, #exec.count<3 * n>>
+  exec.schedule from 1 [[all, all], [solo]]
 }
 
 // -----
 
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   // expected-error @+1 {{'mtp.add' op expected only exec ops in a program, is mtp-convert-to-exec missing before this pass?}}
   %y = mtp.add %x, %x : tensor<4x8xf32>

@@ -6,11 +6,12 @@
 // CHECK-LABEL: exec.program @independent
 // CHECK: %[[X:.*]] = exec.input "x"
 // CHECK: %[[A:.*]] = exec.linear %[[X]], {{.*}} as f32 :
-// CHECK: %[[B:.*]] = exec.linear %[[X]], {{.*}} as f32 joined :
-// CHECK: %[[SUM:.*]] = exec.add %[[A]], %[[A]] solo :
-// CHECK: exec.add %[[SUM]], %[[B]] solo joined :
+// CHECK: %[[B:.*]] = exec.linear %[[X]], {{.*}} as f32 :
+// CHECK: %[[SUM:.*]] = exec.add %[[A]], %[[A]] :
+// CHECK: exec.add %[[SUM]], %[[B]] :
 // CHECK: exec.output
-exec.program @independent "function" batch 0 k 0 chunk 0 {
+// CHECK: exec.schedule from 0 {{\[\[}}all, all], [solo, solo]]{{$}}
+exec.program @independent "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.input "w" : tensor<64x8xf32>
   %a = exec.linear %x, %w as f32 : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
@@ -26,16 +27,18 @@ exec.program @independent "function" batch 0 k 0 chunk 0 {
 // waits, as does who reads what it gathered.
 // SHARED-LABEL: exec.program @rows
 // SHARED: %[[A:.*]] = exec.add %{{.*}}, %{{[a-z0-9]+}} :
-// SHARED: %[[B:.*]] = exec.add %[[A]], %{{.*}} joined :
+// SHARED: %[[B:.*]] = exec.add %[[A]], %{{.*}} :
 // SHARED: %[[C:.*]] = exec.gather_rows %[[B]], %{{[a-z0-9]+}} :
 // SHARED: exec.add %[[C]], %[[C]] :
+// SHARED: exec.schedule from 0 {{\[\[}}all, all], [all], [all]]{{$}}
 // Where one thread does them all, nobody waits.
 // CHECK-LABEL: exec.program @rows
-// CHECK: exec.add {{.*}} solo :
-// CHECK: exec.add {{.*}} solo joined :
-// CHECK: exec.gather_rows {{.*}} solo joined :
-// CHECK: exec.add {{.*}} solo joined :
-exec.program @rows "function" batch 0 k 0 chunk 0 {
+// CHECK: exec.add {{.*}} :
+// CHECK: exec.add {{.*}} :
+// CHECK: exec.gather_rows {{.*}} :
+// CHECK: exec.add {{.*}} :
+// CHECK: exec.schedule from 0 {{\[\[}}solo, solo, solo, solo]]{{$}}
+exec.program @rows "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   %i = exec.input "i" : tensor<2xi32>
   %a = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -51,7 +54,8 @@ exec.program @rows "function" batch 0 k 0 chunk 0 {
 // SHARED-LABEL: exec.program @fewer
 // SHARED: %[[A:.*]] = exec.add %{{.*}}, %{{[a-z0-9]+}} :
 // SHARED: exec.moe_combine %[[A]] by %{{.*}} at %{{[a-z0-9]+}} :
-exec.program @fewer "function" batch 0 k 0 chunk 0 {
+// SHARED: exec.schedule from 0 {{\[\[}}all], [all]]{{$}}
+exec.program @fewer "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.input "w" : tensor<2x2xf32>
   %p = exec.input "p" : tensor<2xi32>
@@ -67,12 +71,13 @@ exec.program @fewer "function" batch 0 k 0 chunk 0 {
 // reader; another layer has nothing to do with either.
 // SHARED-LABEL: exec.program @cache
 // SHARED: exec.kv_append %{{.*}} into %[[L0:.*]] slots {{.*}} pages %{{[a-z0-9]+}} :
-// SHARED: exec.kv_append %{{.*}} into %[[L1:.*]] slots {{.*}} joined :
+// SHARED: exec.kv_append %{{.*}} into %[[L1:.*]] slots {{.*}} :
 // SHARED: exec.attention %{{.*}} in %[[L0]] slots {{.*}} kv_heads 1 :
 // SHARED: exec.kv_append %{{.*}} into %[[L0]] slots {{.*}} pages %{{[a-z0-9]+}} :
+// SHARED: exec.schedule from 0 {{\[\[}}all, all], [all], [all]]{{$}}
 exec.cache @target layers 2 entry 16 page 16 : bf16
 exec.state @page_table : memref<1x4xi32>
-exec.program @cache "function" batch 0 k 0 chunk 0 {
+exec.program @cache "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -97,11 +102,12 @@ exec.program @cache "function" batch 0 k 0 chunk 0 {
 // that another thread's work waits for as well is not.
 // CHECK-LABEL: exec.program @feeding
 // CHECK: %[[L:.*]] = exec.add %[[X:.*]], %[[X]] :
-// CHECK: exec.concat %[[L]], {{.*}} joined :
-// CHECK: %[[M:.*]] = exec.add %[[PART:.*]], %[[PART]] solo joined :
-// CHECK: exec.gather_rows %[[M]], {{.*}} solo joined :
+// CHECK: exec.concat %[[L]], {{.*}} :
+// CHECK: %[[M:.*]] = exec.add %[[PART:.*]], %[[PART]] :
+// CHECK: exec.gather_rows %[[M]], {{.*}} :
 // CHECK: exec.concat %[[M]], %{{[a-z0-9]+}} :
-exec.program @feeding "function" batch 0 k 0 chunk 0 {
+// CHECK: exec.schedule from 0 {{\[\[}}all, all, solo, solo], [all]]{{$}}
+exec.program @feeding "function" {
   %x = exec.input "x" : tensor<4x512xf32>
   %b = exec.input "b" : tensor<4x4096xf32>
   %i = exec.input "i" : tensor<2xi32>
@@ -120,8 +126,9 @@ exec.program @feeding "function" batch 0 k 0 chunk 0 {
 
 // Two parts of one activation are as light as one call that reads all of it.
 // CHECK-LABEL: exec.program @parts
-// CHECK: exec.add {{.*}} solo :
-exec.program @parts "function" batch 0 k 0 chunk 0 {
+// CHECK: exec.add {{.*}} :
+// CHECK: exec.schedule from 0 {{\[\[}}solo]]{{$}}
+exec.program @parts "function" {
   %x = exec.input "x" : tensor<4x2560xf32>
   %x_0 = exec.columns %x[0 to 1280] : tensor<4x2560xf32>
   %x_1280 = exec.columns %x[1280 to 2560] : tensor<4x2560xf32>
@@ -137,13 +144,14 @@ exec.program @parts "function" batch 0 k 0 chunk 0 {
 // entries that another thread writes.
 // SHARED-LABEL: exec.program @appends
 // SHARED: exec.kv_append %[[X:.*]] into {{.*}} pages %[[T:[a-z0-9]+]] :
-// SHARED: exec.kv_append %[[X]] at 8 into {{.*}} pages %[[T]] joined :
+// SHARED: exec.kv_append %[[X]] at 8 into {{.*}} pages %[[T]] :
 // SHARED: exec.kv_append %[[X]] at 1 into {{.*}} pages %[[T]] :
-// SHARED: exec.kv_append %[[X]] at 7 into {{.*}} pages %[[T]] joined :
+// SHARED: exec.kv_append %[[X]] at 7 into {{.*}} pages %[[T]] :
 // SHARED: exec.kv_append %[[X]] into {{.*}} divided by 2 {{.*}} pages %[[T]] :
+// SHARED: exec.schedule from 0 {{\[\[}}all, all], [all, all], [all]]{{$}}
 exec.cache @target layers 1 entry 16 page 16 : bf16
 exec.state @page_table : memref<1x4xi32>
-exec.program @appends "function" batch 0 k 0 chunk 0 {
+exec.program @appends "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -169,8 +177,9 @@ exec.program @appends "function" batch 0 k 0 chunk 0 {
 // SHARED-LABEL: exec.program @tables
 // SHARED: %[[A:.*]] = exec.add %{{.*}}, %{{[a-z0-9]+}} :
 // SHARED: exec.embed %{{.*}} in %[[A]] as f32 :
-// SHARED: exec.add %{{.*}}, %{{[a-z0-9]+}} joined :
-exec.program @tables "function" batch 0 k 0 chunk 0 {
+// SHARED: exec.add %{{.*}}, %{{[a-z0-9]+}} :
+// SHARED: exec.schedule from 0 {{\[\[}}all], [all, all]]{{$}}
+exec.program @tables "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   %t = exec.input "t" : tensor<4xi32>
   %a = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -185,9 +194,10 @@ exec.program @tables "function" batch 0 k 0 chunk 0 {
 // CHECK-LABEL: exec.program @views
 // CHECK: %[[A:.*]] = exec.linear {{.*}} as f32 :
 // CHECK-NEXT: %[[V:.*]] = exec.columns %[[A]][8 to 16]
-// CHECK-NEXT: exec.linear {{.*}} as f32 joined :
-// CHECK-NEXT: exec.add %[[V]], %[[V]] solo :
-exec.program @views "function" batch 0 k 0 chunk 0 {
+// CHECK-NEXT: exec.linear {{.*}} as f32 :
+// CHECK-NEXT: exec.add %[[V]], %[[V]] :
+// CHECK: exec.schedule from 0 {{\[\[}}all, all], [solo]]{{$}}
+exec.program @views "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.input "w" : tensor<64x8xf32>
   %a = exec.linear %x, %w as f32 : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
@@ -204,11 +214,33 @@ exec.program @views "function" batch 0 k 0 chunk 0 {
 // SHARED-LABEL: exec.program @buffers
 // SHARED: exec.write_state %[[FIRST:.*]] to %[[D:.*]] of
 // SHARED: exec.write_state %[[SECOND:.*]] to %[[D]] of
-exec.program @buffers "function" batch 0 k 0 chunk 0 {
+// SHARED: exec.schedule from 0 {{\[\[}}all], [all]]{{$}}
+exec.program @buffers "function" {
   %t = exec.input "t" : tensor<4xi32>
   %x = exec.input "x" : tensor<4x8xf32>
   %y = exec.input "y" : tensor<4x8xf32>
   %d = exec.alloc : memref<4x8xf32>
   exec.write_state %x to %d of %t : (tensor<4x8xf32>, tensor<4xi32>, memref<4x8xf32>) -> ()
   exec.write_state %y to %d of %t : (tensor<4x8xf32>, tensor<4xi32>, memref<4x8xf32>) -> ()
+}
+
+// -----
+
+// What is light for few rows is not for many: stages change with n, from 65 rows
+// on, where a sum has more than 16384 elements. The rows that it reads are less, but
+// divided as those of the sum are.
+// CHECK-LABEL: exec.program @spans
+// CHECK: exec.schedule from 1 {{\[\[}}solo, solo], [all]]
+// CHECK: exec.schedule from 65 {{\[\[}}all, all], [all]]
+// CHECK-NOT: exec.schedule
+// CHECK: }
+exec.state shared @active : memref<256xi32>
+exec.program @spans "decode" k 0 n 1 to 256 {
+  %t = exec.ref @active first n : memref<?xi32>
+  %w = exec.alloc : memref<16x128xf32>
+  %v = exec.alloc : memref<2x128x32xf32>
+  %x = exec.embed %t in %w as f32 : (memref<16x128xf32>, memref<?xi32>) -> tensor<?x128xf32, #exec.count<n>>
+  %y = exec.add %x, %x : (tensor<?x128xf32, #exec.count<n>>, tensor<?x128xf32, #exec.count<n>>) -> tensor<?x128xf32, #exec.count<n>>
+  %z = exec.linear %y, %v as f32 : (tensor<?x128xf32, #exec.count<n>>, memref<2x128x32xf32>) -> tensor<?x64xf32, #exec.count<n>>
+  exec.output "z" %z : tensor<?x64xf32, #exec.count<n>>
 }

@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --exec-plan-memory --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: mtp-opt %s --exec-plan-memory=alignment=256 --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=WIDE
 
-// CHECK: module attributes {exec.plan = {arena_bytes = 256 : i64, state_bytes = 128 : i64}}
-// WIDE: module attributes {exec.plan = {arena_bytes = 768 : i64, state_bytes = 512 : i64}}
+// CHECK: module attributes {exec.plan = {arena_bytes = 1600 : i64, state_bytes = 128 : i64}}
+// WIDE: module attributes {exec.plan = {arena_bytes = 6144 : i64, state_bytes = 512 : i64}}
 exec.kernel @add "add" {width = 8}
 // CHECK: exec.state @length at 0 : memref<4xi32>
 // CHECK: exec.state @active at 64 : memref<4xi32>
@@ -18,16 +18,16 @@ exec.state @active : memref<4xi32>
 // CHECK: exec.alloc at 64 : memref<2x8xf32>
 // WIDE-LABEL: exec.program @reuse
 // WIDE: exec.alloc at 256 : memref<2x8xf32>
-exec.program @reuse "decode" batch 1 k 0 chunk 0 {
+exec.program @reuse "decode" k 0 n 1 to 1 {
   %a = exec.alloc : memref<2x8xf32>
   %b = exec.alloc : memref<2x8xf32>
-  exec.dispatch @add(%a, %a, %b) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+  exec.dispatch @add(%a, %a, %b) params [2] offsets [0, 0, 0] outputs 1
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
   %c = exec.alloc : memref<2x8xf32>
-  exec.dispatch @add(%b, %b, %c) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+  exec.dispatch @add(%b, %b, %c) params [2] offsets [0, 0, 0] outputs 1
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
   %d = exec.alloc : memref<2x8xf32>
-  exec.dispatch @add(%c, %c, %d) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+  exec.dispatch @add(%c, %c, %d) params [2] offsets [0, 0, 0] outputs 1
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
 }
 
@@ -37,17 +37,18 @@ exec.program @reuse "decode" batch 1 k 0 chunk 0 {
 // CHECK: exec.alloc at 64 : memref<2x8xf32>
 // CHECK: exec.alloc at 128 : memref<2x8xf32>
 // CHECK: exec.alloc at 0 : memref<2x8xf32>
-exec.program @stage "decode" batch 1 k 0 chunk 0 {
+exec.program @stage "decode" k 0 n 1 to 1 {
   %a = exec.alloc : memref<2x8xf32>
   %b = exec.alloc : memref<2x8xf32>
-  exec.dispatch @add(%a, %a, %b) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+  exec.dispatch @add(%a, %a, %b) params [2] offsets [0, 0, 0] outputs 1
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
   %c = exec.alloc : memref<2x8xf32>
-  exec.dispatch @add(%b, %b, %c) params [2] offsets [0, 0, 0] tasks 2 outputs 1 joined
+  exec.dispatch @add(%b, %b, %c) params [2] offsets [0, 0, 0] outputs 1
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
   %d = exec.alloc : memref<2x8xf32>
-  exec.dispatch @add(%c, %c, %d) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+  exec.dispatch @add(%c, %c, %d) params [2] offsets [0, 0, 0] outputs 1
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
+  exec.schedule from 1 [[all, all], [all]]
 }
 
 // Inputs are filled before the program, read or not, and outputs are read after
@@ -57,15 +58,15 @@ exec.program @stage "decode" batch 1 k 0 chunk 0 {
 // CHECK: exec.alloc input "late" at 64 : memref<2x8xf32>
 // CHECK: %[[Y:.*]] = exec.alloc at 0 : memref<2x8xf32>
 // CHECK: %[[Z:.*]] = exec.alloc at 128 : memref<2x8xf32>
-exec.program @ends "function" batch 0 k 0 chunk 0 {
+exec.program @ends "function" {
   %unused = exec.alloc input "unused" : memref<2x8xf32>
   %late = exec.alloc input "late" : memref<2x8xf32>
   %y = exec.alloc : memref<2x8xf32>
-  exec.dispatch @add(%late, %late, %y) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+  exec.dispatch @add(%late, %late, %y) params [2] offsets [0, 0, 0] outputs 1
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
   exec.output "y" %y : memref<2x8xf32>
   %z = exec.alloc : memref<2x8xf32>
-  exec.dispatch @add(%late, %late, %z) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+  exec.dispatch @add(%late, %late, %z) params [2] offsets [0, 0, 0] outputs 1
     : memref<2x8xf32>, memref<2x8xf32>, memref<2x8xf32>
 }
 
@@ -74,18 +75,61 @@ exec.program @ends "function" batch 0 k 0 chunk 0 {
 // CHECK: exec.alloc input "a" at 128 : memref<2x8xf32>
 // CHECK: exec.alloc input "b" at 192 : memref<2x8xf32>
 // CHECK: exec.alloc at 0 : memref<4x8xf32>
-exec.program @largest "function" batch 0 k 0 chunk 0 {
+exec.program @largest "function" {
   %a = exec.alloc input "a" : memref<2x8xf32>
   %b = exec.alloc input "b" : memref<2x8xf32>
   %c = exec.alloc : memref<4x8xf32>
-  exec.dispatch @add(%a, %b, %c) params [2] offsets [0, 0, 0] tasks 2 outputs 1
+  exec.dispatch @add(%a, %b, %c) params [2] offsets [0, 0, 0] outputs 1
     : memref<2x8xf32>, memref<2x8xf32>, memref<4x8xf32>
+}
+
+// What grows with n lies behind what does not, so many units of 64 bytes for each n:
+// apart at one n, apart at every one. A row of 32 bytes takes 64, three take 128. c
+// takes the place of a.
+// CHECK-LABEL: exec.program @grows
+// CHECK: exec.alloc at 64 + 128 * n rows n : memref<?x8xf32>
+// CHECK: exec.alloc at 64 rows 3 * n : memref<?x8xf32>
+// CHECK: exec.alloc at 0 : memref<2x8xf32>
+// CHECK: exec.alloc at 64 + 128 * n rows n : memref<?x8xf32>
+exec.program @grows "decode" k 0 n 1 to 8 {
+  %a = exec.alloc rows n : memref<?x8xf32>
+  %b = exec.alloc rows 3 * n : memref<?x8xf32>
+  exec.dispatch @add(%a, %a, %b) params [n] offsets [0, 0, 0] outputs 1
+    : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
+  %f = exec.alloc : memref<2x8xf32>
+  exec.dispatch @add(%b, %b, %f) params [1] offsets [0, 0, 0] outputs 1
+    : memref<?x8xf32>, memref<?x8xf32>, memref<2x8xf32>
+  %c = exec.alloc rows n : memref<?x8xf32>
+  exec.dispatch @add(%b, %b, %c) params [n] offsets [0, 0, 0] outputs 1
+    : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
+}
+
+// A barrier ends a lifetime only where it stands at every n: between the first and
+// the second call there is none from 4 on, so that c does not take the place of a.
+// CHECK-LABEL: exec.program @schedules
+// CHECK: exec.alloc at 0 rows n : memref<?x8xf32>
+// CHECK: exec.alloc at 64 * n rows n : memref<?x8xf32>
+// CHECK: exec.alloc at 128 * n rows n : memref<?x8xf32>
+// CHECK: exec.alloc at 0 rows n : memref<?x8xf32>
+exec.program @schedules "decode" k 0 n 1 to 8 {
+  %a = exec.alloc rows n : memref<?x8xf32>
+  %b = exec.alloc rows n : memref<?x8xf32>
+  exec.dispatch @add(%a, %a, %b) params [n] offsets [0, 0, 0] outputs 1
+    : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
+  %c = exec.alloc rows n : memref<?x8xf32>
+  exec.dispatch @add(%b, %b, %c) params [n] offsets [0, 0, 0] outputs 1
+    : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
+  %d = exec.alloc rows n : memref<?x8xf32>
+  exec.dispatch @add(%c, %c, %d) params [n] offsets [0, 0, 0] outputs 1
+    : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
+  exec.schedule from 1 [[all], [all], [all]]
+  exec.schedule from 4 [[all, all], [all]]
 }
 
 // -----
 
 exec.kernel @add "add" {width = 8}
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %a = exec.alloc : memref<1152921504606846976xf32>
   // expected-error @+1 {{'exec.alloc' op expected the bytes of all buffers to fit 63 bits, got more at 'memref<1152921504606846976xf32>'}}
   %b = exec.alloc : memref<1152921504606846976xf32>

@@ -3,6 +3,7 @@
 
 // For one worker there is nothing to share.
 // ALONE-NOT: attention_parts
+// ALONE-NOT: _from
 
 exec.cache @kv layers 1 entry 54 page 16 : f32
 exec.state @page_table : memref<1x160xi32>
@@ -22,7 +23,7 @@ exec.state @one_part : memref<1x32xi32>
 // CHECK: %[[Y:.*]] = exec.attention_join %[[LEFT]] positions %[[P]] parts 5 heads 8 kv_heads 2 part 512 as f32 :
 // CHECK-SAME: -> tensor<1x136xf32>
 // CHECK: exec.output "y" %[[Y]]
-exec.program @step "function" batch 0 k 0 chunk 0 {
+exec.program @step "function" {
   %x = exec.input "x" : tensor<1x85xf32>
   %s = exec.input "s" : tensor<1xi32>
   %p = exec.input "p" : tensor<1xi32>
@@ -39,7 +40,7 @@ exec.program @step "function" batch 0 k 0 chunk 0 {
 // CHECK-LABEL: exec.program @few_parts
 // CHECK: exec.attention_parts {{.*}} values 17 parts 2 splits 2 heads 2 kv_heads 1 part 512 window 600 : (tensor<9x20xf32>
 // CHECK: exec.attention_join {{.*}} part 512 window 600 as f32
-exec.program @few_parts "function" batch 0 k 0 chunk 0 {
+exec.program @few_parts "function" {
   %x = exec.input "x" : tensor<9x20xf32>
   %s = exec.input "s" : tensor<9xi32>
   %t = exec.ref @short_table : memref<1x40xi32>
@@ -51,7 +52,7 @@ exec.program @few_parts "function" batch 0 k 0 chunk 0 {
 
 // CHECK-LABEL: exec.program @stays
 // CHECK-NOT: attention_parts
-exec.program @stays "function" batch 0 k 0 chunk 0 {
+exec.program @stays "function" {
   %x = exec.input "x" : tensor<32x80xf32>
   %s = exec.input "s" : tensor<32xi32>
   %m = exec.input "m" : tensor<2xi64>
@@ -77,4 +78,29 @@ exec.program @stays "function" batch 0 k 0 chunk 0 {
   %tree = exec.attention %x2 in %l slots %s2 positions %s2 pages %t tree %m heads 8 kv_heads 2 part 512
     : (tensor<2x80xf32>, tensor<2xi32>, tensor<2xi32>, memref<1x160xi32>, memref<?x16x54xf32>, tensor<2xi64>) -> tensor<2x136xf32>
   exec.output "tree" %tree : tensor<2x136xf32>
+}
+
+// How many workers share a row depends on n: a program is split where that changes.
+// Of three tasks each has not three workers but four, a half of all, so that
+// there are few programs.
+// CHECK-LABEL: exec.program @rows "decode" k 0 n 1 to 4 {
+// CHECK: exec.attention_parts {{.*}} splits 4 {{.*}} -> tensor<?x1600xf32, #exec.count<2 * n>>
+// CHECK: exec.attention_join {{.*}} -> tensor<?x136xf32, #exec.count<2 * n>>
+// CHECK-LABEL: exec.program @rows_from5 "decode" k 0 n 5 to 12 {
+// CHECK: exec.attention_parts {{.*}} splits 2 {{.*}} -> tensor<?x1600xf32, #exec.count<2 * n>>
+// CHECK-LABEL: exec.program @rows_from13 "decode" k 0 n 13 to 100 {
+// CHECK: exec.attention %
+exec.state @slots : memref<200xi32>
+exec.state @table : memref<200x160xi32>
+exec.state @queries : memref<200x2x80xf32>
+exec.program @rows "decode" k 0 n 1 to 100 {
+  %s = exec.ref @slots first n : memref<?xi32>
+  %r = exec.ref @slots first 2 * n : memref<?xi32>
+  %q = exec.ref @queries : memref<200x2x80xf32>
+  %x = exec.read_state %q of %s : (memref<?xi32>, memref<200x2x80xf32>) -> tensor<?x80xf32, #exec.count<2 * n>>
+  %t = exec.ref @table : memref<200x160xi32>
+  %l = exec.ref @kv : memref<?x16x54xf32>
+  %y = exec.attention %x in %l slots %r positions %r pages %t heads 8 kv_heads 2 part 512
+    : (tensor<?x80xf32, #exec.count<2 * n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<2 * n>>
+  exec.output "y" %y : tensor<?x136xf32, #exec.count<2 * n>>
 }

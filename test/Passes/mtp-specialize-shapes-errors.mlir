@@ -104,8 +104,8 @@ mtp.prefill @p k 0 {
 // -----
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// expected-error @+1 {{expected a name other than 'decode_b2_k0', which a program of the round has; rename it}}
-func.func @decode_b2_k0(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+// expected-error @+1 {{expected a name other than 'decode_k0', which a program of the round has; rename it}}
+func.func @decode_k0(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
   return %x : tensor<2x8xf32>
 }
 mtp.round @r k 0 {
@@ -123,4 +123,20 @@ mtp.prefill @p k 0 {
 // expected-error @+1 {{expected a name that does not begin with 'mtp.', as the runtime's kernels do, got 'mtp.sample'}}
 func.func @mtp.sample(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
   return %x : tensor<2x8xf32>
+}
+
+// -----
+
+// A slot's one number is no group of two.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %l = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  mtp.output "logits" %l : tensor<?x16xf32>
+  // expected-error @+1 {{'mtp.regroup' op expected a number of rows that follows from the slots of a round or the rows of a chunk, got 'tensor<?x2xi32>' of 'tensor<?xi32, #exec.count<n>>'}}
+  %pairs = mtp.regroup %slots : tensor<?xi32> -> tensor<?x2xi32>
+}
+mtp.prefill @p k 0 {
+}
 }

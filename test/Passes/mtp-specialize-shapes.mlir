@@ -1,7 +1,22 @@
 // RUN: mtp-opt %s --mtp-specialize-shapes | FileCheck %s
+// RUN: mtp-opt %s --mtp-specialize-shapes=single | FileCheck %s --check-prefix=SINGLE
 
-// Each round is cloned for every batch, each prefill for every chunk: rows become
-// static. How far the prompt is read ahead and the vocabulary are the model's.
+// A program for each n, whose rows are numbers.
+// SINGLE-LABEL: exec.program @decode_b1_k0 "decode" k 0 n 1 to 1 {
+// SINGLE-LABEL: exec.program @decode_b1_k1 "decode" k 1 n 1 to 1 {
+// SINGLE-LABEL: exec.program @decode_b2_k0 "decode" k 0 n 2 to 2 {
+// SINGLE: mtp.slots : tensor<2xi32>
+// SINGLE-LABEL: exec.program @decode_b2_k1 "decode" k 1 n 2 to 2 {
+// SINGLE: mtp.concat_rows {{.*}} -> tensor<6x8xf32>
+// SINGLE-LABEL: exec.program @prefill_c1 "prefill" k 0 n 1 to 1 {
+// SINGLE-LABEL: exec.program @prefill_c5_mtp "prefill" k 1 n 5 to 5 {
+// SINGLE: mtp.prompt_rows ahead 2 : tensor<5xi32>
+// SINGLE-LABEL: exec.program @prefill_c32 "prefill" k 0 n 32 to 32 {
+// SINGLE-NOT: #exec.count
+
+// Each round becomes a program for all batches, each prefill one for all chunks: rows
+// become counts of n. How far the prompt is read ahead and the vocabulary are the
+// model's.
 // CHECK: module attributes {exec.model = {modules = 2 : i64, vocab = 16 : i64}
 // States of slots get an extent more; the host's are there, declared or not.
 // CHECK-DAG: exec.state @length : memref<2xi32>{{$}}
@@ -20,42 +35,37 @@
 // CHECK-NOT: mtp.round
 
 // The host reads behind everything else.
-// CHECK-LABEL: exec.program @decode_b1_k0 "decode" batch 1 k 0 chunk 0 {
-// CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<1xi32>
-// CHECK: %[[L:.*]] = mtp.embed %[[SLOTS]], %{{.*}} -> tensor<1x16xf32>
+// CHECK-LABEL: exec.program @decode_k0 "decode" k 0 n 1 to 2 {
+// CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32, #exec.count<n>>
+// CHECK: %[[L:.*]] = mtp.embed %[[SLOTS]], %{{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: mtp.per_slot %[[SLOTS]] {
-// CHECK: } : (tensor<1xi32>) -> ()
-// CHECK-NEXT: exec.output "logits" %[[L]] : tensor<1x16xf32>
+// CHECK: } : (tensor<?xi32, #exec.count<n>>) -> ()
+// CHECK-NEXT: exec.output "logits" %[[L]] : tensor<?x16xf32, #exec.count<n>>
 // CHECK-NEXT: }
 
-// CHECK-LABEL: exec.program @decode_b1_k1 "decode" batch 1 k 1 chunk 0 {
-// CHECK-LABEL: exec.program @decode_b2_k0 "decode" batch 2 k 0 chunk 0 {
-// CHECK-LABEL: exec.program @decode_b2_k1 "decode" batch 2 k 1 chunk 0 {
-// CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<2xi32>
+// CHECK-LABEL: exec.program @decode_k1 "decode" k 1 n 1 to 2 {
+// CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[P:.*]]:2 = mtp.per_slot %[[SLOTS]] {
-// CHECK: } : (tensor<2xi32>) -> (tensor<2x2xi32>, tensor<2xi32>)
-// CHECK: %[[T:.*]] = mtp.regroup %[[P]]#0 : tensor<2x2xi32> -> tensor<4xi32>
-// CHECK: mtp.regroup %[[T]] : tensor<4xi32> -> tensor<2x2xi32>
-// CHECK: mtp.make_rows %[[T]], %[[T]] : tensor<4xi32>
-// CHECK: mtp.read_state @hidden of %[[SLOTS]] rows 2 : tensor<2xi32> -> tensor<4x8xf32>
-// CHECK: mtp.read_state @hidden of %[[SLOTS]] : tensor<2xi32> -> tensor<2x8xf32>
-// CHECK: mtp.concat_rows {{.*}} -> tensor<6x8xf32>
-// CHECK: mtp.mask_first {{.*}} : tensor<4x8xf32>
-// CHECK: mtp.take_rows {{.*}} -> tensor<2x8xf32>
-// CHECK: mtp.linear {{.*}} -> tensor<2x16xf32>
-// CHECK: mtp.write_state {{.*}} : tensor<6x8xf32>[tensor<2x2xi32>], tensor<2xi32>
+// CHECK: } : (tensor<?xi32, #exec.count<n>>) -> (tensor<?x2xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>)
+// CHECK: %[[T:.*]] = mtp.regroup %[[P]]#0 : tensor<?x2xi32, #exec.count<n>> -> tensor<?xi32, #exec.count<2 * n>>
+// CHECK: mtp.regroup %[[T]] : tensor<?xi32, #exec.count<2 * n>> -> tensor<?x2xi32, #exec.count<n>>
+// CHECK: mtp.make_rows %[[T]], %[[T]] : tensor<?xi32, #exec.count<2 * n>>
+// CHECK: mtp.read_state @hidden of %[[SLOTS]] rows 2 : {{.*}} -> tensor<?x8xf32, #exec.count<2 * n>>
+// CHECK: mtp.read_state @hidden of %[[SLOTS]] : {{.*}} -> tensor<?x8xf32, #exec.count<n>>
+// CHECK: mtp.concat_rows {{.*}} -> tensor<?x8xf32, #exec.count<3 * n>>
+// CHECK: mtp.mask_first {{.*}} : tensor<?x8xf32, #exec.count<2 * n>>
+// CHECK: mtp.take_rows {{.*}} -> tensor<?x8xf32, #exec.count<n>>
+// CHECK: mtp.linear {{.*}} -> tensor<?x16xf32, #exec.count<n>>
+// CHECK: mtp.write_state {{.*}} : tensor<?x8xf32, #exec.count<3 * n>>[tensor<?x2xi32, #exec.count<n>>], tensor<?xi32, #exec.count<n>>
 
-// One sequence a chunk, in the larger chunk and in the smallest.
-// CHECK-LABEL: exec.program @prefill_c32 "prefill" batch 1 k 0 chunk 32 {
-// CHECK: %[[T:.*]], %{{.*}} = mtp.prompt_rows : tensor<32xi32>
-// CHECK: %[[L:.*]] = mtp.embed %[[T]], %{{.*}} -> tensor<32x16xf32>
+// One sequence a chunk, whatever its rows are.
+// CHECK-LABEL: exec.program @prefill "prefill" k 0 n 1 to 32 {
+// CHECK: %[[T:.*]], %{{.*}} = mtp.prompt_rows : tensor<?xi32, #exec.count<n>>
+// CHECK: %[[L:.*]] = mtp.embed %[[T]], %{{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<1xi32>
-// CHECK: mtp.take_rows %[[L]], %[[SLOTS]] : tensor<32x16xf32>, tensor<1xi32> -> tensor<1x16xf32>
-// CHECK-LABEL: exec.program @prefill_c32_mtp "prefill" batch 1 k 1 chunk 32 {
-// CHECK: mtp.prompt_rows ahead 2 : tensor<32xi32>
-// CHECK-LABEL: exec.program @prefill_c8 "prefill" batch 1 k 0 chunk 8 {
-// CHECK: mtp.prompt_rows : tensor<8xi32>
-// CHECK-LABEL: exec.program @prefill_c8_mtp "prefill" batch 1 k 1 chunk 8 {
+// CHECK: mtp.take_rows %[[L]], %[[SLOTS]] : {{.*}} -> tensor<1x16xf32>
+// CHECK-LABEL: exec.program @prefill_mtp "prefill" k 1 n 1 to 32 {
+// CHECK: mtp.prompt_rows ahead 2 : tensor<?xi32, #exec.count<n>>
 // CHECK-LABEL: exec.program @twice "function"
 // CHECK-NOT: exec.program
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 32, page = 16>} {

@@ -12,7 +12,7 @@ using namespace mtp;
 
 static const char *const kExamples = R"(Examples:
   mtp-dump model.bin | less
-  mtp-dump model.bin --program=decode_b1_k2
+  mtp-dump model.bin --program=decode_k2
   mtp-dump model.bin --json --commands > model.json
 )";
 

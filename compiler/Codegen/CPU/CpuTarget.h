@@ -21,7 +21,6 @@ public:
   compiler::Machine machine() const override;
   int64_t panelWidth() const override;
   void addSchedulePasses(mlir::OpPassManager &manager) const override;
-  bool hasCpuSchedule() const override { return true; }
   mlir::FailureOr<compiler::KernelCode>
   generateCode(mlir::ModuleOp module) const override;
 

@@ -93,37 +93,40 @@ LogicalResult KernelOp::verifyRegions() {
   return failure(result.wasInterrupted());
 }
 
-/// Whether a value of type `given` holds what `wanted` says, of which the tasks
-/// have a row each where the first extent is dynamic. How the numbers of a task
-/// are grouped does not matter: three for each of two slots are six rows.
-static bool fitsBuffer(MemRefType wanted, ShapedType given, int64_t tasks) {
-  if (!given.hasStaticShape() ||
-      given.getElementType() != wanted.getElementType())
+/// Whether a value holds what `wanted` says, of which the tasks have a row each
+/// where the first extent is dynamic. How the numbers of a task are grouped
+/// does not matter: three for each of two slots are six rows.
+static bool fitsBuffer(MemRefType wanted, Value given, Count tasks,
+                       Points points) {
+  auto type = cast<ShapedType>(given.getType());
+  std::optional<Count> elements = elementsOf(given);
+  if (!elements || type.getElementType() != wanted.getElementType())
     return false;
   if (wanted.hasStaticShape())
-    return given.getShape() == wanted.getShape();
-  int64_t row = ShapedType::getNumElements(wanted.getShape().drop_front());
-  int64_t needed = row * tasks;
-  return isa<MemRefType>(given) ? given.getNumElements() >= needed
-                                : given.getNumElements() == needed;
+    return type.getShape() == wanted.getShape();
+  Count needed =
+      tasks * ShapedType::getNumElements(wanted.getShape().drop_front());
+  if (!isa<MemRefType>(type))
+    return *elements == needed;
+  return isWithin({elements->base - needed.base, elements->step - needed.step},
+                  points, 0, INT64_MAX);
 }
 
-LogicalResult mlir::exec::verifyBufferTypes(Operation *op, KernelOp kernel,
-                                            TypeRange types, int64_t tasks) {
+LogicalResult mlir::exec::verifyBuffers(Operation *op, KernelOp kernel,
+                                        ValueRange values, Count tasks) {
   SmallVector<Type> wanted =
       llvm::to_vector(kernel.getBody().getArgumentTypes());
   wanted.erase(wanted.begin());
-  if (types.size() != wanted.size())
+  if (values.size() != wanted.size())
     return op->emitOpError("expected the ")
            << wanted.size() << " buffers of '" << kernel.getSymName()
-           << "', got " << types.size();
-  for (auto [i, want, type] : llvm::enumerate(wanted, types)) {
+           << "', got " << values.size();
+  for (auto [i, want, value] : llvm::enumerate(wanted, values)) {
     auto memref = cast<MemRefType>(want);
-    auto shaped = cast<ShapedType>(type);
-    if (!fitsBuffer(memref, shaped, tasks))
+    if (!fitsBuffer(memref, value, tasks, pointsOf(op)))
       return op->emitOpError("expected ")
              << want << " with rows for " << tasks << " tasks as buffer " << i
-             << " of '" << kernel.getSymName() << "', got " << type;
+             << " of '" << kernel.getSymName() << "', got " << value.getType();
   }
   return success();
 }

@@ -11,10 +11,10 @@ namespace mlir::exec {
 DictionaryAttr controlConfig(MLIRContext *context, int64_t reads,
                              int64_t updates, int64_t outputs);
 
-/// Checks that buffers of `types`, tensors included, are what the body of
-/// `kernel` takes, with rows for `tasks` tasks. Reports through `op`.
-LogicalResult verifyBufferTypes(Operation *op, KernelOp kernel, TypeRange types,
-                                int64_t tasks);
+/// Checks that buffers and tensors are what the body of `kernel` takes, with
+/// rows for `tasks` tasks at every n. Reports through `op`.
+LogicalResult verifyBuffers(Operation *op, KernelOp kernel, ValueRange values,
+                            Count tasks);
 
 /// The range of the values of indices, as far as constants and bounds of loops
 /// tell.

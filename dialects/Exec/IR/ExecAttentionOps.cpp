@@ -66,14 +66,15 @@ DictionaryAttr AttentionOp::getKernelConfig() {
   if (!getTree())
     config.number("window", int64_t(getWindow()));
   if (getNodes())
-    config.number("block", rowsOf(getTree()));
+    config.number("block", shapeOf(getTree()).front());
   return config.get();
 }
 
-llvm::SmallVector<int64_t> AttentionOp::getKernelParams() {
-  llvm::SmallVector<int64_t> params{rowsOf(getQ()), columnsOf(getPageTable())};
+llvm::SmallVector<Count> AttentionOp::getKernelParams() {
+  llvm::SmallVector<Count> params{rowsOf(getQ()), columnsOf(getPageTable())};
   if (Value masks = getTree())
-    params.push_back(getNodes() ? int64_t(*getNodes()) : rowsOf(masks));
+    params.push_back(getNodes() ? int64_t(*getNodes())
+                                : shapeOf(masks).front());
   return params;
 }
 
@@ -95,7 +96,7 @@ DictionaryAttr AttentionPartsOp::getKernelConfig() {
       .get();
 }
 
-llvm::SmallVector<int64_t> AttentionPartsOp::getKernelParams() {
+llvm::SmallVector<Count> AttentionPartsOp::getKernelParams() {
   return {rowsOf(getQ()), columnsOf(getPageTable())};
 }
 

@@ -29,7 +29,7 @@ class Exec_ReadsEntriesOp<string mnemonic, list<Trait> traits = []>
     (`values_at` $values_at^)? (`scale` $scale^)? (`part` $part^)?
     (`window` $window^)?
   }];
-  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
   let hasVerifier = 1;
 }
 

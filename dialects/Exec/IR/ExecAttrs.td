@@ -7,6 +7,41 @@ include "dialects/Exec/IR/ExecDialect.td"
 include "dialects/Exec/IR/ExecInterfaces.td"
 include "dialects/MTP/IR/MTPEnums.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/TensorEncoding.td"
+
+def Exec_CountAttr : AttrDef<Exec_Dialect, "Count", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "count";
+  let summary = "a number that grows with n";
+  let description = [{
+    `base + step * n`, where n is what the program runs over: the slots of a
+    round, the rows of a chunk. On a tensor it is the number of rows, which no
+    number says.
+
+    ```mlir
+    #exec.count<8>
+    #exec.count<3 * n>
+    tensor<?x192xf32, #exec.count<1 + 3 * n>>
+    ```
+
+    Constraints:
+    - (C1) on a tensor: the first extent alone is dynamic; it grows with n, from
+      0 rows on, and base and step are less than 2^31.
+  }];
+  let parameters = (ins "int64_t":$base, "int64_t":$step);
+  let builders = [
+    AttrBuilder<(ins "::mlir::exec::Count":$count), [{
+      return $_get($_ctxt, count.base, count.step);
+    }]>
+  ];
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    ::mlir::exec::Count getCount() const { return {getBase(), getStep()}; }
+  }];
+}
+
+def Exec_CountArrayAttr
+    : TypedArrayAttrBase<Exec_CountAttr, "an array of counts">;
 
 def Exec_RotationAttr : AttrDef<Exec_Dialect, "Rotation"> {
   let mnemonic = "rotation";

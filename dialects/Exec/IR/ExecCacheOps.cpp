@@ -88,7 +88,7 @@ DictionaryAttr KvAppendOp::getKernelConfig() {
       .get();
 }
 
-llvm::SmallVector<int64_t> KvAppendOp::getKernelParams() {
+llvm::SmallVector<Count> KvAppendOp::getKernelParams() {
   return {rowsOf(getX()), columnsOf(getPageTable())};
 }
 
@@ -133,7 +133,7 @@ DictionaryAttr RopeAppendOp::getKernelConfig() {
       .get();
 }
 
-llvm::SmallVector<int64_t> RopeAppendOp::getKernelParams() {
+llvm::SmallVector<Count> RopeAppendOp::getKernelParams() {
   return {rowsOf(getKeys()), columnsOf(getPageTable())};
 }
 

@@ -48,7 +48,7 @@ class Exec_WritesEntriesOp<string mnemonic, list<Trait> traits = []>
     `positions` $positions `pages` $page_table
   }];
   code placeMethods = [{
-    ::llvm::SmallVector<int64_t> getKernelParams();
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
     bool readsAnyRow(size_t index);
     bool updatesSameRowsAs(::mlir::exec::KernelOpInterface other) {
       return ::mlir::exec::writesSameEntries(*this, other);

@@ -3,7 +3,8 @@
 // One op per kernel family, in value form. A call's operands, in the order of
 // its definition, are the kernel's first buffers, and its results are the last
 // ones. Widths and strides follow from types and views (`exec.columns`); an
-// attribute says what neither does.
+// attribute says what neither does. The number of rows is a count (`#exec.count`),
+// or static where it does not grow with n.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,15 +17,22 @@ include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Exec_StaticTensor<list<Type> elements, list<int> ranks, string summary>
-    : ConfinedType<TensorRankOf<elements, ranks>, [HasStaticShapePred], summary,
-                   "::mlir::RankedTensorType">;
+/// Extents are static; the number of rows may be a count.
+def Exec_CountedShapePred : CPred<
+    "::mlir::exec::hasCountedShape(::llvm::cast<::mlir::ShapedType>($_self))">;
+
+class Exec_CountedTensor<list<Type> elements, list<int> ranks, string summary>
+    : ConfinedType<TensorRankOf<elements, ranks>, [Exec_CountedShapePred],
+                   summary, "::mlir::RankedTensorType">;
 class Exec_StaticBuffer<list<Type> elements, list<int> ranks, string summary>
     : ConfinedType<MemRefRankOf<elements, ranks>, [HasStaticShapePred], summary,
                    "::mlir::MemRefType">;
+class Exec_CountedBuffer<list<Type> elements, list<int> ranks, string summary>
+    : ConfinedType<MemRefRankOf<elements, ranks>, [Exec_CountedShapePred],
+                   summary, "::mlir::MemRefType">;
 class Exec_Operand<list<Type> elements, list<int> ranks, string summary>
-    : AnyTypeOf<[Exec_StaticTensor<elements, ranks, summary>,
-                 Exec_StaticBuffer<elements, ranks, summary>], summary,
+    : AnyTypeOf<[Exec_CountedTensor<elements, ranks, summary>,
+                 Exec_CountedBuffer<elements, ranks, summary>], summary,
                 "::mlir::ShapedType">;
 
 /// An activation: a row per row of the call.
@@ -38,11 +46,11 @@ def Exec_Vector : Exec_Operand<[F32], [1, 2], "a vector of f32">;
 /// Panels, or the rows of a table, quantised ones as bytes.
 def Exec_Packed : Exec_Operand<[F32, BF16, I8], [2, 3, 4], "a packed weight">;
 
-def Exec_RowsResult : Exec_StaticTensor<[F32], [2], "static rows of f32">;
+def Exec_RowsResult : Exec_CountedTensor<[F32], [2], "static rows of f32">;
 def Exec_NumbersResult
-    : Exec_StaticTensor<[I32], [1], "a static number of i32 per row">;
+    : Exec_CountedTensor<[I32], [1], "a static number of i32 per row">;
 def Exec_NumberRowsResult
-    : Exec_StaticTensor<[I32], [2], "static rows of i32">;
+    : Exec_CountedTensor<[I32], [2], "static rows of i32">;
 
 /// Elements of a weight, as `exec.weight` says them.
 def Exec_ElementAttr : TypeAttrOf<AnyTypeOf<[F32, BF16, I8, I<4>],
@@ -51,7 +59,7 @@ def Exec_ElementAttr : TypeAttrOf<AnyTypeOf<[F32, BF16, I8, I<4>],
 class Exec_SameRows<list<string> names>
     : AllMatchSameOperatorTrait<names, "::mlir::exec::rowsOf($_self)", "rows">;
 class Exec_SameShape<list<string> names>
-    : AllMatchSameOperatorTrait<names, "::mlir::exec::shapeOf($_self)",
+    : AllMatchSameOperatorTrait<names, "::mlir::exec::extentsOf($_self)",
                                 "shape">;
 /// The value of an operand or result, null where an optional one is not given.
 class Exec_Get<string name> {
@@ -61,8 +69,8 @@ class Exec_Get<string name> {
 /// What may be there has the shape of `other`.
 class Exec_OptionalLike<string optional, string other>
     : PredOpTrait<optional # " to have the shape of " # other,
-        CPred<"!" # Exec_Get<optional>.value # " || ::mlir::exec::shapeOf("
-              # Exec_Get<optional>.value # ") == ::mlir::exec::shapeOf($"
+        CPred<"!" # Exec_Get<optional>.value # " || ::mlir::exec::extentsOf("
+              # Exec_Get<optional>.value # ") == ::mlir::exec::extentsOf($"
               # other # ")">>;
 /// Rows follow each other without a gap, or are not given.
 class Exec_Whole<string name> : PredOpTrait<name # " to be no view",
@@ -89,10 +97,9 @@ class Exec_CallOp<string mnemonic, list<Trait> traits = []>
   string syntax = "";
   string kernelKind = "";
   code methods = "";
-  let arguments = !con(inputs, (ins UnitAttr:$solo, UnitAttr:$joined));
+  let arguments = inputs;
   let assemblyFormat = syntax #
-    " (`solo` $solo^)? (`joined` $joined^)? attr-dict"
-    # " `:` functional-type(operands, results)";
+    " attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{
     ::mlir::DictionaryAttr getKernelConfig();
     void getEffects(::llvm::SmallVectorImpl<::mlir::SideEffects::EffectInstance<

@@ -7,25 +7,26 @@ using namespace mlir;
 using namespace mlir::exec;
 
 LogicalResult ControlOp::verify() {
-  int64_t count = getCount();
-  if (count < 1) // C2
+  Count count = getSlotCount();
+  Points points = pointsOf(*this);
+  if (!isWithin(count, points, 1, INT32_MAX)) // C2
     return emitOpError("expected at least one slot, got ") << count;
-  auto check = [&](Type type) -> LogicalResult {
-    auto shaped = cast<ShapedType>(type);
-    bool isBuffer = isa<MemRefType>(type);
-    if (shaped.hasStaticShape() &&
-        (isBuffer ? shaped.getNumElements() >= count
-                  : shaped.getNumElements() % count == 0))
+  auto check = [&](Value value) -> LogicalResult {
+    std::optional<Count> elements = elementsOf(value);
+    bool isBuffer = isa<MemRefType>(value.getType());
+    if (elements && (isBuffer ? isWithin({elements->base - count.base,
+                                          elements->step - count.step},
+                                         points, 0, INT64_MAX)
+                              : ratio(*elements, count).has_value()))
       return success();
     return emitOpError("expected a row for each of ")
-           << count << " slots, got " << type;
+           << count << " slots, got " << value.getType();
   };
-  if (failed(check(getSlots().getType())))
+  if (failed(check(getSlots())))
     return failure();
-  for (TypeRange types :
-       {TypeRange(getInputs().getTypes()), TypeRange(getResultTypes())})
-    for (Type type : types)
-      if (failed(check(type)))
+  for (ValueRange values : {ValueRange(getInputs()), ValueRange(getResults())})
+    for (Value value : values)
+      if (failed(check(value)))
         return failure();
   return success();
 }
@@ -39,9 +40,9 @@ LogicalResult ControlOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (kernel.getConfig() != getKernelConfig()) // C3
     return emitOpError("expected as many buffers as ")
            << kernel.getConfig() << ", got " << getKernelConfig();
-  SmallVector<Type> types(getOperandTypes());
-  llvm::append_range(types, getResultTypes());
-  return verifyBufferTypes(*this, kernel, types, getCount()); // C3
+  SmallVector<Value> values(getOperands());
+  llvm::append_range(values, getResults());
+  return verifyBuffers(*this, kernel, values, getSlotCount()); // C3
 }
 
 llvm::StringRef ControlOp::getKernelKind() { return kControlKind; }
@@ -51,8 +52,8 @@ DictionaryAttr ControlOp::getKernelConfig() {
                        getUpdates().size(), getNumResults());
 }
 
-llvm::SmallVector<int64_t> ControlOp::getKernelParams() {
-  return {int64_t(getCount())};
+llvm::SmallVector<Count> ControlOp::getKernelParams() {
+  return {getSlotCount()};
 }
 
 bool ControlOp::updatesOperand(size_t index) {
@@ -69,6 +70,6 @@ bool ControlOp::dividesByRow() { return true; }
 // order, touch the same of it. Two elements never name one slot.
 bool ControlOp::updatesSameRowsAs(KernelOpInterface other) {
   auto control = dyn_cast<ControlOp>(other.getOperation());
-  return control && control.getCount() == getCount() &&
+  return control && control.getSlotCount() == getSlotCount() &&
          isSameBuffer(control.getSlots(), getSlots());
 }

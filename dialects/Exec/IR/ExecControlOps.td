@@ -3,6 +3,7 @@
 #ifndef EXEC_CONTROL_OPS
 #define EXEC_CONTROL_OPS
 
+include "dialects/Exec/IR/ExecAttrs.td"
 include "dialects/Exec/IR/ExecDialect.td"
 include "dialects/Exec/IR/ExecInterfaces.td"
 include "mlir/IR/CommonAttrConstraints.td"
@@ -20,8 +21,7 @@ def Exec_ControlOp : Exec_Op<"control", [
     The value form of a dispatch of a control kernel. Task i has row i of
     `slots`, `inputs` and results; of the states that it reads and updates it has
     what belongs to its slot, and what is shared it only reads. Operands are
-    tensors, or buffers that hold a row for each slot. `solo` and `joined` are
-    those of `exec.dispatch`.
+    tensors, or buffers that hold a row for each slot.
 
     Example:
     ```mlir
@@ -36,20 +36,22 @@ def Exec_ControlOp : Exec_Op<"control", [
     - C3: operands and results have the types that the body takes, and are as
       many.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, I64Attr:$count,
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Exec_CountAttr:$count,
       AnyTypeOf<[TensorOf<[I32]>, MemRefOf<[I32]>]>:$slots,
       Variadic<AnyTypeOf<[TensorOf<[I32, I64, F32]>,
                           MemRefOf<[I32, I64, F32]>]>>:$inputs,
       Arg<Variadic<MemRefOf<[I32, I64, F32]>>, "states that are read",
           [MemRead]>:$reads,
       Arg<Variadic<MemRefOf<[I32, I64, F32]>>, "states that are updated",
-          [MemRead, MemWrite]>:$updates,
-      UnitAttr:$solo, UnitAttr:$joined);
+          [MemRead, MemWrite]>:$updates);
   let results = (outs Variadic<TensorOf<[I32, I64, F32]>>:$results);
   let assemblyFormat = [{
-    $kernel `for` $count `of` $slots (`(` $inputs^ `)`)? (`reads` `(` $reads^ `)`)?
-    (`updates` `(` $updates^ `)`)? (`solo` $solo^)? (`joined` $joined^)?
+    $kernel `for` custom<Count>($count) `of` $slots (`(` $inputs^ `)`)?
+    (`reads` `(` $reads^ `)`)? (`updates` `(` $updates^ `)`)?
     attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::exec::Count getSlotCount() { return getCountAttr().getCount(); }
   }];
   let hasVerifier = 1;
 }

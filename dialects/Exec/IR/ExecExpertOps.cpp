@@ -27,12 +27,12 @@ bool MoeRouteOp::readsAnyRow(size_t index) {
 
 DictionaryAttr MoePlanOp::getKernelConfig() {
   return KernelConfig(getContext())
-      .number("experts", rowsOf(getStarts()) - 1)
+      .number("experts", shapeOf(getStarts()).front() - 1)
       .number("top_k", columnsOf(getExperts()))
       .get();
 }
 
-llvm::SmallVector<int64_t> MoePlanOp::getKernelParams() {
+llvm::SmallVector<Count> MoePlanOp::getKernelParams() {
   return {rowsOf(getPositions())};
 }
 
@@ -40,20 +40,27 @@ llvm::SmallVector<int64_t> MoePlanOp::getKernelParams() {
 // Products
 //===----------------------------------------------------------------------===//
 
+LogicalResult MoeGateUpOp::verify() {
+  if (!ratio(rowsOf(getOrder()), rowsOf(getX()))) // C3
+    return emitOpError("expected an order of as many rows for each of ")
+           << getX().getType() << ", got " << getOrder().getType();
+  return success();
+}
+
 DictionaryAttr MoeGateUpOp::getKernelConfig() {
   ColumnView x = viewOf(getX());
   return KernelConfig(getContext())
-      .number("experts", rowsOf(getStarts()) - 1)
+      .number("experts", shapeOf(getStarts()).front() - 1)
       .number("k", x.width)
       .number("inter", columnsOf(getY()))
       .elements(getDtype(), getGroup())
-      .number("top_k", rowsOf(getOrder()) / rowsOf(getX()))
+      .number("top_k", *ratio(rowsOf(getOrder()), rowsOf(getX())))
       .number("x_stride", x.stride)
       .panels(getWeight())
       .get();
 }
 
-llvm::SmallVector<int64_t> MoeGateUpOp::getKernelParams() {
+llvm::SmallVector<Count> MoeGateUpOp::getKernelParams() {
   return {rowsOf(getX())};
 }
 
@@ -61,7 +68,7 @@ Value MoeGateUpOp::getPackedWeight() { return getWeight(); }
 
 DictionaryAttr MoeDownOp::getKernelConfig() {
   return KernelConfig(getContext())
-      .number("experts", rowsOf(getStarts()) - 1)
+      .number("experts", shapeOf(getStarts()).front() - 1)
       .number("k", columnsOf(getX()))
       .number("n", columnsOf(getY()))
       .elements(getDtype(), getGroup())
@@ -70,8 +77,15 @@ DictionaryAttr MoeDownOp::getKernelConfig() {
       .get();
 }
 
-llvm::SmallVector<int64_t> MoeDownOp::getKernelParams() {
-  return {rowsOf(getX()) / int64_t(getTopK())};
+LogicalResult MoeDownOp::verify() {
+  if (!divide(rowsOf(getX()), int64_t(getTopK()))) // C4
+    return emitOpError("expected top_k to divide the rows of ")
+           << getX().getType() << ", got " << getTopK();
+  return success();
+}
+
+llvm::SmallVector<Count> MoeDownOp::getKernelParams() {
+  return {*divide(rowsOf(getX()), int64_t(getTopK()))};
 }
 
 Value MoeDownOp::getPackedWeight() { return getWeight(); }

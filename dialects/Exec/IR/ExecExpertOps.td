@@ -53,7 +53,7 @@ def Exec_MoePlanOp : Exec_CallOp<"moe_plan",
   let results = (outs Exec_NumbersResult:$starts, Exec_NumbersResult:$order);
   let syntax = "$experts `at` $positions";
   let kernelKind = "moe_plan";
-  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
 }
 
 /// A product of rows by the matrix of every expert that they go to.
@@ -86,10 +86,12 @@ def Exec_MoeGateUpOp : Exec_ExpertProductOp<"moe_gate_up", [
     ```
     - C1: there is a row for each element of the order.
     - C2: group is given for i8 and i4 alone.
+    - C3: the order has as many rows for each of x.
   }];
   let inputs = product;
   let syntax = productSyntax;
-  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
+  let hasVerifier = 1;
 }
 
 def Exec_MoeDownOp : Exec_ExpertProductOp<"moe_down", [
@@ -107,10 +109,12 @@ def Exec_MoeDownOp : Exec_ExpertProductOp<"moe_down", [
     - C1: x, order and y have the same rows.
     - C2: group is given for i8 and i4 alone.
     - C3: x is no view.
+    - C4: top_k divides the rows.
   }];
   let inputs = !con(product, (ins I64Attr:$top_k));
   let syntax = productSyntax # " `top_k` $top_k";
-  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
+  let hasVerifier = 1;
 }
 
 def Exec_MoeCombineOp : Exec_CallOp<"moe_combine", [

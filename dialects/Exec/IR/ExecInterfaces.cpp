@@ -12,11 +12,71 @@ bool mlir::exec::isSameOperand(const KernelOperand &a, const KernelOperand &b) {
   return a.offset == b.offset && isSameBuffer(a.value, b.value);
 }
 
+bool mlir::exec::hasCountedShape(ShapedType type) {
+  if (type.hasStaticShape())
+    return true;
+  if (llvm::is_contained(type.getShape().drop_front(), ShapedType::kDynamic))
+    return false;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? isa_and_nonnull<CountAttr>(tensor.getEncoding())
+                : type.getRank() == 1;
+}
+
 llvm::ArrayRef<int64_t> mlir::exec::shapeOf(Value value) {
   return cast<ShapedType>(value.getType()).getShape();
 }
 
-int64_t mlir::exec::rowsOf(Value value) { return shapeOf(value).front(); }
+Count mlir::exec::rowsOf(Value value) {
+  auto type = cast<ShapedType>(value.getType());
+  if (type.getRank() == 0)
+    return 1;
+  if (!type.isDynamicDim(0))
+    return type.getDimSize(0);
+  CountAttr rows;
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    rows = dyn_cast_or_null<CountAttr>(tensor.getEncoding());
+  else if (auto alloc = value.getDefiningOp<AllocOp>())
+    rows = alloc.getRowsAttr();
+  else if (auto ref = value.getDefiningOp<RefOp>())
+    rows = ref.getFirstAttr();
+  return rows ? rows.getCount() : Count();
+}
+
+llvm::SmallVector<Count, 3> mlir::exec::extentsOf(Value value) {
+  llvm::SmallVector<Count, 3> extents{rowsOf(value)};
+  for (int64_t extent : llvm::drop_begin(shapeOf(value)))
+    extents.push_back(extent);
+  return extents;
+}
+
+std::optional<Count> mlir::exec::elementsOf(Value value) {
+  Count elements = rowsOf(value);
+  for (int64_t extent :
+       shapeOf(value).drop_front(shapeOf(value).empty() ? 0 : 1))
+    if (__builtin_mul_overflow(elements.base, extent, &elements.base) ||
+        __builtin_mul_overflow(elements.step, extent, &elements.step))
+      return std::nullopt;
+  return elements;
+}
+
+RankedTensorType mlir::exec::withRows(RankedTensorType like, Count rows) {
+  SmallVector<int64_t> shape(like.getShape());
+  shape.front() = rows.isFixed() ? rows.base : ShapedType::kDynamic;
+  Attribute encoding;
+  if (!rows.isFixed())
+    encoding = CountAttr::get(like.getContext(), rows);
+  return RankedTensorType::get(shape, like.getElementType(), encoding);
+}
+
+RankedTensorType mlir::exec::rowsType(Count rows, int64_t columns,
+                                      Type element) {
+  return withRows(RankedTensorType::get({0, columns}, element), rows);
+}
+
+llvm::SmallVector<int64_t> mlir::exec::evaluate(llvm::ArrayRef<Count> counts,
+                                                int64_t n) {
+  return llvm::map_to_vector(counts, [n](Count count) { return count.at(n); });
+}
 
 int64_t mlir::exec::columnsOf(Value value) {
   llvm::ArrayRef<int64_t> shape = shapeOf(value);

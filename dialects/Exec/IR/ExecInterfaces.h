@@ -3,6 +3,7 @@
 #ifndef MTP_DIALECTS_EXEC_IR_EXECINTERFACES_H
 #define MTP_DIALECTS_EXEC_IR_EXECINTERFACES_H
 
+#include "dialects/Exec/IR/Count.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -41,10 +42,30 @@ bool isWhole(Value value);
 /// The buffers behind operands, each from its view's first element on.
 llvm::SmallVector<KernelOperand> resolveOperands(OperandRange operands);
 
-/// Rows, columns (1 of a number per row) and extents of a call's operand.
-int64_t rowsOf(Value value);
+/// Whether the extents of a type are static, but for the number of rows of a
+/// tensor that says it (`#exec.count`), or of a list of numbers in a buffer.
+bool hasCountedShape(ShapedType type);
+
+/// Rows and columns (1 of a number per row) of a call's operand. The rows of a
+/// buffer are what the op says that defines it.
+Count rowsOf(Value value);
 int64_t columnsOf(Value value);
+/// All extents.
+llvm::SmallVector<Count, 3> extentsOf(Value value);
+/// All extents as the type has them: the first one may be dynamic.
 llvm::ArrayRef<int64_t> shapeOf(Value value);
+
+/// Elements of a tensor or of a buffer that is no cache; nothing where they do
+/// not fit.
+std::optional<Count> elementsOf(Value value);
+
+/// The type of `rows` rows of what one row of `like` has, and of `columns` of
+/// such elements.
+RankedTensorType withRows(RankedTensorType like, Count rows);
+RankedTensorType rowsType(Count rows, int64_t columns, Type element);
+
+/// Params at n.
+llvm::SmallVector<int64_t> evaluate(llvm::ArrayRef<Count> counts, int64_t n);
 
 class EntryWriterOpInterface;
 class KernelOpInterface;

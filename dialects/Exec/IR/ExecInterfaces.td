@@ -23,7 +23,7 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<[{
       64-bit scalars, the number of rows or slots first: that of the first
       result where a call does not say another.
-    }], "::llvm::SmallVector<int64_t>", "getKernelParams", (ins), "", [{
+    }], "::llvm::SmallVector<::mlir::exec::Count>", "getKernelParams", (ins), "", [{
         return {::mlir::exec::rowsOf($_op->getResult(0))};
       }]>,
     InterfaceMethod<[{
@@ -53,22 +53,17 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
       "bool", "dividesByRow", (ins), "", [{
         return ::mlir::exec::dividesByRow($_op.getKernelKind());
       }]>,
-    InterfaceMethod<"Pieces of work that threads may share.",
-      "int64_t", "getTasks", (ins), "", [{
-        return ::mlir::exec::kernelTasks($_op.getKernelKind(),
-                                         $_op.getKernelConfig(),
-                                         $_op.getKernelParams());
+    InterfaceMethod<"Pieces of work that threads may share, at n.",
+      "int64_t", "getTasks", (ins "int64_t":$n), "", [{
+        return ::mlir::exec::kernelTasks(
+            $_op.getKernelKind(), $_op.getKernelConfig(),
+            ::mlir::exec::evaluate($_op.getKernelParams(), n));
       }]>,
     InterfaceMethod<[{
       Whether what task r updates in place is what task r of `other` does, and
       nothing else, if both update the same buffer.
     }], "bool", "updatesSameRowsAs",
       (ins "::mlir::exec::KernelOpInterface":$other), "", [{ return false; }]>,
-    InterfaceMethod<"Whether one thread does all tasks.", "bool", "getSolo">,
-    InterfaceMethod<"", "void", "setSolo", (ins "bool":$solo)>,
-    InterfaceMethod<"Whether no barrier stands before the call.",
-      "bool", "getJoined">,
-    InterfaceMethod<"", "void", "setJoined", (ins "bool":$joined)>,
   ];
 }
 

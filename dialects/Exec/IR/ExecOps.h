@@ -3,6 +3,7 @@
 #ifndef MTP_DIALECTS_EXEC_IR_EXECOPS_H
 #define MTP_DIALECTS_EXEC_IR_EXECOPS_H
 
+#include "dialects/Exec/IR/Count.h"
 #include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/Exec/IR/ExecInterfaces.h"
 #include "dialects/Exec/IR/WeightLayout.h"
@@ -14,6 +15,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -28,6 +30,12 @@ namespace mlir::exec {
 /// Returns the bytes of a buffer, or nothing where it is not static or they do
 /// not fit 63 bits.
 std::optional<int64_t> bufferBytes(MemRefType type);
+
+/// The bytes of a program's buffer, at every n; nothing for a cache.
+std::optional<Count> bufferBytes(Value buffer);
+
+/// The values of n of the program around `op`.
+Points pointsOf(Operation *op);
 
 /// The tensor's key of a weight's source, without the slash of an absolute one.
 llvm::StringRef sourceKey(DictionaryAttr source);

@@ -8,38 +8,65 @@
 using namespace mlir;
 using namespace mlir::exec;
 
+//===----------------------------------------------------------------------===//
+// ProgramOp
+//===----------------------------------------------------------------------===//
+
 void ProgramOp::build(OpBuilder &builder, OperationState &state,
-                      llvm::StringRef name, llvm::StringRef kind, int64_t batch,
-                      int64_t k, int64_t chunk) {
+                      llvm::StringRef name, llvm::StringRef kind, int64_t k,
+                      Points points) {
   state.addAttribute("sym_name", builder.getStringAttr(name));
   state.addAttribute("kind", builder.getStringAttr(kind));
-  state.addAttribute("batch", builder.getI64IntegerAttr(batch));
   state.addAttribute("k", builder.getI64IntegerAttr(k));
-  state.addAttribute("chunk", builder.getI64IntegerAttr(chunk));
+  state.addAttribute("least", builder.getI64IntegerAttr(points.least));
+  state.addAttribute("most", builder.getI64IntegerAttr(points.most));
   state.addRegion()->emplaceBlock();
 }
 
 LogicalResult ProgramOp::verify() {
-  int64_t batch = getBatch(), k = getK(), chunk = getChunk();
-  bool fits;
-  llvm::StringRef wanted;
-  if (getKind() == "decode") {
-    fits = batch >= 1 && k >= 0 && chunk == 0;
-    wanted = "batch >= 1, k >= 0 and chunk 0";
-  } else if (getKind() == "prefill") {
-    fits = batch == 1 && k >= 0 && chunk >= 1;
-    wanted = "batch 1, k >= 0 and chunk >= 1";
-  } else if (getKind() == "function") {
-    fits = batch == 0 && k == 0 && chunk == 0;
-    wanted = "batch 0, k 0 and chunk 0";
-  } else { // C1
+  constexpr int64_t kMost = INT32_MAX;
+  int64_t k = getK();
+  Points points = getPoints();
+  if (getKind() == "decode" || getKind() == "prefill") {
+    if (k >= 0 && points.least >= 1 && points.least <= points.most &&
+        points.most <= kMost) // C2
+      return success();
+    return emitOpError("expected k >= 0 and n from 1 on for kind ")
+           << getKind() << ", got k " << k << " and n " << points.least
+           << " to " << points.most;
+  }
+  if (getKind() != "function") // C1
     return emitOpError("expected kind decode, prefill or function, got '")
            << getKind() << "'";
-  }
-  if (!fits) { // C2
-    return emitOpError("expected ")
-           << wanted << " for kind " << getKind() << ", got " << batch << ", "
-           << k << " and " << chunk;
+  if (k == 0 && points.least == 0 && points.most == 0) // C2
+    return success();
+  return emitOpError("expected k 0 and n 0 for kind function, got k ")
+         << k << " and n " << points.least << " to " << points.most;
+}
+
+/// C3: schedules of the program, one behind the other.
+LogicalResult ProgramOp::verifyRegions() {
+  size_t calls = llvm::count_if(getBody().front(), [](Operation &op) {
+    return isa<DispatchOp, KernelOpInterface>(op);
+  });
+  int64_t next = getLeast();
+  for (auto schedule : getBody().getOps<ScheduleOp>()) {
+    int64_t begin = schedule.getBegin();
+    bool isFirst = schedule == *getBody().getOps<ScheduleOp>().begin();
+    if (isFirst ? begin != next : begin < next || begin > int64_t(getMost()))
+      return schedule.emitOpError("expected a schedule from ")
+             << next << (isFirst ? "" : " or more") << " on, got " << begin;
+    if (schedule.getSteps().size() != calls)
+      return schedule.emitOpError("expected a step for each of ")
+             << calls << " calls, got " << schedule.getSteps().size();
+    for (auto [i, step] : llvm::enumerate(schedule.getSteps()))
+      if ((step & ~(ScheduleOp::kSolo | ScheduleOp::kJoined)) != 0 ||
+          (i == 0 && schedule.isJoined(0)))
+        return schedule.emitOpError("expected steps that are solo, joined, "
+                                    "both or none, and a first one that is "
+                                    "not joined, got ")
+               << int64_t(step) << " as step " << i;
+    next = begin + 1;
   }
   return success();
 }
@@ -79,14 +106,17 @@ static Type resourceType(Operation *resource, MemRefType type) {
       .Default(Type());
 }
 
-/// Whether `type` is `whole`, or the first of a state's numbers.
-static bool isFirstOf(MemRefType type, Type whole, Operation *resource) {
-  auto all = cast<MemRefType>(whole);
-  if (!isa<StateOp>(resource) || all.getRank() != 1 || type.getRank() != 1)
-    return type == all;
+/// Whether `ref` is all of what it refers to, or the first of a state's
+/// numbers.
+static bool isFirstOf(RefOp ref, Type whole, Operation *resource) {
+  auto type = cast<MemRefType>(ref.getType()), all = cast<MemRefType>(whole);
+  bool isNumbers =
+      isa<StateOp>(resource) && all.getRank() == 1 && type.getRank() == 1;
+  if (!isNumbers)
+    return type == all && !ref.getFirst();
   return type.getElementType() == all.getElementType() &&
-         type.hasStaticShape() && type.getDimSize(0) >= 1 &&
-         type.getDimSize(0) <= all.getDimSize(0);
+         type.isDynamicDim(0) == ref.getFirst().has_value() &&
+         isWithin(rowsOf(ref), pointsOf(ref), 1, all.getDimSize(0));
 }
 
 LogicalResult RefOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -117,9 +147,13 @@ LogicalResult RefOp::verifySymbolUses(SymbolTableCollection &symbols) {
     wanted =
         MemRefType::get(whole.getShape().drop_front(), whole.getElementType());
   }
-  if (!isFirstOf(type, wanted, resource)) { // C3
-    return emitOpError("expected ")
-           << wanted << " for '" << getResource() << "', got " << type;
+  if (!isFirstOf(*this, wanted, resource)) { // C3, C5
+    InFlightDiagnostic diag = emitOpError("expected ")
+                              << wanted << " for '" << getResource()
+                              << "', got " << type;
+    if (CountAttr first = getFirstAttr())
+      diag << ", the first " << first.getCount();
+    return diag;
   }
   auto weight = dyn_cast<WeightOp>(resource);
   if (weight && bufferBytes(type) != weight.getPackedBytes()) { // C4
@@ -173,9 +207,12 @@ LogicalResult InputOp::verify() {
 
 LogicalResult OutputOp::verify() {
   Type type = getValue().getType();
-  if (!isTensorOrBuffer(type) || !cast<ShapedType>(type).hasStaticShape()) {
+  bool hasExtents =
+      isTensorOrBuffer(type) && (hasCountedShape(cast<ShapedType>(type)) ||
+                                 getValue().getDefiningOp<AllocOp>());
+  if (!hasExtents) { // C1
     return emitOpError("expected a static tensor or buffer of f32, bf16, i8, "
-                       "i32 or i64, got ") // C1
+                       "i32 or i64, got ")
            << type;
   }
   if (getValue().getDefiningOp<ColumnsOp>()) // C2
@@ -189,11 +226,29 @@ LogicalResult OutputOp::verify() {
 
 LogicalResult AllocOp::verify() {
   auto type = cast<MemRefType>(getType());
-  if (!bufferBytes(type)) { // C1
-    return emitOpError("expected a static buffer whose bytes fit 63 bits, got ")
-           << type;
-  }
-  return success();
+  bool isCounted = !type.hasStaticShape();
+  std::optional<Count> bytes;
+  if (isCounted == getRows().has_value() &&
+      !llvm::is_contained(llvm::drop_begin(type.getShape(), isCounted),
+                          ShapedType::kDynamic))
+    bytes = bufferBytes(getResult());
+  Points points = pointsOf(*this);
+  points.most = std::max<int64_t>(points.most, 1); // the memory plan's unit
+  if (bytes && isWithin(*bytes, points, 0, INT64_MAX))
+    return success();
+  // C1
+  InFlightDiagnostic diag = emitOpError(
+      "expected a static buffer, or one with rows, whose bytes fit 63 bits, "
+      "got ");
+  diag << type;
+  if (CountAttr rows = getRowsAttr())
+    diag << " with rows " << rows.getCount();
+  return diag;
+}
+
+llvm::SmallVector<Count> DispatchOp::getCounts() {
+  return llvm::map_to_vector(getParams().getAsRange<CountAttr>(),
+                             [](CountAttr count) { return count.getCount(); });
 }
 
 LogicalResult DispatchOp::verify() {
@@ -203,7 +258,10 @@ LogicalResult DispatchOp::verify() {
   }
   for (auto [buffer, offset] : llvm::zip(getBuffers(), getOffsets())) { // C3
     auto type = cast<MemRefType>(buffer.getType());
-    int64_t end = type.hasStaticShape() ? type.getNumElements() : 1;
+    std::optional<Count> elements = elementsOf(buffer);
+    bool isCache =
+        !elements || (!type.hasStaticShape() && *elements == Count());
+    int64_t end = isCache ? 1 : elements->at(pointsOf(*this).least);
     if (offset < 0 || offset >= end) {
       return emitOpError("expected an offset below ")
              << end << " into " << type << ", got " << offset;
@@ -212,15 +270,69 @@ LogicalResult DispatchOp::verify() {
   return success();
 }
 
+/// The factor of n * n in what a kernel touches.
+static int64_t squareOf(const Extent &extent, llvm::ArrayRef<Count> params) {
+  int64_t square = 0;
+  for (Extent::Term term : extent.terms())
+    if (term.first >= 0 && term.second >= 0)
+      square +=
+          term.factor * params[term.first].step * params[term.second].step;
+  return square;
+}
+
+/// Checks that a buffer has what the kernel touches of it: as the loader does,
+/// at the ends of the program's range, between which nothing is larger unless
+/// it grows slower than n.
+static LogicalResult verifyTouched(DispatchOp dispatch,
+                                   const BufferContract &contract, size_t i) {
+  std::optional<Count> bytes = bufferBytes(dispatch.getBuffers()[i]);
+  auto type = cast<MemRefType>(dispatch.getBuffers()[i].getType());
+  if (!bytes || contract.entries)
+    return success();
+  llvm::SmallVector<Count> params = dispatch.getCounts();
+  Points points = pointsOf(dispatch);
+  int64_t offset =
+      dispatch.getOffsets()[i] * (type.getElementTypeBitWidth() / 8);
+  if (!points.isOne() && squareOf(contract.bytes, params) < 0)
+    return dispatch.emitOpError("expected a program of one n: what is touched "
+                                "of buffer ")
+           << i << " grows slower than n";
+  for (int64_t n : {points.least, points.most}) {
+    std::optional<int64_t> touched =
+        contract.bytes.evaluate(evaluate(params, n));
+    if (!touched || *touched > bytes->at(n) - offset)
+      return dispatch.emitOpError("expected at least ")
+             << touched.value_or(INT64_MAX) << " bytes of buffer " << i
+             << " from offset " << offset << " on at n " << n << ", got "
+             << bytes->at(n) - offset;
+  }
+  return success();
+}
+
+/// C4
+static LogicalResult verifyContract(DispatchOp dispatch,
+                                    const KernelContract &contract) {
+  if (!contract.error.empty())
+    return success(); // code generation says so
+  for (auto [i, range, param] :
+       llvm::enumerate(contract.params, dispatch.getCounts()))
+    if (!isWithin(param, pointsOf(dispatch), range.least, range.most))
+      return dispatch.emitOpError("expected param ")
+             << i << " in [" << range.least << ", " << range.most
+             << "] at every n, got " << param;
+  for (auto [i, buffer] : llvm::enumerate(contract.buffers))
+    if (failed(verifyTouched(dispatch, buffer, i)))
+      return failure();
+  return success();
+}
+
 /// Checks that a kernel takes the entries of each cache for what they are, and
 /// takes nothing else for a cache.
 static LogicalResult verifyCaches(DispatchOp dispatch, KernelOp kernel,
+                                  const KernelContract &contract,
                                   SymbolTableCollection &symbols) {
-  std::optional<KernelContract> contract = kernelContract(kernel);
-  if (!contract)
-    return success();
   for (auto [i, buffer, given] :
-       llvm::enumerate(contract->buffers, dispatch.getBuffers())) {
+       llvm::enumerate(contract.buffers, dispatch.getBuffers())) {
     auto ref = given.getDefiningOp<RefOp>();
     auto cache = ref ? symbols.lookupNearestSymbolFrom<CacheOp>(
                            dispatch, ref.getResourceAttr())
@@ -262,18 +374,13 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << " buffers, " << getParams().size() << " params and "
            << getOutputs() << " outputs";
   }
-  int64_t tasks =
-      kernelTasks(kernel.getKind(), kernel.getConfig(), getParams());
-  if (tasks < 0 || int64_t(getTasks()) != tasks) { // C4
-    return emitOpError("expected ")
-           << std::max<int64_t>(tasks, 0) << " tasks of kind '"
-           << kernel.getKind() << "' for these params, got "
-           << int64_t(getTasks());
-  }
-  if (kernel.hasBody() &&
-      failed(verifyBufferTypes(*this, kernel, getBuffers().getTypes(),
-                               getParams().front()))) { // C6
+  std::optional<KernelContract> contract = kernelContract(kernel);
+  if (!contract)
+    return success(); // a builtin
+  if (kernel.hasBody() && failed(verifyBuffers(*this, kernel, getBuffers(),
+                                               getCounts().front()))) // C6
     return failure();
-  }
-  return verifyCaches(*this, kernel, symbols);
+  if (failed(verifyCaches(*this, kernel, *contract, symbols)))
+    return failure();
+  return verifyContract(*this, *contract);
 }

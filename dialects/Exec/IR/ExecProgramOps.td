@@ -3,6 +3,7 @@
 #ifndef EXEC_PROGRAM_OPS
 #define EXEC_PROGRAM_OPS
 
+include "dialects/Exec/IR/ExecAttrs.td"
 include "dialects/Exec/IR/ExecDialect.td"
 include "dialects/Exec/IR/ExecInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
@@ -14,31 +15,49 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Exec_ProgramOp : Exec_Op<"program", [
     Symbol, HasParent<"::mlir::ModuleOp">, IsolatedFromAbove, NoTerminator,
     SingleBlock, NoRegionArguments]> {
-  let summary = "One static program: a decode round, a prefill chunk, a function";
+  let summary = "A program for a range of n: decode rounds, prefill chunks, a function";
   let description = [{
-    `kind` is `decode` (one round for `batch` slots and `k` drafts), `prefill`
-    (one chunk of `chunk` rows of one slot; `k` is 0 where the drafter's caches
-    are not filled) or `function` (an exported function on given tensors).
+    `kind` is `decode` (one round for n slots and `k` drafts), `prefill` (one
+    chunk of n rows of one slot; `k` is 0 where the drafter's caches are not
+    filled) or `function` (an exported function on given tensors). What it holds
+    is for every n from `least` to `most`: numbers that grow with n are counts.
+    In a function nothing does.
 
     Example:
     ```mlir
-    exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 { ... }
+    exec.program @decode_k2 "decode" k 2 n 1 to 256 { ... }
+    exec.program @sum "function" { ... }
     ```
     - C1: kind is decode, prefill or function.
-    - C2: decode: batch >= 1, k >= 0, chunk 0; prefill: batch 1, k >= 0,
-      chunk >= 1; function: batch, k and chunk 0.
+    - C2: decode and prefill: k >= 0 and 1 <= least <= most < 2^31; function: k
+      and n 0.
+    - C3: the schedules begin with least and ascend to most at the latest; each
+      has a step for every call and dispatch, of which the first is not joined.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, I64Attr:$batch,
-                       I64Attr:$k, I64Attr:$chunk);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind,
+                       DefaultValuedAttr<I64Attr, "0">:$k,
+                       DefaultValuedAttr<I64Attr, "0">:$least,
+                       DefaultValuedAttr<I64Attr, "0">:$most);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name $kind `batch` $batch `k` $k `chunk` $chunk attr-dict-with-keyword $body
+    $sym_name $kind `` custom<Points>($k, $least, $most)
+    attr-dict-with-keyword $body
   }];
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
-      "::llvm::StringRef":$kind, "int64_t":$batch, "int64_t":$k,
-      "int64_t":$chunk)>];
+      "::llvm::StringRef":$kind, CArg<"int64_t", "0">:$k,
+      CArg<"::mlir::exec::Points", "{}">:$points)>];
+  let extraClassDeclaration = [{
+    ::mlir::exec::Points getPoints() {
+      return {int64_t(getLeast()), int64_t(getMost())};
+    }
+    void setPoints(::mlir::exec::Points points) {
+      setLeast(points.least);
+      setMost(points.most);
+    }
+  }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Exec_RefOp : Exec_Op<"ref", [
@@ -53,6 +72,7 @@ def Exec_RefOp : Exec_Op<"ref", [
     ```mlir
     %0 = exec.ref @target layer 3 : memref<?x16x80xbf16>
     %1 = exec.ref @prompt_tokens row 1 : memref<32xi32>
+    %2 = exec.ref @active first n : memref<?xi32>
     ```
     - C1: the resource exists and is one of those.
     - C2: the layer is one of the cache's, and 0 for all else.
@@ -61,19 +81,23 @@ def Exec_RefOp : Exec_Op<"ref", [
       is static, of its element type, or of i8 where it is quantised.
     - C4: a weight's reference has as many bytes as its packed form.
     - C5: a row is one of a state's, and the type is the row's. Of a state's
-      numbers, or a row's, it may be the first.
+      numbers, or a row's, it may be the first; `first` says how many of a
+      dynamic extent, 1 to all of them at every n.
   }];
   let arguments = (ins FlatSymbolRefAttr:$resource,
                        DefaultValuedAttr<I64Attr, "0">:$layer,
-                       OptionalAttr<I64Attr>:$row);
+                       OptionalAttr<I64Attr>:$row,
+                       OptionalAttr<Exec_CountAttr>:$first);
   let results = (outs Exec_Buffer:$result);
   let assemblyFormat = [{
-    $resource (`layer` $layer^)? (`row` $row^)? `:` type($result) attr-dict
+    $resource (`layer` $layer^)? (`row` $row^)? `` custom<First>($first)
+    `:` type($result) attr-dict
   }];
   let builders = [
     OpBuilder<(ins "::mlir::Type":$type, "::llvm::StringRef":$resource,
                    "int64_t":$layer), [{
-      build($_builder, $_state, type, resource, layer, ::mlir::IntegerAttr());
+      build($_builder, $_state, type, resource, layer, ::mlir::IntegerAttr(),
+            ::mlir::exec::CountAttr());
     }]>
   ];
   let extraClassDeclaration = [{
@@ -87,19 +111,24 @@ def Exec_AllocOp : Exec_Op<"alloc", [HasParent<"::mlir::exec::ProgramOp">]> {
   let description = [{
     Lives from the first dispatch that names it to the last, from the start of
     the program where it is an `input` of a function, to its end where an
-    `exec.output` names it. `offset` in bytes is set by `exec-plan-memory`.
+    `exec.output` names it. `offset` in bytes is set by `exec-plan-memory`. `rows`
+    is the first extent where that grows with n.
 
     Example:
     ```mlir
     %0 = exec.alloc at 4096 : memref<8x192xf32>
+    %1 = exec.alloc at 128 + 768 * n rows 3 * n : memref<?x192xf32>
     ```
-    - C1: the buffer is static and its bytes fit 63 bits.
+    - C1: the extents are static, but for the first one of an alloc with rows,
+      and the bytes fit 63 bits at every n.
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset,
+  let arguments = (ins OptionalAttr<Exec_CountAttr>:$offset,
+                       OptionalAttr<Exec_CountAttr>:$rows,
                        OptionalAttr<StrAttr>:$input);
   let results = (outs Exec_Buffer:$result);
   let assemblyFormat = [{
-    (`input` $input^)? (`at` $offset^)? attr-dict `:` type($result)
+    (`input` $input^)? `` custom<Place>($offset, $rows) attr-dict
+    `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -109,25 +138,22 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Run a kernel";
   let description = [{
-    `tasks` is how many pieces of work the threads may share. The last `outputs`
-    buffers are results, written as a whole. What a kernel updates in place
-    (state, a cache) stands before them.
-
-    All tasks are done before the next dispatch begins, unless that is `joined`:
-    then a thread goes on to it without waiting for the others. A thread's share
-    is a contiguous range of the tasks, the same for the same number of tasks;
-    `solo` gives all of them to the first thread. `exec-form-stages` sets both.
+    The last `outputs` buffers are results, written as a whole. What a kernel
+    updates in place (state, a cache) stands before them. Into how many tasks it
+    divides follows from the kernel and the params. As far as anybody can tell all
+    is done before the next dispatch begins.
 
     Example:
     ```mlir
-    exec.dispatch @add_0(%a, %b, %y) params [8] offsets [0, 0, 0] tasks 8 outputs 1
-        : memref<8x192xf32>, memref<8x192xf32>, memref<8x192xf32>
+    exec.dispatch @add_0(%a, %b, %y) params [3 * n] offsets [0, 0, 0] outputs 1
+        : memref<?x192xf32>, memref<?x192xf32>, memref<?x192xf32>
     ```
     - C1: one offset per buffer.
     - C2: the kernel exists, and its kind takes this number of buffers and params
       and writes this number of outputs.
     - C3: every offset lies in its buffer; a cache's is 0.
-    - C4: tasks are as many as the kernel's kind has for these params.
+    - C4: at every n of the program the params are what the kernel's contract
+      takes, and every buffer has the bytes that it touches then.
     - C5: the kernel's page, entry width, heads and element type are those of
       the cache that it is given; what it takes for a cache is one, all else is
       none.
@@ -135,14 +161,47 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
       at least as many rows as there are tasks.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$buffers,
-                       DenseI64ArrayAttr:$params, DenseI64ArrayAttr:$offsets,
-                       I64Attr:$tasks, I64Attr:$outputs, UnitAttr:$solo,
-                       UnitAttr:$joined);
+                       Exec_CountArrayAttr:$params, DenseI64ArrayAttr:$offsets,
+                       I64Attr:$outputs);
   let assemblyFormat = [{
-    $kernel `(` $buffers `)` `params` $params `offsets` $offsets `tasks` $tasks
-    `outputs` $outputs (`solo` $solo^)? (`joined` $joined^)? attr-dict `:` type($buffers)
+    $kernel `(` $buffers `)` `params` custom<Counts>($params)
+    `offsets` $offsets `outputs` $outputs attr-dict `:` type($buffers)
+  }];
+  let extraClassDeclaration = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getCounts();
   }];
   let hasVerifier = 1;
+}
+
+def Exec_ScheduleOp : Exec_Op<"schedule", [HasParent<"::mlir::exec::ProgramOp">]> {
+  let summary = "How the CPU's threads share the calls, from some n on";
+  let description = [{
+    The CPU's; other targets do not look at it. The calls or dispatches of the
+    program, in their order, are divided into stages, with a barrier before each
+    but the first: within a stage a thread goes on to the next call as soon as its
+    own share of the one before is done. A share is a contiguous range of the
+    tasks, the same for the same number of tasks; of a `solo` call the first thread
+    has all. It holds up to the n at which the next schedule begins.
+    `exec-form-stages` writes it; without one there is a barrier before every call,
+    and all are divided.
+
+    Example:
+    ```mlir
+    exec.schedule from 1 [[solo, solo], [all, all], [solo]]
+    exec.schedule from 9 [[solo], [all], [all, all], [all]]
+    ```
+    - C1: begin and steps are those of one of the program's schedules
+      (`exec.program`, C3).
+  }];
+  let arguments = (ins I64Attr:$begin, DenseI8ArrayAttr:$steps);
+  let assemblyFormat = "`from` $begin custom<Stages>($steps) attr-dict";
+  let extraClassDeclaration = [{
+    /// The bits of a step.
+    static constexpr int8_t kSolo = 1, kJoined = 2;
+    bool isSolo(size_t call) { return (getSteps()[call] & kSolo) != 0; }
+    /// Whether no barrier stands before a call.
+    bool isJoined(size_t call) { return (getSteps()[call] & kJoined) != 0; }
+  }];
 }
 
 def Exec_InputOp : Exec_Op<"input", [HasParent<"::mlir::exec::ProgramOp">]> {
@@ -170,8 +229,8 @@ def Exec_OutputOp : Exec_Op<"output", [HasParent<"::mlir::exec::ProgramOp">]> {
     ```mlir
     exec.output "logits" %0 : memref<3x4096xf32>
     ```
-    - C1: the value is a static tensor or buffer of elements that the artifact
-      knows.
+    - C1: the value is a tensor or buffer of elements that the artifact knows,
+      static but for the number of rows.
     - C2: the value is no view.
   }];
   let arguments = (ins StrAttr:$name, AnyType:$value);

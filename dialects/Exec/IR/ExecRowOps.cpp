@@ -26,8 +26,7 @@ LogicalResult ColumnsOp::verify() {
 }
 
 LogicalResult RegroupOp::verify() {
-  if (cast<RankedTensorType>(getX().getType()).getNumElements() !=
-      cast<RankedTensorType>(getType()).getNumElements()) // C1
+  if (elementsOf(getX()) != elementsOf(getResult())) // C1
     return emitOpError("expected as many numbers, got ")
            << getX().getType() << " and " << getType();
   if (getElementTypeOrSelf(getX()) != getElementTypeOrSelf(getType())) // C2
@@ -41,7 +40,7 @@ LogicalResult RegroupOp::verify() {
 DictionaryAttr EmbedOp::getKernelConfig() {
   return KernelConfig(getContext())
       .number("width", columnsOf(getY()))
-      .number("vocab", rowsOf(getTable()))
+      .number("vocab", shapeOf(getTable()).front())
       .elements(getDtype(), getGroup())
       .get();
 }
@@ -140,6 +139,6 @@ DictionaryAttr GatherRowsOp::getKernelConfig() {
       .get();
 }
 
-llvm::SmallVector<int64_t> GatherRowsOp::getKernelParams() {
+llvm::SmallVector<Count> GatherRowsOp::getKernelParams() {
   return {rowsOf(getResult()), rowsOf(getX())};
 }

@@ -43,9 +43,9 @@ def Exec_RegroupOp : Exec_Op<"regroup", [
     - C3: the operand is no view of columns.
   }];
   let arguments = (ins
-      Exec_StaticTensor<[I32, F32], [1, 2, 3], "static numbers">:$x);
+      Exec_CountedTensor<[I32, F32], [1, 2, 3], "static numbers">:$x);
   let results = (outs
-      Exec_StaticTensor<[I32, F32], [1, 2, 3], "static numbers">:$result);
+      Exec_CountedTensor<[I32, F32], [1, 2, 3], "static numbers">:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
@@ -194,11 +194,11 @@ def Exec_GatherRowsOp : Exec_CallOp<"gather_rows",
   }];
   let inputs = (ins Exec_Operand<[F32, I32], [1, 2], "rows of f32 or i32">:$x,
                     Exec_Numbers:$index);
-  let results = (outs Exec_StaticTensor<[F32, I32], [1, 2],
+  let results = (outs Exec_CountedTensor<[F32, I32], [1, 2],
                                         "static rows of f32 or i32">:$result);
   let syntax = "$x `,` $index";
   let kernelKind = "take_rows";
-  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
 }
 
 #endif // EXEC_ROW_OPS

@@ -47,7 +47,7 @@ DictionaryAttr SampleOp::getKernelConfig() {
   return KernelConfig(getContext()).get();
 }
 
-llvm::SmallVector<int64_t> SampleOp::getKernelParams() {
+llvm::SmallVector<Count> SampleOp::getKernelParams() {
   return {rowsOf(getLogits()), columnsOf(getLogits()),
           getBest() ? columnsOf(getBest()) : 1};
 }

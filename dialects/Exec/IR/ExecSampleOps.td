@@ -75,14 +75,14 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
                     Exec_Numbers:$slots, Exec_Numbers:$positions,
                     Exec_NumberRows:$sampling, Optional<Exec_NumberRows>:$found,
                     UnitAttr:$scan);
-  let results = (outs Exec_StaticTensor<[I32], [1, 2], "static i32">:$result);
+  let results = (outs Exec_CountedTensor<[I32], [1, 2], "static i32">:$result);
   let syntax = [{
     (`scan` $scan^)? $logits (`best` `(` $best^ `,` $columns `)`)?
     (`tokens` $tokens^)? `slots` $slots `positions` $positions `by` $sampling
     (`found` $found^)?
   }];
   let methods = [{
-    ::llvm::SmallVector<int64_t> getKernelParams();
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
     bool readsAnyRow(size_t index);
   }];
   let hasVerifier = 1;

@@ -14,13 +14,12 @@ static int64_t rowsPerSlot(Value state) {
 
 /// Whether `rows` are as many for each slot, of which the state has room for.
 static LogicalResult verifyRows(Operation *op, Value slots, Value state,
-                                Value x, int64_t rows) {
-  int64_t count = rowsOf(slots);
-  if (rows % count != 0 || rows / count > rowsPerSlot(state) ||
-      columnsOf(x) != columnsOf(state))
+                                Value x, Count rows) {
+  std::optional<int64_t> each = ratio(rows, rowsOf(slots));
+  if (!each || *each > rowsPerSlot(state) || columnsOf(x) != columnsOf(state))
     return op->emitOpError("expected at most ")
            << rowsPerSlot(state) << " rows of " << columnsOf(state)
-           << " columns for each of " << count << " slots, got " << rows
+           << " columns for each of " << rowsOf(slots) << " slots, got " << rows
            << " rows of " << x.getType();
   return success();
 }
@@ -45,13 +44,13 @@ DictionaryAttr ReadStateOp::getKernelConfig() {
   return stateConfig(getContext(), getState());
 }
 
-llvm::SmallVector<int64_t> ReadStateOp::getKernelParams() {
-  int64_t slots = rowsOf(getSlots());
-  return {slots, rowsOf(getY()) / slots};
+llvm::SmallVector<Count> ReadStateOp::getKernelParams() {
+  Count slots = rowsOf(getSlots());
+  return {slots, *ratio(rowsOf(getY()), slots)};
 }
 
 /// Rows that are written, of all slots.
-static int64_t writtenRows(WriteStateOp op) {
+static Count writtenRows(WriteStateOp op) {
   Value index = op.getIndex();
   return index ? rowsOf(index) * columnsOf(index) : rowsOf(op.getX());
 }
@@ -69,9 +68,9 @@ DictionaryAttr WriteStateOp::getKernelConfig() {
   return stateConfig(getContext(), getState());
 }
 
-llvm::SmallVector<int64_t> WriteStateOp::getKernelParams() {
-  int64_t slots = rowsOf(getSlots());
-  llvm::SmallVector<int64_t> params{slots, writtenRows(*this) / slots};
+llvm::SmallVector<Count> WriteStateOp::getKernelParams() {
+  Count slots = rowsOf(getSlots());
+  llvm::SmallVector<Count> params{slots, *ratio(writtenRows(*this), slots)};
   if (getIndex())
     params.push_back(rowsOf(getX()));
   return params;
@@ -86,13 +85,16 @@ bool WriteStateOp::updatesOperand(size_t index) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ConcatRowsOp::verify() {
-  int64_t slots = getSlots(), heads = rowsOf(getHeads());
-  int64_t tails = rowsOf(getTails()), width = columnsOf(getY());
-  if (slots < 1 || heads % slots != 0 || tails % slots != 0 ||
+  int64_t headRows = getHeadRows(), tailRows = getTailRows();
+  int64_t width = columnsOf(getY());
+  Count heads = rowsOf(getHeads()), tails = rowsOf(getTails());
+  std::optional<Count> slots = divide(heads, headRows);
+  if (!slots || headRows < 1 || tailRows < 1 || *slots * tailRows != tails ||
       rowsOf(getY()) != heads + tails || columnsOf(getHeads()) != width ||
       columnsOf(getTails()) != width) // C1
-    return emitOpError("expected rows of ")
-           << slots << " slots for a result of as many, got "
+    return emitOpError("expected ")
+           << headRows << " and " << tailRows
+           << " rows for each of as many slots, and all in the result, got "
            << getHeads().getType() << " and " << getTails().getType() << " for "
            << getY().getType();
   return success();
@@ -102,9 +104,9 @@ DictionaryAttr ConcatRowsOp::getKernelConfig() {
   return KernelConfig(getContext()).number("width", columnsOf(getY())).get();
 }
 
-llvm::SmallVector<int64_t> ConcatRowsOp::getKernelParams() {
-  int64_t slots = getSlots();
-  return {slots, rowsOf(getHeads()) / slots, rowsOf(getTails()) / slots};
+llvm::SmallVector<Count> ConcatRowsOp::getKernelParams() {
+  int64_t headRows = getHeadRows(), tailRows = getTailRows();
+  return {*divide(rowsOf(getHeads()), headRows), headRows, tailRows};
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,6 +124,6 @@ DictionaryAttr MoveEntriesOp::getKernelConfig() {
   return config.get();
 }
 
-llvm::SmallVector<int64_t> MoveEntriesOp::getKernelParams() {
+llvm::SmallVector<Count> MoveEntriesOp::getKernelParams() {
   return {rowsOf(getSlots()), columnsOf(getPageTable()), columnsOf(getFrom())};
 }

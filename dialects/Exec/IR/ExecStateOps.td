@@ -30,7 +30,7 @@ def Exec_ReadStateOp : Exec_CallOp<"read_state"> {
   let results = (outs Exec_RowsResult:$y);
   let syntax = "$state `of` $slots";
   let kernelKind = "read_state";
-  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
   let hasVerifier = 1;
 }
 
@@ -55,7 +55,7 @@ def Exec_WriteStateOp : Exec_CallOp<"write_state", [Exec_Whole<"x">]> {
                     Exec_Numbers:$slots, Exec_StateRows:$state);
   let syntax = "$x (`[` $index^ `]`)? `to` $state `of` $slots";
   let methods = [{
-    ::llvm::SmallVector<int64_t> getKernelParams();
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
     bool updatesOperand(size_t index);
   }];
   let hasVerifier = 1;
@@ -65,21 +65,23 @@ def Exec_ConcatRowsOp : Exec_CallOp<"concat_rows", [
     Exec_Whole<"heads">, Exec_Whole<"tails">]> {
   let summary = "Rows of two activations in turn, slot by slot";
   let description = [{
-    For each of `slots` slots its rows of the first, then its rows of the second.
+    For every slot its rows of the first, then its rows of the second.
 
     Example:
     ```mlir
-    %y = exec.concat_rows %carry, %h slots 2
+    %y = exec.concat_rows %carry rows 1, %h rows 3
         : (tensor<2x192xf32>, tensor<6x192xf32>) -> tensor<8x192xf32>
     ```
-    - C1: slots divides the rows of both; the result has all, of their columns.
+    - C1: both have as many rows for each of as many slots; the result has all,
+      of their columns.
     - C2: the operands are no views.
   }];
-  let inputs = (ins Exec_Rows:$heads, Exec_Rows:$tails, I64Attr:$slots);
+  let inputs = (ins Exec_Rows:$heads, I64Attr:$head_rows, Exec_Rows:$tails,
+                    I64Attr:$tail_rows);
   let results = (outs Exec_RowsResult:$y);
-  let syntax = "$heads `,` $tails `slots` $slots";
+  let syntax = "$heads `rows` $head_rows `,` $tails `rows` $tail_rows";
   let kernelKind = "concat_rows";
-  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
   let hasVerifier = 1;
 }
 
@@ -107,7 +109,7 @@ def Exec_MoveEntriesOp : Exec_CallOp<"move_entries", [
     `pages` $page_table
   }];
   let kernelKind = "kv_move";
-  let methods = "::llvm::SmallVector<int64_t> getKernelParams();";
+  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
 }
 
 #endif // EXEC_STATE_OPS

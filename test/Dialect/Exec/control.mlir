@@ -29,19 +29,20 @@ exec.state @length : memref<4xi32>
 // they need no barrier between them. A projection's rows are others'.
 // STAGES-LABEL: exec.program @calls
 // STAGES: exec.control @advance{{.*}} updates(%{{[0-9a-z]+}}) : 
-// STAGES: exec.control @count{{.*}} joined : 
-// STAGES: exec.control @advance{{.*}} joined : 
+// STAGES: exec.control @count{{.*}} : 
+// STAGES: exec.control @advance{{.*}} : 
 // STAGES: exec.control @advance for 2 of %{{.*}}(%{{.*}}) updates(%{{[0-9a-z]+}}) : 
+// STAGES: exec.schedule from 0 {{\[\[}}all, all, all], [all]]
 // BUFFERS-LABEL: exec.program @calls
 // BUFFERS: %[[S:.*]] = exec.alloc input "slots" : memref<2xi32>
 // BUFFERS: %[[X:.*]] = exec.alloc input "x" : memref<2x3xi32>
 // BUFFERS: %[[L:.*]] = exec.ref @length
 // BUFFERS: %[[Y:.*]] = exec.alloc : memref<2x3xi32>
-// BUFFERS-NEXT: exec.dispatch @advance(%[[S]], %[[X]], %[[L]], %[[Y]]) params [2] offsets [0, 0, 0, 0] tasks 2 outputs 1 :
+// BUFFERS-NEXT: exec.dispatch @advance(%[[S]], %[[X]], %[[L]], %[[Y]]) params [2] offsets [0, 0, 0, 0] outputs 1 :
 // BUFFERS: %[[C:.*]] = exec.alloc : memref<2xi32>
-// BUFFERS-NEXT: exec.dispatch @count(%[[S]], %[[L]], %[[C]]) params [2] offsets [0, 0, 0] tasks 2 outputs 1 :
+// BUFFERS-NEXT: exec.dispatch @count(%[[S]], %[[L]], %[[C]]) params [2] offsets [0, 0, 0] outputs 1 :
 // CHECK-LABEL: exec.program @calls
-exec.program @calls "function" batch 0 k 0 chunk 0 {
+exec.program @calls "function" {
   %s = exec.input "slots" : tensor<2xi32>
   %t = exec.input "others" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
@@ -51,8 +52,8 @@ exec.program @calls "function" batch 0 k 0 chunk 0 {
     : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2x3xi32>
   // CHECK: exec.control @count for 2 of %{{.*}} reads(%{{.*}}) : (tensor<2xi32>, memref<4xi32>) -> tensor<2xi32>
   %c = exec.control @count for 2 of %s reads(%l) : (tensor<2xi32>, memref<4xi32>) -> tensor<2xi32>
-  // CHECK: exec.control @advance for 2 of %{{.*}}(%{{.*}}) updates(%{{.*}}) solo joined :
-  %z = exec.control @advance for 2 of %s(%y) updates(%l) solo joined
+  // CHECK: exec.control @advance for 2 of %{{.*}}(%{{.*}}) updates(%{{.*}}) :
+  %z = exec.control @advance for 2 of %s(%y) updates(%l)
     : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2x3xi32>
   %w = exec.control @advance for 2 of %t(%z) updates(%l)
     : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2x3xi32>
@@ -68,7 +69,7 @@ exec.kernel @count "control" {reads = 1, updates = 0, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %y: memref<?xi32>):
 }
 exec.state shared @active : memref<4xi32>
-exec.program @some "function" batch 0 k 0 chunk 0 {
+exec.program @some "function" {
   %a = exec.ref @active : memref<4xi32>
   // CHECK: exec.control @count for 3 of %{{.*}} : (memref<4xi32>) -> tensor<3xi32>
   %c = exec.control @count for 3 of %a : (memref<4xi32>) -> tensor<3xi32>

@@ -3,7 +3,7 @@
 // Kernel calls; a case per constraint, named by it.
 
 // columns_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   // expected-error @+1 {{expected columns of 'tensor<4x16xf32>', got 8 to 17}}
   %r = exec.columns %x[8 to 17] : tensor<4x16xf32>
@@ -12,7 +12,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // columns_c2
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
   // expected-error @+1 {{expected columns of what is no view itself}}
@@ -22,7 +22,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // regroup_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   // expected-error @+1 {{'exec.regroup' op expected as many numbers, got 'tensor<4x16xf32>' and 'tensor<2x3x16xf32>'}}
   %r = exec.regroup %x : tensor<4x16xf32> -> tensor<2x3x16xf32>
@@ -31,7 +31,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // regroup_c2
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x1xf32>
   // expected-error @+1 {{'exec.regroup' op expected numbers of one type, got 'tensor<4x1xf32>' and 'tensor<4xi32>'}}
   %r = exec.regroup %x : tensor<4x1xf32> -> tensor<4xi32>
@@ -40,7 +40,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // regroup_c3
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
   // expected-error @+1 {{'exec.regroup' op expected what is no view of columns}}
@@ -50,7 +50,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // rotation_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<64x8xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -62,7 +62,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // linear_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{'exec.linear' op failed to verify that all of {x, y} have same rows}}
@@ -72,7 +72,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // linear_c2
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   %h = exec.input "h" : tensor<4x8xf32>
@@ -84,7 +84,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // linear_c3
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %wb = exec.input "wb" : tensor<1x640xi8>
   // expected-error @+1 {{failed to verify that group to be given for i8 and i4 alone}}
@@ -94,7 +94,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // linear_c4
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   %n = exec.input "n" : tensor<16xf32>
@@ -106,7 +106,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // linear_argmax_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{failed to verify that all of {x, best, columns} have same rows}}
@@ -117,7 +117,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // linear_argmax_c2
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{failed to verify that all of {best, columns} have same shape}}
@@ -128,7 +128,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // linear_argmax_c3
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -141,7 +141,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // head_linear_c3
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{expected columns of heads of 'tensor<4x16xf32>' and 'tensor<4x32xf32>', got heads 1, cols 0 to 17 and keep 0 to 0}}
@@ -152,7 +152,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // argmax_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   // expected-error @+1 {{failed to verify that all of {x, picks} have same rows}}
   %r = exec.argmax %x : (tensor<4x16xf32>) -> tensor<2xi32>
@@ -161,7 +161,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // argmax_parts_c3
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
   %c8 = exec.input "c8" : tensor<4x8xi32>
@@ -172,7 +172,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // sample_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %s2 = exec.input "s2" : tensor<2xi32>
   %s = exec.input "s" : tensor<4xi32>
@@ -185,7 +185,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // sample_c3
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %sampling = exec.input "sampling" : tensor<2x8xi32>
@@ -197,7 +197,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // sample_c4
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %s = exec.input "s" : tensor<4xi32>
   %sampling = exec.input "sampling" : tensor<2x8xi32>
   %x = exec.input "x" : tensor<4x16xf32>
@@ -210,7 +210,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // embed_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %s = exec.input "s" : tensor<4xi32>
   %e = exec.input "e" : tensor<64x16xbf16>
   // expected-error @+1 {{failed to verify that all of {tokens, y} have same rows}}
@@ -220,7 +220,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // mask_first_c3
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %s = exec.input "s" : tensor<4xi32>
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
@@ -231,7 +231,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // rms_norm_c2
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %n = exec.input "n" : tensor<16xf32>
   // expected-error @+1 {{expected groups that divide 16 columns, got 3}}
@@ -242,7 +242,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // add_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %h = exec.input "h" : tensor<4x8xf32>
   // expected-error @+1 {{failed to verify that all of {a, b, y} have same shape}}
@@ -252,7 +252,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // concat_c2
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %h = exec.input "h" : tensor<4x8xf32>
   // expected-error @+1 {{expected 24 columns of the result, got 'tensor<4x32xf32>'}}
@@ -262,7 +262,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // copy_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   // expected-error @+1 {{failed to verify that all of {x, y} have same shape}}
   %r = exec.copy %x : (tensor<4x16xf32>) -> tensor<4x8xf32>
@@ -271,7 +271,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // gather_rows_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %s2 = exec.input "s2" : tensor<2xi32>
   // expected-error @+1 {{failed to verify that all of {index, result} have same rows}}
@@ -281,7 +281,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // rope_c3
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<64x8xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -294,7 +294,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // kv_append_c2
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %pages = exec.input "pages" : tensor<1x4xi32>
@@ -308,7 +308,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // rope_append_c1
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<64x8xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -323,7 +323,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // rope_append_c4
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<64x8xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -338,7 +338,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // attention_c2
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %pages = exec.input "pages" : tensor<1x4xi32>
@@ -352,7 +352,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // attention_c3
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %pages = exec.input "pages" : tensor<1x4xi32>
@@ -367,7 +367,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // attention_parts_c2
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %pages = exec.input "pages" : tensor<1x4xi32>
@@ -380,7 +380,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // attention_join_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %left = exec.input "left" : tensor<4x256xf32>
   %s2 = exec.input "s2" : tensor<2xi32>
   // expected-error @+1 {{failed to verify that all of {positions, left, y} have same rows}}
@@ -391,7 +391,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // moe_route_c2
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %h = exec.input "h" : tensor<4x8xf32>
   // expected-error @+1 {{failed to verify that all of {experts, weights} have same shape}}
   %r, %q = exec.moe_route %h softmax : (tensor<4x8xf32>) -> (tensor<4x2xi32>, tensor<4x1xf32>)
@@ -400,7 +400,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // moe_plan_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %i2 = exec.input "i2" : tensor<4x2xi32>
   %s2 = exec.input "s2" : tensor<2xi32>
   // expected-error @+1 {{failed to verify that all of {positions, experts} have same rows}}
@@ -411,7 +411,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // moe_gate_up_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   %st = exec.input "st" : tensor<9xi32>
@@ -424,7 +424,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // moe_down_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   %st = exec.input "st" : tensor<9xi32>
@@ -437,7 +437,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // moe_combine_c2
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %e8 = exec.input "e8" : tensor<8x16xf32>
   %f2 = exec.input "f2" : tensor<4x2xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -450,7 +450,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // output_c2
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
   // expected-error @+1 {{'exec.output' op expected a value that is no view}}

@@ -124,7 +124,7 @@ exec.weight @w #exec.panels<32> k 8 n 2 stack 1 [{key = "w"}] picks @rows : f32
 
 // ref_c3
 exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [{key = "w"}] : i4 group 64
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected 'memref<1x1152xi8>' for 'w', got 'memref<1x1152xf32>'}}
   %w = exec.ref @w : memref<1x1152xf32>
 }
@@ -202,34 +202,129 @@ exec.cache @c layers 1 entry 8 page 16 : i8
 
 // program_c1
 // expected-error @+1 {{'exec.program' op expected kind decode, prefill or function, got 'train'}}
-exec.program @p "train" batch 1 k 0 chunk 0 {
+exec.program @p "train" {
 }
 
 // -----
 
 // program_c2
-// expected-error @+1 {{'exec.program' op expected batch >= 1, k >= 0 and chunk 0 for kind decode, got 0, 1 and 0}}
-exec.program @p "decode" batch 0 k 1 chunk 0 {
+// expected-error @+1 {{'exec.program' op expected k >= 0 and n from 1 on for kind decode, got k 1 and n 0 to 3}}
+exec.program @p "decode" k 1 n 0 to 3 {
 }
 
 // -----
 
 // program_c2
-// expected-error @+1 {{'exec.program' op expected batch 1, k >= 0 and chunk >= 1 for kind prefill, got 1, 0 and 0}}
-exec.program @p "prefill" batch 1 k 0 chunk 0 {
+// expected-error @+1 {{'exec.program' op expected k >= 0 and n from 1 on for kind decode, got k -1 and n 1 to 3}}
+exec.program @p "decode" k -1 n 1 to 3 {
 }
 
 // -----
 
 // program_c2
-// expected-error @+1 {{'exec.program' op expected batch 0, k 0 and chunk 0 for kind function, got 1, 0 and 0}}
-exec.program @p "function" batch 1 k 0 chunk 0 {
+// expected-error @+1 {{'exec.program' op expected k >= 0 and n from 1 on for kind prefill, got k 0 and n 4 to 3}}
+exec.program @p "prefill" k 0 n 4 to 3 {
+}
+
+// -----
+
+// program_c2
+// expected-error @+1 {{'exec.program' op expected k 0 and n 0 for kind function, got k 0 and n 1 to 1}}
+exec.program @p "function" k 0 n 1 to 1 {
+}
+
+// -----
+
+// program_c3
+exec.program @p "decode" k 0 n 2 to 4 {
+  // expected-error @+1 {{'exec.schedule' op expected a schedule from 2 on, got 1}}
+  exec.schedule from 1 []
+}
+
+// -----
+
+// program_c3
+exec.program @p "decode" k 0 n 2 to 4 {
+  exec.schedule from 2 []
+  // expected-error @+1 {{'exec.schedule' op expected a schedule from 3 or more on, got 2}}
+  exec.schedule from 2 []
+}
+
+// -----
+
+// program_c3
+exec.program @p "decode" k 0 n 2 to 4 {
+  exec.schedule from 2 []
+  // expected-error @+1 {{'exec.schedule' op expected a schedule from 3 or more on, got 5}}
+  exec.schedule from 5 []
+}
+
+// -----
+
+// program_c3
+exec.program @p "function" {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %y = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-error @+1 {{'exec.schedule' op expected a step for each of 1 calls, got 2}}
+  exec.schedule from 0 [[all, solo]]
+}
+
+// -----
+
+// program_c3
+exec.program @p "function" {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %y = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-error @+1 {{'exec.schedule' op expected steps that are solo, joined, both or none, and a first one that is not joined, got 2 as step 0}}
+  "exec.schedule"() <{begin = 0 : i64, steps = array<i8: 2>}> : () -> ()
+}
+
+// -----
+
+// count_c1
+// expected-error @+1 {{expected a count of a first extent that alone is dynamic, growing from 0 on, got n}}
+%x = builtin.unrealized_conversion_cast to tensor<4x8xf32, #exec.count<n>>
+
+// -----
+
+// count_c1
+// expected-error @+1 {{expected a count of a first extent that alone is dynamic, growing from 0 on, got n}}
+%x = builtin.unrealized_conversion_cast to tensor<?x?xf32, #exec.count<n>>
+
+// -----
+
+// count_c1
+// expected-error @+1 {{expected a count of a first extent that alone is dynamic, growing from 0 on, got 8}}
+%x = builtin.unrealized_conversion_cast to tensor<?x8xf32, #exec.count<8>>
+
+// -----
+
+// count_c1
+// expected-error @+1 {{expected a count of a first extent that alone is dynamic, growing from 0 on, got -1 + 2 * n}}
+%x = builtin.unrealized_conversion_cast to tensor<?x8xf32, #exec.count<-1 + 2 * n>>
+
+// -----
+
+// An extent that nobody knows is none.
+exec.program @p "function" {
+  %x = builtin.unrealized_conversion_cast to tensor<?x8xf32>
+  // expected-error @+1 {{'exec.add' op operand #0 must be rows of f32, but got 'tensor<?x8xf32>'}}
+  %y = exec.add %x, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+}
+
+// -----
+
+// Counts that are not the same are not the same rows.
+exec.program @p "decode" k 0 n 1 to 4 {
+  %x = builtin.unrealized_conversion_cast to tensor<?x8xf32, #exec.count<2 * n>>
+  // expected-error @+1 {{'exec.add' op failed to verify that all of {a, b, y} have same shape}}
+  %y = exec.add %x, %x : (tensor<?x8xf32, #exec.count<2 * n>>, tensor<?x8xf32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<n>>
 }
 
 // -----
 
 // ref_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected a state, weight, table, constant or cache named 'nothing', found none}}
   %0 = exec.ref @nothing : memref<4xi32>
 }
@@ -238,7 +333,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c1: a kernel is no buffer
 exec.kernel @add "add" {}
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected a state, weight, table, constant or cache named 'add', found none}}
   %0 = exec.ref @add : memref<4xi32>
 }
@@ -247,7 +342,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c2
 exec.cache @c layers 2 entry 8 page 16 : f32
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected a layer below 2 of 'c', got 2}}
   %0 = exec.ref @c layer 2 : memref<?x16x8xf32>
 }
@@ -256,7 +351,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c2
 exec.state @s : memref<4xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected a layer below 1 of 's', got 1}}
   %0 = exec.ref @s layer 1 : memref<4xi32>
 }
@@ -265,7 +360,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c3
 exec.state @s : memref<4xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected 'memref<4xi32>' for 's', got 'memref<5xi32>'}}
   %0 = exec.ref @s : memref<5xi32>
 }
@@ -274,7 +369,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c3
 exec.cache @c layers 2 entry 8 page 16 : bf16
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected 'memref<?x16x8xbf16>' for 'c', got 'memref<?x16x8xf32>'}}
   %0 = exec.ref @c : memref<?x16x8xf32>
 }
@@ -283,7 +378,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c3
 exec.weight @w #exec.raw k 8 n 4 stack 1 [{key = "w"}] : bf16
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected 'memref<4x8xbf16>' for 'w', got 'memref<4x8xf32>'}}
   %0 = exec.ref @w : memref<4x8xf32>
 }
@@ -292,7 +387,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c4: two panels of 8 inputs, one of them of 1 output
 exec.weight @w #exec.panels<32> k 8 n 33 stack 1 [{key = "w"}] : f32
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %0 = exec.ref @w : memref<2x8x32xf32>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 2048 bytes for 'w', got 'memref<3x8x32xf32>'}}
   %1 = exec.ref @w : memref<3x8x32xf32>
@@ -302,7 +397,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c4: bf16 holds inputs in pairs, and halves of swiglu are padded each
 exec.weight @w #exec.gated_panels<32> k 7 n 66 stack 3 [{key = "a.{}"}, {key = "b.{}"}] : bf16
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %0 = exec.ref @w : memref<12x4x32x2xbf16>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 6144 bytes for 'w', got 'memref<9x4x32x2xbf16>'}}
   %1 = exec.ref @w : memref<9x4x32x2xbf16>
@@ -312,7 +407,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c4
 exec.weight @w #exec.raw k 64 n 5 stack 1 [{key = "w"}] : i8 group 64
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %0 = exec.ref @w : memref<5x68xi8>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 340 bytes for 'w', got 'memref<5x64xi8>'}}
   %1 = exec.ref @w : memref<5x64xi8>
@@ -322,7 +417,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c5
 exec.state @s : memref<2x8xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected a row of a state, got row 2 of 'memref<2x8xi32>'}}
   %0 = exec.ref @s row 2 : memref<8xi32>
 }
@@ -331,7 +426,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c5
 exec.state @s : memref<2x8xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected a row of a state, got row -1 of 'memref<2x8xi32>'}}
   %0 = exec.ref @s row -1 : memref<8xi32>
 }
@@ -340,7 +435,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c5
 exec.state @s : memref<8xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected a row of a state, got row 0 of 'memref<8xi32>'}}
   %0 = exec.ref @s row 0 : memref<i32>
 }
@@ -349,7 +444,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c5
 exec.constant @s dense<[[1, 3], [5, 7]]> : tensor<2x2xi64>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected a row of a state, got row 1 of 'memref<2x2xi64>'}}
   %0 = exec.ref @s row 1 : memref<2xi64>
 }
@@ -358,9 +453,27 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // ref_c5
 exec.state @s : memref<2x8xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected 'memref<8xi32>' for 's', got 'memref<2x8xi32>'}}
   %0 = exec.ref @s row 1 : memref<2x8xi32>
+}
+
+// -----
+
+// ref_c5
+exec.state shared @active : memref<4xi32>
+exec.program @p "decode" k 0 n 1 to 5 {
+  // expected-error @+1 {{'exec.ref' op expected 'memref<4xi32>' for 'active', got 'memref<?xi32>', the first n}}
+  %0 = exec.ref @active first n : memref<?xi32>
+}
+
+// -----
+
+// ref_c5
+exec.state shared @active : memref<4xi32>
+exec.program @p "decode" k 0 n 1 to 4 {
+  // expected-error @+1 {{'exec.ref' op expected 'memref<4xi32>' for 'active', got 'memref<?xi32>'}}
+  %0 = exec.ref @active : memref<?xi32>
 }
 
 // -----
@@ -374,7 +487,7 @@ exec.state @s : memref<4xi32>
 
 %s = builtin.unrealized_conversion_cast to memref<4xi32>
 // expected-note @+1 {{required by region isolation constraints}}
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.output' op using value defined outside the region}}
   exec.output "s" %s : memref<4xi32>
 }
@@ -382,7 +495,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // input_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.input' op expected a static tensor of f32, bf16, i8, i32 or i64, got 'index'}}
   %x = exec.input "x" : index
 }
@@ -390,7 +503,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // input_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.input' op expected a static tensor of f32, bf16, i8, i32 or i64, got '!mtp.rows'}}
   %x = exec.input "x" : !mtp.rows
 }
@@ -398,7 +511,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // input_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   // expected-error @+1 {{'exec.input' op expected a static tensor of f32, bf16, i8, i32 or i64, got 'tensor<2xf64>'}}
   %x = exec.input "x" : tensor<2xf64>
 }
@@ -407,7 +520,7 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // output_c1
 exec.cache @c layers 2 entry 8 page 16 : f32
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %c = exec.ref @c : memref<?x16x8xf32>
   // expected-error @+1 {{'exec.output' op expected a static tensor or buffer of f32, bf16, i8, i32 or i64, got 'memref<?x16x8xf32>'}}
   exec.output "c" %c : memref<?x16x8xf32>
@@ -416,16 +529,32 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // -----
 
 // alloc_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
-  // expected-error @+1 {{'exec.alloc' op expected a static buffer whose bytes fit 63 bits, got 'memref<?x8xf32>'}}
+exec.program @p "function" {
+  // expected-error @+1 {{'exec.alloc' op expected a static buffer, or one with rows, whose bytes fit 63 bits, got 'memref<?x8xf32>'}}
   %0 = exec.alloc : memref<?x8xf32>
 }
 
 // -----
 
 // alloc_c1
-exec.program @p "function" batch 0 k 0 chunk 0 {
-  // expected-error @+1 {{'exec.alloc' op expected a static buffer whose bytes fit 63 bits}}
+exec.program @p "decode" k 0 n 1 to 4 {
+  // expected-error @+1 {{'exec.alloc' op expected a static buffer, or one with rows, whose bytes fit 63 bits, got 'memref<4x8xf32>' with rows n}}
+  %0 = exec.alloc rows n : memref<4x8xf32>
+}
+
+// -----
+
+// alloc_c1
+exec.program @p "decode" k 0 n 1 to 4 {
+  // expected-error @+1 {{'exec.alloc' op expected a static buffer, or one with rows, whose bytes fit 63 bits, got 'memref<?x8xf32>' with rows -2 + n}}
+  %0 = exec.alloc rows -2 + n : memref<?x8xf32>
+}
+
+// -----
+
+// alloc_c1
+exec.program @p "function" {
+  // expected-error @+1 {{'exec.alloc' op expected a static buffer, or one with rows, whose bytes fit 63 bits}}
   %0 = exec.alloc : memref<4294967296x2147483648xf32>
 }
 
@@ -433,20 +562,20 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // dispatch_c1
 exec.kernel @add "add" {}
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected one offset per buffer, got 2 for 3}}
-  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0] tasks 1 outputs 1
+  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0] outputs 1
     : memref<8xf32>, memref<8xf32>, memref<8xf32>
 }
 
 // -----
 
 // dispatch_c2
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected an exec.kernel named 'add', found none}}
-  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] tasks 1 outputs 1
+  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] outputs 1
     : memref<8xf32>, memref<8xf32>, memref<8xf32>
 }
 
@@ -454,10 +583,10 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // dispatch_c2
 exec.kernel @add "add" {}
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected the buffers, params and outputs of kind 'add', got 3 buffers, 1 params and 2 outputs}}
-  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] tasks 1 outputs 2
+  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] outputs 2
     : memref<8xf32>, memref<8xf32>, memref<8xf32>
 }
 
@@ -465,44 +594,68 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 
 // dispatch_c3
 exec.kernel @add "add" {}
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected an offset below 8 into 'memref<8xf32>', got 8}}
-  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 8, 0] tasks 1 outputs 1
+  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 8, 0] outputs 1
     : memref<8xf32>, memref<8xf32>, memref<8xf32>
 }
 
 // -----
 
-// dispatch_c4
-exec.kernel @add "add" {}
-exec.program @p "function" batch 0 k 0 chunk 0 {
+// dispatch_c4: params
+exec.kernel @add "add" {width = 8}
+exec.program @p "function" {
   %0 = exec.alloc : memref<8xf32>
-  // expected-error @+1 {{'exec.dispatch' op expected 1 tasks of kind 'add' for these params, got -1}}
-  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] tasks -1 outputs 1
+  // expected-error @+1 {{'exec.dispatch' op expected param 0 in [1, 1073741824] at every n, got -4}}
+  exec.dispatch @add(%0, %0, %0) params [-4] offsets [0, 0, 0] outputs 1
     : memref<8xf32>, memref<8xf32>, memref<8xf32>
 }
 
 // -----
 
-// dispatch_c4
-exec.kernel @add "add" {}
-exec.program @p "function" batch 0 k 0 chunk 0 {
-  %0 = exec.alloc : memref<8xf32>
-  // expected-error @+1 {{'exec.dispatch' op expected 1 tasks of kind 'add' for these params, got 1000000}}
-  exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] tasks 1000000 outputs 1
-    : memref<8xf32>, memref<8xf32>, memref<8xf32>
+// dispatch_c4: params at the least n
+exec.kernel @add "add" {width = 8}
+exec.program @p "decode" k 0 n 1 to 4 {
+  %0 = exec.alloc rows n : memref<?x8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected param 0 in [1, 1073741824] at every n, got -1 + n}}
+  exec.dispatch @add(%0, %0, %0) params [-1 + n] offsets [0, 0, 0] outputs 1
+    : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
 }
 
 // -----
 
-// dispatch_c4
-exec.kernel @add "add" {}
-exec.program @p "function" batch 0 k 0 chunk 0 {
-  %0 = exec.alloc : memref<8xf32>
-  // expected-error @+1 {{'exec.dispatch' op expected 0 tasks of kind 'add' for these params, got -4}}
-  exec.dispatch @add(%0, %0, %0) params [-4] offsets [0, 0, 0] tasks -4 outputs 1
-    : memref<8xf32>, memref<8xf32>, memref<8xf32>
+// dispatch_c4: bytes
+exec.kernel @add "add" {width = 8}
+exec.program @p "function" {
+  %0 = exec.alloc : memref<2x8xf32>
+  %1 = exec.alloc : memref<1x8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected at least 64 bytes of buffer 2 from offset 0 on at n 0, got 32}}
+  exec.dispatch @add(%0, %0, %1) params [2] offsets [0, 0, 0] outputs 1
+    : memref<2x8xf32>, memref<2x8xf32>, memref<1x8xf32>
+}
+
+// -----
+
+// dispatch_c4: bytes at the largest n
+exec.kernel @add "add" {width = 8}
+exec.program @p "decode" k 0 n 1 to 4 {
+  %0 = exec.alloc rows 2 * n : memref<?x8xf32>
+  %1 = exec.alloc rows 1 + n : memref<?x8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected at least 256 bytes of buffer 2 from offset 0 on at n 4, got 160}}
+  exec.dispatch @add(%0, %0, %1) params [2 * n] offsets [0, 0, 0] outputs 1
+    : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
+}
+
+// -----
+
+// dispatch_c4: bytes behind an offset
+exec.kernel @add "add" {width = 8}
+exec.program @p "decode" k 0 n 1 to 4 {
+  %0 = exec.alloc rows n : memref<?x8xf32>
+  // expected-error @+1 {{'exec.dispatch' op expected at least 32 bytes of buffer 1 from offset 4 on at n 1, got 28}}
+  exec.dispatch @add(%0, %0, %0) params [n] offsets [0, 1, 0] outputs 1
+    : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
 }
 
 // -----
@@ -511,13 +664,13 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 exec.kernel @append "kv_append" {width = 8, page = 4, entry_width = 8, dtype = "f32", slots = 2}
 exec.cache @kv layers 1 entry 16 heads 2 page 8 : bf16
 exec.state @page_table : memref<2x3xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.alloc : memref<1x8xf32>
   %i = exec.alloc : memref<1xi32>
   %t = exec.ref @page_table : memref<2x3xi32>
   %kv = exec.ref @kv layer 0 : memref<?x8x16xbf16>
   // expected-error @+1 {{'exec.dispatch' op expected a cache of page 4, entry 8, heads 1, f32 for kernel 'append', got page 8, entry 16, heads 2, bf16 of 'kv'}}
-  exec.dispatch @append(%x, %i, %i, %t, %kv) params [1, 3] offsets [0, 0, 0, 0, 0] tasks 1 outputs 0
+  exec.dispatch @append(%x, %i, %i, %t, %kv) params [1, 3] offsets [0, 0, 0, 0, 0] outputs 0
     : memref<1x8xf32>, memref<1xi32>, memref<1xi32>, memref<2x3xi32>, memref<?x8x16xbf16>
 }
 
@@ -526,12 +679,12 @@ exec.program @p "function" batch 0 k 0 chunk 0 {
 // dispatch_c5
 exec.kernel @append "kv_append" {width = 8, page = 4, entry_width = 8, dtype = "f32", slots = 2}
 exec.state @page_table : memref<2x3xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %x = exec.alloc : memref<1x8xf32>
   %i = exec.alloc : memref<1xi32>
   %t = exec.ref @page_table : memref<2x3xi32>
   // expected-error @+1 {{'exec.dispatch' op expected buffer 4 of kind 'kv_append' to be a cache, got 'memref<1x8xf32>'}}
-  exec.dispatch @append(%x, %i, %i, %t, %x) params [1, 3] offsets [0, 0, 0, 0, 0] tasks 1 outputs 0
+  exec.dispatch @append(%x, %i, %i, %t, %x) params [1, 3] offsets [0, 0, 0, 0, 0] outputs 0
     : memref<1x8xf32>, memref<1xi32>, memref<1xi32>, memref<2x3xi32>, memref<1x8xf32>
 }
 
@@ -591,7 +744,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
@@ -606,7 +759,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
@@ -621,7 +774,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
@@ -636,7 +789,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
@@ -651,7 +804,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
@@ -666,13 +819,13 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" batch 0 k 0 chunk 0 {
+exec.program @p "function" {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
   %a = exec.alloc : memref<2xi32>
   %b = exec.alloc : memref<1x3xi32>
   // expected-error @+1 {{'exec.dispatch' op expected 'memref<?x3xi32>' with rows for 2 tasks as buffer 1 of 'c', got 'memref<1x3xi32>'}}
-  exec.dispatch @c(%a, %b, %l, %a) params [2] offsets [0, 0, 0, 0] tasks 2 outputs 1
+  exec.dispatch @c(%a, %b, %l, %a) params [2] offsets [0, 0, 0, 0] outputs 1
     : memref<2xi32>, memref<1x3xi32>, memref<4xi32>, memref<2xi32>
 }

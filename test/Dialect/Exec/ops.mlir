@@ -39,8 +39,8 @@ exec.cache @target layers 4 entry 80 page 16 : bf16
 // CHECK: exec.cache @grouped layers 1 entry 80 heads 2 page 16 : bf16
 exec.cache @grouped layers 1 entry 80 heads 2 page 16 : bf16
 
-// CHECK-LABEL: exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 {
-exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 {
+// CHECK-LABEL: exec.program @decode_k2 "decode" k 2 n 1 to 4 {
+exec.program @decode_k2 "decode" k 2 n 1 to 4 {
   // CHECK: %[[LENGTH:.*]] = exec.ref @length : memref<4xi32>
   %length = exec.ref @length : memref<4xi32>
   // CHECK: exec.ref @target layer 3 : memref<?x16x80xbf16>
@@ -59,15 +59,30 @@ exec.program @decode_b1_k2 "decode" batch 1 k 2 chunk 0 {
   %x = exec.alloc at 4096 : memref<3x8xf32>
   // CHECK: %[[Y:.*]] = exec.alloc : memref<3x8xf32>
   %y = exec.alloc : memref<3x8xf32>
-  // CHECK: exec.dispatch @add_0(%[[X]], %[[X]], %[[Y]]) params [3] offsets [0, 8, 0] tasks 3 outputs 1 : memref<3x8xf32>, memref<3x8xf32>, memref<3x8xf32>
-  exec.dispatch @add_0(%x, %x, %y) params [3] offsets [0, 8, 0] tasks 3 outputs 1
+  // CHECK: exec.dispatch @add_0(%[[X]], %[[X]], %[[Y]]) params [2] offsets [0, 8, 0] outputs 1 : memref<3x8xf32>, memref<3x8xf32>, memref<3x8xf32>
+  exec.dispatch @add_0(%x, %x, %y) params [2] offsets [0, 8, 0] outputs 1
     : memref<3x8xf32>, memref<3x8xf32>, memref<3x8xf32>
   // CHECK: exec.output "logits" %[[Y]] : memref<3x8xf32>
   exec.output "logits" %y : memref<3x8xf32>
+  // CHECK: exec.ref @length first n : memref<?xi32>
+  %some = exec.ref @length first n : memref<?xi32>
+  // CHECK: %[[A:.*]] = exec.alloc at 4096 + 128 * n rows 3 * n : memref<?x8xf32>
+  %a = exec.alloc at 4096 + 128 * n rows 3 * n : memref<?x8xf32>
+  // CHECK: %[[B:.*]] = exec.alloc rows 1 + 3 * n : memref<?x8xf32>
+  %b = exec.alloc rows 1 + 3 * n : memref<?x8xf32>
+  // CHECK: exec.dispatch @add_0(%[[A]], %[[A]], %[[B]]) params [3 * n] offsets [0, 0, 0] outputs 1 :
+  exec.dispatch @add_0(%a, %a, %b) params [3 * n] offsets [0, 0, 0] outputs 1
+    : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
+  // CHECK: exec.output "rows" %[[B]] : memref<?x8xf32>
+  exec.output "rows" %b : memref<?x8xf32>
+  // CHECK: exec.schedule from 1 {{\[\[}}solo, all]]
+  // CHECK: exec.schedule from 3 {{\[\[}}all], [all]]
+  exec.schedule from 1 [[solo, all]]
+  exec.schedule from 3 [[all], [all]]
 }
 
-// CHECK-LABEL: exec.program @prefill_c8 "prefill" batch 1 k 0 chunk 8 {
-exec.program @prefill_c8 "prefill" batch 1 k 0 chunk 8 {
+// CHECK-LABEL: exec.program @prefill_c8 "prefill" k 0 n 8 to 8 {
+exec.program @prefill_c8 "prefill" k 0 n 8 to 8 {
   // CHECK: exec.ref @prompt_tokens row 1 : memref<8xi32>
   %ahead = exec.ref @prompt_tokens row 1 : memref<8xi32>
   // The first row is not the whole state.
@@ -77,8 +92,8 @@ exec.program @prefill_c8 "prefill" batch 1 k 0 chunk 8 {
   %all = exec.ref @prompt_tokens : memref<2x8xi32>
 }
 
-// CHECK-LABEL: exec.program @sum "function" batch 0 k 0 chunk 0 {
-exec.program @sum "function" batch 0 k 0 chunk 0 {
+// CHECK-LABEL: exec.program @sum "function" {
+exec.program @sum "function" {
   // CHECK: %[[A:.*]] = exec.input "a" : tensor<3x8xf32>
   %a = exec.input "a" : tensor<3x8xf32>
   // CHECK: %[[B:.*]] = exec.alloc input "b" at 0 : memref<3x8xf32>

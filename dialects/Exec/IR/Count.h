@@ -1,0 +1,61 @@
+//===- Count.h - Numbers that grow with n -----------------------*- C++ -*-===//
+//
+// A program is for a range of n: of the slots of a round, or of the rows of a
+// chunk. What depends on n is a count, base + step * n: the rows of a tensor,
+// params, offsets, bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_DIALECTS_EXEC_IR_COUNT_H
+#define MTP_DIALECTS_EXEC_IR_COUNT_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdint>
+#include <optional>
+
+namespace mlir::exec {
+
+struct Count {
+  int64_t base = 0;
+  int64_t step = 0;
+
+  Count() = default;
+  Count(int64_t base, int64_t step = 0) : base(base), step(step) {}
+
+  int64_t at(int64_t n) const { return base + step * n; }
+  bool isFixed() const { return step == 0; }
+  bool operator==(const Count &) const = default;
+
+  friend Count operator+(Count a, Count b) {
+    return {a.base + b.base, a.step + b.step};
+  }
+  friend Count operator*(Count a, int64_t factor) {
+    return {a.base * factor, a.step * factor};
+  }
+};
+
+/// The count that is `count` divided by `divisor` at every n, if there is one.
+std::optional<Count> divide(Count count, int64_t divisor);
+
+/// The number that `count` is as many times `unit` at every n, if there is one.
+std::optional<int64_t> ratio(Count count, Count unit);
+
+/// The values of n of a program, both ends included; a function has n = 0.
+struct Points {
+  int64_t least = 0, most = 0;
+
+  bool isOne() const { return least == most; }
+};
+
+/// Whether `count` lies in [least, most] at every n of `points`, without
+/// overflow.
+bool isWithin(Count count, Points points, int64_t least, int64_t most);
+
+/// "3 * n", "1 + n" or "8".
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os, Count count);
+Diagnostic &operator<<(Diagnostic &diagnostic, Count count);
+
+} // namespace mlir::exec
+
+#endif // MTP_DIALECTS_EXEC_IR_COUNT_H
