@@ -120,12 +120,13 @@ static std::vector<std::string> weightFiles(ModuleOp module,
   return files;
 }
 
-/// A round or a function that others can call.
+/// A round, a function that others can call, or what became of them.
 static bool hasProgram(ModuleOp module) {
   auto isExported = [](func::FuncOp func) {
     return func.isPublic() && !func.isExternal();
   };
   return !module.getOps<mlir::mtp::RoundOp>().empty() ||
+         !module.getOps<exec::ProgramOp>().empty() ||
          llvm::any_of(module.getOps<func::FuncOp>(), isExported);
 }
 

@@ -22,8 +22,8 @@ PLAIN = "llama-gqa llama-tied qwen2 qwen3 qwen3moe".split()
 ROUTED = "dsv3-negative glm4moe-negative".split()
 HERE = pathlib.Path(__file__).parent
 WIDE = ["--max-batch=8", "--max-context=128", "--prefill-chunk=32"]
-# The time to compile grows with the number of programs: the whole envelope is
-# compiled once per model, and a smaller one for the other types and options.
+# The time of the tests grows with the envelope: the whole one is for one type of each
+# model, and a smaller one for the other types and options.
 SMALL = ["--max-batch=4", "--max-context=128", "--prefill-chunk=32"]
 
 
@@ -117,6 +117,31 @@ def build(args, job):
     run(args.tools / "mtpc", source, "-o", artifact, *compiling)
 
 
+def build_single(args):
+    """Compiles dsv3-chain-mtp2.f32's model again, with a program for each batch and each
+    number of rows."""
+    name = "dsv3-chain-mtp2.single"
+    artifact, source = args.out / f"{name}.bin", args.out / f"{name}.mlir"
+    tools = args.tools / "mtp-import", args.tools / "mtpc", args.tools / "mtp-opt"
+    importer, compiler, passes = tools
+    if artifact.exists() and artifact.stat().st_mtime > newest([__file__, *tools]):
+        return
+    checkpoint = args.out / name
+    run(sys.executable, args.source / "test/oracle/tiny.py", "dsv3-chain-mtp2",
+        "-o", checkpoint, "--dtype", "f32")
+    run(importer, checkpoint, "-o", source, *WIDE, "-k=3")
+    run(compiler, source, "-o", args.out / "dsv3-chain-mtp2.ranges.bin")
+    fused, calls = (args.out / f"{name}.{phase}.mlir" for phase in ("fuse", "calls"))
+    run(compiler, source, "--compile-to=fuse", "-o", fused)
+    rounds = ("--mtp-instantiate-rounds --mtp-expand-draft-chain --mtp-expand-verify "
+              "--mtp-expand-accept --mtp-expand-commit --mtp-fuse-per-slot")
+    lowering = ("--mtp-outline-control --mtp-sink-row-selection --mtp-place-cache-writes "
+                "--mtp-convert-to-exec")
+    run(passes, fused, *rounds.split(), "--mtp-specialize-shapes=single=true",
+        *lowering.split(), "-o", calls)
+    run(compiler, calls, "-o", artifact)
+
+
 def build_module(args, name, weights):
     """Compiles Inputs/NAME.mlir with weights of Inputs/weights.py."""
     inputs = HERE / "Inputs"
@@ -141,6 +166,7 @@ def main():
     order = sorted(jobs(), key=lambda job: "mtp" not in job[0])
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         tasks = [pool.submit(build, args, job) for job in order]
+        tasks.append(pool.submit(build_single, args))
         tasks.append(pool.submit(build_module, args, "tree", "tree.safetensors"))
         for done in tasks:
             try:

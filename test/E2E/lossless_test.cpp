@@ -131,13 +131,18 @@ TEST_P(Lossless, PrefillChunks) {
   for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
     std::vector<Request> all = requests(picking, /*seed=*/5);
     Outcome expected = plain(all);
-    for (uint32_t chunk : envelope.prefillChunks)
+    for (uint32_t chunk : {5u, envelope.prefillChunk})
       for (uint32_t chunksPerStep : {0, 1})
         for (uint32_t k : {0u, envelope.maxK}) {
           SessionOptions options = single(k, envelope.maxBatch);
           options.prefillChunk = chunk;
           options.chunksPerStep = chunksPerStep;
-          check(options, all, expected);
+          Outcome run = check(options, all, expected);
+          // No prompt goes through more rows than it has.
+          uint64_t chunks = 0;
+          for (const Request &request : all)
+            chunks += (request.prompt.size() + chunk - 1) / chunk;
+          EXPECT_EQ(run.statistics.prefillChunks, chunks) << describe(options);
         }
   }
 }
@@ -308,6 +313,29 @@ TEST(LosslessParts, WorkersChangeNoBit) {
         options.threads = threads;
         expectSame(generate(model, options, all), expected, options);
       }
+}
+
+// The same model compiled for ranges of batches and rows, and with a program
+// for each batch and each number of rows.
+TEST(LosslessRanges, AProgramForEachBatchGivesTheSameBits) {
+  std::shared_ptr<const Model> ranges = loadArtifact("dsv3-chain-mtp2.ranges");
+  std::shared_ptr<const Model> apart = loadArtifact("dsv3-chain-mtp2.single");
+  ASSERT_TRUE(ranges && apart);
+  const EnvelopeInfo &envelope = *ranges->envelope();
+  for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
+    std::vector<Request> all = mixedRequests(112, picking, /*seed=*/12);
+    for (uint32_t k = 0; k <= envelope.maxK; ++k)
+      for (uint32_t slots = 1; slots <= envelope.maxBatch; ++slots)
+        for (uint32_t threads : {1, 2}) {
+          SessionOptions options = single(k, slots);
+          options.threads = threads;
+          Outcome expected = generate(apart, options, all);
+          Outcome run = generate(ranges, options, all);
+          expectSame(run, expected, options);
+          EXPECT_EQ(run.statistics.accepted, expected.statistics.accepted);
+          EXPECT_EQ(run.statistics.rounds, expected.statistics.rounds);
+        }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
