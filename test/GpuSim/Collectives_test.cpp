@@ -45,6 +45,13 @@ TEST_F(Collectives, ABarrierThatEndedThreadsMissIsAnError) {
               {"thread (0, 0, 0): waits in barrier for ever",
                "63 of 64 threads are at a barrier",
                "thread (63, 0, 0) ended without it"});
+  // Whether they end before the others come or after.
+  limit = 32;
+  for (int seed = 1; seed <= 8; ++seed) {
+    driver().setSeed(seed);
+    expectFault(kernel("some_at_barrier"), 1, 64, {&limit},
+                {"32 of 64 threads are at a barrier"});
+  }
 }
 
 TEST_F(Collectives, LanesThatWaitInDifferentPlacesAreAnError) {
@@ -98,6 +105,27 @@ TEST_F(Collectives, ShufflesFollowTheManual) {
                     values[inside ? from[mode] : lane]);
           EXPECT_EQ(out[lane * 8 + mode * 2 + 1], uint32_t(inside));
         }
+      }
+    }
+}
+
+TEST_F(Collectives, ShufflesStayInTheirSegments) {
+  std::vector<uint32_t> values = randomWords(32, 4);
+  CUdeviceptr x = upload(values), y = allocate(512);
+  for (int width : {4, 8, 16})
+    for (int32_t offset : {1, 2, 5, 9}) {
+      int32_t up = (32 - width) << 8, clamp = up | 31;
+      ASSERT_EQ(run(kernel("segments"), 1, 32, {&x, &y, &offset, &up, &clamp}),
+                CUDA_SUCCESS)
+          << lastError();
+      auto out = download<uint32_t>(y, 128);
+      for (int lane = 0; lane < 32; ++lane) {
+        int first = lane / width * width, end = first + width;
+        int above = lane - offset, below = lane + offset, other = lane ^ offset;
+        EXPECT_EQ(out[lane * 4], values[above >= first ? above : lane]);
+        EXPECT_EQ(out[lane * 4 + 1], values[below < end ? below : lane]);
+        EXPECT_EQ(out[lane * 4 + 2], values[other < end ? other : lane]);
+        EXPECT_EQ(out[lane * 4 + 3], values[first + offset % width]);
       }
     }
 }

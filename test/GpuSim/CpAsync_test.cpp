@@ -63,6 +63,12 @@ TEST_F(CpAsync, FindsAReadAheadOfTheCopy) {
               {"uninitialised: load of 16 bytes", "of shared memory"});
 }
 
+TEST_F(CpAsync, NoCopyIsLeftUnderWay) {
+  CUdeviceptr x = upload(values);
+  expectFault(kernel("left_over"), 1, 32, {&x},
+              {"expected cp.async.wait before the end, got copies in flight"});
+}
+
 TEST_F(CpAsync, FindsAMissingBarrier) {
   CUdeviceptr x = upload(values), y = allocate(512);
   EXPECT_EQ(run(kernel("no_barrier"), 1, 32, {&x, &y}),

@@ -23,12 +23,16 @@ namespace mtp::gpusim::test {
   X(cuDevicePrimaryCtxRelease)                                                 \
   X(cuCtxSetCurrent)                                                           \
   X(cuCtxGetCurrent)                                                           \
+  X(cuCtxGetDevice)                                                            \
   X(cuCtxSynchronize)                                                          \
   X(cuMemAlloc)                                                                \
   X(cuMemFree)                                                                 \
   X(cuMemGetInfo)                                                              \
   X(cuMemAllocHost)                                                            \
   X(cuMemFreeHost)                                                             \
+  X(cuMemHostRegister)                                                         \
+  X(cuMemHostUnregister)                                                       \
+  X(cuMemHostGetDevicePointer)                                                 \
   X(cuMemcpyHtoD)                                                              \
   X(cuMemcpyDtoH)                                                              \
   X(cuMemcpyDtoD)                                                              \
@@ -44,7 +48,9 @@ namespace mtp::gpusim::test {
   X(cuFuncGetAttribute)                                                        \
   X(cuLaunchKernel)                                                            \
   X(cuStreamCreate)                                                            \
+  X(cuStreamCreateWithPriority)                                                \
   X(cuStreamDestroy)                                                           \
+  X(cuLaunchHostFunc)                                                          \
   X(cuStreamSynchronize)                                                       \
   X(cuStreamQuery)                                                             \
   X(cuStreamWaitEvent)                                                         \
@@ -61,6 +67,7 @@ namespace mtp::gpusim::test {
   X(cuGraphConditionalHandleCreate)                                            \
   X(cuGraphInstantiate)                                                        \
   X(cuGraphLaunch)                                                             \
+  X(cuGraphUpload)                                                             \
   X(cuGraphExecDestroy)                                                        \
   X(cuGraphExecUpdate)                                                         \
   X(cuGraphExecKernelNodeSetParams)

@@ -30,6 +30,14 @@ private:
   CUresult code = CUDA_SUCCESS;
 };
 
+/// While one lives the driver may not be called: a stream's host function
+/// runs.
+class HostFunction {
+public:
+  HostFunction();
+  ~HostFunction();
+};
+
 /// Marks the device as lost by a kernel's fault.
 CUresult loseDevice(const std::string &fault);
 

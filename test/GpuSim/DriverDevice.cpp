@@ -11,6 +11,7 @@ using namespace mtp::gpusim;
 static std::recursive_mutex mutex;
 static bool initialised = false;
 static unsigned retained = 0;
+static bool inHostFunction = false;
 
 /// The one context: the primary one of the one device. Its address is all
 /// that it is.
@@ -22,7 +23,12 @@ static CUcontext primary() {
 }
 
 Entry::Entry(const char *name, Needs needs) : lock(mutex) {
-  if (needs >= Driver && !initialised)
+  if (inHostFunction)
+    code = refuse(CUDA_ERROR_NOT_PERMITTED,
+                  "%s: expected no call of the driver in a stream's host "
+                  "function, got one",
+                  name);
+  else if (needs >= Driver && !initialised)
     code = refuse(CUDA_ERROR_NOT_INITIALIZED,
                   "%s: expected cuInit before, got none", name);
   else if (needs >= Context && (current != primary() || !retained))
@@ -33,6 +39,9 @@ Entry::Entry(const char *name, Needs needs) : lock(mutex) {
   else if (needs >= Context && simulator().lost)
     code = CUDA_ERROR_LAUNCH_FAILED;
 }
+
+HostFunction::HostFunction() { inHostFunction = true; }
+HostFunction::~HostFunction() { inHostFunction = false; }
 
 CUresult mtp::gpusim::loseDevice(const std::string &fault) {
   setMessage(fault);
@@ -172,6 +181,12 @@ MTP_API cuCtxSetCurrent(CUcontext context) {
 MTP_API cuCtxGetCurrent(CUcontext *context) {
   Entry entry("cuCtxGetCurrent", Entry::Driver);
   *context = current;
+  return entry.result();
+}
+
+MTP_API cuCtxGetDevice(CUdevice *device) {
+  Entry entry("cuCtxGetDevice");
+  *device = 0;
   return entry.result();
 }
 

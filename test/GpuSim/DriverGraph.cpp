@@ -152,6 +152,20 @@ MTP_API cuGraphExecDestroy(CUgraphExec handle) {
   return CUDA_SUCCESS;
 }
 
+/// What an upload saves the first launch is time, and there is none here: only
+/// its handles can be wrong.
+MTP_API cuGraphUpload(CUgraphExec handle, CUstream streamHandle) {
+  Entry entry("cuGraphUpload");
+  if (entry.refused())
+    return entry.result();
+  if (!liveExec("cuGraphUpload", handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  return findStream(streamHandle)
+             ? CUDA_SUCCESS
+             : refuse(CUDA_ERROR_INVALID_HANDLE,
+                      "cuGraphUpload: expected a live stream");
+}
+
 MTP_API cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   Entry entry("cuGraphLaunch");
   if (entry.refused())

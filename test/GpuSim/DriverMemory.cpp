@@ -33,7 +33,9 @@ static CUresult freeMemory(const char *name, uintptr_t base, MemoryKind kind) {
   if (CUresult failed = drainAll())
     return failed;
   Allocation *allocation = simulator().memory.find(base, 1);
-  if (!allocation || allocation->base != base || allocation->kind != kind)
+  // What the caller registered was given out by somebody else.
+  if (!allocation || allocation->base != base || allocation->kind != kind ||
+      !allocation->mappedBytes)
     return refuse(CUDA_ERROR_INVALID_VALUE,
                   "%s: expected an address that was given out, got one %s",
                   name, simulator().memory.describe(base).c_str());
@@ -86,6 +88,49 @@ MTP_API cuMemFreeHost(void *pointer) {
     return entry.result();
   return freeMemory("cuMemFreeHost", reinterpret_cast<uintptr_t>(pointer),
                     MemoryKind::Pinned);
+}
+
+MTP_API cuMemHostRegister(void *pointer, size_t bytes, unsigned flags) {
+  Entry entry("cuMemHostRegister");
+  if (entry.refused())
+    return entry.result();
+  unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                   CU_MEMHOSTREGISTER_READ_ONLY;
+  if (flags & ~known)
+    return refuse(CUDA_ERROR_NOT_SUPPORTED,
+                  "cuMemHostRegister: flags %#x are not simulated", flags);
+  auto address = reinterpret_cast<uintptr_t>(pointer);
+  Memory &memory = simulator().memory;
+  if (!bytes || memory.overlaps(address, bytes))
+    return refuse(CUDA_ERROR_INVALID_VALUE,
+                  "cuMemHostRegister: expected bytes that are not pinned yet, "
+                  "got %zu %s",
+                  bytes, memory.describe(address).c_str());
+  // Read-only memory is an error to write to, as constant memory is.
+  memory.add(address, bytes,
+             flags & CU_MEMHOSTREGISTER_READ_ONLY ? MemoryKind::Constant
+                                                  : MemoryKind::Pinned);
+  return CUDA_SUCCESS;
+}
+
+MTP_API cuMemHostUnregister(void *pointer) {
+  Entry entry("cuMemHostUnregister");
+  if (entry.refused())
+    return entry.result();
+  if (CUresult failed = drainAll())
+    return failed;
+  auto address = reinterpret_cast<uintptr_t>(pointer);
+  Allocation *allocation = simulator().memory.find(address, 1);
+  bool isRegistered = allocation && allocation->base == address &&
+                      !allocation->mappedBytes &&
+                      allocation->kind != MemoryKind::Global;
+  if (!isRegistered)
+    return refuse(CUDA_ERROR_INVALID_VALUE,
+                  "cuMemHostUnregister: expected memory that was registered, "
+                  "got an address %s",
+                  simulator().memory.describe(address).c_str());
+  simulator().memory.remove(address);
+  return CUDA_SUCCESS;
 }
 
 MTP_API cuMemHostGetDevicePointer(CUdeviceptr *device, void *host,

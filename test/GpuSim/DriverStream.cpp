@@ -28,6 +28,41 @@ MTP_API cuStreamCreate(CUstream *handle, unsigned flags) {
   return CUDA_SUCCESS;
 }
 
+/// Priorities say which of two streams a device would rather run: here the
+/// seed does, and every order that they allow is one that it may pick.
+static constexpr int kLeastPriority = 0, kGreatestPriority = -5;
+
+MTP_API cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  Entry entry("cuCtxGetStreamPriorityRange");
+  *least = kLeastPriority;
+  *greatest = kGreatestPriority;
+  return entry.result();
+}
+
+MTP_API cuStreamCreateWithPriority(CUstream *handle, unsigned flags,
+                                   int priority) {
+  if (priority > kLeastPriority || priority < kGreatestPriority)
+    return refuse(CUDA_ERROR_INVALID_VALUE,
+                  "cuStreamCreateWithPriority: expected a priority from %d to "
+                  "%d, got %d",
+                  kGreatestPriority, kLeastPriority, priority);
+  return cuStreamCreate(handle, flags);
+}
+
+MTP_API cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data) {
+  Entry entry("cuLaunchHostFunc");
+  if (entry.refused())
+    return entry.result();
+  Stream *stream = findStream(handle);
+  if (!stream)
+    return noStream("cuLaunchHostFunc");
+  return enqueue(*stream, {[function, data] {
+    HostFunction inside;
+    function(data);
+    return CUDA_SUCCESS;
+  }});
+}
+
 MTP_API cuStreamDestroy(CUstream handle) {
   Entry entry("cuStreamDestroy");
   if (entry.refused())

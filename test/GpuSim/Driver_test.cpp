@@ -2,6 +2,7 @@
 
 #include "CompileText.h"
 #include "Device.h"
+#include <algorithm>
 #include <thread>
 
 using namespace mtp::gpusim::test;
@@ -41,6 +42,31 @@ TEST_F(Driver, RefusesWhatIsNoImage) {
   cubin[16] = 2, cubin[18] = 190;
   EXPECT_EQ(driver().cuModuleLoadData(&module, cubin),
             CUDA_ERROR_INVALID_IMAGE);
+}
+
+TEST_F(Driver, RefusesImagesForAnotherSimulator) {
+  CompiledImage image =
+      compileForSimulator("gpu.module @kernels { gpu.func @k() kernel { "
+                          "gpu.barrier gpu.return } }");
+  ASSERT_EQ(image.error, "");
+  CUmodule module;
+  auto change = [&](const std::string &text, size_t place, char to) {
+    std::vector<char> changed = image.image;
+    auto found =
+        std::search(changed.begin(), changed.end(), text.begin(), text.end());
+    EXPECT_NE(found, changed.end());
+    found[place] = to;
+    return driver().cuModuleLoadData(&module, changed.data());
+  };
+  // The version follows the magic bytes.
+  std::string magic("MTPGSIM\0", 8);
+  EXPECT_EQ(change(magic, 8, 99), CUDA_ERROR_INVALID_IMAGE);
+  expectMessage({"expected an image of version 1, got version 99"});
+  EXPECT_EQ(change(magic, 0, 'X'), CUDA_ERROR_INVALID_IMAGE);
+  expectMessage({"expected an image for gpu-sim, got another shared library"});
+  EXPECT_EQ(change("barrier_cta_sync_aligned_all", 0, 'B'),
+            CUDA_ERROR_INVALID_IMAGE);
+  expectMessage({"got a call of 'Barrier_cta_sync_aligned_all'"});
 }
 
 TEST_F(Driver, FindsStaleHandles) {
@@ -123,6 +149,29 @@ TEST_F(Driver, ChecksCopies) {
   EXPECT_EQ(driver().cuMemcpyDtoH(bytes, place + 1, 16),
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver().cuMemsetD32(place + 2, 0, 1), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Driver, ReadsMemoryThatTheHostRegistered) {
+  std::vector<float> values(32, 2.5f);
+  CUdeviceptr x = 0, y = allocate(128);
+  CUdevice device = -1;
+  EXPECT_EQ(driver().cuCtxGetDevice(&device), CUDA_SUCCESS);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(driver().cuMemHostGetDevicePointer(&x, values.data(), 0),
+            CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(driver().cuMemHostRegister(values.data(), 128, 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMemHostRegister(values.data() + 31, 128, 0),
+            CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(driver().cuMemHostGetDevicePointer(&x, values.data(), 0),
+            CUDA_SUCCESS);
+  int64_t offset = 0;
+  EXPECT_EQ(run(copy(), 1, 32, {&x, &y, &offset}), CUDA_SUCCESS) << lastError();
+  EXPECT_EQ(download<float>(y, 32), values);
+  EXPECT_EQ(driver().cuMemFreeHost(values.data()), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().cuMemHostUnregister(values.data()), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMemHostUnregister(values.data()),
+            CUDA_ERROR_INVALID_VALUE);
+  expectFault(copy(), 1, 32, {&x, &y, &offset}, {"out of bounds"});
 }
 
 TEST_F(Driver, PlaysOtherMachines) {

@@ -486,8 +486,10 @@ TEST_F(GraphTest, FindsStaleInstances) {
   CUdeviceptr a = words(), b = allocate(128);
   addAdd(a, b, 1);
   ASSERT_EQ(launch(), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuGraphUpload(exec, nullptr), CUDA_SUCCESS);
   ASSERT_EQ(driver().cuGraphExecDestroy(exec), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuGraphLaunch(exec, nullptr), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(driver().cuGraphExecDestroy(exec), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver().cuGraphUpload(exec, nullptr), CUDA_ERROR_INVALID_HANDLE);
   exec = nullptr;
 }

@@ -80,6 +80,14 @@ Allocation *Memory::find(uintptr_t address, size_t bytes) {
   return last = &candidate;
 }
 
+bool Memory::overlaps(uintptr_t address, size_t bytes) const {
+  auto next = live.lower_bound(address + bytes);
+  if (next == live.begin())
+    return false;
+  const Allocation &before = std::prev(next)->second;
+  return before.base + before.bytes > address;
+}
+
 std::string Memory::describe(uintptr_t address) const {
   char text[160];
   auto after = freed.upper_bound(address);

@@ -38,12 +38,15 @@ public:
   /// where the device is full.
   Allocation *allocate(size_t bytes, MemoryKind kind);
   bool free(uintptr_t base);
-  /// A module's variable: written by its image, owned by it.
+  /// A module's variable or memory that the host registered: written and
+  /// owned by others.
   void add(uintptr_t base, size_t bytes, MemoryKind kind);
   void remove(uintptr_t base);
 
   /// The allocation that holds all of the range, or null.
   Allocation *find(uintptr_t address, size_t bytes);
+  /// Whether a byte of the range is in an allocation.
+  bool overlaps(uintptr_t address, size_t bytes) const;
   /// Where an address lies, for a message.
   std::string describe(uintptr_t address) const;
 

@@ -58,6 +58,16 @@ TEST_F(Memory, FindsFreedMemory) {
   expectFault(kernel("copy"), 1, 32, {&x, &y, &offset}, {"in freed memory"});
 }
 
+TEST_F(Memory, TheHostCannotReadFreedMemory) {
+  void *pinned = nullptr;
+  ASSERT_EQ(driver().cuMemAllocHost(&pinned, 4), CUDA_SUCCESS);
+  auto *value = static_cast<volatile int *>(pinned);
+  *value = 3;
+  EXPECT_EQ(*value, 3);
+  ASSERT_EQ(driver().cuMemFreeHost(pinned), CUDA_SUCCESS);
+  EXPECT_DEATH(*value = 4, "");
+}
+
 TEST_F(Memory, FindsReadsOfWhatNothingWrote) {
   CUdeviceptr x = allocate(128), y = allocate(128);
   ASSERT_EQ(driver().cuMemsetD8(x, 0, 127), CUDA_SUCCESS);

@@ -1,6 +1,7 @@
 //===- Races_test.cpp - Races between threads and between blocks ----------===//
 
 #include "Device.h"
+#include <algorithm>
 
 using namespace mtp::gpusim::test;
 
@@ -42,6 +43,24 @@ TEST_F(Races, NamesBothThreadsAndTheByte) {
                "between"});
 }
 
+TEST_F(Races, ASeedGivesTheSameOrderAgain) {
+  CUdeviceptr y = allocate(512);
+  int32_t sync = 0;
+  int64_t distance = 32;
+  std::vector<std::string> messages[2];
+  for (auto &found : messages)
+    for (int seed = 1; seed <= 8; ++seed) {
+      driver().setSeed(seed);
+      run(kernel("exchange"), 1, 128, {&y, &sync, &distance});
+      found.push_back(lastError());
+      driver().revive();
+    }
+  EXPECT_EQ(messages[0], messages[1]);
+  // And other seeds others.
+  EXPECT_NE(std::count(messages[0].begin(), messages[0].end(), messages[0][0]),
+            8);
+}
+
 TEST_F(Races, AWarpsBarrierOrdersItsLanesAlone) {
   CUdeviceptr y = allocate(512);
   int32_t sync = 2;
@@ -69,15 +88,31 @@ TEST_F(Races, BytesOfAWordAreApart) {
 
 TEST_F(Races, AWriteWaitsForAllReaders) {
   CUdeviceptr y = allocate(512);
-  int32_t sync = 1;
-  EXPECT_EQ(run(kernel("reuse"), 1, 128, {&y, &sync}), CUDA_SUCCESS)
+  // The first reader, and the last one, which the others raced with too.
+  for (unsigned threads : {32u, 128u})
+    for (int64_t writer : {int64_t(0), int64_t(threads - 1)}) {
+      int32_t sync = 1;
+      std::vector<void *> parameters = {&y, &sync, &writer};
+      EXPECT_EQ(run(kernel("reuse"), 1, threads, parameters), CUDA_SUCCESS)
+          << lastError();
+      sync = 0;
+      for (int seed = 0; seed < 4; ++seed) {
+        driver().setSeed(seed);
+        expectFault(kernel("reuse"), 1, threads, parameters,
+                    {"race: ", "byte 0 of shared memory"});
+      }
+    }
+}
+
+TEST_F(Races, ABarrierOfHalfAWarpIsNotOneOfTheWarp) {
+  CUdeviceptr y = allocate(128);
+  int32_t sync = 3;
+  int64_t distance = 16;
+  expectFault(kernel("exchange"), 1, 32, {&y, &sync, &distance}, {"race: "});
+  sync = 2;
+  EXPECT_EQ(run(kernel("exchange"), 1, 32, {&y, &sync, &distance}),
+            CUDA_SUCCESS)
       << lastError();
-  sync = 0;
-  // Found where another thread read before, or else reads behind it.
-  for (int seed = 0; seed < 4; ++seed) {
-    driver().setSeed(seed);
-    expectFault(kernel("reuse"), 1, 128, {&y, &sync}, {"race: ", "byte 0"});
-  }
 }
 
 TEST_F(Races, BlocksAreNotOrdered) {

@@ -94,6 +94,35 @@ TEST_F(StreamTest, AForgottenEventShowsWithSomeSeed) {
   EXPECT_LT(failures, 16u);
 }
 
+TEST_F(StreamTest, HostFunctionsRunInOrderAndCallNothing) {
+  CUstream s = nullptr;
+  ASSERT_EQ(driver().cuStreamCreateWithPriority(&s, CU_STREAM_NON_BLOCKING, -5),
+            CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuStreamCreateWithPriority(&s, 0, -6),
+            CUDA_ERROR_INVALID_VALUE);
+  struct Seen {
+    int value = 0, atCall = -1;
+    CUresult inside = CUDA_SUCCESS;
+  } seen;
+  CUdeviceptr place = upload(std::vector<int>{7});
+  ASSERT_EQ(driver().cuMemcpyDtoHAsync(&seen.value, place, 4, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuLaunchHostFunc(
+                s,
+                [](void *data) {
+                  auto *seen = static_cast<Seen *>(data);
+                  CUdeviceptr other;
+                  seen->atCall = seen->value;
+                  seen->inside = driver().cuMemAlloc(&other, 16);
+                },
+                &seen),
+            CUDA_SUCCESS);
+  EXPECT_EQ(seen.atCall, -1);
+  ASSERT_EQ(driver().cuStreamSynchronize(s), CUDA_SUCCESS);
+  EXPECT_EQ(seen.atCall, 7);
+  EXPECT_EQ(seen.inside, CUDA_ERROR_NOT_PERMITTED);
+  EXPECT_EQ(driver().cuStreamDestroy(s), CUDA_SUCCESS);
+}
+
 TEST_F(StreamTest, TimesBetweenEvents) {
   CUstream s = stream();
   CUevent from = nullptr, to = nullptr;

@@ -91,6 +91,25 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // up, down, xor and idx with the clamp that the caller gives: 4 words.
+  gpu.func @segments(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %offset: i32, %up: i32, %clamp: i32) kernel {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i64
+    %px = llvm.getelementptr %x[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %v = llvm.load %px : !llvm.ptr<1> -> i32
+    %full = arith.constant -1 : i32
+    %a = llvm.call_intrinsic "llvm.nvvm.shfl.sync.up.i32"(%full, %v, %offset, %up) : (i32, i32, i32, i32) -> i32
+    %b = llvm.call_intrinsic "llvm.nvvm.shfl.sync.down.i32"(%full, %v, %offset, %clamp) : (i32, i32, i32, i32) -> i32
+    %c = llvm.call_intrinsic "llvm.nvvm.shfl.sync.bfly.i32"(%full, %v, %offset, %clamp) : (i32, i32, i32, i32) -> i32
+    %d = llvm.call_intrinsic "llvm.nvvm.shfl.sync.idx.i32"(%full, %v, %offset, %clamp) : (i32, i32, i32, i32) -> i32
+    %four = arith.constant 4 : i64
+    %o = arith.muli %i, %four : i64
+    %py = llvm.getelementptr %y[%o] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %r = vector.from_elements %a, %b, %c, %d : vector<4xi32>
+    llvm.store %r, %py {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+    gpu.return
+  }
+
   // A shuffle of floats without the predicate.
   gpu.func @sum_of_warp(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel {
     %tid = gpu.thread_id x

@@ -3,6 +3,19 @@ module attributes {gpu.container_module} {
 gpu.module @kernels {
   llvm.mlir.global internal @box() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<1024 x i8>
 
+  // Leaves its copy under way.
+  gpu.func @left_over(%x: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i64
+    %c16 = arith.constant 16 : i64
+    %o = arith.muli %i, %c16 : i64
+    %box = llvm.mlir.addressof @box : !llvm.ptr<3>
+    %px = llvm.getelementptr %x[%o] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+    %ps = llvm.getelementptr %box[%o] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    nvvm.cp.async.shared.global %ps, %px, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Waits, and meets the others.
   gpu.func @right(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %tid = gpu.thread_id x

@@ -3,8 +3,9 @@ module attributes {gpu.container_module} {
 gpu.module @kernels {
   llvm.mlir.global internal @box() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<1024 x i8>
 
-  // box[tid] = 0, and a barrier; box[tid] = tid; a barrier where `sync` is 1, a warp's barrier where it is
-  // 2; y[tid] = box[tid ^ distance].
+  // box[tid] = 0, and a barrier; box[tid] = tid; a barrier where `sync` is 1, a
+  // warp's where it is 2, one of each half of a warp where it is 3;
+  // y[tid] = box[tid ^ distance].
   gpu.func @exchange(%y: !llvm.ptr<1>, %sync: i32, %distance: i64) kernel {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i64
@@ -25,6 +26,15 @@ gpu.module @kernels {
     %is2 = arith.cmpi eq, %sync, %two : i32
     scf.if %is2 {
       nvvm.bar.warp.sync %full : i32
+    }
+    %three = arith.constant 3 : i32
+    %is3 = arith.cmpi eq, %sync, %three : i32
+    scf.if %is3 {
+      %sixteen = arith.constant 16 : i32
+      %low = arith.constant 0xffff : i32
+      %half = arith.andi %v, %sixteen : i32
+      %mask = arith.shli %low, %half : i32
+      nvvm.bar.warp.sync %mask : i32
     }
     %j = arith.xori %i, %distance : i64
     %pr = llvm.getelementptr %box[%j] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i32
@@ -47,15 +57,16 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // All threads read box[0], which thread 0 wrote before a barrier; thread 0
-  // writes it again, behind another barrier where `sync` is 1.
-  gpu.func @reuse(%y: !llvm.ptr<1>, %sync: i32) kernel {
+  // All threads read box[0], which thread 0 wrote before a barrier; thread
+  // `writer` writes it again, behind another barrier where `sync` is 1.
+  gpu.func @reuse(%y: !llvm.ptr<1>, %sync: i32, %writer: i64) kernel {
     %tid = gpu.thread_id x
-    %zero = arith.constant 0 : index
+    %zero = arith.constant 0 : i64
     %i = arith.index_cast %tid : index to i64
     %v = arith.constant 3 : i32
     %one = arith.constant 1 : i32
-    %first = arith.cmpi eq, %tid, %zero : index
+    %first = arith.cmpi eq, %i, %zero : i64
+    %again = arith.cmpi eq, %i, %writer : i64
     %box = llvm.mlir.addressof @box : !llvm.ptr<3>
     scf.if %first {
       llvm.store %v, %box : i32, !llvm.ptr<3>
@@ -68,7 +79,7 @@ gpu.module @kernels {
     scf.if %is1 {
       gpu.barrier
     }
-    scf.if %first {
+    scf.if %again {
       llvm.store %one, %box : i32, !llvm.ptr<3>
     }
     gpu.return
