@@ -149,6 +149,38 @@ TEST_F(Memory, ReadsConstantMemory) {
   expectFault(kernel("lookup"), 1, 1, {&y, &i}, {"out of bounds: load"});
 }
 
+TEST_F(Memory, ChecksBothSidesOfAMove) {
+  CUdeviceptr x = upload(std::vector<char>(64, 5)), y = allocate(60);
+  int64_t bytes = 60;
+  std::vector<void *> parameters = {&x, &y, &bytes};
+  EXPECT_EQ(run(kernel("move"), 1, 1, parameters), CUDA_SUCCESS) << lastError();
+  EXPECT_EQ(download<char>(y, 60), std::vector<char>(60, 5));
+  bytes = 61;
+  expectFault(kernel("move"), 1, 1, parameters,
+              {"out of bounds: store of 61 bytes at byte 0"});
+  bytes = 65;
+  expectFault(kernel("move"), 1, 1, parameters,
+              {"out of bounds: load of 65 bytes at byte 0"});
+}
+
+TEST_F(Memory, ThreadsHaveVariablesOfTheirOwn) {
+  CUdeviceptr y = allocate(256);
+  ASSERT_EQ(run(kernel("own"), 1, 64, {&y}), CUDA_SUCCESS) << lastError();
+  auto out = download<int>(y, 64);
+  for (int i = 0; i < 64; ++i)
+    EXPECT_EQ(out[i], 3 + i % 2);
+}
+
+TEST_F(Memory, OneThreadClaimsAWord) {
+  CUdeviceptr y = upload(std::vector<int>{0}), seen = allocate(256);
+  driver().setSeed(11);
+  ASSERT_EQ(run(kernel("claim"), 1, 64, {&y, &seen}), CUDA_SUCCESS)
+      << lastError();
+  int owner = download<int>(y, 1)[0];
+  EXPECT_GT(owner, 0);
+  EXPECT_EQ(download<int>(seen, 64), std::vector<int>(64, owner));
+}
+
 TEST_F(Memory, PrefetchesWhatIsThere) {
   CUdeviceptr x = allocate(512);
   int64_t offset = 511;
@@ -181,4 +213,23 @@ TEST_F(Memory, RoundsToBf16AsTheHardware) {
   ASSERT_EQ(run(kernel("to_bf16"), 1, 8, {&x, &y}), CUDA_SUCCESS)
       << lastError();
   EXPECT_EQ(download<uint16_t>(y, 8), expected);
+}
+
+TEST_F(Memory, FusesWhatTheKernelFusesAlone) {
+  std::vector<float> values(32), twice(32), once(32);
+  float c = -1.0f;
+  int different = 0;
+  for (int i = 0; i < 32; ++i) {
+    values[i] = 1.0f + i * 0x1.234p-9f;
+    // The compiler contracts nothing here either.
+    twice[i] = values[i] * values[i] + c;
+    once[i] = std::fma(values[i], values[i], c);
+    different += twice[i] != once[i];
+  }
+  ASSERT_GT(different, 0);
+  CUdeviceptr x = upload(values), y = allocate(128), z = allocate(128);
+  ASSERT_EQ(run(kernel("contraction"), 1, 32, {&x, &y, &z, &c}), CUDA_SUCCESS)
+      << lastError();
+  EXPECT_EQ(download<float>(y, 32), twice);
+  EXPECT_EQ(download<float>(z, 32), once);
 }

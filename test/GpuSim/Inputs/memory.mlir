@@ -87,6 +87,48 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // One thread moves `bytes` bytes of x to y.
+  gpu.func @move(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %bytes: i64) kernel {
+    "llvm.intr.memcpy"(%y, %x, %bytes) <{isVolatile = false}> : (!llvm.ptr<1>, !llvm.ptr<1>, i64) -> ()
+    gpu.return
+  }
+
+  // Variables of the thread's own, by a pointer to one of two: y[i] is 3 for
+  // even threads and 4 for odd ones.
+  gpu.func @own(%y: !llvm.ptr<1>) kernel {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i64
+    %one = arith.constant 1 : i64
+    %three = arith.constant 3 : i32
+    %four = arith.constant 4 : i32
+    %bit = arith.trunci %i : i64 to i1
+    %a = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
+    %b = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
+    llvm.store volatile %three, %a : i32, !llvm.ptr
+    llvm.store volatile %four, %b : i32, !llvm.ptr
+    %p = llvm.select %bit, %b, %a : i1, !llvm.ptr
+    %v = llvm.load volatile %p : !llvm.ptr -> i32
+    %py = llvm.getelementptr %y[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    llvm.store %v, %py : i32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Every thread that finds 0 in y puts its number and 1 there, and all read
+  // it: each access is atomic.
+  gpu.func @claim(%y: !llvm.ptr<1>, %seen: !llvm.ptr<1>) kernel {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i64
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %n = arith.trunci %i : i64 to i32
+    %id = arith.addi %n, %one : i32
+    %r = llvm.cmpxchg %y, %zero, %id syncscope("device") acq_rel monotonic : !llvm.ptr<1>, i32
+    %v = llvm.load %y atomic monotonic {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+    %ps = llvm.getelementptr %seen[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    llvm.store %v, %ps : i32, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Prefetches x at `offset` bytes, between fences of each scope.
   gpu.func @prefetch(%x: !llvm.ptr<1>, %offset: i64) kernel {
     nvvm.prefetch level = L2, %x : !llvm.ptr<1>
@@ -116,6 +158,22 @@ gpu.module @kernels {
     %h = arith.truncf %v : f32 to bf16
     %py = llvm.getelementptr %y[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, bf16
     llvm.store %h, %py : bf16, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // y[i] = x[i] * x[i] + c in two roundings, z[i] in one.
+  gpu.func @contraction(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %z: !llvm.ptr<1>, %c: f32) kernel {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i64
+    %px = llvm.getelementptr %x[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    %v = llvm.load %px : !llvm.ptr<1> -> f32
+    %m = arith.mulf %v, %v : f32
+    %s = arith.addf %m, %c : f32
+    %f = llvm.intr.fma(%v, %v, %c) : (f32, f32, f32) -> f32
+    %py = llvm.getelementptr %y[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    llvm.store %s, %py : f32, !llvm.ptr<1>
+    %pz = llvm.getelementptr %z[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    llvm.store %f, %pz : f32, !llvm.ptr<1>
     gpu.return
   }
 }
