@@ -26,6 +26,9 @@ namespace mlir::mtp {
 using namespace mlir;
 using namespace mlir::mtp;
 
+/// The most sequences of a chunk.
+static constexpr int64_t kMostSequences = 4;
+
 namespace {
 
 /// Ops by their symbols, in the module's order.
@@ -43,6 +46,8 @@ private:
   LogicalResult writeProgram(Operation *round, exec::ProgramOp program,
                              const ProgramRows &rows);
   LogicalResult writeRounds(EnvelopeAttr envelope);
+  LogicalResult writePrefill(OpBuilder &builder, PrefillOp prefill,
+                             int64_t sequences, exec::Points points);
   LogicalResult writePrefills(EnvelopeAttr envelope);
   LogicalResult writeModel();
   LogicalResult writeFunctions();
@@ -175,20 +180,42 @@ static int64_t placesAhead(ModuleOp module) {
   return ahead;
 }
 
+/// The program of `prefill` for n rows of so many sequences.
+LogicalResult SpecializeShapesPass::writePrefill(OpBuilder &builder,
+                                                 PrefillOp prefill,
+                                                 int64_t sequences,
+                                                 exec::Points points) {
+  std::string name = "prefill";
+  if (sequences > 1)
+    name += "_s" + std::to_string(sequences);
+  if (single)
+    name += "_c" + std::to_string(points.least);
+  if (*prefill.getK() > 0)
+    name += "_mtp";
+  auto program = exec::ProgramOp::create(builder, prefill.getLoc(), name,
+                                         "prefill", *prefill.getK(), points);
+  if (sequences > 1)
+    program.setSequences(sequences);
+  return writeProgram(prefill, program, {sequences, countOf(points, single)});
+}
+
+/// One program for each number of sequences that a chunk may be of. The head
+/// runs on a row of each, and up to four rows cost it what one does, as weights
+/// are read once; so these numbers are exact, not ranges with dead rows.
 LogicalResult SpecializeShapesPass::writePrefills(EnvelopeAttr envelope) {
+  int64_t chunk = envelope.getPrefillChunk();
+  int64_t most = std::min<int64_t>(
+      {kMostSequences, int64_t(envelope.getMaxBatch()), chunk});
   auto prefills = llvm::to_vector(getOperation().getOps<PrefillOp>());
   OpBuilder builder(prefills.front());
-  for (exec::Points points : pointsUpTo(envelope.getPrefillChunk(), single))
-    for (PrefillOp prefill : prefills) {
-      bool drafts = *prefill.getK() > 0;
-      std::string chunk = "_c" + std::to_string(points.least);
-      auto program = exec::ProgramOp::create(
-          builder, prefill.getLoc(),
-          "prefill" + (single ? chunk : "") + (drafts ? "_mtp" : ""), "prefill",
-          *prefill.getK(), points);
-      if (failed(writeProgram(prefill, program,
-                              {/*slots=*/1, countOf(points, single)})))
-        return failure();
+  for (int64_t sequences = 1; sequences <= most; sequences *= 2)
+    for (exec::Points points : pointsUpTo(chunk, single)) {
+      if (points.most < sequences)
+        continue;
+      points.least = std::max(points.least, sequences);
+      for (PrefillOp prefill : prefills)
+        if (failed(writePrefill(builder, prefill, sequences, points)))
+          return failure();
     }
   return success();
 }

@@ -241,14 +241,15 @@ private:
 
 /// The programs found so far, by what selects them.
 struct Coverage {
-  /// Of decode programs by k, of prefills that draft and that do not.
-  std::map<uint32_t, Ranges> decode;
-  Ranges plain, drafting;
+  /// Of decode programs by k, of prefills that draft and that do not by their
+  /// sequences.
+  std::map<uint32_t, Ranges> decode, plain, drafting;
 
   Status add(const Artifact &artifact, const Program &program);
   Status addDecode(const Artifact &artifact, const Program &program);
   Status addPrefill(const Artifact &artifact, const Program &program);
-  Status verify(const schema::Envelope &e) const;
+  Status verify(const schema::Envelope &e);
+  Status verifyPrefills(const schema::Envelope &e);
 };
 } // namespace
 
@@ -294,15 +295,20 @@ Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
   if (program.begin < 1 || program.end - 1 > most)
     return dataLoss(strCat("expected a chunk of 1 to ", most, " rows, got ",
                            rangeText("rows", program)));
-  if (program.sequences != 1)
-    return dataLoss(
-        strCat("expected chunks of 1 sequence, got ", program.sequences));
+  // Of several sequences the host can tell by rows of prompts alone.
+  uint32_t sequences = program.sequences, mostSequences = 1;
+  if (artifact.findState("prompt_tokens"))
+    mostSequences = std::min(artifact.envelope->max_batch(), program.begin);
+  if (sequences < 1 || sequences > mostSequences)
+    return dataLoss(strCat("expected a chunk of 1 to ", mostSequences,
+                           " sequences, got ", sequences));
   MTP_RETURN_IF_ERROR(verifyPromptTokens(artifact, program));
-  Ranges &ranges = program.drafts ? drafting : plain;
+  Ranges &ranges = (program.drafts ? drafting : plain)[sequences];
   if (auto twice = ranges.add(program.begin, program.end))
-    return dataLoss(strCat("a second prefill program for ", *twice, " rows ",
+    return dataLoss(strCat("a second prefill program for ", *twice, " rows of ",
+                           sequences, " sequences ",
                            program.drafts ? "with" : "without", " drafts"));
-  return verifyOutputs(artifact, program, {1, 0});
+  return verifyOutputs(artifact, program, {sequences, 0});
 }
 
 Status Coverage::add(const Artifact &artifact, const Program &program) {
@@ -317,7 +323,24 @@ Status Coverage::add(const Artifact &artifact, const Program &program) {
   return okStatus();
 }
 
-Status Coverage::verify(const schema::Envelope &e) const {
+/// Where prefills that draft are programs of their own, both kinds have the
+/// same chunks. A chunk of several sequences is nowhere needed.
+Status Coverage::verifyPrefills(const schema::Envelope &e) {
+  if (plain[1].endFrom(e.prefill_chunk()) == e.prefill_chunk())
+    return dataLoss(strCat("programs: expected a prefill program for chunk ",
+                           e.prefill_chunk(), " without drafts"));
+  if (drafting.empty() && e.modules() == 0)
+    return okStatus();
+  for (auto [a, b] : {std::pair(&plain, &drafting), {&drafting, &plain}})
+    for (auto &[sequences, ranges] : *a)
+      if (auto rows = ranges.without((*b)[sequences]))
+        return dataLoss(strCat("programs: expected prefill programs for chunk ",
+                               *rows,
+                               " with and without drafts, got one of them"));
+  return okStatus();
+}
+
+Status Coverage::verify(const schema::Envelope &e) {
   for (uint32_t k = 0; k <= e.max_k(); ++k) {
     auto ranges = decode.find(k);
     uint32_t batch = ranges == decode.end() ? 1 : ranges->second.endFrom(1);
@@ -327,18 +350,7 @@ Status Coverage::verify(const schema::Envelope &e) const {
                              e.max_batch(), " and every k up to ", e.max_k(),
                              ", got none for batch ", batch, ", k ", k));
   }
-  if (plain.endFrom(e.prefill_chunk()) == e.prefill_chunk())
-    return dataLoss(strCat("programs: expected a prefill program for chunk ",
-                           e.prefill_chunk(), " without drafts"));
-  if (drafting.empty() && e.modules() == 0)
-    return okStatus();
-  std::optional<uint32_t> rows = plain.without(drafting);
-  if (!rows)
-    rows = drafting.without(plain);
-  if (rows)
-    return dataLoss(strCat("programs: expected prefill programs for chunk ",
-                           *rows, " with and without drafts, got one of them"));
-  return okStatus();
+  return verifyPrefills(e);
 }
 
 Status mtp::verifyCoverage(const Artifact &artifact, const Plan &plan) {

@@ -102,8 +102,7 @@ void Session::Impl::giveUpSlot(Sequence &sequence) {
   kv->release(sequence.slot);
   slotUsed[sequence.slot] = false;
   sequence.tablePages = 0;
-  if (prefilling == sequence.id)
-    prefilling = 0;
+  std::erase(prefilling, sequence.id);
 }
 
 static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
@@ -118,8 +117,27 @@ static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
   return row;
 }
 
+/// Whether a prompt that is being prefilled fills pages that `context` can
+/// share once they are there: computing them twice would cost more than a later
+/// pass.
+bool Session::Impl::isWorthWaiting(std::span<const int32_t> context) const {
+  if (!kv->sharesPrefixes())
+    return false;
+  uint64_t page = inner.envelope->pageTokens;
+  auto fillsPages = [&](SequenceId id) {
+    const Sequence &other = sequences.at(id);
+    auto [end, otherEnd] =
+        std::mismatch(context.begin(), context.end(), other.context.begin(),
+                      other.context.end());
+    uint64_t same = uint64_t(end - context.begin());
+    return same / page * page > other.reused;
+  };
+  return std::any_of(prefilling.begin(), prefilling.end(), fillsPages);
+}
+
 /// Gives the sequence that has waited longest a slot and the pages for its
-/// prefill and first round. Nobody overtakes it while it cannot have them.
+/// prefill and first round. Nobody overtakes it while it cannot have them, or
+/// waits for pages to share.
 bool Session::Impl::admitNext() {
   auto free = std::find(slotUsed.begin(), slotUsed.end(), false);
   if (waiting.empty() || free == slotUsed.end())
@@ -130,6 +148,8 @@ bool Session::Impl::admitNext() {
   if (!sequence.output.empty())
     sequence.context.insert(sequence.context.end(), sequence.output.begin(),
                             sequence.output.end() - 1);
+  if (isWorthWaiting(sequence.context))
+    return false;
   int64_t reused = kv->begin(slot, sequence.context,
                              sequence.context.size() + options.k + 1);
   if (reused < 0)
@@ -143,10 +163,10 @@ bool Session::Impl::admitNext() {
   waiting.erase(waiting.begin());
   admitted.insert(sequence.id);
   slotUsed[slot] = true;
-  prefilling = sequence.id;
+  prefilling.push_back(sequence.id);
   sequence.phase = Sequence::Phase::Prefilling;
   sequence.slot = slot;
-  sequence.length = uint64_t(reused);
+  sequence.length = sequence.reused = uint64_t(reused);
   sequence.statistics.cachedTokens += uint64_t(reused);
   statistics.cachedTokens += uint64_t(reused);
   std::vector<int32_t> known = sequence.context;

@@ -56,42 +56,46 @@ void HostState::setSampling(uint32_t slot, const SamplingRow &values) {
   writeRow(sampling, slot, &values, sizeof(values));
 }
 
-void HostState::setPrefill(uint32_t slot, uint32_t start, uint32_t count,
-                           std::span<const int32_t> prompt) {
+void HostState::setPrefill(std::span<const PromptPart> parts) {
   if (promptTokens.state)
-    setPromptRows(slot, start, count, prompt);
+    setPromptRows(parts);
   else
-    setPrefillTokens(slot, start, count, prompt);
+    setPrefillTokens(parts.front());
 }
 
 /// Row d of tokens and positions is what the rows have d places on.
-void HostState::setPromptRows(uint32_t slot, uint32_t start, uint32_t count,
-                              std::span<const int32_t> prompt) {
+void HostState::setPromptRows(std::span<const PromptPart> parts) {
   uint64_t places = promptTokens.rows, chunk = promptTokens.width;
   std::vector<int32_t> ahead(places * chunk, 0), positions(places * chunk, -1);
-  for (uint64_t d = 0; d < places; ++d)
-    for (uint64_t row = 0; row < count && start + row + d < prompt.size();
-         ++row) {
-      ahead[d * chunk + row] = prompt[start + row + d];
-      positions[d * chunk + row] = int32_t(start + row);
+  std::vector<int32_t> slots(chunk, int32_t(parts.front().slot));
+  uint64_t width = promptSequences.width, first = 0;
+  std::vector<int32_t> words(promptSequences.rows * width, 0);
+  for (size_t s = 0; s < parts.size(); ++s) {
+    auto [slot, start, count, prompt] = parts[s];
+    for (uint64_t d = 0; d < places; ++d)
+      for (uint64_t row = 0; row < count && start + row + d < prompt.size();
+           ++row) {
+        ahead[d * chunk + first + row] = prompt[start + row + d];
+        positions[d * chunk + first + row] = int32_t(start + row);
+      }
+    std::fill_n(slots.begin() + first, count, int32_t(slot));
+    if (promptSequences.state) {
+      words[kPromptSlot * width + s] = int32_t(slot);
+      words[kPromptFirstRow * width + s] = int32_t(first);
+      words[kPromptRows * width + s] = int32_t(count);
+      words[kPromptStart * width + s] = int32_t(start);
+      words[kPromptTotal * width + s] = int32_t(prompt.size());
     }
+    first += count;
+  }
   writeAll(promptTokens, ahead);
   writeAll(promptPositions, positions);
-  buffer.assign(chunk, int32_t(slot));
-  writeAll(promptSlots, buffer);
-  // One sequence, the first of as many as there is room for.
-  buffer.assign(promptSequences.rows * promptSequences.width, 0);
-  if (!promptSequences.state)
-    return;
-  buffer[kPromptSlot * promptSequences.width] = int32_t(slot);
-  buffer[kPromptRows * promptSequences.width] = int32_t(count);
-  buffer[kPromptStart * promptSequences.width] = int32_t(start);
-  buffer[kPromptTotal * promptSequences.width] = int32_t(prompt.size());
-  writeAll(promptSequences, buffer);
+  writeAll(promptSlots, slots);
+  writeAll(promptSequences, words);
 }
 
-void HostState::setPrefillTokens(uint32_t slot, uint32_t start, uint32_t count,
-                                 std::span<const int32_t> prompt) {
+void HostState::setPrefillTokens(const PromptPart &part) {
+  auto [slot, start, count, prompt] = part;
   int32_t values[4] = {int32_t(slot), int32_t(start), int32_t(count),
                        int32_t(prompt.size())};
   writeRow(info, 0, values, sizeof(values));

@@ -14,6 +14,15 @@
 
 namespace mtp {
 
+/// What a chunk has of a prompt: the tokens [start, start + count).
+struct PromptPart {
+  uint32_t slot = 0;
+  uint32_t start = 0;
+  uint32_t count = 0;
+  /// The whole prompt: drafters read tokens behind the part.
+  std::span<const int32_t> prompt;
+};
+
 /// The host's side of the table "States" in runtime/schema/FORMAT.md: what host
 /// and programs share by name. States that the artifact does without are not
 /// written.
@@ -26,10 +35,9 @@ public:
   void setPageTable(uint32_t slot, std::span<const int32_t> table);
   void setSampling(uint32_t slot, const SamplingRow &row);
 
-  /// The chunk `tokens[start .. start+count)` of a prompt, with the tokens
-  /// behind it that drafters read.
-  void setPrefill(uint32_t slot, uint32_t start, uint32_t count,
-                  std::span<const int32_t> tokens);
+  /// The rows of a chunk, one part's after the other's. More than one part
+  /// needs a program for as many sequences.
+  void setPrefill(std::span<const PromptPart> parts);
 
   /// What the last round emitted for a slot. Empty when the program broke its
   /// promise to emit 1 to K+1 tokens.
@@ -49,10 +57,8 @@ private:
                 uint64_t bytes);
   void writeAll(const Table &table, const std::vector<int32_t> &values);
 
-  void setPromptRows(uint32_t slot, uint32_t start, uint32_t count,
-                     std::span<const int32_t> prompt);
-  void setPrefillTokens(uint32_t slot, uint32_t start, uint32_t count,
-                        std::span<const int32_t> prompt);
+  void setPromptRows(std::span<const PromptPart> parts);
+  void setPrefillTokens(const PromptPart &part);
 
   const Artifact &artifact;
   Executable &executable;

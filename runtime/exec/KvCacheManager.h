@@ -74,6 +74,8 @@ public:
   /// The slot's page table: page numbers, 0 where there is none.
   std::span<const int32_t> table(uint32_t slot) const;
 
+  /// Whether slots may take what others publish.
+  bool sharesPrefixes() const { return config.prefixCache; }
   uint32_t freePages() const { return uint32_t(freeList.size()); }
   uint32_t cachedPages() const { return uint32_t(lru.size()); }
   uint32_t heldPages() const { return held; }

@@ -1,8 +1,9 @@
 //===- Prefill.cpp - Prompts, one chunk at a time -------------------------===//
 //
-// One sequence is prefilled at a time. The next sequence is admitted when that
-// prefill has ended, so that it can share the pages that the prefill has
-// filled.
+// A chunk goes on with the prompt that was admitted first. Where that leaves
+// rows free, and there is a program for so many sequences, the next prompts
+// come along: weights are read once for all of them. A prompt that can share
+// pages which another one is filling waits for these (see admitNext).
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,44 +31,88 @@ uint64_t Session::Impl::prefillBudget() const {
 }
 
 Status Session::Impl::prefillPhase() {
-  for (uint64_t budget = prefillBudget(); prefilling || admitNext();) {
-    Sequence &sequence = sequences.at(prefilling);
-    uint32_t chunk = inner.programs.nextChunk(
-        sequence.context.size() - sequence.length, options.prefillChunk);
-    if (chunk > budget)
-      break;
+  for (uint64_t budget = prefillBudget();;) {
+    std::vector<PrefillShare> shares = nextShares(budget);
+    if (shares.empty())
+      return okStatus();
+    MTP_ASSIGN_OR_RETURN(uint32_t chunk, runPrefill(shares));
     budget -= chunk;
-    MTP_RETURN_IF_ERROR(prefillChunk(sequence, chunk));
   }
-  return okStatus();
 }
 
-/// Runs one program over the next tokens of a prompt.
-Status Session::Impl::prefillChunk(Sequence &sequence, uint32_t chunk) {
-  auto begin = std::chrono::steady_clock::now();
-  uint64_t total = sequence.context.size();
-  uint32_t count = uint32_t(std::min<uint64_t>(chunk, total - sequence.length));
-  uint32_t program = inner.programs.prefill(chunk, options.k > 0);
-  syncPageTable(sequence);
-  host->setPrefill(sequence.slot, uint32_t(sequence.length), count,
-                   sequence.context);
-  MTP_RETURN_IF_ERROR(executable->run(program, chunk));
-  sequence.length += count;
-  kv->commit(sequence.slot, sequence.length);
-  for (Statistics *s : {&sequence.statistics, &statistics}) {
-    s->prefillTokens += count;
-    ++s->prefillChunks;
+/// What the next pass computes, of `budget` rows at most; nothing where nobody
+/// waits or the budget is too small.
+std::vector<PrefillShare> Session::Impl::nextShares(uint64_t budget) {
+  if (prefilling.empty() && !admitNext())
+    return {};
+  const ProgramTable &programs = inner.programs;
+  Sequence &first = sequences.at(prefilling.front());
+  uint32_t chunk = programs.nextChunk(first.rest(), options.prefillChunk);
+  if (chunk > budget)
+    return {};
+  uint32_t rows = uint32_t(std::min<uint64_t>(chunk, first.rest()));
+  std::vector<PrefillShare> shares = {{&first, rows}};
+  uint64_t room = std::min<uint64_t>(budget, options.prefillChunk);
+  while (rows < room && shares.size() < programs.mostSequences() &&
+         (shares.size() < prefilling.size() || admitNext())) {
+    Sequence &next = sequences.at(prefilling[shares.size()]);
+    uint32_t more = uint32_t(std::min<uint64_t>(room - rows, next.rest()));
+    shares.push_back({&next, more});
+    rows += more;
   }
-  if (sequence.length == total)
-    finishPrefill(sequence, inner.programs.logits(program, chunk));
+  // Not every number of sequences has a program.
+  while (shares.size() > 1 &&
+         !programs.hasChunk(rows, uint32_t(shares.size()))) {
+    rows -= shares.back().rows;
+    shares.pop_back();
+  }
+  return shares;
+}
+
+/// Runs one program; returns the rows that it is for.
+Result<uint32_t>
+Session::Impl::runPrefill(const std::vector<PrefillShare> &shares) {
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<PromptPart> parts;
+  uint32_t rows = 0, count = uint32_t(shares.size());
+  for (auto [sequence, more] : shares) {
+    syncPageTable(*sequence);
+    parts.push_back(
+        {sequence->slot, uint32_t(sequence->length), more, sequence->context});
+    rows += more;
+  }
+  // A chunk of one prompt may have dead rows.
+  uint32_t chunk = rows;
+  if (count == 1)
+    chunk = inner.programs.nextChunk(shares[0].sequence->rest(),
+                                     options.prefillChunk);
+  uint32_t program = inner.programs.prefill(chunk, options.k > 0, count);
+  host->setPrefill(parts);
+  MTP_RETURN_IF_ERROR(executable->run(program, chunk));
+  statistics.prefillTokens += rows;
+  ++statistics.prefillChunks;
+  schema::Binding logits = inner.programs.logits(program, chunk);
+  uint64_t rowBytes = logits.bytes() / count;
+  for (uint32_t s = 0; s < count; ++s)
+    commitPrefill(shares[s], rowsOf(logits, s * rowBytes, rowBytes));
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   statistics.prefillSeconds += time.count();
-  return okStatus();
+  return chunk;
+}
+
+void Session::Impl::commitPrefill(PrefillShare share, schema::Binding logits) {
+  Sequence &sequence = *share.sequence;
+  sequence.length += share.rows;
+  sequence.statistics.prefillTokens += share.rows;
+  ++sequence.statistics.prefillChunks;
+  kv->commit(sequence.slot, sequence.length);
+  if (sequence.rest() == 0)
+    finishPrefill(sequence, logits);
 }
 
 void Session::Impl::finishPrefill(Sequence &sequence, schema::Binding logits) {
   kv->publish(sequence.slot, sequence.context);
-  prefilling = 0;
+  std::erase(prefilling, sequence.id);
   sequence.phase = Sequence::Phase::Running;
   std::span<const int32_t> tokens = host->emitted(sequence.slot);
   if (tokens.size() != 1)

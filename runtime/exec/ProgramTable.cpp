@@ -19,7 +19,7 @@ ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
       decodes[program.k][program.begin] = i;
       break;
     case schema::ProgramKind::Prefill:
-      (program.drafts ? drafting : plain)[program.begin] = i;
+      (program.drafts ? drafting : plain)[program.sequences][program.begin] = i;
       break;
     case schema::ProgramKind::Function:
       functions[program.name] = i;
@@ -41,13 +41,20 @@ uint32_t ProgramTable::decode(uint32_t batch, uint32_t k) const {
   return find(decodes.at(k), batch);
 }
 
-uint32_t ProgramTable::prefill(uint32_t rows, bool drafts) const {
-  return find(drafts && hasDraftingPrefill() ? drafting : plain, rows);
+uint32_t ProgramTable::prefill(uint32_t rows, bool drafts,
+                               uint32_t sequences) const {
+  const auto &programs = drafts && hasDraftingPrefill() ? drafting : plain;
+  return find(programs.at(sequences), rows);
+}
+
+bool ProgramTable::hasChunk(uint32_t rows, uint32_t sequences) const {
+  auto ranges = plain.find(sequences);
+  return ranges != plain.end() && find(ranges->second, rows) != kNone;
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> ProgramTable::chunks() const {
   std::vector<std::pair<uint32_t, uint32_t>> sizes;
-  for (auto [begin, program] : plain) {
+  for (auto [begin, program] : plain.at(1)) {
     if (sizes.empty() || sizes.back().second + 1 < begin)
       sizes.push_back({begin, begin});
     sizes.back().second = plan.programs[program].end - 1;
@@ -61,7 +68,7 @@ uint32_t ProgramTable::nextChunk(uint64_t rest, uint32_t largest) const {
   if (hasChunk(rows))
     return rows;
   uint32_t whole = 0, covering = 0;
-  for (auto [begin, program] : plain) {
+  for (auto [begin, program] : plain.at(1)) {
     if (begin > largest)
       break;
     uint32_t most = std::min(plan.programs[program].end - 1, largest);

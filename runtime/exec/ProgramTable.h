@@ -23,20 +23,24 @@ public:
   /// The program of that shape. The verifier guarantees it within the envelope.
   uint32_t decode(uint32_t batch, uint32_t k) const;
   /// Where the plan has no prefills for drafts of their own, the others do.
-  uint32_t prefill(uint32_t rows, bool drafts) const;
+  /// There must be a chunk of so many rows and sequences.
+  uint32_t prefill(uint32_t rows, bool drafts, uint32_t sequences = 1) const;
 
   /// Whether prefills leave behind what drafts need only if asked.
   bool hasDraftingPrefill() const { return !drafting.empty(); }
 
-  /// Whether prompts can be cut into chunks of so many rows.
-  bool hasChunk(uint32_t rows) const { return find(plain, rows) != kNone; }
-  /// The sizes that prompts can be cut into: the least and the most rows of
-  /// each run of prefill programs without a gap, ascending.
+  /// Whether prompts can be cut into chunks of so many rows, which belong to so
+  /// many sequences, each with a row at least.
+  bool hasChunk(uint32_t rows, uint32_t sequences = 1) const;
+  /// The most sequences of a chunk, at least 1.
+  uint32_t mostSequences() const { return plain.rbegin()->first; }
+  /// The sizes that a prompt can be cut into: the least and the most rows of
+  /// each run of prefill programs for one sequence without a gap, ascending.
   std::vector<std::pair<uint32_t, uint32_t>> chunks() const;
 
-  /// The rows of the program that the next `rest` tokens of a prompt should go
-  /// through, of those up to `largest`, which must be one's. README.md has the
-  /// rule.
+  /// The rows of the program for one sequence that the next `rest` tokens of a
+  /// prompt should go through, of those up to `largest`, which must be one's.
+  /// README.md has the rule.
   uint32_t nextChunk(uint64_t rest, uint32_t largest) const;
 
   /// The exported function, or NotFound.
@@ -57,7 +61,8 @@ private:
   const Plan &plan;
   /// By k.
   std::map<uint32_t, Ranges> decodes;
-  Ranges plain, drafting;
+  /// By sequences.
+  std::map<uint32_t, Ranges> plain, drafting;
   std::unordered_map<std::string_view, uint32_t> functions;
 };
 

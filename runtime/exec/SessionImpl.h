@@ -60,8 +60,19 @@ struct Sequence {
   /// Positions whose KV entries are final: the tokens prefilled so far, and
   /// after prefill the position of the anchor.
   uint64_t length = 0;
+  /// Positions of `context` whose entries came from the prefix index.
+  uint64_t reused = 0;
   /// Pages in the device's copy of the slot's page table.
   uint64_t tablePages = 0;
+
+  /// Tokens of `context` that prefill has yet to compute.
+  uint64_t rest() const { return context.size() - length; }
+};
+
+/// The next tokens of a prompt that one pass computes.
+struct PrefillShare {
+  Sequence *sequence;
+  uint32_t rows;
 };
 
 /// See session.h for what the public functions do.
@@ -82,7 +93,9 @@ public:
   // Prefill.cpp
   Status prefillPhase();
   uint64_t prefillBudget() const;
-  Status prefillChunk(Sequence &sequence, uint32_t chunk);
+  std::vector<PrefillShare> nextShares(uint64_t budget);
+  Result<uint32_t> runPrefill(const std::vector<PrefillShare> &shares);
+  void commitPrefill(PrefillShare share, schema::Binding logits);
   void finishPrefill(Sequence &sequence, schema::Binding logits);
 
   // Decode.cpp
@@ -131,8 +144,8 @@ public:
   std::set<SequenceId> waiting;
   /// Sequences that hold a slot, by id; the last is the youngest.
   std::set<SequenceId> admitted;
-  /// The one sequence that is Prefilling, or 0.
-  SequenceId prefilling = 0;
+  /// Sequences that are Prefilling, in the order in which they were admitted.
+  std::vector<SequenceId> prefilling;
   std::vector<bool> slotUsed;
 
   // What has been done.
@@ -146,6 +159,7 @@ private:
   KvConfig kvConfig() const;
   Status startGeneration();
   Status checkRequest(const Request &request) const;
+  bool isWorthWaiting(std::span<const int32_t> context) const;
   void giveUpSlot(Sequence &sequence);
   void keepLogits(Sequence &sequence, schema::Binding row);
 

@@ -127,6 +127,15 @@ TEST_P(Lossless, Seeds) {
   }
 }
 
+/// Passes that prompts take one by one.
+static uint64_t passesOneByOne(const std::vector<Request> &requests,
+                               uint32_t chunk) {
+  uint64_t passes = 0;
+  for (const Request &request : requests)
+    passes += (request.prompt.size() + chunk - 1) / chunk;
+  return passes;
+}
+
 TEST_P(Lossless, PrefillChunks) {
   for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
     std::vector<Request> all = requests(picking, /*seed=*/5);
@@ -134,17 +143,39 @@ TEST_P(Lossless, PrefillChunks) {
     for (uint32_t chunk : {5u, envelope.prefillChunk})
       for (uint32_t chunksPerStep : {0, 1})
         for (uint32_t k : {0u, envelope.maxK}) {
-          SessionOptions options = single(k, envelope.maxBatch);
+          SessionOptions options = single(k, /*slots=*/1);
           options.prefillChunk = chunk;
           options.chunksPerStep = chunksPerStep;
           Outcome run = check(options, all, expected);
           // No prompt goes through more rows than it has.
-          uint64_t chunks = 0;
-          for (const Request &request : all)
-            chunks += (request.prompt.size() + chunk - 1) / chunk;
-          EXPECT_EQ(run.statistics.prefillChunks, chunks) << describe(options);
+          EXPECT_EQ(run.statistics.prefillChunks, passesOneByOne(all, chunk))
+              << describe(options);
         }
   }
+}
+
+// Where there are slots for several prompts, they share chunks.
+TEST_P(Lossless, PrefillsOfSeveralPrompts) {
+  if (envelope.maxBatch == 1)
+    GTEST_SKIP() << "one slot";
+  uint64_t passes = 0, alone = 0;
+  for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
+    std::vector<Request> all = requests(picking, /*seed=*/5);
+    Outcome expected = plain(all);
+    for (uint32_t chunk : {5u, 12u, envelope.prefillChunk})
+      for (uint32_t chunksPerStep : {0, 1})
+        for (uint32_t k : {0u, envelope.maxK}) {
+          SessionOptions options = single(k, envelope.maxBatch);
+          options.prefillChunk = chunk;
+          options.chunksPerStep = chunksPerStep;
+          Outcome run = check(options, all, expected);
+          EXPECT_LE(run.statistics.prefillChunks, passesOneByOne(all, chunk))
+              << describe(options);
+          passes += run.statistics.prefillChunks;
+          alone += passesOneByOne(all, chunk);
+        }
+  }
+  EXPECT_LT(passes, alone);
 }
 
 // Without logits greedy slots are picked from what their heads leave, beside

@@ -14,6 +14,33 @@ exec.program @prefill_mtp_from9 "prefill" k 1 n 9 to 32 {}
 
 // -----
 
+// What is for more sequences stands beside it, wherever it is.
+// CHECK-LABEL: exec.program @prefill_s2_from5
+module attributes {exec.model = {modules = 0, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.program @decode_k0 "decode" k 0 n 1 to 2 {}
+exec.program @prefill "prefill" k 0 n 1 to 8 {}
+exec.program @prefill_s2 "prefill" sequences 2 k 0 n 2 to 3 {}
+exec.program @prefill_s2_from5 "prefill" sequences 2 k 0 n 5 to 8 {}
+}
+
+// -----
+
+module attributes {exec.model = {modules = 0, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.program @prefill_s2 "prefill" sequences 2 k 0 n 2 to 8 {}
+// expected-error @+1 {{expected one prefill program for n 3 and k 0, got a second}}
+exec.program @prefill_s2_again "prefill" sequences 2 k 0 n 3 to 4 {}
+}
+
+// -----
+
+// expected-error @+1 {{expected a prefill program for n 1 and k 0, got none}}
+module attributes {exec.model = {modules = 0, vocab = 16}, mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.program @decode_k0 "decode" k 0 n 1 to 2 {}
+exec.program @prefill_s2 "prefill" sequences 2 k 0 n 2 to 8 {}
+}
+
+// -----
+
 // Where a drafter reads the prompt ahead, a prefill serves all drafts or none; how
 // many modules there are does not matter.
 // CHECK-LABEL: exec.program @prefill_all

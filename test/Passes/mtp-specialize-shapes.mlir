@@ -12,6 +12,8 @@
 // SINGLE-LABEL: exec.program @prefill_c5_mtp "prefill" k 1 n 5 to 5 {
 // SINGLE: mtp.prompt_rows ahead 2 : tensor<5xi32>
 // SINGLE-LABEL: exec.program @prefill_c32 "prefill" k 0 n 32 to 32 {
+// SINGLE-LABEL: exec.program @prefill_s2_c2 "prefill" sequences 2 k 0 n 2 to 2 {
+// SINGLE-LABEL: exec.program @prefill_s2_c32_mtp "prefill" sequences 2 k 1 n 32 to 32 {
 // SINGLE-NOT: #exec.count
 
 // Each round becomes a program for all batches, each prefill one for all chunks: rows
@@ -58,7 +60,8 @@
 // CHECK: mtp.linear {{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: mtp.write_state {{.*}} : tensor<?x8xf32, #exec.count<3 * n>>[tensor<?x2xi32, #exec.count<n>>], tensor<?xi32, #exec.count<n>>
 
-// One sequence a chunk, whatever its rows are.
+// A chunk has as many slots as sequences, whatever its rows are: one program for one
+// sequence, and others for 2 and 4 where there are so many slots.
 // CHECK-LABEL: exec.program @prefill "prefill" k 0 n 1 to 32 {
 // CHECK: %[[T:.*]], %{{.*}} = mtp.prompt_rows : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[L:.*]] = mtp.embed %[[T]], %{{.*}} -> tensor<?x16xf32, #exec.count<n>>
@@ -66,6 +69,11 @@
 // CHECK: mtp.take_rows %[[L]], %[[SLOTS]] : {{.*}} -> tensor<1x16xf32>
 // CHECK-LABEL: exec.program @prefill_mtp "prefill" k 1 n 1 to 32 {
 // CHECK: mtp.prompt_rows ahead 2 : tensor<?xi32, #exec.count<n>>
+// CHECK-LABEL: exec.program @prefill_s2 "prefill" sequences 2 k 0 n 2 to 32 {
+// CHECK: %[[T:.*]], %{{.*}} = mtp.prompt_rows : tensor<?xi32, #exec.count<n>>
+// CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<2xi32>
+// CHECK: mtp.take_rows %{{.*}}, %[[SLOTS]] : {{.*}} -> tensor<2x16xf32>
+// CHECK-LABEL: exec.program @prefill_s2_mtp "prefill" sequences 2 k 1 n 2 to 32 {
 // CHECK-LABEL: exec.program @twice "function"
 // CHECK-NOT: exec.program
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 32, page = 16>} {

@@ -180,9 +180,9 @@ static auto planProgram(Builder &fbb, const ArtifactBuilder::Program &p) {
   auto inputs = planPorts(fbb, p.inputs, n);
   auto outputs = planPorts(fbb, p.outputs, n);
   return schema::CreatePlanProgram(
-      fbb, name, p.kind, n, p.end ? p.end : n + 1, p.k, isPrefill ? 1 : 0,
-      isPrefill && p.modules > 0, &arena, placeVector, actionVector,
-      commandVector, cpu, inputs, outputs);
+      fbb, name, p.kind, n, p.end ? p.end : n + 1, p.k,
+      isPrefill ? p.sequences : 0, isPrefill && p.modules > 0, &arena,
+      placeVector, actionVector, commandVector, cpu, inputs, outputs);
 }
 
 /// The cache that some command gives kernel `index` as its buffer, or null.

@@ -58,6 +58,8 @@ public:
     std::string name;
     schema::ProgramKind kind = schema::ProgramKind::Function;
     uint32_t batch = 0, k = 0, chunk = 0, modules = 0;
+    /// With plans: of a prefill.
+    uint32_t sequences = 1;
     uint64_t arenaBytes = 0;
     std::vector<Command> commands;
     std::vector<Port> inputs, outputs;

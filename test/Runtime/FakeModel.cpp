@@ -122,6 +122,7 @@ public:
 /// The same program for prompts that come as rows.
 void ProgramWriter::promptPrefill(uint32_t chunk, uint32_t modules) {
   int64_t slotCount = o.maxBatch;
+  uint32_t count = p.sequences;
   Binding sequences = state("prompt_sequences"), previous, logits;
   Binding hidden = arena(chunk), slots = part("prompt_slots", 0, chunk);
   for (uint32_t d = 0; d <= modules; ++d) {
@@ -135,32 +136,32 @@ void ProgramWriter::promptPrefill(uint32_t chunk, uint32_t modules) {
     if (d >= 2)
       run("prompt_carry",
           {sequences, previous, state("carry_" + std::to_string(d))},
-          {d, slotCount}, 1);
+          {d, slotCount}, count);
     Binding out = arena(chunk);
     module(d, tokens, previous, slots, positions, chunk, out);
     previous = out;
   }
-  Binding last = constantArena(1), row = constantArena(FAKE_VOCAB),
-          slot = constantArena(1);
-  Binding position = constantArena(1), pick = constantArena(1);
-  run("prompt_last", {sequences, last}, {slotCount}, 1);
+  Binding last = constantArena(count), slot = constantArena(count);
+  Binding row = constantArena(count * FAKE_VOCAB);
+  Binding position = constantArena(count), pick = constantArena(count);
+  run("prompt_last", {sequences, last}, {slotCount}, count);
   run("last_row",
       {last, logits, slots, part("prompt_positions", 0, chunk), row, slot,
        position},
-      {}, 1);
+      {}, count);
   run("mtp.sample", {row, slot, position, state("sampling"), pick},
-      {1, FAKE_VOCAB, 1}, 1);
+      {count, FAKE_VOCAB, 1}, count);
   run("prompt_commit",
       {sequences, pick, hidden, state("length"), state("accepted"),
        state("window"), state("hidden"), state("out_tokens"),
        state("out_count")},
-      {o.maxK + 1, slotCount}, 1);
+      {o.maxK + 1, slotCount}, count);
   run("prompt_audit",
       {sequences, part("prompt_tokens", 0, chunk), state("page_table"),
        kv(0, 0), pick, state("history"), state("pair"), fold(), state("marks"),
        state("out_count")},
-      {slotCount, pages(), o.page, o.maxContext, o.hasFold}, 1);
-  outputs(row, pick, 1);
+      {slotCount, pages(), o.page, o.maxContext, o.hasFold}, count);
+  outputs(row, pick, count);
   finish();
 }
 
@@ -170,6 +171,8 @@ void ProgramWriter::prefill(uint32_t chunk, uint32_t modules) {
   p.batch = 1;
   p.chunk = chunk;
   p.modules = modules;
+  if (p.sequences > 1)
+    p.name += "_s" + std::to_string(p.sequences);
   if (o.promptRows)
     return promptPrefill(chunk, modules);
   Binding info = state("prefill_info"), prompt = state("prefill_tokens");
@@ -378,13 +381,16 @@ static void addRange(ArtifactBuilder &a, const FakeOptions &o, uint32_t begin,
 
 static void addRanges(ArtifactBuilder &a, const FakeOptions &o) {
   a.hasPlans = true;
-  for (uint32_t modules : {0u, o.modules}) {
-    addRange(a, o, 1, o.chunks[0] + 1, [&](ProgramWriter &w, uint32_t rows) {
-      w.prefill(rows, modules);
-    });
-    if (o.modules == 0)
-      break;
-  }
+  for (uint32_t sequences : o.sequences)
+    for (uint32_t modules : {0u, o.modules}) {
+      addRange(a, o, sequences, o.chunks[0] + 1,
+               [&](ProgramWriter &w, uint32_t rows) {
+                 w.p.sequences = sequences;
+                 w.prefill(rows, modules);
+               });
+      if (o.modules == 0)
+        break;
+    }
   uint32_t middle = std::min(o.maxBatch, 2u) + 1;
   for (uint32_t k = 0; k <= o.maxK; ++k)
     for (auto [begin, end] : {std::pair(1u, middle), {middle, o.maxBatch + 1}})

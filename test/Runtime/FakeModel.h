@@ -29,6 +29,8 @@ struct FakeOptions {
   /// for batches up to 2 and one for larger ones, prefills of 1 row to the
   /// chunk.
   bool hasRanges = false;
+  /// With ranges and prompts as rows: the sequences that a chunk may be of.
+  std::vector<uint32_t> sequences = {1};
 };
 
 /// All programs of the envelope, and the function @twice on 4xf32.

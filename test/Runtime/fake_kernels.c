@@ -1,9 +1,8 @@
 /*===- fake_kernels.c - Kernels of the fake language model ----------------===//
 |*
 |* The round of the artifact format in plain C, one function a kernel, with the
-|* ABI of runtime/device/cpu/KernelImage.h. Hidden states have width 1: the
-token
-|* of their row.
+|* ABI of runtime/device/cpu/KernelImage.h. Hidden states have width 1:
+|* the token of their row.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -94,11 +93,13 @@ KERNEL(prefill_rows) {
 
 /* [last, logits, slots, positions, logit row, slot, position] */
 KERNEL(last_row) {
-  int32_t r = I32(0)[0];
-  for (int32_t v = 0; v < FAKE_VOCAB; ++v)
-    F32(4)[v] = F32(1)[r * FAKE_VOCAB + v];
-  I32(5)[0] = I32(2)[r];
-  I32(6)[0] = I32(3)[r];
+  for (int64_t s = begin; s < end; ++s) {
+    int32_t r = I32(0)[s];
+    for (int32_t v = 0; v < FAKE_VOCAB; ++v)
+      F32(4)[s * FAKE_VOCAB + v] = F32(1)[r * FAKE_VOCAB + v];
+    I32(5)[s] = I32(2)[r];
+    I32(6)[s] = I32(3)[r];
+  }
 }
 
 /* [info, out, carry] / [d] */
@@ -219,49 +220,56 @@ KERNEL(accept_commit) {
   }
 }
 
-/* A word of the state "prompt_sequences" of one sequence of S. */
-#define WORD(w, slots) (I32(0)[(w) * (slots)])
+/* A word of the state "prompt_sequences" of sequence `s` of S. */
+#define WORD(w, slots) (I32(0)[(w) * (slots) + s])
 
-/* [sequences, last] / [S] */
-KERNEL(prompt_last) { I32(1)[0] = WORD(1, p[0]) + WORD(2, p[0]) - 1; }
+/* [sequences, last] / [S] / sequences */
+KERNEL(prompt_last) {
+  for (int64_t s = begin; s < end; ++s)
+    I32(1)[s] = WORD(1, p[0]) + WORD(2, p[0]) - 1;
+}
 
-/* [sequences, out, carry] / [d, S] */
+/* [sequences, out, carry] / [d, S] / sequences */
 KERNEL(prompt_carry) {
-  int32_t row = WORD(4, p[1]) - (int32_t)p[0] - WORD(3, p[1]);
-  if (row >= 0 && row < WORD(2, p[1]))
-    F32(2)[WORD(0, p[1])] = F32(1)[row];
+  for (int64_t s = begin; s < end; ++s) {
+    int32_t row = WORD(4, p[1]) - (int32_t)p[0] - WORD(3, p[1]);
+    if (row >= 0 && row < WORD(2, p[1]))
+      F32(2)[WORD(0, p[1])] = F32(1)[WORD(1, p[1]) + row];
+  }
 }
 
 /* [sequences, pick, hidden rows, length, accepted, window, hidden, outTokens,
    outCount] / [kmax1, S] */
 KERNEL(prompt_commit) {
-  int32_t slot = WORD(0, p[1]), count = WORD(2, p[1]), total = WORD(4, p[1]);
-  if (WORD(3, p[1]) + count != total)
-    return;
-  I32(3)[slot] = total;
-  I32(4)[slot] = 0;
-  I32(5)[slot * p[0]] = I32(1)[0];
-  F32(6)[slot * p[0]] = F32(2)[count - 1];
-  I32(7)[slot * p[0]] = I32(1)[0];
-  I32(8)[slot] = 1;
+  for (int64_t s = begin; s < end; ++s) {
+    int32_t slot = WORD(0, p[1]), count = WORD(2, p[1]), total = WORD(4, p[1]);
+    if (WORD(3, p[1]) + count != total)
+      continue;
+    I32(3)[slot] = total;
+    I32(4)[slot] = 0;
+    I32(5)[slot * p[0]] = I32(1)[s];
+    F32(6)[slot * p[0]] = F32(2)[WORD(1, p[1]) + count - 1];
+    I32(7)[slot * p[0]] = I32(1)[s];
+    I32(8)[slot] = 1;
+  }
 }
 
 /* [sequences, tokens, table, cache, pick, history, pair, fold, marks, outCount]
-   / [S, maxPages, page, context, hasFold]: writes what a prefill writes, and
-   compares all of it with the cache where the prompt ends. What is wrong is
-   told by a count of 0. */
-KERNEL(prompt_audit) {
+   / [S, maxPages, page, context, hasFold] / sequences: writes what a prefill
+   writes, and compares all of it with the cache where the prompt ends. What is
+   wrong is told by a count of 0. */
+static void auditPrompt(void *const *b, const int64_t *p, int64_t s) {
   int32_t slot = WORD(0, p[0]), rows = WORD(2, p[0]), start = WORD(3, p[0]);
-  int32_t total = WORD(4, p[0]);
+  int32_t total = WORD(4, p[0]), *tokens = I32(1) + WORD(1, p[0]);
   int32_t *history = I32(5) + slot * p[3], *pair = I32(6) + slot * 2;
+  int32_t *folded = I32(7) + slot;
   uint32_t fold = 5;
   for (int32_t j = 0; j < rows; ++j) {
     int32_t behind = total - 1 - (start + j);
     if (behind < 2)
-      pair[1 - behind] = I32(1)[j] + 1;
+      pair[1 - behind] = tokens[j] + 1;
     if (p[4])
-      I32(7)
-    [slot] = (int32_t)fakeMix((uint32_t)I32(7)[slot], (uint32_t)I32(1)[j]);
+      *folded = (int32_t)fakeMix((uint32_t)*folded, (uint32_t)tokens[j]);
   }
   if (start + rows != total)
     return;
@@ -276,10 +284,15 @@ KERNEL(prompt_audit) {
       good &= pair[1 - (total - 1 - i)] == token + 1;
   }
   if (p[4])
-    good &= I32(7)[slot] == (int32_t)fold;
-  history[total] = I32(4)[0];
+    good &= *folded == (int32_t)fold;
+  history[total] = I32(4)[s];
   if (!good)
     I32(9)[slot] = 0;
+}
+
+KERNEL(prompt_audit) {
+  for (int64_t s = begin; s < end; ++s)
+    auditPrompt(b, p, s);
 }
 
 /* [active, length, accepted, outTokens, history, fold, marks] /

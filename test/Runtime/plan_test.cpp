@@ -128,6 +128,129 @@ TEST(Plan, APromptComputesItsRowsAndNoMore) {
             "compiled for, got 9");
 }
 
+namespace {
+
+FakeOptions joint(uint32_t modules = 1) {
+  FakeOptions fake = ranges(modules);
+  fake.promptRows = true;
+  fake.sequences = {1, 2, 4};
+  return fake;
+}
+
+/// A prompt that begins with `first`.
+Request promptOf(size_t size, int32_t first) {
+  Request r;
+  for (size_t i = 0; i < size; ++i)
+    r.prompt.push_back(int32_t((size_t(first) + i * 7) % 64));
+  r.maxTokens = 6;
+  return r;
+}
+
+/// Passes over prompts until all of `requests` have their first token.
+uint64_t passesFor(Session &session, const std::vector<Request> &requests) {
+  uint64_t before = session.statistics().prefillChunks;
+  for (const Request &r : requests)
+    EXPECT_TRUE(session.add(r).isOk());
+  drain(session);
+  return session.statistics().prefillChunks - before;
+}
+
+} // namespace
+
+TEST(Plan, AChunkOfSeveralSequencesGivesWhatEachGivesAlone) {
+  for (uint32_t modules : {1u, 2u})
+    for (uint32_t k : {0u, 1u, 4u})
+      for (uint32_t chunk : {0u, 4u}) {
+        SessionOptions options;
+        options.k = k;
+        options.threads = 2;
+        options.prefillChunk = chunk;
+        options.logits = LogitsMode::All;
+        auto session = Session::create(loadFakeModel(joint(modules)), options);
+        ASSERT_TRUE(session.isOk()) << session.status().toString();
+        expectLossless(**session);
+        EXPECT_LT((*session)->statistics().prefillChunks, chunk ? 20u : 12u);
+      }
+}
+
+TEST(Plan, PromptsShareTheRowsOfAChunk) {
+  auto model = loadFakeModel(joint());
+  auto session = Session::create(model, {});
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  // Chunks of 8 rows, for 1, 2 or 4 sequences.
+  EXPECT_EQ(passesFor(**session, {promptOf(2, 1), promptOf(2, 2)}), 1u);
+  EXPECT_EQ(passesFor(**session, {promptOf(2, 3), promptOf(3, 4),
+                                  promptOf(1, 5), promptOf(2, 6)}),
+            1u);
+  // Three: two, and then one.
+  EXPECT_EQ(
+      passesFor(**session, {promptOf(2, 7), promptOf(3, 8), promptOf(1, 9)}),
+      2u);
+  // 8, then 2 + 6, then 4.
+  EXPECT_EQ(passesFor(**session, {promptOf(10, 10), promptOf(10, 11)}), 3u);
+}
+
+TEST(Plan, APromptWaitsForPagesThatItCanShare) {
+  auto session = Session::create(loadFakeModel(joint()), {});
+  ASSERT_TRUE(session.isOk());
+  // The page of 4 tokens and the one behind it, which drafters read.
+  Request first = promptOf(6, 1), second = first;
+  second.prompt.back() = 60;
+  EXPECT_EQ(passesFor(**session, {first, second}), 2u);
+  EXPECT_EQ((*session)->statistics().cachedTokens, 4u);
+  // Both have what is there, and neither fills what the other could share.
+  EXPECT_EQ(passesFor(**session, {first, second}), 1u);
+  EXPECT_EQ((*session)->statistics().cachedTokens, 12u);
+  // Nobody waits where nothing is shared.
+  SessionOptions options;
+  options.prefixCache = false;
+  auto plain = Session::create(loadFakeModel(joint()), options);
+  ASSERT_TRUE(plain.isOk());
+  first.prompt.resize(4);
+  EXPECT_EQ(passesFor(**plain, {first, first}), 1u);
+}
+
+TEST(Plan, ASequenceOfAChunkIsCancelled) {
+  SessionOptions options;
+  options.chunksPerStep = 1;
+  auto session = Session::create(loadFakeModel(joint()), options);
+  ASSERT_TRUE(session.isOk());
+  // 6 rows of the one and 2 of the other; then the rest of the other.
+  SequenceId first = *(*session)->add(promptOf(6, 1));
+  SequenceId second = *(*session)->add(promptOf(9, 2));
+  SequenceId third = *(*session)->add(promptOf(5, 3));
+  ASSERT_TRUE((*session)->step().isOk());
+  EXPECT_EQ((*session)->statistics(second)->prefillTokens, 2u);
+  ASSERT_TRUE((*session)->cancel(second).isOk());
+  drain(**session);
+  for (auto [id, request] :
+       {std::pair(first, promptOf(6, 1)), {third, promptOf(5, 3)}}) {
+    auto output = *(*session)->output(id);
+    EXPECT_EQ(std::vector<int32_t>(output.begin(), output.end()),
+              expectedOutput(request).tokens);
+  }
+}
+
+TEST(Plan, RefusesChunksOfOtherSequences) {
+  EXPECT_EQ(
+      messageFor([](ArtifactBuilder &a) { a.programs[0].sequences = 0; },
+                 joint()),
+      "plans[0].programs[0]: expected a chunk of 1 to 1 sequences, got 0");
+  // Of the first program for four.
+  EXPECT_EQ(
+      messageFor([](ArtifactBuilder &a) { a.programs[4].sequences = 5; },
+                 joint()),
+      "plans[0].programs[4]: expected a chunk of 1 to 4 sequences, got 5");
+  EXPECT_EQ(
+      messageFor([](ArtifactBuilder &a) { a.programs[4].sequences = 3; },
+                 joint()),
+      "plans[0].programs[4]: output 'logits': expected 3x64xf32, got 4x64xf32");
+  // Prompts that come as one list of tokens are one prompt.
+  EXPECT_EQ(
+      messageFor([](ArtifactBuilder &a) { a.programs[0].sequences = 2; }),
+      "plans[0].programs[0]: expected a chunk of 1 to 1 sequences, got 2");
+}
+
 TEST(Plan, AProgramRunsForItsRangeAlone) {
   std::string path = writeFile("ranges", makeFakeModel(ranges()).finish());
   auto file = ArtifactFile::open(path);

@@ -171,7 +171,8 @@ Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
   for (uint32_t start = 0, chunk; start < tokens.size(); start += chunk) {
     uint32_t rest = uint32_t(tokens.size()) - start;
     chunk = table.nextChunk(rest, e.prefillChunk);
-    host->setPrefill(slot, start, std::min(rest, chunk), tokens);
+    PromptPart part = {slot, start, std::min(rest, chunk), tokens};
+    host->setPrefill({&part, 1});
     MTP_RETURN_IF_ERROR(executable->run(table.prefill(chunk, modules), chunk));
   }
   return secondsSince(begin);

@@ -23,6 +23,21 @@ void ProgramOp::build(OpBuilder &builder, OperationState &state,
   state.addRegion()->emplaceBlock();
 }
 
+/// C4.
+static LogicalResult verifySequences(ProgramOp program) {
+  int64_t sequences = program.getSequences();
+  if (program.getSequencesAttr() && program.getKind() != "prefill")
+    return program.emitOpError("expected sequences of a prefill alone, got a ")
+           << program.getKind() << " program of " << sequences;
+  if (program.getKind() == "prefill" &&
+      (sequences < 1 || sequences > int64_t(program.getLeast())))
+    return program.emitOpError("expected at least one sequence and a row of "
+                               "each, got ")
+           << sequences << " sequences and n from " << program.getLeast()
+           << " on";
+  return success();
+}
+
 LogicalResult ProgramOp::verify() {
   constexpr int64_t kMost = INT32_MAX;
   int64_t k = getK();
@@ -30,7 +45,7 @@ LogicalResult ProgramOp::verify() {
   if (getKind() == "decode" || getKind() == "prefill") {
     if (k >= 0 && points.least >= 1 && points.least <= points.most &&
         points.most <= kMost) // C2
-      return success();
+      return verifySequences(*this);
     return emitOpError("expected k >= 0 and n from 1 on for kind ")
            << getKind() << ", got k " << k << " and n " << points.least
            << " to " << points.most;
@@ -39,7 +54,7 @@ LogicalResult ProgramOp::verify() {
     return emitOpError("expected kind decode, prefill or function, got '")
            << getKind() << "'";
   if (k == 0 && points.least == 0 && points.most == 0) // C2
-    return success();
+    return verifySequences(*this);
   return emitOpError("expected k 0 and n 0 for kind function, got k ")
          << k << " and n " << points.least << " to " << points.most;
 }

@@ -18,29 +18,34 @@ def Exec_ProgramOp : Exec_Op<"program", [
   let summary = "A program for a range of n: decode rounds, prefill chunks, a function";
   let description = [{
     `kind` is `decode` (one round for n slots and `k` drafts), `prefill` (one
-    chunk of n rows of one slot; `k` is 0 where the drafter's caches are not
-    filled) or `function` (an exported function on given tensors). What it holds
+    chunk of n rows of as many slots as `sequences` says, one by default; `k` is
+    0 where the drafter's caches are not filled) or `function` (an exported
+    function on given tensors). What it holds
     is for every n from `least` to `most`: numbers that grow with n are counts.
     In a function nothing does.
 
     Example:
     ```mlir
     exec.program @decode_k2 "decode" k 2 n 1 to 256 { ... }
+    exec.program @prefill_s4 "prefill" sequences 4 k 0 n 4 to 128 { ... }
     exec.program @sum "function" { ... }
     ```
     - C1: kind is decode, prefill or function.
     - C2: decode and prefill: k >= 0 and 1 <= least <= most < 2^31; function: k
       and n 0.
+    - C4: only a prefill has sequences, from 1 to least: each has a row.
     - C3: the schedules begin with least and ascend to most at the latest; each
       has a step for every call and dispatch, of which the first is not joined.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind,
+                       DefaultValuedOptionalAttr<I64Attr, "1">:$sequences,
                        DefaultValuedAttr<I64Attr, "0">:$k,
                        DefaultValuedAttr<I64Attr, "0">:$least,
                        DefaultValuedAttr<I64Attr, "0">:$most);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name $kind `` custom<Points>($k, $least, $most)
+    $sym_name $kind (`sequences` $sequences^)? ``
+    custom<Points>($k, $least, $most)
     attr-dict-with-keyword $body
   }];
   let skipDefaultBuilders = 1;

@@ -235,6 +235,27 @@ exec.program @p "function" k 0 n 1 to 1 {
 
 // -----
 
+// program_c4
+// expected-error @+1 {{'exec.program' op expected sequences of a prefill alone, got a decode program of 2}}
+exec.program @p "decode" sequences 2 k 0 n 2 to 4 {
+}
+
+// -----
+
+// program_c4
+// expected-error @+1 {{'exec.program' op expected at least one sequence and a row of each, got 3 sequences and n from 2 on}}
+exec.program @p "prefill" sequences 3 k 0 n 2 to 4 {
+}
+
+// -----
+
+// program_c4
+// expected-error @+1 {{'exec.program' op expected at least one sequence and a row of each, got 0 sequences and n from 2 on}}
+exec.program @p "prefill" sequences 0 k 0 n 2 to 4 {
+}
+
+// -----
+
 // program_c3
 exec.program @p "decode" k 0 n 2 to 4 {
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 2 on, got 1}}

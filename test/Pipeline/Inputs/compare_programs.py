@@ -31,7 +31,8 @@ def main():
         found = [
             p
             for p in programs
-            if (p.kind, p.k) == (want.kind, want.k) and p.least <= n <= p.most
+            if (p.kind, p.sequences, p.k) == (want.kind, want.sequences, want.k)
+            and p.least <= n <= p.most
             and (p.kind != "function" or p.name == want.name)
         ]
         if len(found) != 1:

@@ -40,10 +40,12 @@ class Life:
 class Program:
     def __init__(self, header):
         found = re.match(
-            r'exec.program @(\S+) "(\w+)"(?: k (\d+) n (\d+) to (\d+))? {', header
+            r'exec.program @(\S+) "(\w+)"(?: sequences (\d+))?'
+            r"(?: k (\d+) n (\d+) to (\d+))? {", header
         )
         self.name, self.kind = found[1], found[2]
-        self.k, self.least, self.most = (int(found[i] or 0) for i in (3, 4, 5))
+        numbers = [int(number or 0) for number in found.groups()[2:]]
+        self.sequences, self.k, self.least, self.most = numbers
         self.lines = []
 
     def buffers(self, n):
