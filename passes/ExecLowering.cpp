@@ -64,14 +64,8 @@ Value LoweringContext::refSymbol(Operation *symbol, Type type, int64_t layer,
       builder, loc, type, SymbolTable::getSymbolName(symbol).getValue(), layer);
 }
 
-DictionaryAttr LoweringContext::source(Value value) {
+exec::SourceAttr LoweringContext::source(Value value) {
   auto weight = value.getDefiningOp<WeightOp>();
-  SmallVector<NamedAttribute> entries;
-  entries.push_back(builder.getNamedAttr("key", weight.getKeyAttr()));
-  auto add = [&](llvm::StringRef name, IntegerAttr value) {
-    if (value)
-      entries.push_back(builder.getNamedAttr(name, value));
-  };
   // What the tensor has: as much as the weight, where that takes all.
   auto type = cast<RankedTensorType>(weight.getResult().getType());
   SmallVector<int64_t> shape(
@@ -80,13 +74,11 @@ DictionaryAttr LoweringContext::source(Value value) {
     shape.front() = weight.getRowCount().value_or(-1);
   if (weight.getColBegin())
     shape.back() = weight.getColCount().value_or(-1);
-  entries.push_back(
-      builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(shape)));
-  add("row_begin", weight.getRowBeginAttr());
-  add("row_end", weight.getRowEndAttr());
-  add("col_begin", weight.getColBeginAttr());
-  add("col_end", weight.getColEndAttr());
-  return builder.getDictionaryAttr(entries);
+  return exec::SourceAttr::get(
+      builder.getContext(), weight.getKey(), weight.getRowBegin().value_or(0),
+      weight.getRowEnd().value_or(-1), /*row_stride=*/0,
+      weight.getColBegin().value_or(0), weight.getColEnd().value_or(-1),
+      /*transpose=*/false, builder.getDenseI64ArrayAttr(shape));
 }
 
 exec::PanelsAttr LoweringContext::panels() {
@@ -112,7 +104,7 @@ Value LoweringContext::packed(const Packing &packing, Location loc) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(program);
     llvm::StringRef name =
-        exec::sourceKey(cast<DictionaryAttr>(packing.sources.front()));
+        cast<exec::SourceAttr>(packing.sources.front()).getTensor();
     weight =
         exec::WeightOp::create(builder, loc, name, packing.layout, packing.k,
                                packing.n, packing.stack, sources, packing.dtype,

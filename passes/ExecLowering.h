@@ -77,7 +77,7 @@ public:
   /// Packs 1-D or row-major weights as they are, as `dtype`.
   Value packedRaw(ValueRange weights, Type dtype, Location loc);
   /// The source entry of a whole weight value, or of its row blocks.
-  DictionaryAttr source(Value weight);
+  exec::SourceAttr source(Value weight);
   Value ropeTable(RopeAttr rope, Location loc);
   Value constant(DenseElementsAttr value, Location loc);
   /// Null, and an error at `loc`, where the module has none.

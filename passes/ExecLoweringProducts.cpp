@@ -74,22 +74,19 @@ static LogicalResult lowerFusedLinear(FusedLinearOp op,
 /// A head's block of rows of the weight, and all of them behind each other.
 static Packing packHeads(HeadLinearOp op, LoweringContext &context) {
   auto weight = op.getWeight().getDefiningOp<WeightOp>();
-  OpBuilder &builder = context.builder;
   // The blocks lie within what the weight takes of its tensor.
   int64_t base = weight.getRowBegin().value_or(0);
-  NamedAttrList block(context.source(op.getWeight()));
-  block.set("row_begin",
-            builder.getI64IntegerAttr(base + int64_t(op.getBlockBegin())));
-  block.set("row_end",
-            builder.getI64IntegerAttr(base + int64_t(op.getBlockEnd())));
-  block.set("row_stride", op.getBlockStrideAttr());
-  block.set("transpose", builder.getBoolAttr(op.getTransposed()));
+  exec::SourceAttr all = context.source(op.getWeight());
+  auto block = exec::SourceAttr::get(
+      op.getContext(), all.getKey(), base + int64_t(op.getBlockBegin()),
+      base + int64_t(op.getBlockEnd()), op.getBlockStride(), all.getColBegin(),
+      all.getColEnd(), op.getTransposed(), all.getShape());
   return {context.panels(),
           getElementTypeOrSelf(op.getWeight()),
           int64_t(op.getColEnd()) - int64_t(op.getColBegin()),
           op.getHeadOutputs(),
           int64_t(op.getHeads()),
-          {block.getDictionary(builder.getContext())}};
+          {block}};
 }
 
 static LogicalResult lowerHeadLinear(HeadLinearOp op,

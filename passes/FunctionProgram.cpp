@@ -39,7 +39,7 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
   IRMapping mapping;
   for (BlockArgument arg : function.getArguments()) {
     auto name =
-        function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "mtp.name");
+        function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), kNameAttr);
     std::string fallback = ("arg" + llvm::Twine(arg.getArgNumber())).str();
     mapping.map(arg, InputOp::create(builder, loc, arg.getType(),
                                      name ? name.getValue() : fallback));
@@ -49,7 +49,7 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
     builder.clone(op, mapping);
   for (auto [index, value] :
        llvm::enumerate(body.getTerminator()->getOperands())) {
-    auto name = function.getResultAttrOfType<StringAttr>(index, "mtp.name");
+    auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr);
     std::string fallback = ("result" + llvm::Twine(index)).str();
     OutputOp::create(builder, loc, name ? name.getValue() : fallback,
                      mapping.lookup(value));

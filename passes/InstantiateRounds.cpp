@@ -175,8 +175,8 @@ static LogicalResult makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
   Block *body = function.addEntryBlock();
   constexpr llvm::StringLiteral kNames[] = {"tokens", "slots", "positions"};
   for (auto [i, name] : llvm::enumerate(kNames))
-    function.setArgAttr(i, "mtp.name", builder.getStringAttr(name));
-  function.setResultAttr(0, "mtp.name", builder.getStringAttr("logits"));
+    function.setArgAttr(i, kNameAttr, builder.getStringAttr(name));
+  function.setResultAttr(0, kNameAttr, builder.getStringAttr("logits"));
   builder.setInsertionPointToEnd(body);
   Value made = MakeRowsOp::create(builder, verify.getLoc(),
                                   body->getArgument(1), body->getArgument(2));
@@ -290,7 +290,10 @@ LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k) {
   Operation *instance = builder.clone(*op);
   StringRef name = SymbolTable::getSymbolName(op).getValue();
   SymbolTable::setSymbolName(instance, (name + "_k" + Twine(k)).str());
-  instance->setAttr("k", builder.getI64IntegerAttr(k));
+  if (auto round = dyn_cast<RoundOp>(instance))
+    round.setK(k);
+  else
+    cast<PrefillOp>(instance).setK(k);
   ++numRounds;
   Block &body = instance->getRegion(0).front();
   if (k == 0 && failed(dropDrafts(body)))

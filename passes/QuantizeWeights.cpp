@@ -114,8 +114,8 @@ FailureOr<std::vector<llvm::GlobPattern>> QuantizeWeightsPass::parsePatterns() {
 /// Whether one of the weight's tensors has a key that matches.
 static bool matches(exec::WeightOp weight, const llvm::GlobPattern &pattern) {
   return llvm::any_of(
-      weight.getSources().getAsRange<DictionaryAttr>(),
-      [&](DictionaryAttr source) { return pattern.match(sourceKey(source)); });
+      weight.getSources().getAsRange<SourceAttr>(),
+      [&](SourceAttr source) { return pattern.match(source.getTensor()); });
 }
 
 /// A pattern that matches nothing is a misspelt one.

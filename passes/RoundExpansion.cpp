@@ -124,7 +124,10 @@ void Expansion::output(llvm::StringRef name, Value value) {
 }
 
 LogicalResult mlir::mtp::checkInstantiated(Operation *op) {
-  if (op->getParentOp()->hasAttr("k"))
+  Operation *parent = op->getParentOp();
+  auto round = dyn_cast<RoundOp>(parent);
+  auto prefill = dyn_cast<PrefillOp>(parent);
+  if ((round && round.getK()) || (prefill && prefill.getK()))
     return success();
   return op->emitOpError("expected a round or a prefill with a k, is "
                          "mtp-instantiate-rounds missing before this pass?");

@@ -37,13 +37,6 @@ exec::Count compiler::arenaBytes(exec::ProgramOp program) {
   return end;
 }
 
-/// Reads an optional integer of a source.
-static int64_t sourceInt(DictionaryAttr source, StringRef key,
-                         int64_t fallback) {
-  auto value = source.getAs<IntegerAttr>(key);
-  return value ? value.getInt() : fallback;
-}
-
 /// The rows that a weight takes; none where it takes all.
 static std::vector<int32_t> picksOf(exec::WeightOp weight) {
   if (!weight.getPicks())
@@ -76,18 +69,17 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   recipe.k = weight.getK();
   recipe.n = weight.getN();
   recipe.count = weight.getStack();
-  for (auto entry : weight.getSources().getAsRange<DictionaryAttr>()) {
+  for (auto entry : weight.getSources().getAsRange<exec::SourceAttr>()) {
     WeightSource source;
-    source.keyPattern = exec::sourceKey(entry);
-    source.rowBegin = sourceInt(entry, "row_begin", 0);
-    source.rowEnd = sourceInt(entry, "row_end", -1);
-    source.colBegin = sourceInt(entry, "col_begin", 0);
-    source.colEnd = sourceInt(entry, "col_end", -1);
-    source.headStride = sourceInt(entry, "row_stride", 0);
-    if (auto shape = entry.getAs<DenseI64ArrayAttr>("shape"))
-      source.shape.assign(shape.asArrayRef().begin(), shape.asArrayRef().end());
-    auto transpose = entry.getAs<BoolAttr>("transpose");
-    source.transpose = transpose && transpose.getValue();
+    source.keyPattern = entry.getTensor();
+    source.rowBegin = entry.getRowBegin();
+    source.rowEnd = entry.getRowEnd();
+    source.colBegin = entry.getColBegin();
+    source.colEnd = entry.getColEnd();
+    source.headStride = entry.getRowStride();
+    if (DenseI64ArrayAttr shape = entry.getShape())
+      source.shape = shape.asArrayRef().vec();
+    source.transpose = entry.getTranspose();
     source.picks = picksOf(weight);
     recipe.sources.push_back(std::move(source));
   }

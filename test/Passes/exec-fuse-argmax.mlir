@@ -8,7 +8,7 @@
 // CHECK: %[[P:.*]] = exec.argmax_parts %[[B]], %[[C]] : (tensor<4x3xf32>, tensor<4x3xi32>) -> tensor<4xi32>
 // CHECK-NOT: exec.{{linear|argmax}}
 // CHECK: exec.output "picks" %[[P]]
-exec.weight @head #exec.panels<32> k 8 n 70 stack 1 [{key = "lm_head"}] : i8 group 64
+exec.weight @head #exec.panels<32> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : i8 group 64
 exec.program @draft "function" {
   %x = exec.input "x" : tensor<4x16xf32>
   %norm = exec.input "norm" : tensor<8xf32>
@@ -25,7 +25,7 @@ exec.program @draft "function" {
 // The best of each panel, however wide panels are.
 // CHECK-LABEL: exec.program @narrow
 // CHECK: exec.linear_argmax {{.*}} -> (tensor<4x5xf32>, tensor<4x5xi32>)
-exec.weight @head #exec.panels<16> k 8 n 70 stack 1 [{key = "lm_head"}] : f32
+exec.weight @head #exec.panels<16> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.program @narrow "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.ref @head : memref<5x8x16xf32>
@@ -47,7 +47,7 @@ exec.program @narrow "function" {
 // CHECK-NOT: exec.{{linear|sample}}
 // CHECK: exec.output "logits" %[[L]] : tensor<1x64xf32>
 // CHECK: exec.output "picks" %[[P]] : tensor<1xi32>
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [{key = "lm_head"}] : f32
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @sampling : memref<2x8xi32>
 exec.program @target "prefill" k 0 n 4 to 4 {
   %x = exec.input "x" : tensor<1x8xf32>
@@ -73,7 +73,7 @@ exec.program @target "prefill" k 0 n 4 to 4 {
 // CHECK: exec.linear_argmax
 // CHECK-NEXT: exec.write_state
 // CHECK-NEXT: exec.argmax_parts
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [{key = "lm_head"}] : f32
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @hidden : memref<2x8xf32>
 exec.program @state "function" {
   %slots = exec.input "slots" : tensor<2xi32>
@@ -94,7 +94,7 @@ exec.program @state "function" {
 // CHECK: %[[V:.*]] = exec.ref @vocabulary
 // CHECK: %[[B:.*]], %[[C:.*]], %[[L:.*]] = exec.linear_argmax %{{.*}}, %{{.*}} n 64 as f32 logits(%[[SLOT:.*]], %[[S:.*]]) :
 // CHECK-NEXT: exec.sample %[[L]] best(%[[B]], %[[C]]) tokens %[[V]] slots %[[SLOT]] positions %{{.*}} by %[[S]] :
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [{key = "lm_head"}] : f32
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.constant @vocabulary dense<3> : tensor<64x1xi32>
 exec.state @sampling : memref<2x8xi32>
 exec.program @mapped "function" {
@@ -122,7 +122,7 @@ exec.program @mapped "function" {
 // CHECK-NEXT: %[[P:.*]] = exec.sample %[[L]] best(%[[B]], %[[C]]) slots %[[SLOT]] positions %[[POS]] by %[[S]] found %[[F]] :
 // CHECK-SAME: -> tensor<2xi32>
 // CHECK: exec.output "picks" %[[P]]
-exec.weight @head #exec.panels<32> k 8 n 16416 stack 1 [{key = "lm_head"}] : f32
+exec.weight @head #exec.panels<32> k 8 n 16416 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @sampling : memref<2x8xi32>
 exec.program @long "function" {
   %x = exec.input "x" : tensor<2x8xf32>
@@ -144,8 +144,8 @@ exec.program @long "function" {
 // CHECK: exec.sample %{{.*}} best({{.*}}) tokens %[[V1:.*]] slots
 // CHECK: %[[F:.*]] = exec.sample scan %{{.*}} best({{.*}}) tokens %[[V2:.*]] slots
 // CHECK-NEXT: exec.sample %{{.*}} best({{.*}}) tokens %[[V2]] slots {{.*}} found %[[F]] :
-exec.weight @one #exec.panels<32> k 8 n 16384 stack 1 [{key = "one"}] : f32
-exec.weight @two #exec.panels<32> k 8 n 16385 stack 1 [{key = "two"}] : f32
+exec.weight @one #exec.panels<32> k 8 n 16384 stack 1 [#exec.source<key = "one">] : f32
+exec.weight @two #exec.panels<32> k 8 n 16385 stack 1 [#exec.source<key = "two">] : f32
 exec.constant @v1 dense<3> : tensor<16384x1xi32>
 exec.constant @v2 dense<3> : tensor<16385x1xi32>
 exec.state @sampling : memref<2x8xi32>
@@ -176,8 +176,8 @@ exec.program @long_mapped "function" {
 // CHECK-LABEL: exec.program @stays
 // CHECK-NOT: linear_argmax
 // CHECK-NOT: {{_parts|best\(}}
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [{key = "lm_head"}] : f32
-exec.weight @gated #exec.gated_panels<32> k 8 n 64 stack 1 [{key = "gate"}, {key = "up"}] : f32
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
+exec.weight @gated #exec.gated_panels<32> k 8 n 64 stack 1 [#exec.source<key = "gate">, #exec.source<key = "up">] : f32
 exec.state @sampling : memref<2x8xi32>
 exec.state @hidden : memref<2x8xf32>
 exec.program @stays "function" {

@@ -44,19 +44,19 @@
 // BOTH-DAG: exec.weight @head #exec.panels<32> {{.*}} : i4 group 64
 // BOTH-DAG: exec.weight @q {{.*}} : i4 group 64
 
-exec.weight @q #exec.panels<32> k 40 n 64 stack 1 [{key = "/layer.0.q"}] : bf16
-exec.weight @up #exec.gated_panels<32> k 40 n 128 stack 1 [{key = "layer.0.gate"}, {key = "layer.0.up"}] : bf16
-exec.weight @kept #exec.panels<32> k 40 n 64 stack 1 [{key = "/layer.1.q"}] : bf16
-exec.weight @fused #exec.panels<32> k 40 n 64 stack 1 [{key = "q"}, {key = "kv"}, {key = "fo"}] : bf16
-exec.weight @router #exec.panels<32> k 40 n 8 stack 1 [{key = "gate"}] : bf16
-exec.weight @heads #exec.panels<32> k 40 n 32 stack 2 [{key = "kv_b", row_begin = 0, row_end = 32, row_stride = 64}] : bf16
-exec.weight @"e.{}.g" #exec.gated_panels<32> k 40 n 64 stack 8 [{key = "e.{}.g"}, {key = "e.{}.u"}] : bf16
-exec.weight @"e.{}.d" #exec.panels<32> k 32 n 40 stack 8 [{key = "e.{}.d"}] : bf16
-exec.weight @norm #exec.raw k 40 n 1 stack 1 [{key = "norm"}] : f32
-exec.weight @table #exec.raw k 40 n 96 stack 1 [{key = "head"}] : bf16
-exec.weight @drafter #exec.raw k 40 n 96 stack 1 [{key = "layer.1.embed"}] : bf16
-exec.weight @shared #exec.raw k 40 n 1 stack 1 [{key = "shared"}] : f32
-exec.weight @head #exec.panels<32> k 40 n 96 stack 1 [{key = "head"}] : bf16
+exec.weight @q #exec.panels<32> k 40 n 64 stack 1 [#exec.source<key = "/layer.0.q">] : bf16
+exec.weight @up #exec.gated_panels<32> k 40 n 128 stack 1 [#exec.source<key = "layer.0.gate">, #exec.source<key = "layer.0.up">] : bf16
+exec.weight @kept #exec.panels<32> k 40 n 64 stack 1 [#exec.source<key = "/layer.1.q">] : bf16
+exec.weight @fused #exec.panels<32> k 40 n 64 stack 1 [#exec.source<key = "q">, #exec.source<key = "kv">, #exec.source<key = "fo">] : bf16
+exec.weight @router #exec.panels<32> k 40 n 8 stack 1 [#exec.source<key = "gate">] : bf16
+exec.weight @heads #exec.panels<32> k 40 n 32 stack 2 [#exec.source<key = "kv_b", row_end = 32, row_stride = 64>] : bf16
+exec.weight @"e.{}.g" #exec.gated_panels<32> k 40 n 64 stack 8 [#exec.source<key = "e.{}.g">, #exec.source<key = "e.{}.u">] : bf16
+exec.weight @"e.{}.d" #exec.panels<32> k 32 n 40 stack 8 [#exec.source<key = "e.{}.d">] : bf16
+exec.weight @norm #exec.raw k 40 n 1 stack 1 [#exec.source<key = "norm">] : f32
+exec.weight @table #exec.raw k 40 n 96 stack 1 [#exec.source<key = "head">] : bf16
+exec.weight @drafter #exec.raw k 40 n 96 stack 1 [#exec.source<key = "layer.1.embed">] : bf16
+exec.weight @shared #exec.raw k 40 n 1 stack 1 [#exec.source<key = "shared">] : f32
+exec.weight @head #exec.panels<32> k 40 n 96 stack 1 [#exec.source<key = "head">] : bf16
 
 // CHECK-LABEL: exec.program @body
 exec.program @body "function" {

@@ -11,9 +11,9 @@
 // All drafts share the small head; an argmax is looked up among the tokens that it
 // stands for.
 // CHECK: exec.constant @draft_vocabulary dense<{{\[\[}}1], [5], [40]]> : tensor<3x1xi32>
-// CHECK: exec.weight @head_draft #exec.panels<32> k 8 n 3 stack 1 [{key = "lm_head"}] picks @draft_vocabulary : f32
-// CHECK: exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [{key = "lm_head"}] : f32
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [{key = "lm_head"}] : f32
+// CHECK: exec.weight @head_draft #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "lm_head">] picks @draft_vocabulary : f32
+// CHECK: exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @sampling : memref<1x8xi32>
 // CHECK-LABEL: exec.program @round
 exec.program @round "decode" k 2 n 1 to 1 {

@@ -7,6 +7,7 @@ include "dialects/Exec/IR/ExecDialect.td"
 include "dialects/Exec/IR/ExecInterfaces.td"
 include "dialects/MTP/IR/MTPEnums.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/TensorEncoding.td"
 
 def Exec_CountAttr : AttrDef<Exec_Dialect, "Count", [
@@ -67,6 +68,50 @@ def Exec_RotationAttr : AttrDef<Exec_Dialect, "Rotation"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
+
+def Exec_SourceAttr : AttrDef<Exec_Dialect, "Source"> {
+  let mnemonic = "source";
+  let summary = "a tensor of the weight files, or a part of it";
+  let description = [{
+    The tensor of this key, in which `{}` is the number of the matrix in a stack;
+    rows `row_begin` to `row_end` and columns `col_begin` to `col_end` of it, -1
+    being its end. Where a stack's matrices are parts of one tensor, each begins
+    `row_stride` rows after the one before. With `transpose` what is taken has
+    inputs as rows. `shape` is what the tensor has to have, -1 where anything
+    will do.
+
+    ```mlir
+    #exec.source<key = "lm_head.weight">
+    #exec.source<key = "kv_b", row_end = 32, row_stride = 64, transpose = true>
+    ```
+
+    Constraints:
+    - (C1) shape has one dimension or two.
+  }];
+  let parameters = (ins
+    StringRefParameter<>:$key,
+    DefaultValuedParameter<"int64_t", "0">:$row_begin,
+    DefaultValuedParameter<"int64_t", "-1">:$row_end,
+    DefaultValuedParameter<"int64_t", "0">:$row_stride,
+    DefaultValuedParameter<"int64_t", "0">:$col_begin,
+    DefaultValuedParameter<"int64_t", "-1">:$col_end,
+    DefaultValuedParameter<"bool", "false">:$transpose,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$shape
+  );
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The tensor's key, without the slash of an absolute one.
+    ::llvm::StringRef getTensor() const {
+      ::llvm::StringRef tensor = getKey();
+      tensor.consume_front("/");
+      return tensor;
+    }
+  }];
+}
+
+def Exec_SourcesAttr
+    : TypedArrayAttrBase<Exec_SourceAttr, "an array of #exec.source">;
 
 class Exec_LayoutAttr<string name, string attrMnemonic>
     : AttrDef<Exec_Dialect, name, [

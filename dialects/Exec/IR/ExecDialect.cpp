@@ -43,6 +43,16 @@ RotationAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult
+SourceAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                   llvm::StringRef, int64_t, int64_t, int64_t, int64_t, int64_t,
+                   bool, DenseI64ArrayAttr shape) {
+  if (shape && shape.size() != 1 && shape.size() != 2) // C1
+    return emitError() << "expected a shape of one or two dimensions, got "
+                       << shape.size();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Counts
 //===----------------------------------------------------------------------===//

@@ -37,9 +37,6 @@ std::optional<Count> bufferBytes(Value buffer);
 /// The values of n of the program around `op`.
 Points pointsOf(Operation *op);
 
-/// The tensor's key of a weight's source, without the slash of an absolute one.
-llvm::StringRef sourceKey(DictionaryAttr source);
-
 /// Whether two operands of calls are one value, or references to the same layer
 /// of one resource.
 bool isSameBuffer(Value a, Value b);

@@ -29,30 +29,6 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-llvm::StringRef mlir::exec::sourceKey(DictionaryAttr source) {
-  llvm::StringRef key = source.getAs<StringAttr>("key").getValue();
-  key.consume_front("/");
-  return key;
-}
-
-/// Whether a packer reads such an entry of a source.
-static bool isSourceEntry(NamedAttribute entry) {
-  llvm::StringRef name = entry.getName();
-  if (name == "key")
-    return isa<StringAttr>(entry.getValue());
-  if (name == "transpose")
-    return isa<BoolAttr>(entry.getValue());
-  if (name == "shape") {
-    auto shape = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
-    return shape && (shape.size() == 1 || shape.size() == 2);
-  }
-  auto number = dyn_cast<IntegerAttr>(entry.getValue());
-  return number && number.getType().isSignlessInteger(64) &&
-         llvm::is_contained(
-             {"row_begin", "row_end", "row_stride", "col_begin", "col_end"},
-             name);
-}
-
 /// The outputs of a panel; 0 of a layout without panels.
 static int64_t layoutWidth(WeightLayoutAttrInterface layout) {
   return llvm::TypeSwitch<Attribute, int64_t>(layout)
@@ -85,27 +61,11 @@ LogicalResult WeightOp::verify() {
     return emitOpError("expected an even n for layout ")
            << layout << ", got " << int64_t(getN());
   }
-  for (Attribute source : getSources()) { // C4
-    auto entries = dyn_cast<DictionaryAttr>(source);
-    if (!entries || !entries.getAs<StringAttr>("key")) {
-      return emitOpError("expected a dictionary with a key per source, got ")
-             << source;
-    }
-    for (NamedAttribute entry : entries) {
-      if (!isSourceEntry(entry)) {
-        return emitOpError("expected sources of key, integers row_begin, "
-                           "row_end, row_stride, col_begin and col_end, "
-                           "boolean transpose and shape of one or two "
-                           "dimensions, got ")
-               << entry.getName() << " = " << entry.getValue();
-      }
-    }
-  }
-  if (!getDtype().isF32() && !getDtype().isBF16() && !isQuantized()) { // C5
+  if (!getDtype().isF32() && !getDtype().isBF16() && !isQuantized()) { // C4
     return emitOpError("expected elements of f32, bf16, i8 or i4, got ")
            << getDtype();
   }
-  int64_t group = getGroup().value_or(0); // C6
+  int64_t group = getGroup().value_or(0); // C5
   if (isQuantized() && !::mtp::isQuantGroup(group)) {
     return emitOpError("expected a group of a multiple of 32 up to 128 for "
                        "elements of ")
@@ -123,7 +83,7 @@ LogicalResult WeightOp::verify() {
            << formatPanelWidth() << " outputs for elements of " << getDtype()
            << ", got " << layout;
   }
-  if (getPicks() && // C7
+  if (getPicks() && // C6
       (!isa<PanelsAttr>(layout) || getSources().size() != 1 ||
        getStack() != 1)) {
     return emitOpError("expected picks of a weight in panels with one source "
@@ -147,7 +107,7 @@ LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return success();
   auto constant =
       symbols.lookupNearestSymbolFrom<ConstantOp>(*this, getPicksAttr());
-  if (!constant) { // C7
+  if (!constant) { // C6
     return emitOpError("expected picks to name an exec.constant, got ")
            << getPicksAttr();
   }

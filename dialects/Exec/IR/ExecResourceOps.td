@@ -8,6 +8,7 @@
 #ifndef EXEC_RESOURCE_OPS
 #define EXEC_RESOURCE_OPS
 
+include "dialects/Exec/IR/ExecAttrs.td"
 include "dialects/Exec/IR/ExecDialect.td"
 include "dialects/Exec/IR/ExecInterfaces.td"
 include "dialects/MTP/IR/MTPAttrs.td"
@@ -76,44 +77,39 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
   let summary = "Declare a packed weight";
   let description = [{
     Says which tensors of the weight files make up one packed weight, and in
-    which layout (`#exec.panels` and its kin) kernels stream it. `k` and `n` are the contraction and output
-    widths of one matrix, `stack` the number of matrices (experts, heads). Each
-    source is a dictionary: `key` (with `{}` for the stack index), and, where
-    not the whole tensor is used, `row_begin`, `row_end`, `col_begin`,
-    `col_end`, `row_stride` (rows from one stack entry to the next in one
-    tensor) and `transpose`. `shape` is what the tensor has to have, -1 where
-    anything will do.
+    which layout (`#exec.panels` and its kin) kernels stream it. `k` and `n` are
+    the contraction and output widths of one matrix, `stack` the number of
+    matrices (experts, heads).
 
     With `picks` the outputs are only those rows of the source whose numbers an
     `exec.constant` lists, in its order.
 
     Elements of i8 and i4 are quantised: symmetric integers with a scale per
-    output and `group` inputs. In the layout `#exec.raw` they are a table whose rows are
-    looked up.
+    output and `group` inputs. In the layout `#exec.raw` they are a table whose
+    rows are looked up.
 
     Example:
     ```mlir
     exec.weight @w0 #exec.panels<32> k 192 n 512 stack 1
-        [ {key = "lm_head.weight"} ] : bf16
+        [#exec.source<key = "lm_head.weight">] : bf16
     exec.weight @w1 #exec.panels<32> k 192 n 512 stack 1
-        [ {key = "mlp.up_proj.weight"} ] : i4 group 64
+        [#exec.source<key = "mlp.up_proj.weight">] : i4 group 64
     exec.weight @w2 #exec.raw k 192 n 512 stack 1
-        [ {key = "embed_tokens.weight"} ] : i8 group 64
+        [#exec.source<key = "embed_tokens.weight">] : i8 group 64
     ```
     - C1: panels of integers have the 32 outputs that the file format gives them.
     - C2: k, n and stack are positive and their product is at most 2^50.
     - C3: gated panels have exactly two sources and an even n, every layout at
       least one source.
-    - C4: every source has a key, and no entries but those above, of their kind.
-    - C5: elements are f32, bf16, i8 or i4.
-    - C6: i8 and i4 have a group, a multiple of 32 up to 128, and as a raw table
+    - C4: elements are f32, bf16, i8 or i4.
+    - C5: i8 and i4 have a group, a multiple of 32 up to 128, and as a raw table
       no stack; f32 and bf16 have no group.
-    - C7: picks: the layout is panels, with one source and no stack; the constant
+    - C6: picks: the layout is panels, with one source and no stack; the constant
       exists and holds n elements of i32.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, 
+  let arguments = (ins SymbolNameAttr:$sym_name,
                        Exec_WeightLayoutAttrInterface:$layout, I64Attr:$k,
-                       I64Attr:$n, I64Attr:$stack, ArrayAttr:$sources,
+                       I64Attr:$n, I64Attr:$stack, Exec_SourcesAttr:$sources,
                        TypeAttr:$dtype, OptionalAttr<I64Attr>:$group,
                        OptionalAttr<FlatSymbolRefAttr>:$picks);
   let assemblyFormat = [{

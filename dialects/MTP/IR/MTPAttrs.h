@@ -13,11 +13,13 @@
 
 namespace mlir::mtp {
 
-/// Attributes that the dialect reads from modules and functions.
+/// Attributes that the dialect reads from modules, functions and, the name by
+/// which callers know one, arguments and results.
 inline constexpr llvm::StringLiteral kEnvelopeAttr = "mtp.envelope";
 inline constexpr llvm::StringLiteral kGenerationAttr = "mtp.generation";
 inline constexpr llvm::StringLiteral kTokenizerAttr = "mtp.tokenizer";
 inline constexpr llvm::StringLiteral kWiringAttr = "mtp.wiring";
+inline constexpr llvm::StringLiteral kNameAttr = "mtp.name";
 /// On a module whose rule is not known to be exact: output may depend on k.
 inline constexpr llvm::StringLiteral kCustomRuleAttr = "mtp.custom_rule";
 

@@ -8,43 +8,43 @@ exec.kernel @k "matmul" {}
 
 // weight_c1
 // expected-error @+1 {{'exec.weight' op expected panels of 32 outputs for elements of 'i8', got #exec.panels<16>}}
-exec.weight @w #exec.panels<16> k 64 n 8 stack 1 [{key = "w"}] : i8 group 64
+exec.weight @w #exec.panels<16> k 64 n 8 stack 1 [#exec.source<key = "w">] : i8 group 64
 
 // -----
 
 // panels_c1
 // expected-error @+1 {{expected panels of a power of two from 4 to 256 outputs, got 24}}
-exec.weight @w #exec.panels<24> k 8 n 8 stack 1 [{key = "w"}] : f32
+exec.weight @w #exec.panels<24> k 8 n 8 stack 1 [#exec.source<key = "w">] : f32
 
 // -----
 
 // gated_panels_c1
 // expected-error @+1 {{expected panels of a power of two from 4 to 256 outputs, got 512}}
-exec.weight @w #exec.gated_panels<512> k 8 n 8 stack 1 [{key = "w"}] : f32
+exec.weight @w #exec.gated_panels<512> k 8 n 8 stack 1 [#exec.source<key = "w">] : f32
 
 // -----
 
 // weight_c3
 // expected-error @+1 {{'exec.weight' op expected an even n for layout #exec.gated_panels<32>, got 7}}
-exec.weight @w #exec.gated_panels<32> k 8 n 7 stack 1 [{key = "w"}, {key = "v"}] : f32
+exec.weight @w #exec.gated_panels<32> k 8 n 7 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : f32
 
 // -----
 
 // weight_c2
 // expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product is at most 2^50, got 8, 0 and 1}}
-exec.weight @w #exec.panels<32> k 8 n 0 stack 1 [{key = "w"}] : f32
+exec.weight @w #exec.panels<32> k 8 n 0 stack 1 [#exec.source<key = "w">] : f32
 
 // -----
 
 // weight_c2
 // expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product is at most 2^50, got 4294967296, 4294967296 and 1}}
-exec.weight @w #exec.panels<32> k 4294967296 n 4294967296 stack 1 [{key = "w"}] : f32
+exec.weight @w #exec.panels<32> k 4294967296 n 4294967296 stack 1 [#exec.source<key = "w">] : f32
 
 // -----
 
 // weight_c3
 // expected-error @+1 {{'exec.weight' op expected 2 sources for layout #exec.gated_panels<32>, got 1}}
-exec.weight @w #exec.gated_panels<32> k 8 n 64 stack 1 [{key = "w"}] : f32
+exec.weight @w #exec.gated_panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : f32
 
 // -----
 
@@ -54,76 +54,74 @@ exec.weight @w #exec.raw k 8 n 64 stack 1 [] : f32
 
 // -----
 
-// weight_c4
-// expected-error @+1 {{'exec.weight' op expected a dictionary with a key per source, got {row_begin = 0 : i64}}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [{row_begin = 0}] : f32
+// expected-error @+1 {{'exec.weight' op attribute 'sources' failed to satisfy constraint: an array of #exec.source}}
+exec.weight @w #exec.raw k 8 n 64 stack 1 [{key = "w"}] : f32
+
+// -----
+
+// expected-error @+1 {{struct is missing required parameter: key}}
+exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<row_begin = 0>] : f32
+
+// -----
+
+// source_c1
+// expected-error @+1 {{expected a shape of one or two dimensions, got 3}}
+exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<key = "w", shape = [1, 8, 64]>] : f32
 
 // -----
 
 // weight_c4
-// expected-error @+1 {{'exec.weight' op expected sources of key, integers row_begin, row_end, row_stride, col_begin and col_end, boolean transpose and shape of one or two dimensions, got "row_bgin" = 4 : i64}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [{key = "w", row_bgin = 4}] : f32
-
-// -----
-
-// weight_c4
-// expected-error @+1 {{shape of one or two dimensions, got "row_end" = "8"}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [{key = "w", row_end = "8"}] : f32
+// expected-error @+1 {{'exec.weight' op expected elements of f32, bf16, i8 or i4, got 'f16'}}
+exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<key = "w">] : f16
 
 // -----
 
 // weight_c5
-// expected-error @+1 {{'exec.weight' op expected elements of f32, bf16, i8 or i4, got 'f16'}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [{key = "w"}] : f16
-
-// -----
-
-// weight_c6
 // expected-error @+1 {{'exec.weight' op expected a group of a multiple of 32 up to 128 for elements of 'i4', got 0}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [{key = "w"}] : i4
+exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : i4
 
 // -----
 
-// weight_c6
+// weight_c5
 // expected-error @+1 {{'exec.weight' op expected a group of a multiple of 32 up to 128 for elements of 'i8', got 160}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [{key = "w"}] : i8 group 160
+exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : i8 group 160
 
 // -----
 
-// weight_c6
+// weight_c5
 // expected-error @+1 {{'exec.weight' op expected no stack for a table of 'i8', got 2}}
-exec.weight @w #exec.raw k 8 n 64 stack 2 [{key = "w.{}"}] : i8 group 32
+exec.weight @w #exec.raw k 8 n 64 stack 2 [#exec.source<key = "w.{}">] : i8 group 32
+
+// -----
+
+// weight_c5
+// expected-error @+1 {{'exec.weight' op expected no group for elements of 'bf16'}}
+exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : bf16 group 64
 
 // -----
 
 // weight_c6
-// expected-error @+1 {{'exec.weight' op expected no group for elements of 'bf16'}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [{key = "w"}] : bf16 group 64
-
-// -----
-
-// weight_c7
 exec.constant @rows dense<[1, 2]> : tensor<2xi32>
 // expected-error @+1 {{'exec.weight' op expected picks of a weight in panels with one source and no stack}}
-exec.weight @w #exec.panels<32> k 8 n 2 stack 2 [{key = "w.{}"}] picks @rows : f32
+exec.weight @w #exec.panels<32> k 8 n 2 stack 2 [#exec.source<key = "w.{}">] picks @rows : f32
 
 // -----
 
-// weight_c7
+// weight_c6
 exec.constant @rows dense<[1, 2]> : tensor<2xi32>
 // expected-error @+1 {{'exec.weight' op expected picks of 3 elements of i32, got 'tensor<2xi32>'}}
-exec.weight @w #exec.panels<32> k 8 n 3 stack 1 [{key = "w"}] picks @rows : f32
+exec.weight @w #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "w">] picks @rows : f32
 
 // -----
 
-// weight_c7
+// weight_c6
 // expected-error @+1 {{'exec.weight' op expected picks to name an exec.constant, got @rows}}
-exec.weight @w #exec.panels<32> k 8 n 2 stack 1 [{key = "w"}] picks @rows : f32
+exec.weight @w #exec.panels<32> k 8 n 2 stack 1 [#exec.source<key = "w">] picks @rows : f32
 
 // -----
 
 // ref_c3
-exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [{key = "w"}] : i4 group 64
+exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : i4 group 64
 exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected 'memref<1x1152xi8>' for 'w', got 'memref<1x1152xf32>'}}
   %w = exec.ref @w : memref<1x1152xf32>
@@ -398,7 +396,7 @@ exec.program @p "function" {
 // -----
 
 // ref_c3
-exec.weight @w #exec.raw k 8 n 4 stack 1 [{key = "w"}] : bf16
+exec.weight @w #exec.raw k 8 n 4 stack 1 [#exec.source<key = "w">] : bf16
 exec.program @p "function" {
   // expected-error @+1 {{'exec.ref' op expected 'memref<4x8xbf16>' for 'w', got 'memref<4x8xf32>'}}
   %0 = exec.ref @w : memref<4x8xf32>
@@ -407,7 +405,7 @@ exec.program @p "function" {
 // -----
 
 // ref_c4: two panels of 8 inputs, one of them of 1 output
-exec.weight @w #exec.panels<32> k 8 n 33 stack 1 [{key = "w"}] : f32
+exec.weight @w #exec.panels<32> k 8 n 33 stack 1 [#exec.source<key = "w">] : f32
 exec.program @p "function" {
   %0 = exec.ref @w : memref<2x8x32xf32>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 2048 bytes for 'w', got 'memref<3x8x32xf32>'}}
@@ -417,7 +415,7 @@ exec.program @p "function" {
 // -----
 
 // ref_c4: bf16 holds inputs in pairs, and halves of swiglu are padded each
-exec.weight @w #exec.gated_panels<32> k 7 n 66 stack 3 [{key = "a.{}"}, {key = "b.{}"}] : bf16
+exec.weight @w #exec.gated_panels<32> k 7 n 66 stack 3 [#exec.source<key = "a.{}">, #exec.source<key = "b.{}">] : bf16
 exec.program @p "function" {
   %0 = exec.ref @w : memref<12x4x32x2xbf16>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 6144 bytes for 'w', got 'memref<9x4x32x2xbf16>'}}
@@ -427,7 +425,7 @@ exec.program @p "function" {
 // -----
 
 // ref_c4
-exec.weight @w #exec.raw k 64 n 5 stack 1 [{key = "w"}] : i8 group 64
+exec.weight @w #exec.raw k 64 n 5 stack 1 [#exec.source<key = "w">] : i8 group 64
 exec.program @p "function" {
   %0 = exec.ref @w : memref<5x68xi8>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 340 bytes for 'w', got 'memref<5x64xi8>'}}
