@@ -1,4 +1,4 @@
-//===- LoweringPasses.td - From mtp to exec --------------------*- tablegen -*-===//
+//===- LoweringPasses.td - From mtp to exec ----------------*- tablegen -*-===//
 //
 // The passes of the phases shape, cache and exec.
 //
@@ -12,19 +12,19 @@ include "mlir/Pass/PassBase.td"
 def SpecializeShapesPass : Pass<"mtp-specialize-shapes", "mlir::ModuleOp"> {
   let summary = "Write programs whose rows are counts of n";
   let description = [{
-    Every `mtp.round`, one for each k, becomes a program for n slots, n from 1 to
-    max_batch, and every `mtp.prefill` one for n rows, from 1 to the chunk. Rows
-    become counts (`#exec.count`), and nothing else changes. What is to be expanded
-    is, by the passes before this one. `mtp.state`
-    becomes memory for all slots, `mtp.output` an output behind all other ops.
-    States that host and programs share are declared where the module does not
-    declare them. Exported functions become programs as well.
+    Every `mtp.round`, one for each k, becomes a program for n slots, n from 1
+    to max_batch, and every `mtp.prefill` one for n rows, from 1 to the chunk.
+    Rows become counts (`#exec.count`), and nothing else changes. What is to be
+    expanded is, by the passes before this one. `mtp.state` becomes memory for
+    all slots, `mtp.output` an output behind all other ops. States that host and
+    programs share are declared where the module does not declare them. Exported
+    functions become programs as well.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
     Option<"single", "single", "bool", "false",
-           "a program for each n, with numbers in the place of counts: what the "
-           "others are compared with in tests">
+           "a program for each n, with numbers in the place of counts: what "
+           "tests compare the others with">
   ];
   let statistics = [
     Statistic<"numPrograms", "programs", "programs written">
@@ -35,11 +35,11 @@ def OutlineControlPass : Pass<"mtp-outline-control", "mlir::ModuleOp"> {
   let summary = "Make kernels of the bodies of mtp.per_slot";
   let description = [{
     Every `mtp.per_slot` of a program becomes an `exec.control` of a kernel that
-    carries the body, on buffers; equal bodies share a kernel, however many slots
-    there are. In a body every index, divisor, shift and bound of a loop that may
-    be out of range is replaced by one in range, so that a kernel stays within its
-    buffers whatever they hold, and ends. Its tensors become small buffers.
-    Every `mtp.state` becomes an `exec.state`.
+    carries the body, on buffers; equal bodies share a kernel, however many
+    slots there are. In a body every index, divisor, shift and bound of a loop
+    that may be out of range is replaced by one in range, so that a kernel stays
+    within its buffers whatever they hold, and ends. Its tensors become small
+    buffers. Every `mtp.state` becomes an `exec.state`.
   }];
   let statistics = [
     Statistic<"numKernels", "kernels", "distinct bodies">,
@@ -55,7 +55,9 @@ def SinkRowSelectionPass : Pass<"mtp-sink-row-selection", "mlir::ModuleOp"> {
     the selection up through projections, norms and sums, so that the vocabulary
     projection runs on the selected rows alone. Row invariance makes that exact.
   }];
-  let statistics = [Statistic<"numSunk", "selections-moved", "selections moved">];
+  let statistics = [
+    Statistic<"numSunk", "selections-moved", "selections moved">
+  ];
 }
 
 def PlaceCacheWritesPass : Pass<"mtp-place-cache-writes", "mlir::ModuleOp"> {
@@ -70,11 +72,11 @@ def PlaceCacheWritesPass : Pass<"mtp-place-cache-writes", "mlir::ModuleOp"> {
 def ConvertMTPToExecPass : Pass<"mtp-convert-to-exec", "mlir::ModuleOp"> {
   let summary = "Choose a kernel for every op of the programs";
   let description = [{
-    Every op of a program becomes one or more kernel calls; weights become packed
-    weights in the layout of the kernel that streams them, rotary attributes
-    become tables, slices views. A cache's entries are divided
-    among key heads where everything that uses the cache allows it. An op without
-    a kernel is an error that names it.
+    Every op of a program becomes one or more kernel calls; weights become
+    packed weights in the layout of the kernel that streams them, rotary
+    attributes become tables, slices views. A cache's entries are divided among
+    key heads where everything that uses the cache allows it. An op without a
+    kernel is an error that names it.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
@@ -109,14 +111,14 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   let summary = "Store weights as integers";
   let description = [{
     Weights that only `exec.linear`, `exec.moe_gate_up` and `exec.moe_down` read
-    become `i8` or `i4` with a scale per output and group of inputs, and the calls
-    that read them say so. Routers, `exec.head_linear`, norms and biases stay as
-    they are, and so do weights of which a tensor's key matches a `keep` pattern;
-    such a pattern must match something. The head, whose logits are sampled from
-    or leave the program, may have its own format. Tables that only `exec.embed`
-    reads change for a format of their own alone; where embedding and head are one
-    tensor, they are two weights. A module without a weight for a format is an
-    error.
+    become `i8` or `i4` with a scale per output and group of inputs, and the
+    calls that read them say so. Routers, `exec.head_linear`, norms and biases
+    stay as they are, and so do weights of which a tensor's key matches a `keep`
+    pattern; such a pattern must match something. The head, whose logits are
+    sampled from or leave the program, may have its own format. Tables that only
+    `exec.embed` reads change for a format of their own alone; where embedding
+    and head are one tensor, they are two weights. A module without a weight for
+    a format is an error.
   }];
   let options = [
     Option<"format", "format", "std::string", "\"none\"",
@@ -146,12 +148,12 @@ def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
   let description = [{
     An `exec.linear` whose result only an `exec.argmax` reads becomes an
     `exec.linear_argmax`, which writes the best logit of each panel and its
-    column, and the `exec.argmax` an `exec.argmax_parts`. One whose result is read
-    by an `exec.sample`, and may leave the program, becomes an
+    column, and the `exec.argmax` an `exec.argmax_parts`. One whose result is
+    read by an `exec.sample`, and may leave the program, becomes an
     `exec.linear_argmax` that writes logits too, for the slots whose row of the
-    state `sampling` does not say that nobody reads them; the `exec.sample` picks
-    from the best. Where a row has more than 16,384 logits, there are two: one
-    scans, with a task for each 16,384 of them, and one picks from what that
+    state `sampling` does not say that nobody reads them; the `exec.sample`
+    picks from the best. Where a row has more than 16,384 logits, there are two:
+    one scans, with a task for each 16,384 of them, and one picks from what that
     found, so that threads share the row.
 
     A projection with a residual or an activation, or whose result has another
@@ -169,14 +171,16 @@ def FuseRopePass : Pass<"exec-fuse-rope", "mlir::ModuleOp"> {
   let description = [{
     The rotation of keys and the appends of an entry of which they are a part,
     the other part being values or, put beside them by a `concat`, a latent,
-    become one `exec.rope_append`. Where the attention that follows reads queries
-    that are turned by the same angles, their rotation is a part of it, too. An
-    `exec.head_linear` that keeps rotated columns rotates them itself. Results are the same to the bit. Rotated heads that anything else
-    reads stay as they are, and so do appends between which the layer is read.
+    become one `exec.rope_append`. Where the attention that follows reads
+    queries that are turned by the same angles, their rotation is a part of it,
+    too. An `exec.head_linear` that keeps rotated columns rotates them itself.
+    Results are the same to the bit. Rotated heads that anything else reads stay
+    as they are, and so do appends between which the layer is read.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [
-    Statistic<"numAppends", "appends", "entries written and rotated by one call">,
+    Statistic<"numAppends", "appends",
+              "entries written and rotated by one call">,
     Statistic<"numProducts", "products", "products that rotate what they keep">
   ];
 }
@@ -185,10 +189,10 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
   let summary = "Let several workers share a row's positions";
   let description = [{
     An `exec.attention` whose positions come in parts and that has fewer tasks
-    than there are workers becomes an `exec.attention_parts`, whose tasks deal out
-    the parts of a row among them, and an `exec.attention_join`. Results are the same to the bit.
-    One call with enough tasks, or whose rows never see more than one part, stays
-    as it is.
+    than there are workers becomes an `exec.attention_parts`, whose tasks deal
+    out the parts of a row among them, and an `exec.attention_join`. Results are
+    the same to the bit. One call with enough tasks, or whose rows never see
+    more than one part, stays as it is.
 
     How many workers share a row depends on n, as tasks do. It is all of them, a
     half, a quarter and so on, and a program is split where that changes.
@@ -206,16 +210,17 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
 def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   let summary = "Order the calls of a program so that barriers are few";
   let description = [{
-    A stage is a run of calls in which no thread waits for another. Calls that do
-    not depend on each other are moved into one stage, and so are those where a
-    thread needs only what it wrote itself: calls that treat rows one by one and
-    have as many rows. Calls with little to do are solo, one thread's; a chain of
-    them is one stage. One that is read by divided calls alone, row by row, is
-    divided as they are.
+    A stage is a run of calls in which no thread waits for another. Calls that
+    do not depend on each other are moved into one stage, and so are those where
+    a thread needs only what it wrote itself: calls that treat rows one by one
+    and have as many rows. Calls with little to do are solo, one thread's; a
+    chain of them is one stage. One that is read by divided calls alone, row by
+    row, is divided as they are.
 
-    How much there is to do depends on n. `exec.schedule` says the stages for the
-    n from which they change; calls have one order for all n of a program, which
-    is split where no order would do with as few barriers as each n has by itself.
+    How much there is to do depends on n. `exec.schedule` says the stages for
+    the n from which they change; calls have one order for all n of a program,
+    which is split where no order would do with as few barriers as each n has by
+    itself.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
@@ -232,9 +237,9 @@ def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
 def BufferizePass : Pass<"exec-bufferize", "mlir::ModuleOp"> {
   let summary = "Give every tensor of a program a buffer";
   let description = [{
-    Results of calls become `exec.alloc`, the call itself an `exec.dispatch` of an
-    `exec.kernel`; equal kinds and configurations share one kernel. Views become
-    offsets and strides.
+    Results of calls become `exec.alloc`, the call itself an `exec.dispatch` of
+    an `exec.kernel`; equal kinds and configurations share one kernel. Views
+    become offsets and strides.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [
@@ -249,10 +254,10 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "mlir::ModuleOp"> {
     Buffers of a program share addresses where their lifetimes are disjoint; all
     programs share one arena, since only one runs at a time. Offsets are
     multiples of the alignment: of buffers that grow with n so many bytes per n,
-    behind those that do not grow. So what is apart at one n is at every other. A
-    barrier ends a lifetime only where all schedules of the program have it. The
-    module's `exec.plan` attribute holds the bytes of both regions, the arena's at
-    the largest n.
+    behind those that do not grow. So what is apart at one n is at every other.
+    A barrier ends a lifetime only where all schedules of the program have it.
+    The module's `exec.plan` attribute holds the bytes of both regions, the
+    arena's at the largest n.
   }];
   let options = [
     Option<"alignment", "alignment", "int64_t", "64",
@@ -269,9 +274,9 @@ def CheckCoveragePass : Pass<"exec-check-coverage", "mlir::ModuleOp"> {
   let description = [{
     Every batch 1..max_batch and k 0..max_k has one decode program, every number
     of rows 1..prefill_chunk one prefill program for k = 0 and, where a drafter
-    reads the prompt ahead, one for k = max_k. An error names the first point that
-    has none. Kernels are checked as well: every one
-    is dispatched somewhere, and no call is left in value form.
+    reads the prompt ahead, one for k = max_k. An error names the first point
+    that has none. Kernels are checked as well: every one is dispatched
+    somewhere, and no call is left in value form.
   }];
   let statistics = [Statistic<"numPrograms", "programs", "programs checked">];
 }

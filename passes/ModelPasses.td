@@ -1,4 +1,4 @@
-//===- ModelPasses.td - Passes over the model ------------------*- tablegen -*-===//
+//===- ModelPasses.td - Passes over the model --------------*- tablegen -*-===//
 //
 // The passes of the phases input and fuse: they read and write mtp alone.
 //
@@ -15,8 +15,8 @@ def VerifyWiringPass : Pass<"mtp-verify-wiring", "mlir::ModuleOp"> {
     What no single operation can see. A mistake here costs acceptance and
     nothing else, so it is an error of the compiler:
 
-    - (W1) A module with an envelope has a round, or the programs that were made of
-      one, and no module holds what no pass reads.
+    - (W1) A module with an envelope has a round, or the programs that were made
+      of one, and no module holds what no pass reads.
     - (W2) The drafter's embedding table has the target's vocabulary.
     - (W3) A function with `mtp.wiring` projects the concatenation of embedding
       and hidden state, in the order that it claims.

@@ -1,4 +1,4 @@
-//===- Passes.td - All passes ----------------------------------*- tablegen -*-===//
+//===- Passes.td - All passes ------------------------------*- tablegen -*-===//
 
 #ifndef MTP_PASSES
 #define MTP_PASSES

@@ -1,4 +1,4 @@
-//===- RoundPasses.td - From a round to core ops ---------------*- tablegen -*-===//
+//===- RoundPasses.td - From a round to core ops -----------*- tablegen -*-===//
 //
 // The first passes of the phase shape: a round per k, and each readable op
 // rewritten into core ops (dialects/MTP/IR/MTPCoreOps.td, MTPControlOps.td).
@@ -13,19 +13,19 @@ include "mlir/Pass/PassBase.td"
 def InstantiateRoundsPass : Pass<"mtp-instantiate-rounds", "mlir::ModuleOp"> {
   let summary = "Write the round once for every k";
   let description = [{
-    Makes of a round without k one for each k from 0 to max_k, in which `mtp.k` is
-    a constant: code is folded, loops over constant ranges are unrolled, and
+    Makes of a round without k one for each k from 0 to max_k, in which `mtp.k`
+    is a constant: code is folded, loops over constant ranges are unrolled, and
     extents that follow from k become static. At k = 0 nothing is drafted: the
     draft operation is gone, verify and accept have no drafts.
 
     A prefill is instantiated for k = 0, and for k = max_k where that differs. A
     module without a prefill gets the one that its round's verify, accept, draft
     and commit make. The target alone, on given rows, becomes the function
-    `prompt_logits`, by which texts are scored; its rows are the chunk's, at most
-    32.
+    `prompt_logits`, by which texts are scored; its rows are the chunk's, at
+    most 32.
 
-    An accept of a verify's logits is told the verify's rows, and the path through
-    a tree goes from accept to commit.
+    An accept of a verify's logits is told the verify's rows, and the path
+    through a tree goes from accept to commit.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"
@@ -53,8 +53,8 @@ def ExpandDraftChainPass
     will verify it. In a prefill: the modules' runs that fill their caches. It
     declares the states that it reads (`accepted`, `window`, `hidden`, and a
     `carry_d` for each module d >= 2). Runs before `mtp-expand-verify` and
-    `mtp-expand-accept`, whose ops it looks at. Draft logits are put side by side
-    where an op reads them.
+    `mtp-expand-accept`, whose ops it looks at. Draft logits are put side by
+    side where an op reads them.
   }];
 }
 
@@ -63,8 +63,8 @@ def ExpandDraftTreePass
   let description = [{
     In a round: the module's refresh, then its runs over the nodes of each level
     that have children, on their parents' hidden states; siblings are picked one
-    by one, each without those before it. A round of k drafts has the tree's first
-    k + 1 nodes. In a prefill as `mtp-expand-draft-chain`.
+    by one, each without those before it. A round of k drafts has the tree's
+    first k + 1 nodes. In a prefill as `mtp-expand-draft-chain`.
   }];
 }
 
@@ -79,8 +79,8 @@ def ExpandAcceptPass : MTP_ExpandPass<"mtp.accept", "mtp-expand-accept"> {
   let description = [{
     The region, then the walk along its picks, slot by slot, or what the rule
     holds, whose numbers are put in range. In a prefill the region picks for the
-    last row of each sequence. `mtp.accept_tokens` and `mtp.accept_tree`, the walks
-    as functions, are rewritten as well.
+    last row of each sequence. `mtp.accept_tokens` and `mtp.accept_tree`, the
+    walks as functions, are rewritten as well.
   }];
 }
 
@@ -95,8 +95,8 @@ def ExpandCommitPass : MTP_ExpandPass<"mtp.commit", "mtp-expand-commit"> {
 def ExpandTreeRowsPass
     : MTP_ExpandPass<"mtp.tree_rows", "mtp-expand-tree-rows"> {
   let description = [{
-    Positions and places of the nodes, row by row; in functions, too. Runs behind
-    `mtp-expand-commit`, which tells by `mtp.tree_rows` what is moved.
+    Positions and places of the nodes, row by row; in functions, too. Runs
+    behind `mtp-expand-commit`, which tells by `mtp.tree_rows` what is moved.
   }];
 }
 

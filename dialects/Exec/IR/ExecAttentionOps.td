@@ -1,4 +1,4 @@
-//===- ExecAttentionOps.td - Attention over a cache ------------*- tablegen -*-===//
+//===- ExecAttentionOps.td - Attention over a cache --------*- tablegen -*-===//
 
 #ifndef EXEC_ATTENTION_OPS
 #define EXEC_ATTENTION_OPS
@@ -6,8 +6,8 @@
 include "dialects/Exec/IR/ExecCacheOps.td"
 include "dialects/Exec/IR/ExecCallOps.td"
 
-/// What reads the entries of its rows' slots: `heads` of queries, of which equal
-/// groups share one of `kv_heads`.
+/// What reads the entries of its rows' slots: `heads` of queries, of which
+/// equal groups share one of `kv_heads`.
 class Exec_ReadsEntriesOp<string mnemonic, list<Trait> traits = []>
     : Exec_CallOp<mnemonic, traits # [
         Exec_SameRows<["q", "slots", "positions"]>]> {
@@ -39,10 +39,10 @@ def Exec_AttentionOp : Exec_ReadsEntriesOp<"attention",
   let description = [{
     A head of queries meets as many columns of an entry, from those of its key
     head on; of values it takes y's columns per head. Positions are added up in
-    parts from multiples of `part` on, all together without. `window` is how many
-    positions a row sees, 0 for all. With `tree`, a mask of ancestors per row
-    of a block, rows are nodes of trees, of `nodes` each, and `positions` those of
-    their roots; without `nodes` a block has a row for every node.
+    parts from multiples of `part` on, all together without. `window` is how
+    many positions a row sees, 0 for all. With `tree`, a mask of ancestors per
+    row of a block, rows are nodes of trees, of `nodes` each, and `positions`
+    those of their roots; without `nodes` a block has a row for every node.
 
     Example:
     ```mlir
@@ -67,9 +67,9 @@ def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",
     [Exec_SameRows<["q", "left"]>]> {
   let summary = "Attend to parts of the positions";
   let description = [{
-    `exec.attention`, but that it leaves what it added up of every part, of which
-    there are `parts`, for `exec.attention_join`. Up to `splits` workers share a
-    row. `values` is the width of a head's values.
+    `exec.attention`, but that it leaves what it added up of every part, of
+    which there are `parts`, for `exec.attention_join`. Up to `splits` workers
+    share a row. `values` is the width of a head's values.
 
     Example:
     ```mlir
@@ -79,13 +79,14 @@ def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",
            memref<?x16x54xf32>) -> tensor<1x1600xf32>
     ```
     - C1: q, slots and positions have the same rows, and so does the result.
-    - C2: kv_heads divides heads; heads divides the columns of q, and parts those
-      of the result.
+    - C2: kv_heads divides heads; heads divides the columns of q, and parts
+      those of the result.
   }];
   let inputs = !con(place, shape, (ins I64Attr:$values, I64Attr:$parts,
                                        I64Attr:$splits));
   let results = (outs Exec_RowsResult:$left);
-  let syntax = placeSyntax # " `values` $values `parts` $parts `splits` $splits "
+  let syntax = placeSyntax
+      # " `values` $values `parts` $parts `splits` $splits "
              # shapeSyntax;
   let kernelKind = "attention_parts";
 }
@@ -100,7 +101,8 @@ def Exec_AttentionJoinOp : Exec_CallOp<"attention_join",
     Example:
     ```mlir
     %y = exec.attention_join %left positions %p parts 5 heads 8 kv_heads 2
-        part 512 as f32 : (tensor<1xi32>, tensor<1x1600xf32>) -> tensor<1x128xf32>
+        part 512 as f32
+        : (tensor<1xi32>, tensor<1x1600xf32>) -> tensor<1x128xf32>
     ```
     - C1: all have the same rows.
     - C2: left is no view.

@@ -1,4 +1,4 @@
-//===- ExecAttrs.td - Attributes -------------------------------*- tablegen -*-===//
+//===- ExecAttrs.td - Attributes ---------------------------*- tablegen -*-===//
 
 #ifndef EXEC_ATTRS
 #define EXEC_ATTRS
@@ -73,12 +73,12 @@ def Exec_SourceAttr : AttrDef<Exec_Dialect, "Source"> {
   let mnemonic = "source";
   let summary = "a tensor of the weight files, or a part of it";
   let description = [{
-    The tensor of this key, in which `{}` is the number of the matrix in a stack;
-    rows `row_begin` to `row_end` and columns `col_begin` to `col_end` of it, -1
-    being its end. Where a stack's matrices are parts of one tensor, each begins
-    `row_stride` rows after the one before. With `transpose` what is taken has
-    inputs as rows. `shape` is what the tensor has to have, -1 where anything
-    will do.
+    The tensor of this key, in which `{}` is the number of the matrix in a
+    stack; rows `row_begin` to `row_end` and columns `col_begin` to `col_end` of
+    it, -1 being its end. Where a stack's matrices are parts of one tensor, each
+    begins `row_stride` rows after the one before. With `transpose` what is
+    taken has inputs as rows. `shape` is what the tensor has to have, -1 where
+    anything will do.
 
     ```mlir
     #exec.source<key = "lm_head.weight">
@@ -141,9 +141,9 @@ def Exec_RawLayoutAttr : Exec_LayoutAttr<"RawLayout", "raw"> {
 def Exec_PanelsAttr : Exec_PanelLayoutAttr<"Panels", "panels"> {
   let summary = "panels of `width` outputs, inputs outermost";
   let description = [{
-    A panel holds `width` outputs of a matrix, for each input (of bf16: each pair
-    of inputs) one after the other, so that a kernel streams it from front to
-    back. Outputs are padded to whole panels, inputs of bf16 to pairs.
+    A panel holds `width` outputs of a matrix, for each input (of bf16: each
+    pair of inputs) one after the other, so that a kernel streams it from front
+    to back. Outputs are padded to whole panels, inputs of bf16 to pairs.
     `runtime/schema/FORMAT.md` has the bytes.
 
     ```mlir
@@ -158,8 +158,8 @@ def Exec_PanelsAttr : Exec_PanelLayoutAttr<"Panels", "panels"> {
 def Exec_GatedPanelsAttr : Exec_PanelLayoutAttr<"GatedPanels", "gated_panels"> {
   let summary = "panels of gates, each followed by its panel of ups";
   let description = [{
-    The first half of a matrix's outputs are gates, the second half ups: panel 2t
-    holds gates from output width * t on, panel 2t + 1 the ups beside them.
+    The first half of a matrix's outputs are gates, the second half ups: panel
+    2t holds gates from output width * t on, panel 2t + 1 the ups beside them.
 
     ```mlir
     #exec.gated_panels<32>

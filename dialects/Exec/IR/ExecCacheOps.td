@@ -1,4 +1,4 @@
-//===- ExecCacheOps.td - Rotations and what is written to caches *- tablegen -*-===//
+//===- ExecCacheOps.td - Rotations and cache writes --------*- tablegen -*-===//
 
 #ifndef EXEC_CACHE_OPS
 #define EXEC_CACHE_OPS
@@ -97,7 +97,8 @@ def Exec_RopeAppendOp : Exec_WritesEntriesOp<"rope_append", [
         by %table at %angles keys_at 0 values_at 16
         into %layer slots %s positions %p pages %pages
         : (tensor<4x32xf32>, tensor<4x16xf32>, tensor<4x16xf32>,
-           memref<64x8xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>,
+           memref<64x8xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>,
+           memref<1x4xi32>,
            memref<?x16x32xbf16>) -> tensor<4x32xf32>
     ```
     - C1: queries and their rotation are given together.

@@ -1,10 +1,10 @@
-//===- ExecCallOps.td - What all typed kernel calls share ------*- tablegen -*-===//
+//===- ExecCallOps.td - What all typed kernel calls share --*- tablegen -*-===//
 //
 // One op per kernel family, in value form. A call's operands, in the order of
 // its definition, are the kernel's first buffers, and its results are the last
 // ones. Widths and strides follow from types and views (`exec.columns`); an
-// attribute says what neither does. The number of rows is a count (`#exec.count`),
-// or static where it does not grow with n.
+// attribute says what neither does. The number of rows is a count
+// (`#exec.count`), or static where it does not grow with n.
 //
 //===----------------------------------------------------------------------===//
 

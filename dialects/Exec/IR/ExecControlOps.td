@@ -1,4 +1,4 @@
-//===- ExecControlOps.td - Calls of kernels with a body --------*- tablegen -*-===//
+//===- ExecControlOps.td - Calls of kernels with a body ----*- tablegen -*-===//
 
 #ifndef EXEC_CONTROL_OPS
 #define EXEC_CONTROL_OPS
@@ -19,8 +19,8 @@ def Exec_ControlOp : Exec_Op<"control", [
   let summary = "Call a kernel that carries its body, a task for each slot";
   let description = [{
     The value form of a dispatch of a control kernel. Task i has row i of
-    `slots`, `inputs` and results; of the states that it reads and updates it has
-    what belongs to its slot, and what is shared it only reads. Operands are
+    `slots`, `inputs` and results; of the states that it reads and updates it
+    has what belongs to its slot, and what is shared it only reads. Operands are
     tensors, or buffers that hold a row for each slot.
 
     Example:
@@ -31,8 +31,8 @@ def Exec_ControlOp : Exec_Op<"control", [
           -> (tensor<2x4xi32>, tensor<2x4xi32>)
     ```
     - C1: the kernel exists and has a body.
-    - C2: the call is for at least one slot; slots and inputs have a row for each
-      of them, buffers perhaps more, and results have as many.
+    - C2: the call is for at least one slot; slots and inputs have a row for
+      each of them, buffers perhaps more, and results have as many.
     - C3: operands and results have the types that the body takes, and are as
       many.
   }];

@@ -1,4 +1,4 @@
-//===- ExecDialect.td - The exec dialect -----------------------*- tablegen -*-===//
+//===- ExecDialect.td - The exec dialect -------------------*- tablegen -*-===//
 
 #ifndef EXEC_DIALECT
 #define EXEC_DIALECT
@@ -20,9 +20,9 @@ def Exec_Dialect : Dialect {
     command, an `exec.alloc` is a range of the arena, an `exec.state`, an
     `exec.weight` and an `exec.cache` are table entries of the same name.
 
-    A program starts as tensors (`exec.linear`, ..., after `mtp-convert-to-exec`),
-    becomes buffers (`exec.dispatch`, after `exec-bufferize`) and then addresses
-    (`exec-plan-memory`).
+    A program starts as tensors (`exec.linear`, ..., after
+    `mtp-convert-to-exec`), becomes buffers (`exec.dispatch`, after
+    `exec-bufferize`) and then addresses (`exec-plan-memory`).
   }];
 }
 

@@ -1,4 +1,4 @@
-//===- ExecExpertOps.td - Mixtures of experts ------------------*- tablegen -*-===//
+//===- ExecExpertOps.td - Mixtures of experts --------------*- tablegen -*-===//
 
 #ifndef EXEC_EXPERT_OPS
 #define EXEC_EXPERT_OPS

@@ -1,4 +1,4 @@
-//===- ExecInterfaces.td - What passes ask of kernel calls -----*- tablegen -*-===//
+//===- ExecInterfaces.td - What passes ask of kernel calls -*- tablegen -*-===//
 
 #ifndef EXEC_INTERFACES
 #define EXEC_INTERFACES
@@ -23,7 +23,8 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<[{
       64-bit scalars, the number of rows or slots first: that of the first
       result where a call does not say another.
-    }], "::llvm::SmallVector<::mlir::exec::Count>", "getKernelParams", (ins), "", [{
+    }], "::llvm::SmallVector<::mlir::exec::Count>", "getKernelParams", (ins),
+    "", [{
         return {::mlir::exec::rowsOf($_op->getResult(0))};
       }]>,
     InterfaceMethod<[{
@@ -101,7 +102,8 @@ def Exec_EntryWriterOpInterface : OpInterface<"EntryWriterOpInterface"> {
   ];
 }
 
-def Exec_WeightLayoutAttrInterface : AttrInterface<"WeightLayoutAttrInterface"> {
+def Exec_WeightLayoutAttrInterface
+    : AttrInterface<"WeightLayoutAttrInterface"> {
   let cppNamespace = "::mlir::exec";
   let description = [{
     How the bytes of a packed weight hold its matrices. A target says which

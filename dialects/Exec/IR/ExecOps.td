@@ -1,4 +1,4 @@
-//===- ExecOps.td - All ops of the exec dialect ----------------*- tablegen -*-===//
+//===- ExecOps.td - All ops of the exec dialect ------------*- tablegen -*-===//
 
 #ifndef EXEC_OPS
 #define EXEC_OPS

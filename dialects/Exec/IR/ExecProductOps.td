@@ -1,4 +1,4 @@
-//===- ExecProductOps.td - Products by packed weights ----------*- tablegen -*-===//
+//===- ExecProductOps.td - Products by packed weights ------*- tablegen -*-===//
 
 #ifndef EXEC_PRODUCT_OPS
 #define EXEC_PRODUCT_OPS
@@ -15,9 +15,9 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
   let summary = "Multiply rows by a packed weight";
   let description = [{
     `y = act(norm(x) W^T + bias) + residual`. The weight's inputs are x's
-    columns and its outputs y's; with `swiglu` it has twice as many, gate and up.
-    Rows are divided by their root mean square and multiplied by `norm + offset`
-    first.
+    columns and its outputs y's; with `swiglu` it has twice as many, gate and
+    up. Rows are divided by their root mean square and multiplied by `norm +
+    offset` first.
 
     Example:
     ```mlir

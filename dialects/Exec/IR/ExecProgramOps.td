@@ -1,4 +1,4 @@
-//===- ExecProgramOps.td - Programs and what they do -----------*- tablegen -*-===//
+//===- ExecProgramOps.td - Programs and what they do -------*- tablegen -*-===//
 
 #ifndef EXEC_PROGRAM_OPS
 #define EXEC_PROGRAM_OPS
@@ -15,7 +15,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Exec_ProgramOp : Exec_Op<"program", [
     Symbol, HasParent<"::mlir::ModuleOp">, IsolatedFromAbove, NoTerminator,
     SingleBlock, NoRegionArguments]> {
-  let summary = "A program for a range of n: decode rounds, prefill chunks, a function";
+  let summary = "A program for a range of n: rounds, chunks, a function";
   let description = [{
     `kind` is `decode` (one round for n slots and `k` drafts), `prefill` (one
     chunk of n rows of as many slots as `sequences` says, one by default; `k` is
@@ -116,8 +116,8 @@ def Exec_AllocOp : Exec_Op<"alloc", [HasParent<"::mlir::exec::ProgramOp">]> {
   let description = [{
     Lives from the first dispatch that names it to the last, from the start of
     the program where it is an `input` of a function, to its end where an
-    `exec.output` names it. `offset` in bytes is set by `exec-plan-memory`. `rows`
-    is the first extent where that grows with n.
+    `exec.output` names it. `offset` in bytes is set by `exec-plan-memory`.
+    `rows` is the first extent where that grows with n.
 
     Example:
     ```mlir
@@ -145,8 +145,8 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
   let description = [{
     The last `outputs` buffers are results, written as a whole. What a kernel
     updates in place (state, a cache) stands before them. Into how many tasks it
-    divides follows from the kernel and the params. As far as anybody can tell all
-    is done before the next dispatch begins.
+    divides follows from the kernel and the params. As far as anybody can tell
+    all is done before the next dispatch begins.
 
     Example:
     ```mlir
@@ -154,8 +154,8 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
         : memref<?x192xf32>, memref<?x192xf32>, memref<?x192xf32>
     ```
     - C1: one offset per buffer.
-    - C2: the kernel exists, and its kind takes this number of buffers and params
-      and writes this number of outputs.
+    - C2: the kernel exists, and its kind takes this number of buffers and
+      params and writes this number of outputs.
     - C3: every offset lies in its buffer; a cache's is 0.
     - C4: at every n of the program the params are what the kernel's contract
       takes, and every buffer has the bytes that it touches then.
@@ -165,7 +165,8 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
     - C6: the buffers of a kernel with a body have the types that it takes, with
       at least as many rows as there are tasks.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$buffers,
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+                       Variadic<Exec_Buffer>:$buffers,
                        Exec_CountArrayAttr:$params, DenseI64ArrayAttr:$offsets,
                        I64Attr:$outputs);
   let assemblyFormat = [{
@@ -178,17 +179,18 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
   let hasVerifier = 1;
 }
 
-def Exec_ScheduleOp : Exec_Op<"schedule", [HasParent<"::mlir::exec::ProgramOp">]> {
+def Exec_ScheduleOp
+    : Exec_Op<"schedule", [HasParent<"::mlir::exec::ProgramOp">]> {
   let summary = "How the CPU's threads share the calls, from some n on";
   let description = [{
     The CPU's; other targets do not look at it. The calls or dispatches of the
     program, in their order, are divided into stages, with a barrier before each
-    but the first: within a stage a thread goes on to the next call as soon as its
-    own share of the one before is done. A share is a contiguous range of the
-    tasks, the same for the same number of tasks; of a `solo` call the first thread
-    has all. It holds up to the n at which the next schedule begins.
-    `exec-form-stages` writes it; without one there is a barrier before every call,
-    and all are divided.
+    but the first: within a stage a thread goes on to the next call as soon as
+    its own share of the one before is done. A share is a contiguous range of
+    the tasks, the same for the same number of tasks; of a `solo` call the first
+    thread has all. It holds up to the n at which the next schedule begins.
+    `exec-form-stages` writes it; without one there is a barrier before every
+    call, and all are divided.
 
     Example:
     ```mlir

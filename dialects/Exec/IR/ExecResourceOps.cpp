@@ -37,58 +37,64 @@ static int64_t layoutWidth(WeightLayoutAttrInterface layout) {
       .Default(int64_t(0));
 }
 
-LogicalResult WeightOp::verify() {
-  WeightLayoutAttrInterface layout = getLayout();
+/// C2 and C3: the matrices and where they come from.
+static LogicalResult verifyMatrices(WeightOp op) {
   constexpr int64_t kMaxElements = int64_t(1) << 50;
-  int64_t count = 0;
-  if (getK() <= 0 || getN() <= 0 || getStack() <= 0 || // C2
-      __builtin_mul_overflow(int64_t(getK()), int64_t(getN()), &count) ||
-      __builtin_mul_overflow(count, int64_t(getStack()), &count) ||
-      count > kMaxElements) {
-    return emitOpError("expected positive k, n and stack whose product is at "
-                       "most 2^50, got ")
-           << getK() << ", " << getN() << " and " << getStack();
-  }
+  int64_t k = op.getK(), n = op.getN(), stack = op.getStack(), count = 0;
+  if (k <= 0 || n <= 0 || stack <= 0 || // C2
+      __builtin_mul_overflow(k, n, &count) ||
+      __builtin_mul_overflow(count, stack, &count) || count > kMaxElements)
+    return op.emitOpError("expected positive k, n and stack whose product is "
+                          "at most 2^50, got ")
+           << k << ", " << n << " and " << stack;
+  WeightLayoutAttrInterface layout = op.getLayout();
   bool isGated = isa<GatedPanelsAttr>(layout);
-  size_t wanted = isGated ? 2 : 1; // C3
-  if (getSources().size() < wanted ||
-      (isGated && getSources().size() != wanted)) {
-    return emitOpError("expected ")
-           << wanted << " sources for layout " << layout << ", got "
-           << getSources().size();
+  size_t wanted = isGated ? 2 : 1, sources = op.getSources().size(); // C3
+  if (sources < wanted || (isGated && sources != wanted))
+    return op.emitOpError("expected ")
+           << wanted << " sources for layout " << layout << ", got " << sources;
+  if (isGated && n % 2 != 0)
+    return op.emitOpError("expected an even n for layout ")
+           << layout << ", got " << n;
+  return success();
+}
+
+/// C1, C4 and C5: the elements, and what only integers have.
+static LogicalResult verifyElements(WeightOp op) {
+  Type type = op.getDtype();
+  if (!op.isQuantized()) {
+    if (!type.isF32() && !type.isBF16()) // C4
+      return op.emitOpError("expected elements of f32, bf16, i8 or i4, got ")
+             << type;
+    if (op.getGroup()) // C5
+      return op.emitOpError("expected no group for elements of ") << type;
+    return success();
   }
-  if (isGated && getN() % 2 != 0) {
-    return emitOpError("expected an even n for layout ")
-           << layout << ", got " << int64_t(getN());
-  }
-  if (!getDtype().isF32() && !getDtype().isBF16() && !isQuantized()) { // C4
-    return emitOpError("expected elements of f32, bf16, i8 or i4, got ")
-           << getDtype();
-  }
-  int64_t group = getGroup().value_or(0); // C5
-  if (isQuantized() && !::mtp::isQuantGroup(group)) {
-    return emitOpError("expected a group of a multiple of 32 up to 128 for "
-                       "elements of ")
-           << getDtype() << ", got " << group;
-  }
-  if (isQuantized() && isa<RawLayoutAttr>(layout) && getStack() != 1) {
-    return emitOpError("expected no stack for a table of ")
-           << getDtype() << ", got " << int64_t(getStack());
-  }
-  if (!isQuantized() && getGroup())
-    return emitOpError("expected no group for elements of ") << getDtype();
-  int64_t panel = layoutWidth(layout);
-  if (isQuantized() && panel && panel != formatPanelWidth()) {
-    return emitOpError("expected panels of ") // C1
-           << formatPanelWidth() << " outputs for elements of " << getDtype()
+  int64_t group = op.getGroup().value_or(0); // C5
+  if (!::mtp::isQuantGroup(group))
+    return op.emitOpError("expected a group of a multiple of 32 up to 128 for "
+                          "elements of ")
+           << type << ", got " << group;
+  WeightLayoutAttrInterface layout = op.getLayout();
+  if (isa<RawLayoutAttr>(layout) && op.getStack() != 1)
+    return op.emitOpError("expected no stack for a table of ")
+           << type << ", got " << int64_t(op.getStack());
+  int64_t panel = layoutWidth(layout); // C1
+  if (panel && panel != formatPanelWidth())
+    return op.emitOpError("expected panels of ")
+           << formatPanelWidth() << " outputs for elements of " << type
            << ", got " << layout;
-  }
+  return success();
+}
+
+LogicalResult WeightOp::verify() {
+  if (failed(verifyMatrices(*this)) || failed(verifyElements(*this)))
+    return failure();
   if (getPicks() && // C6
-      (!isa<PanelsAttr>(layout) || getSources().size() != 1 ||
-       getStack() != 1)) {
+      (!isa<PanelsAttr>(getLayout()) || getSources().size() != 1 ||
+       getStack() != 1))
     return emitOpError("expected picks of a weight in panels with one source "
                        "and no stack");
-  }
   return success();
 }
 

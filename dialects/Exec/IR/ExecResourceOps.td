@@ -1,7 +1,7 @@
-//===- ExecResourceOps.td - What programs refer to by name -----*- tablegen -*-===//
+//===- ExecResourceOps.td - What programs refer to by name -*- tablegen -*-===//
 //
-// Kernels, packed weights, constants, persistent state and KV caches: symbols at
-// module level, each one entry of the artifact.
+// Kernels, packed weights, constants, persistent state and KV caches: symbols
+// at module level, each one entry of the artifact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,14 +32,15 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
 
     A kernel of the kind `control` carries its body, in `arith`, `math`, `scf`
     and `memref`: what one task does, the task of one slot of a round. The body
-    sees the number of the task and then the buffers: `reads` that it only reads,
-    `updates` that it updates in place, and `outputs`. A buffer with a row for
-    each task has a dynamic first extent, all else is static. Every target puts
-    its own loop over tasks around the body.
+    sees the number of the task and then the buffers: `reads` that it only
+    reads, `updates` that it updates in place, and `outputs`. A buffer with a
+    row for each task has a dynamic first extent, all else is static. Every
+    target puts its own loop over tasks around the body.
 
     Example:
     ```mlir
-    exec.kernel @rms_norm_0 "rms_norm" {width = 192, groups = 1, eps = 1.0e-6 : f32}
+    exec.kernel @rms_norm_0 "rms_norm"
+        {width = 192, groups = 1, eps = 1.0e-6 : f32}
     exec.kernel @control_0 "control" {reads = 1, updates = 1, outputs = 0} {
     ^bb0(%task: index, %slots: memref<?xi32>, %length: memref<4xi32>):
       ...
@@ -47,9 +48,9 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
     ```
     - C1: the kind is in the catalogue.
     - C2: a kernel has a body if and only if it is of the kind control.
-    - C3: a body takes an index and the buffers that the configuration counts, of
-      i32, i64 or f32; only the first extent of reads and outputs may be dynamic,
-      and that of an output is.
+    - C3: a body takes an index and the buffers that the configuration counts,
+      of i32, i64 or f32; only the first extent of reads and outputs may be
+      dynamic, and that of an output is.
     - C4: a body holds `arith`, `math`, `scf.for` and `scf.if`, small buffers of
       its own (`memref.alloca`, at its top level), loads and stores; it stores
       to its own buffers, updates and outputs alone.
@@ -97,15 +98,16 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     exec.weight @w2 #exec.raw k 192 n 512 stack 1
         [#exec.source<key = "embed_tokens.weight">] : i8 group 64
     ```
-    - C1: panels of integers have the 32 outputs that the file format gives them.
+    - C1: panels of integers have the 32 outputs that the file format gives
+      them.
     - C2: k, n and stack are positive and their product is at most 2^50.
     - C3: gated panels have exactly two sources and an even n, every layout at
       least one source.
     - C4: elements are f32, bf16, i8 or i4.
     - C5: i8 and i4 have a group, a multiple of 32 up to 128, and as a raw table
       no stack; f32 and bf16 have no group.
-    - C6: picks: the layout is panels, with one source and no stack; the constant
-      exists and holds n elements of i32.
+    - C6: picks: the layout is panels, with one source and no stack; the
+      constant exists and holds n elements of i32.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        Exec_WeightLayoutAttrInterface:$layout, I64Attr:$k,
@@ -179,7 +181,8 @@ def Exec_StateOp : Exec_ResourceOp<"state", [
     exec.state @history : memref<4x512xi32> init -1 rebuild tokens
     exec.state shared @active at 64 : memref<4xi32>
     ```
-    - C1: the type is a static memref of f32, i32 or i64 whose bytes fit 63 bits.
+    - C1: the type is a static memref of f32, i32 or i64 whose bytes fit 63
+      bits.
     - C2: init is of the element type.
     - C3: rebuild rows: at least 1 row.
     - C4: a shared state has no rebuild.

@@ -1,4 +1,4 @@
-//===- ExecRowOps.td - What goes row by row --------------------*- tablegen -*-===//
+//===- ExecRowOps.td - What goes row by row ----------------*- tablegen -*-===//
 
 #ifndef EXEC_ROW_OPS
 #define EXEC_ROW_OPS
@@ -31,8 +31,8 @@ def Exec_RegroupOp : Exec_Op<"regroup", [
     Pure, HasParent<"::mlir::exec::ProgramOp">]> {
   let summary = "The same numbers in other groups";
   let description = [{
-    A view, no call: numbers per slot as numbers per row, or the other way round;
-    so for rows of logits.
+    A view, no call: numbers per slot as numbers per row, or the other way
+    round; so for rows of logits.
 
     Example:
     ```mlir
@@ -92,7 +92,7 @@ def Exec_MaskFirstOp : Exec_CallOp<"mask_first", [
 }
 
 def Exec_RmsNormOp : Exec_CallOp<"rms_norm", [Exec_SameShape<["x", "y"]>]> {
-  let summary = "Divide rows, or groups of their columns, by the root mean square";
+  let summary = "Divide rows, or groups of columns, by the root mean square";
   let description = [{
     `y = x / sqrt(mean(x^2) + eps) * (weight + offset)`, over each of `groups`
     equal ranges of columns.
@@ -142,7 +142,8 @@ def Exec_SwigluOp : Exec_PairOp<"swiglu"> {
   let description = [{
     Example:
     ```mlir
-    %y = exec.swiglu %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = exec.swiglu %a, %b
+        : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
     - C1: a, b and y have one shape.
   }];
@@ -153,7 +154,8 @@ def Exec_ConcatOp : Exec_CallOp<"concat", [Exec_SameRows<["a", "b", "y"]>]> {
   let description = [{
     Example:
     ```mlir
-    %y = exec.concat %a, %b : (tensor<4x8xf32>, tensor<4x4xf32>) -> tensor<4x12xf32>
+    %y = exec.concat %a, %b
+        : (tensor<4x8xf32>, tensor<4x4xf32>) -> tensor<4x12xf32>
     ```
     - C1: a, b and y have the same rows.
     - C2: y has the columns of both.

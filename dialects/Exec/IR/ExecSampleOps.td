@@ -1,4 +1,4 @@
-//===- ExecSampleOps.td - From logits to tokens ----------------*- tablegen -*-===//
+//===- ExecSampleOps.td - From logits to tokens ------------*- tablegen -*-===//
 
 #ifndef EXEC_SAMPLE_OPS
 #define EXEC_SAMPLE_OPS
@@ -50,18 +50,21 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
   let description = [{
     A builtin of the runtime. A row whose slot is greedy takes the best logit:
     where a head gave the best of each panel, `best` and `columns`, from these,
-    and its logits need not be there. With `tokens` a column stands for the token
-    that this lists, whose noise it has.
+    and its logits need not be there. With `tokens` a column stands for the
+    token that this lists, whose noise it has.
 
     Rows are long where the vocabulary is, and a task per row leaves threads
     idle. With `scan` there is a task for every stretch of a row, and the result
-    is what each found; `found` is that of such a call, from which another picks.
+    is what each found; `found` is that of such a call, from which another
+    picks.
 
     Example:
     ```mlir
     %p = exec.sample %logits slots %s positions %p by %sampling
-        : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
-    %p = exec.sample %logits best (%b, %c) tokens %map slots %s positions %p by %sampling
+        : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>)
+        -> tensor<1xi32>
+    %p = exec.sample %logits best (%b, %c) tokens %map slots %s positions %p
+        by %sampling
         : (tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x64xf32>, memref<64x1xi32>,
            tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
     ```
@@ -70,7 +73,8 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
     - C3: scan is not given with found, and both only with best.
     - C4: logits and best are no views.
   }];
-  let inputs = (ins Optional<Exec_Rows>:$best, Optional<Exec_NumberRows>:$columns,
+  let inputs = (ins Optional<Exec_Rows>:$best,
+                    Optional<Exec_NumberRows>:$columns,
                     Exec_Rows:$logits, Optional<Exec_NumberRows>:$tokens,
                     Exec_Numbers:$slots, Exec_Numbers:$positions,
                     Exec_NumberRows:$sampling, Optional<Exec_NumberRows>:$found,

@@ -1,7 +1,7 @@
-//===- ExecStateOps.td - Rows between states and activations ---*- tablegen -*-===//
+//===- ExecStateOps.td - Rows of states --------------------*- tablegen -*-===//
 //
-// A task per slot: `slots` names the slots of a round or of a chunk's sequences,
-// none of them twice.
+// A task per slot: `slots` names the slots of a round or of a chunk's
+// sequences, none of them twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,17 +37,20 @@ def Exec_ReadStateOp : Exec_CallOp<"read_state"> {
 def Exec_WriteStateOp : Exec_CallOp<"write_state", [Exec_Whole<"x">]> {
   let summary = "Copy rows to the first rows of each slot's state";
   let description = [{
-    All of x, as many rows for each slot; with `index` the rows of x that it lists
-    for each slot, where a negative number leaves the state's row as it is.
+    All of x, as many rows for each slot; with `index` the rows of x that it
+    lists for each slot, where a negative number leaves the state's row as it
+    is.
 
     Example:
     ```mlir
     exec.write_state %h to %hidden of %slots
         : (tensor<6x192xf32>, memref<2xi32>, memref<4x5x192xf32>) -> ()
     exec.write_state %h[%last] to %carry of %slots
-        : (tensor<6x192xf32>, tensor<2xi32>, memref<2xi32>, memref<4x192xf32>) -> ()
+        : (tensor<6x192xf32>, tensor<2xi32>, memref<2xi32>, memref<4x192xf32>)
+        -> ()
     ```
-    - C1: each slot gets as many rows, at most those of the state, of its columns.
+    - C1: each slot gets as many rows, at most those of the state, of its
+      columns.
     - C2: x is no view.
   }];
   let inputs = (ins Exec_Rows:$x,

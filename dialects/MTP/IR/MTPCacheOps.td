@@ -104,9 +104,10 @@ def MTP_CommitOp : MTP_Op<"commit", [
   let description = [{
     Every slot's length grows by count + 1, its window becomes the picks, its
     hidden states the verified rows'. Entries of rejected rows lie past the new
-    length and are overwritten by the next round, so nothing is rolled back. With
-    a `path` through a tree the hidden states are those of the path, and the
-    entries of the path move into place in every cache that the target writes.
+    length and are overwritten by the next round, so nothing is rolled back.
+    With a `path` through a tree the hidden states are those of the path, and
+    the entries of the path move into place in every cache that the target
+    writes.
 
     ```mlir
     mtp.commit %count, %picks, %hidden
@@ -132,8 +133,8 @@ def MTP_CacheMoveOp : MTP_CacheUserOp<"cache_move",
   let description = [{
     For every slot, in all layers, the entry at position `from[i]` goes to
     position `to[i]`, for ascending i; where either is negative nothing is
-    moved. The entries of an accepted path through a tree come into place so: its
-    nodes ascend, and nothing is read after it was overwritten.
+    moved. The entries of an accepted path through a tree come into place so:
+    its nodes ascend, and nothing is read after it was overwritten.
 
     ```mlir
     mtp.cache_move %from to %to of %slots in @target

@@ -29,8 +29,8 @@ def MTP_StateOp : MTP_Op<"state", [
     `rebuild` says how a slot's state comes back where the first tokens of its
     prompt are not run again, because of a reused prefix or after preemption:
 
-    - `rows n` (default, n = 1): a prefill of the last n tokens of the known text
-      writes all of it, so that reuse ends n tokens before the text does.
+    - `rows n` (default, n = 1): a prefill of the last n tokens of the known
+      text writes all of it, so that reuse ends n tokens before the text does.
     - `tokens`: the state holds the known tokens by their positions; the host
       writes them.
     - `never`: such a sequence runs all its tokens again.
@@ -91,17 +91,17 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     once.
 
     A body ends whatever memory holds, and can run on any target: it holds
-    `arith`, `scf.for`, `scf.if`, the `math` on scalars that needs no library, and
-    of `tensor` what makes, reads and updates small tensors (`isControlOp`). All
-    of it has a defined result: indices are those of the nearest element, a
+    `arith`, `scf.for`, `scf.if`, the `math` on scalars that needs no library,
+    and of `tensor` what makes, reads and updates small tensors (`isControlOp`).
+    All of it has a defined result: indices are those of the nearest element, a
     division by zero is one by 1, shifts count modulo the width, a number beyond
     an integer's range becomes its nearest, and an empty tensor holds zeros. Its
     constants stand in it. Extents in it may be dynamic until the round is
     instantiated.
 
-    A loop whose bound is a number from memory ends, though late where that number
-    is large. It is not cut off: how far a program means to count is not known here,
-    and only the program writes what it counts by.
+    A loop whose bound is a number from memory ends, though late where that
+    number is large. It is not cut off: how far a program means to count is not
+    known here, and only the program writes what it counts by.
 
     An op's location may have a name, `loc("lookup")`, which its kernel gets.
 
@@ -180,9 +180,9 @@ def MTP_UniformOp : MTP_Op<"uniform", [
   let summary = "A random number of the slot's seed and a position";
   let description = [{
     Between 0 and 1, 1 excluded, a multiple of 2^-24. It is a function of the
-    seed, the position and `number`, which tells several of a position apart; all
-    of them, and the noise of `mtp.sample`, are independent. It is the upper 24
-    bits of word 0 of Philox4x32-10 with the seed as the key and the counter
+    seed, the position and `number`, which tells several of a position apart;
+    all of them, and the noise of `mtp.sample`, are independent. It is the upper
+    24 bits of word 0 of Philox4x32-10 with the seed as the key and the counter
     (position, 2, number, 0).
 
     ```mlir

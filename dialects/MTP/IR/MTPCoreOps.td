@@ -123,8 +123,8 @@ def MTP_WriteStateOp : MTP_StateRowsOp<"write_state",
   let summary = "Copy rows into a state";
   let description = [{
     The rows of `x`, as many for each slot, become the first rows of the slot's
-    state. With `index` it is the rows that it names, n of them for each slot; an
-    index below zero leaves its row of the state as it is.
+    state. With `index` it is the rows that it names, n of them for each slot;
+    an index below zero leaves its row of the state as it is.
 
     ```mlir
     mtp.write_state %h, @hidden of %slots : tensor<?x192xf32>, tensor<?xi32>

@@ -13,8 +13,8 @@ def MTP_Dialect : Dialect {
     The dialect says what a speculative program means, on tensors with value
     semantics: the target model, the drafter, the verification window, the
     accept rule and the cache commit. Five families of operations: *model*,
-    *draft*, *verify*, *cache* and *control*. Functions are `func.func`; the program is one
-    `mtp.round`.
+    *draft*, *verify*, *cache* and *control*. Functions are `func.func`; the
+    program is one `mtp.round`.
 
     Activations are `tensor<MxWxf32>` with one token per row. `M` is dynamic
     until the `shape` phase and static after it. What the rows are (slot,

@@ -33,8 +33,8 @@ def MTP_RoundOp : MTP_Op<"round", [
 
     Constraints:
     - (C1) one round per module, or one for each k; the module has an envelope.
-    - (C2) at most one draft operation, one verify, one accept and one commit, in
-      this order, at the round's top level.
+    - (C2) at most one draft operation, one verify, one accept and one commit,
+      in this order, at the round's top level.
     - (C3) where two of them stand, verify and accept take the same drafts, the
       draft operation's if there is one; accept takes verify's logits; commit
       takes accept's results and verify's hidden state.
@@ -164,7 +164,8 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
   }];
   let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
   let regions = (region VariadicRegion<SizedRegion<1>>:$steps);
-  let results = (outs MTP_TokenGrid:$drafts, Optional<MTP_LogitsGrid>:$draft_logits);
+  let results = (outs MTP_TokenGrid:$drafts,
+                      Optional<MTP_LogitsGrid>:$draft_logits);
   let assemblyFormat = [{
     (`vocabulary` $vocabulary^)? attr-dict-with-keyword $steps
     `:` type($drafts) (`,` type($draft_logits)^)?
@@ -200,13 +201,14 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
       its own index.
     - (C2) the region is as a chain's (C2, C3).
     - (C3) the result has a column per node but the first.
-    - (C4) vocabulary and draft logits are as a chain's (C6, C7). Those of a node
-      lack its siblings before it.
+    - (C4) vocabulary and draft logits are as a chain's (C6, C7). Those of a
+      node lack its siblings before it.
   }];
   let arguments = (ins DenseI64ArrayAttr:$parents,
                        OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
   let regions = (region SizedRegion<1>:$bodyRegion);
-  let results = (outs MTP_TokenGrid:$drafts, Optional<MTP_LogitsGrid>:$draft_logits);
+  let results = (outs MTP_TokenGrid:$drafts,
+                      Optional<MTP_LogitsGrid>:$draft_logits);
   let assemblyFormat = [{
     $parents (`vocabulary` $vocabulary^)? attr-dict-with-keyword $bodyRegion
     `:` type($drafts) (`,` type($draft_logits)^)?

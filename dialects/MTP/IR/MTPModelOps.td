@@ -284,8 +284,8 @@ def MTP_ApplyOp : MTP_Op<"apply",
 def MTP_ArgmaxOp : MTP_PickOp<"argmax"> {
   let summary = "Pick the column with the largest value";
   let description = [{
-    Ties go to the lowest column; NaN never wins. With `tokens` the result is what
-    the column stands for.
+    Ties go to the lowest column; NaN never wins. With `tokens` the result is
+    what the column stands for.
 
     ```mlir
     %t = mtp.argmax %logits : tensor<?x4096xf32> -> tensor<?xi32>
@@ -294,8 +294,8 @@ def MTP_ArgmaxOp : MTP_PickOp<"argmax"> {
 
     Constraints:
     - (C1) one result per row.
-    - (C2) tokens is an mtp.vocabulary of a token per column; in a round they are
-      tokens of its mtp.verify, if there is one.
+    - (C2) tokens is an mtp.vocabulary of a token per column; in a round they
+      are tokens of its mtp.verify, if there is one.
   }];
   let arguments = (ins MTP_Activation:$x,
                        OptionalAttr<FlatSymbolRefAttr>:$tokens);
@@ -325,7 +325,8 @@ def MTP_TakeRowsOp : MTP_ModelOp<"take_rows"> {
   let hasVerifier = 1;
 }
 
-def MTP_ExcludeOp : MTP_PickOp<"exclude", [AllTypesMatch<["logits", "result"]>]> {
+def MTP_ExcludeOp
+    : MTP_PickOp<"exclude", [AllTypesMatch<["logits", "result"]>]> {
   let summary = "Take one token of each row out of the choice";
   let description = [{
     The logit of the row's token becomes -infinity; a token that there is not
@@ -334,7 +335,8 @@ def MTP_ExcludeOp : MTP_PickOp<"exclude", [AllTypesMatch<["logits", "result"]>]>
 
     ```mlir
     %rest = mtp.exclude %logits, %best : tensor<?x4096xf32>, tensor<?xi32>
-    %rest = mtp.exclude %few, %best tokens @frequent : tensor<?x64xf32>, tensor<?xi32>
+    %rest = mtp.exclude %few, %best tokens @frequent
+            : tensor<?x64xf32>, tensor<?xi32>
     ```
 
     Constraints:
@@ -382,8 +384,8 @@ def MTP_MakeRowsOp : MTP_ModelOp<"make_rows",
     [AllTypesMatch<["slots", "positions"]>]> {
   let summary = "Describe rows by slot and position";
   let description = [{
-    The regions of a round get their rows as an argument; what is written outside
-    of them makes its own.
+    The regions of a round get their rows as an argument; what is written
+    outside of them makes its own.
 
     ```mlir
     %rows = mtp.make_rows %slots, %positions : tensor<4xi32>

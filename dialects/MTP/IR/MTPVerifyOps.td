@@ -6,14 +6,15 @@
 include "dialects/MTP/IR/MTPOpBase.td"
 
 def MTP_VerifyOp : MTP_Op<"verify", [
-    ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>, SingleBlock,
+    ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>,
+    SingleBlock,
     MemoryEffects<[MemRead<MTP_SlotResource>, MemRead<MTP_CacheResource>,
                    MemWrite<MTP_CacheResource>]>]> {
   let summary = "Run the target once over the anchor and the drafts";
   let description = [{
     The region is the target: from tokens to logits and the hidden state that
-    the drafter is given. With `tree` the rows are a static tree's. A third result
-    is the rows, for ops that are told which rows the logits belong to.
+    the drafter is given. With `tree` the rows are a static tree's. A third
+    result is the rows, for ops that are told which rows the logits belong to.
 
     ```mlir
     %logits, %hidden = mtp.verify %drafts {
@@ -42,22 +43,23 @@ def MTP_VerifyOp : MTP_Op<"verify", [
 }
 
 def MTP_AcceptOp : MTP_Op<"accept", [
-    ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>, SingleBlock,
+    ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>,
+    SingleBlock,
     AttrSizedOperandSegments,
     MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
   let summary = "Keep the longest drafted prefix that the target agrees with";
   let description = [{
     The region turns the verified rows' logits into picks: whatever is done to
     logits per row (penalties, a grammar, sampling) stands there. Drafts are
-    picked by the same region from the drafter's logits. `exact` keeps
-    a draft while it equals the pick of the row before it; the first mismatch
-    ends it, and that row's pick is the bonus token. `count` is the number of
-    accepted drafts. `rows` are the rows of the logits; they may be left out where
-    the logits are those of the round's mtp.verify.
+    picked by the same region from the drafter's logits. `exact` keeps a draft
+    while it equals the pick of the row before it; the first mismatch ends it,
+    and that row's pick is the bonus token. `count` is the number of accepted
+    drafts. `rows` are the rows of the logits; they may be left out where the
+    logits are those of the round's mtp.verify.
 
     In a tree the walk goes on to the lowest child that carries the pick of the
-    node before. A third result is the path then: the nodes walked, node 0 first,
-    padded with -1; `picks` are those of the path.
+    node before. A third result is the path then: the nodes walked, node 0
+    first, padded with -1; `picks` are those of the path.
 
     `custom` leaves the decision to a second region, the rule, where there are
     drafts. It names what it wants to see, in any order:
@@ -70,13 +72,13 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     | `picks` | what the first region picks from each | `tensor<?x?xi32>` |
     | `drafts` | the drafts | `tensor<?x?xi32>` |
     | `logits` | the target's logits of each row | `tensor<?x?xVxf32>` |
-    | `draft_logits` | the logits that each draft was picked from | `tensor<?x?xVxf32>` |
+    | `draft_logits` | what each draft was picked from | `tensor<?x?xVxf32>` |
 
     Draft logits are an operand. The rule yields how many drafts it accepts, the
     tokens that it puts out (one more: accepted ones and the bonus token; what
-    is behind them does not matter), and in a tree the path. Numbers beyond their
-    range become the nearest. Without drafts, in a prefill or at k = 0, the
-    first region decides.
+    is behind them does not matter), and in a tree the path. Numbers beyond
+    their range become the nearest. Without drafts, in a prefill or at k = 0,
+    the first region decides.
 
     ```mlir
     %count, %picks = mtp.accept %drafts, %logits exact {
@@ -118,7 +120,8 @@ def MTP_AcceptOp : MTP_Op<"accept", [
   let results = (outs MTP_Tokens:$count, MTP_TokenGrid:$picks,
                       Optional<MTP_TokenGrid>:$path);
   let assemblyFormat = [{
-    custom<OptionalFirst>($drafts, $logits) (`with` $draft_logits^)? (`of` $rows^)?
+    custom<OptionalFirst>($drafts, $logits) (`with` $draft_logits^)?
+    (`of` $rows^)?
     `` $rule (`tree` $tree^)? attr-dict-with-keyword $bodyRegion
     (`rule` custom<RuleArguments>($rule_args) $ruleRegion^)?
     `:` functional-type(operands, results)
