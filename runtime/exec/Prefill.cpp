@@ -32,17 +32,17 @@ uint64_t Session::Impl::prefillBudget() const {
 
 Status Session::Impl::prefillPhase() {
   for (uint64_t budget = prefillBudget();;) {
-    std::vector<PrefillShare> shares = nextShares(budget);
-    if (shares.empty())
+    PrefillPass pass = nextPass(budget);
+    if (pass.shares.empty())
       return okStatus();
-    MTP_ASSIGN_OR_RETURN(uint32_t chunk, runPrefill(shares));
-    budget -= chunk;
+    MTP_RETURN_IF_ERROR(runPrefill(pass));
+    budget -= pass.chunk;
   }
 }
 
-/// What the next pass computes, of `budget` rows at most; nothing where nobody
+/// The next pass, of `budget` rows at most; one without shares where nobody
 /// waits or the budget is too small.
-std::vector<PrefillShare> Session::Impl::nextShares(uint64_t budget) {
+PrefillPass Session::Impl::nextPass(uint64_t budget) {
   if (prefilling.empty() && !admitNext())
     return {};
   const ProgramTable &programs = inner.programs;
@@ -66,44 +66,36 @@ std::vector<PrefillShare> Session::Impl::nextShares(uint64_t budget) {
     rows -= shares.back().rows;
     shares.pop_back();
   }
-  return shares;
+  return {shares, shares.size() > 1 ? rows : chunk};
 }
 
-/// Runs one program; returns the rows that it is for.
-Result<uint32_t>
-Session::Impl::runPrefill(const std::vector<PrefillShare> &shares) {
+Status Session::Impl::runPrefill(const PrefillPass &pass) {
   auto begin = std::chrono::steady_clock::now();
   std::vector<PromptPart> parts;
-  uint32_t rows = 0, count = uint32_t(shares.size());
-  for (auto [sequence, more] : shares) {
+  for (auto [sequence, rows] : pass.shares) {
     syncPageTable(*sequence);
     parts.push_back(
-        {sequence->slot, uint32_t(sequence->length), more, sequence->context});
-    rows += more;
+        {sequence->slot, uint32_t(sequence->length), rows, sequence->context});
   }
-  // A chunk of one prompt may have dead rows.
-  uint32_t chunk = rows;
-  if (count == 1)
-    chunk = inner.programs.nextChunk(shares[0].sequence->rest(),
-                                     options.prefillChunk);
-  uint32_t program = inner.programs.prefill(chunk, options.k > 0, count);
+  uint32_t count = uint32_t(parts.size());
+  uint32_t program = inner.programs.prefill(pass.chunk, options.k > 0, count);
   host->setPrefill(parts);
-  MTP_RETURN_IF_ERROR(executable->run(program, chunk));
-  statistics.prefillTokens += rows;
+  MTP_RETURN_IF_ERROR(executable->run(program, pass.chunk));
   ++statistics.prefillChunks;
-  schema::Binding logits = inner.programs.logits(program, chunk);
+  schema::Binding logits = inner.programs.logits(program, pass.chunk);
   uint64_t rowBytes = logits.bytes() / count;
   for (uint32_t s = 0; s < count; ++s)
-    commitPrefill(shares[s], rowsOf(logits, s * rowBytes, rowBytes));
+    commitPrefill(pass.shares[s], rowsOf(logits, s * rowBytes, rowBytes));
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   statistics.prefillSeconds += time.count();
-  return chunk;
+  return okStatus();
 }
 
 void Session::Impl::commitPrefill(PrefillShare share, schema::Binding logits) {
   Sequence &sequence = *share.sequence;
   sequence.length += share.rows;
   sequence.statistics.prefillTokens += share.rows;
+  statistics.prefillTokens += share.rows;
   ++sequence.statistics.prefillChunks;
   kv->commit(sequence.slot, sequence.length);
   if (sequence.rest() == 0)

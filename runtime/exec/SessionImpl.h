@@ -75,6 +75,14 @@ struct PrefillShare {
   uint32_t rows;
 };
 
+/// A pass over prompts.
+struct PrefillPass {
+  std::vector<PrefillShare> shares;
+  /// The rows of its program; more than those of the shares where a single
+  /// prompt is short of the smallest chunk that covers it.
+  uint32_t chunk = 0;
+};
+
 /// See session.h for what the public functions do.
 class Session::Impl {
 public:
@@ -93,8 +101,8 @@ public:
   // Prefill.cpp
   Status prefillPhase();
   uint64_t prefillBudget() const;
-  std::vector<PrefillShare> nextShares(uint64_t budget);
-  Result<uint32_t> runPrefill(const std::vector<PrefillShare> &shares);
+  PrefillPass nextPass(uint64_t budget);
+  Status runPrefill(const PrefillPass &pass);
   void commitPrefill(PrefillShare share, schema::Binding logits);
   void finishPrefill(Sequence &sequence, schema::Binding logits);
 
