@@ -20,6 +20,13 @@ std::optional<uint32_t> Artifact::findState(std::string_view name) const {
   return std::nullopt;
 }
 
+MachineKind Plan::machine() const {
+  std::string_view arch = target->arch()->string_view();
+  if (arch == "nvptx")
+    return MachineKind::Cuda;
+  return arch == "gpu-sim" ? MachineKind::CudaSim : MachineKind::Cpu;
+}
+
 int64_t Plan::tasksOf(const Command &command, const int64_t *params) const {
   const schema::Kernel &kernel = kernelOf(command);
   if (kernel.image() < 0)

@@ -63,6 +63,12 @@ Status verifyPrograms(const Artifact &artifact, const Plan &plan);
 /// params of the kernel.
 Status verifyContract(const Plan &plan, const schema::Kernel &kernel);
 
+/// What plans for a GPU have and others do not: checks an image's format, a
+/// kernel's launch, and the rest of a plan before its programs are read.
+Status verifyFormatOf(const Plan &plan, const schema::Image &image);
+Status verifyLaunch(const Plan &plan, const schema::Kernel &kernel);
+Status verifyGpuPlan(const Plan &plan);
+
 /// A command of a program, with all that a check of it needs.
 struct CommandContext {
   const Artifact &artifact;
@@ -85,6 +91,10 @@ struct CommandContext {
 /// Checks at every n that a command, whose places are in range, keeps to the
 /// contract of its kernel.
 Status verifyAgainstContract(const CommandContext &context);
+
+/// Checks that a GPU can start as many blocks as a command, which keeps to its
+/// contract, has tasks.
+Status verifyBlocks(const CommandContext &context);
 
 /// Calls `found` with the index of every constant that a command takes for page
 /// numbers. The artifact must have passed the other checks.

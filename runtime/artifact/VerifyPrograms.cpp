@@ -138,8 +138,10 @@ static Status verifyCommand(const Memory &memory, const Command &command) {
   for (size_t i = 0; i < places.size(); ++i)
     if (Status status = verifyPlace(memory, places[i]); !status.isOk())
       return withPath(status, strCat("bindings[", i, "]"));
-  if (context.kernel().image() >= 0)
-    return verifyAgainstContract(context);
+  if (context.kernel().image() >= 0) {
+    MTP_RETURN_IF_ERROR(verifyAgainstContract(context));
+    return verifyBlocks(context);
+  }
   // A builtin's result is its last buffer.
   if (Status status = verifyWritable(memory.artifact, places.back());
       !status.isOk())
@@ -189,6 +191,8 @@ static Status verifyProgram(const Memory &memory) {
       (program.begin != 0 || program.end != 1))
     return dataLoss(strCat("expected 0 to 1 for a function, got ",
                            program.begin, " to ", program.end));
+  if (memory.plan.isGpu() && !program.schedules.empty())
+    return dataLoss("cpu: expected no schedule in a plan for a GPU");
   if (!memory.isWithin(program.arenaBytes, 0))
     return dataLoss("arena_bytes: expected at least 0");
   for (uint64_t n : {memory.first(), memory.last()})

@@ -133,10 +133,16 @@ static Status verifyBlobs(const Artifact &artifact, const char *what,
   });
 }
 
-static Status verifyImage(const Artifact &artifact,
+static Status verifyImage(const Artifact &artifact, const Plan &plan,
                           const schema::Image &image) {
   if (image.format() > schema::ImageFormat::MAX)
     return dataLoss(strCat("unknown format ", unsigned(image.format())));
+  MTP_RETURN_IF_ERROR(verifyFormatOf(plan, image));
+  if (image.ptx() != -1)
+    if (Status status = verifySegmentIndex(artifact, uint32_t(image.ptx()),
+                                           schema::SegmentKind::Image);
+        !status.isOk())
+      return status.withContext("ptx");
   return verifySegmentIndex(artifact, image.segment(),
                             schema::SegmentKind::Image);
 }
@@ -149,7 +155,8 @@ static Status verifyKernel(const Plan &plan, const schema::Kernel &kernel) {
                            kMostParams, " params, got ", kernel.buffers(),
                            " and ", kernel.params()));
   std::string_view symbol = kernel.symbol()->string_view();
-  bool reserved = symbol.substr(0, 4) == "mtp.";
+  bool reserved = symbol.substr(0, 4) == "mtp." && !plan.isGpu();
+  MTP_RETURN_IF_ERROR(verifyLaunch(plan, kernel));
   if (kernel.image() >= 0) {
     if (reserved)
       return dataLoss(strCat("'", symbol, "' is a builtin's name"));
@@ -217,9 +224,10 @@ Status mtp::verifyStorage(const Artifact &artifact, const Plan &plan) {
     if (size > kMaxMemory)
       return dataLoss(strCat("expected memories of at most ", kMaxMemory,
                              " bytes, got ", size));
+  MTP_RETURN_IF_ERROR(verifyGpuPlan(plan));
   MTP_RETURN_IF_ERROR(verifyEach<schema::Image>(
       "images", plan.images, [&](const schema::Image &image) {
-        return verifyImage(artifact, image);
+        return verifyImage(artifact, plan, image);
       }));
   MTP_RETURN_IF_ERROR(verifyBlobs(artifact, "weights", plan.weights,
                                   schema::SegmentKind::Weights));

@@ -39,7 +39,7 @@ uint32_t ArtifactBuilder::kernel(const std::string &symbol, uint32_t buffers,
     if (kernels[i].symbol == symbol)
       return i;
   bool builtin = symbol.rfind("mtp.", 0) == 0;
-  kernels.push_back({symbol, builtin ? -1 : 0, buffers, params, {}, 0});
+  kernels.push_back({symbol, builtin ? -1 : 0, buffers, params, {}, 0, {}});
   return uint32_t(kernels.size() - 1);
 }
 
@@ -303,11 +303,14 @@ static PlanTables planTables(Builder &fbb, const ArtifactBuilder &a,
                              const std::string &arch,
                              const std::vector<uint32_t> &images) {
   PlanTables tables;
+  bool isOther = arch != a.arch;
   auto features = fbb.CreateVectorOfStrings(a.features);
   tables.target = schema::CreateTarget(fbb, fbb.CreateString(arch),
-                                       fbb.CreateString("generic"), features);
+                                       fbb.CreateString(a.cpu), features);
   tables.images = vectorOf(fbb, images, [&](uint32_t segment) {
-    return schema::CreateImage(fbb, schema::ImageFormat::ElfShared, segment);
+    return isOther ? schema::CreateImage(fbb, schema::ImageFormat::ElfShared,
+                                         segment)
+                   : schema::CreateImage(fbb, a.imageFormat, segment, a.ptx);
   });
   tables.kernels =
       vectorOf(fbb, a.kernels, [&](const ArtifactBuilder::Kernel &k) {
@@ -315,8 +318,12 @@ static PlanTables planTables(Builder &fbb, const ArtifactBuilder &a,
         flatbuffers::Offset<schema::Contract> terms;
         if (a.hasPlans)
           terms = contract(fbb, a, uint32_t(&k - a.kernels.data()));
+        flatbuffers::Offset<schema::CudaLaunch> launch;
+        if (k.launch && !isOther)
+          launch = schema::CreateCudaLaunch(fbb, k.launch->threads,
+                                            k.launch->sharedBytes);
         return schema::CreateKernel(fbb, symbol, symbol, 0, k.image, k.buffers,
-                                    k.params, terms);
+                                    k.params, terms, launch);
       });
   tables.weights = blobs(fbb, a.weights);
   tables.constants = blobs(fbb, a.constants);

@@ -18,6 +18,10 @@ namespace mtp::test {
 /// test may spoil before it calls finish().
 class ArtifactBuilder {
 public:
+  /// How a GPU starts a kernel.
+  struct Launch {
+    uint32_t threads = 32, sharedBytes = 0;
+  };
   /// With plans, a kernel of an image has a contract: a task for each of
   /// params[0], and bytes of its buffers, by index.
   struct Kernel {
@@ -27,6 +31,7 @@ public:
     uint32_t params = 0;
     std::map<uint32_t, std::vector<schema::Term>> bytes;
     uint8_t alignment = 0;
+    std::optional<Launch> launch;
   };
   /// Numbers are those of the least n. What they grow by, with plans only, may
   /// be left out.
@@ -135,7 +140,10 @@ public:
   /// Without the CPU's where that is false.
   bool hasCpuPlan = true;
   std::vector<OtherPlan> otherPlans;
-  std::string arch = "x86_64";
+  std::string arch = "x86_64", cpu = "generic";
+  /// Of all images of that plan; and the segment of the same as PTX, or -1.
+  schema::ImageFormat imageFormat = schema::ImageFormat::ElfShared;
+  int32_t ptx = -1;
   std::vector<std::string> features;
   bool hasEnvelope = true;
   Envelope envelope;

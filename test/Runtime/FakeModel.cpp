@@ -431,6 +431,21 @@ struct TemporaryFiles {
 };
 } // namespace
 
+void mtp::test::planForGpu(ArtifactBuilder &builder, bool isSimulated) {
+  builder.arch = isSimulated ? "gpu-sim" : "nvptx";
+  builder.cpu = isSimulated ? "sim" : "sm_90";
+  builder.imageFormat =
+      isSimulated ? schema::ImageFormat::GpuSim : schema::ImageFormat::Cubin;
+  builder.ptx = isSimulated ? -1 : 0;
+  builder.scratchBytes = 0;
+  for (ArtifactBuilder::Kernel &kernel : builder.kernels) {
+    kernel.image = 0;
+    kernel.launch = ArtifactBuilder::Launch{};
+  }
+  for (ArtifactBuilder::Program &program : builder.programs)
+    program.schedules.clear();
+}
+
 std::string mtp::test::writeFile(const std::string &name,
                                  const std::vector<uint8_t> &bytes) {
   static TemporaryFiles files;

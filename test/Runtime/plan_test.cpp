@@ -461,6 +461,91 @@ TEST(Plan, TheCpuTakesItsOwn) {
             "test");
 }
 
+/// The message for a plan for a GPU, spoiled.
+std::string gpuMessageFor(const std::function<void(ArtifactBuilder &)> &spoil,
+                          bool isSimulated = true) {
+  return messageFor([&](ArtifactBuilder &a) {
+    planForGpu(a, isSimulated);
+    spoil(a);
+  });
+}
+
+TEST(Plan, AGpuHasImagesOfItsOwn) {
+  using Format = schema::ImageFormat;
+  const std::string image = "plans[0].images[0]: ";
+  EXPECT_EQ(gpuMessageFor([](auto &) {}), "");
+  EXPECT_EQ(gpuMessageFor([](auto &) {}, false), "");
+  EXPECT_EQ(gpuMessageFor([](auto &a) { a.ptx = -1; }, false), "");
+  EXPECT_EQ(gpuMessageFor(
+                [](auto &a) {
+                  a.imageFormat = Format::Ptx;
+                  a.ptx = -1;
+                },
+                false),
+            "");
+  EXPECT_EQ(gpuMessageFor([](auto &a) { a.imageFormat = Format::Cubin; }),
+            image + "format Cubin is not for gpu-sim");
+  EXPECT_EQ(
+      gpuMessageFor([](auto &a) { a.imageFormat = Format::GpuSim; }, false),
+      image + "format GpuSim is not for nvptx");
+  EXPECT_EQ(gpuMessageFor([](auto &a) { a.imageFormat = Format(4); }),
+            image + "unknown format 4");
+  EXPECT_EQ(messageFor([](auto &a) { a.imageFormat = Format::Ptx; }),
+            image + "format Ptx is not for x86_64");
+  EXPECT_EQ(gpuMessageFor([](auto &a) { a.ptx = 0; }),
+            image + "expected PTX beside a Cubin only, got a GpuSim");
+  EXPECT_EQ(gpuMessageFor([](auto &a) { a.ptx = 7; }, false),
+            image + "ptx: segment 7 is past the 1 segments");
+  for (const char *chip :
+       {"", "sm_", "sm_9", "sm_090", "sm_90b", "sm_90aa", "sm_1000", "znver4"})
+    EXPECT_EQ(gpuMessageFor([&](auto &a) { a.cpu = chip; }, false),
+              std::string("plans[0]: target: expected a chip like sm_90 for "
+                          "nvptx, got '") +
+                  chip + "'");
+  EXPECT_EQ(gpuMessageFor([](auto &a) { a.cpu = "sm_100a"; }, false), "");
+}
+
+TEST(Plan, AGpuStartsEveryKernel) {
+  using Launch = ArtifactBuilder::Launch;
+  auto with = [](Launch launch) {
+    return gpuMessageFor([&](auto &a) { a.kernels[1].launch = launch; });
+  };
+  const std::string kernel = "plans[0].kernels[1]: ";
+  EXPECT_EQ(with({1024, 227 << 10}), "");
+  for (uint32_t threads : {0u, 33u, 1056u, ~0u})
+    EXPECT_EQ(with({threads, 0}),
+              kernel +
+                  "launch: expected a multiple of 32 threads up to 1024, "
+                  "got " +
+                  std::to_string(threads));
+  EXPECT_EQ(with({32, (227 << 10) + 1}),
+            kernel + "launch: expected at most 232448 bytes of shared memory, "
+                     "got 232449");
+  std::string message =
+      gpuMessageFor([](auto &a) { a.kernels[1].launch.reset(); });
+  EXPECT_EQ(message.rfind(kernel + "expected a contract and a launch of ", 0),
+            0u)
+      << message;
+  message = gpuMessageFor([](auto &a) { a.kernels[1].image = -1; });
+  EXPECT_EQ(message.rfind(kernel + "expected an image of '", 0), 0u) << message;
+  EXPECT_EQ(messageFor([](auto &a) { a.kernels[1].launch = {32, 0}; }),
+            kernel + "expected no launch in a plan for a CPU");
+  EXPECT_EQ(gpuMessageFor([](auto &a) { a.scratchBytes = 64; }),
+            "plans[0]: expected no scratch in a plan for a GPU, got 64 bytes");
+  EXPECT_EQ(gpuMessageFor([](auto &a) {
+              size_t commands = a.programs[kLarge].commands.size();
+              a.programs[kLarge].schedules = {
+                  {3, std::vector<uint8_t>(commands)}};
+            }),
+            "plans[0].programs[3]: cpu: expected no schedule in a plan for a "
+            "GPU");
+  EXPECT_EQ(gpuMessageFor([](auto &a) {
+              command(a, kLarge, "append").params[0] = int64_t(1) << 31;
+            }),
+            "plans[0].programs[3].commands[1]: tasks: expected at most "
+            "2147483647 blocks, got 2147483648");
+}
+
 TEST(Plan, WorkIsBounded) {
   // A thousand programs of one vector of ten thousand commands.
   flatbuffers::FlatBufferBuilder fbb;

@@ -478,3 +478,22 @@ TEST(MtpDump, PrintsRangesAndPlans) {
         "\"params\": [", "\"arch\": \"test\""})
     EXPECT_NE(ran.output.find(line), std::string::npos) << line;
 }
+
+TEST(MtpDump, PrintsPlansForGpus) {
+  FakeOptions fake;
+  fake.hasRanges = true;
+  ArtifactBuilder a = makeFakeModel(fake);
+  planForGpu(a, false);
+  a.kernels[1].launch = {128, 4096};
+  std::string path = writeFile("gpu.bin", a.finish());
+  Ran ran = runTool(MTP_DUMP_TOOL, path);
+  EXPECT_EQ(ran.status, 0);
+  for (const char *line : {"target nvptx, cpu sm_90,",
+                           ", contract, 128 threads, 4096 bytes shared",
+                           "image 0: cubin in segment 0, ptx in segment 0\n"})
+    EXPECT_NE(ran.output.find(line), std::string::npos) << line << ran.output;
+  ran = runTool(MTP_DUMP_TOOL, path + " --json");
+  for (const char *line : {"\"format\": \"cubin\"", "\"ptx_segment\": 0",
+                           "\"threads\": 128", "\"shared_bytes\": 4096"})
+    EXPECT_NE(ran.output.find(line), std::string::npos) << line << ran.output;
+}

@@ -47,6 +47,9 @@ const char *kindName(schema::ProgramKind kind);
 /// "elements", "int8" or "int4".
 const char *formatName(schema::BlobFormat format);
 
+/// "elf_shared", "cubin", "ptx" or "gpu_sim".
+const char *imageFormatName(schema::ImageFormat format);
+
 /// "rows", "tokens" or "never".
 const char *rebuildName(schema::Rebuild rebuild);
 

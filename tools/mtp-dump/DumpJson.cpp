@@ -174,6 +174,11 @@ static void writeStorage(JsonWriter &json, const Plan &plan) {
   };
   writeAll(json, "weights", plan.weights, blob);
   writeAll(json, "constants", plan.constants, blob);
+  writeAll(json, "images", plan.images, [&](const schema::Image &image) {
+    json.field("format", imageFormatName(image.format()));
+    json.field("segment", image.segment());
+    json.field("ptx_segment", image.ptx());
+  });
   writeAll(json, "kernels", plan.kernels, [&](const schema::Kernel &k) {
     json.field("symbol", k.symbol()->string_view());
     json.field("kind", k.kind() ? k.kind()->string_view() : "");
@@ -183,6 +188,10 @@ static void writeStorage(JsonWriter &json, const Plan &plan) {
     json.field("params", k.params());
     if (k.contract())
       writeContract(json, *k.contract());
+    if (const schema::CudaLaunch *launch = k.launch()) {
+      json.field("threads", launch->threads());
+      json.field("shared_bytes", launch->shared_bytes());
+    }
   });
 }
 

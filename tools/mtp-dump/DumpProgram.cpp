@@ -35,6 +35,20 @@ const char *mtp::formatName(schema::BlobFormat format) {
   return "unknown";
 }
 
+const char *mtp::imageFormatName(schema::ImageFormat format) {
+  switch (format) {
+  case schema::ImageFormat::ElfShared:
+    return "elf_shared";
+  case schema::ImageFormat::Cubin:
+    return "cubin";
+  case schema::ImageFormat::Ptx:
+    return "ptx";
+  case schema::ImageFormat::GpuSim:
+    return "gpu_sim";
+  }
+  return "unknown";
+}
+
 const char *mtp::rebuildName(schema::Rebuild rebuild) {
   switch (rebuild) {
   case schema::Rebuild::Rows:

@@ -105,15 +105,34 @@ static std::string blobsText(const char *what,
   return text;
 }
 
+static std::string imageText(const schema::Image &image) {
+  std::string text =
+      strCat(imageFormatName(image.format()), " in segment ", image.segment());
+  if (image.ptx() != -1)
+    text += strCat(", ptx in segment ", image.ptx());
+  return text;
+}
+
+/// ", 128 threads, 4096 bytes shared", of a kernel of a GPU.
+static std::string launchText(const schema::CudaLaunch *launch) {
+  if (!launch)
+    return "";
+  return strCat(", ", launch->threads(), " threads, ", launch->shared_bytes(),
+                " bytes shared");
+}
+
 static std::string codeText(const Plan &plan) {
   std::string text;
+  for (uint32_t i = 0; i < vectorSize(plan.images); ++i)
+    text += strCat("image ", i, ": ", imageText(*plan.images->Get(i)), "\n");
   for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i) {
     const schema::Kernel *kernel = plan.kernels->Get(i);
     text += strCat("kernel ", kernel->symbol()->string_view(), " (",
                    orNone(kernel->kind()), ") ",
                    kernel->image() < 0 ? "builtin" : "compiled", ": ",
                    kernel->buffers(), " buffers, ", kernel->params(), " params",
-                   kernel->contract() ? ", contract" : "");
+                   kernel->contract() ? ", contract" : "",
+                   launchText(kernel->launch()));
     if (kernel->config())
       text += strCat(", ", kernel->config()->string_view());
     text += "\n";

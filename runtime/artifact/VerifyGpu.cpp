@@ -1,0 +1,102 @@
+//===- VerifyGpu.cpp - Checks of what plans for a GPU have ----------------===//
+
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
+
+#include <algorithm>
+
+using namespace mtp;
+
+/// What every GPU that a plan may be for can start.
+static constexpr uint32_t kWarp = 32, kMostThreads = 1024;
+static constexpr uint32_t kMostSharedBytes = 227 << 10;
+static constexpr int64_t kMostBlocks = INT32_MAX;
+
+/// Whether images of a format are for a machine.
+static bool isFor(MachineKind machine, schema::ImageFormat format) {
+  switch (format) {
+  case schema::ImageFormat::ElfShared:
+    return machine == MachineKind::Cpu;
+  case schema::ImageFormat::Cubin:
+  case schema::ImageFormat::Ptx:
+    return machine == MachineKind::Cuda;
+  case schema::ImageFormat::GpuSim:
+    return machine == MachineKind::CudaSim;
+  }
+  return false;
+}
+
+/// Whether a name is a chip's: "sm_90", "sm_100a".
+static bool isChip(std::string_view name) {
+  if (name.substr(0, 3) != "sm_")
+    return false;
+  name.remove_prefix(3);
+  size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  std::string_view suffix = name.substr(digits);
+  return (digits == 2 || digits == 3) && name[0] != '0' &&
+         (suffix.empty() || suffix == "a" || suffix == "f");
+}
+
+Status mtp::verifyFormatOf(const Plan &plan, const schema::Image &image) {
+  if (!isFor(plan.machine(), image.format()))
+    return dataLoss(strCat("format ",
+                           schema::EnumNameImageFormat(image.format()),
+                           " is not for ", plan.target->arch()->string_view()));
+  if (image.ptx() != -1 && image.format() != schema::ImageFormat::Cubin)
+    return dataLoss(strCat("expected PTX beside a Cubin only, got a ",
+                           schema::EnumNameImageFormat(image.format())));
+  return okStatus();
+}
+
+Status mtp::verifyLaunch(const Plan &plan, const schema::Kernel &kernel) {
+  const schema::CudaLaunch *launch = kernel.launch();
+  if (!plan.isGpu())
+    return launch ? dataLoss("expected no launch in a plan for a CPU")
+                  : okStatus();
+  std::string_view symbol = kernel.symbol()->string_view();
+  if (kernel.image() < 0)
+    return dataLoss(
+        strCat("expected an image of '", symbol, "': a GPU has no builtins"));
+  if (!launch || !kernel.contract())
+    return dataLoss(strCat("expected a contract and a launch of ", symbol,
+                           " in a plan for a GPU"));
+  if (launch->threads() == 0 || launch->threads() > kMostThreads ||
+      launch->threads() % kWarp)
+    return dataLoss(strCat("launch: expected a multiple of ", kWarp,
+                           " threads up to ", kMostThreads, ", got ",
+                           launch->threads()));
+  if (launch->shared_bytes() > kMostSharedBytes)
+    return dataLoss(strCat("launch: expected at most ", kMostSharedBytes,
+                           " bytes of shared memory, got ",
+                           launch->shared_bytes()));
+  return okStatus();
+}
+
+Status mtp::verifyGpuPlan(const Plan &plan) {
+  if (!plan.isGpu())
+    return okStatus();
+  if (plan.scratchBytes != 0)
+    return dataLoss(strCat("expected no scratch in a plan for a GPU, got ",
+                           plan.scratchBytes, " bytes"));
+  std::string_view chip =
+      plan.target->cpu() ? plan.target->cpu()->string_view() : "";
+  if (plan.machine() == MachineKind::Cuda && !isChip(chip))
+    return dataLoss(strCat(
+        "target: expected a chip like sm_90 for nvptx, got '", chip, "'"));
+  return okStatus();
+}
+
+Status mtp::verifyBlocks(const CommandContext &context) {
+  if (!context.plan.isGpu())
+    return okStatus();
+  for (uint64_t n : {context.first(), context.last()}) {
+    std::vector<int64_t> params;
+    for (const Count &param : context.params())
+      params.push_back(param.at(n));
+    int64_t blocks = context.plan.tasksOf(context.command, params.data());
+    if (blocks > kMostBlocks)
+      return dataLoss(strCat("tasks: expected at most ", kMostBlocks,
+                             " blocks, got ", blocks));
+  }
+  return okStatus();
+}
