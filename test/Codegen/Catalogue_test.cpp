@@ -2,9 +2,9 @@
 
 #include "Harness.h"
 
-#include "compiler/Codegen/CPU/KernelTable.h"
 #include "compiler/Codegen/CPU/Kernels.h"
 #include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/KernelCatalogue.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include <fstream>
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ TEST(Catalogue, HasItsKeysInTheReadme) {
   std::map<std::string, Keys> written = readKinds(), known;
   for (llvm::StringRef kind : kernelKinds()) {
     Keys &keys = known[kind.str()];
-    for (const ConfigKey &key : findEmitter(kind)->keys)
+    for (const ConfigKey &key : findKind(kind)->keys)
       // The README has a sentence for these, which every kind may have that
       // finds rows by numbers that it reads.
       if (key.name != "slots" && key.name != "positions")

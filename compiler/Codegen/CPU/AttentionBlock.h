@@ -12,13 +12,13 @@
 #define COMPILER_CODEGEN_CPU_ATTENTIONBLOCK_H
 
 #include "compiler/Codegen/CPU/AttentionLayout.h"
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/CPU/CpuBuilder.h"
 
 namespace mtp::codegen {
 
 class AttentionBlock {
 public:
-  AttentionBlock(KernelBuilder &kb, const AttentionLayout &layout, float scale,
+  AttentionBlock(CpuBuilder &kb, const AttentionLayout &layout, float scale,
                  bool windowed)
       : kb(kb), layout(layout), scale(scale), windowed(windowed) {}
 
@@ -95,7 +95,7 @@ private:
   int64_t maxSums() const { return lanes(); }
   Value scratchAt(int64_t offset) { return kb.at(kb.scratch(), offset); }
 
-  KernelBuilder &kb;
+  CpuBuilder &kb;
   const AttentionLayout &layout;
   const float scale;
   const bool windowed;

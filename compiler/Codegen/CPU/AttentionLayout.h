@@ -8,8 +8,8 @@
 #ifndef COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
 #define COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
 
-#include "compiler/Codegen/CPU/Cache.h"
 #include "compiler/Codegen/CPU/TargetDesc.h"
+#include "compiler/Codegen/Rows/Cache.h"
 
 namespace mtp::codegen {
 

@@ -27,7 +27,7 @@ namespace mtp::codegen {
 
 class AttentionRuns {
 public:
-  AttentionRuns(KernelBuilder &kb, const KernelConfig &config,
+  AttentionRuns(CpuBuilder &kb, const KernelConfig &config,
                 const AttentionLayout &layout, bool tree)
       : kb(kb), config(config), layout(layout), tree(tree),
         window(config.integer("window")),
@@ -102,7 +102,7 @@ private:
     return kb.max(kb.min(position, kb.integer(layout.block())), kb.integer(0));
   }
 
-  KernelBuilder &kb;
+  CpuBuilder &kb;
   const KernelConfig &config;
   const AttentionLayout &layout;
   const bool tree;

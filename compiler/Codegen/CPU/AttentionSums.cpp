@@ -9,7 +9,7 @@
 
 #include "compiler/Codegen/CPU/AttentionBlock.h"
 
-#include "compiler/Codegen/CPU/MathApprox.h"
+#include "compiler/Codegen/Rows/MathApprox.h"
 #include <limits>
 
 using namespace mtp::codegen;

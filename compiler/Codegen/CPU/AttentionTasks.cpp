@@ -15,7 +15,7 @@ namespace {
 
 /// A task of the caller, and the tasks behind it of the same rows and key head.
 struct TaskGroup {
-  TaskGroup(KernelBuilder &kb, const AttentionDivision &division, Value task) {
+  TaskGroup(CpuBuilder &kb, const AttentionDivision &division, Value task) {
     Value group = kb.div(task, division.tasksPerRow);
     split = kb.integer(0);
     if (division.splits > 1) {
@@ -41,7 +41,7 @@ struct TaskGroup {
 /// The code of a kernel for every tile that there is code for.
 class AttentionTiles {
 public:
-  AttentionTiles(KernelBuilder &kb, const KernelConfig &config, bool tree)
+  AttentionTiles(CpuBuilder &kb, const KernelConfig &config, bool tree)
       : kb(kb), division(config, rowsPerTask(tree)) {
     for (int64_t tile : division.tiles)
       layouts.emplace_back(config, kb.getTarget(), division, tile);
@@ -76,7 +76,7 @@ private:
         [&] { emitTile(group, index + 1); });
   }
 
-  KernelBuilder &kb;
+  CpuBuilder &kb;
   AttentionDivision division;
   // Runs refer to their layouts: elements of a deque are never moved.
   std::deque<AttentionLayout> layouts;
@@ -90,7 +90,7 @@ private:
 /// attention_tree: buffers: q, slots, base, page table, base of the layer's
 /// pages, mask, y. params: M, maxPages, N.
 template <bool tree>
-static void emitAttention(KernelBuilder &kb, const KernelConfig &config) {
+static void emitAttention(CpuBuilder &kb, const KernelConfig &config) {
   AttentionTiles tiles(kb, config, tree);
   tiles.begin();
   kb.whileLoop(
@@ -100,7 +100,7 @@ static void emitAttention(KernelBuilder &kb, const KernelConfig &config) {
 }
 
 /// attention_join: buffers: positions, parts, y. params: M.
-static void emitJoin(KernelBuilder &kb, const KernelConfig &config) {
+static void emitJoin(CpuBuilder &kb, const KernelConfig &config) {
   AttentionDivision division(config, /*rowsPerTask=*/1);
   AttentionLayout layout(config, kb.getTarget(), division,
                          division.headsPerTask);
@@ -150,20 +150,10 @@ static int64_t attentionScratch(const KernelConfig &config,
   return bytes;
 }
 
-/// A part begins and ends with a block, whatever the target's vectors are, and
-/// has room for what is left of it.
-static LogicalResult verifyParts(const KernelConfig &config,
-                                 EmitError emitError) {
-  int64_t qHeads = config.integer("q_heads");
-  int64_t kvHeads = config.integer("kv_heads");
-  if (qHeads % kvHeads != 0)
-    return emitError() << "expected q_heads to be a multiple of kv_heads "
-                       << kvHeads << ", got " << qHeads;
-  int64_t part = config.integer("part");
-  bool leavesParts = config.integer("parts") != 0;
-  if (part % 64 != 0 || part < (leavesParts ? 64 : 0))
-    return emitError() << "expected part to be a multiple of 64, got " << part;
-  if (!leavesParts)
+/// Of parts that are left for others, each has room for all of its tiles.
+static LogicalResult verifyPartStride(const KernelConfig &config,
+                                      EmitError emitError) {
+  if (config.integer("parts") == 0)
     return success();
   AttentionDivision division(config, /*rowsPerTask=*/1);
   int64_t room =
@@ -175,88 +165,11 @@ static LogicalResult verifyParts(const KernelConfig &config,
   return success();
 }
 
-static LogicalResult verifyAttention(const KernelConfig &config,
-                                     EmitError emitError) {
-  int64_t kvHeads = config.integer("kv_heads");
-  if (failed(verifyParts(config, emitError)))
-    return failure();
-  CacheLayout cache(config, config.integer("entry_width"));
-  if (failed(verifyCacheHeads(cache, kvHeads, "kv_heads", emitError)))
-    return failure();
-  for (auto [offset, width] :
-       {std::pair("k_offset", "dk"), std::pair("v_offset", "dv")})
-    if (failed(verifyInEntry(cache, config.integer(offset),
-                             kvHeads * config.integer(width), offset,
-                             std::string("kv_heads * ") + width, emitError)))
-      return failure();
-  return success();
-}
-
-// Of the first two kinds below one leaves parts, which have no stride of
-// results, and one joins its parts itself: each has a range of these keys.
-static constexpr ConfigKey allKeys[] = {
-    {"y_stride", ConfigKey::Int, false},
-    {"part", ConfigKey::Int, false},
-    {"q_heads", ConfigKey::Int, true},
-    {"kv_heads", ConfigKey::Int, true},
-    {"dk", ConfigKey::Int, true},
-    {"dv", ConfigKey::Int, true},
-    {"page", ConfigKey::Int, true},
-    {"entry_width", ConfigKey::Int, true},
-    {"cache_heads", ConfigKey::Int, false},
-    {"k_offset", ConfigKey::Int, false},
-    {"v_offset", ConfigKey::Int, false},
-    {"dtype", ConfigKey::Text, true, "f32|bf16"},
-    {"scale", ConfigKey::Float, true},
-    {"q_stride", ConfigKey::Int, false},
-    {"slots", ConfigKey::Int, false},
-    {"window", ConfigKey::Int, false},
-    {"part", ConfigKey::Int, true},
-    {"parts", ConfigKey::Int, true},
-    {"part_stride", ConfigKey::Int, true},
-    {"splits", ConfigKey::Int, true}};
-
-static constexpr ConfigKey joinKeys[] = {
-    {"q_heads", ConfigKey::Int, true},
-    {"kv_heads", ConfigKey::Int, true},
-    {"dv", ConfigKey::Int, true},
-    {"dtype", ConfigKey::Text, true, "f32|bf16"},
-    {"part", ConfigKey::Int, true},
-    {"parts", ConfigKey::Int, true},
-    {"part_stride", ConfigKey::Int, true},
-    {"y_stride", ConfigKey::Int, false},
-    {"window", ConfigKey::Int, false}};
-
-static constexpr ConfigKey treeKeys[] = {
-    {"y_stride", ConfigKey::Int, false},
-    {"q_heads", ConfigKey::Int, true},
-    {"kv_heads", ConfigKey::Int, true},
-    {"dk", ConfigKey::Int, true},
-    {"dv", ConfigKey::Int, true},
-    {"page", ConfigKey::Int, true},
-    {"entry_width", ConfigKey::Int, true},
-    {"cache_heads", ConfigKey::Int, false},
-    {"k_offset", ConfigKey::Int, false},
-    {"v_offset", ConfigKey::Int, false},
-    {"dtype", ConfigKey::Text, true, "f32|bf16"},
-    {"scale", ConfigKey::Float, true},
-    {"q_stride", ConfigKey::Int, false},
-    {"part", ConfigKey::Int, false},
-    {"slots", ConfigKey::Int, false},
-    {"block", ConfigKey::Int, false}};
-
-static const llvm::ArrayRef<ConfigKey> partsKeys =
-    llvm::ArrayRef(allKeys).drop_front(2);
-static const llvm::ArrayRef<ConfigKey> plainKeys =
-    llvm::ArrayRef(allKeys).drop_back(4);
-
 static const KernelEmitter kinds[] = {
-    {"attention", plainKeys, emitAttention<false>, attentionScratch<false>,
-     verifyAttention},
-    {"attention_tree", treeKeys, emitAttention<true>, attentionScratch<true>,
-     verifyAttention},
-    {"attention_parts", partsKeys, emitAttention<false>,
-     attentionScratch<false>, verifyAttention},
-    {"attention_join", joinKeys, emitJoin, joinScratch, verifyParts}};
+    {"attention", emitAttention<false>, attentionScratch<false>},
+    {"attention_tree", emitAttention<true>, attentionScratch<true>},
+    {"attention_parts", emitAttention<false>, attentionScratch<false>,
+     verifyPartStride},
+    {"attention_join", emitJoin, joinScratch, verifyPartStride}};
 
 llvm::ArrayRef<KernelEmitter> mtp::codegen::attentionKernels() { return kinds; }

@@ -61,7 +61,7 @@ static LogicalResult expandMath(Operation *function) {
   return applyPatternsGreedily(function, std::move(patterns));
 }
 
-LogicalResult mtp::codegen::emitControl(OpBuilder &builder, KernelBuilder &kb,
+LogicalResult mtp::codegen::emitControl(OpBuilder &builder, CpuBuilder &kb,
                                         Region &body) {
   Location loc = body.getLoc();
   IRMapping map;

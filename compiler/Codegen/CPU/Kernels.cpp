@@ -1,4 +1,4 @@
-//===- Kernels.cpp - The catalogue of CPU kernels -------------------------===//
+//===- Kernels.cpp - CPU kernels as functions -----------------------------===//
 
 #include "compiler/Codegen/CPU/Kernels.h"
 
@@ -11,82 +11,58 @@
 using namespace mtp::codegen;
 using namespace mlir;
 
-static llvm::StringMap<const KernelEmitter *> makeCatalogue() {
-  llvm::StringMap<const KernelEmitter *> catalogue;
+static llvm::StringMap<const KernelEmitter *> makeEmitters() {
+  llvm::StringMap<const KernelEmitter *> emitters;
   for (ArrayRef<KernelEmitter> family :
-       {argmaxKernels(), attentionKernels(), cacheKernels(),
-        elementwiseKernels(), embeddingKernels(), linearArgmaxKernels(),
-        linearKernels(), moeKernels(), moeRouteKernels(), normKernels(),
-        ropeAppendKernels(), ropeKernels(), stateRowsKernels()})
-    for (const KernelEmitter &kind : family)
-      catalogue[kind.name] = &kind;
-  return catalogue;
+       {attentionKernels(), linearArgmaxKernels(), linearKernels(),
+        moeKernels()})
+    for (const KernelEmitter &emitter : family)
+      emitters[emitter.kind] = &emitter;
+  return emitters;
 }
 
-static const llvm::StringMap<const KernelEmitter *> &catalogue() {
-  static const llvm::StringMap<const KernelEmitter *> kinds = makeCatalogue();
-  return kinds;
+static const KernelEmitter *findEmitter(StringRef kind) {
+  static const llvm::StringMap<const KernelEmitter *> emitters = makeEmitters();
+  return emitters.lookup(kind);
 }
 
-const KernelEmitter *mtp::codegen::findEmitter(StringRef kind) {
-  return catalogue().lookup(kind);
-}
-
-/// The kind and the checked config of `spec`.
-static FailureOr<std::pair<const KernelEmitter *, KernelConfig>>
-resolve(Location loc, const KernelSpec &spec) {
+/// The checked config of `spec`, with what this target asks of it.
+static FailureOr<KernelConfig> resolve(Location loc, const KernelSpec &spec) {
+  FailureOr<KernelConfig> config = resolveConfig(loc, spec);
+  const KernelEmitter *emitter = findEmitter(spec.kind);
+  if (failed(config) || !emitter || !emitter->verify)
+    return config;
   auto emitError = [&] {
     return mlir::emitError(loc)
            << "kernel '" << spec.symbol << "' of kind '" << spec.kind << "': ";
   };
-  const KernelEmitter *kind = findEmitter(spec.kind);
-  if (!kind)
-    return emitError() << "unknown kernel kind";
-  FailureOr<KernelConfig> config =
-      KernelConfig::get(spec.config, kind->keys, emitError);
-  if (failed(config) ||
-      failed(verifyAtLeast(
-          *config,
-          {"width",   "k",           "n",       "vocab",      "heads",
-           "groups",  "experts",     "top_k",   "inter",      "dim",
-           "page",    "entry_width", "q_heads", "kv_heads",   "dk",
-           "dv",      "a_width",     "b_width", "copy_width", "k_heads",
-           "v_width", "head_stride", "parts",   "splits",     "cache_heads",
-           "slots",   "positions",   "rows",    "block"},
-          1, emitError)))
+  if (failed(emitter->verify(*config, emitError)))
     return failure();
-  if (kind->verify && failed(kind->verify(*config, emitError)))
-    return failure();
-  return std::make_pair(kind, *config);
-}
-
-std::vector<StringRef> mtp::codegen::kernelKinds() {
-  std::vector<StringRef> names;
-  for (const auto &entry : catalogue())
-    names.push_back(entry.getKey());
-  llvm::sort(names);
-  return names;
-}
-
-LogicalResult mtp::codegen::verifyKernel(Location loc, const KernelSpec &spec) {
-  return spec.body ? success() : LogicalResult(resolve(loc, spec));
+  return config;
 }
 
 int64_t mtp::codegen::kernelScratchBytes(const KernelSpec &spec,
                                          const TargetDesc &target) {
   if (spec.body)
     return 0;
-  auto resolved = resolve(UnknownLoc::get(spec.config.getContext()), spec);
-  if (failed(resolved) || !resolved->first->scratch)
+  FailureOr<KernelConfig> config =
+      resolve(UnknownLoc::get(spec.config.getContext()), spec);
+  if (failed(config))
     return 0;
-  return llvm::alignTo(resolved->first->scratch(resolved->second, target), 64);
+  int64_t bytes = 0;
+  if (const RowKernel *row = findRowKernel(spec.kind))
+    bytes = row->scratch ? row->scratch(*config) : 0;
+  else if (const KernelEmitter *emitter = findEmitter(spec.kind))
+    bytes = emitter->scratch(*config, target);
+  return llvm::alignTo(bytes, 64);
 }
 
 LogicalResult mtp::codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
                                        const KernelSpec &spec,
                                        const TargetDesc &target) {
   Location loc = kernels.getLoc();
-  if (failed(verifyKernel(loc, spec)))
+  FailureOr<KernelConfig> config = failure();
+  if (!spec.body && failed(config = resolve(loc, spec)))
     return failure();
   if (kernels.lookupSymbol(spec.symbol))
     return mlir::emitError(loc)
@@ -104,21 +80,12 @@ LogicalResult mtp::codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
   builder.setInsertionPointToStart(entry);
   auto end = func::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
-  KernelBuilder kb(builder, loc, target, entry->getArguments());
+  CpuBuilder kb(builder, loc, target, entry->getArguments());
   if (spec.body)
     return emitControl(builder, kb, *spec.body);
-  auto resolved = resolve(loc, spec);
-  resolved->first->emit(kb, resolved->second);
-  return success();
-}
-
-LogicalResult mtp::codegen::verifyAtLeast(const KernelConfig &config,
-                                          ArrayRef<StringRef> keys,
-                                          int64_t least, EmitError emitError) {
-  for (StringRef key : keys)
-    if (config.integer(key, least) < least)
-      return emitError() << "expected config key '" << key
-                         << "' to be at least " << least << ", got "
-                         << config.integer(key);
+  if (const RowKernel *row = findRowKernel(spec.kind))
+    row->emit(kb, *config);
+  else
+    findEmitter(spec.kind)->emit(kb, *config);
   return success();
 }

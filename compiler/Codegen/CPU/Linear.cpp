@@ -3,7 +3,7 @@
 #include "compiler/Codegen/CPU/Linear.h"
 
 #include "compiler/Codegen/CPU/KernelTable.h"
-#include "compiler/Codegen/CPU/Rope.h"
+#include "compiler/Codegen/Rows/Rope.h"
 
 using namespace mtp::codegen;
 using namespace mlir;
@@ -12,7 +12,7 @@ static bool isGated(const KernelConfig &config) {
   return config.text("activation") == "swiglu";
 }
 
-ProjectionBuffers::ProjectionBuffers(KernelBuilder &kb,
+ProjectionBuffers::ProjectionBuffers(CpuBuilder &kb,
                                      const KernelConfig &config) {
   x = kb.buffer(next++);
   if (config.flag("norm"))
@@ -35,7 +35,7 @@ PanelMatmulSpec mtp::codegen::projectionSpec(const ProjectionBuffers &buffers,
   return spec;
 }
 
-Value mtp::codegen::addBias(KernelBuilder &kb, Value bias,
+Value mtp::codegen::addBias(CpuBuilder &kb, Value bias,
                             const OutputVector &output) {
   if (!bias)
     return output.values;
@@ -49,7 +49,7 @@ int64_t mtp::codegen::projectionScratchBytes(const KernelConfig &config,
 }
 
 /// buffers: x, (norm weight), W, (bias), (residual), y. params: M.
-static void emitLinear(KernelBuilder &kb, const KernelConfig &config) {
+static void emitLinear(CpuBuilder &kb, const KernelConfig &config) {
   int64_t k = config.integer("k"), n = config.integer("n");
   int64_t outputs = isGated(config) ? n / 2 : n;
   int64_t xStride = config.integer("x_stride", k);
@@ -86,23 +86,9 @@ static void emitLinear(KernelBuilder &kb, const KernelConfig &config) {
   emitPanelMatmul(kb, spec);
 }
 
-static LogicalResult verifyLinear(const KernelConfig &config,
-                                  EmitError emitError) {
-  if (failed(verifyWeightFormat(config, emitError)))
-    return failure();
-  if (!isGated(config))
-    return success();
-  if (config.integer("n") % 2 != 0)
-    return emitError() << "expected an even n for swiglu, got "
-                       << config.integer("n");
-  if (config.flag("bias") || config.flag("residual"))
-    return emitError() << "expected neither bias nor residual with swiglu";
-  return success();
-}
-
 /// The kept columns of the heads whose first panel is among the caller's tasks:
 /// `copy` gets every such head and row.
-static void keepColumns(KernelBuilder &kb, int64_t tasksPerHead,
+static void keepColumns(CpuBuilder &kb, int64_t tasksPerHead,
                         llvm::function_ref<void(Value, Value)> copy) {
   kb.forTasks([&](Value task) {
     Value first = kb.cmp(Cmp::EQ, kb.rem(task, kb.integer(tasksPerHead)), 0);
@@ -120,15 +106,14 @@ struct HeadStrides {
   int64_t row;
   int64_t head;
 
-  Value at(KernelBuilder &kb, Value base, Value headIndex,
-           Value rowIndex) const {
+  Value at(CpuBuilder &kb, Value base, Value headIndex, Value rowIndex) const {
     return kb.at(kb.at(base, rowIndex, row * 4), headIndex, head * 4);
   }
 };
 } // namespace
 
 /// buffers: x, W (heads stacked), [table, positions], y. params: M.
-static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
+static void emitHeadLinear(CpuBuilder &kb, const KernelConfig &config) {
   int64_t heads = config.integer("heads");
   int64_t k = config.integer("k"), n = config.integer("n");
   HeadStrides in, out;
@@ -175,53 +160,8 @@ static void emitHeadLinear(KernelBuilder &kb, const KernelConfig &config) {
   emitPanelMatmul(kb, spec);
 }
 
-static LogicalResult verifyHeadLinear(const KernelConfig &config,
-                                      EmitError emitError) {
-  if (!config.flag("rotate"))
-    return success();
-  if (config.integer("dim") == 0)
-    return emitError() << "expected config key 'dim' where there is 'rotate'";
-  return verifyRopeSpec(ropeSpec(config, config.integer("keep_width")),
-                        "keep_width", emitError);
-}
-
-static constexpr ConfigKey linearKeys[] = {
-    {"k", ConfigKey::Int, true},
-    {"n", ConfigKey::Int, true},
-    {"dtype", ConfigKey::Text, true, weightDTypes},
-    {"group", ConfigKey::Int, false},
-    {"norm", ConfigKey::Bool, false},
-    {"eps", ConfigKey::Float, false},
-    {"offset", ConfigKey::Int, false},
-    {"bias", ConfigKey::Bool, false},
-    {"residual", ConfigKey::Bool, false},
-    {"activation", ConfigKey::Text, false, "none|swiglu"},
-    {"x_stride", ConfigKey::Int, false},
-    {"y_stride", ConfigKey::Int, false},
-    {"residual_stride", ConfigKey::Int, false}};
-
-static constexpr ConfigKey headLinearKeys[] = {
-    {"heads", ConfigKey::Int, true},
-    {"k", ConfigKey::Int, true},
-    {"n", ConfigKey::Int, true},
-    {"dtype", ConfigKey::Text, true, "f32|bf16"},
-    {"x_stride", ConfigKey::Int, false},
-    {"x_head_stride", ConfigKey::Int, false},
-    {"x_offset", ConfigKey::Int, false},
-    {"y_stride", ConfigKey::Int, false},
-    {"y_head_stride", ConfigKey::Int, false},
-    {"y_offset", ConfigKey::Int, false},
-    {"keep_width", ConfigKey::Int, false},
-    {"keep_offset", ConfigKey::Int, false},
-    {"rotate", ConfigKey::Bool, false},
-    {"dim", ConfigKey::Int, false},
-    {"offset", ConfigKey::Int, false},
-    {"layout", ConfigKey::Text, false, "half|interleaved"},
-    {"positions", ConfigKey::Int, false}};
-
 static const KernelEmitter kinds[] = {
-    {"linear", linearKeys, emitLinear, projectionScratchBytes, verifyLinear},
-    {"head_linear", headLinearKeys, emitHeadLinear, projectionScratchBytes,
-     verifyHeadLinear}};
+    {"linear", emitLinear, projectionScratchBytes},
+    {"head_linear", emitHeadLinear, projectionScratchBytes}};
 
 llvm::ArrayRef<KernelEmitter> mtp::codegen::linearKernels() { return kinds; }

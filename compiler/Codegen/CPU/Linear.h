@@ -13,7 +13,7 @@ struct ProjectionBuffers {
   /// The number of the buffer behind them.
   int64_t next = 0;
 
-  ProjectionBuffers(KernelBuilder &kb, const KernelConfig &config);
+  ProjectionBuffers(CpuBuilder &kb, const KernelConfig &config);
 };
 
 /// A matmul of these buffers as the configuration has it; rows and stores are
@@ -22,7 +22,7 @@ PanelMatmulSpec projectionSpec(const ProjectionBuffers &buffers,
                                const KernelConfig &config);
 
 /// The values of `output` plus the bias, if there is one.
-Value addBias(KernelBuilder &kb, Value bias, const OutputVector &output);
+Value addBias(CpuBuilder &kb, Value bias, const OutputVector &output);
 
 /// Scratch of a matmul of the configuration's width.
 int64_t projectionScratchBytes(const KernelConfig &config,

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Codegen/CPU/Argmax.h"
 #include "compiler/Codegen/CPU/KernelTable.h"
 #include "compiler/Codegen/CPU/Linear.h"
 #include "compiler/Codegen/CPU/PanelWalk.h"
+#include "compiler/Codegen/Rows/Argmax.h"
 #include "runtime/schema/SamplingWords.h"
 
 using namespace mtp::codegen;
@@ -20,7 +20,7 @@ namespace {
 
 /// The winners of parts, [row][part].
 struct PartWinners {
-  KernelBuilder &kb;
+  CpuBuilder &kb;
   Value values, indices;
   int64_t parts;
 
@@ -48,7 +48,7 @@ void PartWinners::store(Value row, llvm::ArrayRef<OutputVector> candidates) {
 }
 
 /// Whether somebody reads the logits of a slot.
-static Value readsLogits(KernelBuilder &kb, Value sampling, Value slot) {
+static Value readsLogits(CpuBuilder &kb, Value sampling, Value slot) {
   Value words = kb.at(sampling, slot, mtp::kSamplingWords * 4);
   Value skip = kb.loadI32(words, kb.integer(mtp::kSkipLogitsWord));
   return kb.cmp(Cmp::EQ, skip, 0);
@@ -56,7 +56,7 @@ static Value readsLogits(KernelBuilder &kb, Value sampling, Value slot) {
 
 /// buffers: x, (norm weight), W, (bias), (slots, sampling), values, indices,
 /// (logits). params: M.
-static void emitLinearArgmax(KernelBuilder &kb, const KernelConfig &config) {
+static void emitLinearArgmax(CpuBuilder &kb, const KernelConfig &config) {
   int64_t k = config.integer("k"), n = config.integer("n");
   int64_t xStride = config.integer("x_stride", k);
   bool hasLogits = config.flag("logits");
@@ -95,22 +95,8 @@ static void emitLinearArgmax(KernelBuilder &kb, const KernelConfig &config) {
   emitPanelMatmul(kb, spec);
 }
 
-static constexpr ConfigKey keys[] = {
-    {"k", ConfigKey::Int, true},
-    {"n", ConfigKey::Int, true},
-    {"dtype", ConfigKey::Text, true, weightDTypes},
-    {"group", ConfigKey::Int, false},
-    {"norm", ConfigKey::Bool, false},
-    {"eps", ConfigKey::Float, false},
-    {"offset", ConfigKey::Int, false},
-    {"bias", ConfigKey::Bool, false},
-    {"x_stride", ConfigKey::Int, false},
-    {"logits", ConfigKey::Bool, false},
-    {"slots", ConfigKey::Int, false}};
-
-static const KernelEmitter kinds[] = {{"linear_argmax", keys, emitLinearArgmax,
-                                       projectionScratchBytes,
-                                       verifyWeightFormat}};
+static const KernelEmitter kinds[] = {
+    {"linear_argmax", emitLinearArgmax, projectionScratchBytes}};
 
 llvm::ArrayRef<KernelEmitter> mtp::codegen::linearArgmaxKernels() {
   return kinds;

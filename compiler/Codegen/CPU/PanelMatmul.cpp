@@ -45,7 +45,7 @@ namespace {
 /// Weights of f32 or bf16.
 class PanelMatmul : public RowBlocks {
 public:
-  PanelMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec)
+  PanelMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec)
       : RowBlocks(kb, spec,
                   paddedUnits(spec.k, spec.format.dtype, kb.getTarget()) * 4,
                   elementPanelBytes(spec.k, spec.format.dtype),
@@ -266,7 +266,7 @@ Values PanelMatmul::multiply(Value panel, Prefetch prefetch, Value block,
   return run(kb.integer(whole), sums, steps - whole);
 }
 
-void mtp::codegen::emitPanelMatmul(KernelBuilder &kb,
+void mtp::codegen::emitPanelMatmul(CpuBuilder &kb,
                                    const PanelMatmulSpec &spec) {
   if (spec.format.bits)
     return emitQuantizedMatmul(kb, spec);

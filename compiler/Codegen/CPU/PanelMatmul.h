@@ -21,7 +21,7 @@
 #ifndef COMPILER_CODEGEN_CPU_PANELMATMUL_H
 #define COMPILER_CODEGEN_CPU_PANELMATMUL_H
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/CPU/CpuBuilder.h"
 
 namespace mtp::codegen {
 
@@ -71,7 +71,7 @@ int64_t panelTasks(int64_t n, bool gated);
 int64_t panelScratchBytes(int64_t k, const WeightFormat &format,
                           const TargetDesc &target);
 /// Emits the loop over the caller's tasks.
-void emitPanelMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec);
+void emitPanelMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec);
 
 } // namespace mtp::codegen
 

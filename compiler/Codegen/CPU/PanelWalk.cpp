@@ -2,8 +2,8 @@
 
 #include "compiler/Codegen/CPU/PanelWalk.h"
 
-#include "compiler/Codegen/CPU/MathApprox.h"
-#include "compiler/Codegen/CPU/RowNorm.h"
+#include "compiler/Codegen/Rows/MathApprox.h"
+#include "compiler/Codegen/Rows/RowNorm.h"
 
 using namespace mtp::codegen;
 
@@ -12,7 +12,7 @@ int64_t mtp::codegen::panelTasks(int64_t n, bool gated) {
   return (outputs + PanelWalk::panelWidth - 1) / PanelWalk::panelWidth;
 }
 
-PanelWalk::PanelWalk(KernelBuilder &kb, const PanelMatmulSpec &spec,
+PanelWalk::PanelWalk(CpuBuilder &kb, const PanelMatmulSpec &spec,
                      int64_t panelBytes, int64_t rowsPerPass)
     : kb(kb), spec(spec), panelBytes(panelBytes), rowsPerPass(rowsPerPass),
       tasksPerGroup(panelTasks(spec.n, spec.gated)) {}

@@ -15,7 +15,7 @@ namespace mtp::codegen {
 
 class PanelWalk {
 public:
-  PanelWalk(KernelBuilder &kb, const PanelMatmulSpec &spec, int64_t panelBytes,
+  PanelWalk(CpuBuilder &kb, const PanelMatmulSpec &spec, int64_t panelBytes,
             int64_t rowsPerPass);
   virtual ~PanelWalk() = default;
 
@@ -60,7 +60,7 @@ protected:
   /// 1.4 times one row's time, at 8 KiB 1.1 times.
   static constexpr int64_t prefetchDistance = 8192;
 
-  KernelBuilder &kb;
+  CpuBuilder &kb;
   const PanelMatmulSpec &spec;
   const int64_t panelBytes;
 

@@ -12,7 +12,7 @@
 #include "compiler/Codegen/CPU/QuantizedMatmul.h"
 
 #include "compiler/Codegen/CPU/QuantizedTiles.h"
-#include "compiler/Codegen/CPU/RowNorm.h"
+#include "compiler/Codegen/Rows/RowNorm.h"
 
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
@@ -70,7 +70,7 @@ int64_t mtp::codegen::quantizedScratchBytes(int64_t k,
   return RowBlocks::scratchBytes(rowBytes, rowLimits(target));
 }
 
-QuantizedMatmul::QuantizedMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec,
+QuantizedMatmul::QuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec,
                                  RowLimits limits)
     : RowBlocks(kb, spec,
                 quantizedRowBytes(spec.k, spec.format, kb.getTarget()),
@@ -320,7 +320,7 @@ Values QuantizedMatmul::multiply(Value weights, Prefetch prefetch, Value block,
   return add(sums, kb.integer(panel.fullGroups()), panel.restInputs());
 }
 
-void mtp::codegen::emitQuantizedMatmul(KernelBuilder &kb,
+void mtp::codegen::emitQuantizedMatmul(CpuBuilder &kb,
                                        const PanelMatmulSpec &spec) {
   if (usesTiles(spec.k, spec.format, kb.getTarget()))
     return emitQuantizedTiles(kb, spec);

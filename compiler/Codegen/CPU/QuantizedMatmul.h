@@ -27,13 +27,13 @@ int64_t quantizedRowBytes(int64_t k, const WeightFormat &format,
 int64_t quantizedScratchBytes(int64_t k, const WeightFormat &format,
                               const TargetDesc &target);
 /// Emits the loop over the caller's tasks; the spec's format is quantised.
-void emitQuantizedMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec);
+void emitQuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec);
 
 /// Sums in vector registers. QuantizedTiles.h is what targets with tiles have
 /// for more rows.
 class QuantizedMatmul : public RowBlocks {
 public:
-  QuantizedMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec,
+  QuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec,
                   RowLimits limits);
 
 protected:

@@ -23,8 +23,8 @@ static constexpr int64_t passRows = 128;
 static constexpr RowBlocks::RowLimits passLimits = {vectorRows, vectorRows,
                                                     passRows};
 static constexpr int64_t tileInputs = 64;
-static constexpr int64_t tileRows = KernelBuilder::tileRows;
-static constexpr int64_t tileRowBytes = KernelBuilder::tileRowBytes;
+static constexpr int64_t tileRows = CpuBuilder::tileRows;
+static constexpr int64_t tileRowBytes = CpuBuilder::tileRowBytes;
 static constexpr int64_t tileBytes = tileRows * tileRowBytes;
 static constexpr int64_t panelSumsBytes = passRows * PanelWalk::sumBytes;
 static constexpr int64_t productsBytes = passRows * PanelWalk::sumBytes;
@@ -51,7 +51,7 @@ namespace {
 
 class QuantizedTiles : public QuantizedMatmul {
 public:
-  QuantizedTiles(KernelBuilder &kb, const PanelMatmulSpec &spec)
+  QuantizedTiles(CpuBuilder &kb, const PanelMatmulSpec &spec)
       : QuantizedMatmul(kb, spec, passLimits) {}
   void emit() override;
 
@@ -208,7 +208,7 @@ void QuantizedTiles::emitTask(Value group, Value task, Value firstRow,
       inTiles);
 }
 
-void mtp::codegen::emitQuantizedTiles(KernelBuilder &kb,
+void mtp::codegen::emitQuantizedTiles(CpuBuilder &kb,
                                       const PanelMatmulSpec &spec) {
   QuantizedTiles(kb, spec).emit();
 }

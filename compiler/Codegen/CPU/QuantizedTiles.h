@@ -19,7 +19,7 @@ namespace mtp::codegen {
 int64_t quantizedTilesScratchBytes(int64_t rowBytes,
                                    const WeightFormat &format);
 /// Emits the loop over the caller's tasks; usesTiles() is true for the spec.
-void emitQuantizedTiles(KernelBuilder &kb, const PanelMatmulSpec &spec);
+void emitQuantizedTiles(CpuBuilder &kb, const PanelMatmulSpec &spec);
 
 } // namespace mtp::codegen
 

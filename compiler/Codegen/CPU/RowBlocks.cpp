@@ -4,7 +4,7 @@
 
 using namespace mtp::codegen;
 
-RowBlocks::RowBlocks(KernelBuilder &kb, const PanelMatmulSpec &spec,
+RowBlocks::RowBlocks(CpuBuilder &kb, const PanelMatmulSpec &spec,
                      int64_t rowBytes, int64_t panelBytes, RowLimits limits)
     : PanelWalk(kb, spec, panelBytes, limits.perPass), rowBytes(rowBytes),
       rowLimits(limits) {}

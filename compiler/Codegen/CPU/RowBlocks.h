@@ -32,7 +32,7 @@ public:
 
 protected:
   /// `rowBytes` is what a prepared row takes in scratch.
-  RowBlocks(KernelBuilder &kb, const PanelMatmulSpec &spec, int64_t rowBytes,
+  RowBlocks(CpuBuilder &kb, const PanelMatmulSpec &spec, int64_t rowBytes,
             int64_t panelBytes, RowLimits limits);
 
   /// What is prefetched while a panel is multiplied with a block: with the

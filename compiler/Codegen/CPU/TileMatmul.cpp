@@ -17,8 +17,8 @@ using namespace mtp::codegen;
 
 /// Inputs in a row of a tile of bf16.
 static constexpr int64_t tileInputs = 32;
-static constexpr int64_t tileRows = KernelBuilder::tileRows;
-static constexpr int64_t tileBytes = tileRows * KernelBuilder::tileRowBytes;
+static constexpr int64_t tileRows = CpuBuilder::tileRows;
+static constexpr int64_t tileBytes = tileRows * CpuBuilder::tileRowBytes;
 /// Rows that are multiplied at once.
 static constexpr int64_t blockRows = 2 * tileRows;
 static constexpr int64_t passRows = 128;
@@ -45,7 +45,7 @@ namespace {
 
 class TileMatmul : public PanelWalk {
 public:
-  TileMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec)
+  TileMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec)
       : PanelWalk(kb, spec, spec.k * panelWidth * 2, passRows) {}
   void emit() override;
 
@@ -76,7 +76,7 @@ void TileMatmul::prepare(Value group, Value firstRow, Value count, Value) {
     Value inverse = inverseRms(from);
     Value inTile = kb.rem(row, sixteen);
     Value to =
-        kb.at(rowsAt(kb.sub(row, inTile)), inTile, KernelBuilder::tileRowBytes);
+        kb.at(rowsAt(kb.sub(row, inTile)), inTile, CpuBuilder::tileRowBytes);
     kb.forRange(
         kb.integer(0), kb.integer(spec.k), tileInputs, [&](Value index) {
           Values parts;
@@ -104,12 +104,12 @@ void TileMatmul::multiply(int64_t rowTiles, Value block, ValueRange panels,
                   kb.loadTile(firstRowTile + r,
                               kb.at(kb.at(block, r * tileRows * spec.k * 2),
                                     step, tileBytes),
-                              KernelBuilder::tileRowBytes);
+                              CpuBuilder::tileRowBytes);
                 for (int64_t c = 0; c < columns; ++c) {
                   int64_t weights = firstWeightTile + c % 2;
                   kb.loadTile(weights,
                               kb.at(kb.at(panels[c / 2], step, panelTileBytes),
-                                    c % 2 * KernelBuilder::tileRowBytes),
+                                    c % 2 * CpuBuilder::tileRowBytes),
                               stepBytes);
                   for (int64_t r = 0; r < rowTiles; ++r)
                     kb.dotTilesBF16(r * columns + c, firstRowTile + r, weights);
@@ -120,7 +120,7 @@ void TileMatmul::multiply(int64_t rowTiles, Value block, ValueRange panels,
       kb.storeTile(r * columns + c,
                    kb.at(sums, c / 2 * blockRows * sumBytes +
                                    r * tileRows * sumBytes +
-                                   c % 2 * KernelBuilder::tileRowBytes),
+                                   c % 2 * CpuBuilder::tileRowBytes),
                    sumBytes);
 }
 
@@ -153,7 +153,6 @@ void TileMatmul::emitTask(Value group, Value task, Value firstRow,
   });
 }
 
-void mtp::codegen::emitTileMatmul(KernelBuilder &kb,
-                                  const PanelMatmulSpec &spec) {
+void mtp::codegen::emitTileMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec) {
   TileMatmul(kb, spec).emit();
 }

@@ -24,7 +24,7 @@ bool usesTiles(int64_t k, const WeightFormat &format, const TargetDesc &target);
 /// Scratch for rows of `k` values.
 int64_t tileScratchBytes(int64_t k);
 /// Emits the loop over the caller's tasks; the spec's format is bf16.
-void emitTileMatmul(KernelBuilder &kb, const PanelMatmulSpec &spec);
+void emitTileMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec);
 
 } // namespace mtp::codegen
 

@@ -1,4 +1,4 @@
-"""exp as on the CPU (compiler/Codegen/CPU/MathApprox.cpp), quotient and square root:
+"""exp as on the CPU (compiler/Codegen/Rows/MathApprox.cpp), quotient and square root:
 one element a thread; and the kernel that ends a loop of a graph."""
 
 from builder import Body

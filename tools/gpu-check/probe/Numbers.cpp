@@ -336,7 +336,7 @@ static void products(const MmaModel &model) {
 // Elementary functions
 //===----------------------------------------------------------------------===//
 
-/// As compiler/Codegen/CPU/MathApprox.cpp.
+/// As compiler/Codegen/Rows/MathApprox.cpp.
 static float hostExp(float x) {
   x = x < -104.0f ? -104.0f : x;
   x = x > 89.0f ? 89.0f : x;

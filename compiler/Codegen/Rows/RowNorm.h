@@ -1,9 +1,9 @@
 //===- RowNorm.h - The scale of a root-mean-square norm ---------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_CPU_ROWNORM_H
-#define COMPILER_CODEGEN_CPU_ROWNORM_H
+#ifndef COMPILER_CODEGEN_ROWS_ROWNORM_H
+#define COMPILER_CODEGEN_ROWS_ROWNORM_H
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/KernelBuilder.h"
 
 namespace mtp::codegen {
 
@@ -18,4 +18,4 @@ Value emitScaleByNorm(KernelBuilder &kb, Value x, Value inverse, Value weight,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_ROWNORM_H
+#endif // COMPILER_CODEGEN_ROWS_ROWNORM_H

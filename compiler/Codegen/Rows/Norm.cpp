@@ -1,16 +1,16 @@
 //===- Norm.cpp - Root-mean-square norm -----------------------------------===//
 
-#include "compiler/Codegen/CPU/KernelTable.h"
-#include "compiler/Codegen/CPU/RowNorm.h"
+#include "compiler/Codegen/KernelCatalogue.h"
+#include "compiler/Codegen/Rows/RowNorm.h"
 
 using namespace mtp::codegen;
 
 Value mtp::codegen::emitInverseRms(KernelBuilder &kb, Value x, int64_t width,
                                    float eps) {
-  Values squares = kb.forChunks(width, {kb.constant(kb.f32Vector(), 0)},
+  Values squares = kb.forChunks(width, {kb.constant(kb.f32Lanes(), 0)},
                                 [&](Value first, Value mask, ValueRange sums) {
-                                  Value v = kb.load(kb.f32Vector(),
-                                                    kb.at(x, first, 4), mask);
+                                  Value v = kb.loadLanes(
+                                      kb.f32Type(), kb.at(x, first, 4), mask);
                                   return Values{kb.fma(v, v, sums[0])};
                                 });
   Value mean = kb.div(kb.reduceAdd(squares[0]), kb.f32(width));
@@ -20,7 +20,7 @@ Value mtp::codegen::emitInverseRms(KernelBuilder &kb, Value x, int64_t width,
 Value mtp::codegen::emitScaleByNorm(KernelBuilder &kb, Value x, Value inverse,
                                     Value weight, int64_t offset) {
   if (offset != 0)
-    weight = kb.add(weight, kb.constant(kb.f32Vector(), offset));
+    weight = kb.add(weight, kb.constant(kb.f32Lanes(), offset));
   return kb.mul(kb.mul(x, kb.splat(inverse)), weight);
 }
 
@@ -37,10 +37,11 @@ static void emitRmsNorm(KernelBuilder &kb, const KernelConfig &config) {
       Value to = kb.at(yRow, group, width * 4);
       Value inverse = emitInverseRms(kb, from, width, config.real("eps"));
       kb.forChunks(width, [&](Value first, Value mask) {
-        Value v = kb.load(kb.f32Vector(), kb.at(from, first, 4), mask);
-        Value w = kb.load(kb.f32Vector(), kb.at(weight, first, 4), mask);
-        kb.store(emitScaleByNorm(kb, v, inverse, w, config.integer("offset")),
-                 kb.at(to, first, 4), mask);
+        Value v = kb.loadLanes(kb.f32Type(), kb.at(from, first, 4), mask);
+        Value w = kb.loadLanes(kb.f32Type(), kb.at(weight, first, 4), mask);
+        kb.storeLanes(
+            emitScaleByNorm(kb, v, inverse, w, config.integer("offset")),
+            kb.at(to, first, 4), mask);
       });
     });
   });
@@ -51,6 +52,6 @@ static constexpr ConfigKey rmsNormKeys[] = {
     {"eps", ConfigKey::Float, true},     {"offset", ConfigKey::Int, false},
     {"x_stride", ConfigKey::Int, false}, {"y_stride", ConfigKey::Int, false}};
 
-static const KernelEmitter kinds[] = {{"rms_norm", rmsNormKeys, emitRmsNorm}};
+static const RowKernel kinds[] = {{{"rms_norm", rmsNormKeys}, emitRmsNorm}};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::normKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> mtp::codegen::normKernels() { return kinds; }

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Codegen/CPU/Argmax.h"
-#include "compiler/Codegen/CPU/KernelTable.h"
-#include "compiler/Codegen/CPU/MathApprox.h"
+#include "compiler/Codegen/KernelCatalogue.h"
+#include "compiler/Codegen/Rows/Argmax.h"
+#include "compiler/Codegen/Rows/MathApprox.h"
 #include <limits>
 
 using namespace mtp::codegen;
@@ -26,7 +26,7 @@ public:
         groupScores(kb.at(kb.scratch(), llvm::alignTo(experts, 16) * 8)) {}
 
   void emitRow(Value row);
-  static int64_t scratch(const KernelConfig &config, const TargetDesc &);
+  static int64_t scratch(const KernelConfig &config);
 
 private:
   void emitSigmoid(Value logits);
@@ -35,7 +35,7 @@ private:
   Value takeLargest(Value values, int64_t width);
 
   Value loadAt(Value base, Value index) {
-    return kb.load(kb.f32Type(), kb.at(base, index, 4));
+    return kb.loadOne(kb.f32Type(), kb.at(base, index, 4));
   }
 
   KernelBuilder &kb;
@@ -47,7 +47,7 @@ private:
 
 } // namespace
 
-int64_t Router::scratch(const KernelConfig &config, const TargetDesc &) {
+int64_t Router::scratch(const KernelConfig &config) {
   return (llvm::alignTo(config.integer("experts"), 16) * 2 +
           config.integer("n_group", 1)) *
          4;
@@ -55,45 +55,45 @@ int64_t Router::scratch(const KernelConfig &config, const TargetDesc &) {
 
 void Router::emitSigmoid(Value logits) {
   kb.forChunks(experts, [&](Value first, Value mask) {
-    Value logit = kb.load(kb.f32Vector(), kb.at(logits, first, 4), mask);
+    Value logit = kb.loadLanes(kb.f32Type(), kb.at(logits, first, 4), mask);
     Value score = mtp::codegen::emitSigmoid(kb, logit);
-    kb.store(score, kb.at(scores, first, 4), mask);
+    kb.storeLanes(score, kb.at(scores, first, 4), mask);
     if (config.flag("bias"))
-      score = kb.add(
-          score, kb.load(kb.f32Vector(), kb.at(kb.buffer(1), first, 4), mask));
-    kb.store(score, kb.at(choice, first, 4), mask);
+      score = kb.add(score, kb.loadLanes(kb.f32Type(),
+                                         kb.at(kb.buffer(1), first, 4), mask));
+    kb.storeLanes(score, kb.at(choice, first, 4), mask);
   });
 }
 
 void Router::emitSoftmax(Value logits) {
   Value most = loadAt(logits, emitArgmax(kb, logits, experts));
-  Values sums =
-      kb.forChunks(experts, {kb.constant(kb.f32Vector(), 0)},
-                   [&](Value first, Value mask, ValueRange in) {
-                     Value logit =
-                         kb.load(kb.f32Vector(), kb.at(logits, first, 4), mask);
-                     Value power = emitExp(kb, kb.sub(logit, kb.splat(most)));
-                     kb.store(power, kb.at(scores, first, 4), mask);
-                     Value sum = kb.add(in[0], power);
-                     return Values{mask ? kb.select(mask, sum, in[0]) : sum};
-                   });
+  Values sums = kb.forChunks(
+      experts, {kb.constant(kb.f32Lanes(), 0)},
+      [&](Value first, Value mask, ValueRange in) {
+        Value logit = kb.loadLanes(kb.f32Type(), kb.at(logits, first, 4), mask);
+        Value power = emitExp(kb, kb.sub(logit, kb.splat(most)));
+        kb.storeLanes(power, kb.at(scores, first, 4), mask);
+        Value sum = kb.add(in[0], power);
+        return Values{mask ? kb.select(mask, sum, in[0]) : sum};
+      });
   Value sum = kb.splat(kb.reduceAdd(sums[0]));
   kb.forChunks(experts, [&](Value first, Value mask) {
-    Value power = kb.load(kb.f32Vector(), kb.at(scores, first, 4), mask);
+    Value power = kb.loadLanes(kb.f32Type(), kb.at(scores, first, 4), mask);
     Value score = kb.div(power, sum);
-    kb.store(score, kb.at(scores, first, 4), mask);
+    kb.storeLanes(score, kb.at(scores, first, 4), mask);
     if (config.flag("bias"))
-      score = kb.add(
-          score, kb.load(kb.f32Vector(), kb.at(kb.buffer(1), first, 4), mask));
-    kb.store(score, kb.at(choice, first, 4), mask);
+      score = kb.add(score, kb.loadLanes(kb.f32Type(),
+                                         kb.at(kb.buffer(1), first, 4), mask));
+    kb.storeLanes(score, kb.at(choice, first, 4), mask);
   });
 }
 
 /// The index of the largest value, which then never wins again.
 Value Router::takeLargest(Value values, int64_t width) {
   Value index = emitArgmax(kb, values, width);
-  kb.store(kb.f32(std::numeric_limits<double>::quiet_NaN()),
-           kb.at(values, index, 4));
+  kb.storeOne(kb.f32(std::numeric_limits<double>::quiet_NaN()),
+              kb.at(values, index, 4));
+  kb.sync();
   return index;
 }
 
@@ -109,23 +109,26 @@ void Router::dropGroups() {
     Value best = loadAt(values, first);
     Value sum = best;
     if (perGroup > 1) {
-      kb.store(none, kb.at(values, first, 4));
+      kb.sync();
+      kb.storeOne(none, kb.at(values, first, 4));
+      kb.sync();
       sum = kb.add(best, loadAt(values, emitArgmax(kb, values, perGroup)));
-      kb.store(best, kb.at(values, first, 4));
+      kb.sync();
+      kb.storeOne(best, kb.at(values, first, 4));
     }
-    kb.store(sum, kb.at(groupScores, group, 4));
+    kb.storeOne(sum, kb.at(groupScores, group, 4));
   });
   // The best groups are the ones whose score is taken (NaN) after this.
   kb.forRange(kb.integer(0), kb.integer(config.integer("topk_group", groups)),
               1, [&](Value) { takeLargest(groupScores, groups); });
   Value dropped =
-      kb.constant(kb.f32Vector(), -std::numeric_limits<double>::infinity());
+      kb.constant(kb.f32Lanes(), -std::numeric_limits<double>::infinity());
   kb.forRange(kb.integer(0), kb.integer(groups), 1, [&](Value group) {
     Value score = loadAt(groupScores, group);
     kb.ifThen(kb.cmp(Cmp::EQ, score, score), [&] {
       Value values = kb.at(choice, group, perGroup * 4);
       kb.forChunks(perGroup, [&](Value first, Value mask) {
-        kb.store(dropped, kb.at(values, first, 4), mask);
+        kb.storeLanes(dropped, kb.at(values, first, 4), mask);
       });
     });
   });
@@ -149,19 +152,19 @@ void Router::emitRow(Value row) {
                             Value index = takeLargest(choice, experts);
                             Value score = loadAt(scores, index);
                             kb.storeI32(index, indices, j);
-                            kb.store(score, kb.at(weights, j, 4));
+                            kb.storeOne(score, kb.at(weights, j, 4));
                             return Values{kb.add(in[0], score)};
                           })[0];
   // The smallest addend that keeps a sum of zero from dividing.
   if (config.text("scoring") == "sigmoid")
     sum = kb.add(sum, kb.f32(1e-20));
-  Value scale = kb.constant(kb.f32Vector(), config.real("scale", 1.0f));
+  Value scale = kb.constant(kb.f32Lanes(), config.real("scale", 1.0f));
   kb.forChunks(topK, [&](Value first, Value mask) {
     Value to = kb.at(weights, first, 4);
-    Value weight = kb.load(kb.f32Vector(), to, mask);
+    Value weight = kb.loadLanes(kb.f32Type(), to, mask);
     if (config.flag("norm_topk"))
       weight = kb.div(weight, kb.splat(sum));
-    kb.store(kb.mul(weight, scale), to, mask);
+    kb.storeLanes(kb.mul(weight, scale), to, mask);
   });
 }
 
@@ -204,7 +207,8 @@ static constexpr ConfigKey moeRouteKeys[] = {
     {"scale", ConfigKey::Float, false},
     {"x_stride", ConfigKey::Int, false}};
 
-static const KernelEmitter kinds[] = {
-    {"moe_route", moeRouteKeys, emitMoeRoute, Router::scratch, verifyMoeRoute}};
+static const RowKernel kinds[] = {{{"moe_route", moeRouteKeys, verifyMoeRoute},
+                                   emitMoeRoute,
+                                   Router::scratch}};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::moeRouteKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> mtp::codegen::moeRouteKernels() { return kinds; }

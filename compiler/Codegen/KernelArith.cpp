@@ -1,11 +1,10 @@
 //===- KernelArith.cpp - Constants and arithmetic of kernels --------------===//
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/KernelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mtp::codegen;
 using namespace mlir;
@@ -13,11 +12,6 @@ using namespace mlir;
 static bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
-
-KernelBuilder::KernelBuilder(OpBuilder &builder, Location loc,
-                             const TargetDesc &target, ValueRange arguments)
-    : builder(builder), loc(loc), target(target),
-      arguments(arguments.begin(), arguments.end()), loaded(2) {}
 
 VectorType KernelBuilder::vectorType(Type element, int64_t count) {
   return VectorType::get({count}, element);
@@ -48,31 +42,10 @@ Value KernelBuilder::constant(Type type, double value) {
   return arith::ConstantOp::create(builder, loc, attr);
 }
 
-Value KernelBuilder::iota(int64_t count) {
-  SmallVector<int32_t> lanes(count);
-  for (int64_t i = 0; i < count; ++i)
-    lanes[i] = static_cast<int32_t>(i);
-  return arith::ConstantOp::create(
-      builder, loc,
-      DenseElementsAttr::get(vectorType(i32Type(), count),
-                             ArrayRef<int32_t>(lanes)));
-}
-
-Value KernelBuilder::splat(Value scalar, int64_t count) {
-  return vector::BroadcastOp::create(
-      builder, loc, vectorType(scalar.getType(), count), scalar);
-}
-
-Value KernelBuilder::prefixMask(int64_t count, int64_t width) {
-  SmallVector<bool> lanes(width, false);
-  std::fill_n(lanes.begin(), count, true);
-  return arith::ConstantOp::create(
-      builder, loc,
-      DenseElementsAttr::get(vectorType(builder.getI1Type(), width), lanes));
-}
-
-Value KernelBuilder::prefixMask(Value count, int64_t width) {
-  return cmp(Cmp::LT, iota(width), splat(truncate(count, i32Type()), width));
+Type KernelBuilder::likeWith(Value value, Type element) {
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    return vector.clone(element);
+  return element;
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,10 +80,11 @@ Value KernelBuilder::rem(Value a, Value b) {
   return arith::RemSIOp::create(builder, loc, a, b);
 }
 
+// LLVM's operations, not those of math: on a GPU these become calls of a
+// library. Nor vector.fma: that becomes fmuladd, which leaves the fusing to the
+// code generator, and it is told not to fuse.
 Value KernelBuilder::fma(Value a, Value b, Value c) {
-  // Not vector.fma: that becomes fmuladd, which leaves the fusing to the code
-  // generator, and it is told not to fuse.
-  return math::FmaOp::create(builder, loc, a, b, c);
+  return LLVM::FMAOp::create(builder, loc, a, b, c);
 }
 
 Value KernelBuilder::neg(Value a) {
@@ -118,7 +92,7 @@ Value KernelBuilder::neg(Value a) {
 }
 
 Value KernelBuilder::sqrt(Value a) {
-  return math::SqrtOp::create(builder, loc, a);
+  return LLVM::SqrtOp::create(builder, loc, a);
 }
 
 Value KernelBuilder::max(Value a, Value b) {
@@ -183,4 +157,27 @@ Value KernelBuilder::extend(Value a, Type type) {
 
 Value KernelBuilder::extendUnsigned(Value a, Type type) {
   return arith::ExtUIOp::create(builder, loc, type, a);
+}
+
+Value KernelBuilder::toFloat(Value a) {
+  return arith::SIToFPOp::create(builder, loc, likeWith(a, f32Type()), a);
+}
+
+Value KernelBuilder::roundToBF16(Value value) {
+  Type wide = likeWith(value, i32Type());
+  Value bits = bitcast(value, wide);
+  Value sixteen = constant(wide, 16);
+  Value odd = bitAnd(shiftRight(bits, sixteen), constant(wide, 1));
+  Value rounded = add(add(bits, constant(wide, 0x7fff)), odd);
+  // Adding could carry a NaN into an infinity; keep it quiet instead.
+  Value quiet = bitOr(bits, constant(wide, 0x400000));
+  Value number = cmp(Cmp::EQ, value, value);
+  Value high = shiftRight(select(number, rounded, quiet), sixteen);
+  return truncate(high, likeWith(value, i16Type()));
+}
+
+Value KernelBuilder::reduceAdd(Value value) {
+  return reduceLanes(value, [&](ValueRange a, ValueRange b) {
+    return Values{add(a[0], b[0])};
+  })[0];
 }

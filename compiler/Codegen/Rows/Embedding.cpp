@@ -1,6 +1,6 @@
 //===- Embedding.cpp - Token embeddings -----------------------------------===//
 
-#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/KernelCatalogue.h"
 #include "runtime/schema/QuantizedPanel.h"
 
 using namespace mtp::codegen;
@@ -11,49 +11,25 @@ static void widenFloats(KernelBuilder &kb, int64_t width, DType dtype,
   kb.forChunks(width, [&](Value first, Value mask) {
     Value value =
         kb.loadFloats(kb.at(from, first, byteWidth(dtype)), dtype, mask);
-    kb.store(value, kb.at(to, first, 4), mask);
+    kb.storeLanes(value, kb.at(to, first, 4), mask);
   });
-}
-
-/// The first `count` integers at `from`, at most one vector of them, as i32 in
-/// their lanes and larger by the bias; what other lanes hold does not matter.
-static Value loadIntegers(KernelBuilder &kb, const QuantizedPanel &panel,
-                          Value from, int64_t count) {
-  int64_t perWord = 32 / panel.bits;
-  int64_t words = kb.lanes() / perWord;
-  int64_t stored = panel.storedInputs(count) / perWord;
-  Value mask;
-  if (stored < words)
-    mask = kb.prefixMask(stored, words);
-  Value loaded = kb.load(kb.vectorType(kb.i32Type(), words), from, mask);
-  llvm::SmallVector<int64_t> wordOf;
-  for (int64_t i = 0; i < kb.lanes(); ++i)
-    wordOf.push_back(i / perWord);
-  // Byte i % 4 of the word; of int4 its low half for the first four.
-  Value lane = kb.iota(kb.lanes());
-  auto all = [&](int64_t value) { return kb.constant(kb.i32Vector(), value); };
-  Value shift = kb.mul(kb.bitAnd(lane, all(3)), all(8));
-  if (panel.bits == 4)
-    shift = kb.add(shift, kb.bitAnd(lane, all(4)));
-  Value shifted = kb.shiftRight(kb.shuffle(loaded, loaded, wordOf), shift);
-  return kb.bitAnd(shifted, all(panel.bits == 8 ? 0xff : 0xf));
 }
 
 /// Writes `inputs` values of a group: each is one product, so that all
 /// instruction sets give the same bits.
 static void widenGroup(KernelBuilder &kb, const QuantizedPanel &panel,
                        Value from, Value to, int64_t inputs) {
-  Value scale = kb.splat(kb.load(kb.f32Type(), from));
-  Value bias = kb.constant(kb.i32Vector(), panel.bits == 8 ? 128 : 8);
+  Value scale = kb.splat(kb.loadOne(kb.f32Type(), from));
+  Value bias = kb.constant(kb.i32Lanes(), panel.bits == 8 ? 128 : 8);
   for (int64_t i = 0; i < inputs; i += kb.lanes()) {
     int64_t count = std::min(kb.lanes(), inputs - i);
     Value integers =
-        loadIntegers(kb, panel, kb.at(from, 4 + i * panel.bits / 8), count);
+        kb.loadPacked(kb.at(from, 4 + i * panel.bits / 8), panel.bits, count);
     Value value = kb.mul(kb.toFloat(kb.sub(integers, bias)), scale);
     Value mask;
     if (count < kb.lanes())
-      mask = kb.prefixMask(count, kb.lanes());
-    kb.store(value, kb.at(to, i * 4), mask);
+      mask = kb.firstLanes(count);
+    kb.storeLanes(value, kb.at(to, i * 4), mask);
   }
 }
 
@@ -97,10 +73,10 @@ static void emitMaskFirst(KernelBuilder &kb, const KernelConfig &config) {
     Value from = kb.at(kb.buffer(0), row, width * 4);
     Value to = kb.at(kb.buffer(2), row, width * 4);
     kb.forChunks(width, [&](Value begin, Value mask) {
-      Value value = kb.load(kb.f32Vector(), kb.at(from, begin, 4), mask);
-      Value zero = kb.constant(kb.f32Vector(), 0);
-      kb.store(kb.select(kb.splat(first), zero, value), kb.at(to, begin, 4),
-               mask);
+      Value value = kb.loadLanes(kb.f32Type(), kb.at(from, begin, 4), mask);
+      Value zero = kb.constant(kb.f32Lanes(), 0);
+      kb.storeLanes(kb.select(kb.splat(first), zero, value),
+                    kb.at(to, begin, 4), mask);
     });
   });
 }
@@ -113,8 +89,8 @@ static constexpr ConfigKey embedKeys[] = {
 
 static constexpr ConfigKey maskFirstKeys[] = {{"width", ConfigKey::Int, true}};
 
-static const KernelEmitter kinds[] = {
-    {"embed", embedKeys, emitEmbed, /*scratch=*/nullptr, verifyWeightFormat},
-    {"mask_first", maskFirstKeys, emitMaskFirst}};
+static const RowKernel kinds[] = {
+    {{"embed", embedKeys, verifyWeightFormat}, emitEmbed},
+    {{"mask_first", maskFirstKeys}, emitMaskFirst}};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::embeddingKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> mtp::codegen::embeddingKernels() { return kinds; }

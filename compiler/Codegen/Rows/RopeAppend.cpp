@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Codegen/CPU/Cache.h"
-#include "compiler/Codegen/CPU/KernelTable.h"
-#include "compiler/Codegen/CPU/Rope.h"
+#include "compiler/Codegen/KernelCatalogue.h"
+#include "compiler/Codegen/Rows/Cache.h"
+#include "compiler/Codegen/Rows/Rope.h"
 
 using namespace mtp::codegen;
 using namespace mlir;
@@ -108,12 +108,10 @@ static constexpr ConfigKey ropeAppendKeys[] = {
     {"page", ConfigKey::Int, true},
     {"dtype", ConfigKey::Text, true, "f32|bf16"}};
 
-static const KernelEmitter kinds[] = {
-    {"rope_qkv_append", ropeAppendKeys, emitRopeAppend, nullptr,
-     verifyRopeAppend},
-    {"rope_kv_append", ArrayRef(ropeAppendKeys).drop_front(3), emitRopeAppend,
-     nullptr, verifyRopeAppend}};
+static const RowKernel kinds[] = {
+    {{"rope_qkv_append", ropeAppendKeys, verifyRopeAppend}, emitRopeAppend},
+    {{"rope_kv_append", ArrayRef(ropeAppendKeys).drop_front(3),
+      verifyRopeAppend},
+     emitRopeAppend}};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::ropeAppendKernels() {
-  return kinds;
-}
+llvm::ArrayRef<RowKernel> mtp::codegen::ropeAppendKernels() { return kinds; }

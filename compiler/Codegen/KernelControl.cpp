@@ -1,6 +1,6 @@
 //===- KernelControl.cpp - Loops and conditions of kernels ----------------===//
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/KernelBuilder.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -24,10 +24,6 @@ void KernelBuilder::forRange(Value begin, Value end, int64_t step,
     body(iv);
     return Values();
   });
-}
-
-void KernelBuilder::forTasks(llvm::function_ref<void(Value)> body) {
-  forRange(taskBegin(), taskEnd(), 1, body);
 }
 
 Values KernelBuilder::whileLoop(ValueRange inits,
@@ -87,7 +83,7 @@ Values KernelBuilder::forChunks(
                        return body(first, Value(), args);
                      });
   if (full < width)
-    state = body(integer(full), prefixMask(width - full, lanes()), state);
+    state = body(integer(full), firstLanes(width - full), state);
   return state;
 }
 
@@ -96,19 +92,5 @@ void KernelBuilder::forChunks(int64_t width,
   forChunks(width, ValueRange(), [&](Value first, Value mask, ValueRange) {
     body(first, mask);
     return Values();
-  });
-}
-
-void KernelBuilder::copy(Value from, Value to, int64_t width) {
-  forChunks(width, [&](Value first, Value mask) {
-    store(load(i32Vector(), at(from, first, 4), mask), at(to, first, 4), mask);
-  });
-}
-
-void KernelBuilder::copyFloats(Value from, Value to, int64_t width,
-                               DType dtype) {
-  forChunks(width, [&](Value first, Value mask) {
-    storeFloats(load(f32Vector(), at(from, first, 4), mask),
-                at(to, first, byteWidth(dtype)), dtype, mask);
   });
 }

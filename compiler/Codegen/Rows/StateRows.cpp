@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/KernelCatalogue.h"
 
 using namespace mtp::codegen;
 
@@ -85,10 +85,10 @@ static constexpr ConfigKey stateKeys[] = {{"width", ConfigKey::Int, true},
                                           {"slots", ConfigKey::Int, false}};
 static constexpr ConfigKey widthKeys[] = {{"width", ConfigKey::Int, true}};
 
-static const KernelEmitter kinds[] = {
-    {"read_state", stateKeys, emitReadState},
-    {"write_state", stateKeys, emitWriteState},
-    {"write_state_at", stateKeys, emitWriteStateAt},
-    {"concat_rows", widthKeys, emitConcatRows}};
+static const RowKernel kinds[] = {
+    {{"read_state", stateKeys}, emitReadState},
+    {{"write_state", stateKeys}, emitWriteState},
+    {{"write_state_at", stateKeys}, emitWriteStateAt},
+    {{"concat_rows", widthKeys}, emitConcatRows}};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::stateRowsKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> mtp::codegen::stateRowsKernels() { return kinds; }

@@ -1,6 +1,6 @@
-//===- KernelBytes.cpp - Dot products of integers in kernels --------------===//
+//===- CpuBytes.cpp - Dot products of integers in kernels --------------===//
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/CPU/CpuBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -9,41 +9,36 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 // No dialect has these operations: they are calls of LLVM's intrinsics.
-Value KernelBuilder::intrinsic(StringRef name, Type type, ValueRange operands) {
+Value CpuBuilder::intrinsic(StringRef name, Type type, ValueRange operands) {
   return LLVM::CallIntrinsicOp::create(builder, loc, type,
                                        builder.getStringAttr(name), operands)
       .getResult(0);
 }
 
-void KernelBuilder::intrinsic(StringRef name, ValueRange operands) {
+void CpuBuilder::intrinsic(StringRef name, ValueRange operands) {
   LLVM::CallIntrinsicOp::create(builder, loc, builder.getStringAttr(name),
                                 operands);
 }
 
-Value KernelBuilder::toFloat(Value a) {
-  int64_t count = cast<VectorType>(a.getType()).getNumElements();
-  return arith::SIToFPOp::create(builder, loc, vectorType(f32Type(), count), a);
-}
-
-Value KernelBuilder::dotBytes(Value acc, Value a, Value b) {
+Value CpuBuilder::dotBytes(Value acc, Value a, Value b) {
   assert(target.byteDot && "the target has no dot product of bytes");
   return intrinsic("llvm.x86.avx512.vpdpbusd.512", i32Vector(), {acc, a, b});
 }
 
-Value KernelBuilder::dotBytePairs(Value a, Value b) {
+Value CpuBuilder::dotBytePairs(Value a, Value b) {
   return intrinsic(lanes() == 16 ? "llvm.x86.avx512.pmaddubs.w.512"
                                  : "llvm.x86.avx2.pmadd.ub.sw",
                    vectorType(i16Type(), 2 * lanes()), {a, b});
 }
 
-Value KernelBuilder::dotWordPairs(Value a, Value b) {
+Value CpuBuilder::dotWordPairs(Value a, Value b) {
   return intrinsic(lanes() == 16 ? "llvm.x86.avx512.pmaddw.d.512"
                                  : "llvm.x86.avx2.pmadd.wd",
                    i32Vector(), {a, b});
 }
 
 // LLVM has fences for floats alone. It makes no code.
-Value KernelBuilder::addInOrder(Value acc, Value products) {
+Value CpuBuilder::addInOrder(Value acc, Value products) {
   Value fenced =
       intrinsic(("llvm.arithmetic.fence.v" + Twine(lanes()) + "f32").str(),
                 f32Vector(), bitcast(add(acc, products), f32Vector()));

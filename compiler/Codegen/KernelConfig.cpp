@@ -1,6 +1,6 @@
 //===- KernelConfig.cpp - The attributes of one kernel --------------------===//
 
-#include "compiler/Codegen/CPU/KernelConfig.h"
+#include "compiler/Codegen/KernelConfig.h"
 
 #include "runtime/schema/QuantizedPanel.h"
 

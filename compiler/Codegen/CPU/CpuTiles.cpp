@@ -1,4 +1,4 @@
-//===- KernelTiles.cpp - Tile registers in kernels ------------------------===//
+//===- CpuTiles.cpp - Tile registers in kernels ------------------------===//
 //
 // Intrinsics with register numbers, not the amx dialect: its tiles are values
 // made from memrefs, and kernels have pointers and use all eight registers in a
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/CPU/CpuBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -15,13 +15,13 @@ using namespace mlir;
 
 static constexpr int64_t tileCount = 8;
 
-Value KernelBuilder::tileNumber(int64_t tile) {
+Value CpuBuilder::tileNumber(int64_t tile) {
   assert(target.tiles && tile < tileCount && "no such tile");
   return LLVM::ConstantOp::create(builder, loc, builder.getI8Type(),
                                   builder.getI8IntegerAttr(tile));
 }
 
-void KernelBuilder::configureTiles(Value scratch) {
+void CpuBuilder::configureTiles(Value scratch) {
   // Byte 0 is the palette, byte 16 + 2t the bytes of a row of tile t and byte
   // 48 + t its rows.
   SmallVector<int8_t> bytes(64, 0);
@@ -37,31 +37,30 @@ void KernelBuilder::configureTiles(Value scratch) {
   intrinsic("llvm.x86.ldtilecfg", scratch);
 }
 
-void KernelBuilder::releaseTiles() {
+void CpuBuilder::releaseTiles() {
   intrinsic("llvm.x86.tilerelease", ValueRange());
 }
 
-void KernelBuilder::zeroTile(int64_t tile) {
+void CpuBuilder::zeroTile(int64_t tile) {
   intrinsic("llvm.x86.tilezero", tileNumber(tile));
 }
 
-void KernelBuilder::loadTile(int64_t tile, Value pointer, int64_t strideBytes) {
+void CpuBuilder::loadTile(int64_t tile, Value pointer, int64_t strideBytes) {
   intrinsic("llvm.x86.tileloadd64",
             {tileNumber(tile), pointer, integer(strideBytes)});
 }
 
-void KernelBuilder::storeTile(int64_t tile, Value pointer,
-                              int64_t strideBytes) {
+void CpuBuilder::storeTile(int64_t tile, Value pointer, int64_t strideBytes) {
   intrinsic("llvm.x86.tilestored64",
             {tileNumber(tile), pointer, integer(strideBytes)});
 }
 
-void KernelBuilder::dotTilesBF16(int64_t sums, int64_t a, int64_t b) {
+void CpuBuilder::dotTilesBF16(int64_t sums, int64_t a, int64_t b) {
   intrinsic("llvm.x86.tdpbf16ps",
             {tileNumber(sums), tileNumber(a), tileNumber(b)});
 }
 
-void KernelBuilder::dotTilesBytes(int64_t sums, int64_t a, int64_t b) {
+void CpuBuilder::dotTilesBytes(int64_t sums, int64_t a, int64_t b) {
   intrinsic("llvm.x86.tdpbsud",
             {tileNumber(sums), tileNumber(a), tileNumber(b)});
 }

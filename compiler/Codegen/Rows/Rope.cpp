@@ -1,18 +1,11 @@
 //===- Rope.cpp - Rotary positions ----------------------------------------===//
 
-#include "compiler/Codegen/CPU/Rope.h"
+#include "compiler/Codegen/Rows/Rope.h"
 
-#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/KernelCatalogue.h"
 
 using namespace mtp::codegen;
 using namespace mlir;
-
-namespace {
-/// A rotated pair of vectors.
-struct Pair {
-  Value first, second;
-};
-} // namespace
 
 static Pair rotate(KernelBuilder &kb, Pair x, Value cosine, Value sine) {
   return {kb.fma(x.first, cosine, kb.neg(kb.mul(x.second, sine))),
@@ -25,8 +18,8 @@ static void rotateHalves(KernelBuilder &kb, Value from, Value to, Value table,
   int64_t half = dim / 2, bytes = byteWidth(dtype);
   kb.forChunks(half, [&](Value first, Value mask) {
     auto load = [&](Value base, int64_t offset) {
-      return kb.load(kb.f32Vector(), kb.at(kb.at(base, offset * 4), first, 4),
-                     mask);
+      return kb.loadLanes(kb.f32Type(),
+                          kb.at(kb.at(base, offset * 4), first, 4), mask);
     };
     Pair y = rotate(kb, {load(from, 0), load(from, half)}, load(table, 0),
                     load(table, half));
@@ -36,30 +29,14 @@ static void rotateHalves(KernelBuilder &kb, Value from, Value to, Value table,
   });
 }
 
-/// Rotates the pairs (2i, 2i + 1); one vector holds lanes() / 2 of them.
+/// Rotates the pairs (2i, 2i + 1).
 static void rotateNeighbours(KernelBuilder &kb, Value from, Value to,
                              Value table, int64_t dim, DType dtype) {
-  int64_t pairs = kb.lanes() / 2, half = dim / 2;
-  SmallVector<int64_t> even, odd, merge;
-  for (int64_t i = 0; i < pairs; ++i) {
-    even.push_back(2 * i);
-    odd.push_back(2 * i + 1);
-    merge.append({i, pairs + i});
-  }
-  VectorType type = kb.vectorType(kb.f32Type(), pairs);
-  kb.forChunks(dim, [&](Value first, Value mask) {
-    Value pairMask;
-    if (mask)
-      pairMask = kb.prefixMask(half % pairs, pairs);
-    Value entry = kb.at(table, kb.div(first, 2), 4);
-    Value cosine = kb.load(type, entry, pairMask);
-    Value sine = kb.load(type, kb.at(entry, half * 4), pairMask);
-    Value x = kb.load(kb.f32Vector(), kb.at(from, first, 4), mask);
-    Pair y = rotate(kb, {kb.shuffle(x, x, even), kb.shuffle(x, x, odd)}, cosine,
-                    sine);
-    kb.storeFloats(kb.shuffle(y.first, y.second, merge),
-                   kb.at(to, first, byteWidth(dtype)), dtype, mask);
-  });
+  int64_t half = dim / 2;
+  kb.mapNeighbours(from, to, half, dtype, {table, kb.at(table, half * 4)},
+                   [&](Pair x, ValueRange angles) {
+                     return rotate(kb, x, angles[0], angles[1]);
+                   });
 }
 
 Value mtp::codegen::emitAngles(KernelBuilder &kb, const RopeSpec &spec,
@@ -149,7 +126,6 @@ static constexpr ConfigKey ropeKeys[] = {
     {"copy_width", ConfigKey::Int, false},
     {"positions", ConfigKey::Int, false}};
 
-static const KernelEmitter kinds[] = {
-    {"rope", ropeKeys, emitRope, nullptr, verifyRope}};
+static const RowKernel kinds[] = {{{"rope", ropeKeys, verifyRope}, emitRope}};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::ropeKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> mtp::codegen::ropeKernels() { return kinds; }

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_MATHAPPROX_H
-#define COMPILER_CODEGEN_CPU_MATHAPPROX_H
+#ifndef COMPILER_CODEGEN_ROWS_MATHAPPROX_H
+#define COMPILER_CODEGEN_ROWS_MATHAPPROX_H
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/KernelBuilder.h"
 
 namespace mtp::codegen {
 
@@ -21,4 +21,4 @@ Value emitSilu(KernelBuilder &kb, Value x);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_MATHAPPROX_H
+#endif // COMPILER_CODEGEN_ROWS_MATHAPPROX_H

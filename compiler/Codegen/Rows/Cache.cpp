@@ -1,8 +1,8 @@
 //===- Cache.cpp - Writing the paged KV cache -----------------------------===//
 
-#include "compiler/Codegen/CPU/Cache.h"
+#include "compiler/Codegen/Rows/Cache.h"
 
-#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/KernelCatalogue.h"
 
 using namespace mtp::codegen;
 using namespace mlir;
@@ -177,8 +177,8 @@ static constexpr ConfigKey kvAppendKeys[] = {
     {"slots", ConfigKey::Int, false},
     {"x_stride", ConfigKey::Int, false}};
 
-static const KernelEmitter kinds[] = {
-    {"kv_append", kvAppendKeys, emitKvAppend, nullptr, verifyKvAppend},
-    {"kv_move", kvMoveKeys, emitKvMove, nullptr, verifyKvMove}};
+static const RowKernel kinds[] = {
+    {{"kv_append", kvAppendKeys, verifyKvAppend}, emitKvAppend},
+    {{"kv_move", kvMoveKeys, verifyKvMove}, emitKvMove}};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::cacheKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> mtp::codegen::cacheKernels() { return kinds; }

@@ -1,8 +1,8 @@
 //===- Argmax.cpp - The index of a row's largest value --------------------===//
 
-#include "compiler/Codegen/CPU/Argmax.h"
+#include "compiler/Codegen/Rows/Argmax.h"
 
-#include "compiler/Codegen/CPU/KernelTable.h"
+#include "compiler/Codegen/KernelCatalogue.h"
 #include <limits>
 
 using namespace mtp::codegen;
@@ -26,14 +26,12 @@ Best mtp::codegen::betterOf(KernelBuilder &kb, Best a, Best b, Value mask) {
 }
 
 Best mtp::codegen::bestLane(KernelBuilder &kb, Best best) {
-  for (int64_t half = kb.lanes() / 2; half > 0; half /= 2) {
-    auto halfFrom = [&](int64_t first) {
-      return Best{kb.slice(best.value, first, half),
-                  kb.slice(best.index, first, half)};
-    };
-    best = betterOf(kb, halfFrom(half), halfFrom(0));
-  }
-  return {kb.extractLane(best.value, 0), kb.extractLane(best.index, 0)};
+  Values winner = kb.reduceLanes(
+      {best.value, best.index}, [&](ValueRange lower, ValueRange upper) {
+        Best better = betterOf(kb, {upper[0], upper[1]}, {lower[0], lower[1]});
+        return Values{better.value, better.index};
+      });
+  return {winner[0], winner[1]};
 }
 
 Value mtp::codegen::bestIndex(KernelBuilder &kb, Best best) {
@@ -45,14 +43,14 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
   // Chains of comparisons side by side: one would wait for itself.
   constexpr int64_t chains = 4;
   int64_t lanes = kb.lanes(), step = chains * lanes;
-  Value lane = kb.iota(lanes);
+  Value lane = kb.laneNumbers();
   auto indexOf = [&](Value first) {
     return kb.add(lane, kb.splat(kb.truncate(first, kb.i32Type())));
   };
   // A lane that saw nothing but NaN keeps index `none`.
   Values state;
   for (int64_t chain = 0; chain < chains; ++chain) {
-    Best start = noBest(kb, kb.f32Vector(), kb.i32Vector());
+    Best start = noBest(kb, kb.f32Lanes(), kb.i32Lanes());
     state.append({start.value, start.index});
   }
   int64_t whole = width / step * step;
@@ -63,7 +61,7 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
         for (int64_t chain = 0; chain < chains; ++chain) {
           Value at = kb.add(first, chain * lanes);
           Best best = betterOf(
-              kb, {kb.load(kb.f32Vector(), kb.at(x, at, 4)), indexOf(at)},
+              kb, {kb.loadLanes(kb.f32Type(), kb.at(x, at, 4)), indexOf(at)},
               {in[2 * chain], in[2 * chain + 1]});
           out.append({best.value, best.index});
         }
@@ -76,7 +74,7 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
       width - whole, {total.value, total.index},
       [&](Value offset, Value mask, ValueRange in) {
         Value first = kb.add(offset, whole);
-        Value value = kb.load(kb.f32Vector(), kb.at(x, first, 4), mask);
+        Value value = kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask);
         Best best = betterOf(kb, {value, indexOf(first)}, {in[0], in[1]}, mask);
         return Values{best.value, best.index};
       });
@@ -100,12 +98,14 @@ static void emitArgmaxParts(KernelBuilder &kb, const KernelConfig &config) {
   kb.forTasks([&](Value row) {
     Value values = kb.at(kb.buffer(0), row, parts * 4);
     Value indices = kb.at(kb.buffer(1), row, parts * 4);
-    Best start = noBest(kb, kb.f32Vector(), kb.i32Vector());
+    Best start = noBest(kb, kb.f32Lanes(), kb.i32Lanes());
     Values state = kb.forChunks(
         parts, {start.value, start.index},
         [&](Value first, Value mask, ValueRange in) {
-          Value value = kb.load(kb.f32Vector(), kb.at(values, first, 4), mask);
-          Value index = kb.load(kb.i32Vector(), kb.at(indices, first, 4), mask);
+          Value value =
+              kb.loadLanes(kb.f32Type(), kb.at(values, first, 4), mask);
+          Value index =
+              kb.loadLanes(kb.i32Type(), kb.at(indices, first, 4), mask);
           Best best = betterOf(kb, {value, index}, {in[0], in[1]}, mask);
           return Values{best.value, best.index};
         });
@@ -125,6 +125,7 @@ static void emitExclude(KernelBuilder &kb, const KernelConfig &config) {
     Value token = kb.loadI32(kb.buffer(1), row);
     Value isThere =
         kb.bitAnd(kb.cmp(Cmp::GE, token, 0), kb.cmp(Cmp::LT, token, width));
+    kb.sync();
     kb.ifThen(isThere,
               [&] { kb.storeI32(kb.integer(kMinusInfinity), out, token); });
   });
@@ -137,9 +138,9 @@ static constexpr ConfigKey argmaxKeys[] = {{"width", ConfigKey::Int, true},
 
 static constexpr ConfigKey partsKeys[] = {{"parts", ConfigKey::Int, true}};
 
-static const KernelEmitter kinds[] = {
-    {"argmax", argmaxKeys, emitArgmaxKernel},
-    {"argmax_parts", partsKeys, emitArgmaxParts},
-    {"exclude", excludeKeys, emitExclude}};
+static const RowKernel kinds[] = {
+    {{"argmax", argmaxKeys}, emitArgmaxKernel},
+    {{"argmax_parts", partsKeys}, emitArgmaxParts},
+    {{"exclude", excludeKeys}, emitExclude}};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::argmaxKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> mtp::codegen::argmaxKernels() { return kinds; }

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_ROPE_H
-#define COMPILER_CODEGEN_CPU_ROPE_H
+#ifndef COMPILER_CODEGEN_ROWS_ROPE_H
+#define COMPILER_CODEGEN_ROWS_ROPE_H
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/KernelBuilder.h"
 
 namespace mtp::codegen {
 
@@ -54,4 +54,4 @@ mlir::LogicalResult verifyRopeSpec(const RopeSpec &spec, llvm::StringRef key,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_ROPE_H
+#endif // COMPILER_CODEGEN_ROWS_ROPE_H

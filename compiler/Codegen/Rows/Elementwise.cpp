@@ -1,7 +1,7 @@
 //===- Elementwise.cpp - Sums, gates and copies of rows -------------------===//
 
-#include "compiler/Codegen/CPU/KernelTable.h"
-#include "compiler/Codegen/CPU/MathApprox.h"
+#include "compiler/Codegen/KernelCatalogue.h"
+#include "compiler/Codegen/Rows/MathApprox.h"
 
 using namespace mtp::codegen;
 
@@ -16,9 +16,9 @@ static void emitBinary(KernelBuilder &kb, const KernelConfig &config,
     Value a = rowOf(0, "a_stride", row), b = rowOf(1, "b_stride", row);
     Value y = rowOf(2, "y_stride", row);
     kb.forChunks(width, [&](Value first, Value mask) {
-      Value left = kb.load(kb.f32Vector(), kb.at(a, first, 4), mask);
-      Value right = kb.load(kb.f32Vector(), kb.at(b, first, 4), mask);
-      kb.store(combine(left, right), kb.at(y, first, 4), mask);
+      Value left = kb.loadLanes(kb.f32Type(), kb.at(a, first, 4), mask);
+      Value right = kb.loadLanes(kb.f32Type(), kb.at(b, first, 4), mask);
+      kb.storeLanes(combine(left, right), kb.at(y, first, 4), mask);
     });
   });
 }
@@ -94,13 +94,10 @@ static constexpr ConfigKey copyColsKeys[] = {
 static constexpr ConfigKey takeRowsKeys[] = {
     {"width", ConfigKey::Int, true}, {"x_stride", ConfigKey::Int, false}};
 
-static const KernelEmitter kinds[] = {
-    {"add", binaryKeys, emitAdd},
-    {"swiglu", binaryKeys, emitSwiglu},
-    {"concat", concatKeys, emitConcat},
-    {"copy_cols", copyColsKeys, emitCopyCols},
-    {"take_rows", takeRowsKeys, emitTakeRows}};
+static const RowKernel kinds[] = {{{"add", binaryKeys}, emitAdd},
+                                  {{"swiglu", binaryKeys}, emitSwiglu},
+                                  {{"concat", concatKeys}, emitConcat},
+                                  {{"copy_cols", copyColsKeys}, emitCopyCols},
+                                  {{"take_rows", takeRowsKeys}, emitTakeRows}};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::elementwiseKernels() {
-  return kinds;
-}
+llvm::ArrayRef<RowKernel> mtp::codegen::elementwiseKernels() { return kinds; }

@@ -1,7 +1,8 @@
-//===- KernelLanes.cpp - Shuffles, reductions, dot products ---------------===//
+//===- CpuLanes.cpp - Shuffles, reductions, dot products ---------------===//
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/CPU/CpuBuilder.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 
@@ -12,26 +13,53 @@ static int64_t laneCount(Value vector) {
   return cast<VectorType>(vector.getType()).getNumElements();
 }
 
-Value KernelBuilder::dotBF16(Value acc, Value a, Value b) {
+Value CpuBuilder::iota(int64_t count) {
+  SmallVector<int32_t> lanes(count);
+  for (int64_t i = 0; i < count; ++i)
+    lanes[i] = static_cast<int32_t>(i);
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(vectorType(i32Type(), count),
+                             ArrayRef<int32_t>(lanes)));
+}
+
+Value CpuBuilder::splat(Value scalar, int64_t count) {
+  return vector::BroadcastOp::create(
+      builder, loc, vectorType(scalar.getType(), count), scalar);
+}
+
+Value CpuBuilder::prefixMask(int64_t count, int64_t width) {
+  SmallVector<bool> lanes(width, false);
+  std::fill_n(lanes.begin(), count, true);
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(vectorType(builder.getI1Type(), width), lanes));
+}
+
+Value CpuBuilder::prefixMask(Value count, int64_t width) {
+  return cmp(Cmp::LT, iota(width), splat(truncate(count, i32Type()), width));
+}
+
+Value CpuBuilder::dotBF16(Value acc, Value a, Value b) {
   return x86vector::DotBF16Op::create(builder, loc, acc.getType(), acc, a, b);
 }
 
-Value KernelBuilder::shuffle(Value a, Value b, ArrayRef<int64_t> lanes) {
+Value CpuBuilder::shuffle(Value a, Value b, ArrayRef<int64_t> lanes) {
   return vector::ShuffleOp::create(builder, loc, a, b, lanes);
 }
 
-Value KernelBuilder::extractLane(Value vector, int64_t lane) {
+Value CpuBuilder::extractLane(Value vector, int64_t lane) {
   return vector::ExtractOp::create(builder, loc, vector, lane);
 }
 
-Value KernelBuilder::slice(Value vector, int64_t begin, int64_t count) {
+Value CpuBuilder::slice(Value vector, int64_t begin, int64_t count) {
   SmallVector<int64_t> lanes;
   for (int64_t i = 0; i < count; ++i)
     lanes.push_back(begin + i);
   return shuffle(vector, vector, lanes);
 }
 
-Value KernelBuilder::concat(ValueRange parts) {
+Value CpuBuilder::concat(ValueRange parts) {
   Values level(parts.begin(), parts.end());
   while (level.size() > 1) {
     Values next;
@@ -46,15 +74,28 @@ Value KernelBuilder::concat(ValueRange parts) {
   return level.front();
 }
 
-Value KernelBuilder::reduce(Value vector,
-                            llvm::function_ref<Value(Value, Value)> combine) {
+Value CpuBuilder::reduce(Value vector,
+                         llvm::function_ref<Value(Value, Value)> combine) {
   for (int64_t half = laneCount(vector) / 2; half > 0; half /= 2)
     vector = combine(slice(vector, 0, half), slice(vector, half, half));
   return extractLane(vector, 0);
 }
 
-Value KernelBuilder::reduceAdd(Value vector) {
-  return reduce(vector, [&](Value a, Value b) { return add(a, b); });
+Values CpuBuilder::reduceLanes(
+    ValueRange values,
+    llvm::function_ref<Values(ValueRange, ValueRange)> combine) {
+  Values left(values.begin(), values.end());
+  for (int64_t half = lanes() / 2; half > 0; half /= 2) {
+    Values lower, upper;
+    for (Value value : left) {
+      lower.push_back(slice(value, 0, half));
+      upper.push_back(slice(value, half, half));
+    }
+    left = combine(lower, upper);
+  }
+  for (Value &value : left)
+    value = extractLane(value, 0);
+  return left;
 }
 
 /// The lanes of the lower (or upper) half of every segment of `length` lanes
@@ -68,8 +109,8 @@ static SmallVector<int64_t> segmentHalves(int64_t width, int64_t length,
   return lanes;
 }
 
-Value KernelBuilder::reduceEach(
-    ValueRange vectors, llvm::function_ref<Value(Value, Value)> combine) {
+Value CpuBuilder::reduceEach(ValueRange vectors,
+                             llvm::function_ref<Value(Value, Value)> combine) {
   // Folding two vectors at once keeps every lane busy.
   Values level(vectors.begin(), vectors.end());
   int64_t width = laneCount(level.front()), length = width;
@@ -96,7 +137,7 @@ Value KernelBuilder::reduceEach(
 
 /// Blocks of 128 bits with index 2i (or 2i + 1) of every pair of vectors in
 /// turn, until a vector holds those of one index.
-static Values gatherBlocks(KernelBuilder &kb, Values vectors) {
+static Values gatherBlocks(CpuBuilder &kb, Values vectors) {
   if (vectors.size() == 1)
     return vectors;
   int64_t width = laneCount(vectors.front());
@@ -116,7 +157,7 @@ static Values gatherBlocks(KernelBuilder &kb, Values vectors) {
   return result;
 }
 
-Values KernelBuilder::transpose(ValueRange rows) {
+Values CpuBuilder::transpose(ValueRange rows) {
   int64_t width = rows.size();
   // Within blocks of 128 bits first, where shuffles are cheap: four rows
   // become vectors of which block L holds their column 4L + j.

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_ARGMAX_H
-#define COMPILER_CODEGEN_CPU_ARGMAX_H
+#ifndef COMPILER_CODEGEN_ROWS_ARGMAX_H
+#define COMPILER_CODEGEN_ROWS_ARGMAX_H
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/KernelBuilder.h"
 
 namespace mtp::codegen {
 
@@ -33,4 +33,4 @@ Value emitArgmax(KernelBuilder &kb, Value x, int64_t width);
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_ARGMAX_H
+#endif // COMPILER_CODEGEN_ROWS_ARGMAX_H

@@ -1,9 +1,9 @@
 //===- Cache.h - Entries of the paged KV cache ------------------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_CPU_CACHE_H
-#define COMPILER_CODEGEN_CPU_CACHE_H
+#ifndef COMPILER_CODEGEN_ROWS_CACHE_H
+#define COMPILER_CODEGEN_ROWS_CACHE_H
 
-#include "compiler/Codegen/CPU/KernelBuilder.h"
+#include "compiler/Codegen/KernelBuilder.h"
 #include "runtime/schema/KvPage.h"
 
 namespace mtp::codegen {
@@ -75,4 +75,4 @@ mlir::LogicalResult verifyInEntry(const CacheLayout &layout, int64_t offset,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_CACHE_H
+#endif // COMPILER_CODEGEN_ROWS_CACHE_H

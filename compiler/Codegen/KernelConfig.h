@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_CPU_KERNELCONFIG_H
-#define COMPILER_CODEGEN_CPU_KERNELCONFIG_H
+#ifndef COMPILER_CODEGEN_KERNELCONFIG_H
+#define COMPILER_CODEGEN_KERNELCONFIG_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -73,4 +73,4 @@ mlir::LogicalResult verifyWeightFormat(const KernelConfig &config,
 
 } // namespace mtp::codegen
 
-#endif // COMPILER_CODEGEN_CPU_KERNELCONFIG_H
+#endif // COMPILER_CODEGEN_KERNELCONFIG_H

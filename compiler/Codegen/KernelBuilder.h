@@ -1,0 +1,214 @@
+//===- KernelBuilder.h - Idioms for writing kernels -------------*- C++ -*-===//
+//
+// What emitters are written in on every target: arithmetic, pointers with
+// explicit strides, loops, and *lanes*. A value is either uniform, the same
+// wherever a task is worked on, or has one number per lane. Lanes are the
+// elements of a vector register on a CPU and the threads of a block on a GPU:
+// loads and stores of lanes touch neighbouring elements, a loop over a width
+// has a masked end, and a reduction joins the lanes of a task in one order.
+//
+// A kernel that needs nothing else is written once, in compiler/Codegen/Rows.
+// Targets have builders of their own for products and attention (CpuBuilder,
+// GpuBuilder).
+//
+// Rules that all kernels share:
+//
+//  - no scalar loop over floats: a ragged end is a mask;
+//  - nothing outside a buffer is read or written;
+//  - a reduction's order depends on the width alone (row invariance);
+//  - what one lane stores another reads after `sync` only.
+//
+// Integers are i64 unless said otherwise; pointers are untyped.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_KERNELBUILDER_H
+#define COMPILER_CODEGEN_KERNELBUILDER_H
+
+#include "compiler/Codegen/KernelConfig.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace mtp::codegen {
+
+using mlir::Value;
+using mlir::ValueRange;
+using Values = llvm::SmallVector<Value, 8>;
+
+enum class Cmp { EQ, NE, LT, LE, GT, GE };
+
+/// Two neighbouring elements, lane by lane.
+struct Pair {
+  Value first, second;
+};
+
+class KernelBuilder {
+public:
+  KernelBuilder(mlir::OpBuilder &builder, mlir::Location loc)
+      : builder(builder), loc(loc) {}
+  virtual ~KernelBuilder() = default;
+
+  //===--- The kernel -----------------------------------------------------===//
+
+  virtual Value buffer(int64_t index) = 0;
+  virtual Value param(int64_t index) = 0;
+  /// Memory of the task's own, as much as the kernel's table says.
+  virtual Value scratch() = 0;
+  /// Runs `body` for every task that is the caller's.
+  virtual void forTasks(llvm::function_ref<void(Value)> body) = 0;
+
+  //===--- Types and constants --------------------------------------------===//
+
+  mlir::Type i8Type() { return builder.getI8Type(); }
+  mlir::Type i16Type() { return builder.getI16Type(); }
+  mlir::Type i32Type() { return builder.getI32Type(); }
+  mlir::Type i64Type() { return builder.getI64Type(); }
+  mlir::Type f32Type() { return builder.getF32Type(); }
+  mlir::Type bf16Type() { return builder.getBF16Type(); }
+  mlir::VectorType vectorType(mlir::Type element, int64_t count);
+
+  Value integer(int64_t value);
+  Value boolean(bool value);
+  /// `value` in the shape of `type`: i32, i64, f32 or a vector of one.
+  Value constant(mlir::Type type, double value);
+  Value f32(double value) { return constant(f32Type(), value); }
+
+  //===--- Arithmetic: uniform values, lanes and vectors ------------------===//
+
+  Value add(Value a, Value b);
+  Value sub(Value a, Value b);
+  Value mul(Value a, Value b);
+  /// Division; signed and rounding towards zero on integers.
+  Value div(Value a, Value b);
+  Value rem(Value a, Value b);
+  Value add(Value a, int64_t b) { return add(a, integer(b)); }
+  Value sub(Value a, int64_t b) { return sub(a, integer(b)); }
+  Value mul(Value a, int64_t b) { return mul(a, integer(b)); }
+  Value div(Value a, int64_t b) { return div(a, integer(b)); }
+  Value rem(Value a, int64_t b) { return rem(a, integer(b)); }
+  /// a * b + c, rounded once.
+  Value fma(Value a, Value b, Value c);
+  Value neg(Value a);
+  Value sqrt(Value a);
+  /// The larger or smaller one; `b` when they do not compare (NaN).
+  Value max(Value a, Value b);
+  Value min(Value a, Value b);
+  /// Ordered comparison on floats (false for NaN), signed on integers.
+  Value cmp(Cmp predicate, Value a, Value b);
+  Value cmp(Cmp predicate, Value a, int64_t b) {
+    return cmp(predicate, a, integer(b));
+  }
+  /// The nearest of [0, count): numbers that a kernel reads may be anything,
+  /// and must not lead out of a buffer.
+  Value clampIndex(Value index, Value count) {
+    return max(min(index, sub(count, 1)), integer(0));
+  }
+  /// The same where a config gives the count; without one, `index` as it is.
+  Value clampIndex(Value index, int64_t count) {
+    return count > 0 ? clampIndex(index, integer(count)) : index;
+  }
+  Value select(Value condition, Value a, Value b);
+  Value bitAnd(Value a, Value b);
+  Value bitOr(Value a, Value b);
+  Value shiftLeft(Value a, Value b);
+  Value shiftRight(Value a, Value b); // Fills with zeros.
+  Value shiftRightSigned(Value a, Value b);
+  Value countTrailingZeros(Value a);
+  Value bitcast(Value a, mlir::Type type);
+  Value truncate(Value a, mlir::Type type);
+  Value extend(Value a, mlir::Type type); // Of a signed integer.
+  Value extendUnsigned(Value a, mlir::Type type);
+  /// i32 as f32.
+  Value toFloat(Value a);
+  /// The bits (i16) of f32 values rounded to bf16: nearest, ties to even.
+  Value roundToBF16(Value value);
+
+  //===--- Lanes ----------------------------------------------------------===//
+
+  virtual int64_t lanes() const = 0;
+  /// The type of a value with an `element` per lane.
+  virtual mlir::Type laneType(mlir::Type element) = 0;
+  mlir::Type f32Lanes() { return laneType(f32Type()); }
+  mlir::Type i32Lanes() { return laneType(i32Type()); }
+  /// A uniform value in every lane.
+  virtual Value splat(Value uniform) = 0;
+  /// 0, 1, 2, ... as i32.
+  virtual Value laneNumbers() = 0;
+  /// The mask of the first `count` lanes.
+  virtual Value firstLanes(int64_t count) = 0;
+  /// Joins the lanes of all `values` at once, in one order; `combine` takes
+  /// the values of two sets of lanes, the lower one first. Uniform.
+  virtual Values
+  reduceLanes(ValueRange values,
+              llvm::function_ref<Values(ValueRange, ValueRange)> combine) = 0;
+  Value reduceAdd(Value value);
+
+  //===--- Memory ---------------------------------------------------------===//
+
+  /// `base` plus `index` strides of `strideBytes`.
+  Value at(Value base, Value index, int64_t strideBytes);
+  Value at(Value base, int64_t bytes);
+  /// One element; a load or store assumes the alignment of one element only.
+  Value loadOne(mlir::Type type, Value pointer);
+  virtual void storeOne(Value uniform, Value pointer) = 0;
+  /// The i32 at `base[index]` as an i64.
+  Value loadI32(Value base, Value index);
+  void storeI32(Value value, Value base, Value index);
+  /// Lane i's element is the i-th from `pointer` on. `mask` may be null;
+  /// masked-off lanes are zero and their memory is not touched.
+  virtual Value loadLanes(mlir::Type element, Value pointer,
+                          Value mask = {}) = 0;
+  virtual void storeLanes(Value value, Value pointer, Value mask = {}) = 0;
+  /// Elements of `dtype` as f32.
+  Value loadFloats(Value pointer, DType dtype, Value mask = {});
+  void storeFloats(Value value, Value pointer, DType dtype, Value mask = {});
+  /// The first `count` integers of `bits` (8, or 4 with the low half of a group
+  /// of four bytes first, see QuantizedPanel) at `pointer` as i32, at most
+  /// `lanes()` of them; what other lanes hold does not matter.
+  virtual Value loadPacked(Value pointer, int64_t bits, int64_t count) = 0;
+  /// For each i < pairs: to[2i], to[2i + 1] = body(from[2i], from[2i + 1]),
+  /// which also gets element i of each of the f32 `tables`. `from` is f32.
+  virtual void
+  mapNeighbours(Value from, Value to, int64_t pairs, DType toType,
+                ValueRange tables,
+                llvm::function_ref<Pair(Pair, ValueRange)> body) = 0;
+  /// Copies `width` 32-bit elements.
+  void copy(Value from, Value to, int64_t width);
+  /// Copies `width` f32 values to elements of `dtype`.
+  void copyFloats(Value from, Value to, int64_t width, DType dtype);
+  /// What any lane of the task stored before, every lane sees after.
+  virtual void sync() = 0;
+
+  //===--- Control: conditions and bounds are uniform ---------------------===//
+
+  void forRange(Value begin, Value end, int64_t step,
+                llvm::function_ref<void(Value)> body);
+  Values forRange(Value begin, Value end, int64_t step, ValueRange inits,
+                  llvm::function_ref<Values(Value, ValueRange)> body);
+  Values whileLoop(ValueRange inits,
+                   llvm::function_ref<Value(ValueRange)> condition,
+                   llvm::function_ref<Values(ValueRange)> body);
+  void ifThen(Value condition, llvm::function_ref<void()> body);
+  void ifElse(Value condition, llvm::function_ref<void()> thenBody,
+              llvm::function_ref<void()> elseBody);
+  /// The values of one of the bodies.
+  Values choose(Value condition, llvm::function_ref<Values()> thenBody,
+                llvm::function_ref<Values()> elseBody);
+
+  /// Walks [0, width) in steps of `lanes()`: `body` gets the first index and
+  /// the mask, which is null unless it is the ragged end.
+  void forChunks(int64_t width, llvm::function_ref<void(Value, Value)> body);
+  Values forChunks(int64_t width, ValueRange inits,
+                   llvm::function_ref<Values(Value, Value, ValueRange)> body);
+
+protected:
+  /// A type with elements of `element` in the shape of `value`.
+  static mlir::Type likeWith(Value value, mlir::Type element);
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_KERNELBUILDER_H
