@@ -92,7 +92,11 @@ Value KernelBuilder::neg(Value a) {
 }
 
 Value KernelBuilder::sqrt(Value a) {
-  return LLVM::SqrtOp::create(builder, loc, a);
+  // By name: as an operation, a GPU would get a call of a library for it.
+  return LLVM::CallIntrinsicOp::create(builder, loc, a.getType(),
+                                       builder.getStringAttr("llvm.sqrt"),
+                                       ValueRange{a})
+      .getResult(0);
 }
 
 Value KernelBuilder::max(Value a, Value b) {

@@ -178,6 +178,9 @@ public:
   void copyFloats(Value from, Value to, int64_t width, DType dtype);
   /// What any lane of the task stored before, every lane sees after.
   virtual void sync() = 0;
+  /// Runs `body`, in which nothing is spread over lanes, in one thread, which
+  /// sees what it stores itself. Others see it after `sync`.
+  virtual void alone(llvm::function_ref<void()> body) = 0;
 
   //===--- Control: conditions and bounds are uniform ---------------------===//
 

@@ -215,7 +215,7 @@ static std::vector<float> runRows(const Kernel &kernel, const Cache &cache,
   return y.values();
 }
 
-static void expectMatches(const TargetDesc &target, const Cache &cache,
+static void expectMatches(const TestTarget &target, const Cache &cache,
                           const Rows &rows, const std::vector<float> &y) {
   const Shape &s = cache.s;
   bool dot = s.bf16 && target.bf16Dot;
@@ -544,7 +544,7 @@ namespace {
 
 /// Attention that leaves its parts, and what joins them.
 struct Divided {
-  Divided(const TargetDesc &target, const Shape &s, int splits)
+  Divided(const TestTarget &target, const Shape &s, int splits)
       : s(s), parts(target, "attention_parts",
                     s.config(false) + divisionConfig() +
                         ", splits = " + std::to_string(splits)),

@@ -2,6 +2,9 @@
 
 #include "Harness.h"
 
+#ifdef MTP_HAS_GPUSIM
+#include "GpuHarness.h"
+#endif
 #include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
 #include "dialects/Exec/IR/ControlKernel.h"
@@ -43,6 +46,12 @@ std::optional<size_t> test::guardedBytes(const void *pointer) {
   if (at > found->second)
     return std::nullopt;
   return size_t(found->second - at);
+}
+
+void *test::guardedBegin(const void *pointer) {
+  auto *at = static_cast<const unsigned char *>(pointer);
+  auto found = std::prev(guardedBuffers().upper_bound(at));
+  return const_cast<unsigned char *>(found->first);
 }
 
 void *test::allocateGuarded(size_t bytes, void **mapping,
@@ -113,16 +122,20 @@ struct Kernel::State {
   int file = -1;
   void *library = nullptr;
   Entry entry = nullptr;
+#ifdef MTP_HAS_GPUSIM
+  /// In place of all these, on the simulated GPU.
+  std::unique_ptr<GpuKernel> gpu;
+#endif
 };
 
-Kernel::Kernel(const TargetDesc &target, const std::string &kind,
+Kernel::Kernel(const TestTarget &target, const std::string &kind,
                const std::string &config)
     : state(std::make_unique<State>()) {
   state->spec = makeSpec(kind, config);
   load(target);
 }
 
-Kernel::Kernel(const TargetDesc &target, const std::string &module)
+Kernel::Kernel(const TestTarget &target, const std::string &module)
     : state(std::make_unique<State>()) {
   state->module = parseControl(module);
   mlir::PassManager manager(&context());
@@ -138,7 +151,13 @@ Kernel::Kernel(const TargetDesc &target, const std::string &module)
   load(target);
 }
 
-void Kernel::load(const TargetDesc &target) {
+void Kernel::load(const TestTarget &target) {
+#ifdef MTP_HAS_GPUSIM
+  if (target.isGpu) {
+    state->gpu = std::make_unique<GpuKernel>(state->spec);
+    return;
+  }
+#endif
   // To ask is also to be allowed to use it, see CpuFeatures.h.
   for (const std::string &feature : target.requiredFeatures)
     EXPECT_EQ(cpuFeature(feature), FeatureState::Present) << feature;
@@ -268,12 +287,16 @@ void Kernel::run(const std::vector<void *> &buffers,
 
 void Kernel::call(const std::vector<void *> &buffers,
                   const std::vector<int64_t> &params, Split split) const {
-  ASSERT_NE(state->entry, nullptr);
   const KernelSpec &spec = state->spec;
   auto signature = mlir::exec::kernelSignature(spec.kind, spec.config);
   ASSERT_TRUE(signature) << spec.kind;
   EXPECT_EQ(signature->buffers, static_cast<int64_t>(buffers.size()));
   EXPECT_EQ(signature->params, static_cast<int64_t>(params.size()));
+#ifdef MTP_HAS_GPUSIM
+  if (state->gpu)
+    return callGpu(buffers, params);
+#endif
+  ASSERT_NE(state->entry, nullptr);
   int64_t count = mlir::exec::kernelTasks(spec.kind, spec.config, params);
 
   static std::mt19937 generator(7);
@@ -292,8 +315,33 @@ void Kernel::call(const std::vector<void *> &buffers,
   }
 }
 
-std::vector<std::pair<std::string, TargetDesc>> test::hostTargets() {
-  std::vector<std::pair<std::string, TargetDesc>> targets;
+#ifdef MTP_HAS_GPUSIM
+void Kernel::callGpu(const std::vector<void *> &buffers,
+                     const std::vector<int64_t> &params) const {
+  std::vector<GpuBuffer> places;
+  for (void *buffer : buffers) {
+    std::optional<size_t> room = guardedBytes(buffer);
+    ASSERT_TRUE(room) << "expected a guarded buffer";
+    void *begin = guardedBegin(buffer);
+    size_t offset = static_cast<char *>(buffer) - static_cast<char *>(begin);
+    places.push_back({begin, offset + *room, offset});
+  }
+  state->gpu->run(places, params);
+}
+#endif
+
+std::vector<std::pair<std::string, TestTarget>> test::allTargets() {
+  std::vector<std::pair<std::string, TestTarget>> targets = hostTargets();
+#ifdef MTP_HAS_GPUSIM
+  TestTarget gpu;
+  gpu.isGpu = true;
+  targets.push_back({"gpu-sim", gpu});
+#endif
+  return targets;
+}
+
+std::vector<std::pair<std::string, TestTarget>> test::hostTargets() {
+  std::vector<std::pair<std::string, TestTarget>> targets;
   auto isKnown = [&](const TargetDesc &target) {
     return llvm::any_of(targets, [&](const auto &known) {
       return known.second.requiredFeatures == target.requiredFeatures;
@@ -307,7 +355,7 @@ std::vector<std::pair<std::string, TargetDesc>> test::hostTargets() {
           return cpuFeature(feature) == FeatureState::Present;
         });
     if (runs && !isKnown(target))
-      targets.push_back({name, target});
+      targets.push_back({name, TestTarget(target)});
   }
   return targets;
 }

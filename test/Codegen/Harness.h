@@ -60,6 +60,17 @@ void Guarded<T>::release(void *bytes, void *mapping, size_t mappingBytes) {
 /// How many bytes from `pointer` on belong to its guarded buffer; nothing where
 /// it is in none.
 std::optional<size_t> guardedBytes(const void *pointer);
+/// Where that buffer begins.
+void *guardedBegin(const void *pointer);
+
+/// Where a kernel of a test runs: on this machine, compiled for `TargetDesc`,
+/// or on the simulated GPU.
+struct TestTarget : TargetDesc {
+  TestTarget() = default;
+  TestTarget(TargetDesc cpu) : TargetDesc(std::move(cpu)) {}
+
+  bool isGpu = false;
+};
 
 /// How the tasks of a dispatch are handed to the kernel.
 enum class Split { Whole, Single, Random };
@@ -68,11 +79,11 @@ enum class Split { Whole, Single, Random };
 class Kernel {
 public:
   /// `config` is the text of a dictionary attribute, without braces.
-  Kernel(const TargetDesc &target, const std::string &kind,
+  Kernel(const TestTarget &target, const std::string &kind,
          const std::string &config);
   /// The kernel that mtp-outline-control makes of a module with one
   /// mtp.per_slot.
-  Kernel(const TargetDesc &target, const std::string &module);
+  Kernel(const TestTarget &target, const std::string &module);
   ~Kernel();
 
   int64_t tasks(int64_t rows) const;
@@ -91,16 +102,20 @@ public:
   std::vector<int64_t> contractBytes(const std::vector<int64_t> &params) const;
 
 private:
-  void load(const TargetDesc &target);
+  void load(const TestTarget &target);
   void call(const std::vector<void *> &buffers,
             const std::vector<int64_t> &params, Split split) const;
+  void callGpu(const std::vector<void *> &buffers,
+               const std::vector<int64_t> &params) const;
 
   struct State;
   std::unique_ptr<State> state;
 };
 
-/// The targets that this machine can run, the narrowest first.
-std::vector<std::pair<std::string, TargetDesc>> hostTargets();
+/// The CPU's targets that this machine can run, the narrowest first.
+std::vector<std::pair<std::string, TestTarget>> hostTargets();
+/// These and the simulated GPU, where it was built.
+std::vector<std::pair<std::string, TestTarget>> allTargets();
 
 /// Compiles and links a kernel; the diagnostics, or "" on success.
 std::string compileError(const std::string &kind, const std::string &config);

@@ -84,7 +84,7 @@ TEST(MoeRoute, MatchesReference) {
                              {36, 6, 6, 1, true, true, true, 2.5, -1.5},
                              {128, 8, 1, 1, false, false, true, 1.0},
                              {20, 20, 1, 1, false, false, false, 1.0}};
-  for (const auto &[name, target] : hostTargets())
+  for (const auto &[name, target] : allTargets())
     for (const RouteCase &c : cases) {
       SCOPED_TRACE(name + ", experts " + std::to_string(c.experts));
       auto text = [](bool value) { return value ? "true" : "false"; };
@@ -135,7 +135,7 @@ TEST(MoeRoute, MatchesReference) {
 }
 
 TEST(MoeRoute, TiesGoToTheLowestIndex) {
-  for (const auto &[name, target] : hostTargets()) {
+  for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     Kernel kernel(target, "moe_route",
                   "experts = 40, top_k = 5, scoring = \"softmax\"");
@@ -149,7 +149,7 @@ TEST(MoeRoute, TiesGoToTheLowestIndex) {
 }
 
 TEST(MoePlan, SortsLivePairsByExpert) {
-  for (const auto &[name, target] : hostTargets()) {
+  for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     Kernel kernel(target, "moe_plan", "experts = 6, top_k = 2");
     Guarded<int32_t> positions(std::vector<int32_t>{3, -1, 0, 9});
@@ -278,7 +278,7 @@ TEST(MoeExperts, MatchReferenceAndAreRowInvariant) {
 }
 
 TEST(MoeCombine, AddsInOrderAndSkipsDeadRows) {
-  for (const auto &[name, target] : hostTargets())
+  for (const auto &[name, target] : allTargets())
     for (int flags = 0; flags < 4; ++flags) {
       SCOPED_TRACE(name);
       const int rows = 5, width = 27, topK = 3;

@@ -136,7 +136,7 @@ struct Buffers {
 
 /// rope, rope, kv_append and kv_append.
 struct Unfused {
-  Unfused(const TargetDesc &target, const Problem &p)
+  Unfused(const TestTarget &target, const Problem &p)
       : problem(p), queries(target, "rope", rope(qHeads)),
         keys(target, "rope", rope(kHeads)),
         appendKeys(target, "kv_append",
@@ -174,7 +174,7 @@ struct Unfused {
 };
 
 struct Fused {
-  Fused(const TargetDesc &target, const Problem &p, bool withQueries)
+  Fused(const TestTarget &target, const Problem &p, bool withQueries)
       : problem(p), withQueries(withQueries),
         kernel(target, withQueries ? "rope_qkv_append" : "rope_kv_append",
                keys(p, withQueries)) {}
@@ -259,7 +259,7 @@ static void expectReference(const Problem &p, const Result &result) {
   }
 }
 
-static void check(const TargetDesc &target, const Problem &problem) {
+static void check(const TestTarget &target, const Problem &problem) {
   Result want = Unfused(target, problem).run(0, rows);
   for (bool withQueries : {true, false}) {
     Fused fused(target, problem, withQueries);
@@ -277,7 +277,7 @@ static void check(const TargetDesc &target, const Problem &problem) {
 }
 
 TEST(RopeAppend, IsTheUnfusedKernelsToTheBit) {
-  for (const auto &[name, target] : hostTargets())
+  for (const auto &[name, target] : allTargets())
     for (bool bf16 : {false, true})
       for (bool interleaved : {false, true})
         for (Heads heads :
@@ -290,7 +290,7 @@ TEST(RopeAppend, IsTheUnfusedKernelsToTheBit) {
 
 TEST(HeadLinear, RotatesWhatItKeeps) {
   const int heads = 3, n = 37, stride = 160, yStride = 220;
-  for (const auto &[name, target] : hostTargets())
+  for (const auto &[name, target] : allTargets())
     for (bool interleaved : {false, true}) {
       SCOPED_TRACE(name);
       // Columns 21 to 47 of a head are turned; columns 18 to 49 are kept.

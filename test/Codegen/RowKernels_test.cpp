@@ -11,8 +11,8 @@ using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
 /// Runs `body` for every target of this machine.
-static void forTargets(const std::function<void(const TargetDesc &)> &body) {
-  for (const auto &[name, target] : hostTargets()) {
+static void forTargets(const std::function<void(const TestTarget &)> &body) {
+  for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     body(target);
   }
@@ -26,7 +26,7 @@ static std::vector<float> rowsOf(const std::vector<float> &x, int width,
 }
 
 TEST(RmsNorm, MatchesReferenceAndIsRowInvariant) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     for (int width : {1, 8, 50, 64}) {
       const int groups = 3, stride = groups * width + 2;
       Kernel kernel(target, "rms_norm",
@@ -57,7 +57,7 @@ TEST(RmsNorm, MatchesReferenceAndIsRowInvariant) {
 }
 
 TEST(Embed, CopiesRowsAndStaysInTheTable) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     const int width = 37, vocab = 11;
     auto table = randomFloats(width * vocab, 1);
     std::vector<uint16_t> narrow;
@@ -83,7 +83,7 @@ TEST(Embed, CopiesRowsAndStaysInTheTable) {
 }
 
 TEST(MaskFirst, ZeroesPositionZero) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     auto x = randomFloats(3 * 19, 1);
     x[0] = NAN;
     Kernel kernel(target, "mask_first", "width = 19");
@@ -109,7 +109,7 @@ static std::vector<double> rotated(const float *x, const float *table, int dim,
 }
 
 TEST(Rope, RotatesAndCopies) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     for (bool interleaved : {false, true})
       for (int dim : {2, 6, 16, 26, 64}) {
         const int heads = 3, offset = 5, head = dim + 12, rows = 40;
@@ -155,7 +155,7 @@ TEST(Rope, RotatesAndCopies) {
 }
 
 TEST(KvAppend, WritesLiveRowsOnly) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     const int width = 21, page = 8, entry = 50, maxPages = 3, pages = 7;
     for (bool bf16 : {false, true}) {
       Kernel kernel(
@@ -194,7 +194,7 @@ TEST(KvAppend, WritesLiveRowsOnly) {
 }
 
 TEST(KvAppend, WritesTheSharesOfHeads) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     // Three heads of 7 columns, from column 9 of 54: from column 3 of a share.
     const int heads = 3, width = 7, page = 8, share = 18, maxPages = 3;
     Kernel kernel(target, "kv_append",
@@ -221,7 +221,7 @@ TEST(KvAppend, WritesTheSharesOfHeads) {
 }
 
 TEST(KvAppend, RoundsToNearestEven) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     std::vector<float> x = randomFloats(62, 3);
     x.push_back(NAN);
     x.push_back(INFINITY);
@@ -244,7 +244,7 @@ TEST(KvAppend, RoundsToNearestEven) {
 }
 
 TEST(Elementwise, AddConcatCopyTake) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     const int rows = 7, width = 29;
     auto x = randomFloats(rows * 33, 1), z = randomFloats(rows * 31, 2);
     Guarded<float> a(x), b(z), sum(rows * 40), both(rows * (33 + 31)),
@@ -284,7 +284,7 @@ static double ulps(float got, double want) {
 }
 
 TEST(Swiglu, ExponentialIsAccurate) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     // silu(x) * up with up = 1 shows e^-x to a few ulp over its whole range.
     const int width = 20011;
     std::vector<float> x(width);
@@ -302,7 +302,7 @@ TEST(Swiglu, ExponentialIsAccurate) {
 }
 
 TEST(Swiglu, KeepsSpecialValues) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     Kernel kernel(target, "swiglu", "width = 5");
     Guarded<float> gate({NAN, INFINITY, -200.0f, 0.0f, 200.0f});
     Guarded<float> up(std::vector<float>(5, 2.0f)), y(5);
@@ -316,7 +316,7 @@ TEST(Swiglu, KeepsSpecialValues) {
 }
 
 TEST(Argmax, TakesTheFirstLargest) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     const float inf = INFINITY;
     for (int width : {1, 7, 16, 61, 1000}) {
       Kernel kernel(target, "argmax", "width = " + std::to_string(width));

@@ -19,8 +19,8 @@ using Floats = std::vector<float>;
 using Ints = std::vector<int32_t>;
 
 /// Runs `body` for every target of this machine.
-static void forTargets(const std::function<void(const TargetDesc &)> &body) {
-  for (const auto &[name, target] : hostTargets()) {
+static void forTargets(const std::function<void(const TestTarget &)> &body) {
+  for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     body(target);
   }
@@ -44,7 +44,7 @@ static int clamped(int32_t value, int count) {
 }
 
 TEST(ReadState, CopiesTheFirstRowsOfEverySlot) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     Kernel kernel(target, "read_state", stateKeys);
     const int count = 3;
     Floats state = randomFloats(slotCount * stateSize, 1);
@@ -68,7 +68,7 @@ TEST(ReadState, CopiesTheFirstRowsOfEverySlot) {
 }
 
 TEST(WriteState, LeavesTheRowsBehindAsTheyAre) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     Kernel kernel(target, "write_state", stateKeys);
     const int count = 2;
     Floats x = randomFloats(2 * count * width, 1);
@@ -96,7 +96,7 @@ TEST(WriteState, LeavesTheRowsBehindAsTheyAre) {
 }
 
 TEST(WriteStateAt, GathersRowsAndSkipsNegativeOnes) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     Kernel kernel(target, "write_state_at", stateKeys);
     const int count = 3, xRows = 5;
     Floats x = randomFloats(xRows * width, 1);
@@ -125,7 +125,7 @@ TEST(WriteStateAt, GathersRowsAndSkipsNegativeOnes) {
 }
 
 TEST(ConcatRows, PutsTheRowsOfASlotTogether) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     Kernel kernel(target, "concat_rows", "width = 21");
     const int b = 3;
     for (auto [heads, tails] : {std::pair(1, 3), std::pair(2, 1)}) {
@@ -157,7 +157,7 @@ TEST(ConcatRows, PutsTheRowsOfASlotTogether) {
 }
 
 TEST(Exclude, TakesOneTokenOfARowOut) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     const int vocab = 37;
     Kernel kernel(target, "exclude", "width = 37");
     Ints tokens{0, 36, 20, -1, 37, INT32_MIN, INT32_MAX};
@@ -242,7 +242,7 @@ static std::vector<uint8_t> moved(const Kernel &kernel, const Layer &layer,
 }
 
 TEST(KvMove, MovesEntriesInTheirOrder) {
-  forTargets([](const TargetDesc &target) {
+  forTargets([](const TestTarget &target) {
     for (int bytes : {2, 4})
       for (int heads : {1, 2, 3}) {
         const Layer before(bytes, heads);

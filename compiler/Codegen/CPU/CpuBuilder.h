@@ -132,6 +132,7 @@ public:
                      llvm::function_ref<Pair(Pair, ValueRange)> body) override;
   /// One thread has all lanes of a task.
   void sync() override {}
+  void alone(llvm::function_ref<void()> body) override { body(); }
   /// The rounding of `roundToBF16` by the target's instruction, as bf16
   /// values: beside `dotBF16`, which like it takes what is too small for a
   /// normal number as 0.

@@ -25,7 +25,7 @@ static void emitMoePlan(KernelBuilder &kb, const KernelConfig &config) {
       });
     });
   };
-  kb.forTasks([&](Value) {
+  auto sort = [&] {
     // First start[e + 1] counts the pairs of e, then it is where the next pair
     // of e goes; at last that is the end of e and the start of e + 1.
     kb.forRange(zero, kb.integer(experts + 1), 1,
@@ -46,7 +46,8 @@ static void emitMoePlan(KernelBuilder &kb, const KernelConfig &config) {
       kb.storeI32(pair, kb.buffer(3), kb.clampIndex(place, pairs));
       kb.storeI32(kb.add(place, 1), start, next);
     });
-  });
+  };
+  kb.forTasks([&](Value) { kb.alone(sort); });
 }
 
 /// buffers: positions, weight, down, (residual), (shared), y. params: M.

@@ -117,6 +117,7 @@ void Router::dropGroups() {
       kb.storeOne(best, kb.at(values, first, 4));
     }
     kb.storeOne(sum, kb.at(groupScores, group, 4));
+    kb.sync();
   });
   // The best groups are the ones whose score is taken (NaN) after this.
   kb.forRange(kb.integer(0), kb.integer(config.integer("topk_group", groups)),
@@ -132,6 +133,7 @@ void Router::dropGroups() {
       });
     });
   });
+  kb.sync();
 }
 
 void Router::emitRow(Value row) {
@@ -141,6 +143,7 @@ void Router::emitRow(Value row) {
     emitSigmoid(logits);
   else
     emitSoftmax(logits);
+  kb.sync();
   if (groups > 1)
     dropGroups();
 
@@ -155,6 +158,7 @@ void Router::emitRow(Value row) {
                             kb.storeOne(score, kb.at(weights, j, 4));
                             return Values{kb.add(in[0], score)};
                           })[0];
+  kb.sync();
   // The smallest addend that keeps a sum of zero from dividing.
   if (config.text("scoring") == "sigmoid")
     sum = kb.add(sum, kb.f32(1e-20));

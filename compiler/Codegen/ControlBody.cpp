@@ -1,0 +1,49 @@
+//===- ControlBody.cpp - What kernels with a body of their own need -------===//
+
+#include "compiler/Codegen/ControlBody.h"
+
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+Value mtp::codegen::asBuffer(OpBuilder &builder, Location loc, Value pointer,
+                             MemRefType type, Value rows) {
+  LLVMTypeConverter converter(builder.getContext());
+  auto descriptor =
+      MemRefDescriptor::poison(builder, loc, converter.convertType(type));
+  descriptor.setAllocatedPtr(builder, loc, pointer);
+  descriptor.setAlignedPtr(builder, loc, pointer);
+  descriptor.setConstantOffset(builder, loc, 0);
+  int64_t stride = 1;
+  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+    descriptor.setConstantStride(builder, loc, i, stride);
+    if (type.isDynamicDim(i)) {
+      descriptor.setSize(builder, loc, i, rows);
+      break;
+    }
+    descriptor.setConstantSize(builder, loc, i, type.getDimSize(i));
+    stride *= type.getDimSize(i);
+  }
+  return UnrealizedConversionCastOp::create(builder, loc, type,
+                                            ValueRange(Value(descriptor)))
+      .getResult(0);
+}
+
+LogicalResult mtp::codegen::expandMath(Operation *function) {
+  auto needsLibrary = [](Operation *op) {
+    return isa<math::CosOp, math::ExpOp, math::LogOp, math::Log2Op, math::SinOp,
+               math::TanhOp>(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  };
+  if (!function->walk(needsLibrary).wasInterrupted())
+    return success();
+  RewritePatternSet patterns(function->getContext());
+  populateMathPolynomialApproximationPatterns(patterns);
+  return applyPatternsGreedily(function, std::move(patterns));
+}

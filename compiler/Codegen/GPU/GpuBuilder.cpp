@@ -1,0 +1,235 @@
+//===- GpuBuilder.cpp - Idioms for writing GPU kernels --------------------===//
+
+#include "compiler/Codegen/GPU/GpuBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+static constexpr unsigned kSharedSpace = 3;
+
+static int64_t typeBytes(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.getNumElements() * typeBytes(vector.getElementType());
+  return std::max(1u, type.getIntOrFloatBitWidth() / 8);
+}
+
+GpuBuilder::GpuBuilder(OpBuilder &builder, Location loc, gpu::GPUFuncOp kernel,
+                       int64_t buffers, int64_t threads, int64_t scratchBytes)
+    : KernelBuilder(builder, loc), kernel(kernel), bufferCount(buffers),
+      threadCount(threads), scratchBytes(scratchBytes) {
+  assert(threads % kWarp == 0 && "expected whole warps");
+  auto asI64 = [&](Value index) {
+    return arith::IndexCastOp::create(builder, loc, i64Type(), index);
+  };
+  blockId = asI64(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  threadId = asI64(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+}
+
+Value GpuBuilder::buffer(int64_t index) { return kernel.getArgument(index); }
+
+Value GpuBuilder::param(int64_t index) {
+  return kernel.getArgument(bufferCount + index);
+}
+
+Value GpuBuilder::scratch() {
+  if (!scratchBase) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(threadId);
+    scratchBase = shared(scratchBytes);
+  }
+  return scratchBase;
+}
+
+void GpuBuilder::forTasks(llvm::function_ref<void(Value)> body) {
+  body(block());
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+Value GpuBuilder::block() { return blockId; }
+Value GpuBuilder::thread() { return threadId; }
+Value GpuBuilder::warp() { return div(thread(), kWarp); }
+Value GpuBuilder::laneOfWarp() { return rem(thread(), kWarp); }
+
+void GpuBuilder::letSuccessorIn() {
+  NVVM::GriddepcontrolOp::create(builder, loc,
+                                 NVVM::GridDepActionKind::launch_dependents);
+}
+
+void GpuBuilder::waitForPredecessor() {
+  NVVM::GriddepcontrolOp::create(builder, loc, NVVM::GridDepActionKind::wait);
+}
+
+Value GpuBuilder::shuffleXor(Value value, int64_t distance) {
+  return gpu::ShuffleOp::create(builder, loc, value, distance, kWarp,
+                                gpu::ShuffleMode::XOR)
+      .getShuffleResult();
+}
+
+Value GpuBuilder::shuffleFrom(Value value, Value lane) {
+  Value width = constant(i32Type(), kWarp);
+  return gpu::ShuffleOp::create(builder, loc, value, lane, width,
+                                gpu::ShuffleMode::IDX)
+      .getShuffleResult();
+}
+
+void GpuBuilder::sync() { gpu::BarrierOp::create(builder, loc); }
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+Value GpuBuilder::shared(int64_t bytes) {
+  std::string name =
+      kernel.getName().str() + "_shared" + std::to_string(sharedCount++);
+  auto type = LLVM::LLVMArrayType::get(i8Type(), bytes);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(kernel);
+    LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
+                           LLVM::Linkage::Internal, name, Attribute(),
+                           /*alignment=*/16, kSharedSpace);
+  }
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
+  return LLVM::AddressOfOp::create(builder, loc, pointer, name);
+}
+
+//===----------------------------------------------------------------------===//
+// Lanes
+//===----------------------------------------------------------------------===//
+
+Value GpuBuilder::laneNumbers() { return truncate(thread(), i32Type()); }
+
+Value GpuBuilder::firstLanes(int64_t count) {
+  return cmp(Cmp::LT, thread(), count);
+}
+
+Values GpuBuilder::reduceWarp(
+    ValueRange values,
+    llvm::function_ref<Values(ValueRange, ValueRange)> combine) {
+  Values own(values.begin(), values.end());
+  for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
+    Values other;
+    for (Value value : own)
+      other.push_back(shuffleXor(value, distance));
+    own = combine(own, other);
+  }
+  return own;
+}
+
+Values GpuBuilder::reduceLanes(
+    ValueRange values,
+    llvm::function_ref<Values(ValueRange, ValueRange)> combine) {
+  Values own = reduceWarp(values, combine);
+  if (warps() == 1)
+    return own;
+  while (reductions.size() < own.size()) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(threadId);
+    reductions.push_back(shared(warps() * 4));
+  }
+  // The places may still be read for the reduction before.
+  sync();
+  Value isFirst = cmp(Cmp::EQ, laneOfWarp(), 0);
+  for (auto [value, place] : llvm::zip(own, reductions))
+    storeOwn(value, at(place, warp(), 4), isFirst);
+  sync();
+  Values result;
+  for (int64_t i = 0; i < warps(); ++i) {
+    Values next;
+    for (auto [value, place] : llvm::zip(own, reductions))
+      next.push_back(loadOwn(value.getType(), at(place, i * 4)));
+    result = i == 0 ? next : combine(result, next);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value GpuBuilder::loadOwn(Type type, Value pointer, Value mask) {
+  auto load = [&]() -> Value {
+    return LLVM::LoadOp::create(builder, loc, type, pointer, typeBytes(type));
+  };
+  if (!mask)
+    return load();
+  return choose(
+      mask, [&] { return Values{load()}; },
+      [&] { return Values{constant(type, 0)}; })[0];
+}
+
+void GpuBuilder::storeOwn(Value value, Value pointer, Value mask) {
+  auto store = [&] {
+    LLVM::StoreOp::create(builder, loc, value, pointer,
+                          typeBytes(value.getType()));
+  };
+  if (mask)
+    ifThen(mask, store);
+  else
+    store();
+}
+
+void GpuBuilder::storeOne(Value uniform, Value pointer) {
+  storeOwn(uniform, pointer, isAlone ? Value() : firstLanes(1));
+}
+
+void GpuBuilder::alone(llvm::function_ref<void()> body) {
+  ifThen(firstLanes(1), [&] {
+    isAlone = true;
+    body();
+    isAlone = false;
+  });
+}
+
+Value GpuBuilder::loadLanes(Type element, Value pointer, Value mask) {
+  return loadOwn(element, at(pointer, thread(), typeBytes(element)), mask);
+}
+
+void GpuBuilder::storeLanes(Value value, Value pointer, Value mask) {
+  storeOwn(value, at(pointer, thread(), typeBytes(value.getType())), mask);
+}
+
+Value GpuBuilder::loadPacked(Value pointer, int64_t bits, int64_t count) {
+  Value mask = count < lanes() ? firstLanes(count) : Value();
+  auto loadByte = [&](Value index) {
+    return extendUnsigned(loadOwn(i8Type(), at(pointer, index, 1), mask),
+                          i32Type());
+  };
+  Value lane = thread();
+  if (bits == 8)
+    return loadByte(lane);
+  // Of the eight integers of a word the first four are low halves.
+  Value byte = add(mul(div(lane, 8), 4), rem(lane, 4));
+  Value shift = mul(rem(div(lane, 4), 2), 4);
+  Value shifted = shiftRight(loadByte(byte), truncate(shift, i32Type()));
+  return bitAnd(shifted, constant(i32Type(), 0xf));
+}
+
+void GpuBuilder::mapNeighbours(
+    Value from, Value to, int64_t pairs, DType toType, ValueRange tables,
+    llvm::function_ref<Pair(Pair, ValueRange)> body) {
+  int64_t toBytes = byteWidth(toType);
+  auto store = [&](Value value, Value pointer, Value mask) {
+    storeOwn(toType == DType::F32 ? value : roundToBF16(value), pointer, mask);
+  };
+  forChunks(pairs, [&](Value first, Value mask) {
+    Value index = add(first, thread());
+    Values entries;
+    for (Value table : tables)
+      entries.push_back(loadOwn(f32Type(), at(table, index, 4), mask));
+    Value x = at(from, index, 8), y = at(to, index, 2 * toBytes);
+    Pair result =
+        body({loadOwn(f32Type(), x, mask), loadOwn(f32Type(), at(x, 4), mask)},
+             entries);
+    store(result.first, y, mask);
+    store(result.second, at(y, toBytes), mask);
+  });
+}

@@ -1,0 +1,109 @@
+//===- GpuBuilder.h - Idioms for writing GPU kernels ------------*- C++ -*-===//
+//
+// Lanes are the threads of a block, and a block has one task. So a uniform
+// value is one that every thread computes for itself, `storeOne` is one
+// thread's, and `sync` is the block's barrier. Beside the builder of all
+// targets: warps, shared memory, tensor cores and programmatic launch.
+//
+// Kernels take buffers as pointers to global memory, then params as i64. They
+// must call `waitForPredecessor` before they read what another kernel wrote,
+// and before they write: edges between them may be programmatic.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_GPU_GPUBUILDER_H
+#define COMPILER_CODEGEN_GPU_GPUBUILDER_H
+
+#include "compiler/Codegen/KernelBuilder.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace mtp::codegen {
+
+inline constexpr int64_t kWarp = 32;
+
+class GpuBuilder : public KernelBuilder {
+public:
+  /// The insertion point of `builder` is in the entry block of `kernel`, whose
+  /// first `buffers` arguments are pointers; `threads` is a multiple of a warp.
+  GpuBuilder(mlir::OpBuilder &builder, mlir::Location loc,
+             mlir::gpu::GPUFuncOp kernel, int64_t buffers, int64_t threads,
+             int64_t scratchBytes = 0);
+
+  Value buffer(int64_t index) override;
+  Value param(int64_t index) override;
+  Value scratch() override;
+  void forTasks(llvm::function_ref<void(Value)> body) override;
+
+  //===--- Threads --------------------------------------------------------===//
+
+  int64_t threads() const { return threadCount; }
+  int64_t warps() const { return threadCount / kWarp; }
+  /// As i64: the block's number in the grid; the thread's in the block; the
+  /// warp's in the block; the thread's in its warp.
+  Value block();
+  Value thread();
+  Value warp();
+  Value laneOfWarp();
+  /// Lets the next kernel of the stream become resident, and waits until what
+  /// the previous ones wrote is there.
+  void letSuccessorIn();
+  void waitForPredecessor();
+  /// `value` (i32 or f32) of the thread whose number in the warp differs in the
+  /// bits of `distance`.
+  Value shuffleXor(Value value, int64_t distance);
+  /// `value` of the thread of that number (i32) in the warp.
+  Value shuffleFrom(Value value, Value lane);
+
+  //===--- Shared memory --------------------------------------------------===//
+
+  /// Bytes of the block's own, aligned to 16.
+  Value shared(int64_t bytes);
+
+  //===--- Lanes ----------------------------------------------------------===//
+
+  int64_t lanes() const override { return threadCount; }
+  mlir::Type laneType(mlir::Type element) override { return element; }
+  Value splat(Value uniform) override { return uniform; }
+  Value laneNumbers() override;
+  Value firstLanes(int64_t count) override;
+  /// `combine` has to be commutative.
+  Values reduceLanes(
+      ValueRange values,
+      llvm::function_ref<Values(ValueRange, ValueRange)> combine) override;
+  /// The same within each warp.
+  Values reduceWarp(ValueRange values,
+                    llvm::function_ref<Values(ValueRange, ValueRange)> combine);
+
+  //===--- Memory ---------------------------------------------------------===//
+
+  /// A thread's own load or store of a scalar or a vector of up to 16 bytes,
+  /// aligned to its size. `mask` may be null; masked off, a load is zero.
+  Value loadOwn(mlir::Type type, Value pointer, Value mask = {});
+  void storeOwn(Value value, Value pointer, Value mask = {});
+  void storeOne(Value uniform, Value pointer) override;
+  Value loadLanes(mlir::Type element, Value pointer, Value mask = {}) override;
+  void storeLanes(Value value, Value pointer, Value mask = {}) override;
+  Value loadPacked(Value pointer, int64_t bits, int64_t count) override;
+  void mapNeighbours(Value from, Value to, int64_t pairs, DType toType,
+                     ValueRange tables,
+                     llvm::function_ref<Pair(Pair, ValueRange)> body) override;
+  void sync() override;
+  void alone(llvm::function_ref<void()> body) override;
+
+  mlir::OpBuilder &mlirBuilder() { return builder; }
+  mlir::Location location() const { return loc; }
+
+private:
+  mlir::gpu::GPUFuncOp kernel;
+  int64_t bufferCount, threadCount, scratchBytes;
+  /// Made once, in the entry block.
+  Value blockId, threadId, scratchBase;
+  /// Places in shared memory for reductions, one for each of the values.
+  Values reductions;
+  int sharedCount = 0;
+  bool isAlone = false;
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_GPUBUILDER_H

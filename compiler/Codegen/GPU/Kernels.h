@@ -1,0 +1,51 @@
+//===- Kernels.h - GPU kernels as functions ---------------------*- C++ -*-===//
+//
+// A kernel is a gpu.func that takes its buffers as pointers to global memory
+// and then its params as i64. Block b has task b.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_GPU_KERNELS_H
+#define COMPILER_CODEGEN_GPU_KERNELS_H
+
+#include "compiler/Codegen/GPU/GpuBuilder.h"
+#include "compiler/Codegen/KernelCatalogue.h"
+
+namespace mtp::codegen {
+
+/// How a kernel is launched: `blocks` for every `rowsPerGroup` rows (params[0],
+/// a last smaller group counts, too), or in all where that is 0.
+struct GpuLaunch {
+  int64_t blocks = 1;
+  int64_t rowsPerGroup = 1;
+  int64_t threads = 128;
+};
+
+/// Emits one kind of the catalogue that is not a row kernel.
+struct GpuEmitter {
+  llvm::StringLiteral kind;
+  GpuLaunch (*launch)(const KernelConfig &);
+  void (*emit)(GpuBuilder &, const KernelConfig &);
+  /// What this target asks of a configuration beyond what the kind does; null
+  /// when nothing.
+  mlir::LogicalResult (*verify)(const KernelConfig &, EmitError) = nullptr;
+};
+
+/// Appends the kernel to `module`, which may hold others; says how it is
+/// launched.
+mlir::FailureOr<GpuLaunch> emitGpuKernel(mlir::OpBuilder &builder,
+                                         mlir::gpu::GPUModuleOp module,
+                                         const KernelSpec &spec);
+
+/// Emits the body of a kernel that carries it: a thread has a task.
+mlir::LogicalResult emitGpuControl(GpuBuilder &kb, mlir::Region &body);
+
+// One array per family, defined beside its emitters.
+llvm::ArrayRef<GpuEmitter> gpuAttentionKernels();
+llvm::ArrayRef<GpuEmitter> gpuExpertKernels();
+llvm::ArrayRef<GpuEmitter> gpuLinearKernels();
+llvm::ArrayRef<GpuEmitter> gpuSampleKernels();
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_KERNELS_H

@@ -1,0 +1,125 @@
+//===- GpuHarness.cpp - Running kernels on the simulated GPU --------------===//
+
+#include "GpuHarness.h"
+
+#include "compiler/Codegen/GPU/EmitHost.h"
+#include "compiler/Codegen/GPU/GpuModule.h"
+#include "llvm/IR/Module.h"
+#include <cuda.h>
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace mtp;
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+#define EXPECT_CUDA(call) EXPECT_EQ(call, CUDA_SUCCESS) << lastError()
+
+/// What the simulator says of its last fault.
+extern "C" const char *mtp_sim_last_error();
+static std::string lastError() { return mtp_sim_last_error(); }
+
+static void makeContext() {
+  static const bool isMade = [] {
+    CUdevice device;
+    CUcontext context;
+    EXPECT_CUDA(cuInit(0));
+    EXPECT_CUDA(cuDeviceGet(&device, 0));
+    EXPECT_CUDA(cuDevicePrimaryCtxRetain(&context, device));
+    EXPECT_CUDA(cuCtxSetCurrent(context));
+    return true;
+  }();
+  (void)isMade;
+}
+
+struct GpuKernel::State {
+  KernelSpec spec;
+  GpuLaunch launch;
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+};
+
+static mlir::FailureOr<std::vector<char>> compileImage(const KernelSpec &spec,
+                                                       GpuLaunch &launch) {
+  mlir::MLIRContext *context = spec.config.getContext();
+  mlir::DialectRegistry registry;
+  gpu::registerGpuDialects(registry);
+  context->appendDialectRegistry(registry);
+  context->loadAllAvailableDialects();
+  mlir::OpBuilder builder(context);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(builder.getUnknownLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  auto kernels = mlir::gpu::GPUModuleOp::create(
+      builder, builder.getUnknownLoc(), "kernels");
+  auto emitted = emitGpuKernel(builder, kernels, spec);
+  if (failed(emitted) || failed(gpu::lowerGpuModules(*module)))
+    return mlir::failure();
+  launch = *emitted;
+  llvm::LLVMContext llvmContext;
+  auto translated = gpu::translateGpuModule(kernels, llvmContext);
+  if (!translated)
+    return mlir::failure();
+  auto image = gpu::emitHostImage(*translated);
+  if (!image) {
+    ADD_FAILURE() << llvm::toString(image.takeError());
+    return mlir::failure();
+  }
+  return std::move(*image);
+}
+
+GpuKernel::GpuKernel(const KernelSpec &spec)
+    : state(std::make_unique<State>()) {
+  makeContext();
+  state->spec = spec;
+  auto image = compileImage(spec, state->launch);
+  if (failed(image)) {
+    ADD_FAILURE() << "cannot compile " << spec.kind << " for gpu-sim";
+    return;
+  }
+  EXPECT_CUDA(cuModuleLoadData(&state->module, image->data()));
+  EXPECT_CUDA(cuModuleGetFunction(&state->function, state->module,
+                                  spec.symbol.c_str()));
+}
+
+GpuKernel::~GpuKernel() {
+  if (state->module)
+    EXPECT_CUDA(cuModuleUnload(state->module));
+}
+
+void GpuKernel::run(const std::vector<GpuBuffer> &buffers,
+                    const std::vector<int64_t> &params) const {
+  ASSERT_NE(state->function, nullptr);
+  std::map<void *, std::pair<CUdeviceptr, size_t>> copies;
+  std::vector<CUdeviceptr> pointers;
+  for (const GpuBuffer &buffer : buffers) {
+    auto [copy, isNew] = copies.try_emplace(buffer.host, 0, buffer.bytes);
+    if (isNew && buffer.bytes > 0) {
+      EXPECT_CUDA(cuMemAlloc(&copy->second.first, buffer.bytes));
+      EXPECT_CUDA(cuMemcpyHtoD(copy->second.first, buffer.host, buffer.bytes));
+    }
+    pointers.push_back(copy->second.first + buffer.offset);
+  }
+  std::vector<int64_t> values = params;
+  std::vector<void *> arguments;
+  for (CUdeviceptr &pointer : pointers)
+    arguments.push_back(&pointer);
+  for (int64_t &value : values)
+    arguments.push_back(&value);
+
+  const GpuLaunch &launch = state->launch;
+  int64_t groups = launch.rowsPerGroup
+                       ? llvm::divideCeil(params[0], launch.rowsPerGroup)
+                       : 1;
+  if (int64_t blocks = groups * launch.blocks) {
+    EXPECT_CUDA(cuLaunchKernel(state->function, unsigned(blocks), 1, 1,
+                               unsigned(launch.threads), 1, 1, 0, nullptr,
+                               arguments.data(), nullptr));
+    EXPECT_CUDA(cuCtxSynchronize());
+  }
+  for (auto &[host, copy] : copies)
+    if (copy.second > 0) {
+      EXPECT_CUDA(cuMemcpyDtoH(host, copy.first, copy.second));
+      EXPECT_CUDA(cuMemFree(copy.first));
+    }
+}

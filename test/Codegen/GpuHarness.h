@@ -1,0 +1,38 @@
+//===- GpuHarness.h - Running kernels on the simulated GPU ------*- C++ -*-===//
+
+#ifndef TEST_CODEGEN_GPUHARNESS_H
+#define TEST_CODEGEN_GPUHARNESS_H
+
+#include "compiler/Codegen/GPU/Kernels.h"
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace mtp::codegen::test {
+
+/// A buffer of a kernel: `bytes` at `host`, of which the kernel gets the place
+/// `offset` bytes from the start.
+struct GpuBuffer {
+  void *host;
+  size_t bytes, offset;
+};
+
+/// One kernel, compiled for gpu-sim and loaded there.
+class GpuKernel {
+public:
+  explicit GpuKernel(const KernelSpec &spec);
+  ~GpuKernel();
+
+  /// Copies the buffers to the device, each host address once, runs all tasks
+  /// and copies the buffers back. A fault fails the test that runs.
+  void run(const std::vector<GpuBuffer> &buffers,
+           const std::vector<int64_t> &params) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace mtp::codegen::test
+
+#endif // TEST_CODEGEN_GPUHARNESS_H
