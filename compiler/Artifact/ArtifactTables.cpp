@@ -17,9 +17,9 @@ using flatbuffers::Offset;
 class TableBuilder {
 public:
   TableBuilder(flatbuffers::FlatBufferBuilder &fbb, const PlanInputs &plan,
-               const PlanLayout &layout, int imageSegment)
+               const PlanLayout &layout, int imageSegment, int ptxSegment)
       : fbb(fbb), plan(plan), module(plan.module), layout(layout),
-        imageSegment(imageSegment) {}
+        imageSegment(imageSegment), ptxSegment(ptxSegment) {}
 
   Offset<schema::Envelope> makeEnvelope();
   Offset<schema::Generation> makeGeneration();
@@ -45,6 +45,9 @@ private:
   Offset<schema::State> makeState(exec::StateOp op);
   Offset<schema::BufferContract> makeBuffer(const exec::BufferContract &buffer);
   Offset<schema::Contract> makeContract(exec::KernelOp op);
+  /// How a GPU starts a kernel; null on other machines.
+  const KernelLaunch *launchOf(exec::KernelOp op) const;
+  Offset<schema::CudaLaunch> makeLaunch(const KernelLaunch *launch);
   Offset<schema::Kernel> makeKernel(exec::KernelOp op);
   Offset<flatbuffers::Vector<Offset<schema::Blob>>>
   makeBlobs(const std::vector<BlobLayout> &blobs);
@@ -57,7 +60,7 @@ private:
   const PlanInputs &plan;
   ModuleOp module;
   const PlanLayout &layout;
-  const int imageSegment;
+  const int imageSegment, ptxSegment;
 };
 
 } // namespace
@@ -174,10 +177,24 @@ Offset<schema::Contract> TableBuilder::makeContract(exec::KernelOp op) {
     params.emplace_back(range.least, range.most);
   auto bufferVector = fbb.CreateVector(buffers);
   auto paramVector = fbb.CreateVectorOfStructs(params);
-  return schema::CreateContract(fbb, bufferVector, paramVector,
-                                contract->tasks.tasks,
-                                contract->tasks.rowsPerGroup,
+  exec::TaskShape tasks = contract->tasks;
+  if (const KernelLaunch *launch = launchOf(op))
+    tasks = {launch->rowsPerGroup, int64_t(launch->blocks)};
+  return schema::CreateContract(fbb, bufferVector, paramVector, tasks.tasks,
+                                tasks.rowsPerGroup,
                                 plan.code.scratchOf.lookup(op.getSymName()));
+}
+
+const KernelLaunch *TableBuilder::launchOf(exec::KernelOp op) const {
+  auto found = plan.code.launchOf.find(op.getSymName());
+  return found == plan.code.launchOf.end() ? nullptr : &found->second;
+}
+
+Offset<schema::CudaLaunch>
+TableBuilder::makeLaunch(const KernelLaunch *launch) {
+  if (!launch)
+    return 0;
+  return schema::CreateCudaLaunch(fbb, launch->threads, launch->sharedBytes);
 }
 
 Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
@@ -185,13 +202,17 @@ Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
   llvm::raw_string_ostream(config) << op.getConfig();
   exec::KernelSignature signature =
       *exec::kernelSignature(op.getKind(), op.getConfig());
-  bool builtin = op.getKind().starts_with(exec::kBuiltinPrefix);
-  auto symbol = fbb.CreateString(op.getSymName().str());
+  // A GPU has no builtins, and a name of its own in the image.
+  const KernelLaunch *launch = launchOf(op);
+  bool builtin = !launch && op.getKind().starts_with(exec::kBuiltinPrefix);
+  auto symbol =
+      fbb.CreateString(launch ? launch->symbol : op.getSymName().str());
   auto kind = fbb.CreateString(op.getKind().str());
   auto text = fbb.CreateString(config);
   auto contract = makeContract(op);
   return schema::CreateKernel(fbb, symbol, kind, text, builtin ? -1 : 0,
-                              signature.buffers, signature.params, contract);
+                              signature.buffers, signature.params, contract,
+                              makeLaunch(launch));
 }
 
 Offset<flatbuffers::Vector<Offset<schema::Blob>>>
@@ -373,7 +394,8 @@ Offset<schema::Plan> TableBuilder::makePlan() {
   auto target = makeTarget();
   std::vector<Offset<schema::Image>> images;
   if (imageSegment >= 0)
-    images.push_back(schema::CreateImage(fbb, plan.code.format, imageSegment));
+    images.push_back(
+        schema::CreateImage(fbb, plan.code.format, imageSegment, ptxSegment));
   auto imageVector = fbb.CreateVector(images);
   auto kernels = tableOf<exec::KernelOp>(
       [&](exec::KernelOp op) { return makeKernel(op); });
@@ -408,7 +430,8 @@ flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
   fbb.ForceDefaults(true); // a hash of 0 must take its bytes all the same
   std::vector<TableBuilder> builders;
   for (auto [i, plan] : llvm::enumerate(inputs.plans))
-    builders.emplace_back(fbb, plan, layout.plans[i], layout.imageSegment(i));
+    builders.emplace_back(fbb, plan, layout.plans[i], layout.imageSegment(i),
+                          layout.ptxSegment(i));
   // What all plans have in common.
   TableBuilder &root = builders.front();
   auto producer = fbb.CreateString(inputs.producer);

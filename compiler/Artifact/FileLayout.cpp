@@ -142,6 +142,9 @@ LogicalResult FileLayoutBuilder::build() {
     image.size = inputs.plans[plan].code.image.size();
     image.plan = plan;
     addSegment(image);
+    image.size = inputs.plans[plan].code.ptx.size();
+    image.isPtx = true;
+    addSegment(image);
   }
   SegmentLayout tokenizer{schema::SegmentKind::Tokenizer};
   tokenizer.size = inputs.tokenizer.size();
@@ -171,8 +174,17 @@ int FileLayout::tokenizerSegment() const {
   });
 }
 
-int FileLayout::imageSegment(size_t plan) const {
+int FileLayout::imageSegment(size_t plan, bool isPtx) const {
   return findSegment(segments, [&](const SegmentLayout &segment) {
-    return segment.kind == schema::SegmentKind::Image && segment.plan == plan;
+    return segment.kind == schema::SegmentKind::Image && segment.plan == plan &&
+           segment.isPtx == isPtx;
   });
+}
+
+int FileLayout::imageSegment(size_t plan) const {
+  return imageSegment(plan, /*isPtx=*/false);
+}
+
+int FileLayout::ptxSegment(size_t plan) const {
+  return imageSegment(plan, /*isPtx=*/true);
 }

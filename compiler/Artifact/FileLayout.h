@@ -40,8 +40,9 @@ struct SegmentLayout {
   /// Weights or constants, in their order; one that several plans have is named
   /// by the first of them.
   std::vector<BlobNumber> blobs;
-  /// The plan whose image it is.
+  /// The plan whose image it is; whether it is the PTX beside a cubin.
   size_t plan = 0;
+  bool isPtx = false;
 };
 
 struct FileLayout {
@@ -56,9 +57,14 @@ struct FileLayout {
   /// something in common.
   static mlir::FailureOr<FileLayout> get(const ArtifactInputs &inputs);
 
-  /// The number of the tokenizer's segment, or of a plan's image; -1: none.
+  /// The number of the tokenizer's segment, of a plan's image or of the PTX
+  /// beside it; -1: none.
   int tokenizerSegment() const;
   int imageSegment(size_t plan) const;
+  int ptxSegment(size_t plan) const;
+
+private:
+  int imageSegment(size_t plan, bool isPtx) const;
 };
 
 } // namespace mtp::compiler

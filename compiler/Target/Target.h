@@ -26,6 +26,8 @@ namespace mtp::compiler {
 struct TargetOptions {
   /// The processor's name; "native" is this machine's.
   std::string cpu = "native";
+  /// The GPU, as the CUDA toolkit names it, or "sim" for the simulator.
+  std::string chip = "sm_90";
   /// Threads that a step should keep busy; does not change what it computes.
   int64_t workers = 1;
 };
@@ -37,10 +39,26 @@ struct Machine {
   std::vector<std::string> features;
 };
 
+/// How a GPU starts a kernel.
+struct KernelLaunch {
+  /// Its name in the image.
+  std::string symbol;
+  /// Blocks for every so many rows, or in all where that is 0.
+  uint64_t blocks = 0;
+  uint32_t rowsPerGroup = 0;
+  /// Of a block.
+  uint32_t threads = 0;
+  uint32_t sharedBytes = 0;
+};
+
 /// All kernels of a plan as code.
 struct KernelCode {
   schema::ImageFormat format;
   std::vector<char> image;
+  /// Of a cubin: the same kernels as PTX, for other chips.
+  std::vector<char> ptx;
+  /// Of a GPU's kernels: how each is started.
+  llvm::StringMap<KernelLaunch> launchOf;
   /// Scratch of one worker, bytes: of each kernel, and what is enough for all.
   llvm::StringMap<uint64_t> scratchOf;
   uint64_t scratchBytes = 0;

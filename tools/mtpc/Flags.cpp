@@ -31,14 +31,18 @@ cl::opt<std::string>
                cl::value_desc("model.bin"), cl::cat(category));
 cl::list<std::string> targetNames(
     "target", cl::CommaSeparated, cl::value_desc("name,..."),
-    cl::desc("The machines to compile for (default: cpu); the artifact has a "
-             "plan for each, which share the weights that they pack alike"),
+    cl::desc(
+        "The machines to compile for: cpu (default), cuda; the artifact "
+        "has a plan for each, which share the weights that they pack alike"),
     cl::cat(category));
 cl::opt<std::string>
     targetCpu("target-cpu",
               cl::desc("The processor: native, x86-64-v3, x86-64-v4, znver4 or "
                        "sapphirerapids"),
               cl::init("native"), cl::cat(category));
+cl::opt<std::string>
+    chip("chip", cl::desc("Of the target cuda: the GPU, or sim for gpu-sim"),
+         cl::value_desc("sm_90|sim"), cl::init("sm_90"), cl::cat(category));
 cl::opt<std::string>
     compileTo("compile-to",
               cl::desc("Stop after a phase and print the module: input, fuse, "
@@ -189,6 +193,7 @@ mtp::Result<Targets> readTargets(const TargetRegistry &registry) {
     names.push_back("cpu");
   TargetOptions options;
   options.cpu = targetCpu;
+  options.chip = chip;
   options.workers = threadsOf(runThreads);
   return registry.create(names, options);
 }

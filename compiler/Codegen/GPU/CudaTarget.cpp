@@ -1,0 +1,136 @@
+//===- CudaTarget.cpp - NVIDIA GPUs as a target ---------------------------===//
+
+#include "compiler/Codegen/GPU/CudaTarget.h"
+
+#include "compiler/Codegen/GPU/EmitHost.h"
+#include "compiler/Codegen/GPU/EmitPtx.h"
+#include "compiler/Codegen/GPU/GpuModule.h"
+#include "compiler/Codegen/GPU/Kernels.h"
+#include "dialects/Exec/IR/ExecOps.h"
+#include "runtime/schema/QuantizedPanel.h"
+#include "llvm/IR/Module.h"
+
+using namespace mtp;
+using namespace mtp::codegen;
+using namespace mlir;
+
+static constexpr llvm::StringLiteral kSimulator = "sim";
+
+/// Whether a name is a chip's: "sm_90", "sm_100a".
+static bool isChip(StringRef name) {
+  if (!name.consume_front("sm_"))
+    return false;
+  StringRef digits = name.take_while(llvm::isDigit);
+  StringRef suffix = name.drop_front(digits.size());
+  return digits.size() >= 2 && digits.size() <= 3 && digits[0] != '0' &&
+         (suffix.empty() || suffix == "a" || suffix == "f");
+}
+
+Result<std::unique_ptr<compiler::Target>>
+CudaTarget::create(const compiler::TargetOptions &options) {
+  if (options.chip != kSimulator && !isChip(options.chip))
+    return invalidArgument("expected a chip like sm_90, or sim, for --chip, "
+                           "got '" +
+                           options.chip + "'");
+  return std::unique_ptr<Target>(new CudaTarget(options.chip));
+}
+
+bool CudaTarget::isSimulated() const { return chip == kSimulator; }
+
+compiler::Machine CudaTarget::machine() const {
+  return {isSimulated() ? "gpu-sim" : "nvptx", chip, {}};
+}
+
+int64_t CudaTarget::panelWidth() const { return QuantizedPanel::kOutputs; }
+
+/// The name of a kernel in its image: PTX has no other characters.
+static std::string symbolInImage(StringRef symbol) {
+  std::string name = symbol.str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return name;
+}
+
+/// Dialects whose lowering to LLVM was registered after the context began are
+/// known to it only when they are loaded anew.
+static void loadGpuDialects(MLIRContext &context) {
+  DialectRegistry registry;
+  ::mtp::gpu::registerGpuDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+}
+
+/// Emits all kernels of `module` into `kernels`.
+static LogicalResult emitKernels(ModuleOp module,
+                                 mlir::gpu::GPUModuleOp kernels,
+                                 compiler::KernelCode &code) {
+  OpBuilder builder(module.getContext());
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    KernelSpec spec{symbolInImage(kernel.getSymName()), kernel.getKind().str(),
+                    kernel.getConfig(),
+                    kernel.hasBody() ? &kernel.getBody() : nullptr};
+    FailureOr<GpuLaunch> launch = emitGpuKernel(builder, kernels, spec);
+    if (failed(launch))
+      return kernel.emitOpError("has no code on this target");
+    code.launchOf[kernel.getSymName()] = {
+        spec.symbol, uint64_t(launch->blocks), uint32_t(launch->rowsPerGroup),
+        uint32_t(launch->threads), /*sharedBytes=*/0};
+  }
+  return success();
+}
+
+/// Makes what the chip runs of the translated kernels.
+static llvm::Error emitImages(llvm::Module &module, StringRef chip,
+                              compiler::KernelCode &code) {
+  if (chip == kSimulator) {
+    code.format = schema::ImageFormat::GpuSim;
+    auto image = ::mtp::gpu::emitHostImage(module);
+    if (!image)
+      return image.takeError();
+    code.image = std::move(*image);
+    return llvm::Error::success();
+  }
+  auto ptx = ::mtp::gpu::emitPtx(module, chip);
+  if (!ptx)
+    return ptx.takeError();
+  auto cubin = ::mtp::gpu::assemblePtx(*ptx, chip);
+  if (!cubin)
+    return cubin.takeError();
+  // The driver takes PTX as a string, which ends with a zero.
+  std::vector<char> text(ptx->c_str(), ptx->c_str() + ptx->size() + 1);
+  if (cubin->bytes.empty()) {
+    code.format = schema::ImageFormat::Ptx;
+    code.image = std::move(text);
+  } else {
+    code.format = schema::ImageFormat::Cubin;
+    code.image = std::move(cubin->bytes);
+    code.ptx = std::move(text);
+  }
+  return llvm::Error::success();
+}
+
+FailureOr<compiler::KernelCode>
+CudaTarget::generateCode(ModuleOp module) const {
+  loadGpuDialects(*module.getContext());
+  OwningOpRef<ModuleOp> holder = ModuleOp::create(module.getLoc());
+  OpBuilder builder(holder->getBodyRegion());
+  auto kernels =
+      mlir::gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+  compiler::KernelCode code{schema::ImageFormat::GpuSim};
+  if (failed(emitKernels(module, kernels, code)))
+    return failure();
+  if (code.launchOf.empty())
+    return code;
+  if (failed(::mtp::gpu::lowerGpuModules(*holder)))
+    return module.emitError("cannot lower the kernels to the llvm dialect");
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> translated =
+      ::mtp::gpu::translateGpuModule(kernels, context);
+  if (!translated)
+    return failure();
+  if (llvm::Error error = emitImages(*translated, chip, code))
+    return module.emitError("cannot make an image of the kernels: ")
+           << llvm::toString(std::move(error));
+  return code;
+}
