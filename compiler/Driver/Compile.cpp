@@ -265,6 +265,8 @@ LogicalResult Compilation::generateCode() {
     FailureOr<KernelCode> code = plan.target->generateCode(plan.module);
     if (failed(code))
       return failure();
+    if (options.onCode)
+      options.onCode(*plan.target, *code);
     plan.code = std::move(*code);
   }
   return success();

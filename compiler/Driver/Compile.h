@@ -28,6 +28,8 @@ struct CompileOptions {
   WriteOptions write;
   /// The seed of random weights for a module that names no weight files.
   std::optional<uint64_t> randomWeights;
+  /// Told what became of the kernels of each target.
+  std::function<void(const Target &, const KernelCode &)> onCode;
   /// Told when a phase begins.
   std::function<void(const PhaseInfo &)> onPhase;
 };

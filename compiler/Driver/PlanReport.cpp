@@ -41,6 +41,7 @@ struct Plan {
   /// Whether every k is known to put out what k = 0 does.
   bool exact = true;
   llvm::ArrayRef<QuantizedWeight> quantized;
+  llvm::ArrayRef<KernelResources> resources;
 };
 
 } // namespace
@@ -144,6 +145,21 @@ static void printProgram(const ProgramPlan &program,
   });
 }
 
+static void printResources(const Plan &plan, llvm::json::OStream &json) {
+  if (plan.resources.empty())
+    return;
+  json.attributeArray("gpu_kernels", [&] {
+    for (const KernelResources &kernel : plan.resources)
+      json.object([&] {
+        json.attribute("kernel", kernel.symbol);
+        json.attribute("registers", kernel.registers);
+        json.attribute("shared_bytes", kernel.sharedBytes);
+        json.attribute("stack_bytes", kernel.stackBytes);
+        json.attribute("spill_bytes", kernel.spillBytes);
+      });
+  });
+}
+
 static void printJson(const Plan &plan, llvm::raw_ostream &os) {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
@@ -159,6 +175,7 @@ static void printJson(const Plan &plan, llvm::raw_ostream &os) {
         json.attribute(kind, count);
     });
     printQuantized(plan, json);
+    printResources(plan, json);
     json.attributeArray("programs", [&] {
       for (const ProgramPlan &program : plan.programs)
         printProgram(program, json);
@@ -209,6 +226,22 @@ static void printPrograms(const Plan &plan, llvm::raw_ostream &os) {
   }
 }
 
+/// What the kernels take of a GPU.
+static void printResources(const Plan &plan, llvm::raw_ostream &os) {
+  if (plan.resources.empty())
+    return;
+  os << "\n"
+     << llvm::left_justify("kernel", 48)
+     << "registers  shared bytes  stack bytes  spilled bytes\n";
+  for (const KernelResources &kernel : plan.resources)
+    os << llvm::left_justify(kernel.symbol, 48)
+       << llvm::format("%9llu%14llu%13llu%15llu\n",
+                       static_cast<unsigned long long>(kernel.registers),
+                       static_cast<unsigned long long>(kernel.sharedBytes),
+                       static_cast<unsigned long long>(kernel.stackBytes),
+                       static_cast<unsigned long long>(kernel.spillBytes));
+}
+
 static void printText(const Plan &plan, llvm::raw_ostream &os) {
   auto line = [&](llvm::StringRef what, int64_t bytes) {
     os << llvm::left_justify(what, 20)
@@ -238,17 +271,18 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
        << llvm::format("%9d%14.5f%11.3g\n", static_cast<int>(weight.group),
                        weight.error.relativeRms(), weight.error.maxError);
   }
+  printResources(plan, os);
   printPrograms(plan, os);
 }
 
-LogicalResult
-compiler::printPlanReport(ModuleOp module,
-                          llvm::ArrayRef<QuantizedWeight> quantized, bool json,
-                          llvm::raw_ostream &os) {
+LogicalResult compiler::printPlanReport(ModuleOp module,
+                                        const CompiledParts &parts, bool json,
+                                        llvm::raw_ostream &os) {
   FailureOr<Plan> plan = makePlan(module);
   if (failed(plan))
     return failure();
-  plan->quantized = quantized;
+  plan->quantized = parts.quantized;
+  plan->resources = parts.resources;
   json ? printJson(*plan, os) : printText(*plan, os);
   return success();
 }

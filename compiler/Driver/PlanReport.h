@@ -3,6 +3,7 @@
 #ifndef MTP_COMPILER_DRIVER_PLANREPORT_H
 #define MTP_COMPILER_DRIVER_PLANREPORT_H
 
+#include "compiler/Target/Target.h"
 #include "compiler/Weights/WeightQuantizer.h"
 #include "compiler/Weights/WeightRecipe.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,12 +19,19 @@ struct QuantizedWeight {
   QuantizationError error;
 };
 
+/// What is known once code was made and weights packed; empty where they were
+/// not.
+struct CompiledParts {
+  std::vector<QuantizedWeight> quantized;
+  /// Of a GPU's kernels, where they were assembled.
+  std::vector<KernelResources> resources;
+};
+
 /// Prints programs, kernels and bytes of a module that went through the exec
-/// phase, for people or as one JSON object. `quantized` is empty where nothing
-/// was packed.
+/// phase, for people or as one JSON object.
 mlir::LogicalResult printPlanReport(mlir::ModuleOp module,
-                                    llvm::ArrayRef<QuantizedWeight> quantized,
-                                    bool json, llvm::raw_ostream &os);
+                                    const CompiledParts &parts, bool json,
+                                    llvm::raw_ostream &os);
 
 } // namespace mtp::compiler
 

@@ -51,6 +51,18 @@ struct KernelLaunch {
   uint32_t sharedBytes = 0;
 };
 
+/// What a kernel takes of a GPU, as its assembler says.
+struct KernelResources {
+  std::string symbol;
+  uint64_t registers = 0;
+  /// Memory of a thread, and how much of the traffic there is of registers
+  /// that did not suffice.
+  uint64_t stackBytes = 0;
+  uint64_t spillBytes = 0;
+  /// Static shared memory of a block.
+  uint64_t sharedBytes = 0;
+};
+
 /// All kernels of a plan as code.
 struct KernelCode {
   schema::ImageFormat format;
@@ -59,6 +71,9 @@ struct KernelCode {
   std::vector<char> ptx;
   /// Of a GPU's kernels: how each is started.
   llvm::StringMap<KernelLaunch> launchOf;
+  /// Of a GPU's kernels, where they were assembled; by their names in the
+  /// image.
+  std::vector<KernelResources> resources;
   /// Scratch of one worker, bytes: of each kernel, and what is enough for all.
   llvm::StringMap<uint64_t> scratchOf;
   uint64_t scratchBytes = 0;

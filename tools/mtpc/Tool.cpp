@@ -85,7 +85,7 @@ private:
   mlir::SourceMgrDiagnosticHandler atSource;
   Progress progress;
   mlir::ScopedDiagnosticHandler handler;
-  std::vector<QuantizedWeight> quantized;
+  CompiledParts parts;
 };
 
 } // namespace
@@ -117,7 +117,10 @@ CompileOptions Run::compileOptions() {
   };
   options.write.onQuantized = [this](const mtp::WeightRecipe &recipe,
                                      const mtp::QuantizationError &error) {
-    quantized.push_back({recipe.name, recipe.bits, recipe.group, error});
+    parts.quantized.push_back({recipe.name, recipe.bits, recipe.group, error});
+  };
+  options.onCode = [this](const Target &, const KernelCode &code) {
+    parts.resources = code.resources;
   };
   options.onPhase = [this](const PhaseInfo &info) {
     progress.phase(info.description);
@@ -142,8 +145,8 @@ mlir::LogicalResult Run::compile(mlir::ModuleOp module) {
 /// Prints the report and the module, where they are asked for.
 mlir::LogicalResult Run::print(mlir::ModuleOp module) {
   if (invocation.report != Report::None &&
-      failed(printPlanReport(module, quantized,
-                             invocation.report == Report::Json, llvm::outs())))
+      failed(printPlanReport(module, parts, invocation.report == Report::Json,
+                             llvm::outs())))
     return mlir::failure();
   if (!invocation.printsModule())
     return mlir::success();

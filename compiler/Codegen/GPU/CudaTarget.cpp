@@ -6,6 +6,7 @@
 #include "compiler/Codegen/GPU/EmitPtx.h"
 #include "compiler/Codegen/GPU/GpuModule.h"
 #include "compiler/Codegen/GPU/Kernels.h"
+#include "compiler/Codegen/GPU/PtxasReport.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "runtime/schema/QuantizedPanel.h"
 #include "llvm/IR/Module.h"
@@ -106,6 +107,7 @@ static llvm::Error emitImages(llvm::Module &module, StringRef chip,
     code.format = schema::ImageFormat::Cubin;
     code.image = std::move(cubin->bytes);
     code.ptx = std::move(text);
+    code.resources = ::mtp::gpu::readPtxasReport(cubin->report);
   }
   return llvm::Error::success();
 }
