@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the config of a model of about a billion parameters, for measuring.
+"""Writes the config of a model, for measuring.
 
-  shapes.py SHAPE DIR      SHAPE: llama, mimo or deepseek
+  shapes.py SHAPE DIR
+
+llama, mimo and deepseek have about a billion parameters; the others are those of
+released models.
 
 There are no weights: `mtp-import --no-weights` reads the config alone, and
 `mtpc --random-weights` makes the weights straight in the artifact.
@@ -42,6 +45,36 @@ SHAPES = {
         "qk_nope_head_dim": 64, "qk_rope_head_dim": 32, "v_head_dim": 64,
         "attention_bias": False, "rope_theta": 10000, "rope_scaling": None,
         "rope_interleave": True},
+
+    # Llama-3.2-1B, Llama-3.1-8B, MiMo-7B and DeepSeek-V3 as they were released.
+    "llama-1b": {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama",
+        "rope_theta": 500000, **DENSE, "vocab_size": 128256,
+        "tie_word_embeddings": True},
+    "llama-8b": {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama",
+        "rope_theta": 500000, "hidden_size": 4096, "num_hidden_layers": 32,
+        "intermediate_size": 14336, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128256},
+    "mimo-7b": {
+        "architectures": ["MiMoForCausalLM"], "model_type": "mimo",
+        "rope_theta": 640000, "attention_bias": True, "use_sliding_window": False,
+        "num_nextn_predict_layers": 1, "hidden_size": 4096, "num_hidden_layers": 36,
+        "intermediate_size": 11008, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151680},
+    "deepseek-v3": {
+        "architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3",
+        "hidden_size": 7168, "num_hidden_layers": 61, "intermediate_size": 18432,
+        "moe_intermediate_size": 2048, "n_routed_experts": 256,
+        "num_experts_per_tok": 8, "n_shared_experts": 1, "first_k_dense_replace": 3,
+        "moe_layer_freq": 1, "n_group": 8, "topk_group": 4,
+        "topk_method": "noaux_tc", "scoring_func": "sigmoid",
+        "norm_topk_prob": True, "routed_scaling_factor": 2.5,
+        "num_nextn_predict_layers": 1, "num_attention_heads": 128,
+        "num_key_value_heads": 128, "q_lora_rank": 1536, "kv_lora_rank": 512,
+        "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+        "attention_bias": False, "rope_theta": 10000, "rope_scaling": None,
+        "rope_interleave": True, "vocab_size": 129280},
 }
 
 
@@ -55,7 +88,7 @@ def main():
         sys.exit(f"shapes.py: error: expected a new file, {path} is there")
     os.makedirs(options.folder, exist_ok=True)
     with open(path, "w") as file:
-        json.dump({**SHAPES[options.shape], **COMMON}, file, indent=1)
+        json.dump({**COMMON, **SHAPES[options.shape]}, file, indent=1)
         file.write("\n")
 
 

@@ -1,0 +1,8 @@
+"""Prints how many nodes a program of a plan report has: nodes.py PLAN.json PROGRAM."""
+import json
+import sys
+
+with open(sys.argv[1]) as file:
+    programs = json.load(file)["programs"]
+(program,) = [p for p in programs if p["name"] == sys.argv[2]]
+print(f"{program['name']}: {program['dispatches']} nodes")
