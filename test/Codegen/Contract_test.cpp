@@ -96,6 +96,14 @@ const Case cases[] = {
     {"moe_down",
      "experts = 3, k = 64, n = 37, dtype = \"int8\", group = 32, top_k = 2",
      {4}},
+    // One pair, so that no two rows have one place.
+    {"moe_gate_up",
+     "experts = 1, k = 21, inter = 37, dtype = \"int4\", group = 32, "
+     "top_k = 1",
+     {1}},
+    {"moe_down",
+     "experts = 1, k = 64, n = 37, dtype = \"bf16\", top_k = 1",
+     {1}},
     {"moe_combine",
      "width = 21, top_k = 2, residual = true, shared = true",
      {3}},
@@ -174,9 +182,19 @@ void ContractTest::run(const Kernel &kernel, const Case &c,
   kernel.run(pointers, c.params, Split::Random);
 }
 
+/// Whether the simulator can run a case with anything in its buffers: where
+/// numbers may send two rows to one place, it reports the race.
+static bool runsOnGpu(const Case &c) {
+  if (llvm::StringRef(c.kind).starts_with("moe_"))
+    return c.params[0] == 1;
+  return llvm::StringRef(c.kind).contains("linear");
+}
+
 TEST_F(ContractTest, HoldsWhateverBuffersHold) {
-  for (const auto &[name, target] : hostTargets())
+  for (const auto &[name, target] : allTargets())
     for (const Case &c : cases) {
+      if (target.isGpu && !runsOnGpu(c))
+        continue;
       SCOPED_TRACE(name + ": " + c.kind + " " + c.config);
       Kernel kernel(target, c.kind, c.config);
       for (const std::vector<uint32_t> &words : fillings())

@@ -4,6 +4,7 @@
 #define TEST_CODEGEN_HARNESS_H
 
 #include "compiler/Codegen/CPU/TargetDesc.h"
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -70,6 +71,13 @@ struct TestTarget : TargetDesc {
   TestTarget(TargetDesc cpu) : TargetDesc(std::move(cpu)) {}
 
   bool isGpu = false;
+
+  /// Whether rows are rounded to bf16 where weights are.
+  bool roundsRows() const { return isGpu || bf16Dot; }
+  /// Chains in which sums of products with integers are added up.
+  int sumChains() const { return isGpu ? 8 : 1; }
+  /// Rows of a test: the simulator is slow, and its tiles have 8 of them.
+  int rowsOf(int rows) const { return isGpu ? std::min(rows, 19) : rows; }
 };
 
 /// How the tasks of a dispatch are handed to the kernel.

@@ -18,7 +18,7 @@ using namespace mtp::codegen::test;
 
 namespace {
 
-constexpr int rowCount = 40, slotCount = 4, words = 8, skipWord = 6;
+constexpr int slotCount = 4, words = 8, skipWord = 6;
 constexpr int nobody = std::numeric_limits<int32_t>::max();
 constexpr float unwritten = 12345.0f;
 
@@ -56,8 +56,8 @@ const Case cases[] = {{33, 47, 0},
 /// Rows of all kinds: random ones; zeros, whose logits are the bias, with ties,
 /// -infinity and NaN; and rows of NaN, where nothing wins.
 struct Problem {
-  explicit Problem(const Case &c)
-      : c(c), x(randomFloats(size_t(rowCount) * c.stride(), 1)),
+  Problem(const Case &c, int rows)
+      : c(c), rows(rows), x(randomFloats(size_t(rows) * c.stride(), 1)),
         norm(randomFloats(c.k, 2, 0.3f)), bias(randomFloats(c.n, 4, 1.5f)) {
     std::vector<float> w = randomFloats(size_t(c.n) * c.k, 3, 0.2f);
     weights =
@@ -67,12 +67,12 @@ struct Problem {
       bias[i] = i % 7 == 6 || (i >= 32 && i < 64) ? -INFINITY
                 : i % 11 == 10                    ? NAN
                                                   : std::round(bias[i]);
-    for (int r = 3; r < rowCount; r += 5) {
+    for (int r = 3; r + 1 < rows; r += 5) {
       float *row = &x[size_t(r) * c.stride()];
       std::fill(row, row + c.k, 0.0f);
       std::fill(row + c.stride(), row + c.stride() + c.k, NAN);
     }
-    for (int r = 0; r < rowCount; ++r)
+    for (int r = 0; r < rows; ++r)
       slots.push_back(r * 3 % slotCount);
     // All words of a slot but one have nothing to say here.
     for (int s = 0; s < slotCount; ++s)
@@ -83,6 +83,7 @@ struct Problem {
   bool keeps(int row) const { return slots[row] < 2; }
 
   Case c;
+  int rows;
   std::vector<float> x, norm, bias;
   std::vector<uint8_t> weights;
   std::vector<int32_t> slots, sampling;
@@ -136,9 +137,10 @@ int winner(const float *row, int begin, int end) {
   return best;
 }
 
-void checkWinners(const Case &c, const Outcome &run,
+void checkWinners(const Problem &problem, const Outcome &run,
                   const std::vector<float> &logits) {
-  for (int r = 0; r < rowCount; ++r) {
+  const Case &c = problem.c;
+  for (int r = 0; r < problem.rows; ++r) {
     const float *row = &logits[size_t(r) * c.n];
     for (int part = 0; part < c.parts(); ++part) {
       int best = winner(row, part * 32, std::min(c.n, part * 32 + 32));
@@ -152,20 +154,21 @@ void checkWinners(const Case &c, const Outcome &run,
 } // namespace
 
 TEST(LinearArgmax, HasTheLogitsOfLinearAndTheirWinners) {
-  for (const auto &[name, target] : hostTargets())
+  for (const auto &[name, target] : allTargets())
     for (const Case &c : cases) {
-      if (c.forTiles && !target.tiles)
+      if (c.forTiles && !target.tiles && !target.isGpu)
         continue;
       SCOPED_TRACE(name + ": " + c.config());
-      Problem problem(c);
+      int rows = target.rowsOf(40);
+      Problem problem(c, rows);
       Kernel linear(target, "linear", c.config());
       Kernel kernel(target, "linear_argmax", c.config() + ", logits = true");
       std::vector<float> logits =
-          runRows(linear, problem, 0, true, 0, rowCount, Split::Whole).logits;
+          runRows(linear, problem, 0, true, 0, rows, Split::Whole).logits;
       Outcome all =
-          runRows(kernel, problem, c.parts(), true, 0, rowCount, Split::Random);
-      checkWinners(c, all, logits);
-      for (int r = 0; r < rowCount; ++r) {
+          runRows(kernel, problem, c.parts(), true, 0, rows, Split::Random);
+      checkWinners(problem, all, logits);
+      for (int r = 0; r < rows; ++r) {
         size_t at = size_t(r) * c.n;
         if (problem.keeps(r)) {
           EXPECT_TRUE(sameBits(&all.logits[at], &logits[at], c.n))
@@ -176,40 +179,41 @@ TEST(LinearArgmax, HasTheLogitsOfLinearAndTheirWinners) {
           ASSERT_EQ(all.logits[at + i], unwritten) << "row " << r;
       }
       expectRowInvariant(
-          rowCount, 2 * c.parts(), [&](int first, int count, Split split) {
+          rows, 2 * c.parts(), [&](int first, int count, Split split) {
             Outcome some =
                 runRows(kernel, problem, c.parts(), true, first, count, split);
-            std::vector<float> rows;
+            std::vector<float> both;
             for (int r = 0; r < count; ++r)
               for (int part = 0; part < c.parts(); ++part) {
-                rows.push_back(some.values[r * c.parts() + part]);
-                rows.push_back(float(some.indices[r * c.parts() + part]));
+                both.push_back(some.values[r * c.parts() + part]);
+                both.push_back(float(some.indices[r * c.parts() + part]));
               }
-            return rows;
+            return both;
           });
     }
 }
 
 // A draft's head has no logits at all.
 TEST(LinearArgmax, NeedsNoLogits) {
-  for (const auto &[name, target] : hostTargets())
+  for (const auto &[name, target] : allTargets())
     for (const Case &c : {Case{1, 1, 0}, cases[0]}) {
       SCOPED_TRACE(name + ": " + c.config());
-      Problem problem(c);
+      int rows = target.rowsOf(40);
+      Problem problem(c, rows);
       Kernel linear(target, "linear", c.config());
       Kernel kernel(target, "linear_argmax", c.config());
       std::vector<float> logits =
-          runRows(linear, problem, 0, true, 0, rowCount, Split::Whole).logits;
-      checkWinners(c,
-                   runRows(kernel, problem, c.parts(), false, 0, rowCount,
-                           Split::Random),
-                   logits);
+          runRows(linear, problem, 0, true, 0, rows, Split::Whole).logits;
+      checkWinners(
+          problem,
+          runRows(kernel, problem, c.parts(), false, 0, rows, Split::Random),
+          logits);
     }
 }
 
 // Both halves of an arg-max give what the whole one gives.
 TEST(ArgmaxParts, PicksWhatArgmaxPicks) {
-  for (const auto &[name, target] : hostTargets()) {
+  for (const auto &[name, target] : allTargets()) {
     for (int n : {1, 33, 1000}) {
       SCOPED_TRACE(name + ": " + std::to_string(n));
       int parts = (n + 31) / 32, count = 20;

@@ -130,24 +130,25 @@ static const Case cases[] = {
 static constexpr int manyRows = 140;
 
 TEST(Linear, MatchesReferenceAndIsRowInvariant) {
-  for (const auto &[name, target] : hostTargets())
+  for (const auto &[name, target] : allTargets())
     for (const Case &c : cases) {
       SCOPED_TRACE(name + ": " + c.config());
-      Problem problem(c, manyRows);
+      int rows = target.rowsOf(manyRows), some = target.rowsOf(40);
+      Problem problem(c, rows);
       Kernel kernel(target, "linear", c.config());
       auto run = [&](int first, int count, Split split) {
         return problem.run(kernel, first, count, split);
       };
-      std::vector<float> all = run(0, manyRows, Split::Random);
-      problem.check(all, c.bf16 && target.bf16Dot);
-      expectRowInvariant(40, c.outputs(), run);
-      all.erase(all.begin(), all.begin() + (manyRows - 40) * c.outputs());
-      EXPECT_EQ(all, run(manyRows - 40, 40, Split::Whole));
+      std::vector<float> all = run(0, rows, Split::Random);
+      problem.check(all, c.bf16 && target.roundsRows());
+      expectRowInvariant(some, c.outputs(), run);
+      all.erase(all.begin(), all.begin() + (rows - some) * c.outputs());
+      EXPECT_EQ(all, run(rows - some, some, Split::Whole));
     }
 }
 
 TEST(Linear, KeepsNaNInItsRow) {
-  for (const auto &[name, target] : hostTargets()) {
+  for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     const Case &c = cases[4];
     Problem problem(c, 13);
@@ -166,27 +167,27 @@ TEST(Linear, KeepsNaNInItsRow) {
 }
 
 TEST(Linear, MayWriteToItsResidual) {
-  for (const auto &[name, target] : hostTargets()) {
+  for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     Case c{33, 47, /*bf16=*/true, false, false, /*residual=*/true};
     Problem problem(c, 9);
     std::string config = "k = 33, n = 47, dtype = \"bf16\", residual = true, "
                          "x_stride = 38, y_stride = 50, residual_stride = 50";
     Kernel kernel(target, "linear", config);
-    std::vector<float> apart = problem.residual, same = problem.residual;
-    std::vector<float> &x = problem.x;
-    std::vector<uint8_t> &w = problem.packed;
-    kernel.run({x.data(), w.data(), problem.residual.data(), apart.data()}, {9},
+    Guarded<float> x(problem.x), residual(problem.residual),
+        y(problem.residual), both(problem.residual);
+    Guarded<uint8_t> w(problem.packed);
+    kernel.run({x.data(), w.data(), residual.data(), y.data()}, {9},
                Split::Random);
-    kernel.run({x.data(), w.data(), same.data(), same.data()}, {9},
+    kernel.run({x.data(), w.data(), both.data(), both.data()}, {9},
                Split::Random);
-    EXPECT_NE(apart, problem.residual);
-    EXPECT_EQ(apart, same);
+    EXPECT_NE(y.values(), problem.residual);
+    EXPECT_EQ(y.values(), both.values());
   }
 }
 
 TEST(Linear, AgreesWithSeparateNorm) {
-  for (const auto &[name, target] : hostTargets()) {
+  for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     Case fused{71, 90, /*bf16=*/true, /*norm=*/true};
     Case plain{71, 90, /*bf16=*/true};
@@ -196,8 +197,9 @@ TEST(Linear, AgreesWithSeparateNorm) {
                 "y_stride = 76");
     Kernel linear(target, "linear", plain.config());
     Kernel both(target, "linear", fused.config());
-    norm.run({problem.x.data(), problem.normWeight.data(), separate.x.data()},
-             {9});
+    Guarded<float> x(problem.x), weight(problem.normWeight), y(separate.x);
+    norm.run({x.data(), weight.data(), y.data()}, {9});
+    separate.x = y.values();
     EXPECT_EQ(both.tasks(9), 3);
     EXPECT_EQ(problem.run(both, 0, 9, Split::Whole),
               separate.run(linear, 0, 9, Split::Whole));
@@ -207,7 +209,7 @@ TEST(Linear, AgreesWithSeparateNorm) {
 TEST(HeadLinear, KeepsColumnsBehindTheOutputs) {
   // Two panels a head, so that heads' first tasks are not all tasks.
   const int heads = 3, k = 21, n = 37, kept = 19, rows = 7;
-  for (const auto &[name, target] : hostTargets()) {
+  for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     const std::string config =
         "heads = 3, k = 21, n = 37, dtype = \"f32\", x_stride = 150, "
@@ -239,7 +241,7 @@ TEST(HeadLinear, KeepsColumnsBehindTheOutputs) {
 
 TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
   const int heads = 3, k = 21, n = 37, xStride = 80, yStride = 130;
-  for (const auto &[name, target] : hostTargets())
+  for (const auto &[name, target] : allTargets())
     for (bool bf16 : {false, true}) {
       SCOPED_TRACE(name + (bf16 ? " bf16" : " f32"));
       Kernel kernel(target, "head_linear",
@@ -247,7 +249,8 @@ TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
                         (bf16 ? "\"bf16\"" : "\"f32\"") +
                         ", x_stride = 80, x_head_stride = 25, x_offset = 4, "
                         "y_stride = 130, y_head_stride = 40, y_offset = 2");
-      auto x = randomFloats(40 * xStride, 1);
+      int rows = target.rowsOf(40);
+      auto x = randomFloats(rows * xStride, 1);
       auto w = randomFloats(heads * n * k, 2);
       std::vector<uint8_t> packed;
       for (int h = 0; h < heads; ++h) {
@@ -269,16 +272,16 @@ TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
               y.push_back(out[r * yStride + 2 + h * 40 + i]);
         return y;
       };
-      expectRowInvariant(40, heads * n, run);
-      std::vector<float> y = run(0, 40, Split::Whole);
-      for (int r = 0; r < 40; ++r)
+      expectRowInvariant(rows, heads * n, run);
+      std::vector<float> y = run(0, rows, Split::Whole);
+      for (int r = 0; r < rows; ++r)
         for (int h = 0; h < heads; ++h)
           for (int o = 0; o < n; ++o) {
             double sum = 0;
             for (int i = 0; i < k; ++i) {
               float a = x[r * xStride + 4 + h * 25 + i];
               float b = w[(h * n + o) * k + i];
-              if (bf16 && target.bf16Dot)
+              if (bf16 && target.roundsRows())
                 a = toBF16(a);
               sum += double(a) * (bf16 ? toBF16(b) : b);
             }

@@ -223,12 +223,12 @@ struct Mixture {
 
 TEST(MoeExperts, MatchReferenceAndAreRowInvariant) {
   using M = Mixture;
-  for (const auto &[name, target] : hostTargets())
+  for (const auto &[name, target] : allTargets())
     // The last one's widths fill tiles.
     for (auto [bf16, k, inter] :
          {std::tuple{false, 41, 37}, {true, 41, 37}, {true, 64, 32}}) {
       SCOPED_TRACE(name + (bf16 ? " bf16 " : " f32 ") + std::to_string(k));
-      M m(80, bf16, k, inter);
+      M m(target.rowsOf(80), bf16, k, inter);
       Kernel gateUp(target, "moe_gate_up", m.config(true));
       Kernel down(target, "moe_down", m.config(false));
       auto run = [&](int first, int count, Split split) {
@@ -249,10 +249,10 @@ TEST(MoeExperts, MatchReferenceAndAreRowInvariant) {
         std::vector<float> both = out.values();
         return both;
       };
-      expectRowInvariant(40, M::topK * m.k, run);
+      expectRowInvariant(target.rowsOf(40), M::topK * m.k, run);
       std::vector<float> y = run(0, m.rows, Split::Random);
       auto weight = [&](float w) { return m.bf16 ? toBF16(w) : w; };
-      bool rounded = m.bf16 && target.bf16Dot;
+      bool rounded = m.bf16 && target.roundsRows();
       auto value = [&](float v) { return rounded ? toBF16(v) : v; };
       for (int p = 0; p < m.rows * M::topK; ++p) {
         int e = m.index[p];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 using namespace mtp::codegen::test;
 
@@ -123,8 +124,9 @@ QuantizedMatrix mtp::codegen::test::quantizeRows(const std::vector<float> &x,
 }
 
 float mtp::codegen::test::quantizedDot(const QuantizedMatrix &x, int row,
-                                       const QuantizedMatrix &w, int n) {
-  float sum = 0;
+                                       const QuantizedMatrix &w, int n,
+                                       int chains) {
+  std::vector<float> sums(std::min(chains, w.groups()));
   for (int g = 0; g < w.groups(); ++g) {
     int first = g * w.format.group;
     int dot = 0;
@@ -132,7 +134,8 @@ float mtp::codegen::test::quantizedDot(const QuantizedMatrix &x, int row,
       dot +=
           int(x.values[size_t(row) * x.k + i]) * w.values[size_t(n) * w.k + i];
     float part = float(dot) * x.scales[size_t(row) * x.groups() + g];
+    float &sum = sums[g % sums.size()];
     sum = std::fma(part, w.scales[size_t(n) * w.groups() + g], sum);
   }
-  return sum;
+  return std::accumulate(sums.begin() + 1, sums.end(), sums[0]);
 }

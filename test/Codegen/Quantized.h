@@ -50,8 +50,9 @@ QuantizedMatrix quantizeRows(const std::vector<float> &x, int rows, int k,
                              int stride, int group);
 
 /// The sum that a kernel computes for row `row` and output `n`: the same bits.
+/// Where sums are in several chains, groups take turns in which one has them.
 float quantizedDot(const QuantizedMatrix &x, int row, const QuantizedMatrix &w,
-                   int n);
+                   int n, int chains = 1);
 
 } // namespace mtp::codegen::test
 

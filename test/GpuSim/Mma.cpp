@@ -134,3 +134,15 @@ MTP_MMA_BYTES(u8_s8, uint8_t, int8_t)
 MTP_MMA_BYTES(s8_u8, int8_t, uint8_t)
 #undef MTP_MMA_BYTES
 #undef MTP_MMA
+
+// Not of a warp, but the same products for one thread.
+void calls::idp4a_s_s(void *result, const void *arguments) {
+  struct {
+    int8_t a[4], b[4];
+    int32_t sum;
+  } own;
+  std::memcpy(&own, arguments, sizeof own);
+  for (int i = 0; i < 4; ++i)
+    own.sum = int32_t(uint32_t(own.sum) + uint32_t(own.a[i] * own.b[i]));
+  std::memcpy(result, &own.sum, sizeof own.sum);
+}

@@ -164,6 +164,30 @@ void Mma::checkFloats(const std::string &name, uint16_t (*encode)(float)) {
     }
 }
 
+// Sums wrap, as the instruction's do.
+TEST_F(Mma, DotsOfFourBytes) {
+  Numbers numbers(9);
+  std::vector<int8_t> a(128), b(128);
+  std::vector<int32_t> sums(32), want(32);
+  for (int i = 0; i < 128; ++i) {
+    a[i] = i < 8 ? -128 : int8_t(numbers.next());
+    b[i] = i < 4 ? -128 : i < 8 ? 127 : int8_t(numbers.next());
+  }
+  sums[0] = INT32_MAX;
+  sums[1] = INT32_MIN;
+  for (int i = 0; i < 32; ++i) {
+    int64_t total = sums[i];
+    for (int j = 4 * i; j < 4 * i + 4; ++j)
+      total += int64_t(a[j]) * b[j];
+    want[i] = int32_t(uint32_t(total));
+  }
+  CUdeviceptr pa = upload(a), pb = upload(b), pc = upload(sums),
+              pd = allocate(128);
+  ASSERT_EQ(run(kernel("dot_bytes"), 1, 32, {&pa, &pb, &pc, &pd}), CUDA_SUCCESS)
+      << lastError();
+  EXPECT_EQ(download<int32_t>(pd, 32), want);
+}
+
 TEST_F(Mma, Floats) {
   checkFloats("bf16", encodeBf16);
   checkFloats("f16", encodeF16);

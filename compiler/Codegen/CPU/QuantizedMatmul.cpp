@@ -13,19 +13,10 @@
 
 #include "compiler/Codegen/CPU/QuantizedTiles.h"
 #include "compiler/Codegen/Rows/RowNorm.h"
+#include "compiler/Codegen/Rows/RowQuantization.h"
 
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
-
-/// The largest integer of a row.
-static constexpr int64_t rowLimit = 127;
-/// A group of a row whose values are all smaller than this counts as zeros: its
-/// scale would have no reciprocal.
-static constexpr double leastValue = 1e-36;
-/// 1.5 * 2^23: added to a small value it leaves the nearest integer, ties to
-/// even, in the low bits.
-static constexpr double roundingBias = 12582912.0;
-static constexpr int64_t roundingBits = 0x4b400000;
 
 /// Whether bytes are widened to i16 before they are multiplied. Pairs of
 /// products of int8 do not fit the sums of vpmaddubsw, those of int4 do.
@@ -114,30 +105,20 @@ void QuantizedMatmul::prepareGroup(Value from, Value inverse, Value to,
       mask = kb.prefixMask(inputs - i, kb.lanes());
     Value x = loadInputs(from, inverse, index, mask);
     values.push_back(x);
-    // Bits of magnitudes are in the order of the magnitudes, and a NaN is above
-    // all: it makes the scale, and so the row's result, a NaN.
-    largest = kb.max(kb.bitAnd(kb.bitcast(x, kb.i32Vector()),
-                               kb.constant(kb.i32Vector(), 0x7fffffff)),
-                     largest);
+    largest = kb.max(emitMagnitudeBits(kb, x), largest);
   }
-  Value most = kb.bitcast(
-      kb.reduce(largest, [&](Value a, Value b) { return kb.max(a, b); }),
-      kb.f32Type());
-  Value limit = kb.f32(rowLimit);
-  Value perUnit = kb.select(kb.cmp(Cmp::GT, most, kb.f32(leastValue)),
-                            kb.div(limit, most), kb.f32(0));
+  RowScale scale = emitRowScale(
+      kb, kb.reduce(largest, [&](Value a, Value b) { return kb.max(a, b); }));
   Value total = kb.constant(kb.i32Vector(), 0);
   for (auto [i, x] : llvm::enumerate(values)) {
-    Value rounded = kb.bitcast(
-        kb.fma(x, kb.splat(perUnit), kb.constant(kb.f32Vector(), roundingBias)),
-        kb.i32Vector());
-    total = kb.add(total,
-                   kb.sub(rounded, kb.constant(kb.i32Vector(), roundingBits)));
+    Value rounded = emitRowInteger(kb, x, scale);
+    total = kb.add(
+        total, kb.sub(rounded, kb.constant(kb.i32Vector(), kRowIntegerBits)));
     storeBytes(
         kb.truncate(rounded, kb.vectorType(kb.i8Type(), kb.lanes())),
         kb.at(kb.at(to, first, inputBytes()), i * kb.lanes() * inputBytes()));
   }
-  kb.store(kb.div(most, limit), kb.at(kb.at(to, scalesOffset), group, 4));
+  kb.store(scale.scale, kb.at(kb.at(to, scalesOffset), group, 4));
   kb.store(
       kb.mul(kb.reduceAdd(total), kb.constant(kb.i32Type(), -weightBias())),
       kb.at(kb.at(to, startsOffset), group, 4));

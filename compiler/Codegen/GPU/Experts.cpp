@@ -1,5 +1,99 @@
-#include "compiler/Codegen/GPU/Kernels.h"
+//===- Experts.cpp - Products of experts ----------------------------------===//
+//
+// A pair is (row, j): row's j-th expert, numbered row * top_k + j. A block has
+// a panel of an expert and goes over the expert's pairs tile after tile, so
+// that its weights come from memory once, and not at all where it has no pair.
+//
+//===----------------------------------------------------------------------===//
 
-llvm::ArrayRef<mtp::codegen::GpuEmitter> mtp::codegen::gpuExpertKernels() {
-  return {};
+#include "compiler/Codegen/GPU/PanelProduct.h"
+
+using namespace mtp::codegen;
+
+static GpuLaunch expertLaunch(const KernelConfig &config, int64_t panels) {
+  return {config.integer("experts") * panels, /*rowsPerGroup=*/0,
+          kProductWarps * kWarp};
 }
+
+/// The pairs of the block's expert as rows of a product. buffers: x, W, expert
+/// start, pairs, y. params: M.
+static void emitExperts(GpuBuilder &kb, const KernelConfig &config,
+                        PanelProductSpec &spec,
+                        llvm::function_ref<Value(Value)> rowOf,
+                        int64_t yStride) {
+  kb.letSuccessorIn();
+  kb.waitForPredecessor();
+  int64_t panels = productPanels(spec.n, spec.gated);
+  Value expert = kb.div(kb.block(), panels);
+  Value starts = kb.buffer(2), pairs = kb.buffer(3), y = kb.buffer(4);
+  // Starts and pairs are numbers in memory: they stay among the pairs.
+  Value count = kb.mul(kb.param(0), config.integer("top_k"));
+  auto startAt = [&](Value index) {
+    return kb.clampIndex(kb.loadI32(starts, index), kb.add(count, 1));
+  };
+  Value start = startAt(expert);
+  auto pairAt = [&](Value row) {
+    Value place = kb.clampIndex(kb.add(start, row), count);
+    return kb.clampIndex(kb.loadI32(pairs, place), count);
+  };
+  auto rowPointer = [&](Value row) { return rowOf(pairAt(row)); };
+  auto store = [&](const ProductOutput &output) {
+    Value to = kb.at(y, pairAt(output.row), yStride * 4);
+    kb.storeOwn(output.value, kb.at(to, output.column, 4), output.mask);
+  };
+  spec.weights = kb.at(kb.buffer(1), expert, productMatrixBytes(spec));
+  spec.panel = kb.rem(kb.block(), kb.integer(panels));
+  spec.rows = kb.sub(startAt(kb.add(expert, 1)), start);
+  spec.rowPointer = rowPointer;
+  spec.store = store;
+  auto product = PanelProduct::create(kb, spec);
+  kb.forRange(kb.integer(0), spec.rows, kTileRows, [&](Value firstRow) {
+    product->emitTile(firstRow, product->loadFirst());
+    // The tile's sums lie where the next one's will.
+    kb.sync();
+  });
+}
+
+static PanelProductSpec expertSpec(const KernelConfig &config) {
+  PanelProductSpec spec;
+  spec.k = config.integer("k");
+  spec.format = config.weightFormat();
+  return spec;
+}
+
+static GpuLaunch gateUpLaunch(const KernelConfig &config) {
+  return expertLaunch(
+      config, productPanels(2 * config.integer("inter"), /*gated=*/true));
+}
+
+static void emitMoeGateUp(GpuBuilder &kb, const KernelConfig &config) {
+  int64_t inter = config.integer("inter");
+  int64_t xStride = config.integer("x_stride", config.integer("k"));
+  PanelProductSpec spec = expertSpec(config);
+  spec.n = 2 * inter;
+  spec.gated = true;
+  auto rowOf = [&](Value pair) {
+    Value row = kb.div(pair, config.integer("top_k"));
+    return kb.at(kb.buffer(0), row, xStride * 4);
+  };
+  emitExperts(kb, config, spec, rowOf, inter);
+}
+
+static GpuLaunch downLaunch(const KernelConfig &config) {
+  return expertLaunch(config,
+                      productPanels(config.integer("n"), /*gated=*/false));
+}
+
+static void emitMoeDown(GpuBuilder &kb, const KernelConfig &config) {
+  PanelProductSpec spec = expertSpec(config);
+  spec.n = config.integer("n");
+  auto rowOf = [&](Value pair) {
+    return kb.at(kb.buffer(0), pair, spec.k * 4);
+  };
+  emitExperts(kb, config, spec, rowOf, spec.n);
+}
+
+static const GpuEmitter kinds[] = {{"moe_gate_up", gateUpLaunch, emitMoeGateUp},
+                                   {"moe_down", downLaunch, emitMoeDown}};
+
+llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuExpertKernels() { return kinds; }

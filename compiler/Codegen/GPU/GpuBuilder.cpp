@@ -6,6 +6,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mtp::codegen;
 using namespace mlir;
@@ -80,6 +81,21 @@ Value GpuBuilder::shuffleFrom(Value value, Value lane) {
       .getShuffleResult();
 }
 
+Value GpuBuilder::intrinsic(Type type, StringRef name, ValueRange arguments) {
+  return LLVM::CallIntrinsicOp::create(builder, loc, type,
+                                       builder.getStringAttr(name), arguments)
+      .getResult(0);
+}
+
+void GpuBuilder::syncWarp() {
+  NVVM::SyncWarpOp::create(builder, loc, constant(i32Type(), -1));
+}
+
+Value GpuBuilder::warpMax(Value value) {
+  return intrinsic(i32Type(), "llvm.nvvm.redux.sync.max",
+                   {value, constant(i32Type(), -1)});
+}
+
 void GpuBuilder::sync() { gpu::BarrierOp::create(builder, loc); }
 
 //===----------------------------------------------------------------------===//
@@ -149,6 +165,27 @@ Values GpuBuilder::reduceLanes(
     result = i == 0 ? next : combine(result, next);
   }
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors of a thread
+//===----------------------------------------------------------------------===//
+
+Value GpuBuilder::element(Value vector, int64_t index) {
+  return vector::ExtractOp::create(builder, loc, vector, index);
+}
+
+Value GpuBuilder::vectorOf(ValueRange elements) {
+  VectorType type = vectorType(elements[0].getType(), elements.size());
+  return vector::FromElementsOp::create(builder, loc, type, elements);
+}
+
+Value GpuBuilder::bitXor(Value a, Value b) {
+  return arith::XOrIOp::create(builder, loc, a, b);
+}
+
+Value GpuBuilder::dotBytes(Value a, Value b, Value sum) {
+  return intrinsic(i32Type(), "llvm.nvvm.idp4a.s.s", {a, b, sum});
 }
 
 //===----------------------------------------------------------------------===//

@@ -53,6 +53,10 @@ public:
   Value shuffleXor(Value value, int64_t distance);
   /// `value` of the thread of that number (i32) in the warp.
   Value shuffleFrom(Value value, Value lane);
+  /// What any thread of the warp stored before, each of them sees after.
+  void syncWarp();
+  /// The largest `value` (i32) of the warp's threads.
+  Value warpMax(Value value);
 
   //===--- Shared memory --------------------------------------------------===//
 
@@ -74,6 +78,14 @@ public:
   Values reduceWarp(ValueRange values,
                     llvm::function_ref<Values(ValueRange, ValueRange)> combine);
 
+  //===--- Vectors of a thread --------------------------------------------===//
+
+  Value element(Value vector, int64_t index);
+  Value vectorOf(ValueRange elements);
+  Value bitXor(Value a, Value b);
+  /// sum + the dot product of four signed bytes with four others (i32).
+  Value dotBytes(Value a, Value b, Value sum);
+
   //===--- Memory ---------------------------------------------------------===//
 
   /// A thread's own load or store of a scalar or a vector of up to 16 bytes,
@@ -94,6 +106,8 @@ public:
   mlir::Location location() const { return loc; }
 
 private:
+  Value intrinsic(mlir::Type type, llvm::StringRef name, ValueRange arguments);
+
   mlir::gpu::GPUFuncOp kernel;
   int64_t bufferCount, threadCount, scratchBytes;
   /// Made once, in the entry block.

@@ -10,15 +10,15 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 static constexpr unsigned kGlobalSpace = 1;
-/// Threads of a row kernel, and tasks of a control kernel in a block.
-static constexpr int64_t kRowThreads = 128, kControlThreads = kWarp;
+/// Tasks of a control kernel in a block.
+static constexpr int64_t kControlThreads = kWarp;
 
 static const GpuEmitter *findEmitter(StringRef kind) {
   static const llvm::StringMap<const GpuEmitter *> emitters = [] {
     llvm::StringMap<const GpuEmitter *> emitters;
     for (ArrayRef<GpuEmitter> family :
-         {gpuAttentionKernels(), gpuExpertKernels(), gpuLinearKernels(),
-          gpuSampleKernels()})
+         {gpuArgmaxKernels(), gpuAttentionKernels(), gpuExpertKernels(),
+          gpuLinearKernels(), gpuSampleKernels()})
       for (const GpuEmitter &emitter : family)
         emitters[emitter.kind] = &emitter;
     return emitters;

@@ -13,6 +13,9 @@
 
 namespace mtp::codegen {
 
+/// Threads of a block of a row kernel.
+inline constexpr int64_t kRowThreads = 128;
+
 /// How a kernel is launched: `blocks` for every `rowsPerGroup` rows (params[0],
 /// a last smaller group counts, too), or in all where that is 0.
 struct GpuLaunch {
@@ -41,6 +44,7 @@ mlir::FailureOr<GpuLaunch> emitGpuKernel(mlir::OpBuilder &builder,
 mlir::LogicalResult emitGpuControl(GpuBuilder &kb, mlir::Region &body);
 
 // One array per family, defined beside its emitters.
+llvm::ArrayRef<GpuEmitter> gpuArgmaxKernels();
 llvm::ArrayRef<GpuEmitter> gpuAttentionKernels();
 llvm::ArrayRef<GpuEmitter> gpuExpertKernels();
 llvm::ArrayRef<GpuEmitter> gpuLinearKernels();

@@ -13,7 +13,12 @@ Value mtp::codegen::emitInverseRms(KernelBuilder &kb, Value x, int64_t width,
                                       kb.f32Type(), kb.at(x, first, 4), mask);
                                   return Values{kb.fma(v, v, sums[0])};
                                 });
-  Value mean = kb.div(kb.reduceAdd(squares[0]), kb.f32(width));
+  return emitInverseOfSquares(kb, kb.reduceAdd(squares[0]), width, eps);
+}
+
+Value mtp::codegen::emitInverseOfSquares(KernelBuilder &kb, Value sum,
+                                         int64_t width, float eps) {
+  Value mean = kb.div(sum, kb.f32(width));
   return kb.div(kb.f32(1.0), kb.sqrt(kb.add(mean, kb.f32(eps))));
 }
 

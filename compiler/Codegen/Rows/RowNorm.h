@@ -12,6 +12,10 @@ namespace mtp::codegen {
 /// have the same bits.
 Value emitInverseRms(KernelBuilder &kb, Value x, int64_t width, float eps);
 
+/// The same of a sum of squares.
+Value emitInverseOfSquares(KernelBuilder &kb, Value sum, int64_t width,
+                           float eps);
+
 /// x * inverse * (offset + weight), on one vector.
 Value emitScaleByNorm(KernelBuilder &kb, Value x, Value inverse, Value weight,
                       int64_t offset);

@@ -1,0 +1,119 @@
+//===- GpuProducts_test.cpp - PTX of products -----------------------------===//
+//
+// What is not run where no GPU is: the PTX of products at the widths of whole
+// models, and what ptxas makes of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/GPU/EmitPtx.h"
+#include "compiler/Codegen/GPU/GpuModule.h"
+#include "compiler/Codegen/GPU/Kernels.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Regex.h"
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace mtp::codegen;
+
+namespace {
+struct Product {
+  const char *kind, *config;
+};
+} // namespace
+
+/// Every format and form, at the widths of Llama 1B and 8B and DeepSeek-V3.
+static const Product products[] = {
+    {"linear", "k = 2048, n = 3072, dtype = \"bf16\", norm = true, "
+               "eps = 1.0e-5 : f32"},
+    {"linear", "k = 4096, n = 28672, dtype = \"bf16\", norm = true, "
+               "eps = 1.0e-5 : f32, activation = \"swiglu\""},
+    {"linear", "k = 14336, n = 4096, dtype = \"bf16\", residual = true"},
+    {"linear", "k = 4096, n = 28672, dtype = \"int8\", group = 128, "
+               "norm = true, eps = 1.0e-5 : f32, activation = \"swiglu\""},
+    {"linear", "k = 14336, n = 4096, dtype = \"int8\", group = 64, "
+               "residual = true, bias = true"},
+    {"linear", "k = 4096, n = 28672, dtype = \"int4\", group = 128, "
+               "norm = true, eps = 1.0e-5 : f32, activation = \"swiglu\""},
+    {"linear", "k = 14336, n = 4096, dtype = \"int4\", group = 32"},
+    {"linear", "k = 7168, n = 256, dtype = \"f32\", norm = true, "
+               "eps = 1.0e-6 : f32"},
+    {"linear", "k = 75, n = 74, dtype = \"f32\", activation = \"swiglu\""},
+    {"linear_argmax", "k = 4096, n = 128256, dtype = \"bf16\", norm = true, "
+                      "eps = 1.0e-5 : f32, logits = true, slots = 8"},
+    {"linear_argmax", "k = 4096, n = 128256, dtype = \"int4\", group = 64"},
+    {"head_linear",
+     "heads = 128, k = 128, n = 512, dtype = \"bf16\", x_head_stride = 192, "
+     "keep_width = 64, keep_offset = 128, rotate = true, dim = 64, "
+     "layout = \"interleaved\", y_head_stride = 576, positions = 4096"},
+    {"head_linear", "heads = 128, k = 512, n = 128, dtype = \"bf16\""},
+    {"moe_gate_up", "experts = 256, k = 7168, inter = 2048, top_k = 8, "
+                    "dtype = \"bf16\""},
+    {"moe_gate_up", "experts = 256, k = 7168, inter = 2048, top_k = 8, "
+                    "dtype = \"int4\", group = 64"},
+    {"moe_down", "experts = 256, k = 2048, n = 7168, top_k = 8, "
+                 "dtype = \"int8\", group = 64"}};
+
+/// All products in one module, as PTX.
+static std::string compileProducts() {
+  mlir::DialectRegistry registry;
+  mtp::gpu::registerGpuDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  mlir::OpBuilder builder(&context);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(builder.getUnknownLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  auto kernels = mlir::gpu::GPUModuleOp::create(
+      builder, builder.getUnknownLoc(), "kernels");
+  for (auto [i, product] : llvm::enumerate(products)) {
+    auto config = mlir::cast<mlir::DictionaryAttr>(mlir::parseAttribute(
+        "{" + std::string(product.config) + "}", &context));
+    KernelSpec spec{"product_" + std::to_string(i), product.kind, config};
+    EXPECT_TRUE(succeeded(emitGpuKernel(builder, kernels, spec)))
+        << product.kind << " " << product.config;
+  }
+  EXPECT_TRUE(succeeded(mtp::gpu::lowerGpuModules(*module)));
+  llvm::LLVMContext llvmContext;
+  auto translated = mtp::gpu::translateGpuModule(kernels, llvmContext);
+  if (!translated)
+    return "";
+  return llvm::cantFail(mtp::gpu::emitPtx(*translated, "sm_90"));
+}
+
+/// The text of each kernel.
+static std::vector<std::string> splitKernels(const std::string &ptx) {
+  std::vector<std::string> kernels;
+  constexpr const char *entry = ".visible .entry ";
+  for (size_t at = ptx.find(entry); at != std::string::npos;) {
+    size_t next = ptx.find(entry, at + 1);
+    kernels.push_back(ptx.substr(at, next - at));
+    at = next;
+  }
+  return kernels;
+}
+
+TEST(GpuProducts, AssembleWithoutSpills) {
+  std::string ptx = compileProducts();
+  std::vector<std::string> kernels = splitKernels(ptx);
+  ASSERT_EQ(kernels.size(), std::size(products));
+  for (auto [i, text] : llvm::enumerate(kernels)) {
+    const Product &product = products[i];
+    SCOPED_TRACE(std::string(product.kind) + " " + product.config);
+    size_t wait = text.find("griddepcontrol.wait");
+    size_t load = text.find("ld.global"), store = text.find("st.global");
+    ASSERT_NE(wait, std::string::npos);
+    EXPECT_GT(store, wait);
+    // Which expert's weights a block reads, it knows behind the wait only.
+    EXPECT_EQ(load < wait, !llvm::StringRef(product.kind).starts_with("moe_"));
+    EXPECT_EQ(text.find(".local"), std::string::npos);
+    EXPECT_EQ(text.find("atom"), std::string::npos);
+  }
+  auto cubin = llvm::cantFail(mtp::gpu::assemblePtx(ptx, "sm_90"));
+  if (cubin.bytes.empty()) {
+    EXPECT_EQ(std::getenv("MTP_REQUIRE_CUDA"), nullptr) << cubin.absence;
+    GTEST_SKIP() << cubin.absence;
+  }
+  llvm::Regex spills("[1-9][0-9]* bytes (stack|spill|lmem)");
+  EXPECT_FALSE(spills.match(cubin.report)) << cubin.report;
+}
