@@ -144,7 +144,8 @@ Value KernelBuilder::shiftRightSigned(Value a, Value b) {
 }
 
 Value KernelBuilder::countTrailingZeros(Value a) {
-  return math::CountTrailingZerosOp::create(builder, loc, a);
+  return LLVM::CountTrailingZerosOp::create(builder, loc, a.getType(), a,
+                                            /*is_zero_poison=*/false);
 }
 
 Value KernelBuilder::bitcast(Value a, Type type) {

@@ -187,7 +187,8 @@ void ContractTest::run(const Kernel &kernel, const Case &c,
 static bool runsOnGpu(const Case &c) {
   if (llvm::StringRef(c.kind).starts_with("moe_"))
     return c.params[0] == 1;
-  return llvm::StringRef(c.kind).contains("linear");
+  return llvm::StringRef(c.kind).contains("linear") ||
+         llvm::StringRef(c.kind).starts_with("attention");
 }
 
 TEST_F(ContractTest, HoldsWhateverBuffersHold) {

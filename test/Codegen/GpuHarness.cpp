@@ -3,7 +3,10 @@
 #include "GpuHarness.h"
 
 #include "compiler/Codegen/GPU/EmitHost.h"
+#include "compiler/Codegen/GPU/EmitPtx.h"
 #include "compiler/Codegen/GPU/GpuModule.h"
+#include "compiler/Codegen/GPU/PtxasReport.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "llvm/IR/Module.h"
 #include <cuda.h>
 #include <gtest/gtest.h>
@@ -39,8 +42,10 @@ struct GpuKernel::State {
   CUfunction function = nullptr;
 };
 
-static mlir::FailureOr<std::vector<char>> compileImage(const KernelSpec &spec,
-                                                       GpuLaunch &launch) {
+/// A module with the kernel; null where that fails.
+static std::unique_ptr<llvm::Module>
+translateKernel(const KernelSpec &spec, GpuLaunch &launch,
+                llvm::LLVMContext &llvmContext) {
   mlir::MLIRContext *context = spec.config.getContext();
   mlir::DialectRegistry registry;
   gpu::registerGpuDialects(registry);
@@ -54,10 +59,15 @@ static mlir::FailureOr<std::vector<char>> compileImage(const KernelSpec &spec,
       builder, builder.getUnknownLoc(), "kernels");
   auto emitted = emitGpuKernel(builder, kernels, spec);
   if (failed(emitted) || failed(gpu::lowerGpuModules(*module)))
-    return mlir::failure();
+    return nullptr;
   launch = *emitted;
+  return gpu::translateGpuModule(kernels, llvmContext);
+}
+
+static mlir::FailureOr<std::vector<char>> compileImage(const KernelSpec &spec,
+                                                       GpuLaunch &launch) {
   llvm::LLVMContext llvmContext;
-  auto translated = gpu::translateGpuModule(kernels, llvmContext);
+  auto translated = translateKernel(spec, launch, llvmContext);
   if (!translated)
     return mlir::failure();
   auto image = gpu::emitHostImage(*translated);
@@ -66,6 +76,42 @@ static mlir::FailureOr<std::vector<char>> compileImage(const KernelSpec &spec,
     return mlir::failure();
   }
   return std::move(*image);
+}
+
+AssembledKernel test::assembleKernel(const std::string &kind,
+                                     const std::string &config) {
+  mlir::MLIRContext context;
+  auto attributes = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(
+      mlir::parseAttribute("{" + config + "}", &context));
+  EXPECT_TRUE(attributes) << "cannot parse the config: " << config;
+  GpuLaunch launch;
+  llvm::LLVMContext llvmContext;
+  AssembledKernel result;
+  auto module =
+      translateKernel({"kernel", kind, attributes}, launch, llvmContext);
+  if (!module) {
+    ADD_FAILURE() << "cannot compile " << kind << " for sm_90";
+    return result;
+  }
+  auto ptx = gpu::emitPtx(*module, "sm_90");
+  if (!ptx) {
+    ADD_FAILURE() << llvm::toString(ptx.takeError());
+    return result;
+  }
+  result.ptx = *ptx;
+  auto cubin = gpu::assemblePtx(*ptx, "sm_90");
+  if (!cubin) {
+    ADD_FAILURE() << llvm::toString(cubin.takeError());
+    return result;
+  }
+  result.absence = cubin->absence;
+  auto kernels = gpu::readPtxasReport(cubin->report);
+  if (kernels.size() == 1) {
+    result.registers = kernels[0].registers;
+    result.spillBytes = kernels[0].spillBytes;
+    result.stackBytes = kernels[0].stackBytes;
+  }
+  return result;
 }
 
 GpuKernel::GpuKernel(const KernelSpec &spec)

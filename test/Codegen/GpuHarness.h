@@ -6,6 +6,7 @@
 #include "compiler/Codegen/GPU/Kernels.h"
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace mtp::codegen::test {
@@ -32,6 +33,16 @@ private:
   struct State;
   std::unique_ptr<State> state;
 };
+
+/// A kernel as PTX for sm_90 and what ptxas made of it.
+struct AssembledKernel {
+  std::string ptx;
+  /// Why there is nothing more: no ptxas.
+  std::string absence;
+  uint64_t registers = 0, spillBytes = 0, stackBytes = 0;
+};
+AssembledKernel assembleKernel(const std::string &kind,
+                               const std::string &config);
 
 } // namespace mtp::codegen::test
 

@@ -214,6 +214,17 @@ void GpuBuilder::storeOwn(Value value, Value pointer, Value mask) {
     store();
 }
 
+Values GpuBuilder::loadWords(Value pointer, int64_t count, Value mask) {
+  if (count == 1)
+    return {loadOwn(i32Type(), pointer, mask)};
+  Value all = loadOwn(vectorType(i32Type(), count), pointer, mask);
+  Values words;
+  for (int64_t i = 0; i < count; ++i)
+    words.push_back(LLVM::ExtractElementOp::create(
+        builder, loc, all, constant(i32Type(), double(i))));
+  return words;
+}
+
 void GpuBuilder::storeOne(Value uniform, Value pointer) {
   storeOwn(uniform, pointer, isAlone ? Value() : firstLanes(1));
 }

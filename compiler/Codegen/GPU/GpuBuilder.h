@@ -92,6 +92,8 @@ public:
   /// aligned to its size. `mask` may be null; masked off, a load is zero.
   Value loadOwn(mlir::Type type, Value pointer, Value mask = {});
   void storeOwn(Value value, Value pointer, Value mask = {});
+  /// One, two or four i32 that a thread loads at once.
+  Values loadWords(Value pointer, int64_t count, Value mask = {});
   void storeOne(Value uniform, Value pointer) override;
   Value loadLanes(mlir::Type element, Value pointer, Value mask = {}) override;
   void storeLanes(Value value, Value pointer, Value mask = {}) override;

@@ -4,6 +4,7 @@
 
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mtp::codegen;
@@ -32,7 +33,8 @@ static GpuLaunch rowLaunch(const KernelSpec &spec) {
 }
 
 static gpu::GPUFuncOp createKernel(OpBuilder &builder, Location loc,
-                                   const KernelSpec &spec, int64_t threads) {
+                                   const KernelSpec &spec,
+                                   const GpuLaunch &launch) {
   auto signature = exec::kernelSignature(spec.kind, spec.config);
   SmallVector<Type> arguments(
       signature->buffers,
@@ -43,7 +45,11 @@ static gpu::GPUFuncOp createKernel(OpBuilder &builder, Location loc,
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
   kernel.setKnownBlockSize(
-      ArrayRef<int32_t>{static_cast<int32_t>(threads), 1, 1});
+      ArrayRef<int32_t>{static_cast<int32_t>(launch.threads), 1, 1});
+  if (launch.blocksPerProcessor > 0)
+    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    builder.getI32IntegerAttr(
+                        static_cast<int32_t>(launch.blocksPerProcessor)));
   return kernel;
 }
 
@@ -77,7 +83,7 @@ FailureOr<GpuLaunch> mtp::codegen::emitGpuKernel(OpBuilder &builder,
     launch = emitter->launch(*config);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
-  gpu::GPUFuncOp kernel = createKernel(builder, loc, spec, launch.threads);
+  gpu::GPUFuncOp kernel = createKernel(builder, loc, spec, launch);
   builder.setInsertionPointToStart(&kernel.getBody().front());
   auto end = gpu::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);

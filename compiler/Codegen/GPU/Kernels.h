@@ -22,6 +22,9 @@ struct GpuLaunch {
   int64_t blocks = 1;
   int64_t rowsPerGroup = 1;
   int64_t threads = 128;
+  /// Blocks that shall fit on a processor at least; 0 lets ptxas choose, which
+  /// may spill registers where it holds more blocks to be better.
+  int64_t blocksPerProcessor = 0;
 };
 
 /// Emits one kind of the catalogue that is not a row kernel.

@@ -1,0 +1,55 @@
+//===- AttentionPtx_test.cpp - Attention's code for sm_90 -----------------===//
+//
+// What no simulator says: the PTX of attention of whole models has wide loads
+// and keeps nothing in a thread's memory, and ptxas spills no register.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuHarness.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace mtp::codegen::test;
+
+static const std::string grouped =
+    "q_heads = 32, kv_heads = 8, dk = 128, dv = 128, page = 64, "
+    "entry_width = 2048, v_offset = 1024, cache_heads = 8, slots = 8, "
+    "scale = 0.088 : f32, dtype = ";
+static const std::string latent =
+    "q_heads = 128, kv_heads = 1, dk = 576, dv = 512, page = 64, "
+    "entry_width = 576, slots = 8, scale = 0.07 : f32, dtype = ";
+static const std::string parts = ", part = 512, parts = 64, splits = 4, "
+                                 "part_stride = ";
+
+static void expectNoSpills(const std::string &kind, const std::string &config) {
+  SCOPED_TRACE(kind + ": " + config);
+  AssembledKernel kernel = assembleKernel(kind, config);
+  EXPECT_EQ(kernel.ptx.find(".local"), std::string::npos);
+  EXPECT_NE(kernel.ptx.find("griddepcontrol.wait"), std::string::npos);
+  if (kind != "attention_join")
+    EXPECT_NE(kernel.ptx.find("ld.global.v4.b32"), std::string::npos);
+  if (!kernel.absence.empty() && !std::getenv("MTP_REQUIRE_CUDA"))
+    return;
+  EXPECT_EQ(kernel.absence, "");
+  EXPECT_GT(kernel.registers, 0u);
+  EXPECT_EQ(kernel.spillBytes, 0u);
+  EXPECT_EQ(kernel.stackBytes, 0u);
+}
+
+TEST(AttentionPtx, SpillsNothing) {
+  for (const std::string dtype : {"\"bf16\"", "\"f32\""}) {
+    for (const std::string &shape : {grouped, latent}) {
+      expectNoSpills("attention", shape + dtype);
+      expectNoSpills("attention", shape + dtype + ", part = 512");
+      expectNoSpills("attention_tree", shape + dtype + ", part = 512");
+    }
+    expectNoSpills("attention_parts", grouped + dtype + parts + "5120");
+    expectNoSpills("attention_parts", latent + dtype + parts + "69632");
+    expectNoSpills("attention_join", "q_heads = 128, kv_heads = 1, dv = 512, "
+                                     "dtype = " +
+                                         dtype +
+                                         ", part = 512, parts = 64, "
+                                         "part_stride = 69632");
+  }
+}
