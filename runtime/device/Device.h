@@ -20,33 +20,43 @@ namespace mtp {
 
 /// An artifact on a device with memory of its own: arena, zeroed states and KV
 /// pools. Not for use by two threads at once.
+///
+/// A device may be lost, by the fault of a kernel or a failure of its own. The
+/// call that notices fails with Internal, and so do all calls after it, of
+/// other executables on the device too: what is in its memory is gone. The
+/// process lives. A CPU is not lost: a fault there ends the process.
 class Executable {
 public:
   virtual ~Executable() = default;
 
   /// Runs the program of that index of the plan to its end, for n slots or
-  /// rows. InvalidArgument when the program does not cover n.
+  /// rows, behind all writes. InvalidArgument when the program does not cover
+  /// n.
   virtual Status run(uint32_t program, uint32_t n) = 0;
 
   /// The same, and stores when each worker ran each command. Slower by two
-  /// looks at the clock for each command and worker.
+  /// looks at the clock for each command and worker. A GPU is one worker, and
+  /// runs each command behind the one before.
   virtual Status runTimed(uint32_t program, uint32_t n,
                           CommandTimes &times) = 0;
 
   /// Copies to and from the start of what `binding` names, which must be in the
   /// arena or a state (read: or a weight or constant) and hold `bytes`.
-  virtual void write(const schema::Binding &binding, const void *source,
-                     uint64_t bytes) = 0;
-  virtual void read(const schema::Binding &binding, void *target,
-                    uint64_t bytes) const = 0;
+  virtual Status write(const schema::Binding &binding, const void *source,
+                       uint64_t bytes) = 0;
+  virtual Status read(const schema::Binding &binding, void *target,
+                      uint64_t bytes) const = 0;
 
   /// Copies one page of one layer of a cache in, for measurements that begin at
   /// a context without computing it.
-  virtual void writePage(uint32_t cache, uint32_t layer, uint32_t page,
-                         const void *source) = 0;
+  virtual Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                           const void *source) = 0;
 
-  /// Memory that this executable holds, without the mapped file.
+  /// Memory that this executable holds, without the mapped file and without
+  /// weights that it shares with others.
   virtual uint64_t memoryBytes() const = 0;
+  /// What of it is the host's memory.
+  virtual uint64_t hostBytes() const = 0;
 };
 
 /// A machine, or a part of one.

@@ -138,7 +138,7 @@ bool Session::Impl::isWorthWaiting(std::span<const int32_t> context) const {
 /// Gives the sequence that has waited longest a slot and the pages for its
 /// prefill and first round. Nobody overtakes it while it cannot have them, or
 /// waits for pages to share.
-bool Session::Impl::admitNext() {
+Result<bool> Session::Impl::admitNext() {
   auto free = std::find(slotUsed.begin(), slotUsed.end(), false);
   if (waiting.empty() || free == slotUsed.end())
     return false;
@@ -172,9 +172,9 @@ bool Session::Impl::admitNext() {
   std::vector<int32_t> known = sequence.context;
   if (!sequence.output.empty())
     known.push_back(sequence.output.back());
-  slotStates->admit(slot, known);
-  host->setSampling(slot,
-                    samplingRow(sequence.request.sampling, options.logits));
+  MTP_RETURN_IF_ERROR(slotStates->admit(slot, known));
+  MTP_RETURN_IF_ERROR(host->setSampling(
+      slot, samplingRow(sequence.request.sampling, options.logits)));
   return true;
 }
 

@@ -32,10 +32,10 @@ Status Session::Impl::decodePhase() {
     return okStatus();
   std::vector<int32_t> slots;
   for (Sequence *sequence : running) {
-    syncPageTable(*sequence);
+    MTP_RETURN_IF_ERROR(syncPageTable(*sequence));
     slots.push_back(int32_t(sequence->slot));
   }
-  host->setActive(slots);
+  MTP_RETURN_IF_ERROR(host->setActive(slots));
   uint32_t batch = uint32_t(running.size());
   uint32_t program = inner.programs.decode(batch, options.k);
   MTP_RETURN_IF_ERROR(executable->run(program, batch));
@@ -43,7 +43,8 @@ Status Session::Impl::decodePhase() {
   schema::Binding logits = inner.programs.logits(program, batch);
   uint64_t bytes = logits.bytes() / batch;
   for (uint32_t i = 0; i < batch; ++i)
-    readRound(*running[i], rowsOf(logits, i * bytes, bytes));
+    MTP_RETURN_IF_ERROR(
+        readRound(*running[i], rowsOf(logits, i * bytes, bytes)));
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   statistics.decodeSeconds += time.count();
   return okStatus();
@@ -62,13 +63,15 @@ void Session::Impl::publishRound(Sequence &sequence, uint64_t anchor) {
 }
 
 /// `logits` are the sequence's rows in this round.
-void Session::Impl::readRound(Sequence &sequence, schema::Binding logits) {
-  std::span<const int32_t> tokens = host->emitted(sequence.slot);
-  if (tokens.empty() || tokens.size() > options.k + 1)
-    return finish(
-        sequence, FinishReason::Failed,
-        internalError(strCat("expected 1 to ", options.k + 1,
-                             " tokens of a round, got ", tokens.size())));
+Status Session::Impl::readRound(Sequence &sequence, schema::Binding logits) {
+  MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens,
+                       host->emitted(sequence.slot));
+  if (tokens.empty() || tokens.size() > options.k + 1) {
+    finish(sequence, FinishReason::Failed,
+           internalError(strCat("expected 1 to ", options.k + 1,
+                                " tokens of a round, got ", tokens.size())));
+    return okStatus();
+  }
   uint64_t anchor = sequence.length;
   sequence.length += tokens.size();
   kv->commit(sequence.slot, sequence.length);
@@ -83,7 +86,8 @@ void Session::Impl::readRound(Sequence &sequence, schema::Binding logits) {
     }
   }
   size_t before = sequence.output.size();
-  emit(sequence, tokens, logits);
+  MTP_RETURN_IF_ERROR(emit(sequence, tokens, logits));
   sequence.statistics.decodeTokens += sequence.output.size() - before;
   statistics.decodeTokens += sequence.output.size() - before;
+  return okStatus();
 }

@@ -77,14 +77,16 @@ Session::Impl::runFunction(std::string_view name,
   if (!status.isOk())
     return status.withContext(strCat("@", name));
   for (size_t i = 0; i < inputs.size(); ++i)
-    executable->write(program.inputs[i].place.at(0), inputs[i].bytes.data(),
-                      inputs[i].bytes.size());
+    MTP_RETURN_IF_ERROR(executable->write(program.inputs[i].place.at(0),
+                                          inputs[i].bytes.data(),
+                                          inputs[i].bytes.size()));
   MTP_RETURN_IF_ERROR(executable->run(index, /*n=*/0));
   std::vector<Tensor> outputs;
   for (PortType &port : portTypes(program.outputs)) {
     schema::Binding source = program.outputs[outputs.size()].place.at(0);
     Tensor tensor{std::move(port.type), std::vector<uint8_t>(source.bytes())};
-    executable->read(source, tensor.bytes.data(), source.bytes());
+    MTP_RETURN_IF_ERROR(
+        executable->read(source, tensor.bytes.data(), source.bytes()));
     outputs.push_back(std::move(tensor));
   }
   return outputs;

@@ -33,38 +33,36 @@ schema::Binding HostState::row(const Table &table, uint64_t index) {
   return {schema::Space::State, *table.state, index * bytes, bytes};
 }
 
-void HostState::writeRow(const Table &table, uint64_t index, const void *source,
-                         uint64_t bytes) {
-  if (table.state)
-    executable.write(row(table, index), source, bytes);
+Status HostState::writeRow(const Table &table, uint64_t index,
+                           const void *source, uint64_t bytes) {
+  return table.state ? executable.write(row(table, index), source, bytes)
+                     : okStatus();
 }
 
-void HostState::writeAll(const Table &table,
-                         const std::vector<int32_t> &values) {
-  writeRow(table, 0, values.data(), values.size() * sizeof(int32_t));
+Status HostState::writeAll(const Table &table,
+                           const std::vector<int32_t> &values) {
+  return writeRow(table, 0, values.data(), values.size() * sizeof(int32_t));
 }
 
-void HostState::setActive(std::span<const int32_t> slots) {
-  writeRow(active, 0, slots.data(), slots.size_bytes());
+Status HostState::setActive(std::span<const int32_t> slots) {
+  return writeRow(active, 0, slots.data(), slots.size_bytes());
 }
 
-void HostState::setPageTable(uint32_t slot, std::span<const int32_t> table) {
-  writeRow(pageTable, slot, table.data(), table.size_bytes());
+Status HostState::setPageTable(uint32_t slot, std::span<const int32_t> table) {
+  return writeRow(pageTable, slot, table.data(), table.size_bytes());
 }
 
-void HostState::setSampling(uint32_t slot, const SamplingRow &values) {
-  writeRow(sampling, slot, &values, sizeof(values));
+Status HostState::setSampling(uint32_t slot, const SamplingRow &values) {
+  return writeRow(sampling, slot, &values, sizeof(values));
 }
 
-void HostState::setPrefill(std::span<const PromptPart> parts) {
-  if (promptTokens.state)
-    setPromptRows(parts);
-  else
-    setPrefillTokens(parts.front());
+Status HostState::setPrefill(std::span<const PromptPart> parts) {
+  return promptTokens.state ? setPromptRows(parts)
+                            : setPrefillTokens(parts.front());
 }
 
 /// Row d of tokens and positions is what the rows have d places on.
-void HostState::setPromptRows(std::span<const PromptPart> parts) {
+Status HostState::setPromptRows(std::span<const PromptPart> parts) {
   uint64_t places = promptTokens.rows, chunk = promptTokens.width;
   std::vector<int32_t> ahead(places * chunk, 0), positions(places * chunk, -1);
   std::vector<int32_t> slots(chunk, int32_t(parts.front().slot));
@@ -88,31 +86,32 @@ void HostState::setPromptRows(std::span<const PromptPart> parts) {
     }
     first += count;
   }
-  writeAll(promptTokens, ahead);
-  writeAll(promptPositions, positions);
-  writeAll(promptSlots, slots);
-  writeAll(promptSequences, words);
+  MTP_RETURN_IF_ERROR(writeAll(promptTokens, ahead));
+  MTP_RETURN_IF_ERROR(writeAll(promptPositions, positions));
+  MTP_RETURN_IF_ERROR(writeAll(promptSlots, slots));
+  return writeAll(promptSequences, words);
 }
 
-void HostState::setPrefillTokens(const PromptPart &part) {
+Status HostState::setPrefillTokens(const PromptPart &part) {
   auto [slot, start, count, prompt] = part;
   int32_t values[4] = {int32_t(slot), int32_t(start), int32_t(count),
                        int32_t(prompt.size())};
-  writeRow(info, 0, values, sizeof(values));
+  MTP_RETURN_IF_ERROR(writeRow(info, 0, values, sizeof(values)));
   buffer.assign(tokens.rows, 0);
   std::span<const int32_t> rest = prompt.subspan(start);
   size_t known = std::min(rest.size(), buffer.size());
   std::copy_n(rest.begin(), known, buffer.begin());
-  writeAll(tokens, buffer);
+  return writeAll(tokens, buffer);
 }
 
-std::span<const int32_t> HostState::emitted(uint32_t slot) {
+Result<std::span<const int32_t>> HostState::emitted(uint32_t slot) {
   int32_t count = 0;
-  executable.read(row(outCount, slot), &count, sizeof(count));
+  MTP_RETURN_IF_ERROR(
+      executable.read(row(outCount, slot), &count, sizeof(count)));
   schema::Binding source = row(outTokens, slot);
   buffer.resize(outTokens.width);
-  executable.read(source, buffer.data(), source.bytes());
+  MTP_RETURN_IF_ERROR(executable.read(source, buffer.data(), source.bytes()));
   if (count < 1 || size_t(count) > buffer.size())
-    return {};
+    return std::span<const int32_t>();
   return std::span<const int32_t>(buffer).first(size_t(count));
 }

@@ -31,17 +31,19 @@ public:
   /// Both must outlive it. Needs an artifact with an envelope.
   HostState(const Artifact &artifact, Executable &executable);
 
-  void setActive(std::span<const int32_t> slots);
-  void setPageTable(uint32_t slot, std::span<const int32_t> table);
-  void setSampling(uint32_t slot, const SamplingRow &row);
+  // Errors are those of the device.
+
+  Status setActive(std::span<const int32_t> slots);
+  Status setPageTable(uint32_t slot, std::span<const int32_t> table);
+  Status setSampling(uint32_t slot, const SamplingRow &row);
 
   /// The rows of a chunk, one part's after the other's. More than one part
   /// needs a program for as many sequences.
-  void setPrefill(std::span<const PromptPart> parts);
+  Status setPrefill(std::span<const PromptPart> parts);
 
   /// What the last round emitted for a slot. Empty when the program broke its
   /// promise to emit 1 to K+1 tokens.
-  std::span<const int32_t> emitted(uint32_t slot);
+  Result<std::span<const int32_t>> emitted(uint32_t slot);
 
 private:
   /// A state of i32 as rows of elements; absent where there is none.
@@ -53,12 +55,12 @@ private:
   };
   Table find(std::string_view name) const;
   static schema::Binding row(const Table &table, uint64_t index);
-  void writeRow(const Table &table, uint64_t index, const void *source,
-                uint64_t bytes);
-  void writeAll(const Table &table, const std::vector<int32_t> &values);
+  Status writeRow(const Table &table, uint64_t index, const void *source,
+                  uint64_t bytes);
+  Status writeAll(const Table &table, const std::vector<int32_t> &values);
 
-  void setPromptRows(std::span<const PromptPart> parts);
-  void setPrefillTokens(const PromptPart &part);
+  Status setPromptRows(std::span<const PromptPart> parts);
+  Status setPrefillTokens(const PromptPart &part);
 
   const Artifact &artifact;
   Executable &executable;

@@ -32,7 +32,7 @@ uint64_t Session::Impl::prefillBudget() const {
 
 Status Session::Impl::prefillPhase() {
   for (uint64_t budget = prefillBudget();;) {
-    PrefillPass pass = nextPass(budget);
+    MTP_ASSIGN_OR_RETURN(PrefillPass pass, nextPass(budget));
     if (pass.shares.empty())
       return okStatus();
     MTP_RETURN_IF_ERROR(runPrefill(pass));
@@ -42,19 +42,26 @@ Status Session::Impl::prefillPhase() {
 
 /// The next pass, of `budget` rows at most; one without shares where nobody
 /// waits or the budget is too small.
-PrefillPass Session::Impl::nextPass(uint64_t budget) {
-  if (prefilling.empty() && !admitNext())
-    return {};
+Result<PrefillPass> Session::Impl::nextPass(uint64_t budget) {
+  if (prefilling.empty()) {
+    MTP_ASSIGN_OR_RETURN(bool isAdmitted, admitNext());
+    if (!isAdmitted)
+      return PrefillPass();
+  }
   const ProgramTable &programs = inner.programs;
   Sequence &first = sequences.at(prefilling.front());
   uint32_t chunk = programs.nextChunk(first.rest(), options.prefillChunk);
   if (chunk > budget)
-    return {};
+    return PrefillPass();
   uint32_t rows = uint32_t(std::min<uint64_t>(chunk, first.rest()));
   std::vector<PrefillShare> shares = {{&first, rows}};
   uint64_t room = std::min<uint64_t>(budget, options.prefillChunk);
-  while (rows < room && shares.size() < programs.mostSequences() &&
-         (shares.size() < prefilling.size() || admitNext())) {
+  while (rows < room && shares.size() < programs.mostSequences()) {
+    if (shares.size() == prefilling.size()) {
+      MTP_ASSIGN_OR_RETURN(bool isAdmitted, admitNext());
+      if (!isAdmitted)
+        break;
+    }
     Sequence &next = sequences.at(prefilling[shares.size()]);
     uint32_t more = uint32_t(std::min<uint64_t>(room - rows, next.rest()));
     shares.push_back({&next, more});
@@ -66,55 +73,59 @@ PrefillPass Session::Impl::nextPass(uint64_t budget) {
     rows -= shares.back().rows;
     shares.pop_back();
   }
-  return {shares, shares.size() > 1 ? rows : chunk};
+  return PrefillPass{shares, shares.size() > 1 ? rows : chunk};
 }
 
 Status Session::Impl::runPrefill(const PrefillPass &pass) {
   auto begin = std::chrono::steady_clock::now();
   std::vector<PromptPart> parts;
   for (auto [sequence, rows] : pass.shares) {
-    syncPageTable(*sequence);
+    MTP_RETURN_IF_ERROR(syncPageTable(*sequence));
     parts.push_back(
         {sequence->slot, uint32_t(sequence->length), rows, sequence->context});
   }
   uint32_t count = uint32_t(parts.size());
   uint32_t program = inner.programs.prefill(pass.chunk, options.k > 0, count);
-  host->setPrefill(parts);
+  MTP_RETURN_IF_ERROR(host->setPrefill(parts));
   MTP_RETURN_IF_ERROR(executable->run(program, pass.chunk));
   ++statistics.prefillChunks;
   schema::Binding logits = inner.programs.logits(program, pass.chunk);
   uint64_t rowBytes = logits.bytes() / count;
   for (uint32_t s = 0; s < count; ++s)
-    commitPrefill(pass.shares[s], rowsOf(logits, s * rowBytes, rowBytes));
+    MTP_RETURN_IF_ERROR(
+        commitPrefill(pass.shares[s], rowsOf(logits, s * rowBytes, rowBytes)));
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   statistics.prefillSeconds += time.count();
   return okStatus();
 }
 
-void Session::Impl::commitPrefill(PrefillShare share, schema::Binding logits) {
+Status Session::Impl::commitPrefill(PrefillShare share,
+                                    schema::Binding logits) {
   Sequence &sequence = *share.sequence;
   sequence.length += share.rows;
   sequence.statistics.prefillTokens += share.rows;
   statistics.prefillTokens += share.rows;
   ++sequence.statistics.prefillChunks;
   kv->commit(sequence.slot, sequence.length);
-  if (sequence.rest() == 0)
-    finishPrefill(sequence, logits);
+  return sequence.rest() == 0 ? finishPrefill(sequence, logits) : okStatus();
 }
 
-void Session::Impl::finishPrefill(Sequence &sequence, schema::Binding logits) {
+Status Session::Impl::finishPrefill(Sequence &sequence,
+                                    schema::Binding logits) {
   kv->publish(sequence.slot, sequence.context);
   std::erase(prefilling, sequence.id);
   sequence.phase = Sequence::Phase::Running;
-  std::span<const int32_t> tokens = host->emitted(sequence.slot);
-  if (tokens.size() != 1)
-    return finish(sequence, FinishReason::Failed,
-                  internalError("expected one token of a prefill"));
-  if (sequence.output.empty())
+  MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens,
+                       host->emitted(sequence.slot));
+  if (tokens.size() == 1 && sequence.output.empty())
     return emit(sequence, tokens, logits);
-  if (tokens[0] != sequence.output.back())
+  if (tokens.size() != 1)
+    finish(sequence, FinishReason::Failed,
+           internalError("expected one token of a prefill"));
+  else if (tokens[0] != sequence.output.back())
     finish(sequence, FinishReason::Failed,
            internalError(strCat("prefill after a preemption picked token ",
                                 tokens[0], ", expected ",
                                 sequence.output.back())));
+  return okStatus();
 }

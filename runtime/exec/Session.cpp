@@ -72,11 +72,12 @@ Status Session::Impl::startGeneration() {
   reuse = reuseRule(inner.artifact(), inner.programs, options.k);
   KvConfig config = kvConfig();
   MTP_RETURN_IF_ERROR(checkMemory(
-      addBytes(executable->memoryBytes(), KvCacheManager::memoryBytes(config)),
+      addBytes(executable->hostBytes(), KvCacheManager::memoryBytes(config)),
       strCat(config.pages, " KV pages (kv_pages) and their tables"), memory));
   kv = std::make_unique<KvCacheManager>(config);
   host = std::make_unique<HostState>(inner.artifact(), *executable);
-  slotStates = std::make_unique<SlotStates>(inner.artifact(), *executable);
+  MTP_ASSIGN_OR_RETURN(slotStates,
+                       SlotStates::create(inner.artifact(), *executable));
   slotUsed.assign(config.slots, false);
   statistics.drafted.assign(options.k, 0);
   statistics.accepted.assign(options.k, 0);

@@ -95,29 +95,29 @@ public:
   Result<SequenceId> add(Request request);
   Status cancel(SequenceId id);
   Status release(SequenceId id);
-  bool admitNext();
+  Result<bool> admitNext();
   void preemptYoungest();
 
   // Prefill.cpp
   Status prefillPhase();
   uint64_t prefillBudget() const;
-  PrefillPass nextPass(uint64_t budget);
+  Result<PrefillPass> nextPass(uint64_t budget);
   Status runPrefill(const PrefillPass &pass);
-  void commitPrefill(PrefillShare share, schema::Binding logits);
-  void finishPrefill(Sequence &sequence, schema::Binding logits);
+  Status commitPrefill(PrefillShare share, schema::Binding logits);
+  Status finishPrefill(Sequence &sequence, schema::Binding logits);
 
   // Decode.cpp
   Status decodePhase();
   std::vector<Sequence *> makeRoom();
   void publishRound(Sequence &sequence, uint64_t anchor);
-  void readRound(Sequence &sequence, schema::Binding logits);
+  Status readRound(Sequence &sequence, schema::Binding logits);
 
   // Step.cpp
   Result<std::vector<SequenceUpdate>> step();
-  void emit(Sequence &sequence, std::span<const int32_t> tokens,
-            schema::Binding logits);
+  Status emit(Sequence &sequence, std::span<const int32_t> tokens,
+              schema::Binding logits);
   void finish(Sequence &sequence, FinishReason reason, Status error = {});
-  void syncPageTable(Sequence &sequence);
+  Status syncPageTable(Sequence &sequence);
 
   // Functions.cpp
   Result<std::vector<Tensor>> runFunction(std::string_view name,
@@ -169,7 +169,7 @@ private:
   Status checkRequest(const Request &request) const;
   bool isWorthWaiting(std::span<const int32_t> context) const;
   void giveUpSlot(Sequence &sequence);
-  void keepLogits(Sequence &sequence, schema::Binding row);
+  Status keepLogits(Sequence &sequence, schema::Binding row);
 
   friend class Session;
 };

@@ -32,8 +32,14 @@ static schema::Binding rangeOf(uint32_t state, uint64_t index, uint64_t bytes) {
   return {schema::Space::State, state, index * bytes, bytes};
 }
 
-SlotStates::SlotStates(const Artifact &artifact, Executable &executable)
-    : executable(executable) {
+Result<std::unique_ptr<SlotStates>> SlotStates::create(const Artifact &artifact,
+                                                       Executable &executable) {
+  std::unique_ptr<SlotStates> states(new SlotStates(executable));
+  MTP_RETURN_IF_ERROR(states->start(artifact));
+  return states;
+}
+
+Status SlotStates::start(const Artifact &artifact) {
   uint64_t slots = artifact.envelope->max_batch();
   for (uint32_t i = 0; i < artifact.states.size(); ++i) {
     const State &state = artifact.states[i];
@@ -49,11 +55,13 @@ SlotStates::SlotStates(const Artifact &artifact, Executable &executable)
     if (*rule.init == 0)
       continue;
     std::vector<uint8_t> initial = filled(state.bytes, state.dtype, *rule.init);
-    executable.write(rangeOf(i, 0, state.bytes), initial.data(), state.bytes);
+    MTP_RETURN_IF_ERROR(executable.write(rangeOf(i, 0, state.bytes),
+                                         initial.data(), state.bytes));
   }
+  return okStatus();
 }
 
-void SlotStates::admit(uint32_t slot, std::span<const int32_t> tokens) {
+Status SlotStates::admit(uint32_t slot, std::span<const int32_t> tokens) {
   for (const PerSlot &state : states) {
     uint64_t size = state.initial.size();
     const uint8_t *source = state.initial.data();
@@ -63,6 +71,8 @@ void SlotStates::admit(uint32_t slot, std::span<const int32_t> tokens) {
                   std::min<uint64_t>(tokens.size_bytes(), size));
       source = buffer.data();
     }
-    executable.write(rangeOf(state.state, slot, size), source, size);
+    MTP_RETURN_IF_ERROR(
+        executable.write(rangeOf(state.state, slot, size), source, size));
   }
+  return okStatus();
 }

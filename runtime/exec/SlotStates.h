@@ -6,6 +6,7 @@
 #include "runtime/device/Device.h"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,14 +16,18 @@ namespace mtp {
 /// known by its name here.
 class SlotStates {
 public:
-  /// Sets the shared states. Artifact and executable must outlive this object.
-  SlotStates(const Artifact &artifact, Executable &executable);
+  /// Sets the shared states. Artifact and executable must outlive the result.
+  static Result<std::unique_ptr<SlotStates>> create(const Artifact &artifact,
+                                                    Executable &executable);
 
   /// Prepares a slot for a sequence that starts with `tokens`: its prompt, and
   /// after a preemption also all that it had generated, the anchor's last.
-  void admit(uint32_t slot, std::span<const int32_t> tokens);
+  Status admit(uint32_t slot, std::span<const int32_t> tokens);
 
 private:
+  explicit SlotStates(Executable &executable) : executable(executable) {}
+  Status start(const Artifact &artifact);
+
   /// A state with a range of bytes for each slot.
   struct PerSlot {
     uint32_t state;

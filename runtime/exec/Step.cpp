@@ -32,30 +32,38 @@ static bool contains(const std::vector<int32_t> &tokens, int32_t token) {
 /// sequence. The rest of an accepted run is dropped with the sequence, so the
 /// output is what it would be one token at a time. `logits` are the rows that
 /// the tokens come from.
-void Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
-                         schema::Binding logits) {
+Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
+                           schema::Binding logits) {
   uint64_t bytes = inner.envelope->vocab * sizeof(float), row = 0;
   const Request &request = sequence.request;
   for (int32_t token : tokens) {
-    if (token < 0 || uint32_t(token) >= inner.envelope->vocab)
-      return finish(sequence, FinishReason::Failed,
-                    failedPrecondition(strCat(
-                        "no token can follow position ",
+    if (token < 0 || uint32_t(token) >= inner.envelope->vocab) {
+      finish(sequence, FinishReason::Failed,
+             failedPrecondition(
+                 strCat("no token can follow position ",
                         request.prompt.size() + sequence.output.size() - 1,
                         ": its logits are all NaN or -inf")));
+      break;
+    }
     bool end = !request.ignoreEos && contains(inner.generation.eos, token);
-    if (end || contains(request.stopTokens, token))
-      return finish(sequence, FinishReason::Stop);
+    if (end || contains(request.stopTokens, token)) {
+      finish(sequence, FinishReason::Stop);
+      break;
+    }
     sequence.output.push_back(token);
     ++sequence.statistics.outputTokens;
     ++statistics.outputTokens;
     SequenceUpdate &update = updates[sequence.id];
     update.id = sequence.id;
     update.tokens.push_back(token);
-    keepLogits(sequence, rowsOf(logits, row++ * bytes, bytes));
-    if (sequence.output.size() == request.maxTokens)
-      return finish(sequence, FinishReason::Length);
+    MTP_RETURN_IF_ERROR(
+        keepLogits(sequence, rowsOf(logits, row++ * bytes, bytes)));
+    if (sequence.output.size() == request.maxTokens) {
+      finish(sequence, FinishReason::Length);
+      break;
+    }
   }
+  return okStatus();
 }
 
 void Session::Impl::finish(Sequence &sequence, FinishReason reason,
@@ -70,23 +78,25 @@ void Session::Impl::finish(Sequence &sequence, FinishReason reason,
 }
 
 /// Copies the logits row that the latest output token came from.
-void Session::Impl::keepLogits(Sequence &sequence, schema::Binding row) {
+Status Session::Impl::keepLogits(Sequence &sequence, schema::Binding row) {
   if (options.logits == LogitsMode::None)
-    return;
+    return okStatus();
   if (options.logits == LogitsMode::Last)
     sequence.logits.clear();
   size_t old = sequence.logits.size();
   sequence.logits.resize(old + inner.envelope->vocab);
-  executable->read(row, sequence.logits.data() + old, row.bytes());
+  return executable->read(row, sequence.logits.data() + old, row.bytes());
 }
 
 /// Copies the page table to the device when it has grown.
-void Session::Impl::syncPageTable(Sequence &sequence) {
+Status Session::Impl::syncPageTable(Sequence &sequence) {
   uint64_t pages = kv->pagesFor(
       std::max<uint64_t>(sequence.length, sequence.context.size()) + options.k +
       1);
   if (pages == sequence.tablePages)
-    return;
-  host->setPageTable(sequence.slot, kv->table(sequence.slot));
+    return okStatus();
+  MTP_RETURN_IF_ERROR(
+      host->setPageTable(sequence.slot, kv->table(sequence.slot)));
   sequence.tablePages = pages;
+  return okStatus();
 }

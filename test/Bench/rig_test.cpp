@@ -33,7 +33,7 @@ std::vector<int32_t> generate(Rig &rig, uint32_t slots, uint32_t k,
 }
 
 /// The words of a state, out of saved ones.
-std::vector<int32_t> words(const Rig &rig, std::string_view name) {
+std::vector<int32_t> words(Rig &rig, std::string_view name) {
   std::vector<uint8_t> saved = rig.saveStates();
   size_t at = 0;
   for (const State &state : rig.artifact().states) {

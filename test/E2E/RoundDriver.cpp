@@ -28,9 +28,9 @@ RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
   // The one sequence owns all pages, in order; page 0 is the dummy.
   std::vector<int32_t> table(pages);
   std::iota(table.begin(), table.end(), 1);
-  host->setPageTable(0, table);
+  EXPECT_TRUE(host->setPageTable(0, table).isOk());
   // Greedy: temperature 0.
-  host->setSampling(0, SamplingRow{});
+  EXPECT_TRUE(host->setSampling(0, SamplingRow{}).isOk());
 }
 
 void RoundDriver::run(uint32_t program, uint32_t n) {
@@ -39,7 +39,7 @@ void RoundDriver::run(uint32_t program, uint32_t n) {
 }
 
 std::vector<int32_t> RoundDriver::emitted() {
-  std::span<const int32_t> tokens = host->emitted(0);
+  std::span<const int32_t> tokens = host->emitted(0).value();
   return std::vector<int32_t>(tokens.begin(), tokens.end());
 }
 
@@ -49,7 +49,7 @@ int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
   for (uint32_t start = 0; start < prompt.size(); start += e.prefillChunk) {
     uint32_t rest = uint32_t(prompt.size()) - start;
     PromptPart part = {0, start, std::min(rest, e.prefillChunk), prompt};
-    host->setPrefill({&part, 1});
+    EXPECT_TRUE(host->setPrefill({&part, 1}).isOk());
     run(program, e.prefillChunk);
   }
   return emitted().front();
@@ -57,7 +57,7 @@ int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
 
 RoundDriver::Round RoundDriver::decode() {
   int32_t slot = 0;
-  host->setActive({&slot, 1});
+  EXPECT_TRUE(host->setActive({&slot, 1}).isOk());
   uint32_t program = programs.decode(/*batch=*/1, k);
   run(program, 1);
   Round round;
@@ -67,8 +67,9 @@ RoundDriver::Round RoundDriver::decode() {
     if (port.name != "tokens")
       continue;
     std::vector<int32_t> verified(k + 1);
-    executable->read(port.place.at(1), verified.data(),
-                     verified.size() * sizeof(int32_t));
+    Status status = executable->read(port.place.at(1), verified.data(),
+                                     verified.size() * sizeof(int32_t));
+    EXPECT_TRUE(status.isOk()) << status.toString();
     round.drafts.assign(verified.begin() + 1, verified.end());
   }
   return round;

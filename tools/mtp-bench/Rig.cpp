@@ -73,11 +73,11 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
     // Page 0 is the dummy.
     std::vector<int32_t> row(pagesPerSlot);
     std::iota(row.begin(), row.end(), int32_t(1 + slot * pagesPerSlot));
-    host->setPageTable(slot, row);
+    MTP_RETURN_IF_ERROR(host->setPageTable(slot, row));
     // Greedy, as a session without logits: what `mtp-run` does.
     SamplingRow sampling = {};
     sampling.skipLogits = 1;
-    host->setSampling(slot, sampling);
+    MTP_RETURN_IF_ERROR(host->setSampling(slot, sampling));
   }
   for (uint32_t i = 0; i < vectorSize(contents.caches); ++i) {
     const schema::Cache *cache = contents.caches->Get(i);
@@ -99,8 +99,13 @@ void Rig::fillHidden() {
     std::vector<float> values(state.bytes() / sizeof(float));
     for (float &value : values)
       value = randomValue(random);
-    executable->write(state, values.data(), state.bytes());
+    note(executable->write(state, values.data(), state.bytes()));
   }
+}
+
+void Rig::note(Status status) {
+  if (failure.isOk())
+    failure = std::move(status);
 }
 
 void Rig::fillPages(uint32_t slot, uint32_t tokens) {
@@ -109,24 +114,25 @@ void Rig::fillPages(uint32_t slot, uint32_t tokens) {
   for (; filled[slot] < needed; ++filled[slot])
     for (uint32_t cache = 0; cache < pages.size(); ++cache)
       for (uint32_t l = 0; l < contents.caches->Get(cache)->layers(); ++l)
-        executable->writePage(cache, l, 1 + slot * pagesPerSlot + filled[slot],
-                              pages[cache].data());
+        note(executable->writePage(cache, l,
+                                   1 + slot * pagesPerSlot + filled[slot],
+                                   pages[cache].data()));
 }
 
 void Rig::writeRow(int32_t state, uint64_t row,
                    std::span<const int32_t> values) {
   if (state < 0)
     return;
-  executable->write(schema::Binding(schema::Space::State, uint32_t(state),
-                                    row * values.size_bytes(),
-                                    values.size_bytes()),
-                    values.data(), values.size_bytes());
+  note(executable->write(schema::Binding(schema::Space::State, uint32_t(state),
+                                         row * values.size_bytes(),
+                                         values.size_bytes()),
+                         values.data(), values.size_bytes()));
 }
 
 void Rig::activate(uint32_t slots) {
   std::vector<int32_t> active(slots);
   std::iota(active.begin(), active.end(), 0);
-  host->setActive(active);
+  note(host->setActive(active));
 }
 
 void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts) {
@@ -150,13 +156,21 @@ static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+std::span<const int32_t> Rig::emitted(uint32_t slot) {
+  Result<std::span<const int32_t>> tokens = host->emitted(slot);
+  note(tokens.status());
+  return tokens ? *tokens : std::span<const int32_t>();
+}
+
 Result<double> Rig::run(uint32_t index, uint32_t n) {
+  MTP_RETURN_IF_ERROR(failure);
   Clock::time_point begin = Clock::now();
   MTP_RETURN_IF_ERROR(executable->run(index, n));
   return secondsSince(begin);
 }
 
 Result<double> Rig::runTimed(uint32_t index, uint32_t n, CommandTimes &times) {
+  MTP_RETURN_IF_ERROR(failure);
   Clock::time_point begin = Clock::now();
   MTP_RETURN_IF_ERROR(executable->runTimed(index, n, times));
   return secondsSince(begin);
@@ -172,7 +186,7 @@ Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
     uint32_t rest = uint32_t(tokens.size()) - start;
     chunk = table.nextChunk(rest, e.prefillChunk);
     PromptPart part = {slot, start, std::min(rest, chunk), tokens};
-    host->setPrefill({&part, 1});
+    MTP_RETURN_IF_ERROR(host->setPrefill({&part, 1}));
     MTP_RETURN_IF_ERROR(executable->run(table.prefill(chunk, modules), chunk));
   }
   return secondsSince(begin);
@@ -182,13 +196,13 @@ schema::Binding Rig::wholeState(uint32_t index) const {
   return {schema::Space::State, index, 0, contents.states[index].bytes};
 }
 
-std::vector<uint8_t> Rig::saveStates() const {
+std::vector<uint8_t> Rig::saveStates() {
   std::vector<uint8_t> saved;
   for (uint32_t i = 0; i < contents.states.size(); ++i) {
     schema::Binding state = wholeState(i);
     size_t at = saved.size();
     saved.resize(at + state.bytes());
-    executable->read(state, saved.data() + at, state.bytes());
+    note(executable->read(state, saved.data() + at, state.bytes()));
   }
   return saved;
 }
@@ -197,7 +211,7 @@ void Rig::restoreStates(const std::vector<uint8_t> &saved) {
   size_t at = 0;
   for (uint32_t i = 0; i < contents.states.size(); ++i) {
     schema::Binding state = wholeState(i);
-    executable->write(state, saved.data() + at, state.bytes());
+    note(executable->write(state, saved.data() + at, state.bytes()));
     at += state.bytes();
   }
 }

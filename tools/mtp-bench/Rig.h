@@ -18,6 +18,8 @@
 
 namespace mtp::bench {
 
+///
+/// Where the device cannot write or read, the next run fails with why.
 class Rig {
 public:
   /// For rounds of up to `slots` slots; the options of the device are those of
@@ -54,12 +56,10 @@ public:
                          bool modules);
 
   /// What a slot's last program emitted.
-  std::span<const int32_t> emitted(uint32_t slot) {
-    return host->emitted(slot);
-  }
+  std::span<const int32_t> emitted(uint32_t slot);
 
   /// All states as they are now, and back.
-  std::vector<uint8_t> saveStates() const;
+  std::vector<uint8_t> saveStates();
   void restoreStates(const std::vector<uint8_t> &saved);
 
   /// Tokens that are somewhere in the vocabulary.
@@ -72,6 +72,7 @@ private:
   schema::Binding wholeState(uint32_t index) const;
   void writeRow(int32_t state, uint64_t row, std::span<const int32_t> values);
   void fillHidden();
+  void note(Status status);
   void fillPages(uint32_t slot, uint32_t tokens);
 
   std::shared_ptr<const Model> loaded;
@@ -79,6 +80,8 @@ private:
   ProgramTable table;
   std::unique_ptr<Executable> executable;
   std::unique_ptr<HostState> host;
+  /// The first failure of a write or read.
+  Status failure;
   std::mt19937_64 random;
   int32_t length, accepted, window;
   uint32_t pagesPerSlot = 0;

@@ -30,13 +30,14 @@ public:
   Status load();
   Status run(uint32_t program, uint32_t n) override;
   Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override;
-  void write(const schema::Binding &binding, const void *source,
-             uint64_t bytes) override;
-  void read(const schema::Binding &binding, void *target,
-            uint64_t bytes) const override;
-  void writePage(uint32_t cache, uint32_t layer, uint32_t page,
-                 const void *source) override;
+  Status write(const schema::Binding &binding, const void *source,
+               uint64_t bytes) override;
+  Status read(const schema::Binding &binding, void *target,
+              uint64_t bytes) const override;
+  Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                   const void *source) override;
   uint64_t memoryBytes() const override;
+  uint64_t hostBytes() const override { return memoryBytes(); }
 
 private:
   Status checkSizes() const;
@@ -260,16 +261,18 @@ Status CpuExecutable::runTimed(uint32_t program, uint32_t n,
   return okStatus();
 }
 
-void CpuExecutable::write(const schema::Binding &binding, const void *source,
-                          uint64_t bytes) {
+Status CpuExecutable::write(const schema::Binding &binding, const void *source,
+                            uint64_t bytes) {
   if (bytes)
     std::memcpy(address(binding), source, bytes);
+  return okStatus();
 }
 
-void CpuExecutable::read(const schema::Binding &binding, void *target,
-                         uint64_t bytes) const {
+Status CpuExecutable::read(const schema::Binding &binding, void *target,
+                           uint64_t bytes) const {
   if (bytes)
     std::memcpy(target, address(binding), bytes);
+  return okStatus();
 }
 
 uint8_t *CpuExecutable::pageAddress(uint32_t cache, uint32_t layer,
@@ -277,9 +280,10 @@ uint8_t *CpuExecutable::pageAddress(uint32_t cache, uint32_t layer,
   return caches[cache].data() + (layer * kvPages + page) * pageStride(cache);
 }
 
-void CpuExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
-                              const void *source) {
+Status CpuExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                                const void *source) {
   std::memcpy(pageAddress(cache, layer, page), source, pageBytes(cache));
+  return okStatus();
 }
 
 uint64_t CpuExecutable::memoryBytes() const {
