@@ -32,4 +32,10 @@ elif os.environ.get("MTP_REQUIRE_CUDA"):
 else:
     lit_config.note(f"no ptxas under {cuda}: tests that need it are skipped")
 config.substitutions.append(("%{cuda}", cuda))
+
+# The driver without a GPU, where its headers were when it was built.
+cudasim = os.path.join(config.mtp_obj_root, "test", "GpuSim", "libmtp_cudasim.so")
+if os.path.exists(cudasim):
+    config.available_features.add("cudasim")
+config.substitutions.append(("%{cudasim}", cudasim))
 config.substitutions.append(("%{python}", sys.executable))

@@ -20,6 +20,8 @@ struct mtp_decoder {
 // Support
 //===----------------------------------------------------------------------===//
 
+static_assert(MTP_DEVICE_CPU == int(DeviceKind::Cpu) &&
+              MTP_DEVICE_CUDA == int(DeviceKind::Cuda));
 static_assert(MTP_INTERNAL == int(StatusCode::Internal) &&
               MTP_OUT_OF_RANGE == int(StatusCode::OutOfRange) &&
               MTP_DATA_LOSS == int(StatusCode::DataLoss));
@@ -124,6 +126,11 @@ loadModel(const char *path, const mtp_load_options *options) {
   LoadOptions how;
   how.checkAllHashes = given.check_all_hashes != 0;
   how.copy = given.copy != 0;
+  if (given.device < MTP_DEVICE_AUTO || given.device > MTP_DEVICE_CUDA)
+    return invalidArgument(strCat("expected a device of 0 to ",
+                                  int(MTP_DEVICE_CUDA), ", got ",
+                                  given.device));
+  how.device = DeviceKind(given.device);
   auto result = std::make_unique<mtp_model>();
   MTP_ASSIGN_OR_RETURN(result->model, Model::load(path, how));
   MTP_ASSIGN_OR_RETURN(result->functions, makeFunctions(*result->model));

@@ -191,19 +191,22 @@ Status mtp::checkTarget(const schema::Target &target) {
       "this machine lacks cpu features that the kernels need: ", missing));
 }
 
-uint32_t mtp::choosePlan(const Artifact &artifact) {
-  uint32_t alike = 0;
-  bool hasAlike = false;
+uint32_t mtp::chooseCpuPlan(const Artifact &artifact) {
+  std::vector<uint32_t> plans;
+  for (uint32_t i = 0; i < artifact.plans.size(); ++i)
+    if (!artifact.plans[i].isGpu())
+      plans.push_back(i);
   // The only one needs no look at the machine before it is loaded.
-  for (uint32_t i = 0; artifact.plans.size() > 1 && i < artifact.plans.size();
-       ++i) {
-    const schema::Target &target = *artifact.plans[i].target;
+  if (plans.size() == 1)
+    return plans.front();
+  std::optional<uint32_t> alike;
+  for (uint32_t plan : plans) {
+    const schema::Target &target = *artifact.plans[plan].target;
     if (target.arch()->string_view() != hostArch())
       continue;
     if (checkTarget(target).isOk())
-      return i;
-    alike = hasAlike ? alike : i;
-    hasAlike = true;
+      return plan;
+    alike = alike.value_or(plan);
   }
-  return alike;
+  return alike.value_or(plans.front());
 }

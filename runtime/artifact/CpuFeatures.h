@@ -25,10 +25,10 @@ std::string_view hostArch();
 /// Fails, naming what is missing, when the images of `target` cannot run here.
 Status checkTarget(const schema::Target &target);
 
-/// The index of the first plan that this machine can run. If it can run none,
-/// the index of a plan for this architecture, else of any: checkTarget refuses
-/// the target of that plan.
-uint32_t choosePlan(const Artifact &artifact);
+/// The index of the first plan that this machine's processor can run. If it can
+/// run none, the index of a plan for this architecture, else of any that is not
+/// for a GPU: checkTarget refuses the target of that plan. There must be one.
+uint32_t chooseCpuPlan(const Artifact &artifact);
 
 } // namespace mtp
 

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace mtp {
 
@@ -70,6 +71,13 @@ public:
   virtual Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
        uint64_t kvPages) = 0;
+
+  /// What it is, for people: "NVIDIA H100 80GB HBM3, sm_90".
+  virtual std::string name() const = 0;
+
+  /// Bytes in a second that a copy of `bytes` within the device's memory reads
+  /// and writes, both counted. Unimplemented by a CPU.
+  virtual Result<double> copyRate(uint64_t bytes) = 0;
 };
 
 } // namespace mtp

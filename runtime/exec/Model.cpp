@@ -1,6 +1,5 @@
 //===- Model.cpp - A loaded artifact --------------------------------------===//
 
-#include "runtime/artifact/CpuFeatures.h"
 #include "runtime/exec/ModelImpl.h"
 
 using namespace mtp;
@@ -38,8 +37,9 @@ static EnvelopeInfo makeEnvelope(const Artifact &artifact,
   return info;
 }
 
-Model::Impl::Impl(std::shared_ptr<const ArtifactFile> source)
-    : file(std::move(source)), planIndex(choosePlan(artifact())),
+Model::Impl::Impl(std::shared_ptr<const ArtifactFile> source,
+                  const PlanChoice &choice)
+    : file(std::move(source)), planIndex(choice.plan), device(choice.device),
       programs(plan()), generation(makeGeneration(artifact())) {
   if (artifact().envelope)
     envelope = makeEnvelope(artifact(), programs);
@@ -55,9 +55,14 @@ Result<std::shared_ptr<const Model>> Model::load(const std::string &path,
       ArtifactFile::open(
           path, options.checkAllHashes ? HashCheck::All : HashCheck::Small,
           options.copy ? FileMemory::Copied : FileMemory::Mapped));
+  Result<PlanChoice> choice = choosePlan(file->artifact(), options.device);
+  if (!choice)
+    return choice.status().withContext(path);
   return std::shared_ptr<const Model>(
-      new Model(std::make_unique<Impl>(std::move(file))));
+      new Model(std::make_unique<Impl>(std::move(file), *choice)));
 }
+
+DeviceKind Model::device() const { return impl->device; }
 
 const EnvelopeInfo *Model::envelope() const {
   return impl->envelope ? &*impl->envelope : nullptr;

@@ -5,19 +5,21 @@
 
 #include "mtp/model.h"
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/exec/DeviceChoice.h"
 #include "runtime/exec/ProgramTable.h"
 
 namespace mtp {
 
 struct Model::Impl {
-  explicit Impl(std::shared_ptr<const ArtifactFile> file);
+  Impl(std::shared_ptr<const ArtifactFile> file, const PlanChoice &choice);
 
   const Artifact &artifact() const { return file->artifact(); }
   const Plan &plan() const { return artifact().plans[planIndex]; }
 
   std::shared_ptr<const ArtifactFile> file;
-  /// The plan for this machine.
+  /// The plan for this machine, and what runs it.
   uint32_t planIndex;
+  DeviceKind device;
   ProgramTable programs;
   GenerationInfo generation;
   std::optional<EnvelopeInfo> envelope;
@@ -29,6 +31,11 @@ struct ModelAccess {
     return model.impl->file;
   }
   static uint32_t plan(const Model &model) { return model.impl->planIndex; }
+  /// The device of a model; `cpu` counts if that is the CPU.
+  static Result<std::unique_ptr<Device>> open(const Model &model,
+                                              const CpuOptions &cpu) {
+    return openDevice(model.impl->device, cpu);
+  }
 };
 
 /// Names and types of a function's ports.

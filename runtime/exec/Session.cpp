@@ -2,7 +2,6 @@
 
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
@@ -89,8 +88,9 @@ Status Session::Impl::start() {
     options.threads = mtp::usableProcessors();
   if (inner.envelope)
     MTP_RETURN_IF_ERROR(checkOptions());
-  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                       createCpuDevice({options.threads, options.pinThreads}));
+  MTP_ASSIGN_OR_RETURN(
+      std::unique_ptr<Device> device,
+      openDevice(inner.device, {options.threads, options.pinThreads}));
   MTP_ASSIGN_OR_RETURN(
       executable, device->load(inner.file, inner.planIndex, options.kvPages));
   return inner.envelope ? startGeneration() : okStatus();

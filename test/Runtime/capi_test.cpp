@@ -147,6 +147,16 @@ TEST(CApi, LoadsWithOptions) {
   mtp_model_get_info(model, &info);
   EXPECT_EQ(info.vocab, 64u);
   mtp_model_free(model);
+  options.device = MTP_DEVICE_CUDA;
+  EXPECT_EQ(mtp_model_load_with(artifactPath().c_str(), &options, &model),
+            MTP_FAILED_PRECONDITION);
+  EXPECT_EQ(std::string(mtp_message()),
+            artifactPath() + ": expected an artifact with a plan for an NVIDIA "
+                             "GPU (mtpc --target=cuda), got one for x86_64");
+  options.device = 3;
+  EXPECT_EQ(mtp_model_load_with(artifactPath().c_str(), &options, &model),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected a device of 0 to 2, got 3");
 }
 
 TEST(CApi, ErrorsHaveCodesAndMessages) {

@@ -121,7 +121,40 @@ Summary Machine::opsRate(Arithmetic type, double seconds) {
   return rate;
 }
 
+/// Where there is room for less, less is copied.
+static constexpr uint64_t kMostCopy = uint64_t(2) << 30;
+static constexpr uint64_t kLeastCopy = uint64_t(1) << 20;
+
+std::unique_ptr<Machine> Machine::create(std::unique_ptr<Device> gpu) {
+  std::unique_ptr<Machine> machine(new Machine());
+  machine->gpu = std::move(gpu);
+  machine->copyBytes = kMostCopy;
+  return machine;
+}
+
+MachineRates Machine::measureCopies(double seconds) {
+  std::vector<double> tries;
+  for (double spent = 0; tries.size() < kLeastTries || spent < seconds;) {
+    Result<double> rate = gpu->copyRate(copyBytes);
+    // The memory is short: the rate of a smaller copy says less, but something.
+    if (!rate && copyBytes > kLeastCopy) {
+      copyBytes /= 2;
+      continue;
+    }
+    tries.push_back(rate ? *rate : 0);
+    spent += rate ? 2 * double(copyBytes) / *rate : seconds;
+  }
+  Summary copies = summarize(tries);
+  MachineRates rates;
+  rates.upper.bytes = copies.upper;
+  rates.middle.bytes = copies.median;
+  rates.fastest.bytes = copies.most;
+  return rates;
+}
+
 MachineRates Machine::measure(double seconds) {
+  if (gpu)
+    return measureCopies(seconds);
   MachineRates rates;
   Summary read = readRate(seconds);
   rates.upper.bytes = read.upper;
@@ -136,7 +169,7 @@ MachineRates Machine::measure(double seconds) {
   return rates;
 }
 
-std::string bench::processorName() {
+static std::string processorName() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
     size_t colon = line.find(": ");
@@ -146,7 +179,7 @@ std::string bench::processorName() {
   return "unknown processor";
 }
 
-std::string bench::processorFeatures() {
+static std::string processorFeatures() {
   auto has = [](const char *name) {
     return cpuFeature(name) == FeatureState::Present;
   };
@@ -157,4 +190,12 @@ std::string bench::processorFeatures() {
     if (has(feature))
       text += strCat(text.empty() ? "" : ", ", name);
   return text;
+}
+
+std::string Machine::name() const {
+  return gpu ? gpu->name() : processorName();
+}
+
+std::string Machine::features() const {
+  return gpu ? "GPU" : processorFeatures();
 }

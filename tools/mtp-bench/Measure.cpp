@@ -146,8 +146,8 @@ static void describe(const Model &model, const Machine &machine,
                       ? std::filesystem::path(options.artifact).stem().string()
                       : std::string(model.name());
   results.producer = model.producer();
-  results.processor = processorName();
-  results.features = processorFeatures();
+  results.processor = machine.name();
+  results.features = machine.features();
   results.processors = std::thread::hardware_concurrency();
   results.date = today();
   results.formats = formatsOf(
@@ -162,14 +162,24 @@ static void describe(const Model &model, const Machine &machine,
     results.fileWeightBytes += plan.weights->Get(i)->size();
 }
 
+static Result<std::unique_ptr<Machine>> openMachine(const Model &model,
+                                                    const Options &options) {
+  if (model.device() == DeviceKind::Cpu)
+    return Machine::create(options.threads, options.pin);
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> gpu,
+                       ModelAccess::open(model, {}));
+  return Machine::create(std::move(gpu));
+}
+
 Result<Results> bench::measure(Options &options) {
   MTP_ASSIGN_OR_RETURN(
       std::shared_ptr<const Model> model,
-      Model::load(options.artifact,
-                  {.checkAllHashes = options.verify, .copy = options.noMmap}));
+      Model::load(options.artifact, {.checkAllHashes = options.verify,
+                                     .copy = options.noMmap,
+                                     .device = options.device}));
   MTP_RETURN_IF_ERROR(settle(options, model->envelope()));
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine,
-                       Machine::create(options.threads, options.pin));
+                       openMachine(*model, options));
   Results results;
   describe(*model, *machine, options, results);
   results.points = choosePoints(options, *model->envelope());

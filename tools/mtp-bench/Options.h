@@ -35,6 +35,7 @@ struct Options {
   /// Rounds of one turn; zero: as many as needsAnotherRun() wants.
   uint32_t rounds = 0;
   uint64_t seed = 1;
+  DeviceKind device = DeviceKind::Auto;
   uint32_t threads = 0;
   bool pin = false;
   /// Read the artifact into memory of large pages instead of mapping it.

@@ -3,7 +3,6 @@
 #include "tools/mtp-bench/Rig.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
-#include "runtime/device/cpu/CpuDevice.h"
 
 #include <algorithm>
 #include <chrono>
@@ -62,7 +61,7 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
   options.threads = threads;
   options.pin = pin;
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                       createCpuDevice(options));
+                       ModelAccess::open(*loaded, options));
   MTP_ASSIGN_OR_RETURN(executable,
                        device->load(ModelAccess::file(*loaded),
                                     ModelAccess::plan(*loaded),

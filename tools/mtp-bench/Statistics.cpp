@@ -103,7 +103,8 @@ double Rates::peak(Arithmetic type) const {
 
 double bench::limitSeconds(const Work &work, const Rates &rates) {
   double read = (work.weightBytes + work.kvBytes) / rates.bytes;
-  return std::max(read, work.ops / rates.peak(work.type));
+  double peak = rates.peak(work.type);
+  return peak > 0 ? std::max(read, work.ops / peak) : read;
 }
 
 static bool differs(double a, double b) {

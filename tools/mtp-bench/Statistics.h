@@ -68,7 +68,7 @@ inline constexpr size_t kArithmetics = 4;
 struct Rates {
   double bytes = 0;
   /// Operations, two a multiply-add; zero where the processor has no such
-  /// instruction.
+  /// instruction, and of a GPU, which is not measured.
   std::array<double, kArithmetics> ops = {};
 
   /// The rate at which that type can be multiplied: its own, or that of the
@@ -84,7 +84,8 @@ struct Work {
   Arithmetic type = Arithmetic::F32;
 };
 
-/// The seconds below which no command can be that reads each byte once.
+/// The seconds below which no command can be that reads each byte once; without
+/// rates of operations they count for nothing.
 double limitSeconds(const Work &work, const Rates &rates);
 
 /// One measurement of a machine: the upper quartile, the median and the fastest

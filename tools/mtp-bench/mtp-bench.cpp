@@ -66,6 +66,7 @@ static void addFlags(CLI::App &app, Options &o) {
             "Rounds in a turn (default: for a tenth of a second, or until the "
             "fastest has come again)");
   addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
+  addDeviceFlag(app, o.device);
   addThreadFlags(app, o.threads, o.pin);
   addCopyFlag(app, o.noMmap);
   addVerifyFlag(app, o.verify);

@@ -134,6 +134,7 @@ static void addFlags(CLI::App &app, RunOptions &o) {
   addFlag(app, "--json", o.json,
           "Print one JSON object instead of text (tools/mtp-run/README.md "
           "lists its keys)");
+  addDeviceFlag(app, o.load.device);
   addThreadFlags(app, o.session.threads, o.session.pinThreads);
   addNumber(app, "--kv-pages", o.session.kvPages,
             "KV pages (0: enough for all slots at full context)");
@@ -179,8 +180,9 @@ static Status run(const RunOptions &options) {
       std::unique_ptr<Session> session,
       Session::create(model, scores ? scoringOptions(options.session)
                                     : options.session));
-  warnAboutThreads("mtp-run", session->options().threads,
-                   Session::usableProcessors());
+  if (model->device() == DeviceKind::Cpu)
+    warnAboutThreads("mtp-run", session->options().threads,
+                     Session::usableProcessors());
   if (scores)
     return printPerplexity(*session, options);
   return options.function.empty() ? generate(*session, options)

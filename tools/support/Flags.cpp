@@ -143,6 +143,15 @@ void mtp::addArtifact(CLI::App &app, std::string &path) {
   app.add_option("artifact", path, "File that mtpc wrote")->required();
 }
 
+void mtp::addDeviceFlag(CLI::App &app, DeviceKind &device) {
+  addChoice<DeviceKind>(app, "--device", device,
+                        {{"cpu", DeviceKind::Cpu},
+                         {"cuda", DeviceKind::Cuda},
+                         {"auto", DeviceKind::Auto}},
+                        "What runs the model (default: auto, the CPU, or the "
+                        "GPU where the artifact is for GPUs alone)");
+}
+
 void mtp::addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin) {
   addNumber(app, "--threads,-t", threads,
             "Threads (0: one for each usable processor)");

@@ -9,6 +9,7 @@
 #ifndef MTP_TOOLS_SUPPORT_FLAGS_H
 #define MTP_TOOLS_SUPPORT_FLAGS_H
 
+#include "mtp/model.h"
 #include "runtime/core/Status.h"
 
 #include <CLI/CLI.hpp>
@@ -131,6 +132,9 @@ CLI::Option *addFlag(CLI::App &app, const std::string &names, bool &flag,
 
 /// The file that the tool works on.
 void addArtifact(CLI::App &app, std::string &path);
+
+/// What runs the model.
+void addDeviceFlag(CLI::App &app, DeviceKind &device);
 
 /// On how many processors a model runs, and whether it stays there.
 void addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin);

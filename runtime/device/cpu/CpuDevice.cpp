@@ -76,6 +76,10 @@ public:
   Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
        uint64_t kvPages) override;
+  std::string name() const override { return std::string(hostArch()); }
+  Result<double> copyRate(uint64_t) override {
+    return unimplemented("a CPU has no copies within its memory to time");
+  }
 
 private:
   std::shared_ptr<WorkerPool> pool;

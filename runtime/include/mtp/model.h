@@ -67,6 +67,16 @@ struct GenerationInfo {
   float minP = 0;
 };
 
+/// What runs a model.
+enum class DeviceKind : uint8_t {
+  /// The CPU, and a GPU where the artifact is for GPUs alone.
+  Auto,
+  Cpu,
+  /// The first NVIDIA GPU of the driver libcuda.so.1, or of the one that the
+  /// variable MTP_CUDA_DRIVER of the environment names.
+  Cuda,
+};
+
 struct LoadOptions {
   /// Compares the whole file with its hashes, which reads all of it. Otherwise
   /// only tables, code, tokenizer and segments of at most 16 MiB are compared.
@@ -78,6 +88,8 @@ struct LoadOptions {
   /// file, and processes do not share its memory. In return, steps spend less
   /// time on translating addresses, and the file may change afterwards.
   bool copy = false;
+  /// Which plan of the artifact sessions run, and on what.
+  DeviceKind device = DeviceKind::Auto;
 };
 
 /// An artifact is a program: it holds machine code, which runs with all that
@@ -95,7 +107,8 @@ public:
   ///
   /// Errors: NotFound and InvalidArgument when it cannot be opened, DataLoss
   /// when it is no intact artifact, FailedPrecondition when it was made for
-  /// another version of the format. Messages start with `path`.
+  /// another version of the format, or has no plan for the device that was
+  /// asked for. Messages start with `path`.
   static Result<std::shared_ptr<const Model>>
   load(const std::string &path, const LoadOptions &options = {});
 
@@ -104,6 +117,9 @@ public:
   /// Null when the artifact has functions only and cannot generate.
   const EnvelopeInfo *envelope() const;
   const GenerationInfo &generation() const;
+
+  /// Cpu or Cuda. Whether the machine has it is asked when a session begins.
+  DeviceKind device() const;
 
   /// The program that wrote the file, and the model's name (may be empty).
   std::string_view producer() const;

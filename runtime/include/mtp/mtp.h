@@ -88,12 +88,22 @@ const char *mtp_format_version(void);
  * Models
  *===----------------------------------------------------------------------===*/
 
-/* How an artifact comes into memory. */
+/* What runs a model. */
+typedef enum mtp_device {
+  MTP_DEVICE_AUTO = 0, /* the CPU, and a GPU where the artifact is for GPUs
+                          alone */
+  MTP_DEVICE_CPU = 1,
+  MTP_DEVICE_CUDA = 2 /* the first NVIDIA GPU of libcuda.so.1, or of the driver
+                         that MTP_CUDA_DRIVER in the environment names */
+} mtp_device;
+
+/* How an artifact comes into memory, and what runs it. */
 typedef struct mtp_load_options {
   size_t size;
   int check_all_hashes; /* 0 or 1: compare all weights with their hashes */
   int copy; /* 0 or 1: read the file into memory of its own, of large pages
                where the system has them, instead of mapping it */
+  int32_t device; /* an mtp_device */
 } mtp_load_options;
 
 /* Fills in the defaults: all 0. */

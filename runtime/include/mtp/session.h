@@ -68,7 +68,8 @@ struct SessionOptions {
   static constexpr uint32_t kMaximum = UINT32_MAX;
   uint32_t k = kMaximum;
   /// Threads, the caller of step() included, at most 1024. Zero: one for each
-  /// usable processor; more threads than processors gain nothing.
+  /// usable processor; more threads than processors gain nothing. A GPU needs
+  /// none, and does not look at this.
   uint32_t threads = 0;
   /// Bind each thread to a processor of its own.
   bool pinThreads = false;
@@ -160,7 +161,8 @@ public:
   /// Errors: InvalidArgument when an option is outside the envelope,
   /// FailedPrecondition when this machine lacks what the kernels need,
   /// ResourceExhausted when arena, states, scratch and KV pages are more than
-  /// all the memory that the process may use, or threads cannot be started.
+  /// all the memory that the process may use (on a GPU: these and weights more
+  /// than is free there), or threads cannot be started.
   static Result<std::unique_ptr<Session>>
   create(std::shared_ptr<const Model> model,
          const SessionOptions &options = {});
@@ -184,7 +186,9 @@ public:
   /// running ones. Returns what changed, in order of id. Without work it
   /// returns an empty list.
   ///
-  /// Errors are those of the device; the session is unusable after one.
+  /// Errors are those of the device; the session is unusable after one. A
+  /// kernel's fault on a GPU is Internal, and so is what any session of the
+  /// process tries there from then on.
   Result<std::vector<SequenceUpdate>> step();
 
   /// Whether no sequence is waiting or running.
@@ -219,7 +223,8 @@ public:
   const SessionOptions &options() const;
   const std::shared_ptr<const Model> &model() const;
 
-  /// Memory of arena, states, KV pages and scratch, in bytes.
+  /// Memory of arena, states, KV pages and scratch, in bytes, of the machine or
+  /// of its GPU.
   uint64_t memoryBytes() const;
 
   /// Runs an exported function. Sequences are not affected. The values of

@@ -1,0 +1,134 @@
+//===- CudaContext.cpp - One GPU, its context and what is there -----------===//
+
+#include "runtime/device/cuda/CudaContext.h"
+#include "runtime/core/StrCat.h"
+
+#include <map>
+#include <utility>
+
+using namespace mtp;
+
+Result<std::shared_ptr<CudaContext>>
+CudaContext::open(const std::string &driver) {
+  static std::mutex mutex;
+  // Never destroyed: a session may end after the statics of this library.
+  static auto &open = *new std::map<std::string, std::weak_ptr<CudaContext>>;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::weak_ptr<CudaContext> &entry = open[driver];
+  if (std::shared_ptr<CudaContext> found = entry.lock())
+    return found;
+  std::shared_ptr<CudaContext> context(new CudaContext());
+  MTP_RETURN_IF_ERROR(context->start(driver));
+  entry = context;
+  return context;
+}
+
+Status CudaContext::start(const std::string &library) {
+  MTP_ASSIGN_OR_RETURN(api, DriverApi::open(library));
+  CUdevice first = 0;
+  MTP_RETURN_IF_ERROR(
+      api.check(api.cuDeviceGet(&first, 0), "no NVIDIA GPU: cuDeviceGet"));
+  char text[256] = {};
+  MTP_RETURN_IF_ERROR(api.check(api.cuDeviceGetName(text, sizeof(text), first),
+                                "cuDeviceGetName"));
+  deviceName = text;
+  auto attribute = [&](CUdevice_attribute which, int &value) {
+    return api.check(api.cuDeviceGetAttribute(&value, which, first),
+                     "cuDeviceGetAttribute");
+  };
+  device.kind = api.isSimulator ? MachineKind::CudaSim : MachineKind::Cuda;
+  MTP_RETURN_IF_ERROR(
+      attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device.major));
+  MTP_RETURN_IF_ERROR(
+      attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device.minor));
+  // The primary one: libraries of CUDA in the same process use it, too.
+  MTP_RETURN_IF_ERROR(api.check(api.cuDevicePrimaryCtxRetain(&context, first),
+                                "cuDevicePrimaryCtxRetain"));
+  handle = first;
+  return okStatus();
+}
+
+CudaContext::~CudaContext() {
+  if (context)
+    api.cuDevicePrimaryCtxRelease(handle);
+}
+
+Status CudaContext::enter() const {
+  if (isLost.load(std::memory_order_acquire)) {
+    std::lock_guard<std::mutex> lock(lossMutex);
+    return internalError(strCat("the GPU is lost: ", loss));
+  }
+  return api.check(api.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+}
+
+Status CudaContext::check(CUresult result, std::string_view what) {
+  if (result == CUDA_SUCCESS)
+    return okStatus();
+  std::lock_guard<std::mutex> lock(lossMutex);
+  if (!isLost) {
+    loss = strCat(what, " failed with ", api.nameOf(result));
+    isLost.store(true, std::memory_order_release);
+  }
+  return internalError(strCat("the GPU is lost: ", loss));
+}
+
+Result<uint64_t> CudaContext::freeBytes() const {
+  size_t unused = 0, total = 0;
+  MTP_RETURN_IF_ERROR(
+      api.check(api.cuMemGetInfo(&unused, &total), "cuMemGetInfo"));
+  return uint64_t(unused);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+CudaMemory &CudaMemory::operator=(CudaMemory &&other) noexcept {
+  std::swap(context, other.context);
+  std::swap(start, other.start);
+  std::swap(shift, other.shift);
+  std::swap(length, other.length);
+  return *this;
+}
+
+CudaMemory::~CudaMemory() {
+  // Nothing is freed on a lost device: its memory went with it.
+  if (start && context->enter().isOk())
+    context->driver().cuMemFree(start);
+}
+
+uint64_t CudaMemory::footprint(uint64_t bytes, uint64_t residue) {
+  uint64_t all = bytes ? bytes + residue % kCudaAlignment : 0;
+  return (all + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
+}
+
+Result<CudaMemory> CudaMemory::allocate(std::shared_ptr<CudaContext> context,
+                                        uint64_t bytes, uint64_t residue,
+                                        const char *what) {
+  CudaMemory memory;
+  if (bytes == 0)
+    return memory;
+  memory.context = std::move(context);
+  memory.shift = residue % kCudaAlignment;
+  const DriverApi &api = memory.context->driver();
+  MTP_RETURN_IF_ERROR(api.check(
+      api.cuMemAlloc(&memory.start, memory.shift + bytes),
+      strCat("cannot allocate ", bytes, " bytes of the GPU for ", what)));
+  memory.length = bytes;
+  return memory;
+}
+
+Status CudaMemory::zero() {
+  if (length == 0)
+    return okStatus();
+  return context->check(context->driver().cuMemsetD8(address(), 0, length),
+                        "cuMemsetD8");
+}
+
+Status CudaMemory::copy(const void *source) {
+  if (length == 0)
+    return okStatus();
+  return context->check(
+      context->driver().cuMemcpyHtoD(address(), source, length),
+      "cuMemcpyHtoD");
+}

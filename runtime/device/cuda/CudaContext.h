@@ -1,0 +1,98 @@
+//===- CudaContext.h - One GPU, its context and what is there ---*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
+#define MTP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
+
+#include "runtime/device/cuda/DriverApi.h"
+#include "runtime/device/cuda/ImageChoice.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+namespace mtp {
+
+class LoadedPlan;
+
+/// The driver's device 0, and its primary context as long as the object lives.
+/// Any thread may use it, after enter().
+class CudaContext {
+public:
+  /// The context of a driver's library: one at a time for each, so that all
+  /// sessions of a process share weights, and a lost device is lost for all.
+  static Result<std::shared_ptr<CudaContext>> open(const std::string &driver);
+  ~CudaContext();
+
+  const DriverApi &driver() const { return api; }
+  const CudaMachine &machine() const { return device; }
+  /// "NVIDIA H100 80GB HBM3".
+  const std::string &name() const { return deviceName; }
+
+  /// Makes the context the calling thread's. Internal where the device is lost.
+  Status enter() const;
+
+  /// A failure while the device works, `what` being what failed: whether it can
+  /// go on nobody knows, so it is lost. OK where `result` is.
+  Status check(CUresult result, std::string_view what);
+
+  /// Bytes that nobody has allocated.
+  Result<uint64_t> freeBytes() const;
+
+  /// What executables of the same plan share, weights among it.
+  struct Shared {
+    std::mutex mutex;
+    std::vector<std::weak_ptr<LoadedPlan>> plans;
+  };
+  Shared &shared() { return sharedState; }
+
+private:
+  CudaContext() = default;
+  Status start(const std::string &library);
+
+  DriverApi api;
+  CUdevice handle = 0;
+  CUcontext context = nullptr;
+  CudaMachine device;
+  std::string deviceName;
+  std::atomic<bool> isLost = false;
+  mutable std::mutex lossMutex;
+  std::string loss;
+  Shared sharedState;
+};
+
+/// Memory of the device, freed with the object.
+class CudaMemory {
+public:
+  CudaMemory() = default;
+  CudaMemory(CudaMemory &&other) noexcept { *this = std::move(other); }
+  CudaMemory &operator=(CudaMemory &&other) noexcept;
+  ~CudaMemory();
+
+  /// Zero bytes give a null address. The address is `residue` modulo
+  /// kCudaAlignment, which memory in a larger one would be. `what` names the
+  /// memory in the error.
+  static Result<CudaMemory> allocate(std::shared_ptr<CudaContext> context,
+                                     uint64_t bytes, uint64_t residue,
+                                     const char *what);
+  /// What that takes of the device.
+  static uint64_t footprint(uint64_t bytes, uint64_t residue);
+
+  CUdeviceptr address() const { return start + shift; }
+  uint64_t size() const { return length; }
+
+  /// Behind both, the device must be waited for.
+  Status zero();
+  Status copy(const void *source);
+
+private:
+  std::shared_ptr<CudaContext> context;
+  CUdeviceptr start = 0;
+  uint64_t shift = 0, length = 0;
+};
+
+/// What memory starts at a multiple of; no kernel asks for more.
+inline constexpr uint64_t kCudaAlignment = 256;
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H

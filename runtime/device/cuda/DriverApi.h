@@ -1,0 +1,80 @@
+//===- DriverApi.h - The CUDA driver, found at run time ---------*- C++ -*-===//
+//
+// The runtime links no library of CUDA: the driver is opened when a GPU is
+// asked for, and one build serves machines with and without one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_DEVICE_CUDA_DRIVERAPI_H
+#define MTP_RUNTIME_DEVICE_CUDA_DRIVERAPI_H
+
+#include "runtime/core/Result.h"
+
+#include <cuda.h>
+#include <string>
+
+namespace mtp {
+
+// cuda.h makes macros of names that have had an older ABI: the argument of X
+// becomes the versioned name, such as cuMemAlloc_v2, here as in every use.
+#define MTP_CUDA_FUNCTIONS(X)                                                  \
+  X(cuInit)                                                                    \
+  X(cuDriverGetVersion)                                                        \
+  X(cuGetErrorName)                                                            \
+  X(cuDeviceGet)                                                               \
+  X(cuDeviceGetName)                                                           \
+  X(cuDeviceGetAttribute)                                                      \
+  X(cuDevicePrimaryCtxRetain)                                                  \
+  X(cuDevicePrimaryCtxRelease)                                                 \
+  X(cuCtxSetCurrent)                                                           \
+  X(cuCtxSynchronize)                                                          \
+  X(cuMemAlloc)                                                                \
+  X(cuMemFree)                                                                 \
+  X(cuMemGetInfo)                                                              \
+  X(cuMemcpyHtoD)                                                              \
+  X(cuMemcpyHtoDAsync)                                                         \
+  X(cuMemcpyDtoHAsync)                                                         \
+  X(cuMemcpyDtoDAsync)                                                         \
+  X(cuMemsetD8)                                                                \
+  X(cuModuleLoadData)                                                          \
+  X(cuModuleUnload)                                                            \
+  X(cuModuleGetFunction)                                                       \
+  X(cuFuncSetAttribute)                                                        \
+  X(cuFuncGetAttribute)                                                        \
+  X(cuLaunchKernel)                                                            \
+  X(cuStreamCreate)                                                            \
+  X(cuStreamDestroy)                                                           \
+  X(cuStreamSynchronize)                                                       \
+  X(cuEventCreate)                                                             \
+  X(cuEventDestroy)                                                            \
+  X(cuEventRecord)                                                             \
+  X(cuEventElapsedTime)                                                        \
+  X(cuGraphCreate)                                                             \
+  X(cuGraphDestroy)                                                            \
+  X(cuGraphAddNode)                                                            \
+  X(cuGraphInstantiate)                                                        \
+  X(cuGraphLaunch)                                                             \
+  X(cuGraphExecDestroy)
+
+/// The driver's functions.
+struct DriverApi {
+#define MTP_CUDA_MEMBER(name) decltype(&::name) name;
+  MTP_CUDA_FUNCTIONS(MTP_CUDA_MEMBER)
+#undef MTP_CUDA_MEMBER
+  /// Whether this is the simulator of test/GpuSim.
+  bool isSimulator = false;
+
+  /// Opens a library, which stays open, finds all functions in it, and
+  /// initialises the driver.
+  static Result<DriverApi> open(const std::string &path);
+
+  /// "CUDA_ERROR_LAUNCH_FAILED".
+  std::string nameOf(CUresult result) const;
+  /// A failure of a call that changes nothing: "`what`: <name>".
+  /// ResourceExhausted where memory is short, else FailedPrecondition.
+  Status check(CUresult result, std::string_view what) const;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_DEVICE_CUDA_DRIVERAPI_H

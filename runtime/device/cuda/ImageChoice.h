@@ -1,0 +1,33 @@
+//===- ImageChoice.h - Which code a GPU can run -----------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_DEVICE_CUDA_IMAGECHOICE_H
+#define MTP_RUNTIME_DEVICE_CUDA_IMAGECHOICE_H
+
+#include "runtime/artifact/Artifact.h"
+#include "runtime/core/Result.h"
+
+namespace mtp {
+
+/// What runs the kernels of a plan: an NVIDIA GPU or its simulator, of some
+/// compute capability.
+struct CudaMachine {
+  MachineKind kind = MachineKind::Cuda;
+  int major = 0, minor = 0;
+};
+
+/// The segment of an image of a verified plan that a machine can load: a cubin
+/// for the very chip, else PTX for this compute capability or a lower one.
+/// FailedPrecondition where there is neither, or the plan is for another
+/// machine.
+Result<uint32_t> chooseSegment(const Plan &plan, const schema::Image &image,
+                               const CudaMachine &machine);
+
+/// The index of the plan that a machine runs best. NotFound where the artifact
+/// has none for such a machine; a plan for another chip is one, and
+/// chooseSegment() says what is wrong with it.
+Result<uint32_t> choosePlan(const Artifact &artifact,
+                            const CudaMachine &machine);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_DEVICE_CUDA_IMAGECHOICE_H

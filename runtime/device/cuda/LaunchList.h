@@ -1,0 +1,81 @@
+//===- LaunchList.h - A program as launches, and as a graph -----*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_DEVICE_CUDA_LAUNCHLIST_H
+#define MTP_RUNTIME_DEVICE_CUDA_LAUNCHLIST_H
+
+#include "runtime/device/cuda/CudaContext.h"
+
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+namespace mtp {
+
+/// A command with addresses in it.
+struct KernelLaunch {
+  CUfunction function = nullptr;
+  /// Zero: nothing is launched.
+  uint32_t blocks = 0;
+  uint32_t threads = 0, sharedBytes = 0;
+  /// The buffers' addresses, then the params.
+  std::vector<uint64_t> arguments;
+
+  /// What the driver wants of them; valid as long as they stay where they are.
+  std::vector<void *> pointers();
+};
+
+/// A program for one n, in the order of its commands.
+using LaunchList = std::vector<KernelLaunch>;
+
+/// A program for one n, ready to be launched.
+class CudaGraph {
+public:
+  /// Makes a node of each launch, with a programmatic edge from the one before:
+  /// it may begin while that one runs, up to its wait. All kernels wait, so
+  /// that what is behind a wait is behind all nodes before.
+  static Result<std::unique_ptr<CudaGraph>>
+  build(std::shared_ptr<CudaContext> context, LaunchList &launches);
+  ~CudaGraph();
+
+  CUgraphExec exec() const { return instance; }
+  size_t nodes() const { return nodeCount; }
+
+private:
+  explicit CudaGraph(std::shared_ptr<CudaContext> context)
+      : context(std::move(context)) {}
+  Status addNodes(CUgraph graph, LaunchList &launches);
+
+  std::shared_ptr<CudaContext> context;
+  CUgraphExec instance = nullptr;
+  size_t nodeCount = 0;
+};
+
+/// The graphs that were launched last. A bound on their nodes bounds their
+/// memory; a graph that was given up is built again.
+class GraphCache {
+public:
+  /// All graphs of an executable together, unless one has more.
+  static constexpr size_t kMostNodes = size_t(1) << 15;
+
+  explicit GraphCache(size_t mostNodes = kMostNodes) : mostNodes(mostNodes) {}
+
+  /// The graph of a key, or null. It is the one used last then.
+  const CudaGraph *find(uint64_t key);
+  const CudaGraph *add(uint64_t key, std::unique_ptr<CudaGraph> graph);
+  size_t nodes() const { return nodeCount; }
+  size_t graphs() const { return order.size(); }
+
+private:
+  struct Entry {
+    uint64_t key;
+    std::unique_ptr<CudaGraph> graph;
+  };
+  size_t mostNodes, nodeCount = 0;
+  /// The one used last first.
+  std::list<Entry> order;
+  std::unordered_map<uint64_t, std::list<Entry>::iterator> entries;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_DEVICE_CUDA_LAUNCHLIST_H

@@ -1,0 +1,141 @@
+//===- LoadedPlan.cpp - Code and weights of a plan on a GPU ---------------===//
+
+#include "runtime/device/cuda/LoadedPlan.h"
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/MemoryLimit.h"
+#include "runtime/core/StrCat.h"
+
+#include <cctype>
+
+using namespace mtp;
+
+/// Dynamic shared memory that a kernel gets without asking.
+static constexpr uint32_t kDefaultSharedBytes = 48 << 10;
+
+std::shared_ptr<LoadedPlan> LoadedPlan::find(CudaContext &context,
+                                             const ArtifactFile &file,
+                                             uint32_t plan) {
+  std::vector<std::weak_ptr<LoadedPlan>> &plans = context.shared().plans;
+  std::erase_if(plans, [](const auto &entry) { return entry.expired(); });
+  for (const std::weak_ptr<LoadedPlan> &entry : plans)
+    if (std::shared_ptr<LoadedPlan> found = entry.lock();
+        found && found->file.get() == &file && found->index == plan)
+      return found;
+  return nullptr;
+}
+
+Result<std::shared_ptr<LoadedPlan>>
+LoadedPlan::load(std::shared_ptr<CudaContext> context,
+                 std::shared_ptr<const ArtifactFile> file, uint32_t plan) {
+  std::shared_ptr<LoadedPlan> loaded(
+      new LoadedPlan(std::move(context), std::move(file), plan));
+  MTP_RETURN_IF_ERROR(loaded->loadModules());
+  MTP_RETURN_IF_ERROR(loaded->findKernels());
+  MTP_RETURN_IF_ERROR(
+      loaded->copyBlobs(loaded->plan().weights, "a weight", loaded->weights));
+  MTP_RETURN_IF_ERROR(loaded->copyBlobs(loaded->plan().constants, "a constant",
+                                        loaded->constants));
+  loaded->context->shared().plans.push_back(loaded);
+  return loaded;
+}
+
+LoadedPlan::~LoadedPlan() {
+  if (context->enter().isOk())
+    for (CUmodule module : modules)
+      context->driver().cuModuleUnload(module);
+}
+
+static uint64_t footprintOf(const Tables<schema::Blob> *blobs) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < vectorSize(blobs); ++i) {
+    const schema::Blob &blob = *blobs->Get(i);
+    bytes = addBytes(bytes, CudaMemory::footprint(blob.size(), blob.offset()));
+  }
+  return bytes;
+}
+
+uint64_t LoadedPlan::footprint(const Plan &plan) {
+  return addBytes(footprintOf(plan.weights), footprintOf(plan.constants));
+}
+
+Status LoadedPlan::loadModules() {
+  const DriverApi &driver = context->driver();
+  for (uint32_t i = 0; i < vectorSize(plan().images); ++i) {
+    MTP_ASSIGN_OR_RETURN(
+        uint32_t segment,
+        chooseSegment(plan(), *plan().images->Get(i), context->machine()));
+    std::span<const uint8_t> bytes = file->segment(segment);
+    // PTX is text, which ends with a zero; code says itself how long it is.
+    std::string image(reinterpret_cast<const char *>(bytes.data()),
+                      bytes.size());
+    CUmodule module = nullptr;
+    MTP_RETURN_IF_ERROR(
+        driver.check(driver.cuModuleLoadData(&module, image.c_str()),
+                     strCat("the driver takes no image of segment ", segment)));
+    modules.push_back(module);
+  }
+  return okStatus();
+}
+
+/// Asks for the shared memory that a launch takes, and compares its threads
+/// with what the code's registers allow.
+Status LoadedPlan::prepare(const schema::Kernel &kernel,
+                           CUfunction function) const {
+  const DriverApi &driver = context->driver();
+  const schema::CudaLaunch &launch = *kernel.launch();
+  if (launch.shared_bytes() > kDefaultSharedBytes)
+    MTP_RETURN_IF_ERROR(driver.check(
+        driver.cuFuncSetAttribute(
+            function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            int(launch.shared_bytes())),
+        strCat("the GPU does not give ", launch.shared_bytes(),
+               " bytes of shared memory")));
+  int most = 0;
+  MTP_RETURN_IF_ERROR(driver.check(
+      driver.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                function),
+      "cuFuncGetAttribute"));
+  if (launch.threads() > uint32_t(most))
+    return failedPrecondition(strCat("expected a launch of at most ", most,
+                                     " threads, got ", launch.threads()));
+  return okStatus();
+}
+
+/// FORMAT.md: names in PTX have fewer characters than kernels.
+static std::string symbolOf(const schema::Kernel &kernel) {
+  std::string symbol = kernel.symbol()->str();
+  for (char &c : symbol)
+    if (!std::isalnum(static_cast<unsigned char>(c)))
+      c = '_';
+  return symbol;
+}
+
+Status LoadedPlan::findKernels() {
+  const DriverApi &driver = context->driver();
+  for (uint32_t i = 0; i < vectorSize(plan().kernels); ++i) {
+    const schema::Kernel &kernel = *plan().kernels->Get(i);
+    std::string symbol = symbolOf(kernel);
+    CUfunction function = nullptr;
+    if (driver.cuModuleGetFunction(&function, modules[uint32_t(kernel.image())],
+                                   symbol.c_str()) != CUDA_SUCCESS)
+      return notFound(strCat("the GPU's image has no kernel '", symbol, "'"));
+    if (Status status = prepare(kernel, function); !status.isOk())
+      return status.withContext(strCat("kernel '", symbol, "'"));
+    kernels.push_back(function);
+  }
+  return okStatus();
+}
+
+Status LoadedPlan::copyBlobs(const Tables<schema::Blob> *blobs,
+                             const char *what,
+                             std::vector<CudaMemory> &copies) {
+  for (uint32_t i = 0; i < vectorSize(blobs); ++i) {
+    const schema::Blob &blob = *blobs->Get(i);
+    MTP_ASSIGN_OR_RETURN(
+        CudaMemory copy,
+        CudaMemory::allocate(context, blob.size(), blob.offset(), what));
+    MTP_RETURN_IF_ERROR(copy.copy(file->blob(blob).data()));
+    copies.push_back(std::move(copy));
+  }
+  return okStatus();
+}

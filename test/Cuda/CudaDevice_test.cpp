@@ -1,0 +1,433 @@
+//===- CudaDevice_test.cpp - The CUDA device on the simulator -------------===//
+
+#include "Kernels.h"
+#include "mtp/session.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/cuda/LaunchList.h"
+#include "test/Runtime/FakeModel.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+using Inject = CUresult (*)(const char *, long long);
+
+template <typename Function>
+Function simulatorFunction(const char *name) {
+  static void *library = dlopen(MTP_CUDASIM, RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+void inject(const char *what, long long value) {
+  ASSERT_EQ(simulatorFunction<Inject>("mtp_sim_inject")(what, value),
+            CUDA_SUCCESS);
+}
+
+std::shared_ptr<const ArtifactFile> fileOf(const ArtifactBuilder &a,
+                                           const std::string &name = "gpu") {
+  auto file = ArtifactFile::open(writeFile(name, a.finish()));
+  EXPECT_TRUE(file.isOk()) << file.status().toString();
+  return file ? *file : nullptr;
+}
+
+/// A device that is what it is by default, before and behind each test.
+class CudaDeviceTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    simulatorFunction<void (*)()>("mtp_sim_revive")();
+    ::setenv("MTP_CUDA_DRIVER", MTP_CUDASIM, 1);
+  }
+  void TearDown() override {
+    inject("driver", 0);
+    inject("chip", 90);
+    inject("fault", -1);
+    inject("memory", 16ll << 30);
+    SetUp();
+  }
+
+  std::unique_ptr<Executable> load(std::shared_ptr<const ArtifactFile> file,
+                                   uint64_t kvPages = 10) {
+    Result<std::unique_ptr<Executable>> executable =
+        tryLoad(std::move(file), kvPages);
+    EXPECT_TRUE(executable.isOk()) << executable.status().toString();
+    return executable ? std::move(*executable) : nullptr;
+  }
+  Result<std::unique_ptr<Executable>>
+  tryLoad(std::shared_ptr<const ArtifactFile> file, uint64_t kvPages = 10) {
+    MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, createCudaDevice());
+    return device->load(std::move(file), 0, kvPages);
+  }
+  std::string loadMessage(const ArtifactBuilder &a, uint64_t kvPages = 10) {
+    auto executable = tryLoad(fileOf(a), kvPages);
+    return executable ? "" : executable.status().toString();
+  }
+};
+
+schema::Binding stateOf(const ArtifactFile &file, std::string_view name) {
+  uint32_t index = *file.artifact().findState(name);
+  return {schema::Space::State, index, 0, file.artifact().states[index].bytes};
+}
+
+std::vector<int32_t> read(const Executable &executable,
+                          const schema::Binding &from) {
+  std::vector<int32_t> values(from.bytes() / 4);
+  Status status = executable.read(from, values.data(), from.bytes());
+  EXPECT_TRUE(status.isOk()) << status.toString();
+  return values;
+}
+
+/// Gives slot s the page s + 1, or what `first` says for slot 0.
+void writeTable(Executable &executable, const ArtifactFile &file,
+                int32_t first = 1) {
+  std::vector<int32_t> table(kSlots * 3, 0);
+  for (uint32_t slot = 0; slot < kSlots; ++slot)
+    table[slot * 3] = first + int32_t(slot);
+  EXPECT_TRUE(
+      executable.write(stateOf(file, "page_table"), table.data(), 36).isOk());
+}
+
+/// What kDecode has seen for n slots.
+std::vector<int32_t> seen(const Executable &executable, uint32_t n) {
+  return read(executable,
+              {schema::Space::Arena, 0, 64, uint64_t(n) * kRow * 4});
+}
+
+std::vector<int32_t> rowsOf(std::vector<int32_t> counts) {
+  std::vector<int32_t> rows;
+  for (int32_t count : counts)
+    for (int32_t lane = 0; lane < int32_t(kRow); ++lane)
+      rows.push_back(100 * count + lane);
+  return rows;
+}
+
+TEST_F(CudaDeviceTest, RunsFunctionsWithWeightsAndSharedMemory) {
+  std::string path = writeFile("affine", makeGpuModel().finish());
+  auto model = Model::load(path);
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  EXPECT_EQ((*model)->device(), DeviceKind::Cuda);
+  auto session = Session::create(*model);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  Tensor x{{ElementType::I32, {2, kRow}}, std::vector<uint8_t>(256)};
+  std::vector<int32_t> values(2 * kRow), expected(2 * kRow);
+  std::iota(values.begin(), values.end(), -5);
+  std::memcpy(x.bytes.data(), values.data(), 256);
+  for (uint32_t i = 0; i < 2 * kRow; ++i)
+    expected[i] =
+        2 * values[i] * (3 + int32_t(i % kRow)) + 1000 + 10 * int32_t(i % kRow);
+  for (int turn = 0; turn < 2; ++turn) {
+    auto results = (*session)->runFunction("affine", {&x, 1});
+    ASSERT_TRUE(results.isOk()) << results.status().toString();
+    std::vector<int32_t> got(2 * kRow);
+    std::memcpy(got.data(), results->front().bytes.data(), 256);
+    EXPECT_EQ(got, expected);
+  }
+}
+
+TEST_F(CudaDeviceTest, KeepsStatesAndPagesForSeveralN) {
+  auto file = fileOf(makeGpuModel());
+  auto executable = load(file);
+  EXPECT_EQ(read(*executable, stateOf(*file, "count")),
+            std::vector<int32_t>(kSlots, 0));
+  writeTable(*executable, *file);
+  ASSERT_TRUE(executable->run(kDecode, 3).isOk());
+  EXPECT_EQ(seen(*executable, 3), rowsOf({1, 1, 1}));
+  ASSERT_TRUE(executable->run(kDecode, 2).isOk());
+  EXPECT_EQ(seen(*executable, 2), rowsOf({2, 2}));
+  ASSERT_TRUE(executable->run(kDecode, 1).isOk());
+  ASSERT_TRUE(executable->run(kDecode, 3).isOk());
+  EXPECT_EQ(seen(*executable, 3), rowsOf({4, 3, 2}));
+  EXPECT_EQ(read(*executable, stateOf(*file, "count")),
+            (std::vector<int32_t>{4, 3, 2}));
+  // A write goes in front of the next run.
+  writeTable(*executable, *file, 4);
+  int32_t count = 8;
+  schema::Binding first = stateOf(*file, "count");
+  ASSERT_TRUE(executable->write(first, &count, 4).isOk());
+  ASSERT_TRUE(executable->run(kDecode, 1).isOk());
+  EXPECT_EQ(seen(*executable, 1), rowsOf({9}));
+  EXPECT_EQ(executable->run(kDecode, 4).toString(),
+            "InvalidArgument: expected 1 to 3 slots or rows for program "
+            "decode, got 4");
+  EXPECT_TRUE(executable->run(kPrefill, 2).isOk()) << "nothing to launch";
+}
+
+TEST_F(CudaDeviceTest, WritesPages) {
+  auto file = fileOf(makeGpuModel());
+  auto executable = load(file);
+  writeTable(*executable, *file);
+  std::vector<int32_t> page(kPageElements, 77);
+  // The other layer, and another page: what the program sees stays.
+  ASSERT_TRUE(executable->writePage(0, 0, 1, page.data()).isOk());
+  ASSERT_TRUE(executable->writePage(0, 1, 9, page.data()).isOk());
+  ASSERT_TRUE(executable->run(kDecode, 3).isOk());
+  EXPECT_EQ(seen(*executable, 3), rowsOf({1, 1, 1}));
+}
+
+TEST_F(CudaDeviceTest, TimesEveryCommand) {
+  auto file = fileOf(makeGpuModel());
+  auto executable = load(file);
+  writeTable(*executable, *file);
+  CommandTimes times;
+  Status status = executable->runTimed(kDecode, 2, times);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  EXPECT_EQ(times.workers(), 1u);
+  ASSERT_EQ(times.commands(), 3u);
+  uint64_t last = 0;
+  for (const CommandTime &time : times.of(0)) {
+    EXPECT_EQ(time.begin, last);
+    EXPECT_GE(time.end, time.begin);
+    EXPECT_EQ(time.wait(), 0u);
+    last = time.end;
+  }
+  EXPECT_GT(last, 0u);
+  EXPECT_EQ(seen(*executable, 2), rowsOf({1, 1}));
+  EXPECT_EQ(executable->runTimed(kDecode, 0, times).code(),
+            StatusCode::InvalidArgument);
+}
+
+TEST_F(CudaDeviceTest, ExecutablesShareWeights) {
+  auto file = fileOf(makeGpuModel());
+  auto first = load(file);
+  // Weights and constants are 512 bytes of the device, states and pages more.
+  writeTable(*first, *file);
+  ASSERT_TRUE(first->run(kDecode, 1).isOk());
+  auto second = load(file);
+  EXPECT_EQ(read(*second, stateOf(*file, "count")),
+            std::vector<int32_t>(kSlots, 0))
+      << "states are an executable's own";
+  EXPECT_EQ(first->memoryBytes(), second->memoryBytes());
+  EXPECT_EQ(first->hostBytes(), 0u);
+  first.reset();
+  writeTable(*second, *file);
+  ASSERT_TRUE(second->run(kDecode, 1).isOk());
+  EXPECT_EQ(seen(*second, 1), rowsOf({1}));
+}
+
+TEST_F(CudaDeviceTest, AFaultLosesTheDevice) {
+  std::string path = writeFile("fault", makeGpuModel().finish());
+  auto model = Model::load(path, {.device = DeviceKind::Cuda});
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  auto session = Session::create(*model), other = Session::create(*model);
+  ASSERT_TRUE(session.isOk() && other.isOk());
+  Tensor x{{ElementType::I32, {2, kRow}}, std::vector<uint8_t>(256)};
+  const std::string lost = "Internal: the GPU is lost: program beyond failed "
+                           "with CUDA_ERROR_LAUNCH_FAILED";
+  auto run = [&](Session &on, const char *function) {
+    return on.runFunction(function, {&x, 1}).status().toString();
+  };
+  EXPECT_EQ(run(**other, "affine"), "Ok");
+  EXPECT_EQ(run(**session, "beyond"), lost);
+  EXPECT_EQ(run(**session, "affine"), lost);
+  EXPECT_EQ(run(**other, "affine"), lost) << "it is the same device";
+  EXPECT_EQ(Session::create(*model).status().toString(), lost);
+  // The process lives, and where the driver has a new context so has it.
+  session->reset();
+  other->reset();
+  simulatorFunction<void (*)()>("mtp_sim_revive")();
+  auto again = Session::create(*model);
+  ASSERT_TRUE(again.isOk()) << again.status().toString();
+  EXPECT_EQ(run(**again, "affine"), "Ok");
+}
+
+TEST_F(CudaDeviceTest, AFaultInARoundFailsTheStep) {
+  auto model = Model::load(writeFile("step", makeGpuModel().finish()));
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  auto session = Session::create(*model);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  ASSERT_TRUE((*session)->add({.prompt = {1}, .maxTokens = 4}).isOk());
+  // The prefill launches nothing, and leaves no token.
+  auto first = (*session)->step();
+  ASSERT_TRUE(first.isOk()) << first.status().toString();
+  EXPECT_EQ(first->front().finish, FinishReason::Failed);
+  inject("fault", 0);
+  Tensor x{{ElementType::I32, {2, kRow}}, std::vector<uint8_t>(256)};
+  EXPECT_EQ((*session)->runFunction("affine", {&x, 1}).status().code(),
+            StatusCode::Internal);
+  ASSERT_TRUE((*session)->add({.prompt = {1}, .maxTokens = 4}).isOk());
+  EXPECT_EQ((*session)->step().status().code(), StatusCode::Internal);
+}
+
+TEST_F(CudaDeviceTest, SaysWhereMemoryIsTooSmall) {
+  ArtifactBuilder a = makeGpuModel();
+  // Devices that were lost in this process have left memory behind.
+  auto context = CudaContext::open(MTP_CUDASIM);
+  ASSERT_TRUE(context.isOk() && (*context)->enter().isOk());
+  int64_t used = (16ll << 30) - int64_t((*context)->freeBytes().value());
+  inject("memory", used + (1 << 20));
+  EXPECT_EQ(loadMessage(a), "");
+  // A page of two layers has 512 bytes.
+  EXPECT_EQ(loadMessage(a, 1 << 20),
+            "ResourceExhausted: expected 536873728 bytes of free memory on "
+            "gpu-sim sm_90, got 1048576: 512 for weights and constants, 1024 "
+            "for the arena, 1280 for states, 536870912 for 1048576 KV pages; "
+            "lower kv_pages to 2042 or less");
+  EXPECT_EQ(loadMessage(a, 2042), "");
+  inject("memory", used + 100);
+  EXPECT_EQ(loadMessage(a),
+            "ResourceExhausted: expected 7936 bytes of free memory on gpu-sim "
+            "sm_90, got 100: 512 for weights and constants, 1024 for the "
+            "arena, 1280 for states, 5120 for 10 KV pages");
+}
+
+TEST_F(CudaDeviceTest, RefusesDrivers) {
+  ArtifactBuilder a = makeGpuModel();
+  ::setenv("MTP_CUDA_DRIVER", "/no/such/driver.so", 1);
+  EXPECT_EQ(loadMessage(a).rfind("FailedPrecondition: no NVIDIA driver: ", 0),
+            0u)
+      << loadMessage(a);
+  // Any library is not a driver.
+  ::setenv("MTP_CUDA_DRIVER", "libc.so.6", 1);
+  EXPECT_EQ(loadMessage(a),
+            "FailedPrecondition: expected an NVIDIA driver with "
+            "cuDriverGetVersion, got libc.so.6 without it");
+  ::setenv("MTP_CUDA_DRIVER", MTP_CUDASIM, 1);
+  inject("driver", 12040);
+  EXPECT_EQ(loadMessage(a),
+            "FailedPrecondition: expected an NVIDIA driver for CUDA 13.0 or "
+            "later, got one for CUDA 12.4");
+  inject("driver", 0);
+  inject("chip", 86);
+  EXPECT_EQ(loadMessage(a),
+            "FailedPrecondition: expected a GPU that runs code for sm_90, got "
+            "one of sm_86");
+  inject("chip", 90);
+  EXPECT_EQ(loadMessage(a), "");
+}
+
+TEST_F(CudaDeviceTest, RefusesImages) {
+  ArtifactBuilder a = makeGpuModel();
+  a.arch = "nvptx";
+  a.cpu = "sm_90";
+  a.imageFormat = schema::ImageFormat::Cubin;
+  EXPECT_EQ(loadMessage(a),
+            "FailedPrecondition: expected a plan for the GPU simulator (mtpc "
+            "--target=cuda --chip=sim), got one for an NVIDIA GPU");
+  // An image that only says that it is the simulator's.
+  a = makeGpuModel();
+  std::vector<uint8_t> image(4096, 0);
+  std::memcpy(image.data(),
+              "\x7f"
+              "ELF",
+              4);
+  a.images[0] = a.addSegment(schema::SegmentKind::Image, image);
+  EXPECT_EQ(loadMessage(a).rfind("FailedPrecondition: the driver takes no "
+                                 "image of segment 3: ",
+                                 0),
+            0u)
+      << loadMessage(a);
+  a = makeGpuModel();
+  a.kernels[0].symbol = "mtp.none";
+  EXPECT_EQ(loadMessage(a),
+            "NotFound: the GPU's image has no kernel 'mtp_none'");
+  // The CPU's device is for the CPU's plans.
+  std::string path = writeFile("cpu", makeGpuModel().finish());
+  EXPECT_EQ(Model::load(path, {.device = DeviceKind::Cpu}).status().message(),
+            path + ": expected an artifact with a plan for a CPU (mtpc "
+                   "--target=cpu), got one for gpu-sim");
+}
+
+TEST_F(CudaDeviceTest, SaysWhatItIsAndHowFastItCopies) {
+  auto device = createCudaDevice();
+  ASSERT_TRUE(device.isOk()) << device.status().toString();
+  EXPECT_EQ((*device)->name(), "gpu-sim sm_90, sm_90");
+  Result<double> rate = (*device)->copyRate(1 << 16);
+  ASSERT_TRUE(rate.isOk()) << rate.status().toString();
+  EXPECT_GT(*rate, 0);
+  auto cpu = createCpuDevice({.threads = 1});
+  ASSERT_TRUE(cpu.isOk());
+  EXPECT_EQ((*cpu)->copyRate(1 << 16).status().code(),
+            StatusCode::Unimplemented);
+}
+
+/// What a tool prints.
+std::string runTool(const std::string &arguments,
+                    const std::string &tool = MTP_RUN_TOOL) {
+  std::string command = tool + " " + arguments + " 2>&1";
+  std::FILE *pipe = ::popen(command.c_str(), "r");
+  std::string text;
+  for (int c; (c = std::fgetc(pipe)) != EOF;)
+    text += char(c);
+  ::pclose(pipe);
+  return text;
+}
+
+TEST_F(CudaDeviceTest, ToolsTakeADevice) {
+  std::string path = writeFile("tool", makeGpuModel().finish());
+  std::string row = "[1";
+  for (uint32_t i = 1; i < kRow; ++i)
+    row += ",1";
+  std::string run = path + " --function=@affine '--input=2x32xi32=[" + row +
+                    "]," + row + "]]'";
+  for (const char *device : {"", " --device=cuda", " --device=auto"}) {
+    std::string text = runTool(run + device);
+    EXPECT_NE(text.find("1006, 1018"), std::string::npos) << text;
+  }
+  EXPECT_NE(runTool(run + " --device=cpu").find("(mtpc --target=cpu)"),
+            std::string::npos);
+  EXPECT_NE(runTool(run + " --device=gpu")
+                .find("--device: expected cpu|cuda|auto, got 'gpu'"),
+            std::string::npos)
+      << runTool(run + " --device=gpu");
+}
+
+TEST_F(CudaDeviceTest, BenchMeasuresAGpu) {
+  std::string path = writeFile("bench", makeGpuModel().finish());
+  std::string text = runTool(path + " --measure decode --context 4 --turns 2 "
+                                    "--rounds 3 --no-progress",
+                             MTP_BENCH_TOOL);
+  EXPECT_NE(text.find("gpu-sim sm_90, sm_90 (GPU), "), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("read, GB/s "), std::string::npos) << text;
+  EXPECT_EQ(text.find("Gop/s"), std::string::npos) << text;
+}
+
+/// The number of graphs and nodes that a cache of 7 nodes keeps.
+TEST_F(CudaDeviceTest, GraphsAreKeptWithinABound) {
+  auto context = CudaContext::open(MTP_CUDASIM);
+  ASSERT_TRUE(context.isOk());
+  ASSERT_TRUE((*context)->enter().isOk());
+  CUmodule module = nullptr;
+  const DriverApi &driver = (*context)->driver();
+  ASSERT_EQ(driver.cuModuleLoadData(&module, gpuImage().data()), CUDA_SUCCESS);
+  KernelLaunch launch;
+  ASSERT_EQ(driver.cuModuleGetFunction(&launch.function, module, "beyond"),
+            CUDA_SUCCESS);
+  launch.blocks = 1;
+  launch.threads = kRow;
+  launch.arguments = {0, 0, 1};
+  GraphCache cache(7);
+  auto add = [&](uint64_t key, size_t nodes) {
+    LaunchList launches(nodes, launch);
+    // Commands without tasks are no nodes.
+    launches.push_back(launch);
+    launches.back().blocks = 0;
+    auto graph = CudaGraph::build(*context, launches);
+    ASSERT_TRUE(graph.isOk()) << graph.status().toString();
+    EXPECT_EQ((*graph)->nodes(), nodes);
+    const CudaGraph *kept = cache.add(key, std::move(*graph));
+    EXPECT_EQ(cache.find(key), kept);
+  };
+  add(1, 3);
+  add(2, 3);
+  EXPECT_NE(cache.find(1), nullptr) << "used last now";
+  add(3, 4);
+  EXPECT_EQ(cache.find(2), nullptr);
+  EXPECT_NE(cache.find(1), nullptr);
+  EXPECT_EQ(cache.nodes(), 7u);
+  // One that is larger than all stands alone.
+  add(4, 9);
+  EXPECT_EQ(cache.graphs(), 1u);
+  EXPECT_EQ(cache.nodes(), 9u);
+  driver.cuModuleUnload(module);
+}
+
+} // namespace
