@@ -2,7 +2,6 @@
 
 #include "RoundDriver.h"
 
-#include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/ModelImpl.h"
 
 #include <algorithm>
@@ -18,7 +17,7 @@ RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
       programs(artifact.plans[ModelAccess::plan(*model)]) {
   const EnvelopeInfo &e = *model->envelope();
   uint32_t pages = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
-  auto device = createCpuDevice({.threads = 1});
+  auto device = ModelAccess::open(*model, {.threads = 1});
   EXPECT_TRUE(device.isOk()) << device.status().toString();
   auto loading = (*device)->load(ModelAccess::file(*model),
                                  ModelAccess::plan(*model), pages + 1);
@@ -63,7 +62,7 @@ RoundDriver::Round RoundDriver::decode() {
   Round round;
   round.tokens = emitted();
   // The tokens of the verified rows: the anchor, then the drafts.
-  for (const Port &port : artifact.plans.front().programs[program].outputs) {
+  for (const Port &port : programs.program(program).outputs) {
     if (port.name != "tokens")
       continue;
     std::vector<int32_t> verified(k + 1);
