@@ -4,6 +4,8 @@
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
 
+#include <map>
+
 using namespace mtp;
 using namespace mtp::compiler;
 using namespace mlir;
@@ -12,6 +14,27 @@ namespace {
 
 using flatbuffers::Offset;
 
+/// Writes dispatches, of which programs have many alike: each vector once, and
+/// each dispatch.
+class SharedDispatches {
+public:
+  explicit SharedDispatches(flatbuffers::FlatBufferBuilder &fbb) : fbb(fbb) {}
+
+  Offset<schema::Dispatch> get(uint32_t kernel,
+                               const std::vector<uint32_t> &bindings,
+                               llvm::ArrayRef<exec::Count> params);
+
+private:
+  flatbuffers::FlatBufferBuilder &fbb;
+  std::map<std::vector<uint32_t>, Offset<flatbuffers::Vector<uint32_t>>>
+      bindingVectors;
+  std::map<std::vector<int64_t>,
+           Offset<flatbuffers::Vector<const schema::Count *>>>
+      paramVectors;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Offset<schema::Dispatch>>
+      dispatches;
+};
+
 /// Writes the tables of one plan, and those of the root that all plans have in
 /// common; the members are the state of the builder.
 class TableBuilder {
@@ -19,7 +42,7 @@ public:
   TableBuilder(flatbuffers::FlatBufferBuilder &fbb, const PlanInputs &plan,
                const PlanLayout &layout, int imageSegment, int ptxSegment)
       : fbb(fbb), plan(plan), module(plan.module), layout(layout),
-        imageSegment(imageSegment), ptxSegment(ptxSegment) {}
+        imageSegment(imageSegment), ptxSegment(ptxSegment), dispatches(fbb) {}
 
   Offset<schema::Envelope> makeEnvelope();
   Offset<schema::Generation> makeGeneration();
@@ -61,6 +84,7 @@ private:
   ModuleOp module;
   const PlanLayout &layout;
   const int imageSegment, ptxSegment;
+  SharedDispatches dispatches;
 };
 
 } // namespace
@@ -280,11 +304,33 @@ Offset<schema::PlanPort> TableBuilder::makePort(StringRef name, Value buffer) {
                                 dtypeOf(type.getElementType()), shape);
 }
 
+Offset<schema::Dispatch>
+SharedDispatches::get(uint32_t kernel, const std::vector<uint32_t> &bindings,
+                      llvm::ArrayRef<exec::Count> params) {
+  std::vector<schema::Count> counts;
+  std::vector<int64_t> numbers;
+  for (exec::Count param : params) {
+    counts.push_back(toSchema(param));
+    numbers.insert(numbers.end(), {param.base, param.step});
+  }
+  auto &bindingVector = bindingVectors[bindings];
+  if (bindingVector.IsNull())
+    bindingVector = fbb.CreateVector(bindings);
+  auto &paramVector = paramVectors[numbers];
+  if (paramVector.IsNull())
+    paramVector = fbb.CreateVectorOfStructs(counts);
+  auto &dispatch = dispatches[{kernel, bindingVector.o, paramVector.o}];
+  if (dispatch.IsNull())
+    dispatch = schema::CreateDispatch(fbb, kernel, bindingVector, paramVector);
+  return dispatch;
+}
+
 namespace {
 /// Collects the places of a program, each once, and its commands.
 class CommandList {
 public:
-  explicit CommandList(flatbuffers::FlatBufferBuilder &fbb) : fbb(fbb) {}
+  CommandList(flatbuffers::FlatBufferBuilder &fbb, SharedDispatches &dispatches)
+      : fbb(fbb), dispatches(dispatches) {}
 
   /// The index of a place. Its bytes tell it from others.
   uint32_t place(const schema::Place &place) {
@@ -307,6 +353,7 @@ public:
 
 private:
   flatbuffers::FlatBufferBuilder &fbb;
+  SharedDispatches &dispatches;
   std::vector<schema::Place> places;
   llvm::StringMap<uint32_t> indices;
   std::vector<Offset<void>> commands;
@@ -316,13 +363,7 @@ private:
 
 void CommandList::add(uint32_t kernel, const std::vector<uint32_t> &bindings,
                       llvm::ArrayRef<exec::Count> params) {
-  std::vector<schema::Count> counts;
-  for (exec::Count param : params)
-    counts.push_back(toSchema(param));
-  auto bindingVector = fbb.CreateVector(bindings);
-  auto paramVector = fbb.CreateVectorOfStructs(counts);
-  commands.push_back(
-      schema::CreateDispatch(fbb, kernel, bindingVector, paramVector).Union());
+  commands.push_back(dispatches.get(kernel, bindings, params).Union());
 }
 
 void CommandList::addSchedule(exec::ScheduleOp schedule) {
@@ -356,7 +397,7 @@ static schema::ProgramKind kindOf(exec::ProgramOp op) {
 
 Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
   std::vector<Offset<schema::PlanPort>> programInputs, outputs;
-  CommandList commands(fbb);
+  CommandList commands(fbb, dispatches);
   for (Operation &inner : op.getBody().front()) {
     if (auto alloc = dyn_cast<exec::AllocOp>(inner)) {
       if (alloc.getInput())
