@@ -194,8 +194,9 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
     the same to the bit. One call with enough tasks, or whose rows never see
     more than one part, stays as it is.
 
-    How many workers share a row depends on n, as tasks do. It is all of them, a
-    half, a quarter and so on, and a program is split where that changes.
+    Which calls are split depends on n, as tasks do, and a program is split
+    where that changes. So that this is rare, a call with three quarters of the
+    rows of another stays as it is where that has enough tasks.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [

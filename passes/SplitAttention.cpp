@@ -11,8 +11,12 @@
 // Parts begin at fixed positions and are joined in their order in either form,
 // so that the number of workers does not change a bit.
 //
-// How many workers share a row follows from how many tasks there are, and so
-// from n: a program is split where that changes.
+// Whether a call is split depends on how many tasks it has, and so on n: where
+// there are fewer than workers. A program is split where that changes. Calls
+// with nearly as many rows go together, so that this is at a few n: one with
+// three quarters of the rows of another is not split where that has enough.
+// Into how many shares a call is split would make more programs. That is up to
+// the kernel, which knows its rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +24,7 @@
 #include "passes/Passes.h"
 #include "passes/SplitProgram.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_SPLITATTENTIONPASS
@@ -49,8 +54,8 @@ struct SplitAttentionPass
   void runOnOperation() override;
 
 private:
-  int64_t splitsAt(const PartedCall &call, int64_t n);
-  void split(const PartedCall &call, int64_t splits);
+  SmallVector<bool> splitsAt(ArrayRef<PartedCall> calls, int64_t n) const;
+  void split(const PartedCall &call);
   void splitCalls(ProgramOp program, SymbolTable &symbols);
 };
 } // namespace
@@ -67,8 +72,8 @@ static int64_t partStride(AttentionOp attention) {
          heads * llvm::alignTo(columnsOf(attention.getY()) / heads, kLanes);
 }
 
-/// The calls of a program whose positions come in several parts. There is no
-/// kernel for parts of a tree.
+/// The calls of a program whose positions come in several parts, and how their
+/// work divides. There is no kernel for parts of a tree.
 static SmallVector<PartedCall> findCalls(ProgramOp program) {
   SmallVector<PartedCall> calls;
   for (auto op : program.getBody().getOps<AttentionOp>()) {
@@ -76,27 +81,34 @@ static SmallVector<PartedCall> findCalls(ProgramOp program) {
       continue;
     int64_t positions =
         columnsOf(op.getPageTable()) * shapeOf(op.getPages())[1];
-    calls.push_back({op, taskShape(op.getKernelKind(), op.getKernelConfig()),
-                     rowsOf(op.getQ()),
-                     int64_t(llvm::divideCeil(positions, *op.getPart()))});
+    int64_t parts = llvm::divideCeil(positions, *op.getPart());
+    if (parts > 1)
+      calls.push_back({op, taskShape(op.getKernelKind(), op.getKernelConfig()),
+                       rowsOf(op.getQ()), parts});
   }
   return calls;
 }
 
-/// The workers that share a row; 1 where a call stays as it is. With many tasks
-/// a row has a half, a quarter and so on of the workers: what is between these
-/// would gain little and make a program for nearly every n.
-int64_t SplitAttentionPass::splitsAt(const PartedCall &call, int64_t n) {
-  int64_t wanted = llvm::divideCeil(workers, call.tasksAt(n));
-  int64_t splits = workers;
-  while (splits > 1 && int64_t(llvm::divideCeil(splits, 2)) >= wanted)
-    splits = llvm::divideCeil(splits, 2);
-  return std::min(call.parts, splits);
+/// Which calls are split at n.
+SmallVector<bool> SplitAttentionPass::splitsAt(ArrayRef<PartedCall> calls,
+                                               int64_t n) const {
+  // A last group of few rows is a task, but less than one's work.
+  auto work = [&](const PartedCall &call) {
+    return call.rows.at(n) * call.shape.tasks;
+  };
+  int64_t leastEnough = std::numeric_limits<int64_t>::max() / 4;
+  for (const PartedCall &call : calls)
+    if (call.tasksAt(n) >= workers)
+      leastEnough = std::min(leastEnough, work(call));
+  return llvm::map_to_vector(calls, [&](const PartedCall &call) {
+    return call.tasksAt(n) < workers && 4 * work(call) < 3 * leastEnough;
+  });
 }
 
-void SplitAttentionPass::split(const PartedCall &call, int64_t splits) {
+void SplitAttentionPass::split(const PartedCall &call) {
   AttentionOp attention = call.op;
   int64_t part = *attention.getPart(), parts = call.parts;
+  int64_t splits = std::max<int64_t>(workers / call.shape.tasks, 2);
   OpBuilder builder(attention);
   Location loc = attention.getLoc();
   Value y = attention.getY();
@@ -119,26 +131,22 @@ void SplitAttentionPass::split(const PartedCall &call, int64_t splits) {
   ++numSplit;
 }
 
-/// Splits the calls as is best for the least n, and for all n for which that is
-/// the same; others get a program of their own.
+/// Splits calls as is best for the least n, and for all n for which that is the
+/// same; others get a program of their own.
 void SplitAttentionPass::splitCalls(ProgramOp program, SymbolTable &symbols) {
   SmallVector<PartedCall> calls = findCalls(program);
-  auto splitsOf = [&](int64_t n) {
-    return llvm::map_to_vector(
-        calls, [&](const PartedCall &call) { return splitsAt(call, n); });
-  };
   Points points = program.getPoints();
-  SmallVector<int64_t> splits = splitsOf(points.least);
-  // More rows have no more workers each: where all have one the rest is alike.
-  bool isSplit = llvm::any_of(splits, [](int64_t count) { return count > 1; });
+  SmallVector<bool> splits = splitsAt(calls, points.least);
+  // Tasks do not become fewer: where no call lacks any, the rest is alike.
+  bool isSplit = llvm::is_contained(splits, true);
   for (int64_t n = points.least + 1; isSplit && n <= points.most; ++n)
-    if (splitsOf(n) != splits) {
+    if (splitsAt(calls, n) != splits) {
       splitCalls(mlir::mtp::splitProgram(program, n, symbols), symbols);
       break;
     }
-  for (auto [call, count] : llvm::zip_equal(calls, splits))
-    if (count > 1)
-      split(call, count);
+  for (auto [call, isSplit] : llvm::zip_equal(calls, splits))
+    if (isSplit)
+      split(call);
 }
 
 void SplitAttentionPass::runOnOperation() {

@@ -593,7 +593,7 @@ TEST(AttentionParts, HaveTheSameBitsHoweverTheyAreDealtOut) {
       SCOPED_TRACE(name + ": " + s.config(false));
       Kernel plain(target, "attention", s.config(false));
       Cache cache(s);
-      for (int splits : {1, 3}) {
+      for (int splits : {1, 3, 24}) {
         SCOPED_TRACE("splits " + std::to_string(splits));
         Divided divided(target, s, splits);
         for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
@@ -606,4 +606,75 @@ TEST(AttentionParts, HaveTheSameBitsHoweverTheyAreDealtOut) {
           }
       }
     }
+}
+
+namespace {
+
+/// What each of several workers writes of the parts of all rows.
+struct Shares {
+  /// Floats that each worker wrote, and that all did.
+  std::vector<size_t> sizes;
+  size_t all = 0;
+
+  Shares(const Divided &divided, const Cache &cache, const Rows &rows,
+         int workers) {
+    int count = rows.count();
+    size_t floats = size_t(count) * divided.count() * divided.stride();
+    Inputs inputs(cache, rows, 0, count);
+    std::vector<void *> buffers = inputs.buffers();
+    buffers.push_back(nullptr);
+    std::vector<int64_t> params{count, maxPages};
+    Guarded<uint8_t> scratch(divided.parts.scratchBytes());
+    int64_t tasks = divided.parts.tasks(count);
+    std::vector<bool> written(floats);
+    for (int worker = 0; worker < workers; ++worker) {
+      Guarded<float> left(std::vector<float>(floats, NAN));
+      buffers.back() = left.data();
+      divided.parts.entry()(buffers.data(), params.data(),
+                            tasks * worker / workers,
+                            tasks * (worker + 1) / workers, scratch.data());
+      size_t size = 0;
+      for (size_t i = 0; i < floats; ++i)
+        if (!std::isnan(left[i])) {
+          EXPECT_FALSE(written[i]) << "worker " << worker;
+          written[i] = true;
+          ++size;
+        }
+      sizes.push_back(size);
+      all += size;
+    }
+  }
+};
+
+} // namespace
+
+TEST(AttentionParts, WorkersShareThePositionsOfGroupsEvenly) {
+  // Both have two tiles of heads; those of the second read the same keys.
+  constexpr int workers = 16, tiles = 2, rowsPerGroup = 8;
+  for (const Shape &s : {partShapes[1], partShapes[3]}) {
+    Cache cache(s);
+    Divided divided(hostTargets().front().second, s, workers / tiles);
+    for (int groups = 1; groups * tiles < workers; ++groups) {
+      SCOPED_TRACE(s.config(false) + ": groups " + std::to_string(groups));
+      Rows rows;
+      for (int i = 0; i < groups * rowsPerGroup; ++i)
+        addRow(s, rows, i % slots, maxPages * s.page - 1 - i);
+      addQueries(s, rows);
+      Shares shares(divided, cache, rows, workers);
+      // As many workers as can share a group's positions do.
+      int splits =
+          std::min(divided.count(), std::max(workers / (groups * tiles), 2));
+      int partsPerWorker = (divided.count() + splits - 1) / splits;
+      size_t ofPart = shares.all / (groups * tiles * divided.count());
+      // With more groups than there are pairs of workers some have two halves,
+      // or all of those that have something, which is that of both tiles.
+      int tasks = groups * tiles * splits;
+      bool inPairs = tasks > workers && s.kvHeads == 1;
+      EXPECT_EQ(*std::ranges::max_element(shares.sizes),
+                ofPart * partsPerWorker * (tasks > workers ? 2 : 1));
+      EXPECT_EQ(
+          std::ranges::count_if(shares.sizes, [](size_t size) { return size; }),
+          inPairs ? tasks / 2 : std::min(tasks, workers));
+    }
+  }
 }

@@ -36,9 +36,10 @@ exec.program @step "function" {
   exec.output "y" %y : tensor<1x136xf32>
 }
 
-// No more workers share a row than it has parts. Nine rows are two groups.
+// A row of two heads is one task. Nine rows are two groups, among which the kernel
+// divides the eight workers.
 // CHECK-LABEL: exec.program @few_parts
-// CHECK: exec.attention_parts {{.*}} values 17 parts 2 splits 2 heads 2 kv_heads 1 part 512 window 600 : (tensor<9x20xf32>
+// CHECK: exec.attention_parts {{.*}} values 17 parts 2 splits 8 heads 2 kv_heads 1 part 512 window 600 : (tensor<9x20xf32>
 // CHECK: exec.attention_join {{.*}} part 512 window 600 as f32
 exec.program @few_parts "function" {
   %x = exec.input "x" : tensor<9x20xf32>
@@ -80,19 +81,20 @@ exec.program @stays "function" {
   exec.output "tree" %tree : tensor<2x136xf32>
 }
 
-// How many workers share a row depends on n: a program is split where that changes.
-// Of three tasks each has not three workers but four, a half of all, so that
-// there are few programs.
-// CHECK-LABEL: exec.program @rows "decode" k 0 n 1 to 4 {
+// Whether a call is split depends on n: a program is split where that changes. How
+// many workers share a row then does not change the program.
+// CHECK-LABEL: exec.program @rows "decode" k 0 n 1 to 12 {
 // CHECK: exec.attention_parts {{.*}} splits 4 {{.*}} -> tensor<?x1600xf32, #exec.count<2 * n>>
 // CHECK: exec.attention_join {{.*}} -> tensor<?x136xf32, #exec.count<2 * n>>
-// CHECK-LABEL: exec.program @rows_from5 "decode" k 0 n 5 to 12 {
-// CHECK: exec.attention_parts {{.*}} splits 2 {{.*}} -> tensor<?x1600xf32, #exec.count<2 * n>>
 // CHECK-LABEL: exec.program @rows_from13 "decode" k 0 n 13 to 100 {
 // CHECK: exec.attention %
 exec.state @slots : memref<200xi32>
+exec.state @slots7 : memref<700xi32>
 exec.state @table : memref<200x160xi32>
+exec.state @queries1 : memref<200x80xf32>
 exec.state @queries : memref<200x2x80xf32>
+exec.state @queries6 : memref<200x6x80xf32>
+exec.state @queries7 : memref<200x7x80xf32>
 exec.program @rows "decode" k 0 n 1 to 100 {
   %s = exec.ref @slots first n : memref<?xi32>
   %r = exec.ref @slots first 2 * n : memref<?xi32>
@@ -103,4 +105,40 @@ exec.program @rows "decode" k 0 n 1 to 100 {
   %y = exec.attention %x in %l slots %r positions %r pages %t heads 8 kv_heads 2 part 512
     : (tensor<?x80xf32, #exec.count<2 * n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<2 * n>>
   exec.output "y" %y : tensor<?x136xf32, #exec.count<2 * n>>
+}
+
+// Seven rows of each slot are tasks enough from n = 4 on. Six are six tasks then,
+// but nearly as many rows: they go along. One row of each slot is enough from n = 25 on.
+// CHECK-LABEL: exec.program @rounds "decode" k 1 n 1 to 3 {
+// CHECK: exec.attention_parts {{.*}} tensor<?x1600xf32, #exec.count<6 * n>>
+// CHECK: exec.attention_parts {{.*}} tensor<?x1600xf32, #exec.count<7 * n>>
+// CHECK: exec.attention_parts {{.*}} tensor<?x1600xf32, #exec.count<n>>
+// CHECK-LABEL: exec.program @rounds_from4 "decode" k 1 n 4 to 24 {
+// CHECK-NOT: attention_parts
+// CHECK: exec.attention %{{.*}} #exec.count<6 * n>>
+// CHECK: exec.attention %{{.*}} #exec.count<7 * n>>
+// CHECK: exec.attention_parts {{.*}} tensor<?x1600xf32, #exec.count<n>>
+// CHECK-LABEL: exec.program @rounds_from25 "decode" k 1 n 25 to 100 {
+// CHECK-NOT: attention_parts
+exec.program @rounds "decode" k 1 n 1 to 100 {
+  %r1 = exec.ref @slots first n : memref<?xi32>
+  %r6 = exec.ref @slots7 first 6 * n : memref<?xi32>
+  %r7 = exec.ref @slots7 first 7 * n : memref<?xi32>
+  %q1 = exec.ref @queries1 : memref<200x80xf32>
+  %q6 = exec.ref @queries6 : memref<200x6x80xf32>
+  %q7 = exec.ref @queries7 : memref<200x7x80xf32>
+  %x1 = exec.read_state %q1 of %r1 : (memref<?xi32>, memref<200x80xf32>) -> tensor<?x80xf32, #exec.count<n>>
+  %x6 = exec.read_state %q6 of %r1 : (memref<?xi32>, memref<200x6x80xf32>) -> tensor<?x80xf32, #exec.count<6 * n>>
+  %x7 = exec.read_state %q7 of %r1 : (memref<?xi32>, memref<200x7x80xf32>) -> tensor<?x80xf32, #exec.count<7 * n>>
+  %t = exec.ref @table : memref<200x160xi32>
+  %l = exec.ref @kv : memref<?x16x54xf32>
+  %y6 = exec.attention %x6 in %l slots %r6 positions %r6 pages %t heads 8 kv_heads 2 part 512
+    : (tensor<?x80xf32, #exec.count<6 * n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<6 * n>>
+  %y7 = exec.attention %x7 in %l slots %r7 positions %r7 pages %t heads 8 kv_heads 2 part 512
+    : (tensor<?x80xf32, #exec.count<7 * n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<7 * n>>
+  %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 part 512
+    : (tensor<?x80xf32, #exec.count<n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<n>>
+  exec.output "y6" %y6 : tensor<?x136xf32, #exec.count<6 * n>>
+  exec.output "y7" %y7 : tensor<?x136xf32, #exec.count<7 * n>>
+  exec.output "y1" %y1 : tensor<?x136xf32, #exec.count<n>>
 }

@@ -27,7 +27,9 @@ struct AttentionDivision {
   }
 
   int64_t rowsPerTask;
-  /// Tasks among which the parts of one row's positions are dealt out.
+  /// Tasks among which the parts of one group's positions are dealt out, where
+  /// there is no other group. With more the tasks stay as many for each, and
+  /// what they stand for is divided by the groups (`TaskShare`).
   int64_t splits;
   /// Query heads of a task; tasks of one row, and those that share a key head.
   int64_t headsPerTask, tasksPerRow, tasksPerGroup;

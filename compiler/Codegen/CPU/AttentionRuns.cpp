@@ -277,11 +277,16 @@ void AttentionRuns::emitParts(const Run &run) {
     });
     return;
   }
-  int64_t splits = layout.division.splits;
-  Value ahead =
-      kb.rem(kb.add(kb.sub(run.split, kb.rem(first, splits)), splits), splits);
-  kb.forRange(kb.add(first, ahead), end, splits,
-              [&](Value part) { emitPart(run, part, Value()); });
+  Value splits = run.split.count;
+  Value behind = kb.sub(run.split.index, kb.rem(first, splits));
+  Value ahead = kb.rem(kb.add(behind, splits), splits);
+  kb.whileLoop(
+      Values{kb.add(first, ahead)},
+      [&](ValueRange state) { return kb.cmp(Cmp::LT, state[0], end); },
+      [&](ValueRange state) {
+        emitPart(run, state[0], Value());
+        return Values{kb.add(state[0], splits)};
+      });
 }
 
 /// How many positions there is room for in the pages of a slot and, where parts
@@ -363,7 +368,7 @@ Value AttentionRuns::emitRun(Run run, Value endRow) {
 }
 
 void AttentionRuns::emit(Value first, Value end, Value head, Value tiles,
-                         Value split) {
+                         Split split) {
   Run run;
   run.head = head, run.tiles = tiles, run.split = split;
   run.kvHead =

@@ -35,15 +35,20 @@ public:
 
   /// Sets up what all tasks share.
   void begin() { block.begin(); }
+  /// The parts whose number leaves `index` when divided by `count`.
+  struct Split {
+    Value index, count;
+  };
   /// Rows [first, end), which may be of several slots, and `tiles` tiles of
-  /// heads from `head`, which share a key head. Where parts are left, those
-  /// whose number leaves `split` when divided by the splits.
-  void emit(Value first, Value end, Value head, Value tiles, Value split);
+  /// heads from `head`, which share a key head. Where parts are left, those of
+  /// `split`.
+  void emit(Value first, Value end, Value head, Value tiles, Split split);
 
 private:
   /// Rows [first, end) of one slot, and tiles of heads.
   struct Run {
-    Value first, end, head, kvHead, tiles, split;
+    Value first, end, head, kvHead, tiles;
+    Split split;
     /// All that the rows see lies in these positions.
     Value begin, stop;
     Value pages;

@@ -13,25 +13,65 @@ static int64_t rowsPerTask(bool tree) { return tree ? 1 : 8; }
 
 namespace {
 
+/// The caller's share of the tasks, and how positions are divided. There are
+/// `division.splits` tasks for each group of rows and tile, whatever the
+/// groups: as many as there are workers for one. With more groups positions are
+/// divided by fewer, and several of these tasks are one of the code's.
+class TaskShare {
+public:
+  TaskShare(CpuBuilder &kb, const AttentionDivision &division, int64_t parts)
+      : begin(kb.taskBegin()), end(kb.taskEnd()) {
+    if (division.splits <= 1)
+      return;
+    groups = kb.div(kb.add(kb.param(0), division.rowsPerTask - 1),
+                    division.rowsPerTask);
+    groups = kb.max(groups, kb.integer(1));
+    Value most = kb.integer(division.splits), wanted = kb.div(most, groups);
+    splits = kb.min(kb.max(wanted, kb.integer(2)), kb.integer(parts));
+    // Where there are less than two workers for a task, two tasks that read the
+    // same keys are halved together, and each worker has a half of both.
+    Value together = kb.integer(1);
+    if (division.tasksPerGroup % 2 == 0)
+      together = kb.select(kb.cmp(Cmp::LT, wanted, 2), kb.integer(2), together);
+    begin = firstAt(kb, begin, most, together);
+    end = firstAt(kb, end, most, together);
+  }
+
+  Value begin, end;
+  /// Of a kernel that divides positions: groups of rows, and the tasks that
+  /// share the positions of each.
+  Value groups, splits;
+
+private:
+  /// The first of the code's tasks, by so many together, that begins at `task`
+  /// of the caller's or behind it.
+  Value firstAt(CpuBuilder &kb, Value task, Value most, Value together) {
+    auto divideUp = [&](Value a, Value b) {
+      return kb.div(kb.sub(kb.add(a, b), 1), b);
+    };
+    Value first = divideUp(kb.mul(task, splits), most);
+    return kb.mul(divideUp(first, together), together);
+  }
+};
+
 /// A task of the caller, and the tasks behind it of the same rows and key head.
 struct TaskGroup {
-  TaskGroup(CpuBuilder &kb, const AttentionDivision &division, Value task) {
+  TaskGroup(CpuBuilder &kb, const AttentionDivision &division,
+            const TaskShare &share, Value task) {
     Value group = kb.div(task, division.tasksPerRow);
     split = kb.integer(0);
-    if (division.splits > 1) {
+    if (share.groups) {
       // Neighbours share a split, so that they may share keys.
-      Value groups = kb.div(kb.add(kb.param(0), division.rowsPerTask - 1),
-                            division.rowsPerTask);
-      split = kb.div(group, groups);
-      group = kb.rem(group, groups);
+      split = kb.div(group, share.groups);
+      group = kb.rem(group, share.groups);
     }
     firstRow = kb.mul(group, division.rowsPerTask);
     endRow = kb.min(kb.add(firstRow, division.rowsPerTask), kb.param(0));
     Value ofRow = kb.rem(task, kb.integer(division.tasksPerRow));
-    Value share = kb.integer(division.tasksPerGroup);
-    Value left = kb.sub(share, kb.rem(ofRow, share));
+    Value ofKeyHead = kb.integer(division.tasksPerGroup);
+    Value left = kb.sub(ofKeyHead, kb.rem(ofRow, ofKeyHead));
     head = kb.mul(ofRow, division.headsPerTask);
-    tasks = kb.min(kb.min(kb.sub(kb.taskEnd(), task), left),
+    tasks = kb.min(kb.min(kb.sub(share.end, task), left),
                    kb.integer(division.tasksAtOnce()));
   }
 
@@ -49,31 +89,35 @@ public:
       runs.emplace_back(kb, config, layout, tree);
   }
 
-  /// Sets up what all tasks share.
-  void begin() { runs.back().begin(); }
-
-  /// Emits the tasks from `task` on that can be taken together. Returns the
-  /// task behind them.
-  Value emit(Value task) {
-    TaskGroup group(kb, division, task);
-    emitTile(group, 0);
-    return kb.add(task, group.tasks);
+  /// Emits the caller's tasks, as many at once as can be taken together.
+  void emit() {
+    runs.back().begin();
+    TaskShare share(kb, division, layouts.back().parts);
+    Value splits = share.splits ? share.splits : kb.integer(1);
+    kb.whileLoop(
+        Values{share.begin},
+        [&](ValueRange state) { return kb.cmp(Cmp::LT, state[0], share.end); },
+        [&](ValueRange state) {
+          TaskGroup group(kb, division, share, state[0]);
+          emitTile(group, splits, 0);
+          return Values{kb.add(state[0], group.tasks)};
+        });
   }
 
 private:
   /// Takes the group as the largest tile from `index` on that it fills, else as
   /// tiles of one task each.
-  void emitTile(const TaskGroup &group, size_t index) {
+  void emitTile(const TaskGroup &group, Value splits, size_t index) {
     auto take = [&](Value tiles) {
       runs[index].emit(group.firstRow, group.endRow, group.head, tiles,
-                       group.split);
+                       {group.split, splits});
     };
     if (index + 1 == runs.size())
       return take(group.tasks);
     int64_t tasks = layouts[index].tile / division.headsPerTask;
     kb.ifElse(
         kb.cmp(Cmp::EQ, group.tasks, tasks), [&] { take(kb.integer(1)); },
-        [&] { emitTile(group, index + 1); });
+        [&] { emitTile(group, splits, index + 1); });
   }
 
   CpuBuilder &kb;
@@ -91,12 +135,7 @@ private:
 /// pages, mask, y. params: M, maxPages, N.
 template <bool tree>
 static void emitAttention(CpuBuilder &kb, const KernelConfig &config) {
-  AttentionTiles tiles(kb, config, tree);
-  tiles.begin();
-  kb.whileLoop(
-      Values{kb.taskBegin()},
-      [&](ValueRange state) { return kb.cmp(Cmp::LT, state[0], kb.taskEnd()); },
-      [&](ValueRange state) { return Values{tiles.emit(state[0])}; });
+  AttentionTiles(kb, config, tree).emit();
 }
 
 /// attention_join: buffers: positions, parts, y. params: M.

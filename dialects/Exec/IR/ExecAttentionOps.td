@@ -68,8 +68,12 @@ def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",
   let summary = "Attend to parts of the positions";
   let description = [{
     `exec.attention`, but that it leaves what it added up of every part, of
-    which there are `parts`, for `exec.attention_join`. Up to `splits` workers
-    share a row. `values` is the width of a head's values.
+    which there are `parts`, for `exec.attention_join`. For one group of eight
+    rows there are `splits` tasks for each tile of heads, which share its parts.
+    More groups have as many each, but positions are divided by `splits` /
+    groups, two at least, and several tasks have one share of them. So `splits`
+    is how many workers there are for a tile, whatever the rows. `values` is
+    the width of a head's values.
 
     Example:
     ```mlir
