@@ -3,6 +3,7 @@
 #include "compiler/Codegen/CPU/Compile.h"
 
 #include "compiler/Codegen/CPU/Link.h"
+#include "compiler/Codegen/OptimizeModule.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
@@ -28,7 +29,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
@@ -77,28 +77,6 @@ makeTargetMachine(const TargetDesc &target, std::string &error) {
       /*CM=*/std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Runs LLVM's scalar optimisations. The kernels are vector code already, so
-/// the vectorisers and the unroller only cost time and are left out.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopInterleaving = false;
-  tuning.LoopUnrolling = false;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder passes(&machine, tuning);
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(components);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, components, modules);
-  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(module, modules);
-}
-
 static LogicalResult emitObject(ModuleOp kernels, const TargetDesc &target,
                                 SmallVectorImpl<char> &object) {
   std::string error;
@@ -118,7 +96,7 @@ static LogicalResult emitObject(ModuleOp kernels, const TargetDesc &target,
   module->setDataLayout(machine->createDataLayout());
   for (llvm::Function &function : *module)
     function.addFnAttr(llvm::Attribute::NoUnwind);
-  optimize(*module, *machine);
+  optimizeModule(*module, *machine);
 
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager codegen;

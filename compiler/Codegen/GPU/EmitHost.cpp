@@ -5,6 +5,7 @@
 #include "compiler/Codegen/CPU/Link.h"
 #include "compiler/Codegen/GPU/GpuModule.h"
 #include "compiler/Codegen/GPU/HostLowering.h"
+#include "compiler/Codegen/OptimizeModule.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -74,7 +75,7 @@ Expected<std::vector<char>> mtp::gpu::emitHostImage(Module &module) {
   module.setDataLayout((*machine)->createDataLayout());
   if (Error failed = lowerForHost(module))
     return std::move(failed);
-  optimizeGpuModule(module, **machine);
+  mtp::codegen::optimizeModule(module, **machine);
   SmallVector<char, 0> object;
   raw_svector_ostream stream(object);
   legacy::PassManager codegen;

@@ -3,6 +3,7 @@
 #include "compiler/Codegen/GPU/EmitPtx.h"
 
 #include "compiler/Codegen/GPU/GpuModule.h"
+#include "compiler/Codegen/OptimizeModule.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -56,7 +57,7 @@ Expected<std::string> mtp::gpu::emitPtx(Module &module, StringRef chip) {
     return machine.takeError();
   module.setTargetTriple((*machine)->getTargetTriple());
   module.setDataLayout((*machine)->createDataLayout());
-  optimizeGpuModule(module, **machine);
+  mtp::codegen::optimizeModule(module, **machine);
   SmallString<0> text;
   raw_svector_ostream stream(text);
   legacy::PassManager codegen;

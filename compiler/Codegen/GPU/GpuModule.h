@@ -10,7 +10,6 @@
 
 namespace llvm {
 class Module;
-class TargetMachine;
 } // namespace llvm
 
 namespace mtp::gpu {
@@ -28,10 +27,6 @@ mlir::LogicalResult lowerGpuModules(mlir::ModuleOp module);
 /// the result is null.
 std::unique_ptr<llvm::Module> translateGpuModule(mlir::gpu::GPUModuleOp module,
                                                  llvm::LLVMContext &context);
-
-/// LLVM's scalar optimisations for `machine`, without the vectorisers and the
-/// unroller: kernels say themselves what they unroll.
-void optimizeGpuModule(llvm::Module &module, llvm::TargetMachine &machine);
 
 } // namespace mtp::gpu
 
