@@ -35,6 +35,20 @@ protected:
     return params;
   }
 
+  /// A conditional node of `of` with a handle of its own. It is not in the
+  /// graph yet.
+  static CUgraphNodeParams
+  conditional(CUgraph of, CUgraphConditionalNodeType type, unsigned bodies,
+              unsigned initial, unsigned flags = CU_GRAPH_COND_ASSIGN_DEFAULT) {
+    CUgraphNodeParams params = zero(CU_GRAPH_NODE_TYPE_CONDITIONAL);
+    params.conditional.type = type;
+    params.conditional.size = bodies;
+    EXPECT_EQ(driver().cuGraphConditionalHandleCreate(
+                  &params.conditional.handle, of, nullptr, initial, flags),
+              CUDA_SUCCESS);
+    return params;
+  }
+
   CUresult tryAdd(CUgraph to, CUgraphNodeParams &params,
                   const std::vector<Dependence> &dependences,
                   CUgraphNode &node) {
@@ -272,19 +286,13 @@ TEST_F(GraphTest, AStoreBeforeTheWaitIsRightWithoutTheEdge) {
 }
 
 TEST_F(GraphTest, LoopsWhileAKernelSaysSo) {
-  CUgraphConditionalHandle handle = 0;
-  ASSERT_EQ(driver().cuGraphConditionalHandleCreate(
-                &handle, graph, nullptr, 1, CU_GRAPH_COND_ASSIGN_DEFAULT),
-            CUDA_SUCCESS);
-  CUgraphNodeParams loop = zero(CU_GRAPH_NODE_TYPE_CONDITIONAL);
-  loop.conditional.handle = handle;
-  loop.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
-  loop.conditional.size = 1;
+  CUgraphNodeParams loop =
+      conditional(graph, CU_GRAPH_COND_TYPE_WHILE, /*bodies=*/1, /*initial=*/1);
   CUgraphNode node = nullptr;
   ASSERT_EQ(tryAdd(graph, loop, {}, node), CUDA_SUCCESS) << lastError();
   CUdeviceptr counter = upload(std::vector<int>{0});
   int limit = 7;
-  std::vector<void *> values = {&counter, &handle, &limit};
+  std::vector<void *> values = {&counter, &loop.conditional.handle, &limit};
   add(loop.conditional.phGraph_out[0], kernelParams("step", values), {});
   ASSERT_EQ(launch(), CUDA_SUCCESS) << lastError();
   EXPECT_EQ(download<int>(counter, 1)[0], 7);
@@ -313,14 +321,8 @@ TEST_F(GraphTest, TakesOneOfTwoBodies) {
   for (unsigned initial : {0, 1}) {
     CUgraph one = nullptr;
     ASSERT_EQ(driver().cuGraphCreate(&one, 0), CUDA_SUCCESS);
-    CUgraphConditionalHandle handle = 0;
-    ASSERT_EQ(driver().cuGraphConditionalHandleCreate(
-                  &handle, one, nullptr, initial, CU_GRAPH_COND_ASSIGN_DEFAULT),
-              CUDA_SUCCESS);
-    CUgraphNodeParams choice = zero(CU_GRAPH_NODE_TYPE_CONDITIONAL);
-    choice.conditional.handle = handle;
-    choice.conditional.type = CU_GRAPH_COND_TYPE_IF;
-    choice.conditional.size = 2;
+    CUgraphNodeParams choice =
+        conditional(one, CU_GRAPH_COND_TYPE_IF, /*bodies=*/2, initial);
     CUgraphNode node = nullptr;
     ASSERT_EQ(tryAdd(one, choice, {}, node), CUDA_SUCCESS) << lastError();
     CUdeviceptr a = words(), b = allocate(128);
@@ -340,16 +342,11 @@ TEST_F(GraphTest, TakesOneOfTwoBodies) {
 }
 
 TEST_F(GraphTest, AConditionThatNothingSetIsAnError) {
-  CUgraphConditionalHandle handle = 0;
-  ASSERT_EQ(
-      driver().cuGraphConditionalHandleCreate(&handle, graph, nullptr, 0, 0),
-      CUDA_SUCCESS);
+  CUgraphNodeParams loop =
+      conditional(graph, CU_GRAPH_COND_TYPE_WHILE, /*bodies=*/1, /*initial=*/0,
+                  /*flags=*/0);
   EXPECT_EQ(launch(), CUDA_ERROR_INVALID_VALUE);
   expectMessage({"expected a node for each condition"});
-  CUgraphNodeParams loop = zero(CU_GRAPH_NODE_TYPE_CONDITIONAL);
-  loop.conditional.handle = handle;
-  loop.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
-  loop.conditional.size = 1;
   add(graph, loop, {});
   expectHazard({"node 0, a conditional,", "expected its condition to be set"});
 }
@@ -364,14 +361,8 @@ TEST_F(GraphTest, OnlyTheGraphsOwnConditionsCanBeSet) {
 }
 
 TEST_F(GraphTest, BodiesTakeFewTypesOfNodes) {
-  CUgraphConditionalHandle handle = 0;
-  ASSERT_EQ(driver().cuGraphConditionalHandleCreate(
-                &handle, graph, nullptr, 1, CU_GRAPH_COND_ASSIGN_DEFAULT),
-            CUDA_SUCCESS);
-  CUgraphNodeParams loop = zero(CU_GRAPH_NODE_TYPE_CONDITIONAL);
-  loop.conditional.handle = handle;
-  loop.conditional.type = CU_GRAPH_COND_TYPE_IF;
-  loop.conditional.size = 1;
+  CUgraphNodeParams loop =
+      conditional(graph, CU_GRAPH_COND_TYPE_IF, /*bodies=*/1, /*initial=*/1);
   CUgraphNode node = nullptr;
   ASSERT_EQ(tryAdd(graph, loop, {}, node), CUDA_SUCCESS);
   CUgraph body = loop.conditional.phGraph_out[0];
