@@ -104,10 +104,11 @@ static bool canSink(LinearOp linear, Operation *place, SymbolTable &symbols) {
 static Value callSample(SampleOp sample, LinearArgmaxOp head) {
   OpBuilder builder(sample);
   auto call = [&](Type result, Value found, bool scan) -> Value {
-    return SampleOp::create(
-        builder, sample.getLoc(), result, head.getBest(), head.getColumns(),
-        head.getLogits(), sample.getTokens(), sample.getSlots(),
-        sample.getPositions(), sample.getSampling(), found, scan);
+    return SampleOp::create(builder, sample.getLoc(), result, head.getBest(),
+                            head.getColumns(), head.getLogits(),
+                            sample.getTokens(), sample.getSlots(),
+                            sample.getPositions(), sample.getSampling(), found,
+                            scan, sample.getCompiled());
   };
   Type picks = sample.getResult().getType();
   int64_t stretches = ::mtp::sampleStretches(int64_t(head.getN()));

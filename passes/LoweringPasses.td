@@ -208,6 +208,20 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
   ];
 }
 
+def CompileSamplingPass : Pass<"exec-compile-sampling", "mlir::ModuleOp"> {
+  let summary = "Let the target sample in place of the runtime";
+  let description = [{
+    Every `exec.sample` becomes one of the target's own (`compiled`), whose
+    kernel is specialised on the vocabulary and the parts that a builtin of the
+    runtime gets as params. For targets whose kernels all lie in the plan's
+    images.
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let statistics = [
+    Statistic<"numCompiled", "compiled", "samples">
+  ];
+}
+
 def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   let summary = "Order the calls of a program so that barriers are few";
   let description = [{

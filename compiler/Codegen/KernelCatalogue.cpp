@@ -23,7 +23,8 @@ static Catalogue makeCatalogue() {
         normKernels(), ropeAppendKernels(), ropeKernels(), stateRowsKernels()})
     for (const RowKernel &kernel : family)
       catalogue[kernel.kind.name] = {&kernel.kind, &kernel};
-  for (ArrayRef<KernelKind> family : {attentionKinds(), productKinds()})
+  for (ArrayRef<KernelKind> family :
+       {attentionKinds(), productKinds(), sampleKinds()})
     for (const KernelKind &kind : family)
       catalogue[kind.name] = {&kind, nullptr};
   return catalogue;

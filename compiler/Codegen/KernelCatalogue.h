@@ -78,6 +78,8 @@ llvm::ArrayRef<RowKernel> stateRowsKernels();
 // Kinds that each target emits itself.
 llvm::ArrayRef<KernelKind> attentionKinds();
 llvm::ArrayRef<KernelKind> productKinds();
+/// What the CPU leaves to the runtime's builtins.
+llvm::ArrayRef<KernelKind> sampleKinds();
 
 } // namespace mtp::codegen
 

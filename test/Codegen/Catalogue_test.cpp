@@ -198,6 +198,8 @@ TEST(Catalogue, NamesWhatIsWrong) {
       {"write_state_at", "rows = 4", "expected config key 'width'"},
       {"concat_rows", "width = 8, rows = 2", "unknown config key 'rows'"},
       {"exclude", "width = 8, x_stride = 9", "unknown config key 'x_stride'"},
+      {"sample_scan", "vocab = 8", "expected config key 'parts'"},
+      {"sample", "vocab = 8", "expected a kind that a CPU has code for"},
       {"rope_kv_append",
        "k_heads = 2, dim = 4, v_width = 8, k_offset = 0, v_offset = 8, "
        "dtype = \"f32\", page = 4, cache_heads = 4",

@@ -29,14 +29,16 @@ static const KernelEmitter *findEmitter(StringRef kind) {
 /// The checked config of `spec`, with what this target asks of it.
 static FailureOr<KernelConfig> resolve(Location loc, const KernelSpec &spec) {
   FailureOr<KernelConfig> config = resolveConfig(loc, spec);
+  if (failed(config))
+    return failure();
   const KernelEmitter *emitter = findEmitter(spec.kind);
-  if (failed(config) || !emitter || !emitter->verify)
-    return config;
   auto emitError = [&] {
     return mlir::emitError(loc)
            << "kernel '" << spec.symbol << "' of kind '" << spec.kind << "': ";
   };
-  if (failed(emitter->verify(*config, emitError)))
+  if (!emitter && !findRowKernel(spec.kind))
+    return emitError() << "expected a kind that a CPU has code for";
+  if (emitter && emitter->verify && failed(emitter->verify(*config, emitError)))
     return failure();
   return config;
 }

@@ -8,6 +8,7 @@
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "compiler/Codegen/GPU/PtxasReport.h"
 #include "dialects/Exec/IR/ExecOps.h"
+#include "passes/Passes.h"
 #include "runtime/schema/QuantizedPanel.h"
 #include "llvm/IR/Module.h"
 
@@ -43,6 +44,11 @@ compiler::Machine CudaTarget::machine() const {
 }
 
 int64_t CudaTarget::panelWidth() const { return QuantizedPanel::kOutputs; }
+
+void CudaTarget::addSchedulePasses(OpPassManager &manager) const {
+  // A GPU has no builtins.
+  manager.addPass(mlir::mtp::createCompileSamplingPass());
+}
 
 /// The name of a kernel in its image: PTX has no other characters.
 static std::string symbolInImage(StringRef symbol) {

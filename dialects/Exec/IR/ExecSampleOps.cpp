@@ -33,6 +33,8 @@ LogicalResult SampleOp::verify() {
 
 llvm::StringRef SampleOp::getKernelKind() {
   bool isMapped = bool(getTokens());
+  if (getCompiled())
+    return getScan() ? "sample_scan" : getFound() ? "sample_join" : "sample";
   if (getScan())
     return isMapped ? "mtp.sample_scan_mapped" : "mtp.sample_scan";
   if (getFound())
@@ -42,12 +44,22 @@ llvm::StringRef SampleOp::getKernelKind() {
   return isMapped ? "mtp.sample_mapped" : "mtp.sample";
 }
 
-// Widths are params: the runtime has one function for all.
+// Of a builtin widths are params: the runtime has one function for all.
 DictionaryAttr SampleOp::getKernelConfig() {
-  return KernelConfig(getContext()).get();
+  KernelConfig config(getContext());
+  if (!getCompiled())
+    return config.get();
+  config.number("vocab", columnsOf(getLogits()));
+  if (getBest())
+    config.number("parts", columnsOf(getBest()));
+  if (getTokens())
+    config.flag("mapped", true);
+  return config.get();
 }
 
 llvm::SmallVector<Count> SampleOp::getKernelParams() {
+  if (getCompiled())
+    return {rowsOf(getLogits())};
   return {rowsOf(getLogits()), columnsOf(getLogits()),
           getBest() ? columnsOf(getBest()) : 1};
 }

@@ -48,10 +48,11 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
     Exec_Whole<"best">]> {
   let summary = "Pick a token per row as its slot's sampling words say";
   let description = [{
-    A builtin of the runtime. A row whose slot is greedy takes the best logit:
-    where a head gave the best of each panel, `best` and `columns`, from these,
-    and its logits need not be there. With `tokens` a column stands for the
-    token that this lists, whose noise it has.
+    A builtin of the runtime, or with `compiled` a kernel of the target, as
+    `exec-compile-sampling` leaves it. A row whose slot is greedy takes the best
+    logit: where a head gave the best of each panel, `best` and `columns`, from
+    these, and its logits need not be there. With `tokens` a column stands for
+    the token that this lists, whose noise it has.
 
     Rows are long where the vocabulary is, and a task per row leaves threads
     idle. With `scan` there is a task for every stretch of a row, and the result
@@ -78,12 +79,12 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
                     Exec_Rows:$logits, Optional<Exec_NumberRows>:$tokens,
                     Exec_Numbers:$slots, Exec_Numbers:$positions,
                     Exec_NumberRows:$sampling, Optional<Exec_NumberRows>:$found,
-                    UnitAttr:$scan);
+                    UnitAttr:$scan, UnitAttr:$compiled);
   let results = (outs Exec_CountedTensor<[I32], [1, 2], "static i32">:$result);
   let syntax = [{
-    (`scan` $scan^)? $logits (`best` `(` $best^ `,` $columns `)`)?
-    (`tokens` $tokens^)? `slots` $slots `positions` $positions `by` $sampling
-    (`found` $found^)?
+    (`compiled` $compiled^)? (`scan` $scan^)? $logits
+    (`best` `(` $best^ `,` $columns `)`)? (`tokens` $tokens^)?
+    `slots` $slots `positions` $positions `by` $sampling (`found` $found^)?
   }];
   let methods = [{
     ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();

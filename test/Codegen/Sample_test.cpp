@@ -1,0 +1,331 @@
+//===- Sample_test.cpp - Sampling on a GPU against the runtime's ----------===//
+//
+// Kernels that sample pick what the runtime's builtins pick, of the same
+// buffers: over vocabularies, filters, seeds, maps, parts and stretches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+
+#ifdef MTP_HAS_GPUSIM
+#include "GpuHarness.h"
+#endif
+#include "runtime/device/SamplingRow.h"
+#include "runtime/device/cpu/Builtins.h"
+#include <cmath>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace mtp;
+using namespace mtp::codegen::test;
+
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// Which of a builtin's variants; parts of 0 logits are no parts.
+struct Variant {
+  int64_t vocab, part = 0;
+  bool isMapped = false;
+  bool inStretches = false;
+
+  int64_t parts() const { return part ? (vocab + part - 1) / part : 0; }
+  std::string config() const {
+    std::string text =
+        "vocab = " + std::to_string(vocab) + ", slots = " + std::to_string(6);
+    if (part)
+      text += ", parts = " + std::to_string(parts());
+    return isMapped ? text + ", mapped = true" : text;
+  }
+  /// The builtin that does the same step: "", "_scan" or "_join".
+  std::string builtin(const std::string &step) const {
+    std::string name = "mtp.sample" + step;
+    if (part && step.empty())
+      name += "_parts";
+    return isMapped ? name + "_mapped" : name;
+  }
+};
+
+constexpr size_t kSlots = 6;
+
+/// Rows of logits, and what belongs to them.
+struct Batch {
+  Batch(const Variant &variant, size_t rows)
+      : rows(rows), logits(rows * size_t(variant.vocab)),
+        values(rows * size_t(variant.parts())),
+        indices(rows * size_t(variant.parts())),
+        tokens(variant.isMapped ? size_t(variant.vocab) : 0), slots(rows),
+        positions(rows), sampling(kSlots) {}
+
+  /// The best of each part, as a head leaves them.
+  void findParts(const Variant &variant);
+  std::vector<void *> inputs();
+
+  size_t rows;
+  Guarded<float> logits, values;
+  Guarded<int32_t> indices, tokens, slots, positions;
+  Guarded<SamplingRow> sampling;
+};
+
+using Picks = std::vector<int32_t>;
+
+/// The kernels of a variant on the simulated GPU.
+class Sampler {
+public:
+  explicit Sampler(const Variant &variant);
+
+  Picks run(Batch &batch) const;
+  Picks runBuiltin(Batch &batch) const;
+
+private:
+  Variant variant;
+  std::unique_ptr<Kernel> whole, scan, join;
+};
+
+} // namespace
+
+void Batch::findParts(const Variant &variant) {
+  size_t parts = size_t(variant.parts()), vocab = size_t(variant.vocab);
+  for (size_t i = 0; i < rows * parts; ++i) {
+    size_t first = i % parts * size_t(variant.part);
+    values[i] = -kInf;
+    indices[i] = int32_t(first);
+    for (size_t j = first; j < std::min(first + size_t(variant.part), vocab);
+         ++j) {
+      float logit = logits[i / parts * vocab + j];
+      if (logit > values[i]) {
+        values[i] = logit;
+        indices[i] = int32_t(j);
+      }
+    }
+  }
+}
+
+std::vector<void *> Batch::inputs() {
+  std::vector<void *> all;
+  if (values.size())
+    all = {values.data(), indices.data()};
+  all.push_back(logits.data());
+  if (tokens.size())
+    all.push_back(tokens.data());
+  all.insert(all.end(), {slots.data(), positions.data(), sampling.data()});
+  return all;
+}
+
+static TestTarget simulatedGpu() {
+  TestTarget gpu;
+  gpu.isGpu = true;
+  return gpu;
+}
+
+Sampler::Sampler(const Variant &variant) : variant(variant) {
+  auto make = [&](const char *kind) {
+    return std::make_unique<Kernel>(simulatedGpu(), kind, variant.config());
+  };
+  if (!variant.inStretches) {
+    whole = make("sample");
+    return;
+  }
+  scan = make("sample_scan");
+  join = make("sample_join");
+}
+
+static std::vector<void *> with(std::vector<void *> buffers, void *buffer) {
+  buffers.push_back(buffer);
+  return buffers;
+}
+
+static size_t bucketWords(const Variant &variant, size_t rows) {
+  return rows * size_t(sampleStretches(variant.vocab) * kSampleStretchWords);
+}
+
+Picks Sampler::run(Batch &batch) const {
+  Guarded<int32_t> picks(batch.rows);
+  std::fill_n(picks.data(), batch.rows, -9);
+  std::vector<int64_t> params = {int64_t(batch.rows)};
+  if (!variant.inStretches) {
+    whole->run(with(batch.inputs(), picks.data()), params);
+    return picks.values();
+  }
+  Guarded<uint32_t> found(bucketWords(variant, batch.rows));
+  std::fill_n(found.data(), found.size(), 0xdeadbeef);
+  std::vector<void *> buffers = with(batch.inputs(), found.data());
+  scan->run(buffers, params);
+  join->run(with(buffers, picks.data()), params);
+  return picks.values();
+}
+
+Picks Sampler::runBuiltin(Batch &batch) const {
+  Picks picks(batch.rows, -9);
+  std::vector<uint64_t> scratch(size_t(variant.vocab));
+  auto call = [&](const std::string &step, std::vector<void *> buffers,
+                  int64_t tasks) {
+    const int64_t params[] = {int64_t(batch.rows), variant.vocab,
+                              std::max<int64_t>(variant.parts(), 1), kSlots};
+    auto code = findBuiltinCode(variant.builtin(step));
+    ASSERT_TRUE(code.isOk());
+    (*code)(buffers.data(), params, 0, tasks, scratch.data());
+  };
+  if (!variant.inStretches) {
+    call("", with(batch.inputs(), picks.data()), int64_t(batch.rows));
+    return picks;
+  }
+  std::vector<uint64_t> found(bucketWords(variant, batch.rows) / 2);
+  std::vector<void *> buffers = with(batch.inputs(), found.data());
+  call("_scan", buffers, int64_t(batch.rows) * sampleStretches(variant.vocab));
+  call("_join", with(buffers, picks.data()), int64_t(batch.rows));
+  return picks;
+}
+
+namespace {
+/// Draws batches of all shapes.
+class Draw {
+public:
+  explicit Draw(uint32_t seed) : random(seed) {}
+
+  void fill(Batch &batch, const Variant &variant);
+
+private:
+  float among(std::initializer_list<float> values) {
+    return values.begin()[random() % values.size()];
+  }
+  void fillRow(float *logits, size_t vocab);
+  SamplingRow sampling(size_t vocab);
+
+  std::mt19937 random;
+};
+} // namespace
+
+void Draw::fillRow(float *logits, size_t vocab) {
+  std::normal_distribution<float> normal;
+  float spread = among({0, 1e-3f, 0.3f, 1, 5, 30}), grain = among({0, 0.5f});
+  float odd = among({0, 0, 0.1f, 1});
+  for (size_t i = 0; i < vocab; ++i) {
+    float x = among({0, 0, 0, 20}) * odd + spread * normal(random);
+    x = grain > 0 ? std::round(x / grain) * grain : x;
+    if (odd > 0 && random() % 16 == 0)
+      x = among({kNaN, -kInf, 0.0f, -0.0f, -1e30f});
+    logits[i] = x;
+  }
+  if (random() % 12 == 0)
+    std::fill_n(logits, vocab, among({kNaN, -kInf, -0.0f, 3}));
+  if (random() % 16 == 0)
+    logits[random() % vocab] = kInf;
+}
+
+SamplingRow Draw::sampling(size_t vocab) {
+  SamplingRow row = {};
+  row.seedLow = uint32_t(random());
+  row.seedHigh = uint32_t(random());
+  row.temperature = among({0, 1e-40f, 0.1f, 0.5f, 1, 1, 2, 5, 1e30f, kNaN});
+  row.topK = int32_t(among({0, 0, -3, 1, 2, 40, float(vocab / 2), 1e9f}));
+  row.topP = among({1, 1, 2, 0, -1, 1e-12f, 0.3f, 0.9f, 0.95f, 0.999999f});
+  row.minP = among({0, 0, 0, -1, 1e-13f, 0.05f, 0.5f, 1, 7});
+  row.skipLogits = random() % 8 == 0;
+  return row;
+}
+
+void Draw::fill(Batch &batch, const Variant &variant) {
+  size_t vocab = size_t(variant.vocab);
+  for (size_t row = 0; row < batch.rows; ++row) {
+    fillRow(batch.logits.data() + row * vocab, vocab);
+    batch.slots[row] =
+        random() % 16 ? int32_t(random() % kSlots) : int32_t(random());
+    batch.positions[row] = random() % 16 ? int32_t(random() >> 1) : -1;
+  }
+  for (size_t slot = 0; slot < kSlots; ++slot)
+    batch.sampling[slot] = sampling(vocab);
+  int32_t token = 0;
+  for (size_t i = 0; i < batch.tokens.size(); ++i)
+    batch.tokens[i] = token += 1 + int32_t(random() % 7);
+  if (random() % 2)
+    std::shuffle(batch.tokens.data(), batch.tokens.data() + batch.tokens.size(),
+                 random);
+  batch.findParts(variant);
+}
+
+static void expectTheBuiltinsPicks(const Variant &variant, int batches,
+                                   size_t rows, uint32_t seed) {
+  SCOPED_TRACE(variant.config() + (variant.inStretches ? ", stretches" : ""));
+  Sampler sampler(variant);
+  Draw draw(seed);
+  for (int i = 0; i < batches; ++i) {
+    Batch batch(variant, rows);
+    draw.fill(batch, variant);
+    Picks picks = sampler.run(batch), wanted = sampler.runBuiltin(batch);
+    for (size_t row = 0; row < rows; ++row) {
+      const SamplingRow &law = batch.sampling[size_t(
+          std::clamp<int64_t>(batch.slots[row], 0, kSlots - 1))];
+      ASSERT_EQ(picks[row], wanted[row])
+          << "batch " << i << ", row " << row << ", T " << law.temperature
+          << ", top-k " << law.topK << ", top-p " << law.topP << ", min-p "
+          << law.minP;
+    }
+  }
+}
+
+#ifdef MTP_HAS_GPUSIM
+
+TEST(GpuSample, PicksWhatTheRuntimePicks) {
+  uint32_t seed = 1;
+  for (int64_t vocab : {1, 2, 5, 31, 128, 300, 1027, 2052, 4099})
+    expectTheBuiltinsPicks({vocab}, vocab < 1000 ? 8 : 3, 16, seed++);
+}
+
+TEST(GpuSample, PicksFromPartsAndMaps) {
+  uint32_t seed = 100;
+  for (Variant variant : {Variant{.vocab = 300, .part = 32},
+                          {.vocab = 301, .isMapped = true},
+                          {.vocab = 2500, .part = 16},
+                          {.vocab = 517, .part = 32, .isMapped = true}})
+    expectTheBuiltinsPicks(variant, 5, 16, seed++);
+}
+
+TEST(GpuSample, PicksFromALargeVocabulary) {
+  expectTheBuiltinsPicks({32000}, 1, 8, 200);
+  expectTheBuiltinsPicks({.vocab = 32000, .part = 32, .inStretches = true}, 2,
+                         8, 201);
+  expectTheBuiltinsPicks(
+      {.vocab = 16390, .part = 64, .isMapped = true, .inStretches = true}, 1, 8,
+      202);
+}
+
+TEST(GpuSample, AssemblesWithoutSpills) {
+  const std::string whole = "vocab = 128256, slots = 8",
+                    parts = whole + ", parts = 4008";
+  const std::pair<const char *, std::string> kernels[] = {
+      {"sample", "vocab = 1000, slots = 8"},
+      {"sample", whole},
+      {"sample", whole + ", mapped = true"},
+      {"sample", "vocab = 129281, parts = 4041, slots = 8"},
+      {"sample_scan", parts},
+      {"sample_scan", parts + ", mapped = true"},
+      {"sample_join", parts},
+      {"sample_join", parts + ", mapped = true"}};
+  std::string absence;
+  for (const auto &[kind, config] : kernels) {
+    SCOPED_TRACE(std::string(kind) + " " + config);
+    AssembledKernel kernel = assembleKernel(kind, config);
+    // The bits of keys and weights are those of separate operations.
+    for (const char *none : {".local", "fma.rn", "div.approx", "div.full",
+                             ".ftz", "atom.global", "red.global", "call"})
+      EXPECT_EQ(kernel.ptx.find(none), std::string::npos) << none;
+    EXPECT_LT(kernel.ptx.find("griddepcontrol.wait"),
+              kernel.ptx.find("ld.global"));
+    absence = kernel.absence;
+    if (!absence.empty())
+      continue;
+    // A multiprocessor has 128 for each of 512 threads.
+    EXPECT_GT(kernel.registers, 0u);
+    EXPECT_LE(kernel.registers, 128u);
+    EXPECT_EQ(kernel.spillBytes + kernel.stackBytes, 0u);
+  }
+  if (!absence.empty()) {
+    EXPECT_EQ(std::getenv("MTP_REQUIRE_CUDA"), nullptr) << absence;
+    GTEST_SKIP() << absence;
+  }
+}
+
+#endif // MTP_HAS_GPUSIM
