@@ -11,6 +11,7 @@ and what was found, and exits with 1 if there is any. Rules:
   - neither half throws or ends the process
   - each constraint that a dialect's README labels has a test case of that name
   - what git tracks at the root: the parts and the pages, nothing else
+  - no page or test has what git leaves of a conflict
 """
 
 import fnmatch
@@ -174,6 +175,17 @@ def check_root(root):
             yield name, 1, "expected no other file or folder at the root"
 
 
+def check_conflicts(root):
+    for folder in [".", *FOLDERS]:
+        walk = (root / folder).glob if folder == "." else (root / folder).rglob
+        for path in sorted(p for s in (".md", ".test", ".txt", ".mlir") for p in walk("*" + s)):
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            for number, line in enumerate(lines, 1):
+                if re.match(r"(<{7}|>{7}) ", line):
+                    yield (path.relative_to(root).as_posix(), number,
+                           "expected no mark of a conflict")
+
+
 def sources(root):
     suffixes = set(COLUMNS)
     for folder in FOLDERS:
@@ -185,7 +197,7 @@ def sources(root):
 
 def check(root, exceptions):
     """All places that break a rule, but for those that are excepted."""
-    found = [*check_labels(root), *check_root(root)]
+    found = [*check_labels(root), *check_root(root), *check_conflicts(root)]
     for source in sources(root):
         path = source.relative_to(root).as_posix()
         lines = source.read_text(encoding="utf-8").splitlines()

@@ -31,6 +31,13 @@ class CheckStyle(unittest.TestCase):
     def kept(self, path, text):
         self.assertEqual(self.check(path, text), [])
 
+    def test_conflicts_are_resolved(self):
+        mark = "<" * 7 + " HEAD\n"
+        self.kept("README.md", mark[1:])
+        self.broken("README.md", "a\n" + mark, "2: expected no mark of a conflict")
+        self.kept("README.md", "")
+        self.broken("test/a/b.test", mark, "1: expected no mark of a conflict")
+
     def test_the_root_holds_parts_and_pages(self):
         def git(*arguments):
             subprocess.run(["git", "-C", self.root, *arguments], check=True)
