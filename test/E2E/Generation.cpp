@@ -2,14 +2,18 @@
 
 #include "Generation.h"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 
 using namespace mtp;
 using namespace mtp::test;
 
-std::shared_ptr<const Model> mtp::test::loadArtifact(const std::string &name) {
-  auto model = Model::load(MTP_E2E_ARTIFACTS "/" + name + ".bin");
+std::shared_ptr<const Model> mtp::test::loadArtifact(const std::string &name,
+                                                     DeviceKind device) {
+  LoadOptions options;
+  options.device = device;
+  auto model = Model::load(MTP_E2E_ARTIFACTS "/" + name + ".bin", options);
   EXPECT_TRUE(model.isOk()) << model.status().toString();
   return model.isOk() ? *model : nullptr;
 }
@@ -74,4 +78,38 @@ Outcome mtp::test::generate(std::shared_ptr<const Model> model,
   run.statistics = (*session)->statistics();
   expectNoPagesHeld(**session);
   return run;
+}
+
+int32_t mtp::test::textToken(uint32_t text, uint32_t i, uint32_t vocab) {
+  uint32_t x = (text * 7919u + i) * 2654435761u;
+  return int32_t((x >> 8) % std::min(vocab, 112u));
+}
+
+SessionOptions mtp::test::single(uint32_t k, uint32_t slots) {
+  SessionOptions options;
+  options.k = k;
+  options.threads = 1;
+  options.maxSlots = slots;
+  options.prefixCache = false;
+  return options;
+}
+
+std::string mtp::test::describe(const SessionOptions &options) {
+  return "k " + std::to_string(options.k) + ", slots " +
+         std::to_string(options.maxSlots) + ", threads " +
+         std::to_string(options.threads) + ", chunk " +
+         std::to_string(options.prefillChunk) + ", pages " +
+         std::to_string(options.kvPages) +
+         (options.prefixCache ? ", prefix cache" : "");
+}
+
+void mtp::test::expectSame(const Outcome &run, const Outcome &expected,
+                           const SessionOptions &options) {
+  EXPECT_EQ(run.sequences.size(), expected.sequences.size());
+  for (size_t i = 0; i < run.sequences.size(); ++i) {
+    EXPECT_EQ(run.sequences[i].tokens, expected.sequences[i].tokens)
+        << describe(options) << ", request " << i;
+    EXPECT_TRUE(bitEqual(run.sequences[i].logits, expected.sequences[i].logits))
+        << describe(options) << ", logits of request " << i;
+  }
 }

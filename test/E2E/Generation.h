@@ -11,7 +11,8 @@
 namespace mtp::test {
 
 /// Loads NAME.bin of the fixture; a test failure and null when it cannot.
-std::shared_ptr<const Model> loadArtifact(const std::string &name);
+std::shared_ptr<const Model> loadArtifact(const std::string &name,
+                                          DeviceKind device = DeviceKind::Auto);
 
 /// What a sequence came out as.
 struct Generated {
@@ -22,6 +23,9 @@ struct Generated {
 
 /// Bits, not values: NaN equals itself, and -0 is not 0.
 bool bitEqual(const std::vector<float> &a, const std::vector<float> &b);
+
+/// Token `i` of an endless text, the same for all prompts.
+int32_t textToken(uint32_t text, uint32_t i, uint32_t vocab);
 
 /// Everything that a run left behind.
 struct Outcome {
@@ -35,6 +39,16 @@ struct Outcome {
 Outcome generate(std::shared_ptr<const Model> model, SessionOptions options,
                  const std::vector<Request> &requests,
                  LogitsMode logits = LogitsMode::All);
+
+/// The plainest session but for `k` and `slots`: one thread, no reuse.
+SessionOptions single(uint32_t k, uint32_t slots);
+
+/// What differs from one session to another, for messages.
+std::string describe(const SessionOptions &options);
+
+/// Compares tokens and logits to the bit; `options` are those of `run`.
+void expectSame(const Outcome &run, const Outcome &expected,
+                const SessionOptions &options);
 
 } // namespace mtp::test
 

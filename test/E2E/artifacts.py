@@ -73,6 +73,12 @@ def jobs():
         yield (f"dsv3-chain-mtp2.{name}", "dsv3-chain-mtp2", "bf16",
                ["--max-batch=2", "--max-context=2100", "--prefill-chunk=64", "-k=2"],
                [f"--workers={workers}"])
+    # Plans for the CPU and for the simulated GPU.
+    for model, options in (("llama-gqa", []), ("qwen3moe", []), ("mimo-mtp1", ["-k=2"]),
+                           ("glm4moe-mtp1", ["-k=2"]), ("dsv3-chain-mtp2", ["-k=2"])):
+        yield (f"{model}.sim", model, "bf16",
+               ["--max-batch=2", "--max-context=64", "--prefill-chunk=16"] + options,
+               ["--target=cpu,cuda", "--chip=sim"])
     yield "bundled", None, None, ["--max-batch=4", "--max-context=256", "-k=4"], []
 
 

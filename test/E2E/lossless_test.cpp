@@ -20,12 +20,6 @@ namespace {
 
 enum class Picking { Greedy, Sampled };
 
-/// Token `i` of an endless text, the same for all prompts.
-int32_t textToken(uint32_t text, uint32_t i, uint32_t vocab) {
-  uint32_t x = (text * 7919u + i) * 2654435761u;
-  return int32_t((x >> 8) % std::min(vocab, 112u));
-}
-
 /// Prompts of 1 to 45 tokens, around the borders of pages and chunks. Every
 /// other one begins with the same 20 tokens, as far as it is that long.
 std::vector<Request> mixedRequests(uint32_t vocab, Picking picking,
@@ -46,35 +40,6 @@ std::vector<Request> mixedRequests(uint32_t vocab, Picking picking,
     requests.push_back(request);
   }
   return requests;
-}
-
-SessionOptions single(uint32_t k, uint32_t slots) {
-  SessionOptions options;
-  options.k = k;
-  options.threads = 1;
-  options.maxSlots = slots;
-  options.prefixCache = false;
-  return options;
-}
-
-std::string describe(const SessionOptions &options) {
-  return "k " + std::to_string(options.k) + ", slots " +
-         std::to_string(options.maxSlots) + ", threads " +
-         std::to_string(options.threads) + ", chunk " +
-         std::to_string(options.prefillChunk) + ", pages " +
-         std::to_string(options.kvPages) +
-         (options.prefixCache ? ", prefix cache" : "");
-}
-
-void expectSame(const Outcome &run, const Outcome &expected,
-                const SessionOptions &options) {
-  EXPECT_EQ(run.sequences.size(), expected.sequences.size());
-  for (size_t i = 0; i < run.sequences.size(); ++i) {
-    EXPECT_EQ(run.sequences[i].tokens, expected.sequences[i].tokens)
-        << describe(options) << ", request " << i;
-    EXPECT_TRUE(bitEqual(run.sequences[i].logits, expected.sequences[i].logits))
-        << describe(options) << ", logits of request " << i;
-  }
 }
 
 class Lossless : public testing::TestWithParam<const char *> {
