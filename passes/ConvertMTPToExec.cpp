@@ -55,7 +55,7 @@ static void eraseDead(exec::ProgramOp program) {
 void ConvertMTPToExecPass::runOnOperation() {
   ModuleOp module = getOperation();
   auto emitError = [&] { return module.emitError("panel-width: "); };
-  if (failed(exec::PanelsAttr::verify(emitError, panelWidth)) ||
+  if (failed(exec::PanelsAttr::verify(emitError, panelWidth, false)) ||
       failed(convertCaches(module)))
     return signalPassFailure();
   Lowerings lowerings;

@@ -82,11 +82,13 @@ exec::SourceAttr LoweringContext::source(Value value) {
 }
 
 exec::PanelsAttr LoweringContext::panels() {
-  return exec::PanelsAttr::get(builder.getContext(), panelWidth);
+  return exec::PanelsAttr::get(builder.getContext(), panelWidth,
+                               /*fragments=*/false);
 }
 
 exec::GatedPanelsAttr LoweringContext::gatedPanels() {
-  return exec::GatedPanelsAttr::get(builder.getContext(), panelWidth);
+  return exec::GatedPanelsAttr::get(builder.getContext(), panelWidth,
+                                    /*fragments=*/false);
 }
 
 exec::RawLayoutAttr LoweringContext::rawLayout() {

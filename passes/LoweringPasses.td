@@ -143,6 +143,18 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   ];
 }
 
+def OrderFragmentsPass : Pass<"exec-order-fragments", "mlir::ModuleOp"> {
+  let summary = "Pack weights in the order of tensor cores";
+  let description = [{
+    Panels of 32 outputs in `bf16` get their blocks of inputs in the order of
+    fragments, where k is a multiple of 32 and only products read the weight.
+    It comes when the elements of weights are settled.
+  }];
+  let statistics = [
+    Statistic<"numOrdered", "ordered", "weights that got the order">
+  ];
+}
+
 def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
   let summary = "Pick tokens where their logits are made";
   let description = [{

@@ -55,9 +55,11 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   if (auto panels = dyn_cast<exec::PanelsAttr>(layout)) {
     recipe.layout = WeightLayout::Panels;
     recipe.panelWidth = panels.getWidth();
+    recipe.fragments = panels.getFragments();
   } else if (auto gated = dyn_cast<exec::GatedPanelsAttr>(layout)) {
     recipe.layout = WeightLayout::GatedPanels;
     recipe.panelWidth = gated.getWidth();
+    recipe.fragments = gated.getFragments();
   } else if (!isa<exec::RawLayoutAttr>(layout)) {
     return weight.emitOpError("has a layout that cannot be packed: ") << layout;
   }

@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/KernelConfig.h"
 
+#include "runtime/schema/FragmentOrder.h"
 #include "runtime/schema/QuantizedPanel.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -109,5 +110,12 @@ LogicalResult mtp::codegen::verifyWeightFormat(const KernelConfig &config,
   if (!format.bits && format.group != 0)
     return emitError() << "expected no config key 'group' for dtype '"
                        << config.text("dtype") << "', got " << format.group;
+  if (config.flag("fragments") &&
+      (format.bits || format.dtype != DType::BF16 ||
+       config.integer("k") % FragmentOrder::kInputs != 0))
+    return emitError() << "expected dtype 'bf16' and k to be a multiple of "
+                       << FragmentOrder::kInputs << " for fragments, got '"
+                       << config.text("dtype") << "' and "
+                       << config.integer("k");
   return success();
 }

@@ -22,6 +22,8 @@ static LogicalResult verifyLinear(const KernelConfig &config,
 
 static LogicalResult verifyHeadLinear(const KernelConfig &config,
                                       EmitError emitError) {
+  if (failed(verifyWeightFormat(config, emitError)))
+    return failure();
   if (!config.flag("rotate"))
     return success();
   if (config.integer("dim") == 0)
@@ -34,6 +36,7 @@ static constexpr ConfigKey linearKeys[] = {
     {"k", ConfigKey::Int, true},
     {"n", ConfigKey::Int, true},
     {"dtype", ConfigKey::Text, true, weightDTypes},
+    {"fragments", ConfigKey::Bool, false},
     {"group", ConfigKey::Int, false},
     {"norm", ConfigKey::Bool, false},
     {"eps", ConfigKey::Float, false},
@@ -50,6 +53,7 @@ static constexpr ConfigKey headLinearKeys[] = {
     {"k", ConfigKey::Int, true},
     {"n", ConfigKey::Int, true},
     {"dtype", ConfigKey::Text, true, "f32|bf16"},
+    {"fragments", ConfigKey::Bool, false},
     {"x_stride", ConfigKey::Int, false},
     {"x_head_stride", ConfigKey::Int, false},
     {"x_offset", ConfigKey::Int, false},
@@ -68,6 +72,7 @@ static constexpr ConfigKey argmaxKeys[] = {
     {"k", ConfigKey::Int, true},
     {"n", ConfigKey::Int, true},
     {"dtype", ConfigKey::Text, true, weightDTypes},
+    {"fragments", ConfigKey::Bool, false},
     {"group", ConfigKey::Int, false},
     {"norm", ConfigKey::Bool, false},
     {"eps", ConfigKey::Float, false},
@@ -82,6 +87,7 @@ static constexpr ConfigKey gateUpKeys[] = {
     {"k", ConfigKey::Int, true},
     {"inter", ConfigKey::Int, true},
     {"dtype", ConfigKey::Text, true, weightDTypes},
+    {"fragments", ConfigKey::Bool, false},
     {"group", ConfigKey::Int, false},
     {"top_k", ConfigKey::Int, true},
     {"x_stride", ConfigKey::Int, false}};
@@ -91,6 +97,7 @@ static constexpr ConfigKey downKeys[] = {
     {"k", ConfigKey::Int, true},
     {"n", ConfigKey::Int, true},
     {"dtype", ConfigKey::Text, true, weightDTypes},
+    {"fragments", ConfigKey::Bool, false},
     {"group", ConfigKey::Int, false},
     {"top_k", ConfigKey::Int, true}};
 

@@ -3,6 +3,7 @@
 #include "compiler/Weights/WeightPacker.h"
 
 #include "compiler/Weights/WeightRows.h"
+#include "runtime/schema/FragmentOrder.h"
 
 #include <algorithm>
 #include <atomic>
@@ -223,6 +224,15 @@ void Packer::writeTile(const float *tile, int64_t col, int64_t cols,
   int64_t width = recipe.panelWidth;
   if (recipe.type == WeightType::F32) {
     transposeTile(tile, width, kTileCols, cols, panel + col * width * 4);
+    return;
+  }
+  if (recipe.fragments) {
+    uint8_t halves[kMaxPanelWidth * kTileCols * 2];
+    encode(WeightType::BF16, tile, width * kTileCols, halves);
+    for (int64_t row = 0; row < width; ++row)
+      for (int64_t i = 0; i < cols; ++i)
+        std::memcpy(panel + FragmentOrder::byteOf(row, col + i),
+                    halves + 2 * (row * kTileCols + i), 2);
     return;
   }
   // A pair of bf16 moves as one word. Tiles begin at even columns, and columns

@@ -1,6 +1,7 @@
 //===- WeightRecipe.cpp - How packed weights are made ---------------------===//
 
 #include "compiler/Weights/WeightRecipe.h"
+#include "runtime/schema/FragmentOrder.h"
 
 #include <limits>
 
@@ -61,6 +62,18 @@ Status verifyQuantization(const WeightRecipe &recipe) {
   return okStatus();
 }
 
+Status verifyFragments(const WeightRecipe &recipe) {
+  if (!recipe.fragments ||
+      (recipe.layout != WeightLayout::Raw && recipe.bits == 0 &&
+       recipe.type == WeightType::BF16 &&
+       recipe.k % FragmentOrder::kInputs == 0 &&
+       recipe.panelWidth == FragmentOrder::kOutputs))
+    return okStatus();
+  return invalidArgument("expected panels of 32 outputs in BF16 and a k that "
+                         "is a multiple of 32 for fragments, got a k of " +
+                         std::to_string(recipe.k));
+}
+
 } // namespace
 
 Status verifyRecipe(const WeightRecipe &recipe) {
@@ -92,6 +105,7 @@ Status verifyRecipe(const WeightRecipe &recipe) {
                              std::to_string(recipe.n));
     for (const WeightSource &source : recipe.sources)
       MTP_RETURN_IF_ERROR(verifySource(recipe, source));
+    MTP_RETURN_IF_ERROR(verifyFragments(recipe));
     return verifyQuantization(recipe);
   };
   return check().withContext("weight \"" + recipe.name + "\"");

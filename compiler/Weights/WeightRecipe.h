@@ -74,6 +74,8 @@ struct WeightRecipe {
   int64_t group = 0;
   /// Outputs of a panel, W. Panels of integers have the file format's.
   int64_t panelWidth = QuantizedPanel::kOutputs;
+  /// Whether panels are in the order of tensor cores (FragmentOrder.h).
+  bool fragments = false;
 
   /// Recipes that are equal give the same bytes.
   bool operator==(const WeightRecipe &) const = default;

@@ -25,6 +25,21 @@ struct Product {
 /// Every format and form, at the widths of Llama 1B and 8B and DeepSeek-V3.
 static const Product products[] = {
     {"linear", "k = 2048, n = 3072, dtype = \"bf16\", norm = true, "
+               "fragments = true, eps = 1.0e-5 : f32"},
+    {"linear", "k = 4096, n = 28672, dtype = \"bf16\", norm = true, "
+               "fragments = true, eps = 1.0e-5 : f32, activation = \"swiglu\""},
+    {"linear", "k = 14336, n = 4096, dtype = \"bf16\", residual = true, "
+               "fragments = true"},
+    {"linear_argmax", "k = 4096, n = 128256, dtype = \"bf16\", norm = true, "
+                      "fragments = true, eps = 1.0e-5 : f32, logits = true, "
+                      "slots = 8"},
+    {"head_linear", "heads = 128, k = 128, n = 512, dtype = \"bf16\", "
+                    "fragments = true"},
+    {"moe_gate_up", "experts = 256, k = 7168, inter = 2048, top_k = 8, "
+                    "fragments = true, dtype = \"bf16\""},
+    {"moe_down", "experts = 256, k = 2048, n = 7168, top_k = 8, "
+                 "fragments = true, dtype = \"bf16\""},
+    {"linear", "k = 2048, n = 3072, dtype = \"bf16\", norm = true, "
                "eps = 1.0e-5 : f32"},
     {"linear", "k = 4096, n = 28672, dtype = \"bf16\", norm = true, "
                "eps = 1.0e-5 : f32, activation = \"swiglu\""},
@@ -105,7 +120,12 @@ TEST(GpuProducts, AssembleWithoutSpills) {
     ASSERT_NE(wait, std::string::npos);
     EXPECT_GT(store, wait);
     // Which expert's weights a block reads, it knows behind the wait only.
-    EXPECT_EQ(load < wait, !llvm::StringRef(product.kind).starts_with("moe_"));
+    bool isExpert = llvm::StringRef(product.kind).starts_with("moe_");
+    EXPECT_EQ(load < wait, !isExpert);
+    if (llvm::StringRef(product.config).contains("fragments")) {
+      EXPECT_NE(text.find("mma.sync.aligned.m16n8k16"), std::string::npos);
+      EXPECT_EQ(text.find("ld.global.v4.b32") < wait, !isExpert);
+    }
     EXPECT_EQ(text.find(".local"), std::string::npos);
     EXPECT_EQ(text.find("atom"), std::string::npos);
   }

@@ -474,3 +474,27 @@ std::vector<uint8_t> test::packWeights(const std::vector<float> &w, int n,
     }
   return packed;
 }
+
+// From the PTX manual's table of A in m16n8k16: element i of a lane is in row
+// lane / 4, or 8 below for i = 2, 3, 6, 7, and in column 2 (lane % 4) + i % 2,
+// or 8 behind for i >= 4. A lane's columns of both fragments are eight
+// neighbours of the 32 inputs, four of each.
+std::vector<uint8_t> test::toFragments(const std::vector<uint8_t> &panels,
+                                       int k) {
+  std::vector<uint8_t> result(panels.size());
+  size_t panelBytes = size_t(k) * 64, at = 0;
+  for (size_t panel = 0; panel < panels.size(); panel += panelBytes)
+    for (int block = 0; block < k; block += 32)
+      for (int tile = 0; tile < 32; tile += 16)
+        for (int fragment = 0; fragment < 2; ++fragment)
+          for (int lane = 0; lane < 32; ++lane)
+            for (int i = 0; i < 8; ++i, at += 2) {
+              int output = tile + lane / 4 + (i / 2 % 2 ? 8 : 0);
+              int input = block + 8 * (lane % 4) + 4 * fragment +
+                          (i >= 4 ? 2 : 0) + i % 2;
+              size_t from =
+                  panel + (size_t(input / 2) * 32 + output) * 4 + input % 2 * 2;
+              std::memcpy(&result[at], &panels[from], 2);
+            }
+  return result;
+}

@@ -152,6 +152,9 @@ double silu(double x);
 std::vector<uint8_t> packWeights(const std::vector<float> &w, int n, int k,
                                  bool bf16, bool gated = false);
 
+/// Panels of bf16 in the order of tensor cores (FragmentOrder.h).
+std::vector<uint8_t> toFragments(const std::vector<uint8_t> &panels, int k);
+
 } // namespace mtp::codegen::test
 
 #endif // TEST_CODEGEN_HARNESS_H

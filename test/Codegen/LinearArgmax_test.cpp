@@ -29,6 +29,8 @@ struct Case {
   bool norm = false;
   /// Only where there are tiles: what the vector kernels do is in the others.
   bool forTiles = false;
+  /// Weights in the order of tensor cores, on a GPU alone.
+  bool fragments = false;
 
   int stride() const { return k + 5; }
   int parts() const { return (n + 31) / 32; }
@@ -41,6 +43,8 @@ struct Case {
       text += bits == 16 ? "dtype = \"bf16\"" : "dtype = \"f32\"";
     if (norm)
       text += ", norm = true, eps = 1.0e-5 : f32, offset = 1";
+    if (fragments)
+      text += ", fragments = true";
     return text + ", x_stride = " + std::to_string(stride());
   }
 };
@@ -48,6 +52,8 @@ struct Case {
 const Case cases[] = {{33, 47, 0},
                       {71, 90, 16, 0, /*norm=*/true},
                       {160, 130, 16, 0, /*norm=*/false, /*forTiles=*/true},
+                      {576, 130, 16, 0, /*norm=*/true, false,
+                       /*fragments=*/true},
                       {159, 40, 8, 128},
                       {192, 100, 8, 64, /*norm=*/true, /*forTiles=*/true},
                       {33, 96, 4, 32, /*norm=*/true},
@@ -63,6 +69,8 @@ struct Problem {
     weights =
         c.group ? packQuantized(quantizeWeights(w, c.n, c.k, {c.bits, c.group}))
                 : packWeights(w, c.n, c.k, c.bits == 16);
+    if (c.fragments)
+      weights = toFragments(weights, c.k);
     for (int i = 0; i < c.n; ++i)
       bias[i] = i % 7 == 6 || (i >= 32 && i < 64) ? -INFINITY
                 : i % 11 == 10                    ? NAN
@@ -156,7 +164,7 @@ void checkWinners(const Problem &problem, const Outcome &run,
 TEST(LinearArgmax, HasTheLogitsOfLinearAndTheirWinners) {
   for (const auto &[name, target] : allTargets())
     for (const Case &c : cases) {
-      if (c.forTiles && !target.tiles && !target.isGpu)
+      if (!target.isGpu && (c.fragments || (c.forTiles && !target.tiles)))
         continue;
       SCOPED_TRACE(name + ": " + c.config());
       int rows = target.rowsOf(40);

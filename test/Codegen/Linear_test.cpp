@@ -14,7 +14,12 @@ struct Case {
   int k, n;
   bool bf16 = false, norm = false, bias = false, residual = false,
        gated = false;
+  /// Weights in the order of tensor cores, which only a GPU takes.
+  bool fragments = false;
 
+  bool runsOn(const TestTarget &target) const {
+    return target.isGpu || !fragments;
+  }
   int outputs() const { return gated ? n / 2 : n; }
   std::string config() const {
     std::string text = "k = " + std::to_string(k) +
@@ -29,6 +34,8 @@ struct Case {
               std::to_string(outputs() + 3);
     if (gated)
       text += ", activation = \"swiglu\"";
+    if (fragments)
+      text += ", fragments = true";
     return text + ", x_stride = " + std::to_string(k + 5) +
            ", y_stride = " + std::to_string(outputs() + 1);
   }
@@ -41,7 +48,10 @@ struct Problem {
         normWeight(randomFloats(c.k, 2, 0.3f)),
         w(randomFloats(size_t(c.n) * c.k, 3, 0.2f)), bias(randomFloats(c.n, 4)),
         residual(randomFloats(size_t(rows) * (c.outputs() + 3), 5)),
-        packed(packWeights(w, c.n, c.k, c.bf16, c.gated)) {}
+        packed(packWeights(w, c.n, c.k, c.bf16, c.gated)) {
+    if (c.fragments)
+      packed = toFragments(packed, c.k);
+  }
 
   std::vector<float> run(const Kernel &kernel, int first, int count,
                          Split split) {
@@ -124,7 +134,18 @@ static const Case cases[] = {
     {40, 64, /*bf16=*/false, false, false, false, /*gated=*/true},
     // Widths that fill tiles.
     {160, 90, /*bf16=*/true, /*norm=*/true, /*bias=*/true, /*residual=*/true},
-    {64, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true}};
+    {64, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true},
+    // On tensor cores: fewer chunks than warps, all forms, and so many chunks
+    // that warps have several, and not the same number.
+    {32, 17, /*bf16=*/true, false, false, false, false, /*fragments=*/true},
+    {160, 90, /*bf16=*/true, /*norm=*/true, /*bias=*/true, /*residual=*/true,
+     false, /*fragments=*/true},
+    {352, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true,
+     /*fragments=*/true},
+    {1120, 48, /*bf16=*/true, /*norm=*/true, false, false, false,
+     /*fragments=*/true},
+    {1120, 64, /*bf16=*/true, false, false, false, /*gated=*/true,
+     /*fragments=*/true}};
 
 /// Rows of two passes, whether these are of 64 or 128.
 static constexpr int manyRows = 140;
@@ -132,6 +153,8 @@ static constexpr int manyRows = 140;
 TEST(Linear, MatchesReferenceAndIsRowInvariant) {
   for (const auto &[name, target] : allTargets())
     for (const Case &c : cases) {
+      if (!c.runsOn(target))
+        continue;
       SCOPED_TRACE(name + ": " + c.config());
       int rows = target.rowsOf(manyRows), some = target.rowsOf(40);
       Problem problem(c, rows);
@@ -187,14 +210,17 @@ TEST(Linear, MayWriteToItsResidual) {
 }
 
 TEST(Linear, AgreesWithSeparateNorm) {
-  for (const auto &[name, target] : allTargets()) {
-    SCOPED_TRACE(name);
-    Case fused{71, 90, /*bf16=*/true, /*norm=*/true};
-    Case plain{71, 90, /*bf16=*/true};
+  auto check = [](const TestTarget &target, bool fragments) {
+    int k = fragments ? 1120 : 71;
+    Case fused{k, 90, /*bf16=*/true, /*norm=*/true};
+    Case plain{k, 90, /*bf16=*/true};
+    fused.fragments = plain.fragments = fragments;
     Problem problem(fused, 9), separate(plain, 9);
+    std::string stride = std::to_string(k + 5);
     Kernel norm(target, "rms_norm",
-                "width = 71, eps = 1.0e-5 : f32, offset = 1, x_stride = 76, "
-                "y_stride = 76");
+                "width = " + std::to_string(k) +
+                    ", eps = 1.0e-5 : f32, offset = 1, x_stride = " + stride +
+                    ", y_stride = " + stride);
     Kernel linear(target, "linear", plain.config());
     Kernel both(target, "linear", fused.config());
     Guarded<float> x(problem.x), weight(problem.normWeight), y(separate.x);
@@ -203,6 +229,12 @@ TEST(Linear, AgreesWithSeparateNorm) {
     EXPECT_EQ(both.tasks(9), 3);
     EXPECT_EQ(problem.run(both, 0, 9, Split::Whole),
               separate.run(linear, 0, 9, Split::Whole));
+  };
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    check(target, /*fragments=*/false);
+    if (target.isGpu)
+      check(target, /*fragments=*/true);
   }
 }
 
@@ -240,14 +272,16 @@ TEST(HeadLinear, KeepsColumnsBehindTheOutputs) {
 }
 
 TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
-  const int heads = 3, k = 21, n = 37, xStride = 80, yStride = 130;
+  const int heads = 3, n = 37, xStride = 130, yStride = 130;
   for (const auto &[name, target] : allTargets())
-    for (bool bf16 : {false, true}) {
-      SCOPED_TRACE(name + (bf16 ? " bf16" : " f32"));
+    for (auto [bf16, k] : {std::pair{false, 21}, {true, 21}, {true, 32}}) {
+      bool fragments = target.isGpu && k == 32;
+      SCOPED_TRACE(name + (bf16 ? " bf16" : " f32") + (fragments ? " tc" : ""));
       Kernel kernel(target, "head_linear",
-                    std::string("heads = 3, k = 21, n = 37, dtype = ") +
-                        (bf16 ? "\"bf16\"" : "\"f32\"") +
-                        ", x_stride = 80, x_head_stride = 25, x_offset = 4, "
+                    "heads = 3, k = " + std::to_string(k) +
+                        ", n = 37, dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"") +
+                        (fragments ? ", fragments = true" : "") +
+                        ", x_stride = 130, x_head_stride = 40, x_offset = 4, "
                         "y_stride = 130, y_head_stride = 40, y_offset = 2");
       int rows = target.rowsOf(40);
       auto x = randomFloats(rows * xStride, 1);
@@ -256,6 +290,8 @@ TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
       for (int h = 0; h < heads; ++h) {
         auto head = packWeights(
             {w.begin() + h * n * k, w.begin() + (h + 1) * n * k}, n, k, bf16);
+        if (fragments)
+          head = toFragments(head, k);
         packed.insert(packed.end(), head.begin(), head.end());
       }
       auto run = [&](int first, int count, Split split) {
@@ -279,7 +315,7 @@ TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
           for (int o = 0; o < n; ++o) {
             double sum = 0;
             for (int i = 0; i < k; ++i) {
-              float a = x[r * xStride + 4 + h * 25 + i];
+              float a = x[r * xStride + 4 + h * 40 + i];
               float b = w[(h * n + o) * k + i];
               if (bf16 && target.roundsRows())
                 a = toBF16(a);

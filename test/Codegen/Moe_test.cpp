@@ -169,8 +169,8 @@ namespace {
 struct Mixture {
   static constexpr int experts = 5, topK = 2;
 
-  Mixture(int rows, bool bf16, int k, int inter)
-      : k(k), inter(inter), rows(rows), bf16(bf16),
+  Mixture(int rows, bool bf16, int k, int inter, bool fragments)
+      : k(k), inter(inter), rows(rows), bf16(bf16), fragments(fragments),
         x(randomFloats(rows * k, 1)),
         up(randomFloats(experts * 2 * inter * k, 2, 0.2f)),
         down(randomFloats(experts * k * inter, 3, 0.2f)) {
@@ -183,6 +183,10 @@ struct Mixture {
           {down.begin() + e * k * inter, down.begin() + (e + 1) * k * inter}, k,
           inter, bf16);
       packedDown.insert(packedDown.end(), part.begin(), part.end());
+    }
+    if (fragments) {
+      packedUp = toFragments(packedUp, k);
+      packedDown = toFragments(packedDown, inter);
     }
     // Expert 2 gets most rows and expert 3 none.
     for (int r = 0; r < rows; ++r) {
@@ -197,7 +201,8 @@ struct Mixture {
             ? "k = " + std::to_string(k) + ", inter = " + std::to_string(inter)
             : "k = " + std::to_string(inter) + ", n = " + std::to_string(k);
     return "experts = 5, top_k = 2, " + widths +
-           ", dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"");
+           ", dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"") +
+           (fragments ? ", fragments = true" : "");
   }
 
   /// The pairs of rows [first, first + count), by expert.
@@ -213,7 +218,7 @@ struct Mixture {
   }
 
   int k, inter, rows;
-  bool bf16;
+  bool bf16, fragments;
   std::vector<float> x, up, down;
   std::vector<uint8_t> packedUp, packedDown;
   std::vector<int> index;
@@ -224,11 +229,11 @@ struct Mixture {
 TEST(MoeExperts, MatchReferenceAndAreRowInvariant) {
   using M = Mixture;
   for (const auto &[name, target] : allTargets())
-    // The last one's widths fill tiles.
+    // The last one's widths fill tiles, and chunks of tensor cores.
     for (auto [bf16, k, inter] :
          {std::tuple{false, 41, 37}, {true, 41, 37}, {true, 64, 32}}) {
       SCOPED_TRACE(name + (bf16 ? " bf16 " : " f32 ") + std::to_string(k));
-      M m(target.rowsOf(80), bf16, k, inter);
+      M m(target.rowsOf(80), bf16, k, inter, target.isGpu && k == 64);
       Kernel gateUp(target, "moe_gate_up", m.config(true));
       Kernel down(target, "moe_down", m.config(false));
       auto run = [&](int first, int count, Split split) {

@@ -57,6 +57,15 @@ std::vector<uint8_t> packPlainly(const WeightRecipe &recipe,
         int64_t lane = row % width;
         int64_t inPanel =
             isBF16 ? c / 2 * 2 * width + lane * 2 + c % 2 : c * width + lane;
+        if (recipe.fragments) {
+          // Blocks of 32 by 32 in tiles of 16 outputs, two fragments each; of
+          // a lane's eight numbers the first two are of one output, the next
+          // two of the one 8 below, and so again.
+          int64_t e = c % 32, pairs = 2 * (e % 4 / 2) + lane % 16 / 8;
+          int64_t thread = lane % 8 * 4 + e / 8;
+          inPanel = c / 32 * 1024 + lane / 16 * 512 + e % 8 / 4 * 256 +
+                    thread * 8 + pairs * 2 + e % 2;
+        }
         int64_t index = (s * panels + panel) * k * width + inPanel;
         if (recipe.layout == WeightLayout::Raw)
           index = (s * recipe.n + n) * recipe.k + c;
@@ -140,6 +149,36 @@ TEST_F(Packing, PanelsJoinsSlicedAndTransposedSources) {
       return valueAt(k, 10 + n - 40, 1);
     return valueAt(60 + n - 75, 11 + k, 2);
   });
+}
+
+TEST_F(Packing, PanelsInFragments) {
+  for (auto [n, k] :
+       {std::pair<int64_t, int64_t>{1, 32}, {33, 64}, {64, 608}}) {
+    std::string key = std::to_string(n);
+    builder.addF32("a" + key, {n, k}, matrix(n, k));
+    builder.addF32("b" + key, {n, k}, matrix(n, k, 1));
+    WeightRecipe recipe{"w", WeightLayout::Panels, WeightType::BF16, k, n,
+                        1,   {{"a" + key}}};
+    recipe.fragments = true;
+    expectPacked(recipe,
+                 [](int64_t, int64_t r, int64_t c) { return valueAt(r, c); });
+    recipe.layout = WeightLayout::GatedPanels;
+    recipe.n = 2 * n;
+    recipe.sources.push_back({"b" + key});
+    expectPacked(recipe, [n = n](int64_t, int64_t r, int64_t c) {
+      return r < n ? valueAt(r, c) : valueAt(r - n, c, 1);
+    });
+  }
+}
+
+TEST_F(Packing, FragmentsNeedWholeBlocks) {
+  builder.addF32("a", {8, 40}, matrix(8, 40));
+  WeightRecipe recipe{"w",    WeightLayout::Panels, WeightType::BF16, 40, 8, 1,
+                      {{"a"}}};
+  recipe.fragments = true;
+  EXPECT_EQ(packError(recipe).message(),
+            "weight \"w\": expected panels of 32 outputs in BF16 and a k that "
+            "is a multiple of 32 for fragments, got a k of 40");
 }
 
 TEST_F(Packing, PanelsPicksRows) {

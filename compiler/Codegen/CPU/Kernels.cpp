@@ -36,6 +36,8 @@ static FailureOr<KernelConfig> resolve(Location loc, const KernelSpec &spec) {
     return mlir::emitError(loc)
            << "kernel '" << spec.symbol << "' of kind '" << spec.kind << "': ";
   };
+  if (config->flag("fragments"))
+    return emitError() << "expected weights in panels, got fragments";
   if (!emitter && !findRowKernel(spec.kind))
     return emitError() << "expected a kind that a CPU has code for";
   if (emitter && emitter->verify && failed(emitter->verify(*config, emitError)))

@@ -48,6 +48,7 @@ int64_t CudaTarget::panelWidth() const { return QuantizedPanel::kOutputs; }
 void CudaTarget::addSchedulePasses(OpPassManager &manager) const {
   // A GPU has no builtins.
   manager.addPass(mlir::mtp::createCompileSamplingPass());
+  manager.addPass(mlir::mtp::createOrderFragmentsPass());
 }
 
 /// The name of a kernel in its image: PTX has no other characters.

@@ -6,13 +6,33 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Codegen/GPU/PanelProduct.h"
+#include "compiler/Codegen/GPU/FragmentProduct.h"
 
 using namespace mtp::codegen;
 
-static GpuLaunch expertLaunch(const KernelConfig &config, int64_t panels) {
-  return {config.integer("experts") * panels, /*rowsPerGroup=*/0,
-          kProductWarps * kWarp};
+/// Blocks of one expert.
+static int64_t expertBlocks(const KernelConfig &config, int64_t n, bool gated) {
+  return hasFragments(config) ? fragmentBlocks(n, gated, /*isWide=*/false)
+                              : productPanels(n, gated);
+}
+
+static GpuLaunch expertLaunch(const KernelConfig &config, int64_t n,
+                              bool gated) {
+  int64_t threads = hasFragments(config) ? fragmentThreads(config.integer("k"))
+                                         : kProductWarps * kWarp;
+  return {config.integer("experts") * expertBlocks(config, n, gated),
+          /*rowsPerGroup=*/0, threads};
+}
+
+/// The product of all rows of `spec`, tile after tile.
+template <typename ProductT>
+static void emitTiles(GpuBuilder &kb, const PanelProductSpec &spec,
+                      ProductT &product) {
+  kb.forRange(kb.integer(0), spec.rows, kTileRows, [&](Value firstRow) {
+    product.emitTile(firstRow, product.loadFirst());
+    // The tile's sums lie where the next one's will.
+    kb.sync();
+  });
 }
 
 /// The pairs of the block's expert as rows of a product. buffers: x, W, expert
@@ -23,7 +43,7 @@ static void emitExperts(GpuBuilder &kb, const KernelConfig &config,
                         int64_t yStride) {
   kb.letSuccessorIn();
   kb.waitForPredecessor();
-  int64_t panels = productPanels(spec.n, spec.gated);
+  int64_t panels = expertBlocks(config, spec.n, spec.gated);
   Value expert = kb.div(kb.block(), panels);
   Value starts = kb.buffer(2), pairs = kb.buffer(3), y = kb.buffer(4);
   // Starts and pairs are numbers in memory: they stay among the pairs.
@@ -46,12 +66,10 @@ static void emitExperts(GpuBuilder &kb, const KernelConfig &config,
   spec.rows = kb.sub(startAt(kb.add(expert, 1)), start);
   spec.rowPointer = rowPointer;
   spec.store = store;
-  auto product = PanelProduct::create(kb, spec);
-  kb.forRange(kb.integer(0), spec.rows, kTileRows, [&](Value firstRow) {
-    product->emitTile(firstRow, product->loadFirst());
-    // The tile's sums lie where the next one's will.
-    kb.sync();
-  });
+  if (!hasFragments(config))
+    return emitTiles(kb, spec, *PanelProduct::create(kb, spec));
+  FragmentProduct product(kb, spec, /*isWide=*/false);
+  emitTiles(kb, spec, product);
 }
 
 static PanelProductSpec expertSpec(const KernelConfig &config) {
@@ -62,8 +80,7 @@ static PanelProductSpec expertSpec(const KernelConfig &config) {
 }
 
 static GpuLaunch gateUpLaunch(const KernelConfig &config) {
-  return expertLaunch(
-      config, productPanels(2 * config.integer("inter"), /*gated=*/true));
+  return expertLaunch(config, 2 * config.integer("inter"), /*gated=*/true);
 }
 
 static void emitMoeGateUp(GpuBuilder &kb, const KernelConfig &config) {
@@ -80,8 +97,7 @@ static void emitMoeGateUp(GpuBuilder &kb, const KernelConfig &config) {
 }
 
 static GpuLaunch downLaunch(const KernelConfig &config) {
-  return expertLaunch(config,
-                      productPanels(config.integer("n"), /*gated=*/false));
+  return expertLaunch(config, config.integer("n"), /*gated=*/false);
 }
 
 static void emitMoeDown(GpuBuilder &kb, const KernelConfig &config) {

@@ -96,6 +96,10 @@ Value GpuBuilder::warpMax(Value value) {
                    {value, constant(i32Type(), -1)});
 }
 
+void GpuBuilder::needBlocksPerProcessor(int64_t blocks) {
+  kernel->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(int32_t(blocks)));
+}
+
 void GpuBuilder::sync() { gpu::BarrierOp::create(builder, loc); }
 
 //===----------------------------------------------------------------------===//
@@ -182,6 +186,32 @@ Value GpuBuilder::vectorOf(ValueRange elements) {
 
 Value GpuBuilder::bitXor(Value a, Value b) {
   return arith::XOrIOp::create(builder, loc, a, b);
+}
+
+Value GpuBuilder::isAligned(Value pointer, int64_t bytes) {
+  Value address = LLVM::PtrToIntOp::create(builder, loc, i64Type(), pointer);
+  return cmp(Cmp::EQ, bitAnd(address, integer(bytes - 1)), 0);
+}
+
+Value GpuBuilder::packBF16(Value low, Value high) {
+  Value pair = arith::TruncFOp::create(builder, loc, vectorType(bf16Type(), 2),
+                                       vectorOf({low, high}));
+  return bitcast(pair, i32Type());
+}
+
+Values GpuBuilder::multiplyTiles(ValueRange a, ValueRange b, ValueRange sums) {
+  Values arguments(a.begin(), a.end());
+  arguments.append(b.begin(), b.end());
+  arguments.append(sums.begin(), sums.end());
+  auto type = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(), SmallVector<Type>(sums.size(), f32Type()));
+  Value tile =
+      intrinsic(type, "llvm.nvvm.mma.m16n8k16.row.col.bf16", arguments);
+  Values result;
+  for (size_t i = 0; i < sums.size(); ++i)
+    result.push_back(
+        LLVM::ExtractValueOp::create(builder, loc, tile, int64_t(i)));
+  return result;
 }
 
 Value GpuBuilder::dotBytes(Value a, Value b, Value sum) {

@@ -58,6 +58,9 @@ public:
   /// The largest `value` (i32) of the warp's threads.
   Value warpMax(Value value);
 
+  /// Asks for code of which so many blocks fit on a processor.
+  void needBlocksPerProcessor(int64_t blocks);
+
   //===--- Shared memory --------------------------------------------------===//
 
   /// Bytes of the block's own, aligned to 16.
@@ -83,6 +86,13 @@ public:
   Value element(Value vector, int64_t index);
   Value vectorOf(ValueRange elements);
   Value bitXor(Value a, Value b);
+  /// Whether an address is a multiple of `bytes`, a power of two.
+  Value isAligned(Value pointer, int64_t bytes);
+  /// Two f32 values rounded to bf16, `low` in the lower half.
+  Value packBF16(Value low, Value high);
+  /// A 16x8 tile of sums plus a 16x16 tile `a` times a 16x8 tile `b`, in bf16:
+  /// fragments of mma.sync, a warp's.
+  Values multiplyTiles(ValueRange a, ValueRange b, ValueRange sums);
   /// sum + the dot product of four signed bytes with four others (i32).
   Value dotBytes(Value a, Value b, Value sum);
 

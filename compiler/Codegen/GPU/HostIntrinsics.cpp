@@ -89,8 +89,8 @@ Error mtp::gpu::lowerIntrinsics(Module &module, HostImports &imports) {
   return Error::success();
 }
 
-/// The nearest bf16, ties to even, of f32 bits: what `cvt.rn.bf16.f32` does.
-/// A NaN becomes the one NaN that the hardware makes.
+/// The bits of the nearest bf16, ties to even, of f32 values: what
+/// `cvt.rn.bf16.f32` does. A NaN becomes the one NaN that the hardware makes.
 static Value *roundToBf16(IRBuilderBase &builder, Value *value) {
   auto withType = [&](Type *type) -> Type * {
     if (auto *vector = dyn_cast<VectorType>(value->getType()))
@@ -105,8 +105,7 @@ static Value *roundToBf16(IRBuilderBase &builder, Value *value) {
   Value *rounded = builder.CreateLShr(builder.CreateAdd(bits, bias), 16);
   rounded = builder.CreateSelect(builder.CreateFCmpUNO(value, value),
                                  ConstantInt::get(wide, 0x7fff), rounded);
-  return builder.CreateBitCast(builder.CreateTrunc(rounded, narrow),
-                               withType(builder.getBFloatTy()));
+  return builder.CreateTrunc(rounded, narrow);
 }
 
 void mtp::gpu::expandBf16Rounding(Module &module) {
@@ -119,7 +118,16 @@ void mtp::gpu::expandBf16Rounding(Module &module) {
           found.push_back(trunc);
   for (FPTruncInst *trunc : found) {
     IRBuilder<> builder(trunc);
-    trunc->replaceAllUsesWith(roundToBf16(builder, trunc->getOperand(0)));
+    Value *bits = roundToBf16(builder, trunc->getOperand(0));
+    // Whoever wants bits gets them: a processor without bf16 would take the
+    // elements of a vector for numbers, and convert them.
+    for (User *user : make_early_inc_range(trunc->users()))
+      if (auto *cast = dyn_cast<BitCastInst>(user)) {
+        IRBuilder<> atCast(cast);
+        cast->replaceAllUsesWith(atCast.CreateBitCast(bits, cast->getType()));
+        cast->eraseFromParent();
+      }
+    trunc->replaceAllUsesWith(builder.CreateBitCast(bits, trunc->getType()));
     trunc->eraseFromParent();
   }
 }

@@ -33,8 +33,18 @@ PanelProductSpec mtp::codegen::productSpec(const ProductBuffers &buffers,
   return spec;
 }
 
-GpuLaunch mtp::codegen::tileLaunch(int64_t panels) {
-  return {panels, kTileRows, kProductWarps * kWarp};
+int64_t mtp::codegen::matrixBlocks(const KernelConfig &config, bool gated,
+                                   bool isWide) {
+  int64_t n = config.integer("n");
+  return hasFragments(config) ? fragmentBlocks(n, gated, isWide)
+                              : productPanels(n, gated);
+}
+
+GpuLaunch mtp::codegen::tileLaunch(const KernelConfig &config, bool gated,
+                                   bool isWide, int64_t heads) {
+  int64_t threads = hasFragments(config) ? fragmentThreads(config.integer("k"))
+                                         : kProductWarps * kWarp;
+  return {heads * matrixBlocks(config, gated, isWide), kTileRows, threads};
 }
 
 /// Tiles of a panel are neighbours, so that all but the first find its weights
@@ -49,13 +59,21 @@ BlockTile::BlockTile(GpuBuilder &kb, Value rows) {
   firstRow = kb.mul(wide(kb.rem(block, perPanel)), kTileRows);
 }
 
-void mtp::codegen::emitTileProduct(GpuBuilder &kb, const PanelProductSpec &spec,
-                                   Value firstRow) {
-  auto product = PanelProduct::create(kb, spec);
-  Values first = product->loadFirst();
+template <typename ProductT>
+static void emitTileOf(GpuBuilder &kb, ProductT &product, Value firstRow) {
+  Values first = product.loadFirst();
   kb.letSuccessorIn();
   kb.waitForPredecessor();
-  product->emitTile(firstRow, first);
+  product.emitTile(firstRow, first);
+}
+
+void mtp::codegen::emitTileProduct(GpuBuilder &kb, const KernelConfig &config,
+                                   const PanelProductSpec &spec, Value firstRow,
+                                   bool isWide) {
+  if (!hasFragments(config))
+    return emitTileOf(kb, *PanelProduct::create(kb, spec), firstRow);
+  FragmentProduct product(kb, spec, isWide);
+  emitTileOf(kb, product, firstRow);
 }
 
 Value mtp::codegen::addBias(GpuBuilder &kb, Value bias,
@@ -67,7 +85,7 @@ Value mtp::codegen::addBias(GpuBuilder &kb, Value bias,
 }
 
 static GpuLaunch linearLaunch(const KernelConfig &config) {
-  return tileLaunch(productPanels(config.integer("n"), isGated(config)));
+  return tileLaunch(config, isGated(config), /*isWide=*/false);
 }
 
 /// buffers: x, (norm weight), W, (bias), (residual), y. params: M.
@@ -104,7 +122,7 @@ static void emitLinear(GpuBuilder &kb, const KernelConfig &config) {
   };
   spec.rowPointer = rowPointer;
   spec.store = store;
-  emitTileProduct(kb, spec, tile.firstRow);
+  emitTileProduct(kb, config, spec, tile.firstRow);
 }
 
 namespace {
@@ -120,8 +138,8 @@ struct HeadStrides {
 } // namespace
 
 static GpuLaunch headLinearLaunch(const KernelConfig &config) {
-  return tileLaunch(config.integer("heads") *
-                    productPanels(config.integer("n"), /*gated=*/false));
+  return tileLaunch(config, /*gated=*/false, /*isWide=*/false,
+                    config.integer("heads"));
 }
 
 /// The columns of a row that a head has behind its outputs, at `to`; the block
@@ -141,7 +159,7 @@ static void keepColumns(GpuBuilder &kb, const KernelConfig &config, Value from,
 static void emitHeadLinear(GpuBuilder &kb, const KernelConfig &config) {
   int64_t heads = config.integer("heads");
   int64_t k = config.integer("k"), n = config.integer("n");
-  int64_t panels = productPanels(n, /*gated=*/false);
+  int64_t panels = matrixBlocks(config, /*gated=*/false, /*isWide=*/false);
   HeadStrides in, out;
   in.head = config.integer("x_head_stride", k);
   in.row = config.integer("x_stride", heads * in.head);
@@ -168,7 +186,7 @@ static void emitHeadLinear(GpuBuilder &kb, const KernelConfig &config) {
   spec.rowPointer = rowPointer;
   spec.store = store;
   spec.weights = kb.at(kb.buffer(1), head, productMatrixBytes(spec));
-  emitTileProduct(kb, spec, tile.firstRow);
+  emitTileProduct(kb, config, spec, tile.firstRow);
 
   if (config.integer("keep_width") > 0)
     kb.ifThen(kb.cmp(Cmp::EQ, spec.panel, 0), [&] {

@@ -3,7 +3,7 @@
 #ifndef COMPILER_CODEGEN_GPU_LINEAR_H
 #define COMPILER_CODEGEN_GPU_LINEAR_H
 
-#include "compiler/Codegen/GPU/PanelProduct.h"
+#include "compiler/Codegen/GPU/FragmentProduct.h"
 
 namespace mtp::codegen {
 
@@ -21,8 +21,12 @@ struct ProductBuffers {
 PanelProductSpec productSpec(const ProductBuffers &buffers,
                              const KernelConfig &config);
 
-/// A block for every panel and every tile of rows.
-GpuLaunch tileLaunch(int64_t panels);
+/// A block for every tile of rows and every panel of `heads` matrices, or what
+/// a block of a product on fragments has of one.
+GpuLaunch tileLaunch(const KernelConfig &config, bool gated, bool isWide,
+                     int64_t heads = 1);
+/// Blocks of one matrix.
+int64_t matrixBlocks(const KernelConfig &config, bool gated, bool isWide);
 
 /// What a block of `tileLaunch` has.
 struct BlockTile {
@@ -34,8 +38,9 @@ struct BlockTile {
 
 /// The product of the block's tile: weights are prefetched, then the kernel
 /// waits for those before it.
-void emitTileProduct(GpuBuilder &kb, const PanelProductSpec &spec,
-                     Value firstRow);
+void emitTileProduct(GpuBuilder &kb, const KernelConfig &config,
+                     const PanelProductSpec &spec, Value firstRow,
+                     bool isWide = false);
 
 /// The values of `output` plus the bias, if there is one.
 Value addBias(GpuBuilder &kb, Value bias, const ProductOutput &output);

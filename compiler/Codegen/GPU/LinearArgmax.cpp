@@ -31,7 +31,7 @@ static Value readsLogits(GpuBuilder &kb, Value sampling, Value slot) {
 }
 
 static GpuLaunch argmaxLaunch(const KernelConfig &config) {
-  return tileLaunch(productPanels(config.integer("n"), /*gated=*/false));
+  return tileLaunch(config, /*gated=*/false, /*isWide=*/true);
 }
 
 /// buffers: x, (norm weight), W, (bias), (slots, sampling), values, indices,
@@ -75,7 +75,7 @@ static void emitLinearArgmax(GpuBuilder &kb, const KernelConfig &config) {
   };
   spec.rowPointer = rowPointer;
   spec.store = store;
-  emitTileProduct(kb, spec, tile.firstRow);
+  emitTileProduct(kb, config, spec, tile.firstRow, /*isWide=*/true);
 }
 
 static const GpuEmitter kinds[] = {

@@ -121,8 +121,10 @@ class Exec_LayoutAttr<string name, string attrMnemonic>
 
 class Exec_PanelLayoutAttr<string name, string attrMnemonic>
     : Exec_LayoutAttr<name, attrMnemonic> {
-  let parameters = (ins "int64_t":$width);
-  let assemblyFormat = "`<` $width `>`";
+  let parameters = (ins "int64_t":$width,
+                        DefaultValuedParameter<"bool", "false">:$fragments);
+  let assemblyFormat =
+      "`<` $width (`,` `fragments` `=` $fragments^)? `>`";
   let genVerifyDecl = 1;
 }
 
@@ -146,12 +148,16 @@ def Exec_PanelsAttr : Exec_PanelLayoutAttr<"Panels", "panels"> {
     to back. Outputs are padded to whole panels, inputs of bf16 to pairs.
     `runtime/schema/FORMAT.md` has the bytes.
 
+    With `fragments` a panel is in blocks of 32 inputs, and these in the order
+    in which tensor cores take them; inputs are not padded.
+
     ```mlir
     #exec.panels<32>
+    #exec.panels<32, fragments = true>
     ```
 
     Constraints:
-    - (C1) width is a power of two from 4 to 256.
+    - (C1) width is a power of two from 4 to 256; of fragments, it is 32.
   }];
 }
 
@@ -163,10 +169,11 @@ def Exec_GatedPanelsAttr : Exec_PanelLayoutAttr<"GatedPanels", "gated_panels"> {
 
     ```mlir
     #exec.gated_panels<32>
+    #exec.gated_panels<32, fragments = true>
     ```
 
     Constraints:
-    - (C1) width is a power of two from 4 to 256.
+    - (C1) width is a power of two from 4 to 256; of fragments, it is 32.
   }];
 }
 

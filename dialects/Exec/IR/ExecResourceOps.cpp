@@ -2,11 +2,14 @@
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelKinds.h"
+#include "runtime/schema/FragmentOrder.h"
 #include "runtime/schema/QuantizedPanel.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::exec;
+
+static constexpr int64_t kFragmentInputs = ::mtp::FragmentOrder::kInputs;
 
 bool mlir::exec::isSameBuffer(Value a, Value b) {
   auto first = a.getDefiningOp<RefOp>(), second = b.getDefiningOp<RefOp>();
@@ -35,6 +38,13 @@ static int64_t layoutWidth(WeightLayoutAttrInterface layout) {
       .Case<PanelsAttr, GatedPanelsAttr>(
           [](auto attr) { return attr.getWidth(); })
       .Default(int64_t(0));
+}
+
+static bool hasFragments(WeightLayoutAttrInterface layout) {
+  return llvm::TypeSwitch<Attribute, bool>(layout)
+      .Case<PanelsAttr, GatedPanelsAttr>(
+          [](auto attr) { return attr.getFragments(); })
+      .Default(false);
 }
 
 /// C2 and C3: the matrices and where they come from.
@@ -90,6 +100,12 @@ static LogicalResult verifyElements(WeightOp op) {
 LogicalResult WeightOp::verify() {
   if (failed(verifyMatrices(*this)) || failed(verifyElements(*this)))
     return failure();
+  if (hasFragments(getLayout()) && // C7
+      (!getDtype().isBF16() || int64_t(getK()) % kFragmentInputs != 0))
+    return emitOpError("expected elements of bf16 and a k that is a multiple "
+                       "of ")
+           << kFragmentInputs << " for layout " << getLayout() << ", got "
+           << getDtype() << " and " << int64_t(getK());
   if (getPicks() && // C6
       (!isa<PanelsAttr>(getLayout()) || getSources().size() != 1 ||
        getStack() != 1))

@@ -108,6 +108,7 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
       no stack; f32 and bf16 have no group.
     - C6: picks: the layout is panels, with one source and no stack; the
       constant exists and holds n elements of i32.
+    - C7: panels in fragments are of bf16, and k is a multiple of 32.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        Exec_WeightLayoutAttrInterface:$layout, I64Attr:$k,

@@ -40,9 +40,11 @@ public:
   }
 
   /// The outputs in a panel of `weight`, where they are not as many as the file
-  /// format's.
+  /// format's, and whether panels are in the order of tensor cores.
   KernelConfig &panels(Value weight) {
     int64_t width = panelWidthOf(weight);
+    if (isInFragments(weight))
+      flag("fragments", true);
     return width == formatPanelWidth() ? *this : number("panel", width);
   }
 

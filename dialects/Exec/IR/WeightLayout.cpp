@@ -2,6 +2,7 @@
 
 #include "dialects/Exec/IR/WeightLayout.h"
 #include "dialects/Exec/IR/ExecOps.h"
+#include "runtime/schema/FragmentOrder.h"
 #include "runtime/schema/QuantizedPanel.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -16,11 +17,15 @@ static ::mtp::QuantizedPanel integerPanel(const PackedMatrices &matrices) {
 
 /// `count` panels of `width` outputs.
 static MemRefType panelsType(const PackedMatrices &matrices, int64_t count,
-                             int64_t width) {
+                             int64_t width, bool fragments) {
   Type dtype = matrices.dtype;
   if (matrices.group) {
     return MemRefType::get({count, integerPanel(matrices).bytes()},
                            IntegerType::get(dtype.getContext(), 8));
+  }
+  if (fragments) {
+    int64_t inputs = ::mtp::FragmentOrder::kInputs;
+    return MemRefType::get({count, matrices.k / inputs, width, inputs}, dtype);
   }
   // Panels of bf16 hold inputs in pairs.
   if (dtype.isBF16())
@@ -40,7 +45,7 @@ MemRefType RawLayoutAttr::getPackedType(const PackedMatrices &matrices) const {
 MemRefType PanelsAttr::getPackedType(const PackedMatrices &matrices) const {
   return panelsType(matrices,
                     matrices.stack * panelCount(matrices.n, getWidth()),
-                    getWidth());
+                    getWidth(), getFragments());
 }
 
 MemRefType
@@ -48,28 +53,33 @@ GatedPanelsAttr::getPackedType(const PackedMatrices &matrices) const {
   // Either half is padded by itself.
   return panelsType(matrices,
                     matrices.stack * 2 * panelCount(matrices.n / 2, getWidth()),
-                    getWidth());
+                    getWidth(), getFragments());
 }
 
 static LogicalResult
-verifyWidth(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t width) {
+verifyWidth(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t width,
+            bool fragments) {
   if (width < 4 || width > 256 || !llvm::isPowerOf2_64(width)) // C1
     return emitError() << "expected panels of a power of two from 4 to 256 "
                           "outputs, got "
                        << width;
+  if (fragments && width != ::mtp::FragmentOrder::kOutputs)
+    return emitError() << "expected panels of "
+                       << ::mtp::FragmentOrder::kOutputs
+                       << " outputs in fragments, got " << width;
   return success();
 }
 
 LogicalResult
 PanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                   int64_t width) {
-  return verifyWidth(emitError, width);
+                   int64_t width, bool fragments) {
+  return verifyWidth(emitError, width, fragments);
 }
 
 LogicalResult
 GatedPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                        int64_t width) {
-  return verifyWidth(emitError, width);
+                        int64_t width, bool fragments) {
+  return verifyWidth(emitError, width, fragments);
 }
 
 int64_t mlir::exec::formatPanelWidth() {
@@ -80,4 +90,10 @@ int64_t mlir::exec::panelWidthOf(Value weight) {
   auto type = cast<ShapedType>(weight.getType());
   // Panels of integers are bytes.
   return type.getRank() > 2 ? type.getDimSize(2) : formatPanelWidth();
+}
+
+bool mlir::exec::isInFragments(Value weight) {
+  auto type = cast<ShapedType>(weight.getType());
+  return type.getRank() == 4 &&
+         type.getDimSize(3) == ::mtp::FragmentOrder::kInputs;
 }

@@ -29,6 +29,9 @@ int64_t formatPanelWidth();
 /// The outputs in a panel of a buffer that a layout of panels gave.
 int64_t panelWidthOf(Value weight);
 
+/// Whether such a buffer has its panels in the order of tensor cores.
+bool isInFragments(Value weight);
+
 } // namespace mlir::exec
 
 #include "dialects/Exec/IR/ExecAttrInterfaces.h.inc"

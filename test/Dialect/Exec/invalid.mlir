@@ -18,6 +18,24 @@ exec.weight @w #exec.panels<24> k 8 n 8 stack 1 [#exec.source<key = "w">] : f32
 
 // -----
 
+// panels_c1
+// expected-error @+1 {{expected panels of 32 outputs in fragments, got 16}}
+exec.weight @w #exec.panels<16, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">] : bf16
+
+// -----
+
+// weight_c7
+// expected-error @+1 {{'exec.weight' op expected elements of bf16 and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'bf16' and 40}}
+exec.weight @w #exec.panels<32, fragments = true> k 40 n 8 stack 1 [#exec.source<key = "w">] : bf16
+
+// -----
+
+// weight_c7
+// expected-error @+1 {{'exec.weight' op expected elements of bf16 and a k that is a multiple of 32 for layout #exec.gated_panels<32, fragments = true>, got 'f32' and 32}}
+exec.weight @w #exec.gated_panels<32, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : f32
+
+// -----
+
 // gated_panels_c1
 // expected-error @+1 {{expected panels of a power of two from 4 to 256 outputs, got 512}}
 exec.weight @w #exec.gated_panels<512> k 8 n 8 stack 1 [#exec.source<key = "w">] : f32

@@ -1,0 +1,80 @@
+//===- OrderFragments.cpp - Weights in the order of tensor cores ----------===//
+//
+// The layout says it, and the type of each reference; kernels see it there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "passes/Passes.h"
+#include "runtime/schema/FragmentOrder.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_ORDERFRAGMENTSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::exec;
+using Order = ::mtp::FragmentOrder;
+
+namespace {
+
+struct OrderFragmentsPass
+    : public mlir::mtp::impl::OrderFragmentsPassBase<OrderFragmentsPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+
+} // namespace
+
+/// The same layout with fragments; null where it has no such form.
+static WeightLayoutAttrInterface inFragments(exec::WeightOp weight) {
+  if (!weight.getDtype().isBF16() || int64_t(weight.getK()) % Order::kInputs)
+    return nullptr;
+  return llvm::TypeSwitch<Attribute, WeightLayoutAttrInterface>(
+             weight.getLayout())
+      .Case<PanelsAttr, GatedPanelsAttr>(
+          [](auto layout) -> WeightLayoutAttrInterface {
+            if (layout.getWidth() != Order::kOutputs)
+              return nullptr;
+            return decltype(layout)::get(layout.getContext(), Order::kOutputs,
+                                         /*fragments=*/true);
+          })
+      .Default(WeightLayoutAttrInterface());
+}
+
+/// Whether a call streams the weight as its matrix.
+static bool isProduct(Operation *call, Value weight) {
+  if (auto head = dyn_cast<HeadLinearOp>(call))
+    return head.getWeight() == weight;
+  if (auto head = dyn_cast<LinearArgmaxOp>(call))
+    return head.getWeight() == weight;
+  auto packed = dyn_cast<PackedWeightOpInterface>(call);
+  return packed && packed.getPackedWeight() == weight;
+}
+
+void OrderFragmentsPass::runOnOperation() {
+  SymbolTable symbols(getOperation());
+  llvm::MapVector<exec::WeightOp, SmallVector<RefOp>> refs;
+  getOperation().walk([&](RefOp ref) {
+    if (auto weight = symbols.lookup<exec::WeightOp>(ref.getResource()))
+      refs[weight].push_back(ref);
+  });
+  for (auto &[weight, ofWeight] : refs) {
+    WeightLayoutAttrInterface layout = inFragments(weight);
+    bool onlyProducts = llvm::all_of(ofWeight, [](RefOp ref) {
+      return llvm::all_of(ref->getUsers(), [&](Operation *user) {
+        return isProduct(user, ref.getResult());
+      });
+    });
+    if (!layout || !onlyProducts)
+      continue;
+    exec::WeightOp(weight).setLayoutAttr(layout);
+    for (RefOp ref : ofWeight)
+      ref.getResult().setType(exec::WeightOp(weight).getPackedType());
+    ++numOrdered;
+  }
+}
