@@ -29,6 +29,8 @@ static void expectNoSpills(const std::string &kind, const std::string &config) {
   EXPECT_NE(kernel.ptx.find("griddepcontrol.wait"), std::string::npos);
   if (kind != "attention_join")
     EXPECT_NE(kernel.ptx.find("ld.global.v4.b32"), std::string::npos);
+  if (kind != "attention_join" && config.find("bf16") != std::string::npos)
+    EXPECT_NE(kernel.ptx.find("mma.sync"), std::string::npos);
   if (!kernel.absence.empty() && !std::getenv("MTP_REQUIRE_CUDA"))
     return;
   EXPECT_EQ(kernel.absence, "");

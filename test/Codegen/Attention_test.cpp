@@ -20,12 +20,16 @@ struct Shape {
   int part = 0;
   /// Heads among which an entry is divided in its page.
   int cacheHeads = 1;
+  /// Keys and values lie at multiples of 16 bytes, and have widths that a GPU
+  /// takes through tensor cores.
+  bool aligned = false;
 
   int keyBytes() const { return bf16 ? 2 : 4; }
-  int kOffset() const { return 3 * cacheHeads; }
+  int kOffset() const { return aligned ? 0 : 3 * cacheHeads; }
   int vOffset() const { return kOffset() + (latent ? 0 : kvHeads * dk); }
   int entry() const {
-    return vOffset() + kvHeads * std::max(dv, dk) + 2 * cacheHeads;
+    int used = vOffset() + kvHeads * std::max(dv, dk);
+    return used + (aligned ? 8 : 2) * cacheHeads;
   }
   /// Elements from one page to the next.
   size_t pageElements() const {
@@ -165,7 +169,12 @@ static const Shape shapes[] = {
     // A page of several blocks; pages of one and of a few odd entries.
     {4, 2, 16, 16, 128, 0, /*bf16=*/true, /*latent=*/false, 0, 2},
     {2, 1, 17, 4, 1, 0, /*bf16=*/true, /*latent=*/true},
-    {2, 1, 17, 4, 2, 0, /*bf16=*/true, /*latent=*/false}};
+    {2, 1, 17, 4, 2, 0, /*bf16=*/true, /*latent=*/false},
+    // For tensor cores: of eight, two and one rows in a block.
+    {4, 2, 64, 64, 16, 0, /*bf16=*/true, /*latent=*/false, 0, 1, true},
+    {8, 1, 96, 64, 20, 0, /*bf16=*/true, /*latent=*/true, 0, 1, true},
+    {4, 2, 32, 128, 20, 23, /*bf16=*/true, /*latent=*/false, 0, 2, true},
+    {16, 1, 32, 192, 33, 0, /*bf16=*/true, /*latent=*/false, 0, 1, true}};
 
 namespace {
 
@@ -217,7 +226,7 @@ static std::vector<float> runRows(const Kernel &kernel, const Cache &cache,
 static void expectMatches(const TestTarget &target, const Cache &cache,
                           const Rows &rows, const std::vector<float> &y) {
   const Shape &s = cache.s;
-  bool dot = s.bf16 && target.bf16Dot;
+  bool dot = s.bf16 && (target.isGpu ? s.aligned : target.bf16Dot);
   std::vector<double> bound;
   for (int r = 0; r < rows.count(); ++r)
     for (int h = 0; h < s.qHeads; ++h) {
@@ -280,7 +289,7 @@ static Rows slotRuns(const Shape &s) {
 
 /// Of which of the rows those are that a test takes on their own. A simulated
 /// GPU is slow.
-static int rowStep(const TestTarget &target) { return target.isGpu ? 11 : 1; }
+static int rowStep(const TestTarget &target) { return target.isGpu ? 19 : 1; }
 
 /// Compares rows of shapes on every target with the reference, and with
 /// themselves apart.
@@ -532,7 +541,13 @@ static const Shape partShapes[] = {
     {4, 2, 16, 24, 64, 0, /*bf16=*/false, /*latent=*/false, /*part=*/64},
     {4, 2, 17, 33, 50, 23, /*bf16=*/true, /*latent=*/false, /*part=*/64},
     {4, 1, 80, 64, 32, 0, /*bf16=*/true, /*latent=*/true, /*part=*/128},
-    {4, 2, 16, 24, 64, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64, 2}};
+    {4, 2, 16, 24, 64, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64, 2},
+    {4, 1, 96, 64, 32, 0, /*bf16=*/true, /*latent=*/true, /*part=*/128, 1,
+     true},
+    {6, 2, 32, 64, 50, 70, /*bf16=*/true, /*latent=*/false, /*part=*/64, 2,
+     true},
+    {4, 1, 32, 256, 32, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64, 1,
+     true}};
 
 TEST(AttentionParts, MatchReference) {
   expectExactRows(partShapes, boundaryRows);
@@ -542,6 +557,8 @@ TEST(AttentionParts, ChainOfATreeHasTheBitsOfPlainAttention) {
   // The chain of four crosses the end of a part.
   expectChainIsPlain(
       {4, 2, 32, 32, 33, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64});
+  expectChainIsPlain({4, 2, 32, 64, 33, 0, /*bf16=*/true, /*latent=*/false,
+                      /*part=*/64, 1, true});
 }
 
 namespace {

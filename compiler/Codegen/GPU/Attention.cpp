@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/GPU/AttentionJoin.h"
 #include "compiler/Codegen/GPU/AttentionLanes.h"
+#include "compiler/Codegen/GPU/AttentionTensorKinds.h"
 #include "compiler/Codegen/GPU/Kernels.h"
 
 using namespace mtp::codegen;
@@ -20,6 +21,8 @@ static int64_t tilesOf(const AttentionShape &shape) {
 
 static GpuLaunch launchAttention(const KernelConfig &config) {
   AttentionShape shape(config);
+  if (TensorDivision::fits(shape))
+    return launchTensor(shape);
   int64_t parts = shape.leavesParts ? shape.parts : 1;
   return {tilesOf(shape) * parts, 1, LanesDivision::threads,
           /*blocksPerProcessor=*/1};
@@ -28,6 +31,8 @@ static GpuLaunch launchAttention(const KernelConfig &config) {
 static LogicalResult verifyAttention(const KernelConfig &config,
                                      EmitError emitError) {
   AttentionShape shape(config);
+  if (TensorDivision::fits(shape))
+    return verifyLeft(config, emitError);
   int64_t bytes = LanesDivision(shape).sharedBytes(shape);
   if (bytes > LanesDivision::sharedLimit)
     return emitError() << "expected heads that need at most "
@@ -79,6 +84,8 @@ static void emitJoined(GpuBuilder &kb, const AttentionShape &shape,
 template <bool tree>
 static void emitAttention(GpuBuilder &kb, const KernelConfig &config) {
   AttentionShape shape(config);
+  if (TensorDivision::fits(shape))
+    return emitTensorAttention(kb, shape, config.real("scale"), tree);
   AttentionLanes lanes(kb, shape, config.real("scale"));
   int64_t tile = lanes.getDivision().tile, tiles = shape.heads / tile;
   kb.letSuccessorIn();
@@ -99,6 +106,8 @@ static void emitAttention(GpuBuilder &kb, const KernelConfig &config) {
 /// y.
 static void emitParts(GpuBuilder &kb, const KernelConfig &config) {
   AttentionShape shape(config);
+  if (TensorDivision::fits(shape))
+    return emitTensorParts(kb, shape, config.real("scale"));
   AttentionLanes lanes(kb, shape, config.real("scale"));
   int64_t tile = lanes.getDivision().tile, tiles = shape.heads / tile;
   kb.letSuccessorIn();

@@ -28,10 +28,10 @@ Value mtp::codegen::joinValues(GpuBuilder &kb, Value sum, Value more,
 }
 
 Value mtp::codegen::closeValue(GpuBuilder &kb, Value value, Value total) {
+  // What was added up of nothing may be no number: see AttentionTensor.
   Value zero = kb.f32(0);
-  Value inverse =
-      kb.select(kb.cmp(Cmp::EQ, total, zero), zero, kb.div(kb.f32(1), total));
-  return kb.mul(value, inverse);
+  return kb.select(kb.cmp(Cmp::EQ, total, zero), zero,
+                   kb.mul(value, kb.div(kb.f32(1), total)));
 }
 
 PartFactors::PartFactors(GpuBuilder &kb, int64_t tile)

@@ -219,6 +219,30 @@ Value GpuBuilder::dotBytes(Value a, Value b, Value sum) {
 }
 
 //===----------------------------------------------------------------------===//
+// Tensor cores
+//===----------------------------------------------------------------------===//
+
+Values GpuBuilder::multiplyTile(ValueRange a, ValueRange b, ValueRange c) {
+  Values arguments(a.begin(), a.end());
+  llvm::append_range(arguments, b);
+  llvm::append_range(arguments, c);
+  auto type = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(), SmallVector<Type>(c.size(), f32Type()));
+  Value sums =
+      intrinsic(type, "llvm.nvvm.mma.m16n8k16.row.col.bf16", arguments);
+  Values result;
+  for (int64_t i = 0; i < int64_t(c.size()); ++i)
+    result.push_back(LLVM::ExtractValueOp::create(builder, loc, sums, i));
+  return result;
+}
+
+Value GpuBuilder::pairOfBF16(Value low, Value high) {
+  Value first = extendUnsigned(roundToBF16(low), i32Type());
+  Value second = extendUnsigned(roundToBF16(high), i32Type());
+  return bitOr(first, shiftLeft(second, constant(i32Type(), 16)));
+}
+
+//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 

@@ -96,6 +96,15 @@ public:
   /// sum + the dot product of four signed bytes with four others (i32).
   Value dotBytes(Value a, Value b, Value sum);
 
+  //===--- Tensor cores ---------------------------------------------------===//
+
+  /// c + a b in a warp: a has 16 rows of 16 bf16 (four i32 of each thread), b
+  /// eight columns of them (two), c is f32 (four). Fragments as PTX has them
+  /// for m16n8k16.
+  Values multiplyTile(ValueRange a, ValueRange b, ValueRange c);
+  /// Two f32 as bf16, nearest, ties to even: the first in the low half (i32).
+  Value pairOfBF16(Value low, Value high);
+
   //===--- Memory ---------------------------------------------------------===//
 
   /// A thread's own load or store of a scalar or a vector of up to 16 bytes,
