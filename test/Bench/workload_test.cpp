@@ -173,6 +173,16 @@ TEST_F(Workload, ARoundHasPhases) {
                                       "verify", "accept", "accept", "accept"}));
 }
 
+TEST_F(Workload, AGpusSamplersHaveNoPrefix) {
+  for (const char *kind : {"linear_argmax", "sample", "linear", "linear_argmax",
+                           "sample_scan", "sample_join", "control"})
+    add(kind, "{}", 1, {});
+  finish();
+  EXPECT_EQ(phasesOf(plan, all),
+            (std::vector<std::string>{"draft 1", "draft 1", "verify", "verify",
+                                      "accept", "accept", "accept"}));
+}
+
 TEST_F(Workload, APrefillFillsTheDrafterBehindThePick) {
   all.kind = schema::ProgramKind::Prefill;
   for (const char *kind : {"linear", "mtp.sample_parts", "linear", "control"})

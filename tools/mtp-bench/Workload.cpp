@@ -134,10 +134,21 @@ bool bench::hasExperts(const Plan &plan, const Program &program) {
       [&](const Command &c) { return Shape(plan.kernelOf(c)).isChoice(); });
 }
 
+/// The kind of a sampler: the runtime's have a prefix, a GPU's own do not.
+static std::string_view withoutPrefix(std::string_view kind) {
+  constexpr std::string_view kPrefix = "mtp.";
+  return kind.starts_with(kPrefix) ? kind.substr(kPrefix.size()) : kind;
+}
+
+/// Whether the kernel leaves what another picks from.
+static bool scansTokens(std::string_view kind) {
+  return withoutPrefix(kind).starts_with("sample_scan");
+}
+
 /// Whether the kernel picks tokens, by itself or after others.
 static bool picksTokens(std::string_view kind) {
-  if (kind.starts_with("mtp.sample"))
-    return !kind.starts_with("mtp.sample_scan");
+  if (withoutPrefix(kind).starts_with("sample"))
+    return !scansTokens(kind);
   return kind.starts_with("argmax");
 }
 
@@ -161,8 +172,7 @@ std::vector<std::string> bench::phasesOf(const Plan &plan,
       continue;
     }
     bool drafts = picked + 1 < picks;
-    isLast |= !drafts && (picksTokens(kindAt(i)) ||
-                          kindAt(i).starts_with("mtp.sample_scan"));
+    isLast |= !drafts && (picksTokens(kindAt(i)) || scansTokens(kindAt(i)));
     phases.push_back(drafts   ? strCat("draft ", picked + 1)
                      : isLast ? "accept"
                               : "verify");
