@@ -8,44 +8,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Artifact/ArtifactWriter.h"
-#include "compiler/Artifact/AtomicFile.h"
 #include "compiler/Artifact/RopeTable.h"
+#include "compiler/Artifact/SegmentStream.h"
+#include "compiler/Artifact/WeightlessFile.h"
 #include "compiler/Weights/WeightPacker.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "runtime/artifact/SemanticVerifier.h"
-#include "runtime/schema/ArtifactFormat.h"
 
 using namespace mtp;
 using namespace mtp::compiler;
 
 namespace {
-
-/// Appends to one segment of the file, hashing as it goes.
-class SegmentStream {
-public:
-  SegmentStream(AtomicFile &file, uint64_t begin) : file(file), begin(begin) {
-    XXH3_64bits_reset(&state);
-  }
-
-  Status append(std::span<const uint8_t> bytes) {
-    MTP_RETURN_IF_ERROR(file.writeAt(begin + size, bytes));
-    XXH3_64bits_update(&state, bytes.data(), bytes.size());
-    size += bytes.size();
-    return Status();
-  }
-  /// Fills with zeros up to `offset` of the segment.
-  Status padTo(uint64_t offset) {
-    static const std::array<uint8_t, kBufferAlignment> zeros = {};
-    return append(std::span(zeros).first(offset - size));
-  }
-  uint64_t hash() const { return XXH3_64bits_digest(&state); }
-
-private:
-  AtomicFile &file;
-  uint64_t begin;
-  uint64_t size = 0;
-  XXH3_state_t state;
-};
 
 class Writer {
 public:
@@ -58,8 +31,11 @@ public:
   }
 
   Status write(const std::string &path);
+  /// Writes what WeightlessFile.h describes.
+  Status writeWeightless(const std::string &path);
 
 private:
+  std::vector<uint8_t> recipes() const;
   Status writeSegment(AtomicFile &file, SegmentLayout &segment, uint64_t base);
   Status writeWeights(SegmentStream &stream, const SegmentLayout &segment);
   Status writeWeight(SegmentStream &stream, const WeightRecipe &recipe,
@@ -209,6 +185,49 @@ Status Writer::write(const std::string &path) {
   return file.commit();
 }
 
+std::vector<uint8_t> Writer::recipes() const {
+  std::vector<PlacedRecipe> placed;
+  for (size_t i = 0; i < layout.segments.size(); ++i) {
+    if (layout.segments[i].kind != schema::SegmentKind::Weights)
+      continue;
+    for (BlobNumber number : layout.segments[i].blobs) {
+      const PlanLayout &plan = layout.plans[number.plan];
+      placed.push_back({plan.recipes[number.blob], uint32_t(i),
+                        plan.weights[number.blob].offset});
+    }
+  }
+  return encodeRecipes(*weights->randomSeed(), placed);
+}
+
+Status Writer::writeWeightless(const std::string &path) {
+  if (!weights || !weights->randomSeed())
+    return failedPrecondition("expected random weights to leave out");
+  MTP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
+  flatbuffers::DetachedBuffer draft = buildTables(inputs, layout);
+  MTP_RETURN_IF_ERROR(checkTables(draft, layout.segmentEnd));
+  uint64_t base = segmentBase(sizeof(FileHeader), draft.size());
+  WeightlessHeader header = {};
+  std::memcpy(header.magic, kWeightlessMagic, sizeof(kWeightlessMagic));
+  header.frontBytes = base;
+  for (SegmentLayout &segment : layout.segments) {
+    if (segment.kind == schema::SegmentKind::Weights)
+      continue;
+    MTP_RETURN_IF_ERROR(writeSegment(file, segment, sizeof(header) + base));
+    header.frontBytes = base + segment.offset + segment.size;
+  }
+  flatbuffers::DetachedBuffer tables = buildTables(inputs, layout);
+  MTP_RETURN_IF_ERROR(
+      file.writeAt(sizeof(header), makeFileFront(tables.data(), tables.size(),
+                                                 layout.segmentEnd)));
+  std::vector<uint8_t> list = recipes();
+  header.recipeBytes = list.size();
+  header.recipeHash = hashBytes(list.data(), list.size());
+  MTP_RETURN_IF_ERROR(file.writeAt(sizeof(header) + header.frontBytes, list));
+  MTP_RETURN_IF_ERROR(file.writeAt(
+      0, {reinterpret_cast<const uint8_t *>(&header), sizeof(header)}));
+  return file.commit();
+}
+
 Status mtp::compiler::writeArtifact(const ArtifactInputs &inputs,
                                     const WeightSet *weights,
                                     const std::string &path,
@@ -216,5 +235,7 @@ Status mtp::compiler::writeArtifact(const ArtifactInputs &inputs,
   mlir::FailureOr<FileLayout> layout = FileLayout::get(inputs);
   if (failed(layout))
     return internalError("the module cannot be laid out as an artifact");
-  return Writer(inputs, *layout, weights, options).write(path);
+  Writer writer(inputs, *layout, weights, options);
+  return options.omitWeights ? writer.writeWeightless(path)
+                             : writer.write(path);
 }

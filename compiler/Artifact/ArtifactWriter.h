@@ -16,6 +16,8 @@ using PackProgress = std::function<void(uint64_t done, uint64_t total)>;
 struct WriteOptions {
   /// Threads that pack weights.
   unsigned threads = 2;
+  /// Leave random weights out and say how they are made (WeightlessFile.h).
+  bool omitWeights = false;
   PackProgress progress;
   /// Told what became of each quantised weight.
   std::function<void(const WeightRecipe &, const QuantizationError &)>

@@ -34,6 +34,7 @@ MAY_INCLUDE = {
     "passes": ["passes", "dialects", "runtime/schema"],
     "compiler": COMPILER_SIDE,
     "tools/mtp-import": COMPILER_SIDE + ["tools/compiler-support"],
+    "tools/mtp-fill": ["compiler/Artifact", "runtime/core", "tools/support"],
     "tools/mtp-opt": COMPILER_SIDE + ["tools/compiler-support"],
     "tools/mtpc": COMPILER_SIDE + ["tools/compiler-support", "tools/mtpc"],
     "tools/compiler-support": COMPILER_SIDE + ["tools/compiler-support"],
@@ -47,7 +48,7 @@ MAY_INCLUDE = {
 BESIDE = ["test", "tools/gpu-check"]
 # Parts that must build without LLVM.
 NO_LLVM = ["runtime", "tools/mtp-run", "tools/mtp-bench", "tools/mtp-dump",
-           "tools/support"]
+           "tools/mtp-fill", "tools/support"]
 LLVM = {"llvm", "mlir", "lld", "clang"}
 EXTERNAL = LLVM | {"flatbuffers", "gtest"}
 

@@ -96,6 +96,12 @@ cl::opt<std::string> randomWeights(
     cl::desc("Random weights for a model without files, for measuring"),
     cl::cat(category));
 
+cl::opt<bool> omitWeights(
+    "omit-weights",
+    cl::desc("With --random-weights: write how the weights are made in their "
+             "place, for mtp-fill to make them elsewhere"),
+    cl::cat(category));
+
 /// More than any machine has processors.
 constexpr unsigned kMostThreads = 1024;
 
@@ -149,8 +155,11 @@ mtp::Status checkThreads() {
 }
 
 mtp::Result<std::optional<uint64_t>> readSeed() {
-  if (randomWeights.getNumOccurrences() == 0)
+  if (randomWeights.getNumOccurrences() == 0) {
+    if (omitWeights)
+      return wrong("expected --random-weights with --omit-weights");
     return std::optional<uint64_t>();
+  }
   uint64_t number = 1;
   if (!randomWeights.empty() &&
       llvm::StringRef(randomWeights).getAsInteger(10, number)) {
@@ -228,6 +237,7 @@ mtp::Result<Invocation> readFlags(const TargetRegistry &registry) {
   MTP_ASSIGN_OR_RETURN(invocation.targets, readTargets(registry));
   MTP_RETURN_IF_ERROR(checkOneTarget(invocation));
   MTP_ASSIGN_OR_RETURN(invocation.randomWeights, readSeed());
+  invocation.omitWeights = omitWeights;
   MTP_ASSIGN_OR_RETURN(invocation.lowering, readLowering());
   return invocation;
 }

@@ -21,6 +21,8 @@ struct Invocation {
   mtp::compiler::Targets targets;
   mtp::compiler::LoweringOptions lowering;
   std::optional<uint64_t> randomWeights;
+  /// Write how random weights are made instead of the weights.
+  bool omitWeights = false;
   /// Threads that pack weights.
   unsigned jobs = 1;
 

@@ -112,6 +112,7 @@ CompileOptions Run::compileOptions() {
   options.output = invocation.output;
   options.randomWeights = invocation.randomWeights;
   options.write.threads = invocation.jobs;
+  options.write.omitWeights = invocation.omitWeights;
   options.write.progress = [this](uint64_t done, uint64_t total) {
     progress.packed(done, total);
   };
