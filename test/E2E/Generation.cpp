@@ -1,6 +1,7 @@
 //===- Generation.cpp - Generate with an artifact of the fixture ----------===//
 
 #include "Generation.h"
+#include "runtime/core/StrCat.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +14,10 @@ std::shared_ptr<const Model> mtp::test::loadArtifact(const std::string &name,
                                                      DeviceKind device) {
   LoadOptions options;
   options.device = device;
-  auto model = Model::load(MTP_E2E_ARTIFACTS "/" + name + ".bin", options);
+  // Elsewhere in a kit of tools/gpu-check.
+  const char *folder = std::getenv("MTP_E2E_ARTIFACTS");
+  auto model = Model::load(
+      strCat(folder ? folder : MTP_E2E_ARTIFACTS, "/", name, ".bin"), options);
   EXPECT_TRUE(model.isOk()) << model.status().toString();
   return model.isOk() ? *model : nullptr;
 }

@@ -4,7 +4,9 @@
   artifacts.py --tools BIN --source ROOT --out DIR
 
 Every artifact DIR/NAME.bin is imported and compiled with the tools of BIN, and
-made anew only when a tool, this file or the model is newer than it.
+made anew only when a tool, this file or the model is newer than it. With --chip only
+those for the simulated GPU are made, for that chip and any x86-64; with --only NAME,..
+these.
 """
 
 import argparse
@@ -161,19 +163,33 @@ def build_module(args, name, weights):
     run(args.tools / "mtpc", args.out / source.name, "-o", artifact)
 
 
+def jobs_for(chip):
+    """Those for GPUs, for another than the simulator and for any processor."""
+    for *job, compiling in jobs():
+        if "--chip=sim" in compiling:
+            flags = [flag for flag in compiling if flag != "--chip=sim"]
+            yield *job, flags + [f"--chip={chip}", "--target-cpu=x86-64-v3"]
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--chip")
+    parser.add_argument("--only")
     for name in ("--tools", "--source", "--out"):
         parser.add_argument(name, type=pathlib.Path, required=True)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     failures = 0
     # Longest first: what has modules.
-    order = sorted(jobs(), key=lambda job: "mtp" not in job[0])
+    chosen = list(jobs_for(args.chip) if args.chip else jobs())
+    if args.only:
+        chosen = [job for job in chosen if job[0] in args.only.split(",")]
+    order = sorted(chosen, key=lambda job: "mtp" not in job[0])
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         tasks = [pool.submit(build, args, job) for job in order]
-        tasks.append(pool.submit(build_single, args))
-        tasks.append(pool.submit(build_module, args, "tree", "tree.safetensors"))
+        if not args.chip:
+            tasks.append(pool.submit(build_single, args))
+            tasks.append(pool.submit(build_module, args, "tree", "tree.safetensors"))
         for done in tasks:
             try:
                 done.result()

@@ -28,6 +28,10 @@ static CUgraphExec capture(const std::function<bool()> &enqueue) {
 }
 
 void mtp::gpu_check::runCublasLt() {
+  if (!cu.cuStreamBeginCaptureToGraph) {
+    report("skipped", std::string("the driver captures no streams"));
+    return;
+  }
   if (!loadLt()) {
     report("skipped", std::string("no cuBLASLt library was found"));
     return;

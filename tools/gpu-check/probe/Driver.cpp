@@ -30,6 +30,11 @@ Driver Driver::load() {
   }
   MTP_DRIVER_CALLS(X)
 #undef X
+#define X(name)                                                                \
+  driver.name =                                                                \
+      reinterpret_cast<decltype(driver.name)>(dlsym(library, STRING(name)));
+  MTP_DRIVER_CAPTURE_CALLS(X)
+#undef X
   return driver;
 }
 

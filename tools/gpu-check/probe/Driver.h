@@ -30,9 +30,6 @@
   X(cuMemsetD8Async)                                                           \
   X(cuStreamCreate)                                                            \
   X(cuStreamSynchronize)                                                       \
-  X(cuStreamBeginCaptureToGraph)                                               \
-  X(cuStreamGetCaptureInfo)                                                    \
-  X(cuStreamEndCapture)                                                        \
   X(cuEventCreate)                                                             \
   X(cuEventRecord)                                                             \
   X(cuEventSynchronize)                                                        \
@@ -49,21 +46,28 @@
   X(cuGraphAddNode)                                                            \
   X(cuGraphGetNodes)                                                           \
   X(cuGraphConditionalHandleCreate)                                            \
-  X(cuGraphInstantiateWithParams)                                              \
+  X(cuGraphInstantiate)                                                        \
   X(cuGraphUpload)                                                             \
   X(cuGraphLaunch)                                                             \
   X(cuGraphExecDestroy)                                                        \
   X(cuGraphExecUpdate)                                                         \
   X(cuGraphExecKernelNodeSetParams)
 
+/// What a driver may lack: the simulator's.
+#define MTP_DRIVER_CAPTURE_CALLS(X)                                            \
+  X(cuStreamBeginCaptureToGraph)                                               \
+  X(cuStreamGetCaptureInfo)                                                    \
+  X(cuStreamEndCapture)
+
 namespace mtp::gpu_check {
 
 struct Driver {
 #define X(name) decltype(&::name) name = nullptr;
   MTP_DRIVER_CALLS(X)
+  MTP_DRIVER_CAPTURE_CALLS(X)
 #undef X
 
-  /// Finds all of the above, or ends the process and says what is missing.
+  /// Finds them, or ends the process and says what is missing.
   static Driver load();
 };
 

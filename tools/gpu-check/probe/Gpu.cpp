@@ -9,13 +9,12 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <random>
 #include <sstream>
 
 using namespace mtp::gpu_check;
 
 Machine mtp::gpu_check::machine;
-
-static std::string currentPart;
 
 void Machine::start(std::string where) {
   folder = std::move(where);
@@ -29,23 +28,32 @@ void Machine::start(std::string where) {
       &processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
 }
 
-void mtp::gpu_check::beginPart(const std::string &part) { currentPart = part; }
-
 static void printLine(const std::string &name, const std::string &value) {
-  std::printf("{\"part\": \"%s\", \"name\": \"%s\", \"value\": %s}\n",
-              currentPart.c_str(), name.c_str(), value.c_str());
+  std::printf("{\"name\": \"%s\", \"value\": %s}\n", name.c_str(),
+              value.c_str());
   std::fflush(stdout);
 }
 
-void mtp::gpu_check::report(const std::string &name, double value) {
+static std::string asText(double value) {
   char text[64];
   std::snprintf(text, sizeof(text), "%.6g", value);
+  return text;
+}
+
+void mtp::gpu_check::report(const std::string &name, double value) {
   // JSON has no infinity and no NaN.
-  printLine(name, value - value == 0 ? text : "null");
+  printLine(name, value - value == 0 ? asText(value) : "null");
 }
 
 void mtp::gpu_check::report(const std::string &name, const std::string &value) {
   printLine(name, "\"" + value + "\"");
+}
+
+void mtp::gpu_check::expect(const std::string &name, bool good, double found) {
+  std::string value = good ? "yes" : "NO: " + asText(found);
+  std::printf("{\"name\": \"%s\", \"value\": \"%s\", \"check\": %s}\n",
+              name.c_str(), value.c_str(), good ? "true" : "false");
+  std::fflush(stdout);
 }
 
 std::vector<char> mtp::gpu_check::readFile(const std::string &name) {
@@ -68,7 +76,17 @@ CUdeviceptr mtp::gpu_check::allocate(size_t bytes) {
 
 CUdeviceptr mtp::gpu_check::allocateFilled(size_t bytes, uint64_t seed) {
   CUdeviceptr at = allocate(bytes);
-  launch(machineKernel("fill"), 132 * 8, 256, 0, {at, bytes / 4, seed});
+  // Some from the host, and copies of it.
+  size_t done = std::min<size_t>(bytes, 1 << 20);
+  std::vector<uint32_t> words(done / 4 + 1);
+  std::mt19937_64 random(seed);
+  for (uint32_t &word : words)
+    word = (uint32_t(random()) & 0x807f807fu) | 0x3f003f00u;
+  CHECK(cu.cuMemcpyHtoD(at, words.data(), done));
+  for (size_t more; done < bytes; done += more) {
+    more = std::min(done, bytes - done);
+    CHECK(cu.cuMemcpyDtoDAsync(at + done, at, more, machine.stream));
+  }
   synchronize();
   return at;
 }
@@ -207,10 +225,9 @@ CUgraph Graph::conditional(CUgraphConditionalHandle handle,
 }
 
 CUresult Graph::tryInstantiate(CUgraphExec &exec) const {
-  CUDA_GRAPH_INSTANTIATE_PARAMS params = {};
-  params.hUploadStream = machine.stream;
-  params.flags = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
-  return cu.cuGraphInstantiateWithParams(&exec, graph, &params);
+  CUresult result = cu.cuGraphInstantiate(&exec, graph, 0);
+  return result == CUDA_SUCCESS ? cu.cuGraphUpload(exec, machine.stream)
+                                : result;
 }
 
 CUgraphExec Graph::instantiate() const {

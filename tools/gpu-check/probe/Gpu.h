@@ -32,10 +32,11 @@ struct Machine {
 
 extern Machine machine;
 
-/// One line of the results: {"part": ..., "name": ..., "value": ...}.
-void beginPart(const std::string &part);
+/// One line of the results: {"name": ..., "value": ...}.
 void report(const std::string &name, double value);
 void report(const std::string &name, const std::string &value);
+/// Something that must hold; `found` says what was seen.
+void expect(const std::string &name, bool good, double found);
 
 std::vector<char> readFile(const std::string &name);
 
@@ -98,7 +99,6 @@ private:
   void add(CUgraphNodeParams &params, Edge edge);
 
   CUgraph graph = nullptr;
-  CUgraph root = nullptr;
   CUgraphNode previous = nullptr;
   bool previousIsKernel = false;
   CUresult worst = CUDA_SUCCESS;

@@ -15,15 +15,13 @@ void runEdges();
 void runOrder();
 /// Building graphs: loops inside loops, updates, capture, time and memory.
 void runGraphs();
-/// Bits: one mma, products at several widths, exp, quotient and root.
+/// What one mma does with bf16, bit by bit.
 void runNumbers();
-/// Skinny products alone and in chains.
+/// exp, quotient and root against the host's.
+void runElementary();
+/// A model's products in chains, with cold weights.
 void runProducts();
-/// The products of whole models in a row, as chains and as one kernel.
-void runModels();
-/// Decode attention over pages: bits, and shares of the copy.
-void runAttention();
-/// cuBLASLt's best algorithm for the same products.
+/// cuBLASLt's best algorithm for the same shapes.
 void runCublasLt();
 
 } // namespace mtp::gpu_check

@@ -1,6 +1,7 @@
 //===- main.cpp - One part of the probes ----------------------------------===//
 //
-// gpu_probe FOLDER PART [CUBLASLT]: FOLDER is what `gpu-check --prepare` made.
+// gpu_probe FOLDER PART [CUBLASLT]: FOLDER has the kernels, and a manifest of
+// products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,8 @@ int main(int argc, char **argv) {
       {"bandwidth", runBandwidth}, {"load", runLoad},
       {"edges", runEdges},         {"order", runOrder},
       {"graphs", runGraphs},       {"numbers", runNumbers},
-      {"products", runProducts},   {"models", runModels},
-      {"cublaslt", runCublasLt},   {"attention", runAttention},
+      {"products", runProducts},   {"elementary", runElementary},
+      {"cublaslt", runCublasLt},
   };
   if (argc >= 3) {
     for (const auto &part : parts) {
@@ -30,7 +31,6 @@ int main(int argc, char **argv) {
       if (argc >= 4)
         machine.cublasLt = argv[3];
       machine.start(argv[1]);
-      beginPart(part.name);
       part.run();
       return 0;
     }

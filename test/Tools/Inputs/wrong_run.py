@@ -1,0 +1,17 @@
+#!/usr/bin/env python3
+"""In the place of a kit's mtp-run, which is `real` beside it. WRONG says what is wrong with
+it: `token`, a GPU takes another first token; `slow`, it takes a minute."""
+
+import os
+import sys
+import time
+
+arguments = sys.argv[1:]
+if os.environ.get("WRONG") == "slow":
+    time.sleep(60)
+if os.environ.get("WRONG") == "token" and "--device=cuda" in arguments:
+    for i, argument in enumerate(arguments):
+        if argument.startswith("--input="):
+            arguments[i] = argument.replace("=[0,", "=[1,")
+            break
+os.execv(os.path.join(os.path.dirname(sys.argv[0]), "real"), ["mtp-run", *arguments])

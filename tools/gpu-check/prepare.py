@@ -1,0 +1,156 @@
+"""Makes the folder that travels to a machine with a GPU."""
+
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+from models import MODELS, TINY
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+TOOLS = ("gpu_probe", "mtp-bench", "mtp-dump", "mtp-fill", "mtp-run", "mtp_e2e_gpu_tests")
+SCRIPTS = ("gpu-check", "artifact.py", "models.py", "npy.py", "parts.py",
+           "report.py", "tables.py", "baseline.py")
+# Found on every machine of today; all others that the tools load travel with them.
+SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread)\.so|ld-linux")
+MOST_BYTES = 40 << 20
+SEED = 1
+
+
+def run(*command, **more):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                          check=False, **more)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def tool(options, name):
+    return os.path.join(options.build, "bin", name)
+
+
+def copy_tools(options):
+    """The programs, and the libraries that they load."""
+    for folder in ("bin", "lib"):
+        os.makedirs(os.path.join(options.out, folder), exist_ok=True)
+    for name in TOOLS:
+        target = os.path.join(options.out, "bin", name)
+        shutil.copy(tool(options, name), target)
+        run("strip", target)
+        for library, path in re.findall(r"(\S+) => (/\S+)", run("ldd", target)):
+            if not SYSTEM.match(library):
+                shutil.copy(path, os.path.join(options.out, "lib", library))
+
+
+def make_model(options, name, model):
+    """models/NAME.fill, for mtp-fill to complete there."""
+    work = os.path.join(options.out, "work", name)
+    run(sys.executable, f"{ROOT}/models/shapes.py", model.shape, work)
+    path = os.path.join(work, "config.json")
+    with open(path, encoding="utf-8") as file:
+        config = {**json.load(file), **model.config}
+    for flag in model.importing:
+        if flag.startswith("--max-context="):
+            config["max_position_embeddings"] = int(flag.split("=")[1])
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(config, file)
+    source, models = os.path.join(work, "model.mlir"), os.path.join(options.out, "models")
+    run(tool(options, "mtp-import"), "--no-weights", work, "-o", source, *model.importing)
+    # Any x86-64 of today: nobody knows what that machine has.
+    targets = ["--target=cpu,cuda", "--target-cpu=x86-64-v3"] if model.compared else [
+        "--target=cuda"]
+    flags = [*targets, f"--chip={options.chip}", *model.compiling]
+    if model.drafts:
+        words = os.path.join(work, "counts")
+        with open(words, "w", encoding="utf-8") as file:
+            file.writelines(f"{token} {model.drafts - token}\n"
+                            for token in range(model.drafts))
+        flags.append(f"--draft-vocab={words},size={model.drafts}")
+    run(tool(options, "mtpc"), source, "-o", f"{models}/{name}.fill", *flags,
+        f"--random-weights={SEED}", "--omit-weights")
+    shutil.copy(path, f"{models}/{name}.json")
+
+
+def make_models(options, models):
+    os.makedirs(os.path.join(options.out, "models"))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for job in [pool.submit(make_model, options, *item) for item in models.items()]:
+            job.result()
+
+
+def make_tests(options):
+    """tests/: the small models of test/E2E, with weights, for that chip."""
+    work = os.path.join(options.out, "work", "tests")
+    run(sys.executable, f"{ROOT}/test/E2E/artifacts.py", "--tools", f"{options.build}/bin",
+        "--source", ROOT, "--out", work, "--chip", options.chip,
+        *(["--only", options.tests] if options.tests else []))
+    folder = os.path.join(options.out, "tests")
+    os.makedirs(folder)
+    for path in glob.glob(work + "/*.bin"):
+        shutil.copy(path, folder)
+
+
+def make_probe(options):
+    """probe/: what asks the machine, and not the product."""
+    out, probe = os.path.join(options.out, "probe"), os.path.join(HERE, "probe")
+    os.makedirs(out)
+    simulated = options.chip == "sim"
+    for name in ("elementary", "loop_end"):
+        # Under the simulator the image has the name of the cubin.
+        run(tool(options, "mtp_gpu_compile"), f"{probe}/{name}.mlir", f"--chip={options.chip}",
+            "-o", f"{out}/{name}.cubin" if simulated else f"{out}/{name}")
+    if simulated:
+        with open(f"{out}/manifest", "w", encoding="utf-8") as file:
+            file.write("elementary inputs=4096\n")
+    else:
+        run(f"{options.cuda}/bin/nvcc", f"-arch={options.chip}", "-std=c++17", "-cubin",
+            f"{probe}/machine.cu", "-o", f"{out}/machine.cubin")
+
+
+def commit():
+    """Of the tree, with a sign of changes that are in no commit."""
+    try:
+        name = run("git", "-C", ROOT, "rev-parse", "--short=12", "HEAD").strip()
+        return name + ("+" if run("git", "-C", ROOT, "status", "--porcelain") else "")
+    except (OSError, RuntimeError):
+        return "unknown"
+
+
+def pack(options):
+    """The folder as one file."""
+    with tarfile.open(os.path.join(options.prepare, "kit.tar.xz"), "w:xz",
+                      preset=1 if options.chip == "sim" else 6) as archive:
+        archive.add(options.out, arcname="unpacked")
+    shutil.rmtree(options.out)
+    for name in SCRIPTS:
+        shutil.copy(os.path.join(HERE, name), options.prepare)
+    return sum(os.path.getsize(os.path.join(options.prepare, name))
+               for name in os.listdir(options.prepare))
+
+
+def prepare(options):
+    if os.path.exists(options.prepare):
+        raise RuntimeError(f"expected a new folder for --prepare, {options.prepare} is there")
+    models = TINY if options.chip == "sim" else MODELS
+    if options.models:
+        models = {name: {**MODELS, **TINY}[name] for name in options.models.split(",")}
+    options.out = os.path.join(options.prepare, "unpacked")
+    os.makedirs(options.out)
+    copy_tools(options)
+    make_models(options, models)
+    make_tests(options)
+    make_probe(options)
+    with open(os.path.join(options.out, "kit.json"), "w", encoding="utf-8") as file:
+        json.dump({"commit": commit(), "chip": options.chip, "models": list(models),
+                   "tests": options.tests.split(",") if options.tests else []}, file)
+    shutil.rmtree(os.path.join(options.out, "work"))
+    size = pack(options)
+    print(f"gpu-check: {len(models)} models, {size / 2**20:.1f} MiB in {options.prepare}")
+    if size > MOST_BYTES:
+        raise RuntimeError(f"expected at most {MOST_BYTES >> 20} MiB to travel, got {size}")
