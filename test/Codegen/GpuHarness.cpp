@@ -1,6 +1,7 @@
 //===- GpuHarness.cpp - Running kernels on the simulated GPU --------------===//
 
 #include "GpuHarness.h"
+#include "KernelRecord.h"
 
 #include "compiler/Codegen/GPU/EmitHost.h"
 #include "compiler/Codegen/GPU/EmitPtx.h"
@@ -40,6 +41,8 @@ struct GpuKernel::State {
   GpuLaunch launch;
   CUmodule module = nullptr;
   CUfunction function = nullptr;
+  /// Where the kernel's runs are recorded.
+  std::optional<KernelRecord> record;
 };
 
 /// A module with the kernel; null where that fails.
@@ -64,13 +67,30 @@ translateKernel(const KernelSpec &spec, GpuLaunch &launch,
   return gpu::translateGpuModule(kernels, llvmContext);
 }
 
-static mlir::FailureOr<std::vector<char>> compileImage(const KernelSpec &spec,
-                                                       GpuLaunch &launch) {
+/// A module's code for the simulator or for a chip.
+static llvm::Expected<std::vector<char>> emitImage(llvm::Module &module,
+                                                   const std::string &chip) {
+  if (chip == "sim")
+    return gpu::emitHostImage(module);
+  auto ptx = gpu::emitPtx(module, chip);
+  if (!ptx)
+    return ptx.takeError();
+  auto cubin = gpu::assemblePtx(*ptx, chip);
+  if (!cubin)
+    return cubin.takeError();
+  if (cubin->bytes.empty())
+    return llvm::createStringError("no ptxas: " + cubin->absence);
+  return cubin->bytes;
+}
+
+static mlir::FailureOr<std::vector<char>>
+compileImage(const KernelSpec &spec, GpuLaunch &launch,
+             const std::string &chip = "sim") {
   llvm::LLVMContext llvmContext;
   auto translated = translateKernel(spec, launch, llvmContext);
   if (!translated)
     return mlir::failure();
-  auto image = gpu::emitHostImage(*translated);
+  auto image = emitImage(*translated, chip);
   if (!image) {
     ADD_FAILURE() << llvm::toString(image.takeError());
     return mlir::failure();
@@ -126,6 +146,13 @@ GpuKernel::GpuKernel(const KernelSpec &spec)
   EXPECT_CUDA(cuModuleLoadData(&state->module, image->data()));
   EXPECT_CUDA(cuModuleGetFunction(&state->function, state->module,
                                   spec.symbol.c_str()));
+  std::string chip = KernelRecord::chip();
+  if (chip.empty() || !KernelRecord::claim(spec))
+    return;
+  auto recorded = compileImage(spec, state->launch, chip);
+  EXPECT_TRUE(succeeded(recorded)) << spec.kind << " for " << chip;
+  if (succeeded(recorded))
+    state->record.emplace(spec, state->launch, *recorded);
 }
 
 GpuKernel::~GpuKernel() {
@@ -153,11 +180,15 @@ void GpuKernel::run(const std::vector<GpuBuffer> &buffers,
   for (int64_t &value : values)
     arguments.push_back(&value);
 
+  bool isRecorded = state->record && state->record->wants(buffers, params);
+  if (isRecorded)
+    state->record->begin(buffers);
   const GpuLaunch &launch = state->launch;
   int64_t groups = launch.rowsPerGroup
                        ? llvm::divideCeil(params[0], launch.rowsPerGroup)
                        : 1;
-  if (int64_t blocks = groups * launch.blocks) {
+  int64_t blocks = groups * launch.blocks;
+  if (blocks) {
     EXPECT_CUDA(cuLaunchKernel(state->function, unsigned(blocks), 1, 1,
                                unsigned(launch.threads), 1, 1, 0, nullptr,
                                arguments.data(), nullptr));
@@ -168,4 +199,6 @@ void GpuKernel::run(const std::vector<GpuBuffer> &buffers,
       EXPECT_CUDA(cuMemcpyDtoH(host, copy.first, copy.second));
       EXPECT_CUDA(cuMemFree(copy.first));
     }
+  if (isRecorded)
+    state->record->end(buffers, params, blocks);
 }

@@ -4,6 +4,7 @@
 
 #ifdef MTP_HAS_GPUSIM
 #include "GpuHarness.h"
+#include "KernelRecord.h"
 #endif
 #include "compiler/Codegen/CPU/Compile.h"
 #include "compiler/Codegen/CPU/Kernels.h"
@@ -333,6 +334,9 @@ void Kernel::callGpu(const std::vector<void *> &buffers,
 std::vector<std::pair<std::string, TestTarget>> test::allTargets() {
   std::vector<std::pair<std::string, TestTarget>> targets = hostTargets();
 #ifdef MTP_HAS_GPUSIM
+  // A record is of the GPU alone.
+  if (!KernelRecord::chip().empty())
+    targets.clear();
   TestTarget gpu;
   gpu.isGpu = true;
   targets.push_back({"gpu-sim", gpu});

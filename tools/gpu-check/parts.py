@@ -115,6 +115,11 @@ def model_part(*names):
     return part
 
 
+def kernels(kit):
+    """The kernels of test/Codegen, on what their tests gave them."""
+    run_probe(kit, "kernels", os.path.join(kit.folder, "kernels"))
+
+
 def tests(kit):
     """test/E2E/gpu_test.cpp on that driver: small models against the CPU, and every k, batch,
     preemption and reuse against plain decoding."""
@@ -206,7 +211,8 @@ def products(kit):
             os.remove(path)
     shapes = [line.replace("product", "shape", 1) for line in lines if "type=bf16" in line]
     simulated = kit.chip == "sim"
-    sizes = "run pool=4194304 length=2" if simulated else "run pool=6442450944 length=60"
+    sizes = "chain pool=4194304 length=2" if simulated else \
+        "chain pool=6442450944 length=60"
     with open(os.path.join(kit.scratch, "manifest"), "w", encoding="utf-8") as file:
         file.write("\n".join([sizes, *lines, *shapes]) + "\n")
     run_probe(kit, "products", kit.scratch)
@@ -273,6 +279,7 @@ PARTS = {
     "bandwidth": Part(probe("bandwidth"), 30),
     "load": Part(probe("load"), 30),
     "edges": Part(probe("edges"), 60),
+    "kernels": Part(kernels, 60, simulated=True),
     "tests": Part(tests, 90, simulated=True),
     "wide": Part(wide, 90, simulated=True),
     "1b": Part(model_part("llama-1b", "tiny"), 60, simulated=True),

@@ -96,6 +96,23 @@ def make_tests(options):
         shutil.copy(path, folder)
 
 
+def record_kernels(options):
+    """kernels/: what the tests of kernels gave them, and their code for that chip."""
+    folder = os.path.join(options.out, "kernels")
+    os.makedirs(folder)
+    if options.chip == "sim":
+        with open(f"{folder}/manifest", "w", encoding="utf-8") as file:
+            file.write("exact\n")
+    environment = {**os.environ, "MTP_RECORD_KERNELS": folder,
+                   "MTP_RECORD_CHIP": options.chip, "GTEST_TOTAL_SHARDS": str(options.jobs)}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for job in [pool.submit(run, tool(options, "mtp_codegen_tests"),
+                                f"--gtest_filter={options.kernels}",
+                                env={**environment, "GTEST_SHARD_INDEX": str(shard)})
+                    for shard in range(options.jobs)]:
+            job.result()
+
+
 def make_probe(options):
     """probe/: what asks the machine, and not the product."""
     out, probe = os.path.join(options.out, "probe"), os.path.join(HERE, "probe")
@@ -145,6 +162,7 @@ def prepare(options):
     copy_tools(options)
     make_models(options, models)
     make_tests(options)
+    record_kernels(options)
     make_probe(options)
     with open(os.path.join(options.out, "kit.json"), "w", encoding="utf-8") as file:
         json.dump({"commit": commit(), "chip": options.chip, "models": list(models),

@@ -19,6 +19,8 @@ void runGraphs();
 void runNumbers();
 /// exp, quotient and root against the host's.
 void runElementary();
+/// Kernels on what tests recorded.
+void runReplay();
 /// A model's products in chains, with cold weights.
 void runProducts();
 /// cuBLASLt's best algorithm for the same shapes.

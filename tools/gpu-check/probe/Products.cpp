@@ -89,7 +89,7 @@ static double timeProduct(const Product &product, Pool &pool,
 }
 
 void mtp::gpu_check::runProducts() {
-  std::vector<Entry> run = readManifest("run");
+  std::vector<Entry> run = readManifest("chain");
   Pool pool(size_t(run[0].number("pool")));
   int most = int(run[0].number("length"));
   double copy = pool.copyRate();

@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
       {"edges", runEdges},         {"order", runOrder},
       {"graphs", runGraphs},       {"numbers", runNumbers},
       {"products", runProducts},   {"elementary", runElementary},
-      {"cublaslt", runCublasLt},
+      {"cublaslt", runCublasLt},   {"kernels", runReplay},
   };
   if (argc >= 3) {
     for (const auto &part : parts) {
