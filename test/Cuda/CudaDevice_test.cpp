@@ -194,6 +194,29 @@ TEST_F(CudaDeviceTest, TimesEveryCommand) {
             StatusCode::InvalidArgument);
 }
 
+// What no kernel of a run wrote there it does not find, though it be there.
+TEST_F(CudaDeviceTest, RunsReadNothingOfEarlierOnes) {
+  auto file = fileOf(makeGpuModel());
+  auto executable = load(file);
+  std::vector<int32_t> x(2 * kRow, 1);
+  const Program &affine = file->artifact().plans[0].programs[kAffine];
+  ASSERT_TRUE(
+      executable->write(affine.inputs[0].place.at(0), x.data(), 256).isOk());
+  EXPECT_EQ(executable->run(kAffine, 0).toString(), "Ok");
+  // Without another input; its bytes are in the arena still.
+  EXPECT_EQ(executable->run(kAffine, 0).code(), StatusCode::Internal);
+}
+
+TEST_F(CudaDeviceTest, RunsReadNoPagesThatNobodyWrote) {
+  ArtifactBuilder a = makeGpuModel();
+  auto &commands = a.programs[kDecode].commands;
+  commands.erase(commands.begin() + 1);
+  auto file = fileOf(a);
+  auto executable = load(file);
+  writeTable(*executable, *file);
+  EXPECT_EQ(executable->run(kDecode, 1).code(), StatusCode::Internal);
+}
+
 TEST_F(CudaDeviceTest, ExecutablesShareWeights) {
   auto file = fileOf(makeGpuModel());
   auto first = load(file);

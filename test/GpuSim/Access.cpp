@@ -110,6 +110,7 @@ static void checkGlobal(const Access &access) {
     running->faultHere("out of bounds: " + access.text() + " at " +
                        simulator().memory.describe(access.address));
   size_t offset = access.address - allocation->base;
+  allocation->enter(simulator().graphRun);
   if (access.writes() && allocation->kind == MemoryKind::Constant)
     running->faultHere(access.text() + " to constant memory");
   if (access.reads() && allocation->kind == MemoryKind::Device) {
@@ -122,8 +123,8 @@ static void checkGlobal(const Access &access) {
   }
   checkRace(access, /*shared=*/false, allocation->base);
   noteTouched(access, *allocation);
-  if (access.writes() && allocation->kind == MemoryKind::Device)
-    allocation->written.set(offset, access.bytes);
+  if (access.writes())
+    allocation->noteWrite(offset, access.bytes, simulator().graphRun);
 }
 
 void mtp::gpusim::checkAccess(const void *pointer, uint64_t bytes,

@@ -23,9 +23,13 @@ void ByteBits::set(size_t first, size_t count) {
   }
 }
 
-void ByteBits::clear(size_t byte) {
-  if (auto &page = pages[byte / kPage])
-    (*page)[byte % kPage / 64] &= ~(uint64_t(1) << byte % 64);
+void ByteBits::clear(size_t first, size_t count) {
+  while (count) {
+    size_t bit = first % 64, take = std::min(count, 64 - bit);
+    if (auto &page = pages[first / kPage])
+      (*page)[first % kPage / 64] &= ~maskOf(bit, take);
+    first += take, count -= take;
+  }
 }
 
 size_t ByteBits::firstClear(size_t first, size_t count) const {
@@ -71,5 +75,5 @@ void ByteBits::copy(size_t first, const ByteBits &other, size_t otherFirst,
     if (other.get(otherFirst + i))
       set(first + i, 1);
     else
-      clear(first + i);
+      clear(first + i, 1);
 }

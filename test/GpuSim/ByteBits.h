@@ -24,6 +24,7 @@ public:
   explicit ByteBits(size_t bytes) : pages((bytes + kPage - 1) / kPage) {}
 
   void set(size_t first, size_t count);
+  void clear(size_t first, size_t count);
   /// Whether all of the range is set; the fast way for a kernel's accesses.
   bool all(size_t first, size_t count) const {
     return firstClear(first, count) == npos;
@@ -46,7 +47,6 @@ private:
     const auto &page = pages[byte / kPage];
     return page && (*page)[byte % kPage / 64] >> byte % 64 & 1;
   }
-  void clear(size_t byte);
 
   std::vector<std::unique_ptr<Page>> pages;
 };

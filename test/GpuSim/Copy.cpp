@@ -32,6 +32,10 @@ CUresult Copy::run(Touched *touched) const {
     return CUDA_ERROR_INVALID_VALUE;
   if (fromDevice && !(source = deviceSide("copy from the device", from, bytes)))
     return CUDA_ERROR_INVALID_VALUE;
+  uint64_t run = simulator().graphRun;
+  for (Allocation *side : {target, source})
+    if (side)
+      side->enter(run);
   size_t offset = source ? from - source->base : 0;
   bool tracked = source && source->kind == MemoryKind::Device;
   if (!toDevice && tracked) {
@@ -44,11 +48,10 @@ CUresult Copy::run(Touched *touched) const {
   }
   auto *data = kept ? kept->data() : reinterpret_cast<const char *>(from);
   std::memmove(reinterpret_cast<void *>(to), data, bytes);
-  if (target && target->kind == MemoryKind::Device) {
-    if (tracked)
+  if (target) {
+    target->noteWrite(to - target->base, bytes, run);
+    if (tracked && target->kind == MemoryKind::Device)
       target->written.copy(to - target->base, source->written, offset, bytes);
-    else
-      target->written.set(to - target->base, bytes);
   }
   if (touched && source)
     touched->reads.add(*source, offset, bytes);
@@ -69,8 +72,8 @@ CUresult Fill::run(Touched *touched) const {
     return CUDA_ERROR_INVALID_VALUE;
   for (size_t i = 0; i < count; ++i)
     std::memcpy(reinterpret_cast<char *>(to) + i * width, &value, width);
-  if (target->kind == MemoryKind::Device)
-    target->written.set(to - target->base, bytes);
+  target->enter(simulator().graphRun);
+  target->noteWrite(to - target->base, bytes, simulator().graphRun);
   if (touched)
     touched->writes.add(*target, to - target->base, bytes);
   return CUDA_SUCCESS;

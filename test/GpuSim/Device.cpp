@@ -45,6 +45,10 @@ static DriverTable loadTable() {
       reinterpret_cast<decltype(table.revive)>(find(library, "mtp_sim_revive"));
   table.inject =
       reinterpret_cast<decltype(table.inject)>(find(library, "mtp_sim_inject"));
+  table.setScratch = reinterpret_cast<decltype(table.setScratch)>(
+      find(library, "mtp_sim_set_scratch"));
+  table.forget =
+      reinterpret_cast<decltype(table.forget)>(find(library, "mtp_sim_forget"));
   return table;
 }
 

@@ -80,6 +80,8 @@ struct DriverTable {
   void (*setSeed)(unsigned long long);
   void (*revive)();
   CUresult (*inject)(const char *name, long long value);
+  CUresult (*setScratch)(CUdeviceptr memory);
+  CUresult (*forget)(CUdeviceptr memory, size_t bytes);
 };
 
 /// The library's functions; ends the test program where one is missing.

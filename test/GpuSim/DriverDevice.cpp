@@ -250,6 +250,35 @@ mtp_sim_inject(const char *name, long long value) {
                       name);
 }
 
+/// Makes an allocation one of which a graph finds nothing that was written
+/// before the last graph that touched it began, or by that one.
+extern "C" __attribute__((visibility("default"))) CUresult
+mtp_sim_set_scratch(CUdeviceptr memory) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  Allocation *allocation = simulator().memory.find(memory, 1);
+  if (!allocation || allocation->kind != MemoryKind::Device)
+    return refuse(CUDA_ERROR_INVALID_VALUE,
+                  "mtp_sim_set_scratch: expected memory of the device, got an "
+                  "address %s",
+                  simulator().memory.describe(memory).c_str());
+  allocation->fresh.emplace(allocation->bytes);
+  return CUDA_SUCCESS;
+}
+
+/// Makes bytes unwritten again, whatever they are.
+extern "C" __attribute__((visibility("default"))) CUresult
+mtp_sim_forget(CUdeviceptr memory, size_t bytes) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  Allocation *allocation = simulator().memory.find(memory, bytes);
+  if (!allocation)
+    return refuse(CUDA_ERROR_INVALID_VALUE,
+                  "mtp_sim_forget: expected %zu bytes inside of an allocation, "
+                  "got %s",
+                  bytes, simulator().memory.describe(memory).c_str());
+  allocation->written.clear(memory - allocation->base, bytes);
+  return CUDA_SUCCESS;
+}
+
 /// Makes a lost device usable again: what a new process would find.
 extern "C" __attribute__((visibility("default"))) void mtp_sim_revive() {
   std::lock_guard<std::recursive_mutex> lock(mutex);

@@ -67,7 +67,9 @@ CUresult mtp::gpusim::runGraph(const Graph &graph) {
   std::map<uint64_t, Value> current;
   values = &current;
   registerConditions(graph);
+  simulator().graphRun = simulator().nextGraphRun();
   CUresult result = Run(graph).run(nullptr);
+  simulator().graphRun = 0;
   values = nullptr;
   return result;
 }
@@ -125,7 +127,7 @@ CUresult Run::runKernel(size_t node) {
 CUresult Run::runConditional(size_t node) {
   const Node &what = *graph.nodes[node];
   const Value &value = (*values)[what.condition];
-  bool loops = what.conditional == CU_GRAPH_COND_TYPE_WHILE;
+  bool loops = what.conditional == CU_GRAPH_COND_TYPE_WHILE, isAgain = false;
   do {
     if (!value.isSet)
       return loseDevice(describe(graph, node) +
@@ -134,6 +136,10 @@ CUresult Run::runConditional(size_t node) {
     size_t body = value.value ? 0 : 1;
     if (body >= what.graphs.size())
       return CUDA_SUCCESS;
+    // Scratch memory is a turn's own, but for what the first one is given.
+    if (isAgain)
+      simulator().graphRun = simulator().nextGraphRun();
+    isAgain = true;
     if (CUresult failed = Run(*what.graphs[body]).run(&touched[node]))
       return failed;
   } while (loops);

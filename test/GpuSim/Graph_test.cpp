@@ -484,3 +484,69 @@ TEST_F(GraphTest, FindsStaleInstances) {
   EXPECT_EQ(driver().cuGraphUpload(exec, nullptr), CUDA_ERROR_INVALID_HANDLE);
   exec = nullptr;
 }
+
+//===----------------------------------------------------------------------===//
+// Scratch memory
+//===----------------------------------------------------------------------===//
+
+TEST_F(GraphTest, ScratchMemoryIsWrittenByTheSameGraphOrTheHost) {
+  CUdeviceptr a = words(), b = allocate(128), c = allocate(128);
+  ASSERT_EQ(driver().setScratch(b), CUDA_SUCCESS);
+  CUgraphNode first = addAdd(a, b, 1);
+  addAdd(b, c, 2, {{first}});
+  for (int turn = 0; turn < 2; ++turn) {
+    ASSERT_EQ(launch(), CUDA_SUCCESS) << lastError();
+    // The host reads what a graph left.
+    EXPECT_EQ(download<int>(b, 32), std::vector<int>(32, 1));
+  }
+  CUgraph reader = nullptr;
+  CUgraphExec instance = nullptr;
+  ASSERT_EQ(driver().cuGraphCreate(&reader, 0), CUDA_SUCCESS);
+  int none = 0;
+  std::vector<void *> values = {&b, &c, &none};
+  add(reader, kernelParams("add", values), {});
+  ASSERT_EQ(driver().cuGraphInstantiate(&instance, reader, 0), CUDA_SUCCESS);
+  auto read = [&] {
+    CUresult result = driver().cuGraphLaunch(instance, nullptr);
+    return result == CUDA_SUCCESS ? driver().cuCtxSynchronize() : result;
+  };
+  ASSERT_EQ(driver().cuMemsetD32(b, 7, 32), CUDA_SUCCESS);
+  EXPECT_EQ(read(), CUDA_SUCCESS) << lastError();
+  EXPECT_EQ(download<int>(c, 32), std::vector<int>(32, 7));
+  // That was for the graph behind it, and for no other.
+  EXPECT_EQ(read(), CUDA_ERROR_LAUNCH_FAILED);
+  expectMessage({"uninitialised: load of 4 bytes at byte 0 of an allocation"});
+  driver().revive();
+  ASSERT_EQ(launch(), CUDA_SUCCESS) << lastError();
+  EXPECT_EQ(read(), CUDA_ERROR_LAUNCH_FAILED) << "another graph wrote it";
+  driver().revive();
+  driver().cuGraphExecDestroy(instance);
+  driver().cuGraphDestroy(reader);
+}
+
+TEST_F(GraphTest, ScratchMemoryIsATurnsOwn) {
+  CUdeviceptr scratch = words(), out = allocate(128);
+  ASSERT_EQ(driver().setScratch(scratch), CUDA_SUCCESS);
+  CUgraphNodeParams loop =
+      conditional(graph, CU_GRAPH_COND_TYPE_WHILE, /*bodies=*/1, /*initial=*/1);
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(tryAdd(graph, loop, {}, node), CUDA_SUCCESS) << lastError();
+  CUgraph body = loop.conditional.phGraph_out[0];
+  CUdeviceptr counter = upload(std::vector<int>{0});
+  int limit = 1, none = 0;
+  std::vector<void *> step = {&counter, &loop.conditional.handle, &limit};
+  add(body, kernelParams("step", step), {});
+  std::vector<void *> values = {&scratch, &out, &none};
+  add(body, kernelParams("add", values), {});
+  // One turn has what the host wrote, and behind the loop it is there as well.
+  addAdd(scratch, out, 1, {{node}});
+  ASSERT_EQ(driver().cuMemsetD32(scratch, 7, 32), CUDA_SUCCESS);
+  ASSERT_EQ(launch(), CUDA_SUCCESS) << lastError();
+  EXPECT_EQ(download<int>(out, 32), std::vector<int>(32, 8));
+  // A second turn has not.
+  ASSERT_EQ(driver().cuMemsetD32(scratch, 7, 32), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuMemsetD32(counter, unsigned(-1), 1), CUDA_SUCCESS);
+  EXPECT_EQ(launch(), CUDA_ERROR_LAUNCH_FAILED);
+  expectMessage({"kernel 'add'", "uninitialised"});
+  driver().revive();
+}

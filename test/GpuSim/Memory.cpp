@@ -10,6 +10,22 @@ using namespace mtp::gpusim;
 
 static constexpr size_t kPage = 4096;
 
+void Allocation::enter(uint64_t run) {
+  if (!fresh || run == 0 || run == lastRun)
+    return;
+  lastRun = run;
+  written = std::move(*fresh);
+  fresh.emplace(bytes);
+}
+
+void Allocation::noteWrite(size_t offset, size_t count, uint64_t run) {
+  if (kind != MemoryKind::Device)
+    return;
+  written.set(offset, count);
+  if (fresh && run == 0)
+    fresh->set(offset, count);
+}
+
 Memory::~Memory() {
   for (auto &[base, allocation] : live)
     if (allocation.mappedBytes)
@@ -34,7 +50,7 @@ Allocation *Memory::allocate(size_t bytes, MemoryKind kind) {
     usedBytes += bytes;
   auto base = reinterpret_cast<uintptr_t>(place);
   auto entry = live.emplace(
-      base, Allocation{base, bytes, kind, ByteBits(bytes), mapped});
+      base, Allocation{base, bytes, kind, ByteBits(bytes), mapped, {}, 0});
   return &entry.first->second;
 }
 
@@ -55,7 +71,7 @@ bool Memory::free(uintptr_t base) {
 }
 
 void Memory::add(uintptr_t base, size_t bytes, MemoryKind kind) {
-  live.emplace(base, Allocation{base, bytes, kind, ByteBits(bytes), 0});
+  live.emplace(base, Allocation{base, bytes, kind, ByteBits(bytes), 0, {}, 0});
 }
 
 void Memory::remove(uintptr_t base) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace mtp::gpusim {
@@ -21,10 +22,18 @@ struct Allocation {
   /// since nobody sees it do so.
   ByteBits written;
   size_t mappedBytes;
+  /// Of scratch memory, which a run of a graph finds unwritten: what was
+  /// written since the last run that touched it, by copies to a graph's
+  /// inputs.
+  std::optional<ByteBits> fresh;
+  uint64_t lastRun = 0;
 
   bool isWritten(size_t offset, size_t count) const {
     return kind != MemoryKind::Device || written.all(offset, count);
   }
+  /// Ahead of each access; `run` is the running graph's, 0 outside of one.
+  void enter(uint64_t run);
+  void noteWrite(size_t offset, size_t count, uint64_t run);
 };
 
 /// Every range that a kernel may touch. An address that was freed is never

@@ -233,3 +233,16 @@ TEST_F(Memory, FusesWhatTheKernelFusesAlone) {
   EXPECT_EQ(download<float>(y, 32), twice);
   EXPECT_EQ(download<float>(z, 32), once);
 }
+
+TEST_F(Memory, FindsALoadOfWhatWasForgotten) {
+  CUdeviceptr x = upload(std::vector<float>(128)), y = allocate(512);
+  int64_t offset = 0;
+  ASSERT_EQ(driver().forget(x + 260, 4), CUDA_SUCCESS);
+  ASSERT_EQ(run(kernel("copy"), 2, 32, {&x, &y, &offset}), CUDA_SUCCESS)
+      << lastError();
+  expectFault(kernel("copy"), 4, 32, {&x, &y, &offset},
+              {"block (2, 0, 0) thread (1, 0, 0)",
+               "uninitialised: load of 4 bytes at byte 260"});
+  EXPECT_EQ(driver().forget(x, 513), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().setScratch(y + 512), CUDA_ERROR_INVALID_VALUE);
+}

@@ -52,12 +52,17 @@ public:
   /// false where there is none of that name.
   bool inject(const std::string &name, int64_t value);
 
+  /// The number of the graph's run, or of the loop's turn in it, that is under
+  /// way; 0 outside of graphs.
+  uint64_t graphRun = 0;
+  uint64_t nextGraphRun() { return ++runCount; }
+
   /// Set by the first fault of a kernel; every call fails from then on, as
   /// with a lost context.
   bool lost = false;
 
 private:
-  uint64_t seedValue = 0, state = 1;
+  uint64_t seedValue = 0, state = 1, runCount = 0;
   uint32_t stampCount = 0;
 };
 

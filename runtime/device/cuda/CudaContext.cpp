@@ -125,6 +125,20 @@ Status CudaMemory::zero() {
                         "cuMemsetD8");
 }
 
+Status CudaMemory::setScratch() {
+  const DriverApi &driver = context->driver();
+  if (length == 0 || !driver.isSimulator)
+    return okStatus();
+  return driver.check(driver.simSetScratch(address()), "mtp_sim_set_scratch");
+}
+
+Status CudaMemory::forget() {
+  const DriverApi &driver = context->driver();
+  if (length == 0 || !driver.isSimulator)
+    return okStatus();
+  return driver.check(driver.simForget(address(), length), "mtp_sim_forget");
+}
+
 Status CudaMemory::copy(const void *source) {
   if (length == 0)
     return okStatus();

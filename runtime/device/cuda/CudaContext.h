@@ -84,6 +84,11 @@ public:
   Status zero();
   Status copy(const void *source);
 
+  /// Nothing on a GPU. On the simulator kernels may read no more what another
+  /// graph wrote here; or what was written until now.
+  Status setScratch();
+  Status forget();
+
 private:
   std::shared_ptr<CudaContext> context;
   CUdeviceptr start = 0;

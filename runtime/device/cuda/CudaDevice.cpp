@@ -153,6 +153,7 @@ Result<CudaMemory> CudaExecutable::makeZeroed(uint64_t bytes, uint64_t residue,
 Status CudaExecutable::allocate() {
   MTP_ASSIGN_OR_RETURN(
       arena, CudaMemory::allocate(context, plan.arenaBytes, 0, "the arena"));
+  MTP_RETURN_IF_ERROR(arena.setScratch());
   for (size_t i = 0; i < artifact.states.size(); ++i) {
     MTP_ASSIGN_OR_RETURN(
         CudaMemory state,
@@ -165,6 +166,7 @@ Status CudaExecutable::allocate() {
       MTP_ASSIGN_OR_RETURN(
           CudaMemory layer,
           makeZeroed(pageStride(i) * kvPages, 0, "a layer of the KV cache"));
+      MTP_RETURN_IF_ERROR(layer.forget());
       layers.push_back(std::move(layer));
     }
   }

@@ -63,6 +63,11 @@ struct DriverApi {
 #undef MTP_CUDA_MEMBER
   /// Whether this is the simulator of test/GpuSim.
   bool isSimulator = false;
+  /// Of the simulator alone, which then finds reads of what this graph's
+  /// kernels did not write: makes an allocation scratch memory, and bytes
+  /// unwritten.
+  CUresult (*simSetScratch)(CUdeviceptr memory) = nullptr;
+  CUresult (*simForget)(CUdeviceptr memory, size_t bytes) = nullptr;
 
   /// Opens a library, which stays open, finds all functions in it, and
   /// initialises the driver.
