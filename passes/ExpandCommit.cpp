@@ -8,6 +8,8 @@
 #include "passes/Calls.h"
 #include "passes/Passes.h"
 #include "passes/RoundExpansion.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::mtp {
@@ -53,14 +55,27 @@ static void writeHidden(Expansion &e, Value hidden, Value index) {
                          e.slots());
 }
 
-/// The caches that the rows of a tree were written to.
-static llvm::SetVector<Attribute> treeCaches(Block &round) {
-  llvm::SetVector<Attribute> caches;
+namespace {
+/// The caches that the rows of a tree were written to, and the nodes of these
+/// rows: a drafter does not run the leaves.
+using TreeCaches = llvm::MapVector<Attribute, llvm::SmallBitVector>;
+} // namespace
+
+static TreeCaches treeCaches(Block &round, unsigned nodes) {
+  TreeCaches caches;
   auto note = [&](auto op) {
-    if (isa_and_nonnull<TreeRowsOp, MakeTreeRowsOp>(
-            op.getRows().getDefiningOp()) &&
-        op.getCacheAttr())
-      caches.insert(op.getCacheAttr());
+    Operation *rows = op.getRows().getDefiningOp();
+    if (!isa_and_nonnull<TreeRowsOp, MakeTreeRowsOp>(rows) ||
+        !op.getCacheAttr())
+      return;
+    llvm::SmallBitVector &written =
+        caches.try_emplace(op.getCacheAttr(), nodes).first->second;
+    auto made = dyn_cast<MakeTreeRowsOp>(rows);
+    if (!made || !made.getNodes())
+      written.set();
+    else
+      for (int64_t node : *made.getNodes())
+        written.set(node);
   };
   for (Operation &op : round)
     llvm::TypeSwitch<Operation *>(&op)
@@ -82,10 +97,12 @@ static LogicalResult checkInlined(Block &round) {
   return success();
 }
 
-/// Moves the entries of the path to the positions from n on. Returns the rows
-/// of the path, -1 behind its end.
+/// Moves the entries of the path to the positions from n on, in each cache
+/// those of the nodes that were written. Returns the rows of the path, -1
+/// behind its end.
 static Value movePath(Expansion &e, CommitOp op) {
   int64_t nodes = *e.roundK() + 1;
+  TreeCaches caches = treeCaches(*op->getBlock(), nodes);
   SlotBody body(e.builder, e.loc, "path", e.slots(), op.getPath());
   Value n = body.load(states::kLength), none = body.constant(-1);
   auto along = [&](llvm::function_ref<Value(Value, Value)> value) {
@@ -96,13 +113,24 @@ static Value movePath(Expansion &e, CommitOp op) {
     });
   };
   Value first = body.mul(body.index(), nodes);
-  ValueRange moved = body.yield(
-      {along([&](Value, Value node) { return body.add(n, node); }),
-       along([&](Value place, Value) { return body.add(n, place); }),
-       along([&](Value, Value node) { return body.add(first, node); })});
-  for (Attribute cache : treeCaches(*op->getBlock()))
-    CacheMoveOp::create(e.builder, e.loc, moved[0], moved[1], e.slots(),
-                        cast<FlatSymbolRefAttr>(cache));
+  SmallVector<Value> results = {
+      along([&](Value, Value node) { return body.add(n, node); }),
+      along([&](Value place, Value) { return body.add(n, place); }),
+      along([&](Value, Value node) { return body.add(first, node); })};
+  for (auto &[cache, written] : caches)
+    if (!written.all())
+      results.push_back(along([&](Value, Value node) {
+        Value from = none;
+        for (unsigned one : written.set_bits())
+          from = body.select(body.compare(Predicate::eq, node, one),
+                             body.add(n, node), from);
+        return from;
+      }));
+  ValueRange moved = body.yield(results);
+  unsigned parts = 3;
+  for (auto &[cache, written] : caches)
+    CacheMoveOp::create(e.builder, e.loc, moved[written.all() ? 0 : parts++],
+                        moved[1], e.slots(), cast<FlatSymbolRefAttr>(cache));
   return moved[2];
 }
 
@@ -123,7 +151,9 @@ static LogicalResult expandInRound(CommitOp op) {
     return failure();
   if (op.getPath() && failed(checkInlined(*op->getBlock())))
     return failure();
-  Value rows = op.getPath() ? movePath(e, op) : Value();
+  Value rows;
+  if (op.getPath())
+    rows = movePath(e, op);
   SlotBody body(e.builder, e.loc, "commit", e.slots(),
                 {op.getCount(), op.getPicks()});
   Value count = body.input(0), picks = body.input(1);

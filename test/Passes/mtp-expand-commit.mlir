@@ -170,6 +170,40 @@ mtp.round @tree k 2 {
 
 // -----
 
+// A drafter's cache has entries of the nodes that the drafter ran, and of those alone
+// they come into place: what is read of the others nobody wrote.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @own layers 1 entry 8 : f32
+// CHECK-LABEL: mtp.round @drafter k 3 {
+// CHECK: %[[MOVE:.*]]:4 = mtp.per_slot %{{.*}}(%[[PATH:.*]]) {
+// CHECK: %[[N:.*]] = mtp.load @length[]
+// CHECK: %[[NONE:.*]] = arith.constant -1 : i32
+// CHECK-COUNT-3: tensor.generate
+// CHECK: %[[FROM:.*]] = tensor.generate
+// CHECK: %[[NODE:.*]] = tensor.extract
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: %[[IS_ONE:.*]] = arith.cmpi eq, %[[NODE]], %[[ONE]]
+// CHECK: %[[PLACE:.*]] = arith.addi %[[N]], %[[NODE]]
+// CHECK: arith.select %[[IS_ONE]], %[[PLACE]], %[[NONE]]
+// CHECK: mtp.yield {{.*}}, %[[FROM]] :
+// CHECK: mtp.cache_move %[[MOVE]]#3 to %[[MOVE]]#1 of %{{.*}} in @own :
+mtp.round @drafter k 3 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %path = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<4xi32>
+    mtp.yield %slot, %p, %p : i32, tensor<4xi32>, tensor<4xi32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x4xi32>, tensor<?x4xi32>)
+  %tree = mtp.make_tree_rows %slots, %slots from %slots at %slots [-1, 0, 0, 1] nodes [1] : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x8xf32>
+  %x = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  mtp.cache_append %x, %tree into @own[0] at 0 : tensor<?x8xf32>
+  mtp.commit %count, %picks, %x along %path : tensor<?xi32>, tensor<?x4xi32>, tensor<?x8xf32>, tensor<?x4xi32>
+}
+}
+
+// -----
+
 // Where a rule may put out other tokens than the target's picks, the host says which
 // one was the anchor before a preemption.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
