@@ -152,8 +152,10 @@ static LogicalResult expandInRound(CommitOp op) {
   if (op.getPath() && failed(checkInlined(*op->getBlock())))
     return failure();
   Value rows;
-  if (op.getPath())
+  if (op.getPath()) {
     rows = movePath(e, op);
+    e.output("path", op.getPath());
+  }
   SlotBody body(e.builder, e.loc, "commit", e.slots(),
                 {op.getCount(), op.getPicks()});
   Value count = body.input(0), picks = body.input(1);

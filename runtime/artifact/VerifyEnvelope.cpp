@@ -6,6 +6,7 @@
 #include "runtime/schema/PromptWords.h"
 #include "runtime/schema/SamplingWords.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -270,6 +271,12 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
   if (auto twice = decode[program.k].add(program.begin, program.end))
     return dataLoss(strCat("a second decode program for batch ", *twice, ", k ",
                            program.k));
+  bool hasPath =
+      std::any_of(program.outputs.begin(), program.outputs.end(),
+                  [](const Port &port) { return port.name == "path"; });
+  if (hasPath)
+    MTP_RETURN_IF_ERROR(verifyOutput(program, "path", schema::DType::I32,
+                                     {0, 1}, {uint64_t(program.k) + 1}));
   return verifyOutputs(artifact, program, {0, int64_t(program.k) + 1});
 }
 

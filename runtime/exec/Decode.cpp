@@ -42,9 +42,11 @@ Status Session::Impl::decodePhase() {
   ++statistics.rounds;
   schema::Binding logits = inner.programs.logits(program, batch);
   uint64_t bytes = logits.bytes() / batch;
-  for (uint32_t i = 0; i < batch; ++i)
+  for (uint32_t i = 0; i < batch; ++i) {
+    MTP_RETURN_IF_ERROR(readPath(*running[i], program, batch, i));
     MTP_RETURN_IF_ERROR(
         readRound(*running[i], rowsOf(logits, i * bytes, bytes)));
+  }
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   statistics.decodeSeconds += time.count();
   return okStatus();
@@ -60,6 +62,19 @@ void Session::Impl::publishRound(Sequence &sequence, uint64_t anchor) {
   while (known.size() <= anchor)
     known.push_back(sequence.output[known.size() - prompt.size()]);
   kv->publish(sequence.slot, known);
+}
+
+/// Reads what tells rows of kept logits from those of other branches; `row` is
+/// the sequence's in the batch.
+Status Session::Impl::readPath(Sequence &sequence, uint32_t program,
+                               uint32_t batch, uint32_t row) {
+  schema::Binding all = inner.programs.path(program, batch);
+  if (all.bytes() == 0 || options.logits == LogitsMode::None)
+    return okStatus();
+  uint64_t bytes = all.bytes() / batch;
+  sequence.path.resize(bytes / sizeof(int32_t));
+  return executable->read(rowsOf(all, row * bytes, bytes), sequence.path.data(),
+                          bytes);
 }
 
 /// `logits` are the sequence's rows in this round.

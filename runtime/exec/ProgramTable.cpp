@@ -82,12 +82,21 @@ uint32_t ProgramTable::nextChunk(uint64_t rest, uint32_t largest) const {
   return whole;
 }
 
-schema::Binding ProgramTable::logits(uint32_t program, uint32_t n) const {
-  // The verifier has made sure that it is there.
-  for (const Port &port : plan.programs[program].outputs)
-    if (port.name == "logits")
+static schema::Binding outputOf(const Program &program, std::string_view name,
+                                uint32_t n) {
+  for (const Port &port : program.outputs)
+    if (port.name == name)
       return port.place.at(n);
   return {};
+}
+
+schema::Binding ProgramTable::logits(uint32_t program, uint32_t n) const {
+  // The verifier has made sure that it is there.
+  return outputOf(plan.programs[program], "logits", n);
+}
+
+schema::Binding ProgramTable::path(uint32_t program, uint32_t n) const {
+  return outputOf(plan.programs[program], "path", n);
 }
 
 Result<uint32_t> ProgramTable::function(std::string_view name) const {

@@ -65,6 +65,10 @@ struct Sequence {
   /// Pages in the device's copy of the slot's page table.
   uint64_t tablePages = 0;
 
+  /// In a tree, the rows of logits that the last round's tokens are from,
+  /// where logits are kept; else they are from the first ones.
+  std::vector<int32_t> path;
+
   /// Tokens of `context` that prefill has yet to compute.
   uint64_t rest() const { return context.size() - length; }
 };
@@ -110,6 +114,8 @@ public:
   Status decodePhase();
   std::vector<Sequence *> makeRoom();
   void publishRound(Sequence &sequence, uint64_t anchor);
+  Status readPath(Sequence &sequence, uint32_t program, uint32_t batch,
+                  uint32_t row);
   Status readRound(Sequence &sequence, schema::Binding logits);
 
   // Step.cpp

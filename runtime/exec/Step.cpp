@@ -34,7 +34,7 @@ static bool contains(const std::vector<int32_t> &tokens, int32_t token) {
 /// the tokens come from.
 Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
                            schema::Binding logits) {
-  uint64_t bytes = inner.envelope->vocab * sizeof(float), row = 0;
+  uint64_t bytes = inner.envelope->vocab * sizeof(float), emitted = 0;
   const Request &request = sequence.request;
   for (int32_t token : tokens) {
     if (token < 0 || uint32_t(token) >= inner.envelope->vocab) {
@@ -56,8 +56,12 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
     SequenceUpdate &update = updates[sequence.id];
     update.id = sequence.id;
     update.tokens.push_back(token);
+    // A path begins with row 0, the anchor's, as a prefill's only row is.
+    uint64_t row = emitted++;
+    if (row > 0 && row < sequence.path.size())
+      row = uint64_t(std::clamp<int64_t>(sequence.path[row], 0, options.k));
     MTP_RETURN_IF_ERROR(
-        keepLogits(sequence, rowsOf(logits, row++ * bytes, bytes)));
+        keepLogits(sequence, rowsOf(logits, row * bytes, bytes)));
     if (sequence.output.size() == request.maxTokens) {
       finish(sequence, FinishReason::Length);
       break;

@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <gtest/gtest.h>
+#include <numeric>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -35,10 +36,10 @@ Tensor column(const std::vector<int32_t> &values) {
   return tensor;
 }
 
-class Tree : public testing::Test {
+class Tree : public testing::TestWithParam<DeviceKind> {
 protected:
   void SetUp() override {
-    std::shared_ptr<const Model> model = loadArtifact("tree");
+    std::shared_ptr<const Model> model = loadArtifact("tree", GetParam());
     ASSERT_TRUE(model);
     auto created = Session::create(model, {.threads = 1});
     ASSERT_TRUE(created.isOk()) << created.status().toString();
@@ -96,10 +97,16 @@ std::vector<int32_t> prefix(int32_t slot, int32_t length) {
 
 // Two slots whose prefixes end at different places, at any distance from the
 // border of a page of 16.
-TEST_F(Tree, PathsAreChainsToTheBit) {
+TEST_P(Tree, PathsAreChainsToTheBit) {
+  // A run takes the simulator a hundredth of a second.
+  std::vector<int32_t> lengths = {1, 15, 16, 17, 18, 33};
+  if (GetParam() == DeviceKind::Cpu) {
+    lengths.resize(35);
+    std::iota(lengths.begin(), lengths.end(), 1);
+  }
   const std::vector<int32_t> tokens = {5, 17, 42, 8, 8, 60, 1, 2, 33, 34};
   const std::vector<std::vector<size_t>> paths = {{0, 1, 3}, {0, 2, 4}};
-  for (int32_t length = 1; length < 36; ++length) {
+  for (int32_t length : lengths) {
     int32_t bases[2] = {length, 37 - length};
     Rows rows;
     rows.tokens = tokens;
@@ -129,7 +136,7 @@ TEST_F(Tree, PathsAreChainsToTheBit) {
 
 // The branches do differ, and rows see their slot's prefix: what is compared
 // above is not all the same.
-TEST_F(Tree, RowsDependOnTheirPath) {
+TEST_P(Tree, RowsDependOnTheirPath) {
   auto one = chain(0, 0, prefix(0, 5));
   auto a = chain(0, 5, {5, 17, 8});
   auto b = chain(0, 5, {5, 42, 8});
@@ -139,8 +146,25 @@ TEST_F(Tree, RowsDependOnTheirPath) {
   EXPECT_FALSE(bitEqual(chain(0, 5, {5, 17, 8})[0], a[0]));
 }
 
+// Accepted tokens keep the logits of their own branches' rows.
+TEST_P(Tree, KeptLogitsAreThoseOfThePath) {
+  std::shared_ptr<const Model> model = loadArtifact("branches", GetParam());
+  ASSERT_TRUE(model);
+  std::vector<Request> requests(2);
+  for (uint32_t i = 0; i < requests.size(); ++i) {
+    requests[i].prompt = prefix(int32_t(i), 3 + int32_t(i));
+    requests[i].maxTokens = 20;
+    requests[i].ignoreEos = true;
+  }
+  Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), requests);
+  SessionOptions options = single(/*k=*/4, /*slots=*/2);
+  Outcome run = generate(model, options, requests);
+  expectSame(run, expected, options);
+  EXPECT_LT(run.statistics.slotRounds, expected.statistics.slotRounds);
+}
+
 // A function with caches takes pages from page 1 on, whoever has them.
-TEST_F(Tree, NeedsPagesThatAreFree) {
+TEST_P(Tree, NeedsPagesThatAreFree) {
   auto status = [](Session &session) {
     Rows rows;
     return session
@@ -167,3 +191,8 @@ TEST_F(Tree, NeedsPagesThatAreFree) {
   EXPECT_EQ(status(**small), "FailedPrecondition: @chain: expected a session "
                              "of at least 11 KV pages, got 10");
 }
+
+#ifdef MTP_E2E_CUDASIM
+INSTANTIATE_TEST_SUITE_P(Gpu, Tree, testing::Values(DeviceKind::Cuda));
+#endif
+INSTANTIATE_TEST_SUITE_P(Cpu, Tree, testing::Values(DeviceKind::Cpu));

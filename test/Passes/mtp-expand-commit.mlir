@@ -138,6 +138,7 @@ mtp.state @hidden[max_k + 1, 8] : f32
 // CHECK: mtp.cache_move %[[MOVE]]#0 to %[[MOVE]]#1 of %[[SLOTS]] in @kv :
 // CHECK-NEXT: mtp.cache_move %[[MOVE]]#0 to %[[MOVE]]#1 of %[[SLOTS]] in @latent :
 // CHECK-NEXT: mtp.cache_move %[[MOVE]]#0 to %[[MOVE]]#1 of %[[SLOTS]] in @own :
+// CHECK-NEXT: mtp.output "path" %[[MADE]]#2 :
 // CHECK-NEXT: mtp.per_slot
 // CHECK: mtp.store %{{.*}}, @length[]
 // CHECK: mtp.write_state %[[H]][%[[MOVE]]#2], @hidden of %[[SLOTS]] : tensor<?x8xf32>[tensor<?x3xi32>], tensor<?xi32>
