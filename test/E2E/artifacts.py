@@ -17,6 +17,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import typing
 
 TINY = "dsv3-mtp1 dsv3-yarn-mtp2 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 glm4moe-qknorm-mtp1".split()
 PLAIN = "llama-gqa llama-tied qwen2 qwen3 qwen3moe".split()
@@ -27,10 +28,27 @@ WIDE = ["--max-batch=8", "--max-context=128", "--prefill-chunk=32"]
 # The time of the tests grows with the envelope: the whole one is for one type of each
 # model, and a smaller one for the other types and options.
 SMALL = ["--max-batch=4", "--max-context=128", "--prefill-chunk=32"]
+# For the simulator, windows of more than 32 rows: of 36 slots, or of 12 with two drafts.
+SIM, BOTH = ["--target=cuda", "--chip=sim"], ["--target=cpu,cuda", "--chip=sim"]
+SHORT = ["--max-context=64", "--prefill-chunk=16"]
+ALONE, DRAFTED = SHORT + ["--max-batch=36"], SHORT + ["--max-batch=12", "-k=2"]
+TREE = "[-1, 0, 0, 1]"
+
+
+class Job(typing.NamedTuple):
+    name: str
+    # Of oracle/tiny.py; None for the bundled one.
+    model: typing.Optional[str]
+    dtype: typing.Optional[str]
+    importing: list
+    compiling: list
+    # What is other in config.json.
+    config: dict = {}
+    # Whether the module drafts the tree TREE, and not a chain.
+    is_tree: bool = False
 
 
 def jobs():
-    """(artifact, tiny model or None, dtype, import options, compile options)"""
     for model in TINY:
         yield f"{model}.f32", model, "f32", WIDE + ["-k=8"], []
         wide = model == "dsv3-chain-mtp2"
@@ -75,13 +93,32 @@ def jobs():
         yield (f"dsv3-chain-mtp2.{name}", "dsv3-chain-mtp2", "bf16",
                ["--max-batch=2", "--max-context=2100", "--prefill-chunk=64", "-k=2"],
                [f"--workers={workers}"])
-    # Plans for the CPU and for the simulated GPU.
-    for model, options in (("llama-gqa", []), ("qwen3moe", []), ("mimo-mtp1", ["-k=2"]),
-                           ("glm4moe-mtp1", ["-k=2"]), ("dsv3-chain-mtp2", ["-k=2"])):
-        yield (f"{model}.sim", model, "bf16",
-               ["--max-batch=2", "--max-context=64", "--prefill-chunk=16"] + options,
-               ["--target=cpu,cuda", "--chip=sim"])
     yield "bundled", None, None, ["--max-batch=4", "--max-context=256", "-k=4"], []
+
+
+def gpu_jobs():
+    """Every architecture for the simulated GPU; plans for the CPU are in the artifacts above,
+    or in these where there is none."""
+    yield "llama-gqa.sim", "llama-gqa", "bf16", ALONE, BOTH
+    yield "mistral.sim", "mistral", "f32", ALONE, BOTH
+    yield "qwen2.sim", "qwen2", "f32", ALONE, SIM
+    yield "qwen3.sim", "qwen3", "f32", ALONE, SIM + ["--quantize=int8,group=128"]
+    yield "qwen3moe.sim", "qwen3moe", "bf16", ALONE, SIM
+    yield ("llama-tied.sim", "llama-tied", "f32", ALONE,
+           SIM + ["--quantize-embedding=int8,group=32"])
+    yield "mimo-mtp1.sim", "mimo-mtp1", "bf16", DRAFTED, SIM
+    yield "glm4moe-mtp1.sim", "glm4moe-mtp1", "bf16", DRAFTED, SIM
+    yield "dsv3-chain-mtp2.sim", "dsv3-chain-mtp2", "bf16", DRAFTED, SIM
+    yield "dsv3-yarn-mtp2.sim", "dsv3-yarn-mtp2", "f32", DRAFTED, SIM
+    yield "dsv3-int8.sim", "dsv3-chain-mtp2", "bf16", DRAFTED, SIM + ["--quantize=int8"]
+    yield ("dsv3-int4.sim", "dsv3-chain-mtp2", "f32", DRAFTED,
+           SIM + ["--quantize=int4,group=32", "--quantize-head=int8",
+                  "--quantize-embedding=int4,group=32"])
+    # Trees of grouped and of latent attention, in bf16.
+    tree = SHORT + ["--max-batch=9", "-k=3"]
+    yield "mimo-tree.sim", "mimo-mtp1", "bf16", tree, SIM, {}, True
+    yield "kimi-tree.sim", "dsv3-mtp1", "bf16", tree, SIM, {"model_type": "kimi_k2"}, True
+    yield "bundled.sim", None, None, SHORT + ["--max-batch=1", "-k=2"], SIM
 
 
 def newest(paths):
@@ -95,34 +132,52 @@ def run(*command):
         raise RuntimeError(f"{' '.join(str(c) for c in command)}\n{done.stdout}")
 
 
-def allow_context(checkpoint, importing):
-    """Lets the model be as long as `importing` wants it; no weight is longer for it."""
-    context = next(int(o.split("=")[1]) for o in importing if o.startswith("--max-context="))
+def adapt(checkpoint, job):
+    """Changes the config as the job says, and lets the model be as long as the job wants
+    it; no weight is longer for it."""
+    context = next(int(o.split("=")[1]) for o in job.importing if o.startswith("--max-context="))
     config = json.loads((checkpoint / "config.json").read_text())
-    if config["max_position_embeddings"] < context:
-        config["max_position_embeddings"] = context
-        (checkpoint / "config.json").write_text(json.dumps(config))
+    config.update(job.config)
+    config["max_position_embeddings"] = max(config["max_position_embeddings"], context)
+    (checkpoint / "config.json").write_text(json.dumps(config))
+
+
+def draft_tree(source):
+    """Makes a tree of the imported round's chain."""
+    text = source.read_text()
+    for old, new in (("mtp.draft_chain {", f"mtp.draft_tree {TREE} {{"),
+                     ("} : tensor<?x?xi32>\n", "} : tensor<?x3xi32>\n"),
+                     ("mtp.verify %drafts {", f"mtp.verify %drafts tree {TREE} {{"),
+                     (" exact {", f" exact tree {TREE} {{"),
+                     ("(tensor<?x?xi32>) ->", "(tensor<?x3xi32>) ->"),
+                     ("(tensor<?x?xi32>, tensor<", "(tensor<?x3xi32>, tensor<")):
+        if text.count(old) != 1:
+            raise RuntimeError(f"{source}: expected '{old}' once, got it {text.count(old)} times")
+        text = text.replace(old, new)
+    source.write_text(text)
 
 
 def build(args, job):
-    name, model, dtype, importing, compiling = job
     oracle = args.source / "test/oracle"
     checkpoint = args.source / "models/bundled/hf"
     inputs = [__file__, args.tools / "mtp-import", args.tools / "mtpc"]
-    inputs += [oracle / "tiny.py"] if model else checkpoint.iterdir()
-    artifact = args.out / f"{name}.bin"
+    inputs += [oracle / "tiny.py"] if job.model else checkpoint.iterdir()
+    artifact = args.out / f"{job.name}.bin"
     if artifact.exists() and artifact.stat().st_mtime > newest(inputs):
         return
-    original, checkpoint = checkpoint, args.out / name
-    if not model:
+    original, checkpoint = checkpoint, args.out / job.name
+    if not job.model:
         # A module names weights beside or below itself only.
         shutil.copytree(original, checkpoint, dirs_exist_ok=True)
     else:
-        run(sys.executable, oracle / "tiny.py", model, "-o", checkpoint, "--dtype", dtype)
-        allow_context(checkpoint, importing)
-    source = args.out / f"{name}.mlir"
-    run(args.tools / "mtp-import", checkpoint, "-o", source, *importing)
-    run(args.tools / "mtpc", source, "-o", artifact, *compiling)
+        run(sys.executable, oracle / "tiny.py", job.model, "-o", checkpoint,
+            "--dtype", job.dtype)
+        adapt(checkpoint, job)
+    source = args.out / f"{job.name}.mlir"
+    run(args.tools / "mtp-import", checkpoint, "-o", source, *job.importing)
+    if job.is_tree:
+        draft_tree(source)
+    run(args.tools / "mtpc", source, "-o", artifact, *job.compiling)
 
 
 def build_single(args):
@@ -150,25 +205,36 @@ def build_single(args):
     run(compiler, calls, "-o", artifact)
 
 
-def build_module(args, name, weights):
-    """Compiles Inputs/NAME.mlir with weights of Inputs/weights.py."""
-    inputs = HERE / "Inputs"
-    source, script = inputs / f"{name}.mlir", inputs / "weights.py"
-    artifact = args.out / f"{name}.bin"
+def build_module(args, name, parts, script, weights):
+    """Compiles a module of the files `parts` of Inputs, with weights that a script there
+    writes, for the CPU and the simulated GPU."""
+    parts = [HERE / "Inputs" / part for part in parts]
+    script, artifact = HERE / "Inputs" / script, args.out / f"{name}.bin"
     if artifact.exists() and artifact.stat().st_mtime > newest(
-            [__file__, source, script, args.tools / "mtpc"]):
+            [__file__, *parts, script, args.tools / "mtpc"]):
         return
     run(sys.executable, script, args.out / weights)
-    shutil.copy(source, args.out)
-    run(args.tools / "mtpc", args.out / source.name, "-o", artifact)
+    text = "".join(part.read_text() for part in parts)
+    source = args.out / f"{name}.mlir"
+    # Slots enough for windows of more than 32 rows.
+    source.write_text(text.replace("max_batch = 4,", "max_batch = 8,"))
+    run(args.tools / "mtpc", source, "-o", artifact, *BOTH)
+
+
+def build_modules(args):
+    build_module(args, "tree", ["tree.mlir"], "weights.py", "tree.safetensors")
+    for method in ("lookup", "branches", "rejection"):
+        build_module(args, method, [f"methods/{method}.mlir", "methods/target.mlir.in"],
+                     "methods/weights.py", "methods.safetensors")
 
 
 def jobs_for(chip):
-    """Those for GPUs, for another than the simulator and for any processor."""
-    for *job, compiling in jobs():
-        if "--chip=sim" in compiling:
-            flags = [flag for flag in compiling if flag != "--chip=sim"]
-            yield *job, flags + [f"--chip={chip}", "--target-cpu=x86-64-v3"]
+    """Some of those for GPUs, for another than the simulator and, in the same files, for any
+    processor."""
+    for job in [Job(*job) for job in gpu_jobs()]:
+        if job.dtype == "bf16" and job.compiling in (SIM, BOTH):
+            yield job._replace(compiling=["--target=cpu,cuda", f"--chip={chip}",
+                                          "--target-cpu=x86-64-v3"])
 
 
 def main():
@@ -181,15 +247,16 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     failures = 0
     # Longest first: what has modules.
-    chosen = list(jobs_for(args.chip) if args.chip else jobs())
+    chosen = list(jobs_for(args.chip)) if args.chip else [
+        Job(*job) for job in (*jobs(), *gpu_jobs())]
     if args.only:
-        chosen = [job for job in chosen if job[0] in args.only.split(",")]
-    order = sorted(chosen, key=lambda job: "mtp" not in job[0])
+        chosen = [job for job in chosen if job.name in args.only.split(",")]
+    order = sorted(chosen, key=lambda job: "mtp" not in job.name)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         tasks = [pool.submit(build, args, job) for job in order]
         if not args.chip:
             tasks.append(pool.submit(build_single, args))
-            tasks.append(pool.submit(build_module, args, "tree", "tree.safetensors"))
+            tasks.append(pool.submit(build_modules, args))
         for done in tasks:
             try:
                 done.result()
