@@ -33,6 +33,7 @@ SIM, BOTH = ["--target=cuda", "--chip=sim"], ["--target=cpu,cuda", "--chip=sim"]
 SHORT = ["--max-context=64", "--prefill-chunk=16"]
 ALONE, DRAFTED = SHORT + ["--max-batch=36"], SHORT + ["--max-batch=12", "-k=2"]
 TREE = "[-1, 0, 0, 1]"
+METHODS = "lookup branches rejection".split()
 
 
 class Job(typing.NamedTuple):
@@ -223,7 +224,7 @@ def build_module(args, name, parts, script, weights):
 
 def build_modules(args):
     build_module(args, "tree", ["tree.mlir"], "weights.py", "tree.safetensors")
-    for method in ("lookup", "branches", "rejection"):
+    for method in METHODS:
         build_module(args, method, [f"methods/{method}.mlir", "methods/target.mlir.in"],
                      "methods/weights.py", "methods.safetensors")
 

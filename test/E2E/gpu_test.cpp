@@ -154,6 +154,7 @@ TEST_P(Gpu, LogitsAreTheCpus) {
       loadArtifact(GetParam().cpu, DeviceKind::Cpu);
   ASSERT_TRUE(cpu);
   std::vector<Request> requests = shortRequests(envelope.vocab);
+  requests[2].sampling = {0.8f, 20, 0.9f, 0.02f, /*seed=*/79};
   SessionOptions options = single(/*k=*/0, /*slots=*/2);
   Outcome run = generate(gpu, options, requests);
   Outcome expected = generate(cpu, options, requests);
@@ -174,8 +175,12 @@ TEST_P(Gpu, LogitsAreTheCpus) {
         ASSERT_NEAR(x[j], y[j], bound)
             << "request " << i << ", token " << token;
       ++compared;
-      // Where the two best are close the devices may go on apart.
-      if (best - second <= 2 * bound)
+      // Where a choice is close the devices may go on apart. How close a draw
+      // is is not seen; none of these is within the least bound.
+      bool isClose = requests[i].sampling.temperature > 0
+                         ? GetParam().bound > kExact
+                         : best - second <= 2 * bound;
+      if (isClose)
         break;
       EXPECT_EQ(a.tokens[token], b.tokens[token]) << "request " << i;
     }

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Compiles what the simulated GPU runs for sm_90 as well: ptxas makes a cubin of every
+kernel, without spills and without memory of a thread's own.
+
+  ptxas.py --tools BIN --out DIR
+
+DIR is that of artifacts.py, whose modules are compiled. Without ptxas there is nothing to
+do: exit code 77, or 1 where MTP_REQUIRE_CUDA is set.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from artifacts import BOTH, METHODS, SIM, Job, gpu_jobs
+
+
+def modules():
+    """Names, and what artifacts.py compiles them with but for the target."""
+    for job in gpu_jobs():
+        job = Job(*job)
+        yield job.name, [flag for flag in job.compiling if flag not in SIM + BOTH]
+    for name in ("tree", *METHODS):
+        yield name, []
+
+
+def check(args, name, flags):
+    """The number of kernels; an error where one needs more than registers."""
+    command = [args.tools / "mtpc", args.out / f"{name}.mlir", "--target=cuda",
+               "--compile-to=codegen", "--plan-report=json", "-o", os.devnull, *flags]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{name}: mtpc failed")
+    kernels = json.loads(done.stdout)["gpu_kernels"]
+    if not kernels:
+        raise RuntimeError(f"{name}: expected kernels, got none")
+    for kernel in kernels:
+        if kernel["spill_bytes"] or kernel["stack_bytes"]:
+            raise RuntimeError(f"{name}: expected no spills and no stack, got {kernel}")
+    return len(kernels)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("--tools", "--out"):
+        parser.add_argument(name, type=pathlib.Path, required=True)
+    args = parser.parse_args()
+    ptxas = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin/ptxas"
+    if not ptxas.exists():
+        print(f"no ptxas under {ptxas}")
+        return 1 if os.environ.get("MTP_REQUIRE_CUDA") else 77
+    total = failures = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in [pool.submit(check, args, *module) for module in modules()]:
+            try:
+                total += done.result()
+            except RuntimeError as error:
+                print(f"ptxas: error: {error}", file=sys.stderr)
+                failures += 1
+    print(f"{total} kernels")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
