@@ -1,5 +1,6 @@
 """The parts of a run: each is a process of its own, whose lines `gpu-check` collects."""
 
+import glob
 import json
 import os
 import re
@@ -101,12 +102,24 @@ def run_bench(kit, name, path, flags):
                "R over R at the limits", entry["r"] / entry["r_at_limit"])
 
 
+def time_start(kit, name, path):
+    """From the call to the first token, the file being in memory."""
+    times = []
+    for _ in range(2):
+        begin = time.time()
+        kit.output("mtp-run", path, "--device=cuda", "--ids=1", "-n", 1, "--ignore-eos",
+                   "--max-batch=1", "--json")
+        times.append(time.time() - begin)
+    report(f"{name}: seconds from start to first token", min(times))
+
+
 def model_part(*names):
     def part(kit):
         for name in names:
             if name not in kit.models:
                 continue
             path = kit.fill(name)
+            time_start(kit, name, path)
             for flags in ALL_MODELS[name].benches:
                 run_bench(kit, name, path, flags)
             os.remove(path)
@@ -225,7 +238,9 @@ def sanitizer(kit):
         report("skipped", "no compute-sanitizer")
         return
     folder = os.path.join(kit.folder, "tests")
-    for name in sorted(os.listdir(folder))[:3]:
+    # Grouped attention, and latent attention with experts and modules.
+    chosen = ("llama-gqa.sim.bin", "dsv3-chain-mtp2.sim.bin")
+    for name in sorted(set(os.listdir(folder)) & set(chosen)):
         path = os.path.join(folder, name)
         for tool in ("memcheck", "racecheck", "synccheck", "initcheck"):
             command = [program, "--tool", tool, "--error-exitcode", "9",
@@ -241,7 +256,7 @@ def sanitizer(kit):
 def baseline(kit):
     """A PyTorch step of the same shapes, in the same run."""
     script = os.path.join(os.path.dirname(kit.folder), "baseline.py")
-    for name in ("llama-1b", "llama-8b", "tiny"):
+    for name in ("llama-1b", "llama-8b", "mimo-7b", "tiny"):
         if name not in kit.models:
             continue
         done = subprocess.run([sys.executable, script,
@@ -264,8 +279,11 @@ def probe(name):
 
 
 def cublaslt():
-    """The library that PyTorch or the toolkit brought, if any."""
-    import glob  # pylint: disable=import-outside-toplevel
+    """The library that the variable names, or that PyTorch or the toolkit brought."""
+    if os.environ.get("MTP_CUBLASLT"):
+        return [os.environ["MTP_CUBLASLT"]]
+    if os.environ.get("MTP_CUDA_DRIVER"):
+        return []  # what the machine has is for another driver
     places = [os.path.join(path, "nvidia", "*", "lib") for path in sys.path]
     for place in [*places, "/usr/local/cuda*/lib64", "/usr/lib/x86_64-linux-gnu"]:
         for path in sorted(glob.glob(os.path.join(place, "libcublasLt.so.*"))):
@@ -286,7 +304,7 @@ PARTS = {
     "8b-integers": Part(model_part("llama-8b-int8", "llama-8b-int4"), 90),
     "mimo": Part(model_part("mimo-7b", "mimo-7b-drafts-32k"), 120),
     "loop": Part(loop, 60, simulated=True),
-    "baseline": Part(baseline, 150, simulated=True),
+    "baseline": Part(baseline, 120, simulated=True),
     "deepseek": Part(model_part("deepseek"), 90),
     "attention": Part(model_part("attention-gqa", "attention-mla"), 90),
     "products": Part(products, 120, simulated=True),

@@ -66,7 +66,7 @@ static void compare(const std::string &name, const std::string &kernel,
   };
   uint64_t done = 0;
   double start = now();
-  for (uint64_t piece = 0; piece < pieces && now() - start < 30;
+  for (uint64_t piece = 0; piece < pieces && now() - start < 8;
        ++piece, ++done) {
     parallel([&](size_t i, size_t) {
       zs[i] = z(uint32_t(piece * count + i), xs[i]);
