@@ -146,9 +146,10 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
 def OrderFragmentsPass : Pass<"exec-order-fragments", "mlir::ModuleOp"> {
   let summary = "Pack weights in the order of tensor cores";
   let description = [{
-    Panels of 32 outputs in `bf16` get their blocks of inputs in the order of
-    fragments, where k is a multiple of 32 and only products read the weight.
-    It comes when the elements of weights are settled.
+    Panels of 32 outputs in `bf16`, or of integers in groups of 32, 64 or 128,
+    get their inputs in the order of fragments, where k is a multiple of 32 and
+    only products read the weight. It comes when the elements of weights are
+    settled.
   }];
   let statistics = [
     Statistic<"numOrdered", "ordered", "weights that got the order">

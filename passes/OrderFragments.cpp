@@ -32,7 +32,7 @@ struct OrderFragmentsPass
 
 /// The same layout with fragments; null where it has no such form.
 static WeightLayoutAttrInterface inFragments(exec::WeightOp weight) {
-  if (!weight.getDtype().isBF16() || int64_t(weight.getK()) % Order::kInputs)
+  if (!weight.canBeInFragments())
     return nullptr;
   return llvm::TypeSwitch<Attribute, WeightLayoutAttrInterface>(
              weight.getLayout())

@@ -3,7 +3,7 @@
 #include "compiler/Codegen/KernelConfig.h"
 
 #include "runtime/schema/FragmentOrder.h"
-#include "runtime/schema/QuantizedPanel.h"
+#include "runtime/schema/IntegerFragments.h"
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -110,12 +110,16 @@ LogicalResult mtp::codegen::verifyWeightFormat(const KernelConfig &config,
   if (!format.bits && format.group != 0)
     return emitError() << "expected no config key 'group' for dtype '"
                        << config.text("dtype") << "', got " << format.group;
-  if (config.flag("fragments") &&
-      (format.bits || format.dtype != DType::BF16 ||
-       config.integer("k") % FragmentOrder::kInputs != 0))
-    return emitError() << "expected dtype 'bf16' and k to be a multiple of "
+  int64_t k = config.integer("k");
+  bool isPossible =
+      format.bits
+          ? IntegerFragments{format.bits, format.group, k}.isPossible()
+          : format.dtype == DType::BF16 && k % FragmentOrder::kInputs == 0;
+  if (config.flag("fragments") && !isPossible)
+    return emitError() << "expected dtype 'bf16', or a group of 32, 64 or 128, "
+                          "and k to be a multiple of "
                        << FragmentOrder::kInputs << " for fragments, got '"
-                       << config.text("dtype") << "' and "
-                       << config.integer("k");
+                       << config.text("dtype") << "', " << format.group
+                       << " and " << k;
   return success();
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/Weights/WeightRows.h"
 #include "runtime/schema/FragmentOrder.h"
+#include "runtime/schema/IntegerFragments.h"
 
 #include <algorithm>
 #include <atomic>
@@ -267,12 +268,37 @@ void Packer::forGroups(int64_t number, TakeT take) const {
   }
 }
 
+/// Brings a group of `inputs` as `from` has it in a panel into the order of
+/// fragments.
+void orderGroup(const IntegerFragments &order, const uint8_t *from,
+                int64_t inputs, uint8_t *out) {
+  constexpr int64_t kOutputs = QuantizedPanel::kOutputs;
+  int64_t words = inputs * order.bits / 32;
+  for (int64_t output = 0; output < kOutputs; ++output)
+    std::memcpy(out + IntegerFragments::scaleByte(output), from + 4 * output,
+                4);
+  from += QuantizedPanel::kScaleBytes;
+  for (int64_t i = 0; i < words * kOutputs; ++i) {
+    uint32_t word;
+    std::memcpy(&word, from + 4 * i, 4);
+    word ^= order.signBits();
+    std::memcpy(out + order.wordByte(i % kOutputs, i / kOutputs, inputs), &word,
+                4);
+  }
+}
+
 void Packer::quantizePanel(int64_t number, uint8_t *out,
                            PieceResult &result) const {
   QuantizedPanel panel{recipe.bits, recipe.group, recipe.k};
+  IntegerFragments order{recipe.bits, recipe.group, recipe.k};
+  uint8_t ordered[QuantizedPanel::kScaleBytes +
+                  QuantizedPanel::kOutputs * kMaxQuantGroup];
   forGroups(number, [&](const float *group, int64_t inputs) {
     result.isFinite &=
-        quantizeGroup(panel, group, kTileCols, inputs, out, result.error);
+        quantizeGroup(panel, group, kTileCols, inputs,
+                      recipe.fragments ? ordered : out, result.error);
+    if (recipe.fragments)
+      orderGroup(order, ordered, inputs, out);
     out += panel.groupBytes(inputs);
   });
 }

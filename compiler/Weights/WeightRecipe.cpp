@@ -1,7 +1,7 @@
 //===- WeightRecipe.cpp - How packed weights are made ---------------------===//
 
 #include "compiler/Weights/WeightRecipe.h"
-#include "runtime/schema/FragmentOrder.h"
+#include "runtime/schema/IntegerFragments.h"
 
 #include <limits>
 
@@ -63,14 +63,17 @@ Status verifyQuantization(const WeightRecipe &recipe) {
 }
 
 Status verifyFragments(const WeightRecipe &recipe) {
-  if (!recipe.fragments ||
-      (recipe.layout != WeightLayout::Raw && recipe.bits == 0 &&
-       recipe.type == WeightType::BF16 &&
-       recipe.k % FragmentOrder::kInputs == 0 &&
-       recipe.panelWidth == FragmentOrder::kOutputs))
+  bool isPossible =
+      recipe.bits
+          ? IntegerFragments{recipe.bits, recipe.group, recipe.k}.isPossible()
+          : recipe.type == WeightType::BF16 &&
+                recipe.k % FragmentOrder::kInputs == 0;
+  if (!recipe.fragments || (recipe.layout != WeightLayout::Raw && isPossible &&
+                            recipe.panelWidth == FragmentOrder::kOutputs))
     return okStatus();
-  return invalidArgument("expected panels of 32 outputs in BF16 and a k that "
-                         "is a multiple of 32 for fragments, got a k of " +
+  return invalidArgument("expected panels of 32 outputs in BF16 or groups of "
+                         "32, 64 or 128 inputs, and a k that is a multiple of "
+                         "32 for fragments, got a k of " +
                          std::to_string(recipe.k));
 }
 

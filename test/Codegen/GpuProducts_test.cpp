@@ -39,6 +39,41 @@ static const Product products[] = {
                     "fragments = true, dtype = \"bf16\""},
     {"moe_down", "experts = 256, k = 2048, n = 7168, top_k = 8, "
                  "fragments = true, dtype = \"bf16\""},
+    {"linear", "k = 4096, n = 28672, dtype = \"int8\", group = 64, "
+               "fragments = true, norm = true, eps = 1.0e-5 : f32, "
+               "activation = \"swiglu\""},
+    {"linear", "k = 4096, n = 6144, dtype = \"int8\", group = 64, "
+               "fragments = true, norm = true, eps = 1.0e-5 : f32"},
+    {"linear", "k = 14336, n = 4096, dtype = \"int8\", group = 64, "
+               "fragments = true, residual = true, bias = true"},
+    {"linear", "k = 4096, n = 28672, dtype = \"int8\", group = 128, "
+               "fragments = true, norm = true, eps = 1.0e-5 : f32, "
+               "activation = \"swiglu\""},
+    {"linear", "k = 14336, n = 4096, dtype = \"int8\", group = 32, "
+               "fragments = true"},
+    {"linear_argmax", "k = 4096, n = 128256, dtype = \"int8\", group = 64, "
+                      "fragments = true, norm = true, eps = 1.0e-5 : f32, "
+                      "logits = true, slots = 8"},
+    {"linear", "k = 4096, n = 28672, dtype = \"int4\", group = 64, "
+               "fragments = true, norm = true, eps = 1.0e-5 : f32, "
+               "activation = \"swiglu\""},
+    {"linear", "k = 14336, n = 4096, dtype = \"int4\", group = 64, "
+               "fragments = true, residual = true"},
+    {"linear", "k = 4096, n = 6144, dtype = \"int4\", group = 128, "
+               "fragments = true, norm = true, eps = 1.0e-5 : f32"},
+    {"linear", "k = 4096, n = 6144, dtype = \"int4\", group = 32, "
+               "fragments = true, norm = true, eps = 1.0e-5 : f32"},
+    {"linear_argmax", "k = 7168, n = 129280, dtype = \"int4\", group = 128, "
+                      "fragments = true"},
+    // The last group has 32 inputs, or 96.
+    {"linear", "k = 10976, n = 4096, dtype = \"int4\", group = 64, "
+               "fragments = true"},
+    {"linear", "k = 11104, n = 4096, dtype = \"int8\", group = 128, "
+               "fragments = true, activation = \"swiglu\""},
+    {"moe_gate_up", "experts = 256, k = 7168, inter = 2048, top_k = 8, "
+                    "fragments = true, dtype = \"int4\", group = 64"},
+    {"moe_down", "experts = 256, k = 2048, n = 7168, top_k = 8, "
+                 "fragments = true, dtype = \"int8\", group = 64"},
     {"linear", "k = 2048, n = 3072, dtype = \"bf16\", norm = true, "
                "eps = 1.0e-5 : f32"},
     {"linear", "k = 4096, n = 28672, dtype = \"bf16\", norm = true, "
@@ -116,15 +151,26 @@ TEST(GpuProducts, AssembleWithoutSpills) {
     const Product &product = products[i];
     SCOPED_TRACE(std::string(product.kind) + " " + product.config);
     size_t wait = text.find("griddepcontrol.wait");
-    size_t load = text.find("ld.global"), store = text.find("st.global");
+    size_t load = text.find("ld.global."), store = text.find("st.global");
     ASSERT_NE(wait, std::string::npos);
     EXPECT_GT(store, wait);
     // Which expert's weights a block reads, it knows behind the wait only.
     bool isExpert = llvm::StringRef(product.kind).starts_with("moe_");
     EXPECT_EQ(load < wait, !isExpert);
-    if (llvm::StringRef(product.config).contains("fragments")) {
-      EXPECT_NE(text.find("mma.sync.aligned.m16n8k16"), std::string::npos);
-      EXPECT_EQ(text.find("ld.global.v4.b32") < wait, !isExpert);
+    llvm::StringRef config = product.config;
+    if (config.contains("fragments")) {
+      EXPECT_NE(text.find(config.contains("bf16")
+                              ? "mma.sync.aligned.m16n8k16.row.col.f32.bf16"
+                              : "mma.sync.aligned.m16n8k32.row.col.s32.s8"),
+                std::string::npos);
+      // A lane has 8 bytes of a group of 32 inputs of int4.
+      bool isShort = config.contains("int4") && config.contains("group = 32");
+      std::string weights = "ld.global.L1::no_allocate.v4.b32";
+      if (isShort)
+        weights.replace(weights.find("v4"), 2, "v2");
+      size_t first = text.find(weights);
+      ASSERT_NE(first, std::string::npos);
+      EXPECT_EQ(first < wait, !isExpert);
     }
     EXPECT_EQ(text.find(".local"), std::string::npos);
     EXPECT_EQ(text.find("atom"), std::string::npos);

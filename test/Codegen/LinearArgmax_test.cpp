@@ -57,7 +57,11 @@ const Case cases[] = {{33, 47, 0},
                       {159, 40, 8, 128},
                       {192, 100, 8, 64, /*norm=*/true, /*forTiles=*/true},
                       {33, 96, 4, 32, /*norm=*/true},
-                      {256, 70, 4, 128, /*norm=*/false, /*forTiles=*/true}};
+                      {256, 70, 4, 128, /*norm=*/false, /*forTiles=*/true},
+                      {672, 70, 8, 64, /*norm=*/true, false,
+                       /*fragments=*/true},
+                      {352, 90, 4, 128, /*norm=*/false, false,
+                       /*fragments=*/true}};
 
 /// Rows of all kinds: random ones; zeros, whose logits are the bias, with ties,
 /// -infinity and NaN; and rows of NaN, where nothing wins.
@@ -66,11 +70,14 @@ struct Problem {
       : c(c), rows(rows), x(randomFloats(size_t(rows) * c.stride(), 1)),
         norm(randomFloats(c.k, 2, 0.3f)), bias(randomFloats(c.n, 4, 1.5f)) {
     std::vector<float> w = randomFloats(size_t(c.n) * c.k, 3, 0.2f);
-    weights =
-        c.group ? packQuantized(quantizeWeights(w, c.n, c.k, {c.bits, c.group}))
-                : packWeights(w, c.n, c.k, c.bits == 16);
-    if (c.fragments)
-      weights = toFragments(weights, c.k);
+    if (c.group) {
+      QuantizedMatrix matrix = quantizeWeights(w, c.n, c.k, {c.bits, c.group});
+      weights = c.fragments ? packFragments(matrix) : packQuantized(matrix);
+    } else {
+      weights = packWeights(w, c.n, c.k, c.bits == 16);
+      if (c.fragments)
+        weights = toFragments(weights, c.k);
+    }
     for (int i = 0; i < c.n; ++i)
       bias[i] = i % 7 == 6 || (i >= 32 && i < 64) ? -INFINITY
                 : i % 11 == 10                    ? NAN

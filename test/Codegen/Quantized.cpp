@@ -81,6 +81,78 @@ std::vector<uint8_t> mtp::codegen::test::packQuantized(const QuantizedMatrix &w,
   return packed;
 }
 
+namespace {
+/// Writes panels in fragments, one integer after another.
+struct FragmentWriter {
+  const QuantizedMatrix &w;
+  bool gated;
+  std::vector<uint8_t> bytes;
+
+  int outputs() const { return gated ? w.rows / 2 : w.rows; }
+  /// The row of an output of a panel; -1 where there is none.
+  int rowOf(int panel, int output) const {
+    output += (gated ? panel / 2 : panel) * 32;
+    if (output >= outputs())
+      return -1;
+    return gated && panel % 2 ? outputs() + output : output;
+  }
+  int valueOf(int row, int input) const {
+    return row < 0 ? 0 : w.values[size_t(row) * w.k + input];
+  }
+
+  void writeScales(int panel, int group) {
+    for (int tile = 0; tile < 2; ++tile)
+      for (int i = 0; i < 16; ++i) {
+        int row = rowOf(panel, 16 * tile + i / 2 + i % 2 * 8);
+        float scale = row < 0 ? 0 : w.scales[size_t(row) * w.groups() + group];
+        const auto *from = reinterpret_cast<const uint8_t *>(&scale);
+        bytes.insert(bytes.end(), from, from + 4);
+      }
+  }
+
+  /// The words of a lane of 32 inputs from `first` on.
+  void writeLane(int panel, int tile, int lane, int first) {
+    int input = first + 8 * (lane % 4);
+    auto row = [&](int i) {
+      return rowOf(panel, 16 * tile + lane / 4 + 8 * i);
+    };
+    if (w.format.bits == 8) {
+      for (int word = 0; word < 4; ++word)
+        for (int b = 0; b < 4; ++b)
+          bytes.push_back(
+              uint8_t(valueOf(row(word % 2), input + word / 2 * 4 + b)));
+      return;
+    }
+    for (int word = 0; word < 2; ++word)
+      for (int b = 0; b < 4; ++b)
+        bytes.push_back(uint8_t((valueOf(row(word), input + b) & 15) |
+                                valueOf(row(word), input + 4 + b) << 4));
+  }
+
+  void writeGroup(int panel, int group) {
+    int first = group * w.format.group;
+    int end = std::min(first + w.format.group, w.k);
+    writeScales(panel, group);
+    int together = w.format.bits == 8 ? 32 : 64;
+    for (int tile = 0; tile < 2; ++tile)
+      for (int at = first; at < end; at += together)
+        for (int lane = 0; lane < 32; ++lane)
+          for (int unit = at; unit < std::min(at + together, end); unit += 32)
+            writeLane(panel, tile, lane, unit);
+  }
+};
+} // namespace
+
+std::vector<uint8_t> mtp::codegen::test::packFragments(const QuantizedMatrix &w,
+                                                       bool gated) {
+  FragmentWriter writer{w, gated, {}};
+  int panels = (writer.outputs() + 31) / 32 * (gated ? 2 : 1);
+  for (int panel = 0; panel < panels; ++panel)
+    for (int group = 0; group < w.groups(); ++group)
+      writer.writeGroup(panel, group);
+  return writer.bytes;
+}
+
 std::vector<uint8_t>
 mtp::codegen::test::packTable(const QuantizedMatrix &table) {
   int bits = table.format.bits, together = bits == 8 ? 4 : 8;

@@ -42,6 +42,10 @@ QuantizedMatrix quantizeWeights(const std::vector<float> &w, int n, int k,
 std::vector<uint8_t> packQuantized(const QuantizedMatrix &w,
                                    bool gated = false);
 
+/// The same in the order of tensor cores, also as FORMAT.md has it.
+std::vector<uint8_t> packFragments(const QuantizedMatrix &w,
+                                   bool gated = false);
+
 /// The layout of a table, row by row.
 std::vector<uint8_t> packTable(const QuantizedMatrix &table);
 

@@ -21,7 +21,12 @@ struct Case {
   int k, n;
   Quantization format;
   bool norm = false, bias = false, residual = false, gated = false;
+  /// Weights in the order of tensor cores, which only a GPU takes.
+  bool fragments = false;
 
+  bool runsOn(const TestTarget &target) const {
+    return target.isGpu || !fragments;
+  }
   int outputs() const { return gated ? n / 2 : n; }
   int stride() const { return k + 5; }
   std::string config() const {
@@ -36,6 +41,8 @@ struct Case {
               std::to_string(outputs() + 3);
     if (gated)
       text += ", activation = \"swiglu\"";
+    if (fragments)
+      text += ", fragments = true";
     return text + ", x_stride = " + std::to_string(stride()) +
            ", y_stride = " + std::to_string(outputs() + 1);
   }
@@ -53,7 +60,12 @@ struct Problem {
     for (int i = 0; i < std::min(c.k, c.format.group); ++i)
       values[i] = 0;
     w = quantizeWeights(values, c.n, c.k, c.format);
-    packed = packQuantized(w, c.gated);
+    pack();
+  }
+
+  void pack() {
+    packed =
+        c.fragments ? packFragments(w, c.gated) : packQuantized(w, c.gated);
   }
 
   std::vector<float> run(const Kernel &kernel, int first, int count,
@@ -169,15 +181,45 @@ std::vector<Case> allCases() {
   return cases;
 }
 
+/// On tensor cores, all forms: fewer groups than warps, so many that warps have
+/// several and not the same number, and last groups of 32, 64 and 96 inputs.
+std::vector<Case> fragmentCases() {
+  std::vector<Case> cases;
+  for (int bits : {8, 4})
+    for (auto [k, n, group, variant] : {std::tuple{32, 17, 32, 0},
+                                        {128, 64, 64, 1},
+                                        {1120, 40, 64, 2},
+                                        {608, 70, 32, 0},
+                                        {1152, 100, 64, 3},
+                                        {2144, 33, 128, 0},
+                                        {1248, 90, 128, 3},
+                                        {448, 48, 128, 2},
+                                        {2656, 34, 64, 3},
+                                        {4064, 16, 64, 0}}) {
+      bool gated = variant == 3;
+      cases.push_back({k,
+                       n,
+                       {bits, group},
+                       /*norm=*/variant == 1 || gated,
+                       /*bias=*/variant == 1 || variant == 2,
+                       /*residual=*/variant == 2,
+                       gated,
+                       /*fragments=*/true});
+    }
+  return cases;
+}
+
 } // namespace
 
 /// Rows of two passes, whether these are of 64 or 128.
 static constexpr int manyRows = 140;
 
-TEST(Quantized, LinearMatchesReferencesAndIsRowInvariant) {
-  for (const Case &c : allCases()) {
+static void checkLinear(const std::vector<Case> &cases) {
+  for (const Case &c : cases) {
     std::vector<float> first;
     for (const auto &[name, target] : allTargets()) {
+      if (!c.runsOn(target))
+        continue;
       SCOPED_TRACE(name + ": " + c.config());
       int rows = target.rowsOf(manyRows), some = target.rowsOf(40);
       Problem problem(c, rows);
@@ -203,13 +245,52 @@ TEST(Quantized, LinearMatchesReferencesAndIsRowInvariant) {
   }
 }
 
+TEST(Quantized, LinearMatchesReferencesAndIsRowInvariant) {
+  checkLinear(allCases());
+}
+
+TEST(Quantized, FragmentsMatchReferencesAndAreRowInvariant) {
+  checkLinear(fragmentCases());
+}
+
+// More rows than meet the weights at once.
+TEST(Quantized, FragmentsTakeManyRows) {
+  for (const auto &[name, target] : allTargets())
+    for (int bits : {8, 4}) {
+      if (!target.isGpu)
+        continue;
+      SCOPED_TRACE(std::to_string(bits) + " bits");
+      Case c{160,
+             40,
+             {bits, 64},
+             false,
+             false,
+             false,
+             false,
+             /*fragments=*/true};
+      Problem problem(c, 77);
+      Kernel kernel(target, "linear", c.config());
+      problem.checkBits(problem.run(kernel, 0, 77, Split::Whole),
+                        target.sumChains());
+    }
+}
+
+/// Bits, and whether in fragments.
+static std::vector<std::pair<int, bool>> formats(const TestTarget &target) {
+  std::vector<std::pair<int, bool>> formats{{8, false}, {4, false}};
+  if (target.isGpu)
+    formats.insert(formats.end(), {{8, true}, {4, true}});
+  return formats;
+}
+
 // Sums of the largest products there are: nothing may saturate or wrap.
 TEST(Quantized, HoldsTheLargestSums) {
   const int k = 256, n = 32;
   for (const auto &[name, target] : allTargets())
-    for (int bits : {8, 4}) {
+    for (auto [bits, fragments] : formats(target)) {
       SCOPED_TRACE(name + " " + std::to_string(bits) + " bits");
       Case c{k, n, {bits, 128}};
+      c.fragments = fragments;
       Kernel kernel(target, "linear", c.config());
       for (float sign : {1.0f, -1.0f}) {
         Problem problem(c, 3);
@@ -219,7 +300,7 @@ TEST(Quantized, HoldsTheLargestSums) {
                          : sign < 0 ? -8
                                     : 7));
         std::fill(problem.w.scales.begin(), problem.w.scales.end(), 0.5f);
-        problem.packed = packQuantized(problem.w);
+        problem.pack();
         std::vector<float> y = problem.run(kernel, 0, 3, Split::Whole);
         problem.checkBits(y, target.sumChains());
         double each = problem.w.at(0, 0) * 3;
@@ -232,9 +313,10 @@ TEST(Quantized, HoldsTheLargestSums) {
 // Rows without a usable scale: zeros, and values whose reciprocal is infinite.
 TEST(Quantized, TakesTinyRowsForZeros) {
   for (const auto &[name, target] : allTargets())
-    for (int bits : {8, 4}) {
+    for (auto [bits, fragments] : formats(target)) {
       SCOPED_TRACE(name);
-      Case c{71, 33, {bits, 32}};
+      Case c{fragments ? 64 : 71, 33, {bits, 32}};
+      c.fragments = fragments;
       Problem problem(c, 2);
       for (int i = 0; i < c.stride(); ++i) {
         problem.x[i] = 0;
@@ -248,16 +330,17 @@ TEST(Quantized, TakesTinyRowsForZeros) {
 
 TEST(Quantized, KeepsNaNAndInfinityInTheirRows) {
   for (const auto &[name, target] : allTargets())
-    for (int bits : {8, 4}) {
+    for (auto [bits, fragments] : formats(target)) {
       SCOPED_TRACE(name);
-      Case c{71, 90, {bits, 32}};
+      Case c{fragments ? 96 : 71, 90, {bits, 32}};
+      c.fragments = fragments;
       Kernel kernel(target, "linear", c.config());
       for (float bad : {NAN, -NAN, INFINITY, -INFINITY}) {
         Problem problem(c, 13);
         // No output may have a group of zeros, which takes part in nothing.
         problem.w.values.assign(problem.w.values.size(), 1);
         problem.w.scales.assign(problem.w.scales.size(), 0.5f);
-        problem.packed = packQuantized(problem.w);
+        problem.pack();
         std::vector<float> before = problem.run(kernel, 0, 13, Split::Whole);
         problem.x[size_t(5) * c.stride() + 40] = bad;
         std::vector<float> after = problem.run(kernel, 0, 13, Split::Whole);
@@ -272,14 +355,18 @@ TEST(Quantized, KeepsNaNAndInfinityInTheirRows) {
 
 TEST(Quantized, AgreesWithSeparateNorm) {
   for (const auto &[name, target] : allTargets())
-    for (int bits : {8, 4}) {
+    for (auto [bits, fragments] : formats(target)) {
       SCOPED_TRACE(name);
-      Case fused{71, 90, {bits, 64}, /*norm=*/true};
-      Case plain{71, 90, {bits, 64}};
+      int k = fragments ? 608 : 71;
+      Case fused{k, 90, {bits, 64}, /*norm=*/true};
+      Case plain{k, 90, {bits, 64}};
+      fused.fragments = plain.fragments = fragments;
       Problem problem(fused, 9), separate(plain, 9);
+      std::string stride = std::to_string(plain.stride());
       Kernel norm(target, "rms_norm",
-                  "width = 71, eps = 1.0e-5 : f32, offset = 1, x_stride = 76, "
-                  "y_stride = 76");
+                  "width = " + std::to_string(k) +
+                      ", eps = 1.0e-5 : f32, offset = 1, x_stride = " + stride +
+                      ", y_stride = " + stride);
       Guarded<float> x(problem.x), weight(problem.normWeight), y(separate.x);
       norm.run({x.data(), weight.data(), y.data()}, {9});
       separate.x = y.values();
@@ -314,10 +401,11 @@ namespace {
 
 /// Experts in integers and the pairs of some rows by expert.
 struct Mixture {
-  static constexpr int experts = 5, topK = 2, k = 75, inter = 37;
+  static constexpr int experts = 5, topK = 2;
 
-  Mixture(int rows, Quantization format)
-      : rows(rows), format(format), x(randomFloats(rows * k, 1)) {
+  Mixture(int rows, Quantization format, bool fragments)
+      : rows(rows), k(fragments ? 96 : 75), inter(fragments ? 64 : 37),
+        format(format), fragments(fragments), x(randomFloats(rows * k, 1)) {
     for (int e = 0; e < experts; ++e) {
       up.push_back(quantizeWeights(randomFloats(2 * inter * k, 10 + e, 0.2f),
                                    2 * inter, k, format));
@@ -326,8 +414,8 @@ struct Mixture {
       auto append = [](std::vector<uint8_t> &to, std::vector<uint8_t> part) {
         to.insert(to.end(), part.begin(), part.end());
       };
-      append(packedUp, packQuantized(up[e], /*gated=*/true));
-      append(packedDown, packQuantized(down[e]));
+      append(packedUp, pack(up[e], /*gated=*/true));
+      append(packedDown, pack(down[e], /*gated=*/false));
     }
   }
 
@@ -336,10 +424,15 @@ struct Mixture {
     return j == 0 ? 2 : row % 3 == 0 ? 4 : row % 3 - 1;
   }
 
+  std::vector<uint8_t> pack(const QuantizedMatrix &w, bool gated) const {
+    return fragments ? packFragments(w, gated) : packQuantized(w, gated);
+  }
+
   std::string config(bool gateUp) const {
-    return std::string("experts = 5, top_k = 2, ") +
-           (gateUp ? "k = 75, inter = 37, " : "k = 37, n = 75, ") +
-           format.config();
+    return "experts = 5, top_k = 2, k = " + std::to_string(gateUp ? k : inter) +
+           (gateUp ? ", inter = " : ", n = ") +
+           std::to_string(gateUp ? inter : k) + ", " + format.config() +
+           (fragments ? ", fragments = true" : "");
   }
 
   /// Both products of rows [first, first + count): pairs of activations, and
@@ -367,8 +460,9 @@ struct Mixture {
     return {act.values(), out.values()};
   }
 
-  int rows;
+  int rows, k, inter;
   Quantization format;
+  bool fragments;
   std::vector<float> x;
   std::vector<QuantizedMatrix> up, down;
   std::vector<uint8_t> packedUp, packedDown;
@@ -376,35 +470,37 @@ struct Mixture {
 
 } // namespace
 
-TEST(Quantized, ExpertsMatchReferenceAndAreRowInvariant) {
+static void checkExperts(bool fragments) {
   using M = Mixture;
   for (Quantization format : {Quantization{8, 64}, {4, 32}}) {
-    M m(80, format);
+    M m(80, format, fragments);
     std::vector<float> firstTarget;
     for (const auto &[name, target] : allTargets()) {
+      if (fragments && !target.isGpu)
+        continue;
       SCOPED_TRACE(name + ", " + format.config());
       Kernel gateUp(target, "moe_gate_up", m.config(true));
       Kernel down(target, "moe_down", m.config(false));
       int rows = target.rowsOf(m.rows), chains = target.sumChains();
       expectRowInvariant(
-          target.rowsOf(40), M::topK * M::k,
+          target.rowsOf(40), M::topK * m.k,
           [&](int first, int count, Split split) {
             return m.run(gateUp, down, first, count, split).second;
           });
       auto [act, out] = m.run(gateUp, down, 0, rows, Split::Random);
-      QuantizedMatrix in = quantizeRows(m.x, rows, M::k, M::k, format.group);
+      QuantizedMatrix in = quantizeRows(m.x, rows, m.k, m.k, format.group);
       QuantizedMatrix mid =
-          quantizeRows(act, rows * M::topK, M::inter, M::inter, format.group);
+          quantizeRows(act, rows * M::topK, m.inter, m.inter, format.group);
       for (int p = 0; p < rows * M::topK; ++p) {
         int row = p / M::topK, e = M::expertOf(row, p % M::topK);
-        for (int i = 0; i < M::inter; ++i) {
+        for (int i = 0; i < m.inter; ++i) {
           float gate = quantizedDot(in, row, m.up[e], i, chains);
-          float up = quantizedDot(in, row, m.up[e], i + M::inter, chains);
-          ASSERT_NEAR(act[p * M::inter + i], silu(gate) * up,
+          float up = quantizedDot(in, row, m.up[e], i + m.inter, chains);
+          ASSERT_NEAR(act[p * m.inter + i], silu(gate) * up,
                       1e-6 * (1 + std::fabs(gate * up)));
         }
-        for (int o = 0; o < M::k; ++o)
-          ASSERT_EQ(out[p * M::k + o],
+        for (int o = 0; o < m.k; ++o)
+          ASSERT_EQ(out[p * m.k + o],
                     quantizedDot(mid, p, m.down[e], o, chains));
       }
       if (target.isGpu)
@@ -413,6 +509,11 @@ TEST(Quantized, ExpertsMatchReferenceAndAreRowInvariant) {
       EXPECT_EQ(out, firstTarget) << "instruction sets disagree";
     }
   }
+}
+
+TEST(Quantized, ExpertsMatchReferenceAndAreRowInvariant) {
+  checkExperts(/*fragments=*/false);
+  checkExperts(/*fragments=*/true);
 }
 
 // A last group of 1, 7 or 31 values, of whole and of broken words, and no full

@@ -3,9 +3,12 @@
 // CHECK-DAG: exec.weight @q #exec.panels<32, fragments = true> k 64 n 40
 // CHECK-DAG: exec.weight @up #exec.gated_panels<32, fragments = true> k 64 n 128
 // CHECK-DAG: exec.weight @heads #exec.panels<32, fragments = true> k 32 n 40 stack 2
+// CHECK-DAG: exec.weight @int8 #exec.panels<32, fragments = true> k 64
+// CHECK-DAG: exec.weight @int4 #exec.gated_panels<32, fragments = true> k 160
 // What stays: other elements, inputs that are no blocks, panels of other widths.
 // CHECK-DAG: exec.weight @f32 #exec.panels<32> k 64
-// CHECK-DAG: exec.weight @int8 #exec.panels<32> k 64
+// CHECK-DAG: exec.weight @int96 #exec.panels<32> k 192
+// CHECK-DAG: exec.weight @int40 #exec.panels<32> k 40
 // CHECK-DAG: exec.weight @ragged #exec.panels<32> k 40
 // CHECK-DAG: exec.weight @narrow #exec.panels<16> k 64
 
@@ -14,6 +17,9 @@ exec.weight @up #exec.gated_panels<32> k 64 n 128 stack 1 [#exec.source<key = "g
 exec.weight @heads #exec.panels<32> k 32 n 40 stack 2 [#exec.source<key = "h.{}">] : bf16
 exec.weight @f32 #exec.panels<32> k 64 n 64 stack 1 [#exec.source<key = "f">] : f32
 exec.weight @int8 #exec.panels<32> k 64 n 64 stack 1 [#exec.source<key = "i">] : i8 group 64
+exec.weight @int4 #exec.gated_panels<32> k 160 n 64 stack 1 [#exec.source<key = "g">, #exec.source<key = "u">] : i4 group 128
+exec.weight @int96 #exec.panels<32> k 192 n 64 stack 1 [#exec.source<key = "i">] : i8 group 96
+exec.weight @int40 #exec.panels<32> k 40 n 64 stack 1 [#exec.source<key = "i">] : i8 group 32
 exec.weight @ragged #exec.panels<32> k 40 n 64 stack 1 [#exec.source<key = "r">] : bf16
 exec.weight @narrow #exec.panels<16> k 64 n 64 stack 1 [#exec.source<key = "n">] : bf16
 
@@ -24,11 +30,16 @@ exec.program @step "function" {
   // CHECK: exec.ref @up : memref<4x2x32x32xbf16>
   // CHECK: exec.ref @heads : memref<4x1x32x32xbf16>
   // CHECK: exec.ref @f32 : memref<2x64x32xf32>
+  // CHECK: exec.ref @int8 : memref<2x17x32x4xi8>
+  // CHECK: exec.ref @int4 : memref<2x22x32x4xi8>
   %q = exec.ref @q : memref<2x32x32x2xbf16>
   %u = exec.ref @up : memref<4x32x32x2xbf16>
   %h = exec.ref @heads : memref<4x16x32x2xbf16>
   %f = exec.ref @f32 : memref<2x64x32xf32>
   %i = exec.ref @int8 : memref<2x2176xi8>
+  %i4 = exec.ref @int4 : memref<2x2816xi8>
+  %i96 = exec.ref @int96 : memref<2x6400xi8>
+  %i40 = exec.ref @int40 : memref<2x1536xi8>
   %r = exec.ref @ragged : memref<2x20x32x2xbf16>
   %n = exec.ref @narrow : memref<4x32x16x2xbf16>
   // CHECK: exec.linear {{.*}} : (tensor<4x64xf32>, memref<2x2x32x32xbf16>) -> tensor<4x40xf32>

@@ -74,6 +74,55 @@ std::vector<uint8_t> packPlainly(const WeightRecipe &recipe,
   return out;
 }
 
+/// Compares the integers of whole panels with those in fragments.
+void expectSameIntegers(const std::vector<uint8_t> &panels,
+                        const std::vector<uint8_t> &fragments,
+                        const QuantizedPanel &panel) {
+  int64_t octet = panel.bits; // Bytes of eight inputs.
+  size_t base = 0;
+  auto nibble = [](const uint8_t *at, int64_t i) {
+    return at[i % 4] >> (i / 4 * 4) & 15;
+  };
+  while (base < panels.size())
+    for (int64_t first = 0; first < panel.k; first += panel.group) {
+      int64_t inputs = std::min(panel.group, panel.k - first);
+      for (int64_t tile = 0; tile < 2; ++tile)
+        for (int64_t i = 0; i < 16; ++i)
+          EXPECT_EQ(std::memcmp(
+                        &panels[base + 4 * (16 * tile + i)],
+                        &fragments[base + 64 * tile + 8 * (i % 8) + i / 8 * 4],
+                        4),
+                    0);
+      size_t at = base + 128;
+      for (int64_t tile = 0; tile < 2; ++tile)
+        for (int64_t unit = 0; unit < inputs; unit += 32) {
+          bool isAlone = unit % 64 == 0 && unit + 32 == inputs;
+          for (int64_t lane = 0; lane < 32; ++lane) {
+            size_t from = panel.bits == 8 ? at + 16 * lane
+                          : isAlone       ? at + 8 * lane
+                                          : at + 16 * lane + unit % 64 / 4;
+            for (int64_t half = 0; half < 2; ++half)
+              for (int64_t e = 0; e < 8; ++e) {
+                int64_t output = 16 * tile + lane / 4 + 8 * half;
+                int64_t input = unit + 8 * (lane % 4) + e;
+                const uint8_t *word =
+                    &panels[base + 128 + input / 8 * octet * 32 + output * 4];
+                if (panel.bits == 8)
+                  EXPECT_EQ(
+                      word[e / 4 * 128 + e % 4] - 128,
+                      int8_t(fragments[from + e / 4 * 8 + half * 4 + e % 4]));
+                else
+                  EXPECT_EQ(nibble(word, e) ^ 8,
+                            nibble(&fragments[from + half * 4], e));
+              }
+          }
+          if (panel.bits == 8 || isAlone || unit % 64 == 32)
+            at += isAlone && panel.bits == 4 ? 256 : 512;
+        }
+      base += panel.groupBytes(inputs);
+    }
+}
+
 class Packing : public testing::Test {
 protected:
   /// Packs with several options; all must give the plain loop's bytes.
@@ -177,8 +226,36 @@ TEST_F(Packing, FragmentsNeedWholeBlocks) {
                       {{"a"}}};
   recipe.fragments = true;
   EXPECT_EQ(packError(recipe).message(),
-            "weight \"w\": expected panels of 32 outputs in BF16 and a k that "
-            "is a multiple of 32 for fragments, got a k of 40");
+            "weight \"w\": expected panels of 32 outputs in BF16 or groups of "
+            "32, 64 or 128 inputs, and a k that is a multiple of 32 for "
+            "fragments, got a k of 40");
+}
+
+// The same integers and scales as in a panel, found as FORMAT.md says, lane by
+// lane.
+TEST_F(Packing, IntegersInFragments) {
+  for (auto [bits, group, k] :
+       {std::tuple<int64_t, int64_t, int64_t>{8, 64, 160},
+        {8, 32, 96},
+        {8, 128, 256},
+        {4, 32, 64},
+        {4, 64, 96},
+        {4, 128, 352}}) {
+    std::string key = std::to_string(bits) + "x" + std::to_string(group);
+    builder.addF32(key, {40, k}, matrix(40, k));
+    std::string path = folder.write("model.safetensors", builder.build());
+    auto set = WeightSet::openFiles({&path, 1});
+    ASSERT_TRUE(set.isOk()) << set.status().toString();
+    WeightRecipe recipe{"w",    WeightLayout::Panels, WeightType::F32, k, 40, 1,
+                        {{key}}};
+    recipe.bits = bits;
+    recipe.group = group;
+    std::vector<uint8_t> panels = pack(*set, recipe, {1, 1 << 20, {}});
+    recipe.fragments = true;
+    std::vector<uint8_t> fragments = pack(*set, recipe, {2, 1, {}});
+    ASSERT_EQ(panels.size(), fragments.size());
+    expectSameIntegers(panels, fragments, {bits, group, k});
+  }
 }
 
 TEST_F(Packing, PanelsPicksRows) {

@@ -4,9 +4,13 @@
 
 #include "compiler/Codegen/GPU/GpuModule.h"
 #include "compiler/Codegen/OptimizeModule.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -27,6 +31,15 @@ static Error ioError(const Twine &message) {
   return createStringError(errc::io_error, message);
 }
 
+/// Makes pointers to shared memory take one register, not two. The backend has
+/// no other way to be told than its command line.
+static void usePointersOf32Bits() {
+  auto &options = cl::getRegisteredOptions();
+  auto found = options.find("nvptx-short-ptr");
+  if (found != options.end())
+    static_cast<cl::opt<bool> *>(found->second)->setValue(true);
+}
+
 static Expected<std::unique_ptr<TargetMachine>> makeMachine(StringRef chip) {
   LLVMInitializeNVPTXTargetInfo();
   LLVMInitializeNVPTXTarget();
@@ -37,6 +50,7 @@ static Expected<std::unique_ptr<TargetMachine>> makeMachine(StringRef chip) {
   const Target *found = TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return createStringError(errc::not_supported, "cannot make PTX: " + error);
+  usePointersOf32Bits();
   TargetOptions options;
   // Every fused multiply-add is explicit: a fused one that the backend makes
   // would give a kernel other bits than the simulator and the CPU.
@@ -51,12 +65,50 @@ static Expected<std::unique_ptr<TargetMachine>> makeMachine(StringRef chip) {
   return machine;
 }
 
+/// Loads of what nobody reads again, `!nontemporal`, as PTX that keeps them out
+/// of the L1 cache, which activations need: the backend has no such load. They
+/// stay where they are, above the wait.
+static void expandLoadsOnce(Module &module) {
+  SmallVector<LoadInst *> found;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (auto *load = dyn_cast<LoadInst>(&instruction))
+        if (load->hasMetadata(LLVMContext::MD_nontemporal))
+          found.push_back(load);
+  for (LoadInst *load : found) {
+    IRBuilder<> builder(load);
+    Type *word = builder.getInt32Ty();
+    auto *vector = cast<FixedVectorType>(load->getType());
+    unsigned count = vector->getNumElements();
+    std::string results, constraints;
+    for (unsigned i = 0; i < count; ++i) {
+      results += (i ? ", $" : "$") + std::to_string(i);
+      constraints += "=r,";
+    }
+    auto *type =
+        StructType::get(module.getContext(), SmallVector<Type *>(count, word));
+    auto *text = InlineAsm::get(
+        FunctionType::get(type, {load->getPointerOperandType()}, false),
+        "ld.global.L1::no_allocate.v" + std::to_string(count) + ".b32 {" +
+            results + "}, [$" + std::to_string(count) + "];",
+        constraints + "l", /*hasSideEffects=*/true);
+    Value *loaded = builder.CreateCall(text, {load->getPointerOperand()});
+    Value *words = PoisonValue::get(FixedVectorType::get(word, count));
+    for (unsigned i = 0; i < count; ++i)
+      words = builder.CreateInsertElement(
+          words, builder.CreateExtractValue(loaded, i), i);
+    load->replaceAllUsesWith(builder.CreateBitCast(words, vector));
+    load->eraseFromParent();
+  }
+}
+
 Expected<std::string> mtp::gpu::emitPtx(Module &module, StringRef chip) {
   auto machine = makeMachine(chip);
   if (!machine)
     return machine.takeError();
   module.setTargetTriple((*machine)->getTargetTriple());
   module.setDataLayout((*machine)->createDataLayout());
+  expandLoadsOnce(module);
   mtp::codegen::optimizeModule(module, **machine);
   SmallString<0> text;
   raw_svector_ostream stream(text);

@@ -18,18 +18,16 @@ static int64_t expertBlocks(const KernelConfig &config, int64_t n, bool gated) {
 
 static GpuLaunch expertLaunch(const KernelConfig &config, int64_t n,
                               bool gated) {
-  int64_t threads = hasFragments(config) ? fragmentThreads(config.integer("k"))
-                                         : kProductWarps * kWarp;
   return {config.integer("experts") * expertBlocks(config, n, gated),
-          /*rowsPerGroup=*/0, threads};
+          /*rowsPerGroup=*/0, productThreads(config)};
 }
 
 /// The product of all rows of `spec`, tile after tile.
-template <typename ProductT>
 static void emitTiles(GpuBuilder &kb, const PanelProductSpec &spec,
-                      ProductT &product) {
-  kb.forRange(kb.integer(0), spec.rows, kTileRows, [&](Value firstRow) {
-    product.emitTile(firstRow, product.loadFirst());
+                      int64_t tileRows,
+                      llvm::function_ref<void(Value)> emitTile) {
+  kb.forRange(kb.integer(0), spec.rows, tileRows, [&](Value firstRow) {
+    emitTile(firstRow);
     // The tile's sums lie where the next one's will.
     kb.sync();
   });
@@ -65,11 +63,18 @@ static void emitExperts(GpuBuilder &kb, const KernelConfig &config,
   spec.panel = kb.rem(kb.block(), kb.integer(panels));
   spec.rows = kb.sub(startAt(kb.add(expert, 1)), start);
   spec.rowPointer = rowPointer;
+  spec.gathersRows = true;
   spec.store = store;
-  if (!hasFragments(config))
-    return emitTiles(kb, spec, *PanelProduct::create(kb, spec));
-  FragmentProduct product(kb, spec, /*isWide=*/false);
-  emitTiles(kb, spec, product);
+  if (hasFragments(config)) {
+    FragmentProduct product(kb, spec, /*isWide=*/false);
+    return emitTiles(kb, spec, kFragmentRows, [&](Value firstRow) {
+      product.emitTile(firstRow, [] {});
+    });
+  }
+  std::unique_ptr<PanelProduct> product = PanelProduct::create(kb, spec);
+  emitTiles(kb, spec, kTileRows, [&](Value firstRow) {
+    product->emitTile(firstRow, product->loadFirst());
+  });
 }
 
 static PanelProductSpec expertSpec(const KernelConfig &config) {

@@ -3,301 +3,282 @@
 #include "compiler/Codegen/GPU/FragmentProduct.h"
 
 #include "compiler/Codegen/Rows/MathApprox.h"
-#include "compiler/Codegen/Rows/RowNorm.h"
-#include "runtime/schema/FragmentOrder.h"
 
 using namespace mtp::codegen;
 using Order = mtp::FragmentOrder;
 
-/// Values of a row that a lane has of a chunk: they lie together.
-static constexpr int64_t kLaneInputs = 8;
-/// Chains of a sum of squares, as `emitInverseRms` has them in a row kernel.
-static constexpr int64_t kChains = kRowThreads / kWarp;
-
-bool mtp::codegen::hasFragments(const KernelConfig &config) {
-  return config.flag("fragments");
-}
+/// Passes over 8, 16 and 32 rows.
+static constexpr int64_t kRowTiles[] = {1, 2, 4};
+/// Bytes of a lane's sums of a tile of outputs and one of rows, and of a
+/// warp's.
+static constexpr int64_t kLaneSums = 16, kWarpSums = kWarp * kLaneSums;
 
 int64_t mtp::codegen::fragmentBlocks(int64_t n, bool gated, bool isWide) {
   return llvm::divideCeil(gated ? n / 2 : n,
                           isWide ? Order::kOutputs : Order::kTileOutputs);
 }
 
-int64_t mtp::codegen::fragmentThreads(int64_t k) {
-  return (k >= 16 * Order::kInputs ? 16 : kProductWarps) * kWarp;
-}
-
 FragmentProduct::FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec,
                                  bool isWide)
-    : kb(kb), spec(spec), isWide(isWide) {
-  sumsPlace = kb.shared(kb.warps() * height() * Order::kFragmentBytes);
-  if (spec.normWeight)
-    squaresPlace = kb.shared(kTileRows * kChains * 4);
+    : kb(kb), spec(spec), isWide(isWide), shape{spec.format, spec.k},
+      weights(kb, shape), places(RowPlaces::get(kb, spec)) {
+  bool keepsTotals = false;
+  for (int64_t rowTiles : kRowTiles) {
+    FragmentPass pass = passOf(rowTiles);
+    areaBytes = std::max({areaBytes, FragmentRows::bytes(shape, pass),
+                          pass.height * rowTiles * kWarpSums});
+    keepsTotals |= pass.height < height();
+  }
+  areaBytes = llvm::alignTo(areaBytes, 16);
+  areas = kb.shared(kb.warps() * areaBytes);
+  ownArea = kb.at(areas, kb.warp(), areaBytes);
+  if (keepsTotals)
+    totals = kb.shared(height() * kFragmentRows * Order::kTileOutputs * 4);
   kb.needBlocksPerProcessor(2);
 }
-
-int64_t FragmentProduct::chunks() const { return spec.k / Order::kInputs; }
 
 //===----------------------------------------------------------------------===//
 // Weights
 //===----------------------------------------------------------------------===//
 
-Value FragmentProduct::tilePointer(int64_t which) {
-  int64_t panelBytes = chunks() * Order::kBlockBytes;
-  if (isWide)
-    return kb.at(kb.at(spec.weights, spec.panel, panelBytes),
-                 which * Order::kTileBytes);
-  Value panel = kb.at(spec.weights, kb.div(spec.panel, 2),
-                      (spec.gated ? 2 : 1) * panelBytes);
-  return kb.at(kb.at(panel, which * panelBytes), kb.rem(spec.panel, 2),
-               Order::kTileBytes);
-}
-
-/// The fragments of a chunk, two of each tile.
-Values FragmentProduct::loadChunk(Value chunk) {
-  Values fragments;
-  auto type = kb.vectorType(kb.i32Type(), 4);
-  for (int64_t tile = 0; tile < height(); ++tile) {
-    Value from = kb.at(tilePointer(tile), chunk, Order::kBlockBytes);
-    from = kb.at(from, kb.laneOfWarp(), Order::kLaneBytes);
-    for (int64_t i = 0; i < 2; ++i)
-      fragments.push_back(
-          kb.loadOwn(type, kb.at(from, i * Order::kFragmentBytes)));
-  }
-  return fragments;
-}
-
-Values FragmentProduct::loadChunkIf(Value chunk,
-                                    llvm::function_ref<Values()> otherwise) {
-  return kb.choose(
-      kb.cmp(Cmp::LT, chunk, chunks()), [&] { return loadChunk(chunk); },
-      otherwise);
-}
-
-Values FragmentProduct::loadFirst() {
+/// A chunk of the pass's tiles from `tile` on.
+Values FragmentProduct::loadChunk(const FragmentPass &pass, Value tile,
+                                  Value chunk) {
+  int64_t panelBytes = shape.panelBytes();
   Values held;
-  for (int64_t stage = 0; stage < stages(); ++stage) {
+  for (int64_t i = 0; i < pass.height; ++i) {
+    Value which = kb.add(tile, i);
+    if (isWide) {
+      Value panel = kb.at(spec.weights, spec.panel, panelBytes);
+      held.append(weights.load(panel, which, chunk));
+      continue;
+    }
+    Value panel = kb.at(spec.weights, kb.div(spec.panel, 2),
+                        (spec.gated ? 2 : 1) * panelBytes);
+    if (spec.gated)
+      panel = kb.at(panel, which, panelBytes);
+    held.append(weights.load(panel, kb.rem(spec.panel, kb.integer(2)), chunk));
+  }
+  return held;
+}
+
+/// The chunks of all stages.
+Values FragmentProduct::loadFirst(const FragmentPass &pass, Value tile) {
+  Values held;
+  for (int64_t stage = 0; stage < pass.stages; ++stage) {
     Value chunk = kb.add(kb.warp(), stage * kb.warps());
-    if ((stage + 1) * kb.warps() <= chunks())
-      held.append(loadChunk(chunk));
+    auto load = [&] { return loadChunk(pass, tile, chunk); };
+    if ((stage + 1) * kb.warps() <= shape.chunks())
+      held.append(load());
     else
-      held.append(loadChunkIf(chunk, [&] {
-        Value none = kb.constant(kb.vectorType(kb.i32Type(), 4), 0);
-        return Values(2 * height(), none);
+      held.append(kb.choose(kb.cmp(Cmp::LT, chunk, shape.chunks()), load, [&] {
+        Values none;
+        for (int64_t i = 0; i < pass.height; ++i)
+          none.append(weights.none());
+        return none;
       }));
   }
   return held;
 }
 
 //===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
-
-/// Adds up the squares of the rows: a warp has a chain of a row. Behind it the
-/// sums lie in `squaresPlace`, [row][chain].
-void FragmentProduct::sumSquares(Value firstRow) {
-  constexpr int64_t unroll = 8;
-  int64_t rowsAtOnce = kb.warps() / kChains, terms = spec.k / kRowThreads;
-  Value chain = kb.rem(kb.warp(), kb.integer(kChains));
-  for (int64_t first = 0; first < kTileRows; first += rowsAtOnce) {
-    Value place = kb.add(kb.div(kb.warp(), kChains), first);
-    Value which = kb.add(firstRow, place);
-    kb.ifThen(kb.cmp(Cmp::LT, which, spec.rows), [&] {
-      Value from = kb.at(kb.at(spec.rowPointer(which), chain, kWarp * 4),
-                         kb.laneOfWarp(), 4);
-      auto add = [&](Value term, int64_t count, Value sum) {
-        Values values;
-        for (int64_t i = 0; i < count; ++i)
-          values.push_back(
-              kb.loadOwn(kb.f32Type(), kb.at(kb.at(from, term, kRowThreads * 4),
-                                             i * kRowThreads * 4)));
-        for (Value v : values)
-          sum = kb.fma(v, v, sum);
-        return sum;
-      };
-      int64_t whole = terms / unroll * unroll;
-      Value sum = kb.forRange(kb.integer(0), kb.integer(whole), unroll,
-                              {kb.f32(0)}, [&](Value term, ValueRange in) {
-                                return Values{add(term, unroll, in[0])};
-                              })[0];
-      sum = add(kb.integer(whole), terms - whole, sum);
-      if (int64_t rest = spec.k % kRowThreads / kWarp)
-        sum = kb.choose(
-            kb.cmp(Cmp::LT, chain, rest),
-            [&] { return Values{add(kb.integer(terms), 1, sum)}; },
-            [&] { return Values{sum}; })[0];
-      sum = kb.reduceWarp({sum}, [&](ValueRange a, ValueRange b) {
-        return Values{kb.add(a[0], b[0])};
-      })[0];
-      Value to = kb.at(kb.at(squaresPlace, place, kChains * 4), chain, 4);
-      kb.storeOwn(sum, to, kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0));
-    });
-  }
-}
-
-/// Finds the lane's row; behind the last one that one again, of which nothing
-/// is stored.
-void FragmentProduct::findRow(Value firstRow) {
-  Value ofLane = kb.div(kb.laneOfWarp(), 4);
-  Value last = kb.sub(spec.rows, 1);
-  ofLane = kb.min(ofLane, kb.sub(last, firstRow));
-  row = spec.rowPointer(kb.add(firstRow, ofLane));
-  isAligned = kb.isAligned(row, 16);
-  if (!spec.normWeight)
-    return;
-  sumSquares(firstRow);
-  kb.sync();
-  Value from = kb.at(squaresPlace, ofLane, kChains * 4);
-  Value sum;
-  for (int64_t i = 0; i < kChains; ++i) {
-    Value part = kb.loadOwn(kb.f32Type(), kb.at(from, i * 4));
-    sum = sum ? kb.add(sum, part) : part;
-  }
-  inverse = emitInverseOfSquares(kb, sum, spec.k, spec.eps);
-}
-
-/// Eight values that lie together; null `isAligned`: at a multiple of 16 bytes.
-Values FragmentProduct::loadEight(Value from, Value isAligned) {
-  auto inVectors = [&] {
-    Values values;
-    for (int64_t i = 0; i < kLaneInputs; i += 4) {
-      Value four =
-          kb.loadOwn(kb.vectorType(kb.f32Type(), 4), kb.at(from, i * 4));
-      for (int64_t j = 0; j < 4; ++j)
-        values.push_back(kb.element(four, j));
-    }
-    return values;
-  };
-  auto oneByOne = [&] {
-    Values values;
-    for (int64_t i = 0; i < kLaneInputs; ++i)
-      values.push_back(kb.loadOwn(kb.f32Type(), kb.at(from, i * 4)));
-    return values;
-  };
-  return isAligned ? kb.choose(isAligned, inVectors, oneByOne) : inVectors();
-}
-
-/// Where a lane's inputs of a chunk lie in a row.
-static Value inputsOf(GpuBuilder &kb, Value row, Value chunk) {
-  Value ofLane = kb.rem(kb.laneOfWarp(), kb.integer(4));
-  return kb.at(kb.at(row, chunk, Order::kInputs * 4), ofLane, kLaneInputs * 4);
-}
-
-Values FragmentProduct::loadInputs(Value chunk) {
-  return loadEight(inputsOf(kb, row, chunk), isAligned);
-}
-
-/// The words of a lane of a chunk's inputs, normed and rounded to bf16.
-Values FragmentProduct::packInputs(Value chunk, ValueRange inputs) {
-  Values values(inputs.begin(), inputs.end()), words;
-  if (spec.normWeight)
-    for (auto [value, weight] : llvm::zip(
-             values, loadEight(inputsOf(kb, spec.normWeight, chunk), Value())))
-      value = emitScaleByNorm(kb, value, inverse, weight, spec.normOffset);
-  for (int64_t i = 0; i < kLaneInputs; i += 2)
-    words.push_back(kb.packBF16(values[i], values[i + 1]));
-  return words;
-}
-
-//===----------------------------------------------------------------------===//
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// A warp's sums, [tile][4].
-Values FragmentProduct::sumChunks(Values held) {
-  int64_t perStage = 2 * height(), warps = kb.warps();
-  Values state = held;
-  state.append(loadInputs(kb.min(kb.warp(), kb.integer(chunks() - 1))));
-  state.append(4 * height(), kb.f32(0));
-  // Adds a chunk to `sums`, which follow its inputs in `in`.
-  auto add = [&](Value chunk, ValueRange fragments, ValueRange in) {
-    Values words = packInputs(chunk, in.take_front(kLaneInputs));
-    Values out =
-        loadInputs(kb.min(kb.add(chunk, warps), kb.integer(chunks() - 1)));
-    for (int64_t tile = 0; tile < height(); ++tile) {
-      Values sums(in.slice(kLaneInputs + 4 * tile, 4));
-      for (int64_t i = 0; i < 2; ++i) {
-        Values a;
-        for (int64_t j = 0; j < 4; ++j)
-          a.push_back(kb.element(fragments[2 * tile + i], j));
-        sums = kb.multiplyTiles(a, ValueRange(words).slice(2 * i, 2), sums);
-      }
-      out.append(sums);
+/// Adds the chunk whose rows are in `place` to the sums, [tile][row tile][4].
+Values FragmentProduct::addChunk(const FragmentPass &pass, FragmentRows &rows,
+                                 int64_t place, ValueRange held,
+                                 ValueRange sums) {
+  Values result(sums.begin(), sums.end());
+  for (int64_t rowTile = 0; rowTile < pass.rowTiles; ++rowTile) {
+    llvm::SmallVector<Values> operands;
+    for (int64_t unit = 0; unit < shape.units(); ++unit)
+      operands.push_back(rows.operands(place, rowTile, unit));
+    Values scales;
+    if (shape.isInteger())
+      scales = rows.scales(place, rowTile);
+    for (int64_t tile = 0; tile < pass.height; ++tile) {
+      int64_t at = 4 * (tile * pass.rowTiles + rowTile);
+      Values next =
+          weights.multiply(held.slice(tile * weights.count(), weights.count()),
+                           operands, scales, sums.slice(at, 4));
+      llvm::copy(next, result.begin() + at);
     }
-    return out;
-  };
-  state = kb.forRange(
-      kb.warp(), kb.integer(chunks()), warps * stages(), state,
-      [&](Value first, ValueRange in) {
-        Values next(in.begin(), in.end());
-        int64_t heldCount = perStage * stages();
-        for (int64_t stage = 0; stage < stages(); ++stage) {
-          Value chunk = kb.add(first, stage * warps);
-          Values fragments(next.begin() + stage * perStage,
-                           next.begin() + (stage + 1) * perStage);
-          Values rest(next.begin() + heldCount, next.end());
-          rest = stage == 0 || isEven()
-                     ? add(chunk, fragments, rest)
-                     : kb.choose(
-                           kb.cmp(Cmp::LT, chunk, chunks()),
-                           [&] { return add(chunk, fragments, rest); },
-                           [&] { return rest; });
-          Values following = loadChunkIf(kb.add(chunk, warps * stages()),
-                                         [&] { return fragments; });
-          llvm::copy(following, next.begin() + stage * perStage);
-          llvm::copy(rest, next.begin() + heldCount);
-        }
-        return next;
-      });
-  return Values(state.end() - 4 * height(), state.end());
+  }
+  return result;
 }
 
-/// Adds up the warps' sums in their order and stores the outputs.
-void FragmentProduct::join(Value firstRow, ValueRange sums) {
-  int64_t warpBytes = height() * Order::kFragmentBytes;
-  Value to = kb.at(kb.at(sumsPlace, kb.warp(), warpBytes), kb.laneOfWarp(),
-                   Order::kLaneBytes);
-  for (int64_t tile = 0; tile < height(); ++tile)
-    kb.storeOwn(kb.vectorOf(sums.slice(4 * tile, 4)),
-                kb.at(to, tile * Order::kFragmentBytes));
-  kb.sync();
-  // Half a warp has the outputs of a tile, for one row.
-  Value lane = kb.laneOfWarp(), output = kb.rem(lane, kb.integer(16));
-  Value half = kb.div(lane, 16);
-  Value ofTile = isWide ? kb.warp() : kb.add(kb.mul(kb.warp(), 2), half);
+/// A warp's sums of the tiles from `tile` on.
+Values FragmentProduct::sumChunks(const FragmentPass &pass, Value tile,
+                                  FragmentRows &rows, Values held) {
+  int64_t warps = kb.warps(), perStage = pass.height * weights.count();
+  int64_t heldCount = perStage * pass.stages;
+  Values state = held;
+  state.append(4 * pass.height * pass.rowTiles, kb.f32(0));
+  auto round = [&](Value first, ValueRange in) {
+    Values next(in.begin(), in.end());
+    for (int64_t stage = 0; stage < pass.stages; ++stage) {
+      Value chunk = kb.add(first, stage * warps);
+      int64_t place = stage % pass.prepared;
+      if (place == 0)
+        rows.prepare(chunk);
+      Values fragments(next.begin() + stage * perStage,
+                       next.begin() + (stage + 1) * perStage);
+      Values sums(next.begin() + heldCount, next.end());
+      auto add = [&] { return addChunk(pass, rows, place, fragments, sums); };
+      if (stage == 0 || isEven(pass))
+        sums = add();
+      else
+        sums = kb.choose(kb.cmp(Cmp::LT, chunk, shape.chunks()), add,
+                         [&] { return sums; });
+      Value following = kb.add(chunk, warps * pass.stages);
+      Values loaded = kb.choose(
+          kb.cmp(Cmp::LT, following, shape.chunks()),
+          [&] { return loadChunk(pass, tile, following); },
+          [&] { return fragments; });
+      llvm::copy(loaded, next.begin() + stage * perStage);
+      llvm::copy(sums, next.begin() + heldCount);
+    }
+    return next;
+  };
+  state = kb.forRange(kb.warp(), kb.integer(shape.chunks()),
+                      warps * pass.stages, state, round);
+  return Values(state.begin() + heldCount, state.end());
+}
+
+//===----------------------------------------------------------------------===//
+// Joining
+//===----------------------------------------------------------------------===//
+
+/// Leaves a warp's sums where its rows were.
+void FragmentProduct::storeSums(const FragmentPass &pass, ValueRange sums) {
+  kb.syncWarp();
+  Value to = kb.at(ownArea, kb.laneOfWarp(), kLaneSums);
+  for (int64_t i = 0; i < pass.height * pass.rowTiles; ++i)
+    kb.storeOwn(kb.vectorOf(sums.slice(4 * i, 4)), kb.at(to, i * kWarpSums));
+}
+
+/// The warps' sums of an output in their order; `tile` counts from the first
+/// one whose sums are there.
+Value FragmentProduct::total(const FragmentPass &pass, Value tile, Value row,
+                             Value output) {
+  Value ofTile = kb.rem(row, kb.integer(kRowTile));
   Value holder =
       kb.add(kb.mul(kb.rem(output, kb.integer(8)), 4), kb.div(ofTile, 2));
   Value element =
       kb.add(kb.rem(ofTile, kb.integer(2)), kb.mul(kb.div(output, 8), 2));
-  Value from = kb.at(kb.at(sumsPlace, holder, Order::kLaneBytes), element, 4);
-  if (isWide)
-    from = kb.at(from, half, Order::kFragmentBytes);
-  int64_t lastWarp = isWide ? kTileRows : kTileRows / 2;
-  auto total = [&](int64_t tile) {
-    Value sum;
-    for (int64_t warp = 0; warp < std::min(kb.warps(), chunks()); ++warp) {
-      Value at = kb.at(from, warp * warpBytes + tile * Order::kFragmentBytes);
-      Value part = kb.loadOwn(kb.f32Type(), at);
-      sum = sum ? kb.add(sum, part) : part;
-    }
-    return sum;
-  };
-  Value which = kb.add(firstRow, ofTile);
-  Value has = kb.bitAnd(kb.cmp(Cmp::LT, kb.warp(), lastWarp),
-                        kb.cmp(Cmp::LT, which, spec.rows));
-  kb.ifThen(has, [&] {
-    Value result = total(0);
-    if (spec.gated)
-      result = kb.mul(emitSilu(kb, result), total(1));
-    Value column =
-        isWide ? kb.add(kb.mul(spec.panel, Order::kOutputs), lane)
-               : kb.add(kb.mul(spec.panel, Order::kTileOutputs), output);
-    int64_t outputs = spec.gated ? spec.n / 2 : spec.n;
-    spec.store({which, column, result, kb.cmp(Cmp::LT, column, outputs)});
+  Value from =
+      kb.at(kb.at(areas, kb.div(row, kRowTile), kWarpSums), holder, kLaneSums);
+  from = kb.at(kb.at(from, element, 4), tile, pass.rowTiles * kWarpSums);
+  Value sum;
+  for (int64_t warp = 0; warp < std::min(kb.warps(), shape.chunks()); ++warp) {
+    Value part = kb.loadOwn(kb.f32Type(), kb.at(from, warp * areaBytes));
+    sum = sum ? kb.add(sum, part) : part;
+  }
+  return sum;
+}
+
+Value FragmentProduct::keptPlace(Value tile, Value row, Value output) {
+  Value from = kb.at(totals, tile, kFragmentRows * Order::kTileOutputs * 4);
+  return kb.at(kb.at(from, row, Order::kTileOutputs * 4), output, 4);
+}
+
+/// Keeps the totals of a tile while the next one is multiplied.
+void FragmentProduct::keepTotals(const FragmentPass &pass, Value tile) {
+  int64_t all = pass.rowTiles * kRowTile * Order::kTileOutputs;
+  kb.forRange(kb.thread(), kb.integer(all), kb.threads(), [&](Value place) {
+    Value row = kb.div(place, Order::kTileOutputs);
+    Value output = kb.rem(place, kb.integer(Order::kTileOutputs));
+    kb.storeOwn(total(pass, kb.integer(0), row, output),
+                keptPlace(tile, row, output));
   });
 }
 
-void FragmentProduct::emitTile(Value firstRow, Values first) {
-  findRow(firstRow);
-  join(firstRow, sumChunks(first));
+/// Half a warp has the outputs of a tile for one row, or a warp those of both.
+void FragmentProduct::storeOutputs(const FragmentPass &pass, Value firstRow) {
+  int64_t rows = pass.rowTiles * kRowTile;
+  int64_t atOnce = isWide ? kb.warps() : 2 * kb.warps();
+  bool isKept = pass.height < height();
+  Value lane = kb.laneOfWarp();
+  Value output = kb.rem(lane, kb.integer(Order::kTileOutputs));
+  Value half = kb.div(lane, Order::kTileOutputs);
+  auto tileOf = [&](Value tile, Value row) {
+    return isKept ? kb.loadOwn(kb.f32Type(), keptPlace(tile, row, output))
+                  : total(pass, tile, row, output);
+  };
+  auto resultOf = [&](Value row) {
+    if (isWide)
+      return tileOf(half, row);
+    Value result = tileOf(kb.integer(0), row);
+    if (!spec.gated)
+      return result;
+    return kb.mul(emitSilu(kb, result), tileOf(kb.integer(1), row));
+  };
+  Value column = isWide
+                     ? kb.add(kb.mul(spec.panel, Order::kOutputs), lane)
+                     : kb.add(kb.mul(spec.panel, Order::kTileOutputs), output);
+  Value isColumn = kb.cmp(Cmp::LT, column, spec.gated ? spec.n / 2 : spec.n);
+  auto storeFrom = [&](Value first) {
+    Value row =
+        kb.add(first, isWide ? kb.warp() : kb.add(kb.mul(kb.warp(), 2), half));
+    Value which = kb.add(firstRow, row);
+    Value has = kb.bitAnd(kb.cmp(Cmp::LT, row, rows),
+                          kb.cmp(Cmp::LT, which, spec.rows));
+    kb.ifThen(has,
+              [&] { spec.store({which, column, resultOf(row), isColumn}); });
+  };
+  if (rows <= atOnce)
+    return storeFrom(kb.integer(0));
+  kb.forRange(kb.integer(0), kb.integer(rows), atOnce, storeFrom);
+}
+
+//===----------------------------------------------------------------------===//
+// The block
+//===----------------------------------------------------------------------===//
+
+/// Leaves the sums of all tiles, or their totals where tiles come one after
+/// another.
+void FragmentProduct::sumTiles(const FragmentPass &pass, FragmentRows &rows,
+                               Values held) {
+  auto sumTile = [&](Value tile, Values held) {
+    storeSums(pass, sumChunks(pass, tile, rows, held));
+    kb.sync();
+  };
+  if (pass.height == height())
+    return sumTile(kb.integer(0), held);
+  kb.forRange(kb.integer(0), kb.integer(height()), 1, held,
+              [&](Value tile, ValueRange in) {
+                sumTile(tile, Values(in));
+                Value last = kb.integer(height() - 1);
+                Values next = loadFirst(pass, kb.min(kb.add(tile, 1), last));
+                keepTotals(pass, tile);
+                kb.sync();
+                return next;
+              });
+}
+
+void FragmentProduct::emitPass(const FragmentPass &pass, Value firstRow,
+                               llvm::function_ref<void()> wait) {
+  Values held = loadFirst(pass, kb.integer(0));
+  wait();
+  FragmentRows rows(kb, spec, shape, pass, places, ownArea);
+  rows.find(firstRow, kb.min(kb.sub(spec.rows, firstRow),
+                             kb.integer(pass.rowTiles * kRowTile)));
+  sumTiles(pass, rows, held);
+  storeOutputs(pass, firstRow);
+}
+
+void FragmentProduct::emitTile(Value firstRow,
+                               llvm::function_ref<void()> wait) {
+  Value count = kb.sub(spec.rows, firstRow);
+  auto emit = [&](int64_t rowTiles) {
+    emitPass(passOf(rowTiles), firstRow, wait);
+  };
+  kb.ifElse(
+      kb.cmp(Cmp::LE, count, kRowTile), [&] { emit(1); },
+      [&] {
+        kb.ifElse(
+            kb.cmp(Cmp::LE, count, 2 * kRowTile), [&] { emit(2); },
+            [&] { emit(4); });
+      });
 }

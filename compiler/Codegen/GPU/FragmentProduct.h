@@ -1,29 +1,26 @@
 //===- FragmentProduct.h - Products on tensor cores -------------*- C++ -*-===//
 //
-// Products on weights of bf16 that are packed in the order of the fragments of
-// mma.sync (`#exec.panels<32, fragments = true>`, runtime/schema/
-// FragmentOrder.h), so that 16 bytes of a lane are what one instruction needs.
-// Weights are on its M side and rows on its N side. A block has one tile of 16
-// outputs, or a gate's and an up's, or both of a panel, and 8 rows; its warps
-// take turns in chunks of 32 inputs. Which warp adds up what, and in which
-// order, depends on the number of inputs alone.
+// Products on weights that are packed in the order of the fragments of mma.sync
+// (`#exec.panels<32, fragments = true>`, runtime/schema/FragmentOrder.h and
+// IntegerFragments.h), so that 16 bytes of a lane are what one instruction
+// needs. Weights are on its M side and rows on its N side. A block has one tile
+// of 16 outputs, or a gate's and an up's, or both of a panel, and up to 32
+// rows; its warps take turns in chunks of the inputs. Which warp adds up what,
+// and in which order, depends on the number of inputs and the format alone.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMPILER_CODEGEN_GPU_FRAGMENTPRODUCT_H
 #define COMPILER_CODEGEN_GPU_FRAGMENTPRODUCT_H
 
-#include "compiler/Codegen/GPU/PanelProduct.h"
+#include "compiler/Codegen/GPU/FragmentRows.h"
+#include "compiler/Codegen/GPU/FragmentWeights.h"
 
 namespace mtp::codegen {
-
-/// Whether a kernel's weights are in the order of fragments.
-bool hasFragments(const KernelConfig &config);
 
 /// Blocks for each tile of rows: those of all tiles of outputs, or of panels
 /// where `isWide`.
 int64_t fragmentBlocks(int64_t n, bool gated, bool isWide);
-int64_t fragmentThreads(int64_t k);
 
 class FragmentProduct {
 public:
@@ -31,37 +28,47 @@ public:
   /// a warp has all of a row's outputs of a panel then, in its lanes.
   FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec, bool isWide);
 
-  /// Loads what a warp needs first of the weights, which never change: it may
-  /// come before the kernel's wait.
-  Values loadFirst();
-  /// All outputs of the block for the 8 rows from `firstRow` on.
-  void emitTile(Value firstRow, Values first);
+  /// All outputs of the block for up to 32 rows from `firstRow` on. The first
+  /// weights, which never change, are loaded before `wait` is emitted.
+  void emitTile(Value firstRow, llvm::function_ref<void()> wait);
 
 private:
-  /// Tiles of a block, and chunks of each that a warp has on the way.
+  /// Tiles of a block.
   int64_t height() const { return spec.gated || isWide ? 2 : 1; }
-  int64_t stages() const { return 2 / height(); }
-  int64_t chunks() const;
-  bool isEven() const { return chunks() % (kb.warps() * stages()) == 0; }
+  bool isEven(const FragmentPass &pass) const {
+    return shape.chunks() % (kb.warps() * pass.stages) == 0;
+  }
 
-  Value tilePointer(int64_t which);
-  Values loadChunk(Value chunk);
-  Values loadChunkIf(Value chunk, llvm::function_ref<Values()> otherwise);
-  void findRow(Value firstRow);
-  void sumSquares(Value firstRow);
-  Values loadEight(Value from, Value isAligned);
-  Values loadInputs(Value chunk);
-  Values packInputs(Value chunk, ValueRange inputs);
-  Values sumChunks(Values held);
-  void join(Value firstRow, ValueRange sums);
+  FragmentPass passOf(int64_t rowTiles) const {
+    return FragmentPass::get(shape, height(), rowTiles, spec.gathersRows);
+  }
+
+  void emitPass(const FragmentPass &pass, Value firstRow,
+                llvm::function_ref<void()> wait);
+  Values loadChunk(const FragmentPass &pass, Value tile, Value chunk);
+  Values loadFirst(const FragmentPass &pass, Value tile);
+  Values sumChunks(const FragmentPass &pass, Value tile, FragmentRows &rows,
+                   Values held);
+  void sumTiles(const FragmentPass &pass, FragmentRows &rows, Values held);
+  Values addChunk(const FragmentPass &pass, FragmentRows &rows, int64_t place,
+                  ValueRange held, ValueRange sums);
+
+  void storeSums(const FragmentPass &pass, ValueRange sums);
+  Value total(const FragmentPass &pass, Value tile, Value row, Value output);
+  Value keptPlace(Value tile, Value row, Value output);
+  void keepTotals(const FragmentPass &pass, Value tile);
+  void storeOutputs(const FragmentPass &pass, Value firstRow);
 
   GpuBuilder &kb;
   const PanelProductSpec &spec;
   const bool isWide;
-  Value sumsPlace, squaresPlace;
-  /// Of the lane's row: where it lies, whether that is at a multiple of 16
-  /// bytes, and the scale of its norm.
-  Value row, isAligned, inverse;
+  const FragmentShape shape;
+  FragmentWeights weights;
+  RowPlaces places;
+  /// All warps' rows and sums, the warp's own, and totals of tiles that come
+  /// one after another.
+  Value areas, ownArea, totals;
+  int64_t areaBytes = 0;
 };
 
 } // namespace mtp::codegen

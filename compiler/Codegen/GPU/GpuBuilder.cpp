@@ -11,7 +11,7 @@
 using namespace mtp::codegen;
 using namespace mlir;
 
-static constexpr unsigned kSharedSpace = 3;
+static constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 
 static int64_t typeBytes(Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
@@ -189,8 +189,7 @@ Value GpuBuilder::bitXor(Value a, Value b) {
 }
 
 Value GpuBuilder::isAligned(Value pointer, int64_t bytes) {
-  Value address = LLVM::PtrToIntOp::create(builder, loc, i64Type(), pointer);
-  return cmp(Cmp::EQ, bitAnd(address, integer(bytes - 1)), 0);
+  return cmp(Cmp::EQ, bitAnd(addressOf(pointer), integer(bytes - 1)), 0);
 }
 
 Value GpuBuilder::packBF16(Value low, Value high) {
@@ -199,19 +198,34 @@ Value GpuBuilder::packBF16(Value low, Value high) {
   return bitcast(pair, i32Type());
 }
 
-Values GpuBuilder::multiplyTiles(ValueRange a, ValueRange b, ValueRange sums) {
+/// The intrinsic of that name of mma.sync.
+Values GpuBuilder::multiply(StringRef name, ValueRange a, ValueRange b,
+                            ValueRange sums) {
   Values arguments(a.begin(), a.end());
   arguments.append(b.begin(), b.end());
   arguments.append(sums.begin(), sums.end());
   auto type = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(), SmallVector<Type>(sums.size(), f32Type()));
-  Value tile =
-      intrinsic(type, "llvm.nvvm.mma.m16n8k16.row.col.bf16", arguments);
+      builder.getContext(), SmallVector<Type>(sums.getTypes()));
+  Value tile = intrinsic(type, name, arguments);
   Values result;
   for (size_t i = 0; i < sums.size(); ++i)
     result.push_back(
         LLVM::ExtractValueOp::create(builder, loc, tile, int64_t(i)));
   return result;
+}
+
+Values GpuBuilder::multiplyTiles(ValueRange a, ValueRange b, ValueRange sums) {
+  return multiply("llvm.nvvm.mma.m16n8k16.row.col.bf16", a, b, sums);
+}
+
+Values GpuBuilder::multiplyByteTiles(ValueRange a, ValueRange b,
+                                     ValueRange sums) {
+  return multiply("llvm.nvvm.mma.m16n8k32.row.col.s8", a, b, sums);
+}
+
+Value GpuBuilder::packBytes(ValueRange four) {
+  Value bytes = truncate(vectorOf(four), vectorType(i8Type(), four.size()));
+  return bitcast(bytes, i32Type());
 }
 
 Value GpuBuilder::dotBytes(Value a, Value b, Value sum) {
@@ -223,17 +237,7 @@ Value GpuBuilder::dotBytes(Value a, Value b, Value sum) {
 //===----------------------------------------------------------------------===//
 
 Values GpuBuilder::multiplyTile(ValueRange a, ValueRange b, ValueRange c) {
-  Values arguments(a.begin(), a.end());
-  llvm::append_range(arguments, b);
-  llvm::append_range(arguments, c);
-  auto type = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(), SmallVector<Type>(c.size(), f32Type()));
-  Value sums =
-      intrinsic(type, "llvm.nvvm.mma.m16n8k16.row.col.bf16", arguments);
-  Values result;
-  for (int64_t i = 0; i < int64_t(c.size()); ++i)
-    result.push_back(LLVM::ExtractValueOp::create(builder, loc, sums, i));
-  return result;
+  return multiply("llvm.nvvm.mma.m16n8k16.row.col.bf16", a, b, c);
 }
 
 Value GpuBuilder::pairOfBF16(Value low, Value high) {
@@ -266,6 +270,20 @@ void GpuBuilder::storeOwn(Value value, Value pointer, Value mask) {
     ifThen(mask, store);
   else
     store();
+}
+
+Value GpuBuilder::loadOnce(Type type, Value pointer) {
+  return LLVM::LoadOp::create(builder, loc, type, pointer, typeBytes(type),
+                              /*isVolatile=*/false, /*isNonTemporal=*/true);
+}
+
+Value GpuBuilder::addressOf(Value pointer) {
+  return LLVM::PtrToIntOp::create(builder, loc, i64Type(), pointer);
+}
+
+Value GpuBuilder::pointerTo(Value address) {
+  auto type = LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace);
+  return LLVM::IntToPtrOp::create(builder, loc, type, address);
 }
 
 Values GpuBuilder::loadWords(Value pointer, int64_t count, Value mask) {

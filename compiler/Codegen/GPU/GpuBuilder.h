@@ -93,6 +93,10 @@ public:
   /// A 16x8 tile of sums plus a 16x16 tile `a` times a 16x8 tile `b`, in bf16:
   /// fragments of mma.sync, a warp's.
   Values multiplyTiles(ValueRange a, ValueRange b, ValueRange sums);
+  /// The same of bytes: a 16x32 tile times a 32x8 tile, sums in i32.
+  Values multiplyByteTiles(ValueRange a, ValueRange b, ValueRange sums);
+  /// The low bytes of four i32, the first one lowest.
+  Value packBytes(ValueRange four);
   /// sum + the dot product of four signed bytes with four others (i32).
   Value dotBytes(Value a, Value b, Value sum);
 
@@ -111,6 +115,12 @@ public:
   /// aligned to its size. `mask` may be null; masked off, a load is zero.
   Value loadOwn(mlir::Type type, Value pointer, Value mask = {});
   void storeOwn(Value value, Value pointer, Value mask = {});
+  /// A thread's own load of what nobody reads again: it stays out of the L1
+  /// cache.
+  Value loadOnce(mlir::Type type, Value pointer);
+  /// A pointer to global memory as i64, and back.
+  Value addressOf(Value pointer);
+  Value pointerTo(Value address);
   /// One, two or four i32 that a thread loads at once.
   Values loadWords(Value pointer, int64_t count, Value mask = {});
   void storeOne(Value uniform, Value pointer) override;
@@ -128,6 +138,8 @@ public:
 
 private:
   Value intrinsic(mlir::Type type, llvm::StringRef name, ValueRange arguments);
+  Values multiply(llvm::StringRef name, ValueRange a, ValueRange b,
+                  ValueRange sums);
 
   mlir::gpu::GPUFuncOp kernel;
   int64_t bufferCount, threadCount, scratchBytes;

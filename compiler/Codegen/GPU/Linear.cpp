@@ -42,38 +42,40 @@ int64_t mtp::codegen::matrixBlocks(const KernelConfig &config, bool gated,
 
 GpuLaunch mtp::codegen::tileLaunch(const KernelConfig &config, bool gated,
                                    bool isWide, int64_t heads) {
-  int64_t threads = hasFragments(config) ? fragmentThreads(config.integer("k"))
-                                         : kProductWarps * kWarp;
-  return {heads * matrixBlocks(config, gated, isWide), kTileRows, threads};
+  return {heads * matrixBlocks(config, gated, isWide), tileRows(config),
+          productThreads(config)};
+}
+
+int64_t mtp::codegen::tileRows(const KernelConfig &config) {
+  return hasFragments(config) ? kFragmentRows : kTileRows;
 }
 
 /// Tiles of a panel are neighbours, so that all but the first find its weights
 /// in the L2 cache.
-BlockTile::BlockTile(GpuBuilder &kb, Value rows) {
-  Value tiles = kb.div(kb.add(rows, kTileRows - 1), kTileRows);
+BlockTile::BlockTile(GpuBuilder &kb, const KernelConfig &config, Value rows) {
+  int64_t ofTile = tileRows(config);
+  Value tiles = kb.div(kb.add(rows, ofTile - 1), ofTile);
   // Blocks are numbered in 32 bits, which a GPU divides faster.
   auto narrow = [&](Value value) { return kb.truncate(value, kb.i32Type()); };
   auto wide = [&](Value value) { return kb.extend(value, kb.i64Type()); };
   Value block = narrow(kb.block()), perPanel = narrow(tiles);
   panel = wide(kb.div(block, perPanel));
-  firstRow = kb.mul(wide(kb.rem(block, perPanel)), kTileRows);
-}
-
-template <typename ProductT>
-static void emitTileOf(GpuBuilder &kb, ProductT &product, Value firstRow) {
-  Values first = product.loadFirst();
-  kb.letSuccessorIn();
-  kb.waitForPredecessor();
-  product.emitTile(firstRow, first);
+  firstRow = kb.mul(wide(kb.rem(block, perPanel)), ofTile);
 }
 
 void mtp::codegen::emitTileProduct(GpuBuilder &kb, const KernelConfig &config,
                                    const PanelProductSpec &spec, Value firstRow,
                                    bool isWide) {
-  if (!hasFragments(config))
-    return emitTileOf(kb, *PanelProduct::create(kb, spec), firstRow);
-  FragmentProduct product(kb, spec, isWide);
-  emitTileOf(kb, product, firstRow);
+  auto wait = [&] {
+    kb.letSuccessorIn();
+    kb.waitForPredecessor();
+  };
+  if (hasFragments(config))
+    return FragmentProduct(kb, spec, isWide).emitTile(firstRow, wait);
+  std::unique_ptr<PanelProduct> product = PanelProduct::create(kb, spec);
+  Values first = product->loadFirst();
+  wait();
+  product->emitTile(firstRow, first);
 }
 
 Value mtp::codegen::addBias(GpuBuilder &kb, Value bias,
@@ -104,7 +106,7 @@ static void emitLinear(GpuBuilder &kb, const KernelConfig &config) {
   PanelProductSpec spec = productSpec(buffers, config);
   spec.gated = isGated(config);
   spec.rows = kb.param(0);
-  BlockTile tile(kb, spec.rows);
+  BlockTile tile(kb, config, spec.rows);
   spec.panel = tile.panel;
   auto rowPointer = [&](Value row) {
     return kb.at(buffers.x, row, xStride * 4);
@@ -174,7 +176,7 @@ static void emitHeadLinear(GpuBuilder &kb, const KernelConfig &config) {
   spec.n = n;
   spec.format = config.weightFormat();
   spec.rows = kb.param(0);
-  BlockTile tile(kb, spec.rows);
+  BlockTile tile(kb, config, spec.rows);
   Value head = kb.div(tile.panel, panels);
   spec.panel = kb.rem(tile.panel, kb.integer(panels));
   auto rowPointer = [&](Value row) { return in.at(kb, x, head, row); };
@@ -190,7 +192,7 @@ static void emitHeadLinear(GpuBuilder &kb, const KernelConfig &config) {
 
   if (config.integer("keep_width") > 0)
     kb.ifThen(kb.cmp(Cmp::EQ, spec.panel, 0), [&] {
-      Value end = kb.min(kb.add(tile.firstRow, kTileRows), spec.rows);
+      Value end = kb.min(kb.add(tile.firstRow, tileRows(config)), spec.rows);
       kb.forRange(tile.firstRow, end, 1, [&](Value row) {
         keepColumns(kb, config, in.at(kb, kb.buffer(0), head, row),
                     kb.at(out.at(kb, y, head, row), n * 4), row);

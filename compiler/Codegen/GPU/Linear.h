@@ -28,12 +28,15 @@ GpuLaunch tileLaunch(const KernelConfig &config, bool gated, bool isWide,
 /// Blocks of one matrix.
 int64_t matrixBlocks(const KernelConfig &config, bool gated, bool isWide);
 
+/// Rows of a tile: of a block.
+int64_t tileRows(const KernelConfig &config);
+
 /// What a block of `tileLaunch` has.
 struct BlockTile {
   Value panel, firstRow;
 
   /// `rows` of the matrix are in tiles.
-  BlockTile(GpuBuilder &kb, Value rows);
+  BlockTile(GpuBuilder &kb, const KernelConfig &config, Value rows);
 };
 
 /// The product of the block's tile: weights are prefetched, then the kernel

@@ -51,7 +51,7 @@ static void emitLinearArgmax(GpuBuilder &kb, const KernelConfig &config) {
 
   PanelProductSpec spec = productSpec(buffers, config);
   spec.rows = kb.param(0);
-  BlockTile tile(kb, spec.rows);
+  BlockTile tile(kb, config, spec.rows);
   spec.panel = tile.panel;
   auto rowPointer = [&](Value row) {
     return kb.at(buffers.x, row, xStride * 4);

@@ -43,6 +43,8 @@ struct PanelProductSpec {
   Value rows;
   /// Where a row lies: k values of f32.
   llvm::function_ref<Value(Value row)> rowPointer;
+  /// Whether finding that takes loads.
+  bool gathersRows = false;
   /// Takes an output of a row.
   llvm::function_ref<void(const ProductOutput &)> store;
 

@@ -28,7 +28,8 @@ static GpuLaunch rowLaunch(const KernelConfig &config) {
 }
 
 static GpuLaunch stretchLaunch(const KernelConfig &config) {
-  return {mtp::sampleStretches(config.integer("vocab")), 1, threadsOf(config)};
+  return {mtp::sampleStretches(config.integer("vocab")), 1, threadsOf(config),
+          /*blocksPerProcessor=*/2};
 }
 
 static void begin(GpuBuilder &kb) {

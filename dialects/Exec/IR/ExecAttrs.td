@@ -148,8 +148,9 @@ def Exec_PanelsAttr : Exec_PanelLayoutAttr<"Panels", "panels"> {
     to back. Outputs are padded to whole panels, inputs of bf16 to pairs.
     `runtime/schema/FORMAT.md` has the bytes.
 
-    With `fragments` a panel is in blocks of 32 inputs, and these in the order
-    in which tensor cores take them; inputs are not padded.
+    With `fragments` a panel is in blocks of 32 inputs (of integers: in groups),
+    and these in the order in which tensor cores take them; inputs are not
+    padded.
 
     ```mlir
     #exec.panels<32>

@@ -3,6 +3,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "runtime/schema/FragmentOrder.h"
+#include "runtime/schema/IntegerFragments.h"
 #include "runtime/schema/QuantizedPanel.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -97,15 +98,33 @@ static LogicalResult verifyElements(WeightOp op) {
   return success();
 }
 
+/// C7: elements and inputs are whole blocks of tensor cores.
+static LogicalResult verifyFragments(WeightOp op) {
+  if (!hasFragments(op.getLayout()) || op.canBeInFragments())
+    return success();
+  InFlightDiagnostic error = op.emitOpError(
+      "expected elements of bf16, or integers in groups of 32, 64 or 128, and "
+      "a k that is a multiple of ");
+  error << kFragmentInputs << " for layout " << op.getLayout() << ", got "
+        << op.getDtype();
+  if (op.isQuantized())
+    error << " in groups of " << *op.getGroup();
+  return error << " and " << int64_t(op.getK());
+}
+
+bool WeightOp::canBeInFragments() {
+  int64_t k = getK();
+  if (isQuantized())
+    return ::mtp::IntegerFragments{int64_t(getDtype().getIntOrFloatBitWidth()),
+                                   int64_t(*getGroup()), k}
+        .isPossible();
+  return getDtype().isBF16() && k % kFragmentInputs == 0;
+}
+
 LogicalResult WeightOp::verify() {
-  if (failed(verifyMatrices(*this)) || failed(verifyElements(*this)))
+  if (failed(verifyMatrices(*this)) || failed(verifyElements(*this)) ||
+      failed(verifyFragments(*this)))
     return failure();
-  if (hasFragments(getLayout()) && // C7
-      (!getDtype().isBF16() || int64_t(getK()) % kFragmentInputs != 0))
-    return emitOpError("expected elements of bf16 and a k that is a multiple "
-                       "of ")
-           << kFragmentInputs << " for layout " << getLayout() << ", got "
-           << getDtype() << " and " << int64_t(getK());
   if (getPicks() && // C6
       (!isa<PanelsAttr>(getLayout()) || getSources().size() != 1 ||
        getStack() != 1))

@@ -108,7 +108,8 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
       no stack; f32 and bf16 have no group.
     - C6: picks: the layout is panels, with one source and no stack; the
       constant exists and holds n elements of i32.
-    - C7: panels in fragments are of bf16, and k is a multiple of 32.
+    - C7: panels in fragments are of bf16, or of integers in groups of 32, 64
+      or 128, and k is a multiple of 32.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        Exec_WeightLayoutAttrInterface:$layout, I64Attr:$k,
@@ -125,6 +126,9 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     bool isQuantized() {
       return getDtype().isInteger(8) || getDtype().isInteger(4);
     }
+    /// Whether panels of these elements and inputs have an order of tensor
+    /// cores.
+    bool canBeInFragments();
     /// The buffer of the packed form, and its bytes.
     ::mlir::MemRefType getPackedType();
     int64_t getPackedBytes();

@@ -20,8 +20,12 @@ static MemRefType panelsType(const PackedMatrices &matrices, int64_t count,
                              int64_t width, bool fragments) {
   Type dtype = matrices.dtype;
   if (matrices.group) {
-    return MemRefType::get({count, integerPanel(matrices).bytes()},
-                           IntegerType::get(dtype.getContext(), 8));
+    Type byte = IntegerType::get(dtype.getContext(), 8);
+    int64_t bytes = integerPanel(matrices).bytes();
+    if (!fragments)
+      return MemRefType::get({count, bytes}, byte);
+    // Words of each output.
+    return MemRefType::get({count, bytes / (width * 4), width, 4}, byte);
   }
   if (fragments) {
     int64_t inputs = ::mtp::FragmentOrder::kInputs;
@@ -95,5 +99,6 @@ int64_t mlir::exec::panelWidthOf(Value weight) {
 bool mlir::exec::isInFragments(Value weight) {
   auto type = cast<ShapedType>(weight.getType());
   return type.getRank() == 4 &&
-         type.getDimSize(3) == ::mtp::FragmentOrder::kInputs;
+         (type.getElementType().isInteger(8) ||
+          type.getDimSize(3) == ::mtp::FragmentOrder::kInputs);
 }

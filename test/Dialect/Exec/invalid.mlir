@@ -25,14 +25,20 @@ exec.weight @w #exec.panels<16, fragments = true> k 32 n 8 stack 1 [#exec.source
 // -----
 
 // weight_c7
-// expected-error @+1 {{'exec.weight' op expected elements of bf16 and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'bf16' and 40}}
+// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'bf16' and 40}}
 exec.weight @w #exec.panels<32, fragments = true> k 40 n 8 stack 1 [#exec.source<key = "w">] : bf16
 
 // -----
 
 // weight_c7
-// expected-error @+1 {{'exec.weight' op expected elements of bf16 and a k that is a multiple of 32 for layout #exec.gated_panels<32, fragments = true>, got 'f32' and 32}}
+// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.gated_panels<32, fragments = true>, got 'f32' and 32}}
 exec.weight @w #exec.gated_panels<32, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : f32
+
+// -----
+
+// weight_c7
+// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'i4' in groups of 96 and 192}}
+exec.weight @w #exec.panels<32, fragments = true> k 192 n 8 stack 1 [#exec.source<key = "w">] : i4 group 96
 
 // -----
 
