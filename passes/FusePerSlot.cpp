@@ -2,9 +2,9 @@
 //
 // The expansions of draft, verify, accept and commit each write the control
 // that is theirs; side by side it is one kernel's work. Two bodies are joined
-// where nothing between them touches a slot's state, and where the first one's
-// results are read behind the second, or the second needs nothing that is made
-// between them.
+// where nothing between them touches a state of the one that moves, and where
+// the first one's results are read behind the second, or the second needs
+// nothing that is made between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,19 +51,47 @@ static bool isBefore(Value value, Operation *op) {
   return !def || def->isBeforeInBlock(op);
 }
 
+/// The states that ops between two bodies touch.
+struct TouchedStates {
+  llvm::SmallDenseSet<StringAttr> names;
+  /// Which ones is not known.
+  bool all = false;
+
+  void add(Operation *op) {
+    if (auto write = dyn_cast<WriteStateOp>(op))
+      names.insert(write.getStateAttr().getAttr());
+    else if (auto read = dyn_cast<ReadStateOp>(op))
+      names.insert(read.getStateAttr().getAttr());
+    else
+      all |= touchesState(op);
+  }
+  /// Whether a body may run before these ops as well as behind.
+  bool isApartFrom(PerSlotOp body) const {
+    StateUses uses = collectStateUses(body);
+    auto touched = [&](StringAttr state) { return names.contains(state); };
+    return !all && llvm::none_of(uses.read, touched) &&
+           llvm::none_of(uses.written, touched);
+  }
+};
+
 /// The place at which both can run, or null: that of the second where all that
 /// reads the first comes later, that of the first where all that the second
 /// reads comes earlier.
-static Operation *findPlace(PerSlotOp first, PerSlotOp second) {
-  bool canSink = llvm::all_of(first->getUsers(), [&](Operation *user) {
-    Operation *own = second->getBlock()->findAncestorOpInBlock(*user);
-    return own == second || second->isBeforeInBlock(own);
-  });
+static Operation *findPlace(PerSlotOp first, PerSlotOp second,
+                            const TouchedStates &between) {
+  bool canSink = between.isApartFrom(first) &&
+                 llvm::all_of(first->getUsers(), [&](Operation *user) {
+                   Operation *own =
+                       second->getBlock()->findAncestorOpInBlock(*user);
+                   return own == second || second->isBeforeInBlock(own);
+                 });
   if (canSink)
     return second;
-  bool canRise = llvm::all_of(second.getInputs(), [&](Value input) {
-    return input.getDefiningOp() == first || isBefore(input, first);
-  });
+  bool canRise =
+      between.isApartFrom(second) &&
+      llvm::all_of(second.getInputs(), [&](Value input) {
+        return input.getDefiningOp() == first || isBefore(input, first);
+      });
   return canRise ? first : nullptr;
 }
 
@@ -141,16 +169,20 @@ static PerSlotOp join(PerSlotOp first, PerSlotOp second, Operation *place) {
 
 void FusePerSlotPass::fuse(Block &block) {
   PerSlotOp open;
+  TouchedStates between;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto next = dyn_cast<PerSlotOp>(op);
     if (!next) {
-      if (touchesState(&op))
-        open = {};
+      between.add(&op);
       continue;
     }
     bool fits =
         open && open.getSlots() == next.getSlots() && keepsRules(open, next);
-    Operation *place = fits ? findPlace(open, next) : nullptr;
+    Operation *place = fits ? findPlace(open, next, between) : nullptr;
+    // What stands before the place of the joined body is not between it and
+    // the next one.
+    if (place != open || !place)
+      between = {};
     if (place) {
       open = join(open, next, place);
       ++numFused;

@@ -106,6 +106,23 @@ def ExpandUniformPass : MTP_ExpandPass<"mtp.uniform", "mtp-expand-uniform"> {
   }];
 }
 
+def RepeatRoundsPass : Pass<"mtp-repeat-rounds", "mlir::ModuleOp"> {
+  let summary = "Let rounds say whether another one shall follow";
+  let description = [{
+    Behind each round, for every slot: its tokens go into the next entry of the
+    state `ring`, what the state `loop` counts is counted, and the output
+    `again` is -1 where the launch ends with this round (it has had all its
+    rounds, pages are short, or the sequence has ended and the host wants to
+    know), 0 where the sequence has ended, else 1. A device runs another round
+    while no slot has -1 and one has 1. `runtime/schema/FORMAT.md` has the
+    words.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [Statistic<"numRounds", "rounds", "rounds that may repeat">];
+}
+
 def FusePerSlotPass : Pass<"mtp-fuse-per-slot", "mlir::ModuleOp"> {
   let summary = "Join the bodies of neighbouring mtp.per_slot ops";
   let description = [{

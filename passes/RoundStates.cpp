@@ -1,6 +1,7 @@
 //===- RoundStates.cpp - States by name -----------------------------------===//
 
 #include "passes/RoundStates.h"
+#include "runtime/schema/LoopWords.h"
 #include "runtime/schema/SamplingWords.h"
 
 using namespace mlir;
@@ -18,7 +19,9 @@ struct Declaration {
   bool isFloat = false;
   /// The last rows of a prompt that write the state anew.
   int64_t rebuildRows = 1;
-  /// The host writes the known tokens, -1 where it knows none.
+  /// What all elements begin with; none: 0.
+  std::optional<int64_t> init;
+  /// The host writes the known tokens.
   bool hasTokens = false;
 };
 } // namespace
@@ -37,6 +40,12 @@ static Declaration declarationOf(llvm::StringRef name, int64_t width) {
     return {false, {{ExtentUnit::MaxPages, 0}}};
   if (name == kSampling)
     return {false, {fixed(::mtp::kSamplingWords)}};
+  if (name == kLoop)
+    return {false, {fixed(::mtp::kLoopWords)}};
+  if (name == kStopTokens)
+    return {.extents = {fixed(::mtp::kStopTokens)}, .init = -1};
+  if (name == kRing)
+    return {false, {fixed(::mtp::kRingRounds), {ExtentUnit::MaxK, int64_t(2)}}};
   if (name == kActive)
     return {true, {slots}};
   if (name == kPromptTokens || name == kPromptPositions)
@@ -46,7 +55,9 @@ static Declaration declarationOf(llvm::StringRef name, int64_t width) {
   if (name == kSequences)
     return {true, {fixed(kSequenceWords), slots}};
   if (name == kKnown)
-    return {.extents = {{ExtentUnit::MaxContext, 1}}, .hasTokens = true};
+    return {.extents = {{ExtentUnit::MaxContext, 1}},
+            .init = -1,
+            .hasTokens = true};
   if (name == kHidden)
     return {false, {window, fixed(width)}, true};
   llvm::StringRef number = name;
@@ -69,7 +80,8 @@ void mlir::mtp::useState(ModuleOp module, llvm::StringRef name, int64_t width) {
       state.isFloat ? Type(builder.getF32Type()) : builder.getI32Type();
   StateOp::create(builder, module.getLoc(), state.shared, name,
                   builder.getArrayAttr(extents), element,
-                  state.hasTokens ? builder.getI32IntegerAttr(-1) : TypedAttr(),
+                  state.init ? builder.getI32IntegerAttr(int32_t(*state.init))
+                             : TypedAttr(),
                   state.hasTokens ? Rebuild::Tokens : Rebuild::Rows,
                   state.rebuildRows);
 }

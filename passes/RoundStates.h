@@ -26,6 +26,9 @@ inline constexpr llvm::StringLiteral kPromptTokens = "prompt_tokens";
 inline constexpr llvm::StringLiteral kPromptPositions = "prompt_positions";
 inline constexpr llvm::StringLiteral kPromptSlots = "prompt_slots";
 inline constexpr llvm::StringLiteral kSequences = "prompt_sequences";
+inline constexpr llvm::StringLiteral kLoop = "loop";
+inline constexpr llvm::StringLiteral kStopTokens = "stop_tokens";
+inline constexpr llvm::StringLiteral kRing = "ring";
 
 // The readable ops'. Drafts accepted in the last round, and the tokens that
 // followed the rows that it verified.

@@ -108,6 +108,10 @@ Value SlotBody::both(Value a, Value b) {
   return arith::AndIOp::create(builder, a, b);
 }
 
+Value SlotBody::either(Value a, Value b) {
+  return arith::OrIOp::create(builder, a, b);
+}
+
 Value SlotBody::compare(Predicate predicate, Value a, Value b) {
   return arith::CmpIOp::create(builder, predicate, a, b);
 }

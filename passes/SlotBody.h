@@ -50,6 +50,7 @@ public:
   /// What is left of a number that is not negative.
   Value rem(Value a, int64_t b);
   Value both(Value a, Value b);
+  Value either(Value a, Value b);
   Value compare(Predicate predicate, Value a, Value b);
   Value compare(Predicate predicate, Value a, int64_t b) {
     return compare(predicate, a, constant(b));

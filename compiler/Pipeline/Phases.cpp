@@ -59,6 +59,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     manager.addPass(passes::createExpandVerifyPass());
     manager.addPass(passes::createExpandAcceptPass());
     manager.addPass(passes::createExpandCommitPass());
+    manager.addPass(passes::createRepeatRoundsPass());
     manager.addPass(passes::createExpandTreeRowsPass());
     manager.addPass(passes::createExpandUniformPass());
     manager.addPass(passes::createFusePerSlotPass());

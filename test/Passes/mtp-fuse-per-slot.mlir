@@ -128,20 +128,55 @@ mtp.round @between k 0 {
 
 // -----
 
-// What reads or writes states stays between.
+// What reads or writes a state of both bodies stays between; they pass by what is done
+// to another.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
 mtp.state @hidden[8] : f32
 // CHECK-LABEL: mtp.round @states
 // CHECK: mtp.per_slot
-// CHECK: mtp.store %{{.*}}, @length[]
+// CHECK: mtp.store %{{.*}}, @hidden[
 // CHECK: mtp.read_state
 // CHECK: mtp.per_slot
-// CHECK: mtp.store %{{.*}}, @length[]
+// CHECK: mtp.store %{{.*}}, @hidden[
+// CHECK: mtp.write_state
+// CHECK: mtp.per_slot
+// CHECK: mtp.store %{{.*}}, @hidden[
+mtp.round @states k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1.0 : f32
+    mtp.store %one, @hidden[%c0] : f32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  %h = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x8xf32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %c1 = arith.constant 1 : index
+    %one = arith.constant 1.0 : f32
+    mtp.store %one, @hidden[%c1] : f32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+  mtp.write_state %h, @hidden of %slots : tensor<?x8xf32>, tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %c2 = arith.constant 2 : index
+    %one = arith.constant 1.0 : f32
+    mtp.store %one, @hidden[%c2] : f32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+
+// CHECK-LABEL: mtp.round @apart
+// CHECK: mtp.read_state
 // CHECK: mtp.write_state
 // CHECK: mtp.per_slot
 // CHECK: mtp.store %{{.*}}, @length[]
-mtp.round @states k 0 {
+// CHECK: mtp.store %{{.*}}, @length[]
+// CHECK-NOT: mtp.per_slot
+mtp.round @apart k 1 {
   %slots = mtp.slots : tensor<?xi32>
   mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
@@ -149,20 +184,16 @@ mtp.round @states k 0 {
     mtp.yield
   } : (tensor<?xi32>) -> ()
   %h = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x8xf32>
-  mtp.per_slot %slots {
-  ^bb0(%index: index, %slot: i32):
-    mtp.store %slot, @length[] : i32
-    mtp.yield
-  } : (tensor<?xi32>) -> ()
   mtp.write_state %h, @hidden of %slots : tensor<?x8xf32>, tensor<?xi32>
   mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
-    mtp.store %slot, @length[] : i32
+    %n = mtp.load @length[] : i32
+    %two = arith.addi %n, %n : i32
+    mtp.store %two, @length[] : i32
     mtp.yield
   } : (tensor<?xi32>) -> ()
 }
 }
-
 // -----
 
 // Other slots are another body's.

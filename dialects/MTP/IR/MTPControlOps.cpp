@@ -3,6 +3,7 @@
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "runtime/schema/LoopWords.h"
 #include "runtime/schema/SamplingWords.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -43,6 +44,12 @@ static constexpr HostState kHostStates[] = {
     {"out_tokens", false, 1, {{ExtentUnit::MaxK, 1}}},
     {"out_count", false, 0, {}},
     {"sampling", false, 1, {{ExtentUnit::Fixed, ::mtp::kSamplingWords}}},
+    {"loop", false, 1, {{ExtentUnit::Fixed, ::mtp::kLoopWords}}},
+    {"stop_tokens", false, 1, {{ExtentUnit::Fixed, ::mtp::kStopTokens}}},
+    {"ring",
+     false,
+     2,
+     {{ExtentUnit::Fixed, ::mtp::kRingRounds}, {ExtentUnit::MaxK, 2}}},
     {"page_table", false, 1, {{ExtentUnit::MaxPages}}},
     {"active", true, 1, {{ExtentUnit::MaxBatch}}},
     {"prompt_tokens", true, 2, {kAnyNumber, {ExtentUnit::PrefillChunk}}},

@@ -1,0 +1,122 @@
+//===- RepeatRounds.cpp - Rounds that say whether to go on ----------------===//
+//
+// A device that runs rounds without the host asks after each one whether there
+// shall be another. Each slot says so in the program's output `again`, and
+// keeps what the round put out in the ring, which the host reads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/RoundExpansion.h"
+#include "runtime/schema/LoopWords.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_REPEATROUNDSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+using Predicate = SlotBody::Predicate;
+
+namespace {
+struct RepeatRoundsPass
+    : public mlir::mtp::impl::RepeatRoundsPassBase<RepeatRoundsPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+
+/// The control behind a round of k drafts.
+class AgainWriter {
+public:
+  AgainWriter(Expansion &e, int64_t k)
+      : body(e.builder, e.loc, "again", e.slots()), k(k),
+        round(word(::mtp::kLoopRound)) {}
+
+  Value write();
+
+private:
+  Value word(::mtp::LoopWord index) {
+    return body.load(states::kLoop, body.constant(index));
+  }
+  void setWord(Value value, ::mtp::LoopWord index) {
+    body.store(value, states::kLoop, body.constant(index));
+  }
+  Value isStop(Value token);
+  Value writeTokens(Value wasEnded, Value count);
+
+  SlotBody body;
+  int64_t k;
+  Value round;
+};
+} // namespace
+
+/// Whether the sequence ends with this token. A negative one is none at all:
+/// no logits could win.
+Value AgainWriter::isStop(Value token) {
+  Value isNone = body.compare(Predicate::slt, token, 0);
+  return body
+      .repeat(::mtp::kStopTokens, isNone,
+              [&](Value index, ValueRange carried) -> SmallVector<Value> {
+                Value stop = body.load(states::kStopTokens, index);
+                Value same = body.compare(Predicate::eq, token, stop);
+                return {body.either(carried.front(), same)};
+              })
+      .front();
+}
+
+/// Copies the tokens into the ring. Returns whether the sequence has ended, as
+/// it had before or with one of these.
+Value AgainWriter::writeTokens(Value wasEnded, Value count) {
+  auto one = [&](Value index, ValueRange carried) -> SmallVector<Value> {
+    Value token = body.load(states::kOutTokens, index);
+    body.store(token, states::kRing, {round, body.add(index, 1)});
+    Value isOut = body.compare(Predicate::slt, index, count);
+    return {body.either(carried.front(), body.both(isOut, isStop(token)))};
+  };
+  return body.repeat(k + 1, wasEnded, one).front();
+}
+
+Value AgainWriter::write() {
+  Value count = body.load(states::kOutCount), none = body.constant(0);
+  Value wasEnded = body.compare(Predicate::ne, word(::mtp::kLoopEnded), 0);
+  body.store(body.select(wasEnded, none, count), states::kRing, {round, none});
+  Value budget = body.sub(word(::mtp::kLoopBudget), count);
+  Value ended = body.either(writeTokens(wasEnded, count),
+                            body.compare(Predicate::sle, budget, 0));
+  setWord(budget, ::mtp::kLoopBudget);
+  setWord(body.select(ended, body.constant(1), none), ::mtp::kLoopEnded);
+  Value next = body.add(round, 1);
+  setWord(next, ::mtp::kLoopRound);
+
+  Value isLast = body.compare(Predicate::sge, next, word(::mtp::kLoopRounds));
+  Value rest =
+      body.sub(word(::mtp::kLoopPositions), body.load(states::kLength));
+  Value isFull = body.compare(Predicate::slt, rest, k + 1);
+  Value yields = body.compare(Predicate::ne, word(::mtp::kLoopYields), 0);
+  // Rounds of a sequence that has ended write to the dummy page.
+  Value stops = body.either(isLast, body.select(ended, yields, isFull));
+  Value wish = body.select(ended, none, body.constant(1));
+  return body.yield(body.select(stops, body.constant(-1), wish)).front();
+}
+
+void RepeatRoundsPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  for (RoundOp round : module.getOps<RoundOp>()) {
+    if (round.getBody()->empty())
+      continue;
+    Operation *last = &round.getBody()->back();
+    if (failed(checkInstantiated(last)))
+      return signalPassFailure();
+    for (llvm::StringRef state :
+         {states::kLength, states::kOutTokens, states::kOutCount, states::kLoop,
+          states::kStopTokens, states::kRing})
+      useState(module, state);
+    Expansion e(last);
+    e.builder.setInsertionPointAfter(last);
+    Value again = AgainWriter(e, *e.roundK()).write();
+    e.output(llvm::StringRef(::mtp::kAgain), again);
+    ++numRounds;
+  }
+}

@@ -1,0 +1,61 @@
+// RUN: mtp-opt %s --mtp-repeat-rounds | FileCheck %s
+
+// Behind a round: its tokens go into the ring's entry, the budget and the rounds are
+// counted, and each slot says whether another round shall follow. A prefill is none.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-DAG: mtp.state @loop[8] : i32
+// CHECK-DAG: mtp.state @stop_tokens[8] : i32 init -1
+// CHECK-DAG: mtp.state @ring[32, max_k + 2] : i32
+// CHECK-LABEL: mtp.round @generate
+// CHECK: %[[SLOTS:.*]] = mtp.slots
+// CHECK: mtp.per_slot %[[SLOTS]] {
+// CHECK: mtp.store %{{.*}}, @out_count[]
+// CHECK: %[[AGAIN:.*]] = mtp.per_slot %[[SLOTS]] {
+// The entry is that of the round's number.
+// CHECK: %[[ROUND:.*]] = mtp.load @loop[
+// CHECK: %[[COUNT:.*]] = mtp.load @out_count[]
+// CHECK: %[[WAS:.*]] = mtp.load @loop[
+// CHECK: %[[DEAD:.*]] = arith.cmpi ne, %[[WAS]]
+// A sequence that has ended puts out nothing.
+// CHECK: %[[KEPT:.*]] = arith.select %[[DEAD]], %{{.*}}, %[[COUNT]]
+// CHECK: mtp.store %[[KEPT]], @ring[
+// CHECK: scf.for
+// CHECK: %[[TOKEN:.*]] = mtp.load @out_tokens[
+// CHECK: mtp.store %[[TOKEN]], @ring[
+// CHECK: %[[OUT:.*]] = arith.cmpi slt, %{{.*}}, %[[COUNT]]
+// CHECK: arith.cmpi slt, %[[TOKEN]]
+// CHECK: scf.for
+// CHECK: %[[STOP:.*]] = mtp.load @stop_tokens[
+// CHECK: arith.cmpi eq, %[[TOKEN]], %[[STOP]]
+// CHECK: arith.andi %[[OUT]]
+// CHECK: mtp.store %{{.*}}, @loop[
+// CHECK: mtp.store %{{.*}}, @loop[
+// CHECK: mtp.store %{{.*}}, @loop[
+// CHECK: mtp.load @length[]
+// Two positions are the next round's.
+// CHECK: %[[TWO:.*]] = arith.constant 2 : i32
+// CHECK: arith.cmpi slt, %{{.*}}, %[[TWO]]
+// CHECK: mtp.yield %{{.*}} : i32
+// CHECK: mtp.output "again" %[[AGAIN]] : tensor<?xi32>
+mtp.state @length : i32
+mtp.state @out_tokens[max_k + 1] : i32
+mtp.state @out_count : i32
+mtp.round @generate k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @out_count[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+// CHECK-LABEL: mtp.prefill
+// CHECK-NOT: mtp.output "again"
+mtp.prefill @prompt k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @out_count[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
