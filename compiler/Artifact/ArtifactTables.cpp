@@ -40,9 +40,9 @@ private:
 class TableBuilder {
 public:
   TableBuilder(flatbuffers::FlatBufferBuilder &fbb, const PlanInputs &plan,
-               const PlanLayout &layout, int imageSegment, int ptxSegment)
-      : fbb(fbb), plan(plan), module(plan.module), layout(layout),
-        imageSegment(imageSegment), ptxSegment(ptxSegment), dispatches(fbb) {}
+               const FileLayout &file, size_t number)
+      : fbb(fbb), plan(plan), module(plan.module), file(file), number(number),
+        layout(file.plans[number]), dispatches(fbb) {}
 
   Offset<schema::Envelope> makeEnvelope();
   Offset<schema::Generation> makeGeneration();
@@ -82,8 +82,10 @@ private:
   flatbuffers::FlatBufferBuilder &fbb;
   const PlanInputs &plan;
   ModuleOp module;
+  const FileLayout &file;
+  /// The plan's, among those of the file.
+  const size_t number;
   const PlanLayout &layout;
-  const int imageSegment, ptxSegment;
   SharedDispatches dispatches;
 };
 
@@ -434,9 +436,18 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
 Offset<schema::Plan> TableBuilder::makePlan() {
   auto target = makeTarget();
   std::vector<Offset<schema::Image>> images;
-  if (imageSegment >= 0)
-    images.push_back(
-        schema::CreateImage(fbb, plan.code.format, imageSegment, ptxSegment));
+  // The number of the image among those of the plan.
+  auto addImage = [&](bool isLoop) {
+    int segment = file.imageSegment({number, isLoop, /*isPtx=*/false});
+    if (segment < 0)
+      return -1;
+    images.push_back(schema::CreateImage(
+        fbb, plan.code.format, segment,
+        file.imageSegment({number, isLoop, /*isPtx=*/true})));
+    return int(images.size()) - 1;
+  };
+  addImage(/*isLoop=*/false);
+  int deviceLoop = addImage(/*isLoop=*/true);
   auto imageVector = fbb.CreateVector(images);
   auto kernels = tableOf<exec::KernelOp>(
       [&](exec::KernelOp op) { return makeKernel(op); });
@@ -452,7 +463,7 @@ Offset<schema::Plan> TableBuilder::makePlan() {
       fbb, target, imageVector, kernels, weights, constants, stateOffsets,
       exec::moduleNumber(module, exec::kPlanAttr, exec::kStateBytes),
       exec::moduleNumber(module, exec::kPlanAttr, exec::kArenaBytes),
-      plan.code.scratchBytes, programs);
+      plan.code.scratchBytes, programs, deviceLoop);
 }
 
 Offset<flatbuffers::Vector<Offset<schema::Cache>>> TableBuilder::makeCaches() {
@@ -471,8 +482,7 @@ flatbuffers::DetachedBuffer compiler::buildTables(const ArtifactInputs &inputs,
   fbb.ForceDefaults(true); // a hash of 0 must take its bytes all the same
   std::vector<TableBuilder> builders;
   for (auto [i, plan] : llvm::enumerate(inputs.plans))
-    builders.emplace_back(fbb, plan, layout.plans[i], layout.imageSegment(i),
-                          layout.ptxSegment(i));
+    builders.emplace_back(fbb, plan, layout, i);
   // What all plans have in common.
   TableBuilder &root = builders.front();
   auto producer = fbb.CreateString(inputs.producer);

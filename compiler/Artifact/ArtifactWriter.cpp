@@ -138,8 +138,7 @@ Status Writer::writeSegment(AtomicFile &file, SegmentLayout &segment,
   Status status;
   switch (segment.kind) {
   case schema::SegmentKind::Image:
-    status = appendAll(segment.isPtx ? inputs.plans[segment.plan].code.ptx
-                                     : inputs.plans[segment.plan].code.image);
+    status = appendAll(segment.image.of(inputs));
     break;
   case schema::SegmentKind::Tokenizer:
     status = appendAll(inputs.tokenizer);

@@ -138,13 +138,13 @@ LogicalResult FileLayoutBuilder::build() {
     layout.plans.push_back(std::move(*own));
   }
   for (size_t plan = 0; plan < inputs.plans.size(); ++plan) {
-    SegmentLayout image{schema::SegmentKind::Image};
-    image.size = inputs.plans[plan].code.image.size();
-    image.plan = plan;
-    addSegment(image);
-    image.size = inputs.plans[plan].code.ptx.size();
-    image.isPtx = true;
-    addSegment(image);
+    for (bool isLoop : {false, true})
+      for (bool isPtx : {false, true}) {
+        SegmentLayout segment{schema::SegmentKind::Image};
+        segment.image = {plan, isLoop, isPtx};
+        segment.size = segment.image.of(inputs).size();
+        addSegment(segment);
+      }
   }
   SegmentLayout tokenizer{schema::SegmentKind::Tokenizer};
   tokenizer.size = inputs.tokenizer.size();
@@ -174,17 +174,8 @@ int FileLayout::tokenizerSegment() const {
   });
 }
 
-int FileLayout::imageSegment(size_t plan, bool isPtx) const {
+int FileLayout::imageSegment(const ImageNumber &image) const {
   return findSegment(segments, [&](const SegmentLayout &segment) {
-    return segment.kind == schema::SegmentKind::Image && segment.plan == plan &&
-           segment.isPtx == isPtx;
+    return segment.kind == schema::SegmentKind::Image && segment.image == image;
   });
-}
-
-int FileLayout::imageSegment(size_t plan) const {
-  return imageSegment(plan, /*isPtx=*/false);
-}
-
-int FileLayout::ptxSegment(size_t plan) const {
-  return imageSegment(plan, /*isPtx=*/true);
 }

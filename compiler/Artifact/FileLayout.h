@@ -31,6 +31,21 @@ struct BlobNumber {
   size_t plan, blob;
 };
 
+/// An image of a plan: its kernels' or the device loop's, and whether it is the
+/// PTX beside a cubin.
+struct ImageNumber {
+  size_t plan = 0;
+  bool isLoop = false;
+  bool isPtx = false;
+
+  bool operator==(const ImageNumber &) const = default;
+  const std::vector<char> &of(const ArtifactInputs &inputs) const {
+    const KernelCode &code = inputs.plans[plan].code;
+    const KernelImage &image = isLoop ? code.loop : code.image;
+    return isPtx ? image.ptx : image.bytes;
+  }
+};
+
 /// A segment of the file: its place counted from the segment base.
 struct SegmentLayout {
   schema::SegmentKind kind;
@@ -40,9 +55,8 @@ struct SegmentLayout {
   /// Weights or constants, in their order; one that several plans have is named
   /// by the first of them.
   std::vector<BlobNumber> blobs;
-  /// The plan whose image it is; whether it is the PTX beside a cubin.
-  size_t plan = 0;
-  bool isPtx = false;
+  /// Of an image: whose and which it is.
+  ImageNumber image;
 };
 
 struct FileLayout {
@@ -57,14 +71,9 @@ struct FileLayout {
   /// something in common.
   static mlir::FailureOr<FileLayout> get(const ArtifactInputs &inputs);
 
-  /// The number of the tokenizer's segment, of a plan's image or of the PTX
-  /// beside it; -1: none.
+  /// The number of the tokenizer's segment, or of an image's; -1: none.
   int tokenizerSegment() const;
-  int imageSegment(size_t plan) const;
-  int ptxSegment(size_t plan) const;
-
-private:
-  int imageSegment(size_t plan, bool isPtx) const;
+  int imageSegment(const ImageNumber &image) const;
 };
 
 } // namespace mtp::compiler

@@ -63,12 +63,19 @@ struct KernelResources {
   uint64_t sharedBytes = 0;
 };
 
+/// Kernels as code.
+struct KernelImage {
+  std::vector<char> bytes;
+  /// Of a cubin: the same kernels as PTX, for other chips.
+  std::vector<char> ptx;
+};
+
 /// All kernels of a plan as code.
 struct KernelCode {
   schema::ImageFormat format;
-  std::vector<char> image;
-  /// Of a cubin: the same kernels as PTX, for other chips.
-  std::vector<char> ptx;
+  KernelImage image;
+  /// Of a GPU's: the kernels of runtime/schema/DeviceLoop.h.
+  KernelImage loop;
   /// Of a GPU's kernels: how each is started.
   llvm::StringMap<KernelLaunch> launchOf;
   /// Of a GPU's kernels, where they were assembled; by their names in the

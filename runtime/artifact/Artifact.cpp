@@ -13,6 +13,13 @@ const CpuSchedule *Program::scheduleFor(uint64_t n) const {
   return found;
 }
 
+const Port *Program::output(std::string_view name) const {
+  for (const Port &port : outputs)
+    if (port.name == name)
+      return &port;
+  return nullptr;
+}
+
 std::optional<uint32_t> Artifact::findState(std::string_view name) const {
   for (uint32_t i = 0; i < states.size(); ++i)
     if (states[i].name == name)

@@ -115,6 +115,8 @@ struct Program {
                                   const schema::Kernel &kernel) const {
     return std::span(params).subspan(command.firstParam, kernel.params());
   }
+  /// The output of that name, or null.
+  const Port *output(std::string_view name) const;
   /// The CPU's schedule for n; null where nothing is solo or joined.
   const CpuSchedule *scheduleFor(uint64_t n) const;
 };
@@ -141,6 +143,8 @@ struct Plan {
   uint64_t arenaBytes = 0;
   uint64_t scratchBytes = 0;
   std::vector<Program> programs;
+  /// Of a GPU's plan: the image of the kernels that are no program's; -1: none.
+  int32_t deviceLoop = -1;
 
   const schema::Kernel &kernelOf(const Command &command) const {
     return *kernels->Get(command.kernel);
@@ -173,6 +177,9 @@ struct Artifact {
   std::vector<State> states;
   /// One at least.
   std::vector<Plan> plans;
+  /// Rounds that one launch may have: entries of the state "ring", or 1 in
+  /// files without it.
+  uint32_t maxRounds = 1;
   /// How many places ahead of its rows a prefill that drafts reads tokens.
   uint32_t ahead = 0;
 

@@ -3,6 +3,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/LoopWords.h"
 #include "runtime/schema/PromptWords.h"
 #include "runtime/schema/SamplingWords.h"
 
@@ -14,6 +15,8 @@ using namespace mtp;
 
 /// The most rows of a prefill.
 static constexpr uint32_t kMostRows = 1 << 20;
+/// The most rounds of a launch.
+static constexpr uint32_t kMostRounds = 1024;
 
 static Status verifyLimit(const char *what, uint64_t value, uint64_t low,
                           uint64_t high) {
@@ -146,6 +149,27 @@ static uint64_t placesAhead(const Artifact &artifact, bool hasPlans) {
              : (*shape)[0] - e.prefill_chunk();
 }
 
+/// The states by which rounds follow each other without the host: all of them,
+/// or none.
+static Status verifyRing(Artifact &artifact) {
+  using schema::DType;
+  std::optional<uint32_t> ring = artifact.findState("ring");
+  if (!ring)
+    return okStatus();
+  uint64_t s = artifact.envelope->max_batch();
+  uint64_t entry = uint64_t(artifact.envelope->max_k()) + 2;
+  for (const Need &need : {Need{"ring", DType::I32, {s, 0, entry}},
+                           Need{"loop", DType::I32, {s, kLoopWords}},
+                           Need{"stop_tokens", DType::I32, {s, kStopTokens}}})
+    MTP_RETURN_IF_ERROR(verifyState(artifact, need));
+  uint64_t rounds = artifact.states[*ring].shape[1];
+  if (rounds < 1 || rounds > kMostRounds)
+    return dataLoss(strCat("states[", *ring, "] 'ring': expected 1 to ",
+                           kMostRounds, " rounds, got ", rounds));
+  artifact.maxRounds = uint32_t(rounds);
+  return okStatus();
+}
+
 static Status verifyStates(Artifact &artifact, bool hasPlans) {
   const schema::Envelope &e = *artifact.envelope;
   using schema::DType;
@@ -171,7 +195,7 @@ static Status verifyStates(Artifact &artifact, bool hasPlans) {
   needs.push_back({"out_count", DType::I32, {s}});
   for (const Need &need : needs)
     MTP_RETURN_IF_ERROR(verifyState(artifact, need));
-  return okStatus();
+  return verifyRing(artifact);
 }
 
 //===----------------------------------------------------------------------===//
@@ -271,12 +295,12 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
   if (auto twice = decode[program.k].add(program.begin, program.end))
     return dataLoss(strCat("a second decode program for batch ", *twice, ", k ",
                            program.k));
-  bool hasPath =
-      std::any_of(program.outputs.begin(), program.outputs.end(),
-                  [](const Port &port) { return port.name == "path"; });
-  if (hasPath)
+  if (program.output("path"))
     MTP_RETURN_IF_ERROR(verifyOutput(program, "path", schema::DType::I32,
                                      {0, 1}, {uint64_t(program.k) + 1}));
+  if (artifact.findState("ring"))
+    MTP_RETURN_IF_ERROR(
+        verifyOutput(program, kAgain, schema::DType::I32, {0, 1}, {}));
   return verifyOutputs(artifact, program, {0, int64_t(program.k) + 1});
 }
 

@@ -72,7 +72,20 @@ Status mtp::verifyLaunch(const Plan &plan, const schema::Kernel &kernel) {
   return okStatus();
 }
 
+/// Every program of a GPU is launched together with kernels of its plan's own.
+static Status verifyDeviceLoop(const Plan &plan) {
+  int32_t images = int32_t(vectorSize(plan.images));
+  bool isNeeded = plan.isGpu() && vectorSize(plan.kernels) > 0;
+  if (plan.deviceLoop >= images || plan.deviceLoop < (isNeeded ? 0 : -1))
+    return dataLoss(strCat("device_loop: expected one of ", images,
+                           " images, got ", plan.deviceLoop));
+  if (!plan.isGpu() && plan.deviceLoop != -1)
+    return dataLoss("device_loop: expected none in a plan for a CPU");
+  return okStatus();
+}
+
 Status mtp::verifyGpuPlan(const Plan &plan) {
+  MTP_RETURN_IF_ERROR(verifyDeviceLoop(plan));
   if (!plan.isGpu())
     return okStatus();
   if (plan.scratchBytes != 0)

@@ -330,6 +330,10 @@ static PlanTables planTables(Builder &fbb, const ArtifactBuilder &a,
   return tables;
 }
 
+static bool isGpu(const std::string &arch) {
+  return arch == "nvptx" || arch == "gpu-sim";
+}
+
 static flatbuffers::Offset<schema::Plan>
 plan(Builder &fbb, const ArtifactBuilder &a, const std::string &arch,
      const std::vector<uint32_t> &images) {
@@ -340,10 +344,11 @@ plan(Builder &fbb, const ArtifactBuilder &a, const std::string &arch,
   auto offsetVector = fbb.CreateVector(offsets);
   auto programs = vectorOf(fbb, a.programs,
                            [&](const auto &p) { return planProgram(fbb, p); });
-  return schema::CreatePlan(fbb, tables.target, tables.images, tables.kernels,
-                            tables.weights, tables.constants, offsetVector,
-                            a.stateBytes, a.arenaBytes, a.scratchBytes,
-                            programs);
+  return schema::CreatePlan(
+      fbb, tables.target, tables.images, tables.kernels, tables.weights,
+      tables.constants, offsetVector, a.stateBytes, a.arenaBytes,
+      a.scratchBytes, programs,
+      isGpu(arch) && !a.kernels.empty() ? a.deviceLoop : -1);
 }
 
 static auto plans(Builder &fbb, const ArtifactBuilder &a) {

@@ -144,6 +144,8 @@ public:
   /// Of all images of that plan; and the segment of the same as PTX, or -1.
   schema::ImageFormat imageFormat = schema::ImageFormat::ElfShared;
   int32_t ptx = -1;
+  /// Of plans for a GPU; of others none.
+  int32_t deviceLoop = 0;
   std::vector<std::string> features;
   bool hasEnvelope = true;
   Envelope envelope;

@@ -530,6 +530,10 @@ TEST(Plan, AGpuStartsEveryKernel) {
   EXPECT_EQ(message.rfind(kernel + "expected an image of '", 0), 0u) << message;
   EXPECT_EQ(messageFor([](auto &a) { a.kernels[1].launch = {32, 0}; }),
             kernel + "expected no launch in a plan for a CPU");
+  for (int32_t image : {-1, 1})
+    EXPECT_EQ(gpuMessageFor([&](auto &a) { a.deviceLoop = image; }),
+              "plans[0]: device_loop: expected one of 1 images, got " +
+                  std::to_string(image));
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.scratchBytes = 64; }),
             "plans[0]: expected no scratch in a plan for a GPU, got 64 bytes");
   EXPECT_EQ(gpuMessageFor([](auto &a) {

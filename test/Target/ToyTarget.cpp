@@ -32,6 +32,6 @@ ToyTarget::generateCode(mlir::ModuleOp module) const {
     stream << "\n";
     code.scratchOf[kernel.getSymName()] = 0;
   }
-  code.image.assign(text.begin(), text.end());
+  code.image.bytes.assign(text.begin(), text.end());
   return code;
 }

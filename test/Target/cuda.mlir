@@ -13,6 +13,9 @@
 // CHECK: memory arena {{[0-9]+}}, states 0, scratch 0
 // SIM-NEXT: image 0: gpu_sim in segment 0
 // BOTH-NEXT: image 0: {{cubin in segment [0-9]+, ptx in segment [0-9]+|ptx in segment [0-9]+}}
+// The kernels around rounds have an image of their own.
+// SIM-NEXT: image 1: gpu_sim in segment 1
+// BOTH-NEXT: image 1: {{cubin in segment [0-9]+, ptx in segment [0-9]+|ptx in segment [0-9]+}}
 // CHECK-NEXT: kernel add_0 (add) compiled: 3 buffers, 1 params, contract, 128 threads, 0 bytes shared
 
 // CHIP: expected a chip like sm_90, or sim, for --chip, got 'rtx'

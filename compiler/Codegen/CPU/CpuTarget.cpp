@@ -54,6 +54,6 @@ FailureOr<compiler::KernelCode> CpuTarget::generateCode(ModuleOp module) const {
   FailureOr<std::vector<char>> image = compileKernels(*kernels, desc);
   if (failed(image))
     return failure();
-  code.image = std::move(*image);
+  code.image.bytes = std::move(*image);
   return code;
 }

@@ -6,6 +6,7 @@
 #include "compiler/Codegen/GPU/EmitPtx.h"
 #include "compiler/Codegen/GPU/GpuModule.h"
 #include "compiler/Codegen/GPU/Kernels.h"
+#include "compiler/Codegen/GPU/LoopKernels.h"
 #include "compiler/Codegen/GPU/PtxasReport.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
@@ -88,16 +89,18 @@ static LogicalResult emitKernels(ModuleOp module,
   return success();
 }
 
-/// Makes what the chip runs of the translated kernels.
-static llvm::Error emitImages(llvm::Module &module, StringRef chip,
-                              compiler::KernelCode &code) {
+/// What an image is made of the translated kernels, and what ptxas says of
+/// them.
+static llvm::Expected<compiler::KernelImage>
+emitImage(llvm::Module &module, StringRef chip, compiler::KernelCode &code) {
+  compiler::KernelImage image;
   if (chip == kSimulator) {
     code.format = schema::ImageFormat::GpuSim;
-    auto image = ::mtp::gpu::emitHostImage(module);
-    if (!image)
-      return image.takeError();
-    code.image = std::move(*image);
-    return llvm::Error::success();
+    auto bytes = ::mtp::gpu::emitHostImage(module);
+    if (!bytes)
+      return bytes.takeError();
+    image.bytes = std::move(*bytes);
+    return image;
   }
   auto ptx = ::mtp::gpu::emitPtx(module, chip);
   if (!ptx)
@@ -109,37 +112,54 @@ static llvm::Error emitImages(llvm::Module &module, StringRef chip,
   std::vector<char> text(ptx->c_str(), ptx->c_str() + ptx->size() + 1);
   if (cubin->bytes.empty()) {
     code.format = schema::ImageFormat::Ptx;
-    code.image = std::move(text);
-  } else {
-    code.format = schema::ImageFormat::Cubin;
-    code.image = std::move(cubin->bytes);
-    code.ptx = std::move(text);
-    code.resources = ::mtp::gpu::readPtxasReport(cubin->report);
+    image.bytes = std::move(text);
+    return image;
   }
-  return llvm::Error::success();
+  code.format = schema::ImageFormat::Cubin;
+  image.bytes = std::move(cubin->bytes);
+  image.ptx = std::move(text);
+  llvm::append_range(code.resources,
+                     ::mtp::gpu::readPtxasReport(cubin->report));
+  return image;
 }
 
-FailureOr<compiler::KernelCode>
-CudaTarget::generateCode(ModuleOp module) const {
-  loadGpuDialects(*module.getContext());
-  OwningOpRef<ModuleOp> holder = ModuleOp::create(module.getLoc());
-  OpBuilder builder(holder->getBodyRegion());
-  auto kernels =
-      mlir::gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
-  compiler::KernelCode code{schema::ImageFormat::GpuSim};
-  if (failed(emitKernels(module, kernels, code)))
-    return failure();
-  if (code.launchOf.empty())
-    return code;
-  if (failed(::mtp::gpu::lowerGpuModules(*holder)))
-    return module.emitError("cannot lower the kernels to the llvm dialect");
+static FailureOr<compiler::KernelImage>
+makeImage(mlir::gpu::GPUModuleOp kernels, StringRef chip,
+          compiler::KernelCode &code) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> translated =
       ::mtp::gpu::translateGpuModule(kernels, context);
   if (!translated)
     return failure();
-  if (llvm::Error error = emitImages(*translated, chip, code))
-    return module.emitError("cannot make an image of the kernels: ")
-           << llvm::toString(std::move(error));
+  llvm::Expected<compiler::KernelImage> image =
+      emitImage(*translated, chip, code);
+  if (!image)
+    return kernels.emitError("cannot make an image of the kernels: ")
+           << llvm::toString(image.takeError());
+  return std::move(*image);
+}
+
+FailureOr<compiler::KernelCode>
+CudaTarget::generateCode(ModuleOp module) const {
+  loadGpuDialects(*module.getContext());
+  Location loc = module.getLoc();
+  OwningOpRef<ModuleOp> holder = ModuleOp::create(loc);
+  OpBuilder builder(holder->getBodyRegion());
+  auto kernels = mlir::gpu::GPUModuleOp::create(builder, loc, "kernels");
+  auto loop = mlir::gpu::GPUModuleOp::create(builder, loc, "loop");
+  compiler::KernelCode code{schema::ImageFormat::GpuSim};
+  if (failed(emitKernels(module, kernels, code)))
+    return failure();
+  if (code.launchOf.empty())
+    return code;
+  emitLoopKernels(builder, loop);
+  if (failed(::mtp::gpu::lowerGpuModules(*holder)))
+    return module.emitError("cannot lower the kernels to the llvm dialect");
+  FailureOr<compiler::KernelImage> image = makeImage(kernels, chip, code);
+  FailureOr<compiler::KernelImage> loopImage = makeImage(loop, chip, code);
+  if (failed(image) || failed(loopImage))
+    return failure();
+  code.image = std::move(*image);
+  code.loop = std::move(*loopImage);
   return code;
 }
