@@ -43,6 +43,7 @@ static Result<SessionOptions> readOptions(const mtp_session_options *options) {
   o.maxSlots = given.max_slots;
   o.prefillChunk = given.prefill_chunk;
   o.chunksPerStep = given.chunks_per_step;
+  o.roundsPerLaunch = given.rounds_per_launch;
   o.pinThreads = given.pin_threads != 0;
   o.prefixCache = given.prefix_cache != 0;
   o.logits = LogitsMode(given.logits);

@@ -16,8 +16,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mtp {
+
+/// How far the rounds of a launch have come.
+struct Progress {
+  /// Rounds whose results are there.
+  uint32_t rounds = 0;
+  /// No other one will follow.
+  bool isDone = false;
+};
 
 /// An artifact on a device with memory of its own: arena, zeroed states and KV
 /// pools. Not for use by two threads at once.
@@ -35,9 +44,23 @@ public:
   /// n.
   virtual Status run(uint32_t program, uint32_t n) = 0;
 
-  /// The same, and stores when each worker ran each command. Slower by two
-  /// looks at the clock for each command and worker. A GPU is one worker, and
-  /// runs each command behind the one before.
+  /// Starts the program of a round with the output `again`, for n slots, behind
+  /// all writes: round follows round without the host until that output says
+  /// otherwise (runtime/schema/LoopWords.h). Until awaitRounds() has said that
+  /// the last one is over nothing may be run or read, but for watched states;
+  /// what is written is for what runs next. InvalidArgument as run(), and for a
+  /// program without that output.
+  virtual Status startRounds(uint32_t program, uint32_t n) = 0;
+
+  /// Waits until more than `seen` rounds are over, or no other one will follow.
+  virtual Result<Progress> awaitRounds(uint32_t seen) = 0;
+
+  /// Lets no other round follow the one that runs, whatever it says.
+  virtual void stopRounds() = 0;
+
+  /// The same as run(), and stores when each worker ran each command. Slower by
+  /// two looks at the clock for each command and worker. A GPU is one worker,
+  /// and runs each command behind the one before.
   virtual Status runTimed(uint32_t program, uint32_t n,
                           CommandTimes &times) = 0;
 
@@ -46,7 +69,7 @@ public:
   virtual Status write(const schema::Binding &binding, const void *source,
                        uint64_t bytes) = 0;
   virtual Status read(const schema::Binding &binding, void *target,
-                      uint64_t bytes) const = 0;
+                      uint64_t bytes) = 0;
 
   /// Copies one page of one layer of a cache in, for measurements that begin at
   /// a context without computing it.
@@ -66,11 +89,16 @@ public:
   virtual ~Device() = default;
 
   /// Makes the plan of that index runnable with KV pools of `kvPages` pages,
-  /// the dummy page included. Fails when the machine lacks something that the
-  /// plan needs, before any code of the artifact runs.
+  /// the dummy page included. Of the watched states the host may read what a
+  /// round has left while the next one runs. Fails when the machine lacks
+  /// something that the plan needs, before any code of the artifact runs.
   virtual Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
-       uint64_t kvPages) = 0;
+       uint64_t kvPages, std::vector<uint32_t> watchedStates = {}) = 0;
+
+  /// Rounds that a launch should have where nothing else matters: as many as it
+  /// takes for the host to cost nothing.
+  virtual uint32_t preferredRounds() const = 0;
 
   /// What it is, for people: "NVIDIA H100 80GB HBM3, sm_90".
   virtual std::string name() const = 0;

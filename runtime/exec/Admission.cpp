@@ -2,6 +2,7 @@
 
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionImpl.h"
+#include "runtime/schema/LoopWords.h"
 
 #include <algorithm>
 #include <bit>
@@ -70,6 +71,9 @@ Result<SequenceId> Session::Impl::add(Request request) {
   sequence.statistics.drafted.assign(options.k, 0);
   sequence.statistics.accepted.assign(options.k, 0);
   waiting.insert(id);
+  // A slot may be free for it.
+  if (flight)
+    executable->stopRounds();
   return id;
 }
 
@@ -82,6 +86,8 @@ Status Session::Impl::cancel(SequenceId id) {
     return okStatus();
   giveUpSlot(sequence);
   waiting.erase(id);
+  if (flight && admitted.empty())
+    executable->stopRounds();
   sequence.phase = Sequence::Phase::Done;
   sequence.finish = FinishReason::Cancelled;
   return okStatus();
@@ -101,7 +107,7 @@ void Session::Impl::giveUpSlot(Sequence &sequence) {
     return;
   kv->release(sequence.slot);
   slotUsed[sequence.slot] = false;
-  sequence.tablePages = 0;
+  sequence.tableCapacity = 0;
   std::erase(prefilling, sequence.id);
 }
 
@@ -175,6 +181,9 @@ Result<bool> Session::Impl::admitNext() {
   MTP_RETURN_IF_ERROR(slotStates->admit(slot, known));
   MTP_RETURN_IF_ERROR(host->setSampling(
       slot, samplingRow(sequence.request.sampling, options.logits)));
+  std::vector<int32_t> stops = stopTokensOf(sequence.request);
+  sequence.endsOnDevice = stops.size() <= kStopTokens;
+  MTP_RETURN_IF_ERROR(host->setStopTokens(slot, stops));
   return true;
 }
 

@@ -1,22 +1,49 @@
 //===- Decode.cpp - Rounds ------------------------------------------------===//
+//
+// Rounds start as a flight: one round, or as many as the device lets follow
+// each other. The host makes room for all of them before, and reads each from
+// the ring when it is over.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionImpl.h"
+#include "runtime/schema/LoopWords.h"
 
 #include <algorithm>
 #include <chrono>
 
 using namespace mtp;
 
+//===----------------------------------------------------------------------===//
+// Start
+//===----------------------------------------------------------------------===//
+
 /// Gives every running sequence the pages of its next round, oldest first,
 /// preempting from the other end where they are short. Returns who runs.
 std::vector<Sequence *> Session::Impl::makeRoom() {
   std::vector<SequenceId> order(admitted.begin(), admitted.end());
+  // What rounds ahead did not need comes first.
+  auto giveBack = [&] {
+    for (SequenceId id : admitted) {
+      Sequence &sequence = sequences.at(id);
+      if (sequence.phase != Sequence::Phase::Running)
+        continue;
+      kv->shrink(sequence.slot, sequence.length + options.k + 1);
+      sequence.tableCapacity = 0;
+    }
+  };
+  bool isTight = false;
   for (SequenceId id : order) {
     Sequence &sequence = sequences.at(id);
     while (sequence.phase == Sequence::Phase::Running &&
-           !kv->grow(sequence.slot, sequence.length + options.k + 1))
-      preemptYoungest();
+           !kv->grow(sequence.slot, sequence.length + options.k + 1)) {
+      if (isTight)
+        preemptYoungest();
+      else
+        giveBack();
+      isTight = true;
+    }
   }
   std::vector<Sequence *> running;
   for (SequenceId id : admitted)
@@ -25,31 +52,133 @@ std::vector<Sequence *> Session::Impl::makeRoom() {
   return running;
 }
 
-Status Session::Impl::decodePhase() {
-  auto begin = std::chrono::steady_clock::now();
+/// How many rounds may follow each other. With a prompt between two chunks, or
+/// logits that a later round would write over, it is one.
+uint32_t Session::Impl::roundsFor(const std::vector<Sequence *> &running) {
+  auto endsOnHost = [](Sequence *sequence) { return !sequence->endsOnDevice; };
+  if (!host->hasRing() || options.logits != LogitsMode::None ||
+      !prefilling.empty() ||
+      std::any_of(running.begin(), running.end(), endsOnHost))
+    return 1;
+  return options.roundsPerLaunch;
+}
+
+/// Takes pages for rounds ahead, as far as there are any: the device ends the
+/// launch in front of the first page that is missing.
+void Session::Impl::lookAhead(Sequence &sequence, uint32_t rounds) {
+  uint64_t last =
+      sequence.request.prompt.size() + sequence.request.maxTokens + options.k;
+  for (; rounds > 1; rounds /= 2) {
+    uint64_t wanted =
+        sequence.length + uint64_t(rounds) * (uint64_t(options.k) + 1);
+    if (kv->grow(sequence.slot, std::min(wanted, last)))
+      return;
+  }
+}
+
+/// Writes what the rounds go by.
+Status Session::Impl::writeRows(const std::vector<Sequence *> &running,
+                                uint32_t rounds) {
+  std::vector<int32_t> slots;
+  LoopLimits limits;
+  limits.rounds = rounds;
+  limits.yields = !waiting.empty();
+  for (Sequence *sequence : running) {
+    slots.push_back(int32_t(sequence->slot));
+    MTP_RETURN_IF_ERROR(syncPageTable(*sequence));
+    if (!host->hasRing())
+      continue;
+    limits.budget =
+        sequence->request.maxTokens - uint32_t(sequence->output.size());
+    limits.positions = kv->capacity(sequence->slot);
+    MTP_RETURN_IF_ERROR(host->setLoop(sequence->slot, limits));
+  }
+  return host->setActive(slots);
+}
+
+Status Session::Impl::startFlight() {
   std::vector<Sequence *> running = makeRoom();
   if (running.empty())
     return okStatus();
-  std::vector<int32_t> slots;
-  for (Sequence *sequence : running) {
-    MTP_RETURN_IF_ERROR(syncPageTable(*sequence));
-    slots.push_back(int32_t(sequence->slot));
-  }
-  MTP_RETURN_IF_ERROR(host->setActive(slots));
+  uint32_t rounds = roundsFor(running);
+  for (Sequence *sequence : running)
+    lookAhead(*sequence, rounds);
+  MTP_RETURN_IF_ERROR(writeRows(running, rounds));
   uint32_t batch = uint32_t(running.size());
   uint32_t program = inner.programs.decode(batch, options.k);
-  MTP_RETURN_IF_ERROR(executable->run(program, batch));
-  ++statistics.rounds;
-  schema::Binding logits = inner.programs.logits(program, batch);
-  uint64_t bytes = logits.bytes() / batch;
-  for (uint32_t i = 0; i < batch; ++i) {
-    MTP_RETURN_IF_ERROR(readPath(*running[i], program, batch, i));
-    MTP_RETURN_IF_ERROR(
-        readRound(*running[i], rowsOf(logits, i * bytes, bytes)));
+  Flight next;
+  for (Sequence *sequence : running)
+    next.rows.push_back({sequence->id, sequence->slot});
+  next.program = program;
+  next.logits = inner.programs.logits(program, batch);
+  if (rounds > 1) {
+    MTP_RETURN_IF_ERROR(executable->startRounds(program, batch));
+  } else {
+    MTP_RETURN_IF_ERROR(executable->run(program, batch));
+    next.progress = {1, true};
   }
+  flight = std::move(next);
+  return okStatus();
+}
+
+/// Starts rounds where none are under way, and reads what is new.
+Status Session::Impl::decodePhase() {
+  auto begin = std::chrono::steady_clock::now();
+  if (!flight)
+    MTP_RETURN_IF_ERROR(startFlight());
+  if (!flight)
+    return okStatus();
+  MTP_RETURN_IF_ERROR(readFlight());
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   statistics.decodeSeconds += time.count();
   return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Waits for a round that has not been read, or for the end of the last one,
+/// and gives the sequences what is new.
+Status Session::Impl::readFlight() {
+  if (!flight->progress.isDone) {
+    MTP_ASSIGN_OR_RETURN(flight->progress,
+                         executable->awaitRounds(flight->read));
+  }
+  for (; flight->read < flight->progress.rounds; ++flight->read) {
+    ++statistics.rounds;
+    for (uint32_t row = 0; row < flight->rows.size(); ++row)
+      MTP_RETURN_IF_ERROR(readRow(*flight, row));
+  }
+  if (flight->progress.isDone)
+    flight.reset();
+  return okStatus();
+}
+
+/// Waits until nothing runs; what is over is read by a later step.
+Status Session::Impl::landFlight() {
+  if (!flight || flight->progress.isDone)
+    return okStatus();
+  executable->stopRounds();
+  MTP_ASSIGN_OR_RETURN(flight->progress, executable->awaitRounds(UINT32_MAX));
+  return okStatus();
+}
+
+/// The tokens of a row's sequence, if that still runs.
+Status Session::Impl::readRow(const Flight &from, uint32_t row) {
+  auto found = sequences.find(from.rows[row].sequence);
+  if (found == sequences.end() ||
+      found->second.phase != Sequence::Phase::Running)
+    return okStatus();
+  uint32_t slot = from.rows[row].slot;
+  MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens,
+                       host->hasRing() ? host->emittedIn(from.read, slot)
+                                       : host->emitted(slot));
+  uint32_t batch = uint32_t(from.rows.size());
+  MTP_RETURN_IF_ERROR(readPath(found->second, from.program, batch, row));
+  uint64_t bytes = from.logits.bytes() / batch;
+  return readRound(found->second, tokens,
+                   rowsOf(from.logits, row * bytes, bytes));
 }
 
 /// Shares the pages that a round has made final, see README.md. `anchor` is the
@@ -78,16 +207,22 @@ Status Session::Impl::readPath(Sequence &sequence, uint32_t program,
 }
 
 /// `logits` are the sequence's rows in this round.
-Status Session::Impl::readRound(Sequence &sequence, schema::Binding logits) {
-  MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens,
-                       host->emitted(sequence.slot));
+Status Session::Impl::readRound(Sequence &sequence,
+                                std::span<const int32_t> tokens,
+                                schema::Binding logits) {
+  uint64_t anchor = sequence.length, capacity = kv->capacity(sequence.slot);
   if (tokens.empty() || tokens.size() > options.k + 1) {
     finish(sequence, FinishReason::Failed,
            internalError(strCat("expected 1 to ", options.k + 1,
                                 " tokens of a round, got ", tokens.size())));
     return okStatus();
   }
-  uint64_t anchor = sequence.length;
+  if (anchor + options.k + 1 > capacity) {
+    finish(sequence, FinishReason::Failed,
+           internalError(strCat("expected no round behind position ", capacity,
+                                ", where the pages end, got one at ", anchor)));
+    return okStatus();
+  }
   sequence.length += tokens.size();
   kv->commit(sequence.slot, sequence.length);
   publishRound(sequence, anchor);

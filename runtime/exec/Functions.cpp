@@ -76,6 +76,7 @@ Session::Impl::runFunction(std::string_view name,
     status = checkPages();
   if (!status.isOk())
     return status.withContext(strCat("@", name));
+  MTP_RETURN_IF_ERROR(landFlight());
   for (size_t i = 0; i < inputs.size(); ++i)
     MTP_RETURN_IF_ERROR(executable->write(program.inputs[i].place.at(0),
                                           inputs[i].bytes.data(),

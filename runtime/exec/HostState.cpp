@@ -1,9 +1,11 @@
 //===- HostState.cpp - The states that the host writes and reads ----------===//
 
 #include "runtime/exec/HostState.h"
+#include "runtime/schema/LoopWords.h"
 #include "runtime/schema/PromptWords.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace mtp;
 
@@ -11,6 +13,7 @@ HostState::HostState(const Artifact &artifact, Executable &executable)
     : artifact(artifact), executable(executable), active(find("active")),
       pageTable(find("page_table")), sampling(find("sampling")),
       outTokens(find("out_tokens")), outCount(find("out_count")),
+      loop(find("loop")), stopTokens(find("stop_tokens")), ring(find("ring")),
       promptTokens(find("prompt_tokens")),
       promptPositions(find("prompt_positions")),
       promptSlots(find("prompt_slots")),
@@ -54,6 +57,27 @@ Status HostState::setPageTable(uint32_t slot, std::span<const int32_t> table) {
 
 Status HostState::setSampling(uint32_t slot, const SamplingRow &values) {
   return writeRow(sampling, slot, &values, sizeof(values));
+}
+
+Status HostState::setLoop(uint32_t slot, const LoopLimits &limits) {
+  auto word = [](uint64_t value) {
+    return int32_t(std::min<uint64_t>(value, INT32_MAX));
+  };
+  std::array<int32_t, kLoopWords> words = {};
+  words[kLoopRounds] = word(limits.rounds);
+  words[kLoopBudget] = word(limits.budget);
+  words[kLoopPositions] = word(limits.positions);
+  words[kLoopEnded] = limits.isDead;
+  words[kLoopYields] = limits.yields;
+  return writeRow(loop, slot, words.data(), sizeof(words));
+}
+
+Status HostState::setStopTokens(uint32_t slot,
+                                std::span<const int32_t> tokens) {
+  std::array<int32_t, kStopTokens> all;
+  all.fill(-1);
+  std::copy_n(tokens.begin(), std::min(tokens.size(), all.size()), all.begin());
+  return writeRow(stopTokens, slot, all.data(), sizeof(all));
 }
 
 Status HostState::setPrefill(std::span<const PromptPart> parts) {
@@ -111,7 +135,26 @@ Result<std::span<const int32_t>> HostState::emitted(uint32_t slot) {
   schema::Binding source = row(outTokens, slot);
   buffer.resize(outTokens.width);
   MTP_RETURN_IF_ERROR(executable.read(source, buffer.data(), source.bytes()));
+  return checkCount(count);
+}
+
+Result<std::span<const int32_t>> HostState::emittedIn(uint32_t round,
+                                                      uint32_t slot) {
+  // An entry is a count and as many tokens as `out_tokens` has.
+  uint64_t width = outTokens.width + 1, bytes = width * sizeof(int32_t);
+  schema::Binding entry = {schema::Space::State, *ring.state,
+                           (slot * (ring.width / width) + round) * bytes,
+                           bytes};
+  buffer.resize(width);
+  MTP_RETURN_IF_ERROR(executable.read(entry, buffer.data(), bytes));
+  int32_t count = buffer.front();
+  buffer.erase(buffer.begin());
+  return checkCount(count);
+}
+
+/// So many tokens of the buffer; none where it has fewer.
+std::span<const int32_t> HostState::checkCount(int32_t count) const {
   if (count < 1 || size_t(count) > buffer.size())
-    return std::span<const int32_t>();
+    return {};
   return std::span<const int32_t>(buffer).first(size_t(count));
 }

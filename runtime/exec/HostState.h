@@ -23,6 +23,20 @@ struct PromptPart {
   std::span<const int32_t> prompt;
 };
 
+/// What a slot goes by while rounds follow each other.
+struct LoopLimits {
+  /// Rounds at most.
+  uint32_t rounds = 1;
+  /// Tokens that the sequence may still put out.
+  uint32_t budget = 0;
+  /// Positions that have pages.
+  uint64_t positions = 0;
+  /// Nobody reads what the slot puts out.
+  bool isDead = false;
+  /// Whether no other round shall follow the one in which the sequence ends.
+  bool yields = false;
+};
+
 /// The host's side of the table "States" in runtime/schema/FORMAT.md: what host
 /// and programs share by name. States that the artifact does without are not
 /// written.
@@ -37,13 +51,21 @@ public:
   Status setPageTable(uint32_t slot, std::span<const int32_t> table);
   Status setSampling(uint32_t slot, const SamplingRow &row);
 
+  /// Whether rounds leave what they emit in a ring, and can follow each other.
+  bool hasRing() const { return ring.state.has_value(); }
+  Status setLoop(uint32_t slot, const LoopLimits &limits);
+  /// At most kStopTokens tokens.
+  Status setStopTokens(uint32_t slot, std::span<const int32_t> tokens);
+
   /// The rows of a chunk, one part's after the other's. More than one part
   /// needs a program for as many sequences.
   Status setPrefill(std::span<const PromptPart> parts);
 
-  /// What the last round emitted for a slot. Empty when the program broke its
-  /// promise to emit 1 to K+1 tokens.
+  /// What the last round or prefill emitted for a slot. Empty when the program
+  /// broke its promise to emit 1 to K+1 tokens.
   Result<std::span<const int32_t>> emitted(uint32_t slot);
+  /// The same of a round of the last launch, from the ring.
+  Result<std::span<const int32_t>> emittedIn(uint32_t round, uint32_t slot);
 
 private:
   /// A state of i32 as rows of elements; absent where there is none.
@@ -59,12 +81,14 @@ private:
                   uint64_t bytes);
   Status writeAll(const Table &table, const std::vector<int32_t> &values);
 
+  std::span<const int32_t> checkCount(int32_t count) const;
   Status setPromptRows(std::span<const PromptPart> parts);
   Status setPrefillTokens(const PromptPart &part);
 
   const Artifact &artifact;
   Executable &executable;
   Table active, pageTable, sampling, outTokens, outCount;
+  Table loop, stopTokens, ring;
   /// The prompt's rows, and what older files have instead.
   Table promptTokens, promptPositions, promptSlots, promptSequences;
   Table info, tokens;

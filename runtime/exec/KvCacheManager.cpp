@@ -123,6 +123,14 @@ bool KvCacheManager::grow(uint32_t slot, uint64_t capacity) {
   return true;
 }
 
+void KvCacheManager::shrink(uint32_t slot, uint64_t capacity) {
+  std::vector<uint32_t> &own = slots[slot].pages;
+  for (uint64_t keep = pagesFor(capacity); own.size() > keep; own.pop_back()) {
+    drop(own.back());
+    tables[size_t(slot) * config.tableWidth + own.size() - 1] = 0;
+  }
+}
+
 void KvCacheManager::commit(uint32_t slot, uint64_t length) {
   slots[slot].length = length;
 }

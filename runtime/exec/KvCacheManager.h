@@ -59,6 +59,10 @@ public:
   /// pages are short.
   bool grow(uint32_t slot, uint64_t capacity);
 
+  /// Gives up the pages behind positions 0 .. capacity-1, of which nothing is
+  /// final.
+  void shrink(uint32_t slot, uint64_t capacity);
+
   /// Records that positions below `length` are final. What lies behind is
   /// rolled back: later rounds write over it.
   void commit(uint32_t slot, uint64_t length);
@@ -73,6 +77,11 @@ public:
 
   /// The slot's page table: page numbers, 0 where there is none.
   std::span<const int32_t> table(uint32_t slot) const;
+
+  /// Positions that the slot has pages for.
+  uint64_t capacity(uint32_t slot) const {
+    return uint64_t(slots[slot].pages.size()) * config.pageTokens;
+  }
 
   /// Whether slots may take what others publish.
   bool sharesPrefixes() const { return config.prefixCache; }

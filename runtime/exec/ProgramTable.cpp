@@ -82,21 +82,14 @@ uint32_t ProgramTable::nextChunk(uint64_t rest, uint32_t largest) const {
   return whole;
 }
 
-static schema::Binding outputOf(const Program &program, std::string_view name,
-                                uint32_t n) {
-  for (const Port &port : program.outputs)
-    if (port.name == name)
-      return port.place.at(n);
-  return {};
-}
-
 schema::Binding ProgramTable::logits(uint32_t program, uint32_t n) const {
   // The verifier has made sure that it is there.
-  return outputOf(plan.programs[program], "logits", n);
+  return plan.programs[program].output("logits")->place.at(n);
 }
 
 schema::Binding ProgramTable::path(uint32_t program, uint32_t n) const {
-  return outputOf(plan.programs[program], "path", n);
+  const Port *port = plan.programs[program].output("path");
+  return port ? port->place.at(n) : schema::Binding();
 }
 
 Result<uint32_t> ProgramTable::function(std::string_view name) const {

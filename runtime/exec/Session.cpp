@@ -43,6 +43,11 @@ Status Session::Impl::checkOptions() {
                                   "got ",
                                   options.prefillChunk));
   }
+  uint32_t most = inner.artifact().maxRounds;
+  if (options.roundsPerLaunch > most)
+    return invalidArgument(strCat(
+        "expected rounds_per_launch of at most ", most,
+        ", which the artifact has room for, got ", options.roundsPerLaunch));
   if (options.kvPages == 1 || options.kvPages > INT32_MAX)
     return invalidArgument(strCat("expected kv_pages of 2 to ", INT32_MAX,
                                   " (0: the default), got ", options.kvPages));
@@ -91,8 +96,15 @@ Status Session::Impl::start() {
   MTP_ASSIGN_OR_RETURN(
       std::unique_ptr<Device> device,
       openDevice(inner.device, {options.threads, options.pinThreads}));
-  MTP_ASSIGN_OR_RETURN(
-      executable, device->load(inner.file, inner.planIndex, options.kvPages));
+  if (options.roundsPerLaunch == 0)
+    options.roundsPerLaunch =
+        std::min(device->preferredRounds(), inner.artifact().maxRounds);
+  std::vector<uint32_t> watched;
+  if (auto ring = inner.artifact().findState("ring"))
+    watched.push_back(*ring);
+  MTP_ASSIGN_OR_RETURN(executable,
+                       device->load(inner.file, inner.planIndex,
+                                    options.kvPages, std::move(watched)));
   return inner.envelope ? startGeneration() : okStatus();
 }
 

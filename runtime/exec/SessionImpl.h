@@ -9,6 +9,9 @@
 //   Step.cpp        what a program emitted goes to its sequence
 //   Functions.cpp   exported functions, beside all that
 //
+// Rounds may follow each other without the host (Flight). A step then reads
+// what is new, and nothing else begins before the last one is over.
+//
 // Which lists name a sequence follows from its phase:
 //
 //   Waiting       waiting
@@ -31,6 +34,7 @@
 #include "runtime/exec/SlotStates.h"
 
 #include <map>
+#include <optional>
 #include <set>
 
 namespace mtp {
@@ -62,8 +66,11 @@ struct Sequence {
   uint64_t length = 0;
   /// Positions of `context` whose entries came from the prefix index.
   uint64_t reused = 0;
-  /// Pages in the device's copy of the slot's page table.
-  uint64_t tablePages = 0;
+  /// Positions that the device's copy of the slot's page table has pages for; 0
+  /// where it is another slot's or older.
+  uint64_t tableCapacity = 0;
+  /// Whether the device knows all tokens that end the sequence.
+  bool endsOnDevice = false;
 
   /// In a tree, the rows of logits that the last round's tokens are from,
   /// where logits are kept; else they are from the first ones.
@@ -85,6 +92,21 @@ struct PrefillPass {
   /// The rows of its program; more than those of the shares where a single
   /// prompt is short of the smallest chunk that covers it.
   uint32_t chunk = 0;
+};
+
+/// Rounds that follow each other on the device.
+struct Flight {
+  struct Row {
+    SequenceId sequence;
+    uint32_t slot;
+  };
+  std::vector<Row> rows;
+  uint32_t program = 0;
+  /// The rows of logits of the only round; of several nobody reads them.
+  schema::Binding logits;
+  /// What is over, and what of it the sequences have got.
+  Progress progress;
+  uint32_t read = 0;
 };
 
 /// See session.h for what the public functions do.
@@ -112,13 +134,22 @@ public:
 
   // Decode.cpp
   Status decodePhase();
+  Status startFlight();
+  Status readFlight();
+  Status landFlight();
   std::vector<Sequence *> makeRoom();
+  uint32_t roundsFor(const std::vector<Sequence *> &running);
+  void lookAhead(Sequence &sequence, uint32_t rounds);
+  Status writeRows(const std::vector<Sequence *> &running, uint32_t rounds);
   void publishRound(Sequence &sequence, uint64_t anchor);
   Status readPath(Sequence &sequence, uint32_t program, uint32_t batch,
                   uint32_t row);
-  Status readRound(Sequence &sequence, schema::Binding logits);
+  Status readRow(const Flight &flight, uint32_t row);
+  Status readRound(Sequence &sequence, std::span<const int32_t> tokens,
+                   schema::Binding logits);
 
   // Step.cpp
+  Status advance();
   Result<std::vector<SequenceUpdate>> step();
   Status emit(Sequence &sequence, std::span<const int32_t> tokens,
               schema::Binding logits);
@@ -162,6 +193,10 @@ public:
   std::vector<SequenceId> prefilling;
   std::vector<bool> slotUsed;
 
+  /// Present from the start of a round until its last results are read: no
+  /// program runs and no sequence gets a slot meanwhile.
+  std::optional<Flight> flight;
+
   // What has been done.
 
   Statistics statistics;
@@ -176,6 +211,7 @@ private:
   bool isWorthWaiting(std::span<const int32_t> context) const;
   void giveUpSlot(Sequence &sequence);
   Status keepLogits(Sequence &sequence, schema::Binding row);
+  std::vector<int32_t> stopTokensOf(const Request &request) const;
 
   friend class Session;
 };

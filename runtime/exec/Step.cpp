@@ -7,12 +7,23 @@
 
 using namespace mtp;
 
+/// Reads what the rounds under way have given, or, where none are, goes on with
+/// prompts and then starts rounds.
+Status Session::Impl::advance() {
+  if (flight) {
+    uint64_t before = statistics.rounds;
+    MTP_RETURN_IF_ERROR(decodePhase());
+    if (flight || statistics.rounds > before)
+      return okStatus();
+  }
+  MTP_RETURN_IF_ERROR(prefillPhase());
+  return decodePhase();
+}
+
 Result<std::vector<SequenceUpdate>> Session::Impl::step() {
   updates.clear();
-  if (kv) {
-    MTP_RETURN_IF_ERROR(prefillPhase());
-    MTP_RETURN_IF_ERROR(decodePhase());
-  }
+  if (kv)
+    MTP_RETURN_IF_ERROR(advance());
   std::vector<SequenceUpdate> changed;
   for (auto &[id, update] : updates)
     changed.push_back(std::move(update));
@@ -24,8 +35,13 @@ schema::Binding mtp::rowsOf(const schema::Binding &all, uint64_t offset,
   return {all.space(), all.index(), all.offset() + offset, bytes};
 }
 
-static bool contains(const std::vector<int32_t> &tokens, int32_t token) {
-  return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+/// What ends a sequence.
+std::vector<int32_t> Session::Impl::stopTokensOf(const Request &request) const {
+  std::vector<int32_t> tokens = request.stopTokens;
+  if (!request.ignoreEos)
+    tokens.insert(tokens.end(), inner.generation.eos.begin(),
+                  inner.generation.eos.end());
+  return tokens;
 }
 
 /// Appends what a program emitted, up to the first token that ends the
@@ -36,6 +52,7 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
                            schema::Binding logits) {
   uint64_t bytes = inner.envelope->vocab * sizeof(float), emitted = 0;
   const Request &request = sequence.request;
+  std::vector<int32_t> stops = stopTokensOf(request);
   for (int32_t token : tokens) {
     if (token < 0 || uint32_t(token) >= inner.envelope->vocab) {
       finish(sequence, FinishReason::Failed,
@@ -45,8 +62,7 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
                         ": its logits are all NaN or -inf")));
       break;
     }
-    bool end = !request.ignoreEos && contains(inner.generation.eos, token);
-    if (end || contains(request.stopTokens, token)) {
+    if (std::find(stops.begin(), stops.end(), token) != stops.end()) {
       finish(sequence, FinishReason::Stop);
       break;
     }
@@ -92,15 +108,13 @@ Status Session::Impl::keepLogits(Sequence &sequence, schema::Binding row) {
   return executable->read(row, sequence.logits.data() + old, row.bytes());
 }
 
-/// Copies the page table to the device when it has grown.
+/// Copies the page table to the device when it has changed.
 Status Session::Impl::syncPageTable(Sequence &sequence) {
-  uint64_t pages = kv->pagesFor(
-      std::max<uint64_t>(sequence.length, sequence.context.size()) + options.k +
-      1);
-  if (pages == sequence.tablePages)
+  uint64_t capacity = kv->capacity(sequence.slot);
+  if (capacity == sequence.tableCapacity)
     return okStatus();
   MTP_RETURN_IF_ERROR(
       host->setPageTable(sequence.slot, kv->table(sequence.slot)));
-  sequence.tablePages = pages;
+  sequence.tableCapacity = capacity;
   return okStatus();
 }

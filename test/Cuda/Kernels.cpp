@@ -1,6 +1,7 @@
 //===- Kernels.cpp - An artifact of kernels written by hand ---------------===//
 
 #include "Kernels.h"
+#include "test/Cuda/LoopImage.h"
 #include "test/GpuSim/CompileText.h"
 
 #include <cstring>
@@ -94,6 +95,19 @@ static std::string seeKernel() {
                     store("value", "%out", "%element"));
 }
 
+/// again[slot] = limit[slot] - count[slot]; counts[slot] = count[slot].
+static std::string againKernel() {
+  return kernel("again", {"count", "limit", "counts", "again"}, "",
+                load("now", "%count", "%block") +
+                    load("most", "%limit", "%block") + R"(
+    %zero = arith.constant 0 : i64
+    %rest = arith.subi %most, %now : i32
+    %first = arith.cmpi eq, %lane, %zero : i64
+    scf.if %first {
+)" + store("rest", "%again", "%block") +
+                    store("now", "%counts", "%block") + "    }\n");
+}
+
 static std::string affineKernel() {
   return kernel("affine", {"w", "c", "x", "y"}, load("w0", "%w", "%lane"),
                 load("x0", "%x", "%element") + load("c0", "%c", "%lane") + R"(
@@ -131,8 +145,18 @@ const std::vector<uint8_t> &mtp::test::gpuImage() {
         "module attributes {gpu.container_module} {\ngpu.module @kernels {\n"
         "  llvm.mlir.global external @dynamic() {addr_space = 3 : i32} : "
         "!llvm.array<0 x i8>\n" +
-        countKernel() + fillKernel() + seeKernel() + affineKernel() +
-        scaleKernel() + beyondKernel() + "}\n}\n");
+        countKernel() + fillKernel() + seeKernel() + againKernel() +
+        affineKernel() + scaleKernel() + beyondKernel() + "}\n}\n");
+    EXPECT_EQ(compiled.error, "");
+    return std::vector<uint8_t>(compiled.image.begin(), compiled.image.end());
+  }();
+  return image;
+}
+
+static const std::vector<uint8_t> &loopImage() {
+  static const std::vector<uint8_t> image = [] {
+    gpusim::test::CompiledImage compiled =
+        gpusim::test::compileForSimulator(loopKernels());
     EXPECT_EQ(compiled.error, "");
     return std::vector<uint8_t>(compiled.image.begin(), compiled.image.end());
   }();
@@ -156,7 +180,8 @@ public:
   }
 
   void run(const std::string &kernel, std::vector<Binding> bindings,
-           std::vector<int64_t> params, bool grows) {
+           std::vector<int64_t> params, bool grows,
+           int64_t rowBytes = kRowBytes) {
     ArtifactBuilder::Command command;
     command.kernel =
         a.kernel(kernel, uint32_t(bindings.size()), uint32_t(params.size()));
@@ -164,8 +189,7 @@ public:
     command.params = std::move(params);
     for (const Binding &binding : command.bindings) {
       bool isArena = binding.space() == Space::Arena;
-      command.bindingGrowth.push_back(
-          {0, grows && isArena ? int64_t(kRowBytes) : 0});
+      command.bindingGrowth.push_back({0, grows && isArena ? rowBytes : 0});
     }
     command.paramGrowth = {grows ? 1 : 0};
     p.commands.push_back(std::move(command));
@@ -198,6 +222,8 @@ static void addStates(ArtifactBuilder &a) {
   add("out_count", {kSlots}, slot);
   add("prompt_tokens", {1, 4}, shared);
   add("count", {kSlots}, slot);
+  add("limit", {kSlots}, slot);
+  add("counts", {kSlots}, slot);
 }
 
 static void addRounds(ArtifactBuilder &a) {
@@ -215,11 +241,19 @@ static void addRounds(ArtifactBuilder &a) {
       w.run("mtp.count", {count}, {1}, true);
       w.run("fill", {count, table, kv}, {1}, true);
       w.run("see", {table, kv, out}, {1}, true);
+      Binding again(Space::Arena, 0, 48, 4);
+      w.run("again", {count, state(a, "limit"), state(a, "counts"), again}, {1},
+            true, 4);
+      ArtifactBuilder::Port port = {"again", again, schema::DType::I32, {1}};
+      port.bindingGrowth = {0, 4};
+      port.shapeGrowth = {1};
+      w.p.outputs.push_back(port);
     }
     // What sessions read; no kernel writes it.
     Binding logits(Space::Arena, 0, 0, 8 * 4), picks(Space::Arena, 0, 32, 4);
-    w.p.outputs = {{"logits", logits, schema::DType::F32, {1, 8}},
-                   {"picks", picks, schema::DType::I32, {1}}};
+    w.p.outputs.insert(w.p.outputs.begin(),
+                       {{"logits", logits, schema::DType::F32, {1, 8}},
+                        {"picks", picks, schema::DType::I32, {1}}});
     if (!isPrefill) {
       w.p.outputs[0].binding = Binding(Space::Arena, 0, 64, 32);
       w.p.outputs[0].bindingGrowth = {0, 32};
@@ -281,6 +315,8 @@ ArtifactBuilder mtp::test::makeGpuModel() {
   a.caches.push_back({"kv", 2, kPageElements / 32});
   addStates(a);
   a.images.push_back(a.addSegment(schema::SegmentKind::Image, gpuImage()));
+  a.images.push_back(a.addSegment(schema::SegmentKind::Image, loopImage()));
+  a.deviceLoop = 1;
   uint32_t weights = a.addSegment(schema::SegmentKind::Weights, numbers(3, 1));
   uint32_t constants =
       a.addSegment(schema::SegmentKind::Constants, numbers(1000, 10));

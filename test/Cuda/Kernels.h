@@ -17,7 +17,8 @@ inline constexpr uint32_t kSlots = 3;
 enum Programs : uint32_t {
   /// Row b: "count"[b] += 1; the page that "page_table" has for slot b gets
   /// 100 * count[b] + lane in its first row; the output "seen" of n rows is
-  /// what is then in those pages.
+  /// what is then in those pages; the state "counts" is "count", and "again" is
+  /// "limit" - "count".
   kDecode,
   kPrefill,
   /// [x i32[2][32]] -> weight * x + constant; the weight is read ahead of the

@@ -4,8 +4,13 @@
 #define TEST_GPUSIM_CONDITIONS_H
 
 #include <cstdint>
+#include <functional>
 
 namespace mtp::gpusim {
+
+/// Called after every turn of a loop, for tests; may be empty.
+using TurnHook = std::function<void()>;
+void setTurnHook(TurnHook hook);
 
 /// Called by a kernel; false where the graph that runs has no such handle.
 bool setCondition(uint64_t handle, uint32_t value);

@@ -1,5 +1,6 @@
 //===- DriverDevice.cpp - Devices, contexts and errors --------------------===//
 
+#include "Conditions.h"
 #include "Driver.h"
 
 #include "Simulator.h"
@@ -277,6 +278,13 @@ mtp_sim_forget(CUdeviceptr memory, size_t bytes) {
                   bytes, simulator().memory.describe(memory).c_str());
   allocation->written.clear(memory - allocation->base, bytes);
   return CUDA_SUCCESS;
+}
+
+/// Calls `hook` with `data` after every turn of a loop; null: nothing.
+extern "C" __attribute__((visibility("default"))) void
+mtp_sim_on_turn(void (*hook)(void *), void *data) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  setTurnHook(hook ? TurnHook([=] { hook(data); }) : TurnHook());
 }
 
 /// Makes a lost device usable again: what a new process would find.

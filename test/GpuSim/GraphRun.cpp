@@ -56,6 +56,12 @@ static void registerConditions(const Graph &graph) {
       registerConditions(*inner);
 }
 
+/// What a test does between two turns of a loop: as the host does while a
+/// device goes on.
+static TurnHook turnHook;
+
+void mtp::gpusim::setTurnHook(TurnHook hook) { turnHook = std::move(hook); }
+
 bool mtp::gpusim::setCondition(uint64_t handle, uint32_t value) {
   if (!values || !values->count(handle))
     return false;
@@ -142,6 +148,8 @@ CUresult Run::runConditional(size_t node) {
     isAgain = true;
     if (CUresult failed = Run(*what.graphs[body]).run(&touched[node]))
       return failed;
+    if (loops && turnHook)
+      turnHook();
   } while (loops);
   return CUDA_SUCCESS;
 }

@@ -62,6 +62,21 @@ TEST(KvCache, ShortPagesChangeNothing) {
   EXPECT_TRUE(kv.checkInvariant().isOk());
 }
 
+TEST(KvCache, ShrinkGivesUpWhatIsBehind) {
+  KvCacheManager kv(config(9));
+  ASSERT_EQ(kv.begin(1, tokens(5), 6), 0);
+  ASSERT_TRUE(kv.grow(1, 20));
+  EXPECT_EQ(kv.capacity(1), 20u);
+  kv.shrink(1, 9);
+  EXPECT_EQ(kv.capacity(1), 12u);
+  EXPECT_EQ(kv.heldPages(), 3u);
+  for (uint32_t i = 0; i < 12; ++i)
+    EXPECT_EQ(kv.table(1)[i] != 0, i < 3);
+  kv.shrink(1, 12);
+  EXPECT_EQ(kv.heldPages(), 3u) << "nothing is behind";
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
 TEST(KvCache, NeverGrowsPastTheTable) {
   KvCacheManager kv(config(40));
   ASSERT_EQ(kv.begin(0, tokens(5), 8), 0);

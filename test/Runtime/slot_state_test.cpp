@@ -231,3 +231,25 @@ TEST(SlotState, ThePromptContractIsChecked) {
   EXPECT_EQ(message([](auto &a) { stateOf(a, "marks").upkeep.reset(); }),
             "states[16]: expected an upkeep");
 }
+
+TEST(SlotState, TheContractOfRoundsIsChecked) {
+  auto message = [](auto spoil) {
+    ArtifactBuilder a = makeFakeModel(rows());
+    uint64_t slots = a.envelope.maxBatch, entry = a.envelope.maxK + 2;
+    ArtifactBuilder::Upkeep slot;
+    a.addState("ring", {slots, 2, entry}, schema::DType::I32, slot);
+    a.addState("loop", {slots, 8}, schema::DType::I32, slot);
+    a.addState("stop_tokens", {slots, 8}, schema::DType::I32, slot);
+    spoil(a);
+    return openError(a);
+  };
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "loop").name = "lap"; }),
+            "states: expected one named 'loop'");
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "stop_tokens").shape[1] = 9; }),
+            "states[19] 'stop_tokens': expected 4x8xi32 (0: any), got 4x9xi32");
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "ring").shape[1] = 1025; }),
+            "states[17] 'ring': expected 1 to 1024 rounds, got 1025");
+  std::string without = message([](auto &) {});
+  EXPECT_NE(without.find("expected an output named 'again'"), std::string::npos)
+      << without;
+}

@@ -93,6 +93,10 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--prefill-chunk", s.prefillChunk,
             "Prompt rows at a time (0: the artifact's default)")
       ->group(kGeneration);
+  addNumber(app, "--rounds-per-launch", s.roundsPerLaunch,
+            "Rounds that follow each other on the device before the host comes "
+            "in (0: 1 on a CPU, 16 on a GPU)")
+      ->group(kGeneration);
   addFlag(app, "--no-prefix-cache", s.prefixCache,
           "Do not share pages of equal prompts", false)
       ->group(kGeneration);

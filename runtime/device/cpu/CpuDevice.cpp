@@ -7,6 +7,7 @@
 #include "runtime/core/MemoryLimit.h"
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/device/Rounds.h"
 #include "runtime/device/cpu/Builtins.h"
 #include "runtime/device/cpu/CommandList.h"
 #include "runtime/schema/KvPage.h"
@@ -29,11 +30,14 @@ public:
 
   Status load();
   Status run(uint32_t program, uint32_t n) override;
+  Status startRounds(uint32_t program, uint32_t n) override;
+  Result<Progress> awaitRounds(uint32_t seen) override;
+  void stopRounds() override { progress.isDone = true; }
   Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override;
   Status write(const schema::Binding &binding, const void *source,
                uint64_t bytes) override;
   Status read(const schema::Binding &binding, void *target,
-              uint64_t bytes) const override;
+              uint64_t bytes) override;
   Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
                    const void *source) override;
   uint64_t memoryBytes() const override;
@@ -66,6 +70,11 @@ private:
   std::vector<KernelFunction> kernels;
   /// What has run, by program and n.
   std::unordered_map<uint64_t, CommandList> lists;
+  /// The rounds that follow each other: what runs, what it says, and how far it
+  /// has come. The caller of awaitRounds() runs them.
+  const CommandList *round = nullptr;
+  schema::Binding again;
+  Progress progress{0, true};
 };
 
 class CpuDevice final : public Device {
@@ -75,7 +84,8 @@ public:
 
   Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
-       uint64_t kvPages) override;
+       uint64_t kvPages, std::vector<uint32_t> watchedStates) override;
+  uint32_t preferredRounds() const override { return 1; }
   std::string name() const override { return std::string(hostArch()); }
   Result<double> copyRate(uint64_t) override {
     return unimplemented("a CPU has no copies within its memory to time");
@@ -258,6 +268,24 @@ Status CpuExecutable::run(uint32_t program, uint32_t n) {
   return okStatus();
 }
 
+Status CpuExecutable::startRounds(uint32_t program, uint32_t n) {
+  MTP_ASSIGN_OR_RETURN(again, againOf(plan.programs[program], n));
+  MTP_ASSIGN_OR_RETURN(round, listOf(program, n));
+  progress = {};
+  return okStatus();
+}
+
+Result<Progress> CpuExecutable::awaitRounds(uint32_t seen) {
+  while (!progress.isDone && progress.rounds <= seen) {
+    runCommands(*round, *pool, scratch.data(), scratchStride);
+    ++progress.rounds;
+    progress.isDone =
+        !isAgain(reinterpret_cast<const int32_t *>(address(again)),
+                 again.bytes() / sizeof(int32_t));
+  }
+  return progress;
+}
+
 Status CpuExecutable::runTimed(uint32_t program, uint32_t n,
                                CommandTimes &times) {
   MTP_ASSIGN_OR_RETURN(const CommandList *list, listOf(program, n));
@@ -273,7 +301,7 @@ Status CpuExecutable::write(const schema::Binding &binding, const void *source,
 }
 
 Status CpuExecutable::read(const schema::Binding &binding, void *target,
-                           uint64_t bytes) const {
+                           uint64_t bytes) {
   if (bytes)
     std::memcpy(target, address(binding), bytes);
   return okStatus();
@@ -299,7 +327,7 @@ uint64_t CpuExecutable::memoryBytes() const {
 
 Result<std::unique_ptr<Executable>>
 CpuDevice::load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
-                uint64_t kvPages) {
+                uint64_t kvPages, std::vector<uint32_t> /*watchedStates*/) {
   auto executable =
       std::make_unique<CpuExecutable>(std::move(artifact), plan, pool, kvPages);
   MTP_RETURN_IF_ERROR(executable->load());

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include <cstring>
+
 using namespace mtp;
 
 Result<std::shared_ptr<CudaContext>>
@@ -145,4 +147,36 @@ Status CudaMemory::copy(const void *source) {
   return context->check(
       context->driver().cuMemcpyHtoD(address(), source, length),
       "cuMemcpyHtoD");
+}
+
+PinnedMemory &PinnedMemory::operator=(PinnedMemory &&other) noexcept {
+  std::swap(context, other.context);
+  std::swap(start, other.start);
+  std::swap(device, other.device);
+  std::swap(length, other.length);
+  return *this;
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (start && context->enter().isOk())
+    context->driver().cuMemFreeHost(start);
+}
+
+Result<PinnedMemory>
+PinnedMemory::allocate(std::shared_ptr<CudaContext> context, uint64_t bytes,
+                       const char *what) {
+  PinnedMemory memory;
+  memory.context = std::move(context);
+  memory.length = bytes;
+  const DriverApi &api = memory.context->driver();
+  void *start = nullptr;
+  MTP_RETURN_IF_ERROR(
+      api.check(api.cuMemHostAlloc(&start, bytes, CU_MEMHOSTALLOC_DEVICEMAP),
+                strCat("cannot pin ", bytes, " bytes for ", what)));
+  memory.start = static_cast<uint8_t *>(start);
+  std::memset(start, 0, bytes);
+  MTP_RETURN_IF_ERROR(
+      api.check(api.cuMemHostGetDevicePointer(&memory.device, start, 0),
+                "cuMemHostGetDevicePointer"));
+  return memory;
 }

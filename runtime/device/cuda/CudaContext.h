@@ -28,6 +28,8 @@ public:
   /// "NVIDIA H100 80GB HBM3".
   const std::string &name() const { return deviceName; }
 
+  CUcontext current() const { return context; }
+
   /// Makes the context the calling thread's. Internal where the device is lost.
   Status enter() const;
 
@@ -93,6 +95,30 @@ private:
   std::shared_ptr<CudaContext> context;
   CUdeviceptr start = 0;
   uint64_t shift = 0, length = 0;
+};
+
+/// Memory of the host that the device reads and writes, freed with the object;
+/// zeroed.
+class PinnedMemory {
+public:
+  PinnedMemory() = default;
+  PinnedMemory(PinnedMemory &&other) noexcept { *this = std::move(other); }
+  PinnedMemory &operator=(PinnedMemory &&other) noexcept;
+  ~PinnedMemory();
+
+  static Result<PinnedMemory> allocate(std::shared_ptr<CudaContext> context,
+                                       uint64_t bytes, const char *what);
+
+  /// Where the host and the device find it.
+  uint8_t *data() const { return start; }
+  CUdeviceptr address() const { return device; }
+  uint64_t size() const { return length; }
+
+private:
+  std::shared_ptr<CudaContext> context;
+  uint8_t *start = nullptr;
+  CUdeviceptr device = 0;
+  uint64_t length = 0;
 };
 
 /// What memory starts at a multiple of; no kernel asks for more.

@@ -5,39 +5,48 @@
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/device/cuda/LaunchList.h"
+#include "runtime/device/Rounds.h"
+#include "runtime/device/cuda/Inbox.h"
 #include "runtime/device/cuda/LoadedPlan.h"
+#include "runtime/device/cuda/RoundLoop.h"
 #include "runtime/schema/KvPage.h"
 
 #include <cstdlib>
+#include <cstring>
 
 using namespace mtp;
 
 namespace {
 
-/// See Device.h. Host and device take turns: run() waits for its graph. Copies
-/// go through the same stream, so that they are in order with it.
+/// See Device.h. Host and device take turns: run() waits for its graph, and
+/// while rounds follow each other the host only reads what they leave. Writes
+/// go with the next launch; copies go through the same stream, so that they are
+/// in order with it.
 class CudaExecutable final : public Executable {
 public:
   CudaExecutable(std::shared_ptr<CudaContext> context,
                  std::shared_ptr<const ArtifactFile> source, uint32_t index,
-                 uint64_t kvPages)
+                 uint64_t kvPages, std::vector<uint32_t> watchedStates)
       : context(std::move(context)), file(std::move(source)),
         artifact(file->artifact()), planIndex(index),
-        plan(artifact.plans[index]), kvPages(kvPages) {}
+        plan(artifact.plans[index]), kvPages(kvPages),
+        watched(std::move(watchedStates)) {}
   ~CudaExecutable() override;
 
   Status load();
   Status run(uint32_t program, uint32_t n) override;
+  Status startRounds(uint32_t program, uint32_t n) override;
+  Result<Progress> awaitRounds(uint32_t seen) override;
+  void stopRounds() override { loop.stop(); }
   Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override;
   Status write(const schema::Binding &binding, const void *source,
                uint64_t bytes) override;
   Status read(const schema::Binding &binding, void *target,
-              uint64_t bytes) const override;
+              uint64_t bytes) override;
   Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
                    const void *source) override;
   uint64_t memoryBytes() const override;
-  uint64_t hostBytes() const override { return 0; }
+  uint64_t hostBytes() const override;
 
 private:
   Status checkSizes(bool withWeights) const;
@@ -49,7 +58,17 @@ private:
   LaunchList resolve(const Program &program, uint32_t n) const;
   KernelLaunch resolve(const Program &program, const Command &command,
                        uint32_t n) const;
-  Result<const CudaGraph *> graphOf(uint32_t program, uint32_t n);
+  Result<const CudaGraph *> graphOf(uint32_t program, uint32_t n, bool repeats);
+  Status launchGraph(uint32_t program, uint32_t n, bool repeats);
+  Status deliver();
+  Status checkIdle() const {
+    return loop.isRunning() ? failedPrecondition("rounds are under way")
+                            : okStatus();
+  }
+  bool isWatched(const schema::Binding &binding) const {
+    return binding.space() == schema::Space::State &&
+           pinned[binding.index()].data();
+  }
   Status launchAll(LaunchList &launches);
   Status makeEvents(size_t count);
   CUdeviceptr address(const schema::Binding &binding) const;
@@ -66,11 +85,16 @@ private:
   uint64_t kvPages;
   std::shared_ptr<LoadedPlan> loaded;
   CudaMemory arena;
-  /// Indexed like the artifact's states.
+  /// Indexed like the artifact's states: memory of the device, or of the host
+  /// where a state is watched.
   std::vector<CudaMemory> states;
+  std::vector<PinnedMemory> pinned;
+  std::vector<uint32_t> watched;
   /// For each cache, its layers.
   std::vector<std::vector<CudaMemory>> caches;
   CUstream stream = nullptr;
+  Inbox inbox;
+  RoundLoop loop;
   GraphCache graphs;
   /// Before and behind each command of a timed run.
   std::vector<CUevent> events;
@@ -83,7 +107,9 @@ public:
 
   Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
-       uint64_t kvPages) override;
+       uint64_t kvPages, std::vector<uint32_t> watchedStates) override;
+  /// Sixteen launches of the host in a second of rounds of four milliseconds.
+  uint32_t preferredRounds() const override { return 16; }
   std::string name() const override {
     const CudaMachine &machine = context->machine();
     return strCat(context->name(), ", sm_", machine.major, machine.minor);
@@ -154,12 +180,19 @@ Status CudaExecutable::allocate() {
   MTP_ASSIGN_OR_RETURN(
       arena, CudaMemory::allocate(context, plan.arenaBytes, 0, "the arena"));
   MTP_RETURN_IF_ERROR(arena.setScratch());
-  for (size_t i = 0; i < artifact.states.size(); ++i) {
-    MTP_ASSIGN_OR_RETURN(
-        CudaMemory state,
-        makeZeroed(artifact.states[i].bytes, plan.stateOffsets[i], "a state"));
-    states.push_back(std::move(state));
+  states.resize(artifact.states.size());
+  pinned.resize(artifact.states.size());
+  for (uint32_t index : watched) {
+    MTP_ASSIGN_OR_RETURN(pinned[index],
+                         PinnedMemory::allocate(
+                             context, artifact.states[index].bytes, "a state"));
   }
+  for (size_t i = 0; i < artifact.states.size(); ++i)
+    if (!pinned[i].data()) {
+      MTP_ASSIGN_OR_RETURN(states[i],
+                           makeZeroed(artifact.states[i].bytes,
+                                      plan.stateOffsets[i], "a state"));
+    }
   for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i) {
     std::vector<CudaMemory> &layers = caches.emplace_back();
     for (uint32_t l = 0; l < artifact.caches->Get(i)->layers(); ++l) {
@@ -196,6 +229,8 @@ Status CudaExecutable::load() {
   MTP_RETURN_IF_ERROR(
       driver.check(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
                    "cuStreamCreate"));
+  MTP_ASSIGN_OR_RETURN(inbox, Inbox::create(context, loaded->deliver()));
+  MTP_ASSIGN_OR_RETURN(loop, RoundLoop::create(context, loaded->nextRound()));
   // The stream does not wait for copies and fills outside of it.
   return context->check(driver.cuCtxSynchronize(),
                         "loading weights and clearing memory");
@@ -204,6 +239,10 @@ Status CudaExecutable::load() {
 CudaExecutable::~CudaExecutable() {
   if (!context->enter().isOk())
     return;
+  if (loop.isRunning()) {
+    loop.stop();
+    (void)loop.await(stream, UINT32_MAX);
+  }
   for (CUevent event : events)
     context->driver().cuEventDestroy(event);
   if (stream)
@@ -216,7 +255,9 @@ CUdeviceptr CudaExecutable::address(const schema::Binding &binding) const {
   case schema::Space::Arena:
     return arena.address() + binding.offset();
   case schema::Space::State:
-    return states[index].address() + binding.offset();
+    return (pinned[index].data() ? pinned[index].address()
+                                 : states[index].address()) +
+           binding.offset();
   case schema::Space::Weight:
     return loaded->weight(index) + binding.offset();
   case schema::Space::Constant:
@@ -234,6 +275,13 @@ uint64_t CudaExecutable::memoryBytes() const {
   for (const std::vector<CudaMemory> &layers : caches)
     for (const CudaMemory &layer : layers)
       sum += layer.size();
+  return sum;
+}
+
+uint64_t CudaExecutable::hostBytes() const {
+  uint64_t sum = inbox.bytes() + loop.bytes();
+  for (const PinnedMemory &state : pinned)
+    sum += state.size();
   return sum;
 }
 
@@ -256,14 +304,48 @@ Status CudaExecutable::upload(CUdeviceptr target, const void *source,
       "a write to the GPU");
 }
 
+/// Puts what is in the inbox in its place before anything else happens.
+Status CudaExecutable::deliver() {
+  MTP_RETURN_IF_ERROR(checkIdle());
+  if (inbox.isEmpty())
+    return okStatus();
+  KernelLaunch launch = inbox.launch();
+  MTP_RETURN_IF_ERROR(context->check(
+      context->driver().cuLaunchKernel(
+          launch.function, launch.blocks, 1, 1, launch.threads, 1, 1,
+          launch.sharedBytes, stream, launch.pointers().data(), nullptr),
+      "cuLaunchKernel"));
+  MTP_RETURN_IF_ERROR(wait("a write to the GPU"));
+  inbox.clear();
+  return okStatus();
+}
+
 Status CudaExecutable::write(const schema::Binding &binding, const void *source,
                              uint64_t bytes) {
-  return upload(address(binding), source, bytes);
+  if (isWatched(binding)) {
+    std::memcpy(pinned[binding.index()].data() + binding.offset(), source,
+                bytes);
+    return okStatus();
+  }
+  MTP_RETURN_IF_ERROR(context->enter());
+  MTP_RETURN_IF_ERROR(checkIdle());
+  CUdeviceptr target = address(binding);
+  if (inbox.add(target, source, bytes))
+    return okStatus();
+  MTP_RETURN_IF_ERROR(deliver());
+  return inbox.add(target, source, bytes) ? okStatus()
+                                          : upload(target, source, bytes);
 }
 
 Status CudaExecutable::read(const schema::Binding &binding, void *target,
-                            uint64_t bytes) const {
+                            uint64_t bytes) {
   MTP_RETURN_IF_ERROR(context->enter());
+  if (isWatched(binding)) {
+    std::memcpy(target, pinned[binding.index()].data() + binding.offset(),
+                bytes);
+    return okStatus();
+  }
+  MTP_RETURN_IF_ERROR(deliver());
   if (bytes == 0)
     return okStatus();
   MTP_RETURN_IF_ERROR(
@@ -315,29 +397,55 @@ LaunchList CudaExecutable::resolve(const Program &program, uint32_t n) const {
   return launches;
 }
 
-Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n) {
-  uint64_t key = uint64_t(index) << 32 | n;
+Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
+                                                  bool repeats) {
+  // Numbers of programs and slots have 31 bits at most.
+  uint64_t key = uint64_t(repeats) << 63 | uint64_t(index) << 32 | n;
   if (const CudaGraph *found = graphs.find(key))
     return found;
   const Program &program = plan.programs[index];
   MTP_RETURN_IF_ERROR(checkCovers(program, n));
-  LaunchList launches = resolve(program, n);
+  GraphParts parts = {inbox.launch(), resolve(program, n), std::nullopt};
+  if (repeats) {
+    MTP_ASSIGN_OR_RETURN(schema::Binding again, againOf(program, n));
+    parts.nextRound = loop.nextRound(address(again), n);
+  }
   Result<std::unique_ptr<CudaGraph>> graph =
-      CudaGraph::build(context, launches);
+      CudaGraph::build(context, std::move(parts));
   if (!graph)
     return graph.status().withContext(
         strCat("program ", program.name, " for ", n));
   return graphs.add(key, std::move(*graph));
 }
 
-Status CudaExecutable::run(uint32_t index, uint32_t n) {
+Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, bool repeats) {
   MTP_RETURN_IF_ERROR(context->enter());
-  MTP_ASSIGN_OR_RETURN(const CudaGraph *graph, graphOf(index, n));
-  std::string_view name = plan.programs[index].name;
-  MTP_RETURN_IF_ERROR(
-      context->check(context->driver().cuGraphLaunch(graph->exec(), stream),
-                     strCat("the launch of program ", name)));
-  return wait(strCat("program ", name));
+  MTP_RETURN_IF_ERROR(checkIdle());
+  MTP_ASSIGN_OR_RETURN(const CudaGraph *graph, graphOf(index, n, repeats));
+  if (repeats)
+    loop.start();
+  return context->check(
+      context->driver().cuGraphLaunch(graph->exec(), stream),
+      strCat("the launch of program ", plan.programs[index].name));
+}
+
+Status CudaExecutable::run(uint32_t index, uint32_t n) {
+  MTP_RETURN_IF_ERROR(launchGraph(index, n, /*repeats=*/false));
+  MTP_RETURN_IF_ERROR(wait(strCat("program ", plan.programs[index].name)));
+  inbox.clear();
+  return okStatus();
+}
+
+Status CudaExecutable::startRounds(uint32_t index, uint32_t n) {
+  return launchGraph(index, n, /*repeats=*/true);
+}
+
+Result<Progress> CudaExecutable::awaitRounds(uint32_t seen) {
+  MTP_RETURN_IF_ERROR(context->enter());
+  MTP_ASSIGN_OR_RETURN(Progress progress, loop.await(stream, seen));
+  if (progress.isDone)
+    inbox.clear();
+  return progress;
 }
 
 Status CudaExecutable::makeEvents(size_t count) {
@@ -377,6 +485,7 @@ Status CudaExecutable::runTimed(uint32_t index, uint32_t n,
   MTP_RETURN_IF_ERROR(context->enter());
   const Program &program = plan.programs[index];
   MTP_RETURN_IF_ERROR(checkCovers(program, n));
+  MTP_RETURN_IF_ERROR(deliver());
   LaunchList launches = resolve(program, n);
   MTP_RETURN_IF_ERROR(makeEvents(launches.size() + 1));
   MTP_RETURN_IF_ERROR(launchAll(launches));
@@ -411,9 +520,9 @@ openContext(const CudaOptions &options) {
 
 Result<std::unique_ptr<Executable>>
 CudaDevice::load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
-                 uint64_t kvPages) {
+                 uint64_t kvPages, std::vector<uint32_t> watchedStates) {
   auto executable = std::make_unique<CudaExecutable>(
-      context, std::move(artifact), plan, kvPages);
+      context, std::move(artifact), plan, kvPages, std::move(watchedStates));
   MTP_RETURN_IF_ERROR(executable->load());
   return std::unique_ptr<Executable>(std::move(executable));
 }

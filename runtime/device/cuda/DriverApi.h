@@ -31,6 +31,9 @@ namespace mtp {
   X(cuMemAlloc)                                                                \
   X(cuMemFree)                                                                 \
   X(cuMemGetInfo)                                                              \
+  X(cuMemHostAlloc)                                                            \
+  X(cuMemFreeHost)                                                             \
+  X(cuMemHostGetDevicePointer)                                                 \
   X(cuMemcpyHtoD)                                                              \
   X(cuMemcpyHtoDAsync)                                                         \
   X(cuMemcpyDtoHAsync)                                                         \
@@ -45,6 +48,7 @@ namespace mtp {
   X(cuStreamCreate)                                                            \
   X(cuStreamDestroy)                                                           \
   X(cuStreamSynchronize)                                                       \
+  X(cuStreamQuery)                                                             \
   X(cuEventCreate)                                                             \
   X(cuEventDestroy)                                                            \
   X(cuEventRecord)                                                             \
@@ -52,6 +56,7 @@ namespace mtp {
   X(cuGraphCreate)                                                             \
   X(cuGraphDestroy)                                                            \
   X(cuGraphAddNode)                                                            \
+  X(cuGraphConditionalHandleCreate)                                            \
   X(cuGraphInstantiate)                                                        \
   X(cuGraphLaunch)                                                             \
   X(cuGraphExecDestroy)

@@ -32,36 +32,76 @@ static CUgraphNodeParams nodeOf(const KernelLaunch &launch, void **arguments) {
   return params;
 }
 
-Status CudaGraph::addNodes(CUgraph graph, LaunchList &launches) {
-  const DriverApi &driver = context->driver();
+/// Adds a kernel behind `last`, or with nothing before it where that is null,
+/// and makes it the last one.
+Status CudaGraph::addKernel(CUgraph graph, KernelLaunch &launch,
+                            CUgraphNode &last) {
+  if (launch.blocks == 0)
+    return okStatus();
   CUgraphEdgeData edge = {};
   edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
   edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
-  CUgraphNode last = nullptr;
-  for (KernelLaunch &launch : launches) {
-    if (launch.blocks == 0)
-      continue;
-    std::vector<void *> arguments = launch.pointers();
-    CUgraphNodeParams params = nodeOf(launch, arguments.data());
-    CUgraphNode node = nullptr;
-    MTP_RETURN_IF_ERROR(driver.check(
-        driver.cuGraphAddNode(&node, graph, last ? &last : nullptr,
-                              last ? &edge : nullptr, last ? 1 : 0, &params),
-        "cuGraphAddNode"));
-    last = node;
-    ++nodeCount;
-  }
+  std::vector<void *> arguments = launch.pointers();
+  CUgraphNodeParams params = nodeOf(launch, arguments.data());
+  CUgraphNode node = nullptr;
+  const DriverApi &driver = context->driver();
+  MTP_RETURN_IF_ERROR(driver.check(
+      driver.cuGraphAddNode(&node, graph, last ? &last : nullptr,
+                            last ? &edge : nullptr, last ? 1 : 0, &params),
+      "cuGraphAddNode"));
+  last = node;
+  ++nodeCount;
   return okStatus();
 }
 
+/// Adds a loop that runs once at least. Returns its body.
+Result<CUgraph> CudaGraph::addLoop(CUgraph graph, CUgraphNode before,
+                                   uint64_t &condition) {
+  const DriverApi &driver = context->driver();
+  CUgraphConditionalHandle handle = 0;
+  MTP_RETURN_IF_ERROR(driver.check(
+      driver.cuGraphConditionalHandleCreate(&handle, graph, context->current(),
+                                            /*defaultLaunchValue=*/1,
+                                            CU_GRAPH_COND_ASSIGN_DEFAULT),
+      "cuGraphConditionalHandleCreate"));
+  CUgraphNodeParams params;
+  std::memset(&params, 0, sizeof(params));
+  params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  params.conditional.handle = handle;
+  params.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
+  params.conditional.size = 1;
+  params.conditional.ctx = context->current();
+  CUgraphNode node = nullptr;
+  MTP_RETURN_IF_ERROR(driver.check(
+      driver.cuGraphAddNode(&node, graph, &before, nullptr, 1, &params),
+      "cuGraphAddNode of a loop"));
+  ++nodeCount;
+  condition = handle;
+  return params.conditional.phGraph_out[0];
+}
+
+Status CudaGraph::addParts(CUgraph graph, GraphParts &parts) {
+  CUgraphNode last = nullptr;
+  MTP_RETURN_IF_ERROR(addKernel(graph, parts.deliver, last));
+  if (parts.nextRound) {
+    MTP_ASSIGN_OR_RETURN(
+        graph, addLoop(graph, last, parts.nextRound->arguments.back()));
+    last = nullptr;
+  }
+  for (KernelLaunch &launch : parts.program)
+    MTP_RETURN_IF_ERROR(addKernel(graph, launch, last));
+  return parts.nextRound ? addKernel(graph, *parts.nextRound, last)
+                         : okStatus();
+}
+
 Result<std::unique_ptr<CudaGraph>>
-CudaGraph::build(std::shared_ptr<CudaContext> context, LaunchList &launches) {
+CudaGraph::build(std::shared_ptr<CudaContext> context, GraphParts parts) {
   const DriverApi &driver = context->driver();
   std::unique_ptr<CudaGraph> result(new CudaGraph(context));
   CUgraph graph = nullptr;
   MTP_RETURN_IF_ERROR(
       driver.check(driver.cuGraphCreate(&graph, 0), "cuGraphCreate"));
-  Status status = result->addNodes(graph, launches);
+  Status status = result->addParts(graph, parts);
   if (status.isOk())
     status =
         driver.check(driver.cuGraphInstantiate(&result->instance, graph, 0),

@@ -6,6 +6,7 @@
 #include "runtime/device/cuda/CudaContext.h"
 
 #include <list>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -27,14 +28,25 @@ struct KernelLaunch {
 /// A program for one n, in the order of its commands.
 using LaunchList = std::vector<KernelLaunch>;
 
+/// What a graph is made of.
+struct GraphParts {
+  /// What stands before the program.
+  KernelLaunch deliver;
+  LaunchList program;
+  /// What stands behind it where it may follow itself; the last of its
+  /// arguments becomes the handle of the condition.
+  std::optional<KernelLaunch> nextRound;
+};
+
 /// A program for one n, ready to be launched.
 class CudaGraph {
 public:
   /// Makes a node of each launch, with a programmatic edge from the one before:
   /// it may begin while that one runs, up to its wait. All kernels wait, so
-  /// that what is behind a wait is behind all nodes before.
+  /// that what is behind a wait is behind all nodes before. A program that may
+  /// follow itself is the body of a WHILE node.
   static Result<std::unique_ptr<CudaGraph>>
-  build(std::shared_ptr<CudaContext> context, LaunchList &launches);
+  build(std::shared_ptr<CudaContext> context, GraphParts parts);
   ~CudaGraph();
 
   CUgraphExec exec() const { return instance; }
@@ -43,7 +55,10 @@ public:
 private:
   explicit CudaGraph(std::shared_ptr<CudaContext> context)
       : context(std::move(context)) {}
-  Status addNodes(CUgraph graph, LaunchList &launches);
+  Status addParts(CUgraph graph, GraphParts &parts);
+  Status addKernel(CUgraph graph, KernelLaunch &launch, CUgraphNode &last);
+  Result<CUgraph> addLoop(CUgraph graph, CUgraphNode before,
+                          uint64_t &condition);
 
   std::shared_ptr<CudaContext> context;
   CUgraphExec instance = nullptr;

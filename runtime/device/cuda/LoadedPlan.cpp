@@ -4,6 +4,7 @@
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/DeviceLoop.h"
 
 #include <cctype>
 
@@ -123,7 +124,21 @@ Status LoadedPlan::findKernels() {
       return status.withContext(strCat("kernel '", symbol, "'"));
     kernels.push_back(function);
   }
-  return okStatus();
+  return findLoopKernels();
+}
+
+Status LoadedPlan::findLoopKernels() {
+  if (plan().deviceLoop < 0)
+    return okStatus();
+  CUmodule module = modules[uint32_t(plan().deviceLoop)];
+  auto find = [&](CUfunction &function, std::string_view name) {
+    if (context->driver().cuModuleGetFunction(
+            &function, module, std::string(name).c_str()) == CUDA_SUCCESS)
+      return okStatus();
+    return notFound(strCat("the GPU's image has no kernel '", name, "'"));
+  };
+  MTP_RETURN_IF_ERROR(find(deliverKernel, kDeliverKernel));
+  return find(nextRoundKernel, kNextRoundKernel);
 }
 
 Status LoadedPlan::copyBlobs(const Tables<schema::Blob> *blobs,

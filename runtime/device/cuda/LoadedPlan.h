@@ -30,6 +30,9 @@ public:
 
   /// Indexed like the plan's lists.
   CUfunction kernel(uint32_t index) const { return kernels[index]; }
+  /// Those of runtime/schema/DeviceLoop.h; null where the plan has no kernels.
+  CUfunction deliver() const { return deliverKernel; }
+  CUfunction nextRound() const { return nextRoundKernel; }
   CUdeviceptr weight(uint32_t index) const { return weights[index].address(); }
   CUdeviceptr constant(uint32_t index) const {
     return constants[index].address();
@@ -42,6 +45,7 @@ private:
   const Plan &plan() const { return file->artifact().plans[index]; }
   Status loadModules();
   Status findKernels();
+  Status findLoopKernels();
   Status prepare(const schema::Kernel &kernel, CUfunction function) const;
   Status copyBlobs(const Tables<schema::Blob> *blobs, const char *what,
                    std::vector<CudaMemory> &copies);
@@ -51,6 +55,7 @@ private:
   uint32_t index;
   std::vector<CUmodule> modules;
   std::vector<CUfunction> kernels;
+  CUfunction deliverKernel = nullptr, nextRoundKernel = nullptr;
   std::vector<CudaMemory> weights, constants;
 };
 

@@ -272,17 +272,19 @@ uint32_t mtp_usable_processors(void);
 /* How a session works. What it generates depends on none of it. */
 typedef struct mtp_session_options {
   size_t size;
-  int32_t k;                /* drafts in a round, or MTP_K_MAXIMUM */
-  uint32_t threads;         /* 0: mtp_usable_processors(); at most 1024 */
-  uint32_t kv_pages;        /* 0: enough for all slots at full context; else 2
-                               to 2^31 - 1, one of which holds no tokens */
-  uint32_t max_slots;       /* 0: all */
-  uint32_t prefill_chunk;   /* the largest; 0: the artifact's default */
-  uint32_t chunks_per_step; /* 0: one while sequences run, else no bound;
-                               UINT32_MAX: no bound */
-  int pin_threads;          /* 0 or 1 */
-  int prefix_cache;         /* 0 or 1 */
-  int32_t logits;           /* an mtp_logits */
+  int32_t k;                  /* drafts in a round, or MTP_K_MAXIMUM */
+  uint32_t threads;           /* 0: mtp_usable_processors(); at most 1024 */
+  uint32_t kv_pages;          /* 0: enough for all slots at full context; else 2
+                                 to 2^31 - 1, one of which holds no tokens */
+  uint32_t max_slots;         /* 0: all */
+  uint32_t prefill_chunk;     /* the largest; 0: the artifact's default */
+  uint32_t chunks_per_step;   /* 0: one while sequences run, else no bound;
+                                 UINT32_MAX: no bound */
+  int pin_threads;            /* 0 or 1 */
+  int prefix_cache;           /* 0 or 1 */
+  int32_t logits;             /* an mtp_logits */
+  uint32_t rounds_per_launch; /* rounds before the host comes in; 0: 1 on a
+                                 CPU, 16 on a GPU */
 } mtp_session_options;
 
 /* Fills in the defaults: k = MTP_K_MAXIMUM, prefix_cache = 1, all else 0. */

@@ -89,6 +89,13 @@ struct SessionOptions {
   static constexpr uint32_t kOneBesideRunning = 0;
   static constexpr uint32_t kUnbounded = UINT32_MAX;
   uint32_t chunksPerStep = kOneBesideRunning;
+  /// Rounds that follow each other on the device before the host comes in, at
+  /// most the artifact's: on a GPU the host then costs nothing, and a new
+  /// sequence waits for the end of a round all the same. Zero: 1 on a CPU, 16
+  /// on a GPU. Fewer run where pages are short, prompts wait, or a sequence has
+  /// more end and stop tokens than a device compares (8); one where logits are
+  /// kept.
+  uint32_t roundsPerLaunch = 0;
   /// Share the KV pages of equal prefixes, of prompts and of generated tokens.
   bool prefixCache = true;
   LogitsMode logits = LogitsMode::None;
@@ -183,8 +190,9 @@ public:
   Result<SequenceId> add(Request request);
 
   /// Admits and prefills waiting sequences, then runs one decode round for all
-  /// running ones. Returns what changed, in order of id. Without work it
-  /// returns an empty list.
+  /// running ones. Where rounds follow each other on the device, it waits for
+  /// at least one that is new and returns what all of these gave. Returns what
+  /// changed, in order of id. Without work it returns an empty list.
   ///
   /// Errors are those of the device; the session is unusable after one. A
   /// kernel's fault on a GPU is Internal, and so is what any session of the

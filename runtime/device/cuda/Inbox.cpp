@@ -1,0 +1,80 @@
+//===- Inbox.cpp - What the host writes between launches ------------------===//
+
+#include "runtime/device/cuda/Inbox.h"
+#include "runtime/schema/DeviceLoop.h"
+
+#include <cstring>
+
+using namespace mtp;
+
+/// Records and bytes of an inbox. A round of 1,024 slots has three records for
+/// each; what is larger than the rest is rare enough for a copy of its own.
+static constexpr uint64_t kMostRecords = 4096;
+static constexpr uint64_t kWordsBegin =
+    kInboxRecords + kMostRecords * sizeof(InboxRecord);
+static constexpr uint64_t kInboxBytes = kWordsBegin + (1 << 20);
+
+Result<Inbox> Inbox::create(std::shared_ptr<CudaContext> context,
+                            CUfunction kernel) {
+  Inbox inbox;
+  inbox.kernel = kernel;
+  MTP_ASSIGN_OR_RETURN(
+      inbox.memory,
+      PinnedMemory::allocate(std::move(context), kInboxBytes, "the inbox"));
+  inbox.clear();
+  return inbox;
+}
+
+static InboxRecord *recordOf(const PinnedMemory &memory, uint32_t number) {
+  return reinterpret_cast<InboxRecord *>(memory.data() + kInboxRecords) +
+         number;
+}
+
+bool Inbox::overlaps(CUdeviceptr target, uint64_t bytes) const {
+  auto next = records.lower_bound(target);
+  if (next != records.end() && next->first < target + bytes)
+    return true;
+  if (next == records.begin())
+    return false;
+  auto [before, number] = *std::prev(next);
+  return before + uint64_t(recordOf(memory, number)->words) * 4 > target;
+}
+
+bool Inbox::add(CUdeviceptr target, const void *source, uint64_t bytes) {
+  if (bytes % 4 != 0 || target % 4 != 0)
+    return false;
+  auto same = records.find(target);
+  if (same != records.end()) {
+    InboxRecord *record = recordOf(memory, same->second);
+    if (uint64_t(record->words) * 4 != bytes)
+      return false;
+    std::memcpy(memory.data() + record->offset, source, bytes);
+    return true;
+  }
+  if (records.size() == kMostRecords || bytes > kInboxBytes - end ||
+      overlaps(target, bytes))
+    return false;
+  uint32_t number = uint32_t(records.size());
+  *recordOf(memory, number) = {target, uint32_t(end), uint32_t(bytes / 4)};
+  std::memcpy(memory.data() + end, source, bytes);
+  end += bytes;
+  records[target] = number;
+  uint32_t count = number + 1;
+  std::memcpy(memory.data(), &count, sizeof(count));
+  return true;
+}
+
+void Inbox::clear() {
+  records.clear();
+  end = kWordsBegin;
+  std::memset(memory.data(), 0, sizeof(uint32_t));
+}
+
+KernelLaunch Inbox::launch() const {
+  KernelLaunch launch;
+  launch.function = kernel;
+  launch.blocks = kDeliverBlocks;
+  launch.threads = kDeliverThreads;
+  launch.arguments = {memory.address()};
+  return launch;
+}

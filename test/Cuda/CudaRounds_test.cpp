@@ -1,0 +1,188 @@
+//===- CudaRounds_test.cpp - Rounds that follow each other on a GPU -------===//
+
+#include "DeviceFixture.h"
+#include "runtime/device/cuda/Inbox.h"
+
+#include <functional>
+#include <numeric>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+class CudaRoundsTest : public CudaDeviceTest {
+protected:
+  void SetUp() override {
+    CudaDeviceTest::SetUp();
+    file = fileOf(makeGpuModel());
+    executable =
+        load(file, /*kvPages=*/10, {*file->artifact().findState("counts")});
+    ASSERT_TRUE(executable);
+    writeTable(*executable, *file);
+  }
+  void TearDown() override {
+    onTurn({});
+    executable.reset();
+    CudaDeviceTest::TearDown();
+  }
+
+  /// Does something after each turn of a loop, as a host that looks on.
+  void onTurn(std::function<void()> hook) {
+    turn = std::move(hook);
+    auto call = [](void *data) { static_cast<CudaRoundsTest *>(data)->turn(); };
+    using Hook = void (*)(void (*)(void *), void *);
+    simulatorFunction<Hook>("mtp_sim_on_turn")(turn ? +call : nullptr, this);
+  }
+
+  void write(std::string_view state, std::vector<int32_t> values) {
+    Status status = executable->write(stateOf(*file, state), values.data(),
+                                      values.size() * 4);
+    ASSERT_TRUE(status.isOk()) << status.toString();
+  }
+  std::vector<int32_t> stateNow(std::string_view name) {
+    return read(*executable, stateOf(*file, name));
+  }
+
+  /// Runs to the end; how many rounds that took.
+  uint32_t rounds(uint32_t n) {
+    Status status = executable->startRounds(kDecode, n);
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    auto progress = executable->awaitRounds(UINT32_MAX);
+    EXPECT_TRUE(progress.isOk()) << progress.status().toString();
+    if (!progress)
+      return 0;
+    EXPECT_TRUE(progress->isDone);
+    return progress->rounds;
+  }
+
+  std::shared_ptr<const ArtifactFile> file;
+  std::unique_ptr<Executable> executable;
+  std::function<void()> turn;
+};
+
+} // namespace
+
+TEST_F(CudaRoundsTest, GoOnUntilNoSlotWantsMore) {
+  write("limit", {5, 5, 5});
+  write("count", {0, 3, 4});
+  // A slot that has enough is no reason to end, nor to go on; one that has more
+  // than enough ends all.
+  EXPECT_EQ(rounds(1), 5u);
+  EXPECT_EQ(stateNow("count"), (std::vector<int32_t>{5, 3, 4}));
+  write("count", {2, 4, 0});
+  EXPECT_EQ(rounds(2), 2u) << "slot 1 is beyond its limit then";
+  EXPECT_EQ(stateNow("count"), (std::vector<int32_t>{4, 6, 0}));
+  EXPECT_EQ(seen(*executable, 2), rowsOf({4, 6}));
+  write("count", {7, 0, 0});
+  EXPECT_EQ(rounds(3), 1u) << "a round runs in any case";
+  EXPECT_EQ(stateNow("counts"), (std::vector<int32_t>{8, 1, 1}));
+}
+
+TEST_F(CudaRoundsTest, AreReadWhileTheNextOneRuns) {
+  write("limit", {4, 100, 0});
+  uint32_t turns = 0;
+  onTurn([&] {
+    ++turns;
+    EXPECT_EQ(stateNow("counts"),
+              (std::vector<int32_t>{int32_t(turns), int32_t(turns), 0}));
+    int32_t value = 0;
+    EXPECT_EQ(executable->read(stateOf(*file, "count"), &value, 4).toString(),
+              "FailedPrecondition: rounds are under way");
+    EXPECT_EQ(executable->write(stateOf(*file, "count"), &value, 4).toString(),
+              "FailedPrecondition: rounds are under way");
+    EXPECT_EQ(executable->run(kDecode, 1).toString(),
+              "FailedPrecondition: rounds are under way");
+    EXPECT_EQ(executable->startRounds(kDecode, 1).toString(),
+              "FailedPrecondition: rounds are under way");
+  });
+  EXPECT_EQ(rounds(2), 5u);
+  EXPECT_EQ(turns, 5u);
+}
+
+TEST_F(CudaRoundsTest, EndWhenTheHostSaysSo) {
+  write("limit", {100, 100, 100});
+  uint32_t turns = 0;
+  onTurn([&] {
+    if (++turns == 3)
+      executable->stopRounds();
+  });
+  // The round that follows the host's word may have begun: here it has not
+  // asked yet.
+  EXPECT_EQ(rounds(3), 4u);
+  turns = 10;
+  write("limit", {6, 6, 6});
+  EXPECT_EQ(rounds(3), 2u) << "a later launch does not remember";
+}
+
+TEST_F(CudaRoundsTest, MayBeLeft) {
+  write("limit", {100, 100, 100});
+  ASSERT_TRUE(executable->startRounds(kDecode, 3).isOk());
+  executable.reset();
+  executable = load(file);
+  EXPECT_EQ(stateNow("count"), (std::vector<int32_t>{0, 0, 0}));
+}
+
+TEST_F(CudaRoundsTest, AFaultAmongThemLosesTheDevice) {
+  write("limit", {100, 100, 100});
+  // The first kernel of a launch and four of a round and its end.
+  inject("fault", 8);
+  ASSERT_TRUE(executable->startRounds(kDecode, 1).isOk());
+  auto progress = executable->awaitRounds(UINT32_MAX);
+  EXPECT_EQ(progress.status().toString(),
+            "Internal: the GPU is lost: a loop of rounds failed with "
+            "CUDA_ERROR_LAUNCH_FAILED");
+  EXPECT_EQ(executable->run(kDecode, 1).code(), StatusCode::Internal);
+  inject("fault", -1);
+}
+
+TEST_F(CudaRoundsTest, NeedAProgramThatSaysWhetherToGoOn) {
+  EXPECT_EQ(executable->startRounds(kPrefill, 1).toString(),
+            "InvalidArgument: expected a round with the output 'again', which "
+            "program prefill does not have");
+  EXPECT_EQ(executable->startRounds(kDecode, 4).code(),
+            StatusCode::InvalidArgument);
+}
+
+TEST_F(CudaRoundsTest, AnInboxTakesWhatFits) {
+  auto context = CudaContext::open(MTP_CUDASIM);
+  ASSERT_TRUE(context.isOk());
+  auto inbox = Inbox::create(*context, nullptr);
+  ASSERT_TRUE(inbox.isOk()) << inbox.status().toString();
+  std::vector<uint8_t> bytes(2 << 20);
+  EXPECT_TRUE(inbox->isEmpty());
+  EXPECT_TRUE(inbox->add(0x1000, bytes.data(), 64));
+  EXPECT_TRUE(inbox->add(0x1040, bytes.data(), 64));
+  EXPECT_TRUE(inbox->add(0xff0, bytes.data(), 16));
+  EXPECT_TRUE(inbox->add(0x1000, bytes.data(), 64)) << "the same again";
+  EXPECT_FALSE(inbox->add(0x1000, bytes.data(), 32));
+  EXPECT_FALSE(inbox->add(0x1020, bytes.data(), 64)) << "in two records";
+  EXPECT_FALSE(inbox->add(0xfe0, bytes.data(), 64));
+  EXPECT_FALSE(inbox->add(0x2000, bytes.data(), 6));
+  EXPECT_FALSE(inbox->add(0x2002, bytes.data(), 4));
+  EXPECT_FALSE(inbox->add(0x2000, bytes.data(), 2 << 20));
+  inbox->clear();
+  EXPECT_TRUE(inbox->isEmpty());
+  size_t records = 0;
+  while (inbox->add(0x10000 + 8 * records, bytes.data(), 4))
+    ++records;
+  EXPECT_EQ(records, 4096u);
+}
+
+TEST_F(CudaRoundsTest, WritesArriveInOrder) {
+  // Parts of a state, the whole of it, and parts again.
+  schema::Binding count = stateOf(*file, "count");
+  auto part = [&](uint32_t slot, int32_t value) {
+    schema::Binding one(schema::Space::State, count.index(), slot * 4, 4);
+    ASSERT_TRUE(executable->write(one, &value, 4).isOk());
+  };
+  part(0, 1);
+  part(2, 3);
+  write("count", {10, 20, 30});
+  part(1, 21);
+  part(1, 22);
+  EXPECT_EQ(stateNow("count"), (std::vector<int32_t>{10, 22, 30}));
+  part(0, 40);
+  ASSERT_TRUE(executable->run(kDecode, 3).isOk());
+  EXPECT_EQ(stateNow("count"), (std::vector<int32_t>{41, 23, 31}));
+}

@@ -1,0 +1,211 @@
+//===- rounds_test.cpp - Rounds that follow each other on the device ------===//
+//
+// How many rounds a launch has changes no token, whatever ends it: the last
+// round, a stop token, the budget, pages that are missing, a new sequence.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generation.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+struct OnDevice {
+  const char *artifact;
+  DeviceKind device;
+
+  friend void PrintTo(const OnDevice &on, std::ostream *stream) {
+    *stream << on.artifact;
+  }
+};
+
+class Rounds : public testing::TestWithParam<OnDevice> {
+protected:
+  void SetUp() override {
+    if (GetParam().device == DeviceKind::Cuda &&
+        !std::getenv("MTP_CUDA_DRIVER"))
+      GTEST_SKIP() << "there is no simulator of a GPU";
+    model = loadArtifact(GetParam().artifact, GetParam().device);
+    ASSERT_TRUE(model);
+    envelope = *model->envelope();
+  }
+
+  /// Prompts of a few lengths, each with another budget.
+  std::vector<Request> requests(float temperature = 0.8f) const {
+    std::vector<Request> all;
+    for (uint32_t length : {3, 18, 1}) {
+      Request request;
+      uint32_t index = uint32_t(all.size());
+      for (uint32_t i = 0; i < length; ++i)
+        request.prompt.push_back(textToken(index + 11, i, envelope.vocab));
+      request.maxTokens = 13 - 4 * index;
+      request.ignoreEos = true;
+      request.sampling = {temperature, 20, 0.9f, 0.02f, 5 + index};
+      all.push_back(request);
+    }
+    return all;
+  }
+
+  SessionOptions options(uint32_t rounds) const {
+    SessionOptions options = single(envelope.maxK, envelope.maxBatch);
+    options.roundsPerLaunch = rounds;
+    return options;
+  }
+
+  Outcome run(const SessionOptions &options,
+              const std::vector<Request> &requests) const {
+    return generate(model, options, requests, LogitsMode::None);
+  }
+
+  std::unique_ptr<Session> open(const SessionOptions &options) const {
+    auto session = Session::create(model, options);
+    EXPECT_TRUE(session.isOk()) << session.status().toString();
+    return session.isOk() ? std::move(*session) : nullptr;
+  }
+
+  std::shared_ptr<const Model> model;
+  EnvelopeInfo envelope;
+};
+
+} // namespace
+
+TEST_P(Rounds, TheirNumberChangesNoToken) {
+  for (float temperature : {0.0f, 0.8f}) {
+    std::vector<Request> all = requests(temperature);
+    SessionOptions plain = single(/*k=*/0, /*slots=*/1);
+    plain.roundsPerLaunch = 1;
+    Outcome expected = run(plain, all);
+    for (uint32_t rounds : {3, 32})
+      for (uint32_t k : {0u, envelope.maxK}) {
+        SessionOptions many = options(rounds);
+        many.k = k;
+        expectSame(run(many, all), expected, many);
+      }
+  }
+}
+
+TEST_P(Rounds, EndWithTheBudget) {
+  std::vector<Request> all = requests();
+  all.resize(1);
+  SessionOptions many = options(32);
+  many.k = 0;
+  Outcome outcome = run(many, all);
+  // The first token is the prefill's.
+  EXPECT_EQ(outcome.statistics.rounds, all[0].maxTokens - 1);
+}
+
+TEST_P(Rounds, EndWithAStopToken) {
+  std::vector<Request> all = requests();
+  all.resize(1);
+  all[0].maxTokens = 20;
+  SessionOptions many = options(32);
+  many.k = 0;
+  std::vector<int32_t> whole = run(many, all).sequences[0].tokens;
+  ASSERT_EQ(whole.size(), 20u);
+  // A token that has not been there before.
+  size_t end = 3;
+  while (std::find(whole.begin(), whole.begin() + long(end), whole[end]) !=
+         whole.begin() + long(end))
+    ++end;
+  all[0].stopTokens = {whole[end]};
+  Outcome outcome = run(many, all);
+  std::vector<int32_t> expected(whole.begin(), whole.begin() + long(end));
+  EXPECT_EQ(outcome.sequences[0].tokens, expected);
+  EXPECT_LE(outcome.statistics.rounds, end);
+  // More than a device compares: the host looks after every round.
+  all[0].stopTokens.assign(9, whole[end]);
+  EXPECT_EQ(run(many, all).sequences[0].tokens, expected);
+}
+
+TEST_P(Rounds, MissingPagesChangeNoToken) {
+  std::vector<Request> all = requests();
+  all.resize(2);
+  all[0].maxTokens = all[1].maxTokens = 40;
+  Outcome expected = run(options(1), all);
+  SessionOptions tight = options(32);
+  // The first takes all that is left of five pages for rounds ahead, so that
+  // the second ends the launch; in the end they need seven.
+  tight.kvPages = 6;
+  tight.prefixCache = true;
+  Outcome outcome = run(tight, all);
+  expectSame(outcome, expected, tight);
+}
+
+TEST_P(Rounds, LetANewSequenceIn) {
+  std::vector<Request> all = requests();
+  all[0].maxTokens = 20;
+  Outcome expected = run(options(1), all);
+  // The simulator does all rounds of a launch at once.
+  SessionOptions many = options(8);
+  many.k = 0;
+  std::unique_ptr<Session> session = open(many);
+  ASSERT_TRUE(session);
+  SequenceId first = *session->add(all[0]);
+  ASSERT_TRUE(session->step().isOk());
+  SequenceId second = *session->add(all[1]);
+  while (!session->idle()) {
+    auto updates = session->step();
+    ASSERT_TRUE(updates.isOk()) << updates.status().toString();
+  }
+  std::span<const int32_t> one = *session->output(first);
+  std::span<const int32_t> two = *session->output(second);
+  EXPECT_TRUE(std::ranges::equal(one, expected.sequences[0].tokens));
+  EXPECT_TRUE(std::ranges::equal(two, expected.sequences[1].tokens));
+  // They ran side by side.
+  EXPECT_LT(session->statistics().rounds, 19u + all[1].maxTokens - 1);
+}
+
+TEST_P(Rounds, AreLeftByWhoIsCancelled) {
+  std::vector<Request> all = requests();
+  all[0].maxTokens = 20;
+  Outcome expected = run(options(1), all);
+  std::unique_ptr<Session> session = open(options(32));
+  ASSERT_TRUE(session);
+  SequenceId first = *session->add(all[0]), second = *session->add(all[1]);
+  ASSERT_TRUE(session->step().isOk());
+  ASSERT_TRUE(session->cancel(first).isOk());
+  ASSERT_TRUE(session->release(first).isOk());
+  while (!session->idle())
+    ASSERT_TRUE(session->step().isOk());
+  EXPECT_TRUE(std::ranges::equal(*session->output(second),
+                                 expected.sequences[1].tokens));
+  // All of them may be gone while rounds are under way.
+  SequenceId third = *session->add(all[2]);
+  ASSERT_TRUE(session->step().isOk());
+  ASSERT_TRUE(session->cancel(third).isOk());
+  EXPECT_TRUE(session->idle());
+  SequenceId fourth = *session->add(all[2]);
+  while (!session->idle())
+    ASSERT_TRUE(session->step().isOk());
+  EXPECT_TRUE(std::ranges::equal(*session->output(fourth),
+                                 expected.sequences[2].tokens));
+  EXPECT_TRUE(session->checkInvariants().isOk());
+}
+
+TEST_P(Rounds, AreAsManyAsTheRingHas) {
+  auto session = Session::create(model, options(33));
+  ASSERT_FALSE(session.isOk());
+  EXPECT_EQ(session.status().message(),
+            "expected rounds_per_launch of at most 32, which the artifact has "
+            "room for, got 33");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, Rounds,
+    testing::Values(OnDevice{"dsv3-chain-mtp2.f32", DeviceKind::Cpu},
+                    OnDevice{"llama-gqa.bf16", DeviceKind::Cpu},
+                    OnDevice{"dsv3-chain-mtp2.sim", DeviceKind::Cuda},
+                    OnDevice{"llama-gqa.sim", DeviceKind::Cuda}),
+    [](const testing::TestParamInfo<OnDevice> &info) {
+      std::string name = info.param.artifact;
+      for (char &c : name)
+        if (c == '-' || c == '.')
+          c = '_';
+      return name;
+    });
