@@ -2,6 +2,7 @@
 
 #include "tools/mtp-bench/Measure.h"
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
 #include "runtime/exec/ModelImpl.h"
 
 #include <algorithm>
@@ -178,6 +179,11 @@ Result<Results> bench::measure(Options &options) {
                                      .copy = options.noMmap,
                                      .device = options.device}));
   MTP_RETURN_IF_ERROR(settle(options, model->envelope()));
+  uint32_t most = ModelAccess::file(*model)->artifact().maxRounds;
+  if (options.roundsPerLaunch < 1 || options.roundsPerLaunch > most)
+    return invalidArgument(strCat("--rounds-per-launch: expected 1 to ", most,
+                                  " (the artifact's ring), got ",
+                                  options.roundsPerLaunch));
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine,
                        openMachine(*model, options));
   Results results;

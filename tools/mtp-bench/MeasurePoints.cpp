@@ -148,8 +148,12 @@ Status PointRunner::collect(std::vector<double> &runs,
   rig.activate(point.batch);
   while (needsAnotherRun(options, runs, point.fastest)) {
     next();
-    MTP_ASSIGN_OR_RETURN(double seconds, rig.run(point.program, point.batch));
-    runs.push_back(seconds);
+    Result<double> seconds =
+        options.roundsPerLaunch > 1
+            ? rig.runRounds(point.program, point.batch, options.roundsPerLaunch)
+            : rig.run(point.program, point.batch);
+    MTP_RETURN_IF_ERROR(seconds.status());
+    runs.push_back(*seconds);
   }
   // A third as many, and the fastest of them has to come again, too.
   std::vector<double> all;

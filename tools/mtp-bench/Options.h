@@ -34,6 +34,8 @@ struct Options {
   Estimate estimate = Estimate::Median;
   /// Rounds of one turn; zero: as many as needsAnotherRun() wants.
   uint32_t rounds = 0;
+  /// Rounds that follow each other on the device; a time is one of theirs.
+  uint32_t roundsPerLaunch = 1;
   uint64_t seed = 1;
   DeviceKind device = DeviceKind::Auto;
   uint32_t threads = 0;

@@ -168,6 +168,20 @@ Result<double> Rig::run(uint32_t index, uint32_t n) {
   return secondsSince(begin);
 }
 
+Result<double> Rig::runRounds(uint32_t index, uint32_t n, uint32_t rounds) {
+  LoopLimits limits;
+  limits.rounds = rounds;
+  limits.budget = INT32_MAX;
+  limits.positions = uint64_t(pagesPerSlot) * loaded->envelope()->pageTokens;
+  for (uint32_t slot = 0; slot < n; ++slot)
+    note(host->setLoop(slot, limits));
+  MTP_RETURN_IF_ERROR(failure);
+  Clock::time_point begin = Clock::now();
+  MTP_RETURN_IF_ERROR(executable->startRounds(index, n));
+  MTP_ASSIGN_OR_RETURN(Progress progress, executable->awaitRounds(UINT32_MAX));
+  return secondsSince(begin) / progress.rounds;
+}
+
 Result<double> Rig::runTimed(uint32_t index, uint32_t n, CommandTimes &times) {
   MTP_RETURN_IF_ERROR(failure);
   Clock::time_point begin = Clock::now();

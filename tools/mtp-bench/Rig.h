@@ -49,6 +49,9 @@ public:
   /// Runs a program for n slots or rows; returns its seconds.
   Result<double> run(uint32_t index, uint32_t n);
   Result<double> runTimed(uint32_t index, uint32_t n, CommandTimes &times);
+  /// Runs a round that others follow on the device, so many in all; returns the
+  /// seconds of one. Contexts grow by what they put out.
+  Result<double> runRounds(uint32_t index, uint32_t n, uint32_t rounds);
 
   /// Fills a slot's caches with tokens, in chunks of the default size; returns
   /// the seconds. With `modules`, those of the drafter too.

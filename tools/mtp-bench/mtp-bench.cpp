@@ -65,6 +65,8 @@ static void addFlags(CLI::App &app, Options &o) {
   addNumber(app, "--rounds", o.rounds,
             "Rounds in a turn (default: for a tenth of a second, or until the "
             "fastest has come again)");
+  addNumber(app, "--rounds-per-launch", o.roundsPerLaunch,
+            "Rounds that follow each other on the device (default: 1)");
   addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
   addDeviceFlag(app, o.device);
   addThreadFlags(app, o.threads, o.pin);
