@@ -323,4 +323,7 @@ def for_kit(kit):
 
 
 def run(folder, name, scratch):
-    PARTS[name].run(Kit(folder, scratch))
+    try:
+        PARTS[name].run(Kit(folder, scratch))
+    except RuntimeError as error:
+        sys.exit(f"error: {error}")
