@@ -230,12 +230,13 @@ def build_modules(args):
 
 
 def jobs_for(chip):
-    """Some of those for GPUs, for another than the simulator and, in the same files, for any
-    processor."""
+    """Those for GPUs, but for the bundled model, for another than the simulator and, in the
+    same files, for any processor."""
     for job in [Job(*job) for job in gpu_jobs()]:
-        if job.dtype == "bf16" and job.compiling in (SIM, BOTH):
-            yield job._replace(compiling=["--target=cpu,cuda", f"--chip={chip}",
-                                          "--target-cpu=x86-64-v3"])
+        if job.model:
+            flags = [flag for flag in job.compiling if flag not in SIM + BOTH]
+            yield job._replace(compiling=flags + [
+                "--target=cpu,cuda", f"--chip={chip}", "--target-cpu=x86-64-v3"])
 
 
 def main():

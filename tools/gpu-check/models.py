@@ -70,6 +70,6 @@ SHORT = ("-k", "2", "--max-batch=2", "--max-context=64", "--prefill-chunk=32")
 TINY = {
     "tiny": Model("mimo", SMALL, SHORT, (),
                   (("--measure=decode,speculative", "--context=32", "--batch=1,2",
-                    "--k=0,1,2", "--acceptance=0.8,0.5"),)),
+                    "--k=0,1,2", "--acceptance=0.8,0.5", "--rounds=1"),)),
     "wide-tiny-int8": Model("mimo", SMALL, SHORT, ("--quantize=int8",), compared=True),
 }

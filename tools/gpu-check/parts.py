@@ -155,12 +155,12 @@ def tests(kit):
     check("tests ran", count > 0 and done.returncode in (0, 1), done.stderr[-1000:])
 
 
-def generated(kit, path, k, device="cuda"):
+def generated(kit, path, k, *flags):
     """The tokens of three sequences."""
     prompts = [f"--ids={','.join(str(7 * i * i % 250 + 1) for i in range(n))}"
                for n in (1, 6, 19)]
-    text = kit.output("mtp-run", path, f"--device={device}", *prompts, "-n", 12, "-k", k,
-                      "--ignore-eos", "--json")
+    text = kit.output("mtp-run", path, "--device=cuda", *prompts, "-n", 12, "-k", k,
+                      "--ignore-eos", "--json", *flags)
     return [sequence["output_ids"] for sequence in json.loads(text)["sequences"]]
 
 
@@ -205,9 +205,18 @@ def loop(kit):
     for name in ("llama-1b", "mimo-7b", "tiny"):
         if name not in kit.models:
             continue
-        path = kit.fill(name)
-        for flags in ALL_MODELS[name].benches:
-            run_bench(kit, name, path, (*flags, "--rounds-per-launch=16"))
+        path, model = kit.fill(name), ALL_MODELS[name]
+        most = int(model.importing[model.importing.index("-k") + 1])
+        for k in sorted({0, most}):
+            one, many = (generated(kit, path, k, f"--rounds-per-launch={rounds}")
+                         for rounds in (1, 16))
+            check(f"{name}: k = {k}, 16 rounds for a launch give the tokens of 1", one == many,
+                  f"{many} for {one}")
+        # A small model's context has room for few.
+        rounds = 4 if kit.chip == "sim" else 16
+        for flags in model.benches:
+            run_bench(kit, f"{name}, in the loop", path,
+                      (*flags, f"--rounds-per-launch={rounds}"))
         os.remove(path)
 
 

@@ -26,6 +26,11 @@ def number(value, digits=2):
     return "-" if value is None else f"{value:.{digits}f}"
 
 
+def base(model):
+    """The name without how it was run ("llama-1b, in the loop")."""
+    return model.split(",")[0]
+
+
 def against(value, goal, most=False, digits=2):
     """A value beside its goal."""
     if goal is None or value is None:
@@ -82,8 +87,8 @@ class Tables:
                 first.setdefault(place, point["seconds"])
             share = point["bytes"] / point["seconds"] / rate
             over = point["seconds"] / first[place] if place in first else None
-            goal = STEP_GOALS.get(model) if point["rows"] == 1 else None
-            row_goal = ROW_GOALS.get(point["rows"]) if model == "llama-8b" else None
+            goal = STEP_GOALS.get(base(model)) if point["rows"] == 1 else None
+            row_goal = ROW_GOALS.get(point["rows"]) if base(model) == "llama-8b" else None
             rows.append([model, str(point["context"]), str(point["rows"]),
                          number(point["seconds"] * 1e6, 0), against(share, goal),
                          against(over, row_goal, most=True)])
@@ -168,7 +173,7 @@ class Tables:
                              number(self.value("baseline", f"{model}: share")),
                              against(ratio, goal)])
         for bench in self.benches:
-            us = self.value("baseline", f"{bench['model']}: us")
+            us = self.value("baseline", f"{base(bench['model'])}: us")
             speeds = [s["tokens_per_second"] for s in bench["speculative"]
                       if s["batch"] == 1 and s["k"] > 0 and s["tokens_per_second"]]
             if us and speeds:
