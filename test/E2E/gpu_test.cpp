@@ -158,6 +158,10 @@ TEST_P(Gpu, LogitsAreTheCpus) {
   std::shared_ptr<const Model> cpu =
       loadArtifact(isKit ? GetParam().gpu : GetParam().cpu, DeviceKind::Cpu);
   ASSERT_TRUE(cpu);
+  // Its plan for the CPU is one for any: rows stay in f32 that a GPU rounds.
+  float share = GetParam().bound;
+  if (isKit && share > kExact)
+    share *= 1.5f;
   std::vector<Request> requests = shortRequests(envelope.vocab);
   requests[2].sampling = {0.8f, 20, 0.9f, 0.02f, /*seed=*/79};
   SessionOptions options = single(/*k=*/0, /*slots=*/2);
@@ -175,7 +179,7 @@ TEST_P(Gpu, LogitsAreTheCpus) {
       };
       std::vector<float> x = rowOf(a), y = rowOf(b);
       auto [best, second] = bestTwo(y);
-      float bound = GetParam().bound * std::max(1.0f, std::abs(best));
+      float bound = share * std::max(1.0f, std::abs(best));
       for (size_t j = 0; j < vocab; ++j)
         ASSERT_NEAR(x[j], y[j], bound)
             << "request " << i << ", token " << token;
