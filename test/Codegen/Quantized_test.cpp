@@ -253,6 +253,37 @@ TEST(Quantized, FragmentsMatchReferencesAndAreRowInvariant) {
   checkLinear(fragmentCases());
 }
 
+// The inputs of 8B and DeepSeek shapes, a tile of outputs or two.
+TEST(Quantized, FragmentsTakeTheInputsOfWholeModels) {
+  for (const auto &[name, target] : allTargets())
+    for (int bits : {8, 4})
+      for (auto [k, group, gated] : {std::tuple{4096, 64, true},
+                                     {14336, 64, false},
+                                     {7168, 128, true},
+                                     {18432, 32, false}}) {
+        if (!target.isGpu)
+          continue;
+        Case c{k,
+               32,
+               {bits, group},
+               /*norm=*/gated,
+               false,
+               false,
+               gated,
+               /*fragments=*/true};
+        SCOPED_TRACE(c.config());
+        Problem problem(c, 33);
+        Kernel kernel(target, "linear", c.config());
+        std::vector<float> all = problem.run(kernel, 0, 33, Split::Whole);
+        gated ? problem.check(all) : problem.checkBits(all, target.sumChains());
+        for (int count : {1, 8, 9, 17})
+          EXPECT_EQ(std::vector<float>(all.begin(),
+                                       all.begin() + count * c.outputs()),
+                    problem.run(kernel, 0, count, Split::Whole))
+              << count << " rows";
+      }
+}
+
 // More rows than meet the weights at once.
 TEST(Quantized, FragmentsTakeManyRows) {
   for (const auto &[name, target] : allTargets())

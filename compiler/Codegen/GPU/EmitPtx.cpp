@@ -10,7 +10,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -31,15 +30,6 @@ static Error ioError(const Twine &message) {
   return createStringError(errc::io_error, message);
 }
 
-/// Makes pointers to shared memory take one register, not two. The backend has
-/// no other way to be told than its command line.
-static void usePointersOf32Bits() {
-  auto &options = cl::getRegisteredOptions();
-  auto found = options.find("nvptx-short-ptr");
-  if (found != options.end())
-    static_cast<cl::opt<bool> *>(found->second)->setValue(true);
-}
-
 static Expected<std::unique_ptr<TargetMachine>> makeMachine(StringRef chip) {
   LLVMInitializeNVPTXTargetInfo();
   LLVMInitializeNVPTXTarget();
@@ -50,7 +40,6 @@ static Expected<std::unique_ptr<TargetMachine>> makeMachine(StringRef chip) {
   const Target *found = TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return createStringError(errc::not_supported, "cannot make PTX: " + error);
-  usePointersOf32Bits();
   TargetOptions options;
   // Every fused multiply-add is explicit: a fused one that the backend makes
   // would give a kernel other bits than the simulator and the CPU.

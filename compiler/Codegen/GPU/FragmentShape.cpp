@@ -40,7 +40,7 @@ FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
   // widened, and so do two tiles and rows that are gathered.
   int64_t most = !isRoomy ? 24 : shape.format.bits == 4 ? 40 : 48;
   if (rowTiles > 2)
-    most = (isRoomy ? 20 : 16) / (height > 1 || gathersRows ? 2 : 1);
+    most = !isRoomy ? 8 : height > 1 || gathersRows ? 10 : 20;
   else if (height > 1 && shape.format.bits == 4)
     most = rowTiles > 1 && gathersRows ? 20 : 24;
   else if (height > 1 && rowTiles > 1 && (gathersRows || !isRoomy))

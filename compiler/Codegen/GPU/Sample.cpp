@@ -28,8 +28,7 @@ static GpuLaunch rowLaunch(const KernelConfig &config) {
 }
 
 static GpuLaunch stretchLaunch(const KernelConfig &config) {
-  return {mtp::sampleStretches(config.integer("vocab")), 1, threadsOf(config),
-          /*blocksPerProcessor=*/2};
+  return {mtp::sampleStretches(config.integer("vocab")), 1, threadsOf(config)};
 }
 
 static void begin(GpuBuilder &kb) {
