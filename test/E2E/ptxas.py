@@ -23,9 +23,6 @@ def modules():
     """Names, and what artifacts.py compiles them with but for the target."""
     for job in gpu_jobs():
         job = Job(*job)
-        # Of this one the sampling kernel spills 12 bytes, and why is not known yet.
-        if job.name == "bundled.sim":
-            continue
         yield job.name, [flag for flag in job.compiling if flag not in SIM + BOTH]
     for name in ("tree", *METHODS):
         yield name, []

@@ -23,8 +23,9 @@ static int64_t threadsOf(const KernelConfig &config) {
   return config.integer("vocab") <= 2048 ? 128 : 512;
 }
 
+/// Rows are few: a second block on a processor is worth no spilled registers.
 static GpuLaunch rowLaunch(const KernelConfig &config) {
-  return {1, 1, threadsOf(config)};
+  return {1, 1, threadsOf(config), /*blocksPerProcessor=*/1};
 }
 
 static GpuLaunch stretchLaunch(const KernelConfig &config) {
