@@ -210,11 +210,16 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
     Which calls are split depends on n, as tasks do, and a program is split
     where that changes. So that this is rare, a call with three quarters of the
     rows of another stays as it is where that has enough tasks.
+
+    Where tasks are a GPU's blocks (`blocks`), the workers are the blocks that
+    it should have at once. A block has up to 16 queries, of a slot's rows times
+    heads that share a key head, and every part is a block's.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
     Option<"workers", "workers", "int64_t", "1",
-           "threads that a program should keep busy">
+           "threads or blocks that a program should keep busy">,
+    Option<"blocks", "blocks", "bool", "false", "whether tasks are a GPU's blocks">
   ];
   let statistics = [
     Statistic<"numSplit", "split", "calls whose positions are dealt out">

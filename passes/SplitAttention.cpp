@@ -18,6 +18,10 @@
 // Into how many shares a call is split would make more programs. That is up to
 // the kernel, which knows its rows.
 //
+// On a GPU a task is a block, and one that has nothing to do ends at once: all
+// parts of a call that is split have a block. The rule is the same but for how
+// many tasks a call has.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
@@ -54,6 +58,8 @@ struct SplitAttentionPass
   void runOnOperation() override;
 
 private:
+  TaskShape shapeOfCall(AttentionOp op) const;
+  SmallVector<PartedCall> findCalls(ProgramOp program) const;
   SmallVector<bool> splitsAt(ArrayRef<PartedCall> calls, int64_t n) const;
   void split(const PartedCall &call);
   void splitCalls(ProgramOp program, SymbolTable &symbols);
@@ -72,9 +78,29 @@ static int64_t partStride(AttentionOp attention) {
          heads * llvm::alignTo(columnsOf(attention.getY()) / heads, kLanes);
 }
 
+/// A GPU's block has up to `kQueries` queries, of a tile of heads times rows of
+/// one slot. Where a program has so many rows for each n, a slot has so many;
+/// rows of a prompt (one for each n) are counted as if each was a slot's.
+static TaskShape blockShape(AttentionOp op) {
+  constexpr int64_t kQueries = 16;
+  int64_t heads = op.getHeads(), group = heads / int64_t(op.getKvHeads());
+  int64_t tile = std::min(group, kQueries);
+  while (group % tile != 0)
+    --tile;
+  int64_t ofSlot = std::max<int64_t>(rowsOf(op.getQ()).step, 1);
+  int64_t rowsPerBlock = std::min(kQueries / tile, ofSlot);
+  int64_t blocks = llvm::divideCeil(ofSlot, rowsPerBlock);
+  return {ofSlot, heads / tile * blocks};
+}
+
+TaskShape SplitAttentionPass::shapeOfCall(AttentionOp op) const {
+  return blocks ? blockShape(op)
+                : taskShape(op.getKernelKind(), op.getKernelConfig());
+}
+
 /// The calls of a program whose positions come in several parts, and how their
 /// work divides. There is no kernel for parts of a tree.
-static SmallVector<PartedCall> findCalls(ProgramOp program) {
+SmallVector<PartedCall> SplitAttentionPass::findCalls(ProgramOp program) const {
   SmallVector<PartedCall> calls;
   for (auto op : program.getBody().getOps<AttentionOp>()) {
     if (op.getTree() || !op.getPart())
@@ -83,8 +109,7 @@ static SmallVector<PartedCall> findCalls(ProgramOp program) {
         columnsOf(op.getPageTable()) * shapeOf(op.getPages())[1];
     int64_t parts = llvm::divideCeil(positions, *op.getPart());
     if (parts > 1)
-      calls.push_back({op, taskShape(op.getKernelKind(), op.getKernelConfig()),
-                       rowsOf(op.getQ()), parts});
+      calls.push_back({op, shapeOfCall(op), rowsOf(op.getQ()), parts});
   }
   return calls;
 }
@@ -94,7 +119,7 @@ SmallVector<bool> SplitAttentionPass::splitsAt(ArrayRef<PartedCall> calls,
                                                int64_t n) const {
   // A last group of few rows is a task, but less than one's work.
   auto work = [&](const PartedCall &call) {
-    return call.rows.at(n) * call.shape.tasks;
+    return blocks ? call.tasksAt(n) : call.rows.at(n) * call.shape.tasks;
   };
   int64_t leastEnough = std::numeric_limits<int64_t>::max() / 4;
   for (const PartedCall &call : calls)
@@ -108,7 +133,9 @@ SmallVector<bool> SplitAttentionPass::splitsAt(ArrayRef<PartedCall> calls,
 void SplitAttentionPass::split(const PartedCall &call) {
   AttentionOp attention = call.op;
   int64_t part = *attention.getPart(), parts = call.parts;
-  int64_t splits = std::max<int64_t>(workers / call.shape.tasks, 2);
+  // On a GPU every part is a block's.
+  int64_t splits =
+      blocks ? parts : std::max<int64_t>(workers / call.shape.tasks, 2);
   OpBuilder builder(attention);
   Location loc = attention.getLoc();
   Value y = attention.getY();

@@ -115,6 +115,9 @@ def gpu_jobs():
     yield ("dsv3-int4.sim", "dsv3-chain-mtp2", "f32", DRAFTED,
            SIM + ["--quantize=int4,group=32", "--quantize-head=int8",
                   "--quantize-embedding=int4,group=32"])
+    # Contexts of five parts, which blocks share.
+    yield ("dsv3-parts.sim", "dsv3-chain-mtp2", "bf16",
+           ["--max-context=2100", "--prefill-chunk=128", "--max-batch=2", "-k=2"], SIM)
     # Trees of grouped and of latent attention, in bf16.
     tree = SHORT + ["--max-batch=9", "-k=3"]
     yield "mimo-tree.sim", "mimo-mtp1", "bf16", tree, SIM, {}, True

@@ -233,6 +233,24 @@ INSTANTIATE_TEST_SUITE_P(Models, GpuPages,
                                          Pair{"lookup", "", 0}),
                          nameOf);
 
+// A context that grows into the second part of the positions: of a window, some
+// rows have one part and others two. The other slot stays in the first.
+TEST(GpuParts, DraftsAndBatchesChangeNoBit) {
+  constexpr uint32_t kPart = 512;
+  setSchedule(0);
+  std::shared_ptr<const Model> gpu =
+      loadArtifact("dsv3-parts.sim", DeviceKind::Cuda);
+  ASSERT_TRUE(gpu);
+  uint32_t vocab = gpu->envelope()->vocab;
+  std::vector<Request> requests = {
+      makeRequest(0, /*prompt=*/kPart - 3, /*output=*/7, vocab),
+      makeRequest(1, /*prompt=*/5, /*output=*/7, vocab)};
+  Outcome expected = generate(gpu, single(/*k=*/0, /*slots=*/1), requests);
+  setSchedule(1);
+  SessionOptions options = single(/*k=*/2, /*slots=*/2);
+  expectSame(generate(gpu, options, requests), expected, options);
+}
+
 // A rule of acceptance that is code of the module, and not exact: its tokens
 // follow from the drafts. It is given probabilities, and so the devices' picks
 // are the same unless one is close to a bound.

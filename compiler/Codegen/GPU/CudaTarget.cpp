@@ -18,6 +18,10 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 static constexpr llvm::StringLiteral kSimulator = "sim";
+/// Blocks of attention that keep a GPU's memory busy: two for each of the 132
+/// processors of an H100. Programs are the same for all chips, and for the
+/// simulator.
+static constexpr int64_t kAttentionBlocks = 2 * 132;
 
 /// Whether a name is a chip's: "sm_90", "sm_100a".
 static bool isChip(StringRef name) {
@@ -49,6 +53,8 @@ int64_t CudaTarget::panelWidth() const { return QuantizedPanel::kOutputs; }
 void CudaTarget::addSchedulePasses(OpPassManager &manager) const {
   // A GPU has no builtins.
   manager.addPass(mlir::mtp::createCompileSamplingPass());
+  manager.addPass(
+      mlir::mtp::createSplitAttentionPass({kAttentionBlocks, /*blocks=*/true}));
   manager.addPass(mlir::mtp::createOrderFragmentsPass());
 }
 

@@ -1,0 +1,64 @@
+// RUN: mtp-opt %s --exec-split-attention="workers=16 blocks=true" | FileCheck %s
+
+// Blocks of a GPU: two for a row of eight heads on two key heads, and as many for up to
+// four rows of a slot. Every part is a block's.
+
+exec.cache @kv layers 1 entry 54 page 16 : f32
+exec.state @slots : memref<200xi32>
+exec.state @slots5 : memref<500xi32>
+exec.state @table : memref<200x160xi32>
+exec.state @queries1 : memref<200x80xf32>
+exec.state @queries4 : memref<200x4x80xf32>
+exec.state @queries5 : memref<200x5x80xf32>
+
+// Eight slots have sixteen blocks, whether they have one row or four.
+// CHECK-LABEL: exec.program @shared "decode" k 1 n 1 to 7 {
+// CHECK: exec.attention_parts {{.*}} parts 5 splits 5 {{.*}} -> tensor<?x1600xf32, #exec.count<4 * n>>
+// CHECK: exec.attention_join {{.*}} parts 5
+// CHECK: exec.attention_parts {{.*}} parts 5 splits 5 {{.*}} -> tensor<?x1600xf32, #exec.count<n>>
+// CHECK: exec.attention_join {{.*}} parts 5
+// CHECK-LABEL: exec.program @shared_from8 "decode" k 1 n 8 to 100 {
+// CHECK-NOT: attention_parts
+exec.program @shared "decode" k 1 n 1 to 100 {
+  %r1 = exec.ref @slots first n : memref<?xi32>
+  %r4 = exec.ref @slots5 first 4 * n : memref<?xi32>
+  %q1 = exec.ref @queries1 : memref<200x80xf32>
+  %q4 = exec.ref @queries4 : memref<200x4x80xf32>
+  %x1 = exec.read_state %q1 of %r1 : (memref<?xi32>, memref<200x80xf32>) -> tensor<?x80xf32, #exec.count<n>>
+  %x4 = exec.read_state %q4 of %r1 : (memref<?xi32>, memref<200x4x80xf32>) -> tensor<?x80xf32, #exec.count<4 * n>>
+  %t = exec.ref @table : memref<200x160xi32>
+  %l = exec.ref @kv : memref<?x16x54xf32>
+  %y4 = exec.attention %x4 in %l slots %r4 positions %r4 pages %t heads 8 kv_heads 2 part 512
+    : (tensor<?x80xf32, #exec.count<4 * n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<4 * n>>
+  %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 part 512
+    : (tensor<?x80xf32, #exec.count<n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<n>>
+  exec.output "y4" %y4 : tensor<?x136xf32, #exec.count<4 * n>>
+  exec.output "y1" %y1 : tensor<?x136xf32, #exec.count<n>>
+}
+
+// Five rows of a slot are two groups, so four slots have sixteen blocks.
+// CHECK-LABEL: exec.program @rounds "decode" k 2 n 1 to 3 {
+// CHECK: exec.attention_parts {{.*}} -> tensor<?x1600xf32, #exec.count<5 * n>>
+// CHECK: exec.attention_parts {{.*}} -> tensor<?x1600xf32, #exec.count<n>>
+// CHECK-LABEL: exec.program @rounds_from4 "decode" k 2 n 4 to 7 {
+// CHECK-NOT: attention_parts
+// CHECK: exec.attention %{{.*}} #exec.count<5 * n>>
+// CHECK: exec.attention_parts {{.*}} -> tensor<?x1600xf32, #exec.count<n>>
+// CHECK-LABEL: exec.program @rounds_from8 "decode" k 2 n 8 to 100 {
+// CHECK-NOT: attention_parts
+exec.program @rounds "decode" k 2 n 1 to 100 {
+  %r1 = exec.ref @slots first n : memref<?xi32>
+  %r5 = exec.ref @slots5 first 5 * n : memref<?xi32>
+  %q1 = exec.ref @queries1 : memref<200x80xf32>
+  %q5 = exec.ref @queries5 : memref<200x5x80xf32>
+  %x1 = exec.read_state %q1 of %r1 : (memref<?xi32>, memref<200x80xf32>) -> tensor<?x80xf32, #exec.count<n>>
+  %x5 = exec.read_state %q5 of %r1 : (memref<?xi32>, memref<200x5x80xf32>) -> tensor<?x80xf32, #exec.count<5 * n>>
+  %t = exec.ref @table : memref<200x160xi32>
+  %l = exec.ref @kv : memref<?x16x54xf32>
+  %y5 = exec.attention %x5 in %l slots %r5 positions %r5 pages %t heads 8 kv_heads 2 part 512
+    : (tensor<?x80xf32, #exec.count<5 * n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<5 * n>>
+  %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 part 512
+    : (tensor<?x80xf32, #exec.count<n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<n>>
+  exec.output "y5" %y5 : tensor<?x136xf32, #exec.count<5 * n>>
+  exec.output "y1" %y1 : tensor<?x136xf32, #exec.count<n>>
+}
