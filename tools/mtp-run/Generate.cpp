@@ -3,6 +3,7 @@
 #include "tools/mtp-run/Generate.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/text/StreamDecoder.h"
+#include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Prompts.h"
 #include "tools/mtp-run/Report.h"
 #include "tools/support/Output.h"
@@ -137,9 +138,28 @@ addAll(Session &session, const RunOptions &options,
   return reports;
 }
 
+/// Ends what has not ended, and prints what there is of it.
+static Status cancelAll(Session &session, Printer &printer,
+                        std::vector<SequenceReport> &reports) {
+  for (SequenceReport &report : reports) {
+    MTP_ASSIGN_OR_RETURN(FinishReason reason, session.finishReason(report.id));
+    if (reason != FinishReason::None)
+      continue;
+    MTP_RETURN_IF_ERROR(session.cancel(report.id));
+    SequenceUpdate update;
+    update.id = report.id;
+    update.finish = FinishReason::Cancelled;
+    MTP_RETURN_IF_ERROR(printer.update(reports, report, update));
+  }
+  return okStatus();
+}
+
 static Status runAll(Session &session, Printer &printer,
                      std::vector<SequenceReport> &reports) {
+  catchInterrupt();
   while (!session.idle()) {
+    if (wasInterrupted())
+      return cancelAll(session, printer, reports);
     MTP_ASSIGN_OR_RETURN(std::vector<SequenceUpdate> updates, session.step());
     for (const SequenceUpdate &update : updates) {
       auto report =

@@ -6,6 +6,7 @@
 
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-run/Generate.h"
+#include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Perplexity.h"
 #include "tools/mtp-run/RunFunction.h"
 #include "tools/support/Flags.h"
@@ -201,5 +202,9 @@ int main(int argc, char **argv) {
   addFlags(app, options);
   return toolMain(
       app, argc, argv, [&] { return checkFlags(app, options); },
-      [&] { return run(options); });
+      [&] {
+        Status status = run(options);
+        endIfInterrupted();
+        return status;
+      });
 }
