@@ -71,11 +71,15 @@ static TreeCaches treeCaches(Block &round, unsigned nodes) {
     llvm::SmallBitVector &written =
         caches.try_emplace(op.getCacheAttr(), nodes).first->second;
     auto made = dyn_cast<MakeTreeRowsOp>(rows);
-    if (!made || !made.getNodes())
+    std::optional<ArrayRef<int64_t>> chosen;
+    if (made)
+      chosen = made.getNodes();
+    if (!chosen) {
       written.set();
-    else
-      for (int64_t node : *made.getNodes())
-        written.set(node);
+      return;
+    }
+    for (int64_t node : *chosen)
+      written.set(node);
   };
   for (Operation &op : round)
     llvm::TypeSwitch<Operation *>(&op)

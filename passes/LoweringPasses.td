@@ -219,7 +219,8 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
   let options = [
     Option<"workers", "workers", "int64_t", "1",
            "threads or blocks that a program should keep busy">,
-    Option<"blocks", "blocks", "bool", "false", "whether tasks are a GPU's blocks">
+    Option<"blocks", "blocks", "bool", "false",
+           "whether tasks are a GPU's blocks">
   ];
   let statistics = [
     Statistic<"numSplit", "split", "calls whose positions are dealt out">
