@@ -41,7 +41,8 @@ protected:
   void SetUp() override {
     std::shared_ptr<const Model> model = loadArtifact("tree", GetParam());
     ASSERT_TRUE(model);
-    auto created = Session::create(model, {.threads = 1});
+    // A step is a round on any device.
+    auto created = Session::create(model, {.threads = 1, .roundsPerLaunch = 1});
     ASSERT_TRUE(created.isOk()) << created.status().toString();
     session = std::move(*created);
   }
