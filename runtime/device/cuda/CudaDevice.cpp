@@ -108,7 +108,8 @@ public:
   Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
        uint64_t kvPages, std::vector<uint32_t> watchedStates) override;
-  /// Sixteen launches of the host in a second of rounds of four milliseconds.
+  /// So many that a launch is a small part of them, and few enough that little
+  /// is computed for sequences that have ended. Not measured on a GPU.
   uint32_t preferredRounds() const override { return 16; }
   std::string name() const override {
     const CudaMachine &machine = context->machine();
