@@ -156,6 +156,8 @@ Result<bool> Session::Impl::admitNext() {
                             sequence.output.end() - 1);
   if (isWorthWaiting(sequence.context))
     return false;
+  // A newcomer comes before rounds ahead.
+  giveBackAhead();
   int64_t reused = kv->begin(slot, sequence.context,
                              sequence.context.size() + options.k + 1);
   if (reused < 0)

@@ -8,7 +8,6 @@
 
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionImpl.h"
-#include "runtime/schema/LoopWords.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,20 +18,23 @@ using namespace mtp;
 // Start
 //===----------------------------------------------------------------------===//
 
-/// Gives every running sequence the pages of its next round, oldest first,
-/// preempting from the other end where they are short. Returns who runs.
+/// Gives up the pages behind every running sequence's next round, which rounds
+/// ahead would have used (lookAhead). No round is under way.
+void Session::Impl::giveBackAhead() {
+  for (SequenceId id : admitted) {
+    Sequence &sequence = sequences.at(id);
+    if (sequence.phase != Sequence::Phase::Running)
+      continue;
+    kv->shrink(sequence.slot, sequence.length + options.k + 1);
+    sequence.tableCapacity = 0;
+  }
+}
+
+/// Gives every running sequence the pages of its next round, oldest first.
+/// Where they are short, pages for rounds ahead go first, then sequences from
+/// the other end. Returns who runs.
 std::vector<Sequence *> Session::Impl::makeRoom() {
   std::vector<SequenceId> order(admitted.begin(), admitted.end());
-  // What rounds ahead did not need comes first.
-  auto giveBack = [&] {
-    for (SequenceId id : admitted) {
-      Sequence &sequence = sequences.at(id);
-      if (sequence.phase != Sequence::Phase::Running)
-        continue;
-      kv->shrink(sequence.slot, sequence.length + options.k + 1);
-      sequence.tableCapacity = 0;
-    }
-  };
   bool isTight = false;
   for (SequenceId id : order) {
     Sequence &sequence = sequences.at(id);
@@ -41,7 +43,7 @@ std::vector<Sequence *> Session::Impl::makeRoom() {
       if (isTight)
         preemptYoungest();
       else
-        giveBack();
+        giveBackAhead();
       isTight = true;
     }
   }
@@ -166,19 +168,17 @@ Status Session::Impl::landFlight() {
 
 /// The tokens of a row's sequence, if that still runs.
 Status Session::Impl::readRow(const Flight &from, uint32_t row) {
-  auto found = sequences.find(from.rows[row].sequence);
-  if (found == sequences.end() ||
-      found->second.phase != Sequence::Phase::Running)
+  if (!isRunning(from.rows[row].sequence))
     return okStatus();
+  Sequence &sequence = sequences.at(from.rows[row].sequence);
   uint32_t slot = from.rows[row].slot;
   MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens,
                        host->hasRing() ? host->emittedIn(from.read, slot)
                                        : host->emitted(slot));
   uint32_t batch = uint32_t(from.rows.size());
-  MTP_RETURN_IF_ERROR(readPath(found->second, from.program, batch, row));
+  MTP_RETURN_IF_ERROR(readPath(sequence, from.program, batch, row));
   uint64_t bytes = from.logits.bytes() / batch;
-  return readRound(found->second, tokens,
-                   rowsOf(from.logits, row * bytes, bytes));
+  return readRound(sequence, tokens, rowsOf(from.logits, row * bytes, bytes));
 }
 
 /// Shares the pages that a round has made final, see README.md. `anchor` is the

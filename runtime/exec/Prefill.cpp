@@ -19,12 +19,9 @@ using namespace mtp;
 uint64_t Session::Impl::prefillBudget() const {
   uint64_t chunks = options.chunksPerStep;
   if (chunks == SessionOptions::kOneBesideRunning) {
-    auto isRunning = [&](SequenceId id) {
-      return sequences.at(id).phase == Sequence::Phase::Running;
-    };
-    chunks = std::any_of(admitted.begin(), admitted.end(), isRunning)
-                 ? 1
-                 : SessionOptions::kUnbounded;
+    bool isAnyRunning = std::ranges::any_of(
+        admitted, [&](SequenceId id) { return isRunning(id); });
+    chunks = isAnyRunning ? 1 : SessionOptions::kUnbounded;
   }
   return chunks == SessionOptions::kUnbounded ? UINT64_MAX
                                               : chunks * options.prefillChunk;

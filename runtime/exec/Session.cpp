@@ -135,6 +135,12 @@ Result<const Sequence *> Session::Impl::find(SequenceId id) const {
   return &found->second;
 }
 
+bool Session::Impl::isRunning(SequenceId id) const {
+  auto found = sequences.find(id);
+  return found != sequences.end() &&
+         found->second.phase == Sequence::Phase::Running;
+}
+
 Result<SequenceId> Session::add(Request request) {
   return impl->add(std::move(request));
 }

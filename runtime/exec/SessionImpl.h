@@ -137,6 +137,7 @@ public:
   Status startFlight();
   Status readFlight();
   Status landFlight();
+  void giveBackAhead();
   std::vector<Sequence *> makeRoom();
   uint32_t roundsFor(const std::vector<Sequence *> &running);
   void lookAhead(Sequence &sequence, uint32_t rounds);
@@ -162,6 +163,8 @@ public:
   Status checkPages() const;
 
   Result<const Sequence *> find(SequenceId id) const;
+  /// A sequence that has been released does not run.
+  bool isRunning(SequenceId id) const;
 
   // The model and the machine; nothing here changes after start().
 

@@ -157,6 +157,30 @@ TEST_P(Rounds, LetANewSequenceIn) {
   EXPECT_LT(session->statistics().rounds, 19u + all[1].maxTokens - 1);
 }
 
+TEST_P(Rounds, AheadMakeRoomForANewSequence) {
+  std::vector<Request> all = requests();
+  all[0].maxTokens = 60;
+  SessionOptions tight = options(16);
+  // The first takes four or five of five pages, as for rounds whose drafts are
+  // all accepted. They give fewer tokens. The second needs one page, and one
+  // has to be left for the first.
+  tight.kvPages = 6;
+  tight.prefixCache = false;
+  std::unique_ptr<Session> session = open(tight);
+  ASSERT_TRUE(session);
+  SequenceId first = *session->add(all[0]);
+  ASSERT_TRUE(session->step().isOk());
+  SequenceId second = *session->add(all[2]);
+  while (session->output(second)->empty()) {
+    auto updates = session->step();
+    ASSERT_TRUE(updates.isOk()) << updates.status().toString();
+    for (const SequenceUpdate &update : *updates)
+      ASSERT_FALSE(update.id == first && update.finish != FinishReason::None)
+          << "the second waited for the end of the first";
+  }
+  EXPECT_TRUE(session->checkInvariants().isOk());
+}
+
 TEST_P(Rounds, AreLeftByWhoIsCancelled) {
   std::vector<Request> all = requests();
   all[0].maxTokens = 20;
