@@ -35,22 +35,25 @@ private:
   LogicalResult checkPoints(llvm::StringRef kind, int64_t k, int64_t most);
   LogicalResult checkKernels();
 
-  /// Programs by kind, k and sequences, in the order of their n.
-  std::map<std::tuple<llvm::StringRef, int64_t, int64_t>,
+  /// Programs by kind, k, sequences and the positions that they are below (0
+  /// for any), in the order of their n.
+  std::map<std::tuple<llvm::StringRef, int64_t, int64_t, int64_t>,
            std::map<int64_t, ProgramOp>>
       programs;
 };
 
 } // namespace
 
-/// Programs of one kind, k and number of sequences have no n in common.
+/// Programs of one kind, k, number of sequences and of positions have no n in
+/// common.
 LogicalResult CheckCoveragePass::collectPrograms() {
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
     ++numPrograms;
     if (program.getKind() == "function")
       continue;
     auto &others =
-        programs[{program.getKind(), program.getK(), program.getSequences()}];
+        programs[{program.getKind(), program.getK(), program.getSequences(),
+                  program.getPositions().value_or(0)}];
     Points points = program.getPoints();
     // The last one that begins at no larger n than this one ends.
     auto next = others.upper_bound(points.most);
@@ -68,11 +71,12 @@ LogicalResult CheckCoveragePass::collectPrograms() {
 }
 
 /// Every n from 1 to `most` has a program; of prefills one for a single
-/// sequence, those for more being there for speed alone.
+/// sequence, those for more being there for speed alone, and of decodes one for
+/// any positions.
 LogicalResult CheckCoveragePass::checkPoints(llvm::StringRef kind, int64_t k,
                                              int64_t most) {
   int64_t covered = 0;
-  for (auto [least, program] : programs[{kind, k, 1}]) {
+  for (auto [least, program] : programs[{kind, k, 1, 0}]) {
     if (least > covered + 1)
       break;
     covered = program.getMost();

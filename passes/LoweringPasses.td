@@ -213,7 +213,10 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
 
     Where tasks are a GPU's blocks (`blocks`), the workers are the blocks that
     it should have at once. A block has up to 16 queries, of a slot's rows times
-    heads that share a key head, and every part is a block's.
+    heads that share a key head, and every part is a block's. A round in which
+    calls are split gets a copy in which none is, for rows at positions below
+    one part and a quarter (`below`): its bits are the same, and it has fewer
+    calls.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [

@@ -20,7 +20,9 @@
 //
 // On a GPU a task is a block, and one that has nothing to do ends at once: all
 // parts of a call that is split have a block. The rule is the same but for how
-// many tasks a call has.
+// many tasks a call has. Since a call costs a GPU more than a part of a short
+// row, a round whose calls are split gets another program beside it, for rows
+// of little more than one part, in which none is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,6 +64,7 @@ private:
   SmallVector<PartedCall> findCalls(ProgramOp program) const;
   SmallVector<bool> splitsAt(ArrayRef<PartedCall> calls, int64_t n) const;
   void split(const PartedCall &call);
+  void addShort(ProgramOp program, int64_t part, SymbolTable &symbols) const;
   void splitCalls(ProgramOp program, SymbolTable &symbols);
 };
 } // namespace
@@ -158,6 +161,19 @@ void SplitAttentionPass::split(const PartedCall &call) {
   ++numSplit;
 }
 
+/// Copies a round for rows that have little to divide: where they are in one
+/// part, a join has nothing to do, and a quarter of a part more is sooner added
+/// up behind it than joined to it.
+void SplitAttentionPass::addShort(ProgramOp program, int64_t part,
+                                  SymbolTable &symbols) const {
+  int64_t positions = part + part / 4;
+  auto copy = cast<ProgramOp>(program->clone());
+  copy.setPositions(positions);
+  copy.setSymName(
+      (program.getSymName() + "_below" + llvm::Twine(positions)).str());
+  symbols.insert(copy, std::next(program->getIterator()));
+}
+
 /// Splits calls as is best for the least n, and for all n for which that is the
 /// same; others get a program of their own.
 void SplitAttentionPass::splitCalls(ProgramOp program, SymbolTable &symbols) {
@@ -171,6 +187,8 @@ void SplitAttentionPass::splitCalls(ProgramOp program, SymbolTable &symbols) {
       splitCalls(mlir::mtp::splitProgram(program, n, symbols), symbols);
       break;
     }
+  if (isSplit && blocks && program.getKind() == "decode")
+    addShort(program, *calls.front().op.getPart(), symbols);
   for (auto [call, isSplit] : llvm::zip_equal(calls, splits))
     if (isSplit)
       split(call);

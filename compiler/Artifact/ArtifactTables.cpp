@@ -430,7 +430,7 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
       isPrefill ? 0 : op.getK(), isPrefill ? op.getSequences() : 0,
       /*drafts=*/isPrefill && op.getK() > 0, &arenaBytes, commands.placeVector,
       commands.actionVector, commands.commandVector, commands.cpuVector,
-      inputVector, outputVector);
+      inputVector, outputVector, uint32_t(op.getPositions().value_or(0)));
 }
 
 Offset<schema::Plan> TableBuilder::makePlan() {

@@ -99,6 +99,8 @@ struct Program {
   uint32_t k = 0;
   uint32_t sequences = 0;
   bool drafts = false;
+  /// It is for speed where rows are at positions below so many; 0: for any.
+  uint32_t positions = 0;
   Count arenaBytes;
   std::vector<Command> commands;
   std::vector<Place> places;

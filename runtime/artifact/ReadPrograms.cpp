@@ -305,6 +305,9 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
   if (program.begin() >= program.end())
     return dataLoss(strCat("expected a range, got ", program.begin(), " to ",
                            program.end()));
+  if (program.positions() != 0 && program.kind() != schema::ProgramKind::Decode)
+    return dataLoss(strCat("expected positions of a decode program alone, got ",
+                           program.positions()));
   if (!isAligned(program.places()))
     return dataLoss("places are not aligned to 8 bytes");
   result.name = program.name()->string_view();
@@ -314,6 +317,7 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
   result.k = program.k();
   result.sequences = program.sequences();
   result.drafts = program.drafts();
+  result.positions = program.positions();
   if (const schema::Count *bytes = program.arena_bytes())
     result.arenaBytes = countOf(*bytes);
   uint32_t count = vectorSize(program.commands());

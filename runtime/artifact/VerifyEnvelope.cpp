@@ -266,9 +266,10 @@ private:
 
 /// The programs found so far, by what selects them.
 struct Coverage {
-  /// Of decode programs by k, of prefills that draft and that do not by their
-  /// sequences.
-  std::map<uint32_t, Ranges> decode, plain, drafting;
+  /// Of decode programs by k and the positions that they are below (0: any).
+  std::map<std::pair<uint32_t, uint32_t>, Ranges> decode;
+  /// Of prefills that draft and that do not by their sequences.
+  std::map<uint32_t, Ranges> plain, drafting;
 
   Status add(const Artifact &artifact, const Program &program);
   Status addDecode(const Artifact &artifact, const Program &program);
@@ -292,7 +293,8 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
     return dataLoss(strCat(rangeText("batch", program), ", k ", program.k,
                            " is outside the envelope of batch ", e.max_batch(),
                            ", k ", e.max_k()));
-  if (auto twice = decode[program.k].add(program.begin, program.end))
+  if (auto twice = decode[{program.k, program.positions}].add(program.begin,
+                                                              program.end))
     return dataLoss(strCat("a second decode program for batch ", *twice, ", k ",
                            program.k));
   if (program.output("path"))
@@ -373,7 +375,7 @@ Status Coverage::verifyPrefills(const schema::Envelope &e) {
 
 Status Coverage::verify(const schema::Envelope &e) {
   for (uint32_t k = 0; k <= e.max_k(); ++k) {
-    auto ranges = decode.find(k);
+    auto ranges = decode.find({k, 0});
     uint32_t batch = ranges == decode.end() ? 1 : ranges->second.endFrom(1);
     if (batch <= e.max_batch())
       return dataLoss(strCat("programs: expected a decode program for every "

@@ -78,6 +78,16 @@ void Session::Impl::lookAhead(Sequence &sequence, uint32_t rounds) {
   }
 }
 
+/// Positions that a next round of them all may reach, for the choice of its
+/// program. Rounds behind it may reach more: any program is right for those.
+uint64_t
+Session::Impl::nextPositions(const std::vector<Sequence *> &running) const {
+  uint64_t longest = 0;
+  for (const Sequence *sequence : running)
+    longest = std::max(longest, sequence->length);
+  return longest + options.k + 1;
+}
+
 /// Writes what the rounds go by.
 Status Session::Impl::writeRows(const std::vector<Sequence *> &running,
                                 uint32_t rounds) {
@@ -107,7 +117,8 @@ Status Session::Impl::startFlight() {
     lookAhead(*sequence, rounds);
   MTP_RETURN_IF_ERROR(writeRows(running, rounds));
   uint32_t batch = uint32_t(running.size());
-  uint32_t program = inner.programs.decode(batch, options.k);
+  uint32_t program =
+      inner.programs.decode(batch, options.k, nextPositions(running));
   Flight next;
   for (Sequence *sequence : running)
     next.rows.push_back({sequence->id, sequence->slot});

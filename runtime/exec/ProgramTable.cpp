@@ -16,7 +16,8 @@ ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
     const Program &program = plan.programs[i];
     switch (program.kind) {
     case schema::ProgramKind::Decode:
-      decodes[program.k][program.begin] = i;
+      decodes[program.k][program.positions ? program.positions : kAnyPositions]
+             [program.begin] = i;
       break;
     case schema::ProgramKind::Prefill:
       (program.drafts ? drafting : plain)[program.sequences][program.begin] = i;
@@ -37,8 +38,14 @@ uint32_t ProgramTable::find(const Ranges &ranges, uint32_t n) const {
   return plan.programs[program].covers(n) ? program : kNone;
 }
 
-uint32_t ProgramTable::decode(uint32_t batch, uint32_t k) const {
-  return find(decodes.at(k), batch);
+uint32_t ProgramTable::decode(uint32_t batch, uint32_t k,
+                              uint64_t positions) const {
+  const std::map<uint64_t, Ranges> &programs = decodes.at(k);
+  for (auto next = programs.lower_bound(positions); next != programs.end();
+       ++next)
+    if (uint32_t program = find(next->second, batch); program != kNone)
+      return program;
+  return kNone;
 }
 
 uint32_t ProgramTable::prefill(uint32_t rows, bool drafts,

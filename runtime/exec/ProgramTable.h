@@ -20,8 +20,12 @@ public:
   /// `plan` must outlive it.
   explicit ProgramTable(const Plan &plan);
 
-  /// The program of that shape. The verifier guarantees it within the envelope.
-  uint32_t decode(uint32_t batch, uint32_t k) const;
+  static constexpr uint64_t kAnyPositions = UINT64_MAX;
+
+  /// The program of that shape; the fastest one where rows are at positions
+  /// below `positions`. The verifier guarantees it within the envelope.
+  uint32_t decode(uint32_t batch, uint32_t k,
+                  uint64_t positions = kAnyPositions) const;
   /// Where the plan has no prefills for drafts of their own, the others do.
   /// There must be a chunk of so many rows and sequences.
   uint32_t prefill(uint32_t rows, bool drafts, uint32_t sequences = 1) const;
@@ -62,8 +66,8 @@ private:
   uint32_t find(const Ranges &ranges, uint32_t n) const;
 
   const Plan &plan;
-  /// By k.
-  std::map<uint32_t, Ranges> decodes;
+  /// By k, and then by the positions that rows are below.
+  std::map<uint32_t, std::map<uint64_t, Ranges>> decodes;
   /// By sequences.
   std::map<uint32_t, Ranges> plain, drafting;
   std::unordered_map<std::string_view, uint32_t> functions;

@@ -141,6 +141,7 @@ public:
   std::vector<Sequence *> makeRoom();
   uint32_t roundsFor(const std::vector<Sequence *> &running);
   void lookAhead(Sequence &sequence, uint32_t rounds);
+  uint64_t nextPositions(const std::vector<Sequence *> &running) const;
   Status writeRows(const std::vector<Sequence *> &running, uint32_t rounds);
   void publishRound(Sequence &sequence, uint64_t anchor);
   Status readPath(Sequence &sequence, uint32_t program, uint32_t batch,

@@ -233,22 +233,27 @@ INSTANTIATE_TEST_SUITE_P(Models, GpuPages,
                                          Pair{"lookup", "", 0}),
                          nameOf);
 
-// A context that grows into the second part of the positions: of a window, some
-// rows have one part and others two. The other slot stays in the first.
-TEST(GpuParts, DraftsAndBatchesChangeNoBit) {
-  constexpr uint32_t kPart = 512;
+// A context that grows from rounds for short rows to those in which blocks
+// share positions, of two parts then. The other slot's row has one. Kernels'
+// tests have windows whose rows differ in parts.
+TEST(GpuParts, DraftsBatchesAndRoundsChangeNoBit) {
+  constexpr uint32_t kPart = 512, kShort = kPart + kPart / 4;
   setSchedule(0);
   std::shared_ptr<const Model> gpu =
       loadArtifact("dsv3-parts.sim", DeviceKind::Cuda);
   ASSERT_TRUE(gpu);
   uint32_t vocab = gpu->envelope()->vocab;
   std::vector<Request> requests = {
-      makeRequest(0, /*prompt=*/kPart - 3, /*output=*/7, vocab),
+      makeRequest(0, /*prompt=*/kShort - 3, /*output=*/7, vocab),
       makeRequest(1, /*prompt=*/5, /*output=*/7, vocab)};
   Outcome expected = generate(gpu, single(/*k=*/0, /*slots=*/1), requests);
   setSchedule(1);
   SessionOptions options = single(/*k=*/2, /*slots=*/2);
   expectSame(generate(gpu, options, requests), expected, options);
+  options.roundsPerLaunch = 16;
+  Outcome looped = generate(gpu, options, requests, LogitsMode::None);
+  for (size_t i = 0; i < requests.size(); ++i)
+    EXPECT_EQ(looped.sequences[i].tokens, expected.sequences[i].tokens);
 }
 
 // A rule of acceptance that is code of the module, and not exact: its tokens

@@ -17,8 +17,14 @@ exec.state @queries5 : memref<200x5x80xf32>
 // CHECK: exec.attention_join {{.*}} parts 5
 // CHECK: exec.attention_parts {{.*}} parts 5 splits 5 {{.*}} -> tensor<?x1600xf32, #exec.count<n>>
 // CHECK: exec.attention_join {{.*}} parts 5
+// Beside it is one for rows of little more than a part.
+// CHECK-LABEL: exec.program @shared_below640 "decode" below 640 k 1 n 1 to 7 {
+// CHECK-NOT: attention_parts
+// CHECK: exec.attention %{{.*}} #exec.count<4 * n>>
+// CHECK: exec.attention %{{.*}} #exec.count<n>>
 // CHECK-LABEL: exec.program @shared_from8 "decode" k 1 n 8 to 100 {
 // CHECK-NOT: attention_parts
+// CHECK-NOT: shared_from8_below
 exec.program @shared "decode" k 1 n 1 to 100 {
   %r1 = exec.ref @slots first n : memref<?xi32>
   %r4 = exec.ref @slots5 first 4 * n : memref<?xi32>
@@ -40,10 +46,14 @@ exec.program @shared "decode" k 1 n 1 to 100 {
 // CHECK-LABEL: exec.program @rounds "decode" k 2 n 1 to 3 {
 // CHECK: exec.attention_parts {{.*}} -> tensor<?x1600xf32, #exec.count<5 * n>>
 // CHECK: exec.attention_parts {{.*}} -> tensor<?x1600xf32, #exec.count<n>>
+// CHECK-LABEL: exec.program @rounds_below640 "decode" below 640 k 2 n 1 to 3 {
+// CHECK-NOT: attention_parts
 // CHECK-LABEL: exec.program @rounds_from4 "decode" k 2 n 4 to 7 {
 // CHECK-NOT: attention_parts
 // CHECK: exec.attention %{{.*}} #exec.count<5 * n>>
 // CHECK: exec.attention_parts {{.*}} -> tensor<?x1600xf32, #exec.count<n>>
+// CHECK-LABEL: exec.program @rounds_from4_below640 "decode" below 640 k 2 n 4 to 7 {
+// CHECK-NOT: attention_parts
 // CHECK-LABEL: exec.program @rounds_from8 "decode" k 2 n 8 to 100 {
 // CHECK-NOT: attention_parts
 exec.program @rounds "decode" k 2 n 1 to 100 {

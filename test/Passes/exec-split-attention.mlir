@@ -4,6 +4,7 @@
 // For one worker there is nothing to share.
 // ALONE-NOT: attention_parts
 // ALONE-NOT: _from
+// ALONE-NOT: below
 
 exec.cache @kv layers 1 entry 54 page 16 : f32
 exec.state @page_table : memref<1x160xi32>

@@ -65,6 +65,8 @@ public:
     uint32_t batch = 0, k = 0, chunk = 0, modules = 0;
     /// With plans: of a prefill.
     uint32_t sequences = 1;
+    /// With plans: of a decode program for rows below so many positions.
+    uint32_t positions = 0;
     uint64_t arenaBytes = 0;
     std::vector<Command> commands;
     std::vector<Port> inputs, outputs;

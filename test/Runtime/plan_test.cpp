@@ -98,6 +98,71 @@ TEST(Plan, RangesGiveWhatSingleProgramsGave) {
     }
 }
 
+namespace {
+
+/// Rounds of rows below position 12 have programs of their own. Those for any
+/// positions leave out their last command, as if they had accepted nothing.
+ArtifactBuilder withShortRounds() {
+  ArtifactBuilder a = makeFakeModel(ranges());
+  std::vector<ArtifactBuilder::Program> more;
+  for (ArtifactBuilder::Program &p : a.programs) {
+    if (p.kind != schema::ProgramKind::Decode || p.k != 0)
+      continue;
+    more.push_back(p);
+    more.back().name += "_below12";
+    more.back().positions = 12;
+    p.commands.pop_back();
+    for (ArtifactBuilder::Schedule &schedule : p.schedules)
+      schedule.steps.pop_back();
+  }
+  a.programs.insert(a.programs.end(), more.begin(), more.end());
+  return a;
+}
+
+} // namespace
+
+TEST(Plan, RoundsOfShortRowsHaveTheProgramForThem) {
+  std::string path = writeFile("short.bin", withShortRounds().finish());
+  auto model = Model::load(path);
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  SessionOptions options;
+  options.k = 0;
+  // The last round of the first begins at position 11 and is below 12, that of
+  // the second is not.
+  for (auto [tokens, isShort] : {std::pair(9u, true), {10u, false}}) {
+    auto session = Session::create(*model, options);
+    ASSERT_TRUE(session.isOk()) << session.status().toString();
+    Request request;
+    request.prompt = {5, 9, 2, 7};
+    request.maxTokens = tokens;
+    SequenceId id = *(*session)->add(request);
+    drain(**session);
+    std::span<const int32_t> output = *(*session)->output(id);
+    bool isRight = std::ranges::equal(output, expectedOutput(request).tokens);
+    EXPECT_EQ(isRight, isShort) << tokens;
+  }
+}
+
+TEST(Plan, ProgramsForShortRowsCoverNothing) {
+  size_t last = makeFakeModel(ranges()).programs.size() - 1;
+  auto with = [](auto spoil) { return messageFor(spoil); };
+  EXPECT_EQ(with([](auto &a) { a.programs[kSmall].positions = 12; }),
+            "plans[0]: programs: expected a decode program for every batch up "
+            "to 5 and every k up to 4, got none for batch 1, k 0");
+  EXPECT_EQ(with([](auto &a) {
+              for (int i = 0; i < 2; ++i) {
+                a.programs.push_back(a.programs[kSmall]);
+                a.programs.back().name += std::to_string(i);
+                a.programs.back().positions = 12;
+              }
+            }),
+            "plans[0].programs[" + std::to_string(last + 2) +
+                "]: a second decode program for batch 1, k 0");
+  EXPECT_EQ(with([](auto &a) { a.programs[kPlain].positions = 12; }),
+            "plans[0].programs[0]: expected positions of a decode program "
+            "alone, got 12");
+}
+
 TEST(Plan, APromptComputesItsRowsAndNoMore) {
   auto model = loadFakeModel(ranges());
   EXPECT_EQ(model->envelope()->prefillChunks, (std::vector<uint32_t>{8}));

@@ -64,9 +64,10 @@ struct PromptRun {
 /// Generates once; all slots have the same prompt and so the same acceptance.
 static Status generate(Rig &rig, const Options &options, PromptRun &run) {
   rig.activate(run.batch);
-  uint32_t program = rig.programs().decode(run.batch, run.k);
   std::vector<double> rounds;
   for (uint32_t made = 0; made < options.tokens;) {
+    uint64_t positions = options.ids.size() + made + run.k + 1;
+    uint32_t program = rig.programs().decode(run.batch, run.k, positions);
     MTP_ASSIGN_OR_RETURN(double seconds, rig.run(program, run.batch));
     rounds.push_back(seconds);
     run.allSeconds += seconds;

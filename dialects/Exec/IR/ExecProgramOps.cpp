@@ -38,8 +38,25 @@ static LogicalResult verifySequences(ProgramOp program) {
   return success();
 }
 
+/// C5.
+static LogicalResult verifyPositions(ProgramOp program) {
+  std::optional<int64_t> positions = program.getPositions();
+  if (!positions)
+    return success();
+  if (program.getKind() != "decode")
+    return program.emitOpError("expected a decode program below positions, "
+                               "got a ")
+           << program.getKind() << " program";
+  if (*positions > 0 && *positions <= INT32_MAX)
+    return success();
+  return program.emitOpError("expected 1 to 2^31 - 1 positions, got ")
+         << *positions;
+}
+
 LogicalResult ProgramOp::verify() {
   constexpr int64_t kMost = INT32_MAX;
+  if (failed(verifyPositions(*this)))
+    return failure();
   int64_t k = getK();
   Points points = getPoints();
   if (getKind() == "decode" || getKind() == "prefill") {

@@ -24,9 +24,14 @@ def Exec_ProgramOp : Exec_Op<"program", [
     is for every n from `least` to `most`: numbers that grow with n are counts.
     In a function nothing does.
 
+    A `decode` program that is `below` a number of positions has another one for
+    the same n beside it, with the same results; it is the faster one where all
+    rows are at positions below that number.
+
     Example:
     ```mlir
     exec.program @decode_k2 "decode" k 2 n 1 to 256 { ... }
+    exec.program @decode_k2_below640 "decode" below 640 k 2 n 1 to 256 { ... }
     exec.program @prefill_s4 "prefill" sequences 4 k 0 n 4 to 128 { ... }
     exec.program @sum "function" { ... }
     ```
@@ -34,17 +39,19 @@ def Exec_ProgramOp : Exec_Op<"program", [
     - C2: decode and prefill: k >= 0 and 1 <= least <= most < 2^31; function: k
       and n 0.
     - C4: only a prefill has sequences, from 1 to least: each has a row.
+    - C5: only a decode is below positions: more than 0, and less than 2^31.
     - C3: the schedules begin with least and ascend to most at the latest; each
       has a step for every call and dispatch, of which the first is not joined.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind,
                        DefaultValuedOptionalAttr<I64Attr, "1">:$sequences,
+                       OptionalAttr<I64Attr>:$positions,
                        DefaultValuedAttr<I64Attr, "0">:$k,
                        DefaultValuedAttr<I64Attr, "0">:$least,
                        DefaultValuedAttr<I64Attr, "0">:$most);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name $kind (`sequences` $sequences^)? ``
+    $sym_name $kind (`sequences` $sequences^)? (`below` $positions^)? ``
     custom<Points>($k, $least, $most)
     attr-dict-with-keyword $body
   }];

@@ -278,6 +278,20 @@ exec.program @p "prefill" sequences 0 k 0 n 2 to 4 {
 
 // -----
 
+// program_c5
+// expected-error @+1 {{'exec.program' op expected a decode program below positions, got a prefill program}}
+exec.program @p "prefill" below 640 k 0 n 2 to 4 {
+}
+
+// -----
+
+// program_c5
+// expected-error @+1 {{'exec.program' op expected 1 to 2^31 - 1 positions, got 0}}
+exec.program @p "decode" below 0 k 0 n 2 to 4 {
+}
+
+// -----
+
 // program_c3
 exec.program @p "decode" k 0 n 2 to 4 {
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 2 on, got 1}}

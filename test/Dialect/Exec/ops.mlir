@@ -81,6 +81,10 @@ exec.program @decode_k2 "decode" k 2 n 1 to 4 {
   exec.schedule from 3 [[all], [all]]
 }
 
+// CHECK-LABEL: exec.program @decode_k2_below640 "decode" below 640 k 2 n 1 to 4 {
+exec.program @decode_k2_below640 "decode" below 640 k 2 n 1 to 4 {
+}
+
 // CHECK-LABEL: exec.program @prefill_c8 "prefill" k 0 n 8 to 8 {
 exec.program @prefill_c8 "prefill" k 0 n 8 to 8 {
   // CHECK: exec.ref @prompt_tokens row 1 : memref<8xi32>
