@@ -2,6 +2,7 @@
 
 #include "DeviceFixture.h"
 #include "runtime/device/cuda/Inbox.h"
+#include "runtime/schema/DeviceLoop.h"
 
 #include <functional>
 #include <numeric>
@@ -115,6 +116,19 @@ TEST_F(CudaRoundsTest, EndWhenTheHostSaysSo) {
   EXPECT_EQ(rounds(3), 2u) << "a later launch does not remember";
 }
 
+TEST_F(CudaRoundsTest, AreWaitedForUntilThereIsOneMore) {
+  write("limit", {3, 3, 3});
+  ASSERT_TRUE(executable->startRounds(kDecode, 1).isOk());
+  Progress progress = *executable->awaitRounds(0);
+  EXPECT_GT(progress.rounds, 0u);
+  while (!progress.isDone) {
+    Progress next = *executable->awaitRounds(progress.rounds);
+    ASSERT_TRUE(next.isDone || next.rounds > progress.rounds);
+    progress = next;
+  }
+  EXPECT_EQ(progress.rounds, 3u);
+}
+
 TEST_F(CudaRoundsTest, MayBeLeft) {
   write("limit", {100, 100, 100});
   ASSERT_TRUE(executable->startRounds(kDecode, 3).isOk());
@@ -167,6 +181,27 @@ TEST_F(CudaRoundsTest, AnInboxTakesWhatFits) {
   while (inbox->add(0x10000 + 8 * records, bytes.data(), 4))
     ++records;
   EXPECT_EQ(records, 4096u);
+}
+
+TEST_F(CudaRoundsTest, ManyAndLongWritesArrive) {
+  // More words than a block has threads, and more records than blocks deliver.
+  constexpr uint64_t kNotes = kDeliverBlocks + 5, kWords = kDeliverThreads + 44;
+  ArtifactBuilder a = makeGpuModel();
+  a.addState("notes", {kNotes, kWords}, schema::DType::I32,
+             ArtifactBuilder::Upkeep{.shared = true});
+  file = fileOf(a);
+  executable = load(file);
+  writeTable(*executable, *file);
+  std::vector<int32_t> notes(kNotes * kWords);
+  std::iota(notes.begin(), notes.end(), 1000);
+  schema::Binding all = stateOf(*file, "notes");
+  for (uint64_t note = 0; note < kNotes; ++note) {
+    uint64_t bytes = kWords * 4, at = note * bytes;
+    schema::Binding one(schema::Space::State, all.index(), at, bytes);
+    ASSERT_TRUE(executable->write(one, &notes[note * kWords], bytes).isOk());
+  }
+  ASSERT_TRUE(executable->run(kDecode, 1).isOk());
+  EXPECT_EQ(stateNow("notes"), notes);
 }
 
 TEST_F(CudaRoundsTest, WritesArriveInOrder) {
