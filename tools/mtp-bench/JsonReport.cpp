@@ -47,6 +47,7 @@ static void addGroups(JsonWriter &json, std::string_view name,
     json.field("busy_seconds", g.busy);
     json.field("wait_seconds", g.wait);
     json.field("bytes", g.bytes);
+    json.field("ops", g.ops);
     json.field("limit_seconds", g.limit);
     json.endObject();
   }

@@ -122,7 +122,7 @@ Summary Machine::opsRate(Arithmetic type, double seconds) {
 }
 
 /// Where there is room for less, less is copied.
-static constexpr uint64_t kMostCopy = uint64_t(2) << 30;
+static constexpr uint64_t kMostCopy = uint64_t(4) << 30;
 static constexpr uint64_t kLeastCopy = uint64_t(1) << 20;
 
 std::unique_ptr<Machine> Machine::create(std::unique_ptr<Device> gpu) {

@@ -53,6 +53,7 @@ static std::vector<Group> group(const Point &point, const Rates &rates,
     found->busy += command.busy;
     found->wait += command.wait;
     found->bytes += command.work.weightBytes + command.work.kvBytes;
+    found->ops += command.work.ops;
     found->limit += limitSeconds(command.work, rates);
   }
   return groups;

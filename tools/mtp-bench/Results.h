@@ -64,6 +64,7 @@ struct Group {
   double busy = 0;
   double wait = 0;
   double bytes = 0;
+  double ops = 0;
   double limit = 0;
 };
 std::vector<Group> groupByPhase(const Point &point, const Rates &rates);
