@@ -1,5 +1,6 @@
 # How lit runs the tests. Paths come from lit.site.cfg.py, written by CMake.
 
+import importlib.util
 import os
 import sys
 
@@ -39,3 +40,9 @@ if os.path.exists(cudasim):
     config.available_features.add("cudasim")
 config.substitutions.append(("%{cudasim}", cudasim))
 config.substitutions.append(("%{python}", sys.executable))
+
+# PyTorch, for what tools/gpu-check compares with.
+torch = os.environ.get("MTP_TORCH_PYTHON")
+if torch or importlib.util.find_spec("torch"):
+    config.available_features.add("torch")
+config.substitutions.append(("%{torch}", torch or sys.executable))
