@@ -11,6 +11,14 @@ class Model(NamedTuple):
     compiling: tuple = ()
     # Runs of mtp-bench, by their flags.
     benches: tuple = ()
+    # Whether these run with rounds in a loop on the device, too.
+    loops: bool = True
+    # Whether the launches of a session are looked at behind them.
+    session: bool = False
+    # What a run of mtp-bench has to build for the graphs of a session, and for how many pairs
+    # of slots and drafts.
+    graphs: tuple = ()
+    pairs: int = 0
     # Whether there is a plan for the CPU too, to compare with.
     compared: bool = False
     # Lines of a list for --draft-vocab; 0 for none.
@@ -18,11 +26,12 @@ class Model(NamedTuple):
 
 
 PLAIN = ("-k", "0", "--max-batch=32", "--max-context=1088", "--prefill-chunk=128")
-DRAFTED = ("-k", "4", "--max-batch=4", "--max-context=1088", "--prefill-chunk=128")
+DRAFTED = ("-k", "4", "--max-batch=8", "--max-context=1088", "--prefill-chunk=128")
 # A step of 1 to 32 rows, a slot each.
 STEPS = (("--measure=decode", "--context=512", "--batch=1,2,4,8,16,32"),)
 ROUNDS = (("--measure=speculative", "--context=512", "--k=0,1,2,3,4",
            "--acceptance=0.85,0.72,0.6,0.5"),)
+GRAPHS = ("--batch=1,2,3,4,5,6,7,8", "--k=0,1,2,3,4")
 # DeepSeek-V3 with two layers of experts and its module, a quarter of the experts: what a
 # step reads of a layer is as in the whole model.
 DEEPSEEK = {"num_hidden_layers": 5, "n_routed_experts": 64}
@@ -38,16 +47,16 @@ MODELS = {
     "llama-8b": Model("llama-8b", {}, PLAIN, (), STEPS),
     "llama-8b-int8": Model("llama-8b", {}, PLAIN, ("--quantize=int8",), STEPS),
     "llama-8b-int4": Model("llama-8b", {}, PLAIN, ("--quantize=int4",), STEPS),
-    "mimo-7b": Model("mimo-7b", {}, DRAFTED, (), ROUNDS),
+    "mimo-7b": Model("mimo-7b", {}, DRAFTED, (), ROUNDS, session=True, graphs=GRAPHS, pairs=40),
     "mimo-7b-drafts-32k": Model("mimo-7b", {}, DRAFTED, (), ROUNDS, drafts=32000),
     "deepseek": Model("deepseek-v3", DEEPSEEK, DRAFTED, (), ROUNDS),
     # Attention is most of their time, with few weights beside it.
     "attention-gqa": Model("mimo-7b", {"num_hidden_layers": 8, "vocab_size": 4096},
-                           WINDOWS, (), ATTENTION),
+                           WINDOWS, (), ATTENTION, loops=False),
     "attention-mla": Model("deepseek-v3", {"num_hidden_layers": 8, "vocab_size": 4096,
                                            "first_k_dense_replace": 8,
                                            "n_routed_experts": 16},
-                           WINDOWS, (), ATTENTION),
+                           WINDOWS, (), ATTENTION, loops=False),
     # True widths, few layers and tokens: compared with the CPU.
     "wide-llama-1b": Model("llama-1b", {"num_hidden_layers": 1}, ONE, compared=True),
     "wide-llama-8b": Model("llama-8b", {"num_hidden_layers": 1}, ONE, compared=True),
@@ -70,6 +79,7 @@ SHORT = ("-k", "2", "--max-batch=2", "--max-context=64", "--prefill-chunk=32")
 TINY = {
     "tiny": Model("mimo", SMALL, SHORT, (),
                   (("--measure=decode,speculative", "--context=32", "--batch=1,2",
-                    "--k=0,1,2", "--acceptance=0.8,0.5", "--rounds=1"),)),
+                    "--k=0,1,2", "--acceptance=0.8,0.5", "--rounds=1"),),
+                  graphs=("--batch=1,2", "--k=0,1,2"), pairs=6),
     "wide-tiny-int8": Model("mimo", SMALL, SHORT, ("--quantize=int8",), compared=True),
 }

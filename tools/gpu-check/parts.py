@@ -50,8 +50,9 @@ class Kit:
         self.folder = os.path.abspath(os.path.join(folder, "unpacked"))
         about = read_about(folder)
         self.chip, self.models = about["chip"], about["models"]
-        self.environment = {**os.environ,
-                            "LD_LIBRARY_PATH": os.path.join(self.folder, "lib")}
+        # A driver may be where the variable says.
+        places = [os.path.join(self.folder, "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, places))}
 
     def run(self, tool, *flags, more=None):
         """The result of one of the kit's programs."""
@@ -59,13 +60,33 @@ class Kit:
         return subprocess.run(command, capture_output=True, text=True, check=False,
                               env={**self.environment, **(more or {})})
 
-    def output(self, tool, *flags):
+    def output(self, tool, *flags, more=None):
         """What it prints; a failure is one of the part."""
-        done = self.run(tool, *flags)
+        done = self.run(tool, *flags, more=more)
         if done.returncode:
             raise RuntimeError(f"{tool} {' '.join(map(str, flags))}: status "
                                f"{done.returncode}: {done.stderr.strip()[-2000:]}")
         return done.stdout
+
+    def watched(self, tool, *flags):
+        """What it prints, and what it asked of the driver (probe/Watch.cpp)."""
+        record = os.path.join(self.scratch, "watch.json")
+        more = {"GPU_WATCH": record,
+                "MTP_CUDA_DRIVER": os.path.join(self.folder, "lib", "libgpu_watch.so")}
+        driver = os.environ.get("MTP_CUDA_DRIVER")
+        if driver:
+            # Under the name of the driver that the library looks for.
+            named = os.path.join(self.scratch, "libcuda.so.1")
+            if not os.path.exists(named):
+                os.symlink(os.path.abspath(driver), named)
+            more["LD_LIBRARY_PATH"] = self.scratch + ":" + self.environment["LD_LIBRARY_PATH"]
+        output = self.output(tool, *flags, more=more)
+        with open(record, encoding="utf-8") as file:
+            return output, json.load(file)
+
+    @property
+    def simulated(self):
+        return self.chip == "sim"
 
     def fill(self, name):
         """The artifact of a model, with its weights."""
@@ -86,11 +107,43 @@ def roomy_folder():
     return tempfile.gettempdir()
 
 
-def run_bench(kit, name, path, flags):
+# What a session takes on a GPU (preferredRounds in runtime/device/cuda).
+ROUNDS_PER_LAUNCH = 16
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def use_events(bench, record, rounds):
+    """Times of rounds in a loop by the GPU's clock, in the place of the host's."""
+    loops = [i for i, graph in enumerate(record["graphs"]) if graph["loops"]]
+    steps = {}
+    for index, point in zip(loops, bench["points"], strict=True):
+        times = [launch["us"] for launch in record["launches"]
+                 if launch["graph"] == index and "us" in launch]
+        point["host_seconds"] = point["seconds"]
+        point["seconds"] = median(times) * 1e-6 / rounds
+        steps[point["batch"], point["k"], point["context"]] = point["seconds"]
+    for entry in bench["speculative"]:
+        seconds = steps[entry["batch"], entry["k"], entry["context"]]
+        entry["r"] = seconds / steps[entry["batch"], 0, entry["context"]]
+        entry["seconds_per_round"] = seconds
+        if entry["acceptance_length"]:
+            entry["tokens_per_second"] = entry["batch"] * entry["acceptance_length"] / seconds
+            entry["speedup"] = entry["acceptance_length"] / entry["r"]
+
+
+def run_bench(kit, name, path, flags, rounds=1):
     """Runs mtp-bench; prints its main figures and keeps all of them."""
-    bench = json.loads(kit.output("mtp-bench", path, "--device=cuda", "--json", "--turns=3",
-                                  *flags))
-    data("bench", {"model": name, **bench})
+    flags = (path, "--device=cuda", "--json", f"--turns={1 if kit.simulated else 3}", *flags)
+    if rounds == 1:
+        bench = json.loads(kit.output("mtp-bench", *flags))
+    else:
+        output, record = kit.watched("mtp-bench", *flags, f"--rounds-per-launch={rounds}")
+        bench = json.loads(output)
+        use_events(bench, record, rounds)
+    data("bench", {**bench, "model": name})
     rate = bench["machine"]["median"]["bytes_per_second"]
     report(f"{name}: copy GB/s, both directions", rate / 1e9)
     for point in bench["points"]:
@@ -100,6 +153,82 @@ def run_bench(kit, name, path, flags):
     for entry in bench["speculative"]:
         report(f"{name}: batch {entry['batch']}, k {entry['k']}, context {entry['context']}: "
                "R over R at the limits", entry["r"] / entry["r_at_limit"])
+
+
+def run_benches(kit, name, path):
+    """The benchmarks of a model: in the loop, as sessions run, and a launch for a round."""
+    model = ALL_MODELS[name]
+    for flags in model.benches:
+        if model.loops:
+            # A small model's context has room for few.
+            run_bench(kit, f"{name}, in the loop", path, flags,
+                      4 if kit.simulated else ROUNDS_PER_LAUNCH)
+        run_bench(kit, name, path, flags)
+
+
+def most_drafts(name):
+    importing = ALL_MODELS[name].importing
+    return int(importing[importing.index("-k") + 1])
+
+
+def launches_of(kit, path, k, rounds):
+    """A session of one slot: its rounds, and the launches of them but the first, which finds
+    a graph to be built."""
+    output, record = kit.watched(
+        "mtp-run", path, "--device=cuda", "--ids=1", "-n", 33 if kit.simulated else 321, "-k",
+        k, "--ignore-eos", "--max-batch=1", f"--rounds-per-launch={rounds}", "--json")
+    launches = record["launches"]
+    graphs = [launch["graph"] for launch in launches]
+    decode = max(set(graphs), key=graphs.count)
+    return json.loads(output)["rounds"], [l for l in launches if l["graph"] == decode][1:]
+
+
+def time_launches(kit, name, path):
+    """How often the host launches, and what of the GPU's time goes by between rounds: between
+    the events around two launches, and in a launch of many rounds beyond as many launches of
+    one. Those begin like a launch and deliver what the host wrote, so that the second sum is
+    too small by a microsecond or two for each round."""
+    for k in sorted({0, most_drafts(name)}):
+        what = f"{name}, k {k}"
+        many = ROUNDS_PER_LAUNCH
+        count, launches = launches_of(kit, path, k, many)
+        _, alone = launches_of(kit, path, k, 1)
+        total = len(launches) + 1
+        report(f"{what}: rounds", count)
+        report(f"{what}: host launches", total)
+        check(f"{what}: a launch for {many} rounds", total <= -(-count // many),
+              f"{total} for {count}")
+        others = sum(launch["others"] for launch in launches)
+        check(f"{what}: nothing but graphs is launched", others == 0, others)
+        one = median([launch["us"] for launch in alone if "us" in launch])
+        # The last one has what is left.
+        full = [launch for launch in launches if "us" in launch][:max(1, count // many - 1)]
+        whole = median([launch["us"] for launch in full])
+        gap = median([launch["gap_us"] for launch in full])
+        inside = max(0, whole - many * one)
+        report(f"{what}: us of a round, launched alone", one)
+        report(f"{what}: us of a round in the loop", whole / many)
+        report(f"{what}: us of idle GPU between launches", gap)
+        report(f"{what}: share of idle GPU between rounds", (gap + inside) / (gap + whole))
+
+
+def build_graphs(kit, name, path):
+    """What the runtime builds for each number of slots and drafts: a graph of a round, and one
+    of rounds in a loop, which is what a session launches."""
+    model = ALL_MODELS[name]
+    _, record = kit.watched("mtp-bench", path, "--device=cuda", "--json", "--turns=1",
+                            "--measure=speculative", "--rounds=1", "--rounds-per-launch=2",
+                            f"--context={32 if kit.simulated else 512}", *model.graphs)
+    for loops, kind in ((True, "loops"), (False, "single rounds")):
+        graphs = [graph for graph in record["graphs"] if graph["loops"] == loops]
+        what = f"{name}: graphs of {kind}"
+        check(f"{what}: one for each pair of slots and drafts", len(graphs) == model.pairs,
+              len(graphs))
+        report(what, len(graphs))
+        report(f"{what}: nodes", sum(graph["nodes"] for graph in graphs))
+        report(f"{what}: seconds to build",
+               sum(graph["build_ms"] + graph["instantiate_ms"] for graph in graphs) / 1e3)
+        report(f"{what}: MB of the device", sum(graph["bytes"] for graph in graphs) / 1e6)
 
 
 def time_start(kit, name, path):
@@ -120,8 +249,11 @@ def model_part(*names):
                 continue
             path = kit.fill(name)
             time_start(kit, name, path)
-            for flags in ALL_MODELS[name].benches:
-                run_bench(kit, name, path, flags)
+            run_benches(kit, name, path)
+            if ALL_MODELS[name].session:
+                time_launches(kit, name, path)
+            if ALL_MODELS[name].graphs:
+                build_graphs(kit, name, path)
             os.remove(path)
     return part
 
@@ -188,9 +320,8 @@ def wide(kit):
         worst = max(abs(a - b) for a, b in zip(cpu, gpu)) / largest
         report(f"{name}: largest error of the logits over the largest", worst)
         check(f"{name}: logits are the CPU's", len(cpu) == len(gpu) and worst < 0.03, worst)
-        most = int(model.importing[model.importing.index("-k") + 1])
         plain = generated(kit, path, 0)
-        for k in range(1, most + 1):
+        for k in range(1, most_drafts(name) + 1):
             drafted = generated(kit, path, k)
             check(f"{name}: k = {k} gives k = 0's tokens", drafted == plain,
                   f"{drafted} for {plain}")
@@ -198,25 +329,17 @@ def wide(kit):
 
 
 def loop(kit):
-    """Rounds in a loop on the device, several for each launch."""
-    if "--rounds-per-launch" not in kit.output("mtp-bench", "--help"):
-        report("skipped", "this mtp-bench has no --rounds-per-launch")
-        return
-    for name in ("llama-1b", "mimo-7b", "tiny"):
+    """Rounds in a loop on the device, several for each launch: the tokens of one for each."""
+    for name in ("llama-1b", "tiny"):
         if name not in kit.models:
             continue
-        path, model = kit.fill(name), ALL_MODELS[name]
-        most = int(model.importing[model.importing.index("-k") + 1])
-        for k in sorted({0, most}):
+        path = kit.fill(name)
+        for k in sorted({0, most_drafts(name)}):
             one, many = (generated(kit, path, k, f"--rounds-per-launch={rounds}")
-                         for rounds in (1, 16))
-            check(f"{name}: k = {k}, 16 rounds for a launch give the tokens of 1", one == many,
-                  f"{many} for {one}")
-        # A small model's context has room for few.
-        rounds = 4 if kit.chip == "sim" else 16
-        for flags in model.benches:
-            run_bench(kit, f"{name}, in the loop", path,
-                      (*flags, f"--rounds-per-launch={rounds}"))
+                         for rounds in (1, ROUNDS_PER_LAUNCH))
+            check(f"{name}: k = {k}, {ROUNDS_PER_LAUNCH} rounds for a launch give the tokens of 1",
+                  one == many, f"{many} for {one}")
+        time_launches(kit, name, path)
         os.remove(path)
 
 
@@ -231,8 +354,7 @@ def products(kit):
                       for line in artifact.products(path, dump, name, kit.scratch)]
             os.remove(path)
     shapes = [line.replace("product", "shape", 1) for line in lines if "type=bf16" in line]
-    simulated = kit.chip == "sim"
-    sizes = "chain pool=4194304 length=2" if simulated else \
+    sizes = "chain pool=4194304 length=2" if kit.simulated else \
         "chain pool=6442450944 length=60"
     with open(os.path.join(kit.scratch, "manifest"), "w", encoding="utf-8") as file:
         file.write("\n".join([sizes, *lines, *shapes]) + "\n")
@@ -264,15 +386,19 @@ def sanitizer(kit):
 
 def baseline(kit):
     """A PyTorch step of the same shapes, in the same run."""
-    script = os.path.join(os.path.dirname(kit.folder), "baseline.py")
+    models = []
     for name in ("llama-1b", "llama-8b", "mimo-7b", "tiny"):
-        if name not in kit.models:
-            continue
-        done = subprocess.run([sys.executable, script,
-                               os.path.join(kit.folder, "models", name + ".json"), name],
-                              text=True, check=False)
-        if done.returncode:
-            report(f"{name}: PyTorch's step", f"failed, status {done.returncode}")
+        if name in kit.models:
+            models += [name, os.path.join(kit.folder, "models", name + ".json")]
+    if not models:
+        return
+    # A processor shows that it runs.
+    flags = ["--device=cpu", "--ways=as it is", "--turns=3"] if kit.simulated else [
+        f"--seconds={PARTS['baseline'].seconds - 15}"]
+    done = subprocess.run([os.environ.get("MTP_TORCH_PYTHON", sys.executable),
+                           os.path.join(os.path.dirname(kit.folder), "baseline.py"),
+                           *flags, *models], text=True, check=False)
+    check("PyTorch ran", done.returncode == 0, f"status {done.returncode}")
 
 
 def run_probe(kit, name, folder):
@@ -300,28 +426,30 @@ def cublaslt():
     return []
 
 
-# In the order of a run; the seconds are those after which a part is cut off.
+# In the order of a run: whether it is right, then the figures that have goals, then what was
+# answered on other machines before. The seconds are those after which a part is cut off; not
+# all parts have time in one run (`--resume`).
 PARTS = {
-    "bandwidth": Part(probe("bandwidth"), 30),
-    "load": Part(probe("load"), 30),
+    "load": Part(probe("load"), 20),
+    "bandwidth": Part(probe("bandwidth"), 25),
+    "kernels": Part(kernels, 45, simulated=True),
+    "tests": Part(tests, 75, simulated=True),
+    "loop": Part(loop, 40, simulated=True),
+    "wide": Part(wide, 75, simulated=True),
+    "1b": Part(model_part("llama-1b", "tiny"), 50, simulated=True),
+    "8b": Part(model_part("llama-8b"), 70),
+    "8b-integers": Part(model_part("llama-8b-int8", "llama-8b-int4"), 70),
+    "mimo": Part(model_part("mimo-7b", "mimo-7b-drafts-32k"), 110),
+    "baseline": Part(baseline, 130, simulated=True),
+    "deepseek": Part(model_part("deepseek"), 75),
+    "attention": Part(model_part("attention-gqa", "attention-mla"), 80),
+    "products": Part(products, 110, simulated=True),
+    "sanitizer": Part(sanitizer, 80),
     "edges": Part(probe("edges"), 60),
-    "kernels": Part(kernels, 60, simulated=True),
-    "tests": Part(tests, 90, simulated=True),
-    "wide": Part(wide, 90, simulated=True),
-    "1b": Part(model_part("llama-1b", "tiny"), 60, simulated=True),
-    "8b": Part(model_part("llama-8b"), 90),
-    "8b-integers": Part(model_part("llama-8b-int8", "llama-8b-int4"), 90),
-    "mimo": Part(model_part("mimo-7b", "mimo-7b-drafts-32k"), 120),
-    "loop": Part(loop, 60, simulated=True),
-    "baseline": Part(baseline, 120, simulated=True),
-    "deepseek": Part(model_part("deepseek"), 90),
-    "attention": Part(model_part("attention-gqa", "attention-mla"), 90),
-    "products": Part(products, 120, simulated=True),
-    "sanitizer": Part(sanitizer, 90),
+    "graphs": Part(probe("graphs"), 50),
     "order": Part(probe("order"), 40),
     "numbers": Part(probe("numbers"), 60),
     "elementary": Part(probe("elementary"), 60, simulated=True),
-    "graphs": Part(probe("graphs"), 50),
 }
 
 

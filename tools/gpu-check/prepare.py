@@ -48,6 +48,11 @@ def copy_tools(options):
                 shutil.copy(path, os.path.join(options.out, "lib", library))
 
 
+    # It stands before the driver of that machine, and so brings nothing along.
+    shutil.copy(os.path.join(options.build, "tools", "gpu-check", "libgpu_watch.so"),
+                os.path.join(options.out, "lib"))
+
+
 def make_model(options, name, model):
     """models/NAME.fill, for mtp-fill to complete there."""
     work = os.path.join(options.out, "work", name)

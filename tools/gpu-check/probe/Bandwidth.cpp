@@ -3,6 +3,8 @@
 #include "Gpu.h"
 #include "Parts.h"
 
+#include <cstring>
+
 using namespace mtp::gpu_check;
 
 static int attribute(CUdevice_attribute which) {
@@ -32,6 +34,14 @@ void mtp::gpu_check::runBandwidth() {
       [&] { CHECK(cu.cuMemcpyDtoDAsync(to, from, bytes, machine.stream)); }, 15,
       600);
   report("copy GB/s, both directions", 2.0 * bytes / copy / 1e3);
+  const size_t pinned = size_t(256) << 20;
+  void *host = nullptr;
+  CHECK(cu.cuMemHostAlloc(&host, pinned, 0));
+  std::memset(host, 1, pinned);
+  double upload = timeStream(
+      [&] { CHECK(cu.cuMemcpyHtoDAsync(to, host, pinned, machine.stream)); },
+      9);
+  report("copy from the host, GB/s", double(pinned) / upload / 1e3);
   CUfunction read = machineKernel("read_all");
   for (unsigned perProcessor : {1u, 2u, 4u}) {
     double us = timeStream(

@@ -25,6 +25,7 @@
   X(cuMemHostAlloc)                                                            \
   X(cuMemFree)                                                                 \
   X(cuMemcpyHtoD)                                                              \
+  X(cuMemcpyHtoDAsync)                                                         \
   X(cuMemcpyDtoH)                                                              \
   X(cuMemcpyDtoDAsync)                                                         \
   X(cuMemsetD8Async)                                                           \
