@@ -3,6 +3,8 @@
 #include "compiler/Driver/PlanReport.h"
 #include "compiler/Artifact/PlanLayout.h"
 #include "passes/Envelope.h"
+#include "runtime/schema/DeviceLoop.h"
+#include "runtime/schema/LoopWords.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -26,6 +28,16 @@ struct ProgramPlan {
   int64_t dispatches;
   exec::Count arenaBytes;
   std::vector<Barriers> barriers;
+  /// Whether rounds may follow each other on the device.
+  bool repeats;
+
+  /// Of a graph for one n, at most: a command without work for it has none.
+  int64_t nodes() const { return dispatches + kNodesOfGraph; }
+  int64_t loopNodes() const { return repeats ? dispatches + kNodesOfLoop : 0; }
+  /// Of the graphs for every n.
+  int64_t allNodes() const {
+    return (points.most - points.least + 1) * (nodes() + loopNodes());
+  }
 };
 
 /// Everything that a report says.
@@ -42,6 +54,14 @@ struct Plan {
   bool exact = true;
   llvm::ArrayRef<QuantizedWeight> quantized;
   llvm::ArrayRef<KernelResources> resources;
+  bool hasGraphs = false;
+
+  int64_t graphNodes() const {
+    int64_t sum = 0;
+    for (const ProgramPlan &program : programs)
+      sum += program.allNodes();
+    return sum;
+  }
 };
 
 } // namespace
@@ -55,6 +75,10 @@ static ProgramPlan planOf(exec::ProgramOp program) {
   auto dispatches = program.getBody().getOps<exec::DispatchOp>();
   plan.dispatches = std::distance(dispatches.begin(), dispatches.end());
   plan.arenaBytes = arenaBytes(program);
+  plan.repeats = llvm::any_of(
+      program.getBody().getOps<exec::OutputOp>(), [](exec::OutputOp output) {
+        return output.getName() == llvm::StringRef(kAgain);
+      });
   for (auto schedule : program.getBody().getOps<exec::ScheduleOp>()) {
     int64_t joined = 0;
     for (size_t call = 0; call < schedule.getSteps().size(); ++call)
@@ -160,6 +184,27 @@ static void printResources(const Plan &plan, llvm::json::OStream &json) {
   });
 }
 
+/// One graph for each n, and another one of rounds in a loop.
+static void printGraphs(const Plan &plan, llvm::json::OStream &json) {
+  if (!plan.hasGraphs)
+    return;
+  json.attributeObject("graphs", [&] {
+    json.attribute("most_nodes_kept", kMostGraphNodes);
+    json.attribute("nodes_of_all", plan.graphNodes());
+    json.attributeArray("programs", [&] {
+      for (const ProgramPlan &program : plan.programs)
+        json.object([&] {
+          json.attribute("name", program.name);
+          json.attribute("n", llvm::json::Array{program.points.least,
+                                                program.points.most});
+          json.attribute("most_nodes", program.nodes());
+          if (program.repeats)
+            json.attribute("most_nodes_in_loop", program.loopNodes());
+        });
+    });
+  });
+}
+
 static void printJson(const Plan &plan, llvm::raw_ostream &os) {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
@@ -180,6 +225,7 @@ static void printJson(const Plan &plan, llvm::raw_ostream &os) {
       for (const ProgramPlan &program : plan.programs)
         printProgram(program, json);
     });
+    printGraphs(plan, json);
   });
   os << "\n";
 }
@@ -224,6 +270,28 @@ static void printPrograms(const Plan &plan, llvm::raw_ostream &os) {
                    readable(program.arenaBytes.at(most)))
        << "\n";
   }
+}
+
+/// One graph for each n, and another one of rounds in a loop.
+static void printGraphs(const Plan &plan, llvm::raw_ostream &os) {
+  if (!plan.hasGraphs)
+    return;
+  os << "\n"
+     << llvm::left_justify("graphs", 28) << llvm::left_justify("for each n", 14)
+     << "nodes, at most  in a loop\n";
+  for (const ProgramPlan &program : plan.programs) {
+    auto [least, most] = program.points;
+    std::string n;
+    if (program.kind != "function")
+      n = endsText(std::to_string(least), std::to_string(most));
+    os << llvm::left_justify(program.name, 28) << llvm::left_justify(n, 14)
+       << llvm::format("%14lld", static_cast<long long>(program.nodes()));
+    if (program.repeats)
+      os << llvm::format("%11lld", static_cast<long long>(program.loopNodes()));
+    os << "\n";
+  }
+  os << "all have " << plan.graphNodes() << " nodes; " << kMostGraphNodes
+     << " are kept, those launched last\n";
 }
 
 /// What the kernels take of a GPU.
@@ -273,6 +341,7 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
   }
   printResources(plan, os);
   printPrograms(plan, os);
+  printGraphs(plan, os);
 }
 
 LogicalResult compiler::printPlanReport(ModuleOp module,
@@ -283,6 +352,7 @@ LogicalResult compiler::printPlanReport(ModuleOp module,
     return failure();
   plan->quantized = parts.quantized;
   plan->resources = parts.resources;
+  plan->hasGraphs = parts.hasGraphs;
   json ? printJson(*plan, os) : printText(*plan, os);
   return success();
 }

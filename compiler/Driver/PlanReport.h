@@ -25,6 +25,8 @@ struct CompiledParts {
   std::vector<QuantizedWeight> quantized;
   /// Of a GPU's kernels, where they were assembled.
   std::vector<KernelResources> resources;
+  /// Whether the runtime makes graphs of the plan's programs.
+  bool hasGraphs = false;
 };
 
 /// Prints programs, kernels and bytes of a module that went through the exec

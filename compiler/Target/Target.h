@@ -99,6 +99,9 @@ public:
   /// Weights that two targets want alike are stored once.
   virtual int64_t panelWidth() const = 0;
 
+  /// Whether the runtime makes a graph of each program and n.
+  virtual bool runsGraphs() const { return false; }
+
   /// Adds the passes between the choice of kernels and bufferization: they
   /// order and divide the calls of every program as the machine wants them.
   virtual void addSchedulePasses(mlir::OpPassManager &manager) const {}

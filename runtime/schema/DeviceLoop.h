@@ -15,6 +15,14 @@
 
 namespace mtp {
 
+/// Nodes that all graphs of an executable keep together, unless one has more:
+/// about 100 MB of a GPU's memory. Others are built again.
+inline constexpr uint32_t kMostGraphNodes = 1 << 15;
+
+/// Nodes of a graph beside those of its program: what delivers the host's
+/// writes, and, where rounds follow each other, the loop and what ends a round.
+inline constexpr uint32_t kNodesOfGraph = 1, kNodesOfLoop = 3;
+
 /// Copies the records of an inbox to where they belong. Takes the inbox.
 inline constexpr std::string_view kDeliverKernel = "mtp_deliver";
 inline constexpr uint32_t kDeliverBlocks = 8, kDeliverThreads = 256;

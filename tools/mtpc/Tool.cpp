@@ -145,6 +145,8 @@ mlir::LogicalResult Run::compile(mlir::ModuleOp module) {
 
 /// Prints the report and the module, where they are asked for.
 mlir::LogicalResult Run::print(mlir::ModuleOp module) {
+  // There is one target where there is a report.
+  parts.hasGraphs = invocation.targets.front()->runsGraphs();
   if (invocation.report != Report::None &&
       failed(printPlanReport(module, parts, invocation.report == Report::Json,
                              llvm::outs())))

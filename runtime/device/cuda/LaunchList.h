@@ -4,6 +4,7 @@
 #define MTP_RUNTIME_DEVICE_CUDA_LAUNCHLIST_H
 
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/schema/DeviceLoop.h"
 
 #include <list>
 #include <optional>
@@ -70,7 +71,7 @@ private:
 class GraphCache {
 public:
   /// All graphs of an executable together, unless one has more.
-  static constexpr size_t kMostNodes = size_t(1) << 15;
+  static constexpr size_t kMostNodes = kMostGraphNodes;
 
   explicit GraphCache(size_t mostNodes = kMostNodes) : mostNodes(mostNodes) {}
 
