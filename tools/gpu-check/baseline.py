@@ -328,7 +328,7 @@ class Ways:
         """What was compiled computes what it did before."""
         error = float((self.run_once(call) - self.expected).abs().max()
                       / self.expected.abs().max())
-        check(f"{self.timing.name}, {how}: computes the same", error < 0.05, error)
+        check(f"{self.timing.name}, {how}: computes the same", error < 0.1, error)
 
     def plain(self):
         self.timing.add(0, "as it is", *self.step(Model(self.weights)))
@@ -390,7 +390,7 @@ def main():
                                      formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="NAME CONFIG_JSON")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--seconds", type=float, default=110,
+    parser.add_argument("--seconds", type=float, default=80,
                         help="after which nothing else is begun")
     parser.add_argument("--turns", type=int, default=50)
     parser.add_argument("-k", type=int, default=MOST_DRAFTS)
