@@ -115,8 +115,9 @@ def median(values):
     return sorted(values)[len(values) // 2]
 
 
-def use_events(bench, record, rounds):
-    """Times of rounds in a loop by the GPU's clock, in the place of the host's."""
+def use_events(name, bench, record, rounds):
+    """Times of rounds in a loop by the GPU's clock, in the place of the host's, which has the
+    launch as well."""
     loops = [i for i, graph in enumerate(record["graphs"]) if graph["loops"]]
     steps = {}
     for index, point in zip(loops, bench["points"], strict=True):
@@ -125,6 +126,9 @@ def use_events(bench, record, rounds):
         point["host_seconds"] = point["seconds"]
         point["seconds"] = median(times) * 1e-6 / rounds
         steps[point["batch"], point["k"], point["context"]] = point["seconds"]
+    clocks = [point["seconds"] / point["host_seconds"] for point in bench["points"]]
+    check(f"{name}: the GPU's clock agrees with the host's",
+          min(clocks) > 0.5 and max(clocks) < 1.2, clocks)
     for entry in bench["speculative"]:
         seconds = steps[entry["batch"], entry["k"], entry["context"]]
         entry["r"] = seconds / steps[entry["batch"], 0, entry["context"]]
@@ -142,7 +146,7 @@ def run_bench(kit, name, path, flags, rounds=1):
     else:
         output, record = kit.watched("mtp-bench", *flags, f"--rounds-per-launch={rounds}")
         bench = json.loads(output)
-        use_events(bench, record, rounds)
+        use_events(name, bench, record, rounds)
     data("bench", {**bench, "model": name})
     rate = bench["machine"]["median"]["bytes_per_second"]
     report(f"{name}: copy GB/s, both directions", rate / 1e9)
@@ -392,7 +396,7 @@ def baseline(kit):
             models += [name, os.path.join(kit.folder, "models", name + ".json")]
     if not models:
         return
-    # A processor shows that it runs. On a GPU what is begun takes less than 50 seconds.
+    # A processor shows that it runs. On a GPU what is begun has 50 seconds to end.
     flags = ["--device=cpu", "--ways=as it is", "--turns=3"] if kit.simulated else [
         f"--seconds={PARTS['baseline'].seconds - 50}"]
     done = subprocess.run([os.environ.get("MTP_TORCH_PYTHON", sys.executable),
