@@ -127,11 +127,20 @@ TEST_F(CudaDeviceTest, RunsReadNoPagesThatNobodyWrote) {
 
 TEST_F(CudaDeviceTest, ExecutablesShareWeights) {
   auto file = fileOf(makeGpuModel());
+  auto context = CudaContext::open(MTP_CUDASIM);
+  ASSERT_TRUE(context.isOk() && (*context)->enter().isOk());
+  auto unused = [&] { return (*context)->freeBytes().value(); };
+  const uint64_t atFirst = unused();
   auto first = load(file);
-  // Weights and constants are 512 bytes of the device, states and pages more.
+  const uint64_t byFirst = atFirst - unused();
   writeTable(*first, *file);
   ASSERT_TRUE(first->run(kDecode, 1).isOk());
+  const uint64_t before = unused();
   auto second = load(file);
+  const uint64_t bySecond = before - unused();
+  // A weight and a constant of a row each; states and pages are its own.
+  EXPECT_EQ(byFirst - bySecond, 2 * kRow * 4);
+  EXPECT_GE(bySecond, second->memoryBytes());
   EXPECT_EQ(read(*second, stateOf(*file, "count")),
             std::vector<int32_t>(kSlots, 0))
       << "states are an executable's own";
@@ -141,6 +150,9 @@ TEST_F(CudaDeviceTest, ExecutablesShareWeights) {
   writeTable(*second, *file);
   ASSERT_TRUE(second->run(kDecode, 1).isOk());
   EXPECT_EQ(seen(*second, 1), rowsOf({1}));
+  EXPECT_EQ(unused(), atFirst - byFirst) << "the weights stay";
+  second.reset();
+  EXPECT_EQ(unused(), atFirst);
 }
 
 TEST_F(CudaDeviceTest, AFaultLosesTheDevice) {
