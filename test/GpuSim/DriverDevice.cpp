@@ -246,8 +246,8 @@ mtp_sim_inject(const char *name, long long value) {
   return simulator().inject(name, value)
              ? CUDA_SUCCESS
              : refuse(CUDA_ERROR_INVALID_VALUE,
-                      "mtp_sim_inject: expected driver, chip, fault or "
-                      "memory, got '%s'",
+                      "mtp_sim_inject: expected driver, chip, fault, pinned "
+                      "or memory, got '%s'",
                       name);
 }
 

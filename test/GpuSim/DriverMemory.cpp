@@ -61,8 +61,10 @@ static CUresult allocateHost(const char *name, void **pointer, size_t bytes) {
   Entry entry(name);
   if (entry.refused())
     return entry.result();
+  bool mayGive = bytes && bytes <= uint64_t(simulator().injected.pinned);
   Allocation *allocation =
-      bytes ? simulator().memory.allocate(bytes, MemoryKind::Pinned) : nullptr;
+      mayGive ? simulator().memory.allocate(bytes, MemoryKind::Pinned)
+              : nullptr;
   if (!allocation)
     return refuse(bytes ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE,
                   "%s: cannot give %zu bytes", name, bytes);

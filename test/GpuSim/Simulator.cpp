@@ -21,6 +21,7 @@ Simulator::Simulator() {
   static constexpr const char *names[][2] = {{"MTP_SIM_DRIVER", "driver"},
                                              {"MTP_SIM_CHIP", "chip"},
                                              {"MTP_SIM_FAULT", "fault"},
+                                             {"MTP_SIM_PINNED", "pinned"},
                                              {"MTP_SIM_MEMORY", "memory"}};
   for (auto [variable, name] : names)
     if (const char *text = std::getenv(variable))
@@ -34,6 +35,8 @@ bool Simulator::inject(const std::string &name, int64_t value) {
     injected.chip = value;
   else if (name == "fault")
     injected.fault = value;
+  else if (name == "pinned")
+    injected.pinned = value;
   else if (name == "memory")
     memory.setCapacity(value);
   else

@@ -25,6 +25,8 @@ struct Injected {
   /// MTP_SIM_FAULT: how many launches go well before one faults; negative for
   /// all of them.
   int64_t fault = -1;
+  /// MTP_SIM_PINNED: the most bytes of pinned memory that a call gives.
+  int64_t pinned = INT64_MAX;
 };
 
 /// One device, one process. Entry points hold a lock, so that all below is
@@ -48,8 +50,8 @@ public:
   Injected injected;
   /// Whether the launch that begins now is the one that faults.
   bool takesFault() { return injected.fault >= 0 && injected.fault-- == 0; }
-  /// Sets what is injected by its name ("driver", "chip", "fault", "memory");
-  /// false where there is none of that name.
+  /// Sets what is injected by its name ("driver", "chip", "fault", "pinned",
+  /// "memory"); false where there is none of that name.
   bool inject(const std::string &name, int64_t value);
 
   /// The number of the graph's run, or of the loop's turn in it, that is under

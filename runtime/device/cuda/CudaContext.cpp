@@ -141,14 +141,6 @@ Status CudaMemory::forget() {
   return driver.check(driver.simForget(address(), length), "mtp_sim_forget");
 }
 
-Status CudaMemory::copy(const void *source) {
-  if (length == 0)
-    return okStatus();
-  return context->check(
-      context->driver().cuMemcpyHtoD(address(), source, length),
-      "cuMemcpyHtoD");
-}
-
 PinnedMemory &PinnedMemory::operator=(PinnedMemory &&other) noexcept {
   std::swap(context, other.context);
   std::swap(start, other.start);

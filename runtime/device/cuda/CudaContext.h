@@ -82,9 +82,8 @@ public:
   CUdeviceptr address() const { return start + shift; }
   uint64_t size() const { return length; }
 
-  /// Behind both, the device must be waited for.
+  /// Behind it, the device must be waited for.
   Status zero();
-  Status copy(const void *source);
 
   /// Nothing on a GPU. On the simulator kernels may read no more what another
   /// graph wrote here; or what was written until now.

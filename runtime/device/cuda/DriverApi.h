@@ -34,7 +34,6 @@ namespace mtp {
   X(cuMemHostAlloc)                                                            \
   X(cuMemFreeHost)                                                             \
   X(cuMemHostGetDevicePointer)                                                 \
-  X(cuMemcpyHtoD)                                                              \
   X(cuMemcpyHtoDAsync)                                                         \
   X(cuMemcpyDtoHAsync)                                                         \
   X(cuMemcpyDtoDAsync)                                                         \
@@ -52,6 +51,7 @@ namespace mtp {
   X(cuEventCreate)                                                             \
   X(cuEventDestroy)                                                            \
   X(cuEventRecord)                                                             \
+  X(cuEventSynchronize)                                                        \
   X(cuEventElapsedTime)                                                        \
   X(cuGraphCreate)                                                             \
   X(cuGraphDestroy)                                                            \

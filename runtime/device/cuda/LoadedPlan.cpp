@@ -32,10 +32,7 @@ LoadedPlan::load(std::shared_ptr<CudaContext> context,
       new LoadedPlan(std::move(context), std::move(file), plan));
   MTP_RETURN_IF_ERROR(loaded->loadModules());
   MTP_RETURN_IF_ERROR(loaded->findKernels());
-  MTP_RETURN_IF_ERROR(
-      loaded->copyBlobs(loaded->plan().weights, "a weight", loaded->weights));
-  MTP_RETURN_IF_ERROR(loaded->copyBlobs(loaded->plan().constants, "a constant",
-                                        loaded->constants));
+  MTP_RETURN_IF_ERROR(loaded->copyWeights());
   loaded->context->shared().plans.push_back(loaded);
   return loaded;
 }
@@ -141,15 +138,24 @@ Status LoadedPlan::findLoopKernels() {
   return find(nextRoundKernel, kNextRoundKernel);
 }
 
+Status LoadedPlan::copyWeights() {
+  Upload upload(context, footprint(plan()));
+  MTP_RETURN_IF_ERROR(copyBlobs(plan().weights, "a weight", weights, upload));
+  MTP_RETURN_IF_ERROR(
+      copyBlobs(plan().constants, "a constant", constants, upload));
+  return upload.finish();
+}
+
 Status LoadedPlan::copyBlobs(const Tables<schema::Blob> *blobs,
-                             const char *what,
-                             std::vector<CudaMemory> &copies) {
+                             const char *what, std::vector<CudaMemory> &copies,
+                             Upload &upload) {
   for (uint32_t i = 0; i < vectorSize(blobs); ++i) {
     const schema::Blob &blob = *blobs->Get(i);
     MTP_ASSIGN_OR_RETURN(
         CudaMemory copy,
         CudaMemory::allocate(context, blob.size(), blob.offset(), what));
-    MTP_RETURN_IF_ERROR(copy.copy(file->blob(blob).data()));
+    MTP_RETURN_IF_ERROR(
+        upload.add(copy.address(), file->blob(blob).data(), blob.size()));
     copies.push_back(std::move(copy));
   }
   return okStatus();

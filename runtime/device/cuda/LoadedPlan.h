@@ -5,6 +5,7 @@
 
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/Upload.h"
 
 #include <vector>
 
@@ -47,8 +48,9 @@ private:
   Status findKernels();
   Status findLoopKernels();
   Status prepare(const schema::Kernel &kernel, CUfunction function) const;
+  Status copyWeights();
   Status copyBlobs(const Tables<schema::Blob> *blobs, const char *what,
-                   std::vector<CudaMemory> &copies);
+                   std::vector<CudaMemory> &copies, Upload &upload);
 
   std::shared_ptr<CudaContext> context;
   std::shared_ptr<const ArtifactFile> file;

@@ -1,0 +1,54 @@
+//===- Upload.h - Much memory of the host to a GPU --------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_DEVICE_CUDA_UPLOAD_H
+#define MTP_RUNTIME_DEVICE_CUDA_UPLOAD_H
+
+#include "runtime/device/cuda/CudaContext.h"
+
+#include <array>
+
+namespace mtp {
+
+/// Copies that overlap: the host fills one of two pinned buffers while the
+/// device transfers what is in the other. Small copies share a buffer, and
+/// wait for each other no more than the pieces of a large one do.
+class Upload {
+public:
+  /// Bytes of a buffer: a transfer of so many is far longer than its launch.
+  static constexpr uint64_t kBufferBytes = 16 << 20;
+
+  /// Allocates nothing: that is for the first add(), which may fail. `bytes` is
+  /// a bound on all copies together: buffers are no larger.
+  Upload(std::shared_ptr<CudaContext> context, uint64_t bytes,
+         uint64_t bufferBytes = kBufferBytes);
+  Upload(const Upload &) = delete;
+  Upload &operator=(const Upload &) = delete;
+  /// Waits for what is under way.
+  ~Upload();
+
+  /// Reads all of `source` before it returns. `target` is whole behind
+  /// finish().
+  Status add(CUdeviceptr target, const void *source, uint64_t bytes);
+  Status finish();
+
+private:
+  struct Buffer {
+    PinnedMemory memory;
+    /// Recorded behind the last transfer from the buffer.
+    CUevent emptied = nullptr;
+    uint64_t used = 0;
+  };
+  Status prepare(Buffer &buffer);
+  Status nextBuffer();
+
+  std::shared_ptr<CudaContext> context;
+  uint64_t bufferBytes;
+  CUstream stream = nullptr;
+  std::array<Buffer, 2> buffers;
+  /// The buffer that the host fills.
+  uint32_t current = 0;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_DEVICE_CUDA_UPLOAD_H
