@@ -8,6 +8,7 @@
 #include "runtime/device/Rounds.h"
 #include "runtime/device/cuda/Inbox.h"
 #include "runtime/device/cuda/LoadedPlan.h"
+#include "runtime/device/cuda/ProfilerRange.h"
 #include "runtime/device/cuda/RoundLoop.h"
 #include "runtime/schema/KvPage.h"
 
@@ -406,6 +407,8 @@ Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
     return found;
   const Program &program = plan.programs[index];
   MTP_RETURN_IF_ERROR(checkCovers(program, n));
+  ProfilerRange range("build the ", repeats ? "loop" : "graph", " of ",
+                      program.name, " for ", n);
   GraphParts parts = {inbox.launch(), resolve(program, n), std::nullopt};
   if (repeats) {
     MTP_ASSIGN_OR_RETURN(schema::Binding again, againOf(program, n));
@@ -431,6 +434,7 @@ Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, bool repeats) {
 }
 
 Status CudaExecutable::run(uint32_t index, uint32_t n) {
+  ProfilerRange range(plan.programs[index].name, " for ", n);
   MTP_RETURN_IF_ERROR(launchGraph(index, n, /*repeats=*/false));
   MTP_RETURN_IF_ERROR(wait(strCat("program ", plan.programs[index].name)));
   inbox.clear();
@@ -438,6 +442,8 @@ Status CudaExecutable::run(uint32_t index, uint32_t n) {
 }
 
 Status CudaExecutable::startRounds(uint32_t index, uint32_t n) {
+  ProfilerRange range("start rounds of ", plan.programs[index].name, " for ",
+                      n);
   return launchGraph(index, n, /*repeats=*/true);
 }
 
@@ -485,6 +491,7 @@ Status CudaExecutable::runTimed(uint32_t index, uint32_t n,
                                 CommandTimes &times) {
   MTP_RETURN_IF_ERROR(context->enter());
   const Program &program = plan.programs[index];
+  ProfilerRange range(program.name, " for ", n, ", timed");
   MTP_RETURN_IF_ERROR(checkCovers(program, n));
   MTP_RETURN_IF_ERROR(deliver());
   LaunchList launches = resolve(program, n);

@@ -4,6 +4,7 @@
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/device/cuda/ProfilerRange.h"
 #include "runtime/schema/DeviceLoop.h"
 
 #include <cctype>
@@ -57,6 +58,7 @@ uint64_t LoadedPlan::footprint(const Plan &plan) {
 }
 
 Status LoadedPlan::loadModules() {
+  ProfilerRange range("load code");
   const DriverApi &driver = context->driver();
   for (uint32_t i = 0; i < vectorSize(plan().images); ++i) {
     MTP_ASSIGN_OR_RETURN(
@@ -139,6 +141,7 @@ Status LoadedPlan::findLoopKernels() {
 }
 
 Status LoadedPlan::copyWeights() {
+  ProfilerRange range("load weights");
   Upload upload(context, footprint(plan()));
   MTP_RETURN_IF_ERROR(copyBlobs(plan().weights, "a weight", weights, upload));
   MTP_RETURN_IF_ERROR(

@@ -1,0 +1,45 @@
+//===- ProfilerRange.cpp - What a profiler's timeline shows ---------------===//
+//
+// NVTX 3 is headers alone. They open the library that a profiler names in the
+// environment (NVTX_INJECTION64_PATH), and do nothing where none does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/ProfilerRange.h"
+
+using namespace mtp;
+
+#if __has_include(<nvtx3/nvToolsExt.h>)
+
+// A profiler linked to the program is found by a weak symbol, which is more
+// than a library should add to a program.
+#define NVTX_SUPPORT_STATIC_INJECTION_LIBRARY 0
+#include <nvtx3/nvToolsExt.h>
+
+/// Null where no profiler watches.
+static nvtxDomainHandle_t domain() {
+  static nvtxDomainHandle_t handle = nvtxDomainCreateA("mtp");
+  return handle;
+}
+
+bool ProfilerRange::isWatched() { return domain() != nullptr; }
+
+void ProfilerRange::begin(const std::string &name) {
+  nvtxEventAttributes_t attributes = {};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  attributes.message.ascii = name.c_str();
+  nvtxDomainRangePushEx(domain(), &attributes);
+  isOpen = true;
+}
+
+void ProfilerRange::end() { nvtxDomainRangePop(domain()); }
+
+#else
+
+bool ProfilerRange::isWatched() { return false; }
+void ProfilerRange::begin(const std::string &) {}
+void ProfilerRange::end() {}
+
+#endif

@@ -1,0 +1,38 @@
+//===- ProfilerRange.h - What a profiler's timeline shows -------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_DEVICE_CUDA_PROFILERRANGE_H
+#define MTP_RUNTIME_DEVICE_CUDA_PROFILERRANGE_H
+
+#include "runtime/core/StrCat.h"
+
+namespace mtp {
+
+/// A stretch of the calling thread in the timeline of a profiler (NVTX, domain
+/// "mtp"), as long as the object lives. Nothing, and no name is made, where no
+/// profiler watches, or where the runtime was built without NVTX's headers.
+class ProfilerRange {
+public:
+  /// The parts of the name are strings and numbers.
+  template <typename... Parts>
+  explicit ProfilerRange(const Parts &...name) {
+    if (isWatched())
+      begin(strCat(name...));
+  }
+  ProfilerRange(const ProfilerRange &) = delete;
+  ProfilerRange &operator=(const ProfilerRange &) = delete;
+  ~ProfilerRange() {
+    if (isOpen)
+      end();
+  }
+
+private:
+  static bool isWatched();
+  void begin(const std::string &name);
+  void end();
+
+  bool isOpen = false;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_DEVICE_CUDA_PROFILERRANGE_H
