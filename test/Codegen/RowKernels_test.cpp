@@ -156,11 +156,11 @@ TEST(Rope, RotatesAndCopies) {
 
 TEST(KvAppend, WritesLiveRowsOnly) {
   forTargets([](const TestTarget &target) {
-    const int width = 21, page = 8, entry = 50, maxPages = 3, pages = 7;
+    const int width = 17, page = 8, entry = 50, maxPages = 3, pages = 7;
     for (bool bf16 : {false, true}) {
       Kernel kernel(
           target, "kv_append",
-          std::string("width = 21, page = 8, slots = 2, entry_width = 50, "
+          std::string("width = 17, page = 8, slots = 2, entry_width = 50, "
                       "entry_offset = 9, x_stride = 23, dtype = ") +
               (bf16 ? "\"bf16\"" : "\"f32\""));
       auto x = randomFloats(5 * 23, 1);

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mtp::codegen;
 using namespace mlir;
@@ -52,8 +53,25 @@ Value CpuBuilder::load(Type type, Value pointer, Value mask) {
       builder.getI32IntegerAttr(align), /*nontemporal=*/UnitAttr());
 }
 
+/// The only lane that a mask lets through; none where the mask lets others
+/// through, or is not known here.
+static std::optional<int64_t> onlyLane(Value mask) {
+  DenseIntElementsAttr lanes;
+  if (!matchPattern(mask, m_Constant(&lanes)))
+    return std::nullopt;
+  auto values = lanes.getValues<bool>();
+  if (llvm::count(values, true) != 1)
+    return std::nullopt;
+  return std::distance(values.begin(), llvm::find(values, true));
+}
+
 void CpuBuilder::store(Value value, Value pointer, Value mask) {
   unsigned align = elementBytes(value.getType());
+  // With AVX-512 LLVM 22 makes of a truncation and a masked store of a single
+  // lane a store of what was truncated: 32 bits, with others behind the lane's.
+  if (mask && align < 4)
+    if (std::optional<int64_t> lane = onlyLane(mask))
+      return store(extractLane(value, *lane), at(pointer, *lane * align));
   if (!mask)
     LLVM::StoreOp::create(builder, loc, value, pointer, align);
   else
