@@ -53,6 +53,9 @@ namespace mtp::gpusim::test {
   X(cuLaunchHostFunc)                                                          \
   X(cuStreamSynchronize)                                                       \
   X(cuStreamQuery)                                                             \
+  X(cuStreamBeginCaptureToGraph)                                               \
+  X(cuStreamGetCaptureInfo)                                                    \
+  X(cuStreamEndCapture)                                                        \
   X(cuStreamWaitEvent)                                                         \
   X(cuEventCreate)                                                             \
   X(cuEventDestroy)                                                            \

@@ -70,6 +70,9 @@ MTP_API cuStreamDestroy(CUstream handle) {
   Stream *stream = streams().find(handle);
   if (!stream)
     return noStream("cuStreamDestroy");
+  if (stream->capture)
+    return refuse(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+                  "cuStreamDestroy: expected a capture to be ended first");
   CUresult result = drain(*stream);
   streams().remove(handle);
   return result;
@@ -80,6 +83,10 @@ MTP_API cuStreamSynchronize(CUstream handle) {
   if (entry.refused())
     return entry.result();
   Stream *stream = findStream(handle);
+  if (stream && stream->capture)
+    return refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                  "cuStreamSynchronize: expected a stream that is not "
+                  "captured");
   return stream ? drain(*stream) : noStream("cuStreamSynchronize");
 }
 

@@ -55,6 +55,8 @@ std::shared_ptr<Graph> mtp::gpusim::copyGraph(const Graph &graph,
 std::string mtp::gpusim::describe(const Graph &graph, size_t index) {
   const Node &node = *graph.nodes[index];
   std::string text = "node " + std::to_string(index);
+  if (node.type == kLibraryNode)
+    return text + ", a product of the library,";
   switch (node.type) {
   case CU_GRAPH_NODE_TYPE_KERNEL:
     return text + ", kernel '" + node.kernel.function->kernel->name + "',";

@@ -4,6 +4,7 @@
 #define TEST_GPUSIM_GRAPH_H
 
 #include "Copy.h"
+#include "Gemm.h"
 #include "Handles.h"
 #include "Launch.h"
 #include "Module.h"
@@ -32,12 +33,18 @@ struct KernelWork {
   std::shared_ptr<const Parameters> parameters;
 };
 
+/// The type of a node that a library's call was captured to. On a device these
+/// are kernels, of which nobody but the library knows how they begin: edges of
+/// theirs are full ones.
+inline constexpr auto kLibraryNode = CUgraphNodeType(15);
+
 struct Node {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   std::vector<Edge> edges;
   KernelWork kernel;
   Copy copy{};
   Fill fill{};
+  Gemm gemm;
   /// The child's graph, or the bodies of a conditional.
   std::vector<std::shared_ptr<Graph>> graphs;
   CUgraphConditionalNodeType conditional = CU_GRAPH_COND_TYPE_IF;

@@ -156,6 +156,11 @@ CUresult Run::runConditional(size_t node) {
 
 CUresult Run::runNode(size_t node) {
   const Node &what = *graph.nodes[node];
+  if (what.type == kLibraryNode) {
+    if (what.gemm.run(&touched[node]) == CUDA_SUCCESS)
+      return CUDA_SUCCESS;
+    return loseDevice(lastMessage());
+  }
   switch (what.type) {
   case CU_GRAPH_NODE_TYPE_KERNEL:
     return runKernel(node);

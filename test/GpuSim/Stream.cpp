@@ -83,6 +83,10 @@ void mtp::gpusim::dropQueues() {
 }
 
 CUresult mtp::gpusim::enqueue(Stream &stream, Operation operation) {
+  if (stream.capture)
+    return refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                  "expected a stream that is not captured: of a library's "
+                  "calls alone the capture is simulated");
   if (&stream == &defaultStream() || stream.blocking) {
     CUresult result =
         &stream == &defaultStream() ? drainDefault() : drain(defaultStream());

@@ -13,6 +13,7 @@
 #include <cuda.h>
 #include <deque>
 #include <functional>
+#include <vector>
 
 namespace mtp::gpusim {
 
@@ -33,9 +34,15 @@ struct Operation {
   bool isReady() const { return !event || event->reached >= record; }
 };
 
+struct Graph;
+
 struct Stream {
   std::deque<Operation> queue;
   bool blocking = true;
+  /// The graph that the stream is captured to, or null, and the nodes that the
+  /// next one depends on.
+  Graph *capture = nullptr;
+  std::vector<CUgraphNode> captured;
 };
 
 Handles<Stream> &streams();
@@ -45,7 +52,8 @@ Handles<Event> &events();
 /// none.
 Stream *findStream(CUstream handle);
 
-/// Queues work; the default stream and blocking ones wait for each other.
+/// Queues work; the default stream and blocking ones wait for each other. A
+/// stream that is captured takes none.
 CUresult enqueue(Stream &stream, Operation operation);
 /// Does work until the stream, or every one, is empty.
 CUresult drain(Stream &stream);
