@@ -20,6 +20,18 @@ static LogicalResult verifyLinear(const KernelConfig &config,
   return success();
 }
 
+static LogicalResult verifyUnpack(const KernelConfig &config,
+                                  EmitError emitError) {
+  if (failed(verifyWeightFormat(config, emitError)))
+    return failure();
+  if (!config.flag("fragments"))
+    return emitError() << "expected a weight in fragments";
+  if (config.flag("gated") && config.integer("n") % 2 != 0)
+    return emitError() << "expected an even n of a gated weight, got "
+                       << config.integer("n");
+  return success();
+}
+
 static LogicalResult verifyHeadLinear(const KernelConfig &config,
                                       EmitError emitError) {
   if (failed(verifyWeightFormat(config, emitError)))
@@ -47,6 +59,17 @@ static constexpr ConfigKey linearKeys[] = {
     {"x_stride", ConfigKey::Int, false},
     {"y_stride", ConfigKey::Int, false},
     {"residual_stride", ConfigKey::Int, false}};
+
+static constexpr ConfigKey gemmKeys[] = {{"k", ConfigKey::Int, true},
+                                         {"n", ConfigKey::Int, true},
+                                         {"workspace", ConfigKey::Int, true}};
+
+static constexpr ConfigKey unpackKeys[] = {
+    {"k", ConfigKey::Int, true},
+    {"n", ConfigKey::Int, true},
+    {"dtype", ConfigKey::Text, true, "bf16"},
+    {"fragments", ConfigKey::Bool, true},
+    {"gated", ConfigKey::Bool, false}};
 
 static constexpr ConfigKey headLinearKeys[] = {
     {"heads", ConfigKey::Int, true},
@@ -102,6 +125,8 @@ static constexpr ConfigKey downKeys[] = {
     {"top_k", ConfigKey::Int, true}};
 
 static const KernelKind kinds[] = {
+    {"gemm", gemmKeys},
+    {"unpack", unpackKeys, verifyUnpack},
     {"linear", linearKeys, verifyLinear},
     {"head_linear", headLinearKeys, verifyHeadLinear},
     {"linear_argmax", argmaxKeys, verifyWeightFormat},

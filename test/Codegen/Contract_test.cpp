@@ -10,6 +10,7 @@
 #include "Harness.h"
 
 #include "dialects/Exec/IR/KernelContract.h"
+#include "dialects/Exec/IR/KernelKinds.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/MLIRContext.h"
 #include "runtime/schema/KvPage.h"
@@ -55,6 +56,14 @@ const Case cases[] = {
      "k = 21, n = 37, dtype = \"bf16\", bias = true, logits = true, slots = 2",
      {3}},
     {"linear_argmax", "k = 64, n = 37, dtype = \"f32\"", {3}},
+    {"gemm", "k = 32, n = 40, workspace = 64", {3}},
+    {"unpack",
+     "k = 64, n = 80, dtype = \"bf16\", fragments = true, gated = true",
+     {80}},
+    {"round_rows",
+     "width = 21, x_stride = 23, norm = true, eps = 1.0e-6 : f32",
+     {3}},
+    {"add_bias", "width = 21, x_stride = 23, y_stride = 25", {3}},
     {"head_linear",
      "heads = 3, k = 8, n = 5, dtype = \"f32\", x_head_stride = 16, "
      "keep_width = 6, keep_offset = 9, rotate = true, dim = 4, offset = 1, "
@@ -194,11 +203,15 @@ void ContractTest::run(const Kernel &kernel, const Case &c,
 static bool runsOn(const TestTarget &target, const Case &c) {
   llvm::StringRef kind = c.kind;
   bool samples = kind.starts_with("sample");
+  // A library's.
+  if (kind == kLibraryKind)
+    return false;
   if (!target.isGpu)
-    return !samples;
+    return !samples && kind != "unpack";
   if (kind.starts_with("moe_"))
     return c.params[0] == 1;
-  return samples || kind.contains("linear") || kind.starts_with("attention");
+  return samples || kind == "unpack" || kind.contains("linear") ||
+         kind.starts_with("attention");
 }
 
 TEST_F(ContractTest, HoldsWhateverBuffersHold) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace mtp::codegen;
@@ -52,6 +53,81 @@ TEST(RmsNorm, MatchesReferenceAndIsRowInvariant) {
           ASSERT_NEAR(y[r * width + i],
                       from[i] / std::sqrt(sum / width + 1e-6) * w[i], 1e-5);
       }
+    }
+  });
+}
+
+/// Rows of bf16 as f32.
+static std::vector<float> fromBF16(const std::vector<uint16_t> &bits) {
+  std::vector<float> values;
+  for (uint16_t half : bits) {
+    uint32_t word = uint32_t(half) << 16;
+    values.emplace_back();
+    std::memcpy(&values.back(), &word, sizeof(word));
+  }
+  return values;
+}
+
+TEST(RoundRows, RoundsWhatTheNormMakes) {
+  forTargets([](const TestTarget &target) {
+    for (int width : {1, 17, 50, 160})
+      for (bool norm : {false, true}) {
+        const int stride = width + 3;
+        std::string size = "width = " + std::to_string(width) +
+                           ", x_stride = " + std::to_string(stride);
+        auto x = randomFloats(20 * stride, 1), w = randomFloats(width, 2);
+        // One kernel at a time: an image goes by the number of its file.
+        std::vector<float> expected;
+        {
+          Kernel normed(target, "rms_norm",
+                        size + ", eps = 1.0e-6 : f32, offset = 1");
+          Guarded<float> in(x), weight(w), out(20 * width);
+          normed.run({in.data(), weight.data(), out.data()}, {20});
+          expected = out.values();
+        }
+        Kernel kernel(target, "round_rows",
+                      size + (norm ? ", norm = true, eps = 1.0e-6 : f32, "
+                                     "offset = 1"
+                                   : ""));
+        auto run = [&](int first, int count, Split split) {
+          Guarded<float> in(rowsOf(x, stride, first, count)), weight(w);
+          Guarded<uint16_t> out(size_t(count) * width);
+          std::vector<void *> buffers = {in.data(), weight.data(), out.data()};
+          if (!norm)
+            buffers.erase(buffers.begin() + 1);
+          kernel.run(buffers, {count}, split);
+          return fromBF16(out.values());
+        };
+        expectRowInvariant(20, width, run, 7);
+        // Of the norm by itself the very bits, rounded.
+        std::vector<float> y = run(0, 20, Split::Whole);
+        for (int r = 0; r < 20; ++r)
+          for (int i = 0; i < width; ++i)
+            ASSERT_EQ(y[r * width + i], toBF16(norm ? expected[r * width + i]
+                                                    : x[r * stride + i]));
+      }
+  });
+}
+
+TEST(AddBias, AddsItToEveryRow) {
+  forTargets([](const TestTarget &target) {
+    for (int width : {1, 50, 160}) {
+      const int stride = width + 3;
+      Kernel kernel(target, "add_bias",
+                    "width = " + std::to_string(width) +
+                        ", x_stride = " + std::to_string(stride));
+      auto x = randomFloats(20 * stride, 1), b = randomFloats(width, 2);
+      auto run = [&](int first, int count, Split split) {
+        Guarded<float> in(rowsOf(x, stride, first, count)), bias(b);
+        Guarded<float> out(size_t(count) * width);
+        kernel.run({in.data(), bias.data(), out.data()}, {count}, split);
+        return out.values();
+      };
+      expectRowInvariant(20, width, run, 7);
+      std::vector<float> y = run(0, 20, Split::Whole);
+      for (int r = 0; r < 20; ++r)
+        for (int i = 0; i < width; ++i)
+          ASSERT_EQ(y[r * width + i], x[r * stride + i] + b[i]);
     }
   });
 }

@@ -52,6 +52,7 @@ llvm::ArrayRef<GpuEmitter> gpuAttentionKernels();
 llvm::ArrayRef<GpuEmitter> gpuExpertKernels();
 llvm::ArrayRef<GpuEmitter> gpuLinearKernels();
 llvm::ArrayRef<GpuEmitter> gpuSampleKernels();
+llvm::ArrayRef<GpuEmitter> gpuUnpackKernels();
 
 } // namespace mtp::codegen
 

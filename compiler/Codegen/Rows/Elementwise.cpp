@@ -34,6 +34,23 @@ static void emitSwiglu(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
+/// y[r] = x[r] + bias. buffers: x, bias, y. params: M.
+static void emitAddBias(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t width = config.integer("width");
+  int64_t xStride = config.integer("x_stride", width);
+  int64_t yStride = config.integer("y_stride", width);
+  kb.forTasks([&](Value row) {
+    Value x = kb.at(kb.buffer(0), row, xStride * 4);
+    Value y = kb.at(kb.buffer(2), row, yStride * 4);
+    kb.forChunks(width, [&](Value first, Value mask) {
+      Value value = kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask);
+      Value bias =
+          kb.loadLanes(kb.f32Type(), kb.at(kb.buffer(1), first, 4), mask);
+      kb.storeLanes(kb.add(value, bias), kb.at(y, first, 4), mask);
+    });
+  });
+}
+
 /// y[r] = a[r] followed by b[r]. buffers: a, b, y. params: M.
 static void emitConcat(KernelBuilder &kb, const KernelConfig &config) {
   int64_t aWidth = config.integer("a_width"),
@@ -78,6 +95,11 @@ static constexpr ConfigKey binaryKeys[] = {{"width", ConfigKey::Int, true},
                                            {"b_stride", ConfigKey::Int, false},
                                            {"y_stride", ConfigKey::Int, false}};
 
+static constexpr ConfigKey addBiasKeys[] = {
+    {"width", ConfigKey::Int, true},
+    {"x_stride", ConfigKey::Int, false},
+    {"y_stride", ConfigKey::Int, false}};
+
 static constexpr ConfigKey concatKeys[] = {{"a_width", ConfigKey::Int, true},
                                            {"b_width", ConfigKey::Int, true},
                                            {"a_stride", ConfigKey::Int, false},
@@ -95,6 +117,7 @@ static constexpr ConfigKey takeRowsKeys[] = {
     {"width", ConfigKey::Int, true}, {"x_stride", ConfigKey::Int, false}};
 
 static const RowKernel kinds[] = {{{"add", binaryKeys}, emitAdd},
+                                  {{"add_bias", addBiasKeys}, emitAddBias},
                                   {{"swiglu", binaryKeys}, emitSwiglu},
                                   {{"concat", concatKeys}, emitConcat},
                                   {{"copy_cols", copyColsKeys}, emitCopyCols},

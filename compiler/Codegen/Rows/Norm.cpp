@@ -52,11 +52,43 @@ static void emitRmsNorm(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
+/// buffers: x, (norm weight), y. params: M.
+static void emitRoundRows(KernelBuilder &kb, const KernelConfig &config) {
+  int64_t width = config.integer("width"), next = 0;
+  int64_t xStride = config.integer("x_stride", width);
+  Value x = kb.buffer(next++);
+  Value norm = config.flag("norm") ? kb.buffer(next++) : Value();
+  Value y = kb.buffer(next);
+  kb.forTasks([&](Value row) {
+    Value from = kb.at(x, row, xStride * 4), to = kb.at(y, row, width * 2);
+    Value inverse;
+    if (norm)
+      inverse = emitInverseRms(kb, from, width, config.real("eps"));
+    kb.forChunks(width, [&](Value first, Value mask) {
+      Value v = kb.loadLanes(kb.f32Type(), kb.at(from, first, 4), mask);
+      if (norm) {
+        Value w = kb.loadLanes(kb.f32Type(), kb.at(norm, first, 4), mask);
+        v = emitScaleByNorm(kb, v, inverse, w, config.integer("offset"));
+      }
+      kb.storeFloats(v, kb.at(to, first, 2), DType::BF16, mask);
+    });
+  });
+}
+
+static constexpr ConfigKey roundRowsKeys[] = {
+    {"width", ConfigKey::Int, true},
+    {"x_stride", ConfigKey::Int, false},
+    {"norm", ConfigKey::Bool, false},
+    {"eps", ConfigKey::Float, false},
+    {"offset", ConfigKey::Int, false}};
+
 static constexpr ConfigKey rmsNormKeys[] = {
     {"width", ConfigKey::Int, true},     {"groups", ConfigKey::Int, false},
     {"eps", ConfigKey::Float, true},     {"offset", ConfigKey::Int, false},
     {"x_stride", ConfigKey::Int, false}, {"y_stride", ConfigKey::Int, false}};
 
-static const RowKernel kinds[] = {{{"rms_norm", rmsNormKeys}, emitRmsNorm}};
+static const RowKernel kinds[] = {
+    {{"rms_norm", rmsNormKeys}, emitRmsNorm},
+    {{"round_rows", roundRowsKeys}, emitRoundRows}};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::normKernels() { return kinds; }

@@ -73,7 +73,38 @@ static TaskShape headLinearTasks(DictionaryAttr config) {
                  configPanels(config, configInt(config, "n"))};
 }
 
+/// What a library of vectors of 16 bytes asks of its buffers.
+static constexpr int64_t kLibraryAlignment = 16;
+
+/// The same as `verifyGemmContract` of runtime/artifact, which trusts no file.
+static void describeGemm(ContractWriter &w) {
+  int64_t k = w.need("k"), n = w.need("n");
+  w.bytes(w.p0 * (2 * k)).alignment = kLibraryAlignment;    // x
+  w.bytes(Extent(2 * k) * n).alignment = kLibraryAlignment; // weight
+  BufferContract &y = w.words(w.p0 * n);                    // y
+  y.alignment = kLibraryAlignment;
+  y.result();
+  BufferContract &workspace = w.bytes(w.need("workspace"));
+  workspace.alignment = kLibraryAlignment;
+  workspace.result();
+}
+
+static TaskShape gemmTasks(DictionaryAttr) { return {0, 1}; }
+
+static void describeUnpack(ContractWriter &w) {
+  int64_t k = w.need("k"), n = w.need("n");
+  w.weight(k, n, /*stack=*/1, w.flag("gated"));
+  w.bytes(Extent(2 * k) * n).result(); // matrix
+}
+
+static TaskShape unpackTasks(DictionaryAttr config) {
+  int64_t halves = configInt(config, "gated") ? 2 : 1;
+  return {0, halves * configPanels(config, configInt(config, "n") / halves)};
+}
+
 static constexpr KernelKind kKinds[] = {
+    {"gemm", 1, Division::Other, describeGemm, gemmTasks},
+    {"unpack", 1, Division::Other, describeUnpack, unpackTasks},
     {"linear", 1, Division::Other, describeLinear, linearTasks},
     {"linear_argmax", 1, Division::Other, describeLinearArgmax, linearTasks},
     {"head_linear", 1, Division::Other, describeHeadLinear, headLinearTasks},

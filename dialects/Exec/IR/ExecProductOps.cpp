@@ -2,6 +2,7 @@
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelConfig.h"
+#include "dialects/Exec/IR/KernelKinds.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -88,4 +89,53 @@ DictionaryAttr HeadLinearOp::getKernelConfig() {
         .number("offset", rotation->getOffset() - int64_t(getKeepBegin()))
         .text("layout", mtp::stringifyRopeLayout(rotation->getLayout()));
   return config.get();
+}
+
+//===----------------------------------------------------------------------===//
+// Products of a library
+//===----------------------------------------------------------------------===//
+
+LogicalResult GemmOp::verify() {
+  if (columnsOf(getX()) != columnsOf(getWeight()) ||
+      Count(columnsOf(getY())) != rowsOf(getWeight())) // C2
+    return emitOpError("expected a weight of ")
+           << columnsOf(getY()) << " outputs and " << columnsOf(getX())
+           << " inputs, got " << getWeight().getType();
+  return success();
+}
+
+DictionaryAttr GemmOp::getKernelConfig() {
+  return KernelConfig(getContext())
+      .number("k", columnsOf(getX()))
+      .number("n", columnsOf(getY()))
+      .number("workspace", shapeOf(getWorkspace()).front())
+      .get();
+}
+
+LogicalResult UnpackOp::verify() {
+  int64_t halves = getGated() ? 2 : 1;
+  Count n = rowsOf(getMatrix());
+  bool holds = getElementTypeOrSelf(getWeight()).isBF16() &&
+               isInFragments(getWeight()) && n.isFixed() &&
+               n.base % halves == 0;
+  if (holds) {
+    ArrayRef<int64_t> packed = shapeOf(getWeight());
+    holds =
+        columnsOf(getMatrix()) == packed[1] * packed[3] &&
+        halves * configPanels(DictionaryAttr(), n.base / halves) == packed[0];
+  }
+  if (!holds) // C1
+    return emitOpError("expected fragments of ")
+           << getMatrix().getType() << ", got " << getWeight().getType();
+  return success();
+}
+
+DictionaryAttr UnpackOp::getKernelConfig() {
+  return KernelConfig(getContext())
+      .number("k", columnsOf(getMatrix()))
+      .number("n", rowsOf(getMatrix()).base)
+      .elements(getElementTypeOrSelf(getMatrix().getType()))
+      .flag("gated", getGated())
+      .panels(getWeight())
+      .get();
 }

@@ -141,4 +141,54 @@ def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [
   let hasVerifier = 1;
 }
 
+/// Rows of bf16, as a product of the vendor's library takes them.
+def Exec_HalfRows : Exec_Operand<[BF16], [2], "rows of bf16">;
+def Exec_HalfRowsResult
+    : Exec_CountedTensor<[BF16], [2], "static rows of bf16">;
+def Exec_WorkspaceResult : Exec_CountedTensor<[I8], [1], "static bytes">;
+
+def Exec_GemmOp : Exec_CallOp<"gemm", [Exec_SameRows<["x", "y"]>]> {
+  let summary = "Multiply rows by a matrix, in the vendor's library";
+  let description = [{
+    `y = x W^T` of bf16, with sums of f32. No target has code for it: a GPU's
+    runtime calls a library, in which the order of the sums depends on the
+    number of rows. The library may use the workspace; what it leaves there
+    means nothing.
+
+    Example:
+    ```mlir
+    %y, %space = exec.gemm %x, %w
+        : (tensor<128x192xbf16>, tensor<64x192xbf16>)
+          -> (tensor<128x64xf32>, tensor<1024xi8>)
+    ```
+    - C1: y has x's rows.
+    - C2: the weight has the inputs that x has, and y its outputs.
+  }];
+  let inputs = (ins Exec_HalfRows:$x, Exec_HalfRows:$weight);
+  let results = (outs Exec_RowsResult:$y, Exec_WorkspaceResult:$workspace);
+  let syntax = "$x `,` $weight";
+  let kernelKind = "gemm";
+  let hasVerifier = 1;
+}
+
+def Exec_UnpackOp : Exec_CallOp<"unpack"> {
+  let summary = "The matrix that a packed weight of bf16 is made of";
+  let description = [{
+    Outputs one after the other, each with its inputs, as a library takes them.
+    Of a `gated` weight all gates come first, and then all ups.
+
+    Example:
+    ```mlir
+    %m = exec.unpack %w : (memref<2x6x32x32xbf16>) -> tensor<64x192xbf16>
+    %g = exec.unpack %w gated : (memref<2x6x32x32xbf16>) -> tensor<64x192xbf16>
+    ```
+    - C1: the weight is in fragments, and holds the result.
+  }];
+  let inputs = (ins Exec_Packed:$weight, UnitAttr:$gated);
+  let results = (outs Exec_HalfRowsResult:$matrix);
+  let syntax = "$weight (`gated` $gated^)?";
+  let kernelKind = "unpack";
+  let hasVerifier = 1;
+}
+
 #endif // EXEC_PRODUCT_OPS

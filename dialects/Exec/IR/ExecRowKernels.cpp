@@ -27,6 +27,21 @@ static void describeNorm(ContractWriter &w) {
   w.rows(w.p0, w.get("y_stride", all), all).result(); // y
 }
 
+static void describeRound(ContractWriter &w) {
+  int64_t width = w.need("width");
+  w.rows(w.p0, w.get("x_stride", width), width); // x
+  if (w.flag("norm"))
+    w.words(width);                     // the norm's weight
+  w.bytes(w.p0 * (2 * width)).result(); // y
+}
+
+static void describeAddBias(ContractWriter &w) {
+  int64_t width = w.need("width");
+  w.rows(w.p0, w.get("x_stride", width), width);          // x
+  w.words(width);                                         // bias
+  w.rows(w.p0, w.get("y_stride", width), width).result(); // y
+}
+
 static void describePair(ContractWriter &w) {
   int64_t width = w.need("width");
   w.rows(w.p0, w.get("a_stride", width), width);          // a
@@ -74,6 +89,8 @@ static constexpr KernelKind kKinds[] = {
     {"mask_first", 1, Division::Rows, describeNumbered},
     {"exclude", 1, Division::Rows, describeNumbered},
     {"rms_norm", 1, Division::Rows, describeNorm},
+    {"round_rows", 1, Division::Rows, describeRound},
+    {"add_bias", 1, Division::Rows, describeAddBias},
     {"add", 1, Division::Rows, describePair},
     {"swiglu", 1, Division::Rows, describePair},
     {"concat", 1, Division::Rows, describeConcat},

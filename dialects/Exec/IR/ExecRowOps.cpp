@@ -84,6 +84,34 @@ bool RmsNormOp::readsAnyRow(size_t index) {
   return getOperand(index) == getWeight();
 }
 
+DictionaryAttr RoundRowsOp::getKernelConfig() {
+  ColumnView x = viewOf(getX());
+  return KernelConfig(getContext())
+      .number("width", x.width)
+      .number("x_stride", x.stride)
+      .flag("norm", bool(getNorm()))
+      .real("eps", getEps().value_or(llvm::APFloat(0.0f)))
+      .number("offset", int64_t(getOffset()))
+      .get();
+}
+
+bool RoundRowsOp::readsAnyRow(size_t index) {
+  return getOperand(index) == getNorm();
+}
+
+DictionaryAttr AddBiasOp::getKernelConfig() {
+  ColumnView x = viewOf(getX());
+  return KernelConfig(getContext())
+      .number("width", x.width)
+      .number("x_stride", x.stride)
+      .number("y_stride", x.width)
+      .get();
+}
+
+bool AddBiasOp::readsAnyRow(size_t index) {
+  return getOperand(index) == getBias();
+}
+
 //===----------------------------------------------------------------------===//
 // Pairs and copies
 //===----------------------------------------------------------------------===//

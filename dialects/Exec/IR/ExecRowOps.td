@@ -117,6 +117,50 @@ def Exec_RmsNormOp : Exec_CallOp<"rms_norm", [Exec_SameShape<["x", "y"]>]> {
   let hasVerifier = 1;
 }
 
+def Exec_RoundRowsOp : Exec_CallOp<"round_rows", [
+    Exec_SameShape<["x", "y"]>, Exec_NormWithEpsilon]> {
+  let summary = "Round rows to bf16, perhaps normed";
+  let description = [{
+    `y = norm(x)` in bf16: what `exec.linear` makes of its rows before it
+    multiplies them.
+
+    Example:
+    ```mlir
+    %y = exec.round_rows %x norm %n eps 1.0e-6
+        : (tensor<4x16xf32>, memref<1x16xf32>) -> tensor<4x16xbf16>
+    ```
+    - C1: y has x's shape.
+    - C2: eps is given with norm alone.
+  }];
+  let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
+                    OptionalAttr<F32Attr>:$eps,
+                    DefaultValuedAttr<I64Attr, "0">:$offset);
+  let results = (outs Exec_CountedTensor<[BF16], [2],
+                                         "static rows of bf16">:$y);
+  let syntax = [{
+    $x (`norm` $norm^)? (`eps` $eps^)? (`offset` $offset^)?
+  }];
+  let kernelKind = "round_rows";
+  let methods = "bool readsAnyRow(size_t index);";
+}
+
+def Exec_AddBiasOp : Exec_CallOp<"add_bias", [Exec_SameShape<["x", "y"]>]> {
+  let summary = "Add a vector to every row";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.add_bias %x, %b
+        : (tensor<4x16xf32>, memref<1x16xf32>) -> tensor<4x16xf32>
+    ```
+    - C1: y has x's shape.
+  }];
+  let inputs = (ins Exec_Rows:$x, Exec_Vector:$bias);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x `,` $bias";
+  let kernelKind = "add_bias";
+  let methods = "bool readsAnyRow(size_t index);";
+}
+
 /// A row of y from that row of a and of b.
 class Exec_PairOp<string mnemonic>
     : Exec_CallOp<mnemonic, [Exec_SameShape<["a", "b", "y"]>]> {

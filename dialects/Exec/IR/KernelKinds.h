@@ -74,6 +74,10 @@ inline constexpr llvm::StringLiteral kControlKind = "control";
 /// Names starting with this prefix are builtins of the runtime.
 inline constexpr llvm::StringLiteral kBuiltinPrefix = "mtp.";
 
+/// The kind of products that a library of the GPU's vendor computes: no target
+/// has code for it.
+inline constexpr llvm::StringLiteral kLibraryKind = "gemm";
+
 /// Reads an integer or boolean of a configuration; absent keys read as 0.
 int64_t configInt(DictionaryAttr config, llvm::StringRef key);
 

@@ -26,6 +26,21 @@ exec.program @products "function" {
   // CHECK: exec.linear {{.*}} as bf16 activation swiglu : {{.*}} -> tensor<4x32xf32>
   %y2 = exec.linear %x, %w as bf16 activation swiglu
     : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x32xf32>
+  %fragments = exec.input "fragments" : tensor<2x6x32x32xbf16>
+  // CHECK: %[[ROWS:.*]] = exec.round_rows %[[X]] : (tensor<4x192xf32>) -> tensor<4x192xbf16>
+  %rows = exec.round_rows %x : (tensor<4x192xf32>) -> tensor<4x192xbf16>
+  // CHECK: exec.round_rows %[[X]] norm %{{.*}} eps 9.99999997E-7 offset 1 :
+  %rows1 = exec.round_rows %x norm %n eps 1.0e-6 offset 1
+    : (tensor<4x192xf32>, tensor<192xf32>) -> tensor<4x192xbf16>
+  // CHECK: %[[MATRIX:.*]] = exec.unpack %{{.*}} : (tensor<2x6x32x32xbf16>) -> tensor<64x192xbf16>
+  %matrix = exec.unpack %fragments : (tensor<2x6x32x32xbf16>) -> tensor<64x192xbf16>
+  // CHECK: exec.unpack %{{.*}} gated : (tensor<2x6x32x32xbf16>) -> tensor<40x192xbf16>
+  %gated = exec.unpack %fragments gated : (tensor<2x6x32x32xbf16>) -> tensor<40x192xbf16>
+  // CHECK: %[[G:.*]], %{{.*}} = exec.gemm %[[ROWS]], %[[MATRIX]] : (tensor<4x192xbf16>, tensor<64x192xbf16>) -> (tensor<4x64xf32>, tensor<256xi8>)
+  %g, %space = exec.gemm %rows, %matrix
+    : (tensor<4x192xbf16>, tensor<64x192xbf16>) -> (tensor<4x64xf32>, tensor<256xi8>)
+  // CHECK: exec.add_bias %[[G]], %{{.*}} : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
+  %biased = exec.add_bias %g, %b : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
   // CHECK: %{{.*}}, %{{.*}} = exec.linear_argmax {{.*}} n 64 as bf16 :
   %b0, %c0 = exec.linear_argmax %x, %w n 64 as bf16
     : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> (tensor<4x2xf32>, tensor<4x2xi32>)

@@ -105,6 +105,75 @@ exec.program @p "function" {
 
 // -----
 
+// gemm_c1
+exec.program @p "function" {
+  %x = exec.input "x" : tensor<4x16xbf16>
+  %w = exec.input "w" : tensor<32x16xbf16>
+  // expected-error @+1 {{'exec.gemm' op failed to verify that all of {x, y} have same rows}}
+  %y, %s = exec.gemm %x, %w
+    : (tensor<4x16xbf16>, tensor<32x16xbf16>) -> (tensor<2x32xf32>, tensor<64xi8>)
+}
+
+// -----
+
+// gemm_c2
+exec.program @p "function" {
+  %x = exec.input "x" : tensor<4x16xbf16>
+  %w = exec.input "w" : tensor<32x8xbf16>
+  // expected-error @+1 {{'exec.gemm' op expected a weight of 32 outputs and 16 inputs, got 'tensor<32x8xbf16>'}}
+  %y, %s = exec.gemm %x, %w
+    : (tensor<4x16xbf16>, tensor<32x8xbf16>) -> (tensor<4x32xf32>, tensor<64xi8>)
+}
+
+// -----
+
+// unpack_c1
+exec.program @p "function" {
+  %w = exec.input "w" : tensor<2x16x32x2xbf16>
+  // expected-error @+1 {{'exec.unpack' op expected fragments of 'tensor<64x32xbf16>', got 'tensor<2x16x32x2xbf16>'}}
+  %m = exec.unpack %w : (tensor<2x16x32x2xbf16>) -> tensor<64x32xbf16>
+}
+
+// -----
+
+// unpack_c1
+exec.program @p "function" {
+  %w = exec.input "w" : tensor<2x6x32x32xbf16>
+  // expected-error @+1 {{'exec.unpack' op expected fragments of 'tensor<72x192xbf16>', got 'tensor<2x6x32x32xbf16>'}}
+  %m = exec.unpack %w : (tensor<2x6x32x32xbf16>) -> tensor<72x192xbf16>
+}
+
+// -----
+
+// round_rows_c1
+exec.program @p "function" {
+  %x = exec.input "x" : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.round_rows' op failed to verify that all of {x, y} have same shape}}
+  %y = exec.round_rows %x : (tensor<4x16xf32>) -> tensor<4x8xbf16>
+}
+
+// -----
+
+// round_rows_c2
+exec.program @p "function" {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %n = exec.input "n" : tensor<16xf32>
+  // expected-error @+1 {{failed to verify that eps to be given with norm alone}}
+  %y = exec.round_rows %x norm %n : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xbf16>
+}
+
+// -----
+
+// add_bias_c1
+exec.program @p "function" {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %b = exec.input "b" : tensor<16xf32>
+  // expected-error @+1 {{'exec.add_bias' op failed to verify that all of {x, y} have same shape}}
+  %y = exec.add_bias %x, %b : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x8xf32>
+}
+
+// -----
+
 // linear_argmax_c1
 exec.program @p "function" {
   %x = exec.input "x" : tensor<4x16xf32>
