@@ -35,25 +35,35 @@ private:
   LogicalResult checkPoints(llvm::StringRef kind, int64_t k, int64_t most);
   LogicalResult checkKernels();
 
-  /// Programs by kind, k, sequences and the positions that they are below (0
-  /// for any), in the order of their n.
-  std::map<std::tuple<llvm::StringRef, int64_t, int64_t, int64_t>,
+  /// Programs by kind, k, sequences, the positions that they are below (0 for
+  /// any) and whether a library computes in them, in the order of their n.
+  std::map<std::tuple<llvm::StringRef, int64_t, int64_t, int64_t, bool>,
            std::map<int64_t, ProgramOp>>
       programs;
 };
 
 } // namespace
 
+/// Whether a program has products of a library.
+static bool callsLibrary(ProgramOp program, SymbolTable &symbols) {
+  return llvm::any_of(
+      program.getBody().getOps<DispatchOp>(), [&](DispatchOp dispatch) {
+        auto kernel = symbols.lookup<KernelOp>(dispatch.getKernel());
+        return kernel && kernel.getKind() == kLibraryKind;
+      });
+}
+
 /// Programs of one kind, k, number of sequences and of positions have no n in
-/// common.
+/// common, but for those in which a library computes.
 LogicalResult CheckCoveragePass::collectPrograms() {
+  SymbolTable symbols(getOperation());
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
     ++numPrograms;
     if (program.getKind() == "function")
       continue;
-    auto &others =
-        programs[{program.getKind(), program.getK(), program.getSequences(),
-                  program.getPositions().value_or(0)}];
+    auto &others = programs[{
+        program.getKind(), program.getK(), program.getSequences(),
+        program.getPositions().value_or(0), callsLibrary(program, symbols)}];
     Points points = program.getPoints();
     // The last one that begins at no larger n than this one ends.
     auto next = others.upper_bound(points.most);
@@ -76,7 +86,7 @@ LogicalResult CheckCoveragePass::collectPrograms() {
 LogicalResult CheckCoveragePass::checkPoints(llvm::StringRef kind, int64_t k,
                                              int64_t most) {
   int64_t covered = 0;
-  for (auto [least, program] : programs[{kind, k, 1, 0}]) {
+  for (auto [least, program] : programs[{kind, k, 1, 0, /*library=*/false}]) {
     if (least > covered + 1)
       break;
     covered = program.getMost();

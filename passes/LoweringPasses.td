@@ -156,6 +156,28 @@ def OrderFragmentsPass : Pass<"exec-order-fragments", "mlir::ModuleOp"> {
   ];
 }
 
+def CallLibraryPass : Pass<"exec-call-library", "mlir::ModuleOp"> {
+  let summary = "Prefill whole chunks with products of the vendor's library";
+  let description = [{
+    Every prefill of one sequence gets a second program, `<name>_library`, for
+    chunks of as many rows as the envelope's chunk has whole pages, in which
+    `exec.linear` of all rows by fragments of `bf16` is an `exec.gemm`: rows are
+    rounded and weights unpacked before it, bias, residual and gate follow it.
+    There is none where a chunk has fewer than `rows` rows of whole pages, or
+    no product that a library could do. It comes behind `exec-order-fragments`.
+  }];
+  let options = [
+    Option<"rows", "rows", "int64_t", "128",
+           "rows that pay for unpacking a weight; 0: no chunk does">,
+    Option<"workspace", "workspace", "int64_t", "32 << 20",
+           "bytes that the library may use, 16 at least">
+  ];
+  let statistics = [
+    Statistic<"numPrograms", "programs", "programs written">,
+    Statistic<"numGemms", "gemms", "products of the library in them">
+  ];
+}
+
 def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
   let summary = "Pick tokens where their logits are made";
   let description = [{

@@ -1,0 +1,153 @@
+//===- CallLibrary.cpp - Products of whole chunks by a library ------------===//
+//
+// What a library computes of a row depends on how many rows there are, so that
+// its programs are for one number of rows, beside those of own kernels. The
+// session says which rows go through which (runtime/exec/README.md).
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/MTP/IR/MTPAttrs.h"
+#include "passes/Passes.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_CALLLIBRARYPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::exec;
+
+/// Outputs that a library's vectors divide; inputs are whole blocks of
+/// fragments.
+static constexpr int64_t kOutputMultiple = 8;
+
+namespace {
+
+struct CallLibraryPass
+    : public mlir::mtp::impl::CallLibraryPassBase<CallLibraryPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  void addProgram(ProgramOp program, int64_t most, SymbolTable &symbols);
+  void replace(LinearOp linear);
+};
+
+/// Writes the calls that an `exec.linear` becomes.
+class LinearRewriter {
+public:
+  LinearRewriter(LinearOp linear, int64_t workspace)
+      : linear(linear), workspace(workspace), builder(linear),
+        loc(linear.getLoc()) {}
+
+  Value write();
+
+private:
+  RankedTensorType rowsType(int64_t width, Type element) {
+    auto y = cast<RankedTensorType>(linear.getY().getType());
+    return RankedTensorType::get({y.getDimSize(0), width}, element,
+                                 y.getEncoding());
+  }
+  Value columns(Value rows, int64_t begin, int64_t end) {
+    return ColumnsOp::create(builder, loc, rows, begin, end);
+  }
+
+  LinearOp linear;
+  int64_t workspace;
+  OpBuilder builder;
+  Location loc;
+};
+
+} // namespace
+
+/// Outputs of the product, gates and ups included.
+static int64_t outputsOf(LinearOp linear) {
+  return columnsOf(linear.getY()) * (linear.isGated() ? 2 : 1);
+}
+
+Value LinearRewriter::write() {
+  Type bf16 = builder.getBF16Type();
+  int64_t k = columnsOf(linear.getX()), n = outputsOf(linear);
+  Value rows = RoundRowsOp::create(builder, loc, rowsType(k, bf16),
+                                   linear.getX(), linear.getNorm(),
+                                   linear.getEpsAttr(), linear.getOffset());
+  Value matrix =
+      UnpackOp::create(builder, loc, RankedTensorType::get({n, k}, bf16),
+                       linear.getWeight(), linear.isGated());
+  Value y =
+      GemmOp::create(builder, loc, rowsType(n, builder.getF32Type()),
+                     RankedTensorType::get({workspace}, builder.getI8Type()),
+                     rows, matrix)
+          .getY();
+  Type type = linear.getY().getType();
+  if (linear.isGated())
+    return SwigluOp::create(builder, loc, type, columns(y, 0, n / 2),
+                            columns(y, n / 2, n));
+  if (linear.getBias())
+    y = AddBiasOp::create(builder, loc, type, y, linear.getBias());
+  if (linear.getResidual())
+    y = AddOp::create(builder, loc, type, y, linear.getResidual());
+  return y;
+}
+
+/// Whether a library may compute what every row of the chunk has of it.
+static bool isForLibrary(LinearOp linear, int64_t rows) {
+  return linear.getDtype().isBF16() && isInFragments(linear.getWeight()) &&
+         outputsOf(linear) % kOutputMultiple == 0 &&
+         rowsOf(linear.getY()).at(rows) == rows;
+}
+
+void CallLibraryPass::addProgram(ProgramOp program, int64_t most,
+                                 SymbolTable &symbols) {
+  OpBuilder builder(program->getContext());
+  builder.setInsertionPointAfter(program);
+  auto copy = cast<ProgramOp>(builder.clone(*program));
+  copy.setSymName((program.getSymName() + "_library").str());
+  copy.setPoints({most, most});
+  symbols.insert(copy);
+  for (auto linear : llvm::to_vector(copy.getBody().getOps<LinearOp>())) {
+    if (!isForLibrary(linear, most))
+      continue;
+    linear.getY().replaceAllUsesWith(LinearRewriter(linear, workspace).write());
+    linear.erase();
+    ++numGemms;
+  }
+  ++numPrograms;
+}
+
+void CallLibraryPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  if (workspace < 16) {
+    module.emitError("expected 16 or more for the option workspace, got ")
+        << static_cast<int64_t>(workspace);
+    return signalPassFailure();
+  }
+  auto envelope =
+      module->getAttrOfType<mlir::mtp::EnvelopeAttr>(mlir::mtp::kEnvelopeAttr);
+  if (!envelope || rows == 0)
+    return;
+  int64_t page = envelope.getPage();
+  int64_t most = int64_t(envelope.getPrefillChunk()) / page * page;
+  if (most == 0 || most < rows)
+    return;
+  SmallVector<ProgramOp> programs;
+  bool isUseful = false;
+  for (auto program : module.getOps<ProgramOp>()) {
+    Points points = program.getPoints();
+    if (program.getKind() != "prefill" || program.getSequences() != 1 ||
+        points.least > most || points.most < most)
+      continue;
+    programs.push_back(program);
+    isUseful |= llvm::any_of(
+        program.getBody().getOps<LinearOp>(),
+        [&](LinearOp linear) { return isForLibrary(linear, most); });
+  }
+  // Where one prefill has a second program, all have: sessions choose by rows.
+  if (!isUseful)
+    return;
+  SymbolTable symbols(module);
+  for (ProgramOp program : programs)
+    addProgram(program, most, symbols);
+}
