@@ -36,7 +36,7 @@ MachineKind Plan::machine() const {
 
 int64_t Plan::tasksOf(const Command &command, const int64_t *params) const {
   const schema::Kernel &kernel = kernelOf(command);
-  if (kernel.image() < 0)
+  if (kernel.image() < 0 && !kernel.gemm())
     return builtinTasks(*findBuiltin(kernel.symbol()->string_view()),
                         {params, kernel.params()});
   const schema::Contract *contract = kernel.contract();

@@ -101,6 +101,8 @@ struct Program {
   bool drafts = false;
   /// It is for speed where rows are at positions below so many; 0: for any.
   uint32_t positions = 0;
+  /// Whether a library of the GPU's vendor computes some of its products.
+  bool callsLibrary = false;
   Count arenaBytes;
   std::vector<Command> commands;
   std::vector<Place> places;
@@ -139,6 +141,7 @@ struct Plan {
   const Tables<schema::Kernel> *kernels = nullptr;
   const Tables<schema::Blob> *weights = nullptr;
   const Tables<schema::Blob> *constants = nullptr;
+  const Tables<schema::GemmAlgorithm> *gemmAlgorithms = nullptr;
   /// Indexed like the artifact's states.
   std::vector<uint64_t> stateOffsets;
   uint64_t stateBytes = 0;

@@ -233,6 +233,7 @@ Status PlanReader::readCommand(const schema::PlanProgram &program,
       commandBytes(kernel, sizeof(uint32_t), sizeof(schema::Count))));
   result.commands.push_back({dispatch.kernel(), uint32_t(result.places.size()),
                              uint32_t(result.params.size()), std::nullopt});
+  result.callsLibrary |= kernel.gemm() != nullptr;
   for (uint32_t i = 0; i < kernel.buffers(); ++i) {
     uint32_t place = dispatch.bindings()->Get(i);
     if (place >= vectorSize(program.places()))

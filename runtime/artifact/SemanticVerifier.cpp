@@ -116,6 +116,7 @@ static Status readPlan(const schema::Plan &source, uint64_t tableBytes,
                        Artifact &artifact) {
   Plan plan = planOf(source);
   plan.deviceLoop = source.device_loop();
+  plan.gemmAlgorithms = source.gemm_algorithms();
   const auto *offsets = source.state_offsets();
   if (!isAligned(offsets))
     return dataLoss("state_offsets are not aligned to 8 bytes");

@@ -63,11 +63,18 @@ Status verifyPrograms(const Artifact &artifact, const Plan &plan);
 /// params of the kernel.
 Status verifyContract(const Plan &plan, const schema::Kernel &kernel);
 
+struct CommandContext;
+
 /// What plans for a GPU have and others do not: checks an image's format, a
 /// kernel's launch, and the rest of a plan before its programs are read.
 Status verifyFormatOf(const Plan &plan, const schema::Image &image);
 Status verifyLaunch(const Plan &plan, const schema::Kernel &kernel);
 Status verifyGpuPlan(const Plan &plan);
+/// The same of products of a library: of a kernel that is one, and of a command
+/// that calls it and keeps to its contract.
+Status verifyGemm(const Plan &plan, const schema::Kernel &kernel);
+Status verifyGemmCall(const CommandContext &context);
+Status verifyGemmAlgorithms(const Plan &plan);
 
 /// A command of a program, with all that a check of it needs.
 struct CommandContext {

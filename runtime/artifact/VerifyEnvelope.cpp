@@ -270,10 +270,15 @@ struct Coverage {
   std::map<std::pair<uint32_t, uint32_t>, Ranges> decode;
   /// Of prefills that draft and that do not by their sequences.
   std::map<uint32_t, Ranges> plain, drafting;
+  /// Prefills in which a library computes, for the same rows; 0: there are
+  /// none.
+  uint32_t libraryRows = 0;
+  bool hasPlainLibrary = false, hasDraftingLibrary = false;
 
   Status add(const Artifact &artifact, const Program &program);
   Status addDecode(const Artifact &artifact, const Program &program);
   Status addPrefill(const Artifact &artifact, const Program &program);
+  Status addLibrary(const Artifact &artifact, const Program &program);
   Status verify(const schema::Envelope &e);
   Status verifyPrefills(const schema::Envelope &e);
 };
@@ -321,6 +326,32 @@ static Status verifyPromptTokens(const Artifact &artifact,
                          " tokens, got ", room));
 }
 
+/// A second prefill for a chunk of whole pages, whose rows stand where their
+/// positions are in the chunk.
+Status Coverage::addLibrary(const Artifact &artifact, const Program &program) {
+  const schema::Envelope &e = *artifact.envelope;
+  if (!artifact.findState("prompt_tokens"))
+    return dataLoss("expected the state 'prompt_tokens' for a prefill with "
+                    "products of a library");
+  uint32_t rows = program.begin;
+  if (rows % e.page_tokens() || rows > e.prefill_chunk())
+    return dataLoss(strCat("expected whole pages of ", e.page_tokens(),
+                           " rows, up to ", e.prefill_chunk(),
+                           ", for a prefill with products of a library, got ",
+                           rows));
+  if (libraryRows && libraryRows != rows)
+    return dataLoss(strCat("expected prefills with products of a library for ",
+                           libraryRows, " rows, got one for ", rows));
+  libraryRows = rows;
+  bool &has = program.drafts ? hasDraftingLibrary : hasPlainLibrary;
+  if (has)
+    return dataLoss(strCat("a second prefill program with products of a "
+                           "library ",
+                           program.drafts ? "with" : "without", " drafts"));
+  has = true;
+  return verifyOutputs(artifact, program, {1, 0});
+}
+
 Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
   uint32_t most = kMostRows;
   if (artifact.findState("prompt_tokens"))
@@ -336,6 +367,8 @@ Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
     return dataLoss(strCat("expected a chunk of 1 to ", mostSequences,
                            " sequences, got ", sequences));
   MTP_RETURN_IF_ERROR(verifyPromptTokens(artifact, program));
+  if (program.callsLibrary)
+    return addLibrary(artifact, program);
   Ranges &ranges = (program.drafts ? drafting : plain)[sequences];
   if (auto twice = ranges.add(program.begin, program.end))
     return dataLoss(strCat("a second prefill program for ", *twice, " rows of ",
@@ -362,7 +395,12 @@ Status Coverage::verifyPrefills(const schema::Envelope &e) {
   if (plain[1].endFrom(e.prefill_chunk()) == e.prefill_chunk())
     return dataLoss(strCat("programs: expected a prefill program for chunk ",
                            e.prefill_chunk(), " without drafts"));
-  if (drafting.empty() && e.modules() == 0)
+  bool hasDrafting = !drafting.empty() || e.modules() != 0;
+  if (libraryRows && !(hasPlainLibrary && hasDraftingLibrary == hasDrafting))
+    return dataLoss("programs: expected prefills with products of a library "
+                    "with and without drafts where the others are, got one of "
+                    "them");
+  if (!hasDrafting)
     return okStatus();
   for (auto [a, b] : {std::pair(&plain, &drafting), {&drafting, &plain}})
     for (auto &[sequences, ranges] : *a)

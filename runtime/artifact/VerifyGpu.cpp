@@ -86,6 +86,7 @@ static Status verifyDeviceLoop(const Plan &plan) {
 
 Status mtp::verifyGpuPlan(const Plan &plan) {
   MTP_RETURN_IF_ERROR(verifyDeviceLoop(plan));
+  MTP_RETURN_IF_ERROR(verifyGemmAlgorithms(plan));
   if (!plan.isGpu())
     return okStatus();
   if (plan.scratchBytes != 0)

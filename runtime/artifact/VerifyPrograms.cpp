@@ -138,9 +138,10 @@ static Status verifyCommand(const Memory &memory, const Command &command) {
   for (size_t i = 0; i < places.size(); ++i)
     if (Status status = verifyPlace(memory, places[i]); !status.isOk())
       return withPath(status, strCat("bindings[", i, "]"));
-  if (context.kernel().image() >= 0) {
+  if (context.kernel().image() >= 0 || context.kernel().gemm()) {
     MTP_RETURN_IF_ERROR(verifyAgainstContract(context));
-    return verifyBlocks(context);
+    return context.kernel().gemm() ? verifyGemmCall(context)
+                                   : verifyBlocks(context);
   }
   // A builtin's result is its last buffer.
   if (Status status = verifyWritable(memory.artifact, places.back());

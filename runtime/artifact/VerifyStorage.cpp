@@ -154,6 +154,8 @@ static Status verifyKernel(const Plan &plan, const schema::Kernel &kernel) {
     return dataLoss(strCat("expected at most ", kMostBuffers, " buffers and ",
                            kMostParams, " params, got ", kernel.buffers(),
                            " and ", kernel.params()));
+  if (kernel.gemm())
+    return verifyGemm(plan, kernel);
   std::string_view symbol = kernel.symbol()->string_view();
   bool reserved = symbol.substr(0, 4) == "mtp." && !plan.isGpu();
   MTP_RETURN_IF_ERROR(verifyLaunch(plan, kernel));

@@ -156,6 +156,26 @@ static void writeShared(JsonWriter &json, const Artifact &a) {
   });
 }
 
+static void writeKernel(JsonWriter &json, const schema::Kernel &k) {
+  json.field("symbol", k.symbol()->string_view());
+  json.field("kind", k.kind() ? k.kind()->string_view() : "");
+  json.field("config", k.config() ? k.config()->string_view() : "");
+  json.field("image", k.image());
+  json.field("buffers", k.buffers());
+  json.field("params", k.params());
+  if (k.contract())
+    writeContract(json, *k.contract());
+  if (const schema::CudaLaunch *launch = k.launch()) {
+    json.field("threads", launch->threads());
+    json.field("shared_bytes", launch->shared_bytes());
+  }
+  if (const schema::Gemm *gemm = k.gemm()) {
+    json.field("gemm_outputs", gemm->outputs());
+    json.field("gemm_inputs", gemm->inputs());
+    json.field("gemm_workspace", gemm->workspace());
+  }
+}
+
 static void writeStorage(JsonWriter &json, const Plan &plan) {
   json.field("arena_bytes", plan.arenaBytes);
   json.field("state_bytes", plan.stateBytes);
@@ -179,20 +199,17 @@ static void writeStorage(JsonWriter &json, const Plan &plan) {
     json.field("segment", image.segment());
     json.field("ptx_segment", image.ptx());
   });
-  writeAll(json, "kernels", plan.kernels, [&](const schema::Kernel &k) {
-    json.field("symbol", k.symbol()->string_view());
-    json.field("kind", k.kind() ? k.kind()->string_view() : "");
-    json.field("config", k.config() ? k.config()->string_view() : "");
-    json.field("image", k.image());
-    json.field("buffers", k.buffers());
-    json.field("params", k.params());
-    if (k.contract())
-      writeContract(json, *k.contract());
-    if (const schema::CudaLaunch *launch = k.launch()) {
-      json.field("threads", launch->threads());
-      json.field("shared_bytes", launch->shared_bytes());
-    }
-  });
+  writeAll(json, "kernels", plan.kernels,
+           [&](const schema::Kernel &kernel) { writeKernel(json, kernel); });
+  if (vectorSize(plan.gemmAlgorithms))
+    writeAll(json, "gemm_algorithms", plan.gemmAlgorithms,
+             [&](const schema::GemmAlgorithm &a) {
+               json.field("version", a.version());
+               json.field("chip", a.chip()->string_view());
+               json.field("rows", a.rows());
+               json.field("outputs", a.outputs());
+               json.field("inputs", a.inputs());
+             });
 }
 
 static void writePorts(JsonWriter &json, std::string_view name,

@@ -129,9 +129,11 @@ static std::string codeText(const Plan &plan) {
     const schema::Kernel *kernel = plan.kernels->Get(i);
     text += strCat("kernel ", kernel->symbol()->string_view(), " (",
                    orNone(kernel->kind()), ") ",
-                   kernel->image() < 0 ? "builtin" : "compiled", ": ",
-                   kernel->buffers(), " buffers, ", kernel->params(), " params",
-                   kernel->contract() ? ", contract" : "",
+                   kernel->gemm()        ? "library"
+                   : kernel->image() < 0 ? "builtin"
+                                         : "compiled",
+                   ": ", kernel->buffers(), " buffers, ", kernel->params(),
+                   " params", kernel->contract() ? ", contract" : "",
                    launchText(kernel->launch()));
     if (kernel->config())
       text += strCat(", ", kernel->config()->string_view());
