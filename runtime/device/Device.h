@@ -44,6 +44,14 @@ public:
   /// n.
   virtual Status run(uint32_t program, uint32_t n) = 0;
 
+  /// Readies the programs with products of a library (Program::callsLibrary),
+  /// which run() refuses before. The name of the library; else why the machine
+  /// does not have it, or the library not a product. Other programs run in any
+  /// case.
+  virtual Result<std::string> useLibrary() {
+    return unimplemented("the machine has no library of products");
+  }
+
   /// Starts the program of a round with the output `again`, for n slots, behind
   /// all writes: round follows round without the host until that output says
   /// otherwise (runtime/schema/LoopWords.h). Until awaitRounds() has said that

@@ -353,7 +353,8 @@ TEST_F(CudaDeviceTest, GraphsAreKeptWithinABound) {
     // Commands without tasks are no nodes.
     launches.push_back(launch);
     launches.back().blocks = 0;
-    auto graph = CudaGraph::build(*context, {launch, launches, std::nullopt});
+    auto graph =
+        CudaGraph::build(*context, {launch, launches, std::nullopt}, nullptr);
     ASSERT_TRUE(graph.isOk()) << graph.status().toString();
     EXPECT_EQ((*graph)->nodes(), nodes);
     const CudaGraph *kept = cache.add(key, std::move(*graph));
@@ -371,4 +372,29 @@ TEST_F(CudaDeviceTest, GraphsAreKeptWithinABound) {
   EXPECT_EQ(cache.graphs(), 1u);
   EXPECT_EQ(cache.nodes(), 9u);
   driver.cuModuleUnload(module);
+}
+
+TEST_F(CudaDeviceTest, AnErrorOfTheLibraryEndsTheCapture) {
+  struct : GemmProduct {
+    Status enqueue(const GemmBuffers &, CUstream) override {
+      return failedPrecondition("a product that fails");
+    }
+  } product;
+  auto context = CudaContext::open(MTP_CUDASIM);
+  ASSERT_TRUE(context.isOk());
+  ASSERT_TRUE((*context)->enter().isOk());
+  const DriverApi &driver = (*context)->driver();
+  CUstream stream = nullptr;
+  ASSERT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+            CUDA_SUCCESS);
+  KernelLaunch launch;
+  launch.gemm = &product;
+  launch.blocks = 1;
+  launch.arguments = {0, 0, 0, 0};
+  auto graph = CudaGraph::build(
+      *context, {KernelLaunch(), {launch}, std::nullopt}, stream);
+  EXPECT_EQ(graph.status().toString(),
+            "FailedPrecondition: a product that fails");
+  EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
+  driver.cuStreamDestroy(stream);
 }

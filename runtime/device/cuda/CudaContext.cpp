@@ -3,6 +3,7 @@
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/core/StrCat.h"
 
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -11,7 +12,12 @@
 using namespace mtp;
 
 Result<std::shared_ptr<CudaContext>>
-CudaContext::open(const std::string &driver) {
+CudaContext::open(const std::string &named) {
+  std::string driver = named;
+  if (driver.empty()) {
+    const char *variable = std::getenv("MTP_CUDA_DRIVER");
+    driver = variable && *variable ? variable : "libcuda.so.1";
+  }
   static std::mutex mutex;
   // Never destroyed: a session may end after the statics of this library.
   static auto &open = *new std::map<std::string, std::weak_ptr<CudaContext>>;

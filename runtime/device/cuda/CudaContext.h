@@ -12,14 +12,17 @@
 
 namespace mtp {
 
+class GemmLibrary;
 class LoadedPlan;
 
 /// The driver's device 0, and its primary context as long as the object lives.
 /// Any thread may use it, after enter().
 class CudaContext {
 public:
-  /// The context of a driver's library: one at a time for each, so that all
-  /// sessions of a process share weights, and a lost device is lost for all.
+  /// The context of a driver's library (empty: what the variable
+  /// MTP_CUDA_DRIVER of the environment names, else libcuda.so.1): one at a
+  /// time for each, so that all sessions of a process share weights, and a lost
+  /// device is lost for all.
   static Result<std::shared_ptr<CudaContext>> open(const std::string &driver);
   ~CudaContext();
 
@@ -44,6 +47,7 @@ public:
   struct Shared {
     std::mutex mutex;
     std::vector<std::weak_ptr<LoadedPlan>> plans;
+    std::weak_ptr<GemmLibrary> library;
   };
   Shared &shared() { return sharedState; }
 

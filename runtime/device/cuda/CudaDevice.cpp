@@ -8,11 +8,11 @@
 #include "runtime/device/Rounds.h"
 #include "runtime/device/cuda/Inbox.h"
 #include "runtime/device/cuda/LoadedPlan.h"
+#include "runtime/device/cuda/PlanGemms.h"
 #include "runtime/device/cuda/ProfilerRange.h"
 #include "runtime/device/cuda/RoundLoop.h"
 #include "runtime/schema/KvPage.h"
 
-#include <cstdlib>
 #include <cstring>
 
 using namespace mtp;
@@ -39,6 +39,7 @@ public:
   Status startRounds(uint32_t program, uint32_t n) override;
   Result<Progress> awaitRounds(uint32_t seen) override;
   void stopRounds() override { loop.stop(); }
+  Result<std::string> useLibrary() override;
   Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override;
   Status write(const schema::Binding &binding, const void *source,
                uint64_t bytes) override;
@@ -55,7 +56,7 @@ private:
   Status allocate();
   Result<CudaMemory> makeZeroed(uint64_t bytes, uint64_t residue,
                                 const char *what);
-  Status checkCovers(const Program &program, uint32_t n) const;
+  Status checkRuns(const Program &program, uint32_t n) const;
   LaunchList resolve(const Program &program, uint32_t n) const;
   KernelLaunch resolve(const Program &program, const Command &command,
                        uint32_t n) const;
@@ -96,6 +97,8 @@ private:
   CUstream stream = nullptr;
   Inbox inbox;
   RoundLoop loop;
+  /// Null until somebody uses the library.
+  std::unique_ptr<PlanGemms> gemms;
   GraphCache graphs;
   /// Before and behind each command of a timed run.
   std::vector<CUevent> events;
@@ -367,7 +370,11 @@ Status CudaExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
 // Programs
 //===----------------------------------------------------------------------===//
 
-Status CudaExecutable::checkCovers(const Program &program, uint32_t n) const {
+Status CudaExecutable::checkRuns(const Program &program, uint32_t n) const {
+  if (program.callsLibrary && !gemms)
+    return failedPrecondition(strCat("program ", program.name,
+                                     " has products of a library that nobody "
+                                     "has asked for"));
   if (program.covers(n))
     return okStatus();
   return invalidArgument(strCat("expected ", program.begin, " to ",
@@ -378,13 +385,17 @@ Status CudaExecutable::checkCovers(const Program &program, uint32_t n) const {
 KernelLaunch CudaExecutable::resolve(const Program &program,
                                      const Command &command, uint32_t n) const {
   const schema::Kernel &kernel = plan.kernelOf(command);
-  KernelLaunch launch;
-  launch.function = loaded->kernel(command.kernel);
-  launch.threads = kernel.launch()->threads();
-  launch.sharedBytes = kernel.launch()->shared_bytes();
   std::vector<int64_t> params;
   for (Count param : program.paramsOf(command, kernel))
     params.push_back(param.at(n));
+  KernelLaunch launch;
+  launch.function = loaded->kernel(command.kernel);
+  if (kernel.gemm()) {
+    launch.gemm = gemms->find(*kernel.gemm(), params.front());
+  } else {
+    launch.threads = kernel.launch()->threads();
+    launch.sharedBytes = kernel.launch()->shared_bytes();
+  }
   for (const Place &place : program.placesOf(command, kernel))
     launch.arguments.push_back(address(place.at(n)));
   launch.arguments.insert(launch.arguments.end(), params.begin(), params.end());
@@ -406,7 +417,7 @@ Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
   if (const CudaGraph *found = graphs.find(key))
     return found;
   const Program &program = plan.programs[index];
-  MTP_RETURN_IF_ERROR(checkCovers(program, n));
+  MTP_RETURN_IF_ERROR(checkRuns(program, n));
   ProfilerRange range("build the ", repeats ? "loop" : "graph", " of ",
                       program.name, " for ", n);
   GraphParts parts = {inbox.launch(), resolve(program, n), std::nullopt};
@@ -415,11 +426,19 @@ Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
     parts.nextRound = loop.nextRound(address(again), n);
   }
   Result<std::unique_ptr<CudaGraph>> graph =
-      CudaGraph::build(context, std::move(parts));
+      CudaGraph::build(context, std::move(parts), stream);
   if (!graph)
     return graph.status().withContext(
         strCat("program ", program.name, " for ", n));
   return graphs.add(key, std::move(*graph));
+}
+
+Result<std::string> CudaExecutable::useLibrary() {
+  MTP_RETURN_IF_ERROR(context->enter());
+  if (gemms)
+    return gemms->library().name();
+  MTP_ASSIGN_OR_RETURN(gemms, PlanGemms::create(context, plan));
+  return gemms->library().name();
 }
 
 Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, bool repeats) {
@@ -476,7 +495,9 @@ Status CudaExecutable::launchAll(LaunchList &launches) {
   MTP_RETURN_IF_ERROR(record(0));
   for (size_t i = 0; i < launches.size(); ++i) {
     KernelLaunch &launch = launches[i];
-    if (launch.blocks != 0)
+    if (launch.gemm)
+      MTP_RETURN_IF_ERROR(launch.gemm->enqueue(launch.gemmBuffers(), stream));
+    else if (launch.blocks != 0)
       MTP_RETURN_IF_ERROR(context->check(
           driver.cuLaunchKernel(launch.function, launch.blocks, 1, 1,
                                 launch.threads, 1, 1, launch.sharedBytes,
@@ -492,7 +513,7 @@ Status CudaExecutable::runTimed(uint32_t index, uint32_t n,
   MTP_RETURN_IF_ERROR(context->enter());
   const Program &program = plan.programs[index];
   ProfilerRange range(program.name, " for ", n, ", timed");
-  MTP_RETURN_IF_ERROR(checkCovers(program, n));
+  MTP_RETURN_IF_ERROR(checkRuns(program, n));
   MTP_RETURN_IF_ERROR(deliver());
   LaunchList launches = resolve(program, n);
   MTP_RETURN_IF_ERROR(makeEvents(launches.size() + 1));
@@ -516,15 +537,6 @@ Status CudaExecutable::runTimed(uint32_t index, uint32_t n,
 //===----------------------------------------------------------------------===//
 // The device
 //===----------------------------------------------------------------------===//
-
-static Result<std::shared_ptr<CudaContext>>
-openContext(const CudaOptions &options) {
-  std::string driver = options.driver;
-  if (const char *named = std::getenv("MTP_CUDA_DRIVER");
-      driver.empty() && named)
-    driver = named;
-  return CudaContext::open(driver.empty() ? "libcuda.so.1" : driver);
-}
 
 Result<std::unique_ptr<Executable>>
 CudaDevice::load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
@@ -575,12 +587,12 @@ Result<double> CudaDevice::copyRate(uint64_t bytes) {
 Result<std::unique_ptr<Device>>
 mtp::createCudaDevice(const CudaOptions &options) {
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<CudaContext> context,
-                       openContext(options));
+                       CudaContext::open(options.driver));
   return std::unique_ptr<Device>(new CudaDevice(std::move(context)));
 }
 
 Result<CudaMachine> mtp::findCudaMachine(const CudaOptions &options) {
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<CudaContext> context,
-                       openContext(options));
+                       CudaContext::open(options.driver));
   return context->machine();
 }

@@ -41,6 +41,7 @@ Result<DriverApi> DriverApi::open(const std::string &path) {
   if (!library)
     return failedPrecondition(strCat("no NVIDIA driver: ", ::dlerror()));
   DriverApi api;
+  api.library = library;
   // The version first: an old driver lacks functions, and that it is old says
   // more than which.
   Finder finder(library);

@@ -48,6 +48,9 @@ namespace mtp {
   X(cuStreamDestroy)                                                           \
   X(cuStreamSynchronize)                                                       \
   X(cuStreamQuery)                                                             \
+  X(cuStreamBeginCaptureToGraph)                                               \
+  X(cuStreamGetCaptureInfo)                                                    \
+  X(cuStreamEndCapture)                                                        \
   X(cuEventCreate)                                                             \
   X(cuEventDestroy)                                                            \
   X(cuEventRecord)                                                             \
@@ -73,6 +76,8 @@ struct DriverApi {
   /// unwritten.
   CUresult (*simSetScratch)(CUdeviceptr memory) = nullptr;
   CUresult (*simForget)(CUdeviceptr memory, size_t bytes) = nullptr;
+  /// What dlopen gave.
+  void *library = nullptr;
 
   /// Opens a library, which stays open, finds all functions in it, and
   /// initialises the driver.

@@ -13,6 +13,10 @@ std::vector<void *> KernelLaunch::pointers() {
   return all;
 }
 
+GemmBuffers KernelLaunch::gemmBuffers() const {
+  return {arguments[0], arguments[1], arguments[2], arguments[3]};
+}
+
 //===----------------------------------------------------------------------===//
 // Graphs
 //===----------------------------------------------------------------------===//
@@ -32,30 +36,93 @@ static CUgraphNodeParams nodeOf(const KernelLaunch &launch, void **arguments) {
   return params;
 }
 
-/// Adds a kernel behind `last`, or with nothing before it where that is null,
-/// and makes it the last one.
-Status CudaGraph::addKernel(CUgraph graph, KernelLaunch &launch,
-                            CUgraphNode &last) {
-  if (launch.blocks == 0)
-    return okStatus();
+namespace {
+/// Adds nodes to a graph, each behind those before.
+class Chain {
+public:
+  Chain(const DriverApi &driver, CUgraph graph, CUstream stream)
+      : driver(driver), graph(graph), stream(stream) {}
+
+  /// Adds a launch behind the others, or nothing where it has no blocks.
+  Status add(KernelLaunch &launch) {
+    if (launch.blocks == 0)
+      return okStatus();
+    ++count;
+    return launch.gemm ? capture(launch) : launchKernel(launch);
+  }
+  /// The last nodes, with no node behind them.
+  const std::vector<CUgraphNode> &ends() const { return last; }
+  /// Launches that were added.
+  size_t size() const { return count; }
+
+private:
+  Status launchKernel(KernelLaunch &launch);
+  Status capture(const KernelLaunch &launch);
+  Status takeEnds();
+
+  const DriverApi &driver;
+  CUgraph graph;
+  CUstream stream;
+  std::vector<CUgraphNode> last;
+  size_t count = 0;
+  bool lastIsKernel = false;
+};
+} // namespace
+
+Status Chain::launchKernel(KernelLaunch &launch) {
   CUgraphEdgeData edge = {};
   edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
   edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
   std::vector<void *> arguments = launch.pointers();
   CUgraphNodeParams params = nodeOf(launch, arguments.data());
   CUgraphNode node = nullptr;
-  const DriverApi &driver = context->driver();
   MTP_RETURN_IF_ERROR(driver.check(
-      driver.cuGraphAddNode(&node, graph, last ? &last : nullptr,
-                            last ? &edge : nullptr, last ? 1 : 0, &params),
+      driver.cuGraphAddNode(&node, graph, last.empty() ? nullptr : last.data(),
+                            lastIsKernel ? &edge : nullptr, last.size(),
+                            &params),
       "cuGraphAddNode"));
-  last = node;
-  ++nodeCount;
+  last = {node};
+  lastIsKernel = true;
   return okStatus();
 }
 
+/// Takes the nodes of a capture that nothing depends on yet.
+Status Chain::takeEnds() {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUgraph into = nullptr;
+  const CUgraphNode *leaves = nullptr;
+  const CUgraphEdgeData *edges = nullptr;
+  size_t count = 0;
+  MTP_RETURN_IF_ERROR(driver.check(
+      driver.cuStreamGetCaptureInfo(stream, &status, nullptr, &into, &leaves,
+                                    &edges, &count),
+      "cuStreamGetCaptureInfo"));
+  last.assign(leaves, leaves + count);
+  lastIsKernel = false;
+  return okStatus();
+}
+
+/// The library's kernels need not wait for those before, as kernels of plans
+/// do: full edges order them.
+Status Chain::capture(const KernelLaunch &launch) {
+  MTP_RETURN_IF_ERROR(
+      driver.check(driver.cuStreamBeginCaptureToGraph(
+                       stream, graph, last.empty() ? nullptr : last.data(),
+                       nullptr, last.size(), CU_STREAM_CAPTURE_MODE_RELAXED),
+                   "cuStreamBeginCaptureToGraph"));
+  Status status = launch.gemm->enqueue(launch.gemmBuffers(), stream);
+  if (status.isOk())
+    status = takeEnds();
+  // Also behind an error: else the stream would take nothing more.
+  CUgraph into = nullptr;
+  Status ended = driver.check(driver.cuStreamEndCapture(stream, &into),
+                              "cuStreamEndCapture");
+  return status.isOk() ? ended : status;
+}
+
 /// Adds a loop that runs once at least. Returns its body.
-Result<CUgraph> CudaGraph::addLoop(CUgraph graph, CUgraphNode before,
+Result<CUgraph> CudaGraph::addLoop(CUgraph graph,
+                                   const std::vector<CUgraphNode> &before,
                                    uint64_t &condition) {
   const DriverApi &driver = context->driver();
   CUgraphConditionalHandle handle = 0;
@@ -72,36 +139,45 @@ Result<CUgraph> CudaGraph::addLoop(CUgraph graph, CUgraphNode before,
   params.conditional.size = 1;
   params.conditional.ctx = context->current();
   CUgraphNode node = nullptr;
-  MTP_RETURN_IF_ERROR(driver.check(
-      driver.cuGraphAddNode(&node, graph, &before, nullptr, 1, &params),
-      "cuGraphAddNode of a loop"));
+  MTP_RETURN_IF_ERROR(
+      driver.check(driver.cuGraphAddNode(&node, graph, before.data(), nullptr,
+                                         before.size(), &params),
+                   "cuGraphAddNode of a loop"));
   ++nodeCount;
   condition = handle;
   return params.conditional.phGraph_out[0];
 }
 
-Status CudaGraph::addParts(CUgraph graph, GraphParts &parts) {
-  CUgraphNode last = nullptr;
-  MTP_RETURN_IF_ERROR(addKernel(graph, parts.deliver, last));
-  if (parts.nextRound) {
-    MTP_ASSIGN_OR_RETURN(
-        graph, addLoop(graph, last, parts.nextRound->arguments.back()));
-    last = nullptr;
+Status CudaGraph::addParts(CUgraph graph, GraphParts &parts, CUstream stream) {
+  const DriverApi &driver = context->driver();
+  Chain head(driver, graph, stream);
+  MTP_RETURN_IF_ERROR(head.add(parts.deliver));
+  if (!parts.nextRound) {
+    for (KernelLaunch &launch : parts.program)
+      MTP_RETURN_IF_ERROR(head.add(launch));
+    nodeCount += head.size();
+    return okStatus();
   }
+  MTP_ASSIGN_OR_RETURN(
+      CUgraph body,
+      addLoop(graph, head.ends(), parts.nextRound->arguments.back()));
+  Chain round(driver, body, stream);
   for (KernelLaunch &launch : parts.program)
-    MTP_RETURN_IF_ERROR(addKernel(graph, launch, last));
-  return parts.nextRound ? addKernel(graph, *parts.nextRound, last)
-                         : okStatus();
+    MTP_RETURN_IF_ERROR(round.add(launch));
+  MTP_RETURN_IF_ERROR(round.add(*parts.nextRound));
+  nodeCount += head.size() + round.size();
+  return okStatus();
 }
 
 Result<std::unique_ptr<CudaGraph>>
-CudaGraph::build(std::shared_ptr<CudaContext> context, GraphParts parts) {
+CudaGraph::build(std::shared_ptr<CudaContext> context, GraphParts parts,
+                 CUstream stream) {
   const DriverApi &driver = context->driver();
   std::unique_ptr<CudaGraph> result(new CudaGraph(context));
   CUgraph graph = nullptr;
   MTP_RETURN_IF_ERROR(
       driver.check(driver.cuGraphCreate(&graph, 0), "cuGraphCreate"));
-  Status status = result->addParts(graph, parts);
+  Status status = result->addParts(graph, parts, stream);
   if (status.isOk())
     status =
         driver.check(driver.cuGraphInstantiate(&result->instance, graph, 0),

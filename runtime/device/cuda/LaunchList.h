@@ -4,6 +4,7 @@
 #define MTP_RUNTIME_DEVICE_CUDA_LAUNCHLIST_H
 
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/GemmLibrary.h"
 #include "runtime/schema/DeviceLoop.h"
 
 #include <list>
@@ -15,6 +16,8 @@ namespace mtp {
 
 /// A command with addresses in it.
 struct KernelLaunch {
+  /// Of a product of the library, which is then called in the kernel's place.
+  GemmProduct *gemm = nullptr;
   CUfunction function = nullptr;
   /// Zero: nothing is launched.
   uint32_t blocks = 0;
@@ -24,6 +27,8 @@ struct KernelLaunch {
 
   /// What the driver wants of them; valid as long as they stay where they are.
   std::vector<void *> pointers();
+  /// The addresses of a product of the library.
+  GemmBuffers gemmBuffers() const;
 };
 
 /// A program for one n, in the order of its commands.
@@ -45,9 +50,11 @@ public:
   /// Makes a node of each launch, with a programmatic edge from the one before:
   /// it may begin while that one runs, up to its wait. All kernels wait, so
   /// that what is behind a wait is behind all nodes before. A program that may
-  /// follow itself is the body of a WHILE node.
+  /// follow itself is the body of a WHILE node. Products of the library are
+  /// captured through `stream`; edges to and from their nodes are full ones.
   static Result<std::unique_ptr<CudaGraph>>
-  build(std::shared_ptr<CudaContext> context, GraphParts parts);
+  build(std::shared_ptr<CudaContext> context, GraphParts parts,
+        CUstream stream);
   ~CudaGraph();
 
   CUgraphExec exec() const { return instance; }
@@ -56,9 +63,8 @@ public:
 private:
   explicit CudaGraph(std::shared_ptr<CudaContext> context)
       : context(std::move(context)) {}
-  Status addParts(CUgraph graph, GraphParts &parts);
-  Status addKernel(CUgraph graph, KernelLaunch &launch, CUgraphNode &last);
-  Result<CUgraph> addLoop(CUgraph graph, CUgraphNode before,
+  Status addParts(CUgraph graph, GraphParts &parts, CUstream stream);
+  Result<CUgraph> addLoop(CUgraph graph, const std::vector<CUgraphNode> &before,
                           uint64_t &condition);
 
   std::shared_ptr<CudaContext> context;

@@ -114,6 +114,10 @@ Status LoadedPlan::findKernels() {
   const DriverApi &driver = context->driver();
   for (uint32_t i = 0; i < vectorSize(plan().kernels); ++i) {
     const schema::Kernel &kernel = *plan().kernels->Get(i);
+    if (kernel.gemm()) {
+      kernels.push_back(nullptr);
+      continue;
+    }
     std::string symbol = symbolOf(kernel);
     CUfunction function = nullptr;
     if (driver.cuModuleGetFunction(&function, modules[uint32_t(kernel.image())],

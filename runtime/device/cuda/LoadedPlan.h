@@ -29,7 +29,7 @@ public:
   /// What weights and constants take of the device.
   static uint64_t footprint(const Plan &plan);
 
-  /// Indexed like the plan's lists.
+  /// Indexed like the plan's lists. Null for a product of the library.
   CUfunction kernel(uint32_t index) const { return kernels[index]; }
   /// Those of runtime/schema/DeviceLoop.h; null where the plan has no kernels.
   CUfunction deliver() const { return deliverKernel; }

@@ -1,6 +1,7 @@
 //===- NoCudaDevice.cpp - A runtime that was built without CUDA -----------===//
 
 #include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/cuda/TuneGemms.h"
 
 using namespace mtp;
 
@@ -15,5 +16,9 @@ Result<std::unique_ptr<Device>> mtp::createCudaDevice(const CudaOptions &) {
 }
 
 Result<CudaMachine> mtp::findCudaMachine(const CudaOptions &) {
+  return notBuilt();
+}
+
+Result<TunedGemms> mtp::tuneGemms(std::span<const GemmToTune>) {
   return notBuilt();
 }
