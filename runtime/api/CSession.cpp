@@ -47,6 +47,7 @@ static Result<SessionOptions> readOptions(const mtp_session_options *options) {
   o.pinThreads = given.pin_threads != 0;
   o.prefixCache = given.prefix_cache != 0;
   o.logits = LogitsMode(given.logits);
+  o.deterministic = given.deterministic != 0;
   return o;
 }
 

@@ -141,6 +141,31 @@ bool Session::Impl::isWorthWaiting(std::span<const int32_t> context) const {
   return std::any_of(prefilling.begin(), prefilling.end(), fillsPages);
 }
 
+/// Gives a sequence the pages for its prefill and first round, of which it
+/// takes what the index has. Returns the tokens taken, or -1 where pages are
+/// short.
+int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot) {
+  // A newcomer comes before rounds ahead.
+  giveBackAhead();
+  if (!sequence.wasAdmitted)
+    sequence.makers = planPages(sequence.request.prompt.size());
+  int64_t reused =
+      kv->begin(slot, sequence.context, sequence.context.size() + options.k + 1,
+                {sequence.makers, sequence.wasAdmitted});
+  if (reused < 0)
+    return -1;
+  // A page is left for everyone who runs: else the newcomer would be the first
+  // to be preempted again.
+  if (kv->availablePages() < admitted.size()) {
+    kv->release(slot);
+    return -1;
+  }
+  std::span<const PageMaker> makers = kv->makers(slot);
+  sequence.makers.assign(makers.begin(), makers.end());
+  sequence.wasAdmitted = true;
+  return reused;
+}
+
 /// Gives the sequence that has waited longest a slot and the pages for its
 /// prefill and first round. Nobody overtakes it while it cannot have them, or
 /// waits for pages to share.
@@ -156,18 +181,9 @@ Result<bool> Session::Impl::admitNext() {
                             sequence.output.end() - 1);
   if (isWorthWaiting(sequence.context))
     return false;
-  // A newcomer comes before rounds ahead.
-  giveBackAhead();
-  int64_t reused = kv->begin(slot, sequence.context,
-                             sequence.context.size() + options.k + 1);
+  int64_t reused = takePages(sequence, slot);
   if (reused < 0)
     return false;
-  // A page is left for everyone who runs: else the newcomer would be the first
-  // to be preempted again.
-  if (kv->availablePages() < admitted.size()) {
-    kv->release(slot);
-    return false;
-  }
   waiting.erase(waiting.begin());
   admitted.insert(sequence.id);
   slotUsed[slot] = true;
@@ -191,7 +207,7 @@ Result<bool> Session::Impl::admitNext() {
 
 /// Takes slot and pages from the sequence that came last. It will be prefilled
 /// again, output included, and goes on with the same tokens: what a row
-/// computes does not depend on how it was computed.
+/// computes does not depend on the rows beside it, and who multiplies it stays.
 void Session::Impl::preemptYoungest() {
   Sequence &sequence = sequences.at(*admitted.rbegin());
   giveUpSlot(sequence);

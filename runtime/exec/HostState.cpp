@@ -90,10 +90,10 @@ Status HostState::setPromptRows(std::span<const PromptPart> parts) {
   uint64_t places = promptTokens.rows, chunk = promptTokens.width;
   std::vector<int32_t> ahead(places * chunk, 0), positions(places * chunk, -1);
   std::vector<int32_t> slots(chunk, int32_t(parts.front().slot));
-  uint64_t width = promptSequences.width, first = 0;
+  uint64_t width = promptSequences.width, first = parts.front().firstRow;
   std::vector<int32_t> words(promptSequences.rows * width, 0);
   for (size_t s = 0; s < parts.size(); ++s) {
-    auto [slot, start, count, prompt] = parts[s];
+    const auto &[slot, start, count, unused, prompt] = parts[s];
     for (uint64_t d = 0; d < places; ++d)
       for (uint64_t row = 0; row < count && start + row + d < prompt.size();
            ++row) {
@@ -117,7 +117,7 @@ Status HostState::setPromptRows(std::span<const PromptPart> parts) {
 }
 
 Status HostState::setPrefillTokens(const PromptPart &part) {
-  auto [slot, start, count, prompt] = part;
+  const auto &[slot, start, count, unused, prompt] = part;
   int32_t values[4] = {int32_t(slot), int32_t(start), int32_t(count),
                        int32_t(prompt.size())};
   MTP_RETURN_IF_ERROR(writeRow(info, 0, values, sizeof(values)));

@@ -19,6 +19,8 @@ struct PromptPart {
   uint32_t slot = 0;
   uint32_t start = 0;
   uint32_t count = 0;
+  /// Dead rows before the first of a chunk's parts.
+  uint32_t firstRow = 0;
   /// The whole prompt: drafters read tokens behind the part.
   std::span<const int32_t> prompt;
 };
@@ -57,8 +59,8 @@ public:
   /// At most kStopTokens tokens.
   Status setStopTokens(uint32_t slot, std::span<const int32_t> tokens);
 
-  /// The rows of a chunk, one part's after the other's. More than one part
-  /// needs a program for as many sequences.
+  /// The rows of a chunk, one part's after the other's; all others are dead.
+  /// More than one part needs a program for as many sequences.
   Status setPrefill(std::span<const PromptPart> parts);
 
   /// What the last round or prefill emitted for a slot. Empty when the program

@@ -69,9 +69,21 @@ void KvCacheManager::append(uint32_t slot, uint32_t page) {
 // Slots
 //===----------------------------------------------------------------------===//
 
-std::vector<const PrefixIndex::Entry *>
-KvCacheManager::match(std::span<const int32_t> tokens) const {
-  std::vector<const PrefixIndex::Entry *> chain;
+/// What the index knows the page of tokens from `begin` on by: its maker is the
+/// first of its tokens, and so of all pages behind it.
+std::vector<int32_t> KvCacheManager::keyOf(std::span<const int32_t> tokens,
+                                           uint64_t begin,
+                                           PageMaker maker) const {
+  std::vector<int32_t> key = {int32_t(maker)};
+  auto first = tokens.begin() + int64_t(begin);
+  key.insert(key.end(), first, first + config.pageTokens + config.lookahead);
+  return key;
+}
+
+std::vector<KvCacheManager::Match>
+KvCacheManager::match(std::span<const int32_t> tokens,
+                      const Making &making) const {
+  std::vector<Match> chain;
   if (!config.prefixCache)
     return chain;
   // The tokens behind a page, which belong to its key, must be there, too.
@@ -79,31 +91,42 @@ KvCacheManager::match(std::span<const int32_t> tokens) const {
   PrefixIndex::Place place;
   for (uint64_t end = config.pageTokens; end + behind <= tokens.size();
        end += config.pageTokens) {
-    std::span<const int32_t> ofPage = tokens.subspan(
-        end - config.pageTokens, config.pageTokens + config.lookahead);
-    const PrefixIndex::Entry *entry = index.find(place, ofPage);
+    auto find = [&](PageMaker maker) {
+      return index.find(place, keyOf(tokens, end - config.pageTokens, maker));
+    };
+    PageMaker maker = making.of(chain.size());
+    const PrefixIndex::Entry *entry = find(maker);
+    if (!entry && !making.isExact) {
+      maker = maker == PageMaker::Plan ? PageMaker::Library : PageMaker::Plan;
+      entry = find(maker);
+    }
     if (!entry)
       break;
-    chain.push_back(entry);
-    place = index.next(place, *entry, config.pageTokens);
+    chain.push_back({entry->page, maker});
+    place = index.next(place, *entry, config.pageTokens + 1);
   }
   return chain;
 }
 
 int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
-                              uint64_t capacity) {
-  std::vector<const PrefixIndex::Entry *> chain = match(tokens);
+                              uint64_t capacity, Making making) {
+  std::vector<Match> chain = match(tokens, making);
   // Shared pages are held first, so that making room cannot evict them.
-  for (const PrefixIndex::Entry *entry : chain)
-    hold(entry->page);
+  for (Match found : chain)
+    hold(found.page);
   uint64_t need = pagesFor(capacity);
   if (need > config.tableWidth || need - chain.size() > availablePages()) {
-    for (const PrefixIndex::Entry *entry : chain)
-      drop(entry->page);
+    for (Match found : chain)
+      drop(found.page);
     return -1;
   }
-  for (const PrefixIndex::Entry *entry : chain)
-    append(slot, entry->page);
+  std::vector<PageMaker> &makers = slots[slot].makers;
+  makers.assign(making.pages.begin(), making.pages.end());
+  makers.resize(std::max(makers.size(), chain.size()), PageMaker::Plan);
+  for (size_t i = 0; i < chain.size(); ++i) {
+    append(slot, chain[i].page);
+    makers[i] = chain[i].maker;
+  }
   slots[slot].length = uint64_t(chain.size()) * config.pageTokens;
   grow(slot, capacity);
   return int64_t(slots[slot].length);
@@ -145,14 +168,15 @@ void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
     if (begin + length > tokens.size())
       return;
     uint32_t page = s.pages[s.published];
+    PageMaker maker = Making{s.makers}.of(s.published);
     const PrefixIndex::Entry *entry =
-        index.insert(s.place, tokens.subspan(begin, length), page);
+        index.insert(s.place, keyOf(tokens, begin, maker), page);
     // Behind another slot's page the chain would outlive its start, which this
     // slot does not hold.
     s.isChainOver = !entry || entry->page != page;
     if (s.isChainOver)
       return;
-    s.place = index.next(s.place, *entry, config.pageTokens);
+    s.place = index.next(s.place, *entry, config.pageTokens + 1);
     ++s.published;
   }
 }

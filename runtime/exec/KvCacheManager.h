@@ -19,6 +19,10 @@
 
 namespace mtp {
 
+/// Who computed a page's entries: kernels of the plan, or a library of the
+/// GPU's vendor with them, whose sums have another order.
+enum class PageMaker : uint8_t { Plan, Library };
+
 struct KvConfig {
   /// Pages of the pool; page 0 is the dummy and never handed out.
   uint32_t pages = 0;
@@ -48,12 +52,30 @@ public:
   /// Memory that the bookkeeping of a pool takes from the start, in bytes.
   static uint64_t memoryBytes(const KvConfig &config);
 
+  /// Who is to compute a slot's first pages; the plan's kernels compute what is
+  /// behind these. `isExact`: pages of others are taken only if they were made
+  /// so; else any are, the same where there is a choice.
+  struct Making {
+    std::span<const PageMaker> pages;
+    bool isExact = false;
+
+    PageMaker of(size_t page) const {
+      return page < pages.size() ? pages[page] : PageMaker::Plan;
+    }
+  };
+
   /// Starts an empty slot: takes what the index has of `tokens` and new pages
   /// for `capacity` tokens in all. Returns the tokens taken, or -1, changing
   /// nothing, when pages are short. What is taken is a whole number of pages,
   /// and leaves the last `rerun` tokens to prefill.
   int64_t begin(uint32_t slot, std::span<const int32_t> tokens,
-                uint64_t capacity);
+                uint64_t capacity, Making making = {{}, false});
+
+  /// Who made, or is to make, the first pages of a slot: what begin() was told,
+  /// but for the pages that it took.
+  std::span<const PageMaker> makers(uint32_t slot) const {
+    return slots[slot].makers;
+  }
 
   /// Makes room for positions 0 .. capacity-1. False, changing nothing, when
   /// pages are short.
@@ -109,6 +131,8 @@ private:
   };
   struct Slot {
     std::vector<uint32_t> pages;
+    /// Of the first pages; the others are the plan's.
+    std::vector<PageMaker> makers;
     uint64_t length = 0;
     /// Pages in the index, and where the chain goes on.
     uint32_t published = 0;
@@ -117,8 +141,15 @@ private:
     bool isChainOver = false;
   };
 
-  std::vector<const PrefixIndex::Entry *>
-  match(std::span<const int32_t> tokens) const;
+  /// A page that can be shared.
+  struct Match {
+    uint32_t page;
+    PageMaker maker;
+  };
+  std::vector<Match> match(std::span<const int32_t> tokens,
+                           const Making &making) const;
+  std::vector<int32_t> keyOf(std::span<const int32_t> tokens, uint64_t begin,
+                             PageMaker maker) const;
   uint32_t take();
   void hold(uint32_t page);
   void drop(uint32_t page);

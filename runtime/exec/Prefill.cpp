@@ -5,6 +5,9 @@
 // come along: weights are read once for all of them. A prompt that can share
 // pages which another one is filling waits for these (see admitNext).
 //
+// Where a library of the GPU's vendor multiplies, whole chunks of a prompt go
+// through its program alone, each for itself (README.md).
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/StrCat.h"
@@ -37,6 +40,41 @@ Status Session::Impl::prefillPhase() {
   }
 }
 
+/// Who is to compute the pages of a prompt: a library those of its whole
+/// chunks, counted from its beginning on, kernels of the plan all others.
+std::vector<PageMaker> Session::Impl::planPages(uint64_t promptTokens) const {
+  uint64_t page = inner.envelope->pageTokens;
+  uint64_t whole =
+      library.rows ? promptTokens / library.rows * library.rows / page : 0;
+  std::vector<PageMaker> makers(promptTokens / page, PageMaker::Plan);
+  std::fill_n(makers.begin(), whole, PageMaker::Library);
+  return makers;
+}
+
+/// The tokens from the sequence's length on up to the first that another is to
+/// compute.
+PrefillRun Session::Impl::nextRun(const Sequence &sequence) const {
+  KvCacheManager::Making making{kv->makers(sequence.slot)};
+  uint64_t pageTokens = inner.envelope->pageTokens;
+  uint64_t page = sequence.length / pageTokens, all = sequence.context.size();
+  PageMaker maker = making.of(page);
+  do
+    ++page;
+  while (page * pageTokens < all && making.of(page) == maker);
+  return {maker, std::min(page * pageTokens, all) - sequence.length};
+}
+
+/// A pass through the library's program. A row's place in the chunk is its
+/// position's, whatever was computed before: so it has the same bits however
+/// much of its chunk comes from the prefix index.
+PrefillPass Session::Impl::libraryPass(Sequence &sequence, uint64_t tokens,
+                                       uint64_t budget) const {
+  if (library.rows > budget)
+    return PrefillPass();
+  uint64_t room = library.rows - sequence.length % library.rows;
+  return {{{&sequence, uint32_t(std::min(tokens, room))}}, library.rows, true};
+}
+
 /// The next pass, of `budget` rows at most; one without shares where nobody
 /// waits or the budget is too small.
 Result<PrefillPass> Session::Impl::nextPass(uint64_t budget) {
@@ -47,10 +85,13 @@ Result<PrefillPass> Session::Impl::nextPass(uint64_t budget) {
   }
   const ProgramTable &programs = inner.programs;
   Sequence &first = sequences.at(prefilling.front());
-  uint32_t chunk = programs.nextChunk(first.rest(), options.prefillChunk);
+  PrefillRun run = nextRun(first);
+  if (run.maker == PageMaker::Library)
+    return libraryPass(first, run.tokens, budget);
+  uint32_t chunk = programs.nextChunk(run.tokens, options.prefillChunk);
   if (chunk > budget)
     return PrefillPass();
-  uint32_t rows = uint32_t(std::min<uint64_t>(chunk, first.rest()));
+  uint32_t rows = uint32_t(std::min<uint64_t>(chunk, run.tokens));
   std::vector<PrefillShare> shares = {{&first, rows}};
   uint64_t room = std::min<uint64_t>(budget, options.prefillChunk);
   while (rows < room && shares.size() < programs.mostSequences()) {
@@ -60,7 +101,10 @@ Result<PrefillPass> Session::Impl::nextPass(uint64_t budget) {
         break;
     }
     Sequence &next = sequences.at(prefilling[shares.size()]);
-    uint32_t more = uint32_t(std::min<uint64_t>(room - rows, next.rest()));
+    PrefillRun beside = nextRun(next);
+    if (beside.maker == PageMaker::Library)
+      break;
+    uint32_t more = uint32_t(std::min<uint64_t>(room - rows, beside.tokens));
     shares.push_back({&next, more});
     rows += more;
   }
@@ -78,16 +122,24 @@ Status Session::Impl::runPrefill(const PrefillPass &pass) {
   std::vector<PromptPart> parts;
   for (auto [sequence, rows] : pass.shares) {
     MTP_RETURN_IF_ERROR(syncPageTable(*sequence));
-    parts.push_back(
-        {sequence->slot, uint32_t(sequence->length), rows, sequence->context});
+    uint64_t firstRow = pass.byLibrary ? sequence->length % pass.chunk : 0;
+    parts.push_back({sequence->slot, uint32_t(sequence->length), rows,
+                     uint32_t(firstRow), sequence->context});
   }
   uint32_t count = uint32_t(parts.size());
-  uint32_t program = inner.programs.prefill(pass.chunk, options.k > 0, count);
+  bool drafts = options.k > 0;
+  uint32_t program = pass.byLibrary
+                         ? inner.programs.libraryPrefill(drafts)
+                         : inner.programs.prefill(pass.chunk, drafts, count);
   MTP_RETURN_IF_ERROR(host->setPrefill(parts));
   MTP_RETURN_IF_ERROR(executable->run(program, pass.chunk));
   ++statistics.prefillChunks;
   schema::Binding logits = inner.programs.logits(program, pass.chunk);
   uint64_t rowBytes = logits.bytes() / count;
+  for (auto [sequence, rows] : pass.shares)
+    if (pass.byLibrary)
+      for (Statistics *of : {&statistics, &sequence->statistics})
+        of->libraryTokens += rows;
   for (uint32_t s = 0; s < count; ++s)
     MTP_RETURN_IF_ERROR(
         commitPrefill(pass.shares[s], rowsOf(logits, s * rowBytes, rowBytes)));

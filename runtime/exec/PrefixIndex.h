@@ -46,7 +46,8 @@ public:
     EntryId id = kRoot;
     uint32_t page = 0;
     EntryId parent = kRoot;
-    /// The page's tokens, then the lookahead.
+    /// The page's tokens, with what else tells it from others in front, then
+    /// the lookahead.
     std::vector<int32_t> tokens;
   };
 

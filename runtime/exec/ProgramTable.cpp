@@ -20,6 +20,11 @@ ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
              [program.begin] = i;
       break;
     case schema::ProgramKind::Prefill:
+      if (program.callsLibrary) {
+        (program.drafts ? draftingLibrary : plainLibrary) = i;
+        rowsOfLibrary = program.begin;
+        break;
+      }
       (program.drafts ? drafting : plain)[program.sequences][program.begin] = i;
       break;
     case schema::ProgramKind::Function:
@@ -52,6 +57,10 @@ uint32_t ProgramTable::prefill(uint32_t rows, bool drafts,
                                uint32_t sequences) const {
   const auto &programs = drafts && hasDraftingPrefill() ? drafting : plain;
   return find(programs.at(sequences), rows);
+}
+
+uint32_t ProgramTable::libraryPrefill(bool drafts) const {
+  return drafts && hasDraftingPrefill() ? draftingLibrary : plainLibrary;
 }
 
 bool ProgramTable::hasChunk(uint32_t rows, uint32_t sequences) const {

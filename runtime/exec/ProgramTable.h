@@ -30,6 +30,11 @@ public:
   /// There must be a chunk of so many rows and sequences.
   uint32_t prefill(uint32_t rows, bool drafts, uint32_t sequences = 1) const;
 
+  /// The prefill of one sequence in which a library computes the products of
+  /// all rows, and its rows; 0 where there is none.
+  uint32_t libraryPrefill(bool drafts) const;
+  uint32_t libraryRows() const { return rowsOfLibrary; }
+
   /// Whether prefills leave behind what drafts need only if asked.
   bool hasDraftingPrefill() const { return !drafting.empty(); }
 
@@ -70,6 +75,8 @@ private:
   std::map<uint32_t, std::map<uint64_t, Ranges>> decodes;
   /// By sequences.
   std::map<uint32_t, Ranges> plain, drafting;
+  /// Prefills with products of a library, that do not draft and that do.
+  uint32_t plainLibrary = kNone, draftingLibrary = kNone, rowsOfLibrary = 0;
   std::unordered_map<std::string_view, uint32_t> functions;
 };
 

@@ -73,6 +73,8 @@ KvConfig Session::Impl::kvConfig() const {
 }
 
 Status Session::Impl::startGeneration() {
+  library = chooseLibrary(inner.programs, *executable, options.prefillChunk,
+                          options.deterministic);
   reuse = reuseRule(inner.artifact(), inner.programs, options.k);
   KvConfig config = kvConfig();
   MTP_RETURN_IF_ERROR(checkMemory(
@@ -196,6 +198,10 @@ KvUsage Session::kvUsage() const {
 
 Status Session::checkInvariants() const {
   return impl->kv ? impl->kv->checkInvariant() : okStatus();
+}
+
+const std::string &Session::promptKernels() const {
+  return impl->library.kernels;
 }
 
 const SessionOptions &Session::options() const { return impl->options; }

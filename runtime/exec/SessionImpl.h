@@ -29,6 +29,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/exec/HostState.h"
 #include "runtime/exec/KvCacheManager.h"
+#include "runtime/exec/LibraryChoice.h"
 #include "runtime/exec/ModelImpl.h"
 #include "runtime/exec/ReuseRule.h"
 #include "runtime/exec/SlotStates.h"
@@ -54,6 +55,10 @@ struct Sequence {
   Statistics statistics;
   /// Rows of the last or of all output tokens, see LogitsMode.
   std::vector<float> logits;
+  /// Who computed the prompt's pages, as it was settled when the sequence was
+  /// first admitted: after a preemption they are computed in the same way.
+  std::vector<PageMaker> makers;
+  bool wasAdmitted = false;
 
   // What follows is valid while the sequence is Prefilling or Running.
 
@@ -80,6 +85,12 @@ struct Sequence {
   uint64_t rest() const { return context.size() - length; }
 };
 
+/// Tokens behind each other that are computed alike.
+struct PrefillRun {
+  PageMaker maker;
+  uint64_t tokens;
+};
+
 /// The next tokens of a prompt that one pass computes.
 struct PrefillShare {
   Sequence *sequence;
@@ -92,6 +103,9 @@ struct PrefillPass {
   /// The rows of its program; more than those of the shares where a single
   /// prompt is short of the smallest chunk that covers it.
   uint32_t chunk = 0;
+  /// Whether a library computes the products of a chunk of one prompt, whose
+  /// rows stand at their positions modulo the chunk.
+  bool byLibrary = false;
 };
 
 /// Rounds that follow each other on the device.
@@ -121,6 +135,7 @@ public:
   Result<SequenceId> add(Request request);
   Status cancel(SequenceId id);
   Status release(SequenceId id);
+  int64_t takePages(Sequence &sequence, uint32_t slot);
   Result<bool> admitNext();
   void preemptYoungest();
 
@@ -128,6 +143,10 @@ public:
   Status prefillPhase();
   uint64_t prefillBudget() const;
   Result<PrefillPass> nextPass(uint64_t budget);
+  PrefillPass libraryPass(Sequence &sequence, uint64_t tokens,
+                          uint64_t budget) const;
+  PrefillRun nextRun(const Sequence &sequence) const;
+  std::vector<PageMaker> planPages(uint64_t promptTokens) const;
   Status runPrefill(const PrefillPass &pass);
   Status commitPrefill(PrefillShare share, schema::Binding logits);
   Status finishPrefill(Sequence &sequence, schema::Binding logits);
@@ -178,6 +197,7 @@ public:
   MemoryLimit memory = memoryLimit();
   /// Means nothing without an envelope.
   ReuseRule reuse;
+  LibraryChoice library;
 
   // Pages and states of the slots; null without an envelope.
 

@@ -168,3 +168,51 @@ TEST(KvCache, InvariantHoldsUnderRandomUse) {
     EXPECT_EQ(kv.availablePages(), kv.usablePages());
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Makers
+//===----------------------------------------------------------------------===//
+
+TEST(KvCache, TakesPagesOfTheMakerThatItWantsFirst) {
+  KvCacheManager kv(config(20, /*lookahead=*/0));
+  std::vector<int32_t> prompt = tokens(13);
+  const std::vector<PageMaker> byLibrary(3, PageMaker::Library);
+  // The same tokens, computed in two ways: both are kept.
+  ASSERT_EQ(kv.begin(0, prompt, 13, {byLibrary}), 0);
+  ASSERT_EQ(kv.begin(1, prompt, 13), 0);
+  for (uint32_t slot : {0, 1}) {
+    kv.commit(slot, 13);
+    kv.publish(slot, prompt);
+  }
+  EXPECT_EQ(kv.begin(2, prompt, 13, {byLibrary}), 12);
+  EXPECT_EQ(kv.table(2)[0], kv.table(0)[0]);
+  EXPECT_EQ(kv.table(2)[2], kv.table(0)[2]);
+  EXPECT_EQ(kv.begin(3, prompt, 13), 12);
+  EXPECT_EQ(kv.table(3)[0], kv.table(1)[0]);
+  EXPECT_EQ(kv.makers(3).size(), 3u);
+  EXPECT_EQ(kv.makers(3)[0], PageMaker::Plan);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
+TEST(KvCache, TakesPagesOfAnotherMakerUnlessTheyMustBeExact) {
+  KvCacheManager kv(config(20, /*lookahead=*/0));
+  std::vector<int32_t> prompt = tokens(13);
+  ASSERT_EQ(kv.begin(0, prompt, 13), 0);
+  kv.commit(0, 13);
+  kv.publish(0, prompt);
+  const std::vector<PageMaker> wanted = {PageMaker::Plan, PageMaker::Library,
+                                         PageMaker::Library};
+  EXPECT_EQ(kv.begin(1, prompt, 13, {wanted, /*isExact=*/true}), 4);
+  EXPECT_EQ(kv.makers(1)[1], PageMaker::Library);
+  EXPECT_EQ(kv.begin(2, prompt, 13, {wanted}), 12);
+  for (PageMaker maker : kv.makers(2))
+    EXPECT_EQ(maker, PageMaker::Plan);
+  // What the first computed behind the page that it shares is the library's,
+  // and another page for the same tokens.
+  kv.commit(1, 13);
+  kv.publish(1, prompt);
+  EXPECT_EQ(kv.begin(3, prompt, 13, {wanted, /*isExact=*/true}), 12);
+  EXPECT_EQ(kv.table(3)[0], kv.table(0)[0]);
+  EXPECT_EQ(kv.table(3)[1], kv.table(1)[1]);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}

@@ -126,6 +126,7 @@ std::string bench::jsonReport(const Results &r, const Options &o) {
   for (const Point &point : r.points)
     addPoint(json, point, r, o.estimate);
   json.endArray();
+  json.field("prefill_kernels", r.prefillKernels);
   json.key("prefill");
   json.beginArray();
   for (const PrefillResult &p : r.prefills) {

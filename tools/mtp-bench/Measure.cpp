@@ -198,6 +198,7 @@ Result<Results> bench::measure(Options &options) {
       Rig::create(model, slots, options.threads, options.pin, options.seed));
   results.machine.push_back(machine->measure(kMachineSeconds));
   MTP_RETURN_IF_ERROR(measurePoints(*rig, options, *machine, results));
+  results.prefillKernels = rig->useLibrary(options.deterministic).kernels;
   if (options.wants("prefill"))
     MTP_RETURN_IF_ERROR(measurePrefills(*rig, options, results.prefills));
   std::vector<SpeculativeResult> ofPrompt;

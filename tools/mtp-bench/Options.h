@@ -43,6 +43,8 @@ struct Options {
   /// Read the artifact into memory of large pages instead of mapping it.
   bool noMmap = false;
   bool verify = false;
+  /// Prefill by the plan's kernels alone.
+  bool deterministic = false;
 
   /// Write what each turn gave to stderr as soon as it is known.
   bool progress = false;

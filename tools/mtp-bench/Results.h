@@ -128,6 +128,8 @@ struct Results {
   bool isNoisy = false;
   std::vector<Point> points;
   std::vector<PrefillResult> prefills;
+  /// Who multiplied the rows of whole chunks there.
+  std::string prefillKernels;
   std::vector<SpeculativeResult> speculative;
 
   /// Null when that was not measured.

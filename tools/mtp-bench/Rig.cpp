@@ -189,6 +189,12 @@ Result<double> Rig::runTimed(uint32_t index, uint32_t n, CommandTimes &times) {
   return secondsSince(begin);
 }
 
+const LibraryChoice &Rig::useLibrary(bool deterministic) {
+  library = chooseLibrary(table, *executable, loaded->envelope()->prefillChunk,
+                          deterministic);
+  return library;
+}
+
 Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
                             bool modules) {
   const EnvelopeInfo &e = *loaded->envelope();
@@ -197,10 +203,14 @@ Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
   Clock::time_point begin = Clock::now();
   for (uint32_t start = 0, chunk; start < tokens.size(); start += chunk) {
     uint32_t rest = uint32_t(tokens.size()) - start;
-    chunk = table.nextChunk(rest, e.prefillChunk);
-    PromptPart part = {slot, start, std::min(rest, chunk), tokens};
+    bool byLibrary = library.rows != 0 && rest >= library.rows;
+    chunk = byLibrary ? library.rows : table.nextChunk(rest, e.prefillChunk);
+    PromptPart part = {slot, start, std::min(rest, chunk), /*firstRow=*/0,
+                       tokens};
+    uint32_t program = byLibrary ? table.libraryPrefill(modules)
+                                 : table.prefill(chunk, modules);
     MTP_RETURN_IF_ERROR(host->setPrefill({&part, 1}));
-    MTP_RETURN_IF_ERROR(executable->run(table.prefill(chunk, modules), chunk));
+    MTP_RETURN_IF_ERROR(executable->run(program, chunk));
   }
   return secondsSince(begin);
 }

@@ -11,6 +11,7 @@
 
 #include "mtp/model.h"
 #include "runtime/exec/HostState.h"
+#include "runtime/exec/LibraryChoice.h"
 #include "runtime/exec/ModelImpl.h"
 
 #include <memory>
@@ -53,6 +54,10 @@ public:
   /// seconds of one. Contexts grow by what they put out.
   Result<double> runRounds(uint32_t index, uint32_t n, uint32_t rounds);
 
+  /// Says who multiplies the rows of whole chunks in prefill(), as a session
+  /// would; before, kernels of the plan do.
+  const LibraryChoice &useLibrary(bool deterministic);
+
   /// Fills a slot's caches with tokens, in chunks of the default size; returns
   /// the seconds. With `modules`, those of the drafter too.
   Result<double> prefill(uint32_t slot, std::span<const int32_t> tokens,
@@ -81,6 +86,7 @@ private:
   std::shared_ptr<const Model> loaded;
   const Artifact &contents;
   ProgramTable table;
+  LibraryChoice library;
   std::unique_ptr<Executable> executable;
   std::unique_ptr<HostState> host;
   /// The first failure of a write or read.

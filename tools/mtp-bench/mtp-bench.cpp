@@ -70,6 +70,8 @@ static void addFlags(CLI::App &app, Options &o) {
   addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
   addDeviceFlag(app, o.device);
   addThreadFlags(app, o.threads, o.pin);
+  addFlag(app, "--deterministic", o.deterministic,
+          "Compute prompts on a GPU without its vendor's library");
   addCopyFlag(app, o.noMmap);
   addVerifyFlag(app, o.verify);
   addFlag(app, "--progress", o.progress,

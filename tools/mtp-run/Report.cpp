@@ -102,6 +102,8 @@ std::string mtp::jsonReport(const Session &session, const RunReport &report) {
   json.field("tokens", s.prefillTokens);
   json.field("cached_tokens", s.cachedTokens);
   json.field("chunks", s.prefillChunks);
+  json.field("library_tokens", s.libraryTokens);
+  json.field("kernels", session.promptKernels());
   json.field("seconds", s.prefillSeconds);
   json.field("tokens_per_second", double(s.prefillTokens) / s.prefillSeconds);
   json.endObject();
@@ -147,6 +149,9 @@ std::string mtp::textReport(const Session &session, const RunReport &report) {
     std::snprintf(line, sizeof(line), " in %.3f s, %.1f tokens/s\n",
                   s.prefillSeconds, double(s.prefillTokens) / s.prefillSeconds);
   text += s.prefillTokens > 0 ? line : "\n";
+  // Where there is a choice.
+  if (session.promptKernels() != "own kernels")
+    text += "prompts: " + session.promptKernels() + "\n";
   if (s.rounds == 0)
     return text + "decode: 0 tokens in no round, prefill gives the first\n" +
            samplingText(report);

@@ -98,6 +98,9 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
             "Rounds that follow each other on the device before the host comes "
             "in (0: 1 on a CPU, 16 on a GPU)")
       ->group(kGeneration);
+  addFlag(app, "--deterministic", s.deterministic,
+          "Compute prompts on a GPU without its vendor's library")
+      ->group(kGeneration);
   addFlag(app, "--no-prefix-cache", s.prefixCache,
           "Do not share pages of equal prompts", false)
       ->group(kGeneration);

@@ -269,7 +269,8 @@ typedef enum mtp_logits {
    fewer where a control group's quota gives it less time. */
 uint32_t mtp_usable_processors(void);
 
-/* How a session works. What it generates depends on none of it. */
+/* How a session works. What it generates depends on none of it, but on a GPU
+   for what `deterministic` excludes. */
 typedef struct mtp_session_options {
   size_t size;
   int32_t k;                  /* drafts in a round, or MTP_K_MAXIMUM */
@@ -285,6 +286,11 @@ typedef struct mtp_session_options {
   int32_t logits;             /* an mtp_logits */
   uint32_t rounds_per_launch; /* rounds before the host comes in; 0: 1 on a
                                  CPU, 16 on a GPU */
+  int deterministic;          /* 1: prompts by the plan's kernels alone. 0: on a
+                                 GPU a library of its vendor multiplies whole
+                                 chunks; a prompt that shares pages which others
+                                 had as the end of a prompt, or generated, may
+                                 then differ in bits from one computed whole */
 } mtp_session_options;
 
 /* Fills in the defaults: k = MTP_K_MAXIMUM, prefix_cache = 1, all else 0. */

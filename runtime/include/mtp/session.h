@@ -99,6 +99,12 @@ struct SessionOptions {
   /// Share the KV pages of equal prefixes, of prompts and of generated tokens.
   bool prefixCache = true;
   LogitsMode logits = LogitsMode::None;
+  /// Compute prompts on a GPU by the plan's kernels alone. Else a library of
+  /// the GPU's vendor multiplies the rows of whole chunks where the artifact
+  /// has programs for that: faster, and a prompt of which pages are shared that
+  /// another sequence had as the end of its prompt, or generated, may then
+  /// differ in bits from one that is computed whole.
+  bool deterministic = false;
 };
 
 using SequenceId = uint64_t;
@@ -142,6 +148,8 @@ struct Statistics {
   uint64_t prefillTokens = 0;
   uint64_t cachedTokens = 0;
   uint64_t prefillChunks = 0;
+  /// Of prefillTokens, those whose rows a library multiplied.
+  uint64_t libraryTokens = 0;
   uint64_t preemptions = 0;
   /// Per draft position: drafts made, and drafts accepted.
   std::vector<uint64_t> drafted;
@@ -226,6 +234,10 @@ public:
   /// Compares all page counts and tables with one another; Internal names the
   /// first that is wrong. For tests.
   Status checkInvariants() const;
+
+  /// Who multiplies the rows of prompts, for people: "own kernels", "cuBLASLt
+  /// 13.1.0 for whole chunks of 128 rows". Empty without an envelope.
+  const std::string &promptKernels() const;
 
   /// Options with all defaults filled in.
   const SessionOptions &options() const;
