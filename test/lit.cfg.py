@@ -38,6 +38,8 @@ config.substitutions.append(("%{cuda}", cuda))
 cudasim = os.path.join(config.mtp_obj_root, "test", "GpuSim", "libmtp_cudasim.so")
 if os.path.exists(cudasim):
     config.available_features.add("cudasim")
+    if config.has_cublaslt:
+        config.available_features.add("cublaslt")
 config.substitutions.append(("%{cudasim}", cudasim))
 config.substitutions.append(("%{python}", sys.executable))
 

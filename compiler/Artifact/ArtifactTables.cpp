@@ -71,7 +71,9 @@ private:
   /// How a GPU starts a kernel; null on other machines.
   const KernelLaunch *launchOf(exec::KernelOp op) const;
   Offset<schema::CudaLaunch> makeLaunch(const KernelLaunch *launch);
+  Offset<schema::Gemm> makeGemm(exec::KernelOp op);
   Offset<schema::Kernel> makeKernel(exec::KernelOp op);
+  Offset<flatbuffers::Vector<Offset<schema::GemmAlgorithm>>> makeAlgorithms();
   Offset<flatbuffers::Vector<Offset<schema::Blob>>>
   makeBlobs(const std::vector<BlobLayout> &blobs);
   Offset<schema::PlanProgram> makeProgram(exec::ProgramOp op);
@@ -223,6 +225,17 @@ TableBuilder::makeLaunch(const KernelLaunch *launch) {
   return schema::CreateCudaLaunch(fbb, launch->threads, launch->sharedBytes);
 }
 
+/// What a library computes; null where the plan has code.
+Offset<schema::Gemm> TableBuilder::makeGemm(exec::KernelOp op) {
+  if (op.getKind() != exec::kLibraryKind)
+    return 0;
+  auto number = [&](StringRef key) {
+    return exec::configInt(op.getConfig(), key);
+  };
+  return schema::CreateGemm(fbb, uint32_t(number("n")), uint32_t(number("k")),
+                            uint64_t(number("workspace")));
+}
+
 Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
   std::string config;
   llvm::raw_string_ostream(config) << op.getConfig();
@@ -230,15 +243,17 @@ Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
       *exec::kernelSignature(op.getKind(), op.getConfig());
   // A GPU has no builtins, and a name of its own in the image.
   const KernelLaunch *launch = launchOf(op);
-  bool builtin = !launch && op.getKind().starts_with(exec::kBuiltinPrefix);
+  bool hasCode = launch || (!op.getKind().starts_with(exec::kBuiltinPrefix) &&
+                            op.getKind() != exec::kLibraryKind);
   auto symbol =
       fbb.CreateString(launch ? launch->symbol : op.getSymName().str());
   auto kind = fbb.CreateString(op.getKind().str());
   auto text = fbb.CreateString(config);
   auto contract = makeContract(op);
-  return schema::CreateKernel(fbb, symbol, kind, text, builtin ? -1 : 0,
+  auto start = makeLaunch(launch);
+  return schema::CreateKernel(fbb, symbol, kind, text, hasCode ? 0 : -1,
                               signature.buffers, signature.params, contract,
-                              makeLaunch(launch));
+                              start, makeGemm(op));
 }
 
 Offset<flatbuffers::Vector<Offset<schema::Blob>>>
@@ -433,6 +448,22 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
       inputVector, outputVector, uint32_t(op.getPositions().value_or(0)));
 }
 
+/// Null where there are none.
+Offset<flatbuffers::Vector<Offset<schema::GemmAlgorithm>>>
+TableBuilder::makeAlgorithms() {
+  std::vector<Offset<schema::GemmAlgorithm>> entries;
+  for (const LibraryAlgorithm &known : plan.code.algorithms) {
+    auto chip = fbb.CreateString(known.chip);
+    auto words = fbb.CreateVector(known.words);
+    entries.push_back(schema::CreateGemmAlgorithm(
+        fbb, known.version, chip, known.gemm.rows, known.gemm.outputs,
+        known.gemm.inputs, words));
+  }
+  if (entries.empty())
+    return 0;
+  return fbb.CreateVector(entries);
+}
+
 Offset<schema::Plan> TableBuilder::makePlan() {
   auto target = makeTarget();
   std::vector<Offset<schema::Image>> images;
@@ -459,11 +490,12 @@ Offset<schema::Plan> TableBuilder::makePlan() {
   auto stateOffsets = fbb.CreateVector(offsets);
   auto programs = tableOf<exec::ProgramOp>(
       [&](exec::ProgramOp op) { return makeProgram(op); });
+  auto algorithms = makeAlgorithms();
   return schema::CreatePlan(
       fbb, target, imageVector, kernels, weights, constants, stateOffsets,
       exec::moduleNumber(module, exec::kPlanAttr, exec::kStateBytes),
       exec::moduleNumber(module, exec::kPlanAttr, exec::kArenaBytes),
-      plan.code.scratchBytes, programs, deviceLoop);
+      plan.code.scratchBytes, programs, deviceLoop, algorithms);
 }
 
 Offset<flatbuffers::Vector<Offset<schema::Cache>>> TableBuilder::makeCaches() {

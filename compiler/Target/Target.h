@@ -22,6 +22,26 @@
 
 namespace mtp::compiler {
 
+/// A product that a library of the GPU's vendor computes, see schema::Gemm.
+struct LibraryGemm {
+  uint32_t rows = 0, outputs = 0, inputs = 0;
+  uint64_t workspace = 0;
+
+  auto operator<=>(const LibraryGemm &) const = default;
+};
+
+/// By what algorithm it does so fastest, see schema::GemmAlgorithm.
+struct LibraryAlgorithm {
+  uint64_t version = 0;
+  std::string chip;
+  LibraryGemm gemm;
+  std::vector<uint64_t> words;
+};
+
+/// Finds these on this machine.
+using TuneGemms = std::function<Result<std::vector<LibraryAlgorithm>>(
+    llvm::ArrayRef<LibraryGemm>)>;
+
 /// What the flags of mtpc say of machines; a target takes what concerns it.
 struct TargetOptions {
   /// The processor's name; "native" is this machine's.
@@ -30,6 +50,12 @@ struct TargetOptions {
   std::string chip = "sm_90";
   /// Threads that a step should keep busy; does not change what it computes.
   int64_t workers = 1;
+  /// Rows of prompts from which on a GPU's library multiplies them; 0: never.
+  int64_t libraryRows = kLibraryRows;
+
+  static constexpr int64_t kLibraryRows = 128;
+  /// Null: algorithms are the library's choice.
+  TuneGemms tuneGemms;
 };
 
 /// What a plan says of its machine. The runtime compares it with its own.
@@ -81,6 +107,8 @@ struct KernelCode {
   /// Of a GPU's kernels, where they were assembled; by their names in the
   /// image.
   std::vector<KernelResources> resources;
+  /// Of products of a library, where they were looked for.
+  std::vector<LibraryAlgorithm> algorithms;
   /// Scratch of one worker, bytes: of each kernel, and what is enough for all.
   llvm::StringMap<uint64_t> scratchOf;
   uint64_t scratchBytes = 0;

@@ -94,6 +94,11 @@ def jobs():
         yield (f"dsv3-chain-mtp2.{name}", "dsv3-chain-mtp2", "bf16",
                ["--max-batch=2", "--max-context=2100", "--prefill-chunk=64", "-k=2"],
                [f"--workers={workers}"])
+    # Prompts whose whole chunks a library multiplies.
+    for model, options in (("llama-gqa", []), ("mimo-mtp1", ["-k=2"])):
+        yield (f"{model}.library", model, "bf16",
+               ["--max-batch=2", "--max-context=128", "--prefill-chunk=32"] + options,
+               ["--target=cpu,cuda", "--chip=sim", "--library-rows=32"])
     yield "bundled", None, None, ["--max-batch=4", "--max-context=256", "-k=4"], []
 
 

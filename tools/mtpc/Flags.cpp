@@ -4,6 +4,7 @@
 #include "compiler/Driver/DraftVocabulary.h"
 #include "compiler/Driver/QuantizeFlags.h"
 #include "runtime/core/Processors.h"
+#include "tools/mtpc/Tune.h"
 
 namespace cl = llvm::cl;
 using namespace mtp::compiler;
@@ -43,6 +44,17 @@ cl::opt<std::string>
 cl::opt<std::string>
     chip("chip", cl::desc("Of the target cuda: the GPU, or sim for gpu-sim"),
          cl::value_desc("sm_90|sim"), cl::init("sm_90"), cl::cat(category));
+cl::opt<int64_t> libraryRows(
+    "library-rows",
+    cl::desc("Of the target cuda: rows of a prompt's chunk from which on "
+             "cuBLASLt multiplies them; 0: never"),
+    cl::value_desc("N"), cl::init(TargetOptions::kLibraryRows),
+    cl::cat(category));
+cl::opt<bool> tuneGemm(
+    "tune-gemm",
+    cl::desc("Of the target cuda: time cuBLASLt's algorithms on this machine's "
+             "GPU, and keep the fastest for it"),
+    cl::cat(category));
 cl::opt<std::string>
     compileTo("compile-to",
               cl::desc("Stop after a phase and print the module: input, fuse, "
@@ -203,6 +215,9 @@ mtp::Result<Targets> readTargets(const TargetRegistry &registry) {
   TargetOptions options;
   options.cpu = targetCpu;
   options.chip = chip;
+  options.libraryRows = libraryRows;
+  if (tuneGemm)
+    options.tuneGemms = tuneOnThisMachine;
   options.workers = threadsOf(runThreads);
   return registry.create(names, options);
 }

@@ -9,9 +9,11 @@
 #include "compiler/Codegen/GPU/LoopKernels.h"
 #include "compiler/Codegen/GPU/PtxasReport.h"
 #include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
 #include "runtime/schema/QuantizedPanel.h"
 #include "llvm/IR/Module.h"
+#include <set>
 
 using namespace mtp;
 using namespace mtp::codegen;
@@ -22,6 +24,10 @@ static constexpr llvm::StringLiteral kSimulator = "sim";
 /// processors of an H100. Programs are the same for all chips, and for the
 /// simulator.
 static constexpr int64_t kAttentionBlocks = 2 * 132;
+
+/// Bytes that a library may use in one product: what NVIDIA asks for on an
+/// sm_90, and what the simulator's library is content with.
+static constexpr int64_t kWorkspace = 32 << 20, kSimulatedWorkspace = 64 << 10;
 
 /// Whether a name is a chip's: "sm_90", "sm_100a".
 static bool isChip(StringRef name) {
@@ -39,7 +45,10 @@ CudaTarget::create(const compiler::TargetOptions &options) {
     return invalidArgument("expected a chip like sm_90, or sim, for --chip, "
                            "got '" +
                            options.chip + "'");
-  return std::unique_ptr<Target>(new CudaTarget(options.chip));
+  if (options.libraryRows < 0)
+    return invalidArgument("expected 0 or more for --library-rows, got " +
+                           std::to_string(options.libraryRows));
+  return std::unique_ptr<Target>(new CudaTarget(options));
 }
 
 bool CudaTarget::isSimulated() const { return chip == kSimulator; }
@@ -56,6 +65,10 @@ void CudaTarget::addSchedulePasses(OpPassManager &manager) const {
   manager.addPass(
       mlir::mtp::createSplitAttentionPass({kAttentionBlocks, /*blocks=*/true}));
   manager.addPass(mlir::mtp::createOrderFragmentsPass());
+  mlir::mtp::CallLibraryPassOptions library;
+  library.rows = libraryRows;
+  library.workspace = isSimulated() ? kSimulatedWorkspace : kWorkspace;
+  manager.addPass(mlir::mtp::createCallLibraryPass(library));
 }
 
 /// The name of a kernel in its image: PTX has no other characters.
@@ -82,6 +95,8 @@ static LogicalResult emitKernels(ModuleOp module,
                                  compiler::KernelCode &code) {
   OpBuilder builder(module.getContext());
   for (auto kernel : module.getOps<exec::KernelOp>()) {
+    if (kernel.getKind() == exec::kLibraryKind)
+      continue;
     KernelSpec spec{symbolInImage(kernel.getSymName()), kernel.getKind().str(),
                     kernel.getConfig(),
                     kernel.hasBody() ? &kernel.getBody() : nullptr};
@@ -129,6 +144,25 @@ emitImage(llvm::Module &module, StringRef chip, compiler::KernelCode &code) {
   return image;
 }
 
+/// The products that programs leave to a library, each once.
+static std::vector<compiler::LibraryGemm> libraryGemms(ModuleOp module) {
+  std::set<compiler::LibraryGemm> gemms;
+  SymbolTable symbols(module);
+  module.walk([&](exec::DispatchOp dispatch) {
+    auto kernel = symbols.lookup<exec::KernelOp>(dispatch.getKernel());
+    if (!kernel || kernel.getKind() != exec::kLibraryKind)
+      return;
+    auto number = [&](StringRef key) {
+      return exec::configInt(kernel.getConfig(), key);
+    };
+    int64_t rows =
+        dispatch.getCounts().front().at(exec::pointsOf(dispatch).least);
+    gemms.insert({uint32_t(rows), uint32_t(number("n")), uint32_t(number("k")),
+                  uint64_t(number("workspace"))});
+  });
+  return {gemms.begin(), gemms.end()};
+}
+
 static FailureOr<compiler::KernelImage>
 makeImage(mlir::gpu::GPUModuleOp kernels, StringRef chip,
           compiler::KernelCode &code) {
@@ -167,5 +201,13 @@ CudaTarget::generateCode(ModuleOp module) const {
     return failure();
   code.image = std::move(*image);
   code.loop = std::move(*loopImage);
+  std::vector<compiler::LibraryGemm> gemms = libraryGemms(module);
+  if (tuneGemms && !gemms.empty()) {
+    auto algorithms = tuneGemms(gemms);
+    if (!algorithms)
+      return module.emitError("cannot tune products of a library: ")
+             << algorithms.status().message();
+    code.algorithms = std::move(*algorithms);
+  }
   return code;
 }

@@ -26,11 +26,15 @@ public:
   generateCode(mlir::ModuleOp module) const override;
 
 private:
-  explicit CudaTarget(std::string chip) : chip(std::move(chip)) {}
+  explicit CudaTarget(const compiler::TargetOptions &options)
+      : chip(options.chip), libraryRows(options.libraryRows),
+        tuneGemms(options.tuneGemms) {}
 
   bool isSimulated() const;
 
   std::string chip;
+  int64_t libraryRows;
+  compiler::TuneGemms tuneGemms;
 };
 
 } // namespace mtp::codegen

@@ -1,0 +1,296 @@
+//===- library_test.cpp - Prompts through the vendor's library ------------===//
+//
+// On gpu-sim, whose library adds up in an order that depends on the number of
+// rows and on a row's place among them: what goes through it in another chunk
+// or at another place has other bits, and a test here fails. Chunks are of 32
+// rows, two pages.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generation.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/device/cuda/CudaDevice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+constexpr uint32_t kChunk = 32, kPage = 16;
+
+Request makeRequest(uint32_t text, uint32_t promptTokens, uint32_t maxTokens,
+                    uint32_t vocab) {
+  Request request;
+  for (uint32_t i = 0; i < promptTokens; ++i)
+    request.prompt.push_back(textToken(text, i, vocab));
+  request.maxTokens = maxTokens;
+  request.ignoreEos = true;
+  return request;
+}
+
+class Library : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    gpu = loadArtifact(GetParam(), DeviceKind::Cuda);
+    ASSERT_TRUE(gpu);
+    envelope = *gpu->envelope();
+    ASSERT_EQ(envelope.prefillChunk, kChunk);
+    ASSERT_EQ(envelope.pageTokens, kPage);
+  }
+
+  Request request(uint32_t text, uint32_t promptTokens,
+                  uint32_t maxTokens = 4) const {
+    return makeRequest(text, promptTokens, maxTokens, envelope.vocab);
+  }
+  /// Two whole chunks and more, a chunk and no more, less than a chunk.
+  std::vector<Request> requests(float temperature = 0) const {
+    std::vector<Request> all = {request(1, 66, 3), request(3, 32, 3),
+                                request(2, 18, 4)};
+    for (Request &one : all)
+      if (temperature > 0)
+        one.sampling = {temperature, 20, 0.9f, 0.02f, 77};
+    return all;
+  }
+
+  std::shared_ptr<const Model> gpu;
+  EnvelopeInfo envelope;
+};
+
+/// A session and what one request leaves in it.
+class Service {
+public:
+  Service(std::shared_ptr<const Model> model, SessionOptions options) {
+    options.logits = LogitsMode::All;
+    auto created = Session::create(std::move(model), options);
+    EXPECT_TRUE(created.isOk()) << created.status().toString();
+    session = std::move(*created);
+  }
+  Generated run(const Request &request) {
+    SequenceId id = *session->add(request);
+    while (!session->idle()) {
+      auto updates = session->step();
+      EXPECT_TRUE(updates.isOk()) << updates.status().toString();
+      for (const SequenceUpdate &update : *updates)
+        EXPECT_TRUE(update.error.isOk()) << update.error.toString();
+    }
+    Generated result;
+    auto output = *session->output(id);
+    result.tokens.assign(output.begin(), output.end());
+    for (size_t i = 0; i < output.size(); ++i) {
+      auto row = *session->logits(id, i);
+      result.logits.insert(result.logits.end(), row.begin(), row.end());
+    }
+    statistics = *session->statistics(id);
+    return result;
+  }
+
+  std::unique_ptr<Session> session;
+  Statistics statistics;
+};
+
+} // namespace
+
+TEST_P(Library, MultipliesWholeChunks) {
+  Outcome run = generate(gpu, single(/*k=*/0, /*slots=*/1), requests());
+  EXPECT_EQ(run.statistics.libraryTokens, 64u + 32 + 0);
+  EXPECT_EQ(run.statistics.prefillTokens, 66u + 32 + 18);
+  Service service(gpu, single(0, 1));
+  EXPECT_EQ(service.session->promptKernels().rfind("cuBLASLt 13.", 0), 0u)
+      << service.session->promptKernels();
+}
+
+TEST_P(Library, LogitsAreTheCpus) {
+  auto cpu = loadArtifact(GetParam(), DeviceKind::Cpu);
+  ASSERT_TRUE(cpu);
+  std::vector<Request> all = requests();
+  Outcome run = generate(gpu, single(0, 1), all);
+  Outcome expected = generate(cpu, single(0, 1), all);
+  for (size_t i = 0; i < all.size(); ++i) {
+    // The first token's, which all of the prompt went into.
+    size_t vocab = envelope.vocab;
+    const std::vector<float> &x = run.sequences[i].logits,
+                             &y = expected.sequences[i].logits;
+    ASSERT_GE(std::min(x.size(), y.size()), vocab);
+    float best = *std::max_element(y.begin(), y.begin() + long(vocab));
+    for (size_t j = 0; j < vocab; ++j)
+      ASSERT_NEAR(x[j], y[j], 0.02f * std::max(1.0f, std::abs(best)))
+          << "request " << i;
+  }
+}
+
+TEST_P(Library, DraftsAndBatchesChangeNoBit) {
+  for (float temperature : {0.0f, 0.8f}) {
+    Outcome expected = generate(gpu, single(0, 1), requests(temperature));
+    for (uint32_t k = 0; k <= envelope.maxK; ++k) {
+      SessionOptions options = single(k, envelope.maxBatch);
+      Outcome run = generate(gpu, options, requests(temperature));
+      expectSame(run, expected, options);
+      EXPECT_EQ(run.statistics.libraryTokens, 96u);
+    }
+  }
+}
+
+// What was generated is computed by the plan's kernels again, and the prompt by
+// the library, whatever is left of either.
+TEST_P(Library, PreemptionChangesNoBit) {
+  std::vector<Request> all = {request(1, 40, 20), request(2, 34, 18)};
+  Outcome expected = generate(gpu, single(0, 1), all);
+  for (bool reuses : {false, true}) {
+    SessionOptions options = single(envelope.maxK, 2);
+    options.prefixCache = reuses;
+    options.kvPages = 8;
+    Outcome run = generate(gpu, options, all);
+    expectSame(run, expected, options);
+    EXPECT_GT(run.statistics.preemptions, 0u);
+  }
+}
+
+TEST_P(Library, PartOfAChunkHasTheBitsOfAll) {
+  // The second prompt has the first one's pages up to the middle of a chunk.
+  // What follows a page belongs to it where drafters read ahead.
+  for (uint32_t pages : {1u, 3u}) {
+    Request first = request(1, 66), second = request(2, 66);
+    std::copy_n(first.prompt.begin(), pages * kPage + 2, second.prompt.begin());
+    Generated expected = Service(gpu, single(0, 1)).run(second);
+    SessionOptions options = single(envelope.maxK, 1);
+    options.prefixCache = true;
+    Service service(gpu, options);
+    service.run(first);
+    Generated run = service.run(second);
+    EXPECT_EQ(service.statistics.cachedTokens, pages * kPage);
+    EXPECT_EQ(service.statistics.libraryTokens, 2 * kChunk - pages * kPage);
+    EXPECT_EQ(run.tokens, expected.tokens);
+    EXPECT_TRUE(bitEqual(run.logits, expected.logits));
+  }
+}
+
+/// A session of two slots that shares pages.
+static SessionOptions sharing(uint32_t pages) {
+  SessionOptions options = single(/*k=*/0, 2);
+  options.prefixCache = true;
+  options.kvPages = pages;
+  return options;
+}
+
+// Pages that rounds made are taken for a prompt, as the README says, and are
+// made again in the same way where a preemption lost them.
+TEST_P(Library, GeneratedPagesArePartOfPrompts) {
+  auto talk = [&](uint32_t pages, bool isPressed) {
+    Service service(gpu, sharing(pages));
+    Request next = request(1, 20, 30);
+    Generated turn = service.run(next);
+    next.prompt.insert(next.prompt.end(), turn.tokens.begin(),
+                       turn.tokens.end());
+    next.prompt.resize(66, 5);
+    next.maxTokens = 20;
+    // An older one, which takes all pages in the end.
+    if (isPressed)
+      EXPECT_TRUE(service.session->add(request(3, 30, 90)).isOk());
+    Generated result = service.run(next);
+    return std::pair(result, service.statistics);
+  };
+  auto [expected, calm] = talk(40, false);
+  EXPECT_EQ(calm.cachedTokens, 48u);
+  EXPECT_EQ(calm.libraryTokens, 16u);
+  auto [run, pressed] = talk(9, true);
+  EXPECT_EQ(pressed.preemptions, 1u);
+  EXPECT_EQ(pressed.cachedTokens, 48u);
+  EXPECT_EQ(pressed.libraryTokens, 32u);
+  EXPECT_EQ(run.tokens, expected.tokens);
+  EXPECT_TRUE(bitEqual(run.logits, expected.logits));
+}
+
+// An older sequence comes to generate what the prompt has: its first page is
+// taken, and those that come later are not, though they are there when the
+// prompt is prefilled again.
+TEST_P(Library, LaterPagesAreNotPartOfPrompts) {
+  Request older = request(1, 20, 90), next = older;
+  Generated text = Service(gpu, single(0, 1)).run(request(1, 20, 30));
+  next.prompt.insert(next.prompt.end(), text.tokens.begin(), text.tokens.end());
+  next.prompt.resize(66, 5);
+  next.maxTokens = 20;
+  auto talk = [&](uint32_t pages) {
+    Service service(gpu, sharing(pages));
+    EXPECT_TRUE(service.session->add(older).isOk());
+    Generated result = service.run(next);
+    return std::pair(result, service.statistics);
+  };
+  auto [run, pressed] = talk(8);
+  EXPECT_EQ(pressed.preemptions, 1u);
+  EXPECT_EQ(pressed.cachedTokens, 2u * kPage);
+  EXPECT_EQ(pressed.libraryTokens, 2u * 48);
+  older.maxTokens = 1;
+  auto [expected, calm] = talk(40);
+  EXPECT_EQ(calm.preemptions, 0u);
+  EXPECT_EQ(calm.cachedTokens, kPage);
+  EXPECT_EQ(calm.libraryTokens, 48u);
+  EXPECT_EQ(run.tokens, expected.tokens);
+  EXPECT_TRUE(bitEqual(run.logits, expected.logits));
+}
+
+TEST_P(Library, DeterministicSessionsDoWithoutIt) {
+  std::vector<Request> all = requests();
+  SessionOptions options = single(0, 1);
+  options.deterministic = true;
+  Outcome expected = generate(gpu, options, all);
+  EXPECT_EQ(expected.statistics.libraryTokens, 0u);
+  // Its bits are others: else the tests here would show nothing.
+  Outcome other = generate(gpu, single(0, 1), all);
+  EXPECT_FALSE(
+      bitEqual(other.sequences[0].logits, expected.sequences[0].logits));
+  EXPECT_TRUE(
+      bitEqual(other.sequences[2].logits, expected.sequences[2].logits));
+  for (uint32_t chunk : {7u, kChunk}) {
+    options = single(envelope.maxK, envelope.maxBatch);
+    options.deterministic = true;
+    options.prefillChunk = chunk;
+    options.prefixCache = true;
+    expectSame(generate(gpu, options, all), expected, options);
+  }
+  // So has a session whose chunks are shorter than the library's.
+  options.deterministic = false;
+  options.prefillChunk = kPage;
+  Outcome shorter = generate(gpu, options, all);
+  expectSame(shorter, expected, options);
+}
+
+// What session.h does not let anybody do.
+TEST_P(Library, ProgramsWaitUntilItIsAskedFor) {
+  auto file = ArtifactFile::open(std::string(MTP_E2E_ARTIFACTS "/") +
+                                 GetParam() + ".bin");
+  ASSERT_TRUE(file.isOk()) << file.status().toString();
+  const std::vector<Plan> &plans = (*file)->artifact().plans;
+  auto plan = std::find_if(plans.begin(), plans.end(),
+                           [](const Plan &p) { return p.isGpu(); });
+  ASSERT_NE(plan, plans.end());
+  auto program = std::find_if(plan->programs.begin(), plan->programs.end(),
+                              [](const Program &p) { return p.callsLibrary; });
+  ASSERT_NE(program, plan->programs.end());
+  auto executable = (*createCudaDevice())
+                        ->load(*file, uint32_t(plan - plans.begin()),
+                               /*kvPages=*/8, /*watchedStates=*/{});
+  ASSERT_TRUE(executable.isOk()) << executable.status().toString();
+  uint32_t index = uint32_t(program - plan->programs.begin());
+  const std::string refusal = "FailedPrecondition: program " +
+                              std::string(program->name) +
+                              " has products of a library that nobody has "
+                              "asked for";
+  CommandTimes times;
+  EXPECT_EQ((*executable)->run(index, kChunk).toString(), refusal);
+  EXPECT_EQ((*executable)->runTimed(index, kChunk, times).toString(), refusal);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Library,
+                         testing::Values("llama-gqa.library",
+                                         "mimo-mtp1.library"),
+                         [](const testing::TestParamInfo<const char *> &info) {
+                           std::string name = info.param;
+                           for (char &c : name)
+                             if (c == '-' || c == '.')
+                               c = '_';
+                           return name;
+                         });

@@ -1,0 +1,16 @@
+//===- Tune.h - Algorithms of the library of this machine's GPU -*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTPC_TUNE_H
+#define MTP_TOOLS_MTPC_TUNE_H
+
+#include "compiler/Target/Target.h"
+
+namespace mtp::compiler {
+
+/// The fastest algorithm for each product, see runtime/device/cuda/TuneGemms.h.
+Result<std::vector<LibraryAlgorithm>>
+tuneOnThisMachine(llvm::ArrayRef<LibraryGemm> gemms);
+
+} // namespace mtp::compiler
+
+#endif // MTP_TOOLS_MTPC_TUNE_H
