@@ -95,8 +95,10 @@ Value AgainWriter::write() {
       body.sub(word(::mtp::kLoopPositions), body.load(states::kLength));
   Value isFull = body.compare(Predicate::slt, rest, k + 1);
   Value yields = body.compare(Predicate::ne, word(::mtp::kLoopYields), 0);
-  // Rounds of a sequence that has ended write to the dummy page.
-  Value stops = body.either(isLast, body.select(ended, yields, isFull));
+  // A sequence that has ended goes on as long as it has pages: rounds without
+  // would write to the dummy page, two slots to the same place.
+  Value stops =
+      body.either(isLast, body.either(isFull, body.both(ended, yields)));
   Value wish = body.select(ended, none, body.constant(1));
   return body.yield(body.select(stops, body.constant(-1), wish)).front();
 }

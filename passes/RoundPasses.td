@@ -112,10 +112,10 @@ def RepeatRoundsPass : Pass<"mtp-repeat-rounds", "mlir::ModuleOp"> {
     Behind each round, for every slot: its tokens go into the next entry of the
     state `ring`, what the state `loop` counts is counted, and the output
     `again` is -1 where the launch ends with this round (it has had all its
-    rounds, pages are short, or the sequence has ended and the host wants to
-    know), 0 where the sequence has ended, else 1. A device runs another round
-    while no slot has -1 and one has 1. `runtime/schema/FORMAT.md` has the
-    words.
+    rounds, pages are short, of a sequence that has ended, too, or one has
+    ended and the host wants to know), 0 where the sequence has ended, else 1.
+    A device runs another round while no slot has -1 and one has 1.
+    `runtime/schema/FORMAT.md` has the words.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"

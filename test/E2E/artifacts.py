@@ -116,7 +116,8 @@ def gpu_jobs():
     yield "glm4moe-mtp1.sim", "glm4moe-mtp1", "bf16", DRAFTED, SIM
     yield "dsv3-chain-mtp2.sim", "dsv3-chain-mtp2", "bf16", DRAFTED, SIM
     yield "dsv3-yarn-mtp2.sim", "dsv3-yarn-mtp2", "f32", DRAFTED, SIM
-    yield "dsv3-int8.sim", "dsv3-chain-mtp2", "bf16", DRAFTED, SIM + ["--quantize=int8"]
+    yield ("dsv3-int8.sim", "dsv3-chain-mtp2", "bf16", DRAFTED,
+           SIM + ["--quantize=int8", f"--draft-vocab={HERE}/Inputs/draft_counts.txt,size=90"])
     yield ("dsv3-int4.sim", "dsv3-chain-mtp2", "f32", DRAFTED,
            SIM + ["--quantize=int4,group=32", "--quantize-head=int8",
                   "--quantize-embedding=int4,group=32"])

@@ -86,6 +86,19 @@ TEST_P(Rounds, TheirNumberChangesNoToken) {
   }
 }
 
+/// Drafters of every kind: their states are those of a round that the host has
+/// not seen.
+using RoundsOfDrafters = Rounds;
+
+TEST_P(RoundsOfDrafters, TheirNumberChangesNoToken) {
+  std::vector<Request> all = requests();
+  SessionOptions plain = single(/*k=*/0, /*slots=*/1), many = options(16);
+  plain.roundsPerLaunch = 1;
+  Outcome outcome = run(many, all);
+  expectSame(outcome, run(plain, all), many);
+  EXPECT_GT(outcome.statistics.slotRounds, 0u);
+}
+
 TEST_P(Rounds, EndWithTheBudget) {
   std::vector<Request> all = requests();
   all.resize(1);
@@ -114,9 +127,16 @@ TEST_P(Rounds, EndWithAStopToken) {
   std::vector<int32_t> expected(whole.begin(), whole.begin() + long(end));
   EXPECT_EQ(outcome.sequences[0].tokens, expected);
   EXPECT_LE(outcome.statistics.rounds, end);
-  // More than a device compares: the host looks after every round.
-  all[0].stopTokens.assign(9, whole[end]);
-  EXPECT_EQ(run(many, all).sequences[0].tokens, expected);
+  // More than a device compares, the last one of which comes: the host looks
+  // after every round.
+  all[0].stopTokens.clear();
+  for (int32_t token = 0; all[0].stopTokens.size() < 8; ++token)
+    if (std::ranges::count(whole, token) == 0)
+      all[0].stopTokens.push_back(token);
+  all[0].stopTokens.push_back(whole[end]);
+  outcome = run(many, all);
+  EXPECT_EQ(outcome.sequences[0].tokens, expected);
+  EXPECT_LE(outcome.statistics.rounds, end);
 }
 
 TEST_P(Rounds, MissingPagesChangeNoToken) {
@@ -229,11 +249,21 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(OnDevice{"dsv3-chain-mtp2.f32", DeviceKind::Cpu},
                     OnDevice{"llama-gqa.bf16", DeviceKind::Cpu}),
     nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfDrafters,
+                         testing::Values(OnDevice{"lookup", DeviceKind::Cpu},
+                                         OnDevice{"branches", DeviceKind::Cpu}),
+                         nameOf);
 
 #ifdef MTP_E2E_CUDASIM
+INSTANTIATE_TEST_SUITE_P(Gpu, Rounds,
+                         testing::Values(OnDevice{"dsv3-chain-mtp2.sim",
+                                                  DeviceKind::Cuda}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(
-    Gpu, Rounds,
-    testing::Values(OnDevice{"dsv3-chain-mtp2.sim", DeviceKind::Cuda},
-                    OnDevice{"llama-gqa.sim", DeviceKind::Cuda}),
+    Gpu, RoundsOfDrafters,
+    testing::Values(OnDevice{"llama-gqa.sim", DeviceKind::Cuda},
+                    OnDevice{"mimo-tree.sim", DeviceKind::Cuda},
+                    OnDevice{"lookup", DeviceKind::Cuda},
+                    OnDevice{"branches", DeviceKind::Cuda}),
     nameOf);
 #endif

@@ -34,8 +34,14 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_co
 // CHECK: mtp.load @length[]
 // Two positions are the next round's.
 // CHECK: %[[TWO:.*]] = arith.constant 2 : i32
-// CHECK: arith.cmpi slt, %{{.*}}, %[[TWO]]
-// CHECK: mtp.yield %{{.*}} : i32
+// CHECK: %[[FULL:.*]] = arith.cmpi slt, %{{.*}}, %[[TWO]]
+// Without pages nobody goes on, whether the sequence has ended or not.
+// CHECK: %[[YIELDS:.*]] = arith.andi
+// CHECK: %[[ENDS:.*]] = arith.ori %[[FULL]], %[[YIELDS]]
+// CHECK: %[[STOPS:.*]] = arith.ori %{{.*}}, %[[ENDS]]
+// CHECK: %[[WISH:.*]] = arith.select
+// CHECK: %[[SAYS:.*]] = arith.select %[[STOPS]], %{{.*}}, %[[WISH]]
+// CHECK: mtp.yield %[[SAYS]] : i32
 // CHECK: mtp.output "again" %[[AGAIN]] : tensor<?xi32>
 mtp.state @length : i32
 mtp.state @out_tokens[max_k + 1] : i32
