@@ -162,8 +162,9 @@ TEST_F(CudaDeviceTest, AFaultLosesTheDevice) {
   auto session = Session::create(*model), other = Session::create(*model);
   ASSERT_TRUE(session.isOk() && other.isOk());
   Tensor x{{ElementType::I32, {2, kRow}}, std::vector<uint8_t>(256)};
-  const std::string lost = "Internal: the GPU is lost: program beyond failed "
-                           "with CUDA_ERROR_LAUNCH_FAILED";
+  const std::string lost =
+      "Internal: the GPU is lost: program beyond failed with "
+      "CUDA_ERROR_LAUNCH_FAILED; CUDA may need a new process";
   auto run = [&](Session &on, const char *function) {
     return on.runFunction(function, {&x, 1}).status().toString();
   };
@@ -172,9 +173,22 @@ TEST_F(CudaDeviceTest, AFaultLosesTheDevice) {
   EXPECT_EQ(run(**session, "affine"), lost);
   EXPECT_EQ(run(**other, "affine"), lost) << "it is the same device";
   EXPECT_EQ(Session::create(*model).status().toString(), lost);
-  // The process lives, and where the driver has a new context so has it.
+  // When all have gone the driver is asked again, which the fault has not left.
   session->reset();
   other->reset();
+  EXPECT_EQ(Session::create(*model).status().toString(), lost);
+  // The process lives, and what it has on the CPU.
+  auto onCpu = Session::create(loadFakeModel());
+  ASSERT_TRUE(onCpu.isOk()) << onCpu.status().toString();
+  const float four[] = {1, 2, 3, 4};
+  Tensor y{{ElementType::F32, {4}}, std::vector<uint8_t>(16)};
+  std::memcpy(y.bytes.data(), four, 16);
+  auto twice = (*onCpu)->runFunction("twice", {&y, 1});
+  ASSERT_TRUE(twice.isOk()) << twice.status().toString();
+  float last = 0;
+  std::memcpy(&last, &twice->front().bytes[12], 4);
+  EXPECT_EQ(last, 8);
+  // Where the driver has a new context so has it.
   simulatorFunction<void (*)()>("mtp_sim_revive")();
   auto again = Session::create(*model);
   ASSERT_TRUE(again.isOk()) << again.status().toString();

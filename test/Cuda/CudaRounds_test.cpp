@@ -145,7 +145,7 @@ TEST_F(CudaRoundsTest, AFaultAmongThemLosesTheDevice) {
   auto progress = executable->awaitRounds(UINT32_MAX);
   EXPECT_EQ(progress.status().toString(),
             "Internal: the GPU is lost: a loop of rounds failed with "
-            "CUDA_ERROR_LAUNCH_FAILED");
+            "CUDA_ERROR_LAUNCH_FAILED; CUDA may need a new process");
   EXPECT_EQ(executable->run(kDecode, 1).code(), StatusCode::Internal);
   inject("fault", -1);
 }

@@ -5,6 +5,7 @@
 
 #include "Kernels.h"
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "test/Runtime/FakeModel.h"
 
@@ -41,6 +42,7 @@ protected:
   void SetUp() override {
     simulatorFunction<void (*)()>("mtp_sim_revive")();
     ::setenv("MTP_CUDA_DRIVER", MTP_CUDASIM, 1);
+    EXPECT_TRUE(CudaContext::open(MTP_CUDASIM).isOk());
   }
   void TearDown() override {
     inject("driver", 0);

@@ -122,7 +122,8 @@ TEST_F(UploadTest, AFailedTransferLosesTheDevice) {
       upload.add(target.address() + 1, source.data(), 2 * kPiece).isOk())
       << "nobody has waited yet";
   const std::string lost = "Internal: the GPU is lost: a copy of weights to "
-                           "the GPU failed with CUDA_ERROR_INVALID_VALUE";
+                           "the GPU failed with CUDA_ERROR_INVALID_VALUE; CUDA "
+                           "may need a new process";
   EXPECT_EQ(upload.add(target.address(), source.data(), kPiece).toString(),
             lost);
   EXPECT_EQ(loadMessage(makeGpuModel()), lost);

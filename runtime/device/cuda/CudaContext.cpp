@@ -11,27 +11,56 @@
 
 using namespace mtp;
 
+namespace {
+/// The contexts of a process by their driver.
+struct Contexts {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<CudaContext>> open;
+  /// What lost the last one, until another works.
+  std::map<std::string, std::string> losses;
+};
+} // namespace
+
+static Contexts &contexts() {
+  // Never destroyed: a session may end after the statics of this library.
+  static auto &all = *new Contexts;
+  return all;
+}
+
+static Status lostBy(const std::string &loss) {
+  return internalError(
+      strCat("the GPU is lost: ", loss, "; CUDA may need a new process"));
+}
+
+static std::string libraryOf(const std::string &named) {
+  const char *variable = std::getenv("MTP_CUDA_DRIVER");
+  if (!named.empty())
+    return named;
+  return variable && *variable ? variable : "libcuda.so.1";
+}
+
 Result<std::shared_ptr<CudaContext>>
 CudaContext::open(const std::string &named) {
-  std::string driver = named;
-  if (driver.empty()) {
-    const char *variable = std::getenv("MTP_CUDA_DRIVER");
-    driver = variable && *variable ? variable : "libcuda.so.1";
-  }
-  static std::mutex mutex;
-  // Never destroyed: a session may end after the statics of this library.
-  static auto &open = *new std::map<std::string, std::weak_ptr<CudaContext>>;
-  std::lock_guard<std::mutex> lock(mutex);
-  std::weak_ptr<CudaContext> &entry = open[driver];
+  const std::string driver = libraryOf(named);
+  Contexts &all = contexts();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  std::weak_ptr<CudaContext> &entry = all.open[driver];
   if (std::shared_ptr<CudaContext> found = entry.lock())
     return found;
-  std::shared_ptr<CudaContext> context(new CudaContext());
-  MTP_RETURN_IF_ERROR(context->start(driver));
+  std::shared_ptr<CudaContext> context(new CudaContext(driver));
+  Status status = context->start();
+  if (auto loss = all.losses.find(driver); loss != all.losses.end()) {
+    // What fails now says less than what failed first.
+    if (!status.isOk() || !context->probe().isOk())
+      return lostBy(loss->second);
+    all.losses.erase(loss);
+  }
+  MTP_RETURN_IF_ERROR(status);
   entry = context;
   return context;
 }
 
-Status CudaContext::start(const std::string &library) {
+Status CudaContext::start() {
   MTP_ASSIGN_OR_RETURN(api, DriverApi::open(library));
   CUdevice first = 0;
   MTP_RETURN_IF_ERROR(
@@ -56,6 +85,12 @@ Status CudaContext::start(const std::string &library) {
   return okStatus();
 }
 
+/// Whether the driver works.
+Status CudaContext::probe() const {
+  MTP_RETURN_IF_ERROR(enter());
+  return api.check(api.cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
 CudaContext::~CudaContext() {
   if (context)
     api.cuDevicePrimaryCtxRelease(handle);
@@ -64,7 +99,7 @@ CudaContext::~CudaContext() {
 Status CudaContext::enter() const {
   if (isLost.load(std::memory_order_acquire)) {
     std::lock_guard<std::mutex> lock(lossMutex);
-    return internalError(strCat("the GPU is lost: ", loss));
+    return lostBy(loss);
   }
   return api.check(api.cuCtxSetCurrent(context), "cuCtxSetCurrent");
 }
@@ -72,12 +107,16 @@ Status CudaContext::enter() const {
 Status CudaContext::check(CUresult result, std::string_view what) {
   if (result == CUDA_SUCCESS)
     return okStatus();
-  std::lock_guard<std::mutex> lock(lossMutex);
-  if (!isLost) {
-    loss = strCat(what, " failed with ", api.nameOf(result));
+  {
+    std::lock_guard<std::mutex> lock(lossMutex);
+    if (!isLost)
+      loss = strCat(what, " failed with ", api.nameOf(result));
     isLost.store(true, std::memory_order_release);
   }
-  return internalError(strCat("the GPU is lost: ", loss));
+  // The first loss stays what it is.
+  std::lock_guard<std::mutex> lock(contexts().mutex);
+  contexts().losses[library] = loss;
+  return lostBy(loss);
 }
 
 Result<uint64_t> CudaContext::freeBytes() const {

@@ -22,7 +22,8 @@ public:
   /// The context of a driver's library (empty: what the variable
   /// MTP_CUDA_DRIVER of the environment names, else libcuda.so.1): one at a
   /// time for each, so that all sessions of a process share weights, and a lost
-  /// device is lost for all.
+  /// device is lost for all. When nobody has the lost one any more, the next
+  /// one asks the driver for another: CUDA promises it to a new process only.
   static Result<std::shared_ptr<CudaContext>> open(const std::string &driver);
   ~CudaContext();
 
@@ -52,9 +53,11 @@ public:
   Shared &shared() { return sharedState; }
 
 private:
-  CudaContext() = default;
-  Status start(const std::string &library);
+  explicit CudaContext(const std::string &library) : library(library) {}
+  Status start();
+  Status probe() const;
 
+  std::string library;
   DriverApi api;
   CUdevice handle = 0;
   CUcontext context = nullptr;
