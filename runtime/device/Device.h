@@ -111,6 +111,9 @@ public:
   /// What it is, for people: "NVIDIA H100 80GB HBM3, sm_90".
   virtual std::string name() const = 0;
 
+  /// Bytes of the cache before the device's memory; zero where nobody says.
+  virtual uint64_t cacheBytes() const { return 0; }
+
   /// Bytes in a second that a copy of `bytes` within the device's memory reads
   /// and writes, both counted. Unimplemented by a CPU.
   virtual Result<double> copyRate(uint64_t bytes) = 0;

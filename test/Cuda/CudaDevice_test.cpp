@@ -8,11 +8,14 @@
 #include "runtime/device/cuda/LaunchList.h"
 #include "test/Runtime/FakeModel.h"
 
+#include "llvm/Support/JSON.h"
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <sstream>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -345,6 +348,44 @@ TEST_F(CudaDeviceTest, BenchMeasuresAGpu) {
       << text;
   EXPECT_NE(text.find("read, GB/s "), std::string::npos) << text;
   EXPECT_EQ(text.find("Gop/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("The weights (0.0 MB) fit the last cache (52.4 MB)"),
+            std::string::npos)
+      << "the GPU's, not the host's:\n"
+      << text;
+}
+
+TEST_F(CudaDeviceTest, BenchProfilesAGpu) {
+  std::string path = writeFile("profile", makeGpuModel().finish());
+  std::string trace = writeFile("profile.json", {});
+  std::string said = runTool(path +
+                                 " --measure decode --context 4 --turns 2 "
+                                 "--rounds 3 --no-progress --profile " +
+                                 trace,
+                             MTP_BENCH_TOOL);
+  std::ostringstream text;
+  text << std::ifstream(trace).rdbuf();
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text.str());
+  ASSERT_TRUE(bool(parsed)) << llvm::toString(parsed.takeError()) << said;
+  ASSERT_TRUE(parsed->getAsArray()) << text.str();
+  std::vector<std::string> rows, kernels;
+  double end = 0;
+  for (const llvm::json::Value &value : *parsed->getAsArray()) {
+    const llvm::json::Object &event = *value.getAsObject();
+    const llvm::json::Object &arguments = *event.getObject("args");
+    if (*event.getString("name") == "thread_name")
+      rows.push_back(arguments.getString("name")->str());
+    if (*event.getString("ph") != "X")
+      continue;
+    kernels.push_back(arguments.getString("kernel")->str());
+    // One after the other, with no gap: an event stands between each two. Times
+    // are microseconds with three decimals.
+    EXPECT_NEAR(*event.getNumber("ts"), end, 0.0015) << text.str();
+    EXPECT_GT(*event.getNumber("dur"), 0) << text.str();
+    end = *event.getNumber("ts") + *event.getNumber("dur");
+  }
+  EXPECT_EQ(rows, std::vector<std::string>{"GPU"});
+  EXPECT_EQ(kernels,
+            (std::vector<std::string>{"mtp.count", "fill", "see", "again"}));
 }
 
 /// The number of graphs and nodes that a cache of 7 nodes keeps.

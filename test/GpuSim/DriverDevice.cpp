@@ -123,6 +123,8 @@ static int attributeOf(CUdevice_attribute attribute, bool &known) {
     return kDefaultDynamic;
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
     return kMaxShared;
+  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+    return 50 << 20;
   case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
     return 1;
   default:

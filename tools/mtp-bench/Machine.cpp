@@ -25,7 +25,7 @@ static constexpr uint64_t kSliceBytes = uint64_t(32) << 20;
 static constexpr int64_t kSteps = 200'000;
 static constexpr size_t kLeastTries = 3;
 
-uint64_t Machine::cacheBytes() {
+static uint64_t lastLevelBytes() {
   // What sysconf() says is the sum over the package on some processors; this is
   // what one core sees.
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Machine>> Machine::create(uint32_t threads, bool pin) {
   MTP_ASSIGN_OR_RETURN(
       machine->buffer,
       HostMemory::allocate(
-          std::clamp(4 * cacheBytes(), kLeastBuffer, kMostBuffer),
+          std::clamp(4 * lastLevelBytes(), kLeastBuffer, kMostBuffer),
           "the buffer that bandwidth is measured with"));
   std::memset(machine->buffer.data(), 1, machine->buffer.size());
   return machine;
@@ -194,6 +194,10 @@ static std::string processorFeatures() {
 
 std::string Machine::name() const {
   return gpu ? gpu->name() : processorName();
+}
+
+uint64_t Machine::cacheBytes() const {
+  return gpu ? gpu->cacheBytes() : lastLevelBytes();
 }
 
 std::string Machine::features() const {

@@ -34,8 +34,8 @@ public:
   /// Instructions of the processor that kernels use, e.g. "AVX-512, bf16,
   /// VNNI", or "GPU".
   std::string features() const;
-  /// Of the last-level cache; zero when the system does not say.
-  static uint64_t cacheBytes();
+  /// Of the cache before its memory; zero when the system does not say.
+  uint64_t cacheBytes() const;
 
 private:
   Machine() = default;

@@ -155,7 +155,7 @@ static void describe(const Model &model, const Machine &machine,
       ModelAccess::file(model)->artifact().plans[ModelAccess::plan(model)]);
   results.threads = machine.threads();
   results.pinned = options.pin;
-  results.cacheBytes = Machine::cacheBytes();
+  results.cacheBytes = machine.cacheBytes();
   results.bufferBytes = machine.bufferBytes();
   const Plan &plan =
       ModelAccess::file(model)->artifact().plans[ModelAccess::plan(model)];

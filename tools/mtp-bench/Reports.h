@@ -13,8 +13,9 @@ std::string textReport(const Results &results, const Options &options);
 /// One JSON object; README.md lists its keys.
 std::string jsonReport(const Results &results, const Options &options);
 
-/// One round in the Chrome trace format: a track for each worker.
-std::string traceReport(const Point &point);
+/// One round in the Chrome trace format: a track for each worker, or
+/// for the GPU.
+std::string traceReport(const Point &point, bool isGpu = false);
 
 /// One round, and time against rows, context and batch, as an SVG.
 std::string svgReport(const Results &results, const Options &options);

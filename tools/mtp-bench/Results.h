@@ -114,11 +114,13 @@ struct Results {
   uint32_t processors = 0;
   /// When it was measured, e.g. "2026-11-23".
   std::string date;
+  /// Zero of a GPU.
   uint32_t threads = 0;
   bool pinned = false;
   uint64_t fileWeightBytes = 0;
   /// What the weights are kept in, e.g. "int4 0.56 GB, bf16 0.13 GB".
   std::string formats;
+  /// Of the processor's last cache, or of the GPU's.
   uint64_t cacheBytes = 0;
   uint64_t bufferBytes = 0;
   /// Of the machine: before all else, in every turn, and after all else.

@@ -37,7 +37,7 @@ static void addEvent(std::string &out, const std::string &name,
          times + ", \"args\": {" + extra + "}}";
 }
 
-std::string bench::traceReport(const Point &point) {
+std::string bench::traceReport(const Point &point, bool isGpu) {
   const CommandTimes &times = point.sample;
   uint64_t zero = UINT64_MAX;
   for (uint32_t w = 0; w < times.workers(); ++w)
@@ -52,8 +52,8 @@ std::string bench::traceReport(const Point &point) {
   for (uint32_t w = 0; w < times.workers(); ++w) {
     out += ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, "
            "\"tid\": " +
-           std::to_string(w) + ", \"args\": {\"name\": \"worker " +
-           std::to_string(w) + "\"}}";
+           std::to_string(w) + ", \"args\": {\"name\": \"" +
+           (isGpu ? "GPU" : "worker " + std::to_string(w)) + "\"}}";
     for (size_t i = 0; i < times.commands(); ++i) {
       const CommandTime &time = times.of(w)[i];
       const CommandResult &command = point.commands[i];

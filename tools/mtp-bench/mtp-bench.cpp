@@ -137,7 +137,8 @@ static Status run(Options &options) {
       status = std::move(written);
   };
   if (profile)
-    note(profile->commit(traceReport(profiledPoint(results, options))));
+    note(profile->commit(traceReport(profiledPoint(results, options),
+                                     /*isGpu=*/results.threads == 0)));
   if (svg)
     note(svg->commit(svgReport(results, options)));
   note(writeStandardOutput(options.json ? jsonReport(results, options)

@@ -78,6 +78,7 @@ Status CudaContext::start() {
       attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device.major));
   MTP_RETURN_IF_ERROR(
       attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device.minor));
+  MTP_RETURN_IF_ERROR(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, l2Bytes));
   // The primary one: libraries of CUDA in the same process use it, too.
   MTP_RETURN_IF_ERROR(api.check(api.cuDevicePrimaryCtxRetain(&context, first),
                                 "cuDevicePrimaryCtxRetain"));

@@ -31,6 +31,8 @@ public:
   const CudaMachine &machine() const { return device; }
   /// "NVIDIA H100 80GB HBM3".
   const std::string &name() const { return deviceName; }
+  /// Bytes of the L2 cache.
+  uint64_t cacheBytes() const { return uint64_t(l2Bytes); }
 
   CUcontext current() const { return context; }
 
@@ -63,6 +65,7 @@ private:
   CUcontext context = nullptr;
   CudaMachine device;
   std::string deviceName;
+  int l2Bytes = 0;
   std::atomic<bool> isLost = false;
   mutable std::mutex lossMutex;
   std::string loss;

@@ -119,6 +119,7 @@ public:
     const CudaMachine &machine = context->machine();
     return strCat(context->name(), ", sm_", machine.major, machine.minor);
   }
+  uint64_t cacheBytes() const override { return context->cacheBytes(); }
   Result<double> copyRate(uint64_t bytes) override;
 
 private:
