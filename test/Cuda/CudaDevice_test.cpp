@@ -83,6 +83,31 @@ TEST_F(CudaDeviceTest, WritesPages) {
   EXPECT_EQ(seen(*executable, 3), rowsOf({1, 1, 1}));
 }
 
+// No program runs here: what the host wrote is delivered for the read.
+TEST_F(CudaDeviceTest, ReadsFindWhatWasWritten) {
+  auto file = fileOf(makeGpuModel());
+  auto executable = load(file);
+  schema::Binding count = stateOf(*file, "count");
+  auto write = [&](uint64_t offset, const void *source, uint64_t bytes) {
+    schema::Binding part(schema::Space::State, count.index(), offset, bytes);
+    Status status = executable->write(part, source, bytes);
+    ASSERT_TRUE(status.isOk()) << status.toString();
+  };
+  const int32_t all[] = {1, 2, 3}, one = 9;
+  write(0, all, 12);
+  EXPECT_EQ(read(*executable, count), (std::vector<int32_t>{1, 2, 3}));
+  // The same words again, and a part of what waits in the inbox.
+  write(0, all + 1, 4);
+  write(0, all, 12);
+  write(4, &one, 4);
+  EXPECT_EQ(read(*executable, count), (std::vector<int32_t>{1, 9, 3}));
+  // No whole number of words.
+  write(8, &one, 4);
+  const int16_t half = 5;
+  write(8, &half, 2);
+  EXPECT_EQ(read(*executable, count), (std::vector<int32_t>{1, 9, 5}));
+}
+
 TEST_F(CudaDeviceTest, TimesEveryCommand) {
   auto file = fileOf(makeGpuModel());
   auto executable = load(file);

@@ -3,6 +3,7 @@
 #include "DeviceFixture.h"
 #include "runtime/device/cuda/Upload.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace mtp;
@@ -73,6 +74,21 @@ TEST_F(UploadTest, PiecesComeBackToTheByte) {
     for (uint64_t byte = 0; byte < sizes[i]; ++byte)
       ASSERT_EQ(at(targets[i], byte), expected[i][byte])
           << "byte " << byte << " of blob " << i;
+}
+
+TEST_F(UploadTest, KeepsTheBytesOfLargeWeights) {
+  constexpr uint64_t kBytes = 3 * Upload::kBufferBytes + 12345;
+  CudaMemory small = allocate(7), large = allocate(kBytes);
+  const std::vector<uint8_t> expected = noise(kBytes, 1);
+  Upload upload(context, kBytes + 7);
+  ASSERT_TRUE(upload.add(small.address(), expected.data(), 7).isOk());
+  ASSERT_TRUE(upload.add(large.address(), expected.data(), kBytes).isOk());
+  ASSERT_TRUE(upload.finish().isOk());
+  auto there = [](const CudaMemory &memory) {
+    return reinterpret_cast<const void *>(memory.address());
+  };
+  EXPECT_EQ(std::memcmp(there(small), expected.data(), 7), 0);
+  EXPECT_EQ(std::memcmp(there(large), expected.data(), kBytes), 0);
 }
 
 // The simulator transfers when somebody waits: what is there by then was waited
