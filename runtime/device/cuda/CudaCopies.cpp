@@ -1,0 +1,80 @@
+//===- CudaCopies.cpp - Writes and reads between launches -----------------===//
+
+#include "runtime/core/StrCat.h"
+#include "runtime/device/cuda/CudaExecutable.h"
+
+#include <cstring>
+
+using namespace mtp;
+
+Status CudaExecutable::wait(std::string_view what) const {
+  return context->check(context->driver().cuStreamSynchronize(stream), what);
+}
+
+/// Memory that is not pinned is read before the call returns.
+Status CudaExecutable::upload(CUdeviceptr target, const void *source,
+                              uint64_t bytes) {
+  MTP_RETURN_IF_ERROR(context->enter());
+  if (bytes == 0)
+    return okStatus();
+  return context->check(
+      context->driver().cuMemcpyHtoDAsync(target, source, bytes, stream),
+      "a write to the GPU");
+}
+
+/// Puts what is in the inbox in its place before anything else happens.
+Status CudaExecutable::deliver() {
+  MTP_RETURN_IF_ERROR(checkIdle());
+  if (inbox.isEmpty())
+    return okStatus();
+  KernelLaunch launch = inbox.launch();
+  MTP_RETURN_IF_ERROR(context->check(
+      context->driver().cuLaunchKernel(
+          launch.function, launch.blocks, 1, 1, launch.threads, 1, 1,
+          launch.sharedBytes, stream, launch.pointers().data(), nullptr),
+      "cuLaunchKernel"));
+  MTP_RETURN_IF_ERROR(wait("a write to the GPU"));
+  inbox.clear();
+  return okStatus();
+}
+
+Status CudaExecutable::write(const schema::Binding &binding, const void *source,
+                             uint64_t bytes) {
+  if (isWatched(binding)) {
+    std::memcpy(pinned[binding.index()].data() + binding.offset(), source,
+                bytes);
+    return okStatus();
+  }
+  MTP_RETURN_IF_ERROR(context->enter());
+  MTP_RETURN_IF_ERROR(checkIdle());
+  CUdeviceptr target = address(binding);
+  if (inbox.add(target, source, bytes))
+    return okStatus();
+  MTP_RETURN_IF_ERROR(deliver());
+  return inbox.add(target, source, bytes) ? okStatus()
+                                          : upload(target, source, bytes);
+}
+
+Status CudaExecutable::read(const schema::Binding &binding, void *target,
+                            uint64_t bytes) {
+  MTP_RETURN_IF_ERROR(context->enter());
+  if (isWatched(binding)) {
+    std::memcpy(target, pinned[binding.index()].data() + binding.offset(),
+                bytes);
+    return okStatus();
+  }
+  MTP_RETURN_IF_ERROR(deliver());
+  if (bytes == 0)
+    return okStatus();
+  MTP_RETURN_IF_ERROR(
+      context->check(context->driver().cuMemcpyDtoHAsync(
+                         target, address(binding), bytes, stream),
+                     "a read from the GPU"));
+  return wait("a read from the GPU");
+}
+
+Status CudaExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                                 const void *source) {
+  return upload(caches[cache][layer].address() + page * pageStride(cache),
+                source, pageBytes(cache));
+}

@@ -1,0 +1,107 @@
+//===- CudaExecutable.h - A plan on a GPU -----------------------*- C++ -*-===//
+//
+//   CudaExecutable.cpp   loads it, and says where everything lies
+//   CudaCopies.cpp       what the host writes and reads between launches
+//   CudaRuns.cpp         launches of its programs
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_DEVICE_CUDA_CUDAEXECUTABLE_H
+#define MTP_RUNTIME_DEVICE_CUDA_CUDAEXECUTABLE_H
+
+#include "runtime/device/Device.h"
+#include "runtime/device/cuda/Inbox.h"
+#include "runtime/device/cuda/LoadedPlan.h"
+#include "runtime/device/cuda/PlanGemms.h"
+#include "runtime/device/cuda/RoundLoop.h"
+
+namespace mtp {
+
+/// See Device.h. Host and device take turns: run() waits for its graph, and
+/// while rounds follow each other the host only reads what they leave. Writes
+/// go with the next launch; copies go through the same stream, so that they are
+/// in order with it.
+class CudaExecutable final : public Executable {
+public:
+  CudaExecutable(std::shared_ptr<CudaContext> context,
+                 std::shared_ptr<const ArtifactFile> source, uint32_t index,
+                 uint64_t kvPages, std::vector<uint32_t> watchedStates)
+      : context(std::move(context)), file(std::move(source)),
+        artifact(file->artifact()), planIndex(index),
+        plan(artifact.plans[index]), kvPages(kvPages),
+        watched(std::move(watchedStates)) {}
+  ~CudaExecutable() override;
+
+  Status load();
+  Status run(uint32_t program, uint32_t n) override;
+  Status startRounds(uint32_t program, uint32_t n) override;
+  Result<Progress> awaitRounds(uint32_t seen) override;
+  void stopRounds() override { loop.stop(); }
+  Result<std::string> useLibrary() override;
+  Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override;
+  Status write(const schema::Binding &binding, const void *source,
+               uint64_t bytes) override;
+  Status read(const schema::Binding &binding, void *target,
+              uint64_t bytes) override;
+  Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
+                   const void *source) override;
+  uint64_t memoryBytes() const override;
+  uint64_t hostBytes() const override;
+
+private:
+  Status checkSizes(bool withWeights) const;
+  Status loadPlan();
+  Status allocate();
+  Result<CudaMemory> makeZeroed(uint64_t bytes, uint64_t residue,
+                                const char *what);
+  Status checkRuns(const Program &program, uint32_t n) const;
+  LaunchList resolve(const Program &program, uint32_t n) const;
+  KernelLaunch resolve(const Program &program, const Command &command,
+                       uint32_t n) const;
+  Result<const CudaGraph *> graphOf(uint32_t program, uint32_t n, bool repeats);
+  Status launchGraph(uint32_t program, uint32_t n, bool repeats);
+  Status deliver();
+  Status checkIdle() const {
+    return loop.isRunning() ? failedPrecondition("rounds are under way")
+                            : okStatus();
+  }
+  bool isWatched(const schema::Binding &binding) const {
+    return binding.space() == schema::Space::State &&
+           pinned[binding.index()].data();
+  }
+  Status launchAll(LaunchList &launches);
+  Status makeEvents(size_t count);
+  CUdeviceptr address(const schema::Binding &binding) const;
+  uint64_t pageBytes(uint32_t cache) const;
+  uint64_t pageStride(uint32_t cache) const;
+  Status upload(CUdeviceptr target, const void *source, uint64_t bytes);
+  Status wait(std::string_view what) const;
+
+  std::shared_ptr<CudaContext> context;
+  std::shared_ptr<const ArtifactFile> file;
+  const Artifact &artifact;
+  uint32_t planIndex;
+  const Plan &plan;
+  uint64_t kvPages;
+  std::shared_ptr<LoadedPlan> loaded;
+  CudaMemory arena;
+  /// Indexed like the artifact's states: memory of the device, or of the host
+  /// where a state is watched.
+  std::vector<CudaMemory> states;
+  std::vector<PinnedMemory> pinned;
+  std::vector<uint32_t> watched;
+  /// For each cache, its layers.
+  std::vector<std::vector<CudaMemory>> caches;
+  CUstream stream = nullptr;
+  Inbox inbox;
+  RoundLoop loop;
+  /// Null until somebody uses the library.
+  std::unique_ptr<PlanGemms> gemms;
+  GraphCache graphs;
+  /// Before and behind each command of a timed run.
+  std::vector<CUevent> events;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_DEVICE_CUDA_CUDAEXECUTABLE_H

@@ -1,0 +1,172 @@
+//===- CudaRuns.cpp - Launches of programs --------------------------------===//
+
+#include "runtime/core/StrCat.h"
+#include "runtime/device/Rounds.h"
+#include "runtime/device/cuda/CudaExecutable.h"
+#include "runtime/device/cuda/ProfilerRange.h"
+
+using namespace mtp;
+
+Status CudaExecutable::checkRuns(const Program &program, uint32_t n) const {
+  if (program.callsLibrary && !gemms)
+    return failedPrecondition(strCat("program ", program.name,
+                                     " has products of a library that nobody "
+                                     "has asked for"));
+  if (program.covers(n))
+    return okStatus();
+  return invalidArgument(strCat("expected ", program.begin, " to ",
+                                program.end - 1, " slots or rows for program ",
+                                program.name, ", got ", n));
+}
+
+KernelLaunch CudaExecutable::resolve(const Program &program,
+                                     const Command &command, uint32_t n) const {
+  const schema::Kernel &kernel = plan.kernelOf(command);
+  std::vector<int64_t> params;
+  for (Count param : program.paramsOf(command, kernel))
+    params.push_back(param.at(n));
+  KernelLaunch launch;
+  launch.function = loaded->kernel(command.kernel);
+  if (kernel.gemm()) {
+    launch.gemm = gemms->find(*kernel.gemm(), params.front());
+  } else {
+    launch.threads = kernel.launch()->threads();
+    launch.sharedBytes = kernel.launch()->shared_bytes();
+  }
+  for (const Place &place : program.placesOf(command, kernel))
+    launch.arguments.push_back(address(place.at(n)));
+  launch.arguments.insert(launch.arguments.end(), params.begin(), params.end());
+  launch.blocks = uint32_t(plan.tasksOf(command, params.data()));
+  return launch;
+}
+
+LaunchList CudaExecutable::resolve(const Program &program, uint32_t n) const {
+  LaunchList launches;
+  for (const Command &command : program.commands)
+    launches.push_back(resolve(program, command, n));
+  return launches;
+}
+
+Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
+                                                  bool repeats) {
+  // Numbers of programs and slots have 31 bits at most.
+  uint64_t key = uint64_t(repeats) << 63 | uint64_t(index) << 32 | n;
+  if (const CudaGraph *found = graphs.find(key))
+    return found;
+  const Program &program = plan.programs[index];
+  MTP_RETURN_IF_ERROR(checkRuns(program, n));
+  ProfilerRange range("build the ", repeats ? "loop" : "graph", " of ",
+                      program.name, " for ", n);
+  GraphParts parts = {inbox.launch(), resolve(program, n), std::nullopt};
+  if (repeats) {
+    MTP_ASSIGN_OR_RETURN(schema::Binding again, againOf(program, n));
+    parts.nextRound = loop.nextRound(address(again), n);
+  }
+  Result<std::unique_ptr<CudaGraph>> graph =
+      CudaGraph::build(context, std::move(parts), stream);
+  if (!graph)
+    return graph.status().withContext(
+        strCat("program ", program.name, " for ", n));
+  return graphs.add(key, std::move(*graph));
+}
+
+Result<std::string> CudaExecutable::useLibrary() {
+  MTP_RETURN_IF_ERROR(context->enter());
+  if (gemms)
+    return gemms->library().name();
+  MTP_ASSIGN_OR_RETURN(gemms, PlanGemms::create(context, plan));
+  return gemms->library().name();
+}
+
+Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, bool repeats) {
+  MTP_RETURN_IF_ERROR(context->enter());
+  MTP_RETURN_IF_ERROR(checkIdle());
+  MTP_ASSIGN_OR_RETURN(const CudaGraph *graph, graphOf(index, n, repeats));
+  if (repeats)
+    loop.start();
+  return context->check(
+      context->driver().cuGraphLaunch(graph->exec(), stream),
+      strCat("the launch of program ", plan.programs[index].name));
+}
+
+Status CudaExecutable::run(uint32_t index, uint32_t n) {
+  ProfilerRange range(plan.programs[index].name, " for ", n);
+  MTP_RETURN_IF_ERROR(launchGraph(index, n, /*repeats=*/false));
+  MTP_RETURN_IF_ERROR(wait(strCat("program ", plan.programs[index].name)));
+  inbox.clear();
+  return okStatus();
+}
+
+Status CudaExecutable::startRounds(uint32_t index, uint32_t n) {
+  ProfilerRange range("start rounds of ", plan.programs[index].name, " for ",
+                      n);
+  return launchGraph(index, n, /*repeats=*/true);
+}
+
+Result<Progress> CudaExecutable::awaitRounds(uint32_t seen) {
+  MTP_RETURN_IF_ERROR(context->enter());
+  MTP_ASSIGN_OR_RETURN(Progress progress, loop.await(stream, seen));
+  if (progress.isDone)
+    inbox.clear();
+  return progress;
+}
+
+Status CudaExecutable::makeEvents(size_t count) {
+  const DriverApi &driver = context->driver();
+  while (events.size() < count) {
+    CUevent event = nullptr;
+    MTP_RETURN_IF_ERROR(
+        driver.check(driver.cuEventCreate(&event, 0), "cuEventCreate"));
+    events.push_back(event);
+  }
+  return okStatus();
+}
+
+/// One kernel after the other, with an event before and behind each.
+Status CudaExecutable::launchAll(LaunchList &launches) {
+  const DriverApi &driver = context->driver();
+  auto record = [&](size_t event) {
+    return context->check(driver.cuEventRecord(events[event], stream),
+                          "cuEventRecord");
+  };
+  MTP_RETURN_IF_ERROR(record(0));
+  for (size_t i = 0; i < launches.size(); ++i) {
+    KernelLaunch &launch = launches[i];
+    if (launch.gemm)
+      MTP_RETURN_IF_ERROR(launch.gemm->enqueue(launch.gemmBuffers(), stream));
+    else if (launch.blocks != 0)
+      MTP_RETURN_IF_ERROR(context->check(
+          driver.cuLaunchKernel(launch.function, launch.blocks, 1, 1,
+                                launch.threads, 1, 1, launch.sharedBytes,
+                                stream, launch.pointers().data(), nullptr),
+          "cuLaunchKernel"));
+    MTP_RETURN_IF_ERROR(record(i + 1));
+  }
+  return okStatus();
+}
+
+Status CudaExecutable::runTimed(uint32_t index, uint32_t n,
+                                CommandTimes &times) {
+  MTP_RETURN_IF_ERROR(context->enter());
+  const Program &program = plan.programs[index];
+  ProfilerRange range(program.name, " for ", n, ", timed");
+  MTP_RETURN_IF_ERROR(checkRuns(program, n));
+  MTP_RETURN_IF_ERROR(deliver());
+  LaunchList launches = resolve(program, n);
+  MTP_RETURN_IF_ERROR(makeEvents(launches.size() + 1));
+  MTP_RETURN_IF_ERROR(launchAll(launches));
+  MTP_RETURN_IF_ERROR(wait(strCat("program ", program.name)));
+  times.reset(1, launches.size());
+  uint64_t begin = 0;
+  for (size_t i = 0; i < launches.size(); ++i) {
+    float milliseconds = 0;
+    MTP_RETURN_IF_ERROR(
+        context->check(context->driver().cuEventElapsedTime(
+                           &milliseconds, events[0], events[i + 1]),
+                       "cuEventElapsedTime"));
+    uint64_t end = std::max(begin, uint64_t(double(milliseconds) * 1e6));
+    times.store(0)[i] = {begin, end, end};
+    begin = end;
+  }
+  return okStatus();
+}
