@@ -47,7 +47,8 @@ int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
   uint32_t program = programs.prefill(e.prefillChunk, /*drafts=*/true);
   for (uint32_t start = 0; start < prompt.size(); start += e.prefillChunk) {
     uint32_t rest = uint32_t(prompt.size()) - start;
-    PromptPart part = {0, start, std::min(rest, e.prefillChunk), prompt};
+    PromptPart part = {/*slot=*/0, start, std::min(rest, e.prefillChunk),
+                       /*firstRow=*/0, prompt};
     EXPECT_TRUE(host->setPrefill({&part, 1}).isOk());
     run(program, e.prefillChunk);
   }

@@ -39,6 +39,10 @@ DEEPSEEK = {"num_hidden_layers": 5, "n_routed_experts": 64}
 WINDOWS = ("-k", "7", "--max-batch=16", "--max-context=32896", "--prefill-chunk=128")
 ATTENTION = (("--measure=speculative", "--context=4096", "--batch=1,16", "--k=0,1,3,7"),
              ("--measure=speculative", "--context=32768", "--batch=1,4", "--k=0,1,3,7"))
+# Entries of a quarter of the bytes: twice the slots, so that a GB of them is read, too.
+LATENT_WINDOWS = ("-k", "7", "--max-batch=32", "--max-context=32896", "--prefill-chunk=128")
+LATENT = (("--measure=speculative", "--context=4096", "--batch=1,32", "--k=0,1,3,7"),
+          ("--measure=speculative", "--context=32768", "--batch=1,4", "--k=0,1,3,7"))
 ONE = ("-k", "0", "--max-batch=8", "--max-context=128", "--prefill-chunk=32")
 TWO = ("-k", "2", "--max-batch=4", "--max-context=128", "--prefill-chunk=32")
 
@@ -56,7 +60,7 @@ MODELS = {
     "attention-mla": Model("deepseek-v3", {"num_hidden_layers": 8, "vocab_size": 4096,
                                            "first_k_dense_replace": 8,
                                            "n_routed_experts": 16},
-                           WINDOWS, (), ATTENTION, loops=False),
+                           LATENT_WINDOWS, (), LATENT, loops=False),
     # True widths, few layers and tokens: compared with the CPU.
     "wide-llama-1b": Model("llama-1b", {"num_hidden_layers": 1}, ONE, compared=True),
     "wide-llama-8b": Model("llama-8b", {"num_hidden_layers": 1}, ONE, compared=True),
