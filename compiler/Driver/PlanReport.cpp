@@ -176,6 +176,7 @@ static void printResources(const Plan &plan, llvm::json::OStream &json) {
     for (const KernelResources &kernel : plan.resources)
       json.object([&] {
         json.attribute("kernel", kernel.symbol);
+        json.attribute("threads", kernel.threads);
         json.attribute("registers", kernel.registers);
         json.attribute("shared_bytes", kernel.sharedBytes);
         json.attribute("stack_bytes", kernel.stackBytes);
@@ -300,10 +301,11 @@ static void printResources(const Plan &plan, llvm::raw_ostream &os) {
     return;
   os << "\n"
      << llvm::left_justify("kernel", 48)
-     << "registers  shared bytes  stack bytes  spilled bytes\n";
+     << "threads  registers  shared bytes  stack bytes  spilled bytes\n";
   for (const KernelResources &kernel : plan.resources)
     os << llvm::left_justify(kernel.symbol, 48)
-       << llvm::format("%9llu%14llu%13llu%15llu\n",
+       << llvm::format("%7llu%11llu%14llu%13llu%15llu\n",
+                       static_cast<unsigned long long>(kernel.threads),
                        static_cast<unsigned long long>(kernel.registers),
                        static_cast<unsigned long long>(kernel.sharedBytes),
                        static_cast<unsigned long long>(kernel.stackBytes),

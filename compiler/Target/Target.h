@@ -80,6 +80,9 @@ struct KernelLaunch {
 /// What a kernel takes of a GPU, as its assembler says.
 struct KernelResources {
   std::string symbol;
+  /// Of a block.
+  uint64_t threads = 0;
+  /// Of a thread.
   uint64_t registers = 0;
   /// Memory of a thread, and how much of the traffic there is of registers
   /// that did not suffice.

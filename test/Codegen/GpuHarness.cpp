@@ -113,6 +113,7 @@ AssembledKernel test::assembleKernel(const std::string &kind,
     ADD_FAILURE() << "cannot compile " << kind << " for sm_90";
     return result;
   }
+  result.threads = uint64_t(launch.threads);
   auto ptx = gpu::emitPtx(*module, "sm_90");
   if (!ptx) {
     ADD_FAILURE() << llvm::toString(ptx.takeError());

@@ -39,7 +39,7 @@ struct AssembledKernel {
   std::string ptx;
   /// Why there is nothing more: no ptxas.
   std::string absence;
-  uint64_t registers = 0, spillBytes = 0, stackBytes = 0;
+  uint64_t threads = 0, registers = 0, spillBytes = 0, stackBytes = 0;
 };
 AssembledKernel assembleKernel(const std::string &kind,
                                const std::string &config);

@@ -179,6 +179,15 @@ makeImage(mlir::gpu::GPUModuleOp kernels, StringRef chip,
   return std::move(*image);
 }
 
+/// The threads that each kernel was written for.
+static llvm::StringMap<uint64_t> threadsOfKernels(ModuleOp holder) {
+  llvm::StringMap<uint64_t> threads;
+  holder.walk([&](mlir::gpu::GPUFuncOp kernel) {
+    threads[kernel.getName()] = kernel.getKnownBlockSize()->front();
+  });
+  return threads;
+}
+
 FailureOr<compiler::KernelCode>
 CudaTarget::generateCode(ModuleOp module) const {
   loadGpuDialects(*module.getContext());
@@ -193,12 +202,15 @@ CudaTarget::generateCode(ModuleOp module) const {
   if (code.launchOf.empty())
     return code;
   emitLoopKernels(builder, loop);
+  llvm::StringMap<uint64_t> threads = threadsOfKernels(*holder);
   if (failed(::mtp::gpu::lowerGpuModules(*holder)))
     return module.emitError("cannot lower the kernels to the llvm dialect");
   FailureOr<compiler::KernelImage> image = makeImage(kernels, chip, code);
   FailureOr<compiler::KernelImage> loopImage = makeImage(loop, chip, code);
   if (failed(image) || failed(loopImage))
     return failure();
+  for (compiler::KernelResources &kernel : code.resources)
+    kernel.threads = threads.lookup(kernel.symbol);
   code.image = std::move(*image);
   code.loop = std::move(*loopImage);
   std::vector<compiler::LibraryGemm> gemms = libraryGemms(module);

@@ -18,18 +18,21 @@ static constexpr int64_t kBucketBytes = 24;
 static_assert(kBucketBytes * SampleMath::kBuckets ==
               mtp::kSampleStretchWords * 4);
 
-/// Threads for a row: few where it is short, for their sums are joined.
-static int64_t threadsOf(const KernelConfig &config) {
-  return config.integer("vocab") <= 2048 ? 128 : 512;
+/// Threads of a block, of which there are few for a short row, for their sums
+/// are joined.
+static int64_t threadsOf(const KernelConfig &config, int64_t most) {
+  return config.integer("vocab") <= 2048 ? 128 : most;
 }
 
-/// Rows are few: a second block on a processor is worth no spilled registers.
+/// A block takes at most half of a processor, and a thread has up to 107
+/// registers: 256 threads may have 128.
 static GpuLaunch rowLaunch(const KernelConfig &config) {
-  return {1, 1, threadsOf(config), /*blocksPerProcessor=*/1};
+  return {1, 1, threadsOf(config, 256), /*blocksPerProcessor=*/2};
 }
 
 static GpuLaunch stretchLaunch(const KernelConfig &config) {
-  return {mtp::sampleStretches(config.integer("vocab")), 1, threadsOf(config)};
+  return {mtp::sampleStretches(config.integer("vocab")), 1,
+          threadsOf(config, 512)};
 }
 
 static void begin(GpuBuilder &kb) {
