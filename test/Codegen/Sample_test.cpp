@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Harness.h"
+#include "WholeModels.h"
 
 #ifdef MTP_HAS_GPUSIM
 #include "GpuHarness.h"
@@ -301,6 +302,20 @@ TEST(GpuSample, PicksFromALargeVocabulary) {
   expectTheBuiltinsPicks(
       {.vocab = 16390, .part = 64, .isMapped = true, .inStretches = true}, 1, 8,
       202);
+}
+
+TEST(GpuSample, PicksFromTheVocabulariesOfWholeModels) {
+  if (std::getenv("MTP_RECORD_KERNELS"))
+    GTEST_SKIP() << "buffers of whole models are not recorded";
+  uint32_t seed = 250;
+  for (const char *kind : {"sample_scan", "sample_join"})
+    EXPECT_EQ(kernelsOfWholeModels(kind).size(), 2u);
+  for (const ModelKernel &kernel : kernelsOfWholeModels("sample_scan")) {
+    Variant variant{
+        .vocab = kernel.number("vocab"), .part = 32, .inStretches = true};
+    EXPECT_EQ(variant.parts(), kernel.number("parts"));
+    expectTheBuiltinsPicks(variant, 1, 4, seed++);
+  }
 }
 
 // A pick shows a wrong bit of noise or weight once in many. Scans leave the

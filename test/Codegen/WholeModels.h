@@ -1,0 +1,48 @@
+//===- WholeModels.h - The kernels that whole models have -------*- C++ -*-===//
+
+#ifndef TEST_CODEGEN_WHOLEMODELS_H
+#define TEST_CODEGEN_WHOLEMODELS_H
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mtp::codegen::test {
+
+/// A line of Inputs/whole_models.txt.
+struct ModelKernel {
+  std::string kind, config;
+  /// The keys of the config.
+  std::map<std::string, std::string> values = {};
+
+  bool has(const std::string &key) const { return values.contains(key); }
+  bool has(const std::string &key, const std::string &value) const {
+    return has(key) && values.at(key) == value;
+  }
+  int64_t number(const std::string &key) const {
+    return std::stoll(values.at(key));
+  }
+  int64_t number(const std::string &key, int64_t absent) const {
+    return has(key) ? number(key) : absent;
+  }
+  /// Rows of its weights.
+  int64_t outputs() const {
+    return kind == "moe_gate_up" ? 2 * number("inter") : number("n");
+  }
+  /// Of integers.
+  int bits() const { return has("dtype", "\"int8\"") ? 8 : 4; }
+  bool isGated() const {
+    return kind == "moe_gate_up" || has("gated", "true") ||
+           has("activation", "\"swiglu\"");
+  }
+  std::string without(const std::set<std::string> &keys) const;
+};
+
+/// Those of a kind, of which there is one at least.
+std::vector<ModelKernel> kernelsOfWholeModels(const std::string &kind);
+
+} // namespace mtp::codegen::test
+
+#endif // TEST_CODEGEN_WHOLEMODELS_H

@@ -1,0 +1,669 @@
+//===- WholeModels_test.cpp - The kernels that whole models have ----------===//
+//
+// Runs every kernel of the plans of Llama 1B and 8B and DeepSeek-V3 on the
+// simulated GPU, with all inputs and a few outputs, beside the same kernel of
+// the CPU or, where that takes long to compile, beside sums in scalars.
+// Inputs/whole_models.txt says which kernels those are, and
+// test/Target/cuda-configs.test that there are no others.
+//
+// What a product reads is exact in bf16 even behind a norm, for that is what a
+// GPU rounds it to: so results differ by the order of sums alone, and one chunk
+// of the inputs that is left out shows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+#include "Quantized.h"
+#include "WholeModels.h"
+#include "runtime/schema/KvPage.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <set>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+//===----------------------------------------------------------------------===//
+// The list
+//===----------------------------------------------------------------------===//
+
+static ModelKernel parseKernel(const std::string &line) {
+  ModelKernel kernel;
+  size_t at = line.find(' ');
+  kernel.kind = line.substr(0, at);
+  kernel.config = line.substr(at + 1);
+  for (size_t begin = at + 1; begin < line.size();) {
+    size_t end = std::min(line.find(", ", begin), line.size());
+    size_t equals = line.find(" = ", begin);
+    kernel.values[line.substr(begin, equals - begin)] =
+        line.substr(equals + 3, end - equals - 3);
+    begin = end + 2;
+  }
+  return kernel;
+}
+
+std::vector<ModelKernel> test::kernelsOfWholeModels(const std::string &kind) {
+  std::ifstream file(MTP_WHOLE_MODELS);
+  std::vector<ModelKernel> kernels;
+  for (std::string line; std::getline(file, line);)
+    if (ModelKernel kernel = parseKernel(line); kernel.kind == kind)
+      kernels.push_back(kernel);
+  EXPECT_FALSE(kernels.empty()) << "no " << kind << " in " << MTP_WHOLE_MODELS;
+  return kernels;
+}
+
+std::string ModelKernel::without(const std::set<std::string> &keys) const {
+  std::string text;
+  for (const auto &[key, value] : values)
+    if (!keys.contains(key))
+      text += (text.empty() ? "" : ", ") + key + " = " + value;
+  return text;
+}
+
+#ifdef MTP_HAS_GPUSIM
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What is in a buffer.
+enum class Role {
+  /// Rows: floats that are bf16, of which a norm makes others.
+  Rows,
+  NormWeights,
+  Weights,
+  Floats,
+  /// A table of bf16.
+  Table,
+  /// Of every row.
+  Slots,
+  Positions,
+  /// Of a slot: its pages.
+  Pages,
+  Cache,
+  /// Words of a slot that ask for logits.
+  Sampling,
+  /// Numbers below a bound.
+  Indices,
+  /// Of experts: where their pairs begin, and the pairs.
+  Starts,
+  Pairs,
+  /// Results.
+  Values,
+  Numbers,
+  /// What stays of it, and what is written.
+  State,
+  Entries
+};
+
+/// Rows of one slot on both sides of a page's and of a part's end, a dead row
+/// and a first position.
+const std::vector<int32_t> slotOf{0, 0, 0, 0, 1, 1, 2, 3};
+const std::vector<int32_t> positionOf{510, 511, 512, 513, 15, 16, -1, 0};
+constexpr int slots = 4, maxPages = 33, topK = 2, experts = 5;
+
+using Buffer = std::unique_ptr<Guarded<uint8_t>>;
+
+/// A kernel's buffers, the same for both machines but for the order of weights.
+class Problem {
+public:
+  Problem(const ModelKernel &kernel, std::vector<Role> roles,
+          std::vector<int64_t> params)
+      : params(std::move(params)), weights(drawWeights(kernel, roles)),
+        kernel(kernel), roles(std::move(roles)),
+        packed{pack(false), pack(true)} {}
+
+  std::vector<Buffer> run(const Kernel &code, bool isGpu) const {
+    std::vector<int64_t> sizes = code.contractBytes(params);
+    EXPECT_EQ(sizes.size(), roles.size());
+    std::vector<Buffer> buffers;
+    std::vector<void *> pointers;
+    for (size_t i = 0; i < roles.size(); ++i) {
+      std::vector<uint8_t> bytes = fill(roles[i], i, size_t(sizes[i]), isGpu);
+      buffers.push_back(std::make_unique<Guarded<uint8_t>>(bytes));
+      pointers.push_back(buffers.back()->data());
+    }
+    code.run(pointers, params);
+    return buffers;
+  }
+
+  std::vector<int64_t> params;
+  /// A matrix for each expert or head.
+  std::vector<std::vector<float>> weights;
+
+private:
+  std::vector<uint8_t> fill(Role role, size_t place, size_t bytes,
+                            bool isGpu) const;
+  static std::vector<std::vector<float>>
+  drawWeights(const ModelKernel &kernel, const std::vector<Role> &roles);
+  std::vector<uint8_t> pack(bool isGpu) const;
+  std::vector<int32_t> numbers(Role role, size_t count) const;
+
+  const ModelKernel &kernel;
+  std::vector<Role> roles;
+  /// Of the CPU and of the GPU.
+  std::vector<uint8_t> packed[2];
+};
+
+} // namespace
+
+template <typename T>
+static std::vector<uint8_t> bytesOf(const std::vector<T> &values) {
+  std::vector<uint8_t> bytes(values.size() * sizeof(T));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+static std::vector<uint8_t> halves(size_t bytes, uint32_t seed) {
+  std::vector<uint16_t> result;
+  for (float value : randomFloats(bytes / 2, seed))
+    result.push_back(bf16Bits(value));
+  return bytesOf(result);
+}
+
+/// The expert of a pair: the third gets most rows, the fourth none.
+static int expertOf(int pair) {
+  int row = pair / topK;
+  return pair % topK == 0 ? 2 : row % 3 == 0 ? 4 : row % 3 - 1;
+}
+
+std::vector<int32_t> Problem::numbers(Role role, size_t count) const {
+  std::vector<int32_t> all;
+  bool isCached = kernel.has("page");
+  int64_t bound = kernel.kind == "embed"      ? kernel.number("vocab")
+                  : kernel.kind == "moe_plan" ? kernel.number("experts")
+                                              : params.back();
+  for (int i = 0; i < int(count); ++i)
+    switch (role) {
+    case Role::Slots:
+      all.push_back(isCached ? slotOf[i] : i % slots);
+      break;
+    case Role::Positions:
+      all.push_back(positionOf[size_t(i) % positionOf.size()]);
+      break;
+    case Role::Pages:
+      all.push_back(1 + i * 7 % (slots * maxPages));
+      break;
+    default:
+      all.push_back(int32_t(i * 7 % bound));
+    }
+  return all;
+}
+
+std::vector<std::vector<float>>
+Problem::drawWeights(const ModelKernel &kernel,
+                     const std::vector<Role> &roles) {
+  if (std::find(roles.begin(), roles.end(), Role::Weights) == roles.end())
+    return {};
+  size_t k = size_t(kernel.number("k"));
+  size_t count = size_t(kernel.number("experts", kernel.number("heads", 1)));
+  std::vector<std::vector<float>> all;
+  for (size_t i = 0; i < count; ++i)
+    all.push_back(randomFloats(kernel.outputs() * k, uint32_t(50 + i),
+                               1 / std::sqrt(float(k))));
+  return all;
+}
+
+std::vector<uint8_t> Problem::pack(bool isGpu) const {
+  std::vector<uint8_t> packed;
+  for (const std::vector<float> &w : weights) {
+    int k = int(kernel.number("k")), n = int(kernel.outputs());
+    bool isFragments = isGpu && kernel.has("fragments", "true");
+    std::vector<uint8_t> part;
+    if (kernel.has("group")) {
+      QuantizedMatrix matrix = quantizeWeights(
+          w, n, k, {kernel.bits(), int(kernel.number("group"))});
+      part = isFragments ? packFragments(matrix, kernel.isGated())
+                         : packQuantized(matrix, kernel.isGated());
+    } else {
+      part = packWeights(w, n, k, kernel.has("dtype", "\"bf16\""),
+                         kernel.isGated());
+      if (isFragments)
+        part = toFragments(part, k);
+    }
+    packed.insert(packed.end(), part.begin(), part.end());
+  }
+  return packed;
+}
+
+std::vector<uint8_t> Problem::fill(Role role, size_t place, size_t bytes,
+                                   bool isGpu) const {
+  uint32_t seed = uint32_t(place + 1);
+  size_t count = bytes / 4;
+  switch (role) {
+  case Role::Rows: {
+    std::vector<float> x = randomFloats(count, seed);
+    // The sum of squares is a whole number, whoever adds them up.
+    for (float &value : x)
+      value = kernel.has("norm", "true") ? (value < 0 ? -1 : 1) : toBF16(value);
+    return bytesOf(x);
+  }
+  case Role::NormWeights: {
+    std::vector<float> weights(count);
+    for (size_t i = 0; i < count; ++i)
+      weights[i] = i % 3 == 0 ? 1 : i % 3 == 1 ? 0.75f : 0.25f;
+    return bytesOf(weights);
+  }
+  case Role::Weights:
+    EXPECT_EQ(packed[isGpu].size(), bytes);
+    return packed[isGpu];
+  case Role::Sampling:
+    return std::vector<uint8_t>(bytes);
+  case Role::Table:
+    return halves(bytes, seed);
+  case Role::Cache:
+  case Role::Entries: {
+    size_t pages = slots * maxPages + 1;
+    return halves(pages * mtp::pageStride(kernel.number("page"),
+                                          kernel.number("entry_width"), 2),
+                  seed);
+  }
+  case Role::Starts: {
+    std::vector<int32_t> starts{0};
+    for (int expert = 0; expert < experts; ++expert) {
+      int found = starts.back();
+      for (int pair = 0; pair < params[0] * topK; ++pair)
+        found += expertOf(pair) == expert;
+      starts.push_back(found);
+    }
+    return bytesOf(starts);
+  }
+  case Role::Pairs: {
+    std::vector<int32_t> pairs;
+    for (int expert = 0; expert < experts; ++expert)
+      for (int pair = 0; pair < params[0] * topK; ++pair)
+        if (expertOf(pair) == expert)
+          pairs.push_back(pair);
+    return bytesOf(pairs);
+  }
+  case Role::Floats:
+  case Role::Values:
+  case Role::Numbers:
+  case Role::State:
+    return bytesOf(randomFloats(count, seed));
+  default:
+    return bytesOf(numbers(role, count));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Comparing
+//===----------------------------------------------------------------------===//
+
+static std::vector<float> floatsOf(Guarded<uint8_t> &bytes) {
+  std::vector<float> values(bytes.size() / 4);
+  std::memcpy(values.data(), bytes.data(), values.size() * 4);
+  return values;
+}
+
+/// Compares the root of mean squares of every `width` values' differences with
+/// that of the values.
+static void expectClose(const std::vector<float> &got,
+                        const std::vector<float> &want, size_t width,
+                        double most) {
+  ASSERT_EQ(got.size(), want.size());
+  ASSERT_GT(width, 0u);
+  for (size_t begin = 0; begin < got.size(); begin += width) {
+    double apart = 0, size = 0;
+    for (size_t i = begin; i < std::min(begin + width, got.size()); ++i) {
+      apart += std::pow(double(got[i]) - want[i], 2);
+      size += std::pow(double(want[i]), 2);
+    }
+    // Not a number is not less, either.
+    ASSERT_TRUE(apart <= most * most * size)
+        << "values from " << begin << " on: " << std::sqrt(apart / size);
+  }
+}
+
+static bool isResult(Role role) { return role >= Role::Values; }
+
+/// What a result may differ by, as `expectClose` has it.
+static void compare(const std::vector<Role> &roles, std::vector<Buffer> &got,
+                    std::vector<Buffer> &want, size_t width, double most) {
+  for (size_t i = 0; i < roles.size(); ++i) {
+    SCOPED_TRACE("buffer " + std::to_string(i));
+    if (roles[i] == Role::Values && most > 0)
+      expectClose(floatsOf(*got[i]), floatsOf(*want[i]), width, most);
+    else if (isResult(roles[i]))
+      EXPECT_TRUE(got[i]->values() == want[i]->values());
+  }
+}
+
+/// Nothing that is recorded for a GPU: these are too large to travel.
+static bool isRecording() { return std::getenv("MTP_RECORD_KERNELS"); }
+
+static TestTarget cpu() { return hostTargets().front().second; }
+static TestTarget gpu() {
+  TestTarget target;
+  target.isGpu = true;
+  return target;
+}
+
+/// Runs both machines' kernels with each of some params.
+static void expectAgreement(const ModelKernel &kernel,
+                            const std::vector<Role> &roles,
+                            const std::vector<std::vector<int64_t>> &params,
+                            size_t width, double most) {
+  SCOPED_TRACE(kernel.kind + " " + kernel.config);
+  Kernel mine(gpu(), kernel.kind, kernel.config);
+  Kernel theirs(cpu(), kernel.kind, kernel.without({"fragments"}));
+  Problem problem(kernel, roles, {});
+  for (const std::vector<int64_t> &some : params) {
+    SCOPED_TRACE(std::to_string(some[0]) + " rows");
+    problem.params = some;
+    std::vector<Buffer> got = problem.run(mine, true);
+    std::vector<Buffer> want = problem.run(theirs, false);
+    compare(roles, got, want, width, most);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Two, and four and one tile of rows, each of which have code of their own.
+static const std::vector<std::vector<int64_t>> manyRows{{13}, {33}};
+static constexpr double kSums = 1e-4;
+
+/// A row-major matrix of `width` columns as a product takes it: integers with
+/// scales, bf16 or f32.
+static std::vector<double> asTaken(const ModelKernel &kernel,
+                                   const std::vector<float> &values, int width,
+                                   bool isWeight) {
+  std::vector<double> taken(values.begin(), values.end());
+  int rows = int(values.size()) / width;
+  if (kernel.has("group")) {
+    int group = int(kernel.number("group"));
+    QuantizedMatrix matrix =
+        isWeight ? quantizeWeights(values, rows, width, {kernel.bits(), group})
+                 : quantizeRows(values, rows, width, width, group);
+    for (size_t i = 0; i < taken.size(); ++i)
+      taken[i] = matrix.at(int(i / width), int(i % width));
+  } else if (kernel.has("dtype", "\"bf16\"")) {
+    for (double &value : taken)
+      value = toBF16(float(value));
+  }
+  return taken;
+}
+
+/// What `linear` gives, in double precision.
+static std::vector<float> linearOf(const ModelKernel &kernel,
+                                   const Problem &problem,
+                                   const std::vector<Buffer> &buffers) {
+  size_t k = size_t(kernel.number("k")), n = size_t(kernel.outputs());
+  size_t rows = size_t(problem.params[0]);
+  std::vector<float> x = floatsOf(*buffers[0]);
+  if (kernel.has("norm", "true")) {
+    // The mean of squares is one.
+    double inverse = 1 / std::sqrt(1 + std::stod(kernel.values.at("eps")));
+    std::vector<float> weights = floatsOf(*buffers[1]);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = float(x[i] * inverse * weights[i % k]);
+  }
+  std::vector<double> in = asTaken(kernel, x, int(k), /*isWeight=*/false);
+  std::vector<double> w =
+      asTaken(kernel, problem.weights[0], int(k), /*isWeight=*/true);
+  auto dot = [&](size_t row, size_t output) {
+    return std::inner_product(&in[row * k], &in[row * k] + k, &w[output * k],
+                              0.0);
+  };
+  std::vector<float> added;
+  if (kernel.has("residual", "true"))
+    added = floatsOf(*buffers[buffers.size() - 2]);
+  size_t outputs = kernel.isGated() ? n / 2 : n;
+  std::vector<float> y;
+  for (size_t row = 0; row < rows; ++row)
+    for (size_t i = 0; i < outputs; ++i) {
+      double sum = dot(row, i);
+      if (kernel.isGated())
+        sum = silu(sum) * dot(row, i + outputs);
+      y.push_back(float(sum + (added.empty() ? 0 : added[row * outputs + i])));
+    }
+  return y;
+}
+
+/// What is in the buffers ahead of a product's weights, and they.
+static std::vector<Role> productRoles(const ModelKernel &kernel) {
+  EXPECT_FALSE(kernel.has("bias", "true"));
+  if (kernel.has("norm", "true"))
+    return {Role::Rows, Role::NormWeights, Role::Weights};
+  return {Role::Rows, Role::Weights};
+}
+
+static void checkLinear(const std::string &dtype) {
+  for (const ModelKernel &kernel : kernelsOfWholeModels("linear")) {
+    if (kernel.values.at("dtype") != dtype)
+      continue;
+    SCOPED_TRACE(kernel.config);
+    std::vector<Role> roles = productRoles(kernel);
+    if (kernel.has("residual", "true"))
+      roles.push_back(Role::Floats);
+    roles.push_back(Role::Values);
+    Kernel linear(gpu(), kernel.kind, kernel.config);
+    Problem problem(kernel, roles, {});
+    for (const std::vector<int64_t> &rows : manyRows) {
+      problem.params = rows;
+      std::vector<Buffer> buffers = problem.run(linear, true);
+      expectClose(floatsOf(*buffers.back()), linearOf(kernel, problem, buffers),
+                  32, kSums);
+    }
+  }
+}
+
+#define SKIP_RECORDING()                                                       \
+  if (isRecording())                                                           \
+  GTEST_SKIP() << "buffers of whole models are not recorded"
+
+TEST(WholeModels, LinearOfFloats) {
+  SKIP_RECORDING();
+  checkLinear("\"bf16\"");
+  checkLinear("\"f32\"");
+}
+
+TEST(WholeModels, LinearOfIntegers) {
+  SKIP_RECORDING();
+  checkLinear("\"int8\"");
+  checkLinear("\"int4\"");
+}
+
+TEST(WholeModels, LinearArgmax) {
+  SKIP_RECORDING();
+  for (const ModelKernel &kernel : kernelsOfWholeModels("linear_argmax")) {
+    SCOPED_TRACE(kernel.config);
+    ASSERT_TRUE(kernel.has("logits", "true"));
+    std::vector<Role> roles = productRoles(kernel);
+    roles.insert(roles.end(), {Role::Slots, Role::Sampling, Role::Values,
+                               Role::Numbers, Role::Values});
+    Kernel argmax(gpu(), kernel.kind, kernel.config);
+    Problem problem(kernel, roles, {});
+    for (const std::vector<int64_t> &rows : manyRows) {
+      problem.params = rows;
+      std::vector<Buffer> buffers = problem.run(argmax, true);
+      std::vector<float> logits = floatsOf(*buffers.back());
+      size_t n = size_t(kernel.outputs());
+      expectClose(logits, linearOf(kernel, problem, buffers), n, kSums);
+      // Winners are those of the logits, to the bit.
+      std::vector<float> best;
+      std::vector<int32_t> place;
+      for (size_t row = 0; row < logits.size(); row += n)
+        for (size_t part = 0; part < n; part += 32) {
+          auto begin = logits.begin() + long(row + part);
+          auto found = std::max_element(
+              begin, begin + long(std::min<size_t>(32, n - part)));
+          best.push_back(*found);
+          place.push_back(int32_t(found - logits.begin() - long(row)));
+        }
+      size_t values = roles.size() - 3;
+      EXPECT_EQ(buffers[values]->values(), bytesOf(best));
+      EXPECT_EQ(buffers[values + 1]->values(), bytesOf(place));
+    }
+  }
+}
+
+TEST(WholeModels, Unpack) {
+  SKIP_RECORDING();
+  for (const ModelKernel &kernel : kernelsOfWholeModels("unpack")) {
+    SCOPED_TRACE(kernel.config);
+    Problem problem(kernel, {Role::Weights, Role::State}, {kernel.outputs()});
+    std::vector<uint16_t> matrix;
+    for (float weight : problem.weights[0])
+      matrix.push_back(bf16Bits(weight));
+    std::vector<Buffer> buffers =
+        problem.run(Kernel(gpu(), kernel.kind, kernel.config), true);
+    EXPECT_TRUE(buffers[1]->values() == bytesOf(matrix));
+  }
+}
+
+TEST(WholeModels, HeadLinear) {
+  SKIP_RECORDING();
+  for (const ModelKernel &kernel : kernelsOfWholeModels("head_linear")) {
+    std::vector<Role> roles{Role::Rows, Role::Weights};
+    if (kernel.has("rotate", "true"))
+      roles.insert(roles.end(), {Role::Floats, Role::Positions});
+    roles.push_back(Role::Values);
+    expectAgreement(kernel, roles, {{5}, {13}}, 64, kSums);
+  }
+}
+
+TEST(WholeModels, Experts) {
+  SKIP_RECORDING();
+  for (const char *kind : {"moe_gate_up", "moe_down"})
+    for (const ModelKernel &kernel : kernelsOfWholeModels(kind))
+      expectAgreement(
+          kernel,
+          {Role::Rows, Role::Weights, Role::Starts, Role::Pairs, Role::Values},
+          manyRows, 32, kSums);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Weights are rounded to bf16.
+static constexpr double kRounding = 1.0 / 256;
+
+static const std::vector<Role> attentionRoles{Role::Rows,      Role::Slots,
+                                              Role::Positions, Role::Pages,
+                                              Role::Cache,     Role::Values};
+static const std::vector<int64_t> attentionParams{int64_t(slotOf.size()),
+                                                  maxPages};
+
+TEST(WholeModels, Attention) {
+  SKIP_RECORDING();
+  for (const ModelKernel &kernel : kernelsOfWholeModels("attention"))
+    expectAgreement(kernel, attentionRoles, {attentionParams},
+                    size_t(kernel.number("dv")), kRounding);
+}
+
+TEST(WholeModels, AttentionInParts) {
+  SKIP_RECORDING();
+  std::vector<ModelKernel> joins = kernelsOfWholeModels("attention_join");
+  for (const ModelKernel &parts : kernelsOfWholeModels("attention_parts")) {
+    SCOPED_TRACE(parts.config);
+    auto join = std::find_if(joins.begin(), joins.end(), [&](const auto &join) {
+      return join.number("dv") == parts.number("dv") &&
+             join.number("part_stride") == parts.number("part_stride");
+    });
+    ASSERT_NE(join, joins.end());
+    ModelKernel whole{"attention",
+                      parts.without({"parts", "part_stride", "splits"}) +
+                          ", y_stride = " + join->values.at("y_stride"),
+                      parts.values};
+    std::vector<Buffer> want =
+        Problem(whole, attentionRoles, attentionParams)
+            .run(Kernel(gpu(), whole.kind, whole.config), true);
+    std::vector<Buffer> left =
+        Problem(parts, attentionRoles, attentionParams)
+            .run(Kernel(gpu(), parts.kind, parts.config), true);
+    int64_t rows = attentionParams[0];
+    Kernel joining(gpu(), join->kind, join->config);
+    Guarded<uint8_t> y(std::vector<uint8_t>(want.back()->size(), 0xff));
+    joining.run({left[2]->data(), left.back()->data(), y.data()}, {rows});
+    EXPECT_TRUE(y.values() == want.back()->values());
+    joins.erase(join);
+  }
+  EXPECT_TRUE(joins.empty());
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A kind whose kernels are written once: results have the CPU's bits, but for
+/// sums over lanes.
+struct RowKind {
+  const char *kind;
+  std::vector<Role> roles;
+  std::vector<int64_t> params;
+  double most = 0;
+};
+} // namespace
+
+static std::vector<RowKind> rowKinds() {
+  using enum Role;
+  return {
+      {"add", {Rows, Rows, Values}, {8}},
+      {"concat", {Rows, Rows, Values}, {8}},
+      {"embed", {Table, Indices, Values}, {8}},
+      {"kv_append", {Rows, Slots, Positions, Pages, Entries}, {8, maxPages}},
+      {"mask_first", {Rows, Positions, Values}, {8}},
+      {"moe_combine", {Positions, Floats, Floats, Floats, Floats, Values}, {8}},
+      {"moe_plan", {Positions, Indices, Numbers, Numbers}, {8}},
+      {"moe_route", {Rows, Floats, Numbers, Values}, {8}, 1e-6},
+      {"read_state", {Slots, Floats, Values}, {4, 3}},
+      {"rms_norm", {Rows, Floats, Values}, {8}, 1e-6},
+      {"rope", {Rows, Floats, Positions, Values}, {8}},
+      {"rope_kv_append",
+       {Rows, Rows, Floats, Positions, Slots, Positions, Pages, Entries},
+       {8, maxPages}},
+      {"rope_qkv_append",
+       {Rows, Rows, Rows, Floats, Positions, Slots, Positions, Pages, Entries,
+        Values},
+       {8, maxPages}},
+      {"round_rows", {Rows, State}, {8}},
+      {"swiglu", {Rows, Rows, Values}, {8}},
+      {"take_rows", {Rows, Indices, Values}, {3, 8}},
+      {"write_state", {Rows, Slots, State}, {4, 3}},
+      {"write_state_at", {Rows, Indices, Slots, State}, {4, 3, 8}},
+  };
+}
+
+TEST(WholeModels, Rows) {
+  SKIP_RECORDING();
+  for (const RowKind &row : rowKinds())
+    for (const ModelKernel &kernel : kernelsOfWholeModels(row.kind)) {
+      std::vector<Role> roles = row.roles;
+      if (kernel.has("norm", "true"))
+        roles.insert(roles.begin() + 1, Role::NormWeights);
+      expectAgreement(kernel, roles, {row.params}, 8, row.most);
+    }
+}
+
+TEST(WholeModels, HaveNoOtherKinds) {
+  std::set<std::string> known{"attention", "attention_join", "attention_parts",
+                              "head_linear", "linear", "linear_argmax",
+                              "moe_down", "moe_gate_up",
+                              // In Sample_test.cpp.
+                              "sample_join", "sample_scan", "unpack"};
+  for (const RowKind &row : rowKinds())
+    known.insert(row.kind);
+  std::ifstream file(MTP_WHOLE_MODELS);
+  std::set<std::string> dtypes;
+  for (std::string line; std::getline(file, line);) {
+    ModelKernel kernel = parseKernel(line);
+    EXPECT_TRUE(known.contains(kernel.kind)) << kernel.kind;
+    if (kernel.kind == "linear")
+      dtypes.insert(kernel.values.at("dtype"));
+  }
+  EXPECT_EQ(dtypes, (std::set<std::string>{"\"bf16\"", "\"f32\"", "\"int4\"",
+                                           "\"int8\""}));
+}
+
+#endif // MTP_HAS_GPUSIM
