@@ -31,8 +31,9 @@ TEST(LoopKernels, PublishARoundAndSetTheCondition) {
   EXPECT_LT(at("st.relaxed.sys.global"), at("cudaGraphSetConditional"));
   EXPECT_NE(compiled.ptx.find(".entry mtp_deliver"), std::string::npos);
   EXPECT_EQ(compiled.ptx.find(".local"), std::string::npos);
-  if (std::getenv("MTP_REQUIRE_CUDA"))
-    EXPECT_EQ(compiled.absence, "");
-  if (compiled.absence.empty())
-    EXPECT_FALSE(compiled.cubin.empty()) << compiled.report;
+  if (!compiled.absence.empty()) {
+    EXPECT_EQ(std::getenv("MTP_REQUIRE_CUDA"), nullptr) << compiled.absence;
+    GTEST_SKIP() << compiled.absence;
+  }
+  EXPECT_FALSE(compiled.cubin.empty()) << compiled.report;
 }
