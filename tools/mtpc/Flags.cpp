@@ -208,10 +208,23 @@ mtp::Status checkOneTarget(const Invocation &invocation) {
                llvm::Twine(invocation.targets.size()));
 }
 
+/// Flags of the target cuda would be without effect for others alone.
+mtp::Status checkCudaFlags(llvm::ArrayRef<std::string> names) {
+  if (llvm::is_contained(names, "cuda"))
+    return mtp::okStatus();
+  for (const cl::Option *flag : std::initializer_list<const cl::Option *>{
+           &chip, &libraryRows, &tuneGemm})
+    if (flag->getNumOccurrences())
+      return wrong("expected --target=cuda for --" + flag->ArgStr + ", got " +
+                   llvm::join(names, ","));
+  return mtp::okStatus();
+}
+
 mtp::Result<Targets> readTargets(const TargetRegistry &registry) {
   std::vector<std::string> names(targetNames.begin(), targetNames.end());
   if (names.empty())
     names.push_back("cpu");
+  MTP_RETURN_IF_ERROR(checkCudaFlags(names));
   TargetOptions options;
   options.cpu = targetCpu;
   options.chip = chip;

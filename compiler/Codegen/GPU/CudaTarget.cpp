@@ -214,7 +214,11 @@ CudaTarget::generateCode(ModuleOp module) const {
   code.image = std::move(*image);
   code.loop = std::move(*loopImage);
   std::vector<compiler::LibraryGemm> gemms = libraryGemms(module);
-  if (tuneGemms && !gemms.empty()) {
+  if (tuneGemms && gemms.empty())
+    return module.emitError("expected products of prompts for --tune-gemm: "
+                            "weights in bf16, and chunks of --library-rows "
+                            "rows, got none");
+  if (tuneGemms) {
     auto algorithms = tuneGemms(gemms);
     if (!algorithms)
       return module.emitError("cannot tune products of a library: ")
