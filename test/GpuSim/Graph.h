@@ -47,6 +47,9 @@ struct Node {
   Gemm gemm;
   /// The child's graph, or the bodies of a conditional.
   std::vector<std::shared_ptr<Graph>> graphs;
+  /// What a caller was given of them. The driver owns the array, which lives as
+  /// long as the node.
+  std::vector<CUgraph> bodies;
   CUgraphConditionalNodeType conditional = CU_GRAPH_COND_TYPE_IF;
   uint64_t condition = 0;
   /// The handle that the node had where it was built: of an instantiated

@@ -264,14 +264,13 @@ CUresult mtp::gpusim::readEdges(const Graph &graph,
   return CUDA_SUCCESS;
 }
 
-/// The driver owns the array, and it lives as long as the node.
-void mtp::gpusim::giveBodies(CUgraphNodeParams &params, const Node &node) {
+void mtp::gpusim::giveBodies(CUgraphNodeParams &params, Node &node) {
   if (node.type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
     return;
-  auto *array = new CUgraph[node.graphs.size()];
-  for (size_t i = 0; i < node.graphs.size(); ++i)
-    array[i] = reinterpret_cast<CUgraph>(node.graphs[i].get());
-  params.conditional.phGraph_out = array;
+  node.bodies.clear();
+  for (const std::shared_ptr<Graph> &graph : node.graphs)
+    node.bodies.push_back(reinterpret_cast<CUgraph>(graph.get()));
+  params.conditional.phGraph_out = node.bodies.data();
 }
 
 CUresult mtp::gpusim::checkConditions(const Graph &graph) {

@@ -17,7 +17,7 @@ CUresult readEdges(const Graph &graph, const CUgraphNode *dependencies,
                    const CUgraphEdgeData *edges, size_t count, Node &node);
 
 /// Hands the bodies of a conditional node to the caller.
-void giveBodies(CUgraphNodeParams &params, const Node &node);
+void giveBodies(CUgraphNodeParams &params, Node &node);
 
 /// Whether each condition that was made has its node.
 CUresult checkConditions(const Graph &graph);

@@ -112,9 +112,10 @@ static auto caches(Builder &fbb,
 // Plans
 //===----------------------------------------------------------------------===//
 
-/// A count of which the value at `n` and the growth are known.
+/// A count of which the value at `n` and the growth are known; both wrap round
+/// where a test spoils them.
 static schema::Count count(uint64_t value, int64_t growth, uint32_t n) {
-  return schema::Count(int64_t(value) - growth * int64_t(n), growth);
+  return schema::Count(int64_t(value - uint64_t(growth) * n), growth);
 }
 
 static schema::Place place(const schema::Binding &b,
