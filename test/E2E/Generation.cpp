@@ -22,6 +22,13 @@ std::shared_ptr<const Model> mtp::test::loadArtifact(const std::string &name,
   return model.isOk() ? *model : nullptr;
 }
 
+std::string mtp::test::testName(std::string artifact) {
+  for (char &c : artifact)
+    if (c == '-' || c == '.')
+      c = '_';
+  return artifact;
+}
+
 bool mtp::test::bitEqual(const std::vector<float> &a,
                          const std::vector<float> &b) {
   return a.size() == b.size() &&

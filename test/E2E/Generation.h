@@ -14,6 +14,9 @@ namespace mtp::test {
 std::shared_ptr<const Model> loadArtifact(const std::string &name,
                                           DeviceKind device = DeviceKind::Auto);
 
+/// An artifact's name as a test's, which has letters, digits and underscores.
+std::string testName(std::string artifact);
+
 /// What a sequence came out as.
 struct Generated {
   std::vector<int32_t> tokens;

@@ -120,9 +120,5 @@ INSTANTIATE_TEST_SUITE_P(
                     "glm4moe-qknorm-mtp1.f32", "glm4moe-qknorm-mtp1.bf16",
                     "bundled"),
     [](const testing::TestParamInfo<const char *> &info) {
-      std::string name = info.param;
-      for (char &c : name)
-        if (c == '-' || c == '.')
-          c = '_';
-      return name;
+      return testName(info.param);
     });

@@ -198,11 +198,7 @@ TEST_P(Gpu, LogitsAreTheCpus) {
 }
 
 static std::string nameOf(const testing::TestParamInfo<Pair> &info) {
-  std::string name = info.param.gpu;
-  for (char &c : name)
-    if (c == '-' || c == '.')
-      c = '_';
-  return name;
+  return testName(info.param.gpu);
 }
 
 INSTANTIATE_TEST_SUITE_P(

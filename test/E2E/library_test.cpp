@@ -288,9 +288,5 @@ INSTANTIATE_TEST_SUITE_P(Models, Library,
                          testing::Values("llama-gqa.library",
                                          "mimo-mtp1.library"),
                          [](const testing::TestParamInfo<const char *> &info) {
-                           std::string name = info.param;
-                           for (char &c : name)
-                             if (c == '-' || c == '.')
-                               c = '_';
-                           return name;
+                           return testName(info.param);
                          });

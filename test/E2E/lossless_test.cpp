@@ -348,9 +348,5 @@ INSTANTIATE_TEST_SUITE_P(
         "qwen2.bf16", "qwen3.f32", "qwen3.bf16", "qwen3.int8", "qwen3moe.f32",
         "qwen3moe.bf16", "qwen3moe.bf16v3", "qwen3moe.int4v3", "bundled"),
     [](const testing::TestParamInfo<const char *> &info) {
-      std::string name = info.param;
-      for (char &c : name)
-        if (c == '-' || c == '.')
-          c = '_';
-      return name;
+      return testName(info.param);
     });

@@ -134,9 +134,5 @@ INSTANTIATE_TEST_SUITE_P(
                     "llama-tied.bf16", "qwen2.f32", "qwen2.bf16", "qwen3.f32",
                     "qwen3.bf16", "qwen3moe.f32", "qwen3moe.bf16", "bundled"),
     [](const testing::TestParamInfo<const char *> &info) {
-      std::string name = info.param;
-      for (char &c : name)
-        if (c == '-' || c == '.')
-          c = '_';
-      return name;
+      return testName(info.param);
     });

@@ -237,11 +237,7 @@ TEST_P(Rounds, AreAsManyAsTheRingHas) {
 }
 
 static std::string nameOf(const testing::TestParamInfo<OnDevice> &info) {
-  std::string name = info.param.artifact;
-  for (char &c : name)
-    if (c == '-' || c == '.')
-      c = '_';
-  return name;
+  return testName(info.param.artifact);
 }
 
 INSTANTIATE_TEST_SUITE_P(
