@@ -14,6 +14,16 @@ using namespace mtp::test;
 static constexpr float kFloatBound = 1e-4f;
 static constexpr float kBFloatBound = 2.5e-2f;
 
+std::string mtp::test::oracleName(std::string_view artifact) {
+  size_t dot = std::min(artifact.find('.'), artifact.size());
+  std::string model(artifact.substr(0, dot));
+  // Its weights have one type.
+  if (model == "bundled")
+    return model;
+  bool isBf16 = artifact.substr(dot).starts_with(".bf16");
+  return model + (isBf16 ? ".bf16" : ".f32");
+}
+
 float mtp::test::logitBound(const std::vector<float> &row, bool exact) {
   float largest = 0;
   for (float logit : row)

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mtp::test {
@@ -47,6 +48,10 @@ struct OracleResult {
   /// Prompt and greedy tokens.
   std::vector<int32_t> tokens() const;
 };
+
+/// The name for `readOracle` of an artifact's answers. Variants of an artifact
+/// (other options, other processors) have those of the model's own.
+std::string oracleName(std::string_view artifact);
 
 /// Reads NAME.json; a test failure and nothing when it cannot.
 std::vector<OracleResult> readOracle(const std::string &name);

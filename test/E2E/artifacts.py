@@ -24,15 +24,18 @@ PLAIN = "llama-gqa llama-tied qwen2 qwen3 qwen3moe".split()
 # What only the choice of experts tells apart.
 ROUTED = "dsv3-negative glm4moe-negative".split()
 HERE = pathlib.Path(__file__).parent
+# Code for processors without AVX-512, which any other runs, too.
+V3 = ["--target-cpu=x86-64-v3"]
 WIDE = ["--max-batch=8", "--max-context=128", "--prefill-chunk=32"]
 # The time of the tests grows with the envelope: the whole one is for one type of each
 # model, and a smaller one for the other types and options.
 SMALL = ["--max-batch=4", "--max-context=128", "--prefill-chunk=32"]
 # For the simulator, windows of more than 32 rows: of 36 slots, or of 12 with two drafts.
-SIM, BOTH = ["--target=cuda", "--chip=sim"], ["--target=cpu,cuda", "--chip=sim"]
+BOTH = ["--target=cpu,cuda", "--chip=sim"]
 SHORT = ["--max-context=64", "--prefill-chunk=16"]
 ALONE, DRAFTED = SHORT + ["--max-batch=36"], SHORT + ["--max-batch=12", "-k=2"]
 TREE = "[-1, 0, 0, 1]"
+V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe".split()
 METHODS = "lookup branches rejection".split()
 
 
@@ -62,15 +65,19 @@ def jobs():
         for dtype in ("f32", "bf16"):
             yield (f"{model}.{dtype}", model, dtype,
                    ["--max-batch=2", "--max-context=128", "--prefill-chunk=32"], [])
-    # One module at all depths though there are two; other pages and chunks;
-    # kernels for processors without AVX-512.
+    # One module at all depths though there are two; other pages and chunks.
     yield ("dsv3-chain-mtp2.reuse", "dsv3-chain-mtp2", "f32",
            SMALL + ["-k=4", "--draft-depth-policy=reuse"], [])
     yield ("dsv3-chain-mtp2.page8", "dsv3-chain-mtp2", "f32",
            ["--max-batch=2", "--max-context=128", "--prefill-chunk=128", "--page=8", "-k=3"], [])
-    yield ("dsv3-chain-mtp2.v3", "dsv3-chain-mtp2", "f32", SMALL + ["-k=2"],
-           ["--target-cpu=x86-64-v3"])
-    yield ("qwen3moe.bf16v3", "qwen3moe", "bf16", SMALL, ["--target-cpu=x86-64-v3"])
+    # Every machine runs what a processor without AVX-512 would: each form of
+    # attention, of a layer and of a weight.
+    for model in V3_MODELS:
+        drafts = ["-k=4"] if "mtp" in model else []
+        yield f"{model}.bf16v3", model, "bf16", SMALL + drafts, V3
+    yield "dsv3-chain-mtp2.v3", "dsv3-chain-mtp2", "f32", SMALL + ["-k=2"], V3
+    yield ("dsv3-chain-mtp2.int8v3", "dsv3-chain-mtp2", "bf16", SMALL + ["-k=2"],
+           V3 + ["--quantize=int8"])
     # Integer weights: MLA, dense and MoE layers with modules in both formats, a
     # dense model, and what processors without AVX-512 run.
     yield ("dsv3-chain-mtp2.int8", "dsv3-chain-mtp2", "bf16", SMALL + ["-k=4"],
@@ -80,7 +87,7 @@ def jobs():
             "--quantize-embedding=int4,group=32"])
     yield "qwen3.int8", "qwen3", "f32", SMALL, ["--quantize=int8,group=128"]
     yield ("qwen3moe.int4v3", "qwen3moe", "bf16", SMALL,
-           ["--quantize=int4", "--quantize-embedding=int8", "--target-cpu=x86-64-v3"])
+           V3 + ["--quantize=int4", "--quantize-embedding=int8"])
     # Integers in the embedding alone, beside a head of the same tensor.
     yield ("llama-tied.embed8", "llama-tied", "f32", SMALL,
            ["--quantize-embedding=int8,group=32"])
@@ -98,37 +105,39 @@ def jobs():
     for model, options in (("llama-gqa", []), ("mimo-mtp1", ["-k=2"])):
         yield (f"{model}.library", model, "bf16",
                ["--max-batch=2", "--max-context=128", "--prefill-chunk=32"] + options,
-               ["--target=cpu,cuda", "--chip=sim", "--library-rows=32"])
-    yield "bundled", None, None, ["--max-batch=4", "--max-context=256", "-k=4"], []
+               BOTH + V3 + ["--library-rows=32"])
+    for name, options in (("bundled", []), ("bundled.v3", V3)):
+        yield name, None, None, ["--max-batch=4", "--max-context=256", "-k=4"], options
 
 
 def gpu_jobs():
-    """Every architecture for the simulated GPU; plans for the CPU are in the artifacts above,
-    or in these where there is none."""
-    yield "llama-gqa.sim", "llama-gqa", "bf16", ALONE, BOTH
-    yield "mistral.sim", "mistral", "f32", ALONE, BOTH
-    yield "qwen2.sim", "qwen2", "f32", ALONE, SIM
-    yield "qwen3.sim", "qwen3", "f32", ALONE, SIM + ["--quantize=int8,group=128"]
-    yield "qwen3moe.sim", "qwen3moe", "bf16", ALONE, SIM
+    """Every architecture for the simulated GPU, with a plan for the CPU beside it whose bits
+    are the same on every machine."""
+    sim = BOTH + V3
+    yield "llama-gqa.sim", "llama-gqa", "bf16", ALONE, sim
+    yield "mistral.sim", "mistral", "f32", ALONE, sim
+    yield "qwen2.sim", "qwen2", "f32", ALONE, sim
+    yield "qwen3.sim", "qwen3", "f32", ALONE, sim + ["--quantize=int8,group=128"]
+    yield "qwen3moe.sim", "qwen3moe", "bf16", ALONE, sim
     yield ("llama-tied.sim", "llama-tied", "f32", ALONE,
-           SIM + ["--quantize-embedding=int8,group=32"])
-    yield "mimo-mtp1.sim", "mimo-mtp1", "bf16", DRAFTED, SIM
-    yield "glm4moe-mtp1.sim", "glm4moe-mtp1", "bf16", DRAFTED, SIM
-    yield "dsv3-chain-mtp2.sim", "dsv3-chain-mtp2", "bf16", DRAFTED, SIM
-    yield "dsv3-yarn-mtp2.sim", "dsv3-yarn-mtp2", "f32", DRAFTED, SIM
+           sim + ["--quantize-embedding=int8,group=32"])
+    yield "mimo-mtp1.sim", "mimo-mtp1", "bf16", DRAFTED, sim
+    yield "glm4moe-mtp1.sim", "glm4moe-mtp1", "bf16", DRAFTED, sim
+    yield "dsv3-chain-mtp2.sim", "dsv3-chain-mtp2", "bf16", DRAFTED, sim
+    yield "dsv3-yarn-mtp2.sim", "dsv3-yarn-mtp2", "f32", DRAFTED, sim
     yield ("dsv3-int8.sim", "dsv3-chain-mtp2", "bf16", DRAFTED,
-           SIM + ["--quantize=int8", f"--draft-vocab={HERE}/Inputs/draft_counts.txt,size=90"])
+           sim + ["--quantize=int8", f"--draft-vocab={HERE}/Inputs/draft_counts.txt,size=90"])
     yield ("dsv3-int4.sim", "dsv3-chain-mtp2", "f32", DRAFTED,
-           SIM + ["--quantize=int4,group=32", "--quantize-head=int8",
+           sim + ["--quantize=int4,group=32", "--quantize-head=int8",
                   "--quantize-embedding=int4,group=32"])
     # Contexts of five parts, which blocks share.
     yield ("dsv3-parts.sim", "dsv3-chain-mtp2", "bf16",
-           ["--max-context=2100", "--prefill-chunk=128", "--max-batch=2", "-k=2"], SIM)
+           ["--max-context=2100", "--prefill-chunk=128", "--max-batch=2", "-k=2"], sim)
     # Trees of grouped and of latent attention, in bf16.
     tree = SHORT + ["--max-batch=9", "-k=3"]
-    yield "mimo-tree.sim", "mimo-mtp1", "bf16", tree, SIM, {}, True
-    yield "kimi-tree.sim", "dsv3-mtp1", "bf16", tree, SIM, {"model_type": "kimi_k2"}, True
-    yield "bundled.sim", None, None, SHORT + ["--max-batch=1", "-k=2"], SIM
+    yield "mimo-tree.sim", "mimo-mtp1", "bf16", tree, sim, {}, True
+    yield "kimi-tree.sim", "dsv3-mtp1", "bf16", tree, sim, {"model_type": "kimi_k2"}, True
+    yield "bundled.sim", None, None, SHORT + ["--max-batch=1", "-k=2"], sim
 
 
 def newest(paths):
@@ -239,13 +248,11 @@ def build_modules(args):
 
 
 def jobs_for(chip):
-    """Those for GPUs, but for the bundled model, for another than the simulator and, in the
-    same files, for any processor."""
+    """Those for GPUs, but for the bundled model, for another chip than the simulator."""
     for job in [Job(*job) for job in gpu_jobs()]:
         if job.model:
-            flags = [flag for flag in job.compiling if flag not in SIM + BOTH]
-            yield job._replace(compiling=flags + [
-                "--target=cpu,cuda", f"--chip={chip}", "--target-cpu=x86-64-v3"])
+            flags = [flag for flag in job.compiling if flag != "--chip=sim"]
+            yield job._replace(compiling=flags + [f"--chip={chip}"])
 
 
 def main():

@@ -18,7 +18,7 @@ protected:
   void SetUp() override {
     model = loadArtifact(GetParam());
     ASSERT_TRUE(model);
-    results = readOracle(GetParam());
+    results = readOracle(oracleName(GetParam()));
     ASSERT_FALSE(results.empty());
   }
 
@@ -58,7 +58,7 @@ protected:
   }
 
   /// Whether the oracle's drafts come out to the token.
-  static bool exact() { return std::string_view(GetParam()).ends_with(".f32"); }
+  static bool exact() { return oracleName(GetParam()).ends_with(".f32"); }
 
   /// In bf16 the first draft that differs is as good as the oracle's; the ones
   /// behind it were made from another token.
@@ -118,7 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "dsv3-chain-mtp2.bf16", "mimo-mtp1.f32", "mimo-mtp1.bf16",
                     "glm4moe-mtp1.f32", "glm4moe-mtp1.bf16",
                     "glm4moe-qknorm-mtp1.f32", "glm4moe-qknorm-mtp1.bf16",
-                    "bundled"),
+                    "dsv3-mtp1.bf16v3", "dsv3-chain-mtp2.bf16v3",
+                    "mimo-mtp1.bf16v3", "glm4moe-mtp1.bf16v3", "bundled"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });

@@ -20,17 +20,18 @@ using namespace mtp::test;
 
 namespace {
 
-/// Artifacts of one model, with a plan for the simulator and with one for the
-/// CPU.
-struct Pair {
-  const char *gpu, *cpu;
+/// An artifact with a plan for the simulator and one for the CPU.
+struct Plans {
+  const char *name;
   /// How far logits may be apart, of the largest one. Rounding to bf16 and to
-  /// integers makes steps of differences in the order of sums.
+  /// integers makes steps of differences in the order of sums; and a plan for
+  /// any x86-64, the same on every machine, leaves rows in f32 that a GPU
+  /// rounds to bf16.
   float bound;
   /// The target often accepts the drafts.
   bool accepts = false;
 };
-constexpr float kExact = 1e-5f, kRounded = 2e-2f, kQuantised = 4e-2f;
+constexpr float kExact = 1e-5f, kRounded = 3e-2f, kQuantised = 6e-2f;
 
 /// Calls a function of the simulator beyond CUDA. On a GPU there is none.
 template <typename... Arguments>
@@ -68,13 +69,13 @@ std::vector<Request> shortRequests(uint32_t vocab) {
   return requests;
 }
 
-class Gpu : public testing::TestWithParam<Pair> {
+class Gpu : public testing::TestWithParam<Plans> {
 protected:
   void SetUp() override {
     // Where an earlier test has lost it.
     callSimulator("mtp_sim_revive");
     setSchedule(0);
-    gpu = loadArtifact(GetParam().gpu, DeviceKind::Cuda);
+    gpu = loadArtifact(GetParam().name, DeviceKind::Cuda);
     ASSERT_TRUE(gpu);
     envelope = *gpu->envelope();
   }
@@ -153,15 +154,9 @@ static std::pair<float, float> bestTwo(std::vector<float> row) {
 }
 
 TEST_P(Gpu, LogitsAreTheCpus) {
-  // In a kit of tools/gpu-check the same file has both plans.
-  bool isKit = std::getenv("MTP_E2E_ARTIFACTS");
   std::shared_ptr<const Model> cpu =
-      loadArtifact(isKit ? GetParam().gpu : GetParam().cpu, DeviceKind::Cpu);
+      loadArtifact(GetParam().name, DeviceKind::Cpu);
   ASSERT_TRUE(cpu);
-  // Its plan for the CPU is one for any: rows stay in f32 that a GPU rounds.
-  float share = GetParam().bound;
-  if (isKit && share > kExact)
-    share *= 1.5f;
   std::vector<Request> requests = shortRequests(envelope.vocab);
   requests[2].sampling = {0.8f, 20, 0.9f, 0.02f, /*seed=*/79};
   SessionOptions options = single(/*k=*/0, /*slots=*/2);
@@ -179,7 +174,7 @@ TEST_P(Gpu, LogitsAreTheCpus) {
       };
       std::vector<float> x = rowOf(a), y = rowOf(b);
       auto [best, second] = bestTwo(y);
-      float bound = share * std::max(1.0f, std::abs(best));
+      float bound = GetParam().bound * std::max(1.0f, std::abs(best));
       for (size_t j = 0; j < vocab; ++j)
         ASSERT_NEAR(x[j], y[j], bound)
             << "request " << i << ", token " << token;
@@ -197,36 +192,30 @@ TEST_P(Gpu, LogitsAreTheCpus) {
   EXPECT_GE(compared, run.sequences.size());
 }
 
-static std::string nameOf(const testing::TestParamInfo<Pair> &info) {
-  return testName(info.param.gpu);
+static std::string nameOf(const testing::TestParamInfo<Plans> &info) {
+  return testName(info.param.name);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Models, Gpu,
     testing::Values(
-        Pair{"llama-gqa.sim", "llama-gqa.sim", kRounded},
-        Pair{"llama-tied.sim", "llama-tied.embed8", kExact},
-        Pair{"mistral.sim", "mistral.sim", kExact},
-        Pair{"qwen2.sim", "qwen2.f32", kExact},
-        Pair{"qwen3.sim", "qwen3.int8", kExact},
-        Pair{"qwen3moe.sim", "qwen3moe.bf16", kRounded},
-        Pair{"mimo-mtp1.sim", "mimo-mtp1.bf16", kRounded},
-        Pair{"mimo-tree.sim", "mimo-mtp1.bf16", kRounded},
-        Pair{"glm4moe-mtp1.sim", "glm4moe-mtp1.bf16", kRounded},
-        Pair{"dsv3-chain-mtp2.sim", "dsv3-chain-mtp2.bf16", kRounded, true},
-        Pair{"dsv3-yarn-mtp2.sim", "dsv3-yarn-mtp2.f32", kExact},
-        Pair{"dsv3-int8.sim", "dsv3-chain-mtp2.int8", kQuantised, true},
-        Pair{"dsv3-int4.sim", "dsv3-chain-mtp2.int4", kExact},
-        Pair{"kimi-tree.sim", "dsv3-mtp1.bf16", kRounded},
-        Pair{"lookup", "lookup", kExact},
-        Pair{"branches", "branches", kExact, true}),
+        Plans{"llama-gqa.sim", kRounded}, Plans{"llama-tied.sim", kExact},
+        Plans{"mistral.sim", kExact}, Plans{"qwen2.sim", kExact},
+        Plans{"qwen3.sim", kExact}, Plans{"qwen3moe.sim", kRounded},
+        Plans{"mimo-mtp1.sim", kRounded}, Plans{"mimo-tree.sim", kRounded},
+        Plans{"glm4moe-mtp1.sim", kRounded},
+        Plans{"dsv3-chain-mtp2.sim", kRounded, true},
+        Plans{"dsv3-yarn-mtp2.sim", kExact},
+        Plans{"dsv3-int8.sim", kQuantised, true},
+        Plans{"dsv3-int4.sim", kExact}, Plans{"kimi-tree.sim", kRounded},
+        Plans{"lookup", kExact}, Plans{"branches", kExact, true}),
     nameOf);
 
 INSTANTIATE_TEST_SUITE_P(Models, GpuPages,
-                         testing::Values(Pair{"llama-gqa.sim", "", 0},
-                                         Pair{"mimo-tree.sim", "", 0},
-                                         Pair{"dsv3-chain-mtp2.sim", "", 0},
-                                         Pair{"lookup", "", 0}),
+                         testing::Values(Plans{"llama-gqa.sim", 0},
+                                         Plans{"mimo-tree.sim", 0},
+                                         Plans{"dsv3-chain-mtp2.sim", 0},
+                                         Plans{"lookup", 0}),
                          nameOf);
 
 // A context that grows from rounds for short rows to those in which blocks
@@ -288,7 +277,8 @@ TEST(GpuBundled, WritesWhatItDoesOnTheCpu) {
   setSchedule(0);
   std::shared_ptr<const Model> gpu =
       loadArtifact("bundled.sim", DeviceKind::Cuda);
-  std::shared_ptr<const Model> cpu = loadArtifact("bundled", DeviceKind::Cpu);
+  std::shared_ptr<const Model> cpu =
+      loadArtifact("bundled.sim", DeviceKind::Cpu);
   ASSERT_TRUE(gpu && cpu);
   auto tokenizer = Tokenizer::load(cpu->tokenizer());
   ASSERT_TRUE(tokenizer.isOk());

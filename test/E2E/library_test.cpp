@@ -117,7 +117,7 @@ TEST_P(Library, LogitsAreTheCpus) {
     ASSERT_GE(std::min(x.size(), y.size()), vocab);
     float best = *std::max_element(y.begin(), y.begin() + long(vocab));
     for (size_t j = 0; j < vocab; ++j)
-      ASSERT_NEAR(x[j], y[j], 0.02f * std::max(1.0f, std::abs(best)))
+      ASSERT_NEAR(x[j], y[j], 0.03f * std::max(1.0f, std::abs(best)))
           << "request " << i;
   }
 }

@@ -21,13 +21,9 @@ namespace {
 class Oracle : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
-    std::string name = GetParam();
-    model = loadArtifact(name);
+    model = loadArtifact(GetParam());
     ASSERT_TRUE(model);
-    // Variants of an artifact have the answers of the model's own.
-    size_t dot = name.find('.');
-    if (dot != std::string::npos && name.substr(dot) != ".bf16")
-      name = name.substr(0, dot) + ".f32";
+    std::string name = oracleName(GetParam());
     exact = name.ends_with(".f32");
     results = readOracle(name);
     ASSERT_FALSE(results.empty());
@@ -132,7 +128,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "glm4moe-negative.f32", "glm4moe-negative.bf16",
                     "llama-gqa.f32", "llama-gqa.bf16", "llama-tied.f32",
                     "llama-tied.bf16", "qwen2.f32", "qwen2.bf16", "qwen3.f32",
-                    "qwen3.bf16", "qwen3moe.f32", "qwen3moe.bf16", "bundled"),
+                    "qwen3.bf16", "qwen3moe.f32", "qwen3moe.bf16", "bundled",
+                    "dsv3-mtp1.bf16v3", "dsv3-chain-mtp2.bf16v3",
+                    "mimo-mtp1.bf16v3", "glm4moe-mtp1.bf16v3",
+                    "llama-gqa.bf16v3", "qwen3moe.bf16v3", "bundled.v3"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });

@@ -16,7 +16,7 @@ import pathlib
 import subprocess
 import sys
 
-from artifacts import BOTH, METHODS, SIM, Job, gpu_jobs
+from artifacts import BOTH, METHODS, Job, gpu_jobs
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "Target" / "Inputs"))
 from spills import is_faulty  # noqa: E402
@@ -26,7 +26,7 @@ def modules():
     """Names, and what artifacts.py compiles them with but for the target."""
     for job in gpu_jobs():
         job = Job(*job)
-        yield job.name, [flag for flag in job.compiling if flag not in SIM + BOTH]
+        yield job.name, [flag for flag in job.compiling if flag not in BOTH]
     for name in ("tree", *METHODS):
         yield name, []
 
