@@ -67,6 +67,10 @@ DrafterConfig readDrafter(ConfigFields &fields) {
   drafter.modules = fields.integerOr(key, 0, kMaxModules, 0);
   drafter.isUnsaid =
       !fields.has(key) && !fields.isNull("num_nextn_predict_layers");
+  // The module's hnorm was fitted to states after a final norm: the target's.
+  // So published modules want their own after its norm too, when they are used
+  // again. A model whose modules were trained on the others says so.
+  drafter.carriesNormed = fields.flagOr("mtp_hidden_states_post_norm", true);
   return drafter;
 }
 

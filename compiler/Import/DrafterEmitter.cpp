@@ -18,11 +18,13 @@ constexpr ModuleKeys kMiMoKeys = {"token_layernorm", "hidden_layernorm",
 
 mlir::mtp::WiringAttr wiringOf(ModelContext &context) {
   using mlir::mtp::CarryPoint, mlir::mtp::FusionOrder;
-  bool isMiMo = context.config.drafter.style == DrafterStyle::MiMo;
+  const DrafterConfig &drafter = context.config.drafter;
+  bool isMiMo = drafter.style == DrafterStyle::MiMo;
   return mlir::mtp::WiringAttr::get(
       context.builder.getContext(),
       isMiMo ? FusionOrder::HiddenEmbedding : FusionOrder::EmbeddingHidden,
-      /*mask_first=*/true, isMiMo ? CarryPoint::PostNorm : CarryPoint::PreNorm);
+      /*mask_first=*/true,
+      drafter.carriesNormed ? CarryPoint::PostNorm : CarryPoint::PreNorm);
 }
 
 /// Joins the next token's embedding and the hidden state.
@@ -66,7 +68,8 @@ void emitModule(ModelContext &context) {
                 {x, emitter.argument(2)}, context.hidden(), "x")
           ->getResult(0);
   mlir::Value normed = emitter.norm(x, keys.finalNorm, config.normEps);
-  emitter.finish({emitter.head(normed), isMiMo ? normed : x});
+  mlir::Value carried = config.drafter.carriesNormed ? normed : x;
+  emitter.finish({emitter.head(normed), carried});
 }
 
 } // namespace mtp::importer

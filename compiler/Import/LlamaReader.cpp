@@ -162,6 +162,8 @@ void readMiMo(ConfigFields &fields, ModelConfig &config,
   fields.expectFlag("use_mrope", false);
   fields.expectFlag("use_sliding_window", false);
   config.gqa->hasQkvBias = fields.flagOr("attention_bias", true);
+  // MiMo's own code takes the state after the norm.
+  fields.expectFlag("mtp_hidden_states_post_norm", true);
   config.drafter = {
       DrafterStyle::MiMo,
       fields.integerOr("num_nextn_predict_layers", 0, kMaxModules, 0)};

@@ -65,8 +65,8 @@ struct MoeConfig {
 /// How a family wires its MTP modules.
 enum class DrafterStyle {
   None,     ///< The family has no modules.
-  DeepSeek, ///< eh_proj [e, h]; carries the state before the final norm.
-  MiMo,     ///< input_proj [h, e]; carries the state after it.
+  DeepSeek, ///< eh_proj [e, h]
+  MiMo,     ///< input_proj [h, e]
 };
 
 struct DrafterConfig {
@@ -75,6 +75,8 @@ struct DrafterConfig {
   /// The config does not say how many; `modules` is 0 then. A checkpoint may
   /// have one all the same.
   bool isUnsaid = false;
+  /// The hidden state handed on is the one after the module's final norm.
+  bool carriesNormed = true;
 };
 
 /// The kinds of a layer; layers of one kind share a function.

@@ -19,6 +19,7 @@ CONFIG = {
     "moe_intermediate_size": 128,
     "num_hidden_layers": 11,
     "num_nextn_predict_layers": 2,
+    "mtp_hidden_states_post_norm": False,
     "num_attention_heads": 4,
     "num_key_value_heads": 4,
     "n_shared_experts": 1,

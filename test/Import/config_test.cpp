@@ -440,6 +440,21 @@ TEST(Config, RefusesFamilies) {
   expectError(kDeepSeek.with("index_topk", "2048"), "\"index_topk\"");
 }
 
+/// A family's modules hand on the state after their norm unless the config says
+/// otherwise.
+TEST(Config, ReadsWhatModulesHandOn) {
+  const char *key = "mtp_hidden_states_post_norm";
+  for (const Config &config : {kDeepSeek, kGlm}) {
+    EXPECT_TRUE(read(config).drafter.carriesNormed);
+    EXPECT_TRUE(read(config.with(key, "null")).drafter.carriesNormed);
+    EXPECT_FALSE(read(config.with(key, "false")).drafter.carriesNormed);
+    expectError(config.with(key, "\"no\""), "true or false, got \"no\"");
+  }
+  Config mimo = kLlama.with("model_type", "\"mimo\"");
+  EXPECT_TRUE(read(mimo).drafter.carriesNormed);
+  expectError(mimo.with(key, "false"), "expected true, got false");
+}
+
 TEST(Config, RefusesFeatures) {
   expectError(kLlama.with("hidden_act", "\"gelu\""),
               "\"hidden_act\": expected \"silu\", got \"gelu\"");

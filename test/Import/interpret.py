@@ -294,6 +294,21 @@ def compare(what, logits, expected):
     print(f"{what}: {len(logits)} rows agree")
 
 
+def compare_chain(module, prefixes, expected, hidden):
+    """Drafts from the prompt alone: by each module at the last row, or by the one module, a row
+    further each time, fed with the states that it handed on."""
+    chain, count = expected["chain"], len(expected["prompt"])
+    tokens, hidden = expected["prompt"] + [chain["next"]], hidden[:count]
+    for d, (token, logits) in enumerate(zip(chain["ids"], chain["logits"])):
+        reused = chain["mode"] == "reuse"
+        first = 1 if reused else d + 1
+        made, carried = module.call("module", [tokens[first:], hidden, None],
+                                    prefixes[0 if reused else d])
+        compare(f"draft {d + 1}", made[-1:], {"argmax": [token], "rows": [0], "logits": [logits]})
+        tokens = tokens + [token]
+        hidden = hidden + carried[-1:] if reused else carried
+
+
 def main():
     module = Module(sys.argv[1])
     expected = json.load(open(sys.argv[2]))["results"][0]
@@ -304,6 +319,8 @@ def main():
     drafts = expected.get("drafts", [])
     if len(prefixes) != len(drafts):
         sys.exit(f"expected {len(drafts)} modules, got {len(prefixes)}")
+    if drafts:
+        compare_chain(module, prefixes, expected, hidden)
     for d, (prefix, draft) in enumerate(zip(prefixes, drafts)):
         shifted = tokens[d + 1:]
         logits, hidden = module.call("module", [shifted, hidden[:len(shifted)], None], prefix)

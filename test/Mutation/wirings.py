@@ -8,11 +8,11 @@ importer's output cannot turn a mutant into the right model unseen.
 CONCAT = "mtp.concat %enorm, %hnorm"
 SWAPPED = "mtp.concat %hnorm, %enorm"
 MASK = "%masked = mtp.mask_first %e, %rows : tensor<?x64xf32>\n"
-RETURN = "return %logits, %x :"
+RETURN = "return %logits, %norm :"
 LAYER = "%x_1 = mtp.apply @moe_layer(%x_0, %rows)"
 
 
-def claim(order="embedding_hidden", mask="true", carry="pre_norm"):
+def claim(order="embedding_hidden", mask="true", carry="post_norm"):
     return f"<order = {order}, mask_first = {mask}, carry = {carry}>"
 
 
@@ -25,10 +25,11 @@ WIRINGS = {
     "mask of position 0 missing, and the claim with it": [
         ("module", MASK, "", 1), ("module", "mtp.rms_norm %masked", "mtp.rms_norm %e", 1),
         (None, claim(), claim(mask="false"), 1)],
-    "module carries its normed state": [("module", RETURN, "return %logits, %norm :", 1)],
-    "module carries its normed state, and the claim with it": [
-        ("module", RETURN, "return %logits, %norm :", 1),
-        (None, claim(), claim(carry="post_norm"), 1)],
+    "module carries its state before the norm": [
+        ("module", RETURN, "return %logits, %x :", 1)],
+    "module carries its state before the norm, and the claim with it": [
+        ("module", RETURN, "return %logits, %x :", 1),
+        (None, claim(), claim(carry="pre_norm"), 1)],
     "target hands over its state before the norm": [
         ("target", "return %logits, %norm :", "return %logits, %x_1 :", 1)],
     "norms of embedding and state swapped": [

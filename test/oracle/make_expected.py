@@ -4,7 +4,7 @@
   python3 make_expected.py            the tiny models and the bundled model
   python3 make_expected.py tiny | bundled | NAME...
 """
-import json, os, shutil, sys, tempfile
+import json, os, re, shutil, sys, tempfile
 
 import torch
 
@@ -29,7 +29,7 @@ def oracle(folder):
     isKeys = os.path.basename(folder).split(".")[0] in tiny.KEYS
     net = None if isKeys else Net(folder)
     c, w = (net.c, net.w) if net else load(folder)
-    c = dict(c)
+    c, mine = dict(c), c
     n = c["num_hidden_layers"]
     if c["model_type"] == "mimo":   # the body is Qwen2's
         c.update(model_type="qwen2", architectures=["Qwen2ForCausalLM"])
@@ -42,7 +42,51 @@ def oracle(folder):
             t, dtype=torch.float32, attn_implementation="eager", output_loading_info=True)
     bad = {k: v for k, v in info.items() if v and k in ("missing_keys", "unexpected_keys", "mismatched_keys")}
     assert not bad, bad
-    return m.eval(), net
+    return m.eval(), net, mine
+
+
+class Modules:
+    """transformers' own MTP modules for the model `m` of config `c`, loaded from `folder`."""
+
+    def __init__(self, m, c, folder):
+        from transformers.modeling_layers import MtpModel
+        count = c["num_nextn_predict_layers"]
+        first = c["num_hidden_layers"]
+        # The class knows the modules' weights by the published models' numbers of layers.
+        pattern = re.compile("|".join(rf"^model\.layers\.{first + d}\." for d in range(count)))
+        MtpModel.get_mtp_weights_regex = staticmethod(lambda main_model: pattern)
+        m.config.name_or_path = folder
+        if c["model_type"] == "glm4_moe_lite":  # whose class does not know that there are modules
+            m.config.num_mtp_layers = count
+            m.config.mtp_mlp_layer_types = ["sparse"] * count
+        self.model = MtpModel.from_pretrained(m).eval()
+        self.model.config._attn_implementation = "eager"
+
+    def module(self, d, tokens, h):
+        """As Net.module, with the class's positions, which begin d further on."""
+        e = self.model.embed_tokens(torch.tensor([tokens])).clone()
+        e[0, 0] = 0  # as vLLM and the reports have it; the class leaves it
+        x = self.model.forward_layer(d - 1, h[None], torch.arange(d, d + len(tokens))[None], None,
+                                     inputs_embeds=e)
+        return self.model.shared_head(x)[0], x[0]
+
+
+def modules_of(m, net, c, folder):
+    """The function that runs a module: transformers' class where it can, else the reference's. Both agree."""
+    if not c.get("num_nextn_predict_layers"):
+        return None
+    if c["model_type"] == "mimo" or not c.get("mtp_hidden_states_post_norm", True):
+        return net.module
+    modules = Modules(m, c, folder)
+
+    def module(d, tokens, h):
+        logits, x = modules.module(d, tokens, h)
+        if net:
+            mine, y = net.module(d, tokens, h)
+            diff = max(float((mine - logits).abs().max()), float((y - x).abs().max()))
+            assert diff < 2e-4, diff
+        return logits, x
+    return module
 
 
 def digits(rows):
@@ -71,7 +115,9 @@ def summary(logits, rows, full=True):
 
 @torch.no_grad()
 def run(folder, name, dtype, prompts, count, full):
-    m, net = oracle(folder)
+    m, net, c = oracle(folder)
+    count_mtp = c.get("num_nextn_predict_layers", 0)
+    module = modules_of(m, net, c, folder)
     results = []
     for text, prompt in prompts:
         ids, margin = greedy(m, prompt, count)
@@ -89,28 +135,28 @@ def run(folder, name, dtype, prompts, count, full):
         r = {"text": text, "prompt": prompt, "greedy": ids[P:], "greedy_min_margin": round(margin, 6),
              "target": summary(target, rows + [N - 1], full), "drafts": []}
         carried = [h]
-        for d in range(1, (net.mtp if net else 0) + 1):
-            logits, x = net.module(d, ids[d:], carried[-1][:N - d])
+        for d in range(1, count_mtp + 1):
+            logits, x = module(d, ids[d:], carried[-1][:N - d])
             carried.append(x)
             s = summary(logits, [i for i in rows if i < N - d], full)
             hit = [a == ids[i + d + 1] for i, a in enumerate(s["argmax"]) if P - 1 <= i < N - d - 1]
             r["drafts"].append({"module": d, "accepted": f"{sum(hit)}/{len(hit)}", **s})
-        if net and net.mtp:   # drafting from the prompt alone: row P-1 and the target's next token ids[P]
+        if count_mtp:   # drafting from the prompt alone: row P-1 and the target's next token ids[P]
             known, logits_c, chain = ids[:P + 1], [], []
             hh = m(torch.tensor([ids[:P]]), output_hidden_states=True).hidden_states[-1][0]
-            if net.mtp > 1:   # module d at the same row P-1
-                for d in range(1, net.mtp + 1):
-                    l, hh = net.module(d, (known + chain)[d:d + P], hh)
+            if count_mtp > 1:   # module d at the same row P-1
+                for d in range(1, count_mtp + 1):
+                    l, hh = module(d, (known + chain)[d:d + P], hh)
                     logits_c.append(l[-1])
                     chain.append(int(l[-1].argmax()))
             else:             # module 1 again, one row further each time, on its own carried state
                 for k in range(3):
-                    l, x = net.module(1, (known + chain)[1:1 + P + k], hh)
+                    l, x = module(1, (known + chain)[1:1 + P + k], hh)
                     logits_c.append(l[-1])
                     chain.append(int(l[-1].argmax()))
                     hh = torch.cat((hh, x[-1:]))
             l = torch.stack(logits_c)
-            r["chain"] = {"mode": "modules" if net.mtp > 1 else "reuse", "row": P - 1, "next": ids[P], "ids": chain}
+            r["chain"] = {"mode": "modules" if count_mtp > 1 else "reuse", "row": P - 1, "next": ids[P], "ids": chain}
             if full:
                 r["chain"]["logits"] = digits(l)
         router = net.margin if net else float("inf")

@@ -195,4 +195,5 @@ class Net:
         p = f"model.layers.{self.c['num_hidden_layers'] + d - 1}."
         x = torch.cat((rms(e, w[p + "enorm.weight"], self.eps), rms(h, w[p + "hnorm.weight"], self.eps)), -1)
         x = self.block(p, self.lin(x, p + "eh_proj"), pos)
-        return self.head(rms(x, w[p + "shared_head.norm.weight"], self.eps)), x
+        y = rms(x, w[p + "shared_head.norm.weight"], self.eps)
+        return self.head(y), y if self.c.get("mtp_hidden_states_post_norm", True) else x
