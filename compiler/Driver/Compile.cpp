@@ -157,8 +157,7 @@ static Status openInputs(ModuleOp module, const std::string &folder,
           module->getAttrOfType<StringAttr>(mlir::mtp::kTokenizerAttr)) {
     std::string tokenizer = resolvePath(folder, path.getValue());
     MTP_ASSIGN_OR_RETURN(inputs.tokenizer, buildTokenizerTables(tokenizer));
-    files.push_back(tokenizer + "/tokenizer.json");
-    files.push_back(tokenizer + "/tokenizer.model");
+    llvm::append_range(files, findTokenizerFiles(tokenizer));
   }
   files.push_back(options.input);
   return checkOutput(options.output, files);

@@ -5,6 +5,8 @@
 #include "compiler/Import/ConfigReader.h"
 #include "compiler/Import/ModelEmitter.h"
 #include "compiler/Import/UnusedWeights.h"
+#include "compiler/Tokenizer/TokenizerTables.h"
+#include "compiler/Weights/InputFile.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -171,6 +173,42 @@ Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
   return okStatus();
 }
 
+void warn(const ImportOptions &options, const std::string &text) {
+  if (options.onWarning)
+    options.onWarning(text);
+}
+
+/// What a folder has in place of a tokenizer that is read, for a message.
+std::string otherTokenizer(const std::string &folder) {
+  std::error_code error;
+  for (const char *name : {"tiktoken.model", "tekken.json", "spiece.model",
+                           "qwen.tiktoken", "vocab.json", "vocab.txt"})
+    if (fs::exists(fs::path(folder) / name, error))
+      return name;
+  return "none";
+}
+
+/// Names the checkpoint's folder as the tokenizer's, if it has one. mtpc reads
+/// the file; here it is only opened, since one that was not downloaded is
+/// better missed now. vocab.json with merges.txt will not do: a family's
+/// pattern and special tokens are not in them.
+Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
+                     const std::string &folder, const ImportOptions &options) {
+  std::vector<std::string> files = findTokenizerFiles(folder);
+  if (files.size() != 1) {
+    warn(options, "no tokenizer that can be read in \"" + folder +
+                      "\": expected tokenizer.json or tokenizer.model, got " +
+                      otherTokenizer(folder) +
+                      "; the model will take and give token ids only");
+    return okStatus();
+  }
+  MTP_RETURN_IF_ERROR(InputFile::open(files.front()).status());
+  MTP_ASSIGN_OR_RETURN(std::string relative, relativePath(folder, options));
+  module->setAttr(mlir::mtp::kTokenizerAttr,
+                  context.builder.getStringAttr(relative));
+  return okStatus();
+}
+
 /// The module's attributes, and the files that it names.
 Status emitHeader(ModelContext &context, mlir::ModuleOp module,
                   const std::string &folder, int64_t maxContext,
@@ -192,20 +230,12 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
     MTP_ASSIGN_OR_RETURN(std::string relative, relativePath(path, options));
     files.push_back(std::move(relative));
   }
-  std::error_code error;
-  if (options.hasWeights && fs::exists(folder + "/tokenizer.json", error)) {
-    MTP_ASSIGN_OR_RETURN(std::string relative, relativePath(folder, options));
-    module->setAttr(mlir::mtp::kTokenizerAttr, builder.getStringAttr(relative));
-  }
+  if (options.hasWeights)
+    MTP_RETURN_IF_ERROR(emitTokenizer(context, module, folder, options));
   llvm::SmallVector<llvm::StringRef> names(files.begin(), files.end());
   mlir::mtp::WeightsOp::create(builder, builder.getUnknownLoc(),
                                builder.getStrArrayAttr(names));
   return okStatus();
-}
-
-void warn(const ImportOptions &options, const std::string &text) {
-  if (options.onWarning)
-    options.onWarning(text);
 }
 
 /// Settles what a config leaves to the checkpoint, as transformers does.

@@ -2,6 +2,8 @@
 
 #include "compiler/Tokenizer/TokenizerTables.h"
 
+#include "compiler/Weights/LfsPointer.h"
+
 #include <filesystem>
 #include <fstream>
 
@@ -32,6 +34,7 @@ Result<std::string> readFile(const fs::path &path) {
   if (!stream.read(bytes.data(), static_cast<std::streamsize>(size)))
     return unavailable("expected " + std::to_string(size) + " bytes in '" +
                        path.string() + "'");
+  MTP_RETURN_IF_ERROR(checkNotLfsPointer(bytes, path.string()));
   return bytes;
 }
 
@@ -56,6 +59,18 @@ Result<std::string> buildFromGpt2Files(const fs::path &encoder,
 
 } // namespace
 
+std::vector<std::string> mtp::findTokenizerFiles(const std::string &folder) {
+  fs::path path(folder);
+  for (const char *name : {"tokenizer.json", "tokenizer.model"})
+    if (isFile(path / name))
+      return {(path / name).string()};
+  for (auto [encoder, merges] : {std::pair("encoder.json", "vocab.bpe"),
+                                 std::pair("vocab.json", "merges.txt")})
+    if (isFile(path / encoder) && isFile(path / merges))
+      return {(path / encoder).string(), (path / merges).string()};
+  return {};
+}
+
 Result<std::string> mtp::buildTokenizerTables(const std::string &pathString) {
   fs::path path(pathString);
   std::error_code error;
@@ -64,13 +79,11 @@ Result<std::string> mtp::buildTokenizerTables(const std::string &pathString) {
       return notFound("expected a tokenizer at '" + pathString + "'");
     return buildFromFile(path);
   }
-  for (const char *name : {"tokenizer.json", "tokenizer.model"})
-    if (isFile(path / name))
-      return buildFromFile(path / name);
-  for (auto [encoder, merges] : {std::pair("encoder.json", "vocab.bpe"),
-                                 std::pair("vocab.json", "merges.txt")})
-    if (isFile(path / encoder) && isFile(path / merges))
-      return buildFromGpt2Files(path / encoder, path / merges);
+  std::vector<std::string> files = findTokenizerFiles(pathString);
+  if (files.size() == 1)
+    return buildFromFile(files[0]);
+  if (files.size() == 2)
+    return buildFromGpt2Files(files[0], files[1]);
   return notFound("expected tokenizer.json, tokenizer.model or encoder.json "
                   "with vocab.bpe in '" +
                   pathString + "'");

@@ -17,8 +17,13 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mtp {
+
+/// The files in a folder that buildTokenizerTables() would take a tokenizer
+/// from; none if there is none that it reads. Looks at names only.
+std::vector<std::string> findTokenizerFiles(const std::string &folder);
 
 /// Builds the tables of the tokenizer in a folder. The first of these wins:
 /// - tokenizer.json (Hugging Face; kind BPE),

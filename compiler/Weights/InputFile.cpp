@@ -2,6 +2,8 @@
 
 #include "compiler/Weights/InputFile.h"
 
+#include "compiler/Weights/LfsPointer.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -49,6 +51,8 @@ Result<InputFile> InputFile::open(const std::string &path) {
     return osError("map", path, errno);
   }
   file.data = static_cast<const uint8_t *>(map);
+  MTP_RETURN_IF_ERROR(checkNotLfsPointer(
+      {static_cast<const char *>(map), file.size}, file.name));
   return file;
 }
 

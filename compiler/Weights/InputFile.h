@@ -17,7 +17,8 @@ namespace mtp {
 class InputFile {
 public:
   /// Maps the whole file. Devices, pipes, sockets and directories are refused,
-  /// without blocking on them. An empty file maps to no bytes.
+  /// without blocking on them, and so are Git LFS pointers. An empty file maps
+  /// to no bytes.
   static Result<InputFile> open(const std::string &path);
 
   InputFile() = default;

@@ -269,6 +269,19 @@ TEST(TokenizerTables, refusesMissingFiles) {
   EXPECT_FALSE(buildTokenizerTables("/dev/zero").isOk());
 }
 
+/// What a clone without Git LFS has in place of a large file.
+TEST(TokenizerTables, refusesLfsPointers) {
+  std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "mtp_lfs_tokenizer";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "tokenizer.json")
+      << "version https://git-lfs.github.com/spec/v1\n"
+         "oid sha256:4d7a\nsize 7031673\n";
+  expectError(buildTokenizerTables(folder.string()),
+              StatusCode::FailedPrecondition,
+              {"tokenizer.json", "is a Git LFS pointer", "git lfs pull"});
+}
+
 TEST(TokenizerTables, refusesBrokenGpt2Files) {
   std::string encoder = R"({"a": 0, "b": 1, "ab": 2})";
   EXPECT_TRUE(tablesFromGpt2(encoder, "#version: 0.2\na b\n").isOk());
