@@ -21,6 +21,7 @@ struct FamilyDefaults {
   int64_t maxPositions;
   double normEps;
   std::optional<int32_t> bos, eos;
+  bool isTied = false;
 };
 
 /// What a family does with rotary parameters.
@@ -49,12 +50,21 @@ using FamilyReader = void (*)(ConfigFields &fields, ModelConfig &config,
 /// deepseek_v3 and kimi_k2.
 void readDeepSeek(ConfigFields &fields, ModelConfig &config,
                   const FamilyDefaults &defaults);
+/// dots1.
+void readDots1(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults);
 /// glm4_moe.
 void readGlm4Moe(ConfigFields &fields, ModelConfig &config,
                  const FamilyDefaults &defaults);
+/// glm4_moe_lite.
+void readGlm4MoeLite(ConfigFields &fields, ModelConfig &config,
+                     const FamilyDefaults &defaults);
 /// llama.
 void readLlama(ConfigFields &fields, ModelConfig &config,
                const FamilyDefaults &defaults);
+/// ministral3.
+void readMinistral3(ConfigFields &fields, ModelConfig &config,
+                    const FamilyDefaults &defaults);
 /// mistral.
 void readMistral(ConfigFields &fields, ModelConfig &config,
                  const FamilyDefaults &defaults);
@@ -70,6 +80,19 @@ void readQwen3Moe(ConfigFields &fields, ModelConfig &config,
 /// mimo.
 void readMiMo(ConfigFields &fields, ModelConfig &config,
               const FamilyDefaults &defaults);
+/// seed_oss.
+void readSeedOss(ConfigFields &fields, ModelConfig &config,
+                 const FamilyDefaults &defaults);
+/// youtu.
+void readYoutu(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults);
+
+/// The window of the layers that see one, where a family reads `layer_types`
+/// or, without it, windows all from `max_window_layers` on. `window` 0: none.
+void readWindowedLayers(ConfigFields &fields, ModelConfig &config,
+                        int64_t window, int64_t absentFirst);
+/// `sliding_window`: null is none (0), absence the default.
+int64_t readWindow(ConfigFields &fields);
 
 } // namespace mtp::importer
 

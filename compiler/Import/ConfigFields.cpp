@@ -47,6 +47,23 @@ bool ConfigFields::isNull(std::string_view key) const {
   return !object.at_key(key).get(value) && value.is_null();
 }
 
+bool ConfigFields::isNeutral(std::string_view key) const {
+  std::optional<element> value = find(key);
+  if (!value)
+    return true;
+  bool flag;
+  double number;
+  simdjson::dom::array items;
+  simdjson::dom::object fields;
+  if (!value->get_bool().get(flag))
+    return !flag;
+  if (!value->get_double().get(number))
+    return number == 0.0;
+  if (!value->get_array().get(items))
+    return items.size() == 0;
+  return !value->get_object().get(fields) && fields.size() == 0;
+}
+
 void ConfigFields::failAs(std::string_view key, Status status) {
   if (failure.isOk())
     failure =

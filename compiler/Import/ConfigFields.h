@@ -27,6 +27,8 @@ public:
   bool has(std::string_view key) const;
   /// Whether the key is there with null: some classes tell that from absence.
   bool isNull(std::string_view key) const;
+  /// Whether the key's value is false, 0, empty or null, or there is none.
+  bool isNeutral(std::string_view key) const;
 
   /// An integer of `least` to `most`, which must be there.
   int64_t integer(std::string_view key, int64_t least, int64_t most);

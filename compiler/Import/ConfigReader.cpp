@@ -3,6 +3,7 @@
 #include "compiler/Import/ConfigReader.h"
 
 #include "compiler/Import/ConfigFamilies.h"
+#include "compiler/Import/ForeignConfig.h"
 #include "compiler/Import/PythonJson.h"
 #include "compiler/Weights/InputFile.h"
 
@@ -36,13 +37,22 @@ struct Family {
 /// Qwen2's but for the number of its MTP modules.
 constexpr Family kFamilies[] = {
     {"deepseek_v3", readDeepSeek, kDeepSeekDefaults},
+    {"dots1",
+     readDots1,
+     {152064, 4608, 10944, 62, 32, 32, 2048, 1e-6, std::nullopt, std::nullopt}},
     {"glm4_moe",
      readGlm4Moe,
      {151552, 4096, 10944, 46, 96, 8, 131072, 1e-5, std::nullopt,
       std::nullopt}},
+    {"glm4_moe_lite",
+     readGlm4MoeLite,
+     {154880, 2048, 10240, 47, 20, 20, 202752, 1e-5, 0, 1}},
     {"kimi_k2", readDeepSeek, kDeepSeekDefaults},
     {"llama", readLlama, {32000, 4096, 11008, 32, 32, 0, 2048, 1e-6, 1, 2}},
     {"mimo", readMiMo, kQwenDefaults},
+    {"ministral3",
+     readMinistral3,
+     {131072, 4096, 14336, 34, 32, 8, 262144, 1e-5, 1, 2}},
     {"mistral",
      readMistral,
      {32000, 4096, 14336, 32, 32, 8, 131072, 1e-6, 1, 2}},
@@ -51,6 +61,13 @@ constexpr Family kFamilies[] = {
     {"qwen3_moe",
      readQwen3Moe,
      {151936, 2048, 6144, 24, 32, 4, 32768, 1e-6, std::nullopt, std::nullopt}},
+    {"seed_oss",
+     readSeedOss,
+     {155136, 4096, 27648, 64, 80, 8, 524288, 1e-6, 0, 2}},
+    {"youtu",
+     readYoutu,
+     {128256, 2048, 6144, 32, 16, 16, 131072, 1e-6, 128000, 128001,
+      /*isTied=*/true}},
 };
 
 /// A family that is not supported, and why not.
@@ -106,7 +123,7 @@ void readCommon(ConfigFields &fields, ModelConfig &config,
   config.maxPositions = fields.integerOr("max_position_embeddings", 2,
                                          kMaxPositions, defaults.maxPositions);
   config.normEps = fields.positiveOr("rms_norm_eps", defaults.normEps);
-  config.isTied = fields.flagOr("tie_word_embeddings", false);
+  config.isTied = fields.flagOr("tie_word_embeddings", defaults.isTied);
   config.layers.resize(size_t(
       fields.integerOr("num_hidden_layers", 1, kMaxLayers, defaults.layers)));
   // Another name of the same function.
@@ -192,17 +209,23 @@ const Family *findFamily(ConfigFields &fields, std::string_view name) {
       fields.failAs("model_type", unimplemented("\"" + std::string(name) +
                                                 "\" is not supported: " +
                                                 std::string(refusal.reason)));
-  fields.fail("model_type", "one of " + known);
+  std::string nearest = describeNearest(fields, name);
+  fields.failAs("model_type",
+                invalidArgument("expected one of " + known + ", got \"" +
+                                std::string(name) + "\"; " + nearest));
   return nullptr;
 }
 
 Status readConfig(ConfigFields &fields, ModelConfig &config) {
+  refuseDrafter(fields);
+  MTP_RETURN_IF_ERROR(fields.status());
   config.family = fields.text("model_type");
   const Family *family = findFamily(fields, config.family);
   MTP_RETURN_IF_ERROR(fields.status());
   readCommon(fields, config, family->defaults);
   MTP_RETURN_IF_ERROR(fields.status());
   family->read(fields, config, family->defaults);
+  refuseForeignKeys(fields);
   readTokens(fields, config.generation);
   applyTokenDefaults(fields, family->defaults, config.generation);
   checkHeads(fields, config);

@@ -1,4 +1,4 @@
-//===- DeepSeekReader.cpp - deepseek_v3, kimi_k2 and glm4_moe -------------===//
+//===- DeepSeekReader.cpp - deepseek_v3, glm4_moe and their aliases -------===//
 //
 // The two families share the mixture of experts and the wiring of MTP modules,
 // and differ in attention.
@@ -14,14 +14,32 @@ namespace {
 constexpr int64_t kMaxExperts = 4096;
 constexpr int64_t kMaxModules = 16;
 
-/// What the two configuration classes give to absent keys.
+/// What the configuration classes give to absent keys.
 struct ExpertDefaults {
   int64_t experts, topK, width, groups, keptGroups, firstDense;
   double scale;
+  bool isNormalized = true;
+  /// What the family's configs call sigmoid scoring, beside "sigmoid".
+  std::string_view scoring = "sigmoid";
 };
 
 constexpr ExpertDefaults kDeepSeekExperts = {256, 8, 2048, 8, 4, 3, 2.5};
 constexpr ExpertDefaults kGlmExperts = {128, 8, 1408, 1, 1, 1, 1.0};
+/// The numbers of experts and of those chosen have none.
+constexpr ExpertDefaults kDotsExperts = {
+    1, 1, 1408, 1, 1, 0, 1.0, /*isNormalized=*/false, "noaux_tc"};
+constexpr ExpertDefaults kGlmLiteExperts = {64, 4, 1536, 1, 1, 1, 1.8};
+
+/// dots1's `max_window_layers`.
+constexpr int64_t kDotsFullLayers = 62;
+
+/// What the configuration classes give to absent keys of latent attention.
+struct LatentDefaults {
+  int64_t queryRank, latent, nope, rope, value;
+};
+
+constexpr LatentDefaults kDeepSeekLatent = {1536, 512, 128, 64, 128};
+constexpr LatentDefaults kGlmLiteLatent = {768, 512, 192, 64, 256};
 
 MoeConfig readExperts(ConfigFields &fields, const ExpertDefaults &defaults) {
   MoeConfig moe;
@@ -42,7 +60,8 @@ MoeConfig readExperts(ConfigFields &fields, const ExpertDefaults &defaults) {
   moe.keptGroups =
       fields.integerOr("topk_group", 1, moe.groups, defaults.keptGroups);
   moe.isNormalized =
-      fields.flagOr("norm_topk_prob", !fields.isNull("norm_topk_prob"));
+      fields.flagOr("norm_topk_prob",
+                    defaults.isNormalized && !fields.isNull("norm_topk_prob"));
   moe.scale = fields.positiveOr("routed_scaling_factor", defaults.scale);
   if (moe.experts % moe.groups != 0 ||
       (moe.groups > 1 && moe.experts / moe.groups < 2))
@@ -51,7 +70,8 @@ MoeConfig readExperts(ConfigFields &fields, const ExpertDefaults &defaults) {
   else if (moe.topK > moe.experts / moe.groups * moe.keptGroups)
     fields.fail("num_experts_per_tok",
                 "no more experts than \"topk_group\" groups have");
-  fields.expectText("scoring_func", "sigmoid");
+  if (fields.textOr("scoring_func", "sigmoid") != defaults.scoring)
+    fields.expectText("scoring_func", "sigmoid");
   fields.expectText("topk_method", "noaux_tc");
   return moe;
 }
@@ -90,10 +110,8 @@ void readLayers(ConfigFields &fields, ModelConfig &config,
   config.drafterLayer.isMoe = true;
 }
 
-} // namespace
-
-void readDeepSeek(ConfigFields &fields, ModelConfig &config,
-                  const FamilyDefaults &defaults) {
+void readLatent(ConfigFields &fields, ModelConfig &config,
+                const FamilyDefaults &defaults, const LatentDefaults &latent) {
   if (fields.has("index_topk"))
     fields.fail("index_topk", "no sparse attention indexer");
   fields.expectFlag("attention_bias", false);
@@ -101,16 +119,79 @@ void readDeepSeek(ConfigFields &fields, ModelConfig &config,
     fields.fail("num_key_value_heads", "as many as \"num_attention_heads\"");
   MlaConfig mla;
   if (!fields.isNull("q_lora_rank"))
-    mla.queryRank = fields.dimensionOr("q_lora_rank", 1536);
-  mla.latent = fields.dimensionOr("kv_lora_rank", 512);
-  mla.nope = fields.dimensionOr("qk_nope_head_dim", 128);
-  mla.rope = fields.dimensionOr("qk_rope_head_dim", 64);
-  mla.value = fields.dimensionOr("v_head_dim", 128);
+    mla.queryRank = fields.dimensionOr("q_lora_rank", latent.queryRank);
+  mla.latent = fields.dimensionOr("kv_lora_rank", latent.latent);
+  mla.nope = fields.dimensionOr("qk_nope_head_dim", latent.nope);
+  mla.rope = fields.dimensionOr("qk_rope_head_dim", latent.rope);
+  mla.value = fields.dimensionOr("v_head_dim", latent.value);
   config.mla = mla;
   config.rope = readRope(fields, config, mla.rope, {.scalesAttention = true});
   config.rope.isInterleaved =
       fields.flagOr("rope_interleave", !fields.isNull("rope_interleave"));
+}
+
+/// glm4_moe_lite says per layer what is dense; vLLM reads the number of the
+/// first ones beside it, which then has to say the same.
+void readLayerTypes(ConfigFields &fields, ModelConfig &config) {
+  std::vector<std::string> types = fields.texts("mlp_layer_types");
+  if (!types.empty() && types.size() != config.layers.size()) {
+    fields.fail("mlp_layer_types", "one type for each of "
+                                   "\"num_hidden_layers\"");
+    return;
+  }
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    bool isMoe = types.empty() ? i > 0 : types[i] == "sparse";
+    if (!isMoe && !types.empty() && types[i] != "dense")
+      fields.fail("mlp_layer_types", "\"dense\" or \"sparse\"");
+    if (fields.has("first_k_dense_replace") && config.layers[i].isMoe != isMoe)
+      fields.fail("first_k_dense_replace",
+                  "as many as there are dense layers in \"mlp_layer_types\", "
+                  "which is one without that key");
+    config.layers[i].isMoe = isMoe;
+  }
+}
+
+} // namespace
+
+void readDeepSeek(ConfigFields &fields, ModelConfig &config,
+                  const FamilyDefaults &defaults) {
+  readLatent(fields, config, defaults, kDeepSeekLatent);
   readLayers(fields, config, kDeepSeekExperts);
+}
+
+void readYoutu(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults) {
+  readLatent(fields, config, defaults, kDeepSeekLatent);
+  fields.expectFlag("mlp_bias", false);
+}
+
+void readGlm4MoeLite(ConfigFields &fields, ModelConfig &config,
+                     const FamilyDefaults &defaults) {
+  readLatent(fields, config, defaults, kGlmLiteLatent);
+  // The class would take less cosines than there are columns to rotate.
+  if (fields.numberOr("partial_rotary_factor", 1.0) != 1.0)
+    fields.fail("partial_rotary_factor", "1");
+  readLayers(fields, config, kGlmLiteExperts);
+  readLayerTypes(fields, config);
+}
+
+/// dots1 takes no default for what its experts are.
+void readDots1(ConfigFields &fields, ModelConfig &config,
+               const FamilyDefaults &defaults) {
+  for (const char *key :
+       {"n_routed_experts", "n_shared_experts", "num_experts_per_tok"})
+    if (!fields.has(key) && !fields.has("num_local_experts"))
+      fields.fail(key, "a number of experts");
+  GqaConfig gqa;
+  gqa.kvHeads = readKvHeads(fields, config, defaults.kvHeads);
+  gqa.headDim = fields.dimensionOr("head_dim", config.hidden / config.heads);
+  gqa.hasQkvBias = gqa.hasOutputBias = fields.flagOr("attention_bias", false);
+  gqa.hasQkNorm = true;
+  config.gqa = gqa;
+  config.rope = readRope(fields, config, gqa.headDim, {});
+  readLayers(fields, config, kDotsExperts);
+  config.drafter = {};
+  readWindowedLayers(fields, config, readWindow(fields), kDotsFullLayers);
 }
 
 void readGlm4Moe(ConfigFields &fields, ModelConfig &config,

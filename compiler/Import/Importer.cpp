@@ -3,6 +3,7 @@
 #include "compiler/Import/Importer.h"
 
 #include "compiler/Import/ConfigReader.h"
+#include "compiler/Import/ForeignConfig.h"
 #include "compiler/Import/ModelEmitter.h"
 #include "compiler/Import/UnusedWeights.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
@@ -41,13 +42,22 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
 
 Result<int64_t> planContext(const ModelConfig &config,
                             const ImportOptions &options) {
+  int64_t most = config.maxPositions;
+  if (config.plainPositions > 0)
+    most = std::min(most, config.plainPositions);
   if (!options.maxContext)
-    return std::min(kDefaultContext, config.maxPositions);
+    return std::min(kDefaultContext, most);
   if (*options.maxContext > config.maxPositions)
     return outOfRange("--max-context: expected at most the config's "
                       "max_position_embeddings " +
                       std::to_string(config.maxPositions) + ", got " +
                       std::to_string(*options.maxContext));
+  if (*options.maxContext > most)
+    return unimplemented("--max-context: expected at most " +
+                         std::to_string(most) +
+                         ", beyond which \"llama_4_scaling_beta\" scales "
+                         "queries by their position, got " +
+                         std::to_string(*options.maxContext));
   return *options.maxContext;
 }
 
@@ -293,6 +303,11 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   WeightTable weights(config->storedType, options.matrixType);
   if (options.hasWeights)
     MTP_RETURN_IF_ERROR(weights.open(folder));
+  MTP_RETURN_IF_ERROR(refuseDrafterWeights(weights));
+  if (!options.hasWeights && config->layers.size() == 1)
+    warn(options, "config.json describes a model of one layer; that of an "
+                  "EAGLE drafter reads the same, and without weights nothing "
+                  "tells them apart");
   MTP_ASSIGN_OR_RETURN(SharedKeys keys,
                        consultWeights(*config, weights, options));
   MTP_ASSIGN_OR_RETURN(DraftPlan draft, planDrafts(*config, options));

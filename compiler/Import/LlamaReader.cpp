@@ -1,4 +1,4 @@
-//===- LlamaReader.cpp - llama, mistral, the qwens and mimo ---------------===//
+//===- LlamaReader.cpp - llama and the families that are nearly it --------===//
 
 #include "compiler/Import/ConfigFamilies.h"
 
@@ -24,15 +24,6 @@ void readAttention(ConfigFields &fields, ModelConfig &config,
   config.rope = readRope(fields, config, gqa.headDim, {});
 }
 
-/// The window that a config asks for: null is none, absence the default of all
-/// families that have the key. 0: none.
-int64_t readWindow(ConfigFields &fields) {
-  constexpr int64_t kDefaultWindow = 4096;
-  if (fields.isNull("sliding_window"))
-    return 0;
-  return fields.integerOr("sliding_window", 1, kMaxWindow, kDefaultWindow);
-}
-
 /// The window of a family that sees one only where `use_sliding_window` says
 /// so.
 int64_t readOptionalWindow(ConfigFields &fields) {
@@ -42,31 +33,9 @@ int64_t readOptionalWindow(ConfigFields &fields) {
 /// transformers' default of `max_window_layers`.
 constexpr int64_t kFullLayers = 28;
 
-/// Layers that see a window only. `layer_types` says which; without it all
-/// from `max_window_layers` on.
+/// Layers that see a window only.
 void readWindows(ConfigFields &fields, ModelConfig &config) {
-  int64_t window = readOptionalWindow(fields);
-  std::vector<std::string> types = fields.texts("layer_types");
-  if (!types.empty() && types.size() != config.layers.size()) {
-    fields.fail("layer_types", "one type for each of \"num_hidden_layers\"");
-    return;
-  }
-  int64_t first =
-      fields.integerOr("max_window_layers", 0, kMaxWindow, kFullLayers);
-  for (size_t i = 0; i < config.layers.size(); ++i) {
-    if (!types.empty() && types[i] != "sliding_attention" &&
-        types[i] != "full_attention")
-      fields.fail("layer_types", "\"full_attention\" or \"sliding_attention\"");
-    bool isSliding =
-        types.empty() ? int64_t(i) >= first : types[i] == "sliding_attention";
-    if (!isSliding)
-      continue;
-    if (window == 0 && !types.empty())
-      fields.fail("layer_types", "\"full_attention\" in every place where "
-                                 "\"use_sliding_window\" is not true or "
-                                 "\"sliding_window\" is null");
-    config.layers[i].window = window;
-  }
+  readWindowedLayers(fields, config, readOptionalWindow(fields), kFullLayers);
 }
 
 /// A window that holds for all layers.
@@ -100,6 +69,26 @@ void readExperts(ConfigFields &fields, ModelConfig &config) {
     config.moe = moe;
 }
 
+/// Up to how many positions queries are not scaled by their position: the scale
+/// is 1 + beta * ln(1 + floor(position / original)). 0: at all.
+int64_t readPlainPositions(ConfigFields &fields, const ModelConfig &config) {
+  std::optional<ConfigFields> scaling = fields.child("rope_scaling");
+  if (!scaling || scaling->isEmpty())
+    scaling = fields.child("rope_parameters");
+  if (!scaling)
+    return 0;
+  int64_t positions = 0;
+  if (!scaling->has("llama_4_scaling_beta"))
+    scaling->fail("llama_4_scaling_beta", "a number");
+  else if (scaling->numberOr("llama_4_scaling_beta", 0.0) != 0.0)
+    positions = config.rope.originalMaxPosition > 0
+                    ? config.rope.originalMaxPosition
+                    : scaling->integer("original_max_position_embeddings", 1,
+                                       kMaxWindow);
+  fields.adopt(*scaling);
+  return positions;
+}
+
 /// Biases by `attention_bias`, on the output too.
 void readBias(ConfigFields &fields, ModelConfig &config) {
   bool hasBias = fields.flagOr("attention_bias", false);
@@ -107,6 +96,38 @@ void readBias(ConfigFields &fields, ModelConfig &config) {
 }
 
 } // namespace
+
+int64_t readWindow(ConfigFields &fields) {
+  constexpr int64_t kDefaultWindow = 4096;
+  if (fields.isNull("sliding_window"))
+    return 0;
+  return fields.integerOr("sliding_window", 1, kMaxWindow, kDefaultWindow);
+}
+
+void readWindowedLayers(ConfigFields &fields, ModelConfig &config,
+                        int64_t window, int64_t absentFirst) {
+  std::vector<std::string> types = fields.texts("layer_types");
+  if (!types.empty() && types.size() != config.layers.size()) {
+    fields.fail("layer_types", "one type for each of \"num_hidden_layers\"");
+    return;
+  }
+  int64_t first =
+      fields.integerOr("max_window_layers", 0, kMaxWindow, absentFirst);
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    if (!types.empty() && types[i] != "sliding_attention" &&
+        types[i] != "full_attention")
+      fields.fail("layer_types", "\"full_attention\" or \"sliding_attention\"");
+    bool isSliding =
+        types.empty() ? int64_t(i) >= first : types[i] == "sliding_attention";
+    if (!isSliding)
+      continue;
+    if (window == 0 && !types.empty())
+      fields.fail("layer_types", "\"full_attention\" in every place where "
+                                 "\"use_sliding_window\" is not true or "
+                                 "\"sliding_window\" is null");
+    config.layers[i].window = window;
+  }
+}
 
 int64_t readKvHeads(ConfigFields &fields, const ModelConfig &config,
                     int64_t absent) {
@@ -129,6 +150,25 @@ void readMistral(ConfigFields &fields, ModelConfig &config,
                  const FamilyDefaults &defaults) {
   readAttention(fields, config, defaults);
   setCommonWindow(config, readWindow(fields));
+}
+
+void readMinistral3(ConfigFields &fields, ModelConfig &config,
+                    const FamilyDefaults &defaults) {
+  // Without either the class scales as its first model did.
+  if (!fields.has("rope_parameters") && !fields.has("rope_scaling"))
+    fields.fail("rope_parameters", "the rotary parameters");
+  readAttention(fields, config, defaults, /*headDim=*/128);
+  config.plainPositions = readPlainPositions(fields, config);
+  if (fields.has("sliding_window"))
+    setCommonWindow(config, readWindow(fields));
+}
+
+void readSeedOss(ConfigFields &fields, ModelConfig &config,
+                 const FamilyDefaults &defaults) {
+  readAttention(fields, config, defaults, fields.isNull("head_dim") ? 0 : 128);
+  config.gqa->hasQkvBias = fields.flagOr("attention_bias", true);
+  config.gqa->hasOutputBias = fields.flagOr("attention_out_bias", false);
+  fields.expectFlag("mlp_bias", false);
 }
 
 void readQwen2(ConfigFields &fields, ModelConfig &config,

@@ -101,6 +101,9 @@ struct ModelConfig {
   int64_t heads = 0;
   int64_t intermediate = 0; ///< Of dense layers.
   int64_t maxPositions = 0;
+  /// From this position on the model scales its queries by their position,
+  /// which no op does. 0: it never does.
+  int64_t plainPositions = 0;
   double normEps = 0.0;
   bool isTied = false; ///< The head is the embedding.
   RopeConfig rope;

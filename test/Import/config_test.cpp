@@ -430,14 +430,163 @@ TEST(Config, RefusesBadRopes) {
 
 TEST(Config, RefusesFamilies) {
   expectError(kLlama.with("model_type", "\"gpt2\""),
-              "config key \"model_type\": expected one of deepseek_v3, "
-              "glm4_moe, kimi_k2, llama, mimo, mistral, qwen2, qwen3, "
-              "qwen3_moe, got \"gpt2\"");
+              "config key \"model_type\": expected one of deepseek_v3, dots1, "
+              "glm4_moe, glm4_moe_lite, kimi_k2, llama, mimo, ministral3, "
+              "mistral, qwen2, qwen3, qwen3_moe, seed_oss, youtu, got "
+              "\"gpt2\"");
   expectError(kLlama.without("model_type"), "\"model_type\"");
   expectError(kDeepSeek.with("model_type", "\"deepseek_v32\""),
               "\"deepseek_v32\" is not supported: its attention selects "
               "positions with an indexer");
   expectError(kDeepSeek.with("index_topk", "2048"), "\"index_topk\"");
+}
+
+/// A family that nobody told the reader of: its config's keys say what it is
+/// nearest to, and what that one lacks.
+TEST(Config, NamesTheNearestFamily) {
+  auto named = [](const Config &config, const char *name) {
+    return config.with("model_type", "\"" + std::string(name) + "\"");
+  };
+  expectError(named(kDeepSeek, "new_moe"), "nearest is \"deepseek_v3\"");
+  expectError(named(kDeepSeek, "glm_moe_dsa").with("index_topk", "2048"),
+              "nearest is \"glm4_moe_lite\", which has no indexer that selects "
+              "positions (\"index_topk\")");
+  expectError(named(kGlm.without("kv_lora_rank"), "hy_v3"),
+              "nearest is \"glm4_moe\"");
+  expectError(named(kQwen3Moe, "mixtral"), "nearest is \"qwen3_moe\"");
+  expectError(named(kLlama, "olmo"), "nearest is \"llama\"");
+  expectError(named(kLlama, "gemma2")
+                  .with("attn_logit_softcapping", "50.0")
+                  .with("final_logit_softcapping", "30.0"),
+              "nearest is \"llama\", which has no bounded attention scores "
+              "(\"attn_logit_softcapping\"), no bounded logits "
+              "(\"final_logit_softcapping\")");
+  expectError(named(kLlama, "gemma3").with("attn_logit_softcapping", "null"),
+              "nearest is \"llama\"");
+  expectError(
+      named(kLlama, "mistral3")
+          .with("text_config", "{\"model_type\":\"ministral3\"}"),
+      "its \"text_config\" is of \"ministral3\"; a model within another one is "
+      "not read");
+}
+
+/// Configs of drafters, most of which call themselves a llama or a qwen3 of one
+/// layer.
+TEST(Config, RefusesDrafters) {
+  const char *instead = "drafters in folders of their own are not read: import "
+                        "the model that it drafts for";
+  auto expect = [&](const char *key, const char *value, const char *method) {
+    expectError(kLlama.with(key, value), "config key \"" + std::string(key) +
+                                             "\": expected a model, got " +
+                                             method);
+    expectError(kLlama.with(key, value), instead);
+  };
+  expect("draft_vocab_size", "32000", "an EAGLE-3 drafter");
+  expect("eagle_config", "{}", "an EAGLE-3 drafter");
+  expect("target_hidden_size", "4096", "an EAGLE-3 drafter");
+  expect("medusa_num_heads", "5", "Medusa heads");
+  expect("speculators_model_type", "\"eagle3\"", "an EAGLE-3 drafter");
+  expect("speculators_config", "{}", "a drafter of the speculators library");
+  expect("dflash_config", "{}", "a DFlash drafter");
+  expect("pard_token", "3", "a PARD drafter");
+  expect("architectures", "[\"LlamaForCausalLMEagle3\"]", "an EAGLE-3 drafter");
+  expect("architectures", "[\"EagleLlamaForCausalLM\"]", "an EAGLE drafter");
+  expect("architectures", "[\"DeepSeekMTPModel\"]", "an MTP module alone");
+  expect("model_type", "\"medusa\"", "Medusa heads");
+  expect("model_type", "\"mlp_speculator\"", "an MLP speculator");
+  // A key that is null is a key of another config class.
+  EXPECT_EQ(read(kLlama.with("draft_vocab_size", "null")).vocab, 127);
+  EXPECT_EQ(read(kLlama.with("architectures", "[\"LlamaForCausalLM\"]")).vocab,
+            127);
+}
+
+/// Keys that change results where they are read: no imported family has them.
+TEST(Config, RefusesForeignKeys) {
+  expectError(kLlama.with("residual_multiplier", "0.22"),
+              "\"residual_multiplier\": expected no such key in this family");
+  expectError(kLlama.with("final_logit_softcapping", "30.0"),
+              "\"final_logit_softcapping\"");
+  expectError(kLlama.with("is_causal", "false"), "expected true, got false");
+  expectError(kDeepSeek.with("mtp_hidden_states_first", "true"),
+              "\"mtp_hidden_states_first\": expected false");
+  EXPECT_EQ(read(kLlama.with("residual_multiplier", "1.0")).vocab, 127);
+  EXPECT_EQ(read(kLlama.with("clip_qkv", "null")).vocab, 127);
+  EXPECT_EQ(read(kLlama.with("final_logit_softcapping", "0")).vocab, 127);
+}
+
+/// Families whose code is another one's, by their own defaults.
+TEST(Config, ReadsNearFamilies) {
+  ModelConfig lite = read(Config({{"model_type", "\"glm4_moe_lite\""}}));
+  EXPECT_EQ(lite.layers.size(), 47u);
+  EXPECT_FALSE(lite.layers[0].isMoe);
+  EXPECT_TRUE(lite.layers[1].isMoe && lite.rope.isInterleaved);
+  EXPECT_EQ(lite.mla->nope, 192);
+  EXPECT_EQ(lite.moe->scale, 1.8);
+  EXPECT_EQ(lite.drafter.style, DrafterStyle::DeepSeek);
+  EXPECT_TRUE(lite.drafter.isUnsaid);
+  ModelConfig youtu = read(Config({{"model_type", "\"youtu\""}}));
+  EXPECT_TRUE(youtu.isTied && youtu.mla && !youtu.moe);
+  EXPECT_EQ(youtu.drafter.style, DrafterStyle::None);
+  ModelConfig seed = read(Config({{"model_type", "\"seed_oss\""}}));
+  EXPECT_TRUE(seed.gqa->hasQkvBias && !seed.gqa->hasOutputBias);
+  EXPECT_EQ(seed.gqa->headDim, 128);
+  ModelConfig dots = read(Config({{"model_type", "\"dots1\""},
+                                  {"n_routed_experts", "128"},
+                                  {"n_shared_experts", "2"},
+                                  {"num_experts_per_tok", "6"},
+                                  {"scoring_func", "\"noaux_tc\""}}));
+  EXPECT_TRUE(dots.gqa->hasQkNorm && !dots.moe->isNormalized);
+  EXPECT_TRUE(dots.layers[0].isMoe);
+  EXPECT_EQ(dots.rope.dim, 144);
+  EXPECT_EQ(dots.layers[61].window, 0);
+  EXPECT_EQ(dots.drafter.style, DrafterStyle::None);
+}
+
+const char *const kScaledYarn =
+    "{\"type\":\"yarn\",\"factor\":16.0,\"rope_theta\":1000000.0,"
+    "\"original_max_position_embeddings\":16384,"
+    "\"llama_4_scaling_beta\":0.1}";
+
+TEST(Config, ReadsMinistral3) {
+  Config config({{"model_type", "\"ministral3\""}});
+  ModelConfig scaled = read(config.with("rope_parameters", kScaledYarn));
+  EXPECT_EQ(scaled.plainPositions, 16384);
+  EXPECT_EQ(scaled.maxPositions, 262144);
+  EXPECT_EQ(scaled.gqa->headDim, 128);
+  EXPECT_EQ(scaled.layers[0].window, 0);
+  EXPECT_EQ(read(config.with("rope_parameters", "{\"rope_type\":\"default\","
+                                                "\"llama_4_scaling_beta\":0}"))
+                .plainPositions,
+            0);
+  expectError(config, "\"rope_parameters\": expected the rotary parameters");
+  expectError(config.with("rope_parameters", "{\"rope_theta\":1e6}"),
+              "\"rope_parameters.llama_4_scaling_beta\": expected a number");
+  expectError(config.with("rope_parameters", "{\"llama_4_scaling_beta\":0.1}"),
+              "\"rope_parameters.original_max_position_embeddings\"");
+}
+
+TEST(Config, RefusesNearFamilies) {
+  Config lite = kDeepSeek.with("model_type", "\"glm4_moe_lite\"");
+  EXPECT_TRUE(read(lite).layers[1].isMoe);
+  expectError(lite.with("first_k_dense_replace", "2"),
+              "as many as there are dense layers in \"mlp_layer_types\"");
+  Config types =
+      lite.with("mlp_layer_types", "[\"dense\",\"dense\",\"sparse\"]");
+  expectError(types, "\"first_k_dense_replace\"");
+  EXPECT_FALSE(read(types.without("first_k_dense_replace")).layers[1].isMoe);
+  EXPECT_FALSE(read(types.with("first_k_dense_replace", "2")).layers[1].isMoe);
+  expectError(lite.with("mlp_layer_types", "[\"dense\"]"), "one type for each");
+  expectError(lite.with("mlp_layer_types", "[\"moe\",\"dense\",\"dense\"]"),
+              "\"dense\" or \"sparse\"");
+  expectError(lite.with("partial_rotary_factor", "0.5"), "expected 1, got 0.5");
+  Config dots = kGlm.with("model_type", "\"dots1\"");
+  EXPECT_EQ(read(dots.with("max_window_layers", "2")).layers[2].window, 4096);
+  expectError(dots.without("n_routed_experts"), "a number of experts");
+  expectError(dots.with("scoring_func", "\"softmax\""), "\"sigmoid\"");
+  expectError(
+      kLlama.with("model_type", "\"seed_oss\"").with("mlp_bias", "true"),
+      "\"mlp_bias\"");
+  expectError(lite.with("scoring_func", "\"noaux_tc\""), "\"sigmoid\"");
 }
 
 /// A family's modules hand on the state after their norm unless the config says

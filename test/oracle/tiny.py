@@ -154,7 +154,7 @@ def without(c, *keys):
 
 
 # Configs whose meaning hangs on the configuration classes: keys left out, said twice or under another
-# name. None has MTP modules.
+# name.
 MODELS["mistral"] = without(
     cfg("MistralForCausalLM", "mistral", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
         head_dim=None, intermediate_size=96, sliding_window=8), "rope_theta", "rms_norm_eps")
@@ -179,13 +179,38 @@ MODELS["qwen3moe-keys"] = without(MODELS["qwen3moe"], "num_experts", "sliding_wi
                                   "decoder_sparse_step", "mlp_only_layers", "head_dim")
 MODELS["qwen3moe-keys"].update(num_local_experts=8, use_sliding_window=True,
                                rope_scaling={"rope_type": "dynamic", "factor": 4.0})
-KEYS = {"mistral", "llama-keys", "llama-partial", "dsv3-keys", "qwen3moe-keys"}
+# Families that are nearly another one: latent attention with other defaults, and its dense variant; sigmoid
+# routing under another name with windows from a layer on; biases on q, k, v by default and on o by a key; YaRN
+# with a scale of queries that is 1 up to the original context
+MODELS["glm4lite-mtp1"] = without(MODELS["dsv3-mtp1"], "first_k_dense_replace", "rope_theta", "rope_scaling",
+                                  "moe_layer_freq", "rms_norm_eps", "routed_scaling_factor")
+MODELS["glm4lite-mtp1"].update(architectures=["Glm4MoeLiteForCausalLM"], model_type="glm4_moe_lite", n_group=1,
+                               rope_parameters={"rope_type": "default", "rope_theta": 1000000.0})
+MODELS["youtu"] = cfg("YoutuForCausalLM", "youtu", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=4,
+                      intermediate_size=96, q_lora_rank=48, kv_lora_rank=32, qk_nope_head_dim=16,
+                      qk_rope_head_dim=8, v_head_dim=24, tie_word_embeddings=True, rope_theta=1600000.0)
+MODELS["dots1"] = cfg("Dots1ForCausalLM", "dots1", num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+                      head_dim=24, intermediate_size=96, moe_intermediate_size=40, n_routed_experts=8,
+                      n_shared_experts=2, num_experts_per_tok=3, first_k_dense_replace=1, attention_bias=True,
+                      scoring_func="noaux_tc", routed_scaling_factor=2.5, sliding_window=8, max_window_layers=2)
+MODELS["seed-oss"] = without(
+    cfg("SeedOssForCausalLM", "seed_oss", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=24, intermediate_size=96, attention_out_bias=True, mlp_bias=False), "rms_norm_eps")
+MODELS["ministral3"] = without(
+    cfg("Ministral3ForCausalLM", "ministral3", num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=24, intermediate_size=96, max_position_embeddings=256,
+        rope_parameters={"type": "yarn", "rope_theta": 1000000.0, "factor": 4.0, "beta_fast": 32.0,
+                         "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1,
+                         "original_max_position_embeddings": 64}), "rope_theta", "rms_norm_eps")
+NEAR = {"glm4lite-mtp1", "youtu", "dots1", "seed-oss", "ministral3"}
+KEYS = {"mistral", "llama-keys", "llama-partial", "dsv3-keys", "qwen3moe-keys"} | NEAR
 STORED_HEADS = {"llama-keys"}  # stores a head of other values though the config ties it
 
 # default seeds (0 elsewhere), chosen so that no greedy choice and no expert choice is nearly a tie
 SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
          "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 3, "glm4moe-negative": 10,
-         "dsv3-keys": 1, "llama-partial": 1, "qwen3moe-keys": 3}
+         "dsv3-keys": 1, "llama-partial": 1, "qwen3moe-keys": 3, "glm4lite-mtp1": 11, "youtu": 8, "dots1": 7,
+         "seed-oss": 2, "ministral3": 2}
 
 SHARDED = {"qwen2"}          # written as two shards with an index
 DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the MTP layer too, as GLM does
@@ -207,7 +232,7 @@ def tensors(name, c):
 
     def attention(p):
         nh = c["num_attention_heads"]
-        if mt == "deepseek_v3":
+        if "kv_lora_rank" in c:
             qd = c["qk_nope_head_dim"] + c["qk_rope_head_dim"]
             if c["q_lora_rank"]:
                 w(p + "q_a_proj.weight", c["q_lora_rank"], H)
@@ -221,14 +246,16 @@ def tensors(name, c):
             w(p + "o_proj.weight", H, nh * c["v_head_dim"])
             return
         d = c.get("head_dim") or H // nh
-        bias = mt == "qwen2" or c.get("attention_bias")
+        bias = mt in ("qwen2", "seed_oss") or c.get("attention_bias")
         kvh = c["num_key_value_heads"] or nh
         for n, heads in (("q_proj", nh), ("k_proj", kvh), ("v_proj", kvh)):
             w(p + n + ".weight", heads * d, H)
             if bias:
                 w(p + n + ".bias", heads * d)
         w(p + "o_proj.weight", H, nh * d)
-        if mt in ("qwen3", "qwen3_moe") or c.get("use_qk_norm"):
+        if c.get("attention_out_bias") or (mt == "dots1" and bias):
+            w(p + "o_proj.bias", H)
+        if mt in ("qwen3", "qwen3_moe", "dots1") or c.get("use_qk_norm"):
             w(p + "q_norm.weight", d)
             w(p + "k_norm.weight", d)
 
@@ -248,7 +275,7 @@ def tensors(name, c):
             mlp(p + f"mlp.experts.{e}.", c["moe_intermediate_size"])
 
     dense_layers = {"deepseek_v3": c.get("first_k_dense_replace"), "glm4_moe": c.get("first_k_dense_replace"),
-                    "qwen3_moe": 0}.get(mt, 1 << 30)
+                    "dots1": c.get("first_k_dense_replace"), "glm4_moe_lite": 1, "qwen3_moe": 0}.get(mt, 1 << 30)
     w("model.embed_tokens.weight", V, H)
     for i in range(c["num_hidden_layers"]):
         block(f"model.layers.{i}.", i < dense_layers)
