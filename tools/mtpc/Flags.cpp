@@ -42,7 +42,9 @@ cl::opt<std::string>
                        "sapphirerapids"),
               cl::init("native"), cl::cat(category));
 cl::opt<std::string>
-    chip("chip", cl::desc("Of the target cuda: the GPU, or sim for gpu-sim"),
+    chip("chip",
+         cl::desc("Of the target cuda: the GPU, sm_90 or later, or sim for "
+                  "gpu-sim"),
          cl::value_desc("sm_90|sim"), cl::init("sm_90"), cl::cat(category));
 cl::opt<int64_t> libraryRows(
     "library-rows",

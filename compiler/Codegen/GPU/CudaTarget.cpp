@@ -12,6 +12,7 @@
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
 #include "runtime/schema/QuantizedPanel.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Module.h"
 #include <set>
 
@@ -29,22 +30,36 @@ static constexpr int64_t kAttentionBlocks = 2 * 132;
 /// sm_90, and what the simulator's library is content with.
 static constexpr int64_t kWorkspace = 32 << 20, kSimulatedWorkspace = 64 << 10;
 
-/// Whether a name is a chip's: "sm_90", "sm_100a".
-static bool isChip(StringRef name) {
-  if (!name.consume_front("sm_"))
-    return false;
-  StringRef digits = name.take_while(llvm::isDigit);
-  StringRef suffix = name.drop_front(digits.size());
-  return digits.size() >= 2 && digits.size() <= 3 && digits[0] != '0' &&
-         (suffix.empty() || suffix == "a" || suffix == "f");
+/// The number of a chip, 90 of "sm_90a"; 0 of what is no such name.
+static unsigned numberOf(StringRef name) {
+  unsigned number = 0;
+  if (!name.consume_front("sm_") || name.consumeInteger(10, number))
+    return 0;
+  return name.empty() || name == "a" || name == "f" ? number : 0;
+}
+
+/// Backends end the process at what a chip cannot do: chips that lack anything
+/// are refused before.
+static ::mtp::Status checkChip(StringRef chip) {
+  unsigned number = numberOf(chip);
+  if (number != 0 && number < ::mtp::gpu::kLeastChip)
+    return invalidArgument(
+        ("expected sm_" + llvm::Twine(::mtp::gpu::kLeastChip) +
+         " or a later chip for --chip, since kernels wait for each other "
+         "within a graph (griddepcontrol), got '" +
+         chip + "'")
+            .str());
+  std::vector<std::string> known = ::mtp::gpu::knownChips();
+  if (llvm::is_contained(known, chip))
+    return okStatus();
+  return invalidArgument("expected a chip among " + llvm::join(known, ", ") +
+                         ", or sim, for --chip, got '" + chip.str() + "'");
 }
 
 Result<std::unique_ptr<compiler::Target>>
 CudaTarget::create(const compiler::TargetOptions &options) {
-  if (options.chip != kSimulator && !isChip(options.chip))
-    return invalidArgument("expected a chip like sm_90, or sim, for --chip, "
-                           "got '" +
-                           options.chip + "'");
+  if (options.chip != kSimulator)
+    MTP_RETURN_IF_ERROR(checkChip(options.chip));
   if (options.libraryRows < 0)
     return invalidArgument("expected 0 or more for --library-rows, got " +
                            std::to_string(options.libraryRows));

@@ -30,28 +30,58 @@ static Error ioError(const Twine &message) {
   return createStringError(errc::io_error, message);
 }
 
-static Expected<std::unique_ptr<TargetMachine>> makeMachine(StringRef chip) {
+static Expected<const Target *> findTarget(const Triple &triple) {
   LLVMInitializeNVPTXTargetInfo();
   LLVMInitializeNVPTXTarget();
   LLVMInitializeNVPTXTargetMC();
   LLVMInitializeNVPTXAsmPrinter();
-  Triple triple("nvptx64-nvidia-cuda");
   std::string error;
-  const Target *found = TargetRegistry::lookupTarget(triple, error);
+  if (const Target *found = TargetRegistry::lookupTarget(triple, error))
+    return found;
+  return createStringError(errc::not_supported, "cannot make PTX: " + error);
+}
+
+static Triple nvptx() { return Triple("nvptx64-nvidia-cuda"); }
+
+static std::unique_ptr<MCSubtargetInfo> subtarget(const Target &target) {
+  return std::unique_ptr<MCSubtargetInfo>(
+      target.createMCSubtargetInfo(nvptx(), /*CPU=*/"", /*Features=*/""));
+}
+
+std::vector<std::string> mtp::gpu::knownChips() {
+  std::vector<std::string> chips;
+  Expected<const Target *> found = findTarget(nvptx());
+  if (!found) {
+    consumeError(found.takeError());
+    return chips;
+  }
+  std::unique_ptr<MCSubtargetInfo> info = subtarget(**found);
+  for (const SubtargetSubTypeKV &chip : info->getAllProcessorDescriptions()) {
+    StringRef digits = StringRef(chip.Key).drop_front(strlen("sm_"));
+    unsigned number = 0;
+    if (!digits.consumeInteger(10, number) && number >= kLeastChip)
+      chips.push_back(chip.Key);
+  }
+  return chips;
+}
+
+static Expected<std::unique_ptr<TargetMachine>> makeMachine(StringRef chip) {
+  Triple triple = nvptx();
+  Expected<const Target *> found = findTarget(triple);
   if (!found)
-    return createStringError(errc::not_supported, "cannot make PTX: " + error);
+    return found.takeError();
+  // Asked first: a machine for a chip that it does not know says so itself.
+  if (!subtarget(**found)->isCPUStringValid(chip))
+    return createStringError(errc::invalid_argument,
+                             "expected a chip such as sm_90, got '" + chip +
+                                 "'");
   TargetOptions options;
   // Every fused multiply-add is explicit: a fused one that the backend makes
   // would give a kernel other bits than the simulator and the CPU.
   options.AllowFPOpFusion = FPOpFusion::Strict;
-  std::unique_ptr<TargetMachine> machine(found->createTargetMachine(
+  return std::unique_ptr<TargetMachine>((*found)->createTargetMachine(
       triple, chip, kPtxVersion, options, Reloc::PIC_, /*CM=*/std::nullopt,
       CodeGenOptLevel::Aggressive));
-  if (!machine->getMCSubtargetInfo()->isCPUStringValid(chip))
-    return createStringError(errc::invalid_argument,
-                             "expected a chip such as sm_90, got '" + chip +
-                                 "'");
-  return machine;
 }
 
 /// Loads of what nobody reads again, `!nontemporal`, as PTX that keeps them out

@@ -10,6 +10,14 @@
 
 namespace mtp::gpu {
 
+/// The oldest compute capability, times ten, that has what kernels wait for
+/// each other with (griddepcontrol).
+inline constexpr unsigned kLeastChip = 90;
+
+/// The chips that PTX can be made for, such as "sm_90a", of kLeastChip and
+/// later.
+std::vector<std::string> knownChips();
+
 /// The PTX of a module of kernels for `chip`, such as "sm_90". Consumes the
 /// module's contents.
 llvm::Expected<std::string> emitPtx(llvm::Module &module, llvm::StringRef chip);
