@@ -83,12 +83,18 @@ static cublasStatus_t destroy(const char *name, const void *handle) {
                                  : notLive(name, "object");
 }
 
+static cublasStatus_t statusOf(const Entry &entry) {
+  return entry.result() == CUDA_ERROR_OUT_OF_MEMORY
+             ? CUBLAS_STATUS_ALLOC_FAILED
+             : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
 MTP_LT_API size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
 
 MTP_LT_API cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
   Entry entry("cublasLtCreate");
-  if (entry.refused())
-    return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (entry.refusedOrFull())
+    return statusOf(entry);
   return create(handle, LtHandle());
 }
 
@@ -348,8 +354,8 @@ MTP_LT_API cublasStatus_t cublasLtMatmul(
     const cublasLtMatmulAlgo_t *algorithm, void *workspace,
     size_t workspaceBytes, cudaStream_t streamHandle) {
   Entry entry("cublasLtMatmul");
-  if (entry.refused())
-    return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (entry.refusedOrFull())
+    return statusOf(entry);
   Gemm gemm;
   if (cublasStatus_t failed =
           readProblem("cublasLtMatmul", handle, operation, {a, b, c, d}, gemm))

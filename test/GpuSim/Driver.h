@@ -23,10 +23,14 @@ public:
 
   explicit Entry(const char *name, Needs needs = Context);
   bool refused() const { return code != CUDA_SUCCESS; }
+  /// The same for a call that takes memory of the device or the driver: one of
+  /// them may be told to find none.
+  bool refusedOrFull();
   CUresult result() const { return code; }
 
 private:
   std::lock_guard<std::recursive_mutex> lock;
+  const char *name;
   CUresult code = CUDA_SUCCESS;
 };
 

@@ -11,19 +11,27 @@ using namespace mtp::gpusim;
 
 static std::recursive_mutex mutex;
 static bool initialised = false;
-static unsigned retained = 0;
+static unsigned retained[kMostDevices];
 static bool inHostFunction = false;
 
-/// The one context: the primary one of the one device. Its address is all
-/// that it is.
-static char primaryContext;
+/// The contexts: the primary one of each device. Its address is all that it
+/// is.
+static char primaryContexts[kMostDevices];
 static thread_local CUcontext current = nullptr;
 
-static CUcontext primary() {
-  return reinterpret_cast<CUcontext>(&primaryContext);
+static CUcontext primary(CUdevice device) {
+  return reinterpret_cast<CUcontext>(&primaryContexts[device]);
 }
 
-Entry::Entry(const char *name, Needs needs) : lock(mutex) {
+/// The device of a context; -1 of what is none.
+static CUdevice deviceOf(CUcontext context) {
+  for (CUdevice device = 0; device < kMostDevices; ++device)
+    if (context == primary(device))
+      return device;
+  return -1;
+}
+
+Entry::Entry(const char *name, Needs needs) : lock(mutex), name(name) {
   if (inHostFunction)
     code = refuse(CUDA_ERROR_NOT_PERMITTED,
                   "%s: expected no call of the driver in a stream's host "
@@ -32,13 +40,24 @@ Entry::Entry(const char *name, Needs needs) : lock(mutex) {
   else if (needs >= Driver && !initialised)
     code = refuse(CUDA_ERROR_NOT_INITIALIZED,
                   "%s: expected cuInit before, got none", name);
-  else if (needs >= Context && (current != primary() || !retained))
+  else if (needs >= Context &&
+           (deviceOf(current) < 0 || !retained[deviceOf(current)]))
     code = refuse(CUDA_ERROR_INVALID_CONTEXT,
                   "%s: expected the primary context to be retained and "
                   "current in this thread, got %s",
                   name, current ? "another" : "none");
-  else if (needs >= Context && simulator().lost)
-    code = CUDA_ERROR_LAUNCH_FAILED;
+  if (needs >= Context && code == CUDA_SUCCESS) {
+    simulator().memory.setDevice(deviceOf(current));
+    if (simulator().lost())
+      code = CUDA_ERROR_LAUNCH_FAILED;
+  }
+}
+
+bool Entry::refusedOrFull() {
+  if (!refused() && simulator().takesMemory())
+    code = refuse(CUDA_ERROR_OUT_OF_MEMORY,
+                  "%s: no memory, as a test has asked for", name);
+  return refused();
 }
 
 HostFunction::HostFunction() { inHostFunction = true; }
@@ -46,7 +65,7 @@ HostFunction::~HostFunction() { inHostFunction = false; }
 
 CUresult mtp::gpusim::loseDevice(const std::string &fault) {
   setMessage(fault);
-  simulator().lost = true;
+  simulator().lost() = true;
   dropQueues();
   return CUDA_ERROR_LAUNCH_FAILED;
 }
@@ -69,21 +88,24 @@ MTP_API cuDriverGetVersion(int *version) {
 
 MTP_API cuDeviceGetCount(int *count) {
   Entry entry("cuDeviceGetCount", Entry::Driver);
-  *count = 1;
+  *count = int(simulator().injected.devices);
   return entry.result();
 }
 
 static CUresult checkDevice(const char *name, CUdevice device) {
-  return device == 0 ? CUDA_SUCCESS
-                     : refuse(CUDA_ERROR_INVALID_DEVICE,
-                              "%s: expected device 0, got %d", name, device);
+  int64_t count = simulator().injected.devices;
+  return device >= 0 && device < count
+             ? CUDA_SUCCESS
+             : refuse(CUDA_ERROR_INVALID_DEVICE,
+                      "%s: expected a device below %d, got %d", name,
+                      int(count), device);
 }
 
 MTP_API cuDeviceGet(CUdevice *device, int ordinal) {
   Entry entry("cuDeviceGet", Entry::Driver);
   if (entry.refused())
     return entry.result();
-  *device = 0;
+  *device = ordinal;
   return checkDevice("cuDeviceGet", ordinal);
 }
 
@@ -123,6 +145,8 @@ static int attributeOf(CUdevice_attribute attribute, bool &known) {
     return kDefaultDynamic;
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
     return kMaxShared;
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+    return kMaxShared + (1 << 10);
   case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
     return 50 << 20;
   case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
@@ -153,8 +177,10 @@ MTP_API cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
     return entry.result();
   if (CUresult failed = checkDevice("cuDevicePrimaryCtxRetain", device))
     return failed;
-  ++retained;
-  *context = primary();
+  if (entry.refusedOrFull())
+    return entry.result();
+  ++retained[device];
+  *context = primary(device);
   return CUDA_SUCCESS;
 }
 
@@ -162,21 +188,23 @@ MTP_API cuDevicePrimaryCtxRelease(CUdevice device) {
   Entry entry("cuDevicePrimaryCtxRelease", Entry::Driver);
   if (entry.refused())
     return entry.result();
-  if (!retained)
+  if (CUresult failed = checkDevice("cuDevicePrimaryCtxRelease", device))
+    return failed;
+  if (!retained[device])
     return refuse(CUDA_ERROR_INVALID_CONTEXT,
                   "cuDevicePrimaryCtxRelease: expected a retained context, "
                   "got none");
-  --retained;
-  return checkDevice("cuDevicePrimaryCtxRelease", device);
+  --retained[device];
+  return CUDA_SUCCESS;
 }
 
 MTP_API cuCtxSetCurrent(CUcontext context) {
   Entry entry("cuCtxSetCurrent", Entry::Driver);
   if (entry.refused())
     return entry.result();
-  if (context && context != primary())
+  if (context && deviceOf(context) < 0)
     return refuse(CUDA_ERROR_INVALID_CONTEXT,
-                  "cuCtxSetCurrent: expected the primary context, got another");
+                  "cuCtxSetCurrent: expected a primary context, got another");
   current = context;
   return CUDA_SUCCESS;
 }
@@ -189,7 +217,7 @@ MTP_API cuCtxGetCurrent(CUcontext *context) {
 
 MTP_API cuCtxGetDevice(CUdevice *device) {
   Entry entry("cuCtxGetDevice");
-  *device = 0;
+  *device = deviceOf(current);
   return entry.result();
 }
 
@@ -248,16 +276,19 @@ mtp_sim_inject(const char *name, long long value) {
   return simulator().inject(name, value)
              ? CUDA_SUCCESS
              : refuse(CUDA_ERROR_INVALID_VALUE,
-                      "mtp_sim_inject: expected driver, chip, fault, pinned "
-                      "or memory, got '%s'",
-                      name);
+                      "mtp_sim_inject: expected driver, chip, devices (at "
+                      "most %d), fault, full, turns, pinned or memory, got "
+                      "'%s'",
+                      kMostDevices, name);
 }
 
 /// Makes an allocation one of which a graph finds nothing that was written
 /// before the last graph that touched it began, or by that one.
 extern "C" __attribute__((visibility("default"))) CUresult
 mtp_sim_set_scratch(CUdeviceptr memory) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  Entry entry("mtp_sim_set_scratch");
+  if (entry.refused())
+    return entry.result();
   Allocation *allocation = simulator().memory.find(memory, 1);
   if (!allocation || allocation->kind != MemoryKind::Device)
     return refuse(CUDA_ERROR_INVALID_VALUE,
@@ -271,7 +302,9 @@ mtp_sim_set_scratch(CUdeviceptr memory) {
 /// Makes bytes unwritten again, whatever they are.
 extern "C" __attribute__((visibility("default"))) CUresult
 mtp_sim_forget(CUdeviceptr memory, size_t bytes) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  Entry entry("mtp_sim_forget");
+  if (entry.refused())
+    return entry.result();
   Allocation *allocation = simulator().memory.find(memory, bytes);
   if (!allocation)
     return refuse(CUDA_ERROR_INVALID_VALUE,
@@ -292,7 +325,10 @@ mtp_sim_on_turn(void (*hook)(void *), void *data) {
 /// Makes a lost device usable again: what a new process would find.
 extern "C" __attribute__((visibility("default"))) void mtp_sim_revive() {
   std::lock_guard<std::recursive_mutex> lock(mutex);
-  dropQueues();
-  simulator().lost = false;
+  for (int device = 0; device < kMostDevices; ++device) {
+    simulator().memory.setDevice(device);
+    dropQueues();
+  }
+  simulator().revive();
   clearMessage();
 }

@@ -10,6 +10,9 @@
 
 using namespace mtp::gpusim;
 
+/// What a node of a graph takes of the device: about what an H100 did.
+static constexpr size_t kNodeBytes = 3 << 10;
+
 static Handles<GraphExec> &execs() {
   static auto *all = new Handles<GraphExec>;
   return *all;
@@ -21,7 +24,7 @@ static CUresult noGraph(const char *name) {
 
 MTP_API cuGraphCreate(CUgraph *handle, unsigned flags) {
   Entry entry("cuGraphCreate");
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   if (flags)
     return refuse(CUDA_ERROR_INVALID_VALUE,
@@ -88,7 +91,7 @@ MTP_API cuGraphAddNode(CUgraphNode *result, CUgraph handle,
                        const CUgraphEdgeData *edges, size_t count,
                        CUgraphNodeParams *params) {
   Entry entry("cuGraphAddNode");
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   Graph *graph = findGraph(handle);
   if (!graph)
@@ -110,7 +113,7 @@ MTP_API cuGraphAddNode(CUgraphNode *result, CUgraph handle,
 MTP_API cuGraphInstantiate(CUgraphExec *result, CUgraph handle,
                            unsigned long long flags) {
   Entry entry("cuGraphInstantiate");
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   Graph *graph = graphs().find(handle);
   if (!graph)
@@ -125,14 +128,16 @@ MTP_API cuGraphInstantiate(CUgraphExec *result, CUgraph handle,
   if (CUresult failed = checkConditions(*graph))
     return failed;
   ++graph->instances;
-  auto exec =
-      std::make_unique<GraphExec>(GraphExec{copyGraph(*graph, nullptr), graph});
+  auto exec = std::make_unique<GraphExec>(GraphExec{
+      copyGraph(*graph, nullptr), graph, 0, simulator().memory.device()});
   *result = reinterpret_cast<CUgraphExec>(execs().add(std::move(exec)));
   return CUDA_SUCCESS;
 }
 
 static GraphExec *liveExec(const char *name, CUgraphExec handle) {
   GraphExec *exec = execs().find(handle);
+  if (exec && exec->device != simulator().memory.device())
+    exec = nullptr;
   if (!exec)
     refuse(CUDA_ERROR_INVALID_HANDLE, "%s: expected a live instance of a graph",
            name);
@@ -148,27 +153,40 @@ MTP_API cuGraphExecDestroy(CUgraphExec handle) {
     return CUDA_ERROR_INVALID_HANDLE;
   // Graphs keep their addresses when they are destroyed.
   --exec->source->instances;
+  simulator().memory.giveBack(exec->bytes);
   execs().remove(handle);
   return CUDA_SUCCESS;
 }
 
-/// What an upload saves the first launch is time, and there is none here: only
-/// its handles can be wrong.
+/// The first launch uploads a graph that nobody has uploaded.
+static CUresult upload(const char *name, GraphExec &exec) {
+  size_t bytes = exec.graph->allNodes() * kNodeBytes;
+  if (exec.bytes || simulator().memory.charge(bytes)) {
+    exec.bytes = bytes;
+    return CUDA_SUCCESS;
+  }
+  return refuse(CUDA_ERROR_OUT_OF_MEMORY,
+                "%s: expected at most %zu bytes, which are free, got %zu of a "
+                "graph",
+                name, simulator().memory.unused(), bytes);
+}
+
 MTP_API cuGraphUpload(CUgraphExec handle, CUstream streamHandle) {
   Entry entry("cuGraphUpload");
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
-  if (!liveExec("cuGraphUpload", handle))
+  GraphExec *exec = liveExec("cuGraphUpload", handle);
+  if (!exec)
     return CUDA_ERROR_INVALID_HANDLE;
   return findStream(streamHandle)
-             ? CUDA_SUCCESS
+             ? upload("cuGraphUpload", *exec)
              : refuse(CUDA_ERROR_INVALID_HANDLE,
                       "cuGraphUpload: expected a live stream");
 }
 
 MTP_API cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   Entry entry("cuGraphLaunch");
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   GraphExec *exec = liveExec("cuGraphLaunch", handle);
   if (!exec)
@@ -177,6 +195,8 @@ MTP_API cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   if (!stream)
     return refuse(CUDA_ERROR_INVALID_HANDLE,
                   "cuGraphLaunch: expected a live stream");
+  if (CUresult failed = upload("cuGraphLaunch", *exec))
+    return failed;
   // The nodes as they are now: a later update is another graph.
   std::shared_ptr<Graph> graph = exec->graph;
   return enqueue(*stream, {[graph] { return runGraph(*graph); }});

@@ -12,7 +12,7 @@ using namespace mtp::gpusim;
 
 MTP_API cuMemAlloc(CUdeviceptr *pointer, size_t bytes) {
   Entry entry("cuMemAlloc");
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   if (!bytes)
     return refuse(CUDA_ERROR_INVALID_VALUE,
@@ -23,7 +23,7 @@ MTP_API cuMemAlloc(CUdeviceptr *pointer, size_t bytes) {
     return refuse(CUDA_ERROR_OUT_OF_MEMORY,
                   "cuMemAlloc: expected at most %zu bytes, which are free, "
                   "got %zu",
-                  memory.total() - memory.used(), bytes);
+                  memory.unused(), bytes);
   *pointer = allocation->base;
   return CUDA_SUCCESS;
 }
@@ -53,13 +53,13 @@ MTP_API cuMemFree(CUdeviceptr pointer) {
 MTP_API cuMemGetInfo(size_t *unused, size_t *total) {
   Entry entry("cuMemGetInfo");
   *total = simulator().memory.total();
-  *unused = *total - simulator().memory.used();
+  *unused = simulator().memory.unused();
   return entry.result();
 }
 
 static CUresult allocateHost(const char *name, void **pointer, size_t bytes) {
   Entry entry(name);
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   bool mayGive = bytes && bytes <= uint64_t(simulator().injected.pinned);
   Allocation *allocation =
@@ -156,7 +156,7 @@ MTP_API cuMemHostGetDevicePointer(CUdeviceptr *device, void *host,
 template <typename Work>
 static CUresult now(const char *name, const Work &work) {
   Entry entry(name);
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   if (CUresult failed = drainDefault())
     return failed;
@@ -166,7 +166,7 @@ static CUresult now(const char *name, const Work &work) {
 template <typename Work>
 static CUresult later(const char *name, CUstream handle, const Work &work) {
   Entry entry(name);
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   Stream *stream = findStream(handle);
   if (!stream)

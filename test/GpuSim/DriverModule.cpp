@@ -11,7 +11,7 @@ using namespace mtp::gpusim;
 
 MTP_API cuModuleLoadData(CUmodule *handle, const void *image) {
   Entry entry("cuModuleLoadData");
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   Module *module = nullptr;
   CUresult result = loadModule(image, module);
@@ -83,7 +83,7 @@ MTP_API cuModuleGetGlobal(CUdeviceptr *pointer, size_t *bytes, CUmodule handle,
 }
 
 static Function *liveFunction(const char *name, CUfunction handle) {
-  Function *function = functions().find(handle);
+  Function *function = findFunction(handle);
   if (!function)
     refuse(CUDA_ERROR_INVALID_HANDLE, "%s: expected a live function", name);
   return function;
@@ -97,10 +97,15 @@ MTP_API cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute,
   Function *function = liveFunction("cuFuncSetAttribute", handle);
   if (!function)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&
+      value >= -1 && value <= 100) {
+    function->carveout = value;
+    return CUDA_SUCCESS;
+  }
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
     return refuse(CUDA_ERROR_NOT_SUPPORTED,
-                  "cuFuncSetAttribute: attribute %d is not simulated",
-                  int(attribute));
+                  "cuFuncSetAttribute: attribute %d with %d is not simulated",
+                  int(attribute), value);
   if (value < 0 || value + function->kernel->staticShared > kMaxShared)
     return refuse(CUDA_ERROR_INVALID_VALUE,
                   "cuFuncSetAttribute: expected at most %u bytes of shared "
@@ -125,6 +130,9 @@ MTP_API cuFuncGetAttribute(int *value, CUfunction_attribute attribute,
   case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
     *value = function->maxDynamic;
     return CUDA_SUCCESS;
+  case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    *value = function->carveout;
+    return CUDA_SUCCESS;
   case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
     *value = function->kernel->maxThreads ? function->kernel->maxThreads : 1024;
     return CUDA_SUCCESS;
@@ -140,7 +148,7 @@ MTP_API cuLaunchKernel(CUfunction handle, unsigned gridX, unsigned gridY,
                        unsigned blockZ, unsigned dynamicShared,
                        CUstream streamHandle, void **values, void **extra) {
   Entry entry("cuLaunchKernel");
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   Function *function = liveFunction("cuLaunchKernel", handle);
   Stream *stream = findStream(streamHandle);

@@ -2,6 +2,7 @@
 
 #include "Driver.h"
 
+#include "Simulator.h"
 #include "Stream.h"
 #include <chrono>
 
@@ -17,12 +18,13 @@ static CUresult noEvent(const char *name) {
 
 MTP_API cuStreamCreate(CUstream *handle, unsigned flags) {
   Entry entry("cuStreamCreate");
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   if (flags & ~unsigned(CU_STREAM_NON_BLOCKING))
     return refuse(CUDA_ERROR_INVALID_VALUE,
                   "cuStreamCreate: expected flags 0 or 1, got %u", flags);
   auto stream = std::make_unique<Stream>();
+  stream->device = simulator().memory.device();
   stream->blocking = !(flags & CU_STREAM_NON_BLOCKING);
   *handle = reinterpret_cast<CUstream>(streams().add(std::move(stream)));
   return CUDA_SUCCESS;
@@ -128,7 +130,7 @@ MTP_API cuStreamWaitEvent(CUstream handle, CUevent eventHandle,
 
 MTP_API cuEventCreate(CUevent *handle, unsigned flags) {
   Entry entry("cuEventCreate");
-  if (entry.refused())
+  if (entry.refusedOrFull())
     return entry.result();
   unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
   if (flags & ~known)

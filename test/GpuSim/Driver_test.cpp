@@ -32,6 +32,42 @@ TEST_F(Driver, RefusesAForeignContext) {
             CUDA_ERROR_INVALID_DEVICE);
 }
 
+TEST_F(Driver, HasDevicesThatShareNothing) {
+  ASSERT_EQ(driver().inject("devices", 2), CUDA_SUCCESS);
+  int count = 0;
+  EXPECT_EQ(driver().cuDeviceGetCount(&count), CUDA_SUCCESS);
+  EXPECT_EQ(count, 2);
+  CUdeviceptr x = upload(std::vector<float>(32)), y = allocate(128);
+  int64_t offset = 0;
+  CUfunction foreign = copy();
+  CUcontext first = nullptr, second = nullptr;
+  ASSERT_EQ(driver().cuCtxGetCurrent(&first), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuDevicePrimaryCtxRetain(&second, 1), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuCtxSetCurrent(second), CUDA_SUCCESS);
+  CUdevice device = 0;
+  EXPECT_EQ(driver().cuCtxGetDevice(&device), CUDA_SUCCESS);
+  EXPECT_EQ(device, 1);
+  EXPECT_EQ(run(foreign, 1, 32, {&x, &y, &offset}), CUDA_ERROR_INVALID_HANDLE);
+  float value = 0;
+  EXPECT_EQ(driver().cuMemcpyDtoH(&value, x, 4), CUDA_ERROR_INVALID_VALUE);
+  expectMessage({"byte 0 of an allocation of 128 on another device"});
+  ASSERT_EQ(driver().cuCtxSetCurrent(first), CUDA_SUCCESS);
+  EXPECT_EQ(run(foreign, 1, 32, {&x, &y, &offset}), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuDevicePrimaryCtxRelease(1), CUDA_SUCCESS);
+  EXPECT_EQ(driver().inject("devices", 1), CUDA_SUCCESS);
+}
+
+TEST_F(Driver, FindsNoMemoryWhereATestSaysSo) {
+  CUdeviceptr place = 0;
+  ASSERT_EQ(driver().inject("full", 1), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuMemAlloc(&place, 16), CUDA_SUCCESS);
+  CUdeviceptr other = 0;
+  EXPECT_EQ(driver().cuMemAlloc(&other, 16), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(driver().cuMemAlloc(&other, 16), CUDA_SUCCESS) << "once";
+  EXPECT_EQ(driver().cuMemFree(other), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMemFree(place), CUDA_SUCCESS);
+}
+
 TEST_F(Driver, RefusesWhatIsNoImage) {
   CUmodule module;
   const char ptx[] = "//\n.version 9.0\n.target sm_90\n";
@@ -135,10 +171,15 @@ TEST_F(Driver, HasAnEndOfMemory) {
   ASSERT_EQ(driver().cuMemAlloc(&place, 1000), CUDA_SUCCESS);
   size_t left = 0;
   ASSERT_EQ(driver().cuMemGetInfo(&left, &total), CUDA_SUCCESS);
-  EXPECT_EQ(left, unused - 1000);
+  EXPECT_EQ(left, unused - 1024) << "whole units of 512";
   ASSERT_EQ(driver().cuMemFree(place), CUDA_SUCCESS);
   ASSERT_EQ(driver().cuMemGetInfo(&left, &total), CUDA_SUCCESS);
   EXPECT_EQ(left, unused);
+  // Large ones have pages of their own.
+  ASSERT_EQ(driver().cuMemAlloc(&place, (2 << 20) + 1), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuMemGetInfo(&left, &total), CUDA_SUCCESS);
+  EXPECT_EQ(left, unused - (4 << 20));
+  ASSERT_EQ(driver().cuMemFree(place), CUDA_SUCCESS);
 }
 
 TEST_F(Driver, ChecksCopies) {

@@ -39,6 +39,14 @@ bool Graph::hasConditionals() const {
   return false;
 }
 
+size_t Graph::allNodes() const {
+  size_t count = nodes.size();
+  for (const std::unique_ptr<Node> &node : nodes)
+    for (const std::shared_ptr<Graph> &inner : node->graphs)
+      count += inner->allNodes();
+  return count;
+}
+
 std::shared_ptr<Graph> mtp::gpusim::copyGraph(const Graph &graph,
                                               Graph *owner) {
   auto copy = std::make_shared<Graph>();

@@ -74,6 +74,8 @@ struct Graph {
   unsigned instances = 0;
 
   bool hasConditionals() const;
+  /// With those of inner graphs.
+  size_t allNodes() const;
   const Graph *root() const { return owner ? owner->root() : this; }
 };
 
@@ -81,6 +83,9 @@ struct Graph {
 struct GraphExec {
   std::shared_ptr<Graph> graph;
   Graph *source;
+  /// What it takes of the device; 0 until it is uploaded.
+  size_t bytes = 0;
+  int device = 0;
 };
 
 Handles<Graph> &graphs();

@@ -35,7 +35,7 @@ CUresult mtp::gpusim::readKernel(const CUDA_KERNEL_NODE_PARAMS_v3 &params,
   if (!params.func && params.kern)
     return refuse(CUDA_ERROR_NOT_SUPPORTED,
                   "kernel node: CUkernel is not simulated, CUfunction is");
-  const Function *function = functions().find(params.func);
+  const Function *function = findFunction(params.func);
   if (!function)
     return refuse(CUDA_ERROR_INVALID_HANDLE,
                   "kernel node: expected a live function");

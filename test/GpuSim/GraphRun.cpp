@@ -11,6 +11,7 @@
 #include "Driver.h"
 #include "Graph.h"
 #include "Simulator.h"
+#include "Stream.h"
 
 using namespace mtp::gpusim;
 
@@ -134,6 +135,7 @@ CUresult Run::runConditional(size_t node) {
   const Node &what = *graph.nodes[node];
   const Value &value = (*values)[what.condition];
   bool loops = what.conditional == CU_GRAPH_COND_TYPE_WHILE, isAgain = false;
+  int64_t turns = 0;
   do {
     if (!value.isSet)
       return loseDevice(describe(graph, node) +
@@ -142,6 +144,8 @@ CUresult Run::runConditional(size_t node) {
     size_t body = value.value ? 0 : 1;
     if (body >= what.graphs.size())
       return CUDA_SUCCESS;
+    if (loops && turns++ == simulator().injected.turns)
+      return kHangs;
     // Scratch memory is a turn's own, but for what the first one is given.
     if (isAgain)
       simulator().graphRun = simulator().nextGraphRun();

@@ -473,6 +473,30 @@ TEST_F(GraphTest, RunsAChildGraphAsOneNode) {
   expectHazard({"node 0, a child graph, writes byte 0"});
 }
 
+TEST_F(GraphTest, TakeMemoryWhenTheyAreUploaded) {
+  CUdeviceptr a = words(), b = allocate(128);
+  addAdd(a, b, 1);
+  auto unused = [] {
+    size_t unused = 0, all = 0;
+    EXPECT_EQ(driver().cuMemGetInfo(&unused, &all), CUDA_SUCCESS);
+    return unused;
+  };
+  ASSERT_EQ(driver().cuGraphInstantiate(&exec, graph, 0), CUDA_SUCCESS);
+  const size_t before = unused(), all = 16ull << 30;
+  ASSERT_EQ(driver().inject("memory", all - before + 3071), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuGraphUpload(exec, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(driver().cuGraphLaunch(exec, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
+  expectMessage({"expected at most 3071 bytes, which are free, got 3072"});
+  ASSERT_EQ(driver().inject("memory", all), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuGraphUpload(exec, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(unused(), before - 3072);
+  ASSERT_EQ(driver().cuGraphExecDestroy(exec), CUDA_SUCCESS);
+  exec = nullptr;
+  EXPECT_EQ(unused(), before);
+}
+
 TEST_F(GraphTest, FindsStaleInstances) {
   CUdeviceptr a = words(), b = allocate(128);
   addAdd(a, b, 1);

@@ -9,6 +9,8 @@
 using namespace mtp::gpusim;
 
 static constexpr size_t kPage = 4096;
+static constexpr size_t kLarge = 1 << 20, kLargeUnit = 2 << 20,
+                        kSmallUnit = 512;
 
 void Allocation::enter(uint64_t run) {
   if (!fresh || run == 0 || run == lastRun)
@@ -34,9 +36,21 @@ Memory::~Memory() {
     munmap(reinterpret_cast<void *>(base), bytes);
 }
 
+size_t mtp::gpusim::footprintOf(size_t bytes) {
+  size_t unit = bytes < kLarge ? kSmallUnit : kLargeUnit;
+  return (bytes + unit - 1) / unit * unit;
+}
+
+bool Memory::charge(size_t bytes) {
+  if (bytes > unused())
+    return false;
+  used() += bytes;
+  return true;
+}
+
 Allocation *Memory::allocate(size_t bytes, MemoryKind kind) {
   bool onDevice = kind == MemoryKind::Device;
-  if (onDevice && bytes > capacity - usedBytes)
+  if (onDevice && (bytes > unused() || footprintOf(bytes) > unused()))
     return nullptr;
   // A page behind the end is forbidden: the host's overrun faults.
   size_t body = (bytes + kPage - 1) / kPage * kPage, mapped = body + kPage;
@@ -47,10 +61,11 @@ Allocation *Memory::allocate(size_t bytes, MemoryKind kind) {
   mprotect(static_cast<char *>(place) + body, kPage, PROT_NONE);
   std::memset(place, 0xff, bytes);
   if (onDevice)
-    usedBytes += bytes;
+    used() += footprintOf(bytes);
   auto base = reinterpret_cast<uintptr_t>(place);
   auto entry = live.emplace(
-      base, Allocation{base, bytes, kind, ByteBits(bytes), mapped, {}, 0});
+      base,
+      Allocation{base, bytes, kind, ByteBits(bytes), mapped, current, {}, 0});
   return &entry.first->second;
 }
 
@@ -60,7 +75,7 @@ bool Memory::free(uintptr_t base) {
     return false;
   const Allocation &allocation = found->second;
   if (allocation.kind == MemoryKind::Device)
-    usedBytes -= allocation.bytes;
+    usedBytes[size_t(allocation.device)] -= footprintOf(allocation.bytes);
   // The pages go back to the system, the addresses do not.
   mmap(reinterpret_cast<void *>(base), allocation.mappedBytes, PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -71,7 +86,8 @@ bool Memory::free(uintptr_t base) {
 }
 
 void Memory::add(uintptr_t base, size_t bytes, MemoryKind kind) {
-  live.emplace(base, Allocation{base, bytes, kind, ByteBits(bytes), 0, {}, 0});
+  live.emplace(
+      base, Allocation{base, bytes, kind, ByteBits(bytes), 0, current, {}, 0});
 }
 
 void Memory::remove(uintptr_t base) {
@@ -81,7 +97,9 @@ void Memory::remove(uintptr_t base) {
 
 Allocation *Memory::find(uintptr_t address, size_t bytes) {
   auto holds = [&](const Allocation &allocation) {
-    return address >= allocation.base &&
+    return (allocation.kind != MemoryKind::Device ||
+            allocation.device == current) &&
+           address >= allocation.base &&
            address - allocation.base <= allocation.bytes &&
            bytes <= allocation.bytes - (address - allocation.base);
   };
@@ -117,8 +135,11 @@ std::string Memory::describe(uintptr_t address) const {
   if (next == live.begin())
     return "outside of every allocation";
   const Allocation &before = std::prev(next)->second;
-  std::snprintf(text, sizeof text, "byte %zu of an allocation of %zu",
-                size_t(address - before.base), before.bytes);
+  bool isForeign =
+      before.kind == MemoryKind::Device && before.device != current;
+  std::snprintf(text, sizeof text, "byte %zu of an allocation of %zu%s",
+                size_t(address - before.base), before.bytes,
+                isForeign ? " on another device" : "");
   // Far behind the nearest one: its offset would say nothing.
   return address - before.base > before.bytes + (size_t(1) << 20)
              ? "outside of every allocation"

@@ -23,6 +23,13 @@ Handles<Function> &mtp::gpusim::functions() {
   return *all;
 }
 
+Function *mtp::gpusim::findFunction(CUfunction handle) {
+  Function *function = functions().find(handle);
+  return function && function->module->device == simulator().memory.device()
+             ? function
+             : nullptr;
+}
+
 /// The bytes of an ELF image, which the driver's call does not get: its
 /// section headers end it. 0 where it is no image of this machine's code.
 static size_t imageBytes(const void *bytes) {
@@ -114,6 +121,7 @@ CUresult mtp::gpusim::loadModule(const void *bytes, Module *&result) {
   auto module = std::make_unique<Module>();
   module->library = library;
   module->file = file;
+  module->device = simulator().memory.device();
   module->image = image;
   for (uint64_t i = 0; i < image->globalCount; ++i)
     simulator().memory.add(addressOf(image->globals[i]),

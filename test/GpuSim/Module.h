@@ -18,17 +18,22 @@ struct Function {
   const ImageKernel *kernel;
   /// What cuFuncSetAttribute raises.
   uint32_t maxDynamic;
+  /// Percent of a processor's shared memory, or -1.
+  int carveout = -1;
 };
 
 struct Module {
   void *library = nullptr;
   int file = -1;
+  int device = 0;
   const Image *image = nullptr;
   std::map<std::string, Function *> functions;
 };
 
 Handles<Module> &modules();
 Handles<Function> &functions();
+/// The current device's function of a handle, or null.
+Function *findFunction(CUfunction handle);
 
 /// Loads an image that `mtp_gpu_compile --chip=sim` made; `result` is null
 /// where that fails.

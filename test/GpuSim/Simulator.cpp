@@ -18,11 +18,11 @@ Simulator &mtp::gpusim::simulator() {
 Simulator::Simulator() {
   if (const char *text = std::getenv("MTP_SIM_SEED"))
     setSeed(std::strtoull(text, nullptr, 10));
-  static constexpr const char *names[][2] = {{"MTP_SIM_DRIVER", "driver"},
-                                             {"MTP_SIM_CHIP", "chip"},
-                                             {"MTP_SIM_FAULT", "fault"},
-                                             {"MTP_SIM_PINNED", "pinned"},
-                                             {"MTP_SIM_MEMORY", "memory"}};
+  static constexpr const char *names[][2] = {
+      {"MTP_SIM_DRIVER", "driver"},   {"MTP_SIM_CHIP", "chip"},
+      {"MTP_SIM_DEVICES", "devices"}, {"MTP_SIM_FAULT", "fault"},
+      {"MTP_SIM_FULL", "full"},       {"MTP_SIM_TURNS", "turns"},
+      {"MTP_SIM_PINNED", "pinned"},   {"MTP_SIM_MEMORY", "memory"}};
   for (auto [variable, name] : names)
     if (const char *text = std::getenv(variable))
       inject(name, std::strtoll(text, nullptr, 10));
@@ -33,8 +33,14 @@ bool Simulator::inject(const std::string &name, int64_t value) {
     injected.driver = value;
   else if (name == "chip")
     injected.chip = value;
+  else if (name == "devices" && value >= 0 && value <= kMostDevices)
+    injected.devices = value;
   else if (name == "fault")
     injected.fault = value;
+  else if (name == "full")
+    injected.full = value;
+  else if (name == "turns")
+    injected.turns = value;
   else if (name == "pinned")
     injected.pinned = value;
   else if (name == "memory")

@@ -22,14 +22,22 @@ struct Injected {
   int64_t driver = 0;
   /// MTP_SIM_CHIP: the compute capability, times ten.
   int64_t chip = 90;
+  /// MTP_SIM_DEVICES: how many there are.
+  int64_t devices = 1;
   /// MTP_SIM_FAULT: how many launches go well before one faults; negative for
   /// all of them.
   int64_t fault = -1;
+  /// MTP_SIM_FULL: how many calls that take memory go well before one finds
+  /// none; negative for all of them.
+  int64_t full = -1;
+  /// MTP_SIM_TURNS: the most turns of a loop; the device hangs in one that
+  /// takes more.
+  int64_t turns = INT64_MAX;
   /// MTP_SIM_PINNED: the most bytes of pinned memory that a call gives.
   int64_t pinned = INT64_MAX;
 };
 
-/// One device, one process. Entry points hold a lock, so that all below is
+/// All devices of one process. Entry points hold a lock, so that all below is
 /// one thread's.
 class Simulator {
 public:
@@ -50,8 +58,11 @@ public:
   Injected injected;
   /// Whether the launch that begins now is the one that faults.
   bool takesFault() { return injected.fault >= 0 && injected.fault-- == 0; }
-  /// Sets what is injected by its name ("driver", "chip", "fault", "pinned",
-  /// "memory"); false where there is none of that name.
+  /// Whether the call that takes memory now finds none.
+  bool takesMemory() { return injected.full >= 0 && injected.full-- == 0; }
+  /// Sets what is injected by its name ("driver", "chip", "devices",
+  /// "fault", "full", "turns", "pinned", "memory"); false where there is none
+  /// of that name.
   bool inject(const std::string &name, int64_t value);
 
   /// The number of the graph's run, or of the loop's turn in it, that is under
@@ -59,11 +70,13 @@ public:
   uint64_t graphRun = 0;
   uint64_t nextGraphRun() { return ++runCount; }
 
-  /// Set by the first fault of a kernel; every call fails from then on, as
-  /// with a lost context.
-  bool lost = false;
+  /// Set by the first fault of a kernel; every call of the device fails from
+  /// then on, as with a lost context.
+  bool &lost() { return isLost[size_t(memory.device())]; }
+  void revive() { isLost = {}; }
 
 private:
+  std::array<bool, kMostDevices> isLost = {};
   uint64_t seedValue = 0, state = 1, runCount = 0;
   uint32_t stampCount = 0;
 };

@@ -4,6 +4,7 @@
 
 #include "Report.h"
 #include "Simulator.h"
+#include <array>
 #include <vector>
 
 using namespace mtp::gpusim;
@@ -18,15 +19,27 @@ Handles<Event> &mtp::gpusim::events() {
   return *all;
 }
 
+static Stream &defaultStream(int device) {
+  static auto *streams = [] {
+    auto *made = new std::array<Stream, kMostDevices>;
+    for (int device = 0; device < kMostDevices; ++device)
+      (*made)[size_t(device)].device = device;
+    return made;
+  }();
+  return (*streams)[size_t(device)];
+}
+
+/// That of the current device.
 static Stream &defaultStream() {
-  static auto *stream = new Stream;
-  return *stream;
+  return defaultStream(simulator().memory.device());
 }
 
 Stream *mtp::gpusim::findStream(CUstream handle) {
   if (!handle || handle == CU_STREAM_LEGACY)
     return &defaultStream();
-  return streams().find(handle);
+  Stream *stream = streams().find(handle);
+  return stream && stream->device == simulator().memory.device() ? stream
+                                                                 : nullptr;
 }
 
 bool mtp::gpusim::step(CUresult &result) {
@@ -35,7 +48,8 @@ bool mtp::gpusim::step(CUresult &result) {
     if (!stream.queue.empty() && stream.queue.front().isReady())
       ready.push_back(&stream);
   };
-  consider(defaultStream());
+  for (int device = 0; device < kMostDevices; ++device)
+    consider(defaultStream(device));
   for (Stream *stream : streams().all())
     consider(*stream);
   if (ready.empty())
@@ -43,8 +57,16 @@ bool mtp::gpusim::step(CUresult &result) {
   Stream &stream = *ready[simulator().random(ready.size())];
   Operation operation = std::move(stream.queue.front());
   stream.queue.pop_front();
+  int device = simulator().memory.device();
+  simulator().memory.setDevice(stream.device);
   if (operation.run)
     result = operation.run();
+  if (result == kHangs) {
+    static auto *never = new Event;
+    stream.queue.push_front({nullptr, never, /*record=*/1});
+    result = CUDA_SUCCESS;
+  }
+  simulator().memory.setDevice(device);
   return true;
 }
 
@@ -79,7 +101,8 @@ CUresult mtp::gpusim::drainDefault() {
 void mtp::gpusim::dropQueues() {
   defaultStream().queue.clear();
   for (Stream *stream : streams().all())
-    stream->queue.clear();
+    if (stream->device == defaultStream().device)
+      stream->queue.clear();
 }
 
 CUresult mtp::gpusim::enqueue(Stream &stream, Operation operation) {

@@ -17,6 +17,9 @@
 
 namespace mtp::gpusim {
 
+/// The result of work that never ends: the stream it is in stays busy.
+inline constexpr CUresult kHangs = CUDA_ERROR_TIMEOUT;
+
 struct Event {
   /// Records that were enqueued, and that were reached.
   uint64_t recorded = 0, reached = 0;
@@ -39,6 +42,8 @@ struct Graph;
 struct Stream {
   std::deque<Operation> queue;
   bool blocking = true;
+  /// Where it runs.
+  int device = 0;
   /// The graph that the stream is captured to, or null, and the nodes that the
   /// next one depends on.
   Graph *capture = nullptr;
@@ -48,8 +53,8 @@ struct Stream {
 Handles<Stream> &streams();
 Handles<Event> &events();
 
-/// The stream of a handle; the default one for null. Null where the handle is
-/// none.
+/// The stream of a handle; the current device's default one for null. Null
+/// where the handle is none, or another device's.
 Stream *findStream(CUstream handle);
 
 /// Queues work; the default stream and blocking ones wait for each other. A
@@ -63,7 +68,7 @@ CUresult drainAll();
 CUresult drainDefault();
 /// Does one piece of work somewhere; false where nothing is ready.
 bool step(CUresult &result);
-/// Forgets what is queued, when the device is lost.
+/// Forgets what is queued on the current device, when it is lost.
 void dropQueues();
 
 } // namespace mtp::gpusim
