@@ -131,6 +131,7 @@ loadModel(const char *path, const mtp_load_options *options) {
                                   int(MTP_DEVICE_CUDA), ", got ",
                                   given.device));
   how.device = DeviceKind(given.device);
+  how.gpu = given.gpu;
   auto result = std::make_unique<mtp_model>();
   MTP_ASSIGN_OR_RETURN(result->model, Model::load(path, how));
   MTP_ASSIGN_OR_RETURN(result->functions, makeFunctions(*result->model));

@@ -18,33 +18,36 @@ static Status missingPlan(const Artifact &artifact, std::string_view device,
 }
 
 static Result<PlanChoice> chooseGpuPlan(const Artifact &artifact,
-                                        const std::vector<uint32_t> &plans) {
+                                        const std::vector<uint32_t> &plans,
+                                        uint32_t gpu) {
   // The only one needs no look at the machine before a session begins.
   if (plans.size() == 1)
-    return PlanChoice{plans.front(), DeviceKind::Cuda};
-  MTP_ASSIGN_OR_RETURN(CudaMachine machine, findCudaMachine());
+    return PlanChoice{plans.front(), DeviceKind::Cuda, gpu};
+  MTP_ASSIGN_OR_RETURN(CudaMachine machine, findCudaMachine({.ordinal = gpu}));
   MTP_ASSIGN_OR_RETURN(uint32_t plan, choosePlan(artifact, machine));
-  return PlanChoice{plan, DeviceKind::Cuda};
+  return PlanChoice{plan, DeviceKind::Cuda, gpu};
 }
 
-Result<PlanChoice> mtp::choosePlan(const Artifact &artifact, DeviceKind asked) {
-  std::vector<uint32_t> gpu;
+Result<PlanChoice> mtp::choosePlan(const Artifact &artifact, DeviceKind asked,
+                                   uint32_t gpu) {
+  std::vector<uint32_t> plans;
   for (uint32_t i = 0; i < artifact.plans.size(); ++i)
     if (artifact.plans[i].isGpu())
-      gpu.push_back(i);
-  bool hasCpu = gpu.size() < artifact.plans.size();
+      plans.push_back(i);
+  bool hasCpu = plans.size() < artifact.plans.size();
   bool wantsGpu =
       asked == DeviceKind::Cuda || (asked == DeviceKind::Auto && !hasCpu);
-  if (wantsGpu && gpu.empty())
+  if (wantsGpu && plans.empty())
     return missingPlan(artifact, "an NVIDIA GPU", "--target=cuda");
   if (wantsGpu)
-    return chooseGpuPlan(artifact, gpu);
+    return chooseGpuPlan(artifact, plans, gpu);
   if (!hasCpu)
     return missingPlan(artifact, "a CPU", "--target=cpu");
   return PlanChoice{chooseCpuPlan(artifact), DeviceKind::Cpu};
 }
 
-Result<std::unique_ptr<Device>> mtp::openDevice(DeviceKind device,
+Result<std::unique_ptr<Device>> mtp::openDevice(DeviceKind device, uint32_t gpu,
                                                 const CpuOptions &cpu) {
-  return device == DeviceKind::Cuda ? createCudaDevice() : createCpuDevice(cpu);
+  return device == DeviceKind::Cuda ? createCudaDevice({.ordinal = gpu})
+                                    : createCpuDevice(cpu);
 }

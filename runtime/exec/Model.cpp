@@ -40,7 +40,8 @@ static EnvelopeInfo makeEnvelope(const Artifact &artifact,
 Model::Impl::Impl(std::shared_ptr<const ArtifactFile> source,
                   const PlanChoice &choice)
     : file(std::move(source)), planIndex(choice.plan), device(choice.device),
-      programs(plan()), generation(makeGeneration(artifact())) {
+      gpu(choice.gpu), programs(plan()),
+      generation(makeGeneration(artifact())) {
   if (artifact().envelope)
     envelope = makeEnvelope(artifact(), programs);
 }
@@ -55,7 +56,8 @@ Result<std::shared_ptr<const Model>> Model::load(const std::string &path,
       ArtifactFile::open(
           path, options.checkAllHashes ? HashCheck::All : HashCheck::Small,
           options.copy ? FileMemory::Copied : FileMemory::Mapped));
-  Result<PlanChoice> choice = choosePlan(file->artifact(), options.device);
+  Result<PlanChoice> choice =
+      choosePlan(file->artifact(), options.device, options.gpu);
   if (!choice)
     return choice.status().withContext(path);
   return std::shared_ptr<const Model>(
@@ -63,6 +65,7 @@ Result<std::shared_ptr<const Model>> Model::load(const std::string &path,
 }
 
 DeviceKind Model::device() const { return impl->device; }
+uint32_t Model::gpu() const { return impl->gpu; }
 
 const EnvelopeInfo *Model::envelope() const {
   return impl->envelope ? &*impl->envelope : nullptr;

@@ -20,6 +20,8 @@ struct Model::Impl {
   /// The plan for this machine, and what runs it.
   uint32_t planIndex;
   DeviceKind device;
+  /// Of the driver's GPUs; 0 where a CPU runs it.
+  uint32_t gpu;
   ProgramTable programs;
   GenerationInfo generation;
   std::optional<EnvelopeInfo> envelope;
@@ -34,7 +36,7 @@ struct ModelAccess {
   /// The device of a model; `cpu` counts if that is the CPU.
   static Result<std::unique_ptr<Device>> open(const Model &model,
                                               const CpuOptions &cpu) {
-    return openDevice(model.impl->device, cpu);
+    return openDevice(model.impl->device, model.impl->gpu, cpu);
   }
 };
 

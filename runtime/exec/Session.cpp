@@ -95,9 +95,9 @@ Status Session::Impl::start() {
     options.threads = mtp::usableProcessors();
   if (inner.envelope)
     MTP_RETURN_IF_ERROR(checkOptions());
-  MTP_ASSIGN_OR_RETURN(
-      std::unique_ptr<Device> device,
-      openDevice(inner.device, {options.threads, options.pinThreads}));
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                       openDevice(inner.device, inner.gpu,
+                                  {options.threads, options.pinThreads}));
   if (options.roundsPerLaunch == 0)
     options.roundsPerLaunch =
         std::min(device->preferredRounds(), inner.artifact().maxRounds);

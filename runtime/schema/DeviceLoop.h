@@ -18,6 +18,8 @@ namespace mtp {
 /// Nodes that all graphs of an executable keep together, unless one has more:
 /// about 100 MB of a GPU's memory. Others are built again.
 inline constexpr uint32_t kMostGraphNodes = 1 << 15;
+/// What a node takes of a GPU's memory, as measured on an H100.
+inline constexpr uint32_t kGraphNodeBytes = 3 << 10;
 
 /// Nodes of a graph beside those of its program: what delivers the host's
 /// writes, and, where rounds follow each other, the loop and what ends a round.

@@ -2,10 +2,14 @@
 
 #include "DeviceFixture.h"
 #include "runtime/device/cuda/Inbox.h"
+#include "runtime/device/cuda/LoadedPlan.h"
+#include "runtime/device/cuda/RoundLoop.h"
 #include "runtime/schema/DeviceLoop.h"
 
+#include <chrono>
 #include <functional>
 #include <numeric>
+#include <thread>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -148,6 +152,72 @@ TEST_F(CudaRoundsTest, AFaultAmongThemLosesTheDevice) {
             "CUDA_ERROR_LAUNCH_FAILED; CUDA may need a new process");
   EXPECT_EQ(executable->run(kDecode, 1).code(), StatusCode::Internal);
   inject("fault", -1);
+}
+
+TEST_F(CudaRoundsTest, ALoopThatNeverEndsIsGivenUp) {
+  executable.reset();
+  auto context = CudaContext::open(MTP_CUDASIM);
+  ASSERT_TRUE(context.isOk() && (*context)->enter().isOk());
+  const DriverApi &driver = (*context)->driver();
+  CUmodule module = nullptr;
+  CUfunction never = nullptr;
+  CUstream stream = nullptr;
+  ASSERT_EQ(driver.cuModuleLoadData(&module, gpuImage().data()), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuModuleGetFunction(&never, module, "never"), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+            CUDA_SUCCESS);
+  auto loop = RoundLoop::create(*context, never, std::chrono::milliseconds(30));
+  ASSERT_TRUE(loop.isOk()) << loop.status().toString();
+  auto graph =
+      CudaGraph::build(*context, {{}, {}, loop->nextRound(0, 1)}, stream);
+  ASSERT_TRUE(graph.isOk()) << graph.status().toString();
+  loop->prepare();
+  inject("turns", 5);
+  ASSERT_EQ(driver.cuGraphLaunch((*graph)->exec(), stream), CUDA_SUCCESS);
+  loop->start();
+  const std::string lost =
+      "Internal: the GPU is lost: a loop of rounds has not ended one in 30 ms; "
+      "CUDA may need a new process";
+  EXPECT_EQ(loop->await(stream, 0).status().toString(), lost);
+  EXPECT_FALSE(loop->isRunning());
+  EXPECT_EQ((*context)->enter().toString(), lost);
+  // Nobody waits for the device when all that was on it goes, nor asks it
+  // again.
+  *graph = nullptr;
+  *loop = RoundLoop();
+  *context = nullptr;
+  EXPECT_EQ(CudaContext::open(MTP_CUDASIM).status().toString(), lost);
+  simulatorFunction<void (*)()>("mtp_sim_revive")();
+  EXPECT_TRUE(CudaContext::open(MTP_CUDASIM).isOk());
+}
+
+TEST_F(CudaRoundsTest, ALoopThatGoesOnIsNotGivenUp) {
+  auto context = CudaContext::open(MTP_CUDASIM);
+  ASSERT_TRUE(context.isOk() && (*context)->enter().isOk());
+  auto loaded = LoadedPlan::find(**context, *file, 0);
+  ASSERT_TRUE(loaded);
+  const DriverApi &driver = (*context)->driver();
+  // Far less than a round takes, in which the driver's call does not return.
+  auto loop = RoundLoop::create(*context, loaded->nextRound(),
+                                std::chrono::milliseconds(11));
+  ASSERT_TRUE(loop.isOk()) << loop.status().toString();
+  auto again = CudaMemory::allocate(*context, 4, 0, "a test");
+  CUstream stream = nullptr;
+  ASSERT_TRUE(again.isOk() && again->zero().isOk());
+  ASSERT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+            CUDA_SUCCESS);
+  auto graph = CudaGraph::build(
+      *context, {{}, {}, loop->nextRound(again->address(), 1)}, stream);
+  ASSERT_TRUE(graph.isOk()) << graph.status().toString();
+  onTurn([] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); });
+  loop->prepare();
+  ASSERT_EQ(driver.cuGraphLaunch((*graph)->exec(), stream), CUDA_SUCCESS);
+  loop->start();
+  auto progress = loop->await(stream, UINT32_MAX);
+  ASSERT_TRUE(progress.isOk()) << progress.status().toString();
+  EXPECT_TRUE(progress->isDone);
+  EXPECT_EQ(progress->rounds, 1u);
+  driver.cuStreamDestroy(stream);
 }
 
 TEST_F(CudaRoundsTest, NeedAProgramThatSaysWhetherToGoOn) {

@@ -48,6 +48,9 @@ protected:
     inject("driver", 0);
     inject("chip", 90);
     inject("fault", -1);
+    inject("full", -1);
+    inject("turns", INT64_MAX);
+    inject("devices", 1);
     inject("memory", 16ll << 30);
     SetUp();
   }

@@ -139,6 +139,11 @@ static std::string beyondKernel() {
                     load("x0", "%x", "%far") + store("x0", "%y", "%element"));
 }
 
+/// Stands behind a round, and never says whether another one shall follow.
+static std::string neverKernel() {
+  return kernel("never", {"again", "control"}, "", "", "%n: i64, %handle: i64");
+}
+
 const std::vector<uint8_t> &mtp::test::gpuImage() {
   static const std::vector<uint8_t> image = [] {
     gpusim::test::CompiledImage compiled = gpusim::test::compileForSimulator(
@@ -146,7 +151,8 @@ const std::vector<uint8_t> &mtp::test::gpuImage() {
         "  llvm.mlir.global external @dynamic() {addr_space = 3 : i32} : "
         "!llvm.array<0 x i8>\n" +
         countKernel() + fillKernel() + seeKernel() + againKernel() +
-        affineKernel() + scaleKernel() + beyondKernel() + "}\n}\n");
+        affineKernel() + scaleKernel() + beyondKernel() + neverKernel() +
+        "}\n}\n");
     EXPECT_EQ(compiled.error, "");
     return std::vector<uint8_t>(compiled.image.begin(), compiled.image.end());
   }();

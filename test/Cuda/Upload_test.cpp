@@ -126,8 +126,8 @@ TEST_F(UploadTest, BuffersAreNoLargerThanWhatIsCopied) {
 TEST_F(UploadTest, SaysWhereMemoryCannotBePinned) {
   inject("pinned", 511);
   EXPECT_EQ(loadMessage(makeGpuModel()),
-            "ResourceExhausted: cannot pin 512 bytes for copies of weights: "
-            "CUDA_ERROR_OUT_OF_MEMORY");
+            "ResourceExhausted: cannot pin 512 bytes for copies of weights in "
+            "the host's memory: CUDA_ERROR_OUT_OF_MEMORY");
 }
 
 TEST_F(UploadTest, AFailedTransferLosesTheDevice) {

@@ -177,7 +177,8 @@ Result<Results> bench::measure(Options &options) {
       std::shared_ptr<const Model> model,
       Model::load(options.artifact, {.checkAllHashes = options.verify,
                                      .copy = options.noMmap,
-                                     .device = options.device}));
+                                     .device = options.device,
+                                     .gpu = options.gpu}));
   MTP_RETURN_IF_ERROR(settle(options, model->envelope()));
   uint32_t most = ModelAccess::file(*model)->artifact().maxRounds;
   if (options.roundsPerLaunch < 1 || options.roundsPerLaunch > most)

@@ -38,6 +38,8 @@ struct Options {
   uint32_t roundsPerLaunch = 1;
   uint64_t seed = 1;
   DeviceKind device = DeviceKind::Auto;
+  /// Of the driver's GPUs.
+  uint32_t gpu = 0;
   uint32_t threads = 0;
   bool pin = false;
   /// Read the artifact into memory of large pages instead of mapping it.

@@ -68,7 +68,7 @@ static void addFlags(CLI::App &app, Options &o) {
   addNumber(app, "--rounds-per-launch", o.roundsPerLaunch,
             "Rounds that follow each other on the device (default: 1)");
   addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
-  addDeviceFlag(app, o.device);
+  addDeviceFlag(app, o.device, o.gpu);
   addThreadFlags(app, o.threads, o.pin);
   addFlag(app, "--deterministic", o.deterministic,
           "Compute prompts on a GPU without its vendor's library");

@@ -142,7 +142,7 @@ static void addFlags(CLI::App &app, RunOptions &o) {
   addFlag(app, "--json", o.json,
           "Print one JSON object instead of text (tools/mtp-run/README.md "
           "lists its keys)");
-  addDeviceFlag(app, o.load.device);
+  addDeviceFlag(app, o.load.device, o.load.gpu);
   addThreadFlags(app, o.session.threads, o.session.pinThreads);
   addNumber(app, "--kv-pages", o.session.kvPages,
             "KV pages (0: enough for all slots at full context)");

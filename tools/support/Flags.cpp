@@ -143,13 +143,39 @@ void mtp::addArtifact(CLI::App &app, std::string &path) {
   app.add_option("artifact", path, "File that mtpc wrote")->required();
 }
 
-void mtp::addDeviceFlag(CLI::App &app, DeviceKind &device) {
-  addChoice<DeviceKind>(app, "--device", device,
-                        {{"cpu", DeviceKind::Cpu},
-                         {"cuda", DeviceKind::Cuda},
-                         {"auto", DeviceKind::Auto}},
-                        "What runs the model (default: auto, the CPU, or the "
-                        "GPU where the artifact is for GPUs alone)");
+/// The number behind "cuda:"; nothing where that is none.
+static std::optional<uint32_t> gpuOf(std::string_view text) {
+  constexpr std::string_view kPrefix = "cuda:";
+  uint32_t number = 0;
+  if (!text.starts_with(kPrefix))
+    return std::nullopt;
+  text.remove_prefix(kPrefix.size());
+  auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (end.ec != std::errc() || end.ptr != text.data() + text.size())
+    return std::nullopt;
+  return number;
+}
+
+void mtp::addDeviceFlag(CLI::App &app, DeviceKind &device, uint32_t &gpu) {
+  const std::string kinds = "cpu|cuda|cuda:N|auto";
+  auto take = [&device, &gpu, kinds](const std::string &name,
+                                     const std::string &given) {
+    std::optional<uint32_t> number = gpuOf(given);
+    gpu = number.value_or(0);
+    if (given == "cpu")
+      device = DeviceKind::Cpu;
+    else if (given == "cuda" || number)
+      device = DeviceKind::Cuda;
+    else if (given == "auto")
+      device = DeviceKind::Auto;
+    else
+      throwExpected(name, kinds, given);
+  };
+  addOption(app, "--device", kinds,
+            "What runs the model; cuda is the driver's first GPU, cuda:0 "
+            "(default: auto, the CPU, or the GPU where the artifact is for "
+            "GPUs alone)",
+            /*repeats=*/false, take);
 }
 
 void mtp::addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin) {

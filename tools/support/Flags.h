@@ -134,7 +134,7 @@ CLI::Option *addFlag(CLI::App &app, const std::string &names, bool &flag,
 void addArtifact(CLI::App &app, std::string &path);
 
 /// What runs the model.
-void addDeviceFlag(CLI::App &app, DeviceKind &device);
+void addDeviceFlag(CLI::App &app, DeviceKind &device, uint32_t &gpu);
 
 /// On how many processors a model runs, and whether it stays there.
 void addThreadFlags(CLI::App &app, uint32_t &threads, bool &pin);

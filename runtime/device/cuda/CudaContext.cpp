@@ -1,6 +1,7 @@
 //===- CudaContext.cpp - One GPU, its context and what is there -----------===//
 
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
 
 #include <cstdlib>
@@ -12,12 +13,21 @@
 using namespace mtp;
 
 namespace {
-/// The contexts of a process by their driver.
+/// A driver's library and the number of a device.
+using DeviceKey = std::pair<std::string, uint32_t>;
+
+struct Loss {
+  std::string what;
+  /// What has work that does not end, or null.
+  CUstream hanging = nullptr;
+};
+
+/// The contexts of a process.
 struct Contexts {
   std::mutex mutex;
-  std::map<std::string, std::weak_ptr<CudaContext>> open;
+  std::map<DeviceKey, std::weak_ptr<CudaContext>> open;
   /// What lost the last one, until another works.
-  std::map<std::string, std::string> losses;
+  std::map<DeviceKey, Loss> losses;
 };
 } // namespace
 
@@ -39,20 +49,20 @@ static std::string libraryOf(const std::string &named) {
   return variable && *variable ? variable : "libcuda.so.1";
 }
 
-Result<std::shared_ptr<CudaContext>>
-CudaContext::open(const std::string &named) {
-  const std::string driver = libraryOf(named);
+Result<std::shared_ptr<CudaContext>> CudaContext::open(const std::string &named,
+                                                       uint32_t ordinal) {
+  const DeviceKey key(libraryOf(named), ordinal);
   Contexts &all = contexts();
   std::lock_guard<std::mutex> lock(all.mutex);
-  std::weak_ptr<CudaContext> &entry = all.open[driver];
+  std::weak_ptr<CudaContext> &entry = all.open[key];
   if (std::shared_ptr<CudaContext> found = entry.lock())
     return found;
-  std::shared_ptr<CudaContext> context(new CudaContext(driver));
+  std::shared_ptr<CudaContext> context(new CudaContext(key.first, ordinal));
   Status status = context->start();
-  if (auto loss = all.losses.find(driver); loss != all.losses.end()) {
+  if (auto loss = all.losses.find(key); loss != all.losses.end()) {
     // What fails now says less than what failed first.
-    if (!status.isOk() || !context->probe().isOk())
-      return lostBy(loss->second);
+    if (!status.isOk() || !context->probe(loss->second.hanging).isOk())
+      return lostBy(loss->second.what);
     all.losses.erase(loss);
   }
   MTP_RETURN_IF_ERROR(status);
@@ -60,17 +70,32 @@ CudaContext::open(const std::string &named) {
   return context;
 }
 
+Result<CUdevice> CudaContext::findDevice() const {
+  int count = 0;
+  MTP_RETURN_IF_ERROR(api.check(api.cuDeviceGetCount(&count),
+                                "no NVIDIA GPU: cuDeviceGetCount"));
+  if (count <= 0)
+    return failedPrecondition("no NVIDIA GPU: the driver has none");
+  if (ordinal >= uint32_t(count))
+    return invalidArgument(
+        strCat("expected a device of cuda:0 to cuda:", count - 1,
+               ", since the driver has ", count, count == 1 ? " GPU" : " GPUs",
+               ", got cuda:", ordinal));
+  CUdevice found = 0;
+  MTP_RETURN_IF_ERROR(api.check(api.cuDeviceGet(&found, int(ordinal)),
+                                "no NVIDIA GPU: cuDeviceGet"));
+  return found;
+}
+
 Status CudaContext::start() {
   MTP_ASSIGN_OR_RETURN(api, DriverApi::open(library));
-  CUdevice first = 0;
-  MTP_RETURN_IF_ERROR(
-      api.check(api.cuDeviceGet(&first, 0), "no NVIDIA GPU: cuDeviceGet"));
+  MTP_ASSIGN_OR_RETURN(CUdevice found, findDevice());
   char text[256] = {};
-  MTP_RETURN_IF_ERROR(api.check(api.cuDeviceGetName(text, sizeof(text), first),
+  MTP_RETURN_IF_ERROR(api.check(api.cuDeviceGetName(text, sizeof(text), found),
                                 "cuDeviceGetName"));
   deviceName = text;
   auto attribute = [&](CUdevice_attribute which, int &value) {
-    return api.check(api.cuDeviceGetAttribute(&value, which, first),
+    return api.check(api.cuDeviceGetAttribute(&value, which, found),
                      "cuDeviceGetAttribute");
   };
   device.kind = api.isSimulator ? MachineKind::CudaSim : MachineKind::Cuda;
@@ -79,21 +104,27 @@ Status CudaContext::start() {
   MTP_RETURN_IF_ERROR(
       attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device.minor));
   MTP_RETURN_IF_ERROR(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, l2Bytes));
+  MTP_RETURN_IF_ERROR(
+      attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+                processorBytes));
   // The primary one: libraries of CUDA in the same process use it, too.
-  MTP_RETURN_IF_ERROR(api.check(api.cuDevicePrimaryCtxRetain(&context, first),
+  MTP_RETURN_IF_ERROR(api.check(api.cuDevicePrimaryCtxRetain(&context, found),
                                 "cuDevicePrimaryCtxRetain"));
-  handle = first;
+  handle = found;
   return okStatus();
 }
 
-/// Whether the driver works.
-Status CudaContext::probe() const {
+/// Whether the driver works. What waits is asked only where nothing hangs.
+Status CudaContext::probe(CUstream hanging) const {
   MTP_RETURN_IF_ERROR(enter());
+  if (hanging)
+    MTP_RETURN_IF_ERROR(api.check(api.cuStreamQuery(hanging), "cuStreamQuery"));
   return api.check(api.cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
 CudaContext::~CudaContext() {
-  if (context)
+  // The release waits for what the device does.
+  if (context && !hangs)
     api.cuDevicePrimaryCtxRelease(handle);
 }
 
@@ -108,15 +139,27 @@ Status CudaContext::enter() const {
 Status CudaContext::check(CUresult result, std::string_view what) {
   if (result == CUDA_SUCCESS)
     return okStatus();
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    return api.exhausted(what);
+  return lose(strCat(what, " failed with ", api.nameOf(result)), nullptr);
+}
+
+Status CudaContext::giveUp(CUstream stream, std::string_view what) {
+  return lose(std::string(what), stream);
+}
+
+Status CudaContext::lose(std::string what, CUstream hanging) {
   {
     std::lock_guard<std::mutex> lock(lossMutex);
-    if (!isLost)
-      loss = strCat(what, " failed with ", api.nameOf(result));
+    if (!isLost) {
+      loss = std::move(what);
+      hangs = hanging != nullptr;
+    }
     isLost.store(true, std::memory_order_release);
   }
   // The first loss stays what it is.
   std::lock_guard<std::mutex> lock(contexts().mutex);
-  contexts().losses[library] = loss;
+  contexts().losses[{library, ordinal}] = {loss, hangs ? hanging : nullptr};
   return lostBy(loss);
 }
 
@@ -145,9 +188,15 @@ CudaMemory::~CudaMemory() {
     context->driver().cuMemFree(start);
 }
 
+/// The driver gives memory out in pages of 2 MiB. Smaller allocations lie in
+/// pages of their own kind, at multiples of 512 bytes.
+static constexpr uint64_t kLargeBytes = 1 << 20, kLargeUnit = 2 << 20,
+                          kSmallUnit = 512;
+
 uint64_t CudaMemory::footprint(uint64_t bytes, uint64_t residue) {
-  uint64_t all = bytes ? bytes + residue % kCudaAlignment : 0;
-  return (all + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
+  uint64_t all = bytes ? addBytes(bytes, residue % kCudaAlignment) : 0;
+  uint64_t unit = all < kLargeBytes ? kSmallUnit : kLargeUnit;
+  return multiplyBytes(all / unit + (all % unit != 0), unit);
 }
 
 Result<CudaMemory> CudaMemory::allocate(std::shared_ptr<CudaContext> context,
@@ -208,9 +257,14 @@ PinnedMemory::allocate(std::shared_ptr<CudaContext> context, uint64_t bytes,
   memory.length = bytes;
   const DriverApi &api = memory.context->driver();
   void *start = nullptr;
-  MTP_RETURN_IF_ERROR(
-      api.check(api.cuMemHostAlloc(&start, bytes, CU_MEMHOSTALLOC_DEVICEMAP),
-                strCat("cannot pin ", bytes, " bytes for ", what)));
+  CUresult result =
+      api.cuMemHostAlloc(&start, bytes, CU_MEMHOSTALLOC_DEVICEMAP);
+  std::string action = strCat("cannot pin ", bytes, " bytes for ", what);
+  // Of the host: what the GPU has left says nothing.
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    return resourceExhausted(
+        strCat(action, " in the host's memory: ", api.nameOf(result)));
+  MTP_RETURN_IF_ERROR(api.check(result, action));
   memory.start = static_cast<uint8_t *>(start);
   std::memset(start, 0, bytes);
   MTP_RETURN_IF_ERROR(

@@ -15,16 +15,19 @@ namespace mtp {
 class GemmLibrary;
 class LoadedPlan;
 
-/// The driver's device 0, and its primary context as long as the object lives.
+/// A device of the driver, and its primary context as long as the object lives.
 /// Any thread may use it, after enter().
 class CudaContext {
 public:
   /// The context of a driver's library (empty: what the variable
-  /// MTP_CUDA_DRIVER of the environment names, else libcuda.so.1): one at a
-  /// time for each, so that all sessions of a process share weights, and a lost
-  /// device is lost for all. When nobody has the lost one any more, the next
-  /// one asks the driver for another: CUDA promises it to a new process only.
-  static Result<std::shared_ptr<CudaContext>> open(const std::string &driver);
+  /// MTP_CUDA_DRIVER of the environment names, else libcuda.so.1) and of its
+  /// device of that number: one at a time for each, so that all sessions of a
+  /// process share weights, and a lost device is lost for all. When nobody has
+  /// the lost one any more, the next one asks the driver for another: CUDA
+  /// promises it to a new process only. InvalidArgument where there is no such
+  /// device.
+  static Result<std::shared_ptr<CudaContext>> open(const std::string &driver,
+                                                   uint32_t ordinal = 0);
   ~CudaContext();
 
   const DriverApi &driver() const { return api; }
@@ -33,15 +36,21 @@ public:
   const std::string &name() const { return deviceName; }
   /// Bytes of the L2 cache.
   uint64_t cacheBytes() const { return uint64_t(l2Bytes); }
+  /// Bytes of a processor's shared memory, at most.
+  uint64_t sharedBytes() const { return uint64_t(processorBytes); }
 
   CUcontext current() const { return context; }
 
   /// Makes the context the calling thread's. Internal where the device is lost.
   Status enter() const;
 
-  /// A failure while the device works, `what` being what failed: whether it can
-  /// go on nobody knows, so it is lost. OK where `result` is.
+  /// A failure while the device works, `what` being what failed. Where memory
+  /// is short nothing was begun, and the device goes on: ResourceExhausted.
+  /// Else nobody knows whether it can, so it is lost. OK where `result` is.
   Status check(CUresult result, std::string_view what);
+  /// The device is lost, since what is in the stream does not end: neither the
+  /// stream nor the context is given back.
+  Status giveUp(CUstream stream, std::string_view what);
 
   /// Bytes that nobody has allocated.
   Result<uint64_t> freeBytes() const;
@@ -55,20 +64,25 @@ public:
   Shared &shared() { return sharedState; }
 
 private:
-  explicit CudaContext(const std::string &library) : library(library) {}
+  CudaContext(const std::string &library, uint32_t ordinal)
+      : library(library), ordinal(ordinal) {}
   Status start();
-  Status probe() const;
+  Result<CUdevice> findDevice() const;
+  Status probe(CUstream hanging) const;
+  Status lose(std::string what, CUstream hanging);
 
   std::string library;
+  uint32_t ordinal;
   DriverApi api;
   CUdevice handle = 0;
   CUcontext context = nullptr;
   CudaMachine device;
   std::string deviceName;
-  int l2Bytes = 0;
+  int l2Bytes = 0, processorBytes = 1;
   std::atomic<bool> isLost = false;
   mutable std::mutex lossMutex;
   std::string loss;
+  bool hangs = false;
   Shared sharedState;
 };
 
@@ -86,7 +100,8 @@ public:
   static Result<CudaMemory> allocate(std::shared_ptr<CudaContext> context,
                                      uint64_t bytes, uint64_t residue,
                                      const char *what);
-  /// What that takes of the device.
+  /// What that takes of the device: whole pages of 2 MiB, of which those below
+  /// 1 MiB share some.
   static uint64_t footprint(uint64_t bytes, uint64_t residue);
 
   CUdeviceptr address() const { return start + shift; }

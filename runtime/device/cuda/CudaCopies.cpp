@@ -28,11 +28,7 @@ Status CudaExecutable::deliver() {
   if (inbox.isEmpty())
     return okStatus();
   KernelLaunch launch = inbox.launch();
-  MTP_RETURN_IF_ERROR(context->check(
-      context->driver().cuLaunchKernel(
-          launch.function, launch.blocks, 1, 1, launch.threads, 1, 1,
-          launch.sharedBytes, stream, launch.pointers().data(), nullptr),
-      "cuLaunchKernel"));
+  MTP_RETURN_IF_ERROR(launchKernel(launch));
   MTP_RETURN_IF_ERROR(wait("a write to the GPU"));
   inbox.clear();
   return okStatus();

@@ -81,12 +81,12 @@ Result<double> CudaDevice::copyRate(uint64_t bytes) {
 Result<std::unique_ptr<Device>>
 mtp::createCudaDevice(const CudaOptions &options) {
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<CudaContext> context,
-                       CudaContext::open(options.driver));
+                       CudaContext::open(options.driver, options.ordinal));
   return std::unique_ptr<Device>(new CudaDevice(std::move(context)));
 }
 
 Result<CudaMachine> mtp::findCudaMachine(const CudaOptions &options) {
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<CudaContext> context,
-                       CudaContext::open(options.driver));
+                       CudaContext::open(options.driver, options.ordinal));
   return context->machine();
 }

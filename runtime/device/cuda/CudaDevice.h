@@ -19,12 +19,14 @@ struct CudaOptions {
   /// The driver's library. Empty: what the variable MTP_CUDA_DRIVER of the
   /// environment names, else libcuda.so.1.
   std::string driver;
+  /// Which of the driver's GPUs.
+  uint32_t ordinal = 0;
 };
 
-/// The driver's first GPU. Devices of the same driver in a process are one:
+/// A GPU of the driver. Devices of the same GPU in a process are one:
 /// executables of the same plan share its weights and code. What it has loaded
 /// may outlive the device object. FailedPrecondition where there is no driver,
-/// an old one, or no GPU.
+/// an old one, or no GPU; InvalidArgument where there are fewer.
 Result<std::unique_ptr<Device>>
 createCudaDevice(const CudaOptions &options = {});
 

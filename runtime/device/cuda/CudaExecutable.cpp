@@ -25,29 +25,64 @@ uint64_t CudaExecutable::pageStride(uint32_t index) const {
                          dtypeBytes(cache->dtype()));
 }
 
-/// Compares what will be allocated with what is free, and says all of it.
+/// What nobody allocates here, and the driver needs all the same: kept graphs
+/// (100 MB at most), code, the library's handle, what kernels spill, and pages
+/// that small allocations do not fill.
+static constexpr uint64_t kReserveBytes = 256 << 20;
+
+/// What the caches take of the device: an allocation for each layer.
+uint64_t CudaExecutable::footprintOfPages(uint64_t pages) const {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i) {
+    uint64_t layer =
+        CudaMemory::footprint(multiplyBytes(pageStride(i), pages), 0);
+    sum =
+        addBytes(sum, multiplyBytes(layer, artifact.caches->Get(i)->layers()));
+  }
+  return sum;
+}
+
+/// The largest number of pages that take no more than `bytes`, up to kvPages.
+uint64_t CudaExecutable::mostPages(uint64_t bytes) const {
+  uint64_t least = 0, most = kvPages;
+  while (least < most) {
+    uint64_t middle = least + (most - least + 1) / 2;
+    if (footprintOfPages(middle) <= bytes)
+      least = middle;
+    else
+      most = middle - 1;
+  }
+  return least;
+}
+
+/// Compares what will be taken with what is free, and says all of it.
 Status CudaExecutable::checkSizes(bool withWeights) const {
   MTP_ASSIGN_OR_RETURN(uint64_t unused, context->freeBytes());
   uint64_t weights = withWeights ? LoadedPlan::footprint(plan) : 0;
-  uint64_t memory = 0, page = 0;
+  uint64_t arena = CudaMemory::footprint(plan.arenaBytes, 0), memory = 0;
   for (size_t i = 0; i < artifact.states.size(); ++i)
     memory = addBytes(memory, CudaMemory::footprint(artifact.states[i].bytes,
                                                     plan.stateOffsets[i]));
-  for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i)
-    page = addBytes(
-        page, multiplyBytes(pageStride(i), artifact.caches->Get(i)->layers()));
-  uint64_t fixed = addBytes(addBytes(weights, memory), plan.arenaBytes);
-  uint64_t pages = multiplyBytes(page, kvPages);
+  uint64_t fixed =
+      addBytes(addBytes(weights, memory), addBytes(arena, kReserveBytes));
+  uint64_t pages = footprintOfPages(kvPages);
   if (addBytes(fixed, pages) <= unused)
     return okStatus();
-  std::string message = strCat(
-      "expected ", addBytes(fixed, pages), " bytes of free memory on ",
-      context->name(), ", got ", unused, ": ", weights,
-      " for weights and constants, ", plan.arenaBytes, " for the arena, ",
-      memory, " for states, ", pages, " for ", kvPages, " KV pages");
-  if (fixed < unused && page != 0)
-    message +=
-        strCat("; lower kv_pages to ", (unused - fixed) / page, " or less");
+  std::string message =
+      strCat("expected ", addBytes(fixed, pages), " bytes of free memory on ",
+             context->name(), ", got ", unused, ": ", weights,
+             " for weights and constants, ", arena, " for the arena, ", memory,
+             " for states, ", pages, " for ", kvPages, " KV pages, ",
+             kReserveBytes, " for graphs, code and the driver");
+  if (!artifact.envelope)
+    return resourceExhausted(std::move(message));
+  // One of the pages is a dummy.
+  uint64_t most = fixed < unused ? mostPages(unused - fixed) : 0;
+  message += most > 1
+                 ? strCat("; lower kv_pages to ", most, " or less")
+                 : std::string("; import the model for less (mtp-import "
+                               "--max-batch, --max-context, --prefill-chunk) "
+                               "or quantize its weights (mtpc --quantize)");
   return resourceExhausted(std::move(message));
 }
 
@@ -113,10 +148,20 @@ Status CudaExecutable::load() {
       driver.check(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
                    "cuStreamCreate"));
   MTP_ASSIGN_OR_RETURN(inbox, Inbox::create(context, loaded->deliver()));
-  MTP_ASSIGN_OR_RETURN(loop, RoundLoop::create(context, loaded->nextRound()));
+  MTP_ASSIGN_OR_RETURN(
+      loop, RoundLoop::create(context, loaded->nextRound(), patience()));
   // The stream does not wait for copies and fills outside of it.
   return context->check(driver.cuCtxSynchronize(),
                         "loading weights and clearing memory");
+}
+
+/// A round reads what there is about once, which takes an H100 a third of a
+/// nanosecond for a thousand bytes: a nanosecond for each byte is as good as
+/// never, and a minute is what small models get under a sanitizer.
+std::chrono::nanoseconds CudaExecutable::patience() const {
+  uint64_t bytes = addBytes(LoadedPlan::footprint(plan), memoryBytes());
+  return std::chrono::minutes(1) +
+         std::chrono::nanoseconds(std::min(bytes, uint64_t(1) << 50));
 }
 
 CudaExecutable::~CudaExecutable() {
@@ -125,6 +170,8 @@ CudaExecutable::~CudaExecutable() {
   if (loop.isRunning()) {
     loop.stop();
     (void)loop.await(stream, UINT32_MAX);
+    if (!context->enter().isOk())
+      return;
   }
   for (CUevent event : events)
     context->driver().cuEventDestroy(event);

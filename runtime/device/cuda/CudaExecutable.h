@@ -15,6 +15,8 @@
 #include "runtime/device/cuda/PlanGemms.h"
 #include "runtime/device/cuda/RoundLoop.h"
 
+#include <functional>
+
 namespace mtp {
 
 /// See Device.h. Host and device take turns: run() waits for its graph, and
@@ -50,6 +52,8 @@ public:
 
 private:
   Status checkSizes(bool withWeights) const;
+  uint64_t footprintOfPages(uint64_t pages) const;
+  uint64_t mostPages(uint64_t bytes) const;
   Status loadPlan();
   Status allocate();
   Result<CudaMemory> makeZeroed(uint64_t bytes, uint64_t residue,
@@ -70,12 +74,15 @@ private:
            pinned[binding.index()].data();
   }
   Status launchAll(LaunchList &launches);
+  Status launchKernel(KernelLaunch &launch);
+  Status makingRoom(bool keepLast, const std::function<Status()> &work);
   Status makeEvents(size_t count);
   CUdeviceptr address(const schema::Binding &binding) const;
   uint64_t pageBytes(uint32_t cache) const;
   uint64_t pageStride(uint32_t cache) const;
   Status upload(CUdeviceptr target, const void *source, uint64_t bytes);
   Status wait(std::string_view what) const;
+  std::chrono::nanoseconds patience() const;
 
   std::shared_ptr<CudaContext> context;
   std::shared_ptr<const ArtifactFile> file;

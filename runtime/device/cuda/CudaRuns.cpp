@@ -47,6 +47,18 @@ LaunchList CudaExecutable::resolve(const Program &program, uint32_t n) const {
   return launches;
 }
 
+/// Does what takes memory of the GPU, and where there is none again without the
+/// older half of the graphs, as long as there are any. Nothing may be under
+/// way.
+Status CudaExecutable::makingRoom(bool keepLast,
+                                  const std::function<Status()> &work) {
+  Status status = work();
+  while (status.code() == StatusCode::ResourceExhausted &&
+         graphs.shrink(keepLast))
+    status = work();
+  return status;
+}
+
 Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
                                                   bool repeats) {
   // Numbers of programs and slots have 31 bits at most.
@@ -62,19 +74,24 @@ Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
     MTP_ASSIGN_OR_RETURN(schema::Binding again, againOf(program, n));
     parts.nextRound = loop.nextRound(address(again), n);
   }
-  Result<std::unique_ptr<CudaGraph>> graph =
-      CudaGraph::build(context, std::move(parts), stream);
-  if (!graph)
-    return graph.status().withContext(
-        strCat("program ", program.name, " for ", n));
-  return graphs.add(key, std::move(*graph));
+  std::unique_ptr<CudaGraph> graph;
+  Status status = makingRoom(/*keepLast=*/false, [&]() -> Status {
+    MTP_ASSIGN_OR_RETURN(graph, CudaGraph::build(context, parts, stream));
+    return okStatus();
+  });
+  if (!status.isOk())
+    return status.withContext(strCat("program ", program.name, " for ", n));
+  return graphs.add(key, std::move(graph));
 }
 
 Result<std::string> CudaExecutable::useLibrary() {
   MTP_RETURN_IF_ERROR(context->enter());
   if (gemms)
     return gemms->library().name();
-  MTP_ASSIGN_OR_RETURN(gemms, PlanGemms::create(context, plan));
+  MTP_RETURN_IF_ERROR(makingRoom(/*keepLast=*/false, [&]() -> Status {
+    MTP_ASSIGN_OR_RETURN(gemms, PlanGemms::create(context, plan));
+    return okStatus();
+  }));
   return gemms->library().name();
 }
 
@@ -83,10 +100,15 @@ Status CudaExecutable::launchGraph(uint32_t index, uint32_t n, bool repeats) {
   MTP_RETURN_IF_ERROR(checkIdle());
   MTP_ASSIGN_OR_RETURN(const CudaGraph *graph, graphOf(index, n, repeats));
   if (repeats)
+    loop.prepare();
+  MTP_RETURN_IF_ERROR(makingRoom(/*keepLast=*/true, [&] {
+    return context->check(
+        context->driver().cuGraphLaunch(graph->exec(), stream),
+        strCat("the launch of program ", plan.programs[index].name));
+  }));
+  if (repeats)
     loop.start();
-  return context->check(
-      context->driver().cuGraphLaunch(graph->exec(), stream),
-      strCat("the launch of program ", plan.programs[index].name));
+  return okStatus();
 }
 
 Status CudaExecutable::run(uint32_t index, uint32_t n) {
@@ -122,6 +144,16 @@ Status CudaExecutable::makeEvents(size_t count) {
   return okStatus();
 }
 
+Status CudaExecutable::launchKernel(KernelLaunch &launch) {
+  return makingRoom(/*keepLast=*/false, [&] {
+    return context->check(context->driver().cuLaunchKernel(
+                              launch.function, launch.blocks, 1, 1,
+                              launch.threads, 1, 1, launch.sharedBytes, stream,
+                              launch.pointers().data(), nullptr),
+                          "cuLaunchKernel");
+  });
+}
+
 /// One kernel after the other, with an event before and behind each.
 Status CudaExecutable::launchAll(LaunchList &launches) {
   const DriverApi &driver = context->driver();
@@ -135,11 +167,7 @@ Status CudaExecutable::launchAll(LaunchList &launches) {
     if (launch.gemm)
       MTP_RETURN_IF_ERROR(launch.gemm->enqueue(launch.gemmBuffers(), stream));
     else if (launch.blocks != 0)
-      MTP_RETURN_IF_ERROR(context->check(
-          driver.cuLaunchKernel(launch.function, launch.blocks, 1, 1,
-                                launch.threads, 1, 1, launch.sharedBytes,
-                                stream, launch.pointers().data(), nullptr),
-          "cuLaunchKernel"));
+      MTP_RETURN_IF_ERROR(launchKernel(launch));
     MTP_RETURN_IF_ERROR(record(i + 1));
   }
   return okStatus();
@@ -154,8 +182,10 @@ Status CudaExecutable::runTimed(uint32_t index, uint32_t n,
   MTP_RETURN_IF_ERROR(deliver());
   LaunchList launches = resolve(program, n);
   MTP_RETURN_IF_ERROR(makeEvents(launches.size() + 1));
-  MTP_RETURN_IF_ERROR(launchAll(launches));
-  MTP_RETURN_IF_ERROR(wait(strCat("program ", program.name)));
+  Status launched = launchAll(launches);
+  // Also of the first kernels, where a later one found no memory.
+  Status ended = wait(strCat("program ", program.name));
+  MTP_RETURN_IF_ERROR(launched.isOk() ? ended : launched);
   times.reset(1, launches.size());
   uint64_t begin = 0;
   for (size_t i = 0; i < launches.size(); ++i) {

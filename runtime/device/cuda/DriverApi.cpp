@@ -78,8 +78,16 @@ std::string DriverApi::nameOf(CUresult result) const {
 Status DriverApi::check(CUresult result, std::string_view what) const {
   if (result == CUDA_SUCCESS)
     return okStatus();
-  std::string message = strCat(what, ": ", nameOf(result));
-  return result == CUDA_ERROR_OUT_OF_MEMORY
-             ? resourceExhausted(std::move(message))
-             : failedPrecondition(std::move(message));
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    return exhausted(what);
+  return failedPrecondition(strCat(what, ": ", nameOf(result)));
+}
+
+Status DriverApi::exhausted(std::string_view what) const {
+  std::string message = strCat(what, ": CUDA_ERROR_OUT_OF_MEMORY");
+  size_t unused = 0, total = 0;
+  if (cuMemGetInfo(&unused, &total) == CUDA_SUCCESS)
+    message += strCat(", with ", unused, " of the GPU's ", total,
+                      " bytes free; lower kv_pages");
+  return resourceExhausted(std::move(message));
 }

@@ -21,6 +21,7 @@ namespace mtp {
   X(cuInit)                                                                    \
   X(cuDriverGetVersion)                                                        \
   X(cuGetErrorName)                                                            \
+  X(cuDeviceGetCount)                                                          \
   X(cuDeviceGet)                                                               \
   X(cuDeviceGetName)                                                           \
   X(cuDeviceGetAttribute)                                                      \
@@ -61,6 +62,7 @@ namespace mtp {
   X(cuGraphAddNode)                                                            \
   X(cuGraphConditionalHandleCreate)                                            \
   X(cuGraphInstantiate)                                                        \
+  X(cuGraphUpload)                                                             \
   X(cuGraphLaunch)                                                             \
   X(cuGraphExecDestroy)
 
@@ -86,8 +88,11 @@ struct DriverApi {
   /// "CUDA_ERROR_LAUNCH_FAILED".
   std::string nameOf(CUresult result) const;
   /// A failure of a call that changes nothing: "`what`: <name>".
-  /// ResourceExhausted where memory is short, else FailedPrecondition.
+  /// ResourceExhausted where memory of the GPU is short, with what is free of
+  /// it, else FailedPrecondition.
   Status check(CUresult result, std::string_view what) const;
+  /// What to say where memory is short.
+  Status exhausted(std::string_view what) const;
 };
 
 } // namespace mtp

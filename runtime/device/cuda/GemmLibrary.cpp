@@ -47,9 +47,12 @@ struct LtApi {
 };
 
 Status check(cublasStatus_t status, const char *what) {
-  return status == CUBLAS_STATUS_SUCCESS
-             ? okStatus()
-             : failedPrecondition(strCat(what, ": status ", int(status)));
+  if (status == CUBLAS_STATUS_SUCCESS)
+    return okStatus();
+  std::string message = strCat(what, ": status ", int(status));
+  return status == CUBLAS_STATUS_ALLOC_FAILED
+             ? resourceExhausted(strCat(message, ", no memory"))
+             : failedPrecondition(std::move(message));
 }
 
 /// The library and a handle. Products hold it.

@@ -1,7 +1,9 @@
 //===- LaunchList.cpp - A program as launches, and as a graph -------------===//
 
 #include "runtime/device/cuda/LaunchList.h"
+#include "runtime/core/StrCat.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mtp;
@@ -182,6 +184,12 @@ CudaGraph::build(std::shared_ptr<CudaContext> context, GraphParts parts,
     status =
         driver.check(driver.cuGraphInstantiate(&result->instance, graph, 0),
                      "cuGraphInstantiate");
+  // Else the first launch would, where a failure says less.
+  if (status.isOk())
+    status = driver.check(
+        driver.cuGraphUpload(result->instance, stream),
+        strCat("the upload of a graph of ", result->nodeCount, " nodes, about ",
+               result->nodeCount * kGraphNodeBytes, " bytes"));
   // The instance has all that it needs.
   driver.cuGraphDestroy(graph);
   MTP_RETURN_IF_ERROR(status);
@@ -205,14 +213,25 @@ const CudaGraph *GraphCache::find(uint64_t key) {
   return found->second->graph.get();
 }
 
+void GraphCache::dropOldest() {
+  nodeCount -= order.back().graph->nodes();
+  entries.erase(order.back().key);
+  order.pop_back();
+}
+
+bool GraphCache::shrink(bool keepLast) {
+  size_t all = order.size(), most = all - std::min<size_t>(all, keepLast);
+  size_t count = std::min((all + 1) / 2, most);
+  for (size_t i = 0; i < count; ++i)
+    dropOldest();
+  return count != 0;
+}
+
 const CudaGraph *GraphCache::add(uint64_t key,
                                  std::unique_ptr<CudaGraph> graph) {
   nodeCount += graph->nodes();
-  while (!order.empty() && nodeCount > mostNodes) {
-    nodeCount -= order.back().graph->nodes();
-    entries.erase(order.back().key);
-    order.pop_back();
-  }
+  while (!order.empty() && nodeCount > mostNodes)
+    dropOldest();
   order.push_front({key, std::move(graph)});
   entries[key] = order.begin();
   return order.front().graph.get();

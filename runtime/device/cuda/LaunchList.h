@@ -52,6 +52,8 @@ public:
   /// that what is behind a wait is behind all nodes before. A program that may
   /// follow itself is the body of a WHILE node. Products of the library are
   /// captured through `stream`; edges to and from their nodes are full ones.
+  /// What the graph takes of the device it has then: ResourceExhausted where
+  /// there is not so much, and all is as before.
   static Result<std::unique_ptr<CudaGraph>>
   build(std::shared_ptr<CudaContext> context, GraphParts parts,
         CUstream stream);
@@ -84,10 +86,15 @@ public:
   /// The graph of a key, or null. It is the one used last then.
   const CudaGraph *find(uint64_t key);
   const CudaGraph *add(uint64_t key, std::unique_ptr<CudaGraph> graph);
+  /// Gives up the older half of the graphs, rounded up, but for the one used
+  /// last where that is kept. False where there is nothing to give up. No graph
+  /// may be under way.
+  bool shrink(bool keepLast);
   size_t nodes() const { return nodeCount; }
   size_t graphs() const { return order.size(); }
 
 private:
+  void dropOldest();
   struct Entry {
     uint64_t key;
     std::unique_ptr<CudaGraph> graph;

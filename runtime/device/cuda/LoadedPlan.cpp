@@ -7,6 +7,7 @@
 #include "runtime/device/cuda/ProfilerRange.h"
 #include "runtime/schema/DeviceLoop.h"
 
+#include <algorithm>
 #include <cctype>
 
 using namespace mtp;
@@ -33,6 +34,7 @@ LoadedPlan::load(std::shared_ptr<CudaContext> context,
       new LoadedPlan(std::move(context), std::move(file), plan));
   MTP_RETURN_IF_ERROR(loaded->loadModules());
   MTP_RETURN_IF_ERROR(loaded->findKernels());
+  MTP_RETURN_IF_ERROR(loaded->setCarveout());
   MTP_RETURN_IF_ERROR(loaded->copyWeights());
   loaded->context->shared().plans.push_back(loaded);
   return loaded;
@@ -42,6 +44,15 @@ LoadedPlan::~LoadedPlan() {
   if (context->enter().isOk())
     for (CUmodule module : modules)
       context->driver().cuModuleUnload(module);
+}
+
+/// The bytes of blobs, each at a multiple of kCudaAlignment.
+static uint64_t bytesOf(const Tables<schema::Blob> *blobs) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < vectorSize(blobs); ++i)
+    bytes = addBytes(bytes, (blobs->Get(i)->size() + kCudaAlignment - 1) /
+                                kCudaAlignment * kCudaAlignment);
+  return bytes;
 }
 
 static uint64_t footprintOf(const Tables<schema::Blob> *blobs) {
@@ -79,8 +90,7 @@ Status LoadedPlan::loadModules() {
 
 /// Asks for the shared memory that a launch takes, and compares its threads
 /// with what the code's registers allow.
-Status LoadedPlan::prepare(const schema::Kernel &kernel,
-                           CUfunction function) const {
+Status LoadedPlan::prepare(const schema::Kernel &kernel, CUfunction function) {
   const DriverApi &driver = context->driver();
   const schema::CudaLaunch &launch = *kernel.launch();
   if (launch.shared_bytes() > kDefaultSharedBytes)
@@ -90,7 +100,13 @@ Status LoadedPlan::prepare(const schema::Kernel &kernel,
             int(launch.shared_bytes())),
         strCat("the GPU does not give ", launch.shared_bytes(),
                " bytes of shared memory")));
-  int most = 0;
+  int own = 0, most = 0;
+  MTP_RETURN_IF_ERROR(
+      driver.check(driver.cuFuncGetAttribute(
+                       &own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
+                   "cuFuncGetAttribute"));
+  sharedBytes =
+      std::max(sharedBytes, uint64_t(own) + uint64_t(launch.shared_bytes()));
   MTP_RETURN_IF_ERROR(driver.check(
       driver.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                                 function),
@@ -98,6 +114,34 @@ Status LoadedPlan::prepare(const schema::Kernel &kernel,
   if (launch.threads() > uint32_t(most))
     return failedPrecondition(strCat("expected a launch of at most ", most,
                                      " threads, got ", launch.threads()));
+  return okStatus();
+}
+
+/// Blocks that share a processor, as kernels are written for it, and what the
+/// driver takes for each.
+static constexpr uint64_t kBlocksOfProcessor = 2, kOwnSharedBytes = 1 << 10;
+
+/// Asks for one division of a processor's memory into shared memory and cache
+/// for all kernels. A processor must be idle to change it: a kernel that wants
+/// another one could not begin beside the one before.
+Status LoadedPlan::setCarveout() const {
+  const DriverApi &driver = context->driver();
+  uint64_t wanted = kBlocksOfProcessor * (sharedBytes + kOwnSharedBytes);
+  uint64_t all = context->sharedBytes();
+  int percent = int(std::min<uint64_t>(100, (wanted * 100 + all - 1) / all));
+  auto set = [&](CUfunction function) {
+    return driver.check(driver.cuFuncSetAttribute(
+                            function,
+                            CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                            percent),
+                        "cuFuncSetAttribute");
+  };
+  for (CUfunction function : kernels)
+    if (function)
+      MTP_RETURN_IF_ERROR(set(function));
+  for (CUfunction function : {deliverKernel, nextRoundKernel})
+    if (function)
+      MTP_RETURN_IF_ERROR(set(function));
   return okStatus();
 }
 
@@ -146,7 +190,8 @@ Status LoadedPlan::findLoopKernels() {
 
 Status LoadedPlan::copyWeights() {
   ProfilerRange range("load weights");
-  Upload upload(context, footprint(plan()));
+  Upload upload(context,
+                addBytes(bytesOf(plan().weights), bytesOf(plan().constants)));
   MTP_RETURN_IF_ERROR(copyBlobs(plan().weights, "a weight", weights, upload));
   MTP_RETURN_IF_ERROR(
       copyBlobs(plan().constants, "a constant", constants, upload));

@@ -47,7 +47,8 @@ private:
   Status loadModules();
   Status findKernels();
   Status findLoopKernels();
-  Status prepare(const schema::Kernel &kernel, CUfunction function) const;
+  Status prepare(const schema::Kernel &kernel, CUfunction function);
+  Status setCarveout() const;
   Status copyWeights();
   Status copyBlobs(const Tables<schema::Blob> *blobs, const char *what,
                    std::vector<CudaMemory> &copies, Upload &upload);
@@ -58,6 +59,8 @@ private:
   std::vector<CUmodule> modules;
   std::vector<CUfunction> kernels;
   CUfunction deliverKernel = nullptr, nextRoundKernel = nullptr;
+  /// Of the kernel's block that takes the most.
+  uint64_t sharedBytes = 0;
   std::vector<CudaMemory> weights, constants;
 };
 

@@ -1,10 +1,11 @@
 //===- RoundLoop.cpp - Rounds that follow each other ----------------------===//
 
 #include "runtime/device/cuda/RoundLoop.h"
+#include "runtime/core/StrCat.h"
 #include "runtime/schema/DeviceLoop.h"
 
+#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 using namespace mtp;
@@ -13,10 +14,16 @@ using namespace mtp;
 /// takes hundreds of microseconds at least.
 static constexpr auto kSpin = std::chrono::microseconds(50);
 static constexpr auto kSleep = std::chrono::microseconds(20);
+/// What counts as waiting between two looks, at most: the rest is a driver's
+/// call that took its time, or a process that stood still (a debugger).
+static constexpr std::chrono::nanoseconds kLongestLook =
+    std::chrono::milliseconds(10);
 
 Result<RoundLoop> RoundLoop::create(std::shared_ptr<CudaContext> context,
-                                    CUfunction kernel) {
+                                    CUfunction kernel,
+                                    std::chrono::nanoseconds patience) {
   RoundLoop loop;
+  loop.patience = patience;
   loop.context = context;
   loop.kernel = kernel;
   MTP_ASSIGN_OR_RETURN(loop.control,
@@ -44,21 +51,43 @@ uint32_t RoundLoop::rounds() const {
       .load(std::memory_order_acquire);
 }
 
-void RoundLoop::start() {
-  controlIn(control) = {};
-  running = true;
-  last = {};
-}
+void RoundLoop::prepare() { controlIn(control) = {}; }
 
 void RoundLoop::stop() {
   std::atomic_ref(controlIn(control).stop).store(1, std::memory_order_release);
 }
 
+namespace {
+/// How long a waiter has looked without finding a round more.
+class Waiting {
+public:
+  void look(uint32_t rounds) {
+    auto now = std::chrono::steady_clock::now();
+    if (rounds != last)
+      time = {};
+    else
+      time += std::min<std::chrono::nanoseconds>(now - before, kLongestLook);
+    last = rounds;
+    before = now;
+  }
+  std::chrono::nanoseconds duration() const { return time; }
+
+private:
+  std::chrono::steady_clock::time_point before =
+      std::chrono::steady_clock::now();
+  std::chrono::nanoseconds time{0};
+  uint32_t last = 0;
+};
+} // namespace
+
 Result<Progress> RoundLoop::await(CUstream stream, uint32_t seen) {
   auto begin = std::chrono::steady_clock::now();
+  Waiting waiting;
   while (running) {
-    if (uint32_t now = rounds(); now > seen)
+    uint32_t now = rounds();
+    if (now > seen)
       return last = {now, false};
+    waiting.look(now);
     CUresult result = context->driver().cuStreamQuery(stream);
     if (result == CUDA_SUCCESS) {
       running = false;
@@ -67,6 +96,12 @@ Result<Progress> RoundLoop::await(CUstream stream, uint32_t seen) {
       running = false;
       last.isDone = true;
       return context->check(result, "a loop of rounds");
+    } else if (waiting.duration() > patience) {
+      running = false;
+      last.isDone = true;
+      return context->giveUp(
+          stream, strCat("a loop of rounds has not ended one in ",
+                         patience / std::chrono::milliseconds(1), " ms"));
     } else if (std::chrono::steady_clock::now() - begin > kSpin) {
       std::this_thread::sleep_for(kSleep);
     }

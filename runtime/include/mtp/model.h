@@ -72,8 +72,8 @@ enum class DeviceKind : uint8_t {
   /// The CPU, and a GPU where the artifact is for GPUs alone.
   Auto,
   Cpu,
-  /// The first NVIDIA GPU of the driver libcuda.so.1, or of the one that the
-  /// variable MTP_CUDA_DRIVER of the environment names.
+  /// An NVIDIA GPU (LoadOptions::gpu) of the driver libcuda.so.1, or of the one
+  /// that the variable MTP_CUDA_DRIVER of the environment names.
   Cuda,
 };
 
@@ -90,6 +90,9 @@ struct LoadOptions {
   bool copy = false;
   /// Which plan of the artifact sessions run, and on what.
   DeviceKind device = DeviceKind::Auto;
+  /// Which of the driver's GPUs, from 0 on, where one runs the model. That the
+  /// driver has it is asked when a session begins.
+  uint32_t gpu = 0;
 };
 
 /// An artifact is a program: it holds machine code, which runs with all that
@@ -120,6 +123,8 @@ public:
 
   /// Cpu or Cuda. Whether the machine has it is asked when a session begins.
   DeviceKind device() const;
+  /// The number of the GPU where that is the device, else 0.
+  uint32_t gpu() const;
 
   /// The program that wrote the file, and the model's name (may be empty).
   std::string_view producer() const;

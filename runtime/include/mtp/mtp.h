@@ -93,8 +93,8 @@ typedef enum mtp_device {
   MTP_DEVICE_AUTO = 0, /* the CPU, and a GPU where the artifact is for GPUs
                           alone */
   MTP_DEVICE_CPU = 1,
-  MTP_DEVICE_CUDA = 2 /* the first NVIDIA GPU of libcuda.so.1, or of the driver
-                         that MTP_CUDA_DRIVER in the environment names */
+  MTP_DEVICE_CUDA = 2 /* an NVIDIA GPU (gpu below) of libcuda.so.1, or of the
+                         driver that MTP_CUDA_DRIVER in the environment names */
 } mtp_device;
 
 /* How an artifact comes into memory, and what runs it. */
@@ -104,6 +104,8 @@ typedef struct mtp_load_options {
   int copy; /* 0 or 1: read the file into memory of its own, of large pages
                where the system has them, instead of mapping it */
   int32_t device; /* an mtp_device */
+  uint32_t gpu;   /* which of the driver's GPUs, from 0 on, where one runs the
+                     model; that there is one is asked by mtp_session_create */
 } mtp_load_options;
 
 /* Fills in the defaults: all 0. */
