@@ -1,7 +1,6 @@
 //===- MappedFile.cpp - A file in memory, read only -----------------------===//
 
 #include "runtime/artifact/MappedFile.h"
-#include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
 
 #include <cerrno>
@@ -96,9 +95,12 @@ Result<std::unique_ptr<MappedFile>> MappedFile::copy(const std::string &path) {
   MTP_ASSIGN_OR_RETURN(RegularFile file, RegularFile::open(path));
   if (file.size() == 0)
     return std::unique_ptr<MappedFile>(new MappedFile(nullptr, 0));
-  MTP_RETURN_IF_ERROR(checkMemory(file.size(), "the file's bytes"));
+  MTP_ASSIGN_OR_RETURN(
+      MemoryReservation reservation,
+      hostMemory().reserve(file.size(), "the file's bytes", hostMemoryLimit()));
   MTP_ASSIGN_OR_RETURN(uint8_t *bytes, file.allocate());
   std::unique_ptr<MappedFile> copied(new MappedFile(bytes, file.size()));
+  copied->reservation = std::move(reservation);
   // Before the first write. A kernel without large pages is no failure.
   ::madvise(bytes, file.size(), MADV_HUGEPAGE);
   MTP_RETURN_IF_ERROR(file.readInto(bytes));

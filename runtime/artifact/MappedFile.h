@@ -3,6 +3,7 @@
 #ifndef MTP_RUNTIME_ARTIFACT_MAPPEDFILE_H
 #define MTP_RUNTIME_ARTIFACT_MAPPEDFILE_H
 
+#include "runtime/core/MemoryAccount.h"
 #include "runtime/core/Result.h"
 
 #include <cstdint>
@@ -21,7 +22,8 @@ public:
   static Result<std::unique_ptr<MappedFile>> open(const std::string &path);
 
   /// Reads a file into memory of its own, of large pages where the system has
-  /// them. DataLoss when the file ends early.
+  /// them, which is reserved in the host's account. DataLoss when the file ends
+  /// early.
   static Result<std::unique_ptr<MappedFile>> copy(const std::string &path);
 
   MappedFile(const MappedFile &) = delete;
@@ -38,6 +40,8 @@ private:
 
   const uint8_t *bytes;
   uint64_t length;
+  /// Of a copy.
+  MemoryReservation reservation;
 };
 
 } // namespace mtp

@@ -49,10 +49,6 @@ Status Session::Impl::checkRequest(const Request &request) const {
                              " tokens and ", request.maxTokens,
                              " max tokens exceed the context of ", e.maxContext,
                              ", which the artifact was compiled for"));
-  if (options.logits == LogitsMode::All)
-    MTP_RETURN_IF_ERROR(checkMemory(
-        uint64_t(request.maxTokens) * e.vocab * sizeof(float),
-        strCat("the logits of ", request.maxTokens, " max tokens"), memory));
   uint64_t pages = kv->pagesFor(total + options.k);
   if (pages > kv->usablePages())
     return resourceExhausted(
@@ -64,10 +60,14 @@ Status Session::Impl::checkRequest(const Request &request) const {
 
 Result<SequenceId> Session::Impl::add(Request request) {
   MTP_RETURN_IF_ERROR(checkRequest(request));
+  MTP_ASSIGN_OR_RETURN(KeptLogits logits,
+                       KeptLogits::reserve(options.logits, request.maxTokens,
+                                           inner.envelope->vocab, memory));
   SequenceId id = nextId++;
   Sequence &sequence = sequences[id];
   sequence.id = id;
   sequence.request = std::move(request);
+  sequence.logits = std::move(logits);
   sequence.statistics.drafted.assign(options.k, 0);
   sequence.statistics.accepted.assign(options.k, 0);
   waiting.insert(id);
@@ -85,6 +85,7 @@ Status Session::Impl::cancel(SequenceId id) {
   if (sequence.phase == Sequence::Phase::Done)
     return okStatus();
   giveUpSlot(sequence);
+  sequence.logits.finish();
   waiting.erase(id);
   if (flight && admitted.empty())
     executable->stopRounds();

@@ -56,12 +56,14 @@ Status Session::Impl::checkPages() const {
   return okStatus();
 }
 
-/// Results may overlap in the arena, so that their sum has no bound in it.
-static Status checkOutputs(const Program &program, const MemoryLimit &memory) {
+/// Results may overlap in the arena, so that their sum has no bound in it. They
+/// are the caller's later on, and no more reserved.
+static Result<MemoryReservation> reserveOutputs(const Program &program,
+                                                const MemoryLimit &memory) {
   uint64_t bytes = 0;
   for (const Port &port : program.outputs)
     bytes = addBytes(bytes, port.place.at(0).bytes());
-  return checkMemory(bytes, "the results", memory);
+  return hostMemory().reserve(bytes, "the results", memory);
 }
 
 Result<std::vector<Tensor>>
@@ -70,12 +72,13 @@ Session::Impl::runFunction(std::string_view name,
   MTP_ASSIGN_OR_RETURN(uint32_t index, inner.programs.function(name));
   const Program &program = inner.programs.program(index);
   Status status = checkInputs(portTypes(program.inputs), inputs);
-  if (status.isOk())
-    status = checkOutputs(program, memory);
   if (status.isOk() && usesKv(program))
     status = checkPages();
   if (!status.isOk())
     return status.withContext(strCat("@", name));
+  Result<MemoryReservation> reserved = reserveOutputs(program, memory);
+  if (!reserved)
+    return reserved.status().withContext(strCat("@", name));
   MTP_RETURN_IF_ERROR(landFlight());
   for (size_t i = 0; i < inputs.size(); ++i)
     MTP_RETURN_IF_ERROR(executable->write(program.inputs[i].place.at(0),

@@ -77,9 +77,11 @@ Status Session::Impl::startGeneration() {
                           options.deterministic);
   reuse = reuseRule(inner.artifact(), inner.programs, options.k);
   KvConfig config = kvConfig();
-  MTP_RETURN_IF_ERROR(checkMemory(
-      addBytes(executable->hostBytes(), KvCacheManager::memoryBytes(config)),
-      strCat(config.pages, " KV pages (kv_pages) and their tables"), memory));
+  MTP_ASSIGN_OR_RETURN(
+      tableMemory, hostMemory().reserve(KvCacheManager::memoryBytes(config),
+                                        strCat("the tables of ", config.pages,
+                                               " KV pages (kv_pages)"),
+                                        memory));
   kv = std::make_unique<KvCacheManager>(config);
   host = std::make_unique<HostState>(inner.artifact(), *executable);
   MTP_ASSIGN_OR_RETURN(slotStates,
@@ -182,9 +184,7 @@ Result<std::span<const float>> Session::logits(SequenceId id,
   if (mode == LogitsMode::None ||
       (mode == LogitsMode::Last && index + 1 != count))
     return failedPrecondition("the session does not keep these logits");
-  size_t vocab = impl->inner.envelope->vocab;
-  size_t row = mode == LogitsMode::All ? index : 0;
-  return std::span<const float>(sequence->logits).subspan(row * vocab, vocab);
+  return sequence->logits.row(mode == LogitsMode::All ? index : 0);
 }
 
 const Statistics &Session::statistics() const { return impl->statistics; }

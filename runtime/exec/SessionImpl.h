@@ -25,9 +25,10 @@
 #define MTP_RUNTIME_EXEC_SESSIONIMPL_H
 
 #include "mtp/session.h"
-#include "runtime/core/MemoryLimit.h"
+#include "runtime/core/MemoryAccount.h"
 #include "runtime/device/Device.h"
 #include "runtime/exec/HostState.h"
+#include "runtime/exec/KeptLogits.h"
 #include "runtime/exec/KvCacheManager.h"
 #include "runtime/exec/LibraryChoice.h"
 #include "runtime/exec/ModelImpl.h"
@@ -53,8 +54,7 @@ struct Sequence {
   std::vector<int32_t> output;
   FinishReason finish = FinishReason::None;
   Statistics statistics;
-  /// Rows of the last or of all output tokens, see LogitsMode.
-  std::vector<float> logits;
+  KeptLogits logits;
   /// Who computed the prompt's pages, as it was settled when the sequence was
   /// first admitted: after a preemption they are computed in the same way.
   std::vector<PageMaker> makers;
@@ -194,7 +194,9 @@ public:
   SessionOptions options;
   std::unique_ptr<Executable> executable;
   /// All the memory there was when the session began.
-  MemoryLimit memory = memoryLimit();
+  MemoryLimit memory = hostMemoryLimit();
+  /// Of the tables of the KV pages.
+  MemoryReservation tableMemory;
   /// Means nothing without an envelope.
   ReuseRule reuse;
   LibraryChoice library;

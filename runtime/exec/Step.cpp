@@ -89,6 +89,7 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
 void Session::Impl::finish(Sequence &sequence, FinishReason reason,
                            Status error) {
   giveUpSlot(sequence);
+  sequence.logits.finish();
   sequence.phase = Sequence::Phase::Done;
   sequence.finish = reason;
   SequenceUpdate &update = updates[sequence.id];
@@ -101,11 +102,7 @@ void Session::Impl::finish(Sequence &sequence, FinishReason reason,
 Status Session::Impl::keepLogits(Sequence &sequence, schema::Binding row) {
   if (options.logits == LogitsMode::None)
     return okStatus();
-  if (options.logits == LogitsMode::Last)
-    sequence.logits.clear();
-  size_t old = sequence.logits.size();
-  sequence.logits.resize(old + inner.envelope->vocab);
-  return executable->read(row, sequence.logits.data() + old, row.bytes());
+  return executable->read(row, sequence.logits.addRow().data(), row.bytes());
 }
 
 /// Copies the page table to the device when it has changed.

@@ -183,6 +183,33 @@ TEST_F(CudaDeviceTest, ExecutablesShareWeights) {
   EXPECT_EQ(unused(), atFirst);
 }
 
+TEST_F(CudaDeviceTest, CountsWhatTheProcessHolds) {
+  auto file = fileOf(makeGpuModel());
+  auto context = CudaContext::open(MTP_CUDASIM);
+  ASSERT_TRUE(context.isOk() && (*context)->enter().isOk());
+  MemoryAccount &device = (*context)->shared().memory;
+  const uint64_t atFirst = device.reserved(), host = hostMemory().reserved();
+  auto first = load(file);
+  const uint64_t byFirst = device.reserved() - atFirst;
+  const uint64_t byHost = hostMemory().reserved() - host;
+  EXPECT_GE(byFirst, first->memoryBytes() + 2 * kRow * 4);
+  EXPECT_EQ(byHost, first->hostBytes());
+  auto second = load(file);
+  EXPECT_EQ(device.reserved(), atFirst + 2 * byFirst - 512)
+      << "weights and constants count once";
+  // Devices that were lost in this process have left memory behind.
+  int64_t used = (16ll << 30) - int64_t((*context)->freeBytes().value());
+  inject("memory", used + 100);
+  std::string message = loadMessage(makeGpuModel());
+  std::string held = "; this process holds " +
+                     std::to_string(device.reserved()) + " there already";
+  EXPECT_NE(message.find(held), std::string::npos) << message;
+  first.reset();
+  second.reset();
+  EXPECT_EQ(device.reserved(), atFirst);
+  EXPECT_EQ(hostMemory().reserved(), host);
+}
+
 TEST_F(CudaDeviceTest, AFaultLosesTheDevice) {
   std::string path = writeFile("fault", makeGpuModel().finish());
   auto model = Model::load(path, {.device = DeviceKind::Cuda});

@@ -181,7 +181,7 @@ TEST(Capacity, RefusesMoreMemoryThanThereIs) {
     Status status = Session::create(*model, options).status();
     EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
     std::string message(status.message());
-    EXPECT_EQ(message.find(std::to_string(pages) + " KV pages, beside "), 0u)
+    EXPECT_EQ(message.find(std::to_string(pages) + " KV pages and "), 0u)
         << message;
     EXPECT_NE(message.find("more than the "), std::string::npos) << message;
     EXPECT_NE(message.find("; lower kv_pages to "), std::string::npos)

@@ -2,13 +2,15 @@
 
 #include "FakeModel.h"
 #include "runtime/artifact/MappedFile.h"
-#include "runtime/core/MemoryLimit.h"
+#include "runtime/core/MemoryAccount.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <thread>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -138,6 +140,198 @@ TEST(Memory, RefusesResultsThatAreLargerTogether) {
       << status.toString();
 }
 
+//===----------------------------------------------------------------------===//
+// The account
+//===----------------------------------------------------------------------===//
+
+TEST(MemoryAccount, AddsUpAndTakesBack) {
+  MemoryAccount account;
+  MemoryLimit limit{10, "physical memory"};
+  auto first = account.reserve(7, "pages", limit);
+  ASSERT_TRUE(first.isOk());
+  EXPECT_EQ(account.reserve(4, "pages", limit).status().toString(),
+            "ResourceExhausted: pages need 4 bytes, more than the 3 bytes left "
+            "of the 10 bytes of physical memory, of which this process has "
+            "reserved 7");
+  EXPECT_EQ(account.reserved(), 7u);
+  {
+    auto second = account.reserve(3, "pages", limit);
+    ASSERT_TRUE(second.isOk());
+    MemoryReservation moved = std::move(*second);
+    EXPECT_EQ(moved.bytes(), 3u);
+    EXPECT_EQ(account.left(limit), 0u);
+    // A limit that has sunk since.
+    EXPECT_EQ(account.left({5, "physical memory"}), 0u);
+    EXPECT_FALSE(account.reserve(1, "a page", {5, "physical memory"}).isOk());
+  }
+  first->shrinkTo(2);
+  first->shrinkTo(6);
+  EXPECT_EQ(account.reserved(), 2u);
+  *first = MemoryReservation();
+  EXPECT_EQ(account.reserve(11, "pages", limit).status().toString(),
+            "ResourceExhausted: pages need 11 bytes, more than the 10 bytes of "
+            "physical memory");
+  EXPECT_EQ(account.reserve(UINT64_MAX, "pages", limit).status().code(),
+            StatusCode::ResourceExhausted);
+}
+
+namespace {
+
+/// A machine with `bytes` beside what the process has reserved now.
+class RoomFor {
+public:
+  explicit RoomFor(uint64_t bytes) {
+    setHostMemoryLimitForTests(
+        MemoryLimit{hostMemory().reserved() + bytes, "physical memory"});
+  }
+  ~RoomFor() { setHostMemoryLimitForTests(std::nullopt); }
+};
+
+SessionOptions oneThread() {
+  SessionOptions options;
+  options.threads = 1;
+  return options;
+}
+
+/// What a session reserves.
+uint64_t costOf(const std::shared_ptr<const Model> &model,
+                const SessionOptions &options) {
+  uint64_t before = hostMemory().reserved();
+  auto session = Session::create(model, options);
+  EXPECT_TRUE(session.isOk()) << session.status().toString();
+  EXPECT_GE(hostMemory().reserved() - before, (*session)->memoryBytes());
+  return hostMemory().reserved() - before;
+}
+
+} // namespace
+
+TEST(Account, SessionsShareTheMachine) {
+  auto model = loadFakeModel();
+  uint64_t cost = costOf(model, oneThread());
+  uint64_t before = hostMemory().reserved();
+  {
+    RoomFor room(cost + cost / 2);
+    auto first = Session::create(model, oneThread());
+    ASSERT_TRUE(first.isOk()) << first.status().toString();
+    auto second = Session::create(model, oneThread());
+    EXPECT_EQ(second.status().code(), StatusCode::ResourceExhausted);
+    std::string message(second.status().message());
+    for (const std::string &part :
+         {std::string(" KV pages"), std::to_string(cost / 2) + " bytes left",
+          "of which this process has reserved " +
+              std::to_string(before + cost)})
+      EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_EQ(hostMemory().reserved(), before + cost) << "of what was refused";
+    first->reset();
+    EXPECT_TRUE(Session::create(model, oneThread()).isOk());
+  }
+  EXPECT_EQ(hostMemory().reserved(), before);
+}
+
+TEST(Account, SaysHowManyPagesAreLeft) {
+  auto model = loadFakeModel();
+  SessionOptions small = oneThread(), large = oneThread();
+  small.kvPages = 10;
+  large.kvPages = 1000;
+  RoomFor room(3 * costOf(model, small));
+  auto first = Session::create(model, small);
+  ASSERT_TRUE(first.isOk()) << first.status().toString();
+  std::string message(Session::create(model, large).status().message());
+  std::string advice = "; lower kv_pages to ";
+  size_t at = message.find(advice);
+  ASSERT_NE(at, std::string::npos) << message;
+  // The tables of pages come on top of them.
+  large.kvPages = uint32_t(std::stoul(message.substr(at + advice.size()))) - 2;
+  EXPECT_TRUE(Session::create(model, large).isOk()) << message;
+}
+
+TEST(Account, ThreadsThatBeginAtOnceGetNoMoreThanThereIs) {
+  auto model = loadFakeModel();
+  uint64_t cost = costOf(model, oneThread());
+  RoomFor room(3 * cost + cost / 2);
+  for (int turn = 0; turn < 20; ++turn) {
+    std::vector<std::unique_ptr<Session>> sessions(8);
+    std::vector<std::thread> threads;
+    for (auto &session : sessions)
+      threads.emplace_back([&] {
+        if (auto made = Session::create(model, oneThread()); made.isOk())
+          session = std::move(*made);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    auto made = std::count_if(sessions.begin(), sessions.end(),
+                              [](const auto &s) { return s != nullptr; });
+    EXPECT_EQ(made, 3);
+  }
+}
+
+TEST(Account, CountsACopiedFileOnceAndAMappedOneNever) {
+  std::vector<uint8_t> bytes = makeFakeModel().finish();
+  std::string path = writeFile("counted.bin", bytes);
+  uint64_t before = hostMemory().reserved();
+  LoadOptions copy;
+  copy.copy = true;
+  {
+    auto mapped = Model::load(path);
+    ASSERT_TRUE(mapped.isOk());
+    EXPECT_EQ(hostMemory().reserved(), before);
+    auto copied = Model::load(path, copy);
+    ASSERT_TRUE(copied.isOk());
+    EXPECT_EQ(hostMemory().reserved(), before + bytes.size());
+    uint64_t cost = costOf(*mapped, oneThread());
+    auto first = Session::create(*copied, oneThread());
+    auto second = Session::create(*copied, oneThread());
+    EXPECT_EQ(hostMemory().reserved(), before + bytes.size() + 2 * cost);
+  }
+  EXPECT_EQ(hostMemory().reserved(), before);
+  RoomFor room(bytes.size() - 1);
+  EXPECT_EQ(Model::load(path, copy).status().code(),
+            StatusCode::ResourceExhausted);
+}
+
+TEST(Account, KeptLogitsCountFromAddToRelease) {
+  auto model = loadFakeModel();
+  uint64_t row = model->envelope()->vocab * sizeof(float);
+  for (LogitsMode mode : {LogitsMode::All, LogitsMode::Last}) {
+    SessionOptions options = oneThread();
+    options.logits = mode;
+    uint64_t least = mode == LogitsMode::All ? 10 * row : row;
+    RoomFor room(costOf(model, options) + 2 * least + row / 2);
+    auto made = Session::create(model, options);
+    ASSERT_TRUE(made.isOk()) << made.status().toString();
+    Session &session = **made;
+    uint64_t before = hostMemory().reserved();
+    Request request;
+    request.prompt = {1, 2, 3};
+    request.maxTokens = 10;
+    auto first = session.add(request);
+    ASSERT_TRUE(first.isOk()) << first.status().toString();
+    auto second = session.add(request);
+    ASSERT_TRUE(second.isOk()) << second.status().toString();
+    EXPECT_EQ(hostMemory().reserved(), before + 2 * least);
+    auto third = session.add(request).status();
+    EXPECT_EQ(third.code(), StatusCode::ResourceExhausted);
+    EXPECT_EQ(third.message().find(mode == LogitsMode::All
+                                       ? "the logits of 10 max tokens need "
+                                       : "the logits of a token need "),
+              0u)
+        << third.toString();
+    // What ends early needs no more than it has.
+    ASSERT_TRUE(session.step().isOk());
+    ASSERT_TRUE(session.cancel(*second).isOk());
+    size_t rows = mode == LogitsMode::All ? session.output(*second)->size() : 1;
+    EXPECT_LT(rows, 10u);
+    EXPECT_EQ(hostMemory().reserved(), before + least + rows * row);
+    drain(session);
+    EXPECT_EQ(session.logits(*first, 9)->size(), row / sizeof(float));
+    ASSERT_TRUE(session.release(*second).isOk());
+    EXPECT_EQ(hostMemory().reserved(), before + least);
+    ASSERT_TRUE(session.release(*first).isOk());
+    EXPECT_EQ(hostMemory().reserved(), before);
+    EXPECT_TRUE(session.add(request).isOk());
+  }
+}
+
 #ifndef MTP_ADDRESS_SANITIZER
 TEST(Memory, RefusesLogitsUnderALimitOfTheAddressSpace) {
   struct rlimit old;
@@ -149,7 +343,7 @@ TEST(Memory, RefusesLogitsUnderALimitOfTheAddressSpace) {
   fake.page = 1 << 16;
   auto model = loadFakeModel(fake);
   SessionOptions options;
-  options.kvPages = 2;
+  options.kvPages = 300;
   options.threads = 1;
   options.logits = LogitsMode::All;
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);
@@ -159,9 +353,16 @@ TEST(Memory, RefusesLogitsUnderALimitOfTheAddressSpace) {
   Request request;
   request.prompt = {1};
   request.maxTokens = (1 << 24) - 1;
-  EXPECT_EQ((*session)->add(request).status().toString(),
-            "ResourceExhausted: the logits of 16777215 max tokens need "
-            "4294967040 bytes, more than the 3221225472 bytes of address space "
-            "(ulimit -v)");
+  std::string message = (*session)->add(request).status().toString();
+  EXPECT_EQ(message.find("ResourceExhausted: the logits of 16777215 max tokens "
+                         "need 4294967040 bytes, more than the "),
+            0u)
+      << message;
+  EXPECT_NE(message.find(" bytes left of the 3221225472 bytes of address space "
+                         "(ulimit -v), of which this process has reserved "),
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find("; lower max_tokens to "), std::string::npos)
+      << message;
 }
 #endif

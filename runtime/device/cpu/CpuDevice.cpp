@@ -4,7 +4,7 @@
 #include "runtime/artifact/CpuFeatures.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
-#include "runtime/core/MemoryLimit.h"
+#include "runtime/core/MemoryAccount.h"
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/device/Rounds.h"
@@ -44,7 +44,8 @@ public:
   uint64_t hostBytes() const override { return memoryBytes(); }
 
 private:
-  Status checkSizes() const;
+  uint64_t cacheBytesOfPage() const;
+  Status reserve();
   Status allocate();
   Status loadKernels();
   Result<const CommandList *> listOf(uint32_t program, uint32_t n);
@@ -62,6 +63,8 @@ private:
   const Plan &plan;
   std::shared_ptr<WorkerPool> pool;
   uint64_t kvPages;
+  /// Of all that follows.
+  MemoryReservation reservation;
   HostMemory arena, states, scratch;
   uint64_t scratchStride = 0;
   std::vector<HostMemory> caches;
@@ -113,34 +116,46 @@ uint64_t CpuExecutable::pageStride(uint32_t index) const {
                          dtypeBytes(cache->dtype()));
 }
 
-/// Compares what allocate() will ask for with the memory there is. Without this
-/// a pool of terabytes would be granted, and the process killed later.
-Status CpuExecutable::checkSizes() const {
-  MemoryLimit limit = memoryLimit();
-  uint64_t fixed = addBytes(plan.arenaBytes, plan.stateBytes);
-  fixed = addBytes(fixed, multiplyBytes(scratchStride, pool->size()));
-  MTP_RETURN_IF_ERROR(checkMemory(
-      fixed, strCat("arena, states and scratch of ", pool->size(), " threads"),
-      limit));
+/// Bytes of one page of all layers of all caches.
+uint64_t CpuExecutable::cacheBytesOfPage() const {
   uint64_t page = 0;
   for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i)
-    page = addBytes(page, pageStride(i) * artifact.caches->Get(i)->layers());
-  uint64_t pages = multiplyBytes(page, kvPages), rest = limit.bytes - fixed;
-  if (pages <= rest)
+    page = addBytes(
+        page, multiplyBytes(pageStride(i), artifact.caches->Get(i)->layers()));
+  return page;
+}
+
+/// Reserves what allocate() will ask for. Without this a pool of terabytes
+/// would be granted, and the process killed later.
+Status CpuExecutable::reserve() {
+  MemoryLimit limit = hostMemoryLimit();
+  uint64_t fixed = addBytes(plan.arenaBytes, plan.stateBytes);
+  fixed = addBytes(fixed, multiplyBytes(scratchStride, pool->size()));
+  uint64_t page = cacheBytesOfPage(), pages = multiplyBytes(page, kvPages);
+  std::string what =
+      strCat("arena, states and scratch of ", pool->size(), " threads");
+  if (pages > 0)
+    what = strCat(kvPages, " KV pages and ", fixed, " bytes of ", what);
+  Result<MemoryReservation> reserved =
+      hostMemory().reserve(addBytes(fixed, pages), what, limit);
+  if (reserved) {
+    reservation = std::move(*reserved);
     return okStatus();
-  std::string what = fixed ? strCat(kvPages, " KV pages, beside ", fixed,
-                                    " bytes of arena, states and scratch,")
-                           : strCat(kvPages, " KV pages");
-  return resourceExhausted(
-      strCat(checkMemory(pages, what, {rest, limit.source}).message(),
-             "; lower kv_pages to ", rest / page, " or less"));
+  }
+  // Two pages are the fewest that a session has.
+  uint64_t left = hostMemory().left(limit);
+  uint64_t fit = fixed < left && page ? (left - fixed) / page : 0;
+  return fit < 2 ? reserved.status()
+                 : resourceExhausted(strCat(reserved.status().message(),
+                                            "; lower kv_pages to ", fit,
+                                            " or less"));
 }
 
 Status CpuExecutable::allocate() {
   scratchStride =
       alignTo(std::max(plan.scratchBytes, builtinScratchBytes(artifact)),
               kBufferAlignment);
-  MTP_RETURN_IF_ERROR(checkSizes());
+  MTP_RETURN_IF_ERROR(reserve());
   MTP_ASSIGN_OR_RETURN(arena,
                        HostMemory::allocate(plan.arenaBytes, "the arena"));
   MTP_ASSIGN_OR_RETURN(states,

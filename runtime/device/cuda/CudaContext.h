@@ -3,6 +3,7 @@
 #ifndef MTP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
 #define MTP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
 
+#include "runtime/core/MemoryAccount.h"
 #include "runtime/device/cuda/DriverApi.h"
 #include "runtime/device/cuda/ImageChoice.h"
 
@@ -60,6 +61,9 @@ public:
     std::mutex mutex;
     std::vector<std::weak_ptr<LoadedPlan>> plans;
     std::weak_ptr<GemmLibrary> library;
+    /// What executables and plans hold of the device. All of it is allocated,
+    /// so that freeBytes() is without it.
+    MemoryAccount memory;
   };
   Shared &shared() { return sharedState; }
 

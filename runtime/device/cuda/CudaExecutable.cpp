@@ -3,7 +3,6 @@
 #include "runtime/device/cuda/CudaExecutable.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
-#include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/KvPage.h"
 
@@ -55,8 +54,9 @@ uint64_t CudaExecutable::mostPages(uint64_t bytes) const {
   return least;
 }
 
-/// Compares what will be taken with what is free, and says all of it.
-Status CudaExecutable::checkSizes(bool withWeights) const {
+/// Compares what will be taken with what is free, and says all of it. Needs the
+/// lock of what is shared until it is allocated.
+Status CudaExecutable::reserve(bool withWeights) {
   MTP_ASSIGN_OR_RETURN(uint64_t unused, context->freeBytes());
   uint64_t weights = withWeights ? LoadedPlan::footprint(plan) : 0;
   uint64_t arena = CudaMemory::footprint(plan.arenaBytes, 0), memory = 0;
@@ -66,14 +66,20 @@ Status CudaExecutable::checkSizes(bool withWeights) const {
   uint64_t fixed =
       addBytes(addBytes(weights, memory), addBytes(arena, kReserveBytes));
   uint64_t pages = footprintOfPages(kvPages);
-  if (addBytes(fixed, pages) <= unused)
+  MemoryAccount &account = context->shared().memory;
+  if (addBytes(fixed, pages) <= unused) {
+    uint64_t own = addBytes(addBytes(memory, arena), pages);
+    MTP_ASSIGN_OR_RETURN(reservation, account.reserve(own, "a session", {}));
     return okStatus();
+  }
   std::string message =
       strCat("expected ", addBytes(fixed, pages), " bytes of free memory on ",
              context->name(), ", got ", unused, ": ", weights,
              " for weights and constants, ", arena, " for the arena, ", memory,
              " for states, ", pages, " for ", kvPages, " KV pages, ",
              kReserveBytes, " for graphs, code and the driver");
+  if (uint64_t others = account.reserved())
+    message += strCat("; this process holds ", others, " there already");
   if (!artifact.envelope)
     return resourceExhausted(std::move(message));
   // One of the pages is a dummy.
@@ -125,24 +131,24 @@ Status CudaExecutable::allocate() {
 }
 
 /// Takes the weights and the code that another executable has loaded, or loads
-/// them.
+/// them, and allocates the rest. Nobody else of the process allocates meanwhile
+/// what this one has found free.
 Status CudaExecutable::loadPlan() {
   for (uint32_t i = 0; i < vectorSize(plan.images); ++i)
     MTP_RETURN_IF_ERROR(
         chooseSegment(plan, *plan.images->Get(i), context->machine()).status());
   std::lock_guard<std::mutex> lock(context->shared().mutex);
   loaded = LoadedPlan::find(*context, *file, planIndex);
-  MTP_RETURN_IF_ERROR(checkSizes(/*withWeights=*/!loaded));
+  MTP_RETURN_IF_ERROR(reserve(/*withWeights=*/!loaded));
   if (loaded)
-    return okStatus();
+    return allocate();
   MTP_ASSIGN_OR_RETURN(loaded, LoadedPlan::load(context, file, planIndex));
-  return okStatus();
+  return allocate();
 }
 
 Status CudaExecutable::load() {
   MTP_RETURN_IF_ERROR(context->enter());
   MTP_RETURN_IF_ERROR(loadPlan());
-  MTP_RETURN_IF_ERROR(allocate());
   const DriverApi &driver = context->driver();
   MTP_RETURN_IF_ERROR(
       driver.check(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
@@ -150,6 +156,10 @@ Status CudaExecutable::load() {
   MTP_ASSIGN_OR_RETURN(inbox, Inbox::create(context, loaded->deliver()));
   MTP_ASSIGN_OR_RETURN(
       loop, RoundLoop::create(context, loaded->nextRound(), patience()));
+  MTP_ASSIGN_OR_RETURN(
+      hostReservation,
+      hostMemory().reserve(hostBytes(), "buffers that the GPU reads and writes",
+                           hostMemoryLimit()));
   // The stream does not wait for copies and fills outside of it.
   return context->check(driver.cuCtxSynchronize(),
                         "loading weights and clearing memory");

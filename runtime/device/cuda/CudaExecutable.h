@@ -51,7 +51,7 @@ public:
   uint64_t hostBytes() const override;
 
 private:
-  Status checkSizes(bool withWeights) const;
+  Status reserve(bool withWeights);
   uint64_t footprintOfPages(uint64_t pages) const;
   uint64_t mostPages(uint64_t bytes) const;
   Status loadPlan();
@@ -91,6 +91,8 @@ private:
   const Plan &plan;
   uint64_t kvPages;
   std::shared_ptr<LoadedPlan> loaded;
+  /// Of the device, and of the host.
+  MemoryReservation reservation, hostReservation;
   CudaMemory arena;
   /// Indexed like the artifact's states: memory of the device, or of the host
   /// where a state is watched.

@@ -190,6 +190,9 @@ Status LoadedPlan::findLoopKernels() {
 
 Status LoadedPlan::copyWeights() {
   ProfilerRange range("load weights");
+  // Whether it fits is known: the account only counts it.
+  MTP_ASSIGN_OR_RETURN(reservation, context->shared().memory.reserve(
+                                        footprint(plan()), "weights", {}));
   Upload upload(context,
                 addBytes(bytesOf(plan().weights), bytesOf(plan().constants)));
   MTP_RETURN_IF_ERROR(copyBlobs(plan().weights, "a weight", weights, upload));

@@ -61,6 +61,7 @@ private:
   CUfunction deliverKernel = nullptr, nextRoundKernel = nullptr;
   /// Of the kernel's block that takes the most.
   uint64_t sharedBytes = 0;
+  MemoryReservation reservation;
   std::vector<CudaMemory> weights, constants;
 };
 

@@ -11,8 +11,9 @@
 |*
 |* Memory: sizes that come from a caller or from a file are compared with their
 |* limits, and large ones with the memory that the process may use, before they
-|* are allocated. Where the system has no memory for small things (a string, a
-|* list), the process ends.
+|* are allocated. What sessions, kept logits and copied files hold is added up
+|* over the process, used or not. Where the system has no memory for small
+|* things (a string, a list), the process ends.
 |*
 |* Threads: a model is immutable and may be shared. A session, a decoder and
 |* results must not be used by two threads at once; different ones are
@@ -302,7 +303,7 @@ void mtp_session_options_init(mtp_session_options *options);
    option is outside of what the artifact was compiled for,
    MTP_FAILED_PRECONDITION when this machine lacks what the kernels need,
    MTP_RESOURCE_EXHAUSTED when the session needs more memory than the process
-   may use or threads cannot be started. */
+   may use beside what its other sessions hold, or threads cannot be started. */
 mtp_status mtp_session_create(const mtp_model *model,
                               const mtp_session_options *options,
                               mtp_session **session);
@@ -330,7 +331,8 @@ void mtp_request_init(mtp_request *request);
 /* Queues a sequence and sets `id`, which is never 0. First come, first served.
    MTP_INVALID_ARGUMENT for a bad request, MTP_OUT_OF_RANGE when prompt and
    max_tokens exceed the context, MTP_RESOURCE_EXHAUSTED when they can never fit
-   into the KV pages. */
+   into the KV pages, or the logits that the session keeps of max_tokens tokens
+   do not fit into memory. */
 mtp_status mtp_session_add(mtp_session *session, const mtp_request *request,
                            uint64_t *id);
 
@@ -362,7 +364,7 @@ int mtp_session_idle(const mtp_session *session); /* of null: 1 */
 mtp_status mtp_session_cancel(mtp_session *session, uint64_t id);
 
 /* Forgets an ended sequence. Until then its output, logits and statistics can
-   be asked for. */
+   be asked for, and its logits take memory. */
 mtp_status mtp_session_release(mtp_session *session, uint64_t id);
 
 /* All output tokens of a sequence so far and whether it has ended. `tokens` is

@@ -59,7 +59,8 @@ enum class LogitsMode : uint8_t {
   None,
   /// The row that the latest output token was picked from.
   Last,
-  /// The rows of all output tokens.
+  /// The rows of all output tokens: memory for maxTokens rows of vocab floats
+  /// is reserved from add() on, and for those that came until release().
   All,
 };
 
@@ -168,7 +169,8 @@ struct KvUsage {
 };
 
 /// Runs sequences on one model: memory, KV pages and threads. Not for use by
-/// two threads at once; different sessions are independent of one another.
+/// two threads at once; different sessions are independent of one another, but
+/// for the memory of the machine, which they share.
 class Session {
 public:
   /// Makes a session that keeps `model` alive.
@@ -176,8 +178,10 @@ public:
   /// Errors: InvalidArgument when an option is outside the envelope,
   /// FailedPrecondition when this machine lacks what the kernels need,
   /// ResourceExhausted when arena, states, scratch and KV pages are more than
-  /// all the memory that the process may use (on a GPU: these and weights more
-  /// than is free there), or threads cannot be started.
+  /// what the process's other sessions, kept logits and copied files leave of
+  /// all the memory that it may use (on a GPU: these and weights more than is
+  /// free there), or threads cannot be started. The memory is reserved until
+  /// the session ends, used or not.
   static Result<std::unique_ptr<Session>>
   create(std::shared_ptr<const Model> model,
          const SessionOptions &options = {});
@@ -193,8 +197,9 @@ public:
   ///
   /// Errors: InvalidArgument for a bad request, OutOfRange when it can never
   /// fit into the envelope, ResourceExhausted when it can never fit into the KV
-  /// pages, or its logits into memory (LogitsMode::All), FailedPrecondition
-  /// without an envelope. Nothing changes then.
+  /// pages, or the logits that are to be kept of it do not fit into memory
+  /// beside what the process has reserved, FailedPrecondition without an
+  /// envelope. Nothing changes then.
   Result<SequenceId> add(Request request);
 
   /// Admits and prefills waiting sequences, then runs one decode round for all
@@ -215,7 +220,7 @@ public:
   Status cancel(SequenceId id);
 
   /// Forgets a finished sequence. Until then output(), statistics(id) and
-  /// logits() work.
+  /// logits() work, and the logits take memory.
   Status release(SequenceId id);
 
   /// All output tokens so far; valid until the next non-const call.
