@@ -42,6 +42,7 @@ struct Place {
   Count offset;
   Count bytes;
 
+  bool operator==(const Place &) const = default;
   schema::Binding at(uint64_t n) const {
     return {space, index, uint64_t(offset.at(n)), uint64_t(bytes.at(n))};
   }

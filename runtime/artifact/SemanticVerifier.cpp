@@ -95,6 +95,7 @@ static Status addPlan(Artifact &artifact, Plan plan, Read read) {
   MTP_RETURN_IF_ERROR(verifyPlanNames(plan));
   MTP_RETURN_IF_ERROR(verifyPrograms(artifact, plan));
   MTP_RETURN_IF_ERROR(verifyCoverage(artifact, plan));
+  MTP_RETURN_IF_ERROR(verifyHostStates(artifact, plan));
   artifact.plans.push_back(std::move(plan));
   return okStatus();
 }

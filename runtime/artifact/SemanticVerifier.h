@@ -119,6 +119,19 @@ Status verifyEnvelope(Artifact &artifact, bool hasPlans);
 /// Checks that there is a program for every point of the envelope.
 Status verifyCoverage(const Artifact &artifact, const Plan &plan);
 
+/// Checks that programs find in the states that they share with the host what
+/// the host writes there, and the other way round. What passed the other checks
+/// only.
+Status verifyHostStates(const Artifact &artifact, const Plan &plan);
+
+/// The bytes that a kernel may touch of a buffer at n, from its start. Needs a
+/// command that keeps to the contract.
+uint64_t touchedBytes(const schema::BufferContract &buffer,
+                      const CommandContext &context, uint64_t n);
+
+/// The index of a term that names no param.
+inline constexpr uint32_t kNoParam = 255;
+
 /// Whether a count is at least `least` and at most `most` from one n to
 /// another.
 bool isWithin(const Count &count, uint64_t first, uint64_t last, int64_t least,

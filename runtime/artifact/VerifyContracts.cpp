@@ -9,9 +9,6 @@
 
 using namespace mtp;
 
-/// The index that names no param.
-static constexpr uint32_t kNoParam = 255;
-
 //===----------------------------------------------------------------------===//
 // Contracts by themselves
 //===----------------------------------------------------------------------===//
@@ -119,6 +116,12 @@ static std::optional<int64_t> sumAt(const schema::BufferContract &buffer,
       return std::nullopt;
   }
   return sum;
+}
+
+uint64_t mtp::touchedBytes(const schema::BufferContract &buffer,
+                           const CommandContext &context, uint64_t n) {
+  std::optional<int64_t> sum = sumAt(buffer, context.params(), n);
+  return sum ? uint64_t(std::max<int64_t>(*sum, 0)) : 0;
 }
 
 /// The factor of n * n in that sum.

@@ -8,6 +8,7 @@
 #include "runtime/artifact/Builtins.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
 
 using namespace mtp;
@@ -132,6 +133,26 @@ static Status verifyPlace(const Memory &memory, const Place &place) {
   return dataLoss(strCat("unknown space ", unsigned(place.space)));
 }
 
+/// A task that has something to do has a byte that no other task reads or
+/// writes. More tasks than bytes is a number that nobody meant, and that a
+/// kernel would take for an index.
+static Status verifyTaskCount(const CommandContext &context) {
+  for (uint64_t n : {context.first(), context.last()}) {
+    std::vector<int64_t> params;
+    for (Count param : context.params())
+      params.push_back(param.at(n));
+    uint64_t bytes = 1;
+    for (const Place &place : context.places())
+      bytes = addBytes(bytes, uint64_t(place.bytes.at(n)));
+    int64_t tasks = context.plan.tasksOf(context.command, params.data());
+    if (tasks >= 0 && uint64_t(tasks) <= bytes)
+      continue;
+    return dataLoss(strCat("tasks: expected no more than the ", bytes,
+                           " bytes of the command's buffers, got ", tasks));
+  }
+  return okStatus();
+}
+
 static Status verifyCommand(const Memory &memory, const Command &command) {
   CommandContext context{memory.artifact, memory.plan, memory.program, command};
   std::span<const Place> places = context.places();
@@ -140,8 +161,9 @@ static Status verifyCommand(const Memory &memory, const Command &command) {
       return withPath(status, strCat("bindings[", i, "]"));
   if (context.kernel().image() >= 0 || context.kernel().gemm()) {
     MTP_RETURN_IF_ERROR(verifyAgainstContract(context));
-    return context.kernel().gemm() ? verifyGemmCall(context)
-                                   : verifyBlocks(context);
+    MTP_RETURN_IF_ERROR(context.kernel().gemm() ? verifyGemmCall(context)
+                                                : verifyBlocks(context));
+    return verifyTaskCount(context);
   }
   // A builtin's result is its last buffer.
   if (Status status = verifyWritable(memory.artifact, places.back());

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <numeric>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -281,6 +282,130 @@ TEST(Contract, HoldsWithPlans) {
             "expected plans, or what files before 1.3 have instead, got both");
   EXPECT_EQ(with([](auto &g) { g.tables.envelope->modules = 1; }),
             "envelope.modules: expected 0 to 0, got 1");
+}
+
+/// Makes a state another size, with places to match where they name all of it,
+/// and nothing else.
+static void resize(GoldenPlan &g, const char *name,
+                   std::vector<uint64_t> shape) {
+  uint32_t index = g.state(name);
+  schema::StateT &state = *g.tables.states[index];
+  auto bytes = [](const std::vector<uint64_t> &shape) {
+    return int64_t(
+        std::accumulate(shape.begin(), shape.end(), 4, std::multiplies<>()));
+  };
+  int64_t before = bytes(state.shape);
+  state.shape = std::move(shape);
+  int64_t after = bytes(state.shape);
+  // Behind all others.
+  uint64_t end = (g.plan().state_bytes + 63) / 64 * 64;
+  g.plan().state_offsets[index] = end;
+  g.plan().state_bytes = end + uint64_t(after);
+  for (auto &program : g.plan().programs)
+    for (schema::Place &p : program->places)
+      if (p.space() == schema::Space::State && p.index() == index &&
+          p.bytes().base() == before)
+        p = schema::Place(p.space(), index, p.offset(),
+                          schema::Count(after, 0));
+}
+
+TEST(Contract, HoldsTheEnvelope) {
+  auto with = [](const std::function<void(GoldenPlan &)> &spoil) {
+    return messageOf<GoldenPlan>(spoil);
+  };
+  EXPECT_EQ(with([](auto &g) {
+              EXPECT_EQ(g.tables.envelope->max_context, 64u);
+              EXPECT_EQ(g.tables.envelope->page_tokens, 8u);
+              g.tables.envelope->max_context = 256;
+              resize(g, "page_table", {2, 33});
+            }),
+            "expected params[1] of 33, the pages of a slot in the envelope, "
+            "got 9");
+  // Rows of logits that are as far apart as before.
+  EXPECT_NE(with([](auto &g) {
+              int64_t vocab = g.tables.envelope->vocab++;
+              for (auto &program : g.plan().programs)
+                for (auto &port : program->outputs)
+                  if (port->name == "logits") {
+                    port->shape.back() = schema::Count(vocab + 1, 0);
+                    schema::Place &p = *port->place;
+                    auto more = [&](int64_t bytes) {
+                      return bytes / vocab * (vocab + 1);
+                    };
+                    p = schema::Place(p.space(), p.index(), p.offset(),
+                                      schema::Count(more(p.bytes().base()),
+                                                    more(p.bytes().step())));
+                  }
+            }).find("bytes that a kernel writes, got "),
+            std::string::npos);
+}
+
+/// A fake model whose contracts say nothing yet, and the first binding of a
+/// state from some byte on, with its kernel.
+struct FakeRows {
+  FakeRows() {
+    FakeOptions options;
+    options.hasRanges = options.promptRows = true;
+    file = makeFakeModel(options);
+  }
+  std::pair<schema::Binding *, ArtifactBuilder::Kernel *>
+  find(std::string_view state, uint64_t offset, uint32_t &index) {
+    for (ArtifactBuilder::Program &program : file.programs)
+      for (ArtifactBuilder::Command &command : program.commands)
+        for (index = 0; index < command.bindings.size(); ++index) {
+          schema::Binding &b = command.bindings[index];
+          if (b.space() == schema::Space::State && b.offset() == offset &&
+              file.states[b.index()].name == state)
+            return {&b, &file.kernels[command.kernel]};
+        }
+    std::abort();
+  }
+  std::string message() const {
+    AlignedBytes bytes(file.finish());
+    return ArtifactFile::fromMemory(bytes.span()).status().toString();
+  }
+  ArtifactBuilder file;
+};
+
+TEST(Contract, HoldsRowsOfPrompts) {
+  FakeRows fake;
+  EXPECT_EQ(fake.message(), "Ok");
+  uint32_t index;
+  schema::Binding &b = *fake.find("prompt_tokens", 32, index).first;
+  b = schema::Binding(b.space(), b.index(), 28, b.bytes());
+  EXPECT_NE(fake.message().find("expected rows of 32 bytes, those of "
+                                "'prompt_tokens' in the envelope, got "),
+            std::string::npos)
+      << fake.message();
+}
+
+TEST(Contract, HoldsSizesOfStates) {
+  // A kernel that knows three of four slots, and one that knows all.
+  for (int64_t slots : {3, 4}) {
+    FakeRows fake;
+    uint32_t index;
+    auto *kernel = fake.find("out_count", 0, index).second;
+    kernel->bytes[index] = {schema::Term(4 * slots, 255, 255)};
+    std::string message = fake.message();
+    EXPECT_EQ(message.find("'out_count': expected programs that use all of its "
+                           "16 bytes, which follow from the envelope, got 12 "
+                           "bytes") == std::string::npos,
+              slots == 4)
+        << message;
+  }
+}
+
+TEST(Contract, HoldsTasks) {
+  // Of a kernel that divides by nothing else, and of one without a contract.
+  EXPECT_NE(messageOf<GoldenPlan>([](auto &g) {
+              g.kernelOf("embed").contract->tasks = uint64_t(1) << 40;
+            }).find("tasks: expected no more than the "),
+            std::string::npos);
+  EXPECT_NE(messageWith([](Golden &g) {
+              g.kernel("embed").contract.reset();
+              g.command("embed").tasks = uint64_t(1) << 40;
+            }).find("tasks: expected no more than the "),
+            std::string::npos);
 }
 
 TEST(Contract, ZerosStandBetweenTablesAndSegments) {

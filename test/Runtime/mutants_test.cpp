@@ -4,7 +4,7 @@
 // table, hashes and seal are made right, and what still loads is run: prompts,
 // rounds, functions. Each in a process of its own, which must end by itself and
 // in time. Left alone are contracts, which say what is right, and the bytes of
-// code.
+// code. Numbers that no file means are put everywhere, into contracts too.
 //
 // MTP_MUTANTS is the number of mutants (700), MTP_MUTANTS_OF another artifact.
 //
@@ -40,8 +40,9 @@ struct Site {
 /// Finds all numbers of a FlatBuffer, by the field that they belong to.
 class SiteFinder {
 public:
-  SiteFinder(const reflection::Schema &schema, const uint8_t *file)
-      : schema(schema), file(file) {}
+  SiteFinder(const reflection::Schema &schema, const uint8_t *file,
+             bool hasContracts)
+      : schema(schema), file(file), hasContracts(hasContracts) {}
 
   void visit(const flatbuffers::Table *table, const reflection::Object *object);
 
@@ -65,6 +66,7 @@ private:
 
   const reflection::Schema &schema;
   const uint8_t *file;
+  bool hasContracts;
 };
 
 struct Mutant {
@@ -178,7 +180,7 @@ void SiteFinder::visit(const flatbuffers::Table *table,
     std::string name = baseName(object) + "." + field->name()->str();
     if (at && field->type()->element() == reflection::Union)
       visitUnions(table, object, field);
-    else if (at && name != "Kernel.contract")
+    else if (at && (hasContracts || name != "Kernel.contract"))
       visitField(name, at, field->type());
   }
 }
@@ -248,6 +250,27 @@ makeMutants(const std::vector<uint8_t> &file,
       }
     }
   mutants.resize(count);
+  return mutants;
+}
+
+/// Every field at its first place and at another, far too large.
+static std::vector<Mutant>
+makeHuge(const std::vector<uint8_t> &file,
+         const std::map<std::string, std::vector<Site>> &sites) {
+  std::mt19937_64 random(20261123);
+  std::vector<Mutant> mutants;
+  for (const auto &[field, alike] : sites)
+    for (size_t place : {size_t(0), size_t(random() % alike.size())}) {
+      const Site &site = alike[place];
+      uint64_t most = site.bytes == 8 ? ~uint64_t(0)
+                                      : (uint64_t(1) << (site.bytes * 8)) - 1;
+      std::vector<uint64_t> values = {most};
+      if (site.bytes >= 4)
+        values.push_back(site.bytes == 8 ? uint64_t(1) << 40 : 1 << 30);
+      for (uint64_t value : values)
+        if (value != valueAt(file, site))
+          mutants.push_back({field, site, value});
+    }
   return mutants;
 }
 
@@ -347,35 +370,51 @@ static void runFunctions(const std::shared_ptr<const Model> &model) {
   _exit(0);
 }
 
-static void runMutants(const char *golden) {
+static std::vector<uint8_t> fileOf(const char *golden) {
   const char *path = std::getenv("MTP_MUTANTS_OF");
-  std::vector<uint8_t> file = readAll(path ? path : golden);
+  return readAll(path ? path : golden);
+}
+
+static std::map<std::string, std::vector<Site>>
+sitesOf(const std::vector<uint8_t> &file, bool hasContracts) {
   std::vector<uint8_t> text = readAll(MTP_SCHEMA);
-  ASSERT_FALSE(file.empty() || text.empty());
   const reflection::Schema &schema = *reflection::GetSchema(text.data());
   FileHeader header;
   std::memcpy(&header, file.data(), sizeof(header));
-  SiteFinder finder(schema, file.data());
+  SiteFinder finder(schema, file.data(), hasContracts);
   finder.visit(
       flatbuffers::GetRoot<flatbuffers::Table>(&file[header.programOffset]),
       schema.root_table());
-  ASSERT_GT(finder.sites.size(), 60u);
+  return finder.sites;
+}
 
-  const char *number = std::getenv("MTP_MUTANTS");
-  size_t count = number ? size_t(std::atol(number)) : 700, loaded = 0;
-  for (const Mutant &mutant : makeMutants(file, finder.sites, count)) {
+/// Runs each in a process of its own. How many of them loaded.
+static size_t runAll(const std::vector<uint8_t> &file,
+                     const std::vector<Mutant> &mutants) {
+  size_t loaded = 0;
+  for (const Mutant &mutant : mutants) {
     pid_t child = fork();
-    ASSERT_GE(child, 0);
     if (child == 0)
       runMutant(file, mutant);
     int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2)
         << mutant.field << " at byte " << mutant.site.offset << ": "
         << valueAt(file, mutant.site) << " -> " << mutant.value << ", "
         << (WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "no signal");
     loaded += WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
+  return loaded;
+}
+
+static void runMutants(const char *golden) {
+  std::vector<uint8_t> file = fileOf(golden);
+  ASSERT_FALSE(file.empty());
+  auto sites = sitesOf(file, /*hasContracts=*/false);
+  ASSERT_GT(sites.size(), 60u);
+  const char *number = std::getenv("MTP_MUTANTS");
+  size_t count = number ? size_t(std::atol(number)) : 700;
+  size_t loaded = runAll(file, makeMutants(file, sites, count));
   // Some fields are for people, and some values are as good as others.
   EXPECT_GT(loaded, count / 20);
   EXPECT_LT(loaded, count / 2);
@@ -383,3 +422,13 @@ static void runMutants(const char *golden) {
 
 TEST(Mutants, EndByThemselves) { runMutants(MTP_GOLDEN); }
 TEST(Mutants, WithPlansEndByThemselves) { runMutants(MTP_GOLDEN_PLANS); }
+
+TEST(Mutants, OfHugeNumbersEndByThemselves) {
+  for (const char *golden : {MTP_GOLDEN, MTP_GOLDEN_PLANS}) {
+    std::vector<uint8_t> file = fileOf(golden);
+    ASSERT_FALSE(file.empty());
+    auto sites = sitesOf(file, /*hasContracts=*/true);
+    ASSERT_TRUE(sites.count("Contract.tasks"));
+    runAll(file, makeHuge(file, sites));
+  }
+}
