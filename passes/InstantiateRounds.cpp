@@ -12,9 +12,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Calls.h"
+#include "passes/CloneCaptures.h"
 #include "passes/CountRows.h"
 #include "passes/Passes.h"
 
@@ -117,20 +117,41 @@ static LogicalResult dropDrafts(Block &body) {
   return success();
 }
 
+/// Makes `mtp.k` the constant k in `op`. Returns whether it is used.
+static bool setDrafts(Operation *op, int64_t k) {
+  SmallVector<KOp> uses;
+  op->walk([&](KOp use) { uses.push_back(use); });
+  for (KOp use : uses) {
+    OpBuilder builder(use);
+    use.replaceAllUsesWith(
+        arith::ConstantIndexOp::create(builder, use.getLoc(), k).getResult());
+    use.erase();
+  }
+  return !uses.empty();
+}
+
 //===----------------------------------------------------------------------===//
 // Prefill and scoring
 //===----------------------------------------------------------------------===//
 
-/// The prefill that a round of readable ops means: the draft operation comes
-/// behind the target, whose hidden states its modules read.
-static FailureOr<PrefillOp> makePrefill(RoundOp round) {
-  OpBuilder builder(round->getContext());
-  builder.setInsertionPointAfter(round);
-  std::string name = (round.getSymName() + "_prompt").str();
-  auto prefill =
-      PrefillOp::create(builder, round.getLoc(), name, IntegerAttr());
-  builder.setInsertionPointToStart(&prefill.getBodyRegion().emplaceBlock());
-  IRMapping mapping;
+/// Whether `made`, which `user` reads, is the same in a prefill as in a round:
+/// weights, constants and what is computed of them. A prompt has none of what a
+/// round's states, drafts and caches give.
+static LogicalResult isSameInPrefill(Operation *user, Operation *made) {
+  if (isMemoryEffectFree(made))
+    return success();
+  InFlightDiagnostic diag = user->emitOpError(
+      "expected an mtp.prefill in the module, since a prompt does not have "
+      "what this op of the round reads");
+  diag.attachNote(made->getLoc()) << "made here";
+  return diag;
+}
+
+/// Copies to a prefill the ops of `round` that say what a prompt does. The
+/// draft operation comes behind the target, whose hidden states its modules
+/// read.
+static LogicalResult cloneForPrompt(RoundOp round, OpBuilder &builder,
+                                    IRMapping &mapping) {
   Operation *commit = nullptr;
   for (Operation &op : *round.getBody()) {
     if (auto verify = dyn_cast<VerifyOp>(op)) {
@@ -143,51 +164,107 @@ static FailureOr<PrefillOp> makePrefill(RoundOp round) {
       commit = &op;
     }
   }
-  if (!commit || prefill.getBody()->getOps<VerifyOp>().empty()) {
-    round.emitOpError("expected an mtp.prefill in the module, since the round "
-                      "has no mtp.verify and mtp.commit that say what it does");
-    return failure();
-  }
+  if (!commit || round.getBody()->getOps<VerifyOp>().empty())
+    return round.emitOpError(
+        "expected an mtp.prefill in the module, since the round "
+        "has no mtp.verify and mtp.commit that say what it does");
   for (Operation &op : *round.getBody())
     if (isa<DraftChainOp, DraftTreeOp>(op))
       builder.clone(op, mapping);
   builder.clone(*commit, mapping);
+  return success();
+}
+
+/// The prefill that a round of readable ops means.
+static FailureOr<PrefillOp> makePrefill(RoundOp round) {
+  OpBuilder builder(round->getContext());
+  builder.setInsertionPointAfter(round);
+  std::string name = (round.getSymName() + "_prompt").str();
+  auto prefill =
+      PrefillOp::create(builder, round.getLoc(), name, IntegerAttr());
+  Block &body = prefill.getBodyRegion().emplaceBlock();
+  builder.setInsertionPointToStart(&body);
+  IRMapping mapping;
+  if (failed(cloneForPrompt(round, builder, mapping)) ||
+      failed(cloneCaptures(body, *round.getBody(), mapping, isSameInPrefill)))
+    return failure();
   return prefill;
 }
 
-/// The target on rows that are given; a row of position -1 is padding.
-static LogicalResult makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
+/// Reports that texts cannot be scored: `user` needs what a round's slots or a
+/// chunk's rows are made of.
+static LogicalResult warnOfNoScores(Operation *user, Operation *made) {
+  InFlightDiagnostic diag = user->emitWarning(
+      "the target needs more than tokens and rows, so that no text can be "
+      "scored: the artifact has no function prompt_logits");
+  diag.attachNote(made->getLoc()) << "this is made of the slots of a round";
+  return failure();
+}
+
+/// Whether `made` is there where rows are given and there are no slots.
+static LogicalResult isSameForRows(Operation *user, Operation *made) {
+  return isMemoryEffectFree(made) && !isa<SlotsOp, PromptRowsOp>(made)
+             ? success()
+             : warnOfNoScores(user, made);
+}
+
+/// An empty function from tokens, slots and positions of rows to their logits.
+static func::FuncOp declarePromptLogits(VerifyOp verify, int64_t rows) {
   auto module = verify->getParentOfType<ModuleOp>();
-  // A callee's types do not follow the number of rows.
-  for (Operation &op : verify.getBodyRegion().front())
-    if (getCallee(&op))
-      return op.emitOpError("expected no call in the target, is "
-                            "mtp-inline-layers missing before this pass?");
-  OpBuilder builder(module.getContext());
-  builder.setInsertionPointToEnd(module.getBody());
-  int64_t rows = std::min<int64_t>(envelope.getPrefillChunk(), kMostScoredRows);
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto ints = RankedTensorType::get({rows}, builder.getI32Type());
   auto logits = cast<RankedTensorType>(verify.getLogits().getType());
   auto type = builder.getFunctionType(
       {ints, ints, ints}, logits.clone({rows, logits.getDimSize(1)}));
   auto function =
       func::FuncOp::create(builder, verify.getLoc(), "prompt_logits", type);
-  Block *body = function.addEntryBlock();
+  function.addEntryBlock();
   constexpr llvm::StringLiteral kNames[] = {"tokens", "slots", "positions"};
   for (auto [i, name] : llvm::enumerate(kNames))
     function.setArgAttr(i, kNameAttr, builder.getStringAttr(name));
   function.setResultAttr(0, kNameAttr, builder.getStringAttr("logits"));
-  builder.setInsertionPointToEnd(body);
-  Value made = MakeRowsOp::create(builder, verify.getLoc(),
-                                  body->getArgument(1), body->getArgument(2));
-  IRMapping mapping;
+  return function;
+}
+
+/// Clones the target of `round`, which has that verify, into `body`.
+static LogicalResult cloneTarget(VerifyOp verify, Block &body) {
   Block &target = verify.getBodyRegion().front();
-  mapping.map(target.getArguments(), ValueRange{body->getArgument(0), made});
-  for (Operation &op : target.without_terminator())
-    if (failed(countRows(builder.clone(op, mapping), {})))
+  OpBuilder builder = OpBuilder::atBlockEnd(&body);
+  Value made = MakeRowsOp::create(builder, verify.getLoc(), body.getArgument(1),
+                                  body.getArgument(2));
+  IRMapping mapping;
+  mapping.map(target.getArguments(), ValueRange{body.getArgument(0), made});
+  for (Operation &op : target) {
+    if (isa<SlotsOp, PromptRowsOp>(op))
+      return warnOfNoScores(verify, &op);
+    builder.clone(op, mapping);
+  }
+  return cloneCaptures(body, *verify->getBlock(), mapping, isSameForRows);
+}
+
+/// The target on rows that are given; a row of position -1 is padding. None
+/// where the target is of more than these.
+static LogicalResult makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
+  // A callee's types do not follow the number of rows.
+  for (Operation &op : verify.getBodyRegion().front())
+    if (getCallee(&op))
+      return op.emitOpError("expected no call in the target, is "
+                            "mtp-inline-layers missing before this pass?");
+  func::FuncOp function = declarePromptLogits(
+      verify, std::min<int64_t>(envelope.getPrefillChunk(), kMostScoredRows));
+  Block &body = function.getBody().front();
+  if (failed(cloneTarget(verify, body))) {
+    function.erase();
+    return success();
+  }
+  setDrafts(function, 0);
+  Operation *end = body.getTerminator();
+  for (Operation &op : body.without_terminator())
+    if (failed(countRows(&op, {})))
       return failure();
-  func::ReturnOp::create(builder, verify.getLoc(),
-                         mapping.lookup(target.getTerminator()->getOperand(0)));
+  OpBuilder builder(end);
+  func::ReturnOp::create(builder, verify.getLoc(), end->getOperand(0));
+  end->erase();
   return success();
 }
 
@@ -299,18 +376,11 @@ LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k) {
   if (k == 0 && failed(dropDrafts(body)))
     return failure();
   linkParts(body);
-  SmallVector<KOp> uses;
-  instance->walk([&](KOp use) { uses.push_back(use); });
-  for (KOp use : uses) {
-    builder.setInsertionPoint(use);
-    use.replaceAllUsesWith(
-        arith::ConstantIndexOp::create(builder, use.getLoc(), k).getResult());
-    use.erase();
-  }
+  bool goesByK = setDrafts(instance, k);
   bool hasRule = llvm::any_of(body.getOps<AcceptOp>(), [](AcceptOp accept) {
     return accept.getRule() == AcceptRule::Custom;
   });
-  if (uses.empty() && !hasRule)
+  if (!goesByK && !hasRule)
     return success();
   fold(instance);
   if (failed(unrollLoops(body)))

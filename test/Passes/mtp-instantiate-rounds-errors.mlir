@@ -83,3 +83,86 @@ mtp.round @plain {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// What a region takes of a round's state is not there in a prompt. The target as a
+// function has no slots, either: that costs the scoring of texts alone.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @bias[8] : f32
+mtp.round @plain {
+  %slots = mtp.slots : tensor<?xi32>
+  // expected-note @+1 {{made here}}
+  %bias = mtp.read_state @bias of %slots : tensor<?xi32> -> tensor<?x8xf32>
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    // expected-error @+1 {{'mtp.add' op expected an mtp.prefill in the module, since a prompt does not have what this op of the round reads}}
+    %b = mtp.add %e, %bias : tensor<?x8xf32>
+    %l = mtp.linear %b, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @bias[8] : f32
+mtp.round @plain {
+  %slots = mtp.slots : tensor<?xi32>
+  // expected-note @+1 {{this is made of the slots of a round}}
+  %bias = mtp.read_state @bias of %slots : tensor<?xi32> -> tensor<?x8xf32>
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    // expected-warning @+1 {{the target needs more than tokens and rows, so that no text can be scored: the artifact has no function prompt_logits}}
+    %b = mtp.add %e, %bias : tensor<?x8xf32>
+    %l = mtp.linear %b, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+mtp.prefill @prompt {
+}
+}
+
+// -----
+
+// Count and picks of core ops are a round's as well.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.round @plain {
+  %slots = mtp.slots : tensor<?xi32>
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %picked = mtp.argmax %logits : tensor<?x16xf32> -> tensor<?xi32>
+  // expected-note @+1 {{made here}}
+  %count, %picks = mtp.per_slot %slots(%picked) {
+  ^bb0(%index: index, %slot: i32, %t: i32):
+    %n = mtp.load @length[] : i32
+    %p = tensor.from_elements %t : tensor<1xi32>
+    mtp.yield %n, %p : i32, tensor<1xi32>
+  } : (tensor<?xi32>, tensor<?xi32>) -> (tensor<?xi32>, tensor<?x1xi32>)
+  // expected-error @+1 {{'mtp.commit' op expected an mtp.prefill in the module, since a prompt does not have what this op of the round reads}}
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>
+}
+}

@@ -291,3 +291,61 @@ mtp.round @rule {
   mtp.commit %count, %tokens, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
 }
 }
+
+// -----
+
+// What regions of the round take from around them goes with them: into the prefill
+// that is made, and into the target as a function. What is taken in turn stands in
+// front of it; each is cloned once for a place. What no region takes stays.
+// CHECK-LABEL: mtp.round @captured_k0 k 0 {
+// CHECK: mtp.weight "mixed"
+// CHECK-LABEL: mtp.prefill @captured_prompt_k0 k 0 {
+// CHECK-NOT: mtp.weight "unused"
+// CHECK-DAG: %[[MIXED:.*]] = mtp.weight "mixed"
+// CHECK: mtp.verify {
+// CHECK: mtp.linear %{{.*}}, %[[MIXED]]
+// CHECK: mtp.accept
+// CHECK: mtp.commit
+// CHECK-LABEL: mtp.prefill @captured_prompt_k2 k 2 {
+// CHECK: %[[MIXED:.*]] = mtp.weight "mixed"
+// CHECK-NOT: mtp.weight "mixed"
+// CHECK: mtp.verify {
+// CHECK: mtp.linear %{{.*}}, %[[MIXED]]
+// CHECK: mtp.accept
+// CHECK: mtp.add %{{.*}}, %[[BIAS:.*]] :
+// CHECK: mtp.draft_chain {
+// CHECK: mtp.linear %{{.*}}, %[[MIXED]]
+// CHECK-LABEL: func.func @prompt_logits(
+// CHECK: %[[MIXED:.*]] = mtp.weight "mixed"
+// CHECK: mtp.linear %{{.*}}, %[[MIXED]] {{.*}} -> tensor<8x8xf32>
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @captured {
+  %unused = mtp.weight "unused" : tensor<8x8xf32>
+  %mixed = mtp.weight "mixed" : tensor<8x8xf32>
+  %slots = mtp.slots : tensor<?xi32>
+  %table = mtp.weight "table" : tensor<16x16xf32>
+  %bias = mtp.embed %slots, %table : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %g = mtp.linear %h, %mixed : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %g, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %g : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %z = mtp.linear %e, %mixed : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %z, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %b = mtp.add %l, %bias : tensor<?x16xf32>
+    %s = mtp.sample %b, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
