@@ -1,10 +1,18 @@
 //===- Upload_test.cpp - Weights in pieces, on the simulator --------------===//
 
 #include "DeviceFixture.h"
+#include "runtime/core/Processors.h"
 #include "runtime/device/cuda/Upload.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <fcntl.h>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -51,14 +59,18 @@ uint8_t at(const CudaMemory &memory, uint64_t byte) {
 constexpr uint8_t kUnwritten = 0xff;
 } // namespace
 
-TEST_F(UploadTest, PiecesComeBackToTheByte) {
+/// By so many threads.
+class UploadByThreads : public UploadTest,
+                        public ::testing::WithParamInterface<uint32_t> {};
+
+TEST_P(UploadByThreads, PiecesComeBackToTheByte) {
   // One of many pieces and an odd rest, whole ones, small ones, none.
   const std::vector<uint64_t> sizes = {
       1,   300, 9 * kPiece + 77, 3, 0, kPiece, 2 * kPiece, kPiece - 1, 5, 7,
       511, 13,  3 * kPiece + 1};
   std::vector<CudaMemory> targets;
   std::vector<std::vector<uint8_t>> expected;
-  Upload upload(context, 1 << 20, kPiece);
+  Upload upload(context, 1 << 20, kPiece, GetParam());
   for (uint64_t size : sizes) {
     targets.push_back(allocate(size, size % 256));
     expected.push_back(noise(size, uint32_t(size)));
@@ -76,11 +88,11 @@ TEST_F(UploadTest, PiecesComeBackToTheByte) {
           << "byte " << byte << " of blob " << i;
 }
 
-TEST_F(UploadTest, KeepsTheBytesOfLargeWeights) {
+TEST_P(UploadByThreads, KeepsTheBytesOfLargeWeights) {
   constexpr uint64_t kBytes = 3 * Upload::kBufferBytes + 12345;
   CudaMemory small = allocate(7), large = allocate(kBytes);
   const std::vector<uint8_t> expected = noise(kBytes, 1);
-  Upload upload(context, kBytes + 7);
+  Upload upload(context, kBytes + 7, Upload::kBufferBytes, GetParam());
   ASSERT_TRUE(upload.add(small.address(), expected.data(), 7).isOk());
   ASSERT_TRUE(upload.add(large.address(), expected.data(), kBytes).isOk());
   ASSERT_TRUE(upload.finish().isOk());
@@ -89,6 +101,84 @@ TEST_F(UploadTest, KeepsTheBytesOfLargeWeights) {
   };
   EXPECT_EQ(std::memcmp(there(small), expected.data(), 7), 0);
   EXPECT_EQ(std::memcmp(there(large), expected.data(), kBytes), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, UploadByThreads, testing::Values(0, 1, 2, 7));
+
+/// Threads of this process.
+static size_t taskCount() {
+  size_t count = 0;
+  for (auto it = std::filesystem::directory_iterator("/proc/self/task");
+       it != std::filesystem::directory_iterator(); ++it)
+    ++count;
+  return count;
+}
+
+/// The number of threads, when as many as that are expected: one that was
+/// joined is listed for a moment more.
+static size_t tasksWhen(size_t expected) {
+  for (int turn = 0; turn < 1000 && taskCount() != expected; ++turn)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return taskCount();
+}
+
+TEST(HostCopy, CopiesByTheThreadsThatItIsToldTo) {
+  constexpr uint64_t kSlice = HostCopy::kSliceBytes;
+  const size_t before = taskCount();
+  const std::vector<uint8_t> source = noise(5 * kSlice + 3, 5);
+  {
+    HostCopy copy(4);
+    for (uint64_t bytes : {uint64_t(0), uint64_t(1), kSlice}) {
+      std::vector<uint8_t> target(bytes + 1, 7);
+      copy.run(target.data(), source.data(), bytes);
+      EXPECT_TRUE(std::equal(target.begin(), target.end() - 1, source.begin()));
+      EXPECT_EQ(target.back(), 7);
+    }
+    EXPECT_EQ(taskCount(), before) << "nobody needs others for so little";
+    // Turns follow each other at once, and begin anywhere.
+    for (uint64_t turn = 0; turn < 200; ++turn) {
+      uint64_t bytes = source.size() - turn * 997 % (3 * kSlice);
+      std::vector<uint8_t> target(bytes + 1, 7);
+      copy.run(target.data(), source.data() + source.size() - bytes, bytes);
+      ASSERT_EQ(std::memcmp(target.data(),
+                            source.data() + source.size() - bytes, bytes),
+                0)
+          << "turn " << turn;
+      ASSERT_EQ(target.back(), 7) << "turn " << turn;
+    }
+    EXPECT_EQ(taskCount(), before + 3);
+  }
+  EXPECT_EQ(tasksWhen(before), before);
+}
+
+TEST(HostCopy, TakesNoMoreThanTheProcessors) {
+  const size_t before = tasksWhen(1);
+  const std::vector<uint8_t> source(4 * HostCopy::kSliceBytes, 3);
+  std::vector<uint8_t> target(source.size());
+  HostCopy copy;
+  copy.run(target.data(), source.data(), source.size());
+  EXPECT_EQ(target, source);
+  EXPECT_EQ(taskCount() - before + 1,
+            std::min(usableProcessors(), HostCopy::kMostThreads));
+}
+
+TEST(HostCopy, CopiesMappedFilesToTheirEnd) {
+  const std::vector<uint8_t> expected = noise((3 << 20) + 1234, 9);
+  std::string path = writeFile("mapped", expected);
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  void *mapped =
+      ::mmap(nullptr, expected.size(), PROT_READ, MAP_SHARED, file, 0);
+  ::close(file);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto *bytes = static_cast<const uint8_t *>(mapped);
+  HostCopy copy(3);
+  for (uint64_t begin : {0, 1, 4095, 1 << 20}) {
+    std::vector<uint8_t> target(expected.size() - begin);
+    copy.run(target.data(), bytes + begin, target.size());
+    EXPECT_EQ(std::memcmp(target.data(), &expected[begin], target.size()), 0);
+  }
+  ::munmap(mapped, expected.size());
 }
 
 // The simulator transfers when somebody waits: what is there by then was waited

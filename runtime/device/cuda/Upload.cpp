@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <cstring>
-
 using namespace mtp;
 
 static constexpr const char *kWhat = "a copy of weights to the GPU";
@@ -16,9 +14,9 @@ static uint64_t alignUp(uint64_t bytes) {
 }
 
 Upload::Upload(std::shared_ptr<CudaContext> context, uint64_t bytes,
-               uint64_t bufferBytes)
+               uint64_t bufferBytes, uint32_t threads)
     : context(std::move(context)),
-      bufferBytes(alignUp(std::min(bytes, bufferBytes))) {}
+      bufferBytes(alignUp(std::min(bytes, bufferBytes))), copies(threads) {}
 
 Upload::~Upload() {
   if (!stream || !context->enter().isOk())
@@ -72,7 +70,7 @@ Status Upload::add(CUdeviceptr target, const void *source, uint64_t bytes) {
     MTP_RETURN_IF_ERROR(prepare(buffer));
     uint64_t piece = std::min(bytes, bufferBytes - buffer.used);
     uint8_t *place = buffer.memory.data() + buffer.used;
-    std::memcpy(place, from, piece);
+    copies.run(place, from, piece);
     MTP_RETURN_IF_ERROR(context->check(
         context->driver().cuMemcpyHtoDAsync(target, place, piece, stream),
         kWhat));

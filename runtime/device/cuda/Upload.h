@@ -4,23 +4,25 @@
 #define MTP_RUNTIME_DEVICE_CUDA_UPLOAD_H
 
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/HostCopy.h"
 
 #include <array>
 
 namespace mtp {
 
-/// Copies that overlap: the host fills one of two pinned buffers while the
-/// device transfers what is in the other. Small copies share a buffer, and
-/// wait for each other no more than the pieces of a large one do.
+/// Copies that overlap: several threads of the host fill one of two pinned
+/// buffers while the device transfers what is in the other. Small copies share
+/// a buffer, and wait for each other no more than the pieces of a large one do.
 class Upload {
 public:
   /// Bytes of a buffer: a transfer of so many is far longer than its launch.
   static constexpr uint64_t kBufferBytes = 16 << 20;
 
   /// Allocates nothing: that is for the first add(), which may fail. `bytes` is
-  /// a bound on all copies together: buffers are no larger.
+  /// a bound on all copies together: buffers are no larger. `threads` as in
+  /// HostCopy.
   Upload(std::shared_ptr<CudaContext> context, uint64_t bytes,
-         uint64_t bufferBytes = kBufferBytes);
+         uint64_t bufferBytes = kBufferBytes, uint32_t threads = 0);
   Upload(const Upload &) = delete;
   Upload &operator=(const Upload &) = delete;
   /// Waits for what is under way.
@@ -43,6 +45,7 @@ private:
 
   std::shared_ptr<CudaContext> context;
   uint64_t bufferBytes;
+  HostCopy copies;
   CUstream stream = nullptr;
   std::array<Buffer, 2> buffers;
   /// The buffer that the host fills.
