@@ -9,7 +9,7 @@
 #include "passes/Passes.h"
 #include "passes/RoundExpansion.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::mtp {
@@ -56,30 +56,28 @@ static void writeHidden(Expansion &e, Value hidden, Value index) {
 }
 
 namespace {
-/// The caches that the rows of a tree were written to, and the nodes of these
-/// rows: a drafter does not run the leaves.
-using TreeCaches = llvm::MapVector<Attribute, llvm::SmallBitVector>;
+/// How a cache was given entries of a tree.
+struct TreeEntries {
+  /// Every node has one, at the length and its number.
+  bool ofAllNodes = false;
+  /// Those of these rows' nodes, at the places that stand there.
+  llvm::SetVector<MakeTreeRowsOp> rows;
+};
+/// The caches with entries that a commit brings into place.
+using TreeCaches = llvm::MapVector<Attribute, TreeEntries>;
 } // namespace
 
-static TreeCaches treeCaches(Block &round, unsigned nodes) {
+static TreeCaches treeCaches(Block &round) {
   TreeCaches caches;
   auto note = [&](auto op) {
     Operation *rows = op.getRows().getDefiningOp();
-    if (!isa_and_nonnull<TreeRowsOp, MakeTreeRowsOp>(rows) ||
-        !op.getCacheAttr())
+    auto made = dyn_cast_or_null<MakeTreeRowsOp>(rows);
+    if (!op.getCacheAttr())
       return;
-    llvm::SmallBitVector &written =
-        caches.try_emplace(op.getCacheAttr(), nodes).first->second;
-    auto made = dyn_cast<MakeTreeRowsOp>(rows);
-    std::optional<ArrayRef<int64_t>> chosen;
-    if (made)
-      chosen = made.getNodes();
-    if (!chosen) {
-      written.set();
-      return;
-    }
-    for (int64_t node : *chosen)
-      written.set(node);
+    if (isa_and_nonnull<TreeRowsOp>(rows))
+      caches[op.getCacheAttr()].ofAllNodes = true;
+    else if (made && !made.getRefreshed())
+      caches[op.getCacheAttr()].rows.insert(made);
   };
   for (Operation &op : round)
     llvm::TypeSwitch<Operation *>(&op)
@@ -101,12 +99,44 @@ static LogicalResult checkInlined(Block &round) {
   return success();
 }
 
-/// Moves the entries of the path to the positions from n on, in each cache
-/// those of the nodes that were written. Returns the rows of the path, -1
+/// The nodes that `rows` have, a row each.
+static SmallVector<int64_t> nodesOf(MakeTreeRowsOp rows) {
+  if (std::optional<ArrayRef<int64_t>> nodes = rows.getNodes())
+    return llvm::to_vector(*nodes);
+  return llvm::to_vector(llvm::seq<int64_t>(0, rows.getParents().size()));
+}
+
+/// Moves the entries of the path that `rows` say the places of to the positions
+/// that they say; what is read of other nodes nobody wrote.
+static void moveRows(Expansion &e, CommitOp op, FlatSymbolRefAttr cache,
+                     ArrayRef<MakeTreeRowsOp> rows) {
+  SmallVector<Value> inputs{op.getPath()};
+  for (MakeTreeRowsOp some : rows) {
+    int64_t count = nodesOf(some).size();
+    inputs.push_back(e.bySlot(some.getPlaces(), count));
+    inputs.push_back(e.bySlot(some.getPositions(), count));
+  }
+  SlotBody body(e.builder, e.loc, "path", e.slots(), inputs);
+  auto along = [&](size_t which) {
+    return body.vector(*e.roundK() + 1, [&](Value place) {
+      Value node = body.element(body.input(0), place);
+      Value entry = body.constant(-1);
+      for (auto [i, some] : llvm::enumerate(rows))
+        for (auto [row, one] : llvm::enumerate(nodesOf(some)))
+          entry = body.select(body.compare(Predicate::eq, node, one),
+                              body.element(body.input(1 + 2 * i + which), row),
+                              entry);
+      return entry;
+    });
+  };
+  ValueRange moved = body.yield({along(0), along(1)});
+  CacheMoveOp::create(e.builder, e.loc, moved[0], moved[1], e.slots(), cache);
+}
+
+/// Brings the entries of the path into place. Returns the rows of the path, -1
 /// behind its end.
 static Value movePath(Expansion &e, CommitOp op) {
   int64_t nodes = *e.roundK() + 1;
-  TreeCaches caches = treeCaches(*op->getBlock(), nodes);
   SlotBody body(e.builder, e.loc, "path", e.slots(), op.getPath());
   Value n = body.load(states::kLength), none = body.constant(-1);
   auto along = [&](llvm::function_ref<Value(Value, Value)> value) {
@@ -117,24 +147,18 @@ static Value movePath(Expansion &e, CommitOp op) {
     });
   };
   Value first = body.mul(body.index(), nodes);
-  SmallVector<Value> results = {
-      along([&](Value, Value node) { return body.add(n, node); }),
-      along([&](Value place, Value) { return body.add(n, place); }),
-      along([&](Value, Value node) { return body.add(first, node); })};
-  for (auto &[cache, written] : caches)
-    if (!written.all())
-      results.push_back(along([&](Value, Value node) {
-        Value from = none;
-        for (unsigned one : written.set_bits())
-          from = body.select(body.compare(Predicate::eq, node, one),
-                             body.add(n, node), from);
-        return from;
-      }));
-  ValueRange moved = body.yield(results);
-  unsigned parts = 3;
-  for (auto &[cache, written] : caches)
-    CacheMoveOp::create(e.builder, e.loc, moved[written.all() ? 0 : parts++],
-                        moved[1], e.slots(), cast<FlatSymbolRefAttr>(cache));
+  ValueRange moved = body.yield(
+      {along([&](Value, Value node) { return body.add(n, node); }),
+       along([&](Value place, Value) { return body.add(n, place); }),
+       along([&](Value, Value node) { return body.add(first, node); })});
+  for (auto &[name, entries] : treeCaches(*op->getBlock())) {
+    auto cache = cast<FlatSymbolRefAttr>(name);
+    if (entries.ofAllNodes)
+      CacheMoveOp::create(e.builder, e.loc, moved[0], moved[1], e.slots(),
+                          cache);
+    else
+      moveRows(e, op, cache, entries.rows.getArrayRef());
+  }
   return moved[2];
 }
 

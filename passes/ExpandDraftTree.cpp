@@ -158,7 +158,7 @@ LogicalResult TreeWriter::rank(Value logits, Value verifiedAt,
 
 /// Runs the module over the nodes of a level, each behind its parent's row of
 /// the level above. A row's position is that of its hidden state, one before
-/// its token's.
+/// its token's. The next round's refresh runs the accepted ones again.
 ModuleOutputs TreeWriter::runLevel(const Level &level, const Level &above,
                                    int64_t depth, Value hidden) {
   int64_t rows = level.nodes.size(), rowsAbove = above.nodes.size();
@@ -183,7 +183,8 @@ ModuleOutputs TreeWriter::runLevel(const Level &level, const Level &above,
       e.byRow(places[2]), e.byRow(places[3]), parents,
       rows == int64_t(parents.size())
           ? DenseI64ArrayAttr()
-          : e.builder.getDenseI64ArrayAttr(level.nodes));
+          : e.builder.getDenseI64ArrayAttr(level.nodes),
+      /*refreshed=*/true);
   if (hidden)
     hidden = e.takeRows(hidden, e.byRow(places[4]));
   return refresh.step(/*module=*/1, e.byRow(tokensOf(level.nodes)), hidden,

@@ -208,7 +208,8 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"dsv3-yarn-mtp2.sim", kExact},
         Plans{"dsv3-int8.sim", kQuantised, true},
         Plans{"dsv3-int4.sim", kExact}, Plans{"kimi-tree.sim", kRounded},
-        Plans{"lookup", kExact}, Plans{"branches", kExact, true}),
+        Plans{"lookup", kExact}, Plans{"branches", kExact, true},
+        Plans{"siblings", kExact, true}),
     nameOf);
 
 INSTANTIATE_TEST_SUITE_P(Models, GpuPages,

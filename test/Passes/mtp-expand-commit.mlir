@@ -171,35 +171,59 @@ mtp.round @tree k 2 {
 
 // -----
 
-// A drafter's cache has entries of the nodes that the drafter ran, and of those alone
-// they come into place: what is read of the others nobody wrote.
+// A drafter's cache has entries of the nodes that the drafter ran, at places that its
+// rows say, and of those alone they come into place: what is read of the others nobody
+// wrote. Rows that the next round runs again are left where they are.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @own layers 1 entry 8 : f32
+mtp.cache @again layers 1 entry 8 : f32
 // CHECK-LABEL: mtp.round @drafter k 3 {
-// CHECK: %[[MOVE:.*]]:4 = mtp.per_slot %{{.*}}(%[[PATH:.*]]) {
-// CHECK: %[[N:.*]] = mtp.load @length[]
-// CHECK: %[[NONE:.*]] = arith.constant -1 : i32
-// CHECK-COUNT-3: tensor.generate
+// CHECK: %[[MADE:.*]]:5 = mtp.per_slot
+// CHECK: mtp.make_tree_rows %{{.*}} nodes [1, 2] :
+// CHECK: mtp.make_tree_rows %{{.*}} nodes [3] :
+// CHECK: mtp.make_tree_rows %{{.*}} nodes [1, 2] refreshed :
+// CHECK: %[[MOVE:.*]]:2 = mtp.per_slot %{{.*}}(%[[MADE]]#2, %[[MADE]]#4, %[[MADE]]#3, %{{.*}}, %{{.*}}) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[PATH:.*]]: tensor<4xi32>, %[[PLACES:.*]]: tensor<2xi32>, %[[POSITIONS:.*]]: tensor<2xi32>, %[[PLACE:.*]]: tensor<1xi32>, %[[POSITION:.*]]: tensor<1xi32>):
 // CHECK: %[[FROM:.*]] = tensor.generate
-// CHECK: %[[NODE:.*]] = tensor.extract
+// CHECK: %[[NODE:.*]] = tensor.extract %[[PATH]]
+// CHECK: %[[NONE:.*]] = arith.constant -1 : i32
 // CHECK: %[[ONE:.*]] = arith.constant 1 : i32
 // CHECK: %[[IS_ONE:.*]] = arith.cmpi eq, %[[NODE]], %[[ONE]]
-// CHECK: %[[PLACE:.*]] = arith.addi %[[N]], %[[NODE]]
-// CHECK: arith.select %[[IS_ONE]], %[[PLACE]], %[[NONE]]
-// CHECK: mtp.yield {{.*}}, %[[FROM]] :
-// CHECK: mtp.cache_move %[[MOVE]]#3 to %[[MOVE]]#1 of %{{.*}} in @own :
+// CHECK: %[[AT_ONE:.*]] = tensor.extract %[[PLACES]]
+// CHECK: %[[OF_ONE:.*]] = arith.select %[[IS_ONE]], %[[AT_ONE]], %[[NONE]]
+// CHECK: %[[TWO:.*]] = arith.constant 2 : i32
+// CHECK: arith.cmpi eq, %[[NODE]], %[[TWO]]
+// CHECK: tensor.extract %[[PLACES]]
+// CHECK: %[[THREE:.*]] = arith.constant 3 : i32
+// CHECK: arith.cmpi eq, %[[NODE]], %[[THREE]]
+// CHECK: tensor.extract %[[PLACE]]
+// CHECK: %[[TO:.*]] = tensor.generate
+// CHECK: tensor.extract %[[POSITIONS]]
+// CHECK: tensor.extract %[[POSITION]]
+// CHECK: mtp.yield %[[FROM]], %[[TO]] :
+// CHECK-NEXT: } :
+// CHECK-NEXT: mtp.cache_move %[[MOVE]]#0 to %[[MOVE]]#1 of %{{.*}} in @own :
+// CHECK-NOT: mtp.cache_move
 mtp.round @drafter k 3 {
   %slots = mtp.slots : tensor<?xi32>
-  %count, %picks, %path = mtp.per_slot %slots {
+  %count, %picks, %path, %at, %places = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
     %p = tensor.splat %slot : tensor<4xi32>
-    mtp.yield %slot, %p, %p : i32, tensor<4xi32>, tensor<4xi32>
-  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x4xi32>, tensor<?x4xi32>)
-  %tree = mtp.make_tree_rows %slots, %slots from %slots at %slots [-1, 0, 0, 1] nodes [1] : tensor<?xi32>
+    %q = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %slot, %p, %p, %q, %q : i32, tensor<4xi32>, tensor<4xi32>, tensor<2xi32>, tensor<2xi32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x4xi32>, tensor<?x4xi32>, tensor<?x2xi32>, tensor<?x2xi32>)
+  %s = mtp.regroup %at : tensor<?x2xi32> -> tensor<?xi32>
+  %t = mtp.regroup %places : tensor<?x2xi32> -> tensor<?xi32>
+  %first = mtp.make_tree_rows %s, %s from %s at %t [-1, 0, 0, 1] nodes [1, 2] : tensor<?xi32>
+  %second = mtp.make_tree_rows %slots, %slots from %slots at %slots [-1, 0, 0, 1] nodes [3] : tensor<?xi32>
+  %third = mtp.make_tree_rows %s, %s from %s at %t [-1, 0, 0, 1] nodes [1, 2] refreshed : tensor<?xi32>
   %w = mtp.weight "table" : tensor<16x8xf32>
-  %x = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  mtp.cache_append %x, %tree into @own[0] at 0 : tensor<?x8xf32>
-  mtp.commit %count, %picks, %x along %path : tensor<?xi32>, tensor<?x4xi32>, tensor<?x8xf32>, tensor<?x4xi32>
+  %x = mtp.embed %s, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %y = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  mtp.cache_append %x, %first into @own[0] at 0 : tensor<?x8xf32>
+  mtp.cache_append %y, %second into @own[0] at 0 : tensor<?x8xf32>
+  mtp.cache_append %x, %third into @again[0] at 0 : tensor<?x8xf32>
+  mtp.commit %count, %picks, %y along %path : tensor<?xi32>, tensor<?x4xi32>, tensor<?x8xf32>, tensor<?x4xi32>
 }
 }
 

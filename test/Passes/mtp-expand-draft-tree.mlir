@@ -14,7 +14,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_co
 // CHECK: %[[REST:.*]] = mtp.exclude %[[L0]], %[[D1]]
 // CHECK: %[[D2:.*]] = mtp.sample %[[REST]], %[[V0]]
 // Node 1 alone has children: the module runs over it, on the anchor's hidden state.
-// CHECK: %[[TREE:.*]] = mtp.make_tree_rows {{.*}} [-1, 0, 0, 1, 1] nodes [1]
+// CHECK: %[[TREE:.*]] = mtp.make_tree_rows {{.*}} [-1, 0, 0, 1, 1] nodes [1] refreshed :
 // CHECK: %[[H1:.*]] = mtp.take_rows %[[H0]]
 // CHECK: %[[G1:.*]] = mtp.mask_first %[[H1]], %[[TREE]]
 // CHECK: %[[L1:.*]] = mtp.linear %[[G1]]

@@ -106,8 +106,8 @@ def MTP_CommitOp : MTP_Op<"commit", [
     hidden states the verified rows'. Entries of rejected rows lie past the new
     length and are overwritten by the next round, so nothing is rolled back.
     With a `path` through a tree the hidden states are those of the path, and
-    the entries of the path move into place in every cache that the target
-    writes.
+    the entries of the path move into place in every cache that rows of a tree
+    are written to, but for rows that are `refreshed`.
 
     ```mlir
     mtp.commit %count, %picks, %hidden

@@ -406,6 +406,11 @@ def MTP_MakeTreeRowsOp : MTP_ModelOp<"make_tree_rows",
     that of its rotation, a row has the position of its block's root and its own
     place in the cache. Dead rows have -1 everywhere.
 
+    `refreshed` says that nobody reads the entries of these rows behind the
+    round: the next one runs the rows of the accepted path anew, as
+    `mtp.draft_tree` does. A commit moves the entries of other rows from the
+    places to the positions that stand here.
+
     ```mlir
     %rows = mtp.make_tree_rows %slots, %positions from %roots at %places
             [-1, 0, 0] : tensor<6xi32>
@@ -418,11 +423,12 @@ def MTP_MakeTreeRowsOp : MTP_ModelOp<"make_tree_rows",
   let arguments = (ins MTP_Tokens:$slots, MTP_Tokens:$positions,
                        MTP_Tokens:$roots, MTP_Tokens:$places,
                        DenseI64ArrayAttr:$parents,
-                       OptionalAttr<DenseI64ArrayAttr>:$nodes);
+                       OptionalAttr<DenseI64ArrayAttr>:$nodes,
+                       UnitAttr:$refreshed);
   let results = (outs MTP_Rows:$rows);
   let assemblyFormat = [{
     $slots `,` $positions `from` $roots `at` $places $parents
-    (`nodes` $nodes^)? attr-dict `:` type($slots)
+    (`nodes` $nodes^)? (`refreshed` $refreshed^)? attr-dict `:` type($slots)
   }];
   let hasVerifier = 1;
 }

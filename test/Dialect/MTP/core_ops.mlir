@@ -50,6 +50,8 @@ mtp.round @core {
   mtp.cache_move %grid to %again of %slots in @kv : tensor<?x3xi32>, tensor<?xi32>
   // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] [-1, 0, 0] : tensor<?xi32>
   %tree = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens [-1, 0, 0] : tensor<?xi32>
+  // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] [-1, 0, 0] nodes [2] refreshed : tensor<?xi32>
+  %level = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens [-1, 0, 0] nodes [2] refreshed : tensor<?xi32>
   // CHECK: mtp.exclude %[[H]], %[[TOKENS]] : tensor<?x8xf32>, tensor<?xi32>
   %rest = mtp.exclude %h, %tokens : tensor<?x8xf32>, tensor<?xi32>
   // CHECK: mtp.output "logits" %[[H]] : tensor<?x8xf32>
