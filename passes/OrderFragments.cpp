@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/Exec/IR/KernelFamily.h"
 #include "passes/Passes.h"
 #include "runtime/schema/FragmentOrder.h"
 #include "llvm/ADT/MapVector.h"
@@ -56,6 +57,24 @@ static bool isProduct(Operation *call, Value weight) {
   return packed && packed.getPackedWeight() == weight;
 }
 
+/// Whether the rows that a call multiplies begin at multiples of 16 bytes, in
+/// which they are loaded: buffers do, columns of one may not.
+static bool hasAlignedRows(Operation *call) {
+  constexpr int64_t piece = kPieceBytes / 4;
+  auto isAligned = [](Value x) {
+    ColumnView view = viewOf(x);
+    return view.offset % piece == 0 && view.stride % piece == 0;
+  };
+  return llvm::TypeSwitch<Operation *, bool>(call)
+      .Case<exec::LinearOp, LinearArgmaxOp, MoeGateUpOp, MoeDownOp>(
+          [&](auto op) { return isAligned(op.getX()); })
+      .Case<HeadLinearOp>([&](HeadLinearOp op) {
+        return isAligned(op.getX()) && op.getColBegin() % piece == 0 &&
+               op.getHeadWidth() % piece == 0;
+      })
+      .Default(true);
+}
+
 void OrderFragmentsPass::runOnOperation() {
   SymbolTable symbols(getOperation());
   llvm::MapVector<exec::WeightOp, SmallVector<RefOp>> refs;
@@ -67,7 +86,7 @@ void OrderFragmentsPass::runOnOperation() {
     WeightLayoutAttrInterface layout = inFragments(weight);
     bool onlyProducts = llvm::all_of(ofWeight, [](RefOp ref) {
       return llvm::all_of(ref->getUsers(), [&](Operation *user) {
-        return isProduct(user, ref.getResult());
+        return isProduct(user, ref.getResult()) && hasAlignedRows(user);
       });
     });
     if (!layout || !onlyProducts)

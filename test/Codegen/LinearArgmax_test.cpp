@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "Projection.h"
 #include "Quantized.h"
 
 #include <cmath>
@@ -32,7 +32,7 @@ struct Case {
   /// Weights in the order of tensor cores, on a GPU alone.
   bool fragments = false;
 
-  int stride() const { return k + 5; }
+  int stride() const { return rowStride(k, fragments); }
   int parts() const { return (n + 31) / 32; }
   std::string config() const {
     std::string text = "k = " + std::to_string(k) +

@@ -21,6 +21,7 @@ struct Case {
     return target.isGpu || !fragments;
   }
   int outputs() const { return gated ? n / 2 : n; }
+  int stride() const { return rowStride(k, fragments); }
   std::string config() const {
     std::string text = "k = " + std::to_string(k) +
                        ", n = " + std::to_string(n) + ", dtype = \"" +
@@ -36,7 +37,7 @@ struct Case {
       text += ", activation = \"swiglu\"";
     if (fragments)
       text += ", fragments = true";
-    return text + ", x_stride = " + std::to_string(k + 5) +
+    return text + ", x_stride = " + std::to_string(stride()) +
            ", y_stride = " + std::to_string(outputs() + 1);
   }
 };
@@ -44,7 +45,7 @@ struct Case {
 /// Inputs of a case and a double precision reference.
 struct Problem {
   Problem(const Case &c, int rows)
-      : c(c), rows(rows), x(randomFloats(size_t(rows) * (c.k + 5), 1)),
+      : c(c), rows(rows), x(randomFloats(size_t(rows) * c.stride(), 1)),
         normWeight(randomFloats(c.k, 2, 0.3f)),
         w(randomFloats(size_t(c.n) * c.k, 3, 0.2f)), bias(randomFloats(c.n, 4)),
         residual(randomFloats(size_t(rows) * (c.outputs() + 3), 5)),
@@ -55,16 +56,16 @@ struct Problem {
 
   std::vector<float> run(const Kernel &kernel, int first, int count,
                          Split split) {
-    return runProjection(kernel,
-                         {c.k, c.outputs(), x, c.norm ? &normWeight : nullptr,
-                          packed, c.bias ? &bias : nullptr,
-                          c.residual ? &residual : nullptr},
-                         first, count, split);
+    return runProjection(
+        kernel,
+        {c.k, c.outputs(), c.stride(), x, c.norm ? &normWeight : nullptr,
+         packed, c.bias ? &bias : nullptr, c.residual ? &residual : nullptr},
+        first, count, split);
   }
 
   /// The value that is multiplied: normed, and rounded where the weights are.
   double input(int row, int i, bool rounded) const {
-    const float *from = &x[size_t(row) * (c.k + 5)];
+    const float *from = &x[size_t(row) * c.stride()];
     double value = from[i];
     if (c.norm) {
       double sum = 0;
@@ -178,7 +179,7 @@ TEST(Linear, KeepsNaNInItsRow) {
     Kernel kernel(target, "linear", c.config());
     std::vector<float> before = problem.run(kernel, 0, 13, Split::Whole);
     for (int i = 0; i < c.k; ++i)
-      problem.x[size_t(5) * (c.k + 5) + i] = NAN;
+      problem.x[size_t(5) * c.stride() + i] = NAN;
     std::vector<float> after = problem.run(kernel, 0, 13, Split::Whole);
     for (size_t i = 0; i < before.size(); ++i) {
       bool poisoned = i / c.n == 5;
@@ -216,7 +217,7 @@ TEST(Linear, AgreesWithSeparateNorm) {
     Case plain{k, 90, /*bf16=*/true};
     fused.fragments = plain.fragments = fragments;
     Problem problem(fused, 9), separate(plain, 9);
-    std::string stride = std::to_string(k + 5);
+    std::string stride = std::to_string(fused.stride());
     Kernel norm(target, "rms_norm",
                 "width = " + std::to_string(k) +
                     ", eps = 1.0e-5 : f32, offset = 1, x_stride = " + stride +

@@ -7,10 +7,14 @@
 
 namespace mtp::codegen::test {
 
-/// What a `linear` kernel reads. Rows of x are k + 5 apart, those of the
+/// From a row of k inputs to the next one. Tensor cores take rows at multiples
+/// of 16 bytes.
+inline int rowStride(int k, bool fragments) { return k + (fragments ? 8 : 5); }
+
+/// What a `linear` kernel reads. Rows of x are `stride` apart, those of the
 /// residual `outputs` + 3, those of the result `outputs` + 1. Null: not there.
 struct ProjectionInputs {
-  int k, outputs;
+  int k, outputs, stride;
   const std::vector<float> &x;
   const std::vector<float> *normWeight;
   const std::vector<uint8_t> &weights;
@@ -30,7 +34,7 @@ inline std::vector<float> runProjection(const Kernel &kernel,
                                   (stride - width));
   };
   static const std::vector<float> none(1);
-  Guarded<float> x(rows(in.x, in.k, in.k + 5));
+  Guarded<float> x(rows(in.x, in.k, in.stride));
   Guarded<float> norm(in.normWeight ? *in.normWeight : none);
   Guarded<uint8_t> weights(in.weights);
   Guarded<float> bias(in.bias ? *in.bias : none);

@@ -28,7 +28,7 @@ struct Case {
     return target.isGpu || !fragments;
   }
   int outputs() const { return gated ? n / 2 : n; }
-  int stride() const { return k + 5; }
+  int stride() const { return rowStride(k, fragments); }
   std::string config() const {
     std::string text = "k = " + std::to_string(k) +
                        ", n = " + std::to_string(n) + ", " + format.config();
@@ -70,11 +70,11 @@ struct Problem {
 
   std::vector<float> run(const Kernel &kernel, int first, int count,
                          Split split) const {
-    return runProjection(kernel,
-                         {c.k, c.outputs(), x, c.norm ? &normWeight : nullptr,
-                          packed, c.bias ? &bias : nullptr,
-                          c.residual ? &residual : nullptr},
-                         first, count, split);
+    return runProjection(
+        kernel,
+        {c.k, c.outputs(), c.stride(), x, c.norm ? &normWeight : nullptr,
+         packed, c.bias ? &bias : nullptr, c.residual ? &residual : nullptr},
+        first, count, split);
   }
 
   /// The rows as they are multiplied, in f32.

@@ -114,7 +114,8 @@ static void emitMoeDown(GpuBuilder &kb, const KernelConfig &config) {
   emitExperts(kb, config, spec, rowOf, spec.n);
 }
 
-static const GpuEmitter kinds[] = {{"moe_gate_up", gateUpLaunch, emitMoeGateUp},
-                                   {"moe_down", downLaunch, emitMoeDown}};
+static const GpuEmitter kinds[] = {
+    {"moe_gate_up", gateUpLaunch, emitMoeGateUp, verifyRowStrides},
+    {"moe_down", downLaunch, emitMoeDown}};
 
 llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuExpertKernels() { return kinds; }

@@ -8,7 +8,7 @@
 using namespace mtp::codegen;
 using Order = mtp::FragmentOrder;
 
-/// Inputs of a row that a lane prepares: they lie together.
+/// Inputs of a row that a lane makes integers of: they lie together.
 static constexpr int64_t kOctet = 8;
 /// Octets of a unit.
 static constexpr int64_t kUnitOctets = Order::kInputs / kOctet;
@@ -144,51 +144,42 @@ void FragmentRows::find(Value first, Value rowCount) {
 // Preparing
 //===----------------------------------------------------------------------===//
 
-/// Eight values that lie together, zeros where `mask` is false; null
-/// `isAligned`: at a multiple of 16 bytes.
-Values FragmentRows::loadEight(Value from, Value isAligned, Value mask) {
-  auto inVectors = [&] {
+/// The inputs of a piece, normed; zeros behind the row's last one.
+Values FragmentRows::inputs(const Piece &piece) {
+  constexpr int64_t atOnce = 4;
+  Value row = kb.extend(piece.row, kb.i64Type());
+  Value from = kb.at(rowPointer(row), piece.index, 4), weights, inverse;
+  if (spec.normWeight) {
+    weights = kb.at(spec.normWeight, piece.index, 4);
+    inverse = kb.loadOwn(kb.f32Type(), kb.at(places.inverses, row, 4));
+  }
+  auto load = [&] {
     Values values;
-    for (int64_t i = 0; i < kOctet; i += 4) {
-      Value four =
-          kb.loadOwn(kb.vectorType(kb.f32Type(), 4), kb.at(from, i * 4));
-      for (int64_t j = 0; j < 4; ++j)
-        values.push_back(kb.element(four, j));
+    for (int64_t i = 0; i < piece.inputs; i += atOnce) {
+      auto loadFour = [&](Value base) {
+        return kb.loadOwn(kb.vectorType(kb.f32Type(), atOnce),
+                          kb.at(base, i * 4));
+      };
+      Value four = loadFour(from);
+      Value scales = weights ? loadFour(weights) : Value();
+      for (int64_t j = 0; j < atOnce; ++j) {
+        Value value = kb.element(four, j);
+        if (scales)
+          value = emitScaleByNorm(kb, value, inverse, kb.element(scales, j),
+                                  spec.normOffset);
+        values.push_back(value);
+      }
     }
     return values;
   };
-  auto oneByOne = [&] {
-    Values values;
-    for (int64_t i = 0; i < kOctet; ++i)
-      values.push_back(kb.loadOwn(kb.f32Type(), kb.at(from, i * 4)));
-    return values;
-  };
-  auto load = [&] {
-    return isAligned ? kb.choose(isAligned, inVectors, oneByOne) : inVectors();
-  };
-  if (!mask)
+  if (!shape.restInputs())
     return load();
-  return kb.choose(mask, load, [&] { return Values(kOctet, kb.f32(0)); });
+  return kb.choose(kb.cmp(Cmp::LT, piece.index, shape.k), load,
+                   [&] { return Values(piece.inputs, kb.f32(0)); });
 }
 
-/// An octet of a row, normed.
-Values FragmentRows::inputs(Value row, Value index, Value mask) {
-  Value from = kb.at(rowPointer(row), index, 4);
-  Values values = loadEight(from, kb.isAligned(from, 16), mask);
-  if (!spec.normWeight)
-    return values;
-  Value inverse = kb.loadOwn(kb.f32Type(), kb.at(places.inverses, row, 4));
-  Values weights = loadEight(kb.at(spec.normWeight, index, 4), Value(), mask);
-  for (auto [value, weight] : llvm::zip(values, weights))
-    value = emitScaleByNorm(kb, value, inverse, weight, spec.normOffset);
-  return values;
-}
-
-/// Where an octet (i32) of a row (i32) lies in a place.
-Value FragmentRows::bytePlace(Value row, Value octet) {
-  if (!shape.isInteger())
-    return kb.add(kb.mul(row, number(shape.rowBytes())),
-                  kb.mul(octet, number(2 * kOctetBytes)));
+/// Where the integers of an octet lie.
+Value FragmentRows::octetPlace(const Piece &octet) {
   // [row tile][unit][row][octet]: a warp's operands are one piece.
   auto part = [&](Value value, int64_t by, int64_t bytes) {
     return kb.mul(kb.shiftRight(value, number(by)), number(bytes));
@@ -196,18 +187,25 @@ Value FragmentRows::bytePlace(Value row, Value octet) {
   auto low = [&](Value value, int64_t count, int64_t bytes) {
     return kb.mul(kb.bitAnd(value, number(count - 1)), number(bytes));
   };
-  Value tile = part(row, 3, shape.units() * kUnitBytes);
-  Value unit = part(octet, 2, kUnitBytes);
-  Value inTile = low(row, kRowTile, kUnitOctets * kOctetBytes);
-  return kb.add(kb.add(tile, unit),
-                kb.add(inTile, low(octet, kUnitOctets, kOctetBytes)));
+  Value tile = part(octet.row, 3, shape.units() * kUnitBytes);
+  Value unit = part(octet.ofChunk, 2, kUnitBytes);
+  Value inTile = low(octet.row, kRowTile, kUnitOctets * kOctetBytes);
+  Value place =
+      kb.add(kb.add(tile, unit),
+             kb.add(inTile, low(octet.ofChunk, kUnitOctets, kOctetBytes)));
+  return kb.at(kb.at(area, octet.place, placeBytes()),
+               kb.extend(place, kb.i64Type()), 1);
 }
 
-void FragmentRows::storeBF16(ValueRange values, Value to, Value mask) {
+void FragmentRows::storeBF16(const Piece &piece, ValueRange values) {
   Values words;
-  for (int64_t i = 0; i < kOctet; i += 2)
+  for (int64_t i = 0; i < piece.inputs; i += 2)
     words.push_back(kb.packBF16(values[i], values[i + 1]));
-  kb.storeOwn(kb.vectorOf(words), to, mask);
+  Value place = kb.add(kb.mul(piece.row, number(shape.rowBytes())),
+                       kb.mul(piece.ofChunk, number(2 * piece.inputs)));
+  Value to = kb.at(kb.at(area, piece.place, placeBytes()),
+                   kb.extend(place, kb.i64Type()), 1);
+  kb.storeOwn(kb.vectorOf(words), to);
 }
 
 /// Quantises an octet with the others of its group, which neighbouring lanes
@@ -233,44 +231,81 @@ Value FragmentRows::storeIntegers(ValueRange values, int64_t octets, Value to,
   return scale.scale;
 }
 
-void FragmentRows::prepare(Value first) {
-  int64_t octets = shape.chunkInputs() / kOctet;
-  Value lane = kb.truncate(kb.laneOfWarp(), kb.i32Type());
-  Value all = kb.mul(count, pass.prepared * octets);
+/// The piece number `item` (i64) of those that are prepared.
+FragmentRows::Piece FragmentRows::pieceAt(Value item, Value first,
+                                          int64_t inputs) {
+  int64_t pieces = shape.chunkInputs() / inputs;
+  auto part = [&](Value value, int64_t count) {
+    return kb.bitAnd(value, number(count - 1));
+  };
   auto shifted = [&](Value value, int64_t by) {
     return kb.shiftRight(value, number(llvm::Log2_64(by)));
   };
+  Piece piece{inputs};
+  item = kb.truncate(item, kb.i32Type());
+  piece.ofChunk = part(item, pieces);
+  item = shifted(item, pieces);
+  piece.place = kb.extend(part(item, pass.prepared), kb.i64Type());
+  piece.row = shifted(item, pass.prepared);
+  Value chunk = kb.add(first, kb.mul(piece.place, kb.integer(kb.warps())));
+  if (shape.chunks() % (kb.warps() * pass.prepared))
+    chunk = kb.min(chunk, kb.integer(shape.chunks() - 1));
+  piece.index =
+      kb.add(kb.mul(chunk, shape.chunkInputs()),
+             kb.extend(kb.mul(piece.ofChunk, number(inputs)), kb.i64Type()));
+  return piece;
+}
+
+/// Rounds to bf16. A lane has every 32nd piece; how much it loads before it
+/// stores is what the sums, and a norm's weights, leave registers for.
+void FragmentRows::prepareBF16(Value first) {
+  int64_t inputs = spec.normWeight ? kOctet / 2 : kOctet;
+  bool isFull = spec.normWeight || spec.gathersRows || pass.rowTiles > 2;
+  int64_t most = isFull ? 1 : 2;
+  Value all = kb.mul(count, pass.prepared * shape.chunkInputs() / inputs);
+  auto prepare = [&](Value item, int64_t pieces) {
+    llvm::SmallVector<std::pair<Piece, Values>> loaded;
+    for (int64_t i = 0; i < pieces; ++i) {
+      Piece piece = pieceAt(kb.add(item, i * kWarp), first, inputs);
+      loaded.push_back({piece, this->inputs(piece)});
+    }
+    for (auto &[piece, values] : loaded)
+      storeBF16(piece, values);
+  };
+  kb.forRange(kb.laneOfWarp(), all, most * kWarp, [&](Value item) {
+    if (most == 1)
+      return prepare(item, 1);
+    kb.ifElse(
+        kb.cmp(Cmp::LT, kb.add(item, kWarp), all), [&] { prepare(item, 2); },
+        [&] { prepare(item, 1); });
+  });
+}
+
+void FragmentRows::prepareIntegers(Value first) {
+  int64_t octets = shape.chunkInputs() / kOctet;
+  Value all = kb.mul(count, pass.prepared * octets);
+  kb.forRange(kb.integer(0), all, kWarp, [&](Value base) {
+    Piece octet = pieceAt(kb.add(base, kb.laneOfWarp()), first, kOctet);
+    // Lanes without a row have the last one's, and store nothing.
+    Value last = kb.sub(kb.truncate(count, kb.i32Type()), number(1));
+    Value isReal = kb.cmp(Cmp::LE, octet.row, last);
+    octet.row = kb.min(octet.row, last);
+    Value scale =
+        storeIntegers(inputs(octet), octets, octetPlace(octet), isReal);
+    Value scaleTo = kb.at(kb.at(scalePlace, octet.place, rows() * 4),
+                          kb.extend(octet.row, kb.i64Type()), 4);
+    kb.storeOwn(scale, scaleTo,
+                kb.bitAnd(isReal, kb.cmp(Cmp::EQ, octet.ofChunk, number(0))));
+  });
+}
+
+void FragmentRows::prepare(Value first) {
   // What was there may still be read.
   kb.syncWarp();
-  kb.forRange(kb.integer(0), all, kWarp, [&](Value base) {
-    Value item = kb.add(kb.truncate(base, kb.i32Type()), lane);
-    Value octet = kb.bitAnd(item, number(octets - 1));
-    Value pair = shifted(item, octets);
-    Value place = kb.bitAnd(pair, number(pass.prepared - 1));
-    Value given = shifted(pair, pass.prepared);
-    Value last = kb.sub(kb.truncate(count, kb.i32Type()), number(1));
-    Value isReal = kb.cmp(Cmp::LE, given, last);
-    Value row = kb.min(given, last);
-    Value chunk = kb.add(
-        first, kb.mul(kb.extend(place, kb.i64Type()), kb.integer(kb.warps())));
-    chunk = kb.min(chunk, kb.integer(shape.chunks() - 1));
-    Value index =
-        kb.add(kb.mul(chunk, shape.chunkInputs()),
-               kb.extend(kb.mul(octet, number(kOctet)), kb.i64Type()));
-    // Behind the last input there are zeros.
-    Value mask = shape.restInputs() ? kb.cmp(Cmp::LT, index, shape.k) : Value();
-    Values values = inputs(kb.extend(row, kb.i64Type()), index, mask);
-    Value placed = kb.extend(place, kb.i64Type());
-    Value to = kb.at(kb.at(area, placed, placeBytes()),
-                     kb.extend(bytePlace(row, octet), kb.i64Type()), 1);
-    if (!shape.isInteger())
-      return storeBF16(values, to, isReal);
-    Value scale = storeIntegers(values, octets, to, isReal);
-    Value scaleTo = kb.at(kb.at(scalePlace, placed, rows() * 4),
-                          kb.extend(row, kb.i64Type()), 4);
-    kb.storeOwn(scale, scaleTo,
-                kb.bitAnd(isReal, kb.cmp(Cmp::EQ, octet, number(0))));
-  });
+  if (shape.isInteger())
+    prepareIntegers(first);
+  else
+    prepareBF16(first);
   kb.syncWarp();
 }
 

@@ -1,8 +1,9 @@
 //===- FragmentRows.h - Rows as tensor cores take them ----------*- C++ -*-===//
 //
 // A warp makes of its chunks' inputs what mma.sync takes, in shared memory of
-// its own: bf16, or int8 with a scale for each group. A lane has eight inputs
-// of a row, so that what it costs grows with the rows there are.
+// its own: bf16, or int8 with a scale for each group. A lane has a few inputs
+// of a row, so that what it costs grows with the rows there are. Rows begin at
+// multiples of 16 bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,17 +45,29 @@ public:
   Values scales(int64_t place, int64_t rowTile);
 
 private:
+  /// So many inputs of a row that lie together, a lane's.
+  struct Piece {
+    int64_t inputs;
+    /// Its row (i32), the place of its chunk (i64), and its number in that
+    /// (i32).
+    Value row, place, ofChunk;
+    /// Of its first input in the row.
+    Value index;
+  };
+
   int64_t rows() const { return pass.rowTiles * kRowTile; }
   int64_t placeBytes() const { return rows() * shape.rowBytes(); }
   Value number(int64_t value);
-  Value bytePlace(Value row, Value octet);
   Value rowPointer(Value row);
   void clear();
   void sumSquares();
-  Values loadEight(Value from, Value isAligned, Value mask);
-  Values inputs(Value row, Value index, Value mask);
-  void storeBF16(ValueRange values, Value to, Value mask);
+  Piece pieceAt(Value item, Value first, int64_t inputs);
+  Value octetPlace(const Piece &octet);
+  Values inputs(const Piece &piece);
+  void storeBF16(const Piece &piece, ValueRange values);
   Value storeIntegers(ValueRange values, int64_t octets, Value to, Value mask);
+  void prepareBF16(Value first);
+  void prepareIntegers(Value first);
 
   GpuBuilder &kb;
   const PanelProductSpec &spec;

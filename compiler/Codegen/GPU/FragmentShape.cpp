@@ -9,6 +9,19 @@ bool mtp::codegen::hasFragments(const KernelConfig &config) {
   return config.flag("fragments");
 }
 
+mlir::LogicalResult mtp::codegen::verifyRowStrides(const KernelConfig &config,
+                                                   EmitError emitError) {
+  if (!hasFragments(config))
+    return mlir::success();
+  for (llvm::StringRef key : {"x_stride", "x_head_stride", "x_offset"})
+    if (int64_t value = config.integer(key); value % 4 != 0)
+      return emitError() << "expected " << key
+                         << " to be a multiple of 4 where weights are in the "
+                            "order of fragments, got "
+                         << value;
+  return mlir::success();
+}
+
 int64_t FragmentShape::chunkBytes() const {
   if (!isInteger())
     return Order::kBlockBytes;

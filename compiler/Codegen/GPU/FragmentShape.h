@@ -20,6 +20,11 @@ inline constexpr int64_t kFragmentRows = 32, kRowTile = 8;
 /// Whether a kernel's weights are in the order of fragments.
 bool hasFragments(const KernelConfig &config);
 
+/// Reports unless rows begin at multiples of 16 bytes where their first one
+/// does, which fragments need: the contract says so of the first one.
+mlir::LogicalResult verifyRowStrides(const KernelConfig &config,
+                                     EmitError emitError);
+
 struct FragmentShape {
   WeightFormat format;
   int64_t k;

@@ -55,12 +55,14 @@ int64_t mtp::codegen::tileRows(const KernelConfig &config) {
 BlockTile::BlockTile(GpuBuilder &kb, const KernelConfig &config, Value rows) {
   int64_t ofTile = tileRows(config);
   Value tiles = kb.div(kb.add(rows, ofTile - 1), ofTile);
-  // Blocks are numbered in 32 bits, which a GPU divides faster.
+  // Blocks are numbered in 32 bits, which a GPU divides faster, and so are
+  // rows, whose numbers are kept while tiles are multiplied.
   auto narrow = [&](Value value) { return kb.truncate(value, kb.i32Type()); };
   auto wide = [&](Value value) { return kb.extend(value, kb.i64Type()); };
   Value block = narrow(kb.block()), perPanel = narrow(tiles);
   panel = wide(kb.div(block, perPanel));
-  firstRow = kb.mul(wide(kb.rem(block, perPanel)), ofTile);
+  Value tileRows = kb.constant(kb.i32Type(), double(ofTile));
+  firstRow = wide(kb.mul(kb.rem(block, perPanel), tileRows));
 }
 
 void mtp::codegen::emitTileProduct(GpuBuilder &kb, const KernelConfig &config,
@@ -201,7 +203,7 @@ static void emitHeadLinear(GpuBuilder &kb, const KernelConfig &config) {
 }
 
 static const GpuEmitter kinds[] = {
-    {"linear", linearLaunch, emitLinear},
-    {"head_linear", headLinearLaunch, emitHeadLinear}};
+    {"linear", linearLaunch, emitLinear, verifyRowStrides},
+    {"head_linear", headLinearLaunch, emitHeadLinear, verifyRowStrides}};
 
 llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuLinearKernels() { return kinds; }

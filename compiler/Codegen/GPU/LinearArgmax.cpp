@@ -79,6 +79,6 @@ static void emitLinearArgmax(GpuBuilder &kb, const KernelConfig &config) {
 }
 
 static const GpuEmitter kinds[] = {
-    {"linear_argmax", argmaxLaunch, emitLinearArgmax}};
+    {"linear_argmax", argmaxLaunch, emitLinearArgmax, verifyRowStrides}};
 
 llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuArgmaxKernels() { return kinds; }

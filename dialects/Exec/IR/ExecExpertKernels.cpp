@@ -33,14 +33,14 @@ static void describeExperts(ContractWriter &w, int64_t topK, int64_t k,
 
 static void describeGateUp(ContractWriter &w) {
   int64_t topK = w.need("top_k"), k = w.need("k"), n = w.need("inter");
-  w.rows(w.p0, w.get("x_stride", k), k); // x
+  w.multiplied(w.p0, w.get("x_stride", k), k); // x
   describeExperts(w, topK, k, 2 * n, /*gated=*/true);
   w.words(w.p0 * topK * n).result(); // y
 }
 
 static void describeDown(ContractWriter &w) {
   int64_t topK = w.need("top_k"), k = w.need("k"), n = w.need("n");
-  w.words(w.p0 * topK * k); // x
+  w.multiplied(w.p0 * topK, k, k); // x
   describeExperts(w, topK, k, n, /*gated=*/false);
   w.words(w.p0 * topK * n).result(); // y
 }

@@ -9,9 +9,9 @@ using namespace mlir::exec;
 /// The inputs of a projection by n outputs.
 static void describeInputs(ContractWriter &w, int64_t k, int64_t n,
                            bool gated) {
-  w.rows(w.p0, w.get("x_stride", k), k); // x
+  w.multiplied(w.p0, w.get("x_stride", k), k); // x
   if (w.flag("norm"))
-    w.words(k); // the norm's weight
+    w.multiplied(1, k, k); // the norm's weight
   w.weight(k, n, /*stack=*/1, gated);
   if (w.flag("bias"))
     w.words(n); // bias
@@ -58,8 +58,8 @@ static void describeHeadLinear(ContractWriter &w) {
   int64_t kept = w.get("keep_width", 0);
   int64_t width = std::max(w.get("x_offset", 0) + k,
                            kept ? w.get("keep_offset", 0) + kept : 0);
-  w.rows(w.p0, w.get("x_stride", heads * xHead),
-         (heads - 1) * xHead + width); // x
+  w.multiplied(w.p0, w.get("x_stride", heads * xHead),
+               (heads - 1) * xHead + width); // x
   w.weight(k, n, heads);
   if (w.flag("rotate"))
     w.angles(w.need("dim"));

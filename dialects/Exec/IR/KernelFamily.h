@@ -20,6 +20,9 @@ namespace mlir::exec {
 /// No param is larger than this: rows, slots, positions and their likes.
 inline constexpr int64_t kMostParam = int64_t(1) << 30;
 
+/// Bytes that a thread of a GPU loads at once, from a multiple of as many.
+inline constexpr int64_t kPieceBytes = 16;
+
 class ContractWriter;
 
 /// How a kind's work divides into tasks.
@@ -108,6 +111,15 @@ public:
   BufferContract &rows(const Extent &count, int64_t stride, int64_t width,
                        int64_t offset = 0) {
     return words((count - 1) * stride + width + offset);
+  }
+  /// The same of what a product multiplies: tensor cores take a row in pieces
+  /// of 16 bytes.
+  BufferContract &multiplied(const Extent &count, int64_t stride,
+                             int64_t width) {
+    BufferContract &buffer = rows(count, stride, width);
+    if (flag("fragments"))
+      buffer.alignment = kPieceBytes;
+    return buffer;
   }
   /// `stack` packed matrices of k inputs and n outputs.
   void weight(int64_t k, int64_t n, int64_t stack = 1, bool gated = false);

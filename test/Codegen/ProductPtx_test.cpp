@@ -1,0 +1,71 @@
+//===- ProductPtx_test.cpp - Products' code for sm_90 ---------------------===//
+//
+// What no simulator says: products on tensor cores load rows in pieces of 16
+// bytes, and ptxas neither spills a register nor takes more than half of a
+// processor for a block.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuHarness.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace mtp::codegen::test;
+
+static size_t count(const std::string &text, const std::string &what) {
+  size_t found = 0;
+  for (size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + 1))
+    ++found;
+  return found;
+}
+
+/// `words` loads of 32 bits are there beside those of rows: of sums of squares,
+/// of a bias, of the residual, of numbers that say which rows.
+static std::string expectPieces(const std::string &kind,
+                                const std::string &config, size_t words) {
+  SCOPED_TRACE(kind + ": " + config);
+  AssembledKernel kernel = assembleKernel(kind, config + ", fragments = true");
+  EXPECT_LE(count(kernel.ptx, "ld.global.b32"), words);
+  EXPECT_GE(count(kernel.ptx, "ld.global.v4.b32"), 6u);
+  if (!kernel.absence.empty())
+    return kernel.absence;
+  EXPECT_GT(kernel.registers, 0u);
+  EXPECT_EQ(kernel.spillBytes, 0u);
+  EXPECT_EQ(kernel.stackBytes, 0u);
+  EXPECT_LE((kernel.registers + 7) / 8 * 8 * kernel.threads, 32768u);
+  return "";
+}
+
+TEST(ProductPtx, LoadsRowsInPieces) {
+  std::string absence;
+  auto check = [&](const std::string &kind, const std::string &config,
+                   size_t words) {
+    absence = expectPieces(kind, config, words);
+  };
+  const std::string norm = ", norm = true, eps = 1.0e-5 : f32";
+  for (const std::string format :
+       {"dtype = \"bf16\"", "dtype = \"int8\", group = 64",
+        "dtype = \"int4\", group = 64"}) {
+    check("linear", "k = 4096, n = 4096, residual = true, " + format, 3);
+    check("linear", "k = 14336, n = 4096, residual = true, " + format, 3);
+    // A warp has up to 8 terms of the sum of squares on the way.
+    check("linear", "k = 4096, n = 6144, " + format + norm, 27);
+    check("linear",
+          "k = 4096, n = 28672, activation = \"swiglu\", " + format + norm, 27);
+    check("linear_argmax",
+          "k = 4096, n = 128256, logits = true, slots = 8, " + format, 6);
+    check("moe_gate_up",
+          "experts = 256, top_k = 8, k = 7168, inter = 2048, " + format, 24);
+    check("moe_down", "experts = 256, top_k = 8, k = 2048, n = 7168, " + format,
+          24);
+  }
+  check("head_linear",
+        "heads = 128, k = 128, n = 512, dtype = \"bf16\", x_head_stride = 192",
+        0);
+  if (absence.empty())
+    return;
+  EXPECT_EQ(std::getenv("MTP_REQUIRE_CUDA"), nullptr) << absence;
+  GTEST_SKIP() << absence;
+}
