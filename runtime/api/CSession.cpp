@@ -23,6 +23,7 @@ void mtp_session_options_init(mtp_session_options *options) {
     return;
   options->k = MTP_K_MAXIMUM;
   options->prefix_cache = 1;
+  options->prompt_milliseconds = SessionOptions().promptMilliseconds;
 }
 
 static Result<SessionOptions> readOptions(const mtp_session_options *options) {
@@ -48,6 +49,7 @@ static Result<SessionOptions> readOptions(const mtp_session_options *options) {
   o.prefixCache = given.prefix_cache != 0;
   o.logits = LogitsMode(given.logits);
   o.deterministic = given.deterministic != 0;
+  o.promptMilliseconds = given.prompt_milliseconds;
   return o;
 }
 

@@ -68,6 +68,7 @@ Result<SequenceId> Session::Impl::add(Request request) {
   sequence.id = id;
   sequence.request = std::move(request);
   sequence.logits = std::move(logits);
+  sequence.arrival = statistics.prefillTokens;
   sequence.statistics.drafted.assign(options.k, 0);
   sequence.statistics.accepted.assign(options.k, 0);
   waiting.insert(id);
@@ -144,8 +145,9 @@ bool Session::Impl::isWorthWaiting(std::span<const int32_t> context) const {
 
 /// Gives a sequence the pages for its prefill and first round, of which it
 /// takes what the index has. Returns the tokens taken, or -1 where pages are
-/// short.
-int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot) {
+/// short. `keptPages` are for others.
+int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot,
+                                 uint64_t keptPages) {
   // A newcomer comes before rounds ahead.
   giveBackAhead();
   if (!sequence.wasAdmitted)
@@ -157,7 +159,7 @@ int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot) {
     return -1;
   // A page is left for everyone who runs: else the newcomer would be the first
   // to be preempted again.
-  if (kv->availablePages() < admitted.size()) {
+  if (kv->availablePages() < admitted.size() + keptPages) {
     kv->release(slot);
     return -1;
   }
@@ -167,33 +169,48 @@ int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot) {
   return reused;
 }
 
-/// Gives the sequence that has waited longest a slot and the pages for its
-/// prefill and first round. Nobody overtakes it while it cannot have them, or
-/// waits for pages to share.
-Result<bool> Session::Impl::admitNext() {
-  auto free = std::find(slotUsed.begin(), slotUsed.end(), false);
-  if (waiting.empty() || free == slotUsed.end())
-    return false;
-  uint32_t slot = uint32_t(free - slotUsed.begin());
-  Sequence &sequence = sequences.at(*waiting.begin());
-  sequence.context = sequence.request.prompt;
-  if (!sequence.output.empty())
-    sequence.context.insert(sequence.context.end(), sequence.output.begin(),
-                            sequence.output.end() - 1);
-  if (isWorthWaiting(sequence.context))
-    return false;
-  int64_t reused = takePages(sequence, slot);
-  if (reused < 0)
-    return false;
-  waiting.erase(waiting.begin());
+/// Gives sequences slots and the pages for their prefill and first round, in
+/// order of arrival. Nobody overtakes one that cannot have them. One that waits
+/// for pages to share is overtaken by those that leave it what it needs.
+Status Session::Impl::admitWaiting() {
+  size_t keptSlots = 0;
+  uint64_t keptPages = 0;
+  for (auto next = waiting.begin(); next != waiting.end();) {
+    size_t freeSlots = size_t(std::ranges::count(slotUsed, false));
+    if (freeSlots <= keptSlots)
+      return okStatus();
+    Sequence &sequence = sequences.at(*next++);
+    sequence.context = sequence.request.prompt;
+    if (!sequence.output.empty())
+      sequence.context.insert(sequence.context.end(), sequence.output.begin(),
+                              sequence.output.end() - 1);
+    if (isWorthWaiting(sequence.context)) {
+      ++keptSlots;
+      keptPages += kv->pagesFor(sequence.context.size() + options.k + 1);
+      continue;
+    }
+    uint32_t slot =
+        uint32_t(std::ranges::find(slotUsed, false) - slotUsed.begin());
+    int64_t reused = takePages(sequence, slot, keptPages);
+    if (reused < 0)
+      return okStatus();
+    MTP_RETURN_IF_ERROR(admit(sequence, slot, uint64_t(reused)));
+  }
+  return okStatus();
+}
+
+/// The sequence has the slot and its pages, `reused` tokens of them filled.
+Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
+                            uint64_t reused) {
+  waiting.erase(sequence.id);
   admitted.insert(sequence.id);
   slotUsed[slot] = true;
   prefilling.push_back(sequence.id);
   sequence.phase = Sequence::Phase::Prefilling;
   sequence.slot = slot;
-  sequence.length = sequence.reused = uint64_t(reused);
-  sequence.statistics.cachedTokens += uint64_t(reused);
-  statistics.cachedTokens += uint64_t(reused);
+  sequence.length = sequence.reused = reused;
+  sequence.statistics.cachedTokens += reused;
+  statistics.cachedTokens += reused;
   std::vector<int32_t> known = sequence.context;
   if (!sequence.output.empty())
     known.push_back(sequence.output.back());
@@ -202,8 +219,7 @@ Result<bool> Session::Impl::admitNext() {
       slot, samplingRow(sequence.request.sampling, options.logits)));
   std::vector<int32_t> stops = stopTokensOf(sequence.request);
   sequence.endsOnDevice = stops.size() <= kStopTokens;
-  MTP_RETURN_IF_ERROR(host->setStopTokens(slot, stops));
-  return true;
+  return host->setStopTokens(slot, stops);
 }
 
 /// Takes slot and pages from the sequence that came last. It will be prefilled

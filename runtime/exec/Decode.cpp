@@ -10,7 +10,6 @@
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
-#include <chrono>
 
 using namespace mtp;
 
@@ -136,14 +135,17 @@ Status Session::Impl::startFlight() {
 
 /// Starts rounds where none are under way, and reads what is new.
 Status Session::Impl::decodePhase() {
-  auto begin = std::chrono::steady_clock::now();
+  double begin = clock();
   if (!flight)
     MTP_RETURN_IF_ERROR(startFlight());
   if (!flight)
     return okStatus();
+  uint64_t before = statistics.rounds;
   MTP_RETURN_IF_ERROR(readFlight());
-  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-  statistics.decodeSeconds += time.count();
+  double time = clock() - begin;
+  statistics.decodeSeconds += time;
+  if (statistics.rounds > before)
+    roundSeconds = time / double(statistics.rounds - before);
   return okStatus();
 }
 

@@ -1,9 +1,10 @@
-//===- Prefill.cpp - Prompts, one chunk at a time -------------------------===//
+//===- Prefill.cpp - Prompts, one pass at a time --------------------------===//
 //
-// A chunk goes on with the prompt that was admitted first. Where that leaves
-// rows free, and there is a program for so many sequences, the next prompts
-// come along: weights are read once for all of them. A prompt that can share
-// pages which another one is filling waits for these (see admitNext).
+// A pass computes rows of one prompt or of several, which share its weights.
+// The prompt with the fewest tokens left comes first, and prompts gain by
+// waiting, so that none waits for ever. A pass that ends a short prompt is
+// short. A prompt that can share pages which another one is filling waits for
+// these (see admitWaiting).
 //
 // Where a library of the GPU's vendor multiplies, whole chunks of a prompt go
 // through its program alone, each for itself (README.md).
@@ -14,31 +15,75 @@
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
-#include <chrono>
 
 using namespace mtp;
 
-/// Rows of prompts that this step may compute. Running sequences wait for them.
-uint64_t Session::Impl::prefillBudget() const {
-  uint64_t chunks = options.chunksPerStep;
-  if (chunks == SessionOptions::kOneBesideRunning) {
-    bool isAnyRunning = std::ranges::any_of(
-        admitted, [&](SequenceId id) { return isRunning(id); });
-    chunks = isAnyRunning ? 1 : SessionOptions::kUnbounded;
-  }
-  return chunks == SessionOptions::kUnbounded ? UINT64_MAX
-                                              : chunks * options.prefillChunk;
+/// Tokens of others that a prompt lets pass for each that it has left. One that
+/// has waited for so many comes before all that arrive from then on.
+static constexpr uint64_t kPatience = 8;
+
+/// A pass in which a prompt ends has at most so many times the rows that the
+/// prompt has: as many prompts of its length as a chunk can be of.
+static constexpr uint64_t kCompany = 4;
+
+/// Rows that a pass may have in any case: fewer cost little less.
+static constexpr uint32_t kLeastRows = 16;
+
+//===----------------------------------------------------------------------===//
+// How much
+//===----------------------------------------------------------------------===//
+
+bool Session::Impl::isAnyRunning() const {
+  return std::ranges::any_of(admitted,
+                             [&](SequenceId id) { return isRunning(id); });
 }
 
+/// Rows of a pass that those who run wait for: as many as take the time that
+/// the session allows, or a round's where rounds take longer. So prompts get
+/// half of the time at least.
+uint32_t Session::Impl::rowsBeside() const {
+  if (options.promptMilliseconds == 0)
+    return options.prefillChunk;
+  double seconds = std::max(options.promptMilliseconds / 1e3, roundSeconds);
+  uint64_t rows = std::max<uint64_t>(passCost.rowsIn(seconds), kLeastRows);
+  return uint32_t(std::min<uint64_t>(rows, options.prefillChunk));
+}
+
+PrefillLimits Session::Impl::prefillLimits() const {
+  uint32_t chunk = options.prefillChunk;
+  if (options.chunksPerStep == SessionOptions::kUnbounded)
+    return {UINT64_MAX, chunk};
+  if (options.chunksPerStep != SessionOptions::kOneBesideRunning)
+    return {uint64_t(options.chunksPerStep) * chunk, chunk};
+  if (!isAnyRunning())
+    return {UINT64_MAX, chunk};
+  // Programs of files before 1.3 have no fewer rows than the smallest.
+  uint32_t rows = std::max(rowsBeside(), inner.programs.chunks().front().first);
+  return {rows, rows};
+}
+
+/// Runs passes within the limits. Where they are the session's to choose, the
+/// first token of a sequence ends them: the caller gets it, and from then on a
+/// sequence runs.
 Status Session::Impl::prefillPhase() {
-  for (uint64_t budget = prefillBudget();;) {
-    MTP_ASSIGN_OR_RETURN(PrefillPass pass, nextPass(budget));
+  for (PrefillLimits limits = prefillLimits();; limits.isFirst = false) {
+    bool wasAnyRunning = isAnyRunning();
+    MTP_RETURN_IF_ERROR(admitWaiting());
+    PrefillPass pass = nextPass(limits);
     if (pass.shares.empty())
       return okStatus();
     MTP_RETURN_IF_ERROR(runPrefill(pass));
-    budget -= pass.chunk;
+    limits.budget -= std::min<uint64_t>(limits.budget, pass.chunk);
+    bool isFirstToken = !updates.empty() || (!wasAnyRunning && isAnyRunning());
+    if (options.chunksPerStep == SessionOptions::kOneBesideRunning &&
+        isFirstToken)
+      return okStatus();
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Whose rows
+//===----------------------------------------------------------------------===//
 
 /// Who is to compute the pages of a prompt: a library those of its whole
 /// chunks, counted from its beginning on, kernels of the plan all others.
@@ -68,57 +113,75 @@ PrefillRun Session::Impl::nextRun(const Sequence &sequence) const {
 /// position's, whatever was computed before: so it has the same bits however
 /// much of its chunk comes from the prefix index.
 PrefillPass Session::Impl::libraryPass(Sequence &sequence, uint64_t tokens,
-                                       uint64_t budget) const {
-  if (library.rows > budget)
+                                       const PrefillLimits &limits) const {
+  if (library.rows > limits.budget && !limits.isFirst)
     return PrefillPass();
   uint64_t room = library.rows - sequence.length % library.rows;
   return {{{&sequence, uint32_t(std::min(tokens, room))}}, library.rows, true};
 }
 
-/// The next pass, of `budget` rows at most; one without shares where nobody
-/// waits or the budget is too small.
-Result<PrefillPass> Session::Impl::nextPass(uint64_t budget) {
-  if (prefilling.empty()) {
-    MTP_ASSIGN_OR_RETURN(bool isAdmitted, admitNext());
-    if (!isAdmitted)
-      return PrefillPass();
-  }
+/// Who is being prefilled, in the order in which they get rows: those with few
+/// tokens left and those that came early. An age is counted in tokens that the
+/// session computed, so the order does not depend on any clock.
+std::vector<Sequence *> Session::Impl::prefillOrder() {
+  std::vector<Sequence *> order;
+  for (SequenceId id : prefilling)
+    order.push_back(&sequences.at(id));
+  std::ranges::stable_sort(order, {}, [](const Sequence *sequence) {
+    return sequence->arrival + kPatience * sequence->rest();
+  });
+  return order;
+}
+
+/// Rows that a pass may have in which a sequence's prompt ends: a quarter of
+/// the chunk in any case.
+uint32_t Session::Impl::rowsBesideEnd(const Sequence &sequence) const {
+  uint64_t own = sequence.context.size() - sequence.reused;
+  uint64_t least = std::max(options.prefillChunk / 4, kLeastRows);
+  return uint32_t(std::min<uint64_t>(std::max(kCompany * own, least),
+                                     options.prefillChunk));
+}
+
+/// The next pass within the limits; one without shares where nobody waits or
+/// the budget is too small.
+PrefillPass Session::Impl::nextPass(const PrefillLimits &limits) {
+  std::vector<Sequence *> order = prefillOrder();
+  if (order.empty())
+    return PrefillPass();
   const ProgramTable &programs = inner.programs;
-  Sequence &first = sequences.at(prefilling.front());
+  Sequence &first = *order.front();
   PrefillRun run = nextRun(first);
   if (run.maker == PageMaker::Library)
-    return libraryPass(first, run.tokens, budget);
-  uint32_t chunk = programs.nextChunk(run.tokens, options.prefillChunk);
-  if (chunk > budget)
+    return libraryPass(first, run.tokens, limits);
+  uint32_t chunk = programs.nextChunk(run.tokens, limits.largest);
+  if (chunk > limits.budget)
     return PrefillPass();
-  uint32_t rows = uint32_t(std::min<uint64_t>(chunk, run.tokens));
-  std::vector<PrefillShare> shares = {{&first, rows}};
-  uint64_t room = std::min<uint64_t>(budget, options.prefillChunk);
-  while (rows < room && shares.size() < programs.mostSequences()) {
-    if (shares.size() == prefilling.size()) {
-      MTP_ASSIGN_OR_RETURN(bool isAdmitted, admitNext());
-      if (!isAdmitted)
-        break;
-    }
-    Sequence &next = sequences.at(prefilling[shares.size()]);
-    PrefillRun beside = nextRun(next);
-    if (beside.maker == PageMaker::Library)
+  std::vector<PrefillShare> shares;
+  uint64_t rows = 0, room = std::min<uint64_t>(limits.budget, limits.largest);
+  for (Sequence *next : order) {
+    PrefillRun beside = nextRun(*next);
+    if (rows >= room || shares.size() == programs.mostSequences())
       break;
-    uint32_t more = uint32_t(std::min<uint64_t>(room - rows, beside.tokens));
-    shares.push_back({&next, more});
+    if (beside.maker == PageMaker::Library)
+      continue;
+    uint64_t most = next == &first ? chunk : room - rows;
+    uint64_t more = std::min(most, beside.tokens);
+    shares.push_back({next, uint32_t(more)});
     rows += more;
+    if (more == next->rest())
+      room = std::min<uint64_t>(room, rowsBesideEnd(*next));
   }
   // Not every number of sequences has a program.
   while (shares.size() > 1 &&
-         !programs.hasChunk(rows, uint32_t(shares.size()))) {
+         !programs.hasChunk(uint32_t(rows), uint32_t(shares.size()))) {
     rows -= shares.back().rows;
     shares.pop_back();
   }
-  return PrefillPass{shares, shares.size() > 1 ? rows : chunk};
+  return PrefillPass{shares, shares.size() > 1 ? uint32_t(rows) : chunk};
 }
 
 Status Session::Impl::runPrefill(const PrefillPass &pass) {
-  auto begin = std::chrono::steady_clock::now();
+  double begin = clock();
   std::vector<PromptPart> parts;
   for (auto [sequence, rows] : pass.shares) {
     MTP_RETURN_IF_ERROR(syncPageTable(*sequence));
@@ -143,8 +206,10 @@ Status Session::Impl::runPrefill(const PrefillPass &pass) {
   for (uint32_t s = 0; s < count; ++s)
     MTP_RETURN_IF_ERROR(
         commitPrefill(pass.shares[s], rowsOf(logits, s * rowBytes, rowBytes)));
-  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-  statistics.prefillSeconds += time.count();
+  double time = clock() - begin;
+  statistics.prefillSeconds += time;
+  if (!pass.byLibrary)
+    passCost.add(pass.chunk, time);
   return okStatus();
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/exec/SessionImpl.h"
 
 #include <algorithm>
+#include <chrono>
 
 using namespace mtp;
 
@@ -12,9 +13,15 @@ using namespace mtp;
 // Start
 //===----------------------------------------------------------------------===//
 
+static double steadySeconds() {
+  auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(time).count();
+}
+
 Session::Impl::Impl(std::shared_ptr<const Model> model,
                     const Model::Impl &inner, const SessionOptions &options)
-    : model(std::move(model)), inner(inner), options(options) {}
+    : model(std::move(model)), inner(inner), options(options),
+      clock(steadySeconds) {}
 
 /// Fills in defaults and compares with the envelope.
 Status Session::Impl::checkOptions() {

@@ -4,7 +4,7 @@
 // then decodes (Step.cpp):
 //
 //   Admission.cpp   a sequence gets a slot and pages, or gives them up
-//   Prefill.cpp     chunks of the one sequence that is Prefilling
+//   Prefill.cpp     passes over prompts of sequences that are Prefilling
 //   Decode.cpp      a round of all sequences that are Running
 //   Step.cpp        what a program emitted goes to its sequence
 //   Functions.cpp   exported functions, beside all that
@@ -32,9 +32,11 @@
 #include "runtime/exec/KvCacheManager.h"
 #include "runtime/exec/LibraryChoice.h"
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/PassCost.h"
 #include "runtime/exec/ReuseRule.h"
 #include "runtime/exec/SlotStates.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,6 +61,9 @@ struct Sequence {
   /// first admitted: after a preemption they are computed in the same way.
   std::vector<PageMaker> makers;
   bool wasAdmitted = false;
+  /// Prompt tokens that the session had computed when it came: its age, by
+  /// which it gets its turn among shorter prompts.
+  uint64_t arrival = 0;
 
   // What follows is valid while the sequence is Prefilling or Running.
 
@@ -95,6 +100,17 @@ struct PrefillRun {
 struct PrefillShare {
   Sequence *sequence;
   uint32_t rows;
+};
+
+/// What prompts may have of a step.
+struct PrefillLimits {
+  /// Rows that all passes together may still have.
+  uint64_t budget = 0;
+  /// Rows of a pass.
+  uint32_t largest = 0;
+  /// A library's chunk is whole, whatever the limits: the step's first pass may
+  /// be one.
+  bool isFirst = true;
 };
 
 /// A pass over prompts.
@@ -135,16 +151,20 @@ public:
   Result<SequenceId> add(Request request);
   Status cancel(SequenceId id);
   Status release(SequenceId id);
-  int64_t takePages(Sequence &sequence, uint32_t slot);
-  Result<bool> admitNext();
+  int64_t takePages(Sequence &sequence, uint32_t slot, uint64_t keptPages);
+  Status admitWaiting();
   void preemptYoungest();
 
   // Prefill.cpp
   Status prefillPhase();
-  uint64_t prefillBudget() const;
-  Result<PrefillPass> nextPass(uint64_t budget);
+  bool isAnyRunning() const;
+  PrefillLimits prefillLimits() const;
+  uint32_t rowsBeside() const;
+  std::vector<Sequence *> prefillOrder();
+  PrefillPass nextPass(const PrefillLimits &limits);
   PrefillPass libraryPass(Sequence &sequence, uint64_t tokens,
-                          uint64_t budget) const;
+                          const PrefillLimits &limits) const;
+  uint32_t rowsBesideEnd(const Sequence &sequence) const;
   PrefillRun nextRun(const Sequence &sequence) const;
   std::vector<PageMaker> planPages(uint64_t promptTokens) const;
   Status runPrefill(const PrefillPass &pass);
@@ -229,17 +249,39 @@ public:
   /// By the current step.
   std::map<SequenceId, SequenceUpdate> updates;
 
+  // What it costs, which decides how prompts are cut.
+
+  /// Seconds since some point; tests have their own.
+  std::function<double()> clock;
+  PassCost passCost;
+  /// The last one.
+  double roundSeconds = 0;
+
 private:
   Status checkOptions();
   KvConfig kvConfig() const;
   Status startGeneration();
   Status checkRequest(const Request &request) const;
   bool isWorthWaiting(std::span<const int32_t> context) const;
+  Status admit(Sequence &sequence, uint32_t slot, uint64_t reused);
   void giveUpSlot(Sequence &sequence);
   Status keepLogits(Sequence &sequence, schema::Binding row);
   std::vector<int32_t> stopTokensOf(const Request &request) const;
 
   friend class Session;
+};
+
+/// A way for tests into a session.
+struct SessionAccess {
+  /// Of what passes and rounds are timed by.
+  static void setClock(Session &session, std::function<double()> clock) {
+    session.impl->clock = std::move(clock);
+  }
+  /// What runs the session's programs, to put another in its place, which must
+  /// own this one.
+  static std::unique_ptr<Executable> &executable(Session &session) {
+    return session.impl->executable;
+  }
 };
 
 /// A part of a place, from `offset` on.

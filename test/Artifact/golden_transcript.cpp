@@ -96,6 +96,8 @@ static void generate(const std::shared_ptr<const Model> &model, uint32_t k,
   options.threads = 2;
   options.kvPages = pages;
   options.logits = LogitsMode::All;
+  // What is counted shall not depend on when prompts give way to rounds.
+  options.chunksPerStep = SessionOptions::kUnbounded;
   std::unique_ptr<Session> session = get(Session::create(model, options));
   std::printf("k %u slots %u temperature %g pages %u\n", k, slots, temperature,
               pages);

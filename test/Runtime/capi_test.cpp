@@ -328,6 +328,7 @@ TEST(CApi, StructsMustBeInitialised) {
                "it in, got one of size 0");
   // An older caller's struct ends earlier.
   mtp_session_options_init(&options);
+  EXPECT_EQ(options.prompt_milliseconds, 20u);
   options.size = offsetof(mtp_session_options, logits);
   options.logits = 77;
   session = create(model, &options);

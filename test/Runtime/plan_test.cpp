@@ -283,13 +283,13 @@ TEST(Plan, ASequenceOfAChunkIsCancelled) {
   // 6 rows of the one and 2 of the other; then the rest of the other.
   SequenceId first = *(*session)->add(promptOf(6, 1));
   SequenceId second = *(*session)->add(promptOf(9, 2));
-  SequenceId third = *(*session)->add(promptOf(5, 3));
+  SequenceId third = *(*session)->add(promptOf(10, 3));
   ASSERT_TRUE((*session)->step().isOk());
   EXPECT_EQ((*session)->statistics(second)->prefillTokens, 2u);
   ASSERT_TRUE((*session)->cancel(second).isOk());
   drain(**session);
   for (auto [id, request] :
-       {std::pair(first, promptOf(6, 1)), {third, promptOf(5, 3)}}) {
+       {std::pair(first, promptOf(6, 1)), {third, promptOf(10, 3)}}) {
     auto output = *(*session)->output(id);
     EXPECT_EQ(std::vector<int32_t>(output.begin(), output.end()),
               expectedOutput(request).tokens);

@@ -94,6 +94,10 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--prefill-chunk", s.prefillChunk,
             "Prompt rows at a time (0: the artifact's default)")
       ->group(kGeneration);
+  addNumber(app, "--prompt-milliseconds", s.promptMilliseconds,
+            "How long the rows of prompts should hold up sequences that run "
+            "(0: a chunk, however long; default: 20)")
+      ->group(kGeneration);
   addNumber(app, "--rounds-per-launch", s.roundsPerLaunch,
             "Rounds that follow each other on the device before the host comes "
             "in (0: 1 on a CPU, 16 on a GPU)")

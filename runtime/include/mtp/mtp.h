@@ -282,8 +282,9 @@ typedef struct mtp_session_options {
                                  to 2^31 - 1, one of which holds no tokens */
   uint32_t max_slots;         /* 0: all */
   uint32_t prefill_chunk;     /* the largest; 0: the artifact's default */
-  uint32_t chunks_per_step;   /* 0: one while sequences run, else no bound;
-                                 UINT32_MAX: no bound */
+  uint32_t chunks_per_step;   /* 0: one or less (prompt_milliseconds) while
+                                 sequences run, else all up to the first token
+                                 of one; UINT32_MAX: no bound */
   int pin_threads;            /* 0 or 1 */
   int prefix_cache;           /* 0 or 1 */
   int32_t logits;             /* an mtp_logits */
@@ -294,9 +295,15 @@ typedef struct mtp_session_options {
                                  chunks; a prompt that shares pages which others
                                  had as the end of a prompt, or generated, may
                                  then differ in bits from one computed whole */
+  uint32_t prompt_milliseconds; /* how long prompts should hold up those who run
+                                   in a step, where chunks_per_step is 0; or as
+                                   long as a round takes, if that is longer. 16
+                                   rows and a library's chunk always fit. 0: one
+                                   chunk, however long */
 } mtp_session_options;
 
-/* Fills in the defaults: k = MTP_K_MAXIMUM, prefix_cache = 1, all else 0. */
+/* Fills in the defaults: k = MTP_K_MAXIMUM, prefix_cache = 1,
+   prompt_milliseconds = 20, all else 0. */
 void mtp_session_options_init(mtp_session_options *options);
 
 /* Makes a session; null options are the defaults. MTP_INVALID_ARGUMENT when an

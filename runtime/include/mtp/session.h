@@ -85,11 +85,18 @@ struct SessionOptions {
   uint32_t prefillChunk = 0;
   /// Chunks of prompts in one step(), of `prefillChunk` rows each: they bound
   /// how long running sequences wait for the prompts of new ones. The default
-  /// is one chunk if a sequence is running when the step begins, and no bound
-  /// if none is.
+  /// is one chunk or less, by `promptMilliseconds`, if a sequence is running
+  /// when the step begins; else a step goes on until a sequence has its first
+  /// token. Other values bound rows alone, whoever runs.
   static constexpr uint32_t kOneBesideRunning = 0;
   static constexpr uint32_t kUnbounded = UINT32_MAX;
   uint32_t chunksPerStep = kOneBesideRunning;
+  /// How long the prompts of a step() should hold up those who run, in
+  /// milliseconds; where a round takes longer, as long as a round. A step then
+  /// computes the rows that take about so long, by the times of the passes
+  /// before: 16 at least, and whole chunks of a library in any case. Zero: no
+  /// bound but `chunksPerStep`, without whose default it means nothing.
+  uint32_t promptMilliseconds = 20;
   /// Rounds that follow each other on the device before the host comes in, at
   /// most the artifact's: on a GPU the host then costs nothing, and a new
   /// sequence waits for the end of a round all the same. Zero: 1 on a CPU, 16
@@ -270,6 +277,8 @@ public:
   class Impl;
 
 private:
+  /// Of tests; its header is not installed.
+  friend struct SessionAccess;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };
