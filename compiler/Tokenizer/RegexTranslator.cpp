@@ -195,20 +195,51 @@ private:
     return okStatus();
   }
 
+  /// A set, or [a&&[b]], which PCRE2 does not have: a character of the first
+  /// where one of the second is ahead.
   Status translateClass() {
+    size_t begin = out.size();
+    bool isNegated = peek(1) == '^';
+    MTP_RETURN_IF_ERROR(translateMembers());
+    bool isCut = startsWith("&&");
+    // The sign holds for the intersection, and case would for each side.
+    if (isCut && (isNegated || isCaseless))
+      return unsupported("an intersection of sets under '^' or '(?i'");
+    while (startsWith("&&")) {
+      pos += 2;
+      if (peek() != '[')
+        return unsupported("an intersection with no set in brackets");
+      std::string first = out.substr(begin);
+      out.resize(begin);
+      MTP_RETURN_IF_ERROR(translateMembers());
+      if (peek() != ']')
+        return unsupported("an intersection in an intersection");
+      out = out.substr(0, begin) + "(?=" + out.substr(begin) + "])" + first;
+      ++pos;
+    }
+    if (peek() != ']')
+      return unsupported("an intersection that a set goes on behind");
+    copy(1);
+    if (isCut) {
+      out.insert(begin, "(?:");
+      out.push_back(')');
+    }
+    return okStatus();
+  }
+
+  /// What a set has, from its bracket up to the one that closes it or to "&&".
+  Status translateMembers() {
     literal = '\0';
     copy(1);
     if (peek() == '^')
       copy(1);
-    if (peek() == ']')
+    if (peek() == ']' || startsWith("&&"))
       return unsupported("an empty set");
-    while (peek() != ']') {
+    while (peek() != ']' && !startsWith("&&")) {
       if (pos >= pattern.size())
         return unsupported("an open set");
       if (peek() == '[')
         return unsupported("a set in a set");
-      if (startsWith("&&"))
-        return unsupported("an intersection of sets");
       if (peek() == '\\') {
         MTP_RETURN_IF_ERROR(translateEscape(/*inClass=*/true));
       } else {
@@ -217,7 +248,6 @@ private:
         copy(1);
       }
     }
-    copy(1);
     return okStatus();
   }
 

@@ -492,25 +492,30 @@ TEST(RegexTranslator, keepsMeanings) {
 }
 
 TEST(RegexTranslator, takesThePatternsOfKnownModels) {
-  for (const char *pattern :
-       {// Llama 3, Qwen 2.
-        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
-        R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-        // DeepSeek V3.
-        R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+)"
-        R"(|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*)"
-        R"(|\s*[\r\n]+|\s+(?!\S)|\s+)",
-        "[\xE4\xB8\x80-\xE9\xBE\xA5\xE3\x81\x80-\xE3\x82\x9F"
-        "\xE3\x82\xA0-\xE3\x83\xBF]+",
-        // DeepSeek Coder.
-        R"(\s?\p{L}+|\s?\p{P}+|[\r\n]|\s?[A-Za-z]+)",
-        // GPT-4o.
-        R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*)"
-        R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
-        R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+)",
-        // GPT-4, as tiktoken has it.
-        R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+)"
-        R"(| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)"}) {
+  for (
+      const char *pattern :
+      {// Llama 3, Qwen 2.
+       R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
+       R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+       // DeepSeek V3.
+       R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+)"
+       R"(|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*)"
+       R"(|\s*[\r\n]+|\s+(?!\S)|\s+)",
+       "[\xE4\xB8\x80-\xE9\xBE\xA5\xE3\x81\x80-\xE3\x82\x9F"
+       "\xE3\x82\xA0-\xE3\x83\xBF]+",
+       // DeepSeek Coder.
+       R"(\s?\p{L}+|\s?\p{P}+|[\r\n]|\s?[A-Za-z]+)",
+       // GPT-4o.
+       R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*)"
+       R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+       R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+)",
+       // Kimi K2.
+       R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?)"
+       R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)"
+       R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)",
+       // GPT-4, as tiktoken has it.
+       R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+)"
+       R"(| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)"}) {
     auto translated = translateRegex(pattern);
     MTP_ASSERT_OK(translated);
     MTP_ASSERT_OK(Regex::compile(*translated));
@@ -524,6 +529,13 @@ TEST(RegexTranslator, refusesWhatItDoesNotKnow) {
                               "a(?i)b",
                               "(?m:a)",
                               "[a&&b]",
+                              "[^a&&[b]]",
+                              "[a&&[b]c]",
+                              "[a&&[b&&[c]]]",
+                              "[&&[b]]",
+                              "[a&&",
+                              "[a&&[b]",
+                              "(?i:[a&&[b]])",
                               "[a[b]]",
                               "[[:alpha:]]",
                               R"(\h)",

@@ -19,6 +19,12 @@ from tokenizer_expected import OUT, WORDS, strings
 
 P, N = pre_tokenizers, normalizers
 POINTS = [c for c in range(0x110000) if unicodedata.category(chr(c)) not in ("Cn", "Cs")]
+# Kimi-K2's: letters of a case that are not Chinese, by an intersection of sets.
+KIMI = "|".join([
+    r"[\p{Han}]+",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n]*", r"\s*[\r\n]+", r"\s+(?!\S)", r"\s+"])
 BEHAVIORS = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 
 
@@ -52,6 +58,8 @@ def pre_tokenizer_lines(texts):
                 P.Sequence([P.ByteLevel(add_prefix_space=False, use_regex=False), P.Split(Regex(r"\w+"), "removed")]),
                 P.Split(Regex(r"\w+"), "isolated"), P.Split(Regex(r"[\w]+"), "isolated"),
                 P.Split(Regex(r"\W"), "merged_with_next"), P.Split(Regex(r"(?i:[a-k]+|'s|sp)"), "isolated")]
+    subjects += [P.Split(Regex(KIMI), "isolated"),
+                 P.Split(Regex(r"[\p{L}&&[^\p{Han}\p{Lu}]&&[^a-f]]{2,3}+"), "removed")]
     subjects += [P.Punctuation(b) for b in BEHAVIORS]
     subjects += [P.Metaspace(prepend_scheme=s, split=b) for s in ("always", "first", "never") for b in (True, False)]
     for p in subjects:
@@ -63,7 +71,8 @@ def count_lines():
               P.ByteLevel(add_prefix_space=False)] + [
               P.Split(Regex(r), "isolated") for r in (r"\w+", r"[\w]+", r"[^\w]", r"\W", r"\s", r"\d", r"\p{L}+",
                                                       r"\p{N}", r"\p{P}", r"\p{M}", r"\p{S}", r"\p{Z}",
-                                                      r"\p{Lu}", r"(?i:[a-z]+)", ".")]:
+                                                      r"\p{Lu}", r"(?i:[a-z]+)", ".",
+                                                      r"[\p{L}&&[^\p{Han}]]", r"[\p{L}\p{N}&&[\p{Han}\p{Nl}]]")]:
         yield {"pre": spec(p, "pre_tokenizer"),
                "counts": runs((c, len(p.pre_tokenize_str("a" + chr(c) + "b"))) for c in POINTS)}
 
