@@ -53,8 +53,9 @@ void readYarn(ConfigFields &fields, ConfigFields &scaling,
   rope.betaFast = positiveOrDefault(scaling, "beta_fast", 32.0);
   rope.betaSlow = positiveOrDefault(scaling, "beta_slow", 1.0);
   rope.truncate = scaling.flagOr("truncate", true);
-  if (rope.betaSlow >= rope.betaFast)
-    scaling.fail("beta_slow", "less than \"beta_fast\"");
+  // Published models have the same for both.
+  if (rope.betaSlow > rope.betaFast)
+    scaling.fail("beta_slow", "\"beta_fast\" at most");
   double mscale = scaling.numberOr("mscale", 0.0);
   double mscaleAll = scaling.numberOr("mscale_all_dim", 0.0);
   double implied =

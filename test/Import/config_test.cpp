@@ -417,8 +417,12 @@ TEST(Config, RefusesBadRopes) {
   expectError(rope("\"rope_type\":3"), "expected a string, got 3");
   expectError(rope("\"type\":\"linear\""), "\"rope_scaling.factor\"");
   expectError(rope("\"type\":\"linear\",\"factor\":-2"), "greater than 0");
-  expectError(rope("\"type\":\"yarn\",\"factor\":2,\"beta_fast\":1"),
-              "less than \"beta_fast\"");
+  expectError(rope("\"type\":\"yarn\",\"factor\":2,\"beta_fast\":0.5"),
+              "\"beta_fast\" at most");
+  RopeConfig equal = read(rope("\"type\":\"yarn\",\"factor\":2,\"beta_fast\":1,"
+                               "\"beta_slow\":1"))
+                         .rope;
+  EXPECT_EQ(equal.betaFast, equal.betaSlow);
   expectError(rope("\"type\":\"llama3\",\"factor\":8,\"low_freq_factor\":4,"
                    "\"high_freq_factor\":1"),
               "less than \"high_freq_factor\"");

@@ -203,14 +203,18 @@ MODELS["ministral3"] = without(
                          "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1,
                          "original_max_position_embeddings": 64}), "rope_theta", "rms_norm_eps")
 NEAR = {"glm4lite-mtp1", "youtu", "dots1", "seed-oss", "ministral3"}
-KEYS = {"mistral", "llama-keys", "llama-partial", "dsv3-keys", "qwen3moe-keys"} | NEAR
+# as Kimi-K2 has it: YaRN's two bounds are one, apart by rounding alone, and here not even by that
+MODELS["dsv3-beta"] = {**MODELS["dsv3-yarn-mtp2"], "num_nextn_predict_layers": 0}
+MODELS["dsv3-beta"]["rope_scaling"] = {**MODELS["dsv3-yarn-mtp2"]["rope_scaling"], "beta_fast": 1.0,
+                                       "beta_slow": 1.0, "truncate": False}
+KEYS = {"dsv3-beta", "mistral", "llama-keys", "llama-partial", "dsv3-keys", "qwen3moe-keys"} | NEAR
 STORED_HEADS = {"llama-keys"}  # stores a head of other values though the config ties it
 
 # default seeds (0 elsewhere), chosen so that no greedy choice and no expert choice is nearly a tie
 SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-yarn-mtp2": 9, "llama-gqa": 1, "qwen3": 3, "qwen3moe": 8,
          "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 3, "glm4moe-negative": 10,
          "dsv3-keys": 1, "llama-partial": 1, "qwen3moe-keys": 3, "glm4lite-mtp1": 11, "youtu": 8, "dots1": 7,
-         "seed-oss": 2, "ministral3": 2}
+         "seed-oss": 2, "ministral3": 2, "dsv3-beta": 1}
 
 SHARDED = {"qwen2"}          # written as two shards with an index
 DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the MTP layer too, as GLM does

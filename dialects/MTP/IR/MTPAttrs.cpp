@@ -279,8 +279,8 @@ static LogicalResult verifyScaling(EmitError emitError, RopeScaling scaling,
   }
   if (llama && fields.low >= fields.high)
     return emitError() << "expected low_freq_factor below high_freq_factor";
-  if (yarn && fields.slow >= fields.fast)
-    return emitError() << "expected beta_slow below beta_fast";
+  if (yarn && fields.slow > fields.fast)
+    return emitError() << "expected beta_slow of beta_fast at most";
   bool strayLlama =
       !llama && (fields.low != omitted.low || fields.high != omitted.high);
   bool strayYarn =

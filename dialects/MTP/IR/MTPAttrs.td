@@ -103,7 +103,7 @@ def MTP_RopeAttr : MTP_Attr<"Rope", "rope"> {
       beta_slow and attention_factor are finite and positive.
     - (C3) llama3 and yarn need original_max_position >= 1.
     - (C4) llama3: low_freq_factor < high_freq_factor.
-    - (C5) yarn: beta_slow < beta_fast.
+    - (C5) yarn: beta_slow <= beta_fast.
     - (C6) parameters of another scaling are left at their defaults.
   }];
   let parameters = (ins

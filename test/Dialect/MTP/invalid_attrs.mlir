@@ -55,7 +55,7 @@ module attributes {mtp.rope = #mtp.rope<dim = 4, theta = 10000.0, scaling = llam
 // -----
 
 // rope_attr_c5
-// expected-error @+1 {{expected beta_slow below beta_fast}}
+// expected-error @+1 {{expected beta_slow of beta_fast at most}}
 module attributes {mtp.rope = #mtp.rope<dim = 4, theta = 10000.0, scaling = yarn, beta_slow = 64.0, original_max_position = 8>} {}
 
 // -----
