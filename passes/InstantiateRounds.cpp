@@ -390,12 +390,16 @@ LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k) {
   return success();
 }
 
-/// Whether a prefill does more where drafting is on.
+/// Whether a prefill does more where drafting is on: only a drafter reads the
+/// prompt ahead of its rows.
 static bool servesDrafting(PrefillOp prefill) {
   return prefill
       .walk([](Operation *op) {
-        return isa<DraftChainOp, DraftTreeOp, KOp>(op) ? WalkResult::interrupt()
-                                                       : WalkResult::advance();
+        auto rows = dyn_cast<PromptRowsOp>(op);
+        return isa<DraftChainOp, DraftTreeOp, KOp>(op) ||
+                       (rows && rows.getAhead() > 0)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }

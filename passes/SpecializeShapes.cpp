@@ -89,7 +89,43 @@ LogicalResult SpecializeShapesPass::checkNames(const Names &taken) {
   return success();
 }
 
-/// Every k has a round, and there is a prefill.
+/// The most places ahead at which a prefill reads the prompt.
+static int64_t placesAhead(ModuleOp module) {
+  int64_t ahead = 0;
+  for (PrefillOp prefill : module.getOps<PrefillOp>())
+    for (auto rows : prefill.getBody()->getOps<PromptRowsOp>())
+      ahead = std::max(ahead, int64_t(rows.getAhead()));
+  return ahead;
+}
+
+/// There is a prefill for plain decoding, and where one reads ahead, as
+/// drafters do, one for all drafts.
+static LogicalResult checkPrefills(ModuleOp module, EnvelopeAttr envelope) {
+  auto prefills = module.getOps<PrefillOp>();
+  if (prefills.empty())
+    return module.emitError("expected a prefill beside the rounds, got none");
+  llvm::SmallDenseSet<int64_t> found;
+  for (PrefillOp prefill : prefills) {
+    if (!prefill.getK())
+      return prefill.emitOpError("expected a prefill with a k, is "
+                                 "mtp-instantiate-rounds missing before this "
+                                 "pass?");
+    found.insert(*prefill.getK());
+  }
+  int64_t ahead = placesAhead(module);
+  for (int64_t k : {int64_t(0), ahead > 0 ? int64_t(envelope.getMaxK()) : 0}) {
+    if (found.contains(k))
+      continue;
+    InFlightDiagnostic diag = (*prefills.begin()).emitOpError("expected one ");
+    diag << "for k = " << k << ", too, got none";
+    if (k > 0)
+      diag << ": the prompt is read " << ahead << " places ahead";
+    return diag;
+  }
+  return success();
+}
+
+/// Every k has a round, and there are prefills.
 LogicalResult SpecializeShapesPass::checkRounds(EnvelopeAttr envelope) {
   ModuleOp module = getOperation();
   llvm::SmallDenseSet<int64_t> found;
@@ -103,14 +139,7 @@ LogicalResult SpecializeShapesPass::checkRounds(EnvelopeAttr envelope) {
   for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
     if (!found.contains(k))
       return module.emitError("expected a round for k = ") << k << ", got none";
-  if (module.getOps<PrefillOp>().empty())
-    return module.emitError("expected a prefill beside the rounds, got none");
-  for (PrefillOp prefill : module.getOps<PrefillOp>())
-    if (!prefill.getK())
-      return prefill.emitOpError("expected a prefill with a k, is "
-                                 "mtp-instantiate-rounds missing before this "
-                                 "pass?");
-  return success();
+  return checkPrefills(module, envelope);
 }
 
 /// Clones what the region of `round` holds into `program`.
@@ -169,15 +198,6 @@ LogicalResult SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
         return failure();
     }
   return success();
-}
-
-/// The most places ahead at which a prefill reads the prompt.
-static int64_t placesAhead(ModuleOp module) {
-  int64_t ahead = 0;
-  for (PrefillOp prefill : module.getOps<PrefillOp>())
-    for (auto rows : prefill.getBody()->getOps<PromptRowsOp>())
-      ahead = std::max(ahead, int64_t(rows.getAhead()));
-  return ahead;
 }
 
 /// The program of `prefill` for n rows of so many sequences.

@@ -349,3 +349,19 @@ mtp.round @captured {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// So is one that reads the prompt ahead, as only drafters do.
+// CHECK-LABEL: mtp.prefill @ahead_k0 k 0 {
+// CHECK: mtp.prompt_rows ahead 1
+// CHECK-LABEL: mtp.prefill @ahead_k2 k 2 {
+// CHECK: mtp.prompt_rows ahead 1
+// CHECK-NOT: mtp.prefill
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @core {
+}
+mtp.prefill @ahead {
+  %t, %rows = mtp.prompt_rows ahead 1 : tensor<?xi32>
+}
+}

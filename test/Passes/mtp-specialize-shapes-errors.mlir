@@ -140,3 +140,35 @@ mtp.round @r k 0 {
 mtp.prefill @p k 0 {
 }
 }
+
+// -----
+
+// Who reads the prompt ahead drafts.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %l = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  mtp.output "logits" %l : tensor<?x16xf32>
+}
+mtp.round @s k 1 {
+}
+// expected-error @+1 {{'mtp.prefill' op expected one for k = 1, too, got none: the prompt is read 2 places ahead}}
+mtp.prefill @p k 0 {
+  %t, %rows = mtp.prompt_rows ahead 2 : tensor<?xi32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %l = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  mtp.output "logits" %l : tensor<?x16xf32>
+}
+// expected-error @+1 {{'mtp.prefill' op expected one for k = 0, too, got none}}
+mtp.prefill @p k 1 {
+}
+}
