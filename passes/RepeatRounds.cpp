@@ -27,12 +27,14 @@ struct RepeatRoundsPass
   void runOnOperation() override;
 };
 
-/// The control behind a round of k drafts.
+/// The control behind a round of k drafts. `drafted`, which may be null, is of
+/// each slot how many of them could be accepted.
 class AgainWriter {
 public:
-  AgainWriter(Expansion &e, int64_t k)
-      : body(e.builder, e.loc, "again", e.slots()), k(k),
-        round(word(::mtp::kLoopRound)) {}
+  AgainWriter(Expansion &e, int64_t k, Value drafted)
+      : body(e.builder, e.loc, "again", e.slots(),
+             drafted ? ValueRange(drafted) : ValueRange()),
+        k(k), hasDrafted(drafted != nullptr), round(word(::mtp::kLoopRound)) {}
 
   Value write();
 
@@ -48,6 +50,7 @@ private:
 
   SlotBody body;
   int64_t k;
+  bool hasDrafted;
   Value round;
 };
 } // namespace
@@ -66,13 +69,18 @@ Value AgainWriter::isStop(Value token) {
       .front();
 }
 
-/// Copies the tokens into the ring. Returns whether the sequence has ended, as
-/// it had before or with one of these.
+/// Copies the tokens into the ring, and -1 behind them for places without a
+/// draft. Returns whether the sequence has ended, as it had before or with one
+/// of these.
 Value AgainWriter::writeTokens(Value wasEnded, Value count) {
   auto one = [&](Value index, ValueRange carried) -> SmallVector<Value> {
-    Value token = body.load(states::kOutTokens, index);
-    body.store(token, states::kRing, {round, body.add(index, 1)});
+    Value token = body.load(states::kOutTokens, index), kept = token;
     Value isOut = body.compare(Predicate::slt, index, count);
+    if (hasDrafted) {
+      Value isDraft = body.compare(Predicate::sle, index, body.input(0));
+      kept = body.select(body.either(isOut, isDraft), token, body.constant(-1));
+    }
+    body.store(kept, states::kRing, {round, body.add(index, 1)});
     return {body.either(carried.front(), body.both(isOut, isStop(token)))};
   };
   return body.repeat(k + 1, wasEnded, one).front();
@@ -103,11 +111,24 @@ Value AgainWriter::write() {
   return body.yield(body.select(stops, body.constant(-1), wish)).front();
 }
 
+/// Takes the round's output of this name out, if there is one.
+static Value takeOutput(RoundOp round, llvm::StringRef name) {
+  Value value;
+  for (auto output :
+       llvm::make_early_inc_range(round.getBody()->getOps<OutputOp>()))
+    if (output.getName() == name) {
+      value = output.getValue();
+      output.erase();
+    }
+  return value;
+}
+
 void RepeatRoundsPass::runOnOperation() {
   ModuleOp module = getOperation();
   for (RoundOp round : module.getOps<RoundOp>()) {
     if (round.getBody()->empty())
       continue;
+    Value drafted = takeOutput(round, kDraftedOutput);
     Operation *last = &round.getBody()->back();
     if (failed(checkInstantiated(last)))
       return signalPassFailure();
@@ -117,7 +138,7 @@ void RepeatRoundsPass::runOnOperation() {
       useState(module, state);
     Expansion e(last);
     e.builder.setInsertionPointAfter(last);
-    Value again = AgainWriter(e, *e.roundK()).write();
+    Value again = AgainWriter(e, *e.roundK(), drafted).write();
     e.output(llvm::StringRef(::mtp::kAgain), again);
     ++numRounds;
   }

@@ -19,6 +19,10 @@
 
 namespace mlir::mtp {
 
+/// The output of a round that says of each slot how many drafts it could have
+/// accepted; mtp-repeat-rounds takes it into the ring.
+inline constexpr llvm::StringLiteral kDraftedOutput = "drafted";
+
 /// Writes core ops in place of one op of a round or a prefill.
 class Expansion {
 public:

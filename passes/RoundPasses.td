@@ -110,7 +110,9 @@ def RepeatRoundsPass : Pass<"mtp-repeat-rounds", "mlir::ModuleOp"> {
   let summary = "Let rounds say whether another one shall follow";
   let description = [{
     Behind each round, for every slot: its tokens go into the next entry of the
-    state `ring`, what the state `loop` counts is counted, and the output
+    state `ring`, with -1 behind them where the output `drafted`, which it takes
+    out, says that there was no draft; what the state `loop` counts is counted,
+    and the output
     `again` is -1 where the launch ends with this round (it has had all its
     rounds, pages are short, of a sequence that has ended, too, or one has
     ended and the host wants to know), 0 where the sequence has ended, else 1.

@@ -185,13 +185,12 @@ Status Session::Impl::readRow(const Flight &from, uint32_t row) {
     return okStatus();
   Sequence &sequence = sequences.at(from.rows[row].sequence);
   uint32_t slot = from.rows[row].slot;
-  MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens,
-                       host->hasRing() ? host->emittedIn(from.read, slot)
-                                       : host->emitted(slot));
+  MTP_ASSIGN_OR_RETURN(HostState::RoundOutput output,
+                       host->emittedIn(from.read, slot));
   uint32_t batch = uint32_t(from.rows.size());
   MTP_RETURN_IF_ERROR(readPath(sequence, from.program, batch, row));
   uint64_t bytes = from.logits.bytes() / batch;
-  return readRound(sequence, tokens, rowsOf(from.logits, row * bytes, bytes));
+  return readRound(sequence, output, rowsOf(from.logits, row * bytes, bytes));
 }
 
 /// Shares the pages that a round has made final, see README.md. `anchor` is the
@@ -221,8 +220,9 @@ Status Session::Impl::readPath(Sequence &sequence, uint32_t program,
 
 /// `logits` are the sequence's rows in this round.
 Status Session::Impl::readRound(Sequence &sequence,
-                                std::span<const int32_t> tokens,
+                                const HostState::RoundOutput &output,
                                 schema::Binding logits) {
+  std::span<const int32_t> tokens = output.tokens;
   uint64_t anchor = sequence.length, capacity = kv->capacity(sequence.slot);
   if (tokens.empty() || tokens.size() > options.k + 1) {
     finish(sequence, FinishReason::Failed,
@@ -244,7 +244,7 @@ Status Session::Impl::readRound(Sequence &sequence,
     ++s->slotRounds;
     s->roundTokens += tokens.size();
     for (uint32_t j = 0; j < options.k; ++j) {
-      ++s->drafted[j];
+      s->drafted[j] += j < output.drafted;
       s->accepted[j] += j + 1 < tokens.size();
     }
   }

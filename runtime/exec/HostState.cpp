@@ -138,8 +138,13 @@ Result<std::span<const int32_t>> HostState::emitted(uint32_t slot) {
   return checkCount(count);
 }
 
-Result<std::span<const int32_t>> HostState::emittedIn(uint32_t round,
-                                                      uint32_t slot) {
+Result<HostState::RoundOutput> HostState::emittedIn(uint32_t round,
+                                                    uint32_t slot) {
+  if (!hasRing()) {
+    // What was drafted is not said.
+    MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens, emitted(slot));
+    return RoundOutput{tokens, UINT32_MAX};
+  }
   // An entry is a count and as many tokens as `out_tokens` has.
   uint64_t width = outTokens.width + 1, bytes = width * sizeof(int32_t);
   schema::Binding entry = {schema::Space::State, *ring.state,
@@ -149,7 +154,12 @@ Result<std::span<const int32_t>> HostState::emittedIn(uint32_t round,
   MTP_RETURN_IF_ERROR(executable.read(entry, buffer.data(), bytes));
   int32_t count = buffer.front();
   buffer.erase(buffer.begin());
-  return checkCount(count);
+  // Behind the tokens, -1 stands where there was no draft to accept.
+  uint32_t drafted = 0;
+  while (drafted + 1 < buffer.size() &&
+         (int64_t(drafted) + 1 < count || buffer[drafted + 1] >= 0))
+    ++drafted;
+  return RoundOutput{checkCount(count), drafted};
 }
 
 /// So many tokens of the buffer; none where it has fewer.

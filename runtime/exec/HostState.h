@@ -66,8 +66,16 @@ public:
   /// What the last round or prefill emitted for a slot. Empty when the program
   /// broke its promise to emit 1 to K+1 tokens.
   Result<std::span<const int32_t>> emitted(uint32_t slot);
-  /// The same of a round of the last launch, from the ring.
-  Result<std::span<const int32_t>> emittedIn(uint32_t round, uint32_t slot);
+  /// What a round of the last launch put out for a slot, from the ring; where
+  /// there is none, the launch has one round.
+  struct RoundOutput {
+    /// As emitted() has them.
+    std::span<const int32_t> tokens;
+    /// How many drafts in a row the round could have accepted; a number above
+    /// the round's k means all.
+    uint32_t drafted = 0;
+  };
+  Result<RoundOutput> emittedIn(uint32_t round, uint32_t slot);
 
 private:
   /// A state of i32 as rows of elements; absent where there is none.

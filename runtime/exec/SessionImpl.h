@@ -186,7 +186,7 @@ public:
   Status readPath(Sequence &sequence, uint32_t program, uint32_t batch,
                   uint32_t row);
   Status readRow(const Flight &flight, uint32_t row);
-  Status readRound(Sequence &sequence, std::span<const int32_t> tokens,
+  Status readRound(Sequence &sequence, const HostState::RoundOutput &output,
                    schema::Binding logits);
 
   // Step.cpp

@@ -11,7 +11,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK-LABEL: mtp.round @chain k 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[D:.*]] = mtp.per_slot %[[SLOTS]] {
-// CHECK: %[[W:.*]]:3 = mtp.per_slot %[[SLOTS]](%[[D]]) {
+// CHECK: %[[W:.*]]:4 = mtp.per_slot %[[SLOTS]](%[[D]]) {
 // CHECK: ^bb0(%{{.*}}: index, %[[SLOT:.*]]: i32, %[[OWN:.*]]: tensor<2xi32>):
 // CHECK: %[[N:.*]] = mtp.load @length[] : i32
 // CHECK: %[[A:.*]] = mtp.load @accepted[] : i32
@@ -26,12 +26,19 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: ^bb0(%[[J:.*]]: index):
 // CHECK: %[[ROW:.*]] = arith.index_cast %[[J]]
 // CHECK: arith.addi %[[N]], %[[ROW]]
-// CHECK: mtp.yield %[[TOKENS]], %[[OF]], %[[POSITIONS]] : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>
+// How many drafts in a row are any.
+// CHECK: %[[FIRST:.*]] = tensor.extract %[[OWN]]
+// CHECK: %[[IS1:.*]] = arith.cmpi sge, %[[FIRST]]
+// CHECK: %[[SECOND:.*]] = tensor.extract %[[OWN]]
+// CHECK: %[[IS2:.*]] = arith.cmpi sge, %[[SECOND]]
+// CHECK: %[[DRAFTED:.*]] = arith.maxsi
+// CHECK: mtp.yield %[[TOKENS]], %[[OF]], %[[POSITIONS]], %[[DRAFTED]] : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, i32
 // CHECK: %[[T:.*]] = mtp.regroup %[[W]]#0 : tensor<?x3xi32> -> tensor<?xi32>
 // CHECK: %[[S:.*]] = mtp.regroup %[[W]]#1
 // CHECK: %[[P:.*]] = mtp.regroup %[[W]]#2
 // CHECK: %[[ROWS:.*]] = mtp.make_rows %[[S]], %[[P]] : tensor<?xi32>
 // CHECK: mtp.output "tokens" %[[T]]
+// CHECK: mtp.output "drafted" %[[W]]#3 : tensor<?xi32>
 // CHECK: %[[E:.*]] = mtp.embed %[[T]]
 // CHECK: %[[H:.*]] = mtp.mask_first %[[E]], %[[ROWS]]
 // CHECK: %[[L:.*]] = mtp.linear %[[H]]
@@ -65,6 +72,7 @@ mtp.round @chain k 2 {
 // CHECK-NEXT: %[[SLOTS:.*]] = mtp.slots
 // CHECK-NEXT: mtp.per_slot %[[SLOTS]] {
 // CHECK: mtp.yield %{{.*}} : tensor<1xi32>, tensor<1xi32>, tensor<1xi32>
+// CHECK-NOT: mtp.output "drafted"
 // CHECK: mtp.output "logits"
 // CHECK: mtp.write_state %{{.*}}, @hidden of %[[SLOTS]]
 // CHECK-NOT: mtp.slots

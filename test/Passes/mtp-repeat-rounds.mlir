@@ -1,4 +1,4 @@
-// RUN: mtp-opt %s --mtp-repeat-rounds | FileCheck %s
+// RUN: mtp-opt %s --mtp-repeat-rounds --split-input-file | FileCheck %s
 
 // Behind a round: its tokens go into the ring's entry, the budget and the rounds are
 // counted, and each slot says whether another round shall follow. A prefill is none.
@@ -21,8 +21,8 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_co
 // CHECK: mtp.store %[[KEPT]], @ring[
 // CHECK: scf.for
 // CHECK: %[[TOKEN:.*]] = mtp.load @out_tokens[
-// CHECK: mtp.store %[[TOKEN]], @ring[
 // CHECK: %[[OUT:.*]] = arith.cmpi slt, %{{.*}}, %[[COUNT]]
+// CHECK: mtp.store %[[TOKEN]], @ring[
 // CHECK: arith.cmpi slt, %[[TOKEN]]
 // CHECK: scf.for
 // CHECK: %[[STOP:.*]] = mtp.load @stop_tokens[
@@ -63,5 +63,36 @@ mtp.prefill @prompt k 1 {
     mtp.store %slot, @out_count[] : i32
     mtp.yield
   } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// What the round says of its drafts goes into the ring, behind the tokens: -1 where
+// there was none. The output is taken out.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @some
+// CHECK: %[[D:.*]] = mtp.per_slot
+// CHECK-NOT: mtp.output "drafted"
+// CHECK: mtp.per_slot %{{.*}}(%[[D]]) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[DRAFTED:.*]]: i32):
+// CHECK: %[[COUNT:.*]] = mtp.load @out_count[]
+// CHECK: scf.for
+// CHECK: %[[TOKEN:.*]] = mtp.load @out_tokens[
+// CHECK: %[[OUT:.*]] = arith.cmpi slt, %[[PLACE:.*]], %[[COUNT]]
+// CHECK: %[[DRAFT:.*]] = arith.cmpi sle, %[[PLACE]], %[[DRAFTED]]
+// CHECK: %[[ANY:.*]] = arith.ori %[[OUT]], %[[DRAFT]]
+// CHECK: %[[NONE:.*]] = arith.constant -1
+// CHECK: %[[KEPT:.*]] = arith.select %[[ANY]], %[[TOKEN]], %[[NONE]]
+// CHECK: mtp.store %[[KEPT]], @ring[
+// CHECK: mtp.output "again"
+// CHECK-NOT: mtp.output "drafted"
+mtp.round @some k 3 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafted = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    mtp.yield %slot : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  mtp.output "drafted" %drafted : tensor<?xi32>
 }
 }

@@ -183,7 +183,11 @@ def MTP_OutputOp : MTP_Op<"output", [
   let summary = "Give the host a value of the program";
   let description = [{
     The host knows `logits`, the rows that were verified or the last row of each
-    sequence of a chunk, and `picks`, what was picked from them.
+    sequence of a chunk, and `picks`, what was picked from them; of a round also
+    `tokens`, those of its rows, and `path`, the nodes that a tree's tokens come
+    from. `drafted` is how many drafts of a slot a round could have accepted,
+    i32; where a round does not say it they count as k. Nobody reads another
+    name.
 
     ```mlir
     mtp.output "logits" %l : tensor<?x4096xf32>

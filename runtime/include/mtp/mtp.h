@@ -415,10 +415,11 @@ mtp_status mtp_session_get_sequence_statistics(const mtp_session *session,
                                                uint64_t id,
                                                mtp_statistics *statistics);
 
-/* How often drafts were made and accepted, by their position in the round: of a
-   sequence, or of the session for id 0. Writes up to `capacity` positions to
-   each array (null: not wanted) and sets `count` to how many there are, the
-   session's k. */
+/* How often drafts were made and accepted, by their position in the round, in a
+   tree by their depth: of a sequence, or of the session for id 0. What a
+   drafter leaves out, and what is behind it, counts as not made. Writes up to
+   `capacity` positions to each array (null: not wanted) and sets `count` to how
+   many there are, the session's k. */
 mtp_status mtp_session_get_acceptance(const mtp_session *session, uint64_t id,
                                       uint64_t *drafted, uint64_t *accepted,
                                       size_t capacity, size_t *count);

@@ -31,14 +31,23 @@ def run(artifact, prompts, k, temperature, *options, length=LENGTH):
 
 
 def lookup_round(tokens, n, k, temperature):
-    """Drafts behind tokens[n], the last that is known, and which are kept."""
+    """Drafts behind tokens[n], the last that is known: how many are kept, and how many
+    are made. None has a draft where the anchor stands for the first time."""
     seen = max((p for p in range(n) if tokens[p] == tokens[n]), default=n)
     period = max(n - seen, 1)
     drafts = [tokens[p] if (p := seen + 1 + j % period) <= n else None for j in range(k)]
     kept = 0
     while kept < k and n + 1 + kept < len(tokens) and drafts[kept] == tokens[n + 1 + kept]:
         kept += 1
-    return kept
+    return kept, 0 if seen == n else k
+
+
+def depth(parents, k):
+    """Of a tree's first k + 1 nodes: the drafts that one path has."""
+    depths = [0]
+    for parent in parents[1:k + 1]:
+        depths.append(depths[parent] + 1)
+    return max(depths)
 
 
 def best(row, without=None):
@@ -58,7 +67,7 @@ def branches_round(tokens, n, k, temperature):
         if (PARENTS[child] == node and position < len(tokens)
                 and drafts[child] == tokens[position]):
             node, kept = child, kept + 1
-    return kept
+    return kept, depth(PARENTS, k)
 
 
 def small_tree_round(vocabulary):
@@ -73,20 +82,21 @@ def small_tree_round(vocabulary):
             if (SMALL_TREE[child] == node and position < len(tokens)
                     and drafts[child] == tokens[position]):
                 node, kept = child, kept + 1
-        return kept
+        return kept, depth(SMALL_TREE, k)
     return play
 
 
 def expected(method, prompt, output, k, temperature):
-    """Rounds of a sequence, and the drafts that they kept: the last one may keep
-    more than are put out."""
-    tokens, rounds, kept = prompt + output, 0, 0
+    """Rounds of a sequence, the drafts that they kept, of which the last one may keep
+    more than are put out, and by position how many they made."""
+    tokens, rounds, kept, made = prompt + output, 0, 0, [0] * k
     n = len(prompt)  # the anchor: the first token of the output
     while n + 1 < len(prompt) + LENGTH:
-        accepted = method(tokens, n, k, temperature)
+        accepted, drafts = method(tokens, n, k, temperature)
         rounds, kept = rounds + 1, kept + accepted
+        made = [count + (place < drafts) for place, count in enumerate(made)]
         n += accepted + 1
-    return rounds, kept
+    return rounds, kept, made
 
 
 def check(name, artifact):
@@ -120,9 +130,9 @@ def check(name, artifact):
                 total += sum(got["accepted"])
                 continue
             for prompt, output, result in zip(prompts, longer, got["sequences"]):
-                rounds, kept = expected(method, prompt, output, k, temperature)
-                assert (result["rounds"], sum(result["accepted"])) == (rounds, kept), (
-                    temperature, batch, k, result, rounds, kept)
+                rounds, kept, made = expected(method, prompt, output, k, temperature)
+                assert (result["rounds"], sum(result["accepted"]), result["drafted"]) == (
+                    rounds, kept, made), (temperature, batch, k, result, rounds, kept, made)
                 total += kept
             assert twice["sequences"][0]["accepted"] == twice["sequences"][1]["accepted"], twice
     assert total > 100, total
