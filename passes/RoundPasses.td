@@ -125,6 +125,21 @@ def RepeatRoundsPass : Pass<"mtp-repeat-rounds", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numRounds", "rounds", "rounds that may repeat">];
 }
 
+def CheckUpkeepPass : Pass<"mtp-check-upkeep", "mlir::ModuleOp"> {
+  let summary = "Warn of what rounds keep in vain, or lose";
+  let description = [{
+    What compiles and is not what was meant, seen when rounds and prefills are
+    written out:
+
+    - a cache layer that rounds read and no prefill writes,
+    - a state that rounds carry on and neither a prefill nor the host writes: it
+      is lost at a preemption,
+    - a state that is never written, or never read, or both,
+    - an output that the host does not know.
+  }];
+  let statistics = [Statistic<"numWarnings", "warnings", "warnings">];
+}
+
 def FusePerSlotPass : Pass<"mtp-fuse-per-slot", "mlir::ModuleOp"> {
   let summary = "Join the bodies of neighbouring mtp.per_slot ops";
   let description = [{

@@ -86,6 +86,15 @@ void mlir::mtp::useState(ModuleOp module, llvm::StringRef name, int64_t width) {
                   state.rebuildRows);
 }
 
+bool mlir::mtp::isHostState(llvm::StringRef name) {
+  using namespace states;
+  constexpr llvm::StringLiteral kNames[] = {
+      kActive,     kLength,          kOutTokens,   kOutCount,  kPageTable,
+      kSampling,   kPromptTokens,    kPromptSlots, kSequences, kLoop,
+      kStopTokens, kPromptPositions, kRing};
+  return llvm::is_contained(kNames, name);
+}
+
 void mlir::mtp::declareContract(ModuleOp module, int64_t ahead) {
   using namespace states;
   for (llvm::StringRef name : {kActive, kLength, kOutTokens, kOutCount,

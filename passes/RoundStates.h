@@ -54,6 +54,9 @@ inline bool hasState(ModuleOp module, llvm::StringRef name) {
   return module.lookupSymbol<SlotStateOpInterface>(name) != nullptr;
 }
 
+/// Whether the host and the programs share the state of this name.
+bool isHostState(llvm::StringRef name);
+
 /// Declares what the host writes and reads, whether the programs do or not;
 /// prompts are read up to `ahead` places ahead.
 void declareContract(ModuleOp module, int64_t ahead);

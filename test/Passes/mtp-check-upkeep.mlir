@@ -1,0 +1,98 @@
+// RUN: mtp-opt %s --mtp-check-upkeep --split-input-file --verify-diagnostics
+
+// A layer of the drafter's cache that no prefill writes.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-warning @+1 {{no prefill writes layers 1, 2 of @own, so that rounds read nothing of the prompt there, and drafts are accepted less often; run what writes them in an mtp.prefill, too, over the rows of mtp.prompt_rows}}
+mtp.cache @own layers 4 entry 16 : f32
+mtp.round @generate k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x8xf32>
+  %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
+  %x = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %a = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @own[0]
+       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  // expected-note @+1 {{read here}}
+  %b = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @own[2]
+       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %c = mtp.attention %x, %x, %x, %rows heads 1 kv_heads 1 scale 1.0 cache @own[1]
+       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  // What nobody reads lacks nothing.
+  mtp.cache_append %x, %rows into @own[3] at 0 : tensor<?x8xf32>
+}
+mtp.prefill @prompt k 0 {
+  %t, %rows = mtp.prompt_rows : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x8xf32>
+  %x = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  mtp.cache_append %x, %rows into @own[0] at 0 : tensor<?x8xf32>
+}
+}
+
+// -----
+
+// States. What a round writes before it reads it is not carried on; what the host
+// or a prefill writes comes back.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+// expected-warning @+1 {{the state @lost is lost when a sequence is preempted: rounds carry it on, and no prefill writes it; write it in an mtp.prefill, from the prompt's tokens or with its initial value, or declare it 'rebuild tokens' if it holds the known tokens}}
+mtp.state @lost : i32
+mtp.state @scratch : i32
+mtp.state @filled : i32
+mtp.state @known[max_context + 1] : i32 rebuild tokens
+// expected-warning @+1 {{nothing reads the state @forgotten, and nothing writes it; every slot has its memory for nothing}}
+mtp.state @forgotten : i32
+// expected-warning @+1 {{nothing reads the state @unread, which is written; every slot has its memory for nothing}}
+mtp.state @unread : i32
+// expected-warning @+1 {{nothing reads the state @copied, which the host writes; every slot has its memory for nothing}}
+mtp.state @copied[max_context] : i32 rebuild tokens
+// expected-warning @+1 {{nothing writes the state @constant, so that it keeps its initial value}}
+mtp.state @constant : i32 init 7
+mtp.round @generate k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    // expected-note @+1 {{what an earlier round left is read here}}
+    %lost = mtp.load @lost[] : i32
+    %filled = mtp.load @filled[] : i32
+    // expected-note @+1 {{read here}}
+    %constant = mtp.load @constant[] : i32
+    %token = mtp.load @known[%index] : i32
+    mtp.store %lost, @scratch[] : i32
+    %scratch = mtp.load @scratch[] : i32
+    // expected-note @+1 {{written here}}
+    mtp.store %scratch, @lost[] : i32
+    mtp.store %filled, @filled[] : i32
+    mtp.store %token, @unread[] : i32
+    mtp.store %constant, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+mtp.prefill @prompt k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    mtp.store %slot, @filled[] : i32
+    mtp.yield
+  } : (tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// Names that nobody knows, and things that nobody names.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-warning @+1 {{nothing names the vocabulary @frequent}}
+mtp.vocabulary @frequent dense<[3, 5]> : tensor<2xi32>
+mtp.round @generate k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.output "tokens" %slots : tensor<?xi32>
+  // expected-warning @+1 {{nobody reads an output named 'bias', which is computed for nothing; the host knows 'logits', 'picks', 'tokens', 'path', 'again'}}
+  mtp.output "bias" %slots : tensor<?xi32>
+}
+// expected-warning @+1 {{nothing calls the private function @helper}}
+func.func private @helper(%t: tensor<?xi32>) -> tensor<?xi32> {
+  return %t : tensor<?xi32>
+}
+func.func @exported(%t: tensor<2xi32>) -> tensor<2xi32> {
+  return %t : tensor<2xi32>
+}
+}
