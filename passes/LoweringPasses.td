@@ -96,9 +96,10 @@ def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
     The head behind every draft gets the rows of the given tokens alone, as a
     weight of its own; the draft is looked up among them, and sampled with the
     noise of the tokens that they are. Verification uses the whole head, so that
-    the output stays the same. Drafts that are not picked from all logits of a
-    plain projection, or whose logits have another reader, stay as they are; a
-    module without any other is an error.
+    the output stays the same. So do siblings of a tree, of which each is picked
+    from what `exec.exclude` leaves. Drafts that are picked from the logits of
+    another kind of projection, or whose logits have another reader, stay as
+    they are, with a warning; a module without any other is an error.
   }];
   let options = [
     ListOption<"tokens", "tokens", "int32_t",

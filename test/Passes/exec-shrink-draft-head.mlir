@@ -1,4 +1,5 @@
-// RUN: mtp-opt %s --exec-shrink-draft-head=tokens=1,5,40 | FileCheck %s
+// RUN: mtp-opt %s --exec-shrink-draft-head=tokens=1,5,40 2>%t.err | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WARN --input-file=%t.err
 // RUN: not mtp-opt %s --exec-shrink-draft-head=tokens=1,64 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not mtp-opt %s --exec-shrink-draft-head 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/"decode" k 2 n 1 to 1/"function"/' %s | not mtp-opt --exec-shrink-draft-head=tokens=1,5 2>&1 | FileCheck %s --check-prefix=NO-ROUND
@@ -6,6 +7,16 @@
 // RANGE: error: 'exec.weight' op expected tokens of the draft vocabulary below 64, got 64
 // NONE: error: expected tokens of the draft vocabulary, got none
 // NO-ROUND: error: expected drafts that are picked from a head's logits, found none to give a smaller vocabulary
+
+// Heads that drafts are picked from and that stay large are named.
+// WARN: :[[#]]:[[#]]: warning: this head drafts from the whole vocabulary, not from the draft vocabulary's 3 tokens, since it is no plain product of one weight; a head that is to draft from few tokens can have a vocabulary of its own (mtp.vocabulary)
+// WARN-NEXT: residual
+// WARN: warning: this head drafts from the whole vocabulary, {{.*}} since it is no plain product of one weight
+// WARN-NEXT: bias
+// WARN: warning: this head drafts from the whole vocabulary, {{.*}} since its logits are read by more than picks
+// WARN: note: they are read here
+// WARN-NEXT: exec.copy
+// WARN-NOT: warning
 
 // Drafts are the picks that the host is not given. The target's head stays whole.
 // All drafts share the small head; an argmax is looked up among the tokens that it
@@ -71,6 +82,33 @@ exec.program @round "decode" k 2 n 1 to 1 {
   %p6 = exec.sample %l6 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   exec.output "draft_logits" %l6 : tensor<1x64xf32>
+  // Siblings: each is picked from what is left by those before it. The column that
+  // is taken out is looked up by its token, at a token without one there is none.
+  // CHECK: %[[L7:.*]] = exec.linear {{.*}} -> tensor<1x3xf32>
+  // CHECK: %[[P7:.*]] = exec.sample %[[L7]] tokens
+  // CHECK: %[[COLUMNS:.*]] = exec.ref @draft_columns : memref<64x1xi32>
+  // CHECK: %[[C7:.*]] = exec.gather_rows %[[COLUMNS]], %[[P7]]
+  // CHECK: %[[REST:.*]] = exec.exclude %[[L7]], %[[C7]] : (tensor<1x3xf32>, tensor<1xi32>) -> tensor<1x3xf32>
+  // CHECK: exec.argmax %[[REST]] : (tensor<1x3xf32>)
+  // CHECK: exec.gather_rows %{{.*}} : (memref<3x1xi32>, tensor<1xi32>)
+  // CHECK: exec.gather_rows %{{.*}} : (memref<64x1xi32>, tensor<1xi32>)
+  // CHECK: %[[LAST:.*]] = exec.exclude %[[REST]], %{{.*}} -> tensor<1x3xf32>
+  // CHECK: exec.sample %[[LAST]] tokens
+  %l7 = exec.linear %x, %w as f32
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %p7 = exec.sample %l7 slots %at positions %at by %sampling
+    : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
+  %rest = exec.exclude %l7, %p7 : (tensor<1x64xf32>, tensor<1xi32>) -> tensor<1x64xf32>
+  %p8 = exec.argmax %rest : (tensor<1x64xf32>) -> tensor<1xi32>
+  %last = exec.exclude %rest, %p8 : (tensor<1x64xf32>, tensor<1xi32>) -> tensor<1x64xf32>
+  %p9 = exec.sample %last slots %at positions %at by %sampling
+    : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
+  // Logits that somebody reads who does not pick stay whole.
+  // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
+  %l10 = exec.linear %x, %w as f32
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %p10 = exec.argmax %l10 : (tensor<1x64xf32>) -> tensor<1xi32>
+  %kept = exec.copy %l10 : (tensor<1x64xf32>) -> tensor<1x64xf32>
   // The target's pick is given to the host, and its head is no draft's, even where
   // its logits are not.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
