@@ -181,6 +181,8 @@ TEST_F(CudaRoundsTest, ALoopThatNeverEndsIsGivenUp) {
   EXPECT_EQ(loop->await(stream, 0).status().toString(), lost);
   EXPECT_FALSE(loop->isRunning());
   EXPECT_EQ((*context)->enter().toString(), lost);
+  EXPECT_EQ((*context)->check(CUDA_ERROR_LAUNCH_FAILED, "more").toString(),
+            lost);
   // Nobody waits for the device when all that was on it goes, nor asks it
   // again.
   *graph = nullptr;

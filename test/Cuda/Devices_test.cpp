@@ -1,6 +1,7 @@
 //===- Devices_test.cpp - Several GPUs, and what one is asked for ---------===//
 
 #include "DeviceFixture.h"
+#include "mtp/mtp.h"
 #include "mtp/session.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/device/cuda/LoadedPlan.h"
@@ -91,6 +92,26 @@ TEST_F(DevicesTest, SaysHowManyThereAre) {
   inject("devices", 0);
   EXPECT_EQ(Session::create(onGpu(0)).status().toString(),
             "FailedPrecondition: no NVIDIA GPU: the driver has none");
+}
+
+TEST_F(DevicesTest, TheCInterfaceTakesANumber) {
+  mtp_load_options options;
+  mtp_load_options_init(&options);
+  EXPECT_EQ(options.gpu, 0u);
+  options.device = MTP_DEVICE_CUDA;
+  options.gpu = 1;
+  mtp_model *model = nullptr;
+  mtp_session *session = nullptr;
+  ASSERT_EQ(mtp_model_load_with(path.c_str(), &options, &model), MTP_OK)
+      << mtp_message();
+  EXPECT_EQ(mtp_session_create(model, nullptr, &session), MTP_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(mtp_message()).find("got cuda:1"), std::string::npos)
+      << mtp_message();
+  inject("devices", 2);
+  EXPECT_EQ(mtp_session_create(model, nullptr, &session), MTP_OK)
+      << mtp_message();
+  mtp_session_free(session);
+  mtp_model_free(model);
 }
 
 // A processor that had to divide its memory anew could not run two kernels.

@@ -124,7 +124,7 @@ Status CudaContext::probe(CUstream hanging) const {
 
 CudaContext::~CudaContext() {
   // The release waits for what the device does.
-  if (context && !hangs)
+  if (context && !hanging)
     api.cuDevicePrimaryCtxRelease(handle);
 }
 
@@ -148,19 +148,21 @@ Status CudaContext::giveUp(CUstream stream, std::string_view what) {
   return lose(std::string(what), stream);
 }
 
-Status CudaContext::lose(std::string what, CUstream hanging) {
+Status CudaContext::lose(std::string what, CUstream stream) {
+  Loss first;
   {
     std::lock_guard<std::mutex> lock(lossMutex);
+    // The first loss stays what it is.
     if (!isLost) {
       loss = std::move(what);
-      hangs = hanging != nullptr;
+      hanging = stream;
     }
     isLost.store(true, std::memory_order_release);
+    first = {loss, hanging};
   }
-  // The first loss stays what it is.
   std::lock_guard<std::mutex> lock(contexts().mutex);
-  contexts().losses[{library, ordinal}] = {loss, hangs ? hanging : nullptr};
-  return lostBy(loss);
+  contexts().losses[{library, ordinal}] = first;
+  return lostBy(first.what);
 }
 
 Result<uint64_t> CudaContext::freeBytes() const {

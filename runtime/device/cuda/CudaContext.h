@@ -73,7 +73,7 @@ private:
   Status start();
   Result<CUdevice> findDevice() const;
   Status probe(CUstream hanging) const;
-  Status lose(std::string what, CUstream hanging);
+  Status lose(std::string what, CUstream stream);
 
   std::string library;
   uint32_t ordinal;
@@ -86,7 +86,8 @@ private:
   std::atomic<bool> isLost = false;
   mutable std::mutex lossMutex;
   std::string loss;
-  bool hangs = false;
+  /// What does not end any more, where that was the loss.
+  CUstream hanging = nullptr;
   Shared sharedState;
 };
 
