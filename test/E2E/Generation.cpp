@@ -10,14 +10,20 @@
 using namespace mtp;
 using namespace mtp::test;
 
+/// Of a kit; null elsewhere.
+static const char *kitFolder() { return std::getenv("MTP_E2E_ARTIFACTS"); }
+
+bool mtp::test::isKit() { return kitFolder() != nullptr; }
+
+std::string mtp::test::artifactPath(const std::string &name) {
+  return strCat(isKit() ? kitFolder() : MTP_E2E_ARTIFACTS, "/", name, ".bin");
+}
+
 std::shared_ptr<const Model> mtp::test::loadArtifact(const std::string &name,
                                                      DeviceKind device) {
   LoadOptions options;
   options.device = device;
-  // Elsewhere in a kit of tools/gpu-check.
-  const char *folder = std::getenv("MTP_E2E_ARTIFACTS");
-  auto model = Model::load(
-      strCat(folder ? folder : MTP_E2E_ARTIFACTS, "/", name, ".bin"), options);
+  auto model = Model::load(artifactPath(name), options);
   EXPECT_TRUE(model.isOk()) << model.status().toString();
   return model.isOk() ? *model : nullptr;
 }

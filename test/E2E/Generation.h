@@ -10,6 +10,13 @@
 
 namespace mtp::test {
 
+/// Whether the artifacts are those of a kit of tools/gpu-check, whose driver is
+/// a GPU's, and whose plans for the CPU are for any.
+bool isKit();
+
+/// Where NAME.bin of the fixture is.
+std::string artifactPath(const std::string &name);
+
 /// Loads NAME.bin of the fixture; a test failure and null when it cannot.
 std::shared_ptr<const Model> loadArtifact(const std::string &name,
                                           DeviceKind device = DeviceKind::Auto);

@@ -101,13 +101,17 @@ def jobs():
         yield (f"dsv3-chain-mtp2.{name}", "dsv3-chain-mtp2", "bf16",
                ["--max-batch=2", "--max-context=2100", "--prefill-chunk=64", "-k=2"],
                [f"--workers={workers}"])
-    # Prompts whose whole chunks a library multiplies.
+    yield from library_jobs()
+    for name, options in (("bundled", []), ("bundled.v3", V3)):
+        yield name, None, None, ["--max-batch=4", "--max-context=256", "-k=4"], options
+
+
+def library_jobs():
+    """Prompts whose whole chunks a library multiplies."""
     for model, options in (("llama-gqa", []), ("mimo-mtp1", ["-k=2"])):
         yield (f"{model}.library", model, "bf16",
                ["--max-batch=2", "--max-context=128", "--prefill-chunk=32"] + options,
                BOTH + V3 + ["--library-rows=32"])
-    for name, options in (("bundled", []), ("bundled.v3", V3)):
-        yield name, None, None, ["--max-batch=4", "--max-context=256", "-k=4"], options
 
 
 def gpu_jobs():
@@ -249,7 +253,7 @@ def build_modules(args):
 
 def jobs_for(chip):
     """Those for GPUs, but for the bundled model, for another chip than the simulator."""
-    for job in [Job(*job) for job in gpu_jobs()]:
+    for job in [Job(*job) for job in (*gpu_jobs(), *library_jobs())]:
         if job.model:
             flags = [flag for flag in job.compiling if flag != "--chip=sim"]
             yield job._replace(compiling=flags + [f"--chip={chip}"])

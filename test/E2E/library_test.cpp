@@ -238,10 +238,12 @@ TEST_P(Library, DeterministicSessionsDoWithoutIt) {
   options.deterministic = true;
   Outcome expected = generate(gpu, options, all);
   EXPECT_EQ(expected.statistics.libraryTokens, 0u);
-  // Its bits are others: else the tests here would show nothing.
+  // Its bits are others: else the tests here would show nothing. What those of
+  // a GPU are nobody promises.
   Outcome other = generate(gpu, single(0, 1), all);
-  EXPECT_FALSE(
-      bitEqual(other.sequences[0].logits, expected.sequences[0].logits));
+  if (!isKit())
+    EXPECT_FALSE(
+        bitEqual(other.sequences[0].logits, expected.sequences[0].logits));
   EXPECT_TRUE(
       bitEqual(other.sequences[2].logits, expected.sequences[2].logits));
   for (uint32_t chunk : {7u, kChunk}) {
@@ -260,8 +262,7 @@ TEST_P(Library, DeterministicSessionsDoWithoutIt) {
 
 // What session.h does not let anybody do.
 TEST_P(Library, ProgramsWaitUntilItIsAskedFor) {
-  auto file = ArtifactFile::open(std::string(MTP_E2E_ARTIFACTS "/") +
-                                 GetParam() + ".bin");
+  auto file = ArtifactFile::open(artifactPath(GetParam()));
   ASSERT_TRUE(file.isOk()) << file.status().toString();
   const std::vector<Plan> &plans = (*file)->artifact().plans;
   auto plan = std::find_if(plans.begin(), plans.end(),
