@@ -13,6 +13,11 @@ void runLoad();
 void runEdges();
 /// Whether programmatic edges keep a chain in order.
 void runOrder();
+/// Whether what one kernel writes to the host's memory is there when a later
+/// one says so.
+void runRing();
+/// What kernels with different shared memory cost in a chain.
+void runCarveout();
 /// Building graphs: loops inside loops, updates, capture, time and memory.
 void runGraphs();
 /// What one mma does with bf16, bit by bit.

@@ -158,6 +158,15 @@ CUresult CUDAAPI cuGraphInstantiate(CUgraphExec *exec, CUgraph graph,
   return result;
 }
 
+CUresult CUDAAPI cuGraphUpload(CUgraphExec exec, CUstream stream) {
+  WatchedGraph &graph = watch.graphs[watch.numbers[exec]];
+  double before = freeBytes(), begin = now();
+  CUresult result = REAL(cuGraphUpload)(exec, stream);
+  graph.instantiate += now() - begin;
+  graph.bytes += before - freeBytes();
+  return result;
+}
+
 CUresult CUDAAPI cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   WatchedLaunch launch;
   launch.graph = watch.numbers[exec];

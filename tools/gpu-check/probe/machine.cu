@@ -138,10 +138,73 @@ __global__ void order(int *data, int *errors, u64 number, u64 buffers, u64 back,
   data[(number % buffers) * size + me] = (int)number;
 }
 
+// --- kernels with much shared memory beside kernels with none ---
+
+/// Reads weights of its own, some of them ahead of the wait, and needs the
+/// dynamic shared memory of a product: `vectors` for each block, a multiple of
+/// 8 * 512.
+__global__ void __launch_bounds__(512, 2)
+    weights_node(const uint4 *weights, u64 vectors, const int *from, int *to) {
+  extern __shared__ uint32_t stage[];
+  release();
+  const uint4 *own = weights + blockIdx.x * vectors + threadIdx.x;
+  uint32_t sum = 0;
+  bool isEarly = true;
+  for (u64 i = 0; i < vectors; i += 8 * 512) {
+    uint4 v[8];
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+      asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(v[k].x), "=r"(v[k].y), "=r"(v[k].z), "=r"(v[k].w)
+                   : "l"(own + i + k * 512));
+    if (isEarly)
+      wait();
+    isEarly = false;
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+      sum ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
+  }
+  stage[threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    to[blockIdx.x] = __ldcg(from + blockIdx.x) + (int)(stage[511] & 1);
+}
+
+// --- a ring that one kernel writes and a later one releases ---
+
+/// A round's entry in pinned memory, by plain stores of one block, each time
+/// another one, and now and then late.
+__global__ void ring_write(u64 *ring, u64 entries, const u64 *turns) {
+  release();
+  wait();
+  u64 turn = __ldcg(turns);
+  u64 start = clock64(), length = hash(turn) % 16 == 0 ? 6000 : 0;
+  while (clock64() - start < length)
+    ;
+  if (blockIdx.x == turn % gridDim.x)
+    ring[turn % entries * blockDim.x + threadIdx.x] = turn + 1;
+}
+
 // --- loops ---
 
 extern __device__ void cudaGraphSetConditional(cudaGraphConditionalHandle,
                                                unsigned);
+
+/// Says to the host that the entry of a ring is there, as what stands behind a
+/// round does. `waits` 0 is the control.
+__global__ void ring_release(u64 handle, u64 *turns, u64 *count, u64 limit,
+                             u64 waits) {
+  release();
+  if (waits)
+    wait();
+  u64 n = __ldcg(turns) + 1;
+  *turns = n;
+  asm volatile("fence.acq_rel.sys; st.relaxed.sys.global.u64 [%0], %1;" ::"l"(
+                   count),
+               "l"(n)
+               : "memory");
+  cudaGraphSetConditional((cudaGraphConditionalHandle)handle, n < limit);
+}
 
 __global__ void set_while(u64 handle, u64 *counter, u64 limit) {
   cudaGraphSetConditional((cudaGraphConditionalHandle)handle,

@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
       {"graphs", runGraphs},       {"numbers", runNumbers},
       {"products", runProducts},   {"elementary", runElementary},
       {"cublaslt", runCublasLt},   {"kernels", runReplay},
+      {"ring", runRing},           {"carveout", runCarveout},
   };
   if (argc >= 3) {
     for (const auto &part : parts) {
