@@ -23,6 +23,8 @@ class Model(NamedTuple):
     compared: bool = False
     # Lines of a list for --draft-vocab; 0 for none.
     drafts: int = 0
+    # Tokens of the prompts that are timed; 0 for none.
+    prompt: int = 0
 
 
 PLAIN = ("-k", "0", "--max-batch=32", "--max-context=1088", "--prefill-chunk=128")
@@ -43,6 +45,9 @@ ATTENTION = (("--measure=speculative", "--context=4096", "--batch=1,16", "--k=0,
 LATENT_WINDOWS = ("-k", "7", "--max-batch=32", "--max-context=32896", "--prefill-chunk=128")
 LATENT = (("--measure=speculative", "--context=4096", "--batch=1,32", "--k=0,1,3,7"),
           ("--measure=speculative", "--context=32768", "--batch=1,4", "--k=0,1,3,7"))
+# Chunks as they are by default, and larger ones, which pay better.
+PROMPTS = ("-k", "0", "--max-batch=1", "--max-context=2176", "--prefill-chunk=128")
+LARGE_PROMPTS = ("-k", "0", "--max-batch=1", "--max-context=2176", "--prefill-chunk=512")
 ONE = ("-k", "0", "--max-batch=8", "--max-context=128", "--prefill-chunk=32")
 TWO = ("-k", "2", "--max-batch=4", "--max-context=128", "--prefill-chunk=32")
 
@@ -61,6 +66,9 @@ MODELS = {
                                            "first_k_dense_replace": 8,
                                            "n_routed_experts": 16},
                            LATENT_WINDOWS, (), LATENT, loops=False),
+    "prompts-8b": Model("llama-8b", {}, PROMPTS, prompt=2048),
+    "prompts-8b-512": Model("llama-8b", {}, LARGE_PROMPTS, ("--library-rows=512",),
+                            prompt=2048),
     # True widths, few layers and tokens: compared with the CPU.
     "wide-llama-1b": Model("llama-1b", {"num_hidden_layers": 1}, ONE, compared=True),
     "wide-llama-8b": Model("llama-8b", {"num_hidden_layers": 1}, ONE, compared=True),
@@ -85,5 +93,8 @@ TINY = {
                   (("--measure=decode,speculative", "--context=32", "--batch=1,2",
                     "--k=0,1,2", "--acceptance=0.8,0.5", "--rounds=1"),),
                   graphs=("--batch=1,2", "--k=0,1,2"), pairs=6),
+    "prompts-tiny": Model("llama", SMALL, ("-k", "0", "--max-batch=1", "--max-context=128",
+                                           "--prefill-chunk=32"), ("--library-rows=32",),
+                          prompt=80),
     "wide-tiny-int8": Model("mimo", SMALL, SHORT, ("--quantize=int8",), compared=True),
 }

@@ -52,7 +52,8 @@ class Kit:
         self.chip, self.models = about["chip"], about["models"]
         # A driver may be where the variable says.
         places = [os.path.join(self.folder, "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
-        self.environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, places))}
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, places)),
+                            **{"MTP_CUBLASLT": path for path in cublaslt()}}
 
     def run(self, tool, *flags, more=None):
         """The result of one of the kit's programs."""
@@ -267,17 +268,20 @@ def kernels(kit):
     run_probe(kit, "kernels", os.path.join(kit.folder, "kernels"))
 
 
-def tests(kit):
-    """test/E2E/gpu_test.cpp on that driver: small models against the CPU, and every k, batch,
-    preemption and reuse against plain decoding."""
-    results = os.path.join(kit.scratch, "tests.json")
-    names = [name[:-4] for name in os.listdir(os.path.join(kit.folder, "tests"))]
+# Programs of test/E2E by the end of the names of their artifacts.
+TEST_PROGRAMS = {".sim": "mtp_e2e_gpu_tests", ".library": "mtp_e2e_library_tests"}
+
+
+def run_tests(kit, program, names):
+    """One of the programs of test/E2E, on these artifacts."""
+    results = os.path.join(kit.scratch, f"{program}.json")
     chosen = ":".join(f"*/{re.sub('[-.]', '_', name)}" for name in sorted(names))
-    done = kit.run("mtp_e2e_gpu_tests", f"--gtest_output=json:{results}",
-                   f"--gtest_filter={chosen}",
+    done = kit.run(program, f"--gtest_output=json:{results}", f"--gtest_filter={chosen}",
                    more={"MTP_E2E_ARTIFACTS": os.path.join(kit.folder, "tests")})
-    with open(results, encoding="utf-8") as file:
-        suites = json.load(file)["testsuites"]
+    suites = []
+    if os.path.exists(results):
+        with open(results, encoding="utf-8") as file:
+            suites = json.load(file)["testsuites"]
     count = 0
     for suite in suites:
         for test in suite["testsuite"]:
@@ -288,7 +292,65 @@ def tests(kit):
             failures = test.get("failures", [])
             check(f"{suite['name']}.{test['name']}", not failures,
                   failures and failures[0]["failure"][:1000])
-    check("tests ran", count > 0 and done.returncode in (0, 1), done.stderr[-1000:])
+    check(f"{program} ran", count > 0 and done.returncode in (0, 1), done.stderr[-1000:])
+
+
+def tests(kit):
+    """test/E2E/gpu_test.cpp and library_test.cpp on that driver: small models against the
+    CPU, and every k, batch, preemption and reuse against plain decoding."""
+    names = [name[:-4] for name in os.listdir(os.path.join(kit.folder, "tests"))]
+    for end, program in TEST_PROGRAMS.items():
+        of_program = [name for name in names if name.endswith(end)]
+        if of_program:
+            run_tests(kit, program, of_program)
+
+
+def time_prompts(kit, name, path, deterministic):
+    """Prompts by mtp-bench, whose graphs are there already."""
+    length = ALL_MODELS[name].prompt
+    flags = ["--deterministic"] if deterministic else []
+    bench = json.loads(kit.output(
+        "mtp-bench", path, "--device=cuda", "--json", f"--turns={1 if kit.simulated else 3}",
+        "--measure=prefill", f"--prefill={length}", "--rounds=1", *flags))
+    kernels = bench["prefill_kernels"]
+    what = f"{name}, {'own kernels' if deterministic else 'library'}"
+    expected = "own kernels (deterministic)" if deterministic else "cuBLASLt"
+    check(f"{what}: multiply prompts", kernels.startswith(expected), kernels)
+    data("prompts", {"model": what, "kernels": kernels, "prefill": bench["prefill"]})
+    for prompt in bench["prefill"]:
+        report(f"{what}: prompt of {prompt['tokens']}: tokens/s", prompt["tokens_per_second"])
+        report(f"{what}: prompt of {prompt['tokens']}: ms",
+               prompt["tokens"] / prompt["tokens_per_second"] * 1e3)
+
+
+def run_prompt(kit, name, path, deterministic):
+    """A prompt by mtp-run, which builds its graphs: how many of its tokens the library had,
+    and the first token behind it."""
+    model = ALL_MODELS[name]
+    chunk = int([flag for flag in model.importing
+                 if flag.startswith("--prefill-chunk=")][0].split("=")[1])
+    ids = ",".join(str(7 * i * i % 250 + 1) for i in range(model.prompt))
+    flags = ["--deterministic"] if deterministic else []
+    result = json.loads(kit.output("mtp-run", path, "--device=cuda", f"--ids={ids}", "-n", 1,
+                                   "--ignore-eos", "--max-batch=1", "--json", *flags))
+    what = f"{name}, {'own kernels' if deterministic else 'library'}"
+    prefill = result["prefill"]
+    whole = 0 if deterministic else model.prompt // chunk * chunk
+    check(f"{what}: tokens of {model.prompt} in whole chunks of the library",
+          prefill["library_tokens"] == whole, prefill["library_tokens"])
+    report(f"{what}: first prompt, with its graphs: seconds", prefill["seconds"])
+
+
+def prefill(kit):
+    """Prompts of the product: products by the library, and by own kernels."""
+    for name in kit.models:
+        if not ALL_MODELS[name].prompt:
+            continue
+        path = kit.fill(name)
+        for deterministic in (False, True):
+            run_prompt(kit, name, path, deterministic)
+            time_prompts(kit, name, path, deterministic)
+        os.remove(path)
 
 
 def generated(kit, path, k, *flags):
@@ -366,8 +428,8 @@ def products(kit):
     run_probe(kit, "cublaslt", kit.scratch)
 
 
-def sanitizer(kit):
-    """NVIDIA's checks of memory and synchronisation, on a small model."""
+def sanitize(kit, tools, rounds):
+    """NVIDIA's checks on small models, so many rounds for a launch."""
     program = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     if not os.path.exists(program):
         report("skipped", "no compute-sanitizer")
@@ -377,15 +439,27 @@ def sanitizer(kit):
     chosen = ("llama-gqa.sim.bin", "dsv3-chain-mtp2.sim.bin")
     for name in sorted(set(os.listdir(folder)) & set(chosen)):
         path = os.path.join(folder, name)
-        for tool in ("memcheck", "racecheck", "synccheck", "initcheck"):
+        for tool in tools:
             command = [program, "--tool", tool, "--error-exitcode", "9",
                        os.path.join(kit.folder, "bin", "mtp-run"), path, "--device=cuda",
-                       "--ids=1,2,3", "--ids=4", "-n", "4", "--ignore-eos", "--print-ids"]
+                       "--ids=1,2,3", "--ids=4", "-n", "4", "--ignore-eos", "--print-ids",
+                       f"--rounds-per-launch={rounds}"]
             done = subprocess.run(command, capture_output=True, text=True, check=False,
                                   env=kit.environment)
             text = done.stdout + done.stderr
-            check(f"{tool} of {name}",
+            check(f"{tool} of {name}, {rounds} rounds for a launch",
                   done.returncode == 0 and "SUMMARY: 0" in text, text[-1500:])
+
+
+def sanitizer(kit):
+    """NVIDIA's checks of memory and synchronisation, a launch for each round."""
+    sanitize(kit, ("memcheck", "racecheck", "synccheck", "initcheck"), 1)
+
+
+def sanitizer_loops(kit):
+    """The same of rounds in a loop: whether the tools follow conditional nodes is not
+    documented."""
+    sanitize(kit, ("memcheck", "racecheck"), 4)
 
 
 def baseline(kit):
@@ -423,32 +497,41 @@ def cublaslt():
         return [os.environ["MTP_CUBLASLT"]]
     if os.environ.get("MTP_CUDA_DRIVER"):
         return []  # what the machine has is for another driver
-    places = [os.path.join(path, "nvidia", "*", "lib") for path in sys.path]
-    for place in [*places, "/usr/local/cuda*/lib64", "/usr/lib/x86_64-linux-gnu"]:
-        for path in sorted(glob.glob(os.path.join(place, "libcublasLt.so.*"))):
-            return [path]
+    places = [*(os.path.join(path, "nvidia", "*", "lib") for path in sys.path),
+              "/usr/local/cuda*/lib64", "/usr/lib/x86_64-linux-gnu"]
+    # That of CUDA 13, which the product takes, before older ones.
+    for name in ("libcublasLt.so.13", "libcublasLt.so.*"):
+        for place in places:
+            for path in sorted(glob.glob(os.path.join(place, name))):
+                return [path]
     return []
 
 
-# In the order of a run: whether it is right, then the figures that have goals, then what was
-# answered on other machines before. The seconds are those after which a part is cut off; not
-# all parts have time in one run (`--resume`).
+# In the order of a run: what the machine is, and the figures that matter most; whether it is
+# right; the other figures that have goals; what was answered on other machines before. The
+# seconds are those after which a part is cut off. Not all have time in one run: a part that is
+# not sure to end is left to the next (`--resume`), and three runs of 570 seconds have room for
+# all, whatever each takes.
 PARTS = {
     "load": Part(probe("load"), 20),
     "bandwidth": Part(probe("bandwidth"), 25),
     "kernels": Part(kernels, 45, simulated=True),
-    "tests": Part(tests, 75, simulated=True),
-    "loop": Part(loop, 40, simulated=True),
-    "wide": Part(wide, 75, simulated=True),
     "1b": Part(model_part("llama-1b", "tiny"), 50, simulated=True),
     "8b": Part(model_part("llama-8b"), 70),
+    "tests": Part(tests, 90, simulated=True),
+    "prefill": Part(prefill, 90, simulated=True),
+    "loop": Part(loop, 40, simulated=True),
     "8b-integers": Part(model_part("llama-8b-int8", "llama-8b-int4"), 70),
+    "carveout": Part(probe("carveout"), 25),
+    "ring": Part(probe("ring"), 25),
+    "wide": Part(wide, 75, simulated=True),
     "mimo": Part(model_part("mimo-7b", "mimo-7b-drafts-32k"), 110),
     "baseline": Part(baseline, 130, simulated=True),
     "deepseek": Part(model_part("deepseek"), 75),
     "attention": Part(model_part("attention-gqa", "attention-mla"), 80),
+    "sanitizer": Part(sanitizer, 100),
     "products": Part(products, 110, simulated=True),
-    "sanitizer": Part(sanitizer, 80),
+    "sanitizer-loops": Part(sanitizer_loops, 60),
     "edges": Part(probe("edges"), 60),
     "graphs": Part(probe("graphs"), 50),
     "order": Part(probe("order"), 40),
@@ -457,10 +540,16 @@ PARTS = {
 }
 
 
+# A simulator's time says nothing, and the machine that it is on has other work.
+SIMULATED_TIMES = 4
+
+
 def for_kit(kit):
     """The parts that a kit can run."""
-    return {name: part for name, part in PARTS.items()
-            if part.simulated or kit["chip"] != "sim"}
+    if kit["chip"] != "sim":
+        return PARTS
+    return {name: part._replace(seconds=SIMULATED_TIMES * part.seconds)
+            for name, part in PARTS.items() if part.simulated}
 
 
 def run(folder, name, scratch):

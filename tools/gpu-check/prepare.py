@@ -14,7 +14,8 @@ from models import MODELS, TINY
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-TOOLS = ("gpu_probe", "mtp-bench", "mtp-dump", "mtp-fill", "mtp-run", "mtp_e2e_gpu_tests")
+TOOLS = ("gpu_probe", "mtp-bench", "mtp-dump", "mtp-fill", "mtp-run", "mtp_e2e_gpu_tests",
+         "mtp_e2e_library_tests")
 SCRIPTS = ("gpu-check", "artifact.py", "models.py", "npy.py", "parts.py",
            "report.py", "tables.py", "baseline.py")
 # Found on every machine of today; all others that the tools load travel with them.

@@ -218,6 +218,17 @@ class Tables:
                    "of each at the same acceptance (goal)",
                    ["model", "us", "its share", "faster"], rows)
 
+    def prompts(self):
+        rows = []
+        for entry in self.entries:
+            if entry["name"] == "prompts":
+                found = entry["data"]
+                rows += [[found["model"], str(prompt["tokens"]),
+                          number(prompt["tokens"] / prompt["tokens_per_second"] * 1e3, 1),
+                          number(prompt["tokens_per_second"], 0), found["kernels"]]
+                         for prompt in found["prefill"]]
+        self.table("Prompts", ["model", "tokens", "ms", "tokens/s", "products by"], rows)
+
     def launches(self):
         rows = []
         for entry in self.entries:
@@ -281,7 +292,7 @@ def make(results):
     if results.get("gpu"):
         tables.lines += [results["gpu"], ""]
     for write in (tables.checks, tables.steps, tables.rounds, tables.attention,
-                  tables.baseline, tables.launches, tables.graphs, tables.starts,
+                  tables.baseline, tables.prompts, tables.launches, tables.graphs, tables.starts,
                   tables.products, tables.kernels, tables.ends):
         write()
     return "\n".join(tables.lines)
