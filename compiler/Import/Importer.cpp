@@ -23,6 +23,7 @@ namespace {
 
 constexpr int64_t kDefaultK = 3;
 constexpr int64_t kDefaultContext = 4096;
+constexpr const char *kIdsOnly = "the model will take and give token ids only";
 
 Result<DraftPlan> planDrafts(const ModelConfig &config,
                              const ImportOptions &options) {
@@ -191,8 +192,8 @@ void warn(const ImportOptions &options, const std::string &text) {
 /// What a folder has in place of a tokenizer that is read, for a message.
 std::string otherTokenizer(const std::string &folder) {
   std::error_code error;
-  for (const char *name : {"tiktoken.model", "tekken.json", "spiece.model",
-                           "qwen.tiktoken", "vocab.json", "vocab.txt"})
+  for (const char *name : {"tekken.json", "spiece.model", "qwen.tiktoken",
+                           "vocab.json", "vocab.txt"})
     if (fs::exists(fs::path(folder) / name, error))
       return name;
   return "none";
@@ -207,12 +208,21 @@ Status emitTokenizer(ModelContext &context, mlir::ModuleOp module,
   std::vector<std::string> files = findTokenizerFiles(folder);
   if (files.size() != 1) {
     warn(options, "no tokenizer that can be read in \"" + folder +
-                      "\": expected tokenizer.json or tokenizer.model, got " +
-                      otherTokenizer(folder) +
-                      "; the model will take and give token ids only");
+                      "\": expected tokenizer.json, tokenizer.model or "
+                      "tiktoken.model, got " +
+                      otherTokenizer(folder) + "; " + kIdsOnly);
     return okStatus();
   }
   MTP_RETURN_IF_ERROR(InputFile::open(files.front()).status());
+  // Of these formats some variants are not read.
+  if (fs::path(files.front()).extension() == ".model") {
+    Result<std::string> tables = buildTokenizerTables(folder);
+    if (!tables) {
+      warn(options, "no tokenizer that can be read in \"" + folder +
+                        "\": " + tables.status().toString() + "; " + kIdsOnly);
+      return okStatus();
+    }
+  }
   MTP_ASSIGN_OR_RETURN(std::string relative, relativePath(folder, options));
   module->setAttr(mlir::mtp::kTokenizerAttr,
                   context.builder.getStringAttr(relative));

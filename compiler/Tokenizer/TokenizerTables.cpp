@@ -2,6 +2,7 @@
 
 #include "compiler/Tokenizer/TokenizerTables.h"
 
+#include "compiler/Tokenizer/TokenizerCode.h"
 #include "compiler/Weights/LfsPointer.h"
 
 #include <filesystem>
@@ -13,6 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uintmax_t kMaxFileBytes = uintmax_t(1) << 28;
+constexpr const char *kTiktokenFile = "tiktoken.model";
 
 bool isFile(const fs::path &path) {
   std::error_code error;
@@ -46,6 +48,11 @@ Result<std::string> readConfigBeside(const fs::path &path) {
 Result<std::string> buildFromFile(const fs::path &path) {
   MTP_ASSIGN_OR_RETURN(std::string bytes, readFile(path));
   MTP_ASSIGN_OR_RETURN(std::string config, readConfigBeside(path));
+  if (path.filename() == kTiktokenFile) {
+    MTP_ASSIGN_OR_RETURN(std::string code, findTokenizerCode(config));
+    MTP_ASSIGN_OR_RETURN(code, readFile(path.parent_path() / code));
+    return tablesFromTiktoken(bytes, config, code);
+  }
   return path.extension() == ".json" ? tablesFromHuggingFace(bytes, config)
                                      : tablesFromSentencePiece(bytes, config);
 }
@@ -61,7 +68,7 @@ Result<std::string> buildFromGpt2Files(const fs::path &encoder,
 
 std::vector<std::string> mtp::findTokenizerFiles(const std::string &folder) {
   fs::path path(folder);
-  for (const char *name : {"tokenizer.json", "tokenizer.model"})
+  for (const char *name : {"tokenizer.json", "tokenizer.model", kTiktokenFile})
     if (isFile(path / name))
       return {(path / name).string()};
   for (auto [encoder, merges] : {std::pair("encoder.json", "vocab.bpe"),
@@ -84,7 +91,7 @@ Result<std::string> mtp::buildTokenizerTables(const std::string &pathString) {
     return buildFromFile(files[0]);
   if (files.size() == 2)
     return buildFromGpt2Files(files[0], files[1]);
-  return notFound("expected tokenizer.json, tokenizer.model or encoder.json "
-                  "with vocab.bpe in '" +
+  return notFound("expected tokenizer.json, tokenizer.model, tiktoken.model or "
+                  "encoder.json with vocab.bpe in '" +
                   pathString + "'");
 }

@@ -28,12 +28,14 @@ std::vector<std::string> findTokenizerFiles(const std::string &folder);
 /// Builds the tables of the tokenizer in a folder. The first of these wins:
 /// - tokenizer.json (Hugging Face; kind BPE),
 /// - tokenizer.model (SentencePiece),
+/// - tiktoken.model (tiktoken's ranks), with the code that
+///   tokenizer_config.json names, for the pattern that stands there,
 /// - encoder.json with vocab.bpe, or vocab.json with merges.txt (GPT-2).
-/// A tokenizer_config.json beside one of the first two says what BOS and EOS
+/// A tokenizer_config.json beside one of the first three says what BOS and EOS
 /// are and, for Llama's tokenizer classes, which of them go around a text.
 ///
-/// `path` may also be a file of the first two kinds: one that ends in ".json",
-/// or any other.
+/// `path` may also be a file of the first three kinds: one that ends in
+/// ".json", one of the name tiktoken.model, or any other.
 ///
 /// Fails with NotFound when there is none of them, Unavailable when one cannot
 /// be read, and as below.
@@ -46,6 +48,10 @@ Result<std::string> tablesFromHuggingFace(std::string_view tokenizerJson,
                                           std::string_view tokenizerConfig);
 Result<std::string> tablesFromSentencePiece(std::string_view model,
                                             std::string_view tokenizerConfig);
+/// `code` is the text of the Python file that `tokenizerConfig` names.
+Result<std::string> tablesFromTiktoken(std::string_view model,
+                                       std::string_view tokenizerConfig,
+                                       std::string_view code);
 Result<std::string> tablesFromGpt2(std::string_view encoderJson,
                                    std::string_view vocabBpe);
 

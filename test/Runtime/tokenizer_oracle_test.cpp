@@ -23,21 +23,22 @@ Ids idsOf(const JsonValue &line, const char *key) {
   return ids;
 }
 
-/// Calls `check(line, text)` for every line.
+/// Calls `check(line, text)` for every line of a file.
 template <typename Function>
-void forEachLine(Function check) {
+void forEachLine(Function check, const char *file = "expected.jsonl.gz",
+                 size_t least = 2000) {
   std::istringstream lines(
-      readGzip(sourceRoot() / "test/oracle/tokenizers/expected.jsonl.gz"));
+      readGzip(sourceRoot() / "test/oracle/tokenizers" / file));
   size_t count = 0;
   for (std::string text; std::getline(lines, text); ++count) {
-    auto line = JsonDocument::parse("expected.jsonl", text);
+    auto line = JsonDocument::parse(file, text);
     MTP_ASSERT_OK(line);
     auto string = line->root().member("s");
     MTP_ASSERT_OK(string);
     check(line->root(), std::string(*string->asString()));
     ASSERT_FALSE(::testing::Test::HasFatalFailure()) << text;
   }
-  EXPECT_GT(count, 2000u);
+  EXPECT_GT(count, least);
 }
 
 Result<LoadedTokenizer> loadPath(const std::filesystem::path &path) {
@@ -87,4 +88,16 @@ TEST(TokenizerOracle, agreesOnALlama3Tokenizer) {
     expectAgreement(**tokenizer, text, idsOf(line, "l"),
                     decoded ? std::string(*decoded->asString()) : text);
   });
+}
+
+/// Ids by tiktoken itself, of a folder as Kimi-K2's is.
+TEST(TokenizerOracle, agreesOnATiktokenModel) {
+  auto tokenizer = loadPath("test/oracle/tokenizers/tiktoken");
+  MTP_ASSERT_OK(tokenizer);
+  EXPECT_EQ(*(*tokenizer)->bosId() + 1, (*tokenizer)->eosId());
+  forEachLine(
+      [&](const JsonValue &line, const std::string &text) {
+        expectAgreement(**tokenizer, text, idsOf(line, "t"), text);
+      },
+      "tiktoken.jsonl.gz", 700);
 }

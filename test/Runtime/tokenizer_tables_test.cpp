@@ -269,6 +269,64 @@ TEST(TokenizerTables, refusesMissingFiles) {
   EXPECT_FALSE(buildTokenizerTables("/dev/zero").isOk());
 }
 
+const char *const kTiktokenConfig =
+    R"({"auto_map": {"AutoTokenizer": ["code_x.Class", null]},
+        "added_tokens_decoder": {"3": {"content": "<e>", "special": true}},
+        "eos_token": "<e>"})";
+const char *const kTiktokenCode = "class Class:\n  pat_str = r'a+|[^a]+'\n";
+
+void expectTiktokenError(std::string_view model, std::string_view config,
+                         std::string_view code, const char *part) {
+  auto result = tablesFromTiktoken(model, config, code);
+  ASSERT_FALSE(result.isOk()) << part;
+  EXPECT_NE(result.status().message().find(part), std::string_view::npos)
+      << result.status().toString();
+}
+
+TEST(TokenizerTables, readsTiktokenModels) {
+  // Pieces "a", "b", "ab".
+  std::string model = "YQ== 0\nYg== 1\r\nYWI= 2\n";
+  auto tables = tablesFromTiktoken(model, kTiktokenConfig, kTiktokenCode);
+  MTP_ASSERT_OK(tables);
+  auto tokenizer = loadTables(*tables);
+  MTP_ASSERT_OK(tokenizer);
+  EXPECT_EQ((*tokenizer)->eosId(), 3);
+  EXPECT_EQ(*(*tokenizer)->encode("aab"), Ids({0, 0, 1}));
+  for (const char *code :
+       {"pat_str = \"|\".join([r'a', # b\n r\"\"\"b\"\"\",])\n",
+        "x.pat_str = 1\npat_str=r'.+'\nf(pat_str=self.pat_str)\n"})
+    MTP_ASSERT_OK(tablesFromTiktoken(model, kTiktokenConfig, code));
+}
+
+TEST(TokenizerTables, refusesBrokenTiktokenModels) {
+  std::string model = "YQ== 0\nYg== 1\nYWI= 2\n";
+  for (const char *line :
+       {"YQ==", "YQ== x", "YQ= 4", "Y!== 4", " 4", "YQ== -1", "YQ== 4 4"})
+    expectTiktokenError(model + line, kTiktokenConfig, kTiktokenCode,
+                        "line 4: expected a piece in base64 and its rank");
+  expectTiktokenError(model + "YQ== 4", kTiktokenConfig, kTiktokenCode,
+                      "that no other line has");
+  expectTiktokenError(model + "YWE= 2", kTiktokenConfig, kTiktokenCode,
+                      "that no other line has");
+  expectTiktokenError(model + "YWE= 4194304", kTiktokenConfig, kTiktokenCode,
+                      "a rank of at most 4194303");
+  expectTiktokenError(model + "YWE= 3", kTiktokenConfig, kTiktokenCode,
+                      "that no piece has as the key");
+  expectTiktokenError("", kTiktokenConfig, kTiktokenCode, "a piece at least");
+  expectTiktokenError(model, "{}", kTiktokenCode, "auto_map");
+  expectTiktokenError(model,
+                      R"({"auto_map": {"AutoTokenizer": "other--../x.Class"}})",
+                      kTiktokenCode, "a class of a file in the same folder");
+  expectTiktokenError(model, kTiktokenConfig, "x = 1",
+                      "code_x.py: expected one assignment to 'pat_str', got 0");
+  for (const char *code :
+       {"pat_str = 'a'", "pat_str = r'a", "pat_str = f(r'a')",
+        "pat_str = \"|\".join([r'a', x])", "pat_str = \"|\".join([r'a'"})
+    expectTiktokenError(model, kTiktokenConfig, code, "expected a raw string");
+  expectTiktokenError(model, kTiktokenConfig, "pat_str = r'^a{1,2}+'",
+                      "in a pattern of tiktoken is not supported");
+}
+
 /// What a clone without Git LFS has in place of a large file.
 TEST(TokenizerTables, refusesLfsPointers) {
   std::filesystem::path folder =
