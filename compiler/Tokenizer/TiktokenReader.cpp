@@ -196,12 +196,10 @@ Result<int32_t> Reader::idOf(const std::string &content,
 }
 
 Status Reader::readEnds(const TokenizerConfig &config) {
-  if (config.bosToken) {
+  if (config.bosToken)
     MTP_ASSIGN_OR_RETURN(tables.bos_id, idOf(*config.bosToken, "bos_token"));
-  }
-  if (config.eosToken) {
+  if (config.eosToken)
     MTP_ASSIGN_OR_RETURN(tables.eos_id, idOf(*config.eosToken, "eos_token"));
-  }
   return okStatus();
 }
 

@@ -149,6 +149,17 @@ int mtp_session_idle(const mtp_session *session) {
   return !session || session->session->idle();
 }
 
+mtp_status mtp_session_get_unfinished(const mtp_session *session, uint64_t *ids,
+                                      size_t capacity, size_t *count) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
+  std::vector<SequenceId> all = session->session->unfinished();
+  if (ids)
+    std::copy_n(all.begin(), std::min(capacity, all.size()), ids);
+  *count = all.size();
+  return MTP_OK;
+}
+
 mtp_status mtp_session_cancel(mtp_session *session, uint64_t id) {
   MTP_C_RETURN_IF_ERROR(need(session, "a session"));
   return report(session->session->cancel(id));

@@ -59,6 +59,7 @@ Status Session::Impl::checkRequest(const Request &request) const {
 }
 
 Result<SequenceId> Session::Impl::add(Request request) {
+  MTP_RETURN_IF_ERROR(checkUsable());
   MTP_RETURN_IF_ERROR(checkRequest(request));
   MTP_ASSIGN_OR_RETURN(KeptLogits logits,
                        KeptLogits::reserve(options.logits, request.maxTokens,
@@ -88,7 +89,7 @@ Status Session::Impl::cancel(SequenceId id) {
   giveUpSlot(sequence);
   sequence.logits.finish();
   waiting.erase(id);
-  if (flight && admitted.empty())
+  if (flight && admitted.empty() && failure.isOk())
     executable->stopRounds();
   sequence.phase = Sequence::Phase::Done;
   sequence.finish = FinishReason::Cancelled;

@@ -3,6 +3,8 @@
 #include "runtime/exec/KeptLogits.h"
 #include "runtime/core/StrCat.h"
 
+#include <utility>
+
 using namespace mtp;
 
 Result<KeptLogits> KeptLogits::reserve(LogitsMode mode, uint32_t maxTokens,
@@ -14,7 +16,7 @@ Result<KeptLogits> KeptLogits::reserve(LogitsMode mode, uint32_t maxTokens,
   kept.isLast = mode == LogitsMode::Last;
   kept.width = vocab;
   uint64_t row = uint64_t(vocab) * sizeof(float);
-  uint64_t bytes = kept.isLast ? row : multiplyBytes(row, maxTokens);
+  uint64_t bytes = multiplyBytes(row, kept.isLast ? 2 : maxTokens);
   std::string what = kept.isLast
                          ? std::string("the logits of a token")
                          : strCat("the logits of ", maxTokens, " max tokens");
@@ -30,12 +32,20 @@ Result<KeptLogits> KeptLogits::reserve(LogitsMode mode, uint32_t maxTokens,
                                   "; lower max_tokens to ", fit, " or less"));
 }
 
-std::span<float> KeptLogits::addRow() {
-  if (!isLast || rows.empty())
-    rows.push_back(std::make_unique_for_overwrite<float[]>(width));
-  return {rows.back().get(), width};
+Status KeptLogits::addRow(const std::function<Status(std::span<float>)> &read) {
+  std::unique_ptr<float[]> row = std::move(spare);
+  if (!row)
+    row = std::make_unique_for_overwrite<float[]>(width);
+  MTP_RETURN_IF_ERROR(read({row.get(), width}));
+  if (!isLast || rows.empty()) {
+    rows.push_back(std::move(row));
+    return okStatus();
+  }
+  spare = std::exchange(rows.back(), std::move(row));
+  return okStatus();
 }
 
 void KeptLogits::finish() {
+  spare.reset();
   reservation.shrinkTo(rows.size() * width * sizeof(float));
 }

@@ -6,6 +6,7 @@
 #include "mtp/session.h"
 #include "runtime/core/MemoryAccount.h"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,9 +26,10 @@ public:
   static Result<KeptLogits> reserve(LogitsMode mode, uint32_t maxTokens,
                                     uint32_t vocab, const MemoryLimit &limit);
 
-  /// A row to fill, behind those that are kept; of LogitsMode::Last the only
-  /// one. There are no more than were reserved.
-  std::span<float> addRow();
+  /// Keeps the row that `read` fills, behind the others; of LogitsMode::Last in
+  /// place of the one before. No other is kept, and no row lost, when `read`
+  /// fails. There are no more than were reserved.
+  Status addRow(const std::function<Status(std::span<float>)> &read);
 
   /// A row that was added: of the output token of that index, or of
   /// LogitsMode::Last the only one, 0.
@@ -41,6 +43,8 @@ public:
 private:
   MemoryReservation reservation;
   std::vector<std::unique_ptr<float[]>> rows;
+  /// Of LogitsMode::Last, to read the next row into.
+  std::unique_ptr<float[]> spare;
   size_t width = 0;
   bool isLast = false;
 };

@@ -162,6 +162,13 @@ bool Session::idle() const {
   return impl->waiting.empty() && impl->admitted.empty();
 }
 
+std::vector<SequenceId> Session::unfinished() const {
+  std::vector<SequenceId> ids(impl->waiting.begin(), impl->waiting.end());
+  ids.insert(ids.end(), impl->admitted.begin(), impl->admitted.end());
+  std::ranges::sort(ids);
+  return ids;
+}
+
 Status Session::cancel(SequenceId id) { return impl->cancel(id); }
 Status Session::release(SequenceId id) { return impl->release(id); }
 
@@ -221,5 +228,6 @@ uint64_t Session::memoryBytes() const {
 
 Result<std::vector<Tensor>>
 Session::runFunction(std::string_view name, std::span<const Tensor> inputs) {
+  MTP_RETURN_IF_ERROR(impl->checkUsable());
   return impl->runFunction(name, inputs);
 }

@@ -191,6 +191,7 @@ public:
 
   // Step.cpp
   Status advance();
+  Status checkUsable() const;
   Result<std::vector<SequenceUpdate>> step();
   Status emit(Sequence &sequence, std::span<const int32_t> tokens,
               schema::Binding logits);
@@ -248,6 +249,9 @@ public:
   Statistics statistics;
   /// By the current step.
   std::map<SequenceId, SequenceUpdate> updates;
+
+  /// Why a step failed; nothing runs from then on.
+  Status failure;
 
   // What it costs, which decides how prompts are cut.
 

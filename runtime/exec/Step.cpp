@@ -20,10 +20,24 @@ Status Session::Impl::advance() {
   return decodePhase();
 }
 
+/// What a call says that would go on after a failure.
+Status Session::Impl::checkUsable() const {
+  if (failure.isOk())
+    return okStatus();
+  return Status(
+      failure.code(),
+      strCat("an earlier step of the session failed: ", failure.message()));
+}
+
+/// Where a step has given tokens before it fails, the caller gets these, and
+/// the failure by the next call.
 Result<std::vector<SequenceUpdate>> Session::Impl::step() {
+  MTP_RETURN_IF_ERROR(checkUsable());
   updates.clear();
   if (kv)
-    MTP_RETURN_IF_ERROR(advance());
+    failure = advance();
+  if (!failure.isOk() && updates.empty())
+    return failure;
   std::vector<SequenceUpdate> changed;
   for (auto &[id, update] : updates)
     changed.push_back(std::move(update));
@@ -66,18 +80,18 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
       finish(sequence, FinishReason::Stop);
       break;
     }
-    sequence.output.push_back(token);
-    ++sequence.statistics.outputTokens;
-    ++statistics.outputTokens;
-    SequenceUpdate &update = updates[sequence.id];
-    update.id = sequence.id;
-    update.tokens.push_back(token);
     // A path begins with row 0, the anchor's, as a prefill's only row is.
     uint64_t row = emitted++;
     if (row > 0 && row < sequence.path.size())
       row = uint64_t(std::clamp<int64_t>(sequence.path[row], 0, options.k));
     MTP_RETURN_IF_ERROR(
         keepLogits(sequence, rowsOf(logits, row * bytes, bytes)));
+    sequence.output.push_back(token);
+    ++sequence.statistics.outputTokens;
+    ++statistics.outputTokens;
+    SequenceUpdate &update = updates[sequence.id];
+    update.id = sequence.id;
+    update.tokens.push_back(token);
     if (sequence.output.size() == request.maxTokens) {
       finish(sequence, FinishReason::Length);
       break;
@@ -98,11 +112,14 @@ void Session::Impl::finish(Sequence &sequence, FinishReason reason,
   update.error = std::move(error);
 }
 
-/// Copies the logits row that the latest output token came from.
+/// Copies the logits row that the next output token came from. Where that
+/// fails, the rows of the tokens before stay as they are.
 Status Session::Impl::keepLogits(Sequence &sequence, schema::Binding row) {
   if (options.logits == LogitsMode::None)
     return okStatus();
-  return executable->read(row, sequence.logits.addRow().data(), row.bytes());
+  return sequence.logits.addRow([&](std::span<float> values) {
+    return executable->read(row, values.data(), row.bytes());
+  });
 }
 
 /// Copies the page table to the device when it has changed.

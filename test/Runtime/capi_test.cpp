@@ -316,6 +316,37 @@ TEST(CApi, CountsAreCheckedBeforeAnythingIsCopied) {
   mtp_model_free(model);
 }
 
+TEST(CApi, NamesTheSequencesThatHaveNotEnded) {
+  mtp_model *model = load();
+  mtp_session *session = create(model);
+  mtp_request request;
+  mtp_request_init(&request);
+  int32_t prompt[] = {3, 1, 4};
+  request.prompt = prompt;
+  request.prompt_count = 3;
+  uint64_t ids[3] = {}, left[3] = {77, 77, 77};
+  for (uint64_t &id : ids)
+    ASSERT_EQ(mtp_session_add(session, &request, &id), MTP_OK);
+  EXPECT_EQ(mtp_session_cancel(session, ids[1]), MTP_OK);
+  size_t count = 0;
+  EXPECT_EQ(mtp_session_get_unfinished(session, left, 1, &count), MTP_OK);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(left[0], ids[0]);
+  EXPECT_EQ(left[1], 77u);
+  EXPECT_EQ(mtp_session_get_unfinished(session, left, 3, &count), MTP_OK);
+  EXPECT_EQ(left[1], ids[2]);
+  EXPECT_EQ(left[2], 77u);
+  EXPECT_EQ(mtp_session_get_unfinished(session, nullptr, 3, &count), MTP_OK);
+  EXPECT_EQ(mtp_session_get_unfinished(session, left, 3, nullptr),
+            MTP_INVALID_ARGUMENT);
+  while (!mtp_session_idle(session))
+    ASSERT_EQ(mtp_session_step(session, nullptr, nullptr), MTP_OK);
+  EXPECT_EQ(mtp_session_get_unfinished(session, left, 3, &count), MTP_OK);
+  EXPECT_EQ(count, 0u);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
 TEST(CApi, StructsMustBeInitialised) {
   mtp_model *model = load();
   mtp_session_options options;

@@ -359,13 +359,25 @@ typedef void (*mtp_update_fn)(void *user, const mtp_update *update);
 
 /* Admits and prefills what waits, then runs one round for all that run. A
    failing sequence is no error of the step: it ends with MTP_FAILED and the
-   others go on. After an error of the step the session is unusable. `callback`
-   may be null. */
+   others go on. `callback` may be null.
+
+   An error of the step is one of the device. What the step gave before it is
+   given to `callback`, and the error by the next step. From then on nothing
+   runs: step, add and run_function return the error again. All else works, and
+   the sequences that had not ended (mtp_session_get_unfinished) keep every
+   token that they had (mtp_session_get_output). Each can be run again in
+   another session: its prompt with that output behind it, as many max_tokens
+   less, and the same sampling parameters go on with the same tokens. */
 mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
                             void *user);
 
 /* 1 when no sequence waits or runs. */
 int mtp_session_idle(const mtp_session *session); /* of null: 1 */
+
+/* The sequences that wait or run, in order of id. Writes up to `capacity` ids
+   (null: not wanted) and sets `count` to how many there are. */
+mtp_status mtp_session_get_unfinished(const mtp_session *session, uint64_t *ids,
+                                      size_t capacity, size_t *count);
 
 /* Ends a sequence now. Ended ones are left as they are. */
 mtp_status mtp_session_cancel(mtp_session *session, uint64_t id);

@@ -11,6 +11,9 @@
 //
 // Text: Tokenizer::load((*model)->tokenizer()) and StreamDecoder.
 //
+// A step that fails ends the session's work; what its sequences had can be read
+// and run again in another one (session.h).
+//
 // Errors are values: Status and Result<T>. Nothing throws or exits, nor
 // installs signal handlers. Sizes that come from a caller or from a file are
 // compared with their limits, and large memory with what the process may use,

@@ -209,7 +209,7 @@ public:
   /// fit into the envelope, ResourceExhausted when it can never fit into the KV
   /// pages, or the logits that are to be kept of it do not fit into memory
   /// beside what the process has reserved, FailedPrecondition without an
-  /// envelope. Nothing changes then.
+  /// envelope, and the error of a step() that failed. Nothing changes then.
   Result<SequenceId> add(Request request);
 
   /// Admits and prefills waiting sequences, then runs one decode round for all
@@ -217,13 +217,23 @@ public:
   /// at least one that is new and returns what all of these gave. Returns what
   /// changed, in order of id. Without work it returns an empty list.
   ///
-  /// Errors are those of the device; the session is unusable after one. A
-  /// kernel's fault on a GPU is Internal, and so is what any session of the
-  /// process tries there from then on.
+  /// Errors are those of the device. A kernel's fault on a GPU is Internal, and
+  /// so is what any session of the process tries there from then on. What a
+  /// step gave before it failed is returned, and the error by the next one.
+  ///
+  /// Nothing runs after an error: step(), add() and runFunction() return it
+  /// again. All else works. The sequences that had not ended stay as they are
+  /// (unfinished()), with every token that step() has returned (output()).
+  /// Each can be run again in another session: its prompt with that output
+  /// behind it, as many max tokens less, and the same sampling parameters go on
+  /// with the same tokens.
   Result<std::vector<SequenceUpdate>> step();
 
-  /// Whether no sequence is waiting or running.
+  /// Whether no sequence is waiting or running; unfinished() is empty then.
   bool idle() const;
+
+  /// The sequences that wait or run, in order of id.
+  std::vector<SequenceId> unfinished() const;
 
   /// Ends a sequence now and frees its pages. NotFound for an unknown id; no
   /// effect on a finished one.
