@@ -9,6 +9,7 @@
 #include <cstring>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 using namespace mtp;
 
@@ -73,9 +74,9 @@ static Result<std::vector<int32_t>> encode(std::string_view text,
 
 static Result<std::string> readStandardInput() {
   std::string text;
-  char block[1 << 16];
+  std::vector<char> block(1 << 16);
   while (text.size() <= Tokenizer::kMaxTextBytes) {
-    ssize_t count = ::read(STDIN_FILENO, block, sizeof(block));
+    ssize_t count = ::read(STDIN_FILENO, block.data(), block.size());
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)
@@ -83,7 +84,7 @@ static Result<std::string> readStandardInput() {
           strCat("cannot read standard input: ", std::strerror(errno)));
     if (count == 0)
       break;
-    text.append(block, size_t(count));
+    text.append(block.data(), size_t(count));
   }
   return text;
 }

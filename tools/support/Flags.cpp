@@ -1,11 +1,14 @@
 //===- Flags.cpp - Flags and exit codes of the runtime's tools ------------===//
 
 #include "tools/support/Flags.h"
+#include "runtime/core/StrCat.h"
 #include "tools/support/Output.h"
 
+#include <algorithm>
 #include <cctype>
 #include <csignal>
 #include <cstdio>
+#include <sys/resource.h>
 
 using namespace mtp;
 
@@ -36,6 +39,25 @@ static std::string messageOf(const CLI::ParseError &error) {
   return text;
 }
 
+/// Stack that the first thread runs kernels and regular expressions on. Less
+/// ends in a fault; 96 KiB were too few (2026-11-23).
+static constexpr rlim_t kLeastStack = 256 << 10, kUsualStack = 8 << 20;
+
+/// Takes more stack where the limit may be raised, and says so where it is too
+/// low. The first thread's stack grows up to the limit of the moment.
+static Status checkStack() {
+  struct rlimit stack;
+  if (::getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kUsualStack)
+    return okStatus();
+  stack.rlim_cur = std::min(stack.rlim_max, kUsualStack);
+  ::setrlimit(RLIMIT_STACK, &stack);
+  if (stack.rlim_cur >= kLeastStack)
+    return okStatus();
+  return resourceExhausted(strCat("expected a stack of at least ",
+                                  kLeastStack >> 10, " KiB (ulimit -s), got ",
+                                  stack.rlim_cur >> 10));
+}
+
 int mtp::toolMain(CLI::App &app, int argc, char **argv,
                   const std::function<Status()> &check,
                   const std::function<Status()> &run) {
@@ -57,6 +79,8 @@ int mtp::toolMain(CLI::App &app, int argc, char **argv,
   }
   if (Status status = check(); !status.isOk())
     return report(app, status, kWrongFlags);
+  if (Status status = checkStack(); !status.isOk())
+    return report(app, status, kFailure);
   return report(app, run(), kFailure);
 }
 

@@ -111,6 +111,20 @@ WorkerPool::create(uint32_t workers, bool pin, uint32_t processors) {
   return pool;
 }
 
+/// Of a worker's stack, whatever `ulimit -s` is: kernels keep tiles on it.
+static constexpr size_t kStackBytes = 2 << 20;
+
+static int startThread(pthread_t &handle, void *(*main)(void *), void *data) {
+  pthread_attr_t attributes;
+  if (int error = ::pthread_attr_init(&attributes))
+    return error;
+  int error = ::pthread_attr_setstacksize(&attributes, kStackBytes);
+  if (error == 0)
+    error = ::pthread_create(&handle, &attributes, main, data);
+  ::pthread_attr_destroy(&attributes);
+  return error;
+}
+
 Status WorkerPool::start(bool pin) {
   isPinned = pin;
   cpu_set_t allowed;
@@ -119,8 +133,7 @@ Status WorkerPool::start(bool pin) {
   threads.reserve(workers - 1);
   for (uint32_t worker = 1; worker < workers; ++worker) {
     threads.push_back({this, worker, {}});
-    int error = ::pthread_create(&threads.back().handle, nullptr, threadMain,
-                                 &threads.back());
+    int error = startThread(threads.back().handle, threadMain, &threads.back());
     if (error) {
       threads.pop_back();
       return resourceExhausted(strCat("cannot start thread ", worker, " of ",
