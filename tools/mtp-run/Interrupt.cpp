@@ -4,20 +4,29 @@
 
 #include <csignal>
 
+/// The signal that came; 0: none.
 static volatile std::sig_atomic_t interrupted = 0;
 
+static constexpr int kSignals[] = {SIGINT, SIGTERM};
+
 static void onInterrupt(int number) {
-  interrupted = 1;
-  std::signal(number, SIG_DFL);
+  interrupted = number;
+  for (int each : kSignals)
+    std::signal(each, SIG_DFL);
 }
 
-void mtp::catchInterrupt() { std::signal(SIGINT, onInterrupt); }
+void mtp::catchInterrupt() {
+  // What the caller ignores, as nohup and a shell's background do, stays so.
+  for (int each : kSignals)
+    if (std::signal(each, onInterrupt) == SIG_IGN)
+      std::signal(each, SIG_IGN);
+}
 
 bool mtp::wasInterrupted() { return interrupted != 0; }
 
 void mtp::endIfInterrupted() {
   if (!wasInterrupted())
     return;
-  std::signal(SIGINT, SIG_DFL);
-  std::raise(SIGINT);
+  std::signal(interrupted, SIG_DFL);
+  std::raise(interrupted);
 }

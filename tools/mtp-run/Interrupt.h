@@ -5,12 +5,12 @@
 
 namespace mtp {
 
-/// From now on the first SIGINT only makes wasInterrupted() true; a second one
-/// ends the process.
+/// From now on the first SIGINT or SIGTERM only makes wasInterrupted() true; a
+/// second one ends the process.
 void catchInterrupt();
 bool wasInterrupted();
 
-/// Ends the process by SIGINT, as the shell expects of a program that was
+/// Ends the process by that signal, as the shell expects of a program that was
 /// interrupted, where it was. To be called when everything is printed and the
 /// device is left.
 void endIfInterrupted();

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 
+# Where this script runs in a background it would be ignored.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
 text = ""
 while len(text.split()) < 3:
