@@ -2,6 +2,7 @@
 
 #include "tools/compiler-support/CompilerTool.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -36,6 +37,104 @@ static void checkStandardOutput() {
                     "cannot write to standard output: " + error.message()));
 }
 
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// LLVM's words about flags, which suggest flags of its own that --help does
+/// not list, in those of the project.
+class FlagErrors {
+public:
+  FlagErrors(llvm::StringRef tool,
+             llvm::function_ref<bool(const cl::Option &)> isOurs)
+      : tool(tool), isOurs(isOurs) {}
+
+  /// Ends the process at the first flag that nobody has registered.
+  void refuseUnknown(llvm::ArrayRef<char *> arguments) const;
+  /// Ends the process with what LLVM said.
+  [[noreturn]] void refuse(llvm::StringRef said) const;
+
+private:
+  [[noreturn]] void end(const llvm::Twine &message) const;
+  std::string nearest(llvm::StringRef name) const;
+
+  llvm::StringRef tool;
+  llvm::function_ref<bool(const cl::Option &)> isOurs;
+};
+} // namespace
+
+void FlagErrors::end(const llvm::Twine &message) const {
+  toolError(tool, message, kWrongFlags);
+  llvm::errs() << "'" << tool << " --help' lists the flags\n";
+  std::exit(kWrongFlags);
+}
+
+/// ", did you mean '--max-batch'?" where a flag of ours is near.
+std::string FlagErrors::nearest(llvm::StringRef name) const {
+  unsigned least = unsigned(name.size() / 3 + 1);
+  std::string found;
+  for (auto &[key, option] : cl::getRegisteredOptions()) {
+    if (!isOurs(*option) || option->getOptionHiddenFlag() != cl::NotHidden)
+      continue;
+    unsigned distance = name.edit_distance(key, /*AllowReplacements=*/true,
+                                           /*MaxEditDistance=*/least);
+    // Of equals the first of the alphabet: the map has no order.
+    if (distance < least ||
+        (distance == least && (found.empty() || key.str() < found))) {
+      least = distance;
+      found = key.str();
+    }
+  }
+  if (found.empty())
+    return "";
+  return ", did you mean '" + std::string(found.size() > 1 ? "--" : "-") +
+         found + "'?";
+}
+
+/// Whether a registered option takes its value without a blank: -O2.
+static bool isPrefixed(llvm::StringRef name) {
+  return llvm::any_of(cl::getRegisteredOptions(), [&](auto &entry) {
+    auto format = entry.second->getFormattingFlag();
+    return (format == cl::Prefix || format == cl::AlwaysPrefix) &&
+           name.starts_with(entry.first);
+  });
+}
+
+void FlagErrors::refuseUnknown(llvm::ArrayRef<char *> arguments) const {
+  auto &options = cl::getRegisteredOptions();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    llvm::StringRef argument = arguments[i];
+    if (argument == "--")
+      return;
+    if (argument.size() < 2 || argument[0] != '-')
+      continue;
+    auto [name, value] = argument.ltrim('-').split('=');
+    auto known = options.find(name);
+    if (known == options.end() && !isPrefixed(name))
+      end("unknown flag '" + argument.split('=').first + "'" + nearest(name));
+    bool takesNext = known != options.end() && !argument.contains('=') &&
+                     known->second->getValueExpectedFlag() == cl::ValueRequired;
+    i += takesNext;
+  }
+}
+
+void FlagErrors::refuse(llvm::StringRef said) const {
+  // "mtpc: Too many positional arguments specified!". A value that is wrong has
+  // been said already: LLVM takes no stream for it.
+  if (said.empty()) {
+    llvm::errs() << "'" << tool << " --help' lists the flags\n";
+    std::exit(kWrongFlags);
+  }
+  llvm::StringRef line = said.split('\n').first;
+  line.consume_front(llvm::StringRef(toolName()));
+  line = line.ltrim(": ").rtrim("!. \r\t");
+  std::string text = line.str();
+  if (!text.empty())
+    text[0] = llvm::toLower(text[0]);
+  end(text);
+}
+
 void mtp::parseToolFlags(int argc, char **argv, llvm::StringRef tool,
                          llvm::StringRef overview,
                          llvm::function_ref<bool(const cl::Option &)> isOurs) {
@@ -56,8 +155,12 @@ void mtp::parseToolFlags(int argc, char **argv, llvm::StringRef tool,
       option->setHiddenFlag(cl::Hidden);
     }
   }
-  if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
-    std::exit(kWrongFlags);
+  FlagErrors errors(tool, isOurs);
+  errors.refuseUnknown(llvm::ArrayRef(argv, size_t(argc)).drop_front());
+  std::string said;
+  llvm::raw_string_ostream stream(said);
+  if (!cl::ParseCommandLineOptions(argc, argv, overview, &stream))
+    errors.refuse(said);
   // LLVM takes the last value of a flag; the runtime's tools refuse two.
   for (auto &[name, option] : cl::getRegisteredOptions()) {
     bool repeats = option->getNumOccurrencesFlag() == cl::ZeroOrMore ||
