@@ -71,7 +71,14 @@ Status AtomicFile::writeAt(uint64_t offset, std::span<const uint8_t> bytes) {
 }
 
 Status AtomicFile::resize(uint64_t size) {
-  return ::ftruncate(fd, size) == 0 ? Status() : fail("resize");
+  if (::ftruncate(fd, size) != 0)
+    return fail("resize");
+  // Space that is not there is missing now, not behind the last weight. File
+  // systems that cannot reserve say so.
+  if (size > 0 && ::fallocate(fd, 0, 0, size) != 0 && errno != EOPNOTSUPP &&
+      errno != ENOSYS && errno != EINVAL)
+    return fail("reserve space for");
+  return Status();
 }
 
 Status AtomicFile::commit() {

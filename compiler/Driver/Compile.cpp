@@ -163,6 +163,17 @@ static Status openInputs(ModuleOp module, const std::string &folder,
   return checkOutput(options.output, files);
 }
 
+/// What the artifact has in any case: the weights of one of its plans, which
+/// may share them, and the tokenizer.
+static uint64_t leastBytes(const ArtifactInputs &inputs) {
+  uint64_t weights = 0;
+  for (const PlanInputs &plan : inputs.plans)
+    if (FailureOr<PlanLayout> layout = PlanLayout::get(plan.module);
+        succeeded(layout))
+      weights = std::max(weights, layout->weightBytes);
+  return weights + inputs.tokenizer.size();
+}
+
 /// Finds what the packed weights are made of: a key that no file has is said
 /// before any code is generated.
 static Status checkWeights(ModuleOp module, const WeightSet *weights) {
@@ -254,7 +265,9 @@ LogicalResult Compilation::lowerToExec() {
         failed(report(checkWeights(plan.module, weightSet()))))
       return failure();
   }
-  return success();
+  return writesArtifact() && !options.write.omitWeights
+             ? report(checkSpace(options.output, leastBytes(inputs)))
+             : success();
 }
 
 LogicalResult Compilation::generateCode() {

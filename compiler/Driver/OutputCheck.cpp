@@ -2,7 +2,11 @@
 
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Artifact/AtomicFile.h"
+#include "runtime/core/StrCat.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <sys/resource.h>
 
 using namespace mtp;
 
@@ -17,4 +21,23 @@ Status mtp::compiler::checkOutput(const std::string &output,
     }
   }
   return AtomicFile::create(output).status();
+}
+
+Status mtp::compiler::checkSpace(const std::string &output, uint64_t bytes) {
+  auto refuse = [&](uint64_t least, llvm::StringRef where) {
+    return resourceExhausted(strCat("cannot write '", output, "': it needs ",
+                                    bytes, " bytes at least, more than the ",
+                                    least, " bytes ", where.str()));
+  };
+  struct rlimit size;
+  if (::getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY &&
+      size.rlim_cur < bytes)
+    return refuse(size.rlim_cur, "that a file may have (ulimit -f)");
+  llvm::StringRef folder = llvm::sys::path::parent_path(output);
+  llvm::ErrorOr<llvm::sys::fs::space_info> space =
+      llvm::sys::fs::disk_space(folder.empty() ? "." : folder);
+  // Where nobody says, writing does.
+  if (space && space->available < bytes)
+    return refuse(space->available, "that its file system has left");
+  return Status();
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/core/Status.h"
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -14,6 +15,10 @@ namespace mtp::compiler {
 /// it is made from. Asked before the work is done, not after; leaves no file.
 Status checkOutput(const std::string &output,
                    std::span<const std::string> inputs);
+
+/// Refuses an output of at least so many bytes where the limit of file sizes or
+/// the space of its file system is less. Asked before code is generated.
+Status checkSpace(const std::string &output, uint64_t bytes);
 
 } // namespace mtp::compiler
 
