@@ -8,7 +8,7 @@ The pieces were trained by Hugging Face `tokenizers` on the test words; some ove
 so that two pairs of one rank stand side by side. Output, gzipped JSON lines: s (text), t (ids; special
 tokens that are written in the text are recognised).
 """
-import base64, gzip, json, os, random
+import base64, gzip, json, os, random, unicodedata
 
 import tiktoken
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers as P, trainers
@@ -48,7 +48,7 @@ def train(texts):
 
 
 def main():
-    texts = strings()[::6]
+    texts = [s for s in strings()[::6] if all(unicodedata.category(c) != "Cn" for c in s)]
     ranks = {p: i for i, p in enumerate(train(texts))}
     n = len(ranks)
     added = {"[BOS]": n, "[EOS]": n + 1, "<|im_end|>": n + 2, "<|tool|>": n + 5}
