@@ -73,7 +73,8 @@ public:
 private:
   Status readPiece(std::string_view line, size_t number);
   Status readAddedToken(std::string_view key, const JsonValue &value);
-  Result<int32_t> idOf(const std::string &content, const char *key) const;
+  Result<int32_t> idOf(const std::optional<std::string> &content,
+                       const char *key) const;
 
   std::unordered_map<std::string, uint32_t> ids;
 };
@@ -185,21 +186,22 @@ Status Reader::readAddedToken(std::string_view key, const JsonValue &value) {
   return okStatus();
 }
 
-Result<int32_t> Reader::idOf(const std::string &content,
+/// Of an added token; -1 where the config names none.
+Result<int32_t> Reader::idOf(const std::optional<std::string> &content,
                              const char *key) const {
+  if (!content)
+    return -1;
   for (const auto &token : tables.added_tokens)
-    if (token->content == content)
+    if (token->content == *content)
       return static_cast<int32_t>(token->id);
   return invalidArgument("tokenizer_config.json: expected a token of "
                          "added_tokens_decoder at " +
-                         std::string(key) + ", got '" + content + "'");
+                         std::string(key) + ", got '" + *content + "'");
 }
 
 Status Reader::readEnds(const TokenizerConfig &config) {
-  if (config.bosToken)
-    MTP_ASSIGN_OR_RETURN(tables.bos_id, idOf(*config.bosToken, "bos_token"));
-  if (config.eosToken)
-    MTP_ASSIGN_OR_RETURN(tables.eos_id, idOf(*config.eosToken, "eos_token"));
+  MTP_ASSIGN_OR_RETURN(tables.bos_id, idOf(config.bosToken, "bos_token"));
+  MTP_ASSIGN_OR_RETURN(tables.eos_id, idOf(config.eosToken, "eos_token"));
   return okStatus();
 }
 
