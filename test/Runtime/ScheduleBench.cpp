@@ -1,0 +1,153 @@
+//===- ScheduleBench.cpp - What prompts wait for, and who waits for them --===//
+//
+// Prints, for one thread and by the process's CPU time, in milliseconds:
+//
+//   arrivals   when a prompt of 10 tokens has its first token, alone and added
+//              behind 8 prompts of 400, and when all nine have ended
+//   beside     the longest step of sequences that run while a prompt comes,
+//              when that has its first token, and when all have ended
+//
+//   mtp_schedule_bench ARTIFACT [max-tokens [prompt-milliseconds]]
+//
+// The fastest of a few turns counts. The artifact needs 9 slots, and a context
+// of 400 tokens and `max-tokens`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/exec/SessionImpl.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+using namespace mtp;
+
+static constexpr int kTurns = 4;
+
+static double cpuSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
+template <typename T>
+static T get(Result<T> result) {
+  if (result)
+    return std::move(*result);
+  std::fprintf(stderr, "mtp_schedule_bench: error: %s\n",
+               result.status().toString().c_str());
+  std::exit(1);
+}
+
+namespace {
+
+class Bench {
+public:
+  Bench(std::shared_ptr<const Model> model, const SessionOptions &options)
+      : vocab(model->envelope()->vocab),
+        session(get(Session::create(std::move(model), options))) {
+    SessionAccess::setClock(*session, cpuSeconds);
+  }
+
+  SequenceId add(uint32_t tokens, uint32_t maxTokens) {
+    Request request;
+    for (uint32_t i = 0; i < tokens; ++i) {
+      state = state * 1664525 + 1013904223;
+      request.prompt.push_back(int32_t((state >> 8) % vocab));
+    }
+    request.maxTokens = maxTokens;
+    request.ignoreEos = true;
+    return get(session->add(request));
+  }
+
+  /// Returns how long it took.
+  double step() {
+    double begin = cpuSeconds();
+    get(session->step());
+    return cpuSeconds() - begin;
+  }
+
+  /// Seconds until a sequence has its first token; `longest` is of one step.
+  double runTo(SequenceId id, double &longest) {
+    double all = 0;
+    for (longest = 0; get(session->output(id)).empty();) {
+      double time = step();
+      longest = std::max(longest, time);
+      all += time;
+    }
+    return all;
+  }
+
+  double runAll() {
+    double all = 0;
+    while (!session->idle())
+      all += step();
+    return all;
+  }
+
+private:
+  uint32_t vocab, state = 1;
+  std::unique_ptr<Session> session;
+};
+
+} // namespace
+
+static void measureArrivals(Bench &bench, uint32_t maxTokens) {
+  double alone = 1e9, behind = 1e9, total = 1e9, longest;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    alone = std::min(alone, bench.runTo(bench.add(10, maxTokens), longest));
+    bench.runAll();
+    for (int i = 0; i < 8; ++i)
+      bench.add(400, maxTokens);
+    double first = bench.runTo(bench.add(10, maxTokens), longest);
+    behind = std::min(behind, first);
+    total = std::min(total, first + bench.runAll());
+  }
+  std::printf("arrivals: first token %.1f alone, %.1f behind 8 prompts of 400 "
+              "(%.1f times); all nine %.1f\n",
+              alone * 1e3, behind * 1e3, behind / alone, total * 1e3);
+}
+
+static void measureBeside(Bench &bench, uint32_t running, uint32_t tokens) {
+  double longest = 1e9, first = 1e9, total = 1e9, round = 1e9;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    double all = 0, most;
+    for (uint32_t i = 0; i < running; ++i)
+      bench.add(10, 200);
+    for (int i = 0; i < 8; ++i) {
+      double time = bench.step();
+      all += time;
+      if (i > 4)
+        round = std::min(round, time);
+    }
+    double time = bench.runTo(bench.add(tokens, 4), most);
+    longest = std::min(longest, most);
+    first = std::min(first, time);
+    total = std::min(total, all + time + bench.runAll());
+  }
+  std::printf("beside %u: a round %.1f; with a prompt of %u the longest step "
+              "%.1f, its first token %.1f, all %.1f\n",
+              running, round * 1e3, tokens, longest * 1e3, first * 1e3,
+              total * 1e3);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2)
+    return std::fprintf(stderr, "usage: mtp_schedule_bench ARTIFACT "
+                                "[max-tokens [prompt-milliseconds]]\n"),
+           2;
+  std::shared_ptr<const Model> model = get(Model::load(argv[1]));
+  SessionOptions options;
+  options.threads = 1;
+  options.prefixCache = false;
+  if (argc > 3)
+    options.promptMilliseconds = uint32_t(std::atoi(argv[3]));
+  Bench bench(model, options);
+  measureArrivals(bench, argc > 2 ? uint32_t(std::atoi(argv[2])) : 16);
+  for (uint32_t running : {1u, 4u})
+    for (uint32_t tokens : {400u, 1900u})
+      if (tokens + 4 <= model->envelope()->maxContext)
+        measureBeside(bench, running, tokens);
+  return 0;
+}
