@@ -55,6 +55,35 @@ static std::string resolved(const std::string &path) {
   return target;
 }
 
+int OutputFile::openTemporary() {
+  size_t slash = path.rfind('/');
+  std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  descriptor = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  isUnnamed = descriptor >= 0;
+  if (isUnnamed || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+    return isUnnamed ? 0 : errno;
+  // A file system without unnamed files: who is killed leaves one.
+  std::string name = path + ".XXXXXX";
+  descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0)
+    return errno;
+  temporary = name;
+  return 0;
+}
+
+int OutputFile::nameTemporary() {
+  if (!isUnnamed)
+    return 0;
+  std::string self = strCat("/proc/self/fd/", descriptor);
+  std::string name = strCat(path, ".tmp", ::getpid());
+  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(),
+               AT_SYMLINK_FOLLOW) != 0)
+    return errno;
+  temporary = name;
+  return 0;
+}
+
 Result<std::unique_ptr<OutputFile>>
 OutputFile::create(const std::string &path, const std::string &input) {
   std::unique_ptr<OutputFile> file(new OutputFile(path));
@@ -71,11 +100,8 @@ OutputFile::create(const std::string &path, const std::string &input) {
     return file;
   }
   file->path = resolved(path);
-  std::string name = file->path + ".XXXXXX";
-  file->descriptor = ::mkostemp(name.data(), O_CLOEXEC);
-  if (file->descriptor < 0)
-    return file->failure(errno);
-  file->temporary = name;
+  if (int error = file->openTemporary())
+    return file->failure(error);
   mode_t mask = ::umask(0);
   ::umask(mask);
   if (::fchmod(file->descriptor, exists ? old.st_mode & 07777 : 0666 & ~mask))
@@ -85,6 +111,8 @@ OutputFile::create(const std::string &path, const std::string &input) {
 
 Status OutputFile::commit(std::string_view text) {
   int error = writeAll(descriptor, text);
+  if (error == 0)
+    error = nameTemporary();
   if (::close(descriptor) != 0 && error == 0)
     error = errno;
   descriptor = -1;

@@ -19,8 +19,10 @@ void reserveStandardStreams();
 /// means that it is out. `what` names what an error loses: "the text".
 Status writeStandardOutput(std::string_view text, std::string_view what);
 
-/// A file that is whole or not there: written under another name beside
-/// `path`, and renamed. A device or a pipe is written in place.
+/// A file that is whole or not there: written without a name, so that nothing
+/// is left where the process is killed, or under another one where the file
+/// system has no such files, and renamed to `path`. A device or a pipe is
+/// written in place.
 class OutputFile {
 public:
   /// Opens the file before there is anything to write, so that an error comes
@@ -36,10 +38,15 @@ public:
 private:
   OutputFile(std::string path) : path(std::move(path)) {}
   Status failure(int error) const;
+  /// Makes the file that is written before it is renamed, and gives it a name.
+  /// Zero, or why not.
+  int openTemporary();
+  int nameTemporary();
 
   std::string path;
-  /// Empty where the file is written in place.
+  /// Empty where the file is written in place, and while it has no name.
   std::string temporary;
+  bool isUnnamed = false;
   int descriptor = -1;
 };
 
