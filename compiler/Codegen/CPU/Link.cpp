@@ -15,6 +15,7 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/Signals.h"
 #include <mutex>
 
 LLD_HAS_DRIVER(elf)
@@ -34,6 +35,8 @@ static Expected<SmallString<128>> makeTemporary(StringRef suffix) {
           "mtpc-kernels", suffix, descriptor, path))
     return linkError("cannot create a temporary file: " + error.message());
   sys::Process::SafelyCloseFileDescriptor(descriptor);
+  // Ctrl-C leaves no file either.
+  sys::RemoveFileOnSignal(path);
   return path;
 }
 

@@ -18,6 +18,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
@@ -163,6 +164,8 @@ static Expected<SmallString<128>> makeTemporary(StringRef suffix) {
           sys::fs::createTemporaryFile("mtpc-ptx", suffix, descriptor, path))
     return ioError("cannot create a temporary file: " + error.message());
   sys::Process::SafelyCloseFileDescriptor(descriptor);
+  // Ctrl-C leaves no file either.
+  sys::RemoveFileOnSignal(path);
   return path;
 }
 
