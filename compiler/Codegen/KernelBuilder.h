@@ -204,7 +204,19 @@ public:
   Values forChunks(int64_t width, ValueRange inits,
                    llvm::function_ref<Values(Value, Value, ValueRange)> body);
 
+  /// Walks [0, width) as `forChunks` does, for elements that need nothing of
+  /// each other: `load` returns what it reads of a chunk, and `store` gets that
+  /// and writes. A target may read some chunks before it writes the first one.
+  void mapChunks(int64_t width, llvm::function_ref<Values(Value, Value)> load,
+                 llvm::function_ref<void(Value, Value, ValueRange)> store);
+  /// Runs `body` for each of [0, count): items of a task that need nothing of
+  /// each other, whose lanes may be others than the task's.
+  virtual void forItems(int64_t count, llvm::function_ref<void(Value)> body);
+
 protected:
+  /// Chunks that `mapChunks` reads before it writes.
+  virtual int64_t chunksAtOnce() const { return 1; }
+
   /// A type with elements of `element` in the shape of `value`.
   static mlir::Type likeWith(Value value, mlir::Type element);
 

@@ -36,12 +36,28 @@ struct KernelKind {
   mlir::LogicalResult (*verify)(const KernelConfig &, EmitError) = nullptr;
 };
 
+/// What a task divides into (`KernelBuilder::forItems`), or the stretches of
+/// its elements: a target with many threads has some for each.
+struct TaskItems {
+  int64_t count = 1;
+  /// Whether the lanes of an item wait for each other or are joined.
+  bool areJoined = true;
+
+  /// Elements that need nothing of each other.
+  static TaskItems elements(int64_t count) {
+    constexpr int64_t stretch = 256;
+    return {(count + stretch - 1) / stretch, /*areJoined=*/false};
+  }
+};
+
 /// A kind whose code is the same on every target.
 struct RowKernel {
   KernelKind kind;
   void (*emit)(KernelBuilder &, const KernelConfig &);
   /// Scratch bytes of a task; null for none.
   int64_t (*scratch)(const KernelConfig &) = nullptr;
+  /// Null where a task is one item.
+  TaskItems (*items)(const KernelConfig &) = nullptr;
 };
 
 /// All kinds, sorted.

@@ -87,6 +87,34 @@ Values KernelBuilder::forChunks(
   return state;
 }
 
+void KernelBuilder::mapChunks(
+    int64_t width, llvm::function_ref<Values(Value, Value)> load,
+    llvm::function_ref<void(Value, Value, ValueRange)> store) {
+  int64_t atOnce = chunksAtOnce(), full = width / lanes();
+  auto map = [&](Value first, int64_t chunks, bool isRagged) {
+    llvm::SmallVector<std::pair<Value, Value>> places;
+    llvm::SmallVector<Values> loaded;
+    for (int64_t i = 0; i < chunks + isRagged; ++i) {
+      Value mask = i < chunks ? Value() : firstLanes(width % lanes());
+      places.push_back({i ? add(first, i * lanes()) : first, mask});
+      loaded.push_back(load(places.back().first, mask));
+    }
+    for (auto [place, values] : llvm::zip(places, loaded))
+      store(place.first, place.second, values);
+  };
+  int64_t inLoop = full > atOnce || atOnce == 1 ? full / atOnce * atOnce : 0;
+  if (inLoop > 0)
+    forRange(integer(0), integer(inLoop * lanes()), atOnce * lanes(),
+             [&](Value first) { map(first, atOnce, /*isRagged=*/false); });
+  if (inLoop * lanes() < width)
+    map(integer(inLoop * lanes()), full - inLoop, width % lanes() != 0);
+}
+
+void KernelBuilder::forItems(int64_t count,
+                             llvm::function_ref<void(Value)> body) {
+  forRange(integer(0), integer(count), 1, body);
+}
+
 void KernelBuilder::forChunks(int64_t width,
                               llvm::function_ref<void(Value, Value)> body) {
   forChunks(width, ValueRange(), [&](Value first, Value mask, ValueRange) {

@@ -47,16 +47,24 @@ void KernelBuilder::storeFloats(Value value, Value pointer, DType dtype,
 }
 
 void KernelBuilder::copy(Value from, Value to, int64_t width) {
-  forChunks(width, [&](Value first, Value mask) {
-    storeLanes(loadLanes(i32Type(), at(from, first, 4), mask), at(to, first, 4),
-               mask);
-  });
+  mapChunks(
+      width,
+      [&](Value first, Value mask) {
+        return Values{loadLanes(i32Type(), at(from, first, 4), mask)};
+      },
+      [&](Value first, Value mask, ValueRange loaded) {
+        storeLanes(loaded[0], at(to, first, 4), mask);
+      });
 }
 
 void KernelBuilder::copyFloats(Value from, Value to, int64_t width,
                                DType dtype) {
-  forChunks(width, [&](Value first, Value mask) {
-    storeFloats(loadLanes(f32Type(), at(from, first, 4), mask),
-                at(to, first, byteWidth(dtype)), dtype, mask);
-  });
+  mapChunks(
+      width,
+      [&](Value first, Value mask) {
+        return Values{loadLanes(f32Type(), at(from, first, 4), mask)};
+      },
+      [&](Value first, Value mask, ValueRange loaded) {
+        storeFloats(loaded[0], at(to, first, byteWidth(dtype)), dtype, mask);
+      });
 }

@@ -114,6 +114,7 @@ AssembledKernel test::assembleKernel(const std::string &kind,
     return result;
   }
   result.threads = uint64_t(launch.threads);
+  result.launch = launch;
   auto ptx = gpu::emitPtx(*module, "sm_90");
   if (!ptx) {
     ADD_FAILURE() << llvm::toString(ptx.takeError());

@@ -40,6 +40,7 @@ struct AssembledKernel {
   /// Why there is nothing more: no ptxas.
   std::string absence;
   uint64_t threads = 0, registers = 0, spillBytes = 0, stackBytes = 0;
+  GpuLaunch launch;
 };
 AssembledKernel assembleKernel(const std::string &kind,
                                const std::string &config);

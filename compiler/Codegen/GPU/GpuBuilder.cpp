@@ -22,13 +22,35 @@ static int64_t typeBytes(Type type) {
 GpuBuilder::GpuBuilder(OpBuilder &builder, Location loc, gpu::GPUFuncOp kernel,
                        int64_t buffers, int64_t threads, int64_t scratchBytes)
     : KernelBuilder(builder, loc), kernel(kernel), bufferCount(buffers),
-      threadCount(threads), scratchBytes(scratchBytes) {
+      threadCount(threads), scratchBytes(scratchBytes), laneCount(threads) {
   assert(threads % kWarp == 0 && "expected whole warps");
   auto asI64 = [&](Value index) {
     return arith::IndexCastOp::create(builder, loc, i64Type(), index);
   };
   blockId = asI64(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
   threadId = asI64(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  laneId = threadId;
+  taskId = blockId;
+}
+
+void GpuBuilder::setTaskBlocks(int64_t blocks, bool areJoined) {
+  itemsAreJoined = areJoined;
+  if (blocks == 1)
+    return;
+  // Blocks are numbered in 32 bits, which a GPU divides faster.
+  Value block = truncate(blockId, i32Type());
+  Value count = constant(i32Type(), double(blocks));
+  taskId = extend(div(block, count), i64Type());
+  blockOfTask = extend(rem(block, count), i64Type());
+  taskBlocks = blocks;
+  if (areJoined)
+    return;
+  laneCount = blocks * threadCount;
+  laneId = add(mul(blockOfTask, threadCount), threadId);
+}
+
+void GpuBuilder::expectJoined() const {
+  assert(laneCount == threadCount && "expected lanes of one block");
 }
 
 Value GpuBuilder::buffer(int64_t index) { return kernel.getArgument(index); }
@@ -47,7 +69,28 @@ Value GpuBuilder::scratch() {
 }
 
 void GpuBuilder::forTasks(llvm::function_ref<void(Value)> body) {
-  body(block());
+  body(taskId);
+}
+
+/// Items follow each other from block to block, so that those of one loop begin
+/// where the last one's have ended.
+void GpuBuilder::forItems(int64_t count, llvm::function_ref<void(Value)> body) {
+  if (taskBlocks == 1 && itemsAreJoined)
+    return KernelBuilder::forItems(count, body);
+  int64_t places = itemsAreJoined ? taskBlocks : taskBlocks * warps();
+  Value place = itemsAreJoined ? blockOfTask : div(laneId, kWarp);
+  int64_t ahead = (places - itemsBefore % places) % places;
+  Value first = rem(add(place, ahead), integer(places));
+  itemsBefore += count;
+  Value outer = laneId;
+  int64_t outerCount = laneCount;
+  if (!itemsAreJoined) {
+    laneId = laneOfWarp();
+    laneCount = kWarp;
+  }
+  forRange(first, integer(count), places, body);
+  laneId = outer;
+  laneCount = outerCount;
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,7 +143,10 @@ void GpuBuilder::needBlocksPerProcessor(int64_t blocks) {
   kernel->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(int32_t(blocks)));
 }
 
-void GpuBuilder::sync() { gpu::BarrierOp::create(builder, loc); }
+void GpuBuilder::sync() {
+  expectJoined();
+  gpu::BarrierOp::create(builder, loc);
+}
 
 //===----------------------------------------------------------------------===//
 // Shared memory
@@ -125,10 +171,10 @@ Value GpuBuilder::shared(int64_t bytes) {
 // Lanes
 //===----------------------------------------------------------------------===//
 
-Value GpuBuilder::laneNumbers() { return truncate(thread(), i32Type()); }
+Value GpuBuilder::laneNumbers() { return truncate(laneId, i32Type()); }
 
 Value GpuBuilder::firstLanes(int64_t count) {
-  return cmp(Cmp::LT, thread(), count);
+  return cmp(Cmp::LT, laneId, count);
 }
 
 Values GpuBuilder::reduceWarp(
@@ -147,6 +193,7 @@ Values GpuBuilder::reduceWarp(
 Values GpuBuilder::reduceLanes(
     ValueRange values,
     llvm::function_ref<Values(ValueRange, ValueRange)> combine) {
+  expectJoined();
   Values own = reduceWarp(values, combine);
   if (warps() == 1)
     return own;
@@ -186,10 +233,6 @@ Value GpuBuilder::vectorOf(ValueRange elements) {
 
 Value GpuBuilder::bitXor(Value a, Value b) {
   return arith::XOrIOp::create(builder, loc, a, b);
-}
-
-Value GpuBuilder::isAligned(Value pointer, int64_t bytes) {
-  return cmp(Cmp::EQ, bitAnd(addressOf(pointer), integer(bytes - 1)), 0);
 }
 
 Value GpuBuilder::packBF16(Value low, Value high) {
@@ -310,11 +353,11 @@ void GpuBuilder::alone(llvm::function_ref<void()> body) {
 }
 
 Value GpuBuilder::loadLanes(Type element, Value pointer, Value mask) {
-  return loadOwn(element, at(pointer, thread(), typeBytes(element)), mask);
+  return loadOwn(element, at(pointer, laneId, typeBytes(element)), mask);
 }
 
 void GpuBuilder::storeLanes(Value value, Value pointer, Value mask) {
-  storeOwn(value, at(pointer, thread(), typeBytes(value.getType())), mask);
+  storeOwn(value, at(pointer, laneId, typeBytes(value.getType())), mask);
 }
 
 Value GpuBuilder::loadPacked(Value pointer, int64_t bits, int64_t count) {
@@ -323,7 +366,7 @@ Value GpuBuilder::loadPacked(Value pointer, int64_t bits, int64_t count) {
     return extendUnsigned(loadOwn(i8Type(), at(pointer, index, 1), mask),
                           i32Type());
   };
-  Value lane = thread();
+  Value lane = laneId;
   if (bits == 8)
     return loadByte(lane);
   // Of the eight integers of a word the first four are low halves.
@@ -340,16 +383,20 @@ void GpuBuilder::mapNeighbours(
   auto store = [&](Value value, Value pointer, Value mask) {
     storeOwn(toType == DType::F32 ? value : roundToBF16(value), pointer, mask);
   };
-  forChunks(pairs, [&](Value first, Value mask) {
-    Value index = add(first, thread());
-    Values entries;
-    for (Value table : tables)
-      entries.push_back(loadOwn(f32Type(), at(table, index, 4), mask));
-    Value x = at(from, index, 8), y = at(to, index, 2 * toBytes);
-    Pair result =
-        body({loadOwn(f32Type(), x, mask), loadOwn(f32Type(), at(x, 4), mask)},
-             entries);
-    store(result.first, y, mask);
-    store(result.second, at(y, toBytes), mask);
-  });
+  mapChunks(
+      pairs,
+      [&](Value first, Value mask) {
+        Value index = add(first, laneId), x = at(from, index, 8);
+        Values loaded{loadOwn(f32Type(), x, mask),
+                      loadOwn(f32Type(), at(x, 4), mask)};
+        for (Value table : tables)
+          loaded.push_back(loadOwn(f32Type(), at(table, index, 4), mask));
+        return loaded;
+      },
+      [&](Value first, Value mask, ValueRange loaded) {
+        Value y = at(to, add(first, laneId), 2 * toBytes);
+        Pair result = body({loaded[0], loaded[1]}, loaded.drop_front(2));
+        store(result.first, y, mask);
+        store(result.second, at(y, toBytes), mask);
+      });
 }

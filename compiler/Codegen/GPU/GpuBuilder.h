@@ -29,6 +29,10 @@ public:
              mlir::gpu::GPUFuncOp kernel, int64_t buffers, int64_t threads,
              int64_t scratchBytes = 0);
 
+  /// A task has so many blocks, for items that are a warp's, or a block's each
+  /// where they `areJoined`. Before anything is emitted.
+  void setTaskBlocks(int64_t blocks, bool areJoined);
+
   Value buffer(int64_t index) override;
   Value param(int64_t index) override;
   Value scratch() override;
@@ -68,7 +72,7 @@ public:
 
   //===--- Lanes ----------------------------------------------------------===//
 
-  int64_t lanes() const override { return threadCount; }
+  int64_t lanes() const override { return laneCount; }
   mlir::Type laneType(mlir::Type element) override { return element; }
   Value splat(Value uniform) override { return uniform; }
   Value laneNumbers() override;
@@ -86,8 +90,6 @@ public:
   Value element(Value vector, int64_t index);
   Value vectorOf(ValueRange elements);
   Value bitXor(Value a, Value b);
-  /// Whether an address is a multiple of `bytes`, a power of two.
-  Value isAligned(Value pointer, int64_t bytes);
   /// Two f32 values rounded to bf16, `low` in the lower half.
   Value packBF16(Value low, Value high);
   /// A 16x8 tile of sums plus a 16x16 tile `a` times a 16x8 tile `b`, in bf16:
@@ -132,17 +134,31 @@ public:
                      llvm::function_ref<Pair(Pair, ValueRange)> body) override;
   void sync() override;
   void alone(llvm::function_ref<void()> body) override;
+  void forItems(int64_t count, llvm::function_ref<void(Value)> body) override;
 
   mlir::OpBuilder &mlirBuilder() { return builder; }
   mlir::Location location() const { return loc; }
 
 private:
+  /// Loads that a thread has on the way, two or four of a chunk, hide all but
+  /// one round to memory.
+  int64_t chunksAtOnce() const override { return 8; }
+  /// Fails where lanes of other blocks would have to be waited for.
+  void expectJoined() const;
   Value intrinsic(mlir::Type type, llvm::StringRef name, ValueRange arguments);
   Values multiply(llvm::StringRef name, ValueRange a, ValueRange b,
                   ValueRange sums);
 
   mlir::gpu::GPUFuncOp kernel;
   int64_t bufferCount, threadCount, scratchBytes;
+  /// Of a task; whether an item is a block's; how many items forItems had.
+  int64_t taskBlocks = 1, itemsBefore = 0;
+  bool itemsAreJoined = true;
+  /// Threads that are lanes at present, and the thread's number among them.
+  int64_t laneCount;
+  Value laneId;
+  /// The block's task, and its number among those of the task.
+  Value taskId, blockOfTask;
   /// Made once, in the entry block.
   Value blockId, threadId, scratchBase;
   /// Places in shared memory for reductions, one for each of the values.

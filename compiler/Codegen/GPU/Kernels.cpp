@@ -19,7 +19,8 @@ static const GpuEmitter *findEmitter(StringRef kind) {
     llvm::StringMap<const GpuEmitter *> emitters;
     for (ArrayRef<GpuEmitter> family :
          {gpuArgmaxKernels(), gpuAttentionKernels(), gpuExpertKernels(),
-          gpuLinearKernels(), gpuSampleKernels(), gpuUnpackKernels()})
+          gpuLinearKernels(), gpuSampleKernels(),
+          gpuUnpackKernels()})
       for (const GpuEmitter &emitter : family)
         emitters[emitter.kind] = &emitter;
     return emitters;
@@ -27,9 +28,17 @@ static const GpuEmitter *findEmitter(StringRef kind) {
   return emitters.lookup(kind);
 }
 
-static GpuLaunch rowLaunch(const KernelSpec &spec) {
+static GpuLaunch rowLaunch(const KernelSpec &spec, int64_t taskBlocks) {
   exec::TaskShape tasks = exec::taskShape(spec.kind, spec.config);
-  return {tasks.tasks, tasks.rowsPerGroup, kRowThreads};
+  return {tasks.tasks * taskBlocks, tasks.rowsPerGroup, kRowThreads};
+}
+
+/// Blocks of a task, for as many items as there may be.
+static int64_t blocksOfTask(const TaskItems &items) {
+  constexpr int64_t most = 64, warps = kRowThreads / kWarp;
+  return std::clamp<int64_t>(
+      items.areJoined ? items.count : (items.count + warps - 1) / warps, 1,
+      most);
 }
 
 static gpu::GPUFuncOp createKernel(OpBuilder &builder, Location loc,
@@ -53,34 +62,57 @@ static gpu::GPUFuncOp createKernel(OpBuilder &builder, Location loc,
   return kernel;
 }
 
+namespace {
+/// Who emits a kernel, and how it is launched.
+struct EmittedKind {
+  FailureOr<KernelConfig> config = failure();
+  const GpuEmitter *emitter = nullptr;
+  /// Where no target's own emitter is there.
+  const RowKernel *row = nullptr;
+  TaskItems items;
+  /// Of a kernel that carries its body.
+  GpuLaunch launch{1, kControlThreads, kControlThreads};
+};
+} // namespace
+
+/// Finds the emitter of a kernel and checks what it asks of the config.
+static FailureOr<EmittedKind> findCode(Location loc, const KernelSpec &spec,
+                                       EmitError emitError) {
+  EmittedKind kind;
+  if (spec.body)
+    return kind;
+  if (failed(kind.config = resolveConfig(loc, spec)))
+    return failure();
+  kind.emitter = findEmitter(spec.kind);
+  if (!kind.emitter)
+    kind.row = findRowKernel(spec.kind);
+  if (!kind.row && !kind.emitter)
+    return emitError() << "expected a kind that a GPU has code for";
+  if (kind.emitter && kind.emitter->verify &&
+      failed(kind.emitter->verify(*kind.config, emitError)))
+    return failure();
+  if (kind.row && kind.row->items)
+    kind.items = kind.row->items(*kind.config);
+  kind.launch = kind.row ? rowLaunch(spec, blocksOfTask(kind.items))
+                         : kind.emitter->launch(*kind.config);
+  return kind;
+}
+
 FailureOr<GpuLaunch> mtp::codegen::emitGpuKernel(OpBuilder &builder,
                                                  gpu::GPUModuleOp module,
                                                  const KernelSpec &spec) {
   Location loc = module.getLoc();
-  const RowKernel *row = findRowKernel(spec.kind);
-  const GpuEmitter *emitter = findEmitter(spec.kind);
   auto emitError = [&] {
     return mlir::emitError(loc)
            << "kernel '" << spec.symbol << "' of kind '" << spec.kind << "': ";
   };
-  FailureOr<KernelConfig> config = failure();
-  if (!spec.body) {
-    if (failed(config = resolveConfig(loc, spec)))
-      return failure();
-    if (!row && !emitter)
-      return emitError() << "expected a kind that a GPU has code for";
-    if (emitter && emitter->verify &&
-        failed(emitter->verify(*config, emitError)))
-      return failure();
-  }
+  FailureOr<EmittedKind> kind = findCode(loc, spec, emitError);
+  if (failed(kind))
+    return failure();
   if (module.lookupSymbol(spec.symbol))
     return emitError() << "expected one kernel of this name, got two";
 
-  GpuLaunch launch{1, kControlThreads, kControlThreads};
-  if (row)
-    launch = rowLaunch(spec);
-  else if (emitter)
-    launch = emitter->launch(*config);
+  const auto &[config, emitter, row, items, launch] = *kind;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
   gpu::GPUFuncOp kernel = createKernel(builder, loc, spec, launch);
@@ -96,9 +128,11 @@ FailureOr<GpuLaunch> mtp::codegen::emitGpuKernel(OpBuilder &builder,
   }
   kb.letSuccessorIn();
   kb.waitForPredecessor();
-  if (row)
+  if (row) {
+    kb.setTaskBlocks(blocksOfTask(items), items.areJoined);
     row->emit(kb, *config);
-  else if (failed(emitGpuControl(kb, *spec.body)))
+  } else if (failed(emitGpuControl(kb, *spec.body))) {
     return failure();
+  }
   return launch;
 }

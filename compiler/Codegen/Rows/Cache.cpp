@@ -84,7 +84,7 @@ void mtp::codegen::emitCopyToShares(KernelBuilder &kb,
                                     DType dtype) {
   int64_t bytes = byteWidth(dtype), perHead = width / layout.heads;
   Value to = kb.at(share, offset / layout.heads * bytes);
-  kb.forRange(kb.integer(0), kb.integer(layout.heads), 1, [&](Value head) {
+  kb.forItems(layout.heads, [&](Value head) {
     kb.copyFloats(kb.at(from, head, perHead * 4),
                   kb.at(to, head, layout.headStride() * bytes), perHead, dtype);
   });
@@ -106,6 +106,11 @@ static void emitKvAppend(KernelBuilder &kb, const KernelConfig &config) {
                            config.dtype());
         });
   });
+}
+
+/// A head's share each.
+static TaskItems kvAppendItems(const KernelConfig &config) {
+  return {appendLayout(config).heads, /*areJoined=*/false};
 }
 
 static LogicalResult verifyKvAppend(const KernelConfig &config,
@@ -144,10 +149,15 @@ static void emitKvMove(KernelBuilder &kb, const KernelConfig &config) {
           int64_t stride = layout.headStride() * bytes;
           Value x = kb.at(source, head, stride);
           Value y = kb.at(target, head, stride);
-          kb.forChunks(layout.share(), [&](Value first, Value mask) {
-            kb.storeFloats(kb.loadFloats(kb.at(x, first, bytes), dtype, mask),
-                           kb.at(y, first, bytes), dtype, mask);
-          });
+          kb.mapChunks(
+              layout.share(),
+              [&](Value first, Value mask) {
+                return Values{
+                    kb.loadFloats(kb.at(x, first, bytes), dtype, mask)};
+              },
+              [&](Value first, Value mask, ValueRange loaded) {
+                kb.storeFloats(loaded[0], kb.at(y, first, bytes), dtype, mask);
+              });
         });
       });
     });
@@ -178,7 +188,10 @@ static constexpr ConfigKey kvAppendKeys[] = {
     {"x_stride", ConfigKey::Int, false}};
 
 static const RowKernel kinds[] = {
-    {{"kv_append", kvAppendKeys, verifyKvAppend}, emitKvAppend},
+    {{"kv_append", kvAppendKeys, verifyKvAppend},
+     emitKvAppend,
+     /*scratch=*/nullptr,
+     kvAppendItems},
     {{"kv_move", kvMoveKeys, verifyKvMove}, emitKvMove}};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::cacheKernels() { return kinds; }

@@ -15,11 +15,17 @@ static void emitBinary(KernelBuilder &kb, const KernelConfig &config,
   kb.forTasks([&](Value row) {
     Value a = rowOf(0, "a_stride", row), b = rowOf(1, "b_stride", row);
     Value y = rowOf(2, "y_stride", row);
-    kb.forChunks(width, [&](Value first, Value mask) {
-      Value left = kb.loadLanes(kb.f32Type(), kb.at(a, first, 4), mask);
-      Value right = kb.loadLanes(kb.f32Type(), kb.at(b, first, 4), mask);
-      kb.storeLanes(combine(left, right), kb.at(y, first, 4), mask);
-    });
+    kb.mapChunks(
+        width,
+        [&](Value first, Value mask) {
+          Value left = kb.loadLanes(kb.f32Type(), kb.at(a, first, 4), mask);
+          Value right = kb.loadLanes(kb.f32Type(), kb.at(b, first, 4), mask);
+          return Values{left, right};
+        },
+        [&](Value first, Value mask, ValueRange loaded) {
+          kb.storeLanes(combine(loaded[0], loaded[1]), kb.at(y, first, 4),
+                        mask);
+        });
   });
 }
 
@@ -42,12 +48,17 @@ static void emitAddBias(KernelBuilder &kb, const KernelConfig &config) {
   kb.forTasks([&](Value row) {
     Value x = kb.at(kb.buffer(0), row, xStride * 4);
     Value y = kb.at(kb.buffer(2), row, yStride * 4);
-    kb.forChunks(width, [&](Value first, Value mask) {
-      Value value = kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask);
-      Value bias =
-          kb.loadLanes(kb.f32Type(), kb.at(kb.buffer(1), first, 4), mask);
-      kb.storeLanes(kb.add(value, bias), kb.at(y, first, 4), mask);
-    });
+    kb.mapChunks(
+        width,
+        [&](Value first, Value mask) {
+          Value value = kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask);
+          Value bias =
+              kb.loadLanes(kb.f32Type(), kb.at(kb.buffer(1), first, 4), mask);
+          return Values{value, bias};
+        },
+        [&](Value first, Value mask, ValueRange loaded) {
+          kb.storeLanes(kb.add(loaded[0], loaded[1]), kb.at(y, first, 4), mask);
+        });
   });
 }
 
@@ -116,11 +127,27 @@ static constexpr ConfigKey copyColsKeys[] = {
 static constexpr ConfigKey takeRowsKeys[] = {
     {"width", ConfigKey::Int, true}, {"x_stride", ConfigKey::Int, false}};
 
-static const RowKernel kinds[] = {{{"add", binaryKeys}, emitAdd},
-                                  {{"add_bias", addBiasKeys}, emitAddBias},
-                                  {{"swiglu", binaryKeys}, emitSwiglu},
-                                  {{"concat", concatKeys}, emitConcat},
-                                  {{"copy_cols", copyColsKeys}, emitCopyCols},
-                                  {{"take_rows", takeRowsKeys}, emitTakeRows}};
+static TaskItems widthItems(const KernelConfig &config) {
+  return TaskItems::elements(config.integer("width"));
+}
+
+static TaskItems concatItems(const KernelConfig &config) {
+  return TaskItems::elements(
+      std::max(config.integer("a_width"), config.integer("b_width")));
+}
+
+static const RowKernel kinds[] = {
+    {{"add", binaryKeys}, emitAdd, /*scratch=*/nullptr, widthItems},
+    {{"add_bias", addBiasKeys}, emitAddBias, /*scratch=*/nullptr, widthItems},
+    {{"swiglu", binaryKeys}, emitSwiglu, /*scratch=*/nullptr, widthItems},
+    {{"concat", concatKeys}, emitConcat, /*scratch=*/nullptr, concatItems},
+    {{"copy_cols", copyColsKeys},
+     emitCopyCols,
+     /*scratch=*/nullptr,
+     widthItems},
+    {{"take_rows", takeRowsKeys},
+     emitTakeRows,
+     /*scratch=*/nullptr,
+     widthItems}};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::elementwiseKernels() { return kinds; }

@@ -8,11 +8,15 @@ using mtp::QuantizedPanel;
 
 static void widenFloats(KernelBuilder &kb, int64_t width, DType dtype,
                         Value from, Value to) {
-  kb.forChunks(width, [&](Value first, Value mask) {
-    Value value =
-        kb.loadFloats(kb.at(from, first, byteWidth(dtype)), dtype, mask);
-    kb.storeLanes(value, kb.at(to, first, 4), mask);
-  });
+  kb.mapChunks(
+      width,
+      [&](Value first, Value mask) {
+        return Values{
+            kb.loadFloats(kb.at(from, first, byteWidth(dtype)), dtype, mask)};
+      },
+      [&](Value first, Value mask, ValueRange loaded) {
+        kb.storeLanes(loaded[0], kb.at(to, first, 4), mask);
+      });
 }
 
 /// Writes `inputs` values of a group: each is one product, so that all
@@ -39,7 +43,7 @@ static void widenRow(KernelBuilder &kb, const QuantizedPanel &panel, Value from,
     widenGroup(kb, panel, kb.at(from, group, panel.rowGroupBytes(panel.group)),
                kb.at(to, group, panel.group * 4), inputs);
   };
-  kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1,
+  kb.forItems(panel.fullGroups(),
               [&](Value group) { widen(group, panel.group); });
   if (panel.restInputs())
     widen(kb.integer(panel.fullGroups()), panel.restInputs());
@@ -72,12 +76,17 @@ static void emitMaskFirst(KernelBuilder &kb, const KernelConfig &config) {
     Value first = kb.cmp(Cmp::EQ, kb.loadI32(kb.buffer(1), row), 0);
     Value from = kb.at(kb.buffer(0), row, width * 4);
     Value to = kb.at(kb.buffer(2), row, width * 4);
-    kb.forChunks(width, [&](Value begin, Value mask) {
-      Value value = kb.loadLanes(kb.f32Type(), kb.at(from, begin, 4), mask);
-      Value zero = kb.constant(kb.f32Lanes(), 0);
-      kb.storeLanes(kb.select(kb.splat(first), zero, value),
-                    kb.at(to, begin, 4), mask);
-    });
+    kb.mapChunks(
+        width,
+        [&](Value begin, Value mask) {
+          return Values{
+              kb.loadLanes(kb.f32Type(), kb.at(from, begin, 4), mask)};
+        },
+        [&](Value begin, Value mask, ValueRange loaded) {
+          Value zero = kb.constant(kb.f32Lanes(), 0);
+          kb.storeLanes(kb.select(kb.splat(first), zero, loaded[0]),
+                        kb.at(to, begin, 4), mask);
+        });
   });
 }
 
@@ -89,8 +98,17 @@ static constexpr ConfigKey embedKeys[] = {
 
 static constexpr ConfigKey maskFirstKeys[] = {{"width", ConfigKey::Int, true}};
 
-static const RowKernel kinds[] = {
-    {{"embed", embedKeys, verifyWeightFormat}, emitEmbed},
-    {{"mask_first", maskFirstKeys}, emitMaskFirst}};
+static TaskItems widthItems(const KernelConfig &config) {
+  return TaskItems::elements(config.integer("width"));
+}
+
+static const RowKernel kinds[] = {{{"embed", embedKeys, verifyWeightFormat},
+                                   emitEmbed,
+                                   /*scratch=*/nullptr,
+                                   widthItems},
+                                  {{"mask_first", maskFirstKeys},
+                                   emitMaskFirst,
+                                   /*scratch=*/nullptr,
+                                   widthItems}};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::embeddingKernels() { return kinds; }

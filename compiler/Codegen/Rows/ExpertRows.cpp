@@ -85,6 +85,10 @@ static void emitMoeCombine(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
+static TaskItems combineItems(const KernelConfig &config) {
+  return TaskItems::elements(config.integer("width"));
+}
+
 static constexpr ConfigKey planKeys[] = {{"experts", ConfigKey::Int, true},
                                          {"top_k", ConfigKey::Int, true}};
 
@@ -94,8 +98,10 @@ static constexpr ConfigKey combineKeys[] = {
     {"residual", ConfigKey::Bool, false},
     {"shared", ConfigKey::Bool, false}};
 
-static const RowKernel kinds[] = {
-    {{"moe_plan", planKeys}, emitMoePlan},
-    {{"moe_combine", combineKeys}, emitMoeCombine}};
+static const RowKernel kinds[] = {{{"moe_plan", planKeys}, emitMoePlan},
+                                  {{"moe_combine", combineKeys},
+                                   emitMoeCombine,
+                                   /*scratch=*/nullptr,
+                                   combineItems}};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::expertRowKernels() { return kinds; }

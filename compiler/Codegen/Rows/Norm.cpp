@@ -37,17 +37,22 @@ static void emitRmsNorm(KernelBuilder &kb, const KernelConfig &config) {
   Value x = kb.buffer(0), weight = kb.buffer(1), y = kb.buffer(2);
   kb.forTasks([&](Value row) {
     Value xRow = kb.at(x, row, xStride * 4), yRow = kb.at(y, row, yStride * 4);
-    kb.forRange(kb.integer(0), kb.integer(groups), 1, [&](Value group) {
+    kb.forItems(groups, [&](Value group) {
       Value from = kb.at(xRow, group, width * 4);
       Value to = kb.at(yRow, group, width * 4);
       Value inverse = emitInverseRms(kb, from, width, config.real("eps"));
-      kb.forChunks(width, [&](Value first, Value mask) {
-        Value v = kb.loadLanes(kb.f32Type(), kb.at(from, first, 4), mask);
-        Value w = kb.loadLanes(kb.f32Type(), kb.at(weight, first, 4), mask);
-        kb.storeLanes(
-            emitScaleByNorm(kb, v, inverse, w, config.integer("offset")),
-            kb.at(to, first, 4), mask);
-      });
+      kb.mapChunks(
+          width,
+          [&](Value first, Value mask) {
+            Value v = kb.loadLanes(kb.f32Type(), kb.at(from, first, 4), mask);
+            Value w = kb.loadLanes(kb.f32Type(), kb.at(weight, first, 4), mask);
+            return Values{v, w};
+          },
+          [&](Value first, Value mask, ValueRange loaded) {
+            kb.storeLanes(emitScaleByNorm(kb, loaded[0], inverse, loaded[1],
+                                          config.integer("offset")),
+                          kb.at(to, first, 4), mask);
+          });
     });
   });
 }
@@ -64,15 +69,34 @@ static void emitRoundRows(KernelBuilder &kb, const KernelConfig &config) {
     Value inverse;
     if (norm)
       inverse = emitInverseRms(kb, from, width, config.real("eps"));
-    kb.forChunks(width, [&](Value first, Value mask) {
-      Value v = kb.loadLanes(kb.f32Type(), kb.at(from, first, 4), mask);
-      if (norm) {
-        Value w = kb.loadLanes(kb.f32Type(), kb.at(norm, first, 4), mask);
-        v = emitScaleByNorm(kb, v, inverse, w, config.integer("offset"));
-      }
-      kb.storeFloats(v, kb.at(to, first, 2), DType::BF16, mask);
-    });
+    kb.mapChunks(
+        width,
+        [&](Value first, Value mask) {
+          Values loaded{
+              kb.loadLanes(kb.f32Type(), kb.at(from, first, 4), mask)};
+          if (norm)
+            loaded.push_back(
+                kb.loadLanes(kb.f32Type(), kb.at(norm, first, 4), mask));
+          return loaded;
+        },
+        [&](Value first, Value mask, ValueRange loaded) {
+          Value v = loaded[0];
+          if (norm)
+            v = emitScaleByNorm(kb, v, inverse, loaded[1],
+                                config.integer("offset"));
+          kb.storeFloats(v, kb.at(to, first, 2), DType::BF16, mask);
+        });
   });
+}
+
+/// A group each, whose lanes are joined.
+static TaskItems rmsNormItems(const KernelConfig &config) {
+  return {config.integer("groups", 1), /*areJoined=*/true};
+}
+
+static TaskItems roundRowsItems(const KernelConfig &config) {
+  return config.flag("norm") ? TaskItems()
+                             : TaskItems::elements(config.integer("width"));
 }
 
 static constexpr ConfigKey roundRowsKeys[] = {
@@ -87,8 +111,13 @@ static constexpr ConfigKey rmsNormKeys[] = {
     {"eps", ConfigKey::Float, true},     {"offset", ConfigKey::Int, false},
     {"x_stride", ConfigKey::Int, false}, {"y_stride", ConfigKey::Int, false}};
 
-static const RowKernel kinds[] = {
-    {{"rms_norm", rmsNormKeys}, emitRmsNorm},
-    {{"round_rows", roundRowsKeys}, emitRoundRows}};
+static const RowKernel kinds[] = {{{"rms_norm", rmsNormKeys},
+                                   emitRmsNorm,
+                                   /*scratch=*/nullptr,
+                                   rmsNormItems},
+                                  {{"round_rows", roundRowsKeys},
+                                   emitRoundRows,
+                                   /*scratch=*/nullptr,
+                                   roundRowsItems}};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::normKernels() { return kinds; }

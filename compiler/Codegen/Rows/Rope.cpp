@@ -16,17 +16,22 @@ static Pair rotate(KernelBuilder &kb, Pair x, Value cosine, Value sine) {
 static void rotateHalves(KernelBuilder &kb, Value from, Value to, Value table,
                          int64_t dim, DType dtype) {
   int64_t half = dim / 2, bytes = byteWidth(dtype);
-  kb.forChunks(half, [&](Value first, Value mask) {
-    auto load = [&](Value base, int64_t offset) {
-      return kb.loadLanes(kb.f32Type(),
-                          kb.at(kb.at(base, offset * 4), first, 4), mask);
-    };
-    Pair y = rotate(kb, {load(from, 0), load(from, half)}, load(table, 0),
-                    load(table, half));
-    kb.storeFloats(y.first, kb.at(to, first, bytes), dtype, mask);
-    kb.storeFloats(y.second, kb.at(kb.at(to, half * bytes), first, bytes),
-                   dtype, mask);
-  });
+  kb.mapChunks(
+      half,
+      [&](Value first, Value mask) {
+        auto load = [&](Value base, int64_t offset) {
+          return kb.loadLanes(kb.f32Type(),
+                              kb.at(kb.at(base, offset * 4), first, 4), mask);
+        };
+        return Values{load(from, 0), load(from, half), load(table, 0),
+                      load(table, half)};
+      },
+      [&](Value first, Value mask, ValueRange loaded) {
+        Pair y = rotate(kb, {loaded[0], loaded[1]}, loaded[2], loaded[3]);
+        kb.storeFloats(y.first, kb.at(to, first, bytes), dtype, mask);
+        kb.storeFloats(y.second, kb.at(kb.at(to, half * bytes), first, bytes),
+                       dtype, mask);
+      });
 }
 
 /// Rotates the pairs (2i, 2i + 1).
@@ -63,7 +68,7 @@ void mtp::codegen::emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec,
                                     int64_t heads, int64_t stride, Value from,
                                     int64_t toStride, Value to, Value angles,
                                     DType dtype) {
-  kb.forRange(kb.integer(0), kb.integer(heads), 1, [&](Value head) {
+  kb.forItems(heads, [&](Value head) {
     emitRotatedHead(kb, spec, kb.at(from, head, stride * 4),
                     kb.at(to, head, toStride * byteWidth(dtype)), angles,
                     dtype);
@@ -126,6 +131,13 @@ static constexpr ConfigKey ropeKeys[] = {
     {"copy_width", ConfigKey::Int, false},
     {"positions", ConfigKey::Int, false}};
 
-static const RowKernel kinds[] = {{{"rope", ropeKeys, verifyRope}, emitRope}};
+static TaskItems ropeItems(const KernelConfig &config) {
+  return {config.integer("heads"), /*areJoined=*/false};
+}
+
+static const RowKernel kinds[] = {{{"rope", ropeKeys, verifyRope},
+                                   emitRope,
+                                   /*scratch=*/nullptr,
+                                   ropeItems}};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::ropeKernels() { return kinds; }

@@ -71,6 +71,13 @@ static void emitRopeAppend(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
+/// A head each.
+static TaskItems ropeAppendItems(const KernelConfig &config) {
+  return {config.integer("q_heads") + config.integer("k_heads") +
+              cacheLayout(config).heads,
+          /*areJoined=*/false};
+}
+
 static LogicalResult verifyRopeAppend(const KernelConfig &config,
                                       EmitError emitError) {
   CacheLayout layout = cacheLayout(config);
@@ -109,9 +116,14 @@ static constexpr ConfigKey ropeAppendKeys[] = {
     {"dtype", ConfigKey::Text, true, "f32|bf16"}};
 
 static const RowKernel kinds[] = {
-    {{"rope_qkv_append", ropeAppendKeys, verifyRopeAppend}, emitRopeAppend},
+    {{"rope_qkv_append", ropeAppendKeys, verifyRopeAppend},
+     emitRopeAppend,
+     /*scratch=*/nullptr,
+     ropeAppendItems},
     {{"rope_kv_append", ArrayRef(ropeAppendKeys).drop_front(3),
       verifyRopeAppend},
-     emitRopeAppend}};
+     emitRopeAppend,
+     /*scratch=*/nullptr,
+     ropeAppendItems}};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::ropeAppendKernels() { return kinds; }

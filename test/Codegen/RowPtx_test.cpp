@@ -1,0 +1,62 @@
+//===- RowPtx_test.cpp - Row kernels' code for sm_90 ----------------------===//
+//
+// What no simulator says: a thread loads several chunks of a row before it
+// stores the first one, since no load passes a store, and a wide row has
+// several blocks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuHarness.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <sstream>
+
+using namespace mtp::codegen::test;
+
+/// The most loads from global memory with no store between, as the text goes.
+static int loadsAhead(const std::string &ptx) {
+  std::istringstream lines(ptx);
+  int most = 0, run = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("st.global") != std::string::npos)
+      run = 0;
+    if (line.find("ld.global") != std::string::npos)
+      most = std::max(most, ++run);
+  }
+  return most;
+}
+
+TEST(RowPtx, LoadsChunksBeforeItStores) {
+  struct Row {
+    std::string kind, config;
+    int64_t blocks;
+    int loads;
+  };
+  const Row rows[] = {
+      // 48 heads, four of them in a block; two chunks of four vectors each.
+      {"rope_qkv_append",
+       "q_heads = 32, k_heads = 8, dim = 128, v_width = 1024, k_offset = 0, "
+       "v_offset = 1024, dtype = \"bf16\", page = 64, cache_heads = 8, slots = "
+       "8, positions = 4096",
+       12, 8},
+      {"rope", "heads = 32, dim = 128, positions = 4096", 8, 8},
+      {"embed", "width = 4096, vocab = 128256, dtype = \"bf16\"", 4, 8},
+      {"rms_norm", "width = 4096, eps = 1.0e-5 : f32", 1, 16},
+      {"rms_norm", "width = 128, groups = 32, eps = 1.0e-5 : f32", 32, 2},
+      {"round_rows", "width = 14336", 14, 8},
+      {"round_rows", "width = 4096, norm = true, eps = 1.0e-5 : f32", 1, 16},
+      {"swiglu", "width = 14336", 14, 16},
+      {"add", "width = 4096", 4, 16},
+      {"concat", "a_width = 7168, b_width = 7168", 7, 8},
+      {"moe_combine", "width = 7168, top_k = 8, residual = true, shared = true",
+       7, 4}};
+  for (const Row &row : rows) {
+    SCOPED_TRACE(row.kind + ": " + row.config);
+    AssembledKernel kernel = assembleKernel(row.kind, row.config);
+    EXPECT_EQ(kernel.launch.blocks, row.blocks);
+    EXPECT_GE(loadsAhead(kernel.ptx), row.loads);
+    EXPECT_EQ(kernel.spillBytes, 0u);
+    EXPECT_LE((kernel.registers + 7) / 8 * 8 * kernel.threads, 32768u);
+  }
+}
