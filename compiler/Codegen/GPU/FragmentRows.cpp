@@ -260,7 +260,8 @@ FragmentRows::Piece FragmentRows::pieceAt(Value item, Value first,
 /// stores is what the sums, and a norm's weights, leave registers for.
 void FragmentRows::prepareBF16(Value first) {
   int64_t inputs = spec.normWeight ? kOctet / 2 : kOctet;
-  bool isFull = spec.normWeight || spec.gathersRows || pass.rowTiles > 2;
+  bool isFull =
+      spec.normWeight || spec.gathersRows || spec.gated || pass.rowTiles > 2;
   int64_t most = isFull ? 1 : 2;
   Value all = kb.mul(count, pass.prepared * shape.chunkInputs() / inputs);
   auto prepare = [&](Value item, int64_t pieces) {
