@@ -206,11 +206,14 @@ Offset<schema::Contract> TableBuilder::makeContract(exec::KernelOp op) {
   auto bufferVector = fbb.CreateVector(buffers);
   auto paramVector = fbb.CreateVectorOfStructs(params);
   exec::TaskShape tasks = contract->tasks;
-  if (const KernelLaunch *launch = launchOf(op))
+  uint64_t mostTasks = 0;
+  if (const KernelLaunch *launch = launchOf(op)) {
     tasks = {launch->rowsPerGroup, int64_t(launch->blocks)};
-  return schema::CreateContract(fbb, bufferVector, paramVector, tasks.tasks,
-                                tasks.rowsPerGroup,
-                                plan.code.scratchOf.lookup(op.getSymName()));
+    mostTasks = launch->mostBlocks;
+  }
+  return schema::CreateContract(
+      fbb, bufferVector, paramVector, tasks.tasks, tasks.rowsPerGroup,
+      plan.code.scratchOf.lookup(op.getSymName()), mostTasks);
 }
 
 const KernelLaunch *TableBuilder::launchOf(exec::KernelOp op) const {

@@ -75,6 +75,8 @@ struct KernelLaunch {
   /// Of a block.
   uint32_t threads = 0;
   uint32_t sharedBytes = 0;
+  /// No more blocks than this in all; 0 for any number.
+  uint64_t mostBlocks = 0;
 };
 
 /// What a kernel takes of a GPU, as its assembler says.

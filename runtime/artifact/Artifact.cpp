@@ -45,5 +45,7 @@ int64_t Plan::tasksOf(const Command &command, const int64_t *params) const {
   int64_t groups = 1;
   if (int64_t size = contract->rows_per_group())
     groups = params[0] > 0 ? params[0] / size + (params[0] % size != 0) : 0;
-  return groups * int64_t(contract->tasks());
+  int64_t tasks = groups * int64_t(contract->tasks());
+  uint64_t most = contract->most_tasks();
+  return most != 0 && most < uint64_t(tasks) ? int64_t(most) : tasks;
 }

@@ -75,7 +75,8 @@ static Status verifyGemmContract(const schema::Gemm &gemm,
     if (Status status = verifyBuffer(*contract.buffers()->Get(i), expected[i]);
         !status.isOk())
       return status.withContext(strCat("contract.buffers[", i, "]"));
-  if (contract.tasks() != 1 || contract.rows_per_group() != 0)
+  if (contract.tasks() != 1 || contract.rows_per_group() != 0 ||
+      contract.most_tasks() != 0)
     return dataLoss("contract: expected one task of a gemm");
   return okStatus();
 }

@@ -190,6 +190,8 @@ void GpuKernel::run(const std::vector<GpuBuffer> &buffers,
                        ? llvm::divideCeil(params[0], launch.rowsPerGroup)
                        : 1;
   int64_t blocks = groups * launch.blocks;
+  if (launch.mostBlocks)
+    blocks = std::min(blocks, launch.mostBlocks);
   if (blocks) {
     EXPECT_CUDA(cuLaunchKernel(state->function, unsigned(blocks), 1, 1,
                                unsigned(launch.threads), 1, 1, 0, nullptr,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <random>
 
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
@@ -161,6 +162,45 @@ TEST(MoePlan, SortsLivePairsByExpert) {
     EXPECT_EQ(start.values(), (std::vector<int32_t>{0, 0, 3, 3, 4, 4, 6}));
     EXPECT_EQ(pairs.values(), (std::vector<int32_t>{1, 4, 7, 5, 0, 6, -7, -7}));
   }
+}
+
+/// Of more pairs than a GPU's block takes at once, and of more experts than it
+/// has threads.
+TEST(MoePlan, SortsManyPairs) {
+  struct Plan {
+    int experts, topK, rows;
+  };
+  for (auto [experts, topK, rows] :
+       {Plan{6, 2, 300}, {40, 3, 57}, {256, 8, 33}, {300, 4, 130}, {600, 2, 9}})
+    for (const auto &[name, target] : allTargets()) {
+      SCOPED_TRACE(name + " " + std::to_string(experts));
+      Kernel kernel(target, "moe_plan",
+                    "experts = " + std::to_string(experts) +
+                        ", top_k = " + std::to_string(topK));
+      std::mt19937 random(experts);
+      Guarded<int32_t> positions(rows), index(size_t(rows) * topK);
+      Guarded<int32_t> start(experts + 1), pairs(size_t(rows) * topK);
+      std::vector<std::vector<int32_t>> ofExpert(experts);
+      for (int r = 0; r < rows; ++r) {
+        positions[r] = random() % 5 ? int32_t(random() % 100) : -1;
+        for (int j = 0; j < topK; ++j) {
+          index[r * topK + j] = int32_t(random() % experts);
+          if (positions[r] >= 0)
+            ofExpert[index[r * topK + j]].push_back(r * topK + j);
+        }
+      }
+      std::fill_n(pairs.data(), pairs.size(), -7);
+      kernel.run({positions.data(), index.data(), start.data(), pairs.data()},
+                 {rows});
+      std::vector<int32_t> starts{0}, sorted;
+      for (const std::vector<int32_t> &of : ofExpert) {
+        sorted.insert(sorted.end(), of.begin(), of.end());
+        starts.push_back(int32_t(sorted.size()));
+      }
+      sorted.resize(pairs.size(), -7);
+      EXPECT_EQ(start.values(), starts);
+      EXPECT_EQ(pairs.values(), sorted);
+    }
 }
 
 namespace {

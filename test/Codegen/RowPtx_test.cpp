@@ -2,7 +2,7 @@
 //
 // What no simulator says: a thread loads several chunks of a row before it
 // stores the first one, since no load passes a store, and a wide row has
-// several blocks.
+// several blocks. Experts have blocks for those that may have rows alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,5 +58,30 @@ TEST(RowPtx, LoadsChunksBeforeItStores) {
     EXPECT_GE(loadsAhead(kernel.ptx), row.loads);
     EXPECT_EQ(kernel.spillBytes, 0u);
     EXPECT_LE((kernel.registers + 7) / 8 * 8 * kernel.threads, 32768u);
+  }
+}
+
+TEST(RowPtx, ExpertsHaveBlocksForPairs) {
+  const std::string experts = "experts = 256, top_k = 8, dtype = \"bf16\", "
+                              "fragments = true, ";
+  AssembledKernel up =
+      assembleKernel("moe_gate_up", experts + "k = 7168, inter = 2048");
+  EXPECT_EQ(up.launch.rowsPerGroup, 1);
+  EXPECT_EQ(up.launch.blocks, 8 * 2048 / 16);
+  EXPECT_EQ(up.launch.mostBlocks, 256 * 2048 / 16);
+  AssembledKernel down =
+      assembleKernel("moe_down", experts + "k = 2048, n = 7168");
+  EXPECT_EQ(down.launch.rowsPerGroup, 1);
+  EXPECT_EQ(down.launch.blocks, 8 * 7168 / 16);
+  EXPECT_EQ(down.launch.mostBlocks, 256 * 7168 / 16);
+  // The plan counts in registers and shared memory.
+  AssembledKernel plan = assembleKernel("moe_plan", "experts = 256, top_k = 8");
+  EXPECT_EQ(plan.launch.blocks, 1);
+  EXPECT_EQ(plan.launch.threads, 512);
+  EXPECT_NE(plan.ptx.find("shfl.sync"), std::string::npos);
+  EXPECT_LE(loadsAhead(plan.ptx), 4);
+  for (const AssembledKernel *kernel : {&up, &down, &plan}) {
+    EXPECT_EQ(kernel->spillBytes, 0u);
+    EXPECT_LE((kernel->registers + 7) / 8 * 8 * kernel->threads, 32768u);
   }
 }

@@ -111,6 +111,7 @@ static void writeContract(JsonWriter &json, const schema::Contract &contract) {
   json.beginObject();
   json.field("tasks", contract.tasks());
   json.field("rows_per_group", contract.rows_per_group());
+  json.field("most_tasks", contract.most_tasks());
   json.field("scratch", contract.scratch());
   std::vector<int64_t> ranges;
   for (uint32_t i = 0; i < vectorSize(contract.params()); ++i)

@@ -118,9 +118,12 @@ static LogicalResult emitKernels(ModuleOp module,
     FailureOr<GpuLaunch> launch = emitGpuKernel(builder, kernels, spec);
     if (failed(launch))
       return kernel.emitOpError("has no code on this target");
-    code.launchOf[kernel.getSymName()] = {
-        spec.symbol, uint64_t(launch->blocks), uint32_t(launch->rowsPerGroup),
-        uint32_t(launch->threads), /*sharedBytes=*/0};
+    code.launchOf[kernel.getSymName()] = {spec.symbol,
+                                          uint64_t(launch->blocks),
+                                          uint32_t(launch->rowsPerGroup),
+                                          uint32_t(launch->threads),
+                                          /*sharedBytes=*/0,
+                                          uint64_t(launch->mostBlocks)};
   }
   return success();
 }

@@ -3,6 +3,8 @@
 // A pair is (row, j): row's j-th expert, numbered row * top_k + j. A block has
 // a panel of an expert and goes over the expert's pairs tile after tile, so
 // that its weights come from memory once, and not at all where it has no pair.
+// There are blocks for as many experts as there may be with pairs, and each
+// finds its own among those that have some.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +20,94 @@ static int64_t expertBlocks(const KernelConfig &config, int64_t n, bool gated) {
 
 static GpuLaunch expertLaunch(const KernelConfig &config, int64_t n,
                               bool gated) {
-  return {config.integer("experts") * expertBlocks(config, n, gated),
-          /*rowsPerGroup=*/0, productThreads(config)};
+  int64_t blocks = expertBlocks(config, n, gated);
+  return {config.integer("top_k") * blocks, /*rowsPerGroup=*/1,
+          productThreads(config), /*blocksPerProcessor=*/0,
+          /*mostBlocks=*/config.integer("experts") * blocks};
+}
+
+namespace {
+
+/// The block's expert, and which of the sorted pairs are its own.
+class ActiveExpert {
+public:
+  /// The expert number `which` (i32) of those that have pairs, of which there
+  /// are `pairs`; all threads of the block. One that is not there has none.
+  ActiveExpert(GpuBuilder &kb, int64_t experts, Value starts, Value pairs,
+               Value which);
+
+  Value expert, start, end;
+
+private:
+  Value startAt(Value index);
+  /// How many of `isActive` are in front of the thread, and how many in all.
+  std::pair<Value, Value> countActive(Value isActive);
+  Value number(int64_t value) {
+    return kb.constant(kb.i32Type(), double(value));
+  }
+
+  GpuBuilder &kb;
+  Value starts, pairs, warpCounts;
+};
+
+} // namespace
+
+/// Starts are numbers in memory: they stay among the pairs.
+Value ActiveExpert::startAt(Value index) {
+  return kb.clampIndex(kb.loadI32(starts, index), kb.add(pairs, 1));
+}
+
+std::pair<Value, Value> ActiveExpert::countActive(Value isActive) {
+  Value votes = kb.ballot(isActive);
+  Value lane = kb.truncate(kb.laneOfWarp(), kb.i32Type());
+  Value below = kb.sub(kb.shiftLeft(number(1), lane), number(1));
+  // The counts before may still be read.
+  kb.sync();
+  kb.storeOwn(kb.countOnes(votes), kb.at(warpCounts, kb.warp(), 4),
+              kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0));
+  kb.sync();
+  Value before = kb.countOnes(kb.bitAnd(votes, below)), all = number(0);
+  for (int64_t warp = 0; warp < kb.warps(); ++warp) {
+    Value count = kb.loadOwn(kb.i32Type(), kb.at(warpCounts, warp * 4));
+    before = kb.select(kb.cmp(Cmp::GT, kb.warp(), warp), kb.add(before, count),
+                       before);
+    all = kb.add(all, count);
+  }
+  return {before, all};
+}
+
+ActiveExpert::ActiveExpert(GpuBuilder &kb, int64_t experts, Value starts,
+                           Value pairs, Value which)
+    : kb(kb), starts(starts), pairs(pairs),
+      warpCounts(kb.shared(kb.warps() * 4)) {
+  Value found = kb.shared(3 * 4);
+  Value isFirst = kb.cmp(Cmp::EQ, kb.thread(), 0);
+  for (int64_t i = 0; i < 3; ++i)
+    kb.storeOwn(number(0), kb.at(found, i * 4), isFirst);
+  Value last = kb.integer(experts - 1);
+  kb.forRange(kb.integer(0), kb.integer(experts), kb.threads(), {number(0)},
+              [&](Value first, ValueRange in) {
+                Value own = kb.add(first, kb.thread());
+                Value index = kb.min(own, last);
+                Value from = startAt(index), to = startAt(kb.add(index, 1));
+                Value isActive = kb.bitAnd(kb.cmp(Cmp::LE, own, last),
+                                           kb.cmp(Cmp::LT, from, to));
+                auto [before, all] = countActive(isActive);
+                Value isOurs = kb.bitAnd(
+                    isActive, kb.cmp(Cmp::EQ, kb.add(in[0], before), which));
+                for (auto [i, value] : llvm::enumerate(Values{index, from, to}))
+                  kb.storeOwn(kb.truncate(value, kb.i32Type()),
+                              kb.at(found, int64_t(i) * 4), isOurs);
+                return Values{kb.add(in[0], all)};
+              });
+  kb.sync();
+  auto foundAt = [&](int64_t i) {
+    return kb.extend(kb.loadOwn(kb.i32Type(), kb.at(found, i * 4)),
+                     kb.i64Type());
+  };
+  expert = foundAt(0);
+  start = foundAt(1);
+  end = foundAt(2);
 }
 
 /// The product of all rows of `spec`, tile after tile.
@@ -42,14 +130,14 @@ static void emitExperts(GpuBuilder &kb, const KernelConfig &config,
   kb.letSuccessorIn();
   kb.waitForPredecessor();
   int64_t panels = expertBlocks(config, spec.n, spec.gated);
-  Value expert = kb.div(kb.block(), panels);
-  Value starts = kb.buffer(2), pairs = kb.buffer(3), y = kb.buffer(4);
-  // Starts and pairs are numbers in memory: they stay among the pairs.
+  Value pairs = kb.buffer(3), y = kb.buffer(4);
   Value count = kb.mul(kb.param(0), config.integer("top_k"));
-  auto startAt = [&](Value index) {
-    return kb.clampIndex(kb.loadI32(starts, index), kb.add(count, 1));
-  };
-  Value start = startAt(expert);
+  // Blocks are numbered in 32 bits, which a GPU divides faster.
+  Value block = kb.truncate(kb.block(), kb.i32Type());
+  Value perExpert = kb.constant(kb.i32Type(), double(panels));
+  ActiveExpert active(kb, config.integer("experts"), kb.buffer(2), count,
+                      kb.div(block, perExpert));
+  Value start = active.start;
   auto pairAt = [&](Value row) {
     Value place = kb.clampIndex(kb.add(start, row), count);
     return kb.clampIndex(kb.loadI32(pairs, place), count);
@@ -59,9 +147,9 @@ static void emitExperts(GpuBuilder &kb, const KernelConfig &config,
     Value to = kb.at(y, pairAt(output.row), yStride * 4);
     kb.storeOwn(output.value, kb.at(to, output.column, 4), output.mask);
   };
-  spec.weights = kb.at(kb.buffer(1), expert, productMatrixBytes(spec));
-  spec.panel = kb.rem(kb.block(), kb.integer(panels));
-  spec.rows = kb.sub(startAt(kb.add(expert, 1)), start);
+  spec.weights = kb.at(kb.buffer(1), active.expert, productMatrixBytes(spec));
+  spec.panel = kb.extend(kb.rem(block, perExpert), kb.i64Type());
+  spec.rows = kb.sub(active.end, start);
   spec.rowPointer = rowPointer;
   spec.gathersRows = true;
   spec.store = store;

@@ -134,6 +134,15 @@ void GpuBuilder::syncWarp() {
   NVVM::SyncWarpOp::create(builder, loc, constant(i32Type(), -1));
 }
 
+Value GpuBuilder::ballot(Value condition) {
+  return intrinsic(i32Type(), "llvm.nvvm.vote.ballot.sync",
+                   {constant(i32Type(), -1), condition});
+}
+
+Value GpuBuilder::countOnes(Value value) {
+  return intrinsic(value.getType(), "llvm.ctpop", {value});
+}
+
 Value GpuBuilder::warpMax(Value value) {
   return intrinsic(i32Type(), "llvm.nvvm.redux.sync.max",
                    {value, constant(i32Type(), -1)});

@@ -59,6 +59,10 @@ public:
   Value shuffleFrom(Value value, Value lane);
   /// What any thread of the warp stored before, each of them sees after.
   void syncWarp();
+  /// A bit (i32) for each of the warp's threads where `condition` holds.
+  Value ballot(Value condition);
+  /// How many bits of `value` are set.
+  Value countOnes(Value value);
   /// The largest `value` (i32) of the warp's threads.
   Value warpMax(Value value);
 

@@ -19,7 +19,7 @@ static const GpuEmitter *findEmitter(StringRef kind) {
     llvm::StringMap<const GpuEmitter *> emitters;
     for (ArrayRef<GpuEmitter> family :
          {gpuArgmaxKernels(), gpuAttentionKernels(), gpuExpertKernels(),
-          gpuLinearKernels(), gpuSampleKernels(),
+          gpuLinearKernels(), gpuPlanKernels(), gpuSampleKernels(),
           gpuUnpackKernels()})
       for (const GpuEmitter &emitter : family)
         emitters[emitter.kind] = &emitter;

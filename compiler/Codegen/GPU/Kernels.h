@@ -25,6 +25,8 @@ struct GpuLaunch {
   /// Blocks that shall fit on a processor at least; 0 lets ptxas choose, which
   /// may spill registers where it holds more blocks to be better.
   int64_t blocksPerProcessor = 0;
+  /// There are no more blocks than this in all; 0 for any number.
+  int64_t mostBlocks = 0;
 };
 
 /// Emits one kind of the catalogue that is not a row kernel.
@@ -51,6 +53,7 @@ llvm::ArrayRef<GpuEmitter> gpuArgmaxKernels();
 llvm::ArrayRef<GpuEmitter> gpuAttentionKernels();
 llvm::ArrayRef<GpuEmitter> gpuExpertKernels();
 llvm::ArrayRef<GpuEmitter> gpuLinearKernels();
+llvm::ArrayRef<GpuEmitter> gpuPlanKernels();
 llvm::ArrayRef<GpuEmitter> gpuSampleKernels();
 llvm::ArrayRef<GpuEmitter> gpuUnpackKernels();
 

@@ -1,0 +1,181 @@
+//===- ExpertPlan.cpp - Which pairs an expert has -------------------------===//
+//
+// A pair is (row, j): row's j-th expert, numbered row * top_k + j. A thread has
+// an expert and a stretch of the pairs: it counts its expert's among them, the
+// counts are added up in the order of experts and stretches, and then it knows
+// where its pairs go. So pairs of an expert stay in their order, as a
+// processor's plan has them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/GPU/Kernels.h"
+
+using namespace mtp::codegen;
+
+/// Threads of a block; a plan of more experts is one thread's.
+static constexpr int64_t kPlanThreads = 512;
+
+namespace {
+
+class ExpertPlan {
+public:
+  ExpertPlan(GpuBuilder &kb, const KernelConfig &config);
+
+  void emit();
+  /// Threads that have experts, and stretches of pairs.
+  static int64_t lanesOf(const KernelConfig &config) {
+    return llvm::alignTo(config.integer("experts"), kWarp);
+  }
+  static int64_t stretchesOf(const KernelConfig &config) {
+    return kPlanThreads / lanesOf(config);
+  }
+
+private:
+  Values forPairs(ValueRange inits,
+                  llvm::function_ref<Values(Value, Value, ValueRange)> body);
+  Value loadExpert(Value place);
+  void addUp(Value count);
+
+  GpuBuilder &kb;
+  const int64_t experts, topK, lanes, stretches;
+  /// The thread's expert and stretch (i64).
+  Value expert, stretch;
+  Value pairs, perStretch;
+  /// In shared memory: experts of pairs of each stretch; what each thread has
+  /// in front of it, [expert][stretch]; sums of warps.
+  Value loaded, offsets, warpSums;
+};
+
+} // namespace
+
+ExpertPlan::ExpertPlan(GpuBuilder &kb, const KernelConfig &config)
+    : kb(kb), experts(config.integer("experts")), topK(config.integer("top_k")),
+      lanes(lanesOf(config)), stretches(stretchesOf(config)) {
+  expert = kb.rem(kb.thread(), kb.integer(lanes));
+  stretch = kb.div(kb.thread(), lanes);
+  pairs = kb.mul(kb.param(0), topK);
+  perStretch = kb.div(kb.add(pairs, stretches - 1), stretches);
+  loaded = kb.shared(kb.threads() * 4);
+  offsets = kb.shared(kb.threads() * 4);
+  warpSums = kb.shared(kb.warps() * 4);
+}
+
+/// The expert of the thread's pair in `place` of its stretch, -1 where there is
+/// none: dead rows have none.
+Value ExpertPlan::loadExpert(Value place) {
+  Value pair = kb.add(kb.mul(stretch, perStretch), place);
+  Value isPair = kb.bitAnd(kb.cmp(Cmp::LT, place, perStretch),
+                           kb.cmp(Cmp::LT, pair, pairs));
+  Value none = kb.constant(kb.i32Type(), -1);
+  return kb.choose(
+      isPair,
+      [&] {
+        Value position = kb.loadI32(kb.buffer(0), kb.div(pair, topK));
+        Value index = kb.clampIndex(kb.loadI32(kb.buffer(1), pair), experts);
+        return Values{kb.select(kb.cmp(Cmp::GE, position, 0),
+                                kb.truncate(index, kb.i32Type()), none)};
+      },
+      [&] { return Values{none}; })[0];
+}
+
+/// Goes over the pairs of the thread's stretch in their order: `body` gets a
+/// pair, whether it is the thread's expert's, and the state.
+Values ExpertPlan::forPairs(
+    ValueRange inits,
+    llvm::function_ref<Values(Value, Value, ValueRange)> body) {
+  constexpr int64_t atOnce = 4;
+  Value own = kb.truncate(expert, kb.i32Type());
+  Value from = kb.at(loaded, stretch, lanes * 4);
+  return kb.forRange(
+      kb.integer(0), perStretch, lanes, inits,
+      [&](Value first, ValueRange state) {
+        kb.sync();
+        kb.storeOwn(loadExpert(kb.add(first, expert)),
+                    kb.at(loaded, kb.thread(), 4));
+        kb.sync();
+        Value count = kb.min(kb.sub(perStretch, first), kb.integer(lanes));
+        Value start = kb.add(kb.mul(stretch, perStretch), first);
+        return kb.forRange(kb.integer(0), count, atOnce, state,
+                           [&](Value place, ValueRange in) {
+                             Values four =
+                                 kb.loadWords(kb.at(from, place, 4), atOnce);
+                             Values next(in.begin(), in.end());
+                             for (int64_t i = 0; i < atOnce; ++i)
+                               next = body(kb.add(kb.add(start, place), i),
+                                           kb.cmp(Cmp::EQ, four[i], own), next);
+                             return next;
+                           });
+      });
+}
+
+/// Leaves in `offsets` what all counts before each come to.
+void ExpertPlan::addUp(Value count) {
+  Value place = kb.add(kb.mul(expert, stretches), stretch);
+  kb.storeOwn(count, kb.at(offsets, place, 4));
+  kb.sync();
+  Value own = kb.loadOwn(kb.i32Type(), kb.at(offsets, kb.thread(), 4));
+  Value lane = kb.laneOfWarp(), sum = own;
+  for (int64_t distance = 1; distance < kWarp; distance *= 2) {
+    Value before = kb.truncate(kb.sub(lane, distance), kb.i32Type());
+    Value other =
+        kb.shuffleFrom(sum, kb.max(before, kb.constant(kb.i32Type(), 0)));
+    sum = kb.select(kb.cmp(Cmp::GE, lane, distance), kb.add(sum, other), sum);
+  }
+  kb.storeOwn(sum, kb.at(warpSums, kb.warp(), 4),
+              kb.cmp(Cmp::EQ, lane, kWarp - 1));
+  kb.sync();
+  Value before = kb.sub(sum, own);
+  for (int64_t warp = 0; warp + 1 < kb.warps(); ++warp) {
+    Value all = kb.loadOwn(kb.i32Type(), kb.at(warpSums, warp * 4));
+    before = kb.select(kb.cmp(Cmp::GT, kb.warp(), warp), kb.add(before, all),
+                       before);
+  }
+  kb.storeOwn(before, kb.at(offsets, kb.thread(), 4));
+  kb.sync();
+}
+
+void ExpertPlan::emit() {
+  Value zero = kb.constant(kb.i32Type(), 0), one = kb.constant(kb.i32Type(), 1);
+  Value count = forPairs({zero}, [&](Value, Value isOwn, ValueRange in) {
+    return Values{kb.select(isOwn, kb.add(in[0], one), in[0])};
+  })[0];
+  addUp(count);
+  Value place = kb.add(kb.mul(expert, stretches), stretch);
+  Value first = kb.loadOwn(kb.i32Type(), kb.at(offsets, place, 4));
+  Value starts = kb.buffer(2), order = kb.buffer(3);
+  kb.storeOwn(
+      first, kb.at(starts, expert, 4),
+      kb.bitAnd(kb.cmp(Cmp::EQ, stretch, 0), kb.cmp(Cmp::LT, expert, experts)));
+  Value end = forPairs({first}, [&](Value pair, Value isOwn, ValueRange in) {
+    Value to = kb.clampIndex(kb.extend(in[0], kb.i64Type()), pairs);
+    kb.storeOwn(kb.truncate(pair, kb.i32Type()), kb.at(order, to, 4), isOwn);
+    return Values{kb.select(isOwn, kb.add(in[0], one), in[0])};
+  })[0];
+  kb.storeOwn(end, kb.at(starts, experts * 4),
+              kb.bitAnd(kb.cmp(Cmp::EQ, stretch, stretches - 1),
+                        kb.cmp(Cmp::EQ, expert, experts - 1)));
+}
+
+static bool fitsBlock(const KernelConfig &config) {
+  return ExpertPlan::lanesOf(config) <= kPlanThreads;
+}
+
+static GpuLaunch planLaunch(const KernelConfig &config) {
+  int64_t threads =
+      ExpertPlan::lanesOf(config) * ExpertPlan::stretchesOf(config);
+  return {/*blocks=*/1, /*rowsPerGroup=*/0,
+          fitsBlock(config) ? threads : kRowThreads};
+}
+
+/// buffers: positions, index, expert start, pairs. params: M.
+static void emitMoePlan(GpuBuilder &kb, const KernelConfig &config) {
+  kb.letSuccessorIn();
+  kb.waitForPredecessor();
+  if (!fitsBlock(config))
+    return findRowKernel("moe_plan")->emit(kb, config);
+  ExpertPlan(kb, config).emit();
+}
+
+static const GpuEmitter kinds[] = {{"moe_plan", planLaunch, emitMoePlan}};
+
+llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuPlanKernels() { return kinds; }
