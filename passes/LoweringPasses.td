@@ -149,8 +149,8 @@ def OrderFragmentsPass : Pass<"exec-order-fragments", "mlir::ModuleOp"> {
   let description = [{
     Panels of 32 outputs in `bf16`, or of integers in groups of 32, 64 or 128,
     get their inputs in the order of fragments, where k is a multiple of 32 and
-    only products read the weight. It comes when the elements of weights are
-    settled.
+    only products read the weight, whose rows begin at multiples of 16 bytes. It
+    comes when the elements of weights are settled.
   }];
   let statistics = [
     Statistic<"numOrdered", "ordered", "weights that got the order">
@@ -236,10 +236,10 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
 
     Where tasks are a GPU's blocks (`blocks`), the workers are the blocks that
     it should have at once. A block has up to 16 queries, of a slot's rows times
-    heads that share a key head, and every part is a block's. A round in which
-    calls are split gets a copy in which none is, for rows at positions below
-    one part and a quarter (`below`): its bits are the same, and it has fewer
-    calls.
+    heads that share a key head, and every part is a block's. All calls get a
+    GPU's parts then, which are smaller, or none. A round in which calls are
+    split gets a copy in which none is, for rows at positions below a part and
+    what a join takes (`below`): its bits are the same, and it has fewer calls.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [

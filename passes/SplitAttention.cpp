@@ -20,9 +20,10 @@
 //
 // On a GPU a task is a block, and one that has nothing to do ends at once: all
 // parts of a call that is split have a block. The rule is the same but for how
-// many tasks a call has. Since a call costs a GPU more than a part of a short
-// row, a round whose calls are split gets another program beside it, for rows
-// of little more than one part, in which none is.
+// many tasks a call has. Parts are smaller there than those of a processor,
+// since blocks are many and each has one only. Since a call costs a GPU more
+// than a part of a short row, a round whose calls are split gets another
+// program beside it, for rows of little more than one part, in which none is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +40,10 @@ namespace mlir::mtp {
 
 using namespace mlir;
 using namespace mlir::exec;
+
+/// Positions that a GPU's block adds up while a further call, a join, would
+/// take: estimated, see compiler/Codegen/GPU/README.md.
+static constexpr int64_t kJoinPositions = 192;
 
 namespace {
 /// An attention that has parts, and how its work divides.
@@ -96,6 +101,31 @@ static TaskShape blockShape(AttentionOp op) {
   return {ofSlot, heads / tile * blocks};
 }
 
+/// Positions of a GPU's part where a row may have so many: two turns of a
+/// block's loop, or so many that no row has more parts than a processor's (see
+/// Envelope.h). 0 where a row is sooner done without.
+static int64_t blockPart(int64_t positions) {
+  constexpr int64_t kLeastPositions = 128, kMostParts = 64;
+  int64_t part = kLeastPositions;
+  while (part * kMostParts < positions)
+    part *= 2;
+  return part + kJoinPositions < positions ? part : 0;
+}
+
+/// Positions of a slot of full length.
+static int64_t positionsOf(AttentionOp op) {
+  return columnsOf(op.getPageTable()) * shapeOf(op.getPages())[1];
+}
+
+/// Gives a GPU's parts to all calls: a row's bits follow from its parts, so
+/// calls that are not split have them, too.
+static void resizeParts(AttentionOp op) {
+  if (int64_t part = blockPart(positionsOf(op)))
+    op.setPart(part);
+  else
+    op.removePartAttr();
+}
+
 TaskShape SplitAttentionPass::shapeOfCall(AttentionOp op) const {
   return blocks ? blockShape(op)
                 : taskShape(op.getKernelKind(), op.getKernelConfig());
@@ -108,9 +138,7 @@ SmallVector<PartedCall> SplitAttentionPass::findCalls(ProgramOp program) const {
   for (auto op : program.getBody().getOps<AttentionOp>()) {
     if (op.getTree() || !op.getPart())
       continue;
-    int64_t positions =
-        columnsOf(op.getPageTable()) * shapeOf(op.getPages())[1];
-    int64_t parts = llvm::divideCeil(positions, *op.getPart());
+    int64_t parts = llvm::divideCeil(positionsOf(op), *op.getPart());
     if (parts > 1)
       calls.push_back({op, shapeOfCall(op), rowsOf(op.getQ()), parts});
   }
@@ -161,12 +189,11 @@ void SplitAttentionPass::split(const PartedCall &call) {
   ++numSplit;
 }
 
-/// Copies a round for rows that have little to divide: where they are in one
-/// part, a join has nothing to do, and a quarter of a part more is sooner added
-/// up behind it than joined to it.
+/// Copies a round for rows that have little to divide: what lies behind their
+/// first part is sooner added up than joined to it.
 void SplitAttentionPass::addShort(ProgramOp program, int64_t part,
                                   SymbolTable &symbols) const {
-  int64_t positions = part + part / 4;
+  int64_t positions = part + kJoinPositions;
   auto copy = cast<ProgramOp>(program->clone());
   copy.setPositions(positions);
   copy.setSymName(
@@ -196,6 +223,8 @@ void SplitAttentionPass::splitCalls(ProgramOp program, SymbolTable &symbols) {
 
 void SplitAttentionPass::runOnOperation() {
   SymbolTable symbols(getOperation());
+  if (blocks)
+    getOperation().walk(resizeParts);
   for (ProgramOp program : llvm::to_vector(getOperation().getOps<ProgramOp>()))
     splitCalls(program, symbols);
 }

@@ -13,12 +13,12 @@ exec.state @queries5 : memref<200x5x80xf32>
 
 // Eight slots have sixteen blocks, whether they have one row or four.
 // CHECK-LABEL: exec.program @shared "decode" k 1 n 1 to 7 {
-// CHECK: exec.attention_parts {{.*}} parts 5 splits 5 {{.*}} -> tensor<?x1600xf32, #exec.count<4 * n>>
-// CHECK: exec.attention_join {{.*}} parts 5
-// CHECK: exec.attention_parts {{.*}} parts 5 splits 5 {{.*}} -> tensor<?x1600xf32, #exec.count<n>>
-// CHECK: exec.attention_join {{.*}} parts 5
+// CHECK: exec.attention_parts {{.*}} parts 20 splits 20 {{.*}} -> tensor<?x6400xf32, #exec.count<4 * n>>
+// CHECK: exec.attention_join {{.*}} parts 20 {{.*}}part 128
+// CHECK: exec.attention_parts {{.*}} parts 20 splits 20 {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
+// CHECK: exec.attention_join {{.*}} parts 20 {{.*}}part 128
 // Beside it is one for rows of little more than a part.
-// CHECK-LABEL: exec.program @shared_below640 "decode" below 640 k 1 n 1 to 7 {
+// CHECK-LABEL: exec.program @shared_below320 "decode" below 320 k 1 n 1 to 7 {
 // CHECK-NOT: attention_parts
 // CHECK: exec.attention %{{.*}} #exec.count<4 * n>>
 // CHECK: exec.attention %{{.*}} #exec.count<n>>
@@ -44,15 +44,15 @@ exec.program @shared "decode" k 1 n 1 to 100 {
 
 // Five rows of a slot are two groups, so four slots have sixteen blocks.
 // CHECK-LABEL: exec.program @rounds "decode" k 2 n 1 to 3 {
-// CHECK: exec.attention_parts {{.*}} -> tensor<?x1600xf32, #exec.count<5 * n>>
-// CHECK: exec.attention_parts {{.*}} -> tensor<?x1600xf32, #exec.count<n>>
-// CHECK-LABEL: exec.program @rounds_below640 "decode" below 640 k 2 n 1 to 3 {
+// CHECK: exec.attention_parts {{.*}} -> tensor<?x6400xf32, #exec.count<5 * n>>
+// CHECK: exec.attention_parts {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
+// CHECK-LABEL: exec.program @rounds_below320 "decode" below 320 k 2 n 1 to 3 {
 // CHECK-NOT: attention_parts
 // CHECK-LABEL: exec.program @rounds_from4 "decode" k 2 n 4 to 7 {
 // CHECK-NOT: attention_parts
 // CHECK: exec.attention %{{.*}} #exec.count<5 * n>>
-// CHECK: exec.attention_parts {{.*}} -> tensor<?x1600xf32, #exec.count<n>>
-// CHECK-LABEL: exec.program @rounds_from4_below640 "decode" below 640 k 2 n 4 to 7 {
+// CHECK: exec.attention_parts {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
+// CHECK-LABEL: exec.program @rounds_from4_below320 "decode" below 320 k 2 n 4 to 7 {
 // CHECK-NOT: attention_parts
 // CHECK-LABEL: exec.program @rounds_from8 "decode" k 2 n 8 to 100 {
 // CHECK-NOT: attention_parts
@@ -70,5 +70,21 @@ exec.program @rounds "decode" k 2 n 1 to 100 {
   %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 part 512
     : (tensor<?x80xf32, #exec.count<n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<n>>
   exec.output "y5" %y5 : tensor<?x136xf32, #exec.count<5 * n>>
+  exec.output "y1" %y1 : tensor<?x136xf32, #exec.count<n>>
+}
+
+// Rows that are done as soon without have no parts: of 320 positions.
+exec.state @small : memref<200x20xi32>
+// CHECK-LABEL: exec.program @small_rounds
+// CHECK: exec.attention
+// CHECK-NOT: part
+exec.program @small_rounds "decode" k 3 n 1 to 100 {
+  %r1 = exec.ref @slots first n : memref<?xi32>
+  %q1 = exec.ref @queries1 : memref<200x80xf32>
+  %x1 = exec.read_state %q1 of %r1 : (memref<?xi32>, memref<200x80xf32>) -> tensor<?x80xf32, #exec.count<n>>
+  %t = exec.ref @small : memref<200x20xi32>
+  %l = exec.ref @kv : memref<?x16x54xf32>
+  %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 part 512
+    : (tensor<?x80xf32, #exec.count<n>>, memref<?xi32>, memref<?xi32>, memref<200x20xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<n>>
   exec.output "y1" %y1 : tensor<?x136xf32, #exec.count<n>>
 }
