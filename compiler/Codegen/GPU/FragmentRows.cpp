@@ -248,7 +248,8 @@ FragmentRows::Piece FragmentRows::pieceAt(Value item, Value first,
   piece.place = kb.extend(part(item, pass.prepared), kb.i64Type());
   piece.row = shifted(item, pass.prepared);
   Value chunk = kb.add(first, kb.mul(piece.place, kb.integer(kb.warps())));
-  if (shape.chunks() % (kb.warps() * pass.prepared))
+  // A round of all stages may go beyond the last chunk.
+  if (shape.chunks() % (kb.warps() * pass.stages))
     chunk = kb.min(chunk, kb.integer(shape.chunks() - 1));
   piece.index =
       kb.add(kb.mul(chunk, shape.chunkInputs()),
