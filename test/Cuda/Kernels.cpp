@@ -255,14 +255,14 @@ static void addRounds(ArtifactBuilder &a) {
       port.shapeGrowth = {1};
       w.p.outputs.push_back(port);
     }
-    // What sessions read; no kernel writes it.
-    Binding logits(Space::Arena, 0, 0, 8 * 4), picks(Space::Arena, 0, 32, 4);
+    // What sessions read, and nobody looks at: places that kernels write.
+    Binding logits(Space::Arena, 0, 64, kRowBytes),
+        picks(Space::Arena, 0, 48, 4);
     w.p.outputs.insert(w.p.outputs.begin(),
-                       {{"logits", logits, schema::DType::F32, {1, 8}},
+                       {{"logits", logits, schema::DType::F32, {1, kRow}},
                         {"picks", picks, schema::DType::I32, {1}}});
     if (!isPrefill) {
-      w.p.outputs[0].binding = Binding(Space::Arena, 0, 64, 32);
-      w.p.outputs[0].bindingGrowth = {0, 32};
+      w.p.outputs[0].bindingGrowth = {0, kRowBytes};
       w.p.outputs[0].shapeGrowth = {1};
       w.p.outputs[1].bindingGrowth = {0, 4};
       w.p.outputs[1].shapeGrowth = {1};
@@ -317,7 +317,7 @@ ArtifactBuilder mtp::test::makeGpuModel() {
                 .maxContext = 95,
                 .chunk = 4,
                 .page = 32,
-                .vocab = 8};
+                .vocab = kRow};
   a.caches.push_back({"kv", 2, kPageElements / 32});
   addStates(a);
   a.images.push_back(a.addSegment(schema::SegmentKind::Image, gpuImage()));

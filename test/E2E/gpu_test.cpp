@@ -125,6 +125,7 @@ TEST_P(Gpu, WideBatchesChangeNoBit) {
   }
   Outcome expected = generate(gpu, single(/*k=*/0, /*slots=*/1), requests);
   SessionOptions options = single(k, slots);
+  options.chunksPerStep = SessionOptions::kUnbounded;
   Outcome run = generate(gpu, options, requests);
   expectSame(run, expected, options);
   // All begin with the first round: none waits for a slot.
@@ -141,6 +142,7 @@ TEST_P(GpuPages, PreemptionAndReuseChangeNoBit) {
   SessionOptions options = single(envelope.maxK, /*slots=*/2);
   options.kvPages = 1 + 5;
   options.prefixCache = true;
+  options.chunksPerStep = SessionOptions::kUnbounded;
   Outcome run = generate(gpu, options, requests);
   expectSame(run, expected, options);
   EXPECT_GT(run.statistics.cachedTokens, 0u);
