@@ -142,8 +142,13 @@ struct HeadStrides {
 } // namespace
 
 static GpuLaunch headLinearLaunch(const KernelConfig &config) {
-  return tileLaunch(config, /*gated=*/false, /*isWide=*/false,
-                    config.integer("heads"));
+  GpuLaunch launch = tileLaunch(config, /*gated=*/false, /*isWide=*/false,
+                                config.integer("heads"));
+  // Beside its sums a block keeps what it rotates; fragments say for themselves
+  // what they leave to others.
+  if (!hasFragments(config))
+    launch.blocksPerProcessor = 2;
+  return launch;
 }
 
 /// The columns of a row that a head has behind its outputs, at `to`; the block
