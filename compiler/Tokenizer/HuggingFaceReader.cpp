@@ -234,14 +234,7 @@ Status Reader::readAddedToken(const JsonValue &value) {
   auto token = std::make_unique<schema::AddedTokenT>();
   MTP_ASSIGN_OR_RETURN(JsonValue idValue, value.member("id"));
   MTP_ASSIGN_OR_RETURN(token->id, idValue.asUint32());
-  MTP_ASSIGN_OR_RETURN(JsonValue content, value.member("content"));
-  MTP_ASSIGN_OR_RETURN(token->content, content.asString());
-  MTP_ASSIGN_OR_RETURN(token->special, value.boolOr("special", false));
-  MTP_ASSIGN_OR_RETURN(token->lstrip, value.boolOr("lstrip", false));
-  MTP_ASSIGN_OR_RETURN(token->rstrip, value.boolOr("rstrip", false));
-  MTP_ASSIGN_OR_RETURN(token->single_word, value.boolOr("single_word", false));
-  MTP_ASSIGN_OR_RETURN(token->normalized,
-                       value.boolOr("normalized", !token->special));
+  MTP_RETURN_IF_ERROR(readAddedTokenFields(value, *token));
   if (token->id > kMaxAddedId)
     return idValue.expected("an id up to " + std::to_string(kMaxAddedId));
   std::optional<uint32_t> known = vocabulary.find(token->content);

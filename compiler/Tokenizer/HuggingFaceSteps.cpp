@@ -271,3 +271,16 @@ Status mtp::readPreTokenizer(const JsonValue &value, StepList &steps,
     return readSimpleSplit(type, value, steps);
   return unsupportedValue(typeValue, "a supported pre-tokenizer");
 }
+
+Status mtp::readAddedTokenFields(const JsonValue &value,
+                                 schema::AddedTokenT &token) {
+  MTP_ASSIGN_OR_RETURN(JsonValue content, value.member("content"));
+  MTP_ASSIGN_OR_RETURN(token.content, content.asString());
+  MTP_ASSIGN_OR_RETURN(token.special, value.boolOr("special", false));
+  MTP_ASSIGN_OR_RETURN(token.lstrip, value.boolOr("lstrip", false));
+  MTP_ASSIGN_OR_RETURN(token.rstrip, value.boolOr("rstrip", false));
+  MTP_ASSIGN_OR_RETURN(token.single_word, value.boolOr("single_word", false));
+  MTP_ASSIGN_OR_RETURN(token.normalized,
+                       value.boolOr("normalized", !token.special));
+  return okStatus();
+}

@@ -45,6 +45,9 @@ Result<PieceDecoder> readDecoder(const JsonValue &value);
 Status readPostProcessor(const JsonValue &value, std::vector<uint32_t> &prefix,
                          std::vector<uint32_t> &suffix);
 
+/// Reads an added token but for its id.
+Status readAddedTokenFields(const JsonValue &value, schema::AddedTokenT &token);
+
 /// `expected` with code Unimplemented: well-formed, but not for us.
 Status unsupportedValue(const JsonValue &value, const std::string &expected);
 

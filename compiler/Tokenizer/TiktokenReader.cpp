@@ -171,16 +171,9 @@ Status Reader::readAddedToken(std::string_view key, const JsonValue &value) {
     return value.expected("an id up to " + std::to_string(kMaxId) +
                           " that no piece has as the key");
   token->id = *id;
-  MTP_ASSIGN_OR_RETURN(JsonValue content, value.member("content"));
-  MTP_ASSIGN_OR_RETURN(token->content, content.asString());
-  MTP_ASSIGN_OR_RETURN(token->special, value.boolOr("special", false));
-  MTP_ASSIGN_OR_RETURN(token->lstrip, value.boolOr("lstrip", false));
-  MTP_ASSIGN_OR_RETURN(token->rstrip, value.boolOr("rstrip", false));
-  MTP_ASSIGN_OR_RETURN(token->single_word, value.boolOr("single_word", false));
-  MTP_ASSIGN_OR_RETURN(token->normalized,
-                       value.boolOr("normalized", !token->special));
+  MTP_RETURN_IF_ERROR(readAddedTokenFields(value, *token));
   if (token->content.empty())
-    return content.expected("a text that is not empty");
+    return value.expected("a content that is not empty");
   setPiece(pieces, token->id, token->content);
   tables.added_tokens.push_back(std::move(token));
   return okStatus();
