@@ -33,14 +33,8 @@ static std::string expectNoSpills(const std::string &kind,
     EXPECT_NE(kernel.ptx.find("ld.global.v4.b32"), std::string::npos);
   if (kind != "attention_join" && config.find("bf16") != std::string::npos)
     EXPECT_NE(kernel.ptx.find("mma.sync"), std::string::npos);
-  if (!kernel.absence.empty())
-    return kernel.absence;
-  EXPECT_GT(kernel.registers, 0u);
-  EXPECT_EQ(kernel.spillBytes, 0u);
-  EXPECT_EQ(kernel.stackBytes, 0u);
-  // A block takes at most half of a processor.
-  EXPECT_LE((kernel.registers + 7) / 8 * 8 * kernel.threads, 32768u);
-  return "";
+  expectHalfOfProcessor(kernel);
+  return kernel.absence;
 }
 
 TEST(AttentionPtx, SpillsNothing) {

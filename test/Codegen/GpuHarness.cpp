@@ -136,6 +136,16 @@ AssembledKernel test::assembleKernel(const std::string &kind,
   return result;
 }
 
+void test::expectHalfOfProcessor(const AssembledKernel &kernel) {
+  if (!kernel.absence.empty())
+    return;
+  EXPECT_GT(kernel.registers, 0u);
+  EXPECT_EQ(kernel.spillBytes, 0u);
+  EXPECT_EQ(kernel.stackBytes, 0u);
+  // A processor has 65,536 registers, of which threads get multiples of 8.
+  EXPECT_LE((kernel.registers + 7) / 8 * 8 * kernel.threads, 32768u);
+}
+
 GpuKernel::GpuKernel(const KernelSpec &spec)
     : state(std::make_unique<State>()) {
   makeContext();

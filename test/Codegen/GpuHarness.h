@@ -45,6 +45,10 @@ struct AssembledKernel {
 AssembledKernel assembleKernel(const std::string &kind,
                                const std::string &config);
 
+/// Expects that the kernel spills nothing, and that a block of it takes at most
+/// half of a processor. Nothing where ptxas is absent.
+void expectHalfOfProcessor(const AssembledKernel &kernel);
+
 } // namespace mtp::codegen::test
 
 #endif // TEST_CODEGEN_GPUHARNESS_H

@@ -56,8 +56,7 @@ TEST(RowPtx, LoadsChunksBeforeItStores) {
     AssembledKernel kernel = assembleKernel(row.kind, row.config);
     EXPECT_EQ(kernel.launch.blocks, row.blocks);
     EXPECT_GE(loadsAhead(kernel.ptx), row.loads);
-    EXPECT_EQ(kernel.spillBytes, 0u);
-    EXPECT_LE((kernel.registers + 7) / 8 * 8 * kernel.threads, 32768u);
+    expectHalfOfProcessor(kernel);
   }
 }
 
@@ -80,8 +79,6 @@ TEST(RowPtx, ExpertsHaveBlocksForPairs) {
   EXPECT_EQ(plan.launch.threads, 512);
   EXPECT_NE(plan.ptx.find("shfl.sync"), std::string::npos);
   EXPECT_LE(loadsAhead(plan.ptx), 4);
-  for (const AssembledKernel *kernel : {&up, &down, &plan}) {
-    EXPECT_EQ(kernel->spillBytes, 0u);
-    EXPECT_LE((kernel->registers + 7) / 8 * 8 * kernel->threads, 32768u);
-  }
+  for (const AssembledKernel *kernel : {&up, &down, &plan})
+    expectHalfOfProcessor(*kernel);
 }
