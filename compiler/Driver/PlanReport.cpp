@@ -2,7 +2,7 @@
 
 #include "compiler/Driver/PlanReport.h"
 #include "compiler/Artifact/PlanLayout.h"
-#include "passes/Envelope.h"
+#include "passes/support/Envelope.h"
 #include "runtime/schema/DeviceLoop.h"
 #include "runtime/schema/LoopWords.h"
 #include "llvm/Support/Format.h"

@@ -4,9 +4,9 @@
 #include "KernelRecord.h"
 
 #include "compiler/Codegen/GPU/EmitHost.h"
-#include "compiler/Codegen/GPU/EmitPtx.h"
-#include "compiler/Codegen/GPU/GpuModule.h"
-#include "compiler/Codegen/GPU/PtxasReport.h"
+#include "compiler/Codegen/GPU/target/EmitPtx.h"
+#include "compiler/Codegen/GPU/target/GpuModule.h"
+#include "compiler/Codegen/GPU/target/PtxasReport.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/IR/Module.h"
 #include <cuda.h>

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Codegen/GPU/EmitPtx.h"
-#include "compiler/Codegen/GPU/GpuModule.h"
 #include "compiler/Codegen/GPU/Kernels.h"
+#include "compiler/Codegen/GPU/target/EmitPtx.h"
+#include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Regex.h"

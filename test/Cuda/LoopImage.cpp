@@ -2,8 +2,8 @@
 
 #include "LoopImage.h"
 
-#include "compiler/Codegen/GPU/GpuModule.h"
-#include "compiler/Codegen/GPU/LoopKernels.h"
+#include "compiler/Codegen/GPU/target/GpuModule.h"
+#include "compiler/Codegen/GPU/target/LoopKernels.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;

@@ -3,8 +3,8 @@
 #include "CompileText.h"
 
 #include "compiler/Codegen/GPU/EmitHost.h"
-#include "compiler/Codegen/GPU/EmitPtx.h"
-#include "compiler/Codegen/GPU/GpuModule.h"
+#include "compiler/Codegen/GPU/target/EmitPtx.h"
+#include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 

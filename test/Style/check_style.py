@@ -26,13 +26,24 @@ FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools
 # may include all.
 COMPILER_SIDE = ["compiler", "passes", "dialects", "runtime/core",
                  "runtime/text", "runtime/artifact", "runtime/schema"]
+PASSES = ["passes/Passes.h", "passes/Passes.h.inc", "dialects",
+          "runtime/schema"]
+# A room of the GPU's kernels: its own headers, and what all kernels stand on.
+GPU_KERNELS = ["compiler/Codegen/GPU/GpuBuilder.h",
+               "compiler/Codegen/GPU/Kernels.h", "compiler/Codegen/Rows",
+               "dialects", "runtime/schema"]
 MAY_INCLUDE = {
     "runtime/include": ["mtp"],
     "runtime/schema": ["runtime/schema"],
     "runtime": ["runtime", "mtp"],
     "dialects": ["dialects", "runtime/schema"],
     "passes": ["passes", "dialects", "runtime/schema"],
+    **{f"passes/{room}": [f"passes/{room}", "passes/support"] + PASSES
+       for room in ["model", "round", "control", "lower", "exec", "support"]},
     "compiler": COMPILER_SIDE,
+    **{f"compiler/Codegen/GPU/{room}":
+       [f"compiler/Codegen/GPU/{room}"] + GPU_KERNELS
+       for room in ["attention", "products", "sampling"]},
     "tools/mtp-import": COMPILER_SIDE + ["tools/compiler-support"],
     "tools/mtp-fill": ["compiler/Artifact", "runtime/core", "tools/support"],
     "tools/mtp-opt": COMPILER_SIDE + ["tools/compiler-support"],

@@ -56,6 +56,22 @@ class CheckStyle(unittest.TestCase):
         self.broken("passes/P.cpp", '#include "compiler/Driver/Compile.h"\n',
                     "1: expected no include of 'compiler/Driver/Compile.h' in passes")
 
+    def test_rooms_of_passes_share_support_alone(self):
+        self.kept("passes/round/P.cpp", '#include "passes/support/S.h"\n')
+        self.broken("passes/round/P.cpp", '#include "passes/model/M.h"\n',
+                    "1: expected no include of 'passes/model/M.h' in passes/round")
+
+    def test_support_of_passes_knows_no_room(self):
+        self.broken("passes/support/S.cpp", '#include "passes/exec/E.h"\n',
+                    "1: expected no include of 'passes/exec/E.h' in passes/support")
+
+    def test_gpu_kernels_know_no_other_room(self):
+        path = "compiler/Codegen/GPU/attention/A.cpp"
+        self.kept(path, '#include "compiler/Codegen/GPU/Kernels.h"\n')
+        self.broken(path, '#include "compiler/Codegen/GPU/target/T.h"\n',
+                    "1: expected no include of 'compiler/Codegen/GPU/target/T.h' "
+                    "in compiler/Codegen/GPU/attention")
+
     def test_the_compiler_knows_no_device(self):
         self.broken("compiler/C.h", '#include "runtime/device/Device.h"\n',
                     "1: expected no include of 'runtime/device/Device.h' in compiler")

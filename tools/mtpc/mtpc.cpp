@@ -1,7 +1,7 @@
 //===- mtpc.cpp - The compiler: model.mlir to model.bin -------------------===//
 
 #include "compiler/Codegen/CPU/CpuTarget.h"
-#include "compiler/Codegen/GPU/CudaTarget.h"
+#include "compiler/Codegen/GPU/target/CudaTarget.h"
 #include "tools/mtpc/Tool.h"
 
 int main(int argc, char **argv) {

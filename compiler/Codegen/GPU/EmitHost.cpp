@@ -3,8 +3,8 @@
 #include "compiler/Codegen/GPU/EmitHost.h"
 
 #include "compiler/Codegen/CPU/Link.h"
-#include "compiler/Codegen/GPU/GpuModule.h"
 #include "compiler/Codegen/GPU/HostLowering.h"
+#include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "compiler/Codegen/OptimizeModule.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"

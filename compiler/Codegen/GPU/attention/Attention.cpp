@@ -1,0 +1,147 @@
+//===- Attention.cpp - Kinds of attention on a GPU ------------------------===//
+//
+// A block has a row and a tile of query heads; where parts are left, also one
+// part of the positions. Where positions come in parts, each is added up from
+// nothing and joined with those before it, in their order, whoever does it: so
+// a row has the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/GPU/Kernels.h"
+#include "compiler/Codegen/GPU/attention/AttentionJoin.h"
+#include "compiler/Codegen/GPU/attention/AttentionLanes.h"
+#include "compiler/Codegen/GPU/attention/AttentionTensorKinds.h"
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+static int64_t tilesOf(const AttentionShape &shape) {
+  return shape.heads / LanesDivision(shape).tile;
+}
+
+static GpuLaunch launchAttention(const KernelConfig &config) {
+  AttentionShape shape(config);
+  if (TensorDivision::fits(shape))
+    return launchTensor(shape);
+  int64_t parts = shape.leavesParts ? shape.parts : 1;
+  return {tilesOf(shape) * parts, 1, LanesDivision::threads,
+          /*blocksPerProcessor=*/1};
+}
+
+static LogicalResult verifyAttention(const KernelConfig &config,
+                                     EmitError emitError) {
+  AttentionShape shape(config);
+  if (TensorDivision::fits(shape))
+    return verifyLeft(config, emitError);
+  int64_t bytes = LanesDivision(shape).sharedBytes(shape);
+  if (bytes > LanesDivision::sharedLimit)
+    return emitError() << "expected heads that need at most "
+                       << LanesDivision::sharedLimit
+                       << " bytes of shared memory, got " << bytes;
+  return verifyLeft(config, emitError);
+}
+
+/// Adds up all parts of a row, one after another, and stores the results.
+static void emitJoined(GpuBuilder &kb, const AttentionShape &shape,
+                       AttentionLanes &lanes, const AttentionView &view,
+                       Value y) {
+  const LanesDivision &division = lanes.getDivision();
+  Value part = kb.integer(shape.part);
+  Value head = kb.min(kb.thread(), kb.integer(division.tile - 1));
+  PartFactors factors(kb, division.tile);
+  // The thread's results, then the maximum and the total of its head.
+  int64_t results = division.resultsPerThread;
+  Values inits(results + 2, kb.f32(0));
+  Value first = kb.div(view.begin, part);
+  Value end = kb.div(kb.add(view.end, shape.part - 1), part);
+  Values sums =
+      kb.forRange(first, end, 1, inits, [&](Value number, ValueRange in) {
+        Value from = kb.mul(number, part);
+        Values more = lanes.addUp(view, kb.max(view.begin, from),
+                                  kb.min(view.end, kb.add(from, shape.part)));
+        Value isFirst = kb.cmp(Cmp::EQ, number, first);
+        PartSums joined =
+            joinSums(kb, {in[results], in[results + 1]},
+                     {lanes.maximum(head), lanes.total(head)}, isFirst);
+        factors.store(joined, head);
+        Values next(in.begin(), in.end());
+        next[results] = joined.most, next[results + 1] = joined.total;
+        lanes.forEachResult([&](int64_t i, Value ofTile) {
+          next[i] = kb.select(isFirst, more[i],
+                              factors.join(next[i], more[i], ofTile));
+        });
+        return next;
+      });
+  lanes.setTotal(sums[results + 1], head);
+  kb.sync();
+  lanes.close(sums, y);
+}
+
+/// attention: buffers: q, slots, positions, page table, base of the layer's
+/// pages, y. params: M, maxPages.
+/// attention_tree: buffers: q, slots, base, page table, base of the layer's
+/// pages, mask, y. params: M, maxPages, N.
+template <bool tree>
+static void emitAttention(GpuBuilder &kb, const KernelConfig &config) {
+  AttentionShape shape(config);
+  if (TensorDivision::fits(shape))
+    return emitTensorAttention(kb, shape, config.real("scale"), tree);
+  AttentionLanes lanes(kb, shape, config.real("scale"));
+  int64_t tile = lanes.getDivision().tile, tiles = shape.heads / tile;
+  kb.letSuccessorIn();
+  kb.waitForPredecessor();
+  Value row = kb.div(kb.block(), tiles);
+  Value head = kb.mul(kb.rem(kb.block(), kb.integer(tiles)), tile);
+  AttentionView view(kb, shape, row, tree);
+  Value q = kb.at(kb.buffer(0), row, shape.qStride * 4);
+  lanes.open(kb.at(q, head, shape.dk * 4), head);
+  Value y = kb.at(kb.buffer(tree ? 6 : 5), row, shape.yStride * 4);
+  y = kb.at(y, head, shape.dv * 4);
+  if (shape.part)
+    return emitJoined(kb, shape, lanes, view, y);
+  lanes.close(lanes.addUp(view, view.begin, view.end), y);
+}
+
+/// attention_parts: buffers and params of attention; what is left in place of
+/// y.
+static void emitParts(GpuBuilder &kb, const KernelConfig &config) {
+  AttentionShape shape(config);
+  if (TensorDivision::fits(shape))
+    return emitTensorParts(kb, shape, config.real("scale"));
+  AttentionLanes lanes(kb, shape, config.real("scale"));
+  int64_t tile = lanes.getDivision().tile, tiles = shape.heads / tile;
+  kb.letSuccessorIn();
+  kb.waitForPredecessor();
+  Value row = kb.div(kb.block(), tiles * shape.parts);
+  Value part = kb.rem(kb.div(kb.block(), tiles), kb.integer(shape.parts));
+  Value head = kb.mul(kb.rem(kb.block(), kb.integer(tiles)), tile);
+  AttentionView view(kb, shape, row, /*tree=*/false);
+  Value from = kb.mul(part, shape.part);
+  Value begin = kb.max(view.begin, from);
+  Value end = kb.min(view.end, kb.add(from, shape.part));
+  kb.ifThen(kb.cmp(Cmp::LT, begin, end), [&] {
+    Value q = kb.at(kb.buffer(0), row, shape.qStride * 4);
+    lanes.open(kb.at(q, head, shape.dk * 4), head);
+    Values values = lanes.addUp(view, begin, end);
+    Value parts = kb.at(kb.buffer(5), row, shape.parts * shape.partStride * 4);
+    Value left = kb.at(parts, part, shape.partStride * 4);
+    Value sums = kb.at(kb.at(left, shape.sumsAt() * 4), head, shape.dv * 4);
+    lanes.forResults([&](int64_t i, Value ofTile, Value column) {
+      Value to = kb.at(kb.at(sums, ofTile, shape.dv * 4), column, 4);
+      kb.storeOwn(values[i], to);
+    });
+    kb.ifThen(kb.cmp(Cmp::LT, kb.thread(), tile), [&] {
+      Value to = kb.at(left, kb.add(head, kb.thread()), 4);
+      kb.storeOwn(lanes.maximum(kb.thread()), kb.at(to, shape.maximaAt() * 4));
+      kb.storeOwn(lanes.total(kb.thread()), kb.at(to, shape.totalsAt() * 4));
+    });
+  });
+}
+
+static const GpuEmitter kinds[] = {
+    {"attention", launchAttention, emitAttention<false>, verifyAttention},
+    {"attention_tree", launchAttention, emitAttention<true>, verifyAttention},
+    {"attention_parts", launchAttention, emitParts, verifyAttention},
+    {"attention_join", launchJoin, emitJoin, verifyLeft}};
+
+llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuAttentionKernels() { return kinds; }

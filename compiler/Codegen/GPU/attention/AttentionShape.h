@@ -1,0 +1,63 @@
+//===- AttentionShape.h - Sizes of attention on a GPU -----------*- C++ -*-===//
+//
+// What the config of a kernel of attention says, and how its work divides among
+// blocks and threads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H
+#define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H
+
+#include "compiler/Codegen/Rows/Cache.h"
+
+namespace mtp::codegen {
+
+struct AttentionShape {
+  explicit AttentionShape(const KernelConfig &config);
+
+  int64_t heads, kvHeads, dk, dv;
+  DType dtype;
+  int64_t bytes;
+  /// How keys and values lie in pages.
+  CacheLayout cache;
+  int64_t keysAt, valuesAt;
+  int64_t window, slots;
+  /// Rows of a block of a tree; 0 if it has one for every node.
+  int64_t treeBlock;
+  int64_t qStride, yStride;
+  /// Positions that are added up apart from others, from a multiple of as many
+  /// on; 0 if all are added up together.
+  int64_t part;
+  /// Parts that a row may have, and floats from one to the next, where what was
+  /// added up is left for others to join.
+  int64_t parts, partStride;
+  bool leavesParts;
+
+  /// Query heads that share a key head.
+  int64_t group() const { return heads / kvHeads; }
+
+  // Of pages, in bytes: from one page to the next, from one position's key to
+  // the next one's, from one head's key or value to the next one's, and of the
+  // first ones from the page's begin.
+  int64_t pageBytes() const { return cache.pageBytes(bytes); }
+  int64_t positionBytes() const { return cache.share() * bytes; }
+  int64_t headBytes(int64_t width) const {
+    return (cache.heads > 1 ? cache.headStride() : width) * bytes;
+  }
+  int64_t keyOffset() const { return keysAt / cache.heads * bytes; }
+  int64_t valueOffset() const { return valuesAt / cache.heads * bytes; }
+  /// The most elements, up to 16 bytes, in which `width` columns of all heads
+  /// at `offset` bytes can be loaded.
+  int64_t elementsPerLoad(int64_t width, int64_t offset) const;
+
+  // What is left of a part, in floats: the maxima of all heads, their totals,
+  // and their sums of values.
+  int64_t maximaAt() const { return 0; }
+  int64_t totalsAt() const { return heads; }
+  int64_t sumsAt() const { return 2 * heads; }
+  int64_t partFloats() const { return heads * (dv + 2); }
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H

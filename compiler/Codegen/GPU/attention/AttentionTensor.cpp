@@ -1,0 +1,493 @@
+//===- AttentionTensor.cpp - Attention in tensor cores --------------------===//
+
+#include "compiler/Codegen/GPU/attention/AttentionTensor.h"
+
+#include "compiler/Codegen/Rows/MathApprox.h"
+#include <limits>
+
+using namespace mtp::codegen;
+using namespace mlir;
+
+static constexpr double lowest = -std::numeric_limits<double>::infinity();
+
+/// Columns of a load of a key: a lane of four has 16 bytes of them.
+static constexpr int64_t keyColumns = 32;
+/// Loads of keys that are under way at once in a lane, for each of two rows of
+/// eight positions.
+static constexpr int64_t keysAhead = 4;
+/// Steps of 16 positions that a block has.
+static constexpr int64_t kSteps = TensorDivision::positions / 16;
+/// Steps whose values are loaded at once, where they are not loaded ahead.
+static constexpr int64_t stepsAhead = 2;
+/// The most words of values that a lane has before it needs them.
+static constexpr int64_t wordsAhead = 32;
+
+// From one query to the next in shared memory, in bytes: so that lanes of
+// different queries find theirs in different banks.
+static constexpr int64_t scoreBytes = (TensorDivision::positions + 8) * 4;
+static constexpr int64_t weightBytes = (TensorDivision::positions + 8) * 2;
+static int64_t queryBytes(const AttentionShape &shape) {
+  return (shape.dk + 8) * 2;
+}
+
+//===----------------------------------------------------------------------===//
+// Division
+//===----------------------------------------------------------------------===//
+
+bool TensorDivision::fits(const AttentionShape &shape) {
+  return shape.dtype == DType::BF16 && shape.dk % keyColumns == 0 &&
+         shape.dk <= 1024 && shape.dv % 64 == 0 && shape.dv <= 512 &&
+         shape.elementsPerLoad(shape.dk, shape.keyOffset()) == 8 &&
+         shape.elementsPerLoad(shape.dv, shape.valueOffset()) >= 2;
+}
+
+TensorDivision::TensorDivision(const AttentionShape &shape, bool tree) {
+  for (tile = std::min(shape.group(), queries); shape.group() % tile != 0;)
+    --tile;
+  rows = tree ? 1 : queries / tile;
+  int64_t ofLane = shape.dv / warps / 8;
+  valueStep = shape.elementsPerLoad(shape.dv, shape.valueOffset());
+  while (ofLane % valueStep != 0)
+    valueStep /= 2;
+  valueLoads = ofLane / valueStep;
+}
+
+AttentionTensor::AttentionTensor(GpuBuilder &kb, const AttentionShape &shape,
+                                 float scale, bool tree)
+    : kb(kb), shape(shape), division(shape, tree), scale(scale) {
+  constexpr int64_t count = TensorDivision::queries;
+  queries = kb.shared(count * queryBytes(shape));
+  scores = kb.shared(count * scoreBytes);
+  weights = kb.shared(count * weightBytes);
+  places = kb.shared(2 * TensorDivision::positions * 8);
+  factors = kb.shared(count * 4);
+  maxima = kb.shared(count * 4);
+  totals = kb.shared(count * 4);
+  lowQuery = kb.div(kb.laneOfWarp(), 4);
+  pair = kb.rem(kb.laneOfWarp(), kb.integer(4));
+}
+
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+void AttentionTensor::open(const AttentionGroup &group, Value q, Value head) {
+  kvHead = kb.div(head, shape.group());
+  for (int64_t query = 0; query < TensorDivision::queries; ++query) {
+    int64_t row = query / division.tile;
+    bool exists = row < division.rows;
+    Value isThere = kb.cmp(Cmp::LT, kb.integer(row), group.count());
+    Value from = kb.at(q, row * shape.qStride * 4 +
+                              query % division.tile * shape.dk * 4);
+    Value to = kb.at(queries, query * queryBytes(shape));
+    kb.forChunks(shape.dk, [&](Value first, Value mask) {
+      Value column = kb.add(first, kb.thread());
+      Value number = kb.f32(0);
+      if (exists)
+        number = kb.loadOwn(kb.f32Type(), kb.at(from, column, 4),
+                            mask ? kb.bitAnd(mask, isThere) : isThere);
+      kb.storeOwn(kb.roundToBF16(number), kb.at(to, column, 2), mask);
+    });
+  }
+  // What no query has: weights that are never made, and factors.
+  kb.forRange(
+      kb.thread(), kb.integer(TensorDivision::queries * weightBytes / 4),
+      TensorDivision::threads, [&](Value word) {
+        kb.storeOwn(kb.constant(kb.i32Type(), 0), kb.at(weights, word, 4));
+      });
+  kb.ifThen(kb.cmp(Cmp::LT, kb.thread(), TensorDivision::queries), [&] {
+    kb.storeOwn(kb.f32(0), kb.at(factors, kb.thread(), 4));
+    kb.storeOwn(kb.f32(lowest), kb.at(maxima, kb.thread(), 4));
+    kb.storeOwn(kb.f32(0), kb.at(totals, kb.thread(), 4));
+  });
+  auto seenOf = [&](Value query) {
+    Value row = kb.div(query, division.tile);
+    auto [from, to] = group.seenBy(kb.min(row, kb.sub(group.count(), 1)));
+    Value isThere = kb.cmp(Cmp::LT, row, group.count());
+    return std::pair(from, kb.select(isThere, to, kb.integer(0)));
+  };
+  lowSeen = seenOf(lowQuery);
+  highSeen = seenOf(kb.add(lowQuery, 8));
+  kb.sync();
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+Value AttentionTensor::placesOf(Value start) {
+  int64_t positions = TensorDivision::positions;
+  Value turn = kb.rem(kb.div(start, positions), kb.integer(2));
+  return kb.at(places, turn, positions * 8);
+}
+
+/// Settles where the entries of the block at `start` lie.
+void AttentionTensor::locate(const AttentionGroup &group, Value start) {
+  kb.ifThen(kb.cmp(Cmp::LT, kb.thread(), TensorDivision::positions), [&] {
+    Value entry = group.entryAt(kb.add(start, kb.thread()));
+    kb.storeOwn(entry, kb.at(placesOf(start), kb.thread(), 8));
+  });
+}
+
+Value AttentionTensor::headOffset(int64_t width, int64_t offset) {
+  return kb.add(kb.mul(kvHead, shape.headBytes(width)), offset);
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+/// The products of all queries with the keys of the warp's positions: four for
+/// each of two tiles of eight positions.
+Values AttentionTensor::multiplyKeys(Value start) {
+  Value offset = headOffset(shape.dk, shape.keyOffset());
+  Values keys;
+  for (int64_t tile = 0; tile < 2; ++tile) {
+    Value position = kb.add(kb.add(kb.mul(kb.warp(), 16), lowQuery), tile * 8);
+    Value entry = kb.loadOwn(kb.i64Type(), kb.at(placesOf(start), position, 8));
+    Value key = kb.at(kb.buffer(4), kb.add(entry, offset), 1);
+    keys.push_back(kb.at(key, pair, 16));
+  }
+  Value query = kb.at(kb.at(queries, lowQuery, queryBytes(shape)), pair, 16);
+  auto multiply = [&](Value first, int64_t count, Values sums) {
+    llvm::SmallVector<Values> words;
+    for (int64_t i = 0; i < count; ++i)
+      for (Value key : keys)
+        words.push_back(
+            kb.loadWords(kb.at(key, kb.add(first, i), keyColumns * 2), 4));
+    for (int64_t i = 0; i < count; ++i) {
+      Value at = kb.at(query, kb.add(first, i), keyColumns * 2);
+      Values low = kb.loadWords(at, 4);
+      Values high = kb.loadWords(kb.at(at, 8 * queryBytes(shape)), 4);
+      for (int64_t half = 0; half < 4; half += 2)
+        for (int64_t tile = 0; tile < 2; ++tile) {
+          Values &key = words[i * 2 + tile];
+          Values sum = kb.multiplyTile(
+              {low[half], high[half], low[half + 1], high[half + 1]},
+              {key[half], key[half + 1]}, ValueRange(sums).slice(tile * 4, 4));
+          llvm::copy(sum, sums.begin() + tile * 4);
+        }
+    }
+    return sums;
+  };
+  int64_t loads = shape.dk / keyColumns, whole = loads / keysAhead * keysAhead;
+  Values sums(8, kb.f32(0));
+  sums = kb.forRange(kb.integer(0), kb.integer(whole), keysAhead, sums,
+                     [&](Value first, ValueRange in) {
+                       return multiply(first, keysAhead,
+                                       Values(in.begin(), in.end()));
+                     });
+  return multiply(kb.integer(whole), loads - whole, sums);
+}
+
+AttentionTensor::Seen AttentionTensor::seenIn(std::pair<Value, Value> seen,
+                                              Value start) {
+  Value zero = kb.integer(0), all = kb.integer(TensorDivision::positions);
+  auto clamp = [&](Value position) {
+    return kb.max(kb.min(kb.sub(position, start), all), zero);
+  };
+  return {clamp(seen.first), clamp(seen.second)};
+}
+
+/// Scores of positions that a query's row doesn't see are -infinity, of which
+/// the exponential is 0.
+void AttentionTensor::storeScores(ValueRange sums, Value start) {
+  for (int64_t high = 0; high < 2; ++high) {
+    Seen seen = seenIn(high ? highSeen : lowSeen, start);
+    Value to = kb.at(kb.at(scores, kb.add(lowQuery, high * 8), scoreBytes), 0);
+    for (int64_t tile = 0; tile < 2; ++tile) {
+      Value first = kb.add(kb.mul(kb.warp(), 16), kb.mul(pair, 2));
+      first = kb.add(first, tile * 8);
+      Values both;
+      for (int64_t i = 0; i < 2; ++i) {
+        Value position = kb.add(first, i);
+        Value isSeen = kb.bitAnd(kb.cmp(Cmp::GE, position, seen.first),
+                                 kb.cmp(Cmp::LT, position, seen.last));
+        Value score = kb.mul(sums[tile * 4 + high * 2 + i], kb.f32(scale));
+        both.push_back(kb.select(isSeen, score, kb.f32(lowest)));
+      }
+      kb.storeOwn(kb.vectorOf(both), kb.at(to, first, 4));
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// Makes weights of a query's scores. A lane has two neighbouring positions.
+void AttentionTensor::weighQuery(Value query, Value &most, Value &total) {
+  Value lane = kb.laneOfWarp();
+  Value from = kb.at(kb.at(scores, query, scoreBytes), lane, 8);
+  Value both = kb.loadOwn(kb.vectorType(kb.f32Type(), 2), from);
+  Value first = kb.element(both, 0), second = kb.element(both, 1);
+  Value highest =
+      kb.reduceWarp({kb.max(first, second)}, [&](ValueRange a, ValueRange b) {
+        return Values{kb.max(a[0], b[0])};
+      })[0];
+  Value now = kb.max(most, highest);
+  // Nothing was seen yet: then there are no differences.
+  Value isNone = kb.cmp(Cmp::EQ, now, kb.f32(lowest));
+  Value base = kb.select(isNone, kb.f32(0), now);
+  Value low = emitExp(kb, kb.sub(first, base));
+  Value high = emitExp(kb, kb.sub(second, base));
+  Value alpha = emitExp(kb, kb.sub(most, base));
+  kb.storeOwn(kb.pairOfBF16(low, high),
+              kb.at(kb.at(weights, query, weightBytes), lane, 4));
+  kb.storeOwn(alpha, kb.at(factors, query, 4), kb.cmp(Cmp::EQ, lane, 0));
+  Value sum =
+      kb.reduceWarp({kb.add(low, high)}, [&](ValueRange a, ValueRange b) {
+        return Values{kb.add(a[0], b[0])};
+      })[0];
+  most = now;
+  total = kb.fma(total, alpha, sum);
+}
+
+/// A warp has every fourth query.
+void AttentionTensor::weigh(const AttentionGroup &group, Sums &sums) {
+  constexpr int64_t count = TensorDivision::queries / TensorDivision::warps;
+  Value used = kb.mul(group.count(), division.tile);
+  for (int64_t i = 0; i < count; ++i) {
+    if (i * TensorDivision::warps >= division.tile * division.rows)
+      break;
+    Value query = kb.add(kb.warp(), i * TensorDivision::warps);
+    Value most = sums.states[i], total = sums.states[count + i];
+    Values next = kb.choose(
+        kb.cmp(Cmp::LT, query, used),
+        [&] {
+          Values own{most, total};
+          weighQuery(query, own[0], own[1]);
+          return own;
+        },
+        [&] { return Values{most, total}; });
+    sums.states[i] = next[0], sums.states[count + i] = next[1];
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// The words of one of the lane's loads of four of the 16 positions of a step:
+/// those whose weights it has.
+Values AttentionTensor::loadStep(Value start, int64_t load, int64_t step) {
+  Value offset = headOffset(shape.dv, shape.valueOffset());
+  int64_t bytes = division.valueStep * 2;
+  Value column = kb.add(kb.mul(kb.warp(), shape.dv / TensorDivision::warps * 2),
+                        kb.mul(lowQuery, bytes));
+  Value first = kb.add(kb.mul(pair, 2), step * 16);
+  Values words;
+  for (int64_t place : {0, 1, 8, 9}) {
+    Value at = kb.at(placesOf(start), kb.add(first, place), 8);
+    Value entry = kb.add(kb.loadOwn(kb.i64Type(), at), offset);
+    Value value = kb.at(kb.buffer(4), kb.add(entry, column), 1);
+    llvm::append_range(words,
+                       kb.loadWords(kb.at(value, load * 8 * bytes), bytes / 4));
+  }
+  return words;
+}
+
+/// Adds the products of weights and values of a step's positions to the sums of
+/// a load's columns.
+Values AttentionTensor::addStep(ValueRange words, int64_t step, Values sums) {
+  Value at = kb.at(kb.at(weights, lowQuery, weightBytes), pair, 4);
+  at = kb.at(at, step * 32);
+  auto weight = [&](int64_t bytes) {
+    return kb.loadOwn(kb.i32Type(), kb.at(at, bytes));
+  };
+  Values a{weight(0), weight(8 * weightBytes), weight(16),
+           weight(8 * weightBytes + 16)};
+  int64_t count = words.size() / 4;
+  Value half = kb.constant(kb.i32Type(), 16);
+  Value upper = kb.constant(kb.i32Type(), -65536);
+  Value lower = kb.constant(kb.i32Type(), 65535);
+  for (int64_t word = 0; word < count; ++word)
+    for (int64_t odd = 0; odd < 2; ++odd) {
+      auto interleave = [&](int64_t place) -> Value {
+        Value first = words[place * count + word];
+        Value second = words[(place + 1) * count + word];
+        if (odd)
+          return kb.bitOr(kb.shiftRight(first, half), kb.bitAnd(second, upper));
+        return kb.bitOr(kb.bitAnd(first, lower), kb.shiftLeft(second, half));
+      };
+      int64_t tile = (word * 2 + odd) * 4;
+      Values sum = kb.multiplyTile(a, {interleave(0), interleave(2)},
+                                   ValueRange(sums).slice(tile, 4));
+      llvm::copy(sum, sums.begin() + tile);
+    }
+  return sums;
+}
+
+/// The words with zeros for what is not seen: its weight is 0, but what lies
+/// there may be no number.
+Values AttentionTensor::keepSeen(ValueRange words, int64_t step,
+                                 const Seen &seen) {
+  Values kept;
+  Value first = kb.add(kb.mul(pair, 2), step * 16);
+  Value zero = kb.constant(kb.i32Type(), 0);
+  int64_t count = words.size() / 4;
+  for (auto [i, word] : llvm::enumerate(words)) {
+    static constexpr int64_t offsets[] = {0, 1, 8, 9};
+    Value place = kb.add(first, offsets[i / count]);
+    Value isSeen = kb.bitAnd(kb.cmp(Cmp::GE, place, seen.first),
+                             kb.cmp(Cmp::LT, place, seen.last));
+    kept.push_back(kb.select(isSeen, word, zero));
+  }
+  return kept;
+}
+
+/// Adds a block that rows see in part to a load's columns, for one row after
+/// another.
+Values AttentionTensor::addRagged(const AttentionGroup &group, Value start,
+                                  llvm::function_ref<Values(int64_t)> wordsOf,
+                                  Values values) {
+  Value tile = kb.integer(division.tile);
+  auto addSeen = [&](const Seen &seen, Values sums) {
+    for (int64_t step = 0; step < kSteps; ++step)
+      sums = addStep(keepSeen(wordsOf(step), step, seen), step, sums);
+    return sums;
+  };
+  if (division.rows == 1)
+    return addSeen(seenIn(group.seenBy(kb.integer(0)), start), values);
+  return kb.forRange(
+      kb.integer(0), group.count(), 1, values, [&](Value row, ValueRange in) {
+        Seen seen = seenIn(group.seenBy(row), start);
+        Values sums = addSeen(seen, Values(in.begin(), in.end()));
+        Value isLive = kb.cmp(Cmp::LT, seen.first, seen.last);
+        Values next;
+        for (auto [i, sum] : llvm::enumerate(sums)) {
+          Value ofRow = kb.cmp(Cmp::EQ, kb.div(queryOf(i), tile), row);
+          next.push_back(kb.select(kb.bitAnd(ofRow, isLive), sum, in[i]));
+        }
+        return next;
+      });
+}
+
+/// Adds the block's values to the sums, the columns of one load after another.
+Values AttentionTensor::addValues(const AttentionGroup &group, Value start,
+                                  llvm::ArrayRef<Values> ahead,
+                                  ValueRange values) {
+  Value whole = kb.integer(TensorDivision::positions);
+  Value isWhole = kb.forRange(
+      kb.integer(0), group.count(), 1, Values{kb.boolean(true)},
+      [&](Value row, ValueRange in) {
+        Seen seen = seenIn(group.seenBy(row), start);
+        Value count = kb.sub(seen.last, seen.first);
+        return Values{kb.bitAnd(in[0], kb.cmp(Cmp::EQ, count, whole))};
+      })[0];
+  Values all;
+  int64_t count = division.valueStep * 4;
+  for (int64_t load = 0; load < division.valueLoads; ++load) {
+    auto own = values.slice(load * count, count);
+    Values sums(own.begin(), own.end());
+    auto wordsOf = [&](int64_t step) {
+      return ahead.empty() ? loadStep(start, load, step)
+                           : ahead[load * kSteps + step];
+    };
+    auto addWhole = [&] {
+      Values next = sums;
+      for (int64_t first = 0; first < kSteps; first += stepsAhead) {
+        llvm::SmallVector<Values> words;
+        for (int64_t i = 0; i < stepsAhead; ++i)
+          words.push_back(wordsOf(first + i));
+        for (int64_t i = 0; i < stepsAhead; ++i)
+          next = addStep(words[i], first + i, next);
+      }
+      return next;
+    };
+    llvm::append_range(all, kb.choose(isWhole, addWhole, [&] {
+      return addRagged(group, start, wordsOf, sums);
+    }));
+  }
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+AttentionTensor::Sums AttentionTensor::addBlock(const AttentionGroup &group,
+                                                Value start, Value isLast,
+                                                Sums sums) {
+  // Values are loaded ahead where there are registers for them.
+  llvm::SmallVector<Values> ahead;
+  if (shape.dv / 4 <= wordsAhead)
+    for (int64_t load = 0; load < division.valueLoads; ++load)
+      for (int64_t step = 0; step < kSteps; ++step)
+        ahead.push_back(loadStep(start, load, step));
+  storeScores(multiplyKeys(start), start);
+  kb.sync();
+  weigh(group, sums);
+  kb.ifThen(kb.cmp(Cmp::EQ, isLast, kb.boolean(false)),
+            [&] { locate(group, kb.add(start, TensorDivision::positions)); });
+  kb.sync();
+  Value low = loadFloat(factors, lowQuery);
+  Value high = loadFloat(factors, kb.add(lowQuery, 8));
+  Values values;
+  for (auto [i, value] : llvm::enumerate(sums.values))
+    values.push_back(kb.mul(value, i % 4 < 2 ? low : high));
+  sums.values = addValues(group, start, ahead, values);
+  return sums;
+}
+
+Values AttentionTensor::addUp(const AttentionGroup &group, Value begin,
+                              Value end) {
+  constexpr int64_t positions = TensorDivision::positions;
+  constexpr int64_t count = TensorDivision::queries / TensorDivision::warps;
+  Values inits(count, kb.f32(lowest));
+  inits.append(count + resultCount(), kb.f32(0));
+  auto unpack = [&](ValueRange in) {
+    return Sums{Values(in.begin(), in.begin() + 2 * count),
+                Values(in.begin() + 2 * count, in.end())};
+  };
+  Value first = kb.div(begin, positions);
+  Value last = kb.sub(kb.div(kb.add(end, positions - 1), positions), 1);
+  kb.sync();
+  kb.ifThen(kb.cmp(Cmp::LE, first, last),
+            [&] { locate(group, kb.mul(first, positions)); });
+  kb.sync();
+  Values all = kb.forRange(
+      first, kb.add(last, 1), 1, inits, [&](Value block, ValueRange in) {
+        Sums next = addBlock(group, kb.mul(block, positions),
+                             kb.cmp(Cmp::EQ, block, last), unpack(in));
+        Values out = next.states;
+        llvm::append_range(out, next.values);
+        return out;
+      });
+  Sums sums = unpack(all);
+  for (int64_t i = 0; i < count; ++i) {
+    Value query = kb.add(kb.warp(), i * TensorDivision::warps);
+    Value isFirst = kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0);
+    kb.storeOwn(sums.states[i], kb.at(maxima, query, 4), isFirst);
+    kb.storeOwn(sums.states[count + i], kb.at(totals, query, 4), isFirst);
+  }
+  kb.sync();
+  return sums.values;
+}
+
+void AttentionTensor::setTotal(Value total) {
+  kb.storeOwn(total, kb.at(totals, kb.thread(), 4),
+              kb.cmp(Cmp::LT, kb.thread(), TensorDivision::queries));
+}
+
+void AttentionTensor::forResults(
+    const AttentionGroup &group,
+    llvm::function_ref<void(int64_t, Value, Value)> body) {
+  Value used = kb.mul(group.count(), division.tile);
+  Value quarter = kb.mul(kb.warp(), shape.dv / TensorDivision::warps);
+  int64_t step = division.valueStep;
+  for (int64_t high = 0; high < 2; ++high) {
+    Value query = kb.add(lowQuery, high * 8);
+    kb.ifThen(kb.cmp(Cmp::LT, query, used), [&] {
+      for (int64_t i = 0; i < resultCount(); ++i) {
+        if (i % 4 / 2 != high)
+          continue;
+        // Tile i / 4 has one column of every so many, from one on.
+        int64_t load = i / 4 / step, place = i / 4 % step;
+        Value number = kb.add(kb.mul(pair, 2), i % 2);
+        Value column = kb.add(kb.mul(number, step), load * 8 * step + place);
+        body(i, query, kb.add(quarter, column));
+      }
+    });
+  }
+}

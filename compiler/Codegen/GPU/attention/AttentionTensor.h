@@ -1,0 +1,114 @@
+//===- AttentionTensor.h - Attention in tensor cores ------------*- C++ -*-===//
+//
+// A block takes up to 16 queries, of some rows of one slot times a tile of
+// query heads that share a key head, over blocks of 64 positions from multiples
+// of 64 on: so keys and values are read once for all of them. A query is a row
+// of `mma.sync`, whose results depend on its own row and on keys and values
+// alone; so a row has the same bits alone and beside others.
+//
+// A warp has the scores of 16 positions, the weights of every fourth query, and
+// a quarter of the columns of the values. Keys and values go from memory to
+// registers: a lane loads 16 bytes of a key, which are columns of two products,
+// and the same columns of neighbouring positions' values, which it interleaves.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSOR_H
+#define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSOR_H
+
+#include "compiler/Codegen/GPU/attention/AttentionGroup.h"
+
+namespace mtp::codegen {
+
+struct TensorDivision {
+  TensorDivision(const AttentionShape &shape, bool tree);
+
+  /// Whether keys and values have the form that this needs.
+  static bool fits(const AttentionShape &shape);
+
+  static constexpr int64_t threads = 128, warps = 4;
+  static constexpr int64_t positions = 64, queries = 16;
+
+  /// Query heads and rows of a block; a tree's rows each have their own path.
+  int64_t tile, rows;
+  /// Columns of a load of values, and loads of a lane for a position.
+  int64_t valueStep, valueLoads;
+};
+
+class AttentionTensor {
+public:
+  AttentionTensor(GpuBuilder &kb, const AttentionShape &shape, float scale,
+                  bool tree);
+
+  /// Takes the queries of the group's rows, the first of which is at `q` with
+  /// the tile's first head, number `head`.
+  void open(const AttentionGroup &group, Value q, Value head);
+  /// Adds up positions [begin, end), which begin with a block, from nothing.
+  /// The sums of values that the thread has; maxima and totals are in shared
+  /// memory until the next call.
+  Values addUp(const AttentionGroup &group, Value begin, Value end);
+  Value maximum(Value query) { return loadFloat(maxima, query); }
+  Value total(Value query) { return loadFloat(totals, query); }
+  void setTotal(Value total);
+  Value loadFloat(Value base, Value index) {
+    return kb.loadOwn(kb.f32Type(), kb.at(base, index, 4));
+  }
+
+  const TensorDivision &getDivision() const { return division; }
+  int64_t resultCount() const { return shape.dv / 8; }
+  /// The query of one of the thread's results.
+  Value queryOf(int64_t result) const {
+    return result % 4 < 2 ? lowQuery : kb.add(lowQuery, 8);
+  }
+  /// Calls `body` with the number, query and column of each of the thread's
+  /// results that are there.
+  void forResults(const AttentionGroup &group,
+                  llvm::function_ref<void(int64_t, Value, Value)> body);
+
+private:
+  struct Sums {
+    /// Of a warp's queries: maxima, then totals.
+    Values states;
+    /// Of a thread: four for each tile of eight columns.
+    Values values;
+  };
+  /// What one row sees of a block; none if the second is not above the first.
+  struct Seen {
+    Value first, last;
+  };
+  Seen seenIn(std::pair<Value, Value> seen, Value start);
+  void locate(const AttentionGroup &group, Value start);
+  Sums addBlock(const AttentionGroup &group, Value start, Value isLast,
+                Sums sums);
+  Values multiplyKeys(Value start);
+  void storeScores(ValueRange sums, Value start);
+  void weigh(const AttentionGroup &group, Sums &sums);
+  void weighQuery(Value query, Value &most, Value &total);
+  Values loadStep(Value start, int64_t load, int64_t step);
+  Values addStep(ValueRange words, int64_t step, Values sums);
+  Values addRagged(const AttentionGroup &group, Value start,
+                   llvm::function_ref<Values(int64_t)> wordsOf, Values values);
+  Values addValues(const AttentionGroup &group, Value start,
+                   llvm::ArrayRef<Values> ahead, ValueRange values);
+  Values keepSeen(ValueRange words, int64_t step, const Seen &seen);
+  Value placesOf(Value start);
+  Value headOffset(int64_t width, int64_t offset);
+
+  GpuBuilder &kb;
+  const AttentionShape &shape;
+  const TensorDivision division;
+  const float scale;
+  /// In shared memory: queries in bf16; scores; weights in bf16; of two blocks
+  /// in turn, where entries lie; factors of what was added before; maxima and
+  /// totals.
+  Value queries, scores, weights, places, factors, maxima, totals;
+  Value kvHead;
+  /// Of the lane: a query or a column of a fragment, and a pair of the other.
+  Value lowQuery, pair;
+  /// What the rows of the lane's queries see.
+  std::pair<Value, Value> lowSeen, highSeen;
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSOR_H

@@ -1,0 +1,20 @@
+//===- AttentionTensorKinds.h - Kinds of attention in tensor cores -*- C++ -*-//
+
+#ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSORKINDS_H
+#define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSORKINDS_H
+
+#include "compiler/Codegen/GPU/Kernels.h"
+#include "compiler/Codegen/GPU/attention/AttentionTensor.h"
+
+namespace mtp::codegen {
+
+// The kernels of Attention.cpp, for configurations that TensorDivision fits.
+
+GpuLaunch launchTensor(const AttentionShape &shape);
+void emitTensorAttention(GpuBuilder &kb, const AttentionShape &shape,
+                         float scale, bool tree);
+void emitTensorParts(GpuBuilder &kb, const AttentionShape &shape, float scale);
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSORKINDS_H

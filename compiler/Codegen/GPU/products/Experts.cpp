@@ -1,0 +1,209 @@
+//===- Experts.cpp - Products of experts ----------------------------------===//
+//
+// A pair is (row, j): row's j-th expert, numbered row * top_k + j. A block has
+// a panel of an expert and goes over the expert's pairs tile after tile, so
+// that its weights come from memory once, and not at all where it has no pair.
+// There are blocks for as many experts as there may be with pairs, and each
+// finds its own among those that have some.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/GPU/products/FragmentProduct.h"
+
+using namespace mtp::codegen;
+
+/// Blocks of one expert.
+static int64_t expertBlocks(const KernelConfig &config, int64_t n, bool gated) {
+  return hasFragments(config) ? fragmentBlocks(n, gated, /*isWide=*/false)
+                              : productPanels(n, gated);
+}
+
+static GpuLaunch expertLaunch(const KernelConfig &config, int64_t n,
+                              bool gated) {
+  int64_t blocks = expertBlocks(config, n, gated);
+  return {config.integer("top_k") * blocks, /*rowsPerGroup=*/1,
+          productThreads(config), /*blocksPerProcessor=*/0,
+          /*mostBlocks=*/config.integer("experts") * blocks};
+}
+
+namespace {
+
+/// The block's expert, and which of the sorted pairs are its own.
+class ActiveExpert {
+public:
+  /// The expert number `which` (i32) of those that have pairs, of which there
+  /// are `pairs`; all threads of the block. One that is not there has none.
+  ActiveExpert(GpuBuilder &kb, int64_t experts, Value starts, Value pairs,
+               Value which);
+
+  Value expert, start, end;
+
+private:
+  Value startAt(Value index);
+  /// How many of `isActive` are in front of the thread, and how many in all.
+  std::pair<Value, Value> countActive(Value isActive);
+  Value number(int64_t value) {
+    return kb.constant(kb.i32Type(), double(value));
+  }
+
+  GpuBuilder &kb;
+  Value starts, pairs, warpCounts;
+};
+
+} // namespace
+
+/// Starts are numbers in memory: they stay among the pairs.
+Value ActiveExpert::startAt(Value index) {
+  return kb.clampIndex(kb.loadI32(starts, index), kb.add(pairs, 1));
+}
+
+std::pair<Value, Value> ActiveExpert::countActive(Value isActive) {
+  Value votes = kb.ballot(isActive);
+  Value lane = kb.truncate(kb.laneOfWarp(), kb.i32Type());
+  Value below = kb.sub(kb.shiftLeft(number(1), lane), number(1));
+  // The counts before may still be read.
+  kb.sync();
+  kb.storeOwn(kb.countOnes(votes), kb.at(warpCounts, kb.warp(), 4),
+              kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0));
+  kb.sync();
+  Value before = kb.countOnes(kb.bitAnd(votes, below)), all = number(0);
+  for (int64_t warp = 0; warp < kb.warps(); ++warp) {
+    Value count = kb.loadOwn(kb.i32Type(), kb.at(warpCounts, warp * 4));
+    before = kb.select(kb.cmp(Cmp::GT, kb.warp(), warp), kb.add(before, count),
+                       before);
+    all = kb.add(all, count);
+  }
+  return {before, all};
+}
+
+ActiveExpert::ActiveExpert(GpuBuilder &kb, int64_t experts, Value starts,
+                           Value pairs, Value which)
+    : kb(kb), starts(starts), pairs(pairs),
+      warpCounts(kb.shared(kb.warps() * 4)) {
+  Value found = kb.shared(3 * 4);
+  Value isFirst = kb.cmp(Cmp::EQ, kb.thread(), 0);
+  for (int64_t i = 0; i < 3; ++i)
+    kb.storeOwn(number(0), kb.at(found, i * 4), isFirst);
+  Value last = kb.integer(experts - 1);
+  kb.forRange(kb.integer(0), kb.integer(experts), kb.threads(), {number(0)},
+              [&](Value first, ValueRange in) {
+                Value own = kb.add(first, kb.thread());
+                Value index = kb.min(own, last);
+                Value from = startAt(index), to = startAt(kb.add(index, 1));
+                Value isActive = kb.bitAnd(kb.cmp(Cmp::LE, own, last),
+                                           kb.cmp(Cmp::LT, from, to));
+                auto [before, all] = countActive(isActive);
+                Value isOurs = kb.bitAnd(
+                    isActive, kb.cmp(Cmp::EQ, kb.add(in[0], before), which));
+                for (auto [i, value] : llvm::enumerate(Values{index, from, to}))
+                  kb.storeOwn(kb.truncate(value, kb.i32Type()),
+                              kb.at(found, int64_t(i) * 4), isOurs);
+                return Values{kb.add(in[0], all)};
+              });
+  kb.sync();
+  auto foundAt = [&](int64_t i) {
+    return kb.extend(kb.loadOwn(kb.i32Type(), kb.at(found, i * 4)),
+                     kb.i64Type());
+  };
+  expert = foundAt(0);
+  start = foundAt(1);
+  end = foundAt(2);
+}
+
+/// The product of all rows of `spec`, tile after tile.
+static void emitTiles(GpuBuilder &kb, const PanelProductSpec &spec,
+                      int64_t tileRows,
+                      llvm::function_ref<void(Value)> emitTile) {
+  kb.forRange(kb.integer(0), spec.rows, tileRows, [&](Value firstRow) {
+    emitTile(firstRow);
+    // The tile's sums lie where the next one's will.
+    kb.sync();
+  });
+}
+
+/// The pairs of the block's expert as rows of a product. buffers: x, W, expert
+/// start, pairs, y. params: M.
+static void emitExperts(GpuBuilder &kb, const KernelConfig &config,
+                        PanelProductSpec &spec,
+                        llvm::function_ref<Value(Value)> rowOf,
+                        int64_t yStride) {
+  kb.letSuccessorIn();
+  kb.waitForPredecessor();
+  int64_t panels = expertBlocks(config, spec.n, spec.gated);
+  Value pairs = kb.buffer(3), y = kb.buffer(4);
+  Value count = kb.mul(kb.param(0), config.integer("top_k"));
+  // Blocks are numbered in 32 bits, which a GPU divides faster.
+  Value block = kb.truncate(kb.block(), kb.i32Type());
+  Value perExpert = kb.constant(kb.i32Type(), double(panels));
+  ActiveExpert active(kb, config.integer("experts"), kb.buffer(2), count,
+                      kb.div(block, perExpert));
+  Value start = active.start;
+  auto pairAt = [&](Value row) {
+    Value place = kb.clampIndex(kb.add(start, row), count);
+    return kb.clampIndex(kb.loadI32(pairs, place), count);
+  };
+  auto rowPointer = [&](Value row) { return rowOf(pairAt(row)); };
+  auto store = [&](const ProductOutput &output) {
+    Value to = kb.at(y, pairAt(output.row), yStride * 4);
+    kb.storeOwn(output.value, kb.at(to, output.column, 4), output.mask);
+  };
+  spec.weights = kb.at(kb.buffer(1), active.expert, productMatrixBytes(spec));
+  spec.panel = kb.extend(kb.rem(block, perExpert), kb.i64Type());
+  spec.rows = kb.sub(active.end, start);
+  spec.rowPointer = rowPointer;
+  spec.gathersRows = true;
+  spec.store = store;
+  if (hasFragments(config)) {
+    FragmentProduct product(kb, spec, /*isWide=*/false);
+    return emitTiles(kb, spec, kFragmentRows, [&](Value firstRow) {
+      product.emitTile(firstRow, [] {});
+    });
+  }
+  std::unique_ptr<PanelProduct> product = PanelProduct::create(kb, spec);
+  emitTiles(kb, spec, kTileRows, [&](Value firstRow) {
+    product->emitTile(firstRow, product->loadFirst());
+  });
+}
+
+static PanelProductSpec expertSpec(const KernelConfig &config) {
+  PanelProductSpec spec;
+  spec.k = config.integer("k");
+  spec.format = config.weightFormat();
+  return spec;
+}
+
+static GpuLaunch gateUpLaunch(const KernelConfig &config) {
+  return expertLaunch(config, 2 * config.integer("inter"), /*gated=*/true);
+}
+
+static void emitMoeGateUp(GpuBuilder &kb, const KernelConfig &config) {
+  int64_t inter = config.integer("inter");
+  int64_t xStride = config.integer("x_stride", config.integer("k"));
+  PanelProductSpec spec = expertSpec(config);
+  spec.n = 2 * inter;
+  spec.gated = true;
+  auto rowOf = [&](Value pair) {
+    Value row = kb.div(pair, config.integer("top_k"));
+    return kb.at(kb.buffer(0), row, xStride * 4);
+  };
+  emitExperts(kb, config, spec, rowOf, inter);
+}
+
+static GpuLaunch downLaunch(const KernelConfig &config) {
+  return expertLaunch(config, config.integer("n"), /*gated=*/false);
+}
+
+static void emitMoeDown(GpuBuilder &kb, const KernelConfig &config) {
+  PanelProductSpec spec = expertSpec(config);
+  spec.n = config.integer("n");
+  auto rowOf = [&](Value pair) {
+    return kb.at(kb.buffer(0), pair, spec.k * 4);
+  };
+  emitExperts(kb, config, spec, rowOf, spec.n);
+}
+
+static const GpuEmitter kinds[] = {
+    {"moe_gate_up", gateUpLaunch, emitMoeGateUp, verifyRowStrides},
+    {"moe_down", downLaunch, emitMoeDown}};
+
+llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuExpertKernels() { return kinds; }

@@ -1,0 +1,76 @@
+//===- FragmentProduct.h - Products on tensor cores -------------*- C++ -*-===//
+//
+// Products on weights that are packed in the order of the fragments of mma.sync
+// (`#exec.panels<32, fragments = true>`, runtime/schema/FragmentOrder.h and
+// IntegerFragments.h), so that 16 bytes of a lane are what one instruction
+// needs. Weights are on its M side and rows on its N side. A block has one tile
+// of 16 outputs, or a gate's and an up's, or both of a panel, and up to 32
+// rows; its warps take turns in chunks of the inputs. Which warp adds up what,
+// and in which order, depends on the number of inputs and the format alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTPRODUCT_H
+#define COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTPRODUCT_H
+
+#include "compiler/Codegen/GPU/products/FragmentRows.h"
+#include "compiler/Codegen/GPU/products/FragmentWeights.h"
+
+namespace mtp::codegen {
+
+/// Blocks for each tile of rows: those of all tiles of outputs, or of panels
+/// where `isWide`.
+int64_t fragmentBlocks(int64_t n, bool gated, bool isWide);
+
+class FragmentProduct {
+public:
+  /// `spec.panel` is the block's tile of outputs, or its panel where `isWide`;
+  /// a warp has all of a row's outputs of a panel then, in its lanes.
+  FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec, bool isWide);
+
+  /// All outputs of the block for up to 32 rows from `firstRow` on. The first
+  /// weights, which never change, are loaded before `wait` is emitted.
+  void emitTile(Value firstRow, llvm::function_ref<void()> wait);
+
+private:
+  /// Tiles of a block.
+  int64_t height() const { return spec.gated || isWide ? 2 : 1; }
+  bool isEven(const FragmentPass &pass) const {
+    return shape.chunks() % (kb.warps() * pass.stages) == 0;
+  }
+
+  FragmentPass passOf(int64_t rowTiles) const {
+    return FragmentPass::get(shape, height(), rowTiles, spec.gathersRows);
+  }
+
+  void emitPass(const FragmentPass &pass, Value firstRow,
+                llvm::function_ref<void()> wait);
+  Values loadChunk(const FragmentPass &pass, Value tile, Value chunk);
+  Values loadFirst(const FragmentPass &pass, Value tile);
+  Values sumChunks(const FragmentPass &pass, Value tile, FragmentRows &rows,
+                   Values held);
+  void sumTiles(const FragmentPass &pass, FragmentRows &rows, Values held);
+  Values addChunk(const FragmentPass &pass, FragmentRows &rows, int64_t place,
+                  ValueRange held, ValueRange sums);
+
+  void storeSums(const FragmentPass &pass, ValueRange sums);
+  Value total(const FragmentPass &pass, Value tile, Value row, Value output);
+  Value keptPlace(Value tile, Value row, Value output);
+  void keepTotals(const FragmentPass &pass, Value tile);
+  void storeOutputs(const FragmentPass &pass, Value firstRow);
+
+  GpuBuilder &kb;
+  const PanelProductSpec &spec;
+  const bool isWide;
+  const FragmentShape shape;
+  FragmentWeights weights;
+  RowPlaces places;
+  /// All warps' rows and sums, the warp's own, and totals of tiles that come
+  /// one after another.
+  Value areas, ownArea, totals;
+  int64_t areaBytes = 0;
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTPRODUCT_H

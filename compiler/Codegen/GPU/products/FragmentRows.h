@@ -1,0 +1,83 @@
+//===- FragmentRows.h - Rows as tensor cores take them ----------*- C++ -*-===//
+//
+// A warp makes of its chunks' inputs what mma.sync takes, in shared memory of
+// its own: bf16, or int8 with a scale for each group. A lane has a few inputs
+// of a row, so that what it costs grows with the rows there are. Rows begin at
+// multiples of 16 bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTROWS_H
+#define COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTROWS_H
+
+#include "compiler/Codegen/GPU/products/FragmentShape.h"
+
+namespace mtp::codegen {
+
+/// What a block keeps of its rows: places in shared memory.
+struct RowPlaces {
+  /// Of each row: where it lies (i64), chains of its sum of squares, and the
+  /// scale of its norm. Null where nobody asks.
+  Value addresses, squares, inverses;
+
+  static RowPlaces get(GpuBuilder &kb, const PanelProductSpec &spec);
+};
+
+class FragmentRows {
+public:
+  /// `area` is the warp's own.
+  FragmentRows(GpuBuilder &kb, const PanelProductSpec &spec,
+               const FragmentShape &shape, const FragmentPass &pass,
+               const RowPlaces &places, Value area);
+
+  /// Bytes of a warp.
+  static int64_t bytes(const FragmentShape &shape, const FragmentPass &pass);
+
+  /// Finds the rows from `firstRow` on, `count` of them; all threads of the
+  /// block.
+  void find(Value firstRow, Value count);
+  /// Prepares the chunks `first`, `first` + warps, ...: `prepared` of them.
+  void prepare(Value first);
+  /// Of a unit of the chunk prepared in a place: the words of B of a row tile,
+  /// two for each mma.sync.
+  Values operands(int64_t place, int64_t rowTile, int64_t unit);
+  /// The scales of the lane's two columns of a row tile's sums.
+  Values scales(int64_t place, int64_t rowTile);
+
+private:
+  /// So many inputs of a row that lie together, a lane's.
+  struct Piece {
+    int64_t inputs;
+    /// Its row (i32), the place of its chunk (i64), and its number in that
+    /// (i32).
+    Value row, place, ofChunk;
+    /// Of its first input in the row.
+    Value index;
+  };
+
+  int64_t rows() const { return pass.rowTiles * kRowTile; }
+  int64_t placeBytes() const { return rows() * shape.rowBytes(); }
+  Value number(int64_t value);
+  Value rowPointer(Value row);
+  void clear();
+  void sumSquares();
+  Piece pieceAt(Value item, Value first, int64_t inputs);
+  Value octetPlace(const Piece &octet);
+  Values inputs(const Piece &piece);
+  void storeBF16(const Piece &piece, ValueRange values);
+  Value storeIntegers(ValueRange values, int64_t octets, Value to, Value mask);
+  void prepareBF16(Value first);
+  void prepareIntegers(Value first);
+
+  GpuBuilder &kb;
+  const PanelProductSpec &spec;
+  const FragmentShape shape;
+  const FragmentPass pass;
+  const RowPlaces places;
+  Value area, scalePlace;
+  Value firstRow, count;
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTROWS_H

@@ -1,0 +1,74 @@
+//===- FragmentShape.cpp - How a product on tensor cores is divided -------===//
+
+#include "compiler/Codegen/GPU/products/FragmentShape.h"
+
+using namespace mtp::codegen;
+using Order = mtp::FragmentOrder;
+
+bool mtp::codegen::hasFragments(const KernelConfig &config) {
+  return config.flag("fragments");
+}
+
+mlir::LogicalResult mtp::codegen::verifyRowStrides(const KernelConfig &config,
+                                                   EmitError emitError) {
+  if (!hasFragments(config))
+    return mlir::success();
+  for (llvm::StringRef key : {"x_stride", "x_head_stride", "x_offset"})
+    if (int64_t value = config.integer(key); value % 4 != 0)
+      return emitError() << "expected " << key
+                         << " to be a multiple of 4 where weights are in the "
+                            "order of fragments, got "
+                         << value;
+  return mlir::success();
+}
+
+int64_t FragmentShape::chunkBytes() const {
+  if (!isInteger())
+    return Order::kBlockBytes;
+  return QuantizedPanel{format.bits, format.group, k}.groupBytes(format.group);
+}
+
+int64_t FragmentShape::panelBytes() const {
+  return productPanelBytes(k, format);
+}
+
+int64_t FragmentShape::registers() const {
+  if (!isInteger())
+    return Order::kTileBytes / kWarp / 4;
+  // And two scales.
+  return units() * integers().laneBytes() / 4 + 2;
+}
+
+int64_t mtp::codegen::productThreads(const KernelConfig &config) {
+  if (!hasFragments(config))
+    return kProductWarps * kWarp;
+  return FragmentShape{config.weightFormat(), config.integer("k")}.threads();
+}
+
+FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
+                               int64_t rowTiles, bool gathersRows) {
+  // Of 128 registers a thread, where there are 8 warps, or of 64.
+  bool isRoomy = shape.warps() == kProductWarps;
+  // Many rows' sums leave less of them to weights, four bits take some to be
+  // widened, and so do two tiles and rows that are gathered.
+  int64_t most = !isRoomy ? 24 : shape.format.bits == 4 ? 40 : 48;
+  if (rowTiles > 2)
+    most = !isRoomy ? 8 : height > 1 || gathersRows ? 10 : 20;
+  else if (height > 1 && shape.format.bits == 4)
+    most = rowTiles > 1 && gathersRows ? 20 : 24;
+  else if (height > 1 && rowTiles > 1 && (gathersRows || !isRoomy))
+    most /= 2;
+  FragmentPass pass{rowTiles, height, 1, 1};
+  if (rowTiles > 2 || height * shape.registers() > most)
+    pass.height = 1;
+  while (pass.stages < 4 &&
+         2 * pass.stages * pass.height * shape.registers() <= most)
+    pass.stages *= 2;
+  // As many rows as fit where the sums will lie.
+  int64_t places = kFragmentRows / rowTiles / kRowTile * 64;
+  int64_t room = isRoomy ? 2 * places : places;
+  while (pass.prepared < pass.stages &&
+         2 * pass.prepared * shape.rowBytes() <= room)
+    pass.prepared *= 2;
+  return pass;
+}

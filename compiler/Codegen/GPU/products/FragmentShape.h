@@ -1,0 +1,79 @@
+//===- FragmentShape.h - How a product on tensor cores is divided -*- C++ -*-=//
+//
+// Weights in the order of fragments are streamed in chunks: 32 inputs in bf16,
+// a group in integers. Chunk c is warp c mod `warps`' one. All that says which
+// number is added to which follows from here, and so from inputs and format.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTSHAPE_H
+#define COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTSHAPE_H
+
+#include "compiler/Codegen/GPU/products/PanelProduct.h"
+#include "runtime/schema/IntegerFragments.h"
+
+namespace mtp::codegen {
+
+/// Most rows that meet the weights once: four tiles of mma.sync's 8.
+inline constexpr int64_t kFragmentRows = 32, kRowTile = 8;
+
+/// Whether a kernel's weights are in the order of fragments.
+bool hasFragments(const KernelConfig &config);
+
+/// Reports unless rows begin at multiples of 16 bytes where their first one
+/// does, which fragments need: the contract says so of the first one.
+mlir::LogicalResult verifyRowStrides(const KernelConfig &config,
+                                     EmitError emitError);
+
+struct FragmentShape {
+  WeightFormat format;
+  int64_t k;
+
+  bool isInteger() const { return format.bits != 0; }
+  IntegerFragments integers() const { return {format.bits, format.group, k}; }
+  /// Inputs of a chunk; the last one of integers may have fewer, of which each
+  /// 32 are a unit.
+  int64_t chunkInputs() const {
+    return isInteger() ? format.group : FragmentOrder::kInputs;
+  }
+  int64_t units() const { return chunkInputs() / FragmentOrder::kInputs; }
+  int64_t chunks() const { return llvm::divideCeil(k, chunkInputs()); }
+  int64_t fullChunks() const { return k / chunkInputs(); }
+  int64_t restInputs() const { return k % chunkInputs(); }
+  int64_t chunkBytes() const;
+  int64_t panelBytes() const;
+
+  /// Bytes of a row of a chunk where mma.sync takes it from.
+  int64_t rowBytes() const { return isInteger() ? format.group : 64; }
+  /// Registers of a chunk of a tile in a thread.
+  int64_t registers() const;
+
+  /// Warps of a block, which takes half of a processor: 16 have 64 registers a
+  /// thread, 8 have 128. Integers need more than 64, since their rows are
+  /// quantised beside the products; short sums have fewer chunks.
+  int64_t warps() const {
+    return isInteger() || chunks() < 16 ? kProductWarps : 16;
+  }
+  int64_t threads() const { return warps() * kWarp; }
+};
+
+/// Threads of a block of a product, on tensor cores or not.
+int64_t productThreads(const KernelConfig &config);
+
+/// How a block goes over its rows and weights, `rowTiles` of 8 rows.
+struct FragmentPass {
+  int64_t rowTiles;
+  /// Tiles of outputs whose sums a warp has at once.
+  int64_t height;
+  /// Chunks of each of them that a warp has on the way, and for how many it
+  /// prepares the rows at once.
+  int64_t stages, prepared;
+
+  /// The pass over a block of `height` tiles.
+  static FragmentPass get(const FragmentShape &shape, int64_t height,
+                          int64_t rowTiles, bool gathersRows);
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_PRODUCTS_FRAGMENTSHAPE_H

@@ -1,0 +1,53 @@
+//===- Linear.h - What projections have in common ---------------*- C++ -*-===//
+
+#ifndef COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H
+#define COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H
+
+#include "compiler/Codegen/GPU/products/FragmentProduct.h"
+
+namespace mtp::codegen {
+
+/// The buffers that a projection begins with: x, [norm weight], W, [bias].
+struct ProductBuffers {
+  Value x, normWeight, weights, bias;
+  /// The number of the buffer behind them.
+  int64_t next = 0;
+
+  ProductBuffers(GpuBuilder &kb, const KernelConfig &config);
+};
+
+/// A product of these buffers as the configuration has it; rows and stores are
+/// the caller's to say.
+PanelProductSpec productSpec(const ProductBuffers &buffers,
+                             const KernelConfig &config);
+
+/// A block for every tile of rows and every panel of `heads` matrices, or what
+/// a block of a product on fragments has of one.
+GpuLaunch tileLaunch(const KernelConfig &config, bool gated, bool isWide,
+                     int64_t heads = 1);
+/// Blocks of one matrix.
+int64_t matrixBlocks(const KernelConfig &config, bool gated, bool isWide);
+
+/// Rows of a tile: of a block.
+int64_t tileRows(const KernelConfig &config);
+
+/// What a block of `tileLaunch` has.
+struct BlockTile {
+  Value panel, firstRow;
+
+  /// `rows` of the matrix are in tiles.
+  BlockTile(GpuBuilder &kb, const KernelConfig &config, Value rows);
+};
+
+/// The product of the block's tile: weights are prefetched, then the kernel
+/// waits for those before it.
+void emitTileProduct(GpuBuilder &kb, const KernelConfig &config,
+                     const PanelProductSpec &spec, Value firstRow,
+                     bool isWide = false);
+
+/// The values of `output` plus the bias, if there is one.
+Value addBias(GpuBuilder &kb, Value bias, const ProductOutput &output);
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_PRODUCTS_LINEAR_H

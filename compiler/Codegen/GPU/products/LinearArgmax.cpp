@@ -1,0 +1,84 @@
+//===- LinearArgmax.cpp - A head whose logits are mostly not written ------===//
+//
+// A warp has a row's 32 outputs of a panel in its lanes, and writes their best
+// value and its index: the winner of a part (see ../CPU/LinearArgmax.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/GPU/products/Linear.h"
+#include "compiler/Codegen/Rows/Argmax.h"
+#include "runtime/schema/SamplingWords.h"
+
+using namespace mtp::codegen;
+
+/// The best of the warp's outputs.
+static Best bestOfWarp(GpuBuilder &kb, Value value, Value column, Value mask) {
+  Best best = betterOf(kb, {value, kb.truncate(column, kb.i32Type())},
+                       noBest(kb, kb.f32Type(), kb.i32Type()), mask);
+  Values winner = kb.reduceWarp(
+      {best.value, best.index}, [&](ValueRange own, ValueRange other) {
+        Best better = betterOf(kb, {other[0], other[1]}, {own[0], own[1]});
+        return Values{better.value, better.index};
+      });
+  return {winner[0], winner[1]};
+}
+
+/// Whether somebody reads the logits of a slot.
+static Value readsLogits(GpuBuilder &kb, Value sampling, Value slot) {
+  Value words = kb.at(sampling, slot, mtp::kSamplingWords * 4);
+  Value skip = kb.loadI32(words, kb.integer(mtp::kSkipLogitsWord));
+  return kb.cmp(Cmp::EQ, skip, 0);
+}
+
+static GpuLaunch argmaxLaunch(const KernelConfig &config) {
+  return tileLaunch(config, /*gated=*/false, /*isWide=*/true);
+}
+
+/// buffers: x, (norm weight), W, (bias), (slots, sampling), values, indices,
+/// (logits). params: M.
+static void emitLinearArgmax(GpuBuilder &kb, const KernelConfig &config) {
+  int64_t k = config.integer("k"), n = config.integer("n");
+  int64_t xStride = config.integer("x_stride", k);
+  int64_t parts = productPanels(n, /*gated=*/false);
+  bool hasLogits = config.flag("logits");
+
+  ProductBuffers buffers(kb, config);
+  int64_t next = buffers.next;
+  Value slots = hasLogits ? kb.buffer(next++) : Value();
+  Value sampling = hasLogits ? kb.buffer(next++) : Value();
+  Value values = kb.buffer(next++), indices = kb.buffer(next++);
+  Value logits = hasLogits ? kb.buffer(next++) : Value();
+
+  PanelProductSpec spec = productSpec(buffers, config);
+  spec.rows = kb.param(0);
+  BlockTile tile(kb, config, spec.rows);
+  spec.panel = tile.panel;
+  auto rowPointer = [&](Value row) {
+    return kb.at(buffers.x, row, xStride * 4);
+  };
+  auto store = [&](const ProductOutput &output) {
+    Value result = addBias(kb, buffers.bias, output);
+    Best best = bestOfWarp(kb, result, output.column, output.mask);
+    auto at = [&](Value base) {
+      return kb.at(kb.at(base, output.row, parts * 4), tile.panel, 4);
+    };
+    Value isFirst = kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0);
+    kb.storeOwn(best.value, at(values), isFirst);
+    kb.storeOwn(best.index, at(indices), isFirst);
+    if (!hasLogits)
+      return;
+    Value slot =
+        kb.clampIndex(kb.loadI32(slots, output.row), config.integer("slots"));
+    Value to = kb.at(kb.at(logits, output.row, n * 4), output.column, 4);
+    kb.storeOwn(result, to,
+                kb.bitAnd(readsLogits(kb, sampling, slot), output.mask));
+  };
+  spec.rowPointer = rowPointer;
+  spec.store = store;
+  emitTileProduct(kb, config, spec, tile.firstRow, /*isWide=*/true);
+}
+
+static const GpuEmitter kinds[] = {
+    {"linear_argmax", argmaxLaunch, emitLinearArgmax, verifyRowStrides}};
+
+llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuArgmaxKernels() { return kinds; }

@@ -1,0 +1,252 @@
+//===- PanelProduct.cpp - Rows times a panel of weights, in a block -------===//
+
+#include "compiler/Codegen/GPU/products/PanelProduct.h"
+
+#include "compiler/Codegen/Rows/MathApprox.h"
+#include "compiler/Codegen/Rows/RowNorm.h"
+#include "runtime/schema/QuantizedPanel.h"
+
+using namespace mtp::codegen;
+
+int64_t mtp::codegen::productPanels(int64_t n, bool gated) {
+  return llvm::divideCeil(gated ? n / 2 : n, kWarp);
+}
+
+int64_t mtp::codegen::productPanelBytes(int64_t k, const WeightFormat &format) {
+  if (format.bits)
+    return mtp::QuantizedPanel{format.bits, format.group, k}.bytes();
+  int64_t depth = format.dtype == DType::BF16 ? llvm::alignTo(k, 2) : k;
+  return depth * kWarp * byteWidth(format.dtype);
+}
+
+int64_t mtp::codegen::productMatrixBytes(const PanelProductSpec &spec) {
+  return productPanels(spec.n, spec.gated) * (spec.gated ? 2 : 1) *
+         productPanelBytes(spec.k, spec.format);
+}
+
+std::unique_ptr<PanelProduct>
+PanelProduct::create(GpuBuilder &kb, const PanelProductSpec &spec) {
+  return spec.format.bits ? createIntegerProduct(kb, spec)
+                          : createElementProduct(kb, spec);
+}
+
+PanelProduct::PanelProduct(GpuBuilder &kb, const PanelProductSpec &spec,
+                           int64_t chunkInputs, int64_t stagedBytes)
+    : kb(kb), spec(spec), chunkInputs(chunkInputs),
+      panelBytes(productPanelBytes(spec.k, spec.format)) {
+  assert(kb.warps() == kProductWarps && kTileRows == kProductWarps);
+  staged =
+      kb.at(kb.shared(kProductWarps * stagedBytes), kb.warp(), stagedBytes);
+  sumsPlace = kb.shared(warpsAtWork() * panels() * kTileRows * kWarp * 4);
+  if (spec.normWeight)
+    inversePlace = kb.shared(kTileRows * 4);
+}
+
+int64_t PanelProduct::warpsAtWork() const {
+  return std::min(fullChunks() + (restInputs() != 0), kProductWarps);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+Value PanelProduct::panelPointer(int64_t which) {
+  Value ofTask = kb.at(spec.weights, spec.panel, panels() * panelBytes);
+  return kb.at(ofTask, which * panelBytes);
+}
+
+Values PanelProduct::loadAll(Value chunk, int64_t inputs) {
+  Values words;
+  for (int64_t panel = 0; panel < panels(); ++panel)
+    words.append(load(panelPointer(panel), chunk, inputs));
+  return words;
+}
+
+Values PanelProduct::loadFirst() {
+  if (fullChunks() == 0)
+    return {};
+  auto none = [&](ValueRange words) {
+    return Values(words.size(), kb.constant(kb.i32Type(), 0));
+  };
+  if (fullChunks() >= kProductWarps)
+    return loadAll(kb.warp(), chunkInputs);
+  Values words;
+  return kb.choose(
+      kb.cmp(Cmp::LT, kb.warp(), fullChunks()),
+      [&] { return words = loadAll(kb.warp(), chunkInputs); },
+      [&] { return none(words); });
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// What `emitInverseRms` gives in a row kernel, to the bit, in one warp: its
+/// four warps' sums are four chains here.
+static Value inverseRmsInWarp(GpuBuilder &kb, Value x, int64_t width,
+                              float eps) {
+  constexpr int64_t chains = kRowThreads / kWarp;
+  Values sums(chains, kb.f32(0));
+  auto add = [&](Value first, ValueRange in, bool isWhole) {
+    Values out;
+    for (int64_t i = 0; i < chains; ++i) {
+      Value index = kb.add(kb.add(first, i * kWarp), kb.laneOfWarp());
+      Value mask = isWhole ? Value() : kb.cmp(Cmp::LT, index, width);
+      Value v = kb.loadOwn(kb.f32Type(), kb.at(x, index, 4), mask);
+      out.push_back(kb.fma(v, v, in[i]));
+    }
+    return out;
+  };
+  int64_t whole = width / kRowThreads * kRowThreads;
+  sums = kb.forRange(
+      kb.integer(0), kb.integer(whole), kRowThreads, sums,
+      [&](Value first, ValueRange in) { return add(first, in, true); });
+  if (whole < width)
+    sums = add(kb.integer(whole), sums, false);
+  auto both = [&](ValueRange a, ValueRange b) {
+    Values result;
+    for (auto [left, right] : llvm::zip(a, b))
+      result.push_back(kb.add(left, right));
+    return result;
+  };
+  sums = kb.reduceWarp(sums, both);
+  Value total = sums[0];
+  for (int64_t i = 1; i < chains; ++i)
+    total = kb.add(total, sums[i]);
+  return emitInverseOfSquares(kb, total, width, eps);
+}
+
+/// Finds the rows of the tile; behind the last one that one again, of which
+/// nothing is stored.
+void PanelProduct::findRows(Value firstRow) {
+  Value last = kb.sub(spec.rows, 1);
+  rowPointers.clear();
+  inverses.clear();
+  for (int64_t row = 0; row < kTileRows; ++row)
+    rowPointers.push_back(spec.rowPointer(kb.min(kb.add(firstRow, row), last)));
+  if (!spec.normWeight)
+    return;
+  Value own = spec.rowPointer(kb.min(kb.add(firstRow, kb.warp()), last));
+  Value inverse = inverseRmsInWarp(kb, own, spec.k, spec.eps);
+  kb.storeOwn(inverse, kb.at(inversePlace, kb.warp(), 4),
+              kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0));
+  kb.sync();
+  inverses = loadOfRows(kb.f32Type(), inversePlace);
+}
+
+Value PanelProduct::loadNormWeight(Value index, Value mask) {
+  if (!spec.normWeight)
+    return Value();
+  return kb.loadOwn(kb.f32Type(), kb.at(spec.normWeight, index, 4), mask);
+}
+
+Value PanelProduct::loadInput(int64_t row, Value index, Value normWeight,
+                              Value mask) {
+  Value x = kb.loadOwn(kb.f32Type(), kb.at(rowPointers[row], index, 4), mask);
+  if (!spec.normWeight)
+    return x;
+  return emitScaleByNorm(kb, x, inverses[row], normWeight, spec.normOffset);
+}
+
+Values PanelProduct::loadOfRows(mlir::Type type, Value from) {
+  Values values;
+  auto four = kb.vectorType(type, 4);
+  for (int64_t row = 0; row < kTileRows; row += 4) {
+    Value vector = kb.loadOwn(four, kb.at(from, row * 4));
+    for (int64_t i = 0; i < 4; ++i)
+      values.push_back(kb.element(vector, i));
+  }
+  return values;
+}
+
+void PanelProduct::storeOfRows(ValueRange values, Value to) {
+  for (int64_t row = 0; row < kTileRows; row += 4)
+    kb.storeOwn(kb.vectorOf(values.slice(row, 4)), kb.at(to, row * 4));
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+Values PanelProduct::addChunk(ValueRange words, ValueRange sums, Value chunk,
+                              int64_t inputs) {
+  // The chunk before may still be read.
+  kb.syncWarp();
+  stage(chunk, inputs);
+  kb.syncWarp();
+  return multiply(words, sums, inputs);
+}
+
+/// A warp's sums, [panel][row].
+Values PanelProduct::sumChunks(Values first) {
+  Values state = first;
+  state.append(panels() * kTileRows, kb.f32(0));
+  int64_t held = first.size();
+  if (int64_t full = fullChunks())
+    state = kb.forRange(kb.warp(), kb.integer(full), kProductWarps, state,
+                        [&](Value chunk, ValueRange in) {
+                          Values sums =
+                              addChunk(in.take_front(held), in.drop_front(held),
+                                       chunk, chunkInputs);
+                          // The next chunk's weights are on their way while its
+                          // rows are prepared.
+                          Value following = kb.add(chunk, kProductWarps);
+                          Values next = kb.choose(
+                              kb.cmp(Cmp::LT, following, full),
+                              [&] { return loadAll(following, chunkInputs); },
+                              [&] { return Values(in.take_front(held)); });
+                          next.append(sums);
+                          return next;
+                        });
+  Values sums(state.begin() + held, state.end());
+  if (restInputs() == 0)
+    return sums;
+  Value chunk = kb.integer(fullChunks());
+  return kb.choose(
+      kb.cmp(Cmp::EQ, kb.warp(), fullChunks() % kProductWarps),
+      [&] {
+        return addChunk(loadAll(chunk, restInputs()), sums, chunk,
+                        restInputs());
+      },
+      [&] { return sums; });
+}
+
+/// Adds up the warps' sums and stores the outputs: each warp those of a row.
+void PanelProduct::join(Value firstRow, ValueRange sums) {
+  int64_t rowBytes = kWarp * 4, panelSums = kTileRows * rowBytes;
+  int64_t warpSums = panels() * panelSums;
+  auto storeSums = [&] {
+    Value to = kb.at(kb.at(sumsPlace, kb.warp(), warpSums), kb.laneOfWarp(), 4);
+    for (auto [i, sum] : llvm::enumerate(sums))
+      kb.storeOwn(sum, kb.at(to, int64_t(i) * rowBytes));
+  };
+  if (warpsAtWork() == kProductWarps)
+    storeSums();
+  else
+    kb.ifThen(kb.cmp(Cmp::LT, kb.warp(), warpsAtWork()), storeSums);
+  kb.sync();
+  Value from = kb.at(kb.at(sumsPlace, kb.warp(), rowBytes), kb.laneOfWarp(), 4);
+  auto total = [&](int64_t panel) {
+    Value sum;
+    for (int64_t warp = 0; warp < warpsAtWork(); ++warp) {
+      Value at = kb.at(from, warp * warpSums + panel * panelSums);
+      Value part = kb.loadOwn(kb.f32Type(), at);
+      sum = sum ? kb.add(sum, part) : part;
+    }
+    return sum;
+  };
+  Value result = total(0);
+  if (spec.gated)
+    result = kb.mul(emitSilu(kb, result), total(1));
+  Value row = kb.add(firstRow, kb.warp());
+  Value column = kb.add(kb.mul(spec.panel, kWarp), kb.laneOfWarp());
+  int64_t outputs = spec.gated ? spec.n / 2 : spec.n;
+  kb.ifThen(kb.cmp(Cmp::LT, row, spec.rows), [&] {
+    spec.store({row, column, result, kb.cmp(Cmp::LT, column, outputs)});
+  });
+}
+
+void PanelProduct::emitTile(Value firstRow, Values first) {
+  findRows(firstRow);
+  join(firstRow, sumChunks(first));
+}

@@ -1,0 +1,91 @@
+//===- SampleMath.h - Noise and weight of a token, on a GPU -----*- C++ -*-===//
+//
+// The definitions of runtime/device/cpu/SampleMath.h, operation by operation:
+// every target picks the same tokens. Functions are named alike; integers are
+// i32 where those have 32 bits, and i64 where they have 64.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEMATH_H
+#define COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEMATH_H
+
+#include "compiler/Codegen/GPU/GpuBuilder.h"
+#include <array>
+
+namespace mtp::codegen {
+
+/// What all tokens of a row have in common; uniform values.
+struct SampleLaw {
+  /// f32.
+  Value best, perTemperature;
+  /// i64: what min-p asks of a weight, and the pick of the best token.
+  Value leastWeight, bestPick;
+  /// i32.
+  Value seedLow, seedHigh, position;
+};
+
+class SampleMath {
+public:
+  static constexpr float kFarDistance = 28, kMaxNoise = 22.88f;
+  /// Of 8 to an octave, the first one begins at 2^-8.
+  static constexpr int64_t kFirstBucket = (127 - 8) * 8, kFarBucket = 102;
+  static constexpr int64_t kBuckets = kFarBucket + 1;
+
+  explicit SampleMath(GpuBuilder &kb) : kb(kb) {}
+
+  //===--- A token --------------------------------------------------------===//
+
+  Value orderOf(Value value);
+  Value valueOf(Value order);
+  /// i64: the larger key, among equals the lower token.
+  Value packPick(Value key, Value token);
+  Value keyOfPick(Value pick);
+  Value tokenOfPick(Value pick) { return bitNot(low(pick)); }
+  /// i64, in the order of filters: the larger logit, then the lower token.
+  Value packElement(Value logit, Value token);
+  Value logitOfElement(Value element);
+  Value tokenOfElement(Value element) { return low(element); }
+
+  Value distanceOf(const SampleLaw &law, Value logit);
+  Value weightOf(Value distance);
+  /// i64.
+  Value bucketOf(Value distance);
+  /// The four words of a block of tokens.
+  std::array<Value, 4> drawWords(const SampleLaw &law, Value block);
+  Value gumbelNoise(Value word);
+  Value noiseOf(const SampleLaw &law, Value token);
+  /// The pick of a token of this word and distance; 0 where min-p drops it.
+  Value pickOf(const SampleLaw &law, Value word, Value token, Value distance);
+  /// One of four words by the token's last bits.
+  Value wordOf(const std::array<Value, 4> &words, Value token);
+
+  //===--- Integers -------------------------------------------------------===//
+
+  Value i32(uint32_t value);
+  Value bitXor(Value a, Value b);
+  Value bitNot(Value a);
+  /// Of unsigned integers.
+  Value less(Value a, Value b);
+  Value atMost(Value a, Value b);
+  Value larger(Value a, Value b) { return kb.select(less(a, b), b, a); }
+  Value smaller(Value a, Value b) { return kb.select(less(a, b), a, b); }
+  Value low(Value wide) { return kb.truncate(wide, kb.i32Type()); }
+  Value high(Value wide) { return low(kb.shiftRight(wide, kb.integer(32))); }
+  Value join(Value high, Value low);
+  Value toInteger(Value real, mlir::Type type);
+  /// The largest of all threads' values, or the smallest.
+  Value largestOf(Value value);
+  Value smallestOf(Value value);
+
+private:
+  Value minusLogOfRest(Value t);
+  Value significandOf(Value bits);
+  /// Horner's rule, the highest coefficient first.
+  Value polynomial(llvm::ArrayRef<double> coefficients, Value x);
+
+  GpuBuilder &kb;
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_SAMPLING_SAMPLEMATH_H

@@ -1,0 +1,244 @@
+//===- EmitPtx.cpp - GPU kernels as PTX and cubin -------------------------===//
+
+#include "compiler/Codegen/GPU/target/EmitPtx.h"
+
+#include "compiler/Codegen/GPU/target/GpuModule.h"
+#include "compiler/Codegen/OptimizeModule.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/Errc.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+
+using namespace mtp::gpu;
+using namespace llvm;
+
+/// The version of PTX that CUDA 13's drivers read.
+static constexpr const char *kPtxVersion = "+ptx90";
+
+static Error ioError(const Twine &message) {
+  return createStringError(errc::io_error, message);
+}
+
+static Expected<const Target *> findTarget(const Triple &triple) {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+  std::string error;
+  if (const Target *found = TargetRegistry::lookupTarget(triple, error))
+    return found;
+  return createStringError(errc::not_supported, "cannot make PTX: " + error);
+}
+
+static Triple nvptx() { return Triple("nvptx64-nvidia-cuda"); }
+
+static std::unique_ptr<MCSubtargetInfo> subtarget(const Target &target) {
+  return std::unique_ptr<MCSubtargetInfo>(
+      target.createMCSubtargetInfo(nvptx(), /*CPU=*/"", /*Features=*/""));
+}
+
+std::vector<std::string> mtp::gpu::knownChips() {
+  std::vector<std::string> chips;
+  Expected<const Target *> found = findTarget(nvptx());
+  if (!found) {
+    consumeError(found.takeError());
+    return chips;
+  }
+  std::unique_ptr<MCSubtargetInfo> info = subtarget(**found);
+  for (const SubtargetSubTypeKV &chip : info->getAllProcessorDescriptions()) {
+    StringRef digits = StringRef(chip.Key).drop_front(strlen("sm_"));
+    unsigned number = 0;
+    if (!digits.consumeInteger(10, number) && number >= kLeastChip)
+      chips.push_back(chip.Key);
+  }
+  return chips;
+}
+
+static Expected<std::unique_ptr<TargetMachine>> makeMachine(StringRef chip) {
+  Triple triple = nvptx();
+  Expected<const Target *> found = findTarget(triple);
+  if (!found)
+    return found.takeError();
+  // Asked first: a machine for a chip that it does not know says so itself.
+  if (!subtarget(**found)->isCPUStringValid(chip))
+    return createStringError(errc::invalid_argument,
+                             "expected a chip such as sm_90, got '" + chip +
+                                 "'");
+  TargetOptions options;
+  // Every fused multiply-add is explicit: a fused one that the backend makes
+  // would give a kernel other bits than the simulator and the CPU.
+  options.AllowFPOpFusion = FPOpFusion::Strict;
+  return std::unique_ptr<TargetMachine>((*found)->createTargetMachine(
+      triple, chip, kPtxVersion, options, Reloc::PIC_, /*CM=*/std::nullopt,
+      CodeGenOptLevel::Aggressive));
+}
+
+/// Loads of what nobody reads again, `!nontemporal`, as PTX that keeps them out
+/// of the L1 cache, which activations need: the backend has no such load. They
+/// stay where they are, above the wait.
+static void expandLoadsOnce(Module &module) {
+  SmallVector<LoadInst *> found;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (auto *load = dyn_cast<LoadInst>(&instruction))
+        if (load->hasMetadata(LLVMContext::MD_nontemporal))
+          found.push_back(load);
+  for (LoadInst *load : found) {
+    IRBuilder<> builder(load);
+    Type *word = builder.getInt32Ty();
+    auto *vector = cast<FixedVectorType>(load->getType());
+    unsigned count = vector->getNumElements();
+    std::string results, constraints;
+    for (unsigned i = 0; i < count; ++i) {
+      results += (i ? ", $" : "$") + std::to_string(i);
+      constraints += "=r,";
+    }
+    auto *type =
+        StructType::get(module.getContext(), SmallVector<Type *>(count, word));
+    auto *text = InlineAsm::get(
+        FunctionType::get(type, {load->getPointerOperandType()}, false),
+        "ld.global.L1::no_allocate.v" + std::to_string(count) + ".b32 {" +
+            results + "}, [$" + std::to_string(count) + "];",
+        constraints + "l", /*hasSideEffects=*/true);
+    Value *loaded = builder.CreateCall(text, {load->getPointerOperand()});
+    Value *words = PoisonValue::get(FixedVectorType::get(word, count));
+    for (unsigned i = 0; i < count; ++i)
+      words = builder.CreateInsertElement(
+          words, builder.CreateExtractValue(loaded, i), i);
+    load->replaceAllUsesWith(builder.CreateBitCast(words, vector));
+    load->eraseFromParent();
+  }
+}
+
+/// Asks ptxas for no copies of loops in kernels that must leave registers to
+/// others: unrolled, their loads take what there is, and sums are spilled.
+static void keepLoopsRolled(Module &module) {
+  for (Function &function : module) {
+    if (function.isDeclaration() || !function.hasFnAttribute("nvvm.minctasm"))
+      continue;
+    DominatorTree tree(function);
+    LoopInfo loops(tree);
+    for (Loop *loop : loops.getLoopsInPreorder())
+      addStringMetadataToLoop(loop, "llvm.loop.unroll.disable");
+  }
+}
+
+Expected<std::string> mtp::gpu::emitPtx(Module &module, StringRef chip) {
+  auto machine = makeMachine(chip);
+  if (!machine)
+    return machine.takeError();
+  module.setTargetTriple((*machine)->getTargetTriple());
+  module.setDataLayout((*machine)->createDataLayout());
+  expandLoadsOnce(module);
+  mtp::codegen::optimizeModule(module, **machine);
+  keepLoopsRolled(module);
+  SmallString<0> text;
+  raw_svector_ostream stream(text);
+  legacy::PassManager codegen;
+  if ((*machine)->addPassesToEmitFile(codegen, stream, nullptr,
+                                      CodeGenFileType::AssemblyFile))
+    return createStringError(errc::not_supported, "cannot emit PTX");
+  codegen.run(module);
+  return text.str().str();
+}
+
+static Expected<SmallString<128>> makeTemporary(StringRef suffix) {
+  SmallString<128> path;
+  int descriptor = -1;
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("mtpc-ptx", suffix, descriptor, path))
+    return ioError("cannot create a temporary file: " + error.message());
+  sys::Process::SafelyCloseFileDescriptor(descriptor);
+  // Ctrl-C leaves no file either.
+  sys::RemoveFileOnSignal(path);
+  return path;
+}
+
+static Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(
+      path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return ioError("cannot read '" + path + "': " + file.getError().message());
+  return std::move(*file);
+}
+
+/// Runs ptxas over files; the report holds its messages, errors included.
+static Error runPtxas(StringRef program, StringRef chip, StringRef ptx,
+                      StringRef cubin, StringRef report) {
+  std::string arch = ("-arch=" + chip).str();
+  StringRef arguments[] = {program, "-v", arch, ptx, "-o", cubin};
+  std::optional<StringRef> redirects[] = {StringRef(""), report, report};
+  std::string message;
+  int code = sys::ExecuteAndWait(program, arguments, /*Env=*/std::nullopt,
+                                 redirects, /*SecondsToWait=*/0,
+                                 /*MemoryLimit=*/0, &message);
+  if (code == 0)
+    return Error::success();
+  Expected<std::unique_ptr<MemoryBuffer>> said = readFile(report);
+  if (!said)
+    return said.takeError();
+  return ioError("ptxas failed: " + (*said)->getBuffer().trim() + message);
+}
+
+static Expected<Cubin> assembleWith(StringRef program, StringRef ptx,
+                                    StringRef chip) {
+  Expected<SmallString<128>> input = makeTemporary("ptx");
+  if (!input)
+    return input.takeError();
+  FileRemover removeInput(*input);
+  Expected<SmallString<128>> output = makeTemporary("cubin");
+  if (!output)
+    return output.takeError();
+  FileRemover removeOutput(*output);
+  Expected<SmallString<128>> report = makeTemporary("txt");
+  if (!report)
+    return report.takeError();
+  FileRemover removeReport(*report);
+  std::error_code error;
+  raw_fd_ostream stream(*input, error);
+  stream << ptx;
+  stream.close();
+  if (error || stream.has_error()) {
+    stream.clear_error();
+    return ioError("cannot write a temporary file");
+  }
+  if (Error failed = runPtxas(program, chip, *input, *output, *report))
+    return std::move(failed);
+  Expected<std::unique_ptr<MemoryBuffer>> bytes = readFile(*output);
+  if (!bytes)
+    return bytes.takeError();
+  Expected<std::unique_ptr<MemoryBuffer>> said = readFile(*report);
+  if (!said)
+    return said.takeError();
+  StringRef contents = (*bytes)->getBuffer();
+  return Cubin{{contents.begin(), contents.end()},
+               /*absence=*/"",
+               (*said)->getBuffer().str()};
+}
+
+Expected<Cubin> mtp::gpu::assemblePtx(StringRef ptx, StringRef chip) {
+  std::string program =
+      sys::Process::GetEnv("CUDA_HOME").value_or("/usr/local/cuda") +
+      "/bin/ptxas";
+  if (!sys::fs::can_execute(program)) {
+    Cubin none;
+    none.absence = "no ptxas at '" + program + "'";
+    return none;
+  }
+  return assembleWith(program, ptx, chip);
+}

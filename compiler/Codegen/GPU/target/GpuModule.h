@@ -1,0 +1,33 @@
+//===- GpuModule.h - From a gpu.module to LLVM IR ---------------*- C++ -*-===//
+
+#ifndef COMPILER_CODEGEN_GPU_TARGET_GPUMODULE_H
+#define COMPILER_CODEGEN_GPU_TARGET_GPUMODULE_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/LLVMContext.h"
+#include <memory>
+
+namespace llvm {
+class Module;
+} // namespace llvm
+
+namespace mtp::gpu {
+
+/// Registers the dialects that GPU kernels are written in, and how each goes
+/// to LLVM; a registry has to have them before a gpu.module is lowered.
+void registerGpuDialects(mlir::DialectRegistry &registry);
+
+/// Lowers every gpu.module in `module`, in place, to the llvm and nvvm
+/// dialects. The same for each chip: what differs between a GPU and the
+/// simulator differs in LLVM IR only.
+mlir::LogicalResult lowerGpuModules(mlir::ModuleOp module);
+
+/// Translates a lowered gpu.module to LLVM IR. Errors are reported on it, and
+/// the result is null.
+std::unique_ptr<llvm::Module> translateGpuModule(mlir::gpu::GPUModuleOp module,
+                                                 llvm::LLVMContext &context);
+
+} // namespace mtp::gpu
+
+#endif // COMPILER_CODEGEN_GPU_TARGET_GPUMODULE_H

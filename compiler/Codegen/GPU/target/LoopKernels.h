@@ -1,0 +1,16 @@
+//===- LoopKernels.h - What a GPU runs around rounds ------------*- C++ -*-===//
+
+#ifndef COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H
+#define COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace mtp::codegen {
+
+/// Appends the kernels of runtime/schema/DeviceLoop.h to `module`, which is
+/// theirs alone: who loads it needs a driver that knows conditional nodes.
+void emitLoopKernels(mlir::OpBuilder &builder, mlir::gpu::GPUModuleOp module);
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_GPU_TARGET_LOOPKERNELS_H

@@ -1,0 +1,211 @@
+//===- ControlBody.cpp - A body of mtp.per_slot as a function -------------===//
+//
+// Loads and stores of states become those of memref, at the row of the slot;
+// rows of the operands are read where they are used, and results are written at
+// the end, element by element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/control/ControlBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+/// Writes one function. Names buffers by their place among its arguments.
+class FunctionWriter {
+public:
+  FunctionWriter(OpBuilder &builder, PerSlotOp op, const ControlStates &states,
+                 int64_t slots)
+      : builder(builder), loc(op.getLoc()), op(op), states(states),
+        slots(slots) {}
+
+  func::FuncOp write();
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  void declare();
+  void readSlot();
+  /// Replaces an argument of the body by what row `task` of `buffer` has.
+  void replaceInput(BlockArgument argument, Value buffer);
+  void replaceAccesses();
+  void writeOutput(Value value, Value buffer);
+  /// Calls `body` with all indices of a tensor of this shape.
+  void forElements(ArrayRef<int64_t> shape,
+                   llvm::function_ref<void(ArrayRef<Value>)> body);
+
+  OpBuilder &builder;
+  Location loc;
+  PerSlotOp op;
+  const ControlStates &states;
+  int64_t slots;
+  func::FuncOp function;
+  Value task, slot;
+  IRMapping map;
+  /// The buffer of every state.
+  llvm::DenseMap<StringAttr, std::pair<exec::StateOp, Value>> buffers;
+};
+} // namespace
+
+/// The buffer of rows of `tensor`, as many as there are tasks.
+static MemRefType rowsType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.front() = ShapedType::kDynamic;
+  return MemRefType::get(shape, type.getElementType());
+}
+
+void FunctionWriter::declare() {
+  SmallVector<Type> types{builder.getIndexType(),
+                          rowsType(op.getSlots().getType())};
+  for (Value input : op.getInputs())
+    types.push_back(rowsType(input.getType()));
+  for (ArrayRef<exec::StateOp> group :
+       {ArrayRef(states.read), ArrayRef(states.updated)})
+    for (exec::StateOp state : group)
+      types.push_back(state.getType());
+  for (Type output : op.getResultTypes())
+    types.push_back(rowsType(output));
+  function = func::FuncOp::create(builder, loc, "control",
+                                  builder.getFunctionType(types, {}));
+  function.setPrivate();
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  task = function.getArgument(0);
+}
+
+void FunctionWriter::readSlot() {
+  Value read =
+      memref::LoadOp::create(builder, loc, function.getArgument(1), task);
+  Value index =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), read);
+  // Whoever wrote it, it is the row of a state.
+  index = arith::MinSIOp::create(builder, loc, index, constant(slots - 1));
+  slot = arith::MaxSIOp::create(builder, loc, index, constant(0));
+  map.map(op.getIndexArgument(), task);
+  map.map(op.getSlotArgument(),
+          arith::IndexCastOp::create(builder, loc, builder.getI32Type(), slot)
+              .getResult());
+}
+
+void FunctionWriter::forElements(
+    ArrayRef<int64_t> shape, llvm::function_ref<void(ArrayRef<Value>)> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value zero = constant(0), one = constant(1);
+  SmallVector<Value> bounds = llvm::map_to_vector(
+      shape, [&](int64_t extent) { return constant(extent); });
+  SmallVector<Value> indices;
+  for (Value bound : bounds) {
+    auto loop = scf::ForOp::create(builder, loc, zero, bound, one);
+    indices.push_back(loop.getInductionVar());
+    builder.setInsertionPointToStart(loop.getBody());
+  }
+  body(indices);
+}
+
+void FunctionWriter::replaceInput(BlockArgument argument, Value buffer) {
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  builder.setInsertionPointToEnd(&function.getBody().front());
+  auto load = [&](OpBuilder &at, ArrayRef<Value> indices) {
+    SmallVector<Value> all{task};
+    llvm::append_range(all, indices);
+    return memref::LoadOp::create(at, loc, buffer, all).getResult();
+  };
+  if (!type) {
+    map.map(argument, load(builder, {}));
+    return;
+  }
+  Value row = tensor::GenerateOp::create(
+      builder, loc, type, ValueRange(),
+      [&](OpBuilder &inner, Location, ValueRange indices) {
+        tensor::YieldOp::create(inner, loc,
+                                load(inner, SmallVector<Value>(indices)));
+      });
+  map.map(argument, row);
+}
+
+void FunctionWriter::replaceAccesses() {
+  auto place = [&](StringAttr name, ValueRange indices) {
+    auto [state, buffer] = buffers.lookup(name);
+    SmallVector<Value> all;
+    if (!state.getShared())
+      all.push_back(slot);
+    llvm::append_range(all, indices);
+    return std::make_pair(buffer, all);
+  };
+  function.walk([&](LoadOp load) {
+    auto [buffer, indices] =
+        place(load.getStateAttr().getAttr(), load.getIndices());
+    OpBuilder at(load);
+    load.replaceAllUsesWith(
+        memref::LoadOp::create(at, load.getLoc(), buffer, indices).getResult());
+    load.erase();
+  });
+  function.walk([&](StoreOp store) {
+    auto [buffer, indices] =
+        place(store.getStateAttr().getAttr(), store.getIndices());
+    OpBuilder at(store);
+    memref::StoreOp::create(at, store.getLoc(), store.getValue(), buffer,
+                            indices);
+    store.erase();
+  });
+}
+
+void FunctionWriter::writeOutput(Value value, Value buffer) {
+  auto store = [&](Value element, ArrayRef<Value> indices) {
+    SmallVector<Value> all{task};
+    llvm::append_range(all, indices);
+    memref::StoreOp::create(builder, loc, element, buffer, all);
+  };
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return store(value, {});
+  auto elements = value.getDefiningOp<tensor::FromElementsOp>();
+  if (elements && type.getRank() == 1) {
+    for (auto [i, element] : llvm::enumerate(elements.getElements()))
+      store(element, {constant(i)});
+    return;
+  }
+  forElements(type.getShape(), [&](ArrayRef<Value> indices) {
+    store(tensor::ExtractOp::create(builder, loc, value, indices), indices);
+  });
+}
+
+func::FuncOp FunctionWriter::write() {
+  OpBuilder::InsertionGuard guard(builder);
+  declare();
+  readSlot();
+  auto arguments = function.getArguments().drop_front(2);
+  for (BlockArgument argument : op.getInputArguments()) {
+    replaceInput(argument, arguments.front());
+    arguments = arguments.drop_front();
+  }
+  for (ArrayRef<exec::StateOp> group :
+       {ArrayRef(states.read), ArrayRef(states.updated)})
+    for (exec::StateOp state : group) {
+      buffers[state.getSymNameAttr()] = {state, arguments.front()};
+      arguments = arguments.drop_front();
+    }
+  builder.setInsertionPointToEnd(&function.getBody().front());
+  for (Operation &inner : op.getBody()->without_terminator())
+    builder.clone(inner, map);
+  for (auto [value, buffer] :
+       llvm::zip_equal(op.getYield().getValues(), arguments))
+    writeOutput(map.lookup(value), buffer);
+  func::ReturnOp::create(builder, loc);
+  replaceAccesses();
+  return function;
+}
+
+func::FuncOp mlir::mtp::writeControlFunction(OpBuilder &builder, PerSlotOp op,
+                                             const ControlStates &states,
+                                             int64_t slots) {
+  return FunctionWriter(builder, op, states, slots).write();
+}

@@ -1,0 +1,48 @@
+//===- ControlBody.h - From a body on tensors to one on buffers -*- C++ -*-===//
+//
+// What `mtp-outline-control` does with one body: it becomes a function on
+// buffers in arith, math, scf and memref that touches nothing outside of them
+// and ends, whatever they hold.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_PASSES_CONTROL_CONTROLBODY_H
+#define MTP_PASSES_CONTROL_CONTROLBODY_H
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::mtp {
+
+/// The states of a body in the order of its buffers.
+struct ControlStates {
+  /// Those that it only reads, and those that it writes.
+  SmallVector<exec::StateOp> read, updated;
+};
+
+/// Adds the dialects that `writeControlFunction` makes use of.
+void insertControlBodyDialects(DialectRegistry &registry);
+
+/// Writes the body of `op` as a function at the builder's insertion point. It
+/// takes the task's number, the slots, the operands, the states that are read,
+/// those that are updated, and the results; `slots` is how many slots there
+/// are. The tensors of the body are still tensors.
+func::FuncOp writeControlFunction(OpBuilder &builder, PerSlotOp op,
+                                  const ControlStates &states, int64_t slots);
+
+/// Gives every operation of the function a defined result: divisors that are
+/// not 0, shifts and conversions in range, loops that end, indices within their
+/// tensors and buffers. What is in range anyway stays as it is.
+void defineControlResults(func::FuncOp function);
+
+/// Replaces tensors by small buffers at the function's entry. Reports what has
+/// no lowering, and more than `kControlBytes` of buffers.
+LogicalResult bufferizeControl(func::FuncOp function);
+
+/// What all small buffers of a body may take: they lie on a worker's stack.
+inline constexpr int64_t kControlBytes = 16384;
+
+} // namespace mlir::mtp
+
+#endif // MTP_PASSES_CONTROL_CONTROLBODY_H

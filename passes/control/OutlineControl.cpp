@@ -1,0 +1,262 @@
+//===- OutlineControl.cpp - Kernels from the bodies of mtp.per_slot -------===//
+//
+// Every body of a program becomes an exec.kernel that carries it, on buffers,
+// and the op a call. Bodies that are equal, whatever the number of their slots,
+// share one kernel.
+//
+// The states that bodies name are declared as exec.state first, in place of
+// mtp.state: with an extent of slots, where they are not shared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ControlKernel.h"
+#include "dialects/Exec/IR/ExecOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
+#include "passes/control/ControlBody.h"
+#include "passes/support/RoundStates.h"
+#include "passes/support/SlotBody.h"
+#include "llvm/Support/Debug.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_OUTLINECONTROLPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+#define DEBUG_TYPE "mtp-outline-control"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+
+/// A body that has become a kernel, and the first op that had it.
+struct Outlined {
+  PerSlotOp first;
+  exec::KernelOp kernel;
+  ControlStates states;
+};
+
+struct OutlineControlPass
+    : public mtp::impl::OutlineControlPassBase<OutlineControlPass> {
+  using Base::Base;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<exec::ExecDialect>();
+    insertControlBodyDialects(registry);
+  }
+  void runOnOperation() override;
+
+private:
+  void declareStates();
+  LogicalResult replaceByCall(PerSlotOp op);
+  FailureOr<Outlined> outlinedFor(PerSlotOp op);
+  FailureOr<ControlStates> findStates(PerSlotOp op);
+  FailureOr<exec::KernelOp> makeKernel(PerSlotOp op,
+                                       const ControlStates &states);
+  std::string kernelName(PerSlotOp op);
+  LogicalResult simplify(func::FuncOp function);
+
+  std::optional<SymbolTable> symbols;
+  /// By the hash of the body.
+  llvm::DenseMap<llvm::hash_code, SmallVector<Outlined, 1>> outlined;
+  /// Kernels of each name.
+  llvm::StringMap<size_t> kernelCounts;
+  /// Ops that have become calls. They are kept for their bodies.
+  SmallVector<PerSlotOp> replaced;
+};
+
+} // namespace
+
+/// A hash of what stands in `region`, but for its locations.
+static llvm::hash_code hashRegion(Region &region) {
+  llvm::hash_code hash(0);
+  region.walk([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, op->getName(), op->getAttrDictionary(),
+                           op->getResultTypes().size(), op->getNumOperands());
+  });
+  return hash;
+}
+
+/// Whether all extents are numbers or counts.
+static LogicalResult verifyStatic(PerSlotOp op) {
+  auto check = [&](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return !shaped || exec::hasCountedShape(shaped);
+  };
+  WalkResult result = op->walk([&](Operation *inner) {
+    bool isStatic = llvm::all_of(inner->getResultTypes(), check) &&
+                    llvm::all_of(inner->getOperandTypes(), check);
+    if (isStatic)
+      return WalkResult::advance();
+    inner->emitOpError("expected static sizes, is mtp-specialize-shapes "
+                       "missing before this pass?");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+FailureOr<ControlStates> OutlineControlPass::findStates(PerSlotOp op) {
+  StateUses uses = collectStateUses(op);
+  ControlStates states;
+  auto find = [&](StringAttr name, SmallVectorImpl<exec::StateOp> &list) {
+    auto state = symbols->lookup<exec::StateOp>(name);
+    if (state)
+      list.push_back(state);
+    return bool(state);
+  };
+  for (StringAttr name : uses.read)
+    if (!uses.written.contains(name) && !find(name, states.read))
+      return op.emitOpError("expected an exec.state named ") << name;
+  for (StringAttr name : uses.written)
+    if (!find(name, states.updated))
+      return op.emitOpError("expected an exec.state named ") << name;
+  return states;
+}
+
+LogicalResult OutlineControlPass::simplify(func::FuncOp function) {
+  OpPassManager manager(func::FuncOp::getOperationName());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  return runPipeline(manager, function);
+}
+
+/// A name that says what the kernel does, and that symbols of all object files
+/// may have.
+std::string OutlineControlPass::kernelName(PerSlotOp op) {
+  StringAttr own = bodyName(op);
+  std::string name = own ? own.str() : "control";
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  if (name.empty() || llvm::isDigit(name.front()))
+    name.insert(0, "control_");
+  return name + "_" + std::to_string(kernelCounts[name]++);
+}
+
+FailureOr<exec::KernelOp>
+OutlineControlPass::makeKernel(PerSlotOp op, const ControlStates &states) {
+  // Functions have no slots; their bodies go through rows.
+  auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  int64_t slots = envelope ? int64_t(envelope.getMaxBatch()) : 1;
+  OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+  func::FuncOp function = writeControlFunction(builder, op, states, slots);
+  LogicalResult lowered = simplify(function);
+  if (succeeded(lowered)) {
+    defineControlResults(function);
+    lowered = bufferizeControl(function);
+  }
+  if (succeeded(lowered))
+    lowered = simplify(function);
+  if (failed(lowered)) {
+    function.erase();
+    return op.emitOpError("has a body that cannot become a kernel");
+  }
+  builder.setInsertionPointToStart(getOperation().getBody());
+  auto kernel = exec::KernelOp::create(
+      builder, op.getLoc(), kernelName(op), exec::kControlKind,
+      exec::controlConfig(&getContext(),
+                          1 + op.getInputs().size() + states.read.size(),
+                          states.updated.size(), op.getNumResults()));
+  kernel.getBody().takeBody(function.getBody());
+  kernel.getBody().front().getTerminator()->erase();
+  function.erase();
+  symbols->insert(kernel);
+  ++numKernels;
+  return kernel;
+}
+
+[[maybe_unused]] static void dump(const Outlined &outlined) {
+  auto list = [](StringRef title, ArrayRef<exec::StateOp> states) {
+    llvm::dbgs() << title;
+    for (exec::StateOp state : states)
+      llvm::dbgs() << " @" << state.getSymName();
+  };
+  exec::KernelOp kernel = outlined.kernel;
+  llvm::dbgs() << "outlined @" << kernel.getSymName() << " from "
+               << kernel.getLoc();
+  list(": reads", outlined.states.read);
+  list("; updates", outlined.states.updated);
+  llvm::dbgs() << "\n";
+}
+
+FailureOr<Outlined> OutlineControlPass::outlinedFor(PerSlotOp op) {
+  SmallVector<Outlined, 1> &candidates =
+      outlined[hashRegion(op.getBodyRegion())];
+  for (Outlined &known : candidates)
+    if (OperationEquivalence::isRegionEquivalentTo(
+            &known.first.getBodyRegion(), &op.getBodyRegion(),
+            OperationEquivalence::IgnoreLocations))
+      return known;
+  FailureOr<ControlStates> states = findStates(op);
+  if (failed(states))
+    return failure();
+  FailureOr<exec::KernelOp> kernel = makeKernel(op, *states);
+  if (failed(kernel))
+    return failure();
+  candidates.push_back({op, *kernel, *states});
+  LLVM_DEBUG(dump(candidates.back()));
+  return candidates.back();
+}
+
+LogicalResult OutlineControlPass::replaceByCall(PerSlotOp op) {
+  if (failed(verifyStatic(op)))
+    return failure();
+  FailureOr<Outlined> callee = outlinedFor(op);
+  if (failed(callee))
+    return failure();
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto reference = [&](exec::StateOp state) -> Value {
+    return exec::RefOp::create(builder, loc, state.getType(),
+                               state.getSymName(), /*layer=*/0);
+  };
+  exec::KernelOp kernel = callee->kernel;
+  auto call = exec::ControlOp::create(
+      builder, loc, op.getResultTypes(), kernel.getSymName(),
+      exec::CountAttr::get(&getContext(), exec::rowsOf(op.getSlots())),
+      op.getSlots(), op.getInputs(),
+      llvm::map_to_vector(callee->states.read, reference),
+      llvm::map_to_vector(callee->states.updated, reference));
+  op.replaceAllUsesWith(call);
+  replaced.push_back(op);
+  ++numCalls;
+  return success();
+}
+
+void OutlineControlPass::declareStates() {
+  auto envelope = getOperation()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  for (StateOp state : llvm::to_vector(getOperation().getOps<StateOp>())) {
+    OpBuilder builder(state);
+    declareState(builder, state, envelope);
+    state.erase();
+  }
+}
+
+void OutlineControlPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  SmallVector<PerSlotOp> ops;
+  for (exec::ProgramOp program : module.getOps<exec::ProgramOp>())
+    llvm::append_range(ops, program.getBody().getOps<PerSlotOp>());
+  if (ops.empty() && module.getOps<StateOp>().empty()) {
+    markAllAnalysesPreserved();
+    return;
+  }
+  if (!module.getOps<StateOp>().empty() &&
+      !module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr)) {
+    module.emitError("expected 'mtp.envelope' on a module with states");
+    return signalPassFailure();
+  }
+  declareStates();
+  symbols.emplace(module);
+  for (PerSlotOp op : ops)
+    if (failed(replaceByCall(op))) {
+      signalPassFailure();
+      break;
+    }
+  for (PerSlotOp op : replaced)
+    op.erase();
+}

@@ -1,0 +1,291 @@
+//===- ShrinkDraftHead.cpp - Draft from a part of the vocabulary ----------===//
+//
+// A draft is picked from the head's logits, and the head of a large vocabulary
+// is most of what a small drafter streams. Over the rows of frequent tokens
+// alone it is nearly as often right; verification decides as before, so the
+// output does not change. (FR-Spec, Zhao et al., 2025, arXiv:2502.14856.)
+//
+//   linear(x, head) -> sample           becomes
+//   linear(x, head picks @draft_vocabulary)
+//     -> sample of the vocabulary's tokens
+//
+// Drafts are the picks of a round that the host is not given. A sampled pick
+// needs the map itself: the noise of a column is that of the token which it
+// stands for. An `argmax` is followed by a look-up. Siblings are picked from
+// what an `exclude` leaves, which is told the column of the token that was
+// picked before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "passes/Passes.h"
+#include "passes/exec/PlainHead.h"
+#include "passes/support/DraftTokens.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_SHRINKDRAFTHEADPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::exec;
+
+namespace {
+
+/// The calls that make drafts of a head's logits, and its weight.
+struct DraftHead {
+  LinearOp linear;
+  SmallVector<Operation *> picks;
+  SmallVector<ExcludeOp> excludes;
+  RefOp ref;
+  exec::WeightOp weight;
+  /// Why it is not shrunk, and by whom; null where it is.
+  llvm::StringRef reason;
+  Operation *reader = nullptr;
+};
+
+struct ShrinkDraftHeadPass
+    : public mlir::mtp::impl::ShrinkDraftHeadPassBase<ShrinkDraftHeadPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult checkTokens(exec::WeightOp head);
+  ConstantOp constant(llvm::StringRef name, ArrayRef<int32_t> numbers,
+                      exec::WeightOp head);
+  exec::WeightOp smallHead(exec::WeightOp head);
+  void mapPick(Operation *pick);
+  void mapExclude(ExcludeOp exclude);
+  LogicalResult shrink(const DraftHead &head);
+  void warn(const DraftHead &head);
+
+  int64_t size() const { return int64_t(tokens.size()); }
+
+  /// The token of each column, and, where siblings are drafted, the column of
+  /// each token.
+  ConstantOp vocabulary, columns;
+  /// The small head of each head.
+  llvm::DenseMap<Operation *, exec::WeightOp> smallHeads;
+  /// Heads that were reported; a round has one for each k.
+  llvm::DenseSet<Location> reported;
+};
+
+} // namespace
+
+/// Whether `user` picks tokens by the columns of `logits`.
+static bool isPick(Operation *user, Value logits) {
+  if (isa<ArgmaxOp>(user))
+    return true;
+  auto sample = dyn_cast<SampleOp>(user);
+  return sample && !sample.getTokens() && sample.getLogits() == logits;
+}
+
+/// Follows the logits of `head` to all that reads them, siblings' included.
+/// Returns whether drafts are picked from them: nothing of that goes to the
+/// host.
+static bool findPicks(DraftHead &head) {
+  SmallVector<Value> pending{head.linear.getY()};
+  while (!pending.empty()) {
+    Value logits = pending.pop_back_val();
+    for (Operation *user : logits.getUsers()) {
+      auto exclude = dyn_cast<ExcludeOp>(user);
+      if (isPick(user, logits)) {
+        if (llvm::any_of(user->getUsers(), llvm::IsaPred<OutputOp>))
+          return false;
+        head.picks.push_back(user);
+      } else if (exclude) {
+        head.excludes.push_back(exclude);
+        pending.push_back(exclude.getY());
+      } else if (isa<OutputOp>(user)) {
+        return false;
+      } else {
+        head.reason = "its logits are read by more than picks";
+        head.reader = user;
+      }
+    }
+  }
+  return !head.picks.empty();
+}
+
+/// What drafts are picked from, if `linear` is a head of that kind.
+static std::optional<DraftHead> findHead(LinearOp linear,
+                                         SymbolTable &symbols) {
+  DraftHead head;
+  head.linear = linear;
+  if (!findPicks(head))
+    return std::nullopt;
+  head.ref = linear.getWeight().getDefiningOp<RefOp>();
+  if (head.ref)
+    head.weight = symbols.lookup<exec::WeightOp>(head.ref.getResource());
+  bool isPlain = mlir::mtp::findPlainHead(linear.getY()) && !linear.getBias();
+  if (!isPlain || !head.weight || !isa<PanelsAttr>(head.weight.getLayout()) ||
+      head.weight.getStack() != 1 || head.weight.getSources().size() != 1) {
+    head.reason = "it is no plain product of one weight";
+    head.reader = linear;
+  }
+  return head;
+}
+
+LogicalResult ShrinkDraftHeadPass::checkTokens(exec::WeightOp head) {
+  int64_t vocabularySize = head.getN();
+  for (int32_t token : tokens) {
+    if (token < 0 || token >= vocabularySize) {
+      return head.emitOpError("expected tokens of the draft vocabulary below ")
+             << vocabularySize << ", got " << token;
+    }
+  }
+  if (size() >= vocabularySize) {
+    return head.emitOpError("expected a draft vocabulary smaller than the "
+                            "vocabulary of ")
+           << vocabularySize << ", got " << size() << " tokens";
+  }
+  return success();
+}
+
+/// A column of numbers, beside `head`.
+ConstantOp ShrinkDraftHeadPass::constant(llvm::StringRef name,
+                                         ArrayRef<int32_t> numbers,
+                                         exec::WeightOp head) {
+  OpBuilder builder(head);
+  auto made =
+      ConstantOp::create(builder, head.getLoc(), name,
+                         mlir::mtp::columnTable(&getContext(), numbers));
+  SymbolTable(getOperation()).insert(made);
+  return made;
+}
+
+exec::WeightOp ShrinkDraftHeadPass::smallHead(exec::WeightOp head) {
+  exec::WeightOp &small = smallHeads[head];
+  if (small)
+    return small;
+  OpBuilder builder(head);
+  SmallVector<int32_t> all(tokens.begin(), tokens.end());
+  if (!vocabulary)
+    vocabulary = constant("draft_vocabulary", all, head);
+  small = cast<exec::WeightOp>(builder.clone(*head));
+  small.setSymName((head.getSymName() + "_draft").str());
+  small.setN(size());
+  small.setPicks(vocabulary.getSymName());
+  SymbolTable(getOperation()).insert(small);
+  return small;
+}
+
+/// A reference to a table of numbers.
+static Value refTable(OpBuilder &builder, Location loc, ConstantOp table) {
+  int64_t rows = table.getValue().getShapedType().getShape().front();
+  return RefOp::create(builder, loc,
+                       MemRefType::get({rows, 1}, builder.getI32Type()),
+                       table.getSymName(), /*layer=*/0);
+}
+
+// The pick sees columns of the small head, which are rows of the vocabulary.
+void ShrinkDraftHeadPass::mapPick(Operation *pick) {
+  OpBuilder builder(pick);
+  Location loc = pick->getLoc();
+  Value table = refTable(builder, loc, vocabulary);
+  if (auto sample = dyn_cast<SampleOp>(pick)) {
+    sample.getTokensMutable().assign(table);
+    return;
+  }
+  builder.setInsertionPointAfter(pick);
+  Value picked = pick->getResult(0);
+  Value token = mlir::mtp::lookUpColumns(builder, loc, table, picked);
+  picked.replaceAllUsesExcept(token, token.getDefiningOp());
+}
+
+// It is told a token, and takes out a column.
+void ShrinkDraftHeadPass::mapExclude(ExcludeOp exclude) {
+  OpBuilder builder(exclude);
+  Location loc = exclude.getLoc();
+  Value table = refTable(builder, loc, columns);
+  exclude.getTokensMutable().set(
+      mlir::mtp::lookUpColumns(builder, loc, table, exclude.getTokens()));
+}
+
+/// Gives logits the columns of the small head.
+static void setColumns(Value logits, int64_t count) {
+  auto type = cast<RankedTensorType>(logits.getType());
+  logits.setType(type.clone({type.getDimSize(0), count}));
+}
+
+LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
+  if (failed(checkTokens(head.weight)))
+    return failure();
+  exec::WeightOp whole = head.weight, weight = smallHead(whole);
+  if (!head.excludes.empty() && !columns) {
+    // A token without a column takes out none.
+    SmallVector<int32_t> table(whole.getN(), -1);
+    for (auto [column, token] : llvm::enumerate(tokens))
+      table[token] = int32_t(column);
+    columns = constant("draft_columns", table, whole);
+  }
+  LinearOp linear = head.linear;
+  OpBuilder builder(linear);
+  RefOp ref = head.ref;
+  auto weightRef =
+      RefOp::create(builder, linear.getLoc(), weight.getPackedType(),
+                    weight.getSymName(), /*layer=*/0);
+  linear.getWeightMutable().set(weightRef);
+  setColumns(linear.getY(), size());
+  for (ExcludeOp exclude : head.excludes) {
+    setColumns(exclude.getY(), size());
+    mapExclude(exclude);
+  }
+  for (Operation *pick : head.picks)
+    mapPick(pick);
+  if (ref->use_empty())
+    ref.erase();
+  ++numHeads;
+  return success();
+}
+
+void ShrinkDraftHeadPass::warn(const DraftHead &head) {
+  LinearOp linear = head.linear;
+  if (!reported.insert(linear.getLoc()).second)
+    return;
+  InFlightDiagnostic diag =
+      linear.emitWarning("this head drafts from the whole vocabulary, not from "
+                         "the draft vocabulary's ")
+      << size() << " tokens, since " << head.reason
+      << "; a head that is to draft from few tokens can have a vocabulary of "
+         "its own (mtp.vocabulary)";
+  if (head.reader != linear)
+    diag.attachNote(head.reader->getLoc()) << "they are read here";
+}
+
+void ShrinkDraftHeadPass::runOnOperation() {
+  if (tokens.empty()) {
+    getOperation().emitError(
+        "expected tokens of the draft vocabulary, got none");
+    return signalPassFailure();
+  }
+  SymbolTable symbols(getOperation());
+  SmallVector<DraftHead> heads;
+  bool isAny = false;
+  for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
+    if (program.getKind() != "decode")
+      continue;
+    for (auto linear : program.getBody().getOps<LinearOp>())
+      if (std::optional<DraftHead> head = findHead(linear, symbols))
+        heads.push_back(std::move(*head));
+  }
+  for (const DraftHead &head : heads) {
+    if (head.reader) {
+      warn(head);
+      continue;
+    }
+    isAny = true;
+    if (failed(shrink(head)))
+      return signalPassFailure();
+  }
+  if (!isAny) {
+    getOperation().emitError("expected drafts that are picked from a head's "
+                             "logits, found none to give a smaller vocabulary");
+    return signalPassFailure();
+  }
+  // A head that only drafted is not stored in full.
+  for (auto &[head, small] : smallHeads)
+    if (SymbolTable::symbolKnownUseEmpty(head, getOperation()))
+      head->erase();
+}

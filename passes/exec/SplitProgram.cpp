@@ -1,0 +1,26 @@
+//===- SplitProgram.cpp - Two programs for the parts of a range -----------===//
+
+#include "passes/exec/SplitProgram.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// `decode_k2_from9` is one of decode_k2.
+static llvm::StringRef wholeName(llvm::StringRef name) {
+  auto [whole, from] = name.rsplit("_from");
+  unsigned number;
+  return from.getAsInteger(10, number) ? name : whole;
+}
+
+exec::ProgramOp mlir::mtp::splitProgram(exec::ProgramOp program, int64_t at,
+                                        SymbolTable &symbols) {
+  exec::Points points = program.getPoints();
+  assert(at > points.least && at <= points.most && "expected a part of both");
+  auto rest = cast<exec::ProgramOp>(program->clone());
+  rest.setPoints({at, points.most});
+  program.setPoints({points.least, at - 1});
+  rest.setSymName(
+      (wholeName(program.getSymName()) + "_from" + llvm::Twine(at)).str());
+  symbols.insert(rest, std::next(program->getIterator()));
+  return rest;
+}

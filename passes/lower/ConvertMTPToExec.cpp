@@ -1,0 +1,78 @@
+//===- ConvertMTPToExec.cpp - Choose a kernel for every op ----------------===//
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/Passes.h"
+#include "passes/lower/CacheHeads.h"
+#include "passes/lower/ExecLowering.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_CONVERTMTPTOEXECPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+struct ConvertMTPToExecPass
+    : public mtp::impl::ConvertMTPToExecPassBase<ConvertMTPToExecPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Gives every cache its page size, which programs share, and the heads among
+/// which its entries are divided.
+static LogicalResult convertCaches(ModuleOp module) {
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  llvm::StringMap<int64_t> heads = findCacheHeads(module);
+  for (mtp::CacheOp cache : llvm::to_vector(module.getOps<mtp::CacheOp>())) {
+    if (!envelope) {
+      return cache.emitOpError("expected an mtp.envelope on the module: it "
+                               "gives the page size");
+    }
+    OpBuilder builder(cache);
+    exec::CacheOp::create(builder, cache.getLoc(), cache.getSymName(),
+                          cache.getLayers(), cache.getEntry(),
+                          heads.lookup(cache.getSymName()), envelope.getPage(),
+                          cache.getElementType());
+    cache.erase();
+  }
+  return success();
+}
+
+/// Drops ops whose results nobody reads: a prefill, for one, needs the
+/// drafter's cache entries but not its hidden states.
+static void eraseDead(exec::ProgramOp program) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(program.getBody().front()))) {
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  }
+}
+
+void ConvertMTPToExecPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto emitError = [&] { return module.emitError("panel-width: "); };
+  if (failed(exec::PanelsAttr::verify(emitError, panelWidth, false)) ||
+      failed(convertCaches(module)))
+    return signalPassFailure();
+  Lowerings lowerings;
+  addRoundLowerings(lowerings);
+  addAttentionLowerings(lowerings);
+  addExpertLowerings(lowerings);
+  addProductLowerings(lowerings);
+  addRowLowerings(lowerings);
+  addSampleLowerings(lowerings);
+  LoweringContext context(module, panelWidth);
+  for (auto program : llvm::to_vector(module.getOps<exec::ProgramOp>())) {
+    eraseDead(program);
+    if (failed(lowerProgram(program, lowerings, context)))
+      return signalPassFailure();
+  }
+  for (auto op : llvm::to_vector(module.getOps<VocabularyOp>()))
+    op.erase();
+  numInvokes += context.numCalls;
+  numWeights += context.numWeights;
+}

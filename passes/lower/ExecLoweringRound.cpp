@@ -1,0 +1,123 @@
+//===- ExecLoweringRound.cpp - Kernels of states and rows of programs -----===//
+
+#include "passes/lower/ExecLowering.h"
+#include "passes/support/RoundStates.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+static LogicalResult lowerConstant(arith::ConstantOp op,
+                                   LoweringContext &context) {
+  auto value = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!value)
+    return op.emitOpError("expected a tensor, got ") << op.getType();
+  context.map(op.getResult(), context.constant(value, op.getLoc()));
+  return success();
+}
+
+/// A round's slots are the active ones, a prefill's those of its sequences.
+static LogicalResult lowerSlots(SlotsOp op, LoweringContext &context) {
+  exec::Count count = exec::rowsOf(op.getResult());
+  Value slots =
+      context.isDecode()
+          ? context.numbers(states::kActive, std::nullopt, count, op.getLoc())
+          : context.numbers(states::kSequences, int64_t(SequenceWord::Slot),
+                            count, op.getLoc());
+  if (!slots)
+    return failure();
+  context.map(op.getResult(), slots);
+  return success();
+}
+
+static LogicalResult lowerPromptRows(PromptRowsOp op,
+                                     LoweringContext &context) {
+  Location loc = op.getLoc();
+  int64_t ahead = op.getAhead();
+  exec::Count count = exec::rowsOf(op.getTokens());
+  Value tokens = context.numbers(states::kPromptTokens, ahead, count, loc);
+  Value positions =
+      tokens ? context.numbers(states::kPromptPositions, ahead, count, loc)
+             : Value();
+  Value slots = positions ? context.numbers(states::kPromptSlots, std::nullopt,
+                                            count, loc)
+                          : Value();
+  if (!slots)
+    return failure();
+  context.map(op.getTokens(), tokens);
+  RowContext rows;
+  rows.slots = slots;
+  rows.positions = positions;
+  context.mapRows(op.getRows(), rows);
+  return success();
+}
+
+static LogicalResult lowerRegroup(RegroupOp op, LoweringContext &context) {
+  context.map(op.getResult(),
+              exec::RegroupOp::create(context.builder, op.getLoc(),
+                                      op.getType(), context.whole(op.getX())));
+  return success();
+}
+
+static Value stateRows(LoweringContext &context, Operation *op,
+                       llvm::StringRef name) {
+  Value state = context.state(name, op->getLoc());
+  if (!state)
+    op->emitOpError("expected a state @") << name << ", found none";
+  return state;
+}
+
+static LogicalResult lowerReadState(ReadStateOp op, LoweringContext &context) {
+  Value state = stateRows(context, op, op.getState());
+  if (!state)
+    return failure();
+  context.map(op.getResult(), context.call<exec::ReadStateOp>(
+                                  op.getLoc(), op.getType(),
+                                  context.lookup(op.getSlots()), state));
+  return success();
+}
+
+static LogicalResult lowerWriteState(WriteStateOp op,
+                                     LoweringContext &context) {
+  Value state = stateRows(context, op, op.getState());
+  if (!state)
+    return failure();
+  Value index = op.getIndex() ? context.lookup(op.getIndex()) : Value();
+  context.call<exec::WriteStateOp>(op.getLoc(), context.whole(op.getX()), index,
+                                   context.lookup(op.getSlots()), state);
+  return success();
+}
+
+static LogicalResult lowerConcatRows(ConcatRowsOp op,
+                                     LoweringContext &context) {
+  context.map(op.getResult(),
+              context.call<exec::ConcatRowsOp>(
+                  op.getLoc(), op.getType(), context.whole(op.getHead()),
+                  op.getHeadRows(), context.whole(op.getTail()),
+                  op.getTailRows()));
+  return success();
+}
+
+/// Every layer of the cache by itself: a call has the pages of one.
+static LogicalResult lowerCacheMove(CacheMoveOp op, LoweringContext &context) {
+  exec::CacheOp cache = context.findCache(op.getCache());
+  Value pages = context.pageTable(op.getLoc());
+  if (!pages)
+    return failure();
+  for (int64_t layer = 0; layer < int64_t(cache.getLayers()); ++layer)
+    context.call<exec::MoveEntriesOp>(
+        op.getLoc(), context.lookup(op.getSlots()),
+        context.lookup(op.getFrom()), context.lookup(op.getTo()), pages,
+        context.cacheLayer(cache, layer, op.getLoc()), cache.getHeads());
+  return success();
+}
+
+void mlir::mtp::addRoundLowerings(Lowerings &lowerings) {
+  lowerings.add(lowerConstant);
+  lowerings.add(lowerSlots);
+  lowerings.add(lowerPromptRows);
+  lowerings.add(lowerRegroup);
+  lowerings.add(lowerReadState);
+  lowerings.add(lowerWriteState);
+  lowerings.add(lowerConcatRows);
+  lowerings.add(lowerCacheMove);
+}

@@ -1,0 +1,92 @@
+//===- ExecLoweringRows.cpp - Kernels of what goes row by row -------------===//
+
+#include "passes/lower/ExecLowering.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// A weight is packed where it is used.
+static LogicalResult lowerWeight(WeightOp, LoweringContext &) {
+  return success();
+}
+
+static LogicalResult lowerSlice(SliceOp op, LoweringContext &context) {
+  int64_t begin = op.getBegin();
+  context.map(op.getResult(),
+              context.columns(op.getX(), begin,
+                              begin + exec::columnsOf(op.getResult()),
+                              op.getLoc()));
+  return success();
+}
+
+static LogicalResult lowerEmbed(EmbedOp op, LoweringContext &context) {
+  Location loc = op.getLoc();
+  Type dtype = getElementTypeOrSelf(op.getTable());
+  Value table = context.packedRaw(op.getTable(), dtype, loc);
+  context.map(op.getResult(),
+              context.call<exec::EmbedOp>(loc, op.getType(), table,
+                                          context.lookup(op.getTokens()), dtype,
+                                          /*group=*/IntegerAttr()));
+  return success();
+}
+
+static LogicalResult lowerMaskFirst(MaskFirstOp op, LoweringContext &context) {
+  Value positions = context.rowsOf(op.getRows()).positions;
+  context.map(op.getResult(), context.call<exec::MaskFirstOp>(
+                                  op.getLoc(), op.getType(),
+                                  context.whole(op.getX()), positions));
+  return success();
+}
+
+static LogicalResult lowerNorm(RmsNormOp op, LoweringContext &context) {
+  Value weight = context.packedRaw(op.getWeight(), context.builder.getF32Type(),
+                                   op.getLoc());
+  context.map(op.getResult(),
+              context.call<exec::RmsNormOp>(
+                  op.getLoc(), op.getType(), context.lookup(op.getX()), weight,
+                  op.getGroups(), toSingle(op.getEps()), op.getOffset()));
+  return success();
+}
+
+static LogicalResult lowerConcat(ConcatOp op, LoweringContext &context) {
+  auto type = cast<RankedTensorType>(op.getType());
+  Value joined = context.whole(op.getInputs().front());
+  for (Value input : op.getInputs().drop_front()) {
+    Value next = context.whole(input);
+    int64_t width = exec::columnsOf(joined) + exec::columnsOf(next);
+    joined = context.call<exec::ConcatOp>(
+        op.getLoc(), type.clone({type.getDimSize(0), width}), joined, next);
+  }
+  context.map(op.getResult(), joined);
+  return success();
+}
+
+/// Of two operands alike.
+template <typename FromT, typename ToT>
+static LogicalResult lowerPair(FromT op, LoweringContext &context) {
+  Value a = context.lookup(op->getOperand(0));
+  Value b = context.lookup(op->getOperand(1));
+  context.map(op.getResult(),
+              context.call<ToT>(op.getLoc(), op.getType(), a, b));
+  return success();
+}
+
+static LogicalResult lowerTakeRows(TakeRowsOp op, LoweringContext &context) {
+  context.map(op.getResult(),
+              context.call<exec::GatherRowsOp>(op.getLoc(), op.getType(),
+                                               context.whole(op.getX()),
+                                               context.lookup(op.getIndex())));
+  return success();
+}
+
+void mlir::mtp::addRowLowerings(Lowerings &lowerings) {
+  lowerings.add(lowerWeight);
+  lowerings.add(lowerSlice);
+  lowerings.add(lowerEmbed);
+  lowerings.add(lowerMaskFirst);
+  lowerings.add(lowerNorm);
+  lowerings.add(lowerConcat);
+  lowerings.add(lowerPair<AddOp, exec::AddOp>);
+  lowerings.add(lowerPair<SwigluOp, exec::SwigluOp>);
+  lowerings.add(lowerTakeRows);
+}

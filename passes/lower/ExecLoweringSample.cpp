@@ -1,0 +1,77 @@
+//===- ExecLoweringSample.cpp - Kernels that pick tokens ------------------===//
+
+#include "passes/lower/ExecLowering.h"
+#include "passes/support/DraftTokens.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// The table of what columns stand for; null where that is themselves.
+static Value tokensOf(std::optional<llvm::StringRef> name, Location loc,
+                      LoweringContext &context) {
+  if (!name)
+    return Value();
+  VocabularyOp vocabulary = context.findVocabulary(*name);
+  SmallVector<int32_t> tokens(vocabulary.getTokens().getValues<int32_t>());
+  return context.constant(columnTable(loc.getContext(), tokens), loc);
+}
+
+/// The table of the columns of tokens, -1 for a token without one. Its last
+/// row is such a token's, and what all beyond are looked up as.
+static Value columnsOf(llvm::StringRef name, Location loc,
+                       LoweringContext &context) {
+  VocabularyOp vocabulary = context.findVocabulary(name);
+  SmallVector<int32_t> columns(vocabulary.getLast() + 2, -1);
+  for (auto [column, token] :
+       llvm::enumerate(vocabulary.getTokens().getValues<int32_t>()))
+    columns[token] = int32_t(column);
+  return context.constant(columnTable(loc.getContext(), columns), loc);
+}
+
+static LogicalResult lowerArgmax(ArgmaxOp op, LoweringContext &context) {
+  Location loc = op.getLoc();
+  Value picks = context.call<exec::ArgmaxOp>(loc, op.getType(),
+                                             context.lookup(op.getX()));
+  if (Value tokens = tokensOf(op.getTokens(), loc, context)) {
+    picks = lookUpColumns(context.builder, loc, tokens, picks);
+    ++context.numCalls;
+  }
+  context.map(op.getResult(), picks);
+  return success();
+}
+
+static LogicalResult lowerSample(SampleOp op, LoweringContext &context) {
+  Value sampling = context.state("sampling", op.getLoc());
+  if (!sampling)
+    return op.emitOpError("expected a round in the module: sampling parameters "
+                          "belong to its slots; use mtp.argmax in a function");
+  const RowContext &rows = context.rowsOf(op.getRows());
+  Value none;
+  context.map(op.getResult(),
+              context.call<exec::SampleOp>(
+                  op.getLoc(), op.getType(), /*best=*/none, /*columns=*/none,
+                  context.whole(op.getLogits()),
+                  tokensOf(op.getTokens(), op.getLoc(), context), rows.slots,
+                  rows.positions, sampling, /*found=*/none));
+  return success();
+}
+
+static LogicalResult lowerExclude(ExcludeOp op, LoweringContext &context) {
+  Location loc = op.getLoc();
+  Value excluded = context.lookup(op.getExcluded());
+  if (op.getTokens()) {
+    Value columns = columnsOf(*op.getTokens(), loc, context);
+    excluded = lookUpColumns(context.builder, loc, columns, excluded);
+    ++context.numCalls;
+  }
+  context.map(op.getResult(),
+              context.call<exec::ExcludeOp>(
+                  loc, op.getType(), context.whole(op.getLogits()), excluded));
+  return success();
+}
+
+void mlir::mtp::addSampleLowerings(Lowerings &lowerings) {
+  lowerings.add(lowerArgmax);
+  lowerings.add(lowerExclude);
+  lowerings.add(lowerSample);
+}

@@ -1,0 +1,58 @@
+//===- FunctionProgram.cpp - Programs of exported functions ---------------===//
+
+#include "passes/lower/FunctionProgram.h"
+#include "dialects/Exec/IR/ExecOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+using namespace mlir::exec;
+
+/// Checks that every type at the border of `function` is a static tensor.
+static LogicalResult checkSignature(func::FuncOp function) {
+  auto isStatic = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  };
+  for (Type type : llvm::concat<const Type>(function.getArgumentTypes(),
+                                            function.getResultTypes())) {
+    if (!isStatic(type)) {
+      return function.emitOpError("expected static tensors at the border of an "
+                                  "exported function, got ")
+             << type << "; make it private or give its shapes";
+    }
+  }
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError("expected an exported function with one block");
+  return success();
+}
+
+LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
+  if (failed(checkSignature(function)))
+    return failure();
+  OpBuilder builder(function);
+  Location loc = function.getLoc();
+  auto program =
+      ProgramOp::create(builder, loc, function.getSymName(), "function");
+  builder.setInsertionPointToStart(&program.getBody().front());
+  IRMapping mapping;
+  for (BlockArgument arg : function.getArguments()) {
+    auto name =
+        function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), kNameAttr);
+    std::string fallback = ("arg" + llvm::Twine(arg.getArgNumber())).str();
+    mapping.map(arg, InputOp::create(builder, loc, arg.getType(),
+                                     name ? name.getValue() : fallback));
+  }
+  Block &body = function.getBody().front();
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+  for (auto [index, value] :
+       llvm::enumerate(body.getTerminator()->getOperands())) {
+    auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr);
+    std::string fallback = ("result" + llvm::Twine(index)).str();
+    OutputOp::create(builder, loc, name ? name.getValue() : fallback,
+                     mapping.lookup(value));
+  }
+  return success();
+}

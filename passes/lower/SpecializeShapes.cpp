@@ -1,0 +1,312 @@
+//===- SpecializeShapes.cpp - Programs for ranges of n --------------------===//
+//
+// A round whose k is known becomes a program for all batches, a prefill one for
+// all chunks: rows become counts of n, the slots or the rows of the chunk.
+// Exported functions become programs as well.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/Exec/IR/KernelKinds.h"
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+#include "passes/lower/FunctionProgram.h"
+#include "passes/support/CountRows.h"
+#include "passes/support/Envelope.h"
+#include "passes/support/RoundStates.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_SPECIALIZESHAPESPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// The most sequences of a chunk.
+static constexpr int64_t kMostSequences = 4;
+
+namespace {
+
+/// Ops by their symbols, in the module's order.
+using Names = llvm::MapVector<StringRef, Operation *>;
+
+struct SpecializeShapesPass
+    : public mtp::impl::SpecializeShapesPassBase<SpecializeShapesPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult checkNames(const Names &taken);
+  LogicalResult checkRounds(EnvelopeAttr envelope);
+  LogicalResult writeProgram(Operation *round, exec::ProgramOp program,
+                             const ProgramRows &rows);
+  LogicalResult writeRounds(EnvelopeAttr envelope);
+  LogicalResult writePrefill(OpBuilder &builder, PrefillOp prefill,
+                             int64_t sequences, exec::Points points);
+  LogicalResult writePrefills(EnvelopeAttr envelope);
+  LogicalResult writeModel();
+  LogicalResult writeFunctions();
+};
+
+} // namespace
+
+/// What the module names by itself and keeps.
+static Names findNames(ModuleOp module) {
+  Names names;
+  for (Operation &op : *module.getBody()) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    // A declared state gets its memory under its own name.
+    if (isa<RoundOp, PrefillOp, StateOp>(op) ||
+        (function && function.isPrivate())) {
+      continue;
+    }
+    if (StringAttr name = SymbolTable::getSymbolName(&op))
+      names[name.getValue()] = &op;
+  }
+  return names;
+}
+
+/// The runtime knows states and programs by names that the file format gives
+/// them, so that nothing else may have these.
+LogicalResult SpecializeShapesPass::checkNames(const Names &taken) {
+  for (Operation &op : *getOperation().getBody()) {
+    if (!isa<exec::StateOp, exec::ProgramOp>(op))
+      continue;
+    llvm::StringRef name = SymbolTable::getSymbolName(&op).getValue();
+    Operation *other = taken.lookup(name);
+    if (other && other != &op) {
+      return other->emitError("expected a name other than '")
+             << name << "', which a "
+             << (isa<exec::StateOp>(op) ? "state" : "program")
+             << " of the round has; rename it";
+    }
+  }
+  return success();
+}
+
+/// The most places ahead at which a prefill reads the prompt.
+static int64_t placesAhead(ModuleOp module) {
+  int64_t ahead = 0;
+  for (PrefillOp prefill : module.getOps<PrefillOp>())
+    for (auto rows : prefill.getBody()->getOps<PromptRowsOp>())
+      ahead = std::max(ahead, int64_t(rows.getAhead()));
+  return ahead;
+}
+
+/// There is a prefill for plain decoding, and where one reads ahead, as
+/// drafters do, one for all drafts.
+static LogicalResult checkPrefills(ModuleOp module, EnvelopeAttr envelope) {
+  auto prefills = module.getOps<PrefillOp>();
+  if (prefills.empty())
+    return module.emitError("expected a prefill beside the rounds, got none");
+  llvm::SmallDenseSet<int64_t> found;
+  for (PrefillOp prefill : prefills) {
+    if (!prefill.getK())
+      return prefill.emitOpError("expected a prefill with a k, is "
+                                 "mtp-instantiate-rounds missing before this "
+                                 "pass?");
+    found.insert(*prefill.getK());
+  }
+  int64_t ahead = placesAhead(module);
+  for (int64_t k : {int64_t(0), ahead > 0 ? int64_t(envelope.getMaxK()) : 0}) {
+    if (found.contains(k))
+      continue;
+    InFlightDiagnostic diag = (*prefills.begin()).emitOpError("expected one ");
+    diag << "for k = " << k << ", too, got none";
+    if (k > 0)
+      diag << ": the prompt is read " << ahead << " places ahead";
+    return diag;
+  }
+  return success();
+}
+
+/// Every k has a round, and there are prefills.
+LogicalResult SpecializeShapesPass::checkRounds(EnvelopeAttr envelope) {
+  ModuleOp module = getOperation();
+  llvm::SmallDenseSet<int64_t> found;
+  for (RoundOp round : module.getOps<RoundOp>()) {
+    if (!round.getK())
+      return round.emitOpError("expected a round with a k, is "
+                               "mtp-instantiate-rounds missing before this "
+                               "pass?");
+    found.insert(*round.getK());
+  }
+  for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
+    if (!found.contains(k))
+      return module.emitError("expected a round for k = ") << k << ", got none";
+  return checkPrefills(module, envelope);
+}
+
+/// Clones what the region of `round` holds into `program`.
+LogicalResult SpecializeShapesPass::writeProgram(Operation *round,
+                                                 exec::ProgramOp program,
+                                                 const ProgramRows &rows) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
+  IRMapping mapping;
+  SmallVector<exec::OutputOp> outputs;
+  for (Operation &op : round->getRegion(0).front()) {
+    if (auto output = dyn_cast<OutputOp>(op)) {
+      outputs.push_back(
+          exec::OutputOp::create(builder, op.getLoc(), output.getName(),
+                                 mapping.lookup(output.getValue())));
+      continue;
+    }
+    if (failed(countRows(builder.clone(op, mapping), rows)))
+      return failure();
+  }
+  // The host reads when all is done.
+  Block &body = program.getBody().front();
+  for (exec::OutputOp output : outputs)
+    output->moveBefore(&body, body.end());
+  ++numPrograms;
+  return success();
+}
+
+/// n, or its value where there is but one program for it.
+static exec::Count countOf(exec::Points points, bool isFixed) {
+  return isFixed ? exec::Count(points.least) : exec::Count(0, 1);
+}
+
+/// What the programs are for: all n together, or each one by itself.
+static SmallVector<exec::Points> pointsUpTo(int64_t most, bool single) {
+  if (!single)
+    return {{1, most}};
+  SmallVector<exec::Points> all;
+  for (int64_t n = 1; n <= most; ++n)
+    all.push_back({n, n});
+  return all;
+}
+
+LogicalResult SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
+  auto rounds = llvm::to_vector(getOperation().getOps<RoundOp>());
+  OpBuilder builder(rounds.front());
+  for (exec::Points points : pointsUpTo(envelope.getMaxBatch(), single))
+    for (RoundOp round : rounds) {
+      int64_t k = *round.getK();
+      std::string batch = "b" + std::to_string(points.least) + "_";
+      auto program = exec::ProgramOp::create(builder, round.getLoc(),
+                                             "decode_" + (single ? batch : "") +
+                                                 "k" + std::to_string(k),
+                                             "decode", k, points);
+      if (failed(writeProgram(round, program,
+                              {countOf(points, single), /*chunk=*/0})))
+        return failure();
+    }
+  return success();
+}
+
+/// The program of `prefill` for n rows of so many sequences.
+LogicalResult SpecializeShapesPass::writePrefill(OpBuilder &builder,
+                                                 PrefillOp prefill,
+                                                 int64_t sequences,
+                                                 exec::Points points) {
+  std::string name = "prefill";
+  if (sequences > 1)
+    name += "_s" + std::to_string(sequences);
+  if (single)
+    name += "_c" + std::to_string(points.least);
+  if (*prefill.getK() > 0)
+    name += "_mtp";
+  auto program = exec::ProgramOp::create(builder, prefill.getLoc(), name,
+                                         "prefill", *prefill.getK(), points);
+  if (sequences > 1)
+    program.setSequences(sequences);
+  return writeProgram(prefill, program, {sequences, countOf(points, single)});
+}
+
+/// One program for each number of sequences that a chunk may be of. The head
+/// runs on a row of each, and up to four rows cost it what one does, as weights
+/// are read once; so these numbers are exact, not ranges with dead rows.
+LogicalResult SpecializeShapesPass::writePrefills(EnvelopeAttr envelope) {
+  int64_t chunk = envelope.getPrefillChunk();
+  int64_t most = std::min<int64_t>(
+      {kMostSequences, int64_t(envelope.getMaxBatch()), chunk});
+  auto prefills = llvm::to_vector(getOperation().getOps<PrefillOp>());
+  OpBuilder builder(prefills.front());
+  for (int64_t sequences = 1; sequences <= most; sequences *= 2)
+    for (exec::Points points : pointsUpTo(chunk, single)) {
+      if (points.most < sequences)
+        continue;
+      points.least = std::max(points.least, sequences);
+      for (PrefillOp prefill : prefills)
+        if (failed(writePrefill(builder, prefill, sequences, points)))
+          return failure();
+    }
+  return success();
+}
+
+/// The artifact states these sizes; programs hold them only implicitly.
+LogicalResult SpecializeShapesPass::writeModel() {
+  ModuleOp module = getOperation();
+  RoundOp round = *module.getOps<RoundOp>().begin();
+  int64_t vocab = 0;
+  for (auto output : round.getBody()->getOps<OutputOp>())
+    if (output.getName() == "logits")
+      vocab = widthOf(output.getValue());
+  if (vocab <= 0)
+    return round.emitOpError(
+        "expected an mtp.output \"logits\" of rows as wide "
+        "as the vocabulary");
+  Builder builder(&getContext());
+  module->setAttr(
+      exec::kModelAttr,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr(exec::kModules,
+                                builder.getI64IntegerAttr(placesAhead(module))),
+           builder.getNamedAttr(exec::kVocab,
+                                builder.getI64IntegerAttr(vocab))}));
+  return success();
+}
+
+LogicalResult SpecializeShapesPass::writeFunctions() {
+  for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
+    if (function.isPublic()) {
+      if (failed(writeFunctionProgram(function)))
+        return failure();
+      ++numPrograms;
+    }
+    function.erase();
+  }
+  return success();
+}
+
+/// Kernels of the runtime's own keep their names.
+static LogicalResult checkPrefixes(ModuleOp module) {
+  for (auto &[name, op] : findNames(module)) {
+    if (name.starts_with(exec::kBuiltinPrefix) && !isa<exec::KernelOp>(op)) {
+      return op->emitError("expected a name that does not begin with '")
+             << exec::kBuiltinPrefix << "', as the runtime's kernels do, got '"
+             << name << "'";
+    }
+  }
+  return success();
+}
+
+void SpecializeShapesPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  if (failed(checkPrefixes(module)))
+    return signalPassFailure();
+  if (!module.getOps<RoundOp>().empty() ||
+      !module.getOps<PrefillOp>().empty()) {
+    auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+    Names taken = findNames(module);
+    if (failed(checkRounds(envelope)) || failed(writeModel()))
+      return signalPassFailure();
+    declareContract(module, placesAhead(module));
+    allocateStates(module, envelope);
+    if (failed(writeRounds(envelope)) || failed(writePrefills(envelope)) ||
+        failed(checkNames(taken)))
+      return signalPassFailure();
+    for (auto round : llvm::to_vector(module.getOps<RoundOp>()))
+      round.erase();
+    for (auto prefill : llvm::to_vector(module.getOps<PrefillOp>()))
+      prefill.erase();
+  }
+  if (failed(writeFunctions()))
+    return signalPassFailure();
+}

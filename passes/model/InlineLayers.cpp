@@ -1,0 +1,265 @@
+//===- InlineLayers.cpp - Inline layer functions into the round -----------===//
+//
+// Applications carry a context (weight prefix, cache, layer) that the callee's
+// body needs. Inlining is by context, not by symbol: the body is cloned and the
+// clone's weights, attentions and further applications get the context at once,
+// so a work list of applications is all the state there is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+#include "passes/support/Calls.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_INLINELAYERSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+struct InlineLayersPass
+    : public mtp::impl::InlineLayersPassBase<InlineLayersPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult inlineInto(Operation *root, const SymbolTable &symbols);
+  void eraseCallees(SymbolTable &symbols);
+
+  /// Private functions that were inlined somewhere.
+  llvm::SetVector<func::FuncOp> callees;
+};
+
+/// What an application says about its callee's body.
+struct Context {
+  StringRef prefix;
+  FlatSymbolRefAttr cache;
+  IntegerAttr layer;
+};
+} // namespace
+
+static Context getContext(Operation *call) {
+  if (auto apply = dyn_cast<ApplyOp>(call))
+    return {apply.getPrefix(), apply.getCacheAttr(), apply.getLayerAttr()};
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+/// Checks that `call` and the calls below it form no cycle and end in single
+/// blocks.
+static LogicalResult checkCallees(Operation *call, const SymbolTable &symbols,
+                                  SmallVectorImpl<func::FuncOp> &stack,
+                                  DenseSet<func::FuncOp> &done) {
+  FlatSymbolRefAttr callee = getCallee(call);
+  auto func = symbols.lookup<func::FuncOp>(callee.getValue());
+  if (!func) {
+    return call->emitOpError("expected ")
+           << callee << " to be a function of the model's own module";
+  }
+  if (llvm::is_contained(stack, func)) {
+    InFlightDiagnostic diag =
+        func.emitError("expected no recursion, got a cycle through @")
+        << func.getSymName();
+    for (func::FuncOp caller : stack)
+      diag.attachNote(caller.getLoc()) << "called from here";
+    return diag;
+  }
+  if (!done.insert(func).second)
+    return success();
+  if (stack.size() >= kMaxNesting) {
+    return func.emitError("expected at most ")
+           << kMaxNesting << " nested calls to @" << func.getSymName();
+  }
+  if (!func.getBody().hasOneBlock()) {
+    return func.emitError("expected a body of one block to inline @")
+           << func.getSymName();
+  }
+  stack.push_back(func);
+  WalkResult result = func.walk([&](Operation *op) {
+    return getCallee(op) ? WalkResult(checkCallees(op, symbols, stack, done))
+                         : WalkResult::advance();
+  });
+  stack.pop_back();
+  return failure(result.wasInterrupted());
+}
+
+/// Checks everything that the calls below `root` reach.
+static LogicalResult checkReachable(Operation *root,
+                                    const SymbolTable &symbols) {
+  DenseSet<func::FuncOp> done;
+  WalkResult result = root->walk([&](Operation *op) {
+    SmallVector<func::FuncOp> stack;
+    return getCallee(op) ? WalkResult(checkCallees(op, symbols, stack, done))
+                         : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Inlining
+//===----------------------------------------------------------------------===//
+
+/// Replaces `call` by the same call as an apply in `context`.
+static ApplyOp makeApply(Operation *call, const Context &context) {
+  OpBuilder builder(call);
+  Context inner = getContext(call);
+  FlatSymbolRefAttr cache = inner.cache ? inner.cache : context.cache;
+  IntegerAttr layer = inner.cache ? inner.layer : context.layer;
+  auto apply = ApplyOp::create(
+      builder, call->getLoc(), call->getResultTypes(), getCallee(call),
+      call->getOperands(),
+      builder.getStringAttr(resolveWeightKey(context.prefix, inner.prefix)),
+      cache, layer);
+  call->replaceAllUsesWith(apply);
+  call->erase();
+  return apply;
+}
+
+/// Gives attention the context's cache, unless it names one itself.
+template <typename AttentionT>
+static void setCache(AttentionT attention, const Context &context) {
+  if (!attention.getCacheAttr() && context.cache) {
+    attention.setCacheAttr(context.cache);
+    attention.setLayerAttr(context.layer);
+  }
+}
+
+/// Puts `op`, a clone of a callee's, into the context of its application; calls
+/// become applications to inline next.
+static void specialize(Operation *op, const Context &context,
+                       SmallVectorImpl<Operation *> &worklist) {
+  if (auto weight = dyn_cast<WeightOp>(op))
+    weight.setKey(resolveWeightKey(context.prefix, weight.getKey()));
+  else if (auto attention = dyn_cast<AttentionOp>(op))
+    setCache(attention, context);
+  else if (auto attention = dyn_cast<MlaAttentionOp>(op))
+    setCache(attention, context);
+  else if (getCallee(op))
+    worklist.push_back(makeApply(op, context));
+}
+
+/// Inlines `call`, whose callee has one block.
+static void inlineCall(Operation *call, func::FuncOp callee,
+                       SmallVectorImpl<Operation *> &worklist) {
+  Context context = getContext(call);
+  Block &body = callee.getBody().front();
+  IRMapping mapping;
+  mapping.map(body.getArguments(), call->getOperands());
+  OpBuilder builder(call);
+  SmallVector<Operation *> clones;
+  for (Operation &op : body.without_terminator())
+    clones.push_back(builder.clone(op, mapping));
+  SmallVector<Value> results;
+  for (Value value : body.getTerminator()->getOperands())
+    results.push_back(mapping.lookupOrDefault(value));
+  call->replaceAllUsesWith(results);
+  for (Operation *clone : clones)
+    specialize(clone, context, worklist);
+  call->erase();
+}
+
+LogicalResult InlineLayersPass::inlineInto(Operation *root,
+                                           const SymbolTable &symbols) {
+  if (failed(checkReachable(root, symbols)))
+    return failure();
+  SmallVector<Operation *> worklist;
+  root->walk([&](Operation *op) {
+    if (getCallee(op))
+      worklist.push_back(op);
+  });
+  size_t inlined = 0, inlinedOps = 0;
+  while (!worklist.empty()) {
+    Operation *call = worklist.pop_back_val();
+    if (++inlined > kMaxApplications) {
+      return call->emitOpError("expected at most ")
+             << kMaxApplications << " applications to inline";
+    }
+    auto callee = symbols.lookup<func::FuncOp>(getCallee(call).getValue());
+    inlinedOps += callee.getBody().front().getOperations().size();
+    if (inlinedOps > kMaxInlinedOps) {
+      return call->emitOpError("expected at most ")
+             << kMaxInlinedOps << " ops when all calls are inlined";
+    }
+    if (callee.isPrivate())
+      callees.insert(callee);
+    inlineCall(call, callee, worklist);
+    ++numInlined;
+  }
+  return success();
+}
+
+/// After all inlining keys are absolute; say so without the slash.
+static void stripSlashes(Operation *root) {
+  root->walk([](WeightOp weight) {
+    StringRef key = weight.getKey();
+    if (key.consume_front("/"))
+      weight.setKey(key.str());
+  });
+}
+
+/// Every attention of a program has a cache.
+static LogicalResult checkCaches(Operation *root) {
+  WalkResult result = root->walk([](Operation *op) {
+    bool lacks = false;
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      lacks = !attention.getCache();
+    else if (auto attention = dyn_cast<MlaAttentionOp>(op))
+      lacks = !attention.getCache();
+    if (lacks) {
+      op->emitOpError("expected a cache, got none from the mtp.apply ops "
+                      "around it");
+    }
+    return lacks ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+void InlineLayersPass::eraseCallees(SymbolTable &symbols) {
+  // A function that nobody called stays, and so does what it calls.
+  SmallVector<func::FuncOp> pending;
+  for (auto func : getOperation().getOps<func::FuncOp>())
+    if (!callees.contains(func))
+      pending.push_back(func);
+  while (!pending.empty()) {
+    pending.pop_back_val().walk([&](Operation *op) {
+      if (FlatSymbolRefAttr name = getCallee(op)) {
+        auto callee = symbols.lookup<func::FuncOp>(name.getValue());
+        if (callee && callees.remove(callee))
+          pending.push_back(callee);
+      }
+    });
+  }
+  for (func::FuncOp callee : callees) {
+    symbols.erase(callee);
+    ++numErased;
+  }
+}
+
+void InlineLayersPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  callees.clear();
+  SmallVector<Operation *> roots;
+  for (Operation &op : *module.getBody()) {
+    auto func = dyn_cast<func::FuncOp>(op);
+    if (isa<RoundOp, PrefillOp>(op) || (func && !func.isPrivate()))
+      roots.push_back(&op);
+  }
+  SymbolTable symbols(module);
+  for (Operation *root : roots)
+    if (failed(inlineInto(root, symbols)))
+      return signalPassFailure();
+  for (Operation *root : roots) {
+    stripSlashes(root);
+    if (failed(checkCaches(root)))
+      return signalPassFailure();
+  }
+  eraseCallees(symbols);
+}

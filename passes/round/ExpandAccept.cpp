@@ -1,0 +1,304 @@
+//===- ExpandAccept.cpp - mtp.accept as core ops --------------------------===//
+//
+// The region picks; the walk along the picks is a body per slot, or what the
+// rule holds. In a prefill the region picks for the last row of each sequence,
+// and there is no walk.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/round/RoundExpansion.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_EXPANDACCEPTPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+using Predicate = SlotBody::Predicate;
+
+namespace {
+struct ExpandAcceptPass
+    : public mtp::impl::ExpandAcceptPassBase<ExpandAcceptPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+} // namespace
+
+/// The drafts that equal the picks, up to the first that does not.
+static Value walkChain(SlotBody &body, int64_t k, Value picks, Value drafts) {
+  Value zero = body.constant(0), one = body.constant(1);
+  auto step = [&](Value j, ValueRange carried) -> SmallVector<Value> {
+    Value equal = body.compare(Predicate::eq, body.element(drafts, j),
+                               body.element(picks, j));
+    Value agrees = body.select(equal, carried[1], zero);
+    return {body.add(carried[0], agrees), agrees};
+  };
+  return body.repeat(k, {zero, one}, step)[0];
+}
+
+/// The nodes of the longest path from node 0 on along which every node carries
+/// the pick of its parent, and how many they are without node 0. A node's
+/// children come after it, so that one pass over the nodes finds the path, and
+/// of children with the same token the lowest. `tokens` begin with that of node
+/// `firstNode`.
+static std::pair<Value, Value> walkTree(SlotBody &body,
+                                        ArrayRef<int64_t> parents, Value picks,
+                                        Value tokens, int64_t firstNode) {
+  Value none = body.constant(-1), one = body.constant(1);
+  Value node = body.constant(0), count = node;
+  Value path = body.vector(parents.size(), [&](Value place) {
+    return body.select(body.compare(Predicate::eq, place, 0), place, none);
+  });
+  for (size_t child = 1; child < parents.size(); ++child) {
+    Value number = body.constant(child);
+    Value follows = body.both(
+        body.compare(Predicate::eq, node, parents[child]),
+        body.compare(Predicate::eq, body.element(tokens, child - firstNode),
+                     body.element(picks, node)));
+    Value next = body.add(count, one);
+    path = body.replace(
+        path, body.select(follows, number, body.element(path, next)), next);
+    node = body.select(follows, number, node);
+    count = body.select(follows, next, count);
+  }
+  return {path, count};
+}
+
+/// The picks of the path in its order: the tokens of the output.
+static Value picksAlong(SlotBody &body, int64_t nodes, Value path,
+                        Value picks) {
+  return body.vector(nodes, [&](Value place) {
+    return body.element(picks, body.element(path, place));
+  });
+}
+
+static void expandTree(Expansion &e, AcceptOp op, Value picks) {
+  int64_t nodes = *e.roundK() + 1;
+  SlotBody body(e.builder, e.loc, "accept", e.slots(), {picks, op.getDrafts()});
+  auto [path, count] = walkTree(body, op.getTree()->take_front(nodes),
+                                body.input(0), body.input(1), /*firstNode=*/1);
+  Value along = picksAlong(body, nodes, path, body.input(0));
+  op.replaceAllUsesWith(body.yield({count, along, path}));
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// The positions of the rows that were verified, k + 1 for each slot.
+static Value positionsOf(Expansion &e, AcceptOp op) {
+  int64_t nodes = *e.roundK() + 1;
+  auto tree = op.getRows().getDefiningOp<TreeRowsOp>();
+  Value rows = tree ? tree.getRows() : op.getRows();
+  auto made = rows.getDefiningOp<MakeRowsOp>();
+  if (!made)
+    return Value();
+  Value places = e.bySlot(made.getPositions(), nodes);
+  if (!tree)
+    return places;
+  // Places follow each other; positions go by depth.
+  SlotBody body(e.builder, e.loc, "positions", e.slots(), places);
+  SmallVector<Value> positions;
+  Value root = body.element(body.input(0), 0);
+  for (int64_t depth : nodeDepths(tree.getParents()))
+    positions.push_back(body.add(root, depth));
+  return body.yield(body.vector(positions)).front();
+}
+
+/// What the rule sees by a name; null, and an error, where it is not known.
+static Value ruleArgument(Expansion &e, AcceptOp op, RuleArgument name,
+                          Value picks) {
+  switch (name) {
+  case RuleArgument::Slots:
+    return e.slots();
+  case RuleArgument::Rows:
+    return op.getRows();
+  case RuleArgument::Picks:
+    return picks;
+  case RuleArgument::Drafts:
+    return op.getDrafts();
+  case RuleArgument::Logits:
+    return e.bySlot(op.getLogits(), *e.roundK() + 1);
+  case RuleArgument::DraftLogits:
+    return op.getDraftLogits();
+  case RuleArgument::Positions:
+    if (Value positions = positionsOf(e, op))
+      return positions;
+    op.emitOpError("expected rows that mtp.make_rows made, whose positions the "
+                   "rule sees");
+    return Value();
+  }
+  llvm_unreachable("unknown argument of a rule");
+}
+
+/// What the rule decides, as the walks give it. Its numbers may be any: those
+/// of a walk are in range, and the ops behind it rely on that.
+static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
+  int64_t k = *e.roundK(), vocabulary = widthOf(op.getLogits());
+  useState(e.module, states::kKnown); // for the commit of a prefill
+  e.module->setAttr(kCustomRuleAttr, e.builder.getUnitAttr());
+  SmallVector<Value> args;
+  for (RuleArgument name : op.getRuleArguments()) {
+    args.push_back(ruleArgument(e, op, name, picks));
+    if (!args.back())
+      return failure();
+  }
+  // Kernels are known by what they do.
+  op.getRuleRegion().walk([&](PerSlotOp body) {
+    if (!bodyName(body))
+      body->setLoc(renamed(body.getLoc(), e.builder.getStringAttr("rule")));
+  });
+  SmallVector<Value> decided = e.inlineRegion(op.getRuleRegion(), args);
+  for (Value grid : ArrayRef(decided).drop_front())
+    if (widthOf(grid) != k + 1)
+      return op.emitOpError("expected the rule to yield ")
+             << k + 1 << " tokens and nodes per slot, got " << grid.getType();
+  SlotBody body(e.builder, e.loc, "accept", e.slots(), decided);
+  auto within = [&](Value value, int64_t least, int64_t most) {
+    return body.max(body.min(value, body.constant(most)), body.constant(least));
+  };
+  SmallVector<Value> results{within(body.input(0), 0, k)};
+  results.push_back(body.vector(k + 1, [&](Value place) {
+    return within(body.element(body.input(1), place), 0, vocabulary - 1);
+  }));
+  if (decided.size() > 2)
+    results.push_back(body.vector(k + 1, [&](Value place) {
+      return within(body.element(body.input(2), place), -1, k);
+    }));
+  op.replaceAllUsesWith(body.yield(results));
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rounds
+//===----------------------------------------------------------------------===//
+
+static LogicalResult expandInRound(AcceptOp op) {
+  Expansion e(op);
+  int64_t k = *e.roundK();
+  if (failed(checkDrafts(op, k, op.getDrafts(), op.getTree())))
+    return failure();
+  Value picked =
+      e.inlineRegion(op.getBodyRegion(), {op.getLogits(), op.getRows()})[0];
+  e.output("picks", picked);
+  Value picks = e.bySlot(picked, k + 1);
+  if (op.getRule() == AcceptRule::Custom)
+    return expandRule(e, op, picks);
+  if (op.getTree()) {
+    expandTree(e, op, picks);
+    return success();
+  }
+  SmallVector<Value> inputs{picks};
+  if (k > 0)
+    inputs.push_back(op.getDrafts());
+  SlotBody body(e.builder, e.loc, "accept", e.slots(), inputs);
+  Value count = k > 0 ? walkChain(body, k, body.input(0), body.input(1))
+                      : body.constant(0);
+  SmallVector<Value> own{count};
+  if (op.getPath()) // that of no drafts: node 0
+    own.push_back(body.vector(body.constant(0)));
+  ValueRange results = body.yield(own);
+  SmallVector<Value> all{results.front(), picks};
+  llvm::append_range(all, results.drop_front());
+  op.replaceAllUsesWith(all);
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The walks as functions
+//===----------------------------------------------------------------------===//
+
+/// Something to go through the rows of `grid` by; no body looks at a slot.
+static Value rowsOf(OpBuilder &builder, Location loc, Value grid) {
+  int64_t rows = cast<RankedTensorType>(grid.getType()).getDimSize(0);
+  auto type = RankedTensorType::get({rows}, builder.getI32Type());
+  return arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, builder.getI32IntegerAttr(0)));
+}
+
+static void expandFunction(AcceptTokensOp op) {
+  OpBuilder builder(op);
+  SlotBody body(builder, op.getLoc(), "accept",
+                rowsOf(builder, op.getLoc(), op.getDrafts()),
+                {op.getPicks(), op.getDrafts()});
+  Value count =
+      walkChain(body, widthOf(op.getDrafts()), body.input(0), body.input(1));
+  op.replaceAllUsesWith(
+      body.yield({count, body.element(body.input(0), count)}));
+  op.erase();
+}
+
+static void expandFunction(AcceptTreeOp op) {
+  OpBuilder builder(op);
+  SlotBody body(builder, op.getLoc(), "accept",
+                rowsOf(builder, op.getLoc(), op.getTokens()),
+                {op.getPicks(), op.getTokens()});
+  // The first token is node 0's.
+  auto [path, count] = walkTree(body, op.getParents(), body.input(0),
+                                body.input(1), /*firstNode=*/0);
+  Value last = body.element(path, count);
+  op.replaceAllUsesWith(
+      body.yield({path, count, body.element(body.input(0), last)}));
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Prefills
+//===----------------------------------------------------------------------===//
+
+/// Picks for the last row of each sequence; nothing was drafted.
+static void expandInPrefill(AcceptOp op) {
+  Expansion e(op);
+  useState(e.module, states::kSequences);
+  SlotBody body(e.builder, e.loc, "last_rows", e.slots());
+  Value before = body.sub(sequenceWord(body, SequenceWord::Rows), 1);
+  SmallVector<Value> own{
+      body.add(sequenceWord(body, SequenceWord::FirstRow), before),
+      body.add(sequenceWord(body, SequenceWord::Start), before),
+      body.constant(0)};
+  if (op.getPath())
+    own.push_back(body.vector(body.constant(0)));
+  ValueRange last = body.yield(own);
+  Value logits = e.takeRows(op.getLogits(), last[0]);
+  Value picks = e.inlineRegion(op.getBodyRegion(),
+                               {logits, e.makeRows(e.slots(), last[1])})[0];
+  e.output("logits", logits);
+  e.output("picks", picks);
+  SmallVector<Value> all{last[2], e.bySlot(picks, 1)};
+  llvm::append_range(all, last.drop_front(3));
+  op.replaceAllUsesWith(all);
+  op.erase();
+}
+
+void ExpandAcceptPass::runOnOperation() {
+  getOperation().walk([&](AcceptTokensOp op) {
+    expandFunction(op);
+    ++numExpanded;
+  });
+  getOperation().walk([&](AcceptTreeOp op) {
+    expandFunction(op);
+    ++numExpanded;
+  });
+  SmallVector<AcceptOp> ops;
+  getOperation().walk([&](AcceptOp op) { ops.push_back(op); });
+  for (AcceptOp op : ops) {
+    if (failed(checkInstantiated(op)))
+      return signalPassFailure();
+    if (!op.getRows()) {
+      op.emitOpError("expected the rows of its logits where these are not an "
+                     "mtp.verify's");
+      return signalPassFailure();
+    }
+    if (isa<PrefillOp>(op->getParentOp()))
+      expandInPrefill(op);
+    else if (failed(expandInRound(op)))
+      return signalPassFailure();
+    ++numExpanded;
+  }
+}

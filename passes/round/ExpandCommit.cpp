@@ -1,0 +1,247 @@
+//===- ExpandCommit.cpp - mtp.commit as core ops --------------------------===//
+//
+// A commit writes the states that the readable ops of the module read, and what
+// the host reads. In a prefill it starts the slots whose prompts end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/round/RoundExpansion.h"
+#include "passes/support/Calls.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_EXPANDCOMMITPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+using Predicate = SlotBody::Predicate;
+
+namespace {
+struct ExpandCommitPass
+    : public mtp::impl::ExpandCommitPassBase<ExpandCommitPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+} // namespace
+
+static void useOutputs(ModuleOp module) {
+  for (llvm::StringRef state :
+       {states::kLength, states::kOutTokens, states::kOutCount})
+    useState(module, state);
+}
+
+/// Stores a token of the output, and of the window where rounds read one.
+static void storeToken(ModuleOp module, SlotBody &body, Value token,
+                       Value place) {
+  body.store(token, states::kOutTokens, place);
+  if (hasState(module, states::kWindow))
+    body.store(token, states::kWindow, place);
+}
+
+static void storeAccepted(ModuleOp module, SlotBody &body, Value count) {
+  if (hasState(module, states::kAccepted))
+    body.store(count, states::kAccepted);
+}
+
+static void writeHidden(Expansion &e, Value hidden, Value index) {
+  if (hasState(e.module, states::kHidden))
+    WriteStateOp::create(e.builder, e.loc, hidden, index, states::kHidden,
+                         e.slots());
+}
+
+namespace {
+/// How a cache was given entries of a tree.
+struct TreeEntries {
+  /// Every node has one, at the length and its number.
+  bool ofAllNodes = false;
+  /// Those of these rows' nodes, at the places that stand there.
+  llvm::SetVector<MakeTreeRowsOp> rows;
+};
+/// The caches with entries that a commit brings into place.
+using TreeCaches = llvm::MapVector<Attribute, TreeEntries>;
+} // namespace
+
+static TreeCaches treeCaches(Block &round) {
+  TreeCaches caches;
+  auto note = [&](auto op) {
+    Operation *rows = op.getRows().getDefiningOp();
+    auto made = dyn_cast_or_null<MakeTreeRowsOp>(rows);
+    if (!op.getCacheAttr())
+      return;
+    if (isa_and_nonnull<TreeRowsOp>(rows))
+      caches[op.getCacheAttr()].ofAllNodes = true;
+    else if (made && !made.getRefreshed())
+      caches[op.getCacheAttr()].rows.insert(made);
+  };
+  for (Operation &op : round)
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case<AttentionOp, MlaAttentionOp, CacheAppendOp>(note);
+  return caches;
+}
+
+/// Where the rows of a tree go into a function, it is not seen which caches
+/// they are written to.
+static LogicalResult checkInlined(Block &round) {
+  for (Operation &op : round)
+    if (getCallee(&op) && llvm::any_of(op.getOperands(), [](Value operand) {
+          return isa_and_nonnull<TreeRowsOp, MakeTreeRowsOp>(
+              operand.getDefiningOp());
+        }))
+      return op.emitOpError(
+          "expected no call that takes the rows of a tree, is "
+          "mtp-inline-layers missing before this pass?");
+  return success();
+}
+
+/// The nodes that `rows` have, a row each.
+static SmallVector<int64_t> nodesOf(MakeTreeRowsOp rows) {
+  if (std::optional<ArrayRef<int64_t>> nodes = rows.getNodes())
+    return llvm::to_vector(*nodes);
+  return llvm::to_vector(llvm::seq<int64_t>(0, rows.getParents().size()));
+}
+
+/// Moves the entries of the path that `rows` say the places of to the positions
+/// that they say; what is read of other nodes nobody wrote.
+static void moveRows(Expansion &e, CommitOp op, FlatSymbolRefAttr cache,
+                     ArrayRef<MakeTreeRowsOp> rows) {
+  SmallVector<Value> inputs{op.getPath()};
+  for (MakeTreeRowsOp some : rows) {
+    int64_t count = nodesOf(some).size();
+    inputs.push_back(e.bySlot(some.getPlaces(), count));
+    inputs.push_back(e.bySlot(some.getPositions(), count));
+  }
+  SlotBody body(e.builder, e.loc, "path", e.slots(), inputs);
+  auto along = [&](size_t which) {
+    return body.vector(*e.roundK() + 1, [&](Value place) {
+      Value node = body.element(body.input(0), place);
+      Value entry = body.constant(-1);
+      for (auto [i, some] : llvm::enumerate(rows))
+        for (auto [row, one] : llvm::enumerate(nodesOf(some)))
+          entry = body.select(body.compare(Predicate::eq, node, one),
+                              body.element(body.input(1 + 2 * i + which), row),
+                              entry);
+      return entry;
+    });
+  };
+  ValueRange moved = body.yield({along(0), along(1)});
+  CacheMoveOp::create(e.builder, e.loc, moved[0], moved[1], e.slots(), cache);
+}
+
+/// Brings the entries of the path into place. Returns the rows of the path, -1
+/// behind its end.
+static Value movePath(Expansion &e, CommitOp op) {
+  int64_t nodes = *e.roundK() + 1;
+  SlotBody body(e.builder, e.loc, "path", e.slots(), op.getPath());
+  Value n = body.load(states::kLength), none = body.constant(-1);
+  auto along = [&](llvm::function_ref<Value(Value, Value)> value) {
+    return body.vector(nodes, [&](Value place) {
+      Value node = body.element(body.input(0), place);
+      return body.select(body.compare(Predicate::sge, node, 0),
+                         value(place, node), none);
+    });
+  };
+  Value first = body.mul(body.index(), nodes);
+  ValueRange moved = body.yield(
+      {along([&](Value, Value node) { return body.add(n, node); }),
+       along([&](Value place, Value) { return body.add(n, place); }),
+       along([&](Value, Value node) { return body.add(first, node); })});
+  for (auto &[name, entries] : treeCaches(*op->getBlock())) {
+    auto cache = cast<FlatSymbolRefAttr>(name);
+    if (entries.ofAllNodes)
+      CacheMoveOp::create(e.builder, e.loc, moved[0], moved[1], e.slots(),
+                          cache);
+    else
+      moveRows(e, op, cache, entries.rows.getArrayRef());
+  }
+  return moved[2];
+}
+
+/// A round commits what one row per draft and the anchor's gave.
+static LogicalResult checkWidths(CommitOp op, int64_t k) {
+  for (Value grid : {op.getPicks(), op.getPath()})
+    if (grid && widthOf(grid) != k + 1)
+      return op.emitOpError("expected ")
+             << k + 1 << " picks and nodes per slot, got " << grid.getType();
+  return success();
+}
+
+static LogicalResult expandInRound(CommitOp op) {
+  Expansion e(op);
+  useOutputs(e.module);
+  int64_t k = *e.roundK();
+  if (failed(checkWidths(op, k)))
+    return failure();
+  if (op.getPath() && failed(checkInlined(*op->getBlock())))
+    return failure();
+  Value rows;
+  if (op.getPath()) {
+    rows = movePath(e, op);
+    e.output("path", op.getPath());
+  }
+  SlotBody body(e.builder, e.loc, "commit", e.slots(),
+                {op.getCount(), op.getPicks()});
+  Value count = body.input(0), picks = body.input(1);
+  Value emitted = body.add(count, 1);
+  body.store(body.add(body.load(states::kLength), emitted), states::kLength);
+  body.store(emitted, states::kOutCount);
+  storeAccepted(e.module, body, count);
+  body.repeat(k + 1, {}, [&](Value j, ValueRange) -> SmallVector<Value> {
+    storeToken(e.module, body, body.element(picks, j), j);
+    return {};
+  });
+  body.yield({});
+  writeHidden(e, op.getHidden(), rows);
+  op.erase();
+  return success();
+}
+
+static void expandInPrefill(CommitOp op) {
+  Expansion e(op);
+  useOutputs(e.module);
+  useState(e.module, states::kSequences);
+  Value token = e.byRow(op.getPicks());
+  SlotBody body(e.builder, e.loc, "commit", e.slots(), token);
+  Value start = sequenceWord(body, SequenceWord::Start);
+  Value rows = sequenceWord(body, SequenceWord::Rows);
+  Value total = sequenceWord(body, SequenceWord::Total);
+  Value zero = body.constant(0);
+  Value isWhole = body.compare(Predicate::eq, body.add(start, rows), total);
+  Value first = body.input(0);
+  // After a preemption the anchor is what a round put out before: a rule's
+  // tokens are not always the target's picks.
+  if (hasState(e.module, states::kKnown)) {
+    Value known = body.load(states::kKnown, total);
+    Value isKnown = body.compare(Predicate::sge, known, 0);
+    first = body.select(isKnown, known, first);
+  }
+  body.when(isWhole, [&] {
+    body.store(total, states::kLength);
+    body.store(body.constant(1), states::kOutCount);
+    storeAccepted(e.module, body, zero);
+    storeToken(e.module, body, first, zero);
+  });
+  Value last =
+      body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow), rows), 1);
+  writeHidden(e, op.getHidden(), body.yield(last).front());
+  op.erase();
+}
+
+void ExpandCommitPass::runOnOperation() {
+  SmallVector<CommitOp> ops;
+  getOperation().walk([&](CommitOp op) { ops.push_back(op); });
+  for (CommitOp op : ops) {
+    if (failed(checkInstantiated(op)))
+      return signalPassFailure();
+    if (isa<PrefillOp>(op->getParentOp()))
+      expandInPrefill(op);
+    else if (failed(expandInRound(op)))
+      return signalPassFailure();
+    ++numExpanded;
+  }
+}

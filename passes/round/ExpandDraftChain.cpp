@@ -1,0 +1,105 @@
+//===- ExpandDraftChain.cpp - mtp.draft_chain as core ops -----------------===//
+//
+// The modules that are refreshed give the first drafts; deeper ones run the
+// last module on, one row per slot, on its own hidden state and the draft
+// before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/round/DraftPrefill.h"
+#include "passes/round/Refresh.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_EXPANDDRAFTCHAINPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+struct ExpandDraftChainPass
+    : public mtp::impl::ExpandDraftChainPassBase<ExpandDraftChainPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+} // namespace
+
+/// A draft is picked as the target's row at its place will pick: by the accept
+/// op's region, for the same slot and position, and so with the same parameters
+/// and the same noise. Returns all drafts of a slot side by side, and where
+/// they are read, the logits of each.
+static FailureOr<SmallVector<Value>> expandInRound(DraftChainOp op) {
+  Expansion e(op);
+  SmallVector<Region *> steps =
+      llvm::to_vector(llvm::make_pointer_range(op.getSteps()));
+  int64_t k = *e.roundK(), modules = steps.size();
+  int64_t refreshed = std::min(k, modules);
+  Refresh refresh(e, steps, refreshed);
+  // Where draft d will be verified, and where deeper ones' modules run.
+  SmallVector<Value> places = refresh.writePlaces([&](SlotBody &body, Value n) {
+    SmallVector<Value> positions;
+    for (int64_t d = 1; d <= k; ++d)
+      positions.push_back(body.add(n, d - 1));
+    for (int64_t d = modules + 1; d <= k; ++d)
+      positions.push_back(body.add(n, d - modules - refresh.takesHidden()));
+    return positions;
+  });
+  SmallVector<Value> drafts;
+  SmallVector<std::pair<Value, int64_t>> draftLogits;
+  ModuleOutputs last;
+  for (int64_t d = 1; d <= k; ++d) {
+    Value logits;
+    if (d <= modules) {
+      last = refresh.run(d, last.hidden, drafts);
+      logits = e.takeRows(last.logits, refresh.anchor(d));
+      if (last.hidden && d == refreshed && k > modules)
+        last.hidden = e.takeRows(last.hidden, refresh.anchor(d));
+    } else {
+      last = refresh.step(modules, drafts.back(), last.hidden,
+                          e.makeRows(e.slots(), places[k + d - modules - 1]));
+      logits = last.logits;
+    }
+    FailureOr<Value> draft = e.pick(
+        logits, e.makeRows(e.slots(), places[d - 1]), op.getVocabularyAttr());
+    if (failed(draft))
+      return failure();
+    drafts.push_back(*draft);
+    draftLogits.push_back({logits, 1});
+  }
+  SlotBody body(e.builder, e.loc, "drafts", e.slots(), drafts);
+  SmallVector<Value> own;
+  for (size_t i = 0; i < drafts.size(); ++i)
+    own.push_back(body.input(i));
+  SmallVector<Value> results{body.yield(body.vector(own)).front()};
+  if (op.getDraftLogits())
+    results.push_back(op.getDraftLogits().use_empty()
+                          ? Value()
+                          : e.bySlot(e.concatRows(draftLogits), k));
+  return results;
+}
+
+static LogicalResult expand(DraftChainOp op) {
+  if (isa<PrefillOp>(op->getParentOp()))
+    return expandDraftPrefill(
+        op, llvm::to_vector(llvm::make_pointer_range(op.getSteps())));
+  FailureOr<SmallVector<Value>> results = expandInRound(op);
+  if (failed(results))
+    return failure();
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), *results))
+    result.replaceAllUsesWith(value);
+  op.erase();
+  return success();
+}
+
+void ExpandDraftChainPass::runOnOperation() {
+  SmallVector<DraftChainOp> ops;
+  getOperation().walk([&](DraftChainOp op) { ops.push_back(op); });
+  for (DraftChainOp op : ops) {
+    if (failed(checkInstantiated(op)) || failed(expand(op)))
+      return signalPassFailure();
+    ++numExpanded;
+  }
+}

@@ -1,0 +1,120 @@
+//===- ExpandVerify.cpp - mtp.verify as core ops --------------------------===//
+//
+// In a round the target's rows are the anchor and the drafts, at positions n to
+// n + k; in a prefill they are the chunk's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/round/RoundExpansion.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_EXPANDVERIFYPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+using Predicate = SlotBody::Predicate;
+
+namespace {
+struct ExpandVerifyPass
+    : public mtp::impl::ExpandVerifyPassBase<ExpandVerifyPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+};
+
+/// The rows that the target runs over, and of each slot how many drafts could
+/// be accepted; null where there are none.
+struct TargetRows {
+  Value tokens, rows, drafted;
+};
+} // namespace
+
+/// How long the longest path from the anchor is on which all nodes have a
+/// token: a draft behind one that is none cannot be accepted.
+static Value countDrafts(SlotBody &body, ArrayRef<int64_t> parents,
+                         Value drafts) {
+  Value longest = body.constant(0), none = body.constant(-1);
+  SmallVector<Value> depths{longest};
+  for (size_t node = 1; node < parents.size(); ++node) {
+    Value above = depths[parents[node]];
+    Value isDraft = body.both(
+        body.compare(Predicate::sge, body.element(drafts, node - 1), 0),
+        body.compare(Predicate::sge, above, 0));
+    depths.push_back(body.select(isDraft, body.add(above, 1), none));
+    longest = body.max(longest, depths.back());
+  }
+  return longest;
+}
+
+static TargetRows writeWindow(Expansion &e, Value drafts,
+                              ArrayRef<int64_t> parents) {
+  for (llvm::StringRef state :
+       {states::kLength, states::kAccepted, states::kWindow})
+    useState(e.module, state);
+  int64_t k = *e.roundK();
+  SlotBody body(e.builder, e.loc, "window", e.slots(),
+                drafts ? ValueRange(drafts) : ValueRange());
+  Value n = body.load(states::kLength);
+  SmallVector<Value> tokens{
+      body.load(states::kWindow, body.load(states::kAccepted))};
+  for (int64_t draft = 0; draft < k; ++draft)
+    tokens.push_back(body.element(body.input(0), draft));
+  SmallVector<Value> window{
+      body.vector(tokens),
+      body.vector(k + 1, [&](Value) { return body.slot(); }),
+      body.vector(k + 1, [&](Value row) { return body.add(n, row); })};
+  if (drafts)
+    window.push_back(countDrafts(body, parents, body.input(0)));
+  ValueRange made = body.yield(window);
+  return {e.byRow(made[0]), e.makeRows(e.byRow(made[1]), e.byRow(made[2])),
+          drafts ? made[3] : Value()};
+}
+
+static LogicalResult expand(VerifyOp op) {
+  Expansion e(op);
+  Value drafts = op.getDrafts();
+  TargetRows target;
+  if (e.isPrefill()) {
+    auto type =
+        cast<RankedTensorType>(op.getBodyRegion().getArgument(0).getType());
+    auto prompt = PromptRowsOp::create(e.builder, e.loc, type,
+                                       RowsType::get(op.getContext()));
+    target = {prompt.getTokens(), prompt.getRows()};
+  } else {
+    int64_t k = *e.roundK();
+    if (failed(checkDrafts(op, k, drafts, op.getTree())))
+      return failure();
+    // A smaller k is the first nodes: parents come before their children.
+    SmallVector<int64_t> parents =
+        op.getTree() ? SmallVector<int64_t>(op.getTree()->take_front(k + 1))
+                     : llvm::to_vector(llvm::seq<int64_t>(-1, k));
+    target = writeWindow(e, drafts, parents);
+    e.output("tokens", target.tokens);
+    if (target.drafted)
+      e.output(kDraftedOutput, target.drafted);
+    if (op.getTree())
+      target.rows = TreeRowsOp::create(e.builder, e.loc, target.rows, parents);
+  }
+  SmallVector<Value> results =
+      e.inlineRegion(op.getBodyRegion(), {target.tokens, target.rows});
+  if (!e.isPrefill())
+    e.output("logits", results[0]);
+  if (op.getRows())
+    results.push_back(target.rows);
+  op.replaceAllUsesWith(results);
+  op.erase();
+  return success();
+}
+
+void ExpandVerifyPass::runOnOperation() {
+  SmallVector<VerifyOp> ops;
+  getOperation().walk([&](VerifyOp op) { ops.push_back(op); });
+  for (VerifyOp op : ops) {
+    if (failed(checkInstantiated(op)) || failed(expand(op)))
+      return signalPassFailure();
+    ++numExpanded;
+  }
+}

@@ -1,0 +1,434 @@
+//===- InstantiateRounds.cpp - Write the round once for every k -----------===//
+//
+// A round is one text for every k. For each k it is cloned, `mtp.k` becomes a
+// constant, and what follows from it is folded: code by the canonicalisations
+// of the upstream dialects, types by going through the ops in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/Passes.h"
+#include "passes/round/CloneCaptures.h"
+#include "passes/support/Calls.h"
+#include "passes/support/CountRows.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_INSTANTIATEROUNDSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+/// Rows whose products take as long as reading the weights, and no more: logits
+/// of more rows would be most of the arena.
+constexpr int64_t kMostScoredRows = 32;
+
+struct InstantiateRoundsPass
+    : public mtp::impl::InstantiateRoundsPassBase<InstantiateRoundsPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult instantiate(Operation *op, int64_t k);
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Values that only one op knows
+//===----------------------------------------------------------------------===//
+
+/// Gives the verify a third result, its rows, and tells the accept of its
+/// logits; gives the accept of a tree its path, and tells the commit.
+static void linkParts(Block &body) {
+  OpBuilder builder(body.getParentOp()->getContext());
+  for (auto verify : llvm::to_vector(body.getOps<VerifyOp>())) {
+    if (verify.getRows())
+      continue;
+    builder.setInsertionPoint(verify);
+    auto linked = VerifyOp::create(
+        builder, verify.getLoc(), verify.getLogits().getType(),
+        verify.getHidden().getType(), RowsType::get(builder.getContext()),
+        verify.getDrafts(), verify.getTreeAttr());
+    linked.getBodyRegion().takeBody(verify.getBodyRegion());
+    verify.replaceAllUsesWith(linked.getResults().take_front(2));
+    verify.erase();
+  }
+  for (auto accept : llvm::to_vector(body.getOps<AcceptOp>())) {
+    auto verify = accept.getLogits().getDefiningOp<VerifyOp>();
+    if (verify && !accept.getRows())
+      accept.getRowsMutable().assign(verify.getRows());
+    if (!accept.getTree() || accept.getPath())
+      continue;
+    builder.setInsertionPoint(accept);
+    auto linked = AcceptOp::create(
+        builder, accept.getLoc(), accept.getCount().getType(),
+        accept.getPicks().getType(), accept.getPicks().getType(),
+        accept.getDrafts(), accept.getLogits(), accept.getDraftLogits(),
+        accept.getRows(), accept.getRule(), accept.getTreeAttr(),
+        accept.getRuleArgsAttr());
+    linked.getBodyRegion().takeBody(accept.getBodyRegion());
+    linked.getRuleRegion().takeBody(accept.getRuleRegion());
+    accept.replaceAllUsesWith(linked.getResults().take_front(2));
+    accept.erase();
+    for (auto commit : body.getOps<CommitOp>())
+      if (commit.getCount() == linked.getCount() && !commit.getPath())
+        commit.getPathMutable().assign(linked.getPath());
+  }
+}
+
+/// Without drafts there is no tree, and nothing for a rule to decide.
+static void dropDrafts(AcceptOp accept) {
+  accept.getDraftsMutable().clear();
+  accept.getDraftLogitsMutable().clear();
+  accept.removeTreeAttr();
+  accept.setRule(AcceptRule::Exact);
+  accept.removeRuleArgsAttr();
+  accept.getRuleRegion().getBlocks().clear();
+}
+
+static LogicalResult dropDrafts(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+    if (auto verify = dyn_cast<VerifyOp>(op)) {
+      verify.getDraftsMutable().clear();
+      verify.removeTreeAttr();
+    } else if (auto accept = dyn_cast<AcceptOp>(op)) {
+      dropDrafts(accept);
+    } else if (isa<DraftChainOp, DraftTreeOp>(op)) {
+      if (!op.use_empty()) {
+        InFlightDiagnostic diag = op.emitOpError(
+            "expected no use of the drafts but by mtp.verify and mtp.accept: "
+            "at k = 0 there are none");
+        diag.attachNote(op.getUsers().begin()->getLoc())
+            << "they are used here";
+        return diag;
+      }
+      op.erase();
+    }
+  }
+  return success();
+}
+
+/// Makes `mtp.k` the constant k in `op`. Returns whether it is used.
+static bool setDrafts(Operation *op, int64_t k) {
+  SmallVector<KOp> uses;
+  op->walk([&](KOp use) { uses.push_back(use); });
+  for (KOp use : uses) {
+    OpBuilder builder(use);
+    use.replaceAllUsesWith(
+        arith::ConstantIndexOp::create(builder, use.getLoc(), k).getResult());
+    use.erase();
+  }
+  return !uses.empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Prefill and scoring
+//===----------------------------------------------------------------------===//
+
+/// Whether `made`, which `user` reads, is the same in a prefill as in a round:
+/// weights, constants and what is computed of them. A prompt has none of what a
+/// round's states, drafts and caches give.
+static LogicalResult isSameInPrefill(Operation *user, Operation *made) {
+  if (isMemoryEffectFree(made))
+    return success();
+  InFlightDiagnostic diag = user->emitOpError(
+      "expected an mtp.prefill in the module, since a prompt does not have "
+      "what this op of the round reads");
+  diag.attachNote(made->getLoc()) << "made here";
+  return diag;
+}
+
+/// Copies to a prefill the ops of `round` that say what a prompt does. The
+/// draft operation comes behind the target, whose hidden states its modules
+/// read.
+static LogicalResult cloneForPrompt(RoundOp round, OpBuilder &builder,
+                                    IRMapping &mapping) {
+  Operation *commit = nullptr;
+  for (Operation &op : *round.getBody()) {
+    if (auto verify = dyn_cast<VerifyOp>(op)) {
+      auto copy = cast<VerifyOp>(builder.clone(op, mapping));
+      copy.getDraftsMutable().clear();
+      copy.removeTreeAttr();
+    } else if (auto accept = dyn_cast<AcceptOp>(op)) {
+      dropDrafts(cast<AcceptOp>(builder.clone(op, mapping)));
+    } else if (isa<CommitOp>(op)) {
+      commit = &op;
+    }
+  }
+  if (!commit || round.getBody()->getOps<VerifyOp>().empty())
+    return round.emitOpError(
+        "expected an mtp.prefill in the module, since the round "
+        "has no mtp.verify and mtp.commit that say what it does");
+  for (Operation &op : *round.getBody())
+    if (isa<DraftChainOp, DraftTreeOp>(op))
+      builder.clone(op, mapping);
+  builder.clone(*commit, mapping);
+  return success();
+}
+
+/// The prefill that a round of readable ops means.
+static FailureOr<PrefillOp> makePrefill(RoundOp round) {
+  OpBuilder builder(round->getContext());
+  builder.setInsertionPointAfter(round);
+  std::string name = (round.getSymName() + "_prompt").str();
+  auto prefill =
+      PrefillOp::create(builder, round.getLoc(), name, IntegerAttr());
+  Block &body = prefill.getBodyRegion().emplaceBlock();
+  builder.setInsertionPointToStart(&body);
+  IRMapping mapping;
+  if (failed(cloneForPrompt(round, builder, mapping)) ||
+      failed(cloneCaptures(body, *round.getBody(), mapping, isSameInPrefill)))
+    return failure();
+  return prefill;
+}
+
+/// Reports that texts cannot be scored: `user` needs what a round's slots or a
+/// chunk's rows are made of.
+static LogicalResult warnOfNoScores(Operation *user, Operation *made) {
+  InFlightDiagnostic diag = user->emitWarning(
+      "the target needs more than tokens and rows, so that no text can be "
+      "scored: the artifact has no function prompt_logits");
+  diag.attachNote(made->getLoc()) << "this is made of the slots of a round";
+  return failure();
+}
+
+/// Whether `made` is there where rows are given and there are no slots.
+static LogicalResult isSameForRows(Operation *user, Operation *made) {
+  return isMemoryEffectFree(made) && !isa<SlotsOp, PromptRowsOp>(made)
+             ? success()
+             : warnOfNoScores(user, made);
+}
+
+/// An empty function from tokens, slots and positions of rows to their logits.
+static func::FuncOp declarePromptLogits(VerifyOp verify, int64_t rows) {
+  auto module = verify->getParentOfType<ModuleOp>();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto ints = RankedTensorType::get({rows}, builder.getI32Type());
+  auto logits = cast<RankedTensorType>(verify.getLogits().getType());
+  auto type = builder.getFunctionType(
+      {ints, ints, ints}, logits.clone({rows, logits.getDimSize(1)}));
+  auto function =
+      func::FuncOp::create(builder, verify.getLoc(), "prompt_logits", type);
+  function.addEntryBlock();
+  constexpr llvm::StringLiteral kNames[] = {"tokens", "slots", "positions"};
+  for (auto [i, name] : llvm::enumerate(kNames))
+    function.setArgAttr(i, kNameAttr, builder.getStringAttr(name));
+  function.setResultAttr(0, kNameAttr, builder.getStringAttr("logits"));
+  return function;
+}
+
+/// Clones the target of `round`, which has that verify, into `body`.
+static LogicalResult cloneTarget(VerifyOp verify, Block &body) {
+  Block &target = verify.getBodyRegion().front();
+  OpBuilder builder = OpBuilder::atBlockEnd(&body);
+  Value made = MakeRowsOp::create(builder, verify.getLoc(), body.getArgument(1),
+                                  body.getArgument(2));
+  IRMapping mapping;
+  mapping.map(target.getArguments(), ValueRange{body.getArgument(0), made});
+  for (Operation &op : target) {
+    if (isa<SlotsOp, PromptRowsOp>(op))
+      return warnOfNoScores(verify, &op);
+    builder.clone(op, mapping);
+  }
+  return cloneCaptures(body, *verify->getBlock(), mapping, isSameForRows);
+}
+
+/// The target on rows that are given; a row of position -1 is padding. None
+/// where the target is of more than these.
+static LogicalResult makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
+  // A callee's types do not follow the number of rows.
+  for (Operation &op : verify.getBodyRegion().front())
+    if (getCallee(&op))
+      return op.emitOpError("expected no call in the target, is "
+                            "mtp-inline-layers missing before this pass?");
+  func::FuncOp function = declarePromptLogits(
+      verify, std::min<int64_t>(envelope.getPrefillChunk(), kMostScoredRows));
+  Block &body = function.getBody().front();
+  if (failed(cloneTarget(verify, body))) {
+    function.erase();
+    return success();
+  }
+  setDrafts(function, 0);
+  Operation *end = body.getTerminator();
+  for (Operation &op : body.without_terminator())
+    if (failed(countRows(&op, {})))
+      return failure();
+  OpBuilder builder(end);
+  func::ReturnOp::create(builder, verify.getLoc(), end->getOperand(0));
+  end->erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Instances
+//===----------------------------------------------------------------------===//
+
+/// The value that `value` is a cast of, with a type that says more.
+static Value peelCast(Value value) {
+  auto cast = value.getDefiningOp<tensor::CastOp>();
+  return cast ? cast.getSource() : value;
+}
+
+/// What one slot has of `type`.
+static Type slotType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (tensor.getRank() == 1)
+    return tensor.getElementType();
+  return RankedTensorType::get(tensor.getShape().drop_front(),
+                               tensor.getElementType());
+}
+
+/// Folds `op` and what stands in it.
+static void fold(Operation *op) {
+  RewritePatternSet patterns(op->getContext());
+  for (Dialect *dialect : op->getContext()->getLoadedDialects())
+    dialect->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName name :
+       op->getContext()->getRegisteredOperations())
+    name.getCanonicalizationPatterns(patterns, op->getContext());
+  for (Region &region : op->getRegions())
+    (void)applyPatternsGreedily(region,
+                                FrozenRewritePatternSet(std::move(patterns)));
+}
+
+/// The types of a body's arguments follow from the operands, those of the
+/// results from what it yields.
+static void refine(PerSlotOp op) {
+  for (auto [argument, input] :
+       llvm::zip(op.getInputArguments(), op.getInputs()))
+    argument.setType(slotType(input.getType()));
+  fold(op);
+  YieldOp yield = op.getYield();
+  for (auto [operand, result] :
+       llvm::zip(yield->getOpOperands(), op.getResults())) {
+    operand.set(peelCast(operand.get()));
+    SmallVector<int64_t> shape{ShapedType::kDynamic};
+    if (auto own = dyn_cast<RankedTensorType>(operand.get().getType()))
+      llvm::append_range(shape, own.getShape());
+    result.setType(cast<RankedTensorType>(result.getType()).clone(shape));
+  }
+}
+
+static void refineTypes(Block &body, int64_t k);
+
+/// The rule sees what a slot has of k drafts.
+static void refine(AcceptOp op, int64_t k) {
+  if (op.getRuleRegion().empty())
+    return;
+  Block &rule = op.getRuleRegion().front();
+  for (auto [name, argument] :
+       llvm::zip_equal(op.getRuleArguments(), rule.getArguments())) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || type.getRank() < 2)
+      continue;
+    bool isDrafts =
+        name == RuleArgument::Drafts || name == RuleArgument::DraftLogits;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[1] = isDrafts ? k : k + 1;
+    argument.setType(type.clone(shape));
+  }
+  refineTypes(rule, k);
+}
+
+/// Gives every op of the round the types that follow from k.
+static void refineTypes(Block &body, int64_t k) {
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    for (OpOperand &operand : op.getOpOperands())
+      operand.set(peelCast(operand.get()));
+    if (auto perSlot = dyn_cast<PerSlotOp>(op))
+      refine(perSlot);
+    else if (auto accept = dyn_cast<AcceptOp>(op))
+      refine(accept, k);
+  }
+  for (auto cast : llvm::to_vector(body.getOps<tensor::CastOp>()))
+    if (cast->use_empty())
+      cast->erase();
+}
+
+static LogicalResult unrollLoops(Block &body) {
+  for (auto loop : llvm::to_vector(body.getOps<scf::ForOp>()))
+    if (failed(loopUnrollFull(loop)))
+      return loop.emitOpError("expected bounds that follow from mtp.k: the ops "
+                              "of a round are known when it is compiled");
+  return success();
+}
+
+LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k) {
+  OpBuilder builder(op);
+  Operation *instance = builder.clone(*op);
+  StringRef name = SymbolTable::getSymbolName(op).getValue();
+  SymbolTable::setSymbolName(instance, (name + "_k" + Twine(k)).str());
+  if (auto round = dyn_cast<RoundOp>(instance))
+    round.setK(k);
+  else
+    cast<PrefillOp>(instance).setK(k);
+  ++numRounds;
+  Block &body = instance->getRegion(0).front();
+  if (k == 0 && failed(dropDrafts(body)))
+    return failure();
+  linkParts(body);
+  bool goesByK = setDrafts(instance, k);
+  bool hasRule = llvm::any_of(body.getOps<AcceptOp>(), [](AcceptOp accept) {
+    return accept.getRule() == AcceptRule::Custom;
+  });
+  if (!goesByK && !hasRule)
+    return success();
+  fold(instance);
+  if (failed(unrollLoops(body)))
+    return failure();
+  fold(instance);
+  refineTypes(body, k);
+  return success();
+}
+
+/// Whether a prefill does more where drafting is on: only a drafter reads the
+/// prompt ahead of its rows.
+static bool servesDrafting(PrefillOp prefill) {
+  return prefill
+      .walk([](Operation *op) {
+        auto rows = dyn_cast<PromptRowsOp>(op);
+        return isa<DraftChainOp, DraftTreeOp, KOp>(op) ||
+                       (rows && rows.getAhead() > 0)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void InstantiateRoundsPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto rounds = module.getOps<RoundOp>();
+  if (rounds.empty() || (*rounds.begin()).getK())
+    return;
+  RoundOp round = *rounds.begin();
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  // What a round decides in core ops may be any rule.
+  if (envelope.getMaxK() > 0 && round.getBody()->getOps<AcceptOp>().empty())
+    module->setAttr(kCustomRuleAttr, UnitAttr::get(&getContext()));
+  FailureOr<PrefillOp> prefill = failure();
+  auto prefills = module.getOps<PrefillOp>();
+  prefill = prefills.empty() ? makePrefill(round) : *prefills.begin();
+  if (failed(prefill))
+    return signalPassFailure();
+  for (auto verify : round.getBody()->getOps<VerifyOp>())
+    if (failed(makePromptLogits(verify, envelope)))
+      return signalPassFailure();
+  for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
+    if (failed(instantiate(round, k)))
+      return signalPassFailure();
+  if (failed(instantiate(*prefill, 0)) ||
+      (envelope.getMaxK() > 0 && servesDrafting(*prefill) &&
+       failed(instantiate(*prefill, envelope.getMaxK()))))
+    return signalPassFailure();
+  round.erase();
+  prefill->erase();
+}

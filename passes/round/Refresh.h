@@ -1,0 +1,66 @@
+//===- Refresh.h - A module's run over what was verified last ---*- C++ -*-===//
+//
+// Every round, module d = 1, 2, .. first runs over the rows that the last round
+// verified and d - 1 rows before them, whose tokens were drafts when they were
+// last written: its cache then holds entries of true hidden states alone. The
+// anchor's row gives draft d. What depends on n, a and the window only is
+// computed in one body beforehand; what depends on drafts follows them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_PASSES_ROUND_REFRESH_H
+#define MTP_PASSES_ROUND_REFRESH_H
+
+#include "passes/round/RoundExpansion.h"
+
+namespace mlir::mtp {
+
+/// What a module computed.
+struct ModuleOutputs {
+  Value logits;
+  /// Null where steps take no hidden states.
+  Value hidden;
+};
+
+/// Writes the refreshes of a round of k drafts.
+class Refresh {
+public:
+  /// `steps` are the modules; the first `count` are refreshed.
+  Refresh(Expansion &e, ArrayRef<Region *> steps, int64_t count);
+
+  /// Writes what is known before the first draft; `more` adds positions of a
+  /// slot, which are returned.
+  SmallVector<Value>
+  writePlaces(llvm::function_ref<SmallVector<Value>(SlotBody &, Value n)> more);
+
+  /// Runs `module` over its rows. `before` is what the module before gave, and
+  /// `drafts` are all so far.
+  ModuleOutputs run(int64_t module, Value before, ArrayRef<Value> drafts);
+  /// Runs the step of a module on any rows.
+  ModuleOutputs step(int64_t module, Value tokens, Value hidden, Value rows);
+  /// The anchor's row among those of `module`, as an index of all rows.
+  Value anchor(int64_t module) { return rows[module - 1].anchor; }
+
+  bool takesHidden() const { return steps.front()->getNumArguments() == 3; }
+
+private:
+  struct Rows {
+    Value tokens, slots, positions, anchor;
+    /// Row a of the module before, which this module's carry becomes.
+    Value carried;
+  };
+
+  int64_t rowsOf(int64_t module) { return k + module; }
+  int64_t behind(int64_t module) { return takesHidden() ? module : 0; }
+  Value tokensOf(SlotBody &body, int64_t module, ArrayRef<Value> known);
+  Value hiddenOf(int64_t module, Value before);
+
+  Expansion &e;
+  SmallVector<Region *> steps;
+  int64_t k;
+  SmallVector<Rows> rows;
+};
+
+} // namespace mlir::mtp
+
+#endif // MTP_PASSES_ROUND_REFRESH_H

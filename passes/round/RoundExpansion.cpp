@@ -1,0 +1,160 @@
+//===- RoundExpansion.cpp - What the expansions of a round share ----------===//
+
+#include "passes/round/RoundExpansion.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+Expansion::Expansion(Operation *op)
+    : module(op->getParentOfType<ModuleOp>()), loc(op->getLoc()), builder(op),
+      op(op), parent(op->getParentOp()) {
+  if (auto round = dyn_cast<RoundOp>(parent))
+    k = round.getK();
+}
+
+Value Expansion::slots() {
+  Block &body = parent->getRegion(0).front();
+  for (auto known : body.getOps<SlotsOp>()) {
+    // It may stand behind what is expanded, and reads nothing.
+    known->moveBefore(&body, body.begin());
+    return known;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&body);
+  auto type =
+      RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  return SlotsOp::create(builder, parent->getLoc(), type);
+}
+
+Value Expansion::byRow(Value grid) {
+  auto type =
+      RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  return builder.createOrFold<RegroupOp>(loc, type, grid);
+}
+
+Value Expansion::bySlot(Value rows, int64_t count) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  SmallVector<int64_t> shape{ShapedType::kDynamic, count};
+  llvm::append_range(shape, type.getShape().drop_front());
+  return builder.createOrFold<RegroupOp>(loc, type.clone(shape), rows);
+}
+
+Value Expansion::makeRows(Value slots, Value positions) {
+  return MakeRowsOp::create(builder, loc, slots, positions);
+}
+
+Value Expansion::takeRows(Value x, Value index) {
+  return TakeRowsOp::create(builder, loc, x.getType(), x, index);
+}
+
+Value Expansion::concatRows(ArrayRef<std::pair<Value, int64_t>> parts) {
+  auto [all, rows] = parts.front();
+  for (auto [part, more] : parts.drop_front()) {
+    all = ConcatRowsOp::create(builder, loc, part.getType(), all, rows, part,
+                               more);
+    rows += more;
+  }
+  return all;
+}
+
+SmallVector<Value> Expansion::inlineRegion(Region &region, ValueRange args) {
+  Block &body = region.front();
+  IRMapping mapping;
+  mapping.map(body.getArguments(), args);
+  for (Operation &inner : body.without_terminator()) {
+    // Bodies are joined where they run for the same slots.
+    if (auto own = dyn_cast<SlotsOp>(inner))
+      mapping.map(own.getResult(), slots());
+    else
+      builder.clone(inner, mapping);
+  }
+  return llvm::map_to_vector(
+      body.getTerminator()->getOperands(),
+      [&](Value yielded) { return mapping.lookupOrDefault(yielded); });
+}
+
+/// Makes `op`, written for logits over the target's vocabulary, read logits
+/// over `tokens`.
+static LogicalResult useVocabulary(Operation *op, FlatSymbolRefAttr tokens) {
+  if (auto argmax = dyn_cast<ArgmaxOp>(op))
+    argmax.setTokensAttr(tokens);
+  else if (auto sample = dyn_cast<SampleOp>(op))
+    sample.setTokensAttr(tokens);
+  else if (auto exclude = dyn_cast<ExcludeOp>(op)) {
+    exclude.setTokensAttr(tokens);
+    exclude.getResult().setType(exclude.getLogits().getType());
+  } else
+    return op->emitOpError("expected mtp.argmax, mtp.sample or mtp.exclude, as "
+                           "drafts of the vocabulary ")
+           << tokens << " are picked by this region, too";
+  return success();
+}
+
+FailureOr<Value> Expansion::pick(Value logits, Value rows,
+                                 FlatSymbolRefAttr tokens) {
+  auto accepts = parent->getRegion(0).getOps<AcceptOp>();
+  if (accepts.empty()) {
+    op->emitOpError("expected an mtp.accept after it: drafts are picked by its "
+                    "region");
+    return failure();
+  }
+  Block &body = (*accepts.begin()).getBodyRegion().front();
+  IRMapping mapping;
+  mapping.map(body.getArguments(), ValueRange{logits, rows});
+  // Values over the vocabulary: the logits, and what is made of them.
+  llvm::SmallDenseSet<Value> narrow{logits};
+  for (Operation &inner : body.without_terminator()) {
+    Operation *copy = builder.clone(inner, mapping);
+    bool readsLogits = llvm::any_of(copy->getOperands(), [&](Value operand) {
+      return narrow.contains(operand);
+    });
+    if (!tokens || !readsLogits)
+      continue;
+    if (failed(useVocabulary(copy, tokens)))
+      return failure();
+    if (isa<ExcludeOp>(copy))
+      narrow.insert(copy->getResult(0));
+  }
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+}
+
+void Expansion::output(llvm::StringRef name, Value value) {
+  OutputOp::create(builder, loc, name, value);
+}
+
+LogicalResult mlir::mtp::checkInstantiated(Operation *op) {
+  Operation *parent = op->getParentOp();
+  auto round = dyn_cast<RoundOp>(parent);
+  auto prefill = dyn_cast<PrefillOp>(parent);
+  if ((round && round.getK()) || (prefill && prefill.getK()))
+    return success();
+  return op->emitOpError("expected a round or a prefill with a k, is "
+                         "mtp-instantiate-rounds missing before this pass?");
+}
+
+LogicalResult mlir::mtp::checkDrafts(Operation *op, int64_t k, Value drafts,
+                                     std::optional<ArrayRef<int64_t>> tree) {
+  if (drafts ? widthOf(drafts) != k : k != 0) {
+    InFlightDiagnostic diag = op->emitOpError("expected ")
+                              << k << " drafts per slot, got ";
+    return drafts ? diag << drafts.getType() : diag << "none";
+  }
+  if (tree && int64_t(tree->size()) <= k)
+    return op->emitOpError("expected a tree of at least ")
+           << k + 1 << " nodes for k = " << k << ", got " << tree->size()
+           << "; lower max_k";
+  return success();
+}
+
+SmallVector<int64_t> mlir::mtp::nodeDepths(ArrayRef<int64_t> parents) {
+  SmallVector<int64_t> depths(parents.size(), 0);
+  for (size_t node = 1; node < parents.size(); ++node)
+    depths[node] = depths[parents[node]] + 1;
+  return depths;
+}
+
+Value mlir::mtp::sequenceWord(SlotBody &body, SequenceWord word) {
+  return body.load(states::kSequences,
+                   {body.constant(int64_t(word)), body.index()});
+}

@@ -1,0 +1,76 @@
+//===- RoundExpansion.h - What the expansions of a round share --*- C++ -*-===//
+//
+// draft, verify, accept and commit are rewritten into core ops by a pass each.
+// dialects/MTP/README.md says what a round computes.
+//
+// Notation, for one slot: n is its length (the anchor's position), a the drafts
+// that the last round accepted, W the tokens that followed the rows that it
+// verified; these began at position p0 = n - 1 - a.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_PASSES_ROUND_ROUNDEXPANSION_H
+#define MTP_PASSES_ROUND_ROUNDEXPANSION_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/support/RoundStates.h"
+#include "passes/support/SlotBody.h"
+
+namespace mlir::mtp {
+
+/// The output of a round that says of each slot how many drafts it could have
+/// accepted; mtp-repeat-rounds takes it into the ring.
+inline constexpr llvm::StringLiteral kDraftedOutput = "drafted";
+
+/// Writes core ops in place of one op of a round or a prefill.
+class Expansion {
+public:
+  explicit Expansion(Operation *op);
+
+  /// Drafts of the round; nothing in a prefill.
+  std::optional<int64_t> roundK() const { return k; }
+  bool isPrefill() const { return !k; }
+  /// The value of the region's one mtp.slots.
+  Value slots();
+  /// One number for each row of a slot as one for each row.
+  Value byRow(Value grid);
+  /// What each row has as `count` for each slot: a number, or columns.
+  Value bySlot(Value rows, int64_t count);
+  Value makeRows(Value slots, Value positions);
+  Value takeRows(Value x, Value index);
+  /// Rows of activations side by side, slot by slot, each of so many rows.
+  Value concatRows(ArrayRef<std::pair<Value, int64_t>> parts);
+  /// Clones a region of an op for these arguments; returns what it yields.
+  SmallVector<Value> inlineRegion(Region &region, ValueRange args);
+  /// What the round's accept op picks from `logits`, the columns of which stand
+  /// for these tokens, or for themselves.
+  FailureOr<Value> pick(Value logits, Value rows, FlatSymbolRefAttr tokens);
+  void output(llvm::StringRef name, Value value);
+
+  ModuleOp module;
+  Location loc;
+  OpBuilder builder;
+
+private:
+  Operation *op;
+  Operation *parent;
+  std::optional<int64_t> k;
+};
+
+/// Checks that the round or prefill around `op` has a k.
+LogicalResult checkInstantiated(Operation *op);
+
+/// Checks that an op of a round has k drafts per slot, and room in its tree.
+LogicalResult checkDrafts(Operation *op, int64_t k, Value drafts,
+                          std::optional<llvm::ArrayRef<int64_t>> tree);
+
+/// The depth of every node of a tree.
+SmallVector<int64_t> nodeDepths(ArrayRef<int64_t> parents);
+
+/// The word of the body's sequence.
+Value sequenceWord(SlotBody &body, SequenceWord word);
+
+} // namespace mlir::mtp
+
+#endif // MTP_PASSES_ROUND_ROUNDEXPANSION_H

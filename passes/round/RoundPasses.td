@@ -1,0 +1,143 @@
+//===- RoundPasses.td - From a round to core ops -----------*- tablegen -*-===//
+//
+// The first passes of the phase shape: a round per k, and each readable op
+// rewritten into core ops (dialects/MTP/IR/MTPCoreOps.td, MTPControlOps.td).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_ROUND_PASSES
+#define MTP_ROUND_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def InstantiateRoundsPass : Pass<"mtp-instantiate-rounds", "mlir::ModuleOp"> {
+  let summary = "Write the round once for every k";
+  let description = [{
+    Makes of a round without k one for each k from 0 to max_k, in which `mtp.k`
+    is a constant: code is folded, loops over constant ranges are unrolled, and
+    extents that follow from k become static. At k = 0 nothing is drafted: the
+    draft operation is gone, verify and accept have no drafts.
+
+    A prefill is instantiated for k = 0, and for k = max_k where that differs. A
+    module without a prefill gets the one that its round's verify, accept, draft
+    and commit make. The target alone, on given rows, becomes the function
+    `prompt_logits`, by which texts are scored; its rows are the chunk's, at
+    most 32.
+
+    An accept of a verify's logits is told the verify's rows, and the path
+    through a tree goes from accept to commit.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"
+  ];
+  let statistics = [
+    Statistic<"numRounds", "rounds", "rounds and prefills written">
+  ];
+}
+
+class MTP_ExpandPass<string op, string flag>
+    : Pass<flag, "mlir::ModuleOp"> {
+  let summary = "Rewrite " # op # " into core ops";
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [Statistic<"numExpanded", "ops", "ops rewritten">];
+}
+
+def ExpandDraftChainPass
+    : MTP_ExpandPass<"mtp.draft_chain", "mtp-expand-draft-chain"> {
+  let description = [{
+    In a round: refreshes of the modules over the rows that were verified last,
+    then the chain, each draft picked by the accept op's region for the row that
+    will verify it. In a prefill: the modules' runs that fill their caches. It
+    declares the states that it reads (`accepted`, `window`, `hidden`, and a
+    `carry_d` for each module d >= 2). Runs before `mtp-expand-verify` and
+    `mtp-expand-accept`, whose ops it looks at. Draft logits are put side by
+    side where an op reads them.
+  }];
+}
+
+def ExpandDraftTreePass
+    : MTP_ExpandPass<"mtp.draft_tree", "mtp-expand-draft-tree"> {
+  let description = [{
+    In a round: the module's refresh, then its runs over the nodes of each level
+    that have children, on their parents' hidden states; siblings are picked one
+    by one, each without those before it. A round of k drafts has the tree's
+    first k + 1 nodes. In a prefill as `mtp-expand-draft-chain`.
+  }];
+}
+
+def ExpandVerifyPass : MTP_ExpandPass<"mtp.verify", "mtp-expand-verify"> {
+  let description = [{
+    In a round the rows of anchor and drafts, then the region; in a prefill the
+    region over the chunk's rows.
+  }];
+}
+
+def ExpandAcceptPass : MTP_ExpandPass<"mtp.accept", "mtp-expand-accept"> {
+  let description = [{
+    The region, then the walk along its picks, slot by slot, or what the rule
+    holds, whose numbers are put in range. In a prefill the region picks for the
+    last row of each sequence. `mtp.accept_tokens` and `mtp.accept_tree`, the
+    walks as functions, are rewritten as well.
+  }];
+}
+
+def ExpandCommitPass : MTP_ExpandPass<"mtp.commit", "mtp-expand-commit"> {
+  let description = [{
+    Stores to the states that the host reads, and to those of the module that
+    other expansions read. In a prefill the slots whose prompts end in the chunk
+    begin.
+  }];
+}
+
+def ExpandTreeRowsPass
+    : MTP_ExpandPass<"mtp.tree_rows", "mtp-expand-tree-rows"> {
+  let description = [{
+    Positions and places of the nodes, row by row; in functions, too. Runs
+    behind `mtp-expand-commit`, which tells by `mtp.tree_rows` what is moved.
+  }];
+}
+
+def ExpandUniformPass : MTP_ExpandPass<"mtp.uniform", "mtp-expand-uniform"> {
+  let description = [{
+    Loads of the slot's seed and the integer code of the generator.
+  }];
+}
+
+def RepeatRoundsPass : Pass<"mtp-repeat-rounds", "mlir::ModuleOp"> {
+  let summary = "Let rounds say whether another one shall follow";
+  let description = [{
+    Behind each round, for every slot: its tokens go into the next entry of the
+    state `ring`, with -1 behind them where the output `drafted`, which it takes
+    out, says that there was no draft; what the state `loop` counts is counted,
+    and the output
+    `again` is -1 where the launch ends with this round (it has had all its
+    rounds, pages are short, of a sequence that has ended, too, or one has
+    ended and the host wants to know), 0 where the sequence has ended, else 1.
+    A device runs another round while no slot has -1 and one has 1.
+    `runtime/schema/FORMAT.md` has the words.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [Statistic<"numRounds", "rounds", "rounds that may repeat">];
+}
+
+def CheckUpkeepPass : Pass<"mtp-check-upkeep", "mlir::ModuleOp"> {
+  let summary = "Warn of what rounds keep in vain, or lose";
+  let description = [{
+    What compiles and is not what was meant, seen when rounds and prefills are
+    written out:
+
+    - a cache layer that rounds read and no prefill writes,
+    - a state that rounds carry on and neither a prefill nor the host writes: it
+      is lost at a preemption,
+    - a state that is never written, or never read, or both,
+    - an output that the host does not know.
+  }];
+  let statistics = [Statistic<"numWarnings", "warnings", "warnings">];
+}
+
+#endif // MTP_ROUND_PASSES

@@ -1,0 +1,64 @@
+//===- CountRows.cpp - Rows of a program's values -------------------------===//
+//
+// Slots and prompts have as many rows as the program says, and what is made of
+// them has a multiple, a part or a sum of that: counts all of them, base + step
+// * n.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/support/CountRows.h"
+#include "dialects/Exec/IR/ExecOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+using exec::Count;
+
+/// Numbers of the operand, in groups as long as the result's.
+static std::optional<Count> regroupedRows(RegroupOp op) {
+  std::optional<Count> numbers = exec::elementsOf(op.getX());
+  if (!numbers)
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(op.getType());
+  return divide(*numbers,
+                ShapedType::getNumElements(type.getShape().drop_front()));
+}
+
+/// The rows of the results; most ops have a row for each of their first
+/// operand.
+static std::optional<Count> resultRows(Operation *op,
+                                       const ProgramRows &program) {
+  using Rows = std::optional<Count>;
+  return llvm::TypeSwitch<Operation *, Rows>(op)
+      .Case([&](SlotsOp) { return program.slots; })
+      .Case([&](PromptRowsOp) { return program.chunk; })
+      .Case([](RegroupOp op) { return regroupedRows(op); })
+      .Case([](ReadStateOp op) {
+        return exec::rowsOf(op.getSlots()) * int64_t(op.getRows());
+      })
+      .Case([](ConcatRowsOp op) {
+        return exec::rowsOf(op.getHead()) + exec::rowsOf(op.getTail());
+      })
+      .Case([](TakeRowsOp op) { return exec::rowsOf(op.getIndex()); })
+      .Default([](Operation *op) -> Rows {
+        if (op->getNumOperands() == 0 ||
+            !isa<RankedTensorType>(op->getOperand(0).getType()))
+          return std::nullopt;
+        return exec::rowsOf(op->getOperand(0));
+      });
+}
+
+LogicalResult mlir::mtp::countRows(Operation *op, const ProgramRows &program) {
+  for (Value result : op->getResults()) {
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    if (!type || type.getRank() == 0 || !type.isDynamicDim(0))
+      continue;
+    std::optional<Count> rows = resultRows(op, program);
+    if (!rows || *rows == Count())
+      return op->emitOpError("expected a number of rows that follows from the "
+                             "slots of a round or the rows of a chunk, got ")
+             << type << " of " << op->getOperandTypes();
+    result.setType(exec::withRows(type, *rows));
+  }
+  return success();
+}

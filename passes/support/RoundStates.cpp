@@ -1,0 +1,128 @@
+//===- RoundStates.cpp - States by name -----------------------------------===//
+
+#include "passes/support/RoundStates.h"
+#include "runtime/schema/LoopWords.h"
+#include "runtime/schema/SamplingWords.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+std::string mlir::mtp::states::carry(int64_t module) {
+  return ("carry_" + llvm::Twine(module)).str();
+}
+
+namespace {
+/// How a state is declared.
+struct Declaration {
+  bool shared = false;
+  SmallVector<std::pair<ExtentUnit, int64_t>> extents;
+  bool isFloat = false;
+  /// The last rows of a prompt that write the state anew.
+  int64_t rebuildRows = 1;
+  /// What all elements begin with; none: 0.
+  std::optional<int64_t> init;
+  /// The host writes the known tokens.
+  bool hasTokens = false;
+};
+} // namespace
+
+static Declaration declarationOf(llvm::StringRef name, int64_t width) {
+  using namespace states;
+  auto window = std::make_pair(ExtentUnit::MaxK, int64_t(1));
+  auto chunk = std::make_pair(ExtentUnit::PrefillChunk, int64_t(0));
+  auto slots = std::make_pair(ExtentUnit::MaxBatch, int64_t(0));
+  auto fixed = [](int64_t size) {
+    return std::make_pair(ExtentUnit::Fixed, size);
+  };
+  if (name == kWindow || name == kOutTokens)
+    return {false, {window}};
+  if (name == kPageTable)
+    return {false, {{ExtentUnit::MaxPages, 0}}};
+  if (name == kSampling)
+    return {false, {fixed(::mtp::kSamplingWords)}};
+  if (name == kLoop)
+    return {false, {fixed(::mtp::kLoopWords)}};
+  if (name == kStopTokens)
+    return {.extents = {fixed(::mtp::kStopTokens)}, .init = -1};
+  if (name == kRing)
+    return {false, {fixed(::mtp::kRingRounds), {ExtentUnit::MaxK, int64_t(2)}}};
+  if (name == kActive)
+    return {true, {slots}};
+  if (name == kPromptTokens || name == kPromptPositions)
+    return {true, {fixed(width + 1), chunk}};
+  if (name == kPromptSlots)
+    return {true, {chunk}};
+  if (name == kSequences)
+    return {true, {fixed(kSequenceWords), slots}};
+  if (name == kKnown)
+    return {.extents = {{ExtentUnit::MaxContext, 1}},
+            .init = -1,
+            .hasTokens = true};
+  if (name == kHidden)
+    return {false, {window, fixed(width)}, true};
+  llvm::StringRef number = name;
+  int64_t module = 1;
+  // Module d - 1 has true hidden states up to d places before a prompt's end.
+  if (number.consume_front("carry_") && !number.getAsInteger(10, module))
+    return {false, {fixed(width)}, true, module};
+  return {};
+}
+
+void mlir::mtp::useState(ModuleOp module, llvm::StringRef name, int64_t width) {
+  if (hasState(module, name))
+    return;
+  Declaration state = declarationOf(name, width);
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  SmallVector<Attribute> extents;
+  for (auto [unit, offset] : state.extents)
+    extents.push_back(ExtentAttr::get(builder.getContext(), unit, offset));
+  Type element =
+      state.isFloat ? Type(builder.getF32Type()) : builder.getI32Type();
+  StateOp::create(builder, module.getLoc(), state.shared, name,
+                  builder.getArrayAttr(extents), element,
+                  state.init ? builder.getI32IntegerAttr(int32_t(*state.init))
+                             : TypedAttr(),
+                  state.hasTokens ? Rebuild::Tokens : Rebuild::Rows,
+                  state.rebuildRows);
+}
+
+bool mlir::mtp::isHostState(llvm::StringRef name) {
+  using namespace states;
+  constexpr llvm::StringLiteral kNames[] = {
+      kActive,     kLength,          kOutTokens,   kOutCount,  kPageTable,
+      kSampling,   kPromptTokens,    kPromptSlots, kSequences, kLoop,
+      kStopTokens, kPromptPositions, kRing};
+  return llvm::is_contained(kNames, name);
+}
+
+void mlir::mtp::declareContract(ModuleOp module, int64_t ahead) {
+  using namespace states;
+  for (llvm::StringRef name : {kActive, kLength, kOutTokens, kOutCount,
+                               kPageTable, kSampling, kPromptSlots, kSequences})
+    useState(module, name);
+  useState(module, kPromptTokens, ahead);
+  useState(module, kPromptPositions, ahead);
+}
+
+exec::StateOp mlir::mtp::declareState(OpBuilder &builder, StateOp state,
+                                      EnvelopeAttr envelope) {
+  SmallVector<int64_t> shape = state.getShape(envelope);
+  if (!state.getShared())
+    shape.insert(shape.begin(), envelope.getMaxBatch());
+  auto memory = exec::StateOp::create(
+      builder, state.getLoc(), state.getSymName(),
+      MemRefType::get(shape, state.getElementType()), state.getShared());
+  if (state.getInitAttr())
+    memory.setInitAttr(state.getInitAttr());
+  memory.setRebuild(state.getRebuild());
+  memory.setRebuildRows(state.getRebuildRows());
+  return memory;
+}
+
+void mlir::mtp::allocateStates(ModuleOp module, EnvelopeAttr envelope) {
+  for (StateOp state : llvm::to_vector(module.getOps<StateOp>())) {
+    OpBuilder builder(state);
+    declareState(builder, state, envelope);
+    state.erase();
+  }
+}
