@@ -1,0 +1,99 @@
+//===- WeightFormat.h - What the elements of a weight are -------*- C++ -*-===//
+//
+// Who quantises weights, who packs them, who plans their buffers, who multiplies
+// by them and who checks a file ask one value what a weight's elements are and
+// how many bytes they take. A new format is an enumerator here, its row in
+// `kWeightFormats`, and a case wherever the compiler then misses one.
+//
+// Room is left for what formats of checkpoints have and these do not: a table
+// of values that integers index, an offset per group, floats of 8 bits. Each is
+// a field beside `group`, or an enumerator, and part of `panelBytes`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_SCHEMA_WEIGHTFORMAT_H
+#define MTP_RUNTIME_SCHEMA_WEIGHTFORMAT_H
+
+#include "runtime/schema/FragmentOrder.h"
+#include "runtime/schema/IntegerFragments.h"
+#include "runtime/schema/QuantizedPanel.h"
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+namespace mtp {
+
+enum class WeightElements : uint8_t { F32, BF16, Int8, Int4 };
+
+/// What is known of a kind of elements without its group.
+struct WeightElementsInfo {
+  WeightElements elements;
+  /// As flags, modules and dumps say it.
+  std::string_view name;
+  /// Of one element, scales not counted.
+  int64_t bits;
+  /// Whether `group` inputs share a scale.
+  bool isQuantized;
+};
+
+inline constexpr WeightElementsInfo kWeightFormats[] = {
+    {WeightElements::F32, "f32", 32, false},
+    {WeightElements::BF16, "bf16", 16, false},
+    {WeightElements::Int8, "int8", 8, true},
+    {WeightElements::Int4, "int4", 4, true},
+};
+
+struct WeightFormat {
+  WeightElements elements = WeightElements::F32;
+  /// Inputs that share a scale, of quantised elements; 0 of others.
+  int64_t group = 0;
+
+  constexpr bool operator==(const WeightFormat &) const = default;
+
+  constexpr const WeightElementsInfo &info() const {
+    return kWeightFormats[static_cast<unsigned>(elements)];
+  }
+  constexpr std::string_view name() const { return info().name; }
+  constexpr int64_t bits() const { return info().bits; }
+  constexpr bool isQuantized() const { return info().isQuantized; }
+  constexpr bool isBF16() const { return elements == WeightElements::BF16; }
+  /// Whether there is a group exactly where elements need one, and a valid one.
+  constexpr bool isValid() const {
+    return isQuantized() ? isQuantGroup(group) : group == 0;
+  }
+
+  /// The panel of `k` inputs of a quantised format.
+  constexpr QuantizedPanel panel(int64_t k) const { return {bits(), group, k}; }
+  /// Bytes of a panel of `width` outputs and `k` inputs; bf16 has its inputs in
+  /// pairs. A quantised panel has QuantizedPanel::kOutputs outputs.
+  constexpr int64_t panelBytes(int64_t k, int64_t width) const {
+    if (isQuantized())
+      return panel(k).bytes();
+    return width * (isBF16() ? (k + 1) / 2 * 4 : k * 4);
+  }
+  /// Bytes of a row of a table, whose rows are looked up.
+  constexpr int64_t rowBytes(int64_t k) const {
+    return isQuantized() ? panel(k).rowBytes() : k * bits() / 8;
+  }
+
+  /// The order of tensor cores within a panel of a quantised format.
+  constexpr IntegerFragments fragments(int64_t k) const {
+    return {bits(), group, k};
+  }
+  /// Whether panels of `k` inputs can be in the order of tensor cores.
+  constexpr bool canBeInFragments(int64_t k) const {
+    return isQuantized() ? fragments(k).isPossible()
+                         : isBF16() && k % FragmentOrder::kInputs == 0;
+  }
+};
+
+static_assert([] {
+  for (unsigned i = 0; i < std::size(kWeightFormats); ++i)
+    if (kWeightFormats[i].elements != WeightElements(i))
+      return false;
+  return true;
+}());
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_SCHEMA_WEIGHTFORMAT_H
