@@ -1,9 +1,10 @@
 //===- WeightFormat.h - What the elements of a weight are -------*- C++ -*-===//
 //
-// Who quantises weights, who packs them, who plans their buffers, who multiplies
-// by them and who checks a file ask one value what a weight's elements are and
-// how many bytes they take. A new format is an enumerator here, its row in
-// `kWeightFormats`, and a case wherever the compiler then misses one.
+// Who quantises weights, who packs them, who plans their buffers, who
+// multiplies by them and who checks a file ask one value what a weight's
+// elements are and how many bytes they take. A new format is an enumerator
+// here, its row in `kWeightFormats`, and a case wherever the compiler then
+// misses one.
 //
 // Room is left for what formats of checkpoints have and these do not: a table
 // of values that integers index, an offset per group, floats of 8 bits. Each is
