@@ -230,24 +230,21 @@ TableBuilder::makeLaunch(const KernelLaunch *launch) {
 
 /// What a library computes; null where the plan has code.
 Offset<schema::Gemm> TableBuilder::makeGemm(exec::KernelOp op) {
-  if (op.getKind() != exec::kLibraryKind)
+  auto gemm = dyn_cast<exec::GemmKernelAttr>(op.getKernel());
+  if (!gemm)
     return 0;
-  auto number = [&](StringRef key) {
-    return exec::configInt(op.getConfig(), key);
-  };
-  return schema::CreateGemm(fbb, uint32_t(number("n")), uint32_t(number("k")),
-                            uint64_t(number("workspace")));
+  return schema::CreateGemm(fbb, uint32_t(gemm.getN()), uint32_t(gemm.getK()),
+                            uint64_t(gemm.getWorkspace()));
 }
 
 Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
   std::string config;
-  llvm::raw_string_ostream(config) << op.getConfig();
-  exec::KernelSignature signature =
-      *exec::kernelSignature(op.getKind(), op.getConfig());
+  llvm::raw_string_ostream(config) << op.getKernel();
+  exec::KernelSignature signature = exec::kernelSignature(op.getKernel());
   // A GPU has no builtins, and a name of its own in the image.
   const KernelLaunch *launch = launchOf(op);
-  bool hasCode = launch || (!op.getKind().starts_with(exec::kBuiltinPrefix) &&
-                            op.getKind() != exec::kLibraryKind);
+  bool hasCode = launch || (!op.getKernel().isBuiltin() &&
+                            !isa<exec::GemmKernelAttr>(op.getKernel()));
   auto symbol =
       fbb.CreateString(launch ? launch->symbol : op.getSymName().str());
   auto kind = fbb.CreateString(op.getKind().str());

@@ -27,7 +27,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct FusePerSlotPass
-    : public mtp::impl::FusePerSlotPassBase<FusePerSlotPass> {
+    : public mlir::mtp::impl::FusePerSlotPassBase<FusePerSlotPass> {
   using Base::Base;
 
   void runOnOperation() override;

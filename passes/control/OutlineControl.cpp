@@ -40,7 +40,7 @@ struct Outlined {
 };
 
 struct OutlineControlPass
-    : public mtp::impl::OutlineControlPassBase<OutlineControlPass> {
+    : public mlir::mtp::impl::OutlineControlPassBase<OutlineControlPass> {
   using Base::Base;
 
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -156,11 +156,12 @@ OutlineControlPass::makeKernel(PerSlotOp op, const ControlStates &states) {
     return op.emitOpError("has a body that cannot become a kernel");
   }
   builder.setInsertionPointToStart(getOperation().getBody());
-  auto kernel = exec::KernelOp::create(
-      builder, op.getLoc(), kernelName(op), exec::kControlKind,
-      exec::controlConfig(&getContext(),
-                          1 + op.getInputs().size() + states.read.size(),
-                          states.updated.size(), op.getNumResults()));
+  auto attr = exec::ControlKernelAttr::get(
+      &getContext(),
+      {.reads = int64_t(1 + op.getInputs().size() + states.read.size()),
+       .updates = int64_t(states.updated.size()),
+       .outputs = op.getNumResults()});
+  auto kernel = exec::KernelOp::create(builder, op.getLoc(), kernelName(op), attr);
   kernel.getBody().takeBody(function.getBody());
   kernel.getBody().front().getTerminator()->erase();
   function.erase();

@@ -23,7 +23,7 @@ using namespace mlir::exec;
 
 namespace {
 
-struct BufferizePass : public mtp::impl::BufferizePassBase<BufferizePass> {
+struct BufferizePass : public mlir::mtp::impl::BufferizePassBase<BufferizePass> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -41,12 +41,9 @@ private:
   Value allocate(OpBuilder &builder, Location loc, Value tensor,
                  StringAttr input);
   void lowerCall(KernelOpInterface op, SymbolTable &symbols);
-  FlatSymbolRefAttr kernelFor(KernelOpInterface op, ArrayRef<Value> buffers,
-                              SymbolTable &symbols);
+  FlatSymbolRefAttr kernelFor(KernelOpInterface op, SymbolTable &symbols);
 
-  /// Kernels by kind and configuration.
-  llvm::MapVector<std::pair<StringAttr, DictionaryAttr>, FlatSymbolRefAttr>
-      kernels;
+  llvm::MapVector<Attribute, FlatSymbolRefAttr> kernels;
   llvm::StringMap<int64_t> numOfKind;
   /// The buffer of every tensor of the program at hand.
   IRMapping buffers;
@@ -72,27 +69,22 @@ Value BufferizePass::allocate(OpBuilder &builder, Location loc, Value tensor,
 }
 
 FlatSymbolRefAttr BufferizePass::kernelFor(KernelOpInterface op,
-                                           ArrayRef<Value> buffers,
                                            SymbolTable &symbols) {
   // A kernel that carries its body is there, and its body clamps.
   if (auto control = dyn_cast<ControlOp>(op.getOperation()))
     return control.getKernelAttr();
-  // Here buffers are known, and so how far numbers may lead into them.
-  llvm::StringRef kind = op.getKernelKind();
-  SmallVector<Type> types = llvm::to_vector(ValueRange(buffers).getTypes());
-  DictionaryAttr config = addIndexLimits(kind, op.getKernelConfig(), types);
-  auto kindAttr = StringAttr::get(&getContext(), kind);
-  FlatSymbolRefAttr &symbol = kernels[{kindAttr, config}];
+  KernelAttrInterface attr = op.makeKernel();
+  FlatSymbolRefAttr &symbol = kernels[attr];
   if (symbol)
     return symbol;
   // A builtin keeps the name that the runtime knows.
-  std::string name = kind.str();
-  if (!kind.starts_with(kBuiltinPrefix)) {
+  std::string name = attr.getKind().str();
+  if (!attr.isBuiltin()) {
     name += '_';
-    name += llvm::utostr(numOfKind[kind]++);
+    name += llvm::utostr(numOfKind[attr.getKind()]++);
   }
   OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-  auto kernel = KernelOp::create(builder, op.getLoc(), name, kindAttr, config);
+  auto kernel = KernelOp::create(builder, op.getLoc(), name, attr);
   return symbol = FlatSymbolRefAttr::get(symbols.insert(kernel));
 }
 
@@ -112,7 +104,7 @@ void BufferizePass::lowerCall(KernelOpInterface op, SymbolTable &symbols) {
   for (Count param : op.getKernelParams())
     params.push_back(CountAttr::get(&getContext(), param));
   DispatchOp::create(
-      builder, op.getLoc(), kernelFor(op, operands, symbols).getValue(),
+      builder, op.getLoc(), kernelFor(op, symbols).getValue(),
       operands, builder.getArrayAttr(params), offsets, op->getNumResults());
   ++numDispatches;
 }

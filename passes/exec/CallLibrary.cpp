@@ -94,7 +94,7 @@ Value LinearRewriter::write() {
 
 /// Whether a library may compute what every row of the chunk has of it.
 static bool isForLibrary(LinearOp linear, int64_t rows) {
-  return linear.getDtype().isBF16() && isInFragments(linear.getWeight()) &&
+  return linear.getFormat().isBF16() && isInFragments(linear.getWeight()) &&
          outputsOf(linear) % kOutputMultiple == 0 &&
          rowsOf(linear.getY()).at(rows) == rows;
 }

@@ -25,7 +25,7 @@ using namespace mlir::exec;
 namespace {
 
 struct CheckCoveragePass
-    : public mtp::impl::CheckCoveragePassBase<CheckCoveragePass> {
+    : public mlir::mtp::impl::CheckCoveragePassBase<CheckCoveragePass> {
   using Base::Base;
 
   void runOnOperation() override;
@@ -49,7 +49,7 @@ static bool callsLibrary(ProgramOp program, SymbolTable &symbols) {
   return llvm::any_of(
       program.getBody().getOps<DispatchOp>(), [&](DispatchOp dispatch) {
         auto kernel = symbols.lookup<KernelOp>(dispatch.getKernel());
-        return kernel && kernel.getKind() == kLibraryKind;
+        return kernel && isa<GemmKernelAttr>(kernel.getKernel());
       });
 }
 

@@ -63,8 +63,8 @@ static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
       bestOf(builder.getI32Type()), logits, linear.getX(), linear.getNorm(),
       linear.getWeight(), linear.getBias(),
       sample ? sample.getSlots() : Value(),
-      sample ? sample.getSampling() : Value(), n, linear.getDtype(),
-      linear.getGroupAttr(), linear.getEpsAttr(), linear.getOffset());
+      sample ? sample.getSampling() : Value(), n, linear.getFormat(),
+      linear.getEpsAttr(), linear.getOffset());
 }
 
 void FuseArgmaxPass::fuseArgmax(ArgmaxOp argmax) {

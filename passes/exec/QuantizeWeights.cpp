@@ -33,11 +33,8 @@ using namespace mlir::exec;
 
 namespace {
 
-/// What a weight becomes; no bits: it stays.
-struct Format {
-  int64_t bits = 0;
-  int64_t group = 0;
-};
+/// What a weight becomes; none: it stays.
+using Format = std::optional<::mtp::WeightFormat>;
 
 /// Who reads a weight.
 struct Readers {
@@ -63,7 +60,8 @@ private:
   FailureOr<Formats> parseFormats();
   FailureOr<std::vector<llvm::GlobPattern>> parsePatterns();
   LogicalResult checkPatterns(ArrayRef<llvm::GlobPattern> patterns);
-  void quantize(exec::WeightOp weight, const Readers &readers, Format format);
+  void quantize(exec::WeightOp weight, const Readers &readers,
+                const ::mtp::WeightFormat &format);
   LogicalResult checkFound(const Formats &formats, bool isProjectionFound,
                            bool isTableFound);
 };
@@ -74,17 +72,21 @@ FailureOr<Format> QuantizeWeightsPass::parseFormat(llvm::StringRef name,
                                                    int64_t group) {
   if (name == "none")
     return Format();
-  if (name != "int8" && name != "int4") {
+  std::optional<WeightElements> elements = symbolizeWeightElements(name);
+  ::mtp::WeightFormat format;
+  if (elements)
+    format = {static_cast<::mtp::WeightElements>(*elements), group};
+  if (!format.isQuantized()) {
     return getOperation().emitError("expected a format of int8, int4 or none "
                                     "for weights, got '")
            << name << "'";
   }
-  if (!::mtp::isQuantGroup(group)) {
+  if (!format.isValid()) {
     return getOperation().emitError("expected a group of a multiple of 32 up "
                                     "to 128 for weights, got ")
            << group;
   }
-  return Format{name == "int8" ? 8 : 4, group};
+  return Format(format);
 }
 
 FailureOr<Formats> QuantizeWeightsPass::parseFormats() {
@@ -195,27 +197,27 @@ static bool isHead(const Readers &readers) {
 }
 
 void QuantizeWeightsPass::quantize(exec::WeightOp weight,
-                                   const Readers &readers, Format format) {
-  Builder builder(&getContext());
-  weight.setDtype(builder.getIntegerType(format.bits));
-  weight.setGroup(format.group);
+                                   const Readers &readers,
+                                   const ::mtp::WeightFormat &format) {
+  auto attr = FormatAttr::get(&getContext(), format);
+  weight.setFormatAttr(attr);
   for (RefOp ref : readers.refs)
     ref.getResult().setType(weight.getPackedType());
   for (PackedWeightOpInterface call : readers.calls)
-    call.setIntegers(format.bits, format.group);
-  ++(format.bits == 8 ? numInt8 : numInt4);
+    call.setFormatAttr(attr);
+  ++(attr.getElements() == WeightElements::Int8 ? numInt8 : numInt4);
 }
 
 /// A format that nothing took is a mistake.
 LogicalResult QuantizeWeightsPass::checkFound(const Formats &formats,
                                               bool isProjectionFound,
                                               bool isTableFound) {
-  bool wantsProjection = formats.body.bits != 0 || formats.head.bits != 0;
+  bool wantsProjection = formats.body || formats.head;
   if (wantsProjection && !isProjectionFound) {
     return getOperation().emitError("expected a projection whose weight can be "
                                     "quantized, found none");
   }
-  if (formats.table.bits != 0 && !isTableFound) {
+  if (formats.table && !isTableFound) {
     return getOperation().emitError("expected an embedding table that can be "
                                     "quantized, found none");
   }
@@ -237,7 +239,7 @@ void QuantizeWeightsPass::runOnOperation() {
     Format wanted = isRaw(weight)     ? formats->table
                     : isHead(readers) ? formats->head
                                       : formats->body;
-    if (wanted.bits == 0)
+    if (!wanted)
       continue;
     if (llvm::any_of(*patterns, [&, weight = weight](const auto &pattern) {
           return matches(weight, pattern);
@@ -246,7 +248,7 @@ void QuantizeWeightsPass::runOnOperation() {
       ++numKept;
       continue;
     }
-    quantize(weight, readers, wanted);
+    quantize(weight, readers, *wanted);
     (isRaw(weight) ? isTableFound : isProjectionFound) = true;
   }
   if (failed(checkFound(*formats, isProjectionFound, isTableFound)))

@@ -80,7 +80,7 @@ private:
 static int64_t partStride(AttentionOp attention) {
   constexpr int64_t kLanes = 16;
   int64_t tiles =
-      kernelTasks(attention.getKernelKind(), attention.getKernelConfig(), {1});
+      kernelTasks(attention.makeKernel(), {1});
   int64_t heads = attention.getHeads();
   return tiles * 2 * kLanes +
          heads * llvm::alignTo(columnsOf(attention.getY()) / heads, kLanes);
@@ -128,7 +128,7 @@ static void resizeParts(AttentionOp op) {
 
 TaskShape SplitAttentionPass::shapeOfCall(AttentionOp op) const {
   return blocks ? blockShape(op)
-                : taskShape(op.getKernelKind(), op.getKernelConfig());
+                : taskShape(op.makeKernel());
 }
 
 /// The calls of a program whose positions come in several parts, and how their

@@ -58,7 +58,7 @@ static int64_t headsFor(const Uses &uses, int64_t entry) {
   return canDivide && readAlike && writtenAlike ? heads : 1;
 }
 
-llvm::StringMap<int64_t> mtp::findCacheHeads(ModuleOp module) {
+llvm::StringMap<int64_t> mlir::mtp::findCacheHeads(ModuleOp module) {
   llvm::StringMap<Uses> uses;
   module.walk(
       [&](CachedAttentionOp op) { uses[op.getCache()].readers.push_back(op); });

@@ -15,7 +15,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct ConvertMTPToExecPass
-    : public mtp::impl::ConvertMTPToExecPassBase<ConvertMTPToExecPass> {
+    : public mlir::mtp::impl::ConvertMTPToExecPassBase<ConvertMTPToExecPass> {
   using Base::Base;
 
   void runOnOperation() override;
@@ -27,7 +27,7 @@ struct ConvertMTPToExecPass
 static LogicalResult convertCaches(ModuleOp module) {
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   llvm::StringMap<int64_t> heads = findCacheHeads(module);
-  for (mtp::CacheOp cache : llvm::to_vector(module.getOps<mtp::CacheOp>())) {
+  for (mlir::mtp::CacheOp cache : llvm::to_vector(module.getOps<mlir::mtp::CacheOp>())) {
     if (!envelope) {
       return cache.emitOpError("expected an mtp.envelope on the module: it "
                                "gives the page size");

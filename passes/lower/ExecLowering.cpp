@@ -98,7 +98,7 @@ exec::RawLayoutAttr LoweringContext::rawLayout() {
 Value LoweringContext::packed(const Packing &packing, Location loc) {
   auto sources = builder.getArrayAttr(packing.sources);
   Attribute identity = builder.getArrayAttr(
-      {packing.layout, TypeAttr::get(packing.dtype),
+      {packing.layout, packing.format,
        builder.getI64ArrayAttr({packing.k, packing.n, packing.stack}),
        sources});
   Operation *&weight = declared[identity];
@@ -109,8 +109,8 @@ Value LoweringContext::packed(const Packing &packing, Location loc) {
         cast<exec::SourceAttr>(packing.sources.front()).getTensor();
     weight =
         exec::WeightOp::create(builder, loc, name, packing.layout, packing.k,
-                               packing.n, packing.stack, sources, packing.dtype,
-                               /*group=*/IntegerAttr(),
+                               packing.n, packing.stack, sources,
+                               packing.format,
                                /*picks=*/FlatSymbolRefAttr());
     symbols.insert(weight);
     ++numWeights;
@@ -119,8 +119,17 @@ Value LoweringContext::packed(const Packing &packing, Location loc) {
                    /*layer=*/0, loc);
 }
 
-Value LoweringContext::packedRaw(ValueRange weights, Type dtype, Location loc) {
-  Packing packing{rawLayout(), dtype, 0, 0, 1, {}};
+exec::FormatAttr LoweringContext::singles() {
+  return exec::FormatAttr::get(builder.getF32Type());
+}
+
+exec::FormatAttr LoweringContext::formatOf(Value weight) {
+  return exec::FormatAttr::get(cast<FloatType>(getElementTypeOrSelf(weight)));
+}
+
+Value LoweringContext::packedRaw(ValueRange weights, exec::FormatAttr format,
+                                 Location loc) {
+  Packing packing{rawLayout(), format, 0, 0, 1, {}};
   for (Value weight : weights) {
     auto type = cast<RankedTensorType>(weight.getType());
     packing.sources.push_back(source(weight));
@@ -268,13 +277,13 @@ static LogicalResult checkOperands(Operation *op,
                                    const LoweringContext &context) {
   SmallVector<Value> weights = weightOperands(op);
   for (Value weight : weights) {
-    if (weight && !weight.getDefiningOp<mtp::WeightOp>()) {
+    if (weight && !weight.getDefiningOp<mlir::mtp::WeightOp>()) {
       return op->emitOpError("expected weights that mtp.weight defines: they "
                              "are packed into the artifact");
     }
   }
   for (Value operand : op->getOperands()) {
-    if (operand.getDefiningOp<mtp::WeightOp>() &&
+    if (operand.getDefiningOp<mlir::mtp::WeightOp>() &&
         !llvm::is_contained(weights, operand)) {
       return op->emitOpError("expected an activation, got a weight; it has no "
                              "kernel that reads it");

@@ -29,7 +29,7 @@ struct RowContext {
 /// How a matrix product reads its weight.
 struct Packing {
   exec::WeightLayoutAttrInterface layout;
-  Type dtype;
+  exec::FormatAttr format;
   int64_t k;
   int64_t n;
   int64_t stack = 1;
@@ -74,8 +74,12 @@ public:
   exec::RawLayoutAttr rawLayout();
   /// Returns a reference to a packed weight, declared at its first use.
   Value packed(const Packing &packing, Location loc);
-  /// Packs 1-D or row-major weights as they are, as `dtype`.
-  Value packedRaw(ValueRange weights, Type dtype, Location loc);
+  /// Packs 1-D or row-major weights as they are.
+  Value packedRaw(ValueRange weights, exec::FormatAttr format, Location loc);
+  /// Of norms, biases and what else is never rounded.
+  exec::FormatAttr singles();
+  /// The elements that a weight of the model has.
+  static exec::FormatAttr formatOf(Value weight);
   /// The source entry of a whole weight value, or of its row blocks.
   exec::SourceAttr source(Value weight);
   Value ropeTable(RopeAttr rope, Location loc);

@@ -8,7 +8,7 @@ using namespace mlir::mtp;
 static LogicalResult lowerRoute(MoeRouteOp op, LoweringContext &context) {
   Value logits = context.lookup(op.getLogits()), bias;
   if (op.getBias())
-    bias = context.packedRaw(op.getBias(), context.builder.getF32Type(),
+    bias = context.packedRaw(op.getBias(), context.singles(),
                              op.getLoc());
   auto route = context.call<exec::MoeRouteOp>(
       op.getLoc(), op.getExperts().getType(), op.getWeights().getType(), logits,
@@ -38,10 +38,9 @@ static Value callExperts(MoeExpertsOp op, const Dispatch &dispatch,
                          LoweringContext &context) {
   auto gateType = cast<RankedTensorType>(op.getGate().getType());
   int64_t inter = gateType.getDimSize(1), width = gateType.getDimSize(2);
-  Type dtype = gateType.getElementType();
-  IntegerAttr noGroup;
+  exec::FormatAttr format = context.formatOf(op.getGate());
   Packing gateUp{context.gatedPanels(),
-                 dtype,
+                 format,
                  width,
                  2 * inter,
                  dispatch.experts,
@@ -49,9 +48,9 @@ static Value callExperts(MoeExpertsOp op, const Dispatch &dispatch,
   Value activated = context.call<exec::MoeGateUpOp>(
       dispatch.loc, dispatch.floats(context.builder, inter),
       context.lookup(op.getX()), context.packed(gateUp, dispatch.loc),
-      dispatch.starts, dispatch.order, dtype, noGroup);
+      dispatch.starts, dispatch.order, format);
   Packing down{context.panels(),
-               dtype,
+               format,
                inter,
                width,
                dispatch.experts,
@@ -59,7 +58,7 @@ static Value callExperts(MoeExpertsOp op, const Dispatch &dispatch,
   return context.call<exec::MoeDownOp>(
       dispatch.loc, dispatch.floats(context.builder, width), activated,
       context.packed(down, dispatch.loc), dispatch.starts, dispatch.order,
-      dtype, noGroup, dispatch.topK);
+      format, dispatch.topK);
 }
 
 static LogicalResult lowerExperts(MoeExpertsOp op, LoweringContext &context) {

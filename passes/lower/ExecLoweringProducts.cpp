@@ -21,11 +21,10 @@ struct Projection {
 static Value callLinear(Operation *op, const Projection &projection,
                         LoweringContext &context) {
   Location loc = op->getLoc();
-  Type f32 = context.builder.getF32Type();
   Value x = context.lookup(projection.x);
   bool isGated = projection.activation == ActivationKind::Swiglu;
   Packing packing{context.panels(),
-                  getElementTypeOrSelf(projection.weights.front()),
+                  context.formatOf(projection.weights.front()),
                   exec::columnsOf(x),
                   0,
                   1,
@@ -38,15 +37,15 @@ static Value callLinear(Operation *op, const Projection &projection,
   }
   Value norm, bias, residual;
   if (projection.norm)
-    norm = context.packedRaw(projection.norm, f32, loc);
+    norm = context.packedRaw(projection.norm, context.singles(), loc);
   Value weight = context.packed(packing, loc);
   if (!projection.biases.empty())
-    bias = context.packedRaw(projection.biases, f32, loc);
+    bias = context.packedRaw(projection.biases, context.singles(), loc);
   if (projection.residual)
     residual = context.lookup(projection.residual);
   return context.call<exec::LinearOp>(loc, op->getResult(0).getType(), x, norm,
-                                      weight, bias, residual, packing.dtype,
-                                      /*group=*/IntegerAttr(), projection.eps,
+                                      weight, bias, residual, packing.format,
+                                      projection.eps,
                                       projection.offset, projection.activation);
 }
 
@@ -82,7 +81,7 @@ static Packing packHeads(HeadLinearOp op, LoweringContext &context) {
       base + int64_t(op.getBlockEnd()), op.getBlockStride(), all.getColBegin(),
       all.getColEnd(), op.getTransposed(), all.getShape());
   return {context.panels(),
-          getElementTypeOrSelf(op.getWeight()),
+          context.formatOf(op.getWeight()),
           int64_t(op.getColEnd()) - int64_t(op.getColBegin()),
           op.getHeadOutputs(),
           int64_t(op.getHeads()),
@@ -99,7 +98,7 @@ static LogicalResult lowerHeadLinear(HeadLinearOp op,
                   op.getLoc(), op.getType(), context.lookup(op.getX()),
                   context.packed(packing, op.getLoc()), /*table=*/Value(),
                   /*angles=*/Value(), op.getHeads(), op.getColBegin(),
-                  op.getColEnd(), keepBegin, keepBegin + kept, packing.dtype,
+                  op.getColEnd(), keepBegin, keepBegin + kept, packing.format,
                   exec::RotationAttr()));
   return success();
 }

@@ -21,12 +21,12 @@ static LogicalResult lowerSlice(SliceOp op, LoweringContext &context) {
 
 static LogicalResult lowerEmbed(EmbedOp op, LoweringContext &context) {
   Location loc = op.getLoc();
-  Type dtype = getElementTypeOrSelf(op.getTable());
-  Value table = context.packedRaw(op.getTable(), dtype, loc);
+  exec::FormatAttr format = context.formatOf(op.getTable());
+  Value table = context.packedRaw(op.getTable(), format, loc);
   context.map(op.getResult(),
               context.call<exec::EmbedOp>(loc, op.getType(), table,
-                                          context.lookup(op.getTokens()), dtype,
-                                          /*group=*/IntegerAttr()));
+                                          context.lookup(op.getTokens()),
+                                          format));
   return success();
 }
 
@@ -39,7 +39,7 @@ static LogicalResult lowerMaskFirst(MaskFirstOp op, LoweringContext &context) {
 }
 
 static LogicalResult lowerNorm(RmsNormOp op, LoweringContext &context) {
-  Value weight = context.packedRaw(op.getWeight(), context.builder.getF32Type(),
+  Value weight = context.packedRaw(op.getWeight(), context.singles(),
                                    op.getLoc());
   context.map(op.getResult(),
               context.call<exec::RmsNormOp>(

@@ -20,7 +20,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct PlaceCacheWritesPass
-    : public mtp::impl::PlaceCacheWritesPassBase<PlaceCacheWritesPass> {
+    : public mlir::mtp::impl::PlaceCacheWritesPassBase<PlaceCacheWritesPass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -22,7 +22,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct SinkRowSelectionPass
-    : public mtp::impl::SinkRowSelectionPassBase<SinkRowSelectionPass> {
+    : public mlir::mtp::impl::SinkRowSelectionPassBase<SinkRowSelectionPass> {
   using Base::Base;
 
   void runOnOperation() override;

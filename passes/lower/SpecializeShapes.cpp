@@ -35,7 +35,7 @@ namespace {
 using Names = llvm::MapVector<StringRef, Operation *>;
 
 struct SpecializeShapesPass
-    : public mtp::impl::SpecializeShapesPassBase<SpecializeShapesPass> {
+    : public mlir::mtp::impl::SpecializeShapesPassBase<SpecializeShapesPass> {
   using Base::Base;
 
   void runOnOperation() override;

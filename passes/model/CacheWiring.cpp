@@ -135,7 +135,7 @@ LogicalResult CacheUses::checkComplete(ModuleOp module) {
   return success();
 }
 
-LogicalResult mtp::verifyCacheUses(ModuleOp module, const SymbolTable &symbols,
+LogicalResult mlir::mtp::verifyCacheUses(ModuleOp module, const SymbolTable &symbols,
                                    RoundOp round, int64_t &uses) {
   CacheUses state(symbols);
   if (failed(state.visit(round, Layer())) ||

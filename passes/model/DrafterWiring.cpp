@@ -119,7 +119,7 @@ static LogicalResult verifyCarry(func::FuncOp func, WiringAttr claim) {
   return diag;
 }
 
-LogicalResult mtp::verifyDrafter(func::FuncOp func, WiringAttr claim) {
+LogicalResult mlir::mtp::verifyDrafter(func::FuncOp func, WiringAttr claim) {
   FunctionType type = func.getFunctionType();
   if (func.isExternal() || type.getNumInputs() != 3 ||
       type.getNumResults() != 2 || type.getInput(1) != type.getResult(1) ||

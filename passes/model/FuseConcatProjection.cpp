@@ -18,7 +18,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct FuseConcatProjectionPass
-    : public mtp::impl::FuseConcatProjectionPassBase<FuseConcatProjectionPass> {
+    : public mlir::mtp::impl::FuseConcatProjectionPassBase<FuseConcatProjectionPass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -22,7 +22,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct FuseNormLinearPass
-    : public mtp::impl::FuseNormLinearPassBase<FuseNormLinearPass> {
+    : public mlir::mtp::impl::FuseNormLinearPassBase<FuseNormLinearPass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -21,7 +21,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct FuseProjectionsPass
-    : public mtp::impl::FuseProjectionsPassBase<FuseProjectionsPass> {
+    : public mlir::mtp::impl::FuseProjectionsPassBase<FuseProjectionsPass> {
   using Base::Base;
 
   void runOnOperation() override;

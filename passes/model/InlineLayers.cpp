@@ -22,7 +22,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct InlineLayersPass
-    : public mtp::impl::InlineLayersPassBase<InlineLayersPass> {
+    : public mlir::mtp::impl::InlineLayersPassBase<InlineLayersPass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -19,7 +19,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct VerifyWiringPass
-    : public mtp::impl::VerifyWiringPassBase<VerifyWiringPass> {
+    : public mlir::mtp::impl::VerifyWiringPassBase<VerifyWiringPass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -29,7 +29,7 @@ static constexpr llvm::StringLiteral kHostOutputs[] = {
 
 namespace {
 struct CheckUpkeepPass
-    : public mtp::impl::CheckUpkeepPassBase<CheckUpkeepPass> {
+    : public mlir::mtp::impl::CheckUpkeepPassBase<CheckUpkeepPass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -20,7 +20,7 @@ using Predicate = SlotBody::Predicate;
 
 namespace {
 struct ExpandAcceptPass
-    : public mtp::impl::ExpandAcceptPassBase<ExpandAcceptPass> {
+    : public mlir::mtp::impl::ExpandAcceptPassBase<ExpandAcceptPass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -23,7 +23,7 @@ using Predicate = SlotBody::Predicate;
 
 namespace {
 struct ExpandCommitPass
-    : public mtp::impl::ExpandCommitPassBase<ExpandCommitPass> {
+    : public mlir::mtp::impl::ExpandCommitPassBase<ExpandCommitPass> {
   using Base::Base;
 
   void runOnOperation() override;

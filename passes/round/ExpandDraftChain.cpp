@@ -20,7 +20,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct ExpandDraftChainPass
-    : public mtp::impl::ExpandDraftChainPassBase<ExpandDraftChainPass> {
+    : public mlir::mtp::impl::ExpandDraftChainPassBase<ExpandDraftChainPass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -23,7 +23,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct ExpandDraftTreePass
-    : public mtp::impl::ExpandDraftTreePassBase<ExpandDraftTreePass> {
+    : public mlir::mtp::impl::ExpandDraftTreePassBase<ExpandDraftTreePass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -20,7 +20,7 @@ using Predicate = SlotBody::Predicate;
 
 namespace {
 struct ExpandTreeRowsPass
-    : public mtp::impl::ExpandTreeRowsPassBase<ExpandTreeRowsPass> {
+    : public mlir::mtp::impl::ExpandTreeRowsPassBase<ExpandTreeRowsPass> {
   using Base::Base;
 
   void runOnOperation() override;

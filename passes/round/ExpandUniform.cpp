@@ -18,7 +18,7 @@ using namespace mlir::mtp;
 
 namespace {
 struct ExpandUniformPass
-    : public mtp::impl::ExpandUniformPassBase<ExpandUniformPass> {
+    : public mlir::mtp::impl::ExpandUniformPassBase<ExpandUniformPass> {
   using Base::Base;
 
   void runOnOperation() override;

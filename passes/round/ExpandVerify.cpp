@@ -19,7 +19,7 @@ using Predicate = SlotBody::Predicate;
 
 namespace {
 struct ExpandVerifyPass
-    : public mtp::impl::ExpandVerifyPassBase<ExpandVerifyPass> {
+    : public mlir::mtp::impl::ExpandVerifyPassBase<ExpandVerifyPass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -32,7 +32,7 @@ namespace {
 constexpr int64_t kMostScoredRows = 32;
 
 struct InstantiateRoundsPass
-    : public mtp::impl::InstantiateRoundsPassBase<InstantiateRoundsPass> {
+    : public mlir::mtp::impl::InstantiateRoundsPassBase<InstantiateRoundsPass> {
   using Base::Base;
 
   void runOnOperation() override;

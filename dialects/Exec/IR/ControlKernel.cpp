@@ -17,30 +17,20 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-DictionaryAttr mlir::exec::controlConfig(MLIRContext *context, int64_t reads,
-                                         int64_t updates, int64_t outputs) {
-  Builder builder(context);
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr("reads", builder.getI64IntegerAttr(reads)),
-       builder.getNamedAttr("updates", builder.getI64IntegerAttr(updates)),
-       builder.getNamedAttr("outputs", builder.getI64IntegerAttr(outputs))});
-}
-
 //===----------------------------------------------------------------------===//
 // Verifiers
 //===----------------------------------------------------------------------===//
 
 /// C3: the task's number and the buffers.
 static LogicalResult verifyArguments(KernelOp kernel) {
-  KernelSignature signature =
-      *kernelSignature(kernel.getKind(), kernel.getConfig());
+  KernelSignature signature = kernelSignature(kernel.getKernel());
   Region &body = kernel.getBody();
   if (body.getNumArguments() == 0 || !body.getArgument(0).getType().isIndex() ||
       int64_t(kernel.getBuffers().size()) != signature.buffers)
     return kernel.emitOpError("expected a body that takes an index and ")
            << signature.buffers << " buffers, got ("
            << TypeRange(body.getArgumentTypes()) << ")";
-  int64_t reads = configInt(kernel.getConfig(), "reads");
+  int64_t reads = cast<ControlKernelAttr>(kernel.getKernel()).getReads();
   for (auto [i, buffer] : llvm::enumerate(kernel.getBuffers())) {
     auto type = dyn_cast<MemRefType>(buffer.getType());
     Type element = type ? type.getElementType() : Type();
@@ -75,7 +65,7 @@ LogicalResult KernelOp::verifyRegions() {
     return success();
   if (failed(verifyArguments(*this)))
     return failure();
-  int64_t reads = configInt(getConfig(), "reads");
+  int64_t reads = cast<ControlKernelAttr>(getKernel()).getReads();
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
     if (!op->getDialect() || !isBodyOp(*this, op)) // C4
       return op->emitOpError("expected arith, math, scf.for, scf.if, static "

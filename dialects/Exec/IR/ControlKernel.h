@@ -7,10 +7,6 @@
 
 namespace mlir::exec {
 
-/// The configuration of a kernel with so many buffers.
-DictionaryAttr controlConfig(MLIRContext *context, int64_t reads,
-                             int64_t updates, int64_t outputs);
-
 /// Checks that buffers and tensors are what the body of `kernel` takes, with
 /// rows for `tasks` tasks at every n. Reports through `op`.
 LogicalResult verifyBuffers(Operation *op, KernelOp kernel, ValueRange values,

@@ -5,54 +5,51 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-/// Heads of queries, a layer, and what a task needs of a tree.
-static int64_t describeQueries(ContractWriter &w) {
-  int64_t heads = w.need("q_heads"), queries = heads * w.need("dk");
-  w.rows(w.p0, w.get("q_stride", queries), queries); // q
-  w.cache(w.need("entry_width"));
-  return heads * w.need("dv");
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+/// Heads of queries and a layer. Returns the width of the results.
+template <typename KernelT>
+static int64_t describeQueries(ContractWriter &w, KernelT kernel) {
+  int64_t heads = kernel.getQHeads();
+  w.rows(w.p0, kernel.getQStride(), heads * kernel.getDk()); // q
+  w.cache(entriesOf(kernel, kernel.getEntryWidth()), kernel.getSlots());
+  return heads * kernel.getDv();
 }
 
-static void describeResults(ContractWriter &w, int64_t width) {
-  w.rows(w.p0, w.get("y_stride", width), width).result(); // y
-}
-
-static void describeAttention(ContractWriter &w) {
-  int64_t width = describeQueries(w);
-  describeResults(w, width);
+void AttentionKernelAttr::describe(ContractWriter &w) const {
+  int64_t width = describeQueries(w, *this);
+  w.rows(w.p0, getYStride(), width).result(); // y
 }
 
 /// The positions of a tree's rows are those of their slots' windows.
-static void describeTree(ContractWriter &w) {
-  int64_t width = describeQueries(w);
-  int64_t block = w.get("block", 0);
-  w.bytes((block ? Extent(block) : w.p2) * 8).alignment = 8; // masks
+void AttentionTreeKernelAttr::describe(ContractWriter &w) const {
+  int64_t width = describeQueries(w, *this);
+  w.bytes((getBlock() ? Extent(getBlock()) : w.p2) * 8).alignment = 8; // masks
   w.limit(2, 1, 64);
-  describeResults(w, width);
+  w.rows(w.p0, getYStride(), width).result(); // y
 }
 
-static BufferContract &describeLeft(ContractWriter &w) {
-  return w.words(w.p0 * w.need("parts") * w.need("part_stride")); // left
+void AttentionPartsKernelAttr::describe(ContractWriter &w) const {
+  describeQueries(w, *this);
+  w.words(w.p0 * getParts() * getPartStride()).result(); // left
 }
 
-static void describeParts(ContractWriter &w) {
-  describeQueries(w);
-  describeLeft(w).result();
+void AttentionJoinKernelAttr::describe(ContractWriter &w) const {
+  w.words(w.p0);                                              // positions
+  w.words(w.p0 * getParts() * getPartStride());               // left
+  w.rows(w.p0, getYStride(), getQHeads() * getDv()).result(); // y
 }
 
-static void describeJoin(ContractWriter &w) {
-  int64_t width = w.need("q_heads") * w.need("dv");
-  w.words(w.p0); // positions
-  describeLeft(w);
-  describeResults(w, width);
-}
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
 
 /// Tiles of query heads of one row of an attention. A tile has the most heads,
 /// up to four, that divide a group, so that a task reads each key once for all
 /// of them, but half of four that would be a row's only task.
-static int64_t attentionTiles(DictionaryAttr config) {
-  int64_t heads = configInt(config, "q_heads");
-  int64_t keyHeads = std::max<int64_t>(configInt(config, "kv_heads"), 1);
+static int64_t attentionTiles(int64_t heads, int64_t keyHeads) {
   int64_t group = std::max<int64_t>(heads / keyHeads, 1);
   int64_t tile = std::min<int64_t>(group, 4);
   while (group % tile != 0)
@@ -62,22 +59,72 @@ static int64_t attentionTiles(DictionaryAttr config) {
   return heads / tile;
 }
 
+/// Groups of eight rows times tiles.
+TaskShape AttentionKernelAttr::getTasks() const {
+  return {8, attentionTiles(getQHeads(), getKvHeads())};
+}
+
 /// Rows times tiles.
-static TaskShape rowTasks(DictionaryAttr config) {
-  return {1, attentionTiles(config)};
+TaskShape AttentionTreeKernelAttr::getTasks() const {
+  return {1, attentionTiles(getQHeads(), getKvHeads())};
 }
 
-/// Groups of eight rows times tiles, times the splits of positions.
-static TaskShape groupTasks(DictionaryAttr config) {
-  return {8, attentionTiles(config) *
-                 std::max<int64_t>(configInt(config, "splits"), 1)};
+/// Groups times tiles, times the splits of positions.
+TaskShape AttentionPartsKernelAttr::getTasks() const {
+  return {8, attentionTiles(getQHeads(), getKvHeads()) * getSplits()};
 }
 
-static constexpr KernelKind kKinds[] = {
-    {"attention", 2, Division::Other, describeAttention, groupTasks},
-    {"attention_tree", 3, Division::Other, describeTree, rowTasks},
-    {"attention_parts", 2, Division::Other, describeParts, groupTasks},
-    {"attention_join", 1, Division::Other, describeJoin, rowTasks},
-};
+TaskShape AttentionJoinKernelAttr::getTasks() const {
+  return {1, attentionTiles(getQHeads(), getKvHeads())};
+}
 
-llvm::ArrayRef<KernelKind> mlir::exec::attentionKernels() { return kKinds; }
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// A part begins and ends with a block, whatever the target's vectors are.
+template <typename KernelT>
+static LogicalResult verifyParts(KernelT kernel, KernelErrorFn emitError) {
+  if (kernel.getQHeads() % kernel.getKvHeads() != 0)
+    return emitError() << "expected q_heads to be a multiple of kv_heads "
+                       << kernel.getKvHeads() << ", got "
+                       << kernel.getQHeads();
+  if (kernel.getPart() % 64 != 0)
+    return emitError() << "expected part to be a multiple of 64, got "
+                       << kernel.getPart();
+  return success();
+}
+
+template <typename KernelT>
+static LogicalResult verifyAttention(KernelT kernel, KernelErrorFn emitError) {
+  int64_t kvHeads = kernel.getKvHeads();
+  CacheEntries cache = entriesOf(kernel, kernel.getEntryWidth());
+  if (failed(verifyParts(kernel, emitError)) ||
+      failed(verifyEntries(emitError, cache, kernel.getDtype())) ||
+      failed(verifyEntryHeads(emitError, cache, kvHeads, "kv_heads")) ||
+      failed(verifyInEntry(emitError, cache, kernel.getKOffset(),
+                           kvHeads * kernel.getDk(), "k_offset",
+                           "kv_heads * dk")))
+    return failure();
+  return verifyInEntry(emitError, cache, kernel.getVOffset(),
+                       kvHeads * kernel.getDv(), "v_offset", "kv_heads * dv");
+}
+
+LogicalResult AttentionKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyAttention(*this, emitError);
+}
+
+LogicalResult
+AttentionTreeKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyAttention(*this, emitError);
+}
+
+LogicalResult
+AttentionPartsKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyAttention(*this, emitError);
+}
+
+LogicalResult
+AttentionJoinKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyParts(*this, emitError);
+}

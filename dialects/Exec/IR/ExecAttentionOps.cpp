@@ -1,34 +1,31 @@
 //===- ExecAttentionOps.cpp - Kernels of attention ------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelConfig.h"
 
 using namespace mlir;
 using namespace mlir::exec;
 
-/// What attention and its parts share.
-template <typename OpT>
-static KernelConfig attentionConfig(OpT op, int64_t values) {
+/// What attention and its parts share: `values` is a head's width of them.
+template <typename KernelT, typename OpT>
+static typename KernelT::Params entriesParams(OpT op, int64_t values) {
   ColumnView q = viewOf(op.getQ());
   auto pages = cast<MemRefType>(op.getPages().getType());
-  int64_t heads = op.getHeads();
-  KernelConfig config(op.getContext());
-  config.number("q_heads", heads)
-      .number("kv_heads", int64_t(op.getKvHeads()))
-      .number("dk", q.width / heads)
-      .number("dv", values)
-      .number("page", pages.getDimSize(1))
-      .number("entry_width", pages.getDimSize(2))
-      .number("k_offset", int64_t(op.getKeysAt()))
-      .number("v_offset", int64_t(op.getValuesAt()))
-      .elements(pages.getElementType())
-      .real("scale", op.getScale())
-      .number("q_stride", q.stride);
-  if (int64_t heads = op.getCacheHeads(); heads > 1)
-    config.number("cache_heads", heads);
-  if (std::optional<int64_t> part = op.getPart())
-    config.number("part", *part);
-  return config;
+  typename KernelT::Params params;
+  params.q_heads = op.getHeads();
+  params.kv_heads = op.getKvHeads();
+  params.dk = q.width / params.q_heads;
+  params.dv = values;
+  params.page = pages.getDimSize(1);
+  params.entry_width = pages.getDimSize(2);
+  params.cache_heads = op.getCacheHeads();
+  params.k_offset = op.getKeysAt();
+  params.v_offset = op.getValuesAt();
+  params.dtype = pages.getElementType();
+  params.scale = op.getScaleAttr();
+  params.q_stride = q.stride;
+  params.slots = rowLimitOf(op.getPageTable());
+  params.part = op.getPart().value_or(0);
+  return params;
 }
 
 template <typename OpT>
@@ -55,19 +52,18 @@ LogicalResult AttentionOp::verify() {
   return verifyHeads(*this, getY(), getHeads()); // C2
 }
 
-llvm::StringRef AttentionOp::getKernelKind() {
-  return getTree() ? "attention_tree" : "attention";
-}
-
-DictionaryAttr AttentionOp::getKernelConfig() {
-  int64_t width = columnsOf(getY());
-  KernelConfig config = attentionConfig(*this, width / int64_t(getHeads()));
-  config.number("y_stride", width);
-  if (!getTree())
-    config.number("window", int64_t(getWindow()));
-  if (getNodes())
-    config.number("block", shapeOf(getTree()).front());
-  return config.get();
+KernelAttrInterface AttentionOp::makeKernel() {
+  int64_t width = columnsOf(getY()), values = width / int64_t(getHeads());
+  if (getTree()) {
+    auto params = entriesParams<AttentionTreeKernelAttr>(*this, values);
+    params.block = getNodes() ? shapeOf(getTree()).front() : 0;
+    params.y_stride = width;
+    return AttentionTreeKernelAttr::get(getContext(), params);
+  }
+  auto params = entriesParams<AttentionKernelAttr>(*this, values);
+  params.window = getWindow();
+  params.y_stride = width;
+  return AttentionKernelAttr::get(getContext(), params);
 }
 
 llvm::SmallVector<Count> AttentionOp::getKernelParams() {
@@ -86,31 +82,30 @@ LogicalResult AttentionPartsOp::verify() {
   return verifyHeads(*this, getLeft(), getParts()); // C2
 }
 
-DictionaryAttr AttentionPartsOp::getKernelConfig() {
-  int64_t parts = getParts();
-  return attentionConfig(*this, int64_t(getValues()))
-      .number("window", int64_t(getWindow()))
-      .number("splits", int64_t(getSplits()))
-      .number("parts", parts)
-      .number("part_stride", columnsOf(getLeft()) / parts)
-      .get();
+KernelAttrInterface AttentionPartsOp::makeKernel() {
+  auto params =
+      entriesParams<AttentionPartsKernelAttr>(*this, int64_t(getValues()));
+  params.window = getWindow();
+  params.parts = getParts();
+  params.part_stride = columnsOf(getLeft()) / params.parts;
+  params.splits = getSplits();
+  return AttentionPartsKernelAttr::get(getContext(), params);
 }
 
 llvm::SmallVector<Count> AttentionPartsOp::getKernelParams() {
   return {rowsOf(getQ()), columnsOf(getPageTable())};
 }
 
-DictionaryAttr AttentionJoinOp::getKernelConfig() {
+KernelAttrInterface AttentionJoinOp::makeKernel() {
   int64_t parts = getParts(), heads = getHeads(), width = columnsOf(getY());
-  return KernelConfig(getContext())
-      .number("q_heads", heads)
-      .number("kv_heads", int64_t(getKvHeads()))
-      .number("dv", width / heads)
-      .elements(getDtype())
-      .number("part", int64_t(getPart()))
-      .number("window", int64_t(getWindow()))
-      .number("y_stride", width)
-      .number("parts", parts)
-      .number("part_stride", columnsOf(getLeft()) / parts)
-      .get();
+  return AttentionJoinKernelAttr::get(
+      getContext(), {.q_heads = heads,
+                     .kv_heads = int64_t(getKvHeads()),
+                     .dv = width / heads,
+                     .dtype = getDtype(),
+                     .part = int64_t(getPart()),
+                     .window = int64_t(getWindow()),
+                     .parts = parts,
+                     .part_stride = columnsOf(getLeft()) / parts,
+                     .y_stride = width});
 }

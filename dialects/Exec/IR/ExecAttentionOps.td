@@ -92,7 +92,6 @@ def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",
   let syntax = placeSyntax
       # " `values` $values `parts` $parts `splits` $splits "
              # shapeSyntax;
-  let kernelKind = "attention_parts";
 }
 
 def Exec_AttentionJoinOp : Exec_CallOp<"attention_join",
@@ -120,7 +119,6 @@ def Exec_AttentionJoinOp : Exec_CallOp<"attention_join",
     $left `positions` $positions `parts` $parts `heads` $heads
     `kv_heads` $kv_heads `part` $part (`window` $window^)? `as` $dtype
   }];
-  let kernelKind = "attention_join";
 }
 
 #endif // EXEC_ATTENTION_OPS

@@ -4,6 +4,7 @@
 #define EXEC_ATTRS
 
 include "dialects/Exec/IR/ExecDialect.td"
+include "dialects/Exec/IR/ExecEnums.td"
 include "dialects/Exec/IR/ExecInterfaces.td"
 include "dialects/MTP/IR/MTPEnums.td"
 include "mlir/IR/AttrTypeBase.td"
@@ -112,6 +113,51 @@ def Exec_SourceAttr : AttrDef<Exec_Dialect, "Source"> {
 
 def Exec_SourcesAttr
     : TypedArrayAttrBase<Exec_SourceAttr, "an array of #exec.source">;
+
+def Exec_FormatAttr : AttrDef<Exec_Dialect, "Format"> {
+  let mnemonic = "format";
+  let summary = "what the elements of a weight are";
+  let description = [{
+    Floats, or symmetric integers with a scale per output and `group` inputs.
+    `runtime/schema/WeightFormat.h` says what follows from it: bytes of panels
+    and rows, and whether tensor cores have an order for them.
+
+    ```mlir
+    #exec.format<bf16>
+    #exec.format<int4, group = 64>
+    ```
+
+    Constraints:
+    - (C1) integers have a group, a multiple of 32 up to 128; floats have none.
+  }];
+  let parameters = (ins
+    "::mlir::exec::WeightElements":$elements,
+    DefaultValuedParameter<"int64_t", "0">:$group
+  );
+  let builders = [
+    AttrBuilder<(ins "const ::mtp::WeightFormat &":$format), [{
+      return $_get($_ctxt, static_cast<WeightElements>(format.elements),
+                   format.group);
+    }]>,
+    // Of weights as they are: f32 or bf16.
+    AttrBuilderWithInferredContext<(ins "::mlir::FloatType":$elements), [{
+      return $_get(elements.getContext(),
+                   elements.isBF16() ? WeightElements::BF16
+                                     : WeightElements::F32, 0);
+    }]>
+  ];
+  let assemblyFormat = "`<` $elements (`,` `group` `=` $group^)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::mtp::WeightFormat getFormat() const {
+      return {static_cast<::mtp::WeightElements>(getElements()), getGroup()};
+    }
+    bool isQuantized() const { return getFormat().isQuantized(); }
+    bool isBF16() const { return getFormat().isBF16(); }
+    /// Elements of the buffer that holds such a weight: bytes, of integers.
+    ::mlir::Type getBufferElement() const;
+  }];
+}
 
 class Exec_LayoutAttr<string name, string attrMnemonic>
     : AttrDef<Exec_Dialect, name, [

@@ -5,59 +5,93 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-static void describeRope(ContractWriter &w) {
-  int64_t dim = w.need("dim"), head = w.get("head_stride", dim);
-  int64_t heads = w.need("heads"), all = heads * head;
-  int64_t width = (heads - 1) * head + w.get("copy_width", head);
-  w.rows(w.p0, w.get("x_stride", all), width); // x
-  w.angles(dim);
-  w.rows(w.p0, w.get("y_stride", all), width).result(); // y
+void RopeKernelAttr::describe(ContractWriter &w) const {
+  int64_t all = getHeads() * getHead();
+  int64_t width = (getHeads() - 1) * getHead() + getCopied();
+  w.rows(w.p0, strideOr(getXStride(), all), width); // x
+  w.angles(getRotation(), getPositions());
+  w.rows(w.p0, strideOr(getYStride(), all), width).result(); // y
 }
 
-static void describeAppend(ContractWriter &w) {
-  int64_t width = w.need("width");
-  w.rows(w.p0, w.get("x_stride", width), width); // x
-  w.cache(w.get("entry_width", width)).update();
+LogicalResult RopeKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyRotated(emitError, getRotation(), getCopied(), "copy_width");
+}
+
+//===----------------------------------------------------------------------===//
+// Appends
+//===----------------------------------------------------------------------===//
+
+void KvAppendKernelAttr::describe(ContractWriter &w) const {
+  w.rows(w.p0, getXStride(), getWidth()); // x
+  w.cache(entriesOf(*this, getEntry()), getSlots()).update();
+}
+
+LogicalResult KvAppendKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  CacheEntries cache = entriesOf(*this, getEntry());
+  if (failed(verifyEntries(emitError, cache, getDtype())))
+    return failure();
+  return verifyInEntry(emitError, cache, getEntryOffset(), getWidth(),
+                       "entry_offset", "width");
 }
 
 /// Keys and values of an entry, the keys turned.
-static void describeEntry(ContractWriter &w, int64_t dim, int64_t head) {
-  int64_t keys = w.need("k_heads") * head, values = w.need("v_width");
-  w.rows(w.p0, w.get("k_stride", keys), keys);     // k
-  w.rows(w.p0, w.get("v_stride", values), values); // v
-  w.angles(dim);
-  w.cache(w.get("entry_width", keys + values)).update();
+template <typename KernelT>
+static void describeEntry(ContractWriter &w, KernelT kernel) {
+  w.rows(w.p0, kernel.getKStride(), kernel.getKeyWidth()); // k
+  w.rows(w.p0, kernel.getVStride(), kernel.getVWidth());   // v
+  w.angles(kernel.getRotation(), kernel.getPositions());
+  w.cache(entriesOf(kernel, kernel.getEntry()), kernel.getSlots()).update();
 }
 
-static void describeRopeAppend(ContractWriter &w) {
-  int64_t dim = w.need("dim");
-  describeEntry(w, dim, w.get("head_stride", dim));
+void RopeKvAppendKernelAttr::describe(ContractWriter &w) const {
+  describeEntry(w, *this);
 }
 
-static void describeRopeQueries(ContractWriter &w) {
-  int64_t dim = w.need("dim"), head = w.get("head_stride", dim);
-  int64_t queries = w.need("q_heads") * head;
-  w.rows(w.p0, w.get("q_stride", queries), queries); // q
-  describeEntry(w, dim, head);
-  w.rows(w.p0, w.get("y_stride", queries), queries).result(); // y
+void RopeQkvAppendKernelAttr::describe(ContractWriter &w) const {
+  int64_t queries = getQHeads() * getHead();
+  w.rows(w.p0, getQStride(), queries); // q
+  describeEntry(w, *this);
+  w.rows(w.p0, getYStride(), queries).result(); // y
+}
+
+template <typename KernelT>
+static LogicalResult verifyRotatedEntry(KernelT kernel,
+                                        KernelErrorFn emitError) {
+  CacheEntries cache = entriesOf(kernel, kernel.getEntry());
+  if (failed(verifyRotated(emitError, kernel.getRotation(), kernel.getHead(),
+                           "head_stride")) ||
+      failed(verifyEntries(emitError, cache, kernel.getDtype())) ||
+      failed(
+          verifyEntryHeads(emitError, cache, kernel.getKHeads(), "k_heads")) ||
+      failed(verifyInEntry(emitError, cache, kernel.getKOffset(),
+                           kernel.getKeyWidth(), "k_offset",
+                           "k_heads * head_stride")))
+    return failure();
+  return verifyInEntry(emitError, cache, kernel.getVOffset(),
+                       kernel.getVWidth(), "v_offset", "v_width");
+}
+
+LogicalResult
+RopeKvAppendKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyRotatedEntry(*this, emitError);
+}
+
+LogicalResult
+RopeQkvAppendKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyRotatedEntry(*this, emitError);
 }
 
 /// Positions that entries go from and to, as many for each slot.
-static void describeMove(ContractWriter &w) {
+void KvMoveKernelAttr::describe(ContractWriter &w) const {
   w.words(w.p0);        // slots
   w.words(w.p0 * w.p2); // from
   w.words(w.p0 * w.p2); // to
-  w.pageTable();
-  w.pages(w.need("entry_width")).update();
+  w.pageTable(getSlots());
+  w.pages(entriesOf(*this, getEntryWidth())).update();
   w.limit(2, 1, kMostParam);
 }
 
-static constexpr KernelKind kKinds[] = {
-    {"rope", 1, Division::Rows, describeRope},
-    {"kv_append", 2, Division::Rows, describeAppend},
-    {"rope_kv_append", 2, Division::Rows, describeRopeAppend},
-    {"rope_qkv_append", 2, Division::Rows, describeRopeQueries},
-    {"kv_move", 3, Division::Slots, describeMove},
-};
-
-llvm::ArrayRef<KernelKind> mlir::exec::cacheKernels() { return kKinds; }
+LogicalResult KvMoveKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyEntries(emitError, entriesOf(*this, getEntryWidth()),
+                       getDtype());
+}

@@ -1,7 +1,6 @@
 //===- ExecCacheOps.cpp - Kernels of rotations and appends ----------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelConfig.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -16,23 +15,6 @@ static LogicalResult verifyRotation(Operation *op, Value x, int64_t heads,
            << x.getType() << " and have the columns of " << rotation << ", got "
            << heads;
   return success();
-}
-
-static void addRotation(KernelConfig &config, RotationAttr rotation) {
-  config.number("dim", rotation.getDim())
-      .number("offset", rotation.getOffset())
-      .text("layout", mtp::stringifyRopeLayout(rotation.getLayout()));
-}
-
-/// How entries lie in the pages of `op`'s layer.
-template <typename OpT>
-static void addEntries(KernelConfig &config, OpT op) {
-  auto pages = cast<MemRefType>(op.getPages().getType());
-  config.number("page", pages.getDimSize(1))
-      .number("entry_width", pages.getDimSize(2))
-      .elements(pages.getElementType());
-  if (int64_t heads = op.getCacheHeads(); heads > 1)
-    config.number("cache_heads", heads);
 }
 
 /// Whether `width` columns from `at` on lie in an entry of `op`'s layer.
@@ -53,17 +35,17 @@ LogicalResult RopeOp::verify() {
   return verifyRotation(*this, getX(), getHeads(), getRotation()); // C3
 }
 
-DictionaryAttr RopeOp::getKernelConfig() {
+KernelAttrInterface RopeOp::makeKernel() {
   ColumnView x = viewOf(getX());
   int64_t heads = getHeads(), head = x.width / heads;
-  KernelConfig config(getContext());
-  addRotation(config, getRotation());
-  return config.number("heads", heads)
-      .number("head_stride", head)
-      .number("x_stride", x.stride)
-      .number("y_stride", x.width)
-      .number("copy_width", head)
-      .get();
+  return RopeKernelAttr::get(getContext(),
+                             {.heads = heads,
+                              .rotation = getRotation(),
+                              .head_stride = head,
+                              .copy_width = head,
+                              .x_stride = x.stride,
+                              .y_stride = x.width,
+                              .positions = rowLimitOf(getTable())});
 }
 
 bool RopeOp::readsAnyRow(size_t index) {
@@ -78,14 +60,18 @@ LogicalResult KvAppendOp::verify() {
   return verifyColumns(*this, getAt(), columnsOf(getX())); // C2
 }
 
-DictionaryAttr KvAppendOp::getKernelConfig() {
+KernelAttrInterface KvAppendOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  KernelConfig config(getContext());
-  addEntries(config, *this);
-  return config.number("width", x.width)
-      .number("entry_offset", int64_t(getAt()))
-      .number("x_stride", x.stride)
-      .get();
+  auto pages = cast<MemRefType>(getPages().getType());
+  return KvAppendKernelAttr::get(getContext(),
+                                 {.width = x.width,
+                                  .dtype = pages.getElementType(),
+                                  .page = pages.getDimSize(1),
+                                  .entry_width = pages.getDimSize(2),
+                                  .entry_offset = int64_t(getAt()),
+                                  .cache_heads = int64_t(getCacheHeads()),
+                                  .x_stride = x.stride,
+                                  .slots = rowLimitOf(getPageTable())});
 }
 
 llvm::SmallVector<Count> KvAppendOp::getKernelParams() {
@@ -107,30 +93,40 @@ LogicalResult RopeAppendOp::verify() {
   return verifyColumns(*this, getValuesAt(), columnsOf(getValues()));
 }
 
-llvm::StringRef RopeAppendOp::getKernelKind() {
-  return getQueries() ? "rope_qkv_append" : "rope_kv_append";
+/// The parameters of the keys and values, whether queries come with them or
+/// not.
+template <typename KernelT>
+static typename KernelT::Params entryParams(RopeAppendOp op) {
+  ColumnView keys = viewOf(op.getKeys()), values = viewOf(op.getValues());
+  auto pages = cast<MemRefType>(op.getPages().getType());
+  typename KernelT::Params params;
+  params.k_heads = op.getHeads();
+  params.rotation = op.getRotation();
+  params.head_stride = keys.width / params.k_heads;
+  params.v_width = values.width;
+  params.k_offset = op.getKeysAt();
+  params.v_offset = op.getValuesAt();
+  params.dtype = pages.getElementType();
+  params.page = pages.getDimSize(1);
+  params.entry_width = pages.getDimSize(2);
+  params.cache_heads = op.getCacheHeads();
+  params.k_stride = keys.stride;
+  params.v_stride = values.stride;
+  params.slots = rowLimitOf(op.getPageTable());
+  params.positions = rowLimitOf(op.getTable());
+  return params;
 }
 
-DictionaryAttr RopeAppendOp::getKernelConfig() {
-  ColumnView keys = viewOf(getKeys()), values = viewOf(getValues());
-  int64_t heads = getHeads(), head = keys.width / heads;
-  KernelConfig config(getContext());
-  if (Value queries = getQueries()) {
-    ColumnView view = viewOf(queries);
-    config.number("q_heads", view.width / head)
-        .number("q_stride", view.stride)
-        .number("y_stride", view.width);
-  }
-  addRotation(config, getRotation());
-  addEntries(config, *this);
-  return config.number("k_heads", heads)
-      .number("head_stride", head)
-      .number("v_width", values.width)
-      .number("k_stride", keys.stride)
-      .number("v_stride", values.stride)
-      .number("k_offset", int64_t(getKeysAt()))
-      .number("v_offset", int64_t(getValuesAt()))
-      .get();
+KernelAttrInterface RopeAppendOp::makeKernel() {
+  if (!getQueries())
+    return RopeKvAppendKernelAttr::get(
+        getContext(), entryParams<RopeKvAppendKernelAttr>(*this));
+  auto params = entryParams<RopeQkvAppendKernelAttr>(*this);
+  ColumnView queries = viewOf(getQueries());
+  params.q_heads = queries.width / params.head_stride;
+  params.q_stride = queries.stride;
+  params.y_stride = queries.width;
+  return RopeQkvAppendKernelAttr::get(getContext(), params);
 }
 
 llvm::SmallVector<Count> RopeAppendOp::getKernelParams() {

@@ -30,7 +30,6 @@ def Exec_RopeOp : Exec_CallOp<"rope", [
                     I64Attr:$heads, Exec_RotationAttr:$rotation);
   let results = (outs Exec_RowsResult:$y);
   let syntax = "$x `heads` $heads $rotation `by` $table `at` $angles";
-  let kernelKind = "rope";
   let methods = "bool readsAnyRow(size_t index);";
   let hasVerifier = 1;
 }
@@ -75,7 +74,6 @@ def Exec_KvAppendOp : Exec_WritesEntriesOp<"kv_append", [
   let inputs = !con((ins Exec_Rows:$x), place,
                     (ins DefaultValuedAttr<I64Attr, "0">:$at));
   let syntax = "$x (`at` $at^)? " # placeSyntax;
-  let kernelKind = "kv_append";
   let methods = placeMethods;
   let hasVerifier = 1;
 }

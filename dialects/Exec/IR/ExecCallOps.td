@@ -11,6 +11,7 @@
 #ifndef EXEC_CALL_OPS
 #define EXEC_CALL_OPS
 
+include "dialects/Exec/IR/ExecAttrs.td"
 include "dialects/Exec/IR/ExecDialect.td"
 include "dialects/Exec/IR/ExecInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
@@ -52,9 +53,8 @@ def Exec_NumbersResult
 def Exec_NumberRowsResult
     : Exec_CountedTensor<[I32], [2], "static rows of i32">;
 
-/// Elements of a weight, as `exec.weight` says them.
-def Exec_ElementAttr : TypeAttrOf<AnyTypeOf<[F32, BF16, I8, I<4>],
-                                            "f32, bf16, i8 or i4">>;
+/// Elements of a cache.
+def Exec_ElementAttr : TypeAttrOf<AnyTypeOf<[F32, BF16], "f32 or bf16">>;
 
 class Exec_SameRows<list<string> names>
     : AllMatchSameOperatorTrait<names, "::mlir::exec::rowsOf($_self)", "rows">;
@@ -80,35 +80,28 @@ class Exec_Together<list<string> names>
     : PredOpTrait<!interleave(names, ", ") # " to be given together",
         AllMatchPred<!foreach(name, names,
                               "bool(" # Exec_Get<name>.value # ")")>>;
-/// Integers have a group of inputs that share a scale, floats have none.
-def Exec_GroupedIntegers : PredOpTrait<"group to be given for i8 and i4 alone",
-    CPred<"getGroup().has_value() == getDtype().isInteger()">>;
 /// A norm has an epsilon.
 def Exec_NormWithEpsilon : PredOpTrait<"eps to be given with norm alone",
     CPred<"getEps().has_value() == bool(getNorm())">>;
 
-/// `inputs` are the arguments, `syntax` says how they are written. A family of
-/// one kind names it in `kernelKind`.
+/// `inputs` are the arguments, `syntax` says how they are written.
 class Exec_CallOp<string mnemonic, list<Trait> traits = []>
     : Exec_Op<mnemonic, traits # [
         HasParent<"::mlir::exec::ProgramOp">, Exec_KernelOpInterface,
         MemoryEffectsOpInterface]> {
   dag inputs = (ins);
   string syntax = "";
-  string kernelKind = "";
   code methods = "";
   let arguments = inputs;
   let assemblyFormat = syntax #
     " attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{
-    ::mlir::DictionaryAttr getKernelConfig();
+    ::mlir::exec::KernelAttrInterface makeKernel();
     void getEffects(::llvm::SmallVectorImpl<::mlir::SideEffects::EffectInstance<
         ::mlir::MemoryEffects::Effect>> &effects) {
       ::mlir::exec::addKernelEffects(*this, effects);
     }
-  }] # !if(!empty(kernelKind), "::llvm::StringRef getKernelKind();",
-           "::llvm::StringRef getKernelKind() { return \"" # kernelKind
-           # "\"; }\n") # methods;
+  }] # methods;
 }
 
 #endif // EXEC_CALL_OPS

@@ -37,19 +37,19 @@ LogicalResult ControlOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!kernel || !kernel.hasBody()) // C1
     return emitOpError("expected an exec.kernel with a body named '")
            << getKernel() << "'";
-  if (kernel.getConfig() != getKernelConfig()) // C3
+  if (kernel.getKernel() != makeKernel()) // C3
     return emitOpError("expected as many buffers as ")
-           << kernel.getConfig() << ", got " << getKernelConfig();
+           << kernel.getKernel() << ", got " << makeKernel();
   SmallVector<Value> values(getOperands());
   llvm::append_range(values, getResults());
   return verifyBuffers(*this, kernel, values, getSlotCount()); // C3
 }
 
-llvm::StringRef ControlOp::getKernelKind() { return kControlKind; }
-
-DictionaryAttr ControlOp::getKernelConfig() {
-  return controlConfig(getContext(), 1 + getInputs().size() + getReads().size(),
-                       getUpdates().size(), getNumResults());
+KernelAttrInterface ControlOp::makeKernel() {
+  return ControlKernelAttr::get(
+      getContext(), {.reads = int64_t(1 + getInputs().size() + getReads().size()),
+                     .updates = int64_t(getUpdates().size()),
+                     .outputs = getNumResults()});
 }
 
 llvm::SmallVector<Count> ControlOp::getKernelParams() {

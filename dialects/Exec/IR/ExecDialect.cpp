@@ -34,7 +34,7 @@ int64_t mlir::exec::moduleNumber(Operation *module, llvm::StringRef attribute,
 
 LogicalResult
 RotationAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                     int64_t dim, int64_t offset, mtp::RopeLayout) {
+                     int64_t dim, int64_t offset, mlir::mtp::RopeLayout) {
   if (dim < 2 || dim % 2 != 0 || offset < 0) // C1
     return emitError()
            << "expected an even number of columns from 2 on, and an "
@@ -283,13 +283,13 @@ static ParseResult parseBufferInit(OpAsmParser &parser, TypedAttr &init,
   auto buffer = dyn_cast<MemRefType>(type.getValue());
   if (!buffer)
     return success(); // the verifier has something to say about it
-  return mtp::parseStateInit(parser, init,
+  return mlir::mtp::parseStateInit(parser, init,
                              TypeAttr::get(buffer.getElementType()));
 }
 
 static void printBufferInit(OpAsmPrinter &printer, Operation *op,
                             TypedAttr init, TypeAttr type) {
-  mtp::printStateInit(printer, op, init, type);
+  mlir::mtp::printStateInit(printer, op, init, type);
 }
 
 #define GET_OP_CLASSES

@@ -5,75 +5,97 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-static void describeRoute(ContractWriter &w) {
-  int64_t experts = w.need("experts"), topK = w.need("top_k");
-  w.rows(w.p0, w.get("x_stride", experts), experts); // logits
-  if (w.flag("bias"))
+//===----------------------------------------------------------------------===//
+// Between router and products
+//===----------------------------------------------------------------------===//
+
+void MoeRouteKernelAttr::describe(ContractWriter &w) const {
+  int64_t experts = getExperts(), topK = getTopK();
+  w.rows(w.p0, getXStride(), experts); // logits
+  if (getBias())
     w.words(experts);            // bias
   w.words(w.p0 * topK).result(); // experts
   w.words(w.p0 * topK).result(); // weights
 }
 
-static void describePlan(ContractWriter &w) {
-  int64_t experts = w.need("experts"), topK = w.need("top_k");
-  w.words(w.p0);                 // positions
-  w.words(w.p0 * topK);          // experts
-  w.words(experts + 1).result(); // where an expert's rows begin
-  w.words(w.p0 * topK).result(); // order
+LogicalResult MoeRouteKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  int64_t experts = getExperts(), groups = getNGroup(), best = getKeptGroups();
+  if (getTopK() > experts)
+    return emitError() << "expected top_k to be at most the " << experts
+                       << " experts, got " << getTopK();
+  if (experts % groups != 0)
+    return emitError() << "expected n_group to divide the " << experts
+                       << " experts, got " << groups;
+  if (best > groups)
+    return emitError() << "expected topk_group in [1, " << groups << "], got "
+                       << best;
+  if (getTopK() > experts / groups * best)
+    return emitError() << "expected top_k to be at most the "
+                       << experts / groups * best
+                       << " experts of the kept groups, got " << getTopK();
+  return success();
 }
 
-/// The matrices of all experts, and which of them has which rows.
-static void describeExperts(ContractWriter &w, int64_t topK, int64_t k,
-                            int64_t n, bool gated) {
-  int64_t experts = w.need("experts");
-  w.weight(k, n, experts, gated);
-  w.words(experts + 1); // starts
-  w.words(w.p0 * topK); // order
+void MoePlanKernelAttr::describe(ContractWriter &w) const {
+  w.words(w.p0);                      // positions
+  w.words(w.p0 * getTopK());          // experts
+  w.words(getExperts() + 1).result(); // where an expert's rows begin
+  w.words(w.p0 * getTopK()).result(); // order
 }
 
-static void describeGateUp(ContractWriter &w) {
-  int64_t topK = w.need("top_k"), k = w.need("k"), n = w.need("inter");
-  w.multiplied(w.p0, w.get("x_stride", k), k); // x
-  describeExperts(w, topK, k, 2 * n, /*gated=*/true);
-  w.words(w.p0 * topK * n).result(); // y
-}
+TaskShape MoePlanKernelAttr::getTasks() const { return {0, 1}; }
 
-static void describeDown(ContractWriter &w) {
-  int64_t topK = w.need("top_k"), k = w.need("k"), n = w.need("n");
-  w.multiplied(w.p0 * topK, k, k); // x
-  describeExperts(w, topK, k, n, /*gated=*/false);
-  w.words(w.p0 * topK * n).result(); // y
-}
-
-// A task has the same panel of all experts: which of them have rows is not
-// known beforehand, so that no worker may own experts.
-static TaskShape gateUpTasks(DictionaryAttr config) {
-  return {0, configPanels(config, configInt(config, "inter"))};
-}
-
-static TaskShape downTasks(DictionaryAttr config) {
-  return {0, configPanels(config, configInt(config, "n"))};
-}
-
-static void describeCombine(ContractWriter &w) {
-  int64_t width = w.need("width"), topK = w.need("top_k");
+void MoeCombineKernelAttr::describe(ContractWriter &w) const {
+  int64_t width = getWidth(), topK = getTopK();
   w.words(w.p0);                // positions
   w.words(w.p0 * topK);         // weights
   w.words(w.p0 * topK * width); // what experts made
-  for (llvm::StringRef added : {"residual", "shared"})
-    if (w.flag(added))
+  for (bool isAdded : {getResidual(), getShared()})
+    if (isAdded)
       w.words(w.p0 * width);
   w.words(w.p0 * width).result(); // y
 }
 
-static TaskShape oneTask(DictionaryAttr) { return {0, 1}; }
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
 
-static constexpr KernelKind kKinds[] = {
-    {"moe_route", 1, Division::Rows, describeRoute},
-    {"moe_plan", 1, Division::Other, describePlan, oneTask},
-    {"moe_gate_up", 1, Division::Other, describeGateUp, gateUpTasks},
-    {"moe_down", 1, Division::Other, describeDown, downTasks},
-    {"moe_combine", 1, Division::Rows, describeCombine},
-};
+/// The matrices of all experts, and which of them has which rows.
+template <typename KernelT>
+static void describeExperts(ContractWriter &w, KernelT kernel, int64_t n,
+                            bool gated) {
+  w.weight(kernel.getFormat(), kernel.getPanel(), kernel.getK(), n,
+           kernel.getExperts(), gated);
+  w.words(kernel.getExperts() + 1);  // starts
+  w.words(w.p0 * kernel.getTopK()); // order
+}
 
-llvm::ArrayRef<KernelKind> mlir::exec::expertKernels() { return kKinds; }
+void MoeGateUpKernelAttr::describe(ContractWriter &w) const {
+  w.multiplied(w.p0, getXStride(), getK(), getFragments()); // x
+  describeExperts(w, *this, 2 * getInter(), /*gated=*/true);
+  w.words(w.p0 * getTopK() * getInter()).result(); // y
+}
+
+void MoeDownKernelAttr::describe(ContractWriter &w) const {
+  w.multiplied(w.p0 * getTopK(), getK(), getK(), getFragments()); // x
+  describeExperts(w, *this, getN(), /*gated=*/false);
+  w.words(w.p0 * getTopK() * getN()).result(); // y
+}
+
+// A task has the same panel of all experts: which of them have rows is not
+// known beforehand, so that no worker may own experts.
+TaskShape MoeGateUpKernelAttr::getTasks() const {
+  return {0, panelCount(getInter(), getPanel())};
+}
+
+TaskShape MoeDownKernelAttr::getTasks() const {
+  return {0, panelCount(getN(), getPanel())};
+}
+
+LogicalResult MoeGateUpKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyFragments(emitError, getFormat(), getK(), getFragments());
+}
+
+LogicalResult MoeDownKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyFragments(emitError, getFormat(), getK(), getFragments());
+}

@@ -1,35 +1,32 @@
 //===- ExecExpertOps.cpp - Kernels of experts -----------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelConfig.h"
 
 using namespace mlir;
 using namespace mlir::exec;
 
-DictionaryAttr MoeRouteOp::getKernelConfig() {
+KernelAttrInterface MoeRouteOp::makeKernel() {
   ColumnView logits = viewOf(getLogits());
-  return KernelConfig(getContext())
-      .number("experts", logits.width)
-      .number("top_k", columnsOf(getExperts()))
-      .text("scoring", mtp::stringifyScoring(getScoring()))
-      .flag("bias", bool(getBias()))
-      .number("n_group", int64_t(getGroups()))
-      .number("topk_group", int64_t(getKeep()))
-      .flag("norm_topk", getNormalized())
-      .real("scale", getScale())
-      .number("x_stride", logits.stride)
-      .get();
+  return MoeRouteKernelAttr::get(getContext(),
+                                 {.experts = logits.width,
+                                  .top_k = columnsOf(getExperts()),
+                                  .scoring = getScoring(),
+                                  .bias = bool(getBias()),
+                                  .n_group = int64_t(getGroups()),
+                                  .topk_group = int64_t(getKeep()),
+                                  .norm_topk = getNormalized(),
+                                  .scale = getScaleAttr(),
+                                  .x_stride = logits.stride});
 }
 
 bool MoeRouteOp::readsAnyRow(size_t index) {
   return getOperand(index) == getBias();
 }
 
-DictionaryAttr MoePlanOp::getKernelConfig() {
-  return KernelConfig(getContext())
-      .number("experts", shapeOf(getStarts()).front() - 1)
-      .number("top_k", columnsOf(getExperts()))
-      .get();
+KernelAttrInterface MoePlanOp::makeKernel() {
+  return MoePlanKernelAttr::get(
+      getContext(), {.experts = shapeOf(getStarts()).front() - 1,
+                     .top_k = columnsOf(getExperts())});
 }
 
 llvm::SmallVector<Count> MoePlanOp::getKernelParams() {
@@ -41,23 +38,23 @@ llvm::SmallVector<Count> MoePlanOp::getKernelParams() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult MoeGateUpOp::verify() {
-  if (!ratio(rowsOf(getOrder()), rowsOf(getX()))) // C3
+  if (!ratio(rowsOf(getOrder()), rowsOf(getX()))) // C2
     return emitOpError("expected an order of as many rows for each of ")
            << getX().getType() << ", got " << getOrder().getType();
   return success();
 }
 
-DictionaryAttr MoeGateUpOp::getKernelConfig() {
+KernelAttrInterface MoeGateUpOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  return KernelConfig(getContext())
-      .number("experts", shapeOf(getStarts()).front() - 1)
-      .number("k", x.width)
-      .number("inter", columnsOf(getY()))
-      .elements(getDtype(), getGroup())
-      .number("top_k", *ratio(rowsOf(getOrder()), rowsOf(getX())))
-      .number("x_stride", x.stride)
-      .panels(getWeight())
-      .get();
+  return MoeGateUpKernelAttr::get(
+      getContext(), {.experts = shapeOf(getStarts()).front() - 1,
+                     .k = x.width,
+                     .inter = columnsOf(getY()),
+                     .format = getFormat(),
+                     .fragments = isInFragments(getWeight()),
+                     .panel = panelWidthOf(getWeight()),
+                     .top_k = *ratio(rowsOf(getOrder()), rowsOf(getX())),
+                     .x_stride = x.stride});
 }
 
 llvm::SmallVector<Count> MoeGateUpOp::getKernelParams() {
@@ -66,19 +63,19 @@ llvm::SmallVector<Count> MoeGateUpOp::getKernelParams() {
 
 Value MoeGateUpOp::getPackedWeight() { return getWeight(); }
 
-DictionaryAttr MoeDownOp::getKernelConfig() {
-  return KernelConfig(getContext())
-      .number("experts", shapeOf(getStarts()).front() - 1)
-      .number("k", columnsOf(getX()))
-      .number("n", columnsOf(getY()))
-      .elements(getDtype(), getGroup())
-      .number("top_k", int64_t(getTopK()))
-      .panels(getWeight())
-      .get();
+KernelAttrInterface MoeDownOp::makeKernel() {
+  return MoeDownKernelAttr::get(getContext(),
+                                {.experts = shapeOf(getStarts()).front() - 1,
+                                 .k = columnsOf(getX()),
+                                 .n = columnsOf(getY()),
+                                 .format = getFormat(),
+                                 .fragments = isInFragments(getWeight()),
+                                 .panel = panelWidthOf(getWeight()),
+                                 .top_k = int64_t(getTopK())});
 }
 
 LogicalResult MoeDownOp::verify() {
-  if (!divide(rowsOf(getX()), int64_t(getTopK()))) // C4
+  if (!divide(rowsOf(getX()), int64_t(getTopK()))) // C3
     return emitOpError("expected top_k to divide the rows of ")
            << getX().getType() << ", got " << getTopK();
   return success();
@@ -90,11 +87,10 @@ llvm::SmallVector<Count> MoeDownOp::getKernelParams() {
 
 Value MoeDownOp::getPackedWeight() { return getWeight(); }
 
-DictionaryAttr MoeCombineOp::getKernelConfig() {
-  return KernelConfig(getContext())
-      .number("width", columnsOf(getY()))
-      .number("top_k", columnsOf(getWeights()))
-      .flag("residual", bool(getResidual()))
-      .flag("shared", bool(getShared()))
-      .get();
+KernelAttrInterface MoeCombineOp::makeKernel() {
+  return MoeCombineKernelAttr::get(getContext(),
+                                   {.width = columnsOf(getY()),
+                                    .top_k = columnsOf(getWeights()),
+                                    .residual = bool(getResidual()),
+                                    .shared = bool(getShared())});
 }

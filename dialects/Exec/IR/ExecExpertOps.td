@@ -31,7 +31,6 @@ def Exec_MoeRouteOp : Exec_CallOp<"moe_route", [
     $logits (`bias` $bias^)? `` $scoring (`groups` $groups^)? (`keep` $keep^)?
     (`normalized` $normalized^)? (`scale` $scale^)?
   }];
-  let kernelKind = "moe_route";
   let methods = "bool readsAnyRow(size_t index);";
 }
 
@@ -52,24 +51,20 @@ def Exec_MoePlanOp : Exec_CallOp<"moe_plan",
   let inputs = (ins Exec_Numbers:$positions, Exec_NumberRows:$experts);
   let results = (outs Exec_NumbersResult:$starts, Exec_NumbersResult:$order);
   let syntax = "$experts `at` $positions";
-  let kernelKind = "moe_plan";
   let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
 }
 
 /// A product of rows by the matrix of every expert that they go to.
 class Exec_ExpertProductOp<string mnemonic, list<Trait> traits = []>
     : Exec_CallOp<mnemonic, traits # [
-        Exec_GroupedIntegers,
         DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
   dag product = (ins Exec_Rows:$x, Exec_Packed:$weight, Exec_Numbers:$starts,
-                     Exec_Numbers:$order, Exec_ElementAttr:$dtype,
-                     OptionalAttr<I64Attr>:$group);
+                     Exec_Numbers:$order, Exec_FormatAttr:$format);
   string productSyntax = [{
-    $x `,` $weight `as` $dtype (`group` $group^)?
+    $x `,` $weight `as` $format
     `rows` `(` $starts `,` $order `)`
   }];
   let results = (outs Exec_RowsResult:$y);
-  let kernelKind = mnemonic;
 }
 
 def Exec_MoeGateUpOp : Exec_ExpertProductOp<"moe_gate_up", [
@@ -80,13 +75,12 @@ def Exec_MoeGateUpOp : Exec_ExpertProductOp<"moe_gate_up", [
 
     Example:
     ```mlir
-    %a = exec.moe_gate_up %x, %w as bf16 rows (%starts, %order)
+    %a = exec.moe_gate_up %x, %w as <bf16> rows (%starts, %order)
         : (tensor<4x16xf32>, memref<16x8x32x2xbf16>, tensor<9xi32>,
            tensor<8xi32>) -> tensor<8x32xf32>
     ```
     - C1: there is a row for each element of the order.
-    - C2: group is given for i8 and i4 alone.
-    - C3: the order has as many rows for each of x.
+    - C2: the order has as many rows for each of x.
   }];
   let inputs = product;
   let syntax = productSyntax;
@@ -102,14 +96,13 @@ def Exec_MoeDownOp : Exec_ExpertProductOp<"moe_down", [
 
     Example:
     ```mlir
-    %p = exec.moe_down %a, %w as bf16 rows (%starts, %order) top_k 2
+    %p = exec.moe_down %a, %w as <bf16> rows (%starts, %order) top_k 2
         : (tensor<8x32xf32>, memref<8x16x32x2xbf16>, tensor<9xi32>,
            tensor<8xi32>) -> tensor<8x16xf32>
     ```
     - C1: x, order and y have the same rows.
-    - C2: group is given for i8 and i4 alone.
-    - C3: x is no view.
-    - C4: top_k divides the rows.
+    - C2: x is no view.
+    - C3: top_k divides the rows.
   }];
   let inputs = !con(product, (ins I64Attr:$top_k));
   let syntax = productSyntax # " `top_k` $top_k";
@@ -144,7 +137,6 @@ def Exec_MoeCombineOp : Exec_CallOp<"moe_combine", [
     $parts `by` $weights `at` $positions (`residual` $residual^)?
     (`shared` $shared^)?
   }];
-  let kernelKind = "moe_combine";
 }
 
 #endif // EXEC_EXPERT_OPS

@@ -59,6 +59,15 @@ std::optional<Count> mlir::exec::elementsOf(Value value) {
   return elements;
 }
 
+int64_t mlir::exec::rowLimitOf(Value value) {
+  if (!value)
+    return 0;
+  while (auto regroup = value.getDefiningOp<RegroupOp>())
+    value = regroup.getX();
+  auto type = cast<ShapedType>(viewOf(value).root.getType());
+  return type.getRank() > 0 && !type.isDynamicDim(0) ? type.getDimSize(0) : 0;
+}
+
 RankedTensorType mlir::exec::withRows(RankedTensorType like, Count rows) {
   SmallVector<int64_t> shape(like.getShape());
   shape.front() = rows.isFixed() ? rows.base : ShapedType::kDynamic;

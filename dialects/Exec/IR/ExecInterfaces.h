@@ -3,7 +3,7 @@
 #ifndef MTP_DIALECTS_EXEC_IR_EXECINTERFACES_H
 #define MTP_DIALECTS_EXEC_IR_EXECINTERFACES_H
 
-#include "dialects/Exec/IR/Count.h"
+#include "dialects/Exec/IR/ExecAttrs.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -58,6 +58,10 @@ llvm::ArrayRef<int64_t> shapeOf(Value value);
 /// Elements of a tensor or of a buffer that is no cache; nothing where they do
 /// not fit.
 std::optional<Count> elementsOf(Value value);
+
+/// The rows of the buffer behind an operand, so far as its type says them: 0
+/// where it does not, and of no operand.
+int64_t rowLimitOf(Value value);
 
 /// The type of `rows` rows of what one row of `like` has, and of `columns` of
 /// such elements.

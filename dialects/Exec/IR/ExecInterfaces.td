@@ -12,14 +12,11 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
     and then those of the op's results. Passes order, place and divide calls by
     what is said here; which family a call belongs to is its class.
 
-    Kind and configuration are what code generation, contracts and the artifact
-    know a kernel by.
+    Its kernel is what code generation, contracts and the artifact know.
   }];
   let methods = [
-    InterfaceMethod<"The kernel's kind in the catalogue.",
-      "::llvm::StringRef", "getKernelKind">,
     InterfaceMethod<"What is fixed when the kernel is compiled.",
-      "::mlir::DictionaryAttr", "getKernelConfig">,
+      "::mlir::exec::KernelAttrInterface", "makeKernel">,
     InterfaceMethod<[{
       64-bit scalars, the number of rows or slots first: that of the first
       result where a call does not say another.
@@ -36,7 +33,7 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
       }]>,
     InterfaceMethod<"Whether the kernel updates an operand in place.",
       "bool", "updatesOperand", (ins "size_t":$index), "", [{
-        return ::mlir::exec::updatesBuffer($_op.getKernelKind(), index);
+        return ::mlir::exec::updatesBuffer($_op.makeKernel(), index);
       }]>,
     InterfaceMethod<[{
       Whether a task of a call that goes row by row reads more of an operand
@@ -48,16 +45,16 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
       Whether there is a task per row that touches nothing of the other rows of
       any activation.
     }], "bool", "isRowLocal", (ins), "", [{
-        return ::mlir::exec::isRowLocal($_op.getKernelKind());
+        return ::mlir::exec::isRowLocal($_op.makeKernel());
       }]>,
     InterfaceMethod<"Whether there is a task per row or per slot.",
       "bool", "dividesByRow", (ins), "", [{
-        return ::mlir::exec::dividesByRow($_op.getKernelKind());
+        return ::mlir::exec::dividesByRow($_op.makeKernel());
       }]>,
     InterfaceMethod<"Pieces of work that threads may share, at n.",
       "int64_t", "getTasks", (ins "int64_t":$n), "", [{
         return ::mlir::exec::kernelTasks(
-            $_op.getKernelKind(), $_op.getKernelConfig(),
+            $_op.makeKernel(),
             ::mlir::exec::evaluate($_op.getKernelParams(), n));
       }]>,
     InterfaceMethod<[{
@@ -72,17 +69,17 @@ def Exec_PackedWeightOpInterface : OpInterface<"PackedWeightOpInterface"> {
   let cppNamespace = "::mlir::exec";
   let description = [{
     A call whose kernel streams a packed weight, or looks rows of it up, and
-    knows integers: it has attributes `dtype` and `group`, which are the
-    weight's.
+    knows integers: it has the weight's `format`.
   }];
   let methods = [
     InterfaceMethod<"The weight.", "::mlir::Value", "getPackedWeight">,
-    InterfaceMethod<"Takes the weight for integers of `bits` bits, `group` of "
-                    "which share a scale.",
-      "void", "setIntegers", (ins "int64_t":$bits, "int64_t":$group), "", [{
-        $_op.setDtype(::mlir::IntegerType::get($_op.getContext(), bits));
-        $_op.setGroup(group);
+    InterfaceMethod<"What the weight's elements are.",
+      "::mlir::exec::FormatAttr", "getFormat", (ins), "", [{
+        return $_op.getFormat();
       }]>,
+    InterfaceMethod<"Takes the weight for one of that format.",
+      "void", "setFormatAttr", (ins "::mlir::exec::FormatAttr":$format), "",
+      [{ $_op.setFormatAttr(format); }]>,
   ];
 }
 
@@ -114,6 +111,40 @@ def Exec_WeightLayoutAttrInterface
     InterfaceMethod<"The buffer that holds these matrices, all of its bytes.",
       "::mlir::MemRefType", "getPackedType",
       (ins "const ::mlir::exec::PackedMatrices &":$matrices)>,
+  ];
+}
+
+def Exec_KernelAttrInterface : AttrInterface<"KernelAttrInterface"> {
+  let cppNamespace = "::mlir::exec";
+  let description = [{
+    A kernel: what its kind is, and what it is specialised on. Two dispatches
+    whose kernels are equal share one.
+  }];
+  let methods = [
+    InterfaceMethod<"The name of the kind.", "::llvm::StringRef", "getKind">,
+    InterfaceMethod<"64-bit scalars of a dispatch, rows or slots first.",
+      "int64_t", "getParamCount">,
+    InterfaceMethod<"How work divides into tasks.",
+      "::mlir::exec::Division", "getDivision">,
+    InterfaceMethod<[{
+      Lists the buffers in binding order: inputs, among them those updated in
+      place, and then the results. A builtin of the runtime, which knows its
+      contract, says how many there are and no more.
+    }], "void", "describe", (ins "::mlir::exec::ContractWriter &":$writer)>,
+    InterfaceMethod<"The tasks of Division::Other.",
+      "::mlir::exec::TaskShape", "getTasks", (ins), "", [{
+        return {1, 1};
+      }]>,
+    InterfaceMethod<"Reports a number that is smaller than it may be.",
+      "::llvm::LogicalResult", "verifySizes",
+      (ins "::mlir::exec::KernelErrorFn":$emitError)>,
+    InterfaceMethod<"Reports parameters that do not go together.",
+      "::llvm::LogicalResult", "verifyRules",
+      (ins "::mlir::exec::KernelErrorFn":$emitError), "", [{
+        return ::mlir::success();
+      }]>,
+    InterfaceMethod<"Whether it is a function of the runtime, with no code here.",
+      "bool", "isBuiltin", (ins), "", [{ return false; }]>,
   ];
 }
 

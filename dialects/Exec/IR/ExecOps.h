@@ -3,11 +3,9 @@
 #ifndef MTP_DIALECTS_EXEC_IR_EXECOPS_H
 #define MTP_DIALECTS_EXEC_IR_EXECOPS_H
 
-#include "dialects/Exec/IR/Count.h"
+#include "dialects/Exec/IR/ExecAttrs.h"
 #include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/Exec/IR/ExecInterfaces.h"
-#include "dialects/Exec/IR/WeightLayout.h"
-#include "dialects/MTP/IR/MTPAttrs.h"
 #include "dialects/MTP/IR/MTPInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -15,12 +13,8 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
-#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
-#define GET_ATTRDEF_CLASSES
-#include "dialects/Exec/IR/ExecAttrs.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/Exec/IR/ExecOps.h.inc"

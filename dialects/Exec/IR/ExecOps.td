@@ -14,4 +14,13 @@ include "dialects/Exec/IR/ExecRowOps.td"
 include "dialects/Exec/IR/ExecSampleOps.td"
 include "dialects/Exec/IR/ExecStateOps.td"
 
+include "dialects/Exec/IR/ExecAttentionKernels.td"
+include "dialects/Exec/IR/ExecCacheKernels.td"
+include "dialects/Exec/IR/ExecControlKernels.td"
+include "dialects/Exec/IR/ExecExpertKernels.td"
+include "dialects/Exec/IR/ExecProductKernels.td"
+include "dialects/Exec/IR/ExecRowKernels.td"
+include "dialects/Exec/IR/ExecSampleKernels.td"
+include "dialects/Exec/IR/ExecStateKernels.td"
+
 #endif // EXEC_OPS

@@ -6,108 +6,141 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-/// The inputs of a projection by n outputs.
-static void describeInputs(ContractWriter &w, int64_t k, int64_t n,
-                           bool gated) {
-  w.multiplied(w.p0, w.get("x_stride", k), k); // x
-  if (w.flag("norm"))
-    w.multiplied(1, k, k); // the norm's weight
-  w.weight(k, n, /*stack=*/1, gated);
-  if (w.flag("bias"))
+//===----------------------------------------------------------------------===//
+// Projections
+//===----------------------------------------------------------------------===//
+
+/// The inputs of a projection.
+template <typename KernelT>
+static void describeInputs(ContractWriter &w, KernelT kernel, bool gated) {
+  int64_t k = kernel.getK(), n = kernel.getN();
+  bool fragments = kernel.getFragments();
+  w.multiplied(w.p0, kernel.getXStride(), k, fragments); // x
+  if (kernel.getNorm())
+    w.multiplied(1, k, k, fragments); // the norm's weight
+  w.weight(kernel.getFormat(), kernel.getPanel(), k, n, /*stack=*/1, gated);
+  if (kernel.getBias())
     w.words(n); // bias
 }
 
-static bool isGated(DictionaryAttr config) {
-  auto activation = config.getAs<StringAttr>("activation");
-  return activation && activation.getValue() == "swiglu";
+void LinearKernelAttr::describe(ContractWriter &w) const {
+  int64_t outputs = getOutputs();
+  describeInputs(w, *this, isGated());
+  if (getResidual())
+    w.rows(w.p0, getResidualStride(), outputs); // residual
+  w.rows(w.p0, getYStride(), outputs).result(); // y
 }
 
-static void describeLinear(ContractWriter &w) {
-  int64_t k = w.need("k"), n = w.need("n");
-  bool gated = w.text("activation") == "swiglu";
-  int64_t outputs = gated ? n / 2 : n;
-  describeInputs(w, k, n, gated);
-  if (w.flag("residual"))
-    w.rows(w.p0, w.get("residual_stride", outputs), outputs); // residual
-  w.rows(w.p0, w.get("y_stride", outputs), outputs).result(); // y
+TaskShape LinearKernelAttr::getTasks() const {
+  return {0, panelCount(getOutputs(), getPanel())};
 }
 
-static TaskShape linearTasks(DictionaryAttr config) {
-  int64_t n = configInt(config, "n");
-  return {0, configPanels(config, isGated(config) ? n / 2 : n)};
+LogicalResult LinearKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  if (failed(verifyFragments(emitError, getFormat(), getK(), getFragments())))
+    return failure();
+  if (!isGated())
+    return success();
+  if (getN() % 2 != 0)
+    return emitError() << "expected an even n for swiglu, got " << getN();
+  if (getBias() || getResidual())
+    return emitError() << "expected neither bias nor residual with swiglu";
+  return success();
 }
 
-static void describeLinearArgmax(ContractWriter &w) {
-  int64_t k = w.need("k"), n = w.need("n"), parts = w.panels(n);
-  describeInputs(w, k, n, /*gated=*/false);
+void LinearArgmaxKernelAttr::describe(ContractWriter &w) const {
+  int64_t parts = panelCount(getN(), getPanel());
+  describeInputs(w, *this, /*gated=*/false);
   // A head that keeps its logits for some slots reads which.
-  bool hasLogits = w.flag("logits");
-  if (hasLogits) {
-    w.words(w.p0);                                                   // slots
-    w.words(Extent(w.needIndexed("slots")) * ::mtp::kSamplingWords); // sampling
+  if (getLogits()) {
+    w.words(w.p0); // slots
+    w.words(Extent(w.limitOf("slots", getSlots())) *
+            ::mtp::kSamplingWords); // sampling
   }
   w.words(w.p0 * parts).result(); // best values
   w.words(w.p0 * parts).result(); // their columns
-  if (hasLogits)
-    w.words(w.p0 * n).result(); // logits
+  if (getLogits())
+    w.words(w.p0 * getN()).result(); // logits
 }
 
-static void describeHeadLinear(ContractWriter &w) {
-  int64_t k = w.need("k"), n = w.need("n"), heads = w.need("heads");
-  int64_t xHead = w.get("x_head_stride", k), yHead = w.get("y_head_stride", n);
-  int64_t kept = w.get("keep_width", 0);
-  int64_t width = std::max(w.get("x_offset", 0) + k,
-                           kept ? w.get("keep_offset", 0) + kept : 0);
-  w.multiplied(w.p0, w.get("x_stride", heads * xHead),
-               (heads - 1) * xHead + width); // x
-  w.weight(k, n, heads);
-  if (w.flag("rotate"))
-    w.angles(w.need("dim"));
-  w.rows(w.p0, w.get("y_stride", heads * yHead), (heads - 1) * yHead + n + kept,
-         w.get("y_offset", 0))
+TaskShape LinearArgmaxKernelAttr::getTasks() const {
+  return {0, panelCount(getN(), getPanel())};
+}
+
+LogicalResult
+LinearArgmaxKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifyFragments(emitError, getFormat(), getK(), getFragments());
+}
+
+//===----------------------------------------------------------------------===//
+// HeadLinearKernelAttr
+//===----------------------------------------------------------------------===//
+
+void HeadLinearKernelAttr::describe(ContractWriter &w) const {
+  int64_t heads = getHeads(), kept = getKeepWidth();
+  int64_t width =
+      std::max(getXOffset() + getK(), kept ? getKeepOffset() + kept : 0);
+  w.multiplied(w.p0, getXRow(), (heads - 1) * getXHead() + width,
+               getFragments()); // x
+  w.weight(getFormat(), getPanel(), getK(), getN(), heads);
+  if (getRotation())
+    w.angles(getRotation(), getPositions());
+  w.rows(w.p0, getYRow(), (heads - 1) * getYHead() + getN() + kept,
+         getYOffset())
       .result(); // y
 }
 
-static TaskShape headLinearTasks(DictionaryAttr config) {
-  return {0, configInt(config, "heads") *
-                 configPanels(config, configInt(config, "n"))};
+TaskShape HeadLinearKernelAttr::getTasks() const {
+  return {0, getHeads() * panelCount(getN(), getPanel())};
 }
+
+LogicalResult HeadLinearKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  if (getFormat().isQuantized())
+    return emitError() << "expected a format of f32 or bf16, got "
+                       << getFormat();
+  if (failed(verifyFragments(emitError, getFormat(), getK(), getFragments())))
+    return failure();
+  return getRotation() ? verifyRotated(emitError, getRotation(), getKeepWidth(),
+                                       "keep_width")
+                       : success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products of a library
+//===----------------------------------------------------------------------===//
 
 /// What a library of vectors of 16 bytes asks of its buffers.
 static constexpr int64_t kLibraryAlignment = 16;
 
 /// The same as `verifyGemmContract` of runtime/artifact, which trusts no file.
-static void describeGemm(ContractWriter &w) {
-  int64_t k = w.need("k"), n = w.need("n");
+void GemmKernelAttr::describe(ContractWriter &w) const {
+  int64_t k = getK(), n = getN();
   w.bytes(w.p0 * (2 * k)).alignment = kLibraryAlignment;    // x
   w.bytes(Extent(2 * k) * n).alignment = kLibraryAlignment; // weight
   BufferContract &y = w.words(w.p0 * n);                    // y
   y.alignment = kLibraryAlignment;
   y.result();
-  BufferContract &workspace = w.bytes(w.need("workspace"));
+  BufferContract &workspace = w.bytes(getWorkspace());
   workspace.alignment = kLibraryAlignment;
   workspace.result();
 }
 
-static TaskShape gemmTasks(DictionaryAttr) { return {0, 1}; }
+TaskShape GemmKernelAttr::getTasks() const { return {0, 1}; }
 
-static void describeUnpack(ContractWriter &w) {
-  int64_t k = w.need("k"), n = w.need("n");
-  w.weight(k, n, /*stack=*/1, w.flag("gated"));
-  w.bytes(Extent(2 * k) * n).result(); // matrix
+void UnpackKernelAttr::describe(ContractWriter &w) const {
+  w.weight(getFormat(), getPanel(), getK(), getN(), /*stack=*/1, getGated());
+  w.bytes(Extent(2 * getK()) * getN()).result(); // matrix
 }
 
-static TaskShape unpackTasks(DictionaryAttr config) {
-  int64_t halves = configInt(config, "gated") ? 2 : 1;
-  return {0, halves * configPanels(config, configInt(config, "n") / halves)};
+TaskShape UnpackKernelAttr::getTasks() const {
+  int64_t halves = getGated() ? 2 : 1;
+  return {0, halves * panelCount(getN() / halves, getPanel())};
 }
 
-static constexpr KernelKind kKinds[] = {
-    {"gemm", 1, Division::Other, describeGemm, gemmTasks},
-    {"unpack", 1, Division::Other, describeUnpack, unpackTasks},
-    {"linear", 1, Division::Other, describeLinear, linearTasks},
-    {"linear_argmax", 1, Division::Other, describeLinearArgmax, linearTasks},
-    {"head_linear", 1, Division::Other, describeHeadLinear, headLinearTasks},
-};
-
-llvm::ArrayRef<KernelKind> mlir::exec::productKernels() { return kKinds; }
+LogicalResult UnpackKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  if (!getFormat().isBF16() || !getFragments())
+    return emitError() << "expected a weight of bf16 in fragments";
+  if (getGated() && getN() % 2 != 0)
+    return emitError() << "expected an even n of a gated weight, got "
+                       << getN();
+  return verifyFragments(emitError, getFormat(), getK(), getFragments());
+}

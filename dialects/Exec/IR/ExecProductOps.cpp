@@ -1,48 +1,49 @@
 //===- ExecProductOps.cpp - Kernels of products ---------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelConfig.h"
-#include "dialects/Exec/IR/KernelKinds.h"
 
 using namespace mlir;
 using namespace mlir::exec;
 
-/// What `exec.linear` and `exec.linear_argmax` share.
-template <typename OpT>
-static KernelConfig projectionConfig(OpT op, int64_t outputs) {
-  ColumnView x = viewOf(op.getX());
-  llvm::APFloat noEpsilon(0.0f);
-  KernelConfig config(op.getContext());
-  config.number("k", x.width)
-      .number("n", outputs)
-      .number("x_stride", x.stride)
-      .elements(op.getDtype(), op.getGroup())
-      .flag("norm", bool(op.getNorm()))
-      .real("eps", op.getEps().value_or(noEpsilon))
-      .number("offset", int64_t(op.getOffset()))
-      .flag("bias", bool(op.getBias()))
-      .panels(op.getWeight());
-  return config;
-}
-
-DictionaryAttr LinearOp::getKernelConfig() {
+KernelAttrInterface LinearOp::makeKernel() {
+  ColumnView x = viewOf(getX());
   int64_t width = columnsOf(getY());
   Value residual = getResidual();
-  return projectionConfig(*this, isGated() ? 2 * width : width)
-      .number("y_stride", width)
-      .flag("residual", bool(residual))
-      .number("residual_stride", residual ? viewOf(residual).stride : 0)
-      .text("activation", mtp::stringifyActivationKind(getActivation()))
-      .get();
+  return LinearKernelAttr::get(
+      getContext(),
+      {.k = x.width,
+       .n = isGated() ? 2 * width : width,
+       .format = getFormat(),
+       .fragments = isInFragments(getWeight()),
+       .panel = panelWidthOf(getWeight()),
+       .norm = bool(getNorm()),
+       .eps = getEpsAttr(),
+       .offset = int64_t(getOffset()),
+       .bias = bool(getBias()),
+       .residual = bool(residual),
+       .activation = getActivation(),
+       .x_stride = x.stride,
+       .y_stride = width,
+       .residual_stride = residual ? viewOf(residual).stride : 0});
 }
 
 Value LinearOp::getPackedWeight() { return getWeight(); }
 
-DictionaryAttr LinearArgmaxOp::getKernelConfig() {
-  KernelConfig config = projectionConfig(*this, int64_t(getN()));
-  if (getLogits())
-    config.flag("logits", true);
-  return config.get();
+KernelAttrInterface LinearArgmaxOp::makeKernel() {
+  ColumnView x = viewOf(getX());
+  return LinearArgmaxKernelAttr::get(
+      getContext(), {.k = x.width,
+                     .n = int64_t(getN()),
+                     .format = getFormat(),
+                     .fragments = isInFragments(getWeight()),
+                     .panel = panelWidthOf(getWeight()),
+                     .norm = bool(getNorm()),
+                     .eps = getEpsAttr(),
+                     .offset = int64_t(getOffset()),
+                     .bias = bool(getBias()),
+                     .logits = bool(getLogits()),
+                     .x_stride = x.stride,
+                     .slots = rowLimitOf(getSampling())});
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,31 +65,31 @@ LogicalResult HeadLinearOp::verify() {
   return success();
 }
 
-DictionaryAttr HeadLinearOp::getKernelConfig() {
+KernelAttrInterface HeadLinearOp::makeKernel() {
   ColumnView x = viewOf(getX());
   int64_t heads = getHeads(), kept = getKeptColumns();
   int64_t width = columnsOf(getY());
-  KernelConfig config(getContext());
-  config.number("heads", heads)
-      .number("k", int64_t(getColEnd()) - int64_t(getColBegin()))
-      .number("n", width / heads - kept)
-      .elements(getDtype())
-      .number("x_stride", x.stride)
-      .number("x_head_stride", getHeadWidth())
-      .number("x_offset", int64_t(getColBegin()))
-      .number("y_stride", width)
-      .number("y_head_stride", width / heads)
-      .number("y_offset", 0)
-      .number("keep_width", kept)
-      .number("keep_offset", int64_t(getKeepBegin()))
-      .panels(getWeight());
-  if (std::optional<RotationAttr> rotation = getRotation())
-    config.flag("rotate", true)
-        .number("dim", rotation->getDim())
-        // Of what is kept.
-        .number("offset", rotation->getOffset() - int64_t(getKeepBegin()))
-        .text("layout", mtp::stringifyRopeLayout(rotation->getLayout()));
-  return config.get();
+  RotationAttr rotation = getRotationAttr();
+  if (rotation) // of what is kept
+    rotation = RotationAttr::get(getContext(), rotation.getDim(),
+                                 rotation.getOffset() - int64_t(getKeepBegin()),
+                                 rotation.getLayout());
+  return HeadLinearKernelAttr::get(
+      getContext(), {.heads = heads,
+                     .k = int64_t(getColEnd()) - int64_t(getColBegin()),
+                     .n = width / heads - kept,
+                     .format = getFormat(),
+                     .fragments = isInFragments(getWeight()),
+                     .panel = panelWidthOf(getWeight()),
+                     .x_stride = x.stride,
+                     .x_head_stride = getHeadWidth(),
+                     .x_offset = int64_t(getColBegin()),
+                     .y_stride = width,
+                     .y_head_stride = width / heads,
+                     .keep_width = kept,
+                     .keep_offset = int64_t(getKeepBegin()),
+                     .rotation = rotation,
+                     .positions = rowLimitOf(getTable())});
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,12 +105,11 @@ LogicalResult GemmOp::verify() {
   return success();
 }
 
-DictionaryAttr GemmOp::getKernelConfig() {
-  return KernelConfig(getContext())
-      .number("k", columnsOf(getX()))
-      .number("n", columnsOf(getY()))
-      .number("workspace", shapeOf(getWorkspace()).front())
-      .get();
+KernelAttrInterface GemmOp::makeKernel() {
+  return GemmKernelAttr::get(getContext(),
+                             {.k = columnsOf(getX()),
+                              .n = columnsOf(getY()),
+                              .workspace = shapeOf(getWorkspace()).front()});
 }
 
 LogicalResult UnpackOp::verify() {
@@ -122,7 +122,8 @@ LogicalResult UnpackOp::verify() {
     ArrayRef<int64_t> packed = shapeOf(getWeight());
     holds =
         columnsOf(getMatrix()) == packed[1] * packed[3] &&
-        halves * configPanels(DictionaryAttr(), n.base / halves) == packed[0];
+        halves * panelCount(n.base / halves, panelWidthOf(getWeight())) ==
+            packed[0];
   }
   if (!holds) // C1
     return emitOpError("expected fragments of ")
@@ -130,12 +131,13 @@ LogicalResult UnpackOp::verify() {
   return success();
 }
 
-DictionaryAttr UnpackOp::getKernelConfig() {
-  return KernelConfig(getContext())
-      .number("k", columnsOf(getMatrix()))
-      .number("n", rowsOf(getMatrix()).base)
-      .elements(getElementTypeOrSelf(getMatrix().getType()))
-      .flag("gated", getGated())
-      .panels(getWeight())
-      .get();
+KernelAttrInterface UnpackOp::makeKernel() {
+  return UnpackKernelAttr::get(
+      getContext(),
+      {.k = columnsOf(getMatrix()),
+       .n = rowsOf(getMatrix()).base,
+       .format = FormatAttr::get(getContext(), WeightElements::BF16, 0),
+       .fragments = isInFragments(getWeight()),
+       .panel = panelWidthOf(getWeight()),
+       .gated = getGated()});
 }

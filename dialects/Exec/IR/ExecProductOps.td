@@ -9,8 +9,7 @@ include "dialects/MTP/IR/MTPEnums.td"
 
 def Exec_LinearOp : Exec_CallOp<"linear", [
     AttrSizedOperandSegments, Exec_SameRows<["x", "y"]>,
-    Exec_OptionalLike<"residual", "y">, Exec_GroupedIntegers,
-    Exec_NormWithEpsilon,
+    Exec_OptionalLike<"residual", "y">, Exec_NormWithEpsilon,
     DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
   let summary = "Multiply rows by a packed weight";
   let description = [{
@@ -21,29 +20,26 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
 
     Example:
     ```mlir
-    %y = exec.linear %x, %w as i4 group 64 norm %n eps 1.0e-6 residual %r
+    %y = exec.linear %x, %w as <int4, group = 64> norm %n eps 1.0e-6 residual %r
         : (tensor<4x192xf32>, memref<1x192xf32>, memref<6x3456xi8>,
            tensor<4x192xf32>) -> tensor<4x192xf32>
     ```
     - C1: y has x's rows.
     - C2: residual has y's shape.
-    - C3: group is given for i8 and i4 alone.
-    - C4: eps is given with norm alone.
+    - C3: eps is given with norm alone.
   }];
   let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
                     Exec_Packed:$weight, Optional<Exec_Vector>:$bias,
-                    Optional<Exec_Rows>:$residual, Exec_ElementAttr:$dtype,
-                    OptionalAttr<I64Attr>:$group, OptionalAttr<F32Attr>:$eps,
+                    Optional<Exec_Rows>:$residual, Exec_FormatAttr:$format, OptionalAttr<F32Attr>:$eps,
                     DefaultValuedAttr<I64Attr, "0">:$offset,
                     DefaultValuedAttr<MTP_ActivationKindAttr,
                         "::mlir::mtp::ActivationKind::None">:$activation);
   let results = (outs Exec_RowsResult:$y);
   let syntax = [{
-    $x `,` $weight `as` $dtype (`group` $group^)? (`norm` $norm^)?
+    $x `,` $weight `as` $format (`norm` $norm^)?
     (`eps` $eps^)? (`offset` $offset^)? (`bias` $bias^)?
     (`residual` $residual^)? (`activation` `` $activation^)?
   }];
-  let kernelKind = "linear";
   let methods = [{
     bool isGated() {
       return getActivation() == ::mlir::mtp::ActivationKind::Swiglu;
@@ -54,8 +50,7 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
 def Exec_LinearArgmaxOp : Exec_CallOp<"linear_argmax", [
     AttrSizedOperandSegments, Exec_SameRows<["x", "best", "columns"]>,
     Exec_SameShape<["best", "columns"]>,
-    Exec_Together<["slots", "sampling", "logits"]>, Exec_GroupedIntegers,
-    Exec_NormWithEpsilon]> {
+    Exec_Together<["slots", "sampling", "logits"]>, Exec_NormWithEpsilon]> {
   let summary = "Multiply rows by a head and find the best of each panel";
   let description = [{
     The product of `exec.linear` with a weight of `n` outputs. Of each panel it
@@ -65,7 +60,7 @@ def Exec_LinearArgmaxOp : Exec_CallOp<"linear_argmax", [
 
     Example:
     ```mlir
-    %best, %columns, %logits = exec.linear_argmax %x, %w n 64 as f32
+    %best, %columns, %logits = exec.linear_argmax %x, %w n 64 as <f32>
         logits (%slots, %sampling)
         : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<1xi32>, memref<2x8xi32>)
           -> (tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x64xf32>)
@@ -73,24 +68,22 @@ def Exec_LinearArgmaxOp : Exec_CallOp<"linear_argmax", [
     - C1: results have x's rows.
     - C2: best and columns have one shape.
     - C3: slots, sampling and logits are given together.
-    - C4: group is given for i8 and i4 alone.
-    - C5: eps is given with norm alone.
+    - C4: eps is given with norm alone.
   }];
   let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
                     Exec_Packed:$weight, Optional<Exec_Vector>:$bias,
                     Optional<Exec_Numbers>:$slots,
                     Optional<Exec_NumberRows>:$sampling, I64Attr:$n,
-                    Exec_ElementAttr:$dtype, OptionalAttr<I64Attr>:$group,
+                    Exec_FormatAttr:$format,
                     OptionalAttr<F32Attr>:$eps,
                     DefaultValuedAttr<I64Attr, "0">:$offset);
   let results = (outs Exec_RowsResult:$best, Exec_NumberRowsResult:$columns,
                       Optional<Exec_RowsResult>:$logits);
   let syntax = [{
-    $x `,` $weight `n` $n `as` $dtype (`group` $group^)? (`norm` $norm^)?
+    $x `,` $weight `n` $n `as` $format (`norm` $norm^)?
     (`eps` $eps^)? (`offset` $offset^)? (`bias` $bias^)?
     (`logits` `(` $slots^ `,` $sampling `)`)?
   }];
-  let kernelKind = "linear_argmax";
 }
 
 def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [
@@ -104,9 +97,9 @@ def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [
 
     Example:
     ```mlir
-    %y = exec.head_linear %x, %w heads 4 cols 0 to 32 keep 32 to 48 as bf16
+    %y = exec.head_linear %x, %w heads 4 cols 0 to 32 keep 32 to 48 as <bf16>
         : (tensor<2x192xf32>, memref<8x16x32x2xbf16>) -> tensor<2x320xf32>
-    %y = exec.head_linear %x, %w heads 4 cols 0 to 32 keep 32 to 48 as bf16
+    %y = exec.head_linear %x, %w heads 4 cols 0 to 32 keep 32 to 48 as <bf16>
         rotated <dim = 16> by (%table, %positions)
         : (tensor<2x192xf32>, memref<8x16x32x2xbf16>, memref<64x16xf32>,
            tensor<2xi32>) -> tensor<2x320xf32>
@@ -121,15 +114,14 @@ def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [
                     I64Attr:$heads, I64Attr:$col_begin, I64Attr:$col_end,
                     DefaultValuedAttr<I64Attr, "0">:$keep_begin,
                     DefaultValuedAttr<I64Attr, "0">:$keep_end,
-                    Exec_ElementAttr:$dtype,
+                    Exec_FormatAttr:$format,
                     OptionalAttr<Exec_RotationAttr>:$rotation);
   let results = (outs Exec_RowsResult:$y);
   let syntax = [{
     $x `,` $weight `heads` $heads `cols` $col_begin `to` $col_end
-    (`keep` $keep_begin `to` $keep_end^)? `as` $dtype
+    (`keep` $keep_begin `to` $keep_end^)? `as` $format
     (`rotated` $rotation^ `by` `(` $table `,` $angles `)`)?
   }];
-  let kernelKind = "head_linear";
   let methods = [{
     int64_t getHeadWidth() {
       return ::mlir::exec::columnsOf(getX()) / int64_t(getHeads());
@@ -167,7 +159,6 @@ def Exec_GemmOp : Exec_CallOp<"gemm", [Exec_SameRows<["x", "y"]>]> {
   let inputs = (ins Exec_HalfRows:$x, Exec_HalfRows:$weight);
   let results = (outs Exec_RowsResult:$y, Exec_WorkspaceResult:$workspace);
   let syntax = "$x `,` $weight";
-  let kernelKind = "gemm";
   let hasVerifier = 1;
 }
 
@@ -187,7 +178,6 @@ def Exec_UnpackOp : Exec_CallOp<"unpack"> {
   let inputs = (ins Exec_Packed:$weight, UnitAttr:$gated);
   let results = (outs Exec_HalfRowsResult:$matrix);
   let syntax = "$weight (`gated` $gated^)?";
-  let kernelKind = "unpack";
   let hasVerifier = 1;
 }
 

@@ -114,12 +114,10 @@ static Type resourceType(Operation *resource, MemRefType type) {
   return llvm::TypeSwitch<Operation *, Type>(resource)
       .Case([](StateOp op) { return op.getType(); })
       .Case([&](WeightOp op) -> Type {
-        Type element =
-            op.isQuantized() ? IntegerType::get(context, 8) : op.getDtype();
         return MemRefType::get(type.hasStaticShape()
                                    ? type.getShape()
                                    : llvm::ArrayRef<int64_t>(1),
-                               element);
+                               op.getFormat().getBufferElement());
       })
       .Case([&](RopeTableOp op) {
         return MemRefType::get(
@@ -396,11 +394,10 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("expected an exec.kernel named '")
            << getKernel() << "', found none";
   }
-  std::optional<KernelSignature> signature =
-      kernelSignature(kernel.getKind(), kernel.getConfig());
-  if (!signature || int64_t(getBuffers().size()) != signature->buffers ||
-      int64_t(getParams().size()) != signature->params ||
-      int64_t(getOutputs()) != signature->outputs) {
+  KernelSignature signature = kernelSignature(kernel.getKernel());
+  if (int64_t(getBuffers().size()) != signature.buffers ||
+      int64_t(getParams().size()) != signature.params ||
+      int64_t(getOutputs()) != signature.outputs) {
     return emitOpError("expected the buffers, params and outputs of kind '")
            << kernel.getKind() << "', got " << getBuffers().size()
            << " buffers, " << getParams().size() << " params and "

@@ -22,11 +22,14 @@ bool mlir::exec::isSameBuffer(Value a, Value b) {
 }
 
 LogicalResult KernelOp::verify() {
-  if (!kernelSignature(getKind(), getConfig())) { // C1
-    return emitOpError("expected a kind of the kernel catalogue, got '")
-           << getKind() << "'";
-  }
-  if (hasBody() != (getKind() == kControlKind)) { // C2
+  KernelAttrInterface kernel = getKernel();
+  auto emitError = [&] {
+    return emitOpError("of kind '") << kernel.getKind() << "': ";
+  };
+  if (failed(kernel.verifySizes(emitError)) ||
+      failed(kernel.verifyRules(emitError))) // C1
+    return failure();
+  if (hasBody() != isa<ControlKernelAttr>(kernel)) { // C2
     return emitOpError("expected a body for the kind control, and for no "
                        "other");
   }
@@ -70,62 +73,41 @@ static LogicalResult verifyMatrices(WeightOp op) {
   return success();
 }
 
-/// C1, C4 and C5: the elements, and what only integers have.
+/// C1 and C4: what only integers have.
 static LogicalResult verifyElements(WeightOp op) {
-  Type type = op.getDtype();
-  if (!op.isQuantized()) {
-    if (!type.isF32() && !type.isBF16()) // C4
-      return op.emitOpError("expected elements of f32, bf16, i8 or i4, got ")
-             << type;
-    if (op.getGroup()) // C5
-      return op.emitOpError("expected no group for elements of ") << type;
+  if (!op.isQuantized())
     return success();
-  }
-  int64_t group = op.getGroup().value_or(0); // C5
-  if (!::mtp::isQuantGroup(group))
-    return op.emitOpError("expected a group of a multiple of 32 up to 128 for "
-                          "elements of ")
-           << type << ", got " << group;
   WeightLayoutAttrInterface layout = op.getLayout();
-  if (isa<RawLayoutAttr>(layout) && op.getStack() != 1)
+  if (isa<RawLayoutAttr>(layout) && op.getStack() != 1) // C4
     return op.emitOpError("expected no stack for a table of ")
-           << type << ", got " << int64_t(op.getStack());
+           << op.getFormat() << ", got " << int64_t(op.getStack());
   int64_t panel = layoutWidth(layout); // C1
   if (panel && panel != formatPanelWidth())
     return op.emitOpError("expected panels of ")
-           << formatPanelWidth() << " outputs for elements of " << type
-           << ", got " << layout;
+           << formatPanelWidth() << " outputs for elements of "
+           << op.getFormat() << ", got " << layout;
   return success();
 }
 
-/// C7: elements and inputs are whole blocks of tensor cores.
+/// C6: elements and inputs are whole blocks of tensor cores.
 static LogicalResult verifyFragments(WeightOp op) {
   if (!hasFragments(op.getLayout()) || op.canBeInFragments())
     return success();
-  InFlightDiagnostic error = op.emitOpError(
-      "expected elements of bf16, or integers in groups of 32, 64 or 128, and "
-      "a k that is a multiple of ");
-  error << kFragmentInputs << " for layout " << op.getLayout() << ", got "
-        << op.getDtype();
-  if (op.isQuantized())
-    error << " in groups of " << *op.getGroup();
-  return error << " and " << int64_t(op.getK());
+  return op.emitOpError("expected elements of bf16, or integers in groups of "
+                        "32, 64 or 128, and a k that is a multiple of ")
+         << kFragmentInputs << " for layout " << op.getLayout() << ", got "
+         << op.getFormat() << " and " << int64_t(op.getK());
 }
 
 bool WeightOp::canBeInFragments() {
-  int64_t k = getK();
-  if (isQuantized())
-    return ::mtp::IntegerFragments{int64_t(getDtype().getIntOrFloatBitWidth()),
-                                   int64_t(*getGroup()), k}
-        .isPossible();
-  return getDtype().isBF16() && k % kFragmentInputs == 0;
+  return getFormat().getFormat().canBeInFragments(getK());
 }
 
 LogicalResult WeightOp::verify() {
   if (failed(verifyMatrices(*this)) || failed(verifyElements(*this)) ||
       failed(verifyFragments(*this)))
     return failure();
-  if (getPicks() && // C6
+  if (getPicks() && // C5
       (!isa<PanelsAttr>(getLayout()) || getSources().size() != 1 ||
        getStack() != 1))
     return emitOpError("expected picks of a weight in panels with one source "
@@ -134,7 +116,7 @@ LogicalResult WeightOp::verify() {
 }
 
 MemRefType WeightOp::getPackedType() {
-  return getLayout().getPackedType({getDtype(), getGroup(), int64_t(getK()),
+  return getLayout().getPackedType({getFormat().getFormat(), int64_t(getK()),
                                     int64_t(getN()), int64_t(getStack())});
 }
 
@@ -148,7 +130,7 @@ LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return success();
   auto constant =
       symbols.lookupNearestSymbolFrom<ConstantOp>(*this, getPicksAttr());
-  if (!constant) { // C6
+  if (!constant) { // C5
     return emitOpError("expected picks to name an exec.constant, got ")
            << getPicksAttr();
   }
@@ -217,7 +199,7 @@ LogicalResult exec::StateOp::verify() {
            << getRebuildRows();
   }
   if (getShared() &&
-      (getRebuild() != mtp::Rebuild::Rows || getRebuildRows() != 1)) { // C4
+      (getRebuild() != mlir::mtp::Rebuild::Rows || getRebuildRows() != 1)) { // C4
     return emitOpError("expected no rebuild of a shared state");
   }
   return success();

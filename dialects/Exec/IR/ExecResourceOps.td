@@ -25,12 +25,12 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
     AutomaticAllocationScope, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "Declare a kernel that the code generator emits";
   let description = [{
-    A kernel is a kind of the catalogue (`KernelKinds.h`) and a configuration:
+    The attribute says the kind of the kernel and what it is specialised on:
     widths, formats and constants, never a number of rows. Two dispatches whose
-    kind and configuration are equal share one kernel. A kind whose name starts
-    with `mtp.` is a builtin of the runtime and is not emitted.
+    kernels are equal share one. `#exec.builtin` is a function of the runtime and
+    is not emitted.
 
-    A kernel of the kind `control` carries its body, in `arith`, `math`, `scf`
+    A kernel `#exec.control` carries its body, in `arith`, `math`, `scf`
     and `memref`: what one task does, the task of one slot of a round. The body
     sees the number of the task and then the buffers: `reads` that it only
     reads, `updates` that it updates in place, and `outputs`. A buffer with a
@@ -39,29 +39,29 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
 
     Example:
     ```mlir
-    exec.kernel @rms_norm_0 "rms_norm"
-        {width = 192, groups = 1, eps = 1.0e-6 : f32}
-    exec.kernel @control_0 "control" {reads = 1, updates = 1, outputs = 0} {
+    exec.kernel @rms_norm_0 #exec.rms_norm<width = 192, eps = 1.0e-6 : f32>
+    exec.kernel @control_0 #exec.control<reads = 1, updates = 1, outputs = 0> {
     ^bb0(%task: index, %slots: memref<?xi32>, %length: memref<4xi32>):
       ...
     }
     ```
-    - C1: the kind is in the catalogue.
+    - C1: widths and counts are at least 1, and parameters go together.
     - C2: a kernel has a body if and only if it is of the kind control.
-    - C3: a body takes an index and the buffers that the configuration counts,
-      of i32, i64 or f32; only the first extent of reads and outputs may be
+    - C3: a body takes an index and the buffers that the kernel counts, of i32, i64 or f32; only the first extent of reads and outputs may be
       dynamic, and that of an output is.
     - C4: a body holds `arith`, `math`, `scf.for` and `scf.if`, small buffers of
       its own (`memref.alloca`, at its top level), loads and stores; it stores
       to its own buffers, updates and outputs alone.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind,
-                       DictionaryAttr:$config);
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       Exec_KernelAttrInterface:$kernel);
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name $kind $config attr-dict-with-keyword ($body^)?
+    $sym_name $kernel attr-dict-with-keyword ($body^)?
   }];
   let extraClassDeclaration = [{
+    /// The name of its kind.
+    ::llvm::StringRef getKind() { return getKernel().getKind(); }
     /// Whether the kernel is written out, not a kind that targets know.
     bool hasBody() { return !getBody().empty(); }
     /// The buffers of a body.
@@ -85,47 +85,41 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     With `picks` the outputs are only those rows of the source whose numbers an
     `exec.constant` lists, in its order.
 
-    Elements of i8 and i4 are quantised: symmetric integers with a scale per
-    output and `group` inputs. In the layout `#exec.raw` they are a table whose
-    rows are looked up.
+    Integers (`#exec.format`) in the layout `#exec.raw` are a table whose rows
+    are looked up.
 
     Example:
     ```mlir
     exec.weight @w0 #exec.panels<32> k 192 n 512 stack 1
-        [#exec.source<key = "lm_head.weight">] : bf16
+        [#exec.source<key = "lm_head.weight">] : <bf16>
     exec.weight @w1 #exec.panels<32> k 192 n 512 stack 1
-        [#exec.source<key = "mlp.up_proj.weight">] : i4 group 64
+        [#exec.source<key = "mlp.up_proj.weight">] : <int4, group = 64>
     exec.weight @w2 #exec.raw k 192 n 512 stack 1
-        [#exec.source<key = "embed_tokens.weight">] : i8 group 64
+        [#exec.source<key = "embed_tokens.weight">] : <int8, group = 64>
     ```
     - C1: panels of integers have the 32 outputs that the file format gives
       them.
     - C2: k, n and stack are positive and their product is at most 2^50.
     - C3: gated panels have exactly two sources and an even n, every layout at
       least one source.
-    - C4: elements are f32, bf16, i8 or i4.
-    - C5: i8 and i4 have a group, a multiple of 32 up to 128, and as a raw table
-      no stack; f32 and bf16 have no group.
-    - C6: picks: the layout is panels, with one source and no stack; the
+    - C4: integers have no stack as a raw table.
+    - C5: picks: the layout is panels, with one source and no stack; the
       constant exists and holds n elements of i32.
-    - C7: panels in fragments are of bf16, or of integers in groups of 32, 64
+    - C6: panels in fragments are of bf16, or of integers in groups of 32, 64
       or 128, and k is a multiple of 32.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        Exec_WeightLayoutAttrInterface:$layout, I64Attr:$k,
                        I64Attr:$n, I64Attr:$stack, Exec_SourcesAttr:$sources,
-                       TypeAttr:$dtype, OptionalAttr<I64Attr>:$group,
+                       Exec_FormatAttr:$format,
                        OptionalAttr<FlatSymbolRefAttr>:$picks);
   let assemblyFormat = [{
     $sym_name $layout `k` $k `n` $n `stack` $stack $sources
-    (`picks` $picks^)? `:` $dtype
-    (`group` $group^)? attr-dict
+    (`picks` $picks^)? `:` $format attr-dict
   }];
   let extraClassDeclaration = [{
     /// Whether the elements are integers with scales.
-    bool isQuantized() {
-      return getDtype().isInteger(8) || getDtype().isInteger(4);
-    }
+    bool isQuantized() { return getFormat().isQuantized(); }
     /// Whether panels of these elements and inputs have an order of tensor
     /// cores.
     bool canBeInFragments();

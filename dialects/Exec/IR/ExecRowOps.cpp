@@ -1,7 +1,6 @@
 //===- ExecRowOps.cpp - Kernels that go row by row ------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelConfig.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -37,12 +36,11 @@ LogicalResult RegroupOp::verify() {
   return success();
 }
 
-DictionaryAttr EmbedOp::getKernelConfig() {
-  return KernelConfig(getContext())
-      .number("width", columnsOf(getY()))
-      .number("vocab", shapeOf(getTable()).front())
-      .elements(getDtype(), getGroup())
-      .get();
+KernelAttrInterface EmbedOp::makeKernel() {
+  return EmbedKernelAttr::get(getContext(),
+                              {.width = columnsOf(getY()),
+                               .vocab = shapeOf(getTable()).front(),
+                               .format = getFormat()});
 }
 
 bool EmbedOp::readsAnyRow(size_t index) {
@@ -51,8 +49,8 @@ bool EmbedOp::readsAnyRow(size_t index) {
 
 Value EmbedOp::getPackedWeight() { return getTable(); }
 
-DictionaryAttr MaskFirstOp::getKernelConfig() {
-  return KernelConfig(getContext()).number("width", columnsOf(getY())).get();
+KernelAttrInterface MaskFirstOp::makeKernel() {
+  return MaskFirstKernelAttr::get(getContext(), {.width = columnsOf(getY())});
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,45 +65,39 @@ LogicalResult RmsNormOp::verify() {
   return success();
 }
 
-DictionaryAttr RmsNormOp::getKernelConfig() {
+KernelAttrInterface RmsNormOp::makeKernel() {
   ColumnView x = viewOf(getX());
   int64_t groups = getGroups();
-  return KernelConfig(getContext())
-      .number("width", x.width / groups)
-      .number("groups", groups)
-      .real("eps", getEps())
-      .number("offset", int64_t(getOffset()))
-      .number("x_stride", x.stride)
-      .number("y_stride", x.width)
-      .get();
+  return RmsNormKernelAttr::get(getContext(), {.width = x.width / groups,
+                                               .groups = groups,
+                                               .eps = getEpsAttr(),
+                                               .offset = int64_t(getOffset()),
+                                               .x_stride = x.stride,
+                                               .y_stride = x.width});
 }
 
 bool RmsNormOp::readsAnyRow(size_t index) {
   return getOperand(index) == getWeight();
 }
 
-DictionaryAttr RoundRowsOp::getKernelConfig() {
+KernelAttrInterface RoundRowsOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  return KernelConfig(getContext())
-      .number("width", x.width)
-      .number("x_stride", x.stride)
-      .flag("norm", bool(getNorm()))
-      .real("eps", getEps().value_or(llvm::APFloat(0.0f)))
-      .number("offset", int64_t(getOffset()))
-      .get();
+  return RoundRowsKernelAttr::get(getContext(), {.width = x.width,
+                                                 .norm = bool(getNorm()),
+                                                 .eps = getEpsAttr(),
+                                                 .offset = int64_t(getOffset()),
+                                                 .x_stride = x.stride});
 }
 
 bool RoundRowsOp::readsAnyRow(size_t index) {
   return getOperand(index) == getNorm();
 }
 
-DictionaryAttr AddBiasOp::getKernelConfig() {
+KernelAttrInterface AddBiasOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  return KernelConfig(getContext())
-      .number("width", x.width)
-      .number("x_stride", x.stride)
-      .number("y_stride", x.width)
-      .get();
+  return AddBiasKernelAttr::get(
+      getContext(),
+      {.width = x.width, .x_stride = x.stride, .y_stride = x.width});
 }
 
 bool AddBiasOp::readsAnyRow(size_t index) {
@@ -116,20 +108,22 @@ bool AddBiasOp::readsAnyRow(size_t index) {
 // Pairs and copies
 //===----------------------------------------------------------------------===//
 
-template <typename OpT>
-static DictionaryAttr pairConfig(OpT op) {
+template <typename KernelT, typename OpT>
+static KernelAttrInterface makePair(OpT op) {
   int64_t width = columnsOf(op.getY());
-  return KernelConfig(op.getContext())
-      .number("width", width)
-      .number("a_stride", viewOf(op.getA()).stride)
-      .number("b_stride", viewOf(op.getB()).stride)
-      .number("y_stride", width)
-      .get();
+  return KernelT::get(op.getContext(), {.width = width,
+                                        .a_stride = viewOf(op.getA()).stride,
+                                        .b_stride = viewOf(op.getB()).stride,
+                                        .y_stride = width});
 }
 
-DictionaryAttr AddOp::getKernelConfig() { return pairConfig(*this); }
+KernelAttrInterface AddOp::makeKernel() {
+  return makePair<AddKernelAttr>(*this);
+}
 
-DictionaryAttr SwigluOp::getKernelConfig() { return pairConfig(*this); }
+KernelAttrInterface SwigluOp::makeKernel() {
+  return makePair<SwigluKernelAttr>(*this);
+}
 
 LogicalResult ConcatOp::verify() {
   int64_t width = columnsOf(getA()) + columnsOf(getB());
@@ -139,32 +133,24 @@ LogicalResult ConcatOp::verify() {
   return success();
 }
 
-DictionaryAttr ConcatOp::getKernelConfig() {
+KernelAttrInterface ConcatOp::makeKernel() {
   ColumnView a = viewOf(getA()), b = viewOf(getB());
-  KernelConfig config(getContext());
-  config.number("a_width", a.width).number("b_width", b.width);
-  if (!a.isWhole())
-    config.number("a_stride", a.stride);
-  if (!b.isWhole())
-    config.number("b_stride", b.stride);
-  return config.get();
+  return ConcatKernelAttr::get(getContext(), {.a_width = a.width,
+                                              .b_width = b.width,
+                                              .a_stride = a.stride,
+                                              .b_stride = b.stride});
 }
 
-DictionaryAttr CopyOp::getKernelConfig() {
+KernelAttrInterface CopyOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  return KernelConfig(getContext())
-      .number("width", x.width)
-      .number("x_stride", x.stride)
-      .number("y_stride", x.width)
-      .number("x_offset", 0)
-      .number("y_offset", 0)
-      .get();
+  return CopyColsKernelAttr::get(
+      getContext(),
+      {.width = x.width, .x_stride = x.stride, .y_stride = x.width});
 }
 
-DictionaryAttr GatherRowsOp::getKernelConfig() {
-  return KernelConfig(getContext())
-      .number("width", columnsOf(getResult()))
-      .get();
+KernelAttrInterface GatherRowsOp::makeKernel() {
+  return TakeRowsKernelAttr::get(getContext(),
+                                 {.width = columnsOf(getResult())});
 }
 
 llvm::SmallVector<Count> GatherRowsOp::getKernelParams() {

@@ -51,23 +51,20 @@ def Exec_RegroupOp : Exec_Op<"regroup", [
 }
 
 def Exec_EmbedOp : Exec_CallOp<"embed", [
-    Exec_SameRows<["tokens", "y"]>, Exec_GroupedIntegers,
-    DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
+    Exec_SameRows<["tokens", "y"]>, DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
   let summary = "Look up the rows of tokens in a table";
   let description = [{
     Example:
     ```mlir
-    %y = exec.embed %tokens in %table as bf16
+    %y = exec.embed %tokens in %table as <bf16>
         : (memref<512x192xbf16>, tensor<4xi32>) -> tensor<4x192xf32>
     ```
     - C1: there is a row per token.
-    - C2: group is given for i8 and i4 alone.
   }];
   let inputs = (ins Exec_Packed:$table, Exec_Numbers:$tokens,
-                    Exec_ElementAttr:$dtype, OptionalAttr<I64Attr>:$group);
+                    Exec_FormatAttr:$format);
   let results = (outs Exec_RowsResult:$y);
-  let syntax = "$tokens `in` $table `as` $dtype (`group` $group^)?";
-  let kernelKind = "embed";
+  let syntax = "$tokens `in` $table `as` $format";
   let methods = "bool readsAnyRow(size_t index);";
 }
 
@@ -88,7 +85,6 @@ def Exec_MaskFirstOp : Exec_CallOp<"mask_first", [
   let inputs = (ins Exec_Rows:$x, Exec_Numbers:$positions);
   let results = (outs Exec_RowsResult:$y);
   let syntax = "$x `at` $positions";
-  let kernelKind = "mask_first";
 }
 
 def Exec_RmsNormOp : Exec_CallOp<"rms_norm", [Exec_SameShape<["x", "y"]>]> {
@@ -112,7 +108,6 @@ def Exec_RmsNormOp : Exec_CallOp<"rms_norm", [Exec_SameShape<["x", "y"]>]> {
   let syntax = [{
     $x `by` $weight (`groups` $groups^)? `eps` $eps (`offset` $offset^)?
   }];
-  let kernelKind = "rms_norm";
   let methods = "bool readsAnyRow(size_t index);";
   let hasVerifier = 1;
 }
@@ -140,7 +135,6 @@ def Exec_RoundRowsOp : Exec_CallOp<"round_rows", [
   let syntax = [{
     $x (`norm` $norm^)? (`eps` $eps^)? (`offset` $offset^)?
   }];
-  let kernelKind = "round_rows";
   let methods = "bool readsAnyRow(size_t index);";
 }
 
@@ -157,7 +151,6 @@ def Exec_AddBiasOp : Exec_CallOp<"add_bias", [Exec_SameShape<["x", "y"]>]> {
   let inputs = (ins Exec_Rows:$x, Exec_Vector:$bias);
   let results = (outs Exec_RowsResult:$y);
   let syntax = "$x `,` $bias";
-  let kernelKind = "add_bias";
   let methods = "bool readsAnyRow(size_t index);";
 }
 
@@ -167,7 +160,6 @@ class Exec_PairOp<string mnemonic>
   let inputs = (ins Exec_Rows:$a, Exec_Rows:$b);
   let results = (outs Exec_RowsResult:$y);
   let syntax = "$a `,` $b";
-  let kernelKind = mnemonic;
 }
 
 def Exec_AddOp : Exec_PairOp<"add"> {
@@ -207,7 +199,6 @@ def Exec_ConcatOp : Exec_CallOp<"concat", [Exec_SameRows<["a", "b", "y"]>]> {
   let inputs = (ins Exec_Rows:$a, Exec_Rows:$b);
   let results = (outs Exec_RowsResult:$y);
   let syntax = "$a `,` $b";
-  let kernelKind = "concat";
   let hasVerifier = 1;
 }
 
@@ -223,7 +214,6 @@ def Exec_CopyOp : Exec_CallOp<"copy", [Exec_SameShape<["x", "y"]>]> {
   let inputs = (ins Exec_Rows:$x);
   let results = (outs Exec_RowsResult:$y);
   let syntax = "$x";
-  let kernelKind = "copy_cols";
 }
 
 def Exec_GatherRowsOp : Exec_CallOp<"gather_rows",
@@ -243,7 +233,6 @@ def Exec_GatherRowsOp : Exec_CallOp<"gather_rows",
   let results = (outs Exec_CountedTensor<[F32, I32], [1, 2],
                                         "static rows of f32 or i32">:$result);
   let syntax = "$x `,` $index";
-  let kernelKind = "take_rows";
   let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
 }
 

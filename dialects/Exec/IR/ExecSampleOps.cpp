@@ -1,23 +1,19 @@
 //===- ExecSampleOps.cpp - Kernels that pick tokens -----------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelConfig.h"
 
 using namespace mlir;
 using namespace mlir::exec;
 
-DictionaryAttr ArgmaxOp::getKernelConfig() {
+KernelAttrInterface ArgmaxOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  return KernelConfig(getContext())
-      .number("width", x.width)
-      .number("x_stride", x.stride)
-      .get();
+  return ArgmaxKernelAttr::get(getContext(),
+                               {.width = x.width, .x_stride = x.stride});
 }
 
-DictionaryAttr ArgmaxPartsOp::getKernelConfig() {
-  return KernelConfig(getContext())
-      .number("parts", columnsOf(getColumns()))
-      .get();
+KernelAttrInterface ArgmaxPartsOp::makeKernel() {
+  return ArgmaxPartsKernelAttr::get(getContext(),
+                                    {.parts = columnsOf(getColumns())});
 }
 
 //===----------------------------------------------------------------------===//
@@ -31,30 +27,33 @@ LogicalResult SampleOp::verify() {
   return success();
 }
 
-llvm::StringRef SampleOp::getKernelKind() {
-  bool isMapped = bool(getTokens());
-  if (getCompiled())
-    return getScan() ? "sample_scan" : getFound() ? "sample_join" : "sample";
-  if (getScan())
+static llvm::StringRef builtinOf(SampleOp op) {
+  bool isMapped = bool(op.getTokens());
+  if (op.getScan())
     return isMapped ? "mtp.sample_scan_mapped" : "mtp.sample_scan";
-  if (getFound())
+  if (op.getFound())
     return isMapped ? "mtp.sample_join_mapped" : "mtp.sample_join";
-  if (getBest())
+  if (op.getBest())
     return isMapped ? "mtp.sample_parts_mapped" : "mtp.sample_parts";
   return isMapped ? "mtp.sample_mapped" : "mtp.sample";
 }
 
+template <typename KernelT>
+static KernelAttrInterface compiledOf(SampleOp op) {
+  return KernelT::get(op.getContext(),
+                      {.vocab = columnsOf(op.getLogits()),
+                       .parts = op.getBest() ? columnsOf(op.getBest()) : 0,
+                       .mapped = bool(op.getTokens()),
+                       .slots = rowLimitOf(op.getSampling())});
+}
+
 // Of a builtin widths are params: the runtime has one function for all.
-DictionaryAttr SampleOp::getKernelConfig() {
-  KernelConfig config(getContext());
+KernelAttrInterface SampleOp::makeKernel() {
   if (!getCompiled())
-    return config.get();
-  config.number("vocab", columnsOf(getLogits()));
-  if (getBest())
-    config.number("parts", columnsOf(getBest()));
-  if (getTokens())
-    config.flag("mapped", true);
-  return config.get();
+    return BuiltinKernelAttr::get(getContext(), builtinOf(*this));
+  return getScan()    ? compiledOf<SampleScanKernelAttr>(*this)
+         : getFound() ? compiledOf<SampleJoinKernelAttr>(*this)
+                      : compiledOf<SampleKernelAttr>(*this);
 }
 
 llvm::SmallVector<Count> SampleOp::getKernelParams() {
@@ -69,6 +68,6 @@ bool SampleOp::readsAnyRow(size_t index) {
   return operand == getTokens() || operand == getSampling();
 }
 
-DictionaryAttr ExcludeOp::getKernelConfig() {
-  return KernelConfig(getContext()).number("width", columnsOf(getY())).get();
+KernelAttrInterface ExcludeOp::makeKernel() {
+  return ExcludeKernelAttr::get(getContext(), {.width = columnsOf(getY())});
 }

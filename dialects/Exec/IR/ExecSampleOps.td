@@ -17,7 +17,6 @@ def Exec_ArgmaxOp : Exec_CallOp<"argmax", [Exec_SameRows<["x", "picks"]>]> {
   let inputs = (ins Exec_Rows:$x);
   let results = (outs Exec_NumbersResult:$picks);
   let syntax = "$x";
-  let kernelKind = "argmax";
 }
 
 def Exec_ArgmaxPartsOp : Exec_CallOp<"argmax_parts", [
@@ -39,7 +38,6 @@ def Exec_ArgmaxPartsOp : Exec_CallOp<"argmax_parts", [
   let inputs = (ins Exec_Rows:$best, Exec_NumberRows:$columns);
   let results = (outs Exec_NumbersResult:$picks);
   let syntax = "$best `,` $columns";
-  let kernelKind = "argmax_parts";
 }
 
 def Exec_SampleOp : Exec_CallOp<"sample", [
@@ -112,7 +110,6 @@ def Exec_ExcludeOp : Exec_CallOp<"exclude", [
   let inputs = (ins Exec_Rows:$x, Exec_Numbers:$tokens);
   let results = (outs Exec_RowsResult:$y);
   let syntax = "$x `,` $tokens";
-  let kernelKind = "exclude";
 }
 
 #endif // EXEC_SAMPLE_OPS

@@ -1,7 +1,6 @@
 //===- ExecStateOps.cpp - Kernels of states and moved entries -------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
-#include "dialects/Exec/IR/KernelConfig.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -24,11 +23,11 @@ static LogicalResult verifyRows(Operation *op, Value slots, Value state,
   return success();
 }
 
-static DictionaryAttr stateConfig(MLIRContext *context, Value state) {
-  return KernelConfig(context)
-      .number("width", columnsOf(state))
-      .number("rows", rowsPerSlot(state))
-      .get();
+template <typename KernelT>
+static KernelAttrInterface makeSlotRows(MLIRContext *context, Value state) {
+  return KernelT::get(context, {.width = columnsOf(state),
+                                .rows = rowsPerSlot(state),
+                                .slots = rowLimitOf(state)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -40,8 +39,8 @@ LogicalResult ReadStateOp::verify() {
                     rowsOf(getY())); // C1
 }
 
-DictionaryAttr ReadStateOp::getKernelConfig() {
-  return stateConfig(getContext(), getState());
+KernelAttrInterface ReadStateOp::makeKernel() {
+  return makeSlotRows<ReadStateKernelAttr>(getContext(), getState());
 }
 
 llvm::SmallVector<Count> ReadStateOp::getKernelParams() {
@@ -60,12 +59,10 @@ LogicalResult WriteStateOp::verify() {
                     writtenRows(*this)); // C1
 }
 
-llvm::StringRef WriteStateOp::getKernelKind() {
-  return getIndex() ? "write_state_at" : "write_state";
-}
-
-DictionaryAttr WriteStateOp::getKernelConfig() {
-  return stateConfig(getContext(), getState());
+KernelAttrInterface WriteStateOp::makeKernel() {
+  return getIndex()
+             ? makeSlotRows<WriteStateAtKernelAttr>(getContext(), getState())
+             : makeSlotRows<WriteStateKernelAttr>(getContext(), getState());
 }
 
 llvm::SmallVector<Count> WriteStateOp::getKernelParams() {
@@ -100,8 +97,8 @@ LogicalResult ConcatRowsOp::verify() {
   return success();
 }
 
-DictionaryAttr ConcatRowsOp::getKernelConfig() {
-  return KernelConfig(getContext()).number("width", columnsOf(getY())).get();
+KernelAttrInterface ConcatRowsOp::makeKernel() {
+  return ConcatRowsKernelAttr::get(getContext(), {.width = columnsOf(getY())});
 }
 
 llvm::SmallVector<Count> ConcatRowsOp::getKernelParams() {
@@ -113,15 +110,14 @@ llvm::SmallVector<Count> ConcatRowsOp::getKernelParams() {
 // MoveEntriesOp
 //===----------------------------------------------------------------------===//
 
-DictionaryAttr MoveEntriesOp::getKernelConfig() {
+KernelAttrInterface MoveEntriesOp::makeKernel() {
   auto pages = cast<MemRefType>(getPages().getType());
-  KernelConfig config(getContext());
-  config.elements(pages.getElementType())
-      .number("page", pages.getDimSize(1))
-      .number("entry_width", pages.getDimSize(2));
-  if (int64_t heads = getCacheHeads(); heads > 1)
-    config.number("cache_heads", heads);
-  return config.get();
+  return KvMoveKernelAttr::get(getContext(),
+                               {.entry_width = pages.getDimSize(2),
+                                .dtype = pages.getElementType(),
+                                .page = pages.getDimSize(1),
+                                .cache_heads = int64_t(getCacheHeads()),
+                                .slots = rowLimitOf(getPageTable())});
 }
 
 llvm::SmallVector<Count> MoveEntriesOp::getKernelParams() {

@@ -29,7 +29,6 @@ def Exec_ReadStateOp : Exec_CallOp<"read_state"> {
   let inputs = (ins Exec_Numbers:$slots, Exec_StateRows:$state);
   let results = (outs Exec_RowsResult:$y);
   let syntax = "$state `of` $slots";
-  let kernelKind = "read_state";
   let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
   let hasVerifier = 1;
 }
@@ -83,7 +82,6 @@ def Exec_ConcatRowsOp : Exec_CallOp<"concat_rows", [
                     I64Attr:$tail_rows);
   let results = (outs Exec_RowsResult:$y);
   let syntax = "$heads `rows` $head_rows `,` $tails `rows` $tail_rows";
-  let kernelKind = "concat_rows";
   let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
   let hasVerifier = 1;
 }
@@ -111,7 +109,6 @@ def Exec_MoveEntriesOp : Exec_CallOp<"move_entries", [
     $from `to` $to `in` $pages (`divided` `by` $cache_heads^)? `slots` $slots
     `pages` $page_table
   }];
-  let kernelKind = "kv_move";
   let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
 }
 

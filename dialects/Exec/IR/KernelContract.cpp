@@ -3,7 +3,6 @@
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelFamily.h"
-#include "runtime/schema/QuantizedPanel.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir;
@@ -93,106 +92,77 @@ std::string CacheEntries::describe() const {
 // ContractWriter
 //===----------------------------------------------------------------------===//
 
-int64_t ContractWriter::get(llvm::StringRef key, int64_t absent) const {
-  return config && config.contains(key) ? configInt(config, key) : absent;
+int64_t ContractWriter::limitOf(llvm::StringRef name, int64_t rows) {
+  if (rows < 1 && contract.error.empty())
+    contract.error = ("expected " + name + " of at least 1").str();
+  return rows;
 }
 
-llvm::StringRef ContractWriter::text(llvm::StringRef key) const {
-  auto value = config ? config.getAs<StringAttr>(key) : StringAttr();
-  return value ? value.getValue() : llvm::StringRef();
+void ContractWriter::weight(FormatAttr format, int64_t width, int64_t k,
+                            int64_t n, int64_t stack, bool gated) {
+  int64_t panels = gated ? 2 * panelCount(n / 2, width) : panelCount(n, width);
+  bytes(Extent(format.getFormat().panelBytes(k, width)) * panels * stack);
 }
 
-int64_t ContractWriter::need(llvm::StringRef key) {
-  int64_t value = configInt(config, key);
-  if (value < 1 && contract.error.empty()) {
-    contract.error = ("expected config key '" + key +
-                      "' of at least 1 for kind '" + kind.name + "'")
-                         .str();
-  }
-  return value;
-}
-
-int64_t ContractWriter::needIndexed(llvm::StringRef key) {
-  indexed.push_back({key, contract.buffers.size()});
-  return need(key);
-}
-
-int64_t ContractWriter::panelBytes(int64_t k) const {
-  llvm::StringRef dtype = text("dtype");
-  if (dtype == "int8" || dtype == "int4") {
-    int64_t group = std::max<int64_t>(configInt(config, "group"), 1);
-    return ::mtp::QuantizedPanel{dtype == "int8" ? 8 : 4, group, k}.bytes();
-  }
-  return configPanelWidth(config) * (dtype == "bf16" ? (k + 1) / 2 * 4 : k * 4);
-}
-
-void ContractWriter::weight(int64_t k, int64_t n, int64_t stack, bool gated) {
-  int64_t panels =
-      gated ? 2 * configPanels(config, n / 2) : configPanels(config, n);
-  bytes(Extent(panelBytes(k)) * panels * stack);
-}
-
-void ContractWriter::table(int64_t width, int64_t count) {
-  llvm::StringRef dtype = text("dtype");
-  int64_t row = panelBytes(width) / configPanelWidth(config);
-  bytes(Extent(dtype == "bf16" ? width * 2 : row) * count);
-}
-
-void ContractWriter::angles(int64_t dim) {
-  words(Extent(needIndexed("positions")) * dim);
+void ContractWriter::angles(RotationAttr rotation, int64_t positions) {
+  words(Extent(limitOf("positions", positions)) * rotation.getDim());
   words(p0);
 }
 
-void ContractWriter::pageTable() {
-  words(p1 * needIndexed("slots")).isPageTable = true;
+void ContractWriter::pageTable(int64_t slots) {
+  words(p1 * limitOf("slots", slots)).isPageTable = true;
   limit(1, 1, kMostParam);
 }
 
-BufferContract &ContractWriter::pages(int64_t entryWidth) {
+BufferContract &ContractWriter::pages(CacheEntries entries) {
   BufferContract &layer = bytes(0);
-  layer.entries = {need("page"), entryWidth, get("cache_heads", 1),
-                   text("dtype") == "bf16"};
+  layer.entries = entries;
   return layer;
 }
 
-BufferContract &ContractWriter::cache(int64_t entryWidth) {
+BufferContract &ContractWriter::cache(CacheEntries entries, int64_t slots) {
   words(p0); // slots
   words(p0); // positions
-  pageTable();
-  return pages(entryWidth);
+  pageTable(slots);
+  return pages(entries);
 }
 
-KernelContract ContractWriter::finish() {
-  describe();
-  for (auto [i, buffer] : llvm::enumerate(contract.buffers)) {
-    if (buffer.bytes.hasOverflowed() && contract.error.empty()) {
-      contract.error = ("the bytes of buffer " + llvm::Twine(i) + " of kind '" +
-                        kind.name + "' do not fit 64 bits")
-                           .str();
-    }
-  }
-  for (int param = 0; param < kind.params; ++param) {
+void ContractWriter::builtin(int64_t buffers, int64_t outputs) {
+  for (int64_t i = 0; i < buffers; ++i)
+    if (BufferContract &buffer = bytes(0); i >= buffers - outputs)
+      buffer.result();
+}
+
+KernelContract ContractWriter::write(KernelAttrInterface kernel) {
+  kernel.describe(*this);
+  for (auto [i, buffer] : llvm::enumerate(contract.buffers))
+    if (buffer.bytes.hasOverflowed() && contract.error.empty())
+      contract.error =
+          ("the bytes of buffer " + llvm::Twine(i) + " do not fit 64 bits")
+              .str();
+  if (!contract.error.empty())
+    contract.error += (" for kind '" + kernel.getKind() + "'").str();
+  for (int param = 0; param < kernel.getParamCount(); ++param) {
     auto found = limits.find(param);
     contract.params.push_back(found == limits.end() ? ParamRange{1, kMostParam}
                                                     : found->second);
   }
-  contract.tasks = taskShape(kind.name, config);
+  contract.tasks = taskShape(kernel);
   return contract;
 }
 
 std::optional<KernelContract>
-mlir::exec::kernelContract(llvm::StringRef kind, DictionaryAttr config) {
-  const KernelKind *known = findKernelKind(kind);
-  if (!known || known->isBuiltin())
+mlir::exec::kernelContract(KernelAttrInterface kernel) {
+  if (kernel.isBuiltin())
     return std::nullopt;
-  return ContractWriter(*known, config).finish();
+  return ContractWriter().write(kernel);
 }
 
 /// Of each buffer all of it, or the rows of the tasks: a body's indices stay
 /// within the extents of its buffers (`verifyControlKernel`).
 static KernelContract controlContract(KernelOp kernel) {
   KernelContract contract;
-  int64_t reads = configInt(kernel.getConfig(), "reads");
+  int64_t reads = cast<ControlKernelAttr>(kernel.getKernel()).getReads();
   for (auto [i, argument] : llvm::enumerate(kernel.getBuffers())) {
     auto type = cast<MemRefType>(argument.getType());
     int64_t bytes = type.getElementTypeBitWidth() / 8;
@@ -211,12 +181,11 @@ static KernelContract controlContract(KernelOp kernel) {
     contract.buffers.push_back(buffer);
   }
   contract.params = {{1, kMostParam}};
-  contract.tasks = taskShape(kControlKind, kernel.getConfig());
+  contract.tasks = taskShape(kernel.getKernel());
   return contract;
 }
 
 std::optional<KernelContract> mlir::exec::kernelContract(KernelOp kernel) {
-  return kernel.hasBody()
-             ? controlContract(kernel)
-             : kernelContract(kernel.getKind(), kernel.getConfig());
+  return kernel.hasBody() ? controlContract(kernel)
+                          : kernelContract(kernel.getKernel());
 }

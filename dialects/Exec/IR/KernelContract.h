@@ -1,9 +1,9 @@
 //===- KernelContract.h - What a kernel may touch ---------------*- C++ -*-===//
 //
-// For every kind of the catalogue and its configuration: how many bytes of each
-// buffer a dispatch may read or write, as a function of its params, which
-// params it may have, into how many tasks it divides, and how the cache that it
-// is given must look. Each kind says it beside its op (KernelFamily.h). The
+// For every kernel: how many bytes of each buffer a dispatch may read or write,
+// as a function of its params, which params it may have, into how many tasks it
+// divides, and how the cache that it is given must look. Each kind says it
+// beside its op (KernelFamily.h). The
 // artifact carries it (`Contract` in mtp_artifact.fbs), and the loader checks
 // every command against it; so does the verifier of dispatches for caches. What
 // the emitters in compiler/Codegen do must not go beyond it: their tests give
@@ -81,17 +81,17 @@ struct ParamRange {
 };
 
 struct KernelContract {
-  /// What the configuration lacks, or has too large, for the rest to be true;
-  /// empty where nothing is wrong.
+  /// What the kernel lacks, or has too large, for the rest to be true; empty
+  /// where nothing is wrong.
   std::string error;
   llvm::SmallVector<BufferContract, 8> buffers;
   llvm::SmallVector<ParamRange, 3> params;
   TaskShape tasks;
 };
 
-/// The contract of a kind that is in the catalogue and no builtin.
-std::optional<KernelContract> kernelContract(llvm::StringRef kind,
-                                             DictionaryAttr config);
+/// The contract of a kernel without a body; nothing of a builtin, which is the
+/// runtime's to check.
+std::optional<KernelContract> kernelContract(KernelAttrInterface kernel);
 
 class KernelOp;
 

@@ -1,69 +1,35 @@
-//===- KernelKinds.cpp - The catalogue of kernels -------------------------===//
+//===- KernelKinds.cpp - What passes ask of kernels -----------------------===//
 
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "dialects/Exec/IR/KernelFamily.h"
-#include "dialects/Exec/IR/WeightLayout.h"
 #include "runtime/schema/SamplingWords.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace mlir::exec;
 
 //===----------------------------------------------------------------------===//
-// The families
+// Kinds
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-struct Entry {
-  const KernelKind *kind;
-  /// Which buffers are updated in place.
-  llvm::SmallVector<bool> updates;
-};
-
-} // namespace
-
-/// Adds the kinds of a family by name.
-static void addFamily(llvm::ArrayRef<KernelKind> family,
-                      llvm::StringMap<Entry> &catalogue) {
-  for (const KernelKind &kind : family) {
-    Entry &entry = catalogue[kind.name];
-    entry.kind = &kind;
-    if (kind.isBuiltin())
-      continue;
-    ContractWriter writer(kind, DictionaryAttr());
-    writer.describe();
-    for (const BufferContract &buffer : writer.buffers())
-      entry.updates.push_back(buffer.isWritten && !buffer.isResult);
-  }
+/// Adds the name of a kind, of an attribute that is one.
+template <typename AttrT>
+static void addKind(std::vector<llvm::StringRef> &names) {
+  if constexpr (requires { AttrT::kKind; })
+    names.push_back(AttrT::kKind);
 }
 
-static const llvm::StringMap<Entry> &catalogue() {
-  static const llvm::StringMap<Entry> entries = [] {
-    llvm::StringMap<Entry> made;
-    for (llvm::ArrayRef<KernelKind> family :
-         {attentionKernels(), cacheKernels(), expertKernels(), productKernels(),
-          rowKernels(), sampleKernels(), stateKernels()})
-      addFamily(family, made);
-    return made;
-  }();
-  return entries;
-}
-
-static const Entry *findEntry(llvm::StringRef kind) {
-  auto found = catalogue().find(kind);
-  return found == catalogue().end() ? nullptr : &found->second;
-}
-
-const KernelKind *mlir::exec::findKernelKind(llvm::StringRef name) {
-  const Entry *entry = findEntry(name);
-  return entry ? entry->kind : nullptr;
+template <typename... AttrTs>
+static std::vector<llvm::StringRef> kindsAmong() {
+  std::vector<llvm::StringRef> names;
+  (addKind<AttrTs>(names), ...);
+  return names;
 }
 
 std::vector<llvm::StringRef> mlir::exec::allKernelKinds() {
-  std::vector<llvm::StringRef> names;
-  for (const auto &entry : catalogue())
-    names.push_back(entry.getKey());
+  std::vector<llvm::StringRef> names = kindsAmong<
+#define GET_ATTRDEF_LIST
+#include "dialects/Exec/IR/ExecAttrs.cpp.inc"
+      >();
   llvm::sort(names);
   return names;
 }
@@ -72,89 +38,70 @@ std::vector<llvm::StringRef> mlir::exec::allKernelKinds() {
 // Signatures
 //===----------------------------------------------------------------------===//
 
-std::optional<KernelSignature>
-mlir::exec::kernelSignature(llvm::StringRef kind, DictionaryAttr config) {
-  if (kind == kControlKind) {
-    int64_t outputs = configInt(config, "outputs");
-    return KernelSignature{configInt(config, "reads") +
-                               configInt(config, "updates") + outputs,
-                           outputs, /*params=*/1};
+/// Its buffers' types are those of its body's arguments.
+void ControlKernelAttr::describe(ContractWriter &w) const {
+  for (int64_t i = 0; i < getReads() + getUpdates() + getOutputs(); ++i) {
+    BufferContract &buffer = w.bytes(0);
+    buffer.isWritten = i >= getReads();
+    buffer.isResult = i >= getReads() + getUpdates();
   }
-  const KernelKind *known = findKernelKind(kind);
-  if (!known)
-    return std::nullopt;
-  if (known->isBuiltin())
-    return known->builtin;
-  ContractWriter writer(*known, config);
-  writer.describe();
+}
+
+static llvm::SmallVector<BufferContract, 8>
+buffersOf(KernelAttrInterface kernel) {
+  ContractWriter writer;
+  kernel.describe(writer);
+  return llvm::SmallVector<BufferContract, 8>(writer.buffers());
+}
+
+KernelSignature mlir::exec::kernelSignature(KernelAttrInterface kernel) {
+  auto buffers = buffersOf(kernel);
   int64_t outputs =
-      llvm::count_if(writer.buffers(), [](const BufferContract &buffer) {
+      llvm::count_if(buffers, [](const BufferContract &buffer) {
         return buffer.isResult;
       });
-  return KernelSignature{int64_t(writer.buffers().size()), outputs,
-                         known->params};
+  return {int64_t(buffers.size()), outputs, kernel.getParamCount()};
 }
 
-bool mlir::exec::updatesBuffer(llvm::StringRef kind, int64_t buffer) {
-  const Entry *entry = findEntry(kind);
-  return entry && buffer < int64_t(entry->updates.size()) &&
-         entry->updates[buffer];
-}
-
-DictionaryAttr mlir::exec::addIndexLimits(llvm::StringRef kind,
-                                          DictionaryAttr config,
-                                          llvm::ArrayRef<Type> buffers) {
-  const KernelKind *known = findKernelKind(kind);
-  if (!known || known->isBuiltin())
-    return config;
-  NamedAttrList entries(config);
-  ContractWriter writer(*known, config);
-  writer.describe();
-  for (IndexedBuffer indexed : writer.indexedBuffers()) {
-    if (config.contains(indexed.key))
-      continue;
-    auto type = dyn_cast<ShapedType>(buffers[indexed.buffer]);
-    if (type && type.getRank() > 0 && !type.isDynamicDim(0)) {
-      entries.set(indexed.key,
-                  IntegerAttr::get(IntegerType::get(config.getContext(), 64),
-                                   type.getDimSize(0)));
-    }
-  }
-  return entries.getDictionary(config.getContext());
+bool mlir::exec::updatesBuffer(KernelAttrInterface kernel, int64_t buffer) {
+  auto buffers = buffersOf(kernel);
+  return buffer < int64_t(buffers.size()) && buffers[buffer].isWritten &&
+         !buffers[buffer].isResult;
 }
 
 //===----------------------------------------------------------------------===//
 // Division of work
 //===----------------------------------------------------------------------===//
 
-bool mlir::exec::isRowLocal(llvm::StringRef kind) {
-  const KernelKind *known = findKernelKind(kind);
-  return known && known->division == Division::Rows;
+bool mlir::exec::isRowLocal(KernelAttrInterface kernel) {
+  return kernel.getDivision() == Division::Rows;
 }
 
-bool mlir::exec::dividesByRow(llvm::StringRef kind) {
-  const KernelKind *known = findKernelKind(kind);
-  return known && (known->division == Division::Rows ||
-                   known->division == Division::GatheredRows ||
-                   known->division == Division::Slots);
+bool mlir::exec::dividesByRow(KernelAttrInterface kernel) {
+  Division division = kernel.getDivision();
+  return division == Division::Rows || division == Division::GatheredRows ||
+         division == Division::Slots;
 }
 
-TaskShape mlir::exec::taskShape(llvm::StringRef kind, DictionaryAttr config) {
-  if (kind == kControlKind)
-    return {1, 1};
-  const KernelKind *known = findKernelKind(kind);
-  if (!known || known->division == Division::RowStretches)
+TaskShape mlir::exec::taskShape(KernelAttrInterface kernel) {
+  switch (kernel.getDivision()) {
+  case Division::Other:
+    return kernel.getTasks();
+  case Division::RowStretches:
     return {0, 0}; // A builtin's, see kernelTasks.
-  return known->division == Division::Other ? known->shape(config)
-                                            : TaskShape{1, 1};
+  case Division::Rows:
+  case Division::GatheredRows:
+  case Division::Slots:
+    return {1, 1};
+  }
+  llvm_unreachable("unknown division");
 }
 
-int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
+int64_t mlir::exec::kernelTasks(KernelAttrInterface kernel,
                                 llvm::ArrayRef<int64_t> params) {
-  const KernelKind *known = findKernelKind(kind);
-  if (known && known->division == Division::RowStretches)
+  if (kernel.getDivision() == Division::RowStretches)
     return params[0] * ::mtp::sampleStretches(params[1]);
-  TaskShape shape = taskShape(kind, config);
+  TaskShape shape = taskShape(kernel);
   if (shape.rowsPerGroup == 0)
     return shape.tasks;
   return (params[0] + shape.rowsPerGroup - 1) / shape.rowsPerGroup *
@@ -162,23 +109,75 @@ int64_t mlir::exec::kernelTasks(llvm::StringRef kind, DictionaryAttr config,
 }
 
 //===----------------------------------------------------------------------===//
-// Configurations
+// Rules that several kinds share
 //===----------------------------------------------------------------------===//
 
-int64_t mlir::exec::configInt(DictionaryAttr config, llvm::StringRef key) {
-  Attribute value = config ? config.get(key) : Attribute();
-  if (auto flag = llvm::dyn_cast_or_null<BoolAttr>(value))
-    return flag.getValue();
-  if (auto number = llvm::dyn_cast_or_null<IntegerAttr>(value))
-    return number.getInt();
-  return 0;
+LogicalResult mlir::exec::verifyLeast(KernelErrorFn emitError,
+                                      llvm::StringRef name, int64_t value,
+                                      int64_t least) {
+  if (value >= least)
+    return success();
+  return emitError() << "expected " << name << " of at least " << least
+                     << ", got " << value;
 }
 
-int64_t mlir::exec::configPanelWidth(DictionaryAttr config) {
-  int64_t width = configInt(config, "panel");
-  return width > 0 ? width : formatPanelWidth();
+LogicalResult mlir::exec::verifyEntries(KernelErrorFn emitError,
+                                        const CacheEntries &cache,
+                                        Type elements) {
+  if (!elements.isF32() && !elements.isBF16())
+    return emitError() << "expected a dtype of f32 or bf16, got " << elements;
+  if (cache.width % cache.heads != 0)
+    return emitError() << "expected entry_width to be a multiple of "
+                          "cache_heads "
+                       << cache.heads << ", got " << cache.width;
+  return success();
 }
 
-int64_t mlir::exec::configPanels(DictionaryAttr config, int64_t n) {
-  return panelCount(n, configPanelWidth(config));
+LogicalResult mlir::exec::verifyEntryHeads(KernelErrorFn emitError,
+                                           const CacheEntries &cache,
+                                           int64_t heads,
+                                           llvm::StringRef name) {
+  if (cache.heads == 1 || cache.heads == heads)
+    return success();
+  return emitError() << "expected cache_heads to be 1 or " << name << " "
+                     << heads << ", got " << cache.heads;
+}
+
+LogicalResult
+mlir::exec::verifyInEntry(KernelErrorFn emitError, const CacheEntries &cache,
+                          int64_t offset, int64_t width,
+                          llvm::StringRef offsetName,
+                          llvm::StringRef widthName) {
+  if (offset + width > cache.width)
+    return emitError() << "expected " << offsetName << " + " << widthName
+                       << " to be at most entry_width " << cache.width
+                       << ", got " << offset + width;
+  for (auto [name, value] :
+       {std::pair(offsetName, offset), std::pair(widthName, width)})
+    if (value % cache.heads != 0)
+      return emitError() << "expected " << name
+                         << " to be a multiple of cache_heads " << cache.heads
+                         << ", got " << value;
+  return success();
+}
+
+LogicalResult mlir::exec::verifyRotated(KernelErrorFn emitError,
+                                        RotationAttr rotation, int64_t width,
+                                        llvm::StringRef name) {
+  int64_t end = rotation.getOffset() + rotation.getDim();
+  if (end <= width)
+    return success();
+  return emitError() << "expected the rotation's offset + dim to be at most "
+                     << name << " " << width << ", got " << end;
+}
+
+LogicalResult mlir::exec::verifyFragments(KernelErrorFn emitError,
+                                          FormatAttr format, int64_t k,
+                                          bool fragments) {
+  if (!fragments || format.getFormat().canBeInFragments(k))
+    return success();
+  return emitError() << "expected a format of bf16, or a group of 32, 64 or "
+                        "128, and k to be a multiple of "
+                     << ::mtp::FragmentOrder::kInputs << " for fragments, got "
+                     << format << " and " << k;
 }

@@ -3,51 +3,80 @@
 #include "dialects/Exec/IR/WeightLayout.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "runtime/schema/FragmentOrder.h"
-#include "runtime/schema/QuantizedPanel.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::exec;
 
 #include "dialects/Exec/IR/ExecAttrInterfaces.cpp.inc"
+#include "dialects/Exec/IR/ExecEnums.cpp.inc"
 
-static ::mtp::QuantizedPanel integerPanel(const PackedMatrices &matrices) {
-  return {matrices.dtype.getIntOrFloatBitWidth(), *matrices.group, matrices.k};
+Type FormatAttr::getBufferElement() const {
+  Builder builder(getContext());
+  switch (getElements()) {
+  case WeightElements::F32:
+    return builder.getF32Type();
+  case WeightElements::BF16:
+    return builder.getBF16Type();
+  case WeightElements::Int8:
+  case WeightElements::Int4:
+    return builder.getI8Type(); // integers and their scales, as bytes
+  }
+  llvm_unreachable("unknown elements");
+}
+
+LogicalResult
+FormatAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                   WeightElements elements, int64_t group) {
+  ::mtp::WeightFormat format{static_cast<::mtp::WeightElements>(elements),
+                             group};
+  if (format.isValid())
+    return success();
+  if (!format.isQuantized()) // C1
+    return emitError() << "expected no group for elements of "
+                       << stringifyWeightElements(elements) << ", got "
+                       << group;
+  return emitError() << "expected a group of a multiple of "
+                     << ::mtp::kMinQuantGroup << " up to "
+                     << ::mtp::kMaxQuantGroup << " for elements of "
+                     << stringifyWeightElements(elements) << ", got " << group;
 }
 
 /// `count` panels of `width` outputs.
-static MemRefType panelsType(const PackedMatrices &matrices, int64_t count,
+static MemRefType panelsType(MLIRContext *context,
+                             const PackedMatrices &matrices, int64_t count,
                              int64_t width, bool fragments) {
-  Type dtype = matrices.dtype;
-  if (matrices.group) {
-    Type byte = IntegerType::get(dtype.getContext(), 8);
-    int64_t bytes = integerPanel(matrices).bytes();
+  auto format = FormatAttr::get(context, matrices.format);
+  Type element = format.getBufferElement();
+  if (format.isQuantized()) {
+    int64_t bytes = matrices.format.panelBytes(matrices.k, width);
     if (!fragments)
-      return MemRefType::get({count, bytes}, byte);
+      return MemRefType::get({count, bytes}, element);
     // Words of each output.
-    return MemRefType::get({count, bytes / (width * 4), width, 4}, byte);
+    return MemRefType::get({count, bytes / (width * 4), width, 4}, element);
   }
   if (fragments) {
     int64_t inputs = ::mtp::FragmentOrder::kInputs;
-    return MemRefType::get({count, matrices.k / inputs, width, inputs}, dtype);
+    return MemRefType::get({count, matrices.k / inputs, width, inputs},
+                           element);
   }
   // Panels of bf16 hold inputs in pairs.
-  if (dtype.isBF16())
-    return MemRefType::get({count, (matrices.k + 1) / 2, width, 2}, dtype);
-  return MemRefType::get({count, matrices.k, width}, dtype);
+  if (format.isBF16())
+    return MemRefType::get({count, (matrices.k + 1) / 2, width, 2}, element);
+  return MemRefType::get({count, matrices.k, width}, element);
 }
 
 MemRefType RawLayoutAttr::getPackedType(const PackedMatrices &matrices) const {
-  if (matrices.group) {
-    return MemRefType::get({matrices.n, integerPanel(matrices).rowBytes()},
-                           IntegerType::get(getContext(), 8));
-  }
+  auto format = FormatAttr::get(getContext(), matrices.format);
+  if (format.isQuantized())
+    return MemRefType::get({matrices.n, matrices.format.rowBytes(matrices.k)},
+                           format.getBufferElement());
   return MemRefType::get({matrices.stack * matrices.n, matrices.k},
-                         matrices.dtype);
+                         format.getBufferElement());
 }
 
 MemRefType PanelsAttr::getPackedType(const PackedMatrices &matrices) const {
-  return panelsType(matrices,
+  return panelsType(getContext(), matrices,
                     matrices.stack * panelCount(matrices.n, getWidth()),
                     getWidth(), getFragments());
 }
@@ -55,7 +84,7 @@ MemRefType PanelsAttr::getPackedType(const PackedMatrices &matrices) const {
 MemRefType
 GatedPanelsAttr::getPackedType(const PackedMatrices &matrices) const {
   // Either half is padded by itself.
-  return panelsType(matrices,
+  return panelsType(getContext(), matrices,
                     matrices.stack * 2 * panelCount(matrices.n / 2, getWidth()),
                     getWidth(), getFragments());
 }

@@ -3,16 +3,14 @@
 #ifndef MTP_DIALECTS_EXEC_IR_WEIGHTLAYOUT_H
 #define MTP_DIALECTS_EXEC_IR_WEIGHTLAYOUT_H
 
-#include "mlir/IR/BuiltinTypes.h"
-#include <optional>
+#include "dialects/Exec/IR/ExecAttrInterfaces.h"
+#include "runtime/schema/WeightFormat.h"
 
 namespace mlir::exec {
 
 /// What a packed weight holds, whatever its layout.
 struct PackedMatrices {
-  /// f32, bf16, i8 or i4; of integers `group` inputs share a scale.
-  Type dtype;
-  std::optional<int64_t> group;
+  ::mtp::WeightFormat format;
   /// Inputs and outputs of one matrix, and the number of matrices.
   int64_t k, n, stack;
 };
@@ -33,7 +31,5 @@ int64_t panelWidthOf(Value weight);
 bool isInFragments(Value weight);
 
 } // namespace mlir::exec
-
-#include "dialects/Exec/IR/ExecAttrInterfaces.h.inc"
 
 #endif // MTP_DIALECTS_EXEC_IR_WEIGHTLAYOUT_H

@@ -110,10 +110,9 @@ static LogicalResult emitKernels(ModuleOp module,
                                  compiler::KernelCode &code) {
   OpBuilder builder(module.getContext());
   for (auto kernel : module.getOps<exec::KernelOp>()) {
-    if (kernel.getKind() == exec::kLibraryKind)
+    if (isa<exec::GemmKernelAttr>(kernel.getKernel()))
       continue;
-    KernelSpec spec{symbolInImage(kernel.getSymName()), kernel.getKind().str(),
-                    kernel.getConfig(),
+    KernelSpec spec{symbolInImage(kernel.getSymName()), kernel.getKernel(),
                     kernel.hasBody() ? &kernel.getBody() : nullptr};
     FailureOr<GpuLaunch> launch = emitGpuKernel(builder, kernels, spec);
     if (failed(launch))
@@ -168,15 +167,14 @@ static std::vector<compiler::LibraryGemm> libraryGemms(ModuleOp module) {
   SymbolTable symbols(module);
   module.walk([&](exec::DispatchOp dispatch) {
     auto kernel = symbols.lookup<exec::KernelOp>(dispatch.getKernel());
-    if (!kernel || kernel.getKind() != exec::kLibraryKind)
+    auto gemm = kernel ? dyn_cast<exec::GemmKernelAttr>(kernel.getKernel())
+                       : exec::GemmKernelAttr();
+    if (!gemm)
       return;
-    auto number = [&](StringRef key) {
-      return exec::configInt(kernel.getConfig(), key);
-    };
     int64_t rows =
         dispatch.getCounts().front().at(exec::pointsOf(dispatch).least);
-    gemms.insert({uint32_t(rows), uint32_t(number("n")), uint32_t(number("k")),
-                  uint64_t(number("workspace"))});
+    gemms.insert({uint32_t(rows), uint32_t(gemm.getN()), uint32_t(gemm.getK()),
+                  uint64_t(gemm.getWorkspace())});
   });
   return {gemms.begin(), gemms.end()};
 }

@@ -1,0 +1,95 @@
+//===- ExecProductKernels.td - Kinds of products -----------*- tablegen -*-===//
+
+#ifndef EXEC_PRODUCT_KERNELS
+#define EXEC_PRODUCT_KERNELS
+
+include "dialects/Exec/IR/ExecKernels.td"
+
+def Exec_LinearKernel : Exec_Kernel<"Linear", "linear", 1, "Other", (ins
+    Exec_Size:$k, Exec_Size:$n, Exec_WeightFormat:$format,
+    Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Flag:$norm,
+    Exec_RealOrNone:$eps, Exec_NormOffset:$offset, Exec_Flag:$bias,
+    Exec_Flag:$residual, Exec_Activation:$activation, Exec_Stride:$x_stride,
+    Exec_Stride:$y_stride, Exec_Stride:$residual_stride)> {
+  let summary = "rows times a packed weight";
+  let description = [{
+    `y = act(norm(x) W^T + bias) + residual`. Buffers: x, [norm], W, [bias],
+    [residual], y. With `swiglu` the weight's `n` outputs are gates and ups, and
+    y has half as many columns. y may be the residual, not x. Weights of bf16
+    meet rows rounded to bf16, or are widened where the target has no such
+    product; integers meet rows of integers with a scale each.
+  }];
+  let hasRules = true;
+  let methods = [{
+    bool isGated() const {
+      return getActivation() == ::mlir::mtp::ActivationKind::Swiglu;
+    }
+    /// Columns of y.
+    int64_t getOutputs() const { return isGated() ? getN() / 2 : getN(); }
+  }];
+}
+
+def Exec_LinearArgmaxKernel
+    : Exec_Kernel<"LinearArgmax", "linear_argmax", 1, "Other", (ins
+    Exec_Size:$k, Exec_Size:$n, Exec_WeightFormat:$format,
+    Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Flag:$norm,
+    Exec_RealOrNone:$eps, Exec_NormOffset:$offset, Exec_Flag:$bias,
+    Exec_Flag:$logits, Exec_Stride:$x_stride, Exec_RowLimit:$slots)> {
+  let summary = "rows times a head, and the best of each panel";
+  let description = [{
+    Buffers: x, [norm], W, [bias], [slots, sampling], values, columns, [logits].
+    Of every panel of outputs the best value and its column: -infinity and
+    2^31 - 1 where all are NaN. With `logits` it writes the outputs too, of rows
+    whose slot's word 6 of `sampling` is 0; of other rows nothing is written.
+  }];
+  let hasRules = true;
+}
+
+def Exec_HeadLinearKernel
+    : Exec_Kernel<"HeadLinear", "head_linear", 1, "Other", (ins
+    Exec_Size:$heads, Exec_Size:$k, Exec_Size:$n, Exec_WeightFormat:$format,
+    Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Stride:$x_stride,
+    Exec_Stride:$x_head_stride, Exec_Begin:$x_offset, Exec_Stride:$y_stride,
+    Exec_Stride:$y_head_stride, Exec_Begin:$y_offset, Exec_SizeOrNone:$keep_width,
+    Exec_Begin:$keep_offset, Exec_RotationOrNone:$rotation,
+    Exec_RowLimit:$positions)> {
+  let summary = "columns of each head times a weight of the head's own";
+  let description = [{
+    Buffers: x, W (of all heads), [table, positions], y. `keep_width` columns of
+    each head of x, from `keep_offset` on, are copied behind the head's outputs;
+    with a rotation, whose offset counts from the first kept column, they are
+    turned.
+  }];
+  let hasRules = true;
+  let methods = [{
+    /// Elements from a head to the next and from a row to the next.
+    int64_t getXHead() const { return getXHeadStride() ? getXHeadStride() : getK(); }
+    int64_t getYHead() const { return getYHeadStride() ? getYHeadStride() : getN(); }
+    int64_t getXRow() const {
+      return getXStride() ? getXStride() : getHeads() * getXHead();
+    }
+    int64_t getYRow() const {
+      return getYStride() ? getYStride() : getHeads() * getYHead();
+    }
+  }];
+}
+
+def Exec_GemmKernel : Exec_Kernel<"Gemm", "gemm", 1, "Other", (ins
+    Exec_Size:$k, Exec_Size:$n, Exec_Size:$workspace)> {
+  let summary = "rows of bf16 times a matrix, in a vendor's library";
+  let description = [{
+    Buffers: x, matrix, y, workspace. No target has code for it: a library of
+    the GPU's vendor computes it, of rows that `round_rows` made and a matrix
+    that `unpack` made.
+  }];
+}
+
+def Exec_UnpackKernel : Exec_Kernel<"Unpack", "unpack", 1, "Other", (ins
+    Exec_Size:$k, Exec_Size:$n, Exec_WeightFormat:$format,
+    Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Flag:$gated)> {
+  let summary = "the matrix that a weight in fragments is made of";
+  let description = "Buffers: W, matrix. Code for it is a GPU's.";
+  let hasRules = true;
+}
+
+#endif // EXEC_PRODUCT_KERNELS
