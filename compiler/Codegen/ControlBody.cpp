@@ -8,10 +8,11 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-Value mtp::codegen::asBuffer(OpBuilder &builder, Location loc, Value pointer,
+Value codegen::asBuffer(OpBuilder &builder, Location loc, Value pointer,
                              MemRefType type, Value rows) {
   LLVMTypeConverter converter(builder.getContext());
   auto descriptor =
@@ -34,7 +35,7 @@ Value mtp::codegen::asBuffer(OpBuilder &builder, Location loc, Value pointer,
       .getResult(0);
 }
 
-LogicalResult mtp::codegen::expandMath(Operation *function) {
+LogicalResult codegen::expandMath(Operation *function) {
   auto needsLibrary = [](Operation *op) {
     return isa<math::CosOp, math::ExpOp, math::LogOp, math::Log2Op, math::SinOp,
                math::TanhOp>(op)

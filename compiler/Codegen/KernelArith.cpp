@@ -6,6 +6,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

@@ -25,15 +25,27 @@
 #ifndef COMPILER_CODEGEN_KERNELBUILDER_H
 #define COMPILER_CODEGEN_KERNELBUILDER_H
 
-#include "compiler/Codegen/KernelConfig.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "runtime/schema/WeightFormat.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace mtp::codegen {
 
 using mlir::Value;
 using mlir::ValueRange;
 using Values = llvm::SmallVector<Value, 8>;
+
+/// Element type of a table, a weight matrix or a cache.
+enum class DType { F32, BF16 };
+
+inline int64_t byteWidth(DType dtype) { return dtype == DType::F32 ? 4 : 2; }
+
+/// Elements of a weight that is not quantised.
+inline DType dtypeOf(const WeightFormat &format) {
+  return format.isBF16() ? DType::BF16 : DType::F32;
+}
 
 enum class Cmp { EQ, NE, LT, LE, GT, GE };
 
@@ -103,7 +115,7 @@ public:
   Value clampIndex(Value index, Value count) {
     return max(min(index, sub(count, 1)), integer(0));
   }
-  /// The same where a config gives the count; without one, `index` as it is.
+  /// The same where a kernel says the count; without one, `index` as it is.
   Value clampIndex(Value index, int64_t count) {
     return count > 0 ? clampIndex(index, integer(count)) : index;
   }

@@ -1,11 +1,10 @@
-//===- KernelCatalogue.h - Kinds of kernels and their keys ------*- C++ -*-===//
+//===- KernelCatalogue.h - Kernels whose code is written once ---*- C++ -*-===//
 //
-// What the configuration of a kernel may say, whatever the target. The buffers,
-// params and tasks of each kind are said beside its op
-// (dialects/Exec/IR/Exec*Kernels.cpp), its configuration in
-// compiler/Codegen/README.md. Row kernels (compiler/Codegen/Rows) have their
-// code here as well, written once for all targets; for the others each target
-// has a table of emitters.
+// A kernel is an attribute of the exec dialect (ExecKernels.td), which says the
+// buffers, params and tasks too. Row kernels (compiler/Codegen/Rows) have their
+// code here, written once for all targets; for the others each target has a
+// table of emitters. A table's entry is made of a function that takes the
+// attribute of its kind, so that it reads nothing that the kind does not have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,27 +12,36 @@
 #define COMPILER_CODEGEN_KERNELCATALOGUE_H
 
 #include "compiler/Codegen/KernelBuilder.h"
+#include "dialects/Exec/IR/ExecAttrs.h"
+#include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace mtp::codegen {
 
-/// One kernel to emit: its exported name, its kind and what it is
-/// specialised on.
+namespace exec = mlir::exec;
+using mlir::exec::strideOr;
+
+/// Begins an error about a kernel; the message is appended by the caller.
+using EmitError = mlir::exec::KernelErrorFn;
+
+/// A real number of a kernel, `absent` where it has none.
+inline float valueOf(mlir::FloatAttr value, float absent = 0.0f) {
+  return value ? static_cast<float>(value.getValueAsDouble()) : absent;
+}
+
+/// Elements of a cache.
+inline DType dtypeOf(mlir::Type type) {
+  return type.isBF16() ? DType::BF16 : DType::F32;
+}
+
+/// One kernel to emit: its exported name and what it is.
 struct KernelSpec {
   std::string symbol;
-  std::string kind;
-  mlir::DictionaryAttr config;
+  exec::KernelAttrInterface kernel;
   /// What one task does, where the kernel carries it (`exec.kernel`).
   mlir::Region *body = nullptr;
-};
-
-/// A kind of the exec dialect's catalogue.
-struct KernelKind {
-  llvm::StringLiteral name;
-  llvm::ArrayRef<ConfigKey> keys;
-  /// What the types of the keys do not say; null when nothing.
-  mlir::LogicalResult (*verify)(const KernelConfig &, EmitError) = nullptr;
 };
 
 /// What a task divides into (`KernelBuilder::forItems`), or the stretches of
@@ -52,33 +60,56 @@ struct TaskItems {
 
 /// A kind whose code is the same on every target.
 struct RowKernel {
-  KernelKind kind;
-  void (*emit)(KernelBuilder &, const KernelConfig &);
-  /// Scratch bytes of a task; null for none.
-  int64_t (*scratch)(const KernelConfig &) = nullptr;
-  /// Null where a task is one item.
-  TaskItems (*items)(const KernelConfig &) = nullptr;
+  llvm::StringLiteral kind;
+  std::function<void(KernelBuilder &, exec::KernelAttrInterface)> emit;
+  /// Scratch bytes of a task; empty for none.
+  std::function<int64_t(exec::KernelAttrInterface)> scratch;
+  /// Empty where a task is one item.
+  std::function<TaskItems(exec::KernelAttrInterface)> items;
 };
 
-/// All kinds, sorted.
-std::vector<llvm::StringRef> kernelKinds();
+/// The entry of the kind that `emit` is for.
+template <typename KernelT>
+RowKernel
+rowKernel(void (*emit)(KernelBuilder &, KernelT),
+          std::type_identity_t<int64_t (*)(KernelT)> scratch = nullptr,
+          std::type_identity_t<TaskItems (*)(KernelT)> items = nullptr) {
+  RowKernel entry{KernelT::kKind,
+                  [emit](KernelBuilder &kb, exec::KernelAttrInterface kernel) {
+                    emit(kb, mlir::cast<KernelT>(kernel));
+                  },
+                  {},
+                  {}};
+  if (scratch)
+    entry.scratch = [scratch](exec::KernelAttrInterface kernel) {
+      return scratch(mlir::cast<KernelT>(kernel));
+    };
+  if (items)
+    entry.items = [items](exec::KernelAttrInterface kernel) {
+      return items(mlir::cast<KernelT>(kernel));
+    };
+  return entry;
+}
 
-/// The kind of that name; null where there is none.
-const KernelKind *findKind(llvm::StringRef name);
-/// Its code, where that is written once; null otherwise.
-const RowKernel *findRowKernel(llvm::StringRef name);
+/// The same of a kind whose elements, `width` in a row, need nothing of each
+/// other.
+template <typename KernelT>
+RowKernel elementKernel(void (*emit)(KernelBuilder &, KernelT)) {
+  return rowKernel<KernelT>(emit, /*scratch=*/nullptr, [](KernelT kernel) {
+    return TaskItems::elements(kernel.getWidth());
+  });
+}
 
-/// The checked configuration of a kernel without a body; an error names what
-/// is wrong.
-mlir::FailureOr<KernelConfig> resolveConfig(mlir::Location loc,
-                                            const KernelSpec &spec);
-/// The same, where the spec may have a body.
+/// The code of a kernel, where that is written once; null otherwise.
+const RowKernel *findRowKernel(exec::KernelAttrInterface kernel);
+/// The kinds with such code, sorted.
+std::vector<llvm::StringRef> rowKernelKinds();
+
+/// Begins an error about `spec` at `loc`.
+mlir::InFlightDiagnostic emitKernelError(mlir::Location loc,
+                                         const KernelSpec &spec);
+/// Reports what is wrong with a kernel, whatever the target.
 mlir::LogicalResult verifyKernel(mlir::Location loc, const KernelSpec &spec);
-
-/// Reports unless every one of `keys` that is present is at least `least`.
-mlir::LogicalResult verifyAtLeast(const KernelConfig &config,
-                                  llvm::ArrayRef<llvm::StringRef> keys,
-                                  int64_t least, EmitError emitError);
 
 // One array per family, beside the emitters of a row kernel.
 llvm::ArrayRef<RowKernel> argmaxKernels();
@@ -91,11 +122,6 @@ llvm::ArrayRef<RowKernel> normKernels();
 llvm::ArrayRef<RowKernel> ropeAppendKernels();
 llvm::ArrayRef<RowKernel> ropeKernels();
 llvm::ArrayRef<RowKernel> stateRowsKernels();
-// Kinds that each target emits itself.
-llvm::ArrayRef<KernelKind> attentionKinds();
-llvm::ArrayRef<KernelKind> productKinds();
-/// What the CPU leaves to the runtime's builtins.
-llvm::ArrayRef<KernelKind> sampleKinds();
 
 } // namespace mtp::codegen
 

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

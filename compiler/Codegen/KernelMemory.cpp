@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

@@ -10,11 +10,11 @@ using namespace mtp::codegen;
 /// columns fits in registers.
 static constexpr int64_t maxTile = 4;
 
-AttentionDivision::AttentionDivision(const KernelConfig &config,
+AttentionDivision::AttentionDivision(const AttentionParams &params,
                                      int64_t rowsPerTask)
-    : rowsPerTask(rowsPerTask), splits(config.integer("splits", 1)) {
-  int64_t heads = config.integer("q_heads");
-  int64_t group = heads / config.integer("kv_heads");
+    : rowsPerTask(rowsPerTask), splits(std::max<int64_t>(params.splits, 1)) {
+  int64_t heads = params.qHeads;
+  int64_t group = heads / params.kvHeads;
   headsPerTask = std::min(group, maxTile);
   while (group % headsPerTask != 0)
     --headsPerTask;
@@ -22,7 +22,7 @@ AttentionDivision::AttentionDivision(const KernelConfig &config,
   // has one. Where one worker has both, it takes the full tile. Parts are left
   // in the form of a task's tile.
   if (headsPerTask == heads && headsPerTask == maxTile) {
-    if (!config.integer("splits"))
+    if (!params.splits)
       tiles.push_back(headsPerTask);
     headsPerTask /= 2;
   }
@@ -31,21 +31,21 @@ AttentionDivision::AttentionDivision(const KernelConfig &config,
   tasksPerGroup = group / headsPerTask;
 }
 
-AttentionLayout::AttentionLayout(const KernelConfig &config,
+AttentionLayout::AttentionLayout(const AttentionParams &params,
                                  const TargetDesc &target,
                                  const AttentionDivision &division,
                                  int64_t tile)
     : division(division), tile(tile),
       tilesAtOnce(tile > division.headsPerTask ? 1 : division.tasksAtOnce()),
       scoreHeads(division.headsPerTask), lanes(target.lanes),
-      dk(config.integer("dk")), dv(config.integer("dv")), dtype(config.dtype()),
+      dk(params.dk), dv(params.dv), dtype(params.dtype),
       dot(dtype == DType::BF16 && target.bf16Dot), bytes(byteWidth(dtype)),
-      cache(config, config.integer("entry_width")),
+      cache(params.cache),
       copiesValues(division.rowsPerTask > 1 && cache.heads == 1 &&
-                   config.integer("kv_heads") > 1 && dv * bytes % 4 == 0),
-      part(config.integer("part")), parts(config.integer("parts")),
-      partStride(config.integer("part_stride")),
-      leavesParts(config.integer("splits") != 0) {}
+                   params.kvHeads > 1 && dv * bytes % 4 == 0),
+      part(params.part), parts(params.parts),
+      partStride(params.partStride),
+      leavesParts(params.splits != 0) {}
 
 int64_t AttentionLayout::laneOf(int64_t column) const {
   if (vectorsPerChunk() == 1)

@@ -1,6 +1,6 @@
 //===- AttentionLayout.h - Sizes and scratch of attention -------*- C++ -*-===//
 //
-// What the config and the target decide: how attention divides into tasks, how
+// What the kernel and the target decide: how attention divides into tasks, how
 // many positions a block has, and where things lie in a worker's scratch.
 //
 //===----------------------------------------------------------------------===//
@@ -8,8 +8,8 @@
 #ifndef COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
 #define COMPILER_CODEGEN_CPU_ATTENTIONLAYOUT_H
 
+#include "compiler/Codegen/AttentionParams.h"
 #include "compiler/Codegen/CPU/TargetDesc.h"
-#include "compiler/Codegen/Rows/Cache.h"
 
 namespace mtp::codegen {
 
@@ -20,7 +20,7 @@ namespace mtp::codegen {
 /// The code works on tiles: the heads of a row for which one state is kept. A
 /// tile is the heads of one task, or of several tasks that one worker has.
 struct AttentionDivision {
-  AttentionDivision(const KernelConfig &config, int64_t rowsPerTask);
+  AttentionDivision(const AttentionParams &params, int64_t rowsPerTask);
 
   int64_t tasks(int64_t rows) const {
     return (rows + rowsPerTask - 1) / rowsPerTask * tasksPerRow * splits;
@@ -45,7 +45,7 @@ private:
 
 /// Sizes and places for the code of one tile.
 struct AttentionLayout {
-  AttentionLayout(const KernelConfig &config, const TargetDesc &target,
+  AttentionLayout(const AttentionParams &params, const TargetDesc &target,
                   const AttentionDivision &division, int64_t tile);
 
   AttentionDivision division;

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -13,7 +14,7 @@ using namespace mlir;
 
 /// Where the key at `place` of the slot's page number `page` lies.
 Value AttentionRuns::keyOf(const Run &run, Value page, Value place) {
-  Value pages = kb.at(kb.buffer(4), config.integer("k_offset") /
+  Value pages = kb.at(kb.buffer(4), params.kOffset /
                                         layout.cache.heads * layout.bytes);
   Value first = kb.at(pages, kb.loadI32(run.pages, page), layout.pageBytes());
   return kb.at(kb.at(first, place, layout.positionBytes()), run.kvHead,
@@ -62,7 +63,7 @@ Value AttentionRuns::valueOffset(const Run &run) {
 void AttentionRuns::prefetchNext(const Run &run, Value start, Value end,
                                  int64_t share) {
   int64_t apart = valuesBehindKeys();
-  bool within = config.integer("kv_heads") == 1 && apart >= 0 &&
+  bool within = params.kvHeads == 1 && apart >= 0 &&
                 apart + layout.dv <= layout.dk;
   Value offset = valueOffset(run);
   int64_t positions = layout.block() / prefetchShares;
@@ -161,9 +162,9 @@ AttentionRuns::Seen AttentionRuns::seenByAny(const Run &run, Value start) {
 /// parts are left, `y` is where the first part of the tile goes.
 void AttentionRuns::forStates(const Run &run,
                               llvm::function_ref<void(RowTile)> body) {
-  int64_t heads = config.integer("q_heads");
-  int64_t qStride = config.integer("q_stride", heads * layout.dk);
-  int64_t yStride = config.integer("y_stride", heads * layout.dv);
+  int64_t heads = params.qHeads;
+  int64_t qStride = params.qStride;
+  int64_t yStride = params.yStride;
   int64_t tileStride = layout.tile * layout.dv;
   if (layout.leavesParts) {
     yStride = layout.parts * layout.partStride;
@@ -313,7 +314,7 @@ Values AttentionRuns::viewOf(Value row, Value &base, Value &mask) {
   base = place;
   Value all = kb.shiftRight(kb.integer(-1), kb.sub(kb.integer(64), nodes));
   // A block may have rows of some of the nodes.
-  int64_t block = config.integer("block");
+  int64_t block = params.block;
   Value number = kb.rem(row, block ? kb.integer(block) : nodes);
   mask = kb.bitAnd(all, kb.load(kb.i64Type(), kb.at(kb.buffer(5), number, 8)));
   Value count = kb.whileLoop(
@@ -331,7 +332,7 @@ Values AttentionRuns::viewOf(Value row, Value &base, Value &mask) {
 /// their blocks. Returns the row behind them.
 Value AttentionRuns::emitRun(Run run, Value endRow) {
   Value slot = kb.loadI32(kb.buffer(1), run.first);
-  Value known = kb.clampIndex(slot, config.integer("slots"));
+  Value known = kb.clampIndex(slot, params.slots);
   run.pages = kb.at(kb.buffer(3), kb.mul(known, kb.param(1)), 4);
   Values found = kb.forRange(
       run.first, endRow, 1,
@@ -372,7 +373,7 @@ void AttentionRuns::emit(Value first, Value end, Value head, Value tiles,
   Run run;
   run.head = head, run.tiles = tiles, run.split = split;
   run.kvHead =
-      kb.div(head, config.integer("q_heads") / config.integer("kv_heads"));
+      kb.div(head, params.qHeads / params.kvHeads);
   kb.whileLoop(
       Values{first},
       [&](ValueRange state) { return kb.cmp(Cmp::LT, state[0], end); },

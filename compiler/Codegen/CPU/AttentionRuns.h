@@ -27,11 +27,11 @@ namespace mtp::codegen {
 
 class AttentionRuns {
 public:
-  AttentionRuns(CpuBuilder &kb, const KernelConfig &config,
-                const AttentionLayout &layout, bool tree)
-      : kb(kb), config(config), layout(layout), tree(tree),
-        window(config.integer("window")),
-        block(kb, layout, config.real("scale"), window != 0) {}
+  AttentionRuns(CpuBuilder &kb, const AttentionParams &params,
+                const AttentionLayout &layout)
+      : kb(kb), params(params), layout(layout), tree(params.isTree),
+        window(params.window),
+        block(kb, layout, params.scale, window != 0) {}
 
   /// Sets up what all tasks share.
   void begin() { block.begin(); }
@@ -83,7 +83,7 @@ private:
   void locateKeys(const Run &run, Value start, Value begin, Value end);
   /// Elements from the first head's key of an entry to its value.
   int64_t valuesBehindKeys() const {
-    return (config.integer("v_offset") - config.integer("k_offset")) /
+    return (params.vOffset - params.kOffset) /
            layout.cache.heads;
   }
   Value valueOffset(const Run &run);
@@ -108,7 +108,7 @@ private:
   }
 
   CpuBuilder &kb;
-  const KernelConfig &config;
+  const AttentionParams params;
   const AttentionLayout &layout;
   const bool tree;
   const int64_t window;

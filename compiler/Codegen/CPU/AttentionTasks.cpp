@@ -5,6 +5,7 @@
 
 #include <deque>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -81,12 +82,12 @@ struct TaskGroup {
 /// The code of a kernel for every tile that there is code for.
 class AttentionTiles {
 public:
-  AttentionTiles(CpuBuilder &kb, const KernelConfig &config, bool tree)
-      : kb(kb), division(config, rowsPerTask(tree)) {
+  AttentionTiles(CpuBuilder &kb, const AttentionParams &params)
+      : kb(kb), division(params, rowsPerTask(params.isTree)) {
     for (int64_t tile : division.tiles)
-      layouts.emplace_back(config, kb.getTarget(), division, tile);
+      layouts.emplace_back(params, kb.getTarget(), division, tile);
     for (const AttentionLayout &layout : layouts)
-      runs.emplace_back(kb, config, layout, tree);
+      runs.emplace_back(kb, params, layout);
   }
 
   /// Emits the caller's tasks, as many at once as can be taken together.
@@ -133,19 +134,18 @@ private:
 /// pages, y. params: M, maxPages.
 /// attention_tree: buffers: q, slots, base, page table, base of the layer's
 /// pages, mask, y. params: M, maxPages, N.
-template <bool tree>
-static void emitAttention(CpuBuilder &kb, const KernelConfig &config) {
-  AttentionTiles(kb, config, tree).emit();
+template <typename KernelT>
+static void emitAttention(CpuBuilder &kb, KernelT kernel) {
+  AttentionTiles(kb, AttentionParams(kernel)).emit();
 }
 
 /// attention_join: buffers: positions, parts, y. params: M.
-static void emitJoin(CpuBuilder &kb, const KernelConfig &config) {
-  AttentionDivision division(config, /*rowsPerTask=*/1);
-  AttentionLayout layout(config, kb.getTarget(), division,
+static void emitJoin(CpuBuilder &kb, exec::AttentionJoinKernelAttr kernel) {
+  AttentionParams params(kernel);
+  AttentionDivision division(params, /*rowsPerTask=*/1);
+  AttentionLayout layout(params, kb.getTarget(), division,
                          division.headsPerTask);
-  int64_t window = config.integer("window");
-  int64_t heads = config.integer("q_heads");
-  int64_t yStride = config.integer("y_stride", heads * layout.dv);
+  int64_t window = params.window;
   AttentionBlock block(kb, layout, /*scale=*/1, window != 0);
   kb.forRange(kb.taskBegin(), kb.taskEnd(), 1, [&](Value task) {
     Value row = kb.div(task, division.tasksPerRow);
@@ -165,50 +165,58 @@ static void emitJoin(CpuBuilder &kb, const KernelConfig &config) {
                             kb.at(parts, part, layout.partStride * 4),
                             kb.cmp(Cmp::EQ, part, first));
                 });
-    Value y = kb.at(kb.buffer(2), row, yStride * 4);
+    Value y = kb.at(kb.buffer(2), row, params.yStride * 4);
     block.close(kb.scratch(),
                 kb.at(y, kb.mul(tile, layout.tile), layout.dv * 4));
   });
 }
 
-static int64_t joinScratch(const KernelConfig &config,
+static int64_t joinScratch(exec::AttentionJoinKernelAttr kernel,
                            const TargetDesc &target) {
-  AttentionDivision division(config, /*rowsPerTask=*/1);
-  return AttentionLayout(config, target, division, division.headsPerTask)
+  AttentionParams params(kernel);
+  AttentionDivision division(params, /*rowsPerTask=*/1);
+  return AttentionLayout(params, target, division, division.headsPerTask)
       .sumsBytes();
 }
 
-template <bool tree>
-static int64_t attentionScratch(const KernelConfig &config,
-                                const TargetDesc &target) {
-  AttentionDivision division(config, rowsPerTask(tree));
+template <typename KernelT>
+static int64_t attentionScratch(KernelT kernel, const TargetDesc &target) {
+  AttentionParams params(kernel);
+  AttentionDivision division(params, rowsPerTask(params.isTree));
   int64_t bytes = 0;
   for (int64_t tile : division.tiles)
     bytes = std::max(
-        bytes, AttentionLayout(config, target, division, tile).scratchBytes());
+        bytes, AttentionLayout(params, target, division, tile).scratchBytes());
   return bytes;
 }
 
 /// Of parts that are left for others, each has room for all of its tiles.
-static LogicalResult verifyPartStride(const KernelConfig &config,
-                                      EmitError emitError) {
-  if (config.integer("parts") == 0)
+template <typename KernelT>
+static LogicalResult verifyPartStride(KernelT kernel, EmitError emitError) {
+  AttentionParams params(kernel);
+  if (params.parts == 0)
     return success();
-  AttentionDivision division(config, /*rowsPerTask=*/1);
+  AttentionDivision division(params, /*rowsPerTask=*/1);
   int64_t room =
       division.tasksPerRow *
-      AttentionLayout::sumsFloats(division.headsPerTask, config.integer("dv"));
-  if (config.integer("part_stride") < room)
+      AttentionLayout::sumsFloats(division.headsPerTask, params.dv);
+  if (params.partStride < room)
     return emitError() << "expected part_stride to be at least " << room
-                       << ", got " << config.integer("part_stride");
+                       << ", got " << params.partStride;
   return success();
 }
 
-static const KernelEmitter kinds[] = {
-    {"attention", emitAttention<false>, attentionScratch<false>},
-    {"attention_tree", emitAttention<true>, attentionScratch<true>},
-    {"attention_parts", emitAttention<false>, attentionScratch<false>,
-     verifyPartStride},
-    {"attention_join", emitJoin, joinScratch, verifyPartStride}};
+template <typename KernelT>
+static KernelEmitter attentionEmitter() {
+  return kernelEmitter(emitAttention<KernelT>, attentionScratch<KernelT>,
+                       verifyPartStride<KernelT>);
+}
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::attentionKernels() { return kinds; }
+static const KernelEmitter kinds[] = {
+    attentionEmitter<exec::AttentionKernelAttr>(),
+    attentionEmitter<exec::AttentionTreeKernelAttr>(),
+    attentionEmitter<exec::AttentionPartsKernelAttr>(),
+    kernelEmitter(emitJoin, joinScratch,
+                  verifyPartStride<exec::AttentionJoinKernelAttr>)};
+
+llvm::ArrayRef<KernelEmitter> codegen::attentionKernels() { return kinds; }

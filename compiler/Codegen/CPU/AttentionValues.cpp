@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/CPU/AttentionBlock.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

@@ -33,10 +33,11 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-void mtp::codegen::loadKernelDialects(MLIRContext &context) {
+void codegen::loadKernelDialects(MLIRContext &context) {
   context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
                       func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
                       memref::MemRefDialect, scf::SCFDialect,
@@ -108,7 +109,7 @@ static LogicalResult emitObject(ModuleOp kernels, const TargetDesc &target,
 }
 
 FailureOr<std::vector<char>>
-mtp::codegen::compileKernels(ModuleOp kernels, const TargetDesc &target) {
+codegen::compileKernels(ModuleOp kernels, const TargetDesc &target) {
   if (failed(lowerToLLVMDialect(kernels)))
     return kernels.emitError("cannot lower the kernels to the llvm dialect");
   SmallVector<char, 0> object;

@@ -7,10 +7,11 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-LogicalResult mtp::codegen::emitControl(OpBuilder &builder, CpuBuilder &kb,
+LogicalResult codegen::emitControl(OpBuilder &builder, CpuBuilder &kb,
                                         Region &body) {
   Location loc = body.getLoc();
   IRMapping map;

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

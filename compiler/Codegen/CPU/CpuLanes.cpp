@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

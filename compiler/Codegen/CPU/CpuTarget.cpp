@@ -39,10 +39,9 @@ FailureOr<compiler::KernelCode> CpuTarget::generateCode(ModuleOp module) const {
   OpBuilder builder(module.getContext());
   compiler::KernelCode code{schema::ImageFormat::ElfShared};
   for (auto kernel : module.getOps<exec::KernelOp>()) {
-    if (kernel.getKind().starts_with(exec::kBuiltinPrefix))
+    if (kernel.getKernel().isBuiltin())
       continue;
-    KernelSpec spec{kernel.getSymName().str(), kernel.getKind().str(),
-                    kernel.getConfig(),
+    KernelSpec spec{kernel.getSymName().str(), kernel.getKernel(),
                     kernel.hasBody() ? &kernel.getBody() : nullptr};
     if (failed(verifyKernel(kernel.getLoc(), spec)) ||
         failed(emitKernel(builder, *kernels, spec, desc)))

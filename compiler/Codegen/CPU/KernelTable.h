@@ -11,13 +11,32 @@ namespace mtp::codegen {
 /// Emits one kind of the catalogue that is not a row kernel.
 struct KernelEmitter {
   llvm::StringLiteral kind;
-  void (*emit)(CpuBuilder &, const KernelConfig &);
+  std::function<void(CpuBuilder &, exec::KernelAttrInterface)> emit;
   /// Scratch bytes per worker.
-  int64_t (*scratch)(const KernelConfig &, const TargetDesc &);
-  /// What this target asks of a configuration beyond what the kind does; null
-  /// when nothing.
-  mlir::LogicalResult (*verify)(const KernelConfig &, EmitError) = nullptr;
+  std::function<int64_t(exec::KernelAttrInterface, const TargetDesc &)> scratch;
+  /// What this target asks of a kernel beyond what the kind does.
+  std::function<mlir::LogicalResult(exec::KernelAttrInterface, EmitError)>
+      verify;
 };
+
+/// The entry of the kind that the functions are for.
+template <typename KernelT>
+KernelEmitter kernelEmitter(
+    void (*emit)(CpuBuilder &, KernelT),
+    std::type_identity_t<int64_t (*)(KernelT, const TargetDesc &)> scratch,
+    std::type_identity_t<mlir::LogicalResult (*)(KernelT, EmitError)> verify) {
+  using Kernel = exec::KernelAttrInterface;
+  return {KernelT::kKind,
+          [emit](CpuBuilder &kb, Kernel kernel) {
+            emit(kb, mlir::cast<KernelT>(kernel));
+          },
+          [scratch](Kernel kernel, const TargetDesc &target) {
+            return scratch(mlir::cast<KernelT>(kernel), target);
+          },
+          [verify](Kernel kernel, EmitError emitError) {
+            return verify(mlir::cast<KernelT>(kernel), emitError);
+          }};
+}
 
 /// Puts the loop over tasks around the body of a kernel that carries it.
 mlir::LogicalResult emitControl(mlir::OpBuilder &builder, CpuBuilder &kb,

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringMap.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -21,52 +22,40 @@ static llvm::StringMap<const KernelEmitter *> makeEmitters() {
   return emitters;
 }
 
-static const KernelEmitter *findEmitter(StringRef kind) {
+static const KernelEmitter *findEmitter(exec::KernelAttrInterface kernel) {
   static const llvm::StringMap<const KernelEmitter *> emitters = makeEmitters();
-  return emitters.lookup(kind);
+  return emitters.lookup(kernel.getKind());
 }
 
-/// The checked config of `spec`, with what this target asks of it.
-static FailureOr<KernelConfig> resolve(Location loc, const KernelSpec &spec) {
-  FailureOr<KernelConfig> config = resolveConfig(loc, spec);
-  if (failed(config))
+/// Checks a kernel, and what this target asks of it.
+static LogicalResult verifyOnCpu(Location loc, const KernelSpec &spec) {
+  if (failed(verifyKernel(loc, spec)))
     return failure();
-  const KernelEmitter *emitter = findEmitter(spec.kind);
-  auto emitError = [&] {
-    return mlir::emitError(loc)
-           << "kernel '" << spec.symbol << "' of kind '" << spec.kind << "': ";
-  };
-  if (config->flag("fragments"))
-    return emitError() << "expected weights in panels, got fragments";
-  if (!emitter && !findRowKernel(spec.kind))
+  auto emitError = [&] { return emitKernelError(loc, spec); };
+  const KernelEmitter *emitter = findEmitter(spec.kernel);
+  if (!emitter && !findRowKernel(spec.kernel))
     return emitError() << "expected a kind that a CPU has code for";
-  if (emitter && emitter->verify && failed(emitter->verify(*config, emitError)))
-    return failure();
-  return config;
+  return emitter ? emitter->verify(spec.kernel, emitError) : success();
 }
 
-int64_t mtp::codegen::kernelScratchBytes(const KernelSpec &spec,
+int64_t codegen::kernelScratchBytes(const KernelSpec &spec,
                                          const TargetDesc &target) {
-  if (spec.body)
-    return 0;
-  FailureOr<KernelConfig> config =
-      resolve(UnknownLoc::get(spec.config.getContext()), spec);
-  if (failed(config))
+  Location loc = UnknownLoc::get(spec.kernel.getContext());
+  if (spec.body || failed(verifyOnCpu(loc, spec)))
     return 0;
   int64_t bytes = 0;
-  if (const RowKernel *row = findRowKernel(spec.kind))
-    bytes = row->scratch ? row->scratch(*config) : 0;
-  else if (const KernelEmitter *emitter = findEmitter(spec.kind))
-    bytes = emitter->scratch(*config, target);
+  if (const RowKernel *row = findRowKernel(spec.kernel))
+    bytes = row->scratch ? row->scratch(spec.kernel) : 0;
+  else
+    bytes = findEmitter(spec.kernel)->scratch(spec.kernel, target);
   return llvm::alignTo(bytes, 64);
 }
 
-LogicalResult mtp::codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
+LogicalResult codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
                                        const KernelSpec &spec,
                                        const TargetDesc &target) {
   Location loc = kernels.getLoc();
-  FailureOr<KernelConfig> config = failure();
-  if (!spec.body && failed(config = resolve(loc, spec)))
+  if (!spec.body && failed(verifyOnCpu(loc, spec)))
     return failure();
   if (kernels.lookupSymbol(spec.symbol))
     return mlir::emitError(loc)
@@ -87,9 +76,9 @@ LogicalResult mtp::codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
   CpuBuilder kb(builder, loc, target, entry->getArguments());
   if (spec.body)
     return emitControl(builder, kb, *spec.body);
-  if (const RowKernel *row = findRowKernel(spec.kind))
-    row->emit(kb, *config);
+  if (const RowKernel *row = findRowKernel(spec.kernel))
+    row->emit(kb, spec.kernel);
   else
-    findEmitter(spec.kind)->emit(kb, *config);
+    findEmitter(spec.kernel)->emit(kb, spec.kernel);
   return success();
 }

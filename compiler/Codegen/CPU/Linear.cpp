@@ -5,37 +5,30 @@
 #include "compiler/Codegen/CPU/KernelTable.h"
 #include "compiler/Codegen/Rows/Rope.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-static bool isGated(const KernelConfig &config) {
-  return config.text("activation") == "swiglu";
-}
-
-ProjectionBuffers::ProjectionBuffers(CpuBuilder &kb,
-                                     const KernelConfig &config) {
-  x = kb.buffer(next++);
-  if (config.flag("norm"))
-    normWeight = kb.buffer(next++);
-  weights = kb.buffer(next++);
-  if (config.flag("bias"))
-    bias = kb.buffer(next++);
-}
-
-PanelMatmulSpec mtp::codegen::projectionSpec(const ProjectionBuffers &buffers,
-                                             const KernelConfig &config) {
+PanelMatmulSpec codegen::productSpec(const ProductParams &params) {
   PanelMatmulSpec spec;
-  spec.k = config.integer("k");
-  spec.n = config.integer("n");
-  spec.format = config.weightFormat();
-  spec.weights = buffers.weights;
-  spec.normWeight = buffers.normWeight;
-  spec.eps = config.real("eps");
-  spec.normOffset = config.integer("offset");
+  spec.k = params.k;
+  spec.n = params.n;
+  spec.format = params.format;
+  spec.gated = params.gated;
+  spec.eps = params.eps;
+  spec.normOffset = params.normOffset;
   return spec;
 }
 
-Value mtp::codegen::addBias(CpuBuilder &kb, Value bias,
+PanelMatmulSpec codegen::projectionSpec(const ProjectionBuffers &buffers,
+                                             const ProductParams &params) {
+  PanelMatmulSpec spec = productSpec(params);
+  spec.weights = buffers.weights;
+  spec.normWeight = buffers.normWeight;
+  return spec;
+}
+
+Value codegen::addBias(CpuBuilder &kb, Value bias,
                             const OutputVector &output) {
   if (!bias)
     return output.values;
@@ -43,29 +36,22 @@ Value mtp::codegen::addBias(CpuBuilder &kb, Value bias,
   return kb.add(output.values, kb.load(kb.f32Vector(), from, output.mask));
 }
 
-int64_t mtp::codegen::projectionScratchBytes(const KernelConfig &config,
-                                             const TargetDesc &target) {
-  return panelScratchBytes(config.integer("k"), config.weightFormat(), target);
-}
-
 /// buffers: x, (norm weight), W, (bias), (residual), y. params: M.
-static void emitLinear(CpuBuilder &kb, const KernelConfig &config) {
-  int64_t k = config.integer("k"), n = config.integer("n");
-  int64_t outputs = isGated(config) ? n / 2 : n;
-  int64_t xStride = config.integer("x_stride", k);
-  int64_t yStride = config.integer("y_stride", outputs);
-  int64_t residualStride = config.integer("residual_stride", outputs);
+static void emitLinear(CpuBuilder &kb, exec::LinearKernelAttr kernel) {
+  ProductParams params(kernel);
+  int64_t outputs = kernel.getOutputs();
+  int64_t yStride = strideOr(kernel.getYStride(), outputs);
+  int64_t residualStride = strideOr(kernel.getResidualStride(), outputs);
 
-  ProjectionBuffers buffers(kb, config);
+  ProjectionBuffers buffers(kb, params);
   int64_t next = buffers.next;
-  Value residual = config.flag("residual") ? kb.buffer(next++) : Value();
+  Value residual = kernel.getResidual() ? kb.buffer(next++) : Value();
   Value y = kb.buffer(next), rows = kb.param(0);
 
-  PanelMatmulSpec spec = projectionSpec(buffers, config);
-  spec.gated = isGated(config);
+  PanelMatmulSpec spec = projectionSpec(buffers, params);
   auto rowCount = [&](Value) { return rows; };
   auto rowPointer = [&](Value, Value row) {
-    return kb.at(buffers.x, row, xStride * 4);
+    return kb.at(buffers.x, row, params.xStride * 4);
   };
   auto store = [&](Value, Value row, llvm::ArrayRef<OutputVector> outputs) {
     auto at = [&](Value base, int64_t stride, Value column) {
@@ -100,48 +86,29 @@ static void keepColumns(CpuBuilder &kb, int64_t tasksPerHead,
   });
 }
 
-namespace {
-/// How far apart rows and heads lie, in f32.
-struct HeadStrides {
-  int64_t row;
-  int64_t head;
-
-  Value at(CpuBuilder &kb, Value base, Value headIndex, Value rowIndex) const {
-    return kb.at(kb.at(base, rowIndex, row * 4), headIndex, head * 4);
-  }
-};
-} // namespace
-
 /// buffers: x, W (heads stacked), [table, positions], y. params: M.
-static void emitHeadLinear(CpuBuilder &kb, const KernelConfig &config) {
-  int64_t heads = config.integer("heads");
-  int64_t k = config.integer("k"), n = config.integer("n");
-  HeadStrides in, out;
-  in.head = config.integer("x_head_stride", k);
-  in.row = config.integer("x_stride", heads * in.head);
-  out.head = config.integer("y_head_stride", n);
-  out.row = config.integer("y_stride", heads * out.head);
-  Value x = kb.at(kb.buffer(0), config.integer("x_offset") * 4);
-  bool rotate = config.flag("rotate");
-  Value y = kb.at(kb.buffer(rotate ? 4 : 2), config.integer("y_offset") * 4);
+static void emitHeadLinear(CpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
+  int64_t heads = kernel.getHeads(), n = kernel.getN();
+  HeadStrides in{kernel.getXRow(), kernel.getXHead()};
+  HeadStrides out{kernel.getYRow(), kernel.getYHead()};
+  Value x = kb.at(kb.buffer(0), kernel.getXOffset() * 4);
+  exec::RotationAttr rotation = kernel.getRotation();
+  Value y = kb.at(kb.buffer(rotation ? 4 : 2), kernel.getYOffset() * 4);
   Value rows = kb.param(0);
 
-  if (int64_t width = config.integer("keep_width"))
+  if (int64_t width = kernel.getKeepWidth())
     keepColumns(kb, panelTasks(n, /*gated=*/false), [&](Value head, Value row) {
       Value from = kb.at(in.at(kb, kb.buffer(0), head, row),
-                         config.integer("keep_offset") * 4);
+                         kernel.getKeepOffset() * 4);
       Value to = kb.at(out.at(kb, y, head, row), n * 4);
-      if (!rotate)
+      if (!rotation)
         return kb.copy(from, to, width);
-      RopeSpec rope = ropeSpec(config, width);
+      RopeSpec rope = ropeSpec(rotation, kernel.getPositions(), width);
       Value angles = emitAngles(kb, rope, kb.buffer(2), kb.buffer(3), row);
       emitRotatedHead(kb, rope, from, to, angles);
     });
 
-  PanelMatmulSpec spec;
-  spec.k = k;
-  spec.n = n;
-  spec.format = config.weightFormat();
+  PanelMatmulSpec spec = productSpec(ProductParams(kernel));
   spec.groups = heads;
   spec.weights = kb.buffer(1);
   auto rowCount = [&](Value) { return rows; };
@@ -161,7 +128,10 @@ static void emitHeadLinear(CpuBuilder &kb, const KernelConfig &config) {
 }
 
 static const KernelEmitter kinds[] = {
-    {"linear", emitLinear, projectionScratchBytes},
-    {"head_linear", emitHeadLinear, projectionScratchBytes}};
+    kernelEmitter(emitLinear, productScratchBytes<exec::LinearKernelAttr>,
+                  verifyOnCpu<exec::LinearKernelAttr>),
+    kernelEmitter(emitHeadLinear,
+                  productScratchBytes<exec::HeadLinearKernelAttr>,
+                  verifyOnCpu<exec::HeadLinearKernelAttr>)};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::linearKernels() { return kinds; }
+llvm::ArrayRef<KernelEmitter> codegen::linearKernels() { return kinds; }

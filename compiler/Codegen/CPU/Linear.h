@@ -4,29 +4,33 @@
 #define COMPILER_CODEGEN_CPU_LINEAR_H
 
 #include "compiler/Codegen/CPU/PanelMatmul.h"
+#include "compiler/Codegen/ProductParams.h"
 
 namespace mtp::codegen {
 
-/// The buffers that a projection begins with: x, [norm weight], W, [bias].
-struct ProjectionBuffers {
-  Value x, normWeight, weights, bias;
-  /// The number of the buffer behind them.
-  int64_t next = 0;
-
-  ProjectionBuffers(CpuBuilder &kb, const KernelConfig &config);
-};
-
-/// A matmul of these buffers as the configuration has it; rows and stores are
-/// the caller's to say.
+/// The matrix of `params`; weights, rows and stores are the caller's to say.
+PanelMatmulSpec productSpec(const ProductParams &params);
+/// The same of a projection, of these buffers; rows and stores are the caller's to say.
 PanelMatmulSpec projectionSpec(const ProjectionBuffers &buffers,
-                               const KernelConfig &config);
+                               const ProductParams &params);
 
 /// The values of `output` plus the bias, if there is one.
 Value addBias(CpuBuilder &kb, Value bias, const OutputVector &output);
 
-/// Scratch of a matmul of the configuration's width.
-int64_t projectionScratchBytes(const KernelConfig &config,
-                               const TargetDesc &target);
+/// Scratch of a product by the weight of a kernel.
+template <typename KernelT>
+int64_t productScratchBytes(KernelT kernel, const TargetDesc &target) {
+  return panelScratchBytes(kernel.getK(), kernel.getFormat().getFormat(),
+                           target);
+}
+
+/// Reports unless the code of this target streams such a weight.
+template <typename KernelT>
+mlir::LogicalResult verifyOnCpu(KernelT kernel, EmitError emitError) {
+  if (kernel.getFragments())
+    return emitError() << "expected weights in panels, got fragments";
+  return verifyPanels(kernel, emitError);
+}
 
 } // namespace mtp::codegen
 

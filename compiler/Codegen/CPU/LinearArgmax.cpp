@@ -13,6 +13,7 @@
 #include "compiler/Codegen/Rows/Argmax.h"
 #include "runtime/schema/SamplingWords.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -49,19 +50,20 @@ void PartWinners::store(Value row, llvm::ArrayRef<OutputVector> candidates) {
 
 /// Whether somebody reads the logits of a slot.
 static Value readsLogits(CpuBuilder &kb, Value sampling, Value slot) {
-  Value words = kb.at(sampling, slot, mtp::kSamplingWords * 4);
-  Value skip = kb.loadI32(words, kb.integer(mtp::kSkipLogitsWord));
+  Value words = kb.at(sampling, slot, ::mtp::kSamplingWords * 4);
+  Value skip = kb.loadI32(words, kb.integer(::mtp::kSkipLogitsWord));
   return kb.cmp(Cmp::EQ, skip, 0);
 }
 
 /// buffers: x, (norm weight), W, (bias), (slots, sampling), values, indices,
 /// (logits). params: M.
-static void emitLinearArgmax(CpuBuilder &kb, const KernelConfig &config) {
-  int64_t k = config.integer("k"), n = config.integer("n");
-  int64_t xStride = config.integer("x_stride", k);
-  bool hasLogits = config.flag("logits");
+static void emitLinearArgmax(CpuBuilder &kb,
+                             exec::LinearArgmaxKernelAttr kernel) {
+  ProductParams params(kernel);
+  int64_t n = kernel.getN();
+  bool hasLogits = kernel.getLogits();
 
-  ProjectionBuffers buffers(kb, config);
+  ProjectionBuffers buffers(kb, params);
   int64_t next = buffers.next;
   Value slots = hasLogits ? kb.buffer(next++) : Value();
   Value sampling = hasLogits ? kb.buffer(next++) : Value();
@@ -70,10 +72,10 @@ static void emitLinearArgmax(CpuBuilder &kb, const KernelConfig &config) {
   Value rows = kb.param(0);
   PartWinners winners{kb, values, indices, panelTasks(n, /*gated=*/false)};
 
-  PanelMatmulSpec spec = projectionSpec(buffers, config);
+  PanelMatmulSpec spec = projectionSpec(buffers, params);
   auto rowCount = [&](Value) { return rows; };
   auto rowPointer = [&](Value, Value row) {
-    return kb.at(buffers.x, row, xStride * 4);
+    return kb.at(buffers.x, row, params.xStride * 4);
   };
   auto store = [&](Value, Value row, llvm::ArrayRef<OutputVector> sums) {
     llvm::SmallVector<OutputVector> outputs(sums);
@@ -82,7 +84,7 @@ static void emitLinearArgmax(CpuBuilder &kb, const KernelConfig &config) {
     winners.store(row, outputs);
     if (!hasLogits)
       return;
-    Value slot = kb.clampIndex(kb.loadI32(slots, row), config.integer("slots"));
+    Value slot = kb.clampIndex(kb.loadI32(slots, row), kernel.getSlots());
     kb.ifThen(readsLogits(kb, sampling, slot), [&] {
       Value to = kb.at(logits, row, n * 4);
       for (const OutputVector &output : outputs)
@@ -96,8 +98,10 @@ static void emitLinearArgmax(CpuBuilder &kb, const KernelConfig &config) {
 }
 
 static const KernelEmitter kinds[] = {
-    {"linear_argmax", emitLinearArgmax, projectionScratchBytes}};
+    kernelEmitter(emitLinearArgmax,
+                  productScratchBytes<exec::LinearArgmaxKernelAttr>,
+                  verifyOnCpu<exec::LinearArgmaxKernelAttr>)};
 
-llvm::ArrayRef<KernelEmitter> mtp::codegen::linearArgmaxKernels() {
+llvm::ArrayRef<KernelEmitter> codegen::linearArgmaxKernels() {
   return kinds;
 }

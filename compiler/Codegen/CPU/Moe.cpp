@@ -7,17 +7,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/CPU/KernelTable.h"
-#include "compiler/Codegen/CPU/PanelMatmul.h"
+#include "compiler/Codegen/CPU/Linear.h"
 
 using namespace mtp::codegen;
 
 /// The pairs of the experts as rows of a panel matmul.
-static void emitExperts(CpuBuilder &kb, PanelMatmulSpec &spec, int64_t topK,
-                        Value expertStart, Value pairs,
-                        llvm::function_ref<Value(Value)> rowOf, Value y,
+template <typename KernelT>
+static void emitExperts(CpuBuilder &kb, KernelT kernel,
+                        llvm::function_ref<Value(Value)> rowOf,
                         int64_t yStride) {
+  PanelMatmulSpec spec = productSpec(expertMatrix(kernel));
+  spec.groups = kernel.getExperts();
+  spec.weights = kb.buffer(1);
+  Value expertStart = kb.buffer(2), pairs = kb.buffer(3), y = kb.buffer(4);
   // Starts and pairs are numbers in memory: they stay among the pairs.
-  Value count = kb.mul(kb.param(0), topK);
+  Value count = kb.mul(kb.param(0), kernel.getTopK());
   auto startAt = [&](Value expert) {
     return kb.clampIndex(kb.loadI32(expertStart, expert), kb.add(count, 1));
   };
@@ -45,45 +49,28 @@ static void emitExperts(CpuBuilder &kb, PanelMatmulSpec &spec, int64_t topK,
 }
 
 /// buffers: x, W, expert start, pairs, act. params: M.
-static void emitMoeGateUp(CpuBuilder &kb, const KernelConfig &config) {
-  int64_t k = config.integer("k"), inter = config.integer("inter");
-  int64_t xStride = config.integer("x_stride", k);
-  PanelMatmulSpec spec;
-  spec.k = k;
-  spec.n = 2 * inter;
-  spec.format = config.weightFormat();
-  spec.gated = true;
-  spec.groups = config.integer("experts");
-  spec.weights = kb.buffer(1);
+static void emitMoeGateUp(CpuBuilder &kb, exec::MoeGateUpKernelAttr kernel) {
+  int64_t xStride = strideOr(kernel.getXStride(), kernel.getK());
   auto rowOf = [&](Value pair) {
-    Value row = kb.div(pair, config.integer("top_k"));
+    Value row = kb.div(pair, kernel.getTopK());
     return kb.at(kb.buffer(0), row, xStride * 4);
   };
-  emitExperts(kb, spec, config.integer("top_k"), kb.buffer(2), kb.buffer(3),
-              rowOf, kb.buffer(4), inter);
+  emitExperts(kb, kernel, rowOf, kernel.getInter());
 }
 
 /// buffers: act, W, expert start, pairs, down. params: M.
-static void emitMoeDown(CpuBuilder &kb, const KernelConfig &config) {
-  int64_t k = config.integer("k"), n = config.integer("n");
-  PanelMatmulSpec spec;
-  spec.k = k;
-  spec.n = n;
-  spec.format = config.weightFormat();
-  spec.groups = config.integer("experts");
-  spec.weights = kb.buffer(1);
-  auto rowOf = [&](Value pair) { return kb.at(kb.buffer(0), pair, k * 4); };
-  emitExperts(kb, spec, config.integer("top_k"), kb.buffer(2), kb.buffer(3),
-              rowOf, kb.buffer(4), n);
-}
-
-static int64_t scratchBytes(const KernelConfig &config,
-                            const TargetDesc &target) {
-  return panelScratchBytes(config.integer("k"), config.weightFormat(), target);
+static void emitMoeDown(CpuBuilder &kb, exec::MoeDownKernelAttr kernel) {
+  auto rowOf = [&](Value pair) {
+    return kb.at(kb.buffer(0), pair, kernel.getK() * 4);
+  };
+  emitExperts(kb, kernel, rowOf, kernel.getN());
 }
 
 static const KernelEmitter kinds[] = {
-    {"moe_gate_up", emitMoeGateUp, scratchBytes},
-    {"moe_down", emitMoeDown, scratchBytes}};
+    kernelEmitter(emitMoeGateUp,
+                  productScratchBytes<exec::MoeGateUpKernelAttr>,
+                  verifyOnCpu<exec::MoeGateUpKernelAttr>),
+    kernelEmitter(emitMoeDown, productScratchBytes<exec::MoeDownKernelAttr>,
+                  verifyOnCpu<exec::MoeDownKernelAttr>)};
 
 llvm::ArrayRef<KernelEmitter> mtp::codegen::moeKernels() { return kinds; }

@@ -25,18 +25,13 @@ static RowBlocks::RowLimits rowLimits(const TargetDesc &target) {
   return {wide ? 8 : 4, wide ? 8 : 6, 64};
 }
 
-static int64_t elementPanelBytes(int64_t k, DType dtype) {
-  int64_t depth = dtype == DType::BF16 ? (k + 1) / 2 * 2 : k;
-  return depth * PanelWalk::panelWidth * byteWidth(dtype);
-}
-
 int64_t mtp::codegen::panelScratchBytes(int64_t k, const WeightFormat &format,
                                         const TargetDesc &target) {
-  if (format.bits)
+  if (format.isQuantized())
     return quantizedScratchBytes(k, format, target);
   if (usesTiles(k, format, target))
     return tileScratchBytes(k);
-  return RowBlocks::scratchBytes(paddedUnits(k, format.dtype, target) * 4,
+  return RowBlocks::scratchBytes(paddedUnits(k, dtypeOf(format), target) * 4,
                                  rowLimits(target));
 }
 
@@ -47,10 +42,10 @@ class PanelMatmul : public RowBlocks {
 public:
   PanelMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec)
       : RowBlocks(kb, spec,
-                  paddedUnits(spec.k, spec.format.dtype, kb.getTarget()) * 4,
-                  elementPanelBytes(spec.k, spec.format.dtype),
+                  paddedUnits(spec.k, dtypeOf(spec.format), kb.getTarget()) * 4,
+                  spec.format.panelBytes(spec.k, kPanelWidth),
                   ::rowLimits(kb.getTarget())),
-        dtype(spec.format.dtype), dot(usesDot(dtype, kb.getTarget())) {}
+        dtype(dtypeOf(spec.format)), dot(usesDot(dtype, kb.getTarget())) {}
 
 private:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
@@ -268,7 +263,7 @@ Values PanelMatmul::multiply(Value panel, Prefetch prefetch, Value block,
 
 void mtp::codegen::emitPanelMatmul(CpuBuilder &kb,
                                    const PanelMatmulSpec &spec) {
-  if (spec.format.bits)
+  if (spec.format.isQuantized())
     return emitQuantizedMatmul(kb, spec);
   if (usesTiles(spec.k, spec.format, kb.getTarget()))
     return emitTileMatmul(kb, spec);

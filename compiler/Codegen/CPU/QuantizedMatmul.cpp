@@ -15,13 +15,14 @@
 #include "compiler/Codegen/Rows/RowNorm.h"
 #include "compiler/Codegen/Rows/RowQuantization.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
 
 /// Whether bytes are widened to i16 before they are multiplied. Pairs of
 /// products of int8 do not fit the sums of vpmaddubsw, those of int4 do.
 static bool isWide(const WeightFormat &format, const TargetDesc &target) {
-  return format.bits == 8 && !target.byteDot;
+  return format.bits() == 8 && !target.byteDot;
 }
 
 /// Products of int4 and rows whose sums are i16: 16 * 15 * 127 < 2^15.
@@ -37,14 +38,9 @@ static RowBlocks::RowLimits rowLimits(const TargetDesc &target) {
 /// Bytes of the integers of one row, half of them when wide.
 static int64_t rowDataBytes(int64_t k) { return llvm::alignTo(k, 64); }
 
-QuantizedPanel mtp::codegen::quantizedPanel(int64_t k,
-                                            const WeightFormat &format) {
-  return {format.bits, format.group, k};
-}
-
 int64_t mtp::codegen::quantizedRowBytes(int64_t k, const WeightFormat &format,
                                         const TargetDesc &target) {
-  QuantizedPanel panel = quantizedPanel(k, format);
+  QuantizedPanel panel = format.panel(k);
   int64_t lines = llvm::divideCeil(
       rowDataBytes(k) * (isWide(format, target) ? 2 : 1) + panel.groups() * 8,
       64);
@@ -65,8 +61,8 @@ QuantizedMatmul::QuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec,
                                  RowLimits limits)
     : RowBlocks(kb, spec,
                 quantizedRowBytes(spec.k, spec.format, kb.getTarget()),
-                quantizedPanel(spec.k, spec.format).bytes(), limits),
-      panel(quantizedPanel(spec.k, spec.format)),
+                spec.format.panel(spec.k).bytes(), limits),
+      panel(spec.format.panel(spec.k)),
       wide(isWide(spec.format, kb.getTarget())),
       scalesOffset(rowDataBytes(spec.k) * (wide ? 2 : 1)),
       startsOffset(scalesOffset + panel.groups() * 4) {}

@@ -19,7 +19,6 @@
 
 namespace mtp::codegen {
 
-QuantizedPanel quantizedPanel(int64_t k, const WeightFormat &format);
 /// Bytes in scratch of one row of `k` values.
 int64_t quantizedRowBytes(int64_t k, const WeightFormat &format,
                           const TargetDesc &target);

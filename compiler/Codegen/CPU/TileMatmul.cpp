@@ -30,9 +30,9 @@ bool mtp::codegen::usesTiles(int64_t k, const WeightFormat &format,
   if (!target.tiles)
     return false;
   // A tile of bytes has 64 inputs.
-  if (format.bits)
+  if (format.isQuantized())
     return format.group % 64 == 0 && k % format.group == 0;
-  return format.dtype == DType::BF16 && k % tileInputs == 0;
+  return format.isBF16() && k % tileInputs == 0;
 }
 
 static int64_t rowsBytes(int64_t k) { return passRows * k * 2; }

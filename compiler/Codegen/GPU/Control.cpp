@@ -14,6 +14,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -49,7 +50,7 @@ static void replaceMath(Operation *function) {
   });
 }
 
-LogicalResult mtp::codegen::emitGpuControl(GpuBuilder &kb, Region &body) {
+LogicalResult codegen::emitGpuControl(GpuBuilder &kb, Region &body) {
   OpBuilder &builder = kb.mlirBuilder();
   Location loc = body.getLoc();
   // A body's buffers may be in any memory: those of its own are a thread's.

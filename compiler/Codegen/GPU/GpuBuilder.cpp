@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

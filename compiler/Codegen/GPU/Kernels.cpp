@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringMap.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -14,7 +15,7 @@ static constexpr unsigned kGlobalSpace = 1;
 /// Tasks of a control kernel in a block.
 static constexpr int64_t kControlThreads = kWarp;
 
-static const GpuEmitter *findEmitter(StringRef kind) {
+static const GpuEmitter *findEmitter(exec::KernelAttrInterface kernel) {
   static const llvm::StringMap<const GpuEmitter *> emitters = [] {
     llvm::StringMap<const GpuEmitter *> emitters;
     for (ArrayRef<GpuEmitter> family :
@@ -25,11 +26,11 @@ static const GpuEmitter *findEmitter(StringRef kind) {
         emitters[emitter.kind] = &emitter;
     return emitters;
   }();
-  return emitters.lookup(kind);
+  return emitters.lookup(kernel.getKind());
 }
 
 static GpuLaunch rowLaunch(const KernelSpec &spec, int64_t taskBlocks) {
-  exec::TaskShape tasks = exec::taskShape(spec.kind, spec.config);
+  exec::TaskShape tasks = exec::taskShape(spec.kernel);
   return {tasks.tasks * taskBlocks, tasks.rowsPerGroup, kRowThreads};
 }
 
@@ -44,11 +45,11 @@ static int64_t blocksOfTask(const TaskItems &items) {
 static gpu::GPUFuncOp createKernel(OpBuilder &builder, Location loc,
                                    const KernelSpec &spec,
                                    const GpuLaunch &launch) {
-  auto signature = exec::kernelSignature(spec.kind, spec.config);
+  exec::KernelSignature signature = exec::kernelSignature(spec.kernel);
   SmallVector<Type> arguments(
-      signature->buffers,
+      signature.buffers,
       LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace));
-  arguments.append(signature->params, builder.getI64Type());
+  arguments.append(signature.params, builder.getI64Type());
   auto type = builder.getFunctionType(arguments, {});
   auto kernel = gpu::GPUFuncOp::create(builder, loc, spec.symbol, type);
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
@@ -65,7 +66,6 @@ static gpu::GPUFuncOp createKernel(OpBuilder &builder, Location loc,
 namespace {
 /// Who emits a kernel, and how it is launched.
 struct EmittedKind {
-  FailureOr<KernelConfig> config = failure();
   const GpuEmitter *emitter = nullptr;
   /// Where no target's own emitter is there.
   const RowKernel *row = nullptr;
@@ -75,62 +75,59 @@ struct EmittedKind {
 };
 } // namespace
 
-/// Finds the emitter of a kernel and checks what it asks of the config.
+/// Finds the emitter of a kernel and checks what it asks of the kernel.
 static FailureOr<EmittedKind> findCode(Location loc, const KernelSpec &spec,
                                        EmitError emitError) {
   EmittedKind kind;
   if (spec.body)
     return kind;
-  if (failed(kind.config = resolveConfig(loc, spec)))
+  if (failed(verifyKernel(loc, spec)))
     return failure();
-  kind.emitter = findEmitter(spec.kind);
+  kind.emitter = findEmitter(spec.kernel);
   if (!kind.emitter)
-    kind.row = findRowKernel(spec.kind);
+    kind.row = findRowKernel(spec.kernel);
   if (!kind.row && !kind.emitter)
     return emitError() << "expected a kind that a GPU has code for";
   if (kind.emitter && kind.emitter->verify &&
-      failed(kind.emitter->verify(*kind.config, emitError)))
+      failed(kind.emitter->verify(spec.kernel, emitError)))
     return failure();
   if (kind.row && kind.row->items)
-    kind.items = kind.row->items(*kind.config);
+    kind.items = kind.row->items(spec.kernel);
   kind.launch = kind.row ? rowLaunch(spec, blocksOfTask(kind.items))
-                         : kind.emitter->launch(*kind.config);
+                         : kind.emitter->launch(spec.kernel);
   return kind;
 }
 
-FailureOr<GpuLaunch> mtp::codegen::emitGpuKernel(OpBuilder &builder,
+FailureOr<GpuLaunch> codegen::emitGpuKernel(OpBuilder &builder,
                                                  gpu::GPUModuleOp module,
                                                  const KernelSpec &spec) {
   Location loc = module.getLoc();
-  auto emitError = [&] {
-    return mlir::emitError(loc)
-           << "kernel '" << spec.symbol << "' of kind '" << spec.kind << "': ";
-  };
+  auto emitError = [&] { return emitKernelError(loc, spec); };
   FailureOr<EmittedKind> kind = findCode(loc, spec, emitError);
   if (failed(kind))
     return failure();
   if (module.lookupSymbol(spec.symbol))
     return emitError() << "expected one kernel of this name, got two";
 
-  const auto &[config, emitter, row, items, launch] = *kind;
+  const auto &[emitter, row, items, launch] = *kind;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
   gpu::GPUFuncOp kernel = createKernel(builder, loc, spec, launch);
   builder.setInsertionPointToStart(&kernel.getBody().front());
   auto end = gpu::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
-  int64_t buffers = exec::kernelSignature(spec.kind, spec.config)->buffers;
-  int64_t scratch = row && row->scratch ? row->scratch(*config) : 0;
+  int64_t buffers = exec::kernelSignature(spec.kernel).buffers;
+  int64_t scratch = row && row->scratch ? row->scratch(spec.kernel) : 0;
   GpuBuilder kb(builder, loc, kernel, buffers, launch.threads, scratch);
   if (emitter) {
-    emitter->emit(kb, *config);
+    emitter->emit(kb, spec.kernel);
     return launch;
   }
   kb.letSuccessorIn();
   kb.waitForPredecessor();
   if (row) {
     kb.setTaskBlocks(blocksOfTask(items), items.areJoined);
-    row->emit(kb, *config);
+    row->emit(kb, spec.kernel);
   } else if (failed(emitGpuControl(kb, *spec.body))) {
     return failure();
   }

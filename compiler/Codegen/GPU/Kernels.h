@@ -32,12 +32,36 @@ struct GpuLaunch {
 /// Emits one kind of the catalogue that is not a row kernel.
 struct GpuEmitter {
   llvm::StringLiteral kind;
-  GpuLaunch (*launch)(const KernelConfig &);
-  void (*emit)(GpuBuilder &, const KernelConfig &);
-  /// What this target asks of a configuration beyond what the kind does; null
-  /// when nothing.
-  mlir::LogicalResult (*verify)(const KernelConfig &, EmitError) = nullptr;
+  std::function<GpuLaunch(exec::KernelAttrInterface)> launch;
+  std::function<void(GpuBuilder &, exec::KernelAttrInterface)> emit;
+  /// What this target asks of a kernel beyond what the kind does; empty when
+  /// nothing.
+  std::function<mlir::LogicalResult(exec::KernelAttrInterface, EmitError)>
+      verify;
 };
+
+/// The entry of the kind that the functions are for.
+template <typename KernelT>
+GpuEmitter gpuEmitter(
+    std::type_identity_t<GpuLaunch (*)(KernelT)> launch,
+    void (*emit)(GpuBuilder &, KernelT),
+    std::type_identity_t<mlir::LogicalResult (*)(KernelT, EmitError)> verify =
+        nullptr) {
+  using Kernel = exec::KernelAttrInterface;
+  GpuEmitter emitter{KernelT::kKind,
+                     [launch](Kernel kernel) {
+                       return launch(mlir::cast<KernelT>(kernel));
+                     },
+                     [emit](GpuBuilder &kb, Kernel kernel) {
+                       emit(kb, mlir::cast<KernelT>(kernel));
+                     },
+                     {}};
+  if (verify)
+    emitter.verify = [verify](Kernel kernel, EmitError emitError) {
+      return verify(mlir::cast<KernelT>(kernel), emitError);
+    };
+  return emitter;
+}
 
 /// Appends the kernel to `module`, which may hold others; says how it is
 /// launched.

@@ -82,9 +82,10 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
 }
 
 /// buffers: x, out. params: M.
-static void emitArgmaxKernel(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width");
-  int64_t stride = config.integer("x_stride", width);
+static void emitArgmaxKernel(KernelBuilder &kb,
+                             exec::ArgmaxKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
+  int64_t stride = strideOr(kernel.getXStride(), width);
   kb.forTasks([&](Value row) {
     Value x = kb.at(kb.buffer(0), row, stride * 4);
     kb.storeI32(emitArgmax(kb, x, width), kb.buffer(1), row);
@@ -93,8 +94,9 @@ static void emitArgmaxKernel(KernelBuilder &kb, const KernelConfig &config) {
 
 /// The winner among the winners of a row's parts. buffers: values, indices,
 /// out. params: M.
-static void emitArgmaxParts(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t parts = config.integer("parts");
+static void emitArgmaxParts(KernelBuilder &kb,
+                            exec::ArgmaxPartsKernelAttr kernel) {
+  int64_t parts = kernel.getParts();
   kb.forTasks([&](Value row) {
     Value values = kb.at(kb.buffer(0), row, parts * 4);
     Value indices = kb.at(kb.buffer(1), row, parts * 4);
@@ -116,9 +118,9 @@ static void emitArgmaxParts(KernelBuilder &kb, const KernelConfig &config) {
 
 /// The logits without one token of each row.
 /// buffers: logits, tokens, out. params: M.
-static void emitExclude(KernelBuilder &kb, const KernelConfig &config) {
+static void emitExclude(KernelBuilder &kb, exec::ExcludeKernelAttr kernel) {
   constexpr int64_t kMinusInfinity = 0xff800000; // as the bits of an f32
-  int64_t width = config.integer("width");
+  int64_t width = kernel.getWidth();
   kb.forTasks([&](Value row) {
     Value out = kb.at(kb.buffer(2), row, width * 4);
     kb.copy(kb.at(kb.buffer(0), row, width * 4), out, width);
@@ -131,16 +133,8 @@ static void emitExclude(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static constexpr ConfigKey excludeKeys[] = {{"width", ConfigKey::Int, true}};
-
-static constexpr ConfigKey argmaxKeys[] = {{"width", ConfigKey::Int, true},
-                                           {"x_stride", ConfigKey::Int, false}};
-
-static constexpr ConfigKey partsKeys[] = {{"parts", ConfigKey::Int, true}};
-
-static const RowKernel kinds[] = {
-    {{"argmax", argmaxKeys}, emitArgmaxKernel},
-    {{"argmax_parts", partsKeys}, emitArgmaxParts},
-    {{"exclude", excludeKeys}, emitExclude}};
+static const RowKernel kinds[] = {rowKernel(emitArgmaxKernel),
+                                  rowKernel(emitArgmaxParts),
+                                  rowKernel(emitExclude)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::argmaxKernels() { return kinds; }

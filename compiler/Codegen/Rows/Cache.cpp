@@ -4,6 +4,7 @@
 
 #include "compiler/Codegen/KernelCatalogue.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -26,7 +27,7 @@ static Value isEntry(KernelBuilder &kb, const CacheBuffers &cache,
                    kb.cmp(Cmp::LT, position, end));
 }
 
-void mtp::codegen::emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
+void codegen::emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
                                 const CacheLayout &layout, int64_t bytes,
                                 Value row,
                                 llvm::function_ref<void(Value)> body) {
@@ -37,48 +38,7 @@ void mtp::codegen::emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
   });
 }
 
-LogicalResult mtp::codegen::verifyCacheHeads(const CacheLayout &layout,
-                                             EmitError emitError) {
-  if (layout.entry % layout.heads != 0)
-    return emitError() << "expected entry_width to be a multiple of "
-                          "cache_heads "
-                       << layout.heads << ", got " << layout.entry;
-  return success();
-}
-
-LogicalResult mtp::codegen::verifyCacheHeads(const CacheLayout &layout,
-                                             int64_t heads, StringRef key,
-                                             EmitError emitError) {
-  if (layout.heads != 1 && layout.heads != heads)
-    return emitError() << "expected cache_heads to be 1 or " << key << " "
-                       << heads << ", got " << layout.heads;
-  return verifyCacheHeads(layout, emitError);
-}
-
-LogicalResult mtp::codegen::verifyInEntry(const CacheLayout &layout,
-                                          int64_t offset, int64_t width,
-                                          StringRef offsetKey,
-                                          StringRef widthKey,
-                                          EmitError emitError) {
-  if (offset < 0 || offset + width > layout.entry)
-    return emitError() << "expected " << offsetKey << " + " << widthKey
-                       << " to be at most entry_width " << layout.entry
-                       << ", got " << offset + width;
-  for (auto [key, value] :
-       {std::pair(offsetKey, offset), std::pair(widthKey, width)})
-    if (value % layout.heads != 0)
-      return emitError() << "expected " << key
-                         << " to be a multiple of cache_heads " << layout.heads
-                         << ", got " << value;
-  return success();
-}
-
-static CacheLayout appendLayout(const KernelConfig &config) {
-  return CacheLayout(config,
-                     config.integer("entry_width", config.integer("width")));
-}
-
-void mtp::codegen::emitCopyToShares(KernelBuilder &kb,
+void codegen::emitCopyToShares(KernelBuilder &kb,
                                     const CacheLayout &layout, Value from,
                                     Value share, int64_t offset, int64_t width,
                                     DType dtype) {
@@ -92,45 +52,35 @@ void mtp::codegen::emitCopyToShares(KernelBuilder &kb,
 
 /// buffers: x, slots, positions, page table, base of the layer's pages.
 /// params: M, maxPages.
-static void emitKvAppend(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width");
-  int64_t stride = config.integer("x_stride", width);
+static void emitKvAppend(KernelBuilder &kb, exec::KvAppendKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
+  int64_t stride = strideOr(kernel.getXStride(), width);
   CacheBuffers cache{kb.buffer(1), kb.buffer(2), kb.buffer(3),
-                     kb.buffer(4), kb.param(1),  config.integer("slots")};
-  CacheLayout layout = appendLayout(config);
+                     kb.buffer(4), kb.param(1),  kernel.getSlots()};
+  CacheLayout layout(kernel, kernel.getEntry());
   kb.forTasks([&](Value row) {
     emitForEntry(
-        kb, cache, layout, byteWidth(config.dtype()), row, [&](Value share) {
+        kb, cache, layout, byteWidth(dtypeOf(kernel.getDtype())), row, [&](Value share) {
           emitCopyToShares(kb, layout, kb.at(kb.buffer(0), row, stride * 4),
-                           share, config.integer("entry_offset"), width,
-                           config.dtype());
+                           share, kernel.getEntryOffset(), width,
+                           dtypeOf(kernel.getDtype()));
         });
   });
 }
 
 /// A head's share each.
-static TaskItems kvAppendItems(const KernelConfig &config) {
-  return {appendLayout(config).heads, /*areJoined=*/false};
-}
-
-static LogicalResult verifyKvAppend(const KernelConfig &config,
-                                    EmitError emitError) {
-  CacheLayout layout = appendLayout(config);
-  if (failed(verifyCacheHeads(layout, emitError)))
-    return failure();
-  return verifyInEntry(layout, config.integer("entry_offset"),
-                       config.integer("width"), "entry_offset", "width",
-                       emitError);
+static TaskItems kvAppendItems(exec::KvAppendKernelAttr kernel) {
+  return {kernel.getCacheHeads(), /*areJoined=*/false};
 }
 
 /// Task i moves the entries of the i-th slot, in the order of the positions.
 /// buffers: slots, from, to, page table, base of the layer's pages.
 /// params: b, maxPages, positions of a slot.
-static void emitKvMove(KernelBuilder &kb, const KernelConfig &config) {
+static void emitKvMove(KernelBuilder &kb, exec::KvMoveKernelAttr kernel) {
   CacheBuffers cache{kb.buffer(0), kb.buffer(1), kb.buffer(3),
-                     kb.buffer(4), kb.param(1),  config.integer("slots")};
-  CacheLayout layout(config, config.integer("entry_width"));
-  DType dtype = config.dtype();
+                     kb.buffer(4), kb.param(1),  kernel.getSlots()};
+  CacheLayout layout(kernel, kernel.getEntryWidth());
+  DType dtype = dtypeOf(kernel.getDtype());
   int64_t bytes = byteWidth(dtype);
   Value count = kb.param(2);
   kb.forTasks([&](Value i) {
@@ -164,34 +114,8 @@ static void emitKvMove(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static LogicalResult verifyKvMove(const KernelConfig &config,
-                                  EmitError emitError) {
-  return verifyCacheHeads(CacheLayout(config, config.integer("entry_width")),
-                          emitError);
-}
-
-static constexpr ConfigKey kvMoveKeys[] = {
-    {"dtype", ConfigKey::Text, true, "f32|bf16"},
-    {"page", ConfigKey::Int, true},
-    {"entry_width", ConfigKey::Int, true},
-    {"cache_heads", ConfigKey::Int, false},
-    {"slots", ConfigKey::Int, false}};
-
-static constexpr ConfigKey kvAppendKeys[] = {
-    {"width", ConfigKey::Int, true},
-    {"dtype", ConfigKey::Text, true, "f32|bf16"},
-    {"page", ConfigKey::Int, true},
-    {"entry_width", ConfigKey::Int, false},
-    {"entry_offset", ConfigKey::Int, false},
-    {"cache_heads", ConfigKey::Int, false},
-    {"slots", ConfigKey::Int, false},
-    {"x_stride", ConfigKey::Int, false}};
-
 static const RowKernel kinds[] = {
-    {{"kv_append", kvAppendKeys, verifyKvAppend},
-     emitKvAppend,
-     /*scratch=*/nullptr,
-     kvAppendItems},
-    {{"kv_move", kvMoveKeys, verifyKvMove}, emitKvMove}};
+    rowKernel(emitKvAppend, /*scratch=*/nullptr, kvAppendItems),
+    rowKernel(emitKvMove)};
 
-llvm::ArrayRef<RowKernel> mtp::codegen::cacheKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> codegen::cacheKernels() { return kinds; }

@@ -15,9 +15,12 @@ namespace mtp::codegen {
 /// columns [c / heads, c / heads + w) of the heads' shares. With one head the
 /// entries lie whole, one after another.
 struct CacheLayout {
-  CacheLayout(const KernelConfig &config, int64_t entry)
-      : page(config.integer("page")), entry(entry),
-        heads(config.integer("cache_heads", 1)) {}
+  CacheLayout(int64_t page, int64_t entry, int64_t heads)
+      : page(page), entry(entry), heads(heads) {}
+  /// Of what a kernel says of its cache.
+  template <typename KernelT>
+  CacheLayout(KernelT kernel, int64_t entry)
+      : CacheLayout(kernel.getPage(), entry, kernel.getCacheHeads()) {}
 
   /// Elements that a head has of an entry.
   int64_t share() const { return entry / heads; }
@@ -41,7 +44,7 @@ struct CacheBuffers {
   Value pages;
   /// Pages per slot.
   Value maxPages;
-  /// Slots of the page table; 0 where the config does not say.
+  /// Slots of the page table; 0 where the kernel does not say.
   int64_t slotCount = 0;
 };
 
@@ -56,22 +59,6 @@ void emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
 /// first one's, on: columns [offset, offset + width) of the entry.
 void emitCopyToShares(KernelBuilder &kb, const CacheLayout &layout, Value from,
                       Value share, int64_t offset, int64_t width, DType dtype);
-
-/// Reports unless the entry can be divided among its heads.
-mlir::LogicalResult verifyCacheHeads(const CacheLayout &layout,
-                                     EmitError emitError);
-
-/// The same for a kernel that has `heads` key heads, by config key `key`: the
-/// entry is divided among these or not at all.
-mlir::LogicalResult verifyCacheHeads(const CacheLayout &layout, int64_t heads,
-                                     llvm::StringRef key, EmitError emitError);
-
-/// Reports unless columns [offset, offset + width) lie in an entry and are a
-/// piece of each head's share; the keys name them in the message.
-mlir::LogicalResult verifyInEntry(const CacheLayout &layout, int64_t offset,
-                                  int64_t width, llvm::StringRef offsetKey,
-                                  llvm::StringRef widthKey,
-                                  EmitError emitError);
 
 } // namespace mtp::codegen
 

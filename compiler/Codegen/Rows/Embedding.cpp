@@ -3,6 +3,7 @@
 #include "compiler/Codegen/KernelCatalogue.h"
 #include "runtime/schema/QuantizedPanel.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
 
@@ -50,28 +51,27 @@ static void widenRow(KernelBuilder &kb, const QuantizedPanel &panel, Value from,
 }
 
 /// buffers: table, tokens, out. params: M.
-static void emitEmbed(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width");
-  WeightFormat format = config.weightFormat();
-  QuantizedPanel panel{format.bits, format.group, width};
-  int64_t rowBytes =
-      format.bits ? panel.rowBytes() : width * byteWidth(format.dtype);
+static void emitEmbed(KernelBuilder &kb, exec::EmbedKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
+  WeightFormat format = kernel.getFormat().getFormat();
+  int64_t rowBytes = format.rowBytes(width);
   kb.forTasks([&](Value row) {
     // Rows that nobody reads may hold any token; stay inside the table.
     Value token = kb.max(kb.loadI32(kb.buffer(1), row), kb.integer(0));
-    token = kb.min(token, kb.integer(config.integer("vocab") - 1));
+    token = kb.min(token, kb.integer(kernel.getVocab() - 1));
     Value from = kb.at(kb.buffer(0), token, rowBytes);
     Value to = kb.at(kb.buffer(2), row, width * 4);
-    if (format.bits)
-      widenRow(kb, panel, from, to);
+    if (format.isQuantized())
+      widenRow(kb, format.panel(width), from, to);
     else
-      widenFloats(kb, width, format.dtype, from, to);
+      widenFloats(kb, width, dtypeOf(format), from, to);
   });
 }
 
 /// Zero for the rows at position 0. buffers: x, positions, out. params: M.
-static void emitMaskFirst(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width");
+static void emitMaskFirst(KernelBuilder &kb,
+                          exec::MaskFirstKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
   kb.forTasks([&](Value row) {
     Value first = kb.cmp(Cmp::EQ, kb.loadI32(kb.buffer(1), row), 0);
     Value from = kb.at(kb.buffer(0), row, width * 4);
@@ -90,25 +90,7 @@ static void emitMaskFirst(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static constexpr ConfigKey embedKeys[] = {
-    {"width", ConfigKey::Int, true},
-    {"vocab", ConfigKey::Int, true},
-    {"dtype", ConfigKey::Text, true, weightDTypes},
-    {"group", ConfigKey::Int, false}};
-
-static constexpr ConfigKey maskFirstKeys[] = {{"width", ConfigKey::Int, true}};
-
-static TaskItems widthItems(const KernelConfig &config) {
-  return TaskItems::elements(config.integer("width"));
-}
-
-static const RowKernel kinds[] = {{{"embed", embedKeys, verifyWeightFormat},
-                                   emitEmbed,
-                                   /*scratch=*/nullptr,
-                                   widthItems},
-                                  {{"mask_first", maskFirstKeys},
-                                   emitMaskFirst,
-                                   /*scratch=*/nullptr,
-                                   widthItems}};
+static const RowKernel kinds[] = {elementKernel(emitEmbed),
+                                  elementKernel(emitMaskFirst)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::embeddingKernels() { return kinds; }

@@ -11,8 +11,8 @@
 using namespace mtp::codegen;
 
 /// A counting sort. buffers: positions, index, expert start, pairs. params: M.
-static void emitMoePlan(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t experts = config.integer("experts"), topK = config.integer("top_k");
+static void emitMoePlan(KernelBuilder &kb, exec::MoePlanKernelAttr kernel) {
+  int64_t experts = kernel.getExperts(), topK = kernel.getTopK();
   Value start = kb.buffer(2), zero = kb.integer(0);
   Value pairs = kb.mul(kb.param(0), topK);
   auto forPairs = [&](llvm::function_ref<void(Value, Value)> body) {
@@ -51,11 +51,12 @@ static void emitMoePlan(KernelBuilder &kb, const KernelConfig &config) {
 }
 
 /// buffers: positions, weight, down, (residual), (shared), y. params: M.
-static void emitMoeCombine(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width"), topK = config.integer("top_k");
+static void emitMoeCombine(KernelBuilder &kb,
+                           exec::MoeCombineKernelAttr kernel) {
+  int64_t width = kernel.getWidth(), topK = kernel.getTopK();
   int64_t next = 3;
-  Value residual = config.flag("residual") ? kb.buffer(next++) : Value();
-  Value shared = config.flag("shared") ? kb.buffer(next++) : Value();
+  Value residual = kernel.getResidual() ? kb.buffer(next++) : Value();
+  Value shared = kernel.getShared() ? kb.buffer(next++) : Value();
   Value y = kb.buffer(next);
   kb.forTasks([&](Value row) {
     Value live = kb.cmp(Cmp::GE, kb.loadI32(kb.buffer(0), row), 0);
@@ -85,23 +86,12 @@ static void emitMoeCombine(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static TaskItems combineItems(const KernelConfig &config) {
-  return TaskItems::elements(config.integer("width"));
+static TaskItems combineItems(exec::MoeCombineKernelAttr kernel) {
+  return TaskItems::elements(kernel.getWidth());
 }
 
-static constexpr ConfigKey planKeys[] = {{"experts", ConfigKey::Int, true},
-                                         {"top_k", ConfigKey::Int, true}};
-
-static constexpr ConfigKey combineKeys[] = {
-    {"width", ConfigKey::Int, true},
-    {"top_k", ConfigKey::Int, true},
-    {"residual", ConfigKey::Bool, false},
-    {"shared", ConfigKey::Bool, false}};
-
-static const RowKernel kinds[] = {{{"moe_plan", planKeys}, emitMoePlan},
-                                  {{"moe_combine", combineKeys},
-                                   emitMoeCombine,
-                                   /*scratch=*/nullptr,
-                                   combineItems}};
+static const RowKernel kinds[] = {
+    rowKernel(emitMoePlan),
+    rowKernel(emitMoeCombine, /*scratch=*/nullptr, combineItems)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::expertRowKernels() { return kinds; }

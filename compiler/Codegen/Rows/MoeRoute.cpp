@@ -11,6 +11,7 @@
 #include "compiler/Codegen/Rows/MathApprox.h"
 #include <limits>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -18,15 +19,15 @@ namespace {
 
 class Router {
 public:
-  Router(KernelBuilder &kb, const KernelConfig &config)
-      : kb(kb), config(config), experts(config.integer("experts")),
-        topK(config.integer("top_k")), groups(config.integer("n_group", 1)),
+  Router(KernelBuilder &kb, exec::MoeRouteKernelAttr kernel)
+      : kb(kb), kernel(kernel), experts(kernel.getExperts()),
+        topK(kernel.getTopK()), groups(kernel.getNGroup()),
         scores(kb.scratch()),
         choice(kb.at(kb.scratch(), llvm::alignTo(experts, 16) * 4)),
         groupScores(kb.at(kb.scratch(), llvm::alignTo(experts, 16) * 8)) {}
 
   void emitRow(Value row);
-  static int64_t scratch(const KernelConfig &config);
+  static int64_t scratch(exec::MoeRouteKernelAttr kernel);
 
 private:
   void emitSigmoid(Value logits);
@@ -39,7 +40,7 @@ private:
   }
 
   KernelBuilder &kb;
-  const KernelConfig &config;
+  exec::MoeRouteKernelAttr kernel;
   const int64_t experts, topK, groups;
   /// The score of each expert; what the choice goes by; per group the same.
   const Value scores, choice, groupScores;
@@ -47,18 +48,18 @@ private:
 
 } // namespace
 
-int64_t Router::scratch(const KernelConfig &config) {
-  return (llvm::alignTo(config.integer("experts"), 16) * 2 +
-          config.integer("n_group", 1)) *
+int64_t Router::scratch(exec::MoeRouteKernelAttr kernel) {
+  return (llvm::alignTo(kernel.getExperts(), 16) * 2 +
+          kernel.getNGroup()) *
          4;
 }
 
 void Router::emitSigmoid(Value logits) {
   kb.forChunks(experts, [&](Value first, Value mask) {
     Value logit = kb.loadLanes(kb.f32Type(), kb.at(logits, first, 4), mask);
-    Value score = mtp::codegen::emitSigmoid(kb, logit);
+    Value score = codegen::emitSigmoid(kb, logit);
     kb.storeLanes(score, kb.at(scores, first, 4), mask);
-    if (config.flag("bias"))
+    if (kernel.getBias())
       score = kb.add(score, kb.loadLanes(kb.f32Type(),
                                          kb.at(kb.buffer(1), first, 4), mask));
     kb.storeLanes(score, kb.at(choice, first, 4), mask);
@@ -81,7 +82,7 @@ void Router::emitSoftmax(Value logits) {
     Value power = kb.loadLanes(kb.f32Type(), kb.at(scores, first, 4), mask);
     Value score = kb.div(power, sum);
     kb.storeLanes(score, kb.at(scores, first, 4), mask);
-    if (config.flag("bias"))
+    if (kernel.getBias())
       score = kb.add(score, kb.loadLanes(kb.f32Type(),
                                          kb.at(kb.buffer(1), first, 4), mask));
     kb.storeLanes(score, kb.at(choice, first, 4), mask);
@@ -120,7 +121,7 @@ void Router::dropGroups() {
     kb.sync();
   });
   // The best groups are the ones whose score is taken (NaN) after this.
-  kb.forRange(kb.integer(0), kb.integer(config.integer("topk_group", groups)),
+  kb.forRange(kb.integer(0), kb.integer(kernel.getKeptGroups()),
               1, [&](Value) { takeLargest(groupScores, groups); });
   Value dropped =
       kb.constant(kb.f32Lanes(), -std::numeric_limits<double>::infinity());
@@ -138,8 +139,8 @@ void Router::dropGroups() {
 
 void Router::emitRow(Value row) {
   Value logits =
-      kb.at(kb.buffer(0), row, config.integer("x_stride", experts) * 4);
-  if (config.text("scoring") == "sigmoid")
+      kb.at(kb.buffer(0), row, strideOr(kernel.getXStride(), experts) * 4);
+  if (kernel.getScoring() == mlir::mtp::Scoring::Sigmoid)
     emitSigmoid(logits);
   else
     emitSoftmax(logits);
@@ -147,7 +148,7 @@ void Router::emitRow(Value row) {
   if (groups > 1)
     dropGroups();
 
-  int64_t next = config.flag("bias") ? 2 : 1;
+  int64_t next = kernel.getBias() ? 2 : 1;
   Value indices = kb.at(kb.buffer(next), row, topK * 4);
   Value weights = kb.at(kb.buffer(next + 1), row, topK * 4);
   Value sum = kb.forRange(kb.integer(0), kb.integer(topK), 1, {kb.f32(0)},
@@ -160,59 +161,24 @@ void Router::emitRow(Value row) {
                           })[0];
   kb.sync();
   // The smallest addend that keeps a sum of zero from dividing.
-  if (config.text("scoring") == "sigmoid")
+  if (kernel.getScoring() == mlir::mtp::Scoring::Sigmoid)
     sum = kb.add(sum, kb.f32(1e-20));
-  Value scale = kb.constant(kb.f32Lanes(), config.real("scale", 1.0f));
+  Value scale = kb.constant(kb.f32Lanes(), valueOf(kernel.getScale(), 1.0f));
   kb.forChunks(topK, [&](Value first, Value mask) {
     Value to = kb.at(weights, first, 4);
     Value weight = kb.loadLanes(kb.f32Type(), to, mask);
-    if (config.flag("norm_topk"))
+    if (kernel.getNormTopk())
       weight = kb.div(weight, kb.splat(sum));
     kb.storeLanes(kb.mul(weight, scale), to, mask);
   });
 }
 
 /// buffers: logits, (bias), index, weight. params: M.
-static void emitMoeRoute(KernelBuilder &kb, const KernelConfig &config) {
-  Router router(kb, config);
+static void emitMoeRoute(KernelBuilder &kb, exec::MoeRouteKernelAttr kernel) {
+  Router router(kb, kernel);
   kb.forTasks([&](Value row) { router.emitRow(row); });
 }
 
-static LogicalResult verifyMoeRoute(const KernelConfig &config,
-                                    EmitError emitError) {
-  int64_t experts = config.integer("experts");
-  int64_t groups = config.integer("n_group", 1);
-  int64_t best = config.integer("topk_group", groups);
-  if (config.integer("top_k") > experts)
-    return emitError() << "expected top_k to be at most the " << experts
-                       << " experts, got " << config.integer("top_k");
-  if (groups < 1 || experts % groups != 0)
-    return emitError() << "expected n_group to divide the " << experts
-                       << " experts, got " << groups;
-  if (best < 1 || best > groups)
-    return emitError() << "expected topk_group in [1, " << groups << "], got "
-                       << best;
-  if (config.integer("top_k") > experts / groups * best)
-    return emitError() << "expected top_k to be at most the "
-                       << experts / groups * best
-                       << " experts of the kept groups, got "
-                       << config.integer("top_k");
-  return success();
-}
+static const RowKernel kinds[] = {rowKernel(emitMoeRoute, Router::scratch)};
 
-static constexpr ConfigKey moeRouteKeys[] = {
-    {"experts", ConfigKey::Int, true},
-    {"top_k", ConfigKey::Int, true},
-    {"scoring", ConfigKey::Text, true, "sigmoid|softmax"},
-    {"bias", ConfigKey::Bool, false},
-    {"n_group", ConfigKey::Int, false},
-    {"topk_group", ConfigKey::Int, false},
-    {"norm_topk", ConfigKey::Bool, false},
-    {"scale", ConfigKey::Float, false},
-    {"x_stride", ConfigKey::Int, false}};
-
-static const RowKernel kinds[] = {{{"moe_route", moeRouteKeys, verifyMoeRoute},
-                                   emitMoeRoute,
-                                   Router::scratch}};
-
-llvm::ArrayRef<RowKernel> mtp::codegen::moeRouteKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> codegen::moeRouteKernels() { return kinds; }

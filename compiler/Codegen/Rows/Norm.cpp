@@ -30,17 +30,17 @@ Value mtp::codegen::emitScaleByNorm(KernelBuilder &kb, Value x, Value inverse,
 }
 
 /// buffers: x, weight, out. params: M.
-static void emitRmsNorm(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width"), groups = config.integer("groups", 1);
-  int64_t xStride = config.integer("x_stride", width * groups);
-  int64_t yStride = config.integer("y_stride", width * groups);
+static void emitRmsNorm(KernelBuilder &kb, exec::RmsNormKernelAttr kernel) {
+  int64_t width = kernel.getWidth(), groups = kernel.getGroups();
+  int64_t xStride = strideOr(kernel.getXStride(), width * groups);
+  int64_t yStride = strideOr(kernel.getYStride(), width * groups);
   Value x = kb.buffer(0), weight = kb.buffer(1), y = kb.buffer(2);
   kb.forTasks([&](Value row) {
     Value xRow = kb.at(x, row, xStride * 4), yRow = kb.at(y, row, yStride * 4);
     kb.forItems(groups, [&](Value group) {
       Value from = kb.at(xRow, group, width * 4);
       Value to = kb.at(yRow, group, width * 4);
-      Value inverse = emitInverseRms(kb, from, width, config.real("eps"));
+      Value inverse = emitInverseRms(kb, from, width, valueOf(kernel.getEps()));
       kb.mapChunks(
           width,
           [&](Value first, Value mask) {
@@ -50,7 +50,7 @@ static void emitRmsNorm(KernelBuilder &kb, const KernelConfig &config) {
           },
           [&](Value first, Value mask, ValueRange loaded) {
             kb.storeLanes(emitScaleByNorm(kb, loaded[0], inverse, loaded[1],
-                                          config.integer("offset")),
+                                          kernel.getOffset()),
                           kb.at(to, first, 4), mask);
           });
     });
@@ -58,17 +58,18 @@ static void emitRmsNorm(KernelBuilder &kb, const KernelConfig &config) {
 }
 
 /// buffers: x, (norm weight), y. params: M.
-static void emitRoundRows(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width"), next = 0;
-  int64_t xStride = config.integer("x_stride", width);
+static void emitRoundRows(KernelBuilder &kb,
+                          exec::RoundRowsKernelAttr kernel) {
+  int64_t width = kernel.getWidth(), next = 0;
+  int64_t xStride = strideOr(kernel.getXStride(), width);
   Value x = kb.buffer(next++);
-  Value norm = config.flag("norm") ? kb.buffer(next++) : Value();
+  Value norm = kernel.getNorm() ? kb.buffer(next++) : Value();
   Value y = kb.buffer(next);
   kb.forTasks([&](Value row) {
     Value from = kb.at(x, row, xStride * 4), to = kb.at(y, row, width * 2);
     Value inverse;
     if (norm)
-      inverse = emitInverseRms(kb, from, width, config.real("eps"));
+      inverse = emitInverseRms(kb, from, width, valueOf(kernel.getEps()));
     kb.mapChunks(
         width,
         [&](Value first, Value mask) {
@@ -83,41 +84,24 @@ static void emitRoundRows(KernelBuilder &kb, const KernelConfig &config) {
           Value v = loaded[0];
           if (norm)
             v = emitScaleByNorm(kb, v, inverse, loaded[1],
-                                config.integer("offset"));
+                                kernel.getOffset());
           kb.storeFloats(v, kb.at(to, first, 2), DType::BF16, mask);
         });
   });
 }
 
 /// A group each, whose lanes are joined.
-static TaskItems rmsNormItems(const KernelConfig &config) {
-  return {config.integer("groups", 1), /*areJoined=*/true};
+static TaskItems rmsNormItems(exec::RmsNormKernelAttr kernel) {
+  return {kernel.getGroups(), /*areJoined=*/true};
 }
 
-static TaskItems roundRowsItems(const KernelConfig &config) {
-  return config.flag("norm") ? TaskItems()
-                             : TaskItems::elements(config.integer("width"));
+static TaskItems roundRowsItems(exec::RoundRowsKernelAttr kernel) {
+  return kernel.getNorm() ? TaskItems()
+                             : TaskItems::elements(kernel.getWidth());
 }
 
-static constexpr ConfigKey roundRowsKeys[] = {
-    {"width", ConfigKey::Int, true},
-    {"x_stride", ConfigKey::Int, false},
-    {"norm", ConfigKey::Bool, false},
-    {"eps", ConfigKey::Float, false},
-    {"offset", ConfigKey::Int, false}};
-
-static constexpr ConfigKey rmsNormKeys[] = {
-    {"width", ConfigKey::Int, true},     {"groups", ConfigKey::Int, false},
-    {"eps", ConfigKey::Float, true},     {"offset", ConfigKey::Int, false},
-    {"x_stride", ConfigKey::Int, false}, {"y_stride", ConfigKey::Int, false}};
-
-static const RowKernel kinds[] = {{{"rms_norm", rmsNormKeys},
-                                   emitRmsNorm,
-                                   /*scratch=*/nullptr,
-                                   rmsNormItems},
-                                  {{"round_rows", roundRowsKeys},
-                                   emitRoundRows,
-                                   /*scratch=*/nullptr,
-                                   roundRowsItems}};
+static const RowKernel kinds[] = {
+    rowKernel(emitRmsNorm, /*scratch=*/nullptr, rmsNormItems),
+    rowKernel(emitRoundRows, /*scratch=*/nullptr, roundRowsItems)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::normKernels() { return kinds; }

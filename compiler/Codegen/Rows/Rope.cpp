@@ -4,6 +4,7 @@
 
 #include "compiler/Codegen/KernelCatalogue.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -44,7 +45,7 @@ static void rotateNeighbours(KernelBuilder &kb, Value from, Value to,
                    });
 }
 
-Value mtp::codegen::emitAngles(KernelBuilder &kb, const RopeSpec &spec,
+Value codegen::emitAngles(KernelBuilder &kb, const RopeSpec &spec,
                                Value table, Value positions, Value row) {
   Value position = kb.loadI32(positions, row);
   position = spec.positions ? kb.clampIndex(position, spec.positions)
@@ -52,7 +53,7 @@ Value mtp::codegen::emitAngles(KernelBuilder &kb, const RopeSpec &spec,
   return kb.at(table, position, spec.dim * 4);
 }
 
-void mtp::codegen::emitRotatedHead(KernelBuilder &kb, const RopeSpec &spec,
+void codegen::emitRotatedHead(KernelBuilder &kb, const RopeSpec &spec,
                                    Value from, Value to, Value angles,
                                    DType dtype) {
   int64_t bytes = byteWidth(dtype), end = spec.offset + spec.dim;
@@ -64,7 +65,7 @@ void mtp::codegen::emitRotatedHead(KernelBuilder &kb, const RopeSpec &spec,
                 dtype);
 }
 
-void mtp::codegen::emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec,
+void codegen::emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec,
                                     int64_t heads, int64_t stride, Value from,
                                     int64_t toStride, Value to, Value angles,
                                     DType dtype) {
@@ -75,38 +76,21 @@ void mtp::codegen::emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec,
   });
 }
 
-RopeSpec mtp::codegen::ropeSpec(const KernelConfig &config, int64_t width) {
-  return {config.integer("dim"), config.integer("offset"), width,
-          config.text("layout", "half") == "interleaved",
-          config.integer("positions")};
-}
-
-LogicalResult mtp::codegen::verifyRopeSpec(const RopeSpec &spec,
-                                           llvm::StringRef key,
-                                           EmitError emitError) {
-  if (spec.dim % 2 != 0)
-    return emitError() << "expected an even dim, got " << spec.dim;
-  if (spec.offset < 0 || spec.offset + spec.dim > spec.width)
-    return emitError() << "expected offset + dim to be at most " << key << " "
-                       << spec.width << ", got " << spec.offset + spec.dim;
-  return success();
-}
-
-int64_t mtp::codegen::ropeHeadStride(const KernelConfig &config) {
-  return config.integer("head_stride", config.integer("dim"));
-}
-
-static RopeSpec copyingSpec(const KernelConfig &config) {
-  return ropeSpec(config, config.integer("copy_width", ropeHeadStride(config)));
+RopeSpec codegen::ropeSpec(exec::RotationAttr rotation, int64_t positions,
+                                int64_t width) {
+  return {rotation.getDim(), rotation.getOffset(), width,
+          rotation.getLayout() == mlir::mtp::RopeLayout::Interleaved,
+          positions};
 }
 
 /// buffers: x, table, positions, y (may be x). params: M.
-static void emitRope(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t heads = config.integer("heads");
-  int64_t headStride = ropeHeadStride(config);
-  int64_t xStride = config.integer("x_stride", heads * headStride);
-  int64_t yStride = config.integer("y_stride", heads * headStride);
-  RopeSpec spec = copyingSpec(config);
+static void emitRope(KernelBuilder &kb, exec::RopeKernelAttr kernel) {
+  int64_t heads = kernel.getHeads();
+  int64_t headStride = kernel.getHead();
+  int64_t xStride = strideOr(kernel.getXStride(), heads * headStride);
+  int64_t yStride = strideOr(kernel.getYStride(), heads * headStride);
+  RopeSpec spec = ropeSpec(kernel.getRotation(), kernel.getPositions(),
+                           kernel.getCopied());
   kb.forTasks([&](Value row) {
     emitRotatedHeads(kb, spec, heads, headStride,
                      kb.at(kb.buffer(0), row, xStride * 4), headStride,
@@ -115,29 +99,11 @@ static void emitRope(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static LogicalResult verifyRope(const KernelConfig &config,
-                                EmitError emitError) {
-  return verifyRopeSpec(copyingSpec(config), "copy_width", emitError);
+static TaskItems ropeItems(exec::RopeKernelAttr kernel) {
+  return {kernel.getHeads(), /*areJoined=*/false};
 }
 
-static constexpr ConfigKey ropeKeys[] = {
-    {"heads", ConfigKey::Int, true},
-    {"dim", ConfigKey::Int, true},
-    {"head_stride", ConfigKey::Int, false},
-    {"offset", ConfigKey::Int, false},
-    {"layout", ConfigKey::Text, false, "half|interleaved"},
-    {"x_stride", ConfigKey::Int, false},
-    {"y_stride", ConfigKey::Int, false},
-    {"copy_width", ConfigKey::Int, false},
-    {"positions", ConfigKey::Int, false}};
+static const RowKernel kinds[] = {
+    rowKernel(emitRope, /*scratch=*/nullptr, ropeItems)};
 
-static TaskItems ropeItems(const KernelConfig &config) {
-  return {config.integer("heads"), /*areJoined=*/false};
-}
-
-static const RowKernel kinds[] = {{{"rope", ropeKeys, verifyRope},
-                                   emitRope,
-                                   /*scratch=*/nullptr,
-                                   ropeItems}};
-
-llvm::ArrayRef<RowKernel> mtp::codegen::ropeKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> codegen::ropeKernels() { return kinds; }

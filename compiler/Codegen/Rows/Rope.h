@@ -9,6 +9,7 @@
 #define COMPILER_CODEGEN_ROWS_ROPE_H
 
 #include "compiler/Codegen/KernelBuilder.h"
+#include "dialects/Exec/IR/ExecAttrs.h"
 
 namespace mtp::codegen {
 
@@ -20,7 +21,7 @@ struct RopeSpec {
   /// Columns of the head in all: those beside the rotated ones are copied.
   int64_t width;
   bool interleaved;
-  /// Rows of the table of angles; 0 where the config does not say.
+  /// Rows of the table of angles; 0 where the kernel does not say.
   int64_t positions = 0;
 };
 
@@ -40,17 +41,9 @@ void emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec, int64_t heads,
                       int64_t stride, Value from, int64_t toStride, Value to,
                       Value angles, DType dtype = DType::F32);
 
-/// From one head of a row to the next, of queries as of keys.
-int64_t ropeHeadStride(const KernelConfig &config);
-
-/// Reads `dim`, `offset`, `layout` and `positions`; the head's width is for the
-/// caller to say.
-RopeSpec ropeSpec(const KernelConfig &config, int64_t width);
-
-/// Reports unless the rotated columns are pairs and lie in the head. `key` is
-/// what the head's width is called.
-mlir::LogicalResult verifyRopeSpec(const RopeSpec &spec, llvm::StringRef key,
-                                   EmitError emitError);
+/// Of heads of `width` columns, with a table of `positions` rows.
+RopeSpec ropeSpec(mlir::exec::RotationAttr rotation, int64_t positions,
+                  int64_t width);
 
 } // namespace mtp::codegen
 

@@ -10,120 +10,85 @@
 #include "compiler/Codegen/Rows/Cache.h"
 #include "compiler/Codegen/Rows/Rope.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-static int64_t keyWidth(const KernelConfig &config) {
-  return config.integer("k_heads") * ropeHeadStride(config);
+/// Heads of queries that are turned with the keys.
+template <typename KernelT>
+static int64_t queryHeads(KernelT kernel) {
+  if constexpr (requires { kernel.getQHeads(); })
+    return kernel.getQHeads();
+  return 0;
 }
 
-static CacheLayout cacheLayout(const KernelConfig &config) {
-  return CacheLayout(
-      config, config.integer("entry_width",
-                             keyWidth(config) + config.integer("v_width")));
+template <typename KernelT>
+static CacheLayout cacheLayout(KernelT kernel) {
+  return CacheLayout(kernel, kernel.getEntry());
 }
 
 /// Keys are f32 rows, rotated; values are copied. Both are rounded to the
 /// cache's elements as they are written.
-static void emitEntry(KernelBuilder &kb, const KernelConfig &config,
+template <typename KernelT>
+static void emitEntry(KernelBuilder &kb, KernelT kernel,
                       const CacheLayout &layout, Value keys, Value values,
                       Value angles, Value share) {
-  int64_t stride = ropeHeadStride(config);
-  Value to = kb.at(share, config.integer("k_offset") / layout.heads *
-                              byteWidth(config.dtype()));
-  emitRotatedHeads(kb, ropeSpec(config, stride), config.integer("k_heads"),
+  int64_t stride = kernel.getHead();
+  Value to = kb.at(share, kernel.getKOffset() / layout.heads *
+                              byteWidth(dtypeOf(kernel.getDtype())));
+  emitRotatedHeads(kb, ropeSpec(kernel.getRotation(), kernel.getPositions(), stride), kernel.getKHeads(),
                    stride, keys,
                    layout.heads > 1 ? layout.headStride() : stride, to, angles,
-                   config.dtype());
-  emitCopyToShares(kb, layout, values, share, config.integer("v_offset"),
-                   config.integer("v_width"), config.dtype());
+                   dtypeOf(kernel.getDtype()));
+  emitCopyToShares(kb, layout, values, share, kernel.getVOffset(),
+                   kernel.getVWidth(), dtypeOf(kernel.getDtype()));
 }
 
 /// buffers: [q], k, v, table, rotary positions, slots, positions, page table,
 /// base of the layer's pages, [y]. params: M, maxPages. Queries are there where
 /// there are heads of them.
-static void emitRopeAppend(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t queryHeads = config.integer("q_heads");
-  int64_t first = queryHeads > 0 ? 1 : 0;
-  auto rowOf = [&](int64_t buffer, Value row, StringRef key, int64_t width) {
-    return kb.at(kb.buffer(buffer), row, config.integer(key, width) * 4);
+template <typename KernelT>
+static void emitRopeAppend(KernelBuilder &kb, KernelT kernel) {
+  int64_t heads = queryHeads(kernel), head = kernel.getHead();
+  int64_t first = heads > 0 ? 1 : 0;
+  auto rowOf = [&](int64_t buffer, Value row, int64_t stride, int64_t width) {
+    return kb.at(kb.buffer(buffer), row, strideOr(stride, width) * 4);
   };
-  RopeSpec spec = ropeSpec(config, ropeHeadStride(config));
-  int64_t keys = keyWidth(config), values = config.integer("v_width");
-  int64_t queries = queryHeads * ropeHeadStride(config);
+  RopeSpec spec = ropeSpec(kernel.getRotation(), kernel.getPositions(), head);
+  int64_t keys = kernel.getKeyWidth(), values = kernel.getVWidth();
   CacheBuffers cache{kb.buffer(first + 4), kb.buffer(first + 5),
                      kb.buffer(first + 6), kb.buffer(first + 7),
-                     kb.param(1),          config.integer("slots")};
-  CacheLayout layout = cacheLayout(config);
+                     kb.param(1),          kernel.getSlots()};
+  CacheLayout layout = cacheLayout(kernel);
   kb.forTasks([&](Value row) {
     Value angles =
         emitAngles(kb, spec, kb.buffer(first + 2), kb.buffer(first + 3), row);
     emitForEntry(
-        kb, cache, layout, byteWidth(config.dtype()), row, [&](Value share) {
-          emitEntry(kb, config, layout, rowOf(first, row, "k_stride", keys),
-                    rowOf(first + 1, row, "v_stride", values), angles, share);
+        kb, cache, layout, byteWidth(dtypeOf(kernel.getDtype())), row, [&](Value share) {
+          emitEntry(kb, kernel, layout, rowOf(first, row, kernel.getKStride(), keys),
+                    rowOf(first + 1, row, kernel.getVStride(), values), angles, share);
         });
-    if (queryHeads > 0)
-      emitRotatedHeads(kb, spec, queryHeads, ropeHeadStride(config),
-                       rowOf(0, row, "q_stride", queries),
-                       ropeHeadStride(config),
-                       rowOf(first + 8, row, "y_stride", queries), angles);
+    if constexpr (requires { kernel.getQHeads(); })
+      emitRotatedHeads(kb, spec, heads, head,
+                       rowOf(0, row, kernel.getQStride(), heads * head), head,
+                       rowOf(first + 8, row, kernel.getYStride(), heads * head),
+                       angles);
   });
 }
 
 /// A head each.
-static TaskItems ropeAppendItems(const KernelConfig &config) {
-  return {config.integer("q_heads") + config.integer("k_heads") +
-              cacheLayout(config).heads,
+template <typename KernelT>
+static TaskItems ropeAppendItems(KernelT kernel) {
+  return {queryHeads(kernel) + kernel.getKHeads() + cacheLayout(kernel).heads,
           /*areJoined=*/false};
 }
 
-static LogicalResult verifyRopeAppend(const KernelConfig &config,
-                                      EmitError emitError) {
-  CacheLayout layout = cacheLayout(config);
-  if (failed(verifyRopeSpec(ropeSpec(config, ropeHeadStride(config)),
-                            "head_stride", emitError)) ||
-      failed(verifyCacheHeads(layout, config.integer("k_heads"), "k_heads",
-                              emitError)) ||
-      failed(verifyInEntry(layout, config.integer("k_offset"), keyWidth(config),
-                           "k_offset", "k_heads * head_stride", emitError)))
-    return failure();
-  return verifyInEntry(layout, config.integer("v_offset"),
-                       config.integer("v_width"), "v_offset", "v_width",
-                       emitError);
-}
-
-/// Those of queries first.
-static constexpr ConfigKey ropeAppendKeys[] = {
-    {"q_heads", ConfigKey::Int, true},
-    {"q_stride", ConfigKey::Int, false},
-    {"y_stride", ConfigKey::Int, false},
-    {"k_heads", ConfigKey::Int, true},
-    {"dim", ConfigKey::Int, true},
-    {"head_stride", ConfigKey::Int, false},
-    {"offset", ConfigKey::Int, false},
-    {"layout", ConfigKey::Text, false, "half|interleaved"},
-    {"v_width", ConfigKey::Int, true},
-    {"k_stride", ConfigKey::Int, false},
-    {"v_stride", ConfigKey::Int, false},
-    {"k_offset", ConfigKey::Int, true},
-    {"v_offset", ConfigKey::Int, true},
-    {"entry_width", ConfigKey::Int, false},
-    {"cache_heads", ConfigKey::Int, false},
-    {"slots", ConfigKey::Int, false},
-    {"positions", ConfigKey::Int, false},
-    {"page", ConfigKey::Int, true},
-    {"dtype", ConfigKey::Text, true, "f32|bf16"}};
-
 static const RowKernel kinds[] = {
-    {{"rope_qkv_append", ropeAppendKeys, verifyRopeAppend},
-     emitRopeAppend,
-     /*scratch=*/nullptr,
-     ropeAppendItems},
-    {{"rope_kv_append", ArrayRef(ropeAppendKeys).drop_front(3),
-      verifyRopeAppend},
-     emitRopeAppend,
-     /*scratch=*/nullptr,
-     ropeAppendItems}};
+    rowKernel(emitRopeAppend<exec::RopeQkvAppendKernelAttr>,
+              /*scratch=*/nullptr,
+              ropeAppendItems<exec::RopeQkvAppendKernelAttr>),
+    rowKernel(emitRopeAppend<exec::RopeKvAppendKernelAttr>,
+              /*scratch=*/nullptr,
+              ropeAppendItems<exec::RopeKvAppendKernelAttr>)};
 
-llvm::ArrayRef<RowKernel> mtp::codegen::ropeAppendKernels() { return kinds; }
+llvm::ArrayRef<RowKernel> codegen::ropeAppendKernels() { return kinds; }

@@ -10,12 +10,13 @@
 using namespace mtp::codegen;
 
 /// The first row of the state of the i-th slot that buffer `slots` names.
-static Value stateOf(KernelBuilder &kb, const KernelConfig &config, Value i,
+template <typename KernelT>
+static Value stateOf(KernelBuilder &kb, KernelT kernel, Value i,
                      int64_t slots, int64_t state) {
   Value slot =
-      kb.clampIndex(kb.loadI32(kb.buffer(slots), i), config.integer("slots"));
+      kb.clampIndex(kb.loadI32(kb.buffer(slots), i), kernel.getSlots());
   return kb.at(kb.buffer(state), slot,
-               config.integer("rows") * config.integer("width") * 4);
+               kernel.getRows() * kernel.getWidth() * 4);
 }
 
 /// Copies `count` rows that follow each other.
@@ -27,34 +28,37 @@ static void copyRows(KernelBuilder &kb, Value from, Value to, Value count,
 }
 
 /// buffers: slots, state, out. params: b, n.
-static void emitReadState(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width");
+static void emitReadState(KernelBuilder &kb,
+                          exec::ReadStateKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
   Value count = kb.param(1);
   kb.forTasks([&](Value i) {
     Value out = kb.at(kb.buffer(2), kb.mul(i, count), width * 4);
-    copyRows(kb, stateOf(kb, config, i, /*slots=*/0, /*state=*/1), out, count,
+    copyRows(kb, stateOf(kb, kernel, i, /*slots=*/0, /*state=*/1), out, count,
              width);
   });
 }
 
 /// buffers: x, slots, state. params: b, n.
-static void emitWriteState(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width");
+static void emitWriteState(KernelBuilder &kb,
+                           exec::WriteStateKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
   Value count = kb.param(1);
   kb.forTasks([&](Value i) {
     Value x = kb.at(kb.buffer(0), kb.mul(i, count), width * 4);
-    copyRows(kb, x, stateOf(kb, config, i, /*slots=*/1, /*state=*/2), count,
+    copyRows(kb, x, stateOf(kb, kernel, i, /*slots=*/1, /*state=*/2), count,
              width);
   });
 }
 
 /// An index below zero leaves its row of the state as it is.
 /// buffers: x, index, slots, state. params: b, n, rows of x.
-static void emitWriteStateAt(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width");
+static void emitWriteStateAt(KernelBuilder &kb,
+                             exec::WriteStateAtKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
   Value count = kb.param(1);
   kb.forTasks([&](Value i) {
-    Value state = stateOf(kb, config, i, /*slots=*/2, /*state=*/3);
+    Value state = stateOf(kb, kernel, i, /*slots=*/2, /*state=*/3);
     Value first = kb.mul(i, count);
     kb.forRange(kb.integer(0), count, 1, [&](Value row) {
       Value index = kb.loadI32(kb.buffer(1), kb.add(first, row));
@@ -68,8 +72,9 @@ static void emitWriteStateAt(KernelBuilder &kb, const KernelConfig &config) {
 }
 
 /// buffers: heads, tails, out. params: b, rows of heads, rows of tails.
-static void emitConcatRows(KernelBuilder &kb, const KernelConfig &config) {
-  int64_t width = config.integer("width");
+static void emitConcatRows(KernelBuilder &kb,
+                           exec::ConcatRowsKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
   Value heads = kb.param(1), tails = kb.param(2);
   kb.forTasks([&](Value i) {
     Value out = kb.at(kb.buffer(2), kb.mul(i, kb.add(heads, tails)), width * 4);
@@ -80,15 +85,8 @@ static void emitConcatRows(KernelBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static constexpr ConfigKey stateKeys[] = {{"width", ConfigKey::Int, true},
-                                          {"rows", ConfigKey::Int, true},
-                                          {"slots", ConfigKey::Int, false}};
-static constexpr ConfigKey widthKeys[] = {{"width", ConfigKey::Int, true}};
-
 static const RowKernel kinds[] = {
-    {{"read_state", stateKeys}, emitReadState},
-    {{"write_state", stateKeys}, emitWriteState},
-    {{"write_state_at", stateKeys}, emitWriteStateAt},
-    {{"concat_rows", widthKeys}, emitConcatRows}};
+    rowKernel(emitReadState), rowKernel(emitWriteState),
+    rowKernel(emitWriteStateAt), rowKernel(emitConcatRows)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::stateRowsKernels() { return kinds; }

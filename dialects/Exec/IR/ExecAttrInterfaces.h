@@ -40,6 +40,11 @@ enum class Division {
   Other,
 };
 
+/// `stride`, or `width` where rows lie side by side.
+inline int64_t strideOr(int64_t stride, int64_t width) {
+  return stride ? stride : width;
+}
+
 /// Reports a number of a kernel that is less than `least`.
 LogicalResult verifyLeast(KernelErrorFn emitError, llvm::StringRef name,
                           int64_t value, int64_t least);

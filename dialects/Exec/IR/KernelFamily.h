@@ -22,11 +22,6 @@ inline constexpr int64_t kMostParam = int64_t(1) << 30;
 /// Bytes that a thread of a GPU loads at once, from a multiple of as many.
 inline constexpr int64_t kPieceBytes = 16;
 
-/// `stride`, or `width` where rows lie side by side.
-inline int64_t strideOr(int64_t stride, int64_t width) {
-  return stride ? stride : width;
-}
-
 /// Writes one contract, buffer after buffer in their order.
 class ContractWriter {
 public:

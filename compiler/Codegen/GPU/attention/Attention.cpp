@@ -12,6 +12,7 @@
 #include "compiler/Codegen/GPU/attention/AttentionLanes.h"
 #include "compiler/Codegen/GPU/attention/AttentionTensorKinds.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -19,8 +20,9 @@ static int64_t tilesOf(const AttentionShape &shape) {
   return shape.heads / LanesDivision(shape).tile;
 }
 
-static GpuLaunch launchAttention(const KernelConfig &config) {
-  AttentionShape shape(config);
+template <typename KernelT>
+static GpuLaunch launchAttention(KernelT kernel) {
+  AttentionShape shape{AttentionParams(kernel)};
   if (TensorDivision::fits(shape))
     return launchTensor(shape);
   int64_t parts = shape.leavesParts ? shape.parts : 1;
@@ -28,17 +30,17 @@ static GpuLaunch launchAttention(const KernelConfig &config) {
           /*blocksPerProcessor=*/1};
 }
 
-static LogicalResult verifyAttention(const KernelConfig &config,
-                                     EmitError emitError) {
-  AttentionShape shape(config);
+template <typename KernelT>
+static LogicalResult verifyAttention(KernelT kernel, EmitError emitError) {
+  AttentionShape shape{AttentionParams(kernel)};
   if (TensorDivision::fits(shape))
-    return verifyLeft(config, emitError);
+    return verifyLeft(shape, emitError);
   int64_t bytes = LanesDivision(shape).sharedBytes(shape);
   if (bytes > LanesDivision::sharedLimit)
     return emitError() << "expected heads that need at most "
                        << LanesDivision::sharedLimit
                        << " bytes of shared memory, got " << bytes;
-  return verifyLeft(config, emitError);
+  return verifyLeft(shape, emitError);
 }
 
 /// Adds up all parts of a row, one after another, and stores the results.
@@ -81,12 +83,13 @@ static void emitJoined(GpuBuilder &kb, const AttentionShape &shape,
 /// pages, y. params: M, maxPages.
 /// attention_tree: buffers: q, slots, base, page table, base of the layer's
 /// pages, mask, y. params: M, maxPages, N.
-template <bool tree>
-static void emitAttention(GpuBuilder &kb, const KernelConfig &config) {
-  AttentionShape shape(config);
+template <typename KernelT>
+static void emitAttention(GpuBuilder &kb, KernelT kernel) {
+  AttentionShape shape{AttentionParams(kernel)};
+  bool tree = shape.isTree;
   if (TensorDivision::fits(shape))
-    return emitTensorAttention(kb, shape, config.real("scale"), tree);
-  AttentionLanes lanes(kb, shape, config.real("scale"));
+    return emitTensorAttention(kb, shape, shape.scale, tree);
+  AttentionLanes lanes(kb, shape, shape.scale);
   int64_t tile = lanes.getDivision().tile, tiles = shape.heads / tile;
   kb.letSuccessorIn();
   kb.waitForPredecessor();
@@ -104,11 +107,12 @@ static void emitAttention(GpuBuilder &kb, const KernelConfig &config) {
 
 /// attention_parts: buffers and params of attention; what is left in place of
 /// y.
-static void emitParts(GpuBuilder &kb, const KernelConfig &config) {
-  AttentionShape shape(config);
+static void emitParts(GpuBuilder &kb,
+                      exec::AttentionPartsKernelAttr kernel) {
+  AttentionShape shape{AttentionParams(kernel)};
   if (TensorDivision::fits(shape))
-    return emitTensorParts(kb, shape, config.real("scale"));
-  AttentionLanes lanes(kb, shape, config.real("scale"));
+    return emitTensorParts(kb, shape, shape.scale);
+  AttentionLanes lanes(kb, shape, shape.scale);
   int64_t tile = lanes.getDivision().tile, tiles = shape.heads / tile;
   kb.letSuccessorIn();
   kb.waitForPredecessor();
@@ -138,10 +142,17 @@ static void emitParts(GpuBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static const GpuEmitter kinds[] = {
-    {"attention", launchAttention, emitAttention<false>, verifyAttention},
-    {"attention_tree", launchAttention, emitAttention<true>, verifyAttention},
-    {"attention_parts", launchAttention, emitParts, verifyAttention},
-    {"attention_join", launchJoin, emitJoin, verifyLeft}};
+/// The kinds that attend to all positions of a row.
+template <typename KernelT>
+static GpuEmitter attentionEmitter() {
+  return gpuEmitter<KernelT>(launchAttention, emitAttention, verifyAttention);
+}
 
-llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuAttentionKernels() { return kinds; }
+static const GpuEmitter kinds[] = {
+    attentionEmitter<exec::AttentionKernelAttr>(),
+    attentionEmitter<exec::AttentionTreeKernelAttr>(),
+    gpuEmitter<exec::AttentionPartsKernelAttr>(launchAttention, emitParts,
+                                               verifyAttention),
+    gpuEmitter(launchJoin, emitJoin, verifyJoin)};
+
+llvm::ArrayRef<GpuEmitter> codegen::gpuAttentionKernels() { return kinds; }

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

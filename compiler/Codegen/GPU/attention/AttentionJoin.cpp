@@ -4,6 +4,7 @@
 
 #include "compiler/Codegen/Rows/MathApprox.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -12,7 +13,7 @@ using namespace mlir;
 static constexpr int64_t joinThreads = 128, partsAhead = 4;
 static constexpr int64_t maxParts = 2048;
 
-PartSums mtp::codegen::joinSums(GpuBuilder &kb, PartSums sums, PartSums more,
+PartSums codegen::joinSums(GpuBuilder &kb, PartSums sums, PartSums more,
                                 Value first) {
   Value most = kb.max(sums.most, more.most);
   Value before = emitExp(kb, kb.sub(sums.most, most));
@@ -22,12 +23,12 @@ PartSums mtp::codegen::joinSums(GpuBuilder &kb, PartSums sums, PartSums more,
           kb.select(first, more.total, total), before, behind};
 }
 
-Value mtp::codegen::joinValues(GpuBuilder &kb, Value sum, Value more,
+Value codegen::joinValues(GpuBuilder &kb, Value sum, Value more,
                                Value before, Value behind) {
   return kb.fma(sum, before, kb.mul(more, behind));
 }
 
-Value mtp::codegen::closeValue(GpuBuilder &kb, Value value, Value total) {
+Value codegen::closeValue(GpuBuilder &kb, Value value, Value total) {
   // What was added up of nothing may be no number: see AttentionTensor.
   Value zero = kb.f32(0);
   return kb.select(kb.cmp(Cmp::EQ, total, zero), zero,
@@ -55,9 +56,8 @@ Value PartFactors::join(Value sum, Value more, Value head) {
 // attention_join
 //===----------------------------------------------------------------------===//
 
-LogicalResult mtp::codegen::verifyLeft(const KernelConfig &config,
+LogicalResult codegen::verifyLeft(const AttentionShape &shape,
                                        EmitError emitError) {
-  AttentionShape shape(config);
   if (shape.parts != 0 && shape.partStride < shape.partFloats())
     return emitError() << "expected part_stride to be at least "
                        << shape.partFloats() << ", got " << shape.partStride;
@@ -67,8 +67,14 @@ LogicalResult mtp::codegen::verifyLeft(const KernelConfig &config,
   return success();
 }
 
-GpuLaunch mtp::codegen::launchJoin(const KernelConfig &config) {
-  return {config.integer("q_heads"), 1, joinThreads};
+LogicalResult
+codegen::verifyJoin(exec::AttentionJoinKernelAttr kernel,
+                         EmitError emitError) {
+  return verifyLeft(AttentionShape{AttentionParams(kernel)}, emitError);
+}
+
+GpuLaunch codegen::launchJoin(exec::AttentionJoinKernelAttr kernel) {
+  return {kernel.getQHeads(), 1, joinThreads};
 }
 
 namespace {
@@ -204,8 +210,9 @@ void HeadJoin::emit(Value row, Value head) {
       });
 }
 
-void mtp::codegen::emitJoin(GpuBuilder &kb, const KernelConfig &config) {
-  AttentionShape shape(config);
+void codegen::emitJoin(GpuBuilder &kb,
+                            exec::AttentionJoinKernelAttr kernel) {
+  AttentionShape shape{AttentionParams(kernel)};
   HeadJoin join(kb, shape);
   kb.letSuccessorIn();
   kb.waitForPredecessor();

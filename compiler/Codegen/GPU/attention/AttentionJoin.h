@@ -46,10 +46,13 @@ private:
 };
 
 /// attention_join: buffers: positions, parts, y. params: M.
-GpuLaunch launchJoin(const KernelConfig &config);
-void emitJoin(GpuBuilder &kb, const KernelConfig &config);
+GpuLaunch launchJoin(exec::AttentionJoinKernelAttr kernel);
+void emitJoin(GpuBuilder &kb, exec::AttentionJoinKernelAttr kernel);
+mlir::LogicalResult verifyJoin(exec::AttentionJoinKernelAttr kernel,
+                               EmitError emitError);
 /// Reports unless there is room for what is left of a part.
-mlir::LogicalResult verifyLeft(const KernelConfig &config, EmitError emitError);
+mlir::LogicalResult verifyLeft(const AttentionShape &shape,
+                               EmitError emitError);
 
 } // namespace mtp::codegen
 

@@ -6,6 +6,7 @@
 #include "compiler/Codegen/Rows/MathApprox.h"
 #include <limits>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

@@ -6,18 +6,15 @@
 
 using namespace mtp::codegen;
 
-AttentionShape::AttentionShape(const KernelConfig &config)
-    : heads(config.integer("q_heads")), kvHeads(config.integer("kv_heads")),
-      dk(config.integer("dk")), dv(config.integer("dv")), dtype(config.dtype()),
-      bytes(byteWidth(dtype)), cache(config, config.integer("entry_width")),
-      keysAt(config.integer("k_offset")), valuesAt(config.integer("v_offset")),
-      window(config.integer("window")), slots(config.integer("slots")),
-      treeBlock(config.integer("block")),
-      qStride(config.integer("q_stride", heads * dk)),
-      yStride(config.integer("y_stride", heads * dv)),
-      part(config.integer("part")), parts(config.integer("parts")),
-      partStride(config.integer("part_stride")),
-      leavesParts(config.integer("splits") != 0) {}
+AttentionShape::AttentionShape(const AttentionParams &params)
+    : heads(params.qHeads), kvHeads(params.kvHeads), dk(params.dk),
+      dv(params.dv), scale(params.scale), dtype(params.dtype),
+      bytes(byteWidth(dtype)), cache(params.cache), keysAt(params.kOffset),
+      valuesAt(params.vOffset), window(params.window), slots(params.slots),
+      treeBlock(params.block), qStride(params.qStride),
+      yStride(params.yStride), part(params.part), parts(params.parts),
+      partStride(params.partStride), leavesParts(params.splits != 0),
+      isTree(params.isTree) {}
 
 int64_t AttentionShape::elementsPerLoad(int64_t width, int64_t offset) const {
   // All that is added up to make an address.

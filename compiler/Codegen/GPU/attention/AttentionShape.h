@@ -1,6 +1,6 @@
 //===- AttentionShape.h - Sizes of attention on a GPU -----------*- C++ -*-===//
 //
-// What the config of a kernel of attention says, and how its work divides among
+// What a kernel of attention says, and how its work divides among
 // blocks and threads.
 //
 //===----------------------------------------------------------------------===//
@@ -8,14 +8,15 @@
 #ifndef COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H
 #define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONSHAPE_H
 
-#include "compiler/Codegen/Rows/Cache.h"
+#include "compiler/Codegen/AttentionParams.h"
 
 namespace mtp::codegen {
 
 struct AttentionShape {
-  explicit AttentionShape(const KernelConfig &config);
+  explicit AttentionShape(const AttentionParams &params);
 
   int64_t heads, kvHeads, dk, dv;
+  float scale;
   DType dtype;
   int64_t bytes;
   /// How keys and values lie in pages.
@@ -32,6 +33,7 @@ struct AttentionShape {
   /// added up is left for others to join.
   int64_t parts, partStride;
   bool leavesParts;
+  bool isTree;
 
   /// Query heads that share a key head.
   int64_t group() const { return heads / kvHeads; }

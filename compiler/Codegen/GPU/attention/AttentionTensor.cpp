@@ -5,6 +5,7 @@
 #include "compiler/Codegen/Rows/MathApprox.h"
 #include <limits>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

@@ -4,11 +4,12 @@
 
 #include "compiler/Codegen/GPU/attention/AttentionJoin.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
 /// A tree's rows have the tiles of other rows: only their groups are smaller.
-GpuLaunch mtp::codegen::launchTensor(const AttentionShape &shape) {
+GpuLaunch codegen::launchTensor(const AttentionShape &shape) {
   TensorDivision division(shape, /*tree=*/false);
   int64_t parts = shape.leavesParts ? shape.parts : 1;
   // Three blocks leave registers for 128 columns of values.
@@ -151,7 +152,7 @@ struct BlockPlace {
 
 } // namespace
 
-void mtp::codegen::emitTensorAttention(GpuBuilder &kb,
+void codegen::emitTensorAttention(GpuBuilder &kb,
                                        const AttentionShape &shape, float scale,
                                        bool tree) {
   AttentionTensor tensor(kb, shape, scale, tree);
@@ -180,7 +181,7 @@ void mtp::codegen::emitTensorAttention(GpuBuilder &kb,
   });
 }
 
-void mtp::codegen::emitTensorParts(GpuBuilder &kb, const AttentionShape &shape,
+void codegen::emitTensorParts(GpuBuilder &kb, const AttentionShape &shape,
                                    float scale) {
   AttentionTensor tensor(kb, shape, scale, /*tree=*/false);
   const TensorDivision &division = tensor.getDivision();

@@ -7,6 +7,7 @@
 
 #include "compiler/Codegen/GPU/attention/AttentionView.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

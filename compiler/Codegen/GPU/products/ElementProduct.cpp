@@ -15,7 +15,7 @@ class ElementProduct : public PanelProduct {
 public:
   ElementProduct(GpuBuilder &kb, const PanelProductSpec &spec)
       : PanelProduct(kb, spec, kWarp, kWarp * kInputBytes),
-        isBF16(spec.format.dtype == DType::BF16) {}
+        isBF16(dtypeOf(spec.format) == DType::BF16) {}
 
 private:
   Values load(Value panel, Value chunk, int64_t inputs) override;

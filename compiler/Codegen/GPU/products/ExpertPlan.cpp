@@ -19,15 +19,15 @@ namespace {
 
 class ExpertPlan {
 public:
-  ExpertPlan(GpuBuilder &kb, const KernelConfig &config);
+  ExpertPlan(GpuBuilder &kb, exec::MoePlanKernelAttr kernel);
 
   void emit();
   /// Threads that have experts, and stretches of pairs.
-  static int64_t lanesOf(const KernelConfig &config) {
-    return llvm::alignTo(config.integer("experts"), kWarp);
+  static int64_t lanesOf(exec::MoePlanKernelAttr kernel) {
+    return llvm::alignTo(kernel.getExperts(), kWarp);
   }
-  static int64_t stretchesOf(const KernelConfig &config) {
-    return kPlanThreads / lanesOf(config);
+  static int64_t stretchesOf(exec::MoePlanKernelAttr kernel) {
+    return kPlanThreads / lanesOf(kernel);
   }
 
 private:
@@ -48,9 +48,9 @@ private:
 
 } // namespace
 
-ExpertPlan::ExpertPlan(GpuBuilder &kb, const KernelConfig &config)
-    : kb(kb), experts(config.integer("experts")), topK(config.integer("top_k")),
-      lanes(lanesOf(config)), stretches(stretchesOf(config)) {
+ExpertPlan::ExpertPlan(GpuBuilder &kb, exec::MoePlanKernelAttr kernel)
+    : kb(kb), experts(kernel.getExperts()), topK(kernel.getTopK()),
+      lanes(lanesOf(kernel)), stretches(stretchesOf(kernel)) {
   expert = kb.rem(kb.thread(), kb.integer(lanes));
   stretch = kb.div(kb.thread(), lanes);
   pairs = kb.mul(kb.param(0), topK);
@@ -156,26 +156,26 @@ void ExpertPlan::emit() {
                         kb.cmp(Cmp::EQ, expert, experts - 1)));
 }
 
-static bool fitsBlock(const KernelConfig &config) {
-  return ExpertPlan::lanesOf(config) <= kPlanThreads;
+static bool fitsBlock(exec::MoePlanKernelAttr kernel) {
+  return ExpertPlan::lanesOf(kernel) <= kPlanThreads;
 }
 
-static GpuLaunch planLaunch(const KernelConfig &config) {
+static GpuLaunch planLaunch(exec::MoePlanKernelAttr kernel) {
   int64_t threads =
-      ExpertPlan::lanesOf(config) * ExpertPlan::stretchesOf(config);
+      ExpertPlan::lanesOf(kernel) * ExpertPlan::stretchesOf(kernel);
   return {/*blocks=*/1, /*rowsPerGroup=*/0,
-          fitsBlock(config) ? threads : kRowThreads};
+          fitsBlock(kernel) ? threads : kRowThreads};
 }
 
 /// buffers: positions, index, expert start, pairs. params: M.
-static void emitMoePlan(GpuBuilder &kb, const KernelConfig &config) {
+static void emitMoePlan(GpuBuilder &kb, exec::MoePlanKernelAttr kernel) {
   kb.letSuccessorIn();
   kb.waitForPredecessor();
-  if (!fitsBlock(config))
-    return findRowKernel("moe_plan")->emit(kb, config);
-  ExpertPlan(kb, config).emit();
+  if (!fitsBlock(kernel))
+    return findRowKernel(kernel)->emit(kb, kernel);
+  ExpertPlan(kb, kernel).emit();
 }
 
-static const GpuEmitter kinds[] = {{"moe_plan", planLaunch, emitMoePlan}};
+static const GpuEmitter kinds[] = {gpuEmitter(planLaunch, emitMoePlan)};
 
 llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuPlanKernels() { return kinds; }

@@ -8,22 +8,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Codegen/GPU/products/FragmentProduct.h"
+#include "compiler/Codegen/GPU/products/Linear.h"
 
 using namespace mtp::codegen;
 
-/// Blocks of one expert.
-static int64_t expertBlocks(const KernelConfig &config, int64_t n, bool gated) {
-  return hasFragments(config) ? fragmentBlocks(n, gated, /*isWide=*/false)
-                              : productPanels(n, gated);
-}
-
-static GpuLaunch expertLaunch(const KernelConfig &config, int64_t n,
-                              bool gated) {
-  int64_t blocks = expertBlocks(config, n, gated);
-  return {config.integer("top_k") * blocks, /*rowsPerGroup=*/1,
-          productThreads(config), /*blocksPerProcessor=*/0,
-          /*mostBlocks=*/config.integer("experts") * blocks};
+template <typename KernelT>
+static GpuLaunch expertLaunch(KernelT kernel) {
+  ProductParams params = expertMatrix(kernel);
+  int64_t blocks = matrixBlocks(params, /*isWide=*/false);
+  return {kernel.getTopK() * blocks, /*rowsPerGroup=*/1,
+          productThreads(params), /*blocksPerProcessor=*/0,
+          /*mostBlocks=*/kernel.getExperts() * blocks};
 }
 
 namespace {
@@ -123,19 +118,21 @@ static void emitTiles(GpuBuilder &kb, const PanelProductSpec &spec,
 
 /// The pairs of the block's expert as rows of a product. buffers: x, W, expert
 /// start, pairs, y. params: M.
-static void emitExperts(GpuBuilder &kb, const KernelConfig &config,
-                        PanelProductSpec &spec,
+template <typename KernelT>
+static void emitExperts(GpuBuilder &kb, KernelT kernel,
                         llvm::function_ref<Value(Value)> rowOf,
                         int64_t yStride) {
+  ProductParams params = expertMatrix(kernel);
+  PanelProductSpec spec = productSpec(params);
   kb.letSuccessorIn();
   kb.waitForPredecessor();
-  int64_t panels = expertBlocks(config, spec.n, spec.gated);
+  int64_t panels = matrixBlocks(params, /*isWide=*/false);
   Value pairs = kb.buffer(3), y = kb.buffer(4);
-  Value count = kb.mul(kb.param(0), config.integer("top_k"));
+  Value count = kb.mul(kb.param(0), kernel.getTopK());
   // Blocks are numbered in 32 bits, which a GPU divides faster.
   Value block = kb.truncate(kb.block(), kb.i32Type());
   Value perExpert = kb.constant(kb.i32Type(), double(panels));
-  ActiveExpert active(kb, config.integer("experts"), kb.buffer(2), count,
+  ActiveExpert active(kb, kernel.getExperts(), kb.buffer(2), count,
                       kb.div(block, perExpert));
   Value start = active.start;
   auto pairAt = [&](Value row) {
@@ -153,7 +150,7 @@ static void emitExperts(GpuBuilder &kb, const KernelConfig &config,
   spec.rowPointer = rowPointer;
   spec.gathersRows = true;
   spec.store = store;
-  if (hasFragments(config)) {
+  if (params.fragments) {
     FragmentProduct product(kb, spec, /*isWide=*/false);
     return emitTiles(kb, spec, kFragmentRows, [&](Value firstRow) {
       product.emitTile(firstRow, [] {});
@@ -165,45 +162,26 @@ static void emitExperts(GpuBuilder &kb, const KernelConfig &config,
   });
 }
 
-static PanelProductSpec expertSpec(const KernelConfig &config) {
-  PanelProductSpec spec;
-  spec.k = config.integer("k");
-  spec.format = config.weightFormat();
-  return spec;
-}
-
-static GpuLaunch gateUpLaunch(const KernelConfig &config) {
-  return expertLaunch(config, 2 * config.integer("inter"), /*gated=*/true);
-}
-
-static void emitMoeGateUp(GpuBuilder &kb, const KernelConfig &config) {
-  int64_t inter = config.integer("inter");
-  int64_t xStride = config.integer("x_stride", config.integer("k"));
-  PanelProductSpec spec = expertSpec(config);
-  spec.n = 2 * inter;
-  spec.gated = true;
+/// buffers: x, W, expert start, pairs, act. params: M.
+static void emitMoeGateUp(GpuBuilder &kb, exec::MoeGateUpKernelAttr kernel) {
+  int64_t xStride = strideOr(kernel.getXStride(), kernel.getK());
   auto rowOf = [&](Value pair) {
-    Value row = kb.div(pair, config.integer("top_k"));
+    Value row = kb.div(pair, kernel.getTopK());
     return kb.at(kb.buffer(0), row, xStride * 4);
   };
-  emitExperts(kb, config, spec, rowOf, inter);
+  emitExperts(kb, kernel, rowOf, kernel.getInter());
 }
 
-static GpuLaunch downLaunch(const KernelConfig &config) {
-  return expertLaunch(config, config.integer("n"), /*gated=*/false);
-}
-
-static void emitMoeDown(GpuBuilder &kb, const KernelConfig &config) {
-  PanelProductSpec spec = expertSpec(config);
-  spec.n = config.integer("n");
+/// buffers: act, W, expert start, pairs, down. params: M.
+static void emitMoeDown(GpuBuilder &kb, exec::MoeDownKernelAttr kernel) {
   auto rowOf = [&](Value pair) {
-    return kb.at(kb.buffer(0), pair, spec.k * 4);
+    return kb.at(kb.buffer(0), pair, kernel.getK() * 4);
   };
-  emitExperts(kb, config, spec, rowOf, spec.n);
+  emitExperts(kb, kernel, rowOf, kernel.getN());
 }
 
 static const GpuEmitter kinds[] = {
-    {"moe_gate_up", gateUpLaunch, emitMoeGateUp, verifyRowStrides},
-    {"moe_down", downLaunch, emitMoeDown}};
+    gpuEmitter(expertLaunch, emitMoeGateUp, verifyOnGpu),
+    gpuEmitter(expertLaunch, emitMoeDown, verifyOnGpu)};
 
 llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuExpertKernels() { return kinds; }

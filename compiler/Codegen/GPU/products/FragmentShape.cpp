@@ -5,27 +5,10 @@
 using namespace mtp::codegen;
 using Order = mtp::FragmentOrder;
 
-bool mtp::codegen::hasFragments(const KernelConfig &config) {
-  return config.flag("fragments");
-}
-
-mlir::LogicalResult mtp::codegen::verifyRowStrides(const KernelConfig &config,
-                                                   EmitError emitError) {
-  if (!hasFragments(config))
-    return mlir::success();
-  for (llvm::StringRef key : {"x_stride", "x_head_stride", "x_offset"})
-    if (int64_t value = config.integer(key); value % 4 != 0)
-      return emitError() << "expected " << key
-                         << " to be a multiple of 4 where weights are in the "
-                            "order of fragments, got "
-                         << value;
-  return mlir::success();
-}
-
 int64_t FragmentShape::chunkBytes() const {
   if (!isInteger())
     return Order::kBlockBytes;
-  return QuantizedPanel{format.bits, format.group, k}.groupBytes(format.group);
+  return format.panel(k).groupBytes(format.group);
 }
 
 int64_t FragmentShape::panelBytes() const {
@@ -39,10 +22,10 @@ int64_t FragmentShape::registers() const {
   return units() * integers().laneBytes() / 4 + 2;
 }
 
-int64_t mtp::codegen::productThreads(const KernelConfig &config) {
-  if (!hasFragments(config))
+int64_t mtp::codegen::productThreads(const ProductParams &params) {
+  if (!params.fragments)
     return kProductWarps * kWarp;
-  return FragmentShape{config.weightFormat(), config.integer("k")}.threads();
+  return FragmentShape{params.format, params.k}.threads();
 }
 
 FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
@@ -51,10 +34,10 @@ FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
   bool isRoomy = shape.warps() == kProductWarps;
   // Many rows' sums leave less of them to weights, four bits take some to be
   // widened, and so do two tiles and rows that are gathered.
-  int64_t most = !isRoomy ? 24 : shape.format.bits == 4 ? 40 : 48;
+  int64_t most = !isRoomy ? 24 : shape.format.bits() == 4 ? 40 : 48;
   if (rowTiles > 2)
     most = !isRoomy ? 8 : height > 1 || gathersRows ? 10 : 20;
-  else if (height > 1 && shape.format.bits == 4)
+  else if (height > 1 && shape.format.bits() == 4)
     most = rowTiles > 1 && gathersRows ? 20 : 24;
   else if (height > 1 && rowTiles > 1 && (gathersRows || !isRoomy))
     most /= 2;

@@ -17,20 +17,37 @@ namespace mtp::codegen {
 /// Most rows that meet the weights once: four tiles of mma.sync's 8.
 inline constexpr int64_t kFragmentRows = 32, kRowTile = 8;
 
-/// Whether a kernel's weights are in the order of fragments.
-bool hasFragments(const KernelConfig &config);
-
-/// Reports unless rows begin at multiples of 16 bytes where their first one
-/// does, which fragments need: the contract says so of the first one.
-mlir::LogicalResult verifyRowStrides(const KernelConfig &config,
-                                     EmitError emitError);
+/// Reports unless panels have a warp's outputs, and rows begin at multiples of
+/// 16 bytes where their first one does, which fragments need: the contract says
+/// so of the first one.
+template <typename KernelT>
+mlir::LogicalResult verifyOnGpu(KernelT kernel, EmitError emitError) {
+  if (failed(verifyPanels(kernel, emitError)) || !kernel.getFragments())
+    return verifyPanels(kernel, emitError);
+  auto check = [&](llvm::StringRef name, int64_t value) -> mlir::LogicalResult {
+    if (value % 4 == 0)
+      return mlir::success();
+    return emitError() << "expected " << name
+                       << " to be a multiple of 4 where weights are in the "
+                          "order of fragments, got "
+                       << value;
+  };
+  if constexpr (requires { kernel.getXStride(); })
+    if (failed(check("x_stride", kernel.getXStride())))
+      return mlir::failure();
+  if constexpr (requires { kernel.getXHeadStride(); })
+    if (failed(check("x_head_stride", kernel.getXHeadStride())) ||
+        failed(check("x_offset", kernel.getXOffset())))
+      return mlir::failure();
+  return mlir::success();
+}
 
 struct FragmentShape {
   WeightFormat format;
   int64_t k;
 
-  bool isInteger() const { return format.bits != 0; }
-  IntegerFragments integers() const { return {format.bits, format.group, k}; }
+  bool isInteger() const { return format.isQuantized(); }
+  IntegerFragments integers() const { return format.fragments(k); }
   /// Inputs of a chunk; the last one of integers may have fewer, of which each
   /// 32 are a unit.
   int64_t chunkInputs() const {
@@ -58,7 +75,7 @@ struct FragmentShape {
 };
 
 /// Threads of a block of a product, on tensor cores or not.
-int64_t productThreads(const KernelConfig &config);
+int64_t productThreads(const ProductParams &params);
 
 /// How a block goes over its rows and weights, `rowTiles` of 8 rows.
 struct FragmentPass {

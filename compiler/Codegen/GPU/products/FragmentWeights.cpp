@@ -105,7 +105,7 @@ Values FragmentWeights::unitOf(ValueRange held, int64_t unit) {
   Values a;
   for (int64_t i = 0; i < words; ++i)
     a.push_back(kb.element(loaded, unit % perLoad * words + i));
-  if (shape.format.bits == 8)
+  if (shape.format.bits() == 8)
     return a;
   // Four bits become the upper half of a byte: 16 times the number, with its
   // sign.
@@ -138,7 +138,7 @@ Values FragmentWeights::multiplyIntegers(ValueRange held,
   Values result;
   for (auto [i, dot] : llvm::enumerate(dots)) {
     Value value = kb.bitcast(dot, kb.f32Type());
-    value = shape.format.bits == 8
+    value = shape.format.bits() == 8
                 ? kb.sub(value, kb.f32(kBias))
                 : kb.fma(value, kb.f32(1.0 / 16), kb.f32(-kBias / 16));
     value = kb.mul(value, rowScales[i % 2]);

@@ -22,7 +22,7 @@ public:
   IntegerProduct(GpuBuilder &kb, const PanelProductSpec &spec)
       : PanelProduct(kb, spec, spec.format.group,
                      spec.format.group * kTileRows + kTileRows * 4),
-        panel{spec.format.bits, spec.format.group, spec.k} {}
+        panel(spec.format.panel(spec.k)) {}
 
 private:
   Values load(Value panel, Value chunk, int64_t inputs) override;

@@ -4,56 +4,37 @@
 
 #include "compiler/Codegen/Rows/Rope.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-static bool isGated(const KernelConfig &config) {
-  return config.text("activation") == "swiglu";
-}
-
-ProductBuffers::ProductBuffers(GpuBuilder &kb, const KernelConfig &config) {
-  x = kb.buffer(next++);
-  if (config.flag("norm"))
-    normWeight = kb.buffer(next++);
-  weights = kb.buffer(next++);
-  if (config.flag("bias"))
-    bias = kb.buffer(next++);
-}
-
-PanelProductSpec mtp::codegen::productSpec(const ProductBuffers &buffers,
-                                           const KernelConfig &config) {
-  PanelProductSpec spec;
-  spec.k = config.integer("k");
-  spec.n = config.integer("n");
-  spec.format = config.weightFormat();
+PanelProductSpec codegen::productSpec(const ProjectionBuffers &buffers,
+                                           const ProductParams &params) {
+  PanelProductSpec spec = productSpec(params);
   spec.weights = buffers.weights;
   spec.normWeight = buffers.normWeight;
-  spec.eps = config.real("eps");
-  spec.normOffset = config.integer("offset");
   return spec;
 }
 
-int64_t mtp::codegen::matrixBlocks(const KernelConfig &config, bool gated,
-                                   bool isWide) {
-  int64_t n = config.integer("n");
-  return hasFragments(config) ? fragmentBlocks(n, gated, isWide)
-                              : productPanels(n, gated);
+int64_t codegen::matrixBlocks(const ProductParams &params, bool isWide) {
+  return params.fragments ? fragmentBlocks(params.n, params.gated, isWide)
+                          : productPanels(params.n, params.gated);
 }
 
-GpuLaunch mtp::codegen::tileLaunch(const KernelConfig &config, bool gated,
-                                   bool isWide, int64_t heads) {
-  return {heads * matrixBlocks(config, gated, isWide), tileRows(config),
-          productThreads(config)};
+GpuLaunch codegen::tileLaunch(const ProductParams &params, bool isWide,
+                                   int64_t heads) {
+  return {heads * matrixBlocks(params, isWide), tileRows(params),
+          productThreads(params)};
 }
 
-int64_t mtp::codegen::tileRows(const KernelConfig &config) {
-  return hasFragments(config) ? kFragmentRows : kTileRows;
+int64_t codegen::tileRows(const ProductParams &params) {
+  return params.fragments ? kFragmentRows : kTileRows;
 }
 
 /// Tiles of a panel are neighbours, so that all but the first find its weights
 /// in the L2 cache.
-BlockTile::BlockTile(GpuBuilder &kb, const KernelConfig &config, Value rows) {
-  int64_t ofTile = tileRows(config);
+BlockTile::BlockTile(GpuBuilder &kb, const ProductParams &params, Value rows) {
+  int64_t ofTile = tileRows(params);
   Value tiles = kb.div(kb.add(rows, ofTile - 1), ofTile);
   // Blocks are numbered in 32 bits, which a GPU divides faster, and so are
   // rows, whose numbers are kept while tiles are multiplied.
@@ -65,14 +46,14 @@ BlockTile::BlockTile(GpuBuilder &kb, const KernelConfig &config, Value rows) {
   firstRow = wide(kb.mul(kb.rem(block, perPanel), tileRows));
 }
 
-void mtp::codegen::emitTileProduct(GpuBuilder &kb, const KernelConfig &config,
+void codegen::emitTileProduct(GpuBuilder &kb, const ProductParams &params,
                                    const PanelProductSpec &spec, Value firstRow,
                                    bool isWide) {
   auto wait = [&] {
     kb.letSuccessorIn();
     kb.waitForPredecessor();
   };
-  if (hasFragments(config))
+  if (params.fragments)
     return FragmentProduct(kb, spec, isWide).emitTile(firstRow, wait);
   std::unique_ptr<PanelProduct> product = PanelProduct::create(kb, spec);
   Values first = product->loadFirst();
@@ -80,7 +61,7 @@ void mtp::codegen::emitTileProduct(GpuBuilder &kb, const KernelConfig &config,
   product->emitTile(firstRow, first);
 }
 
-Value mtp::codegen::addBias(GpuBuilder &kb, Value bias,
+Value codegen::addBias(GpuBuilder &kb, Value bias,
                             const ProductOutput &output) {
   if (!bias)
     return output.value;
@@ -88,30 +69,28 @@ Value mtp::codegen::addBias(GpuBuilder &kb, Value bias,
   return kb.add(output.value, kb.loadOwn(kb.f32Type(), from, output.mask));
 }
 
-static GpuLaunch linearLaunch(const KernelConfig &config) {
-  return tileLaunch(config, isGated(config), /*isWide=*/false);
+static GpuLaunch linearLaunch(exec::LinearKernelAttr kernel) {
+  return tileLaunch(ProductParams(kernel), /*isWide=*/false);
 }
 
 /// buffers: x, (norm weight), W, (bias), (residual), y. params: M.
-static void emitLinear(GpuBuilder &kb, const KernelConfig &config) {
-  int64_t k = config.integer("k"), n = config.integer("n");
-  int64_t outputs = isGated(config) ? n / 2 : n;
-  int64_t xStride = config.integer("x_stride", k);
-  int64_t yStride = config.integer("y_stride", outputs);
-  int64_t residualStride = config.integer("residual_stride", outputs);
+static void emitLinear(GpuBuilder &kb, exec::LinearKernelAttr kernel) {
+  ProductParams params(kernel);
+  int64_t outputs = kernel.getOutputs();
+  int64_t yStride = strideOr(kernel.getYStride(), outputs);
+  int64_t residualStride = strideOr(kernel.getResidualStride(), outputs);
 
-  ProductBuffers buffers(kb, config);
+  ProjectionBuffers buffers(kb, params);
   int64_t next = buffers.next;
-  Value residual = config.flag("residual") ? kb.buffer(next++) : Value();
+  Value residual = kernel.getResidual() ? kb.buffer(next++) : Value();
   Value y = kb.buffer(next);
 
-  PanelProductSpec spec = productSpec(buffers, config);
-  spec.gated = isGated(config);
+  PanelProductSpec spec = productSpec(buffers, params);
   spec.rows = kb.param(0);
-  BlockTile tile(kb, config, spec.rows);
+  BlockTile tile(kb, params, spec.rows);
   spec.panel = tile.panel;
   auto rowPointer = [&](Value row) {
-    return kb.at(buffers.x, row, xStride * 4);
+    return kb.at(buffers.x, row, params.xStride * 4);
   };
   auto store = [&](const ProductOutput &output) {
     auto at = [&](Value base, int64_t stride) {
@@ -126,64 +105,45 @@ static void emitLinear(GpuBuilder &kb, const KernelConfig &config) {
   };
   spec.rowPointer = rowPointer;
   spec.store = store;
-  emitTileProduct(kb, config, spec, tile.firstRow);
+  emitTileProduct(kb, params, spec, tile.firstRow);
 }
 
-namespace {
-/// How far apart rows and heads lie, in f32.
-struct HeadStrides {
-  int64_t row;
-  int64_t head;
-
-  Value at(GpuBuilder &kb, Value base, Value headIndex, Value rowIndex) const {
-    return kb.at(kb.at(base, rowIndex, row * 4), headIndex, head * 4);
-  }
-};
-} // namespace
-
-static GpuLaunch headLinearLaunch(const KernelConfig &config) {
-  GpuLaunch launch = tileLaunch(config, /*gated=*/false, /*isWide=*/false,
-                                config.integer("heads"));
+static GpuLaunch headLinearLaunch(exec::HeadLinearKernelAttr kernel) {
+  GpuLaunch launch =
+      tileLaunch(ProductParams(kernel), /*isWide=*/false, kernel.getHeads());
   // Beside its sums a block keeps what it rotates; fragments say for themselves
   // what they leave to others.
-  if (!hasFragments(config))
+  if (!kernel.getFragments())
     launch.blocksPerProcessor = 2;
   return launch;
 }
 
 /// The columns of a row that a head has behind its outputs, at `to`; the block
 /// of the head's first panel has them, too. `from` is the head's input.
-static void keepColumns(GpuBuilder &kb, const KernelConfig &config, Value from,
-                        Value to, Value row) {
-  int64_t width = config.integer("keep_width");
-  from = kb.at(from, config.integer("keep_offset") * 4);
-  if (!config.flag("rotate"))
+static void keepColumns(GpuBuilder &kb, exec::HeadLinearKernelAttr kernel,
+                        Value from, Value to, Value row) {
+  int64_t width = kernel.getKeepWidth();
+  from = kb.at(from, kernel.getKeepOffset() * 4);
+  if (!kernel.getRotation())
     return kb.copy(from, to, width);
-  RopeSpec rope = ropeSpec(config, width);
+  RopeSpec rope = ropeSpec(kernel.getRotation(), kernel.getPositions(), width);
   Value angles = emitAngles(kb, rope, kb.buffer(2), kb.buffer(3), row);
   emitRotatedHead(kb, rope, from, to, angles);
 }
 
 /// buffers: x, W (heads stacked), [table, positions], y. params: M.
-static void emitHeadLinear(GpuBuilder &kb, const KernelConfig &config) {
-  int64_t heads = config.integer("heads");
-  int64_t k = config.integer("k"), n = config.integer("n");
-  int64_t panels = matrixBlocks(config, /*gated=*/false, /*isWide=*/false);
-  HeadStrides in, out;
-  in.head = config.integer("x_head_stride", k);
-  in.row = config.integer("x_stride", heads * in.head);
-  out.head = config.integer("y_head_stride", n);
-  out.row = config.integer("y_stride", heads * out.head);
-  Value x = kb.at(kb.buffer(0), config.integer("x_offset") * 4);
-  bool rotate = config.flag("rotate");
-  Value y = kb.at(kb.buffer(rotate ? 4 : 2), config.integer("y_offset") * 4);
+static void emitHeadLinear(GpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
+  ProductParams params(kernel);
+  int64_t panels = matrixBlocks(params, /*isWide=*/false);
+  HeadStrides in{kernel.getXRow(), kernel.getXHead()};
+  HeadStrides out{kernel.getYRow(), kernel.getYHead()};
+  Value x = kb.at(kb.buffer(0), kernel.getXOffset() * 4);
+  Value y = kb.at(kb.buffer(kernel.getRotation() ? 4 : 2),
+                  kernel.getYOffset() * 4);
 
-  PanelProductSpec spec;
-  spec.k = k;
-  spec.n = n;
-  spec.format = config.weightFormat();
+  PanelProductSpec spec = productSpec(params);
   spec.rows = kb.param(0);
-  BlockTile tile(kb, config, spec.rows);
+  BlockTile tile(kb, params, spec.rows);
   Value head = kb.div(tile.panel, panels);
   spec.panel = kb.rem(tile.panel, kb.integer(panels));
   auto rowPointer = [&](Value row) { return in.at(kb, x, head, row); };
@@ -195,20 +155,20 @@ static void emitHeadLinear(GpuBuilder &kb, const KernelConfig &config) {
   spec.rowPointer = rowPointer;
   spec.store = store;
   spec.weights = kb.at(kb.buffer(1), head, productMatrixBytes(spec));
-  emitTileProduct(kb, config, spec, tile.firstRow);
+  emitTileProduct(kb, params, spec, tile.firstRow);
 
-  if (config.integer("keep_width") > 0)
+  if (kernel.getKeepWidth() > 0)
     kb.ifThen(kb.cmp(Cmp::EQ, spec.panel, 0), [&] {
-      Value end = kb.min(kb.add(tile.firstRow, tileRows(config)), spec.rows);
+      Value end = kb.min(kb.add(tile.firstRow, tileRows(params)), spec.rows);
       kb.forRange(tile.firstRow, end, 1, [&](Value row) {
-        keepColumns(kb, config, in.at(kb, kb.buffer(0), head, row),
-                    kb.at(out.at(kb, y, head, row), n * 4), row);
+        keepColumns(kb, kernel, in.at(kb, kb.buffer(0), head, row),
+                    kb.at(out.at(kb, y, head, row), spec.n * 4), row);
       });
     });
 }
 
 static const GpuEmitter kinds[] = {
-    {"linear", linearLaunch, emitLinear, verifyRowStrides},
-    {"head_linear", headLinearLaunch, emitHeadLinear, verifyRowStrides}};
+    gpuEmitter(linearLaunch, emitLinear, verifyOnGpu),
+    gpuEmitter(headLinearLaunch, emitHeadLinear, verifyOnGpu)};
 
-llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuLinearKernels() { return kinds; }
+llvm::ArrayRef<GpuEmitter> codegen::gpuLinearKernels() { return kinds; }

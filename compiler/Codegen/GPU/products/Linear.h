@@ -7,41 +7,31 @@
 
 namespace mtp::codegen {
 
-/// The buffers that a projection begins with: x, [norm weight], W, [bias].
-struct ProductBuffers {
-  Value x, normWeight, weights, bias;
-  /// The number of the buffer behind them.
-  int64_t next = 0;
-
-  ProductBuffers(GpuBuilder &kb, const KernelConfig &config);
-};
-
-/// A product of these buffers as the configuration has it; rows and stores are
-/// the caller's to say.
-PanelProductSpec productSpec(const ProductBuffers &buffers,
-                             const KernelConfig &config);
+/// The same of a projection, of these buffers.
+PanelProductSpec productSpec(const ProjectionBuffers &buffers,
+                             const ProductParams &params);
 
 /// A block for every tile of rows and every panel of `heads` matrices, or what
 /// a block of a product on fragments has of one.
-GpuLaunch tileLaunch(const KernelConfig &config, bool gated, bool isWide,
+GpuLaunch tileLaunch(const ProductParams &params, bool isWide,
                      int64_t heads = 1);
 /// Blocks of one matrix.
-int64_t matrixBlocks(const KernelConfig &config, bool gated, bool isWide);
+int64_t matrixBlocks(const ProductParams &params, bool isWide);
 
 /// Rows of a tile: of a block.
-int64_t tileRows(const KernelConfig &config);
+int64_t tileRows(const ProductParams &params);
 
 /// What a block of `tileLaunch` has.
 struct BlockTile {
   Value panel, firstRow;
 
   /// `rows` of the matrix are in tiles.
-  BlockTile(GpuBuilder &kb, const KernelConfig &config, Value rows);
+  BlockTile(GpuBuilder &kb, const ProductParams &params, Value rows);
 };
 
 /// The product of the block's tile: weights are prefetched, then the kernel
 /// waits for those before it.
-void emitTileProduct(GpuBuilder &kb, const KernelConfig &config,
+void emitTileProduct(GpuBuilder &kb, const ProductParams &params,
                      const PanelProductSpec &spec, Value firstRow,
                      bool isWide = false);
 

@@ -30,31 +30,32 @@ static Value readsLogits(GpuBuilder &kb, Value sampling, Value slot) {
   return kb.cmp(Cmp::EQ, skip, 0);
 }
 
-static GpuLaunch argmaxLaunch(const KernelConfig &config) {
-  return tileLaunch(config, /*gated=*/false, /*isWide=*/true);
+static GpuLaunch argmaxLaunch(exec::LinearArgmaxKernelAttr kernel) {
+  return tileLaunch(ProductParams(kernel), /*isWide=*/true);
 }
 
 /// buffers: x, (norm weight), W, (bias), (slots, sampling), values, indices,
 /// (logits). params: M.
-static void emitLinearArgmax(GpuBuilder &kb, const KernelConfig &config) {
-  int64_t k = config.integer("k"), n = config.integer("n");
-  int64_t xStride = config.integer("x_stride", k);
+static void emitLinearArgmax(GpuBuilder &kb,
+                             exec::LinearArgmaxKernelAttr kernel) {
+  ProductParams params(kernel);
+  int64_t n = kernel.getN();
   int64_t parts = productPanels(n, /*gated=*/false);
-  bool hasLogits = config.flag("logits");
+  bool hasLogits = kernel.getLogits();
 
-  ProductBuffers buffers(kb, config);
+  ProjectionBuffers buffers(kb, params);
   int64_t next = buffers.next;
   Value slots = hasLogits ? kb.buffer(next++) : Value();
   Value sampling = hasLogits ? kb.buffer(next++) : Value();
   Value values = kb.buffer(next++), indices = kb.buffer(next++);
   Value logits = hasLogits ? kb.buffer(next++) : Value();
 
-  PanelProductSpec spec = productSpec(buffers, config);
+  PanelProductSpec spec = productSpec(buffers, params);
   spec.rows = kb.param(0);
-  BlockTile tile(kb, config, spec.rows);
+  BlockTile tile(kb, params, spec.rows);
   spec.panel = tile.panel;
   auto rowPointer = [&](Value row) {
-    return kb.at(buffers.x, row, xStride * 4);
+    return kb.at(buffers.x, row, params.xStride * 4);
   };
   auto store = [&](const ProductOutput &output) {
     Value result = addBias(kb, buffers.bias, output);
@@ -68,17 +69,17 @@ static void emitLinearArgmax(GpuBuilder &kb, const KernelConfig &config) {
     if (!hasLogits)
       return;
     Value slot =
-        kb.clampIndex(kb.loadI32(slots, output.row), config.integer("slots"));
+        kb.clampIndex(kb.loadI32(slots, output.row), kernel.getSlots());
     Value to = kb.at(kb.at(logits, output.row, n * 4), output.column, 4);
     kb.storeOwn(result, to,
                 kb.bitAnd(readsLogits(kb, sampling, slot), output.mask));
   };
   spec.rowPointer = rowPointer;
   spec.store = store;
-  emitTileProduct(kb, config, spec, tile.firstRow, /*isWide=*/true);
+  emitTileProduct(kb, params, spec, tile.firstRow, /*isWide=*/true);
 }
 
 static const GpuEmitter kinds[] = {
-    {"linear_argmax", argmaxLaunch, emitLinearArgmax, verifyRowStrides}};
+    gpuEmitter(argmaxLaunch, emitLinearArgmax, verifyOnGpu)};
 
 llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuArgmaxKernels() { return kinds; }

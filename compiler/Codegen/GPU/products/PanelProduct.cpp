@@ -4,19 +4,26 @@
 
 #include "compiler/Codegen/Rows/MathApprox.h"
 #include "compiler/Codegen/Rows/RowNorm.h"
-#include "runtime/schema/QuantizedPanel.h"
 
 using namespace mtp::codegen;
+
+PanelProductSpec mtp::codegen::productSpec(const ProductParams &params) {
+  PanelProductSpec spec;
+  spec.k = params.k;
+  spec.n = params.n;
+  spec.format = params.format;
+  spec.gated = params.gated;
+  spec.eps = params.eps;
+  spec.normOffset = params.normOffset;
+  return spec;
+}
 
 int64_t mtp::codegen::productPanels(int64_t n, bool gated) {
   return llvm::divideCeil(gated ? n / 2 : n, kWarp);
 }
 
 int64_t mtp::codegen::productPanelBytes(int64_t k, const WeightFormat &format) {
-  if (format.bits)
-    return mtp::QuantizedPanel{format.bits, format.group, k}.bytes();
-  int64_t depth = format.dtype == DType::BF16 ? llvm::alignTo(k, 2) : k;
-  return depth * kWarp * byteWidth(format.dtype);
+  return format.panelBytes(k, kWarp);
 }
 
 int64_t mtp::codegen::productMatrixBytes(const PanelProductSpec &spec) {
@@ -26,7 +33,7 @@ int64_t mtp::codegen::productMatrixBytes(const PanelProductSpec &spec) {
 
 std::unique_ptr<PanelProduct>
 PanelProduct::create(GpuBuilder &kb, const PanelProductSpec &spec) {
-  return spec.format.bits ? createIntegerProduct(kb, spec)
+  return spec.format.isQuantized() ? createIntegerProduct(kb, spec)
                           : createElementProduct(kb, spec);
 }
 

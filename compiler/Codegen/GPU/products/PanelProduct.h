@@ -1,5 +1,4 @@
-//===- PanelProduct.h - Rows times a panel of weights, in a block -*- C++
-//-*-===//
+//===- PanelProduct.h - Rows times a panel of weights, in a block -*- C++ -*-=//
 //
 // Products on weights in panels of 32 outputs (`#exec.panels<32>`), the bytes
 // that CPUs have too. A block has one panel (or a gate and an up panel) and a
@@ -15,6 +14,7 @@
 #define COMPILER_CODEGEN_GPU_PRODUCTS_PANELPRODUCT_H
 
 #include "compiler/Codegen/GPU/Kernels.h"
+#include "compiler/Codegen/ProductParams.h"
 #include <memory>
 
 namespace mtp::codegen {
@@ -53,6 +53,10 @@ struct PanelProductSpec {
   float eps = 0;
   int64_t normOffset = 0;
 };
+
+/// The matrix of `params`; whose rows and panels, and where from and where to,
+/// is the caller's to say.
+PanelProductSpec productSpec(const ProductParams &params);
 
 /// Panels of a matrix, or panel pairs.
 int64_t productPanels(int64_t n, bool gated);

@@ -21,27 +21,27 @@ namespace {
 struct Halves {
   int64_t count, outputs, panels;
 
-  explicit Halves(const KernelConfig &config) {
-    count = config.flag("gated") ? 2 : 1;
-    outputs = config.integer("n") / count;
+  explicit Halves(exec::UnpackKernelAttr kernel) {
+    count = kernel.getGated() ? 2 : 1;
+    outputs = kernel.getN() / count;
     panels = llvm::divideCeil(outputs, Order::kOutputs);
   }
 };
 } // namespace
 
 /// A block has a panel.
-static GpuLaunch unpackLaunch(const KernelConfig &config) {
-  Halves halves(config);
+static GpuLaunch unpackLaunch(exec::UnpackKernelAttr kernel) {
+  Halves halves(kernel);
   return {halves.count * halves.panels, /*rowsPerGroup=*/0,
           kUnpackWarps * kWarp};
 }
 
 /// buffers: weight, matrix. params: n.
-static void emitUnpack(GpuBuilder &kb, const KernelConfig &config) {
+static void emitUnpack(GpuBuilder &kb, exec::UnpackKernelAttr kernel) {
   kb.letSuccessorIn();
   kb.waitForPredecessor();
-  Halves halves(config);
-  int64_t k = config.integer("k"), chunks = k / Order::kInputs;
+  Halves halves(kernel);
+  int64_t k = kernel.getK(), chunks = k / Order::kInputs;
   Value lane = kb.laneOfWarp(), panel = kb.block();
   Value from = kb.at(kb.at(kb.buffer(0), panel, chunks * Order::kBlockBytes),
                      lane, Order::kLaneBytes);
@@ -71,6 +71,6 @@ static void emitUnpack(GpuBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static const GpuEmitter kinds[] = {{"unpack", unpackLaunch, emitUnpack}};
+static const GpuEmitter kinds[] = {gpuEmitter(unpackLaunch, emitUnpack)};
 
 llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuUnpackKernels() { return kinds; }

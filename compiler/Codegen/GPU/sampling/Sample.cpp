@@ -10,29 +10,31 @@
 #include "compiler/Codegen/GPU/sampling/SampleRow.h"
 #include "runtime/schema/SamplingWords.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
 /// A bucket in memory: its weight, its count and its best pick.
 static constexpr int64_t kBucketBytes = 24;
 static_assert(kBucketBytes * SampleMath::kBuckets ==
-              mtp::kSampleStretchWords * 4);
+              ::mtp::kSampleStretchWords * 4);
 
 /// Threads of a block, of which there are few for a short row, for their sums
 /// are joined.
-static int64_t threadsOf(const KernelConfig &config, int64_t most) {
-  return config.integer("vocab") <= 2048 ? 128 : most;
+static int64_t threadsOf(int64_t vocab, int64_t most) {
+  return vocab <= 2048 ? 128 : most;
 }
 
 /// A block takes at most half of a processor, and a thread has up to 107
 /// registers: 256 threads may have 128.
-static GpuLaunch rowLaunch(const KernelConfig &config) {
-  return {1, 1, threadsOf(config, 256), /*blocksPerProcessor=*/2};
+template <typename KernelT>
+static GpuLaunch rowLaunch(KernelT kernel) {
+  return {1, 1, threadsOf(kernel.getVocab(), 256), /*blocksPerProcessor=*/2};
 }
 
-static GpuLaunch stretchLaunch(const KernelConfig &config) {
-  return {mtp::sampleStretches(config.integer("vocab")), 1,
-          threadsOf(config, 512)};
+static GpuLaunch stretchLaunch(exec::SampleScanKernelAttr kernel) {
+  return {::mtp::sampleStretches(kernel.getVocab()), 1,
+          threadsOf(kernel.getVocab(), 512)};
 }
 
 static void begin(GpuBuilder &kb) {
@@ -72,10 +74,10 @@ static void emitPick(GpuBuilder &kb, SampleRow &row, Value number, Value picks,
 
 /// buffers: best values and their columns where there are parts, logits, tokens
 /// where they are mapped, slots, positions, sampling, picks. params: M.
-static void emitSample(GpuBuilder &kb, const KernelConfig &config) {
+static void emitSample(GpuBuilder &kb, exec::SampleKernelAttr kernel) {
   begin(kb);
   Value number = kb.block();
-  SampleRow row(kb, config, number);
+  SampleRow row(kb, SampleParams(kernel), number);
   emitPick(kb, row, number, row.outputBuffer(0), [&] {
     row.readLaw();
     SampleBuckets buckets(kb);
@@ -93,20 +95,20 @@ static void emitSample(GpuBuilder &kb, const KernelConfig &config) {
 }
 
 /// The buffers of a sample, but buckets in place of the picks.
-static void emitScan(GpuBuilder &kb, const KernelConfig &config) {
+static void emitScan(GpuBuilder &kb, exec::SampleScanKernelAttr kernel) {
   begin(kb);
-  int64_t stretches = mtp::sampleStretches(config.integer("vocab"));
-  SampleRow row(kb, config, kb.div(kb.block(), stretches));
+  int64_t stretches = ::mtp::sampleStretches(kernel.getVocab());
+  SampleRow row(kb, SampleParams(kernel), kb.div(kb.block(), stretches));
   SampleMath &math = row.math();
   Value found =
-      kb.at(row.outputBuffer(0), kb.block(), mtp::kSampleStretchWords * 4);
+      kb.at(row.outputBuffer(0), kb.block(), ::mtp::kSampleStretchWords * 4);
   auto scan = [&] {
     row.readLaw();
     SampleBuckets buckets(kb);
     clearBuckets(kb, buckets);
-    Value first = kb.mul(kb.rem(kb.block(), stretches), mtp::kSampleStretch);
+    Value first = kb.mul(kb.rem(kb.block(), stretches), ::mtp::kSampleStretch);
     Value end =
-        kb.min(kb.add(first, mtp::kSampleStretch), kb.integer(row.vocab()));
+        kb.min(kb.add(first, ::mtp::kSampleStretch), kb.integer(row.vocab()));
     Value mine = row.scan(first, end, row.usesBuckets(), buckets);
     Value best = math.largestOf(mine);
     kb.ifElse(
@@ -143,7 +145,7 @@ static void joinBuckets(GpuBuilder &kb, SampleMath &math, Value found,
     Values sums = kb.forRange(
         zero, kb.integer(stretches), 1, {zero, zero, zero},
         [&](Value stretch, ValueRange in) {
-          Value bucket = kb.at(own, stretch, mtp::kSampleStretchWords * 4);
+          Value bucket = kb.at(own, stretch, ::mtp::kSampleStretchWords * 4);
           auto load = [&](int64_t offset) {
             return kb.loadOwn(kb.i64Type(), kb.at(bucket, offset));
           };
@@ -159,14 +161,14 @@ static void joinBuckets(GpuBuilder &kb, SampleMath &math, Value found,
 }
 
 /// The buffers of a scan, and picks.
-static void emitJoin(GpuBuilder &kb, const KernelConfig &config) {
+static void emitJoin(GpuBuilder &kb, exec::SampleJoinKernelAttr kernel) {
   begin(kb);
-  int64_t stretches = mtp::sampleStretches(config.integer("vocab"));
+  int64_t stretches = ::mtp::sampleStretches(kernel.getVocab());
   Value number = kb.block();
-  SampleRow row(kb, config, number);
+  SampleRow row(kb, SampleParams(kernel), number);
   SampleMath &math = row.math();
   Value found = kb.at(row.outputBuffer(0), number,
-                      stretches * mtp::kSampleStretchWords * 4);
+                      stretches * ::mtp::kSampleStretchWords * 4);
   emitPick(kb, row, number, row.outputBuffer(1), [&] {
     row.readLaw();
     return kb.choose(
@@ -182,7 +184,7 @@ static void emitJoin(GpuBuilder &kb, const KernelConfig &config) {
               kb.integer(0), kb.integer(stretches), 1, {kb.integer(0)},
               [&](Value stretch, ValueRange in) {
                 Value bucket =
-                    kb.at(found, stretch, mtp::kSampleStretchWords * 4);
+                    kb.at(found, stretch, ::mtp::kSampleStretchWords * 4);
                 Value pick = kb.loadOwn(kb.i64Type(), kb.at(bucket, 16));
                 return Values{math.larger(in[0], pick)};
               });
@@ -190,8 +192,8 @@ static void emitJoin(GpuBuilder &kb, const KernelConfig &config) {
   });
 }
 
-static constexpr GpuEmitter kinds[] = {{"sample", rowLaunch, emitSample},
-                                       {"sample_scan", stretchLaunch, emitScan},
-                                       {"sample_join", rowLaunch, emitJoin}};
+static const GpuEmitter kinds[] = {gpuEmitter(rowLaunch, emitSample),
+                                   gpuEmitter(stretchLaunch, emitScan),
+                                   gpuEmitter(rowLaunch, emitJoin)};
 
-llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuSampleKernels() { return kinds; }
+llvm::ArrayRef<GpuEmitter> codegen::gpuSampleKernels() { return kinds; }

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 

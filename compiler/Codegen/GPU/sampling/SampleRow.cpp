@@ -14,6 +14,7 @@
 #include "runtime/schema/SamplingWords.h"
 #include <limits>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -24,13 +25,13 @@ static constexpr int64_t kGroup = 4;
 static constexpr int64_t kSeedLow = 0, kSeedHigh = 1, kTemperature = 2,
                          kTopK = 3, kTopP = 4, kMinP = 5;
 
-Value mtp::codegen::addShared(GpuBuilder &kb, Value pointer, Value value) {
+Value codegen::addShared(GpuBuilder &kb, Value pointer, Value value) {
   return LLVM::AtomicRMWOp::create(kb.mlirBuilder(), kb.location(),
                                    LLVM::AtomicBinOp::add, pointer, value,
                                    LLVM::AtomicOrdering::monotonic);
 }
 
-Value mtp::codegen::raiseShared(GpuBuilder &kb, Value pointer, Value value) {
+Value codegen::raiseShared(GpuBuilder &kb, Value pointer, Value value) {
   return LLVM::AtomicRMWOp::create(kb.mlirBuilder(), kb.location(),
                                    LLVM::AtomicBinOp::umax, pointer, value,
                                    LLVM::AtomicOrdering::monotonic);
@@ -45,9 +46,9 @@ SampleBuckets::SampleBuckets(GpuBuilder &kb)
 // Buffers
 //===----------------------------------------------------------------------===//
 
-SampleRow::SampleRow(GpuBuilder &kb, const KernelConfig &config, Value row)
-    : kb(kb), values(kb), vocabulary(config.integer("vocab")),
-      parts(config.integer("parts")), isMapped(config.flag("mapped")),
+SampleRow::SampleRow(GpuBuilder &kb, const SampleParams &params, Value row)
+    : kb(kb), values(kb), vocabulary(params.vocab),
+      parts(params.parts), isMapped(params.isMapped),
       row(row) {
   int64_t next = parts > 0 ? 2 : 0;
   logits = kb.at(kb.buffer(next++), row, vocabulary * 4);
@@ -55,7 +56,7 @@ SampleRow::SampleRow(GpuBuilder &kb, const KernelConfig &config, Value row)
     tokens = kb.buffer(next++);
   // Slots are numbers in memory: one that there is not counts as the nearest.
   Value slot = kb.clampIndex(kb.loadI32(kb.buffer(next++), row),
-                             config.integer("slots"));
+                             params.slots);
   position = kb.loadOne(kb.i32Type(), kb.at(kb.buffer(next++), row, 4));
   words = kb.at(kb.buffer(next++), slot, kSamplingWords * 4);
   firstOutput = next;

@@ -15,10 +15,21 @@ struct SampleBuckets {
   Value weights, counts, picks;
 };
 
+/// What all kinds of sampling say.
+struct SampleParams {
+  int64_t vocab, parts, slots;
+  bool isMapped;
+
+  template <typename KernelT>
+  explicit SampleParams(KernelT kernel)
+      : vocab(kernel.getVocab()), parts(kernel.getParts()),
+        slots(kernel.getSlots()), isMapped(kernel.getMapped()) {}
+};
+
 /// Buffers, sampling words and law of a row. Values are uniform.
 class SampleRow {
 public:
-  SampleRow(GpuBuilder &kb, const KernelConfig &config, Value row);
+  SampleRow(GpuBuilder &kb, const SampleParams &params, Value row);
 
   SampleMath &math() { return values; }
   const SampleLaw &law() const { return sharedLaw; }

@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
@@ -362,7 +363,7 @@ Value Selection::pick() {
   return math.largestOf(mine);
 }
 
-Value mtp::codegen::pickOfBuckets(GpuBuilder &kb, SampleRow &row,
+Value codegen::pickOfBuckets(GpuBuilder &kb, SampleRow &row,
                                   const SampleBuckets &buckets) {
   return Selection(kb, row, buckets).pick();
 }

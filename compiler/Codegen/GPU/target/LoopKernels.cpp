@@ -115,7 +115,7 @@ static void emitNextRound(GpuBuilder &kb) {
   });
 }
 
-void mtp::codegen::emitLoopKernels(OpBuilder &builder,
+void codegen::emitLoopKernels(OpBuilder &builder,
                                    gpu::GPUModuleOp module) {
   {
     OpBuilder::InsertionGuard guard(builder);

@@ -1,0 +1,64 @@
+//===- AttentionParams.h - What all kinds of attention say ------*- C++ -*-===//
+
+#ifndef COMPILER_CODEGEN_ATTENTIONPARAMS_H
+#define COMPILER_CODEGEN_ATTENTIONPARAMS_H
+
+#include "compiler/Codegen/KernelCatalogue.h"
+#include "compiler/Codegen/Rows/Cache.h"
+
+namespace mtp::codegen {
+
+/// The parameters of any kind of attention (ExecAttentionKernels.td); what a
+/// kind does not have is 0.
+struct AttentionParams {
+  int64_t qHeads, kvHeads, dv;
+  DType dtype;
+  /// Positions of a part; 0: all together.
+  int64_t part;
+  /// Positions that a row sees; 0: all.
+  int64_t window = 0;
+  int64_t dk = 0, kOffset = 0, vOffset = 0, qStride = 0, slots = 0;
+  float scale = 0;
+  CacheLayout cache{1, 1, 1};
+  /// Of what leaves parts for another kernel, or joins them.
+  int64_t parts = 0, partStride = 0, splits = 0;
+  /// Rows of masks of a tree; 0: as many as there are nodes.
+  int64_t block = 0;
+  bool isTree = false;
+  /// Elements from one row of y to the next.
+  int64_t yStride;
+
+  template <typename KernelT>
+  explicit AttentionParams(KernelT kernel)
+      : qHeads(kernel.getQHeads()), kvHeads(kernel.getKvHeads()),
+        dv(kernel.getDv()), dtype(dtypeOf(kernel.getDtype())),
+        part(kernel.getPart()), yStride(qHeads * dv) {
+    if constexpr (requires { kernel.getDk(); }) {
+      dk = kernel.getDk();
+      kOffset = kernel.getKOffset();
+      vOffset = kernel.getVOffset();
+      qStride = strideOr(kernel.getQStride(), qHeads * dk);
+      slots = kernel.getSlots();
+      scale = valueOf(kernel.getScale());
+      cache = CacheLayout(kernel, kernel.getEntryWidth());
+    }
+    if constexpr (requires { kernel.getWindow(); })
+      window = kernel.getWindow();
+    if constexpr (requires { kernel.getParts(); }) {
+      parts = kernel.getParts();
+      partStride = kernel.getPartStride();
+    }
+    if constexpr (requires { kernel.getSplits(); })
+      splits = kernel.getSplits();
+    if constexpr (requires { kernel.getBlock(); }) {
+      block = kernel.getBlock();
+      isTree = true;
+    }
+    if constexpr (requires { kernel.getYStride(); })
+      yStride = strideOr(kernel.getYStride(), qHeads * dv);
+  }
+};
+
+} // namespace mtp::codegen
+
+#endif // COMPILER_CODEGEN_ATTENTIONPARAMS_H
