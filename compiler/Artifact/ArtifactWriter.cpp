@@ -67,7 +67,7 @@ Status Writer::writeWeight(SegmentStream &stream, const WeightRecipe &recipe,
       *weights, recipe,
       [&](std::span<const uint8_t> bytes) { return stream.append(bytes); },
       packing, &error));
-  if (recipe.bits && options.onQuantized)
+  if (recipe.format.isQuantized() && options.onQuantized)
     options.onQuantized(recipe, error);
   return okStatus();
 }

@@ -3,6 +3,7 @@
 #include "compiler/Artifact/PlanLayout.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "runtime/schema/ArtifactFormat.h"
+#include "runtime/schema/BlobFormat.h"
 
 using namespace mtp;
 using namespace mtp::compiler;
@@ -48,6 +49,14 @@ static std::vector<int32_t> picksOf(exec::WeightOp weight) {
   return {values.begin(), values.end()};
 }
 
+static WeightFormat formatOf(exec::WeightOp weight) {
+  Type dtype = weight.getDtype();
+  if (weight.isQuantized())
+    return {dtype.isInteger(8) ? WeightElements::Int8 : WeightElements::Int4,
+            int64_t(*weight.getGroup())};
+  return {dtype.isBF16() ? WeightElements::BF16 : WeightElements::F32};
+}
+
 FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   WeightRecipe recipe;
   recipe.name = weight.getSymName().str();
@@ -63,11 +72,7 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   } else if (!isa<exec::RawLayoutAttr>(layout)) {
     return weight.emitOpError("has a layout that cannot be packed: ") << layout;
   }
-  recipe.type = weight.getDtype().isBF16() ? WeightType::BF16 : WeightType::F32;
-  if (weight.isQuantized()) {
-    recipe.bits = weight.getDtype().getIntOrFloatBitWidth();
-    recipe.group = *weight.getGroup();
-  }
+  recipe.format = formatOf(weight);
   recipe.k = weight.getK();
   recipe.n = weight.getN();
   recipe.count = weight.getStack();
@@ -112,25 +117,12 @@ static LogicalResult append(std::vector<BlobLayout> &blobs, BlobLayout blob,
 /// The shape of the packed form: its bytes are exactly the packed ones.
 static std::vector<uint64_t> packedShape(const WeightRecipe &recipe) {
   uint64_t bytes = packedBytes(recipe);
-  if (recipe.bits && recipe.layout == WeightLayout::Raw)
-    return {uint64_t(recipe.n), bytes / recipe.n};
-  if (recipe.bits) {
-    uint64_t panel = panelBytes(recipe);
-    return {bytes / panel, panel};
-  }
-  uint64_t element = recipe.type == WeightType::BF16 ? 2 : 4;
-  return {bytes / element};
-}
-
-static schema::BlobFormat formatOf(const WeightRecipe &recipe) {
-  bool isTable = recipe.layout == WeightLayout::Raw;
-  switch (recipe.bits) {
-  case 8:
-    return isTable ? schema::BlobFormat::Int8Rows : schema::BlobFormat::Int8;
-  case 4:
-    return isTable ? schema::BlobFormat::Int4Rows : schema::BlobFormat::Int4;
-  }
-  return schema::BlobFormat::Elements;
+  if (!recipe.format.isQuantized())
+    return {bytes / recipe.format.elementBytes()};
+  uint64_t unit = recipe.layout == WeightLayout::Raw
+                      ? recipe.format.rowBytes(recipe.k)
+                      : panelBytes(recipe);
+  return {bytes / unit, unit};
 }
 
 static LogicalResult addWeight(PlanLayout &layout, exec::WeightOp weight) {
@@ -138,14 +130,14 @@ static LogicalResult addWeight(PlanLayout &layout, exec::WeightOp weight) {
   if (failed(recipe))
     return failure();
   layout.weightIndex[weight.getSymName()] = layout.weights.size();
-  bool isQuantized = weight.isQuantized();
-  if (failed(append(
-          layout.weights,
-          {recipe->name, weight,
-           isQuantized ? schema::DType::I8 : dtypeOf(weight.getDtype()),
-           packedShape(*recipe), static_cast<uint64_t>(packedBytes(*recipe)),
-           formatOf(*recipe), recipe->group, isQuantized ? recipe->k : 0},
-          layout.weightBytes))) {
+  const WeightFormat &format = recipe->format;
+  StoredFormat stored =
+      storedFormatOf(format.elements, recipe->layout == WeightLayout::Raw);
+  if (failed(append(layout.weights,
+                    {recipe->name, weight, stored.dtype, packedShape(*recipe),
+                     static_cast<uint64_t>(packedBytes(*recipe)), stored.format,
+                     format.group, format.isQuantized() ? recipe->k : 0},
+                    layout.weightBytes))) {
     return failure();
   }
   layout.recipes.push_back(std::move(*recipe));

@@ -21,7 +21,8 @@ compiler::encodeRecipes(uint64_t seed,
     auto entry = std::make_unique<schema::RecipeT>();
     entry->name = recipe.name;
     entry->layout = uint8_t(recipe.layout);
-    entry->bf16 = recipe.type == WeightType::BF16;
+    entry->format = std::make_unique<schema::RecipeFormat>(
+        uint8_t(recipe.format.elements), recipe.format.group);
     entry->k = recipe.k;
     entry->n = recipe.n;
     entry->count = recipe.count;
@@ -35,8 +36,6 @@ compiler::encodeRecipes(uint64_t seed,
       from->head_stride = source.headStride;
       entry->sources.push_back(std::move(from));
     }
-    entry->bits = recipe.bits;
-    entry->group = recipe.group;
     entry->panel_width = recipe.panelWidth;
     entry->fragments = recipe.fragments;
     entry->segment = placed.segment;
@@ -55,7 +54,8 @@ static PlacedRecipe decodeRecipe(const schema::Recipe &entry) {
   WeightRecipe &recipe = placed.recipe;
   recipe.name = entry.name()->str();
   recipe.layout = WeightLayout(entry.layout());
-  recipe.type = entry.bf16() ? WeightType::BF16 : WeightType::F32;
+  recipe.format = {WeightElements(entry.format()->elements()),
+                   entry.format()->group()};
   recipe.k = entry.k();
   recipe.n = entry.n();
   recipe.count = entry.count();
@@ -68,8 +68,6 @@ static PlacedRecipe decodeRecipe(const schema::Recipe &entry) {
     source.colEnd = from->column_end();
     source.headStride = from->head_stride();
   }
-  recipe.bits = entry.bits();
-  recipe.group = entry.group();
   recipe.panelWidth = entry.panel_width();
   recipe.fragments = entry.fragments();
   placed.segment = entry.segment();

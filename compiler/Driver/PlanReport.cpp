@@ -125,17 +125,13 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
   return plan;
 }
 
-static std::string formatName(const QuantizedWeight &weight) {
-  return "int" + std::to_string(weight.bits);
-}
-
 static void printQuantized(const Plan &plan, llvm::json::OStream &json) {
   json.attributeArray("quantized_weights", [&] {
     for (const QuantizedWeight &weight : plan.quantized) {
       json.object([&] {
         json.attribute("name", weight.name);
-        json.attribute("format", formatName(weight));
-        json.attribute("group", weight.group);
+        json.attribute("format", llvm::StringRef(weight.format.name()));
+        json.attribute("group", weight.format.group);
         json.attribute("relative_rms_error", weight.error.relativeRms());
         json.attribute("max_error", weight.error.maxError);
       });
@@ -337,8 +333,9 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
        << "format  group  relative rms  max error\n";
   }
   for (const QuantizedWeight &weight : plan.quantized) {
-    os << llvm::left_justify(weight.name, 48) << formatName(weight)
-       << llvm::format("%9d%14.5f%11.3g\n", static_cast<int>(weight.group),
+    os << llvm::left_justify(weight.name, 48) << weight.format.name()
+       << llvm::format("%9d%14.5f%11.3g\n",
+                       static_cast<int>(weight.format.group),
                        weight.error.relativeRms(), weight.error.maxError);
   }
   printResources(plan, os);

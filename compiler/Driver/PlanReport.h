@@ -14,8 +14,7 @@ namespace mtp::compiler {
 /// What became of a quantised weight, known once it is packed.
 struct QuantizedWeight {
   std::string name;
-  int64_t bits;
-  int64_t group;
+  WeightFormat format;
   QuantizationError error;
 };
 

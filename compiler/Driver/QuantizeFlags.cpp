@@ -2,7 +2,7 @@
 
 #include "compiler/Driver/QuantizeFlags.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/schema/QuantizedPanel.h"
+#include "runtime/schema/WeightFormat.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -14,14 +14,29 @@ namespace {
 /// One of the flags.
 struct Flag {
   llvm::StringRef name;
-  /// What may stand before the first comma, and the whole form.
-  llvm::ArrayRef<llvm::StringLiteral> formats;
-  llvm::StringRef usage;
+  /// Whether "none" is a format too.
+  bool takesNone;
   /// Where keep= goes; null where it is not allowed.
   std::vector<std::string> *keep;
+
+  bool takes(llvm::StringRef format) const {
+    if (format == "none")
+      return takesNone;
+    std::optional<WeightElements> elements = findWeightElements(format);
+    return elements && WeightFormat{*elements}.isQuantized();
+  }
 };
 
 } // namespace
+
+std::string compiler::quantizeUsage(bool takesNone, bool takesKeep) {
+  std::string text;
+  for (const WeightElementsInfo &info : kWeightFormats)
+    if (info.isQuantized)
+      text += strCat(text.empty() ? "" : "|", info.name);
+  return strCat(text, takesNone ? "|none" : "", "[,group=N]",
+                takesKeep ? "[,keep=PATTERN]..." : "");
+}
 
 static Status parseGroup(const Flag &flag, llvm::StringRef text,
                          int64_t &group) {
@@ -39,10 +54,12 @@ static Status parseFlag(const Flag &flag, std::string_view value,
   llvm::SmallVector<llvm::StringRef> parts;
   llvm::StringRef(value).split(parts, ',');
   auto wrong = [&](llvm::StringRef part) {
-    return invalidArgument(strCat("expected ", std::string_view(flag.usage),
-                                  ", got '", std::string_view(part), "'"));
+    return invalidArgument(
+        strCat("expected ", std::string_view(flag.name), "=",
+               quantizeUsage(flag.takesNone, flag.keep != nullptr), ", got '",
+               std::string_view(part), "'"));
   };
-  if (!llvm::is_contained(flag.formats, parts.front()))
+  if (!flag.takes(parts.front()))
     return wrong(parts.front());
   format = parts.front().str();
   group = kDefaultQuantGroup;
@@ -63,23 +80,18 @@ static Status parseFlag(const Flag &flag, std::string_view value,
 
 Status compiler::parseQuantizeFlags(const QuantizeFlags &flags,
                                     WeightFormats &formats) {
-  static constexpr llvm::StringLiteral kFormats[] = {"int8", "int4", "none"};
   if (flags.quantize) {
-    Flag flag{"--quantize", llvm::ArrayRef(kFormats).take_front(2),
-              "--quantize=int8|int4[,group=N][,keep=PATTERN]...",
-              &formats.keep};
+    Flag flag{"--quantize", /*takesNone=*/false, &formats.keep};
     MTP_RETURN_IF_ERROR(
         parseFlag(flag, *flags.quantize, formats.format, formats.group));
   }
   if (flags.head) {
-    Flag flag{"--quantize-head", kFormats,
-              "--quantize-head=int8|int4|none[,group=N]", nullptr};
+    Flag flag{"--quantize-head", /*takesNone=*/true, nullptr};
     MTP_RETURN_IF_ERROR(
         parseFlag(flag, *flags.head, formats.headFormat, formats.headGroup));
   }
   if (flags.embedding) {
-    Flag flag{"--quantize-embedding", kFormats,
-              "--quantize-embedding=int8|int4|none[,group=N]", nullptr};
+    Flag flag{"--quantize-embedding", /*takesNone=*/true, nullptr};
     MTP_RETURN_IF_ERROR(parseFlag(flag, *flags.embedding,
                                   formats.embeddingFormat,
                                   formats.embeddingGroup));

@@ -6,6 +6,7 @@
 #include "compiler/Pipeline/Phases.h"
 #include "runtime/core/Status.h"
 
+#include <string>
 #include <string_view>
 
 namespace mtp::compiler {
@@ -14,6 +15,9 @@ namespace mtp::compiler {
 struct QuantizeFlags {
   std::optional<std::string_view> quantize, head, embedding;
 };
+
+/// What may follow the "=" of such a flag: "int8|int4|none[,group=N]".
+std::string quantizeUsage(bool takesNone, bool takesKeep);
 
 /// Reads the values of three flags, as far as they were given, into `formats`.
 ///

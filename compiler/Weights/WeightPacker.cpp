@@ -3,8 +3,7 @@
 #include "compiler/Weights/WeightPacker.h"
 
 #include "compiler/Weights/WeightRows.h"
-#include "runtime/schema/FragmentOrder.h"
-#include "runtime/schema/IntegerFragments.h"
+#include "compiler/Weights/WeightType.h"
 
 #include <algorithm>
 #include <atomic>
@@ -32,17 +31,16 @@ using Stack = std::vector<std::vector<WeightRows>>;
 Status checkMatrix(const WeightRecipe &recipe,
                    const std::vector<WeightRows> &sources) {
   // One row may be put together of vectors: then elements count, not rows.
-  bool isFlat =
-      recipe.layout == WeightLayout::Raw && !recipe.bits && recipe.n == 1;
+  bool isVector = isFlat(recipe) && recipe.n == 1;
   int64_t total = 0;
   for (size_t i = 0; i < sources.size(); ++i) {
     const WeightRows &rows = sources[i];
     std::string context = "source \"" + recipe.sources[i].keyPattern + "\": ";
-    if (isFlat && rows.rows() != 1 && rows.cols() != 1)
+    if (isVector && rows.rows() != 1 && rows.cols() != 1)
       return invalidArgument(context + "expected a vector, got " +
                              std::to_string(rows.rows()) + " rows of " +
                              std::to_string(rows.cols()));
-    if (!isFlat && rows.cols() != recipe.k)
+    if (!isVector && rows.cols() != recipe.k)
       return invalidArgument(context + "expected " + std::to_string(recipe.k) +
                              " inputs, got " + std::to_string(rows.cols()));
     if (recipe.layout == WeightLayout::GatedPanels &&
@@ -50,12 +48,12 @@ Status checkMatrix(const WeightRecipe &recipe,
       return invalidArgument(context + "expected " +
                              std::to_string(recipe.n / 2) + " outputs, got " +
                              std::to_string(rows.rows()));
-    total += isFlat ? rows.rows() * rows.cols() : rows.rows();
+    total += isVector ? rows.rows() * rows.cols() : rows.rows();
   }
-  int64_t expected = isFlat ? recipe.n * recipe.k : recipe.n;
+  int64_t expected = isVector ? recipe.n * recipe.k : recipe.n;
   if (total != expected)
     return invalidArgument("expected " + std::to_string(expected) +
-                           (isFlat ? " elements, got " : " outputs, got ") +
+                           (isVector ? " elements, got " : " outputs, got ") +
                            std::to_string(total));
   return okStatus();
 }
@@ -93,15 +91,26 @@ Result<Stack> resolveStack(const WeightSet &weights,
   return stack;
 }
 
-/// Writes `count` floats as elements of the packed type.
-void encode(WeightType type, const float *values, int64_t count, uint8_t *out) {
-  if (type == WeightType::F32) {
-    std::memcpy(out, values, size_t(count) * sizeof(float));
-    return;
-  }
+void encodeBF16(const float *values, int64_t count, uint8_t *out) {
   for (int64_t i = 0; i < count; ++i) {
     uint16_t half = roundToBF16(values[i]);
     std::memcpy(out + 2 * i, &half, sizeof(half));
+  }
+}
+
+/// Writes `count` floats as elements that are not quantised.
+void encode(const WeightFormat &format, const float *values, int64_t count,
+            uint8_t *out) {
+  switch (format.elements) {
+  case WeightElements::F32:
+    std::memcpy(out, values, size_t(count) * sizeof(float));
+    return;
+  case WeightElements::BF16:
+    encodeBF16(values, count, out);
+    return;
+  case WeightElements::Int8:
+  case WeightElements::Int4:
+    break; // By groups.
   }
 }
 
@@ -131,20 +140,20 @@ public:
   Packer(const WeightRecipe &recipe, const Stack &stack)
       : recipe(recipe), stack(stack) {}
 
-  /// Bytes of the smallest unit: a panel, 32 rows of a table of integers, or a
+  /// Bytes of the smallest unit: a panel, 32 rows of a quantised table, or a
   /// run of a raw weight.
   int64_t unitBytes() const {
-    return isFlat() ? kRawRun * (bitWidth(recipe.type) / 8)
-                    : panelBytes(recipe);
+    return isFlat(recipe) ? kRawRun * recipe.format.elementBytes()
+                          : panelBytes(recipe);
   }
 
   /// Packs the unit that begins at byte `offset` of the packed weight.
   void packUnit(int64_t offset, uint8_t *out, PieceResult &result) const {
-    if (isFlat())
-      packRun(offset / (bitWidth(recipe.type) / 8), out);
+    if (isFlat(recipe))
+      packRun(offset / recipe.format.elementBytes(), out);
     else if (recipe.layout == WeightLayout::Raw)
       quantizeRows(offset / panelBytes(recipe), out, result);
-    else if (recipe.bits)
+    else if (recipe.format.isQuantized())
       quantizePanel(offset / panelBytes(recipe), out, result);
     else
       packPanel(offset / panelBytes(recipe), out);
@@ -152,10 +161,6 @@ public:
 
 private:
   static constexpr int64_t kRawRun = 4096;
-
-  bool isFlat() const {
-    return recipe.layout == WeightLayout::Raw && !recipe.bits;
-  }
 
   void packRun(int64_t first, uint8_t *out) const;
   void packPanel(int64_t number, uint8_t *out) const;
@@ -192,7 +197,7 @@ void Packer::packRun(int64_t first, uint8_t *out) const {
       base += size;
     }
   }
-  encode(recipe.type, values, filled, out);
+  encode(recipe.format, values, filled, out);
 }
 
 /// Reads columns of a panel's rows; rows that do not exist are zero. Panels
@@ -223,13 +228,13 @@ void Packer::readTile(int64_t number, int64_t col, int64_t cols, float *tile,
 void Packer::writeTile(const float *tile, int64_t col, int64_t cols,
                        uint8_t *panel) const {
   int64_t width = recipe.panelWidth;
-  if (recipe.type == WeightType::F32) {
+  if (!recipe.format.isBF16()) {
     transposeTile(tile, width, kTileCols, cols, panel + col * width * 4);
     return;
   }
+  uint8_t halves[kMaxPanelWidth * kTileCols * 2];
+  encodeBF16(tile, width * kTileCols, halves);
   if (recipe.fragments) {
-    uint8_t halves[kMaxPanelWidth * kTileCols * 2];
-    encode(WeightType::BF16, tile, width * kTileCols, halves);
     for (int64_t row = 0; row < width; ++row)
       for (int64_t i = 0; i < cols; ++i)
         std::memcpy(panel + FragmentOrder::byteOf(row, col + i),
@@ -238,8 +243,6 @@ void Packer::writeTile(const float *tile, int64_t col, int64_t cols,
   }
   // A pair of bf16 moves as one word. Tiles begin at even columns, and columns
   // past the last are zero.
-  uint8_t halves[kMaxPanelWidth * kTileCols * 2];
-  encode(WeightType::BF16, tile, width * kTileCols, halves);
   uint32_t pairs[kMaxPanelWidth * kTileCols / 2];
   static_assert(sizeof(pairs) == sizeof(halves));
   std::memcpy(pairs, halves, size_t(width * kTileCols * 2));
@@ -259,12 +262,12 @@ void Packer::packPanel(int64_t number, uint8_t *out) const {
 template <typename TakeT>
 void Packer::forGroups(int64_t number, TakeT take) const {
   float tile[QuantizedPanel::kOutputs * kTileCols];
-  int64_t wide = kTileCols / recipe.group * recipe.group;
+  int64_t size = recipe.format.group, wide = kTileCols / size * size;
   for (int64_t col = 0; col < recipe.k; col += wide) {
     int64_t cols = std::min(wide, recipe.k - col);
     readTile(number, col, cols, tile, kTileCols);
-    for (int64_t at = 0; at < cols; at += recipe.group)
-      take(tile + at, std::min(recipe.group, cols - at));
+    for (int64_t at = 0; at < cols; at += size)
+      take(tile + at, std::min(size, cols - at));
   }
 }
 
@@ -289,13 +292,12 @@ void orderGroup(const IntegerFragments &order, const uint8_t *from,
 
 void Packer::quantizePanel(int64_t number, uint8_t *out,
                            PieceResult &result) const {
-  QuantizedPanel panel{recipe.bits, recipe.group, recipe.k};
-  IntegerFragments order{recipe.bits, recipe.group, recipe.k};
-  uint8_t ordered[QuantizedPanel::kScaleBytes +
-                  QuantizedPanel::kOutputs * kMaxQuantGroup];
+  QuantizedPanel panel = recipe.format.panel(recipe.k);
+  IntegerFragments order = recipe.format.fragments(recipe.k);
+  uint8_t ordered[QuantizedPanel::kMostGroupBytes];
   forGroups(number, [&](const float *group, int64_t inputs) {
     result.isFinite &=
-        quantizeGroup(panel, group, kTileCols, inputs,
+        quantizeGroup(recipe.format, group, kTileCols, inputs,
                       recipe.fragments ? ordered : out, result.error);
     if (recipe.fragments)
       orderGroup(order, ordered, inputs, out);
@@ -307,14 +309,13 @@ void Packer::quantizePanel(int64_t number, uint8_t *out,
 /// whose words then go to their rows.
 void Packer::quantizeRows(int64_t number, uint8_t *out,
                           PieceResult &result) const {
-  constexpr int64_t kMostWords = 1 + kMaxQuantGroup / 4;
   constexpr int64_t kRows = QuantizedPanel::kOutputs;
-  uint32_t words[kMostWords * kRows];
-  QuantizedPanel panel{recipe.bits, recipe.group, recipe.k};
+  uint32_t words[QuantizedPanel::kMostGroupBytes / 4];
+  QuantizedPanel panel = recipe.format.panel(recipe.k);
   int64_t rows = std::min(kRows, recipe.n - number * kRows);
   forGroups(number, [&](const float *group, int64_t inputs) {
     result.isFinite &=
-        quantizeGroup(panel, group, kTileCols, inputs,
+        quantizeGroup(recipe.format, group, kTileCols, inputs,
                       reinterpret_cast<uint8_t *>(words), result.error);
     int64_t count = panel.rowGroupBytes(inputs) / 4;
     for (int64_t row = 0; row < rows; ++row)

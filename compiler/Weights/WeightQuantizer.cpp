@@ -63,6 +63,28 @@ MTP_INLINE Lanes reciprocals(const Lanes &scales) {
   return result;
 }
 
+/// What an input is rounded to, and how four bytes of an output have it.
+struct Integers {
+  float least, most;
+  /// Added to what is stored.
+  int bias;
+  /// The second four of them are the high halves of bytes.
+  int64_t inputsPerWord;
+};
+
+MTP_INLINE Integers integersOf(const WeightFormat &format) {
+  switch (format.elements) {
+  case WeightElements::Int8:
+    return {-127, 127, 128, 4};
+  case WeightElements::Int4:
+    return {-8, 7, 8, 8};
+  case WeightElements::F32:
+  case WeightElements::BF16:
+    break; // Not quantised.
+  }
+  return {};
+}
+
 /// The scales of int4 that are tried: the largest magnitude over these.
 constexpr float kInt4Steps[] = {7.0f, 7.5f, 8.0f, 8.6f, 9.4f};
 
@@ -91,10 +113,10 @@ MTP_INLINE void tryInt4Scales(const Group &group, const Lanes &scales,
   }
 }
 
-MTP_INLINE Lanes chooseScales(const QuantizedPanel &panel, const Group &group,
+MTP_INLINE Lanes chooseScales(const WeightFormat &format, const Group &group,
                               const Lanes &largest) {
   Lanes scales = {}, best = {};
-  if (panel.bits == 8) {
+  if (format.elements == WeightElements::Int8) {
     for (int64_t o = 0; o < kOutputs; ++o)
       scales.at[o] = largest.at[o] / 127.0f;
     return scales;
@@ -122,14 +144,13 @@ struct ErrorLanes {
 };
 
 /// Rounds one input of all outputs by `scales`.
-MTP_INLINE Lanes roundInput(const QuantizedPanel &panel, const Lanes &x,
+MTP_INLINE Lanes roundInput(const Integers &integers, const Lanes &x,
                             const Lanes &scales, const Lanes &perUnit,
                             ErrorLanes &errors) {
-  float least = panel.bits == 8 ? -127.0f : -8.0f;
-  float most = panel.bits == 8 ? 127.0f : 7.0f;
   Lanes q;
   for (int64_t o = 0; o < kOutputs; ++o) {
-    q.at[o] = limited(roundToInteger(x.at[o] * perUnit.at[o]), least, most);
+    q.at[o] = limited(roundToInteger(x.at[o] * perUnit.at[o]), integers.least,
+                      integers.most);
     double off = double(x.at[o]) - double(q.at[o]) * scales.at[o];
     errors.squaredError[o] += off * off;
     errors.squaredNorm[o] += double(x.at[o]) * x.at[o];
@@ -139,21 +160,22 @@ MTP_INLINE Lanes roundInput(const QuantizedPanel &panel, const Lanes &x,
 }
 
 /// Rounds the group and writes its integers.
-MTP_INLINE void writeIntegers(const QuantizedPanel &panel, const Group &group,
+MTP_INLINE void writeIntegers(const WeightFormat &format, const Group &group,
                               const Lanes &scales, uint8_t *data,
                               QuantizationError &error) {
-  bool isInt8 = panel.bits == 8;
-  int bias = isInt8 ? 128 : 8;
+  Integers integers = integersOf(format);
+  int64_t perWord = integers.inputsPerWord;
   Lanes perUnit = reciprocals(scales);
   ErrorLanes errors;
-  for (int64_t i = 0; i < panel.storedInputs(group.inputs); ++i) {
+  int64_t inputs = format.panel(group.inputs).storedInputs(group.inputs);
+  for (int64_t i = 0; i < inputs; ++i) {
     Lanes q = {};
     if (i < group.inputs)
-      q = roundInput(panel, group.x[i], scales, perUnit, errors);
-    uint8_t *to = data + i / (isInt8 ? 4 : 8) * 4 * kOutputs + i % 4;
-    bool isHigh = !isInt8 && i % 8 >= 4;
+      q = roundInput(integers, group.x[i], scales, perUnit, errors);
+    uint8_t *to = data + i / perWord * 4 * kOutputs + i % 4;
+    bool isHigh = i % perWord >= 4;
     for (int64_t o = 0; o < kOutputs; ++o) {
-      int stored = int(q.at[o]) + bias;
+      int stored = int(q.at[o]) + integers.bias;
       to[o * 4] = uint8_t(isHigh ? to[o * 4] | stored << 4 : stored);
     }
   }
@@ -183,7 +205,7 @@ MTP_INLINE bool readGroup(const float *tile, int64_t pitch, Group &group,
 
 } // namespace
 
-MTP_ALSO_AVX2 bool quantizeGroup(const QuantizedPanel &panel, const float *tile,
+MTP_ALSO_AVX2 bool quantizeGroup(const WeightFormat &format, const float *tile,
                                  int64_t pitch, int64_t inputs, uint8_t *out,
                                  QuantizationError &error) {
   Group group;
@@ -193,10 +215,10 @@ MTP_ALSO_AVX2 bool quantizeGroup(const QuantizedPanel &panel, const float *tile,
     return false;
   for (float &value : largest.at)
     value = value < kLeastValue ? 0.0f : value;
-  Lanes scales = chooseScales(panel, group, largest);
+  Lanes scales = chooseScales(format, group, largest);
   std::memcpy(out, scales.at, sizeof(scales.at));
   static_assert(sizeof(scales.at) == QuantizedPanel::kScaleBytes);
-  writeIntegers(panel, group, scales, out + sizeof(scales.at), error);
+  writeIntegers(format, group, scales, out + sizeof(scales.at), error);
   return true;
 }
 

@@ -3,7 +3,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_WEIGHTQUANTIZER_H
 #define MTP_COMPILER_WEIGHTS_WEIGHTQUANTIZER_H
 
-#include "runtime/schema/QuantizedPanel.h"
+#include "runtime/schema/WeightFormat.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,12 +30,11 @@ struct QuantizationError {
 };
 
 /// Quantises one group of a panel: `inputs` columns of 32 rows, element (row,
-/// i) at tile[row * pitch + i]. Writes panel.groupBytes(inputs) bytes and adds
-/// to `error`. Returns false, and writes nothing of use, if a value is a NaN or
+/// i) at tile[row * pitch + i]. Writes a group of QuantizedPanel and adds to
+/// `error`. Returns false, and writes nothing of use, if a value is a NaN or
 /// infinite.
-bool quantizeGroup(const QuantizedPanel &panel, const float *tile,
-                   int64_t pitch, int64_t inputs, uint8_t *out,
-                   QuantizationError &error);
+bool quantizeGroup(const WeightFormat &format, const float *tile, int64_t pitch,
+                   int64_t inputs, uint8_t *out, QuantizationError &error);
 
 } // namespace mtp
 

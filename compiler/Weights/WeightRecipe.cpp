@@ -1,7 +1,6 @@
 //===- WeightRecipe.cpp - How packed weights are made ---------------------===//
 
 #include "compiler/Weights/WeightRecipe.h"
-#include "runtime/schema/IntegerFragments.h"
 
 #include <limits>
 
@@ -43,16 +42,19 @@ Status verifySource(const WeightRecipe &recipe, const WeightSource &source) {
   return okStatus();
 }
 
-Status verifyQuantization(const WeightRecipe &recipe) {
-  if (recipe.bits == 0)
+Status verifyFormat(const WeightRecipe &recipe) {
+  const WeightFormat &format = recipe.format;
+  if (!format.isKnown())
+    return invalidArgument("expected elements of a weight's format, got " +
+                           std::to_string(unsigned(format.elements)));
+  if (!format.isValid())
+    return invalidArgument(
+        (format.isQuantized()
+             ? "expected a group of a multiple of 32 inputs up to 128 of "
+             : "expected no group of ") +
+        std::string(format.name()) + ", got " + std::to_string(format.group));
+  if (!format.isQuantized())
     return okStatus();
-  if (recipe.bits != 8 && recipe.bits != 4)
-    return invalidArgument("expected integers of 8 or 4 bits, got " +
-                           std::to_string(recipe.bits));
-  if (!isQuantGroup(recipe.group))
-    return invalidArgument("expected a group of a multiple of 32 inputs up to "
-                           "128, got " +
-                           std::to_string(recipe.group));
   if (recipe.panelWidth != QuantizedPanel::kOutputs)
     return invalidArgument("expected panels of 32 outputs of integers, got " +
                            std::to_string(recipe.panelWidth));
@@ -63,12 +65,8 @@ Status verifyQuantization(const WeightRecipe &recipe) {
 }
 
 Status verifyFragments(const WeightRecipe &recipe) {
-  bool isPossible =
-      recipe.bits
-          ? IntegerFragments{recipe.bits, recipe.group, recipe.k}.isPossible()
-          : recipe.type == WeightType::BF16 &&
-                recipe.k % FragmentOrder::kInputs == 0;
-  if (!recipe.fragments || (recipe.layout != WeightLayout::Raw && isPossible &&
+  if (!recipe.fragments || (recipe.layout != WeightLayout::Raw &&
+                            recipe.format.canBeInFragments(recipe.k) &&
                             recipe.panelWidth == FragmentOrder::kOutputs))
     return okStatus();
   return invalidArgument("expected panels of 32 outputs in BF16 or groups of "
@@ -81,9 +79,6 @@ Status verifyFragments(const WeightRecipe &recipe) {
 
 Status verifyRecipe(const WeightRecipe &recipe) {
   auto check = [&]() -> Status {
-    if (recipe.type != WeightType::F32 && recipe.type != WeightType::BF16)
-      return invalidArgument("expected a packed type of F32 or BF16, got " +
-                             std::string(toString(recipe.type)));
     if (recipe.k < 1 || recipe.n < 1 || recipe.count < 1)
       return invalidArgument("expected k, n and count of at least 1, got " +
                              std::to_string(recipe.k) + ", " +
@@ -108,18 +103,15 @@ Status verifyRecipe(const WeightRecipe &recipe) {
                              std::to_string(recipe.n));
     for (const WeightSource &source : recipe.sources)
       MTP_RETURN_IF_ERROR(verifySource(recipe, source));
-    MTP_RETURN_IF_ERROR(verifyFragments(recipe));
-    return verifyQuantization(recipe);
+    MTP_RETURN_IF_ERROR(verifyFormat(recipe));
+    return verifyFragments(recipe);
   };
   return check().withContext("weight \"" + recipe.name + "\"");
 }
 
 int64_t packedBytes(const WeightRecipe &recipe) {
-  if (recipe.layout == WeightLayout::Raw && recipe.bits)
-    return recipe.n *
-           QuantizedPanel{recipe.bits, recipe.group, recipe.k}.rowBytes();
   if (recipe.layout == WeightLayout::Raw)
-    return recipe.count * recipe.n * recipe.k * (bitWidth(recipe.type) / 8);
+    return recipe.count * recipe.n * recipe.format.rowBytes(recipe.k);
   return recipe.count * panelCount(recipe) * panelBytes(recipe);
 }
 
@@ -130,11 +122,11 @@ int64_t panelCount(const WeightRecipe &recipe) {
 }
 
 int64_t panelBytes(const WeightRecipe &recipe) {
-  if (recipe.bits)
-    return QuantizedPanel{recipe.bits, recipe.group, recipe.k}.bytes();
-  if (recipe.type == WeightType::BF16)
-    return recipe.panelWidth * (recipe.k + recipe.k % 2) * 2;
-  return recipe.panelWidth * recipe.k * 4;
+  return recipe.format.panelBytes(recipe.k, recipe.panelWidth);
+}
+
+bool isFlat(const WeightRecipe &recipe) {
+  return recipe.layout == WeightLayout::Raw && !recipe.format.isQuantized();
 }
 
 } // namespace mtp

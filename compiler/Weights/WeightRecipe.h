@@ -9,9 +9,8 @@
 #ifndef MTP_COMPILER_WEIGHTS_WEIGHTRECIPE_H
 #define MTP_COMPILER_WEIGHTS_WEIGHTRECIPE_H
 
-#include "compiler/Weights/WeightType.h"
 #include "runtime/core/Result.h"
-#include "runtime/schema/QuantizedPanel.h"
+#include "runtime/schema/WeightFormat.h"
 
 #include <cstdint>
 #include <string>
@@ -21,8 +20,8 @@ namespace mtp {
 
 enum class WeightLayout : uint8_t {
   /// The sources' rows of k elements, one source after the other, without
-  /// padding; where n is 1, vectors that are k elements together. As integers:
-  /// a table of n rows of k, each by itself (QuantizedPanel::rowBytes()).
+  /// padding; where n is 1, vectors that are k elements together. Quantised: a
+  /// table of n rows of k, each by itself (WeightFormat::rowBytes()).
   Raw,
   /// Panels of W outputs: f32 [N/W][K][W], bf16 [N/W][K/2][W][2]. N is padded
   /// to W and K (bf16) to 2, with zeros.
@@ -58,8 +57,9 @@ struct WeightSource {
 struct WeightRecipe {
   std::string name;
   WeightLayout layout = WeightLayout::Raw;
-  /// Of the packed form: F32 or BF16.
-  WeightType type = WeightType::F32;
+  /// Of the packed form. A Raw weight that is quantised has its scales per row,
+  /// others per output.
+  WeightFormat format;
   /// Inputs, i.e. the width of a row.
   int64_t k = 1;
   /// Outputs, i.e. rows of all sources together.
@@ -67,12 +67,7 @@ struct WeightRecipe {
   /// Matrices in the stack, packed one after the other.
   int64_t count = 1;
   std::vector<WeightSource> sources;
-  /// Quantised to integers of 8 or 4 bits with a scale per output (of a Raw
-  /// weight: row) and `group` inputs (QuantizedPanel.h, which see for the
-  /// layout); 0 for `type`.
-  int64_t bits = 0;
-  int64_t group = 0;
-  /// Outputs of a panel, W. Panels of integers have the file format's.
+  /// Outputs of a panel, W. Quantised panels have the file format's.
   int64_t panelWidth = QuantizedPanel::kOutputs;
   /// Whether panels are in the order of tensor cores (FragmentOrder.h).
   bool fragments = false;
@@ -91,11 +86,14 @@ Status verifyRecipe(const WeightRecipe &recipe);
 /// Bytes of the packed weight.
 int64_t packedBytes(const WeightRecipe &recipe);
 
-/// Panels of one matrix, and bytes of a panel. Of a table of integers: how many
+/// Panels of one matrix, and bytes of a panel. Of a quantised table: how many
 /// times 32 rows there are, the last one perhaps fewer, and the bytes of 32
 /// rows.
 int64_t panelCount(const WeightRecipe &recipe);
 int64_t panelBytes(const WeightRecipe &recipe);
+
+/// Whether a recipe is one of plain elements without panels.
+bool isFlat(const WeightRecipe &recipe);
 
 } // namespace mtp
 

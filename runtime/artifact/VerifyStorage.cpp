@@ -5,7 +5,7 @@
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/ArtifactFormat.h"
-#include "runtime/schema/QuantizedPanel.h"
+#include "runtime/schema/BlobFormat.h"
 
 #include <algorithm>
 
@@ -92,20 +92,21 @@ static Status verifyFormat(const schema::Blob &blob, schema::SegmentKind kind) {
   if (kind != schema::SegmentKind::Weights)
     return dataLoss(strCat("expected plain elements in a constant, got ",
                            schema::EnumNameBlobFormat(blob.format())));
-  if (!isQuantGroup(blob.group()) || blob.inputs() == 0)
+  const QuantizedBlob &known = *findQuantizedBlob(blob.format());
+  WeightFormat format{known.elements, blob.group()};
+  if (!format.isValid() || blob.inputs() == 0)
     return dataLoss(strCat("expected a group of a multiple of 32 up to 128 and "
                            "a number of inputs, got ",
                            blob.group(), " and ", blob.inputs()));
-  bool isRows = blob.format() == schema::BlobFormat::Int8Rows ||
-                blob.format() == schema::BlobFormat::Int4Rows;
-  bool isInt8 = blob.format() == schema::BlobFormat::Int8 ||
-                blob.format() == schema::BlobFormat::Int8Rows;
-  QuantizedPanel panel{isInt8 ? 8 : 4, blob.group(), blob.inputs()};
-  uint64_t bytes = uint64_t(isRows ? panel.rowBytes() : panel.bytes());
+  uint64_t bytes =
+      uint64_t(known.isTable ? format.rowBytes(blob.inputs())
+                             : format.panelBytes(blob.inputs(),
+                                                 QuantizedPanel::kOutputs));
   if (blob.dtype() != schema::DType::I8 || vectorSize(blob.shape()) != 2 ||
       blob.shape()->Get(1) != bytes)
-    return dataLoss(strCat("expected ", isRows ? "rows" : "panels", " of ",
-                           bytes, " i8 for ", blob.inputs(), " inputs of ",
+    return dataLoss(strCat("expected ", known.isTable ? "rows" : "panels",
+                           " of ", bytes, " i8 for ", blob.inputs(),
+                           " inputs of ",
                            schema::EnumNameBlobFormat(blob.format()), ", got ",
                            tensorTypeName(blob.dtype(), blob.shape())));
   return okStatus();

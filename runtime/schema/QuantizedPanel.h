@@ -35,6 +35,9 @@ struct QuantizedPanel {
 
   static constexpr int64_t kOutputs = 32;
   static constexpr int64_t kScaleBytes = kOutputs * 4;
+  /// No group has more bytes, scales included.
+  static constexpr int64_t kMostGroupBytes =
+      kScaleBytes + kOutputs * kMaxQuantGroup;
 
   constexpr int64_t groups() const { return (k + group - 1) / group; }
   constexpr int64_t fullGroups() const { return k / group; }

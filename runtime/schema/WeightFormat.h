@@ -20,6 +20,7 @@
 #include "runtime/schema/QuantizedPanel.h"
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string_view>
 
 namespace mtp {
@@ -44,6 +45,15 @@ inline constexpr WeightElementsInfo kWeightFormats[] = {
     {WeightElements::Int4, "int4", 4, true},
 };
 
+/// The elements of that name, if there are such.
+constexpr std::optional<WeightElements>
+findWeightElements(std::string_view name) {
+  for (const WeightElementsInfo &info : kWeightFormats)
+    if (info.name == name)
+      return info.elements;
+  return std::nullopt;
+}
+
 struct WeightFormat {
   WeightElements elements = WeightElements::F32;
   /// Inputs that share a scale, of quantised elements; 0 of others.
@@ -58,10 +68,18 @@ struct WeightFormat {
   constexpr int64_t bits() const { return info().bits; }
   constexpr bool isQuantized() const { return info().isQuantized; }
   constexpr bool isBF16() const { return elements == WeightElements::BF16; }
+  /// Whether elements are known; nothing else may be asked of others, which a
+  /// file may have.
+  constexpr bool isKnown() const {
+    return static_cast<unsigned>(elements) < std::size(kWeightFormats);
+  }
   /// Whether there is a group exactly where elements need one, and a valid one.
   constexpr bool isValid() const {
-    return isQuantized() ? isQuantGroup(group) : group == 0;
+    return isKnown() && (isQuantized() ? isQuantGroup(group) : group == 0);
   }
+
+  /// Bytes of an element that stands alone, one that is not quantised.
+  constexpr int64_t elementBytes() const { return bits() / 8; }
 
   /// The panel of `k` inputs of a quantised format.
   constexpr QuantizedPanel panel(int64_t k) const { return {bits(), group, k}; }
@@ -74,7 +92,7 @@ struct WeightFormat {
   }
   /// Bytes of a row of a table, whose rows are looked up.
   constexpr int64_t rowBytes(int64_t k) const {
-    return isQuantized() ? panel(k).rowBytes() : k * bits() / 8;
+    return isQuantized() ? panel(k).rowBytes() : k * elementBytes();
   }
 
   /// The order of tensor cores within a panel of a quantised format.

@@ -71,6 +71,32 @@ TEST_F(Workload, ReadsPrintedConfigurations) {
   EXPECT_EQ(configText(config, "k"), "");
 }
 
+TEST_F(Workload, ReadsConfigurationsWithAttributesInThem) {
+  const char *config =
+      "#exec.linear<prologue = <norm, k = 3, x = [4, 5]>, k = 192, rank = 5, "
+      "note = \"a, n = 9 <\", activation = silu, "
+      "format = <int4, group = 64>, n = 32>";
+  EXPECT_EQ(configInt(config, "k"), 192);
+  EXPECT_EQ(configInt(config, "n"), 32);
+  EXPECT_EQ(configInt(config, "rank"), 5);
+  EXPECT_EQ(configText(config, "format"), "int4");
+  EXPECT_EQ(configText(config, "activation"), "silu");
+  EXPECT_EQ(configText(config, "note"), "a, n = 9 <");
+  EXPECT_EQ(configText(config, "prologue"), "norm");
+  EXPECT_EQ(configText(config, "k"), "");
+  // What an attribute in it holds is not the kernel's.
+  EXPECT_EQ(configInt(config, "group"), 0);
+  EXPECT_EQ(configInt(config, "x"), 0);
+  // The same without the names that a printer may leave out, and with them.
+  EXPECT_EQ(configText("<format = <bf16>>", "format"), "bf16");
+  EXPECT_EQ(
+      configText("k = 1, format = #exec.format<int8, group = 32>", "format"),
+      "int8");
+  EXPECT_EQ(configInt("", "k"), 0);
+  EXPECT_EQ(configText("#exec.copy<>", "format"), "");
+  EXPECT_EQ(configInt("<k = 1, <<", "n"), 0);
+}
+
 TEST_F(Workload, AProductReadsItsWeightsOnce) {
   add("linear", "{dtype = \"bf16\", k = 10 : i64, n = 32 : i64}", 3,
       {weight(0, 40), weight(1, 640)});
@@ -90,6 +116,20 @@ TEST_F(Workload, TheTypeOfAProductIsThatOfItsWeights) {
   EXPECT_EQ(work(0).type, Arithmetic::F32);
   EXPECT_EQ(work(1).type, Arithmetic::I8);
   EXPECT_EQ(work(2).type, Arithmetic::I4);
+}
+
+TEST_F(Workload, TheTypeOfAProductIsItsFormat) {
+  for (const char *format :
+       {"f32", "bf16", "int8, group = 32", "int4, group = 128"})
+    add("linear",
+        ("#exec.linear<k = 10, n = 32, format = <" + std::string(format) + ">>")
+            .c_str(),
+        3, {weight(0, 40)});
+  EXPECT_EQ(work(0).type, Arithmetic::F32);
+  EXPECT_EQ(work(1).type, Arithmetic::BF16);
+  EXPECT_EQ(work(2).type, Arithmetic::I8);
+  EXPECT_EQ(work(3).type, Arithmetic::I4);
+  EXPECT_EQ(work(3).ops, 2 * 3 * 10 * 32);
 }
 
 TEST_F(Workload, HeadsAreProductsOfTheirOwn) {

@@ -4,6 +4,7 @@
 #define MTP_TEST_WEIGHTS_TESTFILES_H
 
 #include "compiler/Weights/WeightType.h"
+#include "runtime/schema/WeightFormat.h"
 
 #include <cstdint>
 #include <cstring>
@@ -14,6 +15,10 @@
 #include <vector>
 
 namespace mtp::test {
+
+/// What weights are packed as.
+inline constexpr WeightFormat kF32{WeightElements::F32},
+    kBF16{WeightElements::BF16};
 
 /// A file's bytes: the header's length, the header, the data.
 inline std::string makeFile(const std::string &header,

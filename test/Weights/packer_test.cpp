@@ -28,9 +28,9 @@ std::vector<float> matrix(int64_t rows, int64_t cols, int64_t salt = 0) {
 /// A logical matrix: element (n, k) of matrix s.
 using Reference = std::function<float(int64_t s, int64_t n, int64_t k)>;
 
-void put(std::vector<uint8_t> &out, WeightType type, int64_t index,
+void put(std::vector<uint8_t> &out, const WeightFormat &format, int64_t index,
          float value) {
-  if (type == WeightType::F32) {
+  if (format == kF32) {
     std::memcpy(out.data() + index * 4, &value, 4);
   } else {
     uint16_t half = roundToBF16(value);
@@ -42,7 +42,7 @@ void put(std::vector<uint8_t> &out, WeightType type, int64_t index,
 std::vector<uint8_t> packPlainly(const WeightRecipe &recipe,
                                  const Reference &at) {
   std::vector<uint8_t> out(size_t(packedBytes(recipe)), 0);
-  bool isBF16 = recipe.type == WeightType::BF16;
+  bool isBF16 = recipe.format == kBF16;
   int64_t k = isBF16 ? recipe.k + recipe.k % 2 : recipe.k;
   int64_t panels = panelCount(recipe), width = recipe.panelWidth;
   for (int64_t s = 0; s < recipe.count; ++s)
@@ -69,7 +69,7 @@ std::vector<uint8_t> packPlainly(const WeightRecipe &recipe,
         int64_t index = (s * panels + panel) * k * width + inPanel;
         if (recipe.layout == WeightLayout::Raw)
           index = (s * recipe.n + n) * recipe.k + c;
-        put(out, recipe.type, index, at(s, n, c));
+        put(out, recipe.format, index, at(s, n, c));
       }
   return out;
 }
@@ -179,8 +179,8 @@ TEST_F(Packing, PanelsOnRaggedShapes) {
                       {40, 601}}) {
     std::string key = std::to_string(n) + "x" + std::to_string(k);
     builder.addF32(key, {n, k}, matrix(n, k));
-    for (WeightType type : {WeightType::F32, WeightType::BF16})
-      expectPacked({"w", WeightLayout::Panels, type, k, n, 1, {{key}}},
+    for (WeightFormat format : {kF32, kBF16})
+      expectPacked({"w", WeightLayout::Panels, format, k, n, 1, {{key}}},
                    [](int64_t, int64_t r, int64_t c) { return valueAt(r, c); });
   }
 }
@@ -189,7 +189,7 @@ TEST_F(Packing, PanelsJoinsSlicedAndTransposedSources) {
   builder.addF32("a", {40, 9}, matrix(40, 9));
   builder.addF32("b", {9, 50}, matrix(9, 50, 1));
   builder.addF32("c", {80, 20}, matrix(80, 20, 2));
-  WeightRecipe recipe{"w", WeightLayout::Panels, WeightType::F32, 9, 82, 1, {}};
+  WeightRecipe recipe{"w", WeightLayout::Panels, kF32, 9, 82, 1, {}};
   recipe.sources = {{"a"}, {"b", 0, -1, 10, 45, true}, {"c", 60, 67, 11, 20}};
   expectPacked(recipe, [](int64_t, int64_t n, int64_t k) {
     if (n < 40)
@@ -206,7 +206,7 @@ TEST_F(Packing, PanelsInFragments) {
     std::string key = std::to_string(n);
     builder.addF32("a" + key, {n, k}, matrix(n, k));
     builder.addF32("b" + key, {n, k}, matrix(n, k, 1));
-    WeightRecipe recipe{"w", WeightLayout::Panels, WeightType::BF16, k, n,
+    WeightRecipe recipe{"w", WeightLayout::Panels, kBF16, k, n,
                         1,   {{"a" + key}}};
     recipe.fragments = true;
     expectPacked(recipe,
@@ -222,8 +222,7 @@ TEST_F(Packing, PanelsInFragments) {
 
 TEST_F(Packing, FragmentsNeedWholeBlocks) {
   builder.addF32("a", {8, 40}, matrix(8, 40));
-  WeightRecipe recipe{"w",    WeightLayout::Panels, WeightType::BF16, 40, 8, 1,
-                      {{"a"}}};
+  WeightRecipe recipe{"w", WeightLayout::Panels, kBF16, 40, 8, 1, {{"a"}}};
   recipe.fragments = true;
   EXPECT_EQ(packError(recipe).message(),
             "weight \"w\": expected panels of 32 outputs in BF16 or groups of "
@@ -234,27 +233,25 @@ TEST_F(Packing, FragmentsNeedWholeBlocks) {
 // The same integers and scales as in a panel, found as FORMAT.md says, lane by
 // lane.
 TEST_F(Packing, IntegersInFragments) {
-  for (auto [bits, group, k] :
-       {std::tuple<int64_t, int64_t, int64_t>{8, 64, 160},
-        {8, 32, 96},
-        {8, 128, 256},
-        {4, 32, 64},
-        {4, 64, 96},
-        {4, 128, 352}}) {
-    std::string key = std::to_string(bits) + "x" + std::to_string(group);
+  using enum WeightElements;
+  for (auto [format, k] : {std::pair<WeightFormat, int64_t>{{Int8, 64}, 160},
+                           {{Int8, 32}, 96},
+                           {{Int8, 128}, 256},
+                           {{Int4, 32}, 64},
+                           {{Int4, 64}, 96},
+                           {{Int4, 128}, 352}}) {
+    std::string key =
+        std::string(format.name()) + "x" + std::to_string(format.group);
     builder.addF32(key, {40, k}, matrix(40, k));
     std::string path = folder.write("model.safetensors", builder.build());
     auto set = WeightSet::openFiles({&path, 1});
     ASSERT_TRUE(set.isOk()) << set.status().toString();
-    WeightRecipe recipe{"w",    WeightLayout::Panels, WeightType::F32, k, 40, 1,
-                        {{key}}};
-    recipe.bits = bits;
-    recipe.group = group;
+    WeightRecipe recipe{"w", WeightLayout::Panels, format, k, 40, 1, {{key}}};
     std::vector<uint8_t> panels = pack(*set, recipe, {1, 1 << 20, {}});
     recipe.fragments = true;
     std::vector<uint8_t> fragments = pack(*set, recipe, {2, 1, {}});
     ASSERT_EQ(panels.size(), fragments.size());
-    expectSameIntegers(panels, fragments, {bits, group, k});
+    expectSameIntegers(panels, fragments, format.panel(k));
   }
 }
 
@@ -265,8 +262,8 @@ TEST_F(Packing, PanelsPicksRows) {
     picks.push_back(row);
   WeightSource source{"a"};
   source.picks = picks;
-  for (WeightType type : {WeightType::F32, WeightType::BF16})
-    expectPacked({"w", WeightLayout::Panels, type, 9, 45, 1, {source}},
+  for (WeightFormat format : {kF32, kBF16})
+    expectPacked({"w", WeightLayout::Panels, format, 9, 45, 1, {source}},
                  [&](int64_t, int64_t n, int64_t k) {
                    return valueAt(picks[size_t(n)], k);
                  });
@@ -279,7 +276,7 @@ TEST_F(Packing, GatedPanelsOnRaggedShapes) {
     builder.addF32("gate" + name, {inter, k}, matrix(inter, k, 3));
     builder.addBF16("up" + name, {inter, k}, matrix(inter, k, 4));
     WeightRecipe recipe{
-        "w", WeightLayout::GatedPanels,       WeightType::BF16, k, 2 * inter,
+        "w", WeightLayout::GatedPanels,       kBF16, k, 2 * inter,
         1,   {{"gate" + name}, {"up" + name}}};
     expectPacked(recipe, [inter = inter](int64_t, int64_t n, int64_t c) {
       return n < inter ? valueAt(n, c, 3) : valueAt(n - inter, c, 4);
@@ -291,8 +288,9 @@ TEST_F(Packing, PanelsOfOtherWidths) {
   builder.addF32("a", {70, 301}, matrix(70, 301));
   builder.addF32("b", {70, 301}, matrix(70, 301, 1));
   for (int64_t width : {4, 16, 64, 256})
-    for (WeightType type : {WeightType::F32, WeightType::BF16}) {
-      WeightRecipe plain{"w", WeightLayout::Panels, type, 301, 70, 1, {{"a"}}};
+    for (WeightFormat format : {kF32, kBF16}) {
+      WeightRecipe plain{"w",    WeightLayout::Panels, format, 301, 70, 1,
+                         {{"a"}}};
       plain.panelWidth = width;
       expectPacked(plain,
                    [](int64_t, int64_t n, int64_t k) { return valueAt(n, k); });
@@ -314,7 +312,7 @@ TEST_F(Packing, StacksOverTensors) {
   }
   WeightRecipe recipe{"w",
                       WeightLayout::GatedPanels,
-                      WeightType::F32,
+                      kF32,
                       6,
                       68,
                       3,
@@ -322,7 +320,7 @@ TEST_F(Packing, StacksOverTensors) {
   expectPacked(recipe, [](int64_t s, int64_t n, int64_t k) {
     return n < 34 ? valueAt(n, k, s) : valueAt(n - 34, k, 10 + s);
   });
-  WeightRecipe down{"w", WeightLayout::Panels, WeightType::F32, 6, 34,
+  WeightRecipe down{"w", WeightLayout::Panels, kF32, 6, 34,
                     3,   {{"experts.{}.up"}}};
   expectPacked(down, [](int64_t s, int64_t n, int64_t k) {
     return valueAt(n, k, 10 + s);
@@ -337,7 +335,7 @@ TEST_F(Packing, StacksOverRowBlocks) {
                  matrix(heads * (nope + value), latent));
   WeightRecipe key{"k",
                    WeightLayout::Panels,
-                   WeightType::BF16,
+                   kBF16,
                    nope,
                    latent,
                    heads,
@@ -347,7 +345,7 @@ TEST_F(Packing, StacksOverRowBlocks) {
   });
   WeightRecipe out{"v",
                    WeightLayout::Panels,
-                   WeightType::BF16,
+                   kBF16,
                    latent,
                    value,
                    heads,
@@ -361,17 +359,17 @@ TEST_F(Packing, RawConvertsAndConcatenates) {
   builder.addF32("q", {5}, matrix(5, 1));
   builder.addF32("v", {18000}, matrix(18000, 1, 2));
   builder.addF32("m", {9000, 2}, matrix(9000, 2, 1));
-  WeightRecipe recipe{"w", WeightLayout::Raw, WeightType::BF16, 18005, 1,
+  WeightRecipe recipe{"w", WeightLayout::Raw, kBF16, 18005, 1,
                       1,   {{"q"}, {"v"}}};
   auto at = [](int64_t, int64_t, int64_t k) {
     return k < 5 ? valueAt(k, 0) : valueAt(k - 5, 0, 2);
   };
   expectPacked(recipe, at);
-  recipe.type = WeightType::F32;
+  recipe.format = kF32;
   expectPacked(recipe, at);
   recipe = {"w",
             WeightLayout::Raw,
-            WeightType::F32,
+            kF32,
             2,
             3,
             2,
@@ -384,7 +382,7 @@ TEST_F(Packing, RawConvertsAndConcatenates) {
 TEST_F(Packing, ReadsHalfPrecision) {
   builder.add("h", "F16", {2, 2}, std::string("\0\x3c\0\xc5\0\0\xff\x7b", 8));
   constexpr float values[2][2] = {{1, -5}, {0, 65504}};
-  expectPacked({"w", WeightLayout::Raw, WeightType::F32, 2, 2, 1, {{"h"}}},
+  expectPacked({"w", WeightLayout::Raw, kF32, 2, 2, 1, {{"h"}}},
                [&](int64_t, int64_t n, int64_t k) { return values[n][k]; });
 }
 
@@ -401,18 +399,12 @@ TEST_F(Packing, ScalesFP8Blocks) {
     decodeElements(WeightType::F8E4M3, &byte, 1, &value);
     return value * float(1 + n / 128 * 3 + k / 128);
   };
-  expectPacked({"w",
-                WeightLayout::Panels,
-                WeightType::BF16,
-                cols,
-                rows,
-                1,
-                {{"w.weight"}}},
-               at);
+  expectPacked(
+      {"w", WeightLayout::Panels, kBF16, cols, rows, 1, {{"w.weight"}}}, at);
   expectPacked(
       {"w",
        WeightLayout::Panels,
-       WeightType::F32,
+       kF32,
        4,
        40,
        1,
@@ -420,13 +412,8 @@ TEST_F(Packing, ScalesFP8Blocks) {
       [&](int64_t s, int64_t n, int64_t k) { return at(s, 126 + k, 100 + n); });
   builder.add("v.weight", "F8_E4M3", {rows, cols}, bytes);
   builder.addF32("v.weight_scale_inv", {3, 3}, std::vector<float>(9, 1.0f));
-  Status status = packError({"w",
-                             WeightLayout::Panels,
-                             WeightType::BF16,
-                             cols,
-                             rows,
-                             1,
-                             {{"v.weight"}}});
+  Status status = packError(
+      {"w", WeightLayout::Panels, kBF16, cols, rows, 1, {{"v.weight"}}});
   EXPECT_NE(status.message().find("expected scales F32 [2, 3]"),
             std::string_view::npos)
       << status.toString();
@@ -444,8 +431,7 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
         << status.toString();
   };
   auto linear = [](int64_t k, int64_t n, WeightSource source) {
-    return WeightRecipe{"w",     WeightLayout::Panels, WeightType::F32, k, n, 1,
-                        {source}};
+    return WeightRecipe{"w", WeightLayout::Panels, kF32, k, n, 1, {source}};
   };
   expectError(linear(5, 4, {"a"}), "expected 5 inputs, got 6");
   expectError(linear(6, 5, {"a"}), "expected 5 outputs, got 4");
@@ -467,26 +453,20 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
   picked.rowBegin = 1;
   expectError(linear(6, 2, picked),
               "expected picked rows of a whole tensor in panels");
-  expectError({"w", WeightLayout::Raw, WeightType::F32, 6, 5, 1, {{"a"}}},
+  expectError({"w", WeightLayout::Raw, kF32, 6, 5, 1, {{"a"}}},
               "expected 5 outputs, got 4");
   // A table of 4 x 6 is none of 6 x 4, nor a vector of 24.
-  expectError({"w", WeightLayout::Raw, WeightType::F32, 4, 6, 1, {{"a"}}},
+  expectError({"w", WeightLayout::Raw, kF32, 4, 6, 1, {{"a"}}},
               "expected 4 inputs, got 6");
-  expectError({"w", WeightLayout::Raw, WeightType::F32, 24, 1, 1, {{"a"}}},
+  expectError({"w", WeightLayout::Raw, kF32, 24, 1, 1, {{"a"}}},
               "expected a vector, got 4 rows of 6");
-  expectError({"w", WeightLayout::Raw, WeightType::F32, 5, 1, 1, {{"v"}}},
+  expectError({"w", WeightLayout::Raw, kF32, 5, 1, 1, {{"v"}}},
               "expected 5 elements, got 3");
-  expectError({"w",
-               WeightLayout::GatedPanels,
-               WeightType::F32,
-               6,
-               4,
-               1,
-               {{"a"}, {"a"}}},
+  expectError({"w", WeightLayout::GatedPanels, kF32, 6, 4, 1, {{"a"}, {"a"}}},
               "expected 2 outputs, got 4");
   expectError({"w",
                WeightLayout::Panels,
-               WeightType::F32,
+               kF32,
                6,
                2,
                3,
@@ -507,7 +487,7 @@ TEST_F(Packing, ComparesTheShapeOfEverySource) {
   auto recipe = [](WeightSource first, WeightSource second) {
     return WeightRecipe{"w",
                         WeightLayout::Panels,
-                        WeightType::F32,
+                        kF32,
                         6,
                         6,
                         1,
@@ -526,9 +506,8 @@ TEST_F(Packing, ComparesTheShapeOfEverySource) {
               "expected shape [3, 6], got [4, 6]");
   expectError(recipe(source("a", {4, 6}), source("b", {-1, 7})),
               "expected shape [?, 7], got [2, 6]");
-  expectError(
-      {"w", WeightLayout::Raw, WeightType::F32, 6, 1, 1, {source("v", {1, 6})}},
-      "expected shape [1, 6], got [6]");
+  expectError({"w", WeightLayout::Raw, kF32, 6, 1, 1, {source("v", {1, 6})}},
+              "expected shape [1, 6], got [6]");
 }
 
 TEST_F(Packing, StopsWhenTheSinkFails) {
@@ -541,8 +520,7 @@ TEST_F(Packing, StopsWhenTheSinkFails) {
     for (int failing : {2, 4}) {
       int calls = 0;
       Status status = packWeight(
-          *set,
-          {"w", WeightLayout::Panels, WeightType::F32, 40, 100, 1, {{"a"}}},
+          *set, {"w", WeightLayout::Panels, kF32, 40, 100, 1, {{"a"}}},
           [&](auto) {
             return ++calls == failing ? resourceExhausted("disk full")
                                       : okStatus();
@@ -559,8 +537,7 @@ TEST_F(Packing, HasWindowsForAllThreadsByDefault) {
   std::string path = folder.write("model.safetensors", builder.build());
   auto set = WeightSet::openFiles({&path, 1});
   ASSERT_TRUE(set.isOk());
-  WeightRecipe recipe{
-      "w", WeightLayout::Panels, WeightType::F32, 1000, 800, 1, {{"a"}}};
+  WeightRecipe recipe{"w", WeightLayout::Panels, kF32, 1000, 800, 1, {{"a"}}};
   std::vector<uint8_t> expected = packPlainly(
       recipe, [](int64_t, int64_t r, int64_t c) { return valueAt(r, c); });
   for (unsigned threads : {1, 3})
@@ -572,13 +549,13 @@ TEST_F(Packing, StopsWhenTheFileChanges) {
   std::string path = folder.write("model.safetensors", builder.build());
   auto set = WeightSet::openFiles({&path, 1});
   ASSERT_TRUE(set.isOk());
-  Status status = packWeight(
-      *set, {"w", WeightLayout::Panels, WeightType::F32, 40, 100, 1, {{"a"}}},
-      [&](auto) {
-        std::filesystem::resize_file(path, 20000);
-        return okStatus();
-      },
-      {1, 1, {}});
+  Status status =
+      packWeight(*set, {"w", WeightLayout::Panels, kF32, 40, 100, 1, {{"a"}}},
+                 [&](auto) {
+                   std::filesystem::resize_file(path, 20000);
+                   return okStatus();
+                 },
+                 {1, 1, {}});
   EXPECT_EQ(status.code(), StatusCode::DataLoss);
 }
 

@@ -12,6 +12,13 @@ using namespace mtp::test;
 
 namespace {
 
+constexpr WeightElements kIntegers[] = {WeightElements::Int8,
+                                        WeightElements::Int4};
+
+bool isInt8(const WeightFormat &format) {
+  return format.elements == WeightElements::Int8;
+}
+
 /// A packed weight, read back by the layout that FORMAT.md describes.
 struct Packed {
   WeightRecipe recipe;
@@ -26,14 +33,15 @@ struct Packed {
       row = isUp ? n - recipe.n / 2 : n;
       panel = 2 * (row / 32) + isUp;
     }
-    int64_t group = i / recipe.group, inGroup = i % recipe.group;
+    const WeightFormat &format = recipe.format;
+    int64_t group = i / format.group, inGroup = i % format.group;
     const uint8_t *base =
         bytes.data() + (s * panelCount(recipe) + panel) * panelBytes(recipe) +
-        group * (128 + 32 * recipe.group * recipe.bits / 8);
+        group * (128 + 32 * format.group * format.bits() / 8);
     float scale;
     std::memcpy(&scale, base + row % 32 * 4, 4);
     const uint8_t *data = base + 128 + row % 32 * 4 + inGroup % 4;
-    if (recipe.bits == 8)
+    if (isInt8(format))
       return {scale, data[inGroup / 4 * 128] - 128};
     int byte = data[inGroup / 8 * 128];
     return {scale, (inGroup % 8 < 4 ? byte & 15 : byte >> 4) - 8};
@@ -73,12 +81,8 @@ protected:
 };
 
 WeightRecipe recipeOf(const std::string &key, int64_t k, int64_t n,
-                      int64_t bits, int64_t group) {
-  WeightRecipe recipe{"w",    WeightLayout::Panels, WeightType::F32, k, n, 1,
-                      {{key}}};
-  recipe.bits = bits;
-  recipe.group = group;
-  return recipe;
+                      const WeightFormat &format) {
+  return {"w", WeightLayout::Panels, format, k, n, 1, {{key}}};
 }
 
 /// The squared error of a group by the plain scale, its largest value over 7.
@@ -95,7 +99,7 @@ double plainInt4Error(const float *x, int64_t count) {
 }
 
 TEST_F(Quantizing, KeepsTheBoundsOfTheFormatsOnRaggedShapes) {
-  for (int64_t bits : {8, 4})
+  for (WeightElements elements : kIntegers)
     for (auto [n, k, group] :
          {std::tuple<int64_t, int64_t, int64_t>{64, 128, 64},
           {1, 1, 32},
@@ -104,11 +108,11 @@ TEST_F(Quantizing, KeepsTheBoundsOfTheFormatsOnRaggedShapes) {
           {31, 200, 96},
           {40, 600, 64},
           {33, 700, 96}}) {
-      std::string key = std::to_string(bits) + "." + std::to_string(n) + "x" +
-                        std::to_string(k);
+      std::string key = std::string(WeightFormat{elements}.name()) + "." +
+                        std::to_string(n) + "x" + std::to_string(k);
       SCOPED_TRACE(key);
       std::vector<float> w = addMatrix(key, n, k);
-      Result<Packed> packed = pack(recipeOf(key, k, n, bits, group));
+      Result<Packed> packed = pack(recipeOf(key, k, n, {elements, group}));
       ASSERT_TRUE(packed.isOk()) << packed.status().toString();
       double error = 0, norm = 0, largest = 0;
       for (int64_t row = 0; row < n; ++row)
@@ -119,17 +123,17 @@ TEST_F(Quantizing, KeepsTheBoundsOfTheFormatsOnRaggedShapes) {
           for (int64_t i = 0; i < count; ++i) {
             auto [scale, q] = packed->at(0, row, first + i);
             double off = x[i] - double(q) * scale, step = std::fabs(scale);
-            bool isLeast = q == (bits == 8 ? -127 : -8);
-            bool isMost = q == (bits == 8 ? 127 : 7);
+            bool isLeast = q == (isInt8({elements}) ? -127 : -8);
+            bool isMost = q == (isInt8({elements}) ? 127 : 7);
             // The nearest there is; int4 may clip what is beyond its ends.
             double toZero = q * scale > 0 ? off : -off;
-            if (bits == 8 || !(isLeast || isMost) || toZero < 0)
+            if (isInt8({elements}) || !(isLeast || isMost) || toZero < 0)
               ASSERT_LE(std::fabs(off), step / 2 * 1.00001) << row << " " << i;
             ofGroup += off * off;
             norm += double(x[i]) * x[i];
             largest = std::max(largest, std::fabs(off));
           }
-          if (bits == 4)
+          if (!isInt8({elements}))
             ASSERT_LE(ofGroup, plainInt4Error(x, count) * 1.0001 + 1e-12);
           error += ofGroup;
         }
@@ -141,7 +145,8 @@ TEST_F(Quantizing, KeepsTheBoundsOfTheFormatsOnRaggedShapes) {
 
 TEST_F(Quantizing, SearchesTheScaleOfInt4) {
   std::vector<float> w = addMatrix("w", 256, 1024);
-  Result<Packed> packed = pack(recipeOf("w", 1024, 256, 4, 64));
+  Result<Packed> packed =
+      pack(recipeOf("w", 1024, 256, {WeightElements::Int4, 64}));
   ASSERT_TRUE(packed.isOk());
   double plain = 0;
   for (size_t i = 0; i < w.size(); i += 64)
@@ -151,8 +156,8 @@ TEST_F(Quantizing, SearchesTheScaleOfInt4) {
 
 TEST_F(Quantizing, PadsWithZeros) {
   addMatrix("w", 3, 5);
-  for (int64_t bits : {8, 4}) {
-    Result<Packed> packed = pack(recipeOf("w", 5, 3, bits, 32));
+  for (WeightElements elements : kIntegers) {
+    Result<Packed> packed = pack(recipeOf("w", 5, 3, {elements, 32}));
     ASSERT_TRUE(packed.isOk());
     for (int64_t n = 0; n < 32; ++n)
       for (int64_t i = 0; i < 8; ++i)
@@ -167,8 +172,8 @@ TEST_F(Quantizing, TakesZerosAndTheTiniestAsZeros) {
   builder.addF32("zero", {1, 2}, {0.0f, -0.0f});
   builder.addF32("tiny", {1, 2}, {1e-40f, -1e-38f});
   for (const char *key : {"zero", "tiny"})
-    for (int64_t bits : {8, 4}) {
-      Result<Packed> packed = pack(recipeOf(key, 2, 1, bits, 32));
+    for (WeightElements elements : kIntegers) {
+      Result<Packed> packed = pack(recipeOf(key, 2, 1, {elements, 32}));
       ASSERT_TRUE(packed.isOk());
       EXPECT_EQ(packed->at(0, 0, 0), (std::pair{0.0f, 0}));
       EXPECT_EQ(packed->at(0, 0, 1), (std::pair{0.0f, 0}));
@@ -177,23 +182,24 @@ TEST_F(Quantizing, TakesZerosAndTheTiniestAsZeros) {
 
 TEST_F(Quantizing, TakesTheLargestThereAre) {
   builder.addF32("w", {1, 3}, {3.4e38f, -3.4e38f, 1.7e38f});
-  for (int64_t bits : {8, 4}) {
-    Result<Packed> packed = pack(recipeOf("w", 3, 1, bits, 32));
+  for (WeightElements elements : kIntegers) {
+    Result<Packed> packed = pack(recipeOf("w", 3, 1, {elements, 32}));
     ASSERT_TRUE(packed.isOk());
     auto [scale, q] = packed->at(0, 0, 0);
-    EXPECT_NEAR(double(q) * scale / 3.4e38, 1, bits == 8 ? 1e-6 : 0.08);
+    EXPECT_NEAR(double(q) * scale / 3.4e38, 1,
+                isInt8({elements}) ? 1e-6 : 0.08);
     EXPECT_LT(packed->error.relativeRms(), 0.1);
   }
 }
 
 TEST_F(Quantizing, RefusesNaNAndInfinity) {
   for (float bad : {NAN, INFINITY, -INFINITY})
-    for (int64_t bits : {8, 4}) {
-      std::string key = std::to_string(bad) + std::to_string(bits);
+    for (WeightElements elements : kIntegers) {
+      std::string key = std::to_string(bad) + std::to_string(int(elements));
       std::vector<float> values(size_t(70) * 40, 1.0f);
       values[size_t(40) * 40 + 39] = bad;
       builder.addF32(key, {70, 40}, values);
-      Result<Packed> packed = pack(recipeOf(key, 40, 70, bits, 32));
+      Result<Packed> packed = pack(recipeOf(key, 40, 70, {elements, 32}));
       ASSERT_FALSE(packed.isOk());
       EXPECT_NE(packed.status().message().find(
                     "weight \"w\": expected finite values to quantize, got NaN "
@@ -212,12 +218,10 @@ TEST_F(Quantizing, StacksOfGateAndUp) {
     gates.push_back(addMatrix("e." + std::to_string(e) + ".g", inter, k));
     ups.push_back(addMatrix("e." + std::to_string(e) + ".u", inter, k));
   }
-  for (int64_t bits : {8, 4}) {
+  for (WeightElements elements : kIntegers) {
     WeightRecipe recipe{
-        "w", WeightLayout::GatedPanels, WeightType::F32, k, 2 * inter,
+        "w", WeightLayout::GatedPanels, {elements, 32}, k, 2 * inter,
         3,   {{"e.{}.g"}, {"e.{}.u"}}};
-    recipe.bits = bits;
-    recipe.group = 32;
     Result<Packed> packed = pack(recipe);
     ASSERT_TRUE(packed.isOk()) << packed.status().toString();
     for (auto [threads, window] : {std::pair(1u, int64_t(1)), {3u, 20000}}) {
@@ -233,7 +237,7 @@ TEST_F(Quantizing, StacksOfGateAndUp) {
                               : ups[size_t(s)][size_t((n - inter) * k + i)];
           auto [scale, q] = packed->at(s, n, i);
           ASSERT_NEAR(double(q) * scale, x,
-                      std::fabs(scale) * (bits == 8 ? 0.5001 : 2.0));
+                      std::fabs(scale) * (isInt8({elements}) ? 0.5001 : 2.0));
         }
   }
 }
@@ -241,17 +245,17 @@ TEST_F(Quantizing, StacksOfGateAndUp) {
 // A row of a table is the row's words of a panel, one after the other, whatever
 // the threads and the window.
 TEST_F(Quantizing, TablesAreRowsOfPanels) {
-  for (int64_t bits : {8, 4})
+  for (WeightElements elements : kIntegers)
     for (auto [n, k, group] :
          {std::tuple<int64_t, int64_t, int64_t>{64, 128, 64},
           {1, 1, 32},
           {33, 65, 32},
           {70, 135, 128}}) {
-      std::string key = std::to_string(bits) + "." + std::to_string(n) + "x" +
-                        std::to_string(k);
+      std::string key = std::string(WeightFormat{elements}.name()) + "." +
+                        std::to_string(n) + "x" + std::to_string(k);
       SCOPED_TRACE(key);
       addMatrix(key, n, k);
-      WeightRecipe recipe = recipeOf(key, k, n, bits, group);
+      WeightRecipe recipe = recipeOf(key, k, n, {elements, group});
       Result<Packed> panels = pack(recipe);
       ASSERT_TRUE(panels.isOk()) << panels.status().toString();
       recipe.layout = WeightLayout::Raw;
@@ -278,7 +282,7 @@ TEST_F(Quantizing, TablesAreRowsOfPanels) {
 
 TEST_F(Quantizing, TablesWantWholeRows) {
   addMatrix("w", 6, 4);
-  WeightRecipe recipe = recipeOf("w", 6, 4, 8, 32);
+  WeightRecipe recipe = recipeOf("w", 6, 4, {WeightElements::Int8, 32});
   recipe.layout = WeightLayout::Raw;
   Result<Packed> packed = pack(recipe);
   ASSERT_FALSE(packed.isOk());

@@ -1,9 +1,11 @@
 //===- Measure.cpp - Run and time what was asked for ----------------------===//
 
 #include "tools/mtp-bench/Measure.h"
+#include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/schema/BlobFormat.h"
 
 #include <algorithm>
 #include <array>
@@ -95,17 +97,8 @@ void bench::reportTurn(const Options &options, uint32_t turn,
 
 /// A word for what a weight is kept in.
 static std::string formatOf(const schema::Blob &weight) {
-  switch (weight.format()) {
-  case schema::BlobFormat::Int8:
-  case schema::BlobFormat::Int8Rows:
-    return "int8";
-  case schema::BlobFormat::Int4:
-  case schema::BlobFormat::Int4Rows:
-    return "int4";
-  case schema::BlobFormat::Elements:
-    break;
-  }
-  return weight.dtype() == schema::DType::F32 ? "f32" : "bf16";
+  std::optional<WeightFormat> format = weightFormatOf(weight);
+  return format ? std::string(format->name()) : dtypeName(weight.dtype());
 }
 
 /// The largest first; what would read 0.00 GB is left out.

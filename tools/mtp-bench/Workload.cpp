@@ -3,6 +3,7 @@
 #include "tools/mtp-bench/Workload.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/WeightFormat.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,15 +12,46 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// What follows "key = " in a printed configuration.
+/// Splits `text` at its first comma that stands in no brackets and no string.
+static std::string_view nextEntry(std::string_view &text) {
+  int depth = 0;
+  bool isString = false;
+  size_t end = 0;
+  for (; end < text.size(); ++end) {
+    char c = text[end];
+    if (c == '"')
+      isString = !isString;
+    if (isString)
+      continue;
+    if (c == ',' && depth == 0)
+      break;
+    depth += std::string_view("<[{(").find(c) != std::string_view::npos;
+    depth -= std::string_view(">]})").find(c) != std::string_view::npos;
+  }
+  std::string_view entry = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  entry.remove_prefix(std::min(entry.find_first_not_of(' '), entry.size()));
+  return entry;
+}
+
+/// What stands between the outermost brackets of an attribute, "<...>" behind
+/// its name or "{...}"; all of what has none.
+static std::string_view insideOf(std::string_view attribute) {
+  size_t begin = attribute.find_first_of("<{=");
+  if (begin == std::string_view::npos || attribute[begin] == '=')
+    return attribute;
+  std::string_view inside = attribute.substr(begin + 1);
+  return inside.substr(0, inside.find_last_of(">}"));
+}
+
+/// What follows "key = " in a printed configuration, not in what it holds.
 static std::string_view configValue(std::string_view config,
                                     std::string_view key) {
   std::string sought = strCat(key, " = ");
-  for (size_t at = config.find(sought); at != std::string_view::npos;
-       at = config.find(sought, at + 1)) {
-    // "k = " is also the end of "rank = ".
-    if (at == 0 || config[at - 1] == '{' || config[at - 1] == ' ')
-      return config.substr(at + sought.size());
+  for (std::string_view rest = insideOf(config); !rest.empty();) {
+    std::string_view entry = nextEntry(rest);
+    if (entry.starts_with(sought))
+      return entry.substr(sought.size());
   }
   return {};
 }
@@ -34,15 +66,35 @@ int64_t bench::configInt(std::string_view config, std::string_view key) {
 std::string_view bench::configText(std::string_view config,
                                    std::string_view key) {
   std::string_view value = configValue(config, key);
-  if (!value.starts_with('"'))
+  if (value.starts_with('"')) {
+    value.remove_prefix(1);
+    return value.substr(0, value.find('"'));
+  }
+  // A number is no text.
+  if (value.empty() || value.find_first_of("-0123456789") == 0)
     return {};
-  value.remove_prefix(1);
-  return value.substr(0, value.find('"'));
+  std::string_view inside = insideOf(value);
+  return nextEntry(inside);
 }
 
 std::string_view bench::kindOf(const schema::Kernel &kernel) {
   return kernel.kind() ? kernel.kind()->string_view()
                        : kernel.symbol()->string_view();
+}
+
+/// What multiplies by such weights.
+static Arithmetic arithmeticOf(WeightElements elements) {
+  switch (elements) {
+  case WeightElements::F32:
+    return Arithmetic::F32;
+  case WeightElements::BF16:
+    return Arithmetic::BF16;
+  case WeightElements::Int8:
+    return Arithmetic::I8;
+  case WeightElements::Int4:
+    return Arithmetic::I4;
+  }
+  return Arithmetic::F32;
 }
 
 namespace {
@@ -62,11 +114,11 @@ struct Shape {
     keyWidth = read("dk");
     valueWidth = read("dv");
     window = read("window");
-    std::string_view dtype = configText(config, "dtype");
-    type = dtype == "bf16"   ? Arithmetic::BF16
-           : dtype == "int8" ? Arithmetic::I8
-           : dtype == "int4" ? Arithmetic::I4
-                             : Arithmetic::F32;
+    std::string_view format = configText(config, "format");
+    type =
+        arithmeticOf(findWeightElements(
+                         format.empty() ? configText(config, "dtype") : format)
+                         .value_or(WeightElements::F32));
   }
   /// Multiplies rows by a weight that is a matrix, or a stack of them.
   bool isProduct() const { return inputs > 0 && outputs > 0; }

@@ -16,8 +16,11 @@
 
 namespace mtp::bench {
 
-/// A value of a kernel's configuration as the artifact prints it, "k = 64 :
-/// i64, ..": the integer of that key, or 0; the text of a string, or "".
+/// A value of a kernel's configuration as the artifact prints it,
+/// "#exec.linear< k = 64, format = <int4, group = 32>>" or "{k = 64 : i64}":
+/// the integer of that key, or 0; the text of a string, a word, or the first of
+/// an attribute, "int4" here, or "". A key within another's value is none of
+/// these.
 int64_t configInt(std::string_view config, std::string_view key);
 std::string_view configText(std::string_view config, std::string_view key);
 

@@ -44,8 +44,8 @@ std::string shapeText(const Program &program);
 /// "decode", "prefill" or "function".
 const char *kindName(schema::ProgramKind kind);
 
-/// "elements", "int8" or "int4".
-const char *formatName(schema::BlobFormat format);
+/// "elements"; "int8" of panels, "int8_rows" of a table.
+std::string formatName(schema::BlobFormat format);
 
 /// "elf_shared", "cubin", "ptx" or "gpu_sim".
 const char *imageFormatName(schema::ImageFormat format);

@@ -3,6 +3,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/BlobFormat.h"
 #include "tools/mtp-dump/Dump.h"
 
 using namespace mtp;
@@ -19,20 +20,12 @@ const char *mtp::kindName(schema::ProgramKind kind) {
   return "unknown";
 }
 
-const char *mtp::formatName(schema::BlobFormat format) {
-  switch (format) {
-  case schema::BlobFormat::Elements:
+std::string mtp::formatName(schema::BlobFormat format) {
+  const QuantizedBlob *known = findQuantizedBlob(format);
+  if (!known)
     return "elements";
-  case schema::BlobFormat::Int8:
-    return "int8";
-  case schema::BlobFormat::Int4:
-    return "int4";
-  case schema::BlobFormat::Int8Rows:
-    return "int8_rows";
-  case schema::BlobFormat::Int4Rows:
-    return "int4_rows";
-  }
-  return "unknown";
+  return strCat(WeightFormat{known->elements}.name(),
+                known->isTable ? "_rows" : "");
 }
 
 const char *mtp::imageFormatName(schema::ImageFormat format) {

@@ -71,21 +71,25 @@ cl::opt<Report>
                           clEnumValN(Report::Text, "text", "for people"),
                           clEnumValN(Report::Json, "json", "as JSON")),
                cl::ValueOptional, cl::init(Report::None), cl::cat(category));
+const std::string quantizeValue =
+    quantizeUsage(/*takesNone=*/false, /*takesKeep=*/true);
+const std::string quantizePartValue =
+    quantizeUsage(/*takesNone=*/true, /*takesKeep=*/false);
 cl::opt<std::string> quantize(
     "quantize",
     cl::desc("Store the weights of projections as integers. keep=PATTERN "
              "(a glob over tensor keys, again for more) leaves weights as "
              "they are"),
-    cl::value_desc("int8|int4[,group=N][,keep=PATTERN]..."), cl::cat(category));
+    cl::value_desc(quantizeValue), cl::cat(category));
 cl::opt<std::string>
     quantizeHead("quantize-head",
                  cl::desc("The same for the head, instead of --quantize"),
-                 cl::value_desc("int8|int4|none[,group=N]"), cl::cat(category));
+                 cl::value_desc(quantizePartValue), cl::cat(category));
 cl::opt<std::string> quantizeEmbedding(
     "quantize-embedding",
     cl::desc("The same for embedding tables, which --quantize leaves as they "
              "are; its keep= counts"),
-    cl::value_desc("int8|int4|none[,group=N]"), cl::cat(category));
+    cl::value_desc(quantizePartValue), cl::cat(category));
 cl::opt<std::string> draftVocabulary(
     "draft-vocab",
     cl::desc("Draft only the most frequent tokens of a list (lines of a token "

@@ -118,7 +118,7 @@ CompileOptions Run::compileOptions() {
   };
   options.write.onQuantized = [this](const mtp::WeightRecipe &recipe,
                                      const mtp::QuantizationError &error) {
-    parts.quantized.push_back({recipe.name, recipe.bits, recipe.group, error});
+    parts.quantized.push_back({recipe.name, recipe.format, error});
   };
   options.onCode = [this](const Target &, const KernelCode &code) {
     parts.resources = code.resources;
