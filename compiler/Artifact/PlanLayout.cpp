@@ -49,14 +49,6 @@ static std::vector<int32_t> picksOf(exec::WeightOp weight) {
   return {values.begin(), values.end()};
 }
 
-static WeightFormat formatOf(exec::WeightOp weight) {
-  Type dtype = weight.getDtype();
-  if (weight.isQuantized())
-    return {dtype.isInteger(8) ? WeightElements::Int8 : WeightElements::Int4,
-            int64_t(*weight.getGroup())};
-  return {dtype.isBF16() ? WeightElements::BF16 : WeightElements::F32};
-}
-
 FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   WeightRecipe recipe;
   recipe.name = weight.getSymName().str();
@@ -72,7 +64,7 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   } else if (!isa<exec::RawLayoutAttr>(layout)) {
     return weight.emitOpError("has a layout that cannot be packed: ") << layout;
   }
-  recipe.format = formatOf(weight);
+  recipe.format = weight.getFormat().getFormat();
   recipe.k = weight.getK();
   recipe.n = weight.getN();
   recipe.count = weight.getStack();

@@ -13,7 +13,7 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 Value codegen::asBuffer(OpBuilder &builder, Location loc, Value pointer,
-                             MemRefType type, Value rows) {
+                        MemRefType type, Value rows) {
   LLVMTypeConverter converter(builder.getContext());
   auto descriptor =
       MemRefDescriptor::poison(builder, loc, converter.convertType(type));

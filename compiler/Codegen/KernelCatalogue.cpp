@@ -23,8 +23,7 @@ static const llvm::StringMap<const RowKernel *> &catalogue() {
   return kinds;
 }
 
-const RowKernel *
-codegen::findRowKernel(exec::KernelAttrInterface kernel) {
+const RowKernel *codegen::findRowKernel(exec::KernelAttrInterface kernel) {
   return catalogue().lookup(kernel.getKind());
 }
 
@@ -37,7 +36,7 @@ std::vector<StringRef> codegen::rowKernelKinds() {
 }
 
 InFlightDiagnostic codegen::emitKernelError(Location loc,
-                                                 const KernelSpec &spec) {
+                                            const KernelSpec &spec) {
   return mlir::emitError(loc) << "kernel '" << spec.symbol << "' of kind '"
                               << spec.kernel.getKind() << "': ";
 }

@@ -161,7 +161,8 @@ OutlineControlPass::makeKernel(PerSlotOp op, const ControlStates &states) {
       {.reads = int64_t(1 + op.getInputs().size() + states.read.size()),
        .updates = int64_t(states.updated.size()),
        .outputs = op.getNumResults()});
-  auto kernel = exec::KernelOp::create(builder, op.getLoc(), kernelName(op), attr);
+  auto kernel =
+      exec::KernelOp::create(builder, op.getLoc(), kernelName(op), attr);
   kernel.getBody().takeBody(function.getBody());
   kernel.getBody().front().getTerminator()->erase();
   function.erase();

@@ -23,7 +23,8 @@ using namespace mlir::exec;
 
 namespace {
 
-struct BufferizePass : public mlir::mtp::impl::BufferizePassBase<BufferizePass> {
+struct BufferizePass
+    : public mlir::mtp::impl::BufferizePassBase<BufferizePass> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -103,9 +104,9 @@ void BufferizePass::lowerCall(KernelOpInterface op, SymbolTable &symbols) {
   SmallVector<Attribute> params;
   for (Count param : op.getKernelParams())
     params.push_back(CountAttr::get(&getContext(), param));
-  DispatchOp::create(
-      builder, op.getLoc(), kernelFor(op, symbols).getValue(),
-      operands, builder.getArrayAttr(params), offsets, op->getNumResults());
+  DispatchOp::create(builder, op.getLoc(), kernelFor(op, symbols).getValue(),
+                     operands, builder.getArrayAttr(params), offsets,
+                     op->getNumResults());
   ++numDispatches;
 }
 

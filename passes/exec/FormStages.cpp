@@ -85,7 +85,8 @@ struct Steps {
   size_t stages = 0;
 };
 
-struct FormStagesPass : public mlir::mtp::impl::FormStagesPassBase<FormStagesPass> {
+struct FormStagesPass
+    : public mlir::mtp::impl::FormStagesPassBase<FormStagesPass> {
   using Base::Base;
 
   void runOnOperation() override;

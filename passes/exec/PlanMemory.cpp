@@ -39,7 +39,8 @@ struct Interval {
   int64_t offset = 0;
 };
 
-struct PlanMemoryPass : public mlir::mtp::impl::PlanMemoryPassBase<PlanMemoryPass> {
+struct PlanMemoryPass
+    : public mlir::mtp::impl::PlanMemoryPassBase<PlanMemoryPass> {
   using Base::Base;
 
   void runOnOperation() override;

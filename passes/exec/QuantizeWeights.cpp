@@ -72,10 +72,9 @@ FailureOr<Format> QuantizeWeightsPass::parseFormat(llvm::StringRef name,
                                                    int64_t group) {
   if (name == "none")
     return Format();
-  std::optional<WeightElements> elements = symbolizeWeightElements(name);
   ::mtp::WeightFormat format;
-  if (elements)
-    format = {static_cast<::mtp::WeightElements>(*elements), group};
+  if (auto elements = ::mtp::findWeightElements(name))
+    format = {*elements, group};
   if (!format.isQuantized()) {
     return getOperation().emitError("expected a format of int8, int4 or none "
                                     "for weights, got '")

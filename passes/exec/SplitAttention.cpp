@@ -79,8 +79,7 @@ private:
 /// values, in whole vectors. No target has vectors of more than 16 floats.
 static int64_t partStride(AttentionOp attention) {
   constexpr int64_t kLanes = 16;
-  int64_t tiles =
-      kernelTasks(attention.makeKernel(), {1});
+  int64_t tiles = kernelTasks(attention.makeKernel(), {1});
   int64_t heads = attention.getHeads();
   return tiles * 2 * kLanes +
          heads * llvm::alignTo(columnsOf(attention.getY()) / heads, kLanes);
@@ -127,8 +126,7 @@ static void resizeParts(AttentionOp op) {
 }
 
 TaskShape SplitAttentionPass::shapeOfCall(AttentionOp op) const {
-  return blocks ? blockShape(op)
-                : taskShape(op.makeKernel());
+  return blocks ? blockShape(op) : taskShape(op.makeKernel());
 }
 
 /// The calls of a program whose positions come in several parts, and how their

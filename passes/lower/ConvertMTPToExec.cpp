@@ -27,7 +27,8 @@ struct ConvertMTPToExecPass
 static LogicalResult convertCaches(ModuleOp module) {
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   llvm::StringMap<int64_t> heads = findCacheHeads(module);
-  for (mlir::mtp::CacheOp cache : llvm::to_vector(module.getOps<mlir::mtp::CacheOp>())) {
+  for (mlir::mtp::CacheOp cache :
+       llvm::to_vector(module.getOps<mlir::mtp::CacheOp>())) {
     if (!envelope) {
       return cache.emitOpError("expected an mtp.envelope on the module: it "
                                "gives the page size");

@@ -107,11 +107,10 @@ Value LoweringContext::packed(const Packing &packing, Location loc) {
     builder.setInsertionPoint(program);
     llvm::StringRef name =
         cast<exec::SourceAttr>(packing.sources.front()).getTensor();
-    weight =
-        exec::WeightOp::create(builder, loc, name, packing.layout, packing.k,
-                               packing.n, packing.stack, sources,
-                               packing.format,
-                               /*picks=*/FlatSymbolRefAttr());
+    weight = exec::WeightOp::create(builder, loc, name, packing.layout,
+                                    packing.k, packing.n, packing.stack,
+                                    sources, packing.format,
+                                    /*picks=*/FlatSymbolRefAttr());
     symbols.insert(weight);
     ++numWeights;
   }

@@ -8,8 +8,7 @@ using namespace mlir::mtp;
 static LogicalResult lowerRoute(MoeRouteOp op, LoweringContext &context) {
   Value logits = context.lookup(op.getLogits()), bias;
   if (op.getBias())
-    bias = context.packedRaw(op.getBias(), context.singles(),
-                             op.getLoc());
+    bias = context.packedRaw(op.getBias(), context.singles(), op.getLoc());
   auto route = context.call<exec::MoeRouteOp>(
       op.getLoc(), op.getExperts().getType(), op.getWeights().getType(), logits,
       bias, op.getScoring(), op.getGroups(), op.getKeep(), op.getNormalized(),

@@ -23,10 +23,9 @@ static LogicalResult lowerEmbed(EmbedOp op, LoweringContext &context) {
   Location loc = op.getLoc();
   exec::FormatAttr format = context.formatOf(op.getTable());
   Value table = context.packedRaw(op.getTable(), format, loc);
-  context.map(op.getResult(),
-              context.call<exec::EmbedOp>(loc, op.getType(), table,
-                                          context.lookup(op.getTokens()),
-                                          format));
+  context.map(op.getResult(), context.call<exec::EmbedOp>(
+                                  loc, op.getType(), table,
+                                  context.lookup(op.getTokens()), format));
   return success();
 }
 
@@ -39,8 +38,8 @@ static LogicalResult lowerMaskFirst(MaskFirstOp op, LoweringContext &context) {
 }
 
 static LogicalResult lowerNorm(RmsNormOp op, LoweringContext &context) {
-  Value weight = context.packedRaw(op.getWeight(), context.singles(),
-                                   op.getLoc());
+  Value weight =
+      context.packedRaw(op.getWeight(), context.singles(), op.getLoc());
   context.map(op.getResult(),
               context.call<exec::RmsNormOp>(
                   op.getLoc(), op.getType(), context.lookup(op.getX()), weight,

@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 namespace {
-struct AbsorbMLAPass : public mlir::mtp::impl::AbsorbMLAPassBase<AbsorbMLAPass> {
+struct AbsorbMLAPass
+    : public mlir::mtp::impl::AbsorbMLAPassBase<AbsorbMLAPass> {
   using Base::Base;
 
   void runOnOperation() override;

@@ -135,8 +135,9 @@ LogicalResult CacheUses::checkComplete(ModuleOp module) {
   return success();
 }
 
-LogicalResult mlir::mtp::verifyCacheUses(ModuleOp module, const SymbolTable &symbols,
-                                   RoundOp round, int64_t &uses) {
+LogicalResult mlir::mtp::verifyCacheUses(ModuleOp module,
+                                         const SymbolTable &symbols,
+                                         RoundOp round, int64_t &uses) {
   CacheUses state(symbols);
   if (failed(state.visit(round, Layer())) ||
       failed(state.checkComplete(module))) {

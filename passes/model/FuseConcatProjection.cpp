@@ -18,7 +18,8 @@ using namespace mlir::mtp;
 
 namespace {
 struct FuseConcatProjectionPass
-    : public mlir::mtp::impl::FuseConcatProjectionPassBase<FuseConcatProjectionPass> {
+    : public mlir::mtp::impl::FuseConcatProjectionPassBase<
+          FuseConcatProjectionPass> {
   using Base::Base;
 
   void runOnOperation() override;

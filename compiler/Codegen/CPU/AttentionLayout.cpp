@@ -37,14 +37,13 @@ AttentionLayout::AttentionLayout(const AttentionParams &params,
                                  int64_t tile)
     : division(division), tile(tile),
       tilesAtOnce(tile > division.headsPerTask ? 1 : division.tasksAtOnce()),
-      scoreHeads(division.headsPerTask), lanes(target.lanes),
-      dk(params.dk), dv(params.dv), dtype(params.dtype),
+      scoreHeads(division.headsPerTask), lanes(target.lanes), dk(params.dk),
+      dv(params.dv), dtype(params.dtype),
       dot(dtype == DType::BF16 && target.bf16Dot), bytes(byteWidth(dtype)),
       cache(params.cache),
       copiesValues(division.rowsPerTask > 1 && cache.heads == 1 &&
                    params.kvHeads > 1 && dv * bytes % 4 == 0),
-      part(params.part), parts(params.parts),
-      partStride(params.partStride),
+      part(params.part), parts(params.parts), partStride(params.partStride),
       leavesParts(params.splits != 0) {}
 
 int64_t AttentionLayout::laneOf(int64_t column) const {

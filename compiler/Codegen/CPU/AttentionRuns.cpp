@@ -14,8 +14,8 @@ using namespace mlir;
 
 /// Where the key at `place` of the slot's page number `page` lies.
 Value AttentionRuns::keyOf(const Run &run, Value page, Value place) {
-  Value pages = kb.at(kb.buffer(4), params.kOffset /
-                                        layout.cache.heads * layout.bytes);
+  Value pages =
+      kb.at(kb.buffer(4), params.kOffset / layout.cache.heads * layout.bytes);
   Value first = kb.at(pages, kb.loadI32(run.pages, page), layout.pageBytes());
   return kb.at(kb.at(first, place, layout.positionBytes()), run.kvHead,
                layout.headBytes());
@@ -63,8 +63,8 @@ Value AttentionRuns::valueOffset(const Run &run) {
 void AttentionRuns::prefetchNext(const Run &run, Value start, Value end,
                                  int64_t share) {
   int64_t apart = valuesBehindKeys();
-  bool within = params.kvHeads == 1 && apart >= 0 &&
-                apart + layout.dv <= layout.dk;
+  bool within =
+      params.kvHeads == 1 && apart >= 0 && apart + layout.dv <= layout.dk;
   Value offset = valueOffset(run);
   int64_t positions = layout.block() / prefetchShares;
   Value next = kb.add(start, layout.block() + share * positions);
@@ -372,8 +372,7 @@ void AttentionRuns::emit(Value first, Value end, Value head, Value tiles,
                          Split split) {
   Run run;
   run.head = head, run.tiles = tiles, run.split = split;
-  run.kvHead =
-      kb.div(head, params.qHeads / params.kvHeads);
+  run.kvHead = kb.div(head, params.qHeads / params.kvHeads);
   kb.whileLoop(
       Values{first},
       [&](ValueRange state) { return kb.cmp(Cmp::LT, state[0], end); },

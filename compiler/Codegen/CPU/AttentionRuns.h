@@ -30,8 +30,7 @@ public:
   AttentionRuns(CpuBuilder &kb, const AttentionParams &params,
                 const AttentionLayout &layout)
       : kb(kb), params(params), layout(layout), tree(params.isTree),
-        window(params.window),
-        block(kb, layout, params.scale, window != 0) {}
+        window(params.window), block(kb, layout, params.scale, window != 0) {}
 
   /// Sets up what all tasks share.
   void begin() { block.begin(); }
@@ -83,8 +82,7 @@ private:
   void locateKeys(const Run &run, Value start, Value begin, Value end);
   /// Elements from the first head's key of an entry to its value.
   int64_t valuesBehindKeys() const {
-    return (params.vOffset - params.kOffset) /
-           layout.cache.heads;
+    return (params.vOffset - params.kOffset) / layout.cache.heads;
   }
   Value valueOffset(const Run &run);
   /// Shares in which the next block is prefetched.

@@ -197,9 +197,8 @@ static LogicalResult verifyPartStride(KernelT kernel, EmitError emitError) {
   if (params.parts == 0)
     return success();
   AttentionDivision division(params, /*rowsPerTask=*/1);
-  int64_t room =
-      division.tasksPerRow *
-      AttentionLayout::sumsFloats(division.headsPerTask, params.dv);
+  int64_t room = division.tasksPerRow *
+                 AttentionLayout::sumsFloats(division.headsPerTask, params.dv);
   if (params.partStride < room)
     return emitError() << "expected part_stride to be at least " << room
                        << ", got " << params.partStride;

@@ -108,8 +108,8 @@ static LogicalResult emitObject(ModuleOp kernels, const TargetDesc &target,
   return success();
 }
 
-FailureOr<std::vector<char>>
-codegen::compileKernels(ModuleOp kernels, const TargetDesc &target) {
+FailureOr<std::vector<char>> codegen::compileKernels(ModuleOp kernels,
+                                                     const TargetDesc &target) {
   if (failed(lowerToLLVMDialect(kernels)))
     return kernels.emitError("cannot lower the kernels to the llvm dialect");
   SmallVector<char, 0> object;

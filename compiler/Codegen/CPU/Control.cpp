@@ -12,7 +12,7 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 LogicalResult codegen::emitControl(OpBuilder &builder, CpuBuilder &kb,
-                                        Region &body) {
+                                   Region &body) {
   Location loc = body.getLoc();
   IRMapping map;
   for (auto [i, argument] : llvm::enumerate(body.getArguments().drop_front()))

@@ -39,7 +39,7 @@ static LogicalResult verifyOnCpu(Location loc, const KernelSpec &spec) {
 }
 
 int64_t codegen::kernelScratchBytes(const KernelSpec &spec,
-                                         const TargetDesc &target) {
+                                    const TargetDesc &target) {
   Location loc = UnknownLoc::get(spec.kernel.getContext());
   if (spec.body || failed(verifyOnCpu(loc, spec)))
     return 0;
@@ -52,8 +52,8 @@ int64_t codegen::kernelScratchBytes(const KernelSpec &spec,
 }
 
 LogicalResult codegen::emitKernel(OpBuilder &builder, ModuleOp kernels,
-                                       const KernelSpec &spec,
-                                       const TargetDesc &target) {
+                                  const KernelSpec &spec,
+                                  const TargetDesc &target) {
   Location loc = kernels.getLoc();
   if (!spec.body && failed(verifyOnCpu(loc, spec)))
     return failure();

@@ -9,7 +9,7 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-PanelMatmulSpec codegen::productSpec(const ProductParams &params) {
+PanelMatmulSpec codegen::matmulSpec(const ProductParams &params) {
   PanelMatmulSpec spec;
   spec.k = params.k;
   spec.n = params.n;
@@ -21,15 +21,14 @@ PanelMatmulSpec codegen::productSpec(const ProductParams &params) {
 }
 
 PanelMatmulSpec codegen::projectionSpec(const ProjectionBuffers &buffers,
-                                             const ProductParams &params) {
-  PanelMatmulSpec spec = productSpec(params);
+                                        const ProductParams &params) {
+  PanelMatmulSpec spec = matmulSpec(params);
   spec.weights = buffers.weights;
   spec.normWeight = buffers.normWeight;
   return spec;
 }
 
-Value codegen::addBias(CpuBuilder &kb, Value bias,
-                            const OutputVector &output) {
+Value codegen::addBias(CpuBuilder &kb, Value bias, const OutputVector &output) {
   if (!bias)
     return output.values;
   Value from = kb.at(bias, output.column, 4);
@@ -98,8 +97,8 @@ static void emitHeadLinear(CpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
 
   if (int64_t width = kernel.getKeepWidth())
     keepColumns(kb, panelTasks(n, /*gated=*/false), [&](Value head, Value row) {
-      Value from = kb.at(in.at(kb, kb.buffer(0), head, row),
-                         kernel.getKeepOffset() * 4);
+      Value from =
+          kb.at(in.at(kb, kb.buffer(0), head, row), kernel.getKeepOffset() * 4);
       Value to = kb.at(out.at(kb, y, head, row), n * 4);
       if (!rotation)
         return kb.copy(from, to, width);
@@ -108,7 +107,7 @@ static void emitHeadLinear(CpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
       emitRotatedHead(kb, rope, from, to, angles);
     });
 
-  PanelMatmulSpec spec = productSpec(ProductParams(kernel));
+  PanelMatmulSpec spec = matmulSpec(ProductParams(kernel));
   spec.groups = heads;
   spec.weights = kb.buffer(1);
   auto rowCount = [&](Value) { return rows; };

@@ -9,8 +9,9 @@
 namespace mtp::codegen {
 
 /// The matrix of `params`; weights, rows and stores are the caller's to say.
-PanelMatmulSpec productSpec(const ProductParams &params);
-/// The same of a projection, of these buffers; rows and stores are the caller's to say.
+PanelMatmulSpec matmulSpec(const ProductParams &params);
+/// The same of a projection, of these buffers; rows and stores are the caller's
+/// to say.
 PanelMatmulSpec projectionSpec(const ProjectionBuffers &buffers,
                                const ProductParams &params);
 

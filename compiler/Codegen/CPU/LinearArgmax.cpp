@@ -97,11 +97,8 @@ static void emitLinearArgmax(CpuBuilder &kb,
   emitPanelMatmul(kb, spec);
 }
 
-static const KernelEmitter kinds[] = {
-    kernelEmitter(emitLinearArgmax,
-                  productScratchBytes<exec::LinearArgmaxKernelAttr>,
-                  verifyOnCpu<exec::LinearArgmaxKernelAttr>)};
+static const KernelEmitter kinds[] = {kernelEmitter(
+    emitLinearArgmax, productScratchBytes<exec::LinearArgmaxKernelAttr>,
+    verifyOnCpu<exec::LinearArgmaxKernelAttr>)};
 
-llvm::ArrayRef<KernelEmitter> codegen::linearArgmaxKernels() {
-  return kinds;
-}
+llvm::ArrayRef<KernelEmitter> codegen::linearArgmaxKernels() { return kinds; }

@@ -16,7 +16,7 @@ template <typename KernelT>
 static void emitExperts(CpuBuilder &kb, KernelT kernel,
                         llvm::function_ref<Value(Value)> rowOf,
                         int64_t yStride) {
-  PanelMatmulSpec spec = productSpec(expertMatrix(kernel));
+  PanelMatmulSpec spec = matmulSpec(expertMatrix(kernel));
   spec.groups = kernel.getExperts();
   spec.weights = kb.buffer(1);
   Value expertStart = kb.buffer(2), pairs = kb.buffer(3), y = kb.buffer(4);
@@ -67,8 +67,7 @@ static void emitMoeDown(CpuBuilder &kb, exec::MoeDownKernelAttr kernel) {
 }
 
 static const KernelEmitter kinds[] = {
-    kernelEmitter(emitMoeGateUp,
-                  productScratchBytes<exec::MoeGateUpKernelAttr>,
+    kernelEmitter(emitMoeGateUp, productScratchBytes<exec::MoeGateUpKernelAttr>,
                   verifyOnCpu<exec::MoeGateUpKernelAttr>),
     kernelEmitter(emitMoeDown, productScratchBytes<exec::MoeDownKernelAttr>,
                   verifyOnCpu<exec::MoeDownKernelAttr>)};

@@ -99,8 +99,8 @@ static FailureOr<EmittedKind> findCode(Location loc, const KernelSpec &spec,
 }
 
 FailureOr<GpuLaunch> codegen::emitGpuKernel(OpBuilder &builder,
-                                                 gpu::GPUModuleOp module,
-                                                 const KernelSpec &spec) {
+                                            gpu::GPUModuleOp module,
+                                            const KernelSpec &spec) {
   Location loc = module.getLoc();
   auto emitError = [&] { return emitKernelError(loc, spec); };
   FailureOr<EmittedKind> kind = findCode(loc, spec, emitError);

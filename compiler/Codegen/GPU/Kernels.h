@@ -48,14 +48,13 @@ GpuEmitter gpuEmitter(
     std::type_identity_t<mlir::LogicalResult (*)(KernelT, EmitError)> verify =
         nullptr) {
   using Kernel = exec::KernelAttrInterface;
-  GpuEmitter emitter{KernelT::kKind,
-                     [launch](Kernel kernel) {
-                       return launch(mlir::cast<KernelT>(kernel));
-                     },
-                     [emit](GpuBuilder &kb, Kernel kernel) {
-                       emit(kb, mlir::cast<KernelT>(kernel));
-                     },
-                     {}};
+  GpuEmitter emitter{
+      KernelT::kKind,
+      [launch](Kernel kernel) { return launch(mlir::cast<KernelT>(kernel)); },
+      [emit](GpuBuilder &kb, Kernel kernel) {
+        emit(kb, mlir::cast<KernelT>(kernel));
+      },
+      {}};
   if (verify)
     emitter.verify = [verify](Kernel kernel, EmitError emitError) {
       return verify(mlir::cast<KernelT>(kernel), emitError);

@@ -82,8 +82,7 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
 }
 
 /// buffers: x, out. params: M.
-static void emitArgmaxKernel(KernelBuilder &kb,
-                             exec::ArgmaxKernelAttr kernel) {
+static void emitArgmaxKernel(KernelBuilder &kb, exec::ArgmaxKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);
   kb.forTasks([&](Value row) {

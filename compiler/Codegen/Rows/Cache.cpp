@@ -28,9 +28,8 @@ static Value isEntry(KernelBuilder &kb, const CacheBuffers &cache,
 }
 
 void codegen::emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
-                                const CacheLayout &layout, int64_t bytes,
-                                Value row,
-                                llvm::function_ref<void(Value)> body) {
+                           const CacheLayout &layout, int64_t bytes, Value row,
+                           llvm::function_ref<void(Value)> body) {
   Value position = kb.loadI32(cache.positions, row);
   kb.ifThen(isEntry(kb, cache, layout, position), [&] {
     Value slot = kb.clampIndex(kb.loadI32(cache.slots, row), cache.slotCount);
@@ -38,10 +37,9 @@ void codegen::emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
   });
 }
 
-void codegen::emitCopyToShares(KernelBuilder &kb,
-                                    const CacheLayout &layout, Value from,
-                                    Value share, int64_t offset, int64_t width,
-                                    DType dtype) {
+void codegen::emitCopyToShares(KernelBuilder &kb, const CacheLayout &layout,
+                               Value from, Value share, int64_t offset,
+                               int64_t width, DType dtype) {
   int64_t bytes = byteWidth(dtype), perHead = width / layout.heads;
   Value to = kb.at(share, offset / layout.heads * bytes);
   kb.forItems(layout.heads, [&](Value head) {
@@ -59,12 +57,13 @@ static void emitKvAppend(KernelBuilder &kb, exec::KvAppendKernelAttr kernel) {
                      kb.buffer(4), kb.param(1),  kernel.getSlots()};
   CacheLayout layout(kernel, kernel.getEntry());
   kb.forTasks([&](Value row) {
-    emitForEntry(
-        kb, cache, layout, byteWidth(dtypeOf(kernel.getDtype())), row, [&](Value share) {
-          emitCopyToShares(kb, layout, kb.at(kb.buffer(0), row, stride * 4),
-                           share, kernel.getEntryOffset(), width,
-                           dtypeOf(kernel.getDtype()));
-        });
+    emitForEntry(kb, cache, layout, byteWidth(dtypeOf(kernel.getDtype())), row,
+                 [&](Value share) {
+                   emitCopyToShares(kb, layout,
+                                    kb.at(kb.buffer(0), row, stride * 4), share,
+                                    kernel.getEntryOffset(), width,
+                                    dtypeOf(kernel.getDtype()));
+                 });
   });
 }
 

@@ -66,8 +66,7 @@ static void emitAddBias(KernelBuilder &kb, exec::AddBiasKernelAttr kernel) {
 
 /// y[r] = a[r] followed by b[r]. buffers: a, b, y. params: M.
 static void emitConcat(KernelBuilder &kb, exec::ConcatKernelAttr kernel) {
-  int64_t aWidth = kernel.getAWidth(),
-          bWidth = kernel.getBWidth();
+  int64_t aWidth = kernel.getAWidth(), bWidth = kernel.getBWidth();
   int64_t aStride = strideOr(kernel.getAStride(), aWidth);
   int64_t bStride = strideOr(kernel.getBStride(), bWidth);
   int64_t yStride = strideOr(kernel.getYStride(), aWidth + bWidth);
@@ -104,8 +103,7 @@ static void emitTakeRows(KernelBuilder &kb, exec::TakeRowsKernelAttr kernel) {
 }
 
 static TaskItems concatItems(exec::ConcatKernelAttr kernel) {
-  return TaskItems::elements(
-      std::max(kernel.getAWidth(), kernel.getBWidth()));
+  return TaskItems::elements(std::max(kernel.getAWidth(), kernel.getBWidth()));
 }
 
 static const RowKernel kinds[] = {

@@ -69,8 +69,7 @@ static void emitEmbed(KernelBuilder &kb, exec::EmbedKernelAttr kernel) {
 }
 
 /// Zero for the rows at position 0. buffers: x, positions, out. params: M.
-static void emitMaskFirst(KernelBuilder &kb,
-                          exec::MaskFirstKernelAttr kernel) {
+static void emitMaskFirst(KernelBuilder &kb, exec::MaskFirstKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   kb.forTasks([&](Value row) {
     Value first = kb.cmp(Cmp::EQ, kb.loadI32(kb.buffer(1), row), 0);

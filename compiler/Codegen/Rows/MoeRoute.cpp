@@ -49,9 +49,7 @@ private:
 } // namespace
 
 int64_t Router::scratch(exec::MoeRouteKernelAttr kernel) {
-  return (llvm::alignTo(kernel.getExperts(), 16) * 2 +
-          kernel.getNGroup()) *
-         4;
+  return (llvm::alignTo(kernel.getExperts(), 16) * 2 + kernel.getNGroup()) * 4;
 }
 
 void Router::emitSigmoid(Value logits) {
@@ -121,8 +119,8 @@ void Router::dropGroups() {
     kb.sync();
   });
   // The best groups are the ones whose score is taken (NaN) after this.
-  kb.forRange(kb.integer(0), kb.integer(kernel.getKeptGroups()),
-              1, [&](Value) { takeLargest(groupScores, groups); });
+  kb.forRange(kb.integer(0), kb.integer(kernel.getKeptGroups()), 1,
+              [&](Value) { takeLargest(groupScores, groups); });
   Value dropped =
       kb.constant(kb.f32Lanes(), -std::numeric_limits<double>::infinity());
   kb.forRange(kb.integer(0), kb.integer(groups), 1, [&](Value group) {

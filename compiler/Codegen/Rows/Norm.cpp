@@ -58,8 +58,7 @@ static void emitRmsNorm(KernelBuilder &kb, exec::RmsNormKernelAttr kernel) {
 }
 
 /// buffers: x, (norm weight), y. params: M.
-static void emitRoundRows(KernelBuilder &kb,
-                          exec::RoundRowsKernelAttr kernel) {
+static void emitRoundRows(KernelBuilder &kb, exec::RoundRowsKernelAttr kernel) {
   int64_t width = kernel.getWidth(), next = 0;
   int64_t xStride = strideOr(kernel.getXStride(), width);
   Value x = kb.buffer(next++);
@@ -83,8 +82,7 @@ static void emitRoundRows(KernelBuilder &kb,
         [&](Value first, Value mask, ValueRange loaded) {
           Value v = loaded[0];
           if (norm)
-            v = emitScaleByNorm(kb, v, inverse, loaded[1],
-                                kernel.getOffset());
+            v = emitScaleByNorm(kb, v, inverse, loaded[1], kernel.getOffset());
           kb.storeFloats(v, kb.at(to, first, 2), DType::BF16, mask);
         });
   });
@@ -97,7 +95,7 @@ static TaskItems rmsNormItems(exec::RmsNormKernelAttr kernel) {
 
 static TaskItems roundRowsItems(exec::RoundRowsKernelAttr kernel) {
   return kernel.getNorm() ? TaskItems()
-                             : TaskItems::elements(kernel.getWidth());
+                          : TaskItems::elements(kernel.getWidth());
 }
 
 static const RowKernel kinds[] = {

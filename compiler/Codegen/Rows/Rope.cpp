@@ -45,8 +45,8 @@ static void rotateNeighbours(KernelBuilder &kb, Value from, Value to,
                    });
 }
 
-Value codegen::emitAngles(KernelBuilder &kb, const RopeSpec &spec,
-                               Value table, Value positions, Value row) {
+Value codegen::emitAngles(KernelBuilder &kb, const RopeSpec &spec, Value table,
+                          Value positions, Value row) {
   Value position = kb.loadI32(positions, row);
   position = spec.positions ? kb.clampIndex(position, spec.positions)
                             : kb.max(position, kb.integer(0));
@@ -54,8 +54,7 @@ Value codegen::emitAngles(KernelBuilder &kb, const RopeSpec &spec,
 }
 
 void codegen::emitRotatedHead(KernelBuilder &kb, const RopeSpec &spec,
-                                   Value from, Value to, Value angles,
-                                   DType dtype) {
+                              Value from, Value to, Value angles, DType dtype) {
   int64_t bytes = byteWidth(dtype), end = spec.offset + spec.dim;
   kb.copyFloats(from, to, spec.offset, dtype);
   (spec.interleaved ? rotateNeighbours : rotateHalves)(
@@ -66,9 +65,9 @@ void codegen::emitRotatedHead(KernelBuilder &kb, const RopeSpec &spec,
 }
 
 void codegen::emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec,
-                                    int64_t heads, int64_t stride, Value from,
-                                    int64_t toStride, Value to, Value angles,
-                                    DType dtype) {
+                               int64_t heads, int64_t stride, Value from,
+                               int64_t toStride, Value to, Value angles,
+                               DType dtype) {
   kb.forItems(heads, [&](Value head) {
     emitRotatedHead(kb, spec, kb.at(from, head, stride * 4),
                     kb.at(to, head, toStride * byteWidth(dtype)), angles,
@@ -77,7 +76,7 @@ void codegen::emitRotatedHeads(KernelBuilder &kb, const RopeSpec &spec,
 }
 
 RopeSpec codegen::ropeSpec(exec::RotationAttr rotation, int64_t positions,
-                                int64_t width) {
+                           int64_t width) {
   return {rotation.getDim(), rotation.getOffset(), width,
           rotation.getLayout() == mlir::mtp::RopeLayout::Interleaved,
           positions};
@@ -89,8 +88,8 @@ static void emitRope(KernelBuilder &kb, exec::RopeKernelAttr kernel) {
   int64_t headStride = kernel.getHead();
   int64_t xStride = strideOr(kernel.getXStride(), heads * headStride);
   int64_t yStride = strideOr(kernel.getYStride(), heads * headStride);
-  RopeSpec spec = ropeSpec(kernel.getRotation(), kernel.getPositions(),
-                           kernel.getCopied());
+  RopeSpec spec =
+      ropeSpec(kernel.getRotation(), kernel.getPositions(), kernel.getCopied());
   kb.forTasks([&](Value row) {
     emitRotatedHeads(kb, spec, heads, headStride,
                      kb.at(kb.buffer(0), row, xStride * 4), headStride,

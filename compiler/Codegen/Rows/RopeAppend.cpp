@@ -36,10 +36,11 @@ static void emitEntry(KernelBuilder &kb, KernelT kernel,
   int64_t stride = kernel.getHead();
   Value to = kb.at(share, kernel.getKOffset() / layout.heads *
                               byteWidth(dtypeOf(kernel.getDtype())));
-  emitRotatedHeads(kb, ropeSpec(kernel.getRotation(), kernel.getPositions(), stride), kernel.getKHeads(),
-                   stride, keys,
-                   layout.heads > 1 ? layout.headStride() : stride, to, angles,
-                   dtypeOf(kernel.getDtype()));
+  emitRotatedHeads(
+      kb, ropeSpec(kernel.getRotation(), kernel.getPositions(), stride),
+      kernel.getKHeads(), stride, keys,
+      layout.heads > 1 ? layout.headStride() : stride, to, angles,
+      dtypeOf(kernel.getDtype()));
   emitCopyToShares(kb, layout, values, share, kernel.getVOffset(),
                    kernel.getVWidth(), dtypeOf(kernel.getDtype()));
 }
@@ -63,11 +64,13 @@ static void emitRopeAppend(KernelBuilder &kb, KernelT kernel) {
   kb.forTasks([&](Value row) {
     Value angles =
         emitAngles(kb, spec, kb.buffer(first + 2), kb.buffer(first + 3), row);
-    emitForEntry(
-        kb, cache, layout, byteWidth(dtypeOf(kernel.getDtype())), row, [&](Value share) {
-          emitEntry(kb, kernel, layout, rowOf(first, row, kernel.getKStride(), keys),
-                    rowOf(first + 1, row, kernel.getVStride(), values), angles, share);
-        });
+    emitForEntry(kb, cache, layout, byteWidth(dtypeOf(kernel.getDtype())), row,
+                 [&](Value share) {
+                   emitEntry(kb, kernel, layout,
+                             rowOf(first, row, kernel.getKStride(), keys),
+                             rowOf(first + 1, row, kernel.getVStride(), values),
+                             angles, share);
+                 });
     if constexpr (requires { kernel.getQHeads(); })
       emitRotatedHeads(kb, spec, heads, head,
                        rowOf(0, row, kernel.getQStride(), heads * head), head,

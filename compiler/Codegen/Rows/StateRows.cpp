@@ -11,8 +11,8 @@ using namespace mtp::codegen;
 
 /// The first row of the state of the i-th slot that buffer `slots` names.
 template <typename KernelT>
-static Value stateOf(KernelBuilder &kb, KernelT kernel, Value i,
-                     int64_t slots, int64_t state) {
+static Value stateOf(KernelBuilder &kb, KernelT kernel, Value i, int64_t slots,
+                     int64_t state) {
   Value slot =
       kb.clampIndex(kb.loadI32(kb.buffer(slots), i), kernel.getSlots());
   return kb.at(kb.buffer(state), slot,
@@ -28,8 +28,7 @@ static void copyRows(KernelBuilder &kb, Value from, Value to, Value count,
 }
 
 /// buffers: slots, state, out. params: b, n.
-static void emitReadState(KernelBuilder &kb,
-                          exec::ReadStateKernelAttr kernel) {
+static void emitReadState(KernelBuilder &kb, exec::ReadStateKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   Value count = kb.param(1);
   kb.forTasks([&](Value i) {

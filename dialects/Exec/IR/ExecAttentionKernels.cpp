@@ -87,8 +87,7 @@ template <typename KernelT>
 static LogicalResult verifyParts(KernelT kernel, KernelErrorFn emitError) {
   if (kernel.getQHeads() % kernel.getKvHeads() != 0)
     return emitError() << "expected q_heads to be a multiple of kv_heads "
-                       << kernel.getKvHeads() << ", got "
-                       << kernel.getQHeads();
+                       << kernel.getKvHeads() << ", got " << kernel.getQHeads();
   if (kernel.getPart() % 64 != 0)
     return emitError() << "expected part to be a multiple of 64, got "
                        << kernel.getPart();

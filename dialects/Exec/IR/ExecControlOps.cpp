@@ -47,9 +47,10 @@ LogicalResult ControlOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 KernelAttrInterface ControlOp::makeKernel() {
   return ControlKernelAttr::get(
-      getContext(), {.reads = int64_t(1 + getInputs().size() + getReads().size()),
-                     .updates = int64_t(getUpdates().size()),
-                     .outputs = getNumResults()});
+      getContext(),
+      {.reads = int64_t(1 + getInputs().size() + getReads().size()),
+       .updates = int64_t(getUpdates().size()),
+       .outputs = getNumResults()});
 }
 
 llvm::SmallVector<Count> ControlOp::getKernelParams() {

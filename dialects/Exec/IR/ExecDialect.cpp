@@ -284,7 +284,7 @@ static ParseResult parseBufferInit(OpAsmParser &parser, TypedAttr &init,
   if (!buffer)
     return success(); // the verifier has something to say about it
   return mlir::mtp::parseStateInit(parser, init,
-                             TypeAttr::get(buffer.getElementType()));
+                                   TypeAttr::get(buffer.getElementType()));
 }
 
 static void printBufferInit(OpAsmPrinter &printer, Operation *op,

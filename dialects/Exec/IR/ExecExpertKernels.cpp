@@ -66,7 +66,7 @@ static void describeExperts(ContractWriter &w, KernelT kernel, int64_t n,
                             bool gated) {
   w.weight(kernel.getFormat(), kernel.getPanel(), kernel.getK(), n,
            kernel.getExperts(), gated);
-  w.words(kernel.getExperts() + 1);  // starts
+  w.words(kernel.getExperts() + 1); // starts
   w.words(w.p0 * kernel.getTopK()); // order
 }
 

@@ -24,9 +24,9 @@ bool MoeRouteOp::readsAnyRow(size_t index) {
 }
 
 KernelAttrInterface MoePlanOp::makeKernel() {
-  return MoePlanKernelAttr::get(
-      getContext(), {.experts = shapeOf(getStarts()).front() - 1,
-                     .top_k = columnsOf(getExperts())});
+  return MoePlanKernelAttr::get(getContext(),
+                                {.experts = shapeOf(getStarts()).front() - 1,
+                                 .top_k = columnsOf(getExperts())});
 }
 
 llvm::SmallVector<Count> MoePlanOp::getKernelParams() {

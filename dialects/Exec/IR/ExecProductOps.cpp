@@ -31,19 +31,19 @@ Value LinearOp::getPackedWeight() { return getWeight(); }
 
 KernelAttrInterface LinearArgmaxOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  return LinearArgmaxKernelAttr::get(
-      getContext(), {.k = x.width,
-                     .n = int64_t(getN()),
-                     .format = getFormat(),
-                     .fragments = isInFragments(getWeight()),
-                     .panel = panelWidthOf(getWeight()),
-                     .norm = bool(getNorm()),
-                     .eps = getEpsAttr(),
-                     .offset = int64_t(getOffset()),
-                     .bias = bool(getBias()),
-                     .logits = bool(getLogits()),
-                     .x_stride = x.stride,
-                     .slots = rowLimitOf(getSampling())});
+  return LinearArgmaxKernelAttr::get(getContext(),
+                                     {.k = x.width,
+                                      .n = int64_t(getN()),
+                                      .format = getFormat(),
+                                      .fragments = isInFragments(getWeight()),
+                                      .panel = panelWidthOf(getWeight()),
+                                      .norm = bool(getNorm()),
+                                      .eps = getEpsAttr(),
+                                      .offset = int64_t(getOffset()),
+                                      .bias = bool(getBias()),
+                                      .logits = bool(getLogits()),
+                                      .x_stride = x.stride,
+                                      .slots = rowLimitOf(getSampling())});
 }
 
 //===----------------------------------------------------------------------===//
@@ -120,10 +120,9 @@ LogicalResult UnpackOp::verify() {
                n.base % halves == 0;
   if (holds) {
     ArrayRef<int64_t> packed = shapeOf(getWeight());
-    holds =
-        columnsOf(getMatrix()) == packed[1] * packed[3] &&
-        halves * panelCount(n.base / halves, panelWidthOf(getWeight())) ==
-            packed[0];
+    holds = columnsOf(getMatrix()) == packed[1] * packed[3] &&
+            halves * panelCount(n.base / halves, panelWidthOf(getWeight())) ==
+                packed[0];
   }
   if (!holds) // C1
     return emitOpError("expected fragments of ")

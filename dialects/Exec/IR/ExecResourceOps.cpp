@@ -198,8 +198,8 @@ LogicalResult exec::StateOp::verify() {
     return emitOpError("expected rebuild rows of at least 1, got ")
            << getRebuildRows();
   }
-  if (getShared() &&
-      (getRebuild() != mlir::mtp::Rebuild::Rows || getRebuildRows() != 1)) { // C4
+  if (getShared() && (getRebuild() != mlir::mtp::Rebuild::Rows ||
+                      getRebuildRows() != 1)) { // C4
     return emitOpError("expected no rebuild of a shared state");
   }
   return success();

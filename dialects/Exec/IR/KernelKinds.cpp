@@ -56,10 +56,8 @@ buffersOf(KernelAttrInterface kernel) {
 
 KernelSignature mlir::exec::kernelSignature(KernelAttrInterface kernel) {
   auto buffers = buffersOf(kernel);
-  int64_t outputs =
-      llvm::count_if(buffers, [](const BufferContract &buffer) {
-        return buffer.isResult;
-      });
+  int64_t outputs = llvm::count_if(
+      buffers, [](const BufferContract &buffer) { return buffer.isResult; });
   return {int64_t(buffers.size()), outputs, kernel.getParamCount()};
 }
 
@@ -143,11 +141,11 @@ LogicalResult mlir::exec::verifyEntryHeads(KernelErrorFn emitError,
                      << heads << ", got " << cache.heads;
 }
 
-LogicalResult
-mlir::exec::verifyInEntry(KernelErrorFn emitError, const CacheEntries &cache,
-                          int64_t offset, int64_t width,
-                          llvm::StringRef offsetName,
-                          llvm::StringRef widthName) {
+LogicalResult mlir::exec::verifyInEntry(KernelErrorFn emitError,
+                                        const CacheEntries &cache,
+                                        int64_t offset, int64_t width,
+                                        llvm::StringRef offsetName,
+                                        llvm::StringRef widthName) {
   if (offset + width > cache.width)
     return emitError() << "expected " << offsetName << " + " << widthName
                        << " to be at most entry_width " << cache.width

@@ -42,8 +42,7 @@ TaskShape taskShape(KernelAttrInterface kernel);
 
 /// Returns the number of tasks of a dispatch: pieces of work that may run on
 /// different threads, none of which reads what another writes.
-int64_t kernelTasks(KernelAttrInterface kernel,
-                    llvm::ArrayRef<int64_t> params);
+int64_t kernelTasks(KernelAttrInterface kernel, llvm::ArrayRef<int64_t> params);
 
 /// The names of all kinds, without the runtime's builtins.
 std::vector<llvm::StringRef> allKernelKinds();

@@ -107,8 +107,7 @@ static void emitAttention(GpuBuilder &kb, KernelT kernel) {
 
 /// attention_parts: buffers and params of attention; what is left in place of
 /// y.
-static void emitParts(GpuBuilder &kb,
-                      exec::AttentionPartsKernelAttr kernel) {
+static void emitParts(GpuBuilder &kb, exec::AttentionPartsKernelAttr kernel) {
   AttentionShape shape{AttentionParams(kernel)};
   if (TensorDivision::fits(shape))
     return emitTensorParts(kb, shape, shape.scale);

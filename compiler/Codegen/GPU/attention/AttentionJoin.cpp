@@ -14,7 +14,7 @@ static constexpr int64_t joinThreads = 128, partsAhead = 4;
 static constexpr int64_t maxParts = 2048;
 
 PartSums codegen::joinSums(GpuBuilder &kb, PartSums sums, PartSums more,
-                                Value first) {
+                           Value first) {
   Value most = kb.max(sums.most, more.most);
   Value before = emitExp(kb, kb.sub(sums.most, most));
   Value behind = emitExp(kb, kb.sub(more.most, most));
@@ -23,8 +23,8 @@ PartSums codegen::joinSums(GpuBuilder &kb, PartSums sums, PartSums more,
           kb.select(first, more.total, total), before, behind};
 }
 
-Value codegen::joinValues(GpuBuilder &kb, Value sum, Value more,
-                               Value before, Value behind) {
+Value codegen::joinValues(GpuBuilder &kb, Value sum, Value more, Value before,
+                          Value behind) {
   return kb.fma(sum, before, kb.mul(more, behind));
 }
 
@@ -57,7 +57,7 @@ Value PartFactors::join(Value sum, Value more, Value head) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult codegen::verifyLeft(const AttentionShape &shape,
-                                       EmitError emitError) {
+                                  EmitError emitError) {
   if (shape.parts != 0 && shape.partStride < shape.partFloats())
     return emitError() << "expected part_stride to be at least "
                        << shape.partFloats() << ", got " << shape.partStride;
@@ -67,9 +67,8 @@ LogicalResult codegen::verifyLeft(const AttentionShape &shape,
   return success();
 }
 
-LogicalResult
-codegen::verifyJoin(exec::AttentionJoinKernelAttr kernel,
-                         EmitError emitError) {
+LogicalResult codegen::verifyJoin(exec::AttentionJoinKernelAttr kernel,
+                                  EmitError emitError) {
   return verifyLeft(AttentionShape{AttentionParams(kernel)}, emitError);
 }
 
@@ -210,8 +209,7 @@ void HeadJoin::emit(Value row, Value head) {
       });
 }
 
-void codegen::emitJoin(GpuBuilder &kb,
-                            exec::AttentionJoinKernelAttr kernel) {
+void codegen::emitJoin(GpuBuilder &kb, exec::AttentionJoinKernelAttr kernel) {
   AttentionShape shape{AttentionParams(kernel)};
   HeadJoin join(kb, shape);
   kb.letSuccessorIn();

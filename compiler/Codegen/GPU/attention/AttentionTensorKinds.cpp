@@ -152,9 +152,8 @@ struct BlockPlace {
 
 } // namespace
 
-void codegen::emitTensorAttention(GpuBuilder &kb,
-                                       const AttentionShape &shape, float scale,
-                                       bool tree) {
+void codegen::emitTensorAttention(GpuBuilder &kb, const AttentionShape &shape,
+                                  float scale, bool tree) {
   AttentionTensor tensor(kb, shape, scale, tree);
   const TensorDivision &division = tensor.getDivision();
   std::optional<TensorParts> parts;
@@ -182,7 +181,7 @@ void codegen::emitTensorAttention(GpuBuilder &kb,
 }
 
 void codegen::emitTensorParts(GpuBuilder &kb, const AttentionShape &shape,
-                                   float scale) {
+                              float scale) {
   AttentionTensor tensor(kb, shape, scale, /*tree=*/false);
   const TensorDivision &division = tensor.getDivision();
   kb.letSuccessorIn();

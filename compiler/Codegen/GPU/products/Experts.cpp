@@ -16,8 +16,8 @@ template <typename KernelT>
 static GpuLaunch expertLaunch(KernelT kernel) {
   ProductParams params = expertMatrix(kernel);
   int64_t blocks = matrixBlocks(params, /*isWide=*/false);
-  return {kernel.getTopK() * blocks, /*rowsPerGroup=*/1,
-          productThreads(params), /*blocksPerProcessor=*/0,
+  return {kernel.getTopK() * blocks, /*rowsPerGroup=*/1, productThreads(params),
+          /*blocksPerProcessor=*/0,
           /*mostBlocks=*/kernel.getExperts() * blocks};
 }
 

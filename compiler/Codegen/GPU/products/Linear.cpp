@@ -9,7 +9,7 @@ using namespace mtp::codegen;
 using namespace mlir;
 
 PanelProductSpec codegen::productSpec(const ProjectionBuffers &buffers,
-                                           const ProductParams &params) {
+                                      const ProductParams &params) {
   PanelProductSpec spec = productSpec(params);
   spec.weights = buffers.weights;
   spec.normWeight = buffers.normWeight;
@@ -22,7 +22,7 @@ int64_t codegen::matrixBlocks(const ProductParams &params, bool isWide) {
 }
 
 GpuLaunch codegen::tileLaunch(const ProductParams &params, bool isWide,
-                                   int64_t heads) {
+                              int64_t heads) {
   return {heads * matrixBlocks(params, isWide), tileRows(params),
           productThreads(params)};
 }
@@ -47,8 +47,8 @@ BlockTile::BlockTile(GpuBuilder &kb, const ProductParams &params, Value rows) {
 }
 
 void codegen::emitTileProduct(GpuBuilder &kb, const ProductParams &params,
-                                   const PanelProductSpec &spec, Value firstRow,
-                                   bool isWide) {
+                              const PanelProductSpec &spec, Value firstRow,
+                              bool isWide) {
   auto wait = [&] {
     kb.letSuccessorIn();
     kb.waitForPredecessor();
@@ -62,7 +62,7 @@ void codegen::emitTileProduct(GpuBuilder &kb, const ProductParams &params,
 }
 
 Value codegen::addBias(GpuBuilder &kb, Value bias,
-                            const ProductOutput &output) {
+                       const ProductOutput &output) {
   if (!bias)
     return output.value;
   Value from = kb.at(bias, output.column, 4);
@@ -138,8 +138,8 @@ static void emitHeadLinear(GpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
   HeadStrides in{kernel.getXRow(), kernel.getXHead()};
   HeadStrides out{kernel.getYRow(), kernel.getYHead()};
   Value x = kb.at(kb.buffer(0), kernel.getXOffset() * 4);
-  Value y = kb.at(kb.buffer(kernel.getRotation() ? 4 : 2),
-                  kernel.getYOffset() * 4);
+  Value y =
+      kb.at(kb.buffer(kernel.getRotation() ? 4 : 2), kernel.getYOffset() * 4);
 
   PanelProductSpec spec = productSpec(params);
   spec.rows = kb.param(0);

@@ -34,7 +34,7 @@ int64_t mtp::codegen::productMatrixBytes(const PanelProductSpec &spec) {
 std::unique_ptr<PanelProduct>
 PanelProduct::create(GpuBuilder &kb, const PanelProductSpec &spec) {
   return spec.format.isQuantized() ? createIntegerProduct(kb, spec)
-                          : createElementProduct(kb, spec);
+                                   : createElementProduct(kb, spec);
 }
 
 PanelProduct::PanelProduct(GpuBuilder &kb, const PanelProductSpec &spec,

@@ -47,16 +47,14 @@ SampleBuckets::SampleBuckets(GpuBuilder &kb)
 //===----------------------------------------------------------------------===//
 
 SampleRow::SampleRow(GpuBuilder &kb, const SampleParams &params, Value row)
-    : kb(kb), values(kb), vocabulary(params.vocab),
-      parts(params.parts), isMapped(params.isMapped),
-      row(row) {
+    : kb(kb), values(kb), vocabulary(params.vocab), parts(params.parts),
+      isMapped(params.isMapped), row(row) {
   int64_t next = parts > 0 ? 2 : 0;
   logits = kb.at(kb.buffer(next++), row, vocabulary * 4);
   if (isMapped)
     tokens = kb.buffer(next++);
   // Slots are numbers in memory: one that there is not counts as the nearest.
-  Value slot = kb.clampIndex(kb.loadI32(kb.buffer(next++), row),
-                             params.slots);
+  Value slot = kb.clampIndex(kb.loadI32(kb.buffer(next++), row), params.slots);
   position = kb.loadOne(kb.i32Type(), kb.at(kb.buffer(next++), row, 4));
   words = kb.at(kb.buffer(next++), slot, kSamplingWords * 4);
   firstOutput = next;

@@ -364,6 +364,6 @@ Value Selection::pick() {
 }
 
 Value codegen::pickOfBuckets(GpuBuilder &kb, SampleRow &row,
-                                  const SampleBuckets &buckets) {
+                             const SampleBuckets &buckets) {
   return Selection(kb, row, buckets).pick();
 }

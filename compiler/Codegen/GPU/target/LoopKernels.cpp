@@ -115,8 +115,7 @@ static void emitNextRound(GpuBuilder &kb) {
   });
 }
 
-void codegen::emitLoopKernels(OpBuilder &builder,
-                                   gpu::GPUModuleOp module) {
+void codegen::emitLoopKernels(OpBuilder &builder, gpu::GPUModuleOp module) {
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(module.getBody());
