@@ -28,11 +28,8 @@ const RowKernel *codegen::findRowKernel(exec::KernelAttrInterface kernel) {
 }
 
 std::vector<StringRef> codegen::rowKernelKinds() {
-  std::vector<StringRef> names;
-  for (const auto &entry : catalogue())
-    names.push_back(entry.getKey());
-  llvm::sort(names);
-  return names;
+  auto kinds = catalogue().keys();
+  return {kinds.begin(), kinds.end()};
 }
 
 InFlightDiagnostic codegen::emitKernelError(Location loc,

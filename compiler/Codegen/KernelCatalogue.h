@@ -102,7 +102,7 @@ RowKernel elementKernel(void (*emit)(KernelBuilder &, KernelT)) {
 
 /// The code of a kernel, where that is written once; null otherwise.
 const RowKernel *findRowKernel(exec::KernelAttrInterface kernel);
-/// The kinds with such code, sorted.
+/// The kinds with such code.
 std::vector<llvm::StringRef> rowKernelKinds();
 
 /// Begins an error about `spec` at `loc`.

@@ -88,7 +88,7 @@ static void benchShape(const TargetDesc &target, const Shape &s, int part,
                     number("page", page) + number("entry_width", s.entry) +
                     number("v_offset", s.vOffset) +
                     number("cache_heads", s.cacheHeads) + number("part", part) +
-                    "scale = 0.1 : f32, dtype = \"bf16\"");
+                    "scale = 0.1 : f32, dtype = bf16");
   std::printf("%s: compiled in %.0f ms\n context", s.name,
               (cpuSeconds() - start) * 1e3);
   for (int rows : rowCounts)

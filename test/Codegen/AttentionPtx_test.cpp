@@ -42,7 +42,7 @@ TEST(AttentionPtx, SpillsNothing) {
   auto check = [&](const std::string &kind, const std::string &config) {
     absence = expectNoSpills(kind, config);
   };
-  for (const std::string dtype : {"\"bf16\"", "\"f32\""}) {
+  for (const std::string dtype : {"bf16", "f32"}) {
     for (const std::string &shape : {grouped, latent}) {
       check("attention", shape + dtype);
       check("attention", shape + dtype + ", part = 512");

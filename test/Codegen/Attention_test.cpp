@@ -48,7 +48,7 @@ struct Shape {
            (tree ? "" : number("window", window)) + "scale = 0.3 : f32, " +
            "dtype = " + dtype();
   }
-  std::string dtype() const { return bf16 ? "\"bf16\"" : "\"f32\""; }
+  std::string dtype() const { return bf16 ? "bf16" : "f32"; }
 };
 
 constexpr int slots = Shape::slotCount, maxPages = 6;

@@ -9,9 +9,9 @@
 
 #include "Harness.h"
 
+#include "dialects/Exec/IR/ExecAttrs.h"
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/Exec/IR/KernelKinds.h"
-#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/MLIRContext.h"
 #include "runtime/schema/KvPage.h"
 #include <gtest/gtest.h>
@@ -30,56 +30,58 @@ struct Case {
 
 const std::string attention =
     "q_heads = 4, kv_heads = 2, dk = 9, dv = 7, page = 4, entry_width = 32, "
-    "v_offset = 18, dtype = \"bf16\", slots = 3";
+    "v_offset = 18, dtype = bf16, slots = 3";
 const std::string parts = ", part = 64, parts = 2, part_stride = 192";
 const std::string append =
-    "k_heads = 2, dim = 4, head_stride = 6, v_width = 5, k_offset = 1, "
-    "v_offset = 13, entry_width = 19, page = 4, dtype = \"f32\", slots = 3, "
+    "k_heads = 2, rotation = <dim = 4>, head_stride = 6, v_width = 5, k_offset "
+    "= 1, "
+    "v_offset = 13, entry_width = 19, page = 4, dtype = f32, slots = 3, "
     "positions = 8";
 
 /// At least one of each kind, with all of its optional buffers somewhere.
 const Case cases[] = {
-    {"embed", "width = 21, vocab = 5, dtype = \"bf16\"", {3}},
-    {"embed", "width = 70, vocab = 5, dtype = \"int4\", group = 32", {3}},
+    {"embed", "width = 21, vocab = 5, format = <bf16>", {3}},
+    {"embed", "width = 70, vocab = 5, format = <int4, group = 32>", {3}},
     {"mask_first", "width = 21", {3}},
     {"rms_norm",
      "width = 7, groups = 3, eps = 1.0e-6 : f32, x_stride = 25, y_stride = 22",
      {3}},
     {"linear",
-     "k = 21, n = 37, dtype = \"bf16\", norm = true, eps = 1.0e-6 : f32, "
+     "k = 21, n = 37, format = <bf16>, norm = true, eps = 1.0e-6 : f32, "
      "bias = true, residual = true, x_stride = 23, y_stride = 40",
      {9}},
-    {"linear", "k = 33, n = 74, dtype = \"f32\", activation = \"swiglu\"", {2}},
-    {"linear", "k = 70, n = 33, dtype = \"int8\", group = 64", {17}},
-    {"linear", "k = 70, n = 33, dtype = \"int4\", group = 32", {5}},
+    {"linear", "k = 33, n = 74, format = <f32>, activation = swiglu", {2}},
+    {"linear", "k = 70, n = 33, format = <int8, group = 64>", {17}},
+    {"linear", "k = 70, n = 33, format = <int4, group = 32>", {5}},
     {"linear_argmax",
-     "k = 21, n = 37, dtype = \"bf16\", bias = true, logits = true, slots = 2",
+     "k = 21, n = 37, format = <bf16>, bias = true, logits = true, slots = 2",
      {3}},
-    {"linear_argmax", "k = 64, n = 37, dtype = \"f32\"", {3}},
+    {"linear_argmax", "k = 64, n = 37, format = <f32>", {3}},
     {"gemm", "k = 32, n = 40, workspace = 64", {3}},
     {"unpack",
-     "k = 64, n = 80, dtype = \"bf16\", fragments = true, gated = true",
+     "k = 64, n = 80, format = <bf16>, fragments = true, gated = true",
      {80}},
     {"round_rows",
      "width = 21, x_stride = 23, norm = true, eps = 1.0e-6 : f32",
      {3}},
     {"add_bias", "width = 21, x_stride = 23, y_stride = 25", {3}},
     {"head_linear",
-     "heads = 3, k = 8, n = 5, dtype = \"f32\", x_head_stride = 16, "
-     "keep_width = 6, keep_offset = 9, rotate = true, dim = 4, offset = 1, "
+     "heads = 3, k = 8, n = 5, format = <f32>, x_head_stride = 16, "
+     "keep_width = 6, keep_offset = 9, rotation = <dim = 4, offset = 1>, "
      "y_head_stride = 12, positions = 7",
      {3}},
     {"head_linear",
-     "heads = 2, k = 40, n = 33, dtype = \"bf16\", x_offset = 3, "
+     "heads = 2, k = 40, n = 33, format = <bf16>, x_offset = 3, "
      "x_stride = 100, y_offset = 2, y_stride = 70",
      {2}},
     {"rope",
-     "heads = 2, dim = 4, head_stride = 7, copy_width = 6, offset = 1, "
+     "heads = 2, rotation = <dim = 4, offset = 1>, head_stride = 7, copy_width "
+     "= 6, "
      "x_stride = 20, positions = 9",
      {3}},
     {"kv_append",
      "width = 21, page = 8, entry_width = 50, entry_offset = 9, "
-     "dtype = \"bf16\", slots = 3",
+     "dtype = bf16, slots = 3",
      {5, 2}},
     {"rope_kv_append", append, {5, 2}},
     {"rope_qkv_append", append + ", q_heads = 3", {5, 2}},
@@ -91,27 +93,27 @@ const Case cases[] = {
      attention + ", scale = 0.3 : f32, splits = 2" + parts,
      {11, 40}},
     {"attention_join",
-     "q_heads = 4, kv_heads = 2, dv = 7, dtype = \"bf16\"" + parts,
+     "q_heads = 4, kv_heads = 2, dv = 7, dtype = bf16" + parts,
      {3}},
     {"moe_route",
-     "experts = 8, top_k = 3, scoring = \"sigmoid\", bias = true, "
+     "experts = 8, top_k = 3, scoring = sigmoid, bias = true, "
      "n_group = 4, topk_group = 2",
      {3}},
     {"moe_plan", "experts = 5, top_k = 2", {4}},
     {"moe_gate_up",
-     "experts = 3, k = 21, inter = 37, dtype = \"bf16\", top_k = 2, "
+     "experts = 3, k = 21, inter = 37, format = <bf16>, top_k = 2, "
      "x_stride = 23",
      {4}},
     {"moe_down",
-     "experts = 3, k = 64, n = 37, dtype = \"int8\", group = 32, top_k = 2",
+     "experts = 3, k = 64, n = 37, format = <int8, group = 32>, top_k = 2",
      {4}},
     // One pair, so that no two rows have one place.
     {"moe_gate_up",
-     "experts = 1, k = 21, inter = 37, dtype = \"int4\", group = 32, "
+     "experts = 1, k = 21, inter = 37, format = <int4, group = 32>, "
      "top_k = 1",
      {1}},
     {"moe_down",
-     "experts = 1, k = 64, n = 37, dtype = \"bf16\", top_k = 1",
+     "experts = 1, k = 64, n = 37, format = <bf16>, top_k = 1",
      {1}},
     {"moe_combine",
      "width = 21, top_k = 2, residual = true, shared = true",
@@ -139,10 +141,10 @@ const Case cases[] = {
     {"write_state_at", "width = 9, rows = 4, slots = 5", {3, 4, 2}},
     {"concat_rows", "width = 9", {3, 1, 4}},
     {"kv_move",
-     "page = 8, entry_width = 50, dtype = \"bf16\", slots = 3",
+     "page = 8, entry_width = 50, dtype = bf16, slots = 3",
      {3, 2, 5}},
     {"kv_move",
-     "page = 4, entry_width = 42, cache_heads = 2, dtype = \"f32\", "
+     "page = 4, entry_width = 42, cache_heads = 2, dtype = f32, "
      "slots = 3",
      {2, 3, 4}}};
 
@@ -162,10 +164,9 @@ std::vector<std::vector<uint32_t>> fillings() {
 class ContractTest : public testing::Test {
 protected:
   KernelContract contractOf(const Case &c) {
-    auto config = mlir::dyn_cast<mlir::DictionaryAttr>(
-        mlir::parseAttribute("{" + c.config + "}", &context));
-    auto contract = kernelContract(c.kind, config);
-    EXPECT_TRUE(contract) << c.kind;
+    KernelAttrInterface kernel = parseKernel(c.kind, c.config, context);
+    EXPECT_TRUE(kernel) << c.kind;
+    auto contract = kernelContract(kernel);
     EXPECT_EQ(contract->error, "");
     return *contract;
   }
@@ -204,7 +205,7 @@ static bool runsOn(const TestTarget &target, const Case &c) {
   llvm::StringRef kind = c.kind;
   bool samples = kind.starts_with("sample");
   // A library's.
-  if (kind == kLibraryKind)
+  if (kind == GemmKernelAttr::kKind)
     return false;
   if (!target.isGpu)
     return !samples && kind != "unpack";
@@ -241,29 +242,25 @@ TEST_F(ContractTest, IsThereForEveryKind) {
     })) << c.kind;
   }
   for (llvm::StringRef kind : allKernelKinds())
-    if (!kind.starts_with(kBuiltinPrefix))
+    if (kind != ControlKernelAttr::kKind)
       EXPECT_TRUE(covered.count(kind.str())) << kind.str();
 }
 
 TEST_F(ContractTest, NamesWhatIsMissing) {
   auto error = [&](const std::string &kind, const std::string &config) {
-    auto attribute = mlir::parseAttribute("{" + config + "}", &context);
-    return kernelContract(kind, mlir::cast<mlir::DictionaryAttr>(attribute))
-        ->error;
+    return kernelContract(parseKernel(kind, config, context))->error;
   };
   EXPECT_EQ(error("read_state", "width = 9, rows = 4"),
-            "expected config key 'slots' of at least 1 for kind "
-            "'read_state'");
-  EXPECT_EQ(error("write_state_at", "width = 9, slots = 4"),
-            "expected config key 'rows' of at least 1 for kind "
-            "'write_state_at'");
-  EXPECT_EQ(error("kv_move", "page = 4, entry_width = 8, dtype = \"f32\""),
-            "expected config key 'slots' of at least 1 for kind 'kv_move'");
+            "expected slots of at least 1 for kind 'read_state'");
+  EXPECT_EQ(error("rope", "heads = 1, rotation = <dim = 4>"),
+            "expected positions of at least 1 for kind 'rope'");
+  EXPECT_EQ(error("kv_move", "page = 4, entry_width = 8, dtype = f32"),
+            "expected slots of at least 1 for kind 'kv_move'");
   EXPECT_EQ(error("sample", "vocab = 9"),
-            "expected config key 'slots' of at least 1 for kind 'sample'");
+            "expected slots of at least 1 for kind 'sample'");
   EXPECT_EQ(error("take_rows", "width = 9223372036854775807"),
-            "the bytes of buffer 0 of kind 'take_rows' do not fit 64 bits");
-  EXPECT_FALSE(kernelContract("mtp.sample", mlir::DictionaryAttr()));
+            "the bytes of buffer 0 do not fit 64 bits for kind 'take_rows'");
+  EXPECT_FALSE(kernelContract(BuiltinKernelAttr::get(&context, "mtp.sample")));
 }
 
 TEST(Extent, AddsAndMultiplies) {

@@ -1,13 +1,13 @@
 //===- GpuHarness.cpp - Running kernels on the simulated GPU --------------===//
 
 #include "GpuHarness.h"
+#include "Harness.h"
 #include "KernelRecord.h"
 
 #include "compiler/Codegen/GPU/EmitHost.h"
 #include "compiler/Codegen/GPU/target/EmitPtx.h"
 #include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "compiler/Codegen/GPU/target/PtxasReport.h"
-#include "mlir/AsmParser/AsmParser.h"
 #include "llvm/IR/Module.h"
 #include <cuda.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ struct GpuKernel::State {
 static std::unique_ptr<llvm::Module>
 translateKernel(const KernelSpec &spec, GpuLaunch &launch,
                 llvm::LLVMContext &llvmContext) {
-  mlir::MLIRContext *context = spec.config.getContext();
+  mlir::MLIRContext *context = spec.kernel.getContext();
   mlir::DialectRegistry registry;
   gpu::registerGpuDialects(registry);
   context->appendDialectRegistry(registry);
@@ -101,14 +101,12 @@ compileImage(const KernelSpec &spec, GpuLaunch &launch,
 AssembledKernel test::assembleKernel(const std::string &kind,
                                      const std::string &config) {
   mlir::MLIRContext context;
-  auto attributes = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(
-      mlir::parseAttribute("{" + config + "}", &context));
-  EXPECT_TRUE(attributes) << "cannot parse the config: " << config;
+  mlir::exec::KernelAttrInterface kernel = parseKernel(kind, config, context);
+  EXPECT_TRUE(kernel) << "cannot parse the kernel: " << config;
   GpuLaunch launch;
   llvm::LLVMContext llvmContext;
   AssembledKernel result;
-  auto module =
-      translateKernel({"kernel", kind, attributes}, launch, llvmContext);
+  auto module = translateKernel({"kernel", kernel}, launch, llvmContext);
   if (!module) {
     ADD_FAILURE() << "cannot compile " << kind << " for sm_90";
     return result;
@@ -152,7 +150,8 @@ GpuKernel::GpuKernel(const KernelSpec &spec)
   state->spec = spec;
   auto image = compileImage(spec, state->launch);
   if (failed(image)) {
-    ADD_FAILURE() << "cannot compile " << spec.kind << " for gpu-sim";
+    ADD_FAILURE() << "cannot compile " << spec.kernel.getKind().str()
+                  << " for gpu-sim";
     return;
   }
   EXPECT_CUDA(cuModuleLoadData(&state->module, image->data()));
@@ -162,7 +161,8 @@ GpuKernel::GpuKernel(const KernelSpec &spec)
   if (chip.empty() || !KernelRecord::claim(spec))
     return;
   auto recorded = compileImage(spec, state->launch, chip);
-  EXPECT_TRUE(succeeded(recorded)) << spec.kind << " for " << chip;
+  EXPECT_TRUE(succeeded(recorded))
+      << spec.kernel.getKind().str() << " for " << chip;
   if (succeeded(recorded))
     state->record.emplace(spec, state->launch, *recorded);
 }

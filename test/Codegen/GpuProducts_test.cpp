@@ -5,16 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Harness.h"
+
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "compiler/Codegen/GPU/target/EmitPtx.h"
 #include "compiler/Codegen/GPU/target/GpuModule.h"
-#include "mlir/AsmParser/AsmParser.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Regex.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 
 using namespace mtp::codegen;
+using namespace mtp::codegen::test;
 
 namespace {
 struct Product {
@@ -24,85 +26,86 @@ struct Product {
 
 /// Every format and form, at the widths of Llama 1B and 8B and DeepSeek-V3.
 static const Product products[] = {
-    {"linear", "k = 2048, n = 3072, dtype = \"bf16\", norm = true, "
+    {"linear", "k = 2048, n = 3072, format = <bf16>, norm = true, "
                "fragments = true, eps = 1.0e-5 : f32"},
-    {"linear", "k = 4096, n = 28672, dtype = \"bf16\", norm = true, "
-               "fragments = true, eps = 1.0e-5 : f32, activation = \"swiglu\""},
-    {"linear", "k = 14336, n = 4096, dtype = \"bf16\", residual = true, "
+    {"linear", "k = 4096, n = 28672, format = <bf16>, norm = true, "
+               "fragments = true, eps = 1.0e-5 : f32, activation = swiglu"},
+    {"linear", "k = 14336, n = 4096, format = <bf16>, residual = true, "
                "fragments = true"},
-    {"linear_argmax", "k = 4096, n = 128256, dtype = \"bf16\", norm = true, "
+    {"linear_argmax", "k = 4096, n = 128256, format = <bf16>, norm = true, "
                       "fragments = true, eps = 1.0e-5 : f32, logits = true, "
                       "slots = 8"},
-    {"head_linear", "heads = 128, k = 128, n = 512, dtype = \"bf16\", "
+    {"head_linear", "heads = 128, k = 128, n = 512, format = <bf16>, "
                     "fragments = true"},
     {"moe_gate_up", "experts = 256, k = 7168, inter = 2048, top_k = 8, "
-                    "fragments = true, dtype = \"bf16\""},
+                    "fragments = true, format = <bf16>"},
     {"moe_down", "experts = 256, k = 2048, n = 7168, top_k = 8, "
-                 "fragments = true, dtype = \"bf16\""},
-    {"linear", "k = 4096, n = 28672, dtype = \"int8\", group = 64, "
+                 "fragments = true, format = <bf16>"},
+    {"linear", "k = 4096, n = 28672, format = <int8, group = 64>, "
                "fragments = true, norm = true, eps = 1.0e-5 : f32, "
-               "activation = \"swiglu\""},
-    {"linear", "k = 4096, n = 6144, dtype = \"int8\", group = 64, "
+               "activation = swiglu"},
+    {"linear", "k = 4096, n = 6144, format = <int8, group = 64>, "
                "fragments = true, norm = true, eps = 1.0e-5 : f32"},
-    {"linear", "k = 14336, n = 4096, dtype = \"int8\", group = 64, "
+    {"linear", "k = 14336, n = 4096, format = <int8, group = 64>, "
                "fragments = true, residual = true, bias = true"},
-    {"linear", "k = 4096, n = 28672, dtype = \"int8\", group = 128, "
+    {"linear", "k = 4096, n = 28672, format = <int8, group = 128>, "
                "fragments = true, norm = true, eps = 1.0e-5 : f32, "
-               "activation = \"swiglu\""},
-    {"linear", "k = 14336, n = 4096, dtype = \"int8\", group = 32, "
+               "activation = swiglu"},
+    {"linear", "k = 14336, n = 4096, format = <int8, group = 32>, "
                "fragments = true"},
-    {"linear_argmax", "k = 4096, n = 128256, dtype = \"int8\", group = 64, "
+    {"linear_argmax", "k = 4096, n = 128256, format = <int8, group = 64>, "
                       "fragments = true, norm = true, eps = 1.0e-5 : f32, "
                       "logits = true, slots = 8"},
-    {"linear", "k = 4096, n = 28672, dtype = \"int4\", group = 64, "
+    {"linear", "k = 4096, n = 28672, format = <int4, group = 64>, "
                "fragments = true, norm = true, eps = 1.0e-5 : f32, "
-               "activation = \"swiglu\""},
-    {"linear", "k = 14336, n = 4096, dtype = \"int4\", group = 64, "
+               "activation = swiglu"},
+    {"linear", "k = 14336, n = 4096, format = <int4, group = 64>, "
                "fragments = true, residual = true"},
-    {"linear", "k = 4096, n = 6144, dtype = \"int4\", group = 128, "
+    {"linear", "k = 4096, n = 6144, format = <int4, group = 128>, "
                "fragments = true, norm = true, eps = 1.0e-5 : f32"},
-    {"linear", "k = 4096, n = 6144, dtype = \"int4\", group = 32, "
+    {"linear", "k = 4096, n = 6144, format = <int4, group = 32>, "
                "fragments = true, norm = true, eps = 1.0e-5 : f32"},
-    {"linear_argmax", "k = 7168, n = 129280, dtype = \"int4\", group = 128, "
+    {"linear_argmax", "k = 7168, n = 129280, format = <int4, group = 128>, "
                       "fragments = true"},
     // The last group has 32 inputs, or 96.
-    {"linear", "k = 10976, n = 4096, dtype = \"int4\", group = 64, "
+    {"linear", "k = 10976, n = 4096, format = <int4, group = 64>, "
                "fragments = true"},
-    {"linear", "k = 11104, n = 4096, dtype = \"int8\", group = 128, "
-               "fragments = true, activation = \"swiglu\""},
+    {"linear", "k = 11104, n = 4096, format = <int8, group = 128>, "
+               "fragments = true, activation = swiglu"},
     {"moe_gate_up", "experts = 256, k = 7168, inter = 2048, top_k = 8, "
-                    "fragments = true, dtype = \"int4\", group = 64"},
+                    "fragments = true, format = <int4, group = 64>"},
     {"moe_down", "experts = 256, k = 2048, n = 7168, top_k = 8, "
-                 "fragments = true, dtype = \"int8\", group = 64"},
-    {"linear", "k = 2048, n = 3072, dtype = \"bf16\", norm = true, "
+                 "fragments = true, format = <int8, group = 64>"},
+    {"linear", "k = 2048, n = 3072, format = <bf16>, norm = true, "
                "eps = 1.0e-5 : f32"},
-    {"linear", "k = 4096, n = 28672, dtype = \"bf16\", norm = true, "
-               "eps = 1.0e-5 : f32, activation = \"swiglu\""},
-    {"linear", "k = 14336, n = 4096, dtype = \"bf16\", residual = true"},
-    {"linear", "k = 4096, n = 28672, dtype = \"int8\", group = 128, "
-               "norm = true, eps = 1.0e-5 : f32, activation = \"swiglu\""},
-    {"linear", "k = 14336, n = 4096, dtype = \"int8\", group = 64, "
+    {"linear", "k = 4096, n = 28672, format = <bf16>, norm = true, "
+               "eps = 1.0e-5 : f32, activation = swiglu"},
+    {"linear", "k = 14336, n = 4096, format = <bf16>, residual = true"},
+    {"linear", "k = 4096, n = 28672, format = <int8, group = 128>, "
+               "norm = true, eps = 1.0e-5 : f32, activation = swiglu"},
+    {"linear", "k = 14336, n = 4096, format = <int8, group = 64>, "
                "residual = true, bias = true"},
-    {"linear", "k = 4096, n = 28672, dtype = \"int4\", group = 128, "
-               "norm = true, eps = 1.0e-5 : f32, activation = \"swiglu\""},
-    {"linear", "k = 14336, n = 4096, dtype = \"int4\", group = 32"},
-    {"linear", "k = 7168, n = 256, dtype = \"f32\", norm = true, "
+    {"linear", "k = 4096, n = 28672, format = <int4, group = 128>, "
+               "norm = true, eps = 1.0e-5 : f32, activation = swiglu"},
+    {"linear", "k = 14336, n = 4096, format = <int4, group = 32>"},
+    {"linear", "k = 7168, n = 256, format = <f32>, norm = true, "
                "eps = 1.0e-6 : f32"},
-    {"linear", "k = 75, n = 74, dtype = \"f32\", activation = \"swiglu\""},
-    {"linear_argmax", "k = 4096, n = 128256, dtype = \"bf16\", norm = true, "
+    {"linear", "k = 75, n = 74, format = <f32>, activation = swiglu"},
+    {"linear_argmax", "k = 4096, n = 128256, format = <bf16>, norm = true, "
                       "eps = 1.0e-5 : f32, logits = true, slots = 8"},
-    {"linear_argmax", "k = 4096, n = 128256, dtype = \"int4\", group = 64"},
+    {"linear_argmax", "k = 4096, n = 128256, format = <int4, group = 64>"},
     {"head_linear",
-     "heads = 128, k = 128, n = 512, dtype = \"bf16\", x_head_stride = 192, "
-     "keep_width = 64, keep_offset = 128, rotate = true, dim = 64, "
-     "layout = \"interleaved\", y_head_stride = 576, positions = 4096"},
-    {"head_linear", "heads = 128, k = 512, n = 128, dtype = \"bf16\""},
+     "heads = 128, k = 128, n = 512, format = <bf16>, x_head_stride = 192, "
+     "keep_width = 64, keep_offset = 128, "
+     "rotation = <dim = 64, layout = interleaved>, y_head_stride = 576, "
+     "positions = 4096"},
+    {"head_linear", "heads = 128, k = 512, n = 128, format = <bf16>"},
     {"moe_gate_up", "experts = 256, k = 7168, inter = 2048, top_k = 8, "
-                    "dtype = \"bf16\""},
+                    "format = <bf16>"},
     {"moe_gate_up", "experts = 256, k = 7168, inter = 2048, top_k = 8, "
-                    "dtype = \"int4\", group = 64"},
+                    "format = <int4, group = 64>"},
     {"moe_down", "experts = 256, k = 2048, n = 7168, top_k = 8, "
-                 "dtype = \"int8\", group = 64"}};
+                 "format = <int8, group = 64>"}};
 
 /// All products in one module, as PTX.
 static std::string compileProducts() {
@@ -117,9 +120,8 @@ static std::string compileProducts() {
   auto kernels = mlir::gpu::GPUModuleOp::create(
       builder, builder.getUnknownLoc(), "kernels");
   for (auto [i, product] : llvm::enumerate(products)) {
-    auto config = mlir::cast<mlir::DictionaryAttr>(mlir::parseAttribute(
-        "{" + std::string(product.config) + "}", &context));
-    KernelSpec spec{"product_" + std::to_string(i), product.kind, config};
+    KernelSpec spec{"product_" + std::to_string(i),
+                    parseKernel(product.kind, product.config, context)};
     EXPECT_TRUE(succeeded(emitGpuKernel(builder, kernels, spec)))
         << product.kind << " " << product.config;
   }

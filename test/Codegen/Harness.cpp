@@ -85,11 +85,18 @@ static mlir::MLIRContext &context() {
   return context;
 }
 
+mlir::exec::KernelAttrInterface test::parseKernel(const std::string &kind,
+                                                  const std::string &config,
+                                                  mlir::MLIRContext &context) {
+  context.loadDialect<mlir::exec::ExecDialect>();
+  return mlir::dyn_cast_or_null<mlir::exec::KernelAttrInterface>(
+      mlir::parseAttribute("#exec." + kind + "<" + config + ">", &context));
+}
+
 static KernelSpec makeSpec(const std::string &kind, const std::string &config) {
-  auto attributes = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(
-      mlir::parseAttribute("{" + config + "}", &context()));
-  EXPECT_TRUE(attributes) << "cannot parse the config: " << config;
-  return {"kernel", kind, attributes};
+  KernelSpec spec{"kernel", parseKernel(kind, config, context())};
+  EXPECT_TRUE(spec.kernel) << "cannot parse the kernel: " << config;
+  return spec;
 }
 
 /// A module of slots' control, or of kernels made from it.
@@ -147,8 +154,7 @@ Kernel::Kernel(const TestTarget &target, const std::string &module)
   }
   state->op = *state->module->getOps<mlir::exec::KernelOp>().begin();
   EXPECT_TRUE(succeeded(mlir::exec::verifyControlKernel(state->op)));
-  state->spec = {"kernel", state->op.getKind().str(), state->op.getConfig(),
-                 &state->op.getBody()};
+  state->spec = {"kernel", state->op.getKernel(), &state->op.getBody()};
   load(target);
 }
 
@@ -165,7 +171,7 @@ void Kernel::load(const TestTarget &target) {
   state->scratchBytes = kernelScratchBytes(state->spec, target);
   auto image = compileImage(target, state->spec);
   if (failed(image)) {
-    ADD_FAILURE() << "cannot compile " << state->spec.kind;
+    ADD_FAILURE() << "cannot compile " << state->spec.kernel.getKind().str();
     return;
   }
   state->file = memfd_create("kernel", MFD_CLOEXEC);
@@ -190,7 +196,7 @@ Kernel::~Kernel() {
 
 int64_t Kernel::tasks(int64_t rows) const {
   const KernelSpec &spec = state->spec;
-  return mlir::exec::kernelTasks(spec.kind, spec.config, {rows});
+  return mlir::exec::kernelTasks(spec.kernel, {rows});
 }
 
 Kernel::Entry Kernel::entry() const { return state->entry; }
@@ -201,7 +207,7 @@ int64_t Kernel::scratchBytes() const { return state->scratchBytes; }
 static std::optional<mlir::exec::KernelContract>
 contractOf(const KernelSpec &spec, mlir::exec::KernelOp op) {
   return op ? mlir::exec::kernelContract(op)
-            : mlir::exec::kernelContract(spec.kind, spec.config);
+            : mlir::exec::kernelContract(spec.kernel);
 }
 
 std::vector<int64_t>
@@ -261,7 +267,7 @@ void Kernel::run(const std::vector<void *> &buffers,
                  const std::vector<int64_t> &params, Split split) const {
   const KernelSpec &spec = state->spec;
   auto contract = contractOf(spec, state->op);
-  ASSERT_TRUE(contract) << spec.kind;
+  ASSERT_TRUE(contract) << spec.kernel.getKind().str();
   if (!contract->error.empty())
     return call(buffers, params, split);
   ExactBuffers exact(buffers);
@@ -272,9 +278,10 @@ void Kernel::run(const std::vector<void *> &buffers,
     std::optional<size_t> room = guardedBytes(buffers[i]);
     if (buffer.entries || !room)
       continue;
-    ASSERT_TRUE(bytes && *bytes >= 0) << spec.kind << ", buffer " << i;
+    ASSERT_TRUE(bytes && *bytes >= 0)
+        << spec.kernel.getKind().str() << ", buffer " << i;
     ASSERT_LE(size_t(*bytes), *room)
-        << spec.kind << ": the contract of buffer " << i;
+        << spec.kernel.getKind().str() << ": the contract of buffer " << i;
     ranges.push_back({static_cast<char *>(buffers[i]), size_t(*bytes)});
   }
   if (overlap(ranges))
@@ -289,16 +296,16 @@ void Kernel::run(const std::vector<void *> &buffers,
 void Kernel::call(const std::vector<void *> &buffers,
                   const std::vector<int64_t> &params, Split split) const {
   const KernelSpec &spec = state->spec;
-  auto signature = mlir::exec::kernelSignature(spec.kind, spec.config);
-  ASSERT_TRUE(signature) << spec.kind;
-  EXPECT_EQ(signature->buffers, static_cast<int64_t>(buffers.size()));
-  EXPECT_EQ(signature->params, static_cast<int64_t>(params.size()));
+  mlir::exec::KernelSignature signature =
+      mlir::exec::kernelSignature(spec.kernel);
+  EXPECT_EQ(signature.buffers, static_cast<int64_t>(buffers.size()));
+  EXPECT_EQ(signature.params, static_cast<int64_t>(params.size()));
 #ifdef MTP_HAS_GPUSIM
   if (state->gpu)
     return callGpu(buffers, params);
 #endif
   ASSERT_NE(state->entry, nullptr);
-  int64_t count = mlir::exec::kernelTasks(spec.kind, spec.config, params);
+  int64_t count = mlir::exec::kernelTasks(spec.kernel, params);
 
   static std::mt19937 generator(7);
   for (int64_t begin = 0; begin < count;) {
@@ -382,8 +389,10 @@ static TargetDesc narrowTarget() {
 
 std::string test::compileError(const std::string &kind,
                                const std::string &config) {
-  return diagnosticsOf(
-      [&] { (void)compileImage(narrowTarget(), makeSpec(kind, config)); });
+  return diagnosticsOf([&] {
+    if (auto kernel = parseKernel(kind, config, context()))
+      (void)compileImage(narrowTarget(), {"kernel", kernel});
+  });
 }
 
 std::string test::compileModuleError(const std::string &text) {

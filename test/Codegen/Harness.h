@@ -4,6 +4,7 @@
 #define TEST_CODEGEN_HARNESS_H
 
 #include "compiler/Codegen/CPU/TargetDesc.h"
+#include "dialects/Exec/IR/ExecAttrInterfaces.h"
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -83,10 +84,16 @@ struct TestTarget : TargetDesc {
 /// How the tasks of a dispatch are handed to the kernel.
 enum class Split { Whole, Single, Random };
 
+/// The kernel of a kind whose parameters are `config`, as a module has them
+/// between brackets; null where it does not parse.
+mlir::exec::KernelAttrInterface parseKernel(const std::string &kind,
+                                            const std::string &config,
+                                            mlir::MLIRContext &context);
+
 /// One kernel, compiled for one target and loaded.
 class Kernel {
 public:
-  /// `config` is the text of a dictionary attribute, without braces.
+  /// `config` is what stands between the brackets of the kernel's attribute.
   Kernel(const TestTarget &target, const std::string &kind,
          const std::string &config);
   /// The kernel that mtp-outline-control makes of a module with one

@@ -40,7 +40,7 @@ static std::string testName() {
 static std::string nameOf(const KernelSpec &spec) {
   std::string key;
   llvm::raw_string_ostream out(key);
-  out << spec.kind << spec.config;
+  out << spec.kernel;
   if (spec.body)
     spec.body->getParentOp()->print(out);
   return llvm::utohexstr(llvm::xxh3_64bits(key), /*LowerCase=*/true);
@@ -67,8 +67,8 @@ KernelRecord::KernelRecord(const KernelSpec &spec, const GpuLaunch &launch,
     : name(nameOf(spec)) {
   writeFile(name + "/image", {image.data(), image.size()});
   addLine("kernel image=" + name + "/image symbol=" + spec.symbol +
-          " threads=" + std::to_string(launch.threads) + " kind=" + spec.kind +
-          " test=" + testName());
+          " threads=" + std::to_string(launch.threads) +
+          " kind=" + spec.kernel.getKind().str() + " test=" + testName());
 }
 
 /// Buffers that are one allocation count once.

@@ -40,7 +40,7 @@ struct Case {
     if (group)
       text += Quantization{bits, group}.config();
     else
-      text += bits == 16 ? "dtype = \"bf16\"" : "dtype = \"f32\"";
+      text += bits == 16 ? "format = <bf16>" : "format = <f32>";
     if (norm)
       text += ", norm = true, eps = 1.0e-5 : f32, offset = 1";
     if (fragments)

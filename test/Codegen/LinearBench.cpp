@@ -73,12 +73,16 @@ private:
 static size_t describe(int k, int n, const std::string &dtype, int group,
                        std::string &config) {
   config = "k = " + std::to_string(k) + ", n = " + std::to_string(n) +
-           ", dtype = \"" + dtype + "\"";
-  if (dtype == "f32" || dtype == "bf16")
-    return size_t(n) * k * (dtype == "bf16" ? 2 : 4);
-  config += ", group = " + std::to_string(group);
-  return mtp::QuantizedPanel{dtype == "int8" ? 8 : 4, group, k}.bytes() *
-         ((n + 31) / 32);
+           ", format = <" + dtype;
+  mtp::WeightFormat format;
+  if (auto elements = mtp::findWeightElements(dtype))
+    format.elements = *elements;
+  if (format.isQuantized()) {
+    format.group = group;
+    config += ", group = " + std::to_string(group);
+  }
+  config += ">";
+  return format.panelBytes(k, 32) * ((n + 31) / 32);
 }
 
 int main(int argc, char **argv) {

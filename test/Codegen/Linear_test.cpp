@@ -24,8 +24,8 @@ struct Case {
   int stride() const { return rowStride(k, fragments); }
   std::string config() const {
     std::string text = "k = " + std::to_string(k) +
-                       ", n = " + std::to_string(n) + ", dtype = \"" +
-                       (bf16 ? "bf16" : "f32") + "\"";
+                       ", n = " + std::to_string(n) + ", format = <" +
+                       (bf16 ? "bf16" : "f32") + ">";
     if (norm)
       text += ", norm = true, eps = 1.0e-5 : f32, offset = 1";
     if (bias)
@@ -34,7 +34,7 @@ struct Case {
       text += ", residual = true, residual_stride = " +
               std::to_string(outputs() + 3);
     if (gated)
-      text += ", activation = \"swiglu\"";
+      text += ", activation = swiglu";
     if (fragments)
       text += ", fragments = true";
     return text + ", x_stride = " + std::to_string(stride()) +
@@ -195,7 +195,7 @@ TEST(Linear, MayWriteToItsResidual) {
     SCOPED_TRACE(name);
     Case c{33, 47, /*bf16=*/true, false, false, /*residual=*/true};
     Problem problem(c, 9);
-    std::string config = "k = 33, n = 47, dtype = \"bf16\", residual = true, "
+    std::string config = "k = 33, n = 47, format = <bf16>, residual = true, "
                          "x_stride = 38, y_stride = 50, residual_stride = 50";
     Kernel kernel(target, "linear", config);
     Guarded<float> x(problem.x), residual(problem.residual),
@@ -245,7 +245,7 @@ TEST(HeadLinear, KeepsColumnsBehindTheOutputs) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     const std::string config =
-        "heads = 3, k = 21, n = 37, dtype = \"f32\", x_stride = 150, "
+        "heads = 3, k = 21, n = 37, format = <f32>, x_stride = 150, "
         "x_head_stride = 50, x_offset = 4, y_stride = 200, y_head_stride = 60, "
         "y_offset = 2";
     auto x = randomFloats(rows * 150, 1), w = randomFloats(heads * n * k, 2);
@@ -281,7 +281,7 @@ TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
       SCOPED_TRACE(name + (bf16 ? " bf16" : " f32") + (fragments ? " tc" : ""));
       Kernel kernel(target, "head_linear",
                     "heads = 3, k = " + std::to_string(k) +
-                        ", n = 37, dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"") +
+                        ", n = 37, format = " + (bf16 ? "<bf16>" : "<f32>") +
                         (fragments ? ", fragments = true" : "") +
                         ", x_stride = 132, x_head_stride = 40, x_offset = 4, "
                         "y_stride = 130, y_head_stride = 40, y_offset = 2");

@@ -89,15 +89,14 @@ TEST(MoeRoute, MatchesReference) {
     for (const RouteCase &c : cases) {
       SCOPED_TRACE(name + ", experts " + std::to_string(c.experts));
       auto text = [](bool value) { return value ? "true" : "false"; };
-      Kernel kernel(
-          target, "moe_route",
-          "experts = " + std::to_string(c.experts) +
-              ", top_k = " + std::to_string(c.topK) +
-              ", n_group = " + std::to_string(c.groups) +
-              ", topk_group = " + std::to_string(c.bestGroups) +
-              ", scoring = " + (c.sigmoid ? "\"sigmoid\"" : "\"softmax\"") +
-              ", bias = " + text(c.bias) + ", norm_topk = " + text(c.norm) +
-              ", scale = " + std::to_string(c.scale));
+      Kernel kernel(target, "moe_route",
+                    "experts = " + std::to_string(c.experts) +
+                        ", top_k = " + std::to_string(c.topK) +
+                        ", n_group = " + std::to_string(c.groups) +
+                        ", topk_group = " + std::to_string(c.bestGroups) +
+                        ", scoring = " + (c.sigmoid ? "sigmoid" : "softmax") +
+                        ", bias = " + text(c.bias) + ", norm_topk = " +
+                        text(c.norm) + ", scale = " + std::to_string(c.scale));
       auto logits = randomFloats(40 * c.experts, 1);
       auto bias = randomFloats(c.experts, 2, 0.2f);
       for (float &value : bias)
@@ -139,7 +138,7 @@ TEST(MoeRoute, TiesGoToTheLowestIndex) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     Kernel kernel(target, "moe_route",
-                  "experts = 40, top_k = 5, scoring = \"softmax\"");
+                  "experts = 40, top_k = 5, scoring = softmax");
     std::vector<float> logits(40, 1.0f);
     logits[17] = logits[33] = 2.0f;
     Guarded<float> x(logits), weight(5);
@@ -241,7 +240,7 @@ struct Mixture {
             ? "k = " + std::to_string(k) + ", inter = " + std::to_string(inter)
             : "k = " + std::to_string(inter) + ", n = " + std::to_string(k);
     return "experts = 5, top_k = 2, " + widths +
-           ", dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"") +
+           ", format = " + (bf16 ? "<bf16>" : "<f32>") +
            (fragments ? ", fragments = true" : "");
   }
 

@@ -41,16 +41,15 @@ TEST(ProductPtx, LoadsRowsInPieces) {
   };
   const std::string norm = ", norm = true, eps = 1.0e-5 : f32";
   for (const std::string format :
-       {"dtype = \"bf16\"", "dtype = \"int8\", group = 64",
-        "dtype = \"int4\", group = 64"}) {
+       {"format = <bf16>", "format = <int8, group = 64>",
+        "format = <int4, group = 64>"}) {
     check("linear", "k = 4096, n = 4096, residual = true, " + format, 3);
     check("linear", "k = 14336, n = 4096, residual = true, " + format, 3);
     // A warp has up to 8 terms of the sum of squares on the way.
     check("linear", "k = 4096, n = 6144, " + format + norm, 27);
     check("linear",
-          "k = 4096, n = 28672, activation = \"swiglu\", " + format + norm, 27);
-    check("linear", "k = 7168, n = 4096, activation = \"swiglu\", " + format,
-          3);
+          "k = 4096, n = 28672, activation = swiglu, " + format + norm, 27);
+    check("linear", "k = 7168, n = 4096, activation = swiglu, " + format, 3);
     check("linear_argmax",
           "k = 4096, n = 128256, logits = true, slots = 8, " + format, 6);
     check("moe_gate_up",
@@ -59,7 +58,7 @@ TEST(ProductPtx, LoadsRowsInPieces) {
           24);
   }
   check("head_linear",
-        "heads = 128, k = 128, n = 512, dtype = \"bf16\", x_head_stride = 192",
+        "heads = 128, k = 128, n = 512, format = <bf16>, x_head_stride = 192",
         0);
   if (absence.empty())
     return;
@@ -71,8 +70,8 @@ TEST(ProductPtx, LoadsRowsInPieces) {
 TEST(ProductPtx, RotatesBesideAProduct) {
   expectHalfOfProcessor(assembleKernel(
       "head_linear",
-      "heads = 4, k = 24, n = 40, dtype = \"f32\", dim = 16, keep_offset = 24, "
-      "keep_width = 16, layout = \"interleaved\", positions = 67, rotate = "
-      "true, x_stride = 216, x_head_stride = 40, y_stride = 224, "
+      "heads = 4, k = 24, n = 40, format = <f32>, keep_offset = 24, "
+      "rotation = <dim = 16, layout = interleaved>, keep_width = 16, "
+      "positions = 67, x_stride = 216, x_head_stride = 40, y_stride = 224, "
       "y_head_stride = 56"));
 }

@@ -10,8 +10,8 @@
 using namespace mtp::codegen::test;
 
 std::string Quantization::config() const {
-  return "dtype = \"int" + std::to_string(bits) +
-         "\", group = " + std::to_string(group);
+  return "format = <int" + std::to_string(bits) +
+         ", group = " + std::to_string(group) + ">";
 }
 
 static QuantizedMatrix makeMatrix(int rows, int k, Quantization format) {

@@ -40,7 +40,7 @@ struct Case {
       text += ", residual = true, residual_stride = " +
               std::to_string(outputs() + 3);
     if (gated)
-      text += ", activation = \"swiglu\"";
+      text += ", activation = swiglu";
     if (fragments)
       text += ", fragments = true";
     return text + ", x_stride = " + std::to_string(stride()) +
@@ -414,7 +414,7 @@ TEST(Quantized, MayWriteToItsResidual) {
     Case c{33, 47, {4, 32}};
     Problem problem(c, 9);
     Kernel kernel(target, "linear",
-                  "k = 33, n = 47, dtype = \"int4\", group = 32, residual = "
+                  "k = 33, n = 47, format = <int4, group = 32>, residual = "
                   "true, x_stride = 38, y_stride = 50, residual_stride = 50");
     Guarded<float> x(problem.x), residual(problem.residual),
         y(problem.residual), both(problem.residual);

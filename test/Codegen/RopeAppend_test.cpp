@@ -23,10 +23,10 @@ struct Heads {
   bool interleaved;
 
   std::string keys() const {
-    return "dim = " + std::to_string(dim) +
+    return "rotation = <dim = " + std::to_string(dim) +
            ", offset = " + std::to_string(offset) +
-           ", head_stride = " + std::to_string(width) + ", layout = \"" +
-           (interleaved ? "interleaved" : "half") + "\"";
+           ", layout = " + (interleaved ? "interleaved" : "half") +
+           ">, head_stride = " + std::to_string(width);
   }
   /// One head in double precision.
   std::vector<double> rotated(const float *x, const float *angles) const {
@@ -94,7 +94,7 @@ struct Problem {
   std::string cacheKeys() const {
     return "page = 8, slots = 2, entry_width = " + std::to_string(entry) +
            ", cache_heads = " + std::to_string(cacheHeads) +
-           ", dtype = " + (bf16 ? "\"bf16\"" : "\"f32\"");
+           ", dtype = " + (bf16 ? "bf16" : "f32");
   }
 
   Heads heads;
@@ -296,7 +296,7 @@ TEST(HeadLinear, RotatesWhatItKeeps) {
       // Columns 21 to 47 of a head are turned; columns 18 to 49 are kept.
       Heads shape{26, 21, 50, interleaved};
       std::string config =
-          "heads = 3, k = 17, n = 37, dtype = \"f32\", x_head_stride = 50, "
+          "heads = 3, k = 17, n = 37, format = <f32>, x_head_stride = 50, "
           "y_stride = 220, y_head_stride = 70, keep_width = 31, "
           "keep_offset = 18";
       auto x = randomFloats(rows * stride, 1);
@@ -325,9 +325,9 @@ TEST(HeadLinear, RotatesWhatItKeeps) {
 
       Kernel fused(target, "head_linear",
                    config +
-                       ", x_stride = 160, rotate = true, dim = 26, "
+                       ", x_stride = 160, rotation = <dim = 26, "
                        "offset = 3, layout = " +
-                       (interleaved ? "\"interleaved\"" : "\"half\""));
+                       (interleaved ? "interleaved>" : "half>"));
       auto run = [&](int first, int count, Split split) {
         Guarded<float> from(std::vector<float>(
             x.begin() + first * stride, x.begin() + (first + count) * stride));

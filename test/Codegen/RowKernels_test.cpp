@@ -142,8 +142,8 @@ TEST(Embed, CopiesRowsAndStaysInTheTable) {
     std::vector<int32_t> tokens{0, 10, 3, -1, 99};
     for (bool bf16 : {false, true}) {
       Kernel kernel(target, "embed",
-                    std::string("width = 37, vocab = 11, dtype = ") +
-                        (bf16 ? "\"bf16\"" : "\"f32\""));
+                    std::string("width = 37, vocab = 11, format = ") +
+                        (bf16 ? "<bf16>" : "<f32>"));
       Guarded<float> wide(table), out(5 * width);
       Guarded<uint16_t> half(narrow);
       Guarded<int32_t> ids(tokens);
@@ -190,12 +190,12 @@ TEST(Rope, RotatesAndCopies) {
       for (int dim : {2, 6, 16, 26, 64}) {
         const int heads = 3, offset = 5, head = dim + 12, rows = 40;
         const int width = heads * head;
-        Kernel kernel(target, "rope",
-                      "heads = 3, offset = 5, dim = " + std::to_string(dim) +
-                          ", head_stride = " + std::to_string(head) +
-                          ", copy_width = " + std::to_string(head) +
-                          (interleaved ? ", layout = \"interleaved\""
-                                       : ", layout = \"half\""));
+        Kernel kernel(
+            target, "rope",
+            "heads = 3, rotation = <offset = 5, dim = " + std::to_string(dim) +
+                (interleaved ? ", layout = interleaved>" : ">") +
+                ", head_stride = " + std::to_string(head) +
+                ", copy_width = " + std::to_string(head));
         auto x = randomFloats(rows * width, 1);
         auto table = randomFloats(50 * dim, 2);
         std::vector<int32_t> positions(rows);
@@ -238,7 +238,7 @@ TEST(KvAppend, WritesLiveRowsOnly) {
           target, "kv_append",
           std::string("width = 17, page = 8, slots = 2, entry_width = 50, "
                       "entry_offset = 9, x_stride = 23, dtype = ") +
-              (bf16 ? "\"bf16\"" : "\"f32\""));
+              (bf16 ? "bf16" : "f32"));
       auto x = randomFloats(5 * 23, 1);
       std::vector<int32_t> slots{1, 0, 1, 1, 0}, positions{0, 7, 8, -1, 23};
       std::vector<int32_t> table{1, 2, 3, 4, 5, 6};
@@ -275,7 +275,7 @@ TEST(KvAppend, WritesTheSharesOfHeads) {
     const int heads = 3, width = 7, page = 8, share = 18, maxPages = 3;
     Kernel kernel(target, "kv_append",
                   "width = 21, page = 8, entry_width = 54, entry_offset = 9, "
-                  "cache_heads = 3, x_stride = 23, dtype = \"f32\"");
+                  "cache_heads = 3, x_stride = 23, dtype = f32");
     auto x = randomFloats(5 * 23, 1);
     std::vector<int32_t> slots{1, 0, 1, 1, 0}, positions{0, 7, 8, -1, 23};
     std::vector<int32_t> table{1, 2, 3, 4, 5, 6};
@@ -307,8 +307,7 @@ TEST(KvAppend, RoundsToNearestEven) {
       std::memcpy(&value, &bits, 4);
       x.push_back(value);
     }
-    Kernel kernel(target, "kv_append",
-                  "width = 68, page = 1, dtype = \"bf16\"");
+    Kernel kernel(target, "kv_append", "width = 68, page = 1, dtype = bf16");
     Guarded<float> in(x);
     Guarded<int32_t> zero(std::vector<int32_t>{0});
     Guarded<uint16_t> cache(68);

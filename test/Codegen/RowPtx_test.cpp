@@ -36,12 +36,13 @@ TEST(RowPtx, LoadsChunksBeforeItStores) {
   const Row rows[] = {
       // 48 heads, four of them in a block; two chunks of four vectors each.
       {"rope_qkv_append",
-       "q_heads = 32, k_heads = 8, dim = 128, v_width = 1024, k_offset = 0, "
-       "v_offset = 1024, dtype = \"bf16\", page = 64, cache_heads = 8, slots = "
+       "q_heads = 32, k_heads = 8, rotation = <dim = 128>, v_width = 1024, "
+       "k_offset = 0, "
+       "v_offset = 1024, dtype = bf16, page = 64, cache_heads = 8, slots = "
        "8, positions = 4096",
        12, 8},
-      {"rope", "heads = 32, dim = 128, positions = 4096", 8, 8},
-      {"embed", "width = 4096, vocab = 128256, dtype = \"bf16\"", 4, 8},
+      {"rope", "heads = 32, rotation = <dim = 128>, positions = 4096", 8, 8},
+      {"embed", "width = 4096, vocab = 128256, format = <bf16>", 4, 8},
       {"rms_norm", "width = 4096, eps = 1.0e-5 : f32", 1, 16},
       {"rms_norm", "width = 128, groups = 32, eps = 1.0e-5 : f32", 32, 2},
       {"round_rows", "width = 14336", 14, 8},
@@ -61,7 +62,7 @@ TEST(RowPtx, LoadsChunksBeforeItStores) {
 }
 
 TEST(RowPtx, ExpertsHaveBlocksForPairs) {
-  const std::string experts = "experts = 256, top_k = 8, dtype = \"bf16\", "
+  const std::string experts = "experts = 256, top_k = 8, format = <bf16>, "
                               "fragments = true, ";
   AssembledKernel up =
       assembleKernel("moe_gate_up", experts + "k = 7168, inter = 2048");

@@ -217,7 +217,7 @@ struct Layer {
   std::string keys() const {
     return "page = 4, slots = 2, entry_width = 42, cache_heads = " +
            std::to_string(heads) +
-           ", dtype = " + (elementBytes == 2 ? "\"bf16\"" : "\"f32\"");
+           ", dtype = " + (elementBytes == 2 ? "bf16" : "f32");
   }
 
   static constexpr int page = 4, entry = 42, maxPages = 3;

@@ -46,7 +46,7 @@ TEST(Unpack, GivesTheMatrix) {
         continue;
       Kernel kernel(target, "unpack",
                     "k = " + std::to_string(k) + ", n = " + std::to_string(n) +
-                        ", dtype = \"bf16\", fragments = true, gated = " +
+                        ", format = <bf16>, fragments = true, gated = " +
                         (gated ? "true" : "false"));
       Guarded<uint16_t> packed(pack(k, n, gated)), result(size_t(n * k));
       kernel.run({packed.data(), result.data()}, {n});

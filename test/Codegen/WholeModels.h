@@ -3,6 +3,7 @@
 #ifndef TEST_CODEGEN_WHOLEMODELS_H
 #define TEST_CODEGEN_WHOLEMODELS_H
 
+#include "runtime/schema/WeightFormat.h"
 #include <cstdint>
 #include <map>
 #include <set>
@@ -31,11 +32,11 @@ struct ModelKernel {
   int64_t outputs() const {
     return kind == "moe_gate_up" ? 2 * number("inter") : number("n");
   }
-  /// Of integers.
-  int bits() const { return has("dtype", "\"int8\"") ? 8 : 4; }
+  /// What its weight's elements are.
+  WeightFormat format() const;
   bool isGated() const {
     return kind == "moe_gate_up" || has("gated", "true") ||
-           has("activation", "\"swiglu\"");
+           has("activation", "swiglu");
   }
   std::string without(const std::set<std::string> &keys) const;
 };

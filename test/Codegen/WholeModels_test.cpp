@@ -24,6 +24,7 @@
 #include <numeric>
 #include <set>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
@@ -31,13 +32,24 @@ using namespace mtp::codegen::test;
 // The list
 //===----------------------------------------------------------------------===//
 
-static ModelKernel parseKernel(const std::string &line) {
+/// Where the parameter at `begin` ends: commas within brackets are its own.
+static size_t endOfParameter(const std::string &line, size_t begin) {
+  int depth = 0;
+  for (size_t at = begin; at < line.size(); ++at) {
+    depth += (line[at] == '<') - (line[at] == '>');
+    if (depth == 0 && line[at] == ',')
+      return at;
+  }
+  return line.size();
+}
+
+static ModelKernel parseLine(const std::string &line) {
   ModelKernel kernel;
   size_t at = line.find(' ');
   kernel.kind = line.substr(0, at);
   kernel.config = line.substr(at + 1);
   for (size_t begin = at + 1; begin < line.size();) {
-    size_t end = std::min(line.find(", ", begin), line.size());
+    size_t end = endOfParameter(line, begin);
     size_t equals = line.find(" = ", begin);
     kernel.values[line.substr(begin, equals - begin)] =
         line.substr(equals + 3, end - equals - 3);
@@ -46,11 +58,21 @@ static ModelKernel parseKernel(const std::string &line) {
   return kernel;
 }
 
+mtp::WeightFormat ModelKernel::format() const {
+  // "<int4, group = 64>".
+  const std::string &text = values.at("format");
+  size_t end = text.find_first_of(",>");
+  WeightFormat format{*findWeightElements(text.substr(1, end - 1))};
+  if (format.isQuantized())
+    format.group = std::stoll(text.substr(text.find(" = ") + 3));
+  return format;
+}
+
 std::vector<ModelKernel> test::kernelsOfWholeModels(const std::string &kind) {
   std::ifstream file(MTP_WHOLE_MODELS);
   std::vector<ModelKernel> kernels;
   for (std::string line; std::getline(file, line);)
-    if (ModelKernel kernel = parseKernel(line); kernel.kind == kind)
+    if (ModelKernel kernel = parseLine(line); kernel.kind == kind)
       kernels.push_back(kernel);
   EXPECT_FALSE(kernels.empty()) << "no " << kind << " in " << MTP_WHOLE_MODELS;
   return kernels;
@@ -216,14 +238,14 @@ std::vector<uint8_t> Problem::pack(bool isGpu) const {
     int k = int(kernel.number("k")), n = int(kernel.outputs());
     bool isFragments = isGpu && kernel.has("fragments", "true");
     std::vector<uint8_t> part;
-    if (kernel.has("group")) {
-      QuantizedMatrix matrix = quantizeWeights(
-          w, n, k, {kernel.bits(), int(kernel.number("group"))});
+    WeightFormat format = kernel.format();
+    if (format.isQuantized()) {
+      QuantizedMatrix matrix =
+          quantizeWeights(w, n, k, {int(format.bits()), int(format.group)});
       part = isFragments ? packFragments(matrix, kernel.isGated())
                          : packQuantized(matrix, kernel.isGated());
     } else {
-      part = packWeights(w, n, k, kernel.has("dtype", "\"bf16\""),
-                         kernel.isGated());
+      part = packWeights(w, n, k, format.isBF16(), kernel.isGated());
       if (isFragments)
         part = toFragments(part, k);
     }
@@ -378,14 +400,15 @@ static std::vector<double> asTaken(const ModelKernel &kernel,
                                    bool isWeight) {
   std::vector<double> taken(values.begin(), values.end());
   int rows = int(values.size()) / width;
-  if (kernel.has("group")) {
-    int group = int(kernel.number("group"));
+  WeightFormat format = kernel.format();
+  if (format.isQuantized()) {
+    int bits = int(format.bits()), group = int(format.group);
     QuantizedMatrix matrix =
-        isWeight ? quantizeWeights(values, rows, width, {kernel.bits(), group})
+        isWeight ? quantizeWeights(values, rows, width, {bits, group})
                  : quantizeRows(values, rows, width, width, group);
     for (size_t i = 0; i < taken.size(); ++i)
       taken[i] = matrix.at(int(i / width), int(i % width));
-  } else if (kernel.has("dtype", "\"bf16\"")) {
+  } else if (format.isBF16()) {
     for (double &value : taken)
       value = toBF16(float(value));
   }
@@ -436,9 +459,9 @@ static std::vector<Role> productRoles(const ModelKernel &kernel) {
   return {Role::Rows, Role::Weights};
 }
 
-static void checkLinear(const std::string &dtype) {
+static void checkLinear(WeightElements elements) {
   for (const ModelKernel &kernel : kernelsOfWholeModels("linear")) {
-    if (kernel.values.at("dtype") != dtype)
+    if (kernel.format().elements != elements)
       continue;
     SCOPED_TRACE(kernel.config);
     std::vector<Role> roles = productRoles(kernel);
@@ -462,14 +485,14 @@ static void checkLinear(const std::string &dtype) {
 
 TEST(WholeModels, LinearOfFloats) {
   SKIP_RECORDING();
-  checkLinear("\"bf16\"");
-  checkLinear("\"f32\"");
+  checkLinear(WeightElements::BF16);
+  checkLinear(WeightElements::F32);
 }
 
 TEST(WholeModels, LinearOfIntegers) {
   SKIP_RECORDING();
-  checkLinear("\"int8\"");
-  checkLinear("\"int4\"");
+  checkLinear(WeightElements::Int8);
+  checkLinear(WeightElements::Int4);
 }
 
 TEST(WholeModels, LinearArgmax) {
@@ -524,7 +547,7 @@ TEST(WholeModels, HeadLinear) {
   SKIP_RECORDING();
   for (const ModelKernel &kernel : kernelsOfWholeModels("head_linear")) {
     std::vector<Role> roles{Role::Rows, Role::Weights};
-    if (kernel.has("rotate", "true"))
+    if (kernel.has("rotation"))
       roles.insert(roles.end(), {Role::Floats, Role::Positions});
     roles.push_back(Role::Values);
     expectAgreement(kernel, roles, {{5}, {13}}, 64, kSums);
@@ -655,15 +678,15 @@ TEST(WholeModels, HaveNoOtherKinds) {
   for (const RowKind &row : rowKinds())
     known.insert(row.kind);
   std::ifstream file(MTP_WHOLE_MODELS);
-  std::set<std::string> dtypes;
+  std::set<std::string_view> formats;
   for (std::string line; std::getline(file, line);) {
-    ModelKernel kernel = parseKernel(line);
+    ModelKernel kernel = parseLine(line);
     EXPECT_TRUE(known.contains(kernel.kind)) << kernel.kind;
     if (kernel.kind == "linear")
-      dtypes.insert(kernel.values.at("dtype"));
+      formats.insert(kernel.format().name());
   }
-  EXPECT_EQ(dtypes, (std::set<std::string>{"\"bf16\"", "\"f32\"", "\"int4\"",
-                                           "\"int8\""}));
+  EXPECT_EQ(formats,
+            (std::set<std::string_view>{"bf16", "f32", "int4", "int8"}));
 }
 
 #endif // MTP_HAS_GPUSIM

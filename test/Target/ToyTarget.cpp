@@ -23,7 +23,7 @@ ToyTarget::generateCode(mlir::ModuleOp module) const {
   // The format has one kind of image, and says that only a device looks at one.
   compiler::KernelCode code{schema::ImageFormat::ElfShared};
   for (auto kernel : module.getOps<mlir::exec::KernelOp>()) {
-    if (kernel.getKind().starts_with(mlir::exec::kBuiltinPrefix))
+    if (kernel.getKernel().isBuiltin())
       continue;
     if (kernel.getKind().starts_with("moe_"))
       return kernel.emitOpError("expected no kernel of experts for target ")

@@ -12,19 +12,26 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-static llvm::StringMap<const KernelEmitter *> makeEmitters() {
-  llvm::StringMap<const KernelEmitter *> emitters;
-  for (ArrayRef<KernelEmitter> family :
-       {attentionKernels(), linearArgmaxKernels(), linearKernels(),
-        moeKernels()})
-    for (const KernelEmitter &emitter : family)
-      emitters[emitter.kind] = &emitter;
-  return emitters;
+static const llvm::StringMap<const KernelEmitter *> &emitters() {
+  static const llvm::StringMap<const KernelEmitter *> kinds = [] {
+    llvm::StringMap<const KernelEmitter *> made;
+    for (ArrayRef<KernelEmitter> family :
+         {attentionKernels(), linearArgmaxKernels(), linearKernels(),
+          moeKernels()})
+      for (const KernelEmitter &emitter : family)
+        made[emitter.kind] = &emitter;
+    return made;
+  }();
+  return kinds;
+}
+
+std::vector<StringRef> codegen::cpuKernelKinds() {
+  auto kinds = emitters().keys();
+  return {kinds.begin(), kinds.end()};
 }
 
 static const KernelEmitter *findEmitter(exec::KernelAttrInterface kernel) {
-  static const llvm::StringMap<const KernelEmitter *> emitters = makeEmitters();
-  return emitters.lookup(kernel.getKind());
+  return emitters().lookup(kernel.getKind());
 }
 
 /// Checks a kernel, and what this target asks of it.

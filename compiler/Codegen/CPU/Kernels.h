@@ -19,6 +19,9 @@
 
 namespace mtp::codegen {
 
+/// The kinds with code of the CPU's own.
+std::vector<llvm::StringRef> cpuKernelKinds();
+
 /// Bytes of scratch that each worker must provide, 64-byte aligned.
 /// The spec must verify.
 int64_t kernelScratchBytes(const KernelSpec &spec, const TargetDesc &target);

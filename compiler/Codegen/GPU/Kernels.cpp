@@ -15,18 +15,27 @@ static constexpr unsigned kGlobalSpace = 1;
 /// Tasks of a control kernel in a block.
 static constexpr int64_t kControlThreads = kWarp;
 
-static const GpuEmitter *findEmitter(exec::KernelAttrInterface kernel) {
-  static const llvm::StringMap<const GpuEmitter *> emitters = [] {
-    llvm::StringMap<const GpuEmitter *> emitters;
+static const llvm::StringMap<const GpuEmitter *> &emitters() {
+  static const llvm::StringMap<const GpuEmitter *> kinds = [] {
+    llvm::StringMap<const GpuEmitter *> made;
     for (ArrayRef<GpuEmitter> family :
          {gpuArgmaxKernels(), gpuAttentionKernels(), gpuExpertKernels(),
           gpuLinearKernels(), gpuPlanKernels(), gpuSampleKernels(),
           gpuUnpackKernels()})
       for (const GpuEmitter &emitter : family)
-        emitters[emitter.kind] = &emitter;
-    return emitters;
+        made[emitter.kind] = &emitter;
+    return made;
   }();
-  return emitters.lookup(kernel.getKind());
+  return kinds;
+}
+
+std::vector<StringRef> codegen::gpuKernelKinds() {
+  auto kinds = emitters().keys();
+  return {kinds.begin(), kinds.end()};
+}
+
+static const GpuEmitter *findEmitter(exec::KernelAttrInterface kernel) {
+  return emitters().lookup(kernel.getKind());
 }
 
 static GpuLaunch rowLaunch(const KernelSpec &spec, int64_t taskBlocks) {

@@ -62,6 +62,9 @@ GpuEmitter gpuEmitter(
   return emitter;
 }
 
+/// The kinds with code of a GPU's own.
+std::vector<llvm::StringRef> gpuKernelKinds();
+
 /// Appends the kernel to `module`, which may hold others; says how it is
 /// launched.
 mlir::FailureOr<GpuLaunch> emitGpuKernel(mlir::OpBuilder &builder,
