@@ -136,8 +136,9 @@ void CallLibraryPass::runOnOperation() {
   bool isUseful = false;
   for (auto program : module.getOps<ProgramOp>()) {
     Points points = program.getPoints();
-    if (program.getKind() != "prefill" || program.getSequences() != 1 ||
-        points.least > most || points.most < most)
+    if (program.getKind() != ProgramKind::Prefill ||
+        program.getSequences() != 1 || points.least > most ||
+        points.most < most)
       continue;
     programs.push_back(program);
     isUseful |= llvm::any_of(

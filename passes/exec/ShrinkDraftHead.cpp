@@ -264,7 +264,7 @@ void ShrinkDraftHeadPass::runOnOperation() {
   SmallVector<DraftHead> heads;
   bool isAny = false;
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-    if (program.getKind() != "decode")
+    if (program.getKind() != ProgramKind::Decode)
       continue;
     for (auto linear : program.getBody().getOps<LinearOp>())
       if (std::optional<DraftHead> head = findHead(linear, symbols))

@@ -9,7 +9,7 @@
 // CHECK-NOT: exec.{{linear|argmax}}
 // CHECK: exec.output "picks" %[[P]]
 exec.weight @head #exec.panels<32> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : i8 group 64
-exec.program @draft "function" {
+exec.program @draft function {
   %x = exec.input "x" : tensor<4x16xf32>
   %norm = exec.input "norm" : tensor<8xf32>
   %w = exec.ref @head : memref<3x384xi8>
@@ -26,7 +26,7 @@ exec.program @draft "function" {
 // CHECK-LABEL: exec.program @narrow
 // CHECK: exec.linear_argmax {{.*}} -> (tensor<4x5xf32>, tensor<4x5xi32>)
 exec.weight @head #exec.panels<16> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : f32
-exec.program @narrow "function" {
+exec.program @narrow function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.ref @head : memref<5x8x16xf32>
   %l = exec.linear %x, %w as f32
@@ -49,7 +49,7 @@ exec.program @narrow "function" {
 // CHECK: exec.output "picks" %[[P]] : tensor<1xi32>
 exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @sampling : memref<2x8xi32>
-exec.program @target "prefill" k 0 n 4 to 4 {
+exec.program @target prefill k 0 n 4 to 4 {
   %x = exec.input "x" : tensor<1x8xf32>
   %bias = exec.input "bias" : tensor<64xf32>
   %slots = exec.input "slots" : tensor<4xi32>
@@ -75,7 +75,7 @@ exec.program @target "prefill" k 0 n 4 to 4 {
 // CHECK-NEXT: exec.argmax_parts
 exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @hidden : memref<2x8xf32>
-exec.program @state "function" {
+exec.program @state function {
   %slots = exec.input "slots" : tensor<2xi32>
   %o = exec.input "o" : tensor<2x8xf32>
   %h = exec.ref @hidden : memref<2x8xf32>
@@ -97,7 +97,7 @@ exec.program @state "function" {
 exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.constant @vocabulary dense<3> : tensor<64x1xi32>
 exec.state @sampling : memref<2x8xi32>
-exec.program @mapped "function" {
+exec.program @mapped function {
   %x = exec.input "x" : tensor<1x8xf32>
   %slots = exec.input "slots" : tensor<1xi32>
   %positions = exec.input "positions" : tensor<1xi32>
@@ -124,7 +124,7 @@ exec.program @mapped "function" {
 // CHECK: exec.output "picks" %[[P]]
 exec.weight @head #exec.panels<32> k 8 n 16416 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @sampling : memref<2x8xi32>
-exec.program @long "function" {
+exec.program @long function {
   %x = exec.input "x" : tensor<2x8xf32>
   %slots = exec.input "slots" : tensor<2xi32>
   %positions = exec.input "positions" : tensor<2xi32>
@@ -149,7 +149,7 @@ exec.weight @two #exec.panels<32> k 8 n 16385 stack 1 [#exec.source<key = "two">
 exec.constant @v1 dense<3> : tensor<16384x1xi32>
 exec.constant @v2 dense<3> : tensor<16385x1xi32>
 exec.state @sampling : memref<2x8xi32>
-exec.program @long_mapped "function" {
+exec.program @long_mapped function {
   %x = exec.input "x" : tensor<1x8xf32>
   %slots = exec.input "slots" : tensor<1xi32>
   %positions = exec.input "positions" : tensor<1xi32>
@@ -180,7 +180,7 @@ exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head
 exec.weight @gated #exec.gated_panels<32> k 8 n 64 stack 1 [#exec.source<key = "gate">, #exec.source<key = "up">] : f32
 exec.state @sampling : memref<2x8xi32>
 exec.state @hidden : memref<2x8xf32>
-exec.program @stays "function" {
+exec.program @stays function {
   %x = exec.input "x" : tensor<2x8xf32>
   %r = exec.input "r" : tensor<2x64xf32>
   %i = exec.input "i" : tensor<2xi32>

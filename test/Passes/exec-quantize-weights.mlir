@@ -59,7 +59,7 @@ exec.weight @shared #exec.raw k 40 n 1 stack 1 [#exec.source<key = "shared">] : 
 exec.weight @head #exec.panels<32> k 40 n 96 stack 1 [#exec.source<key = "head">] : bf16
 
 // CHECK-LABEL: exec.program @body
-exec.program @body "function" {
+exec.program @body function {
   %x = exec.input "x" : tensor<4x40xf32>
   %p = exec.input "p" : tensor<4xi32>
   %n = exec.ref @norm : memref<1x40xf32>
@@ -108,7 +108,7 @@ exec.program @body "function" {
 
 // The head is known by who reads its rows, and is one format in all programs.
 // CHECK-LABEL: exec.program @picks
-exec.program @picks "function" {
+exec.program @picks function {
   %x = exec.input "x" : tensor<4x40xf32>
   %i = exec.input "i" : tensor<1xi32>
   // CHECK: exec.ref @head : memref<3x1408xi8>
@@ -121,7 +121,7 @@ exec.program @picks "function" {
 }
 
 // CHECK-LABEL: exec.program @unread
-exec.program @unread "function" {
+exec.program @unread function {
   %x = exec.input "x" : tensor<1x40xf32>
   // CHECK: exec.ref @head : memref<3x1408xi8>
   %h = exec.ref @head : memref<3x20x32x2xbf16>
@@ -132,7 +132,7 @@ exec.program @unread "function" {
 
 // A table has one format in all programs; one that others read, too, stays.
 // EMBED-LABEL: exec.program @lookup
-exec.program @lookup "function" {
+exec.program @lookup function {
   %i = exec.input "i" : tensor<4xi32>
   // EMBED: %[[T:.*]] = exec.ref @table : memref<96x28xi8>
   %t = exec.ref @table : memref<96x40xbf16>
@@ -151,7 +151,7 @@ exec.program @lookup "function" {
 }
 
 // EMBED-LABEL: exec.program @again
-exec.program @again "function" {
+exec.program @again function {
   %i = exec.input "i" : tensor<1xi32>
   // EMBED: exec.ref @table : memref<96x28xi8>
   %t = exec.ref @table : memref<96x40xbf16>

@@ -2,7 +2,7 @@
 // RUN: FileCheck %s --check-prefix=WARN --input-file=%t.err
 // RUN: not mtp-opt %s --exec-shrink-draft-head=tokens=1,64 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not mtp-opt %s --exec-shrink-draft-head 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: sed 's/"decode" k 2 n 1 to 1/"function"/' %s | not mtp-opt --exec-shrink-draft-head=tokens=1,5 2>&1 | FileCheck %s --check-prefix=NO-ROUND
+// RUN: sed 's/decode k 2 n 1 to 1/function/' %s | not mtp-opt --exec-shrink-draft-head=tokens=1,5 2>&1 | FileCheck %s --check-prefix=NO-ROUND
 
 // RANGE: error: 'exec.weight' op expected tokens of the draft vocabulary below 64, got 64
 // NONE: error: expected tokens of the draft vocabulary, got none
@@ -27,7 +27,7 @@
 exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @sampling : memref<1x8xi32>
 // CHECK-LABEL: exec.program @round
-exec.program @round "decode" k 2 n 1 to 1 {
+exec.program @round decode k 2 n 1 to 1 {
   %x = exec.input "x" : tensor<1x8xf32>
   %s = exec.input "s" : tensor<8xf32>
   %w = exec.ref @head : memref<2x8x32xf32>

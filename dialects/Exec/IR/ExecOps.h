@@ -19,6 +19,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "dialects/Exec/IR/ExecEnums.h.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Exec/IR/ExecAttrs.h.inc"
 
