@@ -1,4 +1,5 @@
-// RUN: mtp-opt %s --exec-fuse-argmax --split-input-file | FileCheck %s
+// RUN: mtp-opt %s --exec-fuse-argmax --split-input-file 2>%t.err | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.err
 
 // A draft: nobody sees its logits. All else that the product does, the head does.
 // CHECK-LABEL: exec.program @draft
@@ -241,4 +242,49 @@ exec.program @stays function {
     : (tensor<2x64xf32>, tensor<2xi32>, tensor<2xi32>, memref<2x8xi32>) -> tensor<2xi32>
   %p12 = exec.argmax %r : (tensor<2x64xf32>) -> tensor<2xi32>
   exec.output "p0" %p0 : tensor<2xi32>
+}
+
+// -----
+
+// What changes a head's logits keeps the pick from being fused, and is named, once
+// for each place. Siblings are picked from all logits as a matter of course.
+// REMARK: :[[#]]:[[#]]: remark: the logits of this head are written in full and read again by a pick, since the pick does not read them as they are
+// REMARK-NEXT: exec.linear
+// REMARK: note: they are changed here
+// REMARK-NEXT: exec.add
+// REMARK: remark: the logits of this head are written in full and read again by a pick, since its product is not all that they are
+// REMARK-NEXT: residual
+// REMARK-NOT: remark
+// CHECK-LABEL: exec.program @changed
+// CHECK: %[[L:.*]] = exec.linear {{.*}} role head
+// CHECK: %[[SUM:.*]] = exec.add %[[L]]
+// CHECK: exec.argmax %[[SUM]]
+// CHECK: exec.linear {{.*}} residual
+// CHECK: exec.argmax
+// CHECK: %[[S:.*]] = exec.linear
+// CHECK: exec.argmax %[[S]]
+// CHECK: %[[REST:.*]] = exec.exclude %[[S]]
+// CHECK: exec.argmax %[[REST]]
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
+exec.program @changed function {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %r = exec.input "r" : tensor<4x64xf32>
+  %w = exec.ref @head : memref<2x8x32xf32>
+  %l = exec.linear %x, %w as f32 role head
+    : (tensor<4x8xf32>, memref<2x8x32xf32>) -> tensor<4x64xf32>
+  %sum = exec.add %l, %r : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  %p = exec.argmax %sum : (tensor<4x64xf32>) -> tensor<4xi32>
+  %again = exec.argmax %sum : (tensor<4x64xf32>) -> tensor<4xi32>
+  %l2 = exec.linear %x, %w as f32 residual %r role head
+    : (tensor<4x8xf32>, memref<2x8x32xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  %p2 = exec.argmax %l2 : (tensor<4x64xf32>) -> tensor<4xi32>
+  %l3 = exec.linear %x, %w as f32 role head
+    : (tensor<4x8xf32>, memref<2x8x32xf32>) -> tensor<4x64xf32>
+  %p3 = exec.argmax %l3 : (tensor<4x64xf32>) -> tensor<4xi32>
+  %rest = exec.exclude %l3, %p3 : (tensor<4x64xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+  %p4 = exec.argmax %rest : (tensor<4x64xf32>) -> tensor<4xi32>
+  exec.output "picks" %p : tensor<4xi32>
+  exec.output "others" %again : tensor<4xi32>
+  exec.output "more" %p2 : tensor<4xi32>
+  exec.output "most" %p4 : tensor<4xi32>
 }

@@ -23,6 +23,8 @@ exec.program @products function {
   // CHECK: exec.linear %[[X]], %{{.*}} as i4 group 64 norm %{{.*}} eps 9.99999997E-7 offset 1 bias %{{.*}} residual %{{.*}} :
   %y1 = exec.linear %x, %q as i4 group 64 norm %n eps 1.0e-6 offset 1 bias %b residual %r
     : (tensor<4x192xf32>, tensor<192xf32>, tensor<2x3456xi8>, tensor<64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  // CHECK: exec.linear {{.*}} as bf16 role head : {{.*}} -> tensor<4x64xf32>
+  %yh = exec.linear %x, %w as bf16 role head : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x64xf32>
   // CHECK: exec.linear {{.*}} as bf16 activation swiglu : {{.*}} -> tensor<4x32xf32>
   %y2 = exec.linear %x, %w as bf16 activation swiglu
     : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x32xf32>
