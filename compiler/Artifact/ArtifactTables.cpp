@@ -406,10 +406,15 @@ void CommandList::finish() {
 }
 
 static schema::ProgramKind kindOf(exec::ProgramOp op) {
-  return llvm::StringSwitch<schema::ProgramKind>(op.getKind())
-      .Case("decode", schema::ProgramKind::Decode)
-      .Case("prefill", schema::ProgramKind::Prefill)
-      .Default(schema::ProgramKind::Function);
+  switch (op.getKind()) {
+  case exec::ProgramKind::Decode:
+    return schema::ProgramKind::Decode;
+  case exec::ProgramKind::Prefill:
+    return schema::ProgramKind::Prefill;
+  case exec::ProgramKind::Function:
+    return schema::ProgramKind::Function;
+  }
+  llvm_unreachable("all kinds of programs have a case");
 }
 
 Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {

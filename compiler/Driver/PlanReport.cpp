@@ -22,7 +22,7 @@ struct Barriers {
 
 struct ProgramPlan {
   std::string name;
-  std::string kind;
+  exec::ProgramKind kind;
   int64_t k;
   exec::Points points;
   int64_t dispatches;
@@ -69,7 +69,7 @@ struct Plan {
 static ProgramPlan planOf(exec::ProgramOp program) {
   ProgramPlan plan;
   plan.name = program.getSymName().str();
-  plan.kind = program.getKind().str();
+  plan.kind = program.getKind();
   plan.k = program.getK();
   plan.points = program.getPoints();
   auto dispatches = program.getBody().getOps<exec::DispatchOp>();
@@ -144,7 +144,7 @@ static void printProgram(const ProgramPlan &program,
                          llvm::json::OStream &json) {
   json.object([&] {
     json.attribute("name", program.name);
-    json.attribute("kind", program.kind);
+    json.attribute("kind", stringifyEnum(program.kind));
     json.attribute("k", program.k);
     json.attributeArray("n", [&] {
       json.value(program.points.least);
@@ -255,7 +255,7 @@ static void printPrograms(const Plan &plan, llvm::raw_ostream &os) {
   for (const ProgramPlan &program : plan.programs) {
     auto [least, most] = program.points;
     std::string n, barriers;
-    if (program.kind != "function")
+    if (program.kind != exec::ProgramKind::Function)
       n = endsText(std::to_string(least), std::to_string(most));
     if (!program.barriers.empty())
       barriers = endsText(std::to_string(program.barriers.front().count),
@@ -279,7 +279,7 @@ static void printGraphs(const Plan &plan, llvm::raw_ostream &os) {
   for (const ProgramPlan &program : plan.programs) {
     auto [least, most] = program.points;
     std::string n;
-    if (program.kind != "function")
+    if (program.kind != exec::ProgramKind::Function)
       n = endsText(std::to_string(least), std::to_string(most));
     os << llvm::left_justify(program.name, 28) << llvm::left_justify(n, 14)
        << llvm::format("%14lld", static_cast<long long>(program.nodes()));

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Import/ConfigFamilies.h"
+#include "runtime/schema/Limits.h"
 
 namespace mtp::importer {
 
 namespace {
 
 constexpr int64_t kMaxExperts = 4096;
-constexpr int64_t kMaxModules = 16;
 
 /// What the configuration classes give to absent keys.
 struct ExpertDefaults {
@@ -84,7 +84,7 @@ DrafterConfig readDrafter(ConfigFields &fields) {
                         : "num_mtp_layers";
   DrafterConfig drafter;
   drafter.style = DrafterStyle::DeepSeek;
-  drafter.modules = fields.integerOr(key, 0, kMaxModules, 0);
+  drafter.modules = fields.integerOr(key, 0, kMostModules, 0);
   drafter.isUnsaid =
       !fields.has(key) && !fields.isNull("num_nextn_predict_layers");
   // The module's hnorm was fitted to states after a final norm: the target's.

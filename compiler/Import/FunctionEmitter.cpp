@@ -107,7 +107,8 @@ mlir::Value FunctionEmitter::linear(mlir::Value x, llvm::StringRef key,
   if (hasBias)
     bias = weight(key.str() + ".bias", {outputs});
   return mlir::mtp::LinearOp::create(builder(), name(lastPart(key)),
-                                     activation(outputs), x, matrix, bias);
+                                     activation(outputs), x, matrix, bias,
+                                     mlir::mtp::ProjectionRoleAttr());
 }
 
 mlir::Value FunctionEmitter::norm(mlir::Value x, llvm::StringRef key,
@@ -154,7 +155,9 @@ mlir::Value FunctionEmitter::head(mlir::Value x) {
   mlir::Value matrix =
       weight("/" + context.keys.head, {config().vocab, config().hidden});
   return mlir::mtp::LinearOp::create(
-      builder(), name("logits"), context.logits(), x, matrix, mlir::Value());
+      builder(), name("logits"), context.logits(), x, matrix, mlir::Value(),
+      mlir::mtp::ProjectionRoleAttr::get(builder().getContext(),
+                                         mlir::mtp::ProjectionRole::Head));
 }
 
 mlir::Operation *emitApply(ModelContext &context, llvm::StringRef callee,

@@ -28,7 +28,9 @@ emitRoute(ModelContext &context, FunctionEmitter &emitter, mlir::Value normed) {
       {moe.experts, context.config.hidden}, builder.getF32Type()));
   mlir::Value logits = mlir::mtp::LinearOp::create(
       builder, emitter.name("gate"), emitter.activation(moe.experts), normed,
-      matrix, mlir::Value());
+      matrix, mlir::Value(),
+      mlir::mtp::ProjectionRoleAttr::get(builder.getContext(),
+                                         mlir::mtp::ProjectionRole::Router));
   mlir::Value bias;
   if (moe.isSigmoid)
     bias = emitter.weight("mlp.gate.e_score_correction_bias", {moe.experts});

@@ -1,6 +1,7 @@
 //===- LlamaReader.cpp - llama and the families that are nearly it --------===//
 
 #include "compiler/Import/ConfigFamilies.h"
+#include "runtime/schema/Limits.h"
 
 #include <algorithm>
 
@@ -9,7 +10,6 @@ namespace mtp::importer {
 namespace {
 
 constexpr int64_t kMaxExperts = 4096;
-constexpr int64_t kMaxModules = 16;
 constexpr int64_t kMaxWindow = int64_t(1) << 31;
 
 /// `headDim`: the family's default. 0: the hidden width over the heads, rounded
@@ -206,7 +206,7 @@ void readMiMo(ConfigFields &fields, ModelConfig &config,
   fields.expectFlag("mtp_hidden_states_post_norm", true);
   config.drafter = {
       DrafterStyle::MiMo,
-      fields.integerOr("num_nextn_predict_layers", 0, kMaxModules, 0)};
+      fields.integerOr("num_nextn_predict_layers", 0, kMostModules, 0)};
 }
 
 } // namespace mtp::importer

@@ -5,6 +5,7 @@
 #include "compiler/Tokenizer/TokenizerConfig.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Tokenizer/Vocabulary.h"
+#include "runtime/schema/Limits.h"
 #include "runtime/text/Utf8.h"
 
 #include <algorithm>
@@ -14,7 +15,6 @@ using namespace mtp;
 
 namespace {
 
-constexpr uint32_t kMaxAddedId = (1 << 22) - 1;
 constexpr uint32_t kNoId = 0xFFFFFFFF;
 
 /// A tokenizer.json on its way to tables.
@@ -235,8 +235,8 @@ Status Reader::readAddedToken(const JsonValue &value) {
   MTP_ASSIGN_OR_RETURN(JsonValue idValue, value.member("id"));
   MTP_ASSIGN_OR_RETURN(token->id, idValue.asUint32());
   MTP_RETURN_IF_ERROR(readAddedTokenFields(value, *token));
-  if (token->id > kMaxAddedId)
-    return idValue.expected("an id up to " + std::to_string(kMaxAddedId));
+  if (token->id >= kMostIds)
+    return idValue.expected("an id up to " + std::to_string(kMostIds - 1));
   std::optional<uint32_t> known = vocabulary.find(token->content);
   if (known && *known != token->id)
     return idValue.expected("the vocabulary's id " + std::to_string(*known));

@@ -3,6 +3,7 @@
 #include "compiler/Tokenizer/TokenizerConfig.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Tokenizer/Vocabulary.h"
+#include "runtime/schema/Limits.h"
 #include "runtime/text/SentencePieceModel.h"
 
 #include <cstdio>
@@ -15,7 +16,6 @@ namespace {
 using PieceType = SentencePieceModel::PieceType;
 
 constexpr std::string_view kSpace = "\xE2\x96\x81"; // U+2581
-constexpr uint32_t kMaxPieces = 1 << 22;
 
 std::string replaceSpaces(std::string_view piece) {
   std::string text;
@@ -81,9 +81,9 @@ private:
 };
 
 Status Reader::readPieces() {
-  if (model.pieces.size() > kMaxPieces)
+  if (model.pieces.size() > kMostIds)
     return invalidArgument("tokenizer.model: expected at most " +
-                           std::to_string(kMaxPieces) + " pieces, got " +
+                           std::to_string(kMostIds) + " pieces, got " +
                            std::to_string(model.pieces.size()));
   for (uint32_t id = 0; id < model.pieces.size(); ++id) {
     const SentencePieceModel::Piece &piece = model.pieces[id];

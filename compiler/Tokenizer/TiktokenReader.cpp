@@ -12,6 +12,7 @@
 #include "compiler/Tokenizer/TokenizerConfig.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Tokenizer/Vocabulary.h"
+#include "runtime/schema/Limits.h"
 
 #include <algorithm>
 #include <charconv>
@@ -20,7 +21,6 @@ using namespace mtp;
 
 namespace {
 
-constexpr uint32_t kMaxId = (1 << 22) - 1;
 constexpr uint32_t kNoId = 0xFFFFFFFF;
 /// Finding the merges of a piece takes the square of its bytes.
 constexpr size_t kMaxPieceBytes = 1024;
@@ -110,12 +110,12 @@ Status Reader::readPiece(std::string_view line, size_t number) {
                            "expected a piece in base64 and its rank, "
                            "got '" +
                            std::string(line.substr(0, 60)) + "'");
-  if (piece->size() > kMaxPieceBytes || *rank > kMaxId)
+  if (piece->size() > kMaxPieceBytes || *rank >= kMostIds)
     return invalidArgument(
         where + "expected a piece of at most " +
         std::to_string(kMaxPieceBytes) + " bytes and a rank of at most " +
-        std::to_string(kMaxId) + ", got " + std::to_string(piece->size()) +
-        " and " + std::to_string(*rank));
+        std::to_string(kMostIds - 1) + ", got " +
+        std::to_string(piece->size()) + " and " + std::to_string(*rank));
   bool isTaken = *rank < pieces.size() && !pieces[*rank].empty();
   if (isTaken || !ids.emplace(*piece, *rank).second)
     return invalidArgument(where +
@@ -166,9 +166,9 @@ Status Reader::readAddedToken(std::string_view key, const JsonValue &value) {
   auto token = std::make_unique<schema::AddedTokenT>();
   std::optional<uint32_t> id = readNumber(key);
   bool isTaken =
-      id && *id < pieces.size() && !pieces[std::min(*id, kMaxId)].empty();
-  if (!id || *id > kMaxId || isTaken)
-    return value.expected("an id up to " + std::to_string(kMaxId) +
+      id && *id < pieces.size() && !pieces[std::min(*id, kMostIds - 1)].empty();
+  if (!id || *id >= kMostIds || isTaken)
+    return value.expected("an id up to " + std::to_string(kMostIds - 1) +
                           " that no piece has as the key");
   token->id = *id;
   MTP_RETURN_IF_ERROR(readAddedTokenFields(value, *token));

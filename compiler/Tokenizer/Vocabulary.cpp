@@ -2,6 +2,7 @@
 
 #include "compiler/Tokenizer/Vocabulary.h"
 
+#include "runtime/schema/Limits.h"
 #include "runtime/text/ByteAlphabet.h"
 #include "runtime/text/Tokenizer.h"
 
@@ -15,9 +16,6 @@ namespace {
 
 constexpr uint32_t kNoId = 0xFFFFFFFF;
 
-// No model has a tenth of that; an id of 4 billion must not make us allocate.
-constexpr uint32_t kMaxId = (1 << 22) - 1;
-
 } // namespace
 
 Result<Vocabulary> Vocabulary::read(const JsonValue &object) {
@@ -26,8 +24,9 @@ Result<Vocabulary> Vocabulary::read(const JsonValue &object) {
   vocabulary.ids.reserve(members.size());
   for (const auto &[piece, value] : members) {
     MTP_ASSIGN_OR_RETURN(uint32_t id, value.asUint32());
-    if (id > kMaxId)
-      return value.expected("an id up to " + std::to_string(kMaxId));
+    // An id of 4 billion must not make us allocate.
+    if (id >= kMostIds)
+      return value.expected("an id up to " + std::to_string(kMostIds - 1));
     if (!vocabulary.ids.emplace(piece, id).second)
       return value.expected("a piece that is not there twice");
     if (id >= vocabulary.byId.size())

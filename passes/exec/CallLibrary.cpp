@@ -9,6 +9,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "passes/Passes.h"
+#include "runtime/schema/Limits.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_CALLLIBRARYPASS
@@ -17,10 +18,6 @@ namespace mlir::mtp {
 
 using namespace mlir;
 using namespace mlir::exec;
-
-/// Outputs that a library's vectors divide; inputs are whole blocks of
-/// fragments.
-static constexpr int64_t kOutputMultiple = 8;
 
 namespace {
 
@@ -95,7 +92,7 @@ Value LinearRewriter::write() {
 /// Whether a library may compute what every row of the chunk has of it.
 static bool isForLibrary(LinearOp linear, int64_t rows) {
   return linear.getFormat().isBF16() && isInFragments(linear.getWeight()) &&
-         outputsOf(linear) % kOutputMultiple == 0 &&
+         outputsOf(linear) % ::mtp::kGemmMultiple == 0 &&
          rowsOf(linear.getY()).at(rows) == rows;
 }
 
@@ -136,8 +133,9 @@ void CallLibraryPass::runOnOperation() {
   bool isUseful = false;
   for (auto program : module.getOps<ProgramOp>()) {
     Points points = program.getPoints();
-    if (program.getKind() != "prefill" || program.getSequences() != 1 ||
-        points.least > most || points.most < most)
+    if (program.getKind() != ProgramKind::Prefill ||
+        program.getSequences() != 1 || points.least > most ||
+        points.most < most)
       continue;
     programs.push_back(program);
     isUseful |= llvm::any_of(

@@ -32,12 +32,12 @@ struct CheckCoveragePass
 
 private:
   LogicalResult collectPrograms();
-  LogicalResult checkPoints(llvm::StringRef kind, int64_t k, int64_t most);
+  LogicalResult checkPoints(ProgramKind kind, int64_t k, int64_t most);
   LogicalResult checkKernels();
 
   /// Programs by kind, k, sequences, the positions that they are below (0 for
   /// any) and whether a library computes in them, in the order of their n.
-  std::map<std::tuple<llvm::StringRef, int64_t, int64_t, int64_t, bool>,
+  std::map<std::tuple<ProgramKind, int64_t, int64_t, int64_t, bool>,
            std::map<int64_t, ProgramOp>>
       programs;
 };
@@ -59,7 +59,7 @@ LogicalResult CheckCoveragePass::collectPrograms() {
   SymbolTable symbols(getOperation());
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
     ++numPrograms;
-    if (program.getKind() == "function")
+    if (program.getKind() == ProgramKind::Function)
       continue;
     auto &others = programs[{
         program.getKind(), program.getK(), program.getSequences(),
@@ -71,7 +71,7 @@ LogicalResult CheckCoveragePass::collectPrograms() {
       Points other = std::prev(next)->second.getPoints();
       if (other.most >= points.least)
         return program.emitOpError("expected one ")
-               << program.getKind() << " program for n "
+               << stringifyEnum(program.getKind()) << " program for n "
                << std::max(other.least, points.least) << " and k "
                << program.getK() << ", got a second";
     }
@@ -83,7 +83,7 @@ LogicalResult CheckCoveragePass::collectPrograms() {
 /// Every n from 1 to `most` has a program; of prefills one for a single
 /// sequence, those for more being there for speed alone, and of decodes one for
 /// any positions.
-LogicalResult CheckCoveragePass::checkPoints(llvm::StringRef kind, int64_t k,
+LogicalResult CheckCoveragePass::checkPoints(ProgramKind kind, int64_t k,
                                              int64_t most) {
   int64_t covered = 0;
   for (auto [least, program] : programs[{kind, k, 1, 0, /*library=*/false}]) {
@@ -95,11 +95,11 @@ LogicalResult CheckCoveragePass::checkPoints(llvm::StringRef kind, int64_t k,
     return success();
   if (covered > most)
     return getOperation().emitError("expected ")
-           << kind << " programs for n up to " << most << " and k " << k
-           << ", got one for n " << covered;
+           << stringifyEnum(kind) << " programs for n up to " << most
+           << " and k " << k << ", got one for n " << covered;
   return getOperation().emitError("expected a ")
-         << kind << " program for n " << covered + 1 << " and k " << k
-         << ", got none";
+         << stringifyEnum(kind) << " program for n " << covered + 1 << " and k "
+         << k << ", got none";
 }
 
 /// The verifier checked the dispatches against their kernels; a kernel that
@@ -139,13 +139,14 @@ void CheckCoveragePass::runOnOperation() {
   if (!module->hasAttr(exec::kModelAttr) || !envelope)
     return;
   for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
-    if (failed(checkPoints("decode", k, envelope.getMaxBatch())))
+    if (failed(checkPoints(ProgramKind::Decode, k, envelope.getMaxBatch())))
       return signalPassFailure();
   // With drafting off, and where the drafter reads the prompt, with drafting
   // on.
   bool drafts =
       exec::moduleNumber(module, exec::kModelAttr, exec::kModules) > 0;
   for (int64_t k : {int64_t(0), drafts ? int64_t(envelope.getMaxK()) : 0})
-    if (failed(checkPoints("prefill", k, envelope.getPrefillChunk())))
+    if (failed(
+            checkPoints(ProgramKind::Prefill, k, envelope.getPrefillChunk())))
       return signalPassFailure();
 }

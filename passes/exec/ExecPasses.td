@@ -13,13 +13,14 @@ include "mlir/Pass/PassBase.td"
 def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
   let summary = "Draft from a part of the vocabulary";
   let description = [{
-    The head behind every draft gets the rows of the given tokens alone, as a
-    weight of its own; the draft is looked up among them, and sampled with the
-    noise of the tokens that they are. Verification uses the whole head, so that
-    the output stays the same. So do siblings of a tree, of which each is picked
-    from what `exec.exclude` leaves. Drafts that are picked from the logits of
-    another kind of projection, or whose logits have another reader, stay as
-    they are, with a warning; a module without any other is an error.
+    The head (`role head`) behind every draft gets the rows of the given tokens
+    alone, as a weight of its own; the draft is looked up among them, and
+    sampled with the noise of the tokens that they are. Verification uses the
+    whole head, so that the output stays the same. So do siblings of a tree, of
+    which each is picked from what `exec.exclude` leaves. Heads that are no
+    plain product, or whose logits have another reader or are changed before the
+    pick, stay as they are, with a warning; a module without any other is an
+    error.
   }];
   let options = [
     ListOption<"tokens", "tokens", "int32_t",
@@ -33,13 +34,13 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   let description = [{
     Weights that only `exec.linear`, `exec.moe_gate_up` and `exec.moe_down` read
     become `i8` or `i4` with a scale per output and group of inputs, and the
-    calls that read them say so. Routers, `exec.head_linear`, norms and biases
-    stay as they are, and so do weights of which a tensor's key matches a `keep`
-    pattern; such a pattern must match something. The head, whose logits are
-    sampled from or leave the program, may have its own format. Tables that only
-    `exec.embed` reads change for a format of their own alone; where embedding
-    and head are one tensor, they are two weights. A module without a weight for
-    a format is an error.
+    calls that read them say so. Routers (`role router`), `exec.head_linear`,
+    norms and biases stay as they are, and so do weights of which a tensor's key
+    matches a `keep` pattern; such a pattern must match something. Heads (`role
+    head`) may have a format of their own. Tables that only `exec.embed` reads
+    change for a format of their own alone; where embedding and head are one
+    tensor, they are two weights. A module without a weight for a format is an
+    error.
   }];
   let options = [
     Option<"format", "format", "std::string", "\"none\"",
@@ -113,12 +114,15 @@ def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
     found, so that threads share the row.
 
     A projection with a residual or an activation, or whose result has another
-    reader, stays as it is.
+    reader, stays as it is. Where it is a head whose logits something changes
+    before a pick reads them, a remark says what; siblings, which `exec.exclude`
+    is for, are meant to be picked from all logits.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [
     Statistic<"numGreedy", "greedy", "heads without logits">,
-    Statistic<"numSampled", "sampled", "heads with logits for some slots">
+    Statistic<"numSampled", "sampled", "heads with logits for some slots">,
+    Statistic<"numWhole", "whole", "picks that read all logits">
   ];
 }
 

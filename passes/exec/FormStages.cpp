@@ -22,6 +22,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
 #include "passes/exec/SplitProgram.h"
+#include "runtime/schema/Limits.h"
 #include "llvm/Support/Debug.h"
 #include <set>
 
@@ -66,9 +67,6 @@ struct Share {
 
 /// Calls, by their place in the program, in the order in which they are done.
 using Order = SmallVector<size_t>;
-
-/// The runtime reads no more for one program.
-constexpr size_t kMostSchedules = 64;
 
 /// From which n on each call is done how.
 struct Span {
@@ -424,7 +422,7 @@ void FormStagesPass::schedule(ProgramOp program, SymbolTable &symbols) {
       suited = count;
       best = &span;
     }
-  suited = std::min(suited, kMostSchedules);
+  suited = std::min<size_t>(suited, ::mtp::kMostSchedules);
   if (suited < spans.size()) {
     int64_t at = spans[suited].begin;
     LLVM_DEBUG(llvm::dbgs()

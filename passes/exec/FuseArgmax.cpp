@@ -21,6 +21,7 @@
 #include "passes/Passes.h"
 #include "passes/exec/PlainHead.h"
 #include "runtime/schema/SamplingWords.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace mlir::mtp {
@@ -44,6 +45,10 @@ struct FuseArgmaxPass
 private:
   void fuseArgmax(ArgmaxOp argmax);
   void fuseSample(SampleOp sample, SymbolTable &symbols);
+  void leave(Operation *pick, Value logits);
+
+  /// Heads that were reported; a round has one for each k.
+  llvm::DenseSet<Location> reported;
 };
 
 } // namespace
@@ -67,13 +72,29 @@ static LinearArgmaxOp callHead(OpBuilder &builder, LinearOp linear,
       linear.getEpsAttr(), linear.getOffset());
 }
 
-void FuseArgmaxPass::fuseArgmax(ArgmaxOp argmax) {
-  LinearOp linear = mlir::mtp::findPlainHead(argmax.getX());
-  if (!linear || !linear.getY().hasOneUse()) {
-    LDBG() << "stays, as its logits are of no head that it alone reads: "
-           << argmax;
+/// A pick stays that reads logits of no head that may be computed for it alone.
+/// Of a head whose logits are changed before that says where.
+void FuseArgmaxPass::leave(Operation *pick, Value logits) {
+  ++numWhole;
+  LDBG() << "stays: " << *pick;
+  auto [head, change] = mlir::mtp::findChangedHead(logits);
+  if (!head || !reported.insert(head.getLoc()).second)
+    return;
+  InFlightDiagnostic diag =
+      head.emitRemark("the logits of this head are written in full and read "
+                      "again by a pick, since ");
+  if (change == head) {
+    diag << "its product is not all that they are";
     return;
   }
+  diag << "the pick does not read them as they are";
+  diag.attachNote(change->getLoc()) << "they are changed here";
+}
+
+void FuseArgmaxPass::fuseArgmax(ArgmaxOp argmax) {
+  LinearOp linear = mlir::mtp::findPlainHead(argmax.getX());
+  if (!linear || !linear.getY().hasOneUse())
+    return leave(argmax, argmax.getX());
   // The product stays in its place: states that it reads may change after it.
   OpBuilder builder(linear);
   LinearArgmaxOp head = callHead(builder, linear, SampleOp());
@@ -123,11 +144,8 @@ static Value callSample(SampleOp sample, LinearArgmaxOp head) {
 void FuseArgmaxPass::fuseSample(SampleOp sample, SymbolTable &symbols) {
   LinearOp linear = mlir::mtp::findPlainHead(sample.getLogits());
   // Slots may be known only after the projection, so it moves to the pick.
-  if (!linear || !canSink(linear, sample, symbols)) {
-    LDBG() << "stays, as its logits are of no head that may be computed here: "
-           << sample;
-    return;
-  }
+  if (!linear || !canSink(linear, sample, symbols))
+    return leave(sample, sample.getLogits());
   OpBuilder builder(sample);
   LinearArgmaxOp head = callHead(builder, linear, sample);
   sample.getResult().replaceAllUsesWith(callSample(sample, head));

@@ -1,6 +1,8 @@
 //===- PlainHead.cpp - The head behind a pick -----------------------------===//
 
 #include "passes/exec/PlainHead.h"
+#include "passes/support/Logits.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -9,4 +11,23 @@ LinearOp mlir::mtp::findPlainHead(Value logits) {
   auto linear = logits.getDefiningOp<LinearOp>();
   return linear && !linear.isGated() && !linear.getResidual() ? linear
                                                               : LinearOp();
+}
+
+mlir::mtp::ChangedHead mlir::mtp::findChangedHead(Value logits) {
+  if (findPlainHead(logits))
+    return {};
+  llvm::SetVector<Value> pending;
+  pending.insert(logits);
+  for (size_t i = 0; i < pending.size(); ++i) {
+    auto result = dyn_cast<OpResult>(pending[i]);
+    if (!result || isa<ExcludeOp>(result.getOwner()))
+      continue;
+    auto linear = dyn_cast<LinearOp>(result.getOwner());
+    if (linear && linear.isHead())
+      return {linear, logits.getDefiningOp()};
+    for (Value operand : result.getOwner()->getOperands())
+      if (passesLogits(operand, result))
+        pending.insert(operand);
+  }
+  return {};
 }

@@ -5,12 +5,11 @@
 // look-ups in a table. The weight, its references and the calls change
 // together; a fused weight has one format. Projections and tables have formats
 // of their own, also where both hold the same tensor. Two kinds of projection
-// are known by who reads their results:
+// say what they are (`role`):
 //
-//  - a router, whose logits moe_route reads, stays: a few rows of weights
-//    decide which experts see a token at all;
-//  - the head, whose logits are picked from or leave the program, may have a
-//    format of its own.
+//  - a router stays: a few rows of weights decide which experts see a token at
+//    all;
+//  - the head may have a format of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -161,38 +160,20 @@ static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
   return readers;
 }
 
-/// Whether `isReader` holds for who reads results of `call`; views, row
-/// selections and copies stand for what they copy.
-static bool isReadBy(Operation *call,
-                     llvm::function_ref<bool(Operation *)> isReader) {
-  llvm::SetVector<Operation *> copies;
-  copies.insert(call);
-  for (size_t i = 0; i < copies.size(); ++i) {
-    for (Operation *user : copies[i]->getUsers()) {
-      if (isReader(user))
-        return true;
-      if (isa<ColumnsOp, CopyOp, GatherRowsOp>(user))
-        copies.insert(user);
-    }
-  }
-  return false;
+/// Whether a projection by the weight says that it is one of these.
+static bool isRead(const Readers &readers, mlir::mtp::ProjectionRole role) {
+  return llvm::any_of(readers.calls, [&](Operation *call) {
+    auto linear = dyn_cast<LinearOp>(call);
+    return linear && linear.getRole() == role;
+  });
 }
 
 static bool isRouter(const Readers &readers) {
-  return llvm::any_of(readers.calls, [](Operation *call) {
-    return isReadBy(call,
-                    [](Operation *user) { return isa<MoeRouteOp>(user); });
-  });
+  return isRead(readers, mlir::mtp::ProjectionRole::Router);
 }
 
 static bool isHead(const Readers &readers) {
-  return llvm::any_of(readers.calls, [](Operation *call) {
-    return isReadBy(call, [](Operation *user) {
-      auto output = dyn_cast<OutputOp>(user);
-      return isa<ArgmaxOp, SampleOp>(user) ||
-             (output && output.getName() == "logits");
-    });
-  });
+  return isRead(readers, mlir::mtp::ProjectionRole::Head);
 }
 
 void QuantizeWeightsPass::quantize(exec::WeightOp weight,

@@ -21,6 +21,8 @@
 #include "passes/Passes.h"
 #include "passes/exec/PlainHead.h"
 #include "passes/support/DraftTokens.h"
+#include "passes/support/Logits.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_SHRINKDRAFTHEADPASS
@@ -81,13 +83,14 @@ static bool isPick(Operation *user, Value logits) {
   return sample && !sample.getTokens() && sample.getLogits() == logits;
 }
 
-/// Follows the logits of `head` to all that reads them, siblings' included.
-/// Returns whether drafts are picked from them: nothing of that goes to the
-/// host.
+/// Follows the logits of `head` to all that reads them, siblings' included, and
+/// through what makes other logits of them. Returns whether drafts are picked:
+/// nothing of that goes to the host.
 static bool findPicks(DraftHead &head) {
-  SmallVector<Value> pending{head.linear.getY()};
-  while (!pending.empty()) {
-    Value logits = pending.pop_back_val();
+  llvm::SetVector<Value> pending;
+  pending.insert(head.linear.getY());
+  for (size_t i = 0; i < pending.size(); ++i) {
+    Value logits = pending[i];
     for (Operation *user : logits.getUsers()) {
       auto exclude = dyn_cast<ExcludeOp>(user);
       if (isPick(user, logits)) {
@@ -96,12 +99,15 @@ static bool findPicks(DraftHead &head) {
         head.picks.push_back(user);
       } else if (exclude) {
         head.excludes.push_back(exclude);
-        pending.push_back(exclude.getY());
+        pending.insert(exclude.getY());
       } else if (isa<OutputOp>(user)) {
         return false;
       } else {
         head.reason = "its logits are read by more than picks";
         head.reader = user;
+        for (OpResult result : user->getResults())
+          if (mlir::mtp::passesLogits(logits, result))
+            pending.insert(result);
       }
     }
   }
@@ -111,6 +117,8 @@ static bool findPicks(DraftHead &head) {
 /// What drafts are picked from, if `linear` is a head of that kind.
 static std::optional<DraftHead> findHead(LinearOp linear,
                                          SymbolTable &symbols) {
+  if (!linear.isHead())
+    return std::nullopt;
   DraftHead head;
   head.linear = linear;
   if (!findPicks(head))
@@ -264,7 +272,7 @@ void ShrinkDraftHeadPass::runOnOperation() {
   SmallVector<DraftHead> heads;
   bool isAny = false;
   for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-    if (program.getKind() != "decode")
+    if (program.getKind() != ProgramKind::Decode)
       continue;
     for (auto linear : program.getBody().getOps<LinearOp>())
       if (std::optional<DraftHead> head = findHead(linear, symbols))

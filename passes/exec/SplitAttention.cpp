@@ -212,7 +212,7 @@ void SplitAttentionPass::splitCalls(ProgramOp program, SymbolTable &symbols) {
       splitCalls(mlir::mtp::splitProgram(program, n, symbols), symbols);
       break;
     }
-  if (isSplit && blocks && program.getKind() == "decode")
+  if (isSplit && blocks && program.getKind() == ProgramKind::Decode)
     addShort(program, *calls.front().op.getPart(), symbols);
   for (auto [call, isSplit] : llvm::zip_equal(calls, splits))
     if (isSplit)

@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 #include "passes/lower/CacheHeads.h"
 #include "passes/lower/ExecLowering.h"
+#include "passes/lower/ProjectionRoles.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_CONVERTMTPTOEXECPASS
@@ -69,6 +70,7 @@ void ConvertMTPToExecPass::runOnOperation() {
   LoweringContext context(module, panelWidth);
   for (auto program : llvm::to_vector(module.getOps<exec::ProgramOp>())) {
     eraseDead(program);
+    findRoles(program);
     if (failed(lowerProgram(program, lowerings, context)))
       return signalPassFailure();
   }

@@ -195,11 +195,11 @@ Value LoweringContext::numbers(llvm::StringRef name, std::optional<int64_t> row,
 }
 
 Value LoweringContext::pageTable(Location loc) {
-  if (program.getKind() != "function") {
+  if (program.getKind() != exec::ProgramKind::Function) {
     Value table = state("page_table", loc);
     if (!table) {
       emitError(loc, "expected a state @page_table, which a ")
-          << program.getKind() << " program reads, found none";
+          << stringifyEnum(program.getKind()) << " program reads, found none";
     }
     return table;
   }

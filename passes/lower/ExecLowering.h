@@ -93,7 +93,7 @@ public:
   /// `loc`, where the module has no state of that name.
   Value numbers(llvm::StringRef name, std::optional<int64_t> row,
                 exec::Count count, Location loc);
-  bool isDecode() { return program.getKind() == "decode"; }
+  bool isDecode() { return program.getKind() == exec::ProgramKind::Decode; }
   VocabularyOp findVocabulary(llvm::StringRef name) {
     return symbols.lookup<VocabularyOp>(name);
   }

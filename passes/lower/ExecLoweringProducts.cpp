@@ -15,6 +15,7 @@ struct Projection {
   FloatAttr eps;
   int64_t offset = 0;
   ActivationKind activation = ActivationKind::None;
+  ProjectionRoleAttr role;
 };
 } // namespace
 
@@ -45,13 +46,15 @@ static Value callLinear(Operation *op, const Projection &projection,
     residual = context.lookup(projection.residual);
   return context.call<exec::LinearOp>(
       loc, op->getResult(0).getType(), x, norm, weight, bias, residual,
-      packing.format, projection.eps, projection.offset, projection.activation);
+      packing.format, projection.eps, projection.offset, projection.activation,
+      projection.role);
 }
 
 static LogicalResult lowerLinear(LinearOp op, LoweringContext &context) {
   Projection projection{op.getX(), op->getOperands().slice(1, 1)};
   if (op.getBias())
     projection.biases = op->getOperands().drop_front(2);
+  projection.role = op.getRoleAttr();
   context.map(op.getResult(), callLinear(op, projection, context));
   return success();
 }
@@ -65,6 +68,7 @@ static LogicalResult lowerFusedLinear(FusedLinearOp op,
         FloatAttr::get(context.builder.getF32Type(), toSingle(*op.getEps()));
   projection.offset = op.getOffset();
   projection.activation = op.getActivation();
+  projection.role = op.getRoleAttr();
   context.map(op.getResult(), callLinear(op, projection, context));
   return success();
 }

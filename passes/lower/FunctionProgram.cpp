@@ -33,8 +33,8 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
     return failure();
   OpBuilder builder(function);
   Location loc = function.getLoc();
-  auto program =
-      ProgramOp::create(builder, loc, function.getSymName(), "function");
+  auto program = ProgramOp::create(builder, loc, function.getSymName(),
+                                   ProgramKind::Function);
   builder.setInsertionPointToStart(&program.getBody().front());
   IRMapping mapping;
   for (BlockArgument arg : function.getArguments()) {

@@ -59,8 +59,10 @@ def ConvertMTPToExecPass : Pass<"mtp-convert-to-exec", "mlir::ModuleOp"> {
     Every op of a program becomes one or more kernel calls; weights become
     packed weights in the layout of the kernel that streams them, rotary
     attributes become tables, slices views. A cache's entries are divided among
-    key heads where everything that uses the cache allows it. An op without a
-    kernel is an error that names it.
+    key heads where everything that uses the cache allows it. Projections that
+    say no `role` get that of a head or a router where tokens are picked or
+    experts chosen by what they give, whatever else is done to it before. An op
+    without a kernel is an error that names it.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [

@@ -189,10 +189,10 @@ LogicalResult SpecializeShapesPass::writeRounds(EnvelopeAttr envelope) {
     for (RoundOp round : rounds) {
       int64_t k = *round.getK();
       std::string batch = "b" + std::to_string(points.least) + "_";
-      auto program = exec::ProgramOp::create(builder, round.getLoc(),
-                                             "decode_" + (single ? batch : "") +
-                                                 "k" + std::to_string(k),
-                                             "decode", k, points);
+      auto program = exec::ProgramOp::create(
+          builder, round.getLoc(),
+          "decode_" + (single ? batch : "") + "k" + std::to_string(k),
+          exec::ProgramKind::Decode, k, points);
       if (failed(writeProgram(round, program,
                               {countOf(points, single), /*chunk=*/0})))
         return failure();
@@ -213,7 +213,8 @@ LogicalResult SpecializeShapesPass::writePrefill(OpBuilder &builder,
   if (*prefill.getK() > 0)
     name += "_mtp";
   auto program = exec::ProgramOp::create(builder, prefill.getLoc(), name,
-                                         "prefill", *prefill.getK(), points);
+                                         exec::ProgramKind::Prefill,
+                                         *prefill.getK(), points);
   if (sequences > 1)
     program.setSequences(sequences);
   return writeProgram(prefill, program, {sequences, countOf(points, single)});

@@ -54,11 +54,12 @@ static void split(LinearOp linear, ConcatOp concat, WeightOp weight) {
     SmallVector<Value> biases;
     if (!sum && linear.getBias())
       biases.push_back(linear.getBias());
-    sum = FusedLinearOp::create(
-        builder, linear.getLoc(), linear.getResult().getType(), part,
-        /*norm=*/Value(), columns, biases, /*residual=*/sum,
-        /*eps=*/FloatAttr(), builder.getI64IntegerAttr(0),
-        ActivationKindAttr::get(builder.getContext(), ActivationKind::None));
+    auto fused =
+        FusedLinearOp::create(builder, linear.getLoc(), linear.getType(), part,
+                              columns, biases, linear.getRoleAttr());
+    if (sum)
+      fused.getResidualMutable().assign(sum);
+    sum = fused.getResult();
     begin += width;
   }
   linear.replaceAllUsesWith(sum);

@@ -38,30 +38,20 @@ static bool isProjected(OpOperand &use) {
   return fused && use.getOperandNumber() == 0 && !fused.getNorm();
 }
 
-/// Rebuilds the projection `user` of `norm` on the norm's operand.
+/// Lets the projection `user` of `norm` read the norm's operand.
 static void fuseInto(Operation *user, RmsNormOp norm) {
-  OpBuilder builder(user);
-  SmallVector<Value> weights, biases;
-  Value residual;
-  ActivationKind activation = ActivationKind::None;
-  if (auto fused = dyn_cast<FusedLinearOp>(user)) {
-    weights.assign(fused.getWeights().begin(), fused.getWeights().end());
-    biases.assign(fused.getBiases().begin(), fused.getBiases().end());
-    residual = fused.getResidual();
-    activation = fused.getActivation();
-  } else {
-    auto linear = cast<LinearOp>(user);
-    weights.push_back(linear.getWeight());
-    if (linear.getBias())
-      biases.push_back(linear.getBias());
+  auto fused = dyn_cast<FusedLinearOp>(user);
+  if (!fused) {
+    OpBuilder builder(user);
+    fused =
+        FusedLinearOp::create(builder, user->getLoc(), cast<LinearOp>(user));
+    user->replaceAllUsesWith(fused);
+    user->erase();
   }
-  auto result = FusedLinearOp::create(
-      builder, user->getLoc(), user->getResult(0).getType(), norm.getX(),
-      norm.getWeight(), weights, biases, residual, norm.getEpsAttr(),
-      norm.getOffsetAttr(),
-      ActivationKindAttr::get(builder.getContext(), activation));
-  user->replaceAllUsesWith(result);
-  user->erase();
+  fused.getXMutable().set(norm.getX());
+  fused.getNormMutable().assign(norm.getWeight());
+  fused.setEpsAttr(norm.getEpsAttr());
+  fused.setOffsetAttr(norm.getOffsetAttr());
 }
 
 void FuseNormLinearPass::runOnOperation() {

@@ -33,14 +33,21 @@ private:
 };
 } // namespace
 
-/// A plain fused projection of `x`.
-static FusedLinearOp createFused(OpBuilder &builder, Location loc, Type type,
-                                 Value x, ValueRange weights, ValueRange biases,
-                                 ActivationKind activation) {
-  return FusedLinearOp::create(
-      builder, loc, type, x, /*norm=*/Value(), weights, biases,
-      /*residual=*/Value(), /*eps=*/FloatAttr(), builder.getI64IntegerAttr(0),
-      ActivationKindAttr::get(builder.getContext(), activation));
+/// The role of projections that become one: the router's, which nobody
+/// quantises, or else the head's.
+static ProjectionRoleAttr join(ProjectionRoleAttr a, ProjectionRoleAttr b) {
+  if (!a || !b)
+    return a ? a : b;
+  return a.getValue() == ProjectionRole::Router ? a : b;
+}
+
+/// Writes `linear` in the form that has room for more.
+static FusedLinearOp convert(LinearOp linear) {
+  OpBuilder builder(linear);
+  auto fused = FusedLinearOp::create(builder, linear.getLoc(), linear);
+  linear.replaceAllUsesWith(fused.getResult());
+  linear.erase();
+  return fused;
 }
 
 /// All operations of one kind, in program order.
@@ -65,9 +72,10 @@ void FuseProjectionsPass::fuseSwiglu(SwigluOp swiglu) {
     return;
   }
   OpBuilder builder(swiglu);
-  auto fused = createFused(builder, swiglu.getLoc(), swiglu.getType(),
-                           gate.getX(), {gate.getWeight(), up.getWeight()}, {},
-                           ActivationKind::Swiglu);
+  auto fused = FusedLinearOp::create(
+      builder, swiglu.getLoc(), swiglu.getType(), gate.getX(),
+      ValueRange{gate.getWeight(), up.getWeight()}, /*biases=*/ValueRange(),
+      join(gate.getRoleAttr(), up.getRoleAttr()), ActivationKind::Swiglu);
   swiglu.replaceAllUsesWith(fused.getResult());
   swiglu.erase();
   gate.erase();
@@ -112,6 +120,7 @@ void FuseProjectionsPass::mergeSiblings(ArrayRef<LinearOp> siblings) {
   LinearOp first = siblings.front();
   SmallVector<Value> weights, biases;
   int64_t width = 0;
+  ProjectionRoleAttr role;
   for (LinearOp linear : siblings) {
     hoist(linear.getWeight(), first);
     weights.push_back(linear.getWeight());
@@ -120,14 +129,14 @@ void FuseProjectionsPass::mergeSiblings(ArrayRef<LinearOp> siblings) {
       biases.push_back(bias);
     }
     width += widthOf(linear.getResult());
+    role = join(role, linear.getRoleAttr());
   }
   OpBuilder builder(first);
   auto like = cast<RankedTensorType>(first.getResult().getType());
   auto type =
       RankedTensorType::get({like.getDimSize(0), width}, like.getElementType());
-  FusedLinearOp merged =
-      createFused(builder, first.getLoc(), type, first.getX(), weights, biases,
-                  ActivationKind::None);
+  auto merged = FusedLinearOp::create(builder, first.getLoc(), type,
+                                      first.getX(), weights, biases, role);
   int64_t begin = 0;
   for (LinearOp linear : siblings) {
     int64_t end = begin + widthOf(linear.getResult());
@@ -200,18 +209,8 @@ static bool addToExperts(MoeExpertsOp experts, Value addend, AddOp add) {
 /// Adds `residual` inside the projection `op`; false if it cannot.
 static bool addToProjection(Operation *op, Value residual, AddOp add) {
   auto fused = dyn_cast<FusedLinearOp>(op);
-  if (!fused) {
-    auto linear = cast<LinearOp>(op);
-    OpBuilder builder(linear);
-    SmallVector<Value> biases;
-    if (linear.getBias())
-      biases.push_back(linear.getBias());
-    fused = createFused(builder, linear.getLoc(), linear.getResult().getType(),
-                        linear.getX(), linear.getWeight(), biases,
-                        ActivationKind::None);
-    linear.replaceAllUsesWith(fused.getResult());
-    linear.erase();
-  }
+  if (!fused)
+    fused = convert(cast<LinearOp>(op));
   if (fused.getResidual() || fused.getActivation() != ActivationKind::None)
     return false;
   fused->moveBefore(add);
@@ -246,21 +245,8 @@ void FuseProjectionsPass::fuseSum(AddOp add) {
 }
 
 //===----------------------------------------------------------------------===//
-// The rest
+// The pass
 //===----------------------------------------------------------------------===//
-
-/// One form of projection is left for what follows.
-static void convert(LinearOp linear) {
-  OpBuilder builder(linear);
-  SmallVector<Value> biases;
-  if (linear.getBias())
-    biases.push_back(linear.getBias());
-  auto fused = createFused(builder, linear.getLoc(),
-                           linear.getResult().getType(), linear.getX(),
-                           linear.getWeight(), biases, ActivationKind::None);
-  linear.replaceAllUsesWith(fused.getResult());
-  linear.erase();
-}
 
 void FuseProjectionsPass::runOnOperation() {
   ModuleOp module = getOperation();
@@ -270,6 +256,7 @@ void FuseProjectionsPass::runOnOperation() {
     mergeSiblings(siblings);
   for (AddOp add : collect<AddOp>(module))
     fuseSum(add);
+  // One form of projection is left for what follows.
   for (LinearOp linear : collect<LinearOp>(module))
     convert(linear);
 }

@@ -276,29 +276,24 @@ static void expandInPrefill(AcceptOp op) {
   op.erase();
 }
 
+static LogicalResult expand(AcceptOp op) {
+  if (!op.getRows())
+    return op.emitOpError("expected the rows of its logits where these are not "
+                          "an mtp.verify's");
+  if (!isa<PrefillOp>(op->getParentOp()))
+    return expandInRound(op);
+  expandInPrefill(op);
+  return success();
+}
+
 void ExpandAcceptPass::runOnOperation() {
-  getOperation().walk([&](AcceptTokensOp op) {
+  auto expandAlone = [](auto op) {
     expandFunction(op);
-    ++numExpanded;
-  });
-  getOperation().walk([&](AcceptTreeOp op) {
-    expandFunction(op);
-    ++numExpanded;
-  });
-  SmallVector<AcceptOp> ops;
-  getOperation().walk([&](AcceptOp op) { ops.push_back(op); });
-  for (AcceptOp op : ops) {
-    if (failed(checkInstantiated(op)))
-      return signalPassFailure();
-    if (!op.getRows()) {
-      op.emitOpError("expected the rows of its logits where these are not an "
-                     "mtp.verify's");
-      return signalPassFailure();
-    }
-    if (isa<PrefillOp>(op->getParentOp()))
-      expandInPrefill(op);
-    else if (failed(expandInRound(op)))
-      return signalPassFailure();
-    ++numExpanded;
-  }
+    return success();
+  };
+  ModuleOp module = getOperation();
+  if (failed(expandAll<AcceptTokensOp>(module, numExpanded, expandAlone)) ||
+      failed(expandAll<AcceptTreeOp>(module, numExpanded, expandAlone)) ||
+      failed(expandInstantiated<AcceptOp>(module, numExpanded, expand)))
+    signalPassFailure();
 }

@@ -232,16 +232,14 @@ static void expandInPrefill(CommitOp op) {
   op.erase();
 }
 
+static LogicalResult expand(CommitOp op) {
+  if (!isa<PrefillOp>(op->getParentOp()))
+    return expandInRound(op);
+  expandInPrefill(op);
+  return success();
+}
+
 void ExpandCommitPass::runOnOperation() {
-  SmallVector<CommitOp> ops;
-  getOperation().walk([&](CommitOp op) { ops.push_back(op); });
-  for (CommitOp op : ops) {
-    if (failed(checkInstantiated(op)))
-      return signalPassFailure();
-    if (isa<PrefillOp>(op->getParentOp()))
-      expandInPrefill(op);
-    else if (failed(expandInRound(op)))
-      return signalPassFailure();
-    ++numExpanded;
-  }
+  if (failed(expandInstantiated<CommitOp>(getOperation(), numExpanded, expand)))
+    signalPassFailure();
 }

@@ -95,11 +95,7 @@ static LogicalResult expand(DraftChainOp op) {
 }
 
 void ExpandDraftChainPass::runOnOperation() {
-  SmallVector<DraftChainOp> ops;
-  getOperation().walk([&](DraftChainOp op) { ops.push_back(op); });
-  for (DraftChainOp op : ops) {
-    if (failed(checkInstantiated(op)) || failed(expand(op)))
-      return signalPassFailure();
-    ++numExpanded;
-  }
+  if (failed(expandInstantiated<DraftChainOp>(getOperation(), numExpanded,
+                                              expand)))
+    signalPassFailure();
 }

@@ -241,11 +241,7 @@ static LogicalResult expand(DraftTreeOp op) {
 }
 
 void ExpandDraftTreePass::runOnOperation() {
-  SmallVector<DraftTreeOp> ops;
-  getOperation().walk([&](DraftTreeOp op) { ops.push_back(op); });
-  for (DraftTreeOp op : ops) {
-    if (failed(checkInstantiated(op)) || failed(expand(op)))
-      return signalPassFailure();
-    ++numExpanded;
-  }
+  if (failed(
+          expandInstantiated<DraftTreeOp>(getOperation(), numExpanded, expand)))
+    signalPassFailure();
 }

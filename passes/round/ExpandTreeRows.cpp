@@ -56,11 +56,6 @@ static LogicalResult expand(TreeRowsOp op) {
 }
 
 void ExpandTreeRowsPass::runOnOperation() {
-  SmallVector<TreeRowsOp> ops;
-  getOperation().walk([&](TreeRowsOp op) { ops.push_back(op); });
-  for (TreeRowsOp op : ops) {
-    if (failed(expand(op)))
-      return signalPassFailure();
-    ++numExpanded;
-  }
+  if (failed(expandAll<TreeRowsOp>(getOperation(), numExpanded, expand)))
+    signalPassFailure();
 }

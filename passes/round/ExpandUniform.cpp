@@ -79,17 +79,17 @@ Value PhiloxWriter::fraction(Value word) {
   return arith::MulFOp::create(builder, number, unit);
 }
 
+static LogicalResult expand(UniformOp op) {
+  useState(op->getParentOfType<ModuleOp>(), states::kSampling);
+  PhiloxWriter writer(op);
+  Value word = writer.word({op.getPosition(), writer.constant(kUniformPurpose),
+                            op.getNumber(), writer.constant(0)});
+  op.replaceAllUsesWith(writer.fraction(word));
+  op.erase();
+  return success();
+}
+
 void ExpandUniformPass::runOnOperation() {
-  SmallVector<UniformOp> ops;
-  getOperation().walk([&](UniformOp op) { ops.push_back(op); });
-  for (UniformOp op : ops) {
-    useState(getOperation(), states::kSampling);
-    PhiloxWriter writer(op);
-    Value word =
-        writer.word({op.getPosition(), writer.constant(kUniformPurpose),
-                     op.getNumber(), writer.constant(0)});
-    op.replaceAllUsesWith(writer.fraction(word));
-    op.erase();
-    ++numExpanded;
-  }
+  if (failed(expandAll<UniformOp>(getOperation(), numExpanded, expand)))
+    signalPassFailure();
 }

@@ -110,11 +110,6 @@ static LogicalResult expand(VerifyOp op) {
 }
 
 void ExpandVerifyPass::runOnOperation() {
-  SmallVector<VerifyOp> ops;
-  getOperation().walk([&](VerifyOp op) { ops.push_back(op); });
-  for (VerifyOp op : ops) {
-    if (failed(checkInstantiated(op)) || failed(expand(op)))
-      return signalPassFailure();
-    ++numExpanded;
-  }
+  if (failed(expandInstantiated<VerifyOp>(getOperation(), numExpanded, expand)))
+    signalPassFailure();
 }

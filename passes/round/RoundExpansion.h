@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/Pass.h"
 #include "passes/support/RoundStates.h"
 #include "passes/support/SlotBody.h"
 
@@ -64,6 +65,30 @@ LogicalResult checkInstantiated(Operation *op);
 /// Checks that an op of a round has k drafts per slot, and room in its tree.
 LogicalResult checkDrafts(Operation *op, int64_t k, Value drafts,
                           std::optional<llvm::ArrayRef<int64_t>> tree);
+
+/// Expands every op of a kind under `root`, and counts them.
+template <typename OpT, typename ExpandFn>
+LogicalResult expandAll(Operation *root, Pass::Statistic &count,
+                        ExpandFn expand) {
+  SmallVector<OpT> ops;
+  root->walk([&](OpT op) { ops.push_back(op); });
+  for (OpT op : ops) {
+    if (failed(expand(op)))
+      return failure();
+    ++count;
+  }
+  return success();
+}
+
+/// The same of an op whose round or prefill has to have a k.
+template <typename OpT, typename ExpandFn>
+LogicalResult expandInstantiated(Operation *root, Pass::Statistic &count,
+                                 ExpandFn expand) {
+  return expandAll<OpT>(root, count, [&](OpT op) {
+    return failed(checkInstantiated(op)) ? failure()
+                                         : LogicalResult(expand(op));
+  });
+}
 
 /// The depth of every node of a tree.
 SmallVector<int64_t> nodeDepths(ArrayRef<int64_t> parents);

@@ -2,6 +2,8 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/Builtins.h"
+#include "runtime/artifact/DTypes.h"
+#include "runtime/schema/KvPage.h"
 
 using namespace mtp;
 
@@ -18,6 +20,21 @@ const Port *Program::output(std::string_view name) const {
     if (port.name == name)
       return &port;
   return nullptr;
+}
+
+static uint64_t pageTokens(const Artifact &artifact) {
+  return artifact.envelope ? artifact.envelope->page_tokens() : 1;
+}
+
+uint64_t Artifact::pageBytes(uint32_t index) const {
+  const schema::Cache *cache = caches->Get(index);
+  return pageTokens(*this) * cache->entry_width() * dtypeBytes(cache->dtype());
+}
+
+uint64_t Artifact::pageStride(uint32_t index) const {
+  const schema::Cache *cache = caches->Get(index);
+  return mtp::pageStride(pageTokens(*this), cache->entry_width(),
+                         dtypeBytes(cache->dtype()));
 }
 
 std::optional<uint32_t> Artifact::findState(std::string_view name) const {

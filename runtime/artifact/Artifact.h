@@ -189,6 +189,11 @@ struct Artifact {
   /// How many places ahead of its rows a prefill that drafts reads tokens.
   uint32_t ahead = 0;
 
+  /// Bytes that the entries of a page take in one layer of a cache, and from
+  /// the page to the next one. A file without an envelope, of functions alone,
+  /// has pages of one token.
+  uint64_t pageBytes(uint32_t cache) const;
+  uint64_t pageStride(uint32_t cache) const;
   /// The index of the state of that name, if there is one.
   std::optional<uint32_t> findState(std::string_view name) const;
 };

@@ -9,6 +9,7 @@
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/KvPage.h"
 
 #include <cstring>
 #include <new>
@@ -168,8 +169,7 @@ Status ArtifactFile::checkPageTables(const Plan &plan) const {
     if (!isTable[i])
       continue;
     uint64_t width =
-        (uint64_t(e->max_context()) + e->max_k() + e->page_tokens()) /
-        e->page_tokens();
+        pagesPerSlot(e->max_context(), e->max_k(), e->page_tokens());
     std::span<const uint8_t> data = blob(*plan.constants->Get(i));
     for (size_t at = 0; at + 4 <= data.size(); at += 4) {
       int32_t page;

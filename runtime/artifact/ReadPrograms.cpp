@@ -9,11 +9,11 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/Limits.h"
 
 using namespace mtp;
 
 /// Where the CPU's schedule changes within a program, at most.
-static constexpr uint32_t kMostSchedules = 64;
 
 static Count countOf(const schema::Count &count) {
   return {count.base(), count.step()};

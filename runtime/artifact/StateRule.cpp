@@ -4,6 +4,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/Limits.h"
 
 #include <algorithm>
 #include <cfloat>
@@ -55,9 +56,6 @@ static bool isValue(double value, schema::DType type) {
   }
 }
 
-/// More tokens than any context has.
-static constexpr uint32_t kMostRows = 1 << 24;
-
 static Status verifySlots(const schema::Artifact &artifact,
                           const schema::State &state) {
   const schema::Envelope *e = artifact.envelope();
@@ -71,9 +69,9 @@ static Status verifySlots(const schema::Artifact &artifact,
   const schema::Upkeep &upkeep = *state.upkeep();
   switch (upkeep.rebuild()) {
   case schema::Rebuild::Rows:
-    if (upkeep.rows() < 1 || upkeep.rows() > kMostRows)
-      return dataLoss(strCat("upkeep.rows: expected 1 to ", kMostRows, ", got ",
-                             upkeep.rows()));
+    if (upkeep.rows() < 1 || upkeep.rows() > kMostRebuildRows)
+      return dataLoss(strCat("upkeep.rows: expected 1 to ", kMostRebuildRows,
+                             ", got ", upkeep.rows()));
     return okStatus();
   case schema::Rebuild::Tokens:
     if (state.dtype() != schema::DType::I32 || rank != 2 ||

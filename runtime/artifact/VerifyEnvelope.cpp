@@ -3,18 +3,19 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/KvPage.h"
+#include "runtime/schema/Limits.h"
 #include "runtime/schema/LoopWords.h"
 #include "runtime/schema/PromptWords.h"
 #include "runtime/schema/SamplingWords.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
 using namespace mtp;
 
-/// The most rows of a prefill.
-static constexpr uint32_t kMostRows = 1 << 20;
 /// The most rounds of a launch.
 static constexpr uint32_t kMostRounds = 1024;
 
@@ -28,15 +29,21 @@ static Status verifyLimit(const char *what, uint64_t value, uint64_t low,
 
 static Status verifyLimits(const Artifact &artifact, bool hasPlans) {
   const schema::Envelope &e = *artifact.envelope;
-  MTP_RETURN_IF_ERROR(verifyLimit("max_k", e.max_k(), 0, 64));
-  MTP_RETURN_IF_ERROR(verifyLimit("max_batch", e.max_batch(), 1, 1024));
-  MTP_RETURN_IF_ERROR(verifyLimit("max_context", e.max_context(), 1, 1 << 24));
+  MTP_RETURN_IF_ERROR(verifyLimit("max_k", e.max_k(), 0, kMostK));
+  MTP_RETURN_IF_ERROR(verifyLimit("max_batch", e.max_batch(), 1, kMostSlots));
   MTP_RETURN_IF_ERROR(
-      verifyLimit("prefill_chunk", e.prefill_chunk(), 1, kMostRows));
-  MTP_RETURN_IF_ERROR(verifyLimit("page_tokens", e.page_tokens(), 1, 1 << 16));
-  MTP_RETURN_IF_ERROR(verifyLimit("vocab", e.vocab(), 1, 1 << 24));
+      verifyLimit("max_context", e.max_context(), kLeastContext, kMostContext));
   MTP_RETURN_IF_ERROR(
-      verifyLimit("modules", e.modules(), 0, hasPlans ? 0 : kMostPlacesAhead));
+      verifyLimit("prefill_chunk", e.prefill_chunk(), 1, kMostChunk));
+  MTP_RETURN_IF_ERROR(
+      verifyLimit("page_tokens", e.page_tokens(), 1, kMostPageTokens));
+  if (!std::has_single_bit(e.page_tokens()))
+    return dataLoss(
+        strCat("envelope.page_tokens: expected a power of two, got ",
+               e.page_tokens()));
+  MTP_RETURN_IF_ERROR(verifyLimit("vocab", e.vocab(), 1, kMostTokens));
+  MTP_RETURN_IF_ERROR(
+      verifyLimit("modules", e.modules(), 0, hasPlans ? 0 : kMostModules));
   // Where prompts come as rows, a method may draft without modules.
   if (!hasPlans && e.modules() == 0 && !artifact.findState("prompt_tokens"))
     return verifyLimit("max_k", e.max_k(), 0, 0);
@@ -174,8 +181,7 @@ static Status verifyStates(Artifact &artifact, bool hasPlans) {
   const schema::Envelope &e = *artifact.envelope;
   using schema::DType;
   uint64_t s = e.max_batch(), tokens = uint64_t(e.max_k()) + 1;
-  uint64_t pages = (uint64_t(e.max_context()) + e.max_k() + e.page_tokens()) /
-                   e.page_tokens();
+  uint64_t pages = pagesPerSlot(e.max_context(), e.max_k(), e.page_tokens());
   bool hasRows = artifact.findState("prompt_tokens").has_value();
   uint64_t ahead = placesAhead(artifact, hasPlans);
   if (ahead > kMostPlacesAhead)
@@ -353,7 +359,7 @@ Status Coverage::addLibrary(const Artifact &artifact, const Program &program) {
 }
 
 Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
-  uint32_t most = kMostRows;
+  uint32_t most = kMostChunk;
   if (artifact.findState("prompt_tokens"))
     most = artifact.envelope->prefill_chunk();
   if (program.begin < 1 || program.end - 1 > most)

@@ -8,17 +8,15 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/Limits.h"
 
 #include <iterator>
 #include <utility>
 
 using namespace mtp;
 
-/// Elements that a library's vectors of 16 bytes divide, and its bytes.
-static constexpr uint32_t kGemmMultiple = 8, kGemmAlignment = 16;
 static constexpr uint32_t kMostWidth = 1 << 24;
 static constexpr uint64_t kMostWorkspace = uint64_t(1) << 40;
-static constexpr int64_t kMostRows = 1 << 20;
 static constexpr uint32_t kMostAlgorithms = 1 << 16;
 /// Words of a cublasLtMatmulAlgo_t.
 static constexpr uint32_t kAlgorithmWords = 8;
@@ -102,9 +100,9 @@ Status mtp::verifyGemmCall(const CommandContext &context) {
     return dataLoss("expected a gemm in a prefill program for one number of "
                     "rows of one sequence");
   int64_t rows = context.params()[0].at(context.first());
-  if (rows < 1 || rows > kMostRows)
+  if (rows < 1 || rows > kMostChunk)
     return dataLoss(
-        strCat("params[0]: expected 1 to ", kMostRows, " rows, got ", rows));
+        strCat("params[0]: expected 1 to ", kMostChunk, " rows, got ", rows));
   return okStatus();
 }
 

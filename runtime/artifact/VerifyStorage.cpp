@@ -6,6 +6,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/ArtifactFormat.h"
 #include "runtime/schema/BlobFormat.h"
+#include "runtime/schema/Limits.h"
 
 #include <algorithm>
 
@@ -184,11 +185,12 @@ static Status verifyKernel(const Plan &plan, const schema::Kernel &kernel) {
 static Status verifyCache(const schema::Cache &cache) {
   if (cache.dtype() > schema::DType::MAX)
     return dataLoss("unknown element type");
-  if (cache.layers() < 1 || cache.layers() > 65536)
-    return dataLoss(strCat("expected 1 to 65536 layers, got ", cache.layers()));
-  if (cache.entry_width() < 1 || cache.entry_width() > (1u << 24))
-    return dataLoss(strCat("expected an entry of 1 to 2^24 elements, got ",
-                           cache.entry_width()));
+  if (cache.layers() < 1 || cache.layers() > kMostLayers)
+    return dataLoss(
+        strCat("expected 1 to ", kMostLayers, " layers, got ", cache.layers()));
+  if (cache.entry_width() < 1 || cache.entry_width() > kMostEntry)
+    return dataLoss(strCat("expected an entry of 1 to ", kMostEntry,
+                           " elements, got ", cache.entry_width()));
   return okStatus();
 }
 

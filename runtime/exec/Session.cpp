@@ -3,6 +3,7 @@
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionImpl.h"
+#include "runtime/schema/KvPage.h"
 
 #include <algorithm>
 #include <chrono>
@@ -72,7 +73,8 @@ KvConfig Session::Impl::kvConfig() const {
   config.pages = options.kvPages;
   config.pageTokens = e.pageTokens;
   config.slots = options.maxSlots;
-  config.tableWidth = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
+  config.tableWidth =
+      uint32_t(pagesPerSlot(e.maxContext, e.maxK, e.pageTokens));
   config.lookahead = reuse.lookahead;
   config.rerun = reuse.rerun;
   config.prefixCache = options.prefixCache && reuse.isAllowed;

@@ -1,20 +1,17 @@
 //===- Pieces.cpp - The text of every id ----------------------------------===//
 
 #include "runtime/text/Pieces.h"
+#include "runtime/schema/Limits.h"
 
 #include <string>
 
 using namespace mtp;
 
-namespace {
-constexpr uint32_t kMaxVocabSize = 1 << 24;
-} // namespace
-
 Status mtp::verifyPieces(const schema::Tokenizer &tables) {
   const flatbuffers::Vector<uint32_t> &offsets = *tables.piece_offsets();
-  if (offsets.size() < 2 || offsets.size() - 1 > kMaxVocabSize)
+  if (offsets.size() < 2 || offsets.size() - 1 > kMostIds)
     return outOfRange("expected piece_offsets for 1 to " +
-                      std::to_string(kMaxVocabSize) + " ids, got " +
+                      std::to_string(kMostIds) + " ids, got " +
                       std::to_string(offsets.size()) + " offsets");
   uint32_t previous = 0;
   for (uint32_t i = 0; i < offsets.size(); ++i) {

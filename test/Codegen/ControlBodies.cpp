@@ -47,7 +47,7 @@ std::string ControlModule::text() const {
       "module attributes {mtp.envelope = #mtp.envelope<max_k = " +
       std::to_string(maxK) +
       ", max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {\n" +
-      states + "exec.program @p \"function\" {\n" +
+      states + "exec.program @p function {\n" +
       "  %slots = exec.input \"slots\" : " + slots + "\n" + inputOps + "  " +
       results + "mtp.per_slot %slots" +
       (inputs.empty() ? "" : "(" + join(operands) + ")") + " {\n" +

@@ -17,7 +17,7 @@
 // CHECK-NEXT: %[[Z:.*]] = exec.alloc : memref<4x8xf32>
 // CHECK-NEXT: exec.dispatch @add_1(%[[X]], %[[Y]], %[[Z]]) params [4] {{.*}} outputs 1 :
 // CHECK-NEXT: exec.output "z" %[[Z]] : memref<4x8xf32>
-exec.program @first "function" {
+exec.program @first function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.input "w" : tensor<4x16xf32>
   %columns = exec.columns %w[8 to 16] : tensor<4x16xf32>
@@ -32,7 +32,7 @@ exec.state @sampling : memref<4x8xi32>
 // CHECK: exec.dispatch @add_2(
 // CHECK: %[[S:.*]] = exec.ref @sampling
 // CHECK: exec.dispatch @mtp.sample(%{{.*}}, %{{.*}}, %{{.*}}, %[[S]], %{{.*}}) params [1, 16, 1] {{.*}} outputs 1
-exec.program @second "function" {
+exec.program @second function {
   %x = exec.input "x" : tensor<1x8xf32>
   %w = exec.input "w" : tensor<1x16xf32>
   %i = exec.input "i" : tensor<1xi32>
@@ -58,7 +58,7 @@ exec.program @second "function" {
 // CHECK: exec.schedule from 1 {{\[\[}}all, all], [solo]]
 exec.state shared @active : memref<4xi32>
 exec.state @hidden : memref<4x2x8xf32>
-exec.program @counts "decode" k 0 n 1 to 4 {
+exec.program @counts decode k 0 n 1 to 4 {
   %t = exec.ref @active first n : memref<?xi32>
   %h = exec.ref @hidden : memref<4x2x8xf32>
   %w = exec.alloc : memref<64x8xf32>
@@ -71,7 +71,7 @@ exec.program @counts "decode" k 0 n 1 to 4 {
 
 // -----
 
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x8xf32>
   // expected-error @+1 {{'mtp.add' op expected only exec ops in a program, is mtp-convert-to-exec missing before this pass?}}
   %y = mtp.add %x, %x : tensor<4x8xf32>

@@ -17,10 +17,10 @@ exec.state @tokens : memref<40xi32>
 // NONE-NOT: _library
 // SMALL: expected 16 or more for the option workspace, got 8
 
-// CHECK-LABEL: exec.program @prefill "prefill"
+// CHECK-LABEL: exec.program @prefill prefill
 // CHECK-NOT: exec.gemm
-// CHECK-LABEL: exec.program @prefill_library "prefill" k 0 n 32
-exec.program @prefill "prefill" k 0 n 1 to 40 {
+// CHECK-LABEL: exec.program @prefill_library prefill k 0 n 32
+exec.program @prefill prefill k 0 n 1 to 40 {
   %t = exec.ref @tokens first n : memref<?xi32>
   %table = exec.input "table" : tensor<100x64xf32>
   %x = exec.embed %t in %table as f32 : (tensor<100x64xf32>, memref<?xi32>) -> tensor<?x64xf32, #exec.count<n>>
@@ -69,7 +69,7 @@ exec.program @prefill "prefill" k 0 n 1 to 40 {
 // Chunks of several prompts and rounds have none.
 // CHECK: exec.program @prefill_s2
 // CHECK-NOT: exec.gemm
-exec.program @prefill_s2 "prefill" sequences 2 k 0 n 2 to 40 {
+exec.program @prefill_s2 prefill sequences 2 k 0 n 2 to 40 {
   %t = exec.ref @tokens first n : memref<?xi32>
   %table = exec.input "table" : tensor<100x64xf32>
   %x = exec.embed %t in %table as f32 : (tensor<100x64xf32>, memref<?xi32>) -> tensor<?x64xf32, #exec.count<n>>
@@ -77,7 +77,7 @@ exec.program @prefill_s2 "prefill" sequences 2 k 0 n 2 to 40 {
   %y = exec.linear %x, %wq as bf16
     : (tensor<?x64xf32, #exec.count<n>>, memref<2x2x32x32xbf16>) -> tensor<?x40xf32, #exec.count<n>>
 }
-exec.program @decode_k0 "decode" k 0 n 1 to 40 {
+exec.program @decode_k0 decode k 0 n 1 to 40 {
   %t = exec.ref @tokens first n : memref<?xi32>
   %table = exec.input "table" : tensor<100x64xf32>
   %x = exec.embed %t in %table as f32 : (tensor<100x64xf32>, memref<?xi32>) -> tensor<?x64xf32, #exec.count<n>>

@@ -13,7 +13,7 @@ exec.constant @map dense<1> : tensor<70x1xi32>
 
 // CHECK-LABEL: exec.program @sample
 // CODE-LABEL: exec.program @sample
-exec.program @sample "function" {
+exec.program @sample function {
   %l = exec.input "l" : tensor<4x64xf32>
   %m = exec.input "m" : tensor<4x70xf32>
   %n = exec.input "n" : tensor<4x20001xf32>

@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --exec-form-stages --verify-diagnostics
 
 exec.kernel @add "add" {width = 8 : i64}
-exec.program @mixed "function" {
+exec.program @mixed function {
   %t = exec.input "t" : tensor<2x8xf32>
   %x = exec.alloc : memref<2x8xf32>
   %y = exec.add %t, %t : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>

@@ -11,7 +11,7 @@
 // CHECK: exec.add %[[SUM]], %[[B]] :
 // CHECK: exec.output
 // CHECK: exec.schedule from 0 {{\[\[}}all, all], [solo, solo]]{{$}}
-exec.program @independent "function" {
+exec.program @independent function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.input "w" : tensor<64x8xf32>
   %a = exec.linear %x, %w as f32 : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
@@ -38,7 +38,7 @@ exec.program @independent "function" {
 // CHECK: exec.gather_rows {{.*}} :
 // CHECK: exec.add {{.*}} :
 // CHECK: exec.schedule from 0 {{\[\[}}solo, solo, solo, solo]]{{$}}
-exec.program @rows "function" {
+exec.program @rows function {
   %x = exec.input "x" : tensor<4x8xf32>
   %i = exec.input "i" : tensor<2xi32>
   %a = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -55,7 +55,7 @@ exec.program @rows "function" {
 // SHARED: %[[A:.*]] = exec.add %{{.*}}, %{{[a-z0-9]+}} :
 // SHARED: exec.moe_combine %[[A]] by %{{.*}} at %{{[a-z0-9]+}} :
 // SHARED: exec.schedule from 0 {{\[\[}}all], [all]]{{$}}
-exec.program @fewer "function" {
+exec.program @fewer function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.input "w" : tensor<2x2xf32>
   %p = exec.input "p" : tensor<2xi32>
@@ -77,7 +77,7 @@ exec.program @fewer "function" {
 // SHARED: exec.schedule from 0 {{\[\[}}all, all], [all], [all]]{{$}}
 exec.cache @target layers 2 entry 16 page 16 : bf16
 exec.state @page_table : memref<1x4xi32>
-exec.program @cache "function" {
+exec.program @cache function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -107,7 +107,7 @@ exec.program @cache "function" {
 // CHECK: exec.gather_rows %[[M]], {{.*}} :
 // CHECK: exec.concat %[[M]], %{{[a-z0-9]+}} :
 // CHECK: exec.schedule from 0 {{\[\[}}all, all, solo, solo], [all]]{{$}}
-exec.program @feeding "function" {
+exec.program @feeding function {
   %x = exec.input "x" : tensor<4x512xf32>
   %b = exec.input "b" : tensor<4x4096xf32>
   %i = exec.input "i" : tensor<2xi32>
@@ -128,7 +128,7 @@ exec.program @feeding "function" {
 // CHECK-LABEL: exec.program @parts
 // CHECK: exec.add {{.*}} :
 // CHECK: exec.schedule from 0 {{\[\[}}solo]]{{$}}
-exec.program @parts "function" {
+exec.program @parts function {
   %x = exec.input "x" : tensor<4x2560xf32>
   %x_0 = exec.columns %x[0 to 1280] : tensor<4x2560xf32>
   %x_1280 = exec.columns %x[1280 to 2560] : tensor<4x2560xf32>
@@ -151,7 +151,7 @@ exec.program @parts "function" {
 // SHARED: exec.schedule from 0 {{\[\[}}all, all], [all, all], [all]]{{$}}
 exec.cache @target layers 1 entry 16 page 16 : bf16
 exec.state @page_table : memref<1x4xi32>
-exec.program @appends "function" {
+exec.program @appends function {
   %x = exec.input "x" : tensor<4x8xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -179,7 +179,7 @@ exec.program @appends "function" {
 // SHARED: exec.embed %{{.*}} in %[[A]] as f32 :
 // SHARED: exec.add %{{.*}}, %{{[a-z0-9]+}} :
 // SHARED: exec.schedule from 0 {{\[\[}}all], [all, all]]{{$}}
-exec.program @tables "function" {
+exec.program @tables function {
   %x = exec.input "x" : tensor<4x8xf32>
   %t = exec.input "t" : tensor<4xi32>
   %a = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -197,7 +197,7 @@ exec.program @tables "function" {
 // CHECK-NEXT: exec.linear {{.*}} as f32 :
 // CHECK-NEXT: exec.add %[[V]], %[[V]] :
 // CHECK: exec.schedule from 0 {{\[\[}}all, all], [solo]]{{$}}
-exec.program @views "function" {
+exec.program @views function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.input "w" : tensor<64x8xf32>
   %a = exec.linear %x, %w as f32 : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
@@ -215,7 +215,7 @@ exec.program @views "function" {
 // SHARED: exec.write_state %[[FIRST:.*]] to %[[D:.*]] of
 // SHARED: exec.write_state %[[SECOND:.*]] to %[[D]] of
 // SHARED: exec.schedule from 0 {{\[\[}}all], [all]]{{$}}
-exec.program @buffers "function" {
+exec.program @buffers function {
   %t = exec.input "t" : tensor<4xi32>
   %x = exec.input "x" : tensor<4x8xf32>
   %y = exec.input "y" : tensor<4x8xf32>
@@ -235,7 +235,7 @@ exec.program @buffers "function" {
 // CHECK-NOT: exec.schedule
 // CHECK: }
 exec.state shared @active : memref<256xi32>
-exec.program @spans "decode" k 0 n 1 to 256 {
+exec.program @spans decode k 0 n 1 to 256 {
   %t = exec.ref @active first n : memref<?xi32>
   %w = exec.alloc : memref<16x128xf32>
   %v = exec.alloc : memref<2x128x32xf32>

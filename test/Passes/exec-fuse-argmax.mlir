@@ -1,4 +1,5 @@
-// RUN: mtp-opt %s --exec-fuse-argmax --split-input-file | FileCheck %s
+// RUN: mtp-opt %s --exec-fuse-argmax --split-input-file 2>%t.err | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.err
 
 // A draft: nobody sees its logits. All else that the product does, the head does.
 // CHECK-LABEL: exec.program @draft
@@ -9,7 +10,7 @@
 // CHECK-NOT: exec.{{linear|argmax}}
 // CHECK: exec.output "picks" %[[P]]
 exec.weight @head #exec.panels<32> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : i8 group 64
-exec.program @draft "function" {
+exec.program @draft function {
   %x = exec.input "x" : tensor<4x16xf32>
   %norm = exec.input "norm" : tensor<8xf32>
   %w = exec.ref @head : memref<3x384xi8>
@@ -26,7 +27,7 @@ exec.program @draft "function" {
 // CHECK-LABEL: exec.program @narrow
 // CHECK: exec.linear_argmax {{.*}} -> (tensor<4x5xf32>, tensor<4x5xi32>)
 exec.weight @head #exec.panels<16> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : f32
-exec.program @narrow "function" {
+exec.program @narrow function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.ref @head : memref<5x8x16xf32>
   %l = exec.linear %x, %w as f32
@@ -49,7 +50,7 @@ exec.program @narrow "function" {
 // CHECK: exec.output "picks" %[[P]] : tensor<1xi32>
 exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @sampling : memref<2x8xi32>
-exec.program @target "prefill" k 0 n 4 to 4 {
+exec.program @target prefill k 0 n 4 to 4 {
   %x = exec.input "x" : tensor<1x8xf32>
   %bias = exec.input "bias" : tensor<64xf32>
   %slots = exec.input "slots" : tensor<4xi32>
@@ -75,7 +76,7 @@ exec.program @target "prefill" k 0 n 4 to 4 {
 // CHECK-NEXT: exec.argmax_parts
 exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @hidden : memref<2x8xf32>
-exec.program @state "function" {
+exec.program @state function {
   %slots = exec.input "slots" : tensor<2xi32>
   %o = exec.input "o" : tensor<2x8xf32>
   %h = exec.ref @hidden : memref<2x8xf32>
@@ -97,7 +98,7 @@ exec.program @state "function" {
 exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.constant @vocabulary dense<3> : tensor<64x1xi32>
 exec.state @sampling : memref<2x8xi32>
-exec.program @mapped "function" {
+exec.program @mapped function {
   %x = exec.input "x" : tensor<1x8xf32>
   %slots = exec.input "slots" : tensor<1xi32>
   %positions = exec.input "positions" : tensor<1xi32>
@@ -124,7 +125,7 @@ exec.program @mapped "function" {
 // CHECK: exec.output "picks" %[[P]]
 exec.weight @head #exec.panels<32> k 8 n 16416 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @sampling : memref<2x8xi32>
-exec.program @long "function" {
+exec.program @long function {
   %x = exec.input "x" : tensor<2x8xf32>
   %slots = exec.input "slots" : tensor<2xi32>
   %positions = exec.input "positions" : tensor<2xi32>
@@ -149,7 +150,7 @@ exec.weight @two #exec.panels<32> k 8 n 16385 stack 1 [#exec.source<key = "two">
 exec.constant @v1 dense<3> : tensor<16384x1xi32>
 exec.constant @v2 dense<3> : tensor<16385x1xi32>
 exec.state @sampling : memref<2x8xi32>
-exec.program @long_mapped "function" {
+exec.program @long_mapped function {
   %x = exec.input "x" : tensor<1x8xf32>
   %slots = exec.input "slots" : tensor<1xi32>
   %positions = exec.input "positions" : tensor<1xi32>
@@ -180,7 +181,7 @@ exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head
 exec.weight @gated #exec.gated_panels<32> k 8 n 64 stack 1 [#exec.source<key = "gate">, #exec.source<key = "up">] : f32
 exec.state @sampling : memref<2x8xi32>
 exec.state @hidden : memref<2x8xf32>
-exec.program @stays "function" {
+exec.program @stays function {
   %x = exec.input "x" : tensor<2x8xf32>
   %r = exec.input "r" : tensor<2x64xf32>
   %i = exec.input "i" : tensor<2xi32>
@@ -241,4 +242,49 @@ exec.program @stays "function" {
     : (tensor<2x64xf32>, tensor<2xi32>, tensor<2xi32>, memref<2x8xi32>) -> tensor<2xi32>
   %p12 = exec.argmax %r : (tensor<2x64xf32>) -> tensor<2xi32>
   exec.output "p0" %p0 : tensor<2xi32>
+}
+
+// -----
+
+// What changes a head's logits keeps the pick from being fused, and is named, once
+// for each place. Siblings are picked from all logits as a matter of course.
+// REMARK: :[[#]]:[[#]]: remark: the logits of this head are written in full and read again by a pick, since the pick does not read them as they are
+// REMARK-NEXT: exec.linear
+// REMARK: note: they are changed here
+// REMARK-NEXT: exec.add
+// REMARK: remark: the logits of this head are written in full and read again by a pick, since its product is not all that they are
+// REMARK-NEXT: residual
+// REMARK-NOT: remark
+// CHECK-LABEL: exec.program @changed
+// CHECK: %[[L:.*]] = exec.linear {{.*}} role head
+// CHECK: %[[SUM:.*]] = exec.add %[[L]]
+// CHECK: exec.argmax %[[SUM]]
+// CHECK: exec.linear {{.*}} residual
+// CHECK: exec.argmax
+// CHECK: %[[S:.*]] = exec.linear
+// CHECK: exec.argmax %[[S]]
+// CHECK: %[[REST:.*]] = exec.exclude %[[S]]
+// CHECK: exec.argmax %[[REST]]
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
+exec.program @changed function {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %r = exec.input "r" : tensor<4x64xf32>
+  %w = exec.ref @head : memref<2x8x32xf32>
+  %l = exec.linear %x, %w as f32 role head
+    : (tensor<4x8xf32>, memref<2x8x32xf32>) -> tensor<4x64xf32>
+  %sum = exec.add %l, %r : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  %p = exec.argmax %sum : (tensor<4x64xf32>) -> tensor<4xi32>
+  %again = exec.argmax %sum : (tensor<4x64xf32>) -> tensor<4xi32>
+  %l2 = exec.linear %x, %w as f32 residual %r role head
+    : (tensor<4x8xf32>, memref<2x8x32xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  %p2 = exec.argmax %l2 : (tensor<4x64xf32>) -> tensor<4xi32>
+  %l3 = exec.linear %x, %w as f32 role head
+    : (tensor<4x8xf32>, memref<2x8x32xf32>) -> tensor<4x64xf32>
+  %p3 = exec.argmax %l3 : (tensor<4x64xf32>) -> tensor<4xi32>
+  %rest = exec.exclude %l3, %p3 : (tensor<4x64xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+  %p4 = exec.argmax %rest : (tensor<4x64xf32>) -> tensor<4xi32>
+  exec.output "picks" %p : tensor<4xi32>
+  exec.output "others" %again : tensor<4xi32>
+  exec.output "more" %p2 : tensor<4xi32>
+  exec.output "most" %p4 : tensor<4xi32>
 }

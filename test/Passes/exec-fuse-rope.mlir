@@ -15,7 +15,7 @@ exec.state @page_table : memref<1x4xi32>
 // CHECK-DAG: %[[XV:.*]] = exec.columns %[[X]][48 to 64]
 // CHECK: %[[Q:.*]] = exec.rope_append keys %[[XK]], values %[[XV]] queries %[[XQ]] heads 2 <dim = 8> by %[[TABLE:.*]] at %[[P:.*]] keys_at 0 values_at 16 into %[[LAYER:.*]] slots %[[S:.*]] positions %[[P]] pages %[[PAGES:[a-z0-9]+]] :
 // CHECK: exec.attention %[[Q]] in %[[LAYER]] slots %[[S]] positions %[[P]] pages %[[PAGES]] heads
-exec.program @all "function" {
+exec.program @all function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -44,7 +44,7 @@ exec.program @all "function" {
 // CHECK: %[[N:.*]] = exec.rms_norm
 // CHECK: exec.rope_append keys %[[N]], values %{{.*}} heads 2 <dim = 4, offset = 2, layout = interleaved> by
 // CHECK-NOT: exec.{{rope|kv_append}}
-exec.program @keys "function" {
+exec.program @keys function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -74,7 +74,7 @@ exec.program @keys "function" {
 // CHECK-DAG: %[[C:.*]] = exec.columns %[[X]][8 to 32]
 // CHECK: exec.rope_append keys %[[K]], values %[[C]] heads 1 <dim = 8> by {{.*}} keys_at 24 values_at 0 into
 // CHECK: exec.attention %[[Q]] in
-exec.program @latent "function" {
+exec.program @latent function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -100,7 +100,7 @@ exec.program @latent "function" {
 // CHECK: %[[P:.*]] = exec.input "p"
 // CHECK: %[[R:.*]] = exec.input "r"
 // CHECK: exec.rope_append {{.*}} queries {{.*}} at %[[R]] keys_at {{.*}} positions %[[P]] pages
-exec.program @tree "function" {
+exec.program @tree function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -130,7 +130,7 @@ exec.program @tree "function" {
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.rope_append keys %
 // CHECK: exec.attention %[[Q]] in
-exec.program @other_positions "function" {
+exec.program @other_positions function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -158,7 +158,7 @@ exec.program @other_positions "function" {
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.rope_append keys %
 // CHECK: exec.attention %[[Q]] in
-exec.program @other_layout "function" {
+exec.program @other_layout function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -186,7 +186,7 @@ exec.program @other_layout "function" {
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.rope_append keys %
 // CHECK: exec.attention %[[Q]] in
-exec.program @other_dim "function" {
+exec.program @other_dim function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -214,7 +214,7 @@ exec.program @other_dim "function" {
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.add %[[Q]], %[[Q]]
 // CHECK: exec.rope_append keys %
-exec.program @early "function" {
+exec.program @early function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -248,7 +248,7 @@ exec.program @early "function" {
 // CHECK: exec.kv_append %
 // CHECK-NOT: rope_append
 // CHECK: exec.output
-exec.program @read_keys "function" {
+exec.program @read_keys function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -281,7 +281,7 @@ exec.program @read_keys "function" {
 // CHECK: exec.kv_append %
 // CHECK-NOT: rope_append
 // CHECK: exec.output
-exec.program @other_rows "function" {
+exec.program @other_rows function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -313,7 +313,7 @@ exec.program @other_rows "function" {
 // CHECK: exec.kv_append %
 // CHECK-NOT: rope_append
 // CHECK: exec.output
-exec.program @other_layer "function" {
+exec.program @other_layer function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -346,7 +346,7 @@ exec.program @other_layer "function" {
 // CHECK: exec.kv_append %
 // CHECK-NOT: rope_append
 // CHECK: exec.output
-exec.program @between "function" {
+exec.program @between function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -387,7 +387,7 @@ exec.kernel @turn_page "control" {reads = 1, updates = 1, outputs = 0} {
 // CHECK: exec.kv_append %
 // CHECK-NOT: rope_append
 // CHECK: exec.output
-exec.program @moved "function" {
+exec.program @moved function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -422,7 +422,7 @@ exec.program @moved "function" {
 // CHECK: exec.kv_append %
 // CHECK-NOT: rope_append
 // CHECK: exec.output
-exec.program @overlap "function" {
+exec.program @overlap function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -454,7 +454,7 @@ exec.program @overlap "function" {
 // CHECK: exec.kv_append %
 // CHECK-NOT: rope_append
 // CHECK: exec.output
-exec.program @some_heads "function" {
+exec.program @some_heads function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -485,7 +485,7 @@ exec.program @some_heads "function" {
 // CHECK: exec.kv_append %
 // CHECK-NOT: rope_append
 // CHECK: exec.output
-exec.program @read_entry "function" {
+exec.program @read_entry function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -509,7 +509,7 @@ exec.program @read_entry "function" {
 // CHECK: exec.kv_append %
 // CHECK-NOT: rope_append
 // CHECK: exec.output
-exec.program @plain "function" {
+exec.program @plain function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -534,7 +534,7 @@ exec.program @plain "function" {
 // CHECK-NOT: exec.rope
 // CHECK: %[[C:.*]] = exec.columns %[[X]][32 to 96]
 // CHECK: exec.head_linear %[[C]], %{{.*}} heads 4 cols 0 to 8 keep 8 to 16 as f32 rotated <dim = 8, offset = 8> by(%{{.*}}, %{{.*}}) : (tensor<4x64xf32>, tensor<4x8x32xf32>, memref<64x8xf32>, tensor<4xi32>)
-exec.program @kept "function" {
+exec.program @kept function {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -554,7 +554,7 @@ exec.program @kept "function" {
 // CHECK-LABEL: exec.program @multiplied
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.head_linear %[[Q]], %
-exec.program @multiplied "function" {
+exec.program @multiplied function {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -574,7 +574,7 @@ exec.program @multiplied "function" {
 // CHECK-LABEL: exec.program @part_kept
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.head_linear %[[Q]], %
-exec.program @part_kept "function" {
+exec.program @part_kept function {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -594,7 +594,7 @@ exec.program @part_kept "function" {
 // CHECK-LABEL: exec.program @other_heads
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.head_linear %[[Q]], %
-exec.program @other_heads "function" {
+exec.program @other_heads function {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -614,7 +614,7 @@ exec.program @other_heads "function" {
 // CHECK-LABEL: exec.program @read_kept
 // CHECK: %[[Q:.*]] = exec.rope %
 // CHECK: exec.head_linear %[[Q]], %
-exec.program @read_kept "function" {
+exec.program @read_kept function {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -636,7 +636,7 @@ exec.program @read_kept "function" {
 // CHECK-NOT: exec.kv_append
 // CHECK: exec.rope_append {{.*}} queries {{.*}} divided by 2 slots
 // CHECK-NOT: exec.kv_append
-exec.program @divided "function" {
+exec.program @divided function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -663,7 +663,7 @@ exec.program @divided "function" {
 // has them, are not put together.
 // CHECK-LABEL: exec.program @divided_unlike
 // CHECK-COUNT-2: exec.kv_append %
-exec.program @divided_unlike "function" {
+exec.program @divided_unlike function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -688,7 +688,7 @@ exec.program @divided_unlike "function" {
 
 // CHECK-LABEL: exec.program @divided_by_others
 // CHECK-COUNT-2: exec.kv_append %
-exec.program @divided_by_others "function" {
+exec.program @divided_by_others function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -715,7 +715,7 @@ exec.program @divided_by_others "function" {
 // CHECK-LABEL: exec.program @divided_whole
 // CHECK: exec.concat
 // CHECK: exec.kv_append %
-exec.program @divided_whole "function" {
+exec.program @divided_whole function {
   %x = exec.input "x" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>

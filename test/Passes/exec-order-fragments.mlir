@@ -29,7 +29,7 @@ exec.weight @odd_heads #exec.panels<32> k 32 n 40 stack 2 [#exec.source<key = "o
 exec.weight @narrow #exec.panels<16> k 64 n 64 stack 1 [#exec.source<key = "n">] : bf16
 
 // CHECK-LABEL: exec.program @step
-exec.program @step "function" {
+exec.program @step function {
   %x = exec.input "x" : tensor<4x64xf32>
   // CHECK: exec.ref @q : memref<2x2x32x32xbf16>
   // CHECK: exec.ref @up : memref<4x2x32x32xbf16>

@@ -18,7 +18,7 @@ exec.state @active : memref<4xi32>
 // CHECK: exec.alloc at 64 : memref<2x8xf32>
 // WIDE-LABEL: exec.program @reuse
 // WIDE: exec.alloc at 256 : memref<2x8xf32>
-exec.program @reuse "decode" k 0 n 1 to 1 {
+exec.program @reuse decode k 0 n 1 to 1 {
   %a = exec.alloc : memref<2x8xf32>
   %b = exec.alloc : memref<2x8xf32>
   exec.dispatch @add(%a, %a, %b) params [2] offsets [0, 0, 0] outputs 1
@@ -37,7 +37,7 @@ exec.program @reuse "decode" k 0 n 1 to 1 {
 // CHECK: exec.alloc at 64 : memref<2x8xf32>
 // CHECK: exec.alloc at 128 : memref<2x8xf32>
 // CHECK: exec.alloc at 0 : memref<2x8xf32>
-exec.program @stage "decode" k 0 n 1 to 1 {
+exec.program @stage decode k 0 n 1 to 1 {
   %a = exec.alloc : memref<2x8xf32>
   %b = exec.alloc : memref<2x8xf32>
   exec.dispatch @add(%a, %a, %b) params [2] offsets [0, 0, 0] outputs 1
@@ -58,7 +58,7 @@ exec.program @stage "decode" k 0 n 1 to 1 {
 // CHECK: exec.alloc input "late" at 64 : memref<2x8xf32>
 // CHECK: %[[Y:.*]] = exec.alloc at 0 : memref<2x8xf32>
 // CHECK: %[[Z:.*]] = exec.alloc at 128 : memref<2x8xf32>
-exec.program @ends "function" {
+exec.program @ends function {
   %unused = exec.alloc input "unused" : memref<2x8xf32>
   %late = exec.alloc input "late" : memref<2x8xf32>
   %y = exec.alloc : memref<2x8xf32>
@@ -75,7 +75,7 @@ exec.program @ends "function" {
 // CHECK: exec.alloc input "a" at 128 : memref<2x8xf32>
 // CHECK: exec.alloc input "b" at 192 : memref<2x8xf32>
 // CHECK: exec.alloc at 0 : memref<4x8xf32>
-exec.program @largest "function" {
+exec.program @largest function {
   %a = exec.alloc input "a" : memref<2x8xf32>
   %b = exec.alloc input "b" : memref<2x8xf32>
   %c = exec.alloc : memref<4x8xf32>
@@ -91,7 +91,7 @@ exec.program @largest "function" {
 // CHECK: exec.alloc at 64 rows 3 * n : memref<?x8xf32>
 // CHECK: exec.alloc at 0 : memref<2x8xf32>
 // CHECK: exec.alloc at 64 + 128 * n rows n : memref<?x8xf32>
-exec.program @grows "decode" k 0 n 1 to 8 {
+exec.program @grows decode k 0 n 1 to 8 {
   %a = exec.alloc rows n : memref<?x8xf32>
   %b = exec.alloc rows 3 * n : memref<?x8xf32>
   exec.dispatch @add(%a, %a, %b) params [n] offsets [0, 0, 0] outputs 1
@@ -111,7 +111,7 @@ exec.program @grows "decode" k 0 n 1 to 8 {
 // CHECK: exec.alloc at 64 * n rows n : memref<?x8xf32>
 // CHECK: exec.alloc at 128 * n rows n : memref<?x8xf32>
 // CHECK: exec.alloc at 0 rows n : memref<?x8xf32>
-exec.program @schedules "decode" k 0 n 1 to 8 {
+exec.program @schedules decode k 0 n 1 to 8 {
   %a = exec.alloc rows n : memref<?x8xf32>
   %b = exec.alloc rows n : memref<?x8xf32>
   exec.dispatch @add(%a, %a, %b) params [n] offsets [0, 0, 0] outputs 1
@@ -129,7 +129,7 @@ exec.program @schedules "decode" k 0 n 1 to 8 {
 // -----
 
 exec.kernel @add "add" {width = 8}
-exec.program @p "function" {
+exec.program @p function {
   %a = exec.alloc : memref<1152921504606846976xf32>
   // expected-error @+1 {{'exec.alloc' op expected the bytes of all buffers to fit 63 bits, got more at 'memref<1152921504606846976xf32>'}}
   %b = exec.alloc : memref<1152921504606846976xf32>

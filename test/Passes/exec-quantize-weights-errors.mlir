@@ -30,7 +30,7 @@
 
 exec.weight @w #exec.panels<32> k 8 n 32 stack 1 [#exec.source<key = "w">] : f32
 exec.weight @e #exec.raw k 8 n 32 stack 1 [#exec.source<key = "e">] : f32
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.ref @w : memref<1x8x32xf32>
   %y = exec.linear %x, %w as f32

@@ -59,7 +59,7 @@ exec.weight @shared #exec.raw k 40 n 1 stack 1 [#exec.source<key = "shared">] : 
 exec.weight @head #exec.panels<32> k 40 n 96 stack 1 [#exec.source<key = "head">] : bf16
 
 // CHECK-LABEL: exec.program @body
-exec.program @body "function" {
+exec.program @body function {
   %x = exec.input "x" : tensor<4x40xf32>
   %p = exec.input "p" : tensor<4xi32>
   %n = exec.ref @norm : memref<1x40xf32>
@@ -87,10 +87,12 @@ exec.program @body "function" {
   %y = exec.head_linear %two, %h heads 2 cols 0 to 40 as bf16
     : (tensor<4x80xf32>, memref<2x20x32x2xbf16>) -> tensor<4x64xf32>
   %r = exec.ref @router : memref<1x20x32x2xbf16>
-  // CHECK: exec.linear {{.*}} as bf16 : {{.*}} -> tensor<4x8xf32>
-  %l = exec.linear %x, %r as bf16
+  // CHECK: exec.linear {{.*}} as bf16 role router : {{.*}} -> tensor<4x8xf32>
+  // A router is what says so, whatever stands before the route.
+  %l = exec.linear %x, %r as bf16 role router
     : (tensor<4x40xf32>, memref<1x20x32x2xbf16>) -> tensor<4x8xf32>
-  %i, %w = exec.moe_route %l softmax
+  %l2 = exec.add %l, %l : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %i, %w = exec.moe_route %l2 softmax
     : (tensor<4x8xf32>) -> (tensor<4x2xi32>, tensor<4x2xf32>)
   %s, %t = exec.moe_plan %i at %p
     : (tensor<4xi32>, tensor<4x2xi32>) -> (tensor<9xi32>, tensor<8xi32>)
@@ -106,22 +108,24 @@ exec.program @body "function" {
     : (tensor<8x32xf32>, memref<16x16x32x2xbf16>, tensor<9xi32>, tensor<8xi32>) -> tensor<8x40xf32>
 }
 
-// The head is known by who reads its rows, and is one format in all programs.
+// A head says that it is one, whatever is done to its logits before the pick, and
+// is one format in all programs.
 // CHECK-LABEL: exec.program @picks
-exec.program @picks "function" {
+exec.program @picks function {
   %x = exec.input "x" : tensor<4x40xf32>
   %i = exec.input "i" : tensor<1xi32>
   // CHECK: exec.ref @head : memref<3x1408xi8>
   %h = exec.ref @head : memref<3x20x32x2xbf16>
-  // CHECK: exec.linear {{.*}} as i8 group 128 :
-  %l = exec.linear %x, %h as bf16
+  // CHECK: exec.linear {{.*}} as i8 group 128 role head :
+  %l = exec.linear %x, %h as bf16 role head
     : (tensor<4x40xf32>, memref<3x20x32x2xbf16>) -> tensor<4x96xf32>
-  %t = exec.gather_rows %l, %i : (tensor<4x96xf32>, tensor<1xi32>) -> tensor<1x96xf32>
+  %sum = exec.add %l, %l : (tensor<4x96xf32>, tensor<4x96xf32>) -> tensor<4x96xf32>
+  %t = exec.gather_rows %sum, %i : (tensor<4x96xf32>, tensor<1xi32>) -> tensor<1x96xf32>
   %a = exec.argmax %t : (tensor<1x96xf32>) -> tensor<1xi32>
 }
 
 // CHECK-LABEL: exec.program @unread
-exec.program @unread "function" {
+exec.program @unread function {
   %x = exec.input "x" : tensor<1x40xf32>
   // CHECK: exec.ref @head : memref<3x1408xi8>
   %h = exec.ref @head : memref<3x20x32x2xbf16>
@@ -132,7 +136,7 @@ exec.program @unread "function" {
 
 // A table has one format in all programs; one that others read, too, stays.
 // EMBED-LABEL: exec.program @lookup
-exec.program @lookup "function" {
+exec.program @lookup function {
   %i = exec.input "i" : tensor<4xi32>
   // EMBED: %[[T:.*]] = exec.ref @table : memref<96x28xi8>
   %t = exec.ref @table : memref<96x40xbf16>
@@ -151,7 +155,7 @@ exec.program @lookup "function" {
 }
 
 // EMBED-LABEL: exec.program @again
-exec.program @again "function" {
+exec.program @again function {
   %i = exec.input "i" : tensor<1xi32>
   // EMBED: exec.ref @table : memref<96x28xi8>
   %t = exec.ref @table : memref<96x40xbf16>

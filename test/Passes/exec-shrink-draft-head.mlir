@@ -2,7 +2,7 @@
 // RUN: FileCheck %s --check-prefix=WARN --input-file=%t.err
 // RUN: not mtp-opt %s --exec-shrink-draft-head=tokens=1,64 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not mtp-opt %s --exec-shrink-draft-head 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: sed 's/"decode" k 2 n 1 to 1/"function"/' %s | not mtp-opt --exec-shrink-draft-head=tokens=1,5 2>&1 | FileCheck %s --check-prefix=NO-ROUND
+// RUN: sed 's/decode k 2 n 1 to 1/function/' %s | not mtp-opt --exec-shrink-draft-head=tokens=1,5 2>&1 | FileCheck %s --check-prefix=NO-ROUND
 
 // RANGE: error: 'exec.weight' op expected tokens of the draft vocabulary below 64, got 64
 // NONE: error: expected tokens of the draft vocabulary, got none
@@ -15,7 +15,14 @@
 // WARN-NEXT: bias
 // WARN: warning: this head drafts from the whole vocabulary, {{.*}} since its logits are read by more than picks
 // WARN: note: they are read here
+// WARN-NEXT: exec.columns
+// WARN: warning: this head drafts from the whole vocabulary, {{.*}} since its logits are read by more than picks
+// WARN: note: they are read here
 // WARN-NEXT: exec.copy
+// What stands between a head and its picks is named, too.
+// WARN: warning: this head drafts from the whole vocabulary, {{.*}} since its logits are read by more than picks
+// WARN: note: they are read here
+// WARN-NEXT: exec.add
 // WARN-NOT: warning
 
 // Drafts are the picks that the host is not given. The target's head stays whole.
@@ -27,21 +34,21 @@
 exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
 exec.state @sampling : memref<1x8xi32>
 // CHECK-LABEL: exec.program @round
-exec.program @round "decode" k 2 n 1 to 1 {
+exec.program @round decode k 2 n 1 to 1 {
   %x = exec.input "x" : tensor<1x8xf32>
   %s = exec.input "s" : tensor<8xf32>
   %w = exec.ref @head : memref<2x8x32xf32>
   // CHECK: %[[W:.*]] = exec.ref @head_draft : memref<1x8x32xf32>
-  // CHECK: %[[L:.*]] = exec.linear %{{.*}}, %[[W]] as f32 : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
+  // CHECK: %[[L:.*]] = exec.linear %{{.*}}, %[[W]] as f32 role head : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
   // CHECK: %[[V:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
   // CHECK: %[[P:.*]] = exec.argmax %[[L]] : (tensor<1x3xf32>)
   // CHECK: %[[T:.*]] = exec.gather_rows %[[V]], %[[P]] : (memref<3x1xi32>, tensor<1xi32>) -> tensor<1xi32>
-  %l = exec.linear %x, %w as f32
+  %l = exec.linear %x, %w as f32 role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p = exec.argmax %l : (tensor<1x64xf32>) -> tensor<1xi32>
   // A norm in front.
-  // CHECK: exec.linear {{.*}} norm %{{.*}} : (tensor<1x8xf32>, tensor<8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
-  %l2 = exec.linear %x, %w as f32 norm %s eps 1.0e-6
+  // CHECK: exec.linear {{.*}} norm %{{.*}} role head : (tensor<1x8xf32>, tensor<8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
+  %l2 = exec.linear %x, %w as f32 norm %s eps 1.0e-6 role head
     : (tensor<1x8xf32>, tensor<8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p2 = exec.argmax %l2 : (tensor<1x64xf32>) -> tensor<1xi32>
   // A draft that is sampled: the map decides whose noise a column has.
@@ -50,7 +57,7 @@ exec.program @round "decode" k 2 n 1 to 1 {
   // CHECK: %[[P3:.*]] = exec.sample %[[L3]] tokens %[[V3]] slots
   %at = exec.input "at" : tensor<1xi32>
   %sampling = exec.ref @sampling : memref<1x8xi32>
-  %l3 = exec.linear %x, %w as f32
+  %l3 = exec.linear %x, %w as f32 role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p3 = exec.sample %l3 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
@@ -59,25 +66,25 @@ exec.program @round "decode" k 2 n 1 to 1 {
   // CHECK: exec.linear {{.*}} residual {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.argmax {{.*}} : (tensor<1x64xf32>)
   %r = exec.input "r" : tensor<1x64xf32>
-  %l4 = exec.linear %x, %w as f32 residual %r
+  %l4 = exec.linear %x, %w as f32 residual %r role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
   %p4 = exec.argmax %l4 : (tensor<1x64xf32>) -> tensor<1xi32>
   // CHECK: exec.linear {{.*}} bias {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.argmax {{.*}} : (tensor<1x64xf32>)
   %bias = exec.input "bias" : tensor<64xf32>
-  %lb = exec.linear %x, %w as f32 bias %bias
+  %lb = exec.linear %x, %w as f32 bias %bias role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<64xf32>) -> tensor<1x64xf32>
   %pb = exec.argmax %lb : (tensor<1x64xf32>) -> tensor<1xi32>
   // CHECK: %[[L5:.*]] = exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: %[[C5:.*]] = exec.columns %[[L5]][1 to 64]
   // CHECK: exec.argmax %[[C5]] : (tensor<1x63xf32>)
-  %l5 = exec.linear %x, %w as f32
+  %l5 = exec.linear %x, %w as f32 role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %l5_1 = exec.columns %l5[1 to 64] : tensor<1x64xf32>
   %p5 = exec.argmax %l5_1 : (tensor<1x63xf32>) -> tensor<1xi32>
   // CHECK: %[[L6:.*]] = exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.sample %[[L6]] slots
-  %l6 = exec.linear %x, %w as f32
+  %l6 = exec.linear %x, %w as f32 role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p6 = exec.sample %l6 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
@@ -94,7 +101,7 @@ exec.program @round "decode" k 2 n 1 to 1 {
   // CHECK: exec.gather_rows %{{.*}} : (memref<64x1xi32>, tensor<1xi32>)
   // CHECK: %[[LAST:.*]] = exec.exclude %[[REST]], %{{.*}} -> tensor<1x3xf32>
   // CHECK: exec.sample %[[LAST]] tokens
-  %l7 = exec.linear %x, %w as f32
+  %l7 = exec.linear %x, %w as f32 role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p7 = exec.sample %l7 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
@@ -105,15 +112,28 @@ exec.program @round "decode" k 2 n 1 to 1 {
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   // Logits that somebody reads who does not pick stay whole.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
-  %l10 = exec.linear %x, %w as f32
+  %l10 = exec.linear %x, %w as f32 role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p10 = exec.argmax %l10 : (tensor<1x64xf32>) -> tensor<1xi32>
   %kept = exec.copy %l10 : (tensor<1x64xf32>) -> tensor<1x64xf32>
+  // So do logits to which something is added before the pick.
+  // CHECK: %[[L11:.*]] = exec.linear {{.*}} -> tensor<1x64xf32>
+  // CHECK: %[[SUM:.*]] = exec.add %[[L11]]
+  // CHECK: exec.argmax %[[SUM]] : (tensor<1x64xf32>)
+  %l11 = exec.linear %x, %w as f32 role head
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %sum = exec.add %l11, %r : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+  %p11 = exec.argmax %sum : (tensor<1x64xf32>) -> tensor<1xi32>
+  // A product that is no head's is nobody's to shrink.
+  // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
+  %l12 = exec.linear %x, %w as f32
+    : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
+  %p12 = exec.argmax %l12 : (tensor<1x64xf32>) -> tensor<1xi32>
   // The target's pick is given to the host, and its head is no draft's, even where
   // its logits are not.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.sample {{.*}} : (tensor<1x64xf32>
-  %t = exec.linear %x, %w as f32
+  %t = exec.linear %x, %w as f32 role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %tp = exec.sample %t slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>

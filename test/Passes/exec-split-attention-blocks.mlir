@@ -12,20 +12,20 @@ exec.state @queries4 : memref<200x4x80xf32>
 exec.state @queries5 : memref<200x5x80xf32>
 
 // Eight slots have sixteen blocks, whether they have one row or four.
-// CHECK-LABEL: exec.program @shared "decode" k 1 n 1 to 7 {
+// CHECK-LABEL: exec.program @shared decode k 1 n 1 to 7 {
 // CHECK: exec.attention_parts {{.*}} parts 20 splits 20 {{.*}} -> tensor<?x6400xf32, #exec.count<4 * n>>
 // CHECK: exec.attention_join {{.*}} parts 20 {{.*}}part 128
 // CHECK: exec.attention_parts {{.*}} parts 20 splits 20 {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
 // CHECK: exec.attention_join {{.*}} parts 20 {{.*}}part 128
 // Beside it is one for rows of little more than a part.
-// CHECK-LABEL: exec.program @shared_below320 "decode" below 320 k 1 n 1 to 7 {
+// CHECK-LABEL: exec.program @shared_below320 decode below 320 k 1 n 1 to 7 {
 // CHECK-NOT: attention_parts
 // CHECK: exec.attention %{{.*}} #exec.count<4 * n>>
 // CHECK: exec.attention %{{.*}} #exec.count<n>>
-// CHECK-LABEL: exec.program @shared_from8 "decode" k 1 n 8 to 100 {
+// CHECK-LABEL: exec.program @shared_from8 decode k 1 n 8 to 100 {
 // CHECK-NOT: attention_parts
 // CHECK-NOT: shared_from8_below
-exec.program @shared "decode" k 1 n 1 to 100 {
+exec.program @shared decode k 1 n 1 to 100 {
   %r1 = exec.ref @slots first n : memref<?xi32>
   %r4 = exec.ref @slots5 first 4 * n : memref<?xi32>
   %q1 = exec.ref @queries1 : memref<200x80xf32>
@@ -43,20 +43,20 @@ exec.program @shared "decode" k 1 n 1 to 100 {
 }
 
 // Five rows of a slot are two groups, so four slots have sixteen blocks.
-// CHECK-LABEL: exec.program @rounds "decode" k 2 n 1 to 3 {
+// CHECK-LABEL: exec.program @rounds decode k 2 n 1 to 3 {
 // CHECK: exec.attention_parts {{.*}} -> tensor<?x6400xf32, #exec.count<5 * n>>
 // CHECK: exec.attention_parts {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
-// CHECK-LABEL: exec.program @rounds_below320 "decode" below 320 k 2 n 1 to 3 {
+// CHECK-LABEL: exec.program @rounds_below320 decode below 320 k 2 n 1 to 3 {
 // CHECK-NOT: attention_parts
-// CHECK-LABEL: exec.program @rounds_from4 "decode" k 2 n 4 to 7 {
+// CHECK-LABEL: exec.program @rounds_from4 decode k 2 n 4 to 7 {
 // CHECK-NOT: attention_parts
 // CHECK: exec.attention %{{.*}} #exec.count<5 * n>>
 // CHECK: exec.attention_parts {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
-// CHECK-LABEL: exec.program @rounds_from4_below320 "decode" below 320 k 2 n 4 to 7 {
+// CHECK-LABEL: exec.program @rounds_from4_below320 decode below 320 k 2 n 4 to 7 {
 // CHECK-NOT: attention_parts
-// CHECK-LABEL: exec.program @rounds_from8 "decode" k 2 n 8 to 100 {
+// CHECK-LABEL: exec.program @rounds_from8 decode k 2 n 8 to 100 {
 // CHECK-NOT: attention_parts
-exec.program @rounds "decode" k 2 n 1 to 100 {
+exec.program @rounds decode k 2 n 1 to 100 {
   %r1 = exec.ref @slots first n : memref<?xi32>
   %r5 = exec.ref @slots5 first 5 * n : memref<?xi32>
   %q1 = exec.ref @queries1 : memref<200x80xf32>
@@ -78,7 +78,7 @@ exec.state @small : memref<200x20xi32>
 // CHECK-LABEL: exec.program @small_rounds
 // CHECK: exec.attention
 // CHECK-NOT: part
-exec.program @small_rounds "decode" k 3 n 1 to 100 {
+exec.program @small_rounds decode k 3 n 1 to 100 {
   %r1 = exec.ref @slots first n : memref<?xi32>
   %q1 = exec.ref @queries1 : memref<200x80xf32>
   %x1 = exec.read_state %q1 of %r1 : (memref<?xi32>, memref<200x80xf32>) -> tensor<?x80xf32, #exec.count<n>>

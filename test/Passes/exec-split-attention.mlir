@@ -24,7 +24,7 @@ exec.state @one_part : memref<1x32xi32>
 // CHECK: %[[Y:.*]] = exec.attention_join %[[LEFT]] positions %[[P]] parts 5 heads 8 kv_heads 2 part 512 as f32 :
 // CHECK-SAME: -> tensor<1x136xf32>
 // CHECK: exec.output "y" %[[Y]]
-exec.program @step "function" {
+exec.program @step function {
   %x = exec.input "x" : tensor<1x85xf32>
   %s = exec.input "s" : tensor<1xi32>
   %p = exec.input "p" : tensor<1xi32>
@@ -42,7 +42,7 @@ exec.program @step "function" {
 // CHECK-LABEL: exec.program @few_parts
 // CHECK: exec.attention_parts {{.*}} values 17 parts 2 splits 8 heads 2 kv_heads 1 part 512 window 600 : (tensor<9x20xf32>
 // CHECK: exec.attention_join {{.*}} part 512 window 600 as f32
-exec.program @few_parts "function" {
+exec.program @few_parts function {
   %x = exec.input "x" : tensor<9x20xf32>
   %s = exec.input "s" : tensor<9xi32>
   %t = exec.ref @short_table : memref<1x40xi32>
@@ -54,7 +54,7 @@ exec.program @few_parts "function" {
 
 // CHECK-LABEL: exec.program @stays
 // CHECK-NOT: attention_parts
-exec.program @stays "function" {
+exec.program @stays function {
   %x = exec.input "x" : tensor<32x80xf32>
   %s = exec.input "s" : tensor<32xi32>
   %m = exec.input "m" : tensor<2xi64>
@@ -84,10 +84,10 @@ exec.program @stays "function" {
 
 // Whether a call is split depends on n: a program is split where that changes. How
 // many workers share a row then does not change the program.
-// CHECK-LABEL: exec.program @rows "decode" k 0 n 1 to 12 {
+// CHECK-LABEL: exec.program @rows decode k 0 n 1 to 12 {
 // CHECK: exec.attention_parts {{.*}} splits 4 {{.*}} -> tensor<?x1600xf32, #exec.count<2 * n>>
 // CHECK: exec.attention_join {{.*}} -> tensor<?x136xf32, #exec.count<2 * n>>
-// CHECK-LABEL: exec.program @rows_from13 "decode" k 0 n 13 to 100 {
+// CHECK-LABEL: exec.program @rows_from13 decode k 0 n 13 to 100 {
 // CHECK: exec.attention %
 exec.state @slots : memref<200xi32>
 exec.state @slots7 : memref<700xi32>
@@ -96,7 +96,7 @@ exec.state @queries1 : memref<200x80xf32>
 exec.state @queries : memref<200x2x80xf32>
 exec.state @queries6 : memref<200x6x80xf32>
 exec.state @queries7 : memref<200x7x80xf32>
-exec.program @rows "decode" k 0 n 1 to 100 {
+exec.program @rows decode k 0 n 1 to 100 {
   %s = exec.ref @slots first n : memref<?xi32>
   %r = exec.ref @slots first 2 * n : memref<?xi32>
   %q = exec.ref @queries : memref<200x2x80xf32>
@@ -110,18 +110,18 @@ exec.program @rows "decode" k 0 n 1 to 100 {
 
 // Seven rows of each slot are tasks enough from n = 4 on. Six are six tasks then,
 // but nearly as many rows: they go along. One row of each slot is enough from n = 25 on.
-// CHECK-LABEL: exec.program @rounds "decode" k 1 n 1 to 3 {
+// CHECK-LABEL: exec.program @rounds decode k 1 n 1 to 3 {
 // CHECK: exec.attention_parts {{.*}} tensor<?x1600xf32, #exec.count<6 * n>>
 // CHECK: exec.attention_parts {{.*}} tensor<?x1600xf32, #exec.count<7 * n>>
 // CHECK: exec.attention_parts {{.*}} tensor<?x1600xf32, #exec.count<n>>
-// CHECK-LABEL: exec.program @rounds_from4 "decode" k 1 n 4 to 24 {
+// CHECK-LABEL: exec.program @rounds_from4 decode k 1 n 4 to 24 {
 // CHECK-NOT: attention_parts
 // CHECK: exec.attention %{{.*}} #exec.count<6 * n>>
 // CHECK: exec.attention %{{.*}} #exec.count<7 * n>>
 // CHECK: exec.attention_parts {{.*}} tensor<?x1600xf32, #exec.count<n>>
-// CHECK-LABEL: exec.program @rounds_from25 "decode" k 1 n 25 to 100 {
+// CHECK-LABEL: exec.program @rounds_from25 decode k 1 n 25 to 100 {
 // CHECK-NOT: attention_parts
-exec.program @rounds "decode" k 1 n 1 to 100 {
+exec.program @rounds decode k 1 n 1 to 100 {
   %r1 = exec.ref @slots first n : memref<?xi32>
   %r6 = exec.ref @slots7 first 6 * n : memref<?xi32>
   %r7 = exec.ref @slots7 first 7 * n : memref<?xi32>

@@ -7,7 +7,7 @@ mtp.cache @kv layers 1 entry 32 : bf16
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 1 entry 32 : bf16
-exec.program @f "function" {
+exec.program @f function {
   %x = exec.input "x" : tensor<2x16xf32>
   %p = exec.input "p" : tensor<2xi32>
   %rows = mtp.make_rows %p, %p : tensor<2xi32>
@@ -19,7 +19,7 @@ exec.program @f "function" {
 
 // -----
 
-exec.program @f "function" {
+exec.program @f function {
   %x = exec.input "x" : tensor<2x8xf32>
   %w = exec.input "w" : tensor<4x8xf32>
   // expected-error @+1 {{'mtp.linear' op expected weights that mtp.weight defines: they are packed into the artifact}}
@@ -29,7 +29,7 @@ exec.program @f "function" {
 
 // -----
 
-exec.program @f "function" {
+exec.program @f function {
   %w = mtp.weight "w" : tensor<4x8xf32>
   // expected-error @+1 {{'exec.output' op expected an activation, got a weight; it has no kernel that reads it}}
   exec.output "w" %w : tensor<4x8xf32>
@@ -37,7 +37,7 @@ exec.program @f "function" {
 
 // -----
 
-exec.program @f "function" {
+exec.program @f function {
   %x = exec.input "x" : tensor<2x8xf32>
   %p = exec.input "p" : tensor<2xi32>
   %rows = mtp.make_rows %p, %p : tensor<2xi32>
@@ -48,7 +48,7 @@ exec.program @f "function" {
 
 // -----
 
-exec.program @f "function" {
+exec.program @f function {
   %x = exec.input "x" : tensor<2x8xf32>
   %p = exec.input "p" : tensor<2xi32>
   %rows = mtp.make_rows %p, %p : tensor<2xi32>
@@ -59,7 +59,7 @@ exec.program @f "function" {
 
 // -----
 
-exec.program @f "function" {
+exec.program @f function {
   %x = exec.input "x" : tensor<4x8xf32>
   %p = exec.input "p" : tensor<4xi32>
   // expected-error @+1 {{'mtp.make_tree_rows' op expected whole trees of 3 rows, got 4 rows}}
@@ -72,7 +72,7 @@ exec.program @f "function" {
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 1 entry 32 : bf16
-exec.program @f "function" {
+exec.program @f function {
   %x = exec.input "x" : tensor<3x16xf32>
   %p = exec.input "p" : tensor<3xi32>
   %tree = mtp.make_tree_rows %p, %p from %p at %p [-1, 0, 0] : tensor<3xi32>
@@ -85,7 +85,7 @@ exec.program @f "function" {
 
 // -----
 
-exec.program @f "function" {
+exec.program @f function {
   %x = exec.input "x" : tensor<8x8xf32>
   %p = exec.input "p" : tensor<2xi32>
   %rows = mtp.make_rows %p, %p : tensor<2xi32>
@@ -98,7 +98,7 @@ exec.program @f "function" {
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 1 entry 16 : bf16
-exec.program @p "decode" k 0 n 1 to 1 {
+exec.program @p decode k 0 n 1 to 1 {
   %x = exec.input "x" : tensor<1x16xf32>
   %p = exec.input "p" : tensor<1xi32>
   %rows = mtp.make_rows %p, %p : tensor<1xi32>
@@ -110,7 +110,7 @@ exec.program @p "decode" k 0 n 1 to 1 {
 // -----
 
 // What an expansion leaves behind is named.
-exec.program @f "function" {
+exec.program @f function {
   %d = exec.input "d" : tensor<2x3xi32>
   %p = exec.input "p" : tensor<2x4xi32>
   // expected-error @+1 {{'mtp.accept_tokens' op has no kernel on this target; programs may hold only ops that the cache phase leaves}}
@@ -120,7 +120,7 @@ exec.program @f "function" {
 
 // -----
 
-exec.program @f "function" {
+exec.program @f function {
   %x = exec.input "x" : tensor<3x8xf32>
   %p = exec.input "p" : tensor<3xi32>
   %rows = mtp.make_rows %p, %p : tensor<3xi32>
@@ -133,7 +133,7 @@ exec.program @f "function" {
 // -----
 
 // Without the host's states there are no slots and no prompt.
-exec.program @f "decode" k 0 n 2 to 2 {
+exec.program @f decode k 0 n 2 to 2 {
   // expected-error @+1 {{expected a state @active, found none}}
   %slots = mtp.slots : tensor<2xi32>
   exec.output "slots" %slots : tensor<2xi32>
@@ -141,7 +141,7 @@ exec.program @f "decode" k 0 n 2 to 2 {
 
 // -----
 
-exec.program @f "prefill" k 0 n 8 to 8 {
+exec.program @f prefill k 0 n 8 to 8 {
   // expected-error @+1 {{expected a state @prompt_tokens, found none}}
   %t, %rows = mtp.prompt_rows : tensor<8xi32>
   exec.output "t" %t : tensor<8xi32>

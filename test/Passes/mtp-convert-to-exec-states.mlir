@@ -5,7 +5,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_co
 exec.state shared @active : memref<4xi32>
 exec.state @hidden : memref<4x3x8xf32>
 exec.state @carry_2 : memref<4x8xf32>
-// CHECK-LABEL: exec.program @round "decode"
+// CHECK-LABEL: exec.program @round decode
 // CHECK: %[[SLOTS:.*]] = exec.ref @active : memref<2xi32>
 // CHECK: %[[AT:.*]] = exec.input "at" : tensor<2x3xi32>
 // CHECK: %[[HIDDEN:.*]] = exec.ref @hidden : memref<4x3x8xf32>
@@ -17,7 +17,7 @@ exec.state @carry_2 : memref<4x8xf32>
 // CHECK: exec.write_state %[[BOTH]][%[[AT]]] to %{{.*}} of %[[SLOTS]] : {{.*}}memref<4x3x8xf32>
 // CHECK: %[[ROWS:.*]] = exec.regroup %[[AT]] : tensor<2x3xi32> -> tensor<6xi32>
 // CHECK: exec.gather_rows %[[H]], %[[ROWS]]
-exec.program @round "decode" k 2 n 2 to 2 {
+exec.program @round decode k 2 n 2 to 2 {
   %slots = mtp.slots : tensor<2xi32>
   %at = exec.input "at" : tensor<2x3xi32>
   %h = mtp.read_state @hidden of %slots rows 3 : tensor<2xi32> -> tensor<6x8xf32>
@@ -39,7 +39,7 @@ exec.state shared @prompt_tokens : memref<3x8xi32>
 exec.state shared @prompt_positions : memref<3x8xi32>
 exec.state shared @prompt_slots : memref<8xi32>
 exec.state shared @prompt_sequences : memref<5x4xi32>
-// CHECK-LABEL: exec.program @prompt "prefill"
+// CHECK-LABEL: exec.program @prompt prefill
 // CHECK: %[[T:.*]] = exec.ref @prompt_tokens row 2 : memref<8xi32>
 // CHECK: %[[P:.*]] = exec.ref @prompt_positions row 2 : memref<8xi32>
 // CHECK: %[[S:.*]] = exec.ref @prompt_slots : memref<8xi32>
@@ -47,7 +47,7 @@ exec.state shared @prompt_sequences : memref<5x4xi32>
 // CHECK: %[[M:.*]] = exec.mask_first %[[E]] at %[[P]]
 // CHECK: %[[SEQUENCES:.*]] = exec.ref @prompt_sequences row 0 : memref<1xi32>
 // CHECK: exec.gather_rows %[[M]], %[[SEQUENCES]]
-exec.program @prompt "prefill" k 2 n 8 to 8 {
+exec.program @prompt prefill k 2 n 8 to 8 {
   %t, %rows = mtp.prompt_rows ahead 2 : tensor<8xi32>
   %w = mtp.weight "table" : tensor<16x8xf32>
   %e = mtp.embed %t, %w : tensor<8xi32>, tensor<16x8xf32> -> tensor<8x8xf32>
@@ -65,7 +65,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_co
 mtp.cache @kv layers 2 entry 32 : bf16
 exec.state shared @active : memref<4xi32>
 exec.state @page_table : memref<4x5xi32>
-// CHECK-LABEL: exec.program @move "decode"
+// CHECK-LABEL: exec.program @move decode
 // CHECK: %[[SLOTS:.*]] = exec.ref @active
 // CHECK: %[[FROM:.*]] = exec.input "from"
 // CHECK: %[[TO:.*]] = exec.input "to"
@@ -75,7 +75,7 @@ exec.state @page_table : memref<4x5xi32>
 // CHECK: %[[SECOND:.*]] = exec.ref @kv layer 1 : memref<?x16x32xbf16>
 // CHECK: exec.move_entries %[[FROM]] to %[[TO]] in %[[SECOND]] slots %[[SLOTS]] pages %[[PAGES]]
 // CHECK: exec.exclude %{{.*}}, %[[SLOTS]] : {{.*}} -> tensor<2x16xf32>
-exec.program @move "decode" k 2 n 2 to 2 {
+exec.program @move decode k 2 n 2 to 2 {
   %slots = mtp.slots : tensor<2xi32>
   %from = exec.input "from" : tensor<2x3xi32>
   %to = exec.input "to" : tensor<2x3xi32>
@@ -100,7 +100,7 @@ mtp.cache @kv layers 1 entry 32 : bf16
 // CHECK: exec.kv_append %{{.*}} slots %[[S]] positions %[[A]]
 // CHECK: %[[MASKS:.*]] = exec.ref @constant{{.*}} : memref<3xi64>
 // CHECK: exec.attention %{{.*}} slots %[[S]] positions %[[R]] {{.*}} tree %[[MASKS]]
-exec.program @tree "function" {
+exec.program @tree function {
   %x = exec.input "x" : tensor<3x16xf32>
   %s = exec.input "s" : tensor<3xi32>
   %p = exec.input "p" : tensor<3xi32>

@@ -25,7 +25,7 @@
 // Who must have whole rows gets a copy.
 // CHECK: %[[C:.*]] = exec.copy %[[A]] :
 // CHECK: exec.output "c" %[[C]] : tensor<4x8xf32>
-exec.program @views "function" {
+exec.program @views function {
   %x = exec.input "x" : tensor<4x8xf32>
   %n = mtp.weight "n" : tensor<8xbf16>
   %q = mtp.weight "q" : tensor<8x8xbf16>
@@ -55,7 +55,7 @@ exec.program @views "function" {
 // CHECK: exec.ref @[[PART:w_[0-9]+]] :
 // CHECK: exec.ref @rope_table : memref<66x8xf32>
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
-exec.program @first "function" {
+exec.program @first function {
   %x = exec.input "x" : tensor<2x8xf32>
   %p = exec.input "p" : tensor<2xi32>
   %rows = mtp.make_rows %p, %p : tensor<2xi32>
@@ -64,7 +64,7 @@ exec.program @first "function" {
   %r = mtp.rope %y, %rows by <dim = 8, theta = 10000.0> heads 2 of 8 : tensor<2x16xf32>
   exec.output "r" %r : tensor<2x16xf32>
 }
-exec.program @second "function" {
+exec.program @second function {
   %x = exec.input "x" : tensor<4x8xf32>
   %p = exec.input "p" : tensor<4xi32>
   %rows = mtp.make_rows %p, %p : tensor<4xi32>
@@ -86,7 +86,7 @@ exec.program @second "function" {
 // CHECK: %[[Q:.*]] = exec.input "q"
 // CHECK: %[[Y:.*]] = exec.head_linear %[[Q]], %{{.*}} heads 4 cols 0 to 32 keep 32 to 48 as f32 : {{.*}} -> tensor<2x320xf32>
 // CHECK: exec.output "y" %[[Y]]
-exec.program @heads "function" {
+exec.program @heads function {
   %q = exec.input "q" : tensor<2x192xf32>
   %w = mtp.weight "kv_b" : tensor<256x64xf32>
   %y = mtp.head_linear %q, %w heads 4 cols 0 to 32 block 0 to 32 stride 64 transposed keep 32 to 48
@@ -99,7 +99,7 @@ exec.program @heads "function" {
 // Blocks of a part of a tensor begin where the part does.
 // CHECK: exec.weight @kv_b #exec.panels<32> k 32 n 40 stack 4 [#exec.source<key = "kv_b", row_begin = 256, row_end = 288, row_stride = 64, col_begin = 8, col_end = 48, transpose = true, shape = [600, -1]>] : f32
 // CHECK-LABEL: exec.program @part_heads
-exec.program @part_heads "function" {
+exec.program @part_heads function {
   %q = exec.input "q" : tensor<2x192xf32>
   %w = mtp.weight "kv_b" rows 256 to 512 of 600 cols 8 to 48 : tensor<256x40xf32>
   %y = mtp.head_linear %q, %w heads 4 cols 0 to 32 block 0 to 32 stride 64 transposed keep 32 to 48
@@ -119,7 +119,7 @@ exec.program @part_heads "function" {
 // CHECK: %[[ACT:.*]] = exec.moe_gate_up %[[X:.*]], %{{.*}} as bf16 rows(%[[ST]], %[[ORD]]) : {{.*}} -> tensor<8x32xf32>
 // CHECK: %[[DOWN:.*]] = exec.moe_down %[[ACT]], %{{.*}} as bf16 rows(%[[ST]], %[[ORD]]) top_k 2 : {{.*}} -> tensor<8x16xf32>
 // CHECK: exec.moe_combine %[[DOWN]] by %[[W]] at %[[POS]] residual %[[X]] :
-exec.program @experts "function" {
+exec.program @experts function {
   %x = exec.input "x" : tensor<4x16xf32>
   %l = exec.input "l" : tensor<4x8xf32>
   %p = exec.input "p" : tensor<4xi32>
@@ -148,7 +148,7 @@ exec.program @experts "function" {
 // CHECK-NOT: exec.attention
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 1 entry 32 : bf16
-exec.program @cache "function" {
+exec.program @cache function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %p = exec.input "p" : tensor<4xi32>
@@ -198,7 +198,7 @@ mtp.cache @odd_values layers 1 entry 34 : bf16
 mtp.cache @odd_entry layers 1 entry 33 : bf16
 mtp.cache @across layers 1 entry 32 : bf16
 mtp.cache @unread layers 1 entry 32 : bf16
-exec.program @divided "function" {
+exec.program @divided function {
   %x = exec.input "x" : tensor<4x16xf32>
   %e = exec.input "e" : tensor<4x32xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -277,7 +277,7 @@ mtp.vocabulary @few dense<[1, 3]> : tensor<2xi32>
 // CHECK: %[[I:.*]] = exec.ref @constant_0 : memref<5x1xi32>
 // CHECK: %[[C:.*]] = exec.gather_rows %[[I]], %[[P]] : (memref<5x1xi32>, tensor<4xi32>) -> tensor<4xi32>
 // CHECK: exec.exclude %[[X]], %[[C]] : (tensor<4x2xf32>, tensor<4xi32>) -> tensor<4x2xf32>
-exec.program @few_columns "function" {
+exec.program @few_columns function {
   %x = exec.input "x" : tensor<4x2xf32>
   %p = mtp.argmax %x tokens @few : tensor<4x2xf32> -> tensor<4xi32>
   %y = mtp.exclude %x, %p tokens @few : tensor<4x2xf32>, tensor<4xi32>
@@ -296,7 +296,7 @@ exec.program @few_columns "function" {
 // CHECK: %[[C:.*]] = exec.columns %[[X]][2 to 4]
 // CHECK: %[[W:.*]] = exec.copy %[[C]] :
 // CHECK: exec.regroup %[[W]] : tensor<6x2xf32> -> tensor<2x3x2xf32>
-exec.program @grouped "function" {
+exec.program @grouped function {
   %x = exec.input "x" : tensor<6x8xf32>
   %g = mtp.regroup %x : tensor<6x8xf32> -> tensor<2x3x8xf32>
   exec.output "g" %g : tensor<2x3x8xf32>

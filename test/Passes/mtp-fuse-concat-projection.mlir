@@ -11,20 +11,20 @@ func.func @drafter(%e: tensor<?x8xf32>, %h: tensor<?x8xf32>) -> tensor<?x8xf32> 
   // CHECK: %[[HN:.*]] = mtp.rms_norm %[[H]]
   // CHECK-NOT: mtp.concat
   // CHECK: %[[WE:.*]] = mtp.weight "eh_proj.weight" cols 0 to 8 of 16 : tensor<8x8xbf16>
-  // CHECK: %[[FIRST:.*]] = mtp.fused_linear %[[EN]] weights(%[[WE]]) :
+  // CHECK: %[[FIRST:.*]] = mtp.fused_linear %[[EN]] weights(%[[WE]]) role head :
   // CHECK: %[[WH:.*]] = mtp.weight "eh_proj.weight" cols 8 to 16 of 16 : tensor<8x8xbf16>
-  // CHECK: %[[SECOND:.*]] = mtp.fused_linear %[[HN]] weights(%[[WH]]) residual %[[FIRST]] :
+  // CHECK: %[[SECOND:.*]] = mtp.fused_linear %[[HN]] weights(%[[WH]]) residual %[[FIRST]] role head :
   // CHECK: return %[[SECOND]]
   // NORMED-NOT: mtp.rms_norm
-  // NORMED: %[[FIRST:.*]] = mtp.fused_linear %[[E]] norm %{{.*}} eps {{.*}} weights(%{{.*}}) :
-  // NORMED: mtp.fused_linear %[[H]] norm %{{.*}} eps {{.*}} weights(%{{.*}}) residual %[[FIRST]] :
+  // NORMED: %[[FIRST:.*]] = mtp.fused_linear %[[E]] norm %{{.*}} eps {{.*}} weights(%{{.*}}) role head :
+  // NORMED: mtp.fused_linear %[[H]] norm %{{.*}} eps {{.*}} weights(%{{.*}}) residual %[[FIRST]] role head :
   %en = mtp.weight "enorm.weight" : tensor<8xf32>
   %hn = mtp.weight "hnorm.weight" : tensor<8xf32>
   %w = mtp.weight "eh_proj.weight" : tensor<8x16xbf16>
   %0 = mtp.rms_norm %e, %en eps 1.0e-6 : tensor<?x8xf32>, tensor<8xf32>
   %1 = mtp.rms_norm %h, %hn eps 1.0e-6 : tensor<?x8xf32>, tensor<8xf32>
   %2 = mtp.concat %0, %1 : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x16xf32>
-  %3 = mtp.linear %2, %w : tensor<?x16xf32>, tensor<8x16xbf16> -> tensor<?x8xf32>
+  %3 = mtp.linear %2, %w role head : tensor<?x16xf32>, tensor<8x16xbf16> -> tensor<?x8xf32>
   return %3 : tensor<?x8xf32>
 }
 

@@ -5,12 +5,12 @@
 func.func @all_projections(%x: tensor<?x8xf32>, %n: tensor<8xf32>, %w: tensor<4x8xf32>, %b: tensor<4xf32>, %r: tensor<?x8xf32>)
     -> (tensor<?x4xf32>, tensor<?x8xf32>, tensor<?x4xf32>) {
   // CHECK-NOT: mtp.rms_norm
-  // CHECK: mtp.fused_linear %[[X]] norm %{{.*}} eps {{.*}} offset 1 weights(%{{.*}}) biases(%{{.*}}) :
-  // CHECK: mtp.fused_linear %[[X]] norm %{{.*}} eps {{.*}} offset 1 weights(%{{.*}}, %{{.*}}) residual %{{.*}} :
+  // CHECK: mtp.fused_linear %[[X]] norm %{{.*}} eps {{.*}} offset 1 weights(%{{.*}}) biases(%{{.*}}) role head :
+  // CHECK: mtp.fused_linear %[[X]] norm %{{.*}} eps {{.*}} offset 1 weights(%{{.*}}, %{{.*}}) residual %{{.*}} role router :
   // CHECK: mtp.fused_linear %[[X]] norm %{{.*}} eps {{.*}} offset 1 weights(%{{.*}}, %{{.*}}) activation swiglu :
   %y = mtp.rms_norm %x, %n eps 1.0e-5 offset 1 : tensor<?x8xf32>, tensor<8xf32>
-  %0 = mtp.linear %y, %w bias %b : tensor<?x8xf32>, tensor<4x8xf32>, tensor<4xf32> -> tensor<?x4xf32>
-  %1 = mtp.fused_linear %y weights(%w, %w) residual %r : (tensor<?x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %0 = mtp.linear %y, %w bias %b role head : tensor<?x8xf32>, tensor<4x8xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %1 = mtp.fused_linear %y weights(%w, %w) residual %r role router : (tensor<?x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   %2 = mtp.fused_linear %y weights(%w, %w) activation swiglu : (tensor<?x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
   return %0, %1, %2 : tensor<?x4xf32>, tensor<?x8xf32>, tensor<?x4xf32>
 }

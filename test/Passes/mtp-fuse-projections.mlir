@@ -93,3 +93,21 @@ func.func @two_sums(%x: tensor<?x8xf32>, %r: tensor<?x8xf32>, %w: tensor<8x8xf32
   %c = mtp.add %b, %x : tensor<?x8xf32>
   return %c : tensor<?x8xf32>
 }
+
+// What a projection is for stays with it; of several in one it is the router's, or
+// else the head's.
+// CHECK-LABEL: func.func @roles
+func.func @roles(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>, %z: tensor<?x8xf32>, %r: tensor<?x8xf32>, %w: tensor<8x8xf32>)
+    -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) {
+  // CHECK: mtp.fused_linear {{.*}} weights(%{{.*}}, %{{.*}}) role head : {{.*}} -> tensor<?x16xf32>
+  // CHECK: mtp.fused_linear {{.*}} weights(%{{.*}}, %{{.*}}, %{{.*}}) role router : {{.*}} -> tensor<?x24xf32>
+  // CHECK: mtp.fused_linear {{.*}} residual %{{.*}} role head : {{.*}} -> tensor<?x8xf32>
+  %0 = mtp.linear %x, %w : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %1 = mtp.linear %x, %w role head : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %2 = mtp.linear %y, %w role head : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %3 = mtp.linear %y, %w role router : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %4 = mtp.linear %y, %w : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %5 = mtp.linear %z, %w role head : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %6 = mtp.add %5, %r : tensor<?x8xf32>
+  return %0, %1, %2, %3, %4, %6 : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+}

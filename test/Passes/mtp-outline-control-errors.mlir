@@ -1,7 +1,7 @@
 // RUN: mtp-opt %s --split-input-file --mtp-outline-control --verify-diagnostics
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<2xi32>
   %slots = tensor.cast %x : tensor<2xi32> to tensor<?xi32>
   // expected-error @+1 {{'mtp.per_slot' op expected static sizes, is mtp-specialize-shapes missing before this pass?}}
@@ -17,7 +17,7 @@ exec.program @p "function" {
 // expected-error @+1 {{expected 'mtp.envelope' on a module with states}}
 module {
 mtp.state @length : i32
-exec.program @p "function" {
+exec.program @p function {
   %slots = exec.input "slots" : tensor<2xi32>
   mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
@@ -29,7 +29,7 @@ exec.program @p "function" {
 // -----
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
-exec.program @p "function" {
+exec.program @p function {
   %slots = exec.input "slots" : tensor<2xi32>
   %x = exec.input "x" : tensor<2xi32>
   // expected-error @+2 {{expected at most 16384 bytes of tensors in the body of mtp.per_slot, got 20000}}

@@ -34,7 +34,7 @@ mtp.state @window[max_k + 1] : i32 init -1 rebuild never
 mtp.state shared @active[max_batch] : i32
 
 // CHECK-LABEL: exec.program @two
-exec.program @two "function" {
+exec.program @two function {
   // CHECK: %[[S:.*]] = exec.input "slots"
   %slots = exec.input "slots" : tensor<2xi32>
   // CHECK: %[[D:.*]] = exec.input "drafts"
@@ -65,7 +65,7 @@ exec.program @two "function" {
 }
 
 // CHECK-LABEL: exec.program @three
-exec.program @three "function" {
+exec.program @three function {
   %slots = exec.input "slots" : tensor<3xi32>
   %drafts = exec.input "drafts" : tensor<3x2xi32>
   // CHECK: exec.control @control_0 for 3 of
@@ -96,7 +96,7 @@ exec.program @three "function" {
 // constant shows that it has.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: exec.kernel @control_0
-exec.program @p "function" {
+exec.program @p function {
   %slots = exec.input "slots" : tensor<2xi32>
   %x = exec.input "x" : tensor<2xi32>
   %y = exec.input "y" : tensor<2xi32>
@@ -129,7 +129,7 @@ exec.program @p "function" {
 
 // A module without slots stays as it is.
 // CHECK-LABEL: exec.program @nothing
-exec.program @nothing "function" {
+exec.program @nothing function {
   // CHECK-NEXT: exec.input
   %x = exec.input "x" : tensor<2xi32>
   exec.output "x" %x : tensor<2xi32>
@@ -143,7 +143,7 @@ exec.program @nothing "function" {
 // CHECK-DAG: exec.kernel @control_0 "control"
 module {
 exec.state @n : memref<2xi32>
-exec.program @p "function" {
+exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   mtp.per_slot %s {
   ^bb0(%index: index, %slot: i32):

@@ -14,7 +14,7 @@ mtp.cache @latent layers 3 entry 80 : bf16
 // CHECK-NEXT: mtp.cache_append %[[V]], %[[ROWS]] into @heads[1] at 128 : tensor<4x128xf32>
 // CHECK-NEXT: %[[Y:.*]] = mtp.cached_attention %[[Q]], %[[ROWS]] in @heads[1] heads 4 kv_heads 2 keys 64 at 0 values 64 at 128 scale 1.250000e-01 window 32
 // CHECK-NEXT: exec.output "y" %[[Y]]
-exec.program @grouped "function" {
+exec.program @grouped function {
   %q = exec.input "q" : tensor<4x256xf32>
   %k = exec.input "k" : tensor<4x128xf32>
   %v = exec.input "v" : tensor<4x128xf32>
@@ -30,7 +30,7 @@ exec.program @grouped "function" {
 // CHECK: %[[C:.*]] = exec.input "c"
 // CHECK: mtp.cache_append %[[C]], %[[ROWS:.*]] into @latent[2] at 0 : tensor<4x80xf32>
 // CHECK-NEXT: mtp.cached_attention %{{.*}}, %[[ROWS]] in @latent[2] heads 4 kv_heads 1 keys 80 at 0 values 64 at 0 scale 1.440000e-01 :
-exec.program @mla "function" {
+exec.program @mla function {
   %q = exec.input "q" : tensor<4x320xf32>
   %c = exec.input "c" : tensor<4x80xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -44,7 +44,7 @@ exec.program @mla "function" {
 // the append must stay, whatever ran before this pass.
 // CHECK-LABEL: exec.program @unused
 // CHECK: mtp.cache_append %{{.*}} into @latent[0] at 0
-exec.program @unused "function" {
+exec.program @unused function {
   %q = exec.input "q" : tensor<4x320xf32>
   %c = exec.input "c" : tensor<4x80xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -55,7 +55,7 @@ exec.program @unused "function" {
 
 // -----
 
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x8xf32>
   %s = exec.input "s" : tensor<4xi32>
   %rows = mtp.make_rows %s, %s : tensor<4xi32>

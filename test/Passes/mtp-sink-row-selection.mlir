@@ -10,7 +10,7 @@
 // CHECK: %[[L:.*]] = mtp.linear %[[N]], %{{.*}} : tensor<1x16xf32>, tensor<32x16xf32> -> tensor<1x32xf32>
 // CHECK: exec.output "logits" %[[L]]
 // CHECK: exec.output "hidden" %[[H]]
-exec.program @head "function" {
+exec.program @head function {
   %x = exec.input "x" : tensor<8x16xf32>
   %i = exec.input "i" : tensor<1xi32>
   %h = mtp.add %x, %x : tensor<8x16xf32>
@@ -32,7 +32,7 @@ exec.program @head "function" {
 // CHECK-DAG: %[[RI:.*]] = mtp.take_rows %[[R]], %[[I]] : tensor<8x32xf32>
 // CHECK: mtp.fused_linear %[[XI]] weights(%{{.*}}) residual %[[RI]]
 // CHECK-NOT: take_rows
-exec.program @residual "function" {
+exec.program @residual function {
   %x = exec.input "x" : tensor<8x16xf32>
   %r = exec.input "r" : tensor<8x32xf32>
   %i = exec.input "i" : tensor<1xi32>
@@ -47,7 +47,7 @@ exec.program @residual "function" {
 // CHECK-LABEL: exec.program @stays
 // CHECK: %[[E:.*]] = mtp.embed
 // CHECK: mtp.take_rows %[[E]]
-exec.program @stays "function" {
+exec.program @stays function {
   %t = exec.input "t" : tensor<8xi32>
   %i = exec.input "i" : tensor<1xi32>
   %w = mtp.weight "e" : tensor<32x16xf32>

@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --mtp-specialize-shapes --split-input-file --verify-diagnostics | FileCheck %s
 
-// CHECK-LABEL: exec.program @double "function" {
+// CHECK-LABEL: exec.program @double function {
 // CHECK-NEXT: %[[X:.*]] = exec.input "x" : tensor<2x8xf32>
 // CHECK-NEXT: %[[Y:.*]] = exec.input "arg1" : tensor<2x8xf32>
 // CHECK-NEXT: %[[S:.*]] = mtp.add %[[X]], %[[Y]] : tensor<2x8xf32>

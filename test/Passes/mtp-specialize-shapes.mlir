@@ -2,18 +2,18 @@
 // RUN: mtp-opt %s --mtp-specialize-shapes=single | FileCheck %s --check-prefix=SINGLE
 
 // A program for each n, whose rows are numbers.
-// SINGLE-LABEL: exec.program @decode_b1_k0 "decode" k 0 n 1 to 1 {
-// SINGLE-LABEL: exec.program @decode_b1_k1 "decode" k 1 n 1 to 1 {
-// SINGLE-LABEL: exec.program @decode_b2_k0 "decode" k 0 n 2 to 2 {
+// SINGLE-LABEL: exec.program @decode_b1_k0 decode k 0 n 1 to 1 {
+// SINGLE-LABEL: exec.program @decode_b1_k1 decode k 1 n 1 to 1 {
+// SINGLE-LABEL: exec.program @decode_b2_k0 decode k 0 n 2 to 2 {
 // SINGLE: mtp.slots : tensor<2xi32>
-// SINGLE-LABEL: exec.program @decode_b2_k1 "decode" k 1 n 2 to 2 {
+// SINGLE-LABEL: exec.program @decode_b2_k1 decode k 1 n 2 to 2 {
 // SINGLE: mtp.concat_rows {{.*}} -> tensor<6x8xf32>
-// SINGLE-LABEL: exec.program @prefill_c1 "prefill" k 0 n 1 to 1 {
-// SINGLE-LABEL: exec.program @prefill_c5_mtp "prefill" k 1 n 5 to 5 {
+// SINGLE-LABEL: exec.program @prefill_c1 prefill k 0 n 1 to 1 {
+// SINGLE-LABEL: exec.program @prefill_c5_mtp prefill k 1 n 5 to 5 {
 // SINGLE: mtp.prompt_rows ahead 2 : tensor<5xi32>
-// SINGLE-LABEL: exec.program @prefill_c32 "prefill" k 0 n 32 to 32 {
-// SINGLE-LABEL: exec.program @prefill_s2_c2 "prefill" sequences 2 k 0 n 2 to 2 {
-// SINGLE-LABEL: exec.program @prefill_s2_c32_mtp "prefill" sequences 2 k 1 n 32 to 32 {
+// SINGLE-LABEL: exec.program @prefill_c32 prefill k 0 n 32 to 32 {
+// SINGLE-LABEL: exec.program @prefill_s2_c2 prefill sequences 2 k 0 n 2 to 2 {
+// SINGLE-LABEL: exec.program @prefill_s2_c32_mtp prefill sequences 2 k 1 n 32 to 32 {
 // SINGLE-NOT: #exec.count
 
 // Each round becomes a program for all batches, each prefill one for all chunks: rows
@@ -37,7 +37,7 @@
 // CHECK-NOT: mtp.round
 
 // The host reads behind everything else.
-// CHECK-LABEL: exec.program @decode_k0 "decode" k 0 n 1 to 2 {
+// CHECK-LABEL: exec.program @decode_k0 decode k 0 n 1 to 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[L:.*]] = mtp.embed %[[SLOTS]], %{{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: mtp.per_slot %[[SLOTS]] {
@@ -45,7 +45,7 @@
 // CHECK-NEXT: exec.output "logits" %[[L]] : tensor<?x16xf32, #exec.count<n>>
 // CHECK-NEXT: }
 
-// CHECK-LABEL: exec.program @decode_k1 "decode" k 1 n 1 to 2 {
+// CHECK-LABEL: exec.program @decode_k1 decode k 1 n 1 to 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[P:.*]]:2 = mtp.per_slot %[[SLOTS]] {
 // CHECK: } : (tensor<?xi32, #exec.count<n>>) -> (tensor<?x2xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>)
@@ -62,19 +62,19 @@
 
 // A chunk has as many slots as sequences, whatever its rows are: one program for one
 // sequence, and others for 2 and 4 where there are so many slots.
-// CHECK-LABEL: exec.program @prefill "prefill" k 0 n 1 to 32 {
+// CHECK-LABEL: exec.program @prefill prefill k 0 n 1 to 32 {
 // CHECK: %[[T:.*]], %{{.*}} = mtp.prompt_rows : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[L:.*]] = mtp.embed %[[T]], %{{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<1xi32>
 // CHECK: mtp.take_rows %[[L]], %[[SLOTS]] : {{.*}} -> tensor<1x16xf32>
-// CHECK-LABEL: exec.program @prefill_mtp "prefill" k 1 n 1 to 32 {
+// CHECK-LABEL: exec.program @prefill_mtp prefill k 1 n 1 to 32 {
 // CHECK: mtp.prompt_rows ahead 2 : tensor<?xi32, #exec.count<n>>
-// CHECK-LABEL: exec.program @prefill_s2 "prefill" sequences 2 k 0 n 2 to 32 {
+// CHECK-LABEL: exec.program @prefill_s2 prefill sequences 2 k 0 n 2 to 32 {
 // CHECK: %[[T:.*]], %{{.*}} = mtp.prompt_rows : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<2xi32>
 // CHECK: mtp.take_rows %{{.*}}, %[[SLOTS]] : {{.*}} -> tensor<2x16xf32>
-// CHECK-LABEL: exec.program @prefill_s2_mtp "prefill" sequences 2 k 1 n 2 to 32 {
-// CHECK-LABEL: exec.program @twice "function"
+// CHECK-LABEL: exec.program @prefill_s2_mtp prefill sequences 2 k 1 n 2 to 32 {
+// CHECK-LABEL: exec.program @twice function
 // CHECK-NOT: exec.program
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 32, page = 16>} {
 mtp.state @length : i32

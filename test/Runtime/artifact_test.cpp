@@ -143,6 +143,19 @@ TEST(Artifact, ChecksThatTheEnvelopeIsCovered) {
             "envelope.max_k: expected 0 to 0, got 4");
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxBatch = 0; }),
             "envelope.max_batch: expected 1 to 1024, got 0");
+  // No compiler makes such files.
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxK = 17; }),
+            "envelope.max_k: expected 0 to 16, got 17");
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxContext = 1; }),
+            "envelope.max_context: expected 2 to 4194304, got 1");
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.chunk = 4097; }),
+            "envelope.prefill_chunk: expected 1 to 4096, got 4097");
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.page = 2048; }),
+            "envelope.page_tokens: expected 1 to 1024, got 2048");
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.page = 12; }),
+            "envelope.page_tokens: expected a power of two, got 12");
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.modules = 17; }),
+            "envelope.modules: expected 0 to 16, got 17");
   EXPECT_EQ(messageFor([](auto &a) {
               a.hasEnvelope = false;
               for (auto &p : a.programs)
@@ -185,7 +198,12 @@ TEST(Artifact, ChecksStorage) {
                 " + 327680 bytes is past the state memory's " +
                 std::to_string(fake.stateBytes));
   EXPECT_EQ(messageFor([](auto &a) { a.caches[0].layers = 0; }),
-            "caches[0]: expected 1 to 65536 layers, got 0");
+            "caches[0]: expected 1 to 4096 layers, got 0");
+  EXPECT_EQ(messageFor([](auto &a) { a.caches[0].layers = 4097; }),
+            "caches[0]: expected 1 to 4096 layers, got 4097");
+  EXPECT_EQ(
+      messageFor([](auto &a) { a.caches[0].entryWidth = (1 << 20) + 1; }),
+      "caches[0]: expected an entry of 1 to 1048576 elements, got 1048577");
   // Pages are padded.
   EXPECT_EQ(messageFor([](auto &a) { a.caches[0].entryWidth = 3; }), "");
   EXPECT_EQ(messageFor([](auto &a) { a.images[0] = 7; }),

@@ -170,9 +170,11 @@ TEST(Capacity, OptionsOutsideTheEnvelopeAreRefused) {
 }
 
 TEST(Capacity, RefusesMoreMemoryThanThereIs) {
-  ArtifactBuilder a = makeFakeModel();
+  FakeOptions fake;
+  fake.page = 1024;
+  ArtifactBuilder a = makeFakeModel(fake);
   // Megabytes a page: the largest pools are petabytes on every machine.
-  a.caches[0].layers = 65536;
+  a.caches[0].layers = 4096;
   auto model = Model::load(writeFile("large_pages.bin", a.finish()));
   ASSERT_TRUE(model.isOk()) << model.status().toString();
   for (uint32_t pages : {100000000u, uint32_t(INT32_MAX)}) {

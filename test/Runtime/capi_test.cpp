@@ -574,9 +574,11 @@ TEST(CApi, RunsFunctions) {
 }
 
 TEST(CApi, RefusesMoreMemoryThanThereIs) {
-  ArtifactBuilder a = makeFakeModel();
+  FakeOptions fake;
+  fake.page = 1024;
+  ArtifactBuilder a = makeFakeModel(fake);
   // Megabytes a page: petabytes in all, on every machine.
-  a.caches[0].layers = 65536;
+  a.caches[0].layers = 4096;
   mtp_model *model = load(writeFile("large_pages.bin", a.finish()));
   mtp_session_options options;
   mtp_session_options_init(&options);

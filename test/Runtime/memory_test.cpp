@@ -340,13 +340,13 @@ TEST(Memory, RefusesLogitsUnderALimitOfTheAddressSpace) {
   struct rlimit old;
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &old), 0);
   struct rlimit small = old;
-  small.rlim_cur = uint64_t(3) << 30;
+  small.rlim_cur = uint64_t(1) << 30;
   FakeOptions fake;
-  fake.maxContext = 1 << 24;
-  fake.page = 1 << 16;
+  fake.maxContext = 1 << 22;
+  fake.page = 1024;
   auto model = loadFakeModel(fake);
   SessionOptions options;
-  options.kvPages = 300;
+  options.kvPages = 4200;
   options.threads = 1;
   options.logits = LogitsMode::All;
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);
@@ -355,13 +355,13 @@ TEST(Memory, RefusesLogitsUnderALimitOfTheAddressSpace) {
   ASSERT_TRUE(session.isOk()) << session.status().toString();
   Request request;
   request.prompt = {1};
-  request.maxTokens = (1 << 24) - 1;
+  request.maxTokens = (1 << 22) - 1;
   std::string message = (*session)->add(request).status().toString();
-  EXPECT_EQ(message.find("ResourceExhausted: the logits of 16777215 max tokens "
-                         "need 4294967040 bytes, more than the "),
+  EXPECT_EQ(message.find("ResourceExhausted: the logits of 4194303 max tokens "
+                         "need 1073741568 bytes, more than the "),
             0u)
       << message;
-  EXPECT_NE(message.find(" bytes left of the 3221225472 bytes of address space "
+  EXPECT_NE(message.find(" bytes left of the 1073741824 bytes of address space "
                          "(ulimit -v), of which this process has reserved "),
             std::string::npos)
       << message;

@@ -189,7 +189,7 @@ TEST(SlotState, UpkeepIsChecked) {
   EXPECT_EQ(message([](auto &a) { stateOf(a, "marks").upkeep->init = 0.5; }),
             "upkeep.init: expected a value of i32, got 0.500000");
   EXPECT_EQ(message([](auto &a) { stateOf(a, "pair").upkeep->rows = 0; }),
-            "upkeep.rows: expected 1 to 16777216, got 0");
+            "upkeep.rows: expected 1 to 4096, got 0");
   EXPECT_EQ(message([](auto &a) {
               stateOf(a, "fold").upkeep->rebuild = schema::Rebuild(7);
             }),

@@ -4,6 +4,7 @@
 #include "compiler/Driver/DraftVocabulary.h"
 #include "compiler/Driver/QuantizeFlags.h"
 #include "runtime/core/Processors.h"
+#include "runtime/schema/Limits.h"
 #include "tools/mtpc/Tune.h"
 
 namespace cl = llvm::cl;
@@ -120,9 +121,6 @@ cl::opt<bool> omitWeights(
              "place, for mtp-fill to make them elsewhere"),
     cl::cat(category));
 
-/// More than any machine has processors.
-constexpr unsigned kMostThreads = 1024;
-
 /// What the flag says, or else the processors that are ours to use.
 unsigned threadsOf(const cl::opt<unsigned> &flag) {
   return flag ? flag : ::mtp::usableProcessors();
@@ -164,9 +162,9 @@ mtp::Status checkPhases(Phase stopAfter) {
 
 mtp::Status checkThreads() {
   for (const cl::opt<unsigned> *flag : {&runThreads, &jobs}) {
-    if (*flag > kMostThreads) {
-      return wrong("expected at most " + llvm::Twine(kMostThreads) + " for --" +
-                   flag->ArgStr + ", got " + llvm::Twine(*flag));
+    if (*flag > ::mtp::kMostWorkers) {
+      return wrong("expected at most " + llvm::Twine(::mtp::kMostWorkers) +
+                   " for --" + flag->ArgStr + ", got " + llvm::Twine(*flag));
     }
   }
   return mtp::okStatus();

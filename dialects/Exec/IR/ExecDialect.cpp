@@ -10,6 +10,7 @@ using namespace mlir;
 using namespace mlir::exec;
 
 #include "dialects/Exec/IR/ExecDialect.cpp.inc"
+#include "dialects/Exec/IR/ExecEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Exec/IR/ExecAttrs.cpp.inc"

@@ -16,7 +16,7 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
     `y = act(norm(x) W^T + bias) + residual`. The weight's inputs are x's
     columns and its outputs y's; with `swiglu` it has twice as many, gate and
     up. Rows are divided by their root mean square and multiplied by `norm +
-    offset` first.
+    offset` first. `role` is that of `mtp.linear`, and changes no kernel.
 
     Example:
     ```mlir
@@ -33,17 +33,21 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
                     Optional<Exec_Rows>:$residual, Exec_FormatAttr:$format, OptionalAttr<F32Attr>:$eps,
                     DefaultValuedAttr<I64Attr, "0">:$offset,
                     DefaultValuedAttr<MTP_ActivationKindAttr,
-                        "::mlir::mtp::ActivationKind::None">:$activation);
+                        "::mlir::mtp::ActivationKind::None">:$activation,
+                    OptionalAttr<MTP_ProjectionRoleAttr>:$role);
   let results = (outs Exec_RowsResult:$y);
   let syntax = [{
     $x `,` $weight `as` $format (`norm` $norm^)?
     (`eps` $eps^)? (`offset` $offset^)? (`bias` $bias^)?
     (`residual` $residual^)? (`activation` `` $activation^)?
+    (`role` `` $role^)?
   }];
   let methods = [{
     bool isGated() {
       return getActivation() == ::mlir::mtp::ActivationKind::Swiglu;
     }
+    bool isHead() { return getRole() == ::mlir::mtp::ProjectionRole::Head; }
+    bool isRouter() { return getRole() == ::mlir::mtp::ProjectionRole::Router; }
   }];
 }
 

@@ -13,10 +13,10 @@ using namespace mlir::exec;
 //===----------------------------------------------------------------------===//
 
 void ProgramOp::build(OpBuilder &builder, OperationState &state,
-                      llvm::StringRef name, llvm::StringRef kind, int64_t k,
+                      llvm::StringRef name, ProgramKind kind, int64_t k,
                       Points points) {
   state.addAttribute("sym_name", builder.getStringAttr(name));
-  state.addAttribute("kind", builder.getStringAttr(kind));
+  state.addAttribute("kind", ProgramKindAttr::get(builder.getContext(), kind));
   state.addAttribute("k", builder.getI64IntegerAttr(k));
   state.addAttribute("least", builder.getI64IntegerAttr(points.least));
   state.addAttribute("most", builder.getI64IntegerAttr(points.most));
@@ -26,10 +26,10 @@ void ProgramOp::build(OpBuilder &builder, OperationState &state,
 /// C4.
 static LogicalResult verifySequences(ProgramOp program) {
   int64_t sequences = program.getSequences();
-  if (program.getSequencesAttr() && program.getKind() != "prefill")
+  if (program.getSequencesAttr() && program.getKind() != ProgramKind::Prefill)
     return program.emitOpError("expected sequences of a prefill alone, got a ")
-           << program.getKind() << " program of " << sequences;
-  if (program.getKind() == "prefill" &&
+           << stringifyEnum(program.getKind()) << " program of " << sequences;
+  if (program.getKind() == ProgramKind::Prefill &&
       (sequences < 1 || sequences > int64_t(program.getLeast())))
     return program.emitOpError("expected at least one sequence and a row of "
                                "each, got ")
@@ -43,10 +43,10 @@ static LogicalResult verifyPositions(ProgramOp program) {
   std::optional<int64_t> positions = program.getPositions();
   if (!positions)
     return success();
-  if (program.getKind() != "decode")
+  if (program.getKind() != ProgramKind::Decode)
     return program.emitOpError("expected a decode program below positions, "
                                "got a ")
-           << program.getKind() << " program";
+           << stringifyEnum(program.getKind()) << " program";
   if (*positions > 0 && *positions <= INT32_MAX)
     return success();
   return program.emitOpError("expected 1 to 2^31 - 1 positions, got ")
@@ -59,21 +59,16 @@ LogicalResult ProgramOp::verify() {
     return failure();
   int64_t k = getK();
   Points points = getPoints();
-  if (getKind() == "decode" || getKind() == "prefill") {
-    if (k >= 0 && points.least >= 1 && points.least <= points.most &&
-        points.most <= kMost) // C2
-      return verifySequences(*this);
-    return emitOpError("expected k >= 0 and n from 1 on for kind ")
-           << getKind() << ", got k " << k << " and n " << points.least
-           << " to " << points.most;
-  }
-  if (getKind() != "function") // C1
-    return emitOpError("expected kind decode, prefill or function, got '")
-           << getKind() << "'";
-  if (k == 0 && points.least == 0 && points.most == 0) // C2
+  bool isFunction = getKind() == ProgramKind::Function;
+  bool isNumbered = k >= 0 && points.least >= 1 &&
+                    points.least <= points.most && points.most <= kMost;
+  bool isUnnumbered = k == 0 && points.least == 0 && points.most == 0;
+  if (isFunction ? isUnnumbered : isNumbered) // C2
     return verifySequences(*this);
-  return emitOpError("expected k 0 and n 0 for kind function, got k ")
-         << k << " and n " << points.least << " to " << points.most;
+  return emitOpError("expected ")
+         << (isFunction ? "k 0 and n 0" : "k >= 0 and n from 1 on")
+         << " for kind " << stringifyEnum(getKind()) << ", got k " << k
+         << " and n " << points.least << " to " << points.most;
 }
 
 /// C3: schedules of the program, one behind the other.

@@ -5,6 +5,7 @@
 
 include "dialects/Exec/IR/ExecAttrs.td"
 include "dialects/Exec/IR/ExecDialect.td"
+include "dialects/Exec/IR/ExecEnums.td"
 include "dialects/Exec/IR/ExecInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/CommonAttrConstraints.td"
@@ -30,10 +31,10 @@ def Exec_ProgramOp : Exec_Op<"program", [
 
     Example:
     ```mlir
-    exec.program @decode_k2 "decode" k 2 n 1 to 256 { ... }
-    exec.program @decode_k2_below640 "decode" below 640 k 2 n 1 to 256 { ... }
-    exec.program @prefill_s4 "prefill" sequences 4 k 0 n 4 to 128 { ... }
-    exec.program @sum "function" { ... }
+    exec.program @decode_k2 decode k 2 n 1 to 256 { ... }
+    exec.program @decode_k2_below640 decode below 640 k 2 n 1 to 256 { ... }
+    exec.program @prefill_s4 prefill sequences 4 k 0 n 4 to 128 { ... }
+    exec.program @sum function { ... }
     ```
     - C1: kind is decode, prefill or function.
     - C2: decode and prefill: k >= 0 and 1 <= least <= most < 2^31; function: k
@@ -43,7 +44,7 @@ def Exec_ProgramOp : Exec_Op<"program", [
     - C3: the schedules begin with least and ascend to most at the latest; each
       has a step for every call and dispatch, of which the first is not joined.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind,
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_ProgramKindAttr:$kind,
                        DefaultValuedOptionalAttr<I64Attr, "1">:$sequences,
                        OptionalAttr<I64Attr>:$positions,
                        DefaultValuedAttr<I64Attr, "0">:$k,
@@ -51,13 +52,13 @@ def Exec_ProgramOp : Exec_Op<"program", [
                        DefaultValuedAttr<I64Attr, "0">:$most);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name $kind (`sequences` $sequences^)? (`below` $positions^)? ``
+    $sym_name `` $kind (`sequences` $sequences^)? (`below` $positions^)? ``
     custom<Points>($k, $least, $most)
     attr-dict-with-keyword $body
   }];
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
-      "::llvm::StringRef":$kind, CArg<"int64_t", "0">:$k,
+      "::mlir::exec::ProgramKind":$kind, CArg<"int64_t", "0">:$k,
       CArg<"::mlir::exec::Points", "{}">:$points)>];
   let extraClassDeclaration = [{
     ::mlir::exec::Points getPoints() {

@@ -4,6 +4,8 @@
 
 #include "dialects/MTP/IR/MTPDialect.h"
 #include "mlir/IR/Builders.h"
+#include "runtime/schema/KvPage.h"
+#include "runtime/schema/Limits.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -37,14 +39,25 @@ static LogicalResult checkBounds(EmitError emitError, StringRef key,
                      << "], got " << value;
 }
 
+int64_t EnvelopeAttr::getPositionCount() const {
+  return ::mtp::positionCount(getMaxContext(), getMaxK());
+}
+
+int64_t EnvelopeAttr::getPagesPerSlot() const {
+  return ::mtp::pagesPerSlot(getMaxContext(), getMaxK(), getPage());
+}
+
 LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
                                    int64_t maxBatch, int64_t maxContext,
                                    int64_t prefillChunk, int64_t page) {
-  if (failed(checkBounds(emitError, "max_k", maxK, 0, 16)) ||
-      failed(checkBounds(emitError, "max_batch", maxBatch, 1, 1024)) ||
-      failed(checkBounds(emitError, "max_context", maxContext, 2, 1 << 22)) ||
-      failed(checkBounds(emitError, "prefill_chunk", prefillChunk, 1, 4096)) ||
-      failed(checkBounds(emitError, "page", page, 1, 1024))) {
+  if (failed(checkBounds(emitError, "max_k", maxK, 0, ::mtp::kMostK)) ||
+      failed(checkBounds(emitError, "max_batch", maxBatch, 1,
+                         ::mtp::kMostSlots)) ||
+      failed(checkBounds(emitError, "max_context", maxContext,
+                         ::mtp::kLeastContext, ::mtp::kMostContext)) ||
+      failed(checkBounds(emitError, "prefill_chunk", prefillChunk, 1,
+                         ::mtp::kMostChunk)) ||
+      failed(checkBounds(emitError, "page", page, 1, ::mtp::kMostPageTokens))) {
     return failure();
   }
   if (!llvm::isPowerOf2_64(page))

@@ -38,15 +38,10 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
   );
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
-    /// Positions that a row may take: a round that starts at the last one of
-    /// the context still writes max_k drafts.
-    int64_t getPositionCount() const {
-      return getMaxContext() + getMaxK() + 1;
-    }
-    /// Pages that a slot of full length holds.
-    int64_t getPagesPerSlot() const {
-      return (getPositionCount() + getPage() - 1) / getPage();
-    }
+    /// Positions that a row may take, and pages that a slot of full length
+    /// holds.
+    int64_t getPositionCount() const;
+    int64_t getPagesPerSlot() const;
   }];
 }
 

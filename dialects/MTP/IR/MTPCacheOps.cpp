@@ -2,15 +2,17 @@
 
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/Verification.h"
+#include "runtime/schema/Limits.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
 
 LogicalResult CacheOp::verify() {
   int64_t layers = getLayers(), entry = getEntry();
-  if (layers < 1 || layers > 4096) // cache_c1
-    return emitOpError("expected layers in [1, 4096], got ") << layers;
-  if (entry < 1 || entry > (1 << 20)) // cache_c1
+  if (layers < 1 || layers > ::mtp::kMostLayers) // cache_c1
+    return emitOpError("expected layers in [1, ")
+           << ::mtp::kMostLayers << "], got " << layers;
+  if (entry < 1 || entry > ::mtp::kMostEntry) // cache_c1
     return emitOpError("expected an entry width in [1, 2^20], got ") << entry;
   Type type = getElementType();
   if (!type.isF32() && !type.isBF16()) // cache_c2
@@ -27,7 +29,7 @@ LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<int64_t> width = staticWidth(*this, "the rows", getX());
   if (failed(width))
     return failure();
-  if (at < 0 || at > (1 << 20)) // cache_append_c2
+  if (at < 0 || at > ::mtp::kMostEntry) // cache_append_c2
     return emitOpError("expected a place within the entry, got ") << at;
   return verifyCacheUse(*this, symbols, getCacheAttr(), getLayer(),
                         at + *width);
@@ -69,8 +71,8 @@ LogicalResult
 CachedAttentionOp::verifySymbolUses(SymbolTableCollection &symbols) {
   int64_t kvHeads = getKvHeads();
   int64_t keysAt = getKeysAt(), valuesAt = getValuesAt();
-  if (keysAt < 0 || keysAt > (1 << 20) || valuesAt < 0 ||
-      valuesAt > (1 << 20)) { // cached_attention_c4
+  if (keysAt < 0 || keysAt > ::mtp::kMostEntry || valuesAt < 0 ||
+      valuesAt > ::mtp::kMostEntry) { // cached_attention_c4
     return emitOpError("expected keys and values within the entry, got ")
            << keysAt << " and " << valuesAt;
   }

@@ -3,6 +3,7 @@
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "runtime/schema/Limits.h"
 #include "runtime/schema/LoopWords.h"
 #include "runtime/schema/SamplingWords.h"
 #include "llvm/Support/MathExtras.h"
@@ -144,8 +145,9 @@ static LogicalResult verifySizes(StateOp op) {
 /// state_c4 to state_c6
 static LogicalResult verifyRebuild(StateOp op) {
   int64_t rows = op.getRebuildRows();
-  if (rows < 1 || rows > 4096)
-    return op.emitOpError("expected rebuild of 1 to 4096 rows, got ") << rows;
+  if (rows < 1 || rows > ::mtp::kMostRebuildRows)
+    return op.emitOpError("expected rebuild of 1 to ")
+           << ::mtp::kMostRebuildRows << " rows, got " << rows;
   if (op.getShared() && (op.getRebuild() != Rebuild::Rows || rows != 1))
     return op.emitOpError("expected no rebuild of a shared state");
   if (op.getRebuild() != Rebuild::Tokens)

@@ -2,6 +2,7 @@
 
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/Verification.h"
+#include "runtime/schema/Limits.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -46,9 +47,6 @@ static LogicalResult verifyStep(Operation *op, Region &region) {
 // Vocabularies
 //===----------------------------------------------------------------------===//
 
-/// Far more than any vocabulary has; tables of them fit into memory.
-static constexpr int32_t kMostTokens = 1 << 24;
-
 LogicalResult VocabularyOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getTokens().getType());
   if (!type || type.getRank() != 1 || type.getNumElements() == 0)
@@ -62,9 +60,9 @@ LogicalResult VocabularyOp::verify() {
              << (last < 0 ? "" : std::to_string(last));
     last = token;
   }
-  if (last >= kMostTokens) // vocabulary_c1
+  if (last >= int32_t(::mtp::kMostTokens)) // vocabulary_c1
     return emitOpError("expected tokens below ")
-           << kMostTokens << ", got " << last;
+           << ::mtp::kMostTokens << ", got " << last;
   return success();
 }
 

@@ -37,6 +37,13 @@ def MTP_ActivationKind : MTP_Enum<"ActivationKind",
 def MTP_ActivationKindAttr
     : MTP_EnumAttr<MTP_ActivationKind, "activation">;
 
+def MTP_ProjectionRole : MTP_Enum<"ProjectionRole",
+    "what a projection's result decides", [
+  I32EnumCase<"Head", 0, "head">,     // which tokens are picked
+  I32EnumCase<"Router", 1, "router">  // which experts see a row
+]>;
+def MTP_ProjectionRoleAttr : MTP_EnumAttr<MTP_ProjectionRole, "role">;
+
 def MTP_Scoring : MTP_Enum<"Scoring", "how router logits become scores", [
   I32EnumCase<"Sigmoid", 0, "sigmoid">,
   I32EnumCase<"Softmax", 1, "softmax">

@@ -11,6 +11,23 @@ using namespace mlir::mtp;
 // fused_linear
 //===----------------------------------------------------------------------===//
 
+void FusedLinearOp::build(OpBuilder &builder, OperationState &state, Type type,
+                          Value x, ValueRange weights, ValueRange biases,
+                          ProjectionRoleAttr role, ActivationKind activation) {
+  build(builder, state, type, x, /*norm=*/Value(), weights, biases,
+        /*residual=*/Value(), /*eps=*/FloatAttr(), builder.getI64IntegerAttr(0),
+        ActivationKindAttr::get(builder.getContext(), activation), role);
+}
+
+void FusedLinearOp::build(OpBuilder &builder, OperationState &state,
+                          LinearOp linear) {
+  SmallVector<Value> biases;
+  if (linear.getBias())
+    biases.push_back(linear.getBias());
+  build(builder, state, linear.getType(), linear.getX(), linear.getWeight(),
+        biases, linear.getRoleAttr());
+}
+
 /// fused_linear_c1. The sum of the weights' outputs, if they are well formed.
 static FailureOr<int64_t> verifyWeights(FusedLinearOp op) {
   if (op.getWeights().empty()) {

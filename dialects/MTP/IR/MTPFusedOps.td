@@ -16,7 +16,8 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
   let description = [{
     `y = act(norm(x) [W0; W1; ...]^T + [b0; b1; ...]) + residual`. The weights
     stand one after the other along N. With `swiglu` they are two, gate and up,
-    and the result is `silu(gate) * up`.
+    and the result is `silu(gate) * up`. `role` is as in `mtp.linear`; of
+    several projections in one it is the router's, or else the head's.
 
     ```mlir
     %qkv = mtp.fused_linear %x norm %n eps 1.0e-6 weights(%wq, %wk, %wv)
@@ -45,14 +46,25 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
                        OptionalAttr<F64Attr>:$eps,
                        DefaultValuedAttr<I64Attr, "0">:$offset,
                        DefaultValuedAttr<MTP_ActivationKindAttr,
-                           "::mlir::mtp::ActivationKind::None">:$activation);
+                           "::mlir::mtp::ActivationKind::None">:$activation,
+                       OptionalAttr<MTP_ProjectionRoleAttr>:$role);
   let results = (outs MTP_Activation:$result);
   let assemblyFormat = [{
     $x (`norm` $norm^ `eps` $eps)? (`offset` $offset^)?
     `weights` `(` $weights `)` (`biases` `(` $biases^ `)`)?
-    (`residual` $residual^)? (`activation` `` $activation^)? attr-dict
-    `:` functional-type(operands, results)
+    (`residual` $residual^)? (`activation` `` $activation^)?
+    (`role` `` $role^)? attr-dict `:` functional-type(operands, results)
   }];
+  let builders = [
+    // Without a norm and a residual.
+    OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$x,
+                   "::mlir::ValueRange":$weights, "::mlir::ValueRange":$biases,
+                   "::mlir::mtp::ProjectionRoleAttr":$role,
+                   CArg<"::mlir::mtp::ActivationKind",
+                        "::mlir::mtp::ActivationKind::None">:$activation)>,
+    // What `linear` computes.
+    OpBuilder<(ins "::mlir::mtp::LinearOp":$linear)>
+  ];
   let hasVerifier = 1;
 }
 

@@ -194,10 +194,17 @@ def MTP_LinearOp : MTP_ModelOp<"linear"> {
   let description = [{
     `y = x W^T + b`, the weight `[N, K]` as checkpoints store it.
 
+    A projection whose result is logits of tokens or of experts says so by its
+    `role`, whatever happens to the logits before somebody picks: quantisation
+    treats heads and routers by themselves, and a head may draft from a part of
+    the vocabulary. Where none is said, `mtp-convert-to-exec` finds it out.
+
     ```mlir
     %q = mtp.linear %x, %w bias %b
          : tensor<?x192xf32>, tensor<256x192xbf16>, tensor<256xbf16>
          -> tensor<?x256xf32>
+    %logits = mtp.linear %h, %head role head
+              : tensor<?x192xf32>, tensor<4096x192xbf16> -> tensor<?x4096xf32>
     ```
 
     Constraints:
@@ -206,10 +213,11 @@ def MTP_LinearOp : MTP_ModelOp<"linear"> {
     - (C3) the bias has width N.
   }];
   let arguments = (ins MTP_Activation:$x, MTP_WeightMatrix:$weight,
-                       Optional<MTP_WeightVector>:$bias);
+                       Optional<MTP_WeightVector>:$bias,
+                       OptionalAttr<MTP_ProjectionRoleAttr>:$role);
   let results = (outs MTP_Activation:$result);
   let assemblyFormat = [{
-    $x `,` $weight (`bias` $bias^)? attr-dict
+    $x `,` $weight (`bias` $bias^)? (`role` `` $role^)? attr-dict
     `:` type($x) `,` type($weight) (`,` type($bias)^)? `->` type($result)
   }];
   let hasVerifier = 1;

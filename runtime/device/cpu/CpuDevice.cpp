@@ -2,7 +2,6 @@
 
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/artifact/CpuFeatures.h"
-#include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/MemoryAccount.h"
 #include "runtime/core/Processors.h"
@@ -10,7 +9,6 @@
 #include "runtime/device/Rounds.h"
 #include "runtime/device/cpu/Builtins.h"
 #include "runtime/device/cpu/CommandList.h"
-#include "runtime/schema/KvPage.h"
 
 #include <cstring>
 #include <unordered_map>
@@ -53,9 +51,6 @@ private:
   ResolvedCommand resolve(const Program &program, const Command &command,
                           uint32_t n, CommandList &list) const;
   uint8_t *address(const schema::Binding &binding) const;
-  /// Bytes of a page's entries, and from one page to the next.
-  uint64_t pageBytes(uint32_t cache) const;
-  uint64_t pageStride(uint32_t cache) const;
   uint8_t *pageAddress(uint32_t cache, uint32_t layer, uint32_t page) const;
 
   std::shared_ptr<const ArtifactFile> file;
@@ -100,28 +95,12 @@ private:
 
 } // namespace
 
-static uint64_t pageTokens(const Artifact &artifact) {
-  return artifact.envelope ? artifact.envelope->page_tokens() : 1;
-}
-
-uint64_t CpuExecutable::pageBytes(uint32_t index) const {
-  const schema::Cache *cache = artifact.caches->Get(index);
-  return pageTokens(artifact) * cache->entry_width() *
-         dtypeBytes(cache->dtype());
-}
-
-uint64_t CpuExecutable::pageStride(uint32_t index) const {
-  const schema::Cache *cache = artifact.caches->Get(index);
-  return mtp::pageStride(pageTokens(artifact), cache->entry_width(),
-                         dtypeBytes(cache->dtype()));
-}
-
 /// Bytes of one page of all layers of all caches.
 uint64_t CpuExecutable::cacheBytesOfPage() const {
   uint64_t page = 0;
   for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i)
-    page = addBytes(
-        page, multiplyBytes(pageStride(i), artifact.caches->Get(i)->layers()));
+    page = addBytes(page, multiplyBytes(artifact.pageStride(i),
+                                        artifact.caches->Get(i)->layers()));
   return page;
 }
 
@@ -165,7 +144,7 @@ Status CpuExecutable::allocate() {
                                             "the workers' scratch"));
   for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i) {
     uint64_t bytes =
-        pageStride(i) * artifact.caches->Get(i)->layers() * kvPages;
+        artifact.pageStride(i) * artifact.caches->Get(i)->layers() * kvPages;
     MTP_ASSIGN_OR_RETURN(HostMemory cache,
                          HostMemory::allocate(bytes, "the KV cache"));
     caches.push_back(std::move(cache));
@@ -272,7 +251,7 @@ uint8_t *CpuExecutable::address(const schema::Binding &binding) const {
     return blob(plan.constants->Get(binding.index()));
   case schema::Space::Kv:
     return caches[binding.index()].data() +
-           binding.offset() * kvPages * pageStride(binding.index());
+           binding.offset() * kvPages * artifact.pageStride(binding.index());
   }
   return nullptr;
 }
@@ -324,12 +303,14 @@ Status CpuExecutable::read(const schema::Binding &binding, void *target,
 
 uint8_t *CpuExecutable::pageAddress(uint32_t cache, uint32_t layer,
                                     uint32_t page) const {
-  return caches[cache].data() + (layer * kvPages + page) * pageStride(cache);
+  return caches[cache].data() +
+         (layer * kvPages + page) * artifact.pageStride(cache);
 }
 
 Status CpuExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
                                 const void *source) {
-  std::memcpy(pageAddress(cache, layer, page), source, pageBytes(cache));
+  std::memcpy(pageAddress(cache, layer, page), source,
+              artifact.pageBytes(cache));
   return okStatus();
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/device/cpu/WorkerPool.h"
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/Limits.h"
 
 #include <algorithm>
 #include <chrono>
@@ -47,7 +48,7 @@ static constexpr uint32_t kFewWorkers = 4;
 /// Bits of the phase that hold the number of shares.
 static constexpr uint32_t kShareBits = 11;
 static constexpr uint64_t kShareMask = (1u << kShareBits) - 1;
-static_assert(WorkerPool::kMostWorkers <= kShareMask);
+static_assert(kMostWorkers <= kShareMask);
 
 //===----------------------------------------------------------------------===//
 // The system

@@ -35,8 +35,6 @@ public:
     void *context;
   };
 
-  static constexpr uint32_t kMostWorkers = 1024;
-
   /// `pin`: bind thread i to the i-th processor that this process may use.
   /// `processors`: how many threads can run at a time; zero: as many as this
   /// process may use.

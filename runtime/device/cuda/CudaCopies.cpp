@@ -71,6 +71,7 @@ Status CudaExecutable::read(const schema::Binding &binding, void *target,
 
 Status CudaExecutable::writePage(uint32_t cache, uint32_t layer, uint32_t page,
                                  const void *source) {
-  return upload(caches[cache][layer].address() + page * pageStride(cache),
-                source, pageBytes(cache));
+  return upload(caches[cache][layer].address() +
+                    page * artifact.pageStride(cache),
+                source, artifact.pageBytes(cache));
 }

@@ -1,28 +1,10 @@
 //===- CudaExecutable.cpp - Load a plan to a GPU --------------------------===//
 
 #include "runtime/device/cuda/CudaExecutable.h"
-#include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/schema/KvPage.h"
 
 using namespace mtp;
-
-static uint64_t pageTokens(const Artifact &artifact) {
-  return artifact.envelope ? artifact.envelope->page_tokens() : 1;
-}
-
-uint64_t CudaExecutable::pageBytes(uint32_t index) const {
-  const schema::Cache *cache = artifact.caches->Get(index);
-  return pageTokens(artifact) * cache->entry_width() *
-         dtypeBytes(cache->dtype());
-}
-
-uint64_t CudaExecutable::pageStride(uint32_t index) const {
-  const schema::Cache *cache = artifact.caches->Get(index);
-  return mtp::pageStride(pageTokens(artifact), cache->entry_width(),
-                         dtypeBytes(cache->dtype()));
-}
 
 /// What nobody allocates here, and the driver needs all the same: kept graphs
 /// (100 MB at most), code, the library's handle, what kernels spill, and pages
@@ -34,7 +16,7 @@ uint64_t CudaExecutable::footprintOfPages(uint64_t pages) const {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i) {
     uint64_t layer =
-        CudaMemory::footprint(multiplyBytes(pageStride(i), pages), 0);
+        CudaMemory::footprint(multiplyBytes(artifact.pageStride(i), pages), 0);
     sum =
         addBytes(sum, multiplyBytes(layer, artifact.caches->Get(i)->layers()));
   }
@@ -120,9 +102,9 @@ Status CudaExecutable::allocate() {
   for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i) {
     std::vector<CudaMemory> &layers = caches.emplace_back();
     for (uint32_t l = 0; l < artifact.caches->Get(i)->layers(); ++l) {
-      MTP_ASSIGN_OR_RETURN(
-          CudaMemory layer,
-          makeZeroed(pageStride(i) * kvPages, 0, "a layer of the KV cache"));
+      MTP_ASSIGN_OR_RETURN(CudaMemory layer,
+                           makeZeroed(artifact.pageStride(i) * kvPages, 0,
+                                      "a layer of the KV cache"));
       MTP_RETURN_IF_ERROR(layer.forget());
       layers.push_back(std::move(layer));
     }

@@ -78,8 +78,6 @@ private:
   Status makingRoom(bool keepLast, const std::function<Status()> &work);
   Status makeEvents(size_t count);
   CUdeviceptr address(const schema::Binding &binding) const;
-  uint64_t pageBytes(uint32_t cache) const;
-  uint64_t pageStride(uint32_t cache) const;
   Status upload(CUdeviceptr target, const void *source, uint64_t bytes);
   Status wait(std::string_view what) const;
   std::chrono::nanoseconds patience() const;

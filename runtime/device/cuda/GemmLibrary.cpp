@@ -2,6 +2,7 @@
 
 #include "runtime/device/cuda/GemmLibrary.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/Limits.h"
 
 #if !__has_include(<cublasLt.h>)
 
@@ -234,8 +235,6 @@ Status Description::fill(const GemmShape &shape) {
 /// Partial sums are added up in f32, behind one another: no order but that of
 /// the algorithm.
 Status Preference::fill(uint64_t workspace) {
-  // What FORMAT.md promises of a gemm's buffers.
-  constexpr uint32_t kAlignment = 16;
   MTP_RETURN_IF_ERROR(check(api.cublasLtMatmulPreferenceCreate(&value),
                             "cublasLtMatmulPreferenceCreate"));
   MTP_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace));
@@ -245,7 +244,7 @@ Status Preference::fill(uint64_t workspace) {
                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    MTP_RETURN_IF_ERROR(set(which, kAlignment));
+    MTP_RETURN_IF_ERROR(set(which, kGemmAlignment));
   return okStatus();
 }
 

@@ -9,7 +9,7 @@ exec.constant @vocabulary dense<3> : tensor<64x1xi32>
 exec.constant @masks dense<[1, 3]> : tensor<2xi64>
 
 // CHECK-LABEL: exec.program @products
-exec.program @products "function" {
+exec.program @products function {
   %x = exec.input "x" : tensor<4x192xf32>
   %n = exec.input "n" : tensor<192xf32>
   %w = exec.input "w" : tensor<2x96x32x2xbf16>
@@ -23,6 +23,8 @@ exec.program @products "function" {
   // CHECK: exec.linear %[[X]], %{{.*}} as i4 group 64 norm %{{.*}} eps 9.99999997E-7 offset 1 bias %{{.*}} residual %{{.*}} :
   %y1 = exec.linear %x, %q as i4 group 64 norm %n eps 1.0e-6 offset 1 bias %b residual %r
     : (tensor<4x192xf32>, tensor<192xf32>, tensor<2x3456xi8>, tensor<64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  // CHECK: exec.linear {{.*}} as bf16 role head : {{.*}} -> tensor<4x64xf32>
+  %yh = exec.linear %x, %w as bf16 role head : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x64xf32>
   // CHECK: exec.linear {{.*}} as bf16 activation swiglu : {{.*}} -> tensor<4x32xf32>
   %y2 = exec.linear %x, %w as bf16 activation swiglu
     : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x32xf32>
@@ -59,7 +61,7 @@ exec.program @products "function" {
 }
 
 // CHECK-LABEL: exec.program @picks
-exec.program @picks "function" {
+exec.program @picks function {
   %l = exec.input "l" : tensor<4x64xf32>
   %b = exec.input "b" : tensor<4x2xf32>
   %c = exec.input "c" : tensor<4x2xi32>
@@ -83,7 +85,7 @@ exec.program @picks "function" {
 }
 
 // CHECK-LABEL: exec.program @rows
-exec.program @rows "function" {
+exec.program @rows function {
   %x = exec.input "x" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<4xi32>
   %i = exec.input "i" : tensor<2xi32>
@@ -112,7 +114,7 @@ exec.program @rows "function" {
 }
 
 // CHECK-LABEL: exec.program @attention
-exec.program @attention "function" {
+exec.program @attention function {
   %q = exec.input "q" : tensor<4x32xf32>
   %k = exec.input "k" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<64x8xf32>
@@ -148,7 +150,7 @@ exec.program @attention "function" {
 }
 
 // CHECK-LABEL: exec.program @experts
-exec.program @experts "function" {
+exec.program @experts function {
   %x = exec.input "x" : tensor<4x16xf32>
   %l = exec.input "l" : tensor<4x8xf32>
   %b = exec.input "b" : tensor<8xf32>

@@ -42,7 +42,7 @@ exec.state @length : memref<4xi32>
 // BUFFERS: %[[C:.*]] = exec.alloc : memref<2xi32>
 // BUFFERS-NEXT: exec.dispatch @count(%[[S]], %[[L]], %[[C]]) params [2] offsets [0, 0, 0] outputs 1 :
 // CHECK-LABEL: exec.program @calls
-exec.program @calls "function" {
+exec.program @calls function {
   %s = exec.input "slots" : tensor<2xi32>
   %t = exec.input "others" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
@@ -69,7 +69,7 @@ exec.kernel @count "control" {reads = 1, updates = 0, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %y: memref<?xi32>):
 }
 exec.state shared @active : memref<4xi32>
-exec.program @some "function" {
+exec.program @some function {
   %a = exec.ref @active : memref<4xi32>
   // CHECK: exec.control @count for 3 of %{{.*}} : (memref<4xi32>) -> tensor<3xi32>
   %c = exec.control @count for 3 of %a : (memref<4xi32>) -> tensor<3xi32>

@@ -3,7 +3,7 @@
 // Kernel calls; a case per constraint, named by it.
 
 // columns_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   // expected-error @+1 {{expected columns of 'tensor<4x16xf32>', got 8 to 17}}
   %r = exec.columns %x[8 to 17] : tensor<4x16xf32>
@@ -12,7 +12,7 @@ exec.program @p "function" {
 // -----
 
 // columns_c2
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
   // expected-error @+1 {{expected columns of what is no view itself}}
@@ -22,7 +22,7 @@ exec.program @p "function" {
 // -----
 
 // regroup_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   // expected-error @+1 {{'exec.regroup' op expected as many numbers, got 'tensor<4x16xf32>' and 'tensor<2x3x16xf32>'}}
   %r = exec.regroup %x : tensor<4x16xf32> -> tensor<2x3x16xf32>
@@ -31,7 +31,7 @@ exec.program @p "function" {
 // -----
 
 // regroup_c2
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x1xf32>
   // expected-error @+1 {{'exec.regroup' op expected numbers of one type, got 'tensor<4x1xf32>' and 'tensor<4xi32>'}}
   %r = exec.regroup %x : tensor<4x1xf32> -> tensor<4xi32>
@@ -40,7 +40,7 @@ exec.program @p "function" {
 // -----
 
 // regroup_c3
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
   // expected-error @+1 {{'exec.regroup' op expected what is no view of columns}}
@@ -50,7 +50,7 @@ exec.program @p "function" {
 // -----
 
 // rotation_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<64x8xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -62,7 +62,7 @@ exec.program @p "function" {
 // -----
 
 // linear_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{'exec.linear' op failed to verify that all of {x, y} have same rows}}
@@ -72,7 +72,7 @@ exec.program @p "function" {
 // -----
 
 // linear_c2
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   %h = exec.input "h" : tensor<4x8xf32>
@@ -84,7 +84,7 @@ exec.program @p "function" {
 // -----
 
 // linear_c3
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %wb = exec.input "wb" : tensor<1x640xi8>
   // expected-error @+1 {{failed to verify that group to be given for i8 and i4 alone}}
@@ -94,7 +94,7 @@ exec.program @p "function" {
 // -----
 
 // linear_c4
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   %n = exec.input "n" : tensor<16xf32>
@@ -106,7 +106,7 @@ exec.program @p "function" {
 // -----
 
 // gemm_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xbf16>
   %w = exec.input "w" : tensor<32x16xbf16>
   // expected-error @+1 {{'exec.gemm' op failed to verify that all of {x, y} have same rows}}
@@ -117,7 +117,7 @@ exec.program @p "function" {
 // -----
 
 // gemm_c2
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xbf16>
   %w = exec.input "w" : tensor<32x8xbf16>
   // expected-error @+1 {{'exec.gemm' op expected a weight of 32 outputs and 16 inputs, got 'tensor<32x8xbf16>'}}
@@ -128,7 +128,7 @@ exec.program @p "function" {
 // -----
 
 // unpack_c1
-exec.program @p "function" {
+exec.program @p function {
   %w = exec.input "w" : tensor<2x16x32x2xbf16>
   // expected-error @+1 {{'exec.unpack' op expected fragments of 'tensor<64x32xbf16>', got 'tensor<2x16x32x2xbf16>'}}
   %m = exec.unpack %w : (tensor<2x16x32x2xbf16>) -> tensor<64x32xbf16>
@@ -137,7 +137,7 @@ exec.program @p "function" {
 // -----
 
 // unpack_c1
-exec.program @p "function" {
+exec.program @p function {
   %w = exec.input "w" : tensor<2x6x32x32xbf16>
   // expected-error @+1 {{'exec.unpack' op expected fragments of 'tensor<72x192xbf16>', got 'tensor<2x6x32x32xbf16>'}}
   %m = exec.unpack %w : (tensor<2x6x32x32xbf16>) -> tensor<72x192xbf16>
@@ -146,7 +146,7 @@ exec.program @p "function" {
 // -----
 
 // round_rows_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   // expected-error @+1 {{'exec.round_rows' op failed to verify that all of {x, y} have same shape}}
   %y = exec.round_rows %x : (tensor<4x16xf32>) -> tensor<4x8xbf16>
@@ -155,7 +155,7 @@ exec.program @p "function" {
 // -----
 
 // round_rows_c2
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %n = exec.input "n" : tensor<16xf32>
   // expected-error @+1 {{failed to verify that eps to be given with norm alone}}
@@ -165,7 +165,7 @@ exec.program @p "function" {
 // -----
 
 // add_bias_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %b = exec.input "b" : tensor<16xf32>
   // expected-error @+1 {{'exec.add_bias' op failed to verify that all of {x, y} have same shape}}
@@ -175,7 +175,7 @@ exec.program @p "function" {
 // -----
 
 // linear_argmax_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{failed to verify that all of {x, best, columns} have same rows}}
@@ -186,7 +186,7 @@ exec.program @p "function" {
 // -----
 
 // linear_argmax_c2
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{failed to verify that all of {best, columns} have same shape}}
@@ -197,7 +197,7 @@ exec.program @p "function" {
 // -----
 
 // linear_argmax_c3
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -210,7 +210,7 @@ exec.program @p "function" {
 // -----
 
 // head_linear_c3
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{expected columns of heads of 'tensor<4x16xf32>' and 'tensor<4x32xf32>', got heads 1, cols 0 to 17 and keep 0 to 0}}
@@ -221,7 +221,7 @@ exec.program @p "function" {
 // -----
 
 // argmax_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   // expected-error @+1 {{failed to verify that all of {x, picks} have same rows}}
   %r = exec.argmax %x : (tensor<4x16xf32>) -> tensor<2xi32>
@@ -230,7 +230,7 @@ exec.program @p "function" {
 // -----
 
 // argmax_parts_c3
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
   %c8 = exec.input "c8" : tensor<4x8xi32>
@@ -241,7 +241,7 @@ exec.program @p "function" {
 // -----
 
 // sample_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s2 = exec.input "s2" : tensor<2xi32>
   %s = exec.input "s" : tensor<4xi32>
@@ -254,7 +254,7 @@ exec.program @p "function" {
 // -----
 
 // sample_c3
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %sampling = exec.input "sampling" : tensor<2x8xi32>
@@ -266,7 +266,7 @@ exec.program @p "function" {
 // -----
 
 // sample_c4
-exec.program @p "function" {
+exec.program @p function {
   %s = exec.input "s" : tensor<4xi32>
   %sampling = exec.input "sampling" : tensor<2x8xi32>
   %x = exec.input "x" : tensor<4x16xf32>
@@ -279,7 +279,7 @@ exec.program @p "function" {
 // -----
 
 // embed_c1
-exec.program @p "function" {
+exec.program @p function {
   %s = exec.input "s" : tensor<4xi32>
   %e = exec.input "e" : tensor<64x16xbf16>
   // expected-error @+1 {{failed to verify that all of {tokens, y} have same rows}}
@@ -289,7 +289,7 @@ exec.program @p "function" {
 // -----
 
 // mask_first_c3
-exec.program @p "function" {
+exec.program @p function {
   %s = exec.input "s" : tensor<4xi32>
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
@@ -300,7 +300,7 @@ exec.program @p "function" {
 // -----
 
 // rms_norm_c2
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %n = exec.input "n" : tensor<16xf32>
   // expected-error @+1 {{expected groups that divide 16 columns, got 3}}
@@ -311,7 +311,7 @@ exec.program @p "function" {
 // -----
 
 // add_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %h = exec.input "h" : tensor<4x8xf32>
   // expected-error @+1 {{failed to verify that all of {a, b, y} have same shape}}
@@ -321,7 +321,7 @@ exec.program @p "function" {
 // -----
 
 // concat_c2
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %h = exec.input "h" : tensor<4x8xf32>
   // expected-error @+1 {{expected 24 columns of the result, got 'tensor<4x32xf32>'}}
@@ -331,7 +331,7 @@ exec.program @p "function" {
 // -----
 
 // copy_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   // expected-error @+1 {{failed to verify that all of {x, y} have same shape}}
   %r = exec.copy %x : (tensor<4x16xf32>) -> tensor<4x8xf32>
@@ -340,7 +340,7 @@ exec.program @p "function" {
 // -----
 
 // gather_rows_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s2 = exec.input "s2" : tensor<2xi32>
   // expected-error @+1 {{failed to verify that all of {index, result} have same rows}}
@@ -350,7 +350,7 @@ exec.program @p "function" {
 // -----
 
 // rope_c3
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<64x8xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -363,7 +363,7 @@ exec.program @p "function" {
 
 // kv_append_c2
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %pages = exec.input "pages" : tensor<1x4xi32>
@@ -377,7 +377,7 @@ exec.program @p "function" {
 
 // rope_append_c1
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<64x8xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -392,7 +392,7 @@ exec.program @p "function" {
 
 // rope_append_c4
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<64x8xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -407,7 +407,7 @@ exec.program @p "function" {
 
 // attention_c2
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %pages = exec.input "pages" : tensor<1x4xi32>
@@ -421,7 +421,7 @@ exec.program @p "function" {
 
 // attention_c3
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %pages = exec.input "pages" : tensor<1x4xi32>
@@ -436,7 +436,7 @@ exec.program @p "function" {
 
 // attention_parts_c2
 exec.cache @kv layers 1 entry 32 page 16 : bf16
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %pages = exec.input "pages" : tensor<1x4xi32>
@@ -449,7 +449,7 @@ exec.program @p "function" {
 // -----
 
 // attention_join_c1
-exec.program @p "function" {
+exec.program @p function {
   %left = exec.input "left" : tensor<4x256xf32>
   %s2 = exec.input "s2" : tensor<2xi32>
   // expected-error @+1 {{failed to verify that all of {positions, left, y} have same rows}}
@@ -460,7 +460,7 @@ exec.program @p "function" {
 // -----
 
 // moe_route_c2
-exec.program @p "function" {
+exec.program @p function {
   %h = exec.input "h" : tensor<4x8xf32>
   // expected-error @+1 {{failed to verify that all of {experts, weights} have same shape}}
   %r, %q = exec.moe_route %h softmax : (tensor<4x8xf32>) -> (tensor<4x2xi32>, tensor<4x1xf32>)
@@ -469,7 +469,7 @@ exec.program @p "function" {
 // -----
 
 // moe_plan_c1
-exec.program @p "function" {
+exec.program @p function {
   %i2 = exec.input "i2" : tensor<4x2xi32>
   %s2 = exec.input "s2" : tensor<2xi32>
   // expected-error @+1 {{failed to verify that all of {positions, experts} have same rows}}
@@ -480,7 +480,7 @@ exec.program @p "function" {
 // -----
 
 // moe_gate_up_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   %st = exec.input "st" : tensor<9xi32>
@@ -493,7 +493,7 @@ exec.program @p "function" {
 // -----
 
 // moe_down_c1
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   %st = exec.input "st" : tensor<9xi32>
@@ -506,7 +506,7 @@ exec.program @p "function" {
 // -----
 
 // moe_combine_c2
-exec.program @p "function" {
+exec.program @p function {
   %e8 = exec.input "e8" : tensor<8x16xf32>
   %f2 = exec.input "f2" : tensor<4x2xf32>
   %s = exec.input "s" : tensor<4xi32>
@@ -519,7 +519,7 @@ exec.program @p "function" {
 // -----
 
 // output_c2
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
   // expected-error @+1 {{'exec.output' op expected a value that is no view}}

@@ -146,7 +146,7 @@ exec.weight @w #exec.panels<32> k 8 n 2 stack 1 [#exec.source<key = "w">] picks 
 
 // ref_c3
 exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : i4 group 64
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected 'memref<1x1152xi8>' for 'w', got 'memref<1x1152xf32>'}}
   %w = exec.ref @w : memref<1x1152xf32>
 }
@@ -223,77 +223,78 @@ exec.cache @c layers 1 entry 8 page 16 : i8
 // -----
 
 // program_c1
-// expected-error @+1 {{'exec.program' op expected kind decode, prefill or function, got 'train'}}
-exec.program @p "train" {
+// expected-error @+2 {{expected one of [decode, prefill, function] for the kind of a program, got: train}}
+// expected-error @+1 {{failed to parse Exec_ProgramKindAttr}}
+exec.program @p train {
 }
 
 // -----
 
 // program_c2
 // expected-error @+1 {{'exec.program' op expected k >= 0 and n from 1 on for kind decode, got k 1 and n 0 to 3}}
-exec.program @p "decode" k 1 n 0 to 3 {
+exec.program @p decode k 1 n 0 to 3 {
 }
 
 // -----
 
 // program_c2
 // expected-error @+1 {{'exec.program' op expected k >= 0 and n from 1 on for kind decode, got k -1 and n 1 to 3}}
-exec.program @p "decode" k -1 n 1 to 3 {
+exec.program @p decode k -1 n 1 to 3 {
 }
 
 // -----
 
 // program_c2
 // expected-error @+1 {{'exec.program' op expected k >= 0 and n from 1 on for kind prefill, got k 0 and n 4 to 3}}
-exec.program @p "prefill" k 0 n 4 to 3 {
+exec.program @p prefill k 0 n 4 to 3 {
 }
 
 // -----
 
 // program_c2
 // expected-error @+1 {{'exec.program' op expected k 0 and n 0 for kind function, got k 0 and n 1 to 1}}
-exec.program @p "function" k 0 n 1 to 1 {
+exec.program @p function k 0 n 1 to 1 {
 }
 
 // -----
 
 // program_c4
 // expected-error @+1 {{'exec.program' op expected sequences of a prefill alone, got a decode program of 2}}
-exec.program @p "decode" sequences 2 k 0 n 2 to 4 {
+exec.program @p decode sequences 2 k 0 n 2 to 4 {
 }
 
 // -----
 
 // program_c4
 // expected-error @+1 {{'exec.program' op expected at least one sequence and a row of each, got 3 sequences and n from 2 on}}
-exec.program @p "prefill" sequences 3 k 0 n 2 to 4 {
+exec.program @p prefill sequences 3 k 0 n 2 to 4 {
 }
 
 // -----
 
 // program_c4
 // expected-error @+1 {{'exec.program' op expected at least one sequence and a row of each, got 0 sequences and n from 2 on}}
-exec.program @p "prefill" sequences 0 k 0 n 2 to 4 {
+exec.program @p prefill sequences 0 k 0 n 2 to 4 {
 }
 
 // -----
 
 // program_c5
 // expected-error @+1 {{'exec.program' op expected a decode program below positions, got a prefill program}}
-exec.program @p "prefill" below 640 k 0 n 2 to 4 {
+exec.program @p prefill below 640 k 0 n 2 to 4 {
 }
 
 // -----
 
 // program_c5
 // expected-error @+1 {{'exec.program' op expected 1 to 2^31 - 1 positions, got 0}}
-exec.program @p "decode" below 0 k 0 n 2 to 4 {
+exec.program @p decode below 0 k 0 n 2 to 4 {
 }
 
 // -----
 
 // program_c3
-exec.program @p "decode" k 0 n 2 to 4 {
+exec.program @p decode k 0 n 2 to 4 {
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 2 on, got 1}}
   exec.schedule from 1 []
 }
@@ -301,7 +302,7 @@ exec.program @p "decode" k 0 n 2 to 4 {
 // -----
 
 // program_c3
-exec.program @p "decode" k 0 n 2 to 4 {
+exec.program @p decode k 0 n 2 to 4 {
   exec.schedule from 2 []
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 3 or more on, got 2}}
   exec.schedule from 2 []
@@ -310,7 +311,7 @@ exec.program @p "decode" k 0 n 2 to 4 {
 // -----
 
 // program_c3
-exec.program @p "decode" k 0 n 2 to 4 {
+exec.program @p decode k 0 n 2 to 4 {
   exec.schedule from 2 []
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 3 or more on, got 5}}
   exec.schedule from 5 []
@@ -319,7 +320,7 @@ exec.program @p "decode" k 0 n 2 to 4 {
 // -----
 
 // program_c3
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x8xf32>
   %y = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   // expected-error @+1 {{'exec.schedule' op expected a step for each of 1 calls, got 2}}
@@ -329,7 +330,7 @@ exec.program @p "function" {
 // -----
 
 // program_c3
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.input "x" : tensor<4x8xf32>
   %y = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   // expected-error @+1 {{'exec.schedule' op expected steps that are solo, joined, both or none, and a first one that is not joined, got 2 as step 0}}
@@ -363,7 +364,7 @@ exec.program @p "function" {
 // -----
 
 // An extent that nobody knows is none.
-exec.program @p "function" {
+exec.program @p function {
   %x = builtin.unrealized_conversion_cast to tensor<?x8xf32>
   // expected-error @+1 {{'exec.add' op operand #0 must be rows of f32, but got 'tensor<?x8xf32>'}}
   %y = exec.add %x, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
@@ -372,7 +373,7 @@ exec.program @p "function" {
 // -----
 
 // Counts that are not the same are not the same rows.
-exec.program @p "decode" k 0 n 1 to 4 {
+exec.program @p decode k 0 n 1 to 4 {
   %x = builtin.unrealized_conversion_cast to tensor<?x8xf32, #exec.count<2 * n>>
   // expected-error @+1 {{'exec.add' op failed to verify that all of {a, b, y} have same shape}}
   %y = exec.add %x, %x : (tensor<?x8xf32, #exec.count<2 * n>>, tensor<?x8xf32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<n>>
@@ -381,7 +382,7 @@ exec.program @p "decode" k 0 n 1 to 4 {
 // -----
 
 // ref_c1
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a state, weight, table, constant or cache named 'nothing', found none}}
   %0 = exec.ref @nothing : memref<4xi32>
 }
@@ -390,7 +391,7 @@ exec.program @p "function" {
 
 // ref_c1: a kernel is no buffer
 exec.kernel @add "add" {}
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a state, weight, table, constant or cache named 'add', found none}}
   %0 = exec.ref @add : memref<4xi32>
 }
@@ -399,7 +400,7 @@ exec.program @p "function" {
 
 // ref_c2
 exec.cache @c layers 2 entry 8 page 16 : f32
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a layer below 2 of 'c', got 2}}
   %0 = exec.ref @c layer 2 : memref<?x16x8xf32>
 }
@@ -408,7 +409,7 @@ exec.program @p "function" {
 
 // ref_c2
 exec.state @s : memref<4xi32>
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a layer below 1 of 's', got 1}}
   %0 = exec.ref @s layer 1 : memref<4xi32>
 }
@@ -417,7 +418,7 @@ exec.program @p "function" {
 
 // ref_c3
 exec.state @s : memref<4xi32>
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected 'memref<4xi32>' for 's', got 'memref<5xi32>'}}
   %0 = exec.ref @s : memref<5xi32>
 }
@@ -426,7 +427,7 @@ exec.program @p "function" {
 
 // ref_c3
 exec.cache @c layers 2 entry 8 page 16 : bf16
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected 'memref<?x16x8xbf16>' for 'c', got 'memref<?x16x8xf32>'}}
   %0 = exec.ref @c : memref<?x16x8xf32>
 }
@@ -435,7 +436,7 @@ exec.program @p "function" {
 
 // ref_c3
 exec.weight @w #exec.raw k 8 n 4 stack 1 [#exec.source<key = "w">] : bf16
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected 'memref<4x8xbf16>' for 'w', got 'memref<4x8xf32>'}}
   %0 = exec.ref @w : memref<4x8xf32>
 }
@@ -444,7 +445,7 @@ exec.program @p "function" {
 
 // ref_c4: two panels of 8 inputs, one of them of 1 output
 exec.weight @w #exec.panels<32> k 8 n 33 stack 1 [#exec.source<key = "w">] : f32
-exec.program @p "function" {
+exec.program @p function {
   %0 = exec.ref @w : memref<2x8x32xf32>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 2048 bytes for 'w', got 'memref<3x8x32xf32>'}}
   %1 = exec.ref @w : memref<3x8x32xf32>
@@ -454,7 +455,7 @@ exec.program @p "function" {
 
 // ref_c4: bf16 holds inputs in pairs, and halves of swiglu are padded each
 exec.weight @w #exec.gated_panels<32> k 7 n 66 stack 3 [#exec.source<key = "a.{}">, #exec.source<key = "b.{}">] : bf16
-exec.program @p "function" {
+exec.program @p function {
   %0 = exec.ref @w : memref<12x4x32x2xbf16>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 6144 bytes for 'w', got 'memref<9x4x32x2xbf16>'}}
   %1 = exec.ref @w : memref<9x4x32x2xbf16>
@@ -464,7 +465,7 @@ exec.program @p "function" {
 
 // ref_c4
 exec.weight @w #exec.raw k 64 n 5 stack 1 [#exec.source<key = "w">] : i8 group 64
-exec.program @p "function" {
+exec.program @p function {
   %0 = exec.ref @w : memref<5x68xi8>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 340 bytes for 'w', got 'memref<5x64xi8>'}}
   %1 = exec.ref @w : memref<5x64xi8>
@@ -474,7 +475,7 @@ exec.program @p "function" {
 
 // ref_c5
 exec.state @s : memref<2x8xi32>
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a row of a state, got row 2 of 'memref<2x8xi32>'}}
   %0 = exec.ref @s row 2 : memref<8xi32>
 }
@@ -483,7 +484,7 @@ exec.program @p "function" {
 
 // ref_c5
 exec.state @s : memref<2x8xi32>
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a row of a state, got row -1 of 'memref<2x8xi32>'}}
   %0 = exec.ref @s row -1 : memref<8xi32>
 }
@@ -492,7 +493,7 @@ exec.program @p "function" {
 
 // ref_c5
 exec.state @s : memref<8xi32>
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a row of a state, got row 0 of 'memref<8xi32>'}}
   %0 = exec.ref @s row 0 : memref<i32>
 }
@@ -501,7 +502,7 @@ exec.program @p "function" {
 
 // ref_c5
 exec.constant @s dense<[[1, 3], [5, 7]]> : tensor<2x2xi64>
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a row of a state, got row 1 of 'memref<2x2xi64>'}}
   %0 = exec.ref @s row 1 : memref<2xi64>
 }
@@ -510,7 +511,7 @@ exec.program @p "function" {
 
 // ref_c5
 exec.state @s : memref<2x8xi32>
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected 'memref<8xi32>' for 's', got 'memref<2x8xi32>'}}
   %0 = exec.ref @s row 1 : memref<2x8xi32>
 }
@@ -519,7 +520,7 @@ exec.program @p "function" {
 
 // ref_c5
 exec.state shared @active : memref<4xi32>
-exec.program @p "decode" k 0 n 1 to 5 {
+exec.program @p decode k 0 n 1 to 5 {
   // expected-error @+1 {{'exec.ref' op expected 'memref<4xi32>' for 'active', got 'memref<?xi32>', the first n}}
   %0 = exec.ref @active first n : memref<?xi32>
 }
@@ -528,7 +529,7 @@ exec.program @p "decode" k 0 n 1 to 5 {
 
 // ref_c5
 exec.state shared @active : memref<4xi32>
-exec.program @p "decode" k 0 n 1 to 4 {
+exec.program @p decode k 0 n 1 to 4 {
   // expected-error @+1 {{'exec.ref' op expected 'memref<4xi32>' for 'active', got 'memref<?xi32>'}}
   %0 = exec.ref @active : memref<?xi32>
 }
@@ -544,7 +545,7 @@ exec.state @s : memref<4xi32>
 
 %s = builtin.unrealized_conversion_cast to memref<4xi32>
 // expected-note @+1 {{required by region isolation constraints}}
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.output' op using value defined outside the region}}
   exec.output "s" %s : memref<4xi32>
 }
@@ -552,7 +553,7 @@ exec.program @p "function" {
 // -----
 
 // input_c1
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.input' op expected a static tensor of f32, bf16, i8, i32 or i64, got 'index'}}
   %x = exec.input "x" : index
 }
@@ -560,7 +561,7 @@ exec.program @p "function" {
 // -----
 
 // input_c1
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.input' op expected a static tensor of f32, bf16, i8, i32 or i64, got '!mtp.rows'}}
   %x = exec.input "x" : !mtp.rows
 }
@@ -568,7 +569,7 @@ exec.program @p "function" {
 // -----
 
 // input_c1
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.input' op expected a static tensor of f32, bf16, i8, i32 or i64, got 'tensor<2xf64>'}}
   %x = exec.input "x" : tensor<2xf64>
 }
@@ -577,7 +578,7 @@ exec.program @p "function" {
 
 // output_c1
 exec.cache @c layers 2 entry 8 page 16 : f32
-exec.program @p "function" {
+exec.program @p function {
   %c = exec.ref @c : memref<?x16x8xf32>
   // expected-error @+1 {{'exec.output' op expected a static tensor or buffer of f32, bf16, i8, i32 or i64, got 'memref<?x16x8xf32>'}}
   exec.output "c" %c : memref<?x16x8xf32>
@@ -586,7 +587,7 @@ exec.program @p "function" {
 // -----
 
 // alloc_c1
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.alloc' op expected a static buffer, or one with rows, whose bytes fit 63 bits, got 'memref<?x8xf32>'}}
   %0 = exec.alloc : memref<?x8xf32>
 }
@@ -594,7 +595,7 @@ exec.program @p "function" {
 // -----
 
 // alloc_c1
-exec.program @p "decode" k 0 n 1 to 4 {
+exec.program @p decode k 0 n 1 to 4 {
   // expected-error @+1 {{'exec.alloc' op expected a static buffer, or one with rows, whose bytes fit 63 bits, got 'memref<4x8xf32>' with rows n}}
   %0 = exec.alloc rows n : memref<4x8xf32>
 }
@@ -602,7 +603,7 @@ exec.program @p "decode" k 0 n 1 to 4 {
 // -----
 
 // alloc_c1
-exec.program @p "decode" k 0 n 1 to 4 {
+exec.program @p decode k 0 n 1 to 4 {
   // expected-error @+1 {{'exec.alloc' op expected a static buffer, or one with rows, whose bytes fit 63 bits, got 'memref<?x8xf32>' with rows -2 + n}}
   %0 = exec.alloc rows -2 + n : memref<?x8xf32>
 }
@@ -610,7 +611,7 @@ exec.program @p "decode" k 0 n 1 to 4 {
 // -----
 
 // alloc_c1
-exec.program @p "function" {
+exec.program @p function {
   // expected-error @+1 {{'exec.alloc' op expected a static buffer, or one with rows, whose bytes fit 63 bits}}
   %0 = exec.alloc : memref<4294967296x2147483648xf32>
 }
@@ -619,7 +620,7 @@ exec.program @p "function" {
 
 // dispatch_c1
 exec.kernel @add "add" {}
-exec.program @p "function" {
+exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected one offset per buffer, got 2 for 3}}
   exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0] outputs 1
@@ -629,7 +630,7 @@ exec.program @p "function" {
 // -----
 
 // dispatch_c2
-exec.program @p "function" {
+exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected an exec.kernel named 'add', found none}}
   exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] outputs 1
@@ -640,7 +641,7 @@ exec.program @p "function" {
 
 // dispatch_c2
 exec.kernel @add "add" {}
-exec.program @p "function" {
+exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected the buffers, params and outputs of kind 'add', got 3 buffers, 1 params and 2 outputs}}
   exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 0, 0] outputs 2
@@ -651,7 +652,7 @@ exec.program @p "function" {
 
 // dispatch_c3
 exec.kernel @add "add" {}
-exec.program @p "function" {
+exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected an offset below 8 into 'memref<8xf32>', got 8}}
   exec.dispatch @add(%0, %0, %0) params [1] offsets [0, 8, 0] outputs 1
@@ -662,7 +663,7 @@ exec.program @p "function" {
 
 // dispatch_c4: params
 exec.kernel @add "add" {width = 8}
-exec.program @p "function" {
+exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected param 0 in [1, 1073741824] at every n, got -4}}
   exec.dispatch @add(%0, %0, %0) params [-4] offsets [0, 0, 0] outputs 1
@@ -673,7 +674,7 @@ exec.program @p "function" {
 
 // dispatch_c4: params at the least n
 exec.kernel @add "add" {width = 8}
-exec.program @p "decode" k 0 n 1 to 4 {
+exec.program @p decode k 0 n 1 to 4 {
   %0 = exec.alloc rows n : memref<?x8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected param 0 in [1, 1073741824] at every n, got -1 + n}}
   exec.dispatch @add(%0, %0, %0) params [-1 + n] offsets [0, 0, 0] outputs 1
@@ -684,7 +685,7 @@ exec.program @p "decode" k 0 n 1 to 4 {
 
 // dispatch_c4: bytes
 exec.kernel @add "add" {width = 8}
-exec.program @p "function" {
+exec.program @p function {
   %0 = exec.alloc : memref<2x8xf32>
   %1 = exec.alloc : memref<1x8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected at least 64 bytes of buffer 2 from offset 0 on at n 0, got 32}}
@@ -696,7 +697,7 @@ exec.program @p "function" {
 
 // dispatch_c4: bytes at the largest n
 exec.kernel @add "add" {width = 8}
-exec.program @p "decode" k 0 n 1 to 4 {
+exec.program @p decode k 0 n 1 to 4 {
   %0 = exec.alloc rows 2 * n : memref<?x8xf32>
   %1 = exec.alloc rows 1 + n : memref<?x8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected at least 256 bytes of buffer 2 from offset 0 on at n 4, got 160}}
@@ -708,7 +709,7 @@ exec.program @p "decode" k 0 n 1 to 4 {
 
 // dispatch_c4: bytes behind an offset
 exec.kernel @add "add" {width = 8}
-exec.program @p "decode" k 0 n 1 to 4 {
+exec.program @p decode k 0 n 1 to 4 {
   %0 = exec.alloc rows n : memref<?x8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected at least 32 bytes of buffer 1 from offset 4 on at n 1, got 28}}
   exec.dispatch @add(%0, %0, %0) params [n] offsets [0, 1, 0] outputs 1
@@ -721,7 +722,7 @@ exec.program @p "decode" k 0 n 1 to 4 {
 exec.kernel @append "kv_append" {width = 8, page = 4, entry_width = 8, dtype = "f32", slots = 2}
 exec.cache @kv layers 1 entry 16 heads 2 page 8 : bf16
 exec.state @page_table : memref<2x3xi32>
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.alloc : memref<1x8xf32>
   %i = exec.alloc : memref<1xi32>
   %t = exec.ref @page_table : memref<2x3xi32>
@@ -736,7 +737,7 @@ exec.program @p "function" {
 // dispatch_c5
 exec.kernel @append "kv_append" {width = 8, page = 4, entry_width = 8, dtype = "f32", slots = 2}
 exec.state @page_table : memref<2x3xi32>
-exec.program @p "function" {
+exec.program @p function {
   %x = exec.alloc : memref<1x8xf32>
   %i = exec.alloc : memref<1xi32>
   %t = exec.ref @page_table : memref<2x3xi32>
@@ -801,7 +802,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" {
+exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
@@ -816,7 +817,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" {
+exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
@@ -831,7 +832,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" {
+exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
@@ -846,7 +847,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" {
+exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
@@ -861,7 +862,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" {
+exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
@@ -876,7 +877,7 @@ exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
-exec.program @p "function" {
+exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>

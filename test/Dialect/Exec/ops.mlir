@@ -39,8 +39,8 @@ exec.cache @target layers 4 entry 80 page 16 : bf16
 // CHECK: exec.cache @grouped layers 1 entry 80 heads 2 page 16 : bf16
 exec.cache @grouped layers 1 entry 80 heads 2 page 16 : bf16
 
-// CHECK-LABEL: exec.program @decode_k2 "decode" k 2 n 1 to 4 {
-exec.program @decode_k2 "decode" k 2 n 1 to 4 {
+// CHECK-LABEL: exec.program @decode_k2 decode k 2 n 1 to 4 {
+exec.program @decode_k2 decode k 2 n 1 to 4 {
   // CHECK: %[[LENGTH:.*]] = exec.ref @length : memref<4xi32>
   %length = exec.ref @length : memref<4xi32>
   // CHECK: exec.ref @target layer 3 : memref<?x16x80xbf16>
@@ -81,12 +81,12 @@ exec.program @decode_k2 "decode" k 2 n 1 to 4 {
   exec.schedule from 3 [[all], [all]]
 }
 
-// CHECK-LABEL: exec.program @decode_k2_below640 "decode" below 640 k 2 n 1 to 4 {
-exec.program @decode_k2_below640 "decode" below 640 k 2 n 1 to 4 {
+// CHECK-LABEL: exec.program @decode_k2_below640 decode below 640 k 2 n 1 to 4 {
+exec.program @decode_k2_below640 decode below 640 k 2 n 1 to 4 {
 }
 
-// CHECK-LABEL: exec.program @prefill_c8 "prefill" k 0 n 8 to 8 {
-exec.program @prefill_c8 "prefill" k 0 n 8 to 8 {
+// CHECK-LABEL: exec.program @prefill_c8 prefill k 0 n 8 to 8 {
+exec.program @prefill_c8 prefill k 0 n 8 to 8 {
   // CHECK: exec.ref @prompt_tokens row 1 : memref<8xi32>
   %ahead = exec.ref @prompt_tokens row 1 : memref<8xi32>
   // The first row is not the whole state.
@@ -96,8 +96,8 @@ exec.program @prefill_c8 "prefill" k 0 n 8 to 8 {
   %all = exec.ref @prompt_tokens : memref<2x8xi32>
 }
 
-// CHECK-LABEL: exec.program @sum "function" {
-exec.program @sum "function" {
+// CHECK-LABEL: exec.program @sum function {
+exec.program @sum function {
   // CHECK: %[[A:.*]] = exec.input "a" : tensor<3x8xf32>
   %a = exec.input "a" : tensor<3x8xf32>
   // CHECK: %[[B:.*]] = exec.alloc input "b" at 0 : memref<3x8xf32>

@@ -48,6 +48,8 @@ func.func private @rows_one_by_one(%tokens: tensor<?xi32>, %rows: !mtp.rows,
   %s = mtp.slice %c cols 192 to 384 : tensor<?x384xf32> -> tensor<?x192xf32>
   // CHECK: mtp.linear %{{.*}}, %{{.*}} : tensor<?x192xf32>, tensor<256x192xbf16> -> tensor<?x256xf32>
   %l = mtp.linear %s, %w : tensor<?x192xf32>, tensor<256x192xbf16> -> tensor<?x256xf32>
+  // CHECK: mtp.linear %{{.*}}, %{{.*}} role head : tensor<?x192xf32>, tensor<256x192xbf16> -> tensor<?x256xf32>
+  %lh = mtp.linear %s, %w role head : tensor<?x192xf32>, tensor<256x192xbf16> -> tensor<?x256xf32>
   // CHECK: mtp.linear %{{.*}}, %{{.*}} bias %{{.*}} : tensor<?x192xf32>, tensor<256x192xbf16>, tensor<256xf32> -> tensor<?x256xf32>
   %lb = mtp.linear %s, %w bias %b : tensor<?x192xf32>, tensor<256x192xbf16>, tensor<256xf32> -> tensor<?x256xf32>
   // CHECK: mtp.add %{{.*}}, %{{.*}} : tensor<?x256xf32>
@@ -119,6 +121,9 @@ func.func private @fused(%x: tensor<?x192xf32>, %n: tensor<192xbf16>, %w: tensor
   // CHECK: mtp.fused_linear %{{.*}} weights(%{{.*}}) residual %{{.*}} : (tensor<?x192xf32>, tensor<192x192xbf16>, tensor<?x192xf32>) -> tensor<?x192xf32>
   %2 = mtp.fused_linear %x weights(%w) residual %1
        : (tensor<?x192xf32>, tensor<192x192xbf16>, tensor<?x192xf32>) -> tensor<?x192xf32>
+  // CHECK: mtp.fused_linear %{{.*}} weights(%{{.*}}) role router : (tensor<?x192xf32>, tensor<192x192xbf16>) -> tensor<?x192xf32>
+  %router = mtp.fused_linear %x weights(%w) role router
+       : (tensor<?x192xf32>, tensor<192x192xbf16>) -> tensor<?x192xf32>
   // CHECK: mtp.head_linear %{{.*}}, %{{.*}} heads 4 cols 0 to 32 block 0 to 32 stride 64 transposed keep 32 to 48 : tensor<?x192xf32>, tensor<256x64xbf16> -> tensor<?x320xf32>
   %3 = mtp.head_linear %x, %kvb heads 4 cols 0 to 32 block 0 to 32 stride 64 transposed keep 32 to 48
        : tensor<?x192xf32>, tensor<256x64xbf16> -> tensor<?x320xf32>

@@ -40,7 +40,7 @@ class Life:
 class Program:
     def __init__(self, header):
         found = re.match(
-            r'exec.program @(\S+) "(\w+)"(?: sequences (\d+))?'
+            r'exec.program @(\S+) (\w+)(?: sequences (\d+))?'
             r"(?: k (\d+) n (\d+) to (\d+))? {", header
         )
         self.name, self.kind = found[1], found[2]

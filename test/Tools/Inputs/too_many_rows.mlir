@@ -6,7 +6,7 @@ func.func @unused(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
   return %y : tensor<1x8xf32>
 }
 exec.kernel @add_rows "add" {width = 8 : i64}
-exec.program @rows "function" {
+exec.program @rows function {
   %x = exec.alloc input "x" : memref<2x8xf32>
   %y = exec.alloc : memref<2x8xf32>
   exec.dispatch @add_rows(%x, %x, %y) params [1000000] offsets [0, 0, 0] outputs 1

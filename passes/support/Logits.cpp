@@ -1,0 +1,29 @@
+//===- Logits.cpp - What is done to logits before a pick ------------------===//
+
+#include "passes/support/Logits.h"
+#include "dialects/Exec/IR/ExecOps.h"
+#include "dialects/MTP/IR/MTPOps.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// The columns of rows of f32; nothing for all else.
+static std::optional<int64_t> columnsOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() != 2 || !type.getElementType().isF32())
+    return std::nullopt;
+  return type.getDimSize(1);
+}
+
+bool mlir::mtp::passesLogits(Value operand, OpResult result) {
+  std::optional<int64_t> from = columnsOf(operand), to = columnsOf(result);
+  Operation *op = result.getOwner();
+  if (!from || !to || isa<LinearOp>(op))
+    return false;
+  if (auto fused = dyn_cast<FusedLinearOp>(op))
+    return operand == fused.getResidual();
+  if (auto linear = dyn_cast<exec::LinearOp>(op))
+    return operand == linear.getResidual();
+  return from == to ||
+         isa<SliceOp, ConcatOp, exec::ColumnsOp, exec::ConcatOp>(op);
+}
