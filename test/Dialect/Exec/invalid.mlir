@@ -183,16 +183,19 @@ exec.state @s : memref<?xi32>
 
 // -----
 
+// state_c2
 // expected-error @+1 {{'exec.state' op expected init of 'i32', got 1.000000e+00 : f32}}
 "exec.state"() {sym_name = "s", type = memref<4xi32>, init = 1.0 : f32} : () -> ()
 
 // -----
 
+// state_c3
 // expected-error @+1 {{'exec.state' op expected rebuild rows of at least 1, got 0}}
 exec.state @s : memref<4xi32> rebuild rows 0
 
 // -----
 
+// state_c4
 // expected-error @+1 {{'exec.state' op expected no rebuild of a shared state}}
 exec.state shared @s : memref<4xi32> rebuild never
 
@@ -292,7 +295,7 @@ exec.program @p "decode" below 0 k 0 n 2 to 4 {
 
 // -----
 
-// program_c3
+// program_c3, schedule_c1
 exec.program @p "decode" k 0 n 2 to 4 {
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 2 on, got 1}}
   exec.schedule from 1 []
@@ -300,7 +303,7 @@ exec.program @p "decode" k 0 n 2 to 4 {
 
 // -----
 
-// program_c3
+// program_c3, schedule_c1
 exec.program @p "decode" k 0 n 2 to 4 {
   exec.schedule from 2 []
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 3 or more on, got 2}}
@@ -309,7 +312,7 @@ exec.program @p "decode" k 0 n 2 to 4 {
 
 // -----
 
-// program_c3
+// program_c3, schedule_c1
 exec.program @p "decode" k 0 n 2 to 4 {
   exec.schedule from 2 []
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 3 or more on, got 5}}
@@ -318,7 +321,7 @@ exec.program @p "decode" k 0 n 2 to 4 {
 
 // -----
 
-// program_c3
+// program_c3, schedule_c1
 exec.program @p "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   %y = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -328,7 +331,7 @@ exec.program @p "function" {
 
 // -----
 
-// program_c3
+// program_c3, schedule_c1
 exec.program @p "function" {
   %x = exec.input "x" : tensor<4x8xf32>
   %y = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
