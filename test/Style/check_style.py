@@ -11,6 +11,8 @@ and what was found, and exits with 1 if there is any. Rules:
   - neither half throws or ends the process
   - each constraint that a dialect's .td labels has a negative test case of that
     name, and stands in the dialect's README
+  - a function of a public header says what its signature leaves open: units,
+    shapes, ownership, errors, threads (headers.py)
   - what git tracks at the root: the parts and the pages, nothing else
   - no page or test has what git leaves of a conflict
 """
@@ -21,6 +23,7 @@ import re
 import subprocess
 import sys
 
+import headers
 import labels
 
 FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
@@ -173,6 +176,12 @@ def check_labels(root):
             yield path.relative_to(root).as_posix(), number, message
 
 
+def check_headers(root):
+    for path in headers.public_headers(root):
+        for number, message in headers.check(path.read_text(encoding="utf-8")):
+            yield path.relative_to(root).as_posix(), number, message
+
+
 def check_root(root):
     """Nothing where `root` is no repository of its own, as in an archive."""
     if not (root / ".git").exists():
@@ -207,7 +216,8 @@ def sources(root):
 
 def check(root, exceptions):
     """All places that break a rule, but for those that are excepted."""
-    found = [*check_labels(root), *check_root(root), *check_conflicts(root)]
+    found = [*check_labels(root), *check_headers(root), *check_root(root),
+             *check_conflicts(root)]
     for source in sources(root):
         path = source.relative_to(root).as_posix()
         lines = source.read_text(encoding="utf-8").splitlines()
