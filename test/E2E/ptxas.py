@@ -2,10 +2,10 @@
 """Compiles what the simulated GPU runs for sm_90 as well: ptxas makes a cubin of every
 kernel, without spills, without memory of a thread's own, and in half of a processor.
 
-  ptxas.py --tools BIN --out DIR
+  ptxas.py --tools BIN --out DIR [--only NAME,..]
 
-DIR is that of artifacts.py, whose modules are compiled. Without ptxas there is nothing to
-do: exit code 77, or 1 where MTP_REQUIRE_CUDA is set.
+DIR is that of artifacts.py, whose modules are compiled, or those of these names. Without
+ptxas there is nothing to do: exit code 77, or 1 where MTP_REQUIRE_CUDA is set.
 """
 
 import argparse
@@ -31,6 +31,17 @@ def modules():
         yield name, []
 
 
+def choose(only):
+    """The modules of these names, or all."""
+    known = dict(modules())
+    names = only.split(",") if only else list(known)
+    for name in names:
+        if name not in known:
+            sys.exit(f"ptxas: error: --only: expected modules of {', '.join(known)}, "
+                     f"got '{name}'")
+    return [(name, known[name]) for name in names]
+
+
 def check(args, name, flags):
     """The number of kernels; an error where one needs more than it may."""
     command = [args.tools / "mtpc", args.out / f"{name}.mlir", "--target=cuda",
@@ -51,14 +62,16 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("--tools", "--out"):
         parser.add_argument(name, type=pathlib.Path, required=True)
+    parser.add_argument("--only", help="modules, by their names in artifacts.py")
     args = parser.parse_args()
+    chosen = choose(args.only)
     ptxas = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin/ptxas"
     if not ptxas.exists():
         print(f"no ptxas under {ptxas}")
         return 1 if os.environ.get("MTP_REQUIRE_CUDA") else 77
     total = failures = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in [pool.submit(check, args, *module) for module in modules()]:
+        for done in [pool.submit(check, args, *module) for module in chosen]:
             try:
                 total += done.result()
             except RuntimeError as error:

@@ -6,7 +6,7 @@ that each is caught. Minutes; `tools/check --long` runs it.
 """
 import os, shutil, subprocess, sys, time
 
-from check_wirings import ORACLE, compile_model
+from check_wirings import ORACLE, choose, compile_model
 from checks import Caught, Oracle, check, run
 from sources import SOURCES
 
@@ -86,7 +86,7 @@ def judge(cases):
 
 def main():
     work = os.path.abspath(sys.argv[1])
-    chosen = sys.argv[2:] or list(SOURCES)
+    chosen = choose(sys.argv[2:], SOURCES)
     tree = work + "/tree"
     os.makedirs(tree, exist_ok=True)
     copy_tree(tree)

@@ -30,49 +30,67 @@ std::vector<int32_t> outputOf(Session &session, SequenceId id) {
   return {output->begin(), output->end()};
 }
 
-} // namespace
+/// A request that is refused, as its test is named.
+struct Refused {
+  const char *name;
+  Request request;
+  StatusCode code;
+  const char *message;
+};
 
-TEST(Capacity, RefusesWhatCanNeverFit) {
-  auto session = open();
-  struct Case {
-    Request request;
-    StatusCode code;
-    const char *message;
-  };
+std::vector<Refused> refused() {
   Request nan = request({1}, 4), cold = request({1}, 4), flat = request({1}, 4);
   Request stop = request({1}, 4);
   stop.stopTokens = {5, 64};
   nan.sampling.temperature = NAN;
   cold.sampling.temperature = -1;
   flat.sampling.topP = 0;
-  const Case cases[] = {
-      {request({}, 4), StatusCode::InvalidArgument,
-       "expected a prompt of at least 1 token"},
-      {request({1}, 0), StatusCode::InvalidArgument,
-       "expected max tokens of at least 1"},
-      {request({1, 64}, 4), StatusCode::InvalidArgument,
-       "prompt token 1 is 64, outside the vocabulary of 64"},
-      {request({-1}, 4), StatusCode::InvalidArgument,
-       "prompt token 0 is -1, outside the vocabulary of 64"},
-      {request({1, 2}, 95), StatusCode::OutOfRange,
-       "the prompt's 2 tokens and 95 max tokens exceed the context of 96, "
-       "which the artifact was compiled for"},
-      {request({1}, UINT32_MAX), StatusCode::OutOfRange, "exceed the context"},
-      {nan, StatusCode::InvalidArgument, "expected a temperature of 0 or more"},
-      {cold, StatusCode::InvalidArgument,
-       "expected a temperature of 0 or more"},
-      {flat, StatusCode::InvalidArgument, "expected top-p above 0 and up to 1"},
-      {stop, StatusCode::InvalidArgument,
-       "stop token 1 is 64, outside the vocabulary of 64"},
+  return {
+      Refused{"NoPrompt", request({}, 4), StatusCode::InvalidArgument,
+              "expected a prompt of at least 1 token"},
+      Refused{"NoTokens", request({1}, 0), StatusCode::InvalidArgument,
+              "expected max tokens of at least 1"},
+      Refused{"PromptPastTheVocabulary", request({1, 64}, 4),
+              StatusCode::InvalidArgument,
+              "prompt token 1 is 64, outside the vocabulary of 64"},
+      Refused{"PromptNegative", request({-1}, 4), StatusCode::InvalidArgument,
+              "prompt token 0 is -1, outside the vocabulary of 64"},
+      Refused{
+          "PromptPastTheContext", request({1, 2}, 95), StatusCode::OutOfRange,
+          "the prompt's 2 tokens and 95 max tokens exceed the context of 96, "
+          "which the artifact was compiled for"},
+      Refused{"TokensPastTheContext", request({1}, UINT32_MAX),
+              StatusCode::OutOfRange, "exceed the context"},
+      Refused{"TemperatureNan", nan, StatusCode::InvalidArgument,
+              "expected a temperature of 0 or more"},
+      Refused{"TemperatureNegative", cold, StatusCode::InvalidArgument,
+              "expected a temperature of 0 or more"},
+      Refused{"TopPZero", flat, StatusCode::InvalidArgument,
+              "expected top-p above 0 and up to 1"},
+      Refused{"StopPastTheVocabulary", stop, StatusCode::InvalidArgument,
+              "stop token 1 is 64, outside the vocabulary of 64"},
   };
-  for (const Case &c : cases) {
-    auto id = session->add(c.request);
-    EXPECT_EQ(id.status().code(), c.code);
-    EXPECT_NE(id.status().message().find(c.message), std::string::npos)
-        << id.status().toString();
-  }
+}
+
+class CapacityRefuses : public testing::TestWithParam<Refused> {};
+
+} // namespace
+
+TEST_P(CapacityRefuses, WhatCanNeverFit) {
+  auto session = open();
+  const Refused &c = GetParam();
+  auto id = session->add(c.request);
+  EXPECT_EQ(id.status().code(), c.code);
+  EXPECT_NE(id.status().message().find(c.message), std::string::npos)
+      << id.status().toString();
   EXPECT_TRUE(session->idle());
 }
+
+INSTANTIATE_TEST_SUITE_P(Requests, CapacityRefuses,
+                         testing::ValuesIn(refused()),
+                         [](const testing::TestParamInfo<Refused> &info) {
+                           return std::string(info.param.name);
+                         });
 
 TEST(Capacity, FillsTheContextToTheLastToken) {
   for (uint32_t k : {0u, 4u}) {

@@ -243,78 +243,102 @@ TEST(MtpRun, RunsFunctions) {
             "(4 of 4 elements differ)\n");
 }
 
-TEST(MtpRun, NamesWhatIsWrong) {
-  struct Case {
-    const char *flags;
-    int status;
-    const char *message;
-  };
-  const Case cases[] = {
-      {"", 2, "expected --prompt, --prompt-file, --ids or --function"},
-      {"--prompt x", 1, "--prompt: the artifact has no tokenizer; give --ids"},
-      {"--ids 1,x", 1, "--ids: expected token ids such as 1,2,3, got '1,x'"},
-      {"--ids 99", 1, "prompt 0: prompt token 0 is 99, outside the vocabulary"},
-      {"--ids 1 --k 7", 1, "expected k of at most 4"},
-      {"--ids 1 --wrong", 2, "--wrong"},
-      {"--ids 1 --temperature=x", 2, "--temperature"},
-      {"--function=@half", 1, "the artifact exports no function 'half'"},
-      {"--function=@twice --input=3xf32=1", 1,
-       "@twice: input 0: expected 4xf32, got 3xf32"},
-      {"--perplexity --ids 1", 1, "--perplexity: expected a text of at least"},
-      {"--perplexity --ids 1,99", 1, "prompt 0: expected token ids of 0 to"},
-      {"--perplexity --ids 1,2 --window 97", 1,
-       "expected --window of 2 to 96 (the envelope's context), got 97"},
-      {"--perplexity --function=@twice", 2,
-       "expected --perplexity or --function, got both"},
-      {"--prompt-file /nowhere", 1, "--prompt-file /nowhere: cannot open"},
-  };
-  for (const Case &c : cases) {
-    Ran ran = run(c.flags);
-    EXPECT_EQ(ran.status, c.status) << c.flags << "\n" << ran.output;
-    EXPECT_NE(ran.output.find(c.message), std::string::npos) << c.flags << "\n"
-                                                             << ran.output;
-  }
+/// A command line that mtp-run refuses, as its test is named.
+struct Refusal {
+  const char *name;
+  const char *flags;
+  int status;
+  const char *message;
+};
+
+class MtpRunRefuses : public testing::TestWithParam<Refusal> {};
+
+TEST_P(MtpRunRefuses, WithAMessage) {
+  const Refusal &c = GetParam();
+  Ran ran = run(c.flags);
+  EXPECT_EQ(ran.status, c.status) << c.flags << "\n" << ran.output;
+  EXPECT_NE(ran.output.find(c.message), std::string::npos) << c.flags << "\n"
+                                                           << ran.output;
+}
+
+const Refusal kRefusals[] = {
+    Refusal{"NoPrompt", "", 2,
+            "expected --prompt, --prompt-file, --ids or --function"},
+    Refusal{"TextWithoutTokenizer", "--prompt x", 1,
+            "--prompt: the artifact has no tokenizer; give --ids"},
+    Refusal{"IdsNoNumbers", "--ids 1,x", 1,
+            "--ids: expected token ids such as 1,2,3, got '1,x'"},
+    Refusal{"IdOutsideTheVocabulary", "--ids 99", 1,
+            "prompt 0: prompt token 0 is 99, outside the vocabulary"},
+    Refusal{"KPastTheEnvelope", "--ids 1 --k 7", 1, "expected k of at most 4"},
+    Refusal{"UnknownFlag", "--ids 1 --wrong", 2, "--wrong"},
+    Refusal{"TemperatureNoNumber", "--ids 1 --temperature=x", 2,
+            "--temperature"},
+    Refusal{"UnknownFunction", "--function=@half", 1,
+            "the artifact exports no function 'half'"},
+    Refusal{"InputOfAnotherShape", "--function=@twice --input=3xf32=1", 1,
+            "@twice: input 0: expected 4xf32, got 3xf32"},
+    Refusal{"PerplexityOfOneToken", "--perplexity --ids 1", 1,
+            "--perplexity: expected a text of at least"},
+    Refusal{"PerplexityOutsideTheVocabulary", "--perplexity --ids 1,99", 1,
+            "prompt 0: expected token ids of 0 to"},
+    Refusal{"WindowPastTheContext", "--perplexity --ids 1,2 --window 97", 1,
+            "expected --window of 2 to 96 (the envelope's context), got 97"},
+    Refusal{"PerplexityAndFunction", "--perplexity --function=@twice", 2,
+            "expected --perplexity or --function, got both"},
+    Refusal{"PromptFileMissing", "--prompt-file /nowhere", 1,
+            "--prompt-file /nowhere: cannot open"},
+    Refusal{"PromptWithFunction",
+            "--function=@twice --input=4xf32=1 --prompt x", 2,
+            "expected no --prompt with --function"},
+    Refusal{"StatsWithFunction", "--function=@twice --input=4xf32=1 --stats", 2,
+            "expected no --stats with --function"},
+    Refusal{"InputWithoutFunction", "--ids 1 --input 4xf32=1", 2,
+            "expected no --input without --function"},
+    Refusal{"ToleranceWithoutFunction", "--ids 1 --tolerance 1", 2,
+            "expected no --tolerance without --function"},
+    Refusal{"WindowWithoutPerplexity", "--ids 1 --window 5", 2,
+            "expected no --window without --perplexity"},
+    Refusal{"KWithPerplexity", "--ids 1,2 --perplexity -k 0", 2,
+            "expected no --k with --perplexity"},
+    Refusal{"PrintIdsWithPerplexity", "--ids 1,2 --perplexity --print-ids", 2,
+            "expected no --print-ids with --perplexity"},
+    Refusal{"StopIdNegative", "--ids 1 --stop-id -5", 2,
+            "--stop-id: expected a whole number of 0 to"},
+    Refusal{"KEmpty", "--ids 1 -k ''", 2,
+            "--k: expected a whole number of 0 to 4294967295, got "
+            "''"},
+    Refusal{"KNoNumber", "--ids 1 -k abc", 2,
+            "--k: expected a whole number of 0 to 4294967295, got "
+            "'abc'"},
+    Refusal{"MaxTokensEmpty", "--ids 1 -n ''", 2,
+            "--max-tokens: expected a whole number"},
+    Refusal{"MaxTokensZero", "--ids 1 -n 0", 2,
+            "expected --max-tokens of 1 or more, got 0"},
+    Refusal{"ThreadsEmpty", "--ids 1 -t ''", 2,
+            "--threads: expected a whole number"},
+    Refusal{"TemperatureEmpty", "--ids 1 --temperature ''", 2,
+            "--temperature: expected a number, got ''"},
+    Refusal{"KTwice", "--ids 1 -k 1 -k 2", 2,
+            "--k: expected once, got 2 times"},
+    Refusal{"MaxBatchByTwoNames", "--ids 1 --max-batch 1 --max-slots 1", 2,
+            "--max-batch: expected once"},
+    Refusal{"KWithoutValue", "--ids 1 -k", 2, "expected a value for "},
+    Refusal{"MaxSlotsNoNumber", "--ids 1 --max-slots x", 2,
+            "--max-batch: expected a whole number"}};
+
+INSTANTIATE_TEST_SUITE_P(Flags, MtpRunRefuses, testing::ValuesIn(kRefusals),
+                         [](const testing::TestParamInfo<Refusal> &info) {
+                           return std::string(info.param.name);
+                         });
+
+TEST(MtpRun, NamesAFileThatIsNoArtifact) {
   EXPECT_EQ(runTool(MTP_RUN_TOOL, "/etc/passwd --ids 1").output,
             "mtp-run: error: /etc/passwd: not an mtpc artifact: expected the "
             "file to start with 'MTPC'\n");
 }
 
-TEST(MtpRun, RefusesFlagsThatDoNothing) {
-  struct Case {
-    const char *flags;
-    const char *message;
-  };
-  const Case cases[] = {
-      {"--function=@twice --input=4xf32=1 --prompt x",
-       "expected no --prompt with --function"},
-      {"--function=@twice --input=4xf32=1 --stats",
-       "expected no --stats with --function"},
-      {"--ids 1 --input 4xf32=1", "expected no --input without --function"},
-      {"--ids 1 --tolerance 1", "expected no --tolerance without --function"},
-      {"--ids 1 --window 5", "expected no --window without --perplexity"},
-      {"--ids 1,2 --perplexity -k 0", "expected no --k with --perplexity"},
-      {"--ids 1,2 --perplexity --print-ids",
-       "expected no --print-ids with --perplexity"},
-      {"--ids 1 --stop-id -5", "--stop-id: expected a whole number of 0 to"},
-      {"--ids 1 -k ''", "--k: expected a whole number of 0 to 4294967295, got "
-                        "''"},
-      {"--ids 1 -k abc", "--k: expected a whole number of 0 to 4294967295, got "
-                         "'abc'"},
-      {"--ids 1 -n ''", "--max-tokens: expected a whole number"},
-      {"--ids 1 -n 0", "expected --max-tokens of 1 or more, got 0"},
-      {"--ids 1 -t ''", "--threads: expected a whole number"},
-      {"--ids 1 --temperature ''", "--temperature: expected a number, got ''"},
-      {"--ids 1 -k 1 -k 2", "--k: expected once, got 2 times"},
-      {"--ids 1 --max-batch 1 --max-slots 1", "--max-batch: expected once"},
-      {"--ids 1 -k", "expected a value for "},
-      {"--ids 1 --max-slots x", "--max-batch: expected a whole number"},
-  };
-  for (const Case &c : cases) {
-    Ran ran = run(c.flags);
-    EXPECT_EQ(ran.status, 2) << c.flags << "\n" << ran.output;
-    EXPECT_NE(ran.output.find(c.message), std::string::npos) << c.flags << "\n"
-                                                             << ran.output;
-  }
+TEST(MtpRun, ReadsNumbers) {
   for (const char *ids : {"1,,2", "1,2,", ",1"}) {
     Ran ran = run(std::string("--ids ") + ids);
     EXPECT_EQ(ran.status, 1);

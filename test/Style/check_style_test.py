@@ -8,7 +8,34 @@ import tempfile
 import unittest
 
 import check_style
+import labels
 
+LABELLED_TD = """def A_Op : A_Op<"op"> {
+  let description = [{
+    Constraints:
+    - (C1) rows are as many
+      as slots.
+  }];
+}
+"""
+OTHER_LABELS = """def A_OpAttr : AttrDef<A_Dialect, "Op"> {
+  let mnemonic = "op";
+  let description = [{
+    - (C1) odd.
+  }];
+}
+def A_FormatAttr : A_Attr<"Format", "format"> {
+  let description = [{
+    - (C1) even.
+  }];
+}
+def A_Dialect : Dialect {
+  let name = "a";
+  let description = [{
+    - (module_c1) one.
+  }];
+}
+"""
 LONG_BODY = "  f();\n" * check_style.FUNCTION_LINES
 
 
@@ -148,14 +175,53 @@ class CheckStyle(unittest.TestCase):
             self.assertEqual(len(found), 1, code)
         self.kept("runtime/core/C.cpp", '// We throw nothing.\nint a = g("exit(1)");\n')
 
+    def dialect(self, case):
+        """A dialect of one constraint, its table, and a test."""
+        self.td = self.root / "dialects/A/IR/AOps.td"
+        self.td.parent.mkdir(parents=True)
+        self.td.write_text(LABELLED_TD)
+        readme = self.root / "dialects/A/README.md"
+        readme.write_text(f"{labels.BEGIN}\n{labels.END}\n")
+        readme.write_text(labels.written(readme.parent)[0])
+        self.case = self.root / "test/Dialect/A/invalid.mlir"
+        self.case.parent.mkdir(parents=True)
+        self.case.write_text(case)
+        return self.check("README.md", "")
+
     def test_labels_have_a_case(self):
-        (self.root / "test/Dialect/A").mkdir(parents=True)
-        case = self.root / "test/Dialect/A/invalid.mlir"
-        case.write_text("func.func @op_c11() {}\n")
+        self.assertEqual(self.dialect("// op_c1\n// expected-error @+1\n"), [])
+
+    def test_another_label_is_no_case(self):
+        self.assertEqual(
+            self.dialect("// op_c11\n// expected-error @+1\n"),
+            ["dialects/A/IR/AOps.td:4: expected a test case for 'op_c1'",
+             "test/Dialect/A/invalid.mlir:1: expected a label of the .td, "
+             "got 'op_c11'"])
+
+    def test_a_case_is_negative(self):
+        self.assertEqual(
+            self.dialect("// op_c1\n// -----\n// expected-error @+1\n"),
+            ["dialects/A/IR/AOps.td:4: expected a test case for 'op_c1'"])
+
+    def test_tables_are_those_of_the_td(self):
+        self.dialect("// op_c1\n// expected-error @+1\n")
+        self.td.write_text(LABELLED_TD.replace("as many", "more"))
+        self.assertEqual(
+            self.check("README.md", ""),
+            ["dialects/A/README.md:1: expected the table that "
+             "test/Style/labels.py --write makes"])
+
+    def test_a_table_stands_between_marks(self):
         self.broken("dialects/A/README.md", "| op_c1 | a rule |\n",
-                    "1: expected a test case for 'op_c1'")
-        case.write_text("func.func @op_c1() {}\n")
-        self.kept("dialects/A/README.md", "| op_c1 | a rule |\n")
+                    "1: expected the table that test/Style/labels.py --write makes")
+
+    def test_labels_of_the_td(self):
+        self.dialect("")
+        self.td.write_text(LABELLED_TD + OTHER_LABELS)
+        self.assertEqual(
+            [(c.label, c.text) for c in labels.constraints(self.root / "dialects/A")],
+            [("op_c1", "rows are as many as slots."), ("op_attr_c1", "odd."),
+             ("format_c1", "even."), ("module_c1", "one.")])
 
     def test_exceptions_are_of_a_place_and_a_rule(self):
         exceptions = [("passes/*.cpp", "80 columns")]

@@ -51,9 +51,9 @@ def Exec_AttentionOp : Exec_ReadsEntriesOp<"attention",
         : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>,
            memref<?x16x32xbf16>) -> tensor<4x32xf32>
     ```
-    - C1: q, slots and positions have the same rows, and so does y.
-    - C2: kv_heads divides heads; heads divides the columns of q and y.
-    - C3: a tree has no window, and nodes are a tree's, 1 to 64.
+    - (C1) q, slots and positions have the same rows, and so does y.
+    - (C2) kv_heads divides heads; heads divides the columns of q and y.
+    - (C3) a tree has no window, and nodes are a tree's, 1 to 64.
   }];
   let inputs = !con(place, (ins Optional<Exec_Operand<[I64], [1],
                                   "masks of i64">>:$tree,
@@ -82,8 +82,8 @@ def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",
         : (tensor<1x80xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x160xi32>,
            memref<?x16x54xf32>) -> tensor<1x1600xf32>
     ```
-    - C1: q, slots and positions have the same rows, and so does the result.
-    - C2: kv_heads divides heads; heads divides the columns of q, and parts
+    - (C1) q, slots and positions have the same rows, and so does the result.
+    - (C2) kv_heads divides heads; heads divides the columns of q, and parts
       those of the result.
   }];
   let inputs = !con(place, shape, (ins I64Attr:$values, I64Attr:$parts,
@@ -107,8 +107,8 @@ def Exec_AttentionJoinOp : Exec_CallOp<"attention_join",
         part 512 as f32
         : (tensor<1xi32>, tensor<1x1600xf32>) -> tensor<1x128xf32>
     ```
-    - C1: all have the same rows.
-    - C2: left is no view.
+    - (C1) all have the same rows.
+    - (C2) left is no view.
   }];
   let inputs = (ins Exec_Numbers:$positions, Exec_Rows:$left, I64Attr:$parts,
                     I64Attr:$heads, I64Attr:$kv_heads, I64Attr:$part,

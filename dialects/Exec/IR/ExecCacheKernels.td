@@ -20,7 +20,9 @@ def Exec_RopeKernel : Exec_Kernel<"Rope", "rope", 1, "Rows", (ins
     int64_t getHead() const {
       return getHeadStride() ? getHeadStride() : getRotation().getDim();
     }
-    int64_t getCopied() const { return getCopyWidth() ? getCopyWidth() : getHead(); }
+    int64_t getCopied() const {
+      return ::mlir::exec::strideOr(getCopyWidth(), getHead());
+    }
   }];
 }
 
@@ -37,7 +39,9 @@ def Exec_KvAppendKernel
   }];
   let hasRules = true;
   let methods = [{
-    int64_t getEntry() const { return getEntryWidth() ? getEntryWidth() : getWidth(); }
+    int64_t getEntry() const {
+      return ::mlir::exec::strideOr(getEntryWidth(), getWidth());
+    }
   }];
 }
 
@@ -79,8 +83,8 @@ def Exec_RopeQkvAppendKernel
         Exec_Size:$q_heads, Exec_Stride:$q_stride, Exec_Stride:$y_stride)> {
   let summary = "the same, and turned queries";
   let description = [{
-    Buffers: q, those of `rope_kv_append`, y. Heads of queries look like those of
-    keys.
+    Buffers: q, those of `rope_kv_append`, y. Heads of queries look like those
+    of keys.
   }];
 }
 

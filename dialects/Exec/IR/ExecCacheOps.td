@@ -22,9 +22,9 @@ def Exec_RopeOp : Exec_CallOp<"rope", [
         : (tensor<4x16xf32>, memref<64x8xf32>, tensor<4xi32>)
           -> tensor<4x16xf32>
     ```
-    - C1: y has x's shape.
-    - C2: there are angles for every row.
-    - C3: heads divides the columns, and a head has the rotation's.
+    - (C1) y has x's shape.
+    - (C2) there are angles for every row.
+    - (C3) heads divides the columns, and a head has the rotation's.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Rows:$table, Exec_Numbers:$angles,
                     I64Attr:$heads, Exec_RotationAttr:$rotation);
@@ -68,8 +68,8 @@ def Exec_KvAppendOp : Exec_WritesEntriesOp<"kv_append", [
         : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>,
            memref<?x16x32xbf16>) -> ()
     ```
-    - C1: x, slots and positions have the same rows.
-    - C2: the columns lie in an entry.
+    - (C1) x, slots and positions have the same rows.
+    - (C2) the columns lie in an entry.
   }];
   let inputs = !con((ins Exec_Rows:$x), place,
                     (ins DefaultValuedAttr<I64Attr, "0">:$at));
@@ -99,10 +99,10 @@ def Exec_RopeAppendOp : Exec_WritesEntriesOp<"rope_append", [
            memref<1x4xi32>,
            memref<?x16x32xbf16>) -> tensor<4x32xf32>
     ```
-    - C1: queries and their rotation are given together.
-    - C2: all have the same rows.
-    - C3: the rotated queries have the queries' shape.
-    - C4: heads divides the columns of keys, and a head has the rotation's; the
+    - (C1) queries and their rotation are given together.
+    - (C2) all have the same rows.
+    - (C3) the rotated queries have the queries' shape.
+    - (C4) heads divides the columns of keys, and a head has the rotation's; the
       columns of keys and values lie in an entry.
   }];
   let inputs = !con(

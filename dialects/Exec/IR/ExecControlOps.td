@@ -30,10 +30,10 @@ def Exec_ControlOp : Exec_Op<"control", [
         : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>, memref<4x5xi32>)
           -> (tensor<2x4xi32>, tensor<2x4xi32>)
     ```
-    - C1: the kernel exists and has a body.
-    - C2: the call is for at least one slot; slots and inputs have a row for
+    - (C1) the kernel exists and has a body.
+    - (C2) the call is for at least one slot; slots and inputs have a row for
       each of them, buffers perhaps more, and results have as many.
-    - C3: operands and results have the types that the body takes, and are as
+    - (C3) operands and results have the types that the body takes, and are as
       many.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Exec_CountAttr:$count,

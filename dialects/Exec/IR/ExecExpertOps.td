@@ -18,8 +18,8 @@ def Exec_MoeRouteOp : Exec_CallOp<"moe_route", [
     %e, %w = exec.moe_route %logits sigmoid groups 4 keep 2 normalized scale 2.5
         : (tensor<4x8xf32>) -> (tensor<4x2xi32>, tensor<4x2xf32>)
     ```
-    - C1: results have the logits' rows.
-    - C2: experts and weights have one shape.
+    - (C1) results have the logits' rows.
+    - (C2) experts and weights have one shape.
   }];
   let inputs = (ins Exec_Rows:$logits, Optional<Exec_Vector>:$bias,
                     MTP_ScoringAttr:$scoring,
@@ -46,7 +46,7 @@ def Exec_MoePlanOp : Exec_CallOp<"moe_plan",
     %starts, %order = exec.moe_plan %experts at %positions
         : (tensor<4xi32>, tensor<4x2xi32>) -> (tensor<9xi32>, tensor<8xi32>)
     ```
-    - C1: there is a position per row.
+    - (C1) there is a position per row.
   }];
   let inputs = (ins Exec_Numbers:$positions, Exec_NumberRows:$experts);
   let results = (outs Exec_NumbersResult:$starts, Exec_NumbersResult:$order);
@@ -79,8 +79,8 @@ def Exec_MoeGateUpOp : Exec_ExpertProductOp<"moe_gate_up", [
         : (tensor<4x16xf32>, memref<16x8x32x2xbf16>, tensor<9xi32>,
            tensor<8xi32>) -> tensor<8x32xf32>
     ```
-    - C1: there is a row for each element of the order.
-    - C2: the order has as many rows for each of x.
+    - (C1) there is a row for each element of the order.
+    - (C2) the order has as many rows for each of x.
   }];
   let inputs = product;
   let syntax = productSyntax;
@@ -100,9 +100,9 @@ def Exec_MoeDownOp : Exec_ExpertProductOp<"moe_down", [
         : (tensor<8x32xf32>, memref<8x16x32x2xbf16>, tensor<9xi32>,
            tensor<8xi32>) -> tensor<8x16xf32>
     ```
-    - C1: x, order and y have the same rows.
-    - C2: x is no view.
-    - C3: top_k divides the rows.
+    - (C1) x, order and y have the same rows.
+    - (C2) x is no view.
+    - (C3) top_k divides the rows.
   }];
   let inputs = !con(product, (ins I64Attr:$top_k));
   let syntax = productSyntax # " `top_k` $top_k";
@@ -125,9 +125,9 @@ def Exec_MoeCombineOp : Exec_CallOp<"moe_combine", [
         : (tensor<4xi32>, tensor<4x2xf32>, tensor<8x16xf32>, tensor<4x16xf32>)
           -> tensor<4x16xf32>
     ```
-    - C1: y has a row per position and row of weights.
-    - C2: residual and shared have y's shape.
-    - C3: no operand is a view.
+    - (C1) y has a row per position and row of weights.
+    - (C2) residual and shared have y's shape.
+    - (C3) no operand is a view.
   }];
   let inputs = (ins Exec_Numbers:$positions, Exec_Rows:$weights,
                     Exec_Rows:$parts, Optional<Exec_Rows>:$residual,

@@ -143,7 +143,7 @@ def Exec_KernelAttrInterface : AttrInterface<"KernelAttrInterface"> {
       (ins "::mlir::exec::KernelErrorFn":$emitError), "", [{
         return ::mlir::success();
       }]>,
-    InterfaceMethod<"Whether it is a function of the runtime, with no code here.",
+    InterfaceMethod<"Whether it is a function of the runtime: no code here.",
       "bool", "isBuiltin", (ins), "", [{ return false; }]>,
   ];
 }

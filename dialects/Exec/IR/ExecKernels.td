@@ -17,7 +17,8 @@ include "dialects/Exec/IR/ExecInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 
 /// A parameter; a number of a type that has a `least` is at least that.
-class Exec_Param<string type, string default = ""> : AttrOrTypeParameter<type, ""> {
+class Exec_Param<string type, string default = "">
+    : AttrOrTypeParameter<type, ""> {
   int least = -1;
   /// Of a C++ value, in place of the text of a module.
   string whenLeftOut = !if(!empty(default), "{}", default);

@@ -50,8 +50,8 @@ def Exec_HeadLinearKernel
     Exec_Size:$heads, Exec_Size:$k, Exec_Size:$n, Exec_WeightFormat:$format,
     Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Stride:$x_stride,
     Exec_Stride:$x_head_stride, Exec_Begin:$x_offset, Exec_Stride:$y_stride,
-    Exec_Stride:$y_head_stride, Exec_Begin:$y_offset, Exec_SizeOrNone:$keep_width,
-    Exec_Begin:$keep_offset, Exec_RotationOrNone:$rotation,
+    Exec_Stride:$y_head_stride, Exec_Begin:$y_offset,
+    Exec_SizeOrNone:$keep_width, Exec_Begin:$keep_offset, Exec_RotationOrNone:$rotation,
     Exec_RowLimit:$positions)> {
   let summary = "columns of each head times a weight of the head's own";
   let description = [{
@@ -63,13 +63,17 @@ def Exec_HeadLinearKernel
   let hasRules = true;
   let methods = [{
     /// Elements from a head to the next and from a row to the next.
-    int64_t getXHead() const { return getXHeadStride() ? getXHeadStride() : getK(); }
-    int64_t getYHead() const { return getYHeadStride() ? getYHeadStride() : getN(); }
+    int64_t getXHead() const {
+      return ::mlir::exec::strideOr(getXHeadStride(), getK());
+    }
+    int64_t getYHead() const {
+      return ::mlir::exec::strideOr(getYHeadStride(), getN());
+    }
     int64_t getXRow() const {
-      return getXStride() ? getXStride() : getHeads() * getXHead();
+      return ::mlir::exec::strideOr(getXStride(), getHeads() * getXHead());
     }
     int64_t getYRow() const {
-      return getYStride() ? getYStride() : getHeads() * getYHead();
+      return ::mlir::exec::strideOr(getYStride(), getHeads() * getYHead());
     }
   }];
 }

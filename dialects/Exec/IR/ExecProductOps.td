@@ -24,13 +24,14 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
         : (tensor<4x192xf32>, memref<1x192xf32>, memref<6x3456xi8>,
            tensor<4x192xf32>) -> tensor<4x192xf32>
     ```
-    - C1: y has x's rows.
-    - C2: residual has y's shape.
-    - C3: eps is given with norm alone.
+    - (C1) y has x's rows.
+    - (C2) residual has y's shape.
+    - (C3) eps is given with norm alone.
   }];
   let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
                     Exec_Packed:$weight, Optional<Exec_Vector>:$bias,
-                    Optional<Exec_Rows>:$residual, Exec_FormatAttr:$format, OptionalAttr<F32Attr>:$eps,
+                    Optional<Exec_Rows>:$residual, Exec_FormatAttr:$format,
+                    OptionalAttr<F32Attr>:$eps,
                     DefaultValuedAttr<I64Attr, "0">:$offset,
                     DefaultValuedAttr<MTP_ActivationKindAttr,
                         "::mlir::mtp::ActivationKind::None">:$activation,
@@ -69,10 +70,10 @@ def Exec_LinearArgmaxOp : Exec_CallOp<"linear_argmax", [
         : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<1xi32>, memref<2x8xi32>)
           -> (tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x64xf32>)
     ```
-    - C1: results have x's rows.
-    - C2: best and columns have one shape.
-    - C3: slots, sampling and logits are given together.
-    - C4: eps is given with norm alone.
+    - (C1) results have x's rows.
+    - (C2) best and columns have one shape.
+    - (C3) slots, sampling and logits are given together.
+    - (C4) eps is given with norm alone.
   }];
   let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
                     Exec_Packed:$weight, Optional<Exec_Vector>:$bias,
@@ -108,9 +109,9 @@ def Exec_HeadLinearOp : Exec_CallOp<"head_linear", [
         : (tensor<2x192xf32>, memref<8x16x32x2xbf16>, memref<64x16xf32>,
            tensor<2xi32>) -> tensor<2x320xf32>
     ```
-    - C1: y has x's rows.
-    - C2: table, angles and rotation are given together.
-    - C3: heads divides the columns of x and of y; both ranges lie in a head of
+    - (C1) y has x's rows.
+    - (C2) table, angles and rotation are given together.
+    - (C3) heads divides the columns of x and of y; both ranges lie in a head of
       x, and what is kept leaves room in a head of y for a product.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Packed:$weight,
@@ -157,8 +158,8 @@ def Exec_GemmOp : Exec_CallOp<"gemm", [Exec_SameRows<["x", "y"]>]> {
         : (tensor<128x192xbf16>, tensor<64x192xbf16>)
           -> (tensor<128x64xf32>, tensor<1024xi8>)
     ```
-    - C1: y has x's rows.
-    - C2: the weight has the inputs that x has, and y its outputs.
+    - (C1) y has x's rows.
+    - (C2) the weight has the inputs that x has, and y its outputs.
   }];
   let inputs = (ins Exec_HalfRows:$x, Exec_HalfRows:$weight);
   let results = (outs Exec_RowsResult:$y, Exec_WorkspaceResult:$workspace);
@@ -177,7 +178,7 @@ def Exec_UnpackOp : Exec_CallOp<"unpack"> {
     %m = exec.unpack %w : (memref<2x6x32x32xbf16>) -> tensor<64x192xbf16>
     %g = exec.unpack %w gated : (memref<2x6x32x32xbf16>) -> tensor<64x192xbf16>
     ```
-    - C1: the weight is in fragments, and holds the result.
+    - (C1) the weight is in fragments, and holds the result.
   }];
   let inputs = (ins Exec_Packed:$weight, UnitAttr:$gated);
   let results = (outs Exec_HalfRowsResult:$matrix);

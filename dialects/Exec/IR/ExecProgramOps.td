@@ -36,12 +36,12 @@ def Exec_ProgramOp : Exec_Op<"program", [
     exec.program @prefill_s4 prefill sequences 4 k 0 n 4 to 128 { ... }
     exec.program @sum function { ... }
     ```
-    - C1: kind is decode, prefill or function.
-    - C2: decode and prefill: k >= 0 and 1 <= least <= most < 2^31; function: k
+    - (C1) kind is decode, prefill or function.
+    - (C2) decode and prefill: k >= 0 and 1 <= least <= most < 2^31; function: k
       and n 0.
-    - C4: only a prefill has sequences, from 1 to least: each has a row.
-    - C5: only a decode is below positions: more than 0, and less than 2^31.
-    - C3: the schedules begin with least and ascend to most at the latest; each
+    - (C4) only a prefill has sequences, from 1 to least: each has a row.
+    - (C5) only a decode is below positions: more than 0, and less than 2^31.
+    - (C3) the schedules begin with least and ascend to most at the latest; each
       has a step for every call and dispatch, of which the first is not joined.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_ProgramKindAttr:$kind,
@@ -87,13 +87,13 @@ def Exec_RefOp : Exec_Op<"ref", [
     %1 = exec.ref @prompt_tokens row 1 : memref<32xi32>
     %2 = exec.ref @active first n : memref<?xi32>
     ```
-    - C1: the resource exists and is one of those.
-    - C2: the layer is one of the cache's, and 0 for all else.
-    - C3: the type is the resource's: a state's as declared, a constant's shape,
-      `positions x dim` for a table, `? x page x entry` for a cache; a weight's
-      is static, of its element type, or of i8 where it is quantised.
-    - C4: a weight's reference has as many bytes as its packed form.
-    - C5: a row is one of a state's, and the type is the row's. Of a state's
+    - (C1) the resource exists and is a state, weight, table, constant or cache.
+    - (C2) the layer is one of the cache's, and 0 for all else.
+    - (C3) the type is the resource's: a state's as declared, a constant's
+      shape, `positions x dim` for a table, `? x page x entry` for a cache; a
+      weight's is static, of its element type, or of i8 where it is quantised.
+    - (C4) a weight's reference has as many bytes as its packed form.
+    - (C5) a row is one of a state's, and the type is the row's. Of a state's
       numbers, or a row's, it may be the first; `first` says how many of a
       dynamic extent, 1 to all of them at every n.
   }];
@@ -132,7 +132,7 @@ def Exec_AllocOp : Exec_Op<"alloc", [HasParent<"::mlir::exec::ProgramOp">]> {
     %0 = exec.alloc at 4096 : memref<8x192xf32>
     %1 = exec.alloc at 128 + 768 * n rows 3 * n : memref<?x192xf32>
     ```
-    - C1: the extents are static, but for the first one of an alloc with rows,
+    - (C1) the extents are static, but for the first one of an alloc with rows,
       and the bytes fit 63 bits at every n.
   }];
   let arguments = (ins OptionalAttr<Exec_CountAttr>:$offset,
@@ -161,17 +161,17 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
     exec.dispatch @add_0(%a, %b, %y) params [3 * n] offsets [0, 0, 0] outputs 1
         : memref<?x192xf32>, memref<?x192xf32>, memref<?x192xf32>
     ```
-    - C1: one offset per buffer.
-    - C2: the kernel exists, and its kind takes this number of buffers and
+    - (C1) one offset per buffer.
+    - (C2) the kernel exists, and its kind takes this number of buffers and
       params and writes this number of outputs.
-    - C3: every offset lies in its buffer; a cache's is 0.
-    - C4: at every n of the program the params are what the kernel's contract
+    - (C3) every offset lies in its buffer; a cache's is 0.
+    - (C4) at every n of the program the params are what the kernel's contract
       takes, and every buffer has the bytes that it touches then.
-    - C5: the kernel's page, entry width, heads and element type are those of
+    - (C5) the kernel's page, entry width, heads and element type are those of
       the cache that it is given; what it takes for a cache is one, all else is
       none.
-    - C6: the buffers of a kernel with a body have the types that it takes, with
-      at least as many rows as there are tasks.
+    - (C6) the buffers of a kernel with a body have the types that it takes,
+      with at least as many rows as there are tasks.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
                        Variadic<Exec_Buffer>:$buffers,
@@ -205,7 +205,7 @@ def Exec_ScheduleOp
     exec.schedule from 1 [[solo, solo], [all, all], [solo]]
     exec.schedule from 9 [[solo], [all], [all, all], [all]]
     ```
-    - C1: begin and steps are those of one of the program's schedules
+    - (C1) begin and steps are those of one of the program's schedules
       (`exec.program`, C3).
   }];
   let arguments = (ins I64Attr:$begin, DenseI8ArrayAttr:$steps);
@@ -226,7 +226,7 @@ def Exec_InputOp : Exec_Op<"input", [HasParent<"::mlir::exec::ProgramOp">]> {
     ```mlir
     %x = exec.input "x" : tensor<2x8xf32>
     ```
-    - C1: the type is a static tensor of elements that the artifact knows.
+    - (C1) the type is a static tensor of f32, bf16, i8, i32 or i64.
   }];
   let arguments = (ins StrAttr:$name);
   let results = (outs AnyType:$result);
@@ -244,9 +244,9 @@ def Exec_OutputOp : Exec_Op<"output", [HasParent<"::mlir::exec::ProgramOp">]> {
     ```mlir
     exec.output "logits" %0 : memref<3x4096xf32>
     ```
-    - C1: the value is a tensor or buffer of elements that the artifact knows,
-      static but for the number of rows.
-    - C2: the value is no view.
+    - (C1) the value is a tensor or buffer of f32, bf16, i8, i32 or i64, static
+      but for the number of rows.
+    - (C2) the value is no view.
   }];
   let arguments = (ins StrAttr:$name, AnyType:$value);
   let assemblyFormat = "$name $value attr-dict `:` type($value)";

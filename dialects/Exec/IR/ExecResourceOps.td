@@ -27,8 +27,8 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
   let description = [{
     The attribute says the kind of the kernel and what it is specialised on:
     widths, formats and constants, never a number of rows. Two dispatches whose
-    kernels are equal share one. `#exec.builtin` is a function of the runtime and
-    is not emitted.
+    kernels are equal share one. `#exec.builtin` is a function of the runtime
+    and is not emitted.
 
     A kernel `#exec.control` carries its body, in `arith`, `math`, `scf`
     and `memref`: what one task does, the task of one slot of a round. The body
@@ -45,13 +45,14 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
       ...
     }
     ```
-    - C1: widths and counts are at least 1, and parameters go together.
-    - C2: a kernel has a body if and only if it is of the kind control.
-    - C3: a body takes an index and the buffers that the kernel counts, of i32, i64 or f32; only the first extent of reads and outputs may be
-      dynamic, and that of an output is.
-    - C4: a body holds `arith`, `math`, `scf.for` and `scf.if`, small buffers of
-      its own (`memref.alloca`, at its top level), loads and stores; it stores
-      to its own buffers, updates and outputs alone.
+    - (C1) widths and counts are at least 1, and parameters go together.
+    - (C2) a kernel has a body if and only if it is of the kind control.
+    - (C3) a body takes an index and the buffers that the kernel counts, of i32,
+      i64 or f32; only the first extent of reads and outputs may be dynamic, and
+      that of an output is.
+    - (C4) a body holds `arith`, `math`, `scf.for` and `scf.if`, small buffers
+      of its own (`memref.alloca`, at its top level), loads and stores; it
+      stores to its own buffers, updates and outputs alone.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        Exec_KernelAttrInterface:$kernel);
@@ -97,15 +98,15 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     exec.weight @w2 #exec.raw k 192 n 512 stack 1
         [#exec.source<key = "embed_tokens.weight">] : <int8, group = 64>
     ```
-    - C1: panels of integers have the 32 outputs that the file format gives
+    - (C1) panels of integers have the 32 outputs that the file format gives
       them.
-    - C2: k, n and stack are positive and their product is at most 2^50.
-    - C3: gated panels have exactly two sources and an even n, every layout at
+    - (C2) k, n and stack are positive and their product is at most 2^50.
+    - (C3) gated panels have exactly two sources and an even n, every layout at
       least one source.
-    - C4: integers have no stack as a raw table.
-    - C5: picks: the layout is panels, with one source and no stack; the
+    - (C4) integers have no stack as a raw table.
+    - (C5) picks: the layout is panels, with one source and no stack; the
       constant exists and holds n elements of i32.
-    - C6: panels in fragments are of bf16, or of integers in groups of 32, 64
+    - (C6) panels in fragments are of bf16, or of integers in groups of 32, 64
       or 128, and k is a multiple of 32.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
@@ -141,7 +142,7 @@ def Exec_RopeTableOp : Exec_ResourceOp<"rope_table"> {
     ```mlir
     exec.rope_table @rope0 <dim = 16, theta = 1.0e4> positions 1029
     ```
-    - C1: 1 <= positions <= 2^23, twice the longest context.
+    - (C1) 1 <= positions <= 2^23, twice the longest context.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, MTP_RopeAttr:$rope,
                        I64Attr:$positions);
@@ -156,7 +157,7 @@ def Exec_ConstantOp : Exec_ResourceOp<"constant"> {
     ```mlir
     exec.constant @mask0 dense<[1, 3, 5]> : tensor<3xi64>
     ```
-    - C1: the elements are dense and f32, i32 or i64, and their bytes fit 63
+    - (C1) the elements are dense and f32, i32 or i64, and their bytes fit 63
       bits.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value);
@@ -180,11 +181,11 @@ def Exec_StateOp : Exec_ResourceOp<"state", [
     exec.state @history : memref<4x512xi32> init -1 rebuild tokens
     exec.state shared @active at 64 : memref<4xi32>
     ```
-    - C1: the type is a static memref of f32, i32 or i64 whose bytes fit 63
+    - (C1) the type is a static memref of f32, i32 or i64 whose bytes fit 63
       bits.
-    - C2: init is of the element type.
-    - C3: rebuild rows: at least 1 row.
-    - C4: a shared state has no rebuild.
+    - (C2) init is of the element type.
+    - (C3) rebuild rows: at least 1 row.
+    - (C4) a shared state has no rebuild.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                        OptionalAttr<I64Attr>:$offset, UnitAttr:$shared,
@@ -219,9 +220,9 @@ def Exec_CacheOp : Exec_ResourceOp<"cache"> {
     exec.cache @target layers 4 entry 80 page 16 : bf16
     exec.cache @drafter layers 1 entry 1024 heads 8 page 16 : bf16
     ```
-    - C1: layers, entry, heads and page are positive.
-    - C2: elements are f32 or bf16.
-    - C3: entry is a multiple of heads.
+    - (C1) layers, entry, heads and page are positive.
+    - (C2) elements are f32 or bf16.
+    - (C3) entry is a multiple of heads.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$layers,
                        I64Attr:$entry, DefaultValuedAttr<I64Attr, "1">:$heads,

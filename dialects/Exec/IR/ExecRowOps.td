@@ -18,8 +18,8 @@ def Exec_ColumnsOp : Exec_Op<"columns", [
     ```mlir
     %k = exec.columns %qkv[128 to 192] : tensor<4x256xf32>
     ```
-    - C1: the columns are some of x's.
-    - C2: x is no view itself.
+    - (C1) the columns are some of x's.
+    - (C2) x is no view itself.
   }];
   let arguments = (ins Exec_RowsResult:$x, I64Attr:$begin, I64Attr:$end);
   let results = (outs Exec_RowsResult:$result);
@@ -38,9 +38,9 @@ def Exec_RegroupOp : Exec_Op<"regroup", [
     ```mlir
     %rows = exec.regroup %grid : tensor<2x3xi32> -> tensor<6xi32>
     ```
-    - C1: there are as many numbers.
-    - C2: they are of one type.
-    - C3: the operand is no view of columns.
+    - (C1) there are as many numbers.
+    - (C2) they are of one type.
+    - (C3) the operand is no view of columns.
   }];
   let arguments = (ins
       Exec_CountedTensor<[I32, F32], [1, 2, 3], "static numbers">:$x);
@@ -51,7 +51,8 @@ def Exec_RegroupOp : Exec_Op<"regroup", [
 }
 
 def Exec_EmbedOp : Exec_CallOp<"embed", [
-    Exec_SameRows<["tokens", "y"]>, DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
+    Exec_SameRows<["tokens", "y"]>,
+    DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
   let summary = "Look up the rows of tokens in a table";
   let description = [{
     Example:
@@ -59,7 +60,7 @@ def Exec_EmbedOp : Exec_CallOp<"embed", [
     %y = exec.embed %tokens in %table as <bf16>
         : (memref<512x192xbf16>, tensor<4xi32>) -> tensor<4x192xf32>
     ```
-    - C1: there is a row per token.
+    - (C1) there is a row per token.
   }];
   let inputs = (ins Exec_Packed:$table, Exec_Numbers:$tokens,
                     Exec_FormatAttr:$format);
@@ -78,9 +79,9 @@ def Exec_MaskFirstOp : Exec_CallOp<"mask_first", [
     %y = exec.mask_first %x at %positions
         : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
     ```
-    - C1: there is a position per row.
-    - C2: y has x's shape.
-    - C3: x is no view.
+    - (C1) there is a position per row.
+    - (C2) y has x's shape.
+    - (C3) x is no view.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Numbers:$positions);
   let results = (outs Exec_RowsResult:$y);
@@ -98,8 +99,8 @@ def Exec_RmsNormOp : Exec_CallOp<"rms_norm", [Exec_SameShape<["x", "y"]>]> {
     %y = exec.rms_norm %x by %w groups 2 eps 1.0e-6
         : (tensor<4x16xf32>, memref<1x8xf32>) -> tensor<4x16xf32>
     ```
-    - C1: y has x's shape.
-    - C2: groups divides the columns.
+    - (C1) y has x's shape.
+    - (C2) groups divides the columns.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Vector:$weight,
                     DefaultValuedAttr<I64Attr, "1">:$groups, F32Attr:$eps,
@@ -124,8 +125,8 @@ def Exec_RoundRowsOp : Exec_CallOp<"round_rows", [
     %y = exec.round_rows %x norm %n eps 1.0e-6
         : (tensor<4x16xf32>, memref<1x16xf32>) -> tensor<4x16xbf16>
     ```
-    - C1: y has x's shape.
-    - C2: eps is given with norm alone.
+    - (C1) y has x's shape.
+    - (C2) eps is given with norm alone.
   }];
   let inputs = (ins Exec_Rows:$x, Optional<Exec_Vector>:$norm,
                     OptionalAttr<F32Attr>:$eps,
@@ -146,7 +147,7 @@ def Exec_AddBiasOp : Exec_CallOp<"add_bias", [Exec_SameShape<["x", "y"]>]> {
     %y = exec.add_bias %x, %b
         : (tensor<4x16xf32>, memref<1x16xf32>) -> tensor<4x16xf32>
     ```
-    - C1: y has x's shape.
+    - (C1) y has x's shape.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Vector:$bias);
   let results = (outs Exec_RowsResult:$y);
@@ -169,7 +170,7 @@ def Exec_AddOp : Exec_PairOp<"add"> {
     ```mlir
     %y = exec.add %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
-    - C1: a, b and y have one shape.
+    - (C1) a, b and y have one shape.
   }];
 }
 
@@ -181,7 +182,7 @@ def Exec_SwigluOp : Exec_PairOp<"swiglu"> {
     %y = exec.swiglu %a, %b
         : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
-    - C1: a, b and y have one shape.
+    - (C1) a, b and y have one shape.
   }];
 }
 
@@ -193,8 +194,8 @@ def Exec_ConcatOp : Exec_CallOp<"concat", [Exec_SameRows<["a", "b", "y"]>]> {
     %y = exec.concat %a, %b
         : (tensor<4x8xf32>, tensor<4x4xf32>) -> tensor<4x12xf32>
     ```
-    - C1: a, b and y have the same rows.
-    - C2: y has the columns of both.
+    - (C1) a, b and y have the same rows.
+    - (C2) y has the columns of both.
   }];
   let inputs = (ins Exec_Rows:$a, Exec_Rows:$b);
   let results = (outs Exec_RowsResult:$y);
@@ -209,7 +210,7 @@ def Exec_CopyOp : Exec_CallOp<"copy", [Exec_SameShape<["x", "y"]>]> {
     ```mlir
     %y = exec.copy %columns : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
-    - C1: y has x's shape.
+    - (C1) y has x's shape.
   }];
   let inputs = (ins Exec_Rows:$x);
   let results = (outs Exec_RowsResult:$y);
@@ -225,8 +226,8 @@ def Exec_GatherRowsOp : Exec_CallOp<"gather_rows",
     %y = exec.gather_rows %x, %i
         : (tensor<4x8xf32>, tensor<2xi32>) -> tensor<2x8xf32>
     ```
-    - C1: there is a row per number of the index.
-    - C2: x is no view.
+    - (C1) there is a row per number of the index.
+    - (C2) x is no view.
   }];
   let inputs = (ins Exec_Operand<[F32, I32], [1, 2], "rows of f32 or i32">:$x,
                     Exec_Numbers:$index);

@@ -12,7 +12,7 @@ def Exec_ArgmaxOp : Exec_CallOp<"argmax", [Exec_SameRows<["x", "picks"]>]> {
     ```mlir
     %p = exec.argmax %logits : (tensor<4x64xf32>) -> tensor<4xi32>
     ```
-    - C1: there is a pick per row.
+    - (C1) there is a pick per row.
   }];
   let inputs = (ins Exec_Rows:$x);
   let results = (outs Exec_NumbersResult:$picks);
@@ -31,9 +31,9 @@ def Exec_ArgmaxPartsOp : Exec_CallOp<"argmax_parts", [
     %p = exec.argmax_parts %best, %columns
         : (tensor<4x3xf32>, tensor<4x3xi32>) -> tensor<4xi32>
     ```
-    - C1: there is a pick per row.
-    - C2: best and columns have one shape.
-    - C3: best is no view.
+    - (C1) there is a pick per row.
+    - (C2) best and columns have one shape.
+    - (C3) best is no view.
   }];
   let inputs = (ins Exec_Rows:$best, Exec_NumberRows:$columns);
   let results = (outs Exec_NumbersResult:$picks);
@@ -67,10 +67,10 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
         : (tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x64xf32>, memref<64x1xi32>,
            tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
     ```
-    - C1: logits, slots and positions have the same rows.
-    - C2: best and columns are given together.
-    - C3: scan is not given with found, and both only with best.
-    - C4: logits and best are no views.
+    - (C1) logits, slots and positions have the same rows.
+    - (C2) best and columns are given together.
+    - (C3) scan is not given with found, and both only with best.
+    - (C4) logits and best are no views.
   }];
   let inputs = (ins Optional<Exec_Rows>:$best,
                     Optional<Exec_NumberRows>:$columns,
@@ -103,9 +103,9 @@ def Exec_ExcludeOp : Exec_CallOp<"exclude", [
     %rest = exec.exclude %logits, %best
         : (tensor<4x64xf32>, tensor<4xi32>) -> tensor<4x64xf32>
     ```
-    - C1: there is a token per row.
-    - C2: y has x's shape.
-    - C3: x is no view.
+    - (C1) there is a token per row.
+    - (C2) y has x's shape.
+    - (C3) x is no view.
   }];
   let inputs = (ins Exec_Rows:$x, Exec_Numbers:$tokens);
   let results = (outs Exec_RowsResult:$y);

@@ -23,8 +23,8 @@ def Exec_ReadStateOp : Exec_CallOp<"read_state"> {
     %h = exec.read_state %hidden of %slots
         : (memref<4x5x192xf32>, memref<2xi32>) -> tensor<6x192xf32>
     ```
-    - C1: the result has as many rows for each slot, at most those of the state,
-      and its columns.
+    - (C1) the result has as many rows for each slot, at most those of the
+      state, and its columns.
   }];
   let inputs = (ins Exec_Numbers:$slots, Exec_StateRows:$state);
   let results = (outs Exec_RowsResult:$y);
@@ -48,9 +48,9 @@ def Exec_WriteStateOp : Exec_CallOp<"write_state", [Exec_Whole<"x">]> {
         : (tensor<6x192xf32>, tensor<2xi32>, memref<2xi32>, memref<4x192xf32>)
         -> ()
     ```
-    - C1: each slot gets as many rows, at most those of the state, of its
+    - (C1) each slot gets as many rows, at most those of the state, of its
       columns.
-    - C2: x is no view.
+    - (C2) x is no view.
   }];
   let inputs = (ins Exec_Rows:$x,
                     Optional<Exec_Operand<[I32], [1, 2], "i32">>:$index,
@@ -74,9 +74,9 @@ def Exec_ConcatRowsOp : Exec_CallOp<"concat_rows", [
     %y = exec.concat_rows %carry rows 1, %h rows 3
         : (tensor<2x192xf32>, tensor<6x192xf32>) -> tensor<8x192xf32>
     ```
-    - C1: both have as many rows for each of as many slots; the result has all,
+    - (C1) both have as many rows for each of as many slots; the result has all,
       of their columns.
-    - C2: the operands are no views.
+    - (C2) the operands are no views.
   }];
   let inputs = (ins Exec_Rows:$heads, I64Attr:$head_rows, Exec_Rows:$tails,
                     I64Attr:$tail_rows);
@@ -99,7 +99,7 @@ def Exec_MoveEntriesOp : Exec_CallOp<"move_entries", [
         : (memref<2xi32>, tensor<2x4xi32>, tensor<2x4xi32>, memref<4x9xi32>,
            memref<?x16x32xbf16>) -> ()
     ```
-    - C1: there are positions for each slot, as many to go to as to come from.
+    - (C1) there are positions for each slot, as many to go to as to come from.
   }];
   let inputs = (ins Exec_Numbers:$slots, Exec_NumberRows:$from,
                     Exec_NumberRows:$to, Exec_NumberRows:$page_table,

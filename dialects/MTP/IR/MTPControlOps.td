@@ -59,7 +59,7 @@ def MTP_StateOp : MTP_Op<"state", [
     - (C4) rebuild rows: at least 1 row and at most 4096.
     - (C5) rebuild tokens: one extent, max_context or more, of i32.
     - (C6) a shared state has no rebuild.
-    - (C7) a state that the host shares has the form above.
+    - (C7) a state that the host shares has the form that it wants.
   }];
   let arguments = (ins UnitAttr:$shared, SymbolNameAttr:$sym_name,
                        MTP_ExtentArrayAttr:$extents,

@@ -19,6 +19,20 @@ def MTP_Dialect : Dialect {
     Activations are `tensor<MxWxf32>` with one token per row. `M` is dynamic
     until the `shape` phase and static after it. What the rows are (slot,
     position, live or dead) travels beside them as one `!mtp.rows` value.
+
+    Constraints of all operations, and of attributes that stand on operations of
+    other dialects:
+    - (shapes_c1) every operation: a tensor has at most 2^46 elements.
+    - (shapes_c2) every operation but `mtp.per_slot` and its yield: no extent is
+      zero.
+    - (module_c1) `mtp.envelope`, `mtp.generation` and `mtp.tokenizer` stand on
+      a module and have their kind.
+    - (module_c2) `mtp.generation`: bos and eos are token ids, not negative.
+    - (module_c3) `mtp.wiring` is `#mtp.wiring` and stands on a function.
+    - (module_c4) `mtp.generation`: temperature in [0, 100], top_p and min_p in
+      [0, 1], top_k not negative.
+    - (module_c5) `mtp.tokenizer` is a relative path, not empty, that does not
+      climb with "..".
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;

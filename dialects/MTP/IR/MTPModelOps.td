@@ -349,7 +349,7 @@ def MTP_ExcludeOp
 
     Constraints:
     - (C1) one token per row.
-    - (C2) as of argmax.
+    - (C2) as of argmax (C2).
   }];
   let arguments = (ins MTP_Activation:$logits, MTP_Tokens:$excluded,
                        OptionalAttr<FlatSymbolRefAttr>:$tokens);
@@ -376,7 +376,7 @@ def MTP_SampleOp : MTP_PickOp<"sample"> {
 
     Constraints:
     - (C1) one result per row.
-    - (C2) as of argmax.
+    - (C2) as of argmax (C2).
   }];
   let arguments = (ins MTP_Activation:$logits, MTP_Rows:$rows,
                        OptionalAttr<FlatSymbolRefAttr>:$tokens);

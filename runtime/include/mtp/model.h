@@ -1,7 +1,10 @@
 //===- model.h - A loaded artifact ------------------------------*- C++ -*-===//
 //
-// Sizes are in tokens or bytes, as each says. What is returned by reference,
-// pointer or view belongs to the model and lives as long as it does.
+// Units: sizes are in tokens or bytes, as each says.
+//
+// Ownership: what is returned by reference, pointer or view belongs to the
+// model and lives as long as it does. What is given is read during the call
+// alone.
 //
 // Threads: a model is immutable, and any number of threads may share one.
 //
@@ -111,7 +114,8 @@ public:
   /// Errors: NotFound and InvalidArgument when it cannot be opened, DataLoss
   /// when it is no intact artifact, FailedPrecondition when it was made for
   /// another version of the format, or has no plan for the device that was
-  /// asked for. Messages start with `path`.
+  /// asked for, ResourceExhausted without the memory for it. Messages start
+  /// with `path`.
   static Result<std::shared_ptr<const Model>>
   load(const std::string &path, const LoadOptions &options = {});
 
@@ -119,6 +123,7 @@ public:
 
   /// Null when the artifact has functions only and cannot generate.
   const EnvelopeInfo *envelope() const;
+  /// What requests may use; no session applies it but for the end tokens.
   const GenerationInfo &generation() const;
 
   /// Cpu or Cuda. Whether the machine has it is asked when a session begins.
@@ -134,10 +139,11 @@ public:
   /// as this object and start at a multiple of 4096.
   std::span<const uint8_t> tokenizer() const;
 
-  /// Names of the exported functions, without "@".
+  /// Names of all exported functions, without "@".
   std::vector<std::string> functions() const;
 
-  /// Arguments and results of a function, in order. NotFound for other names.
+  /// Arguments and results of a function, in order. Fails with NotFound for
+  /// other names.
   Result<std::vector<PortType>> functionInputs(std::string_view name) const;
   Result<std::vector<PortType>> functionOutputs(std::string_view name) const;
 

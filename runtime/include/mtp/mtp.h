@@ -1,8 +1,17 @@
 /*===- mtp.h - Load an artifact and generate, from C --------------*- C -*-===*\
 |*
-|* The C interface of the mtpc runtime. Objects are opaque and belong to the
-|* caller, who frees them. Nothing throws or exits, nor installs signal
-|* handlers.
+|* The C interface of the mtpc runtime. Nothing throws or exits, nor installs
+|* signal handlers.
+|*
+|* Ownership: objects are opaque and belong to the caller, who frees them.
+|* What is given is copied, or read during the call alone. What a function
+points
+|* the caller to belongs to the library, and its comment says how long it is
+|* valid.
+|*
+|* Shapes: an array has as many elements as the count, capacity or length behind
+|* it says; other strings that are given end with a zero. Structs and ids that a
+|* function is to fill in are one.
 |*
 |* Every function that can fail returns an mtp_status. Unless it is MTP_OK, what
 |* the function was to fill in is untouched, and mtp_message() says why. A null
@@ -75,7 +84,8 @@ typedef struct mtp_decoder mtp_decoder;
 typedef struct mtp_results mtp_results;
 
 /* What went wrong last in this thread, lower case, without a period; "" before
-   anything did. Valid until the thread's next call; never null. */
+   anything did; it ends with a zero. Valid until the thread's next call; never
+   null. */
 const char *mtp_message(void);
 
 /* The version of the library, "0.1.0". Never freed. */
@@ -117,7 +127,13 @@ void mtp_load_options_init(mtp_load_options *options);
 
    Maps, or copies, and verifies an artifact; null options are the defaults. The
    file must not be truncated while mapped. Sessions keep the model's data alive
-   after mtp_model_free. */
+   after mtp_model_free. MTP_NOT_FOUND and MTP_INVALID_ARGUMENT when the file
+   cannot be opened, MTP_INVALID_ARGUMENT for a wrong option,
+   MTP_RESOURCE_EXHAUSTED without the memory for it, MTP_DATA_LOSS when it is no
+   intact artifact, MTP_FAILED_PRECONDITION when it was made for
+   another version of the format, or has no plan for the device that was asked
+   for. What Tokenizer::load (tokenizer.h) finds wrong with its tokenizer has
+   its codes. */
 mtp_status mtp_model_load(const char *path, mtp_model **model);
 mtp_status mtp_model_load_with(const char *path,
                                const mtp_load_options *options,
@@ -136,7 +152,8 @@ typedef struct mtp_model_info {
   uint32_t page_tokens;   /* tokens in a KV page */
 } mtp_model_info;
 
-/* Zeroes it and sets its size; call it before mtp_model_get_info. */
+/* Zeroes it and sets its size; call it before mtp_model_get_info, which gives
+   MTP_INVALID_ARGUMENT where it was not. */
 void mtp_model_info_init(mtp_model_info *info);
 mtp_status mtp_model_get_info(const mtp_model *model, mtp_model_info *info);
 
@@ -152,13 +169,15 @@ typedef struct mtp_generation {
   float min_p;       /* 0: off */
 } mtp_generation;
 
-/* Fills in bos = -1, top_p = 1, all else 0. */
+/* Fills in bos = -1, top_p = 1, all else 0; call it before
+   mtp_model_get_generation, which gives MTP_INVALID_ARGUMENT otherwise. */
 void mtp_generation_init(mtp_generation *generation);
 mtp_status mtp_model_get_generation(const mtp_model *model,
                                     mtp_generation *generation);
 
 /* The tokens that end a text. Sessions end sequences at them. Writes up to
-   `capacity` ids and sets `count` to how many there are. */
+   `capacity` ids and sets `count` to how many there are. Fails for null
+   alone. */
 mtp_status mtp_model_get_eos(const mtp_model *model, int32_t *tokens,
                              size_t capacity, size_t *count);
 
@@ -196,7 +215,8 @@ mtp_status mtp_decoder_append(mtp_decoder *decoder, const int32_t *tokens,
                               size_t count, const char **text, size_t *length);
 
 /* Ends the stream: U+FFFD if a character is incomplete, else "". The next
-   mtp_decoder_append begins a new one. */
+   mtp_decoder_append begins a new one. `text` and `length` are as there. Fails
+   for null alone; `text` is valid until the decoder's next call. */
 mtp_status mtp_decoder_finish(mtp_decoder *decoder, const char **text,
                               size_t *length);
 
@@ -339,7 +359,8 @@ void mtp_request_init(mtp_request *request);
    MTP_INVALID_ARGUMENT for a bad request, MTP_OUT_OF_RANGE when prompt and
    max_tokens exceed the context, MTP_RESOURCE_EXHAUSTED when they can never fit
    into the KV pages, or the logits that the session keeps of max_tokens tokens
-   do not fit into memory. */
+   do not fit into memory, MTP_FAILED_PRECONDITION when the artifact has
+   functions only, and the error of a step that failed. */
 mtp_status mtp_session_add(mtp_session *session, const mtp_request *request,
                            uint64_t *id);
 
@@ -361,7 +382,8 @@ typedef void (*mtp_update_fn)(void *user, const mtp_update *update);
    failing sequence is no error of the step: it ends with MTP_FAILED and the
    others go on. `callback` may be null.
 
-   An error of the step is one of the device. What the step gave before it is
+   An error of the step is one of the device; a kernel's fault on a GPU is
+   MTP_INTERNAL. What the step gave before it is
    given to `callback`, and the error by the next step. From then on nothing
    runs: step, add and run_function return the error again. All else works, and
    the sequences that had not ended (mtp_session_get_unfinished) keep every
@@ -375,20 +397,23 @@ mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
 int mtp_session_idle(const mtp_session *session); /* of null: 1 */
 
 /* The sequences that wait or run, in order of id. Writes up to `capacity` ids
-   (null: not wanted) and sets `count` to how many there are. */
+   (null: not wanted) and sets `count` to how many there are. Fails for null
+   alone. */
 mtp_status mtp_session_get_unfinished(const mtp_session *session, uint64_t *ids,
                                       size_t capacity, size_t *count);
 
-/* Ends a sequence now. Ended ones are left as they are. */
+/* Ends a sequence now. Ended ones are left as they are. MTP_NOT_FOUND for an
+   unknown id. */
 mtp_status mtp_session_cancel(mtp_session *session, uint64_t id);
 
 /* Forgets an ended sequence. Until then its output, logits and statistics can
-   be asked for, and its logits take memory. */
+   be asked for, and its logits take memory. MTP_NOT_FOUND for an unknown id,
+   MTP_FAILED_PRECONDITION for a sequence that has not ended. */
 mtp_status mtp_session_release(mtp_session *session, uint64_t id);
 
-/* All output tokens of a sequence so far and whether it has ended. `tokens` is
-   valid until the session's next step, add, cancel or release. MTP_NOT_FOUND
-   for an unknown id. */
+/* All output tokens of a sequence so far, in order, and whether it has ended.
+   `tokens` is valid until the session's next step, add, cancel or release.
+   MTP_NOT_FOUND for an unknown id. */
 mtp_status mtp_session_get_output(const mtp_session *session, uint64_t id,
                                   const int32_t **tokens, size_t *count,
                                   mtp_finish *finish);
@@ -396,8 +421,9 @@ mtp_status mtp_session_get_output(const mtp_session *session, uint64_t id,
 /* The row of logits, as many floats as the vocabulary has tokens, that output
    token `index` of a sequence was picked from. Valid as long as the tokens of
    mtp_session_get_output.
-   MTP_OUT_OF_RANGE past the output, MTP_FAILED_PRECONDITION when the session
-   does not keep that row (mtp_session_options.logits). */
+   MTP_NOT_FOUND for an unknown id, MTP_OUT_OF_RANGE past the output,
+   MTP_FAILED_PRECONDITION when the session does not keep that row
+   (mtp_session_options.logits). */
 mtp_status mtp_session_get_logits(const mtp_session *session, uint64_t id,
                                   size_t index, const float **logits,
                                   size_t *count);
@@ -419,7 +445,9 @@ typedef struct mtp_statistics {
                              of each sequence */
 } mtp_statistics;
 
-/* Zeroes it and sets its size. */
+/* Zeroes it and sets its size; call it before the next two, which give
+   MTP_INVALID_ARGUMENT where it was not. They give what was counted so far of
+   the session and of a sequence; MTP_NOT_FOUND for an unknown id. */
 void mtp_statistics_init(mtp_statistics *statistics);
 mtp_status mtp_session_get_statistics(const mtp_session *session,
                                       mtp_statistics *statistics);
@@ -431,7 +459,7 @@ mtp_status mtp_session_get_sequence_statistics(const mtp_session *session,
    tree by their depth: of a sequence, or of the session for id 0. What a
    drafter leaves out, and what is behind it, counts as not made. Writes up to
    `capacity` positions to each array (null: not wanted) and sets `count` to how
-   many there are, the session's k. */
+   many there are, the session's k. MTP_NOT_FOUND for an unknown id. */
 mtp_status mtp_session_get_acceptance(const mtp_session *session, uint64_t id,
                                       uint64_t *drafted, uint64_t *accepted,
                                       size_t capacity, size_t *count);
@@ -447,7 +475,8 @@ typedef struct mtp_memory_usage {
   uint64_t bytes;        /* arena, states, KV pages and scratch */
 } mtp_memory_usage;
 
-/* Zeroes it and sets its size. */
+/* Zeroes it and sets its size; call it before mtp_session_get_memory_usage,
+   which gives MTP_INVALID_ARGUMENT where it was not. */
 void mtp_memory_usage_init(mtp_memory_usage *usage);
 mtp_status mtp_session_get_memory_usage(const mtp_session *session,
                                         mtp_memory_usage *usage);

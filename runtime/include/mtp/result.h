@@ -1,5 +1,8 @@
 //===- result.h - A value, or why there is none -----------------*- C++ -*-===//
 //
+// Ownership: a result owns its value; a reference or pointer to it is valid
+// while the result lives and holds it.
+//
 // Threads: a plain value; any thread may use one of its own.
 //
 //===----------------------------------------------------------------------===//
@@ -25,6 +28,7 @@ class [[nodiscard]] Result {
                 "a Status is a result already");
 
 public:
+  /// A value.
   Result(T value) : storage(std::in_place_index<0>, std::move(value)) {}
 
   /// A failure. An OK status carries no value and so becomes Internal.
@@ -33,6 +37,7 @@ public:
       *std::get_if<1>(&storage) = internalError("expected a value, got OK");
   }
 
+  /// Whether there is a value.
   bool isOk() const { return storage.index() == 0; }
   explicit operator bool() const { return isOk(); }
 
@@ -53,6 +58,7 @@ public:
   /// By value, so that `for (x : *makeList())` holds what it walks over.
   T value() && { return std::move(value()); }
 
+  /// As value().
   T &operator*() & { return value(); }
   const T &operator*() const & { return value(); }
   T operator*() && { return std::move(value()); }

@@ -1,8 +1,11 @@
 //===- session.h - Generate tokens ------------------------------*- C++ -*-===//
 //
-// Lengths and positions are in tokens, times in seconds, memory in bytes.
-// Requests and tensors are copied; what is returned as a span belongs to the
-// session and says how long it is valid.
+// Units: lengths and positions are in tokens, times in seconds, memory in
+// bytes.
+//
+// Ownership: requests and tensors are copied. What is returned as a span
+// belongs to the session and says how long it is valid; what is returned by
+// reference lives as long as the session, and its content changes with it.
 //
 // Threads: a session is for one thread at a time; it runs threads of its own
 // inside of step() and runFunction(). Different sessions are independent.
@@ -240,20 +243,27 @@ public:
   Status cancel(SequenceId id);
 
   /// Forgets a finished sequence. Until then output(), statistics(id) and
-  /// logits() work, and the logits take memory.
+  /// logits() work, and the logits take memory. NotFound for an unknown id,
+  /// FailedPrecondition for a sequence that has not finished.
   Status release(SequenceId id);
 
-  /// All output tokens so far; valid until the next non-const call.
+  /// All output tokens so far, in order; valid until the next non-const call.
+  /// NotFound for an unknown id.
   Result<std::span<const int32_t>> output(SequenceId id) const;
+  /// Why it ended, or None, and what was counted of it so far. NotFound for an
+  /// unknown id.
   Result<FinishReason> finishReason(SequenceId id) const;
   Result<Statistics> statistics(SequenceId id) const;
 
   /// The logits row, `vocab` long, that output token `index` was picked from;
   /// valid until the next non-const call. With LogitsMode::Last only the last
-  /// token has one. FailedPrecondition if the session keeps no such row.
+  /// token has one. NotFound for an unknown id, OutOfRange past the output,
+  /// FailedPrecondition if the session keeps no such row.
   Result<std::span<const float>> logits(SequenceId id, size_t index) const;
 
+  /// What was counted since the session began.
   const Statistics &statistics() const;
+  /// How its KV pages are used now; all zero without an envelope.
   KvUsage kvUsage() const;
 
   /// Compares all page counts and tables with one another; Internal names the

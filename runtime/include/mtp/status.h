@@ -4,6 +4,9 @@
 // a Status, or a Result<T> (mtp/result.h) when it also yields a value. What is
 // not reported is a failing allocation of a few bytes: see mtp/runtime.h.
 //
+// Ownership: views of names and messages are valid as each says; what is given
+// is copied.
+//
 // Threads: plain values; any thread may use a copy of its own.
 //
 //===----------------------------------------------------------------------===//
@@ -33,7 +36,8 @@ enum class StatusCode : uint8_t {
   Internal,           ///< A broken invariant, i.e. a bug.
 };
 
-/// The code's name as it stands in the enum, e.g. "InvalidArgument".
+/// The code's name as it stands in the enum, e.g. "InvalidArgument". It is a
+/// constant, valid while the program runs.
 std::string_view toString(StatusCode code);
 
 /// The outcome of an operation. OK is a null pointer, so success neither
@@ -51,6 +55,7 @@ public:
   /// message is dropped.
   Status(StatusCode code, std::string message);
 
+  /// Whether it is no failure, and which it is.
   bool isOk() const { return !failure; }
   StatusCode code() const { return failure ? failure->code : StatusCode::Ok; }
 
@@ -62,7 +67,8 @@ public:
   /// "Ok", or "InvalidArgument: expected 4 heads, got 3".
   std::string toString() const;
 
-  /// The same failure with "`context`: " before its message; OK stays OK.
+  /// The same status with "`context`: " before its message: the failure that it
+  /// was, of the same code, or OK.
   Status withContext(std::string_view context) const;
 
   /// Says that a failure is ignored on purpose.
@@ -76,8 +82,10 @@ private:
   std::shared_ptr<const Failure> failure;
 };
 
+/// OK.
 inline Status okStatus() { return Status(); }
 
+/// The failure of the code in the name, InvalidArgument to Internal.
 Status invalidArgument(std::string message);
 Status notFound(std::string message);
 Status outOfRange(std::string message);

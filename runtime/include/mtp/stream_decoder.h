@@ -1,5 +1,7 @@
 //===- stream_decoder.h - Text from ids as they come ------------*- C++ -*-===//
 //
+// Ownership: texts belong to the caller.
+//
 // Threads: a decoder is for one thread at a time.
 //
 //===----------------------------------------------------------------------===//
@@ -21,6 +23,7 @@ namespace mtp {
 /// threads at a time; the tokenizer must outlive it.
 class StreamDecoder {
 public:
+  /// Begins a stream. The tokenizer must outlive it and its copies.
   explicit StreamDecoder(const Tokenizer &tokenizer, DecodeOptions options = {})
       : tokenizer(&tokenizer), options(options),
         isAtStart(options.atTextStart) {}

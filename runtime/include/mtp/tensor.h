@@ -1,7 +1,13 @@
 //===- tensor.h - Tensors in host memory ------------------------*- C++ -*-===//
 //
-// What functions take and give. Plain values: copies are deep, and any thread
-// may use its own.
+// What functions take and give.
+//
+// Units: sizes are in elements or bytes, as each says.
+//
+// Ownership: plain values, whose copies are deep; what is given is read during
+// the call alone.
+//
+// Threads: any thread may use values of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +45,7 @@ struct TensorType {
   bool operator==(const TensorType &) const = default;
 };
 
-/// Bytes of one element.
+/// The bytes of one element.
 uint64_t elementBytes(ElementType type);
 
 /// The product of the dimensions; 1 for a scalar. The caller sees to it that it

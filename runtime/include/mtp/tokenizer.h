@@ -1,7 +1,10 @@
 //===- tokenizer.h - Text to token ids and back -----------------*- C++ -*-===//
 //
-// Text is UTF-8 and sizes of text are in bytes. What is returned belongs to the
-// caller.
+// Units: text is UTF-8, and sizes of text are in bytes.
+//
+// Ownership: what is returned belongs to the caller, but for views, which say
+// how long they are valid. What is given is read during the call alone, but for
+// the tables of load().
 //
 // Threads: a tokenizer is immutable, and any number of threads may share one.
 //
@@ -95,6 +98,8 @@ public:
   /// Ids are below this. A model's logits may be padded beyond it.
   size_t vocabSize() const;
 
+  /// The ids of the tokens that begin and end a text and that stand for what
+  /// the vocabulary does not cover; none where the tokenizer has no such token.
   std::optional<TokenId> bosId() const;
   std::optional<TokenId> eosId() const;
   std::optional<TokenId> unkId() const;

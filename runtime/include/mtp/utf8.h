@@ -1,5 +1,8 @@
 //===- utf8.h - UTF-8 from bytes that come in pieces ------------*- C++ -*-===//
 //
+// Ownership: `text` belongs to the caller, and `bytes` are read during the call
+// alone.
+//
 // Threads: for one thread at a time.
 //
 //===----------------------------------------------------------------------===//

@@ -93,7 +93,7 @@ exec.program @p function {
 
 // -----
 
-// linear_c4
+// linear_c3
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>

@@ -24,19 +24,19 @@ exec.weight @w #exec.panels<16, fragments = true> k 32 n 8 stack 1 [#exec.source
 
 // -----
 
-// weight_c7
+// weight_c6
 // expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'bf16' and 40}}
 exec.weight @w #exec.panels<32, fragments = true> k 40 n 8 stack 1 [#exec.source<key = "w">] : bf16
 
 // -----
 
-// weight_c7
+// weight_c6
 // expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.gated_panels<32, fragments = true>, got 'f32' and 32}}
 exec.weight @w #exec.gated_panels<32, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : f32
 
 // -----
 
-// weight_c7
+// weight_c6
 // expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'i4' in groups of 96 and 192}}
 exec.weight @w #exec.panels<32, fragments = true> k 192 n 8 stack 1 [#exec.source<key = "w">] : i4 group 96
 
@@ -183,16 +183,19 @@ exec.state @s : memref<?xi32>
 
 // -----
 
+// state_c2
 // expected-error @+1 {{'exec.state' op expected init of 'i32', got 1.000000e+00 : f32}}
 "exec.state"() {sym_name = "s", type = memref<4xi32>, init = 1.0 : f32} : () -> ()
 
 // -----
 
+// state_c3
 // expected-error @+1 {{'exec.state' op expected rebuild rows of at least 1, got 0}}
 exec.state @s : memref<4xi32> rebuild rows 0
 
 // -----
 
+// state_c4
 // expected-error @+1 {{'exec.state' op expected no rebuild of a shared state}}
 exec.state shared @s : memref<4xi32> rebuild never
 
@@ -293,7 +296,7 @@ exec.program @p decode below 0 k 0 n 2 to 4 {
 
 // -----
 
-// program_c3
+// program_c3, schedule_c1
 exec.program @p decode k 0 n 2 to 4 {
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 2 on, got 1}}
   exec.schedule from 1 []
@@ -301,7 +304,7 @@ exec.program @p decode k 0 n 2 to 4 {
 
 // -----
 
-// program_c3
+// program_c3, schedule_c1
 exec.program @p decode k 0 n 2 to 4 {
   exec.schedule from 2 []
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 3 or more on, got 2}}
@@ -310,7 +313,7 @@ exec.program @p decode k 0 n 2 to 4 {
 
 // -----
 
-// program_c3
+// program_c3, schedule_c1
 exec.program @p decode k 0 n 2 to 4 {
   exec.schedule from 2 []
   // expected-error @+1 {{'exec.schedule' op expected a schedule from 3 or more on, got 5}}
@@ -319,7 +322,7 @@ exec.program @p decode k 0 n 2 to 4 {
 
 // -----
 
-// program_c3
+// program_c3, schedule_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x8xf32>
   %y = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -329,7 +332,7 @@ exec.program @p function {
 
 // -----
 
-// program_c3
+// program_c3, schedule_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x8xf32>
   %y = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>

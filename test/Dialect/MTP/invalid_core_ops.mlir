@@ -206,6 +206,22 @@ func.func @make_tree_rows_c1(%x: tensor<6xi32>) {
 
 // -----
 
+func.func @make_tree_rows_c2(%x: tensor<1xi32>) {
+  // expected-error @+1 {{'mtp.make_tree_rows' op expected nodes of a tree of 2}}
+  %0 = mtp.make_tree_rows %x, %x from %x at %x [-1, 0] nodes [2] : tensor<1xi32>
+  return
+}
+
+// -----
+
+func.func @make_tree_rows_c2_none(%x: tensor<1xi32>) {
+  // expected-error @+1 {{'mtp.make_tree_rows' op expected nodes of a tree of 2}}
+  %0 = mtp.make_tree_rows %x, %x from %x at %x [-1, 0] nodes [] : tensor<1xi32>
+  return
+}
+
+// -----
+
 func.func @exclude_c1(%l: tensor<4x16xf32>, %t: tensor<3xi32>) {
   // expected-error @+1 {{'mtp.exclude' op expected the tokens with the rows of 'tensor<4x16xf32>', got 'tensor<3xi32>'}}
   %0 = mtp.exclude %l, %t : tensor<4x16xf32>, tensor<3xi32>
