@@ -51,7 +51,8 @@ def Exec_HeadLinearKernel
     Exec_Flag:$fragments, Exec_PanelWidth:$panel, Exec_Stride:$x_stride,
     Exec_Stride:$x_head_stride, Exec_Begin:$x_offset, Exec_Stride:$y_stride,
     Exec_Stride:$y_head_stride, Exec_Begin:$y_offset,
-    Exec_SizeOrNone:$keep_width, Exec_Begin:$keep_offset, Exec_RotationOrNone:$rotation,
+    Exec_SizeOrNone:$keep_width, Exec_Begin:$keep_offset,
+    Exec_RotationOrNone:$rotation,
     Exec_RowLimit:$positions)> {
   let summary = "columns of each head times a weight of the head's own";
   let description = [{

@@ -28,7 +28,7 @@ def Exec_SampleKernel
 def Exec_SampleScanKernel
     : Exec_Sampler<"SampleScan", "sample_scan", "Other", Exec_Size> {
   let summary = "what each stretch of a row holds for its pick";
-  let description = "Buffers: those of `sample`, buckets in place of the picks.";
+  let description = "Buffers: those of `sample`, buckets in place of picks.";
 }
 
 def Exec_SampleJoinKernel
