@@ -1,4 +1,4 @@
-//===- Artifact.cpp - What a file holds, in one form ----------------------===//
+//===- Artifact.cpp - What a file holds -----------------------------------===//
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/Builtins.h"
@@ -40,8 +40,6 @@ int64_t Plan::tasksOf(const Command &command, const int64_t *params) const {
     return builtinTasks(*findBuiltin(kernel.symbol()->string_view()),
                         {params, kernel.params()});
   const schema::Contract *contract = kernel.contract();
-  if (!contract)
-    return int64_t(*command.tasks);
   int64_t groups = 1;
   if (int64_t size = contract->rows_per_group())
     groups = params[0] > 0 ? params[0] / size + (params[0] % size != 0) : 0;

@@ -61,7 +61,7 @@ TEST_F(CudaDeviceTest, KeepsStatesAndPagesForSeveralN) {
   // A write goes in front of the next run.
   writeTable(*executable, *file, 4);
   int32_t count = 8;
-  schema::Binding first = stateOf(*file, "count");
+  Binding first = stateOf(*file, "count");
   ASSERT_TRUE(executable->write(first, &count, 4).isOk());
   ASSERT_TRUE(executable->run(kDecode, 1).isOk());
   EXPECT_EQ(seen(*executable, 1), rowsOf({9}));
@@ -87,9 +87,9 @@ TEST_F(CudaDeviceTest, WritesPages) {
 TEST_F(CudaDeviceTest, ReadsFindWhatWasWritten) {
   auto file = fileOf(makeGpuModel());
   auto executable = load(file);
-  schema::Binding count = stateOf(*file, "count");
+  Binding count = stateOf(*file, "count");
   auto write = [&](uint64_t offset, const void *source, uint64_t bytes) {
-    schema::Binding part(schema::Space::State, count.index(), offset, bytes);
+    Binding part(schema::Space::State, count.index, offset, bytes);
     Status status = executable->write(part, source, bytes);
     ASSERT_TRUE(status.isOk()) << status.toString();
   };
