@@ -27,11 +27,8 @@ std::optional<uint32_t> Artifact::findState(std::string_view name) const {
   return std::nullopt;
 }
 
-MachineKind Plan::machine() const {
-  std::string_view arch = target->arch()->string_view();
-  if (arch == "nvptx")
-    return MachineKind::Cuda;
-  return arch == "gpu-sim" ? MachineKind::CudaSim : MachineKind::Cpu;
+std::string_view Plan::processor() const {
+  return target->cpu() ? target->cpu()->string_view() : std::string_view();
 }
 
 int64_t Plan::tasksOf(const Command &command, const int64_t *params) const {

@@ -127,15 +127,6 @@ struct Program {
   const CpuSchedule *scheduleFor(uint64_t n) const;
 };
 
-/// What kind of machine a plan is for.
-enum class MachineKind {
-  Cpu,
-  /// An NVIDIA GPU.
-  Cuda,
-  /// Its simulator.
-  CudaSim,
-};
-
 /// What one machine needs to run the model.
 struct Plan {
   const schema::Target *target = nullptr;
@@ -156,8 +147,10 @@ struct Plan {
   const schema::Kernel &kernelOf(const Command &command) const {
     return *kernels->Get(command.kernel);
   }
-  MachineKind machine() const;
-  bool isGpu() const { return machine() != MachineKind::Cpu; }
+  bool isGpu() const { return target->arch()->string_view() == "nvptx"; }
+  /// What the target calls the processor, a GPU's chip, or a driver; may be
+  /// empty.
+  std::string_view processor() const;
   /// Into how many tasks a verified command divides with these params.
   int64_t tasksOf(const Command &command, const int64_t *params) const;
 };

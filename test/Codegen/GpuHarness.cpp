@@ -3,11 +3,11 @@
 #include "GpuHarness.h"
 #include "KernelRecord.h"
 
-#include "compiler/Codegen/GPU/EmitHost.h"
 #include "compiler/Codegen/GPU/target/EmitPtx.h"
 #include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "compiler/Codegen/GPU/target/PtxasReport.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include "test/GpuSim/target/EmitHost.h"
 #include "llvm/IR/Module.h"
 #include <cuda.h>
 #include <gtest/gtest.h>

@@ -307,9 +307,9 @@ static std::vector<uint8_t> numbers(int32_t first, int32_t step) {
 
 ArtifactBuilder mtp::test::makeGpuModel() {
   ArtifactBuilder a;
-  a.arch = "gpu-sim";
-  a.cpu = "sim";
-  a.imageFormat = schema::ImageFormat::GpuSim;
+  a.arch = "nvptx";
+  a.cpu = "gpu-sim";
+  a.imageFormat = schema::ImageFormat::Hosted;
   a.envelope = {.maxK = 0,
                 .maxBatch = kSlots,
                 .maxContext = 95,

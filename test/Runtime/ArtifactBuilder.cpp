@@ -297,7 +297,7 @@ static PlanTables planTables(Builder &fbb, const ArtifactBuilder &a,
   return tables;
 }
 
-static bool isGpu(const std::string &arch) { return arch == "nvptx" || arch == "gpu-sim"; }
+static bool isGpu(const std::string &arch) { return arch == "nvptx"; }
 
 static flatbuffers::Offset<schema::Plan>
 plan(Builder &fbb, const ArtifactBuilder &a, const std::string &arch,

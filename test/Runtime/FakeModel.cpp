@@ -393,12 +393,12 @@ struct TemporaryFiles {
 };
 } // namespace
 
-void mtp::test::planForGpu(ArtifactBuilder &builder, bool isSimulated) {
-  builder.arch = isSimulated ? "gpu-sim" : "nvptx";
-  builder.cpu = isSimulated ? "sim" : "sm_90";
+void mtp::test::planForGpu(ArtifactBuilder &builder, bool isHosted) {
+  builder.arch = "nvptx";
+  builder.cpu = isHosted ? "gpu-sim" : "sm_90";
   builder.imageFormat =
-      isSimulated ? schema::ImageFormat::GpuSim : schema::ImageFormat::Cubin;
-  builder.ptx = isSimulated ? -1 : 0;
+      isHosted ? schema::ImageFormat::Hosted : schema::ImageFormat::Cubin;
+  builder.ptx = isHosted ? -1 : 0;
   builder.scratchBytes = 0;
   for (ArtifactBuilder::Kernel &kernel : builder.kernels) {
     kernel.image = 0;

@@ -34,9 +34,10 @@ struct FakeOptions {
 /// All programs of the envelope, and the function @twice on 4xf32.
 ArtifactBuilder makeFakeModel(const FakeOptions &options = {});
 
-/// Makes the plan of a fake model with ranges one for a GPU: "gpu-sim", or
-/// "nvptx" for chip sm_90 with PTX beside its cubin. Its image stays as it is.
-void planForGpu(ArtifactBuilder &builder, bool isSimulated);
+/// Makes the plan of a fake model with ranges one for a GPU: chip sm_90 with
+/// PTX beside its cubin, or with an image that is hosted by the driver gpu-sim.
+/// Its image stays as it is.
+void planForGpu(ArtifactBuilder &builder, bool isHosted);
 
 /// Writes bytes to a fresh file of the test's directory; returns its path.
 std::string writeFile(const std::string &name,

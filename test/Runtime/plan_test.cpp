@@ -546,24 +546,25 @@ TEST(Plan, AGpuHasImagesOfItsOwn) {
                 false),
             "");
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.imageFormat = Format::Cubin; }),
-            image + "format Cubin is not for gpu-sim");
+            image + "format Cubin is not for nvptx and its gpu-sim");
   EXPECT_EQ(
-      gpuMessageFor([](auto &a) { a.imageFormat = Format::GpuSim; }, false),
-      image + "format GpuSim is not for nvptx");
+      gpuMessageFor([](auto &a) { a.imageFormat = Format::Hosted; }, false),
+      image + "format Hosted is not for nvptx and its sm_90");
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.imageFormat = Format(4); }),
             image + "unknown format 4");
   EXPECT_EQ(messageFor([](auto &a) { a.imageFormat = Format::Ptx; }),
             image + "format Ptx is not for x86_64");
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.ptx = 0; }),
-            image + "expected PTX beside a Cubin only, got a GpuSim");
+            image + "expected PTX beside a Cubin only, got a Hosted");
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.ptx = 7; }, false),
             image + "ptx: segment 7 is past the 1 segments");
   for (const char *chip :
-       {"", "sm_", "sm_9", "sm_090", "sm_90b", "sm_90aa", "sm_1000", "znver4"})
+       {"sm_", "sm_9", "sm_090", "sm_90b", "sm_90aa", "sm_1000", "znver4"})
     EXPECT_EQ(gpuMessageFor([&](auto &a) { a.cpu = chip; }, false),
-              std::string("plans[0]: target: expected a chip like sm_90 for "
-                          "nvptx, got '") +
-                  chip + "'");
+              image + "format Cubin is not for nvptx and its " + chip);
+  EXPECT_EQ(gpuMessageFor([&](auto &a) { a.cpu = ""; }, false),
+            "plans[0]: target: expected a chip like sm_90, or the driver of "
+            "hosted images, for nvptx, got none");
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.cpu = "sm_100a"; }, false), "");
 }
 

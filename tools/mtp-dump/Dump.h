@@ -47,7 +47,7 @@ const char *kindName(schema::ProgramKind kind);
 /// "elements", "int8" or "int4".
 const char *formatName(schema::BlobFormat format);
 
-/// "elf_shared", "cubin", "ptx" or "gpu_sim".
+/// "elf_shared", "cubin", "ptx" or "hosted".
 const char *imageFormatName(schema::ImageFormat format);
 
 /// "rows", "tokens" or "never".
