@@ -170,9 +170,8 @@ Offset<schema::State> TableBuilder::makeState(exec::StateOp op) {
   auto upkeep = schema::CreateUpkeep(
       fbb, op.getShared(), numberOf(op.getInitAttr()),
       rebuildOf(op.getRebuild()), uint32_t(op.getRebuildRows()));
-  // The plan says where it lies.
   return schema::CreateState(fbb, name, dtypeOf(type.getElementType()), shape,
-                             /*offset=*/0, upkeep);
+                             upkeep);
 }
 
 Offset<schema::BufferContract>

@@ -46,7 +46,7 @@ using TuneGemms = std::function<Result<std::vector<LibraryAlgorithm>>(
 struct TargetOptions {
   /// The processor's name; "native" is this machine's.
   std::string cpu = "native";
-  /// The GPU, as the CUDA toolkit names it, or "sim" for the simulator.
+  /// The GPU, as the CUDA toolkit names it.
   std::string chip = "sm_90";
   /// Threads that a step should keep busy; does not change what it computes.
   int64_t workers = 1;

@@ -1,4 +1,4 @@
-//===- Artifact.cpp - What a file holds, in one form ----------------------===//
+//===- Artifact.cpp - What a file holds -----------------------------------===//
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/Builtins.h"
@@ -44,11 +44,8 @@ std::optional<uint32_t> Artifact::findState(std::string_view name) const {
   return std::nullopt;
 }
 
-MachineKind Plan::machine() const {
-  std::string_view arch = target->arch()->string_view();
-  if (arch == "nvptx")
-    return MachineKind::Cuda;
-  return arch == "gpu-sim" ? MachineKind::CudaSim : MachineKind::Cpu;
+std::string_view Plan::processor() const {
+  return target->cpu() ? target->cpu()->string_view() : std::string_view();
 }
 
 int64_t Plan::tasksOf(const Command &command, const int64_t *params) const {
@@ -57,8 +54,6 @@ int64_t Plan::tasksOf(const Command &command, const int64_t *params) const {
     return builtinTasks(*findBuiltin(kernel.symbol()->string_view()),
                         {params, kernel.params()});
   const schema::Contract *contract = kernel.contract();
-  if (!contract)
-    return int64_t(*command.tasks);
   int64_t groups = 1;
   if (int64_t size = contract->rows_per_group())
     groups = params[0] > 0 ? params[0] / size + (params[0] % size != 0) : 0;

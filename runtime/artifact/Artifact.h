@@ -1,11 +1,4 @@
-//===- Artifact.h - What a file holds, in one form --------------*- C++ -*-===//
-//
-// Files before 1.3 have one program for every batch and chunk, and what belongs
-// to a machine in their root. They are read into the form that files have
-// since: plans, with programs for ranges. Behind the loader there is only this
-// form.
-//
-//===----------------------------------------------------------------------===//
+//===- Artifact.h - What a file holds ---------------------------*- C++ -*-===//
 
 #ifndef MTP_RUNTIME_ARTIFACT_ARTIFACT_H
 #define MTP_RUNTIME_ARTIFACT_ARTIFACT_H
@@ -35,7 +28,17 @@ struct Count {
   bool operator==(const Count &) const = default;
 };
 
-/// A place that kernels read or write, see schema::Binding.
+/// A place at one n.
+struct Binding {
+  schema::Space space = schema::Space::Arena;
+  uint32_t index = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+
+  bool operator==(const Binding &) const = default;
+};
+
+/// A place that kernels read or write, see schema::Place.
 struct Place {
   schema::Space space = schema::Space::Arena;
   uint32_t index = 0;
@@ -43,7 +46,7 @@ struct Place {
   Count bytes;
 
   bool operator==(const Place &) const = default;
-  schema::Binding at(uint64_t n) const {
+  Binding at(uint64_t n) const {
     return {space, index, uint64_t(offset.at(n)), uint64_t(bytes.at(n))};
   }
 };
@@ -53,8 +56,6 @@ struct Command {
   uint32_t kernel = 0;
   uint32_t firstPlace = 0;
   uint32_t firstParam = 0;
-  /// What files before 1.3 say. Else tasks follow from contract and params.
-  std::optional<uint64_t> tasks;
 };
 
 /// How the CPU runs a program from some n on: flags of schema::CpuStep, one for
@@ -126,15 +127,6 @@ struct Program {
   const CpuSchedule *scheduleFor(uint64_t n) const;
 };
 
-/// What kind of machine a plan is for.
-enum class MachineKind {
-  Cpu,
-  /// An NVIDIA GPU.
-  Cuda,
-  /// Its simulator.
-  CudaSim,
-};
-
 /// What one machine needs to run the model.
 struct Plan {
   const schema::Target *target = nullptr;
@@ -155,8 +147,10 @@ struct Plan {
   const schema::Kernel &kernelOf(const Command &command) const {
     return *kernels->Get(command.kernel);
   }
-  MachineKind machine() const;
-  bool isGpu() const { return machine() != MachineKind::Cpu; }
+  bool isGpu() const { return target->arch()->string_view() == "nvptx"; }
+  /// What the target calls the processor, a GPU's chip, or a driver; may be
+  /// empty.
+  std::string_view processor() const;
   /// Into how many tasks a verified command divides with these params.
   int64_t tasksOf(const Command &command, const int64_t *params) const;
 };

@@ -52,9 +52,7 @@ Status ArtifactFile::check(HashCheck hashes) {
   MTP_RETURN_IF_ERROR(checkZeros());
   for (size_t i = 0; i < contents.plans.size(); ++i)
     if (Status status = checkPageTables(contents.plans[i]); !status.isOk())
-      return contents.plans.size() > 1
-                 ? withPath(status, strCat("plans[", i, "]"))
-                 : status;
+      return withPath(status, strCat("plans[", i, "]"));
   if (hashes == HashCheck::None)
     return okStatus();
   for (uint32_t i = 0; i < vectorSize(contents.segments); ++i)
@@ -63,20 +61,17 @@ Status ArtifactFile::check(HashCheck hashes) {
   return okStatus();
 }
 
-/// Prints "1.2".
+/// Prints "1.3".
 static std::string versionName(uint32_t version) {
   return strCat(version >> 16, ".", version & 0xffff);
 }
 
 static Status checkVersion(const FileHeader &header) {
-  uint32_t major = header.version >> 16, minor = header.version & 0xffff;
-  if (major != kFormatMajor || minor > kFormatMinor)
-    return failedPrecondition(strCat("expected format version ", kFormatMajor,
-                                     ".0 to ", versionName(kFormatVersion),
-                                     ", got ", versionName(header.version),
-                                     "; compile the model again"));
-  if (header.version == kFormatVersion &&
-      std::memcmp(header.schemaHash, kSchemaHash, sizeof(kSchemaHash)) != 0)
+  if (header.version != kFormatVersion)
+    return failedPrecondition(strCat(
+        "expected format version ", versionName(kFormatVersion), ", got ",
+        versionName(header.version), "; compile the model again"));
+  if (std::memcmp(header.schemaHash, kSchemaHash, sizeof(kSchemaHash)) != 0)
     return failedPrecondition(
         "written with another schema of the same format version; compile the "
         "model again");

@@ -124,10 +124,8 @@ int64_t mtp::builtinTasks(const Builtin &builtin,
   return params[0] * tasksPerRow(builtin, params[1]);
 }
 
-/// Checks rows, vocabulary and the tasks that old files say. Only the rows grow
-/// with n.
-static Status checkParams(const Builtin &builtin,
-                          const CommandContext &context) {
+/// Checks rows and vocabulary. Only the rows grow with n.
+static Status checkParams(const CommandContext &context) {
   std::span<const Count> params = context.params();
   int64_t most = context.artifact.envelope->vocab();
   auto got = [&](size_t i) { return params[i].at(context.first()); };
@@ -138,13 +136,7 @@ static Status checkParams(const Builtin &builtin,
                            ", got ", got(1)));
   if (!params[2].isFixed())
     return dataLoss("params[2]: expected the same for all n");
-  int64_t tasks = tasksPerRow(builtin, got(1));
-  if (!context.command.tasks ||
-      *context.command.tasks == uint64_t(got(0) * tasks))
-    return okStatus();
-  return dataLoss(
-      strCat("expected ", tasks == 1 ? "one task" : strCat(tasks, " tasks"),
-             " a row, got ", *context.command.tasks, " for ", got(0), " rows"));
+  return okStatus();
 }
 
 Status mtp::checkBuiltin(const CommandContext &context) {
@@ -152,7 +144,7 @@ Status mtp::checkBuiltin(const CommandContext &context) {
     return dataLoss("a sampling kernel needs an envelope");
   const Builtin &builtin =
       *findBuiltin(context.kernel().symbol()->string_view());
-  MTP_RETURN_IF_ERROR(checkParams(builtin, context));
+  MTP_RETURN_IF_ERROR(checkParams(context));
   // Elements grow with the rows, evenly.
   MTP_RETURN_IF_ERROR(builtin.check(context, context.first()));
   return builtin.check(context, context.last());

@@ -1,8 +1,8 @@
-//===- ReadPrograms.cpp - Programs of either form -------------------------===//
+//===- ReadPrograms.cpp - Programs as the runtime has them ----------------===//
 //
-// Makes the one form of both. What is checked here is what reading relies on:
-// alignment, indices of kernels and places, and counts that bound the work. All
-// else is checked in the form that comes out.
+// What is checked here is what reading relies on: alignment, indices of kernels
+// and places, and counts that bound the work. All else is checked in the form
+// that comes out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,6 @@ using namespace mtp;
 static Count countOf(const schema::Count &count) {
   return {count.base(), count.step()};
 }
-
-static Count fixed(uint64_t value) { return {int64_t(value), 0}; }
 
 static Status checkKernel(const Plan &plan, uint32_t kernel) {
   if (kernel < vectorSize(plan.kernels))
@@ -59,9 +57,9 @@ private:
 } // namespace
 
 /// What a command takes at least in the tables.
-static uint64_t commandBytes(const schema::Kernel &kernel, uint64_t binding,
-                             uint64_t param) {
-  return 4 + kernel.buffers() * binding + kernel.params() * param;
+static uint64_t commandBytes(const schema::Kernel &kernel) {
+  return 4 + kernel.buffers() * sizeof(uint32_t) +
+         kernel.params() * sizeof(schema::Count);
 }
 
 static Status checkRank(uint32_t rank) {
@@ -70,123 +68,6 @@ static Status checkRank(uint32_t rank) {
   return dataLoss(
       strCat("expected at most ", kMaxRank, " dimensions, got ", rank));
 }
-
-//===----------------------------------------------------------------------===//
-// Files before 1.3
-//===----------------------------------------------------------------------===//
-
-/// Whether a number of 64 bits is one of 63, as counts are.
-static Status checkNumber(const char *what, uint64_t value) {
-  if (value <= uint64_t(INT64_MAX))
-    return okStatus();
-  return dataLoss(strCat(what, ": expected less than 2^63, got ", value));
-}
-
-static Result<Place> lowerBinding(const schema::Binding &binding) {
-  MTP_RETURN_IF_ERROR(checkNumber("offset", binding.offset()));
-  MTP_RETURN_IF_ERROR(checkNumber("bytes", binding.bytes()));
-  return Place{binding.space(), binding.index(), fixed(binding.offset()),
-               fixed(binding.bytes())};
-}
-
-static Status lowerCommand(const Plan &plan, const schema::Command &command,
-                           Budget &budget, Program &program) {
-  MTP_RETURN_IF_ERROR(checkKernel(plan, command.kernel()));
-  const schema::Kernel &kernel = *plan.kernels->Get(command.kernel());
-  MTP_RETURN_IF_ERROR(checkCounts(kernel, vectorSize(command.bindings()),
-                                  vectorSize(command.params())));
-  if (!isAligned(command.bindings()) || !isAligned(command.params()))
-    return dataLoss("bindings and params are not aligned to 8 bytes");
-  MTP_RETURN_IF_ERROR(budget.take(
-      commandBytes(kernel, sizeof(schema::Binding), sizeof(int64_t))));
-  Command lowered{command.kernel(), uint32_t(program.places.size()),
-                  uint32_t(program.params.size()), command.tasks()};
-  for (uint32_t i = 0; i < kernel.buffers(); ++i) {
-    Result<Place> place = lowerBinding(*command.bindings()->Get(i));
-    if (!place)
-      return withPath(place.status(), strCat("bindings[", i, "]"));
-    program.places.push_back(*place);
-  }
-  for (uint32_t i = 0; i < kernel.params(); ++i)
-    program.params.push_back({command.params()->Get(i), 0});
-  MTP_RETURN_IF_ERROR(checkNumber("tasks", command.tasks()));
-  program.commands.push_back(lowered);
-  auto solo = uint8_t(schema::CpuStep::Solo);
-  auto joined = uint8_t(schema::CpuStep::Joined);
-  program.schedules[0].steps.push_back((command.solo() ? solo : 0) |
-                                       (command.joined() ? joined : 0));
-  return okStatus();
-}
-
-static Status lowerPorts(const Tables<schema::Port> *ports, const char *what,
-                         std::vector<Port> &lowered) {
-  for (uint32_t i = 0; i < vectorSize(ports); ++i) {
-    const schema::Port &port = *ports->Get(i);
-    std::string where = strCat(what, "[", i, "]");
-    Status status = checkRank(vectorSize(port.shape()));
-    if (status.isOk())
-      status = tensorBytes(port.dtype(), port.shape()).status();
-    Result<Place> place = lowerBinding(*port.binding());
-    if (status.isOk())
-      status = place.status();
-    if (!status.isOk())
-      return withPath(status, where);
-    Port &result = lowered.emplace_back();
-    result.name = port.name()->string_view();
-    result.place = *place;
-    result.dtype = port.dtype();
-    for (uint32_t d = 0; d < vectorSize(port.shape()); ++d)
-      result.shape.push_back(fixed(port.shape()->Get(d)));
-  }
-  return okStatus();
-}
-
-/// A program of one batch or chunk becomes one of a range of one.
-static Status lowerShape(const schema::Program &program, Program &lowered) {
-  uint32_t n = 0;
-  switch (program.kind()) {
-  case schema::ProgramKind::Decode:
-    n = program.batch();
-    lowered.k = program.k();
-    break;
-  case schema::ProgramKind::Prefill:
-    n = program.chunk();
-    lowered.sequences = 1;
-    lowered.drafts = program.modules() > 0;
-    break;
-  case schema::ProgramKind::Function:
-    break;
-  }
-  if (n >= UINT32_MAX)
-    return dataLoss(
-        strCat("expected a batch or chunk below 2^32 - 1, got ", n));
-  lowered.begin = n;
-  lowered.end = n + 1;
-  return okStatus();
-}
-
-static Status lowerProgram(const Plan &plan, const schema::Program &program,
-                           Budget &budget, Program &lowered) {
-  if (program.kind() > schema::ProgramKind::MAX)
-    return dataLoss(strCat("unknown kind ", unsigned(program.kind())));
-  lowered.name = program.name()->string_view();
-  lowered.kind = program.kind();
-  MTP_RETURN_IF_ERROR(lowerShape(program, lowered));
-  MTP_RETURN_IF_ERROR(checkNumber("arena_bytes", program.arena_bytes()));
-  lowered.arenaBytes = fixed(program.arena_bytes());
-  lowered.schedules.push_back({lowered.begin, {}});
-  for (uint32_t i = 0; i < vectorSize(program.commands()); ++i)
-    if (Status status =
-            lowerCommand(plan, *program.commands()->Get(i), budget, lowered);
-        !status.isOk())
-      return withPath(status, strCat("commands[", i, "]"));
-  MTP_RETURN_IF_ERROR(lowerPorts(program.inputs(), "inputs", lowered.inputs));
-  return lowerPorts(program.outputs(), "outputs", lowered.outputs);
-}
-
-//===----------------------------------------------------------------------===//
-// Files since 1.3
-//===----------------------------------------------------------------------===//
 
 namespace {
 /// Reads the programs of one plan.
@@ -225,14 +106,9 @@ Status PlanReader::readCommand(const schema::PlanProgram &program,
                                   vectorSize(dispatch.params())));
   if (!isAligned(dispatch.params()))
     return dataLoss("params are not aligned to 8 bytes");
-  if (kernel.image() >= 0 && !kernel.contract())
-    return dataLoss(strCat("expected a contract of ",
-                           kernel.symbol()->string_view(),
-                           ", which says its tasks"));
-  MTP_RETURN_IF_ERROR(budget.take(
-      commandBytes(kernel, sizeof(uint32_t), sizeof(schema::Count))));
+  MTP_RETURN_IF_ERROR(budget.take(commandBytes(kernel)));
   result.commands.push_back({dispatch.kernel(), uint32_t(result.places.size()),
-                             uint32_t(result.params.size()), std::nullopt});
+                             uint32_t(result.params.size())});
   result.callsLibrary |= kernel.gemm() != nullptr;
   for (uint32_t i = 0; i < kernel.buffers(); ++i) {
     uint32_t place = dispatch.bindings()->Get(i);
@@ -332,22 +208,6 @@ Status PlanReader::read(const schema::PlanProgram &program, Program &result) {
   MTP_RETURN_IF_ERROR(readSchedules(program, result));
   MTP_RETURN_IF_ERROR(readPorts(program.inputs(), "inputs", result.inputs));
   return readPorts(program.outputs(), "outputs", result.outputs);
-}
-
-//===----------------------------------------------------------------------===//
-// All programs
-//===----------------------------------------------------------------------===//
-
-Status mtp::lowerPrograms(const schema::Artifact &root, uint64_t tableBytes,
-                          Plan &plan) {
-  Budget budget(tableBytes);
-  plan.programs.resize(vectorSize(root.programs()));
-  for (uint32_t i = 0; i < plan.programs.size(); ++i)
-    if (Status status = lowerProgram(plan, *root.programs()->Get(i), budget,
-                                     plan.programs[i]);
-        !status.isOk())
-      return withPath(status, strCat("programs[", i, "]"));
-  return okStatus();
 }
 
 Status mtp::readPrograms(const schema::Plan &source, uint64_t tableBytes,

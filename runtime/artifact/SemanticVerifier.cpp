@@ -67,14 +67,13 @@ static Status verifyPlanNames(const Plan &plan) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reading either form
+// Reading plans
 //===----------------------------------------------------------------------===//
 
 static constexpr uint32_t kMostPlans = 16;
 
-/// What the root and a plan call the same.
-template <typename Source>
-static Plan planOf(const Source &source) {
+/// A plan without its programs.
+static Result<Plan> planOf(const schema::Plan &source, size_t states) {
   Plan plan;
   plan.target = source.target();
   plan.images = source.images();
@@ -84,14 +83,24 @@ static Plan planOf(const Source &source) {
   plan.stateBytes = source.state_bytes();
   plan.arenaBytes = source.arena_bytes();
   plan.scratchBytes = source.scratch_bytes();
+  plan.deviceLoop = source.device_loop();
+  plan.gemmAlgorithms = source.gemm_algorithms();
+  const auto *offsets = source.state_offsets();
+  if (!isAligned(offsets))
+    return dataLoss("state_offsets are not aligned to 8 bytes");
+  if (vectorSize(offsets) != states)
+    return dataLoss(strCat("state_offsets: expected ", states,
+                           ", one for each state, got ", vectorSize(offsets)));
+  for (uint32_t i = 0; i < vectorSize(offsets); ++i)
+    plan.stateOffsets.push_back(offsets->Get(i));
   return plan;
 }
 
-/// Checks a plan whose programs `read` reads.
-template <typename Read>
-static Status addPlan(Artifact &artifact, Plan plan, Read read) {
+static Status readPlan(const schema::Plan &source, uint64_t tableBytes,
+                       Artifact &artifact) {
+  MTP_ASSIGN_OR_RETURN(Plan plan, planOf(source, artifact.states.size()));
   MTP_RETURN_IF_ERROR(verifyStorage(artifact, plan));
-  MTP_RETURN_IF_ERROR(read(plan));
+  MTP_RETURN_IF_ERROR(readPrograms(source, tableBytes, plan));
   MTP_RETURN_IF_ERROR(verifyPlanNames(plan));
   MTP_RETURN_IF_ERROR(verifyPrograms(artifact, plan));
   MTP_RETURN_IF_ERROR(verifyCoverage(artifact, plan));
@@ -100,47 +109,12 @@ static Status addPlan(Artifact &artifact, Plan plan, Read read) {
   return okStatus();
 }
 
-/// The whole of a file before 1.3 becomes one plan.
-static Status lowerPlan(const schema::Artifact &root, uint64_t tableBytes,
-                        Artifact &artifact) {
-  if (!root.target())
-    return dataLoss("expected a target or plans");
-  Plan plan = planOf(root);
-  for (uint32_t i = 0; i < vectorSize(root.states()); ++i)
-    plan.stateOffsets.push_back(root.states()->Get(i)->offset());
-  return addPlan(artifact, std::move(plan), [&](Plan &lowered) {
-    return lowerPrograms(root, tableBytes, lowered);
-  });
-}
-
-static Status readPlan(const schema::Plan &source, uint64_t tableBytes,
-                       Artifact &artifact) {
-  Plan plan = planOf(source);
-  plan.deviceLoop = source.device_loop();
-  plan.gemmAlgorithms = source.gemm_algorithms();
-  const auto *offsets = source.state_offsets();
-  if (!isAligned(offsets))
-    return dataLoss("state_offsets are not aligned to 8 bytes");
-  if (vectorSize(offsets) != artifact.states.size())
-    return dataLoss(strCat("state_offsets: expected ", artifact.states.size(),
-                           ", one for each state, got ", vectorSize(offsets)));
-  for (uint32_t i = 0; i < vectorSize(offsets); ++i)
-    plan.stateOffsets.push_back(offsets->Get(i));
-  return addPlan(artifact, std::move(plan), [&](Plan &read) {
-    return readPrograms(source, tableBytes, read);
-  });
-}
-
 static Status readPlans(const schema::Artifact &root, uint64_t tableBytes,
                         Artifact &artifact) {
   uint32_t count = vectorSize(root.plans());
-  if (count > kMostPlans)
+  if (count < 1 || count > kMostPlans)
     return dataLoss(
-        strCat("plans: expected at most ", kMostPlans, ", got ", count));
-  if (root.target() || root.images() || root.kernels() || root.weights() ||
-      root.constants() || root.programs())
-    return dataLoss("expected plans, or what files before 1.3 have instead, "
-                    "got both");
+        strCat("plans: expected 1 to ", kMostPlans, ", got ", count));
   for (uint32_t i = 0; i < count; ++i)
     if (Status status = readPlan(*root.plans()->Get(i), tableBytes, artifact);
         !status.isOk())
@@ -157,14 +131,12 @@ static Status readRoot(const schema::Artifact &root, uint64_t tableBytes,
   artifact.caches = root.caches();
   artifact.segments = root.segments();
   artifact.tokenizer = root.tokenizer();
-  bool hasPlans = vectorSize(root.plans()) != 0;
   MTP_RETURN_IF_ERROR(verifyNames(
       "caches", namesOf(root.caches(), [](auto *c) { return c->name(); })));
   MTP_RETURN_IF_ERROR(verifyShared(artifact, segmentBytes));
   MTP_RETURN_IF_ERROR(readStates(root, artifact));
-  MTP_RETURN_IF_ERROR(verifyEnvelope(artifact, hasPlans));
-  return hasPlans ? readPlans(root, tableBytes, artifact)
-                  : lowerPlan(root, tableBytes, artifact);
+  MTP_RETURN_IF_ERROR(verifyEnvelope(artifact));
+  return readPlans(root, tableBytes, artifact);
 }
 
 /// Bounds on the FlatBuffer's nesting and on the tables that are visited while

@@ -24,8 +24,7 @@ namespace mtp {
 /// Checks the bytes of a FlatBuffer, which start at a multiple of 8 and must
 /// outlive the result: its structure, then its meaning. `segmentBytes` is what
 /// the file holds behind the segment base. Messages start with a path:
-/// "programs[3].commands[12].bindings[2]: ...", in files with plans
-/// "plans[0].programs[3]...".
+/// "plans[0].programs[3].commands[12].bindings[2]: ...".
 Result<Artifact> readTables(std::span<const uint8_t> tables,
                             uint64_t segmentBytes);
 
@@ -49,18 +48,16 @@ Status readStates(const schema::Artifact &root, Artifact &artifact);
 /// Images, blobs, kernels, memories, and where the states lie.
 Status verifyStorage(const Artifact &artifact, const Plan &plan);
 
-/// Programs of files before 1.3, and since. `plan` has its kernels, which have
-/// passed verifyStorage. `tableBytes` bounds the work.
-Status lowerPrograms(const schema::Artifact &root, uint64_t tableBytes,
-                     Plan &plan);
+/// Reads the programs of a plan that has its kernels, which have passed
+/// verifyStorage. `tableBytes` bounds the work.
 Status readPrograms(const schema::Plan &source, uint64_t tableBytes,
                     Plan &plan);
 
 /// Commands, places and ports of all programs.
 Status verifyPrograms(const Artifact &artifact, const Plan &plan);
 
-/// Checks that a kernel's contract, if it has one, names only buffers and
-/// params of the kernel.
+/// Checks that a kernel of an image has a contract, which names only buffers
+/// and params of the kernel.
 Status verifyContract(const Plan &plan, const schema::Kernel &kernel);
 
 struct CommandContext;
@@ -114,7 +111,7 @@ Status verifyWritable(const Artifact &artifact, const Place &place);
 
 /// The limits of the envelope, what it says of generation, and the states that
 /// the host needs; sets how far prefills read ahead.
-Status verifyEnvelope(Artifact &artifact, bool hasPlans);
+Status verifyEnvelope(Artifact &artifact);
 
 /// Checks that there is a program for every point of the envelope.
 Status verifyCoverage(const Artifact &artifact, const Plan &plan);

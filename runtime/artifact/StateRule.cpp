@@ -6,37 +6,10 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/Limits.h"
 
-#include <algorithm>
 #include <cfloat>
-#include <charconv>
 #include <cmath>
 
 using namespace mtp;
-
-/// What the states of FORMAT.md are in files that do not say so.
-static StateRule ruleByName(std::string_view name) {
-  StateRule rule;
-  constexpr std::string_view kShared[] = {"active", "drafts", "prefill_info",
-                                          "prefill_tokens"};
-  rule.shared = std::find(std::begin(kShared), std::end(kShared), name) !=
-                std::end(kShared);
-  // carry_d holds the hidden state of the d-th row before the end.
-  constexpr std::string_view kCarry = "carry_";
-  uint32_t depth = 0;
-  if (name.starts_with(kCarry) &&
-      std::from_chars(name.data() + kCarry.size(), name.data() + name.size(),
-                      depth)
-              .ec == std::errc())
-    rule.rows = std::max(depth, 1u);
-  return rule;
-}
-
-StateRule mtp::ruleOf(const schema::State &state) {
-  const schema::Upkeep *upkeep = state.upkeep();
-  if (!upkeep)
-    return ruleByName(state.name()->string_view());
-  return {upkeep->shared(), upkeep->init(), upkeep->rebuild(), upkeep->rows()};
-}
 
 /// Whether a value is one of the element type.
 static bool isValue(double value, schema::DType type) {
@@ -88,18 +61,16 @@ static Status verifySlots(const schema::Artifact &artifact,
       strCat("upkeep.rebuild: unknown value ", unsigned(upkeep.rebuild())));
 }
 
-/// Checks a state's upkeep, if it has one. Type and shape must have passed.
+/// Checks a state's upkeep. Type and shape must have passed.
 static Status verifyUpkeep(const schema::Artifact &artifact,
                            const schema::State &state) {
-  const schema::Upkeep *upkeep = state.upkeep();
-  if (!upkeep)
-    return okStatus();
-  if (!isValue(upkeep->init(), state.dtype()))
+  const schema::Upkeep &upkeep = *state.upkeep();
+  if (!isValue(upkeep.init(), state.dtype()))
     return dataLoss(strCat("upkeep.init: expected a value of ",
-                           dtypeName(state.dtype()), ", got ", upkeep->init()));
-  if (!upkeep->shared())
+                           dtypeName(state.dtype()), ", got ", upkeep.init()));
+  if (!upkeep.shared())
     return verifySlots(artifact, state);
-  if (upkeep->rebuild() != schema::Rebuild::Rows || upkeep->rows() != 1)
+  if (upkeep.rebuild() != schema::Rebuild::Rows || upkeep.rows() != 1)
     return dataLoss("upkeep: expected nothing to rebuild of a shared state");
   return okStatus();
 }
@@ -113,12 +84,8 @@ static Result<State> readState(const schema::Artifact &root,
   read.dtype = state.dtype();
   for (uint32_t d = 0; d < vectorSize(state.shape()); ++d)
     read.shape.push_back(state.shape()->Get(d));
-  read.rule = ruleOf(state);
-  if (vectorSize(root.plans()) && !state.upkeep())
-    return dataLoss("expected an upkeep");
-  if (vectorSize(root.plans()) && state.offset() != 0)
-    return dataLoss(
-        strCat("expected its offset in the plans, got ", state.offset()));
+  const schema::Upkeep &upkeep = *state.upkeep();
+  read.rule = {upkeep.shared(), upkeep.init(), upkeep.rebuild(), upkeep.rows()};
   MTP_RETURN_IF_ERROR(verifyUpkeep(root, state));
   return read;
 }

@@ -36,7 +36,9 @@ static Status verifyBuffer(const schema::Kernel &kernel,
 Status mtp::verifyContract(const Plan &plan, const schema::Kernel &kernel) {
   const schema::Contract *contract = kernel.contract();
   if (!contract)
-    return okStatus();
+    return dataLoss(strCat("expected a contract of ",
+                           kernel.symbol()->string_view(),
+                           ", which says its tasks"));
   if (vectorSize(contract->buffers()) != kernel.buffers() ||
       vectorSize(contract->params()) != kernel.params())
     return dataLoss(strCat("contract: expected ", kernel.buffers(),
@@ -64,9 +66,8 @@ Status mtp::verifyContract(const Plan &plan, const schema::Kernel &kernel) {
 /// The states that the host writes, and nobody else.
 static bool isHostState(std::string_view name) {
   constexpr std::string_view kNames[] = {
-      "active",       "page_table",      "sampling",      "stop_tokens",
-      "prefill_info", "prefill_tokens",  "prompt_tokens", "prompt_positions",
-      "prompt_slots", "prompt_sequences"};
+      "active",        "page_table",       "sampling",     "stop_tokens",
+      "prompt_tokens", "prompt_positions", "prompt_slots", "prompt_sequences"};
   return std::find(std::begin(kNames), std::end(kNames), name) !=
          std::end(kNames);
 }
@@ -277,11 +278,9 @@ static Status verifyTasks(const schema::Contract &contract,
     }
     bool fits = !__builtin_mul_overflow(groups, contract.tasks(), &tasks) &&
                 tasks <= uint64_t(INT64_MAX);
-    if (fits && context.command.tasks.value_or(tasks) == tasks)
-      continue;
-    return dataLoss(strCat("tasks: the kernel divides into ", groups, " x ",
-                           contract.tasks(), " for these params, got ",
-                           context.command.tasks.value_or(tasks)));
+    if (!fits)
+      return dataLoss(strCat("tasks: ", groups, " x ", contract.tasks(),
+                             " for these params do not fit 64 bits"));
   }
   return okStatus();
 }
@@ -308,8 +307,6 @@ static Status verifyParams(const schema::Contract &contract,
 
 Status mtp::verifyAgainstContract(const CommandContext &context) {
   const schema::Contract *contract = context.kernel().contract();
-  if (!contract)
-    return okStatus();
   MTP_RETURN_IF_ERROR(verifyParams(*contract, context));
   MTP_RETURN_IF_ERROR(verifyTasks(*contract, context));
   std::span<const Place> places = context.places();

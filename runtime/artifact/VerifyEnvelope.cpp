@@ -27,8 +27,7 @@ static Status verifyLimit(const char *what, uint64_t value, uint64_t low,
                          ", got ", value));
 }
 
-static Status verifyLimits(const Artifact &artifact, bool hasPlans) {
-  const schema::Envelope &e = *artifact.envelope;
+static Status verifyLimits(const schema::Envelope &e) {
   MTP_RETURN_IF_ERROR(verifyLimit("max_k", e.max_k(), 0, kMostK));
   MTP_RETURN_IF_ERROR(verifyLimit("max_batch", e.max_batch(), 1, kMostSlots));
   MTP_RETURN_IF_ERROR(
@@ -41,13 +40,7 @@ static Status verifyLimits(const Artifact &artifact, bool hasPlans) {
     return dataLoss(
         strCat("envelope.page_tokens: expected a power of two, got ",
                e.page_tokens()));
-  MTP_RETURN_IF_ERROR(verifyLimit("vocab", e.vocab(), 1, kMostTokens));
-  MTP_RETURN_IF_ERROR(
-      verifyLimit("modules", e.modules(), 0, hasPlans ? 0 : kMostModules));
-  // Where prompts come as rows, a method may draft without modules.
-  if (!hasPlans && e.modules() == 0 && !artifact.findState("prompt_tokens"))
-    return verifyLimit("max_k", e.max_k(), 0, 0);
-  return okStatus();
+  return verifyLimit("vocab", e.vocab(), 1, kMostTokens);
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,38 +85,8 @@ static Status verifyState(const Artifact &artifact, const Need &need) {
   return okStatus();
 }
 
-/// The states of the prompt contract of 1.0, and, in files that do not say what
-/// states are, those that pass from round to round.
-static std::vector<Need> tokensContract(const schema::Envelope &e,
-                                        bool hasPlans) {
-  using schema::DType;
-  uint64_t s = e.max_batch(), tokens = uint64_t(e.max_k()) + 1;
-  uint64_t drafts = e.max_k() ? e.max_k() : 1;
-  auto shared = [](const char *name, uint64_t size) {
-    return Need{.name = name,
-                .dtype = schema::DType::I32,
-                .shape = {size},
-                .isShared = true};
-  };
-  std::vector<Need> needs = {shared("prefill_info", 4),
-                             shared("prefill_tokens", 0)};
-  if (hasPlans)
-    return needs;
-  needs.push_back({"accepted", DType::I32, {s}});
-  needs.push_back({"window", DType::I32, {s, tokens}});
-  needs.push_back({.name = "drafts",
-                   .dtype = DType::I32,
-                   .shape = {s, drafts},
-                   .isShared = true});
-  if (e.modules() > 0)
-    needs.push_back({"hidden", DType::F32, {s, tokens, 0}});
-  for (uint32_t d = 2; d <= e.modules(); ++d)
-    needs.push_back({strCat("carry_", d), DType::F32, {s, 0}});
-  return needs;
-}
-
-/// The states of prompts that come as rows.
-static std::vector<Need> rowsContract(const Artifact &artifact) {
+/// The states of prompts.
+static std::vector<Need> promptNeeds(const Artifact &artifact) {
   const schema::Envelope &e = *artifact.envelope;
   uint64_t chunk = e.prefill_chunk(), places = uint64_t(artifact.ahead) + 1;
   auto shared = [](const char *name, std::vector<uint64_t> shape) {
@@ -135,25 +98,12 @@ static std::vector<Need> rowsContract(const Artifact &artifact) {
           shared("prompt_sequences", {kPromptWords, e.max_batch()})};
 }
 
-/// How many places ahead a prefill reads: what the shape of `prompt_tokens`
-/// says, or what `prefill_tokens` has behind the largest chunk; in files before
-/// 1.3 the number of modules. More than allowed where a state has no such
-/// shape.
-static uint64_t placesAhead(const Artifact &artifact, bool hasPlans) {
+/// How many places ahead a prefill reads, by the shape of `prompt_tokens`. More
+/// than allowed where it has no such shape.
+static uint64_t placesAhead(const State &promptTokens) {
   constexpr uint64_t kNone = UINT32_MAX;
-  const schema::Envelope &e = *artifact.envelope;
-  if (auto rows = artifact.findState("prompt_tokens")) {
-    const std::vector<uint64_t> &shape = artifact.states[*rows].shape;
-    return shape.empty() || shape[0] == 0 ? kNone : shape[0] - 1;
-  }
-  if (!hasPlans)
-    return e.modules();
-  auto tokens = artifact.findState("prefill_tokens");
-  const std::vector<uint64_t> *shape =
-      tokens ? &artifact.states[*tokens].shape : nullptr;
-  return !shape || shape->size() != 1 || (*shape)[0] < e.prefill_chunk()
-             ? kNone
-             : (*shape)[0] - e.prefill_chunk();
+  const std::vector<uint64_t> &shape = promptTokens.shape;
+  return shape.empty() || shape[0] == 0 ? kNone : shape[0] - 1;
 }
 
 /// The states by which rounds follow each other without the host: all of them,
@@ -177,26 +127,25 @@ static Status verifyRing(Artifact &artifact) {
   return okStatus();
 }
 
-static Status verifyStates(Artifact &artifact, bool hasPlans) {
+static Status verifyStates(Artifact &artifact) {
   const schema::Envelope &e = *artifact.envelope;
   using schema::DType;
   uint64_t s = e.max_batch(), tokens = uint64_t(e.max_k()) + 1;
   uint64_t pages = pagesPerSlot(e.max_context(), e.max_k(), e.page_tokens());
-  bool hasRows = artifact.findState("prompt_tokens").has_value();
-  uint64_t ahead = placesAhead(artifact, hasPlans);
+  std::optional<uint32_t> prompt = artifact.findState("prompt_tokens");
+  if (!prompt)
+    return dataLoss("states: expected one named 'prompt_tokens'");
+  uint64_t ahead = placesAhead(artifact.states[*prompt]);
   if (ahead > kMostPlacesAhead)
-    return dataLoss(strCat(
-        "states: expected '", hasRows ? "prompt_tokens" : "prefill_tokens",
-        "' of a chunk with at most ", kMostPlacesAhead, " places ahead"));
+    return dataLoss(strCat("states: expected 'prompt_tokens' of a chunk with "
+                           "at most ",
+                           kMostPlacesAhead, " places ahead"));
   artifact.ahead = uint32_t(ahead);
-  std::vector<Need> needs =
-      hasRows ? rowsContract(artifact) : tokensContract(e, hasPlans);
-  // Files that say what states are may do without some.
-  bool isOptional = hasRows || hasPlans;
-  needs.push_back({"active", DType::I32, {s}, isOptional, true});
-  needs.push_back({"length", DType::I32, {s}, isOptional});
-  needs.push_back({"page_table", DType::I32, {s, pages}, isOptional});
-  needs.push_back({"sampling", DType::I32, {s, kSamplingWords}, isOptional});
+  std::vector<Need> needs = promptNeeds(artifact);
+  needs.push_back({"active", DType::I32, {s}, true, true});
+  needs.push_back({"length", DType::I32, {s}, true});
+  needs.push_back({"page_table", DType::I32, {s, pages}, true});
+  needs.push_back({"sampling", DType::I32, {s, kSamplingWords}, true});
   needs.push_back({"out_tokens", DType::I32, {s, tokens}});
   needs.push_back({"out_count", DType::I32, {s}});
   for (const Need &need : needs)
@@ -317,28 +266,10 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
   return verifyOutputs(artifact, program, {0, int64_t(program.k) + 1});
 }
 
-/// Where prompts do not come as rows: that the host has room for all tokens
-/// that the program reads.
-static Status verifyPromptTokens(const Artifact &artifact,
-                                 const Program &program) {
-  if (artifact.findState("prompt_tokens"))
-    return okStatus();
-  uint64_t room =
-      artifact.states[*artifact.findState("prefill_tokens")].shape[0];
-  uint64_t read = uint64_t(program.end) - 1 + artifact.ahead;
-  if (read <= room)
-    return okStatus();
-  return dataLoss(strCat("expected 'prefill_tokens' of at least ", read,
-                         " tokens, got ", room));
-}
-
 /// A second prefill for a chunk of whole pages, whose rows stand where their
 /// positions are in the chunk.
 Status Coverage::addLibrary(const Artifact &artifact, const Program &program) {
   const schema::Envelope &e = *artifact.envelope;
-  if (!artifact.findState("prompt_tokens"))
-    return dataLoss("expected the state 'prompt_tokens' for a prefill with "
-                    "products of a library");
   uint32_t rows = program.begin;
   if (rows % e.page_tokens() || rows > e.prefill_chunk())
     return dataLoss(strCat("expected whole pages of ", e.page_tokens(),
@@ -359,20 +290,16 @@ Status Coverage::addLibrary(const Artifact &artifact, const Program &program) {
 }
 
 Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
-  uint32_t most = kMostChunk;
-  if (artifact.findState("prompt_tokens"))
-    most = artifact.envelope->prefill_chunk();
+  uint32_t most = artifact.envelope->prefill_chunk();
   if (program.begin < 1 || program.end - 1 > most)
     return dataLoss(strCat("expected a chunk of 1 to ", most, " rows, got ",
                            rangeText("rows", program)));
-  // Of several sequences the host can tell by rows of prompts alone.
-  uint32_t sequences = program.sequences, mostSequences = 1;
-  if (artifact.findState("prompt_tokens"))
-    mostSequences = std::min(artifact.envelope->max_batch(), program.begin);
+  uint32_t sequences = program.sequences;
+  uint32_t mostSequences =
+      std::min(artifact.envelope->max_batch(), program.begin);
   if (sequences < 1 || sequences > mostSequences)
     return dataLoss(strCat("expected a chunk of 1 to ", mostSequences,
                            " sequences, got ", sequences));
-  MTP_RETURN_IF_ERROR(verifyPromptTokens(artifact, program));
   if (program.callsLibrary)
     return addLibrary(artifact, program);
   Ranges &ranges = (program.drafts ? drafting : plain)[sequences];
@@ -401,7 +328,7 @@ Status Coverage::verifyPrefills(const schema::Envelope &e) {
   if (plain[1].endFrom(e.prefill_chunk()) == e.prefill_chunk())
     return dataLoss(strCat("programs: expected a prefill program for chunk ",
                            e.prefill_chunk(), " without drafts"));
-  bool hasDrafting = !drafting.empty() || e.modules() != 0;
+  bool hasDrafting = !drafting.empty();
   if (libraryRows && !(hasPlainLibrary && hasDraftingLibrary == hasDrafting))
     return dataLoss("programs: expected prefills with products of a library "
                     "with and without drafts where the others are, got one of "
@@ -463,10 +390,10 @@ static Status verifyGeneration(const Artifact &artifact) {
   return okStatus();
 }
 
-Status mtp::verifyEnvelope(Artifact &artifact, bool hasPlans) {
+Status mtp::verifyEnvelope(Artifact &artifact) {
   if (!artifact.envelope)
     return okStatus();
-  MTP_RETURN_IF_ERROR(verifyLimits(artifact, hasPlans));
-  MTP_RETURN_IF_ERROR(verifyStates(artifact, hasPlans));
+  MTP_RETURN_IF_ERROR(verifyLimits(*artifact.envelope));
+  MTP_RETURN_IF_ERROR(verifyStates(artifact));
   return verifyGeneration(artifact);
 }

@@ -12,20 +12,6 @@ static constexpr uint32_t kWarp = 32, kMostThreads = 1024;
 static constexpr uint32_t kMostSharedBytes = 227 << 10;
 static constexpr int64_t kMostBlocks = INT32_MAX;
 
-/// Whether images of a format are for a machine.
-static bool isFor(MachineKind machine, schema::ImageFormat format) {
-  switch (format) {
-  case schema::ImageFormat::ElfShared:
-    return machine == MachineKind::Cpu;
-  case schema::ImageFormat::Cubin:
-  case schema::ImageFormat::Ptx:
-    return machine == MachineKind::Cuda;
-  case schema::ImageFormat::GpuSim:
-    return machine == MachineKind::CudaSim;
-  }
-  return false;
-}
-
 /// Whether a name is a chip's: "sm_90", "sm_100a".
 static bool isChip(std::string_view name) {
   if (name.substr(0, 3) != "sm_")
@@ -37,11 +23,26 @@ static bool isChip(std::string_view name) {
          (suffix.empty() || suffix == "a" || suffix == "f");
 }
 
+/// Whether images of a format are for a plan's machine.
+static bool isFor(const Plan &plan, schema::ImageFormat format) {
+  switch (format) {
+  case schema::ImageFormat::ElfShared:
+    return !plan.isGpu();
+  case schema::ImageFormat::Cubin:
+  case schema::ImageFormat::Ptx:
+    return plan.isGpu() && isChip(plan.processor());
+  case schema::ImageFormat::Hosted:
+    return plan.isGpu() && !isChip(plan.processor());
+  }
+  return false;
+}
+
 Status mtp::verifyFormatOf(const Plan &plan, const schema::Image &image) {
-  if (!isFor(plan.machine(), image.format()))
-    return dataLoss(strCat("format ",
-                           schema::EnumNameImageFormat(image.format()),
-                           " is not for ", plan.target->arch()->string_view()));
+  if (!isFor(plan, image.format()))
+    return dataLoss(strCat(
+        "format ", schema::EnumNameImageFormat(image.format()), " is not for ",
+        plan.target->arch()->string_view(), plan.isGpu() ? " and its " : "",
+        plan.isGpu() ? plan.processor() : ""));
   if (image.ptx() != -1 && image.format() != schema::ImageFormat::Cubin)
     return dataLoss(strCat("expected PTX beside a Cubin only, got a ",
                            schema::EnumNameImageFormat(image.format())));
@@ -92,11 +93,9 @@ Status mtp::verifyGpuPlan(const Plan &plan) {
   if (plan.scratchBytes != 0)
     return dataLoss(strCat("expected no scratch in a plan for a GPU, got ",
                            plan.scratchBytes, " bytes"));
-  std::string_view chip =
-      plan.target->cpu() ? plan.target->cpu()->string_view() : "";
-  if (plan.machine() == MachineKind::Cuda && !isChip(chip))
-    return dataLoss(strCat(
-        "target: expected a chip like sm_90 for nvptx, got '", chip, "'"));
+  if (plan.processor().empty())
+    return dataLoss("target: expected a chip like sm_90, or the driver of "
+                    "hosted images, for nvptx, got none");
   return okStatus();
 }
 

@@ -4,7 +4,7 @@
 // Kernels have the distances between their rows compiled in, and an envelope of
 // other sizes, with states to match, would make them look elsewhere without
 // leaving a buffer. What contracts, places and params say of these distances is
-// compared with the envelope here; of kernels without a contract nobody knows.
+// compared with the envelope here; of builtins the runtime knows it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace {
 struct Use {
   CommandContext context;
   const Place &place;
-  /// Null where the kernel has no contract.
+  /// Null of a builtin, which has no contract.
   const schema::BufferContract *contract;
 };
 } // namespace
@@ -143,17 +143,16 @@ static Status verifySource(const Artifact &artifact, const Plan &plan,
         bool writesAll = true;
         for (uint64_t n : {use.context.first(), use.context.last()})
           writesAll &= touchedBytes(*use.contract, use.context, n) >=
-                       port.place.at(n).bytes();
+                       port.place.at(n).bytes;
         (writesAll ? isWhole : isPart) = true;
         return okStatus();
       }));
   // A program of no commands writes nothing, whatever its sizes.
   if (program.commands.empty() || (isNamed && (isWhole || !isPart)))
     return okStatus();
-  return dataLoss(strCat("output '", port.name, "': expected ",
-                         port.place.at(program.begin).bytes(),
-                         " bytes that a kernel writes, got ",
-                         isPart ? "fewer" : "none"));
+  return dataLoss(strCat(
+      "output '", port.name, "': expected ", port.place.at(program.begin).bytes,
+      " bytes that a kernel writes, got ", isPart ? "fewer" : "none"));
 }
 
 Status mtp::verifyHostStates(const Artifact &artifact, const Plan &plan) {

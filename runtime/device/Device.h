@@ -74,10 +74,9 @@ public:
 
   /// Copies to and from the start of what `binding` names, which must be in the
   /// arena or a state (read: or a weight or constant) and hold `bytes`.
-  virtual Status write(const schema::Binding &binding, const void *source,
+  virtual Status write(const Binding &binding, const void *source,
                        uint64_t bytes) = 0;
-  virtual Status read(const schema::Binding &binding, void *target,
-                      uint64_t bytes) = 0;
+  virtual Status read(const Binding &binding, void *target, uint64_t bytes) = 0;
 
   /// Copies one page of one layer of a cache in, for measurements that begin at
   /// a context without computing it.

@@ -12,7 +12,7 @@ namespace mtp {
 
 /// Where a round for n slots says whether another one shall follow, a number of
 /// each slot. InvalidArgument where a program does not say so.
-inline Result<schema::Binding> againOf(const Program &program, uint32_t n) {
+inline Result<Binding> againOf(const Program &program, uint32_t n) {
   const Port *port = program.output(kAgain);
   if (port && program.kind == schema::ProgramKind::Decode)
     return port->place.at(n);

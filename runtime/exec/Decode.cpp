@@ -189,7 +189,7 @@ Status Session::Impl::readRow(const Flight &from, uint32_t row) {
                        host->emittedIn(from.read, slot));
   uint32_t batch = uint32_t(from.rows.size());
   MTP_RETURN_IF_ERROR(readPath(sequence, from.program, batch, row));
-  uint64_t bytes = from.logits.bytes() / batch;
+  uint64_t bytes = from.logits.bytes / batch;
   return readRound(sequence, output, rowsOf(from.logits, row * bytes, bytes));
 }
 
@@ -209,10 +209,10 @@ void Session::Impl::publishRound(Sequence &sequence, uint64_t anchor) {
 /// the sequence's in the batch.
 Status Session::Impl::readPath(Sequence &sequence, uint32_t program,
                                uint32_t batch, uint32_t row) {
-  schema::Binding all = inner.programs.path(program, batch);
-  if (all.bytes() == 0 || options.logits == LogitsMode::None)
+  Binding all = inner.programs.path(program, batch);
+  if (all.bytes == 0 || options.logits == LogitsMode::None)
     return okStatus();
-  uint64_t bytes = all.bytes() / batch;
+  uint64_t bytes = all.bytes / batch;
   sequence.path.resize(bytes / sizeof(int32_t));
   return executable->read(rowsOf(all, row * bytes, bytes), sequence.path.data(),
                           bytes);
@@ -221,7 +221,7 @@ Status Session::Impl::readPath(Sequence &sequence, uint32_t program,
 /// `logits` are the sequence's rows in this round.
 Status Session::Impl::readRound(Sequence &sequence,
                                 const HostState::RoundOutput &output,
-                                schema::Binding logits) {
+                                Binding logits) {
   std::span<const int32_t> tokens = output.tokens;
   uint64_t anchor = sequence.length, capacity = kv->capacity(sequence.slot);
   if (tokens.empty() || tokens.size() > options.k + 1) {

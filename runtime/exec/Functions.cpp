@@ -62,7 +62,7 @@ static Result<MemoryReservation> reserveOutputs(const Program &program,
                                                 const MemoryLimit &memory) {
   uint64_t bytes = 0;
   for (const Port &port : program.outputs)
-    bytes = addBytes(bytes, port.place.at(0).bytes());
+    bytes = addBytes(bytes, port.place.at(0).bytes);
   return hostMemory().reserve(bytes, "the results", memory);
 }
 
@@ -87,10 +87,10 @@ Session::Impl::runFunction(std::string_view name,
   MTP_RETURN_IF_ERROR(executable->run(index, /*n=*/0));
   std::vector<Tensor> outputs;
   for (PortType &port : portTypes(program.outputs)) {
-    schema::Binding source = program.outputs[outputs.size()].place.at(0);
-    Tensor tensor{std::move(port.type), std::vector<uint8_t>(source.bytes())};
+    Binding source = program.outputs[outputs.size()].place.at(0);
+    Tensor tensor{std::move(port.type), std::vector<uint8_t>(source.bytes)};
     MTP_RETURN_IF_ERROR(
-        executable->read(source, tensor.bytes.data(), source.bytes()));
+        executable->read(source, tensor.bytes.data(), source.bytes));
     outputs.push_back(std::move(tensor));
   }
   return outputs;

@@ -17,8 +17,7 @@ HostState::HostState(const Artifact &artifact, Executable &executable)
       promptTokens(find("prompt_tokens")),
       promptPositions(find("prompt_positions")),
       promptSlots(find("prompt_slots")),
-      promptSequences(find("prompt_sequences")), info(find("prefill_info")),
-      tokens(find("prefill_tokens")) {}
+      promptSequences(find("prompt_sequences")) {}
 
 HostState::Table HostState::find(std::string_view name) const {
   std::optional<uint32_t> index = artifact.findState(name);
@@ -31,7 +30,7 @@ HostState::Table HostState::find(std::string_view name) const {
   return table;
 }
 
-schema::Binding HostState::row(const Table &table, uint64_t index) {
+Binding HostState::row(const Table &table, uint64_t index) {
   uint64_t bytes = table.width * sizeof(int32_t);
   return {schema::Space::State, *table.state, index * bytes, bytes};
 }
@@ -80,13 +79,8 @@ Status HostState::setStopTokens(uint32_t slot,
   return writeRow(stopTokens, slot, all.data(), sizeof(all));
 }
 
-Status HostState::setPrefill(std::span<const PromptPart> parts) {
-  return promptTokens.state ? setPromptRows(parts)
-                            : setPrefillTokens(parts.front());
-}
-
 /// Row d of tokens and positions is what the rows have d places on.
-Status HostState::setPromptRows(std::span<const PromptPart> parts) {
+Status HostState::setPrefill(std::span<const PromptPart> parts) {
   uint64_t places = promptTokens.rows, chunk = promptTokens.width;
   std::vector<int32_t> ahead(places * chunk, 0), positions(places * chunk, -1);
   std::vector<int32_t> slots(chunk, int32_t(parts.front().slot));
@@ -116,25 +110,13 @@ Status HostState::setPromptRows(std::span<const PromptPart> parts) {
   return writeAll(promptSequences, words);
 }
 
-Status HostState::setPrefillTokens(const PromptPart &part) {
-  const auto &[slot, start, count, unused, prompt] = part;
-  int32_t values[4] = {int32_t(slot), int32_t(start), int32_t(count),
-                       int32_t(prompt.size())};
-  MTP_RETURN_IF_ERROR(writeRow(info, 0, values, sizeof(values)));
-  buffer.assign(tokens.rows, 0);
-  std::span<const int32_t> rest = prompt.subspan(start);
-  size_t known = std::min(rest.size(), buffer.size());
-  std::copy_n(rest.begin(), known, buffer.begin());
-  return writeAll(tokens, buffer);
-}
-
 Result<std::span<const int32_t>> HostState::emitted(uint32_t slot) {
   int32_t count = 0;
   MTP_RETURN_IF_ERROR(
       executable.read(row(outCount, slot), &count, sizeof(count)));
-  schema::Binding source = row(outTokens, slot);
+  Binding source = row(outTokens, slot);
   buffer.resize(outTokens.width);
-  MTP_RETURN_IF_ERROR(executable.read(source, buffer.data(), source.bytes()));
+  MTP_RETURN_IF_ERROR(executable.read(source, buffer.data(), source.bytes));
   return checkCount(count);
 }
 
@@ -147,9 +129,8 @@ Result<HostState::RoundOutput> HostState::emittedIn(uint32_t round,
   }
   // An entry is a count and as many tokens as `out_tokens` has.
   uint64_t width = outTokens.width + 1, bytes = width * sizeof(int32_t);
-  schema::Binding entry = {schema::Space::State, *ring.state,
-                           (slot * (ring.width / width) + round) * bytes,
-                           bytes};
+  Binding entry = {schema::Space::State, *ring.state,
+                   (slot * (ring.width / width) + round) * bytes, bytes};
   buffer.resize(width);
   MTP_RETURN_IF_ERROR(executable.read(entry, buffer.data(), bytes));
   int32_t count = buffer.front();

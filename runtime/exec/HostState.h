@@ -86,22 +86,18 @@ private:
     uint64_t width = 0;
   };
   Table find(std::string_view name) const;
-  static schema::Binding row(const Table &table, uint64_t index);
+  static Binding row(const Table &table, uint64_t index);
   Status writeRow(const Table &table, uint64_t index, const void *source,
                   uint64_t bytes);
   Status writeAll(const Table &table, const std::vector<int32_t> &values);
 
   std::span<const int32_t> checkCount(int32_t count) const;
-  Status setPromptRows(std::span<const PromptPart> parts);
-  Status setPrefillTokens(const PromptPart &part);
 
   const Artifact &artifact;
   Executable &executable;
   Table active, pageTable, sampling, outTokens, outCount;
   Table loop, stopTokens, ring;
-  /// The prompt's rows, and what older files have instead.
   Table promptTokens, promptPositions, promptSlots, promptSequences;
-  Table info, tokens;
   std::vector<int32_t> buffer;
 };
 

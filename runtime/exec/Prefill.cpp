@@ -57,7 +57,7 @@ PrefillLimits Session::Impl::prefillLimits() const {
     return {uint64_t(options.chunksPerStep) * chunk, chunk};
   if (!isAnyRunning())
     return {UINT64_MAX, chunk};
-  // Programs of files before 1.3 have no fewer rows than the smallest.
+  // A file may have no programs for fewer rows than some.
   uint32_t rows = std::max(rowsBeside(), inner.programs.chunks().front().first);
   return {rows, rows};
 }
@@ -197,8 +197,8 @@ Status Session::Impl::runPrefill(const PrefillPass &pass) {
   MTP_RETURN_IF_ERROR(host->setPrefill(parts));
   MTP_RETURN_IF_ERROR(executable->run(program, pass.chunk));
   ++statistics.prefillChunks;
-  schema::Binding logits = inner.programs.logits(program, pass.chunk);
-  uint64_t rowBytes = logits.bytes() / count;
+  Binding logits = inner.programs.logits(program, pass.chunk);
+  uint64_t rowBytes = logits.bytes / count;
   for (auto [sequence, rows] : pass.shares)
     if (pass.byLibrary)
       for (Statistics *of : {&statistics, &sequence->statistics})
@@ -213,8 +213,7 @@ Status Session::Impl::runPrefill(const PrefillPass &pass) {
   return okStatus();
 }
 
-Status Session::Impl::commitPrefill(PrefillShare share,
-                                    schema::Binding logits) {
+Status Session::Impl::commitPrefill(PrefillShare share, Binding logits) {
   Sequence &sequence = *share.sequence;
   sequence.length += share.rows;
   sequence.statistics.prefillTokens += share.rows;
@@ -224,8 +223,7 @@ Status Session::Impl::commitPrefill(PrefillShare share,
   return sequence.rest() == 0 ? finishPrefill(sequence, logits) : okStatus();
 }
 
-Status Session::Impl::finishPrefill(Sequence &sequence,
-                                    schema::Binding logits) {
+Status Session::Impl::finishPrefill(Sequence &sequence, Binding logits) {
   kv->publish(sequence.slot, sequence.context);
   std::erase(prefilling, sequence.id);
   sequence.phase = Sequence::Phase::Running;

@@ -98,14 +98,14 @@ uint32_t ProgramTable::nextChunk(uint64_t rest, uint32_t largest) const {
   return whole;
 }
 
-schema::Binding ProgramTable::logits(uint32_t program, uint32_t n) const {
+Binding ProgramTable::logits(uint32_t program, uint32_t n) const {
   // The verifier has made sure that it is there.
   return plan.programs[program].output("logits")->place.at(n);
 }
 
-schema::Binding ProgramTable::path(uint32_t program, uint32_t n) const {
+Binding ProgramTable::path(uint32_t program, uint32_t n) const {
   const Port *port = plan.programs[program].output("path");
-  return port ? port->place.at(n) : schema::Binding();
+  return port ? port->place.at(n) : Binding();
 }
 
 Result<uint32_t> ProgramTable::function(std::string_view name) const {

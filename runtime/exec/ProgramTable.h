@@ -56,10 +56,10 @@ public:
   Result<uint32_t> function(std::string_view name) const;
 
   /// The rows of logits that a Decode or Prefill program leaves, at n.
-  schema::Binding logits(uint32_t program, uint32_t n) const;
+  Binding logits(uint32_t program, uint32_t n) const;
   /// The paths that a Decode program of a tree leaves, k + 1 nodes for each
   /// slot; of no bytes where there is no tree.
-  schema::Binding path(uint32_t program, uint32_t n) const;
+  Binding path(uint32_t program, uint32_t n) const;
 
   const Program &program(uint32_t index) const { return plan.programs[index]; }
 

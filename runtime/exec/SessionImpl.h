@@ -133,7 +133,7 @@ struct Flight {
   std::vector<Row> rows;
   uint32_t program = 0;
   /// The rows of logits of the only round; of several nobody reads them.
-  schema::Binding logits;
+  Binding logits;
   /// What is over, and what of it the sequences have got.
   Progress progress;
   uint32_t read = 0;
@@ -168,8 +168,8 @@ public:
   PrefillRun nextRun(const Sequence &sequence) const;
   std::vector<PageMaker> planPages(uint64_t promptTokens) const;
   Status runPrefill(const PrefillPass &pass);
-  Status commitPrefill(PrefillShare share, schema::Binding logits);
-  Status finishPrefill(Sequence &sequence, schema::Binding logits);
+  Status commitPrefill(PrefillShare share, Binding logits);
+  Status finishPrefill(Sequence &sequence, Binding logits);
 
   // Decode.cpp
   Status decodePhase();
@@ -187,14 +187,14 @@ public:
                   uint32_t row);
   Status readRow(const Flight &flight, uint32_t row);
   Status readRound(Sequence &sequence, const HostState::RoundOutput &output,
-                   schema::Binding logits);
+                   Binding logits);
 
   // Step.cpp
   Status advance();
   Status checkUsable() const;
   Result<std::vector<SequenceUpdate>> step();
   Status emit(Sequence &sequence, std::span<const int32_t> tokens,
-              schema::Binding logits);
+              Binding logits);
   void finish(Sequence &sequence, FinishReason reason, Status error = {});
   Status syncPageTable(Sequence &sequence);
 
@@ -269,7 +269,7 @@ private:
   bool isWorthWaiting(std::span<const int32_t> context) const;
   Status admit(Sequence &sequence, uint32_t slot, uint64_t reused);
   void giveUpSlot(Sequence &sequence);
-  Status keepLogits(Sequence &sequence, schema::Binding row);
+  Status keepLogits(Sequence &sequence, Binding row);
   std::vector<int32_t> stopTokensOf(const Request &request) const;
 
   friend class Session;
@@ -289,8 +289,7 @@ struct SessionAccess {
 };
 
 /// A part of a place, from `offset` on.
-schema::Binding rowsOf(const schema::Binding &all, uint64_t offset,
-                       uint64_t bytes);
+Binding rowsOf(const Binding &all, uint64_t offset, uint64_t bytes);
 
 /// InvalidArgument when a parameter is outside its range.
 Status checkSampling(const SamplingParams &sampling);

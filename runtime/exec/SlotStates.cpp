@@ -28,7 +28,7 @@ static std::vector<uint8_t> filled(uint64_t size, schema::DType type,
   return bytes;
 }
 
-static schema::Binding rangeOf(uint32_t state, uint64_t index, uint64_t bytes) {
+static Binding rangeOf(uint32_t state, uint64_t index, uint64_t bytes) {
   return {schema::Space::State, state, index * bytes, bytes};
 }
 
@@ -44,17 +44,15 @@ Status SlotStates::start(const Artifact &artifact) {
   for (uint32_t i = 0; i < artifact.states.size(); ++i) {
     const State &state = artifact.states[i];
     const StateRule &rule = state.rule;
-    if (!rule.init)
-      continue;
     if (!rule.shared) {
-      states.push_back({i, filled(state.bytes / slots, state.dtype, *rule.init),
+      states.push_back({i, filled(state.bytes / slots, state.dtype, rule.init),
                         rule.rebuild == schema::Rebuild::Tokens});
       continue;
     }
     // The memory of states is zeroed.
-    if (*rule.init == 0)
+    if (rule.init == 0)
       continue;
-    std::vector<uint8_t> initial = filled(state.bytes, state.dtype, *rule.init);
+    std::vector<uint8_t> initial = filled(state.bytes, state.dtype, rule.init);
     MTP_RETURN_IF_ERROR(executable.write(rangeOf(i, 0, state.bytes),
                                          initial.data(), state.bytes));
   }

@@ -44,9 +44,8 @@ Result<std::vector<SequenceUpdate>> Session::Impl::step() {
   return changed;
 }
 
-schema::Binding mtp::rowsOf(const schema::Binding &all, uint64_t offset,
-                            uint64_t bytes) {
-  return {all.space(), all.index(), all.offset() + offset, bytes};
+Binding mtp::rowsOf(const Binding &all, uint64_t offset, uint64_t bytes) {
+  return {all.space, all.index, all.offset + offset, bytes};
 }
 
 /// What ends a sequence.
@@ -63,7 +62,7 @@ std::vector<int32_t> Session::Impl::stopTokensOf(const Request &request) const {
 /// output is what it would be one token at a time. `logits` are the rows that
 /// the tokens come from.
 Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
-                           schema::Binding logits) {
+                           Binding logits) {
   uint64_t bytes = inner.envelope->vocab * sizeof(float), emitted = 0;
   const Request &request = sequence.request;
   std::vector<int32_t> stops = stopTokensOf(request);
@@ -114,11 +113,11 @@ void Session::Impl::finish(Sequence &sequence, FinishReason reason,
 
 /// Copies the logits row that the next output token came from. Where that
 /// fails, the rows of the tokens before stay as they are.
-Status Session::Impl::keepLogits(Sequence &sequence, schema::Binding row) {
+Status Session::Impl::keepLogits(Sequence &sequence, Binding row) {
   if (options.logits == LogitsMode::None)
     return okStatus();
   return sequence.logits.addRow([&](std::span<float> values) {
-    return executable->read(row, values.data(), row.bytes());
+    return executable->read(row, values.data(), row.bytes);
   });
 }
 

@@ -19,8 +19,8 @@
 
 namespace mtp {
 
-/// Major in the high half: files of another major version are refused. Minor in
-/// the low half: a reader reads all minor versions up to its own.
+/// Major in the high half, minor in the low half. A reader takes this version
+/// alone; README.md says what becomes of versions once one is released.
 inline constexpr uint32_t kFormatMajor = 1;
 inline constexpr uint32_t kFormatMinor = 3;
 inline constexpr uint32_t kFormatVersion = kFormatMajor << 16 | kFormatMinor;

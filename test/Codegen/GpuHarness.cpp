@@ -4,10 +4,10 @@
 #include "Harness.h"
 #include "KernelRecord.h"
 
-#include "compiler/Codegen/GPU/EmitHost.h"
 #include "compiler/Codegen/GPU/target/EmitPtx.h"
 #include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "compiler/Codegen/GPU/target/PtxasReport.h"
+#include "test/GpuSim/target/EmitHost.h"
 #include "llvm/IR/Module.h"
 #include <cuda.h>
 #include <gtest/gtest.h>

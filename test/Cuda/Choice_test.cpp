@@ -15,11 +15,11 @@ namespace {
 /// A plan for GPUs whose image's code is never looked at.
 struct OpenPlan {
   explicit OpenPlan(std::function<void(ArtifactBuilder &)> change,
-                    bool isSimulated = false) {
+                    bool isHosted = false) {
     FakeOptions fake;
     fake.hasRanges = true;
     ArtifactBuilder a = makeFakeModel(fake);
-    planForGpu(a, isSimulated);
+    planForGpu(a, isHosted);
     change(a);
     bytes.emplace(a.finish());
     auto opened = ArtifactFile::fromMemory(bytes->span());
@@ -51,9 +51,7 @@ std::string choice(const std::string &chip, bool hasPtx, CudaMachine machine,
   return !isPtx && *segment == image.segment() ? "cubin" : "ptx";
 }
 
-CudaMachine chip(int major, int minor) {
-  return {MachineKind::Cuda, major, minor};
-}
+CudaMachine chip(int major, int minor) { return {major, minor}; }
 
 TEST(ImageChoice, ACubinIsForItsChip) {
   EXPECT_EQ(choice("sm_90", true, chip(9, 0)), "cubin");
@@ -84,17 +82,20 @@ TEST(ImageChoice, RefusesOtherChips) {
             "expected a GPU that runs code for sm_90, got one of sm_89");
 }
 
-TEST(ImageChoice, RealAndSimulatedRefuseEachOther) {
-  CudaMachine simulator{MachineKind::CudaSim, 9, 0};
+TEST(ImageChoice, RealAndHostedRefuseEachOther) {
+  CudaMachine simulator{9, 0, "gpu-sim"}, another{9, 0, "other"};
   EXPECT_EQ(choice("sm_90", true, simulator),
-            "expected a plan for the GPU simulator (mtpc --target=cuda "
-            "--chip=sim), got one for an NVIDIA GPU");
-  OpenPlan open([](ArtifactBuilder &) {}, /*isSimulated=*/true);
+            "expected a plan for the driver gpu-sim, got one for an NVIDIA "
+            "GPU");
+  OpenPlan open([](ArtifactBuilder &) {}, /*isHosted=*/true);
   const schema::Image &image = *open.plan().images->Get(0);
   EXPECT_TRUE(chooseSegment(open.plan(), image, simulator).isOk());
   EXPECT_EQ(chooseSegment(open.plan(), image, chip(9, 0)).status().message(),
             "expected a plan for an NVIDIA GPU (mtpc --target=cuda), got one "
-            "for the GPU simulator");
+            "for the driver gpu-sim");
+  EXPECT_EQ(chooseSegment(open.plan(), image, another).status().message(),
+            "expected a plan for the driver other, got one for the driver "
+            "gpu-sim");
 }
 
 TEST(DeviceChoice, FollowsThePlans) {
@@ -105,12 +106,12 @@ TEST(DeviceChoice, FollowsThePlans) {
     return (choice->device == DeviceKind::Cuda ? "cuda " : "cpu ") +
            std::to_string(choice->plan);
   };
-  OpenPlan gpu([](ArtifactBuilder &) {}, /*isSimulated=*/true);
+  OpenPlan gpu([](ArtifactBuilder &) {}, /*isHosted=*/true);
   EXPECT_EQ(choose(gpu, DeviceKind::Auto), "cuda 0");
   EXPECT_EQ(choose(gpu, DeviceKind::Cuda), "cuda 0");
   EXPECT_EQ(choose(gpu, DeviceKind::Cpu),
             "expected an artifact with a plan for a CPU (mtpc --target=cpu), "
-            "got one for gpu-sim");
+            "got one for nvptx");
   OpenPlan cpu([](ArtifactBuilder &a) {
     FakeOptions fake;
     fake.hasRanges = true;

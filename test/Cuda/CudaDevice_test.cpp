@@ -61,7 +61,7 @@ TEST_F(CudaDeviceTest, KeepsStatesAndPagesForSeveralN) {
   // A write goes in front of the next run.
   writeTable(*executable, *file, 4);
   int32_t count = 8;
-  schema::Binding first = stateOf(*file, "count");
+  Binding first = stateOf(*file, "count");
   ASSERT_TRUE(executable->write(first, &count, 4).isOk());
   ASSERT_TRUE(executable->run(kDecode, 1).isOk());
   EXPECT_EQ(seen(*executable, 1), rowsOf({9}));
@@ -87,9 +87,9 @@ TEST_F(CudaDeviceTest, WritesPages) {
 TEST_F(CudaDeviceTest, ReadsFindWhatWasWritten) {
   auto file = fileOf(makeGpuModel());
   auto executable = load(file);
-  schema::Binding count = stateOf(*file, "count");
+  Binding count = stateOf(*file, "count");
   auto write = [&](uint64_t offset, const void *source, uint64_t bytes) {
-    schema::Binding part(schema::Space::State, count.index(), offset, bytes);
+    Binding part(schema::Space::State, count.index, offset, bytes);
     Status status = executable->write(part, source, bytes);
     ASSERT_TRUE(status.isOk()) << status.toString();
   };
@@ -288,8 +288,8 @@ TEST_F(CudaDeviceTest, RefusesDrivers) {
   inject("driver", 0);
   inject("chip", 86);
   EXPECT_EQ(loadMessage(a),
-            "FailedPrecondition: expected a GPU that runs code for sm_90, got "
-            "one of sm_86");
+            "FailedPrecondition: the driver takes no image of segment 0: "
+            "CUDA_ERROR_NO_BINARY_FOR_GPU");
   inject("chip", 90);
   EXPECT_EQ(loadMessage(a), "");
 }
@@ -300,8 +300,8 @@ TEST_F(CudaDeviceTest, RefusesImages) {
   a.cpu = "sm_90";
   a.imageFormat = schema::ImageFormat::Cubin;
   EXPECT_EQ(loadMessage(a),
-            "FailedPrecondition: expected a plan for the GPU simulator (mtpc "
-            "--target=cuda --chip=sim), got one for an NVIDIA GPU");
+            "FailedPrecondition: expected a plan for the driver gpu-sim, got "
+            "one for an NVIDIA GPU");
   // An image that only says that it is the simulator's.
   a = makeGpuModel();
   std::vector<uint8_t> image(4096, 0);
@@ -323,7 +323,7 @@ TEST_F(CudaDeviceTest, RefusesImages) {
   std::string path = writeFile("cpu", makeGpuModel().finish());
   EXPECT_EQ(Model::load(path, {.device = DeviceKind::Cpu}).status().message(),
             path + ": expected an artifact with a plan for a CPU (mtpc "
-                   "--target=cpu), got one for gpu-sim");
+                   "--target=cpu), got one for nvptx");
 }
 
 TEST_F(CudaDeviceTest, SaysWhatItIsAndHowFastItCopies) {

@@ -130,7 +130,7 @@ TEST_F(CudaMemoryTest, AShortageAnywhereLosesNothing) {
     MTP_RETURN_IF_ERROR(executable.run(kDecode, 2));
     MTP_RETURN_IF_ERROR(executable.startRounds(kDecode, 2));
     MTP_RETURN_IF_ERROR(executable.awaitRounds(UINT32_MAX).status());
-    const schema::Binding input =
+    const Binding input =
         file->artifact().plans[0].programs[kAffine].inputs[0].place.at(0);
     MTP_RETURN_IF_ERROR(executable.write(input, x.data(), 256));
     MTP_RETURN_IF_ERROR(executable.run(kAffine, 0));

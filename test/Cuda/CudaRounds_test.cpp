@@ -266,10 +266,10 @@ TEST_F(CudaRoundsTest, ManyAndLongWritesArrive) {
   writeTable(*executable, *file);
   std::vector<int32_t> notes(kNotes * kWords);
   std::iota(notes.begin(), notes.end(), 1000);
-  schema::Binding all = stateOf(*file, "notes");
+  Binding all = stateOf(*file, "notes");
   for (uint64_t note = 0; note < kNotes; ++note) {
     uint64_t bytes = kWords * 4, at = note * bytes;
-    schema::Binding one(schema::Space::State, all.index(), at, bytes);
+    Binding one(schema::Space::State, all.index, at, bytes);
     ASSERT_TRUE(executable->write(one, &notes[note * kWords], bytes).isOk());
   }
   ASSERT_TRUE(executable->run(kDecode, 1).isOk());
@@ -278,9 +278,9 @@ TEST_F(CudaRoundsTest, ManyAndLongWritesArrive) {
 
 TEST_F(CudaRoundsTest, WritesArriveInOrder) {
   // Parts of a state, the whole of it, and parts again.
-  schema::Binding count = stateOf(*file, "count");
+  Binding count = stateOf(*file, "count");
   auto part = [&](uint32_t slot, int32_t value) {
-    schema::Binding one(schema::Space::State, count.index(), slot * 4, 4);
+    Binding one(schema::Space::State, count.index, slot * 4, 4);
     ASSERT_TRUE(executable->write(one, &value, 4).isOk());
   };
   part(0, 1);

@@ -75,16 +75,14 @@ protected:
   }
 };
 
-inline schema::Binding stateOf(const ArtifactFile &file,
-                               std::string_view name) {
+inline Binding stateOf(const ArtifactFile &file, std::string_view name) {
   uint32_t index = *file.artifact().findState(name);
   return {schema::Space::State, index, 0, file.artifact().states[index].bytes};
 }
 
-inline std::vector<int32_t> read(Executable &executable,
-                                 const schema::Binding &from) {
-  std::vector<int32_t> values(from.bytes() / 4);
-  Status status = executable.read(from, values.data(), from.bytes());
+inline std::vector<int32_t> read(Executable &executable, const Binding &from) {
+  std::vector<int32_t> values(from.bytes / 4);
+  Status status = executable.read(from, values.data(), from.bytes);
   EXPECT_TRUE(status.isOk()) << status.toString();
   return values;
 }

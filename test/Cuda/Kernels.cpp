@@ -174,7 +174,6 @@ static const std::vector<uint8_t> &loopImage() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-using Binding = schema::Binding;
 using Space = schema::Space;
 constexpr uint64_t kRowBytes = kRow * 4;
 
@@ -194,7 +193,7 @@ public:
     command.bindings = std::move(bindings);
     command.params = std::move(params);
     for (const Binding &binding : command.bindings) {
-      bool isArena = binding.space() == Space::Arena;
+      bool isArena = binding.space == Space::Arena;
       command.bindingGrowth.push_back({0, grows && isArena ? rowBytes : 0});
     }
     command.paramGrowth = {grows ? 1 : 0};
@@ -308,10 +307,9 @@ static std::vector<uint8_t> numbers(int32_t first, int32_t step) {
 
 ArtifactBuilder mtp::test::makeGpuModel() {
   ArtifactBuilder a;
-  a.hasPlans = true;
-  a.arch = "gpu-sim";
-  a.cpu = "sim";
-  a.imageFormat = schema::ImageFormat::GpuSim;
+  a.arch = "nvptx";
+  a.cpu = "gpu-sim";
+  a.imageFormat = schema::ImageFormat::Hosted;
   a.envelope = {.maxK = 0,
                 .maxBatch = kSlots,
                 .maxContext = 95,

@@ -63,7 +63,7 @@ protected:
     program.callsLibrary = true;
     program.begin = kShape.rows;
     program.end = kShape.rows + 1;
-    program.commands = {{0, 0, 0, std::nullopt}};
+    program.commands = {{0, 0, 0}};
     program.places.resize(4);
     program.params = {{int64_t(kShape.rows), 0}};
     return PlanGemms::create(context, plan);

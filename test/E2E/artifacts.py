@@ -31,7 +31,7 @@ WIDE = ["--max-batch=8", "--max-context=128", "--prefill-chunk=32"]
 # model, and a smaller one for the other types and options.
 SMALL = ["--max-batch=4", "--max-context=128", "--prefill-chunk=32"]
 # For the simulator, windows of more than 32 rows: of 36 slots, or of 12 with two drafts.
-BOTH = ["--target=cpu,cuda", "--chip=sim"]
+BOTH, CUDA = ["--target=cpu,gpu-sim"], ["--target=cpu,cuda"]
 SHORT = ["--max-context=64", "--prefill-chunk=16"]
 ALONE, DRAFTED = SHORT + ["--max-batch=36"], SHORT + ["--max-batch=12", "-k=2"]
 TREE = "[-1, 0, 0, 1]"
@@ -180,10 +180,15 @@ def draft_tree(source):
     source.write_text(text)
 
 
+def compiler_for(args, flags):
+    """mtpc, or for the simulator mtpc with that as a target more."""
+    return args.tools / ("mtpc_sim" if BOTH[0] in flags else "mtpc")
+
+
 def build(args, job):
     oracle = args.source / "test/oracle"
     checkpoint = args.source / "models/bundled/hf"
-    inputs = [__file__, args.tools / "mtp-import", args.tools / "mtpc"]
+    inputs = [__file__, args.tools / "mtp-import", compiler_for(args, job.compiling)]
     inputs += [oracle / "tiny.py"] if job.model else checkpoint.iterdir()
     artifact = args.out / f"{job.name}.bin"
     if artifact.exists() and artifact.stat().st_mtime > newest(inputs):
@@ -200,7 +205,7 @@ def build(args, job):
     run(args.tools / "mtp-import", checkpoint, "-o", source, *job.importing)
     if job.is_tree:
         draft_tree(source)
-    run(args.tools / "mtpc", source, "-o", artifact, *job.compiling)
+    run(compiler_for(args, job.compiling), source, "-o", artifact, *job.compiling)
 
 
 def build_single(args):
@@ -234,14 +239,14 @@ def build_module(args, name, parts, script, weights):
     parts = [HERE / "Inputs" / part for part in parts]
     script, artifact = HERE / "Inputs" / script, args.out / f"{name}.bin"
     if artifact.exists() and artifact.stat().st_mtime > newest(
-            [__file__, *parts, script, args.tools / "mtpc"]):
+            [__file__, *parts, script, compiler_for(args, BOTH)]):
         return
     run(sys.executable, script, args.out / weights)
     text = "".join(part.read_text() for part in parts)
     source = args.out / f"{name}.mlir"
     # Slots enough for windows of more than 32 rows.
     source.write_text(text.replace("max_batch = 4,", "max_batch = 8,"))
-    run(args.tools / "mtpc", source, "-o", artifact, *BOTH)
+    run(compiler_for(args, BOTH), source, "-o", artifact, *BOTH)
 
 
 def build_modules(args):
@@ -252,11 +257,11 @@ def build_modules(args):
 
 
 def jobs_for(chip):
-    """Those for GPUs, but for the bundled model, for another chip than the simulator."""
+    """Those for GPUs, but for the bundled model, for a chip or the simulator (sim)."""
     for job in [Job(*job) for job in (*gpu_jobs(), *library_jobs())]:
         if job.model:
-            flags = [flag for flag in job.compiling if flag != "--chip=sim"]
-            yield job._replace(compiling=flags + [f"--chip={chip}"])
+            yield job if chip == "sim" else job._replace(
+                compiling=[*CUDA, f"--chip={chip}", *job.compiling[len(BOTH):]])
 
 
 def main():

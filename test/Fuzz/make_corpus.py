@@ -14,7 +14,7 @@ def write(target, name, data):
         f.write(data)
 
 
-# A file of the form before 1.3, and a compiled one with plans.
+# A fake model, and a compiled one.
 plans = os.path.join(ROOT, "..", "Artifact", "golden_v1_3.bin")
 for name, path in (("", artifact), ("_plans", plans)):
     data = open(path, "rb").read()

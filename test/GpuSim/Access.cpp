@@ -4,7 +4,7 @@
 
 #include "Launch.h"
 #include "Simulator.h"
-#include "compiler/Codegen/GPU/SimAbi.h"
+#include "test/GpuSim/target/SimAbi.h"
 #include <cstdio>
 #include <string>
 

@@ -3,7 +3,7 @@
 #ifndef TEST_GPUSIM_CALLS_H
 #define TEST_GPUSIM_CALLS_H
 
-#include "compiler/Codegen/GPU/SimAbi.h"
+#include "test/GpuSim/target/SimAbi.h"
 
 namespace mtp::gpusim {
 

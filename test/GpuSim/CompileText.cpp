@@ -2,11 +2,11 @@
 
 #include "CompileText.h"
 
-#include "compiler/Codegen/GPU/EmitHost.h"
 #include "compiler/Codegen/GPU/target/EmitPtx.h"
 #include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "test/GpuSim/target/EmitHost.h"
 
 using namespace mtp::gpusim::test;
 using namespace mlir;

@@ -5,7 +5,7 @@
 #include "Access.h"
 #include "Block.h"
 #include "Calls.h"
-#include "compiler/Codegen/GPU/SimAbi.h"
+#include "test/GpuSim/target/SimAbi.h"
 #include <cstring>
 
 using namespace mtp::gpusim;

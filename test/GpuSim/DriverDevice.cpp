@@ -5,6 +5,8 @@
 
 #include "Simulator.h"
 #include "Stream.h"
+#include "runtime/device/cuda/DriverTraits.h"
+#include "test/GpuSim/target/SimAbi.h"
 #include <cstring>
 
 using namespace mtp::gpusim;
@@ -238,6 +240,7 @@ MTP_API cuGetErrorName(CUresult error, const char **text) {
     MTP_NAME(CUDA_ERROR_NOT_INITIALIZED)
     MTP_NAME(CUDA_ERROR_INVALID_DEVICE)
     MTP_NAME(CUDA_ERROR_INVALID_IMAGE)
+    MTP_NAME(CUDA_ERROR_NO_BINARY_FOR_GPU)
     MTP_NAME(CUDA_ERROR_INVALID_CONTEXT)
     MTP_NAME(CUDA_ERROR_INVALID_HANDLE)
     MTP_NAME(CUDA_ERROR_NOT_FOUND)
@@ -313,6 +316,17 @@ mtp_sim_forget(CUdeviceptr memory, size_t bytes) {
                   bytes, simulator().memory.describe(memory).c_str());
   allocation->written.clear(memory - allocation->base, bytes);
   return CUDA_SUCCESS;
+}
+
+/// What the runtime asks.
+extern "C" __attribute__((visibility("default"))) const mtp::DriverTraits *
+mtp_driver_traits() {
+  static const mtp::DriverTraits traits = {.images = kDriverName,
+                                           .hasTime = false,
+                                           .longestCopy = 1 << 20,
+                                           .setScratch = mtp_sim_set_scratch,
+                                           .forget = mtp_sim_forget};
+  return &traits;
 }
 
 /// Calls `hook` with `data` after every turn of a loop; null: nothing.

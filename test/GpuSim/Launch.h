@@ -5,7 +5,7 @@
 
 #include "Block.h"
 #include "Touched.h"
-#include "compiler/Codegen/GPU/SimAbi.h"
+#include "test/GpuSim/target/SimAbi.h"
 #include <memory>
 #include <string>
 #include <vector>

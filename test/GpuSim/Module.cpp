@@ -99,7 +99,14 @@ static uintptr_t addressOf(const ImageGlobal &global) {
   return reinterpret_cast<uintptr_t>(global.address);
 }
 
+/// The chip whose instructions kernels may use.
+static constexpr int64_t kLeastChip = 90;
+
 CUresult mtp::gpusim::loadModule(const void *bytes, Module *&result) {
+  if (simulator().injected.chip < kLeastChip)
+    return refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
+                  "expected a GPU of sm_%d or later for an image, got sm_%d",
+                  int(kLeastChip), int(simulator().injected.chip));
   size_t count = imageBytes(bytes);
   if (!count)
     return refuse(CUDA_ERROR_INVALID_IMAGE,

@@ -4,7 +4,7 @@
 #define TEST_GPUSIM_MODULE_H
 
 #include "Handles.h"
-#include "compiler/Codegen/GPU/SimAbi.h"
+#include "test/GpuSim/target/SimAbi.h"
 #include <cuda.h>
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "Races.h"
 
-#include "compiler/Codegen/GPU/SimAbi.h"
+#include "test/GpuSim/target/SimAbi.h"
 #include <algorithm>
 
 using namespace mtp::gpusim;

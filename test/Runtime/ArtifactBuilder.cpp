@@ -13,8 +13,7 @@ using Builder = flatbuffers::FlatBufferBuilder;
 
 uint32_t ArtifactBuilder::addState(const std::string &name,
                                    std::vector<uint64_t> shape,
-                                   schema::DType dtype,
-                                   std::optional<Upkeep> upkeep) {
+                                   schema::DType dtype, const Upkeep &upkeep) {
   uint64_t bytes = 4;
   for (uint64_t dim : shape)
     bytes *= dim;
@@ -51,31 +50,6 @@ static auto vectorOf(Builder &fbb, const std::vector<T> &items, F make) {
   return fbb.CreateVector(offsets);
 }
 
-static auto ports(Builder &fbb,
-                  const std::vector<ArtifactBuilder::Port> &items) {
-  return vectorOf(fbb, items, [&](const ArtifactBuilder::Port &port) {
-    return schema::CreatePort(fbb, fbb.CreateString(port.name), &port.binding,
-                              port.dtype, fbb.CreateVector(port.shape));
-  });
-}
-
-static auto command(Builder &fbb, const ArtifactBuilder::Command &c) {
-  auto bindings = fbb.CreateVectorOfStructs(c.bindings);
-  return schema::CreateCommand(fbb, c.kernel, bindings,
-                               fbb.CreateVector(c.params), c.tasks);
-}
-
-static auto program(Builder &fbb, const ArtifactBuilder::Program &p) {
-  auto name = fbb.CreateString(p.name);
-  auto commands =
-      vectorOf(fbb, p.commands, [&](const auto &c) { return command(fbb, c); });
-  auto inputs = ports(fbb, p.inputs);
-  auto outputs = ports(fbb, p.outputs);
-  return schema::CreateProgram(fbb, name, p.kind, p.batch, p.k, p.chunk,
-                               p.modules, p.arenaBytes, commands, inputs,
-                               outputs);
-}
-
 static auto blobs(Builder &fbb,
                   const std::vector<ArtifactBuilder::Blob> &items) {
   return vectorOf(fbb, items, [&](const ArtifactBuilder::Blob &b) {
@@ -85,18 +59,13 @@ static auto blobs(Builder &fbb,
   });
 }
 
-/// With plans, states have no offset, and always an upkeep.
 static auto states(Builder &fbb,
-                   const std::vector<ArtifactBuilder::State> &items,
-                   bool hasPlans) {
+                   const std::vector<ArtifactBuilder::State> &items) {
   return vectorOf(fbb, items, [&](const ArtifactBuilder::State &s) {
-    flatbuffers::Offset<schema::Upkeep> upkeep;
-    if (s.upkeep)
-      upkeep = schema::CreateUpkeep(fbb, s.upkeep->shared, s.upkeep->init,
-                                    s.upkeep->rebuild, s.upkeep->rows);
+    auto upkeep = schema::CreateUpkeep(fbb, s.upkeep.shared, s.upkeep.init,
+                                       s.upkeep.rebuild, s.upkeep.rows);
     return schema::CreateState(fbb, fbb.CreateString(s.name), s.dtype,
-                               fbb.CreateVector(s.shape),
-                               hasPlans ? 0 : s.offset, upkeep);
+                               fbb.CreateVector(s.shape), upkeep);
   });
 }
 
@@ -118,11 +87,10 @@ static schema::Count count(uint64_t value, int64_t growth, uint32_t n) {
   return schema::Count(int64_t(value - uint64_t(growth) * n), growth);
 }
 
-static schema::Place place(const schema::Binding &b,
-                           ArtifactBuilder::Growth growth, uint32_t n) {
-  return schema::Place(b.space(), b.index(),
-                       count(b.offset(), growth.offset, n),
-                       count(b.bytes(), growth.bytes, n));
+static schema::Place place(const Binding &b, ArtifactBuilder::Growth growth,
+                           uint32_t n) {
+  return schema::Place(b.space, b.index, count(b.offset, growth.offset, n),
+                       count(b.bytes, growth.bytes, n));
 }
 
 template <typename T>
@@ -180,11 +148,10 @@ static auto planProgram(Builder &fbb, const ArtifactBuilder::Program &p) {
   auto commandVector = fbb.CreateVector(commands);
   auto inputs = planPorts(fbb, p.inputs, n);
   auto outputs = planPorts(fbb, p.outputs, n);
-  return schema::CreatePlanProgram(fbb, name, p.kind, n, p.end ? p.end : n + 1,
-                                   p.k, isPrefill ? p.sequences : 0,
-                                   isPrefill && p.modules > 0, &arena,
-                                   placeVector, actionVector, commandVector,
-                                   cpu, inputs, outputs, p.positions);
+  return schema::CreatePlanProgram(
+      fbb, name, p.kind, n, p.end ? p.end : n + 1, p.k,
+      isPrefill ? p.sequences : 0, isPrefill && p.drafts, &arena, placeVector,
+      actionVector, commandVector, cpu, inputs, outputs, p.positions);
 }
 
 /// The cache that some command gives kernel `index` as its buffer, or null.
@@ -193,9 +160,9 @@ static const ArtifactBuilder::Cache *cacheOf(const ArtifactBuilder &a,
   for (const ArtifactBuilder::Program &program : a.programs)
     for (const ArtifactBuilder::Command &command : program.commands)
       if (command.kernel == index && buffer < command.bindings.size() &&
-          command.bindings[buffer].space() == schema::Space::Kv &&
-          command.bindings[buffer].index() < a.caches.size())
-        return &a.caches[command.bindings[buffer].index()];
+          command.bindings[buffer].space == schema::Space::Kv &&
+          command.bindings[buffer].index < a.caches.size())
+        return &a.caches[command.bindings[buffer].index];
   return nullptr;
 }
 
@@ -237,12 +204,12 @@ static int64_t slope(uint64_t least, uint64_t largest, uint32_t steps) {
   return difference / int64_t(steps);
 }
 
-static Growth slope(const schema::Binding &least,
-                    const schema::Binding &largest, uint32_t steps) {
-  if (least.space() != largest.space() || least.index() != largest.index())
+static Growth slope(const Binding &least, const Binding &largest,
+                    uint32_t steps) {
+  if (least.space != largest.space || least.index != largest.index)
     std::abort();
-  return {slope(least.offset(), largest.offset(), steps),
-          slope(least.bytes(), largest.bytes(), steps)};
+  return {slope(least.offset, largest.offset, steps),
+          slope(least.bytes, largest.bytes, steps)};
 }
 
 static void mergePorts(std::vector<ArtifactBuilder::Port> &ports,
@@ -289,7 +256,7 @@ mtp::test::mergeRange(const ArtifactBuilder::Program &least,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the root or a plan has.
+/// The vectors of a plan's things.
 struct PlanTables {
   flatbuffers::Offset<schema::Target> target;
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Image>>>
@@ -317,9 +284,7 @@ static PlanTables planTables(Builder &fbb, const ArtifactBuilder &a,
   tables.kernels =
       vectorOf(fbb, a.kernels, [&](const ArtifactBuilder::Kernel &k) {
         auto symbol = fbb.CreateString(k.symbol);
-        flatbuffers::Offset<schema::Contract> terms;
-        if (a.hasPlans)
-          terms = contract(fbb, a, uint32_t(&k - a.kernels.data()));
+        auto terms = contract(fbb, a, uint32_t(&k - a.kernels.data()));
         flatbuffers::Offset<schema::CudaLaunch> launch;
         if (k.launch && !isOther)
           launch = schema::CreateCudaLaunch(fbb, k.launch->threads,
@@ -332,9 +297,7 @@ static PlanTables planTables(Builder &fbb, const ArtifactBuilder &a,
   return tables;
 }
 
-static bool isGpu(const std::string &arch) {
-  return arch == "nvptx" || arch == "gpu-sim";
-}
+static bool isGpu(const std::string &arch) { return arch == "nvptx"; }
 
 static flatbuffers::Offset<schema::Plan>
 plan(Builder &fbb, const ArtifactBuilder &a, const std::string &arch,
@@ -371,40 +334,20 @@ std::vector<uint8_t> ArtifactBuilder::program() const {
   if (hasEnvelope)
     env = schema::CreateEnvelope(fbb, envelope.maxK, envelope.maxBatch,
                                  envelope.maxContext, envelope.chunk,
-                                 envelope.page, envelope.vocab,
-                                 hasPlans ? 0 : envelope.modules);
+                                 envelope.page, envelope.vocab);
   auto generation = schema::CreateGeneration(
       fbb, bos, bos >= 0, fbb.CreateVector(eos), temperature, 0, topP);
   auto cacheList = ::caches(fbb, caches);
-  auto stateList = ::states(fbb, states, hasPlans);
+  auto stateList = ::states(fbb, states);
   auto segmentList = vectorOf(fbb, segments, [&](const Segment &s) {
     return schema::CreateSegment(fbb, s.kind, s.offset, s.bytes.size(),
                                  hashBytes(s.bytes.data(), s.bytes.size()));
   });
-  if (hasPlans) {
-    auto planList = plans(fbb, *this);
-    schema::ArtifactBuilder root(fbb);
-    root.add_producer(producer);
-    root.add_model(model);
-    root.add_envelope(env);
-    root.add_generation(generation);
-    root.add_caches(cacheList);
-    root.add_states(stateList);
-    root.add_segments(segmentList);
-    root.add_tokenizer(tokenizer);
-    root.add_plans(planList);
-    schema::FinishArtifactBuffer(fbb, root.Finish());
-  } else {
-    PlanTables tables = planTables(fbb, *this, arch, images);
-    auto programList = vectorOf(
-        fbb, programs, [&](const Program &p) { return ::program(fbb, p); });
-    schema::FinishArtifactBuffer(
-        fbb, schema::CreateArtifact(
-                 fbb, producer, model, tables.target, env, generation,
-                 cacheList, stateList, stateBytes, arenaBytes, scratchBytes,
-                 segmentList, tables.images, tables.kernels, tables.weights,
-                 tables.constants, programList, tokenizer));
-  }
+  auto planList = plans(fbb, *this);
+  schema::FinishArtifactBuffer(
+      fbb,
+      schema::CreateArtifact(fbb, producer, model, env, generation, cacheList,
+                             stateList, segmentList, tokenizer, planList));
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 

@@ -3,6 +3,7 @@
 #ifndef MTP_TEST_RUNTIME_ARTIFACTBUILDER_H
 #define MTP_TEST_RUNTIME_ARTIFACTBUILDER_H
 
+#include "runtime/artifact/Artifact.h"
 #include "runtime/schema/ArtifactFormat.h"
 #include "runtime/schema/mtp_artifact_generated.h"
 
@@ -22,8 +23,8 @@ public:
   struct Launch {
     uint32_t threads = 32, sharedBytes = 0;
   };
-  /// With plans, a kernel of an image has a contract: a task for each of
-  /// params[0], and bytes of its buffers, by index.
+  /// A kernel of an image has a contract: a task for each of params[0], and
+  /// bytes of its buffers, by index.
   struct Kernel {
     std::string symbol;
     int32_t image = 0;
@@ -33,22 +34,20 @@ public:
     uint8_t alignment = 0;
     std::optional<Launch> launch;
   };
-  /// Numbers are those of the least n. What they grow by, with plans only, may
-  /// be left out.
+  /// Numbers are those of the least n. What they grow by may be left out.
   struct Growth {
     int64_t offset = 0, bytes = 0;
   };
   struct Command {
     uint32_t kernel = 0;
-    std::vector<schema::Binding> bindings;
+    std::vector<Binding> bindings;
     std::vector<int64_t> params;
-    uint64_t tasks = 1;
     std::vector<Growth> bindingGrowth;
     std::vector<int64_t> paramGrowth;
   };
   struct Port {
     std::string name;
-    schema::Binding binding;
+    Binding binding;
     schema::DType dtype = schema::DType::F32;
     std::vector<uint64_t> shape;
     Growth bindingGrowth;
@@ -62,15 +61,16 @@ public:
   struct Program {
     std::string name;
     schema::ProgramKind kind = schema::ProgramKind::Function;
-    uint32_t batch = 0, k = 0, chunk = 0, modules = 0;
-    /// With plans: of a prefill.
+    uint32_t batch = 0, k = 0, chunk = 0;
+    /// Of a prefill.
+    bool drafts = false;
     uint32_t sequences = 1;
-    /// With plans: of a decode program for rows below so many positions.
+    /// Of a decode program for rows below so many positions.
     uint32_t positions = 0;
     uint64_t arenaBytes = 0;
     std::vector<Command> commands;
     std::vector<Port> inputs, outputs;
-    /// With plans: behind the largest n; 0: for one n.
+    /// Behind the largest n; 0: for one n.
     uint32_t end = 0;
     int64_t arenaGrowth = 0;
     std::vector<Schedule> schedules;
@@ -97,8 +97,7 @@ public:
     schema::DType dtype = schema::DType::I32;
     std::vector<uint64_t> shape;
     uint64_t offset = 0;
-    /// None, as in files before 1.3.
-    std::optional<Upkeep> upkeep;
+    Upkeep upkeep;
   };
   struct Cache {
     std::string name;
@@ -121,14 +120,17 @@ public:
   };
   struct Envelope {
     uint32_t maxK = 0, maxBatch = 0, maxContext = 0, chunk = 0, page = 0,
-             vocab = 0, modules = 0;
+             vocab = 0;
   };
 
   /// Adds a zeroed buffer behind the others; a shape with a byte count per
   /// element of 4.
   uint32_t addState(const std::string &name, std::vector<uint64_t> shape,
-                    schema::DType dtype = schema::DType::I32,
-                    std::optional<Upkeep> upkeep = std::nullopt);
+                    schema::DType dtype, const Upkeep &upkeep);
+  uint32_t addState(const std::string &name, std::vector<uint64_t> shape,
+                    schema::DType dtype = schema::DType::I32) {
+    return addState(name, std::move(shape), dtype, Upkeep());
+  }
   uint32_t addSegment(schema::SegmentKind kind, std::vector<uint8_t> bytes);
   /// Index of a kernel of image 0 (or of a builtin), added on first use.
   uint32_t kernel(const std::string &symbol, uint32_t buffers, uint32_t params);
@@ -137,9 +139,7 @@ public:
   std::vector<uint8_t> program() const;
   std::vector<uint8_t> finish() const;
 
-  /// The form of 1.3; else that of the files before.
-  bool hasPlans = false;
-  /// Without the CPU's where that is false.
+  /// Without the CPU's plan where that is false.
   bool hasCpuPlan = true;
   std::vector<OtherPlan> otherPlans;
   std::string arch = "x86_64", cpu = "generic";

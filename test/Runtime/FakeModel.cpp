@@ -19,8 +19,6 @@ namespace {
 /// the best of each part where they need no logits.
 class ProgramWriter {
 public:
-  using Binding = schema::Binding;
-
   ProgramWriter(ArtifactBuilder &a, const FakeOptions &o) : a(a), o(o) {}
 
   /// A buffer as large as n says; with ranges what each slot or row has of it
@@ -50,8 +48,8 @@ public:
   /// The first elements of a row of a shared state.
   Binding part(const std::string &name, uint64_t row, uint64_t elements) const {
     Binding all = state(name);
-    uint64_t width = a.states[all.index()].shape.back();
-    return Binding(schema::Space::State, all.index(), row * width * 4,
+    uint64_t width = a.states[all.index].shape.back();
+    return Binding(schema::Space::State, all.index, row * width * 4,
                    elements * 4);
   }
   Binding kv(uint32_t cache, uint32_t layer) const {
@@ -64,8 +62,7 @@ public:
       params.insert(params.begin(), int64_t(tasks));
     uint32_t index =
         a.kernel(kernel, uint32_t(bindings.size()), uint32_t(params.size()));
-    p.commands.push_back(
-        {index, std::move(bindings), std::move(params), tasks});
+    p.commands.push_back({index, std::move(bindings), std::move(params)});
   }
 
   /// The target over rows; returns logits, and hidden in `hidden`.
@@ -108,7 +105,7 @@ public:
   }
 
   void prefill(uint32_t chunk, uint32_t modules);
-  void promptPrefill(uint32_t chunk, uint32_t modules);
+  void audit(Binding sequences, uint32_t chunk, Binding pick);
   void decode(uint32_t batch, uint32_t k);
   void drafts(uint32_t batch, uint32_t k);
 
@@ -119,8 +116,14 @@ public:
 
 } // namespace
 
-/// The same program for prompts that come as rows.
-void ProgramWriter::promptPrefill(uint32_t chunk, uint32_t modules) {
+void ProgramWriter::prefill(uint32_t chunk, uint32_t modules) {
+  p.name = "prefill_c" + std::to_string(chunk) + "_m" + std::to_string(modules);
+  p.kind = schema::ProgramKind::Prefill;
+  p.batch = 1;
+  p.chunk = chunk;
+  p.drafts = modules > 0;
+  if (p.sequences > 1)
+    p.name += "_s" + std::to_string(p.sequences);
   int64_t slotCount = o.maxBatch;
   uint32_t count = p.sequences;
   Binding sequences = state("prompt_sequences"), previous, logits;
@@ -156,57 +159,19 @@ void ProgramWriter::promptPrefill(uint32_t chunk, uint32_t modules) {
        state("window"), state("hidden"), state("out_tokens"),
        state("out_count")},
       {o.maxK + 1, slotCount}, count);
-  run("prompt_audit",
-      {sequences, part("prompt_tokens", 0, chunk), state("page_table"),
-       kv(0, 0), pick, state("history"), state("pair"), fold(), state("marks"),
-       state("out_count")},
-      {slotCount, pages(), o.page, o.maxContext, o.hasFold}, count);
+  if (o.hasAudit)
+    audit(sequences, chunk, pick);
   outputs(row, pick, count);
   finish();
 }
 
-void ProgramWriter::prefill(uint32_t chunk, uint32_t modules) {
-  p.name = "prefill_c" + std::to_string(chunk) + "_m" + std::to_string(modules);
-  p.kind = schema::ProgramKind::Prefill;
-  p.batch = 1;
-  p.chunk = chunk;
-  p.modules = modules;
-  if (p.sequences > 1)
-    p.name += "_s" + std::to_string(p.sequences);
-  if (o.promptRows)
-    return promptPrefill(chunk, modules);
-  Binding info = state("prefill_info"), prompt = state("prefill_tokens");
-  Binding hidden = arena(chunk), logits, last = constantArena(1);
-  Binding slots, positions, previous = hidden;
-  for (uint32_t d = 0; d <= modules; ++d) {
-    Binding tokens = arena(chunk), s = arena(chunk), pos = arena(chunk);
-    Binding lastRow = d == 0 ? last : constantArena(1);
-    run("prefill_rows", {info, prompt, tokens, s, pos, lastRow}, {chunk, d}, 1);
-    if (d == 0) {
-      logits = target(tokens, s, pos, chunk, hidden);
-      slots = s;
-      positions = pos;
-      continue;
-    }
-    if (d >= 2)
-      run("prefill_carry",
-          {info, previous, state("carry_" + std::to_string(d))}, {d}, 1);
-    Binding out = arena(chunk);
-    module(d, tokens, previous, s, pos, chunk, out);
-    previous = out;
-  }
-  Binding row = constantArena(FAKE_VOCAB), slot = constantArena(1),
-          position = constantArena(1);
-  run("last_row", {last, logits, slots, positions, row, slot, position}, {}, 1);
-  Binding pick = constantArena(1);
-  run("mtp.sample", {row, slot, position, state("sampling"), pick},
-      {1, FAKE_VOCAB, 1}, 1);
-  run("prefill_commit",
-      {info, pick, hidden, state("length"), state("accepted"), state("window"),
-       state("hidden"), state("out_tokens"), state("out_count")},
-      {o.maxK + 1}, 1);
-  outputs(row, pick, 1);
-  finish();
+/// Looks at the states that only this is for.
+void ProgramWriter::audit(Binding sequences, uint32_t chunk, Binding pick) {
+  run("prompt_audit",
+      {sequences, part("prompt_tokens", 0, chunk), state("page_table"),
+       kv(0, 0), pick, state("history"), state("pair"), fold(), state("marks"),
+       state("out_count")},
+      {o.maxBatch, pages(), o.page, o.maxContext, o.hasFold}, p.sequences);
 }
 
 /// Refresh of the modules and the chain behind them.
@@ -252,7 +217,6 @@ void ProgramWriter::decode(uint32_t batch, uint32_t k) {
   p.kind = schema::ProgramKind::Decode;
   p.batch = batch;
   p.k = k;
-  p.modules = std::min(o.modules, k);
   drafts(batch, k);
   uint64_t rows = uint64_t(batch) * (k + 1);
   int64_t kmax = o.maxK;
@@ -274,7 +238,7 @@ void ProgramWriter::decode(uint32_t batch, uint32_t k) {
        state("accepted"), state("window"), state("hidden"), state("out_tokens"),
        state("out_count")},
       {k, kmax}, batch);
-  if (o.promptRows)
+  if (o.hasAudit)
     run("track",
         {state("active"), state("length"), state("accepted"),
          state("out_tokens"), state("history"), fold(), state("marks")},
@@ -285,14 +249,19 @@ void ProgramWriter::decode(uint32_t batch, uint32_t k) {
 
 static void addPrompt(ArtifactBuilder &a, const FakeOptions &o) {
   using schema::DType;
-  using schema::Rebuild;
   uint64_t s = o.maxBatch, chunk = o.chunks[0], places = o.modules + 1;
   constexpr ArtifactBuilder::Upkeep kShared{.shared = true};
   a.addState("prompt_tokens", {places, chunk}, DType::I32, kShared);
   a.addState("prompt_positions", {places, chunk}, DType::I32, kShared);
   a.addState("prompt_slots", {chunk}, DType::I32, kShared);
   a.addState("prompt_sequences", {5, s}, DType::I32, kShared);
+}
+
+static void addAudit(ArtifactBuilder &a, const FakeOptions &o) {
+  using schema::DType;
+  using schema::Rebuild;
   using Upkeep = ArtifactBuilder::Upkeep;
+  uint64_t s = o.maxBatch;
   a.addState("history", {s, o.maxContext}, DType::I32,
              Upkeep{.init = -1, .rebuild = Rebuild::Tokens});
   a.addState("pair", {s, 2}, DType::I32, Upkeep{.rows = o.pairRows});
@@ -304,16 +273,12 @@ static void addPrompt(ArtifactBuilder &a, const FakeOptions &o) {
 
 static void addStates(ArtifactBuilder &a, const FakeOptions &o) {
   uint64_t s = o.maxBatch, w = o.maxK + 1;
-  uint64_t chunk = *std::max_element(o.chunks.begin(), o.chunks.end());
   uint64_t pages = (o.maxContext + o.maxK + o.page) / o.page;
-  using Upkeep = std::optional<ArtifactBuilder::Upkeep>;
-  Upkeep slot, shared;
-  if (o.promptRows || o.hasRanges) {
-    slot.emplace();
-    shared = {.shared = true};
-  }
+  using Upkeep = ArtifactBuilder::Upkeep;
+  Upkeep slot, shared{.shared = true};
   auto add = [&](const std::string &name, std::vector<uint64_t> shape,
-                 Upkeep upkeep, schema::DType type = schema::DType::I32) {
+                 const Upkeep &upkeep,
+                 schema::DType type = schema::DType::I32) {
     a.addState(name, std::move(shape), type, upkeep);
   };
   add("active", {s}, shared);
@@ -327,20 +292,18 @@ static void addStates(ArtifactBuilder &a, const FakeOptions &o) {
   add("out_count", {s}, slot);
   add("hidden", {s, w, 1}, slot, schema::DType::F32);
   for (uint32_t d = 2; d <= o.modules; ++d) {
-    if (slot)
-      slot->rows = d;
+    slot.rows = d;
     add("carry_" + std::to_string(d), {s, 1}, slot, schema::DType::F32);
   }
-  if (o.promptRows)
-    return addPrompt(a, o);
-  add("prefill_info", {4}, shared);
-  add("prefill_tokens", {chunk + o.modules}, shared);
+  addPrompt(a, o);
+  if (o.hasAudit)
+    addAudit(a, o);
 }
 
 static void addTwice(ArtifactBuilder &a, const FakeOptions &o) {
   ProgramWriter w(a, o);
   w.p.name = "twice";
-  schema::Binding x = w.arena(4), y = w.arena(4);
+  Binding x = w.arena(4), y = w.arena(4);
   w.run("twice", {x, y}, {}, 4);
   w.p.inputs = {{"arg0", x, schema::DType::F32, {4}}};
   w.p.outputs = {{"result0", y, schema::DType::F32, {4}}};
@@ -380,7 +343,6 @@ static void addRange(ArtifactBuilder &a, const FakeOptions &o, uint32_t begin,
 }
 
 static void addRanges(ArtifactBuilder &a, const FakeOptions &o) {
-  a.hasPlans = true;
   for (uint32_t sequences : o.sequences)
     for (uint32_t modules : {0u, o.modules}) {
       addRange(a, o, sequences, o.chunks[0] + 1,
@@ -402,8 +364,8 @@ static void addRanges(ArtifactBuilder &a, const FakeOptions &o) {
 ArtifactBuilder mtp::test::makeFakeModel(const FakeOptions &o) {
   ArtifactBuilder a;
   a.features = {"sse2"};
-  a.envelope = {o.maxK, o.maxBatch, o.maxContext, o.chunks[0],
-                o.page, FAKE_VOCAB, o.modules};
+  a.envelope = {o.maxK,      o.maxBatch, o.maxContext,
+                o.chunks[0], o.page,     FAKE_VOCAB};
   a.eos = o.eos;
   a.caches.push_back({"target", 1, FAKE_ENTRY});
   if (o.modules)
@@ -431,12 +393,12 @@ struct TemporaryFiles {
 };
 } // namespace
 
-void mtp::test::planForGpu(ArtifactBuilder &builder, bool isSimulated) {
-  builder.arch = isSimulated ? "gpu-sim" : "nvptx";
-  builder.cpu = isSimulated ? "sim" : "sm_90";
+void mtp::test::planForGpu(ArtifactBuilder &builder, bool isHosted) {
+  builder.arch = "nvptx";
+  builder.cpu = isHosted ? "gpu-sim" : "sm_90";
   builder.imageFormat =
-      isSimulated ? schema::ImageFormat::GpuSim : schema::ImageFormat::Cubin;
-  builder.ptx = isSimulated ? -1 : 0;
+      isHosted ? schema::ImageFormat::Hosted : schema::ImageFormat::Cubin;
+  builder.ptx = isHosted ? -1 : 0;
   builder.scratchBytes = 0;
   for (ArtifactBuilder::Kernel &kernel : builder.kernels) {
     kernel.image = 0;

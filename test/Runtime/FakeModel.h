@@ -17,28 +17,27 @@ struct FakeOptions {
   /// The first is the envelope's chunk.
   std::vector<uint32_t> chunks = {8, 3};
   std::vector<int32_t> eos;
-  /// States say what they are, and prompts come as rows. The programs have four
-  /// states more, one of each kind, and a sequence fails when one of them is
-  /// not what it should be when its prefill ends.
-  bool promptRows = false;
+  /// The programs have four states more, one of each kind, and a sequence fails
+  /// when one of them is not what it should be when its prefill ends.
+  bool hasAudit = false;
   /// The upkeep of the state of two rows, and of the one that nothing rebuilds.
   uint32_t pairRows = 2;
   bool hasFold = false;
   schema::Rebuild foldRebuild = schema::Rebuild::Never;
-  /// The form of 1.3, of which states say what they are: a program of each k
-  /// for batches up to 2 and one for larger ones, prefills of 1 row to the
-  /// chunk.
+  /// A program of each k for batches up to 2 and one for larger ones, prefills
+  /// of 1 row to the chunk. Else one of each batch and chunk.
   bool hasRanges = false;
-  /// With ranges and prompts as rows: the sequences that a chunk may be of.
+  /// With ranges: the sequences that a chunk may be of.
   std::vector<uint32_t> sequences = {1};
 };
 
 /// All programs of the envelope, and the function @twice on 4xf32.
 ArtifactBuilder makeFakeModel(const FakeOptions &options = {});
 
-/// Makes the plan of a fake model with ranges one for a GPU: "gpu-sim", or
-/// "nvptx" for chip sm_90 with PTX beside its cubin. Its image stays as it is.
-void planForGpu(ArtifactBuilder &builder, bool isSimulated);
+/// Makes the plan of a fake model with ranges one for a GPU: chip sm_90 with
+/// PTX beside its cubin, or with an image that is hosted by the driver gpu-sim.
+/// Its image stays as it is.
+void planForGpu(ArtifactBuilder &builder, bool isHosted);
 
 /// Writes bytes to a fresh file of the test's directory; returns its path.
 std::string writeFile(const std::string &name,

@@ -16,13 +16,13 @@ using namespace mtp::test;
 
 namespace {
 
-/// In the form before 1.3, and with plans.
+/// With a program for every n, and with ranges.
 class Corrupt : public testing::TestWithParam<bool> {};
 
 /// A small file: the envelope of one slot and one draft.
-std::vector<uint8_t> smallFile(bool hasPlans) {
+std::vector<uint8_t> smallFile(bool hasRanges) {
   FakeOptions options;
-  options.hasRanges = options.promptRows = hasPlans;
+  options.hasRanges = options.hasAudit = hasRanges;
   options.maxBatch = 1;
   options.maxK = 1;
   options.chunks = {4};
@@ -111,18 +111,25 @@ TEST(Corrupt, SharedTablesAreBoundedWork) {
   flatbuffers::FlatBufferBuilder fbb;
   auto name = fbb.CreateString("p");
   auto target = schema::CreateTarget(fbb, fbb.CreateString("x86_64"));
-  auto one = schema::CreateCommand(fbb, 0, 0, 0, 1);
-  std::vector<flatbuffers::Offset<schema::Command>> many(100000, one);
+  auto one = schema::CreateDispatch(fbb, uint32_t(0));
+  std::vector<flatbuffers::Offset<void>> many(100000, one.Union());
   auto commands = fbb.CreateVector(many);
-  std::vector<flatbuffers::Offset<schema::Program>> programs;
-  for (int i = 0; i < 100000; ++i)
-    programs.push_back(schema::CreateProgram(
-        fbb, name, schema::ProgramKind::Function, 0, 0, 0, 0, 0, commands));
+  auto kinds =
+      fbb.CreateVector(std::vector(many.size(), schema::Action::Dispatch));
+  std::vector<flatbuffers::Offset<schema::PlanProgram>> programs;
+  schema::PlanProgramBuilder program(fbb);
+  program.add_name(name);
+  program.add_commands_type(kinds);
+  program.add_commands(commands);
+  programs.assign(100000, program.Finish());
   auto list = fbb.CreateVector(programs);
+  schema::PlanBuilder plan(fbb);
+  plan.add_target(target);
+  plan.add_programs(list);
+  auto plans = fbb.CreateVector(std::vector{plan.Finish()});
   schema::ArtifactBuilder root(fbb);
   root.add_producer(name);
-  root.add_target(target);
-  root.add_programs(list);
+  root.add_plans(plans);
   schema::FinishArtifactBuffer(fbb, root.Finish());
   std::vector<uint8_t> file =
       makeFileFront(fbb.GetBufferPointer(), fbb.GetSize(), 0);

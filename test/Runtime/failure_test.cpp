@@ -32,12 +32,11 @@ public:
   Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override {
     return inner->runTimed(program, n, times);
   }
-  Status write(const schema::Binding &binding, const void *source,
+  Status write(const Binding &binding, const void *source,
                uint64_t bytes) override {
     return isLost ? lost() : inner->write(binding, source, bytes);
   }
-  Status read(const schema::Binding &binding, void *target,
-              uint64_t bytes) override {
+  Status read(const Binding &binding, void *target, uint64_t bytes) override {
     return lose(reads) ? lost() : inner->read(binding, target, bytes);
   }
   Status writePage(uint32_t cache, uint32_t layer, uint32_t page,

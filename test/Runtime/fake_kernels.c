@@ -78,19 +78,6 @@ KERNEL(module) {
   }
 }
 
-/* [info, prompt, tokens, slots, positions, last] / [C, d] */
-KERNEL(prefill_rows) {
-  int32_t slot = I32(0)[0], start = I32(0)[1], count = I32(0)[2];
-  int32_t total = I32(0)[3], d = (int32_t)p[1];
-  for (int32_t j = 0; j < p[0]; ++j) {
-    int live = d == 0 ? j < count : start + j <= total - 1 - d;
-    I32(2)[j] = live ? I32(1)[j + d] : 0;
-    I32(3)[j] = slot;
-    I32(4)[j] = live ? start + j : -1;
-  }
-  I32(5)[0] = count - 1;
-}
-
 /* [last, logits, slots, positions, logit row, slot, position] */
 KERNEL(last_row) {
   for (int64_t s = begin; s < end; ++s) {
@@ -100,27 +87,6 @@ KERNEL(last_row) {
     I32(5)[s] = I32(2)[r];
     I32(6)[s] = I32(3)[r];
   }
-}
-
-/* [info, out, carry] / [d] */
-KERNEL(prefill_carry) {
-  int32_t row = I32(0)[3] - (int32_t)p[0] - I32(0)[1];
-  if (row >= 0 && row < I32(0)[2])
-    F32(2)[I32(0)[0]] = F32(1)[row];
-}
-
-/* [info, pick, hidden rows, length, accepted, window, hidden, outTokens,
-   outCount] / [kmax1] */
-KERNEL(prefill_commit) {
-  int32_t slot = I32(0)[0], count = I32(0)[2], total = I32(0)[3];
-  if (I32(0)[1] + count != total)
-    return;
-  I32(3)[slot] = total;
-  I32(4)[slot] = 0;
-  I32(5)[slot * p[0]] = I32(1)[0];
-  F32(6)[slot * p[0]] = F32(2)[count - 1];
-  I32(7)[slot * p[0]] = I32(1)[0];
-  I32(8)[slot] = 1;
 }
 
 /* [active, length, accepted, window, drafts, tokens, slots, positions, last] /

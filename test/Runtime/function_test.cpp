@@ -42,6 +42,7 @@ TEST(Function, RunsAndLeavesSequencesAlone) {
 TEST(Function, WorksWithoutAnEnvelope) {
   ArtifactBuilder a = makeFakeModel();
   a.hasEnvelope = false;
+  a.states.clear();
   a.programs.erase(a.programs.begin(), a.programs.end() - 1);
   std::string path = writeFile("functions.bin", a.finish());
   auto model = Model::load(path);

@@ -30,7 +30,7 @@ class GemmPlan {
 public:
   GemmPlan() {
     FakeOptions fake;
-    fake.hasRanges = fake.promptRows = true;
+    fake.hasRanges = fake.hasAudit = true;
     ArtifactBuilder a = makeFakeModel(fake);
     planForGpu(a, /*isSimulated=*/true);
     std::vector<uint8_t> bytes = a.program();

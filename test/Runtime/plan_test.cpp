@@ -197,7 +197,7 @@ namespace {
 
 FakeOptions joint(uint32_t modules = 1) {
   FakeOptions fake = ranges(modules);
-  fake.promptRows = true;
+  fake.hasAudit = true;
   fake.sequences = {1, 2, 4};
   return fake;
 }
@@ -359,41 +359,47 @@ TEST(Plan, PlacesAreCheckedAtBothEnds) {
 }
 
 TEST(Plan, ContractsHoldForAllOfARange) {
-  auto with = [](std::vector<schema::Term> terms, uint8_t alignment = 0) {
+  auto with = [](std::vector<schema::Term> terms) {
     return messageFor([&](auto &a) {
       for (ArtifactBuilder::Kernel &kernel : a.kernels)
-        if (kernel.symbol == "append") {
+        if (kernel.symbol == "append")
           kernel.bytes[0] = terms;
+    });
+  };
+  // Its logits begin as much later as they grow.
+  auto aligned = [](uint8_t alignment, int64_t growth) {
+    return messageFor([&](auto &a) {
+      for (ArtifactBuilder::Kernel &kernel : a.kernels)
+        if (kernel.symbol == "target")
           kernel.alignment = alignment;
-        }
+      command(a, kPlain, "target").bindingGrowth[4].offset += growth;
     });
   };
   using schema::Term;
   EXPECT_EQ(with({Term(4, 0, 255)}), "") << "four bytes a row";
   EXPECT_EQ(
       with({Term(8, 0, 255)}),
-      "plans[0].programs[0].commands[1].bindings[0]: the kernel may touch "
+      "plans[0].programs[0].commands[0].bindings[0]: the kernel may touch "
       "8 bytes, got 4");
   // It fits at the least n, not at the largest.
   EXPECT_EQ(
       with({Term(8, 0, 255), Term(-4, 255, 255)}),
-      "plans[0].programs[0].commands[1].bindings[0]: the kernel may touch "
+      "plans[0].programs[0].commands[0].bindings[0]: the kernel may touch "
       "60 bytes, got 32");
   EXPECT_EQ(
       with({Term(4, 0, 0)}),
-      "plans[0].programs[0].commands[1].bindings[0]: the kernel may touch "
+      "plans[0].programs[0].commands[0].bindings[0]: the kernel may touch "
       "256 bytes, got 32");
   EXPECT_EQ(with({Term(-4, 0, 0), Term(9, 0, 255)}),
-            "plans[0].programs[0].commands[1].bindings[0]: the bytes that the "
+            "plans[0].programs[0].commands[0].bindings[0]: the bytes that the "
             "kernel may touch grow slower than n: expected a program of one n");
   EXPECT_EQ(with({Term(INT64_MAX, 0, 0)}),
-            "plans[0].programs[0].commands[1].bindings[0]: the bytes that the "
+            "plans[0].programs[0].commands[0].bindings[0]: the bytes that the "
             "kernel may touch do not fit 64 bits");
-  EXPECT_EQ(with({}, 64), "");
-  EXPECT_NE(with({}, 128).find("expected a start that grows by multiples of "
-                               "128, got "),
-            std::string::npos)
-      << with({}, 128);
+  EXPECT_EQ(aligned(64, 0), "");
+  EXPECT_EQ(aligned(64, -4),
+            "plans[0].programs[0].commands[1].bindings[4]: expected a start "
+            "that grows by multiples of 64, got 60");
   EXPECT_EQ(messageFor([](auto &a) {
               command(a, kLarge, "append").paramGrowth[0] = INT64_MAX / 2;
             }),
@@ -487,20 +493,11 @@ TEST(Plan, SchedulesStandBesideTheCommands) {
             where + "cpu[0]: unknown step 4");
 }
 
-TEST(Plan, EitherFormIsThere) {
-  FakeOptions plain;
-  plain.maxK = plain.modules = 0;
-  EXPECT_EQ(messageFor(
-                [](auto &a) {
-                  a.hasPlans = true;
-                  a.hasCpuPlan = false;
-                  for (auto &state : a.states)
-                    state.upkeep.reset();
-                },
-                plain),
-            "expected a target or plans");
+TEST(Plan, OneAtLeastIsThere) {
+  EXPECT_EQ(messageFor([](auto &a) { a.hasCpuPlan = false; }),
+            "plans: expected 1 to 16, got 0");
   EXPECT_EQ(messageFor([](auto &a) { a.otherPlans.resize(16, {"test", 0}); }),
-            "plans: expected at most 16, got 17");
+            "plans: expected 1 to 16, got 17");
   EXPECT_EQ(messageFor([](auto &a) { a.kernels[0].image = 9; }),
             "plans[0].kernels[0]: image 9 is past the 1 images");
 }
@@ -549,24 +546,25 @@ TEST(Plan, AGpuHasImagesOfItsOwn) {
                 false),
             "");
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.imageFormat = Format::Cubin; }),
-            image + "format Cubin is not for gpu-sim");
+            image + "format Cubin is not for nvptx and its gpu-sim");
   EXPECT_EQ(
-      gpuMessageFor([](auto &a) { a.imageFormat = Format::GpuSim; }, false),
-      image + "format GpuSim is not for nvptx");
+      gpuMessageFor([](auto &a) { a.imageFormat = Format::Hosted; }, false),
+      image + "format Hosted is not for nvptx and its sm_90");
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.imageFormat = Format(4); }),
             image + "unknown format 4");
   EXPECT_EQ(messageFor([](auto &a) { a.imageFormat = Format::Ptx; }),
             image + "format Ptx is not for x86_64");
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.ptx = 0; }),
-            image + "expected PTX beside a Cubin only, got a GpuSim");
+            image + "expected PTX beside a Cubin only, got a Hosted");
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.ptx = 7; }, false),
             image + "ptx: segment 7 is past the 1 segments");
   for (const char *chip :
-       {"", "sm_", "sm_9", "sm_090", "sm_90b", "sm_90aa", "sm_1000", "znver4"})
+       {"sm_", "sm_9", "sm_090", "sm_90b", "sm_90aa", "sm_1000", "znver4"})
     EXPECT_EQ(gpuMessageFor([&](auto &a) { a.cpu = chip; }, false),
-              std::string("plans[0]: target: expected a chip like sm_90 for "
-                          "nvptx, got '") +
-                  chip + "'");
+              image + "format Cubin is not for nvptx and its " + chip);
+  EXPECT_EQ(gpuMessageFor([&](auto &a) { a.cpu = ""; }, false),
+            "plans[0]: target: expected a chip like sm_90, or the driver of "
+            "hosted images, for nvptx, got none");
   EXPECT_EQ(gpuMessageFor([](auto &a) { a.cpu = "sm_100a"; }, false), "");
 }
 

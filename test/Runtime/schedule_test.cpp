@@ -15,14 +15,14 @@ using namespace mtp::test;
 namespace {
 
 /// Chunks of up to 64 rows, of 1, 2 or 4 prompts; else of 64, 16 or 4 rows of
-/// one prompt, as in files before 1.3.
+/// one prompt.
 FakeOptions withChunks(bool areShared) {
   FakeOptions fake;
   fake.maxContext = 256;
   fake.maxBatch = 10;
   if (areShared) {
     fake.chunks = {64};
-    fake.hasRanges = fake.promptRows = true;
+    fake.hasRanges = fake.hasAudit = true;
     fake.sequences = {1, 2, 4};
   } else {
     fake.chunks = {64, 16, 4};

@@ -476,7 +476,7 @@ TEST(MtpDump, PrintsEverything) {
 
 TEST(MtpDump, PrintsRangesAndPlans) {
   FakeOptions fake;
-  fake.hasRanges = fake.promptRows = true;
+  fake.hasRanges = fake.hasAudit = true;
   ArtifactBuilder a = makeFakeModel(fake);
   a.otherPlans = {{"test", 0}};
   std::string path = writeFile("ranges.bin", a.finish());

@@ -1,6 +1,6 @@
 // Plans for NVIDIA GPUs: for the simulator, for a chip, and beside the CPU's.
 
-// RUN: mtpc %s --target=cuda --chip=sim -o %t.bin
+// RUN: mtpc_sim %s --target=gpu-sim -o %t.bin
 // RUN: mtp-dump %t.bin | FileCheck %s --check-prefixes=CHECK,SIM
 // RUN: mtpc %s --target=cpu,cuda -o %t.both.bin
 // RUN: mtp-dump %t.both.bin | FileCheck %s --check-prefixes=CHECK,BOTH
@@ -39,17 +39,17 @@
 // RUN: mtp-dump %t.90a.bin | FileCheck %s --check-prefix=EXACT
 
 // BOTH: target x86_64
-// SIM: target gpu-sim, cpu sim
+// SIM: target nvptx, cpu gpu-sim
 // BOTH: target nvptx, cpu sm_90
 // CHECK: memory arena {{[0-9]+}}, states 0, scratch 0
-// SIM-NEXT: image 0: gpu_sim in segment 0
+// SIM-NEXT: image 0: hosted in segment 0
 // BOTH-NEXT: image 0: {{cubin in segment [0-9]+, ptx in segment [0-9]+|ptx in segment [0-9]+}}
 // The kernels around rounds have an image of their own.
-// SIM-NEXT: image 1: gpu_sim in segment 1
+// SIM-NEXT: image 1: hosted in segment 1
 // BOTH-NEXT: image 1: {{cubin in segment [0-9]+, ptx in segment [0-9]+|ptx in segment [0-9]+}}
 // CHECK-NEXT: kernel add_0 (add) compiled: 3 buffers, 1 params, contract, 128 threads, 0 bytes shared
 
-// CHIP: mtpc: error: expected a chip among sm_{{.*}}sm_90{{.*}}sm_90a{{.*}}, or sim, for --chip, got '[[NAME]]'
+// CHIP: mtpc: error: expected a chip among sm_{{.*}}sm_90{{.*}}sm_90a{{.*}} for --chip, got '[[NAME]]'
 // OLD: mtpc: error: expected sm_90 or a later chip for --chip, since kernels wait for each other within a graph (griddepcontrol), got '[[NAME]]'
 // EXACT: target nvptx, cpu sm_90a
 func.func @add(%a: tensor<4x64xf32>, %b: tensor<4x64xf32>) -> tensor<4x64xf32> {

@@ -60,7 +60,7 @@ def products(path, text, name, folder):
     """Writes the code of a GPU's plan beside the manifest, whose lines it gives."""
     dump = json.loads(text)
     number = next(i for i, plan in enumerate(dump["plans"])
-                  if plan["target"]["arch"] in ("nvptx", "gpu-sim"))
+                  if plan["target"]["arch"] == "nvptx")
     image = f"{name}.image"
     with open(os.path.join(folder, image), "wb") as file:
         file.write(image_of(path, dump, number))

@@ -69,16 +69,20 @@ def make_model(options, name, model):
     source, models = os.path.join(work, "model.mlir"), os.path.join(options.out, "models")
     run(tool(options, "mtp-import"), "--no-weights", work, "-o", source, *model.importing)
     # Any x86-64 of today: nobody knows what that machine has.
-    targets = ["--target=cpu,cuda", "--target-cpu=x86-64-v3"] if model.compared else [
-        "--target=cuda"]
-    flags = [*targets, f"--chip={options.chip}", *model.compiling]
+    simulated = options.chip == "sim"
+    target, chip = ("gpu-sim", []) if simulated else ("cuda", [f"--chip={options.chip}"])
+    compiler = tool(options, "mtpc_sim" if simulated else "mtpc")
+    targets = [f"--target={target}"]
+    if model.compared:
+        targets = [f"--target=cpu,{target}", "--target-cpu=x86-64-v3"]
+    flags = [*targets, *chip, *model.compiling]
     if model.drafts:
         words = os.path.join(work, "counts")
         with open(words, "w", encoding="utf-8") as file:
             file.writelines(f"{token} {model.drafts - token}\n"
                             for token in range(model.drafts))
         flags.append(f"--draft-vocab={words},size={model.drafts}")
-    run(tool(options, "mtpc"), source, "-o", f"{models}/{name}.fill", *flags,
+    run(compiler, source, "-o", f"{models}/{name}.fill", *flags,
         f"--random-weights={SEED}", "--omit-weights")
     shutil.copy(path, f"{models}/{name}.json")
 

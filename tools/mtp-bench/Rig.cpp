@@ -94,11 +94,11 @@ void Rig::fillHidden() {
     std::string_view name = contents.states[i].name;
     if (name != "hidden" && !name.starts_with("carry_"))
       continue;
-    schema::Binding state = wholeState(i);
-    std::vector<float> values(state.bytes() / sizeof(float));
+    Binding state = wholeState(i);
+    std::vector<float> values(state.bytes / sizeof(float));
     for (float &value : values)
       value = randomValue(random);
-    note(executable->write(state, values.data(), state.bytes()));
+    note(executable->write(state, values.data(), state.bytes));
   }
 }
 
@@ -122,10 +122,10 @@ void Rig::writeRow(int32_t state, uint64_t row,
                    std::span<const int32_t> values) {
   if (state < 0)
     return;
-  note(executable->write(schema::Binding(schema::Space::State, uint32_t(state),
-                                         row * values.size_bytes(),
-                                         values.size_bytes()),
-                         values.data(), values.size_bytes()));
+  note(
+      executable->write(Binding(schema::Space::State, uint32_t(state),
+                                row * values.size_bytes(), values.size_bytes()),
+                        values.data(), values.size_bytes()));
 }
 
 void Rig::activate(uint32_t slots) {
@@ -215,17 +215,17 @@ Result<double> Rig::prefill(uint32_t slot, std::span<const int32_t> tokens,
   return secondsSince(begin);
 }
 
-schema::Binding Rig::wholeState(uint32_t index) const {
+Binding Rig::wholeState(uint32_t index) const {
   return {schema::Space::State, index, 0, contents.states[index].bytes};
 }
 
 std::vector<uint8_t> Rig::saveStates() {
   std::vector<uint8_t> saved;
   for (uint32_t i = 0; i < contents.states.size(); ++i) {
-    schema::Binding state = wholeState(i);
+    Binding state = wholeState(i);
     size_t at = saved.size();
-    saved.resize(at + state.bytes());
-    note(executable->read(state, saved.data() + at, state.bytes()));
+    saved.resize(at + state.bytes);
+    note(executable->read(state, saved.data() + at, state.bytes));
   }
   return saved;
 }
@@ -233,8 +233,8 @@ std::vector<uint8_t> Rig::saveStates() {
 void Rig::restoreStates(const std::vector<uint8_t> &saved) {
   size_t at = 0;
   for (uint32_t i = 0; i < contents.states.size(); ++i) {
-    schema::Binding state = wholeState(i);
-    note(executable->write(state, saved.data() + at, state.bytes()));
-    at += state.bytes();
+    Binding state = wholeState(i);
+    note(executable->write(state, saved.data() + at, state.bytes));
+    at += state.bytes;
   }
 }

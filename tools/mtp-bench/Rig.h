@@ -77,7 +77,7 @@ private:
   Rig(std::shared_ptr<const Model> model, uint64_t seed);
   Status start(uint32_t slots, uint32_t threads, bool pin);
   int32_t findState(std::string_view name) const;
-  schema::Binding wholeState(uint32_t index) const;
+  Binding wholeState(uint32_t index) const;
   void writeRow(int32_t state, uint64_t row, std::span<const int32_t> values);
   void fillHidden();
   void note(Status status);

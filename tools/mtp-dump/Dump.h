@@ -47,7 +47,7 @@ const char *kindName(schema::ProgramKind kind);
 /// "elements"; "int8" of panels, "int8_rows" of a table.
 std::string formatName(schema::BlobFormat format);
 
-/// "elf_shared", "cubin", "ptx" or "gpu_sim".
+/// "elf_shared", "cubin", "ptx" or "hosted".
 const char *imageFormatName(schema::ImageFormat format);
 
 /// "rows", "tokens" or "never".

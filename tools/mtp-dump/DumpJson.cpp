@@ -145,8 +145,7 @@ static void writeShared(JsonWriter &json, const Artifact &a) {
     json.field("name", state.name);
     json.field("type", tensorTypeName(state.dtype, state.shape));
     json.field("shared", state.rule.shared);
-    if (state.rule.init)
-      json.field("init", *state.rule.init);
+    json.field("init", state.rule.init);
     json.field("rebuild", rebuildName(state.rule.rebuild));
     json.field("rebuild_rows", state.rule.rows);
   });

@@ -36,8 +36,8 @@ const char *mtp::imageFormatName(schema::ImageFormat format) {
     return "cubin";
   case schema::ImageFormat::Ptx:
     return "ptx";
-  case schema::ImageFormat::GpuSim:
-    return "gpu_sim";
+  case schema::ImageFormat::Hosted:
+    return "hosted";
   }
   return "unknown";
 }

@@ -50,8 +50,8 @@ static std::string envelopeText(const Artifact &a) {
 /// ", shared", ", init -1, rebuild tokens".
 static std::string ruleText(const StateRule &rule) {
   std::string text = rule.shared ? ", shared" : "";
-  if (rule.init && *rule.init != 0)
-    text += strCat(", init ", *rule.init);
+  if (rule.init != 0)
+    text += strCat(", init ", rule.init);
   if (rule.shared)
     return text;
   text += strCat(", rebuild ", rebuildName(rule.rebuild));

@@ -63,7 +63,7 @@ static double lossOf(std::span<const float> logits, int32_t token) {
 
 static constexpr std::string_view kPromptLogits = "prompt_logits";
 
-/// The rows of its program; zero where an older mtpc wrote none.
+/// The rows of its program; zero where there is none.
 static size_t scoredRows(const Model &model) {
   auto inputs = model.functionInputs(kPromptLogits);
   auto outputs = model.functionOutputs(kPromptLogits);

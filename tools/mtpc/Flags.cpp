@@ -43,10 +43,8 @@ cl::opt<std::string>
                        "sapphirerapids"),
               cl::init("native"), cl::cat(category));
 cl::opt<std::string>
-    chip("chip",
-         cl::desc("Of the target cuda: the GPU, sm_90 or later, or sim for "
-                  "gpu-sim"),
-         cl::value_desc("sm_90|sim"), cl::init("sm_90"), cl::cat(category));
+    chip("chip", cl::desc("Of the target cuda: the GPU, sm_90 or later"),
+         cl::value_desc("sm_90"), cl::init("sm_90"), cl::cat(category));
 cl::opt<int64_t> libraryRows(
     "library-rows",
     cl::desc("Of the target cuda: rows of a prompt's chunk from which on "
@@ -212,9 +210,11 @@ mtp::Status checkOneTarget(const Invocation &invocation) {
                llvm::Twine(invocation.targets.size()));
 }
 
-/// Flags of the target cuda would be without effect for others alone.
-mtp::Status checkCudaFlags(llvm::ArrayRef<std::string> names) {
-  if (llvm::is_contained(names, "cuda"))
+/// Flags of GPUs would be without effect for other targets alone.
+mtp::Status checkGpuFlags(llvm::ArrayRef<std::string> names,
+                          const Targets &targets) {
+  if (llvm::any_of(targets,
+                   [](const auto &target) { return target->runsGraphs(); }))
     return mtp::okStatus();
   for (const cl::Option *flag : std::initializer_list<const cl::Option *>{
            &chip, &libraryRows, &tuneGemm})
@@ -228,7 +228,6 @@ mtp::Result<Targets> readTargets(const TargetRegistry &registry) {
   std::vector<std::string> names(targetNames.begin(), targetNames.end());
   if (names.empty())
     names.push_back("cpu");
-  MTP_RETURN_IF_ERROR(checkCudaFlags(names));
   TargetOptions options;
   options.cpu = targetCpu;
   options.chip = chip;
@@ -236,7 +235,9 @@ mtp::Result<Targets> readTargets(const TargetRegistry &registry) {
   if (tuneGemm)
     options.tuneGemms = tuneOnThisMachine;
   options.workers = threadsOf(runThreads);
-  return registry.create(names, options);
+  MTP_ASSIGN_OR_RETURN(Targets targets, registry.create(names, options));
+  MTP_RETURN_IF_ERROR(checkGpuFlags(names, targets));
+  return targets;
 }
 
 mtp::Result<LoweringOptions> readLowering() {

@@ -32,10 +32,9 @@ public:
   Result<Progress> awaitRounds(uint32_t seen) override;
   void stopRounds() override { progress.isDone = true; }
   Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override;
-  Status write(const schema::Binding &binding, const void *source,
+  Status write(const Binding &binding, const void *source,
                uint64_t bytes) override;
-  Status read(const schema::Binding &binding, void *target,
-              uint64_t bytes) override;
+  Status read(const Binding &binding, void *target, uint64_t bytes) override;
   Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
                    const void *source) override;
   uint64_t memoryBytes() const override;
@@ -50,7 +49,7 @@ private:
   CommandList resolve(const Program &program, uint32_t n) const;
   ResolvedCommand resolve(const Program &program, const Command &command,
                           uint32_t n, CommandList &list) const;
-  uint8_t *address(const schema::Binding &binding) const;
+  uint8_t *address(const Binding &binding) const;
   uint8_t *pageAddress(uint32_t cache, uint32_t layer, uint32_t page) const;
 
   std::shared_ptr<const ArtifactFile> file;
@@ -71,7 +70,7 @@ private:
   /// The rounds that follow each other: what runs, what it says, and how far it
   /// has come. The caller of awaitRounds() runs them.
   const CommandList *round = nullptr;
-  schema::Binding again;
+  Binding again;
   Progress progress{0, true};
 };
 
@@ -234,24 +233,23 @@ Result<const CommandList *> CpuExecutable::listOf(uint32_t program,
   return &lists.emplace(key, resolve(of, n)).first->second;
 }
 
-uint8_t *CpuExecutable::address(const schema::Binding &binding) const {
+uint8_t *CpuExecutable::address(const Binding &binding) const {
   // Kernels take one pointer type; those to the file are never written.
   auto blob = [&](const schema::Blob *entry) {
-    return const_cast<uint8_t *>(file->blob(*entry).data()) + binding.offset();
+    return const_cast<uint8_t *>(file->blob(*entry).data()) + binding.offset;
   };
-  switch (binding.space()) {
+  switch (binding.space) {
   case schema::Space::Arena:
-    return arena.data() + binding.offset();
+    return arena.data() + binding.offset;
   case schema::Space::State:
-    return states.data() + plan.stateOffsets[binding.index()] +
-           binding.offset();
+    return states.data() + plan.stateOffsets[binding.index] + binding.offset;
   case schema::Space::Weight:
-    return blob(plan.weights->Get(binding.index()));
+    return blob(plan.weights->Get(binding.index));
   case schema::Space::Constant:
-    return blob(plan.constants->Get(binding.index()));
+    return blob(plan.constants->Get(binding.index));
   case schema::Space::Kv:
-    return caches[binding.index()].data() +
-           binding.offset() * kvPages * artifact.pageStride(binding.index());
+    return caches[binding.index].data() +
+           binding.offset * kvPages * artifact.pageStride(binding.index);
   }
   return nullptr;
 }
@@ -275,7 +273,7 @@ Result<Progress> CpuExecutable::awaitRounds(uint32_t seen) {
     ++progress.rounds;
     progress.isDone =
         !isAgain(reinterpret_cast<const int32_t *>(address(again)),
-                 again.bytes() / sizeof(int32_t));
+                 again.bytes / sizeof(int32_t));
   }
   return progress;
 }
@@ -287,14 +285,14 @@ Status CpuExecutable::runTimed(uint32_t program, uint32_t n,
   return okStatus();
 }
 
-Status CpuExecutable::write(const schema::Binding &binding, const void *source,
+Status CpuExecutable::write(const Binding &binding, const void *source,
                             uint64_t bytes) {
   if (bytes)
     std::memcpy(address(binding), source, bytes);
   return okStatus();
 }
 
-Status CpuExecutable::read(const schema::Binding &binding, void *target,
+Status CpuExecutable::read(const Binding &binding, void *target,
                            uint64_t bytes) {
   if (bytes)
     std::memcpy(target, address(binding), bytes);

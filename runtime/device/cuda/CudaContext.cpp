@@ -98,7 +98,7 @@ Status CudaContext::start() {
     return api.check(api.cuDeviceGetAttribute(&value, which, found),
                      "cuDeviceGetAttribute");
   };
-  device.kind = api.isSimulator ? MachineKind::CudaSim : MachineKind::Cuda;
+  device.driver = api.traits.images ? api.traits.images : "";
   MTP_RETURN_IF_ERROR(
       attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device.major));
   MTP_RETURN_IF_ERROR(
@@ -226,16 +226,18 @@ Status CudaMemory::zero() {
 
 Status CudaMemory::setScratch() {
   const DriverApi &driver = context->driver();
-  if (length == 0 || !driver.isSimulator)
+  if (length == 0 || !driver.traits.setScratch)
     return okStatus();
-  return driver.check(driver.simSetScratch(address()), "mtp_sim_set_scratch");
+  return driver.check(driver.traits.setScratch(address()),
+                      "making memory scratch");
 }
 
 Status CudaMemory::forget() {
   const DriverApi &driver = context->driver();
-  if (length == 0 || !driver.isSimulator)
+  if (length == 0 || !driver.traits.forget)
     return okStatus();
-  return driver.check(driver.simForget(address(), length), "mtp_sim_forget");
+  return driver.check(driver.traits.forget(address(), length),
+                      "forgetting memory");
 }
 
 PinnedMemory &PinnedMemory::operator=(PinnedMemory &&other) noexcept {

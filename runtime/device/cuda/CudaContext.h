@@ -115,8 +115,8 @@ public:
   /// Behind it, the device must be waited for.
   Status zero();
 
-  /// Nothing on a GPU. On the simulator kernels may read no more what another
-  /// graph wrote here; or what was written until now.
+  /// Nothing on a GPU. Where the driver watches what kernels read, they may
+  /// read no more what another graph wrote here; or what was written until now.
   Status setScratch();
   Status forget();
 

@@ -34,11 +34,10 @@ Status CudaExecutable::deliver() {
   return okStatus();
 }
 
-Status CudaExecutable::write(const schema::Binding &binding, const void *source,
+Status CudaExecutable::write(const Binding &binding, const void *source,
                              uint64_t bytes) {
   if (isWatched(binding)) {
-    std::memcpy(pinned[binding.index()].data() + binding.offset(), source,
-                bytes);
+    std::memcpy(pinned[binding.index].data() + binding.offset, source, bytes);
     return okStatus();
   }
   MTP_RETURN_IF_ERROR(context->enter());
@@ -51,12 +50,11 @@ Status CudaExecutable::write(const schema::Binding &binding, const void *source,
                                           : upload(target, source, bytes);
 }
 
-Status CudaExecutable::read(const schema::Binding &binding, void *target,
+Status CudaExecutable::read(const Binding &binding, void *target,
                             uint64_t bytes) {
   MTP_RETURN_IF_ERROR(context->enter());
   if (isWatched(binding)) {
-    std::memcpy(target, pinned[binding.index()].data() + binding.offset(),
-                bytes);
+    std::memcpy(target, pinned[binding.index].data() + binding.offset, bytes);
     return okStatus();
   }
   MTP_RETURN_IF_ERROR(deliver());

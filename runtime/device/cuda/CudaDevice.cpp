@@ -41,12 +41,8 @@ CudaDevice::load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
   return std::unique_ptr<Executable>(std::move(executable));
 }
 
-/// What is copied where there is no time to measure.
-static constexpr uint64_t kSimulatedCopy = 1 << 20;
-
 Result<double> CudaDevice::copyRate(uint64_t bytes) {
-  if (context->machine().kind == MachineKind::CudaSim)
-    bytes = std::min(bytes, kSimulatedCopy);
+  bytes = std::min(bytes, context->driver().traits.longestCopy);
   MTP_RETURN_IF_ERROR(context->enter());
   MTP_ASSIGN_OR_RETURN(CudaMemory from,
                        CudaMemory::allocate(context, bytes, 0, "a copy"));

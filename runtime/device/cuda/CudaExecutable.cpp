@@ -171,21 +171,21 @@ CudaExecutable::~CudaExecutable() {
     context->driver().cuStreamDestroy(stream);
 }
 
-CUdeviceptr CudaExecutable::address(const schema::Binding &binding) const {
-  uint32_t index = binding.index();
-  switch (binding.space()) {
+CUdeviceptr CudaExecutable::address(const Binding &binding) const {
+  uint32_t index = binding.index;
+  switch (binding.space) {
   case schema::Space::Arena:
-    return arena.address() + binding.offset();
+    return arena.address() + binding.offset;
   case schema::Space::State:
     return (pinned[index].data() ? pinned[index].address()
                                  : states[index].address()) +
-           binding.offset();
+           binding.offset;
   case schema::Space::Weight:
-    return loaded->weight(index) + binding.offset();
+    return loaded->weight(index) + binding.offset;
   case schema::Space::Constant:
-    return loaded->constant(index) + binding.offset();
+    return loaded->constant(index) + binding.offset;
   case schema::Space::Kv:
-    return caches[index][binding.offset()].address();
+    return caches[index][binding.offset].address();
   }
   return 0;
 }

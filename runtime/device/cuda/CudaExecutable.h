@@ -41,10 +41,9 @@ public:
   void stopRounds() override { loop.stop(); }
   Result<std::string> useLibrary() override;
   Status runTimed(uint32_t program, uint32_t n, CommandTimes &times) override;
-  Status write(const schema::Binding &binding, const void *source,
+  Status write(const Binding &binding, const void *source,
                uint64_t bytes) override;
-  Status read(const schema::Binding &binding, void *target,
-              uint64_t bytes) override;
+  Status read(const Binding &binding, void *target, uint64_t bytes) override;
   Status writePage(uint32_t cache, uint32_t layer, uint32_t page,
                    const void *source) override;
   uint64_t memoryBytes() const override;
@@ -69,15 +68,15 @@ private:
     return loop.isRunning() ? failedPrecondition("rounds are under way")
                             : okStatus();
   }
-  bool isWatched(const schema::Binding &binding) const {
-    return binding.space() == schema::Space::State &&
-           pinned[binding.index()].data();
+  bool isWatched(const Binding &binding) const {
+    return binding.space == schema::Space::State &&
+           pinned[binding.index].data();
   }
   Status launchAll(LaunchList &launches);
   Status launchKernel(KernelLaunch &launch);
   Status makingRoom(bool keepLast, const std::function<Status()> &work);
   Status makeEvents(size_t count);
-  CUdeviceptr address(const schema::Binding &binding) const;
+  CUdeviceptr address(const Binding &binding) const;
   Status upload(CUdeviceptr target, const void *source, uint64_t bytes);
   Status wait(std::string_view what) const;
   std::chrono::nanoseconds patience() const;

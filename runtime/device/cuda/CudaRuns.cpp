@@ -71,7 +71,7 @@ Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
                       program.name, " for ", n);
   GraphParts parts = {inbox.launch(), resolve(program, n), std::nullopt};
   if (repeats) {
-    MTP_ASSIGN_OR_RETURN(schema::Binding again, againOf(program, n));
+    MTP_ASSIGN_OR_RETURN(Binding again, againOf(program, n));
     parts.nextRound = loop.nextRound(address(again), n);
   }
   std::unique_ptr<CudaGraph> graph;

@@ -55,11 +55,9 @@ Result<DriverApi> DriverApi::open(const std::string &path) {
 #define MTP_CUDA_FIND(name) finder.find(api.name, MTP_CUDA_TEXT(name));
   MTP_CUDA_FUNCTIONS(MTP_CUDA_FIND)
 #undef MTP_CUDA_FIND
-  api.isSimulator = ::dlsym(library, "mtp_sim_last_error") != nullptr;
-  if (api.isSimulator) {
-    finder.find(api.simSetScratch, "mtp_sim_set_scratch");
-    finder.find(api.simForget, "mtp_sim_forget");
-  }
+  if (auto traits =
+          reinterpret_cast<GetDriverTraits *>(::dlsym(library, kDriverTraits)))
+    api.traits = *traits();
   if (finder.missing)
     return failedPrecondition(strCat("expected an NVIDIA driver with ",
                                      finder.missing, ", got ", path,

@@ -9,6 +9,7 @@
 #define MTP_RUNTIME_DEVICE_CUDA_DRIVERAPI_H
 
 #include "runtime/core/Result.h"
+#include "runtime/device/cuda/DriverTraits.h"
 
 #include <cuda.h>
 #include <string>
@@ -71,13 +72,8 @@ struct DriverApi {
 #define MTP_CUDA_MEMBER(name) decltype(&::name) name;
   MTP_CUDA_FUNCTIONS(MTP_CUDA_MEMBER)
 #undef MTP_CUDA_MEMBER
-  /// Whether this is the simulator of test/GpuSim.
-  bool isSimulator = false;
-  /// Of the simulator alone, which then finds reads of what this graph's
-  /// kernels did not write: makes an allocation scratch memory, and bytes
-  /// unwritten.
-  CUresult (*simSetScratch)(CUdeviceptr memory) = nullptr;
-  CUresult (*simForget)(CUdeviceptr memory, size_t bytes) = nullptr;
+  /// In what it differs from NVIDIA's.
+  DriverTraits traits;
   /// What dlopen gave.
   void *library = nullptr;
 

@@ -142,11 +142,12 @@ private:
 // The library
 //===----------------------------------------------------------------------===//
 
-/// The library's name, or null where the simulator brings it.
+/// The library's name, or null where the driver brings it.
 static const char *libraryName(const DriverApi &driver) {
   if (const char *named = std::getenv("MTP_CUBLASLT"); named && *named)
     return named;
-  return driver.isSimulator ? nullptr : "libcublasLt.so.13";
+  bool isThere = ::dlsym(driver.library, "cublasLtCreate");
+  return isThere ? nullptr : "libcublasLt.so.13";
 }
 
 Status Library::start() {

@@ -41,7 +41,7 @@ public:
   virtual ~GemmLibrary() = default;
 
   /// Opens what the variable MTP_CUBLASLT of the environment names, else what
-  /// the simulator has where it is the driver, else libcublasLt.so.13. The
+  /// the driver brings itself, else libcublasLt.so.13. The
   /// context must be the calling thread's.
   static Result<std::shared_ptr<GemmLibrary>>
   open(std::shared_ptr<CudaContext> context);

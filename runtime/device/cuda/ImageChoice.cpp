@@ -30,63 +30,51 @@ struct Chip {
 };
 } // namespace
 
-/// The simulated kernels may do what those of this chip may.
-static constexpr Chip kSimulated = {9, 0, false, false};
-
 /// Of "sm_90" or "sm_100a": the last digit is the minor number. The verifier
 /// has looked at the name.
 static Chip chipOf(const Plan &plan) {
-  if (plan.machine() != MachineKind::Cuda)
-    return kSimulated;
-  std::string_view name = plan.target->cpu()->string_view().substr(3);
+  std::string_view name = plan.processor().substr(3);
   int number = 0;
   std::from_chars(name.data(), name.data() + name.size(), number);
   return {number / 10, number % 10, name.back() == 'a', name.back() == 'f'};
 }
 
-static std::string_view describe(MachineKind kind) {
-  switch (kind) {
-  case MachineKind::Cpu:
-    return "a CPU";
-  case MachineKind::Cuda:
-    return "an NVIDIA GPU";
-  case MachineKind::CudaSim:
-    return "the GPU simulator";
-  }
-  return "an unknown machine";
+/// What loads images of that driver.
+static std::string describe(std::string_view driver) {
+  return driver.empty() ? "an NVIDIA GPU" : strCat("the driver ", driver);
 }
 
-static std::string_view flagsFor(MachineKind kind) {
-  return kind == MachineKind::CudaSim ? "--target=cuda --chip=sim"
-                                      : "--target=cuda";
+/// Fails where an image is another driver's.
+static Status checkDriver(const Plan &plan, const schema::Image &image,
+                          std::string_view driver) {
+  bool isHosted = image.format() == schema::ImageFormat::Hosted;
+  std::string_view wanted = isHosted ? plan.processor() : std::string_view();
+  if (wanted == driver)
+    return okStatus();
+  return failedPrecondition(
+      strCat("expected a plan for ", describe(driver),
+             driver.empty() ? " (mtpc --target=cuda)" : "", ", got one for ",
+             describe(wanted)));
 }
 
 Result<uint32_t> mtp::chooseSegment(const Plan &plan,
                                     const schema::Image &image,
                                     const CudaMachine &machine) {
-  if (plan.machine() != machine.kind)
-    return failedPrecondition(strCat(
-        "expected a plan for ", describe(machine.kind), " (mtpc ",
-        flagsFor(machine.kind), "), got one for ", describe(plan.machine())));
+  MTP_RETURN_IF_ERROR(checkDriver(plan, image, machine.driver));
+  // Such a driver knows what it can run.
+  if (image.format() == schema::ImageFormat::Hosted)
+    return image.segment();
   Chip chip = chipOf(plan);
   bool isPtx = image.format() == schema::ImageFormat::Ptx;
-  if (machine.kind == MachineKind::CudaSim && chip.precedes(machine))
+  if (isPtx ? chip.precedes(machine) : chip.is(machine))
     return image.segment();
-  if (machine.kind == MachineKind::Cuda && !isPtx && chip.is(machine))
-    return image.segment();
-  if (machine.kind == MachineKind::Cuda && chip.precedes(machine)) {
-    if (isPtx)
-      return image.segment();
-    if (image.ptx() >= 0)
-      return uint32_t(image.ptx());
-  }
-  bool isReal = machine.kind == MachineKind::Cuda;
+  if (image.ptx() >= 0 && chip.precedes(machine))
+    return uint32_t(image.ptx());
   bool hasPtx = isPtx || image.ptx() >= 0;
-  return failedPrecondition(
-      strCat("expected a GPU that runs code for ",
-             isReal ? plan.target->cpu()->string_view() : "sm_90",
-             ", got one of sm_", machine.major, machine.minor,
-             isReal && !hasPtx ? " (the artifact has no PTX)" : ""));
+  return failedPrecondition(strCat("expected a GPU that runs code for ",
+                                   plan.processor(), ", got one of sm_",
+                                   machine.major, machine.minor,
+                                   hasPtx ? "" : " (the artifact has no PTX)"));
 }
 
 /// How well a plan suits a machine of its kind: 2, its cubins, 1, its PTX.
@@ -112,7 +100,7 @@ Result<uint32_t> mtp::choosePlan(const Artifact &artifact,
   for (uint32_t i = 0; i < artifact.plans.size(); ++i) {
     const Plan &plan = artifact.plans[i];
     others += strCat(i ? ", " : "", plan.target->arch()->string_view());
-    if (plan.machine() != machine.kind)
+    if (!plan.isGpu())
       continue;
     if (int rank = rankOf(plan, machine); rank > best) {
       best = rank;
@@ -120,8 +108,8 @@ Result<uint32_t> mtp::choosePlan(const Artifact &artifact,
     }
   }
   if (best < 0)
-    return notFound(strCat("expected an artifact with a plan for ",
-                           describe(machine.kind), " (mtpc ",
-                           flagsFor(machine.kind), "), got one for ", others));
+    return notFound(strCat("expected an artifact with a plan for an NVIDIA GPU "
+                           "(mtpc --target=cuda), got one for ",
+                           others));
   return found;
 }

@@ -6,13 +6,15 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/core/Result.h"
 
+#include <string>
+
 namespace mtp {
 
-/// What runs the kernels of a plan: an NVIDIA GPU or its simulator, of some
-/// compute capability.
+/// What runs the kernels of a plan: a GPU of some compute capability.
 struct CudaMachine {
-  MachineKind kind = MachineKind::Cuda;
   int major = 0, minor = 0;
+  /// The driver whose hosted images it loads; empty: cubins and PTX.
+  std::string driver;
 };
 
 /// The segment of an image of a verified plan that a machine can load: a cubin

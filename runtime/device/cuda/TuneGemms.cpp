@@ -101,7 +101,7 @@ Result<std::vector<uint64_t>> Tuner::tune(const GemmShape &shape) {
   if (offered.empty())
     return failedPrecondition("the library has no algorithm");
   MTP_RETURN_IF_ERROR(allocate(shape));
-  bool hasTime = context->machine().kind != MachineKind::CudaSim;
+  bool hasTime = context->driver().traits.hasTime;
   const std::vector<uint64_t> *best = nullptr;
   float least = 0;
   for (const std::vector<uint64_t> &words : offered) {

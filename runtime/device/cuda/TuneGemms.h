@@ -26,7 +26,7 @@ struct TunedGemms {
 };
 
 /// Times what the library's heuristic offers for each product on this machine's
-/// GPU and takes the fastest; on the simulator, which has no time, the last.
+/// GPU and takes the fastest; of a driver that has no time, the last.
 /// FailedPrecondition where there is no GPU or no library.
 Result<TunedGemms> tuneGemms(std::span<const GemmToTune> gemms);
 

@@ -39,7 +39,7 @@ struct EnvelopeInfo {
   uint32_t prefillChunk = 0;
   /// Chunk sizes that SessionOptions::prefillChunk may name, ascending. Of
   /// sizes without a gap between them only the largest; mtpc writes programs
-  /// for all up to the chunk since format 1.3.
+  /// for all up to the chunk.
   std::vector<uint32_t> prefillChunks;
   /// Tokens in one KV page.
   uint32_t pageTokens = 0;

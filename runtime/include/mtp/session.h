@@ -164,8 +164,8 @@ struct Statistics {
   uint64_t preemptions = 0;
   /// Per draft position, in a tree per depth: rounds of a slot that had a draft
   /// there which could be accepted, and those that accepted one. A draft that
-  /// the drafter leaves out (-1) counts as none, and so do those behind it;
-  /// older files do not say so, and all k count as made.
+  /// the drafter leaves out (-1) counts as none, and so do those behind it.
+  /// Where rounds have no ring, it is not said, and all k count as made.
   std::vector<uint64_t> drafted;
   std::vector<uint64_t> accepted;
   /// Sessions only: wall time, in seconds.

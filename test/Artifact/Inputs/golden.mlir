@@ -1,4 +1,4 @@
-// What golden_v1_0.bin was made of: README.md says how. A target of one layer, a
+// A model for tests that need a small one. A target of one layer, a
 // drafter module of one, and exported functions.
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>,

@@ -2,7 +2,6 @@
 
 #include "compiler/Codegen/GPU/target/CudaTarget.h"
 
-#include "compiler/Codegen/GPU/EmitHost.h"
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "compiler/Codegen/GPU/target/EmitPtx.h"
 #include "compiler/Codegen/GPU/target/GpuModule.h"
@@ -20,15 +19,12 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-static constexpr llvm::StringLiteral kSimulator = "sim";
 /// Blocks of attention that keep a GPU's memory busy: two for each of the 132
-/// processors of an H100. Programs are the same for all chips, and for the
-/// simulator.
+/// processors of an H100. Programs are the same for all chips.
 static constexpr int64_t kAttentionBlocks = 2 * 132;
 
-/// Bytes that a library may use in one product: what NVIDIA asks for on an
-/// sm_90, and what the simulator's library is content with.
-static constexpr int64_t kWorkspace = 32 << 20, kSimulatedWorkspace = 64 << 10;
+/// What NVIDIA asks for on an sm_90.
+static constexpr int64_t kWorkspace = 32 << 20;
 
 /// The number of a chip, 90 of "sm_90a"; 0 of what is no such name.
 static unsigned numberOf(StringRef name) {
@@ -53,24 +49,28 @@ static ::mtp::Status checkChip(StringRef chip) {
   if (llvm::is_contained(known, chip))
     return okStatus();
   return invalidArgument("expected a chip among " + llvm::join(known, ", ") +
-                         ", or sim, for --chip, got '" + chip.str() + "'");
+                         " for --chip, got '" + chip.str() + "'");
+}
+
+::mtp::Status CudaTarget::checkOptions(const compiler::TargetOptions &options) {
+  if (options.libraryRows >= 0)
+    return okStatus();
+  return invalidArgument("expected 0 or more for --library-rows, got " +
+                         std::to_string(options.libraryRows));
 }
 
 Result<std::unique_ptr<compiler::Target>>
 CudaTarget::create(const compiler::TargetOptions &options) {
-  if (options.chip != kSimulator)
-    MTP_RETURN_IF_ERROR(checkChip(options.chip));
-  if (options.libraryRows < 0)
-    return invalidArgument("expected 0 or more for --library-rows, got " +
-                           std::to_string(options.libraryRows));
+  MTP_RETURN_IF_ERROR(checkChip(options.chip));
+  MTP_RETURN_IF_ERROR(checkOptions(options));
   return std::unique_ptr<Target>(new CudaTarget(options));
 }
 
-bool CudaTarget::isSimulated() const { return chip == kSimulator; }
-
 compiler::Machine CudaTarget::machine() const {
-  return {isSimulated() ? "gpu-sim" : "nvptx", chip, {}};
+  return {kArch.str(), chip, {}};
 }
+
+int64_t CudaTarget::workspace() const { return kWorkspace; }
 
 int64_t CudaTarget::panelWidth() const { return QuantizedPanel::kOutputs; }
 
@@ -82,7 +82,7 @@ void CudaTarget::addSchedulePasses(OpPassManager &manager) const {
   manager.addPass(mlir::mtp::createOrderFragmentsPass());
   mlir::mtp::CallLibraryPassOptions library;
   library.rows = libraryRows;
-  library.workspace = isSimulated() ? kSimulatedWorkspace : kWorkspace;
+  library.workspace = workspace();
   manager.addPass(mlir::mtp::createCallLibraryPass(library));
 }
 
@@ -127,19 +127,9 @@ static LogicalResult emitKernels(ModuleOp module,
   return success();
 }
 
-/// What an image is made of the translated kernels, and what ptxas says of
-/// them.
-static llvm::Expected<compiler::KernelImage>
-emitImage(llvm::Module &module, StringRef chip, compiler::KernelCode &code) {
+llvm::Expected<compiler::KernelImage>
+CudaTarget::emitImage(llvm::Module &module, compiler::KernelCode &code) const {
   compiler::KernelImage image;
-  if (chip == kSimulator) {
-    code.format = schema::ImageFormat::GpuSim;
-    auto bytes = ::mtp::gpu::emitHostImage(module);
-    if (!bytes)
-      return bytes.takeError();
-    image.bytes = std::move(*bytes);
-    return image;
-  }
   auto ptx = ::mtp::gpu::emitPtx(module, chip);
   if (!ptx)
     return ptx.takeError();
@@ -179,16 +169,15 @@ static std::vector<compiler::LibraryGemm> libraryGemms(ModuleOp module) {
   return {gemms.begin(), gemms.end()};
 }
 
-static FailureOr<compiler::KernelImage>
-makeImage(mlir::gpu::GPUModuleOp kernels, StringRef chip,
-          compiler::KernelCode &code) {
+FailureOr<compiler::KernelImage>
+CudaTarget::makeImage(mlir::gpu::GPUModuleOp kernels,
+                      compiler::KernelCode &code) const {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> translated =
       ::mtp::gpu::translateGpuModule(kernels, context);
   if (!translated)
     return failure();
-  llvm::Expected<compiler::KernelImage> image =
-      emitImage(*translated, chip, code);
+  llvm::Expected<compiler::KernelImage> image = emitImage(*translated, code);
   if (!image)
     return kernels.emitError("cannot make an image of the kernels: ")
            << llvm::toString(image.takeError());
@@ -212,7 +201,7 @@ CudaTarget::generateCode(ModuleOp module) const {
   OpBuilder builder(holder->getBodyRegion());
   auto kernels = mlir::gpu::GPUModuleOp::create(builder, loc, "kernels");
   auto loop = mlir::gpu::GPUModuleOp::create(builder, loc, "loop");
-  compiler::KernelCode code{schema::ImageFormat::GpuSim};
+  compiler::KernelCode code{schema::ImageFormat::Ptx};
   if (failed(emitKernels(module, kernels, code)))
     return failure();
   if (code.launchOf.empty())
@@ -221,8 +210,8 @@ CudaTarget::generateCode(ModuleOp module) const {
   llvm::StringMap<uint64_t> threads = threadsOfKernels(*holder);
   if (failed(::mtp::gpu::lowerGpuModules(*holder)))
     return module.emitError("cannot lower the kernels to the llvm dialect");
-  FailureOr<compiler::KernelImage> image = makeImage(kernels, chip, code);
-  FailureOr<compiler::KernelImage> loopImage = makeImage(loop, chip, code);
+  FailureOr<compiler::KernelImage> image = makeImage(kernels, code);
+  FailureOr<compiler::KernelImage> loopImage = makeImage(loop, code);
   if (failed(image) || failed(loopImage))
     return failure();
   for (compiler::KernelResources &kernel : code.resources)

@@ -4,11 +4,18 @@
 #define COMPILER_CODEGEN_GPU_TARGET_CUDATARGET_H
 
 #include "compiler/Target/Target.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/Error.h"
+
+namespace llvm {
+class Module;
+} // namespace llvm
 
 namespace mtp::codegen {
 
 /// One gpu.module of all kernels: as PTX and, where the toolkit has ptxas, a
-/// cubin; for the chip "sim" as an image of the simulator.
+/// cubin. A target for another driver of CUDA's interface is a class derived
+/// of this one, which makes images of its own.
 class CudaTarget : public compiler::Target {
 public:
   static constexpr llvm::StringLiteral kName = "cuda";
@@ -25,12 +32,28 @@ public:
   mlir::FailureOr<compiler::KernelCode>
   generateCode(mlir::ModuleOp module) const override;
 
-private:
+protected:
+  /// What a plan says of its machine where kernels are a GPU's.
+  static constexpr llvm::StringLiteral kArch = "nvptx";
+
   explicit CudaTarget(const compiler::TargetOptions &options)
       : chip(options.chip), libraryRows(options.libraryRows),
         tuneGemms(options.tuneGemms) {}
 
-  bool isSimulated() const;
+  /// Fails where options are wrong for any such target.
+  static Status checkOptions(const compiler::TargetOptions &options);
+
+  /// Makes an image of translated kernels, of which it consumes the contents;
+  /// says in `code` of what format it is, and what its assembler says.
+  virtual llvm::Expected<compiler::KernelImage>
+  emitImage(llvm::Module &module, compiler::KernelCode &code) const;
+
+  /// Bytes that a library may use in one product.
+  virtual int64_t workspace() const;
+
+private:
+  mlir::FailureOr<compiler::KernelImage>
+  makeImage(mlir::gpu::GPUModuleOp kernels, compiler::KernelCode &code) const;
 
   std::string chip;
   int64_t libraryRows;

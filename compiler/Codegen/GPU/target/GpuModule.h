@@ -19,8 +19,8 @@ namespace mtp::gpu {
 void registerGpuDialects(mlir::DialectRegistry &registry);
 
 /// Lowers every gpu.module in `module`, in place, to the llvm and nvvm
-/// dialects. The same for each chip: what differs between a GPU and the
-/// simulator differs in LLVM IR only.
+/// dialects. The same for each chip and driver: what differs between them
+/// differs in LLVM IR only.
 mlir::LogicalResult lowerGpuModules(mlir::ModuleOp module);
 
 /// Translates a lowered gpu.module to LLVM IR. Errors are reported on it, and

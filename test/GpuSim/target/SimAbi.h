@@ -1,6 +1,6 @@
 //===- SimAbi.h - Between an image for gpu-sim and the simulator *- C++ -*-===//
 //
-// An image for --chip=sim is a shared ELF image that exports one symbol,
+// An image for gpu-sim is a shared ELF image that exports one symbol,
 // `mtp_sim_image`, and needs nothing but memcpy, memset and memmove. What it
 // calls of the simulator it names in a table of imports, which the simulator
 // fills when it loads the image: so neither needs the other's symbols, and an
@@ -10,12 +10,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_SIMABI_H
-#define COMPILER_CODEGEN_GPU_SIMABI_H
+#ifndef TEST_GPUSIM_TARGET_SIMABI_H
+#define TEST_GPUSIM_TARGET_SIMABI_H
 
 #include <cstdint>
 
 namespace mtp::gpusim {
+
+/// What plans call the driver of such images.
+inline constexpr char kDriverName[] = "gpu-sim";
 
 inline constexpr char kImageMagic[8] = {'M', 'T', 'P', 'G', 'S', 'I', 'M', 0};
 inline constexpr uint32_t kImageVersion = 1;
@@ -185,4 +188,4 @@ inline constexpr const char *kAccess = "access";
 
 } // namespace mtp::gpusim
 
-#endif // COMPILER_CODEGEN_GPU_SIMABI_H
+#endif // TEST_GPUSIM_TARGET_SIMABI_H

@@ -1,6 +1,6 @@
 //===- HostImports.cpp - What an image calls of the simulator -------------===//
 
-#include "compiler/Codegen/GPU/HostLowering.h"
+#include "test/GpuSim/target/HostLowering.h"
 
 using namespace llvm;
 

@@ -1,8 +1,8 @@
 //===- HostTable.cpp - The table that an image for gpu-sim exports --------===//
 
-#include "compiler/Codegen/GPU/HostLowering.h"
+#include "test/GpuSim/target/HostLowering.h"
 
-#include "compiler/Codegen/GPU/SimAbi.h"
+#include "test/GpuSim/target/SimAbi.h"
 
 using namespace mtp::gpu;
 using namespace mtp::gpusim;

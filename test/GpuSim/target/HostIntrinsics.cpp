@@ -1,8 +1,8 @@
 //===- HostIntrinsics.cpp - NVVM's intrinsics as calls of the simulator ---===//
 
-#include "compiler/Codegen/GPU/HostLowering.h"
+#include "test/GpuSim/target/HostLowering.h"
 
-#include "compiler/Codegen/GPU/SimAbi.h"
+#include "test/GpuSim/target/SimAbi.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"

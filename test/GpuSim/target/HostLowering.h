@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMPILER_CODEGEN_GPU_HOSTLOWERING_H
-#define COMPILER_CODEGEN_GPU_HOSTLOWERING_H
+#ifndef TEST_GPUSIM_TARGET_HOSTLOWERING_H
+#define TEST_GPUSIM_TARGET_HOSTLOWERING_H
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -73,4 +73,4 @@ void writeImageTable(
 
 } // namespace mtp::gpu
 
-#endif // COMPILER_CODEGEN_GPU_HOSTLOWERING_H
+#endif // TEST_GPUSIM_TARGET_HOSTLOWERING_H

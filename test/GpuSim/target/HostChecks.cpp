@@ -1,8 +1,8 @@
 //===- HostChecks.cpp - Checks of accesses for the simulator --------------===//
 
-#include "compiler/Codegen/GPU/HostLowering.h"
+#include "test/GpuSim/target/HostLowering.h"
 
-#include "compiler/Codegen/GPU/SimAbi.h"
+#include "test/GpuSim/target/SimAbi.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"

@@ -1,11 +1,11 @@
 //===- EmitHost.cpp - GPU kernels as code for the simulator ---------------===//
 
-#include "compiler/Codegen/GPU/EmitHost.h"
+#include "test/GpuSim/target/EmitHost.h"
 
 #include "compiler/Codegen/CPU/Link.h"
-#include "compiler/Codegen/GPU/HostLowering.h"
 #include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "compiler/Codegen/OptimizeModule.h"
+#include "test/GpuSim/target/HostLowering.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"

@@ -1,8 +1,8 @@
 //===- HostShared.cpp - Shared memory in the simulator --------------------===//
 
-#include "compiler/Codegen/GPU/HostLowering.h"
+#include "test/GpuSim/target/HostLowering.h"
 
-#include "compiler/Codegen/GPU/SimAbi.h"
+#include "test/GpuSim/target/SimAbi.h"
 #include "llvm/IR/ReplaceConstant.h"
 #include "llvm/Support/Errc.h"
 

@@ -1,7 +1,7 @@
 //===- EmitHost.h - GPU kernels as code for the simulator -------*- C++ -*-===//
 
-#ifndef COMPILER_CODEGEN_GPU_EMITHOST_H
-#define COMPILER_CODEGEN_GPU_EMITHOST_H
+#ifndef TEST_GPUSIM_TARGET_EMITHOST_H
+#define TEST_GPUSIM_TARGET_EMITHOST_H
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
@@ -15,4 +15,4 @@ llvm::Expected<std::vector<char>> emitHostImage(llvm::Module &module);
 
 } // namespace mtp::gpu
 
-#endif // COMPILER_CODEGEN_GPU_EMITHOST_H
+#endif // TEST_GPUSIM_TARGET_EMITHOST_H

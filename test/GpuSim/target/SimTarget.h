@@ -1,0 +1,34 @@
+//===- SimTarget.h - The GPU simulator as a target --------------*- C++ -*-===//
+
+#ifndef TEST_GPUSIM_TARGET_SIMTARGET_H
+#define TEST_GPUSIM_TARGET_SIMTARGET_H
+
+#include "compiler/Codegen/GPU/target/CudaTarget.h"
+#include "test/GpuSim/target/SimAbi.h"
+
+namespace mtp::gpusim {
+
+/// A GPU's kernels and programs, with images that gpu-sim loads: what runs
+/// there is the LLVM IR that a GPU's PTX is made of.
+class SimTarget : public codegen::CudaTarget {
+public:
+  static constexpr llvm::StringLiteral kName = kDriverName;
+
+  static Result<std::unique_ptr<Target>>
+  create(const compiler::TargetOptions &options);
+
+  llvm::StringRef name() const override { return kName; }
+  compiler::Machine machine() const override;
+
+protected:
+  llvm::Expected<compiler::KernelImage>
+  emitImage(llvm::Module &module, compiler::KernelCode &code) const override;
+  int64_t workspace() const override;
+
+private:
+  using CudaTarget::CudaTarget;
+};
+
+} // namespace mtp::gpusim
+
+#endif // TEST_GPUSIM_TARGET_SIMTARGET_H
