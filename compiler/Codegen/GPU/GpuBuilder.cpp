@@ -125,32 +125,23 @@ Value GpuBuilder::shuffleFrom(Value value, Value lane) {
       .getShuffleResult();
 }
 
-Value GpuBuilder::intrinsic(Type type, StringRef name, ValueRange arguments) {
-  return LLVM::CallIntrinsicOp::create(builder, loc, type,
-                                       builder.getStringAttr(name), arguments)
-      .getResult(0);
-}
-
 void GpuBuilder::syncWarp() {
   NVVM::SyncWarpOp::create(builder, loc, constant(i32Type(), -1));
 }
 
 Value GpuBuilder::ballot(Value condition) {
-  return intrinsic(i32Type(), "llvm.nvvm.vote.ballot.sync",
-                   {constant(i32Type(), -1), condition});
+  return NVVM::VoteSyncOp::create(builder, loc, i32Type(),
+                                  constant(i32Type(), -1), condition,
+                                  NVVM::VoteSyncKind::ballot);
 }
 
 Value GpuBuilder::countOnes(Value value) {
-  return intrinsic(value.getType(), "llvm.ctpop", {value});
+  return LLVM::CtPopOp::create(builder, loc, value);
 }
 
 Value GpuBuilder::warpMax(Value value) {
-  return intrinsic(i32Type(), "llvm.nvvm.redux.sync.max",
-                   {value, constant(i32Type(), -1)});
-}
-
-void GpuBuilder::needBlocksPerProcessor(int64_t blocks) {
-  kernel->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(int32_t(blocks)));
+  return NVVM::ReduxOp::create(builder, loc, i32Type(), value,
+                               NVVM::ReduxKind::MAX, constant(i32Type(), -1));
 }
 
 void GpuBuilder::sync() {
@@ -251,15 +242,20 @@ Value GpuBuilder::packBF16(Value low, Value high) {
   return bitcast(pair, i32Type());
 }
 
-/// The intrinsic of that name of mma.sync.
-Values GpuBuilder::multiply(StringRef name, ValueRange a, ValueRange b,
+Values GpuBuilder::multiply(bool ofBytes, ValueRange a, ValueRange b,
                             ValueRange sums) {
-  Values arguments(a.begin(), a.end());
-  arguments.append(b.begin(), b.end());
-  arguments.append(sums.begin(), sums.end());
-  auto type = LLVM::LLVMStructType::getLiteral(
+  auto type = ofBytes ? NVVM::MMATypes::s8 : NVVM::MMATypes::bf16;
+  auto tileType = LLVM::LLVMStructType::getLiteral(
       builder.getContext(), SmallVector<Type>(sums.getTypes()));
-  Value tile = intrinsic(type, name, arguments);
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (ofBytes)
+    overflow = NVVM::MMAIntOverflow::wrapped;
+  Value tile = NVVM::MmaOp::create(
+      builder, loc, tileType, a, b, sums,
+      ArrayRef<int64_t>{16, 8, ofBytes ? 32 : 16}, /*b1Op=*/std::nullopt,
+      overflow, std::array<NVVM::MMATypes, 2>{type, type},
+      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                     NVVM::MMALayout::col});
   Values result;
   for (size_t i = 0; i < sums.size(); ++i)
     result.push_back(
@@ -268,12 +264,12 @@ Values GpuBuilder::multiply(StringRef name, ValueRange a, ValueRange b,
 }
 
 Values GpuBuilder::multiplyTiles(ValueRange a, ValueRange b, ValueRange sums) {
-  return multiply("llvm.nvvm.mma.m16n8k16.row.col.bf16", a, b, sums);
+  return multiply(/*ofBytes=*/false, a, b, sums);
 }
 
 Values GpuBuilder::multiplyByteTiles(ValueRange a, ValueRange b,
                                      ValueRange sums) {
-  return multiply("llvm.nvvm.mma.m16n8k32.row.col.s8", a, b, sums);
+  return multiply(/*ofBytes=*/true, a, b, sums);
 }
 
 Value GpuBuilder::packBytes(ValueRange four) {
@@ -282,15 +278,11 @@ Value GpuBuilder::packBytes(ValueRange four) {
 }
 
 Value GpuBuilder::dotBytes(Value a, Value b, Value sum) {
-  return intrinsic(i32Type(), "llvm.nvvm.idp4a.s.s", {a, b, sum});
-}
-
-//===----------------------------------------------------------------------===//
-// Tensor cores
-//===----------------------------------------------------------------------===//
-
-Values GpuBuilder::multiplyTile(ValueRange a, ValueRange b, ValueRange c) {
-  return multiply("llvm.nvvm.mma.m16n8k16.row.col.bf16", a, b, c);
+  auto bytes = vectorType(i8Type(), 4);
+  auto isSigned = NVVM::DotAccumulateType::SIGNED;
+  return NVVM::DotAccumulate4WayOp::create(builder, loc, i32Type(),
+                                           bitcast(a, bytes), isSigned,
+                                           bitcast(b, bytes), isSigned, sum);
 }
 
 Value GpuBuilder::pairOfBF16(Value low, Value high) {

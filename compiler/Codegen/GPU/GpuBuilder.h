@@ -66,9 +66,6 @@ public:
   /// The largest `value` (i32) of the warp's threads.
   Value warpMax(Value value);
 
-  /// Asks for code of which so many blocks fit on a processor.
-  void needBlocksPerProcessor(int64_t blocks);
-
   //===--- Shared memory --------------------------------------------------===//
 
   /// Bytes of the block's own, aligned to 16.
@@ -96,8 +93,9 @@ public:
   Value bitXor(Value a, Value b);
   /// Two f32 values rounded to bf16, `low` in the lower half.
   Value packBF16(Value low, Value high);
-  /// A 16x8 tile of sums plus a 16x16 tile `a` times a 16x8 tile `b`, in bf16:
-  /// fragments of mma.sync, a warp's.
+  /// A 16x8 tile of sums in f32 (four of each thread) plus a 16x16 tile `a`
+  /// (four i32) times a 16x8 tile `b` (two) of bf16: a warp's fragments as PTX
+  /// has them for mma.sync m16n8k16.
   Values multiplyTiles(ValueRange a, ValueRange b, ValueRange sums);
   /// The same of bytes: a 16x32 tile times a 32x8 tile, sums in i32.
   Values multiplyByteTiles(ValueRange a, ValueRange b, ValueRange sums);
@@ -106,12 +104,6 @@ public:
   /// sum + the dot product of four signed bytes with four others (i32).
   Value dotBytes(Value a, Value b, Value sum);
 
-  //===--- Tensor cores ---------------------------------------------------===//
-
-  /// c + a b in a warp: a has 16 rows of 16 bf16 (four i32 of each thread), b
-  /// eight columns of them (two), c is f32 (four). Fragments as PTX has them
-  /// for m16n8k16.
-  Values multiplyTile(ValueRange a, ValueRange b, ValueRange c);
   /// Two f32 as bf16, nearest, ties to even: the first in the low half (i32).
   Value pairOfBF16(Value low, Value high);
 
@@ -149,9 +141,8 @@ private:
   int64_t chunksAtOnce() const override { return 8; }
   /// Fails where lanes of other blocks would have to be waited for.
   void expectJoined() const;
-  Value intrinsic(mlir::Type type, llvm::StringRef name, ValueRange arguments);
-  Values multiply(llvm::StringRef name, ValueRange a, ValueRange b,
-                  ValueRange sums);
+  /// mma.sync of bytes or of bf16.
+  Values multiply(bool ofBytes, ValueRange a, ValueRange b, ValueRange sums);
 
   mlir::gpu::GPUFuncOp kernel;
   int64_t bufferCount, threadCount, scratchBytes;

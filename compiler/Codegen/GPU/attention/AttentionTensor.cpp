@@ -163,7 +163,7 @@ Values AttentionTensor::multiplyKeys(Value start) {
       for (int64_t half = 0; half < 4; half += 2)
         for (int64_t tile = 0; tile < 2; ++tile) {
           Values &key = words[i * 2 + tile];
-          Values sum = kb.multiplyTile(
+          Values sum = kb.multiplyTiles(
               {low[half], high[half], low[half + 1], high[half + 1]},
               {key[half], key[half + 1]}, ValueRange(sums).slice(tile * 4, 4));
           llvm::copy(sum, sums.begin() + tile * 4);
@@ -312,8 +312,8 @@ Values AttentionTensor::addStep(ValueRange words, int64_t step, Values sums) {
         return kb.bitOr(kb.bitAnd(first, lower), kb.shiftLeft(second, half));
       };
       int64_t tile = (word * 2 + odd) * 4;
-      Values sum = kb.multiplyTile(a, {interleave(0), interleave(2)},
-                                   ValueRange(sums).slice(tile, 4));
+      Values sum = kb.multiplyTiles(a, {interleave(0), interleave(2)},
+                                    ValueRange(sums).slice(tile, 4));
       llvm::copy(sum, sums.begin() + tile);
     }
   return sums;

@@ -17,7 +17,7 @@ static GpuLaunch expertLaunch(KernelT kernel) {
   ProductParams params = expertMatrix(kernel);
   int64_t blocks = matrixBlocks(params, /*isWide=*/false);
   return {kernel.getTopK() * blocks, /*rowsPerGroup=*/1, productThreads(params),
-          /*blocksPerProcessor=*/0,
+          blocksPerProcessor(params),
           /*mostBlocks=*/kernel.getExperts() * blocks};
 }
 

@@ -34,7 +34,6 @@ FragmentProduct::FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec,
   ownArea = kb.at(areas, kb.warp(), areaBytes);
   if (keepsTotals)
     totals = kb.shared(height() * kFragmentRows * Order::kTileOutputs * 4);
-  kb.needBlocksPerProcessor(2);
 }
 
 //===----------------------------------------------------------------------===//

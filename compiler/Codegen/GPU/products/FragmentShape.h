@@ -76,6 +76,10 @@ struct FragmentShape {
 
 /// Threads of a block of a product, on tensor cores or not.
 int64_t productThreads(const ProductParams &params);
+/// Blocks of it that shall fit on a processor: on tensor cores each takes half.
+inline int64_t blocksPerProcessor(const ProductParams &params) {
+  return params.fragments ? 2 : 0;
+}
 
 /// How a block goes over its rows and weights, `rowTiles` of 8 rows.
 struct FragmentPass {

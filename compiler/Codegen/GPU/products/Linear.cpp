@@ -24,7 +24,7 @@ int64_t codegen::matrixBlocks(const ProductParams &params, bool isWide) {
 GpuLaunch codegen::tileLaunch(const ProductParams &params, bool isWide,
                               int64_t heads) {
   return {heads * matrixBlocks(params, isWide), tileRows(params),
-          productThreads(params)};
+          productThreads(params), blocksPerProcessor(params)};
 }
 
 int64_t codegen::tileRows(const ProductParams &params) {
@@ -111,10 +111,8 @@ static void emitLinear(GpuBuilder &kb, exec::LinearKernelAttr kernel) {
 static GpuLaunch headLinearLaunch(exec::HeadLinearKernelAttr kernel) {
   GpuLaunch launch =
       tileLaunch(ProductParams(kernel), /*isWide=*/false, kernel.getHeads());
-  // Beside its sums a block keeps what it rotates; fragments say for themselves
-  // what they leave to others.
-  if (!kernel.getFragments())
-    launch.blocksPerProcessor = 2;
+  // Beside its sums a block keeps what it rotates.
+  launch.blocksPerProcessor = 2;
   return launch;
 }
 
