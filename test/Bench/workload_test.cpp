@@ -29,14 +29,15 @@ protected:
     std::vector<flatbuffers::Offset<schema::Blob>> weights;
     for (uint64_t size : {1000, 2000, 4000})
       weights.push_back(schema::CreateBlobDirect(fbb, "w", 0, 0, size));
-    auto target = schema::CreateTargetDirect(fbb, "x86_64");
-    fbb.Finish(schema::CreateArtifactDirect(fbb, "test", nullptr, target, 0, 0,
-                                            &caches, nullptr, 0, 0, 0, nullptr,
-                                            nullptr, &kernels, &weights));
+    std::vector<flatbuffers::Offset<schema::Plan>> plans = {
+        schema::CreatePlanDirect(fbb, schema::CreateTargetDirect(fbb, "x86_64"),
+                                 nullptr, &kernels, &weights)};
+    fbb.Finish(schema::CreateArtifactDirect(fbb, "test", nullptr, 0, 0, &caches,
+                                            nullptr, nullptr, -1, &plans));
     const auto *root = schema::GetArtifact(fbb.GetBufferPointer());
     artifact.caches = root->caches();
-    plan.kernels = root->kernels();
-    plan.weights = root->weights();
+    plan.kernels = root->plans()->Get(0)->kernels();
+    plan.weights = root->plans()->Get(0)->weights();
     all.commands = commands;
   }
 

@@ -1,6 +1,7 @@
 //===- ExecProductKernels.cpp - Kinds of products ------------------------===//
 
 #include "dialects/Exec/IR/KernelFamily.h"
+#include "runtime/schema/Limits.h"
 #include "runtime/schema/SamplingWords.h"
 
 using namespace mlir;
@@ -108,19 +109,16 @@ LogicalResult HeadLinearKernelAttr::verifyRules(KernelErrorFn emitError) const {
 // Products of a library
 //===----------------------------------------------------------------------===//
 
-/// What a library of vectors of 16 bytes asks of its buffers.
-static constexpr int64_t kLibraryAlignment = 16;
-
 /// The same as `verifyGemmContract` of runtime/artifact, which trusts no file.
 void GemmKernelAttr::describe(ContractWriter &w) const {
   int64_t k = getK(), n = getN();
-  w.bytes(w.p0 * (2 * k)).alignment = kLibraryAlignment;    // x
-  w.bytes(Extent(2 * k) * n).alignment = kLibraryAlignment; // weight
-  BufferContract &y = w.words(w.p0 * n);                    // y
-  y.alignment = kLibraryAlignment;
+  w.bytes(w.p0 * (2 * k)).alignment = ::mtp::kGemmAlignment;    // x
+  w.bytes(Extent(2 * k) * n).alignment = ::mtp::kGemmAlignment; // weight
+  BufferContract &y = w.words(w.p0 * n);                        // y
+  y.alignment = ::mtp::kGemmAlignment;
   y.result();
   BufferContract &workspace = w.bytes(getWorkspace());
-  workspace.alignment = kLibraryAlignment;
+  workspace.alignment = ::mtp::kGemmAlignment;
   workspace.result();
 }
 

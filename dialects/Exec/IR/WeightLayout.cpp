@@ -9,7 +9,6 @@ using namespace mlir;
 using namespace mlir::exec;
 
 #include "dialects/Exec/IR/ExecAttrInterfaces.cpp.inc"
-#include "dialects/Exec/IR/ExecEnums.cpp.inc"
 
 Type FormatAttr::getBufferElement() const {
   Builder builder(getContext());
