@@ -15,7 +15,7 @@ protected:
   void add(const char *kind, const char *config, int64_t rows,
            std::vector<Place> places) {
     commands.push_back({uint32_t(kernels.size()), uint32_t(all.places.size()),
-                        uint32_t(all.params.size()), std::nullopt});
+                        uint32_t(all.params.size())});
     kernels.push_back(schema::CreateKernelDirect(fbb, "symbol", kind, config, 0,
                                                  uint32_t(places.size()), 1));
     all.places.insert(all.places.end(), places.begin(), places.end());
