@@ -33,7 +33,8 @@ TEST(Catalogue, RefusesParametersThatTheKindDoesNotHave) {
     return compileError(kind, config);
   };
   auto expectIn = [](const std::string &text, const char *part) {
-    EXPECT_NE(text.find(part), std::string::npos) << text;
+    EXPECT_NE(text.find(part), std::string::npos)
+        << part << " in " << text;
   };
   expectIn(error("add", "width = 4, bias = true"), "unknown");
   expectIn(error("add", "a_stride = 4"), "missing required parameter: width");
@@ -45,7 +46,7 @@ TEST(Catalogue, RefusesParametersThatTheKindDoesNotHave) {
            "expected no group for elements of bf16, got 32");
   expectIn(error("rope", "heads = 1, rotation = <dim = 3>"),
            "expected an even number of columns");
-  expectIn(error("concat_rows", "width = 8, rows = 2"), "unknown");
+  expectIn(error("concat_rows", "width = 8, rows = 2"), "expected '>'");
   expectIn(error("rope_kv_append", "q_heads = 2"), "unknown");
 }
 
@@ -115,7 +116,7 @@ TEST(Catalogue, NamesWhatIsWrong) {
       {"kv_move", "entry_width = 9, dtype = f32, page = 4, cache_heads = 2",
        "expected entry_width to be a multiple of cache_heads 2, got 9"},
       {"kv_move", "entry_width = 8, dtype = i8, page = 4",
-       "expected a dtype of f32 or bf16, got i8"},
+       "expected a dtype of f32 or bf16, got 'i8'"},
       {"write_state", "width = 8, rows = 0",
        "expected rows of at least 1, got 0"},
       {"sample", "vocab = 8", "expected a kind that a CPU has code for"},

@@ -139,8 +139,8 @@ TEST(Artifact, ChecksThatTheEnvelopeIsCovered) {
             "4");
   EXPECT_EQ(messageFor([](auto &a) { program(a, "decode_b3_k2").k = 1; }),
             "plans[0].programs[16]: a second decode program for batch 3, k 1");
-  EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxBatch = 0; }),
-            "envelope.max_batch: expected 1 to 1024, got 0");
+  EXPECT_EQ(messageFor([](auto &a) { a.envelope.page = 0; }),
+            "envelope.page_tokens: expected 1 to 1024, got 0");
   // No compiler makes such files.
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxK = 17; }),
             "envelope.max_k: expected 0 to 16, got 17");
