@@ -4,7 +4,7 @@
 // those that it only loads are read; a shared one has no extent of slots. An
 // index that may be out of range is clamped, one that cannot be is not.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
-// CHECK-LABEL: exec.kernel @control_0 "control" {outputs = 2 : i64, reads = 4 : i64, updates = 1 : i64} {
+// CHECK-LABEL: exec.kernel @control_0 #exec.control<reads = 4, updates = 1, outputs = 2> {
 // CHECK-NEXT: ^bb0(%[[TASK:.*]]: index, %[[SLOTS:.*]]: memref<?xi32>, %[[DRAFTS:.*]]: memref<?x2xi32>, %[[LENGTH:.*]]: memref<4xi32>, %[[ACTIVE:.*]]: memref<4xi32>, %[[WINDOW:.*]]: memref<4x3xi32>, %[[TOKENS:.*]]: memref<?x3xi32>, %[[COUNT:.*]]: memref<?xi64>):
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index

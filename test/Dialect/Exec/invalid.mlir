@@ -8,89 +8,89 @@ exec.kernel @k "matmul" {}
 
 // weight_c1
 // expected-error @+1 {{'exec.weight' op expected panels of 32 outputs for elements of 'i8', got #exec.panels<16>}}
-exec.weight @w #exec.panels<16> k 64 n 8 stack 1 [#exec.source<key = "w">] : i8 group 64
+exec.weight @w #exec.panels<16> k 64 n 8 stack 1 [#exec.source<key = "w">] : <int8, group = 64>
 
 // -----
 
 // panels_c1
 // expected-error @+1 {{expected panels of a power of two from 4 to 256 outputs, got 24}}
-exec.weight @w #exec.panels<24> k 8 n 8 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.panels<24> k 8 n 8 stack 1 [#exec.source<key = "w">] : <f32>
 
 // -----
 
 // panels_c1
 // expected-error @+1 {{expected panels of 32 outputs in fragments, got 16}}
-exec.weight @w #exec.panels<16, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">] : bf16
+exec.weight @w #exec.panels<16, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">] : <bf16>
 
 // -----
 
 // weight_c6
 // expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'bf16' and 40}}
-exec.weight @w #exec.panels<32, fragments = true> k 40 n 8 stack 1 [#exec.source<key = "w">] : bf16
+exec.weight @w #exec.panels<32, fragments = true> k 40 n 8 stack 1 [#exec.source<key = "w">] : <bf16>
 
 // -----
 
 // weight_c6
 // expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.gated_panels<32, fragments = true>, got 'f32' and 32}}
-exec.weight @w #exec.gated_panels<32, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : f32
+exec.weight @w #exec.gated_panels<32, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : <f32>
 
 // -----
 
 // weight_c6
 // expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'i4' in groups of 96 and 192}}
-exec.weight @w #exec.panels<32, fragments = true> k 192 n 8 stack 1 [#exec.source<key = "w">] : i4 group 96
+exec.weight @w #exec.panels<32, fragments = true> k 192 n 8 stack 1 [#exec.source<key = "w">] : <int4, group = 96>
 
 // -----
 
 // gated_panels_c1
 // expected-error @+1 {{expected panels of a power of two from 4 to 256 outputs, got 512}}
-exec.weight @w #exec.gated_panels<512> k 8 n 8 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.gated_panels<512> k 8 n 8 stack 1 [#exec.source<key = "w">] : <f32>
 
 // -----
 
 // weight_c3
 // expected-error @+1 {{'exec.weight' op expected an even n for layout #exec.gated_panels<32>, got 7}}
-exec.weight @w #exec.gated_panels<32> k 8 n 7 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : f32
+exec.weight @w #exec.gated_panels<32> k 8 n 7 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : <f32>
 
 // -----
 
 // weight_c2
 // expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product is at most 2^50, got 8, 0 and 1}}
-exec.weight @w #exec.panels<32> k 8 n 0 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.panels<32> k 8 n 0 stack 1 [#exec.source<key = "w">] : <f32>
 
 // -----
 
 // weight_c2
 // expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product is at most 2^50, got 4294967296, 4294967296 and 1}}
-exec.weight @w #exec.panels<32> k 4294967296 n 4294967296 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.panels<32> k 4294967296 n 4294967296 stack 1 [#exec.source<key = "w">] : <f32>
 
 // -----
 
 // weight_c3
 // expected-error @+1 {{'exec.weight' op expected 2 sources for layout #exec.gated_panels<32>, got 1}}
-exec.weight @w #exec.gated_panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.gated_panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : <f32>
 
 // -----
 
 // weight_c3
 // expected-error @+1 {{'exec.weight' op expected 1 sources for layout #exec.raw, got 0}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [] : f32
+exec.weight @w #exec.raw k 8 n 64 stack 1 [] : <f32>
 
 // -----
 
 // expected-error @+1 {{'exec.weight' op attribute 'sources' failed to satisfy constraint: an array of #exec.source}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [{key = "w"}] : f32
+exec.weight @w #exec.raw k 8 n 64 stack 1 [{key = "w"}] : <f32>
 
 // -----
 
 // expected-error @+1 {{struct is missing required parameter: key}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<row_begin = 0>] : f32
+exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<row_begin = 0>] : <f32>
 
 // -----
 
 // source_c1
 // expected-error @+1 {{expected a shape of one or two dimensions, got 3}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<key = "w", shape = [1, 8, 64]>] : f32
+exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<key = "w", shape = [1, 8, 64]>] : <f32>
 
 // -----
 
@@ -102,50 +102,50 @@ exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<key = "w">] : f16
 
 // weight_c5
 // expected-error @+1 {{'exec.weight' op expected a group of a multiple of 32 up to 128 for elements of 'i4', got 0}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : i4
+exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : <int4>
 
 // -----
 
 // weight_c5
 // expected-error @+1 {{'exec.weight' op expected a group of a multiple of 32 up to 128 for elements of 'i8', got 160}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : i8 group 160
+exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : <int8, group = 160>
 
 // -----
 
 // weight_c5
 // expected-error @+1 {{'exec.weight' op expected no stack for a table of 'i8', got 2}}
-exec.weight @w #exec.raw k 8 n 64 stack 2 [#exec.source<key = "w.{}">] : i8 group 32
+exec.weight @w #exec.raw k 8 n 64 stack 2 [#exec.source<key = "w.{}">] : <int8, group = 32>
 
 // -----
 
 // weight_c5
 // expected-error @+1 {{'exec.weight' op expected no group for elements of 'bf16'}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : bf16 group 64
+exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : <bf16, group = 64>
 
 // -----
 
 // weight_c6
 exec.constant @rows dense<[1, 2]> : tensor<2xi32>
 // expected-error @+1 {{'exec.weight' op expected picks of a weight in panels with one source and no stack}}
-exec.weight @w #exec.panels<32> k 8 n 2 stack 2 [#exec.source<key = "w.{}">] picks @rows : f32
+exec.weight @w #exec.panels<32> k 8 n 2 stack 2 [#exec.source<key = "w.{}">] picks @rows : <f32>
 
 // -----
 
 // weight_c6
 exec.constant @rows dense<[1, 2]> : tensor<2xi32>
 // expected-error @+1 {{'exec.weight' op expected picks of 3 elements of i32, got 'tensor<2xi32>'}}
-exec.weight @w #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "w">] picks @rows : f32
+exec.weight @w #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "w">] picks @rows : <f32>
 
 // -----
 
 // weight_c6
 // expected-error @+1 {{'exec.weight' op expected picks to name an exec.constant, got @rows}}
-exec.weight @w #exec.panels<32> k 8 n 2 stack 1 [#exec.source<key = "w">] picks @rows : f32
+exec.weight @w #exec.panels<32> k 8 n 2 stack 1 [#exec.source<key = "w">] picks @rows : <f32>
 
 // -----
 
 // ref_c3
-exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : i4 group 64
+exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <int4, group = 64>
 exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected 'memref<1x1152xi8>' for 'w', got 'memref<1x1152xf32>'}}
   %w = exec.ref @w : memref<1x1152xf32>
@@ -438,7 +438,7 @@ exec.program @p function {
 // -----
 
 // ref_c3
-exec.weight @w #exec.raw k 8 n 4 stack 1 [#exec.source<key = "w">] : bf16
+exec.weight @w #exec.raw k 8 n 4 stack 1 [#exec.source<key = "w">] : <bf16>
 exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected 'memref<4x8xbf16>' for 'w', got 'memref<4x8xf32>'}}
   %0 = exec.ref @w : memref<4x8xf32>
@@ -447,7 +447,7 @@ exec.program @p function {
 // -----
 
 // ref_c4: two panels of 8 inputs, one of them of 1 output
-exec.weight @w #exec.panels<32> k 8 n 33 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.panels<32> k 8 n 33 stack 1 [#exec.source<key = "w">] : <f32>
 exec.program @p function {
   %0 = exec.ref @w : memref<2x8x32xf32>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 2048 bytes for 'w', got 'memref<3x8x32xf32>'}}
@@ -457,7 +457,7 @@ exec.program @p function {
 // -----
 
 // ref_c4: bf16 holds inputs in pairs, and halves of swiglu are padded each
-exec.weight @w #exec.gated_panels<32> k 7 n 66 stack 3 [#exec.source<key = "a.{}">, #exec.source<key = "b.{}">] : bf16
+exec.weight @w #exec.gated_panels<32> k 7 n 66 stack 3 [#exec.source<key = "a.{}">, #exec.source<key = "b.{}">] : <bf16>
 exec.program @p function {
   %0 = exec.ref @w : memref<12x4x32x2xbf16>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 6144 bytes for 'w', got 'memref<9x4x32x2xbf16>'}}
@@ -467,7 +467,7 @@ exec.program @p function {
 // -----
 
 // ref_c4
-exec.weight @w #exec.raw k 64 n 5 stack 1 [#exec.source<key = "w">] : i8 group 64
+exec.weight @w #exec.raw k 64 n 5 stack 1 [#exec.source<key = "w">] : <int8, group = 64>
 exec.program @p function {
   %0 = exec.ref @w : memref<5x68xi8>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 340 bytes for 'w', got 'memref<5x64xi8>'}}
@@ -753,7 +753,7 @@ exec.program @p function {
 
 // kernel_c2
 // expected-error @+1 {{'exec.kernel' op expected a body for the kind control, and for no other}}
-exec.kernel @k "control" {reads = 1, updates = 0, outputs = 0}
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 0>
 
 // -----
 
@@ -767,7 +767,7 @@ exec.kernel @k "add" {width = 4} {
 
 // kernel_c3
 // expected-error @+1 {{'exec.kernel' op expected a body that takes an index and 2 buffers, got ('index', 'memref<?xi32>')}}
-exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> {
 ^bb0(%i: index, %x: memref<?xi32>):
 }
 
@@ -775,14 +775,14 @@ exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
 
 // kernel_c3
 // expected-error @+1 {{'exec.kernel' op expected buffers of i32, i64 or f32 of which the first extent alone is dynamic, in every output and in no update, got 'memref<4xi32>' as buffer 1}}
-exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> {
 ^bb0(%i: index, %x: memref<?xi32>, %y: memref<4xi32>):
 }
 
 // -----
 
 // kernel_c4
-exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> {
 ^bb0(%i: index, %x: memref<?xi32>, %y: memref<?xi32>):
   // expected-error @+1 {{'memref.alloc' op expected arith, math, scf.for, scf.if, static allocas at the top level, loads and stores in the body of a kernel}}
   %a = memref.alloc() : memref<4xi32>
@@ -791,7 +791,7 @@ exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
 // -----
 
 // kernel_c4
-exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> {
 ^bb0(%i: index, %x: memref<?xi32>, %y: memref<?xi32>):
   %v = memref.load %y[%i] : memref<?xi32>
   // expected-error @+1 {{'memref.store' op expected a store to an update or an output, got buffer 0 of 1 that are read}}
@@ -801,7 +801,7 @@ exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
 // -----
 
 // control_c1
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
@@ -816,7 +816,7 @@ exec.program @p function {
 // -----
 
 // control_c2
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
@@ -831,7 +831,7 @@ exec.program @p function {
 // -----
 
 // control_c2
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
@@ -846,7 +846,7 @@ exec.program @p function {
 // -----
 
 // control_c3
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
@@ -861,7 +861,7 @@ exec.program @p function {
 // -----
 
 // control_c3
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
@@ -876,7 +876,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c6
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
