@@ -3,9 +3,9 @@
 // Equal kinds and configurations share a kernel across programs; another width
 // is another kernel, and another stride: that of what a view is of, at whose first
 // column the kernel begins. A builtin keeps its name.
-// CHECK-DAG: exec.kernel @add_0 "add" {a_stride = 8 : i64, b_stride = 16 : i64, width = 8 : i64, y_stride = 8 : i64}
-// CHECK-DAG: exec.kernel @add_1 "add" {a_stride = 8 : i64, b_stride = 8 : i64, width = 8 : i64, y_stride = 8 : i64}
-// CHECK-DAG: exec.kernel @add_2 "add" {{{.*}}width = 16 : i64{{.*}}}
+// CHECK-DAG: exec.kernel @add_0 #exec.add<width = 8, a_stride = 8, b_stride = 16, y_stride = 8>
+// CHECK-DAG: exec.kernel @add_1 #exec.add<width = 8, a_stride = 8, b_stride = 8, y_stride = 8>
+// CHECK-DAG: exec.kernel @add_2 #exec.add<width = 16{{.*}}>
 // CHECK-DAG: exec.kernel @mtp.sample #exec.builtin<"mtp.sample">
 // CHECK-NOT: exec.kernel
 

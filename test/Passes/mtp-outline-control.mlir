@@ -138,9 +138,9 @@ exec.program @nothing function {
 // -----
 
 // A kernel is known by the name of the location, of those that are joined each once.
-// CHECK-DAG: exec.kernel @look_up_0 "control"
-// CHECK-DAG: exec.kernel @look_up_1 "control"
-// CHECK-DAG: exec.kernel @control_0 "control"
+// CHECK-DAG: exec.kernel @look_up_0 #exec.control<
+// CHECK-DAG: exec.kernel @look_up_1 #exec.control<
+// CHECK-DAG: exec.kernel @control_0 #exec.control<
 module {
 exec.state @n : memref<2xi32>
 exec.program @p function {

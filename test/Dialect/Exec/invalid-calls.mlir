@@ -83,11 +83,11 @@ exec.program @p function {
 
 // -----
 
-// linear_c3
+// format_c1: of a call
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %wb = exec.input "wb" : tensor<1x640xi8>
-  // expected-error @+1 {{failed to verify that group to be given for i8 and i4 alone}}
+  // expected-error @+1 {{expected a group of a multiple of 32 up to 128 for elements of int8, got 0}}
   %r = exec.linear %x, %wb as <int8> : (tensor<4x16xf32>, tensor<1x640xi8>) -> tensor<4x32xf32>
 }
 

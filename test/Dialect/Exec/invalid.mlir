@@ -1,13 +1,7 @@
 // RUN: mtp-opt %s --split-input-file --verify-diagnostics
 
-// kernel_c1
-// expected-error @+1 {{'exec.kernel' op expected a kind of the kernel catalogue, got 'matmul'}}
-exec.kernel @k "matmul" {}
-
-// -----
-
 // weight_c1
-// expected-error @+1 {{'exec.weight' op expected panels of 32 outputs for elements of 'i8', got #exec.panels<16>}}
+// expected-error @+1 {{'exec.weight' op expected panels of 32 outputs for elements of #exec.format<int8, group = 64>, got #exec.panels<16>}}
 exec.weight @w #exec.panels<16> k 64 n 8 stack 1 [#exec.source<key = "w">] : <int8, group = 64>
 
 // -----
@@ -25,19 +19,19 @@ exec.weight @w #exec.panels<16, fragments = true> k 32 n 8 stack 1 [#exec.source
 // -----
 
 // weight_c6
-// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'bf16' and 40}}
+// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got #exec.format<bf16> and 40}}
 exec.weight @w #exec.panels<32, fragments = true> k 40 n 8 stack 1 [#exec.source<key = "w">] : <bf16>
 
 // -----
 
 // weight_c6
-// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.gated_panels<32, fragments = true>, got 'f32' and 32}}
+// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.gated_panels<32, fragments = true>, got #exec.format<f32> and 32}}
 exec.weight @w #exec.gated_panels<32, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : <f32>
 
 // -----
 
 // weight_c6
-// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'i4' in groups of 96 and 192}}
+// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got #exec.format<int4, group = 96> and 192}}
 exec.weight @w #exec.panels<32, fragments = true> k 192 n 8 stack 1 [#exec.source<key = "w">] : <int4, group = 96>
 
 // -----
@@ -95,50 +89,26 @@ exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<key = "w", shape = [1, 8
 // -----
 
 // weight_c4
-// expected-error @+1 {{'exec.weight' op expected elements of f32, bf16, i8 or i4, got 'f16'}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<key = "w">] : f16
-
-// -----
-
-// weight_c5
-// expected-error @+1 {{'exec.weight' op expected a group of a multiple of 32 up to 128 for elements of 'i4', got 0}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : <int4>
-
-// -----
-
-// weight_c5
-// expected-error @+1 {{'exec.weight' op expected a group of a multiple of 32 up to 128 for elements of 'i8', got 160}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : <int8, group = 160>
-
-// -----
-
-// weight_c5
-// expected-error @+1 {{'exec.weight' op expected no stack for a table of 'i8', got 2}}
+// expected-error @+1 {{'exec.weight' op expected no stack for a table of #exec.format<int8, group = 32>, got 2}}
 exec.weight @w #exec.raw k 8 n 64 stack 2 [#exec.source<key = "w.{}">] : <int8, group = 32>
 
 // -----
 
 // weight_c5
-// expected-error @+1 {{'exec.weight' op expected no group for elements of 'bf16'}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : <bf16, group = 64>
-
-// -----
-
-// weight_c6
 exec.constant @rows dense<[1, 2]> : tensor<2xi32>
 // expected-error @+1 {{'exec.weight' op expected picks of a weight in panels with one source and no stack}}
 exec.weight @w #exec.panels<32> k 8 n 2 stack 2 [#exec.source<key = "w.{}">] picks @rows : <f32>
 
 // -----
 
-// weight_c6
+// weight_c5
 exec.constant @rows dense<[1, 2]> : tensor<2xi32>
 // expected-error @+1 {{'exec.weight' op expected picks of 3 elements of i32, got 'tensor<2xi32>'}}
 exec.weight @w #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "w">] picks @rows : <f32>
 
 // -----
 
-// weight_c6
+// weight_c5
 // expected-error @+1 {{'exec.weight' op expected picks to name an exec.constant, got @rows}}
 exec.weight @w #exec.panels<32> k 8 n 2 stack 1 [#exec.source<key = "w">] picks @rows : <f32>
 
@@ -393,7 +363,7 @@ exec.program @p function {
 // -----
 
 // ref_c1: a kernel is no buffer
-exec.kernel @add "add" {}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a state, weight, table, constant or cache named 'add', found none}}
   %0 = exec.ref @add : memref<4xi32>
@@ -622,7 +592,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c1
-exec.kernel @add "add" {}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected one offset per buffer, got 2 for 3}}
@@ -643,7 +613,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c2
-exec.kernel @add "add" {}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected the buffers, params and outputs of kind 'add', got 3 buffers, 1 params and 2 outputs}}
@@ -654,7 +624,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c3
-exec.kernel @add "add" {}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected an offset below 8 into 'memref<8xf32>', got 8}}
@@ -665,7 +635,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c4: params
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected param 0 in [1, 1073741824] at every n, got -4}}
@@ -676,7 +646,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c4: params at the least n
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p decode k 0 n 1 to 4 {
   %0 = exec.alloc rows n : memref<?x8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected param 0 in [1, 1073741824] at every n, got -1 + n}}
@@ -687,7 +657,7 @@ exec.program @p decode k 0 n 1 to 4 {
 // -----
 
 // dispatch_c4: bytes
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %0 = exec.alloc : memref<2x8xf32>
   %1 = exec.alloc : memref<1x8xf32>
@@ -699,7 +669,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c4: bytes at the largest n
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p decode k 0 n 1 to 4 {
   %0 = exec.alloc rows 2 * n : memref<?x8xf32>
   %1 = exec.alloc rows 1 + n : memref<?x8xf32>
@@ -711,7 +681,7 @@ exec.program @p decode k 0 n 1 to 4 {
 // -----
 
 // dispatch_c4: bytes behind an offset
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p decode k 0 n 1 to 4 {
   %0 = exec.alloc rows n : memref<?x8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected at least 32 bytes of buffer 1 from offset 4 on at n 1, got 28}}
@@ -722,7 +692,7 @@ exec.program @p decode k 0 n 1 to 4 {
 // -----
 
 // dispatch_c5
-exec.kernel @append "kv_append" {width = 8, page = 4, entry_width = 8, dtype = "f32", slots = 2}
+exec.kernel @append #exec.kv_append<width = 8, dtype = f32, page = 4, entry_width = 8, slots = 2>
 exec.cache @kv layers 1 entry 16 heads 2 page 8 : bf16
 exec.state @page_table : memref<2x3xi32>
 exec.program @p function {
@@ -738,7 +708,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c5
-exec.kernel @append "kv_append" {width = 8, page = 4, entry_width = 8, dtype = "f32", slots = 2}
+exec.kernel @append #exec.kv_append<width = 8, dtype = f32, page = 4, entry_width = 8, slots = 2>
 exec.state @page_table : memref<2x3xi32>
 exec.program @p function {
   %x = exec.alloc : memref<1x8xf32>
@@ -759,7 +729,7 @@ exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 0>
 
 // kernel_c2
 // expected-error @+1 {{'exec.kernel' op expected a body for the kind control, and for no other}}
-exec.kernel @k "add" {width = 4} {
+exec.kernel @k #exec.add<width = 4> {
 ^bb0(%i: index):
 }
 
@@ -854,7 +824,7 @@ exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
-  // expected-error @+1 {{'exec.control' op expected as many buffers as {outputs = 1 : i64, reads = 2 : i64, updates = 1 : i64}, got {outputs = 1 : i64, reads = 3 : i64, updates = 0 : i64}}}
+  // expected-error @+1 {{'exec.control' op expected as many buffers as #exec.control<reads = 2, updates = 1, outputs = 1>, got #exec.control<reads = 3, updates = 0, outputs = 1>}}
   %y = exec.control @c for 2 of %s(%x) reads(%l) : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2xi32>
 }
 

@@ -1,8 +1,8 @@
 // RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
 // RUN: mtp-opt %s --mlir-print-op-generic | mtp-opt | FileCheck %s
 
-// CHECK: exec.kernel @add_0 "add" {a_stride = 8 : i64, width = 8 : i64}
-exec.kernel @add_0 "add" {width = 8, a_stride = 8}
+// CHECK: exec.kernel @add_0 #exec.add<width = 8, a_stride = 8>
+exec.kernel @add_0 #exec.add<a_stride = 8, width = 8, b_stride = 0>
 // CHECK: exec.kernel @mtp.sample #exec.builtin<"mtp.sample">
 exec.kernel @mtp.sample #exec.builtin<"mtp.sample">
 // CHECK: exec.weight @w0 #exec.panels<32> k 192 n 512 stack 1 [#exec.source<key = "lm_head.weight">] : <bf16>
