@@ -12,35 +12,35 @@
 // CHECK-DAG: exec.weight @"e.{}.d" #exec.panels<32> k 32 n 40 stack 8 {{.*}} : <int4, group = 32>
 // CHECK-DAG: exec.weight @head #exec.panels<32> k 40 n 96 stack 1 {{.*}} : <int8, group = 128>
 // What stays: by pattern, a fused one by any of its tensors; by kind.
-// CHECK-DAG: exec.weight @kept #exec.panels<32> {{.*}} : bf16{{$}}
-// CHECK-DAG: exec.weight @fused #exec.panels<32> {{.*}} : bf16{{$}}
-// CHECK-DAG: exec.weight @router #exec.panels<32> {{.*}} : bf16{{$}}
-// CHECK-DAG: exec.weight @heads #exec.panels<32> {{.*}} : bf16{{$}}
-// CHECK-DAG: exec.weight @norm #exec.raw {{.*}} : f32{{$}}
-// CHECK-DAG: exec.weight @table #exec.raw {{.*}} : bf16{{$}}
+// CHECK-DAG: exec.weight @kept #exec.panels<32> {{.*}} : <bf16>{{$}}
+// CHECK-DAG: exec.weight @fused #exec.panels<32> {{.*}} : <bf16>{{$}}
+// CHECK-DAG: exec.weight @router #exec.panels<32> {{.*}} : <bf16>{{$}}
+// CHECK-DAG: exec.weight @heads #exec.panels<32> {{.*}} : <bf16>{{$}}
+// CHECK-DAG: exec.weight @norm #exec.raw {{.*}} : <f32>{{$}}
+// CHECK-DAG: exec.weight @table #exec.raw {{.*}} : <bf16>{{$}}
 
 // ALL-DAG: exec.weight @q {{.*}} : <int8, group = 64>
 // ALL-DAG: exec.weight @kept {{.*}} : <int8, group = 64>
 // ALL-DAG: exec.weight @head #exec.panels<32> {{.*}} : <int8, group = 64>
-// ALL-DAG: exec.weight @router #exec.panels<32> {{.*}} : bf16{{$}}
-// HEAD-DAG: exec.weight @q {{.*}} : bf16{{$}}
+// ALL-DAG: exec.weight @router #exec.panels<32> {{.*}} : <bf16>{{$}}
+// HEAD-DAG: exec.weight @q {{.*}} : <bf16>{{$}}
 // HEAD-DAG: exec.weight @head #exec.panels<32> {{.*}} : <int8, group = 64>
 // BODY-DAG: exec.weight @q {{.*}} : <int8, group = 64>
-// BODY-DAG: exec.weight @head #exec.panels<32> {{.*}} : bf16{{$}}
+// BODY-DAG: exec.weight @head #exec.panels<32> {{.*}} : <bf16>{{$}}
 
 // An embedding changes for its own format alone, and the head of the same tensor
 // does not follow it. A row is a group of 32 inputs and one of 8, a scale each.
-// ALL-DAG: exec.weight @table #exec.raw {{.*}} : bf16{{$}}
-// HEAD-DAG: exec.weight @table #exec.raw {{.*}} : bf16{{$}}
+// ALL-DAG: exec.weight @table #exec.raw {{.*}} : <bf16>{{$}}
+// HEAD-DAG: exec.weight @table #exec.raw {{.*}} : <bf16>{{$}}
 // EMBED-DAG: exec.weight @table #exec.raw k 40 n 96 stack 1 {{.*}} : <int4, group = 32>
-// EMBED-DAG: exec.weight @drafter #exec.raw {{.*}} : bf16{{$}}
-// EMBED-DAG: exec.weight @norm #exec.raw {{.*}} : f32{{$}}
-// EMBED-DAG: exec.weight @head #exec.panels<32> {{.*}} : bf16{{$}}
-// EMBED-DAG: exec.weight @q {{.*}} : bf16{{$}}
+// EMBED-DAG: exec.weight @drafter #exec.raw {{.*}} : <bf16>{{$}}
+// EMBED-DAG: exec.weight @norm #exec.raw {{.*}} : <f32>{{$}}
+// EMBED-DAG: exec.weight @head #exec.panels<32> {{.*}} : <bf16>{{$}}
+// EMBED-DAG: exec.weight @q {{.*}} : <bf16>{{$}}
 // BOTH-DAG: exec.weight @table #exec.raw {{.*}} : <int8, group = 64>
 // BOTH-DAG: exec.weight @drafter #exec.raw {{.*}} : <int8, group = 64>
-// BOTH-DAG: exec.weight @norm #exec.raw {{.*}} : f32{{$}}
-// BOTH-DAG: exec.weight @shared #exec.raw {{.*}} : f32{{$}}
+// BOTH-DAG: exec.weight @norm #exec.raw {{.*}} : <f32>{{$}}
+// BOTH-DAG: exec.weight @shared #exec.raw {{.*}} : <f32>{{$}}
 // BOTH-DAG: exec.weight @head #exec.panels<32> {{.*}} : <int4, group = 64>
 // BOTH-DAG: exec.weight @q {{.*}} : <int4, group = 64>
 

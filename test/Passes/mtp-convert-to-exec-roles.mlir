@@ -11,17 +11,17 @@
 // HEAD-DAG: exec.weight @lm_head {{.*}} : <int8, group = 64>
 // HEAD-DAG: exec.weight @own {{.*}} : <int8, group = 64>
 // HEAD-DAG: exec.weight @part {{.*}} : <int8, group = 64>
-// HEAD-DAG: exec.weight @gate {{.*}} : bf16{{$}}
-// HEAD-DAG: exec.weight @up {{.*}} : bf16{{$}}
+// HEAD-DAG: exec.weight @gate {{.*}} : <bf16>{{$}}
+// HEAD-DAG: exec.weight @up {{.*}} : <bf16>{{$}}
 // HEAD-DAG: exec.weight @scored {{.*}} : <int8, group = 64>
 // HEAD-DAG: exec.weight @said {{.*}} : <int8, group = 64>
-// BODY-DAG: exec.weight @lm_head {{.*}} : bf16{{$}}
-// BODY-DAG: exec.weight @own {{.*}} : bf16{{$}}
-// BODY-DAG: exec.weight @part {{.*}} : bf16{{$}}
-// BODY-DAG: exec.weight @gate {{.*}} : bf16{{$}}
+// BODY-DAG: exec.weight @lm_head {{.*}} : <bf16>{{$}}
+// BODY-DAG: exec.weight @own {{.*}} : <bf16>{{$}}
+// BODY-DAG: exec.weight @part {{.*}} : <bf16>{{$}}
+// BODY-DAG: exec.weight @gate {{.*}} : <bf16>{{$}}
 // BODY-DAG: exec.weight @up {{.*}} : <int8, group = 64>
-// BODY-DAG: exec.weight @scored {{.*}} : bf16{{$}}
-// BODY-DAG: exec.weight @said {{.*}} : bf16{{$}}
+// BODY-DAG: exec.weight @scored {{.*}} : <bf16>{{$}}
+// BODY-DAG: exec.weight @said {{.*}} : <bf16>{{$}}
 
 // SHRINK: warning: this head drafts from the whole vocabulary, not from the draft vocabulary's 2 tokens, since its logits are read by more than picks
 // SHRINK-NEXT: mtp.linear %x, %head
