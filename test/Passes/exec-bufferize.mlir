@@ -3,10 +3,10 @@
 // Equal kinds and configurations share a kernel across programs; another width
 // is another kernel, and another stride: that of what a view is of, at whose first
 // column the kernel begins. A builtin keeps its name.
-// CHECK-DAG: exec.kernel @add_0 "add" {a_stride = 8 : i64, b_stride = 16 : i64, width = 8 : i64, y_stride = 8 : i64}
-// CHECK-DAG: exec.kernel @add_1 "add" {a_stride = 8 : i64, b_stride = 8 : i64, width = 8 : i64, y_stride = 8 : i64}
-// CHECK-DAG: exec.kernel @add_2 "add" {{{.*}}width = 16 : i64{{.*}}}
-// CHECK-DAG: exec.kernel @mtp.sample "mtp.sample" {}
+// CHECK-DAG: exec.kernel @add_0 #exec.add<width = 8, a_stride = 8, b_stride = 16, y_stride = 8>
+// CHECK-DAG: exec.kernel @add_1 #exec.add<width = 8, a_stride = 8, b_stride = 8, y_stride = 8>
+// CHECK-DAG: exec.kernel @add_2 #exec.add<width = 16{{.*}}>
+// CHECK-DAG: exec.kernel @mtp.sample #exec.builtin<"mtp.sample">
 // CHECK-NOT: exec.kernel
 
 // CHECK-LABEL: exec.program @first
@@ -62,7 +62,7 @@ exec.program @counts decode k 0 n 1 to 4 {
   %t = exec.ref @active first n : memref<?xi32>
   %h = exec.ref @hidden : memref<4x2x8xf32>
   %w = exec.alloc : memref<64x8xf32>
-  %x = exec.embed %t in %w as f32 : (memref<64x8xf32>, memref<?xi32>) -> tensor<?x8xf32, #exec.count<n>>
+  %x = exec.embed %t in %w as <f32> : (memref<64x8xf32>, memref<?xi32>) -> tensor<?x8xf32, #exec.count<n>>
   %y = exec.read_state %h of %t : (memref<?xi32>, memref<4x2x8xf32>) -> tensor<?x8xf32, #exec.count<2 * n>>
   %z = exec.concat_rows %x rows 1, %y rows 2 : (tensor<?x8xf32, #exec.count<n>>, tensor<?x8xf32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<3 * n>>
   exec.output "z" %z : tensor<?x8xf32, #exec.count<3 * n>>

@@ -130,7 +130,7 @@ exec.program @three decode k 0 n 4 to 5 {}
 // -----
 
 // expected-error @+1 {{'exec.kernel' op expected a dispatch of every kernel, got none}}
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 
 // -----
 

@@ -3,10 +3,10 @@
 
 // A target without builtins samples by kernels of its own: one for each
 // vocabulary, which know how far slots may lead.
-// CODE-DAG: exec.kernel @[[ONE:sample_[0-9]+]] "sample" {slots = 2 : i64, vocab = 64 : i64}
-// CODE-DAG: exec.kernel @[[TWO:sample_[0-9]+]] "sample" {mapped = true, parts = 3 : i64, slots = 2 : i64, vocab = 70 : i64}
-// CODE-DAG: exec.kernel @[[SCAN:sample_scan_[0-9]+]] "sample_scan" {parts = 626 : i64, slots = 2 : i64, vocab = 20001 : i64}
-// CODE-DAG: exec.kernel @[[JOIN:sample_join_[0-9]+]] "sample_join" {parts = 626 : i64, slots = 2 : i64, vocab = 20001 : i64}
+// CODE-DAG: exec.kernel @[[ONE:sample_[0-9]+]] #exec.sample<vocab = 64, slots = 2>
+// CODE-DAG: exec.kernel @[[TWO:sample_[0-9]+]] #exec.sample<vocab = 70, parts = 3, mapped = true, slots = 2>
+// CODE-DAG: exec.kernel @[[SCAN:sample_scan_[0-9]+]] #exec.sample_scan<vocab = 20001, parts = 626, slots = 2>
+// CODE-DAG: exec.kernel @[[JOIN:sample_join_[0-9]+]] #exec.sample_join<vocab = 20001, parts = 626, slots = 2>
 // CODE-NOT: mtp.sample
 exec.state @sampling : memref<2x8xi32>
 exec.constant @map dense<1> : tensor<70x1xi32>

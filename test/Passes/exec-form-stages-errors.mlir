@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --exec-form-stages --verify-diagnostics
 
-exec.kernel @add "add" {width = 8 : i64}
+exec.kernel @add #exec.add<width = 8>
 exec.program @mixed function {
   %t = exec.input "t" : tensor<2x8xf32>
   %x = exec.alloc : memref<2x8xf32>

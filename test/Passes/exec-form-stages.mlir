@@ -5,8 +5,8 @@
 // them; their sum is light, and needs all of both.
 // CHECK-LABEL: exec.program @independent
 // CHECK: %[[X:.*]] = exec.input "x"
-// CHECK: %[[A:.*]] = exec.linear %[[X]], {{.*}} as f32 :
-// CHECK: %[[B:.*]] = exec.linear %[[X]], {{.*}} as f32 :
+// CHECK: %[[A:.*]] = exec.linear %[[X]], {{.*}} as <f32> :
+// CHECK: %[[B:.*]] = exec.linear %[[X]], {{.*}} as <f32> :
 // CHECK: %[[SUM:.*]] = exec.add %[[A]], %[[A]] :
 // CHECK: exec.add %[[SUM]], %[[B]] :
 // CHECK: exec.output
@@ -14,9 +14,9 @@
 exec.program @independent function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.input "w" : tensor<64x8xf32>
-  %a = exec.linear %x, %w as f32 : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
+  %a = exec.linear %x, %w as <f32> : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
   %aa = exec.add %a, %a : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
-  %b = exec.linear %x, %w as f32 : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
+  %b = exec.linear %x, %w as <f32> : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
   %sum = exec.add %aa, %b : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
   exec.output "sum" %sum : tensor<4x64xf32>
 }
@@ -176,14 +176,14 @@ exec.program @appends function {
 // A table that a call makes is read in rows that other threads wrote.
 // SHARED-LABEL: exec.program @tables
 // SHARED: %[[A:.*]] = exec.add %{{.*}}, %{{[a-z0-9]+}} :
-// SHARED: exec.embed %{{.*}} in %[[A]] as f32 :
+// SHARED: exec.embed %{{.*}} in %[[A]] as <f32> :
 // SHARED: exec.add %{{.*}}, %{{[a-z0-9]+}} :
 // SHARED: exec.schedule from 0 {{\[\[}}all], [all, all]]{{$}}
 exec.program @tables function {
   %x = exec.input "x" : tensor<4x8xf32>
   %t = exec.input "t" : tensor<4xi32>
   %a = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-  %e = exec.embed %t in %a as f32 : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  %e = exec.embed %t in %a as <f32> : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
   %y = exec.add %e, %e : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   exec.output "y" %y : tensor<4x8xf32>
 }
@@ -192,18 +192,18 @@ exec.program @tables function {
 
 // A view goes where the call goes that it is of, and who reads it waits for that.
 // CHECK-LABEL: exec.program @views
-// CHECK: %[[A:.*]] = exec.linear {{.*}} as f32 :
+// CHECK: %[[A:.*]] = exec.linear {{.*}} as <f32> :
 // CHECK-NEXT: %[[V:.*]] = exec.columns %[[A]][8 to 16]
-// CHECK-NEXT: exec.linear {{.*}} as f32 :
+// CHECK-NEXT: exec.linear {{.*}} as <f32> :
 // CHECK-NEXT: exec.add %[[V]], %[[V]] :
 // CHECK: exec.schedule from 0 {{\[\[}}all, all], [solo]]{{$}}
 exec.program @views function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.input "w" : tensor<64x8xf32>
-  %a = exec.linear %x, %w as f32 : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
+  %a = exec.linear %x, %w as <f32> : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
   %v = exec.columns %a[8 to 16] : tensor<4x64xf32>
   %y = exec.add %v, %v : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-  %b = exec.linear %x, %w as f32 : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
+  %b = exec.linear %x, %w as <f32> : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
   exec.output "y" %y : tensor<4x8xf32>
   exec.output "b" %b : tensor<4x64xf32>
 }
@@ -239,8 +239,8 @@ exec.program @spans decode k 0 n 1 to 256 {
   %t = exec.ref @active first n : memref<?xi32>
   %w = exec.alloc : memref<16x128xf32>
   %v = exec.alloc : memref<2x128x32xf32>
-  %x = exec.embed %t in %w as f32 : (memref<16x128xf32>, memref<?xi32>) -> tensor<?x128xf32, #exec.count<n>>
+  %x = exec.embed %t in %w as <f32> : (memref<16x128xf32>, memref<?xi32>) -> tensor<?x128xf32, #exec.count<n>>
   %y = exec.add %x, %x : (tensor<?x128xf32, #exec.count<n>>, tensor<?x128xf32, #exec.count<n>>) -> tensor<?x128xf32, #exec.count<n>>
-  %z = exec.linear %y, %v as f32 : (tensor<?x128xf32, #exec.count<n>>, memref<2x128x32xf32>) -> tensor<?x64xf32, #exec.count<n>>
+  %z = exec.linear %y, %v as <f32> : (tensor<?x128xf32, #exec.count<n>>, memref<2x128x32xf32>) -> tensor<?x64xf32, #exec.count<n>>
   exec.output "z" %z : tensor<?x64xf32, #exec.count<n>>
 }

@@ -4,18 +4,18 @@
 // A draft: nobody sees its logits. All else that the product does, the head does.
 // CHECK-LABEL: exec.program @draft
 // CHECK: %[[X:.*]] = exec.columns %{{.*}}[8 to 16]
-// CHECK: %[[B:.*]], %[[C:.*]] = exec.linear_argmax %[[X]], %{{.*}} n 70 as i8 group 64 norm %{{.*}} eps 9.99999974E-6 offset 1 :
+// CHECK: %[[B:.*]], %[[C:.*]] = exec.linear_argmax %[[X]], %{{.*}} n 70 as <int8, group = 64> norm %{{.*}} eps 9.99999974E-6 offset 1 :
 // CHECK-SAME: -> (tensor<4x3xf32>, tensor<4x3xi32>)
 // CHECK: %[[P:.*]] = exec.argmax_parts %[[B]], %[[C]] : (tensor<4x3xf32>, tensor<4x3xi32>) -> tensor<4xi32>
 // CHECK-NOT: exec.{{linear|argmax}}
 // CHECK: exec.output "picks" %[[P]]
-exec.weight @head #exec.panels<32> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : i8 group 64
+exec.weight @head #exec.panels<32> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : <int8, group = 64>
 exec.program @draft function {
   %x = exec.input "x" : tensor<4x16xf32>
   %norm = exec.input "norm" : tensor<8xf32>
   %w = exec.ref @head : memref<3x384xi8>
   %x_8 = exec.columns %x[8 to 16] : tensor<4x16xf32>
-  %l = exec.linear %x_8, %w as i8 group 64 norm %norm eps 1.0e-5 offset 1
+  %l = exec.linear %x_8, %w as <int8, group = 64> norm %norm eps 1.0e-5 offset 1
     : (tensor<4x8xf32>, tensor<8xf32>, memref<3x384xi8>) -> tensor<4x70xf32>
   %p = exec.argmax %l : (tensor<4x70xf32>) -> tensor<4xi32>
   exec.output "picks" %p : tensor<4xi32>
@@ -26,11 +26,11 @@ exec.program @draft function {
 // The best of each panel, however wide panels are.
 // CHECK-LABEL: exec.program @narrow
 // CHECK: exec.linear_argmax {{.*}} -> (tensor<4x5xf32>, tensor<4x5xi32>)
-exec.weight @head #exec.panels<16> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : f32
+exec.weight @head #exec.panels<16> k 8 n 70 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.program @narrow function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.ref @head : memref<5x8x16xf32>
-  %l = exec.linear %x, %w as f32
+  %l = exec.linear %x, %w as <f32>
     : (tensor<4x8xf32>, memref<5x8x16xf32>) -> tensor<4x70xf32>
   %p = exec.argmax %l : (tensor<4x70xf32>) -> tensor<4xi32>
   exec.output "picks" %p : tensor<4xi32>
@@ -42,13 +42,13 @@ exec.program @narrow function {
 // projection.
 // CHECK-LABEL: exec.program @target
 // CHECK: %[[SLOT:.*]] = exec.gather_rows
-// CHECK-NEXT: %[[B:.*]], %[[C:.*]], %[[L:.*]] = exec.linear_argmax %{{.*}}, %{{.*}} n 64 as f32 bias %{{.*}} logits(%[[SLOT]], %[[S:.*]]) :
+// CHECK-NEXT: %[[B:.*]], %[[C:.*]], %[[L:.*]] = exec.linear_argmax %{{.*}}, %{{.*}} n 64 as <f32> bias %{{.*}} logits(%[[SLOT]], %[[S:.*]]) :
 // CHECK-SAME: -> (tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x64xf32>)
 // CHECK-NEXT: %[[P:.*]] = exec.sample %[[L]] best(%[[B]], %[[C]]) slots %[[SLOT]] positions %{{.*}} by %[[S]] :
 // CHECK-NOT: exec.{{linear|sample}}
 // CHECK: exec.output "logits" %[[L]] : tensor<1x64xf32>
 // CHECK: exec.output "picks" %[[P]] : tensor<1xi32>
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.state @sampling : memref<2x8xi32>
 exec.program @target prefill k 0 n 4 to 4 {
   %x = exec.input "x" : tensor<1x8xf32>
@@ -57,7 +57,7 @@ exec.program @target prefill k 0 n 4 to 4 {
   %last = exec.input "last" : tensor<1xi32>
   %w = exec.ref @head : memref<2x8x32xf32>
   %s = exec.ref @sampling : memref<2x8xi32>
-  %l = exec.linear %x, %w as f32 bias %bias
+  %l = exec.linear %x, %w as <f32> bias %bias
     : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<64xf32>) -> tensor<1x64xf32>
   %slot = exec.gather_rows %slots, %last : (tensor<4xi32>, tensor<1xi32>) -> tensor<1xi32>
   %p = exec.sample %l slots %slot positions %last by %s
@@ -74,14 +74,14 @@ exec.program @target prefill k 0 n 4 to 4 {
 // CHECK: exec.linear_argmax
 // CHECK-NEXT: exec.write_state
 // CHECK-NEXT: exec.argmax_parts
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.state @hidden : memref<2x8xf32>
 exec.program @state function {
   %slots = exec.input "slots" : tensor<2xi32>
   %o = exec.input "o" : tensor<2x8xf32>
   %h = exec.ref @hidden : memref<2x8xf32>
   %w = exec.ref @head : memref<2x8x32xf32>
-  %l = exec.linear %h, %w as f32
+  %l = exec.linear %h, %w as <f32>
     : (memref<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
   exec.write_state %o to %h of %slots : (tensor<2x8xf32>, tensor<2xi32>, memref<2x8xf32>) -> ()
   %p = exec.argmax %l : (tensor<2x64xf32>) -> tensor<2xi32>
@@ -93,9 +93,9 @@ exec.program @state function {
 // A draft from a part of the vocabulary: the map goes on to the pick.
 // CHECK-LABEL: exec.program @mapped
 // CHECK: %[[V:.*]] = exec.ref @vocabulary
-// CHECK: %[[B:.*]], %[[C:.*]], %[[L:.*]] = exec.linear_argmax %{{.*}}, %{{.*}} n 64 as f32 logits(%[[SLOT:.*]], %[[S:.*]]) :
+// CHECK: %[[B:.*]], %[[C:.*]], %[[L:.*]] = exec.linear_argmax %{{.*}}, %{{.*}} n 64 as <f32> logits(%[[SLOT:.*]], %[[S:.*]]) :
 // CHECK-NEXT: exec.sample %[[L]] best(%[[B]], %[[C]]) tokens %[[V]] slots %[[SLOT]] positions %{{.*}} by %[[S]] :
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.constant @vocabulary dense<3> : tensor<64x1xi32>
 exec.state @sampling : memref<2x8xi32>
 exec.program @mapped function {
@@ -105,7 +105,7 @@ exec.program @mapped function {
   %w = exec.ref @head : memref<2x8x32xf32>
   %v = exec.ref @vocabulary : memref<64x1xi32>
   %s = exec.ref @sampling : memref<2x8xi32>
-  %l = exec.linear %x, %w as f32
+  %l = exec.linear %x, %w as <f32>
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p = exec.sample %l tokens %v slots %slots positions %positions by %s
     : (tensor<1x64xf32>, memref<64x1xi32>, tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
@@ -123,7 +123,7 @@ exec.program @mapped function {
 // CHECK-NEXT: %[[P:.*]] = exec.sample %[[L]] best(%[[B]], %[[C]]) slots %[[SLOT]] positions %[[POS]] by %[[S]] found %[[F]] :
 // CHECK-SAME: -> tensor<2xi32>
 // CHECK: exec.output "picks" %[[P]]
-exec.weight @head #exec.panels<32> k 8 n 16416 stack 1 [#exec.source<key = "lm_head">] : f32
+exec.weight @head #exec.panels<32> k 8 n 16416 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.state @sampling : memref<2x8xi32>
 exec.program @long function {
   %x = exec.input "x" : tensor<2x8xf32>
@@ -131,7 +131,7 @@ exec.program @long function {
   %positions = exec.input "positions" : tensor<2xi32>
   %w = exec.ref @head : memref<513x8x32xf32>
   %s = exec.ref @sampling : memref<2x8xi32>
-  %l = exec.linear %x, %w as f32
+  %l = exec.linear %x, %w as <f32>
     : (tensor<2x8xf32>, memref<513x8x32xf32>) -> tensor<2x16416xf32>
   %p = exec.sample %l slots %slots positions %positions by %s
     : (tensor<2x16416xf32>, tensor<2xi32>, tensor<2xi32>, memref<2x8xi32>) -> tensor<2xi32>
@@ -145,8 +145,8 @@ exec.program @long function {
 // CHECK: exec.sample %{{.*}} best({{.*}}) tokens %[[V1:.*]] slots
 // CHECK: %[[F:.*]] = exec.sample scan %{{.*}} best({{.*}}) tokens %[[V2:.*]] slots
 // CHECK-NEXT: exec.sample %{{.*}} best({{.*}}) tokens %[[V2]] slots {{.*}} found %[[F]] :
-exec.weight @one #exec.panels<32> k 8 n 16384 stack 1 [#exec.source<key = "one">] : f32
-exec.weight @two #exec.panels<32> k 8 n 16385 stack 1 [#exec.source<key = "two">] : f32
+exec.weight @one #exec.panels<32> k 8 n 16384 stack 1 [#exec.source<key = "one">] : <f32>
+exec.weight @two #exec.panels<32> k 8 n 16385 stack 1 [#exec.source<key = "two">] : <f32>
 exec.constant @v1 dense<3> : tensor<16384x1xi32>
 exec.constant @v2 dense<3> : tensor<16385x1xi32>
 exec.state @sampling : memref<2x8xi32>
@@ -159,11 +159,11 @@ exec.program @long_mapped function {
   %v1 = exec.ref @v1 : memref<16384x1xi32>
   %v2 = exec.ref @v2 : memref<16385x1xi32>
   %s = exec.ref @sampling : memref<2x8xi32>
-  %l1 = exec.linear %x, %w1 as f32
+  %l1 = exec.linear %x, %w1 as <f32>
     : (tensor<1x8xf32>, memref<512x8x32xf32>) -> tensor<1x16384xf32>
   %p1 = exec.sample %l1 tokens %v1 slots %slots positions %positions by %s
     : (tensor<1x16384xf32>, memref<16384x1xi32>, tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
-  %l2 = exec.linear %x, %w2 as f32
+  %l2 = exec.linear %x, %w2 as <f32>
     : (tensor<1x8xf32>, memref<513x8x32xf32>) -> tensor<1x16385xf32>
   %p2 = exec.sample %l2 tokens %v2 slots %slots positions %positions by %s
     : (tensor<1x16385xf32>, memref<16385x1xi32>, tensor<1xi32>, tensor<1xi32>, memref<2x8xi32>) -> tensor<1xi32>
@@ -177,8 +177,8 @@ exec.program @long_mapped function {
 // CHECK-LABEL: exec.program @stays
 // CHECK-NOT: linear_argmax
 // CHECK-NOT: {{_parts|best\(}}
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
-exec.weight @gated #exec.gated_panels<32> k 8 n 64 stack 1 [#exec.source<key = "gate">, #exec.source<key = "up">] : f32
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
+exec.weight @gated #exec.gated_panels<32> k 8 n 64 stack 1 [#exec.source<key = "gate">, #exec.source<key = "up">] : <f32>
 exec.state @sampling : memref<2x8xi32>
 exec.state @hidden : memref<2x8xf32>
 exec.program @stays function {
@@ -190,52 +190,52 @@ exec.program @stays function {
   %s = exec.ref @sampling : memref<2x8xi32>
   %h = exec.ref @hidden : memref<2x8xf32>
   // An arg-max whose logits leave the program.
-  %out = exec.linear %x, %w as f32
+  %out = exec.linear %x, %w as <f32>
     : (tensor<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
   %p0 = exec.argmax %out : (tensor<2x64xf32>) -> tensor<2xi32>
   exec.output "logits" %out : tensor<2x64xf32>
   // Another kernel reads the logits, of an arg-max and of a sample.
-  %two = exec.linear %x, %w as f32
+  %two = exec.linear %x, %w as <f32>
     : (tensor<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
   %p1 = exec.argmax %two : (tensor<2x64xf32>) -> tensor<2xi32>
   %p2 = exec.sample %two slots %i positions %i by %s
     : (tensor<2x64xf32>, tensor<2xi32>, tensor<2xi32>, memref<2x8xi32>) -> tensor<2xi32>
   // A residual; a gate.
-  %sum = exec.linear %x, %w as f32 residual %r
+  %sum = exec.linear %x, %w as <f32> residual %r
     : (tensor<2x8xf32>, memref<2x8x32xf32>, tensor<2x64xf32>) -> tensor<2x64xf32>
   %p3 = exec.argmax %sum : (tensor<2x64xf32>) -> tensor<2xi32>
-  %act = exec.linear %x, %g as f32 activation swiglu
+  %act = exec.linear %x, %g as <f32> activation swiglu
     : (tensor<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x32xf32>
   %p4 = exec.argmax %act : (tensor<2x32xf32>) -> tensor<2xi32>
   // Some of the columns: the first ones, the last ones.
-  %part = exec.linear %x, %w as f32
+  %part = exec.linear %x, %w as <f32>
     : (tensor<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
   %part_0 = exec.columns %part[0 to 32] : tensor<2x64xf32>
   %p5 = exec.argmax %part_0 : (tensor<2x32xf32>) -> tensor<2xi32>
-  %rest = exec.linear %x, %w as f32
+  %rest = exec.linear %x, %w as <f32>
     : (tensor<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
   %rest_32 = exec.columns %rest[32 to 64] : tensor<2x64xf32>
   %p6 = exec.argmax %rest_32 : (tensor<2x32xf32>) -> tensor<2xi32>
   // Fewer rows.
-  %few = exec.linear %x, %w as f32
+  %few = exec.linear %x, %w as <f32>
     : (tensor<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
   %one = exec.input "one" : tensor<1xi32>
   %row = exec.gather_rows %few, %one : (tensor<2x64xf32>, tensor<1xi32>) -> tensor<1x64xf32>
   %p8 = exec.argmax %row : (tensor<1x64xf32>) -> tensor<1xi32>
   // A sample of a part of the vocabulary.
-  %most = exec.linear %x, %w as f32
+  %most = exec.linear %x, %w as <f32>
     : (tensor<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
   %most_0 = exec.columns %most[0 to 60] : tensor<2x64xf32>
   %some = exec.copy %most_0 : (tensor<2x60xf32>) -> tensor<2x60xf32>
   %p9 = exec.sample %some slots %i positions %i by %s
     : (tensor<2x60xf32>, tensor<2xi32>, tensor<2xi32>, memref<2x8xi32>) -> tensor<2xi32>
   // The projection reads a state, which may change before the pick.
-  %now = exec.linear %h, %w as f32
+  %now = exec.linear %h, %w as <f32>
     : (memref<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
   %p10 = exec.sample %now slots %i positions %i by %s
     : (tensor<2x64xf32>, tensor<2xi32>, tensor<2xi32>, memref<2x8xi32>) -> tensor<2xi32>
   // Logits that leave the program before the pick; logits of no projection.
-  %early = exec.linear %x, %w as f32
+  %early = exec.linear %x, %w as <f32>
     : (tensor<2x8xf32>, memref<2x8x32xf32>) -> tensor<2x64xf32>
   exec.output "early" %early : tensor<2x64xf32>
   %p11 = exec.sample %early slots %i positions %i by %s
@@ -265,20 +265,20 @@ exec.program @stays function {
 // CHECK: exec.argmax %[[S]]
 // CHECK: %[[REST:.*]] = exec.exclude %[[S]]
 // CHECK: exec.argmax %[[REST]]
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.program @changed function {
   %x = exec.input "x" : tensor<4x8xf32>
   %r = exec.input "r" : tensor<4x64xf32>
   %w = exec.ref @head : memref<2x8x32xf32>
-  %l = exec.linear %x, %w as f32 role head
+  %l = exec.linear %x, %w as <f32> role head
     : (tensor<4x8xf32>, memref<2x8x32xf32>) -> tensor<4x64xf32>
   %sum = exec.add %l, %r : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
   %p = exec.argmax %sum : (tensor<4x64xf32>) -> tensor<4xi32>
   %again = exec.argmax %sum : (tensor<4x64xf32>) -> tensor<4xi32>
-  %l2 = exec.linear %x, %w as f32 residual %r role head
+  %l2 = exec.linear %x, %w as <f32> residual %r role head
     : (tensor<4x8xf32>, memref<2x8x32xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
   %p2 = exec.argmax %l2 : (tensor<4x64xf32>) -> tensor<4xi32>
-  %l3 = exec.linear %x, %w as f32 role head
+  %l3 = exec.linear %x, %w as <f32> role head
     : (tensor<4x8xf32>, memref<2x8x32xf32>) -> tensor<4x64xf32>
   %p3 = exec.argmax %l3 : (tensor<4x64xf32>) -> tensor<4xi32>
   %rest = exec.exclude %l3, %p3 : (tensor<4x64xf32>, tensor<4xi32>) -> tensor<4x64xf32>

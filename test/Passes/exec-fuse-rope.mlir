@@ -373,7 +373,7 @@ exec.program @between function {
 }
 
 // The pages of a row may change between two appends.
-exec.kernel @turn_page "control" {reads = 1, updates = 1, outputs = 0} {
+exec.kernel @turn_page #exec.control<reads = 1, updates = 1, outputs = 0> {
 ^bb0(%task: index, %new: memref<?xi32>, %table: memref<1x4xi32>):
   %c0 = arith.constant 0 : index
   %page = memref.load %new[%task] : memref<?xi32>
@@ -533,7 +533,7 @@ exec.program @plain function {
 // CHECK: %[[X:.*]] = exec.input "x"
 // CHECK-NOT: exec.rope
 // CHECK: %[[C:.*]] = exec.columns %[[X]][32 to 96]
-// CHECK: exec.head_linear %[[C]], %{{.*}} heads 4 cols 0 to 8 keep 8 to 16 as f32 rotated <dim = 8, offset = 8> by(%{{.*}}, %{{.*}}) : (tensor<4x64xf32>, tensor<4x8x32xf32>, memref<64x8xf32>, tensor<4xi32>)
+// CHECK: exec.head_linear %[[C]], %{{.*}} heads 4 cols 0 to 8 keep 8 to 16 as <f32> rotated <dim = 8, offset = 8> by(%{{.*}}, %{{.*}}) : (tensor<4x64xf32>, tensor<4x8x32xf32>, memref<64x8xf32>, tensor<4xi32>)
 exec.program @kept function {
   %x = exec.input "x" : tensor<4x96xf32>
   %w = exec.input "w" : tensor<4x8x32xf32>
@@ -545,7 +545,7 @@ exec.program @kept function {
   %x_32 = exec.columns %x[32 to 96] : tensor<4x96xf32>
   %q = exec.rope %x_32 heads 4 <dim = 8, offset = 8> by %table at %p
     : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 16 as f32
+  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 16 as <f32>
     : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x160xf32>
   exec.output "y" %y : tensor<4x160xf32>
 }
@@ -565,7 +565,7 @@ exec.program @multiplied function {
   %x_32 = exec.columns %x[32 to 96] : tensor<4x96xf32>
   %q = exec.rope %x_32 heads 4 <dim = 8, offset = 8> by %table at %p
     : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %y = exec.head_linear %q, %w heads 4 cols 4 to 12 keep 8 to 16 as f32
+  %y = exec.head_linear %q, %w heads 4 cols 4 to 12 keep 8 to 16 as <f32>
     : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x160xf32>
   exec.output "y" %y : tensor<4x160xf32>
 }
@@ -585,7 +585,7 @@ exec.program @part_kept function {
   %x_32 = exec.columns %x[32 to 96] : tensor<4x96xf32>
   %q = exec.rope %x_32 heads 4 <dim = 8, offset = 8> by %table at %p
     : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 14 as f32
+  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 14 as <f32>
     : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x152xf32>
   exec.output "y" %y : tensor<4x152xf32>
 }
@@ -605,7 +605,7 @@ exec.program @other_heads function {
   %x_32 = exec.columns %x[32 to 96] : tensor<4x96xf32>
   %q = exec.rope %x_32 heads 8 <dim = 8> by %table at %p
     : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 16 as f32
+  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 16 as <f32>
     : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x160xf32>
   exec.output "y" %y : tensor<4x160xf32>
 }
@@ -625,7 +625,7 @@ exec.program @read_kept function {
   %x_32 = exec.columns %x[32 to 96] : tensor<4x96xf32>
   %q = exec.rope %x_32 heads 4 <dim = 8, offset = 8> by %table at %p
     : (tensor<4x64xf32>, memref<64x8xf32>, tensor<4xi32>) -> tensor<4x64xf32>
-  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 16 as f32
+  %y = exec.head_linear %q, %w heads 4 cols 0 to 8 keep 8 to 16 as <f32>
     : (tensor<4x64xf32>, tensor<4x8x32xf32>) -> tensor<4x160xf32>
   exec.output "y" %y : tensor<4x160xf32>
   exec.output "q" %q : tensor<4x64xf32>

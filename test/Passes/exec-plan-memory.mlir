@@ -3,7 +3,7 @@
 
 // CHECK: module attributes {exec.plan = {arena_bytes = 1600 : i64, state_bytes = 128 : i64}}
 // WIDE: module attributes {exec.plan = {arena_bytes = 6144 : i64, state_bytes = 512 : i64}}
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 // CHECK: exec.state @length at 0 : memref<4xi32>
 // CHECK: exec.state @active at 64 : memref<4xi32>
 // WIDE: exec.state @active at 256 : memref<4xi32>
@@ -128,7 +128,7 @@ exec.program @schedules decode k 0 n 1 to 8 {
 
 // -----
 
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %a = exec.alloc : memref<1152921504606846976xf32>
   // expected-error @+1 {{'exec.alloc' op expected the bytes of all buffers to fit 63 bits, got more at 'memref<1152921504606846976xf32>'}}

@@ -26,16 +26,16 @@
 
 // No format at all changes nothing.
 // RUN: mtp-opt %s --exec-quantize-weights | FileCheck %s --check-prefix=OFF
-// OFF: exec.weight @w {{.*}} : f32
+// OFF: exec.weight @w {{.*}} : <f32>
 
-exec.weight @w #exec.panels<32> k 8 n 32 stack 1 [#exec.source<key = "w">] : f32
-exec.weight @e #exec.raw k 8 n 32 stack 1 [#exec.source<key = "e">] : f32
+exec.weight @w #exec.panels<32> k 8 n 32 stack 1 [#exec.source<key = "w">] : <f32>
+exec.weight @e #exec.raw k 8 n 32 stack 1 [#exec.source<key = "e">] : <f32>
 exec.program @p function {
   %x = exec.input "x" : tensor<4x8xf32>
   %w = exec.ref @w : memref<1x8x32xf32>
-  %y = exec.linear %x, %w as f32
+  %y = exec.linear %x, %w as <f32>
     : (tensor<4x8xf32>, memref<1x8x32xf32>) -> tensor<4x32xf32>
   %i = exec.input "i" : tensor<4xi32>
   %e = exec.ref @e : memref<32x8xf32>
-  %z = exec.embed %i in %e as f32 : (memref<32x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  %z = exec.embed %i in %e as <f32> : (memref<32x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
 }

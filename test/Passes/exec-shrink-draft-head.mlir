@@ -29,9 +29,9 @@
 // All drafts share the small head; an argmax is looked up among the tokens that it
 // stands for.
 // CHECK: exec.constant @draft_vocabulary dense<{{\[\[}}1], [5], [40]]> : tensor<3x1xi32>
-// CHECK: exec.weight @head_draft #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "lm_head">] picks @draft_vocabulary : f32
-// CHECK: exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
-exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : f32
+// CHECK: exec.weight @head_draft #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "lm_head">] picks @draft_vocabulary : <f32>
+// CHECK: exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.state @sampling : memref<1x8xi32>
 // CHECK-LABEL: exec.program @round
 exec.program @round decode k 2 n 1 to 1 {
@@ -39,16 +39,16 @@ exec.program @round decode k 2 n 1 to 1 {
   %s = exec.input "s" : tensor<8xf32>
   %w = exec.ref @head : memref<2x8x32xf32>
   // CHECK: %[[W:.*]] = exec.ref @head_draft : memref<1x8x32xf32>
-  // CHECK: %[[L:.*]] = exec.linear %{{.*}}, %[[W]] as f32 role head : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
+  // CHECK: %[[L:.*]] = exec.linear %{{.*}}, %[[W]] as <f32> role head : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
   // CHECK: %[[V:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
   // CHECK: %[[P:.*]] = exec.argmax %[[L]] : (tensor<1x3xf32>)
   // CHECK: %[[T:.*]] = exec.gather_rows %[[V]], %[[P]] : (memref<3x1xi32>, tensor<1xi32>) -> tensor<1xi32>
-  %l = exec.linear %x, %w as f32 role head
+  %l = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p = exec.argmax %l : (tensor<1x64xf32>) -> tensor<1xi32>
   // A norm in front.
   // CHECK: exec.linear {{.*}} norm %{{.*}} role head : (tensor<1x8xf32>, tensor<8xf32>, memref<1x8x32xf32>) -> tensor<1x3xf32>
-  %l2 = exec.linear %x, %w as f32 norm %s eps 1.0e-6 role head
+  %l2 = exec.linear %x, %w as <f32> norm %s eps 1.0e-6 role head
     : (tensor<1x8xf32>, tensor<8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p2 = exec.argmax %l2 : (tensor<1x64xf32>) -> tensor<1xi32>
   // A draft that is sampled: the map decides whose noise a column has.
@@ -57,7 +57,7 @@ exec.program @round decode k 2 n 1 to 1 {
   // CHECK: %[[P3:.*]] = exec.sample %[[L3]] tokens %[[V3]] slots
   %at = exec.input "at" : tensor<1xi32>
   %sampling = exec.ref @sampling : memref<1x8xi32>
-  %l3 = exec.linear %x, %w as f32 role head
+  %l3 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p3 = exec.sample %l3 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
@@ -66,25 +66,25 @@ exec.program @round decode k 2 n 1 to 1 {
   // CHECK: exec.linear {{.*}} residual {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.argmax {{.*}} : (tensor<1x64xf32>)
   %r = exec.input "r" : tensor<1x64xf32>
-  %l4 = exec.linear %x, %w as f32 residual %r role head
+  %l4 = exec.linear %x, %w as <f32> residual %r role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
   %p4 = exec.argmax %l4 : (tensor<1x64xf32>) -> tensor<1xi32>
   // CHECK: exec.linear {{.*}} bias {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.argmax {{.*}} : (tensor<1x64xf32>)
   %bias = exec.input "bias" : tensor<64xf32>
-  %lb = exec.linear %x, %w as f32 bias %bias role head
+  %lb = exec.linear %x, %w as <f32> bias %bias role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>, tensor<64xf32>) -> tensor<1x64xf32>
   %pb = exec.argmax %lb : (tensor<1x64xf32>) -> tensor<1xi32>
   // CHECK: %[[L5:.*]] = exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: %[[C5:.*]] = exec.columns %[[L5]][1 to 64]
   // CHECK: exec.argmax %[[C5]] : (tensor<1x63xf32>)
-  %l5 = exec.linear %x, %w as f32 role head
+  %l5 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %l5_1 = exec.columns %l5[1 to 64] : tensor<1x64xf32>
   %p5 = exec.argmax %l5_1 : (tensor<1x63xf32>) -> tensor<1xi32>
   // CHECK: %[[L6:.*]] = exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.sample %[[L6]] slots
-  %l6 = exec.linear %x, %w as f32 role head
+  %l6 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p6 = exec.sample %l6 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
@@ -101,7 +101,7 @@ exec.program @round decode k 2 n 1 to 1 {
   // CHECK: exec.gather_rows %{{.*}} : (memref<64x1xi32>, tensor<1xi32>)
   // CHECK: %[[LAST:.*]] = exec.exclude %[[REST]], %{{.*}} -> tensor<1x3xf32>
   // CHECK: exec.sample %[[LAST]] tokens
-  %l7 = exec.linear %x, %w as f32 role head
+  %l7 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p7 = exec.sample %l7 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
@@ -112,7 +112,7 @@ exec.program @round decode k 2 n 1 to 1 {
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   // Logits that somebody reads who does not pick stay whole.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
-  %l10 = exec.linear %x, %w as f32 role head
+  %l10 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p10 = exec.argmax %l10 : (tensor<1x64xf32>) -> tensor<1xi32>
   %kept = exec.copy %l10 : (tensor<1x64xf32>) -> tensor<1x64xf32>
@@ -120,20 +120,20 @@ exec.program @round decode k 2 n 1 to 1 {
   // CHECK: %[[L11:.*]] = exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: %[[SUM:.*]] = exec.add %[[L11]]
   // CHECK: exec.argmax %[[SUM]] : (tensor<1x64xf32>)
-  %l11 = exec.linear %x, %w as f32 role head
+  %l11 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %sum = exec.add %l11, %r : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
   %p11 = exec.argmax %sum : (tensor<1x64xf32>) -> tensor<1xi32>
   // A product that is no head's is nobody's to shrink.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
-  %l12 = exec.linear %x, %w as f32
+  %l12 = exec.linear %x, %w as <f32>
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p12 = exec.argmax %l12 : (tensor<1x64xf32>) -> tensor<1xi32>
   // The target's pick is given to the host, and its head is no draft's, even where
   // its logits are not.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
   // CHECK: exec.sample {{.*}} : (tensor<1x64xf32>
-  %t = exec.linear %x, %w as f32 role head
+  %t = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %tp = exec.sample %t slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>

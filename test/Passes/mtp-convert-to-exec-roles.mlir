@@ -8,20 +8,20 @@
 // experts chosen or logits put out it is seen through what is done to logits before;
 // what happens to the head then follows, or is told.
 
-// HEAD-DAG: exec.weight @lm_head {{.*}} : i8 group 64
-// HEAD-DAG: exec.weight @own {{.*}} : i8 group 64
-// HEAD-DAG: exec.weight @part {{.*}} : i8 group 64
-// HEAD-DAG: exec.weight @gate {{.*}} : bf16{{$}}
-// HEAD-DAG: exec.weight @up {{.*}} : bf16{{$}}
-// HEAD-DAG: exec.weight @scored {{.*}} : i8 group 64
-// HEAD-DAG: exec.weight @said {{.*}} : i8 group 64
-// BODY-DAG: exec.weight @lm_head {{.*}} : bf16{{$}}
-// BODY-DAG: exec.weight @own {{.*}} : bf16{{$}}
-// BODY-DAG: exec.weight @part {{.*}} : bf16{{$}}
-// BODY-DAG: exec.weight @gate {{.*}} : bf16{{$}}
-// BODY-DAG: exec.weight @up {{.*}} : i8 group 64
-// BODY-DAG: exec.weight @scored {{.*}} : bf16{{$}}
-// BODY-DAG: exec.weight @said {{.*}} : bf16{{$}}
+// HEAD-DAG: exec.weight @lm_head {{.*}} : <int8, group = 64>
+// HEAD-DAG: exec.weight @own {{.*}} : <int8, group = 64>
+// HEAD-DAG: exec.weight @part {{.*}} : <int8, group = 64>
+// HEAD-DAG: exec.weight @gate {{.*}} : <bf16>{{$}}
+// HEAD-DAG: exec.weight @up {{.*}} : <bf16>{{$}}
+// HEAD-DAG: exec.weight @scored {{.*}} : <int8, group = 64>
+// HEAD-DAG: exec.weight @said {{.*}} : <int8, group = 64>
+// BODY-DAG: exec.weight @lm_head {{.*}} : <bf16>{{$}}
+// BODY-DAG: exec.weight @own {{.*}} : <bf16>{{$}}
+// BODY-DAG: exec.weight @part {{.*}} : <bf16>{{$}}
+// BODY-DAG: exec.weight @gate {{.*}} : <bf16>{{$}}
+// BODY-DAG: exec.weight @up {{.*}} : <int8, group = 64>
+// BODY-DAG: exec.weight @scored {{.*}} : <bf16>{{$}}
+// BODY-DAG: exec.weight @said {{.*}} : <bf16>{{$}}
 
 // SHRINK: warning: this head drafts from the whole vocabulary, not from the draft vocabulary's 2 tokens, since its logits are read by more than picks
 // SHRINK-NEXT: mtp.linear %x, %head
@@ -37,14 +37,14 @@
 // FUSE-NOT: exec.add
 
 // CHECK-LABEL: exec.program @round
-// CHECK: exec.linear {{.*}} as bf16 role head : {{.*}} -> tensor<2x64xf32>
+// CHECK: exec.linear {{.*}} as <bf16> role head : {{.*}} -> tensor<2x64xf32>
 // CHECK: exec.add
 // CHECK: exec.argmax
 // CHECK: exec.linear {{.*}} residual %{{.*}} role head :
 // CHECK: exec.argmax
-// CHECK: exec.linear {{.*}} as bf16 role head : {{.*}} -> tensor<2x128xf32>
+// CHECK: exec.linear {{.*}} as <bf16> role head : {{.*}} -> tensor<2x128xf32>
 // CHECK: exec.argmax
-// CHECK: exec.linear {{.*}} as bf16 role head : {{.*}} -> tensor<2x64xf32>
+// CHECK: exec.linear {{.*}} as <bf16> role head : {{.*}} -> tensor<2x64xf32>
 // CHECK: exec.argmax
 exec.program @round decode k 2 n 2 to 2 {
   %x = exec.input "x" : tensor<2x8xf32>
@@ -78,14 +78,14 @@ exec.program @round decode k 2 n 2 to 2 {
 // A router behind a bias; what it is fed is no router, nor is what feeds a head. Logits
 // that are put out are a head's. What is said stays.
 // CHECK-LABEL: exec.program @scores
-// CHECK: exec.linear {{.*}} as bf16 activation swiglu :
-// CHECK: exec.linear {{.*}} as bf16 role router :
+// CHECK: exec.linear {{.*}} as <bf16> activation swiglu :
+// CHECK: exec.linear {{.*}} as <bf16> role router :
 // CHECK: exec.add
 // CHECK: exec.moe_route
-// CHECK: exec.linear {{.*}} as bf16 role head :
+// CHECK: exec.linear {{.*}} as <bf16> role head :
 // CHECK: exec.rms_norm
 // CHECK: exec.output "logits"
-// CHECK: exec.linear {{.*}} as bf16 role head :
+// CHECK: exec.linear {{.*}} as <bf16> role head :
 // CHECK: exec.output "hidden"
 exec.program @scores function {
   %x = exec.input "x" : tensor<2x8xf32>

@@ -11,13 +11,13 @@
 
 // A fused projection's parts are read in place: views, no copy. A view of a view is
 // one of what that is of.
-// CHECK-DAG: exec.weight @q #exec.panels<32> k 8 n 24 stack 1 [#exec.source<key = "q", shape = [8, 8]>, #exec.source<key = "kv", shape = [16, 8]>] : bf16
-// CHECK-DAG: exec.weight @n #exec.raw k 8 n 1 stack 1 [#exec.source<key = "n", shape = [8]>] : f32
+// CHECK-DAG: exec.weight @q #exec.panels<32> k 8 n 24 stack 1 [#exec.source<key = "q", shape = [8, 8]>, #exec.source<key = "kv", shape = [16, 8]>] : <bf16>
+// CHECK-DAG: exec.weight @n #exec.raw k 8 n 1 stack 1 [#exec.source<key = "n", shape = [8]>] : <f32>
 // CHECK-LABEL: exec.program @views
 // CHECK: %[[X:.*]] = exec.input "x" : tensor<4x8xf32>
 // CHECK: %[[N:.*]] = exec.ref @n : memref<1x8xf32>
 // CHECK: %[[W:.*]] = exec.ref @q : memref<1x4x32x2xbf16>
-// CHECK: %[[Y:.*]] = exec.linear %[[X]], %[[W]] as bf16 norm %[[N]] eps 9.99999997E-7 : {{.*}} -> tensor<4x24xf32>
+// CHECK: %[[Y:.*]] = exec.linear %[[X]], %[[W]] as <bf16> norm %[[N]] eps 9.99999997E-7 : {{.*}} -> tensor<4x24xf32>
 // CHECK-NEXT: %[[A:.*]] = exec.columns %[[Y]][8 to 16]
 // CHECK-NEXT: %[[B:.*]] = exec.columns %[[Y]][16 to 24]
 // CHECK-NEXT: %[[S:.*]] = exec.add %[[A]], %[[B]] :
@@ -44,7 +44,7 @@ exec.program @views function {
 
 // Equal weights are declared once for all programs, and so are tables. Another
 // block of rows of the same tensor is another weight.
-// CHECK-COUNT-1: exec.weight @w #exec.panels<32> k 8 n 16 stack 1 [#exec.source<key = "w", shape = [16, 8]>] : f32
+// CHECK-COUNT-1: exec.weight @w #exec.panels<32> k 8 n 16 stack 1 [#exec.source<key = "w", shape = [16, 8]>] : <f32>
 // CHECK-COUNT-1: exec.rope_table @rope_table <dim = 8, theta = 1.000000e+04> positions 66
 // CHECK-LABEL: exec.program @first
 // CHECK: exec.ref @w :
@@ -81,10 +81,10 @@ exec.program @second function {
 // -----
 
 // A block per head, and the kept columns behind each product.
-// CHECK: exec.weight @kv_b #exec.panels<32> k 32 n 64 stack 4 [#exec.source<key = "kv_b", row_end = 32, row_stride = 64, transpose = true, shape = [256, 64]>] : f32
+// CHECK: exec.weight @kv_b #exec.panels<32> k 32 n 64 stack 4 [#exec.source<key = "kv_b", row_end = 32, row_stride = 64, transpose = true, shape = [256, 64]>] : <f32>
 // CHECK-LABEL: exec.program @heads
 // CHECK: %[[Q:.*]] = exec.input "q"
-// CHECK: %[[Y:.*]] = exec.head_linear %[[Q]], %{{.*}} heads 4 cols 0 to 32 keep 32 to 48 as f32 : {{.*}} -> tensor<2x320xf32>
+// CHECK: %[[Y:.*]] = exec.head_linear %[[Q]], %{{.*}} heads 4 cols 0 to 32 keep 32 to 48 as <f32> : {{.*}} -> tensor<2x320xf32>
 // CHECK: exec.output "y" %[[Y]]
 exec.program @heads function {
   %q = exec.input "q" : tensor<2x192xf32>
@@ -97,7 +97,7 @@ exec.program @heads function {
 // -----
 
 // Blocks of a part of a tensor begin where the part does.
-// CHECK: exec.weight @kv_b #exec.panels<32> k 32 n 40 stack 4 [#exec.source<key = "kv_b", row_begin = 256, row_end = 288, row_stride = 64, col_begin = 8, col_end = 48, transpose = true, shape = [600, -1]>] : f32
+// CHECK: exec.weight @kv_b #exec.panels<32> k 32 n 40 stack 4 [#exec.source<key = "kv_b", row_begin = 256, row_end = 288, row_stride = 64, col_begin = 8, col_end = 48, transpose = true, shape = [600, -1]>] : <f32>
 // CHECK-LABEL: exec.program @part_heads
 exec.program @part_heads function {
   %q = exec.input "q" : tensor<2x192xf32>
@@ -110,14 +110,14 @@ exec.program @part_heads function {
 // -----
 
 // Experts: choice, order by expert, two products, the sum.
-// CHECK-DAG: exec.weight @"e.{}.g" #exec.gated_panels<32> k 16 n 64 stack 8 [#exec.source<key = "e.{}.g", shape = [32, 16]>, #exec.source<key = "e.{}.u", shape = [32, 16]>] : bf16
-// CHECK-DAG: exec.weight @"e.{}.d" #exec.panels<32> k 32 n 16 stack 8 [#exec.source<key = "e.{}.d", shape = [16, 32]>] : bf16
+// CHECK-DAG: exec.weight @"e.{}.g" #exec.gated_panels<32> k 16 n 64 stack 8 [#exec.source<key = "e.{}.g", shape = [32, 16]>, #exec.source<key = "e.{}.u", shape = [32, 16]>] : <bf16>
+// CHECK-DAG: exec.weight @"e.{}.d" #exec.panels<32> k 32 n 16 stack 8 [#exec.source<key = "e.{}.d", shape = [16, 32]>] : <bf16>
 // CHECK-LABEL: exec.program @experts
 // CHECK: %[[POS:.*]] = exec.input "p"
 // CHECK: %[[E:.*]], %[[W:.*]] = exec.moe_route %{{.*}} softmax : {{.*}} -> (tensor<4x2xi32>, tensor<4x2xf32>)
 // CHECK: %[[ST:.*]], %[[ORD:.*]] = exec.moe_plan %[[E]] at %[[POS]] : {{.*}} -> (tensor<9xi32>, tensor<8xi32>)
-// CHECK: %[[ACT:.*]] = exec.moe_gate_up %[[X:.*]], %{{.*}} as bf16 rows(%[[ST]], %[[ORD]]) : {{.*}} -> tensor<8x32xf32>
-// CHECK: %[[DOWN:.*]] = exec.moe_down %[[ACT]], %{{.*}} as bf16 rows(%[[ST]], %[[ORD]]) top_k 2 : {{.*}} -> tensor<8x16xf32>
+// CHECK: %[[ACT:.*]] = exec.moe_gate_up %[[X:.*]], %{{.*}} as <bf16> rows(%[[ST]], %[[ORD]]) : {{.*}} -> tensor<8x32xf32>
+// CHECK: %[[DOWN:.*]] = exec.moe_down %[[ACT]], %{{.*}} as <bf16> rows(%[[ST]], %[[ORD]]) top_k 2 : {{.*}} -> tensor<8x16xf32>
 // CHECK: exec.moe_combine %[[DOWN]] by %[[W]] at %[[POS]] residual %[[X]] :
 exec.program @experts function {
   %x = exec.input "x" : tensor<4x16xf32>

@@ -4,7 +4,7 @@
 // those that it only loads are read; a shared one has no extent of slots. An
 // index that may be out of range is clamped, one that cannot be is not.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
-// CHECK-LABEL: exec.kernel @control_0 "control" {outputs = 2 : i64, reads = 4 : i64, updates = 1 : i64} {
+// CHECK-LABEL: exec.kernel @control_0 #exec.control<reads = 4, updates = 1, outputs = 2> {
 // CHECK-NEXT: ^bb0(%[[TASK:.*]]: index, %[[SLOTS:.*]]: memref<?xi32>, %[[DRAFTS:.*]]: memref<?x2xi32>, %[[LENGTH:.*]]: memref<4xi32>, %[[ACTIVE:.*]]: memref<4xi32>, %[[WINDOW:.*]]: memref<4x3xi32>, %[[TOKENS:.*]]: memref<?x3xi32>, %[[COUNT:.*]]: memref<?xi64>):
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
@@ -138,9 +138,9 @@ exec.program @nothing function {
 // -----
 
 // A kernel is known by the name of the location, of those that are joined each once.
-// CHECK-DAG: exec.kernel @look_up_0 "control"
-// CHECK-DAG: exec.kernel @look_up_1 "control"
-// CHECK-DAG: exec.kernel @control_0 "control"
+// CHECK-DAG: exec.kernel @look_up_0 #exec.control<
+// CHECK-DAG: exec.kernel @look_up_1 #exec.control<
+// CHECK-DAG: exec.kernel @control_0 #exec.control<
 module {
 exec.state @n : memref<2xi32>
 exec.program @p function {

@@ -21,7 +21,7 @@ def sum_of(terms, rows):
 
 
 def config_of(kernel):
-    return dict(re.findall(r'(\w+) = ["<]?([\w.]+)', kernel["config"]))
+    return dict(re.findall(r"(\w+) = <?([\w.]+)", kernel["config"]))
 
 
 def image_of(path, dump, plan):
@@ -46,7 +46,7 @@ def product_line(name, image, kernel):
     if weight is None or sizes[weight] < LEAST_BYTES:
         return None
     config = config_of(kernel)
-    kind = config.get("format") or config["dtype"]
+    kind = config["format"]
     name = f"{name} {kernel['kind']} {config['n']} x {config['k']} {kind}".replace(" ", "_")
     fields = {"name": name, "image": image, "symbol": kernel["symbol"],
               "threads": kernel["threads"], "shared": kernel["shared_bytes"],

@@ -18,15 +18,15 @@ exec.program @products function {
   %r = exec.input "r" : tensor<4x64xf32>
   %s = exec.input "s" : tensor<4xi32>
   %sampling = exec.ref @sampling : memref<2x8xi32>
-  // CHECK: %[[Y:.*]] = exec.linear %[[X:.*]], %{{.*}} as bf16 : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x64xf32>
-  %y = exec.linear %x, %w as bf16 : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x64xf32>
-  // CHECK: exec.linear %[[X]], %{{.*}} as i4 group 64 norm %{{.*}} eps 9.99999997E-7 offset 1 bias %{{.*}} residual %{{.*}} :
-  %y1 = exec.linear %x, %q as i4 group 64 norm %n eps 1.0e-6 offset 1 bias %b residual %r
+  // CHECK: %[[Y:.*]] = exec.linear %[[X:.*]], %{{.*}} as <bf16> : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x64xf32>
+  %y = exec.linear %x, %w as <bf16> : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x64xf32>
+  // CHECK: exec.linear %[[X]], %{{.*}} as <int4, group = 64> norm %{{.*}} eps 9.99999997E-7 offset 1 bias %{{.*}} residual %{{.*}} :
+  %y1 = exec.linear %x, %q as <int4, group = 64> norm %n eps 1.0e-6 offset 1 bias %b residual %r
     : (tensor<4x192xf32>, tensor<192xf32>, tensor<2x3456xi8>, tensor<64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
-  // CHECK: exec.linear {{.*}} as bf16 role head : {{.*}} -> tensor<4x64xf32>
-  %yh = exec.linear %x, %w as bf16 role head : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x64xf32>
-  // CHECK: exec.linear {{.*}} as bf16 activation swiglu : {{.*}} -> tensor<4x32xf32>
-  %y2 = exec.linear %x, %w as bf16 activation swiglu
+  // CHECK: exec.linear {{.*}} as <bf16> role head : {{.*}} -> tensor<4x64xf32>
+  %yh = exec.linear %x, %w as <bf16> role head : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x64xf32>
+  // CHECK: exec.linear {{.*}} as <bf16> activation swiglu : {{.*}} -> tensor<4x32xf32>
+  %y2 = exec.linear %x, %w as <bf16> activation swiglu
     : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x32xf32>
   %fragments = exec.input "fragments" : tensor<2x6x32x32xbf16>
   // CHECK: %[[ROWS:.*]] = exec.round_rows %[[X]] : (tensor<4x192xf32>) -> tensor<4x192xbf16>
@@ -43,20 +43,20 @@ exec.program @products function {
     : (tensor<4x192xbf16>, tensor<64x192xbf16>) -> (tensor<4x64xf32>, tensor<256xi8>)
   // CHECK: exec.add_bias %[[G]], %{{.*}} : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
   %biased = exec.add_bias %g, %b : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
-  // CHECK: %{{.*}}, %{{.*}} = exec.linear_argmax {{.*}} n 64 as bf16 :
-  %b0, %c0 = exec.linear_argmax %x, %w n 64 as bf16
+  // CHECK: %{{.*}}, %{{.*}} = exec.linear_argmax {{.*}} n 64 as <bf16> :
+  %b0, %c0 = exec.linear_argmax %x, %w n 64 as <bf16>
     : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> (tensor<4x2xf32>, tensor<4x2xi32>)
-  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = exec.linear_argmax {{.*}} n 64 as i4 group 64 norm %{{.*}} eps {{.*}} bias %{{.*}} logits(%{{.*}}, %{{.*}}) :
-  %b1, %c1, %l1 = exec.linear_argmax %x, %q n 64 as i4 group 64 norm %n eps 1.0e-6 bias %b logits (%s, %sampling)
+  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = exec.linear_argmax {{.*}} n 64 as <int4, group = 64> norm %{{.*}} eps {{.*}} bias %{{.*}} logits(%{{.*}}, %{{.*}}) :
+  %b1, %c1, %l1 = exec.linear_argmax %x, %q n 64 as <int4, group = 64> norm %n eps 1.0e-6 bias %b logits (%s, %sampling)
     : (tensor<4x192xf32>, tensor<192xf32>, tensor<2x3456xi8>, tensor<64xf32>, tensor<4xi32>, memref<2x8xi32>)
       -> (tensor<4x2xf32>, tensor<4x2xi32>, tensor<4x64xf32>)
   %hw = exec.input "hw" : tensor<8x16x32x2xbf16>
   %table = exec.input "table" : tensor<64x16xf32>
-  // CHECK: exec.head_linear {{.*}} heads 4 cols 0 to 32 as bf16 :
-  %h0 = exec.head_linear %x, %hw heads 4 cols 0 to 32 as bf16
+  // CHECK: exec.head_linear {{.*}} heads 4 cols 0 to 32 as <bf16> :
+  %h0 = exec.head_linear %x, %hw heads 4 cols 0 to 32 as <bf16>
     : (tensor<4x192xf32>, tensor<8x16x32x2xbf16>) -> tensor<4x256xf32>
-  // CHECK: exec.head_linear {{.*}} heads 4 cols 0 to 32 keep 32 to 48 as bf16 rotated <dim = 16, offset = 32> by(%{{.*}}, %{{.*}}) :
-  %h1 = exec.head_linear %x, %hw heads 4 cols 0 to 32 keep 32 to 48 as bf16 rotated <dim = 16, offset = 32> by (%table, %s)
+  // CHECK: exec.head_linear {{.*}} heads 4 cols 0 to 32 keep 32 to 48 as <bf16> rotated <dim = 16, offset = 32> by(%{{.*}}, %{{.*}}) :
+  %h1 = exec.head_linear %x, %hw heads 4 cols 0 to 32 keep 32 to 48 as <bf16> rotated <dim = 16, offset = 32> by (%table, %s)
     : (tensor<4x192xf32>, tensor<8x16x32x2xbf16>, tensor<64x16xf32>, tensor<4xi32>) -> tensor<4x320xf32>
 }
 
@@ -95,8 +95,8 @@ exec.program @rows function {
   %c = exec.columns %x[8 to 16] : tensor<4x16xf32>
   // CHECK: exec.regroup %[[X]] : tensor<4x16xf32> -> tensor<2x2x16xf32>
   %g = exec.regroup %x : tensor<4x16xf32> -> tensor<2x2x16xf32>
-  // CHECK: exec.embed %{{.*}} in %{{.*}} as bf16 :
-  %y0 = exec.embed %t in %e as bf16 : (tensor<64x16xbf16>, tensor<4xi32>) -> tensor<4x16xf32>
+  // CHECK: exec.embed %{{.*}} in %{{.*}} as <bf16> :
+  %y0 = exec.embed %t in %e as <bf16> : (tensor<64x16xbf16>, tensor<4xi32>) -> tensor<4x16xf32>
   // CHECK: exec.mask_first %[[X]] at %{{.*}} :
   %y1 = exec.mask_first %x at %t : (tensor<4x16xf32>, tensor<4xi32>) -> tensor<4x16xf32>
   // CHECK: exec.rms_norm %[[X]] by %{{.*}} groups 2 eps 9.99999997E-7 offset 1 :
@@ -162,11 +162,11 @@ exec.program @experts function {
     : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x2xi32>, tensor<4x2xf32>)
   // CHECK: %[[S:.*]], %[[O:.*]] = exec.moe_plan %[[E]] at %{{.*}} :
   %s, %o = exec.moe_plan %e at %p : (tensor<4xi32>, tensor<4x2xi32>) -> (tensor<9xi32>, tensor<8xi32>)
-  // CHECK: %[[A:.*]] = exec.moe_gate_up %[[X:.*]], %{{.*}} as bf16 rows(%[[S]], %[[O]]) :
-  %a = exec.moe_gate_up %x, %up as bf16 rows (%s, %o)
+  // CHECK: %[[A:.*]] = exec.moe_gate_up %[[X:.*]], %{{.*}} as <bf16> rows(%[[S]], %[[O]]) :
+  %a = exec.moe_gate_up %x, %up as <bf16> rows (%s, %o)
     : (tensor<4x16xf32>, tensor<16x8x32x2xbf16>, tensor<9xi32>, tensor<8xi32>) -> tensor<8x32xf32>
-  // CHECK: %[[D:.*]] = exec.moe_down %[[A]], %{{.*}} as bf16 rows(%[[S]], %[[O]]) top_k 2 :
-  %d = exec.moe_down %a, %down as bf16 rows (%s, %o) top_k 2
+  // CHECK: %[[D:.*]] = exec.moe_down %[[A]], %{{.*}} as <bf16> rows(%[[S]], %[[O]]) top_k 2 :
+  %d = exec.moe_down %a, %down as <bf16> rows (%s, %o) top_k 2
     : (tensor<8x32xf32>, tensor<8x16x32x2xbf16>, tensor<9xi32>, tensor<8xi32>) -> tensor<8x16xf32>
   // CHECK: exec.moe_combine %[[D]] by %[[W]] at %{{.*}} residual %[[X]] shared %[[X]] :
   %y = exec.moe_combine %d by %w at %p residual %x shared %x

@@ -2,9 +2,9 @@
 // RUN: mtp-opt %s --split-input-file --exec-bufferize | FileCheck %s --check-prefix=BUFFERS
 // RUN: mtp-opt %s --split-input-file --exec-form-stages=solo-elements=0 | FileCheck %s --check-prefix=STAGES
 
-// CHECK-LABEL: exec.kernel @advance "control" {outputs = 1 : i64, reads = 2 : i64, updates = 1 : i64} {
+// CHECK-LABEL: exec.kernel @advance #exec.control<reads = 2, updates = 1, outputs = 1> {
 // CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: memref<?xi32>, %{{.*}}: memref<?x3xi32>, %{{.*}}: memref<4xi32>, %{{.*}}: memref<?x3xi32>):
-exec.kernel @advance "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @advance #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?x3xi32>):
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -19,7 +19,7 @@ exec.kernel @advance "control" {reads = 2, updates = 1, outputs = 1} {
   %n = memref.load %own[%c0] : memref<3xi32>
   memref.store %n, %l[%c0] : memref<4xi32>
 }
-exec.kernel @count "control" {reads = 2, updates = 0, outputs = 1} {
+exec.kernel @count #exec.control<reads = 2, updates = 0, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 // CHECK: exec.state @length : memref<4xi32>
@@ -65,7 +65,7 @@ exec.program @calls function {
 
 // Slots may be all that a state lists; the call is for the first of them.
 // CHECK-LABEL: exec.program @some
-exec.kernel @count "control" {reads = 1, updates = 0, outputs = 1} {
+exec.kernel @count #exec.control<reads = 1, updates = 0, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %y: memref<?xi32>):
 }
 exec.state shared @active : memref<4xi32>

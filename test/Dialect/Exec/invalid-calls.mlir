@@ -66,7 +66,7 @@ exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{'exec.linear' op failed to verify that all of {x, y} have same rows}}
-  %r = exec.linear %x, %w as f32 : (tensor<4x16xf32>, tensor<1x16x32xf32>) -> tensor<2x32xf32>
+  %r = exec.linear %x, %w as <f32> : (tensor<4x16xf32>, tensor<1x16x32xf32>) -> tensor<2x32xf32>
 }
 
 // -----
@@ -77,18 +77,18 @@ exec.program @p function {
   %w = exec.input "w" : tensor<1x16x32xf32>
   %h = exec.input "h" : tensor<4x8xf32>
   // expected-error @+1 {{failed to verify that residual to have the shape of y}}
-  %r = exec.linear %x, %w as f32 residual %h
+  %r = exec.linear %x, %w as <f32> residual %h
     : (tensor<4x16xf32>, tensor<1x16x32xf32>, tensor<4x8xf32>) -> tensor<4x32xf32>
 }
 
 // -----
 
-// linear_c3
+// format_c1: of a call
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %wb = exec.input "wb" : tensor<1x640xi8>
-  // expected-error @+1 {{failed to verify that group to be given for i8 and i4 alone}}
-  %r = exec.linear %x, %wb as i8 : (tensor<4x16xf32>, tensor<1x640xi8>) -> tensor<4x32xf32>
+  // expected-error @+1 {{expected a group of a multiple of 32 up to 128 for elements of int8, got 0}}
+  %r = exec.linear %x, %wb as <int8> : (tensor<4x16xf32>, tensor<1x640xi8>) -> tensor<4x32xf32>
 }
 
 // -----
@@ -99,7 +99,7 @@ exec.program @p function {
   %w = exec.input "w" : tensor<1x16x32xf32>
   %n = exec.input "n" : tensor<16xf32>
   // expected-error @+1 {{failed to verify that eps to be given with norm alone}}
-  %r = exec.linear %x, %w as f32 norm %n
+  %r = exec.linear %x, %w as <f32> norm %n
     : (tensor<4x16xf32>, tensor<16xf32>, tensor<1x16x32xf32>) -> tensor<4x32xf32>
 }
 
@@ -179,7 +179,7 @@ exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{failed to verify that all of {x, best, columns} have same rows}}
-  %r, %q = exec.linear_argmax %x, %w n 32 as f32
+  %r, %q = exec.linear_argmax %x, %w n 32 as <f32>
     : (tensor<4x16xf32>, tensor<1x16x32xf32>) -> (tensor<2x1xf32>, tensor<2x1xi32>)
 }
 
@@ -190,7 +190,7 @@ exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{failed to verify that all of {best, columns} have same shape}}
-  %r, %q = exec.linear_argmax %x, %w n 32 as f32
+  %r, %q = exec.linear_argmax %x, %w n 32 as <f32>
     : (tensor<4x16xf32>, tensor<1x16x32xf32>) -> (tensor<4x1xf32>, tensor<4x2xi32>)
 }
 
@@ -203,7 +203,7 @@ exec.program @p function {
   %s = exec.input "s" : tensor<4xi32>
   %sampling = exec.input "sampling" : tensor<2x8xi32>
   // expected-error @+1 {{failed to verify that slots, sampling, logits to be given together}}
-  %r, %q = exec.linear_argmax %x, %w n 32 as f32 logits (%s, %sampling)
+  %r, %q = exec.linear_argmax %x, %w n 32 as <f32> logits (%s, %sampling)
     : (tensor<4x16xf32>, tensor<1x16x32xf32>, tensor<4xi32>, tensor<2x8xi32>) -> (tensor<4x1xf32>, tensor<4x1xi32>)
 }
 
@@ -214,7 +214,7 @@ exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %w = exec.input "w" : tensor<1x16x32xf32>
   // expected-error @+1 {{expected columns of heads of 'tensor<4x16xf32>' and 'tensor<4x32xf32>', got heads 1, cols 0 to 17 and keep 0 to 0}}
-  %r = exec.head_linear %x, %w heads 1 cols 0 to 17 as f32
+  %r = exec.head_linear %x, %w heads 1 cols 0 to 17 as <f32>
     : (tensor<4x16xf32>, tensor<1x16x32xf32>) -> tensor<4x32xf32>
 }
 
@@ -283,7 +283,7 @@ exec.program @p function {
   %s = exec.input "s" : tensor<4xi32>
   %e = exec.input "e" : tensor<64x16xbf16>
   // expected-error @+1 {{failed to verify that all of {tokens, y} have same rows}}
-  %r = exec.embed %s in %e as bf16 : (tensor<64x16xbf16>, tensor<4xi32>) -> tensor<2x16xf32>
+  %r = exec.embed %s in %e as <bf16> : (tensor<64x16xbf16>, tensor<4xi32>) -> tensor<2x16xf32>
 }
 
 // -----
@@ -486,7 +486,7 @@ exec.program @p function {
   %st = exec.input "st" : tensor<9xi32>
   %o8 = exec.input "o8" : tensor<8xi32>
   // expected-error @+1 {{failed to verify that all of {order, y} have same rows}}
-  %r = exec.moe_gate_up %x, %w as f32 rows (%st, %o8)
+  %r = exec.moe_gate_up %x, %w as <f32> rows (%st, %o8)
     : (tensor<4x16xf32>, tensor<1x16x32xf32>, tensor<9xi32>, tensor<8xi32>) -> tensor<4x16xf32>
 }
 
@@ -499,7 +499,7 @@ exec.program @p function {
   %st = exec.input "st" : tensor<9xi32>
   %o8 = exec.input "o8" : tensor<8xi32>
   // expected-error @+1 {{failed to verify that all of {x, order, y} have same rows}}
-  %r = exec.moe_down %x, %w as f32 rows (%st, %o8) top_k 2
+  %r = exec.moe_down %x, %w as <f32> rows (%st, %o8) top_k 2
     : (tensor<4x16xf32>, tensor<1x16x32xf32>, tensor<9xi32>, tensor<8xi32>) -> tensor<8x16xf32>
 }
 

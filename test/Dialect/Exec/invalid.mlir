@@ -1,151 +1,121 @@
 // RUN: mtp-opt %s --split-input-file --verify-diagnostics
 
-// kernel_c1
-// expected-error @+1 {{'exec.kernel' op expected a kind of the kernel catalogue, got 'matmul'}}
-exec.kernel @k "matmul" {}
-
-// -----
-
 // weight_c1
-// expected-error @+1 {{'exec.weight' op expected panels of 32 outputs for elements of 'i8', got #exec.panels<16>}}
-exec.weight @w #exec.panels<16> k 64 n 8 stack 1 [#exec.source<key = "w">] : i8 group 64
+// expected-error @+1 {{'exec.weight' op expected panels of 32 outputs for elements of #exec.format<int8, group = 64>, got #exec.panels<16>}}
+exec.weight @w #exec.panels<16> k 64 n 8 stack 1 [#exec.source<key = "w">] : <int8, group = 64>
 
 // -----
 
 // panels_c1
 // expected-error @+1 {{expected panels of a power of two from 4 to 256 outputs, got 24}}
-exec.weight @w #exec.panels<24> k 8 n 8 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.panels<24> k 8 n 8 stack 1 [#exec.source<key = "w">] : <f32>
 
 // -----
 
 // panels_c1
 // expected-error @+1 {{expected panels of 32 outputs in fragments, got 16}}
-exec.weight @w #exec.panels<16, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">] : bf16
+exec.weight @w #exec.panels<16, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">] : <bf16>
 
 // -----
 
 // weight_c6
-// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'bf16' and 40}}
-exec.weight @w #exec.panels<32, fragments = true> k 40 n 8 stack 1 [#exec.source<key = "w">] : bf16
+// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got #exec.format<bf16> and 40}}
+exec.weight @w #exec.panels<32, fragments = true> k 40 n 8 stack 1 [#exec.source<key = "w">] : <bf16>
 
 // -----
 
 // weight_c6
-// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.gated_panels<32, fragments = true>, got 'f32' and 32}}
-exec.weight @w #exec.gated_panels<32, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : f32
+// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.gated_panels<32, fragments = true>, got #exec.format<f32> and 32}}
+exec.weight @w #exec.gated_panels<32, fragments = true> k 32 n 8 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : <f32>
 
 // -----
 
 // weight_c6
-// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got 'i4' in groups of 96 and 192}}
-exec.weight @w #exec.panels<32, fragments = true> k 192 n 8 stack 1 [#exec.source<key = "w">] : i4 group 96
+// expected-error @+1 {{'exec.weight' op expected elements of bf16, or integers in groups of 32, 64 or 128, and a k that is a multiple of 32 for layout #exec.panels<32, fragments = true>, got #exec.format<int4, group = 96> and 192}}
+exec.weight @w #exec.panels<32, fragments = true> k 192 n 8 stack 1 [#exec.source<key = "w">] : <int4, group = 96>
 
 // -----
 
 // gated_panels_c1
 // expected-error @+1 {{expected panels of a power of two from 4 to 256 outputs, got 512}}
-exec.weight @w #exec.gated_panels<512> k 8 n 8 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.gated_panels<512> k 8 n 8 stack 1 [#exec.source<key = "w">] : <f32>
 
 // -----
 
 // weight_c3
 // expected-error @+1 {{'exec.weight' op expected an even n for layout #exec.gated_panels<32>, got 7}}
-exec.weight @w #exec.gated_panels<32> k 8 n 7 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : f32
+exec.weight @w #exec.gated_panels<32> k 8 n 7 stack 1 [#exec.source<key = "w">, #exec.source<key = "v">] : <f32>
 
 // -----
 
 // weight_c2
 // expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product is at most 2^50, got 8, 0 and 1}}
-exec.weight @w #exec.panels<32> k 8 n 0 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.panels<32> k 8 n 0 stack 1 [#exec.source<key = "w">] : <f32>
 
 // -----
 
 // weight_c2
 // expected-error @+1 {{'exec.weight' op expected positive k, n and stack whose product is at most 2^50, got 4294967296, 4294967296 and 1}}
-exec.weight @w #exec.panels<32> k 4294967296 n 4294967296 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.panels<32> k 4294967296 n 4294967296 stack 1 [#exec.source<key = "w">] : <f32>
 
 // -----
 
 // weight_c3
 // expected-error @+1 {{'exec.weight' op expected 2 sources for layout #exec.gated_panels<32>, got 1}}
-exec.weight @w #exec.gated_panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.gated_panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : <f32>
 
 // -----
 
 // weight_c3
 // expected-error @+1 {{'exec.weight' op expected 1 sources for layout #exec.raw, got 0}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [] : f32
+exec.weight @w #exec.raw k 8 n 64 stack 1 [] : <f32>
 
 // -----
 
 // expected-error @+1 {{'exec.weight' op attribute 'sources' failed to satisfy constraint: an array of #exec.source}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [{key = "w"}] : f32
+exec.weight @w #exec.raw k 8 n 64 stack 1 [{key = "w"}] : <f32>
 
 // -----
 
 // expected-error @+1 {{struct is missing required parameter: key}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<row_begin = 0>] : f32
+exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<row_begin = 0>] : <f32>
 
 // -----
 
 // source_c1
 // expected-error @+1 {{expected a shape of one or two dimensions, got 3}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<key = "w", shape = [1, 8, 64]>] : f32
+exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<key = "w", shape = [1, 8, 64]>] : <f32>
 
 // -----
 
 // weight_c4
-// expected-error @+1 {{'exec.weight' op expected elements of f32, bf16, i8 or i4, got 'f16'}}
-exec.weight @w #exec.raw k 8 n 64 stack 1 [#exec.source<key = "w">] : f16
+// expected-error @+1 {{'exec.weight' op expected no stack for a table of #exec.format<int8, group = 32>, got 2}}
+exec.weight @w #exec.raw k 8 n 64 stack 2 [#exec.source<key = "w.{}">] : <int8, group = 32>
 
 // -----
 
 // weight_c5
-// expected-error @+1 {{'exec.weight' op expected a group of a multiple of 32 up to 128 for elements of 'i4', got 0}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : i4
-
-// -----
-
-// weight_c5
-// expected-error @+1 {{'exec.weight' op expected a group of a multiple of 32 up to 128 for elements of 'i8', got 160}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : i8 group 160
-
-// -----
-
-// weight_c5
-// expected-error @+1 {{'exec.weight' op expected no stack for a table of 'i8', got 2}}
-exec.weight @w #exec.raw k 8 n 64 stack 2 [#exec.source<key = "w.{}">] : i8 group 32
-
-// -----
-
-// weight_c5
-// expected-error @+1 {{'exec.weight' op expected no group for elements of 'bf16'}}
-exec.weight @w #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "w">] : bf16 group 64
-
-// -----
-
-// weight_c6
 exec.constant @rows dense<[1, 2]> : tensor<2xi32>
 // expected-error @+1 {{'exec.weight' op expected picks of a weight in panels with one source and no stack}}
-exec.weight @w #exec.panels<32> k 8 n 2 stack 2 [#exec.source<key = "w.{}">] picks @rows : f32
+exec.weight @w #exec.panels<32> k 8 n 2 stack 2 [#exec.source<key = "w.{}">] picks @rows : <f32>
 
 // -----
 
-// weight_c6
+// weight_c5
 exec.constant @rows dense<[1, 2]> : tensor<2xi32>
 // expected-error @+1 {{'exec.weight' op expected picks of 3 elements of i32, got 'tensor<2xi32>'}}
-exec.weight @w #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "w">] picks @rows : f32
+exec.weight @w #exec.panels<32> k 8 n 3 stack 1 [#exec.source<key = "w">] picks @rows : <f32>
 
 // -----
 
-// weight_c6
+// weight_c5
 // expected-error @+1 {{'exec.weight' op expected picks to name an exec.constant, got @rows}}
-exec.weight @w #exec.panels<32> k 8 n 2 stack 1 [#exec.source<key = "w">] picks @rows : f32
+exec.weight @w #exec.panels<32> k 8 n 2 stack 1 [#exec.source<key = "w">] picks @rows : <f32>
 
 // -----
 
 // ref_c3
-exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : i4 group 64
+exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <int4, group = 64>
 exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected 'memref<1x1152xi8>' for 'w', got 'memref<1x1152xf32>'}}
   %w = exec.ref @w : memref<1x1152xf32>
@@ -393,7 +363,7 @@ exec.program @p function {
 // -----
 
 // ref_c1: a kernel is no buffer
-exec.kernel @add "add" {}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected a state, weight, table, constant or cache named 'add', found none}}
   %0 = exec.ref @add : memref<4xi32>
@@ -438,7 +408,7 @@ exec.program @p function {
 // -----
 
 // ref_c3
-exec.weight @w #exec.raw k 8 n 4 stack 1 [#exec.source<key = "w">] : bf16
+exec.weight @w #exec.raw k 8 n 4 stack 1 [#exec.source<key = "w">] : <bf16>
 exec.program @p function {
   // expected-error @+1 {{'exec.ref' op expected 'memref<4x8xbf16>' for 'w', got 'memref<4x8xf32>'}}
   %0 = exec.ref @w : memref<4x8xf32>
@@ -447,7 +417,7 @@ exec.program @p function {
 // -----
 
 // ref_c4: two panels of 8 inputs, one of them of 1 output
-exec.weight @w #exec.panels<32> k 8 n 33 stack 1 [#exec.source<key = "w">] : f32
+exec.weight @w #exec.panels<32> k 8 n 33 stack 1 [#exec.source<key = "w">] : <f32>
 exec.program @p function {
   %0 = exec.ref @w : memref<2x8x32xf32>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 2048 bytes for 'w', got 'memref<3x8x32xf32>'}}
@@ -457,7 +427,7 @@ exec.program @p function {
 // -----
 
 // ref_c4: bf16 holds inputs in pairs, and halves of swiglu are padded each
-exec.weight @w #exec.gated_panels<32> k 7 n 66 stack 3 [#exec.source<key = "a.{}">, #exec.source<key = "b.{}">] : bf16
+exec.weight @w #exec.gated_panels<32> k 7 n 66 stack 3 [#exec.source<key = "a.{}">, #exec.source<key = "b.{}">] : <bf16>
 exec.program @p function {
   %0 = exec.ref @w : memref<12x4x32x2xbf16>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 6144 bytes for 'w', got 'memref<9x4x32x2xbf16>'}}
@@ -467,7 +437,7 @@ exec.program @p function {
 // -----
 
 // ref_c4
-exec.weight @w #exec.raw k 64 n 5 stack 1 [#exec.source<key = "w">] : i8 group 64
+exec.weight @w #exec.raw k 64 n 5 stack 1 [#exec.source<key = "w">] : <int8, group = 64>
 exec.program @p function {
   %0 = exec.ref @w : memref<5x68xi8>
   // expected-error @+1 {{'exec.ref' op expected a buffer of 340 bytes for 'w', got 'memref<5x64xi8>'}}
@@ -622,7 +592,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c1
-exec.kernel @add "add" {}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected one offset per buffer, got 2 for 3}}
@@ -643,7 +613,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c2
-exec.kernel @add "add" {}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected the buffers, params and outputs of kind 'add', got 3 buffers, 1 params and 2 outputs}}
@@ -654,7 +624,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c3
-exec.kernel @add "add" {}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected an offset below 8 into 'memref<8xf32>', got 8}}
@@ -665,7 +635,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c4: params
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %0 = exec.alloc : memref<8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected param 0 in [1, 1073741824] at every n, got -4}}
@@ -676,7 +646,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c4: params at the least n
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p decode k 0 n 1 to 4 {
   %0 = exec.alloc rows n : memref<?x8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected param 0 in [1, 1073741824] at every n, got -1 + n}}
@@ -687,7 +657,7 @@ exec.program @p decode k 0 n 1 to 4 {
 // -----
 
 // dispatch_c4: bytes
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p function {
   %0 = exec.alloc : memref<2x8xf32>
   %1 = exec.alloc : memref<1x8xf32>
@@ -699,7 +669,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c4: bytes at the largest n
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p decode k 0 n 1 to 4 {
   %0 = exec.alloc rows 2 * n : memref<?x8xf32>
   %1 = exec.alloc rows 1 + n : memref<?x8xf32>
@@ -711,7 +681,7 @@ exec.program @p decode k 0 n 1 to 4 {
 // -----
 
 // dispatch_c4: bytes behind an offset
-exec.kernel @add "add" {width = 8}
+exec.kernel @add #exec.add<width = 8>
 exec.program @p decode k 0 n 1 to 4 {
   %0 = exec.alloc rows n : memref<?x8xf32>
   // expected-error @+1 {{'exec.dispatch' op expected at least 32 bytes of buffer 1 from offset 4 on at n 1, got 28}}
@@ -722,7 +692,7 @@ exec.program @p decode k 0 n 1 to 4 {
 // -----
 
 // dispatch_c5
-exec.kernel @append "kv_append" {width = 8, page = 4, entry_width = 8, dtype = "f32", slots = 2}
+exec.kernel @append #exec.kv_append<width = 8, dtype = f32, page = 4, entry_width = 8, slots = 2>
 exec.cache @kv layers 1 entry 16 heads 2 page 8 : bf16
 exec.state @page_table : memref<2x3xi32>
 exec.program @p function {
@@ -738,7 +708,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c5
-exec.kernel @append "kv_append" {width = 8, page = 4, entry_width = 8, dtype = "f32", slots = 2}
+exec.kernel @append #exec.kv_append<width = 8, dtype = f32, page = 4, entry_width = 8, slots = 2>
 exec.state @page_table : memref<2x3xi32>
 exec.program @p function {
   %x = exec.alloc : memref<1x8xf32>
@@ -753,13 +723,13 @@ exec.program @p function {
 
 // kernel_c2
 // expected-error @+1 {{'exec.kernel' op expected a body for the kind control, and for no other}}
-exec.kernel @k "control" {reads = 1, updates = 0, outputs = 0}
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 0>
 
 // -----
 
 // kernel_c2
 // expected-error @+1 {{'exec.kernel' op expected a body for the kind control, and for no other}}
-exec.kernel @k "add" {width = 4} {
+exec.kernel @k #exec.add<width = 4> {
 ^bb0(%i: index):
 }
 
@@ -767,7 +737,7 @@ exec.kernel @k "add" {width = 4} {
 
 // kernel_c3
 // expected-error @+1 {{'exec.kernel' op expected a body that takes an index and 2 buffers, got ('index', 'memref<?xi32>')}}
-exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> {
 ^bb0(%i: index, %x: memref<?xi32>):
 }
 
@@ -775,14 +745,14 @@ exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
 
 // kernel_c3
 // expected-error @+1 {{'exec.kernel' op expected buffers of i32, i64 or f32 of which the first extent alone is dynamic, in every output and in no update, got 'memref<4xi32>' as buffer 1}}
-exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> {
 ^bb0(%i: index, %x: memref<?xi32>, %y: memref<4xi32>):
 }
 
 // -----
 
 // kernel_c4
-exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> {
 ^bb0(%i: index, %x: memref<?xi32>, %y: memref<?xi32>):
   // expected-error @+1 {{'memref.alloc' op expected arith, math, scf.for, scf.if, static allocas at the top level, loads and stores in the body of a kernel}}
   %a = memref.alloc() : memref<4xi32>
@@ -791,7 +761,7 @@ exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
 // -----
 
 // kernel_c4
-exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
+exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> {
 ^bb0(%i: index, %x: memref<?xi32>, %y: memref<?xi32>):
   %v = memref.load %y[%i] : memref<?xi32>
   // expected-error @+1 {{'memref.store' op expected a store to an update or an output, got buffer 0 of 1 that are read}}
@@ -801,7 +771,7 @@ exec.kernel @k "control" {reads = 1, updates = 0, outputs = 1} {
 // -----
 
 // control_c1
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
@@ -816,7 +786,7 @@ exec.program @p function {
 // -----
 
 // control_c2
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
@@ -831,7 +801,7 @@ exec.program @p function {
 // -----
 
 // control_c2
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
@@ -846,7 +816,7 @@ exec.program @p function {
 // -----
 
 // control_c3
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
@@ -854,14 +824,14 @@ exec.program @p function {
   %s = exec.input "s" : tensor<2xi32>
   %x = exec.input "x" : tensor<2x3xi32>
   %l = exec.ref @length : memref<4xi32>
-  // expected-error @+1 {{'exec.control' op expected as many buffers as {outputs = 1 : i64, reads = 2 : i64, updates = 1 : i64}, got {outputs = 1 : i64, reads = 3 : i64, updates = 0 : i64}}}
+  // expected-error @+1 {{'exec.control' op expected as many buffers as #exec.control<reads = 2, updates = 1, outputs = 1>, got #exec.control<reads = 3, updates = 0, outputs = 1>}}
   %y = exec.control @c for 2 of %s(%x) reads(%l) : (tensor<2xi32>, tensor<2x3xi32>, memref<4xi32>) -> tensor<2xi32>
 }
 
 // -----
 
 // control_c3
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>
@@ -876,7 +846,7 @@ exec.program @p function {
 // -----
 
 // dispatch_c6
-exec.kernel @c "control" {reads = 2, updates = 1, outputs = 1} {
+exec.kernel @c #exec.control<reads = 2, updates = 1, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?x3xi32>, %l: memref<4xi32>, %y: memref<?xi32>):
 }
 exec.state @length : memref<4xi32>

@@ -1,21 +1,21 @@
 // RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
 // RUN: mtp-opt %s --mlir-print-op-generic | mtp-opt | FileCheck %s
 
-// CHECK: exec.kernel @add_0 "add" {a_stride = 8 : i64, width = 8 : i64}
-exec.kernel @add_0 "add" {width = 8, a_stride = 8}
-// CHECK: exec.kernel @mtp.sample "mtp.sample" {}
-exec.kernel @mtp.sample "mtp.sample" {}
-// CHECK: exec.weight @w0 #exec.panels<32> k 192 n 512 stack 1 [#exec.source<key = "lm_head.weight">] : bf16
-exec.weight @w0 #exec.panels<32> k 192 n 512 stack 1 [#exec.source<key = "lm_head.weight">] : bf16
-// CHECK: exec.weight @gate_up #exec.gated_panels<32> k 8 n 64 stack 4 [#exec.source<key = "e.{}.gate">, #exec.source<key = "e.{}.up", row_end = 32>] : f32
+// CHECK: exec.kernel @add_0 #exec.add<width = 8, a_stride = 8>
+exec.kernel @add_0 #exec.add<a_stride = 8, width = 8, b_stride = 0>
+// CHECK: exec.kernel @mtp.sample #exec.builtin<"mtp.sample">
+exec.kernel @mtp.sample #exec.builtin<"mtp.sample">
+// CHECK: exec.weight @w0 #exec.panels<32> k 192 n 512 stack 1 [#exec.source<key = "lm_head.weight">] : <bf16>
+exec.weight @w0 #exec.panels<32> k 192 n 512 stack 1 [#exec.source<key = "lm_head.weight">] : <bf16>
+// CHECK: exec.weight @gate_up #exec.gated_panels<32> k 8 n 64 stack 4 [#exec.source<key = "e.{}.gate">, #exec.source<key = "e.{}.up", row_end = 32>] : <f32>
 exec.weight @gate_up #exec.gated_panels<32> k 8 n 64 stack 4
-  [#exec.source<key = "e.{}.gate">, #exec.source<key = "e.{}.up", row_begin = 0, row_end = 32>] : f32
-// CHECK: exec.weight @int4 #exec.panels<32> k 192 n 512 stack 1 [#exec.source<key = "w">] : i4 group 64
-exec.weight @int4 #exec.panels<32> k 192 n 512 stack 1 [#exec.source<key = "w">] : i4 group 64
-// CHECK: exec.weight @table #exec.raw k 192 n 512 stack 1 [#exec.source<key = "e">] : i8 group 32
-exec.weight @table #exec.raw k 192 n 512 stack 1 [#exec.source<key = "e">] : i8 group 32
-// CHECK: exec.weight @narrow #exec.panels<16> k 192 n 24 stack 1 [#exec.source<key = "w">] : bf16
-exec.weight @narrow #exec.panels<16> k 192 n 24 stack 1 [#exec.source<key = "w">] : bf16
+  [#exec.source<key = "e.{}.gate">, #exec.source<key = "e.{}.up", row_begin = 0, row_end = 32>] : <f32>
+// CHECK: exec.weight @int4 #exec.panels<32> k 192 n 512 stack 1 [#exec.source<key = "w">] : <int4, group = 64>
+exec.weight @int4 #exec.panels<32> k 192 n 512 stack 1 [#exec.source<key = "w">] : <int4, group = 64>
+// CHECK: exec.weight @table #exec.raw k 192 n 512 stack 1 [#exec.source<key = "e">] : <int8, group = 32>
+exec.weight @table #exec.raw k 192 n 512 stack 1 [#exec.source<key = "e">] : <int8, group = 32>
+// CHECK: exec.weight @narrow #exec.panels<16> k 192 n 24 stack 1 [#exec.source<key = "w">] : <bf16>
+exec.weight @narrow #exec.panels<16> k 192 n 24 stack 1 [#exec.source<key = "w">] : <bf16>
 // CHECK: exec.rope_table @rope <dim = 16, theta = 1.000000e+04> positions 67
 exec.rope_table @rope <dim = 16, theta = 10000.0> positions 67
 // CHECK: exec.constant @mask dense<[1, 3, 5]> : tensor<3xi64>

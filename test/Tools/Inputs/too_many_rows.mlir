@@ -5,7 +5,7 @@ func.func @unused(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
   %y = mtp.add %x, %x : tensor<1x8xf32>
   return %y : tensor<1x8xf32>
 }
-exec.kernel @add_rows "add" {width = 8 : i64}
+exec.kernel @add_rows #exec.add<width = 8>
 exec.program @rows function {
   %x = exec.alloc input "x" : memref<2x8xf32>
   %y = exec.alloc : memref<2x8xf32>
