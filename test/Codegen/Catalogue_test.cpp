@@ -33,8 +33,7 @@ TEST(Catalogue, RefusesParametersThatTheKindDoesNotHave) {
     return compileError(kind, config);
   };
   auto expectIn = [](const std::string &text, const char *part) {
-    EXPECT_NE(text.find(part), std::string::npos)
-        << part << " in " << text;
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   };
   expectIn(error("add", "width = 4, bias = true"), "unknown");
   expectIn(error("add", "a_stride = 4"), "missing required parameter: width");

@@ -265,7 +265,7 @@ TEST(Control, StaysInItsBuffers) {
 // the body gets no code.
 TEST(Control, IsRefusedWhereAnIndexMayBeAnything) {
   auto kernel = [](const std::string &index, const std::string &row = "%i") {
-    return "exec.kernel @k \"control\" {reads = 1, updates = 0, outputs = 1} "
+    return "exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 1> "
            "{\n^bb0(%i: index, %x: memref<?x4xi32>, %y: memref<?xi32>):\n"
            "  %c0 = arith.constant 0 : index\n"
            "  %c3 = arith.constant 3 : index\n"
