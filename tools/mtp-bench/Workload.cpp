@@ -114,6 +114,7 @@ struct Shape {
     keyWidth = read("dk");
     valueWidth = read("dv");
     window = read("window");
+    // Of attention, what its cache has.
     std::string_view format = configText(config, "format");
     type =
         arithmeticOf(findWeightElements(
