@@ -35,7 +35,8 @@ static StringRef intrinsicOf(Operation *op) {
 }
 
 /// LLVM's intrinsics in place of math's operations, which would become calls
-/// of a library.
+/// of a library. By name: the lowering to NVVM takes LLVM's own operations for
+/// math's.
 static void replaceMath(Operation *function) {
   function->walk([](Operation *op) {
     StringRef name = intrinsicOf(op);
