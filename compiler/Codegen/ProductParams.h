@@ -51,7 +51,7 @@ struct ProductParams {
       : ProductParams(kernel, kernel.getN()) {}
 };
 
-/// The matrix of an expert.
+/// The matrix of an expert, and the columns that it gives a pair.
 inline ProductParams expertMatrix(exec::MoeGateUpKernelAttr kernel) {
   ProductParams params(kernel, 2 * kernel.getInter());
   params.gated = true;
@@ -60,6 +60,29 @@ inline ProductParams expertMatrix(exec::MoeGateUpKernelAttr kernel) {
 inline ProductParams expertMatrix(exec::MoeDownKernelAttr kernel) {
   return ProductParams(kernel);
 }
+inline int64_t expertColumns(exec::MoeGateUpKernelAttr kernel) {
+  return kernel.getInter();
+}
+inline int64_t expertColumns(exec::MoeDownKernelAttr kernel) {
+  return kernel.getN();
+}
+
+// Of `count` pairs of a row and an expert, sorted by expert: where an expert's
+// begin, the pair that is its row of that number, and what is multiplied for a
+// pair.
+Value startOfExpert(KernelBuilder &kb, Value starts, Value count, Value expert);
+Value pairOfExpert(KernelBuilder &kb, Value pairs, Value count, Value start,
+                   Value row);
+Value rowOfPair(KernelBuilder &kb, exec::MoeGateUpKernelAttr kernel,
+                Value pair);
+Value rowOfPair(KernelBuilder &kb, exec::MoeDownKernelAttr kernel, Value pair);
+
+/// Whether somebody reads the logits of a slot.
+Value readsLogits(KernelBuilder &kb, Value sampling, Value slot);
+
+/// Copies or turns the columns of a row's head that `kernel` keeps.
+void emitKeptColumns(KernelBuilder &kb, exec::HeadLinearKernelAttr kernel,
+                     Value from, Value to, Value row);
 
 /// The buffers that a projection begins with: x, [norm weight], W, [bias].
 struct ProjectionBuffers {

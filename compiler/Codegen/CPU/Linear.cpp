@@ -3,7 +3,6 @@
 #include "compiler/Codegen/CPU/Linear.h"
 
 #include "compiler/Codegen/CPU/KernelTable.h"
-#include "compiler/Codegen/Rows/Rope.h"
 
 using namespace mtp;
 using namespace mtp::codegen;
@@ -91,20 +90,16 @@ static void emitHeadLinear(CpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
   HeadStrides in{kernel.getXRow(), kernel.getXHead()};
   HeadStrides out{kernel.getYRow(), kernel.getYHead()};
   Value x = kb.at(kb.buffer(0), kernel.getXOffset() * 4);
-  exec::RotationAttr rotation = kernel.getRotation();
-  Value y = kb.at(kb.buffer(rotation ? 4 : 2), kernel.getYOffset() * 4);
+  Value y =
+      kb.at(kb.buffer(kernel.getRotation() ? 4 : 2), kernel.getYOffset() * 4);
   Value rows = kb.param(0);
 
-  if (int64_t width = kernel.getKeepWidth())
+  if (kernel.getKeepWidth() > 0)
     keepColumns(kb, panelTasks(n, /*gated=*/false), [&](Value head, Value row) {
       Value from =
           kb.at(in.at(kb, kb.buffer(0), head, row), kernel.getKeepOffset() * 4);
       Value to = kb.at(out.at(kb, y, head, row), n * 4);
-      if (!rotation)
-        return kb.copy(from, to, width);
-      RopeSpec rope = ropeSpec(rotation, kernel.getPositions(), width);
-      Value angles = emitAngles(kb, rope, kb.buffer(2), kb.buffer(3), row);
-      emitRotatedHead(kb, rope, from, to, angles);
+      emitKeptColumns(kb, kernel, from, to, row);
     });
 
   PanelMatmulSpec spec = matmulSpec(ProductParams(kernel));

@@ -11,7 +11,6 @@
 #include "compiler/Codegen/CPU/Linear.h"
 #include "compiler/Codegen/CPU/PanelWalk.h"
 #include "compiler/Codegen/Rows/Argmax.h"
-#include "runtime/schema/SamplingWords.h"
 
 using namespace mtp;
 using namespace mtp::codegen;
@@ -46,13 +45,6 @@ void PartWinners::store(Value row, llvm::ArrayRef<OutputVector> candidates) {
   };
   kb.store(best.value, at(values));
   kb.store(best.index, at(indices));
-}
-
-/// Whether somebody reads the logits of a slot.
-static Value readsLogits(CpuBuilder &kb, Value sampling, Value slot) {
-  Value words = kb.at(sampling, slot, ::mtp::kSamplingWords * 4);
-  Value skip = kb.loadI32(words, kb.integer(::mtp::kSkipLogitsWord));
-  return kb.cmp(Cmp::EQ, skip, 0);
 }
 
 /// buffers: x, (norm weight), W, (bias), (slots, sampling), values, indices,

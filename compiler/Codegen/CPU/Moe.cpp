@@ -11,29 +11,27 @@
 
 using namespace mtp::codegen;
 
-/// The pairs of the experts as rows of a panel matmul.
+/// The pairs of the experts as rows of a panel matmul. buffers: x, W, expert
+/// start, pairs, y. params: M.
 template <typename KernelT>
-static void emitExperts(CpuBuilder &kb, KernelT kernel,
-                        llvm::function_ref<Value(Value)> rowOf,
-                        int64_t yStride) {
+static void emitExperts(CpuBuilder &kb, KernelT kernel) {
+  int64_t yStride = expertColumns(kernel);
   PanelMatmulSpec spec = matmulSpec(expertMatrix(kernel));
   spec.groups = kernel.getExperts();
   spec.weights = kb.buffer(1);
   Value expertStart = kb.buffer(2), pairs = kb.buffer(3), y = kb.buffer(4);
-  // Starts and pairs are numbers in memory: they stay among the pairs.
   Value count = kb.mul(kb.param(0), kernel.getTopK());
   auto startAt = [&](Value expert) {
-    return kb.clampIndex(kb.loadI32(expertStart, expert), kb.add(count, 1));
+    return startOfExpert(kb, expertStart, count, expert);
   };
   auto pairAt = [&](Value expert, Value row) {
-    Value place = kb.clampIndex(kb.add(startAt(expert), row), count);
-    return kb.clampIndex(kb.loadI32(pairs, place), count);
+    return pairOfExpert(kb, pairs, count, startAt(expert), row);
   };
   auto rowCount = [&](Value expert) {
     return kb.sub(startAt(kb.add(expert, 1)), startAt(expert));
   };
   auto rowPointer = [&](Value expert, Value row) {
-    return rowOf(pairAt(expert, row));
+    return rowOfPair(kb, kernel, pairAt(expert, row));
   };
   auto store = [&](Value expert, Value row,
                    llvm::ArrayRef<OutputVector> outputs) {
@@ -48,28 +46,12 @@ static void emitExperts(CpuBuilder &kb, KernelT kernel,
   emitPanelMatmul(kb, spec);
 }
 
-/// buffers: x, W, expert start, pairs, act. params: M.
-static void emitMoeGateUp(CpuBuilder &kb, exec::MoeGateUpKernelAttr kernel) {
-  int64_t xStride = strideOr(kernel.getXStride(), kernel.getK());
-  auto rowOf = [&](Value pair) {
-    Value row = kb.div(pair, kernel.getTopK());
-    return kb.at(kb.buffer(0), row, xStride * 4);
-  };
-  emitExperts(kb, kernel, rowOf, kernel.getInter());
-}
-
-/// buffers: act, W, expert start, pairs, down. params: M.
-static void emitMoeDown(CpuBuilder &kb, exec::MoeDownKernelAttr kernel) {
-  auto rowOf = [&](Value pair) {
-    return kb.at(kb.buffer(0), pair, kernel.getK() * 4);
-  };
-  emitExperts(kb, kernel, rowOf, kernel.getN());
-}
-
 static const KernelEmitter kinds[] = {
-    kernelEmitter(emitMoeGateUp, productScratchBytes<exec::MoeGateUpKernelAttr>,
+    kernelEmitter(emitExperts<exec::MoeGateUpKernelAttr>,
+                  productScratchBytes<exec::MoeGateUpKernelAttr>,
                   verifyOnCpu<exec::MoeGateUpKernelAttr>),
-    kernelEmitter(emitMoeDown, productScratchBytes<exec::MoeDownKernelAttr>,
+    kernelEmitter(emitExperts<exec::MoeDownKernelAttr>,
+                  productScratchBytes<exec::MoeDownKernelAttr>,
                   verifyOnCpu<exec::MoeDownKernelAttr>)};
 
 llvm::ArrayRef<KernelEmitter> mtp::codegen::moeKernels() { return kinds; }

@@ -47,9 +47,8 @@ private:
 
 } // namespace
 
-/// Starts are numbers in memory: they stay among the pairs.
 Value ActiveExpert::startAt(Value index) {
-  return kb.clampIndex(kb.loadI32(starts, index), kb.add(pairs, 1));
+  return startOfExpert(kb, starts, pairs, index);
 }
 
 std::pair<Value, Value> ActiveExpert::countActive(Value isActive) {
@@ -119,9 +118,8 @@ static void emitTiles(GpuBuilder &kb, const PanelProductSpec &spec,
 /// The pairs of the block's expert as rows of a product. buffers: x, W, expert
 /// start, pairs, y. params: M.
 template <typename KernelT>
-static void emitExperts(GpuBuilder &kb, KernelT kernel,
-                        llvm::function_ref<Value(Value)> rowOf,
-                        int64_t yStride) {
+static void emitExperts(GpuBuilder &kb, KernelT kernel) {
+  int64_t yStride = expertColumns(kernel);
   ProductParams params = expertMatrix(kernel);
   PanelProductSpec spec = productSpec(params);
   kb.letSuccessorIn();
@@ -136,10 +134,11 @@ static void emitExperts(GpuBuilder &kb, KernelT kernel,
                       kb.div(block, perExpert));
   Value start = active.start;
   auto pairAt = [&](Value row) {
-    Value place = kb.clampIndex(kb.add(start, row), count);
-    return kb.clampIndex(kb.loadI32(pairs, place), count);
+    return pairOfExpert(kb, pairs, count, start, row);
   };
-  auto rowPointer = [&](Value row) { return rowOf(pairAt(row)); };
+  auto rowPointer = [&](Value row) {
+    return rowOfPair(kb, kernel, pairAt(row));
+  };
   auto store = [&](const ProductOutput &output) {
     Value to = kb.at(y, pairAt(output.row), yStride * 4);
     kb.storeOwn(output.value, kb.at(to, output.column, 4), output.mask);
@@ -162,26 +161,9 @@ static void emitExperts(GpuBuilder &kb, KernelT kernel,
   });
 }
 
-/// buffers: x, W, expert start, pairs, act. params: M.
-static void emitMoeGateUp(GpuBuilder &kb, exec::MoeGateUpKernelAttr kernel) {
-  int64_t xStride = strideOr(kernel.getXStride(), kernel.getK());
-  auto rowOf = [&](Value pair) {
-    Value row = kb.div(pair, kernel.getTopK());
-    return kb.at(kb.buffer(0), row, xStride * 4);
-  };
-  emitExperts(kb, kernel, rowOf, kernel.getInter());
-}
-
-/// buffers: act, W, expert start, pairs, down. params: M.
-static void emitMoeDown(GpuBuilder &kb, exec::MoeDownKernelAttr kernel) {
-  auto rowOf = [&](Value pair) {
-    return kb.at(kb.buffer(0), pair, kernel.getK() * 4);
-  };
-  emitExperts(kb, kernel, rowOf, kernel.getN());
-}
-
-static const GpuEmitter kinds[] = {
-    gpuEmitter(expertLaunch, emitMoeGateUp, verifyOnGpu),
-    gpuEmitter(expertLaunch, emitMoeDown, verifyOnGpu)};
+static const GpuEmitter kinds[] = {gpuEmitter<exec::MoeGateUpKernelAttr>(
+                                       expertLaunch, emitExperts, verifyOnGpu),
+                                   gpuEmitter<exec::MoeDownKernelAttr>(
+                                       expertLaunch, emitExperts, verifyOnGpu)};
 
 llvm::ArrayRef<GpuEmitter> mtp::codegen::gpuExpertKernels() { return kinds; }

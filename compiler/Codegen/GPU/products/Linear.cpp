@@ -2,8 +2,6 @@
 
 #include "compiler/Codegen/GPU/products/Linear.h"
 
-#include "compiler/Codegen/Rows/Rope.h"
-
 using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
@@ -116,19 +114,6 @@ static GpuLaunch headLinearLaunch(exec::HeadLinearKernelAttr kernel) {
   return launch;
 }
 
-/// The columns of a row that a head has behind its outputs, at `to`; the block
-/// of the head's first panel has them, too. `from` is the head's input.
-static void keepColumns(GpuBuilder &kb, exec::HeadLinearKernelAttr kernel,
-                        Value from, Value to, Value row) {
-  int64_t width = kernel.getKeepWidth();
-  from = kb.at(from, kernel.getKeepOffset() * 4);
-  if (!kernel.getRotation())
-    return kb.copy(from, to, width);
-  RopeSpec rope = ropeSpec(kernel.getRotation(), kernel.getPositions(), width);
-  Value angles = emitAngles(kb, rope, kb.buffer(2), kb.buffer(3), row);
-  emitRotatedHead(kb, rope, from, to, angles);
-}
-
 /// buffers: x, W (heads stacked), [table, positions], y. params: M.
 static void emitHeadLinear(GpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
   ProductParams params(kernel);
@@ -155,12 +140,15 @@ static void emitHeadLinear(GpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
   spec.weights = kb.at(kb.buffer(1), head, productMatrixBytes(spec));
   emitTileProduct(kb, params, spec, tile.firstRow);
 
+  // The block of a head's first panel has what stands behind its outputs, too.
   if (kernel.getKeepWidth() > 0)
     kb.ifThen(kb.cmp(Cmp::EQ, spec.panel, 0), [&] {
       Value end = kb.min(kb.add(tile.firstRow, tileRows(params)), spec.rows);
       kb.forRange(tile.firstRow, end, 1, [&](Value row) {
-        keepColumns(kb, kernel, in.at(kb, kb.buffer(0), head, row),
-                    kb.at(out.at(kb, y, head, row), spec.n * 4), row);
+        Value from = in.at(kb, kb.buffer(0), head, row);
+        Value to = kb.at(out.at(kb, y, head, row), spec.n * 4);
+        emitKeptColumns(kb, kernel, kb.at(from, kernel.getKeepOffset() * 4), to,
+                        row);
       });
     });
 }

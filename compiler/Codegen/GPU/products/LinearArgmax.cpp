@@ -7,7 +7,6 @@
 
 #include "compiler/Codegen/GPU/products/Linear.h"
 #include "compiler/Codegen/Rows/Argmax.h"
-#include "runtime/schema/SamplingWords.h"
 
 using namespace mtp::codegen;
 
@@ -21,13 +20,6 @@ static Best bestOfWarp(GpuBuilder &kb, Value value, Value column, Value mask) {
         return Values{better.value, better.index};
       });
   return {winner[0], winner[1]};
-}
-
-/// Whether somebody reads the logits of a slot.
-static Value readsLogits(GpuBuilder &kb, Value sampling, Value slot) {
-  Value words = kb.at(sampling, slot, mtp::kSamplingWords * 4);
-  Value skip = kb.loadI32(words, kb.integer(mtp::kSkipLogitsWord));
-  return kb.cmp(Cmp::EQ, skip, 0);
 }
 
 static GpuLaunch argmaxLaunch(exec::LinearArgmaxKernelAttr kernel) {

@@ -1,0 +1,55 @@
+//===- ProductParams.cpp - What all kinds of products say -----------------===//
+
+#include "compiler/Codegen/ProductParams.h"
+
+#include "compiler/Codegen/Rows/Rope.h"
+#include "runtime/schema/SamplingWords.h"
+
+using namespace mtp;
+using namespace mtp::codegen;
+
+Value codegen::readsLogits(KernelBuilder &kb, Value sampling, Value slot) {
+  Value words = kb.at(sampling, slot, kSamplingWords * 4);
+  Value skip = kb.loadI32(words, kb.integer(kSkipLogitsWord));
+  return kb.cmp(Cmp::EQ, skip, 0);
+}
+
+void codegen::emitKeptColumns(KernelBuilder &kb,
+                              exec::HeadLinearKernelAttr kernel, Value from,
+                              Value to, Value row) {
+  int64_t width = kernel.getKeepWidth();
+  if (!kernel.getRotation())
+    return kb.copy(from, to, width);
+  RopeSpec rope = ropeSpec(kernel.getRotation(), kernel.getPositions(), width);
+  Value angles = emitAngles(kb, rope, kb.buffer(2), kb.buffer(3), row);
+  emitRotatedHead(kb, rope, from, to, angles);
+}
+
+//===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+// Starts and pairs are numbers in memory: they stay among the pairs.
+
+Value codegen::startOfExpert(KernelBuilder &kb, Value starts, Value count,
+                             Value expert) {
+  return kb.clampIndex(kb.loadI32(starts, expert), kb.add(count, 1));
+}
+
+Value codegen::pairOfExpert(KernelBuilder &kb, Value pairs, Value count,
+                            Value start, Value row) {
+  Value place = kb.clampIndex(kb.add(start, row), count);
+  return kb.clampIndex(kb.loadI32(pairs, place), count);
+}
+
+Value codegen::rowOfPair(KernelBuilder &kb, exec::MoeGateUpKernelAttr kernel,
+                         Value pair) {
+  int64_t xStride = strideOr(kernel.getXStride(), kernel.getK());
+  Value row = kb.div(pair, kernel.getTopK());
+  return kb.at(kb.buffer(0), row, xStride * 4);
+}
+
+Value codegen::rowOfPair(KernelBuilder &kb, exec::MoeDownKernelAttr kernel,
+                         Value pair) {
+  return kb.at(kb.buffer(0), pair, kernel.getK() * 4);
+}
