@@ -101,17 +101,9 @@ void encodeBF16(const float *values, int64_t count, uint8_t *out) {
 /// Writes `count` floats as elements that are not quantised.
 void encode(const WeightFormat &format, const float *values, int64_t count,
             uint8_t *out) {
-  switch (format.elements) {
-  case WeightElements::F32:
-    std::memcpy(out, values, size_t(count) * sizeof(float));
-    return;
-  case WeightElements::BF16:
-    encodeBF16(values, count, out);
-    return;
-  case WeightElements::Int8:
-  case WeightElements::Int4:
-    break; // By groups.
-  }
+  if (format.isBF16())
+    return encodeBF16(values, count, out);
+  std::memcpy(out, values, size_t(count) * sizeof(float));
 }
 
 /// Writes `cols` columns of a tile of `rows` rows of words, column by column.

@@ -113,14 +113,15 @@ MTP_INLINE void tryInt4Scales(const Group &group, const Lanes &scales,
   }
 }
 
-MTP_INLINE Lanes chooseScales(const WeightFormat &format, const Group &group,
-                              const Lanes &largest) {
+MTP_INLINE Lanes chooseInt8Scales(const Lanes &largest) {
+  Lanes scales = {};
+  for (int64_t o = 0; o < kOutputs; ++o)
+    scales.at[o] = largest.at[o] / 127.0f;
+  return scales;
+}
+
+MTP_INLINE Lanes chooseInt4Scales(const Group &group, const Lanes &largest) {
   Lanes scales = {}, best = {};
-  if (format.elements == WeightElements::Int8) {
-    for (int64_t o = 0; o < kOutputs; ++o)
-      scales.at[o] = largest.at[o] / 127.0f;
-    return scales;
-  }
   for (float steps : kInt4Steps)
     for (float sign : {1.0f, -1.0f}) {
       Lanes candidate;
@@ -129,6 +130,20 @@ MTP_INLINE Lanes chooseScales(const WeightFormat &format, const Group &group,
       tryInt4Scales(group, candidate, best, scales);
     }
   return scales;
+}
+
+MTP_INLINE Lanes chooseScales(const WeightFormat &format, const Group &group,
+                              const Lanes &largest) {
+  switch (format.elements) {
+  case WeightElements::Int8:
+    return chooseInt8Scales(largest);
+  case WeightElements::Int4:
+    return chooseInt4Scales(group, largest);
+  case WeightElements::F32:
+  case WeightElements::BF16:
+    break; // Not quantised.
+  }
+  return {};
 }
 
 /// QuantizationError per output.

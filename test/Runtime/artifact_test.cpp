@@ -296,8 +296,9 @@ TEST(Artifact, ChecksTheFormatsOfBlobs) {
             "plans[0].weights[0]: expected no group and no inputs for plain "
             "elements, "
             "got 32 and 0");
-  EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, schema::BlobFormat(5)}),
-            "plans[0].weights[0]: unknown format 5");
+  int unknown = int(schema::BlobFormat::MAX) + 1;
+  EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, schema::BlobFormat(unknown)}),
+            "plans[0].weights[0]: unknown format " + std::to_string(unknown));
   EXPECT_EQ(
       message(false, {"c", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 40}),
       "plans[0].constants[0]: expected plain elements in a constant, got Int8");

@@ -32,7 +32,8 @@ TEST(WeightFormat, HasAGroupWhereItIsQuantised) {
     for (int64_t group : {-32, 0, 16, 33, 160})
       EXPECT_FALSE((WeightFormat{elements, group}.isValid())) << group;
   }
-  EXPECT_FALSE((WeightFormat{WeightElements(4), 32}.isValid()));
+  EXPECT_FALSE(
+      (WeightFormat{WeightElements(std::size(kWeightFormats)), 32}.isValid()));
   EXPECT_FALSE((WeightFormat{WeightElements(255), 0}.isValid()));
 }
 
@@ -92,7 +93,8 @@ TEST(WeightFormat, ComesBackFromABlob) {
 
 TEST(WeightFormat, IsNoneOfOtherBlobs) {
   EXPECT_FALSE(readBack(schema::BlobFormat::Elements, schema::DType::I32, 0));
-  EXPECT_FALSE(readBack(schema::BlobFormat(5), schema::DType::I8, 32));
+  EXPECT_FALSE(readBack(schema::BlobFormat(int(schema::BlobFormat::MAX) + 1),
+                        schema::DType::I8, 32));
 }
 
 } // namespace

@@ -39,8 +39,9 @@ TEST(Fill, ChecksTheFormatsOfRecipes) {
   for (WeightFormat format :
        {kF32, kBF16, WeightFormat{Int8, 32}, WeightFormat{Int4, 128}})
     expect(format, "expected at least 64 bytes of an artifact, got 0");
-  expect({WeightElements(4), 64},
-         "weight \"w\": expected elements of a weight's format, got 4");
+  expect({WeightElements(std::size(kWeightFormats)), 64},
+         "weight \"w\": expected elements of a weight's format, got " +
+             std::to_string(std::size(kWeightFormats)));
   expect({Int4, 33}, "weight \"w\": expected a group of a multiple of 32 "
                      "inputs up to 128 of int4, got 33");
   expect({BF16, 64}, "weight \"w\": expected no group of bf16, got 64");

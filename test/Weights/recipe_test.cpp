@@ -91,8 +91,9 @@ TEST(WeightRecipe, RefusesFormatsThatAreNone) {
   };
   using enum WeightLayout;
   using enum WeightElements;
-  expect(Panels, {WeightElements(4), 64},
-         "expected elements of a weight's format, got 4");
+  expect(Panels, {WeightElements(std::size(kWeightFormats)), 64},
+         "expected elements of a weight's format, got " +
+             std::to_string(std::size(kWeightFormats)));
   expect(Raw, {WeightElements(255)},
          "expected elements of a weight's format, got 255");
   const std::string group = "a group of a multiple of 32 inputs up to 128 of ";

@@ -12,16 +12,9 @@ using namespace mlir::exec;
 
 Type FormatAttr::getBufferElement() const {
   Builder builder(getContext());
-  switch (getElements()) {
-  case WeightElements::F32:
-    return builder.getF32Type();
-  case WeightElements::BF16:
-    return builder.getBF16Type();
-  case WeightElements::Int8:
-  case WeightElements::Int4:
+  if (isQuantized())
     return builder.getI8Type(); // integers and their scales, as bytes
-  }
-  llvm_unreachable("unknown elements");
+  return isBF16() ? Type(builder.getBF16Type()) : builder.getF32Type();
 }
 
 LogicalResult
