@@ -162,7 +162,6 @@ AttentionRuns::Seen AttentionRuns::seenByAny(const Run &run, Value start) {
 /// parts are left, `y` is where the first part of the tile goes.
 void AttentionRuns::forStates(const Run &run,
                               llvm::function_ref<void(RowTile)> body) {
-  int64_t heads = params.qHeads;
   int64_t qStride = params.qStride;
   int64_t yStride = params.yStride;
   int64_t tileStride = layout.tile * layout.dv;
