@@ -101,8 +101,16 @@ struct WeightFormat {
   }
   /// Whether panels of `k` inputs can be in the order of tensor cores.
   constexpr bool canBeInFragments(int64_t k) const {
-    return isQuantized() ? fragments(k).isPossible()
-                         : isBF16() && k % FragmentOrder::kInputs == 0;
+    switch (elements) {
+    case WeightElements::F32:
+      return false;
+    case WeightElements::BF16:
+      return k % FragmentOrder::kInputs == 0;
+    case WeightElements::Int8:
+    case WeightElements::Int4:
+      return fragments(k).isPossible();
+    }
+    return false;
   }
 };
 

@@ -246,6 +246,13 @@ TEST_F(ContractTest, IsThereForEveryKind) {
       EXPECT_TRUE(covered.count(kind.str())) << kind.str();
 }
 
+// The runtime knows no MLIR, so the enumeration stands twice.
+TEST(WeightElements, HaveOneNameInModulesAndFiles) {
+  for (const mtp::WeightElementsInfo &info : mtp::kWeightFormats)
+    EXPECT_EQ(stringifyWeightElements(WeightElements(info.elements)),
+              llvm::StringRef(info.name));
+}
+
 TEST_F(ContractTest, NamesWhatIsMissing) {
   auto error = [&](const std::string &kind, const std::string &config) {
     return kernelContract(parseKernel(kind, config, context))->error;

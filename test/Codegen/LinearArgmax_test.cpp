@@ -13,8 +13,10 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
+using enum WeightElements;
 
 namespace {
 
@@ -24,8 +26,8 @@ constexpr float unwritten = 12345.0f;
 
 struct Case {
   int k, n;
-  /// 0: f32; 16: bf16; else integers.
-  int bits, group = 0;
+  WeightElements elements;
+  int group = 0;
   bool norm = false;
   /// Only where there are tiles: what the vector kernels do is in the others.
   bool forTiles = false;
@@ -38,9 +40,9 @@ struct Case {
     std::string text = "k = " + std::to_string(k) +
                        ", n = " + std::to_string(n) + ", bias = true, ";
     if (group)
-      text += Quantization{bits, group}.config();
+      text += Quantization{elements, group}.config();
     else
-      text += bits == 16 ? "format = <bf16>" : "format = <f32>";
+      text += "format = <" + std::string(WeightFormat{elements}.name()) + ">";
     if (norm)
       text += ", norm = true, eps = 1.0e-5 : f32, offset = 1";
     if (fragments)
@@ -49,18 +51,18 @@ struct Case {
   }
 };
 
-const Case cases[] = {{33, 47, 0},
-                      {71, 90, 16, 0, /*norm=*/true},
-                      {160, 130, 16, 0, /*norm=*/false, /*forTiles=*/true},
-                      {576, 130, 16, 0, /*norm=*/true, false,
+const Case cases[] = {{33, 47, F32},
+                      {71, 90, BF16, 0, /*norm=*/true},
+                      {160, 130, BF16, 0, /*norm=*/false, /*forTiles=*/true},
+                      {576, 130, BF16, 0, /*norm=*/true, false,
                        /*fragments=*/true},
-                      {159, 40, 8, 128},
-                      {192, 100, 8, 64, /*norm=*/true, /*forTiles=*/true},
-                      {33, 96, 4, 32, /*norm=*/true},
-                      {256, 70, 4, 128, /*norm=*/false, /*forTiles=*/true},
-                      {672, 70, 8, 64, /*norm=*/true, false,
+                      {159, 40, Int8, 128},
+                      {192, 100, Int8, 64, /*norm=*/true, /*forTiles=*/true},
+                      {33, 96, Int4, 32, /*norm=*/true},
+                      {256, 70, Int4, 128, /*norm=*/false, /*forTiles=*/true},
+                      {672, 70, Int8, 64, /*norm=*/true, false,
                        /*fragments=*/true},
-                      {352, 90, 4, 128, /*norm=*/false, false,
+                      {352, 90, Int4, 128, /*norm=*/false, false,
                        /*fragments=*/true}};
 
 /// Rows of all kinds: random ones; zeros, whose logits are the bias, with ties,
@@ -71,10 +73,11 @@ struct Problem {
         norm(randomFloats(c.k, 2, 0.3f)), bias(randomFloats(c.n, 4, 1.5f)) {
     std::vector<float> w = randomFloats(size_t(c.n) * c.k, 3, 0.2f);
     if (c.group) {
-      QuantizedMatrix matrix = quantizeWeights(w, c.n, c.k, {c.bits, c.group});
+      QuantizedMatrix matrix =
+          quantizeWeights(w, c.n, c.k, {c.elements, c.group});
       weights = c.fragments ? packFragments(matrix) : packQuantized(matrix);
     } else {
-      weights = packWeights(w, c.n, c.k, c.bits == 16);
+      weights = packWeights(w, c.n, c.k, c.elements == BF16);
       if (c.fragments)
         weights = toFragments(weights, c.k);
     }
@@ -211,7 +214,7 @@ TEST(LinearArgmax, HasTheLogitsOfLinearAndTheirWinners) {
 // A draft's head has no logits at all.
 TEST(LinearArgmax, NeedsNoLogits) {
   for (const auto &[name, target] : allTargets())
-    for (const Case &c : {Case{1, 1, 0}, cases[0]}) {
+    for (const Case &c : {Case{1, 1, F32}, cases[0]}) {
       SCOPED_TRACE(name + ": " + c.config());
       int rows = target.rowsOf(40);
       Problem problem(c, rows);

@@ -10,8 +10,12 @@
 using namespace mtp::codegen::test;
 
 std::string Quantization::config() const {
-  return "format = <int" + std::to_string(bits) +
+  return "format = <" + std::string(format().name()) +
          ", group = " + std::to_string(group) + ">";
+}
+
+std::pair<int, int> Quantization::range() const {
+  return bits() == 8 ? std::pair(-127, 127) : std::pair(-8, 7);
 }
 
 static QuantizedMatrix makeMatrix(int rows, int k, Quantization format) {
@@ -33,17 +37,16 @@ QuantizedMatrix mtp::codegen::test::quantizeWeights(const std::vector<float> &w,
                                                     int n, int k,
                                                     Quantization format) {
   QuantizedMatrix m = makeMatrix(n, k, format);
-  int limit = format.bits == 8 ? 127 : 7;
+  auto [least, most] = format.range();
   for (int row = 0; row < n; ++row)
     for (int g = 0; g < m.groups(); ++g) {
       int first = g * format.group, count = std::min(format.group, k - first);
       const float *from = &w[size_t(row) * k + first];
-      float scale = largest(from, count) / float(limit);
+      float scale = largest(from, count) / float(most);
       m.scales[size_t(row) * m.groups() + g] = scale;
       for (int i = 0; i < count && scale != 0; ++i)
         m.values[size_t(row) * k + first + i] =
-            int8_t(std::clamp(int(std::lrint(from[i] / scale)),
-                              format.bits == 8 ? -127 : -8, limit));
+            int8_t(std::clamp(int(std::lrint(from[i] / scale)), least, most));
     }
   return m;
 }
@@ -51,7 +54,7 @@ QuantizedMatrix mtp::codegen::test::quantizeWeights(const std::vector<float> &w,
 std::vector<uint8_t> mtp::codegen::test::packQuantized(const QuantizedMatrix &w,
                                                        bool gated) {
   int outputs = gated ? w.rows / 2 : w.rows, tasks = (outputs + 31) / 32;
-  int bits = w.format.bits, together = bits == 8 ? 4 : 8;
+  int bits = w.format.bits(), together = bits == 8 ? 4 : 8;
   std::vector<uint8_t> packed;
   for (int panel = 0; panel < (gated ? 2 * tasks : tasks); ++panel)
     for (int g = 0; g < w.groups(); ++g) {
@@ -116,7 +119,7 @@ struct FragmentWriter {
     auto row = [&](int i) {
       return rowOf(panel, 16 * tile + lane / 4 + 8 * i);
     };
-    if (w.format.bits == 8) {
+    if (w.format.bits() == 8) {
       for (int word = 0; word < 4; ++word)
         for (int b = 0; b < 4; ++b)
           bytes.push_back(
@@ -133,7 +136,7 @@ struct FragmentWriter {
     int first = group * w.format.group;
     int end = std::min(first + w.format.group, w.k);
     writeScales(panel, group);
-    int together = w.format.bits == 8 ? 32 : 64;
+    int together = w.format.bits() == 8 ? 32 : 64;
     for (int tile = 0; tile < 2; ++tile)
       for (int at = first; at < end; at += together)
         for (int lane = 0; lane < 32; ++lane)
@@ -155,7 +158,7 @@ std::vector<uint8_t> mtp::codegen::test::packFragments(const QuantizedMatrix &w,
 
 std::vector<uint8_t>
 mtp::codegen::test::packTable(const QuantizedMatrix &table) {
-  int bits = table.format.bits, together = bits == 8 ? 4 : 8;
+  int bits = table.format.bits(), together = bits == 8 ? 4 : 8;
   std::vector<uint8_t> packed;
   for (int row = 0; row < table.rows; ++row)
     for (int g = 0; g < table.groups(); ++g) {
@@ -180,7 +183,7 @@ mtp::codegen::test::packTable(const QuantizedMatrix &table) {
 QuantizedMatrix mtp::codegen::test::quantizeRows(const std::vector<float> &x,
                                                  int rows, int k, int stride,
                                                  int group) {
-  QuantizedMatrix m = makeMatrix(rows, k, {8, group});
+  QuantizedMatrix m = makeMatrix(rows, k, {WeightElements::Int8, group});
   for (int row = 0; row < rows; ++row)
     for (int g = 0; g < m.groups(); ++g) {
       int first = g * group, count = std::min(group, k - first);

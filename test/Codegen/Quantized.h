@@ -3,19 +3,30 @@
 #ifndef TEST_CODEGEN_QUANTIZED_H
 #define TEST_CODEGEN_QUANTIZED_H
 
+#include "runtime/schema/WeightFormat.h"
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mtp::codegen::test {
 
-/// How weights are stored: 8 or 4 bits, and the inputs that share a scale.
+/// How weights are stored, and the inputs that share a scale.
 struct Quantization {
-  int bits, group;
+  WeightElements elements;
+  int group;
 
+  WeightFormat format() const { return {elements, group}; }
+  int bits() const { return int(format().bits()); }
+  /// What fits an element, the least and the most.
+  std::pair<int, int> range() const;
   /// The keys of a kernel's config.
   std::string config() const;
 };
+
+/// The elements whose products are of integers.
+inline constexpr WeightElements kIntegers[] = {WeightElements::Int8,
+                                               WeightElements::Int4};
 
 /// A matrix of integers with a scale per row and group, row-major.
 struct QuantizedMatrix {

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+using namespace mtp;
 using namespace mtp::codegen;
 using namespace mtp::codegen::test;
 
@@ -157,8 +158,8 @@ struct Problem {
 /// shape unnormed.
 std::vector<Case> allCases() {
   std::vector<Case> cases;
-  for (int bits : {8, 4}) {
-    int variant = bits == 8 ? 0 : 1;
+  for (WeightElements elements : kIntegers) {
+    int variant = elements == WeightElements::Int8 ? 0 : 1;
     for (auto [k, n, group] : {std::tuple{128, 64, 64},
                                {1, 1, 32},
                                {33, 47, 32},
@@ -170,7 +171,7 @@ std::vector<Case> allCases() {
       bool gated = variant == 3;
       cases.push_back({k,
                        gated ? n / 2 * 2 + 2 : n,
-                       {bits, group},
+                       {elements, group},
                        /*norm=*/variant == 1 || gated,
                        /*bias=*/variant == 1 || variant == 2,
                        /*residual=*/variant == 2,
@@ -185,7 +186,7 @@ std::vector<Case> allCases() {
 /// several and not the same number, and last groups of 32, 64 and 96 inputs.
 std::vector<Case> fragmentCases() {
   std::vector<Case> cases;
-  for (int bits : {8, 4})
+  for (WeightElements elements : kIntegers)
     for (auto [k, n, group, variant] : {std::tuple{32, 17, 32, 0},
                                         {128, 64, 64, 1},
                                         {1120, 40, 64, 2},
@@ -199,7 +200,7 @@ std::vector<Case> fragmentCases() {
       bool gated = variant == 3;
       cases.push_back({k,
                        n,
-                       {bits, group},
+                       {elements, group},
                        /*norm=*/variant == 1 || gated,
                        /*bias=*/variant == 1 || variant == 2,
                        /*residual=*/variant == 2,
@@ -256,7 +257,7 @@ TEST(Quantized, FragmentsMatchReferencesAndAreRowInvariant) {
 // The inputs of 8B and DeepSeek shapes, a tile of outputs or two.
 TEST(Quantized, FragmentsTakeTheInputsOfWholeModels) {
   for (const auto &[name, target] : allTargets())
-    for (int bits : {8, 4})
+    for (WeightElements elements : kIntegers)
       for (auto [k, group, gated] : {std::tuple{4096, 64, true},
                                      {14336, 64, false},
                                      {7168, 128, true},
@@ -265,7 +266,7 @@ TEST(Quantized, FragmentsTakeTheInputsOfWholeModels) {
           continue;
         Case c{k,
                32,
-               {bits, group},
+               {elements, group},
                /*norm=*/gated,
                false,
                false,
@@ -287,13 +288,13 @@ TEST(Quantized, FragmentsTakeTheInputsOfWholeModels) {
 // More rows than meet the weights at once.
 TEST(Quantized, FragmentsTakeManyRows) {
   for (const auto &[name, target] : allTargets())
-    for (int bits : {8, 4}) {
+    for (WeightElements elements : kIntegers) {
       if (!target.isGpu)
         continue;
-      SCOPED_TRACE(std::to_string(bits) + " bits");
+      SCOPED_TRACE(WeightFormat{elements}.name());
       Case c{160,
              40,
-             {bits, 64},
+             {elements, 64},
              false,
              false,
              false,
@@ -306,11 +307,14 @@ TEST(Quantized, FragmentsTakeManyRows) {
     }
 }
 
-/// Bits, and whether in fragments.
-static std::vector<std::pair<int, bool>> formats(const TestTarget &target) {
-  std::vector<std::pair<int, bool>> formats{{8, false}, {4, false}};
-  if (target.isGpu)
-    formats.insert(formats.end(), {{8, true}, {4, true}});
+/// Elements, and whether in fragments.
+static std::vector<std::pair<WeightElements, bool>>
+formats(const TestTarget &target) {
+  std::vector<std::pair<WeightElements, bool>> formats;
+  for (bool fragments : {false, true})
+    for (WeightElements elements : kIntegers)
+      if (target.isGpu || !fragments)
+        formats.push_back({elements, fragments});
   return formats;
 }
 
@@ -318,18 +322,17 @@ static std::vector<std::pair<int, bool>> formats(const TestTarget &target) {
 TEST(Quantized, HoldsTheLargestSums) {
   const int k = 256, n = 32;
   for (const auto &[name, target] : allTargets())
-    for (auto [bits, fragments] : formats(target)) {
-      SCOPED_TRACE(name + " " + std::to_string(bits) + " bits");
-      Case c{k, n, {bits, 128}};
+    for (auto [elements, fragments] : formats(target)) {
+      Case c{k, n, {elements, 128}};
       c.fragments = fragments;
+      SCOPED_TRACE(name + ": " + c.config());
       Kernel kernel(target, "linear", c.config());
+      auto [least, most] = c.format.range();
       for (float sign : {1.0f, -1.0f}) {
         Problem problem(c, 3);
         std::fill(problem.x.begin(), problem.x.end(), 3.0f);
         std::fill(problem.w.values.begin(), problem.w.values.end(),
-                  int8_t(bits == 8  ? sign * 127
-                         : sign < 0 ? -8
-                                    : 7));
+                  int8_t(sign < 0 ? least : most));
         std::fill(problem.w.scales.begin(), problem.w.scales.end(), 0.5f);
         problem.pack();
         std::vector<float> y = problem.run(kernel, 0, 3, Split::Whole);
@@ -344,9 +347,9 @@ TEST(Quantized, HoldsTheLargestSums) {
 // Rows without a usable scale: zeros, and values whose reciprocal is infinite.
 TEST(Quantized, TakesTinyRowsForZeros) {
   for (const auto &[name, target] : allTargets())
-    for (auto [bits, fragments] : formats(target)) {
+    for (auto [elements, fragments] : formats(target)) {
       SCOPED_TRACE(name);
-      Case c{fragments ? 64 : 71, 33, {bits, 32}};
+      Case c{fragments ? 64 : 71, 33, {elements, 32}};
       c.fragments = fragments;
       Problem problem(c, 2);
       for (int i = 0; i < c.stride(); ++i) {
@@ -361,9 +364,9 @@ TEST(Quantized, TakesTinyRowsForZeros) {
 
 TEST(Quantized, KeepsNaNAndInfinityInTheirRows) {
   for (const auto &[name, target] : allTargets())
-    for (auto [bits, fragments] : formats(target)) {
+    for (auto [elements, fragments] : formats(target)) {
       SCOPED_TRACE(name);
-      Case c{fragments ? 96 : 71, 90, {bits, 32}};
+      Case c{fragments ? 96 : 71, 90, {elements, 32}};
       c.fragments = fragments;
       Kernel kernel(target, "linear", c.config());
       for (float bad : {NAN, -NAN, INFINITY, -INFINITY}) {
@@ -386,11 +389,11 @@ TEST(Quantized, KeepsNaNAndInfinityInTheirRows) {
 
 TEST(Quantized, AgreesWithSeparateNorm) {
   for (const auto &[name, target] : allTargets())
-    for (auto [bits, fragments] : formats(target)) {
+    for (auto [elements, fragments] : formats(target)) {
       SCOPED_TRACE(name);
       int k = fragments ? 608 : 71;
-      Case fused{k, 90, {bits, 64}, /*norm=*/true};
-      Case plain{k, 90, {bits, 64}};
+      Case fused{k, 90, {elements, 64}, /*norm=*/true};
+      Case plain{k, 90, {elements, 64}};
       fused.fragments = plain.fragments = fragments;
       Problem problem(fused, 9), separate(plain, 9);
       std::string stride = std::to_string(plain.stride());
@@ -411,7 +414,7 @@ TEST(Quantized, AgreesWithSeparateNorm) {
 TEST(Quantized, MayWriteToItsResidual) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
-    Case c{33, 47, {4, 32}};
+    Case c{33, 47, {WeightElements::Int4, 32}};
     Problem problem(c, 9);
     Kernel kernel(target, "linear",
                   "k = 33, n = 47, format = <int4, group = 32>, residual = "
@@ -503,7 +506,8 @@ struct Mixture {
 
 static void checkExperts(bool fragments) {
   using M = Mixture;
-  for (Quantization format : {Quantization{8, 64}, {4, 32}}) {
+  for (Quantization format :
+       {Quantization{WeightElements::Int8, 64}, {WeightElements::Int4, 32}}) {
     M m(80, format, fragments);
     std::vector<float> firstTarget;
     for (const auto &[name, target] : allTargets()) {
@@ -552,7 +556,7 @@ TEST(Quantized, ExpertsMatchReferenceAndAreRowInvariant) {
 TEST(Quantized, EmbedWidensRowsAndStaysInTheTable) {
   const int vocab = 11;
   const std::vector<int32_t> tokens{0, 10, 3, -1, 99, 3};
-  for (int bits : {8, 4})
+  for (WeightElements elements : kIntegers)
     for (auto [width, group] : {std::pair{64, 64},
                                 {1, 32},
                                 {31, 32},
@@ -561,15 +565,15 @@ TEST(Quantized, EmbedWidensRowsAndStaysInTheTable) {
                                 {159, 128},
                                 {236, 96},
                                 {256, 128}}) {
-      Quantization format{bits, group};
+      Quantization format{elements, group};
       std::vector<float> values = randomFloats(size_t(vocab) * width, 1);
       for (size_t i = 0; i < values.size(); ++i)
         values[i] *= float(1 + i / width % 7) * float(1 + i % width / 32);
       QuantizedMatrix table = quantizeWeights(values, vocab, width, format);
       // Both ends of the integers in a lane of every kind.
       for (int i = 0; i < std::min(width, 16); ++i) {
-        table.values[i] = int8_t(bits == 8 ? -127 : -8);
-        table.values[width + i] = int8_t(bits == 8 ? 127 : 7);
+        table.values[i] = int8_t(format.range().first);
+        table.values[width + i] = int8_t(format.range().second);
       }
       std::vector<uint8_t> packed = packTable(table);
       for (const auto &[name, target] : allTargets()) {

@@ -241,7 +241,7 @@ std::vector<uint8_t> Problem::pack(bool isGpu) const {
     WeightFormat format = kernel.format();
     if (format.isQuantized()) {
       QuantizedMatrix matrix =
-          quantizeWeights(w, n, k, {int(format.bits()), int(format.group)});
+          quantizeWeights(w, n, k, {format.elements, int(format.group)});
       part = isFragments ? packFragments(matrix, kernel.isGated())
                          : packQuantized(matrix, kernel.isGated());
     } else {
@@ -402,10 +402,11 @@ static std::vector<double> asTaken(const ModelKernel &kernel,
   int rows = int(values.size()) / width;
   WeightFormat format = kernel.format();
   if (format.isQuantized()) {
-    int bits = int(format.bits()), group = int(format.group);
+    int group = int(format.group);
     QuantizedMatrix matrix =
-        isWeight ? quantizeWeights(values, rows, width, {bits, group})
-                 : quantizeRows(values, rows, width, width, group);
+        isWeight
+            ? quantizeWeights(values, rows, width, {format.elements, group})
+            : quantizeRows(values, rows, width, width, group);
     for (size_t i = 0; i < taken.size(); ++i)
       taken[i] = matrix.at(int(i / width), int(i % width));
   } else if (format.isBF16()) {

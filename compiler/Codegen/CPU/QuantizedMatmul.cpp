@@ -18,6 +18,7 @@
 using namespace mtp;
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
+using mtp::WeightElements;
 
 /// Whether bytes are widened to i16 before they are multiplied. Pairs of
 /// products of int8 do not fit the sums of vpmaddubsw, those of int4 do.
@@ -160,23 +161,37 @@ std::pair<Value, Value> QuantizedMatmul::splitNibbles(Value bytes) {
           kb.bitcast(kb.bitAnd(high, mask), byteVector())};
 }
 
+/// What `bytes` of weights are multiplied as: one operand, or two whose inputs
+/// follow each other, four by four or, where wide, two by two.
+std::pair<Value, Value> QuantizedMatmul::operandsOf(Value bytes) {
+  switch (spec.format.elements) {
+  case WeightElements::Int4:
+    // Low halves of bytes are four inputs, high halves the next four.
+    return splitNibbles(bytes);
+  case WeightElements::Int8: {
+    if (!wide)
+      return {bytes, {}};
+    Value words = kb.bitcast(bytes, wordVector());
+    return {kb.bitAnd(words, kb.constant(wordVector(), 0xff)),
+            kb.shiftRight(words, kb.constant(wordVector(), 8))};
+  }
+  case WeightElements::F32:
+  case WeightElements::BF16:
+    break;
+  }
+  llvm_unreachable("not quantised");
+}
+
 /// One step of all accumulators: `x` points at the inputs of the first row.
 void QuantizedMatmul::addStep(Values &acc, Value weights, Value x,
                               Strip strip) {
   Values first, second;
   for (int64_t v = 0; v < strip.vectors; ++v) {
     Value bytes = kb.load(byteVector(), kb.at(weights, v * kb.lanes() * 4));
-    first.push_back(bytes);
-    if (panel.bits == 4) {
-      // Low halves of bytes are four inputs, high halves the next four.
-      auto [low, high] = splitNibbles(bytes);
-      first.back() = low;
-      second.push_back(high);
-    } else if (wide) {
-      Value words = kb.bitcast(bytes, wordVector());
-      first.back() = kb.bitAnd(words, kb.constant(wordVector(), 0xff));
-      second.push_back(kb.shiftRight(words, kb.constant(wordVector(), 8)));
-    }
+    auto [operand, more] = operandsOf(bytes);
+    first.push_back(operand);
+    if (more)
+      second.push_back(more);
   }
   auto add = [&](ValueRange operands, int64_t offset) {
     for (int64_t r = 0; r < strip.rows; ++r)

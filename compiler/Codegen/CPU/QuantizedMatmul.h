@@ -66,6 +66,7 @@ private:
   Values addSteps(ValueRange acc, Value weights, Value x, int64_t steps,
                   Strip strip, llvm::function_ref<void(int64_t)> prefetchFor);
   void addStep(Values &acc, Value weights, Value x, Strip strip);
+  std::pair<Value, Value> operandsOf(Value bytes);
   /// The dot products of a few weights of each output with those inputs of a
   /// row, which are somewhere at `x`, added to `acc` where that is not null.
   Value dot(Value acc, Value weights, Value x);

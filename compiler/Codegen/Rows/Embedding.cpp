@@ -6,6 +6,7 @@
 using namespace mtp;
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
+using mtp::WeightElements;
 
 static void widenFloats(KernelBuilder &kb, int64_t width, DType dtype,
                         Value from, Value to) {
@@ -20,12 +21,27 @@ static void widenFloats(KernelBuilder &kb, int64_t width, DType dtype,
       });
 }
 
+/// What is added to integers in memory.
+static int64_t biasOf(WeightElements elements) {
+  switch (elements) {
+  case WeightElements::Int8:
+    return 128;
+  case WeightElements::Int4:
+    return 8;
+  case WeightElements::F32:
+  case WeightElements::BF16:
+    break;
+  }
+  llvm_unreachable("not quantised");
+}
+
 /// Writes `inputs` values of a group: each is one product, so that all
 /// instruction sets give the same bits.
-static void widenGroup(KernelBuilder &kb, const QuantizedPanel &panel,
+static void widenGroup(KernelBuilder &kb, const WeightFormat &format,
                        Value from, Value to, int64_t inputs) {
+  QuantizedPanel panel = format.panel(inputs);
   Value scale = kb.splat(kb.loadOne(kb.f32Type(), from));
-  Value bias = kb.constant(kb.i32Lanes(), panel.bits == 8 ? 128 : 8);
+  Value bias = kb.constant(kb.i32Lanes(), double(biasOf(format.elements)));
   for (int64_t i = 0; i < inputs; i += kb.lanes()) {
     int64_t count = std::min(kb.lanes(), inputs - i);
     Value integers =
@@ -38,10 +54,11 @@ static void widenGroup(KernelBuilder &kb, const QuantizedPanel &panel,
   }
 }
 
-static void widenRow(KernelBuilder &kb, const QuantizedPanel &panel, Value from,
-                     Value to) {
+static void widenRow(KernelBuilder &kb, const WeightFormat &format,
+                     int64_t width, Value from, Value to) {
+  QuantizedPanel panel = format.panel(width);
   auto widen = [&](Value group, int64_t inputs) {
-    widenGroup(kb, panel, kb.at(from, group, panel.rowGroupBytes(panel.group)),
+    widenGroup(kb, format, kb.at(from, group, panel.rowGroupBytes(panel.group)),
                kb.at(to, group, panel.group * 4), inputs);
   };
   kb.forItems(panel.fullGroups(),
@@ -62,7 +79,7 @@ static void emitEmbed(KernelBuilder &kb, exec::EmbedKernelAttr kernel) {
     Value from = kb.at(kb.buffer(0), token, rowBytes);
     Value to = kb.at(kb.buffer(2), row, width * 4);
     if (format.isQuantized())
-      widenRow(kb, format.panel(width), from, to);
+      widenRow(kb, format, width, from, to);
     else
       widenFloats(kb, width, dtypeOf(format), from, to);
   });

@@ -14,6 +14,7 @@
 
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
+using mtp::WeightElements;
 
 namespace {
 
@@ -22,7 +23,7 @@ public:
   IntegerProduct(GpuBuilder &kb, const PanelProductSpec &spec)
       : PanelProduct(kb, spec, spec.format.group,
                      spec.format.group * kTileRows + kTileRows * 4),
-        panel(spec.format.panel(spec.k)) {}
+        elements(spec.format.elements), panel(spec.format.panel(spec.k)) {}
 
 private:
   Values load(Value panel, Value chunk, int64_t inputs) override;
@@ -38,6 +39,7 @@ private:
   Value quadOf(ValueRange words, int64_t quad);
   Value scalesPlace() { return kb.at(staged, panel.group * kTileRows); }
 
+  const WeightElements elements;
   const QuantizedPanel panel;
 };
 
@@ -99,13 +101,21 @@ Value IntegerProduct::quadOf(ValueRange words, int64_t quad) {
   // Stored are unsigned numbers, 128 or 8 too large: the sign bit is the wrong
   // way round. Four bits become the upper half of a byte.
   Value signs = number(0x80808080);
-  if (panel.bits == 8)
+  switch (elements) {
+  case WeightElements::Int8:
     return kb.bitXor(words[quad], signs);
-  // Low halves are four inputs, high halves the next four.
-  Value word = words[quad / 2];
-  if (quad % 2 == 0)
-    word = kb.shiftLeft(word, number(4));
-  return kb.bitXor(kb.bitAnd(word, number(0xf0f0f0f0)), signs);
+  case WeightElements::Int4: {
+    // Low halves are four inputs, high halves the next four.
+    Value word = words[quad / 2];
+    if (quad % 2 == 0)
+      word = kb.shiftLeft(word, number(4));
+    return kb.bitXor(kb.bitAnd(word, number(0xf0f0f0f0)), signs);
+  }
+  case WeightElements::F32:
+  case WeightElements::BF16:
+    break;
+  }
+  llvm_unreachable("not quantised");
 }
 
 Values IntegerProduct::multiply(ValueRange words, ValueRange sums,
