@@ -1,45 +1,54 @@
 """Round control gone wrong: edits of the product's sources.
 
-A mutant is a file, a text that it holds once, and what replaces it.
+A mutant is a file, a text that it holds once, and what replaces it;
+sources_test.py checks that each file still holds its text.
 """
 
-ROUND = "compiler/Codegen/CPU/Round.cpp"
-ACCEPT = "compiler/Codegen/CPU/Accept.cpp"
-PREFILL = "compiler/Codegen/CPU/Prefill.cpp"
+VERIFY = "passes/round/ExpandVerify.cpp"
+ACCEPT = "passes/round/ExpandAccept.cpp"
+COMMIT = "passes/round/ExpandCommit.cpp"
+REFRESH = "passes/round/Refresh.cpp"
+CHAIN = "passes/round/ExpandDraftChain.cpp"
+PREFILL = "passes/round/DraftPrefill.cpp"
 DECODE = "runtime/exec/Decode.cpp"
 
 SOURCES = {
     "verify one position too far": (
-        ROUND, "kb.storeI32(kb.add(length, j), kb.buffer(7), row);",
-        "kb.storeI32(kb.add(kb.add(length, j), 1), kb.buffer(7), row);"),
+        VERIFY, "[&](Value row) { return body.add(n, row); })};",
+        "[&](Value row) { return body.add(body.add(n, row), 1); })};"),
     "refresh one position too far": (
-        ROUND, "Value first = kb.sub(kb.sub(length, accepted), d);",
-        "Value first = kb.add(kb.sub(kb.sub(length, accepted), d), 1);"),
+        REFRESH, "Value first = body.sub(body.sub(n, a), behind(d));",
+        "Value first = body.add(body.sub(body.sub(n, a), behind(d)), 1);"),
     "chain one position too far": (
-        ROUND, "kb.storeI32(kb.add(kb.sub(length, 1), kb.param(2)), kb.buffer(5), i);",
-        "kb.storeI32(kb.add(length, kb.param(2)), kb.buffer(5), i);"),
+        CHAIN, "body.add(n, d - modules - refresh.takesHidden())",
+        "body.add(n, d - modules - refresh.takesHidden() + 1)"),
     "module's cache stale after a rejection": (
-        ROUND, "kb.bitAnd(kb.cmp(Cmp::GE, position, 0), kb.cmp(Cmp::LE, j, newest));",
-        "kb.bitAnd(kb.cmp(Cmp::GE, kb.add(j, 1), d), kb.cmp(Cmp::LE, j, newest));"),
+        REFRESH, "Value live = body.both(body.compare(Predicate::sge, position, 0),",
+        "Value live = body.both(body.compare(Predicate::sge, body.add(j, 1), d),"),
     "module 2 goes on from the wrong row": (
-        ROUND, "Value row = kb.clampIndex(accepted, rows);",
-        "Value row = kb.integer(0);"),
+        REFRESH, "body.max(body.min(a, body.constant(count - 2)), body.constant(0));",
+        "body.constant(0);"),
     "anchor from the first row of the window": (
-        ROUND, "kb.loadI32(rowAt(kb, 3, slot, config.integer(\"kmax1\")), accepted);",
-        "kb.loadI32(rowAt(kb, 3, slot, config.integer(\"kmax1\")), kb.integer(0));"),
+        VERIFY, "body.load(states::kWindow, body.load(states::kAccepted))};",
+        "body.load(states::kWindow, body.constant(0))};"),
     "one draft too many accepted": (
-        ACCEPT, "Value accepted = agreedPrefix(kb, drafts, picks, k);",
-        "Value accepted = kb.min(kb.add(agreedPrefix(kb, drafts, picks, k), 1), k);"),
+        ACCEPT, "Value count = k > 0 ? walkChain(body, k, body.input(0), body.input(1))",
+        "Value count = k > 0 ? body.min(body.add(walkChain(body, k, body.input(0), "
+        "body.input(1)), 1), body.constant(k))"),
     "bonus token dropped": (
-        ACCEPT, "Value emitted = kb.add(accepted, 1);", "Value emitted = accepted;"),
+        COMMIT, "Value emitted = body.add(count, 1);", "Value emitted = count;"),
     "hidden states of the first row for all": (
-        ACCEPT, "kb.copy(kb.at(from, j, width * 4), kb.at(hidden, j, width * 4), width);",
-        "kb.copy(from, kb.at(hidden, j, width * 4), width);"),
+        COMMIT, "  writeHidden(e, op.getHidden(), rows);",
+        """  SlotBody first(e.builder, e.loc, "commit", e.slots());
+  Value row = first.mul(first.index(), k + 1);
+  rows = first.yield(first.vector(k + 1, [&](Value) { return row; })).front();
+  writeHidden(e, op.getHidden(), rows);"""),
     "prefill gives modules their own row's token": (
-        PREFILL, "kb.loadI32(kb.buffer(1), kb.add(j, d))", "kb.loadI32(kb.buffer(1), j)"),
+        PREFILL, "takesHidden ? module : 0);", "0);"),
     "prefill leaves the first row's hidden state": (
-        PREFILL, "Value last = kb.clampIndex(kb.sub(info.count, 1), kb.param(0));",
-        "Value last = kb.integer(0);"),
+        COMMIT, "body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow), rows), 1);",
+        "sequenceWord(body, SequenceWord::FirstRow);"),
     "no pages for the drafts": (
-        DECODE, "sequence.length + options.k + 1", "sequence.length"),
+        DECODE, "!kv->grow(sequence.slot, sequence.length + options.k + 1)",
+        "!kv->grow(sequence.slot, sequence.length)"),
 }
