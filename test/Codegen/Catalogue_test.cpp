@@ -49,108 +49,119 @@ TEST(Catalogue, RefusesParametersThatTheKindDoesNotHave) {
   expectIn(error("rope_kv_append", "q_heads = 2"), "unknown");
 }
 
-TEST(Catalogue, NamesWhatIsWrong) {
-  struct {
-    const char *kind, *config, *message;
-  } cases[] = {
-      {"add", "width = 0", "expected width of at least 1, got 0"},
-      {"head_linear", "heads = 2, k = 4, n = 4, format = <int8, group = 32>",
-       "expected a format of f32 or bf16, got #exec.format<int8, group = "
-       "32>"},
-      // Panels of another target.
-      {"linear", "k = 4, n = 4, format = <f32>, panel = 16",
-       "expected panels of 32 outputs, got 16"},
-      {"linear",
-       "k = 4, n = 4, format = <f32>, activation = swiglu, "
-       "bias = true",
-       "expected neither bias nor residual with swiglu"},
-      {"attention",
-       "q_heads = 3, kv_heads = 2, dk = 4, dv = 4, page = 4, "
-       "entry_width = 64, dtype = f32, scale = 1.0 : f32",
-       "expected q_heads to be a multiple of kv_heads 2, got 3"},
-      {"attention",
-       "q_heads = 2, kv_heads = 0, dk = 4, dv = 4, page = 4, "
-       "entry_width = 64, dtype = f32, scale = 1.0 : f32",
-       "expected kv_heads of at least 1, got 0"},
-      {"attention",
-       "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
-       "entry_width = 64, dtype = f32, scale = 1.0 : f32, part = 96",
-       "expected part to be a multiple of 64, got 96"},
-      {"attention",
-       "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, "
-       "entry_width = 64, dtype = f32, scale = 1.0 : f32, cache_heads = 2",
-       "expected cache_heads to be 1 or kv_heads 4, got 2"},
-      {"attention",
-       "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, "
-       "entry_width = 66, dtype = f32, scale = 1.0 : f32, cache_heads = 4",
-       "expected entry_width to be a multiple of cache_heads 4, got 66"},
-      {"attention",
-       "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, v_offset = 18, "
-       "entry_width = 64, dtype = f32, scale = 1.0 : f32, cache_heads = 4",
-       "expected v_offset to be a multiple of cache_heads 4, got 18"},
-      {"attention_parts",
-       "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
-       "entry_width = 64, dtype = f32, scale = 1.0 : f32, part = 32, parts = "
-       "2, "
-       "part_stride = 96, splits = 2",
-       "expected part to be a multiple of 64, got 32"},
-      {"attention_parts",
-       "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
-       "entry_width = 64, dtype = f32, scale = 1.0 : f32, part = 64, parts = "
-       "2, "
-       "part_stride = 96, splits = 0",
-       "expected splits of at least 1, got 0"},
-      {"attention_join",
-       "q_heads = 2, kv_heads = 2, dv = 17, dtype = f32, part = 64, "
-       "parts = 2, part_stride = 127",
-       "expected part_stride to be at least 128, got 127"},
-      {"kv_append", "width = 8, entry_offset = 1, dtype = f32, page = 4",
-       "expected entry_offset + width to be at most entry_width 8, got 9"},
-      {"kv_append",
-       "width = 9, entry_width = 64, dtype = f32, page = 4, "
-       "cache_heads = 2",
-       "expected width to be a multiple of cache_heads 2, got 9"},
-      {"kv_append", "width = 8, dtype = f32, page = 4, cache_heads = 0",
-       "expected cache_heads of at least 1, got 0"},
-      {"kv_move", "entry_width = 9, dtype = f32, page = 4, cache_heads = 2",
-       "expected entry_width to be a multiple of cache_heads 2, got 9"},
-      {"kv_move", "entry_width = 8, dtype = i8, page = 4",
-       "expected a dtype of f32 or bf16, got 'i8'"},
-      {"write_state", "width = 8, rows = 0",
-       "expected rows of at least 1, got 0"},
-      {"sample", "vocab = 8", "expected a kind that a CPU has code for"},
-      {"rope_kv_append",
-       "k_heads = 2, rotation = <dim = 4>, v_width = 8, k_offset = 0, v_offset "
-       "= 8, "
-       "dtype = f32, page = 4, cache_heads = 4",
-       "expected cache_heads to be 1 or k_heads 2, got 4"},
-      {"rope_kv_append",
-       "k_heads = 2, rotation = <dim = 4, offset = 1>, head_stride = 4, "
-       "v_width = 8, "
-       "k_offset = 0, v_offset = 8, dtype = f32, page = 4",
-       "expected the rotation's offset + dim to be at most head_stride 4, got "
-       "5"},
-      {"rope_kv_append",
-       "k_heads = 2, rotation = <dim = 4>, v_width = 8, k_offset = 9, v_offset "
-       "= 0, "
-       "dtype = f32, page = 4",
-       "expected k_offset + k_heads * head_stride to be at most entry_width "
-       "16, got 17"},
-      {"rope_qkv_append",
-       "q_heads = 2, k_heads = 2, rotation = <dim = 4>, v_width = 8, k_offset "
-       "= 0, "
-       "v_offset = 9, dtype = f32, page = 4",
-       "expected v_offset + v_width to be at most entry_width 16, got 17"},
-      {"head_linear",
-       "heads = 2, k = 4, n = 4, format = <f32>, keep_width = 4, "
-       "rotation = <dim = 4, offset = 1>",
-       "expected the rotation's offset + dim to be at most keep_width 4, got "
-       "5"}};
-  for (const auto &c : cases) {
-    std::string want =
-        std::string("kernel 'kernel' of kind '") + c.kind + "': " + c.message;
-    EXPECT_EQ(compileError(c.kind, c.config), want);
-  }
+namespace {
+/// What is wrong with a kernel.
+struct Wrong {
+  std::string kind, keys, message;
+
+  std::string config() const { return kind + "," + keys; }
+};
+
+const Wrong wrong[] = {
+    {"add", "width = 0", "expected width of at least 1, got 0"},
+    {"head_linear", "heads = 2, k = 4, n = 4, format = <int8, group = 32>",
+     "expected a format of f32 or bf16, got #exec.format<int8, group = "
+     "32>"},
+    // Panels of another target.
+    {"linear", "k = 4, n = 4, format = <f32>, panel = 16",
+     "expected panels of 32 outputs, got 16"},
+    {"linear",
+     "k = 4, n = 4, format = <f32>, activation = swiglu, "
+     "bias = true",
+     "expected neither bias nor residual with swiglu"},
+    {"attention",
+     "q_heads = 3, kv_heads = 2, dk = 4, dv = 4, page = 4, "
+     "entry_width = 64, dtype = f32, scale = 1.0 : f32",
+     "expected q_heads to be a multiple of kv_heads 2, got 3"},
+    {"attention",
+     "q_heads = 2, kv_heads = 0, dk = 4, dv = 4, page = 4, "
+     "entry_width = 64, dtype = f32, scale = 1.0 : f32",
+     "expected kv_heads of at least 1, got 0"},
+    {"attention",
+     "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
+     "entry_width = 64, dtype = f32, scale = 1.0 : f32, part = 96",
+     "expected part to be a multiple of 64, got 96"},
+    {"attention",
+     "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, "
+     "entry_width = 64, dtype = f32, scale = 1.0 : f32, cache_heads = 2",
+     "expected cache_heads to be 1 or kv_heads 4, got 2"},
+    {"attention",
+     "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, "
+     "entry_width = 66, dtype = f32, scale = 1.0 : f32, cache_heads = 4",
+     "expected entry_width to be a multiple of cache_heads 4, got 66"},
+    {"attention",
+     "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, v_offset = 18, "
+     "entry_width = 64, dtype = f32, scale = 1.0 : f32, cache_heads = 4",
+     "expected v_offset to be a multiple of cache_heads 4, got 18"},
+    {"attention_parts",
+     "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
+     "entry_width = 64, dtype = f32, scale = 1.0 : f32, part = 32, parts = "
+     "2, "
+     "part_stride = 96, splits = 2",
+     "expected part to be a multiple of 64, got 32"},
+    {"attention_parts",
+     "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
+     "entry_width = 64, dtype = f32, scale = 1.0 : f32, part = 64, parts = "
+     "2, "
+     "part_stride = 96, splits = 0",
+     "expected splits of at least 1, got 0"},
+    {"attention_join",
+     "q_heads = 2, kv_heads = 2, dv = 17, dtype = f32, part = 64, "
+     "parts = 2, part_stride = 127",
+     "expected part_stride to be at least 128, got 127"},
+    {"kv_append", "width = 8, entry_offset = 1, dtype = f32, page = 4",
+     "expected entry_offset + width to be at most entry_width 8, got 9"},
+    {"kv_append",
+     "width = 9, entry_width = 64, dtype = f32, page = 4, "
+     "cache_heads = 2",
+     "expected width to be a multiple of cache_heads 2, got 9"},
+    {"kv_append", "width = 8, dtype = f32, page = 4, cache_heads = 0",
+     "expected cache_heads of at least 1, got 0"},
+    {"kv_move", "entry_width = 9, dtype = f32, page = 4, cache_heads = 2",
+     "expected entry_width to be a multiple of cache_heads 2, got 9"},
+    {"kv_move", "entry_width = 8, dtype = i8, page = 4",
+     "expected a dtype of f32 or bf16, got 'i8'"},
+    {"write_state", "width = 8, rows = 0",
+     "expected rows of at least 1, got 0"},
+    {"sample", "vocab = 8", "expected a kind that a CPU has code for"},
+    {"rope_kv_append",
+     "k_heads = 2, rotation = <dim = 4>, v_width = 8, k_offset = 0, v_offset "
+     "= 8, "
+     "dtype = f32, page = 4, cache_heads = 4",
+     "expected cache_heads to be 1 or k_heads 2, got 4"},
+    {"rope_kv_append",
+     "k_heads = 2, rotation = <dim = 4, offset = 1>, head_stride = 4, "
+     "v_width = 8, "
+     "k_offset = 0, v_offset = 8, dtype = f32, page = 4",
+     "expected the rotation's offset + dim to be at most head_stride 4, got "
+     "5"},
+    {"rope_kv_append",
+     "k_heads = 2, rotation = <dim = 4>, v_width = 8, k_offset = 9, v_offset "
+     "= 0, "
+     "dtype = f32, page = 4",
+     "expected k_offset + k_heads * head_stride to be at most entry_width "
+     "16, got 17"},
+    {"rope_qkv_append",
+     "q_heads = 2, k_heads = 2, rotation = <dim = 4>, v_width = 8, k_offset "
+     "= 0, "
+     "v_offset = 9, dtype = f32, page = 4",
+     "expected v_offset + v_width to be at most entry_width 16, got 17"},
+    {"head_linear",
+     "heads = 2, k = 4, n = 4, format = <f32>, keep_width = 4, "
+     "rotation = <dim = 4, offset = 1>",
+     "expected the rotation's offset + dim to be at most keep_width 4, got "
+     "5"}};
+
+class CatalogueRefuses : public testing::TestWithParam<Wrong> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Kernels, CatalogueRefuses, testing::ValuesIn(wrong),
+                         NamedByConfig());
+
+TEST_P(CatalogueRefuses, NamesWhatIsWrong) {
+  const Wrong &c = GetParam();
+  EXPECT_EQ(compileError(c.kind, c.keys),
+            "kernel 'kernel' of kind '" + c.kind + "': " + c.message);
 }
 
 TEST(Target, ParsesNames) {

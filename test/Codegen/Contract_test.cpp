@@ -24,8 +24,16 @@ using namespace mlir::exec;
 namespace {
 
 struct Case {
-  std::string kind, config;
+  std::string kind, keys;
   std::vector<int64_t> params;
+
+  /// All of it, as a test's name has it.
+  std::string config() const {
+    std::string text = kind + "," + keys + ",of";
+    for (int64_t param : params)
+      text += "," + std::to_string(param);
+    return text;
+  }
 };
 
 const std::string attention =
@@ -41,6 +49,7 @@ const std::string append =
 /// At least one of each kind, with all of its optional buffers somewhere.
 const Case cases[] = {
     {"embed", "width = 21, vocab = 5, format = <bf16>", {3}},
+    {"embed", "width = 70, vocab = 5, format = <int8, group = 64>", {3}},
     {"embed", "width = 70, vocab = 5, format = <int4, group = 32>", {3}},
     {"mask_first", "width = 21", {3}},
     {"rms_norm",
@@ -164,7 +173,7 @@ std::vector<std::vector<uint32_t>> fillings() {
 class ContractTest : public testing::Test {
 protected:
   KernelContract contractOf(const Case &c) {
-    KernelAttrInterface kernel = parseKernel(c.kind, c.config, context);
+    KernelAttrInterface kernel = parseKernel(c.kind, c.keys, context);
     EXPECT_TRUE(kernel) << c.kind;
     auto contract = kernelContract(kernel);
     EXPECT_EQ(contract->error, "");
@@ -215,16 +224,24 @@ static bool runsOn(const TestTarget &target, const Case &c) {
          kind.starts_with("attention");
 }
 
-TEST_F(ContractTest, HoldsWhateverBuffersHold) {
-  for (const auto &[name, target] : allTargets())
-    for (const Case &c : cases) {
-      if (!runsOn(target, c))
-        continue;
-      SCOPED_TRACE(name + ": " + c.kind + " " + c.config);
-      Kernel kernel(target, c.kind, c.config);
-      for (const std::vector<uint32_t> &words : fillings())
-        run(kernel, c, words);
-    }
+namespace {
+class ContractOf : public ContractTest,
+                   public testing::WithParamInterface<Case> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Kernels, ContractOf, testing::ValuesIn(cases),
+                         NamedByConfig());
+
+TEST_P(ContractOf, HoldsWhateverBuffersHold) {
+  const Case &c = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    if (!runsOn(target, c))
+      continue;
+    SCOPED_TRACE(name);
+    Kernel kernel(target, c.kind, c.keys);
+    for (const std::vector<uint32_t> &words : fillings())
+      run(kernel, c, words);
+  }
 }
 
 TEST_F(ContractTest, IsThereForEveryKind) {
@@ -244,6 +261,25 @@ TEST_F(ContractTest, IsThereForEveryKind) {
   for (llvm::StringRef kind : allKernelKinds())
     if (kind != ControlKernelAttr::kKind)
       EXPECT_TRUE(covered.count(kind.str())) << kind.str();
+}
+
+TEST_F(ContractTest, IsThereForEveryFormat) {
+  for (const char *kind : {"linear", "embed"}) {
+    std::set<WeightElements> covered;
+    for (const Case &c : cases)
+      if (c.kind == kind) {
+        auto kernel = parseKernel(c.kind, c.keys, context);
+        auto linear = mlir::dyn_cast<LinearKernelAttr>(kernel);
+        covered.insert(linear ? linear.getFormat().getElements()
+                              : mlir::cast<EmbedKernelAttr>(kernel)
+                                    .getFormat()
+                                    .getElements());
+      }
+    for (const mtp::WeightElementsInfo &info : mtp::kWeightFormats)
+      if (info.isQuantized)
+        EXPECT_TRUE(covered.count(WeightElements(info.elements)))
+            << kind << " of " << std::string(info.name);
+  }
 }
 
 // The runtime knows no MLIR, so the enumeration stands twice.

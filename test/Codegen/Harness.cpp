@@ -436,6 +436,16 @@ void test::expectRowInvariant(int rows, int width, const RunRows &run,
   }
 }
 
+std::string test::testName(const std::string &config) {
+  std::string name;
+  for (char c : config)
+    if (c == ',')
+      name += '_';
+    else if (llvm::isAlnum(c))
+      name += c;
+  return name;
+}
+
 std::vector<float> test::randomFloats(size_t count, uint32_t seed,
                                       float scale) {
   std::mt19937 generator(seed);

@@ -147,6 +147,17 @@ using RunRows = std::function<std::vector<float>(int first, int count, Split)>;
 /// Of the numbers and places it tries every `step`-th.
 void expectRowInvariant(int rows, int width, const RunRows &run, int step = 1);
 
+/// A config as the name of a test: its letters and digits, and a line between
+/// keys.
+std::string testName(const std::string &config);
+/// Names the tests of a suite by the configs of its parameters.
+struct NamedByConfig {
+  template <typename Info>
+  std::string operator()(const Info &info) const {
+    return testName(info.param.config());
+  }
+};
+
 std::vector<float> randomFloats(size_t count, uint32_t seed,
                                 float scale = 1.0f);
 /// The nearest bf16 value, ties to even.

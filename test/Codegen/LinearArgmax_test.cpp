@@ -169,46 +169,50 @@ void checkWinners(const Problem &problem, const Outcome &run,
   }
 }
 
+class LinearArgmaxOf : public testing::TestWithParam<Case> {};
 } // namespace
 
-TEST(LinearArgmax, HasTheLogitsOfLinearAndTheirWinners) {
-  for (const auto &[name, target] : allTargets())
-    for (const Case &c : cases) {
-      if (!target.isGpu && (c.fragments || (c.forTiles && !target.tiles)))
+INSTANTIATE_TEST_SUITE_P(Heads, LinearArgmaxOf, testing::ValuesIn(cases),
+                         NamedByConfig());
+
+TEST_P(LinearArgmaxOf, HasTheLogitsOfLinearAndTheirWinners) {
+  const Case &c = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    if (!target.isGpu && (c.fragments || (c.forTiles && !target.tiles)))
+      continue;
+    SCOPED_TRACE(name);
+    int rows = target.rowsOf(40);
+    Problem problem(c, rows);
+    Kernel linear(target, "linear", c.config());
+    Kernel kernel(target, "linear_argmax", c.config() + ", logits = true");
+    std::vector<float> logits =
+        runRows(linear, problem, 0, true, 0, rows, Split::Whole).logits;
+    Outcome all =
+        runRows(kernel, problem, c.parts(), true, 0, rows, Split::Random);
+    checkWinners(problem, all, logits);
+    for (int r = 0; r < rows; ++r) {
+      size_t at = size_t(r) * c.n;
+      if (problem.keeps(r)) {
+        EXPECT_TRUE(sameBits(&all.logits[at], &logits[at], c.n))
+            << "logits of row " << r;
         continue;
-      SCOPED_TRACE(name + ": " + c.config());
-      int rows = target.rowsOf(40);
-      Problem problem(c, rows);
-      Kernel linear(target, "linear", c.config());
-      Kernel kernel(target, "linear_argmax", c.config() + ", logits = true");
-      std::vector<float> logits =
-          runRows(linear, problem, 0, true, 0, rows, Split::Whole).logits;
-      Outcome all =
-          runRows(kernel, problem, c.parts(), true, 0, rows, Split::Random);
-      checkWinners(problem, all, logits);
-      for (int r = 0; r < rows; ++r) {
-        size_t at = size_t(r) * c.n;
-        if (problem.keeps(r)) {
-          EXPECT_TRUE(sameBits(&all.logits[at], &logits[at], c.n))
-              << "logits of row " << r;
-          continue;
-        }
-        for (int i = 0; i < c.n; ++i)
-          ASSERT_EQ(all.logits[at + i], unwritten) << "row " << r;
       }
-      expectRowInvariant(
-          rows, 2 * c.parts(), [&](int first, int count, Split split) {
-            Outcome some =
-                runRows(kernel, problem, c.parts(), true, first, count, split);
-            std::vector<float> both;
-            for (int r = 0; r < count; ++r)
-              for (int part = 0; part < c.parts(); ++part) {
-                both.push_back(some.values[r * c.parts() + part]);
-                both.push_back(float(some.indices[r * c.parts() + part]));
-              }
-            return both;
-          });
+      for (int i = 0; i < c.n; ++i)
+        ASSERT_EQ(all.logits[at + i], unwritten) << "row " << r;
     }
+    expectRowInvariant(
+        rows, 2 * c.parts(), [&](int first, int count, Split split) {
+          Outcome some =
+              runRows(kernel, problem, c.parts(), true, first, count, split);
+          std::vector<float> both;
+          for (int r = 0; r < count; ++r)
+            for (int part = 0; part < c.parts(); ++part) {
+              both.push_back(some.values[r * c.parts() + part]);
+              both.push_back(float(some.indices[r * c.parts() + part]));
+            }
+          return both;
+        });
+  }
 }
 
 // A draft's head has no logits at all.

@@ -151,24 +151,31 @@ static const Case cases[] = {
 /// Rows of two passes, whether these are of 64 or 128.
 static constexpr int manyRows = 140;
 
-TEST(Linear, MatchesReferenceAndIsRowInvariant) {
-  for (const auto &[name, target] : allTargets())
-    for (const Case &c : cases) {
-      if (!c.runsOn(target))
-        continue;
-      SCOPED_TRACE(name + ": " + c.config());
-      int rows = target.rowsOf(manyRows), some = target.rowsOf(40);
-      Problem problem(c, rows);
-      Kernel kernel(target, "linear", c.config());
-      auto run = [&](int first, int count, Split split) {
-        return problem.run(kernel, first, count, split);
-      };
-      std::vector<float> all = run(0, rows, Split::Random);
-      problem.check(all, c.bf16 && target.roundsRows());
-      expectRowInvariant(some, c.outputs(), run);
-      all.erase(all.begin(), all.begin() + (rows - some) * c.outputs());
-      EXPECT_EQ(all, run(rows - some, some, Split::Whole));
-    }
+namespace {
+class LinearOf : public testing::TestWithParam<Case> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Floats, LinearOf, testing::ValuesIn(cases),
+                         NamedByConfig());
+
+TEST_P(LinearOf, MatchesReferenceAndIsRowInvariant) {
+  const Case &c = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    if (!c.runsOn(target))
+      continue;
+    SCOPED_TRACE(name);
+    int rows = target.rowsOf(manyRows), some = target.rowsOf(40);
+    Problem problem(c, rows);
+    Kernel kernel(target, "linear", c.config());
+    auto run = [&](int first, int count, Split split) {
+      return problem.run(kernel, first, count, split);
+    };
+    std::vector<float> all = run(0, rows, Split::Random);
+    problem.check(all, c.bf16 && target.roundsRows());
+    expectRowInvariant(some, c.outputs(), run);
+    all.erase(all.begin(), all.begin() + (rows - some) * c.outputs());
+    EXPECT_EQ(all, run(rows - some, some, Split::Whole));
+  }
 }
 
 TEST(Linear, KeepsNaNInItsRow) {

@@ -19,6 +19,21 @@ struct RouteCase {
   double scale;
   /// Added to the bias of every expert.
   float lift = 0;
+
+  std::string keys() const {
+    auto text = [](bool value) { return value ? "true" : "false"; };
+    return "experts = " + std::to_string(experts) +
+           ", top_k = " + std::to_string(topK) +
+           ", n_group = " + std::to_string(groups) +
+           ", topk_group = " + std::to_string(bestGroups) +
+           ", scoring = " + (sigmoid ? "sigmoid" : "softmax") +
+           ", bias = " + text(bias) + ", norm_topk = " + text(norm) +
+           ", scale = " + std::to_string(scale);
+  }
+  /// As a test is named.
+  std::string config() const {
+    return keys() + (lift != 0 ? ", negative" : "");
+  }
 };
 
 struct Choice {
@@ -75,63 +90,64 @@ static Choice route(const RouteCase &c, const float *logits,
   return result;
 }
 
-TEST(MoeRoute, MatchesReference) {
-  const RouteCase cases[] = {{64, 6, 1, 1, true, true, true, 2.5},
-                             {32, 4, 4, 2, true, true, true, 1.0},
-                             {36, 5, 6, 3, true, false, false, 1.5},
-                             // Every choice is negative, and the kept group
-                             // has no expert to spare.
-                             {32, 4, 4, 2, true, true, true, 1.0, -5},
-                             {36, 6, 6, 1, true, true, true, 2.5, -1.5},
-                             {128, 8, 1, 1, false, false, true, 1.0},
-                             {20, 20, 1, 1, false, false, false, 1.0}};
-  for (const auto &[name, target] : allTargets())
-    for (const RouteCase &c : cases) {
-      SCOPED_TRACE(name + ", experts " + std::to_string(c.experts));
-      auto text = [](bool value) { return value ? "true" : "false"; };
-      Kernel kernel(target, "moe_route",
-                    "experts = " + std::to_string(c.experts) +
-                        ", top_k = " + std::to_string(c.topK) +
-                        ", n_group = " + std::to_string(c.groups) +
-                        ", topk_group = " + std::to_string(c.bestGroups) +
-                        ", scoring = " + (c.sigmoid ? "sigmoid" : "softmax") +
-                        ", bias = " + text(c.bias) + ", norm_topk = " +
-                        text(c.norm) + ", scale = " + std::to_string(c.scale));
-      auto logits = randomFloats(40 * c.experts, 1);
-      auto bias = randomFloats(c.experts, 2, 0.2f);
-      for (float &value : bias)
-        value += c.lift;
-      auto run = [&](int first, int count, Split split) {
-        Guarded<float> x(
-            std::vector<float>(logits.begin() + first * c.experts,
-                               logits.begin() + (first + count) * c.experts));
-        Guarded<float> b(bias), weight(count * c.topK);
-        Guarded<int32_t> index(count * c.topK);
-        std::vector<void *> buffers{x.data()};
-        if (c.bias)
-          buffers.push_back(b.data());
-        buffers.push_back(index.data());
-        buffers.push_back(weight.data());
-        kernel.run(buffers, {count}, split);
-        std::vector<float> both;
-        for (int r = 0; r < count; ++r) {
-          both.insert(both.end(), &index[r * c.topK],
-                      &index[r * c.topK] + c.topK);
-          both.insert(both.end(), &weight[r * c.topK],
-                      &weight[r * c.topK] + c.topK);
-        }
-        return both;
-      };
-      expectRowInvariant(40, 2 * c.topK, run);
-      std::vector<float> y = run(0, 40, Split::Whole);
-      for (int r = 0; r < 40; ++r) {
-        Choice want = route(c, &logits[r * c.experts], bias);
-        for (int j = 0; j < c.topK; ++j) {
-          EXPECT_EQ(y[2 * r * c.topK + j], want.index[j]);
-          EXPECT_NEAR(y[(2 * r + 1) * c.topK + j], want.weight[j], 2e-6);
-        }
+static const RouteCase routeCases[] = {
+    {64, 6, 1, 1, true, true, true, 2.5},
+    {32, 4, 4, 2, true, true, true, 1.0},
+    {36, 5, 6, 3, true, false, false, 1.5},
+    // Every choice is negative, and the kept group
+    // has no expert to spare.
+    {32, 4, 4, 2, true, true, true, 1.0, -5},
+    {36, 6, 6, 1, true, true, true, 2.5, -1.5},
+    {128, 8, 1, 1, false, false, true, 1.0},
+    {20, 20, 1, 1, false, false, false, 1.0}};
+
+namespace {
+class MoeRouteOf : public testing::TestWithParam<RouteCase> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Experts, MoeRouteOf, testing::ValuesIn(routeCases),
+                         NamedByConfig());
+
+TEST_P(MoeRouteOf, MatchesReference) {
+  const RouteCase &c = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "moe_route", c.keys());
+    auto logits = randomFloats(40 * c.experts, 1);
+    auto bias = randomFloats(c.experts, 2, 0.2f);
+    for (float &value : bias)
+      value += c.lift;
+    auto run = [&](int first, int count, Split split) {
+      Guarded<float> x(
+          std::vector<float>(logits.begin() + first * c.experts,
+                             logits.begin() + (first + count) * c.experts));
+      Guarded<float> b(bias), weight(count * c.topK);
+      Guarded<int32_t> index(count * c.topK);
+      std::vector<void *> buffers{x.data()};
+      if (c.bias)
+        buffers.push_back(b.data());
+      buffers.push_back(index.data());
+      buffers.push_back(weight.data());
+      kernel.run(buffers, {count}, split);
+      std::vector<float> both;
+      for (int r = 0; r < count; ++r) {
+        both.insert(both.end(), &index[r * c.topK],
+                    &index[r * c.topK] + c.topK);
+        both.insert(both.end(), &weight[r * c.topK],
+                    &weight[r * c.topK] + c.topK);
+      }
+      return both;
+    };
+    expectRowInvariant(40, 2 * c.topK, run);
+    std::vector<float> y = run(0, 40, Split::Whole);
+    for (int r = 0; r < 40; ++r) {
+      Choice want = route(c, &logits[r * c.experts], bias);
+      for (int j = 0; j < c.topK; ++j) {
+        EXPECT_EQ(y[2 * r * c.topK + j], want.index[j]);
+        EXPECT_NEAR(y[(2 * r + 1) * c.topK + j], want.weight[j], 2e-6);
       }
     }
+  }
 }
 
 TEST(MoeRoute, TiesGoToTheLowestIndex) {
@@ -163,43 +179,60 @@ TEST(MoePlan, SortsLivePairsByExpert) {
   }
 }
 
-/// Of more pairs than a GPU's block takes at once, and of more experts than it
-/// has threads.
-TEST(MoePlan, SortsManyPairs) {
-  struct Plan {
-    int experts, topK, rows;
-  };
-  for (auto [experts, topK, rows] :
-       {Plan{6, 2, 300}, {40, 3, 57}, {256, 8, 33}, {300, 4, 130}, {600, 2, 9}})
-    for (const auto &[name, target] : allTargets()) {
-      SCOPED_TRACE(name + " " + std::to_string(experts));
-      Kernel kernel(target, "moe_plan",
-                    "experts = " + std::to_string(experts) +
-                        ", top_k = " + std::to_string(topK));
-      std::mt19937 random(experts);
-      Guarded<int32_t> positions(rows), index(size_t(rows) * topK);
-      Guarded<int32_t> start(experts + 1), pairs(size_t(rows) * topK);
-      std::vector<std::vector<int32_t>> ofExpert(experts);
-      for (int r = 0; r < rows; ++r) {
-        positions[r] = random() % 5 ? int32_t(random() % 100) : -1;
-        for (int j = 0; j < topK; ++j) {
-          index[r * topK + j] = int32_t(random() % experts);
-          if (positions[r] >= 0)
-            ofExpert[index[r * topK + j]].push_back(r * topK + j);
-        }
+namespace {
+struct Plan {
+  int experts, topK, rows;
+
+  std::string keys() const {
+    return "experts = " + std::to_string(experts) +
+           ", top_k = " + std::to_string(topK);
+  }
+  /// As a test is named.
+  std::string config() const {
+    return keys() + ", rows = " + std::to_string(rows);
+  }
+};
+
+class MoePlanOf : public testing::TestWithParam<Plan> {};
+} // namespace
+
+// Of more pairs than a GPU's block takes at once, and of more experts than it
+// has threads.
+INSTANTIATE_TEST_SUITE_P(Experts, MoePlanOf,
+                         testing::Values(Plan{6, 2, 300}, Plan{40, 3, 57},
+                                         Plan{256, 8, 33}, Plan{300, 4, 130},
+                                         Plan{600, 2, 9}),
+                         NamedByConfig());
+
+TEST_P(MoePlanOf, SortsManyPairs) {
+  auto [experts, topK, rows] = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "moe_plan", GetParam().keys());
+    std::mt19937 random(experts);
+    Guarded<int32_t> positions(rows), index(size_t(rows) * topK);
+    Guarded<int32_t> start(experts + 1), pairs(size_t(rows) * topK);
+    std::vector<std::vector<int32_t>> ofExpert(experts);
+    for (int r = 0; r < rows; ++r) {
+      positions[r] = random() % 5 ? int32_t(random() % 100) : -1;
+      for (int j = 0; j < topK; ++j) {
+        index[r * topK + j] = int32_t(random() % experts);
+        if (positions[r] >= 0)
+          ofExpert[index[r * topK + j]].push_back(r * topK + j);
       }
-      std::fill_n(pairs.data(), pairs.size(), -7);
-      kernel.run({positions.data(), index.data(), start.data(), pairs.data()},
-                 {rows});
-      std::vector<int32_t> starts{0}, sorted;
-      for (const std::vector<int32_t> &of : ofExpert) {
-        sorted.insert(sorted.end(), of.begin(), of.end());
-        starts.push_back(int32_t(sorted.size()));
-      }
-      sorted.resize(pairs.size(), -7);
-      EXPECT_EQ(start.values(), starts);
-      EXPECT_EQ(pairs.values(), sorted);
     }
+    std::fill_n(pairs.data(), pairs.size(), -7);
+    kernel.run({positions.data(), index.data(), start.data(), pairs.data()},
+               {rows});
+    std::vector<int32_t> starts{0}, sorted;
+    for (const std::vector<int32_t> &of : ofExpert) {
+      sorted.insert(sorted.end(), of.begin(), of.end());
+      starts.push_back(int32_t(sorted.size()));
+    }
+    sorted.resize(pairs.size(), -7);
+    EXPECT_EQ(start.values(), starts);
+    EXPECT_EQ(pairs.values(), sorted);
+  }
 }
 
 namespace {

@@ -15,7 +15,29 @@ std::string Quantization::config() const {
 }
 
 std::pair<int, int> Quantization::range() const {
-  return bits() == 8 ? std::pair(-127, 127) : std::pair(-8, 7);
+  switch (elements) {
+  case WeightElements::Int8:
+    return {-127, 127};
+  case WeightElements::Int4:
+    return {-8, 7};
+  case WeightElements::F32:
+  case WeightElements::BF16:
+    break; // Not quantised.
+  }
+  return {};
+}
+
+int Quantization::bias() const {
+  switch (elements) {
+  case WeightElements::Int8:
+    return 128;
+  case WeightElements::Int4:
+    return 8;
+  case WeightElements::F32:
+  case WeightElements::BF16:
+    break; // Not quantised.
+  }
+  return 0;
 }
 
 static QuantizedMatrix makeMatrix(int rows, int k, Quantization format) {
@@ -73,11 +95,12 @@ std::vector<uint8_t> mtp::codegen::test::packQuantized(const QuantizedMatrix &w,
         for (int i = 0; i < stored; ++i) {
           int value =
               real && i < inputs ? w.values[size_t(row) * w.k + first + i] : 0;
+          value += w.format.bias();
           if (bits == 8)
-            data[i / 4 * 128 + lane * 4 + i % 4] = uint8_t(value + 128);
+            data[i / 4 * 128 + lane * 4 + i % 4] = uint8_t(value);
           else
             data[i / 8 * 128 + lane * 4 + i % 4] |=
-                uint8_t((value + 8) << (i % 8 / 4 * 4));
+                uint8_t(value << (i % 8 / 4 * 4));
         }
       }
     }
@@ -171,10 +194,11 @@ mtp::codegen::test::packTable(const QuantizedMatrix &table) {
       uint8_t *data = &packed[base + 4];
       for (int i = 0; i < stored; ++i) {
         int value = i < inputs ? table.values[row * table.k + first + i] : 0;
+        value += table.format.bias();
         if (bits == 8)
-          data[i] = uint8_t(value + 128);
+          data[i] = uint8_t(value);
         else
-          data[i / 8 * 4 + i % 4] |= uint8_t((value + 8) << (i % 8 / 4 * 4));
+          data[i / 8 * 4 + i % 4] |= uint8_t(value << (i % 8 / 4 * 4));
       }
     }
   return packed;

@@ -20,13 +20,20 @@ struct Quantization {
   int bits() const { return int(format().bits()); }
   /// What fits an element, the least and the most.
   std::pair<int, int> range() const;
+  /// What is added to an element where it is stored, as FORMAT.md has it.
+  int bias() const;
   /// The keys of a kernel's config.
   std::string config() const;
 };
 
 /// The elements whose products are of integers.
-inline constexpr WeightElements kIntegers[] = {WeightElements::Int8,
-                                               WeightElements::Int4};
+inline const std::vector<WeightElements> kIntegers = [] {
+  std::vector<WeightElements> integers;
+  for (const WeightElementsInfo &info : kWeightFormats)
+    if (info.isQuantized)
+      integers.push_back(info.elements);
+  return integers;
+}();
 
 /// A matrix of integers with a scale per row and group, row-major.
 struct QuantizedMatrix {

@@ -1,4 +1,4 @@
-//===- Quantized_test.cpp - Weights of int8 and int4 ----------------------===//
+//===- Quantized_test.cpp - Weights of integers ---------------------------===//
 //
 // Two references. The exact one does what the kernels promise, in scalars, and
 // must give the same bits. The double precision one knows only the values that
@@ -152,14 +152,14 @@ struct Problem {
   std::vector<uint8_t> packed;
 };
 
-/// Every variant for both formats, on shapes that are ragged in all ways: a
+/// Every variant for all formats, on shapes that are ragged in all ways: a
 /// last group of 1, 7 or 31 inputs, of whole and of broken quads, and no full
 /// group at all; and two that fill tiles. Formats take turns in who meets which
 /// shape unnormed.
 std::vector<Case> allCases() {
   std::vector<Case> cases;
-  for (WeightElements elements : kIntegers) {
-    int variant = elements == WeightElements::Int8 ? 0 : 1;
+  for (auto [i, elements] : llvm::enumerate(kIntegers)) {
+    int variant = int(i % 4);
     for (auto [k, n, group] : {std::tuple{128, 64, 64},
                                {1, 1, 32},
                                {33, 47, 32},
@@ -182,6 +182,11 @@ std::vector<Case> allCases() {
   return cases;
 }
 
+/// Whether tensor cores have an order for such elements at all.
+bool areInFragments(WeightElements elements) {
+  return WeightFormat{elements, 32}.canBeInFragments(32);
+}
+
 /// On tensor cores, all forms: fewer groups than warps, so many that warps have
 /// several and not the same number, and last groups of 32, 64 and 96 inputs.
 std::vector<Case> fragmentCases() {
@@ -198,6 +203,8 @@ std::vector<Case> fragmentCases() {
                                         {2656, 34, 64, 3},
                                         {4064, 16, 64, 0}}) {
       bool gated = variant == 3;
+      if (!areInFragments(elements))
+        continue;
       cases.push_back({k,
                        n,
                        {elements, group},
@@ -215,43 +222,43 @@ std::vector<Case> fragmentCases() {
 /// Rows of two passes, whether these are of 64 or 128.
 static constexpr int manyRows = 140;
 
-static void checkLinear(const std::vector<Case> &cases) {
-  for (const Case &c : cases) {
-    std::vector<float> first;
-    for (const auto &[name, target] : allTargets()) {
-      if (!c.runsOn(target))
-        continue;
-      SCOPED_TRACE(name + ": " + c.config());
-      int rows = target.rowsOf(manyRows), some = target.rowsOf(40);
-      Problem problem(c, rows);
-      Kernel kernel(target, "linear", c.config());
-      auto run = [&](int first, int count, Split split) {
-        return problem.run(kernel, first, count, split);
-      };
-      std::vector<float> all = run(0, rows, Split::Random);
-      problem.check(all);
-      expectRowInvariant(some, c.outputs(), run);
-      EXPECT_EQ(std::vector<float>(all.begin() + (rows - some) * c.outputs(),
-                                   all.end()),
-                run(rows - some, some, Split::Whole));
-      if (c.norm)
-        continue;
-      problem.checkBits(all, target.sumChains());
-      // A GPU adds up the same numbers, but not in one chain.
-      if (target.isGpu)
-        continue;
-      first = first.empty() ? all : first;
-      EXPECT_EQ(all, first) << "instruction sets disagree";
-    }
+namespace {
+class QuantizedLinear : public testing::TestWithParam<Case> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Panels, QuantizedLinear, testing::ValuesIn(allCases()),
+                         NamedByConfig());
+INSTANTIATE_TEST_SUITE_P(Fragments, QuantizedLinear,
+                         testing::ValuesIn(fragmentCases()), NamedByConfig());
+
+TEST_P(QuantizedLinear, MatchesReferencesAndIsRowInvariant) {
+  const Case &c = GetParam();
+  std::vector<float> first;
+  for (const auto &[name, target] : allTargets()) {
+    if (!c.runsOn(target))
+      continue;
+    SCOPED_TRACE(name);
+    int rows = target.rowsOf(manyRows), some = target.rowsOf(40);
+    Problem problem(c, rows);
+    Kernel kernel(target, "linear", c.config());
+    auto run = [&](int first, int count, Split split) {
+      return problem.run(kernel, first, count, split);
+    };
+    std::vector<float> all = run(0, rows, Split::Random);
+    problem.check(all);
+    expectRowInvariant(some, c.outputs(), run);
+    EXPECT_EQ(std::vector<float>(all.begin() + (rows - some) * c.outputs(),
+                                 all.end()),
+              run(rows - some, some, Split::Whole));
+    if (c.norm)
+      continue;
+    problem.checkBits(all, target.sumChains());
+    // A GPU adds up the same numbers, but not in one chain.
+    if (target.isGpu)
+      continue;
+    first = first.empty() ? all : first;
+    EXPECT_EQ(all, first) << "instruction sets disagree";
   }
-}
-
-TEST(Quantized, LinearMatchesReferencesAndIsRowInvariant) {
-  checkLinear(allCases());
-}
-
-TEST(Quantized, FragmentsMatchReferencesAndAreRowInvariant) {
-  checkLinear(fragmentCases());
 }
 
 // The inputs of 8B and DeepSeek shapes, a tile of outputs or two.
@@ -262,7 +269,7 @@ TEST(Quantized, FragmentsTakeTheInputsOfWholeModels) {
                                      {14336, 64, false},
                                      {7168, 128, true},
                                      {18432, 32, false}}) {
-        if (!target.isGpu)
+        if (!target.isGpu || !areInFragments(elements))
           continue;
         Case c{k,
                32,
@@ -289,7 +296,7 @@ TEST(Quantized, FragmentsTakeTheInputsOfWholeModels) {
 TEST(Quantized, FragmentsTakeManyRows) {
   for (const auto &[name, target] : allTargets())
     for (WeightElements elements : kIntegers) {
-      if (!target.isGpu)
+      if (!target.isGpu || !areInFragments(elements))
         continue;
       SCOPED_TRACE(WeightFormat{elements}.name());
       Case c{160,
@@ -308,107 +315,133 @@ TEST(Quantized, FragmentsTakeManyRows) {
 }
 
 /// Elements, and whether in fragments.
-static std::vector<std::pair<WeightElements, bool>>
-formats(const TestTarget &target) {
-  std::vector<std::pair<WeightElements, bool>> formats;
-  for (bool fragments : {false, true})
-    for (WeightElements elements : kIntegers)
-      if (target.isGpu || !fragments)
-        formats.push_back({elements, fragments});
+using Format = std::pair<WeightElements, bool>;
+
+static std::vector<Format> formats() {
+  std::vector<Format> formats;
+  for (WeightElements elements : kIntegers) {
+    formats.push_back({elements, false});
+    if (areInFragments(elements))
+      formats.push_back({elements, true});
+  }
   return formats;
 }
 
+static std::string nameOfFormat(const testing::TestParamInfo<Format> &info) {
+  auto [elements, fragments] = info.param;
+  return std::string(WeightFormat{elements}.name()) +
+         (fragments ? "_fragments" : "");
+}
+
+namespace {
+class QuantizedOf : public testing::TestWithParam<Format> {};
+class QuantizedExperts : public QuantizedOf {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Formats, QuantizedOf, testing::ValuesIn(formats()),
+                         nameOfFormat);
+INSTANTIATE_TEST_SUITE_P(Formats, QuantizedExperts,
+                         testing::ValuesIn(formats()), nameOfFormat);
+
 // Sums of the largest products there are: nothing may saturate or wrap.
-TEST(Quantized, HoldsTheLargestSums) {
+TEST_P(QuantizedOf, HoldsTheLargestSums) {
   const int k = 256, n = 32;
-  for (const auto &[name, target] : allTargets())
-    for (auto [elements, fragments] : formats(target)) {
-      Case c{k, n, {elements, 128}};
-      c.fragments = fragments;
-      SCOPED_TRACE(name + ": " + c.config());
-      Kernel kernel(target, "linear", c.config());
-      auto [least, most] = c.format.range();
-      for (float sign : {1.0f, -1.0f}) {
-        Problem problem(c, 3);
-        std::fill(problem.x.begin(), problem.x.end(), 3.0f);
-        std::fill(problem.w.values.begin(), problem.w.values.end(),
-                  int8_t(sign < 0 ? least : most));
-        std::fill(problem.w.scales.begin(), problem.w.scales.end(), 0.5f);
-        problem.pack();
-        std::vector<float> y = problem.run(kernel, 0, 3, Split::Whole);
-        problem.checkBits(y, target.sumChains());
-        double each = problem.w.at(0, 0) * 3;
-        for (float value : y)
-          ASSERT_NEAR(value, each * k, 1e-5 * std::fabs(each * k));
-      }
+  auto [elements, fragments] = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    if (fragments && !target.isGpu)
+      continue;
+    Case c{k, n, {elements, 128}};
+    c.fragments = fragments;
+    SCOPED_TRACE(name + ": " + c.config());
+    Kernel kernel(target, "linear", c.config());
+    auto [least, most] = c.format.range();
+    for (float sign : {1.0f, -1.0f}) {
+      Problem problem(c, 3);
+      std::fill(problem.x.begin(), problem.x.end(), 3.0f);
+      std::fill(problem.w.values.begin(), problem.w.values.end(),
+                int8_t(sign < 0 ? least : most));
+      std::fill(problem.w.scales.begin(), problem.w.scales.end(), 0.5f);
+      problem.pack();
+      std::vector<float> y = problem.run(kernel, 0, 3, Split::Whole);
+      problem.checkBits(y, target.sumChains());
+      double each = problem.w.at(0, 0) * 3;
+      for (float value : y)
+        ASSERT_NEAR(value, each * k, 1e-5 * std::fabs(each * k));
     }
+  }
 }
 
 // Rows without a usable scale: zeros, and values whose reciprocal is infinite.
-TEST(Quantized, TakesTinyRowsForZeros) {
-  for (const auto &[name, target] : allTargets())
-    for (auto [elements, fragments] : formats(target)) {
-      SCOPED_TRACE(name);
-      Case c{fragments ? 64 : 71, 33, {elements, 32}};
-      c.fragments = fragments;
-      Problem problem(c, 2);
-      for (int i = 0; i < c.stride(); ++i) {
-        problem.x[i] = 0;
-        problem.x[c.stride() + i] = i % 2 ? 1e-40f : -1e-37f;
-      }
-      Kernel kernel(target, "linear", c.config());
-      for (float value : problem.run(kernel, 0, 2, Split::Whole))
-        EXPECT_EQ(value, 0.0f);
+TEST_P(QuantizedOf, TakesTinyRowsForZeros) {
+  auto [elements, fragments] = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    if (fragments && !target.isGpu)
+      continue;
+    SCOPED_TRACE(name);
+    Case c{fragments ? 64 : 71, 33, {elements, 32}};
+    c.fragments = fragments;
+    Problem problem(c, 2);
+    for (int i = 0; i < c.stride(); ++i) {
+      problem.x[i] = 0;
+      problem.x[c.stride() + i] = i % 2 ? 1e-40f : -1e-37f;
     }
+    Kernel kernel(target, "linear", c.config());
+    for (float value : problem.run(kernel, 0, 2, Split::Whole))
+      EXPECT_EQ(value, 0.0f);
+  }
 }
 
-TEST(Quantized, KeepsNaNAndInfinityInTheirRows) {
-  for (const auto &[name, target] : allTargets())
-    for (auto [elements, fragments] : formats(target)) {
-      SCOPED_TRACE(name);
-      Case c{fragments ? 96 : 71, 90, {elements, 32}};
-      c.fragments = fragments;
-      Kernel kernel(target, "linear", c.config());
-      for (float bad : {NAN, -NAN, INFINITY, -INFINITY}) {
-        Problem problem(c, 13);
-        // No output may have a group of zeros, which takes part in nothing.
-        problem.w.values.assign(problem.w.values.size(), 1);
-        problem.w.scales.assign(problem.w.scales.size(), 0.5f);
-        problem.pack();
-        std::vector<float> before = problem.run(kernel, 0, 13, Split::Whole);
-        problem.x[size_t(5) * c.stride() + 40] = bad;
-        std::vector<float> after = problem.run(kernel, 0, 13, Split::Whole);
-        for (size_t i = 0; i < before.size(); ++i)
-          if (i / c.n == 5)
-            EXPECT_FALSE(std::isfinite(after[i]));
-          else
-            EXPECT_EQ(after[i], before[i]);
-      }
+TEST_P(QuantizedOf, KeepsNaNAndInfinityInTheirRows) {
+  auto [elements, fragments] = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    if (fragments && !target.isGpu)
+      continue;
+    SCOPED_TRACE(name);
+    Case c{fragments ? 96 : 71, 90, {elements, 32}};
+    c.fragments = fragments;
+    Kernel kernel(target, "linear", c.config());
+    for (float bad : {NAN, -NAN, INFINITY, -INFINITY}) {
+      Problem problem(c, 13);
+      // No output may have a group of zeros, which takes part in nothing.
+      problem.w.values.assign(problem.w.values.size(), 1);
+      problem.w.scales.assign(problem.w.scales.size(), 0.5f);
+      problem.pack();
+      std::vector<float> before = problem.run(kernel, 0, 13, Split::Whole);
+      problem.x[size_t(5) * c.stride() + 40] = bad;
+      std::vector<float> after = problem.run(kernel, 0, 13, Split::Whole);
+      for (size_t i = 0; i < before.size(); ++i)
+        if (i / c.n == 5)
+          EXPECT_FALSE(std::isfinite(after[i]));
+        else
+          EXPECT_EQ(after[i], before[i]);
     }
+  }
 }
 
-TEST(Quantized, AgreesWithSeparateNorm) {
-  for (const auto &[name, target] : allTargets())
-    for (auto [elements, fragments] : formats(target)) {
-      SCOPED_TRACE(name);
-      int k = fragments ? 608 : 71;
-      Case fused{k, 90, {elements, 64}, /*norm=*/true};
-      Case plain{k, 90, {elements, 64}};
-      fused.fragments = plain.fragments = fragments;
-      Problem problem(fused, 9), separate(plain, 9);
-      std::string stride = std::to_string(plain.stride());
-      Kernel norm(target, "rms_norm",
-                  "width = " + std::to_string(k) +
-                      ", eps = 1.0e-5 : f32, offset = 1, x_stride = " + stride +
-                      ", y_stride = " + stride);
-      Guarded<float> x(problem.x), weight(problem.normWeight), y(separate.x);
-      norm.run({x.data(), weight.data(), y.data()}, {9});
-      separate.x = y.values();
-      EXPECT_EQ(problem.run(Kernel(target, "linear", fused.config()), 0, 9,
-                            Split::Whole),
-                separate.run(Kernel(target, "linear", plain.config()), 0, 9,
-                             Split::Whole));
-    }
+TEST_P(QuantizedOf, AgreesWithSeparateNorm) {
+  auto [elements, fragments] = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    if (fragments && !target.isGpu)
+      continue;
+    SCOPED_TRACE(name);
+    int k = fragments ? 608 : 71;
+    Case fused{k, 90, {elements, 64}, /*norm=*/true};
+    Case plain{k, 90, {elements, 64}};
+    fused.fragments = plain.fragments = fragments;
+    Problem problem(fused, 9), separate(plain, 9);
+    std::string stride = std::to_string(plain.stride());
+    Kernel norm(target, "rms_norm",
+                "width = " + std::to_string(k) +
+                    ", eps = 1.0e-5 : f32, offset = 1, x_stride = " + stride +
+                    ", y_stride = " + stride);
+    Guarded<float> x(problem.x), weight(problem.normWeight), y(separate.x);
+    norm.run({x.data(), weight.data(), y.data()}, {9});
+    separate.x = y.values();
+    EXPECT_EQ(problem.run(Kernel(target, "linear", fused.config()), 0, 9,
+                          Split::Whole),
+              separate.run(Kernel(target, "linear", plain.config()), 0, 9,
+                           Split::Whole));
+  }
 }
 
 TEST(Quantized, MayWriteToItsResidual) {
@@ -504,95 +537,100 @@ struct Mixture {
 
 } // namespace
 
-static void checkExperts(bool fragments) {
+TEST_P(QuantizedExperts, MatchReferenceAndAreRowInvariant) {
   using M = Mixture;
-  for (Quantization format :
-       {Quantization{WeightElements::Int8, 64}, {WeightElements::Int4, 32}}) {
-    M m(80, format, fragments);
-    std::vector<float> firstTarget;
-    for (const auto &[name, target] : allTargets()) {
-      if (fragments && !target.isGpu)
-        continue;
-      SCOPED_TRACE(name + ", " + format.config());
-      Kernel gateUp(target, "moe_gate_up", m.config(true));
-      Kernel down(target, "moe_down", m.config(false));
-      int rows = target.rowsOf(m.rows), chains = target.sumChains();
-      expectRowInvariant(
-          target.rowsOf(40), M::topK * m.k,
-          [&](int first, int count, Split split) {
-            return m.run(gateUp, down, first, count, split).second;
-          });
-      auto [act, out] = m.run(gateUp, down, 0, rows, Split::Random);
-      QuantizedMatrix in = quantizeRows(m.x, rows, m.k, m.k, format.group);
-      QuantizedMatrix mid =
-          quantizeRows(act, rows * M::topK, m.inter, m.inter, format.group);
-      for (int p = 0; p < rows * M::topK; ++p) {
-        int row = p / M::topK, e = M::expertOf(row, p % M::topK);
-        for (int i = 0; i < m.inter; ++i) {
-          float gate = quantizedDot(in, row, m.up[e], i, chains);
-          float up = quantizedDot(in, row, m.up[e], i + m.inter, chains);
-          ASSERT_NEAR(act[p * m.inter + i], silu(gate) * up,
-                      1e-6 * (1 + std::fabs(gate * up)));
-        }
-        for (int o = 0; o < m.k; ++o)
-          ASSERT_EQ(out[p * m.k + o],
-                    quantizedDot(mid, p, m.down[e], o, chains));
+  auto [elements, fragments] = GetParam();
+  Quantization format{elements, elements == WeightElements::Int8 ? 64 : 32};
+  M m(80, format, fragments);
+  std::vector<float> firstTarget;
+  for (const auto &[name, target] : allTargets()) {
+    if (fragments && !target.isGpu)
+      continue;
+    SCOPED_TRACE(name);
+    Kernel gateUp(target, "moe_gate_up", m.config(true));
+    Kernel down(target, "moe_down", m.config(false));
+    int rows = target.rowsOf(m.rows), chains = target.sumChains();
+    expectRowInvariant(target.rowsOf(40), M::topK * m.k,
+                       [&](int first, int count, Split split) {
+                         return m.run(gateUp, down, first, count, split).second;
+                       });
+    auto [act, out] = m.run(gateUp, down, 0, rows, Split::Random);
+    QuantizedMatrix in = quantizeRows(m.x, rows, m.k, m.k, format.group);
+    QuantizedMatrix mid =
+        quantizeRows(act, rows * M::topK, m.inter, m.inter, format.group);
+    for (int p = 0; p < rows * M::topK; ++p) {
+      int row = p / M::topK, e = M::expertOf(row, p % M::topK);
+      for (int i = 0; i < m.inter; ++i) {
+        float gate = quantizedDot(in, row, m.up[e], i, chains);
+        float up = quantizedDot(in, row, m.up[e], i + m.inter, chains);
+        ASSERT_NEAR(act[p * m.inter + i], silu(gate) * up,
+                    1e-6 * (1 + std::fabs(gate * up)));
       }
-      if (target.isGpu)
-        continue;
-      firstTarget = firstTarget.empty() ? out : firstTarget;
-      EXPECT_EQ(out, firstTarget) << "instruction sets disagree";
+      for (int o = 0; o < m.k; ++o)
+        ASSERT_EQ(out[p * m.k + o], quantizedDot(mid, p, m.down[e], o, chains));
     }
+    if (target.isGpu)
+      continue;
+    firstTarget = firstTarget.empty() ? out : firstTarget;
+    EXPECT_EQ(out, firstTarget) << "instruction sets disagree";
   }
 }
 
-TEST(Quantized, ExpertsMatchReferenceAndAreRowInvariant) {
-  checkExperts(/*fragments=*/false);
-  checkExperts(/*fragments=*/true);
+namespace {
+class QuantizedEmbed : public testing::TestWithParam<
+                           std::tuple<WeightElements, std::pair<int, int>>> {};
+} // namespace
+
+static std::string
+nameOfEmbed(const testing::TestParamInfo<QuantizedEmbed::ParamType> &info) {
+  auto [elements, shape] = info.param;
+  return std::string(WeightFormat{elements}.name()) + "_" +
+         std::to_string(shape.first) + "_group" + std::to_string(shape.second);
 }
 
 // A last group of 1, 7 or 31 values, of whole and of broken words, and no full
 // group at all; tokens outside of the table.
-TEST(Quantized, EmbedWidensRowsAndStaysInTheTable) {
+INSTANTIATE_TEST_SUITE_P(
+    Widths, QuantizedEmbed,
+    testing::Combine(testing::ValuesIn(kIntegers),
+                     testing::Values(std::pair{64, 64}, std::pair{1, 32},
+                                     std::pair{31, 32}, std::pair{33, 32},
+                                     std::pair{71, 64}, std::pair{159, 128},
+                                     std::pair{236, 96}, std::pair{256, 128})),
+    nameOfEmbed);
+
+TEST_P(QuantizedEmbed, WidensRowsAndStaysInTheTable) {
   const int vocab = 11;
   const std::vector<int32_t> tokens{0, 10, 3, -1, 99, 3};
-  for (WeightElements elements : kIntegers)
-    for (auto [width, group] : {std::pair{64, 64},
-                                {1, 32},
-                                {31, 32},
-                                {33, 32},
-                                {71, 64},
-                                {159, 128},
-                                {236, 96},
-                                {256, 128}}) {
-      Quantization format{elements, group};
-      std::vector<float> values = randomFloats(size_t(vocab) * width, 1);
-      for (size_t i = 0; i < values.size(); ++i)
-        values[i] *= float(1 + i / width % 7) * float(1 + i % width / 32);
-      QuantizedMatrix table = quantizeWeights(values, vocab, width, format);
-      // Both ends of the integers in a lane of every kind.
-      for (int i = 0; i < std::min(width, 16); ++i) {
-        table.values[i] = int8_t(format.range().first);
-        table.values[width + i] = int8_t(format.range().second);
-      }
-      std::vector<uint8_t> packed = packTable(table);
-      for (const auto &[name, target] : allTargets()) {
-        std::string config = "width = " + std::to_string(width) +
-                             ", vocab = 11, " + format.config();
-        SCOPED_TRACE(name + ": " + config);
-        Kernel kernel(target, "embed", config);
-        Guarded<uint8_t> bytes(packed);
-        for (Split split : {Split::Whole, Split::Random}) {
-          Guarded<int32_t> ids(tokens);
-          Guarded<float> out(tokens.size() * width);
-          kernel.run({bytes.data(), ids.data(), out.data()},
-                     {int64_t(tokens.size())}, split);
-          for (size_t r = 0; r < tokens.size(); ++r)
-            for (int i = 0; i < width; ++i)
-              ASSERT_EQ(out[r * width + i],
-                        float(table.at(std::clamp(tokens[r], 0, vocab - 1), i)))
-                  << "row " << r << ", column " << i;
-        }
-      }
+  auto [elements, shape] = GetParam();
+  auto [width, group] = shape;
+  Quantization format{elements, group};
+  std::vector<float> values = randomFloats(size_t(vocab) * width, 1);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] *= float(1 + i / width % 7) * float(1 + i % width / 32);
+  QuantizedMatrix table = quantizeWeights(values, vocab, width, format);
+  // Both ends of the integers in a lane of every kind.
+  for (int i = 0; i < std::min(width, 16); ++i) {
+    table.values[i] = int8_t(format.range().first);
+    table.values[width + i] = int8_t(format.range().second);
+  }
+  std::vector<uint8_t> packed = packTable(table);
+  for (const auto &[name, target] : allTargets()) {
+    std::string config =
+        "width = " + std::to_string(width) + ", vocab = 11, " + format.config();
+    SCOPED_TRACE(name + ": " + config);
+    Kernel kernel(target, "embed", config);
+    Guarded<uint8_t> bytes(packed);
+    for (Split split : {Split::Whole, Split::Random}) {
+      Guarded<int32_t> ids(tokens);
+      Guarded<float> out(tokens.size() * width);
+      kernel.run({bytes.data(), ids.data(), out.data()},
+                 {int64_t(tokens.size())}, split);
+      for (size_t r = 0; r < tokens.size(); ++r)
+        for (int i = 0; i < width; ++i)
+          ASSERT_EQ(out[r * width + i],
+                    float(table.at(std::clamp(tokens[r], 0, vocab - 1), i)))
+              << "row " << r << ", column " << i;
     }
+  }
 }

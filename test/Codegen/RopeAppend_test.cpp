@@ -276,16 +276,42 @@ static void check(const TestTarget &target, const Problem &problem) {
   }
 }
 
-TEST(RopeAppend, IsTheUnfusedKernelsToTheBit) {
-  for (const auto &[name, target] : allTargets())
-    for (bool bf16 : {false, true})
-      for (bool interleaved : {false, true})
-        for (Heads heads :
-             {Heads{64, 0, 64, interleaved}, Heads{26, 5, 38, interleaved}}) {
-          SCOPED_TRACE(name + (bf16 ? " bf16 " : " f32 ") + heads.keys());
-          for (int cacheHeads : {1, kHeads})
-            check(target, Problem(heads, bf16, cacheHeads));
-        }
+namespace {
+/// Heads, and what their cache has.
+struct Layout {
+  Heads heads;
+  bool bf16;
+  int cacheHeads;
+
+  std::string config() const {
+    return heads.keys() + ", " + (bf16 ? "bf16" : "f32") +
+           ", cache_heads = " + std::to_string(cacheHeads);
+  }
+};
+
+class RopeAppend : public testing::TestWithParam<Layout> {};
+} // namespace
+
+static std::vector<Layout> layouts() {
+  std::vector<Layout> layouts;
+  for (bool bf16 : {false, true})
+    for (bool interleaved : {false, true})
+      for (Heads heads :
+           {Heads{64, 0, 64, interleaved}, Heads{26, 5, 38, interleaved}})
+        for (int cacheHeads : {1, kHeads})
+          layouts.push_back({heads, bf16, cacheHeads});
+  return layouts;
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, RopeAppend, testing::ValuesIn(layouts()),
+                         NamedByConfig());
+
+TEST_P(RopeAppend, IsTheUnfusedKernelsToTheBit) {
+  const auto &[heads, bf16, cacheHeads] = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    check(target, Problem(heads, bf16, cacheHeads));
+  }
 }
 
 TEST(HeadLinear, RotatesWhatItKeeps) {

@@ -280,19 +280,27 @@ static void expectTheBuiltinsPicks(const Variant &variant, int batches,
 
 #ifdef MTP_HAS_GPUSIM
 
-TEST(GpuSample, PicksWhatTheRuntimePicks) {
-  uint32_t seed = 1;
-  for (int64_t vocab : {1, 2, 5, 31, 128, 300, 1027, 2052, 4099})
-    expectTheBuiltinsPicks({vocab}, vocab < 1000 ? 8 : 3, 16, seed++);
-}
+namespace {
+class GpuSampleOf : public testing::TestWithParam<Variant> {};
+} // namespace
 
-TEST(GpuSample, PicksFromPartsAndMaps) {
-  uint32_t seed = 100;
-  for (Variant variant : {Variant{.vocab = 300, .part = 32},
-                          {.vocab = 301, .isMapped = true},
-                          {.vocab = 2500, .part = 16},
-                          {.vocab = 517, .part = 32, .isMapped = true}})
-    expectTheBuiltinsPicks(variant, 5, 16, seed++);
+INSTANTIATE_TEST_SUITE_P(Vocabularies, GpuSampleOf,
+                         testing::Values(Variant{1}, Variant{2}, Variant{5},
+                                         Variant{31}, Variant{128},
+                                         Variant{300}, Variant{1027},
+                                         Variant{2052}, Variant{4099}),
+                         NamedByConfig());
+INSTANTIATE_TEST_SUITE_P(
+    PartsAndMaps, GpuSampleOf,
+    testing::Values(Variant{.vocab = 300, .part = 32},
+                    Variant{.vocab = 301, .isMapped = true},
+                    Variant{.vocab = 2500, .part = 16},
+                    Variant{.vocab = 517, .part = 32, .isMapped = true}),
+    NamedByConfig());
+
+TEST_P(GpuSampleOf, PicksWhatTheRuntimePicks) {
+  int64_t vocab = GetParam().vocab;
+  expectTheBuiltinsPicks(GetParam(), vocab < 1000 ? 8 : 3, 16, uint32_t(vocab));
 }
 
 TEST(GpuSample, PicksFromALargeVocabulary) {

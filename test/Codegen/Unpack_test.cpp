@@ -32,30 +32,42 @@ static std::vector<uint16_t> pack(int64_t k, int64_t n, bool gated) {
   return packed;
 }
 
-TEST(Unpack, GivesTheMatrix) {
-  struct {
-    int64_t k, n;
-    bool gated;
-  } cases[] = {{32, 8, false},   {64, 96, false}, {96, 40, false},
-               {544, 32, false}, {64, 128, true}, {96, 80, true}};
-  for (auto [k, n, gated] : cases) {
-    SCOPED_TRACE(std::to_string(n) + " x " + std::to_string(k));
-    for (const auto &[name, target] : allTargets()) {
-      // A CPU has no use for it.
-      if (name != "gpu-sim")
-        continue;
-      Kernel kernel(target, "unpack",
-                    "k = " + std::to_string(k) + ", n = " + std::to_string(n) +
-                        ", format = <bf16>, fragments = true, gated = " +
-                        (gated ? "true" : "false"));
-      Guarded<uint16_t> packed(pack(k, n, gated)), result(size_t(n * k));
-      kernel.run({packed.data(), result.data()}, {n});
-      std::vector<uint16_t> matrix = result.values();
-      for (int64_t output = 0; output < n; ++output)
-        for (int64_t input = 0; input < k; ++input)
-          ASSERT_EQ(matrix[size_t(output * k + input)],
-                    weightOf(output, input, k))
-              << output << ", " << input;
-    }
+namespace {
+struct Case {
+  int64_t k, n;
+  bool gated;
+
+  std::string config() const {
+    return "k = " + std::to_string(k) + ", n = " + std::to_string(n) +
+           ", format = <bf16>, fragments = true, gated = " +
+           (gated ? "true" : "false");
+  }
+};
+
+class Unpack : public testing::TestWithParam<Case> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(
+    Matrices, Unpack,
+    testing::Values(Case{32, 8, false}, Case{64, 96, false},
+                    Case{96, 40, false}, Case{544, 32, false},
+                    Case{64, 128, true}, Case{96, 80, true}),
+    NamedByConfig());
+
+TEST_P(Unpack, GivesTheMatrix) {
+  auto [k, n, gated] = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    // A CPU has no use for it.
+    if (name != "gpu-sim")
+      continue;
+    Kernel kernel(target, "unpack", GetParam().config());
+    Guarded<uint16_t> packed(pack(k, n, gated)), result(size_t(n * k));
+    kernel.run({packed.data(), result.data()}, {n});
+    std::vector<uint16_t> matrix = result.values();
+    for (int64_t output = 0; output < n; ++output)
+      for (int64_t input = 0; input < k; ++input)
+        ASSERT_EQ(matrix[size_t(output * k + input)],
+                  weightOf(output, input, k))
+            << output << ", " << input;
   }
 }

@@ -14,8 +14,8 @@ namespace mtp::codegen::test {
 
 /// A line of Inputs/whole_models.txt.
 struct ModelKernel {
-  std::string kind, config;
-  /// The keys of the config.
+  std::string kind, keys;
+  /// The keys, each with its value.
   std::map<std::string, std::string> values = {};
 
   bool has(const std::string &key) const { return values.contains(key); }
@@ -38,6 +38,8 @@ struct ModelKernel {
     return kind == "moe_gate_up" || has("gated", "true") ||
            has("activation", "swiglu");
   }
+  /// All of it, as a test is named.
+  std::string config() const { return kind + "," + keys; }
   std::string without(const std::set<std::string> &keys) const;
 };
 

@@ -47,7 +47,7 @@ static ModelKernel parseLine(const std::string &line) {
   ModelKernel kernel;
   size_t at = line.find(' ');
   kernel.kind = line.substr(0, at);
-  kernel.config = line.substr(at + 1);
+  kernel.keys = line.substr(at + 1);
   for (size_t begin = at + 1; begin < line.size();) {
     size_t end = endOfParameter(line, begin);
     size_t equals = line.find(" = ", begin);
@@ -372,8 +372,8 @@ static void expectAgreement(const ModelKernel &kernel,
                             const std::vector<Role> &roles,
                             const std::vector<std::vector<int64_t>> &params,
                             size_t width, double most) {
-  SCOPED_TRACE(kernel.kind + " " + kernel.config);
-  Kernel mine(gpu(), kernel.kind, kernel.config);
+  SCOPED_TRACE(kernel.kind + " " + kernel.keys);
+  Kernel mine(gpu(), kernel.kind, kernel.keys);
   Kernel theirs(cpu(), kernel.kind, kernel.without({"fragments"}));
   Problem problem(kernel, roles, {});
   for (const std::vector<int64_t> &some : params) {
@@ -460,109 +460,112 @@ static std::vector<Role> productRoles(const ModelKernel &kernel) {
   return {Role::Rows, Role::Weights};
 }
 
-static void checkLinear(WeightElements elements) {
-  for (const ModelKernel &kernel : kernelsOfWholeModels("linear")) {
-    if (kernel.format().elements != elements)
-      continue;
-    SCOPED_TRACE(kernel.config);
-    std::vector<Role> roles = productRoles(kernel);
-    if (kernel.has("residual", "true"))
-      roles.push_back(Role::Floats);
-    roles.push_back(Role::Values);
-    Kernel linear(gpu(), kernel.kind, kernel.config);
-    Problem problem(kernel, roles, {});
-    for (const std::vector<int64_t> &rows : manyRows) {
-      problem.params = rows;
-      std::vector<Buffer> buffers = problem.run(linear, true);
-      expectClose(floatsOf(*buffers.back()), linearOf(kernel, problem, buffers),
-                  32, kSums);
-    }
+namespace {
+/// A test for each kernel of a kind.
+class WholeModel : public testing::TestWithParam<ModelKernel> {
+protected:
+  void SetUp() override {
+    if (isRecording())
+      GTEST_SKIP() << "buffers of whole models are not recorded";
+  }
+
+  const ModelKernel &kernel = GetParam();
+};
+} // namespace
+
+/// A suite of tests for the kernels of a kind.
+#define WHOLE_MODELS(SUITE, ...)                                               \
+  namespace {                                                                  \
+  class SUITE : public WholeModel {};                                          \
+  }                                                                            \
+  INSTANTIATE_TEST_SUITE_P(WholeModels, SUITE, testing::ValuesIn(__VA_ARGS__), \
+                           NamedByConfig())
+
+WHOLE_MODELS(LinearOfModel, kernelsOfWholeModels("linear"));
+
+TEST_P(LinearOfModel, IsTheSumOfProducts) {
+  std::vector<Role> roles = productRoles(kernel);
+  if (kernel.has("residual", "true"))
+    roles.push_back(Role::Floats);
+  roles.push_back(Role::Values);
+  Kernel linear(gpu(), kernel.kind, kernel.keys);
+  Problem problem(kernel, roles, {});
+  for (const std::vector<int64_t> &rows : manyRows) {
+    problem.params = rows;
+    std::vector<Buffer> buffers = problem.run(linear, true);
+    expectClose(floatsOf(*buffers.back()), linearOf(kernel, problem, buffers),
+                32, kSums);
   }
 }
 
-#define SKIP_RECORDING()                                                       \
-  if (isRecording())                                                           \
-  GTEST_SKIP() << "buffers of whole models are not recorded"
+WHOLE_MODELS(LinearArgmaxOfModel, kernelsOfWholeModels("linear_argmax"));
 
-TEST(WholeModels, LinearOfFloats) {
-  SKIP_RECORDING();
-  checkLinear(WeightElements::BF16);
-  checkLinear(WeightElements::F32);
-}
-
-TEST(WholeModels, LinearOfIntegers) {
-  SKIP_RECORDING();
-  checkLinear(WeightElements::Int8);
-  checkLinear(WeightElements::Int4);
-}
-
-TEST(WholeModels, LinearArgmax) {
-  SKIP_RECORDING();
-  for (const ModelKernel &kernel : kernelsOfWholeModels("linear_argmax")) {
-    SCOPED_TRACE(kernel.config);
-    ASSERT_TRUE(kernel.has("logits", "true"));
-    std::vector<Role> roles = productRoles(kernel);
-    roles.insert(roles.end(), {Role::Slots, Role::Sampling, Role::Values,
-                               Role::Numbers, Role::Values});
-    Kernel argmax(gpu(), kernel.kind, kernel.config);
-    Problem problem(kernel, roles, {});
-    for (const std::vector<int64_t> &rows : manyRows) {
-      problem.params = rows;
-      std::vector<Buffer> buffers = problem.run(argmax, true);
-      std::vector<float> logits = floatsOf(*buffers.back());
-      size_t n = size_t(kernel.outputs());
-      expectClose(logits, linearOf(kernel, problem, buffers), n, kSums);
-      // Winners are those of the logits, to the bit.
-      std::vector<float> best;
-      std::vector<int32_t> place;
-      for (size_t row = 0; row < logits.size(); row += n)
-        for (size_t part = 0; part < n; part += 32) {
-          auto begin = logits.begin() + long(row + part);
-          auto found = std::max_element(
-              begin, begin + long(std::min<size_t>(32, n - part)));
-          best.push_back(*found);
-          place.push_back(int32_t(found - logits.begin() - long(row)));
-        }
-      size_t values = roles.size() - 3;
-      EXPECT_EQ(buffers[values]->values(), bytesOf(best));
-      EXPECT_EQ(buffers[values + 1]->values(), bytesOf(place));
-    }
+TEST_P(LinearArgmaxOfModel, HasTheLogitsAndTheirWinners) {
+  ASSERT_TRUE(kernel.has("logits", "true"));
+  std::vector<Role> roles = productRoles(kernel);
+  roles.insert(roles.end(), {Role::Slots, Role::Sampling, Role::Values,
+                             Role::Numbers, Role::Values});
+  Kernel argmax(gpu(), kernel.kind, kernel.keys);
+  Problem problem(kernel, roles, {});
+  for (const std::vector<int64_t> &rows : manyRows) {
+    problem.params = rows;
+    std::vector<Buffer> buffers = problem.run(argmax, true);
+    std::vector<float> logits = floatsOf(*buffers.back());
+    size_t n = size_t(kernel.outputs());
+    expectClose(logits, linearOf(kernel, problem, buffers), n, kSums);
+    // Winners are those of the logits, to the bit.
+    std::vector<float> best;
+    std::vector<int32_t> place;
+    for (size_t row = 0; row < logits.size(); row += n)
+      for (size_t part = 0; part < n; part += 32) {
+        auto begin = logits.begin() + long(row + part);
+        auto found = std::max_element(
+            begin, begin + long(std::min<size_t>(32, n - part)));
+        best.push_back(*found);
+        place.push_back(int32_t(found - logits.begin() - long(row)));
+      }
+    size_t values = roles.size() - 3;
+    EXPECT_EQ(buffers[values]->values(), bytesOf(best));
+    EXPECT_EQ(buffers[values + 1]->values(), bytesOf(place));
   }
 }
 
-TEST(WholeModels, Unpack) {
-  SKIP_RECORDING();
-  for (const ModelKernel &kernel : kernelsOfWholeModels("unpack")) {
-    SCOPED_TRACE(kernel.config);
-    Problem problem(kernel, {Role::Weights, Role::State}, {kernel.outputs()});
-    std::vector<uint16_t> matrix;
-    for (float weight : problem.weights[0])
-      matrix.push_back(bf16Bits(weight));
-    std::vector<Buffer> buffers =
-        problem.run(Kernel(gpu(), kernel.kind, kernel.config), true);
-    EXPECT_TRUE(buffers[1]->values() == bytesOf(matrix));
-  }
+WHOLE_MODELS(UnpackOfModel, kernelsOfWholeModels("unpack"));
+
+TEST_P(UnpackOfModel, GivesTheMatrix) {
+  Problem problem(kernel, {Role::Weights, Role::State}, {kernel.outputs()});
+  std::vector<uint16_t> matrix;
+  for (float weight : problem.weights[0])
+    matrix.push_back(bf16Bits(weight));
+  std::vector<Buffer> buffers =
+      problem.run(Kernel(gpu(), kernel.kind, kernel.keys), true);
+  EXPECT_TRUE(buffers[1]->values() == bytesOf(matrix));
 }
 
-TEST(WholeModels, HeadLinear) {
-  SKIP_RECORDING();
-  for (const ModelKernel &kernel : kernelsOfWholeModels("head_linear")) {
-    std::vector<Role> roles{Role::Rows, Role::Weights};
-    if (kernel.has("rotation"))
-      roles.insert(roles.end(), {Role::Floats, Role::Positions});
-    roles.push_back(Role::Values);
-    expectAgreement(kernel, roles, {{5}, {13}}, 64, kSums);
-  }
+WHOLE_MODELS(HeadLinearOfModel, kernelsOfWholeModels("head_linear"));
+
+TEST_P(HeadLinearOfModel, AgreesWithTheCpu) {
+  std::vector<Role> roles{Role::Rows, Role::Weights};
+  if (kernel.has("rotation"))
+    roles.insert(roles.end(), {Role::Floats, Role::Positions});
+  roles.push_back(Role::Values);
+  expectAgreement(kernel, roles, {{5}, {13}}, 64, kSums);
 }
 
-TEST(WholeModels, Experts) {
-  SKIP_RECORDING();
-  for (const char *kind : {"moe_gate_up", "moe_down"})
-    for (const ModelKernel &kernel : kernelsOfWholeModels(kind))
-      expectAgreement(
-          kernel,
-          {Role::Rows, Role::Weights, Role::Starts, Role::Pairs, Role::Values},
-          manyRows, 32, kSums);
+static std::vector<ModelKernel> expertsOfWholeModels() {
+  std::vector<ModelKernel> kernels = kernelsOfWholeModels("moe_gate_up");
+  std::ranges::copy(kernelsOfWholeModels("moe_down"),
+                    std::back_inserter(kernels));
+  return kernels;
+}
+
+WHOLE_MODELS(ExpertsOfModel, expertsOfWholeModels());
+
+TEST_P(ExpertsOfModel, AgreeWithTheCpu) {
+  expectAgreement(
+      kernel,
+      {Role::Rows, Role::Weights, Role::Starts, Role::Pairs, Role::Values},
+      manyRows, 32, kSums);
 }
 
 //===----------------------------------------------------------------------===//
@@ -578,18 +581,19 @@ static const std::vector<Role> attentionRoles{Role::Rows,      Role::Slots,
 static const std::vector<int64_t> attentionParams{int64_t(slotOf.size()),
                                                   maxPages};
 
-TEST(WholeModels, Attention) {
-  SKIP_RECORDING();
-  for (const ModelKernel &kernel : kernelsOfWholeModels("attention"))
-    expectAgreement(kernel, attentionRoles, {attentionParams},
-                    size_t(kernel.number("dv")), kRounding);
+WHOLE_MODELS(AttentionOfModel, kernelsOfWholeModels("attention"));
+
+TEST_P(AttentionOfModel, AgreesWithTheCpu) {
+  expectAgreement(kernel, attentionRoles, {attentionParams},
+                  size_t(kernel.number("dv")), kRounding);
 }
 
 TEST(WholeModels, AttentionInParts) {
-  SKIP_RECORDING();
+  if (isRecording())
+    GTEST_SKIP() << "buffers of whole models are not recorded";
   std::vector<ModelKernel> joins = kernelsOfWholeModels("attention_join");
   for (const ModelKernel &parts : kernelsOfWholeModels("attention_parts")) {
-    SCOPED_TRACE(parts.config);
+    SCOPED_TRACE(parts.keys);
     auto join = std::find_if(joins.begin(), joins.end(), [&](const auto &join) {
       return join.number("dv") == parts.number("dv") &&
              join.number("part_stride") == parts.number("part_stride");
@@ -601,12 +605,12 @@ TEST(WholeModels, AttentionInParts) {
                       parts.values};
     std::vector<Buffer> want =
         Problem(whole, attentionRoles, attentionParams)
-            .run(Kernel(gpu(), whole.kind, whole.config), true);
+            .run(Kernel(gpu(), whole.kind, whole.keys), true);
     std::vector<Buffer> left =
         Problem(parts, attentionRoles, attentionParams)
-            .run(Kernel(gpu(), parts.kind, parts.config), true);
+            .run(Kernel(gpu(), parts.kind, parts.keys), true);
     int64_t rows = attentionParams[0];
-    Kernel joining(gpu(), join->kind, join->config);
+    Kernel joining(gpu(), join->kind, join->keys);
     Guarded<uint8_t> y(std::vector<uint8_t>(want.back()->size(), 0xff));
     joining.run({left[2]->data(), left.back()->data(), y.data()}, {rows});
     EXPECT_TRUE(y.values() == want.back()->values());
@@ -623,7 +627,7 @@ namespace {
 /// A kind whose kernels are written once: results have the CPU's bits, but for
 /// sums over lanes.
 struct RowKind {
-  const char *kind;
+  std::string kind;
   std::vector<Role> roles;
   std::vector<int64_t> params;
   double most = 0;
@@ -659,15 +663,23 @@ static std::vector<RowKind> rowKinds() {
   };
 }
 
-TEST(WholeModels, Rows) {
-  SKIP_RECORDING();
+static std::vector<ModelKernel> rowsOfWholeModels() {
+  std::vector<ModelKernel> kernels;
   for (const RowKind &row : rowKinds())
-    for (const ModelKernel &kernel : kernelsOfWholeModels(row.kind)) {
-      std::vector<Role> roles = row.roles;
-      if (kernel.has("norm", "true"))
-        roles.insert(roles.begin() + 1, Role::NormWeights);
-      expectAgreement(kernel, roles, {row.params}, 8, row.most);
-    }
+    std::ranges::copy(kernelsOfWholeModels(row.kind),
+                      std::back_inserter(kernels));
+  return kernels;
+}
+
+WHOLE_MODELS(RowsOfModel, rowsOfWholeModels());
+
+TEST_P(RowsOfModel, AgreeWithTheCpu) {
+  std::vector<RowKind> kinds = rowKinds();
+  const RowKind &row = *std::ranges::find(kinds, kernel.kind, &RowKind::kind);
+  std::vector<Role> roles = row.roles;
+  if (kernel.has("norm", "true"))
+    roles.insert(roles.begin() + 1, Role::NormWeights);
+  expectAgreement(kernel, roles, {row.params}, 8, row.most);
 }
 
 TEST(WholeModels, HaveNoOtherKinds) {

@@ -92,18 +92,25 @@ INSTANTIATE_TEST_SUITE_P(Requests, CapacityRefuses,
                            return std::string(info.param.name);
                          });
 
-TEST(Capacity, FillsTheContextToTheLastToken) {
-  for (uint32_t k : {0u, 4u}) {
-    SessionOptions options;
-    options.k = k;
-    auto session = open(options);
-    Request r = request({1, 2}, 94);
-    auto id = session->add(r);
-    ASSERT_TRUE(id.isOk()) << id.status().toString();
-    drain(*session);
-    EXPECT_EQ(outputOf(*session, *id), expectedOutput(r).tokens);
-  }
+namespace {
+class CapacityOfDrafts : public testing::TestWithParam<uint32_t> {};
+} // namespace
+
+TEST_P(CapacityOfDrafts, FillsTheContextToTheLastToken) {
+  SessionOptions options;
+  options.k = GetParam();
+  auto session = open(options);
+  Request r = request({1, 2}, 94);
+  auto id = session->add(r);
+  ASSERT_TRUE(id.isOk()) << id.status().toString();
+  drain(*session);
+  EXPECT_EQ(outputOf(*session, *id), expectedOutput(r).tokens);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, CapacityOfDrafts, testing::Values(0u, 4u),
+                         [](const testing::TestParamInfo<uint32_t> &info) {
+                           return "k" + std::to_string(info.param);
+                         });
 
 TEST(Capacity, RefusesWhatThePagesCanNeverHold) {
   SessionOptions options;
@@ -117,36 +124,50 @@ TEST(Capacity, RefusesWhatThePagesCanNeverHold) {
             "KV pages, but the session has 5");
 }
 
-TEST(Capacity, SmallPoolsPreemptAndGoOnWithTheSameTokens) {
-  for (uint32_t modules : {1u, 2u})
-    for (uint32_t k : {0u, 1u, 4u})
-      for (uint32_t pages : {15u, 17u, 23u, 30u})
-        for (bool prefix : {false, true}) {
-          SessionOptions options;
-          options.k = k;
-          options.kvPages = pages;
-          options.prefixCache = prefix;
-          options.threads = 1;
-          FakeOptions fake;
-          fake.modules = modules;
-          auto session = open(options, fake);
-          std::vector<SequenceId> ids;
-          std::vector<Request> requests;
-          for (int32_t i = 0; i < 7; ++i) {
-            requests.push_back(request({i, 2, i, 4, 5, i}, 38 + uint32_t(i)));
-            auto id = session->add(requests.back());
-            ASSERT_TRUE(id.isOk()) << id.status().toString();
-            ids.push_back(*id);
-          }
-          drain(*session);
-          for (size_t i = 0; i < ids.size(); ++i)
-            EXPECT_EQ(outputOf(*session, ids[i]),
-                      expectedOutput(requests[i]).tokens);
-          if (pages < 30)
-            EXPECT_GT(session->statistics().preemptions, 0u);
-          EXPECT_EQ(session->kvUsage().heldPages, 0u);
-        }
+namespace {
+/// Modules, k, pages, and whether prefixes are kept.
+using Pool = std::tuple<uint32_t, uint32_t, uint32_t, bool>;
+class SmallPool : public testing::TestWithParam<Pool> {};
+} // namespace
+
+TEST_P(SmallPool, PreemptsAndGoesOnWithTheSameTokens) {
+  auto [modules, k, pages, prefix] = GetParam();
+  SessionOptions options;
+  options.k = k;
+  options.kvPages = pages;
+  options.prefixCache = prefix;
+  options.threads = 1;
+  FakeOptions fake;
+  fake.modules = modules;
+  auto session = open(options, fake);
+  std::vector<SequenceId> ids;
+  std::vector<Request> requests;
+  for (int32_t i = 0; i < 7; ++i) {
+    requests.push_back(request({i, 2, i, 4, 5, i}, 38 + uint32_t(i)));
+    auto id = session->add(requests.back());
+    ASSERT_TRUE(id.isOk()) << id.status().toString();
+    ids.push_back(*id);
+  }
+  drain(*session);
+  for (size_t i = 0; i < ids.size(); ++i)
+    EXPECT_EQ(outputOf(*session, ids[i]), expectedOutput(requests[i]).tokens);
+  if (pages < 30)
+    EXPECT_GT(session->statistics().preemptions, 0u);
+  EXPECT_EQ(session->kvUsage().heldPages, 0u);
 }
+
+static std::string nameOfPool(const testing::TestParamInfo<Pool> &info) {
+  auto [modules, k, pages, prefix] = info.param;
+  return "modules" + std::to_string(modules) + "_k" + std::to_string(k) +
+         "_pages" + std::to_string(pages) + (prefix ? "_prefixes" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SmallPool,
+                         testing::Combine(testing::Values(1u, 2u),
+                                          testing::Values(0u, 1u, 4u),
+                                          testing::Values(15u, 17u, 23u, 30u),
+                                          testing::Bool()),
+                         nameOfPool);
 
 TEST(Capacity, WaitsForASlotInOrderOfArrival) {
   SessionOptions options;
@@ -161,31 +182,44 @@ TEST(Capacity, WaitsForASlotInOrderOfArrival) {
   EXPECT_EQ(finished, (std::vector<SequenceId>{1, 2, 3, 4}));
 }
 
-TEST(Capacity, OptionsOutsideTheEnvelopeAreRefused) {
-  auto model = loadFakeModel();
-  auto message = [&](auto set) {
-    SessionOptions options;
-    set(options);
-    return Session::create(model, options).status().toString();
-  };
-  EXPECT_EQ(message([](auto &o) { o.k = 5; }),
-            "InvalidArgument: expected k of at most 4, which the artifact was "
-            "compiled for, got 5");
-  EXPECT_EQ(message([](auto &o) { o.maxSlots = 5; }),
-            "InvalidArgument: expected at most 4 slots, which the artifact was "
-            "compiled for, got 5");
-  EXPECT_EQ(message([](auto &o) { o.prefillChunk = 4; }),
-            "InvalidArgument: expected a prefill chunk of 3, 8, which the "
-            "artifact was compiled for, got 4");
-  EXPECT_EQ(message([](auto &o) { o.kvPages = 1; }),
-            "InvalidArgument: expected kv_pages of 2 to 2147483647 (0: the "
-            "default), got 1");
-  EXPECT_EQ(message([](auto &o) { o.kvPages = UINT32_MAX; }),
-            "InvalidArgument: expected kv_pages of 2 to 2147483647 (0: the "
-            "default), got 4294967295");
-  EXPECT_EQ(message([](auto &o) { o.threads = 5000; }),
-            "InvalidArgument: expected 1 to 1024 threads, got 5000");
+namespace {
+/// An option that is refused, as its test is named.
+struct RefusedOption {
+  const char *name;
+  void (*set)(SessionOptions &);
+  const char *message;
+};
+
+class CapacityRefusesOption : public testing::TestWithParam<RefusedOption> {};
+} // namespace
+
+TEST_P(CapacityRefusesOption, OutsideTheEnvelope) {
+  SessionOptions options;
+  GetParam().set(options);
+  EXPECT_EQ(Session::create(loadFakeModel(), options).status().toString(),
+            std::string("InvalidArgument: expected ") + GetParam().message);
 }
+
+static const RefusedOption kRefusedOptions[] = {
+    {"K", [](SessionOptions &o) { o.k = 5; },
+     "k of at most 4, which the artifact was compiled for, got 5"},
+    {"Slots", [](SessionOptions &o) { o.maxSlots = 5; },
+     "at most 4 slots, which the artifact was compiled for, got 5"},
+    {"PrefillChunk", [](SessionOptions &o) { o.prefillChunk = 4; },
+     "a prefill chunk of 3, 8, which the artifact was compiled for, got 4"},
+    {"PagesTooFew", [](SessionOptions &o) { o.kvPages = 1; },
+     "kv_pages of 2 to 2147483647 (0: the default), got 1"},
+    {"PagesTooMany", [](SessionOptions &o) { o.kvPages = UINT32_MAX; },
+     "kv_pages of 2 to 2147483647 (0: the default), got 4294967295"},
+    {"Threads", [](SessionOptions &o) { o.threads = 5000; },
+     "1 to 1024 threads, got 5000"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Options, CapacityRefusesOption,
+                         testing::ValuesIn(kRefusedOptions),
+                         [](const testing::TestParamInfo<RefusedOption> &info) {
+                           return std::string(info.param.name);
+                         });
 
 TEST(Capacity, RefusesMoreMemoryThanThereIs) {
   FakeOptions fake;

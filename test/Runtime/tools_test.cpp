@@ -60,14 +60,29 @@ std::string expectedIds(std::vector<int32_t> prompt, uint32_t count) {
 
 } // namespace
 
-TEST(TensorLiteral, ReadsWhatItPrints) {
-  for (const char *text :
-       {"2x3xi32=[[1, 2, 3], [-4, 5, 6]]", "f32=1.5", "0xf32=[]",
-        "3xf64=[0.1, 1e+300, -0]", "2xi1=[true, false]",
-        "2x1x2xi64=[[[9223372036854775807, 0]], [[1, 2]]]",
-        "3xbf16=[1, 0.5, -3]", "4xf16=[1, 0.5, 65504, 5.9604645e-08]",
-        "2xf32=[inf, -inf]", "1xf32=[nan]", "2xi8=[-128, 127]", "1xui8=[255]"})
-    EXPECT_EQ(roundTrip(text), text);
+namespace {
+/// The text of a tensor, which its type names.
+class TensorText : public testing::TestWithParam<const char *> {};
+class NpyOf : public testing::TestWithParam<const char *> {};
+} // namespace
+
+static std::string typeOf(const testing::TestParamInfo<const char *> &info) {
+  std::string text = info.param;
+  return text.substr(0, text.find('='));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Types, TensorText,
+    testing::Values("2x3xi32=[[1, 2, 3], [-4, 5, 6]]", "f32=1.5", "0xf32=[]",
+                    "3xf64=[0.1, 1e+300, -0]", "2xi1=[true, false]",
+                    "2x1x2xi64=[[[9223372036854775807, 0]], [[1, 2]]]",
+                    "3xbf16=[1, 0.5, -3]",
+                    "4xf16=[1, 0.5, 65504, 5.9604645e-08]", "2xf32=[inf, -inf]",
+                    "1xf32=[nan]", "2xi8=[-128, 127]", "1xui8=[255]"),
+    typeOf);
+
+TEST_P(TensorText, IsReadAsItIsPrinted) {
+  EXPECT_EQ(roundTrip(GetParam()), GetParam());
   EXPECT_EQ(roundTrip("2x2xi32=[[1 2][3 4]]"), "2x2xi32=[[1, 2], [3, 4]]");
   EXPECT_EQ(roundTrip("2x2xf32=7"), "2x2xf32=[[7, 7], [7, 7]]");
   EXPECT_EQ(roundTrip("2xbf16=[1.00390625, 1.01171875]"),
@@ -95,14 +110,18 @@ TEST(TensorLiteral, SaysWhatIsWrong) {
             "expected at most 8 dimensions, got '1x1x1x1x1x1x1x1x1xi8'");
 }
 
-TEST(Npy, RoundTrip) {
-  for (const char *text : {"2x3xi32=[[1, 2, 3], [4, 5, 6]]", "f32=2.5",
-                           "4xi1=[true, true, false, true]"}) {
-    std::string bytes = npyText(*parseTensor(text));
-    std::string path = writeFile("x.npy", {bytes.begin(), bytes.end()});
-    EXPECT_EQ(roundTrip("@" + path), text);
-    std::remove(path.c_str());
-  }
+INSTANTIATE_TEST_SUITE_P(Types, NpyOf,
+                         testing::Values("2x3xi32=[[1, 2, 3], [4, 5, 6]]",
+                                         "f32=2.5",
+                                         "4xi1=[true, true, false, true]"),
+                         typeOf);
+
+TEST_P(NpyOf, RoundTrip) {
+  std::string bytes = npyText(*parseTensor(GetParam()));
+  std::string path = writeFile("npy_" + std::to_string(bytes.size()),
+                               {bytes.begin(), bytes.end()});
+  EXPECT_EQ(roundTrip("@" + path), GetParam());
+  std::remove(path.c_str());
 }
 
 TEST(Npy, RefusesBrokenFiles) {
@@ -179,13 +198,23 @@ TEST(MtpRun, ReportsJson) {
     EXPECT_NE(ran.output.find(key), std::string::npos) << ran.output;
 }
 
-TEST(MtpRun, CountsWhatWasGivenToTheCaller) {
-  // A round may emit more than the limit leaves room for.
-  for (int count : {1, 2, 11}) {
-    Ran ran = run("--stats --ids 3,1,4 --k 4 -n " + std::to_string(count));
-    std::string line = "decode: " + std::to_string(count - 1) + " tokens in ";
-    EXPECT_NE(ran.output.find(line), std::string::npos) << ran.output;
-  }
+namespace {
+class MtpRunCounts : public testing::TestWithParam<int> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Tokens, MtpRunCounts, testing::Values(1, 2, 11),
+                         testing::PrintToStringParamName());
+
+// A round may emit more than the limit leaves room for.
+TEST_P(MtpRunCounts, WhatWasGivenToTheCaller) {
+  std::string count = std::to_string(GetParam());
+  Ran ran = run("--stats --ids 3,1,4 --k 4 -n " + count);
+  std::string line =
+      "decode: " + std::to_string(GetParam() - 1) + " tokens in ";
+  EXPECT_NE(ran.output.find(line), std::string::npos) << ran.output;
+}
+
+TEST(MtpRun, CountsTheTokensOfAllPrompts) {
   Ran ran = run("--json --ids 3,1,4 --ids 5,6 --k 4 -n 2");
   EXPECT_NE(ran.output.find("\"output_tokens\": 4"), std::string::npos);
   EXPECT_NE(ran.output.find("\"tokens\": 2,"), std::string::npos) << ran.output;
@@ -268,6 +297,12 @@ const Refusal kRefusals[] = {
             "--prompt: the artifact has no tokenizer; give --ids"},
     Refusal{"IdsNoNumbers", "--ids 1,x", 1,
             "--ids: expected token ids such as 1,2,3, got '1,x'"},
+    Refusal{"IdsWithAGap", "--ids 1,,2", 1,
+            "--ids: expected token ids such as 1,2,3"},
+    Refusal{"IdsWithCommaAtTheEnd", "--ids 1,2,", 1,
+            "--ids: expected token ids such as 1,2,3"},
+    Refusal{"IdsWithCommaAhead", "--ids ,1", 1,
+            "--ids: expected token ids such as 1,2,3"},
     Refusal{"IdOutsideTheVocabulary", "--ids 99", 1,
             "prompt 0: prompt token 0 is 99, outside the vocabulary"},
     Refusal{"KPastTheEnvelope", "--ids 1 --k 7", 1, "expected k of at most 4"},
@@ -339,13 +374,6 @@ TEST(MtpRun, NamesAFileThatIsNoArtifact) {
 }
 
 TEST(MtpRun, ReadsNumbers) {
-  for (const char *ids : {"1,,2", "1,2,", ",1"}) {
-    Ran ran = run(std::string("--ids ") + ids);
-    EXPECT_EQ(ran.status, 1);
-    EXPECT_NE(ran.output.find("--ids: expected token ids such as 1,2,3"),
-              std::string::npos)
-        << ran.output;
-  }
   EXPECT_EQ(run("--ids '1, 2  3' -n 1").status, 0);
   // A number with a leading zero is no octal one.
   EXPECT_EQ(run("--ids 1 -n 010").output, run("--ids 1 -n 10").output);
@@ -377,20 +405,38 @@ TEST(MtpRun, PrintsABatchInOrder) {
   EXPECT_NE(ran.output.find("--- prompt 1\n"), std::string::npos) << ran.output;
 }
 
-TEST(MtpRun, SaysWhenItsOutputIsLost) {
-  for (const char *flags :
-       {"--ids 1 -n 3", "--ids 1 -n 3 --json", "--ids 1 --ids 2 -n 3",
-        "--ids 1,2 --perplexity", "--function=@twice --input=4xf32=1", "--help",
-        "--version"}) {
-    Ran ran = runTool("sh -c '" MTP_RUN_TOOL " " + artifact() + " " + flags +
-                          " > /dev/full'",
-                      "");
-    EXPECT_EQ(ran.status, 1) << flags << "\n" << ran.output;
-    EXPECT_NE(ran.output.find(" to standard output: No space left on device"),
-              std::string::npos)
-        << flags << "\n"
-        << ran.output;
-  }
+namespace {
+/// Flags, as their test is named.
+struct Flags {
+  const char *name, *flags;
+};
+
+class MtpRunLoses : public testing::TestWithParam<Flags> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(
+    Output, MtpRunLoses,
+    testing::Values(Flags{"Text", "--ids 1 -n 3"},
+                    Flags{"Json", "--ids 1 -n 3 --json"},
+                    Flags{"Batch", "--ids 1 --ids 2 -n 3"},
+                    Flags{"Perplexity", "--ids 1,2 --perplexity"},
+                    Flags{"Function", "--function=@twice --input=4xf32=1"},
+                    Flags{"Help", "--help"}, Flags{"Version", "--version"}),
+    [](const testing::TestParamInfo<Flags> &info) {
+      return std::string(info.param.name);
+    });
+
+TEST_P(MtpRunLoses, AndSaysSo) {
+  Ran ran = runTool("sh -c '" MTP_RUN_TOOL " " + artifact() + " " +
+                        GetParam().flags + " > /dev/full'",
+                    "");
+  EXPECT_EQ(ran.status, 1) << ran.output;
+  EXPECT_NE(ran.output.find(" to standard output: No space left on device"),
+            std::string::npos)
+      << ran.output;
+}
+
+TEST(MtpDump, SaysWhenItsOutputIsLost) {
   Ran ran =
       runTool("sh -c '" MTP_DUMP_TOOL " " + artifact() + " > /dev/full'", "");
   EXPECT_EQ(ran.status, 1);

@@ -12,11 +12,35 @@ using namespace mtp::test;
 
 namespace {
 
-constexpr WeightElements kIntegers[] = {WeightElements::Int8,
-                                        WeightElements::Int4};
+std::vector<WeightElements> integers() {
+  std::vector<WeightElements> integers;
+  for (const WeightElementsInfo &info : kWeightFormats)
+    if (info.isQuantized)
+      integers.push_back(info.elements);
+  return integers;
+}
 
-bool isInt8(const WeightFormat &format) {
-  return format.elements == WeightElements::Int8;
+/// What FORMAT.md says of the integers of a format.
+struct Integers {
+  int least, most;
+  /// Added to them where they are stored.
+  int bias;
+  /// Whether the scale is the largest magnitude over the last integer; else a
+  /// better one is sought, by which integers may be clipped.
+  bool isPlain;
+};
+
+Integers integersOf(WeightElements elements) {
+  switch (elements) {
+  case WeightElements::Int8:
+    return {-127, 127, 128, true};
+  case WeightElements::Int4:
+    return {-8, 7, 8, false};
+  case WeightElements::F32:
+  case WeightElements::BF16:
+    break; // Not quantised.
+  }
+  return {};
 }
 
 /// A packed weight, read back by the layout that FORMAT.md describes.
@@ -41,10 +65,11 @@ struct Packed {
     float scale;
     std::memcpy(&scale, base + row % 32 * 4, 4);
     const uint8_t *data = base + 128 + row % 32 * 4 + inGroup % 4;
-    if (isInt8(format))
-      return {scale, data[inGroup / 4 * 128] - 128};
+    int bias = integersOf(format.elements).bias;
+    if (format.bits() == 8)
+      return {scale, data[inGroup / 4 * 128] - bias};
     int byte = data[inGroup / 8 * 128];
-    return {scale, (inGroup % 8 < 4 ? byte & 15 : byte >> 4) - 8};
+    return {scale, (inGroup % 8 < 4 ? byte & 15 : byte >> 4) - bias};
   }
 };
 
@@ -98,49 +123,80 @@ double plainInt4Error(const float *x, int64_t count) {
   return error;
 }
 
-TEST_F(Quantizing, KeepsTheBoundsOfTheFormatsOnRaggedShapes) {
-  for (WeightElements elements : kIntegers)
-    for (auto [n, k, group] :
-         {std::tuple<int64_t, int64_t, int64_t>{64, 128, 64},
-          {1, 1, 32},
-          {33, 65, 32},
-          {70, 135, 128},
-          {31, 200, 96},
-          {40, 600, 64},
-          {33, 700, 96}}) {
-      std::string key = std::string(WeightFormat{elements}.name()) + "." +
-                        std::to_string(n) + "x" + std::to_string(k);
-      SCOPED_TRACE(key);
-      std::vector<float> w = addMatrix(key, n, k);
-      Result<Packed> packed = pack(recipeOf(key, k, n, {elements, group}));
-      ASSERT_TRUE(packed.isOk()) << packed.status().toString();
-      double error = 0, norm = 0, largest = 0;
-      for (int64_t row = 0; row < n; ++row)
-        for (int64_t first = 0; first < k; first += group) {
-          int64_t count = std::min(group, k - first);
-          const float *x = &w[size_t(row * k + first)];
-          double ofGroup = 0;
-          for (int64_t i = 0; i < count; ++i) {
-            auto [scale, q] = packed->at(0, row, first + i);
-            double off = x[i] - double(q) * scale, step = std::fabs(scale);
-            bool isLeast = q == (isInt8({elements}) ? -127 : -8);
-            bool isMost = q == (isInt8({elements}) ? 127 : 7);
-            // The nearest there is; int4 may clip what is beyond its ends.
-            double toZero = q * scale > 0 ? off : -off;
-            if (isInt8({elements}) || !(isLeast || isMost) || toZero < 0)
-              ASSERT_LE(std::fabs(off), step / 2 * 1.00001) << row << " " << i;
-            ofGroup += off * off;
-            norm += double(x[i]) * x[i];
-            largest = std::max(largest, std::fabs(off));
-          }
-          if (!isInt8({elements}))
-            ASSERT_LE(ofGroup, plainInt4Error(x, count) * 1.0001 + 1e-12);
-          error += ofGroup;
-        }
-      EXPECT_NEAR(packed->error.squaredError, error, 1e-6 * error + 1e-12);
-      EXPECT_NEAR(packed->error.squaredNorm, norm, 1e-9 * norm);
-      EXPECT_EQ(packed->error.maxError, largest);
+/// Each case for the elements of every format of integers.
+class QuantizingTo : public Quantizing,
+                     public testing::WithParamInterface<WeightElements> {
+protected:
+  WeightFormat formatOf(int64_t group) const { return {GetParam(), group}; }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Elements, QuantizingTo, testing::ValuesIn(integers()),
+    [](const testing::TestParamInfo<WeightElements> &info) {
+      return std::string(WeightFormat{info.param}.name());
+    });
+
+/// A matrix, and the inputs that share a scale.
+struct Shape {
+  int64_t n, k, group;
+};
+
+class QuantizingShape
+    : public Quantizing,
+      public testing::WithParamInterface<std::tuple<WeightElements, Shape>> {
+protected:
+  WeightElements elements() const { return std::get<0>(GetParam()); }
+  Shape shape() const { return std::get<1>(GetParam()); }
+};
+
+std::string
+nameOf(const testing::TestParamInfo<QuantizingShape::ParamType> &info) {
+  auto [elements, shape] = info.param;
+  return std::string(WeightFormat{elements}.name()) + "_" +
+         std::to_string(shape.n) + "x" + std::to_string(shape.k) + "_group" +
+         std::to_string(shape.group);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, QuantizingShape,
+    testing::Combine(testing::ValuesIn(integers()),
+                     testing::Values(Shape{64, 128, 64}, Shape{1, 1, 32},
+                                     Shape{33, 65, 32}, Shape{70, 135, 128},
+                                     Shape{31, 200, 96}, Shape{40, 600, 64},
+                                     Shape{33, 700, 96})),
+    nameOf);
+
+TEST_P(QuantizingShape, KeepsTheBoundsOfTheFormat) {
+  auto [n, k, group] = shape();
+  Integers integers = integersOf(elements());
+  std::vector<float> w = addMatrix("w", n, k);
+  Result<Packed> packed = pack(recipeOf("w", k, n, {elements(), group}));
+  ASSERT_TRUE(packed.isOk()) << packed.status().toString();
+  double error = 0, norm = 0, largest = 0;
+  for (int64_t row = 0; row < n; ++row)
+    for (int64_t first = 0; first < k; first += group) {
+      int64_t count = std::min(group, k - first);
+      const float *x = &w[size_t(row * k + first)];
+      double ofGroup = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        auto [scale, q] = packed->at(0, row, first + i);
+        double off = x[i] - double(q) * scale, step = std::fabs(scale);
+        bool isEnd = q == integers.least || q == integers.most;
+        // The nearest there is, but for what is clipped beyond the ends.
+        double toZero = q * scale > 0 ? off : -off;
+        if (integers.isPlain || !isEnd || toZero < 0)
+          ASSERT_LE(std::fabs(off), step / 2 * 1.00001) << row << " " << i;
+        ofGroup += off * off;
+        norm += double(x[i]) * x[i];
+        largest = std::max(largest, std::fabs(off));
+      }
+      if (!integers.isPlain)
+        ASSERT_LE(ofGroup, plainInt4Error(x, count) * 1.0001 + 1e-12);
+      error += ofGroup;
     }
+  EXPECT_NEAR(packed->error.squaredError, error, 1e-6 * error + 1e-12);
+  EXPECT_NEAR(packed->error.squaredNorm, norm, 1e-9 * norm);
+  EXPECT_EQ(packed->error.maxError, largest);
 }
 
 TEST_F(Quantizing, SearchesTheScaleOfInt4) {
@@ -154,130 +210,113 @@ TEST_F(Quantizing, SearchesTheScaleOfInt4) {
   EXPECT_LT(packed->error.squaredError, 0.8 * plain);
 }
 
-TEST_F(Quantizing, PadsWithZeros) {
+TEST_P(QuantizingTo, PadsWithZeros) {
   addMatrix("w", 3, 5);
-  for (WeightElements elements : kIntegers) {
-    Result<Packed> packed = pack(recipeOf("w", 5, 3, {elements, 32}));
-    ASSERT_TRUE(packed.isOk());
-    for (int64_t n = 0; n < 32; ++n)
-      for (int64_t i = 0; i < 8; ++i)
-        if (n >= 3 || i >= 5) {
-          EXPECT_EQ(packed->at(0, n, i).second, 0);
-          EXPECT_TRUE(n < 3 || packed->at(0, n, i).first == 0.0f);
-        }
-  }
+  Result<Packed> packed = pack(recipeOf("w", 5, 3, formatOf(32)));
+  ASSERT_TRUE(packed.isOk());
+  for (int64_t n = 0; n < 32; ++n)
+    for (int64_t i = 0; i < 8; ++i)
+      if (n >= 3 || i >= 5) {
+        EXPECT_EQ(packed->at(0, n, i).second, 0);
+        EXPECT_TRUE(n < 3 || packed->at(0, n, i).first == 0.0f);
+      }
 }
 
-TEST_F(Quantizing, TakesZerosAndTheTiniestAsZeros) {
+TEST_P(QuantizingTo, TakesZerosAndTheTiniestAsZeros) {
   builder.addF32("zero", {1, 2}, {0.0f, -0.0f});
   builder.addF32("tiny", {1, 2}, {1e-40f, -1e-38f});
-  for (const char *key : {"zero", "tiny"})
-    for (WeightElements elements : kIntegers) {
-      Result<Packed> packed = pack(recipeOf(key, 2, 1, {elements, 32}));
-      ASSERT_TRUE(packed.isOk());
-      EXPECT_EQ(packed->at(0, 0, 0), (std::pair{0.0f, 0}));
-      EXPECT_EQ(packed->at(0, 0, 1), (std::pair{0.0f, 0}));
-    }
-}
-
-TEST_F(Quantizing, TakesTheLargestThereAre) {
-  builder.addF32("w", {1, 3}, {3.4e38f, -3.4e38f, 1.7e38f});
-  for (WeightElements elements : kIntegers) {
-    Result<Packed> packed = pack(recipeOf("w", 3, 1, {elements, 32}));
+  for (const char *key : {"zero", "tiny"}) {
+    Result<Packed> packed = pack(recipeOf(key, 2, 1, formatOf(32)));
     ASSERT_TRUE(packed.isOk());
-    auto [scale, q] = packed->at(0, 0, 0);
-    EXPECT_NEAR(double(q) * scale / 3.4e38, 1,
-                isInt8({elements}) ? 1e-6 : 0.08);
-    EXPECT_LT(packed->error.relativeRms(), 0.1);
+    EXPECT_EQ(packed->at(0, 0, 0), (std::pair{0.0f, 0})) << key;
+    EXPECT_EQ(packed->at(0, 0, 1), (std::pair{0.0f, 0})) << key;
   }
 }
 
-TEST_F(Quantizing, RefusesNaNAndInfinity) {
-  for (float bad : {NAN, INFINITY, -INFINITY})
-    for (WeightElements elements : kIntegers) {
-      std::string key = std::to_string(bad) + std::to_string(int(elements));
-      std::vector<float> values(size_t(70) * 40, 1.0f);
-      values[size_t(40) * 40 + 39] = bad;
-      builder.addF32(key, {70, 40}, values);
-      Result<Packed> packed = pack(recipeOf(key, 40, 70, {elements, 32}));
-      ASSERT_FALSE(packed.isOk());
-      EXPECT_NE(packed.status().message().find(
-                    "weight \"w\": expected finite values to quantize, got NaN "
-                    "or infinity in panel 1 of 3"),
-                std::string_view::npos)
-          << packed.status().toString();
-    }
+TEST_P(QuantizingTo, TakesTheLargestThereAre) {
+  builder.addF32("w", {1, 3}, {3.4e38f, -3.4e38f, 1.7e38f});
+  Result<Packed> packed = pack(recipeOf("w", 3, 1, formatOf(32)));
+  ASSERT_TRUE(packed.isOk());
+  auto [scale, q] = packed->at(0, 0, 0);
+  EXPECT_NEAR(double(q) * scale / 3.4e38, 1,
+              integersOf(GetParam()).isPlain ? 1e-6 : 0.08);
+  EXPECT_LT(packed->error.relativeRms(), 0.1);
+}
+
+TEST_P(QuantizingTo, RefusesNaNAndInfinity) {
+  for (float bad : {NAN, INFINITY, -INFINITY}) {
+    std::string key = std::to_string(bad);
+    std::vector<float> values(size_t(70) * 40, 1.0f);
+    values[size_t(40) * 40 + 39] = bad;
+    builder.addF32(key, {70, 40}, values);
+    Result<Packed> packed = pack(recipeOf(key, 40, 70, formatOf(32)));
+    ASSERT_FALSE(packed.isOk());
+    EXPECT_NE(packed.status().message().find(
+                  "weight \"w\": expected finite values to quantize, got NaN "
+                  "or infinity in panel 1 of 3"),
+              std::string_view::npos)
+        << packed.status().toString();
+  }
 }
 
 // Bytes and error are the same ones whatever the threads and the window, and
 // those of each matrix by itself.
-TEST_F(Quantizing, StacksOfGateAndUp) {
+TEST_P(QuantizingTo, StacksOfGateAndUp) {
   constexpr int64_t inter = 37, k = 70;
   std::vector<std::vector<float>> gates, ups;
   for (int64_t e = 0; e < 3; ++e) {
     gates.push_back(addMatrix("e." + std::to_string(e) + ".g", inter, k));
     ups.push_back(addMatrix("e." + std::to_string(e) + ".u", inter, k));
   }
-  for (WeightElements elements : kIntegers) {
-    WeightRecipe recipe{
-        "w", WeightLayout::GatedPanels, {elements, 32}, k, 2 * inter,
-        3,   {{"e.{}.g"}, {"e.{}.u"}}};
-    Result<Packed> packed = pack(recipe);
-    ASSERT_TRUE(packed.isOk()) << packed.status().toString();
-    for (auto [threads, window] : {std::pair(1u, int64_t(1)), {3u, 20000}}) {
-      Result<Packed> again = pack(recipe, {threads, window, {}});
-      ASSERT_TRUE(again.isOk());
-      EXPECT_EQ(again->bytes, packed->bytes);
-      EXPECT_EQ(again->error.squaredError, packed->error.squaredError);
-    }
-    for (int64_t s = 0; s < 3; ++s)
-      for (int64_t n = 0; n < 2 * inter; ++n)
-        for (int64_t i = 0; i < k; ++i) {
-          float x = n < inter ? gates[size_t(s)][size_t(n * k + i)]
-                              : ups[size_t(s)][size_t((n - inter) * k + i)];
-          auto [scale, q] = packed->at(s, n, i);
-          ASSERT_NEAR(double(q) * scale, x,
-                      std::fabs(scale) * (isInt8({elements}) ? 0.5001 : 2.0));
-        }
+  WeightRecipe recipe{
+      "w", WeightLayout::GatedPanels, formatOf(32), k, 2 * inter,
+      3,   {{"e.{}.g"}, {"e.{}.u"}}};
+  Result<Packed> packed = pack(recipe);
+  ASSERT_TRUE(packed.isOk()) << packed.status().toString();
+  for (auto [threads, window] : {std::pair(1u, int64_t(1)), {3u, 20000}}) {
+    Result<Packed> again = pack(recipe, {threads, window, {}});
+    ASSERT_TRUE(again.isOk());
+    EXPECT_EQ(again->bytes, packed->bytes);
+    EXPECT_EQ(again->error.squaredError, packed->error.squaredError);
   }
+  double most = integersOf(GetParam()).isPlain ? 0.5001 : 2.0;
+  for (int64_t s = 0; s < 3; ++s)
+    for (int64_t n = 0; n < 2 * inter; ++n)
+      for (int64_t i = 0; i < k; ++i) {
+        float x = n < inter ? gates[size_t(s)][size_t(n * k + i)]
+                            : ups[size_t(s)][size_t((n - inter) * k + i)];
+        auto [scale, q] = packed->at(s, n, i);
+        ASSERT_NEAR(double(q) * scale, x, std::fabs(scale) * most);
+      }
 }
 
 // A row of a table is the row's words of a panel, one after the other, whatever
 // the threads and the window.
-TEST_F(Quantizing, TablesAreRowsOfPanels) {
-  for (WeightElements elements : kIntegers)
-    for (auto [n, k, group] :
-         {std::tuple<int64_t, int64_t, int64_t>{64, 128, 64},
-          {1, 1, 32},
-          {33, 65, 32},
-          {70, 135, 128}}) {
-      std::string key = std::string(WeightFormat{elements}.name()) + "." +
-                        std::to_string(n) + "x" + std::to_string(k);
-      SCOPED_TRACE(key);
-      addMatrix(key, n, k);
-      WeightRecipe recipe = recipeOf(key, k, n, {elements, group});
-      Result<Packed> panels = pack(recipe);
-      ASSERT_TRUE(panels.isOk()) << panels.status().toString();
-      recipe.layout = WeightLayout::Raw;
-      for (auto [threads, window] :
-           {std::pair(1u, int64_t(1) << 20), {1u, 1}, {3u, 10000}}) {
-        Result<Packed> table = pack(recipe, {threads, window, {}});
-        ASSERT_TRUE(table.isOk()) << table.status().toString();
-        int64_t words = panelBytes(recipe) / 128;
-        ASSERT_EQ(int64_t(table->bytes.size()), n * words * 4);
-        for (int64_t row = 0; row < n; ++row)
-          for (int64_t w = 0; w < words; ++w)
-            ASSERT_EQ(
-                std::memcmp(&table->bytes[size_t((row * words + w) * 4)],
-                            &panels->bytes[size_t(
-                                ((row / 32 * words + w) * 32 + row % 32) * 4)],
-                            4),
-                0)
-                << row << " " << w;
-        EXPECT_EQ(table->error.squaredError, panels->error.squaredError);
-        EXPECT_EQ(table->error.squaredNorm, panels->error.squaredNorm);
-      }
-    }
+TEST_P(QuantizingShape, TablesAreRowsOfPanels) {
+  auto [n, k, group] = shape();
+  addMatrix("w", n, k);
+  WeightRecipe recipe = recipeOf("w", k, n, {elements(), group});
+  Result<Packed> panels = pack(recipe);
+  ASSERT_TRUE(panels.isOk()) << panels.status().toString();
+  recipe.layout = WeightLayout::Raw;
+  for (auto [threads, window] :
+       {std::pair(1u, int64_t(1) << 20), {1u, 1}, {3u, 10000}}) {
+    Result<Packed> table = pack(recipe, {threads, window, {}});
+    ASSERT_TRUE(table.isOk()) << table.status().toString();
+    int64_t words = panelBytes(recipe) / 128;
+    ASSERT_EQ(int64_t(table->bytes.size()), n * words * 4);
+    for (int64_t row = 0; row < n; ++row)
+      for (int64_t w = 0; w < words; ++w)
+        ASSERT_EQ(
+            std::memcmp(&table->bytes[size_t((row * words + w) * 4)],
+                        &panels->bytes[size_t(
+                            ((row / 32 * words + w) * 32 + row % 32) * 4)],
+                        4),
+            0)
+            << row << " " << w;
+    EXPECT_EQ(table->error.squaredError, panels->error.squaredError);
+    EXPECT_EQ(table->error.squaredNorm, panels->error.squaredNorm);
+  }
 }
 
 TEST_F(Quantizing, TablesWantWholeRows) {
