@@ -63,21 +63,17 @@ MTP_INLINE Lanes reciprocals(const Lanes &scales) {
   return result;
 }
 
-/// What an input is rounded to, and how four bytes of an output have it.
+/// What an input is rounded to.
 struct Integers {
   float least, most;
-  /// Added to what is stored.
-  int bias;
-  /// The second four of them are the high halves of bytes.
-  int64_t inputsPerWord;
 };
 
 MTP_INLINE Integers integersOf(const WeightFormat &format) {
   switch (format.elements) {
   case WeightElements::Int8:
-    return {-127, 127, 128, 4};
+    return {-127, 127};
   case WeightElements::Int4:
-    return {-8, 7, 8, 8};
+    return {-8, 7};
   case WeightElements::F32:
   case WeightElements::BF16:
     break; // Not quantised.
@@ -179,7 +175,9 @@ MTP_INLINE void writeIntegers(const WeightFormat &format, const Group &group,
                               const Lanes &scales, uint8_t *data,
                               QuantizationError &error) {
   Integers integers = integersOf(format);
-  int64_t perWord = integers.inputsPerWord;
+  // Of four bytes of an output; the second four inputs are the high halves.
+  int64_t perWord = 32 / format.bits();
+  int bias = format.bias();
   Lanes perUnit = reciprocals(scales);
   ErrorLanes errors;
   int64_t inputs = format.panel(group.inputs).storedInputs(group.inputs);
@@ -190,7 +188,7 @@ MTP_INLINE void writeIntegers(const WeightFormat &format, const Group &group,
     uint8_t *to = data + i / perWord * 4 * kOutputs + i % 4;
     bool isHigh = i % perWord >= 4;
     for (int64_t o = 0; o < kOutputs; ++o) {
-      int stored = int(q.at[o]) + integers.bias;
+      int stored = int(q.at[o]) + bias;
       to[o * 4] = uint8_t(isHigh ? to[o * 4] | stored << 4 : stored);
     }
   }

@@ -33,8 +33,8 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   let summary = "Store weights as integers";
   let description = [{
     Weights that only `exec.linear`, `exec.moe_gate_up` and `exec.moe_down` read
-    become `i8` or `i4` with a scale per output and group of inputs, and the
-    calls that read them say so. Routers (`role router`), `exec.head_linear`,
+    become integers with a scale per output and group of inputs, and the calls
+    that read them say so. Routers (`role router`), `exec.head_linear`,
     norms and biases stay as they are, and so do weights of which a tensor's key
     matches a `keep` pattern; such a pattern must match something. Heads (`role
     head`) may have a format of their own. Tables that only `exec.embed` reads
@@ -44,23 +44,23 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"format", "format", "std::string", "\"none\"",
-           "of all projections but the head: int8, int4 or none">,
+           "of all projections but the head: int8, another of integers, "
+           "or none">,
     Option<"group", "group", "int64_t", "64",
            "inputs that share a scale: a multiple of 32 up to 128">,
     Option<"headFormat", "head-format", "std::string", "\"\"",
-           "of the head: int8, int4 or none; absent: as the others">,
+           "of the head: the same; absent: as the others">,
     Option<"headGroup", "head-group", "int64_t", "64",
            "the same of the head, where head-format is given">,
     Option<"embeddingFormat", "embedding-format", "std::string", "\"none\"",
-           "of embedding tables: int8, int4 or none">,
+           "of embedding tables: the same">,
     Option<"embeddingGroup", "embedding-group", "int64_t", "64",
            "the same of embedding tables">,
     ListOption<"keep", "keep", "std::string",
                "globs of keys of tensors that stay">
   ];
   let statistics = [
-    Statistic<"numInt8", "int8", "weights that became int8">,
-    Statistic<"numInt4", "int4", "weights that became int4">,
+    Statistic<"numQuantized", "quantized", "weights that became integers">,
     Statistic<"numKept", "kept", "weights that a pattern kept">
   ];
 }

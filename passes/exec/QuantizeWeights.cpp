@@ -75,9 +75,12 @@ FailureOr<Format> QuantizeWeightsPass::parseFormat(llvm::StringRef name,
   if (auto elements = ::mtp::findWeightElements(name))
     format = {*elements, group};
   if (!format.isQuantized()) {
-    return getOperation().emitError("expected a format of int8, int4 or none "
-                                    "for weights, got '")
-           << name << "'";
+    std::string names;
+    for (const ::mtp::WeightElementsInfo &info : ::mtp::kWeightFormats)
+      if (info.isQuantized)
+        names += (names.empty() ? "" : ", ") + std::string(info.name);
+    return getOperation().emitError("expected a format of ")
+           << names << " or none for weights, got '" << name << "'";
   }
   if (!format.isValid()) {
     return getOperation().emitError("expected a group of a multiple of 32 up "
@@ -185,7 +188,7 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
     ref.getResult().setType(weight.getPackedType());
   for (PackedWeightOpInterface call : readers.calls)
     call.setFormatAttr(attr);
-  ++(attr.getElements() == WeightElements::Int8 ? numInt8 : numInt4);
+  ++numQuantized;
 }
 
 /// A format that nothing took is a mistake.

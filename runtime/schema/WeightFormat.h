@@ -34,15 +34,18 @@ struct WeightElementsInfo {
   std::string_view name;
   /// Of one element, scales not counted.
   int64_t bits;
+  /// What is added to an integer where it is stored, so that no stored one is
+  /// negative; 0 of floats.
+  int bias;
   /// Whether `group` inputs share a scale.
   bool isQuantized;
 };
 
 inline constexpr WeightElementsInfo kWeightFormats[] = {
-    {WeightElements::F32, "f32", 32, false},
-    {WeightElements::BF16, "bf16", 16, false},
-    {WeightElements::Int8, "int8", 8, true},
-    {WeightElements::Int4, "int4", 4, true},
+    {WeightElements::F32, "f32", 32, 0, false},
+    {WeightElements::BF16, "bf16", 16, 0, false},
+    {WeightElements::Int8, "int8", 8, 128, true},
+    {WeightElements::Int4, "int4", 4, 8, true},
 };
 
 /// The elements of that name, if there are such.
@@ -66,6 +69,7 @@ struct WeightFormat {
   }
   constexpr std::string_view name() const { return info().name; }
   constexpr int64_t bits() const { return info().bits; }
+  constexpr int bias() const { return info().bias; }
   constexpr bool isQuantized() const { return info().isQuantized; }
   constexpr bool isBF16() const { return elements == WeightElements::BF16; }
   /// Whether elements are known; nothing else may be asked of others, which a

@@ -1,8 +1,8 @@
 //===- QuantizedMatmul.cpp - Rows times panels of integers ----------------===//
 //
-// Weights are unsigned in memory, 128 or 8 more than they are: that is how the
-// instructions want one operand. What it adds to a dot product depends on the
-// row alone, so the accumulators start with its negative.
+// Weights are unsigned in memory, their format's bias more than they are: that
+// is how the instructions want one operand. What it adds to a dot product
+// depends on the row alone, so the accumulators start with its negative.
 //
 // A prepared row is its integers, in their order, then the scale of every group
 // and then the accumulators' start of every group.
@@ -116,9 +116,9 @@ void QuantizedMatmul::prepareGroup(Value from, Value inverse, Value to,
         kb.at(kb.at(to, first, inputBytes()), i * kb.lanes() * inputBytes()));
   }
   kb.store(scale.scale, kb.at(kb.at(to, scalesOffset), group, 4));
-  kb.store(
-      kb.mul(kb.reduceAdd(total), kb.constant(kb.i32Type(), -weightBias())),
-      kb.at(kb.at(to, startsOffset), group, 4));
+  kb.store(kb.mul(kb.reduceAdd(total),
+                  kb.constant(kb.i32Type(), -spec.format.bias())),
+           kb.at(kb.at(to, startsOffset), group, 4));
 }
 
 /// Stores integers of a row; when wide, as i16, of each four the even ones and

@@ -83,8 +83,6 @@ private:
   /// an instruction that adds up four.
   bool inPairs() const { return panel.bits == 4 && !kb.getTarget().byteDot; }
   int64_t stepsPerLoop(int64_t rows) const;
-  /// What is added to weights in memory.
-  int64_t weightBias() const { return panel.bits == 8 ? 128 : 8; }
 };
 
 } // namespace mtp::codegen

@@ -6,7 +6,6 @@
 using namespace mtp;
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
-using mtp::WeightElements;
 
 static void widenFloats(KernelBuilder &kb, int64_t width, DType dtype,
                         Value from, Value to) {
@@ -21,27 +20,13 @@ static void widenFloats(KernelBuilder &kb, int64_t width, DType dtype,
       });
 }
 
-/// What is added to integers in memory.
-static int64_t biasOf(WeightElements elements) {
-  switch (elements) {
-  case WeightElements::Int8:
-    return 128;
-  case WeightElements::Int4:
-    return 8;
-  case WeightElements::F32:
-  case WeightElements::BF16:
-    break;
-  }
-  llvm_unreachable("not quantised");
-}
-
 /// Writes `inputs` values of a group: each is one product, so that all
 /// instruction sets give the same bits.
 static void widenGroup(KernelBuilder &kb, const WeightFormat &format,
                        Value from, Value to, int64_t inputs) {
   QuantizedPanel panel = format.panel(inputs);
   Value scale = kb.splat(kb.loadOne(kb.f32Type(), from));
-  Value bias = kb.constant(kb.i32Lanes(), double(biasOf(format.elements)));
+  Value bias = kb.constant(kb.i32Lanes(), format.bias());
   for (int64_t i = 0; i < inputs; i += kb.lanes()) {
     int64_t count = std::min(kb.lanes(), inputs - i);
     Value integers =

@@ -28,7 +28,7 @@ exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <b
 
 // Elements that no format has.
 // expected-error @+2 {{failed to parse Exec_FormatAttr parameter 'elements'}}
-// expected-error @+1 {{expected one of [f32, bf16, int8, int4] for elements of a weight, got: f16}}
+// expected-error-re @+1 {{expected one of [f32, bf16, int8, int4{{[^]]*}}] for elements of a weight, got: f16}}
 exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <f16>
 
 // -----

@@ -37,6 +37,7 @@ private:
   static_assert(QuantizedPanel::kOutputs == kWarp);
 
   Value quadOf(ValueRange words, int64_t quad);
+  int64_t extraBits() const;
   Value scalesPlace() { return kb.at(staged, panel.group * kTileRows); }
 
   const WeightElements elements;
@@ -92,8 +93,8 @@ void IntegerProduct::stage(Value chunk, int64_t inputs) {
   }
 }
 
-/// Words of an output as quads of signed bytes; in int4 they are 16 times the
-/// weights.
+/// Words of an output as quads of signed bytes, the weights times two to
+/// extraBits().
 Value IntegerProduct::quadOf(ValueRange words, int64_t quad) {
   auto number = [&](int64_t value) {
     return kb.constant(kb.i32Type(), double(int32_t(value)));
@@ -111,6 +112,19 @@ Value IntegerProduct::quadOf(ValueRange words, int64_t quad) {
       word = kb.shiftLeft(word, number(4));
     return kb.bitXor(kb.bitAnd(word, number(0xf0f0f0f0)), signs);
   }
+  case WeightElements::F32:
+  case WeightElements::BF16:
+    break;
+  }
+  llvm_unreachable("not quantised");
+}
+
+int64_t IntegerProduct::extraBits() const {
+  switch (elements) {
+  case WeightElements::Int8:
+    return 0;
+  case WeightElements::Int4:
+    return 4; // Where halves of bytes are the upper ones.
   case WeightElements::F32:
   case WeightElements::BF16:
     break;
@@ -139,8 +153,8 @@ Values IntegerProduct::multiply(ValueRange words, ValueRange sums,
   for (auto [i, dot] : llvm::enumerate(dots)) {
     Value weightScale =
         kb.bitcast(ofPanel(i / kTileRows).front(), kb.f32Type());
-    if (panel.bits == 4)
-      dot = kb.shiftRightSigned(dot, kb.constant(kb.i32Type(), 4));
+    if (int64_t bits = extraBits())
+      dot = kb.shiftRightSigned(dot, kb.constant(kb.i32Type(), double(bits)));
     Value scaled = kb.mul(kb.toFloat(dot), rowScales[i % kTileRows]);
     result.push_back(kb.fma(scaled, weightScale, sums[i]));
   }
