@@ -3,6 +3,10 @@
 // In a round the target's rows are the anchor and the drafts, at positions n to
 // n + k; in a prefill they are the chunk's.
 //
+// Where k changes no output, a slot may draft less than its round: the host
+// writes how much into the state `draft_limit`, and drafts behind it are none
+// from here on.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
@@ -25,12 +29,34 @@ struct ExpandVerifyPass
   void runOnOperation() override;
 };
 
-/// The rows that the target runs over, and of each slot how many drafts could
-/// be accepted; null where there are none.
+/// The rows that the target runs over, and of each slot the drafts within its
+/// limit and how many of them could be accepted; null where there are none.
 struct TargetRows {
-  Value tokens, rows, drafted;
+  Value tokens, rows, drafts, drafted;
 };
 } // namespace
+
+/// Whether a slot may draft less than its round: where the rule is exact, and
+/// accepts the drafts that are verified. A host that finds no `draft_limit`
+/// runs each request in rounds of its own k.
+static bool isLimited(VerifyOp op) {
+  auto accepts = op->getBlock()->getOps<AcceptOp>();
+  return op.getDrafts() && !accepts.empty() &&
+         !op->getParentOfType<ModuleOp>()->hasAttr(kCustomRuleAttr) &&
+         llvm::all_of(accepts, [&](AcceptOp accept) {
+           return accept.getRule() == AcceptRule::Exact &&
+                  accept.getDrafts() == op.getDrafts();
+         });
+}
+
+/// The drafts of a slot before its limit; -1 in place of the others.
+static Value limitDrafts(SlotBody &body, int64_t k, Value drafts) {
+  Value limit = body.load(states::kDraftLimit), none = body.constant(-1);
+  return body.vector(k, [&](Value draft) {
+    return body.select(body.compare(Predicate::slt, draft, limit),
+                       body.element(drafts, draft), none);
+  });
+}
 
 /// How long the longest path from the anchor is on which all nodes have a
 /// token: a draft behind one that is none cannot be accepted.
@@ -50,27 +76,33 @@ static Value countDrafts(SlotBody &body, ArrayRef<int64_t> parents,
 }
 
 static TargetRows writeWindow(Expansion &e, Value drafts,
-                              ArrayRef<int64_t> parents) {
+                              ArrayRef<int64_t> parents, bool limits) {
   for (llvm::StringRef state :
        {states::kLength, states::kAccepted, states::kWindow})
     useState(e.module, state);
+  if (limits)
+    useState(e.module, states::kDraftLimit);
   int64_t k = *e.roundK();
   SlotBody body(e.builder, e.loc, "window", e.slots(),
                 drafts ? ValueRange(drafts) : ValueRange());
-  Value n = body.load(states::kLength);
+  Value n = body.load(states::kLength), own;
+  if (drafts)
+    own = limits ? limitDrafts(body, k, body.input(0)) : body.input(0);
   SmallVector<Value> tokens{
       body.load(states::kWindow, body.load(states::kAccepted))};
   for (int64_t draft = 0; draft < k; ++draft)
-    tokens.push_back(body.element(body.input(0), draft));
+    tokens.push_back(body.element(own, draft));
   SmallVector<Value> window{
       body.vector(tokens),
       body.vector(k + 1, [&](Value) { return body.slot(); }),
       body.vector(k + 1, [&](Value row) { return body.add(n, row); })};
   if (drafts)
-    window.push_back(countDrafts(body, parents, body.input(0)));
+    window.push_back(countDrafts(body, parents, own));
+  if (limits)
+    window.push_back(own);
   ValueRange made = body.yield(window);
   return {e.byRow(made[0]), e.makeRows(e.byRow(made[1]), e.byRow(made[2])),
-          drafts ? made[3] : Value()};
+          limits ? made[4] : drafts, drafts ? made[3] : Value()};
 }
 
 static LogicalResult expand(VerifyOp op) {
@@ -82,7 +114,7 @@ static LogicalResult expand(VerifyOp op) {
         cast<RankedTensorType>(op.getBodyRegion().getArgument(0).getType());
     auto prompt = PromptRowsOp::create(e.builder, e.loc, type,
                                        RowsType::get(op.getContext()));
-    target = {prompt.getTokens(), prompt.getRows()};
+    target = {prompt.getTokens(), prompt.getRows(), {}, {}};
   } else {
     int64_t k = *e.roundK();
     if (failed(checkDrafts(op, k, drafts, op.getTree())))
@@ -91,7 +123,10 @@ static LogicalResult expand(VerifyOp op) {
     SmallVector<int64_t> parents =
         op.getTree() ? SmallVector<int64_t>(op.getTree()->take_front(k + 1))
                      : llvm::to_vector(llvm::seq<int64_t>(-1, k));
-    target = writeWindow(e, drafts, parents);
+    target = writeWindow(e, drafts, parents, isLimited(op));
+    for (auto accept : op->getBlock()->getOps<AcceptOp>())
+      if (drafts && accept.getDrafts() == drafts)
+        accept.getDraftsMutable().assign(target.drafts);
     e.output("tokens", target.tokens);
     if (target.drafted)
       e.output(kDraftedOutput, target.drafted);

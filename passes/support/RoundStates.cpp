@@ -44,6 +44,8 @@ static Declaration declarationOf(llvm::StringRef name, int64_t width) {
     return {false, {fixed(::mtp::kLoopWords)}};
   if (name == kStopTokens)
     return {.extents = {fixed(::mtp::kStopTokens)}, .init = -1};
+  if (name == kDraftLimit)
+    return {.init = INT32_MAX};
   if (name == kRing)
     return {false, {fixed(::mtp::kRingRounds), {ExtentUnit::MaxK, int64_t(2)}}};
   if (name == kActive)
@@ -91,7 +93,7 @@ bool mlir::mtp::isHostState(llvm::StringRef name) {
   constexpr llvm::StringLiteral kNames[] = {
       kActive,     kLength,          kOutTokens,   kOutCount,  kPageTable,
       kSampling,   kPromptTokens,    kPromptSlots, kSequences, kLoop,
-      kStopTokens, kPromptPositions, kRing};
+      kStopTokens, kPromptPositions, kRing,        kDraftLimit};
   return llvm::is_contained(kNames, name);
 }
 

@@ -29,6 +29,7 @@ inline constexpr llvm::StringLiteral kSequences = "prompt_sequences";
 inline constexpr llvm::StringLiteral kLoop = "loop";
 inline constexpr llvm::StringLiteral kStopTokens = "stop_tokens";
 inline constexpr llvm::StringLiteral kRing = "ring";
+inline constexpr llvm::StringLiteral kDraftLimit = "draft_limit";
 
 // The readable ops'. Drafts accepted in the last round, and the tokens that
 // followed the rows that it verified.

@@ -146,6 +146,7 @@ static Status verifyStates(Artifact &artifact) {
   needs.push_back({"length", DType::I32, {s}, true});
   needs.push_back({"page_table", DType::I32, {s, pages}, true});
   needs.push_back({"sampling", DType::I32, {s, kSamplingWords}, true});
+  needs.push_back({"draft_limit", DType::I32, {s}, true});
   needs.push_back({"out_tokens", DType::I32, {s, tokens}});
   needs.push_back({"out_count", DType::I32, {s}});
   for (const Need &need : needs)

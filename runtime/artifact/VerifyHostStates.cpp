@@ -172,8 +172,9 @@ Status mtp::verifyHostStates(const Artifact &artifact, const Plan &plan) {
     if (!status.isOk())
       return withPath(status, strCat("programs[", i, "]"));
   }
-  for (std::string_view name : {"length", "page_table", "out_tokens",
-                                "out_count", "loop", "stop_tokens", "ring"})
+  for (std::string_view name :
+       {"length", "page_table", "out_tokens", "out_count", "loop",
+        "stop_tokens", "ring", "draft_limit"})
     MTP_RETURN_IF_ERROR(verifyReach(artifact, plan, name));
   return okStatus();
 }

@@ -14,7 +14,7 @@ HostState::HostState(const Artifact &artifact, Executable &executable)
       pageTable(find("page_table")), sampling(find("sampling")),
       outTokens(find("out_tokens")), outCount(find("out_count")),
       loop(find("loop")), stopTokens(find("stop_tokens")), ring(find("ring")),
-      promptTokens(find("prompt_tokens")),
+      draftLimit(find("draft_limit")), promptTokens(find("prompt_tokens")),
       promptPositions(find("prompt_positions")),
       promptSlots(find("prompt_slots")),
       promptSequences(find("prompt_sequences")) {}
@@ -77,6 +77,11 @@ Status HostState::setStopTokens(uint32_t slot,
   all.fill(-1);
   std::copy_n(tokens.begin(), std::min(tokens.size(), all.size()), all.begin());
   return writeRow(stopTokens, slot, all.data(), sizeof(all));
+}
+
+Status HostState::setDraftLimit(uint32_t slot, uint32_t drafts) {
+  int32_t word = int32_t(std::min<uint32_t>(drafts, INT32_MAX));
+  return writeRow(draftLimit, slot, &word, sizeof(word));
 }
 
 /// Row d of tokens and positions is what the rows have d places on.

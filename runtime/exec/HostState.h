@@ -59,6 +59,10 @@ public:
   /// At most kStopTokens tokens.
   Status setStopTokens(uint32_t slot, std::span<const int32_t> tokens);
 
+  /// Whether a slot may draft less than its round; its output is the same.
+  bool hasDraftLimit() const { return draftLimit.state.has_value(); }
+  Status setDraftLimit(uint32_t slot, uint32_t drafts);
+
   /// The rows of a chunk, one part's after the other's; all others are dead.
   /// More than one part needs a program for as many sequences.
   Status setPrefill(std::span<const PromptPart> parts);
@@ -96,7 +100,7 @@ private:
   const Artifact &artifact;
   Executable &executable;
   Table active, pageTable, sampling, outTokens, outCount;
-  Table loop, stopTokens, ring;
+  Table loop, stopTokens, ring, draftLimit;
   Table promptTokens, promptPositions, promptSlots, promptSequences;
   std::vector<int32_t> buffer;
 };

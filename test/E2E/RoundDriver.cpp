@@ -30,6 +30,7 @@ RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
   EXPECT_TRUE(host->setPageTable(0, table).isOk());
   // Greedy: temperature 0.
   EXPECT_TRUE(host->setSampling(0, SamplingRow{}).isOk());
+  EXPECT_TRUE(host->setDraftLimit(0, k).isOk());
 }
 
 void RoundDriver::run(uint32_t program, uint32_t n) {

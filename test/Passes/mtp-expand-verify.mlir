@@ -134,3 +134,76 @@ mtp.round @tree k 3 {
   } : (tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
 }
 }
+
+// -----
+
+// Where the rule is exact and takes the drafts that are verified, those at the
+// slot's limit and behind it are none, to both.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK: mtp.state @draft_limit : i32 init 2147483647
+// CHECK-LABEL: mtp.round @limited k 2 {
+// CHECK: %[[W:.*]]:5 = mtp.per_slot %{{.*}}(%{{.*}}) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[ALL:.*]]: tensor<2xi32>):
+// CHECK: %[[LIMIT:.*]] = mtp.load @draft_limit[] : i32
+// CHECK: %[[OWN:.*]] = tensor.generate
+// CHECK: %[[BEFORE:.*]] = arith.cmpi slt, %{{.*}}, %[[LIMIT]]
+// CHECK: %[[DRAFT:.*]] = tensor.extract %[[ALL]]
+// CHECK: arith.select %[[BEFORE]], %[[DRAFT]], %{{.*}} : i32
+// CHECK: %[[D1:.*]] = tensor.extract %[[OWN]]
+// CHECK: %[[D2:.*]] = tensor.extract %[[OWN]]
+// CHECK: tensor.from_elements %{{.*}}, %[[D1]], %[[D2]] : tensor<3xi32>
+// CHECK: mtp.yield %{{.*}}, %[[OWN]] : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, i32, tensor<2xi32>
+// CHECK: mtp.accept %[[W]]#4, %
+mtp.round @limited k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %d : tensor<2xi32>
+  } : (tensor<?xi32>) -> tensor<?x2xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %rows exact {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %p = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+  mtp.output "count" %count : tensor<?xi32>
+}
+}
+
+// -----
+
+// What another rule accepts may depend on k: a slot has all drafts of its round.
+module attributes {mtp.custom_rule, mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-NOT: @draft_limit
+// CHECK-LABEL: mtp.round @custom k 2 {
+// CHECK: %[[D:.*]] = mtp.per_slot
+// CHECK: mtp.accept %[[D]], %
+mtp.round @custom k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %d : tensor<2xi32>
+  } : (tensor<?xi32>) -> tensor<?x2xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %rows exact {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %p = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+  mtp.output "count" %count : tensor<?xi32>
+}
+}

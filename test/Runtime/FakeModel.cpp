@@ -220,6 +220,10 @@ void ProgramWriter::decode(uint32_t batch, uint32_t k) {
   drafts(batch, k);
   uint64_t rows = uint64_t(batch) * (k + 1);
   int64_t kmax = o.maxK;
+  if (o.hasLimit && k > 0)
+    run("limit_drafts",
+        {state("active"), state("draft_limit"), state("drafts")}, {k, kmax},
+        batch);
   Binding tokens = arena(rows), slots = arena(rows), pos = arena(rows);
   run("verify_rows",
       {state("active"), state("length"), state("accepted"), state("window"),
@@ -296,6 +300,8 @@ static void addStates(ArtifactBuilder &a, const FakeOptions &o) {
     add("carry_" + std::to_string(d), {s, 1}, slot, schema::DType::F32);
   }
   addPrompt(a, o);
+  if (o.hasLimit)
+    add("draft_limit", {s}, Upkeep{.init = INT32_MAX});
   if (o.hasAudit)
     addAudit(a, o);
 }

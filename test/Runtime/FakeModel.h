@@ -17,6 +17,8 @@ struct FakeOptions {
   /// The first is the envelope's chunk.
   std::vector<uint32_t> chunks = {8, 3};
   std::vector<int32_t> eos;
+  /// A slot may draft less than its round.
+  bool hasLimit = false;
   /// The programs have four states more, one of each kind, and a sequence fails
   /// when one of them is not what it should be when its prefill ends.
   bool hasAudit = false;

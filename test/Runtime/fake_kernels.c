@@ -150,6 +150,14 @@ KERNEL(chain_rows) {
   }
 }
 
+/* [active, limit, drafts] / [k, kmax] / slots: drafts behind a slot's limit are
+   none. */
+KERNEL(limit_drafts) {
+  for (int64_t i = begin; i < end; ++i)
+    for (int64_t j = I32(1)[I32(0)[i]]; j < p[0]; ++j)
+      I32(2)[i * p[1] + j] = -1;
+}
+
 /* [active, length, accepted, window, drafts, tokens, slots, positions] /
    [k, kmax] / slots */
 KERNEL(verify_rows) {

@@ -232,6 +232,21 @@ TEST(SlotState, ThePromptContractIsChecked) {
             "states: expected one named 'prompt_tokens'");
 }
 
+TEST(SlotState, TheLimitOfDraftsIsChecked) {
+  auto message = [](auto spoil) {
+    FakeOptions fake;
+    fake.hasLimit = true;
+    ArtifactBuilder a = makeFakeModel(fake);
+    spoil(a);
+    return openError(a);
+  };
+  EXPECT_EQ(message([](auto &) {}), "");
+  EXPECT_NE(message([](auto &a) {
+              stateOf(a, "draft_limit").shape = {4, 2};
+            }).find("'draft_limit': expected 4xi32 (0: any), got 4x2xi32"),
+            std::string::npos);
+}
+
 TEST(SlotState, TheContractOfRoundsIsChecked) {
   auto message = [](auto spoil) {
     ArtifactBuilder a = makeFakeModel(rows());

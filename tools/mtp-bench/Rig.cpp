@@ -77,6 +77,7 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
     SamplingRow sampling = {};
     sampling.skipLogits = 1;
     MTP_RETURN_IF_ERROR(host->setSampling(slot, sampling));
+    MTP_RETURN_IF_ERROR(host->setDraftLimit(slot, e.maxK));
   }
   for (uint32_t i = 0; i < vectorSize(contents.caches); ++i) {
     const schema::Cache *cache = contents.caches->Get(i);

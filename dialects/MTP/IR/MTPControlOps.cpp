@@ -51,6 +51,7 @@ static constexpr HostState kHostStates[] = {
      false,
      2,
      {{ExtentUnit::Fixed, ::mtp::kRingRounds}, {ExtentUnit::MaxK, 2}}},
+    {"draft_limit", false, 0, {}},
     {"page_table", false, 1, {{ExtentUnit::MaxPages}}},
     {"active", true, 1, {{ExtentUnit::MaxBatch}}},
     {"prompt_tokens", true, 2, {kAnyNumber, {ExtentUnit::PrefillChunk}}},
