@@ -1,0 +1,220 @@
+//===- DraftPolicy.cpp - How many drafts a round has ----------------------===//
+//
+// The choice stays where it is unless another is better by a margin. What is
+// not known (a shape that never ran, drafts behind the k of now) is tried where
+// it would be the best if it turned out well, for a few rounds, as long as what
+// trials lose is a small share of all time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/exec/DraftPolicy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+using namespace mtp;
+
+/// What an outcome counts for a round later. Of each position so many drafts
+/// stay in memory in any case, and soon give way to new ones.
+static constexpr double kMemory = 0.985, kLeastMemory = 4;
+
+/// Drafts that what all slots accept stands for in a slot, and that an
+/// assumption stands for as long as nobody drafted: the first draft is
+/// accepted that often, and each further one as often as the one before.
+static constexpr double kPrior = 8, kAssumption = 0.25;
+static constexpr double kFirstRate = 0.7;
+
+/// What `fresh` keeps from round to round, and how much it has at most; and the
+/// doubt about a rate that nothing fresh supports.
+static constexpr double kFreshness = 0.99, kMostFresh = 50, kDoubt = 0.4;
+
+/// By how much another k must be better, and 0, which leaves a gap in the
+/// drafters' caches.
+static constexpr double kMargin = 1.015, kGapMargin = 1.025;
+
+/// Rounds of a trial, rounds of the choice itself between two of them, and
+/// rounds that a drafter needs behind a gap.
+static constexpr uint32_t kTrialRounds = 4, kPause = 4, kRecovery = 10;
+
+/// The share of all time that trials may lose; what they may lose at once, in
+/// rounds, and what is theirs at the beginning. What a gap loses, in rounds.
+static constexpr double kTrialShare = 0.005;
+static constexpr double kMostCredit = 24, kFirstCredit = 10, kGapLoss = 1.5;
+
+/// The first k, before anything is known.
+static constexpr uint32_t kStart = 2;
+
+//===----------------------------------------------------------------------===//
+// What is accepted
+//===----------------------------------------------------------------------===//
+
+void DraftHistory::add(uint32_t drafted, uint32_t accepted) {
+  if (positions.size() < drafted)
+    positions.resize(drafted);
+  for (uint32_t j = 0; j < drafted && j <= accepted; ++j) {
+    positions[j].tried += 1;
+    positions[j].accepted += j < accepted;
+  }
+}
+
+void DraftHistory::age() {
+  for (Position &position : positions) {
+    if (position.tried <= kLeastMemory)
+      continue;
+    double kept = std::max(kMemory, kLeastMemory / position.tried);
+    position.tried *= kept;
+    position.accepted *= kept;
+  }
+}
+
+double DraftHistory::rate(uint32_t position, double prior,
+                          double weight) const {
+  if (position >= positions.size())
+    return prior;
+  const Position &of = positions[position];
+  return (of.accepted + weight * prior) / (of.tried + weight);
+}
+
+void DraftPolicy::addOutcome(DraftHistory &history, uint32_t drafted,
+                             uint32_t accepted) {
+  history.age();
+  if (drafted == 0) {
+    history.gap = std::min(history.gap + 1, kRecovery);
+    return;
+  }
+  history.gap -= history.gap > 0;
+  history.add(drafted, accepted);
+  all.add(drafted, accepted);
+  if (fresh.size() < drafted)
+    fresh.resize(drafted);
+  for (uint32_t j = 0; j < drafted && j <= accepted; ++j)
+    fresh[j] = std::min(fresh[j] + 1, kMostFresh);
+}
+
+void DraftPolicy::addRound(uint32_t batch, uint32_t k, double seconds) {
+  // The very first one may read weights from a disk.
+  if (!std::exchange(isWarm, true))
+    return;
+  if (!std::exchange(hasStarted, true))
+    credit = kFirstCredit * seconds;
+  cost.add(batch, k, seconds);
+  credit = std::min(credit + kTrialShare * seconds,
+                    kMostCredit * cost.seconds(batch, k));
+  all.age();
+  for (double &count : fresh)
+    count *= kFreshness;
+  if (trialRounds > 0)
+    --trialRounds;
+  else if (pause > 0)
+    --pause;
+}
+
+//===----------------------------------------------------------------------===//
+// What is worth it
+//===----------------------------------------------------------------------===//
+
+DraftPolicy::Candidates
+DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
+  Candidates of;
+  of.batch = uint32_t(slots.size());
+  for (const Slot &slot : slots) {
+    of.most = std::max(of.most, slot.most);
+    if (!slot.history)
+      of.least = std::max(of.least, slot.most);
+  }
+  of.tokens.assign(of.most + 1, double(slots.size()));
+  of.bestTokens = of.tokens;
+  std::vector<double> priors(of.most), doubts(of.most);
+  double prior = kFirstRate;
+  for (uint32_t j = 0; j < of.most; ++j) {
+    priors[j] = prior = all.rate(j, prior, kAssumption);
+    // What the rounds of now show needs no trial.
+    if (j >= current)
+      doubts[j] = kDoubt / std::sqrt(1 + (j < fresh.size() ? fresh[j] : 0));
+  }
+  static const DraftHistory kNone;
+  for (const Slot &slot : slots) {
+    const DraftHistory &history = slot.history ? *slot.history : kNone;
+    // The probability that all drafts up to this one are accepted.
+    double all = 1, best = 1, sum = 0, bestSum = 0;
+    for (uint32_t j = 0; j < of.most; ++j) {
+      if (j < slot.most) {
+        double rate = history.rate(j, priors[j], kPrior);
+        sum += all *= rate;
+        bestSum += best *= std::min(1.0, rate + doubts[j]);
+      }
+      of.tokens[j + 1] += sum;
+      of.bestTokens[j + 1] += bestSum;
+    }
+  }
+  return of;
+}
+
+/// Tokens per second that are expected, and that there may be at best.
+double DraftPolicy::rate(const Candidates &of, uint32_t k) const {
+  return of.tokens[k] / cost.seconds(of.batch, k);
+}
+double DraftPolicy::bestRate(const Candidates &of, uint32_t k) const {
+  double least = cost.seconds(of.batch, k) * (1 - cost.doubt(of.batch, k));
+  return of.bestTokens[k] / least;
+}
+
+/// Goes to the best k, if that is better by its margin. Returns whether it is
+/// another.
+bool DraftPolicy::move(const Candidates &of) {
+  uint32_t best = current;
+  double most = rate(of, current);
+  for (uint32_t k = of.least; k <= of.most; ++k) {
+    double value = rate(of, k) / (k == 0 ? kGapMargin : kMargin);
+    if (k == current || value <= most || !cost.isMeasured(of.batch, k))
+      continue;
+    best = k;
+    most = value;
+  }
+  return std::exchange(current, best) != best;
+}
+
+/// Begins to try the k that would be the best at best, of those that trials can
+/// pay for.
+bool DraftPolicy::startTrial(const Candidates &of) {
+  double now = rate(of, current), most = now * kMargin, price = 0;
+  bool isFound = false;
+  for (uint32_t k = of.least; k <= of.most; ++k) {
+    if (k == current || bestRate(of, k) <= most)
+      continue;
+    double loss =
+        kTrialRounds * (cost.seconds(of.batch, k) - of.tokens[k] / now);
+    if (k == 0)
+      loss += kGapLoss * cost.seconds(of.batch, current);
+    if (loss > credit)
+      continue;
+    most = bestRate(of, k);
+    tried = k;
+    price = std::max(loss, 0.0);
+    isFound = true;
+  }
+  if (!isFound)
+    return false;
+  credit -= price;
+  trialRounds = kTrialRounds;
+  pause = kPause;
+  trialBatch = of.batch;
+  return true;
+}
+
+DraftPolicy::Choice DraftPolicy::choose(std::span<const Slot> slots) {
+  Candidates of = candidatesFor(slots);
+  if (of.least == of.most)
+    return {of.most};
+  if (!hasStarted)
+    return {current = std::clamp(kStart, of.least, of.most)};
+  current = std::clamp(current, of.least, of.most);
+  if (trialRounds > 0 && trialBatch == of.batch && tried >= of.least &&
+      tried <= of.most)
+    return {tried, trialRounds};
+  trialRounds = 0;
+  if (!move(of) && pause == 0 && startTrial(of))
+    return {tried, trialRounds};
+  return {current};
+}

@@ -1,0 +1,97 @@
+//===- DraftPolicy.h - How many drafts a round has --------------*- C++ -*-===//
+//
+// Chooses k by what rounds cost (RoundCost) and by how many drafts of each slot
+// are accepted: the k of the most tokens per second, over all slots together.
+// Costs and outcomes go in, and k comes out: nothing here knows a clock, a
+// device or a session, so that a test can replay what happened.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_EXEC_DRAFTPOLICY_H
+#define MTP_RUNTIME_EXEC_DRAFTPOLICY_H
+
+#include "runtime/exec/RoundCost.h"
+
+#include <span>
+#include <vector>
+
+namespace mtp {
+
+/// How often drafts were accepted at each position, where all before them were.
+/// The last ones count most.
+class DraftHistory {
+public:
+  /// A round with so many drafts accepted so many of them.
+  void add(uint32_t drafted, uint32_t accepted);
+  /// A round later what was before counts less.
+  void age();
+
+  /// The share of drafts accepted at a position, counted from 0, with `prior`
+  /// for as many drafts as `weight` says.
+  double rate(uint32_t position, double prior, double weight) const;
+
+  /// Rounds that its drafters need until they have made up for rounds without
+  /// drafts, which left them no entries.
+  uint32_t gap = 0;
+
+private:
+  struct Position {
+    double tried = 0, accepted = 0;
+  };
+  std::vector<Position> positions;
+};
+
+class DraftPolicy {
+public:
+  struct Slot {
+    /// Null where the request says how many drafts it has, which are `most`.
+    const DraftHistory *history = nullptr;
+    uint32_t most = 0;
+  };
+  struct Choice {
+    /// Drafts of the round; a slot has these at most, and `most`.
+    uint32_t k = 0;
+    /// Rounds that it is for, at most: a choice that is tried is for few.
+    uint32_t rounds = UINT32_MAX;
+  };
+
+  /// The next round's, for the slots that run.
+  Choice choose(std::span<const Slot> slots);
+
+  /// What a round took.
+  void addRound(uint32_t batch, uint32_t k, double seconds);
+  /// What a slot that chooses had of it.
+  void addOutcome(DraftHistory &history, uint32_t drafted, uint32_t accepted);
+
+private:
+  /// What there is to choose from for a batch.
+  struct Candidates {
+    uint32_t batch = 0, least = 0, most = 0;
+    /// By k: tokens of a round as they are expected, and at best.
+    std::vector<double> tokens, bestTokens;
+  };
+  Candidates candidatesFor(std::span<const Slot> slots) const;
+  double rate(const Candidates &of, uint32_t k) const;
+  double bestRate(const Candidates &of, uint32_t k) const;
+  bool move(const Candidates &of);
+  bool startTrial(const Candidates &of);
+
+  RoundCost cost;
+  /// Of all slots; what new ones begin with.
+  DraftHistory all;
+  /// By position, drafts that were tried not long ago.
+  std::vector<double> fresh;
+  /// Whether a round ran, and whether one was measured.
+  bool isWarm = false, hasStarted = false;
+  uint32_t current = 0;
+  /// A k that is tried, for how many rounds still.
+  uint32_t tried = 0, trialRounds = 0, trialBatch = 0;
+  /// Rounds until the next trial may begin.
+  uint32_t pause = 0;
+  /// Seconds that trials may lose.
+  double credit = 0;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_DRAFTPOLICY_H
