@@ -30,15 +30,17 @@ static Result<SessionOptions> readOptions(const mtp_session_options *options) {
   MTP_ASSIGN_OR_RETURN(
       mtp_session_options given,
       fromCaller(options, mtp_session_options_init, "mtp_session_options"));
-  if (given.k < 0 && given.k != MTP_K_MAXIMUM)
-    return invalidArgument(strCat("expected k of 0 or more, or MTP_K_MAXIMUM (",
-                                  MTP_K_MAXIMUM, "), got ", given.k));
+  if (given.k < 0 && given.k != MTP_K_MAXIMUM && given.k != MTP_K_AUTO)
+    return invalidArgument(strCat("expected k of 0 or more, MTP_K_MAXIMUM (",
+                                  MTP_K_MAXIMUM, ") or MTP_K_AUTO (",
+                                  MTP_K_AUTO, "), got ", given.k));
   if (given.logits < MTP_LOGITS_NONE || given.logits > MTP_LOGITS_ALL)
     return invalidArgument(strCat("expected logits of 0 to ",
                                   int(MTP_LOGITS_ALL), ", got ", given.logits));
   SessionOptions o;
-  if (given.k != MTP_K_MAXIMUM)
+  if (given.k >= 0)
     o.k = uint32_t(given.k);
+  o.automaticK = given.k == MTP_K_AUTO;
   o.threads = given.threads;
   o.kvPages = given.kv_pages;
   o.maxSlots = given.max_slots;
@@ -76,6 +78,25 @@ void mtp_request_init(mtp_request *request) {
     return;
   request->max_tokens = 16;
   request->top_p = 1;
+  request->k = MTP_K_SESSION;
+}
+
+/// A request's k; what is no name and negative is no k.
+static Result<uint32_t> readK(int32_t k, const Session &session) {
+  if (k >= 0)
+    return uint32_t(k);
+  switch (k) {
+  case MTP_K_MAXIMUM:
+    return session.options().k;
+  case MTP_K_AUTO:
+    return Request::kAutomatic;
+  case MTP_K_SESSION:
+    return Request::kSessions;
+  }
+  return invalidArgument(strCat("expected k of 0 or more, MTP_K_MAXIMUM (",
+                                MTP_K_MAXIMUM, "), MTP_K_AUTO (", MTP_K_AUTO,
+                                ") or MTP_K_SESSION (", MTP_K_SESSION,
+                                "), got ", k));
 }
 
 /// Compares the counts with what can be of use, before the arrays are copied.
@@ -111,6 +132,7 @@ static Result<Request> readRequest(const mtp_request *request,
                 given.seed};
   r.stopTokens.assign(given.stop_tokens, given.stop_tokens + given.stop_count);
   r.ignoreEos = given.ignore_eos != 0;
+  MTP_ASSIGN_OR_RETURN(r.k, readK(given.k, session));
   return r;
 }
 
@@ -228,24 +250,42 @@ mtp_status mtp_session_get_sequence_statistics(const mtp_session *session,
   return report(found ? giveStatistics(*found, statistics) : found.status());
 }
 
+/// Of a sequence, or of the session for id 0.
+static Result<Statistics> statisticsOf(const Session &session, uint64_t id) {
+  if (id == 0)
+    return session.statistics();
+  return session.statistics(id);
+}
+
 mtp_status mtp_session_get_acceptance(const mtp_session *session, uint64_t id,
                                       uint64_t *drafted, uint64_t *accepted,
                                       size_t capacity, size_t *count) {
   MTP_C_RETURN_IF_ERROR(need(session, "a session"));
   MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
-  Statistics all = session->session->statistics();
-  if (id != 0) {
-    auto found = session->session->statistics(id);
-    if (!found)
-      return report(found.status());
-    all = std::move(*found);
-  }
-  size_t given = std::min(capacity, all.drafted.size());
+  auto all = statisticsOf(*session->session, id);
+  if (!all)
+    return report(all.status());
+  size_t given = std::min(capacity, all->drafted.size());
   if (drafted)
-    std::copy_n(all.drafted.begin(), given, drafted);
+    std::copy_n(all->drafted.begin(), given, drafted);
   if (accepted)
-    std::copy_n(all.accepted.begin(), given, accepted);
-  *count = all.drafted.size();
+    std::copy_n(all->accepted.begin(), given, accepted);
+  *count = all->drafted.size();
+  return MTP_OK;
+}
+
+mtp_status mtp_session_get_rounds(const mtp_session *session, uint64_t id,
+                                  uint64_t *rounds, size_t capacity,
+                                  size_t *count) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
+  auto all = statisticsOf(*session->session, id);
+  if (!all)
+    return report(all.status());
+  if (rounds)
+    std::copy_n(all->roundsByK.begin(),
+                std::min(capacity, all->roundsByK.size()), rounds);
+  *count = all->roundsByK.size();
   return MTP_OK;
 }
 

@@ -38,6 +38,7 @@ Status Session::Impl::checkRequest(const Request &request) const {
   if (request.maxTokens < 1)
     return invalidArgument("expected max tokens of at least 1");
   MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
+  MTP_RETURN_IF_ERROR(checkK(request));
   for (size_t i = 0; i < request.stopTokens.size(); ++i)
     if (request.stopTokens[i] < 0 || uint32_t(request.stopTokens[i]) >= e.vocab)
       return invalidArgument(strCat("stop token ", i, " is ",
@@ -70,8 +71,7 @@ Result<SequenceId> Session::Impl::add(Request request) {
   sequence.request = std::move(request);
   sequence.logits = std::move(logits);
   sequence.arrival = statistics.prefillTokens;
-  sequence.statistics.drafted.assign(options.k, 0);
-  sequence.statistics.accepted.assign(options.k, 0);
+  setK(sequence);
   waiting.insert(id);
   // A slot may be free for it.
   if (flight)
@@ -210,6 +210,8 @@ Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
   sequence.phase = Sequence::Phase::Prefilling;
   sequence.slot = slot;
   sequence.length = sequence.reused = reused;
+  sequence.accepted = 0;
+  sequence.hasGap = false;
   sequence.statistics.cachedTokens += reused;
   statistics.cachedTokens += reused;
   std::vector<int32_t> known = sequence.context;

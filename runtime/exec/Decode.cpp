@@ -29,16 +29,14 @@ void Session::Impl::giveBackAhead() {
   }
 }
 
-/// Gives every running sequence the pages of its next round, oldest first.
-/// Where they are short, pages for rounds ahead go first, then sequences from
-/// the other end. Returns who runs.
-std::vector<Sequence *> Session::Impl::makeRoom() {
-  std::vector<SequenceId> order(admitted.begin(), admitted.end());
+/// Gives every sequence of the next round its pages, oldest first. Where they
+/// are short, pages for rounds ahead go first, then sequences from the other
+/// end. Who has lost its own is not in the round.
+void Session::Impl::makeRoom(RoundPlan &plan) {
   bool isTight = false;
-  for (SequenceId id : order) {
-    Sequence &sequence = sequences.at(id);
-    while (sequence.phase == Sequence::Phase::Running &&
-           !kv->grow(sequence.slot, sequence.length + options.k + 1)) {
+  for (auto [sequence, drafts] : plan.rows) {
+    while (sequence->phase == Sequence::Phase::Running &&
+           !kv->grow(sequence->slot, sequence->length + plan.k + 1)) {
       if (isTight)
         preemptYoungest();
       else
@@ -46,32 +44,30 @@ std::vector<Sequence *> Session::Impl::makeRoom() {
       isTight = true;
     }
   }
-  std::vector<Sequence *> running;
-  for (SequenceId id : admitted)
-    if (sequences.at(id).phase == Sequence::Phase::Running)
-      running.push_back(&sequences.at(id));
-  return running;
+  std::erase_if(plan.rows, [](const RoundPlan::Row &row) {
+    return row.sequence->phase != Sequence::Phase::Running;
+  });
 }
 
 /// How many rounds may follow each other. With a prompt between two chunks, or
 /// logits that a later round would write over, it is one.
-uint32_t Session::Impl::roundsFor(const std::vector<Sequence *> &running) {
-  auto endsOnHost = [](Sequence *sequence) { return !sequence->endsOnDevice; };
+uint32_t Session::Impl::roundsFor(const RoundPlan &plan) {
+  auto endsOnHost = [](const RoundPlan::Row &row) {
+    return !row.sequence->endsOnDevice;
+  };
   if (!host->hasRing() || options.logits != LogitsMode::None ||
-      !prefilling.empty() ||
-      std::any_of(running.begin(), running.end(), endsOnHost))
+      !prefilling.empty() || std::ranges::any_of(plan.rows, endsOnHost))
     return 1;
-  return options.roundsPerLaunch;
+  return std::min(options.roundsPerLaunch, plan.rounds);
 }
 
 /// Takes pages for rounds ahead, as far as there are any: the device ends the
 /// launch in front of the first page that is missing.
-void Session::Impl::lookAhead(Sequence &sequence, uint32_t rounds) {
+void Session::Impl::lookAhead(Sequence &sequence, uint32_t k, uint32_t rounds) {
   uint64_t last =
-      sequence.request.prompt.size() + sequence.request.maxTokens + options.k;
+      sequence.request.prompt.size() + sequence.request.maxTokens + k;
   for (; rounds > 1; rounds /= 2) {
-    uint64_t wanted =
-        sequence.length + uint64_t(rounds) * (uint64_t(options.k) + 1);
+    uint64_t wanted = sequence.length + uint64_t(rounds) * (uint64_t(k) + 1);
     if (kv->grow(sequence.slot, std::min(wanted, last)))
       return;
   }
@@ -79,24 +75,23 @@ void Session::Impl::lookAhead(Sequence &sequence, uint32_t rounds) {
 
 /// Positions that a next round of them all may reach, for the choice of its
 /// program. Rounds behind it may reach more: any program is right for those.
-uint64_t
-Session::Impl::nextPositions(const std::vector<Sequence *> &running) const {
+uint64_t Session::Impl::nextPositions(const RoundPlan &plan) const {
   uint64_t longest = 0;
-  for (const Sequence *sequence : running)
-    longest = std::max(longest, sequence->length);
-  return longest + options.k + 1;
+  for (const RoundPlan::Row &row : plan.rows)
+    longest = std::max(longest, row.sequence->length);
+  return longest + plan.k + 1;
 }
 
 /// Writes what the rounds go by.
-Status Session::Impl::writeRows(const std::vector<Sequence *> &running,
-                                uint32_t rounds) {
+Status Session::Impl::writeRows(const RoundPlan &plan, uint32_t rounds) {
   std::vector<int32_t> slots;
   LoopLimits limits;
   limits.rounds = rounds;
   limits.yields = !waiting.empty();
-  for (Sequence *sequence : running) {
+  for (auto [sequence, drafts] : plan.rows) {
     slots.push_back(int32_t(sequence->slot));
     MTP_RETURN_IF_ERROR(syncPageTable(*sequence));
+    MTP_RETURN_IF_ERROR(host->setDraftLimit(sequence->slot, drafts));
     if (!host->hasRing())
       continue;
     limits.budget =
@@ -108,20 +103,22 @@ Status Session::Impl::writeRows(const std::vector<Sequence *> &running,
 }
 
 Status Session::Impl::startFlight() {
-  std::vector<Sequence *> running = makeRoom();
-  if (running.empty())
-    return okStatus();
-  uint32_t rounds = roundsFor(running);
-  for (Sequence *sequence : running)
-    lookAhead(*sequence, rounds);
-  MTP_RETURN_IF_ERROR(writeRows(running, rounds));
-  uint32_t batch = uint32_t(running.size());
-  uint32_t program =
-      inner.programs.decode(batch, options.k, nextPositions(running));
   Flight next;
-  for (Sequence *sequence : running)
-    next.rows.push_back({sequence->id, sequence->slot});
+  next.start = clock();
+  RoundPlan plan = planRound();
+  makeRoom(plan);
+  if (plan.rows.empty())
+    return okStatus();
+  uint32_t rounds = roundsFor(plan);
+  for (auto [sequence, drafts] : plan.rows)
+    lookAhead(*sequence, plan.k, rounds);
+  MTP_RETURN_IF_ERROR(writeRows(plan, rounds));
+  uint32_t batch = uint32_t(plan.rows.size());
+  uint32_t program = inner.programs.decode(batch, plan.k, nextPositions(plan));
+  for (auto [sequence, drafts] : plan.rows)
+    next.rows.push_back({sequence->id, sequence->slot, drafts});
   next.program = program;
+  next.k = plan.k;
   next.logits = inner.programs.logits(program, batch);
   if (rounds > 1) {
     MTP_RETURN_IF_ERROR(executable->startRounds(program, batch));
@@ -162,11 +159,17 @@ Status Session::Impl::readFlight() {
   }
   for (; flight->read < flight->progress.rounds; ++flight->read) {
     ++statistics.rounds;
+    ++statistics.roundsByK[flight->k];
     for (uint32_t row = 0; row < flight->rows.size(); ++row)
       MTP_RETURN_IF_ERROR(readRow(*flight, row));
   }
-  if (flight->progress.isDone)
-    flight.reset();
+  if (!flight->progress.isDone)
+    return okStatus();
+  // What the caller does meanwhile is no cost where the device goes on.
+  for (uint32_t round = 0; round < flight->read; ++round)
+    draftPolicy.addRound(uint32_t(flight->rows.size()), flight->k,
+                         (clock() - flight->start) / flight->read);
+  flight.reset();
   return okStatus();
 }
 
@@ -189,14 +192,13 @@ Status Session::Impl::readRow(const Flight &from, uint32_t row) {
                        host->emittedIn(from.read, slot));
   uint32_t batch = uint32_t(from.rows.size());
   MTP_RETURN_IF_ERROR(readPath(sequence, from.program, batch, row));
-  uint64_t bytes = from.logits.bytes / batch;
-  return readRound(sequence, output, rowsOf(from.logits, row * bytes, bytes));
+  return readRound(sequence, output, from, row);
 }
 
 /// Shares the pages that a round has made final, see README.md. `anchor` is the
 /// position of the token that the round began with.
 void Session::Impl::publishRound(Sequence &sequence, uint64_t anchor) {
-  if (!reuse.roundsFill)
+  if (sequence.hasGap)
     return;
   std::vector<int32_t> &known = sequence.context;
   const std::vector<int32_t> &prompt = sequence.request.prompt;
@@ -218,19 +220,20 @@ Status Session::Impl::readPath(Sequence &sequence, uint32_t program,
                           bytes);
 }
 
-/// `logits` are the sequence's rows in this round.
+/// Gives a sequence what a round put out for it; `row` is its place in the
+/// batch.
 Status Session::Impl::readRound(Sequence &sequence,
                                 const HostState::RoundOutput &output,
-                                Binding logits) {
+                                const Flight &from, uint32_t row) {
   std::span<const int32_t> tokens = output.tokens;
   uint64_t anchor = sequence.length, capacity = kv->capacity(sequence.slot);
-  if (tokens.empty() || tokens.size() > options.k + 1) {
+  if (tokens.empty() || tokens.size() > from.k + 1) {
     finish(sequence, FinishReason::Failed,
-           internalError(strCat("expected 1 to ", options.k + 1,
+           internalError(strCat("expected 1 to ", from.k + 1,
                                 " tokens of a round, got ", tokens.size())));
     return okStatus();
   }
-  if (anchor + options.k + 1 > capacity) {
+  if (anchor + from.k + 1 > capacity) {
     finish(sequence, FinishReason::Failed,
            internalError(strCat("expected no round behind position ", capacity,
                                 ", where the pages end, got one at ", anchor)));
@@ -238,18 +241,12 @@ Status Session::Impl::readRound(Sequence &sequence,
   }
   sequence.length += tokens.size();
   kv->commit(sequence.slot, sequence.length);
+  countRound(sequence, from, from.rows[row].drafts, output);
   publishRound(sequence, anchor);
-  ++sequence.statistics.rounds;
-  for (Statistics *s : {&sequence.statistics, &statistics}) {
-    ++s->slotRounds;
-    s->roundTokens += tokens.size();
-    for (uint32_t j = 0; j < options.k; ++j) {
-      s->drafted[j] += j < output.drafted;
-      s->accepted[j] += j + 1 < tokens.size();
-    }
-  }
   size_t before = sequence.output.size();
-  MTP_RETURN_IF_ERROR(emit(sequence, tokens, logits));
+  uint64_t bytes = from.logits.bytes / from.rows.size();
+  MTP_RETURN_IF_ERROR(
+      emit(sequence, tokens, rowsOf(from.logits, row * bytes, bytes)));
   sequence.statistics.decodeTokens += sequence.output.size() - before;
   statistics.decodeTokens += sequence.output.size() - before;
   return okStatus();

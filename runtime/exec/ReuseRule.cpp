@@ -30,22 +30,26 @@ ReuseRule mtp::reuseRule(const Artifact &artifact, const ProgramTable &programs,
                          uint32_t k) {
   uint32_t chunk = artifact.envelope->prefill_chunk();
   Names prefill(programs.program(programs.prefill(chunk, k > 0)));
-  Names round(programs.program(programs.decode(1, k)));
   ReuseRule rule;
   // A prefill that never drafts for itself reads ahead for all.
   bool readsAhead = k > 0 || !programs.hasDraftingPrefill();
   rule.lookahead = readsAhead ? artifact.ahead : 0;
-  rule.roundsFill = std::includes(round.layers.begin(), round.layers.end(),
-                                  prefill.layers.begin(), prefill.layers.end());
-  for (const Names *names : {&prefill, &round})
-    for (uint32_t state : names->states) {
-      const StateRule &of = artifact.states[state].rule;
-      if (of.shared)
-        continue;
-      if (of.rebuild == schema::Rebuild::Never)
-        rule.isAllowed = false;
-      if (of.rebuild == schema::Rebuild::Rows)
-        rule.rerun = std::max(rule.rerun, of.rows);
-    }
+  std::set<uint32_t> states = prefill.states;
+  for (uint32_t drafts = 0; drafts <= k; ++drafts) {
+    Names round(programs.program(programs.decode(1, drafts)));
+    rule.roundsFill.push_back(
+        std::includes(round.layers.begin(), round.layers.end(),
+                      prefill.layers.begin(), prefill.layers.end()));
+    states.insert(round.states.begin(), round.states.end());
+  }
+  for (uint32_t state : states) {
+    const StateRule &of = artifact.states[state].rule;
+    if (of.shared)
+      continue;
+    if (of.rebuild == schema::Rebuild::Never)
+      rule.isAllowed = false;
+    if (of.rebuild == schema::Rebuild::Rows)
+      rule.rerun = std::max(rule.rerun, of.rows);
+  }
   return rule;
 }

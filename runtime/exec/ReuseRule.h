@@ -6,6 +6,7 @@
 #include "runtime/exec/ProgramTable.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace mtp {
 
@@ -19,12 +20,12 @@ struct ReuseRule {
   uint32_t rerun = 1;
   /// Tokens behind a page that its entries depend on.
   uint32_t lookahead = 0;
-  /// Whether rounds write all that prefills write, so that their pages are
-  /// worth as much.
-  bool roundsFill = true;
+  /// By k: whether rounds write all that prefills write, so that their pages
+  /// are worth as much.
+  std::vector<bool> roundsFill;
 };
 
-/// The rule for rounds of `k` drafts.
+/// The rule for rounds of 0 to `k` drafts.
 ReuseRule reuseRule(const Artifact &artifact, const ProgramTable &programs,
                     uint32_t k);
 

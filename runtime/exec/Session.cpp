@@ -98,6 +98,7 @@ Status Session::Impl::startGeneration() {
   slotUsed.assign(config.slots, false);
   statistics.drafted.assign(options.k, 0);
   statistics.accepted.assign(options.k, 0);
+  statistics.roundsByK.assign(options.k + 1, 0);
   return okStatus();
 }
 

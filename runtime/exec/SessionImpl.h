@@ -5,7 +5,8 @@
 //
 //   Admission.cpp   a sequence gets a slot and pages, or gives them up
 //   Prefill.cpp     passes over prompts of sequences that are Prefilling
-//   Decode.cpp      a round of all sequences that are Running
+//   Drafts.cpp      how many drafts the sequences have that are Running
+//   Decode.cpp      a round of these
 //   Step.cpp        what a program emitted goes to its sequence
 //   Functions.cpp   exported functions, beside all that
 //
@@ -27,6 +28,7 @@
 #include "mtp/session.h"
 #include "runtime/core/MemoryAccount.h"
 #include "runtime/device/Device.h"
+#include "runtime/exec/DraftPolicy.h"
 #include "runtime/exec/HostState.h"
 #include "runtime/exec/KeptLogits.h"
 #include "runtime/exec/KvCacheManager.h"
@@ -61,6 +63,12 @@ struct Sequence {
   /// first admitted: after a preemption they are computed in the same way.
   std::vector<PageMaker> makers;
   bool wasAdmitted = false;
+  /// Drafts of a round at most, and whether there may be fewer where these are
+  /// not worth it.
+  uint32_t k = 0;
+  bool choosesK = false;
+  /// What its drafts have come to.
+  DraftHistory drafts;
   /// Prompt tokens that the session had computed when it came: its age, by
   /// which it gets its turn among shorter prompts.
   uint64_t arrival = 0;
@@ -79,6 +87,11 @@ struct Sequence {
   /// Positions that the device's copy of the slot's page table has pages for; 0
   /// where it is another slot's or older.
   uint64_t tableCapacity = 0;
+  /// Drafts that the last round accepted.
+  uint32_t accepted = 0;
+  /// Whether entries of drafters are missing or made from drafts: a round had
+  /// fewer drafts than fill all caches, or than the one before had accepted.
+  bool hasGap = false;
   /// Whether the device knows all tokens that end the sequence.
   bool endsOnDevice = false;
 
@@ -124,14 +137,33 @@ struct PrefillPass {
   bool byLibrary = false;
 };
 
+/// The next round, or launch of rounds.
+struct RoundPlan {
+  struct Row {
+    Sequence *sequence;
+    /// Drafts that it may have.
+    uint32_t drafts;
+  };
+  std::vector<Row> rows;
+  /// Of the program.
+  uint32_t k = 0;
+  /// Rounds that have its k at most.
+  uint32_t rounds = UINT32_MAX;
+};
+
 /// Rounds that follow each other on the device.
 struct Flight {
   struct Row {
     SequenceId sequence;
     uint32_t slot;
+    /// Drafts that it may have.
+    uint32_t drafts;
   };
   std::vector<Row> rows;
   uint32_t program = 0;
+  uint32_t k = 0;
+  /// When they started, by the session's clock.
+  double start = 0;
   /// The rows of logits of the only round; of several nobody reads them.
   Binding logits;
   /// What is over, and what of it the sequences have got.
@@ -177,17 +209,25 @@ public:
   Status readFlight();
   Status landFlight();
   void giveBackAhead();
-  std::vector<Sequence *> makeRoom();
-  uint32_t roundsFor(const std::vector<Sequence *> &running);
-  void lookAhead(Sequence &sequence, uint32_t rounds);
-  uint64_t nextPositions(const std::vector<Sequence *> &running) const;
-  Status writeRows(const std::vector<Sequence *> &running, uint32_t rounds);
+  void makeRoom(RoundPlan &plan);
+  uint32_t roundsFor(const RoundPlan &plan);
+  void lookAhead(Sequence &sequence, uint32_t k, uint32_t rounds);
+  uint64_t nextPositions(const RoundPlan &plan) const;
+  Status writeRows(const RoundPlan &plan, uint32_t rounds);
   void publishRound(Sequence &sequence, uint64_t anchor);
   Status readPath(Sequence &sequence, uint32_t program, uint32_t batch,
                   uint32_t row);
   Status readRow(const Flight &flight, uint32_t row);
   Status readRound(Sequence &sequence, const HostState::RoundOutput &output,
-                   Binding logits);
+                   const Flight &from, uint32_t row);
+
+  // Drafts.cpp
+  Status checkK(const Request &request) const;
+  void setK(Sequence &sequence) const;
+  RoundPlan planRound();
+  RoundPlan planOfOneK(const std::vector<Sequence *> &running);
+  void countRound(Sequence &sequence, const Flight &from, uint32_t drafts,
+                  const HostState::RoundOutput &output);
 
   // Step.cpp
   Status advance();
@@ -260,6 +300,9 @@ public:
   PassCost passCost;
   /// The last one.
   double roundSeconds = 0;
+  DraftPolicy draftPolicy;
+  /// Of the last rounds, where only sequences of one k share a round.
+  uint32_t lastK = 0;
 
 private:
   Status checkOptions();

@@ -231,6 +231,82 @@ TEST_P(Lossless, Preemption) {
   EXPECT_GT(preemptions, 0u);
 }
 
+/// Gives the requests all kinds of k in turn: none, one, the most and what the
+/// session chooses.
+static void mixK(std::vector<Request> &requests, uint32_t maxK,
+                 uint32_t first = 0) {
+  std::array<uint32_t, 4> ks = {0, std::min(maxK, 1u), maxK,
+                                Request::kAutomatic};
+  for (size_t i = 0; i < requests.size(); ++i)
+    requests[i].k = ks[(first + i) % ks.size()];
+}
+
+// Requests share rounds whatever their k is, and pages.
+TEST_P(Lossless, EveryRequestsOwnK) {
+  for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
+    std::vector<Request> all = requests(picking, /*seed=*/13);
+    Outcome expected = plain(all);
+    for (uint32_t first = 0; first < 4; ++first) {
+      mixK(all, envelope.maxK, first);
+      SessionOptions options = single(envelope.maxK, envelope.maxBatch);
+      options.prefixCache = first % 2 == 1;
+      check(options, all, expected);
+    }
+  }
+}
+
+TEST_P(Lossless, PreemptionWithEveryRequestsOwnK) {
+  std::vector<Request> all = mixedRequests(envelope.vocab, Picking::Sampled,
+                                           /*seed=*/14, /*output=*/50);
+  Outcome expected = plain(all);
+  mixK(all, envelope.maxK);
+  size_t longest = 0;
+  for (const Request &request : all)
+    longest = std::max(longest, request.prompt.size() + request.maxTokens);
+  SessionOptions options = single(envelope.maxK, envelope.maxBatch);
+  options.prefixCache = true;
+  options.kvPages =
+      2 + uint32_t(longest + envelope.maxK + envelope.pageTokens - 1) /
+              envelope.pageTokens;
+  Outcome run = check(options, all, expected);
+  if (envelope.maxBatch > 1)
+    EXPECT_GT(run.statistics.preemptions, 0u);
+}
+
+// What a rule that is not exact puts out depends on k, and on nothing else: not
+// on who runs beside it, nor on preemption.
+TEST(LosslessRule, OutputIsThatOfTheRequestsK) {
+  std::shared_ptr<const Model> model = loadArtifact("rejection");
+  ASSERT_TRUE(model);
+  const EnvelopeInfo &envelope = *model->envelope();
+  std::vector<Request> all = mixedRequests(64, Picking::Sampled, /*seed=*/15,
+                                           /*output=*/40);
+  mixK(all, envelope.maxK);
+  all.push_back(all[2]);
+  all.back().k = 0; // the same text at another k
+  std::vector<std::vector<int32_t>> expected;
+  for (const Request &request : all) {
+    uint32_t k = std::min(request.k, envelope.maxK);
+    Request own = request;
+    own.k = Request::kSessions;
+    expected.push_back(
+        generate(model, single(k, 1), {own}).sequences[0].tokens);
+  }
+  EXPECT_NE(expected[2], expected.back());
+  uint64_t preemptions = 0;
+  for (uint32_t slots = 1; slots <= envelope.maxBatch; ++slots)
+    for (uint32_t pages : {0u, 13u}) {
+      SessionOptions options = single(envelope.maxK, slots);
+      options.kvPages = pages;
+      Outcome run = generate(model, options, all);
+      preemptions += run.statistics.preemptions;
+      for (size_t i = 0; i < all.size(); ++i)
+        EXPECT_EQ(run.sequences[i].tokens, expected[i])
+            << describe(options) << ", request " << i << ", k " << all[i].k;
+    }
+  EXPECT_GT(preemptions, 0u);
+}
+
 // A matrix without accepted drafts, or without rejected ones, would prove
 // little: this model is made to have both.
 TEST(LosslessMatrix, AcceptsAndRejectsDrafts) {

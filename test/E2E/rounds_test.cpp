@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <numeric>
 
 using namespace mtp;
 using namespace mtp::test;
@@ -83,6 +84,27 @@ TEST_P(Rounds, TheirNumberChangesNoToken) {
         many.k = k;
         expectSame(run(many, all), expected, many);
       }
+  }
+}
+
+// In one launch every slot drafts as its request says.
+TEST_P(Rounds, EveryRequestsOwnKChangesNoToken) {
+  for (float temperature : {0.0f, 0.8f}) {
+    std::vector<Request> all = requests(temperature);
+    for (Request &request : all)
+      request.maxTokens += 8;
+    SessionOptions plain = single(/*k=*/0, /*slots=*/1);
+    plain.roundsPerLaunch = 1;
+    Outcome expected = run(plain, all);
+    all[0].k = 0;
+    all[1].k = envelope.maxK;
+    all[2].k = Request::kAutomatic;
+    SessionOptions many = options(/*rounds=*/16);
+    Outcome outcome = run(many, all);
+    expectSame(outcome, expected, many);
+    const std::vector<uint64_t> &byK = outcome.statistics.roundsByK;
+    EXPECT_EQ(std::accumulate(byK.begin(), byK.end(), uint64_t(0)),
+              outcome.statistics.rounds);
   }
 }
 

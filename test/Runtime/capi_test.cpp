@@ -205,16 +205,58 @@ TEST(CApi, KIsACountOrTheNamedMaximum) {
   mtp_session_options options;
   mtp_session_options_init(&options);
   EXPECT_EQ(options.k, MTP_K_MAXIMUM);
-  for (int32_t k : {-2, -7, INT32_MIN}) {
+  for (int32_t k : {MTP_K_SESSION, -7, INT32_MIN}) {
     options.k = k;
     mtp_session *session = nullptr;
     EXPECT_EQ(mtp_session_create(model, &options, &session),
               MTP_INVALID_ARGUMENT);
-    EXPECT_EQ(mtp_message(), "expected k of 0 or more, or MTP_K_MAXIMUM (-1), "
-                             "got " +
+    EXPECT_EQ(mtp_message(), "expected k of 0 or more, MTP_K_MAXIMUM (-1) or "
+                             "MTP_K_AUTO (-2), got " +
                                  std::to_string(k));
     EXPECT_EQ(session, nullptr);
   }
+  mtp_model_free(model);
+}
+
+TEST(CApi, ARequestHasAKOfItsOwn) {
+  mtp_model *model = load();
+  mtp_session_options options;
+  mtp_session_options_init(&options);
+  options.k = 3;
+  mtp_session *session = create(model, &options);
+  int32_t prompt[] = {3, 1, 4};
+  mtp_request request;
+  mtp_request_init(&request);
+  EXPECT_EQ(request.k, MTP_K_SESSION);
+  request.prompt = prompt;
+  request.prompt_count = 3;
+  uint64_t id = 0;
+  for (int32_t k : {-4, 4}) {
+    request.k = k;
+    EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  }
+  EXPECT_STREQ(mtp_message(), "expected k of at most 3, the session's, got 4");
+  // Without the state draft_limit automatic is the session's.
+  const std::pair<int32_t, size_t> kCases[] = {
+      {MTP_K_SESSION, 3}, {MTP_K_MAXIMUM, 3}, {MTP_K_AUTO, 3}, {0, 0}, {2, 2}};
+  for (auto [k, rounded] : kCases) {
+    request.k = k;
+    ASSERT_EQ(mtp_session_add(session, &request, &id), MTP_OK);
+    while (!mtp_session_idle(session))
+      ASSERT_EQ(mtp_session_step(session, nullptr, nullptr), MTP_OK);
+    uint64_t rounds[9] = {};
+    size_t count = 0;
+    ASSERT_EQ(mtp_session_get_rounds(session, id, rounds, 9, &count), MTP_OK);
+    EXPECT_EQ(count, 4u);
+    for (size_t i = 0; i < count; ++i)
+      EXPECT_EQ(rounds[i] > 0, i == rounded) << "k " << k;
+  }
+  EXPECT_EQ(mtp_session_get_rounds(session, 99, nullptr, 0, nullptr),
+            MTP_INVALID_ARGUMENT);
+  size_t count = 0;
+  EXPECT_EQ(mtp_session_get_rounds(session, 99, nullptr, 0, &count),
+            MTP_NOT_FOUND);
+  mtp_session_free(session);
   mtp_model_free(model);
 }
 

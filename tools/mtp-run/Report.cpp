@@ -63,6 +63,7 @@ static void writeSequence(JsonWriter &json, const Session &session,
   if (!report.error.isOk())
     json.field("error", report.error.message());
   json.field("rounds", s.rounds);
+  json.field("rounds_by_k", s.roundsByK);
   json.field("cached_tokens", s.cachedTokens);
   json.field("preemptions", s.preemptions);
   writeAcceptance(json, s);
@@ -87,6 +88,7 @@ std::string mtp::jsonReport(const Session &session, const RunReport &report) {
   json.beginObject();
   json.field("model", report.model);
   json.field("k", session.options().k);
+  json.field("automatic_k", session.options().automaticK);
   writeSampling(json, report);
   json.key("sequences");
   json.beginArray();
@@ -94,6 +96,7 @@ std::string mtp::jsonReport(const Session &session, const RunReport &report) {
     writeSequence(json, session, sequence);
   json.endArray();
   json.field("rounds", s.rounds);
+  json.field("rounds_by_k", s.roundsByK);
   json.field("output_tokens", s.outputTokens);
   json.field("preemptions", s.preemptions);
   writeAcceptance(json, s);
@@ -136,6 +139,19 @@ static std::string samplingText(const RunReport &report) {
   return text + ", seed " + std::to_string(p.seed) + from + "\n";
 }
 
+/// How many rounds had which k, where there is more than one to choose from.
+static std::string roundsText(const Session &session) {
+  if (!session.options().automaticK)
+    return "";
+  std::string text;
+  const std::vector<uint64_t> &rounds = session.statistics().roundsByK;
+  for (size_t k = 0; k < rounds.size(); ++k)
+    if (rounds[k] > 0)
+      text += (text.empty() ? "" : ", ") + std::to_string(rounds[k]) +
+              " of k = " + std::to_string(k);
+  return "rounds: " + text + "\n";
+}
+
 std::string mtp::textReport(const Session &session, const RunReport &report) {
   const Statistics &s = session.statistics();
   char line[256];
@@ -161,7 +177,7 @@ std::string mtp::textReport(const Session &session, const RunReport &report) {
                 (unsigned long long)s.decodeTokens,
                 (unsigned long long)s.rounds, s.decodeSeconds,
                 double(s.decodeTokens) / s.decodeSeconds, acceptanceLength(s));
-  text += line;
+  text += line + roundsText(session);
   for (size_t i = 0; i < s.drafted.size(); ++i) {
     if (s.drafted[i] > 0)
       std::snprintf(line, sizeof(line), "draft %zu: accepted %.1f %%\n", i + 1,

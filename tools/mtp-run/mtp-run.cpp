@@ -22,6 +22,7 @@ static constexpr const char *kFunctions = "Functions";
 
 static const char *const kExamples = R"(Examples:
   mtp-run model.bin --prompt "Once upon a time" -k 2 -n 100 --stats
+  mtp-run model.bin --prompt "Once" --prompt "Twice" -k auto --stats
   mtp-run model.bin --special --prompt-file - --temperature 0 < chat.txt
   mtp-run model.bin --perplexity --prompt-file book.txt --window 512
   mtp-run model.bin --function=@accept --input='2x4xi32=[[..]]' --input=@b.npy
@@ -66,6 +67,19 @@ static void addSamplingFlags(CLI::App &app, SamplingFlags &o) {
       ->group(kGeneration);
 }
 
+static void addKFlag(CLI::App &app, SessionOptions &s) {
+  addOption(app, "--k,-k", "N|auto",
+            "Drafts in a round, or as many as are worth it (default: the most "
+            "there can be)",
+            /*repeats=*/false,
+            [&s](const std::string &name, const std::string &text) {
+              s.automaticK = text == "auto";
+              if (!s.automaticK)
+                s.k = parseNumber<uint32_t>(name, text);
+            })
+      ->group(kGeneration);
+}
+
 static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--max-tokens,-n", o.maxTokens,
             "Tokens to generate, at least 1 (default: 128, or what the "
@@ -83,9 +97,7 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
           "Print times, sampling and acceptance to stderr")
       ->group(kGeneration);
   SessionOptions &s = o.session;
-  addNumber(app, "--k,-k", s.k,
-            "Drafts in a round (default: the most there can be)")
-      ->group(kGeneration);
+  addKFlag(app, s);
   CLI::Option *slots =
       addNumber(app, "--max-batch", s.maxSlots,
                 "Sequences at a time (0: the most there can be)")

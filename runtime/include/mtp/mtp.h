@@ -278,8 +278,14 @@ mtp_status mtp_model_get_function(const mtp_model *model, size_t index,
  * Sessions
  *===----------------------------------------------------------------------===*/
 
-/* For mtp_session_options.k: the most drafts there can be. */
+/* For mtp_session_options.k and mtp_request.k: the most drafts there can be, of
+   a request the session's. */
 #define MTP_K_MAXIMUM (-1)
+/* As many drafts as are worth it, up to these: the session measures what rounds
+   cost and what is accepted. */
+#define MTP_K_AUTO (-2)
+/* For mtp_request.k: what the session's options say. */
+#define MTP_K_SESSION (-3)
 
 /* Which logits a session keeps for mtp_session_get_logits. */
 typedef enum mtp_logits {
@@ -296,7 +302,8 @@ uint32_t mtp_usable_processors(void);
    for what `deterministic` excludes. */
 typedef struct mtp_session_options {
   size_t size;
-  int32_t k;                  /* drafts in a round, or MTP_K_MAXIMUM */
+  int32_t k;                  /* drafts in a round at most, MTP_K_MAXIMUM or
+                                 MTP_K_AUTO */
   uint32_t threads;           /* 0: mtp_usable_processors(); at most 1024 */
   uint32_t kv_pages;          /* 0: enough for all slots at full context; else 2
                                  to 2^31 - 1, one of which holds no tokens */
@@ -350,9 +357,14 @@ typedef struct mtp_request {
   const int32_t *stop_tokens; /* may be null */
   size_t stop_count;
   int ignore_eos; /* 0 or 1 */
+  int32_t k;      /* drafts in a round, at most the session's; MTP_K_MAXIMUM,
+                     MTP_K_AUTO or MTP_K_SESSION. Output is the same at any;
+                     where the artifact's rule is not known to be exact it
+                     depends on k, and MTP_K_AUTO is the session's */
 } mtp_request;
 
-/* Fills in the defaults: max_tokens = 16, top_p = 1, all else 0. */
+/* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION, all
+   else 0. */
 void mtp_request_init(mtp_request *request);
 
 /* Queues a sequence and sets `id`, which is never 0. First come, first served.
@@ -463,6 +475,14 @@ mtp_status mtp_session_get_sequence_statistics(const mtp_session *session,
 mtp_status mtp_session_get_acceptance(const mtp_session *session, uint64_t id,
                                       uint64_t *drafted, uint64_t *accepted,
                                       size_t capacity, size_t *count);
+
+/* Rounds by how many drafts they were to have, from 0 on: of a sequence, or of
+   the session for id 0. Writes up to `capacity` counts (null: not wanted) and
+   sets `count` to how many there are, the session's k and one. MTP_NOT_FOUND
+   for an unknown id. */
+mtp_status mtp_session_get_rounds(const mtp_session *session, uint64_t id,
+                                  uint64_t *rounds, size_t capacity,
+                                  size_t *count);
 
 /* What a session's memory is used for. The page that holds no tokens counts
    nowhere. */

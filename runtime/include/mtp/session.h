@@ -54,6 +54,14 @@ struct Request {
   std::vector<int32_t> stopTokens;
   /// Goes on behind the model's end tokens (not behind `stopTokens`).
   bool ignoreEos = false;
+  /// Drafts in a round, at most the session's k; or as the session has it
+  /// (`SessionOptions::k` and `automaticK`); or as many as are worth it, up to
+  /// the session's k. The output is the same at any. Where the artifact's rule
+  /// is not known to be exact, it does depend on k: automatic is the session's
+  /// k then, and every round of the sequence is of just its k.
+  static constexpr uint32_t kSessions = UINT32_MAX;
+  static constexpr uint32_t kAutomatic = UINT32_MAX - 1;
+  uint32_t k = kSessions;
 };
 
 /// Which logits a session keeps for each sequence, for tests and analysis. A
@@ -68,9 +76,13 @@ enum class LogitsMode : uint8_t {
 };
 
 struct SessionOptions {
-  /// Drafts in a round, at most the envelope's. The default is the envelope's.
+  /// Drafts in a round at most, and those of requests that do not say how many
+  /// (Request::k). At most the envelope's, which is the default.
   static constexpr uint32_t kMaximum = UINT32_MAX;
   uint32_t k = kMaximum;
+  /// Requests that do not say how many have as many drafts as are worth it, up
+  /// to `k`: the session measures what rounds cost and what is accepted.
+  bool automaticK = false;
   /// Threads, the caller of step() included, at most 1024. Zero: one for each
   /// usable processor; more threads than processors gain nothing. A GPU needs
   /// none, and does not look at this.
@@ -168,6 +180,9 @@ struct Statistics {
   /// Where rounds have no ring, it is not said, and all k count as made.
   std::vector<uint64_t> drafted;
   std::vector<uint64_t> accepted;
+  /// Rounds by how many drafts they were to have: of a session by the round's
+  /// k, of a sequence by its own share. From 0 to the session's k.
+  std::vector<uint64_t> roundsByK;
   /// Sessions only: wall time, in seconds.
   double prefillSeconds = 0;
   double decodeSeconds = 0;
@@ -208,7 +223,8 @@ public:
   /// Queues a sequence. It is admitted by a later step(), first come, first
   /// served, when a slot and pages are free.
   ///
-  /// Errors: InvalidArgument for a bad request, OutOfRange when it can never
+  /// Errors: InvalidArgument for a bad request, a k above the session's among
+  /// others, OutOfRange when it can never
   /// fit into the envelope, ResourceExhausted when it can never fit into the KV
   /// pages, or the logits that are to be kept of it do not fit into memory
   /// beside what the process has reserved, FailedPrecondition without an
@@ -216,9 +232,11 @@ public:
   Result<SequenceId> add(Request request);
 
   /// Admits and prefills waiting sequences, then runs one decode round for all
-  /// running ones. Where rounds follow each other on the device, it waits for
-  /// at least one that is new and returns what all of these gave. Returns what
-  /// changed, in order of id. Without work it returns an empty list.
+  /// running ones; where the artifact's rule is not known to be exact, for
+  /// those of one k, the next step for those of the next. Where rounds follow
+  /// each other on the device, it waits for at least one that is new and
+  /// returns what all of these gave. Returns what changed, in order of id.
+  /// Without work it returns an empty list.
   ///
   /// Errors are those of the device. A kernel's fault on a GPU is Internal, and
   /// so is what any session of the process tries there from then on. What a
