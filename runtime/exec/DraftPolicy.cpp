@@ -40,7 +40,7 @@ static constexpr uint32_t kTrialRounds = 4, kPause = 4, kRecovery = 10;
 /// The share of all time that trials may lose; what they may lose at once, in
 /// rounds, and what is theirs at the beginning. What a gap loses, in rounds.
 static constexpr double kTrialShare = 0.005;
-static constexpr double kMostCredit = 24, kFirstCredit = 10, kGapLoss = 1.5;
+static constexpr double kMostCredit = 24, kFirstCredit = 4, kGapLoss = 1.5;
 
 /// The first k, before anything is known.
 static constexpr uint32_t kStart = 2;
