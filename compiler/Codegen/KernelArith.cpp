@@ -132,6 +132,10 @@ Value KernelBuilder::bitOr(Value a, Value b) {
   return arith::OrIOp::create(builder, loc, a, b);
 }
 
+Value KernelBuilder::bitXor(Value a, Value b) {
+  return arith::XOrIOp::create(builder, loc, a, b);
+}
+
 Value KernelBuilder::shiftLeft(Value a, Value b) {
   return arith::ShLIOp::create(builder, loc, a, b);
 }
@@ -167,6 +171,10 @@ Value KernelBuilder::extendUnsigned(Value a, Type type) {
 
 Value KernelBuilder::toFloat(Value a) {
   return arith::SIToFPOp::create(builder, loc, likeWith(a, f32Type()), a);
+}
+
+Value KernelBuilder::toInteger(Value a, Type element) {
+  return arith::FPToSIOp::create(builder, loc, likeWith(a, element), a);
 }
 
 Value KernelBuilder::roundToBF16(Value value) {

@@ -122,6 +122,7 @@ public:
   Value select(Value condition, Value a, Value b);
   Value bitAnd(Value a, Value b);
   Value bitOr(Value a, Value b);
+  Value bitXor(Value a, Value b);
   Value shiftLeft(Value a, Value b);
   Value shiftRight(Value a, Value b); // Fills with zeros.
   Value shiftRightSigned(Value a, Value b);
@@ -130,8 +131,10 @@ public:
   Value truncate(Value a, mlir::Type type);
   Value extend(Value a, mlir::Type type); // Of a signed integer.
   Value extendUnsigned(Value a, mlir::Type type);
-  /// i32 as f32.
+  /// i32 or i64 as f32.
   Value toFloat(Value a);
+  /// f32 rounded towards zero, which must fit in `element`.
+  Value toInteger(Value a, mlir::Type element);
   /// The bits (i16) of f32 values rounded to bf16: nearest, ties to even.
   Value roundToBF16(Value value);
 

@@ -12,10 +12,10 @@ static const llvm::StringMap<const RowKernel *> &catalogue() {
   static const llvm::StringMap<const RowKernel *> kinds = [] {
     llvm::StringMap<const RowKernel *> made;
     for (ArrayRef<RowKernel> family :
-         {argmaxKernels(), cacheKernels(), elementwiseKernels(),
-          embeddingKernels(), expertRowKernels(), moeRouteKernels(),
-          normKernels(), ropeAppendKernels(), ropeKernels(),
-          stateRowsKernels()})
+         {argmaxKernels(), cacheKernels(), distributionKernels(),
+          elementwiseKernels(), embeddingKernels(), expertRowKernels(),
+          moeRouteKernels(), normKernels(), ropeAppendKernels(), ropeKernels(),
+          stateRowsKernels(), vocabularyKernels()})
       for (const RowKernel &kernel : family)
         made[kernel.kind] = &kernel;
     return made;

@@ -115,6 +115,7 @@ mlir::LogicalResult verifyKernel(mlir::Location loc, const KernelSpec &spec);
 llvm::ArrayRef<RowKernel> argmaxKernels();
 llvm::ArrayRef<RowKernel> cacheKernels();
 llvm::ArrayRef<RowKernel> elementwiseKernels();
+llvm::ArrayRef<RowKernel> distributionKernels();
 llvm::ArrayRef<RowKernel> embeddingKernels();
 llvm::ArrayRef<RowKernel> expertRowKernels();
 llvm::ArrayRef<RowKernel> moeRouteKernels();
@@ -122,6 +123,7 @@ llvm::ArrayRef<RowKernel> normKernels();
 llvm::ArrayRef<RowKernel> ropeAppendKernels();
 llvm::ArrayRef<RowKernel> ropeKernels();
 llvm::ArrayRef<RowKernel> stateRowsKernels();
+llvm::ArrayRef<RowKernel> vocabularyKernels();
 
 } // namespace mtp::codegen
 

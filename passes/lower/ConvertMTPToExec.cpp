@@ -67,6 +67,7 @@ void ConvertMTPToExecPass::runOnOperation() {
   addProductLowerings(lowerings);
   addRowLowerings(lowerings);
   addSampleLowerings(lowerings);
+  addVocabularyLowerings(lowerings);
   LoweringContext context(module, panelWidth);
   for (auto program : llvm::to_vector(module.getOps<exec::ProgramOp>())) {
     eraseDead(program);

@@ -144,6 +144,7 @@ void addProductLowerings(Lowerings &lowerings);
 void addRoundLowerings(Lowerings &lowerings);
 void addRowLowerings(Lowerings &lowerings);
 void addSampleLowerings(Lowerings &lowerings);
+void addVocabularyLowerings(Lowerings &lowerings);
 
 /// Lowers all mtp ops of `program` and erases them.
 LogicalResult lowerProgram(exec::ProgramOp program, const Lowerings &lowerings,

@@ -339,6 +339,19 @@ static void refine(AcceptOp op, int64_t k) {
   refineTypes(rule, k);
 }
 
+/// A result for each row of a slot: as many groups as the operand has.
+static void refineGroups(Operation *op) {
+  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+  if (from.getRank() != 3)
+    return;
+  for (Value result : op->getResults()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[1] = from.getDimSize(1);
+    result.setType(type.clone(shape));
+  }
+}
+
 /// Gives every op of the round the types that follow from k.
 static void refineTypes(Block &body, int64_t k) {
   for (Operation &op : llvm::make_early_inc_range(body)) {
@@ -348,6 +361,8 @@ static void refineTypes(Block &body, int64_t k) {
       refine(perSlot);
     else if (auto accept = dyn_cast<AcceptOp>(op))
       refine(accept, k);
+    else if (isa<EntropyOp, GatherOp, LogSumExpOp, ProbabilitiesOp, TopKOp>(op))
+      refineGroups(&op);
   }
   for (auto cast : llvm::to_vector(body.getOps<tensor::CastOp>()))
     if (cast->use_empty())

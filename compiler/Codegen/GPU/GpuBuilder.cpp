@@ -232,10 +232,6 @@ Value GpuBuilder::vectorOf(ValueRange elements) {
   return vector::FromElementsOp::create(builder, loc, type, elements);
 }
 
-Value GpuBuilder::bitXor(Value a, Value b) {
-  return arith::XOrIOp::create(builder, loc, a, b);
-}
-
 Value GpuBuilder::packBF16(Value low, Value high) {
   Value pair = arith::TruncFOp::create(builder, loc, vectorType(bf16Type(), 2),
                                        vectorOf({low, high}));

@@ -90,7 +90,6 @@ public:
 
   Value element(Value vector, int64_t index);
   Value vectorOf(ValueRange elements);
-  Value bitXor(Value a, Value b);
   /// Two f32 values rounded to bf16, `low` in the lower half.
   Value packBF16(Value low, Value high);
   /// A 16x8 tile of sums in f32 (four of each thread) plus a 16x16 tile `a`

@@ -44,6 +44,37 @@ Value mtp::codegen::emitExp(KernelBuilder &kb, Value x) {
   return kb.mul(result, powerOfTwo(kb, kb.sub(n, half)));
 }
 
+Value mtp::codegen::emitLog(KernelBuilder &kb, Value x) {
+  auto vector = mlir::dyn_cast<mlir::VectorType>(x.getType());
+  mlir::Type integers =
+      vector ? mlir::Type(vector.clone(kb.i32Type())) : kb.i32Type();
+  auto number = [&](double value) { return kb.constant(x.getType(), value); };
+  auto whole = [&](double value) { return kb.constant(integers, value); };
+
+  // x = 2^n m with m in [sqrt(1/2), sqrt(2)): subtracting the bits of sqrt(1/2)
+  // leaves n in the exponent's place.
+  constexpr double kRootBits = 0x3f3504f3;
+  Value bits = kb.sub(kb.bitcast(x, integers), whole(kRootBits));
+  Value n = kb.shiftRightSigned(bits, whole(23));
+  Value significand =
+      kb.add(kb.bitAnd(bits, whole(0x7fffff)), whole(kRootBits));
+  Value m = kb.bitcast(significand, x.getType());
+
+  // log(m) = 2 atanh(s), s = (m - 1) / (m + 1), at most 0.172; the first term
+  // left out is below 3e-10 of the result.
+  Value less = kb.sub(m, number(1));
+  Value s = kb.div(less, kb.add(m, number(1)));
+  Value square = kb.mul(s, s);
+  Value sum = number(2.0 / 11);
+  for (double coefficient : {2.0 / 9, 2.0 / 7, 2.0 / 5, 2.0 / 3})
+    sum = kb.fma(sum, square, number(coefficient));
+  Value rest = kb.mul(kb.mul(sum, square), s);
+  Value log = kb.fma(s, number(2), rest);
+  Value exponent = kb.toFloat(n);
+  log = kb.fma(exponent, number(-2.12194440054690583e-4), log);
+  return kb.fma(exponent, number(0.693359375), log);
+}
+
 /// 1 + e^-x.
 static Value onePlusExpMinus(KernelBuilder &kb, Value x) {
   return kb.add(kb.constant(kb.f32Lanes(), 1.0), emitExp(kb, kb.neg(x)));

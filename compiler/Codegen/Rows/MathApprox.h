@@ -14,6 +14,9 @@ namespace mtp::codegen {
 
 /// e^x within 1.5 ulp; 0 for -infinity, infinity above 88.73, NaN for NaN.
 Value emitExp(KernelBuilder &kb, Value x);
+/// log(x) within 2 ulp of 1 or of the result, for normal positive x; a scalar
+/// or lanes.
+Value emitLog(KernelBuilder &kb, Value x);
 /// 1 / (1 + e^-x).
 Value emitSigmoid(KernelBuilder &kb, Value x);
 /// x / (1 + e^-x).

@@ -13,6 +13,7 @@ include "dialects/Exec/IR/ExecControlOps.td"
 include "dialects/Exec/IR/ExecRowOps.td"
 include "dialects/Exec/IR/ExecSampleOps.td"
 include "dialects/Exec/IR/ExecStateOps.td"
+include "dialects/Exec/IR/ExecVocabularyOps.td"
 
 include "dialects/Exec/IR/ExecAttentionKernels.td"
 include "dialects/Exec/IR/ExecCacheKernels.td"
@@ -22,5 +23,6 @@ include "dialects/Exec/IR/ExecProductKernels.td"
 include "dialects/Exec/IR/ExecRowKernels.td"
 include "dialects/Exec/IR/ExecSampleKernels.td"
 include "dialects/Exec/IR/ExecStateKernels.td"
+include "dialects/Exec/IR/ExecVocabularyKernels.td"
 
 #endif // EXEC_OPS

@@ -16,5 +16,6 @@ include "dialects/MTP/IR/MTPDraftOps.td"
 include "dialects/MTP/IR/MTPVerifyOps.td"
 include "dialects/MTP/IR/MTPCacheOps.td"
 include "dialects/MTP/IR/MTPControlOps.td"
+include "dialects/MTP/IR/MTPVocabularyOps.td"
 
 #endif // MTP_OPS_TD

@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/GPU/sampling/SampleMath.h"
 
+#include "compiler/Codegen/Rows/TokenWeight.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mtp;
@@ -132,28 +133,11 @@ Value SampleMath::gumbelNoise(Value word) {
 }
 
 Value SampleMath::distanceOf(const SampleLaw &law, Value logit) {
-  Value far = kb.f32(kFarDistance), zero = kb.f32(0);
-  Value distance = kb.mul(kb.sub(law.best, logit), law.perTemperature);
-  distance = kb.min(distance, far);
-  return kb.max(distance, zero);
+  return emitDistance(kb, law.best, law.perTemperature, logit);
 }
 
 Value SampleMath::weightOf(Value distance) {
-  Value magic = kb.f32(12582912);
-  Value shifted = kb.add(kb.mul(distance, kb.f32(0x1.715476p+0)), magic);
-  Value n = kb.sub(kb.bitcast(shifted, kb.i32Type()),
-                   kb.bitcast(magic, kb.i32Type()));
-  Value whole = kb.sub(shifted, magic);
-  Value r = kb.add(kb.sub(kb.mul(whole, kb.f32(0.693359375)), distance),
-                   kb.mul(whole, kb.f32(-0x1.bd0106p-13)));
-  Value q = polynomial({0x1.6a1a72p-10, 0x1.123fc6p-7, 0x1.555916p-5,
-                        0x1.55548ap-3, 0x1.fffffcp-2},
-                       r);
-  Value power = kb.add(kb.add(kb.mul(kb.mul(r, r), q), r), kb.f32(1));
-  Value units = toInteger(kb.mul(power, kb.f32(0x1p24)), kb.i32Type());
-  Value wide = kb.extendUnsigned(units, kb.i64Type());
-  return kb.shiftRight(kb.shiftLeft(wide, kb.integer(16)),
-                       kb.extendUnsigned(n, kb.i64Type()));
+  return emitUnits(kb, emitWeight(kb, distance));
 }
 
 Value SampleMath::bucketOf(Value distance) {

@@ -1,0 +1,477 @@
+//===- Distribution.cpp - Distributions of rows, and picks from them ------===//
+//
+// Weights are those of sampling (TokenWeight.h), and sums are of integers:
+// every target keeps the same columns and has the same bits. Columns are in the
+// order of filters, the larger logit first, then the lower column; a filter
+// keeps the shortest run of them whose sizes reach a goal. Where the run ends
+// is found by two bits of the logit's order in each pass over the row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/KernelCatalogue.h"
+#include "compiler/Codegen/Rows/Argmax.h"
+#include "compiler/Codegen/Rows/TokenWeight.h"
+#include "runtime/schema/SamplingWords.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+using namespace mtp;
+using namespace mtp::codegen;
+
+// Words of a slot (runtime/schema/FORMAT.md).
+static constexpr int64_t kTemperature = 2, kTopK = 3, kTopP = 4, kMinP = 5;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+namespace {
+/// The columns up to an end in the order of filters: those whose logit's order
+/// is larger, and of equal ones those before a column. Uniform, i32.
+struct Cut {
+  Value order, column;
+};
+
+/// A chunk of columns.
+struct Chunk {
+  /// f32 and i32 lanes.
+  Value distance, order, column;
+  /// What is there and not far.
+  Value isNear;
+};
+
+class Distribution {
+public:
+  Distribution(KernelBuilder &kb, int64_t width, Value x, Value y, Value words)
+      : kb(kb), width(width), x(x), y(y), words(words) {}
+
+  void emit();
+
+private:
+  void emitSoftmax(Value best);
+  void emitBestAlone(Value isThere);
+  Value word(int64_t index, mlir::Type type) {
+    return kb.loadOne(type, kb.at(words, index * 4));
+  }
+
+  Value storeWeights(const Cut *cut, Value least);
+  Cut filter(Value topK, Value topP);
+  Cut keepRun(const Cut &cut, Value goal, bool byWeight);
+  Value orderAt(const Cut &cut, Value goal, bool byWeight);
+  Value columnAt(const Cut &cut, Value order, Value ties);
+  Values sumSizes(const Cut &cut, ValueRange leastOrders, bool byWeight);
+  Value countTies(const Cut &cut, Value order, Value end);
+
+  Chunk loadChunk(Value first, Value mask);
+  Value isKept(const Chunk &chunk, const Cut &cut);
+  Value wideLanes(double value) {
+    return kb.constant(kb.laneType(kb.i64Type()), value);
+  }
+  Value narrow(Value uniform) { return kb.truncate(uniform, kb.i32Type()); }
+  Value splatNarrow(Value uniform) { return kb.splat(narrow(uniform)); }
+
+  KernelBuilder &kb;
+  const int64_t width;
+  const Value x, y, words;
+  /// f32 lanes.
+  Value bestLogit, perTemperature;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Chunks
+//===----------------------------------------------------------------------===//
+
+Chunk Distribution::loadChunk(Value first, Value mask) {
+  Value logit = kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask);
+  Chunk chunk;
+  chunk.distance = emitDistance(kb, bestLogit, perTemperature, logit);
+  chunk.order = emitOrder(kb, logit);
+  chunk.column = kb.add(kb.laneNumbers(), splatNarrow(first));
+  chunk.isNear =
+      kb.cmp(Cmp::LT, chunk.distance, kb.constant(kb.f32Lanes(), kFarDistance));
+  if (mask)
+    chunk.isNear = kb.bitAnd(chunk.isNear, mask);
+  return chunk;
+}
+
+Value Distribution::isKept(const Chunk &chunk, const Cut &cut) {
+  Value order = kb.splat(cut.order);
+  Value isTie = kb.bitAnd(kb.cmp(Cmp::EQ, chunk.order, order),
+                          kb.cmp(Cmp::LT, chunk.column, kb.splat(cut.column)));
+  return kb.bitAnd(chunk.isNear,
+                   kb.bitOr(kb.cmp(Cmp::GT, chunk.order, order), isTie));
+}
+
+/// For each of some orders (i32, uniform) the sizes (i64, uniform) of the kept
+/// columns that have at least that: weights, or one each.
+Values Distribution::sumSizes(const Cut &cut, ValueRange leastOrders,
+                              bool byWeight) {
+  Values least, sums;
+  for (Value order : leastOrders) {
+    least.push_back(kb.splat(order));
+    sums.push_back(wideLanes(0));
+  }
+  sums = kb.forChunks(width, sums, [&](Value first, Value mask, ValueRange in) {
+    Chunk chunk = loadChunk(first, mask);
+    Value size =
+        byWeight ? emitUnits(kb, emitWeight(kb, chunk.distance)) : wideLanes(1);
+    Value kept = isKept(chunk, cut);
+    Values out;
+    for (auto [order, sum] : llvm::zip(least, in)) {
+      Value counts = kb.bitAnd(kept, kb.cmp(Cmp::GE, chunk.order, order));
+      out.push_back(kb.add(sum, kb.select(counts, size, wideLanes(0))));
+    }
+    return out;
+  });
+  for (Value &sum : sums)
+    sum = emitSumOfUnits(kb, sum);
+  return sums;
+}
+
+/// How many kept columns before `end` have this order.
+Value Distribution::countTies(const Cut &cut, Value order, Value end) {
+  Value equal = kb.splat(order), last = splatNarrow(end);
+  Values sums = kb.forChunks(
+      width, {wideLanes(0)}, [&](Value first, Value mask, ValueRange in) {
+        Chunk chunk = loadChunk(first, mask);
+        Value counts = kb.bitAnd(
+            isKept(chunk, cut), kb.bitAnd(kb.cmp(Cmp::EQ, chunk.order, equal),
+                                          kb.cmp(Cmp::LT, chunk.column, last)));
+        return Values{
+            kb.add(in[0], kb.select(counts, wideLanes(1), wideLanes(0)))};
+      });
+  return emitSumOfUnits(kb, sums[0]);
+}
+
+//===----------------------------------------------------------------------===//
+// Filters
+//===----------------------------------------------------------------------===//
+
+/// The largest order (i32) whose columns and those of larger ones reach `goal`;
+/// the least one where nothing does.
+Value Distribution::orderAt(const Cut &cut, Value goal, bool byWeight) {
+  constexpr int64_t kHalf = int64_t(1) << 31;
+  Value found = kb.forRange(
+      kb.integer(0), kb.integer(16), 1, {kb.integer(-kHalf)},
+      [&](Value step, ValueRange in) {
+        Value shift = kb.sub(kb.integer(30), kb.mul(step, 2));
+        Values orders;
+        for (int64_t digit = 1; digit < 4; ++digit)
+          orders.push_back(
+              narrow(kb.add(in[0], kb.shiftLeft(kb.integer(digit), shift))));
+        Value reached = kb.integer(0);
+        for (Value sum : sumSizes(cut, orders, byWeight))
+          reached =
+              kb.add(reached, kb.extendUnsigned(kb.cmp(Cmp::GE, sum, goal),
+                                                kb.i64Type()));
+        return Values{kb.add(in[0], kb.shiftLeft(reached, shift))};
+      })[0];
+  return narrow(found);
+}
+
+/// The column (i64) before which there are so many ties: 1 or more, of more.
+Value Distribution::columnAt(const Cut &cut, Value order, Value ties) {
+  int64_t steps = llvm::Log2_64_Ceil(width + 1);
+  Value last = kb.forRange(
+      kb.integer(0), kb.integer(steps), 1, {kb.integer(0)},
+      [&](Value step, ValueRange in) {
+        Value half = kb.shiftRight(kb.integer((int64_t(1) << steps) / 2), step);
+        Value end = kb.add(in[0], half);
+        Value isFew = kb.cmp(Cmp::LT, countTies(cut, order, end), ties);
+        return Values{kb.select(isFew, end, in[0])};
+      })[0];
+  return kb.add(last, 1);
+}
+
+/// Keeps the shortest run of what is kept whose sizes reach `goal`, or all.
+Cut Distribution::keepRun(const Cut &cut, Value goal, bool byWeight) {
+  Value order = orderAt(cut, goal, byWeight);
+  // No column has the largest order, that of a NaN.
+  Value next = kb.add(order, kb.constant(kb.i32Type(), 1));
+  Values sums = sumSizes(cut, {order, next}, byWeight);
+  Value count = countTies(cut, order, kb.integer(width));
+  // Ties have one weight.
+  Value one = kb.integer(1);
+  Value each =
+      kb.max(kb.div(kb.sub(sums[0], sums[1]), kb.max(count, one)), one);
+  Value ties = kb.div(kb.add(kb.sub(goal, sums[1]), kb.sub(each, 1)), each);
+  // Where all of them stay, what cut them before still does.
+  Value column = kb.choose(
+      kb.cmp(Cmp::LT, ties, count),
+      [&] { return Values{narrow(columnAt(cut, order, ties))}; },
+      [&] {
+        Value isOld = kb.cmp(Cmp::LE, order, cut.order);
+        return Values{
+            kb.select(isOld, cut.column, kb.constant(kb.i32Type(), width))};
+      })[0];
+  return {kb.max(order, cut.order), column};
+}
+
+/// Top-k, then top-p of what that keeps.
+Cut Distribution::filter(Value topK, Value topP) {
+  constexpr double kLeast = std::numeric_limits<int32_t>::min();
+  Value all = kb.constant(kb.i32Type(), kLeast);
+  Cut cut{all, kb.constant(kb.i32Type(), width)};
+  auto keepIf = [&](Value isOn, llvm::function_ref<Value()> goal,
+                    bool byWeight) {
+    Values kept = kb.choose(
+        isOn,
+        [&] {
+          Cut shorter = keepRun(cut, goal(), byWeight);
+          return Values{shorter.order, shorter.column};
+        },
+        [&] { return Values{cut.order, cut.column}; });
+    cut = {kept[0], kept[1]};
+  };
+  keepIf(kb.cmp(Cmp::GT, topK, 0), [&] { return topK; }, /*byWeight=*/false);
+  keepIf(
+      kb.cmp(Cmp::LT, topP, kb.f32(1)),
+      [&] {
+        return emitShareOfUnits(kb, topP,
+                                sumSizes(cut, {all}, /*byWeight=*/true)[0]);
+      },
+      /*byWeight=*/true);
+  return cut;
+}
+
+//===----------------------------------------------------------------------===//
+// A row
+//===----------------------------------------------------------------------===//
+
+/// Stores the weights of the columns that `cut` and `least` (i64 lanes) keep,
+/// or of all where there is no cut. Returns their sum in units (i64, uniform).
+Value Distribution::storeWeights(const Cut *cut, Value least) {
+  Value none = kb.constant(kb.f32Lanes(), 0);
+  Value sum = kb.forChunks(
+      width, {wideLanes(0)}, [&](Value first, Value mask, ValueRange in) {
+        Chunk chunk = loadChunk(first, mask);
+        TokenWeight weight = emitWeight(kb, chunk.distance);
+        Value units = emitUnits(kb, weight), kept = chunk.isNear;
+        if (cut)
+          kept = kb.bitAnd(isKept(chunk, *cut), kb.cmp(Cmp::GE, units, least));
+        // 2^-n, which is far from the least number.
+        Value exponent = kb.sub(kb.constant(kb.i32Lanes(), 127), weight.n);
+        Value scale =
+            kb.bitcast(kb.shiftLeft(exponent, kb.constant(kb.i32Lanes(), 23)),
+                       kb.f32Lanes());
+        Value share = kb.select(kept, kb.mul(weight.power, scale), none);
+        kb.storeLanes(share, kb.at(y, first, 4), mask);
+        return Values{kb.add(in[0], kb.select(kept, units, wideLanes(0)))};
+      })[0];
+  return emitSumOfUnits(kb, sum);
+}
+
+/// The largest element, -infinity where there are none but NaN.
+static Value emitLargest(KernelBuilder &kb, Value x, int64_t width) {
+  // Chains of comparisons side by side: one would wait for itself.
+  constexpr int64_t chains = 4;
+  int64_t step = chains * kb.lanes(), whole = width / step * step;
+  auto larger = [&](Value first, Value most, Value mask) {
+    Value v = kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask);
+    Value more = kb.max(v, most);
+    return mask ? kb.select(mask, more, most) : more;
+  };
+  Values most(chains, kb.constant(kb.f32Lanes(), -kInfinity));
+  most = kb.forRange(
+      kb.integer(0), kb.integer(whole), step, most,
+      [&](Value first, ValueRange in) {
+        Values out;
+        for (int64_t i = 0; i < chains; ++i)
+          out.push_back(larger(kb.add(first, i * kb.lanes()), in[i], Value()));
+        return out;
+      });
+  for (int64_t i = 1; i < chains; ++i)
+    most[0] = kb.max(most[i], most[0]);
+  Values lanes = kb.forChunks(
+      width - whole, {most[0]}, [&](Value offset, Value mask, ValueRange in) {
+        return Values{larger(kb.add(offset, whole), in[0], mask)};
+      });
+  return kb.reduceLanes(lanes, [&](ValueRange a, ValueRange b) {
+    return Values{kb.max(a[0], b[0])};
+  })[0];
+}
+
+void Distribution::emitSoftmax(Value best) {
+  bestLogit = kb.splat(best);
+  Value most = kb.f32(std::numeric_limits<float>::max());
+  perTemperature = kb.splat(
+      kb.min(kb.div(kb.f32(1), word(kTemperature, kb.f32Type())), most));
+  Value topK = kb.extend(word(kTopK, kb.i32Type()), kb.i64Type());
+  Value topP = word(kTopP, kb.f32Type()), minP = word(kMinP, kb.f32Type());
+  Value isFiltered = kb.bitOr(
+      kb.cmp(Cmp::GT, minP, kb.f32(0)),
+      kb.bitOr(kb.cmp(Cmp::GT, topK, 0), kb.cmp(Cmp::LT, topP, kb.f32(1))));
+  Value sum = kb.choose(
+      isFiltered,
+      [&] {
+        Cut cut = filter(topK, topP);
+        Value least = kb.splat(emitLeastUnits(kb, minP));
+        return Values{storeWeights(&cut, least)};
+      },
+      [&] { return Values{storeWeights(nullptr, Value())}; })[0];
+  Value total = kb.mul(kb.toFloat(sum), kb.f32(0x1p-40));
+  Value inverse = kb.splat(kb.div(kb.f32(1), total));
+  kb.forChunks(width, [&](Value first, Value mask) {
+    Value to = kb.at(y, first, 4);
+    kb.storeLanes(kb.mul(kb.loadLanes(kb.f32Type(), to, mask), inverse), to,
+                  mask);
+  });
+}
+
+void Distribution::emitBestAlone(Value isThere) {
+  kb.forChunks(width, [&](Value first, Value mask) {
+    kb.storeLanes(kb.constant(kb.f32Lanes(), 0), kb.at(y, first, 4), mask);
+  });
+  Value column = emitArgmax(kb, x, width);
+  kb.sync();
+  kb.ifThen(isThere, [&] { kb.storeOne(kb.f32(1), kb.at(y, column, 4)); });
+}
+
+void Distribution::emit() {
+  Value best = emitLargest(kb, x, width);
+  Value isThere = kb.cmp(Cmp::GT, best, kb.f32(-kInfinity));
+  Value isDrawn =
+      kb.bitAnd(kb.cmp(Cmp::LT, best, kb.f32(kInfinity)),
+                kb.cmp(Cmp::GT, word(kTemperature, kb.f32Type()), kb.f32(0)));
+  kb.ifElse(
+      kb.bitAnd(isThere, isDrawn), [&] { emitSoftmax(best); },
+      [&] { emitBestAlone(isThere); });
+}
+
+/// buffers: x, slots, sampling, y. params: M, slots.
+static void emitProbabilities(KernelBuilder &kb,
+                              exec::ProbabilitiesKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
+  Value slots = kb.param(1);
+  Value each = kb.max(kb.div(kb.param(0), slots), kb.integer(1));
+  kb.forTasks([&](Value row) {
+    Value place = kb.clampIndex(kb.div(row, each), slots);
+    Value slot =
+        kb.clampIndex(kb.loadI32(kb.buffer(1), place), kernel.getSlots());
+    Distribution(kb, width, kb.at(kb.buffer(0), row, width * 4),
+                 kb.at(kb.buffer(3), row, width * 4),
+                 kb.at(kb.buffer(2), slot, kSamplingWords * 4))
+        .emit();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Picks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What p has more than q, in units of 2^-38: sums of a distribution times 2^24
+/// have less than 64 bits.
+class Residual {
+public:
+  Residual(KernelBuilder &kb, int64_t width, Value p, Value q)
+      : kb(kb), width(width), p(p), q(q) {}
+
+  /// The column (i64) at which sums exceed a share, -1 where all are 0.
+  Value pick(Value uniform, Value hasLess);
+
+private:
+  /// The sum (i64, uniform) of columns [begin, end).
+  Value sum(Value begin, Value end, Value hasLess);
+
+  KernelBuilder &kb;
+  const int64_t width;
+  /// `q` is null where there is none.
+  const Value p, q;
+};
+} // namespace
+
+Value Residual::sum(Value begin, Value end, Value hasLess) {
+  mlir::Type wide = kb.laneType(kb.i64Type());
+  Value zero = kb.constant(kb.f32Lanes(), 0);
+  Value isLess = q ? kb.splat(hasLess) : Value();
+  Value last = kb.splat(kb.truncate(end, kb.i32Type()));
+  Values sums = kb.forRange(
+      begin, end, kb.lanes(), {kb.constant(wide, 0)},
+      [&](Value first, ValueRange in) {
+        Value column = kb.add(kb.laneNumbers(),
+                              kb.splat(kb.truncate(first, kb.i32Type())));
+        Value mask = kb.cmp(Cmp::LT, column, last);
+        Value more = kb.loadLanes(kb.f32Type(), kb.at(p, first, 4), mask);
+        if (q) {
+          Value less = kb.loadLanes(kb.f32Type(), kb.at(q, first, 4), mask);
+          more = kb.sub(more, kb.select(isLess, less, zero));
+        }
+        more = kb.min(kb.max(more, zero), kb.constant(kb.f32Lanes(), 1));
+        Value units = kb.toInteger(
+            kb.mul(more, kb.constant(kb.f32Lanes(), 0x1p38)), kb.i64Type());
+        return Values{kb.add(in[0], units)};
+      });
+  return emitSumOfUnits(kb, sums[0]);
+}
+
+Value Residual::pick(Value uniform, Value hasLess) {
+  constexpr int64_t kBits = 24; // of a uniform number
+  Value all = kb.integer(width);
+  Value total = sum(kb.integer(0), all, hasLess);
+  if (q) {
+    Value isEmpty = kb.bitAnd(hasLess, kb.cmp(Cmp::EQ, total, 0));
+    Values from = kb.choose(
+        isEmpty,
+        [&] {
+          Value none = kb.boolean(false);
+          return Values{sum(kb.integer(0), all, none), none};
+        },
+        [&] { return Values{total, hasLess}; });
+    total = from[0];
+    hasLess = from[1];
+  }
+  Value share = kb.toInteger(
+      kb.mul(kb.max(kb.min(uniform, kb.f32(1 - 0x1p-24)), kb.f32(0)),
+             kb.f32(0x1p24)),
+      kb.i64Type());
+  // total * share / 2^24, rounded down.
+  Value bits = kb.integer(kBits), mask = kb.integer((int64_t(1) << kBits) - 1);
+  Value low = kb.shiftRight(kb.mul(kb.bitAnd(total, mask), share), bits);
+  Value goal = kb.add(kb.mul(kb.shiftRight(total, bits), share), low);
+  // The first half of what is left, again and again.
+  int64_t steps = llvm::Log2_64_Ceil(width);
+  Value column = kb.forRange(
+      kb.integer(0), kb.integer(steps), 1, {kb.integer(0), goal},
+      [&](Value step, ValueRange in) {
+        Value half = kb.shiftRight(kb.integer((int64_t(1) << steps) / 2), step);
+        Value middle = kb.add(in[0], half);
+        Value before = sum(in[0], kb.min(middle, all), hasLess);
+        Value isBehind = kb.cmp(Cmp::GE, in[1], before);
+        return Values{kb.select(isBehind, middle, in[0]),
+                      kb.select(isBehind, kb.sub(in[1], before), in[1])};
+      })[0];
+  // Sums of what is no distribution may lead beyond.
+  return kb.select(kb.cmp(Cmp::EQ, total, 0), kb.integer(-1),
+                   kb.clampIndex(column, all));
+}
+
+/// buffers: p, [q], [at], uniforms, picks. params: picks, rows of p, rows of q.
+static void emitPickResidual(KernelBuilder &kb,
+                             exec::PickResidualKernelAttr kernel) {
+  int64_t width = kernel.getWidth(), next = 1;
+  Value one = kb.integer(1), picks = kb.max(kb.param(0), one);
+  Value p = kb.buffer(0);
+  Value q = kernel.getLess() ? kb.buffer(next++) : Value();
+  Value at = kernel.getChosen() ? kb.buffer(next++) : Value();
+  Value uniforms = kb.buffer(next), out = kb.buffer(next + 1);
+  Value rowsOfP = kb.max(kb.div(kb.param(1), picks), one);
+  Value rowsOfQ = kb.max(kb.div(kb.param(2), picks), one);
+  kb.forTasks([&](Value i) {
+    Value own = at ? kb.loadI32(at, i) : kb.integer(0);
+    auto rowOf = [&](Value base, Value rows, Value count) {
+      Value row = kb.add(kb.mul(i, rows), kb.clampIndex(own, rows));
+      return kb.at(base, kb.clampIndex(row, count), width * 4);
+    };
+    Value hasLess =
+        kb.bitAnd(kb.cmp(Cmp::GE, own, 0), kb.cmp(Cmp::LT, own, rowsOfQ));
+    Residual residual(kb, width, rowOf(p, rowsOfP, kb.param(1)),
+                      q ? rowOf(q, rowsOfQ, kb.param(2)) : Value());
+    Value uniform = kb.loadOne(kb.f32Type(), kb.at(uniforms, i, 4));
+    kb.storeI32(residual.pick(uniform, hasLess), out, i);
+  });
+}
+
+static const RowKernel kinds[] = {rowKernel(emitProbabilities),
+                                  rowKernel(emitPickResidual)};
+
+llvm::ArrayRef<RowKernel> mtp::codegen::distributionKernels() { return kinds; }

@@ -1,0 +1,162 @@
+//===- Vocabulary.cpp - Numbers and columns of rows of logits -------------===//
+//
+// Sums over a row are in lanes, joined in one order, which the width alone
+// decides: a row's number does not depend on the rows beside it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/KernelCatalogue.h"
+#include "compiler/Codegen/Rows/Argmax.h"
+#include "compiler/Codegen/Rows/MathApprox.h"
+#include <limits>
+
+using namespace mtp::codegen;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+namespace {
+/// Sums over a row whose largest element is finite; uniform values.
+struct RowSums {
+  Value best;
+  /// Whether it is finite. Where it is not, the sums mean nothing.
+  Value isFinite;
+  /// Of e^y and e^y y, y being the distance from the best one, 0 or less.
+  Value powers, moments;
+};
+} // namespace
+
+static RowSums sumRow(KernelBuilder &kb, Value x, int64_t width) {
+  RowSums sums;
+  sums.best = kb.loadOne(kb.f32Type(), kb.at(x, emitArgmax(kb, x, width), 4));
+  sums.isFinite = kb.bitAnd(kb.cmp(Cmp::GT, sums.best, kb.f32(-kInfinity)),
+                            kb.cmp(Cmp::LT, sums.best, kb.f32(kInfinity)));
+  Value zero = kb.constant(kb.f32Lanes(), 0);
+  // e^x is 0 there; a NaN goes there, too.
+  Value least = kb.constant(kb.f32Lanes(), -104);
+  Value best = kb.splat(sums.best);
+  Values lanes = kb.forChunks(
+      width, {zero, zero}, [&](Value first, Value mask, ValueRange in) {
+        Value v = kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask);
+        Value y = kb.max(kb.sub(v, best), least);
+        Value power = emitExp(kb, y);
+        Values out{kb.add(in[0], power), kb.fma(power, y, in[1])};
+        if (mask)
+          out = {kb.select(mask, out[0], in[0]),
+                 kb.select(mask, out[1], in[1])};
+        return out;
+      });
+  sums.powers = kb.reduceAdd(lanes[0]);
+  sums.moments = kb.reduceAdd(lanes[1]);
+  return sums;
+}
+
+/// The best element where that is not finite.
+static Value emitLogSum(KernelBuilder &kb, const RowSums &sums) {
+  return kb.select(sums.isFinite, kb.add(sums.best, emitLog(kb, sums.powers)),
+                   sums.best);
+}
+
+/// buffers: x, y. params: M.
+static void emitLogSumExp(KernelBuilder &kb, exec::LogSumExpKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
+  int64_t stride = strideOr(kernel.getXStride(), width);
+  kb.forTasks([&](Value row) {
+    RowSums sums = sumRow(kb, kb.at(kb.buffer(0), row, stride * 4), width);
+    // All are NaN: the best one is, too.
+    Value isNumber = kb.cmp(Cmp::EQ, sums.best, sums.best);
+    kb.storeOne(kb.select(isNumber, emitLogSum(kb, sums), kb.f32(-kInfinity)),
+                kb.at(kb.buffer(1), row, 4));
+  });
+}
+
+/// buffers: x, y. params: M.
+static void emitEntropy(KernelBuilder &kb, exec::EntropyKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
+  int64_t stride = strideOr(kernel.getXStride(), width);
+  kb.forTasks([&](Value row) {
+    RowSums sums = sumRow(kb, kb.at(kb.buffer(0), row, stride * 4), width);
+    // log p = y - log(sum), of which this is minus the mean.
+    Value entropy =
+        kb.sub(emitLog(kb, sums.powers), kb.div(sums.moments, sums.powers));
+    entropy = kb.max(entropy, kb.f32(0));
+    kb.storeOne(kb.select(sums.isFinite, entropy, kb.f32(0)),
+                kb.at(kb.buffer(1), row, 4));
+  });
+}
+
+/// buffers: x, columns, y. params: M.
+static void emitGatherColumns(KernelBuilder &kb,
+                              exec::GatherColumnsKernelAttr kernel) {
+  int64_t width = kernel.getWidth(), count = kernel.getCount();
+  int64_t stride = strideOr(kernel.getXStride(), width);
+  kb.forTasks([&](Value row) {
+    Value x = kb.at(kb.buffer(0), row, stride * 4);
+    kb.forRange(kb.integer(0), kb.integer(count), 1, [&](Value i) {
+      Value place = kb.add(kb.mul(row, count), i);
+      Value column = kb.clampIndex(kb.loadI32(kb.buffer(1), place), width);
+      kb.storeOne(kb.loadOne(kb.f32Type(), kb.at(x, column, 4)),
+                  kb.at(kb.buffer(2), place, 4));
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The best columns
+//===----------------------------------------------------------------------===//
+
+/// The best element behind `before` in the order of value and index.
+static Best nextBest(KernelBuilder &kb, Value x, int64_t width, Best before) {
+  Best start = noBest(kb, kb.f32Lanes(), kb.i32Lanes());
+  Value most = kb.splat(before.value), last = kb.splat(before.index);
+  Value none = kb.constant(kb.f32Lanes(), -kInfinity);
+  Values state = kb.forChunks(
+      width, {start.value, start.index},
+      [&](Value first, Value mask, ValueRange in) {
+        Value value = kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask);
+        Value index = kb.add(kb.laneNumbers(),
+                             kb.splat(kb.truncate(first, kb.i32Type())));
+        Value isTie = kb.bitAnd(kb.cmp(Cmp::EQ, value, most),
+                                kb.cmp(Cmp::GT, index, last));
+        Value isNext = kb.bitAnd(kb.bitOr(kb.cmp(Cmp::LT, value, most), isTie),
+                                 kb.cmp(Cmp::GT, value, none));
+        if (mask)
+          isNext = kb.bitAnd(isNext, mask);
+        Best best = betterOf(kb, {value, index}, {in[0], in[1]}, isNext);
+        return Values{best.value, best.index};
+      });
+  return bestLane(kb, {state[0], state[1]});
+}
+
+/// buffers: x, columns, logs. params: M.
+static void emitTopK(KernelBuilder &kb, exec::TopKKernelAttr kernel) {
+  int64_t width = kernel.getWidth(), k = kernel.getK();
+  int64_t stride = strideOr(kernel.getXStride(), width);
+  kb.forTasks([&](Value row) {
+    Value x = kb.at(kb.buffer(0), row, stride * 4);
+    Value sum = emitLogSum(kb, sumRow(kb, x, width));
+    Value none = kb.f32(-kInfinity);
+    kb.forRange(kb.integer(0), kb.integer(k), 1,
+                {kb.f32(kInfinity), kb.constant(kb.i32Type(), -1)},
+                [&](Value i, ValueRange before) {
+                  Best best = nextBest(kb, x, width, {before[0], before[1]});
+                  Value isThere = kb.cmp(Cmp::GT, best.value, none);
+                  // Of one element the sum is the element, infinity included.
+                  Value log = kb.select(kb.cmp(Cmp::EQ, best.value, sum),
+                                        kb.f32(0), kb.sub(best.value, sum));
+                  Value place = kb.add(kb.mul(row, k), i);
+                  kb.storeI32(kb.select(isThere,
+                                        kb.extend(best.index, kb.i64Type()),
+                                        kb.integer(-1)),
+                              kb.buffer(1), place);
+                  kb.storeOne(kb.select(isThere, log, none),
+                              kb.at(kb.buffer(2), place, 4));
+                  return Values{best.value, best.index};
+                });
+  });
+}
+
+static const RowKernel kinds[] = {
+    rowKernel(emitLogSumExp), rowKernel(emitEntropy),
+    rowKernel(emitGatherColumns), rowKernel(emitTopK)};
+
+llvm::ArrayRef<RowKernel> mtp::codegen::vocabularyKernels() { return kinds; }

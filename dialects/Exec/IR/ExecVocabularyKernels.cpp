@@ -1,0 +1,54 @@
+//===- ExecVocabularyKernels.cpp - Kinds over rows of logits -------------===//
+
+#include "dialects/Exec/IR/KernelFamily.h"
+#include "runtime/schema/SamplingWords.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+template <typename KernelT>
+static void describeRowNumber(ContractWriter &w, KernelT kernel) {
+  w.rows(w.p0, kernel.getXStride(), kernel.getWidth()); // x
+  w.words(w.p0).result();                               // y
+}
+
+void LogSumExpKernelAttr::describe(ContractWriter &w) const {
+  describeRowNumber(w, *this);
+}
+
+void EntropyKernelAttr::describe(ContractWriter &w) const {
+  describeRowNumber(w, *this);
+}
+
+void GatherColumnsKernelAttr::describe(ContractWriter &w) const {
+  w.rows(w.p0, getXStride(), getWidth()); // x
+  w.words(w.p0 * getCount());             // columns
+  w.words(w.p0 * getCount()).result();    // y
+}
+
+void TopKKernelAttr::describe(ContractWriter &w) const {
+  w.rows(w.p0, getXStride(), getWidth()); // x
+  w.words(w.p0 * getK()).result();        // columns
+  w.words(w.p0 * getK()).result();        // logs
+}
+
+void ProbabilitiesKernelAttr::describe(ContractWriter &w) const {
+  w.limit(1, 1, kMostParam);
+  w.words(w.p0 * getWidth()); // x
+  w.words(w.p1);              // slots
+  w.words(Extent(w.limitOf("slots", getSlots())) *
+          ::mtp::kSamplingWords);      // sampling
+  w.words(w.p0 * getWidth()).result(); // y
+}
+
+void PickResidualKernelAttr::describe(ContractWriter &w) const {
+  w.limit(1, 1, kMostParam);
+  w.limit(2, 1, kMostParam);
+  w.words(w.p1 * getWidth()); // p
+  if (getLess())
+    w.words(w.p2 * getWidth()); // q
+  if (getChosen())
+    w.words(w.p0);        // at
+  w.words(w.p0);          // uniforms
+  w.words(w.p0).result(); // picks
+}

@@ -1,0 +1,62 @@
+//===- ExecVocabularyKernels.td - Kinds over rows of logits -*- tablegen -*-==//
+
+#ifndef EXEC_VOCABULARY_KERNELS
+#define EXEC_VOCABULARY_KERNELS
+
+include "dialects/Exec/IR/ExecKernels.td"
+
+class Exec_RowNumber<string name, string kind>
+    : Exec_Kernel<name, kind, 1, "Rows", (ins
+        Exec_Size:$width, Exec_Stride:$x_stride)>;
+
+def Exec_LogSumExpKernel : Exec_RowNumber<"LogSumExp", "log_sum_exp"> {
+  let summary = "the logarithm of a row's sum of e^x";
+  let description = "Buffers: x, y. A NaN counts as -infinity.";
+}
+
+def Exec_EntropyKernel : Exec_RowNumber<"Entropy", "entropy"> {
+  let summary = "the entropy of a row's softmax";
+  let description = "Buffers: x, y. A NaN counts as -infinity.";
+}
+
+def Exec_GatherColumnsKernel
+    : Exec_Kernel<"GatherColumns", "gather_columns", 1, "Rows", (ins
+        Exec_Size:$width, Exec_Size:$count, Exec_Stride:$x_stride)> {
+  let summary = "elements of a row by their columns";
+  let description = [{
+    Buffers: x, columns, y. A number beyond the columns is taken for the
+    nearest.
+  }];
+}
+
+def Exec_TopKKernel : Exec_Kernel<"TopK", "top_k", 1, "Rows", (ins
+    Exec_Size:$width, Exec_Size:$k, Exec_Stride:$x_stride)> {
+  let summary = "a row's best columns and the logarithms of their shares";
+  let description = [{
+    Buffers: x, columns, logs. Ties go to the lower column. A NaN or -infinity
+    is no candidate; behind the last one columns are -1, logs -infinity.
+  }];
+}
+
+def Exec_ProbabilitiesKernel
+    : Exec_Kernel<"Probabilities", "probabilities", 2, "Rows", (ins
+        Exec_Size:$width, Exec_RowLimit:$slots)> {
+  let summary = "what a slot's parameters make of a row";
+  let description = [{
+    Buffers: x, slots, sampling, y. The second param is how many slots there
+    are; each has as many rows, one slot's after the other's.
+  }];
+}
+
+def Exec_PickResidualKernel
+    : Exec_Kernel<"PickResidual", "pick_residual", 3, "GatheredRows", (ins
+        Exec_Size:$width, Exec_Flag:$less, Exec_Flag:$chosen)> {
+  let summary = "a column of what one row has more than another";
+  let description = [{
+    Buffers: p, [q], [at], uniforms, picks. There is q with `less`, and at with
+    `chosen`. The params behind the picks are the rows of p and of q, which
+    `chosen` takes as groups, as many for each pick.
+  }];
+}
+
+#endif // EXEC_VOCABULARY_KERNELS

@@ -1,0 +1,104 @@
+//===- ExecVocabularyOps.cpp - Kernels over rows of logits ----------------===//
+
+#include "dialects/Exec/IR/ExecOps.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+//===----------------------------------------------------------------------===//
+// A number of each row
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyColumn(Operation *op, Value y) {
+  if (columnsOf(y) == 1) // C2
+    return success();
+  return op->emitOpError("expected one column, got ") << y.getType();
+}
+
+template <typename KernelT>
+static KernelAttrInterface rowNumberOf(Operation *op, Value operand) {
+  ColumnView x = viewOf(operand);
+  return KernelT::get(op->getContext(),
+                      {.width = x.width, .x_stride = x.stride});
+}
+
+LogicalResult LogSumExpOp::verify() { return verifyColumn(*this, getY()); }
+
+KernelAttrInterface LogSumExpOp::makeKernel() {
+  return rowNumberOf<LogSumExpKernelAttr>(*this, getX());
+}
+
+LogicalResult EntropyOp::verify() { return verifyColumn(*this, getY()); }
+
+KernelAttrInterface EntropyOp::makeKernel() {
+  return rowNumberOf<EntropyKernelAttr>(*this, getX());
+}
+
+//===----------------------------------------------------------------------===//
+// Some columns
+//===----------------------------------------------------------------------===//
+
+KernelAttrInterface GatherColumnsOp::makeKernel() {
+  ColumnView x = viewOf(getX());
+  return GatherColumnsKernelAttr::get(
+      getContext(),
+      {.width = x.width, .count = columnsOf(getY()), .x_stride = x.stride});
+}
+
+KernelAttrInterface TopKOp::makeKernel() {
+  ColumnView x = viewOf(getX());
+  return TopKKernelAttr::get(
+      getContext(),
+      {.width = x.width, .k = columnsOf(getLogs()), .x_stride = x.stride});
+}
+
+//===----------------------------------------------------------------------===//
+// Distributions
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProbabilitiesOp::verify() {
+  if (ratio(rowsOf(getX()), rowsOf(getSlots()))) // C3
+    return success();
+  return emitOpError("expected as many rows for each of ")
+         << rowsOf(getSlots()) << " slots, got " << getX().getType();
+}
+
+KernelAttrInterface ProbabilitiesOp::makeKernel() {
+  return ProbabilitiesKernelAttr::get(
+      getContext(),
+      {.width = columnsOf(getX()), .slots = rowLimitOf(getSampling())});
+}
+
+llvm::SmallVector<Count> ProbabilitiesOp::getKernelParams() {
+  return {rowsOf(getX()), rowsOf(getSlots())};
+}
+
+bool ProbabilitiesOp::readsAnyRow(size_t index) {
+  return getOperand(index) != getX();
+}
+
+LogicalResult PickResidualOp::verify() {
+  Count picks = rowsOf(getPicks());
+  auto isForEach = [&](Value rows) {
+    std::optional<int64_t> each = ratio(rowsOf(rows), picks);
+    return each && (getAt() || *each == 1) &&
+           columnsOf(rows) == columnsOf(getP());
+  };
+  if (isForEach(getP()) && (!getQ() || isForEach(getQ())) &&
+      (!getAt() || rowsOf(getAt()) == picks)) // C3
+    return success();
+  return emitOpError("expected as many rows of ")
+         << columnsOf(getP()) << " columns for each of " << picks
+         << " picks, got " << getOperandTypes();
+}
+
+KernelAttrInterface PickResidualOp::makeKernel() {
+  return PickResidualKernelAttr::get(getContext(), {.width = columnsOf(getP()),
+                                                    .less = bool(getQ()),
+                                                    .chosen = bool(getAt())});
+}
+
+llvm::SmallVector<Count> PickResidualOp::getKernelParams() {
+  return {rowsOf(getPicks()), rowsOf(getP()),
+          getQ() ? rowsOf(getQ()) : Count(1)};
+}

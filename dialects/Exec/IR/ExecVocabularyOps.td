@@ -1,0 +1,129 @@
+//===- ExecVocabularyOps.td - Work over rows of logits -----*- tablegen -*-===//
+
+#ifndef EXEC_VOCABULARY_OPS
+#define EXEC_VOCABULARY_OPS
+
+include "dialects/Exec/IR/ExecCallOps.td"
+
+/// A number of f32 per row.
+def Exec_Reals : Exec_Operand<[F32], [1], "a number of f32 per row">;
+
+class Exec_RowNumberOp<string mnemonic>
+    : Exec_CallOp<mnemonic, [Exec_SameRows<["x", "y"]>]> {
+  let inputs = (ins Exec_Rows:$x);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x";
+  let hasVerifier = 1;
+}
+
+def Exec_LogSumExpOp : Exec_RowNumberOp<"log_sum_exp"> {
+  let summary = "The logarithm of the sum of e^x over each row";
+  let description = [{
+    Example:
+    ```mlir
+    %s = exec.log_sum_exp %logits : (tensor<4x64xf32>) -> tensor<4x1xf32>
+    ```
+    - (C1) there is a result per row.
+    - (C2) it is one column.
+  }];
+}
+
+def Exec_EntropyOp : Exec_RowNumberOp<"entropy"> {
+  let summary = "The entropy of each row's softmax";
+  let description = [{
+    Example:
+    ```mlir
+    %h = exec.entropy %logits : (tensor<4x64xf32>) -> tensor<4x1xf32>
+    ```
+    - (C1) there is a result per row.
+    - (C2) it is one column.
+  }];
+}
+
+def Exec_GatherColumnsOp : Exec_CallOp<"gather_columns", [
+    Exec_SameRows<["x", "columns"]>, Exec_SameShape<["columns", "y"]>]> {
+  let summary = "Elements of each row by their columns";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.gather_columns %x, %c
+        : (tensor<4x64xf32>, tensor<4x2xi32>) -> tensor<4x2xf32>
+    ```
+    - (C1) each row has as many columns.
+    - (C2) there is an element for each.
+  }];
+  let inputs = (ins Exec_Rows:$x, Exec_NumberRows:$columns);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x `,` $columns";
+}
+
+def Exec_TopKOp : Exec_CallOp<"top_k", [
+    Exec_SameRows<["x", "columns"]>, Exec_SameShape<["columns", "logs"]>]> {
+  let summary = "The best columns of each row";
+  let description = [{
+    Example:
+    ```mlir
+    %c, %l = exec.top_k %logits
+        : (tensor<4x64xf32>) -> (tensor<4x8xi32>, tensor<4x8xf32>)
+    ```
+    - (C1) each row has as many of the best columns.
+    - (C2) there is a logarithm for each.
+  }];
+  let inputs = (ins Exec_Rows:$x);
+  let results = (outs Exec_NumberRowsResult:$columns, Exec_RowsResult:$logs);
+  let syntax = "$x";
+}
+
+def Exec_ProbabilitiesOp : Exec_CallOp<"probabilities", [
+    Exec_SameShape<["x", "y"]>, Exec_Whole<"x">]> {
+  let summary = "What the slots' sampling words make of each row";
+  let description = [{
+    Example:
+    ```mlir
+    %p = exec.probabilities %logits of %slots by %sampling
+        : (tensor<6x64xf32>, tensor<2xi32>, memref<2x8xi32>)
+        -> tensor<6x64xf32>
+    ```
+    - (C1) y has x's shape.
+    - (C2) x is no view.
+    - (C3) each slot has as many rows.
+  }];
+  let inputs = (ins Exec_Rows:$x, Exec_Numbers:$slots,
+                    Exec_NumberRows:$sampling);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x `of` $slots `by` $sampling";
+  let methods = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
+    bool readsAnyRow(size_t index);
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_PickResidualOp : Exec_CallOp<"pick_residual", [
+    AttrSizedOperandSegments, Exec_SameRows<["uniforms", "picks"]>,
+    Exec_Whole<"p">, Exec_Whole<"q">]> {
+  let summary = "A column of what one row has more than another";
+  let description = [{
+    Rows are one pick each; with `at` each pick has a group of them, in which it
+    names one.
+
+    Example:
+    ```mlir
+    %t = exec.pick_residual %p less %q at %count by %u
+        : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>)
+        -> tensor<2xi32>
+    ```
+    - (C1) there is a uniform number per pick.
+    - (C2) p and q are no views.
+    - (C3) they have p's columns, and as many rows for each pick: one without
+      `at`, of which there is one for each.
+  }];
+  let inputs = (ins Exec_Rows:$p, Optional<Exec_Rows>:$q,
+                    Optional<Exec_Numbers>:$at, Exec_Reals:$uniforms);
+  let results = (outs Exec_NumbersResult:$picks);
+  let syntax = "$p (`less` $q^)? (`at` $at^)? `by` $uniforms";
+  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
+  let hasVerifier = 1;
+}
+
+#endif // EXEC_VOCABULARY_OPS

@@ -1,0 +1,111 @@
+//===- MTPVocabularyOps.cpp - Verifiers of work over rows of logits -------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/Verification.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+static RankedTensorType tensorOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static bool isInGroups(Value value) { return tensorOf(value).getRank() == 3; }
+
+/// The extents of a number for each row of `x`: a column, or groups.
+static SmallVector<int64_t> extentsOfNumbers(Value x) {
+  SmallVector<int64_t> extents(tensorOf(x).getShape().drop_back());
+  if (extents.size() == 1)
+    extents.push_back(1);
+  return extents;
+}
+
+/// log_sum_exp_c1 and entropy_c1
+static LogicalResult verifyRowNumber(Operation *op, Value x, Value result) {
+  if (failed(staticWidth(op, "the operand", x)))
+    return failure();
+  SmallVector<int64_t> extents = extentsOfNumbers(x);
+  if (tensorOf(result).getShape() == ArrayRef(extents))
+    return success();
+  return op->emitOpError("expected a number for each row of ")
+         << x.getType() << ", got " << result.getType();
+}
+
+LogicalResult LogSumExpOp::verify() {
+  return verifyRowNumber(*this, getX(), getResult());
+}
+
+LogicalResult EntropyOp::verify() {
+  return verifyRowNumber(*this, getX(), getResult());
+}
+
+LogicalResult GatherOp::verify() {
+  if (failed(staticWidth(*this, "the operand", getX())))
+    return failure();
+  SmallVector<int64_t> extents(tensorOf(getColumns()).getShape());
+  if (extents.size() == 1)
+    extents.push_back(1);
+  if (isInGroups(getX()) // gather_c1
+          ? tensorOf(getX()).getShape().drop_back() != ArrayRef(extents)
+          : tensorOf(getX()).getDimSize(0) != extents[0] ||
+                ShapedType::isDynamic(extents[1]))
+    return emitOpError("expected as many columns for each row of ")
+           << getX().getType() << ", got " << getColumns().getType();
+  if (tensorOf(getResult()).getShape() != ArrayRef(extents)) // gather_c2
+    return emitOpError("expected an element for each number of ")
+           << getColumns().getType() << ", got " << getType();
+  return success();
+}
+
+LogicalResult TopKOp::verify() {
+  FailureOr<int64_t> width = staticWidth(*this, "the operand", getX());
+  if (failed(width))
+    return failure();
+  int64_t k = getK();
+  if (k < 1 || k > std::min<int64_t>(64, *width)) // top_k_c1
+    return emitOpError("expected k from 1 to ")
+           << std::min<int64_t>(64, *width) << ", got " << k;
+  SmallVector<int64_t> extents(tensorOf(getX()).getShape());
+  extents.back() = k;
+  for (Value result : getResults()) // top_k_c2
+    if (tensorOf(result).getShape() != ArrayRef(extents))
+      return emitOpError("expected the ")
+             << k << " best of each row of " << getX().getType() << ", got "
+             << result.getType();
+  return success();
+}
+
+LogicalResult TopKOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVocabularyUse(*this, symbols, getTokensAttr(), // top_k_c3
+                             widthOf(getX()));
+}
+
+LogicalResult ProbabilitiesOp::verify() {
+  if (failed(staticWidth(*this, "the operand", getX()))) // probabilities_c1
+    return failure();
+  if (isInGroups(getX())) // probabilities_c2
+    return expectRows(*this, "the groups", getX(), getSlots());
+  int64_t rows = tensorOf(getX()).getDimSize(0);
+  int64_t slots = tensorOf(getSlots()).getDimSize(0);
+  if (!ShapedType::isDynamic(rows) && !ShapedType::isDynamic(slots) &&
+      rows % slots != 0)
+    return emitOpError("expected as many rows for each of ")
+           << slots << " slots, got " << rows;
+  return success();
+}
+
+LogicalResult PickResidualOp::verify() {
+  FailureOr<int64_t> width = staticWidth(*this, "p", getP());
+  if (failed(width) || // pick_residual_c1
+      (getQ() && failed(expectWidth(*this, "q", getQ(), *width))))
+    return failure();
+  for (Value rows : {getP(), getQ()}) // pick_residual_c2
+    if (rows && isInGroups(rows) != bool(getAt()))
+      return emitOpError("expected ")
+             << (getAt() ? "groups with" : "rows without")
+             << " a row for each slot, got " << rows.getType();
+  for (Value operand : getOperands()) // pick_residual_c3
+    if (failed(expectRows(*this, "all operands", operand, getResult())))
+      return failure();
+  return success();
+}

@@ -1,0 +1,131 @@
+//===- ExecLoweringVocabulary.cpp - Kernels over rows of logits -----------===//
+
+#include "passes/lower/ExecLowering.h"
+#include "passes/support/DraftTokens.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// `value` in rows of `columns` elements, as kernels take it.
+static Value inRows(Value value, int64_t columns, LoweringContext &context) {
+  Value whole = context.whole(value);
+  auto type = cast<RankedTensorType>(whole.getType());
+  if (type.getRank() == 2 && type.getDimSize(1) == columns)
+    return whole;
+  exec::Count rows = *divide(*exec::elementsOf(whole), columns);
+  return exec::RegroupOp::create(
+      context.builder, value.getLoc(),
+      exec::rowsType(rows, columns, type.getElementType()), whole);
+}
+
+/// The same of what may be a view.
+static Value rowsOfLogits(Value x, LoweringContext &context) {
+  auto type = cast<RankedTensorType>(x.getType());
+  return type.getRank() == 2 ? context.lookup(x)
+                             : inRows(x, widthOf(x), context);
+}
+
+/// Lets `made` stand for `result`, which may be in groups.
+static void mapInGroups(Value result, Value made, LoweringContext &context) {
+  if (made.getType() != result.getType())
+    made = exec::RegroupOp::create(context.builder, result.getLoc(),
+                                   result.getType(), made);
+  context.map(result, made);
+}
+
+template <typename FromT, typename ToT>
+static LogicalResult lowerRowNumber(FromT op, LoweringContext &context) {
+  Value x = rowsOfLogits(op.getX(), context);
+  Type type = exec::rowsType(exec::rowsOf(x), /*columns=*/1,
+                             context.builder.getF32Type());
+  mapInGroups(op.getResult(), context.call<ToT>(op.getLoc(), type, x), context);
+  return success();
+}
+
+static LogicalResult lowerGather(GatherOp op, LoweringContext &context) {
+  Value x = rowsOfLogits(op.getX(), context);
+  auto result = cast<RankedTensorType>(op.getType());
+  int64_t count = cast<RankedTensorType>(op.getX().getType()).getRank() == 2
+                      ? result.getDimSize(1)
+                      : 1;
+  Type type = exec::rowsType(exec::rowsOf(x), count, result.getElementType());
+  Value columns = inRows(op.getColumns(), count, context);
+  mapInGroups(
+      op.getResult(),
+      context.call<exec::GatherColumnsOp>(op.getLoc(), type, x, columns),
+      context);
+  return success();
+}
+
+/// What `columns` stand for.
+static Value tokensAt(Value columns, llvm::StringRef name, Location loc,
+                      LoweringContext &context) {
+  VocabularyOp vocabulary = context.findVocabulary(name);
+  SmallVector<int32_t> tokens(vocabulary.getTokens().getValues<int32_t>());
+  return lookUpColumns(
+      context.builder, loc,
+      context.constant(columnTable(loc.getContext(), tokens), loc), columns);
+}
+
+static LogicalResult lowerTopK(TopKOp op, LoweringContext &context) {
+  Location loc = op.getLoc();
+  OpBuilder &builder = context.builder;
+  Value x = rowsOfLogits(op.getX(), context);
+  exec::Count rows = exec::rowsOf(x);
+  int64_t k = op.getK();
+  auto call = context.call<exec::TopKOp>(
+      loc, exec::rowsType(rows, k, builder.getI32Type()),
+      exec::rowsType(rows, k, builder.getF32Type()), x);
+  mapInGroups(op.getLogs(), call.getLogs(), context);
+  Value best = call.getColumns();
+  if (op.getTokens()) {
+    auto numbers = RankedTensorType::get({0}, builder.getI32Type());
+    Value columns = exec::RegroupOp::create(
+        builder, loc, exec::withRows(numbers, rows * k), best);
+    best = tokensAt(columns, *op.getTokens(), loc, context);
+    ++context.numCalls;
+  }
+  mapInGroups(op.getBest(), best, context);
+  return success();
+}
+
+static LogicalResult lowerProbabilities(ProbabilitiesOp op,
+                                        LoweringContext &context) {
+  Value sampling = context.state("sampling", op.getLoc());
+  if (!sampling)
+    return op.emitOpError("expected a round in the module: sampling parameters "
+                          "belong to its slots");
+  Value x = inRows(op.getX(), widthOf(op.getX()), context);
+  Value slots = context.lookup(op.getSlots());
+  if (!ratio(exec::rowsOf(x), exec::rowsOf(slots)))
+    return op.emitOpError("expected as many rows for each slot, got ")
+           << op.getX().getType() << " of " << op.getSlots().getType();
+  mapInGroups(op.getResult(),
+              context.call<exec::ProbabilitiesOp>(op.getLoc(), x.getType(), x,
+                                                  slots, sampling),
+              context);
+  return success();
+}
+
+static LogicalResult lowerPickResidual(PickResidualOp op,
+                                       LoweringContext &context) {
+  int64_t width = widthOf(op.getP());
+  auto operand = [&](Value value) {
+    return value ? context.whole(value) : Value();
+  };
+  Value q = op.getQ() ? inRows(op.getQ(), width, context) : Value();
+  context.map(op.getResult(),
+              context.call<exec::PickResidualOp>(
+                  op.getLoc(), op.getType(), inRows(op.getP(), width, context),
+                  q, operand(op.getAt()), operand(op.getUniform())));
+  return success();
+}
+
+void mlir::mtp::addVocabularyLowerings(Lowerings &lowerings) {
+  lowerings.add(lowerRowNumber<LogSumExpOp, exec::LogSumExpOp>);
+  lowerings.add(lowerRowNumber<EntropyOp, exec::EntropyOp>);
+  lowerings.add(lowerGather);
+  lowerings.add(lowerTopK);
+  lowerings.add(lowerProbabilities);
+  lowerings.add(lowerPickResidual);
+}

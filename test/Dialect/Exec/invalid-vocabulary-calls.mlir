@@ -1,0 +1,138 @@
+// RUN: mtp-opt %s --split-input-file --verify-diagnostics
+
+// log_sum_exp_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.log_sum_exp' op failed to verify that all of {x, y} have same rows}}
+  %r = exec.log_sum_exp %x : (tensor<4x16xf32>) -> tensor<2x1xf32>
+}
+
+// -----
+
+// log_sum_exp_c2
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.log_sum_exp' op expected one column, got 'tensor<4x2xf32>'}}
+  %r = exec.log_sum_exp %x : (tensor<4x16xf32>) -> tensor<4x2xf32>
+}
+
+// -----
+
+// entropy_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.entropy' op failed to verify that all of {x, y} have same rows}}
+  %r = exec.entropy %x : (tensor<4x16xf32>) -> tensor<2x1xf32>
+}
+
+// -----
+
+// entropy_c2
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.entropy' op expected one column, got 'tensor<4x2xf32>'}}
+  %r = exec.entropy %x : (tensor<4x16xf32>) -> tensor<4x2xf32>
+}
+
+// -----
+
+// gather_columns_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %c = exec.input "c" : tensor<2x3xi32>
+  // expected-error @+1 {{'exec.gather_columns' op failed to verify that all of {x, columns} have same rows}}
+  %r = exec.gather_columns %x, %c : (tensor<4x16xf32>, tensor<2x3xi32>) -> tensor<2x3xf32>
+}
+
+// -----
+
+// gather_columns_c2
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %c = exec.input "c" : tensor<4x3xi32>
+  // expected-error @+1 {{'exec.gather_columns' op failed to verify that all of {columns, y} have same shape}}
+  %r = exec.gather_columns %x, %c : (tensor<4x16xf32>, tensor<4x3xi32>) -> tensor<4x2xf32>
+}
+
+// -----
+
+// top_k_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.top_k' op failed to verify that all of {x, columns} have same rows}}
+  %c, %l = exec.top_k %x : (tensor<4x16xf32>) -> (tensor<2x3xi32>, tensor<2x3xf32>)
+}
+
+// -----
+
+// top_k_c2
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.top_k' op failed to verify that all of {columns, logs} have same shape}}
+  %c, %l = exec.top_k %x : (tensor<4x16xf32>) -> (tensor<4x3xi32>, tensor<4x2xf32>)
+}
+
+// -----
+
+// probabilities_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<2xi32>
+  %w = exec.input "w" : tensor<2x8xi32>
+  // expected-error @+1 {{'exec.probabilities' op failed to verify that all of {x, y} have same shape}}
+  %r = exec.probabilities %x of %s by %w : (tensor<4x16xf32>, tensor<2xi32>, tensor<2x8xi32>) -> tensor<4x8xf32>
+}
+
+// -----
+
+// probabilities_c2
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<2xi32>
+  %w = exec.input "w" : tensor<2x8xi32>
+  // expected-error @+1 {{'exec.probabilities' op failed to verify that x to be no view}}
+  %r = exec.probabilities %v of %s by %w : (tensor<4x8xf32>, tensor<2xi32>, tensor<2x8xi32>) -> tensor<4x8xf32>
+}
+
+// -----
+
+// probabilities_c3
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<3xi32>
+  %w = exec.input "w" : tensor<2x8xi32>
+  // expected-error @+1 {{'exec.probabilities' op expected as many rows for each of 3 slots, got 'tensor<4x16xf32>'}}
+  %r = exec.probabilities %x of %s by %w : (tensor<4x16xf32>, tensor<3xi32>, tensor<2x8xi32>) -> tensor<4x16xf32>
+}
+
+// -----
+
+// pick_residual_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %u = exec.input "u" : tensor<3xf32>
+  // expected-error @+1 {{'exec.pick_residual' op failed to verify that all of {uniforms, picks} have same rows}}
+  %r = exec.pick_residual %x by %u : (tensor<4x16xf32>, tensor<3xf32>) -> tensor<4xi32>
+}
+
+// -----
+
+// pick_residual_c2
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
+  %u = exec.input "u" : tensor<4xf32>
+  // expected-error @+1 {{'exec.pick_residual' op failed to verify that p to be no view}}
+  %r = exec.pick_residual %v by %u : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4xi32>
+}
+
+// -----
+
+// pick_residual_c3
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %u = exec.input "u" : tensor<2xf32>
+  // expected-error @+1 {{'exec.pick_residual' op expected as many rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<2xf32>'}}
+  %r = exec.pick_residual %x by %u : (tensor<4x16xf32>, tensor<2xf32>) -> tensor<2xi32>
+}

@@ -1,0 +1,23 @@
+// RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
+
+// CHECK-LABEL: exec.program @p
+exec.program @p function {
+  %x = exec.input "x" : tensor<6x64xf32>
+  %q = exec.input "q" : tensor<4x64xf32>
+  %s = exec.input "s" : tensor<2xi32>
+  %c = exec.input "c" : tensor<6x2xi32>
+  %u = exec.input "u" : tensor<2xf32>
+  %w = exec.input "w" : tensor<2x8xi32>
+  // CHECK: exec.log_sum_exp %{{.*}} : (tensor<6x64xf32>) -> tensor<6x1xf32>
+  %0 = exec.log_sum_exp %x : (tensor<6x64xf32>) -> tensor<6x1xf32>
+  // CHECK: exec.entropy %{{.*}} : (tensor<6x64xf32>) -> tensor<6x1xf32>
+  %1 = exec.entropy %x : (tensor<6x64xf32>) -> tensor<6x1xf32>
+  // CHECK: exec.gather_columns %{{.*}}, %{{.*}} : (tensor<6x64xf32>, tensor<6x2xi32>) -> tensor<6x2xf32>
+  %2 = exec.gather_columns %x, %c : (tensor<6x64xf32>, tensor<6x2xi32>) -> tensor<6x2xf32>
+  // CHECK: exec.top_k %{{.*}} : (tensor<6x64xf32>) -> (tensor<6x8xi32>, tensor<6x8xf32>)
+  %3, %4 = exec.top_k %x : (tensor<6x64xf32>) -> (tensor<6x8xi32>, tensor<6x8xf32>)
+  // CHECK: %[[P:.*]] = exec.probabilities %{{.*}} of %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<2xi32>, tensor<2x8xi32>) -> tensor<6x64xf32>
+  %p = exec.probabilities %x of %s by %w : (tensor<6x64xf32>, tensor<2xi32>, tensor<2x8xi32>) -> tensor<6x64xf32>
+  // CHECK: exec.pick_residual %[[P]] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  %5 = exec.pick_residual %p less %q at %s by %u : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+}

@@ -1,0 +1,57 @@
+// RUN: mtp-opt %s --mtp-convert-to-exec --split-input-file --verify-diagnostics | FileCheck %s
+
+// Groups are rows to kernels, and what they make is in groups again.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.vocabulary @few dense<[1, 3]> : tensor<2xi32>
+exec.state shared @active : memref<4xi32>
+exec.state @sampling : memref<4x8xi32>
+// CHECK-LABEL: exec.program @round decode
+// CHECK: %[[SLOTS:.*]] = exec.ref @active : memref<2xi32>
+// CHECK: %[[L:.*]] = exec.input "l" : tensor<2x3x16xf32>
+// CHECK: %[[X:.*]] = exec.regroup %[[L]] : tensor<2x3x16xf32> -> tensor<6x16xf32>
+// CHECK: exec.log_sum_exp %[[X]] : (tensor<6x16xf32>) -> tensor<6x1xf32>
+// CHECK: exec.regroup %{{.*}} : tensor<6x1xf32> -> tensor<2x3xf32>
+// CHECK: exec.entropy %{{.*}} : (tensor<6x16xf32>) -> tensor<6x1xf32>
+// CHECK: %[[COLUMNS:.*]] = exec.regroup %{{.*}} : tensor<2x3xi32> -> tensor<6x1xi32>
+// CHECK: exec.gather_columns %{{.*}}, %[[COLUMNS]] : (tensor<6x16xf32>, tensor<6x1xi32>) -> tensor<6x1xf32>
+// CHECK: exec.top_k %{{.*}} : (tensor<6x16xf32>) -> (tensor<6x2xi32>, tensor<6x2xf32>)
+// CHECK: %[[FEW:.*]], %{{.*}} = exec.top_k %{{.*}} : (tensor<2x2xf32>) -> (tensor<2x1xi32>, tensor<2x1xf32>)
+// CHECK: %[[FLAT:.*]] = exec.regroup %[[FEW]] : tensor<2x1xi32> -> tensor<2xi32>
+// CHECK: exec.gather_rows %{{.*}}, %[[FLAT]] : (memref<2x1xi32>, tensor<2xi32>) -> tensor<2xi32>
+// CHECK: %[[SAMPLING:.*]] = exec.ref @sampling : memref<4x8xi32>
+// CHECK: %[[P:.*]] = exec.probabilities %{{.*}} of %[[SLOTS]] by %[[SAMPLING]] : (tensor<6x16xf32>, memref<2xi32>, memref<4x8xi32>) -> tensor<6x16xf32>
+// CHECK: exec.pick_residual %{{.*}} less %{{.*}} at %[[SLOTS]] by %{{.*}} : (tensor<6x16xf32>, tensor<4x16xf32>, memref<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+exec.program @round decode k 2 n 2 to 2 {
+  %slots = mtp.slots : tensor<2xi32>
+  %l = exec.input "l" : tensor<2x3x16xf32>
+  %q = exec.input "q" : tensor<2x2x16xf32>
+  %t = exec.input "t" : tensor<2x3xi32>
+  %f = exec.input "f" : tensor<2x2xf32>
+  %u = exec.input "u" : tensor<2xf32>
+  %s = mtp.log_sum_exp %l : tensor<2x3x16xf32> -> tensor<2x3xf32>
+  exec.output "s" %s : tensor<2x3xf32>
+  %h = mtp.entropy %l : tensor<2x3x16xf32> -> tensor<2x3xf32>
+  exec.output "h" %h : tensor<2x3xf32>
+  %g = mtp.gather %l[%t] : tensor<2x3x16xf32>, tensor<2x3xi32> -> tensor<2x3xf32>
+  exec.output "g" %g : tensor<2x3xf32>
+  %b, %bl = mtp.top_k %l k 2 : tensor<2x3x16xf32> -> tensor<2x3x2xi32>, tensor<2x3x2xf32>
+  exec.output "b" %b : tensor<2x3x2xi32>
+  %c, %cl = mtp.top_k %f k 1 tokens @few : tensor<2x2xf32> -> tensor<2x1xi32>, tensor<2x1xf32>
+  exec.output "c" %c : tensor<2x1xi32>
+  %p = mtp.probabilities %l of %slots : tensor<2x3x16xf32>, tensor<2xi32>
+  %r = mtp.pick_residual %p less %q at %slots by %u : (tensor<2x3x16xf32>, tensor<2x2x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  exec.output "r" %r : tensor<2xi32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.program @p function {
+  %l = exec.input "l" : tensor<2x16xf32>
+  %s = exec.input "s" : tensor<2xi32>
+  // expected-error @+1 {{'mtp.probabilities' op expected a round in the module: sampling parameters belong to its slots}}
+  %p = mtp.probabilities %l of %s : tensor<2x16xf32>, tensor<2xi32>
+  exec.output "p" %p : tensor<2x16xf32>
+}
+}
