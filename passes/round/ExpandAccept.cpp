@@ -135,17 +135,15 @@ static Value ruleArgument(Expansion &e, AcceptOp op, RuleArgument name,
   llvm_unreachable("unknown argument of a rule");
 }
 
-/// What the rule decides, as the walks give it. Its numbers may be any: those
-/// of a walk are in range, and the ops behind it rely on that.
-static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
-  int64_t k = *e.roundK(), vocabulary = widthOf(op.getLogits());
-  useState(e.module, states::kKnown); // for the commit of a prefill
-  e.module->setAttr(kCustomRuleAttr, e.builder.getUnitAttr());
+/// What the rule yields: a count, tokens or the bonus token alone, and in a
+/// tree the path. Nothing, and an error, where it is not as much as k asks for.
+static SmallVector<Value> inlineRule(Expansion &e, AcceptOp op, Value picks) {
+  int64_t k = *e.roundK();
   SmallVector<Value> args;
   for (RuleArgument name : op.getRuleArguments()) {
     args.push_back(ruleArgument(e, op, name, picks));
     if (!args.back())
-      return failure();
+      return {};
   }
   // Kernels are known by what they do.
   op.getRuleRegion().walk([&](PerSlotOp body) {
@@ -153,19 +151,47 @@ static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
       body->setLoc(renamed(body.getLoc(), e.builder.getStringAttr("rule")));
   });
   SmallVector<Value> decided = e.inlineRegion(op.getRuleRegion(), args);
-  for (Value grid : ArrayRef(decided).drop_front())
-    if (widthOf(grid) != k + 1)
-      return op.emitOpError("expected the rule to yield ")
-             << k + 1 << " tokens and nodes per slot, got " << grid.getType();
+  for (Value grid : ArrayRef(decided).drop_front()) {
+    auto type = cast<RankedTensorType>(grid.getType());
+    if (type.getRank() == 1 || type.getDimSize(1) == k + 1)
+      continue;
+    op.emitOpError("expected the rule to yield ")
+        << k + 1 << " tokens and nodes per slot, got " << type;
+    return {};
+  }
+  return decided;
+}
+
+/// What the rule decides, as the walks give it. Its numbers may be any: those
+/// of a walk are in range, and the ops behind it rely on that.
+static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
+  int64_t k = *e.roundK(), vocabulary = widthOf(op.getLogits());
+  useState(e.module, states::kKnown); // for the commit of a prefill
+  e.module->setAttr(kCustomRuleAttr, e.builder.getUnitAttr());
+  SmallVector<Value> decided = inlineRule(e, op, picks);
+  if (decided.empty())
+    return failure();
+  bool hasPath = decided.size() > 2;
+  bool isBonusAlone =
+      cast<RankedTensorType>(decided[1].getType()).getRank() == 1;
+  if (isBonusAlone)
+    decided.push_back(op.getDrafts());
   SlotBody body(e.builder, e.loc, "accept", e.slots(), decided);
   auto within = [&](Value value, int64_t least, int64_t most) {
     return body.max(body.min(value, body.constant(most)), body.constant(least));
   };
-  SmallVector<Value> results{within(body.input(0), 0, k)};
-  results.push_back(body.vector(k + 1, [&](Value place) {
-    return within(body.element(body.input(1), place), 0, vocabulary - 1);
-  }));
-  if (decided.size() > 2)
+  Value count = within(body.input(0), 0, k);
+  auto tokenAt = [&](Value place) {
+    if (!isBonusAlone)
+      return body.element(body.input(1), place);
+    Value isDraft = body.compare(Predicate::slt, place, count);
+    return body.select(isDraft, body.element(body.input(2), place),
+                       body.input(1));
+  };
+  SmallVector<Value> results{count, body.vector(k + 1, [&](Value place) {
+                               return within(tokenAt(place), 0, vocabulary - 1);
+                             })};
+  if (hasPath)
     results.push_back(body.vector(k + 1, [&](Value place) {
       return within(body.element(body.input(2), place), -1, k);
     }));

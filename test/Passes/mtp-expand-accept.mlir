@@ -326,3 +326,40 @@ mtp.round @tree_rule k 2 {
   mtp.output "path" %path : tensor<?x?xi32>
 }
 }
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// A rule may yield the bonus token alone: in front of it are drafts.
+// CHECK-LABEL: mtp.round @bonus k 2 {
+// CHECK: mtp.per_slot %{{.*}}(%{{.*}}, %{{.*}}, %[[D:.*]]#0) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: i32, %[[OWN:.*]]: tensor<2xi32>):
+// CHECK: %[[COUNT:.*]] = arith.maxsi
+// CHECK: tensor.generate
+// CHECK: %[[IS:.*]] = arith.cmpi slt, %{{.*}}, %[[COUNT]] : i32
+// CHECK: %[[DRAFT:.*]] = tensor.extract %[[OWN]][
+// CHECK: arith.select %[[IS]], %[[DRAFT]], %[[T]] : i32
+mtp.round @bonus k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %p = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    %q = tensor.splat %slot : tensor<3xi32>
+    mtp.yield %d, %q : tensor<2xi32>, tensor<3xi32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>)
+  %places = mtp.regroup %p : tensor<?x3xi32> -> tensor<?xi32>
+  %rows = mtp.make_rows %places, %places : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %logits = mtp.embed %places, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %count, %picks = mtp.accept %drafts, %logits of %rows custom {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } rule (slots) {
+  ^bb0(%s: tensor<?xi32>):
+    mtp.yield %s, %s : tensor<?xi32>, tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.output "count" %count : tensor<?xi32>
+  mtp.output "grid" %picks : tensor<?x?xi32>
+}
+}

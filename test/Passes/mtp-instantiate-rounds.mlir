@@ -365,3 +365,57 @@ mtp.prefill @ahead {
   %t, %rows = mtp.prompt_rows ahead 1 : tensor<?xi32>
 }
 }
+
+// -----
+
+// Kernels over groups of logits have as many results as there are groups.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @groups_k2 k 2 {
+// CHECK: ^bb0(%[[S:.*]]: tensor<?xi32>, %[[D:.*]]: tensor<?x2xi32>, %[[L:.*]]: tensor<?x3x16xf32>):
+// CHECK: mtp.log_sum_exp %[[L]] : tensor<?x3x16xf32> -> tensor<?x3xf32>
+// CHECK: mtp.entropy %[[L]] : tensor<?x3x16xf32> -> tensor<?x3xf32>
+// CHECK: mtp.top_k %[[L]] k 4 : tensor<?x3x16xf32> -> tensor<?x3x4xi32>, tensor<?x3x4xf32>
+// CHECK: mtp.probabilities %[[L]] of %[[S]] : tensor<?x3x16xf32>, tensor<?xi32>
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %{{.*}}: tensor<2xi32>, %{{.*}}: tensor<3xf32>, %{{.*}}: tensor<3xf32>, %{{.*}}: tensor<3x4xi32>, %{{.*}}: tensor<3x16xf32>):
+mtp.round @groups {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>)
+  %count, %tokens = mtp.accept %drafts, %logits custom {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %p = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } rule (slots, drafts, logits) {
+  ^bb0(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %l: tensor<?x?x16xf32>):
+    %s = mtp.log_sum_exp %l : tensor<?x?x16xf32> -> tensor<?x?xf32>
+    %h = mtp.entropy %l : tensor<?x?x16xf32> -> tensor<?x?xf32>
+    %b, %m = mtp.top_k %l k 4 : tensor<?x?x16xf32> -> tensor<?x?x4xi32>, tensor<?x?x4xf32>
+    %p = mtp.probabilities %l of %slots : tensor<?x?x16xf32>, tensor<?xi32>
+    %n, %u = mtp.per_slot %slots(%d, %s, %h, %b, %p) {
+    ^bb0(%index: index, %slot: i32, %draft: tensor<?xi32>, %sum: tensor<?xf32>, %entropy: tensor<?xf32>, %best: tensor<?x4xi32>, %share: tensor<?x16xf32>):
+      %c0 = arith.constant 0 : index
+      %first = tensor.extract %draft[%c0] : tensor<?xi32>
+      %a = tensor.extract %sum[%c0] : tensor<?xf32>
+      %e = tensor.extract %entropy[%c0] : tensor<?xf32>
+      %x = tensor.extract %share[%c0, %c0] : tensor<?x16xf32>
+      %t = tensor.extract %best[%c0, %c0] : tensor<?x4xi32>
+      %ae = arith.addf %a, %e : f32
+      %all = arith.addf %ae, %x : f32
+      %both = arith.addi %first, %t : i32
+      mtp.yield %both, %all : i32, f32
+    } : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?x4xi32>, tensor<?x?x16xf32>) -> (tensor<?xi32>, tensor<?xf32>)
+    %own = mtp.pick_residual %p at %n by %u : (tensor<?x?x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+    mtp.yield %n, %own : tensor<?xi32>, tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %tokens, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
+}
+}

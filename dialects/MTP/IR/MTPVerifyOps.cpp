@@ -153,7 +153,9 @@ static LogicalResult verifyRuleRegion(AcceptOp op) {
   if (op.getTree())
     results.push_back(grid);
   auto yield = dyn_cast<YieldOp>(rule.front().getTerminator());
-  if (yield && llvm::equal(yield.getValues().getTypes(), results, fitsRule))
+  if (yield && (llvm::equal(yield.getValues().getTypes(), results, fitsRule) ||
+                (!op.getTree() && llvm::equal(yield.getValues().getTypes(),
+                                              ArrayRef({count, count})))))
     return success();
   return op.emitOpError("expected the rule to yield (")
          << TypeRange(results) << ")";

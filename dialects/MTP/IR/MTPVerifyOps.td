@@ -76,9 +76,10 @@ def MTP_AcceptOp : MTP_Op<"accept", [
 
     Draft logits are an operand. The rule yields how many drafts it accepts, the
     tokens that it puts out (one more: accepted ones and the bonus token; what
-    is behind them does not matter), and in a tree the path. Numbers beyond
-    their range become the nearest. Without drafts, in a prefill or at k = 0,
-    the first region decides.
+    is behind them does not matter), and in a tree the path. Of a chain it may
+    yield the bonus token alone, a number per slot, where all that is in front
+    of it are drafts. Numbers beyond their range become the nearest. Without
+    drafts, in a prefill or at k = 0, the first region decides.
 
     ```mlir
     %count, %picks = mtp.accept %drafts, %logits exact {
@@ -108,7 +109,7 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     - (C4) with `custom`, and only then, there is a rule; draft logits are given
       where it sees them.
     - (C5) the rule takes what it names, each once, and yields a count, tokens,
-      and in a tree the path.
+      of a chain perhaps one alone, and in a tree the path.
   }];
   let arguments = (ins Optional<MTP_TokenGrid>:$drafts, MTP_Activation:$logits,
                        Optional<MTP_LogitsGrid>:$draft_logits,
