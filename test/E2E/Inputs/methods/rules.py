@@ -8,12 +8,13 @@ acceptance must be exactly these, at any batch, with preemption and with reused
 prefixes.
 """
 
+import collections
 import itertools
 import math
 import sys
 
 from check import LENGTH, PROMPTS, run
-from target import WEIGHTS, decided, logits_behind, pick, softmax, uniform
+from target import WEIGHTS, decided, logits_behind, philox, pick, softmax, uniform
 
 MAX_K = 4
 
@@ -50,6 +51,18 @@ def typical(tokens, k, temperature):
     return drafts[:kept] + [bonus]
 
 
+def drawn(shares, number, sure=decided):
+    """The first token at which the sum of all up to it exceeds a share of them all."""
+    share, reached = number * sum(shares), 0.0
+    for token, part in enumerate(shares):
+        reached += part
+        if part:
+            sure(reached - share, "a share")
+        if reached > share:
+            return token
+    raise AssertionError("no token")
+
+
 def rejection(tokens, k, temperature):
     drafts, draft_logits = draft(tokens, k, temperature)
     for j, x in enumerate(drafts):
@@ -66,30 +79,107 @@ def rejection(tokens, k, temperature):
         if margin > 0:
             continue
         rest = [max(a - b, 0) for a, b in zip(p, q)]
-        share, reached = uniform(row, 1) * sum(rest), 0.0
-        for token, part in enumerate(rest):
-            reached += part
-            if part:
-                decided(reached - share, "a share")
-            if reached > share:
-                return drafts[:j] + [token]
-    return drafts + [pick(logits_behind(tokens + drafts), temperature, len(tokens) - 1 + k)]
+        return drafts[:j] + [drawn(rest, uniform(row, 1))]
+    row, logits = len(tokens) - 1 + k, logits_behind(tokens + drafts)
+    return drafts + [drawn(softmax(logits, temperature), uniform(row, 1)) if temperature
+                     else pick(logits, 0, row)]
+
+
+def block_rule(p, drafts, number, sure=decided):
+    """How many drafts stay, and the token behind them; p is of k + 1 rows, and a draft
+    has the whole of its distribution. `number` i is of the i drafts, 0 of the token."""
+    kept, before = 0, 1.0
+    for i, x in enumerate(drafts, start=1):
+        before *= p[i - 1][x]
+        chance = before
+        if i < len(drafts):
+            more = before * (1 - p[i][drafts[i]])
+            both = more + 1 - before
+            chance = more / both if both > 0 else 1.0
+        sure(chance - number(i), "a length")
+        if number(i) < chance:
+            kept = i
+    rest = list(p[kept])
+    if kept < len(drafts) and sum(rest) > rest[drafts[kept]]:
+        rest[drafts[kept]] = 0.0
+    return kept, drawn(rest, number(0), sure)
+
+
+def block(tokens, k, temperature):
+    row, drafts, p = len(tokens) - 1, [], []
+    for j in range(k + 1):
+        logits = logits_behind(tokens + drafts)
+        best = pick(logits, 0, row) if temperature == 0 else None
+        p.append(softmax(logits, temperature) if temperature
+                 else [float(x == best) for x in range(len(logits))])
+        if j < k:
+            drafts.append(pick(WEIGHTS["bigrams"][(tokens + drafts)[-1]], 0, row))
+    kept, token = block_rule(p, drafts, lambda i: uniform(row, i))
+    return drafts[:kept] + [token]
 
 
 def expected(method, prompt, k, temperature):
     """Output, rounds and accepted drafts of a sequence."""
-    tokens = prompt + [pick(logits_behind(prompt), temperature, len(prompt) - 1)]
+    # Where no rule decides, the region of accept does: that of block takes the best.
+    plain = 0 if method is block else temperature
+    tokens = prompt + [pick(logits_behind(prompt), plain, len(prompt) - 1)]
     rounds = kept = 0
     while len(tokens) < len(prompt) + LENGTH:
         given = (method(tokens, k, temperature) if k
-                 else [pick(logits_behind(tokens), temperature, len(tokens) - 1)])
+                 else [pick(logits_behind(tokens), plain, len(tokens) - 1)])
         tokens += given
         rounds, kept = rounds + 1, kept + len(given) - 1
     return tokens[len(prompt):][:LENGTH], rounds, kept
 
 
+# The law of block verification: of a chain of two tokens, over many seeds.
+
+CHAIN = [[0.7, 0.3], [0.4, 0.6]]
+SEEDS, STEPS, DRAFTS = 2000, 3, 3
+
+
+def outputs_of_chain(is_by_anchor):
+    """How often each output of three tokens stands behind token 0; a token drafts itself."""
+    counts = collections.Counter()
+    for seed in range(SEEDS):
+        tokens = [0]
+        while len(tokens) <= STEPS:
+            row, drafts = len(tokens) - 1, [tokens[-1]] * DRAFTS
+
+            def number(i):
+                counter = (row, 2, i, 0)
+                if not is_by_anchor:
+                    counter = (row + max(i - 1, 0), 2, int(i == 0), 0)
+                return (philox(counter, (seed, 1))[0] >> 8) / 2 ** 24
+
+            rows = [CHAIN[tokens[-1]]] * (DRAFTS + 1)
+            kept, token = block_rule(rows, drafts, number, sure=lambda *_: None)
+            tokens += drafts[:kept] + [token]
+        counts[tuple(tokens[1:STEPS + 1])] += 1
+    return counts
+
+
+def distance_from_law(counts):
+    """Chi square of seven degrees: above 24.4 in one of a thousand."""
+    distance = 0
+    for output in itertools.product(range(len(CHAIN)), repeat=STEPS):
+        share, last = SEEDS, 0
+        for token in output:
+            share, last = share * CHAIN[last][token], token
+        distance += (counts[output] - share) ** 2 / share
+    return distance
+
+
+def check_laws():
+    good, bad = (distance_from_law(outputs_of_chain(by_anchor)) for by_anchor in (True, False))
+    assert good < 24.4, f"by the anchor: {good}"
+    assert bad > 100, f"by the position: {bad}"
+
+
 def check(name, artifact):
-    method = {"typical": typical, "rejection": rejection}[name]
+    method = {"typical": typical, "rejection": rejection, "block": block}[name]
+    if name == "block":
+        check_laws()
     total = differing = 0
     for temperature, k in itertools.product((0, 1), range(MAX_K + 1)):
         model = [expected(method, prompt, k, temperature) for prompt in PROMPTS]
