@@ -120,6 +120,7 @@ std::string bench::jsonReport(const Results &r, const Options &o) {
   json.field("turns", o.turns);
   json.field("estimate", nameOf(o.estimate));
   json.field("seed", o.seed);
+  json.field("temperature", o.temperature);
   addNumbers(json, "simulated_acceptance", o.acceptance);
   json.key("points");
   json.beginArray();

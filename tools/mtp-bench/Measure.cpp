@@ -187,9 +187,9 @@ Result<Results> bench::measure(Options &options) {
       *std::max_element(options.batches.begin(), options.batches.end());
   for (const Point &point : results.points)
     slots = std::max(slots, point.batch);
-  MTP_ASSIGN_OR_RETURN(
-      std::unique_ptr<Rig> rig,
-      Rig::create(model, slots, options.threads, options.pin, options.seed));
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Rig> rig,
+                       Rig::create(model, slots, options.threads, options.pin,
+                                   options.seed, options.temperature));
   results.machine.push_back(machine->measure(kMachineSeconds));
   MTP_RETURN_IF_ERROR(measurePoints(*rig, options, *machine, results));
   results.prefillKernels = rig->useLibrary(options.deterministic).kernels;

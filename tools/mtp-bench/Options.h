@@ -37,6 +37,8 @@ struct Options {
   /// Rounds that follow each other on the device; a time is one of theirs.
   uint32_t roundsPerLaunch = 1;
   uint64_t seed = 1;
+  /// Of all slots; zero: greedy, and nobody reads logits.
+  float temperature = 0;
   DeviceKind device = DeviceKind::Auto;
   /// Of the driver's GPUs.
   uint32_t gpu = 0;

@@ -20,9 +20,10 @@ Rig::Rig(std::shared_ptr<const Model> model, uint64_t seed)
 
 Result<std::unique_ptr<Rig>> Rig::create(std::shared_ptr<const Model> model,
                                          uint32_t slots, uint32_t threads,
-                                         bool pin, uint64_t seed) {
+                                         bool pin, uint64_t seed,
+                                         float temperature) {
   std::unique_ptr<Rig> rig(new Rig(std::move(model), seed));
-  MTP_RETURN_IF_ERROR(rig->start(slots, threads, pin));
+  MTP_RETURN_IF_ERROR(rig->start(slots, threads, pin, temperature));
   return rig;
 }
 
@@ -53,7 +54,8 @@ static std::vector<uint8_t> randomPage(std::mt19937_64 &random,
   return bytes;
 }
 
-Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
+Status Rig::start(uint32_t slots, uint32_t threads, bool pin,
+                  float temperature) {
   const EnvelopeInfo &e = *loaded->envelope();
   // FORMAT.md: a table holds the context and a round beyond it.
   pagesPerSlot = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
@@ -73,9 +75,12 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin) {
     std::vector<int32_t> row(pagesPerSlot);
     std::iota(row.begin(), row.end(), int32_t(1 + slot * pagesPerSlot));
     MTP_RETURN_IF_ERROR(host->setPageTable(slot, row));
-    // Greedy, as a session without logits: what `mtp-run` does.
+    // As a session without logits: what `mtp-run` does.
     SamplingRow sampling = {};
-    sampling.skipLogits = 1;
+    sampling.seedLow = slot;
+    sampling.temperature = temperature;
+    sampling.topP = 1;
+    sampling.skipLogits = temperature > 0 ? 0 : 1;
     MTP_RETURN_IF_ERROR(host->setSampling(slot, sampling));
     MTP_RETURN_IF_ERROR(host->setDraftLimit(slot, e.maxK));
   }

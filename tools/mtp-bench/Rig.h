@@ -27,7 +27,8 @@ public:
   /// mtp-run.
   static Result<std::unique_ptr<Rig>> create(std::shared_ptr<const Model> model,
                                              uint32_t slots, uint32_t threads,
-                                             bool pin, uint64_t seed);
+                                             bool pin, uint64_t seed,
+                                             float temperature = 0);
 
   const Model &model() const { return *loaded; }
   const Artifact &artifact() const { return contents; }
@@ -75,7 +76,7 @@ public:
 
 private:
   Rig(std::shared_ptr<const Model> model, uint64_t seed);
-  Status start(uint32_t slots, uint32_t threads, bool pin);
+  Status start(uint32_t slots, uint32_t threads, bool pin, float temperature);
   int32_t findState(std::string_view name) const;
   Binding wholeState(uint32_t index) const;
   void writeRow(int32_t state, uint64_t row, std::span<const int32_t> values);

@@ -68,6 +68,9 @@ static void addFlags(CLI::App &app, Options &o) {
   addNumber(app, "--rounds-per-launch", o.roundsPerLaunch,
             "Rounds that follow each other on the device (default: 1)");
   addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
+  addNumber(app, "--temperature", o.temperature,
+            "Temperature of all slots, of rounds that are not from --ids "
+            "(default: 0, greedy)");
   addDeviceFlag(app, o.device, o.gpu);
   addThreadFlags(app, o.threads, o.pin);
   addFlag(app, "--deterministic", o.deterministic,
