@@ -165,11 +165,34 @@ static void lowerToElements(func::FuncOp function) {
   });
 }
 
+/// The elements of `value` in a tensor of their own.
+static Value copyOf(OpBuilder &builder, Location loc, Value value) {
+  return makeTensor(builder, loc, cast<RankedTensorType>(value.getType()),
+                    [&](OpBuilder &inner, ValueRange indices) -> Value {
+                      return tensor::ExtractOp::create(inner, loc, value,
+                                                       indices);
+                    });
+}
+
+/// A loop within another begins with tensors of its own: it may write what the
+/// outer one carries, which that still hands on.
+static void copyInits(scf::ForOp loop) {
+  if (!loop->getParentOfType<scf::ForOp>())
+    return;
+  OpBuilder builder(loop);
+  for (OpOperand &init : loop.getInitArgsMutable())
+    if (isa<RankedTensorType>(init.get().getType()) &&
+        !isa_and_nonnull<tensor::GenerateOp, tensor::SplatOp,
+                         tensor::FromElementsOp>(init.get().getDefiningOp()))
+      init.set(copyOf(builder, loop.getLoc(), init.get()));
+}
+
 /// Makes every loop hand on its tensors in the buffers in which they came.
 /// Where it carries several, one may be another's next value, so that all are
 /// copied before the first is overwritten.
 static void keepLoopBuffers(func::FuncOp function) {
   function.walk([](scf::ForOp loop) {
+    copyInits(loop);
     Operation *yield = loop.getBody()->getTerminator();
     OpBuilder builder(yield);
     Location loc = yield->getLoc();
@@ -178,14 +201,8 @@ static void keepLoopBuffers(func::FuncOp function) {
       if (isa<RankedTensorType>(operand.get().getType()))
         tensors.push_back(&operand);
     if (tensors.size() > 1)
-      for (OpOperand *operand : tensors) {
-        Value value = operand->get();
-        operand->set(makeTensor(
-            builder, loc, cast<RankedTensorType>(value.getType()),
-            [&](OpBuilder &inner, ValueRange indices) -> Value {
-              return tensor::ExtractOp::create(inner, loc, value, indices);
-            }));
-      }
+      for (OpOperand *operand : tensors)
+        operand->set(copyOf(builder, loc, operand->get()));
     for (OpOperand *operand : tensors) {
       Value kept = loop.getRegionIterArg(operand->getOperandNumber());
       operand->set(bufferization::MaterializeInDestinationOp::create(

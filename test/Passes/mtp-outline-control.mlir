@@ -137,6 +137,47 @@ exec.program @nothing function {
 
 // -----
 
+// What a loop carries it may carry from within another, and twice from one start.
+// CHECK: exec.kernel @nested_0
+// CHECK-NOT: tensor
+// CHECK: memref.store
+// CHECK: exec.program @nested
+module {
+exec.program @nested function {
+  %s = exec.input "s" : tensor<2xi32>
+  %x = mtp.per_slot %s {
+  ^bb0(%index: index, %slot: i32):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %zeros = arith.constant dense<0> : tensor<2xi32>
+    %r, %z = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %zeros, %y = %zeros) -> (tensor<2xi32>, tensor<2xi32>) {
+      %q = scf.for %v = %c0 to %c2 step %c1 iter_args(%b = %a) -> (tensor<2xi32>) {
+        %e = tensor.extract %b[%i] : tensor<2xi32>
+        %w = arith.addi %e, %slot : i32
+        %b2 = tensor.insert %w into %b[%v] : tensor<2xi32>
+        scf.yield %b2 : tensor<2xi32>
+      }
+      %kept = tensor.extract %a[%c0] : tensor<2xi32>
+      %more = tensor.insert %kept into %y[%i] : tensor<2xi32>
+      scf.yield %q, %more : tensor<2xi32>, tensor<2xi32>
+    }
+    %one = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %r) -> (tensor<2xi32>) {
+      %q = scf.for %v = %c0 to %c2 step %c1 iter_args(%b = %a) -> (tensor<2xi32>) {
+        %b2 = tensor.insert %slot into %b[%v] : tensor<2xi32>
+        scf.yield %b2 : tensor<2xi32>
+      }
+      scf.yield %q : tensor<2xi32>
+    }
+    %out = arith.addi %one, %z : tensor<2xi32>
+    mtp.yield %out : tensor<2xi32>
+  } : (tensor<2xi32>) -> tensor<2x2xi32> loc("nested")
+  exec.output "x" %x : tensor<2x2xi32>
+}
+}
+
+// -----
+
 // A kernel is known by the name of the location, of those that are joined each once.
 // CHECK-DAG: exec.kernel @look_up_0 #exec.control<
 // CHECK-DAG: exec.kernel @look_up_1 #exec.control<
