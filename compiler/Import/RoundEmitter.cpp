@@ -48,7 +48,7 @@ mlir::mtp::VerifyOp emitVerify(ModelContext &context, mlir::Value drafts) {
   mlir::OpBuilder &builder = context.builder;
   auto verify = mlir::mtp::VerifyOp::create(builder, context.name("verified"),
                                             context.logits(), context.hidden(),
-                                            /*rows=*/mlir::Type(), drafts,
+                                            /*more=*/mlir::TypeRange(), drafts,
                                             /*tree=*/nullptr);
   mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block *block =

@@ -47,6 +47,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     break;
   case Phase::Fuse:
     manager.addPass(passes::createInlineLayersPass());
+    manager.addPass(passes::createVerifyEntriesPass());
     manager.addPass(passes::createAbsorbMLAPass());
     manager.addPass(passes::createFuseConcatProjectionPass());
     manager.addPass(passes::createFuseProjectionsPass());
@@ -54,6 +55,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     break;
   case Phase::Shape:
     manager.addPass(passes::createInstantiateRoundsPass());
+    manager.addPass(passes::createExpandRefreshPass());
     manager.addPass(passes::createExpandDraftChainPass());
     manager.addPass(passes::createExpandDraftTreePass());
     manager.addPass(passes::createExpandVerifyPass());

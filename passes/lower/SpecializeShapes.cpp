@@ -89,15 +89,6 @@ LogicalResult SpecializeShapesPass::checkNames(const Names &taken) {
   return success();
 }
 
-/// The most places ahead at which a prefill reads the prompt.
-static int64_t placesAhead(ModuleOp module) {
-  int64_t ahead = 0;
-  for (PrefillOp prefill : module.getOps<PrefillOp>())
-    for (auto rows : prefill.getBody()->getOps<PromptRowsOp>())
-      ahead = std::max(ahead, int64_t(rows.getAhead()));
-  return ahead;
-}
-
 /// There is a prefill for plain decoding, and where one reads ahead, as
 /// drafters do, one for all drafts.
 static LogicalResult checkPrefills(ModuleOp module, EnvelopeAttr envelope) {

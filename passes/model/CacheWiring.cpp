@@ -35,8 +35,7 @@ private:
   LogicalResult use(Operation *attention, Layer layer, int64_t width);
 
   const SymbolTable &symbols;
-  /// The application, or the attention itself, that has each layer.
-  DenseMap<std::pair<Attribute, int64_t>, Operation *> users;
+  DenseSet<std::pair<Attribute, int64_t>> used;
   /// The applications around the point that is visited.
   SmallVector<Operation *> path;
   size_t visited = 0, visitedOps = 0;
@@ -51,7 +50,7 @@ static Layer layerOf(OpT op, Layer around) {
   return {op.getCacheAttr(), static_cast<int64_t>(*op.getLayer())};
 }
 
-/// One attention with its cache: W7 and W8.
+/// One attention with its cache: W7.
 LogicalResult CacheUses::use(Operation *attention, Layer layer, int64_t width) {
   FlatSymbolRefAttr cache = layer.cache;
   if (!cache) { // W7
@@ -70,15 +69,7 @@ LogicalResult CacheUses::use(Operation *attention, Layer layer, int64_t width) {
     diag.attachNote(declared.getLoc()) << "the cache is declared here";
     return diag;
   }
-  Operation *user = path.empty() ? attention : path.back();
-  auto [it, inserted] = users.insert({{cache.getAttr(), layer.index}, user});
-  if (!inserted) { // W8
-    InFlightDiagnostic diag = user->emitOpError("expected layer ")
-                              << layer.index << " of " << cache
-                              << " to be used once, got a second use";
-    diag.attachNote(it->second->getLoc()) << "the first is here";
-    return diag;
-  }
+  used.insert({cache.getAttr(), layer.index});
   ++count;
   return success();
 }
@@ -126,7 +117,7 @@ LogicalResult CacheUses::checkComplete(ModuleOp module) {
   for (CacheOp cache : module.getOps<CacheOp>()) {
     int64_t layers = cache.getLayers();
     for (int64_t layer = 0; layer < layers; ++layer) {
-      if (!users.contains({cache.getSymNameAttr(), layer})) { // W8
+      if (!used.contains({cache.getSymNameAttr(), layer})) { // W8
         return cache.emitOpError("expected layer ")
                << layer << " to be used by the round";
       }

@@ -25,15 +25,43 @@ def VerifyWiringPass : Pass<"mtp-verify-wiring", "mlir::ModuleOp"> {
     - (W6) The hidden state handed on stands before or after the head's norm, as
       claimed.
     - (W7) Attention is applied with a cache whose entries have its width.
-    - (W8) Every layer of every cache belongs to one application.
-    - (W9) All operations of a function that know positions know the same rows.
-    - (W10) Query and key of an attention are rotated alike.
+    - (W8) Every layer of every cache is used by the round. (What several uses
+      of one must be is checked by `mtp-verify-entries`.)
+    - (W9) What runs on rows that it is given, the region of a draft, verify or
+      accept, uses no rows of the round around it.
+    - (W10) Query and key of an attention are rotated alike, by the rows that
+      attend.
   }];
   let statistics = [
     Statistic<"numDrafters", "drafters-checked",
               "functions whose claimed wiring was compared">,
     Statistic<"numCacheUses", "cache-layers-checked",
               "applications of attention to a layer of a cache">
+  ];
+}
+
+def VerifyEntriesPass : Pass<"mtp-verify-entries", "mlir::ModuleOp"> {
+  let summary = "Check that layers which several rows use hold true entries";
+  let description = [{
+    A layer of a cache may be used by several rows, one after the other, as a
+    drafter that steps does. When all is inlined it is checked that
+
+    - (E1) no two attentions give the same rows entries in one layer: the second
+      would overwrite what the first attended to;
+    - (E2) entries that the target has committed stay: beside the region of
+      `mtp.verify`, a layer that it uses is written at positions from the slot's
+      length on, which verify writes again before it reads them, or with what
+      the target writes there. The latter holds where keys and values are made
+      of tokens and rows by the same ops of the same weights, and a token stands
+      at its own position: tokens and rows are those of a draft step without
+      hidden states, of `mtp.refresh` without them, or of `mtp.prompt_rows`.
+
+    A round without `mtp.verify` does not say what its target is, and is not
+    checked for E2.
+  }];
+  let statistics = [
+    Statistic<"numShared", "layers-shared",
+              "attentions beside the target's on a layer of the target">
   ];
 }
 

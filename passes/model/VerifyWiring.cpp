@@ -92,25 +92,29 @@ static Value getPlainRows(Value rows) {
   return tree ? tree.getRows() : rows;
 }
 
-/// W9: one notion of the rows in every function and region.
+/// Whether the ops of `region` run on rows that they are given, perhaps for
+/// other rows again.
+static bool isGivenRows(Region *region) {
+  return isa_and_nonnull<DraftChainOp, DraftTreeOp, VerifyOp, AcceptOp>(
+      region->getParentOp());
+}
+
+/// W9: an op in such a region uses rows of the region.
 static LogicalResult verifyRows(ModuleOp module) {
-  DenseMap<Region *, std::pair<Value, Operation *>> known;
-  WalkResult result = module.walk([&](Operation *op) {
-    // A round that is written in core ops makes rows of many kinds.
-    if (isa_and_nonnull<RoundOp, PrefillOp>(op->getParentOp()))
+  WalkResult result = module.walk([](Operation *op) -> WalkResult {
+    Region *region = op->getParentRegion();
+    while (region && !isGivenRows(region))
+      region = region->getParentRegion();
+    if (!region)
       return WalkResult::advance();
     for (Value operand : op->getOperands()) {
-      if (!isa<RowsType>(operand.getType()))
+      if (!isa<RowsType>(operand.getType()) ||
+          region->isAncestor(operand.getParentRegion()))
         continue;
-      Value rows = getPlainRows(operand);
-      auto [it, inserted] = known.insert({op->getParentRegion(), {rows, op}});
-      if (!inserted && it->second.first != rows) {
-        InFlightDiagnostic diag = op->emitOpError(
-            "expected the rows that the operations around it know");
-        diag.attachNote(it->second.second->getLoc())
-            << "other rows are used here";
-        return WalkResult::interrupt();
-      }
+      InFlightDiagnostic diag = op->emitOpError(
+          "expected the rows that the region around it is given");
+      diag.attachNote(operand.getLoc()) << "other rows are used, made here";
+      return diag;
     }
     return WalkResult::advance();
   });
@@ -130,9 +134,18 @@ static RopeOp findRope(Value value) {
   return {};
 }
 
-/// W10: query and key are rotated alike, or neither is.
-static LogicalResult verifyRotation(Operation *op, Value query, Value key) {
+/// W10: query and key are rotated alike by the rows that attend, or neither is.
+static LogicalResult verifyRotation(Operation *op, Value query, Value key,
+                                    Value rows) {
   RopeOp q = findRope(query), k = findRope(key);
+  for (RopeOp rope : {q, k}) {
+    if (!rope || getPlainRows(rope.getRows()) == getPlainRows(rows))
+      continue;
+    InFlightDiagnostic diag = op->emitOpError(
+        "expected query and key rotated by the rows that attend");
+    diag.attachNote(rope.getLoc()) << "rotated here, by other rows";
+    return diag;
+  }
   if (!q && !k)
     return success();
   if (!q || !k) {
@@ -156,10 +169,11 @@ static LogicalResult verifyRotation(Operation *op, Value query, Value key) {
 static LogicalResult verifyRotations(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
     if (auto attention = dyn_cast<AttentionOp>(op))
-      return WalkResult(verifyRotation(op, attention.getQ(), attention.getK()));
+      return WalkResult(verifyRotation(op, attention.getQ(), attention.getK(),
+                                       attention.getRows()));
     if (auto attention = dyn_cast<MlaAttentionOp>(op)) {
-      return WalkResult(
-          verifyRotation(op, attention.getQ(), attention.getKPe()));
+      return WalkResult(verifyRotation(op, attention.getQ(), attention.getKPe(),
+                                       attention.getRows()));
     }
     return WalkResult::advance();
   });

@@ -2,6 +2,7 @@
 
 #include "passes/round/DraftPrefill.h"
 #include "passes/round/RoundExpansion.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -26,7 +27,8 @@ static Value carriedRow(Expansion &e, int64_t module) {
 }
 
 LogicalResult mlir::mtp::expandDraftPrefill(Operation *op,
-                                            ArrayRef<Region *> steps) {
+                                            ArrayRef<Region *> steps,
+                                            Region *input) {
   auto verifies = op->getBlock()->getOps<VerifyOp>();
   if (verifies.empty() || !(*verifies.begin())->isBeforeInBlock(op))
     return op->emitOpError("expected an mtp.verify before it, whose hidden "
@@ -47,6 +49,8 @@ LogicalResult mlir::mtp::expandDraftPrefill(Operation *op,
     auto prompt = PromptRowsOp::create(e.builder, e.loc, tokens,
                                        RowsType::get(op->getContext()),
                                        takesHidden ? module : 0);
+    if (module == 1 && input)
+      hidden = e.inlineRegion(*input, hidden)[0];
     SmallVector<Value> args{prompt.getTokens(), prompt.getRows()};
     if (takesHidden)
       args.insert(args.begin() + 1, hidden);
@@ -54,5 +58,77 @@ LogicalResult mlir::mtp::expandDraftPrefill(Operation *op,
     hidden = takesHidden ? results[1] : Value();
   }
   op->erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Drafters in core ops
+//===----------------------------------------------------------------------===//
+
+static Value rowsOfAttention(Operation *op) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return attention.getRows();
+  if (auto attention = dyn_cast<MlaAttentionOp>(op))
+    return attention.getRows();
+  return Value();
+}
+
+/// The ops of the region that `refresh` stands in which attend with its rows,
+/// and those that they are made of.
+static FailureOr<llvm::SetVector<Operation *>> findRun(RefreshOp refresh) {
+  llvm::SetVector<Operation *> run;
+  SmallVector<Operation *> pending;
+  for (Operation &op : *refresh->getBlock())
+    if (rowsOfAttention(&op) == refresh.getRows())
+      pending.push_back(&op);
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    if (!run.insert(op))
+      continue;
+    bool attends = rowsOfAttention(op) == refresh.getRows();
+    for (Value operand : op->getOperands()) {
+      Operation *made = operand.getDefiningOp();
+      bool isGiven = made == refresh && operand != refresh.getAnchor() &&
+                     operand != refresh.getNext();
+      if (!made || made->getBlock() != refresh->getBlock() || isGiven)
+        continue;
+      pending.push_back(made);
+    }
+    if (op == refresh || (!attends && !isMemoryEffectFree(op))) {
+      InFlightDiagnostic diag = refresh.emitOpError(
+          "expected an mtp.prefill in the module, since a prompt does not have "
+          "what is read beside tokens, rows and hidden states");
+      diag.attachNote(op->getLoc()) << "read here";
+      return diag;
+    }
+  }
+  return run;
+}
+
+LogicalResult mlir::mtp::cloneRefreshes(DraftRegionOp draft, Value hidden,
+                                        OpBuilder &builder,
+                                        const IRMapping &mapping) {
+  for (auto refresh : draft.getBody()->getOps<RefreshOp>()) {
+    FailureOr<llvm::SetVector<Operation *>> run = findRun(refresh);
+    if (failed(run))
+      return failure();
+    if (run->empty())
+      continue;
+    auto copy = DraftRegionOp::create(builder, refresh.getLoc(), TypeRange());
+    OpBuilder inner =
+        OpBuilder::atBlockBegin(&copy.getBodyRegion().emplaceBlock());
+    auto prompt = PromptRowsOp::create(
+        inner, refresh.getLoc(), refresh.getTokens().getType(),
+        RowsType::get(refresh.getContext()), refresh.getHidden() ? 1 : 0);
+    IRMapping own(mapping);
+    own.map(refresh.getTokens(), prompt.getTokens());
+    own.map(refresh.getRows(), prompt.getRows());
+    if (refresh.getHidden())
+      own.map(refresh.getHidden(), mapping.lookupOrDefault(hidden));
+    for (Operation &op : *draft.getBody())
+      if (run->contains(&op))
+        inner.clone(op, own);
+    YieldOp::create(inner, refresh.getLoc());
+  }
   return success();
 }

@@ -4,6 +4,7 @@
 #define MTP_PASSES_ROUND_DRAFTPREFILL_H
 
 #include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace mlir::mtp {
 
@@ -11,7 +12,15 @@ namespace mlir::mtp {
 /// are filled. Module d runs over the rows whose token d places on belongs to
 /// the prompt; the first round has the rows after those, and needs the hidden
 /// state before them. A step that takes none runs over all rows.
-LogicalResult expandDraftPrefill(Operation *op, ArrayRef<Region *> steps);
+LogicalResult expandDraftPrefill(Operation *op, ArrayRef<Region *> steps,
+                                 Region *input = nullptr);
+
+/// Writes what a drafter in core ops does with a prompt: what attends with the
+/// rows that an mtp.refresh of `draft` gives, and what that is made of, over
+/// the chunk's rows. `hidden` are the target's hidden states of these.
+/// `mapping` has what was cloned already.
+LogicalResult cloneRefreshes(DraftRegionOp draft, Value hidden,
+                             OpBuilder &builder, const IRMapping &mapping);
 
 } // namespace mlir::mtp
 

@@ -204,13 +204,32 @@ static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
 // Rounds
 //===----------------------------------------------------------------------===//
 
+/// The rows that were verified, and the drafts that lead to each.
+static PickedRows rowsOfWindow(AcceptOp op, int64_t k) {
+  PickedRows rows{op.getRows(), {}, nullptr, {}};
+  for (int64_t node = 0; node <= k; ++node) {
+    rows.nodes.push_back(node);
+    SmallVector<int64_t> path;
+    for (int64_t above = node; above > 0;
+         above = op.getTree() ? (*op.getTree())[above] : above - 1)
+      path.insert(path.begin(), above - 1);
+    rows.paths.push_back(path);
+  }
+  return rows;
+}
+
 static LogicalResult expandInRound(AcceptOp op) {
   Expansion e(op);
   int64_t k = *e.roundK();
   if (failed(checkDrafts(op, k, op.getDrafts(), op.getTree())))
     return failure();
-  Value picked =
-      e.inlineRegion(op.getBodyRegion(), {op.getLogits(), op.getRows()})[0];
+  if (failed(checkRegion(op, k)))
+    return failure();
+  PickedRows rows = rowsOfWindow(op, k);
+  auto drafts = [&] { return op.getDrafts(); };
+  rows.drafts = drafts;
+  Value picked = e.inlineRegion(op.getBodyRegion(),
+                                e.pickArguments(op, op.getLogits(), rows))[0];
   e.output("picks", picked);
   Value picks = e.bySlot(picked, k + 1);
   if (op.getRule() == AcceptRule::Custom)
@@ -278,6 +297,17 @@ static void expandFunction(AcceptTreeOp op) {
 // Prefills
 //===----------------------------------------------------------------------===//
 
+/// The token of each sequence's last row.
+static Value lastTokens(Expansion &e) {
+  useState(e.module, states::kPromptTokens, placesAhead(e.module));
+  SlotBody body(e.builder, e.loc, "last_tokens", e.slots());
+  Value last = body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow),
+                                 sequenceWord(body, SequenceWord::Rows)),
+                        1);
+  return body.yield(body.load(states::kPromptTokens, {body.constant(0), last}))
+      .front();
+}
+
 /// Picks for the last row of each sequence; nothing was drafted.
 static void expandInPrefill(AcceptOp op) {
   Expansion e(op);
@@ -292,8 +322,12 @@ static void expandInPrefill(AcceptOp op) {
     own.push_back(body.vector(body.constant(0)));
   ValueRange last = body.yield(own);
   Value logits = e.takeRows(op.getLogits(), last[0]);
-  Value picks = e.inlineRegion(op.getBodyRegion(),
-                               {logits, e.makeRows(e.slots(), last[1])})[0];
+  SmallVector<Value> args{logits, e.makeRows(e.slots(), last[1])};
+  if (op.seesPaths()) {
+    args.push_back(e.slots());
+    args.push_back(e.bySlot(lastTokens(e), 1));
+  }
+  Value picks = e.inlineRegion(op.getBodyRegion(), args)[0];
   e.output("logits", logits);
   e.output("picks", picks);
   SmallVector<Value> all{last[2], e.bySlot(picks, 1)};

@@ -27,6 +27,24 @@ struct ExpandDraftChainPass
 };
 } // namespace
 
+/// The region that makes hidden states of the target's; null without one.
+static Region *inputOf(DraftChainOp op) {
+  return op.getInputRegion().empty() ? nullptr : &op.getInputRegion();
+}
+
+/// Where draft d will be verified, and where deeper ones' modules run.
+static SmallVector<Value> writePlaces(Refresh &refresh, int64_t k,
+                                      int64_t modules) {
+  return refresh.writePlaces([&](SlotBody &body, Value n) {
+    SmallVector<Value> positions;
+    for (int64_t d = 1; d <= k; ++d)
+      positions.push_back(body.add(n, d - 1));
+    for (int64_t d = modules + 1; d <= k; ++d)
+      positions.push_back(body.add(n, d - modules - refresh.takesHidden()));
+    return positions;
+  });
+}
+
 /// A draft is picked as the target's row at its place will pick: by the accept
 /// op's region, for the same slot and position, and so with the same parameters
 /// and the same noise. Returns all drafts of a slot side by side, and where
@@ -37,17 +55,16 @@ static FailureOr<SmallVector<Value>> expandInRound(DraftChainOp op) {
       llvm::to_vector(llvm::make_pointer_range(op.getSteps()));
   int64_t k = *e.roundK(), modules = steps.size();
   int64_t refreshed = std::min(k, modules);
-  Refresh refresh(e, steps, refreshed);
-  // Where draft d will be verified, and where deeper ones' modules run.
-  SmallVector<Value> places = refresh.writePlaces([&](SlotBody &body, Value n) {
-    SmallVector<Value> positions;
-    for (int64_t d = 1; d <= k; ++d)
-      positions.push_back(body.add(n, d - 1));
-    for (int64_t d = modules + 1; d <= k; ++d)
-      positions.push_back(body.add(n, d - modules - refresh.takesHidden()));
-    return positions;
-  });
+  Refresh refresh(e, steps, refreshed, inputOf(op));
+  SmallVector<Value> places = writePlaces(refresh, k, modules);
   SmallVector<Value> drafts;
+  auto sideBySide = [&]() -> Value {
+    SlotBody body(e.builder, e.loc, "drafts", e.slots(), drafts);
+    SmallVector<Value> own;
+    for (size_t i = 0; i < drafts.size(); ++i)
+      own.push_back(body.input(i));
+    return body.yield(body.vector(own)).front();
+  };
   SmallVector<std::pair<Value, int64_t>> draftLogits;
   ModuleOutputs last;
   for (int64_t d = 1; d <= k; ++d) {
@@ -62,18 +79,19 @@ static FailureOr<SmallVector<Value>> expandInRound(DraftChainOp op) {
                           e.makeRows(e.slots(), places[k + d - modules - 1]));
       logits = last.logits;
     }
-    FailureOr<Value> draft = e.pick(
-        logits, e.makeRows(e.slots(), places[d - 1]), op.getVocabularyAttr());
+    FailureOr<Value> draft =
+        e.pick(logits,
+               {e.makeRows(e.slots(), places[d - 1]),
+                {d - 1},
+                sideBySide,
+                {llvm::to_vector(llvm::seq<int64_t>(0, d - 1))}},
+               op.getVocabularyAttr());
     if (failed(draft))
       return failure();
     drafts.push_back(*draft);
     draftLogits.push_back({logits, 1});
   }
-  SlotBody body(e.builder, e.loc, "drafts", e.slots(), drafts);
-  SmallVector<Value> own;
-  for (size_t i = 0; i < drafts.size(); ++i)
-    own.push_back(body.input(i));
-  SmallVector<Value> results{body.yield(body.vector(own)).front()};
+  SmallVector<Value> results{sideBySide()};
   if (op.getDraftLogits())
     results.push_back(op.getDraftLogits().use_empty()
                           ? Value()
@@ -84,7 +102,8 @@ static FailureOr<SmallVector<Value>> expandInRound(DraftChainOp op) {
 static LogicalResult expand(DraftChainOp op) {
   if (isa<PrefillOp>(op->getParentOp()))
     return expandDraftPrefill(
-        op, llvm::to_vector(llvm::make_pointer_range(op.getSteps())));
+        op, llvm::to_vector(llvm::make_pointer_range(op.getSteps())),
+        inputOf(op));
   FailureOr<SmallVector<Value>> results = expandInRound(op);
   if (failed(results))
     return failure();

@@ -142,8 +142,21 @@ Value TreeWriter::logitsOf(ArrayRef<int64_t> nodes) {
 LogicalResult TreeWriter::rank(Value logits, Value verifiedAt,
                                const Level &level) {
   int64_t rows = level.nodes.size();
+  PickedRows place{verifiedAt, level.nodes, nullptr, {}};
+  SmallVector<int64_t> through;
+  for (int64_t node : level.nodes) {
+    SmallVector<int64_t> path;
+    for (int64_t above = node; above > 0; above = parents[above])
+      path.insert(path.begin(), above);
+    int64_t first = through.size();
+    llvm::append_range(through, path);
+    place.paths.push_back(
+        llvm::to_vector(llvm::seq<int64_t>(first, through.size())));
+  }
+  auto drafts = [&] { return tokensOf(through); };
+  place.drafts = drafts;
   for (int64_t rank = 0; rank < level.width; ++rank) {
-    FailureOr<Value> picks = e.pick(logits, verifiedAt, op.getVocabularyAttr());
+    FailureOr<Value> picks = e.pick(logits, place, op.getVocabularyAttr());
     if (failed(picks))
       return failure();
     for (auto [row, node] : llvm::enumerate(level.nodes))

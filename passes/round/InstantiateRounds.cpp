@@ -12,11 +12,14 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
 #include "passes/round/CloneCaptures.h"
+#include "passes/round/DraftPrefill.h"
+#include "passes/round/RefineTypes.h"
 #include "passes/support/Calls.h"
 #include "passes/support/CountRows.h"
+#include "passes/support/RoundStates.h"
+#include "passes/support/SlotBody.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_INSTANTIATEROUNDSPASS
@@ -46,26 +49,27 @@ private:
 // Values that only one op knows
 //===----------------------------------------------------------------------===//
 
-/// Gives the verify a third result, its rows, and tells the accept of its
-/// logits; gives the accept of a tree its path, and tells the commit.
+/// Gives the verify another result, its rows, and tells the accept, whatever
+/// was made of the logits; gives the accept of a tree its path, and tells the
+/// commit.
 static void linkParts(Block &body) {
   OpBuilder builder(body.getParentOp()->getContext());
   for (auto verify : llvm::to_vector(body.getOps<VerifyOp>())) {
     if (verify.getRows())
       continue;
     builder.setInsertionPoint(verify);
-    auto linked = VerifyOp::create(
-        builder, verify.getLoc(), verify.getLogits().getType(),
-        verify.getHidden().getType(), RowsType::get(builder.getContext()),
-        verify.getDrafts(), verify.getTreeAttr());
+    SmallVector<Type> types(verify.getResultTypes());
+    types.push_back(RowsType::get(builder.getContext()));
+    auto linked = VerifyOp::create(builder, verify.getLoc(), types,
+                                   verify->getOperands(), verify->getAttrs());
     linked.getBodyRegion().takeBody(verify.getBodyRegion());
-    verify.replaceAllUsesWith(linked.getResults().take_front(2));
+    verify.replaceAllUsesWith(linked.getResults().drop_back());
     verify.erase();
   }
   for (auto accept : llvm::to_vector(body.getOps<AcceptOp>())) {
-    auto verify = accept.getLogits().getDefiningOp<VerifyOp>();
-    if (verify && !accept.getRows())
-      accept.getRowsMutable().assign(verify.getRows());
+    auto verifies = body.getOps<VerifyOp>();
+    if (!verifies.empty() && !accept.getRows())
+      accept.getRowsMutable().assign((*verifies.begin()).getRows());
     if (!accept.getTree() || accept.getPath())
       continue;
     builder.setInsertionPoint(accept);
@@ -95,26 +99,60 @@ static void dropDrafts(AcceptOp accept) {
   accept.getRuleRegion().getBlocks().clear();
 }
 
-static LogicalResult dropDrafts(Block &body) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+static void dropDrafts(Block &body) {
+  for (Operation &op : body) {
     if (auto verify = dyn_cast<VerifyOp>(op)) {
       verify.getDraftsMutable().clear();
       verify.removeTreeAttr();
     } else if (auto accept = dyn_cast<AcceptOp>(op)) {
       dropDrafts(accept);
-    } else if (isa<DraftChainOp, DraftTreeOp>(op)) {
-      if (!op.use_empty()) {
-        InFlightDiagnostic diag = op.emitOpError(
-            "expected no use of the drafts but by mtp.verify and mtp.accept: "
-            "at k = 0 there are none");
-        diag.attachNote(op.getUsers().begin()->getLoc())
-            << "they are used here";
-        return diag;
-      }
-      op.erase();
     }
   }
-  return success();
+}
+
+/// Of each slot no numbers, of a type that has them for each draft.
+static Value makeNoDrafts(OpBuilder &builder, Operation *draft, Type type) {
+  auto grid = cast<RankedTensorType>(type);
+  SmallVector<int64_t> shape(grid.getShape());
+  shape[1] = 0;
+  auto ints =
+      RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  Value slots = SlotsOp::create(builder, draft->getLoc(), ints);
+  SlotBody body(builder, draft->getLoc(), "no_drafts", slots);
+  auto none = RankedTensorType::get(ArrayRef(shape).drop_front(),
+                                    grid.getElementType());
+  return body.yield(body.empty(none)).front();
+}
+
+/// At k = 0 what drafts is gone: who else reads drafts sees that there are
+/// none.
+static void eraseDraft(Operation *op) {
+  OpBuilder builder(op);
+  for (Value result : op->getResults())
+    if (!result.use_empty())
+      result.replaceAllUsesWith(makeNoDrafts(builder, op, result.getType()));
+  op->erase();
+}
+
+/// What an mtp.draft holds stands in its place.
+static void inlineDraft(DraftRegionOp op) {
+  Block &inner = *op.getBody();
+  Operation *yield = inner.getTerminator();
+  op.replaceAllUsesWith(yield->getOperands());
+  yield->erase();
+  op->getBlock()->getOperations().splice(op->getIterator(),
+                                         inner.getOperations());
+  op.erase();
+}
+
+static void placeDrafts(Block &body, int64_t k) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+    auto region = dyn_cast<DraftRegionOp>(op);
+    if (k > 0 && region)
+      inlineDraft(region);
+    else if (k == 0 && isa<DraftChainOp, DraftTreeOp, DraftRegionOp>(op))
+      eraseDraft(&op);
+  }
 }
 
 /// Makes `mtp.k` the constant k in `op`. Returns whether it is used.
@@ -152,7 +190,7 @@ static LogicalResult isSameInPrefill(Operation *user, Operation *made) {
 /// read.
 static LogicalResult cloneForPrompt(RoundOp round, OpBuilder &builder,
                                     IRMapping &mapping) {
-  Operation *commit = nullptr;
+  CommitOp commit;
   for (Operation &op : *round.getBody()) {
     if (auto verify = dyn_cast<VerifyOp>(op)) {
       auto copy = cast<VerifyOp>(builder.clone(op, mapping));
@@ -160,8 +198,8 @@ static LogicalResult cloneForPrompt(RoundOp round, OpBuilder &builder,
       copy.removeTreeAttr();
     } else if (auto accept = dyn_cast<AcceptOp>(op)) {
       dropDrafts(cast<AcceptOp>(builder.clone(op, mapping)));
-    } else if (isa<CommitOp>(op)) {
-      commit = &op;
+    } else if (auto last = dyn_cast<CommitOp>(op)) {
+      commit = last;
     }
   }
   if (!commit || round.getBody()->getOps<VerifyOp>().empty())
@@ -169,8 +207,12 @@ static LogicalResult cloneForPrompt(RoundOp round, OpBuilder &builder,
         "expected an mtp.prefill in the module, since the round "
         "has no mtp.verify and mtp.commit that say what it does");
   for (Operation &op : *round.getBody())
-    if (isa<DraftChainOp, DraftTreeOp>(op))
+    if (auto draft = dyn_cast<DraftRegionOp>(op)) {
+      if (failed(cloneRefreshes(draft, commit.getHidden(), builder, mapping)))
+        return failure();
+    } else if (isa<DraftChainOp, DraftTreeOp>(op)) {
       builder.clone(op, mapping);
+    }
   builder.clone(*commit, mapping);
   return success();
 }
@@ -272,108 +314,35 @@ static LogicalResult makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
 // Instances
 //===----------------------------------------------------------------------===//
 
-/// The value that `value` is a cast of, with a type that says more.
-static Value peelCast(Value value) {
-  auto cast = value.getDefiningOp<tensor::CastOp>();
-  return cast ? cast.getSource() : value;
-}
-
-/// What one slot has of `type`.
-static Type slotType(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  if (tensor.getRank() == 1)
-    return tensor.getElementType();
-  return RankedTensorType::get(tensor.getShape().drop_front(),
-                               tensor.getElementType());
-}
-
-/// Folds `op` and what stands in it.
-static void fold(Operation *op) {
-  RewritePatternSet patterns(op->getContext());
-  for (Dialect *dialect : op->getContext()->getLoadedDialects())
-    dialect->getCanonicalizationPatterns(patterns);
-  for (RegisteredOperationName name :
-       op->getContext()->getRegisteredOperations())
-    name.getCanonicalizationPatterns(patterns, op->getContext());
-  for (Region &region : op->getRegions())
-    (void)applyPatternsGreedily(region,
-                                FrozenRewritePatternSet(std::move(patterns)));
-}
-
-/// The types of a body's arguments follow from the operands, those of the
-/// results from what it yields.
-static void refine(PerSlotOp op) {
-  for (auto [argument, input] :
-       llvm::zip(op.getInputArguments(), op.getInputs()))
-    argument.setType(slotType(input.getType()));
-  fold(op);
-  YieldOp yield = op.getYield();
-  for (auto [operand, result] :
-       llvm::zip(yield->getOpOperands(), op.getResults())) {
-    operand.set(peelCast(operand.get()));
-    SmallVector<int64_t> shape{ShapedType::kDynamic};
-    if (auto own = dyn_cast<RankedTensorType>(operand.get().getType()))
-      llvm::append_range(shape, own.getShape());
-    result.setType(cast<RankedTensorType>(result.getType()).clone(shape));
+/// Unrolls loops and takes the branch that is taken. Bounds of an inner loop
+/// may follow from an outer one's.
+static LogicalResult flatten(Operation *instance) {
+  Block &body = instance->getRegion(0).front();
+  fold(instance);
+  while (true) {
+    auto loops = llvm::to_vector(body.getOps<scf::ForOp>());
+    if (loops.empty())
+      break;
+    for (scf::ForOp loop : loops)
+      if (failed(loopUnrollFull(loop)))
+        return loop.emitOpError("expected bounds that follow from mtp.k: the "
+                                "ops of a round are known when it is compiled");
+    fold(instance);
   }
+  for (Operation &op : body)
+    if (isa<scf::IfOp, scf::IndexSwitchOp, scf::WhileOp>(op))
+      return op.emitOpError("expected a condition that follows from mtp.k: the "
+                            "ops of a round are known when it is compiled");
+  return success();
 }
 
-static void refineTypes(Block &body, int64_t k);
-
-/// The rule sees what a slot has of k drafts.
-static void refine(AcceptOp op, int64_t k) {
-  if (op.getRuleRegion().empty())
-    return;
-  Block &rule = op.getRuleRegion().front();
-  for (auto [name, argument] :
-       llvm::zip_equal(op.getRuleArguments(), rule.getArguments())) {
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
-    if (!type || type.getRank() < 2)
-      continue;
-    bool isDrafts =
-        name == RuleArgument::Drafts || name == RuleArgument::DraftLogits;
-    SmallVector<int64_t> shape(type.getShape());
-    shape[1] = isDrafts ? k : k + 1;
-    argument.setType(type.clone(shape));
-  }
-  refineTypes(rule, k);
-}
-
-/// A result for each row of a slot: as many groups as the operand has.
-static void refineGroups(Operation *op) {
-  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
-  if (from.getRank() != 3)
-    return;
-  for (Value result : op->getResults()) {
-    auto type = cast<RankedTensorType>(result.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[1] = from.getDimSize(1);
-    result.setType(type.clone(shape));
-  }
-}
-
-/// Gives every op of the round the types that follow from k.
-static void refineTypes(Block &body, int64_t k) {
-  for (Operation &op : llvm::make_early_inc_range(body)) {
-    for (OpOperand &operand : op.getOpOperands())
-      operand.set(peelCast(operand.get()));
-    if (auto perSlot = dyn_cast<PerSlotOp>(op))
-      refine(perSlot);
-    else if (auto accept = dyn_cast<AcceptOp>(op))
-      refine(accept, k);
-    else if (isa<EntropyOp, GatherOp, LogSumExpOp, ProbabilitiesOp, TopKOp>(op))
-      refineGroups(&op);
-  }
-  for (auto cast : llvm::to_vector(body.getOps<tensor::CastOp>()))
-    if (cast->use_empty())
-      cast->erase();
-}
-
-static LogicalResult unrollLoops(Block &body) {
-  for (auto loop : llvm::to_vector(body.getOps<scf::ForOp>()))
-    if (failed(loopUnrollFull(loop)))
-      return loop.emitOpError("expected bounds that follow from mtp.k: the ops "
-                              "of a round are known when it is compiled");
+/// What is read of a state goes by mtp.k, at least one row of each slot.
+static LogicalResult checkCounts(Block &body) {
+  for (auto read : body.getOps<ReadStateOp>())
+    if (read.getCount())
+      return read.emitOpError("expected a number of rows that follows from "
+                              "mtp.k, at least one; what a round of k = 0 does "
+                              "without stands in an mtp.draft");
   return success();
 }
 
@@ -388,21 +357,15 @@ LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k) {
     cast<PrefillOp>(instance).setK(k);
   ++numRounds;
   Block &body = instance->getRegion(0).front();
-  if (k == 0 && failed(dropDrafts(body)))
-    return failure();
+  if (k == 0)
+    dropDrafts(body);
+  placeDrafts(body, k);
   linkParts(body);
   bool goesByK = setDrafts(instance, k);
-  bool hasRule = llvm::any_of(body.getOps<AcceptOp>(), [](AcceptOp accept) {
-    return accept.getRule() == AcceptRule::Custom;
-  });
-  if (!goesByK && !hasRule)
-    return success();
-  fold(instance);
-  if (failed(unrollLoops(body)))
+  if (goesByK && failed(flatten(instance)))
     return failure();
-  fold(instance);
-  refineTypes(body, k);
-  return success();
+  refineTypes(instance, k);
+  return checkCounts(body);
 }
 
 /// Whether a prefill does more where drafting is on: only a drafter reads the
@@ -411,7 +374,7 @@ static bool servesDrafting(PrefillOp prefill) {
   return prefill
       .walk([](Operation *op) {
         auto rows = dyn_cast<PromptRowsOp>(op);
-        return isa<DraftChainOp, DraftTreeOp, KOp>(op) ||
+        return isa<DraftChainOp, DraftTreeOp, DraftRegionOp, KOp>(op) ||
                        (rows && rows.getAhead() > 0)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
@@ -425,6 +388,8 @@ void InstantiateRoundsPass::runOnOperation() {
   if (rounds.empty() || (*rounds.begin()).getK())
     return;
   RoundOp round = *rounds.begin();
+  if (failed(verifyRoundStates(module)))
+    return signalPassFailure();
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   // What a round decides in core ops may be any rule.
   if (envelope.getMaxK() > 0 && round.getBody()->getOps<AcceptOp>().empty())

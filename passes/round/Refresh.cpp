@@ -6,11 +6,23 @@ using namespace mlir;
 using namespace mlir::mtp;
 using Predicate = SlotBody::Predicate;
 
-Refresh::Refresh(Expansion &e, ArrayRef<Region *> steps, int64_t count)
-    : e(e), steps(steps), k(*e.roundK()), rows(count) {
+static void useWindow(ModuleOp module) {
   for (llvm::StringRef state :
        {states::kLength, states::kAccepted, states::kWindow})
-    useState(e.module, state);
+    useState(module, state);
+}
+
+Refresh::Refresh(Expansion &e, ArrayRef<Region *> steps, int64_t count,
+                 Region *input)
+    : e(e), steps(steps), input(input),
+      hasHidden(steps.front()->getNumArguments() == 3), k(*e.roundK()),
+      rows(count) {
+  useWindow(e.module);
+}
+
+Refresh::Refresh(Expansion &e, bool takesHidden)
+    : e(e), hasHidden(takesHidden), k(*e.roundK()), rows(1) {
+  useWindow(e.module);
 }
 
 /// The tokens of a module's rows: the window's, behind the anchor the drafts so
@@ -77,17 +89,32 @@ SmallVector<Value> Refresh::writePlaces(
   return SmallVector<Value>(places);
 }
 
+static Type activation(OpBuilder &builder, int64_t width) {
+  return RankedTensorType::get({ShapedType::kDynamic, width},
+                               builder.getF32Type());
+}
+
+Value Refresh::readHidden(int64_t width) {
+  useState(e.module, states::kHidden, width);
+  return ReadStateOp::create(e.builder, e.loc, activation(e.builder, width),
+                             states::kHidden, e.slots(), rowsOf(1));
+}
+
+Value Refresh::makeRows(int64_t module) {
+  Rows &of = rows[module - 1];
+  return e.makeRows(of.slots, of.positions);
+}
+
 /// Module 1 reads the target's hidden states of the verified rows; module d
 /// reads its carry and then what module d - 1 hands on.
 Value Refresh::hiddenOf(int64_t module, Value before) {
+  if (module == 1 && input)
+    return e.inlineRegion(*input,
+                          readHidden(widthOf(input->getArgument(0))))[0];
   int64_t width = widthOf(steps[module - 1]->getArgument(1));
-  auto type = RankedTensorType::get({ShapedType::kDynamic, width},
-                                    e.builder.getF32Type());
-  if (module == 1) {
-    useState(e.module, states::kHidden, width);
-    return ReadStateOp::create(e.builder, e.loc, type, states::kHidden,
-                               e.slots(), rowsOf(module));
-  }
+  if (module == 1)
+    return readHidden(width);
+  Type type = activation(e.builder, width);
   std::string carry = states::carry(module);
   useState(e.module, carry, width);
   Value kept = ReadStateOp::create(e.builder, e.loc, type, carry, e.slots(),
@@ -120,5 +147,5 @@ ModuleOutputs Refresh::run(int64_t module, Value before,
     of.tokens = e.byRow(body.yield(tokensOf(body, module, known)).front());
   }
   Value hidden = takesHidden() ? hiddenOf(module, before) : Value();
-  return step(module, of.tokens, hidden, e.makeRows(of.slots, of.positions));
+  return step(module, of.tokens, hidden, makeRows(module));
 }

@@ -25,8 +25,12 @@ struct ModuleOutputs {
 /// Writes the refreshes of a round of k drafts.
 class Refresh {
 public:
-  /// `steps` are the modules; the first `count` are refreshed.
-  Refresh(Expansion &e, ArrayRef<Region *> steps, int64_t count);
+  /// `steps` are the modules; the first `count` are refreshed. `input`, where
+  /// it is one, makes the first module's hidden states of the target's.
+  Refresh(Expansion &e, ArrayRef<Region *> steps, int64_t count,
+          Region *input = nullptr);
+  /// The rows of one module that somebody else runs.
+  Refresh(Expansion &e, bool takesHidden);
 
   /// Writes what is known before the first draft; `more` adds positions of a
   /// slot, which are returned.
@@ -41,7 +45,12 @@ public:
   /// The anchor's row among those of `module`, as an index of all rows.
   Value anchor(int64_t module) { return rows[module - 1].anchor; }
 
-  bool takesHidden() const { return steps.front()->getNumArguments() == 3; }
+  bool takesHidden() const { return hasHidden; }
+  /// What the first module's rows are made of: their tokens, the rows, and the
+  /// target's hidden states of them.
+  Value tokens() { return rows.front().tokens; }
+  Value makeRows(int64_t module);
+  Value readHidden(int64_t width);
 
 private:
   struct Rows {
@@ -57,6 +66,8 @@ private:
 
   Expansion &e;
   SmallVector<Region *> steps;
+  Region *input = nullptr;
+  bool hasHidden;
   int64_t k;
   SmallVector<Rows> rows;
 };

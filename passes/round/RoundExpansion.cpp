@@ -1,7 +1,6 @@
 //===- RoundExpansion.cpp - What the expansions of a round share ----------===//
 
 #include "passes/round/RoundExpansion.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -72,51 +71,6 @@ SmallVector<Value> Expansion::inlineRegion(Region &region, ValueRange args) {
   return llvm::map_to_vector(
       body.getTerminator()->getOperands(),
       [&](Value yielded) { return mapping.lookupOrDefault(yielded); });
-}
-
-/// Makes `op`, written for logits over the target's vocabulary, read logits
-/// over `tokens`.
-static LogicalResult useVocabulary(Operation *op, FlatSymbolRefAttr tokens) {
-  if (auto argmax = dyn_cast<ArgmaxOp>(op))
-    argmax.setTokensAttr(tokens);
-  else if (auto sample = dyn_cast<SampleOp>(op))
-    sample.setTokensAttr(tokens);
-  else if (auto exclude = dyn_cast<ExcludeOp>(op)) {
-    exclude.setTokensAttr(tokens);
-    exclude.getResult().setType(exclude.getLogits().getType());
-  } else
-    return op->emitOpError("expected mtp.argmax, mtp.sample or mtp.exclude, as "
-                           "drafts of the vocabulary ")
-           << tokens << " are picked by this region, too";
-  return success();
-}
-
-FailureOr<Value> Expansion::pick(Value logits, Value rows,
-                                 FlatSymbolRefAttr tokens) {
-  auto accepts = parent->getRegion(0).getOps<AcceptOp>();
-  if (accepts.empty()) {
-    op->emitOpError("expected an mtp.accept after it: drafts are picked by its "
-                    "region");
-    return failure();
-  }
-  Block &body = (*accepts.begin()).getBodyRegion().front();
-  IRMapping mapping;
-  mapping.map(body.getArguments(), ValueRange{logits, rows});
-  // Values over the vocabulary: the logits, and what is made of them.
-  llvm::SmallDenseSet<Value> narrow{logits};
-  for (Operation &inner : body.without_terminator()) {
-    Operation *copy = builder.clone(inner, mapping);
-    bool readsLogits = llvm::any_of(copy->getOperands(), [&](Value operand) {
-      return narrow.contains(operand);
-    });
-    if (!tokens || !readsLogits)
-      continue;
-    if (failed(useVocabulary(copy, tokens)))
-      return failure();
-    if (isa<ExcludeOp>(copy))
-      narrow.insert(copy->getResult(0));
-  }
-  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
 }
 
 void Expansion::output(llvm::StringRef name, Value value) {

@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/support/RoundStates.h"
 #include "passes/support/SlotBody.h"
@@ -23,6 +24,19 @@ namespace mlir::mtp {
 /// The output of a round that says of each slot how many drafts it could have
 /// accepted; mtp-repeat-rounds takes it into the ring.
 inline constexpr llvm::StringLiteral kDraftedOutput = "drafted";
+
+/// Rows for which tokens are picked, as many of each slot.
+struct PickedRows {
+  /// With the position at which the picked token's row is verified.
+  Value rows;
+  /// Which rows of a slot's window they are.
+  SmallVector<int64_t> nodes;
+  /// The drafts of a slot that the paths go through, side by side; called only
+  /// where they are read.
+  llvm::function_ref<Value()> drafts;
+  /// Of each row the places among them that lead to it; the anchor comes first.
+  SmallVector<SmallVector<int64_t>> paths;
+};
 
 /// Writes core ops in place of one op of a round or a prefill.
 class Expansion {
@@ -46,7 +60,11 @@ public:
   SmallVector<Value> inlineRegion(Region &region, ValueRange args);
   /// What the round's accept op picks from `logits`, the columns of which stand
   /// for these tokens, or for themselves.
-  FailureOr<Value> pick(Value logits, Value rows, FlatSymbolRefAttr tokens);
+  FailureOr<Value> pick(Value logits, const PickedRows &picked,
+                        FlatSymbolRefAttr tokens);
+  /// The arguments of the region of `accept` for these rows.
+  SmallVector<Value> pickArguments(AcceptOp accept, Value logits,
+                                   const PickedRows &picked);
   void output(llvm::StringRef name, Value value);
 
   ModuleOp module;
@@ -54,6 +72,11 @@ public:
   OpBuilder builder;
 
 private:
+  LogicalResult selectCaptured(AcceptOp accept, const PickedRows &picked,
+                               IRMapping &mapping);
+  Value takeNodes(Value x, ArrayRef<int64_t> nodes);
+  Value pathsTo(const PickedRows &picked);
+
   Operation *op;
   Operation *parent;
   std::optional<int64_t> k;
@@ -65,6 +88,10 @@ LogicalResult checkInstantiated(Operation *op);
 /// Checks that an op of a round has k drafts per slot, and room in its tree.
 LogicalResult checkDrafts(Operation *op, int64_t k, Value drafts,
                           std::optional<llvm::ArrayRef<int64_t>> tree);
+
+/// Checks that the region of `accept` stores nothing, and that what it captures
+/// has rows for its rows.
+LogicalResult checkRegion(AcceptOp accept, int64_t k);
 
 /// Expands every op of a kind under `root`, and counts them.
 template <typename OpT, typename ExpandFn>

@@ -15,8 +15,10 @@ def InstantiateRoundsPass : Pass<"mtp-instantiate-rounds", "mlir::ModuleOp"> {
   let description = [{
     Makes of a round without k one for each k from 0 to max_k, in which `mtp.k`
     is a constant: code is folded, loops over constant ranges are unrolled, and
-    extents that follow from k become static. At k = 0 nothing is drafted: the
-    draft operation is gone, verify and accept have no drafts.
+    extents that follow from k become static, those of drafts and picks, too. At
+    k = 0 nothing is drafted: the draft operation and what an `mtp.draft` holds
+    are gone, verify and accept have no drafts, and who else reads drafts sees
+    that there are none. Else the ops of an `mtp.draft` stand in its place.
 
     A prefill is instantiated for k = 0, and for k = max_k where that differs. A
     module without a prefill gets the one that its round's verify, accept, draft
@@ -24,7 +26,7 @@ def InstantiateRoundsPass : Pass<"mtp-instantiate-rounds", "mlir::ModuleOp"> {
     `prompt_logits`, by which texts are scored; its rows are the chunk's, at
     most 32.
 
-    An accept of a verify's logits is told the verify's rows, and the path
+    An accept is told the verify's rows, and the path
     through a tree goes from accept to commit.
   }];
   let dependentDialects = [
@@ -65,6 +67,15 @@ def ExpandDraftTreePass
     that have children, on their parents' hidden states; siblings are picked one
     by one, each without those before it. A round of k drafts has the tree's
     first k + 1 nodes. In a prefill as `mtp-expand-draft-chain`.
+  }];
+}
+
+def ExpandRefreshPass : MTP_ExpandPass<"mtp.refresh", "mtp-expand-refresh"> {
+  let description = [{
+    The rows of the first module of a draft chain (`mtp-expand-draft-chain`),
+    for a drafter in core ops: tokens, rows, the anchor's among them, and where the
+    first draft will be verified. It declares the states that it reads
+    (`accepted`, `window`, `hidden`).
   }];
 }
 

@@ -88,6 +88,52 @@ void mlir::mtp::useState(ModuleOp module, llvm::StringRef name, int64_t width) {
                   state.rebuildRows);
 }
 
+/// Whether `state` has what `wanted` has, or more of it: its first extent may
+/// be larger.
+static bool hasRoom(StateOp state, const Declaration &wanted,
+                    EnvelopeAttr envelope) {
+  SmallVector<int64_t> shape = state.getShape(envelope);
+  if (state.getShared() || shape.size() != wanted.extents.size() ||
+      state.getElementType().isF32() != wanted.isFloat ||
+      state.getElementType().isInteger(64))
+    return false;
+  for (auto [i, extent] : llvm::enumerate(wanted.extents)) {
+    int64_t size =
+        ExtentAttr::get(state.getContext(), extent.first, extent.second)
+            .getSize(envelope);
+    bool isLast = i + 1 == shape.size();
+    if (isLast && wanted.isFloat ? shape[i] != size : shape[i] < size)
+      return false;
+  }
+  return true;
+}
+
+LogicalResult mlir::mtp::verifyRoundStates(ModuleOp module) {
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  for (RoundOp round : module.getOps<RoundOp>())
+    for (auto commit : round.getBody()->getOps<CommitOp>())
+      for (llvm::StringLiteral name :
+           {states::kAccepted, states::kWindow, states::kHidden}) {
+        auto state = module.lookupSymbol<StateOp>(name);
+        int64_t width = widthOf(commit.getHidden());
+        if (!state || hasRoom(state, declarationOf(name, width), envelope))
+          continue;
+        InFlightDiagnostic diag = state.emitOpError("expected ");
+        if (name == states::kAccepted)
+          diag << "one i32 of each slot";
+        else if (name == states::kWindow)
+          diag << "max_k + 1 = " << envelope.getMaxK() + 1
+               << " i32 of each slot";
+        else
+          diag << "max_k + 1 = " << envelope.getMaxK() + 1 << " rows of "
+               << width << " f32 of each slot";
+        diag << ", as mtp.commit writes them to the state of this name";
+        diag.attachNote(commit.getLoc()) << "the commit is here";
+        return diag;
+      }
+  return success();
+}
+
 bool mlir::mtp::isHostState(llvm::StringRef name) {
   using namespace states;
   constexpr llvm::StringLiteral kNames[] = {
@@ -95,6 +141,14 @@ bool mlir::mtp::isHostState(llvm::StringRef name) {
       kSampling,   kPromptTokens,    kPromptSlots, kSequences, kLoop,
       kStopTokens, kPromptPositions, kRing,        kDraftLimit};
   return llvm::is_contained(kNames, name);
+}
+
+int64_t mlir::mtp::placesAhead(ModuleOp module) {
+  int64_t ahead = 0;
+  for (PrefillOp prefill : module.getOps<PrefillOp>())
+    for (auto rows : prefill.getBody()->getOps<PromptRowsOp>())
+      ahead = std::max(ahead, int64_t(rows.getAhead()));
+  return ahead;
 }
 
 void mlir::mtp::declareContract(ModuleOp module, int64_t ahead) {

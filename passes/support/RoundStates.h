@@ -48,6 +48,10 @@ std::string carry(int64_t module);
 enum class SequenceWord { Slot, FirstRow, Rows, Start, Total };
 inline constexpr int64_t kSequenceWords = 5;
 
+/// Checks that states of the readable ops that `module` declares itself have
+/// room for what the ops of its round keep.
+LogicalResult verifyRoundStates(ModuleOp module);
+
 /// Declares a state of the names above unless the module has it. `width` is
 /// that of a state's rows of f32, and of the prompt's the places ahead.
 void useState(ModuleOp module, llvm::StringRef name, int64_t width = 0);
@@ -57,6 +61,9 @@ inline bool hasState(ModuleOp module, llvm::StringRef name) {
 
 /// Whether the host and the programs share the state of this name.
 bool isHostState(llvm::StringRef name);
+
+/// The most places ahead at which a prefill of `module` reads the prompt.
+int64_t placesAhead(ModuleOp module);
 
 /// Declares what the host writes and reads, whether the programs do or not;
 /// prompts are read up to `ahead` places ahead.

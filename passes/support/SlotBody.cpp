@@ -180,3 +180,7 @@ void SlotBody::when(Value condition, llvm::function_ref<void()> body) {
     scf::YieldOp::create(builder);
   });
 }
+
+Value SlotBody::empty(RankedTensorType type) {
+  return tensor::EmptyOp::create(builder, type, ValueRange());
+}

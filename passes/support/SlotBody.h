@@ -71,6 +71,8 @@ public:
   /// The vector of `count` elements, each of which `element` gives.
   Value vector(int64_t count, llvm::function_ref<Value(Value index)> element);
   Value vector(ValueRange elements);
+  /// A tensor without elements.
+  Value empty(RankedTensorType type);
   /// Runs `body` for 0 .. count - 1 with values that go from one to the next.
   SmallVector<Value>
   repeat(int64_t count, ValueRange values,

@@ -155,3 +155,59 @@ mtp.round @r k 1 {
   } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
 }
 }
+
+// -----
+
+// One row of each slot, for the three of its window.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @few k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %d : tensor<2xi32>
+  } : (tensor<?xi32>) -> tensor<?x2xi32>
+  %table = mtp.weight "table" : tensor<16x16xf32>
+  // expected-note @+1 {{captured from here}}
+  %bias = mtp.embed %slots, %table : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %logits, %hidden, %made = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  // expected-error @+1 {{'mtp.accept' op expected what its region captures to have the 3 rows of each slot's window, got 1}}
+  %count, %picks = mtp.accept %drafts, %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %m = mtp.add %l, %bias : tensor<?x16xf32>
+    %p = mtp.sample %m, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+}
+}
+
+// -----
+
+// Several rows of a slot would write over each other.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @n : i32
+mtp.round @stores k 0 {
+  %logits, %hidden, %made = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows, %of: tensor<?xi32>, %path: tensor<?x1xi32>):
+    // expected-error @+1 {{'mtp.per_slot' op expected no store in the region that picks: it runs for several rows of a slot}}
+    mtp.per_slot %of {
+    ^bb0(%index: index, %slot: i32):
+      mtp.store %slot, @n[] : i32
+      mtp.yield
+    } : (tensor<?xi32>) -> ()
+    %p = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x1xi32>)
+}
+}

@@ -325,3 +325,103 @@ mtp.round @unread k 1 {
   } : (tensor<?x?xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
 }
 }
+
+// -----
+
+// What the region of accept captures has a row for each of a window: a draft's pick
+// takes the row that verifies it. It stands behind the drafts, and comes before them.
+// CHECK-LABEL: mtp.round @captured k 2 {
+// CHECK: mtp.take_rows
+// CHECK: %[[BIAS:.*]] = mtp.regroup %{{.*}} : tensor<?x3x16xf32>
+// CHECK: %[[AT0:.*]] = mtp.per_slot
+// CHECK: %[[THREE:.*]] = arith.constant 3 : i32
+// CHECK: arith.muli %{{.*}}, %[[THREE]]
+// CHECK: %[[I0:.*]] = mtp.regroup %[[AT0]]
+// CHECK: %[[B0:.*]] = mtp.take_rows %[[BIAS]], %[[I0]]
+// CHECK: mtp.add %{{.*}}, %[[B0]]
+// CHECK: %[[AT1:.*]] = mtp.per_slot
+// CHECK: arith.constant 1 : i32
+// CHECK: %[[I1:.*]] = mtp.regroup %[[AT1]]
+// CHECK: %[[B1:.*]] = mtp.take_rows %[[BIAS]], %[[I1]]
+// CHECK: mtp.add %{{.*}}, %[[B1]]
+// CHECK: mtp.verify
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @captured k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x2xi32>
+  %grid = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %x = arith.constant -1.0 : f32
+    %b = tensor.splat %x : tensor<3x16xf32>
+    mtp.yield %b : tensor<3x16xf32>
+  } : (tensor<?xi32>) -> tensor<?x3x16xf32>
+  %bias = mtp.regroup %grid : tensor<?x3x16xf32> -> tensor<?x16xf32>
+  %logits, %hidden, %made = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %m = mtp.add %l, %bias : tensor<?x16xf32>
+    %p = mtp.sample %m, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+}
+}
+
+// -----
+
+// The region sees the slot of a draft's row and the tokens that lead to it.
+// CHECK-LABEL: mtp.round @paths k 2 {
+// The anchor alone.
+// CHECK: mtp.take_rows
+// CHECK: mtp.per_slot %[[S:.*]] {
+// CHECK: %[[A:.*]] = mtp.load @window[
+// CHECK: %[[NONE:.*]] = arith.constant -1 : i32
+// CHECK: tensor.from_elements %[[A]], %[[NONE]], %[[NONE]] : tensor<3xi32>
+// CHECK: mtp.per_slot %[[S]](%{{.*}}) {
+// CHECK: %[[D1:.*]] = mtp.sample
+// The first draft behind it.
+// CHECK: mtp.per_slot %[[S]](%[[D1]]) {
+// CHECK: mtp.per_slot %[[S]](%{{.*}}) {
+// CHECK: %[[A1:.*]] = mtp.load @window[
+// CHECK: %[[NONE1:.*]] = arith.constant -1 : i32
+// CHECK: %[[T1:.*]] = tensor.extract
+// CHECK: tensor.from_elements %[[A1]], %[[T1]], %[[NONE1]] : tensor<3xi32>
+// CHECK: mtp.verify
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @paths k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x2xi32>
+  %logits, %hidden, %made = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows, %of: tensor<?xi32>, %path: tensor<?x3xi32>):
+    %first = mtp.per_slot %of(%path) {
+    ^bb0(%index: index, %slot: i32, %tokens: tensor<3xi32>):
+      %c0 = arith.constant 0 : index
+      %t = tensor.extract %tokens[%c0] : tensor<3xi32>
+      mtp.yield %t : i32
+    } : (tensor<?xi32>, tensor<?x3xi32>) -> tensor<?xi32>
+    %m = mtp.exclude %l, %first : tensor<?x16xf32>, tensor<?xi32>
+    %p = mtp.sample %m, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+}
+}

@@ -38,33 +38,6 @@ mtp.prefill @prompt {
 
 // -----
 
-// At k = 0 nothing is drafted.
-module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-mtp.state @length : i32
-mtp.round @core {
-  %slots = mtp.slots : tensor<?xi32>
-  // expected-error @+1 {{'mtp.draft_chain' op expected no use of the drafts but by mtp.verify and mtp.accept: at k = 0 there are none}}
-  %drafts = mtp.draft_chain {
-  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
-    %w = mtp.weight "head" : tensor<16x8xf32>
-    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
-    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
-  } : tensor<?x1xi32>
-  // expected-note @+1 {{they are used here}}
-  mtp.per_slot %slots(%drafts) {
-  ^bb0(%index: index, %slot: i32, %d: tensor<1xi32>):
-    %c0 = arith.constant 0 : index
-    %t = tensor.extract %d[%c0] : tensor<1xi32>
-    mtp.store %t, @length[] : i32
-    mtp.yield
-  } : (tensor<?xi32>, tensor<?x1xi32>) -> ()
-}
-mtp.prefill @prompt {
-}
-}
-
-// -----
-
 // Calls are inlined first: what they take does not follow the number of rows.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 func.func private @target(%t: tensor<?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
@@ -164,5 +137,60 @@ mtp.round @plain {
   } : (tensor<?xi32>, tensor<?xi32>) -> (tensor<?xi32>, tensor<?x1xi32>)
   // expected-error @+1 {{'mtp.commit' op expected an mtp.prefill in the module, since a prompt does not have what this op of the round reads}}
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// What a state has no room for would be cut off.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.state' op expected max_k + 1 = 3 rows of 8 f32 of each slot, as mtp.commit writes them to the state of this name}}
+mtp.state @hidden[2, 8] : f32
+mtp.round @short {
+  %slots = mtp.slots : tensor<?xi32>
+  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  // expected-note @+1 {{the commit is here}}
+  mtp.commit %slots, %grid, %e : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+mtp.prefill @prompt {
+}
+}
+
+// -----
+
+// Which branch is taken must follow from k.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @kept[2, 8] : f32
+mtp.round @branch {
+  %slots = mtp.slots : tensor<?xi32>
+  %c0 = arith.constant 0 : index
+  %k = mtp.k
+  %batch = tensor.dim %slots, %c0 : tensor<?xi32>
+  %even = arith.cmpi eq, %batch, %k : index
+  // expected-error @+1 {{'scf.if' op expected a condition that follows from mtp.k: the ops of a round are known when it is compiled}}
+  scf.if %even {
+    %x = mtp.read_state @kept of %slots rows 1 : tensor<?xi32> -> tensor<?x8xf32>
+    mtp.write_state %x, @kept of %slots : tensor<?x8xf32>, tensor<?xi32>
+  }
+}
+mtp.prefill @prompt {
+}
+}
+
+// -----
+
+// No rows at k = 0.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @kept[max_k + 1, 8] : f32
+mtp.round @none {
+  %slots = mtp.slots : tensor<?xi32>
+  %k = mtp.k
+  // expected-error @+1 {{'mtp.read_state' op expected a number of rows that follows from mtp.k, at least one; what a round of k = 0 does without stands in an mtp.draft}}
+  %x = mtp.read_state @kept of %slots rows %k : tensor<?xi32> -> tensor<?x8xf32>
+  mtp.write_state %x, @kept of %slots : tensor<?x8xf32>, tensor<?xi32>
+}
+mtp.prefill @prompt {
 }
 }

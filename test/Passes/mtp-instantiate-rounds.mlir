@@ -67,7 +67,7 @@ mtp.round @generate {
 // A tree: the path goes from accept to commit; at k = 0 there is none.
 // CHECK-LABEL: mtp.round @tree_k0 k 0 {
 // CHECK-NOT: tree [
-// CHECK: mtp.commit %{{.*}}, %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+// CHECK: mtp.commit %{{.*}}, %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>
 // CHECK-LABEL: mtp.round @tree_k1 k 1 {
 // CHECK: %[[D:.*]] = mtp.per_slot
 // CHECK: -> tensor<?x1xi32>
@@ -417,5 +417,97 @@ mtp.round @groups {
     mtp.yield %n, %own : tensor<?xi32>, tensor<?xi32>
   } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %tokens, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
+}
+}
+
+// -----
+
+// What an mtp.draft holds is gone at k = 0 and stands in the round else. Extents follow
+// from k: of a splat, of tensors that a loop carries from one start, of groups that
+// were left open, and of what accept picks. Loops within loops are unrolled.
+// CHECK-LABEL: mtp.round @core_k0 k 0 {
+// CHECK-NOT: mtp.refresh
+// CHECK-NOT: mtp.argmax
+// CHECK: mtp.verify {
+// CHECK: mtp.regroup %{{.*}} : tensor<?x16xf32> -> tensor<?x1x16xf32>
+// CHECK: mtp.accept
+// CHECK: -> (tensor<?xi32>, tensor<?x1xi32>)
+// CHECK-LABEL: mtp.round @core_k2 k 2 {
+// CHECK: %[[T:.*]], %{{.*}}, %{{.*}}, %{{.*}} = mtp.refresh
+// CHECK: mtp.read_state @kept of %{{.*}} rows 2
+// CHECK-COUNT-4: mtp.argmax
+// CHECK-NOT: mtp.argmax
+// CHECK: %[[D:.*]] = mtp.per_slot
+// CHECK: } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x2xi32>
+// CHECK: mtp.verify %[[D]] {
+// CHECK: mtp.regroup %{{.*}} : tensor<?x16xf32> -> tensor<?x3x16xf32>
+// CHECK: mtp.accept
+// CHECK: -> (tensor<?xi32>, tensor<?x3xi32>)
+// The prefill of a drafter that mtp.refresh gives its rows.
+// CHECK-LABEL: mtp.prefill @core_prompt_k0 k 0 {
+// CHECK-NOT: mtp.prompt_rows
+// CHECK-LABEL: mtp.prefill @core_prompt_k2 k 2 {
+// CHECK: mtp.verify
+// CHECK: %[[T:.*]], %[[ROWS:.*]] = mtp.prompt_rows :
+// CHECK: %[[X:.*]] = mtp.embed %[[T]]
+// CHECK: mtp.attention %[[X]], %[[X]], %[[X]], %[[ROWS]]
+// CHECK: mtp.commit
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 16 : bf16
+mtp.state @kept[max_k + 1, 8] : f32
+mtp.round @core {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.draft {
+    %k = mtp.k
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t, %rows, %anchor, %next = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %y = mtp.attention %e, %e, %e, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %kept = mtp.read_state @kept of %slots rows %k : tensor<?xi32> -> tensor<?x8xf32>
+    mtp.write_state %kept, @kept of %slots : tensor<?x8xf32>, tensor<?xi32>
+    %last = scf.for %i = %c0 to %k step %c1 iter_args(%a = %next) -> (tensor<?xi32>) {
+      %inner = scf.for %j = %c0 to %k step %c1 iter_args(%b = %a) -> (tensor<?xi32>) {
+        %table = mtp.weight "drafter" : tensor<16x16xf32>
+        %l = mtp.embed %b, %table : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+        %p = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+        scf.yield %p : tensor<?xi32>
+      }
+      scf.yield %inner : tensor<?xi32>
+    }
+    %all = mtp.per_slot %slots(%last) {
+    ^bb0(%index: index, %slot: i32, %d: i32):
+      %k = mtp.k
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %same = tensor.splat %d[%k] : tensor<?xi32>
+      %x, %z = scf.for %j = %c0 to %k step %c1 iter_args(%x = %same, %z = %same) -> (tensor<?xi32>, tensor<?xi32>) {
+        %x2 = tensor.insert %slot into %x[%j] : tensor<?xi32>
+        %v = tensor.extract %x[%j] : tensor<?xi32>
+        %z2 = tensor.insert %v into %z[%j] : tensor<?xi32>
+        scf.yield %x2, %z2 : tensor<?xi32>, tensor<?xi32>
+      }
+      mtp.yield %z : tensor<?xi32>
+    } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x?xi32>
+    mtp.yield %all : tensor<?x?xi32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %own = mtp.regroup %logits : tensor<?x16xf32> -> tensor<?x?x16xf32>
+  mtp.output "own" %own : tensor<?x?x16xf32>
+  %changed = mtp.regroup %own : tensor<?x?x16xf32> -> tensor<?x16xf32>
+  %count, %picks = mtp.accept %drafts, %changed exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }

@@ -139,40 +139,6 @@ mtp.round @r {
 
 // W8
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
-mtp.cache @kv layers 2 entry 16 : bf16
-mtp.round @r {
-  %drafts = mtp.draft_chain {
-  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
-    %w = mtp.weight "head" : tensor<16x8xf32>
-    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
-    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
-  } : tensor<?x?xi32>
-  %logits, %hidden = mtp.verify %drafts {
-  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
-    %w = mtp.weight "head" : tensor<16x8xf32>
-    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-    // expected-note @+1 {{the first is here}}
-    %z = mtp.attention %e, %e, %e, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[1]
-         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
-    // expected-error @+1 {{'mtp.attention' op expected layer 1 of @kv to be used once, got a second use}}
-    %y = mtp.attention %z, %z, %z, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[1]
-         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
-    %l = mtp.linear %y, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
-    mtp.yield %l, %y : tensor<?x16xf32>, tensor<?x8xf32>
-  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
-  %count, %picks = mtp.accept %drafts, %logits exact {
-  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
-    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
-    mtp.yield %s : tensor<?xi32>
-  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
-  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
-}
-}
-
-// -----
-
-// W8
-module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{'mtp.cache' op expected layer 1 to be used by the round}}
 mtp.cache @kv layers 2 entry 16 : bf16
 mtp.round @r {
@@ -202,13 +168,39 @@ mtp.round @r {
 
 // -----
 
-func.func @w9(%x: tensor<4x8xf32>, %a: tensor<4xi32>, %b: tensor<4xi32>) {
-  %0 = mtp.make_rows %a, %a : tensor<4xi32>
-  %1 = mtp.make_rows %a, %b : tensor<4xi32>
-  // expected-note @+1 {{other rows are used here}}
-  %2 = mtp.rope %x, %0 by <dim = 8, theta = 10000.0> heads 1 of 8 : tensor<4x8xf32>
-  // expected-error @+1 {{'mtp.mask_first' op expected the rows that the operations around it know}}
-  %3 = mtp.mask_first %2, %1 : tensor<4x8xf32>
+// W9: a step runs on rows that it is given, and not on those around it.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  // expected-note @+1 {{other rows are used, made here}}
+  %other = mtp.make_rows %slots, %slots : tensor<?xi32>
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    // expected-error @+1 {{'mtp.mask_first' op expected the rows that the region around it is given}}
+    %m = mtp.mask_first %h, %other : tensor<?x8xf32>
+    %l = mtp.linear %m, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}
+
+// -----
+
+func.func private @w10_rows(%x: tensor<?x8xf32>, %rows: !mtp.rows, %other: !mtp.rows) {
+  // expected-note @+1 {{rotated here, by other rows}}
+  %q = mtp.rope %x, %other by <dim = 8, theta = 10000.0> heads 1 of 8 : tensor<?x8xf32>
+  %k = mtp.rope %x, %rows by <dim = 8, theta = 10000.0> heads 1 of 8 : tensor<?x8xf32>
+  // expected-error @+1 {{'mtp.attention' op expected query and key rotated by the rows that attend}}
+  %y = mtp.attention %q, %k, %x, %rows heads 1 kv_heads 1 scale 1.0
+       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return
 }
 

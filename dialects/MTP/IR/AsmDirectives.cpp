@@ -162,3 +162,38 @@ void mtp::printRuleArguments(OpAsmPrinter &printer, Operation *,
                           });
   printer << ")";
 }
+
+ParseResult mtp::parseRowCount(OpAsmParser &parser, IntegerAttr &rows,
+                               std::optional<UnresolvedOperand> &count) {
+  rows = parser.getBuilder().getI64IntegerAttr(1);
+  if (failed(parser.parseOptionalKeyword("rows")))
+    return success();
+  UnresolvedOperand operand;
+  OptionalParseResult isOperand = parser.parseOptionalOperand(operand);
+  if (isOperand.has_value()) {
+    count = operand;
+    return *isOperand;
+  }
+  int64_t number = 0;
+  if (parser.parseInteger(number))
+    return failure();
+  rows = parser.getBuilder().getI64IntegerAttr(number);
+  return success();
+}
+
+void mtp::printRowCount(OpAsmPrinter &printer, Operation *, IntegerAttr rows,
+                        Value count) {
+  if (count)
+    printer << " rows " << count;
+  else if (rows.getInt() != 1)
+    printer << " rows " << rows.getInt();
+}
+
+ParseResult mtp::parseOwnNames(OpAsmParser &parser, Region &region) {
+  return parser.parseRegion(region, /*arguments=*/{},
+                            /*enableNameShadowing=*/true);
+}
+
+void mtp::printOwnNames(OpAsmPrinter &printer, Operation *, Region &region) {
+  printer.printRegion(region);
+}

@@ -53,6 +53,17 @@ ParseResult parseRuleArguments(OpAsmParser &parser, ArrayAttr &arguments);
 void printRuleArguments(OpAsmPrinter &printer, Operation *op,
                         ArrayAttr arguments);
 
+/// ` rows 3`, ` rows %count`, or nothing for one row.
+ParseResult parseRowCount(OpAsmParser &parser, IntegerAttr &rows,
+                          std::optional<UnresolvedOperand> &count);
+void printRowCount(OpAsmPrinter &printer, Operation *op, IntegerAttr rows,
+                   Value count);
+
+/// A region of an isolated op, whose values may have names that others have
+/// outside.
+ParseResult parseOwnNames(OpAsmParser &parser, Region &region);
+void printOwnNames(OpAsmPrinter &printer, Operation *op, Region &region);
+
 } // namespace mlir::mtp
 
 #endif // DIALECTS_MTP_IR_ASMDIRECTIVES_H

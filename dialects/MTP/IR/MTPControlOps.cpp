@@ -2,6 +2,7 @@
 
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/Verification.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "runtime/schema/Limits.h"
 #include "runtime/schema/LoopWords.h"
@@ -180,7 +181,11 @@ LogicalResult StateOp::verify() {
 static LogicalResult verifyPlace(Operation *op) {
   if (op->getParentOfType<PerSlotOp>())
     return success();
-  return op->emitOpError("expected in the body of an mtp.per_slot");
+  auto function = op->getParentOfType<func::FuncOp>();
+  if (function && function.isPrivate())
+    return success();
+  return op->emitOpError("expected in the body of an mtp.per_slot, or in a "
+                         "private function that it calls");
 }
 
 LogicalResult UniformOp::verify() { return verifyPlace(*this); } // uniform_c1

@@ -93,7 +93,8 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
 
     A body ends whatever memory holds, and can run on any target: it holds
     `arith`, `scf.for`, `scf.if`, the `math` on scalars that needs no library,
-    and of `tensor` what makes, reads and updates small tensors (`isControlOp`).
+    of `tensor` what makes, reads and updates small tensors (`isControlOp`), and
+    until they are inlined calls of functions that hold no more than that.
     All of it has a defined result: indices are those of the nearest element, a
     division by zero is one by 1, shifts count modulo the width, a number beyond
     an integer's range becomes its nearest, and an empty tensor holds zeros. Its
@@ -103,6 +104,8 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
     A loop whose bound is a number from memory ends, though late where that
     number is large. It is not cut off: how far a program means to count is not
     known here, and only the program writes what it counts by.
+
+    Names of values in it are its own: what is outside may have the same.
 
     An op's location may have a name, `loc("lookup")`, which its kernel gets.
 
@@ -131,8 +134,8 @@ def MTP_PerSlotOp : MTP_Op<"per_slot", [
   let regions = (region SizedRegion<1>:$bodyRegion);
   let results = (outs Variadic<MTP_SlotRows>:$outputs);
   let assemblyFormat = [{
-    $slots (`(` $inputs^ `)`)? attr-dict-with-keyword $bodyRegion
-    `:` functional-type(operands, results)
+    $slots (`(` $inputs^ `)`)? attr-dict-with-keyword
+    custom<OwnNames>($bodyRegion) `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
     YieldOp getYield();
@@ -165,7 +168,8 @@ def MTP_LoadOp : MTP_StateAccessOp<"load"> {
     ```
 
     Constraints:
-    - (C1) it stands in the body of an mtp.per_slot.
+    - (C1) it stands in the body of an mtp.per_slot, or in a private function
+      that such a body calls.
     - (C2) the state exists, with elements of the result's type and an extent
       per index.
   }];
@@ -191,7 +195,7 @@ def MTP_UniformOp : MTP_Op<"uniform", [
     ```
 
     Constraints:
-    - (C1) it stands in the body of an mtp.per_slot.
+    - (C1) as of mtp.load.
   }];
   let arguments = (ins I32:$position, I32:$number);
   let results = (outs F32:$result);
@@ -210,8 +214,7 @@ def MTP_StoreOp : MTP_StateAccessOp<"store"> {
     ```
 
     Constraints:
-    - (C1) it stands in the body of an mtp.per_slot, not within a
-      tensor.generate, whose order is free.
+    - (C1) as of mtp.load, not within a tensor.generate, whose order is free.
     - (C2) as of mtp.load.
     - (C3) the state is not shared: slots would write over each other.
   }];

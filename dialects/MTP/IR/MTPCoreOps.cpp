@@ -2,6 +2,8 @@
 
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/Verification.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -82,12 +84,31 @@ static LogicalResult verifyState(Operation *op, SymbolTableCollection &symbols,
 }
 
 LogicalResult ReadStateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  int64_t rows = getCount() ? ShapedType::kDynamic : int64_t(getRows());
   return verifyState(*this, symbols, getStateAttr(), widthOf(getResult()),
-                     getRows());
+                     rows);
 }
 
 LogicalResult ReadStateOp::verify() {
   return expectPositive(*this, "rows", getRows()); // read_state_c2
+}
+
+void ReadStateOp::build(OpBuilder &builder, OperationState &state, Type result,
+                        StringRef name, Value slots, int64_t rows) {
+  build(builder, state, result, name, slots, rows, /*count=*/Value());
+}
+
+LogicalResult ReadStateOp::canonicalize(ReadStateOp op,
+                                        PatternRewriter &rewriter) {
+  APInt count;
+  if (!op.getCount() || !matchPattern(op.getCount(), m_ConstantInt(&count)) ||
+      !count.isStrictlyPositive())
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.setRows(count.getSExtValue());
+    op.getCountMutable().clear();
+  });
+  return success();
 }
 
 LogicalResult WriteStateOp::verifySymbolUses(SymbolTableCollection &symbols) {

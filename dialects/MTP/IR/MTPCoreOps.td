@@ -74,6 +74,9 @@ def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
     %own = mtp.regroup %logits : tensor<?x64xf32> -> tensor<?x3x64xf32>
     ```
 
+    A group whose size is left open (`tensor<?x?xVxf32>`) has the rows of a
+    slot, as soon as the round is instantiated.
+
     Constraints:
     - (C1) both are i32, of one dimension or, in groups, of two, or both are f32
       with the same columns, of two dimensions or of three. At most one of the
@@ -96,10 +99,13 @@ def MTP_ReadStateOp : MTP_StateRowsOp<"read_state",
   let summary = "Copy rows of a state";
   let description = [{
     Of every slot the first `rows` rows of a state of f32 rows, one slot's after
-    the other's.
+    the other's. The number may follow from `mtp.k`; it is a constant when the
+    round is instantiated.
 
     ```mlir
     %h = mtp.read_state @hidden of %slots rows 3
+         : tensor<?xi32> -> tensor<?x192xf32>
+    %h = mtp.read_state @hidden of %slots rows %count
          : tensor<?xi32> -> tensor<?x192xf32>
     ```
 
@@ -109,13 +115,17 @@ def MTP_ReadStateOp : MTP_StateRowsOp<"read_state",
     - (C2) rows are positive, and a state has as many.
   }];
   let arguments = (ins FlatSymbolRefAttr:$state, MTP_Tokens:$slots,
-                       DefaultValuedAttr<I64Attr, "1">:$rows);
+                       DefaultValuedAttr<I64Attr, "1">:$rows,
+                       Optional<Index>:$count);
   let results = (outs MTP_Activation:$result);
   let assemblyFormat = [{
-    $state `of` $slots (`rows` $rows^)? attr-dict
+    $state `of` $slots `` custom<RowCount>($rows, $count) attr-dict
     `:` type($slots) `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "Type":$result, "StringRef":$state,
+                                 "Value":$slots, "int64_t":$rows)>];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def MTP_WriteStateOp : MTP_StateRowsOp<"write_state",

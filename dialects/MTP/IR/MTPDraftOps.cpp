@@ -72,10 +72,10 @@ static int64_t vocabularyOf(Region &step) {
 }
 
 /// draft_chain_c6 and draft_chain_c7
-static LogicalResult verifyColumns(Operation *op,
+static LogicalResult verifyColumns(Operation *op, Region &step,
                                    SymbolTableCollection &symbols,
                                    FlatSymbolRefAttr name, Value draftLogits) {
-  int64_t columns = vocabularyOf(op->getRegion(0));
+  int64_t columns = vocabularyOf(step);
   if (draftLogits && widthOf(draftLogits) != columns)
     return op->emitOpError("expected draft logits of ")
            << columns << " columns, got " << draftLogits.getType();
@@ -83,12 +83,40 @@ static LogicalResult verifyColumns(Operation *op,
 }
 
 LogicalResult DraftChainOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyColumns(*this, symbols, getVocabularyAttr(), getDraftLogits());
+  return verifyColumns(*this, getSteps().front(), symbols, getVocabularyAttr(),
+                       getDraftLogits());
 }
 
 LogicalResult DraftTreeOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyColumns(*this, symbols, getVocabularyAttr(), // draft_tree_c4
+  return verifyColumns(*this, getBodyRegion(), symbols,
+                       getVocabularyAttr(), // draft_tree_c4
                        getDraftLogits());
+}
+
+/// draft_chain_c8
+static LogicalResult verifyInput(DraftChainOp op) {
+  Region &input = op.getInputRegion();
+  if (input.empty())
+    return success();
+  auto rows = [](TypeRange types) {
+    auto type = types.size() == 1 ? dyn_cast<RankedTensorType>(types.front())
+                                  : RankedTensorType();
+    return type && type.getRank() == 2 && type.getElementType().isF32() &&
+           !type.isDynamicDim(1);
+  };
+  auto yield = dyn_cast<YieldOp>(input.front().getTerminator());
+  if (!op.takesHidden() || !rows(input.getArgumentTypes()) || !yield ||
+      !llvm::equal(yield.getValues().getTypes(),
+                   ArrayRef(op.getSteps().front().getArgumentTypes()[1])))
+    return op.emitOpError("expected the input to take hidden states and to "
+                          "yield those that the first step takes");
+  return success();
+}
+
+int64_t DraftChainOp::getInputWidth() {
+  if (!getInputRegion().empty())
+    return widthOf(getInputRegion().getArgument(0));
+  return widthOf(getSteps().front().getArgument(1));
 }
 
 LogicalResult DraftChainOp::verifyRegions() {
@@ -108,7 +136,7 @@ LogicalResult DraftChainOp::verifyRegions() {
                          "vocabulary");
     }
   }
-  return success();
+  return verifyInput(*this);
 }
 
 LogicalResult DraftTreeOp::verifyRegions() {
@@ -117,6 +145,9 @@ LogicalResult DraftTreeOp::verifyRegions() {
     return failure();
   }
   int64_t nodes = getParents().size();
+  auto round = dyn_cast<RoundOp>((*this)->getParentOp());
+  if (round && round.getK() && widthOf(getDrafts()) == int64_t(*round.getK()))
+    return success();
   return expectWidth(*this, "the drafts", getDrafts(),
                      nodes - 1); // draft_tree_c3
 }
@@ -136,5 +167,55 @@ LogicalResult MakeTreeRowsOp::verify() {
                      !llvm::all_of(*getNodes(), isNode))) {
     return emitOpError("expected nodes of a tree of ") << count;
   }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// draft and refresh
+//===----------------------------------------------------------------------===//
+
+/// What a region ends with that yields nothing.
+void YieldOp::build(OpBuilder &builder, OperationState &state) {
+  build(builder, state, ValueRange());
+}
+
+LogicalResult DraftRegionOp::verifyRegions() {
+  Operation *yield = getBody()->getTerminator();
+  if (yield->getOperandTypes() == getResultTypes()) // draft_c1
+    return success();
+  return emitOpError("expected the region to yield (")
+         << getResultTypes() << "), got (" << yield->getOperandTypes() << ")";
+}
+
+LogicalResult DraftRegionOp::verify() {
+  for (Value result : getResults()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    bool isGrid = type.getRank() >= 2 && type.isDynamicDim(1);
+    for (Operation *user : result.getUsers())
+      if (!isGrid && !isa<VerifyOp, AcceptOp>(user)) { // draft_c2
+        InFlightDiagnostic diag =
+            emitOpError("expected numbers for each draft of a slot, or no use "
+                        "but by mtp.verify and mtp.accept, as there are none "
+                        "at k = 0, got ")
+            << type;
+        diag.attachNote(user->getLoc()) << "used here";
+        return diag;
+      }
+  }
+  return success();
+}
+
+LogicalResult RefreshOp::verify() {
+  if (!getHidden())
+    return success();
+  if (failed(staticWidth(*this, "the hidden state", getHidden())))
+    return failure();
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  auto state = module ? module.lookupSymbol<StateOp>("hidden") : StateOp();
+  SmallVector<int64_t> extents =
+      state ? state.getExtentSizes() : SmallVector<int64_t>();
+  if (!extents.empty() && extents.back() != widthOf(getHidden())) // refresh_c1
+    return emitOpError("expected the width of the state @hidden, ")
+           << extents.back() << ", got " << widthOf(getHidden());
   return success();
 }

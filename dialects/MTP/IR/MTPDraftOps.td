@@ -35,9 +35,9 @@ def MTP_RoundOp : MTP_Op<"round", [
     - (C1) one round per module, or one for each k; the module has an envelope.
     - (C2) at most one draft operation, one verify, one accept and one commit,
       in this order, at the round's top level.
-    - (C3) where two of them stand, verify and accept take the same drafts, the
-      draft operation's if there is one; accept takes verify's logits; commit
-      takes accept's results and verify's hidden state.
+    - (C3) where two of them stand, verify and accept take the same drafts, and
+      commit takes accept's results. What is between them may change drafts,
+      logits and hidden states.
     - (C4) the drafter's hidden state has the verified one's width, and its
       logits have the target's vocabulary or that of the draft operation, whose
       tokens are the target's.
@@ -138,6 +138,10 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     A step that takes no hidden state is a model of its own: its rows are the
     tokens at their own positions.
 
+    With `input` the hidden states that the target gives have another width than
+    those that are handed on: its region makes the latter of the former, on the
+    rows that were verified alone (EAGLE-3 projects three layers' so).
+
     With `vocabulary` the logits have a column for each of its tokens. A second
     result is the logits that each draft was picked from, which are kept only
     for it: of n drafts per slot `tensor<?xnxVxf32>`.
@@ -161,13 +165,17 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     - (C6) the vocabulary exists and has the logits' columns; its tokens are
       tokens of the round's mtp.verify, if there is one.
     - (C7) draft logits have the logits' columns.
+    - (C8) input: the region takes hidden states and yields those that the first
+      step takes.
   }];
   let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$vocabulary);
-  let regions = (region VariadicRegion<SizedRegion<1>>:$steps);
+  let regions = (region AnyRegion:$inputRegion,
+                        VariadicRegion<SizedRegion<1>>:$steps);
   let results = (outs MTP_TokenGrid:$drafts,
                       Optional<MTP_LogitsGrid>:$draft_logits);
   let assemblyFormat = [{
-    (`vocabulary` $vocabulary^)? attr-dict-with-keyword $steps
+    (`vocabulary` $vocabulary^)? attr-dict-with-keyword
+    (`input` $inputRegion^ `step`)? $steps
     `:` type($drafts) (`,` type($draft_logits)^)?
   }];
   let extraClassDeclaration = [{
@@ -176,6 +184,8 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
       return getSteps().empty() ||
              getSteps().front().getNumArguments() == 3;
     }
+    /// The width of the target's hidden states; there are such.
+    int64_t getInputWidth();
   }];
   let hasRegionVerifier = 1;
 }
@@ -200,7 +210,8 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
     - (C1) parents: 2 to 64 nodes, the first -1, every other >= 0 and less than
       its own index.
     - (C2) the region is as a chain's (C2, C3).
-    - (C3) the result has a column per node but the first.
+    - (C3) the result has a column per node but the first; in a round with a k
+      it may have k.
     - (C4) vocabulary and draft logits are as a chain's (C6, C7). Those of a
       node lack its siblings before it.
   }];
@@ -214,6 +225,72 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
     `:` type($drafts) (`,` type($draft_logits)^)?
   }];
   let hasRegionVerifier = 1;
+}
+
+def MTP_DraftRegionOp : MTP_Op<"draft", [
+    ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>,
+    SingleBlockImplicitTerminator<"::mlir::mtp::YieldOp">,
+    RecursiveMemoryEffects, NoRegionArguments]> {
+  let summary = "What is there only where something is drafted";
+  let description = [{
+    The drafter of a method in core ops. When the round is instantiated its ops
+    stand in the round; at k = 0 they are gone, and in the prefill of k = 0,
+    too. A module without an `mtp.prefill` has one that fills the caches which
+    the rows of an `mtp.refresh` in it write. What it yields are drafts, and what a rule wants to know of them.
+
+    ```mlir
+    %drafts = mtp.draft {
+      %tokens, %rows, %anchor, %next, %h = mtp.refresh : ...
+      ...
+      mtp.yield %d : tensor<?x?xi32>
+    } : tensor<?x?xi32>
+    ```
+
+    Constraints:
+    - (C1) it yields values of the result types.
+    - (C2) the results are read by mtp.verify and mtp.accept alone, or are
+      numbers for each draft of a slot (`tensor<?x?x...>`), of which there are
+      none at k = 0.
+  }];
+  let regions = (region SizedRegion<1>:$bodyRegion);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    attr-dict-with-keyword $bodyRegion (`:` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def MTP_RefreshOp : MTP_Op<"refresh", [
+    ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::DraftRegionOp"]>,
+    MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
+  let summary = "The rows that were verified last, as a drafter reads them";
+  let description = [{
+    Every round a drafter with a cache runs over the rows that the last round
+    verified, of which there are k + 1 for each slot: only now it is known which
+    tokens they have. These are the tokens and the rows; rows behind the anchor
+    are dead. `anchor` is the index of the row, among all, whose logits the
+    first draft is picked from, and `next` its position once it is verified: the
+    slot's length, at which the draft's `mtp.make_rows` stands.
+
+    With `hidden`, the target's hidden states of the rows, a row has the
+    position of its hidden state, and the token that followed it (`mtp.commit`
+    keeps both). Without it, a row is a token at its own position.
+
+    ```mlir
+    %tokens, %rows, %anchor, %next, %hidden = mtp.refresh
+        : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>,
+          tensor<?x192xf32>
+    ```
+
+    Constraints:
+    - (C1) the hidden state has the width of the state `hidden`, where the
+      module declares one.
+  }];
+  let results = (outs MTP_Tokens:$tokens, MTP_Rows:$rows, MTP_Tokens:$anchor,
+                      MTP_Tokens:$next, Optional<MTP_Activation>:$hidden);
+  let assemblyFormat = "attr-dict `:` type(results)";
+  let hasVerifier = 1;
 }
 
 def MTP_TreeRowsOp : MTP_Op<"tree_rows", [Pure]> {
@@ -242,7 +319,7 @@ def MTP_YieldOp : MTP_Op<"yield", [Pure, Terminator, ReturnLike,
     MTP_InControlBody,
     ParentOneOf<["::mlir::mtp::DraftChainOp", "::mlir::mtp::DraftTreeOp",
                  "::mlir::mtp::VerifyOp", "::mlir::mtp::AcceptOp",
-                 "::mlir::mtp::PerSlotOp"]>]> {
+                 "::mlir::mtp::DraftRegionOp", "::mlir::mtp::PerSlotOp"]>]> {
   let summary = "End a region with its values";
   let description = [{
     ```mlir
@@ -252,6 +329,7 @@ def MTP_YieldOp : MTP_Op<"yield", [Pure, Terminator, ReturnLike,
     Constraints: those of the operation around it.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{}]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 

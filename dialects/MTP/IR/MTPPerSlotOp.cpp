@@ -8,6 +8,7 @@
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -36,10 +37,10 @@ bool mtp::isControlOp(Operation *op) {
   if (isa_and_nonnull<math::MathDialect>(dialect))
     return isInlineMath(op) &&
            llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
-  return isa<scf::ForOp, scf::IfOp, scf::YieldOp, tensor::CastOp, tensor::DimOp,
-             tensor::EmptyOp, tensor::ExtractOp, tensor::FromElementsOp,
-             tensor::GenerateOp, tensor::InsertOp, tensor::SplatOp,
-             tensor::YieldOp>(op);
+  return isa<func::CallOp, scf::ForOp, scf::IfOp, scf::YieldOp, tensor::CastOp,
+             tensor::DimOp, tensor::EmptyOp, tensor::ExtractOp,
+             tensor::FromElementsOp, tensor::GenerateOp, tensor::InsertOp,
+             tensor::SplatOp, tensor::YieldOp>(op);
 }
 
 void mtp::registerControlDialects(DialectRegistry &registry) {

@@ -78,22 +78,16 @@ static FailureOr<RoundParts> collectParts(RoundOp round) {
 /// round_c3: the values that go from part to part, where both stand there.
 static LogicalResult verifyDataflow(RoundParts parts) {
   auto [draft, verify, accept, commit] = parts;
-  if (draft && verify && verify.getDrafts() != draft->getResult(0))
-    return verify.emitOpError("expected the round's drafts");
-  Value drafts = draft    ? draft->getResult(0)
-                 : verify ? verify.getDrafts()
-                          : Value();
-  if (accept && (draft || verify) && accept.getDrafts() != drafts)
-    return accept.emitOpError("expected the round's drafts");
-  if (verify && accept && accept.getLogits() != verify.getLogits())
-    return accept.emitOpError("expected the logits of mtp.verify");
-  if (!commit)
-    return success();
-  if ((accept && (commit.getCount() != accept.getCount() ||
-                  commit.getPicks() != accept.getPicks())) ||
-      (verify && commit.getHidden() != verify.getHidden()))
-    return commit.emitOpError("expected count and picks of mtp.accept and the "
-                              "hidden state of mtp.verify");
+  if (draft && verify && !verify.getDrafts())
+    return verify.emitOpError("expected drafts, as the round drafts");
+  if (verify && accept && accept.getDrafts() != verify.getDrafts())
+    return accept.emitOpError("expected the drafts of mtp.verify");
+  if (draft && accept && !accept.getDrafts())
+    return accept.emitOpError("expected drafts, as the round drafts");
+  if (commit && accept &&
+      (commit.getCount() != accept.getCount() ||
+       commit.getPicks() != accept.getPicks()))
+    return commit.emitOpError("expected count and picks of mtp.accept");
   return success();
 }
 
@@ -104,13 +98,22 @@ static bool hasVocabulary(Operation *draft) {
   return cast<DraftTreeOp>(draft).getVocabulary().has_value();
 }
 
+/// The drafter's modules.
+static MutableArrayRef<Region> stepsOf(Operation *draft) {
+  if (auto chain = dyn_cast<DraftChainOp>(draft))
+    return chain.getSteps();
+  return cast<DraftTreeOp>(draft)->getRegions();
+}
+
 /// round_c4: one hidden width and one vocabulary for drafter and target.
 static LogicalResult verifyWidths(const RoundParts &parts) {
   VerifyOp verify = parts.verify;
-  for (Region &step : parts.draft->getRegions()) {
+  auto chain = dyn_cast<DraftChainOp>(parts.draft);
+  for (Region &step : stepsOf(parts.draft)) {
     bool takesHidden = step.getNumArguments() == 3;
-    int64_t hidden = takesHidden ? widthOf(step.getArgument(1))
-                                 : widthOf(verify.getHidden());
+    int64_t hidden = !takesHidden ? widthOf(verify.getHidden())
+                     : chain      ? chain.getInputWidth()
+                                  : widthOf(step.getArgument(1));
     int64_t vocabulary = widthOf(step.front().getTerminator()->getOperand(0));
     if (hidden == widthOf(verify.getHidden()) &&
         (vocabulary == widthOf(verify.getLogits()) ||
@@ -166,7 +169,7 @@ static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
                      "expected max_k 0 where nothing drafts, got ")
                      << maxK;
   }
-  int64_t modules = parts.draft->getNumRegions();
+  int64_t modules = stepsOf(parts.draft).size();
   if (modules > maxK) {
     return round.emitOpError("expected at most max_k = ")
            << maxK << " draft modules, got " << modules;

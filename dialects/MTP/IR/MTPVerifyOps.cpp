@@ -36,8 +36,31 @@ static Type tokensFor(Value rows) {
 // verify
 //===----------------------------------------------------------------------===//
 
+Value VerifyOp::getRows() {
+  if (getMore().empty() || !isa<RowsType>(getMore().back().getType()))
+    return Value();
+  return getMore().back();
+}
+
+ResultRange VerifyOp::getYielded() {
+  return getRows() ? getResults().drop_back() : getResults();
+}
+
+/// verify_c4
+static LogicalResult verifyTaps(VerifyOp op) {
+  for (Value tap : op.getYielded().drop_front(2)) {
+    if (isa<RowsType>(tap.getType()))
+      return op.emitOpError("expected the rows as the last result");
+    if (failed(staticWidth(op, "a tap", tap)) ||
+        failed(expectRows(op, "a tap", tap, op.getLogits())))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult VerifyOp::verify() {
-  if (failed(staticWidth(*this, "the logits", getLogits())) ||
+  if (failed(verifyTaps(*this)) ||
+      failed(staticWidth(*this, "the logits", getLogits())) ||
       failed(staticWidth(*this, "the hidden state", getHidden())) ||
       failed(expectRows(*this, "a hidden state", getHidden(), getLogits()))) {
     return failure();
@@ -53,7 +76,7 @@ LogicalResult VerifyOp::verifyRegions() {
     return failure();
   }
   return expectYield(*this, getBodyRegion(), // verify_c2
-                     {getLogits().getType(), getHidden().getType()});
+                     getYielded().getTypes());
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,13 +184,27 @@ static LogicalResult verifyRuleRegion(AcceptOp op) {
          << TypeRange(results) << ")";
 }
 
-LogicalResult AcceptOp::verifyRegions() {
-  Type rows = RowsType::get(getContext());
-  if (failed(expectArguments(*this, getBodyRegion(),
-                             {getLogits().getType(), rows}, // accept_c1
-                             "the region"))) {
-    return failure();
+/// accept_c1: the region takes logits and rows, or what leads to them, too.
+static LogicalResult verifyPickArguments(AcceptOp op) {
+  Region &region = op.getBodyRegion();
+  SmallVector<Type> types{op.getLogits().getType(),
+                          RowsType::get(op.getContext())};
+  if (op.seesPaths()) {
+    types.push_back(tokensFor(op.getLogits()));
+    // How many tokens lead to a row follows from k.
+    auto path = dyn_cast<RankedTensorType>(region.getArgument(3).getType());
+    int64_t most =
+        path && path.getRank() == 2 ? path.getDimSize(1) : ShapedType::kDynamic;
+    types.push_back(RankedTensorType::get(
+        {cast<RankedTensorType>(types[2]).getDimSize(0), most},
+        IntegerType::get(op.getContext(), 32)));
   }
+  return expectArguments(op, region, types, "the region");
+}
+
+LogicalResult AcceptOp::verifyRegions() {
+  if (failed(verifyPickArguments(*this)))
+    return failure();
   if (failed(expectYield(*this, getBodyRegion(),
                          tokensFor(getLogits())))) // accept_c2
     return failure();

@@ -13,8 +13,9 @@ def MTP_VerifyOp : MTP_Op<"verify", [
   let summary = "Run the target once over the anchor and the drafts";
   let description = [{
     The region is the target: from tokens to logits and the hidden state that
-    the drafter is given. With `tree` the rows are a static tree's. A third
-    result is the rows, for ops that are told which rows the logits belong to.
+    the drafter is given. Behind them it may yield taps, the hidden states of
+    other layers. With `tree` the rows are a static tree's. A last result is the
+    rows, for ops that are told which rows the logits belong to.
 
     ```mlir
     %logits, %hidden = mtp.verify %drafts {
@@ -26,17 +27,25 @@ def MTP_VerifyOp : MTP_Op<"verify", [
 
     Constraints:
     - (C1) the region takes (tokens, rows).
-    - (C2) the region yields values of the result types.
+    - (C2) the region yields values of the result types, but for the rows.
     - (C3) tree: parents as in draft_tree (C1), and drafts are given.
+    - (C4) of the results behind the hidden state the rows are the last, and
+      taps have the rows of the logits.
   }];
   let arguments = (ins Optional<MTP_TokenGrid>:$drafts,
                        OptionalAttr<DenseI64ArrayAttr>:$tree);
   let regions = (region SizedRegion<1>:$bodyRegion);
   let results = (outs MTP_Activation:$logits, MTP_Activation:$hidden,
-                      Optional<MTP_Rows>:$rows);
+                      Variadic<AnyTypeOf<[MTP_Activation, MTP_Rows]>>:$more);
   let assemblyFormat = [{
     ($drafts^)? (`tree` $tree^)? attr-dict-with-keyword $bodyRegion
     `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// The rows, where they are a result; null where they are not.
+    ::mlir::Value getRows();
+    /// All results but the rows: what the region yields.
+    ::mlir::ResultRange getYielded();
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -54,8 +63,16 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     picked by the same region from the drafter's logits. `exact` keeps a draft
     while it equals the pick of the row before it; the first mismatch ends it,
     and that row's pick is the bonus token. `count` is the number of accepted
-    drafts. `rows` are the rows of the logits; they may be left out where the
-    logits are those of the round's mtp.verify.
+    drafts. `rows` are the rows of the logits; they may be left out where they
+    are those of the round's mtp.verify.
+
+    What a pick depends on beside logits may be the tokens that lead to its row:
+    a region of four arguments sees the slot of each row (`tensor<?xi32>`) and
+    the tokens from the anchor to the row (`tensor<?x?xi32>`, k + 1 for each
+    row, -1 behind the last), for the target's rows and the drafter's alike. An
+    `mtp.per_slot` over these slots runs once for each row, and stores nothing.
+    What the region captures is the same for all rows, or has the k + 1 rows of
+    each slot, of which a draft's pick sees the one that will verify it.
 
     In a tree the walk goes on to the lowest child that carries the pick of the
     node before. A third result is the path then: the nodes walked, node 0
@@ -102,7 +119,8 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     ```
 
     Constraints:
-    - (C1) the region takes (logits, rows), the logits of the operand's type.
+    - (C1) the region takes (logits, rows), or (logits, rows, slots, path), the
+      logits of the operand's type.
     - (C2) the region yields one token per row.
     - (C3) tree: parents as in draft_tree (C1), and drafts are given. Where they
       are and there is no tree, there is no path.
@@ -130,6 +148,8 @@ def MTP_AcceptOp : MTP_Op<"accept", [
   let extraClassDeclaration = [{
     /// What the rule names, in the order of its arguments.
     ::llvm::SmallVector<RuleArgument> getRuleArguments();
+    /// Whether the region is told its rows' slots and the tokens before them.
+    bool seesPaths() { return getBodyRegion().getNumArguments() == 4; }
     bool ruleSees(RuleArgument argument) {
       return ::llvm::is_contained(getRuleArguments(), argument);
     }

@@ -89,4 +89,24 @@ func.func private @without_drafts(%slots: tensor<4xi32>) {
   } : (tensor<4xi32>, tensor<4x0xi32>) -> ()
   return
 }
+
+// Names in a body are its own, and functions may hold what bodies do.
+func.func private @twice(%n: i32) -> i32 {
+  %m = mtp.load @length[] : i32
+  %s = arith.addi %n, %m : i32
+  return %s : i32
+}
+// CHECK-LABEL: func.func private @own_names
+func.func private @own_names(%slots: tensor<4xi32>) -> tensor<4xi32> {
+  %n = arith.constant 3 : i32
+  // CHECK: mtp.per_slot
+  %slot = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %n = mtp.load @length[] : i32
+    // CHECK: call @twice
+    %slots = func.call @twice(%n) : (i32) -> i32
+    mtp.yield %slots : i32
+  } : (tensor<4xi32>) -> tensor<4xi32>
+  return %slot : tensor<4xi32>
+}
 }

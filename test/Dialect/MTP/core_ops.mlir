@@ -35,6 +35,9 @@ mtp.round @core {
   %own = mtp.regroup %columns : tensor<?x8xf32> -> tensor<?x3x8xf32>
   // CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 3 : tensor<?xi32> -> tensor<?x8xf32>
   %h = mtp.read_state @hidden of %slots rows 3 : tensor<?xi32> -> tensor<?x8xf32>
+  // CHECK: mtp.read_state @hidden of %[[SLOTS]] rows %{{.*}} : tensor<?xi32> -> tensor<?x8xf32>
+  %count = mtp.k
+  %some = mtp.read_state @hidden of %slots rows %count : tensor<?xi32> -> tensor<?x8xf32>
   // One row is the default.
   // CHECK: %[[C:.*]] = mtp.read_state @carry of %[[SLOTS]] : tensor<?xi32> -> tensor<?x8xf32>
   %c = mtp.read_state @carry of %slots rows 1 : tensor<?xi32> -> tensor<?x8xf32>

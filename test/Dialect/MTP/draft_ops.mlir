@@ -135,3 +135,52 @@ func.func @picks(%x: tensor<?x4xf32>, %rows: !mtp.rows) -> tensor<?xi32> {
   return %s : tensor<?xi32>
 }
 }
+
+// -----
+
+// A drafter in core ops; an input of another width.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @core {
+mtp.round @core {
+  // CHECK: %{{.*}} = mtp.draft {
+  %drafts = mtp.draft {
+    // CHECK: mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
+    %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
+    // CHECK: mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>{{$}}
+    %t1, %rows1, %anchor1, %next1 = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>
+    %grid = mtp.regroup %anchor : tensor<?xi32> -> tensor<?x?xi32>
+    // CHECK: mtp.yield %{{.*}} : tensor<?x?xi32>
+    mtp.yield %grid : tensor<?x?xi32>
+  // CHECK: } : tensor<?x?xi32>
+  } : tensor<?x?xi32>
+}
+// CHECK-LABEL: mtp.prefill @nothing {
+mtp.prefill @nothing {
+  // CHECK: mtp.draft {
+  // CHECK-NEXT: }
+  mtp.draft {
+  }
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @wide k 1 {
+mtp.round @wide k 1 {
+  // CHECK: mtp.draft_chain input {
+  // CHECK: ^bb0(%{{.*}}: tensor<?x16xf32>):
+  // CHECK: } step {
+  %drafts = mtp.draft_chain input {
+  ^bb0(%wide: tensor<?x16xf32>):
+    %f = mtp.weight "fc" : tensor<8x16xf32>
+    %x = mtp.linear %wide, %f : tensor<?x16xf32>, tensor<8x16xf32> -> tensor<?x8xf32>
+    mtp.yield %x : tensor<?x8xf32>
+  } step {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+}
+}

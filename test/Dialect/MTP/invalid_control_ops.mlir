@@ -155,20 +155,6 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
 // -----
 
 // per_slot_c4
-func.func private @g()
-func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
-  mtp.per_slot %slots {
-  ^bb0(%i: index, %s: i32):
-    // expected-error @+1 {{'func.call' op expected arith, scf.for, scf.if, scalar math, operations on small tensors, loads and stores in the body of mtp.per_slot}}
-    func.call @g() : () -> ()
-    mtp.yield
-  } : (tensor<2xi32>) -> ()
-  return
-}
-
-// -----
-
-// per_slot_c4
 func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xf32>) {
   mtp.per_slot %slots(%x) {
   ^bb0(%i: index, %s: i32, %a: tensor<3xf32>):
@@ -242,8 +228,8 @@ func.func private @f(%slots: tensor<2xi32>) {
 // -----
 
 // uniform_c1
-func.func private @f(%n: i32) {
-  // expected-error @+1 {{'mtp.uniform' op expected in the body of an mtp.per_slot}}
+func.func @f(%n: i32) {
+  // expected-error @+1 {{'mtp.uniform' op expected in the body of an mtp.per_slot, or in a private function that it calls}}
   %u = mtp.uniform %n, %n
   return
 }
@@ -252,8 +238,8 @@ func.func private @f(%n: i32) {
 
 // load_c1
 mtp.state @s : i32
-func.func private @f() {
-  // expected-error @+1 {{'mtp.load' op expected in the body of an mtp.per_slot}}
+func.func @f() {
+  // expected-error @+1 {{'mtp.load' op expected in the body of an mtp.per_slot, or in a private function that it calls}}
   %n = mtp.load @s[] : i32
   return
 }
@@ -306,8 +292,8 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
 
 // store_c1
 mtp.state @s : i32
-func.func private @f(%x: i32) {
-  // expected-error @+1 {{'mtp.store' op expected in the body of an mtp.per_slot}}
+func.func @f(%x: i32) {
+  // expected-error @+1 {{'mtp.store' op expected in the body of an mtp.per_slot, or in a private function that it calls}}
   mtp.store %x, @s[] : i32
   return
 }

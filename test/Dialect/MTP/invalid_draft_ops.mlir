@@ -4,7 +4,7 @@
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {
   // expected-error @+1 {{'mtp.draft_chain' op expected 1 to 16 steps, got 0}}
-  %drafts = "mtp.draft_chain"() : () -> tensor<?x?xi32>
+  %drafts = "mtp.draft_chain"() ({}) : () -> tensor<?x?xi32>
   %logits, %hidden = mtp.verify %drafts {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %w = mtp.weight "embed" : tensor<16x8xf32>
@@ -421,5 +421,67 @@ mtp.round @r k 1 {
     %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x4xf32> -> tensor<?x4xf32>
     mtp.yield %l : tensor<?x4xf32>
   } : tensor<?x1xi32>
+}
+}
+
+// -----
+
+// draft_chain_c8
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_chain' op expected the input to take hidden states and to yield those that the first step takes}}
+  %drafts = mtp.draft_chain input {
+  ^bb0(%wide: tensor<?x16xf32>):
+    mtp.yield %wide : tensor<?x16xf32>
+  } step {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  // expected-error @+1 {{'mtp.draft' op expected the region to yield ('tensor<?x?xi32>'), got ('tensor<?xi32>')}}
+  %drafts = mtp.draft {
+    mtp.yield %slots : tensor<?xi32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// draft_c2
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  // expected-error @+1 {{'mtp.draft' op expected numbers for each draft of a slot, or no use but by mtp.verify and mtp.accept, as there are none at k = 0, got 'tensor<?xi32>'}}
+  %one = mtp.draft {
+    mtp.yield %slots : tensor<?xi32>
+  } : tensor<?xi32>
+  // expected-note @+1 {{used here}}
+  mtp.per_slot %slots(%one) {
+  ^bb0(%index: index, %slot: i32, %d: i32):
+    mtp.store %d, @length[] : i32
+    mtp.yield
+  } : (tensor<?xi32>, tensor<?xi32>) -> ()
+}
+}
+
+// -----
+
+// refresh_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @hidden[max_k + 1, 16] : f32
+mtp.round @r {
+  // expected-error @+1 {{'mtp.refresh' op expected the width of the state @hidden, 16, got 8}}
+  %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
 }
 }

@@ -131,7 +131,7 @@ mtp.round @r {
     %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
   } : tensor<?x?xi32>
-  // expected-error @+1 {{'mtp.verify' op expected the round's drafts}}
+  // expected-error @+1 {{'mtp.verify' op expected drafts, as the round drafts}}
   %logits, %hidden = mtp.verify {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %w = mtp.weight "embed" : tensor<16x8xf32>
@@ -166,7 +166,7 @@ mtp.round @r {
     %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
   } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
-  // expected-error @+1 {{'mtp.accept' op expected the round's drafts}}
+  // expected-error @+1 {{'mtp.accept' op expected the drafts of mtp.verify}}
   %count, %picks = mtp.accept %logits exact {
   ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
     %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
@@ -194,43 +194,17 @@ mtp.round @r {
     %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
   } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
-  %other = mtp.add %logits, %logits : tensor<?x16xf32>
-  // expected-error @+1 {{'mtp.accept' op expected the logits of mtp.verify}}
-  %count, %picks = mtp.accept %drafts, %other exact {
-  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
-    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
-    mtp.yield %s : tensor<?xi32>
-  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
-  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
-}
-}
-
-// -----
-
-// round_c3
-module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-mtp.round @r {
-  %drafts = mtp.draft_chain {
-  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
-    %w = mtp.weight "head" : tensor<16x8xf32>
-    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
-    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
-  } : tensor<?x?xi32>
-  %logits, %hidden = mtp.verify %drafts {
-  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
-    %w = mtp.weight "embed" : tensor<16x8xf32>
-    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
-    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
-  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
   %count, %picks = mtp.accept %drafts, %logits exact {
   ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
     %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
     mtp.yield %s : tensor<?xi32>
   } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
-  %h = mtp.add %hidden, %hidden : tensor<?x8xf32>
-  // expected-error @+1 {{'mtp.commit' op expected count and picks of mtp.accept and the hidden state of mtp.verify}}
-  mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+  %other = mtp.per_slot %count {
+  ^bb0(%i: index, %s: i32):
+    mtp.yield %s : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  // expected-error @+1 {{'mtp.commit' op expected count and picks of mtp.accept}}
+  mtp.commit %other, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }
 

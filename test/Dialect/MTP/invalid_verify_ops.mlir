@@ -459,3 +459,40 @@ mtp.round @r {
   } : (tensor<?x2xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
 }
 }
+
+// -----
+
+// verify_c4
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.prefill @p {
+  // expected-error @+1 {{'mtp.verify' op expected the rows as the last result}}
+  %logits, %hidden, %made, %tap = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e, %e : tensor<?x16xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows, tensor<?x8xf32>)
+}
+}
+
+// -----
+
+// accept_c1
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.prefill @p {
+  %logits, %hidden = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  // expected-error @+1 {{'mtp.accept' op expected the region to take ('tensor<?x16xf32>', '!mtp.rows', 'tensor<?xi32>', 'tensor<?x?xi32>'), got ('tensor<?x16xf32>', '!mtp.rows', 'tensor<?xi32>', 'tensor<?xi32>')}}
+  %count, %picks = mtp.accept %logits exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows, %of: tensor<?xi32>, %path: tensor<?xi32>):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}

@@ -93,3 +93,28 @@ mtp.round @rule {
   } : (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x2x4xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
 }
 }
+
+// -----
+
+// Taps, and a region that sees what leads to its rows.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.prefill @taps
+mtp.prefill @taps {
+  // CHECK: %[[L:.*]], %{{.*}}, %[[MORE:.*]]:2 = mtp.verify {
+  // CHECK: } : () -> (tensor<?x16xf32>, tensor<?x8xf32>, tensor<?x8xf32>, !mtp.rows)
+  %logits, %hidden, %tap, %made = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e, %e : tensor<?x16xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>, tensor<?x8xf32>, !mtp.rows)
+  // CHECK: mtp.accept %[[L]] of %[[MORE]]#1 exact {
+  // CHECK: ^bb0(%{{.*}}: tensor<?x16xf32>, %{{.*}}: !mtp.rows, %{{.*}}: tensor<?xi32>, %{{.*}}: tensor<?x?xi32>):
+  %count, %picks = mtp.accept %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows, %of: tensor<?xi32>, %path: tensor<?x?xi32>):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}

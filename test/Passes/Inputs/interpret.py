@@ -288,8 +288,9 @@ def regions(model, passes):
          *passes], check=True, capture_output=True, text=True).stdout
     found = re.findall(r'"mtp\.(?:draft_chain|verify)"\([^\n]*\(\{\n'
                        r"(.*?)\n    \}\) :", text, re.S)
+    # A chain's first region is its input's, which is empty.
     return [region.split("\n") for group in found
-            for region in re.split(r"\n    \}, \{\n", group)]
+            for region in re.split(r"\n    \}, \{\n", group.removeprefix("    }, {\n"))]
 
 
 def evaluate(lines):

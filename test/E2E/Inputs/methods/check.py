@@ -11,10 +11,12 @@ import json
 import subprocess
 import sys
 
+import drafters
 import target
 import weights
 
-MAX_K = {"lookup": 4, "branches": 4, "siblings": 5, "reduced": 3, "walked": 3}
+MAX_K = {"lookup": 4, "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
+         "eagle": 4, "early": 4, "between": 4, "wide": 3}
 LENGTH = 40
 PARENTS = [-1, 0, 0, 1, 2]
 SMALL_TREE = [-1, 0, 0, 1]
@@ -86,6 +88,28 @@ def small_tree_round(vocabulary):
     return play
 
 
+def between_drafts(known, k, temperature):
+    drafts, token = [], known[-1]
+    for d in range(k):
+        token = target.pick(BIGRAMS[token], temperature, len(known) - 1 + d, without=[token])
+        drafts.append(token)
+    if k > 2:
+        drafts[2] = min(drafts[2] + 1, len(BIGRAMS) - 1)
+    return drafts
+
+
+def chain_round(draft):
+    """A round of drafts in a row, which `draft` makes of the known tokens."""
+    def play(tokens, n, k, temperature):
+        kept = 0
+        for token in draft(tuple(tokens[:n + 1]), k, temperature):
+            if n + 1 + kept == len(tokens) or tokens[n + 1 + kept] != token:
+                break
+            kept += 1
+        return kept, k
+    return play
+
+
 def expected(method, prompt, output, k, temperature):
     """Rounds of a sequence, the drafts that they kept, of which the last one may keep
     more than are put out, and by position how many they made."""
@@ -103,7 +127,11 @@ def check(name, artifact):
     # What a module drafts takes a model to know.
     method = {"lookup": lookup_round, "branches": branches_round, "siblings": None,
               "reduced": small_tree_round(weights.REDUCED),
-              "walked": small_tree_round(None)}[name]
+              "walked": small_tree_round(None),
+              "eagle": chain_round(drafters.eagle),
+              "wide": chain_round(drafters.wide),
+              "early": chain_round(drafters.early_exit),
+              "between": chain_round(between_drafts)}[name]
     total, rounds_of = 0, {}
     for temperature, batch in itertools.product((0, 1), (1, 2, 3, 4)):
         prompts = PROMPTS[:batch]

@@ -57,22 +57,29 @@ def softmax(logits, temperature=1.0):
     return [x / total for x in parts]
 
 
+def layer(x, position, entries, number):
+    """What layer `number` makes of x, and its entries with the one of x."""
+    of = lambda name: WEIGHTS[f"layers.{number}.{name}"]
+    scale = (sum(a * a for a in x) / len(x) + 1e-6) ** -0.5
+    n = [a * scale for a in x]
+    entry = (rotate(product(of("k"), n), position), product(of("v"), n))
+    entries = entries + [entry]
+    q = rotate(product(of("q"), n), position)
+    return [a + b for a, b in zip(x, product(of("o"), attend(q, entries)))], entries
+
+
 @functools.lru_cache(maxsize=None)
 def target(tokens):
-    """Logits behind `tokens`, and the cache entries of each layer."""
+    """Logits behind `tokens`, the cache entries of each layer, and what each layer made
+    of the last token."""
     before = target(tokens[:-1])[1] if len(tokens) > 1 else ([], [])
     x = WEIGHTS["embed"][tokens[-1]]
-    caches = []
-    for layer, entries in enumerate(before):
-        of = lambda name: WEIGHTS[f"layers.{layer}.{name}"]
-        scale = (sum(a * a for a in x) / len(x) + 1e-6) ** -0.5
-        n = [a * scale for a in x]
-        position = len(tokens) - 1
-        entry = (rotate(product(of("k"), n), position), product(of("v"), n))
-        caches.append(entries + [entry])
-        q = rotate(product(of("q"), n), position)
-        x = [a + b for a, b in zip(x, product(of("o"), attend(q, caches[-1])))]
-    return product(WEIGHTS["head"], x), tuple(caches)
+    caches, made = [], []
+    for number, entries in enumerate(before):
+        x, entries = layer(x, len(tokens) - 1, entries, number)
+        caches.append(entries)
+        made.append(x)
+    return product(WEIGHTS["head"], x), tuple(caches), made
 
 
 def logits_behind(tokens):

@@ -31,6 +31,10 @@ def tensors():
         for name, rows in (("q", 32), ("k", 16), ("v", 16), ("o", 32)):
             yield f"layers.{layer}.{name}", matrix(rng, rows, HIDDEN, 0.14)
         yield f"layers.{layer}.norm", [[1.0] * HIDDEN]
+    # Of an embedding and a hidden state nearly the embedding.
+    fuse = matrix(rng, HIDDEN, 2 * HIDDEN, 0.05)
+    yield "fuse", [[x + (row == column) for column, x in enumerate(line)]
+                   for row, line in enumerate(fuse)]
 
 
 def main():

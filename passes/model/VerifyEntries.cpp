@@ -1,0 +1,291 @@
+//===- VerifyEntries.cpp - Check what layers of several uses hold ---------===//
+//
+// Entries are a function of tokens and rows where the ops that keys and values
+// are made of are. So two attentions write the same, if these ops are the same
+// from the tokens on and each token stands at its own position.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/Passes.h"
+
+namespace mlir::mtp {
+#define GEN_PASS_DEF_VERIFYENTRIESPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::mtp
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+namespace {
+struct VerifyEntriesPass
+    : public mlir::mtp::impl::VerifyEntriesPassBase<VerifyEntriesPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult verify(Operation *program);
+};
+
+/// A use of a layer.
+struct Use {
+  Operation *op;
+  Value rows;
+  /// What an entry is made of.
+  SmallVector<Value> parts;
+};
+
+using LayerKey = std::pair<Attribute, int64_t>;
+} // namespace
+
+static std::optional<std::pair<LayerKey, Use>> findUse(Operation *op) {
+  if (auto attention = dyn_cast<AttentionOp>(op);
+      attention && attention.getCache()) {
+    Use use{op, attention.getRows(), {attention.getK()}};
+    if (attention.getV())
+      use.parts.push_back(attention.getV());
+    return {{{attention.getCacheAttr(), int64_t(*attention.getLayer())}, use}};
+  }
+  if (auto attention = dyn_cast<MlaAttentionOp>(op);
+      attention && attention.getCache())
+    return {
+        {{attention.getCacheAttr(), int64_t(*attention.getLayer())},
+         {op, attention.getRows(), {attention.getC(), attention.getKPe()}}}};
+  return std::nullopt;
+}
+
+static Value plainRows(Value rows) {
+  auto tree = rows.getDefiningOp<TreeRowsOp>();
+  return tree ? tree.getRows() : rows;
+}
+
+//===----------------------------------------------------------------------===//
+// Positions that are not committed
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Proves that numbers are not below the length of their slot.
+class BehindLength {
+public:
+  bool holds(Value value);
+
+private:
+  bool holdsFor(BlockArgument argument);
+  bool holdsFor(OpResult result);
+  bool isNotNegative(Value value);
+
+  /// What is taken for granted while it is proved of the next round of a loop.
+  DenseSet<Value> assumed;
+};
+} // namespace
+
+bool BehindLength::isNotNegative(Value value) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return number.isNonNegative();
+  if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    return isNotNegative(cast.getIn());
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto loop = argument
+                  ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                  : scf::ForOp();
+  return loop && loop.getInductionVar() == value &&
+         isNotNegative(loop.getLowerBound());
+}
+
+bool BehindLength::holds(Value value) {
+  if (!assumed.insert(value).second)
+    return true;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return holdsFor(argument);
+  return holdsFor(cast<OpResult>(value));
+}
+
+bool BehindLength::holdsFor(BlockArgument argument) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  unsigned number = argument.getArgNumber();
+  if (auto body = dyn_cast<PerSlotOp>(parent))
+    return number >= 2 && holds(body.getInputs()[number - 2]);
+  auto loop = dyn_cast<scf::ForOp>(parent);
+  return loop && number > 0 && holds(loop.getInitArgs()[number - 1]) &&
+         holds(loop.getYieldedValues()[number - 1]);
+}
+
+bool BehindLength::holdsFor(OpResult result) {
+  Operation *op = result.getOwner();
+  unsigned number = result.getResultNumber();
+  if (auto refresh = dyn_cast<RefreshOp>(op))
+    return result == refresh.getNext();
+  if (auto load = dyn_cast<LoadOp>(op))
+    return load.getState() == "length";
+  if (auto body = dyn_cast<PerSlotOp>(op))
+    return holds(body.getYield().getValues()[number]);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return holds(loop.getInitArgs()[number]) &&
+           holds(loop.getYieldedValues()[number]);
+  if (auto sum = dyn_cast<arith::AddIOp>(op))
+    return (isNotNegative(sum.getRhs()) && holds(sum.getLhs())) ||
+           (isNotNegative(sum.getLhs()) && holds(sum.getRhs()));
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Entries that are the target's
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Compares what two values are made of, up to the tokens and rows of each.
+class SameEntries {
+public:
+  SameEntries(Value targetRows, Value otherRows)
+      : targetRows(plainRows(targetRows)), otherRows(plainRows(otherRows)) {}
+
+  bool areSame(Value target, Value other);
+  /// The tokens that the other's are made of; null before there were any.
+  Value getTokens() const { return otherTokens; }
+
+private:
+  Value targetRows, otherRows, otherTokens;
+  DenseMap<Value, Value> known;
+};
+} // namespace
+
+bool SameEntries::areSame(Value target, Value other) {
+  auto [it, isNew] = known.insert({target, other});
+  if (!isNew)
+    return it->second == other;
+  if (isa<RowsType>(target.getType()))
+    return plainRows(target) == targetRows && plainRows(other) == otherRows;
+  if (isa<BlockArgument>(target)) {
+    // The target's tokens: its region has no other tensor.
+    bool isFirst = !otherTokens;
+    if (isFirst)
+      otherTokens = other;
+    return otherTokens == other && target.getType() == other.getType();
+  }
+  Operation *a = target.getDefiningOp(), *b = other.getDefiningOp();
+  if (a == b)
+    return target == other; // made for both of what they capture
+  if (!b || a->getName() != b->getName() || a->getNumRegions() > 0 ||
+      a->getAttrDictionary() != b->getAttrDictionary() ||
+      a->getNumOperands() != b->getNumOperands() ||
+      cast<OpResult>(target).getResultNumber() !=
+          cast<OpResult>(other).getResultNumber())
+    return false;
+  return llvm::all_of(
+      llvm::zip_equal(a->getOperands(), b->getOperands()),
+      [&](auto pair) { return areSame(std::get<0>(pair), std::get<1>(pair)); });
+}
+
+/// Whether a token stands at the position of its row.
+static bool isAtOwnPosition(Value tokens, Value rows) {
+  rows = plainRows(rows);
+  if (!tokens)
+    return false;
+  if (auto argument = dyn_cast<BlockArgument>(tokens)) {
+    Block *block = argument.getOwner();
+    return isa<DraftChainOp, DraftTreeOp>(block->getParentOp()) &&
+           block->getNumArguments() == 2 && rows == block->getArgument(1);
+  }
+  Operation *made = tokens.getDefiningOp();
+  if (made != rows.getDefiningOp())
+    return false;
+  if (auto refresh = dyn_cast<RefreshOp>(made))
+    return tokens == refresh.getTokens() && !refresh.getHidden();
+  auto prompt = dyn_cast<PromptRowsOp>(made);
+  return prompt && prompt.getAhead() == 0;
+}
+
+/// E2 for one use of a layer that the target has.
+static LogicalResult verifyShared(const Use &target, const Use &other) {
+  auto made = other.rows.getDefiningOp<MakeRowsOp>();
+  if (made && BehindLength().holds(made.getPositions()))
+    return success();
+  SameEntries same(target.rows, other.rows);
+  bool isSame = target.parts.size() == other.parts.size() &&
+                llvm::all_of(llvm::zip(target.parts, other.parts), [&](auto p) {
+                  return same.areSame(std::get<0>(p), std::get<1>(p));
+                });
+  if (isSame && isAtOwnPosition(same.getTokens(), other.rows))
+    return success();
+  InFlightDiagnostic diag = other.op->emitOpError(
+      "expected a layer that the target does not use, the entries that the "
+      "target writes there, or rows from the slot's length on: what was "
+      "committed would be overwritten");
+  diag.attachNote(target.op->getLoc()) << "the target uses the layer here";
+  if (isSame)
+    diag.attachNote(other.rows.getLoc())
+        << "these rows are not seen to be at the positions of their tokens";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// A loop around `op` that repeats it for the same rows, or nothing.
+static Operation *findRepeating(Operation *op, Value rows) {
+  for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>())
+    if (!loop.getRegion().isAncestor(rows.getParentRegion()))
+      return loop;
+  return nullptr;
+}
+
+LogicalResult VerifyEntriesPass::verify(Operation *program) {
+  DenseMap<LayerKey, SmallVector<Use>> uses;
+  DenseMap<LayerKey, Use> targets;
+  SmallVector<std::pair<LayerKey, Use>> others;
+  WalkResult result = program->walk([&](Operation *op) -> WalkResult {
+    auto found = findUse(op);
+    if (!found)
+      return WalkResult::advance();
+    auto &[layer, use] = *found;
+    for (const Use &known : uses[layer])
+      if (plainRows(known.rows) == plainRows(use.rows)) { // E1
+        InFlightDiagnostic diag =
+            op->emitOpError("expected layer ")
+            << layer.second << " of " << layer.first
+            << " to be used once for the same rows, got a second use";
+        diag.attachNote(known.op->getLoc()) << "the first is here";
+        return diag;
+      }
+    if (Operation *loop = findRepeating(op, use.rows)) {
+      InFlightDiagnostic diag = // E1
+          op->emitOpError("expected layer ")
+          << layer.second << " of " << layer.first
+          << " to be used once for the same rows, got a loop that does not "
+             "make rows";
+      diag.attachNote(loop->getLoc()) << "the loop is here";
+      return diag;
+    }
+    uses[layer].push_back(use);
+    if (op->getParentOfType<VerifyOp>())
+      targets.insert(*found);
+    else
+      others.push_back(*found);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  for (auto &[layer, use] : others) {
+    auto target = targets.find(layer);
+    if (target == targets.end())
+      continue;
+    ++numShared;
+    if (failed(verifyShared(target->second, use)))
+      return failure();
+  }
+  return success();
+}
+
+void VerifyEntriesPass::runOnOperation() {
+  for (Operation &op : *getOperation().getBody())
+    if (isa<RoundOp, PrefillOp>(op) && failed(verify(&op)))
+      return signalPassFailure();
+  markAllAnalysesPreserved();
+}

@@ -1,0 +1,227 @@
+//===- PickDrafts.cpp - The region of accept for other rows ---------------===//
+//
+// Drafts are picked as the rows that verify them will pick: by the region of
+// accept, with what is theirs. What the region captures has the rows of all
+// windows, of which a draft's pick takes its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/round/RoundExpansion.h"
+#include "passes/support/RowsPerSlot.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// Makes `op`, written for logits over the target's vocabulary, read logits
+/// over `tokens`.
+static LogicalResult useVocabulary(Operation *op, FlatSymbolRefAttr tokens) {
+  if (auto argmax = dyn_cast<ArgmaxOp>(op))
+    argmax.setTokensAttr(tokens);
+  else if (auto sample = dyn_cast<SampleOp>(op))
+    sample.setTokensAttr(tokens);
+  else if (auto exclude = dyn_cast<ExcludeOp>(op)) {
+    exclude.setTokensAttr(tokens);
+    exclude.getResult().setType(exclude.getLogits().getType());
+  } else
+    return op->emitOpError("expected mtp.argmax, mtp.sample or mtp.exclude, as "
+                           "drafts of the vocabulary ")
+           << tokens << " are picked by this region, too";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What the region captures
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` has a row for each row of something.
+static bool hasRows(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.isDynamicDim(0) &&
+         type.getRank() == (type.getElementType().isF32() ? 2 : 1);
+}
+
+/// What the region of `accept` reads of the round around it.
+static llvm::SetVector<Value> findCaptured(AcceptOp accept) {
+  llvm::SetVector<Value> captured;
+  Block *around = accept->getBlock();
+  accept.getBodyRegion().walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (operand.getParentBlock() == around)
+        captured.insert(operand);
+  });
+  return captured;
+}
+
+/// Whether `op` may be done earlier, where nothing writes what it reads.
+static bool isMovable(Operation *op) {
+  return isMemoryEffectFree(op) || (isa<PerSlotOp, ReadStateOp>(op) &&
+                                    collectStateUses(op).written.empty());
+}
+
+/// Whether something from `from` on writes a state in front of `to`.
+static bool writesBetween(Operation *from, Operation *to) {
+  for (Operation *op = from; op && op != to; op = op->getNextNode())
+    if (isa<WriteStateOp>(op) || !collectStateUses(op).written.empty())
+      return true;
+  return false;
+}
+
+/// Does what `value` is made of in front of `op`, as far as it is done behind.
+static LogicalResult moveBefore(AcceptOp accept, Value value, Operation *op) {
+  llvm::SetVector<Operation *> moved;
+  SmallVector<Operation *> pending{value.getDefiningOp()};
+  while (!pending.empty()) {
+    Operation *made = pending.pop_back_val();
+    if (!made || made->getBlock() != op->getBlock() ||
+        made->isBeforeInBlock(op) || !moved.insert(made))
+      continue;
+    bool readsState = !isMemoryEffectFree(made);
+    if (made == op || !isMovable(made) ||
+        (readsState && writesBetween(op->getNextNode(), made))) {
+      InFlightDiagnostic diag = accept.emitOpError(
+          "expected what its region captures to be there before drafts are "
+          "picked, as they are picked by this region, too");
+      diag.attachNote(made->getLoc())
+          << "this comes after the drafts, or of them; the region sees the "
+             "tokens before its rows with (logits, rows, slots, path)";
+      return diag;
+    }
+    for (Value operand : made->getOperands())
+      pending.push_back(operand.getDefiningOp());
+  }
+  SmallVector<Operation *> ordered = moved.takeVector();
+  llvm::sort(ordered,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *made : ordered)
+    made->moveBefore(op);
+  return success();
+}
+
+/// Of `x`, which has k + 1 rows of each slot, those of these nodes.
+Value Expansion::takeNodes(Value x, ArrayRef<int64_t> nodes) {
+  int64_t window = *k + 1;
+  bool isNumbers = cast<RankedTensorType>(x.getType()).getRank() == 1;
+  SlotBody body(builder, loc, "captured", slots(),
+                isNumbers ? ValueRange(bySlot(x, window)) : ValueRange());
+  SmallVector<Value> taken;
+  for (int64_t node : nodes)
+    taken.push_back(isNumbers ? body.element(body.input(0), node)
+                              : body.add(body.mul(body.index(), window), node));
+  Value own = byRow(body.yield(body.vector(taken)).front());
+  return isNumbers ? own : takeRows(x, own);
+}
+
+LogicalResult Expansion::selectCaptured(AcceptOp accept,
+                                        const PickedRows &picked,
+                                        IRMapping &mapping) {
+  for (Value value : findCaptured(accept)) {
+    if (value.getDefiningOp() && failed(moveBefore(accept, value, op)))
+      return failure();
+    if (hasRows(value) && rowsPerSlot(value, *k) == *k + 1)
+      mapping.map(value, takeNodes(value, picked.nodes));
+  }
+  return success();
+}
+
+LogicalResult mlir::mtp::checkRegion(AcceptOp accept, int64_t k) {
+  WalkResult stores = accept.getBodyRegion().walk([&](PerSlotOp body) {
+    if (!accept.seesPaths() || collectStateUses(body).written.empty())
+      return WalkResult::advance();
+    body.emitOpError("expected no store in the region that picks: it runs for "
+                     "several rows of a slot");
+    return WalkResult::interrupt();
+  });
+  if (stores.wasInterrupted())
+    return failure();
+  for (Value value : findCaptured(accept)) {
+    std::optional<int64_t> rows = rowsPerSlot(value, k);
+    bool isOperand = llvm::any_of(value.getUsers(), [&](Operation *user) {
+      return accept.getBodyRegion().isAncestor(user->getParentRegion()) &&
+             !isa<PerSlotOp, MakeRowsOp>(user);
+    });
+    if (!hasRows(value) || !isOperand || !rows || *rows == k + 1)
+      continue;
+    InFlightDiagnostic diag =
+        accept.emitOpError("expected what its region captures to have the ")
+        << k + 1 << " rows of each slot's window, got " << *rows;
+    diag.attachNote(value.getLoc()) << "captured from here";
+    return diag;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Picks
+//===----------------------------------------------------------------------===//
+
+/// Of each row the tokens from the anchor on that lead to it, k + 1 with those
+/// that are none.
+Value Expansion::pathsTo(const PickedRows &picked) {
+  int64_t window = *k + 1;
+  bool hasDrafts = llvm::any_of(
+      picked.paths, [](ArrayRef<int64_t> path) { return !path.empty(); });
+  for (llvm::StringRef state : {states::kAccepted, states::kWindow})
+    useState(module, state);
+  SlotBody body(builder, loc, "paths", slots(),
+                hasDrafts ? ValueRange(picked.drafts()) : ValueRange());
+  Value anchor = body.load(states::kWindow, body.load(states::kAccepted));
+  Value none = body.constant(-1);
+  SmallVector<Value> tokens;
+  for (ArrayRef<int64_t> path : picked.paths) {
+    tokens.push_back(anchor);
+    for (int64_t place : path)
+      tokens.push_back(body.element(body.input(0), place));
+    tokens.append(window - 1 - path.size(), none);
+  }
+  Value all = byRow(body.yield(body.vector(tokens)).front());
+  return bySlot(all, window);
+}
+
+SmallVector<Value> Expansion::pickArguments(AcceptOp accept, Value logits,
+                                            const PickedRows &picked) {
+  SmallVector<Value> arguments{logits, picked.rows};
+  if (!accept.seesPaths())
+    return arguments;
+  Value own = slots();
+  if (picked.nodes.size() > 1) {
+    SlotBody body(builder, loc, "slots", slots());
+    own = byRow(body.yield(body.vector(int64_t(picked.nodes.size()),
+                                       [&](Value) { return body.slot(); }))
+                    .front());
+  }
+  arguments.push_back(own);
+  arguments.push_back(pathsTo(picked));
+  return arguments;
+}
+
+FailureOr<Value> Expansion::pick(Value logits, const PickedRows &picked,
+                                 FlatSymbolRefAttr tokens) {
+  auto accepts = parent->getRegion(0).getOps<AcceptOp>();
+  if (accepts.empty()) {
+    op->emitOpError("expected an mtp.accept after it: drafts are picked by its "
+                    "region");
+    return failure();
+  }
+  AcceptOp accept = *accepts.begin();
+  Block &body = accept.getBodyRegion().front();
+  IRMapping mapping;
+  if (failed(selectCaptured(accept, picked, mapping)))
+    return failure();
+  mapping.map(body.getArguments(), pickArguments(accept, logits, picked));
+  // Values over the vocabulary: the logits, and what is made of them.
+  llvm::SmallDenseSet<Value> narrow{logits};
+  for (Operation &inner : body.without_terminator()) {
+    Operation *copy = builder.clone(inner, mapping);
+    bool readsLogits = llvm::any_of(copy->getOperands(), [&](Value operand) {
+      return narrow.contains(operand);
+    });
+    if (!tokens || !readsLogits)
+      continue;
+    if (failed(useVocabulary(copy, tokens)))
+      return failure();
+    if (isa<ExcludeOp>(copy))
+      narrow.insert(copy->getResult(0));
+  }
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+}

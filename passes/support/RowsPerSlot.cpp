@@ -1,0 +1,77 @@
+//===- RowsPerSlot.cpp - How many rows of a value a slot has --------------===//
+//
+// Counts of rows (CountRows.h) stand in types when a round becomes a program.
+// What rewrites a round before that asks here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/support/RowsPerSlot.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// Numbers that a row of `type` is of: groups, or one.
+static std::optional<int64_t> groupOf(RankedTensorType type) {
+  bool isGrid = type.getRank() == (type.getElementType().isF32() ? 3 : 2);
+  if (!isGrid)
+    return 1;
+  if (type.isDynamicDim(1))
+    return std::nullopt;
+  return type.getDimSize(1);
+}
+
+static std::optional<int64_t> regrouped(RegroupOp op, int64_t k) {
+  std::optional<int64_t> rows = rowsPerSlot(op.getX(), k);
+  auto from = groupOf(cast<RankedTensorType>(op.getX().getType()));
+  auto to = groupOf(op.getType());
+  if (!rows || !from)
+    return std::nullopt;
+  // A group is a slot's.
+  if (!to)
+    return 1;
+  int64_t numbers = *rows * *from;
+  if (*to <= 0 || numbers % *to != 0)
+    return std::nullopt;
+  return numbers / *to;
+}
+
+std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t k) {
+  using Rows = std::optional<int64_t>;
+  while (Operation *op = value.getDefiningOp()) {
+    bool isKnown = true;
+    Value like;
+    Rows rows = llvm::TypeSwitch<Operation *, Rows>(op)
+                    .Case<SlotsOp, AcceptOp, DraftChainOp, DraftTreeOp>(
+                        [](auto) { return 1; })
+                    .Case([&](VerifyOp) { return k + 1; })
+                    .Case([&](RegroupOp op) { return regrouped(op, k); })
+                    .Case([&](ReadStateOp op) -> Rows {
+                      Rows slots = rowsPerSlot(op.getSlots(), k);
+                      return slots && !op.getCount()
+                                 ? Rows(*slots * int64_t(op.getRows()))
+                                 : std::nullopt;
+                    })
+                    .Case([](ConcatRowsOp op) {
+                      return int64_t(op.getHeadRows() + op.getTailRows());
+                    })
+                    .Default([&](Operation *) -> Rows {
+                      isKnown = false;
+                      return std::nullopt;
+                    });
+    if (isKnown)
+      return rows;
+    if (auto take = dyn_cast<TakeRowsOp>(op))
+      like = take.getIndex();
+    else if (op->getNumOperands() > 0)
+      like = op->getOperand(0);
+    if (!like || !isa<RankedTensorType>(like.getType()))
+      return std::nullopt;
+    value = like;
+  }
+  auto argument = cast<BlockArgument>(value);
+  // Of a prompt, where k is 0, a token is picked from one row.
+  if (isa<VerifyOp, AcceptOp>(argument.getOwner()->getParentOp()))
+    return k + 1;
+  return std::nullopt;
+}
