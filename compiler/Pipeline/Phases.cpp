@@ -47,11 +47,11 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     break;
   case Phase::Fuse:
     manager.addPass(passes::createInlineLayersPass());
-    manager.addPass(passes::createVerifyEntriesPass());
     manager.addPass(passes::createAbsorbMLAPass());
     manager.addPass(passes::createFuseConcatProjectionPass());
     manager.addPass(passes::createFuseProjectionsPass());
     manager.addPass(passes::createFuseNormLinearPass());
+    manager.addPass(passes::createVerifyEntriesPass());
     break;
   case Phase::Shape:
     manager.addPass(passes::createInstantiateRoundsPass());

@@ -68,7 +68,8 @@ static Value plainRows(Value rows) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Proves that numbers are not below the length of their slot.
+/// Proves that numbers are not below the length of their slot: all that they are
+/// made of has to be so.
 class BehindLength {
 public:
   bool holds(Value value);
@@ -127,9 +128,12 @@ bool BehindLength::holdsFor(OpResult result) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return holds(loop.getInitArgs()[number]) &&
            holds(loop.getYieldedValues()[number]);
-  if (auto sum = dyn_cast<arith::AddIOp>(op))
-    return (isNotNegative(sum.getRhs()) && holds(sum.getLhs())) ||
-           (isNotNegative(sum.getLhs()) && holds(sum.getRhs()));
+  if (auto sum = dyn_cast<arith::AddIOp>(op)) {
+    // One way alone: what fails once is not to be taken for granted later.
+    if (isNotNegative(sum.getRhs()))
+      return holds(sum.getLhs());
+    return isNotNegative(sum.getLhs()) && holds(sum.getRhs());
+  }
   return false;
 }
 

@@ -73,8 +73,8 @@ def ExpandDraftTreePass
 def ExpandRefreshPass : MTP_ExpandPass<"mtp.refresh", "mtp-expand-refresh"> {
   let description = [{
     The rows of the first module of a draft chain (`mtp-expand-draft-chain`),
-    for a drafter in core ops: tokens, rows, the anchor's among them, and where the
-    first draft will be verified. It declares the states that it reads
+    for a drafter in core ops: tokens, rows, the anchor's among them, and where
+    the first draft will be verified. It declares the states that it reads
     (`accepted`, `window`, `hidden`).
   }];
 }

@@ -207,3 +207,31 @@ mtp.round @custom k 2 {
   mtp.output "count" %count : tensor<?xi32>
 }
 }
+
+// -----
+
+// Taps are results as others are; the rows come last.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @taps k 0 {
+// CHECK: %[[ROWS:.*]] = mtp.make_rows
+// CHECK: %[[E:.*]] = mtp.embed
+// CHECK: %[[L:.*]] = mtp.linear %[[E]]
+// CHECK: mtp.write_state %[[E]], @tap
+// CHECK: mtp.mask_first %[[E]], %[[ROWS]]
+mtp.state @tap[max_k + 1, 8] : f32
+mtp.state @out[max_k + 1, 8] : f32
+mtp.round @taps k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %logits, %hidden, %more:2 = mtp.verify {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    %h = mtp.add %e, %e : tensor<?x8xf32>
+    mtp.yield %l, %h, %e : tensor<?x16xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+  } : () -> (tensor<?x16xf32>, tensor<?x8xf32>, tensor<?x8xf32>, !mtp.rows)
+  mtp.write_state %more#0, @tap of %slots : tensor<?x8xf32>, tensor<?xi32>
+  %m = mtp.mask_first %more#0, %more#1 : tensor<?x8xf32>
+  mtp.write_state %m, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
+}
+}

@@ -1,4 +1,4 @@
-// RUN: mtp-opt %s --mtp-inline-layers | FileCheck %s
+// RUN: mtp-opt %s --split-input-file --mtp-inline-layers | FileCheck %s
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @target layers 2 entry 16 : bf16
@@ -66,5 +66,38 @@ mtp.round @generate {
     mtp.yield %s : tensor<?xi32>
   } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
+// A body calls functions of what it may hold itself.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @length : i32
+func.func private @behind(%n: i32) -> i32 {
+  %m = func.call @read_length() : () -> i32
+  %s = arith.addi %n, %m : i32
+  return %s : i32
+}
+func.func private @read_length() -> i32 {
+  %m = mtp.load @length[] : i32
+  return %m : i32
+}
+// CHECK-NOT: func.func
+// CHECK-LABEL: mtp.round @body
+// CHECK: mtp.per_slot
+// CHECK: ^bb0(%{{.*}}: index, %[[SLOT:.*]]: i32):
+// CHECK: %[[M:.*]] = mtp.load @length[] : i32
+// CHECK: %[[S:.*]] = arith.addi %[[SLOT]], %[[M]]
+// CHECK: mtp.yield %[[S]]
+// CHECK-NOT: func.func
+mtp.round @body {
+  %slots = mtp.slots : tensor<?xi32>
+  %x = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %s = func.call @behind(%slot) : (i32) -> i32
+    mtp.yield %s : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  mtp.output "picks" %x : tensor<?xi32>
 }
 }

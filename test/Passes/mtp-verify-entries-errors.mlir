@@ -147,3 +147,53 @@ mtp.round @r {
   } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
 }
 }
+
+// -----
+
+// E2: numbers that have nothing to do with the length.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 2 entry 16 : bf16
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %ten = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %five = arith.constant 5 : i32
+    %sum = arith.addi %five, %five : i32
+    mtp.yield %sum : i32
+  } : (tensor<?xi32>) -> tensor<?xi32>
+  %drafts = mtp.draft {
+    %k = mtp.k
+    %c1 = arith.constant 1 : index
+    %t, %rows, %anchor, %next = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>
+    %w = mtp.weight "other" : tensor<16x8xf32>
+    %last, %end = scf.for %j = %c1 to %k step %c1 iter_args(%d = %slots, %at = %ten) -> (tensor<?xi32>, tensor<?xi32>) {
+      %row = mtp.make_rows %slots, %at : tensor<?xi32>
+      %e = mtp.embed %d, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+      // expected-error @+1 {{'mtp.attention' op expected a layer that the target does not use, the entries that the target writes there, or rows from the slot's length on: what was committed would be overwritten}}
+      %y = mtp.attention %e, %e, %e, %row heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+      %l = mtp.linear %y, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+      %p = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+      %behind = mtp.per_slot %slots(%at) {
+      ^bb0(%index: index, %slot: i32, %x: i32):
+        %one = arith.constant 1 : i32
+        %q = arith.addi %x, %one : i32
+        mtp.yield %q : i32
+      } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
+      scf.yield %p, %behind : tensor<?xi32>, tensor<?xi32>
+    }
+    %grid = mtp.regroup %last : tensor<?xi32> -> tensor<?x?xi32>
+    mtp.yield %grid : tensor<?x?xi32>
+  } : tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    // expected-note @+1 {{the target uses the layer here}}
+    %y = mtp.attention %e, %e, %e, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[0]
+         : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %y, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %y : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}

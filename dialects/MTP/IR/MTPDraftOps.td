@@ -236,7 +236,8 @@ def MTP_DraftRegionOp : MTP_Op<"draft", [
     The drafter of a method in core ops. When the round is instantiated its ops
     stand in the round; at k = 0 they are gone, and in the prefill of k = 0,
     too. A module without an `mtp.prefill` has one that fills the caches which
-    the rows of an `mtp.refresh` in it write. What it yields are drafts, and what a rule wants to know of them.
+    the rows of an `mtp.refresh` in it write. What it yields are drafts, and
+    what a rule wants to know of them.
 
     ```mlir
     %drafts = mtp.draft {
