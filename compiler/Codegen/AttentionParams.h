@@ -22,8 +22,7 @@ struct AttentionParams {
   CacheLayout cache{1, 1, 1};
   /// Of what leaves parts for another kernel, or joins them.
   int64_t parts = 0, partStride = 0, splits = 0;
-  /// Rows of masks of a tree; 0: as many as there are nodes.
-  int64_t block = 0;
+  /// Whether a mask says what a row sees of its window.
   bool isTree = false;
   /// Elements from one row of y to the next.
   int64_t yStride;
@@ -50,10 +49,7 @@ struct AttentionParams {
     }
     if constexpr (requires { kernel.getSplits(); })
       splits = kernel.getSplits();
-    if constexpr (requires { kernel.getBlock(); }) {
-      block = kernel.getBlock();
-      isTree = true;
-    }
+    isTree = std::is_same_v<KernelT, mlir::exec::AttentionTreeKernelAttr>;
     if constexpr (requires { kernel.getYStride(); })
       yStride = strideOr(kernel.getYStride(), qHeads * dv);
   }

@@ -49,6 +49,7 @@ mlir::mtp::VerifyOp emitVerify(ModelContext &context, mlir::Value drafts) {
   auto verify = mlir::mtp::VerifyOp::create(builder, context.name("verified"),
                                             context.logits(), context.hidden(),
                                             /*more=*/mlir::TypeRange(), drafts,
+                                            /*parents=*/mlir::Value(),
                                             /*tree=*/nullptr);
   mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block *block =
@@ -67,8 +68,8 @@ mlir::mtp::AcceptOp emitAccept(ModelContext &context, mlir::Value drafts,
   auto accept = mlir::mtp::AcceptOp::create(
       builder, context.name("accepted"), context.tokens(), context.grid(),
       /*path=*/mlir::Type(), drafts, logits, /*draft_logits=*/mlir::Value(),
-      /*rows=*/mlir::Value(), mlir::mtp::AcceptRule::Exact, /*tree=*/nullptr,
-      /*rule_args=*/nullptr);
+      /*rows=*/mlir::Value(), /*parents=*/mlir::Value(),
+      mlir::mtp::AcceptRule::Exact, /*tree=*/nullptr, /*rule_args=*/nullptr);
   mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block *block =
       enter(context, accept.getBodyRegion(),

@@ -18,12 +18,9 @@ namespace mlir::mtp {
 struct RowContext {
   Value slots;
   Value positions;
-  /// Trees only: each row's cache position less its node, the parents of the
-  /// nodes, the nodes that have rows (none: all), and each row's cache
-  /// position, which is not its rotary position.
-  Value base;
-  llvm::ArrayRef<int64_t> parents, nodes;
-  Value cachePositions;
+  /// Rows with a window only: the place of its first row, each row's own, which
+  /// is not its rotary position, and what it sees of the window.
+  Value roots, places, masks;
 };
 
 /// How a matrix product reads its weight.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/round/NodeWalk.h"
 #include "passes/round/RoundExpansion.h"
 
 namespace mlir::mtp {
@@ -40,31 +41,18 @@ static Value walkChain(SlotBody &body, int64_t k, Value picks, Value drafts) {
 }
 
 /// The nodes of the longest path from node 0 on along which every node carries
-/// the pick of its parent, and how many they are without node 0. A node's
-/// children come after it, so that one pass over the nodes finds the path, and
-/// of children with the same token the lowest. `tokens` begin with that of node
-/// `firstNode`.
-static std::pair<Value, Value> walkTree(SlotBody &body,
-                                        ArrayRef<int64_t> parents, Value picks,
+/// the pick of its parent, and how many they are without node 0. `tokens` begin
+/// with that of node `firstNode`.
+static std::pair<Value, Value> walkTree(SlotBody &body, int64_t nodes,
+                                        Value parents, Value picks,
                                         Value tokens, int64_t firstNode) {
-  Value none = body.constant(-1), one = body.constant(1);
-  Value node = body.constant(0), count = node;
-  Value path = body.vector(parents.size(), [&](Value place) {
-    return body.select(body.compare(Predicate::eq, place, 0), place, none);
-  });
-  for (size_t child = 1; child < parents.size(); ++child) {
-    Value number = body.constant(child);
-    Value follows = body.both(
-        body.compare(Predicate::eq, node, parents[child]),
-        body.compare(Predicate::eq, body.element(tokens, child - firstNode),
-                     body.element(picks, node)));
-    Value next = body.add(count, one);
-    path = body.replace(
-        path, body.select(follows, number, body.element(path, next)), next);
-    node = body.select(follows, number, node);
-    count = body.select(follows, next, count);
-  }
-  return {path, count};
+  NodeWalk walk =
+      walkNodes(body, nodes, parents, [&](Value node, Value parent) {
+        return body.compare(Predicate::eq,
+                            body.element(tokens, body.sub(node, firstNode)),
+                            body.element(picks, parent));
+      });
+  return {pathOf(body, nodes, parents, walk), walk.longest};
 }
 
 /// The picks of the path in its order: the tokens of the output.
@@ -77,9 +65,15 @@ static Value picksAlong(SlotBody &body, int64_t nodes, Value path,
 
 static void expandTree(Expansion &e, AcceptOp op, Value picks) {
   int64_t nodes = *e.roundK() + 1;
-  SlotBody body(e.builder, e.loc, "accept", e.slots(), {picks, op.getDrafts()});
-  auto [path, count] = walkTree(body, op.getTree()->take_front(nodes),
-                                body.input(0), body.input(1), /*firstNode=*/1);
+  SmallVector<Value> inputs{picks, op.getDrafts()};
+  if (op.getParents())
+    inputs.push_back(op.getParents());
+  SlotBody body(e.builder, e.loc, "accept", e.slots(), inputs);
+  Value parents = op.getParents()
+                      ? body.input(2)
+                      : parentsOf(body, op.getTree()->take_front(nodes));
+  auto [path, count] = walkTree(body, nodes, parents, body.input(0),
+                                body.input(1), /*firstNode=*/1);
   Value along = picksAlong(body, nodes, path, body.input(0));
   op.replaceAllUsesWith(body.yield({count, along, path}));
   op.erase();
@@ -101,12 +95,24 @@ static Value positionsOf(Expansion &e, AcceptOp op) {
   if (!tree)
     return places;
   // Places follow each other; positions go by depth.
-  SlotBody body(e.builder, e.loc, "positions", e.slots(), places);
-  SmallVector<Value> positions;
+  SmallVector<Value> inputs{places};
+  if (tree.getParents())
+    inputs.push_back(tree.getParents());
+  SlotBody body(e.builder, e.loc, "positions", e.slots(), inputs);
   Value root = body.element(body.input(0), 0);
-  for (int64_t depth : nodeDepths(tree.getParents()))
-    positions.push_back(body.add(root, depth));
-  return body.yield(body.vector(positions)).front();
+  if (!tree.getParents()) {
+    SmallVector<Value> positions;
+    for (int64_t depth : nodeDepths(*tree.getTree()))
+      positions.push_back(body.add(root, depth));
+    return body.yield(body.vector(positions)).front();
+  }
+  Value depths = liveNodes(body, nodes, body.input(1)).depths;
+  Value positions = body.vector(nodes, [&](Value node) {
+    Value depth = body.element(depths, node);
+    return body.select(body.compare(Predicate::sge, depth, 0),
+                       body.add(root, depth), body.constant(-1));
+  });
+  return body.yield(positions).front();
 }
 
 /// What the rule sees by a name; null, and an error, where it is not known.
@@ -221,7 +227,7 @@ static PickedRows rowsOfWindow(AcceptOp op, int64_t k) {
 static LogicalResult expandInRound(AcceptOp op) {
   Expansion e(op);
   int64_t k = *e.roundK();
-  if (failed(checkDrafts(op, k, op.getDrafts(), op.getTree())))
+  if (failed(checkDrafts(op, k, op.getDrafts(), op.getTree(), op.getParents())))
     return failure();
   if (failed(checkRegion(op, k)))
     return failure();
@@ -234,7 +240,7 @@ static LogicalResult expandInRound(AcceptOp op) {
   Value picks = e.bySlot(picked, k + 1);
   if (op.getRule() == AcceptRule::Custom)
     return expandRule(e, op, picks);
-  if (op.getTree()) {
+  if (op.isTree()) {
     expandTree(e, op, picks);
     return success();
   }
@@ -285,8 +291,9 @@ static void expandFunction(AcceptTreeOp op) {
                 rowsOf(builder, op.getLoc(), op.getTokens()),
                 {op.getPicks(), op.getTokens()});
   // The first token is node 0's.
-  auto [path, count] = walkTree(body, op.getParents(), body.input(0),
-                                body.input(1), /*firstNode=*/0);
+  auto [path, count] =
+      walkTree(body, op.getParents().size(), parentsOf(body, op.getParents()),
+               body.input(0), body.input(1), /*firstNode=*/0);
   Value last = body.element(path, count);
   op.replaceAllUsesWith(
       body.yield({path, count, body.element(body.input(0), last)}));

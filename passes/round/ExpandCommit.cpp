@@ -99,43 +99,50 @@ static LogicalResult checkInlined(Block &round) {
   return success();
 }
 
-/// The nodes that `rows` have, a row each.
-static SmallVector<int64_t> nodesOf(MakeTreeRowsOp rows) {
-  if (std::optional<ArrayRef<int64_t>> nodes = rows.getNodes())
-    return llvm::to_vector(*nodes);
-  return llvm::to_vector(llvm::seq<int64_t>(0, rows.getParents().size()));
-}
-
 /// Moves the entries of the path that `rows` say the places of to the positions
-/// that they say; what is read of other nodes nobody wrote.
-static void moveRows(Expansion &e, CommitOp op, FlatSymbolRefAttr cache,
-                     ArrayRef<MakeTreeRowsOp> rows) {
+/// that they say; what is read of other nodes nobody wrote. A row's node is its
+/// place in its window.
+static LogicalResult moveRows(Expansion &e, CommitOp op,
+                              FlatSymbolRefAttr cache,
+                              ArrayRef<MakeTreeRowsOp> rows) {
   SmallVector<Value> inputs{op.getPath()};
+  SmallVector<int64_t> counts;
   for (MakeTreeRowsOp some : rows) {
-    int64_t count = nodesOf(some).size();
-    inputs.push_back(e.bySlot(some.getPlaces(), count));
-    inputs.push_back(e.bySlot(some.getPositions(), count));
+    std::optional<int64_t> count = rowsPerSlot(some.getPlaces());
+    if (!count)
+      return some.emitOpError("expected places in groups of a slot, whose "
+                              "entries a commit moves");
+    counts.push_back(*count);
+    for (Value each : {some.getPlaces(), some.getPositions(), some.getRoots()})
+      inputs.push_back(e.bySlot(each, *count));
   }
   SlotBody body(e.builder, e.loc, "path", e.slots(), inputs);
-  auto along = [&](size_t which) {
+  enum : int64_t { Place, Position, Root };
+  auto along = [&](int64_t which) {
     return body.vector(*e.roundK() + 1, [&](Value place) {
       Value node = body.element(body.input(0), place);
       Value entry = body.constant(-1);
-      for (auto [i, some] : llvm::enumerate(rows))
-        for (auto [row, one] : llvm::enumerate(nodesOf(some)))
-          entry = body.select(body.compare(Predicate::eq, node, one),
-                              body.element(body.input(1 + 2 * i + which), row),
-                              entry);
+      for (auto [i, count] : llvm::enumerate(counts))
+        for (int64_t row = 0; row < count; ++row) {
+          auto of = [&](int64_t what) {
+            return body.element(body.input(1 + 3 * i + what), row);
+          };
+          Value own = body.sub(of(Place), of(Root));
+          Value isNode = body.both(body.compare(Predicate::eq, node, own),
+                                   body.compare(Predicate::sge, of(Place), 0));
+          entry = body.select(isNode, of(which), entry);
+        }
       return entry;
     });
   };
-  ValueRange moved = body.yield({along(0), along(1)});
+  ValueRange moved = body.yield({along(Place), along(Position)});
   CacheMoveOp::create(e.builder, e.loc, moved[0], moved[1], e.slots(), cache);
+  return success();
 }
 
 /// Brings the entries of the path into place. Returns the rows of the path, -1
 /// behind its end.
-static Value movePath(Expansion &e, CommitOp op) {
+static FailureOr<Value> movePath(Expansion &e, CommitOp op) {
   int64_t nodes = *e.roundK() + 1;
   SlotBody body(e.builder, e.loc, "path", e.slots(), op.getPath());
   Value n = body.load(states::kLength), none = body.constant(-1);
@@ -156,8 +163,8 @@ static Value movePath(Expansion &e, CommitOp op) {
     if (entries.ofAllNodes)
       CacheMoveOp::create(e.builder, e.loc, moved[0], moved[1], e.slots(),
                           cache);
-    else
-      moveRows(e, op, cache, entries.rows.getArrayRef());
+    else if (failed(moveRows(e, op, cache, entries.rows.getArrayRef())))
+      return failure();
   }
   return moved[2];
 }
@@ -181,7 +188,10 @@ static LogicalResult expandInRound(CommitOp op) {
     return failure();
   Value rows;
   if (op.getPath()) {
-    rows = movePath(e, op);
+    FailureOr<Value> moved = movePath(e, op);
+    if (failed(moved))
+      return failure();
+    rows = *moved;
     e.output("path", op.getPath());
   }
   SlotBody body(e.builder, e.loc, "commit", e.slots(),

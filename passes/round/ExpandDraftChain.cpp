@@ -55,7 +55,7 @@ static FailureOr<SmallVector<Value>> expandInRound(DraftChainOp op) {
       llvm::to_vector(llvm::make_pointer_range(op.getSteps()));
   int64_t k = *e.roundK(), modules = steps.size();
   int64_t refreshed = std::min(k, modules);
-  Refresh refresh(e, steps, refreshed, inputOf(op));
+  Refresh refresh(e, steps, refreshed, /*most=*/k, inputOf(op));
   SmallVector<Value> places = writePlaces(refresh, k, modules);
   SmallVector<Value> drafts;
   auto sideBySide = [&]() -> Value {

@@ -1,15 +1,17 @@
 //===- ExpandDraftTree.cpp - mtp.draft_tree as core ops -------------------===//
 //
-// The module is refreshed as a chain's first one; the anchor's row gives the
-// children of node 0. Then level by level: the module runs over the nodes that
-// have children, each on its parent's hidden state, and sees the committed rows
-// and the node's own path. Siblings are the best by logit plus noise, one by
-// one, each without those before it.
+// The module is refreshed as a chain's first one, over as many rows as a path
+// of the tree may have; the anchor's row gives the children of node 0. Then
+// level by level: the module runs over the nodes that have children, each on
+// its parent's hidden state, and sees the committed rows and the node's own
+// path. Siblings are the best by logit plus noise, one by one, each without
+// those before it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
 #include "passes/round/DraftPrefill.h"
+#include "passes/round/NodeWalk.h"
 #include "passes/round/Refresh.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -70,20 +72,23 @@ private:
 };
 } // namespace
 
+/// How deep a tree is.
+static int64_t deepest(ArrayRef<int64_t> parents) {
+  return *llvm::max_element(nodeDepths(parents));
+}
+
 TreeWriter::TreeWriter(DraftTreeOp op)
     : op(op), e(op), parents(op.getParents().take_front(*e.roundK() + 1)),
-      refresh(e, &op.getBodyRegion(), /*count=*/1), children(parents.size()),
-      picked(parents.size()) {
+      refresh(e, &op.getBodyRegion(), /*count=*/1, deepest(parents)),
+      children(parents.size()), picked(parents.size()) {
   for (size_t node = 1; node < parents.size(); ++node)
     children[parents[node]].push_back(node);
   findLevels();
 }
 
 void TreeWriter::findLevels() {
-  SmallVector<int64_t> depths(parents.size(), 0);
+  SmallVector<int64_t> depths = nodeDepths(parents);
   for (size_t node = 0; node < parents.size(); ++node) {
-    if (node > 0)
-      depths[node] = depths[parents[node]] + 1;
     if (children[node].empty())
       continue;
     if (depths[node] >= int64_t(levels.size()))
@@ -174,30 +179,29 @@ LogicalResult TreeWriter::rank(Value logits, Value verifiedAt,
 /// its token's. The next round's refresh runs the accepted ones again.
 ModuleOutputs TreeWriter::runLevel(const Level &level, const Level &above,
                                    int64_t depth, Value hidden) {
-  int64_t rows = level.nodes.size(), rowsAbove = above.nodes.size();
+  int64_t rowsAbove = above.nodes.size();
+  SmallVector<int64_t> masks = ancestorMasks(parents);
   int64_t behind = refresh.takesHidden();
   SlotBody body(e.builder, e.loc, "level", e.slots());
   Value root = body.sub(body.load(states::kLength), behind);
   auto each = [&](llvm::function_ref<Value(int64_t)> value) {
     return body.vector(llvm::map_to_vector(level.nodes, value));
   };
-  ValueRange places =
-      body.yield({each([&](int64_t) { return body.slot(); }),
-                  each([&](int64_t) { return body.add(root, depth); }),
-                  each([&](int64_t) { return root; }),
-                  each([&](int64_t node) { return body.add(root, node); }),
-                  each([&](int64_t node) {
-                    const auto *parent = llvm::find(above.nodes, parents[node]);
-                    return body.add(body.mul(body.index(), rowsAbove),
-                                    parent - above.nodes.begin());
-                  })});
-  Value tree = MakeTreeRowsOp::create(
-      e.builder, e.loc, e.byRow(places[0]), e.byRow(places[1]),
-      e.byRow(places[2]), e.byRow(places[3]), parents,
-      rows == int64_t(parents.size())
-          ? DenseI64ArrayAttr()
-          : e.builder.getDenseI64ArrayAttr(level.nodes),
-      /*refreshed=*/true);
+  ValueRange places = body.yield(
+      {each([&](int64_t) { return body.slot(); }),
+       each([&](int64_t) { return body.add(root, depth); }),
+       each([&](int64_t) { return root; }),
+       each([&](int64_t node) { return body.add(root, node); }),
+       each([&](int64_t node) {
+         const auto *parent = llvm::find(above.nodes, parents[node]);
+         return body.add(body.mul(body.index(), rowsAbove),
+                         parent - above.nodes.begin());
+       }),
+       each([&](int64_t node) { return body.wideConstant(masks[node]); })});
+  Value tree = MakeTreeRowsOp::create(e.builder, e.loc, e.byRow(places[0]),
+                                      e.byRow(places[1]), e.byRow(places[2]),
+                                      e.byRow(places[3]), e.byRow(places[5]),
+                                      /*refreshed=*/true);
   if (hidden)
     hidden = e.takeRows(hidden, e.byRow(places[4]));
   return refresh.step(/*module=*/1, e.byRow(tokensOf(level.nodes)), hidden,

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/round/NodeWalk.h"
 #include "passes/round/RoundExpansion.h"
 
 namespace mlir::mtp {
@@ -27,30 +28,86 @@ struct ExpandTreeRowsPass
 };
 } // namespace
 
+/// Rows of a static tree: a body for each row, which touches no state, so that
+/// slots may come again.
+static FailureOr<MakeTreeRowsOp> expandStatic(TreeRowsOp op, MakeRowsOp plain) {
+  OpBuilder builder(op);
+  ArrayRef<int64_t> tree = *op.getTree();
+  int64_t nodes = tree.size();
+  auto type = plain.getSlots().getType();
+  if (!type.isDynamicDim(0) && type.getDimSize(0) % nodes != 0)
+    return op.emitOpError("expected whole trees of ")
+           << nodes << " rows, got " << type.getDimSize(0) << " rows";
+  SlotBody body(builder, op.getLoc(), "tree_rows", plain.getSlots(),
+                plain.getPositions());
+  SmallVector<Value> depths, masks;
+  for (int64_t depth : nodeDepths(tree))
+    depths.push_back(body.constant(depth));
+  for (int64_t mask : ancestorMasks(tree))
+    masks.push_back(body.wideConstant(mask));
+  Value place = body.input(0), dead = body.constant(-1);
+  Value node = body.rem(body.index(), nodes);
+  Value root = body.sub(place, node);
+  Value position = body.add(root, body.element(body.vector(depths), node));
+  Value mask = body.element(body.vector(masks), node);
+  Value isLive = body.compare(Predicate::sge, place, 0);
+  ValueRange rows = body.yield(
+      {body.select(isLive, position, dead), body.select(isLive, root, dead),
+       body.select(isLive, mask, body.wideConstant(0))});
+  return MakeTreeRowsOp::create(builder, op.getLoc(), plain.getSlots(), rows[0],
+                                rows[1], plain.getPositions(), rows[2],
+                                /*refreshed=*/false);
+}
+
+/// Rows of a slot's own tree: a body for each slot.
+static FailureOr<MakeTreeRowsOp> expandBySlot(TreeRowsOp op, MakeRowsOp plain) {
+  if (!isa<RoundOp, PrefillOp>(op->getParentOp()))
+    return op.emitOpError("expected a round around rows whose parents are "
+                          "numbers of its slots");
+  int64_t nodes = widthOf(op.getParents());
+  if (nodes < 1)
+    return op.emitOpError("expected parents of a known number of nodes, got ")
+           << op.getParents().getType();
+  Expansion e(op);
+  SlotBody body(e.builder, e.loc, "tree_rows", e.slots(),
+                {e.bySlot(plain.getPositions(), nodes), op.getParents()});
+  Value root = body.element(body.input(0), 0), parents = body.input(1);
+  Value dead = body.constant(-1), lost = body.wideConstant(0);
+  Value depths = liveNodes(body, nodes, parents).depths;
+  Value masks = masksOf(body, nodes, parents, depths);
+  Value hasRoot = body.compare(Predicate::sge, root, 0);
+  auto isLive = [&](Value node) {
+    return body.both(
+        hasRoot, body.compare(Predicate::sge, body.element(depths, node), 0));
+  };
+  auto each = [&](llvm::function_ref<Value(Value)> value) {
+    return body.vector(nodes, [&](Value node) {
+      return body.select(isLive(node), value(node), dead);
+    });
+  };
+  Value positions = each(
+      [&](Value node) { return body.add(root, body.element(depths, node)); });
+  Value roots = each([&](Value) { return root; });
+  Value places = each([&](Value node) { return body.add(root, node); });
+  SmallVector<Value> seen;
+  for (int64_t node = 0; node < nodes; ++node)
+    seen.push_back(body.select(hasRoot, body.element(masks, node), lost));
+  ValueRange rows = body.yield({positions, roots, places, body.vector(seen)});
+  return MakeTreeRowsOp::create(e.builder, e.loc, plain.getSlots(),
+                                e.byRow(rows[0]), e.byRow(rows[1]),
+                                e.byRow(rows[2]), e.byRow(rows[3]),
+                                /*refreshed=*/false);
+}
+
 static LogicalResult expand(TreeRowsOp op) {
   auto plain = op.getRows().getDefiningOp<MakeRowsOp>();
   if (!plain)
     return op.emitOpError("expected rows that mtp.make_rows made");
-  OpBuilder builder(op);
-  ArrayRef<int64_t> parents = op.getParents();
-  // A body for each row; it touches no state, so that slots may come again.
-  SlotBody body(builder, op.getLoc(), "tree_rows", plain.getSlots(),
-                plain.getPositions());
-  SmallVector<Value> depths;
-  for (int64_t depth : nodeDepths(parents))
-    depths.push_back(body.constant(depth));
-  Value place = body.input(0), dead = body.constant(-1);
-  Value node = body.rem(body.index(), parents.size());
-  Value root = body.sub(place, node);
-  Value position = body.add(root, body.element(body.vector(depths), node));
-  Value isLive = body.compare(Predicate::sge, place, 0);
-  ValueRange rows = body.yield(
-      {body.select(isLive, position, dead), body.select(isLive, root, dead)});
-  op.replaceAllUsesWith(
-      MakeTreeRowsOp::create(builder, op.getLoc(), plain.getSlots(), rows[0],
-                             rows[1], plain.getPositions(), parents,
-                             /*nodes=*/DenseI64ArrayAttr())
-          .getRows());
+  FailureOr<MakeTreeRowsOp> rows =
+      op.getTree() ? expandStatic(op, plain) : expandBySlot(op, plain);
+  if (failed(rows))
+    return failure();
+  op.replaceAllUsesWith(rows->getRows());
   op.erase();
   return success();
 }

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/round/NodeWalk.h"
 #include "passes/round/RoundExpansion.h"
 
 namespace mlir::mtp {
@@ -58,33 +59,49 @@ static Value limitDrafts(SlotBody &body, int64_t k, Value drafts) {
   });
 }
 
-/// How long the longest path from the anchor is on which all nodes have a
-/// token: a draft behind one that is none cannot be accepted.
-static Value countDrafts(SlotBody &body, ArrayRef<int64_t> parents,
-                         Value drafts) {
-  Value longest = body.constant(0), none = body.constant(-1);
-  SmallVector<Value> depths{longest};
-  for (size_t node = 1; node < parents.size(); ++node) {
-    Value above = depths[parents[node]];
-    Value isDraft = body.both(
-        body.compare(Predicate::sge, body.element(drafts, node - 1), 0),
-        body.compare(Predicate::sge, above, 0));
-    depths.push_back(body.select(isDraft, body.add(above, 1), none));
-    longest = body.max(longest, depths.back());
+/// How many of a chain's drafts are tokens, up to the first that is none: what
+/// is behind it cannot be accepted.
+static Value countDrafts(SlotBody &body, int64_t k, Value drafts) {
+  Value longest = body.constant(0), none = body.constant(-1), above = longest;
+  for (int64_t draft = 0; draft < k; ++draft) {
+    Value isDraft =
+        body.both(body.compare(Predicate::sge, body.element(drafts, draft), 0),
+                  body.compare(Predicate::sge, above, 0));
+    above = body.select(isDraft, body.add(above, 1), none);
+    longest = body.max(longest, above);
   }
   return longest;
 }
 
-static TargetRows writeWindow(Expansion &e, Value drafts,
-                              ArrayRef<int64_t> parents, bool limits) {
+/// The same of the longest path of a tree.
+static Value countNodes(SlotBody &body, int64_t k, Value parents,
+                        Value drafts) {
+  return walkNodes(body, k + 1, parents,
+                   [&](Value node, Value) {
+                     return body.compare(
+                         Predicate::sge,
+                         body.element(drafts, body.sub(node, 1)), 0);
+                   })
+      .longest;
+}
+
+/// The rows of a round. Where its tree is static, `tree` are its nodes'
+/// parents; of a chain there are none.
+static TargetRows writeWindow(Expansion &e, VerifyOp op,
+                              ArrayRef<int64_t> tree) {
   for (llvm::StringRef state :
        {states::kLength, states::kAccepted, states::kWindow})
     useState(e.module, state);
+  int64_t k = *e.roundK();
+  bool limits = isLimited(op);
   if (limits)
     useState(e.module, states::kDraftLimit);
-  int64_t k = *e.roundK();
-  SlotBody body(e.builder, e.loc, "window", e.slots(),
-                drafts ? ValueRange(drafts) : ValueRange());
+  Value drafts = op.getDrafts();
+  SmallVector<Value> inputs;
+  for (Value input : {drafts, Value(op.getParents())})
+    if (input)
+      inputs.push_back(input);
+  SlotBody body(e.builder, e.loc, "window", e.slots(), inputs);
   Value n = body.load(states::kLength), own;
   if (drafts)
     own = limits ? limitDrafts(body, k, body.input(0)) : body.input(0);
@@ -96,8 +113,11 @@ static TargetRows writeWindow(Expansion &e, Value drafts,
       body.vector(tokens),
       body.vector(k + 1, [&](Value) { return body.slot(); }),
       body.vector(k + 1, [&](Value row) { return body.add(n, row); })};
-  if (drafts)
-    window.push_back(countDrafts(body, parents, own));
+  if (op.getParents() || !tree.empty())
+    window.push_back(countNodes(
+        body, k, op.getParents() ? body.input(1) : parentsOf(body, tree), own));
+  else if (drafts)
+    window.push_back(countDrafts(body, k, own));
   if (limits)
     window.push_back(own);
   ValueRange made = body.yield(window);
@@ -107,7 +127,6 @@ static TargetRows writeWindow(Expansion &e, Value drafts,
 
 static LogicalResult expand(VerifyOp op) {
   Expansion e(op);
-  Value drafts = op.getDrafts();
   TargetRows target;
   if (e.isPrefill()) {
     auto type =
@@ -117,21 +136,25 @@ static LogicalResult expand(VerifyOp op) {
     target = {prompt.getTokens(), prompt.getRows(), {}, {}};
   } else {
     int64_t k = *e.roundK();
-    if (failed(checkDrafts(op, k, drafts, op.getTree())))
+    if (failed(
+            checkDrafts(op, k, op.getDrafts(), op.getTree(), op.getParents())))
       return failure();
     // A smaller k is the first nodes: parents come before their children.
-    SmallVector<int64_t> parents =
-        op.getTree() ? SmallVector<int64_t>(op.getTree()->take_front(k + 1))
-                     : llvm::to_vector(llvm::seq<int64_t>(-1, k));
-    target = writeWindow(e, drafts, parents, isLimited(op));
+    ArrayRef<int64_t> tree;
+    if (op.getTree())
+      tree = op.getTree()->take_front(k + 1);
+    target = writeWindow(e, op, tree);
     for (auto accept : op->getBlock()->getOps<AcceptOp>())
-      if (drafts && accept.getDrafts() == drafts)
+      if (op.getDrafts() && accept.getDrafts() == op.getDrafts())
         accept.getDraftsMutable().assign(target.drafts);
     e.output("tokens", target.tokens);
     if (target.drafted)
       e.output(kDraftedOutput, target.drafted);
-    if (op.getTree())
-      target.rows = TreeRowsOp::create(e.builder, e.loc, target.rows, parents);
+    if (op.getTree() || op.getParents())
+      target.rows =
+          TreeRowsOp::create(e.builder, e.loc, target.rows, op.getParents(),
+                             op.getTree() ? e.builder.getDenseI64ArrayAttr(tree)
+                                          : DenseI64ArrayAttr());
   }
   SmallVector<Value> results =
       e.inlineRegion(op.getBodyRegion(), {target.tokens, target.rows});

@@ -70,15 +70,15 @@ static void linkParts(Block &body) {
     auto verifies = body.getOps<VerifyOp>();
     if (!verifies.empty() && !accept.getRows())
       accept.getRowsMutable().assign((*verifies.begin()).getRows());
-    if (!accept.getTree() || accept.getPath())
+    if (!accept.isTree() || accept.getPath())
       continue;
     builder.setInsertionPoint(accept);
     auto linked = AcceptOp::create(
         builder, accept.getLoc(), accept.getCount().getType(),
         accept.getPicks().getType(), accept.getPicks().getType(),
         accept.getDrafts(), accept.getLogits(), accept.getDraftLogits(),
-        accept.getRows(), accept.getRule(), accept.getTreeAttr(),
-        accept.getRuleArgsAttr());
+        accept.getRows(), accept.getParents(), accept.getRule(),
+        accept.getTreeAttr(), accept.getRuleArgsAttr());
     linked.getBodyRegion().takeBody(accept.getBodyRegion());
     linked.getRuleRegion().takeBody(accept.getRuleRegion());
     accept.replaceAllUsesWith(linked.getResults().take_front(2));
@@ -90,8 +90,15 @@ static void linkParts(Block &body) {
 }
 
 /// Without drafts there is no tree, and nothing for a rule to decide.
+static void dropDrafts(VerifyOp verify) {
+  verify.getDraftsMutable().clear();
+  verify.getParentsMutable().clear();
+  verify.removeTreeAttr();
+}
+
 static void dropDrafts(AcceptOp accept) {
   accept.getDraftsMutable().clear();
+  accept.getParentsMutable().clear();
   accept.getDraftLogitsMutable().clear();
   accept.removeTreeAttr();
   accept.setRule(AcceptRule::Exact);
@@ -102,8 +109,7 @@ static void dropDrafts(AcceptOp accept) {
 static void dropDrafts(Block &body) {
   for (Operation &op : body) {
     if (auto verify = dyn_cast<VerifyOp>(op)) {
-      verify.getDraftsMutable().clear();
-      verify.removeTreeAttr();
+      dropDrafts(verify);
     } else if (auto accept = dyn_cast<AcceptOp>(op)) {
       dropDrafts(accept);
     }
@@ -191,17 +197,13 @@ static LogicalResult isSameInPrefill(Operation *user, Operation *made) {
 static LogicalResult cloneForPrompt(RoundOp round, OpBuilder &builder,
                                     IRMapping &mapping) {
   CommitOp commit;
-  for (Operation &op : *round.getBody()) {
-    if (auto verify = dyn_cast<VerifyOp>(op)) {
-      auto copy = cast<VerifyOp>(builder.clone(op, mapping));
-      copy.getDraftsMutable().clear();
-      copy.removeTreeAttr();
-    } else if (auto accept = dyn_cast<AcceptOp>(op)) {
+  for (Operation &op : *round.getBody())
+    if (auto verify = dyn_cast<VerifyOp>(op))
+      dropDrafts(cast<VerifyOp>(builder.clone(op, mapping)));
+    else if (auto accept = dyn_cast<AcceptOp>(op))
       dropDrafts(cast<AcceptOp>(builder.clone(op, mapping)));
-    } else if (auto last = dyn_cast<CommitOp>(op)) {
+    else if (auto last = dyn_cast<CommitOp>(op))
       commit = last;
-    }
-  }
   if (!commit || round.getBody()->getOps<VerifyOp>().empty())
     return round.emitOpError(
         "expected an mtp.prefill in the module, since the round "

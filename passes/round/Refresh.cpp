@@ -13,15 +13,15 @@ static void useWindow(ModuleOp module) {
 }
 
 Refresh::Refresh(Expansion &e, ArrayRef<Region *> steps, int64_t count,
-                 Region *input)
+                 int64_t most, Region *input)
     : e(e), steps(steps), input(input),
-      hasHidden(steps.front()->getNumArguments() == 3), k(*e.roundK()),
+      hasHidden(steps.front()->getNumArguments() == 3), most(most),
       rows(count) {
   useWindow(e.module);
 }
 
 Refresh::Refresh(Expansion &e, bool takesHidden)
-    : e(e), hasHidden(takesHidden), k(*e.roundK()), rows(1) {
+    : e(e), hasHidden(takesHidden), most(*e.roundK()), rows(1) {
   useWindow(e.module);
 }
 

@@ -22,12 +22,13 @@ struct ModuleOutputs {
   Value hidden;
 };
 
-/// Writes the refreshes of a round of k drafts.
+/// Writes the refreshes of a round.
 class Refresh {
 public:
-  /// `steps` are the modules; the first `count` are refreshed. `input`, where
-  /// it is one, makes the first module's hidden states of the target's.
-  Refresh(Expansion &e, ArrayRef<Region *> steps, int64_t count,
+  /// `steps` are the modules; the first `count` are refreshed. A round accepts
+  /// `most` drafts at most, as many as there are in a row. `input`, where it is
+  /// one, makes the first module's hidden states of the target's.
+  Refresh(Expansion &e, ArrayRef<Region *> steps, int64_t count, int64_t most,
           Region *input = nullptr);
   /// The rows of one module that somebody else runs.
   Refresh(Expansion &e, bool takesHidden);
@@ -59,7 +60,7 @@ private:
     Value carried;
   };
 
-  int64_t rowsOf(int64_t module) { return k + module; }
+  int64_t rowsOf(int64_t module) { return most + module; }
   int64_t behind(int64_t module) { return takesHidden() ? module : 0; }
   Value tokensOf(SlotBody &body, int64_t module, ArrayRef<Value> known);
   Value hiddenOf(int64_t module, Value before);
@@ -68,7 +69,7 @@ private:
   SmallVector<Region *> steps;
   Region *input = nullptr;
   bool hasHidden;
-  int64_t k;
+  int64_t most;
   SmallVector<Rows> rows;
 };
 

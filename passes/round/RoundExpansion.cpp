@@ -28,7 +28,7 @@ Value Expansion::slots() {
 
 Value Expansion::byRow(Value grid) {
   auto type =
-      RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+      RankedTensorType::get({ShapedType::kDynamic}, getElementTypeOrSelf(grid));
   return builder.createOrFold<RegroupOp>(loc, type, grid);
 }
 
@@ -88,7 +88,8 @@ LogicalResult mlir::mtp::checkInstantiated(Operation *op) {
 }
 
 LogicalResult mlir::mtp::checkDrafts(Operation *op, int64_t k, Value drafts,
-                                     std::optional<ArrayRef<int64_t>> tree) {
+                                     std::optional<ArrayRef<int64_t>> tree,
+                                     Value parents) {
   if (drafts ? widthOf(drafts) != k : k != 0) {
     InFlightDiagnostic diag = op->emitOpError("expected ")
                               << k << " drafts per slot, got ";
@@ -98,14 +99,24 @@ LogicalResult mlir::mtp::checkDrafts(Operation *op, int64_t k, Value drafts,
     return op->emitOpError("expected a tree of at least ")
            << k + 1 << " nodes for k = " << k << ", got " << tree->size()
            << "; lower max_k";
+  if (parents && widthOf(parents) != k + 1)
+    return op->emitOpError("expected ")
+           << k + 1 << " parents per slot, got " << parents.getType();
   return success();
 }
 
-SmallVector<int64_t> mlir::mtp::nodeDepths(ArrayRef<int64_t> parents) {
-  SmallVector<int64_t> depths(parents.size(), 0);
-  for (size_t node = 1; node < parents.size(); ++node)
-    depths[node] = depths[parents[node]] + 1;
-  return depths;
+std::optional<int64_t> mlir::mtp::rowsPerSlot(Value rows) {
+  if (auto regroup = rows.getDefiningOp<RegroupOp>()) {
+    auto type = cast<RankedTensorType>(regroup.getX().getType());
+    if (type.getRank() > 1 && !type.isDynamicDim(1))
+      return type.getDimSize(1);
+    return std::nullopt;
+  }
+  auto body = rows.getDefiningOp<PerSlotOp>();
+  if (rows.getDefiningOp<SlotsOp>() ||
+      (body && body.getSlots().getDefiningOp<SlotsOp>()))
+    return 1;
+  return std::nullopt;
 }
 
 Value mlir::mtp::sequenceWord(SlotBody &body, SequenceWord word) {

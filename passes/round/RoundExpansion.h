@@ -85,9 +85,15 @@ private:
 /// Checks that the round or prefill around `op` has a k.
 LogicalResult checkInstantiated(Operation *op);
 
-/// Checks that an op of a round has k drafts per slot, and room in its tree.
+/// Checks that an op of a round has k drafts per slot, and a tree with room for
+/// them, or k + 1 parents.
 LogicalResult checkDrafts(Operation *op, int64_t k, Value drafts,
-                          std::optional<llvm::ArrayRef<int64_t>> tree);
+                          std::optional<llvm::ArrayRef<int64_t>> tree,
+                          Value parents);
+
+/// How many rows each slot has of rows that are given slot by slot; nothing
+/// where that is not seen.
+std::optional<int64_t> rowsPerSlot(Value rows);
 
 /// Checks that the region of `accept` stores nothing, and that what it captures
 /// has rows for its rows.
@@ -116,9 +122,6 @@ LogicalResult expandInstantiated(Operation *root, Pass::Statistic &count,
                                          : LogicalResult(expand(op));
   });
 }
-
-/// The depth of every node of a tree.
-SmallVector<int64_t> nodeDepths(ArrayRef<int64_t> parents);
 
 /// The word of the body's sequence.
 Value sequenceWord(SlotBody &body, SequenceWord word);

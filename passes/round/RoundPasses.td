@@ -106,7 +106,8 @@ def ExpandCommitPass : MTP_ExpandPass<"mtp.commit", "mtp-expand-commit"> {
 def ExpandTreeRowsPass
     : MTP_ExpandPass<"mtp.tree_rows", "mtp-expand-tree-rows"> {
   let description = [{
-    Positions and places of the nodes, row by row; in functions, too. Runs
+    Positions, places and masks of the nodes: of a static tree row by row, in
+    functions, too, else slot by slot from its parents. Runs
     behind `mtp-expand-commit`, which tells by `mtp.tree_rows` what is moved.
   }];
 }

@@ -80,6 +80,10 @@ Value SlotBody::constant(int64_t value) {
   return arith::ConstantIntOp::create(builder, value, 32);
 }
 
+Value SlotBody::wideConstant(int64_t value) {
+  return arith::ConstantIntOp::create(builder, value, 64);
+}
+
 Value SlotBody::add(Value a, Value b) {
   return arith::AddIOp::create(builder, a, b);
 }
@@ -118,6 +122,11 @@ Value SlotBody::compare(Predicate predicate, Value a, Value b) {
 
 Value SlotBody::select(Value condition, Value a, Value b) {
   return arith::SelectOp::create(builder, condition, a, b);
+}
+
+Value SlotBody::bit(Value index) {
+  Value wide = arith::ExtUIOp::create(builder, builder.getI64Type(), index);
+  return arith::ShLIOp::create(builder, wideConstant(1), wide);
 }
 
 Value SlotBody::load(StringRef state, ValueRange indices) {

@@ -39,6 +39,8 @@ public:
   Value input(int64_t number) { return op.getInputArguments()[number]; }
 
   Value constant(int64_t value);
+  /// One of i64.
+  Value wideConstant(int64_t value);
   Value add(Value a, Value b);
   Value sub(Value a, Value b);
   Value mul(Value a, Value b);
@@ -56,6 +58,8 @@ public:
     return compare(predicate, a, constant(b));
   }
   Value select(Value condition, Value a, Value b);
+  /// An i64 of which the bit `index` alone is set.
+  Value bit(Value index);
 
   /// An element of a state of i32, or of a tensor; indices are i32.
   Value load(StringRef state, ValueRange indices = {});

@@ -2,8 +2,9 @@
 //
 // Prints, for one thread and by that thread's CPU time, what attention takes
 // for the last rows of one slot, at several contexts, and that over the time of
-// one row: what a verify step pays beside a plain step. The shapes are those
-// of the bundled model (absorbed MLA) and of a small model with grouped heads.
+// one row: what a verify step pays beside a plain step. The last column is a
+// tree of 64 nodes, over 64 rows of a prompt. The shapes are those of the
+// bundled model (absorbed MLA) and of a small model with grouped heads.
 //
 //   mtp_attention_bench [target [part [caches]]]
 //
@@ -15,9 +16,11 @@
 #include "Harness.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <random>
 #include <sys/mman.h>
 
 using namespace mtp::codegen;
@@ -35,6 +38,7 @@ constexpr Shape shapes[] = {
     {"grouped 32/8 64/64", 32, 8, 64, 64, 1024, 512, 8}};
 constexpr int page = 16, maxContext = 4096, maxPages = maxContext / page;
 constexpr int rowCounts[] = {1, 2, 3, 4, 8, 64};
+constexpr int nodes = 64, mostDepth = 16;
 
 } // namespace
 
@@ -76,24 +80,38 @@ struct Caches {
   uint16_t *data;
 };
 
+/// What each node of a random tree sees of it.
+static std::vector<int64_t> treeMasks() {
+  std::mt19937 random(3);
+  std::vector<int64_t> masks{1};
+  while (masks.size() < nodes) {
+    int64_t above = masks[random() % masks.size()];
+    if (std::popcount(uint64_t(above)) <= mostDepth)
+      masks.push_back(above | int64_t(uint64_t(1) << masks.size()));
+  }
+  return masks;
+}
+
 static void benchShape(const TargetDesc &target, const Shape &s, int part,
                        int cacheCount) {
   double start = cpuSeconds();
   auto number = [](const char *key, int value) {
     return std::string(key) + " = " + std::to_string(value) + ", ";
   };
-  Kernel kernel(target, "attention",
-                number("q_heads", s.qHeads) + number("kv_heads", s.kvHeads) +
-                    number("dk", s.dk) + number("dv", s.dv) +
-                    number("page", page) + number("entry_width", s.entry) +
-                    number("v_offset", s.vOffset) +
-                    number("cache_heads", s.cacheHeads) + number("part", part) +
-                    "scale = 0.1 : f32, dtype = bf16");
+  std::string config =
+      number("q_heads", s.qHeads) + number("kv_heads", s.kvHeads) +
+      number("dk", s.dk) + number("dv", s.dv) + number("page", page) +
+      number("entry_width", s.entry) + number("v_offset", s.vOffset) +
+      number("cache_heads", s.cacheHeads) + number("part", part) +
+      "scale = 0.1 : f32, dtype = bf16";
+  Kernel kernel(target, "attention", config);
+  Kernel tree(target, "attention_tree", config);
   std::printf("%s: compiled in %.0f ms\n context", s.name,
               (cpuSeconds() - start) * 1e3);
   for (int rows : rowCounts)
     std::printf("           M=%-2d", rows);
-  std::printf("   (microseconds, over M=1)\n");
+  std::printf("     tree M=%-2d   (microseconds, over M=1; over M=64)\n",
+              nodes);
 
   Caches caches(s, cacheCount);
   std::vector<int32_t> table(maxPages);
@@ -102,13 +120,15 @@ static void benchShape(const TargetDesc &target, const Shape &s, int part,
   std::vector<float> q = randomFloats(size_t(64) * s.qHeads * s.dk, 2);
   std::vector<float> y(size_t(64) * s.qHeads * s.dv);
   std::vector<int32_t> slots(64, 0), positions(64);
-  std::vector<uint8_t> scratch(kernel.scratchBytes() + 64);
+  std::vector<int64_t> masks = treeMasks();
+  std::vector<uint8_t> scratch(
+      std::max(kernel.scratchBytes(), tree.scratchBytes()) + 64);
   auto aligned = (reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64;
 
   for (int context : {64, 256, 600, 1024, 4096}) {
-    double best[std::size(rowCounts)];
+    double best[std::size(rowCounts)], ofTree = 1e9;
     std::fill(std::begin(best), std::end(best), 1e9);
-    for (int turn = 0; turn < 40; ++turn)
+    for (int turn = 0; turn < 40; ++turn) {
       for (size_t i = 0; i < std::size(rowCounts); ++i) {
         int rows = rowCounts[i];
         for (int r = 0; r < rows; ++r)
@@ -121,10 +141,21 @@ static void benchShape(const TargetDesc &target, const Shape &s, int part,
                          reinterpret_cast<void *>(aligned));
         });
       }
+      std::fill(positions.begin(), positions.end(), context - nodes);
+      int64_t params[] = {nodes, maxPages}, tasks = tree.tasks(nodes);
+      measure(ofTree, [&] {
+        void *buffers[] = {q.data(),     slots.data(),  positions.data(),
+                           table.data(), caches.next(), masks.data(),
+                           y.data()};
+        tree.entry()(buffers, params, 0, tasks,
+                     reinterpret_cast<void *>(aligned));
+      });
+    }
     std::printf("%8d", context);
     for (double seconds : best)
       std::printf("  %8.2f %5.2f", seconds * 1e6, seconds / best[0]);
-    std::printf("\n");
+    std::printf("  %8.2f %5.2f\n", ofTree * 1e6,
+                ofTree / *std::prev(std::end(best)));
   }
 }
 

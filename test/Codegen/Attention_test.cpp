@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <random>
 #include <span>
 
 using namespace mtp::codegen;
@@ -35,7 +36,7 @@ struct Shape {
   size_t pageElements() const {
     return mtp::pageStride(page, entry(), keyBytes()) / keyBytes();
   }
-  std::string config(bool tree) const {
+  std::string config() const {
     auto number = [](const char *key, int value) {
       return std::string(key) + " = " + std::to_string(value) + ", ";
     };
@@ -45,11 +46,8 @@ struct Shape {
            number("slots", slotCount) +
            (cacheHeads > 1 ? number("cache_heads", cacheHeads) : "") +
            number("v_offset", vOffset()) + (part ? number("part", part) : "") +
-           (tree ? "" : number("window", window)) + "scale = 0.3 : f32, " +
-           "dtype = " + dtype();
+           number("window", window) + "scale = 0.3 : f32, dtype = " + dtype();
   }
-  /// As a test is named.
-  std::string config() const { return config(/*tree=*/false); }
   std::string dtype() const { return bf16 ? "bf16" : "f32"; }
 };
 
@@ -102,6 +100,17 @@ struct Cache {
     return out;
   }
 
+  /// The same where what a row does not see is no number.
+  Cache without(int own, const std::vector<int> &seen) const {
+    Cache poisoned = *this;
+    for (int slot = 0; slot < slots; ++slot)
+      for (int t = 0; t < maxPages * s.page; ++t)
+        if (slot != own || std::ranges::find(seen, t) == seen.end())
+          for (std::span<float> share : poisoned.sharesOf(slot, t))
+            std::ranges::fill(share, NAN);
+    return poisoned;
+  }
+
   /// Attention of one query head over the given positions. With `dot` the
   /// query is rounded to bf16, and `bound` becomes what rounding the weights,
   /// too, may add to each result.
@@ -140,10 +149,12 @@ struct Cache {
   std::vector<int32_t> table;
 };
 
-/// Rows of a dispatch and what each of them sees.
+/// Rows of a dispatch and what each of them sees. Of rows with masks the place
+/// is that of the window's first row.
 struct Rows {
   std::vector<float> q;
   std::vector<int32_t> slotOf, place;
+  std::vector<int64_t> masks;
   std::vector<std::vector<int>> seen;
 
   int count() const { return place.size(); }
@@ -186,15 +197,22 @@ struct Inputs {
       : q(rowsOf(rows.q, first, count, cache.s.qHeads * cache.s.dk)),
         slotOf(rowsOf(rows.slotOf, first, count, 1)),
         place(rowsOf(rows.place, first, count, 1)), table(cache.table),
-        kv(cache.bytes()) {}
+        kv(cache.bytes()),
+        masks(rows.masks.empty() ? rows.masks
+                                 : rowsOf(rows.masks, first, count, 1)) {}
 
   std::vector<void *> buffers() {
-    return {q.data(), slotOf.data(), place.data(), table.data(), kv.data()};
+    std::vector<void *> all{q.data(), slotOf.data(), place.data(), table.data(),
+                            kv.data()};
+    if (masks.size() > 0)
+      all.push_back(masks.data());
+    return all;
   }
 
   Guarded<float> q;
   Guarded<int32_t> slotOf, place, table;
   Guarded<uint8_t> kv;
+  Guarded<int64_t> masks;
 
 private:
   template <typename T>
@@ -209,19 +227,12 @@ private:
 
 static std::vector<float> runRows(const Kernel &kernel, const Cache &cache,
                                   const Rows &rows, int first, int count,
-                                  Split split,
-                                  const std::vector<int64_t> *tree = nullptr) {
+                                  Split split) {
   Inputs inputs(cache, rows, first, count);
   Guarded<float> y(size_t(count) * cache.s.qHeads * cache.s.dv);
   std::vector<void *> buffers = inputs.buffers();
-  std::vector<int64_t> params{count, maxPages};
-  Guarded<int64_t> masks(tree ? *tree : std::vector<int64_t>());
-  if (tree) {
-    buffers.push_back(masks.data());
-    params.push_back(masks.size());
-  }
   buffers.push_back(y.data());
-  kernel.run(buffers, params, split);
+  kernel.run(buffers, {count, maxPages}, split);
   return y.values();
 }
 
@@ -293,163 +304,135 @@ static Rows slotRuns(const Shape &s) {
 /// GPU is slow.
 static int rowStep(const TestTarget &target) { return target.isGpu ? 19 : 1; }
 
-/// Compares rows of a shape on every target with the reference, and with
+/// Compares rows of shapes on every target with the reference, and with
 /// themselves apart.
-static void expectExactRows(const Shape &s, Rows (*makeRows)(const Shape &)) {
-  for (const auto &[name, target] : allTargets()) {
-    SCOPED_TRACE(name);
-    Kernel kernel(target, "attention", s.config(false));
-    Cache cache(s);
-    Rows rows = makeRows(s);
-    expectMatches(target, cache, rows,
-                  runRows(kernel, cache, rows, 0, rows.count(), Split::Random));
-    expectRowInvariant(
-        rows.count(), s.qHeads * s.dv,
-        [&](int first, int count, Split split) {
-          return runRows(kernel, cache, rows, first, count, split);
-        },
-        rowStep(target));
-  }
+static void expectExactRows(std::span<const Shape> shapes,
+                            Rows (*makeRows)(const Shape &)) {
+  for (const auto &[name, target] : allTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config());
+      Kernel kernel(target, "attention", s.config());
+      Cache cache(s);
+      Rows rows = makeRows(s);
+      expectMatches(
+          target, cache, rows,
+          runRows(kernel, cache, rows, 0, rows.count(), Split::Random));
+      expectRowInvariant(
+          rows.count(), s.qHeads * s.dv,
+          [&](int first, int count, Split split) {
+            return runRows(kernel, cache, rows, first, count, split);
+          },
+          rowStep(target));
+    }
 }
 
-namespace {
-class AttentionOf : public testing::TestWithParam<Shape> {};
-class AttentionInWindows : public AttentionOf {};
-class AttentionOfShares : public AttentionOf {};
-} // namespace
-
-static std::vector<Shape> shapesThat(bool (*isMeant)(const Shape &)) {
-  std::vector<Shape> some;
-  std::ranges::copy_if(shapes, std::back_inserter(some), isMeant);
-  return some;
+TEST(Attention, MatchesReferenceAtPageBoundaries) {
+  expectExactRows(shapes, boundaryRows);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionOf, testing::ValuesIn(shapes),
-                         NamedByConfig());
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionInWindows,
-                         testing::ValuesIn(shapesThat([](const Shape &s) {
-                           return s.window != 0;
-                         })),
-                         NamedByConfig());
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionOfShares,
-                         testing::ValuesIn(shapesThat([](const Shape &s) {
-                           return s.cacheHeads > 1;
-                         })),
-                         NamedByConfig());
-
-TEST_P(AttentionOf, MatchesReferenceAtPageBoundaries) {
-  expectExactRows(GetParam(), boundaryRows);
+TEST(Attention, TakesRunsOfOneSlotTogether) {
+  expectExactRows(shapes, slotRuns);
 }
 
-TEST_P(AttentionOf, TakesRunsOfOneSlotTogether) {
-  expectExactRows(GetParam(), slotRuns);
-}
-
-TEST_P(AttentionOf, IgnoresWhatIsNotSeen) {
-  const Shape &s = GetParam();
-  for (const auto &[name, target] : allTargets()) {
-    SCOPED_TRACE(name);
-    Kernel kernel(target, "attention", s.config(false));
-    Cache cache(s);
-    size_t width = s.qHeads * s.dv;
-    for (const Rows &rows : {boundaryRows(s), slotRuns(s)}) {
-      std::vector<float> before =
-          runRows(kernel, cache, rows, 0, rows.count(), Split::Whole);
-      for (int r = 0; r < rows.count(); r += rowStep(target)) {
-        Cache poisoned = cache;
-        for (int slot = 0; slot < slots; ++slot)
-          for (int t = 0; t < maxPages * s.page; ++t)
-            if (slot != rows.slotOf[r] ||
-                std::find(rows.seen[r].begin(), rows.seen[r].end(), t) ==
-                    rows.seen[r].end())
-              for (std::span<float> share : poisoned.sharesOf(slot, t))
-                std::fill(share.begin(), share.end(), NAN);
-        // Rows beside it that do see these positions are no numbers now.
-        std::vector<float> after =
-            runRows(kernel, poisoned, rows, 0, rows.count(), Split::Whole);
-        EXPECT_EQ(std::memcmp(&before[r * width], &after[r * width],
-                              width * sizeof(float)),
-                  0)
-            << "row " << r << ", position " << rows.place[r];
+TEST(Attention, IgnoresWhatIsNotSeen) {
+  for (const auto &[name, target] : allTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config());
+      Kernel kernel(target, "attention", s.config());
+      Cache cache(s);
+      size_t width = s.qHeads * s.dv;
+      for (const Rows &rows : {boundaryRows(s), slotRuns(s)}) {
+        std::vector<float> before =
+            runRows(kernel, cache, rows, 0, rows.count(), Split::Whole);
+        for (int r = 0; r < rows.count(); r += rowStep(target)) {
+          Cache poisoned = cache.without(rows.slotOf[r], rows.seen[r]);
+          // Rows beside it that do see these positions are no numbers now.
+          std::vector<float> after =
+              runRows(kernel, poisoned, rows, 0, rows.count(), Split::Whole);
+          EXPECT_EQ(std::memcmp(&before[r * width], &after[r * width],
+                                width * sizeof(float)),
+                    0)
+              << "row " << r << ", position " << rows.place[r];
+        }
       }
     }
-  }
 }
 
-TEST_P(AttentionInWindows, ReadsNoPageThatNoRowSees) {
+TEST(Attention, ReadsNoPageThatNoRowSees) {
   // With a window, rows of one slot may leave pages between them unseen, some
   // in the blocks of pages that are seen. They lie beyond the end of the cache.
-  const Shape &s = GetParam();
-  for (const auto &[name, target] : allTargets()) {
-    SCOPED_TRACE(name);
-    Kernel kernel(target, "attention", s.config(false));
-    Cache cache(s), holes(s);
-    Rows rows;
-    std::vector<bool> seen(maxPages, false);
-    int last = maxPages * s.page - 1;
-    for (int position : {last, 0, 2, 29, last - 1}) {
-      addRow(s, rows, 1, position);
-      for (int t : rows.seen.back())
-        seen[t / s.page] = true;
+  for (const auto &[name, target] : allTargets())
+    for (const Shape &s : shapes) {
+      if (!s.window)
+        continue;
+      SCOPED_TRACE(name + ": " + s.config());
+      Kernel kernel(target, "attention", s.config());
+      Cache cache(s), holes(s);
+      Rows rows;
+      std::vector<bool> seen(maxPages, false);
+      int last = maxPages * s.page - 1;
+      for (int position : {last, 0, 2, 29, last - 1}) {
+        addRow(s, rows, 1, position);
+        for (int t : rows.seen.back())
+          seen[t / s.page] = true;
+      }
+      addQueries(s, rows);
+      for (int page = 0; page < maxPages; ++page)
+        if (!seen[page])
+          holes.table[maxPages + page] = 1 << 20;
+      EXPECT_NE(holes.table, cache.table);
+      EXPECT_EQ(runRows(kernel, cache, rows, 0, rows.count(), Split::Whole),
+                runRows(kernel, holes, rows, 0, rows.count(), Split::Whole));
     }
-    addQueries(s, rows);
-    for (int page = 0; page < maxPages; ++page)
-      if (!seen[page])
-        holes.table[maxPages + page] = 1 << 20;
-    EXPECT_NE(holes.table, cache.table);
-    EXPECT_EQ(runRows(kernel, cache, rows, 0, rows.count(), Split::Whole),
-              runRows(kernel, holes, rows, 0, rows.count(), Split::Whole));
-  }
 }
 
-TEST_P(AttentionOf, ReadsNothingBeyondItsPosition) {
+TEST(Attention, ReadsNothingBeyondItsPosition) {
   // The cache ends with the entry of the last row's position, or with its last
   // head's share; what lies behind it cannot be read.
-  const Shape &s = GetParam();
-  for (const auto &[name, target] : allTargets()) {
-    SCOPED_TRACE(name);
-    Kernel plain(target, "attention", s.config(false));
-    Kernel tree(target, "attention_tree", s.config(true));
-    // A slot has one page.
-    for (int position : {0, std::min(1, s.page - 1), s.page / 2, s.page - 1})
-      for (int count = 1; count <= std::min(3, position + 1); ++count) {
-        int shares = (s.cacheHeads - 1) * s.page + position + 1;
-        std::vector<float> entries =
-            randomFloats(size_t(shares) * s.entry() / s.cacheHeads, 15);
-        Guarded<uint8_t> kv(entries.size() * s.keyBytes());
-        for (size_t i = 0; i < entries.size(); ++i) {
-          uint16_t half = bf16Bits(entries[i]);
-          if (s.bf16)
-            std::memcpy(&kv[i * 2], &half, 2);
-          else
-            std::memcpy(&kv[i * 4], &entries[i], 4);
-        }
-        Guarded<float> q(randomFloats(count * s.qHeads * s.dk, 16));
-        Guarded<float> y(count * s.qHeads * s.dv);
-        Guarded<float> z(count * s.qHeads * s.dv);
-        Guarded<int32_t> slotOf(std::vector<int32_t>(count, 0));
-        Guarded<int32_t> zero(std::vector<int32_t>(slots, 0));
-        Guarded<int32_t> place(count);
-        for (int r = 0; r < count; ++r)
-          place[r] = position - (count - 1 - r);
-        Guarded<int64_t> mask(std::vector<int64_t>{1});
-        plain.run({q.data(), slotOf.data(), place.data(), zero.data(),
-                   kv.data(), y.data()},
-                  {count, 1});
-        tree.run({q.data(), slotOf.data(), place.data(), zero.data(), kv.data(),
-                  mask.data(), z.data()},
-                 {count, 1, 1});
-        if (s.window == 0 || position < s.window)
+  for (const auto &[name, target] : allTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config());
+      Kernel plain(target, "attention", s.config());
+      Kernel tree(target, "attention_tree", s.config());
+      // A slot has one page.
+      for (int position : {0, std::min(1, s.page - 1), s.page / 2, s.page - 1})
+        for (int count = 1; count <= std::min(3, position + 1); ++count) {
+          int shares = (s.cacheHeads - 1) * s.page + position + 1;
+          std::vector<float> entries =
+              randomFloats(size_t(shares) * s.entry() / s.cacheHeads, 15);
+          Guarded<uint8_t> kv(entries.size() * s.keyBytes());
+          for (size_t i = 0; i < entries.size(); ++i) {
+            uint16_t half = bf16Bits(entries[i]);
+            if (s.bf16)
+              std::memcpy(&kv[i * 2], &half, 2);
+            else
+              std::memcpy(&kv[i * 4], &entries[i], 4);
+          }
+          Guarded<float> q(randomFloats(count * s.qHeads * s.dk, 16));
+          Guarded<float> y(count * s.qHeads * s.dv);
+          Guarded<float> z(count * s.qHeads * s.dv);
+          Guarded<int32_t> slotOf(std::vector<int32_t>(count, 0));
+          Guarded<int32_t> zero(std::vector<int32_t>(slots, 0));
+          Guarded<int32_t> place(count);
+          for (int r = 0; r < count; ++r)
+            place[r] = position - (count - 1 - r);
+          Guarded<int64_t> mask(std::vector<int64_t>(count, 1));
+          plain.run({q.data(), slotOf.data(), place.data(), zero.data(),
+                     kv.data(), y.data()},
+                    {count, 1});
+          tree.run({q.data(), slotOf.data(), place.data(), zero.data(),
+                    kv.data(), mask.data(), z.data()},
+                   {count, 1});
           EXPECT_EQ(y.values(), z.values());
-      }
-  }
+        }
+    }
 }
 
 TEST(Attention, PageTableDoesNotChangeBits) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     const Shape &s = shapes[0];
-    Kernel kernel(target, "attention", s.config(false));
+    Kernel kernel(target, "attention", s.config());
     Cache cache(s), moved(s);
     std::reverse(moved.table.begin(), moved.table.end());
     for (int slot = 0; slot < slots; ++slot)
@@ -463,90 +446,36 @@ TEST(Attention, PageTableDoesNotChangeBits) {
   }
 }
 
-TEST_P(AttentionOfShares, HasTheBitsOfWholeEntries) {
-  const Shape &s = GetParam();
-  for (const auto &[name, target] : allTargets()) {
-    SCOPED_TRACE(name);
-    Shape other = s;
-    other.cacheHeads = 1;
-    Cache divided(s), whole(other);
-    auto copyPiece = [&](int slot, int position, int from, int to, int width) {
-      for (int head = 0; head < s.kvHeads; ++head)
-        std::copy_n(
-            &divided
-                 .floats[divided.columnsAt(slot, position, from, head, width)],
-            width,
-            &whole.floats[whole.columnsAt(slot, position, to, head, width)]);
-    };
-    for (int slot = 0; slot < slots; ++slot)
-      for (int t = 0; t < maxPages * s.page; ++t) {
-        copyPiece(slot, t, s.kOffset(), other.kOffset(), s.dk);
-        copyPiece(slot, t, s.vOffset(), other.vOffset(), s.dv);
-      }
-    Kernel ofDivided(target, "attention", s.config(false));
-    Kernel ofWhole(target, "attention", other.config(false));
-    for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
-      EXPECT_EQ(
-          runRows(ofDivided, divided, rows, 0, rows.count(), Split::Whole),
-          runRows(ofWhole, whole, rows, 0, rows.count(), Split::Whole));
-  }
-}
-
-TEST_P(AttentionOf, ATreeMatchesReference) {
-  const Shape &s = GetParam();
-  for (const auto &[name, target] : allTargets()) {
-    SCOPED_TRACE(name);
-    Kernel kernel(target, "attention_tree", s.config(true));
-    Cache cache(s);
-    for (int base : {-1, 0, 1, s.page - 1, s.page, s.page + 1, 2 * s.page}) {
-      if (base + 5 > maxPages * s.page)
-        continue; // It has no room in its slot's pages.
-      // Node 0 is the root; 1 and 2 its children; 3 follows 1, 4 follows 2.
-      std::vector<int64_t> masks{0b1, 0b11, 0b101, 0b1011, 0b10101};
-      Rows rows;
-      for (int r = 0; r < 10; ++r) {
-        int from = r < 5 ? base : s.page / 2;
-        rows.slotOf.push_back(r / 5);
-        rows.place.push_back(from);
-        std::vector<int> seen;
-        for (int t = 0; t < from; ++t)
-          seen.push_back(t);
-        for (int a = 0; a < 5 && from >= 0; ++a)
-          if (masks[r % 5] >> a & 1)
-            seen.push_back(from + a);
-        rows.seen.push_back(seen);
-      }
-      rows.q = randomFloats(size_t(10) * s.qHeads * s.dk, 13);
-      std::vector<float> y =
-          runRows(kernel, cache, rows, 0, 10, Split::Random, &masks);
-      expectMatches(target, cache, rows, y);
+TEST(Attention, DividedEntriesDoNotChangeBits) {
+  for (const auto &[name, target] : allTargets())
+    for (const Shape &s : shapes) {
+      if (s.cacheHeads == 1)
+        continue;
+      SCOPED_TRACE(name + ": " + s.config());
+      Shape other = s;
+      other.cacheHeads = 1;
+      Cache divided(s), whole(other);
+      auto copyPiece = [&](int slot, int position, int from, int to,
+                           int width) {
+        for (int head = 0; head < s.kvHeads; ++head)
+          std::copy_n(
+              &divided.floats[divided.columnsAt(slot, position, from, head,
+                                                width)],
+              width,
+              &whole.floats[whole.columnsAt(slot, position, to, head, width)]);
+      };
+      for (int slot = 0; slot < slots; ++slot)
+        for (int t = 0; t < maxPages * s.page; ++t) {
+          copyPiece(slot, t, s.kOffset(), other.kOffset(), s.dk);
+          copyPiece(slot, t, s.vOffset(), other.vOffset(), s.dv);
+        }
+      Kernel ofDivided(target, "attention", s.config());
+      Kernel ofWhole(target, "attention", other.config());
+      for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
+        EXPECT_EQ(
+            runRows(ofDivided, divided, rows, 0, rows.count(), Split::Whole),
+            runRows(ofWhole, whole, rows, 0, rows.count(), Split::Whole));
     }
-  }
-}
-
-static void expectChainIsPlain(const Shape &s) {
-  for (const auto &[name, target] : allTargets()) {
-    SCOPED_TRACE(name + ": " + s.config(true));
-    Kernel tree(target, "attention_tree", s.config(true));
-    Kernel plain(target, "attention", s.config(false));
-    Cache cache(s);
-    std::vector<int64_t> masks{1, 3, 7, 15};
-    Rows rows;
-    for (int r = 0; r < 4; ++r) {
-      rows.slotOf.push_back(1);
-      rows.place.push_back(2 * s.page - 2);
-    }
-    rows.q = randomFloats(size_t(4) * s.qHeads * s.dk, 14);
-    std::vector<float> y =
-        runRows(tree, cache, rows, 0, 4, Split::Whole, &masks);
-    for (int r = 0; r < 4; ++r)
-      rows.place[r] += r;
-    EXPECT_EQ(y, runRows(plain, cache, rows, 0, 4, Split::Whole));
-  }
-}
-
-TEST(AttentionTree, ChainHasTheBitsOfPlainAttention) {
-  expectChainIsPlain(shapes[0]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -568,24 +497,145 @@ static const Shape partShapes[] = {
     {4, 1, 32, 256, 32, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64, 1,
      true}};
 
-namespace {
-class AttentionPartsOf : public testing::TestWithParam<Shape> {};
-} // namespace
-
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionPartsOf,
-                         testing::ValuesIn(partShapes), NamedByConfig());
-
-TEST_P(AttentionPartsOf, MatchReference) {
-  expectExactRows(GetParam(), boundaryRows);
+TEST(AttentionParts, MatchReference) {
+  expectExactRows(partShapes, boundaryRows);
 }
 
-TEST(AttentionParts, ChainOfATreeHasTheBitsOfPlainAttention) {
-  // The chain of four crosses the end of a part.
-  expectChainIsPlain(
-      {4, 2, 32, 32, 33, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64});
-  expectChainIsPlain({4, 2, 32, 64, 33, 0, /*bf16=*/true, /*latent=*/false,
-                      /*part=*/64, 1, true});
+//===----------------------------------------------------------------------===//
+// Rows that see some rows of a window
+//===----------------------------------------------------------------------===//
+
+/// Adds a row that sees what is before `root` and the places of the mask.
+static void addMasked(const Shape &s, Rows &rows, int slot, int root,
+                      uint64_t mask) {
+  rows.slotOf.push_back(slot);
+  rows.place.push_back(root);
+  rows.masks.push_back(int64_t(mask));
+  std::vector<int> seen;
+  for (int t = 0; t < root; ++t)
+    seen.push_back(t);
+  for (int node = 0; node < 64; ++node)
+    if (mask >> node & 1)
+      seen.push_back(root + node);
+  bool fits = seen.empty() || seen.back() < maxPages * s.page;
+  if (root < 0 || !fits)
+    seen.clear();
+  if (s.window && int(seen.size()) > s.window)
+    seen.erase(seen.begin(), seen.end() - s.window);
+  rows.seen.push_back(seen);
 }
+
+/// Windows of random trees, of which some rows are left out and some are dead,
+/// and of rows that all see each other. Some stand beside others of their slot.
+static Rows maskedRows(const Shape &s) {
+  std::mt19937 random(17);
+  auto below = [&](int end) { return int(random() % end); };
+  Rows rows;
+  int last = maxPages * s.page;
+  for (int window = 0; window < 9; ++window) {
+    int slot = window / 2 % slots, root = below(last);
+    int nodes = std::min(1 + below(window % 3 == 0 ? 64 : 12), last - root);
+    bool isBlock = window % 4 == 3;
+    std::vector<uint64_t> masks{1};
+    while (int(masks.size()) < nodes) {
+      int node = masks.size();
+      masks.push_back(masks[below(node)] | uint64_t(1) << node);
+    }
+    for (uint64_t mask : masks) {
+      if (below(5) == 0)
+        continue;
+      bool isDead = below(9) == 0;
+      addMasked(s, rows, slot, isDead ? -1 : root,
+                isBlock ? masks.back() | masks[nodes / 2] : mask);
+    }
+  }
+  // A row that sees nothing of its window, one at the end of the pages, and two
+  // that would see what is behind it.
+  addMasked(s, rows, 0, last / 2, 0);
+  addMasked(s, rows, 0, last - 1, 1);
+  addMasked(s, rows, 0, last - 1, 0b11);
+  addMasked(s, rows, 1, std::max(last - 63, 1), uint64_t(1) << 63 | 1);
+  addQueries(s, rows);
+  return rows;
+}
+
+/// Rows of a tree have the results, and the bits, that rows of a chain have
+/// which sees the same entries.
+static void expectBitsOfChains(std::span<const Shape> shapes) {
+  for (const auto &[name, target] : allTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config());
+      Kernel tree(target, "attention_tree", s.config());
+      Kernel plain(target, "attention", s.config());
+      Cache cache(s);
+      Rows rows = maskedRows(s);
+      size_t width = s.qHeads * s.dv;
+      std::vector<float> y =
+          runRows(tree, cache, rows, 0, rows.count(), Split::Random);
+      expectMatches(target, cache, rows, y);
+      expectRowInvariant(
+          rows.count(), width,
+          [&](int first, int count, Split split) {
+            return runRows(tree, cache, rows, first, count, split);
+          },
+          5 * rowStep(target));
+      for (int r = 0; r < rows.count(); r += target.isGpu ? 7 : 1) {
+        // The entries of its path, one behind the other.
+        Cache chain = cache;
+        int slot = rows.slotOf[r], position = rows.place[r] - 1;
+        for (int node = 0; node < 64; ++node) {
+          int from = rows.place[r] + node;
+          if (!rows.seen[r].empty() && rows.masks[r] >> node & 1) {
+            ++position;
+            for (int head = 0; head < s.cacheHeads; ++head)
+              std::ranges::copy(cache.sharesOf(slot, from)[head],
+                                chain.sharesOf(slot, position)[head].begin());
+          }
+        }
+        Rows alone;
+        addRow(s, alone, slot, rows.seen[r].empty() ? -1 : position);
+        alone.q.assign(&rows.q[r * s.qHeads * s.dk],
+                       &rows.q[(r + 1) * s.qHeads * s.dk]);
+        std::vector<float> own(&y[r * width], &y[(r + 1) * width]);
+        ASSERT_EQ(own, runRows(plain, chain, alone, 0, 1, Split::Whole))
+            << "row " << r << ", window from " << rows.place[r];
+      }
+    }
+}
+
+TEST(AttentionTree, RowsHaveTheBitsOfTheirChains) {
+  expectBitsOfChains(shapes);
+}
+
+TEST(AttentionTree, RowsOfPartsHaveTheBitsOfTheirChains) {
+  expectBitsOfChains(partShapes);
+}
+
+TEST(AttentionTree, IgnoresWhatIsNotSeen) {
+  for (const auto &[name, target] : allTargets())
+    for (const Shape &s : shapes) {
+      SCOPED_TRACE(name + ": " + s.config());
+      Kernel kernel(target, "attention_tree", s.config());
+      Cache cache(s);
+      Rows rows = maskedRows(s);
+      size_t width = s.qHeads * s.dv;
+      std::vector<float> before =
+          runRows(kernel, cache, rows, 0, rows.count(), Split::Whole);
+      for (int r = 0; r < rows.count(); r += 3 * rowStep(target)) {
+        std::vector<float> after =
+            runRows(kernel, cache.without(rows.slotOf[r], rows.seen[r]), rows,
+                    0, rows.count(), Split::Whole);
+        EXPECT_EQ(std::memcmp(&before[r * width], &after[r * width],
+                              width * sizeof(float)),
+                  0)
+            << "row " << r << ", window from " << rows.place[r];
+      }
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Positions that are dealt out
+//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -593,7 +643,7 @@ namespace {
 struct Divided {
   Divided(const TestTarget &target, const Shape &s, int splits)
       : s(s), parts(target, "attention_parts",
-                    s.config(false) + divisionConfig() +
+                    s.config() + divisionConfig() +
                         ", splits = " + std::to_string(splits)),
         join(target, "attention_join",
              "q_heads = " + std::to_string(s.qHeads) +
@@ -630,27 +680,27 @@ struct Divided {
 
 } // namespace
 
-TEST_P(AttentionPartsOf, HaveTheSameBitsHoweverTheyAreDealtOut) {
-  const Shape &s = GetParam();
-  for (const auto &[name, target] : allTargets()) {
-    SCOPED_TRACE(name);
-    Kernel plain(target, "attention", s.config(false));
-    Cache cache(s);
-    for (int splits : {1, 3, 24}) {
-      if (target.isGpu && splits > 1)
-        break; // A GPU divides positions by their parts, whatever is said.
-      SCOPED_TRACE("splits " + std::to_string(splits));
-      Divided divided(target, s, splits);
-      for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
-        for (Split split : {Split::Whole, Split::Random}) {
-          int count = rows.count();
-          EXPECT_EQ(runRows(plain, cache, rows, 0, count, Split::Whole),
-                    divided.run(cache, rows, 0, count, split));
-          EXPECT_EQ(runRows(plain, cache, rows, count - 3, 3, Split::Whole),
-                    divided.run(cache, rows, count - 3, 3, split));
-        }
+TEST(AttentionParts, HaveTheSameBitsHoweverTheyAreDealtOut) {
+  for (const auto &[name, target] : allTargets())
+    for (const Shape &s : partShapes) {
+      SCOPED_TRACE(name + ": " + s.config());
+      Kernel plain(target, "attention", s.config());
+      Cache cache(s);
+      for (int splits : {1, 3, 24}) {
+        if (target.isGpu && splits > 1)
+          break; // A GPU divides positions by their parts, whatever is said.
+        SCOPED_TRACE("splits " + std::to_string(splits));
+        Divided divided(target, s, splits);
+        for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
+          for (Split split : {Split::Whole, Split::Random}) {
+            int count = rows.count();
+            EXPECT_EQ(runRows(plain, cache, rows, 0, count, Split::Whole),
+                      divided.run(cache, rows, 0, count, split));
+            EXPECT_EQ(runRows(plain, cache, rows, count - 3, 3, Split::Whole),
+                      divided.run(cache, rows, count - 3, 3, split));
+          }
+      }
     }
-  }
 }
 
 namespace {
@@ -700,7 +750,7 @@ TEST(AttentionParts, WorkersShareThePositionsOfGroupsEvenly) {
     Cache cache(s);
     Divided divided(hostTargets().front().second, s, workers / tiles);
     for (int groups = 1; groups * tiles < workers; ++groups) {
-      SCOPED_TRACE(s.config(false) + ": groups " + std::to_string(groups));
+      SCOPED_TRACE(s.config() + ": groups " + std::to_string(groups));
       Rows rows;
       for (int i = 0; i < groups * rowsPerGroup; ++i)
         addRow(s, rows, i % slots, maxPages * s.page - 1 - i);

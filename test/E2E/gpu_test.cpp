@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"dsv3-int8.sim", kQuantised, true},
         Plans{"dsv3-int4.sim", kExact}, Plans{"kimi-tree.sim", kRounded},
         Plans{"lookup", kExact}, Plans{"branches", kExact, true},
-        Plans{"siblings", kExact, true}),
+        Plans{"siblings", kExact, true}, Plans{"topology", kExact, true}),
     nameOf);
 
 INSTANTIATE_TEST_SUITE_P(Models, GpuPages,

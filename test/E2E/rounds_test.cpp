@@ -269,7 +269,8 @@ INSTANTIATE_TEST_SUITE_P(
     nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfDrafters,
                          testing::Values(OnDevice{"lookup", DeviceKind::Cpu},
-                                         OnDevice{"branches", DeviceKind::Cpu}),
+                                         OnDevice{"branches", DeviceKind::Cpu},
+                                         OnDevice{"topology", DeviceKind::Cpu}),
                          nameOf);
 
 #ifdef MTP_E2E_CUDASIM
@@ -282,6 +283,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(OnDevice{"llama-gqa.sim", DeviceKind::Cuda},
                     OnDevice{"mimo-tree.sim", DeviceKind::Cuda},
                     OnDevice{"lookup", DeviceKind::Cuda},
-                    OnDevice{"branches", DeviceKind::Cuda}),
+                    OnDevice{"branches", DeviceKind::Cuda},
+                    OnDevice{"topology", DeviceKind::Cuda}),
     nameOf);
 #endif

@@ -119,9 +119,9 @@ exec.program @tree function {
   %x_48 = exec.columns %x[48 to 64] : tensor<4x64xf32>
   exec.kv_append %x_48 at 16 into %layer slots %s positions %p pages %pages
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>) -> ()
-  %m = exec.input "m" : tensor<2xi64>
+  %m = exec.input "m" : tensor<4xi64>
   %y = exec.attention %q in %layer slots %s positions %p pages %pages tree %m heads 4 kv_heads 2
-    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>, tensor<2xi64>) -> tensor<4x32xf32>
+    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<1x4xi32>, memref<?x16x32xbf16>, tensor<4xi64>) -> tensor<4x32xf32>
   exec.output "y" %y : tensor<4x32xf32>
 }
 

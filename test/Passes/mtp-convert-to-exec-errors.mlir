@@ -60,32 +60,6 @@ exec.program @f function {
 // -----
 
 exec.program @f function {
-  %x = exec.input "x" : tensor<4x8xf32>
-  %p = exec.input "p" : tensor<4xi32>
-  // expected-error @+1 {{'mtp.make_tree_rows' op expected whole trees of 3 rows, got 4 rows}}
-  %tree = mtp.make_tree_rows %p, %p from %p at %p [-1, 0, 0] : tensor<4xi32>
-  %y = mtp.mask_first %x, %tree : tensor<4x8xf32>
-  exec.output "y" %y : tensor<4x8xf32>
-}
-
-// -----
-
-module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
-mtp.cache @kv layers 1 entry 32 : bf16
-exec.program @f function {
-  %x = exec.input "x" : tensor<3x16xf32>
-  %p = exec.input "p" : tensor<3xi32>
-  %tree = mtp.make_tree_rows %p, %p from %p at %p [-1, 0, 0] : tensor<3xi32>
-  // expected-error @+1 {{'mtp.cached_attention' op expected no window over the rows of a tree, got 8}}
-  %y = mtp.cached_attention %x, %tree in @kv[0] heads 1 kv_heads 1 keys 16 at 0 values 16 at 16 scale 1.0 window 8
-       : tensor<3x16xf32> -> tensor<3x16xf32>
-  exec.output "y" %y : tensor<3x16xf32>
-}
-}
-
-// -----
-
-exec.program @f function {
   %x = exec.input "x" : tensor<8x8xf32>
   %p = exec.input "p" : tensor<2xi32>
   %rows = mtp.make_rows %p, %p : tensor<2xi32>

@@ -96,20 +96,21 @@ mtp.cache @kv layers 1 entry 32 : bf16
 // CHECK: %[[P:.*]] = exec.input "p"
 // CHECK: %[[R:.*]] = exec.input "r"
 // CHECK: %[[A:.*]] = exec.input "a"
+// CHECK: %[[MASKS:.*]] = exec.input "m"
 // CHECK: exec.rope %{{.*}} at %[[P]]
 // CHECK: exec.kv_append %{{.*}} slots %[[S]] positions %[[A]]
-// CHECK: %[[MASKS:.*]] = exec.ref @constant{{.*}} : memref<3xi64>
-// CHECK: exec.attention %{{.*}} slots %[[S]] positions %[[R]] {{.*}} tree %[[MASKS]]
+// CHECK: exec.attention %{{.*}} slots %[[S]] positions %[[R]] {{.*}} tree %[[MASKS]] {{.*}} window 8 :
 exec.program @tree function {
   %x = exec.input "x" : tensor<3x16xf32>
   %s = exec.input "s" : tensor<3xi32>
   %p = exec.input "p" : tensor<3xi32>
   %r = exec.input "r" : tensor<3xi32>
   %a = exec.input "a" : tensor<3xi32>
-  %rows = mtp.make_tree_rows %s, %p from %r at %a [-1, 0, 0] : tensor<3xi32>
+  %m = exec.input "m" : tensor<3xi64>
+  %rows = mtp.make_tree_rows %s, %p from %r at %a seeing %m : tensor<3xi32>, tensor<3xi64>
   %q = mtp.rope %x, %rows by <dim = 8, theta = 10000.0> heads 2 of 8 : tensor<3x16xf32>
   mtp.cache_append %q, %rows into @kv[0] at 0 : tensor<3x16xf32>
-  %y = mtp.cached_attention %q, %rows in @kv[0] heads 1 kv_heads 1 keys 16 at 0 values 16 at 16 scale 1.0
+  %y = mtp.cached_attention %q, %rows in @kv[0] heads 1 kv_heads 1 keys 16 at 0 values 16 at 16 scale 1.0 window 8
        : tensor<3x16xf32> -> tensor<3x16xf32>
   exec.output "y" %y : tensor<3x16xf32>
 }

@@ -107,40 +107,32 @@ mtp.prefill @prompt k 0 {
 // -----
 
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// A tree: node by node, on to a child of the node stood on that carries its pick;
-// the path is made on the way. A smaller k is the first nodes.
+// A tree: a node stays whose parent does and whose token is its parent's pick; the
+// deepest one's path is found backwards. A smaller k is the first nodes.
 // CHECK-LABEL: mtp.round @tree k 3 {
 // CHECK: %[[P:.*]] = mtp.argmax
 // CHECK: %[[PICKS:.*]] = mtp.regroup %[[P]] : tensor<?xi32> -> tensor<?x4xi32>
 // CHECK: %[[R:.*]]:3 = mtp.per_slot %{{.*}}(%[[PICKS]], %{{.*}}) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[OWN:.*]]: tensor<4xi32>, %[[DRAFTS:.*]]: tensor<3xi32>):
+// CHECK: %[[PARENTS:.*]] = tensor.from_elements
 // CHECK: %[[NONE:.*]] = arith.constant -1 : i32
-// CHECK: %[[BEGIN:.*]] = tensor.generate
-// CHECK: arith.select %{{.*}}, %{{.*}}, %[[NONE]]
-// Node 1.
-// CHECK: %[[IS_CHILD:.*]] = arith.cmpi eq
-// CHECK: %[[TOKEN:.*]] = tensor.extract %[[DRAFTS]][
-// CHECK: %[[PICK:.*]] = tensor.extract %[[OWN]][
-// CHECK: %[[CARRIES:.*]] = arith.cmpi eq, %[[TOKEN]], %[[PICK]]
-// CHECK: %[[FOLLOWS:.*]] = arith.andi %[[IS_CHILD]], %[[CARRIES]]
-// CHECK: %[[PATH1:.*]] = tensor.insert %{{.*}} into %[[BEGIN]]
-// CHECK: %[[NODE1:.*]] = arith.select %[[FOLLOWS]]
-// Node 2, whose parent is that of node 1, and node 3.
-// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
-// CHECK: arith.cmpi eq, %[[NODE1]], %[[ZERO]]
-// CHECK: %[[PATH2:.*]] = tensor.insert %{{.*}} into %[[PATH1]]
-// CHECK: %[[NODE2:.*]] = arith.select
-// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
-// CHECK: arith.cmpi eq, %[[NODE2]], %[[ONE]]
-// CHECK: %[[PATH:.*]] = tensor.insert %{{.*}} into %[[PATH2]]
-// CHECK: %{{.*}} = arith.select
-// CHECK: %[[COUNT:.*]] = arith.select
+// CHECK: %[[WALK:.*]]:3 = scf.for {{.*}} iter_args(%[[DEPTHS:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %[[LONGEST:.*]] = %{{.*}})
+// CHECK: %[[PARENT:.*]] = tensor.extract %[[PARENTS]]
+// CHECK: %[[ABOVE:.*]] = tensor.extract %[[DEPTHS]]
+// CHECK: %[[TOKEN:.*]] = tensor.extract %[[DRAFTS]]
+// CHECK: %[[PICK:.*]] = tensor.extract %[[OWN]]
+// CHECK: arith.cmpi eq, %[[TOKEN]], %[[PICK]]
+// CHECK: %[[DEPTH:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NONE]]
+// The first of the deepest.
+// CHECK: arith.cmpi sgt, %[[DEPTH]], %[[LONGEST]]
+// CHECK: %[[PATH:.*]]:2 = scf.for
+// CHECK: arith.subi %[[WALK]]#2,
 // The picks in the order of the path.
 // CHECK: %[[ALONG:.*]] = tensor.generate
-// CHECK: %[[NODE:.*]] = tensor.extract %[[PATH]][
+// CHECK: %[[NODE:.*]] = tensor.extract %[[PATH]]#0[
 // CHECK: %[[AT:.*]] = arith.index_cast %[[NODE]]
 // CHECK: tensor.extract %[[OWN]][%[[AT]]]
-// CHECK: mtp.yield %[[COUNT]], %[[ALONG]], %[[PATH]] : i32, tensor<4xi32>, tensor<4xi32>
+// CHECK: mtp.yield %[[WALK]]#2, %[[ALONG]], %[[PATH]]#0 : i32, tensor<4xi32>, tensor<4xi32>
 // CHECK: mtp.output "count" %[[R]]#0
 // CHECK: mtp.output "grid" %[[R]]#1
 // CHECK: mtp.output "path" %[[R]]#2
@@ -193,18 +185,14 @@ func.func @accept(%drafts: tensor<4x3xi32>, %picks: tensor<4x4xi32>) -> (tensor<
 // CHECK-SAME: %[[TOKENS:.*]]: tensor<2x3xi32>, %[[PICKS:.*]]: tensor<2x3xi32>)
 // CHECK: %[[R:.*]]:3 = mtp.per_slot %{{.*}}(%[[PICKS]], %[[TOKENS]]) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[OWN:.*]]: tensor<3xi32>, %[[NODES:.*]]: tensor<3xi32>):
-// CHECK: tensor.yield
-// CHECK: arith.cmpi eq
-// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
-// CHECK: %[[AT:.*]] = arith.index_cast %[[ONE]]
-// CHECK: tensor.extract %[[NODES]][%[[AT]]]
-// CHECK: tensor.insert
-// CHECK: %[[PATH:.*]] = tensor.insert
+// CHECK: scf.for
+// CHECK: tensor.extract %[[NODES]]
+// CHECK: %[[PATH:.*]]:2 = scf.for
 // The pick of the path's last node comes next.
-// CHECK: %[[LAST:.*]] = tensor.extract %[[PATH]][
+// CHECK: %[[LAST:.*]] = tensor.extract %[[PATH]]#0[
 // CHECK: %[[END:.*]] = arith.index_cast %[[LAST]]
 // CHECK: %[[NEXT:.*]] = tensor.extract %[[OWN]][%[[END]]]
-// CHECK: mtp.yield %[[PATH]], %{{.*}}, %[[NEXT]] : tensor<3xi32>, i32, i32
+// CHECK: mtp.yield %[[PATH]]#0, %{{.*}}, %[[NEXT]] : tensor<3xi32>, i32, i32
 // CHECK: return %[[R]]#0, %[[R]]#1, %[[R]]#2
 func.func @accept_tree(%tokens: tensor<2x3xi32>, %picks: tensor<2x3xi32>)
     -> (tensor<2x3xi32>, tensor<2xi32>, tensor<2xi32>) {

@@ -69,3 +69,28 @@ mtp.round @tree k 1 {
   mtp.commit %count, %picks, %h along %path : tensor<?xi32>, tensor<?x2xi32>, tensor<?x8xf32>, tensor<?x2xi32>
 }
 }
+
+// -----
+
+// Which rows are of which slot is not seen.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @own layers 1 entry 8 : f32
+mtp.round @tree k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %path, %bits = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<2xi32>
+    %m = arith.constant dense<[1, 3]> : tensor<2xi64>
+    mtp.yield %slot, %p, %p, %m : i32, tensor<2xi32>, tensor<2xi32>, tensor<2xi64>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, tensor<?x2xi32>, tensor<?x2xi64>)
+  %flat = mtp.regroup %path : tensor<?x2xi32> -> tensor<?xi32>
+  %masks = mtp.regroup %bits : tensor<?x2xi64> -> tensor<?xi64>
+  %w = mtp.weight "table" : tensor<16x8xf32>
+  %x = mtp.embed %flat, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %best = mtp.argmax %x : tensor<?x8xf32> -> tensor<?xi32>
+  // expected-error @+1 {{'mtp.make_tree_rows' op expected places in groups of a slot, whose entries a commit moves}}
+  %rows = mtp.make_tree_rows %flat, %flat from %flat at %best seeing %masks : tensor<?xi32>, tensor<?xi64>
+  mtp.cache_append %x, %rows into @own[0] at 0 : tensor<?x8xf32>
+  mtp.commit %count, %picks, %x along %path : tensor<?xi32>, tensor<?x2xi32>, tensor<?x8xf32>, tensor<?x2xi32>
+}
+}

@@ -178,24 +178,24 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_co
 mtp.cache @own layers 1 entry 8 : f32
 mtp.cache @again layers 1 entry 8 : f32
 // CHECK-LABEL: mtp.round @drafter k 3 {
-// CHECK: %[[MADE:.*]]:5 = mtp.per_slot
-// CHECK: mtp.make_tree_rows %{{.*}} nodes [1, 2] :
-// CHECK: mtp.make_tree_rows %{{.*}} nodes [3] :
-// CHECK: mtp.make_tree_rows %{{.*}} nodes [1, 2] refreshed :
-// CHECK: %[[MOVE:.*]]:2 = mtp.per_slot %{{.*}}(%[[MADE]]#2, %[[MADE]]#4, %[[MADE]]#3, %{{.*}}, %{{.*}}) {
-// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[PATH:.*]]: tensor<4xi32>, %[[PLACES:.*]]: tensor<2xi32>, %[[POSITIONS:.*]]: tensor<2xi32>, %[[PLACE:.*]]: tensor<1xi32>, %[[POSITION:.*]]: tensor<1xi32>):
+// CHECK: %[[MADE:.*]]:7 = mtp.per_slot
+// CHECK-COUNT-3: mtp.make_tree_rows
+// CHECK: %[[MOVE:.*]]:2 = mtp.per_slot %{{.*}}(%[[MADE]]#2, %[[MADE]]#4, %[[MADE]]#3, %[[MADE]]#3, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[PATH:.*]]: tensor<4xi32>, %[[PLACES:.*]]: tensor<2xi32>, %[[POSITIONS:.*]]: tensor<2xi32>, %[[ROOTS:.*]]: tensor<2xi32>, %[[PLACE:.*]]: tensor<1xi32>, %[[POSITION:.*]]: tensor<1xi32>, %[[ROOT:.*]]: tensor<1xi32>):
 // CHECK: %[[FROM:.*]] = tensor.generate
 // CHECK: %[[NODE:.*]] = tensor.extract %[[PATH]]
 // CHECK: %[[NONE:.*]] = arith.constant -1 : i32
-// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
-// CHECK: %[[IS_ONE:.*]] = arith.cmpi eq, %[[NODE]], %[[ONE]]
-// CHECK: %[[AT_ONE:.*]] = tensor.extract %[[PLACES]]
-// CHECK: %[[OF_ONE:.*]] = arith.select %[[IS_ONE]], %[[AT_ONE]], %[[NONE]]
-// CHECK: %[[TWO:.*]] = arith.constant 2 : i32
-// CHECK: arith.cmpi eq, %[[NODE]], %[[TWO]]
-// CHECK: tensor.extract %[[PLACES]]
-// CHECK: %[[THREE:.*]] = arith.constant 3 : i32
-// CHECK: arith.cmpi eq, %[[NODE]], %[[THREE]]
+// The row of a node is the one that is as many places behind its root.
+// CHECK: %[[P0:.*]] = tensor.extract %[[PLACES]]
+// CHECK: %[[R0:.*]] = tensor.extract %[[ROOTS]]
+// CHECK: %[[OWN0:.*]] = arith.subi %[[P0]], %[[R0]]
+// CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[NODE]], %[[OWN0]]
+// CHECK: %[[LIVE:.*]] = arith.cmpi sge, %{{.*}}, %{{.*}}
+// CHECK: %[[IS0:.*]] = arith.andi %[[SAME]], %[[LIVE]]
+// CHECK: %[[AT0:.*]] = tensor.extract %[[PLACES]]
+// CHECK: arith.select %[[IS0]], %[[AT0]], %[[NONE]]
+// CHECK: tensor.extract %[[ROOTS]]
+// CHECK: tensor.extract %[[ROOT]]
 // CHECK: tensor.extract %[[PLACE]]
 // CHECK: %[[TO:.*]] = tensor.generate
 // CHECK: tensor.extract %[[POSITIONS]]
@@ -206,17 +206,20 @@ mtp.cache @again layers 1 entry 8 : f32
 // CHECK-NOT: mtp.cache_move
 mtp.round @drafter k 3 {
   %slots = mtp.slots : tensor<?xi32>
-  %count, %picks, %path, %at, %places = mtp.per_slot %slots {
+  %count, %picks, %path, %at, %places, %bits, %bit = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
     %p = tensor.splat %slot : tensor<4xi32>
     %q = tensor.splat %slot : tensor<2xi32>
-    mtp.yield %slot, %p, %p, %q, %q : i32, tensor<4xi32>, tensor<4xi32>, tensor<2xi32>, tensor<2xi32>
-  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x4xi32>, tensor<?x4xi32>, tensor<?x2xi32>, tensor<?x2xi32>)
+    %m = arith.constant dense<[3, 5]> : tensor<2xi64>
+    %n = arith.constant 11 : i64
+    mtp.yield %slot, %p, %p, %q, %q, %m, %n : i32, tensor<4xi32>, tensor<4xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi64>, i64
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x4xi32>, tensor<?x4xi32>, tensor<?x2xi32>, tensor<?x2xi32>, tensor<?x2xi64>, tensor<?xi64>)
   %s = mtp.regroup %at : tensor<?x2xi32> -> tensor<?xi32>
   %t = mtp.regroup %places : tensor<?x2xi32> -> tensor<?xi32>
-  %first = mtp.make_tree_rows %s, %s from %s at %t [-1, 0, 0, 1] nodes [1, 2] : tensor<?xi32>
-  %second = mtp.make_tree_rows %slots, %slots from %slots at %slots [-1, 0, 0, 1] nodes [3] : tensor<?xi32>
-  %third = mtp.make_tree_rows %s, %s from %s at %t [-1, 0, 0, 1] nodes [1, 2] refreshed : tensor<?xi32>
+  %m = mtp.regroup %bits : tensor<?x2xi64> -> tensor<?xi64>
+  %first = mtp.make_tree_rows %s, %s from %s at %t seeing %m : tensor<?xi32>, tensor<?xi64>
+  %second = mtp.make_tree_rows %slots, %slots from %slots at %slots seeing %bit : tensor<?xi32>, tensor<?xi64>
+  %third = mtp.make_tree_rows %s, %s from %s at %t seeing %m refreshed : tensor<?xi32>, tensor<?xi64>
   %w = mtp.weight "table" : tensor<16x8xf32>
   %x = mtp.embed %s, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   %y = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>

@@ -1,10 +1,11 @@
 // RUN: mtp-opt %s --mtp-expand-draft-tree --split-input-file | FileCheck %s
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
-// The module's refresh, as a chain's first one; the anchor's row gives the two
+// The module's refresh, as a chain's first one, over the rows that a path of depth two
+// may have; the anchor's row gives the two
 // children of node 0, each without the one before.
 // CHECK-LABEL: mtp.round @generate_k4 k 4
 // CHECK: %[[SLOTS:.*]] = mtp.slots
-// CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 5
+// CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 3
 // CHECK: %[[G:.*]] = mtp.mask_first %[[H]]
 // CHECK: %[[L:.*]] = mtp.linear %[[G]]
 // CHECK: %[[L0:.*]] = mtp.take_rows %[[L]]
@@ -14,7 +15,9 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_co
 // CHECK: %[[REST:.*]] = mtp.exclude %[[L0]], %[[D1]]
 // CHECK: %[[D2:.*]] = mtp.sample %[[REST]], %[[V0]]
 // Node 1 alone has children: the module runs over it, on the anchor's hidden state.
-// CHECK: %[[TREE:.*]] = mtp.make_tree_rows {{.*}} [-1, 0, 0, 1, 1] nodes [1] refreshed :
+// CHECK: %[[PLACES:.*]]:6 = mtp.per_slot
+// CHECK: arith.constant 3 : i64
+// CHECK: %[[TREE:.*]] = mtp.make_tree_rows {{.*}} seeing %{{.*}} refreshed :
 // CHECK: %[[H1:.*]] = mtp.take_rows %[[H0]]
 // CHECK: %[[G1:.*]] = mtp.mask_first %[[H1]], %[[TREE]]
 // CHECK: %[[L1:.*]] = mtp.linear %[[G1]]

@@ -73,3 +73,24 @@ mtp.round @r k 2 {
   } : (tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
 }
 }
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %d : tensor<2xi32>
+  } : (tensor<?xi32>) -> tensor<?x2xi32>
+  // expected-error @+1 {{'mtp.verify' op expected 3 parents per slot, got 'tensor<?x2xi32>'}}
+  %logits, %hidden = mtp.verify %drafts parents %drafts {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>, tensor<?x2xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}

@@ -235,3 +235,36 @@ mtp.round @taps k 0 {
   mtp.write_state %m, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 }
+
+// -----
+
+// A tree of the slot: its parents go to the rows, and say how many drafts could be
+// accepted.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @own k 3 {
+// CHECK: %[[MADE:.*]]:2 = mtp.per_slot
+// CHECK: mtp.per_slot %{{.*}}(%[[MADE]]#0, %[[MADE]]#1) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[DRAFTS:.*]]: tensor<3xi32>, %[[PARENTS:.*]]: tensor<4xi32>):
+// CHECK: scf.for
+// CHECK: tensor.extract %[[PARENTS]]
+// CHECK: tensor.extract %[[DRAFTS]]
+// CHECK: %[[PLAIN:.*]] = mtp.make_rows
+// CHECK: mtp.tree_rows %[[PLAIN]] parents %[[MADE]]#1 : tensor<?x4xi32>
+mtp.round @own k 3 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %parents = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<3xi32>
+    %p = tensor.splat %slot : tensor<4xi32>
+    mtp.yield %d, %p : tensor<3xi32>, tensor<4xi32>
+  } : (tensor<?xi32>) -> (tensor<?x3xi32>, tensor<?x4xi32>)
+  %logits, %hidden = mtp.verify %drafts parents %parents {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %m = mtp.mask_first %e, %r : tensor<?x8xf32>
+    %l = mtp.linear %m, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %m : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x3xi32>, tensor<?x4xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}

@@ -112,6 +112,56 @@ mtp.round @tree {
 
 // -----
 
+// A slot's own tree: a column of parents for every draft and one more; at k = 0 there
+// is no tree, nor in a prefill.
+// CHECK-LABEL: mtp.round @own_k0 k 0 {
+// CHECK-NOT: parents
+// CHECK-LABEL: mtp.round @own_k1 k 1 {
+// CHECK-LABEL: mtp.round @own_k2 k 2 {
+// CHECK: %[[MADE:.*]]:2 = mtp.per_slot
+// CHECK: -> (tensor<?x2xi32>, tensor<?x3xi32>)
+// CHECK: mtp.verify %[[MADE]]#0 parents %[[MADE]]#1 {
+// CHECK: } : (tensor<?x2xi32>, tensor<?x3xi32>) ->
+// CHECK: %[[COUNT:.*]], %[[PICKS:.*]], %[[PATH:.*]] = mtp.accept %[[MADE]]#0, %{{.*}} exact parents %[[MADE]]#1 {
+// CHECK: mtp.commit %[[COUNT]], %[[PICKS]], %{{.*}} along %[[PATH]] :
+// CHECK-LABEL: mtp.prefill @own_prompt_k0 k 0 {
+// CHECK-NOT: parents
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @own {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %parents = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %one = arith.constant 1 : index
+    %k = mtp.k
+    %nodes = arith.addi %k, %one : index
+    %d = tensor.generate %k {
+    ^bb0(%j: index):
+      tensor.yield %slot : i32
+    } : tensor<?xi32>
+    %p = tensor.generate %nodes {
+    ^bb0(%j: index):
+      tensor.yield %slot : i32
+    } : tensor<?xi32>
+    mtp.yield %d, %p : tensor<?xi32>, tensor<?xi32>
+  } : (tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>)
+  %logits, %hidden = mtp.verify %drafts parents %parents {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>, tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact parents %parents {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>, tensor<?x?xi32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// -----
+
 // Code that goes by k: a loop of the round is unrolled, a condition decided, and
 // extents follow, also those of values that other bodies read. The module has
 // a prefill: none is made, and as it does not go by k there is one. What decides is

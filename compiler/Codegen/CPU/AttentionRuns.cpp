@@ -68,9 +68,9 @@ void AttentionRuns::prefetchNext(const Run &run, Value start, Value end,
   Value offset = valueOffset(run);
   int64_t positions = layout.block() / prefetchShares;
   Value next = kb.add(start, layout.block() + share * positions);
-  // A tree's nodes lie elsewhere, and are few.
+  // The rows of a window lie elsewhere, and are few.
   Value stop =
-      kb.min(tree ? kb.min(end, run.base) : end, kb.add(next, positions));
+      kb.min(tree ? kb.min(end, run.root) : end, kb.add(next, positions));
   forKeys(run, next, stop, [&](Value, Value key) {
     kb.prefetch(key, layout.dk * layout.bytes);
     if (!within)
@@ -78,20 +78,20 @@ void AttentionRuns::prefetchNext(const Run &run, Value start, Value end,
   });
 }
 
-/// Fills in the pointers of the nodes of a tree row's path, one by one, as far
-/// as they are in the block.
+/// Fills in the pointers of what the run's row sees of its window, one by one,
+/// as far as they are in the block.
 void AttentionRuns::locatePath(const Run &run, Value start) {
   kb.whileLoop(
-      Values{run.mask, kb.sub(run.base, start)},
+      Values{run.mask, kb.sub(run.root, start)},
       [&](ValueRange state) { return kb.cmp(Cmp::NE, state[0], 0); },
       [&](ValueRange state) {
         Value rest = state[0], to = state[1];
         Value inBlock = kb.bitAnd(kb.cmp(Cmp::GE, to, 0),
                                   kb.cmp(Cmp::LT, to, layout.block()));
         kb.ifThen(inBlock, [&] {
-          Value node = kb.add(run.base, kb.countTrailingZeros(rest));
-          kb.store(keyOf(run, kb.div(node, layout.cache.page),
-                         kb.rem(node, kb.integer(layout.cache.page))),
+          Value place = kb.add(run.root, kb.countTrailingZeros(rest));
+          kb.store(keyOf(run, kb.div(place, layout.cache.page),
+                         kb.rem(place, kb.integer(layout.cache.page))),
                    pointerAt(to));
         });
         return Values{kb.bitAnd(rest, kb.sub(rest, 1)), kb.add(to, 1)};
@@ -103,8 +103,7 @@ void AttentionRuns::locatePath(const Run &run, Value start) {
 std::pair<Value, Value> AttentionRuns::seenIn(const Run &run, Value row,
                                               Value start) {
   auto bound = [&](int64_t bounds) {
-    return clamp(
-        kb.sub(kb.load(kb.i64Type(), boundAt(bounds, run, row)), start));
+    return clamp(kb.sub(loadBound(bounds, run, row), start));
   };
   return {window ? bound(layout.begins()) : kb.integer(0),
           bound(layout.ends())};
@@ -172,7 +171,7 @@ void AttentionRuns::forStates(const Run &run,
   int64_t bytes = layout.stateBytes();
   kb.forRange(run.first, run.end, 1, [&](Value row) {
     Value states = kb.at(kb.at(kb.scratch(), layout.states()),
-                         kb.sub(row, run.first), layout.tilesAtOnce * bytes);
+                         kb.sub(row, run.origin), layout.tilesAtOnce * bytes);
     kb.forRange(kb.integer(0), run.tiles, 1, [&](Value tile) {
       Value head = kb.add(run.head, kb.mul(tile, layout.tile));
       Value q = kb.at(kb.buffer(0), row, qStride * 4);
@@ -187,10 +186,10 @@ void AttentionRuns::forStates(const Run &run,
 void AttentionRuns::prepareBlock(const Run &run, Value start,
                                  const Seen &seen) {
   Value chainEnd = seen.end;
-  if (tree)
-    chainEnd = kb.min(chainEnd, kb.max(kb.sub(run.base, start), kb.integer(0)));
+  if (run.mask)
+    chainEnd = kb.min(chainEnd, kb.max(kb.sub(run.root, start), kb.integer(0)));
   locateKeys(run, start, seen.begin, chainEnd);
-  if (tree)
+  if (run.mask)
     kb.ifThen(kb.cmp(Cmp::LT, chainEnd, seen.end),
               [&] { locatePath(run, start); });
   Value partial = kb.cmp(Cmp::LT, kb.sub(seen.end, seen.begin), layout.block());
@@ -232,11 +231,29 @@ void AttentionRuns::emitBlock(const Run &run, Value start, Value end) {
   });
 }
 
-/// All that rows see of positions [begin, end).
-void AttentionRuns::emitBlocks(const Run &run, Value begin, Value end) {
+/// All that rows see of the blocks of positions [begin, end).
+void AttentionRuns::forBlocks(const Run &run, Value begin, Value end) {
   int64_t size = layout.block();
   kb.forRange(kb.div(begin, size), kb.div(kb.add(end, size - 1), size), 1,
               [&](Value index) { emitBlock(run, kb.mul(index, size), end); });
+}
+
+/// All that rows see of positions [begin, end).
+void AttentionRuns::emitBlocks(const Run &run, Value begin, Value end) {
+  if (!tree)
+    return forBlocks(run, begin, end);
+  int64_t size = layout.block();
+  Value window = kb.mul(kb.div(run.root, size), size);
+  forBlocks(run, begin, kb.min(end, window));
+  kb.forRange(run.first, run.end, 1, [&](Value row) {
+    Run own = run;
+    own.first = row, own.end = kb.add(row, 1);
+    own.begin = loadBound(layout.begins(), run, row);
+    own.stop = loadBound(layout.ends(), run, row);
+    own.mask = maskOf(row);
+    forBlocks(own, kb.max(kb.max(begin, window), own.begin),
+              kb.min(end, own.stop));
+  });
 }
 
 /// Adds up part number `part` for every row that sees any of it, and joins it
@@ -246,12 +263,9 @@ void AttentionRuns::emitPart(const Run &run, Value part, Value only) {
   Value begin = kb.mul(part, layout.part), end = kb.add(begin, layout.part);
   emitBlocks(run, kb.max(run.begin, begin), kb.min(run.stop, end));
   forStates(run, [&](RowTile of) {
-    auto bound = [&](int64_t bounds) {
-      return kb.load(kb.i64Type(), boundAt(bounds, run, of.row));
-    };
-    Value rowBegin = bound(layout.begins());
+    Value rowBegin = loadBound(layout.begins(), run, of.row);
     Value from = kb.max(rowBegin, begin);
-    Value to = kb.min(bound(layout.ends()), end);
+    Value to = kb.min(loadBound(layout.ends(), run, of.row), end);
     Value more = kb.cmp(Cmp::LT, from, to);
     if (only)
       more = kb.bitAnd(more, kb.cmp(Cmp::EQ, only, kb.boolean(false)));
@@ -298,60 +312,77 @@ Value AttentionRuns::positionCount() {
   return kb.min(count, kb.integer(layout.parts * layout.part));
 }
 
-/// The positions [begin, end) that a row sees. Of a tree, `base` and `mask` are
-/// set, and the positions are those that it would see as a chain. A tree that
-/// does not end within the slot's pages is dead.
-Values AttentionRuns::viewOf(Value row, Value &base, Value &mask) {
-  Value place = kb.loadI32(kb.buffer(2), row), zero = kb.integer(0);
-  if (!tree) {
-    Value end = kb.min(kb.add(place, 1), positionCount());
-    return {window ? kb.max(kb.sub(end, window), zero) : zero, end};
-  }
-  Value nodes = kb.param(2);
-  Value fits = kb.cmp(Cmp::LE, kb.add(place, nodes), positionCount());
-  place = kb.select(fits, place, kb.integer(-1));
-  base = place;
-  Value all = kb.shiftRight(kb.integer(-1), kb.sub(kb.integer(64), nodes));
-  // A block may have rows of some of the nodes.
-  int64_t block = params.block;
-  Value number = kb.rem(row, block ? kb.integer(block) : nodes);
-  mask = kb.bitAnd(all, kb.load(kb.i64Type(), kb.at(kb.buffer(5), number, 8)));
-  Value count = kb.whileLoop(
-      Values{mask, zero},
+/// The position behind the last that a row of a tree sees, as a chain. A row is
+/// dead whose path does not end within the slot's pages.
+Value AttentionRuns::endOfPath(Value row, Value root) {
+  Value zero = kb.integer(0);
+  Values path = kb.whileLoop(
+      Values{maskOf(row), zero, zero},
       [&](ValueRange state) { return kb.cmp(Cmp::NE, state[0], 0); },
       [&](ValueRange state) {
         return Values{kb.bitAnd(state[0], kb.sub(state[0], 1)),
-                      kb.add(state[1], 1)};
-      })[1];
-  return {zero,
-          kb.select(kb.cmp(Cmp::LT, place, 0), zero, kb.add(place, count))};
+                      kb.add(state[1], 1),
+                      kb.add(kb.countTrailingZeros(state[0]), 1)};
+      });
+  Value last = kb.add(root, path[2]);
+  Value fits = kb.bitAnd(kb.cmp(Cmp::GE, root, 0),
+                         kb.cmp(Cmp::LE, last, positionCount()));
+  return kb.select(fits, kb.add(root, path[1]), zero);
 }
 
-/// Finds the rows from `run.first` that are of the same slot and goes over
-/// their blocks. Returns the row behind them.
-Value AttentionRuns::emitRun(Run run, Value endRow) {
+/// The positions [begin, end) that a row sees; of a tree those that it would
+/// see as a chain.
+std::pair<Value, Value> AttentionRuns::viewOf(Value row) {
+  Value place = kb.loadI32(kb.buffer(2), row), zero = kb.integer(0);
+  Value end =
+      tree ? endOfPath(row, place) : kb.min(kb.add(place, 1), positionCount());
+  return {window ? kb.max(kb.sub(end, window), zero) : zero, end};
+}
+
+/// Finds the rows from `run.first` that are of the same slot, and what they
+/// see. In a tree those that live have one window.
+void AttentionRuns::findRows(Run &run, Value endRow) {
   Value slot = kb.loadI32(kb.buffer(1), run.first);
   Value known = kb.clampIndex(slot, params.slots);
   run.pages = kb.at(kb.buffer(3), kb.mul(known, kb.param(1)), 4);
-  Values found = kb.forRange(
-      run.first, endRow, 1,
-      Values{run.first, kb.integer(std::numeric_limits<int32_t>::max()),
-             kb.integer(0), kb.boolean(true)},
-      [&](Value row, ValueRange in) {
+  Values inits{run.first, kb.integer(std::numeric_limits<int32_t>::max()),
+               kb.integer(0), kb.boolean(true)};
+  Value none = kb.integer(-1);
+  if (tree)
+    inits.push_back(none);
+  Values found =
+      kb.forRange(run.first, endRow, 1, inits, [&](Value row, ValueRange in) {
         Value same = kb.bitAnd(
             in[3], kb.cmp(Cmp::EQ, kb.loadI32(kb.buffer(1), row), slot));
-        Values view = viewOf(row, run.base, run.mask);
-        kb.store(view[0], boundAt(layout.begins(), run, row));
-        kb.store(view[1], boundAt(layout.ends(), run, row));
-        Value live = kb.bitAnd(same, kb.cmp(Cmp::LT, view[0], view[1]));
-        return Values{kb.select(same, kb.add(row, 1), in[0]),
-                      kb.select(live, kb.min(in[1], view[0]), in[1]),
-                      kb.select(live, kb.max(in[2], view[1]), in[2]), same};
+        auto [begin, end] = viewOf(row);
+        kb.store(begin, boundAt(layout.begins(), run, row));
+        kb.store(end, boundAt(layout.ends(), run, row));
+        Value live = kb.cmp(Cmp::LT, begin, end);
+        Values next;
+        if (tree) {
+          Value root = kb.loadI32(kb.buffer(2), row);
+          Value fits = kb.bitOr(kb.cmp(Cmp::EQ, in[4], none),
+                                kb.cmp(Cmp::EQ, in[4], root));
+          same = kb.bitAnd(same, kb.select(live, fits, kb.boolean(true)));
+          next.push_back(kb.select(kb.bitAnd(same, live), root, in[4]));
+        }
+        live = kb.bitAnd(same, live);
+        next.insert(next.begin(),
+                    {kb.select(same, kb.add(row, 1), in[0]),
+                     kb.select(live, kb.min(in[1], begin), in[1]),
+                     kb.select(live, kb.max(in[2], end), in[2]), same});
+        return next;
       });
   run.end = found[0], run.begin = found[1], run.stop = found[2];
-  if (tree) // The values above belong to the loop.
-    viewOf(run.first, run.base, run.mask);
+  if (tree)
+    run.root = kb.max(found[4], kb.integer(0));
+}
 
+/// Finds the rows from `run.first` on that go together, and goes over their
+/// blocks. Returns the row behind them.
+Value AttentionRuns::emitRun(Run run, Value endRow) {
+  run.origin = run.first;
+  findRows(run, endRow);
   forStates(run, [&](RowTile of) {
     block.open(of.state, of.q);
     block.empty(sumsOf(of));

@@ -6,10 +6,12 @@
 // the cache, so that a row's result does not depend on how the row got there
 // (chunked prefill, decoding, verification).
 //
-// A row of a tree sees a prefix and its ancestors. The entries of the ancestors
-// lie scattered behind the prefix. In the blocks they take the places that they
-// would have if their path were a chain, so that a path's results are the bits
-// of a chain. Positions that no row of a run sees are not read.
+// A row of a tree sees what is before its window and some rows of the window.
+// Their entries lie scattered; in the blocks they take the places that they
+// would have if the path were a chain, so that a path's results are the bits of
+// a chain. The rows of a run have one window. They go together over the blocks
+// before the one in which the window begins, and from that one on each by
+// itself. Positions that no row of a run sees are not read.
 //
 // Where positions are divided into parts, the sums of each part start from zero
 // and are then joined with the sums of the parts before it, in order. A task
@@ -48,11 +50,14 @@ private:
   struct Run {
     Value first, end, head, kvHead, tiles;
     Split split;
+    /// The row whose bounds and states are the first in scratch.
+    Value origin;
     /// All that the rows see lies in these positions.
     Value begin, stop;
     Value pages;
-    /// Trees only: the place of node 0, and the set of the nodes seen.
-    Value base, mask;
+    /// Trees only: the place of the window's first row and, of a run of one
+    /// row, what the row sees of the window.
+    Value root, mask;
   };
 
   /// What any row of a run sees of a block lies in [begin, end). With a window
@@ -62,7 +67,12 @@ private:
   };
 
   Value positionCount();
-  Values viewOf(Value row, Value &base, Value &mask);
+  Value maskOf(Value row) {
+    return kb.load(kb.i64Type(), kb.at(kb.buffer(5), row, 8));
+  }
+  Value endOfPath(Value row, Value root);
+  std::pair<Value, Value> viewOf(Value row);
+  void findRows(Run &run, Value endRow);
   Value emitRun(Run run, Value endRow);
   /// A row of a run and one tile of its heads.
   struct RowTile {
@@ -70,6 +80,7 @@ private:
   };
 
   void forStates(const Run &run, llvm::function_ref<void(RowTile)> body);
+  void forBlocks(const Run &run, Value begin, Value end);
   void emitBlocks(const Run &run, Value begin, Value end);
   void emitPart(const Run &run, Value part, Value only);
   void emitParts(const Run &run);
@@ -98,7 +109,10 @@ private:
     return kb.at(kb.at(kb.scratch(), layout.pointers()), index, 8);
   }
   Value boundAt(int64_t bounds, const Run &run, Value row) {
-    return kb.at(kb.at(kb.scratch(), bounds), kb.sub(row, run.first), 8);
+    return kb.at(kb.at(kb.scratch(), bounds), kb.sub(row, run.origin), 8);
+  }
+  Value loadBound(int64_t bounds, const Run &run, Value row) {
+    return kb.load(kb.i64Type(), boundAt(bounds, run, row));
   }
   Value keyOf(const Run &run, Value page, Value place);
   Value clamp(Value position) {

@@ -9,8 +9,7 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// Rows of a task; of a tree it is one, because each row has its own path.
-static int64_t rowsPerTask(bool tree) { return tree ? 1 : 8; }
+static constexpr int64_t rowsPerTask = 8;
 
 namespace {
 
@@ -83,7 +82,7 @@ struct TaskGroup {
 class AttentionTiles {
 public:
   AttentionTiles(CpuBuilder &kb, const AttentionParams &params)
-      : kb(kb), division(params, rowsPerTask(params.isTree)) {
+      : kb(kb), division(params, rowsPerTask) {
     for (int64_t tile : division.tiles)
       layouts.emplace_back(params, kb.getTarget(), division, tile);
     for (const AttentionLayout &layout : layouts)
@@ -132,8 +131,8 @@ private:
 
 /// attention: buffers: q, slots, positions, page table, base of the layer's
 /// pages, y. params: M, maxPages.
-/// attention_tree: buffers: q, slots, base, page table, base of the layer's
-/// pages, mask, y. params: M, maxPages, N.
+/// attention_tree: buffers: q, slots, roots, page table, base of the layer's
+/// pages, masks, y. params: M, maxPages.
 template <typename KernelT>
 static void emitAttention(CpuBuilder &kb, KernelT kernel) {
   AttentionTiles(kb, AttentionParams(kernel)).emit();
@@ -182,7 +181,7 @@ static int64_t joinScratch(exec::AttentionJoinKernelAttr kernel,
 template <typename KernelT>
 static int64_t attentionScratch(KernelT kernel, const TargetDesc &target) {
   AttentionParams params(kernel);
-  AttentionDivision division(params, rowsPerTask(params.isTree));
+  AttentionDivision division(params, rowsPerTask);
   int64_t bytes = 0;
   for (int64_t tile : division.tiles)
     bytes = std::max(

@@ -23,11 +23,10 @@ void AttentionKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p0, getYStride(), width).result(); // y
 }
 
-/// The positions of a tree's rows are those of their slots' windows.
+/// The positions are those of the windows' first rows.
 void AttentionTreeKernelAttr::describe(ContractWriter &w) const {
   int64_t width = describeQueries(w, *this);
-  w.bytes((getBlock() ? Extent(getBlock()) : w.p2) * 8).alignment = 8; // masks
-  w.limit(2, 1, 64);
+  w.bytes(w.p0 * 8).alignment = 8;            // masks
   w.rows(w.p0, getYStride(), width).result(); // y
 }
 
@@ -64,9 +63,9 @@ TaskShape AttentionKernelAttr::getTasks() const {
   return {8, attentionTiles(getQHeads(), getKvHeads())};
 }
 
-/// Rows times tiles.
+/// As of plain attention.
 TaskShape AttentionTreeKernelAttr::getTasks() const {
-  return {1, attentionTiles(getQHeads(), getKvHeads())};
+  return {8, attentionTiles(getQHeads(), getKvHeads())};
 }
 
 /// Groups times tiles, times the splits of positions.

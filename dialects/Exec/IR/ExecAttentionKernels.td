@@ -28,15 +28,17 @@ def Exec_AttentionKernel : Exec_Kernel<"Attention", "attention", 2, "Other",
 }
 
 def Exec_AttentionTreeKernel
-    : Exec_Kernel<"AttentionTree", "attention_tree", 3, "Other",
-    !con(Exec_entries, (ins Exec_SizeOrNone:$part, Exec_SizeOrNone:$block,
+    : Exec_Kernel<"AttentionTree", "attention_tree", 2, "Other",
+    !con(Exec_entries, (ins Exec_SizeOrNone:$part, Exec_SizeOrNone:$window,
                             Exec_Stride:$y_stride))> {
-  let summary = "attention of rows that are nodes of trees";
+  let summary = "attention of rows that see some rows of a window";
   let description = [{
-    Buffers: q, slots, positions of the roots, page table, a layer's pages,
-    masks of ancestors, y. The third param is a tree's nodes; masks are of
-    `block` rows, of as many as there are nodes where it is 0. A tree whose
-    nodes do not all fit in front of the end of its slot's pages is dead.
+    Buffers: q, slots, places of the windows' first rows, page table, a layer's
+    pages, masks, y. A row sees all places before its window and, where bit j of
+    its mask is set, the place j places behind the window's first. It has the
+    bits of `attention` over these places as if they followed each other;
+    `window` counts them so. A row that sees a place behind the end of its
+    slot's pages is dead.
   }];
   let hasRules = true;
 }

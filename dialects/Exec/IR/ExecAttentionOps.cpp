@@ -44,11 +44,9 @@ static LogicalResult verifyHeads(OpT op, Value result, int64_t parts) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AttentionOp::verify() {
-  if (getTree() && getWindow() != 0) // C3
-    return emitOpError("expected no window over the rows of a tree, got ")
-           << getWindow();
-  if (getNodes() && (!getTree() || *getNodes() < 1 || *getNodes() > 64)) // C3
-    return emitOpError("expected 1 to 64 nodes of a tree, got ") << *getNodes();
+  if (getTree() && rowsOf(getTree()) != rowsOf(getQ())) // C3
+    return emitOpError("expected a mask for each row of ")
+           << getQ().getType() << ", got " << getTree().getType();
   return verifyHeads(*this, getY(), getHeads()); // C2
 }
 
@@ -56,7 +54,7 @@ KernelAttrInterface AttentionOp::makeKernel() {
   int64_t width = columnsOf(getY()), values = width / int64_t(getHeads());
   if (getTree()) {
     auto params = entriesParams<AttentionTreeKernelAttr>(*this, values);
-    params.block = getNodes() ? shapeOf(getTree()).front() : 0;
+    params.window = getWindow();
     params.y_stride = width;
     return AttentionTreeKernelAttr::get(getContext(), params);
   }
@@ -67,11 +65,7 @@ KernelAttrInterface AttentionOp::makeKernel() {
 }
 
 llvm::SmallVector<Count> AttentionOp::getKernelParams() {
-  llvm::SmallVector<Count> params{rowsOf(getQ()), columnsOf(getPageTable())};
-  if (Value masks = getTree())
-    params.push_back(getNodes() ? int64_t(*getNodes())
-                                : shapeOf(masks).front());
-  return params;
+  return {rowsOf(getQ()), columnsOf(getPageTable())};
 }
 
 //===----------------------------------------------------------------------===//

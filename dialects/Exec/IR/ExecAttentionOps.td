@@ -40,9 +40,10 @@ def Exec_AttentionOp : Exec_ReadsEntriesOp<"attention",
     A head of queries meets as many columns of an entry, from those of its key
     head on; of values it takes y's columns per head. Positions are added up in
     parts from multiples of `part` on, all together without. `window` is how
-    many positions a row sees, 0 for all. With `tree`, a mask of ancestors per
-    row of a block, rows are nodes of trees, of `nodes` each, and `positions`
-    those of their roots; without `nodes` a block has a row for every node.
+    many positions a row sees, 0 for all. With `tree`, a mask for each row,
+    `positions` are the places of the rows' windows: a row sees what is before
+    its window and, of the window, the places whose bits are set, the first
+    one's being bit 0.
 
     Example:
     ```mlir
@@ -53,13 +54,12 @@ def Exec_AttentionOp : Exec_ReadsEntriesOp<"attention",
     ```
     - (C1) q, slots and positions have the same rows, and so does y.
     - (C2) kv_heads divides heads; heads divides the columns of q and y.
-    - (C3) a tree has no window, and nodes are a tree's, 1 to 64.
+    - (C3) a tree has a mask for each row.
   }];
   let inputs = !con(place, (ins Optional<Exec_Operand<[I64], [1],
-                                  "masks of i64">>:$tree,
-                                OptionalAttr<I64Attr>:$nodes), shape);
+                                  "masks of i64">>:$tree), shape);
   let results = (outs Exec_RowsResult:$y);
-  let syntax = placeSyntax # " (`tree` $tree^ (`nodes` $nodes^)?)? "
+  let syntax = placeSyntax # " (`tree` $tree^)? "
              # shapeSyntax;
 }
 

@@ -43,9 +43,9 @@ def Exec_RegroupOp : Exec_Op<"regroup", [
     - (C3) the operand is no view of columns.
   }];
   let arguments = (ins
-      Exec_CountedTensor<[I32, F32], [1, 2, 3], "static numbers">:$x);
+      Exec_CountedTensor<[I32, I64, F32], [1, 2, 3], "static numbers">:$x);
   let results = (outs
-      Exec_CountedTensor<[I32, F32], [1, 2, 3], "static numbers">:$result);
+      Exec_CountedTensor<[I32, I64, F32], [1, 2, 3], "static numbers">:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }

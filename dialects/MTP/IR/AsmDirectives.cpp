@@ -60,6 +60,26 @@ void mtp::printOptionalFirst(OpAsmPrinter &printer, Operation *, Value first,
   printer << second;
 }
 
+ParseResult mtp::parseStaticTree(OpAsmParser &parser, DenseI64ArrayAttr &tree) {
+  SmallVector<int64_t> parents;
+  if (parser.parseCommaSeparatedList(
+          OpAsmParser::Delimiter::OptionalSquare,
+          [&] { return parser.parseInteger(parents.emplace_back()); }))
+    return failure();
+  if (!parents.empty())
+    tree = parser.getBuilder().getDenseI64ArrayAttr(parents);
+  return success();
+}
+
+void mtp::printStaticTree(OpAsmPrinter &printer, Operation *,
+                          DenseI64ArrayAttr tree) {
+  if (!tree)
+    return;
+  printer << " [";
+  llvm::interleaveComma(tree.asArrayRef(), printer);
+  printer << "]";
+}
+
 ParseResult mtp::parseExtents(OpAsmParser &parser, ArrayAttr &extents) {
   SmallVector<Attribute> sizes;
   auto parseExtent = [&]() -> ParseResult {

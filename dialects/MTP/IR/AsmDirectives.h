@@ -31,6 +31,11 @@ ParseResult parseOptionalFirst(OpAsmParser &parser,
 void printOptionalFirst(OpAsmPrinter &printer, Operation *op, Value first,
                         Value second);
 
+/// ` [-1, 0, 0]`, or nothing for no parents.
+ParseResult parseStaticTree(OpAsmParser &parser, DenseI64ArrayAttr &tree);
+void printStaticTree(OpAsmPrinter &printer, Operation *op,
+                     DenseI64ArrayAttr tree);
+
 /// `[max_k + 1, 192]`, or nothing for no extents.
 ParseResult parseExtents(OpAsmParser &parser, ArrayAttr &extents);
 void printExtents(OpAsmPrinter &printer, Operation *op, ArrayAttr extents);

@@ -78,13 +78,13 @@ def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
     slot, as soon as the round is instantiated.
 
     Constraints:
-    - (C1) both are i32, of one dimension or, in groups, of two, or both are f32
-      with the same columns, of two dimensions or of three. At most one of the
-      two is in groups, or the groups are equal.
+    - (C1) both are i32 or both i64, of one dimension or, in groups, of two, or
+      both are f32 with the same columns, of two dimensions or of three. At most
+      one of the two is in groups, or the groups are equal.
     - (C2) static shapes have as many elements.
   }];
-  let arguments = (ins TensorRankOf<[I32, F32], [1, 2, 3]>:$x);
-  let results = (outs TensorRankOf<[I32, F32], [1, 2, 3]>:$result);
+  let arguments = (ins TensorRankOf<[I32, I64, F32], [1, 2, 3]>:$x);
+  let results = (outs TensorRankOf<[I32, I64, F32], [1, 2, 3]>:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;

@@ -155,19 +155,13 @@ LogicalResult DraftTreeOp::verifyRegions() {
 LogicalResult TreeRowsOp::verify() {
   if (getRows().getDefiningOp<TreeRowsOp>()) // tree_rows_c2
     return emitOpError("expected rows that are not a tree's already");
-  return verifyParents(*this, getParents()); // tree_rows_c1
+  if (!getTree() && !getParents())
+    return emitOpError("expected the parents of the nodes");
+  return verifyTree(*this, getTree(), getParents()); // tree_rows_c1
 }
 
 LogicalResult MakeTreeRowsOp::verify() {
-  if (failed(verifyParents(*this, getParents()))) // make_tree_rows_c1
-    return failure();
-  int64_t count = getParents().size();
-  auto isNode = [&](int64_t node) { return node >= 0 && node < count; };
-  if (getNodes() && (getNodes()->empty() || // make_tree_rows_c2
-                     !llvm::all_of(*getNodes(), isNode))) {
-    return emitOpError("expected nodes of a tree of ") << count;
-  }
-  return success();
+  return expectRows(*this, "masks", getMasks(), getSlots());
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,7 +41,8 @@ def MTP_RoundOp : MTP_Op<"round", [
     - (C4) the drafter's hidden state has the verified one's width, and its
       logits have the target's vocabulary or that of the draft operation, whose
       tokens are the target's.
-    - (C5) a draft tree is verified and accepted with the same parents.
+    - (C5) a tree is verified and accepted with the parents with which it is
+      drafted.
     - (C6) the envelope has max_k >= 1 with a draft operation, and as many
       modules as max_k at most; 0 where nothing drafts; a tree has max_k + 1
       nodes at most; k is from 0 to max_k.
@@ -295,24 +296,34 @@ def MTP_RefreshOp : MTP_Op<"refresh", [
 }
 
 def MTP_TreeRowsOp : MTP_Op<"tree_rows", [Pure]> {
-  let summary = "Make rows a static tree";
+  let summary = "Make rows a tree";
   let description = [{
     The rows come in blocks of one per node. Attention over the result sees the
     slot's committed positions and, of its own block, the node and its ancestors
     only; a row's position is its slot's length plus its depth, its place in the
     cache the length plus its node.
 
+    The tree is static, or `parents` are numbers of every slot, a column for
+    each node. The first one's is not read; another node whose parent is not
+    before it, or is dead, is dead.
+
     ```mlir
     %tree = mtp.tree_rows %rows [-1, 0, 0, 1]
+    %own = mtp.tree_rows %rows parents %p : tensor<?x4xi32>
     ```
 
     Constraints:
-    - (C1) parents as in draft_tree (C1).
+    - (C1) parents as in draft_tree (C1), or an operand of at most 64 columns,
+      but not both.
     - (C2) the rows are not a tree's already.
   }];
-  let arguments = (ins MTP_Rows:$rows, DenseI64ArrayAttr:$parents);
+  let arguments = (ins MTP_Rows:$rows, Optional<MTP_TokenGrid>:$parents,
+                       OptionalAttr<DenseI64ArrayAttr>:$tree);
   let results = (outs MTP_Rows:$result);
-  let assemblyFormat = "$rows $parents attr-dict";
+  let assemblyFormat = [{
+    $rows `` custom<StaticTree>($tree) (`parents` $parents^ `:` type($parents))?
+    attr-dict
+  }];
   let hasVerifier = 1;
 }
 

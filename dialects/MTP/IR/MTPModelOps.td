@@ -408,11 +408,17 @@ def MTP_MakeRowsOp : MTP_ModelOp<"make_rows",
 
 def MTP_MakeTreeRowsOp : MTP_ModelOp<"make_tree_rows",
     [AllTypesMatch<["slots", "positions", "roots", "places"]>]> {
-  let summary = "Describe rows of a tree";
+  let summary = "Describe rows that see some rows of a window";
   let description = [{
-    What `mtp.tree_rows` means, with its numbers: beside its position, which is
-    that of its rotation, a row has the position of its block's root and its own
-    place in the cache. Dead rows have -1 everywhere.
+    Beside its position, which is that of its rotation, a row has its place in
+    the cache, the place of its window's first row (the root), and a mask: it
+    sees the slot's entries before the root, and of the window the places
+    root + j whose bits j are set, its own among them. Every row has numbers of
+    its own; none follows from where it stands. A chain, a tree, branches, and
+    rows that all see each other are values of the mask. What a row sees has the
+    order of places, and gives the bits that a chain of these entries would
+    give; a window of `mtp.cached_attention` counts along it. Dead rows have -1,
+    and a mask of 0.
 
     `refreshed` says that nobody reads the entries of these rows behind the
     round: the next one runs the rows of the accepted path anew, as
@@ -421,22 +427,19 @@ def MTP_MakeTreeRowsOp : MTP_ModelOp<"make_tree_rows",
 
     ```mlir
     %rows = mtp.make_tree_rows %slots, %positions from %roots at %places
-            [-1, 0, 0] : tensor<6xi32>
+            seeing %masks : tensor<6xi32>, tensor<6xi64>
     ```
 
     Constraints:
-    - (C1) parents as in draft_tree (C1).
-    - (C2) nodes are of the tree, at least one.
+    - (C1) there is a mask for each row.
   }];
   let arguments = (ins MTP_Tokens:$slots, MTP_Tokens:$positions,
                        MTP_Tokens:$roots, MTP_Tokens:$places,
-                       DenseI64ArrayAttr:$parents,
-                       OptionalAttr<DenseI64ArrayAttr>:$nodes,
-                       UnitAttr:$refreshed);
+                       MTP_Masks:$masks, UnitAttr:$refreshed);
   let results = (outs MTP_Rows:$rows);
   let assemblyFormat = [{
-    $slots `,` $positions `from` $roots `at` $places $parents
-    (`nodes` $nodes^)? (`refreshed` $refreshed^)? attr-dict `:` type($slots)
+    $slots `,` $positions `from` $roots `at` $places `seeing` $masks
+    (`refreshed` $refreshed^)? attr-dict `:` type($slots) `,` type($masks)
   }];
   let hasVerifier = 1;
 }

@@ -132,17 +132,21 @@ static LogicalResult verifyWidths(const RoundParts &parts) {
 }
 
 /// round_c5: the tree of the drafts is the one verified and accepted.
-static LogicalResult verifyTree(const RoundParts &parts) {
+static LogicalResult verifySameTree(const RoundParts &parts) {
   std::optional<ArrayRef<int64_t>> parents;
   if (auto tree = dyn_cast_or_null<DraftTreeOp>(parts.draft))
     parents = tree.getParents();
   VerifyOp verify = parts.verify;
   AcceptOp accept = parts.accept;
-  if (!parents && verify)
-    parents = verify.getTree();
-  if (verify && verify.getTree() != parents)
+  Value own; // where they are numbers of a slot
+  if (!parts.draft && verify)
+    parents = verify.getTree(), own = verify.getParents();
+  auto isOther = [&](auto op) {
+    return op.getTree() != parents || op.getParents() != own;
+  };
+  if (verify && isOther(verify))
     return verify.emitOpError("expected the tree of the drafts");
-  if (accept && (parts.draft || verify) && accept.getTree() != parents)
+  if (accept && (parts.draft || verify) && isOther(accept))
     return accept.emitOpError("expected the tree of the drafts");
   return success();
 }
@@ -186,7 +190,7 @@ static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
 LogicalResult RoundOp::verifyRegions() {
   FailureOr<RoundParts> parts = collectParts(*this);
   if (failed(parts) || failed(verifyDataflow(*parts)) ||
-      failed(verifyTree(*parts)) || failed(verifyEnvelope(*this, *parts))) {
+      failed(verifySameTree(*parts)) || failed(verifyEnvelope(*this, *parts))) {
     return failure();
   }
   return parts->draft && parts->verify ? verifyWidths(*parts) : success();

@@ -15,8 +15,8 @@ def MTP_Rows : MTP_Type<"Rows", "rows"> {
   let summary = "what the rows of an activation are: slot, position, liveness";
   let description = [{
     One value describes all rows of the activations beside it. A dead row has
-    position -1: it attends to nothing and writes to the dummy page. Rows of a
-    static tree (`mtp.tree_rows`) also carry which rows see which.
+    position -1: it attends to nothing and writes to the dummy page. Rows of
+    `mtp.tree_rows` and `mtp.make_tree_rows` also carry which rows see which.
   }];
 }
 
@@ -26,6 +26,8 @@ def MTP_Activation : 2DTensorOf<[F32]>;
 def MTP_Tokens : 1DTensorOf<[I32]>;
 /// Token ids or counts per slot and depth.
 def MTP_TokenGrid : 2DTensorOf<[I32]>;
+/// A set of rows for each row, as bits.
+def MTP_Masks : 1DTensorOf<[I64]>;
 /// Logits per slot and depth.
 def MTP_LogitsGrid : 3DTensorOf<[F32]>;
 /// Weights are always static.

@@ -7,13 +7,11 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 /// A tree has well formed parents and something to verify.
-static LogicalResult verifyTreeOfDrafts(Operation *op, Value drafts,
-                                        std::optional<ArrayRef<int64_t>> tree) {
-  if (!tree)
-    return success();
-  if (!drafts)
-    return op->emitOpError("expected drafts with a tree");
-  return verifyParents(op, *tree);
+template <typename OpT>
+static LogicalResult verifyTreeOfDrafts(OpT op) {
+  if ((op.getTree() || op.getParents()) && !op.getDrafts())
+    return op.emitOpError("expected drafts with a tree");
+  return verifyTree(op, op.getTree(), op.getParents());
 }
 
 /// The region yields exactly `types`.
@@ -65,7 +63,7 @@ LogicalResult VerifyOp::verify() {
       failed(expectRows(*this, "a hidden state", getHidden(), getLogits()))) {
     return failure();
   }
-  return verifyTreeOfDrafts(*this, getDrafts(), getTree()); // verify_c3
+  return verifyTreeOfDrafts(*this); // verify_c3
 }
 
 LogicalResult VerifyOp::verifyRegions() {
@@ -106,11 +104,11 @@ static LogicalResult verifyRule(AcceptOp op) {
 }
 
 LogicalResult AcceptOp::verify() {
-  if (getPath() && getDrafts() && !getTree()) // accept_c3
+  if (getPath() && getDrafts() && !isTree()) // accept_c3
     return emitOpError("expected a tree where there is a path");
   if (failed(verifyRule(*this)))
     return failure();
-  return verifyTreeOfDrafts(*this, getDrafts(), getTree());
+  return verifyTreeOfDrafts(*this);
 }
 
 /// What the rule sees by a name. How many of a slot there are is left open.
@@ -173,7 +171,7 @@ static LogicalResult verifyRuleRegion(AcceptOp op) {
   Type count = RankedTensorType::get({kAny}, i32);
   Type grid = RankedTensorType::get({kAny, kAny}, i32);
   SmallVector<Type> results{count, grid};
-  if (op.getTree())
+  if (op.isTree())
     results.push_back(grid);
   auto yield = dyn_cast<YieldOp>(rule.front().getTerminator());
   if (yield && (llvm::equal(yield.getValues().getTypes(), results, fitsRule) ||

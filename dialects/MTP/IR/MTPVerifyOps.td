@@ -8,14 +8,16 @@ include "dialects/MTP/IR/MTPOpBase.td"
 def MTP_VerifyOp : MTP_Op<"verify", [
     ParentOneOf<["::mlir::mtp::RoundOp", "::mlir::mtp::PrefillOp"]>,
     SingleBlock,
+    AttrSizedOperandSegments,
     MemoryEffects<[MemRead<MTP_SlotResource>, MemRead<MTP_CacheResource>,
                    MemWrite<MTP_CacheResource>]>]> {
   let summary = "Run the target once over the anchor and the drafts";
   let description = [{
     The region is the target: from tokens to logits and the hidden state that
     the drafter is given. Behind them it may yield taps, the hidden states of
-    other layers. With `tree` the rows are a static tree's. A last result is the
-    rows, for ops that are told which rows the logits belong to.
+    other layers. With `tree` the rows are a static tree's, with `parents` that
+    of the slot (`mtp.tree_rows`). A last result is the rows, for ops that are
+    told which rows the logits belong to.
 
     ```mlir
     %logits, %hidden = mtp.verify %drafts {
@@ -28,17 +30,19 @@ def MTP_VerifyOp : MTP_Op<"verify", [
     Constraints:
     - (C1) the region takes (tokens, rows).
     - (C2) the region yields values of the result types, but for the rows.
-    - (C3) tree: parents as in draft_tree (C1), and drafts are given.
+    - (C3) tree: parents as in tree_rows (C1), and drafts are given.
     - (C4) of the results behind the hidden state the rows are the last, and
       taps have the rows of the logits.
   }];
   let arguments = (ins Optional<MTP_TokenGrid>:$drafts,
+                       Optional<MTP_TokenGrid>:$parents,
                        OptionalAttr<DenseI64ArrayAttr>:$tree);
   let regions = (region SizedRegion<1>:$bodyRegion);
   let results = (outs MTP_Activation:$logits, MTP_Activation:$hidden,
                       Variadic<AnyTypeOf<[MTP_Activation, MTP_Rows]>>:$more);
   let assemblyFormat = [{
-    ($drafts^)? (`tree` $tree^)? attr-dict-with-keyword $bodyRegion
+    ($drafts^)? (`tree` $tree^)? (`parents` $parents^)? attr-dict-with-keyword
+    $bodyRegion
     `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
@@ -74,9 +78,10 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     What the region captures is the same for all rows, or has the k + 1 rows of
     each slot, of which a draft's pick sees the one that will verify it.
 
-    In a tree the walk goes on to the lowest child that carries the pick of the
-    node before. A third result is the path then: the nodes walked, node 0
-    first, padded with -1; `picks` are those of the path.
+    In a tree, static or by `parents` as in mtp.verify, the deepest node stays
+    on whose path every node carries the pick of the one before; of several the
+    lowest. A third result is the path then: its nodes, node 0 first, padded
+    with -1; `picks` are those of the path.
 
     `custom` leaves the decision to a second region, the rule, where there are
     drafts. It names what it wants to see, in any order:
@@ -122,7 +127,7 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     - (C1) the region takes (logits, rows), or (logits, rows, slots, path), the
       logits of the operand's type.
     - (C2) the region yields one token per row.
-    - (C3) tree: parents as in draft_tree (C1), and drafts are given. Where they
+    - (C3) tree: parents as in tree_rows (C1), and drafts are given. Where they
       are and there is no tree, there is no path.
     - (C4) with `custom`, and only then, there is a rule; draft logits are given
       where it sees them.
@@ -132,6 +137,7 @@ def MTP_AcceptOp : MTP_Op<"accept", [
   let arguments = (ins Optional<MTP_TokenGrid>:$drafts, MTP_Activation:$logits,
                        Optional<MTP_LogitsGrid>:$draft_logits,
                        Optional<MTP_Rows>:$rows,
+                       Optional<MTP_TokenGrid>:$parents,
                        MTP_AcceptRuleAttr:$rule,
                        OptionalAttr<DenseI64ArrayAttr>:$tree,
                        OptionalAttr<MTP_RuleArgumentArrayAttr>:$rule_args);
@@ -141,7 +147,8 @@ def MTP_AcceptOp : MTP_Op<"accept", [
   let assemblyFormat = [{
     custom<OptionalFirst>($drafts, $logits) (`with` $draft_logits^)?
     (`of` $rows^)?
-    `` $rule (`tree` $tree^)? attr-dict-with-keyword $bodyRegion
+    `` $rule (`tree` $tree^)? (`parents` $parents^)? attr-dict-with-keyword
+    $bodyRegion
     (`rule` custom<RuleArguments>($rule_args) $ruleRegion^)?
     `:` functional-type(operands, results)
   }];
@@ -150,6 +157,8 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     ::llvm::SmallVector<RuleArgument> getRuleArguments();
     /// Whether the region is told its rows' slots and the tokens before them.
     bool seesPaths() { return getBodyRegion().getNumArguments() == 4; }
+    /// Whether the drafts are a tree.
+    bool isTree() { return getTree() || getParents(); }
     bool ruleSees(RuleArgument argument) {
       return ::llvm::is_contained(getRuleArguments(), argument);
     }
@@ -186,10 +195,10 @@ def MTP_AcceptTokensOp : MTP_Op<"accept_tokens", [Pure]> {
 def MTP_AcceptTreeOp : MTP_Op<"accept_tree", [Pure]> {
   let summary = "Walk a token tree along the target's picks";
   let description = [{
-    From node 0, on to the lowest child whose token is the pick of the node
-    stood on, until there is none. `path` lists the nodes walked, node 0 first,
-    padded with -1; `count` is the number of accepted drafts (the path's length
-    less one), `next` the pick of the last node.
+    To the deepest node on whose path every node's token is the pick of the one
+    before; of several the lowest. `path` lists its nodes, node 0 first, padded
+    with -1; `count` is the number of accepted drafts (the path's length less
+    one), `next` the pick of the last node.
 
     ```mlir
     %path, %count, %next = mtp.accept_tree %tokens, %picks [-1, 0, 0, 1]

@@ -217,6 +217,20 @@ LogicalResult mtp::verifyParents(Operation *op, ArrayRef<int64_t> parents) {
   return success();
 }
 
+LogicalResult mtp::verifyTree(Operation *op,
+                              std::optional<ArrayRef<int64_t>> tree,
+                              Value parents) {
+  if (tree && parents)
+    return op->emitOpError("expected a tree or parents, got both");
+  if (tree)
+    return verifyParents(op, *tree);
+  constexpr int64_t kMost = 64;
+  if (parents && widthOf(parents) > kMost)
+    return op->emitOpError("expected parents of at most ")
+           << kMost << " nodes, got " << parents.getType();
+  return success();
+}
+
 bool mtp::isContainedPath(StringRef path) {
   namespace fs = llvm::sys::path;
   return !path.empty() && !fs::is_absolute(path) &&

@@ -61,6 +61,11 @@ LogicalResult verifyVocabularyUse(Operation *op, SymbolTableCollection &symbols,
 /// Parents of a static tree: see draft_tree_c1.
 LogicalResult verifyParents(Operation *op, ArrayRef<int64_t> parents);
 
+/// Of a tree that is static or, else, has a slot's parents: it is one of the
+/// two or none, and well formed.
+LogicalResult verifyTree(Operation *op, std::optional<ArrayRef<int64_t>> tree,
+                         Value parents);
+
 /// `path` is relative and stays below the folder that it is relative to.
 bool isContainedPath(StringRef path);
 

@@ -6,7 +6,7 @@ exec.cache @kv layers 1 entry 32 page 16 : bf16
 exec.state @sampling : memref<2x8xi32>
 exec.state @page_table : memref<2x4xi32>
 exec.constant @vocabulary dense<3> : tensor<64x1xi32>
-exec.constant @masks dense<[1, 3]> : tensor<2xi64>
+exec.constant @masks dense<[1, 3, 5, 7]> : tensor<4xi64>
 
 // CHECK-LABEL: exec.program @products
 exec.program @products function {
@@ -121,7 +121,7 @@ exec.program @attention function {
   %s = exec.input "s" : tensor<4xi32>
   %pages = exec.ref @page_table : memref<2x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  %masks = exec.ref @masks : memref<2xi64>
+  %masks = exec.ref @masks : memref<4xi64>
   // CHECK: exec.rope %[[Q:.*]] heads 4 <dim = 4, offset = 2, layout = interleaved> by %{{.*}} at %{{.*}} :
   %t4 = exec.input "t4" : tensor<64x4xf32>
   %r = exec.rope %q heads 4 <dim = 4, offset = 2, layout = interleaved> by %t4 at %s
@@ -138,9 +138,9 @@ exec.program @attention function {
   // CHECK: exec.attention %[[Q]] in %[[LAYER]] slots %{{.*}} positions %{{.*}} pages %{{.*}} heads 4 kv_heads 2 values_at 16 scale 2.500000e-01 part 512 window 600 :
   %y0 = exec.attention %q in %layer slots %s positions %s pages %pages heads 4 kv_heads 2 values_at 16 scale 0.25 part 512 window 600
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
-  // CHECK: exec.attention %[[Q]] in %[[LAYER]] divided by 2 slots {{.*}} tree %{{.*}} heads 4 kv_heads 2 :
-  %y1 = exec.attention %q in %layer divided by 2 slots %s positions %s pages %pages tree %masks heads 4 kv_heads 2
-    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x4xi32>, memref<?x16x32xbf16>, memref<2xi64>) -> tensor<4x32xf32>
+  // CHECK: exec.attention %[[Q]] in %[[LAYER]] divided by 2 slots {{.*}} tree %{{.*}} heads 4 kv_heads 2 window 8 :
+  %y1 = exec.attention %q in %layer divided by 2 slots %s positions %s pages %pages tree %masks heads 4 kv_heads 2 window 8
+    : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x4xi32>, memref<?x16x32xbf16>, memref<4xi64>) -> tensor<4x32xf32>
   // CHECK: %[[LEFT:.*]] = exec.attention_parts %[[Q]] in %[[LAYER]] slots {{.*}} values 8 parts 2 splits 2 heads 4 kv_heads 2 part 512 :
   %left = exec.attention_parts %q in %layer slots %s positions %s pages %pages values 8 parts 2 splits 2 heads 4 kv_heads 2 part 512
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x4xi32>, memref<?x16x32xbf16>) -> tensor<4x256xf32>

@@ -427,8 +427,8 @@ exec.program @p function {
   %pages = exec.input "pages" : tensor<1x4xi32>
   %m = exec.input "m" : tensor<2xi64>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  // expected-error @+1 {{expected no window over the rows of a tree, got 8}}
-  %r = exec.attention %x in %layer slots %s positions %s pages %pages tree %m heads 4 kv_heads 2 window 8
+  // expected-error @+1 {{expected a mask for each row of 'tensor<4x16xf32>', got 'tensor<2xi64>'}}
+  %r = exec.attention %x in %layer slots %s positions %s pages %pages tree %m heads 4 kv_heads 2
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<1x4xi32>, memref<?x16x32xbf16>, tensor<2xi64>) -> tensor<4x16xf32>
 }
 

@@ -51,10 +51,18 @@ mtp.round @core {
   mtp.write_state %both[%grid], @hidden of %slots : tensor<?x8xf32>[tensor<?x3xi32>], tensor<?xi32>
   // CHECK: mtp.cache_move %[[MADE]]#0 to %{{.*}} of %[[SLOTS]] in @kv : tensor<?x3xi32>, tensor<?xi32>
   mtp.cache_move %grid to %again of %slots in @kv : tensor<?x3xi32>, tensor<?xi32>
-  // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] [-1, 0, 0] : tensor<?xi32>
-  %tree = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens [-1, 0, 0] : tensor<?xi32>
-  // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] [-1, 0, 0] nodes [2] refreshed : tensor<?xi32>
-  %level = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens [-1, 0, 0] nodes [2] refreshed : tensor<?xi32>
+  // CHECK: %[[BITS:.*]] = mtp.per_slot
+  %bits = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %one = arith.constant dense<1> : tensor<3xi64>
+    mtp.yield %one : tensor<3xi64>
+  } : (tensor<?xi32>) -> tensor<?x3xi64>
+  // CHECK: %[[MASKS:.*]] = mtp.regroup %[[BITS]] : tensor<?x3xi64> -> tensor<?xi64>
+  %masks = mtp.regroup %bits : tensor<?x3xi64> -> tensor<?xi64>
+  // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] seeing %[[MASKS]] : tensor<?xi32>, tensor<?xi64>
+  %tree = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens seeing %masks : tensor<?xi32>, tensor<?xi64>
+  // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] seeing %[[MASKS]] refreshed : tensor<?xi32>, tensor<?xi64>
+  %level = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens seeing %masks refreshed : tensor<?xi32>, tensor<?xi64>
   // CHECK: mtp.exclude %[[H]], %[[TOKENS]] : tensor<?x8xf32>, tensor<?xi32>
   %rest = mtp.exclude %h, %tokens : tensor<?x8xf32>, tensor<?xi32>
   // CHECK: mtp.output "logits" %[[H]] : tensor<?x8xf32>

@@ -198,25 +198,9 @@ func.func @concat_rows_c2(%x: tensor<2x8xf32>, %y: tensor<6x8xf32>) {
 
 // -----
 
-func.func @make_tree_rows_c1(%x: tensor<6xi32>) {
-  // expected-error @+1 {{'mtp.make_tree_rows' op expected the parent of node 2 before it, got 2}}
-  %0 = mtp.make_tree_rows %x, %x from %x at %x [-1, 0, 2] : tensor<6xi32>
-  return
-}
-
-// -----
-
-func.func @make_tree_rows_c2(%x: tensor<1xi32>) {
-  // expected-error @+1 {{'mtp.make_tree_rows' op expected nodes of a tree of 2}}
-  %0 = mtp.make_tree_rows %x, %x from %x at %x [-1, 0] nodes [2] : tensor<1xi32>
-  return
-}
-
-// -----
-
-func.func @make_tree_rows_c2_none(%x: tensor<1xi32>) {
-  // expected-error @+1 {{'mtp.make_tree_rows' op expected nodes of a tree of 2}}
-  %0 = mtp.make_tree_rows %x, %x from %x at %x [-1, 0] nodes [] : tensor<1xi32>
+func.func @make_tree_rows_c1(%x: tensor<6xi32>, %m: tensor<3xi64>) {
+  // expected-error @+1 {{'mtp.make_tree_rows' op expected masks with the rows of 'tensor<6xi32>', got 'tensor<3xi64>'}}
+  %0 = mtp.make_tree_rows %x, %x from %x at %x seeing %m : tensor<6xi32>, tensor<3xi64>
   return
 }
 

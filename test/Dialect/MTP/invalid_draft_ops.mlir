@@ -260,6 +260,30 @@ func.func @tree_rows_c1(%rows: !mtp.rows) {
 
 // -----
 
+func.func @tree_rows_c1_none(%rows: !mtp.rows) {
+  // expected-error @+1 {{'mtp.tree_rows' op expected the parents of the nodes}}
+  %0 = mtp.tree_rows %rows
+  return
+}
+
+// -----
+
+func.func @tree_rows_c1_both(%rows: !mtp.rows, %p: tensor<?x3xi32>) {
+  // expected-error @+1 {{'mtp.tree_rows' op expected a tree or parents, got both}}
+  %0 = mtp.tree_rows %rows [-1, 0, 0] parents %p : tensor<?x3xi32>
+  return
+}
+
+// -----
+
+func.func @tree_rows_c1_many(%rows: !mtp.rows, %p: tensor<?x65xi32>) {
+  // expected-error @+1 {{'mtp.tree_rows' op expected parents of at most 64 nodes, got 'tensor<?x65xi32>'}}
+  %0 = mtp.tree_rows %rows parents %p : tensor<?x65xi32>
+  return
+}
+
+// -----
+
 func.func @tree_rows_c2(%rows: !mtp.rows) {
   %0 = mtp.tree_rows %rows [-1, 0]
   // expected-error @+1 {{'mtp.tree_rows' op expected rows that are not a tree's already}}

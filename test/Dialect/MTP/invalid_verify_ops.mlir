@@ -134,6 +134,52 @@ mtp.round @r {
 
 // -----
 
+// verify_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %p = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    %q = tensor.splat %slot : tensor<3xi32>
+    mtp.yield %d, %q : tensor<2xi32>, tensor<3xi32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>)
+  // expected-error @+1 {{'mtp.verify' op expected a tree or parents, got both}}
+  %logits, %hidden = mtp.verify %drafts tree [-1, 0, 0] parents %p {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>, tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}
+
+// -----
+
+// accept_c3
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %p = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    %q = tensor.splat %slot : tensor<3xi32>
+    mtp.yield %d, %q : tensor<2xi32>, tensor<3xi32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>)
+  %w = mtp.weight "embed" : tensor<16x16xf32>
+  %x = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  // expected-error @+1 {{'mtp.accept' op expected drafts with a tree}}
+  %count, %picks = mtp.accept %x exact parents %p {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x16xf32>, tensor<?x3xi32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
 // accept_c3
 module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {

@@ -118,3 +118,39 @@ mtp.prefill @taps {
   } : (tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
 }
 }
+
+// -----
+
+// The tree is that of the slot.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @own_tree {
+mtp.round @own_tree {
+  // CHECK: %[[MADE:.*]]:2 = mtp.per_slot
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %p = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    %q = tensor.splat %slot : tensor<3xi32>
+    mtp.yield %d, %q : tensor<2xi32>, tensor<3xi32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>)
+  // CHECK: %[[LOGITS:.*]], %{{.*}} = mtp.verify %[[MADE]]#0 parents %[[MADE]]#1 {
+  // CHECK: mtp.tree_rows %{{.*}} parents %[[MADE]]#1 : tensor<?x3xi32>
+  // CHECK: } : (tensor<?x2xi32>, tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %logits, %hidden = mtp.verify %drafts parents %p {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %tree = mtp.tree_rows %rows parents %p : tensor<?x3xi32>
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x2xi32>, tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  // CHECK: mtp.accept %[[MADE]]#0, %[[LOGITS]] exact parents %[[MADE]]#1 {
+  // CHECK: } : (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x3xi32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  %count, %picks = mtp.accept %drafts, %logits exact parents %p {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, tensor<?x3xi32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}

@@ -81,8 +81,8 @@ static void emitJoined(GpuBuilder &kb, const AttentionShape &shape,
 
 /// attention: buffers: q, slots, positions, page table, base of the layer's
 /// pages, y. params: M, maxPages.
-/// attention_tree: buffers: q, slots, base, page table, base of the layer's
-/// pages, mask, y. params: M, maxPages, N.
+/// attention_tree: buffers: q, slots, roots, page table, base of the layer's
+/// pages, masks, y. params: M, maxPages.
 template <typename KernelT>
 static void emitAttention(GpuBuilder &kb, KernelT kernel) {
   AttentionShape shape{AttentionParams(kernel)};

@@ -13,6 +13,8 @@ AttentionGroup::AttentionGroup(GpuBuilder &kb, const AttentionShape &shape,
     : kb(kb), shape(shape), row(row), most(most), tree(tree),
       leads(kb.boolean(true)), rows(kb.integer(1)) {
   bounds = kb.shared(most * 16);
+  if (tree)
+    masks = kb.shared(most * 8);
   if (most > 1)
     findRun();
 }
@@ -20,9 +22,15 @@ AttentionGroup::AttentionGroup(GpuBuilder &kb, const AttentionShape &shape,
 /// A run of rows of one slot has a group from its first row on and from every
 /// so many rows behind it. A row's bits are the same in any group.
 void AttentionGroup::findRun() {
-  Value slot = kb.loadI32(kb.buffer(1), row);
-  auto isSame = [&](Value other) {
-    return kb.cmp(Cmp::EQ, kb.loadI32(kb.buffer(1), other), slot);
+  Value slot = kb.loadI32(kb.buffer(1), row), root;
+  if (tree)
+    root = kb.loadI32(kb.buffer(2), row);
+  auto isOther = [&](Value other) {
+    Value differs = kb.cmp(Cmp::NE, kb.loadI32(kb.buffer(1), other), slot);
+    if (!tree)
+      return differs;
+    return kb.bitOr(differs,
+                    kb.cmp(Cmp::NE, kb.loadI32(kb.buffer(2), other), root));
   };
   // A warp looks at as many rows at a time as it has threads: the last one
   // before `row` that is of another slot, or -1 where there is none.
@@ -30,9 +38,7 @@ void AttentionGroup::findRun() {
   auto lastOther = [&](Value before) {
     Value other = kb.sub(kb.sub(before, 1), kb.laneOfWarp());
     Value known = kb.max(other, kb.integer(0));
-    Value differs =
-        kb.bitOr(kb.cmp(Cmp::LT, other, 0),
-                 kb.cmp(Cmp::NE, kb.loadI32(kb.buffer(1), known), slot));
+    Value differs = kb.bitOr(kb.cmp(Cmp::LT, other, 0), isOther(known));
     other = kb.max(other, kb.integer(-1));
     return kb.warpMax(
         kb.select(differs, kb.truncate(other, kb.i32Type()), none));
@@ -52,7 +58,10 @@ void AttentionGroup::findRun() {
       [&](ValueRange state) {
         Value next = kb.add(row, state[0]);
         return kb.choose(
-            kb.cmp(Cmp::LT, next, limit), [&] { return Values{isSame(next)}; },
+            kb.cmp(Cmp::LT, next, limit),
+            [&] {
+              return Values{kb.cmp(Cmp::EQ, isOther(next), kb.boolean(false))};
+            },
             [&] { return Values{kb.boolean(false)}; })[0];
       },
       [&](ValueRange state) { return Values{kb.add(state[0], 1)}; })[0];
@@ -61,13 +70,39 @@ void AttentionGroup::findRun() {
 void AttentionGroup::open() {
   view.emplace(kb, shape, row, tree);
   begin = view->begin, end = view->end;
-  if (most == 1)
+  if (most > 1)
+    findSeen();
+  if (!tree)
     return;
+  if (most == 1) {
+    kb.storeOwn(view->mask, masks, kb.cmp(Cmp::EQ, kb.thread(), 0));
+    kb.sync();
+  }
+  // The last entry that some row sees.
+  Value none = kb.integer(-1);
+  Value live = kb.forRange(
+      kb.integer(0), rows, 1, Values{none}, [&](Value number, ValueRange in) {
+        auto [from, to] = seenBy(number);
+        return Values{kb.select(kb.cmp(Cmp::LT, from, to), number, in[0])};
+      })[0];
+  fallback = kb.choose(
+      kb.cmp(Cmp::GE, live, 0),
+      [&] {
+        Value last = kb.sub(seenBy(live).second, 1);
+        return Values{view->entryAt(last, maskOf(live))};
+      },
+      [&] { return Values{kb.integer(0)}; })[0];
+}
+
+/// What each row sees, and all together.
+void AttentionGroup::findSeen() {
   kb.ifThen(kb.cmp(Cmp::LT, kb.thread(), rows), [&] {
     AttentionView own(kb, shape, kb.add(row, kb.thread()), tree);
     Value to = kb.at(bounds, kb.thread(), 16);
     kb.storeOwn(own.begin, to);
     kb.storeOwn(own.end, kb.at(to, 8));
+    if (tree)
+      kb.storeOwn(own.mask, kb.at(masks, kb.thread(), 8));
   });
   kb.sync();
   Values all = kb.forRange(
@@ -90,13 +125,27 @@ std::pair<Value, Value> AttentionGroup::seenBy(Value number) const {
           kb.loadOwn(kb.i64Type(), kb.at(from, 8))};
 }
 
-Value AttentionGroup::entryAt(Value position) const {
+Value AttentionGroup::maskOf(Value number) const {
+  return kb.loadOwn(kb.i64Type(), kb.at(masks, number, 8));
+}
+
+std::pair<Value, Value> AttentionGroup::rowsOf(Value only) const {
+  Value zero = kb.integer(0);
+  if (!only)
+    return {zero, rows};
+  Value isOne = kb.cmp(Cmp::GE, only, 0);
+  return {kb.select(isOne, only, zero),
+          kb.select(isOne, kb.add(only, 1), rows)};
+}
+
+Value AttentionGroup::entryAt(Value position, Value only) const {
   Value seen;
   if (most == 1) {
     seen = kb.bitAnd(kb.cmp(Cmp::GE, position, begin),
                      kb.cmp(Cmp::LT, position, end));
   } else {
-    seen = kb.forRange(kb.integer(0), rows, 1, Values{kb.boolean(false)},
+    auto [first, last] = rowsOf(only);
+    seen = kb.forRange(first, last, 1, Values{kb.boolean(false)},
                        [&](Value number, ValueRange in) {
                          auto [from, to] = seenBy(number);
                          Value here = kb.bitAnd(kb.cmp(Cmp::GE, position, from),
@@ -104,5 +153,13 @@ Value AttentionGroup::entryAt(Value position) const {
                          return Values{kb.bitOr(in[0], here)};
                        })[0];
   }
-  return view->entryAt(kb.select(seen, position, begin));
+  if (!tree)
+    return view->entryAt(kb.select(seen, position, begin));
+  return kb.choose(
+      seen,
+      [&] {
+        Value mask = maskOf(kb.max(only, kb.integer(0)));
+        return Values{view->entryAt(position, mask)};
+      },
+      [&] { return Values{fallback}; })[0];
 }

@@ -11,8 +11,8 @@ AttentionShape::AttentionShape(const AttentionParams &params)
       dv(params.dv), scale(params.scale), dtype(params.dtype),
       bytes(byteWidth(dtype)), cache(params.cache), keysAt(params.kOffset),
       valuesAt(params.vOffset), window(params.window), slots(params.slots),
-      treeBlock(params.block), qStride(params.qStride), yStride(params.yStride),
-      part(params.part), parts(params.parts), partStride(params.partStride),
+      qStride(params.qStride), yStride(params.yStride), part(params.part),
+      parts(params.parts), partStride(params.partStride),
       leavesParts(params.splits != 0), isTree(params.isTree) {}
 
 int64_t AttentionShape::elementsPerLoad(int64_t width, int64_t offset) const {

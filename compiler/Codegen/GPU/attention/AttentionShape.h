@@ -23,8 +23,6 @@ struct AttentionShape {
   CacheLayout cache;
   int64_t keysAt, valuesAt;
   int64_t window, slots;
-  /// Rows of a block of a tree; 0 if it has one for every node.
-  int64_t treeBlock;
   int64_t qStride, yStride;
   /// Positions that are added up apart from others, from a multiple of as many
   /// on; 0 if all are added up together.

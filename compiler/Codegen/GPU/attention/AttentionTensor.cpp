@@ -42,10 +42,10 @@ bool TensorDivision::fits(const AttentionShape &shape) {
          shape.elementsPerLoad(shape.dv, shape.valueOffset()) >= 2;
 }
 
-TensorDivision::TensorDivision(const AttentionShape &shape, bool tree) {
+TensorDivision::TensorDivision(const AttentionShape &shape) {
   for (tile = std::min(shape.group(), queries); shape.group() % tile != 0;)
     --tile;
-  rows = tree ? 1 : queries / tile;
+  rows = queries / tile;
   int64_t ofLane = shape.dv / warps / 8;
   valueStep = shape.elementsPerLoad(shape.dv, shape.valueOffset());
   while (ofLane % valueStep != 0)
@@ -55,7 +55,7 @@ TensorDivision::TensorDivision(const AttentionShape &shape, bool tree) {
 
 AttentionTensor::AttentionTensor(GpuBuilder &kb, const AttentionShape &shape,
                                  float scale, bool tree)
-    : kb(kb), shape(shape), division(shape, tree), scale(scale) {
+    : kb(kb), shape(shape), division(shape), tree(tree), scale(scale) {
   constexpr int64_t count = TensorDivision::queries;
   queries = kb.shared(count * queryBytes(shape));
   scores = kb.shared(count * scoreBytes);
@@ -116,17 +116,16 @@ void AttentionTensor::open(const AttentionGroup &group, Value q, Value head) {
 // Places
 //===----------------------------------------------------------------------===//
 
-Value AttentionTensor::placesOf(Value start) {
-  int64_t positions = TensorDivision::positions;
-  Value turn = kb.rem(kb.div(start, positions), kb.integer(2));
-  return kb.at(places, turn, positions * 8);
+Value AttentionTensor::placesOf(const Step &step) {
+  Value turn = kb.rem(step.turn, kb.integer(2));
+  return kb.at(places, turn, TensorDivision::positions * 8);
 }
 
-/// Settles where the entries of the block at `start` lie.
-void AttentionTensor::locate(const AttentionGroup &group, Value start) {
+/// Settles where the entries of a block lie.
+void AttentionTensor::locate(const AttentionGroup &group, const Step &step) {
   kb.ifThen(kb.cmp(Cmp::LT, kb.thread(), TensorDivision::positions), [&] {
-    Value entry = group.entryAt(kb.add(start, kb.thread()));
-    kb.storeOwn(entry, kb.at(placesOf(start), kb.thread(), 8));
+    Value entry = group.entryAt(kb.add(step.start, kb.thread()), step.row);
+    kb.storeOwn(entry, kb.at(placesOf(step), kb.thread(), 8));
   });
 }
 
@@ -140,12 +139,12 @@ Value AttentionTensor::headOffset(int64_t width, int64_t offset) {
 
 /// The products of all queries with the keys of the warp's positions: four for
 /// each of two tiles of eight positions.
-Values AttentionTensor::multiplyKeys(Value start) {
+Values AttentionTensor::multiplyKeys(const Step &step) {
   Value offset = headOffset(shape.dk, shape.keyOffset());
   Values keys;
   for (int64_t tile = 0; tile < 2; ++tile) {
     Value position = kb.add(kb.add(kb.mul(kb.warp(), 16), lowQuery), tile * 8);
-    Value entry = kb.loadOwn(kb.i64Type(), kb.at(placesOf(start), position, 8));
+    Value entry = kb.loadOwn(kb.i64Type(), kb.at(placesOf(step), position, 8));
     Value key = kb.at(kb.buffer(4), kb.add(entry, offset), 1);
     keys.push_back(kb.at(key, pair, 16));
   }
@@ -190,12 +189,26 @@ AttentionTensor::Seen AttentionTensor::seenIn(std::pair<Value, Value> seen,
   return {clamp(seen.first), clamp(seen.second)};
 }
 
+/// What a query sees of a block, of all that its row sees.
+AttentionTensor::Seen AttentionTensor::seenBy(Value query,
+                                              std::pair<Value, Value> seen,
+                                              const Step &step) {
+  Seen inBlock = seenIn(seen, step.start);
+  if (!step.row)
+    return inBlock;
+  Value isIn =
+      kb.bitOr(kb.cmp(Cmp::LT, step.row, 0),
+               kb.cmp(Cmp::EQ, kb.div(query, division.tile), step.row));
+  return {inBlock.first, kb.select(isIn, inBlock.last, kb.integer(0))};
+}
+
 /// Scores of positions that a query's row doesn't see are -infinity, of which
 /// the exponential is 0.
-void AttentionTensor::storeScores(ValueRange sums, Value start) {
+void AttentionTensor::storeScores(ValueRange sums, const Step &step) {
   for (int64_t high = 0; high < 2; ++high) {
-    Seen seen = seenIn(high ? highSeen : lowSeen, start);
-    Value to = kb.at(kb.at(scores, kb.add(lowQuery, high * 8), scoreBytes), 0);
+    Value query = kb.add(lowQuery, high * 8);
+    Seen seen = seenBy(query, high ? highSeen : lowSeen, step);
+    Value to = kb.at(kb.at(scores, query, scoreBytes), 0);
     for (int64_t tile = 0; tile < 2; ++tile) {
       Value first = kb.add(kb.mul(kb.warp(), 16), kb.mul(pair, 2));
       first = kb.add(first, tile * 8);
@@ -271,7 +284,7 @@ void AttentionTensor::weigh(const AttentionGroup &group, Sums &sums) {
 
 /// The words of one of the lane's loads of four of the 16 positions of a step:
 /// those whose weights it has.
-Values AttentionTensor::loadStep(Value start, int64_t load, int64_t step) {
+Values AttentionTensor::loadStep(const Step &of, int64_t load, int64_t step) {
   Value offset = headOffset(shape.dv, shape.valueOffset());
   int64_t bytes = division.valueStep * 2;
   Value column = kb.add(kb.mul(kb.warp(), shape.dv / TensorDivision::warps * 2),
@@ -279,7 +292,7 @@ Values AttentionTensor::loadStep(Value start, int64_t load, int64_t step) {
   Value first = kb.add(kb.mul(pair, 2), step * 16);
   Values words;
   for (int64_t place : {0, 1, 8, 9}) {
-    Value at = kb.at(placesOf(start), kb.add(first, place), 8);
+    Value at = kb.at(placesOf(of), kb.add(first, place), 8);
     Value entry = kb.add(kb.loadOwn(kb.i64Type(), at), offset);
     Value value = kb.at(kb.buffer(4), kb.add(entry, column), 1);
     llvm::append_range(words,
@@ -339,7 +352,7 @@ Values AttentionTensor::keepSeen(ValueRange words, int64_t step,
 
 /// Adds a block that rows see in part to a load's columns, for one row after
 /// another.
-Values AttentionTensor::addRagged(const AttentionGroup &group, Value start,
+Values AttentionTensor::addRagged(const AttentionGroup &group, const Step &of,
                                   llvm::function_ref<Values(int64_t)> wordsOf,
                                   Values values) {
   Value tile = kb.integer(division.tile);
@@ -349,40 +362,48 @@ Values AttentionTensor::addRagged(const AttentionGroup &group, Value start,
     return sums;
   };
   if (division.rows == 1)
-    return addSeen(seenIn(group.seenBy(kb.integer(0)), start), values);
-  return kb.forRange(
-      kb.integer(0), group.count(), 1, values, [&](Value row, ValueRange in) {
-        Seen seen = seenIn(group.seenBy(row), start);
-        Values sums = addSeen(seen, Values(in.begin(), in.end()));
-        Value isLive = kb.cmp(Cmp::LT, seen.first, seen.last);
-        Values next;
-        for (auto [i, sum] : llvm::enumerate(sums)) {
-          Value ofRow = kb.cmp(Cmp::EQ, kb.div(queryOf(i), tile), row);
-          next.push_back(kb.select(kb.bitAnd(ofRow, isLive), sum, in[i]));
-        }
-        return next;
-      });
+    return addSeen(seenIn(group.seenBy(kb.integer(0)), of.start), values);
+  auto [begin, end] = group.rowsOf(of.row);
+  return kb.forRange(begin, end, 1, values, [&](Value row, ValueRange in) {
+    Seen seen = seenIn(group.seenBy(row), of.start);
+    Values sums = addSeen(seen, Values(in.begin(), in.end()));
+    Value isLive = kb.cmp(Cmp::LT, seen.first, seen.last);
+    Values next;
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      Value ofRow = kb.cmp(Cmp::EQ, kb.div(queryOf(i), tile), row);
+      next.push_back(kb.select(kb.bitAnd(ofRow, isLive), sum, in[i]));
+    }
+    return next;
+  });
+}
+
+/// Whether all rows see all of a block.
+Value AttentionTensor::isWhole(const AttentionGroup &group, const Step &of) {
+  Value whole = kb.integer(TensorDivision::positions);
+  Value all = kb.boolean(true);
+  if (of.row && division.rows > 1)
+    all = kb.cmp(Cmp::LT, of.row, 0);
+  return kb.forRange(kb.integer(0), group.count(), 1, Values{all},
+                     [&](Value row, ValueRange in) {
+                       Seen seen = seenIn(group.seenBy(row), of.start);
+                       Value count = kb.sub(seen.last, seen.first);
+                       return Values{
+                           kb.bitAnd(in[0], kb.cmp(Cmp::EQ, count, whole))};
+                     })[0];
 }
 
 /// Adds the block's values to the sums, the columns of one load after another.
-Values AttentionTensor::addValues(const AttentionGroup &group, Value start,
+Values AttentionTensor::addValues(const AttentionGroup &group, const Step &of,
                                   llvm::ArrayRef<Values> ahead,
                                   ValueRange values) {
-  Value whole = kb.integer(TensorDivision::positions);
-  Value isWhole = kb.forRange(
-      kb.integer(0), group.count(), 1, Values{kb.boolean(true)},
-      [&](Value row, ValueRange in) {
-        Seen seen = seenIn(group.seenBy(row), start);
-        Value count = kb.sub(seen.last, seen.first);
-        return Values{kb.bitAnd(in[0], kb.cmp(Cmp::EQ, count, whole))};
-      })[0];
+  Value whole = isWhole(group, of);
   Values all;
   int64_t count = division.valueStep * 4;
   for (int64_t load = 0; load < division.valueLoads; ++load) {
     auto own = values.slice(load * count, count);
     Values sums(own.begin(), own.end());
     auto wordsOf = [&](int64_t step) {
-      return ahead.empty() ? loadStep(start, load, step)
+      return ahead.empty() ? loadStep(of, load, step)
                            : ahead[load * kSteps + step];
     };
     auto addWhole = [&] {
@@ -396,8 +417,8 @@ Values AttentionTensor::addValues(const AttentionGroup &group, Value start,
       }
       return next;
     };
-    llvm::append_range(all, kb.choose(isWhole, addWhole, [&] {
-      return addRagged(group, start, wordsOf, sums);
+    llvm::append_range(all, kb.choose(whole, addWhole, [&] {
+      return addRagged(group, of, wordsOf, sums);
     }));
   }
   return all;
@@ -408,32 +429,62 @@ Values AttentionTensor::addValues(const AttentionGroup &group, Value start,
 //===----------------------------------------------------------------------===//
 
 AttentionTensor::Sums AttentionTensor::addBlock(const AttentionGroup &group,
-                                                Value start, Value isLast,
+                                                const Step &of,
+                                                const Step &next, Value isLast,
                                                 Sums sums) {
   // Values are loaded ahead where there are registers for them.
   llvm::SmallVector<Values> ahead;
   if (shape.dv / 4 <= wordsAhead)
     for (int64_t load = 0; load < division.valueLoads; ++load)
       for (int64_t step = 0; step < kSteps; ++step)
-        ahead.push_back(loadStep(start, load, step));
-  storeScores(multiplyKeys(start), start);
+        ahead.push_back(loadStep(of, load, step));
+  storeScores(multiplyKeys(of), of);
   kb.sync();
   weigh(group, sums);
   kb.ifThen(kb.cmp(Cmp::EQ, isLast, kb.boolean(false)),
-            [&] { locate(group, kb.add(start, TensorDivision::positions)); });
+            [&] { locate(group, next); });
   kb.sync();
   Value low = loadFloat(factors, lowQuery);
   Value high = loadFloat(factors, kb.add(lowQuery, 8));
   Values values;
   for (auto [i, value] : llvm::enumerate(sums.values))
     values.push_back(kb.mul(value, i % 4 < 2 ? low : high));
-  sums.values = addValues(group, start, ahead, values);
+  sums.values = addValues(group, of, ahead, values);
   return sums;
+}
+
+/// The blocks of positions [begin, end). Of a tree those before the window, for
+/// all rows, then the others for one row after another: a block that a row does
+/// not see leaves its sums as they are.
+AttentionTensor::Steps AttentionTensor::stepsOf(const AttentionGroup &group,
+                                                Value begin, Value end) {
+  constexpr int64_t positions = TensorDivision::positions;
+  Value first = kb.div(begin, positions);
+  Value last = kb.div(kb.add(end, positions - 1), positions);
+  if (!tree)
+    return {first, last, [this](Value block) {
+              return Step{kb.mul(block, positions), block, Value()};
+            }};
+  Value zero = kb.integer(0), one = kb.integer(1);
+  Value window = kb.div(group.root(), positions);
+  Value shared = kb.max(kb.sub(kb.min(last, window), first), zero);
+  Value ofRow = kb.max(first, window);
+  Value own = kb.max(kb.sub(last, ofRow), zero);
+  return {zero, kb.add(shared, kb.mul(own, group.count())),
+          [=, this](Value turn) {
+            Value isShared = kb.cmp(Cmp::LT, turn, shared);
+            Value behind = kb.max(kb.sub(turn, shared), zero);
+            Value divisor = kb.max(own, one);
+            Value row =
+                kb.select(isShared, kb.integer(-1), kb.div(behind, divisor));
+            Value block = kb.select(isShared, kb.add(first, turn),
+                                    kb.add(ofRow, kb.rem(behind, divisor)));
+            return Step{kb.mul(block, positions), turn, row};
+          }};
 }
 
 Values AttentionTensor::addUp(const AttentionGroup &group, Value begin,
                               Value end) {
-  constexpr int64_t positions = TensorDivision::positions;
   constexpr int64_t count = TensorDivision::queries / TensorDivision::warps;
   Values inits(count, kb.f32(lowest));
   inits.append(count + resultCount(), kb.f32(0));
@@ -441,16 +492,16 @@ Values AttentionTensor::addUp(const AttentionGroup &group, Value begin,
     return Sums{Values(in.begin(), in.begin() + 2 * count),
                 Values(in.begin() + 2 * count, in.end())};
   };
-  Value first = kb.div(begin, positions);
-  Value last = kb.sub(kb.div(kb.add(end, positions - 1), positions), 1);
+  Steps steps = stepsOf(group, begin, end);
   kb.sync();
-  kb.ifThen(kb.cmp(Cmp::LE, first, last),
-            [&] { locate(group, kb.mul(first, positions)); });
+  kb.ifThen(kb.cmp(Cmp::LT, steps.first, steps.end),
+            [&] { locate(group, steps.at(steps.first)); });
   kb.sync();
   Values all = kb.forRange(
-      first, kb.add(last, 1), 1, inits, [&](Value block, ValueRange in) {
-        Sums next = addBlock(group, kb.mul(block, positions),
-                             kb.cmp(Cmp::EQ, block, last), unpack(in));
+      steps.first, steps.end, 1, inits, [&](Value turn, ValueRange in) {
+        Value behind = kb.add(turn, 1);
+        Sums next = addBlock(group, steps.at(turn), steps.at(behind),
+                             kb.cmp(Cmp::EQ, behind, steps.end), unpack(in));
         Values out = next.states;
         llvm::append_range(out, next.values);
         return out;

@@ -17,11 +17,12 @@
 #define COMPILER_CODEGEN_GPU_ATTENTION_ATTENTIONTENSOR_H
 
 #include "compiler/Codegen/GPU/attention/AttentionGroup.h"
+#include <functional>
 
 namespace mtp::codegen {
 
 struct TensorDivision {
-  TensorDivision(const AttentionShape &shape, bool tree);
+  explicit TensorDivision(const AttentionShape &shape);
 
   /// Whether keys and values have the form that this needs.
   static bool fits(const AttentionShape &shape);
@@ -29,7 +30,7 @@ struct TensorDivision {
   static constexpr int64_t threads = 128, warps = 4;
   static constexpr int64_t positions = 64, queries = 16;
 
-  /// Query heads and rows of a block; a tree's rows each have their own path.
+  /// Query heads and rows of a block.
   int64_t tile, rows;
   /// Columns of a load of values, and loads of a lane for a position.
   int64_t valueStep, valueLoads;
@@ -76,27 +77,41 @@ private:
   struct Seen {
     Value first, last;
   };
+  /// A block of positions from `start` on, which all rows see or, of a tree,
+  /// the one of this number, where it is not negative; `turn` counts them.
+  struct Step {
+    Value start, turn, row;
+  };
+  /// The steps of some positions.
+  struct Steps {
+    Value first, end;
+    std::function<Step(Value)> at;
+  };
+  Steps stepsOf(const AttentionGroup &group, Value begin, Value end);
   Seen seenIn(std::pair<Value, Value> seen, Value start);
-  void locate(const AttentionGroup &group, Value start);
-  Sums addBlock(const AttentionGroup &group, Value start, Value isLast,
-                Sums sums);
-  Values multiplyKeys(Value start);
-  void storeScores(ValueRange sums, Value start);
+  Seen seenBy(Value query, std::pair<Value, Value> seen, const Step &step);
+  void locate(const AttentionGroup &group, const Step &step);
+  Sums addBlock(const AttentionGroup &group, const Step &step, const Step &next,
+                Value isLast, Sums sums);
+  Values multiplyKeys(const Step &step);
+  void storeScores(ValueRange sums, const Step &step);
   void weigh(const AttentionGroup &group, Sums &sums);
   void weighQuery(Value query, Value &most, Value &total);
-  Values loadStep(Value start, int64_t load, int64_t step);
+  Values loadStep(const Step &of, int64_t load, int64_t step);
   Values addStep(ValueRange words, int64_t step, Values sums);
-  Values addRagged(const AttentionGroup &group, Value start,
+  Values addRagged(const AttentionGroup &group, const Step &of,
                    llvm::function_ref<Values(int64_t)> wordsOf, Values values);
-  Values addValues(const AttentionGroup &group, Value start,
+  Value isWhole(const AttentionGroup &group, const Step &of);
+  Values addValues(const AttentionGroup &group, const Step &of,
                    llvm::ArrayRef<Values> ahead, ValueRange values);
   Values keepSeen(ValueRange words, int64_t step, const Seen &seen);
-  Value placesOf(Value start);
+  Value placesOf(const Step &step);
   Value headOffset(int64_t width, int64_t offset);
 
   GpuBuilder &kb;
   const AttentionShape &shape;
   const TensorDivision division;
+  const bool tree;
   const float scale;
   /// In shared memory: queries in bf16; scores; weights in bf16; of two blocks
   /// in turn, where entries lie; factors of what was added before; maxima and

@@ -8,9 +8,8 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// A tree's rows have the tiles of other rows: only their groups are smaller.
 GpuLaunch codegen::launchTensor(const AttentionShape &shape) {
-  TensorDivision division(shape, /*tree=*/false);
+  TensorDivision division(shape);
   int64_t parts = shape.leavesParts ? shape.parts : 1;
   // Three blocks leave registers for 128 columns of values.
   bool joins = shape.part != 0 && !shape.leavesParts;

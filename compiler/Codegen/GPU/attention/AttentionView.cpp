@@ -1,7 +1,7 @@
 //===- AttentionView.cpp - What a row of attention sees -------------------===//
 //
 // Buffers of attention: q, slots, positions, page table, base of the layer's
-// pages, a tree's masks, results. Params: M, maxPages, a tree's nodes.
+// pages, a tree's masks, results. Params: M, maxPages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,51 +24,47 @@ AttentionView::AttentionView(GpuBuilder &kb, const AttentionShape &shape,
   Value place = kb.loadI32(kb.buffer(2), row), zero = kb.integer(0);
   begin = zero;
   if (tree) {
-    viewTree(row, place, count);
-    return;
+    root = place;
+    viewTree(row, count);
+  } else {
+    end = kb.max(kb.min(kb.add(place, 1), count), zero);
   }
-  end = kb.max(kb.min(kb.add(place, 1), count), zero);
   if (shape.window)
     begin = kb.max(kb.sub(end, shape.window), zero);
 }
 
-/// A tree that does not end within the slot's pages is dead.
-void AttentionView::viewTree(Value row, Value place, Value count) {
-  Value nodes = kb.param(2), zero = kb.integer(0);
-  Value fits = kb.bitAnd(kb.cmp(Cmp::LE, kb.add(place, nodes), count),
-                         kb.cmp(Cmp::GE, place, zero));
-  base = place;
-  Value all = kb.shiftRight(kb.integer(-1), kb.sub(kb.integer(64), nodes));
-  // A block may have rows of some of the nodes.
-  Value number =
-      kb.rem(row, shape.treeBlock ? kb.integer(shape.treeBlock) : nodes);
-  mask =
-      kb.bitAnd(all, kb.loadOne(kb.i64Type(), kb.at(kb.buffer(5), number, 8)));
-  Value path = kb.whileLoop(
-      Values{mask, zero},
+/// A row is dead whose path does not end within the slot's pages.
+void AttentionView::viewTree(Value row, Value count) {
+  Value zero = kb.integer(0);
+  mask = kb.loadOne(kb.i64Type(), kb.at(kb.buffer(5), row, 8));
+  // How many places it sees, and the one behind the last.
+  Values path = kb.whileLoop(
+      Values{mask, zero, zero},
       [&](ValueRange state) { return kb.cmp(Cmp::NE, state[0], 0); },
       [&](ValueRange state) {
         return Values{kb.bitAnd(state[0], kb.sub(state[0], 1)),
-                      kb.add(state[1], 1)};
-      })[1];
-  end = kb.select(fits, kb.add(place, path), zero);
+                      kb.add(state[1], 1),
+                      kb.add(kb.countTrailingZeros(state[0]), 1)};
+      });
+  Value fits = kb.bitAnd(kb.cmp(Cmp::LE, kb.add(root, path[2]), count),
+                         kb.cmp(Cmp::GE, root, zero));
+  end = kb.select(fits, kb.add(root, path[1]), zero);
 }
 
-/// Where the node lies that is `place` places behind the begin of the tree in
-/// the row's path.
-Value AttentionView::nodeAt(Value place) const {
-  Value rest = kb.forRange(kb.integer(0), place, 1, Values{mask},
-                           [&](Value, ValueRange in) {
+/// Where the entry of a position lies that is not before the window.
+Value AttentionView::placeOf(Value position, Value seen) const {
+  Value rest = kb.forRange(kb.integer(0), kb.sub(position, root), 1,
+                           Values{seen}, [&](Value, ValueRange in) {
                              return Values{kb.bitAnd(in[0], kb.sub(in[0], 1))};
                            })[0];
-  return kb.add(base, kb.countTrailingZeros(rest));
+  return kb.add(root, kb.countTrailingZeros(rest));
 }
 
-Value AttentionView::entryAt(Value position) const {
-  if (mask)
+Value AttentionView::entryAt(Value position, Value seen) const {
+  if (seen)
     position = kb.choose(
-        kb.cmp(Cmp::LT, position, base), [&] { return Values{position}; },
-        [&] { return Values{nodeAt(kb.sub(position, base))}; })[0];
+        kb.cmp(Cmp::LT, position, root), [&] { return Values{position}; },
+        [&] { return Values{placeOf(position, seen)}; })[0];
   Value page =
       kb.loadI32(pages, kb.div(position, kb.integer(shape.cache.page)));
   Value place = kb.rem(position, kb.integer(shape.cache.page));

@@ -13,8 +13,8 @@
 
 namespace mtp::codegen {
 
-/// A row's view: positions [begin, end) of its slot. The nodes of a tree row's
-/// path have the positions that they would have as a chain.
+/// A row's view: positions [begin, end) of its slot. What a row of a tree sees
+/// of its window has the positions that it would have as a chain.
 class AttentionView {
 public:
   AttentionView(GpuBuilder &kb, const AttentionShape &shape, Value row,
@@ -22,20 +22,24 @@ public:
 
   Value begin, end;
 
+  /// Of a tree: the place of the window's first row, and what the row sees of
+  /// the window.
+  Value root, mask;
+
   /// How far from the begin of the layer's pages the first head's share of a
   /// position's entry lies, in bytes. The position must be seen.
-  Value entryAt(Value position) const;
+  Value entryAt(Value position) const { return entryAt(position, mask); }
+  /// The same of a row of this window that sees this much of it.
+  Value entryAt(Value position, Value seen) const;
 
 private:
-  void viewTree(Value row, Value place, Value count);
-  Value nodeAt(Value place) const;
+  void viewTree(Value row, Value count);
+  Value placeOf(Value position, Value seen) const;
 
   GpuBuilder &kb;
   const AttentionShape &shape;
   /// The slot's page numbers.
   Value pages;
-  /// Of a tree: where it begins, and the nodes of the row's path.
-  Value base, mask;
 };
 
 } // namespace mtp::codegen

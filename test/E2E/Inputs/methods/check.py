@@ -16,7 +16,7 @@ import target
 import weights
 
 MAX_K = {"lookup": 4, "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
-         "eagle": 4, "early": 4, "between": 4, "wide": 3}
+         "eagle": 4, "early": 4, "between": 4, "wide": 3, "topology": 4}
 LENGTH = 40
 PARENTS = [-1, 0, 0, 1, 2]
 SMALL_TREE = [-1, 0, 0, 1]
@@ -110,6 +110,37 @@ def chain_round(draft):
     return play
 
 
+SHAPES = [[-1, 0, 1, 2, 3], [-1, 0, 0, 0, 0], [-1] * 5, [-1, 0, 0, 1, 2]]
+
+
+def topology_round(tokens, n, k, temperature):
+    def draft(token, row, without=()):
+        return target.pick(BIGRAMS[token], temperature, row, None, without)
+    shape = (tokens[n] + n) % len(SHAPES)
+    parents = SHAPES[shape]
+    if shape == 2:
+        return 0, 0
+    best = draft(tokens[n], n)
+    drafts = [tokens[n], best]
+    if shape == 1:
+        while len(drafts) <= k:
+            drafts.append(draft(tokens[n], n, drafts[1:]))
+    elif shape == 0:
+        while len(drafts) <= k:
+            drafts.append(draft(drafts[-1], n + len(drafts) - 1))
+    else:
+        likelier = draft(best, n + 1)
+        drafts += [best, draft(best, n + 1, [likelier]), likelier]
+    # The deepest node whose whole path is what comes.
+    kept = {0: 0}
+    for node in range(1, k + 1):
+        above = kept.get(parents[node])
+        position = n + 1 + above if above is not None else len(tokens)
+        if position < len(tokens) and drafts[node] == tokens[position]:
+            kept[node] = above + 1
+    return max(kept.values()), depth(parents, k)
+
+
 def expected(method, prompt, output, k, temperature):
     """Rounds of a sequence, the drafts that they kept, of which the last one may keep
     more than are put out, and by position how many they made."""
@@ -131,7 +162,8 @@ def check(name, artifact):
               "eagle": chain_round(drafters.eagle),
               "wide": chain_round(drafters.wide),
               "early": chain_round(drafters.early_exit),
-              "between": chain_round(between_drafts)}[name]
+              "between": chain_round(between_drafts),
+              "topology": topology_round}[name]
     total, rounds_of = 0, {}
     for temperature, batch in itertools.product((0, 1), (1, 2, 3, 4)):
         prompts = PROMPTS[:batch]
