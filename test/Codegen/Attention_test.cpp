@@ -532,10 +532,10 @@ static Rows maskedRows(const Shape &s) {
   auto below = [&](int end) { return int(random() % end); };
   Rows rows;
   int last = maxPages * s.page;
-  for (int window = 0; window < 9; ++window) {
+  for (int window = 0; window < 6; ++window) {
     int slot = window / 2 % slots, root = below(last);
-    int nodes = std::min(1 + below(window % 3 == 0 ? 64 : 12), last - root);
-    bool isBlock = window % 4 == 3;
+    int nodes = std::min(window == 0 ? 64 : 1 + below(12), last - root);
+    bool isBlock = window == 3;
     std::vector<uint64_t> masks{1};
     while (int(masks.size()) < nodes) {
       int node = masks.size();
