@@ -22,7 +22,8 @@ public:
 
   Offset<schema::Dispatch> get(uint32_t kernel,
                                const std::vector<uint32_t> &bindings,
-                               llvm::ArrayRef<exec::Count> params);
+                               llvm::ArrayRef<exec::Count> params,
+                               int32_t live);
 
 private:
   flatbuffers::FlatBufferBuilder &fbb;
@@ -31,7 +32,8 @@ private:
   std::map<std::vector<int64_t>,
            Offset<flatbuffers::Vector<const schema::Count *>>>
       paramVectors;
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Offset<schema::Dispatch>>
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t, int32_t>,
+           Offset<schema::Dispatch>>
       dispatches;
 };
 
@@ -322,7 +324,7 @@ Offset<schema::PlanPort> TableBuilder::makePort(StringRef name, Value buffer) {
 
 Offset<schema::Dispatch>
 SharedDispatches::get(uint32_t kernel, const std::vector<uint32_t> &bindings,
-                      llvm::ArrayRef<exec::Count> params) {
+                      llvm::ArrayRef<exec::Count> params, int32_t live) {
   std::vector<schema::Count> counts;
   std::vector<int64_t> numbers;
   for (exec::Count param : params) {
@@ -335,9 +337,10 @@ SharedDispatches::get(uint32_t kernel, const std::vector<uint32_t> &bindings,
   auto &paramVector = paramVectors[numbers];
   if (paramVector.IsNull())
     paramVector = fbb.CreateVectorOfStructs(counts);
-  auto &dispatch = dispatches[{kernel, bindingVector.o, paramVector.o}];
+  auto &dispatch = dispatches[{kernel, bindingVector.o, paramVector.o, live}];
   if (dispatch.IsNull())
-    dispatch = schema::CreateDispatch(fbb, kernel, bindingVector, paramVector);
+    dispatch =
+        schema::CreateDispatch(fbb, kernel, bindingVector, paramVector, live);
   return dispatch;
 }
 
@@ -357,7 +360,7 @@ public:
     return entry->second;
   }
   void add(uint32_t kernel, const std::vector<uint32_t> &bindings,
-           llvm::ArrayRef<exec::Count> params);
+           llvm::ArrayRef<exec::Count> params, int32_t live);
   void addSchedule(exec::ScheduleOp schedule);
   void finish();
 
@@ -378,8 +381,8 @@ private:
 } // namespace
 
 void CommandList::add(uint32_t kernel, const std::vector<uint32_t> &bindings,
-                      llvm::ArrayRef<exec::Count> params) {
-  commands.push_back(dispatches.get(kernel, bindings, params).Union());
+                      llvm::ArrayRef<exec::Count> params, int32_t live) {
+  commands.push_back(dispatches.get(kernel, bindings, params, live).Union());
 }
 
 void CommandList::addSchedule(exec::ScheduleOp schedule) {
@@ -429,8 +432,11 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
            llvm::zip(dispatch.getBuffers(), dispatch.getOffsets())) {
         bindings.push_back(commands.place(makePlace(buffer, offset)));
       }
+      int32_t live = -1;
+      if (Value number = dispatch.getLive())
+        live = int32_t(commands.place(makePlace(number, /*elementOffset=*/0)));
       commands.add(layout.kernelIndex.lookup(dispatch.getKernel()), bindings,
-                   dispatch.getCounts());
+                   dispatch.getCounts(), live);
     } else if (auto schedule = dyn_cast<exec::ScheduleOp>(inner)) {
       commands.addSchedule(schedule);
     } else if (auto output = dyn_cast<exec::OutputOp>(inner)) {

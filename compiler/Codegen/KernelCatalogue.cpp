@@ -14,8 +14,8 @@ static const llvm::StringMap<const RowKernel *> &catalogue() {
     for (ArrayRef<RowKernel> family :
          {argmaxKernels(), cacheKernels(), distributionKernels(),
           elementwiseKernels(), embeddingKernels(), expertRowKernels(),
-          moeRouteKernels(), normKernels(), ropeAppendKernels(), ropeKernels(),
-          stateRowsKernels(), vocabularyKernels()})
+          moeRouteKernels(), normKernels(), packKernels(), ropeAppendKernels(),
+          ropeKernels(), stateRowsKernels(), vocabularyKernels()})
       for (const RowKernel &kernel : family)
         made[kernel.kind] = &kernel;
     return made;

@@ -120,6 +120,7 @@ llvm::ArrayRef<RowKernel> embeddingKernels();
 llvm::ArrayRef<RowKernel> expertRowKernels();
 llvm::ArrayRef<RowKernel> moeRouteKernels();
 llvm::ArrayRef<RowKernel> normKernels();
+llvm::ArrayRef<RowKernel> packKernels();
 llvm::ArrayRef<RowKernel> ropeAppendKernels();
 llvm::ArrayRef<RowKernel> ropeKernels();
 llvm::ArrayRef<RowKernel> stateRowsKernels();

@@ -11,6 +11,7 @@
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
+#include "passes/exec/LiveRows.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::mtp {
@@ -41,7 +42,7 @@ private:
   LogicalResult bufferize(ProgramOp program, SymbolTable &symbols);
   Value allocate(OpBuilder &builder, Location loc, Value tensor,
                  StringAttr input);
-  void lowerCall(KernelOpInterface op, SymbolTable &symbols);
+  void lowerCall(KernelOpInterface op, Value live, SymbolTable &symbols);
   FlatSymbolRefAttr kernelFor(KernelOpInterface op, SymbolTable &symbols);
 
   llvm::MapVector<Attribute, FlatSymbolRefAttr> kernels;
@@ -89,7 +90,8 @@ FlatSymbolRefAttr BufferizePass::kernelFor(KernelOpInterface op,
   return symbol = FlatSymbolRefAttr::get(symbols.insert(kernel));
 }
 
-void BufferizePass::lowerCall(KernelOpInterface op, SymbolTable &symbols) {
+void BufferizePass::lowerCall(KernelOpInterface op, Value live,
+                              SymbolTable &symbols) {
   OpBuilder builder(op);
   SmallVector<Value> operands;
   SmallVector<int64_t> offsets;
@@ -105,7 +107,8 @@ void BufferizePass::lowerCall(KernelOpInterface op, SymbolTable &symbols) {
   for (Count param : op.getKernelParams())
     params.push_back(CountAttr::get(&getContext(), param));
   DispatchOp::create(builder, op.getLoc(), kernelFor(op, symbols).getValue(),
-                     operands, builder.getArrayAttr(params), offsets,
+                     operands, live ? buffers.lookup(live) : Value(),
+                     builder.getArrayAttr(params), offsets,
                      op->getNumResults());
   ++numDispatches;
 }
@@ -113,10 +116,11 @@ void BufferizePass::lowerCall(KernelOpInterface op, SymbolTable &symbols) {
 LogicalResult BufferizePass::bufferize(ProgramOp program,
                                        SymbolTable &symbols) {
   buffers.clear();
+  mlir::mtp::LiveRows live(program);
   SmallVector<Operation *> lowered;
   for (Operation &op : program.getBody().front()) {
     if (auto call = dyn_cast<KernelOpInterface>(op)) {
-      lowerCall(call, symbols);
+      lowerCall(call, live.of(call), symbols);
       lowered.push_back(call);
     } else if (isa<ColumnsOp, RegroupOp>(op)) {
       // Who reads it names the buffer behind it.

@@ -3,8 +3,9 @@
 // List scheduling with one question: may this call follow in the stage that is
 // open? Between two calls that depend on each other there is a barrier, but for
 // two cases: the same thread does both (a solo call, or a single task, which is
-// the first thread's), or both go row by row over as many rows and touch the
-// same rows, so that each thread reads the rows that it wrote.
+// the first thread's), or both go row by row over as many rows, of which as
+// many live, and touch the same rows, so that each thread reads the rows that
+// it wrote.
 //
 // Dependences are those of values, and of buffers in program order: readers
 // of a state or a cache layer wait for its last writer, a writer for all
@@ -21,6 +22,7 @@
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
+#include "passes/exec/LiveRows.h"
 #include "passes/exec/SplitProgram.h"
 #include "runtime/schema/Limits.h"
 #include "llvm/Support/Debug.h"
@@ -48,14 +50,20 @@ struct Dependence {
 /// A call in the dependence graph of its program.
 struct Call {
   KernelOpInterface op;
-  /// Rows or slots.
+  /// Rows or slots, and how many of them live; null: all.
   Count rows;
+  Value live;
   bool rowLocal;
   /// The least n at which it has several tasks, and at which dividing them
   /// saves more than it costs.
   int64_t manyFrom, heavyFrom;
   /// The calls that it waits for, and those that wait for it.
   SmallVector<Dependence> before, after;
+
+  /// Whether threads share its rows as those of `other`.
+  bool hasRowsOf(const Call &other) const {
+    return rows == other.rows && live == other.live;
+  }
 };
 
 /// What depends on n of a call.
@@ -179,6 +187,7 @@ private:
 
   const Points points;
   const int64_t soloElements;
+  const mlir::mtp::LiveRows live;
   llvm::DenseMap<Value, size_t> producer;
   /// By resource and layer, or by the buffer itself.
   llvm::DenseMap<std::pair<const void *, int64_t>, LastUse> buffers;
@@ -186,7 +195,7 @@ private:
 } // namespace
 
 DependenceGraph::DependenceGraph(ProgramOp program, int64_t soloElements)
-    : points(program.getPoints()), soloElements(soloElements) {
+    : points(program.getPoints()), soloElements(soloElements), live(program) {
   for (auto op : program.getBody().front().getOps<KernelOpInterface>())
     add(op);
 }
@@ -232,8 +241,8 @@ void DependenceGraph::add(KernelOpInterface op) {
   int64_t heavyFrom = op.dividesByRow() ? firstAbove(activationElements(op),
                                                      soloElements, points)
                                         : points.least;
-  calls.push_back({op, op.getKernelParams().front(), op.isRowLocal(),
-                   firstWithTasks(op, points), heavyFrom});
+  calls.push_back({op, op.getKernelParams().front(), live.of(op),
+                   op.isRowLocal(), firstWithTasks(op, points), heavyFrom});
   for (auto [i, operand] : llvm::enumerate(op.getKernelOperands())) {
     Value value = operand.value;
     if (isa<MemRefType>(value.getType()))
@@ -282,7 +291,7 @@ bool Scheduler::staysOnThread(size_t before, size_t call, bool byRow,
   if (shares[before].isFirstThreads || shares[call].isFirstThreads)
     return shares[before].isFirstThreads && shares[call].isFirstThreads;
   return byRow && calls[before].rowLocal && calls[call].rowLocal &&
-         calls[before].rows == calls[call].rows;
+         calls[before].hasRowsOf(calls[call]);
 }
 
 /// Whether all that reads `call` is divided by its rows: then it is, too, since
@@ -293,7 +302,7 @@ bool Scheduler::isForDividedRows(size_t number, ArrayRef<Share> shares) const {
          llvm::all_of(call.after, [&](Dependence after) {
            const Call &reader = calls[after.call];
            return after.byRow && reader.rowLocal && !shares[after.call].solo &&
-                  reader.rows == call.rows;
+                  reader.hasRowsOf(call);
          });
 }
 

@@ -58,6 +58,40 @@ static LogicalResult lowerRegroup(RegroupOp op, LoweringContext &context) {
   return success();
 }
 
+/// What tells rows apart is packed with them.
+static LogicalResult lowerPack(PackOp op, LoweringContext &context) {
+  RowContext rows = context.rowsOf(op.getRows());
+  Value tokens = context.lookup(op.getTokens());
+  SmallVector<Value *> numbers{&tokens, &rows.slots};
+  if (rows.masks)
+    numbers.append({&rows.roots, &rows.places, &rows.masks});
+  auto operands =
+      llvm::map_to_vector(numbers, [](Value *number) { return *number; });
+  auto type = cast<RankedTensorType>(op.getPlaces().getType());
+  auto types = llvm::map_to_vector(operands, [&](Value number) -> Type {
+    Type element = cast<ShapedType>(number.getType()).getElementType();
+    return RankedTensorType::get(type.getShape(), element, type.getEncoding());
+  });
+  auto live = RankedTensorType::get({1}, context.builder.getI32Type());
+  auto packed = context.call<exec::PackOp>(op.getLoc(), type, types, type, live,
+                                           rows.positions, operands);
+  rows.positions = packed.getPacked();
+  for (auto [number, result] : llvm::zip(numbers, packed.getPackedNumbers()))
+    *number = result;
+  context.mapRows(op.getPacked(), rows);
+  context.map(op.getPackedTokens(), tokens);
+  context.map(op.getPlaces(), packed.getPlaces());
+  return success();
+}
+
+static LogicalResult lowerUnpack(UnpackOp op, LoweringContext &context) {
+  context.map(op.getResult(),
+              context.call<exec::UnpackRowsOp>(op.getLoc(), op.getType(),
+                                               context.whole(op.getX()),
+                                               context.lookup(op.getPlaces())));
+  return success();
+}
+
 static Value stateRows(LoweringContext &context, Operation *op,
                        llvm::StringRef name) {
   Value state = context.state(name, op->getLoc());
@@ -116,6 +150,8 @@ void mlir::mtp::addRoundLowerings(Lowerings &lowerings) {
   lowerings.add(lowerSlots);
   lowerings.add(lowerPromptRows);
   lowerings.add(lowerRegroup);
+  lowerings.add(lowerPack);
+  lowerings.add(lowerUnpack);
   lowerings.add(lowerReadState);
   lowerings.add(lowerWriteState);
   lowerings.add(lowerConcatRows);

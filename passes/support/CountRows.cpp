@@ -40,6 +40,8 @@ static std::optional<Count> resultRows(Operation *op,
         return exec::rowsOf(op.getHead()) + exec::rowsOf(op.getTail());
       })
       .Case([](TakeRowsOp op) { return exec::rowsOf(op.getIndex()); })
+      .Case([](PackOp op) { return exec::rowsOf(op.getTokens()); })
+      .Case([](UnpackOp op) { return exec::rowsOf(op.getPlaces()); })
       .Default([](Operation *op) -> Rows {
         if (op->getNumOperands() == 0 ||
             !isa<RankedTensorType>(op->getOperand(0).getType()))

@@ -56,6 +56,8 @@ struct Command {
   uint32_t kernel = 0;
   uint32_t firstPlace = 0;
   uint32_t firstParam = 0;
+  /// Place of the number of rows that live; negative: all do.
+  int32_t live = -1;
 };
 
 /// How the CPU runs a program from some n on: flags of schema::CpuStep, one for
@@ -120,6 +122,10 @@ struct Program {
   std::span<const Count> paramsOf(const Command &command,
                                   const schema::Kernel &kernel) const {
     return std::span(params).subspan(command.firstParam, kernel.params());
+  }
+  /// Where a command finds how many of its rows live; null where all do.
+  const Place *liveOf(const Command &command) const {
+    return command.live < 0 ? nullptr : &places[uint32_t(command.live)];
   }
   /// The output of that name, or null.
   const Port *output(std::string_view name) const;

@@ -94,6 +94,19 @@ static Place placeOf(const schema::Place &place) {
           countOf(place.bytes())};
 }
 
+/// Reads where the last command finds how many of its rows live.
+static Status readLive(const schema::PlanProgram &program, int32_t live,
+                       Program &result) {
+  if (live == -1)
+    return okStatus();
+  if (live < 0 || uint32_t(live) >= vectorSize(program.places()))
+    return dataLoss(strCat("live: place ", live, " is past the ",
+                           vectorSize(program.places())));
+  result.commands.back().live = int32_t(result.places.size());
+  result.places.push_back(placeOf(*program.places()->Get(uint32_t(live))));
+  return okStatus();
+}
+
 Status PlanReader::readCommand(const schema::PlanProgram &program,
                                uint32_t index, Program &result) {
   if (program.commands_type()->Get(index) != schema::Action::Dispatch)
@@ -119,7 +132,7 @@ Status PlanReader::readCommand(const schema::PlanProgram &program,
   }
   for (uint32_t i = 0; i < kernel.params(); ++i)
     result.params.push_back(countOf(*dispatch.params()->Get(i)));
-  return okStatus();
+  return readLive(program, dispatch.live(), result);
 }
 
 Status PlanReader::readSchedules(const schema::PlanProgram &program,

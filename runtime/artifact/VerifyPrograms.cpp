@@ -10,6 +10,7 @@
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/MemoryLimit.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/Limits.h"
 
 using namespace mtp;
 
@@ -153,8 +154,52 @@ static Status verifyTaskCount(const CommandContext &context) {
   return okStatus();
 }
 
+/// A command with fewer rows may touch no more, and takes any number of them.
+static Status verifyFewerRows(const schema::Kernel &kernel) {
+  if (kernel.gemm())
+    return dataLoss("a product of a library computes all rows");
+  if (kernel.params() == 0 || kernel.params() > kMostLiveParams)
+    return dataLoss(strCat("expected 1 to ", kMostLiveParams, " params, got ",
+                           kernel.params()));
+  const schema::Contract *contract = kernel.contract();
+  if (!contract)
+    return okStatus(); // a builtin
+  if (contract->params()->Get(0)->least() > 1)
+    return dataLoss("expected a kernel that takes one row");
+  for (uint32_t i = 0; i < kernel.buffers(); ++i) {
+    const schema::BufferContract &buffer = *contract->buffers()->Get(i);
+    for (uint32_t t = 0; t < vectorSize(buffer.bytes()); ++t) {
+      const schema::Term &term = *buffer.bytes()->Get(t);
+      if (term.factor() < 0 && (term.first() == 0 || term.second() == 0))
+        return dataLoss(strCat("the kernel may touch more of buffer ", i,
+                               " where it has fewer rows"));
+    }
+  }
+  return okStatus();
+}
+
+/// Checks the place of the number of rows that live, where a command has one.
+static Status verifyLive(const Memory &memory, const CommandContext &context) {
+  const Place *place = memory.program.liveOf(context.command);
+  if (!place)
+    return okStatus();
+  if (place->space != schema::Space::Arena &&
+      place->space != schema::Space::State)
+    return dataLoss(strCat("expected a place in the arena or a state, got "
+                           "space ",
+                           unsigned(place->space)));
+  MTP_RETURN_IF_ERROR(verifyPlace(memory, *place));
+  for (uint64_t n : {memory.first(), memory.last()})
+    if (place->bytes.at(n) < int64_t(sizeof(int32_t)))
+      return dataLoss(strCat("expected at least ", sizeof(int32_t),
+                             " bytes, got ", place->bytes.at(n)));
+  return verifyFewerRows(context.kernel());
+}
+
 static Status verifyCommand(const Memory &memory, const Command &command) {
   CommandContext context{memory.artifact, memory.plan, memory.program, command};
+  if (Status status = verifyLive(memory, context); !status.isOk())
+    return withPath(status, "live");
   std::span<const Place> places = context.places();
   for (size_t i = 0; i < places.size(); ++i)
     if (Status status = verifyPlace(memory, places[i]); !status.isOk())

@@ -39,6 +39,8 @@ inline constexpr uint32_t kMostRebuildRows = 4096;
 /// Ways in which the CPU's threads go through one program. The compiler splits
 /// a program with more; the loader keeps a step of each command for each.
 inline constexpr uint32_t kMostSchedules = 64;
+/// Params of a command of which not all rows live: the CPU copies them.
+inline constexpr uint32_t kMostLiveParams = 16;
 /// Threads of a step: more than any machine has processors.
 inline constexpr uint32_t kMostWorkers = 1024;
 

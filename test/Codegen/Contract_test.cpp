@@ -134,6 +134,10 @@ const Case cases[] = {
      "width = 5, x_stride = 9, y_stride = 8, x_offset = 2, y_offset = 3",
      {3}},
     {"take_rows", "width = 5, x_stride = 7", {6, 3}},
+    {"pack_rows", "numbers = 2, masks = 1", {7}},
+    {"pack_rows", "", {3}},
+    {"unpack_rows", "width = 37", {6, 3}},
+    {"unpack_rows", "width = 1, is_numbers = true", {6, 3}},
     {"argmax", "width = 37, x_stride = 40", {3}},
     {"argmax_parts", "parts = 5", {3}},
     {"exclude", "width = 37", {3}},
@@ -228,8 +232,8 @@ static bool runsOn(const TestTarget &target, const Case &c) {
     return !samples && kind != "unpack";
   if (kind.starts_with("moe_"))
     return c.params[0] == 1;
-  return samples || kind == "unpack" || kind.contains("linear") ||
-         kind.starts_with("attention");
+  return samples || kind == "unpack" || kind == "pack_rows" ||
+         kind.contains("linear") || kind.starts_with("attention");
 }
 
 namespace {

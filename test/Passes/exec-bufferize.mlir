@@ -71,6 +71,52 @@ exec.program @counts decode k 0 n 1 to 4 {
 
 // -----
 
+// What is made of packed rows names how many live: through views, of another
+// operand whose rows are not packed, in products and in rows per pick, as far as a
+// row is made of a row. Not so what goes by slots, gathers others, or packs once
+// more, nor where two numbers meet.
+// CHECK-LABEL: exec.program @live
+// CHECK: %[[COUNT:.*]] = exec.alloc : memref<1xi32>
+// CHECK-NEXT: exec.dispatch @pack_rows_0(%{{.*}}, %{{.*}}, %[[P:.*]], %[[T:.*]], %[[PLACES:.*]], %[[COUNT]]) params [2 * n] offsets [0, 0, 0, 0, 0, 0] outputs 4 :
+// CHECK: exec.dispatch @embed_{{.*}} outputs 1 live %[[COUNT]] :
+// CHECK: exec.dispatch @linear_{{.*}} outputs 1 live %[[COUNT]] :
+// CHECK: exec.dispatch @add_{{.*}} outputs 1 live %[[COUNT]] :
+// CHECK: exec.dispatch @argmax_{{.*}} outputs 1 live %[[COUNT]] :
+// CHECK: exec.dispatch @unpack_rows_{{.*}} outputs 1 :
+// CHECK: exec.dispatch @take_rows_{{.*}} outputs 1 :
+// CHECK: exec.dispatch @take_rows_{{.*}} outputs 1 live %[[COUNT]] :
+// CHECK: exec.dispatch @write_state_{{.*}} outputs 0 :
+// CHECK: %[[OTHER:.*]] = exec.alloc : memref<1xi32>
+// CHECK-NEXT: exec.dispatch @pack_rows_{{.*}} outputs 4 :
+// CHECK: exec.dispatch @embed_{{.*}} outputs 1 live %[[OTHER]] :
+// CHECK: exec.dispatch @add_{{.*}} outputs 1 :
+exec.state shared @active : memref<4xi32>
+exec.state @hidden : memref<4x2x8xf32>
+exec.program @live decode k 1 n 1 to 4 {
+  %s = exec.ref @active first n : memref<?xi32>
+  %h = exec.ref @hidden : memref<4x2x8xf32>
+  %w = exec.alloc : memref<64x8xf32>
+  %head = exec.alloc : memref<1x8x32xf32>
+  %all = exec.read_state %h of %s : (memref<?xi32>, memref<4x2x8xf32>) -> tensor<?x8xf32, #exec.count<2 * n>>
+  %at = exec.argmax %all : (tensor<?x8xf32, #exec.count<2 * n>>) -> tensor<?xi32, #exec.count<2 * n>>
+  %p, %t, %places, %count = exec.pack %at, (%at) : (tensor<?xi32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>) -> (tensor<?xi32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>, tensor<1xi32>)
+  %x = exec.embed %t in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<2 * n>>
+  %y = exec.linear %x, %head as <f32> : (tensor<?x8xf32, #exec.count<2 * n>>, memref<1x8x32xf32>) -> tensor<?x32xf32, #exec.count<2 * n>>
+  %c = exec.columns %y[8 to 16] : tensor<?x32xf32, #exec.count<2 * n>>
+  %z = exec.add %all, %c : (tensor<?x8xf32, #exec.count<2 * n>>, tensor<?x8xf32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<2 * n>>
+  %picks = exec.argmax %z : (tensor<?x8xf32, #exec.count<2 * n>>) -> tensor<?xi32, #exec.count<2 * n>>
+  %own = exec.unpack_rows %picks, %places : (tensor<?xi32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>) -> tensor<?xi32, #exec.count<2 * n>>
+  %some = exec.gather_rows %z, %own : (tensor<?x8xf32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<2 * n>>
+  %others = exec.gather_rows %all, %picks : (tensor<?x8xf32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<2 * n>>
+  exec.write_state %z to %h of %s : (tensor<?x8xf32, #exec.count<2 * n>>, memref<?xi32>, memref<4x2x8xf32>) -> ()
+  %p2, %t2, %places2, %count2 = exec.pack %p, (%t) : (tensor<?xi32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>) -> (tensor<?xi32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>, tensor<?xi32, #exec.count<2 * n>>, tensor<1xi32>)
+  %x2 = exec.embed %t2 in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<2 * n>>
+  %both = exec.add %x, %x2 : (tensor<?x8xf32, #exec.count<2 * n>>, tensor<?x8xf32, #exec.count<2 * n>>) -> tensor<?x8xf32, #exec.count<2 * n>>
+  exec.output "own" %own : tensor<?xi32, #exec.count<2 * n>>
+}
+
+// -----
+
 exec.program @p function {
   %x = exec.input "x" : tensor<4x8xf32>
   // expected-error @+1 {{'mtp.add' op expected only exec ops in a program, is mtp-convert-to-exec missing before this pass?}}

@@ -244,3 +244,27 @@ exec.program @spans decode k 0 n 1 to 256 {
   %z = exec.linear %y, %v as <f32> : (tensor<?x128xf32, #exec.count<n>>, memref<2x128x32xf32>) -> tensor<?x64xf32, #exec.count<n>>
   exec.output "z" %z : tensor<?x64xf32, #exec.count<n>>
 }
+
+// -----
+
+// Threads share packed rows by how many live. Who computes all of them has other
+// rows than who leaves dead ones out, and so the latter waits; what follows has the
+// same.
+// SHARED-LABEL: exec.program @live
+// SHARED: exec.pack
+// SHARED: exec.add
+// SHARED: exec.embed
+// SHARED: exec.add
+// SHARED: exec.add
+// SHARED: exec.schedule from 0 {{\[\[}}all, all], [all, all, all]]{{$}}
+exec.program @live function {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %p = exec.input "p" : tensor<4xi32>
+  %w = exec.input "w" : tensor<64x8xf32>
+  %q, %places, %live = exec.pack %p, () : (tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<1xi32>)
+  %a = exec.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %b = exec.embed %q in %w as <f32> : (tensor<64x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  %c = exec.add %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %d = exec.add %c, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  exec.output "d" %d : tensor<4x8xf32>
+}

@@ -33,6 +33,41 @@ exec.program @round decode k 2 n 2 to 2 {
 
 // -----
 
+// What tells rows apart is packed with their tokens: of a tree also where its
+// window and each row's entry are, and what it sees.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: exec.program @pack function
+// CHECK: %[[T:.*]] = exec.input "t" : tensor<6xi32>
+// CHECK: %[[S:.*]] = exec.input "s" : tensor<6xi32>
+// CHECK: %[[P:.*]] = exec.input "p" : tensor<6xi32>
+// CHECK: %[[SEEN:.*]] = exec.input "seen" : tensor<6xi64>
+// CHECK: %[[AT:.*]], %[[NUMBERS:.*]]:2, %[[PLACES:.*]], %{{.*}} = exec.pack %[[P]], (%[[T]], %[[S]]) :
+// CHECK: %[[E:.*]] = exec.embed %[[NUMBERS]]#0 in
+// CHECK: %[[M:.*]] = exec.mask_first %[[E]] at %[[AT]]
+// CHECK: exec.unpack_rows %[[M]], %[[PLACES]]
+// CHECK: %{{.*}}, %[[TREE:.*]]:5, %[[NODES:.*]], %{{.*}} = exec.pack %[[P]], (%[[T]], %[[S]], %[[S]], %[[T]], %[[SEEN]]) :
+// CHECK: exec.unpack_rows %[[TREE]]#0, %[[NODES]] : (tensor<6xi32>, tensor<6xi32>) -> tensor<6xi32>
+exec.program @pack function {
+  %t = exec.input "t" : tensor<6xi32>
+  %s = exec.input "s" : tensor<6xi32>
+  %p = exec.input "p" : tensor<6xi32>
+  %seen = exec.input "seen" : tensor<6xi64>
+  %made = mtp.make_rows %s, %p : tensor<6xi32>
+  %rows, %tokens, %places = mtp.pack %made, %t : tensor<6xi32>
+  %w = mtp.weight "table" : tensor<16x8xf32>
+  %e = mtp.embed %tokens, %w : tensor<6xi32>, tensor<16x8xf32> -> tensor<6x8xf32>
+  %m = mtp.mask_first %e, %rows : tensor<6x8xf32>
+  %own = mtp.unpack %m, %places : tensor<6x8xf32>, tensor<6xi32> -> tensor<6x8xf32>
+  exec.output "own" %own : tensor<6x8xf32>
+  %tree = mtp.make_tree_rows %s, %p from %s at %t seeing %seen : tensor<6xi32>, tensor<6xi64>
+  %nodes, %of, %at = mtp.pack %tree, %t : tensor<6xi32>
+  %again = mtp.unpack %of, %at : tensor<6xi32>, tensor<6xi32> -> tensor<6xi32>
+  exec.output "again" %again : tensor<6xi32>
+}
+}
+
+// -----
+
 // Those of a prefill are rows of what the host writes.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.state shared @prompt_tokens : memref<3x8xi32>

@@ -52,6 +52,8 @@
 // CHECK: %[[T:.*]] = mtp.regroup %[[P]]#0 : tensor<?x2xi32, #exec.count<n>> -> tensor<?xi32, #exec.count<2 * n>>
 // CHECK: mtp.regroup %[[T]] : tensor<?xi32, #exec.count<2 * n>> -> tensor<?x2xi32, #exec.count<n>>
 // CHECK: mtp.make_rows %[[T]], %[[T]] : tensor<?xi32, #exec.count<2 * n>>
+// CHECK: mtp.pack %{{.*}}, %[[T]] : tensor<?xi32, #exec.count<2 * n>>
+// CHECK: mtp.unpack {{.*}} -> tensor<?xi32, #exec.count<2 * n>>
 // CHECK: mtp.read_state @hidden of %[[SLOTS]] rows 2 : {{.*}} -> tensor<?x8xf32, #exec.count<2 * n>>
 // CHECK: mtp.read_state @hidden of %[[SLOTS]] : {{.*}} -> tensor<?x8xf32, #exec.count<n>>
 // CHECK: mtp.concat_rows {{.*}} -> tensor<?x8xf32, #exec.count<3 * n>>
@@ -104,6 +106,8 @@ mtp.round @generate_k1 k 1 {
   %tokens = mtp.regroup %grid : tensor<?x2xi32> -> tensor<?xi32>
   %again = mtp.regroup %tokens : tensor<?xi32> -> tensor<?x2xi32>
   %rows = mtp.make_rows %tokens, %tokens : tensor<?xi32>
+  %packed, %of, %places = mtp.pack %rows, %tokens : tensor<?xi32>
+  %own = mtp.unpack %of, %places : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
   %h = mtp.read_state @hidden of %slots rows 2 : tensor<?xi32> -> tensor<?x8xf32>
   %one = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x8xf32>
   %both = mtp.concat_rows %one rows 1, %h rows 2 : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>

@@ -87,8 +87,9 @@ static schema::Count count(uint64_t value, int64_t growth, uint32_t n) {
   return schema::Count(int64_t(value - uint64_t(growth) * n), growth);
 }
 
-static schema::Place place(const Binding &b, ArtifactBuilder::Growth growth,
-                           uint32_t n) {
+using Growth = ArtifactBuilder::Growth;
+
+static schema::Place place(const Binding &b, Growth growth, uint32_t n) {
   return schema::Place(b.space, b.index, count(b.offset, growth.offset, n),
                        count(b.bytes, growth.bytes, n));
 }
@@ -127,8 +128,13 @@ static auto planProgram(Builder &fbb, const ArtifactBuilder::Program &p) {
       params.push_back(count(uint64_t(c.params[i]), at(c.paramGrowth, i), n));
     auto bindingVector = fbb.CreateVector(bindings);
     auto paramVector = fbb.CreateVectorOfStructs(params);
+    int32_t live = -1;
+    if (c.live) {
+      live = int32_t(places.size());
+      places.push_back(place(*c.live, Growth(), n));
+    }
     commands.push_back(
-        schema::CreateDispatch(fbb, c.kernel, bindingVector, paramVector)
+        schema::CreateDispatch(fbb, c.kernel, bindingVector, paramVector, live)
             .Union());
     actions.push_back(uint8_t(schema::Action::Dispatch));
   }
@@ -193,8 +199,6 @@ contract(Builder &fbb, const ArtifactBuilder &a, uint32_t index) {
 //===----------------------------------------------------------------------===//
 // Ranges
 //===----------------------------------------------------------------------===//
-
-using Growth = ArtifactBuilder::Growth;
 
 /// By how much a number grows with each n.
 static int64_t slope(uint64_t least, uint64_t largest, uint32_t steps) {

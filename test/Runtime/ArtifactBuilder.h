@@ -44,6 +44,8 @@ public:
     std::vector<int64_t> params;
     std::vector<Growth> bindingGrowth;
     std::vector<int64_t> paramGrowth;
+    /// Where it finds how many of its rows live.
+    std::optional<Binding> live;
   };
   struct Port {
     std::string name;

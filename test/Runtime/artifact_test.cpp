@@ -63,6 +63,37 @@ TEST(Artifact, ChecksCommands) {
       "append, got 5 and 4");
 }
 
+TEST(Artifact, ChecksWhereRowsThatLiveAreCounted) {
+  using S = schema::Space;
+  using Term = schema::Term;
+  auto with = [](Binding live, std::vector<Term> terms = {}) {
+    return messageFor([&](auto &a) {
+      command(a).live = live;
+      for (ArtifactBuilder::Kernel &kernel : a.kernels)
+        if (kernel.symbol == "append")
+          kernel.bytes[0] = terms;
+    });
+  };
+  const std::string where = "plans[0].programs[4].commands[1]: live: ";
+  const Binding good(S::Arena, 0, 0, 4);
+  EXPECT_EQ(with(good), "");
+  EXPECT_EQ(with(Binding(S::State, 0, 0, 4)), "");
+  EXPECT_EQ(with(Binding(S::Weight, 0, 0, 4)),
+            where + "expected a place in the arena or a state, got space 2");
+  EXPECT_EQ(with(Binding(S::Kv, 0, 0, 0)),
+            where + "expected a place in the arena or a state, got space 3");
+  EXPECT_EQ(with(Binding(S::Arena, 0, 0, 2)),
+            where + "expected at least 4 bytes, got 2");
+  EXPECT_EQ(with(Binding(S::Arena, 0, 768, 4)),
+            where + "offset 768 + 4 bytes is past the arena's 768");
+  EXPECT_EQ(with(Binding(S::Arena, 0, 2, 4)),
+            where + "offset 2 is no multiple of 4");
+  EXPECT_EQ(with(good, {Term(4, 255, 255), Term(-2, 0, 255)}),
+            where + "the kernel may touch more of buffer 0 where it has fewer "
+                    "rows");
+  EXPECT_EQ(with(good, {Term(2, 0, 255), Term(-2, 1, 255)}), "");
+}
+
 TEST(Artifact, ChecksBindings) {
   auto with = [](Binding binding, size_t index = 2) {
     return messageFor([&](auto &a) { command(a).bindings[index] = binding; });

@@ -107,6 +107,17 @@ TEST(Contract, HoldsParams) {
       "embed_0_0 takes 1 to 1073741824, got -8");
 }
 
+TEST(Contract, HoldsThePlaceOfRowsThatLive) {
+  auto with = [](int32_t live) {
+    return messageWith([&](Golden &g) { g.command("embed").live = live; });
+  };
+  EXPECT_EQ(with(-1), "");
+  for (int32_t live : {-2, 9999})
+    EXPECT_NE(with(live).find("live: place " + std::to_string(live) +
+                              " is past the "),
+              std::string::npos);
+}
+
 TEST(Contract, HoldsBuffers) {
   EXPECT_NE(messageWith([](Golden &g) {
               schema::Place &p = g.place("embed", 2);

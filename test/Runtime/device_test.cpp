@@ -134,6 +134,81 @@ TEST(WorkerPool, TimedRunsDoTheSameAndKeepTheirOrder) {
   }
 }
 
+/// Marks the rows of each task with how many there are, two in a group.
+static void markRows(void *const *buffers, const int64_t *params, int64_t begin,
+                     int64_t end, void *) {
+  for (int64_t row = 2 * begin; row < std::min(2 * end, params[0]); ++row)
+    static_cast<int64_t *>(buffers[0])[row] += 100 * params[0] + params[1];
+}
+
+TEST(WorkerPool, RowsThatLiveAreDivided) {
+  const int64_t params[] = {7, 9};
+  for (uint32_t workers : {1u, 2u, 3u, 7u}) {
+    auto pool = WorkerPool::create(workers, false);
+    ASSERT_TRUE(pool.isOk());
+    for (int32_t live : {0, 1, 2, 5, 6, 7, 8, INT32_MAX, -1, INT32_MIN})
+      for (bool solo : {false, true}) {
+        std::vector<int64_t> marks(7, 0);
+        CommandList list;
+        list.buffers = {marks.data()};
+        list.commands = {shared(markRows, 0, params, 4)};
+        list.commands[0].solo = solo;
+        list.commands[0].live = &live;
+        list.commands[0].shape = {/*rowsPerGroup=*/2, /*tasks=*/1, /*most=*/0,
+                                  /*params=*/2};
+        list.divide(workers);
+        runCommands(list, **pool, nullptr, 0);
+        int64_t rows = std::clamp(live, 0, 7);
+        for (int64_t row = 0; row < 7; ++row)
+          EXPECT_EQ(marks[size_t(row)], row < rows ? 100 * rows + 9 : 0)
+              << row << " of " << live << ", " << workers << " workers";
+      }
+  }
+}
+
+/// Says how many rows live, and counts tasks by row.
+static void sayRows(void *const *buffers, const int64_t *params, int64_t,
+                    int64_t, void *) {
+  *static_cast<int32_t *>(buffers[0]) = int32_t(params[1]);
+}
+
+TEST(WorkerPool, TheNumberIsThatOfTheCommandsBefore) {
+  auto pool = WorkerPool::create(3, false);
+  ASSERT_TRUE(pool.isOk());
+  int32_t live = 0;
+  std::vector<int64_t> params;
+  for (int64_t rows = 0; rows <= 7; ++rows)
+    params.insert(params.end(), {1, rows});
+  const int64_t marked[] = {7, 0};
+  std::vector<int64_t> marks(7, 0);
+  CommandList list;
+  list.buffers = {&live, marks.data()};
+  for (size_t rows = 0; rows <= 7; ++rows) {
+    list.commands.push_back(shared(sayRows, 0, &params[2 * rows], 1));
+    list.commands.push_back(shared(markRows, 1, marked, 4));
+    list.commands.back().live = &live;
+    list.commands.back().shape = {2, 1, 0, 2};
+  }
+  list.divide(3);
+  runCommands(list, **pool, nullptr, 0);
+  for (int64_t row = 0; row < 7; ++row) {
+    int64_t want = 0;
+    for (int64_t rows = row + 1; rows <= 7; ++rows)
+      want += 100 * rows;
+    EXPECT_EQ(marks[size_t(row)], want);
+  }
+}
+
+TEST(WorkerPool, TasksFollowFromRows) {
+  TasksOfRows all{/*rowsPerGroup=*/0, /*tasks=*/6, /*most=*/0, /*params=*/1};
+  EXPECT_EQ(all.at(1), 6);
+  TasksOfRows groups{8, 3, 0, 1};
+  EXPECT_EQ(groups.at(8), 3);
+  EXPECT_EQ(groups.at(9), 6);
+  TasksOfRows bounded{8, 3, 5, 1};
+  EXPECT_EQ(bounded.at(9), 5);
+}
+
 TEST(KernelImage, FindsSymbolsAndNamesMissingOnes) {
   auto image = KernelImage::load(fakeImage());
   ASSERT_TRUE(image.isOk()) << image.status().toString();
@@ -279,6 +354,39 @@ TEST(CpuDevice, NamesAMissingKernel) {
   auto device = createCpuDevice({});
   EXPECT_EQ((*device)->load(*artifact, 0, 4).status().toString(),
             "NotFound: the kernel image has no symbol 'thrice'");
+}
+
+TEST(CpuDevice, ComputesTheRowsThatLive) {
+  ArtifactBuilder a = makeFakeModel();
+  ArtifactBuilder::Program &twice = a.programs.back();
+  ASSERT_EQ(twice.name, "twice");
+  Binding live{schema::Space::Arena, 0, twice.arenaBytes, 4};
+  twice.arenaBytes += 64;
+  twice.inputs.push_back({"rows", live, schema::DType::I32, {1}});
+  twice.commands[0].live = live;
+  AlignedBytes bytes(a.finish());
+  auto artifact = ArtifactFile::fromMemory(bytes.span());
+  ASSERT_TRUE(artifact.isOk()) << artifact.status().toString();
+  auto device = createCpuDevice({.threads = 2});
+  auto executable = (*device)->load(*artifact, 0, 2);
+  ASSERT_TRUE(executable.isOk()) << executable.status().toString();
+  std::vector<float> x{1, 2, 3, 4}, y(4);
+  for (int32_t rows : {3, 0, 4, -7, 9, 1}) {
+    std::vector<float> before(4, 0.5f);
+    EXPECT_TRUE((*executable)
+                    ->write(twice.outputs[0].binding, before.data(), 16)
+                    .isOk());
+    EXPECT_TRUE(
+        (*executable)->write(twice.inputs[0].binding, x.data(), 16).isOk());
+    EXPECT_TRUE((*executable)->write(live, &rows, 4).isOk());
+    uint32_t program = uint32_t(a.programs.size() - 1);
+    EXPECT_TRUE((*executable)->run(program, 0).isOk());
+    EXPECT_TRUE(
+        (*executable)->read(twice.outputs[0].binding, y.data(), 16).isOk());
+    for (int32_t i = 0; i < 4; ++i)
+      EXPECT_EQ(y[size_t(i)], i < rows ? 2 * x[size_t(i)] : 0.5f)
+          << i << " of " << rows;
+  }
 }
 
 TEST(CpuDevice, TooManyPagesAreAnError) {

@@ -250,6 +250,8 @@ static void writeCommand(JsonWriter &json, const Artifact &a, const Plan &plan,
   for (const Place &place : program.placesOf(command, kernel))
     json.value(placeText(a, plan, place));
   json.endArray();
+  if (const Place *live = program.liveOf(command))
+    json.field("live", placeText(a, plan, *live));
 }
 
 static void writeSchedules(JsonWriter &json, const Program &program) {

@@ -165,7 +165,10 @@ static std::string commandText(const Artifact &artifact, const Plan &plan,
     text += separator + countText(param);
     separator = ", ";
   }
-  text += "]\n     ";
+  text += "]";
+  if (const Place *live = program.liveOf(command))
+    text += "  live " + placeText(artifact, plan, *live);
+  text += "\n     ";
   for (const Place &place : program.placesOf(command, kernel))
     text += " " + placeText(artifact, plan, place);
   return text + "\n";

@@ -20,8 +20,8 @@ static const llvm::StringMap<const GpuEmitter *> &emitters() {
     llvm::StringMap<const GpuEmitter *> made;
     for (ArrayRef<GpuEmitter> family :
          {gpuArgmaxKernels(), gpuAttentionKernels(), gpuExpertKernels(),
-          gpuLinearKernels(), gpuPlanKernels(), gpuSampleKernels(),
-          gpuUnpackKernels()})
+          gpuLinearKernels(), gpuPackKernels(), gpuPlanKernels(),
+          gpuSampleKernels(), gpuUnpackKernels()})
       for (const GpuEmitter &emitter : family)
         made[emitter.kind] = &emitter;
     return made;

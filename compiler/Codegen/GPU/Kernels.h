@@ -79,6 +79,7 @@ llvm::ArrayRef<GpuEmitter> gpuArgmaxKernels();
 llvm::ArrayRef<GpuEmitter> gpuAttentionKernels();
 llvm::ArrayRef<GpuEmitter> gpuExpertKernels();
 llvm::ArrayRef<GpuEmitter> gpuLinearKernels();
+llvm::ArrayRef<GpuEmitter> gpuPackKernels();
 llvm::ArrayRef<GpuEmitter> gpuPlanKernels();
 llvm::ArrayRef<GpuEmitter> gpuSampleKernels();
 llvm::ArrayRef<GpuEmitter> gpuUnpackKernels();

@@ -63,6 +63,8 @@ bool ControlOp::updatesOperand(size_t index) {
 
 bool ControlOp::readsAnyRow(size_t) { return false; }
 
+bool ControlOp::followsRowsOf(size_t) { return false; }
+
 bool ControlOp::isRowLocal() { return true; }
 
 bool ControlOp::dividesByRow() { return true; }

@@ -14,7 +14,8 @@ def Exec_ControlOp : Exec_Op<"control", [
     HasParent<"::mlir::exec::ProgramOp">, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<Exec_KernelOpInterface,
-        ["getKernelParams", "updatesOperand", "readsAnyRow", "isRowLocal",
+        ["getKernelParams", "updatesOperand", "readsAnyRow", "followsRowsOf",
+         "isRowLocal",
          "dividesByRow", "updatesSameRowsAs"]>]> {
   let summary = "Call a kernel that carries its body, a task for each slot";
   let description = [{

@@ -129,6 +129,14 @@ bool mlir::exec::writesSameEntries(EntryWriterOpInterface call,
          call.getCacheHeads() == writer.getCacheHeads();
 }
 
+bool mlir::exec::hasCallsRows(KernelOpInterface call, size_t index) {
+  Value value = call->getOperand(index);
+  // Of what is no tensor, nobody says how many rows live.
+  return isa<RankedTensorType>(value.getType()) &&
+         call.makeKernel().getDivision() != Division::Slots &&
+         rowsOf(value) == call.getKernelParams().front();
+}
+
 void mlir::exec::addKernelEffects(
     KernelOpInterface call,
     llvm::SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>

@@ -78,6 +78,9 @@ class KernelOpInterface;
 /// of the other are the same entry.
 bool writesSameEntries(EntryWriterOpInterface call, Operation *other);
 
+/// Whether an operand has the rows of a call that goes by rows, not by slots.
+bool hasCallsRows(KernelOpInterface call, size_t index);
+
 /// Buffers are read and, where the kernel updates them, written.
 void addKernelEffects(
     KernelOpInterface call,

@@ -47,6 +47,12 @@ def Exec_KernelOpInterface : OpInterface<"KernelOpInterface"> {
     }], "bool", "isRowLocal", (ins), "", [{
         return ::mlir::exec::isRowLocal($_op.makeKernel());
       }]>,
+    InterfaceMethod<[{
+      Whether what the call gives for a row is made of that row of an operand,
+      so that it may leave out the last rows where that one has none.
+    }], "bool", "followsRowsOf", (ins "size_t":$index), "", [{
+        return ::mlir::exec::hasCallsRows($_op, index);
+      }]>,
     InterfaceMethod<"Whether there is a task per row or per slot.",
       "bool", "dividesByRow", (ins), "", [{
         return ::mlir::exec::dividesByRow($_op.makeKernel());

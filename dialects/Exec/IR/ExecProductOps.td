@@ -164,6 +164,8 @@ def Exec_GemmOp : Exec_CallOp<"gemm", [Exec_SameRows<["x", "y"]>]> {
   let inputs = (ins Exec_HalfRows:$x, Exec_HalfRows:$weight);
   let results = (outs Exec_RowsResult:$y, Exec_WorkspaceResult:$workspace);
   let syntax = "$x `,` $weight";
+  // A library computes all rows.
+  let methods = "bool followsRowsOf(size_t index) { return false; }";
   let hasVerifier = 1;
 }
 

@@ -146,8 +146,15 @@ def Exec_AllocOp : Exec_Op<"alloc", [HasParent<"::mlir::exec::ProgramOp">]> {
   let hasVerifier = 1;
 }
 
+/// How many rows live.
+def Exec_LiveNumber
+    : Type<CPred<"$_self == ::mlir::MemRefType::get("
+                 "{1}, ::mlir::IntegerType::get($_self.getContext(), 32))">,
+           "memref<1xi32>", "::mlir::MemRefType">,
+      BuildableType<"::mlir::MemRefType::get({1}, $_builder.getI32Type())">;
+
 def Exec_DispatchOp : Exec_Op<"dispatch", [
-    HasParent<"::mlir::exec::ProgramOp">,
+    AttrSizedOperandSegments, HasParent<"::mlir::exec::ProgramOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Run a kernel";
   let description = [{
@@ -156,10 +163,14 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
     divides follows from the kernel and the params. As far as anybody can tell
     all is done before the next dispatch begins.
 
+    `live` is a number in memory: of the rows, which the first param counts,
+    those from there on mean nothing to anybody, and a target need not compute
+    them.
+
     Example:
     ```mlir
     exec.dispatch @add_0(%a, %b, %y) params [3 * n] offsets [0, 0, 0] outputs 1
-        : memref<?x192xf32>, memref<?x192xf32>, memref<?x192xf32>
+        live %count : memref<?x192xf32>, memref<?x192xf32>, memref<?x192xf32>
     ```
     - (C1) one offset per buffer.
     - (C2) the kernel exists, and its kind takes this number of buffers and
@@ -175,11 +186,13 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
                        Variadic<Exec_Buffer>:$buffers,
+                       Optional<Exec_LiveNumber>:$live,
                        Exec_CountArrayAttr:$params, DenseI64ArrayAttr:$offsets,
                        I64Attr:$outputs);
   let assemblyFormat = [{
     $kernel `(` $buffers `)` `params` custom<Counts>($params)
-    `offsets` $offsets `outputs` $outputs attr-dict `:` type($buffers)
+    `offsets` $offsets `outputs` $outputs (`live` $live^)? attr-dict
+    `:` type($buffers)
   }];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::mlir::exec::Count> getCounts();

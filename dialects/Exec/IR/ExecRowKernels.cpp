@@ -81,6 +81,32 @@ void TakeRowsKernelAttr::describe(ContractWriter &w) const {
   w.limit(1, 1, kMostParam);
 }
 
+void PackRowsKernelAttr::describe(ContractWriter &w) const {
+  w.words(w.p0); // positions
+  auto numbers = [&](bool areResults) {
+    for (int64_t i = 0; i < getNumbers() + getMasks(); ++i) {
+      bool isMask = i >= getNumbers();
+      BufferContract &buffer = w.bytes(w.p0 * (isMask ? 8 : 4));
+      buffer.alignment = isMask ? 8 : 4;
+      buffer.isWritten = buffer.isResult = areResults;
+    }
+  };
+  numbers(/*areResults=*/false);
+  w.words(w.p0).result(); // packed positions
+  numbers(/*areResults=*/true);
+  w.words(w.p0).result(); // places
+  w.words(1).result();    // live
+}
+
+TaskShape PackRowsKernelAttr::getTasks() const { return {0, 1}; }
+
+void UnpackRowsKernelAttr::describe(ContractWriter &w) const {
+  w.words(w.p1 * getWidth());          // x
+  w.words(w.p0);                       // places
+  w.words(w.p0 * getWidth()).result(); // y
+  w.limit(1, 1, kMostParam);
+}
+
 void ArgmaxKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p0, getXStride(), getWidth()); // x
   w.words(w.p0).result();                 // picks

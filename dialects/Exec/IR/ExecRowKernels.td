@@ -91,6 +91,26 @@ def Exec_TakeRowsKernel
   }];
 }
 
+def Exec_PackRowsKernel : Exec_Kernel<"PackRows", "pack_rows", 1, "Other", (ins
+    Exec_SizeOrNone:$numbers, Exec_SizeOrNone:$masks)> {
+  let summary = "rows that live before those that do not";
+  let description = [{
+    Buffers: positions, so many numbers of i32 and masks of i64 for each row,
+    all of that packed, places, live.
+  }];
+}
+
+def Exec_UnpackRowsKernel
+    : Exec_Kernel<"UnpackRows", "unpack_rows", 2, "GatheredRows", (ins
+        Exec_Size:$width, Exec_Flag:$is_numbers)> {
+  let summary = "rows by their numbers, or none";
+  let description = [{
+    Buffers: x, places, y. The second param is how many rows x has; a place
+    beyond them is taken for the nearest. Of a negative one a row is 0.0, of
+    numbers -1.
+  }];
+}
+
 def Exec_ArgmaxKernel : Exec_Kernel<"Argmax", "argmax", 1, "Rows", (ins
     Exec_Size:$width, Exec_Stride:$x_stride)> {
   let summary = "the column of the largest element";

@@ -156,3 +156,65 @@ KernelAttrInterface GatherRowsOp::makeKernel() {
 llvm::SmallVector<Count> GatherRowsOp::getKernelParams() {
   return {rowsOf(getResult()), rowsOf(getX())};
 }
+
+//===----------------------------------------------------------------------===//
+// PackOp and UnpackRowsOp
+//===----------------------------------------------------------------------===//
+
+static bool isMask(Value value) {
+  return getElementTypeOrSelf(value).isInteger(64);
+}
+
+LogicalResult PackOp::verify() {
+  auto isPacked = [](auto pair) {
+    auto [number, result] = pair;
+    return getElementTypeOrSelf(number) == getElementTypeOrSelf(result);
+  };
+  bool fits =
+      getNumbers().size() == getPackedNumbers().size() &&
+      llvm::all_of(llvm::zip(getNumbers(), getPackedNumbers()), isPacked) &&
+      llvm::is_sorted(llvm::map_to_vector(getNumbers(), isMask));
+  if (!fits) // C2
+    return emitOpError("expected each of ")
+           << getNumbers().getTypes() << " to be packed, i32 before i64, got "
+           << getPackedNumbers().getTypes();
+  auto hasRows = [&](Value value) {
+    return rowsOf(value) == rowsOf(getPositions());
+  };
+  if (!llvm::all_of(getNumbers(), hasRows) ||
+      !llvm::all_of(getPackedNumbers(), hasRows)) // C1
+    return emitOpError("expected numbers of ")
+           << rowsOf(getPositions()) << " rows, got " << getNumbers().getTypes()
+           << " and " << getPackedNumbers().getTypes();
+  if (rowsOf(getLive()) != 1) // C3
+    return emitOpError("expected one number of rows, got ")
+           << getLive().getType();
+  return success();
+}
+
+KernelAttrInterface PackOp::makeKernel() {
+  int64_t masks = llvm::count_if(getNumbers(), isMask);
+  return PackRowsKernelAttr::get(
+      getContext(),
+      {.numbers = int64_t(getNumbers().size()) - masks, .masks = masks});
+}
+
+LogicalResult UnpackRowsOp::verify() {
+  auto from = cast<ShapedType>(getX().getType());
+  auto to = cast<ShapedType>(getType());
+  if (from.getElementType() != to.getElementType() ||
+      from.getShape().drop_front() != to.getShape().drop_front()) // C3
+    return emitOpError("expected rows as those of ") << from << ", got " << to;
+  return success();
+}
+
+KernelAttrInterface UnpackRowsOp::makeKernel() {
+  return UnpackRowsKernelAttr::get(
+      getContext(),
+      {.width = columnsOf(getResult()),
+       .is_numbers = getElementTypeOrSelf(getResult()).isInteger()});
+}
+
+llvm::SmallVector<Count> UnpackRowsOp::getKernelParams() {
+  return {rowsOf(getResult()), rowsOf(getX())};
+}

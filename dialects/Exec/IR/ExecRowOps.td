@@ -234,7 +234,74 @@ def Exec_GatherRowsOp : Exec_CallOp<"gather_rows",
   let results = (outs Exec_CountedTensor<[F32, I32], [1, 2],
                                         "static rows of f32 or i32">:$result);
   let syntax = "$x `,` $index";
-  let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
+  let methods = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
+    bool followsRowsOf(size_t index) {
+      return getOperand(index) == getIndex();
+    }
+  }];
+}
+
+def Exec_PackOp : Exec_CallOp<"pack", [
+    Exec_SameRows<["positions", "packed", "places"]>]> {
+  let summary = "Put the rows that live in front of the others";
+  let description = [{
+    Rows at a position that is not negative live. Their positions and what else
+    the operands have of them come first, in their order, and are followed by
+    dead rows: of position -1, and 0 of all else. `places` says of every row as
+    it was where it is now, -1 of one that is dead, and `live` how many are not.
+    Masks are numbers of i64, behind those of i32.
+
+    Example:
+    ```mlir
+    %p, %t, %places, %live = exec.pack %positions, (%tokens)
+        : (tensor<6xi32>, tensor<6xi32>)
+        -> (tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
+    ```
+    - (C1) positions, what is packed and places have the same rows.
+    - (C2) every operand is packed, as what it is, i32 before i64.
+    - (C3) live is one number.
+  }];
+  let inputs = (ins Exec_Numbers:$positions,
+                    Variadic<Exec_Operand<[I32, I64], [1],
+                                          "a number per row">>:$numbers);
+  let results = (outs Exec_NumbersResult:$packed,
+                      Variadic<Exec_CountedTensor<[I32, I64], [1],
+                          "a static number per row">>:$packed_numbers,
+                      Exec_NumbersResult:$places, Exec_NumbersResult:$live);
+  let syntax = "$positions `,` `(` $numbers `)`";
+  let methods = "bool followsRowsOf(size_t index) { return false; }";
+  let hasVerifier = 1;
+}
+
+def Exec_UnpackRowsOp : Exec_CallOp<"unpack_rows",
+    [Exec_SameRows<["places", "result"]>, Exec_Whole<"x">]> {
+  let summary = "Put packed rows where they were";
+  let description = [{
+    The rows that `places` list; where that is negative a row of zeros, or of
+    numbers -1.
+
+    Example:
+    ```mlir
+    %y = exec.unpack_rows %x, %places
+        : (tensor<6x8xf32>, tensor<6xi32>) -> tensor<6x8xf32>
+    ```
+    - (C1) there is a row per place.
+    - (C2) x is no view.
+    - (C3) rows are of x's columns.
+  }];
+  let inputs = (ins Exec_Operand<[F32, I32], [1, 2], "rows of f32 or i32">:$x,
+                    Exec_Numbers:$places);
+  let results = (outs Exec_CountedTensor<[F32, I32], [1, 2],
+                                        "static rows of f32 or i32">:$result);
+  let syntax = "$x `,` $places";
+  let methods = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
+    bool followsRowsOf(size_t index) {
+      return getOperand(index) == getPlaces();
+    }
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // EXEC_ROW_OPS

@@ -59,6 +59,22 @@ OpFoldResult RegroupOp::fold(FoldAdaptor) {
 }
 
 //===----------------------------------------------------------------------===//
+// unpack
+//===----------------------------------------------------------------------===//
+
+LogicalResult UnpackOp::verify() {
+  auto from = cast<RankedTensorType>(getX().getType());
+  auto to = cast<RankedTensorType>(getType());
+  if (from.getElementType() != to.getElementType() ||
+      from.getShape().drop_front() != to.getShape().drop_front() ||
+      rowsOf(getResult()) != rowsOf(getPlaces())) // unpack_c1
+    return emitOpError("expected a row of ")
+           << from << " for each of " << getPlaces().getType() << ", got "
+           << to;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Rows of states
 //===----------------------------------------------------------------------===//
 

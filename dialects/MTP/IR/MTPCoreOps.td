@@ -90,6 +90,47 @@ def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
   let hasFolder = 1;
 }
 
+def MTP_PackOp : MTP_Op<"pack", [
+    Pure, AllTypesMatch<["tokens", "packed_tokens", "places"]>]> {
+  let summary = "Put the rows that live in front of the others";
+  let description = [{
+    Rows at a position that is not negative live. They and their tokens come
+    first, in their order; behind them the rows are dead. `places` says of every
+    row as it was where it is now, -1 of one that is dead. What is made of
+    packed rows need not be computed for the dead ones.
+
+    ```mlir
+    %packed, %t, %places = mtp.pack %rows, %tokens : tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins MTP_Rows:$rows, MTP_Tokens:$tokens);
+  let results = (outs MTP_Rows:$packed, MTP_Tokens:$packed_tokens,
+                      MTP_Tokens:$places);
+  let assemblyFormat = "$rows `,` $tokens attr-dict `:` type($tokens)";
+}
+
+def MTP_UnpackOp : MTP_Op<"unpack", [Pure]> {
+  let summary = "Put what packed rows have where the rows were";
+  let description = [{
+    The rows of the operand, activations or a number each, that `places` list;
+    for a dead row zeros, or the number -1.
+
+    ```mlir
+    %own = mtp.unpack %picks, %places
+           : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+    ```
+
+    Constraints:
+    - (C1) one result row per place, of the operand's width and elements.
+  }];
+  let arguments = (ins TensorRankOf<[I32, F32], [1, 2]>:$x, MTP_Tokens:$places);
+  let results = (outs TensorRankOf<[I32, F32], [1, 2]>:$result);
+  let assemblyFormat = [{
+    $x `,` $places attr-dict `:` type($x) `,` type($places) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 class MTP_StateRowsOp<string mnemonic, list<Trait> traits>
     : MTP_Op<mnemonic, !listconcat(
         [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;

@@ -1,6 +1,7 @@
 //===- CommandList.cpp - A program with addresses in it -------------------===//
 
 #include "runtime/device/cpu/CommandList.h"
+#include "runtime/schema/Limits.h"
 
 #include <algorithm>
 #include <chrono>
@@ -49,6 +50,32 @@ static int64_t firstTask(int64_t tasks, int64_t sharers, int64_t share) {
   return quota * share + std::min(share, rest);
 }
 
+namespace {
+/// A command with the rows that live, which are known when its stage begins.
+class LiveCommand {
+public:
+  explicit LiveCommand(const ResolvedCommand &command)
+      : params(command.params), tasks(command.tasks) {
+    if (!command.live)
+      return;
+    int64_t rows = std::clamp<int64_t>(*command.live, 0, command.params[0]);
+    if (rows == command.params[0])
+      return;
+    std::copy_n(command.params, command.shape.params, own);
+    own[0] = rows;
+    params = own;
+    tasks = rows ? command.shape.at(rows) : 0;
+  }
+  LiveCommand(const LiveCommand &) = delete;
+
+  const int64_t *params;
+  int64_t tasks;
+
+private:
+  int64_t own[kMostLiveParams];
+};
+} // namespace
+
 /// Runs shares of the commands of a stage. Timed runs have a function of their
 /// own, so that other runs pay nothing for it.
 template <bool isTimed>
@@ -60,14 +87,15 @@ static void runShares(void *context, uint32_t stage, uint32_t beginShare,
   uint64_t last = isTimed ? now() : 0;
   for (uint32_t i = range.begin; i < range.end; ++i) {
     const ResolvedCommand &command = w.list.commands[i];
+    LiveCommand live(command);
     int64_t sharers = command.solo ? 1 : w.workers;
-    int64_t begin = firstTask(command.tasks, sharers,
-                              std::min<int64_t>(beginShare, sharers));
+    int64_t begin =
+        firstTask(live.tasks, sharers, std::min<int64_t>(beginShare, sharers));
     int64_t end =
-        firstTask(command.tasks, sharers, std::min<int64_t>(endShare, sharers));
+        firstTask(live.tasks, sharers, std::min<int64_t>(endShare, sharers));
     if (begin < end)
-      command.kernel(w.list.buffers.data() + command.firstBuffer,
-                     command.params, begin, end, scratch);
+      command.kernel(w.list.buffers.data() + command.firstBuffer, live.params,
+                     begin, end, scratch);
     // A command begins where the last one ended: one look at the clock each.
     // Shares that were run in one piece are the time of the first.
     if constexpr (isTimed) {

@@ -8,9 +8,26 @@
 #include "runtime/device/cpu/KernelImage.h"
 #include "runtime/device/cpu/WorkerPool.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace mtp {
+
+/// Into how many tasks a command divides, as a function of its rows.
+struct TasksOfRows {
+  /// Zero: the tasks do not depend on the rows.
+  int64_t rowsPerGroup = 0;
+  int64_t tasks = 0;
+  /// Zero: there may be any number of them.
+  int64_t most = 0;
+  uint32_t params = 0;
+
+  int64_t at(int64_t rows) const {
+    int64_t groups =
+        rowsPerGroup ? (rows + rowsPerGroup - 1) / rowsPerGroup : 1;
+    return most ? std::min(groups * tasks, most) : groups * tasks;
+  }
+};
 
 /// One call, all addresses resolved.
 struct ResolvedCommand {
@@ -23,6 +40,10 @@ struct ResolvedCommand {
   bool barrierAfter;
   const int64_t *params;
   int64_t tasks;
+  /// How many of its rows, params[0], live; null: all.
+  const int32_t *live = nullptr;
+  /// Of a command with `live`, how tasks follow from rows.
+  TasksOfRows shape = {};
 };
 
 /// A program, ready to be run by all workers.

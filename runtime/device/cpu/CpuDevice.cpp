@@ -180,6 +180,17 @@ Status CpuExecutable::load() {
 // Command lists
 //===----------------------------------------------------------------------===//
 
+/// How the tasks of a command follow from its rows: those of a builtin are as
+/// many for each.
+static TasksOfRows shapeOf(const Plan &plan, const Command &command,
+                           const int64_t *params) {
+  const schema::Contract *contract = plan.kernelOf(command).contract();
+  if (!contract)
+    return {1, plan.tasksOf(command, params) / params[0]};
+  return {int64_t(contract->rows_per_group()), int64_t(contract->tasks()),
+          int64_t(contract->most_tasks())};
+}
+
 /// Appends the command's addresses and params. The list has room for all, so
 /// that no element moves.
 ResolvedCommand CpuExecutable::resolve(const Program &program,
@@ -198,6 +209,12 @@ ResolvedCommand CpuExecutable::resolve(const Program &program,
   if (kernel.image() < 0)
     list.params.push_back(artifact.envelope->max_batch());
   resolved.tasks = plan.tasksOf(command, resolved.params);
+  if (const Place *live = program.liveOf(command)) {
+    resolved.live = reinterpret_cast<const int32_t *>(address(live->at(n)));
+    resolved.shape = shapeOf(plan, command, resolved.params);
+    resolved.shape.params =
+        uint32_t(list.params.data() + list.params.size() - resolved.params);
+  }
   return resolved;
 }
 

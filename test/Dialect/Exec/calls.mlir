@@ -113,6 +113,22 @@ exec.program @rows function {
   %y7 = exec.gather_rows %x, %i : (tensor<4x16xf32>, tensor<2xi32>) -> tensor<2x16xf32>
 }
 
+// CHECK-LABEL: exec.program @packed
+exec.program @packed function {
+  %p = exec.input "p" : tensor<6xi32>
+  %t = exec.input "t" : tensor<6xi32>
+  %m = exec.input "m" : tensor<6xi64>
+  // CHECK: %{{.*}}, %[[NUMBERS:.*]]:2, %[[PLACES:.*]], %{{.*}} = exec.pack %[[P:.*]], (%[[T:.*]], %{{.*}}) : (tensor<6xi32>, tensor<6xi32>, tensor<6xi64>) -> (tensor<6xi32>, tensor<6xi32>, tensor<6xi64>, tensor<6xi32>, tensor<1xi32>)
+  %y:5 = exec.pack %p, (%t, %m) : (tensor<6xi32>, tensor<6xi32>, tensor<6xi64>) -> (tensor<6xi32>, tensor<6xi32>, tensor<6xi64>, tensor<6xi32>, tensor<1xi32>)
+  // CHECK: exec.pack %[[P]], () : (tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
+  %z:3 = exec.pack %p, () : (tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
+  // CHECK: exec.unpack_rows %[[NUMBERS]]#0, %[[PLACES]] : (tensor<6xi32>, tensor<6xi32>) -> tensor<6xi32>
+  %u = exec.unpack_rows %y#1, %y#3 : (tensor<6xi32>, tensor<6xi32>) -> tensor<6xi32>
+  %x = exec.input "x" : tensor<4x16xf32>
+  // CHECK: exec.unpack_rows %{{.*}}, %[[T]] : (tensor<4x16xf32>, tensor<6xi32>) -> tensor<6x16xf32>
+  %v = exec.unpack_rows %x, %t : (tensor<4x16xf32>, tensor<6xi32>) -> tensor<6x16xf32>
+}
+
 // CHECK-LABEL: exec.program @attention
 exec.program @attention function {
   %q = exec.input "q" : tensor<4x32xf32>

@@ -535,3 +535,80 @@ exec.program @p function {
   exec.move_entries %from to %to in %layer slots %s2 pages %pages
     : (tensor<2xi32>, tensor<2x4xi32>, tensor<2x3xi32>, tensor<1x4xi32>, memref<?x16x32xbf16>) -> ()
 }
+
+// -----
+
+// pack_c1
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  %t = exec.input "t" : tensor<4xi32>
+  // expected-error @+1 {{'exec.pack' op expected numbers of 6 rows, got 'tensor<4xi32>' and 'tensor<4xi32>'}}
+  %r:4 = exec.pack %p, (%t) : (tensor<6xi32>, tensor<4xi32>) -> (tensor<6xi32>, tensor<4xi32>, tensor<6xi32>, tensor<1xi32>)
+}
+
+// -----
+
+// pack_c1
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  // expected-error @+1 {{'exec.pack' op failed to verify that all of {positions, packed, places} have same rows}}
+  %r:3 = exec.pack %p, () : (tensor<6xi32>) -> (tensor<6xi32>, tensor<4xi32>, tensor<1xi32>)
+}
+
+// -----
+
+// pack_c2
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  %m = exec.input "m" : tensor<6xi64>
+  // expected-error @+1 {{'exec.pack' op expected each of 'tensor<6xi64>', 'tensor<6xi32>' to be packed, i32 before i64, got 'tensor<6xi64>', 'tensor<6xi32>'}}
+  %r:5 = exec.pack %p, (%m, %p) : (tensor<6xi32>, tensor<6xi64>, tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi64>, tensor<6xi32>, tensor<6xi32>, tensor<1xi32>)
+}
+
+// -----
+
+// pack_c2
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  // expected-error @+1 {{'exec.pack' op expected each of 'tensor<6xi32>' to be packed, i32 before i64, got 'tensor<6xi64>'}}
+  %r:4 = exec.pack %p, (%p) : (tensor<6xi32>, tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi64>, tensor<6xi32>, tensor<1xi32>)
+}
+
+// -----
+
+// pack_c3
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  // expected-error @+1 {{'exec.pack' op expected one number of rows, got 'tensor<2xi32>'}}
+  %r:3 = exec.pack %p, () : (tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi32>, tensor<2xi32>)
+}
+
+// -----
+
+// unpack_rows_c1
+exec.program @p function {
+  %p = exec.input "p" : tensor<6xi32>
+  // expected-error @+1 {{'exec.unpack_rows' op failed to verify that all of {places, result} have same rows}}
+  %r = exec.unpack_rows %p, %p : (tensor<6xi32>, tensor<6xi32>) -> tensor<4xi32>
+}
+
+// -----
+
+// unpack_rows_c2
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %p = exec.input "p" : tensor<6xi32>
+  %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.unpack_rows' op failed to verify that x to be no view}}
+  %r = exec.unpack_rows %v, %p : (tensor<4x8xf32>, tensor<6xi32>) -> tensor<6x8xf32>
+}
+
+// -----
+
+// unpack_rows_c3
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %p = exec.input "p" : tensor<6xi32>
+  // expected-error @+1 {{'exec.unpack_rows' op expected rows as those of 'tensor<4x16xf32>', got 'tensor<6x8xf32>'}}
+  %r = exec.unpack_rows %x, %p : (tensor<4x16xf32>, tensor<6xi32>) -> tensor<6x8xf32>
+}

@@ -73,12 +73,17 @@ exec.program @decode_k2 decode k 2 n 1 to 4 {
   // CHECK: exec.dispatch @add_0(%[[A]], %[[A]], %[[B]]) params [3 * n] offsets [0, 0, 0] outputs 1 :
   exec.dispatch @add_0(%a, %a, %b) params [3 * n] offsets [0, 0, 0] outputs 1
     : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
+  // CHECK: %[[LIVE:.*]] = exec.alloc : memref<1xi32>
+  %live = exec.alloc : memref<1xi32>
+  // CHECK: exec.dispatch @add_0(%[[A]], %[[A]], %[[B]]) params [3 * n] offsets [0, 0, 0] outputs 1 live %[[LIVE]] :
+  exec.dispatch @add_0(%a, %a, %b) params [3 * n] offsets [0, 0, 0] outputs 1
+    live %live : memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>
   // CHECK: exec.output "rows" %[[B]] : memref<?x8xf32>
   exec.output "rows" %b : memref<?x8xf32>
-  // CHECK: exec.schedule from 1 {{\[\[}}solo, all]]
-  // CHECK: exec.schedule from 3 {{\[\[}}all], [all]]
-  exec.schedule from 1 [[solo, all]]
-  exec.schedule from 3 [[all], [all]]
+  // CHECK: exec.schedule from 1 {{\[\[}}solo, all, all]]
+  // CHECK: exec.schedule from 3 {{\[\[}}all], [all], [all]]
+  exec.schedule from 1 [[solo, all, all]]
+  exec.schedule from 3 [[all], [all], [all]]
 }
 
 // CHECK-LABEL: exec.program @decode_k2_below640 decode below 640 k 2 n 1 to 4 {

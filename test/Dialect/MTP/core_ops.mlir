@@ -61,6 +61,12 @@ mtp.round @core {
   %masks = mtp.regroup %bits : tensor<?x3xi64> -> tensor<?xi64>
   // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] seeing %[[MASKS]] : tensor<?xi32>, tensor<?xi64>
   %tree = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens seeing %masks : tensor<?xi32>, tensor<?xi64>
+  // CHECK: %{{.*}}, %[[PACKED:.*]], %[[PLACES:.*]] = mtp.pack %{{.*}}, %[[TOKENS]] : tensor<?xi32>
+  %rows_p, %packed, %places = mtp.pack %tree, %tokens : tensor<?xi32>
+  // CHECK: mtp.unpack %[[PACKED]], %[[PLACES]] : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  %unpacked = mtp.unpack %packed, %places : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  // CHECK: mtp.unpack %[[H]], %[[PLACES]] : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %unpacked_h = mtp.unpack %h, %places : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] seeing %[[MASKS]] refreshed : tensor<?xi32>, tensor<?xi64>
   %level = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens seeing %masks refreshed : tensor<?xi32>, tensor<?xi64>
   // CHECK: mtp.exclude %[[H]], %[[TOKENS]] : tensor<?x8xf32>, tensor<?xi32>

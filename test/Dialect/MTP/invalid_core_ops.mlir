@@ -158,6 +158,22 @@ func.func @write_state_c3(%x: tensor<10x8xf32>, %index: tensor<2x3xi32>, %slots:
 
 // -----
 
+func.func @unpack_c1(%x: tensor<?x8xf32>, %y: tensor<?xi32>) {
+  // expected-error @+1 {{'mtp.unpack' op expected a row of 'tensor<?x8xf32>' for each of 'tensor<?xi32>', got 'tensor<?x4xf32>'}}
+  %0 = mtp.unpack %x, %y : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @unpack_c1(%x: tensor<6xi32>, %y: tensor<6xi32>) {
+  // expected-error @+1 {{'mtp.unpack' op expected a row of 'tensor<6xi32>' for each of 'tensor<6xi32>', got 'tensor<4xi32>'}}
+  %0 = mtp.unpack %x, %y : tensor<6xi32>, tensor<6xi32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
 func.func @concat_rows_c1(%x: tensor<?x8xf32>, %y: tensor<?x4xf32>) {
   // expected-error @+1 {{'mtp.concat_rows' op expected width 8 of the second rows, got 'tensor<?x4xf32>'}}
   %0 = mtp.concat_rows %x rows 1, %y rows 3 : tensor<?x8xf32>, tensor<?x4xf32> -> tensor<?x8xf32>

@@ -1,0 +1,56 @@
+//===- LiveRows.cpp - How many rows of calls live -------------------------===//
+//
+// `exec.pack` puts rows that live in front and counts them. What is made of
+// packed rows, row by row, means something for as many. So the number goes from
+// operands to results, as far as calls say that they go by an operand's rows;
+// no pass has to hand it on. Where two numbers meet all rows are computed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/exec/LiveRows.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+using namespace mlir::exec;
+
+mlir::mtp::LiveRows::LiveRows(ProgramOp program) {
+  for (Operation &op : program.getBody().front()) {
+    if (auto pack = dyn_cast<exec::PackOp>(op)) {
+      values[pack.getPacked()] = pack.getLive();
+      for (Value packed : pack.getPackedNumbers())
+        values[packed] = pack.getLive();
+    } else if (auto call = dyn_cast<KernelOpInterface>(op)) {
+      add(call);
+    } else if (isa<ColumnsOp, exec::RegroupOp>(op)) {
+      // In groups rows are no rows any more.
+      Value from = op.getOperand(0), to = op.getResult(0);
+      if (Value number = values.lookup(from);
+          number && rowsOf(from) == rowsOf(to))
+        values[to] = number;
+    }
+  }
+}
+
+Value mlir::mtp::LiveRows::numberFor(KernelOpInterface call) {
+  Value number;
+  for (auto [i, operand] : llvm::enumerate(call->getOperands())) {
+    Value other = values.lookup(operand);
+    if (!other || other == number || !call.followsRowsOf(i))
+      continue;
+    if (number)
+      return Value();
+    number = other;
+  }
+  return number;
+}
+
+void mlir::mtp::LiveRows::add(KernelOpInterface call) {
+  Value number = numberFor(call);
+  if (!number)
+    return;
+  calls[call.getOperation()] = number;
+  Count rows = call.getKernelParams().front();
+  for (Value result : call->getResults())
+    if (ratio(rowsOf(result), rows))
+      values[result] = number;
+}

@@ -1,0 +1,93 @@
+//===- Pack_test.cpp - Rows that live, and their places -------------------===//
+//
+// Packing is copying: every number must come out with its bits, at its place,
+// and dead rows behind them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+
+#include <gtest/gtest.h>
+
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+using Ints = std::vector<int32_t>;
+using Longs = std::vector<int64_t>;
+
+/// Packs rows with one number and one mask each, and compares.
+static void expectPacked(const Kernel &kernel, const Ints &positions) {
+  size_t rows = positions.size();
+  Ints tokens, wantPositions(rows, -1), wantTokens(rows, 0), wantPlaces;
+  Longs masks, wantMasks(rows, 0);
+  int32_t live = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    tokens.push_back(int32_t(row * 77 - 5));
+    masks.push_back(int64_t(row + 1) << 33 | 5);
+    wantPlaces.push_back(positions[row] < 0 ? -1 : live);
+    if (positions[row] < 0)
+      continue;
+    wantPositions[live] = positions[row];
+    wantTokens[live] = tokens[row];
+    wantMasks[live++] = masks[row];
+  }
+  Guarded<int32_t> p(positions), t(tokens), packedPositions(rows),
+      packedTokens(rows), places(rows), count(1);
+  Guarded<int64_t> m(masks), packedMasks(rows);
+  kernel.run({p.data(), t.data(), m.data(), packedPositions.data(),
+              packedTokens.data(), packedMasks.data(), places.data(),
+              count.data()},
+             {int64_t(rows)}, Split::Random);
+  EXPECT_EQ(packedPositions.values(), wantPositions);
+  EXPECT_EQ(packedTokens.values(), wantTokens);
+  EXPECT_EQ(packedMasks.values(), wantMasks);
+  EXPECT_EQ(places.values(), wantPlaces);
+  EXPECT_EQ(count.values(), Ints{live});
+}
+
+TEST(PackRows, PutsRowsThatLiveInFront) {
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "pack_rows", "numbers = 1, masks = 1");
+    EXPECT_EQ(kernel.tasks(7), 1);
+    expectPacked(kernel, {3, 4, 5, 0, 1, 2, INT32_MAX});
+    expectPacked(kernel, {3, -1, 5, -1, INT32_MIN, 2, 0});
+    expectPacked(kernel, {-1, -1, 9});
+    expectPacked(kernel, {-1, -1, -1});
+    expectPacked(kernel, {0});
+    // More than a block has threads.
+    Ints many;
+    for (int32_t row = 0; row < 600; ++row)
+      many.push_back(row * row % 7 < 3 ? row : -row);
+    expectPacked(kernel, many);
+  }
+}
+
+TEST(UnpackRows, PutsThemBackAndLeavesGapsEmpty) {
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    const int width = 21, xRows = 4;
+    // The last two are the last row, and none.
+    const Ints places{2, -1, 0, 3, 99, INT32_MIN};
+    const int rows = int(places.size());
+    std::vector<float> x = randomFloats(xRows * width, 1), want;
+    for (int32_t place : places)
+      for (int i = 0; i < width; ++i)
+        want.push_back(place < 0 ? 0.0f
+                                 : x[std::min(place, xRows - 1) * width + i]);
+    Kernel kernel(target, "unpack_rows", "width = 21");
+    auto run = [&](int first, int count, Split split) {
+      Guarded<float> in(x), out(count * width);
+      Guarded<int32_t> at(Ints(&places[first], &places[first] + count));
+      kernel.run({in.data(), at.data(), out.data()}, {count, xRows}, split);
+      return out.values();
+    };
+    EXPECT_EQ(run(0, rows, Split::Random), want);
+    expectRowInvariant(rows, width, run);
+
+    Kernel numbers(target, "unpack_rows", "width = 1, is_numbers = true");
+    Guarded<int32_t> in(Ints{7, 8, -9, 0x7fc00001}), at(places), out(rows);
+    numbers.run({in.data(), at.data(), out.data()}, {rows, xRows},
+                Split::Random);
+    EXPECT_EQ(out.values(), (Ints{-9, -1, 7, 0x7fc00001, 0x7fc00001, -1}));
+  }
+}
