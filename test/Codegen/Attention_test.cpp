@@ -304,128 +304,148 @@ static Rows slotRuns(const Shape &s) {
 /// GPU is slow.
 static int rowStep(const TestTarget &target) { return target.isGpu ? 19 : 1; }
 
-/// Compares rows of shapes on every target with the reference, and with
+/// Compares rows of a shape on every target with the reference, and with
 /// themselves apart.
-static void expectExactRows(std::span<const Shape> shapes,
-                            Rows (*makeRows)(const Shape &)) {
-  for (const auto &[name, target] : allTargets())
-    for (const Shape &s : shapes) {
-      SCOPED_TRACE(name + ": " + s.config());
-      Kernel kernel(target, "attention", s.config());
-      Cache cache(s);
-      Rows rows = makeRows(s);
-      expectMatches(
-          target, cache, rows,
-          runRows(kernel, cache, rows, 0, rows.count(), Split::Random));
-      expectRowInvariant(
-          rows.count(), s.qHeads * s.dv,
-          [&](int first, int count, Split split) {
-            return runRows(kernel, cache, rows, first, count, split);
-          },
-          rowStep(target));
-    }
+static void expectExactRows(const Shape &s, Rows (*makeRows)(const Shape &)) {
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "attention", s.config());
+    Cache cache(s);
+    Rows rows = makeRows(s);
+    expectMatches(target, cache, rows,
+                  runRows(kernel, cache, rows, 0, rows.count(), Split::Random));
+    expectRowInvariant(
+        rows.count(), s.qHeads * s.dv,
+        [&](int first, int count, Split split) {
+          return runRows(kernel, cache, rows, first, count, split);
+        },
+        rowStep(target));
+  }
 }
 
-TEST(Attention, MatchesReferenceAtPageBoundaries) {
-  expectExactRows(shapes, boundaryRows);
+namespace {
+class AttentionOf : public testing::TestWithParam<Shape> {};
+class AttentionInWindows : public AttentionOf {};
+class AttentionOfShares : public AttentionOf {};
+} // namespace
+
+static std::vector<Shape> shapesThat(bool (*isMeant)(const Shape &)) {
+  std::vector<Shape> some;
+  std::ranges::copy_if(shapes, std::back_inserter(some), isMeant);
+  return some;
 }
 
-TEST(Attention, TakesRunsOfOneSlotTogether) {
-  expectExactRows(shapes, slotRuns);
+INSTANTIATE_TEST_SUITE_P(Shapes, AttentionOf, testing::ValuesIn(shapes),
+                         NamedByConfig());
+INSTANTIATE_TEST_SUITE_P(Shapes, AttentionInWindows,
+                         testing::ValuesIn(shapesThat([](const Shape &s) {
+                           return s.window != 0;
+                         })),
+                         NamedByConfig());
+INSTANTIATE_TEST_SUITE_P(Shapes, AttentionOfShares,
+                         testing::ValuesIn(shapesThat([](const Shape &s) {
+                           return s.cacheHeads > 1;
+                         })),
+                         NamedByConfig());
+
+TEST_P(AttentionOf, MatchesReferenceAtPageBoundaries) {
+  expectExactRows(GetParam(), boundaryRows);
 }
 
-TEST(Attention, IgnoresWhatIsNotSeen) {
-  for (const auto &[name, target] : allTargets())
-    for (const Shape &s : shapes) {
-      SCOPED_TRACE(name + ": " + s.config());
-      Kernel kernel(target, "attention", s.config());
-      Cache cache(s);
-      size_t width = s.qHeads * s.dv;
-      for (const Rows &rows : {boundaryRows(s), slotRuns(s)}) {
-        std::vector<float> before =
-            runRows(kernel, cache, rows, 0, rows.count(), Split::Whole);
-        for (int r = 0; r < rows.count(); r += rowStep(target)) {
-          Cache poisoned = cache.without(rows.slotOf[r], rows.seen[r]);
-          // Rows beside it that do see these positions are no numbers now.
-          std::vector<float> after =
-              runRows(kernel, poisoned, rows, 0, rows.count(), Split::Whole);
-          EXPECT_EQ(std::memcmp(&before[r * width], &after[r * width],
-                                width * sizeof(float)),
-                    0)
-              << "row " << r << ", position " << rows.place[r];
-        }
+TEST_P(AttentionOf, TakesRunsOfOneSlotTogether) {
+  expectExactRows(GetParam(), slotRuns);
+}
+
+TEST_P(AttentionOf, IgnoresWhatIsNotSeen) {
+  const Shape &s = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "attention", s.config());
+    Cache cache(s);
+    size_t width = s.qHeads * s.dv;
+    for (const Rows &rows : {boundaryRows(s), slotRuns(s)}) {
+      std::vector<float> before =
+          runRows(kernel, cache, rows, 0, rows.count(), Split::Whole);
+      for (int r = 0; r < rows.count(); r += rowStep(target)) {
+        Cache poisoned = cache.without(rows.slotOf[r], rows.seen[r]);
+        // Rows beside it that do see these positions are no numbers now.
+        std::vector<float> after =
+            runRows(kernel, poisoned, rows, 0, rows.count(), Split::Whole);
+        EXPECT_EQ(std::memcmp(&before[r * width], &after[r * width],
+                              width * sizeof(float)),
+                  0)
+            << "row " << r << ", position " << rows.place[r];
       }
     }
+  }
 }
 
-TEST(Attention, ReadsNoPageThatNoRowSees) {
+TEST_P(AttentionInWindows, ReadsNoPageThatNoRowSees) {
+  const Shape &s = GetParam();
   // With a window, rows of one slot may leave pages between them unseen, some
   // in the blocks of pages that are seen. They lie beyond the end of the cache.
-  for (const auto &[name, target] : allTargets())
-    for (const Shape &s : shapes) {
-      if (!s.window)
-        continue;
-      SCOPED_TRACE(name + ": " + s.config());
-      Kernel kernel(target, "attention", s.config());
-      Cache cache(s), holes(s);
-      Rows rows;
-      std::vector<bool> seen(maxPages, false);
-      int last = maxPages * s.page - 1;
-      for (int position : {last, 0, 2, 29, last - 1}) {
-        addRow(s, rows, 1, position);
-        for (int t : rows.seen.back())
-          seen[t / s.page] = true;
-      }
-      addQueries(s, rows);
-      for (int page = 0; page < maxPages; ++page)
-        if (!seen[page])
-          holes.table[maxPages + page] = 1 << 20;
-      EXPECT_NE(holes.table, cache.table);
-      EXPECT_EQ(runRows(kernel, cache, rows, 0, rows.count(), Split::Whole),
-                runRows(kernel, holes, rows, 0, rows.count(), Split::Whole));
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "attention", s.config());
+    Cache cache(s), holes(s);
+    Rows rows;
+    std::vector<bool> seen(maxPages, false);
+    int last = maxPages * s.page - 1;
+    for (int position : {last, 0, 2, 29, last - 1}) {
+      addRow(s, rows, 1, position);
+      for (int t : rows.seen.back())
+        seen[t / s.page] = true;
     }
+    addQueries(s, rows);
+    for (int page = 0; page < maxPages; ++page)
+      if (!seen[page])
+        holes.table[maxPages + page] = 1 << 20;
+    EXPECT_NE(holes.table, cache.table);
+    EXPECT_EQ(runRows(kernel, cache, rows, 0, rows.count(), Split::Whole),
+              runRows(kernel, holes, rows, 0, rows.count(), Split::Whole));
+  }
 }
 
-TEST(Attention, ReadsNothingBeyondItsPosition) {
+TEST_P(AttentionOf, ReadsNothingBeyondItsPosition) {
+  const Shape &s = GetParam();
   // The cache ends with the entry of the last row's position, or with its last
   // head's share; what lies behind it cannot be read.
-  for (const auto &[name, target] : allTargets())
-    for (const Shape &s : shapes) {
-      SCOPED_TRACE(name + ": " + s.config());
-      Kernel plain(target, "attention", s.config());
-      Kernel tree(target, "attention_tree", s.config());
-      // A slot has one page.
-      for (int position : {0, std::min(1, s.page - 1), s.page / 2, s.page - 1})
-        for (int count = 1; count <= std::min(3, position + 1); ++count) {
-          int shares = (s.cacheHeads - 1) * s.page + position + 1;
-          std::vector<float> entries =
-              randomFloats(size_t(shares) * s.entry() / s.cacheHeads, 15);
-          Guarded<uint8_t> kv(entries.size() * s.keyBytes());
-          for (size_t i = 0; i < entries.size(); ++i) {
-            uint16_t half = bf16Bits(entries[i]);
-            if (s.bf16)
-              std::memcpy(&kv[i * 2], &half, 2);
-            else
-              std::memcpy(&kv[i * 4], &entries[i], 4);
-          }
-          Guarded<float> q(randomFloats(count * s.qHeads * s.dk, 16));
-          Guarded<float> y(count * s.qHeads * s.dv);
-          Guarded<float> z(count * s.qHeads * s.dv);
-          Guarded<int32_t> slotOf(std::vector<int32_t>(count, 0));
-          Guarded<int32_t> zero(std::vector<int32_t>(slots, 0));
-          Guarded<int32_t> place(count);
-          for (int r = 0; r < count; ++r)
-            place[r] = position - (count - 1 - r);
-          Guarded<int64_t> mask(std::vector<int64_t>(count, 1));
-          plain.run({q.data(), slotOf.data(), place.data(), zero.data(),
-                     kv.data(), y.data()},
-                    {count, 1});
-          tree.run({q.data(), slotOf.data(), place.data(), zero.data(),
-                    kv.data(), mask.data(), z.data()},
-                   {count, 1});
-          EXPECT_EQ(y.values(), z.values());
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel plain(target, "attention", s.config());
+    Kernel tree(target, "attention_tree", s.config());
+    // A slot has one page.
+    for (int position : {0, std::min(1, s.page - 1), s.page / 2, s.page - 1})
+      for (int count = 1; count <= std::min(3, position + 1); ++count) {
+        int shares = (s.cacheHeads - 1) * s.page + position + 1;
+        std::vector<float> entries =
+            randomFloats(size_t(shares) * s.entry() / s.cacheHeads, 15);
+        Guarded<uint8_t> kv(entries.size() * s.keyBytes());
+        for (size_t i = 0; i < entries.size(); ++i) {
+          uint16_t half = bf16Bits(entries[i]);
+          if (s.bf16)
+            std::memcpy(&kv[i * 2], &half, 2);
+          else
+            std::memcpy(&kv[i * 4], &entries[i], 4);
         }
-    }
+        Guarded<float> q(randomFloats(count * s.qHeads * s.dk, 16));
+        Guarded<float> y(count * s.qHeads * s.dv);
+        Guarded<float> z(count * s.qHeads * s.dv);
+        Guarded<int32_t> slotOf(std::vector<int32_t>(count, 0));
+        Guarded<int32_t> zero(std::vector<int32_t>(slots, 0));
+        Guarded<int32_t> place(count);
+        for (int r = 0; r < count; ++r)
+          place[r] = position - (count - 1 - r);
+        Guarded<int64_t> mask(std::vector<int64_t>(count, 1));
+        plain.run({q.data(), slotOf.data(), place.data(), zero.data(),
+                   kv.data(), y.data()},
+                  {count, 1});
+        tree.run({q.data(), slotOf.data(), place.data(), zero.data(), kv.data(),
+                  mask.data(), z.data()},
+                 {count, 1});
+        EXPECT_EQ(y.values(), z.values());
+      }
+  }
 }
 
 TEST(Attention, PageTableDoesNotChangeBits) {
@@ -446,36 +466,33 @@ TEST(Attention, PageTableDoesNotChangeBits) {
   }
 }
 
-TEST(Attention, DividedEntriesDoNotChangeBits) {
-  for (const auto &[name, target] : allTargets())
-    for (const Shape &s : shapes) {
-      if (s.cacheHeads == 1)
-        continue;
-      SCOPED_TRACE(name + ": " + s.config());
-      Shape other = s;
-      other.cacheHeads = 1;
-      Cache divided(s), whole(other);
-      auto copyPiece = [&](int slot, int position, int from, int to,
-                           int width) {
-        for (int head = 0; head < s.kvHeads; ++head)
-          std::copy_n(
-              &divided.floats[divided.columnsAt(slot, position, from, head,
-                                                width)],
-              width,
-              &whole.floats[whole.columnsAt(slot, position, to, head, width)]);
-      };
-      for (int slot = 0; slot < slots; ++slot)
-        for (int t = 0; t < maxPages * s.page; ++t) {
-          copyPiece(slot, t, s.kOffset(), other.kOffset(), s.dk);
-          copyPiece(slot, t, s.vOffset(), other.vOffset(), s.dv);
-        }
-      Kernel ofDivided(target, "attention", s.config());
-      Kernel ofWhole(target, "attention", other.config());
-      for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
-        EXPECT_EQ(
-            runRows(ofDivided, divided, rows, 0, rows.count(), Split::Whole),
-            runRows(ofWhole, whole, rows, 0, rows.count(), Split::Whole));
-    }
+TEST_P(AttentionOfShares, HasTheBitsOfWholeEntries) {
+  const Shape &s = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Shape other = s;
+    other.cacheHeads = 1;
+    Cache divided(s), whole(other);
+    auto copyPiece = [&](int slot, int position, int from, int to, int width) {
+      for (int head = 0; head < s.kvHeads; ++head)
+        std::copy_n(
+            &divided
+                 .floats[divided.columnsAt(slot, position, from, head, width)],
+            width,
+            &whole.floats[whole.columnsAt(slot, position, to, head, width)]);
+    };
+    for (int slot = 0; slot < slots; ++slot)
+      for (int t = 0; t < maxPages * s.page; ++t) {
+        copyPiece(slot, t, s.kOffset(), other.kOffset(), s.dk);
+        copyPiece(slot, t, s.vOffset(), other.vOffset(), s.dv);
+      }
+    Kernel ofDivided(target, "attention", s.config());
+    Kernel ofWhole(target, "attention", other.config());
+    for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
+      EXPECT_EQ(
+          runRows(ofDivided, divided, rows, 0, rows.count(), Split::Whole),
+          runRows(ofWhole, whole, rows, 0, rows.count(), Split::Whole));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -497,8 +514,15 @@ static const Shape partShapes[] = {
     {4, 1, 32, 256, 32, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64, 1,
      true}};
 
-TEST(AttentionParts, MatchReference) {
-  expectExactRows(partShapes, boundaryRows);
+namespace {
+class AttentionPartsOf : public testing::TestWithParam<Shape> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Shapes, AttentionPartsOf,
+                         testing::ValuesIn(partShapes), NamedByConfig());
+
+TEST_P(AttentionPartsOf, MatchReference) {
+  expectExactRows(GetParam(), boundaryRows);
 }
 
 //===----------------------------------------------------------------------===//
@@ -561,76 +585,75 @@ static Rows maskedRows(const Shape &s) {
 
 /// Rows of a tree have the results, and the bits, that rows of a chain have
 /// which sees the same entries.
-static void expectBitsOfChains(std::span<const Shape> shapes) {
-  for (const auto &[name, target] : allTargets())
-    for (const Shape &s : shapes) {
-      SCOPED_TRACE(name + ": " + s.config());
-      Kernel tree(target, "attention_tree", s.config());
-      Kernel plain(target, "attention", s.config());
-      Cache cache(s);
-      Rows rows = maskedRows(s);
-      size_t width = s.qHeads * s.dv;
-      std::vector<float> y =
-          runRows(tree, cache, rows, 0, rows.count(), Split::Random);
-      expectMatches(target, cache, rows, y);
-      expectRowInvariant(
-          rows.count(), width,
-          [&](int first, int count, Split split) {
-            return runRows(tree, cache, rows, first, count, split);
-          },
-          5 * rowStep(target));
-      for (int r = 0; r < rows.count(); r += target.isGpu ? 7 : 1) {
-        // The entries of its path, one behind the other.
-        Cache chain = cache;
-        int slot = rows.slotOf[r], position = rows.place[r] - 1;
-        for (int node = 0; node < 64; ++node) {
-          int from = rows.place[r] + node;
-          if (!rows.seen[r].empty() && rows.masks[r] >> node & 1) {
-            ++position;
-            for (int head = 0; head < s.cacheHeads; ++head)
-              std::ranges::copy(cache.sharesOf(slot, from)[head],
-                                chain.sharesOf(slot, position)[head].begin());
-          }
+static void expectBitsOfChains(const Shape &s) {
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel tree(target, "attention_tree", s.config());
+    Kernel plain(target, "attention", s.config());
+    Cache cache(s);
+    Rows rows = maskedRows(s);
+    size_t width = s.qHeads * s.dv;
+    std::vector<float> y =
+        runRows(tree, cache, rows, 0, rows.count(), Split::Random);
+    expectMatches(target, cache, rows, y);
+    expectRowInvariant(
+        rows.count(), width,
+        [&](int first, int count, Split split) {
+          return runRows(tree, cache, rows, first, count, split);
+        },
+        5 * rowStep(target));
+    for (int r = 0; r < rows.count(); r += target.isGpu ? 7 : 1) {
+      // The entries of its path, one behind the other.
+      Cache chain = cache;
+      int slot = rows.slotOf[r], position = rows.place[r] - 1;
+      for (int node = 0; node < 64; ++node) {
+        int from = rows.place[r] + node;
+        if (!rows.seen[r].empty() && rows.masks[r] >> node & 1) {
+          ++position;
+          for (int head = 0; head < s.cacheHeads; ++head)
+            std::ranges::copy(cache.sharesOf(slot, from)[head],
+                              chain.sharesOf(slot, position)[head].begin());
         }
-        Rows alone;
-        addRow(s, alone, slot, rows.seen[r].empty() ? -1 : position);
-        alone.q.assign(&rows.q[r * s.qHeads * s.dk],
-                       &rows.q[(r + 1) * s.qHeads * s.dk]);
-        std::vector<float> own(&y[r * width], &y[(r + 1) * width]);
-        ASSERT_EQ(own, runRows(plain, chain, alone, 0, 1, Split::Whole))
-            << "row " << r << ", window from " << rows.place[r];
       }
+      Rows alone;
+      addRow(s, alone, slot, rows.seen[r].empty() ? -1 : position);
+      alone.q.assign(&rows.q[r * s.qHeads * s.dk],
+                     &rows.q[(r + 1) * s.qHeads * s.dk]);
+      std::vector<float> own(&y[r * width], &y[(r + 1) * width]);
+      ASSERT_EQ(own, runRows(plain, chain, alone, 0, 1, Split::Whole))
+          << "row " << r << ", window from " << rows.place[r];
     }
+  }
 }
 
-TEST(AttentionTree, RowsHaveTheBitsOfTheirChains) {
-  expectBitsOfChains(shapes);
+TEST_P(AttentionOf, OfMasksHasTheBitsOfChains) {
+  expectBitsOfChains(GetParam());
 }
 
-TEST(AttentionTree, RowsOfPartsHaveTheBitsOfTheirChains) {
-  expectBitsOfChains(partShapes);
+TEST_P(AttentionPartsOf, OfMasksHaveTheBitsOfChains) {
+  expectBitsOfChains(GetParam());
 }
 
-TEST(AttentionTree, IgnoresWhatIsNotSeen) {
-  for (const auto &[name, target] : allTargets())
-    for (const Shape &s : shapes) {
-      SCOPED_TRACE(name + ": " + s.config());
-      Kernel kernel(target, "attention_tree", s.config());
-      Cache cache(s);
-      Rows rows = maskedRows(s);
-      size_t width = s.qHeads * s.dv;
-      std::vector<float> before =
-          runRows(kernel, cache, rows, 0, rows.count(), Split::Whole);
-      for (int r = 0; r < rows.count(); r += 3 * rowStep(target)) {
-        std::vector<float> after =
-            runRows(kernel, cache.without(rows.slotOf[r], rows.seen[r]), rows,
-                    0, rows.count(), Split::Whole);
-        EXPECT_EQ(std::memcmp(&before[r * width], &after[r * width],
-                              width * sizeof(float)),
-                  0)
-            << "row " << r << ", window from " << rows.place[r];
-      }
+TEST_P(AttentionOf, OfMasksIgnoresWhatIsNotSeen) {
+  const Shape &s = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "attention_tree", s.config());
+    Cache cache(s);
+    Rows rows = maskedRows(s);
+    size_t width = s.qHeads * s.dv;
+    std::vector<float> before =
+        runRows(kernel, cache, rows, 0, rows.count(), Split::Whole);
+    for (int r = 0; r < rows.count(); r += 3 * rowStep(target)) {
+      std::vector<float> after =
+          runRows(kernel, cache.without(rows.slotOf[r], rows.seen[r]), rows, 0,
+                  rows.count(), Split::Whole);
+      EXPECT_EQ(std::memcmp(&before[r * width], &after[r * width],
+                            width * sizeof(float)),
+                0)
+          << "row " << r << ", window from " << rows.place[r];
     }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -680,27 +703,27 @@ struct Divided {
 
 } // namespace
 
-TEST(AttentionParts, HaveTheSameBitsHoweverTheyAreDealtOut) {
-  for (const auto &[name, target] : allTargets())
-    for (const Shape &s : partShapes) {
-      SCOPED_TRACE(name + ": " + s.config());
-      Kernel plain(target, "attention", s.config());
-      Cache cache(s);
-      for (int splits : {1, 3, 24}) {
-        if (target.isGpu && splits > 1)
-          break; // A GPU divides positions by their parts, whatever is said.
-        SCOPED_TRACE("splits " + std::to_string(splits));
-        Divided divided(target, s, splits);
-        for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
-          for (Split split : {Split::Whole, Split::Random}) {
-            int count = rows.count();
-            EXPECT_EQ(runRows(plain, cache, rows, 0, count, Split::Whole),
-                      divided.run(cache, rows, 0, count, split));
-            EXPECT_EQ(runRows(plain, cache, rows, count - 3, 3, Split::Whole),
-                      divided.run(cache, rows, count - 3, 3, split));
-          }
-      }
+TEST_P(AttentionPartsOf, HaveTheSameBitsHoweverTheyAreDealtOut) {
+  const Shape &s = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel plain(target, "attention", s.config());
+    Cache cache(s);
+    for (int splits : {1, 3, 24}) {
+      if (target.isGpu && splits > 1)
+        break; // A GPU divides positions by their parts, whatever is said.
+      SCOPED_TRACE("splits " + std::to_string(splits));
+      Divided divided(target, s, splits);
+      for (const Rows &rows : {boundaryRows(s), slotRuns(s)})
+        for (Split split : {Split::Whole, Split::Random}) {
+          int count = rows.count();
+          EXPECT_EQ(runRows(plain, cache, rows, 0, count, Split::Whole),
+                    divided.run(cache, rows, 0, count, split));
+          EXPECT_EQ(runRows(plain, cache, rows, count - 3, 3, Split::Whole),
+                    divided.run(cache, rows, count - 3, 3, split));
+        }
     }
+  }
 }
 
 namespace {
