@@ -310,11 +310,14 @@ void Distribution::emitSoftmax(Value best) {
       [&] { return Values{storeWeights(nullptr, Value())}; })[0];
   Value total = kb.mul(kb.toFloat(sum), kb.f32(0x1p-40));
   Value inverse = kb.splat(kb.div(kb.f32(1), total));
-  kb.forChunks(width, [&](Value first, Value mask) {
-    Value to = kb.at(y, first, 4);
-    kb.storeLanes(kb.mul(kb.loadLanes(kb.f32Type(), to, mask), inverse), to,
-                  mask);
-  });
+  kb.mapChunks(
+      width,
+      [&](Value first, Value mask) {
+        return Values{kb.loadLanes(kb.f32Type(), kb.at(y, first, 4), mask)};
+      },
+      [&](Value first, Value mask, ValueRange loaded) {
+        kb.storeLanes(kb.mul(loaded[0], inverse), kb.at(y, first, 4), mask);
+      });
 }
 
 void Distribution::emitBestAlone(Value isThere) {
