@@ -25,7 +25,7 @@ using namespace mlir::mtp;
 
 /// The outputs that somebody reads; "again" and "path" are a round's alone.
 static constexpr llvm::StringLiteral kHostOutputs[] = {
-    "logits", "picks", "tokens", "path", "again"};
+    "logits", "picks", "tokens", "path", "places", "again"};
 
 namespace {
 struct CheckUpkeepPass

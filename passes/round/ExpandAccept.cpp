@@ -83,11 +83,27 @@ static void expandTree(Expansion &e, AcceptOp op, Value picks) {
 // Rules
 //===----------------------------------------------------------------------===//
 
+/// Rows as they were before they were packed, if they were.
+static Value windowOf(Value rows) {
+  auto pack = rows.getDefiningOp<PackOp>();
+  return pack ? pack.getRows() : rows;
+}
+
+/// What packed rows have where the window has them.
+static Value unpacked(Expansion &e, Value rows, Value x) {
+  auto pack = rows.getDefiningOp<PackOp>();
+  return pack ? UnpackOp::create(e.builder, e.loc, x.getType(), x,
+                                 pack.getPlaces())
+              : x;
+}
+
 /// The positions of the rows that were verified, k + 1 for each slot.
 static Value positionsOf(Expansion &e, AcceptOp op) {
   int64_t nodes = *e.roundK() + 1;
-  auto tree = op.getRows().getDefiningOp<TreeRowsOp>();
-  Value rows = tree ? tree.getRows() : op.getRows();
+  Value rows = windowOf(op.getRows());
+  auto tree = rows.getDefiningOp<TreeRowsOp>();
+  if (tree)
+    rows = tree.getRows();
   auto made = rows.getDefiningOp<MakeRowsOp>();
   if (!made)
     return Value();
@@ -122,13 +138,13 @@ static Value ruleArgument(Expansion &e, AcceptOp op, RuleArgument name,
   case RuleArgument::Slots:
     return e.slots();
   case RuleArgument::Rows:
-    return op.getRows();
+    return windowOf(op.getRows());
   case RuleArgument::Picks:
     return picks;
   case RuleArgument::Drafts:
     return op.getDrafts();
   case RuleArgument::Logits:
-    return e.bySlot(op.getLogits(), *e.roundK() + 1);
+    return e.bySlot(unpacked(e, op.getRows(), op.getLogits()), *e.roundK() + 1);
   case RuleArgument::DraftLogits:
     return op.getDraftLogits();
   case RuleArgument::Positions:
@@ -236,6 +252,7 @@ static LogicalResult expandInRound(AcceptOp op) {
   rows.drafts = drafts;
   Value picked = e.inlineRegion(op.getBodyRegion(),
                                 e.pickArguments(op, op.getLogits(), rows))[0];
+  picked = unpacked(e, op.getRows(), picked);
   e.output("picks", picked);
   Value picks = e.bySlot(picked, k + 1);
   if (op.getRule() == AcceptRule::Custom)

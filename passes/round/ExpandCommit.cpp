@@ -8,6 +8,7 @@
 #include "passes/Passes.h"
 #include "passes/round/RoundExpansion.h"
 #include "passes/support/Calls.h"
+#include "passes/support/RowsPerSlot.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -71,6 +72,8 @@ static TreeCaches treeCaches(Block &round) {
   TreeCaches caches;
   auto note = [&](auto op) {
     Operation *rows = op.getRows().getDefiningOp();
+    if (auto pack = dyn_cast_or_null<PackOp>(rows))
+      rows = pack.getRows().getDefiningOp();
     auto made = dyn_cast_or_null<MakeTreeRowsOp>(rows);
     if (!op.getCacheAttr())
       return;
@@ -90,7 +93,7 @@ static TreeCaches treeCaches(Block &round) {
 static LogicalResult checkInlined(Block &round) {
   for (Operation &op : round)
     if (getCallee(&op) && llvm::any_of(op.getOperands(), [](Value operand) {
-          return isa_and_nonnull<TreeRowsOp, MakeTreeRowsOp>(
+          return isa_and_nonnull<TreeRowsOp, MakeTreeRowsOp, PackOp>(
               operand.getDefiningOp());
         }))
       return op.emitOpError(
@@ -108,7 +111,7 @@ static LogicalResult moveRows(Expansion &e, CommitOp op,
   SmallVector<Value> inputs{op.getPath()};
   SmallVector<int64_t> counts;
   for (MakeTreeRowsOp some : rows) {
-    std::optional<int64_t> count = rowsPerSlot(some.getPlaces());
+    std::optional<int64_t> count = rowsPerSlot(some.getPlaces(), *e.roundK());
     if (!count)
       return some.emitOpError("expected places in groups of a slot, whose "
                               "entries a commit moves");
@@ -141,10 +144,13 @@ static LogicalResult moveRows(Expansion &e, CommitOp op,
 }
 
 /// Brings the entries of the path into place. Returns the rows of the path, -1
-/// behind its end.
-static FailureOr<Value> movePath(Expansion &e, CommitOp op) {
+/// behind its end; `places` says where a slot's rows are, if they are packed.
+static FailureOr<Value> movePath(Expansion &e, CommitOp op, Value places) {
   int64_t nodes = *e.roundK() + 1;
-  SlotBody body(e.builder, e.loc, "path", e.slots(), op.getPath());
+  SmallVector<Value> inputs{op.getPath()};
+  if (places)
+    inputs.push_back(places);
+  SlotBody body(e.builder, e.loc, "path", e.slots(), inputs);
   Value n = body.load(states::kLength), none = body.constant(-1);
   auto along = [&](llvm::function_ref<Value(Value, Value)> value) {
     return body.vector(nodes, [&](Value place) {
@@ -154,10 +160,13 @@ static FailureOr<Value> movePath(Expansion &e, CommitOp op) {
     });
   };
   Value first = body.mul(body.index(), nodes);
-  ValueRange moved = body.yield(
-      {along([&](Value, Value node) { return body.add(n, node); }),
-       along([&](Value place, Value) { return body.add(n, place); }),
-       along([&](Value, Value node) { return body.add(first, node); })});
+  ValueRange moved =
+      body.yield({along([&](Value, Value node) { return body.add(n, node); }),
+                  along([&](Value place, Value) { return body.add(n, place); }),
+                  along([&](Value, Value node) {
+                    return places ? body.element(body.input(1), node)
+                                  : body.add(first, node);
+                  })});
   for (auto &[name, entries] : treeCaches(*op->getBlock())) {
     auto cache = cast<FlatSymbolRefAttr>(name);
     if (entries.ofAllNodes)
@@ -186,9 +195,14 @@ static LogicalResult expandInRound(CommitOp op) {
     return failure();
   if (op.getPath() && failed(checkInlined(*op->getBlock())))
     return failure();
-  Value rows;
+  // Rows of hidden states are taken from where they are.
+  Value hidden = op.getHidden(), rows;
+  if (auto unpack = hidden.getDefiningOp<UnpackOp>()) {
+    hidden = unpack.getX();
+    rows = e.bySlot(unpack.getPlaces(), k + 1);
+  }
   if (op.getPath()) {
-    FailureOr<Value> moved = movePath(e, op);
+    FailureOr<Value> moved = movePath(e, op, rows);
     if (failed(moved))
       return failure();
     rows = *moved;
@@ -206,7 +220,7 @@ static LogicalResult expandInRound(CommitOp op) {
     return {};
   });
   body.yield({});
-  writeHidden(e, op.getHidden(), rows);
+  writeHidden(e, hidden, rows);
   op.erase();
   return success();
 }

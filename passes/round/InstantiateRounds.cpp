@@ -107,13 +107,11 @@ static void dropDrafts(AcceptOp accept) {
 }
 
 static void dropDrafts(Block &body) {
-  for (Operation &op : body) {
-    if (auto verify = dyn_cast<VerifyOp>(op)) {
+  for (Operation &op : body)
+    if (auto verify = dyn_cast<VerifyOp>(op))
       dropDrafts(verify);
-    } else if (auto accept = dyn_cast<AcceptOp>(op)) {
+    else if (auto accept = dyn_cast<AcceptOp>(op))
       dropDrafts(accept);
-    }
-  }
 }
 
 /// Of each slot no numbers, of a type that has them for each draft.

@@ -124,7 +124,18 @@ LogicalResult Expansion::selectCaptured(AcceptOp accept,
   return success();
 }
 
+bool mlir::mtp::capturesRows(AcceptOp accept, int64_t k) {
+  return llvm::any_of(findCaptured(accept), [&](Value value) {
+    return hasRows(value) && rowsPerSlot(value, k) == k + 1;
+  });
+}
+
 LogicalResult mlir::mtp::checkRegion(AcceptOp accept, int64_t k) {
+  if (accept.seesPaths() && accept.getParents())
+    return accept.emitOpError(
+        "expected a region of (logits, rows) for trees of "
+        "the slot, got one that sees paths, which are "
+        "known for static trees alone");
   WalkResult stores = accept.getBodyRegion().walk([&](PerSlotOp body) {
     if (!accept.seesPaths() || collectStateUses(body).written.empty())
       return WalkResult::advance();

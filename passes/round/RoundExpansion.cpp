@@ -105,20 +105,6 @@ LogicalResult mlir::mtp::checkDrafts(Operation *op, int64_t k, Value drafts,
   return success();
 }
 
-std::optional<int64_t> mlir::mtp::rowsPerSlot(Value rows) {
-  if (auto regroup = rows.getDefiningOp<RegroupOp>()) {
-    auto type = cast<RankedTensorType>(regroup.getX().getType());
-    if (type.getRank() > 1 && !type.isDynamicDim(1))
-      return type.getDimSize(1);
-    return std::nullopt;
-  }
-  auto body = rows.getDefiningOp<PerSlotOp>();
-  if (rows.getDefiningOp<SlotsOp>() ||
-      (body && body.getSlots().getDefiningOp<SlotsOp>()))
-    return 1;
-  return std::nullopt;
-}
-
 Value mlir::mtp::sequenceWord(SlotBody &body, SequenceWord word) {
   return body.load(states::kSequences,
                    {body.constant(int64_t(word)), body.index()});

@@ -25,6 +25,10 @@ namespace mlir::mtp {
 /// accepted; mtp-repeat-rounds takes it into the ring.
 inline constexpr llvm::StringLiteral kDraftedOutput = "drafted";
 
+/// The output of a round with packed rows: where the rows of each slot are, as
+/// mtp.pack says it.
+inline constexpr llvm::StringLiteral kPlacesOutput = "places";
+
 /// Rows for which tokens are picked, as many of each slot.
 struct PickedRows {
   /// With the position at which the picked token's row is verified.
@@ -91,13 +95,12 @@ LogicalResult checkDrafts(Operation *op, int64_t k, Value drafts,
                           std::optional<llvm::ArrayRef<int64_t>> tree,
                           Value parents);
 
-/// How many rows each slot has of rows that are given slot by slot; nothing
-/// where that is not seen.
-std::optional<int64_t> rowsPerSlot(Value rows);
-
 /// Checks that the region of `accept` stores nothing, and that what it captures
 /// has rows for its rows.
 LogicalResult checkRegion(AcceptOp accept, int64_t k);
+
+/// Whether that region captures what has a row for each row of the windows.
+bool capturesRows(AcceptOp accept, int64_t k);
 
 /// Expands every op of a kind under `root`, and counts them.
 template <typename OpT, typename ExpandFn>

@@ -63,6 +63,10 @@ std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t k) {
       return rows;
     if (auto take = dyn_cast<TakeRowsOp>(op))
       like = take.getIndex();
+    else if (auto pack = dyn_cast<PackOp>(op))
+      like = pack.getTokens();
+    else if (auto unpack = dyn_cast<UnpackOp>(op))
+      like = unpack.getPlaces();
     else if (op->getNumOperands() > 0)
       like = op->getOperand(0);
     if (!like || !isa<RankedTensorType>(like.getType()))

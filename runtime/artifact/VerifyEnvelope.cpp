@@ -261,6 +261,9 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
   if (program.output("path"))
     MTP_RETURN_IF_ERROR(verifyOutput(program, "path", schema::DType::I32,
                                      {0, 1}, {uint64_t(program.k) + 1}));
+  if (program.output("places"))
+    MTP_RETURN_IF_ERROR(verifyOutput(program, "places", schema::DType::I32,
+                                     {0, int64_t(program.k) + 1}, {}));
   if (artifact.findState("ring"))
     MTP_RETURN_IF_ERROR(
         verifyOutput(program, kAgain, schema::DType::I32, {0, 1}, {}));

@@ -169,7 +169,32 @@ Status Session::Impl::readFlight() {
   for (uint32_t round = 0; round < flight->read; ++round)
     draftPolicy.addRound(uint32_t(flight->rows.size()), flight->k,
                          (clock() - flight->start) / flight->read);
+  MTP_RETURN_IF_ERROR(countRows(*flight));
   flight.reset();
+  return okStatus();
+}
+
+/// Counts the rows of a launch that is over and has been read.
+Status Session::Impl::countRows(const Flight &over) {
+  uint32_t batch = uint32_t(over.rows.size());
+  bool isSaid = inner.programs.places(over.program, batch).bytes != 0;
+  auto read = [&]() -> Result<std::vector<uint64_t>> {
+    return isSaid ? host->liveRows() : std::vector<uint64_t>();
+  };
+  MTP_ASSIGN_OR_RETURN(std::vector<uint64_t> rows, read());
+  for (const Flight::Row &row : over.rows) {
+    uint64_t most = uint64_t(over.k + 1) * over.progress.rounds;
+    uint64_t count = isSaid && row.slot < rows.size() ? rows[row.slot] : most;
+    auto known = sequences.find(row.sequence);
+    Statistics *own =
+        known == sequences.end() ? nullptr : &known->second.statistics;
+    for (Statistics *s : {own, &statistics}) {
+      if (!s)
+        continue;
+      s->roundRows += count;
+      s->roundCapacity += most;
+    }
+  }
   return okStatus();
 }
 
@@ -190,8 +215,6 @@ Status Session::Impl::readRow(const Flight &from, uint32_t row) {
   uint32_t slot = from.rows[row].slot;
   MTP_ASSIGN_OR_RETURN(HostState::RoundOutput output,
                        host->emittedIn(from.read, slot));
-  uint32_t batch = uint32_t(from.rows.size());
-  MTP_RETURN_IF_ERROR(readPath(sequence, from.program, batch, row));
   return readRound(sequence, output, from, row);
 }
 
@@ -207,17 +230,42 @@ void Session::Impl::publishRound(Sequence &sequence, uint64_t anchor) {
   kv->publish(sequence.slot, known);
 }
 
-/// Reads what tells rows of kept logits from those of other branches; `row` is
-/// the sequence's in the batch.
-Status Session::Impl::readPath(Sequence &sequence, uint32_t program,
-                               uint32_t batch, uint32_t row) {
-  Binding all = inner.programs.path(program, batch);
-  if (all.bytes == 0 || options.logits == LogitsMode::None)
-    return okStatus();
+/// What an output says of one of `batch` slots; nothing where it is not there.
+Result<std::vector<int32_t>>
+Session::Impl::readSlot(Binding all, uint32_t batch, uint32_t row) {
   uint64_t bytes = all.bytes / batch;
-  sequence.path.resize(bytes / sizeof(int32_t));
-  return executable->read(rowsOf(all, row * bytes, bytes), sequence.path.data(),
-                          bytes);
+  std::vector<int32_t> numbers(bytes / sizeof(int32_t));
+  if (!numbers.empty())
+    MTP_RETURN_IF_ERROR(executable->read(rowsOf(all, row * bytes, bytes),
+                                         numbers.data(), bytes));
+  return numbers;
+}
+
+/// Returns the rows of logits that hold the sequence's, which is the `row`th of
+/// the batch, and notes which of them its tokens are from.
+Result<Binding> Session::Impl::findLogits(Sequence &sequence,
+                                          const Flight &from, uint32_t row) {
+  uint32_t batch = uint32_t(from.rows.size()), width = from.k + 1;
+  uint64_t bytes = from.logits.bytes / batch;
+  Binding own = rowsOf(from.logits, row * bytes, bytes);
+  sequence.logitsRows.clear();
+  if (options.logits == LogitsMode::None)
+    return own;
+  MTP_ASSIGN_OR_RETURN(
+      std::vector<int32_t> path,
+      readSlot(inner.programs.path(from.program, batch), batch, row));
+  MTP_ASSIGN_OR_RETURN(
+      std::vector<int32_t> places,
+      readSlot(inner.programs.places(from.program, batch), batch, row));
+  auto within = [](int32_t value, uint32_t count) {
+    return uint32_t(std::clamp<int64_t>(value, 0, int64_t(count) - 1));
+  };
+  for (uint32_t j = 0; j < width; ++j) {
+    uint32_t node = path.empty() ? j : within(path[j], width);
+    sequence.logitsRows.push_back(
+        places.empty() ? node : within(places[node], batch * width));
+  }
+  return places.empty() ? own : from.logits;
 }
 
 /// Gives a sequence what a round put out for it; `row` is its place in the
@@ -244,9 +292,8 @@ Status Session::Impl::readRound(Sequence &sequence,
   countRound(sequence, from, from.rows[row].drafts, output);
   publishRound(sequence, anchor);
   size_t before = sequence.output.size();
-  uint64_t bytes = from.logits.bytes / from.rows.size();
-  MTP_RETURN_IF_ERROR(
-      emit(sequence, tokens, rowsOf(from.logits, row * bytes, bytes)));
+  MTP_ASSIGN_OR_RETURN(Binding logits, findLogits(sequence, from, row));
+  MTP_RETURN_IF_ERROR(emit(sequence, tokens, logits));
   sequence.statistics.decodeTokens += sequence.output.size() - before;
   statistics.decodeTokens += sequence.output.size() - before;
   return okStatus();

@@ -148,6 +148,19 @@ Result<HostState::RoundOutput> HostState::emittedIn(uint32_t round,
   return RoundOutput{checkCount(count), drafted};
 }
 
+Result<std::vector<uint64_t>> HostState::liveRows() {
+  std::vector<int32_t> words(loop.rows * loop.width);
+  if (loop.state) {
+    Binding all = row(loop, 0);
+    all.bytes *= loop.rows;
+    MTP_RETURN_IF_ERROR(executable.read(all, words.data(), all.bytes));
+  }
+  std::vector<uint64_t> rows;
+  for (uint64_t slot = 0; slot < loop.rows; ++slot)
+    rows.push_back(uint64_t(std::max(words[slot * loop.width + kLoopRows], 0)));
+  return rows;
+}
+
 /// So many tokens of the buffer; none where it has fewer.
 std::span<const int32_t> HostState::checkCount(int32_t count) const {
   if (count < 1 || size_t(count) > buffer.size())

@@ -80,6 +80,9 @@ public:
     uint32_t drafted = 0;
   };
   Result<RoundOutput> emittedIn(uint32_t round, uint32_t slot);
+  /// Of each slot the rows that lived in the rounds of the last launch, whose
+  /// program packs them.
+  Result<std::vector<uint64_t>> liveRows();
 
 private:
   /// A state of i32 as rows of elements; absent where there is none.

@@ -227,6 +227,7 @@ Status Session::Impl::finishPrefill(Sequence &sequence, Binding logits) {
   kv->publish(sequence.slot, sequence.context);
   std::erase(prefilling, sequence.id);
   sequence.phase = Sequence::Phase::Running;
+  sequence.logitsRows.clear();
   MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens,
                        host->emitted(sequence.slot));
   if (tokens.size() == 1 && sequence.output.empty())

@@ -108,6 +108,11 @@ Binding ProgramTable::path(uint32_t program, uint32_t n) const {
   return port ? port->place.at(n) : Binding();
 }
 
+Binding ProgramTable::places(uint32_t program, uint32_t n) const {
+  const Port *port = plan.programs[program].output("places");
+  return port ? port->place.at(n) : Binding();
+}
+
 Result<uint32_t> ProgramTable::function(std::string_view name) const {
   auto found = functions.find(name);
   if (found != functions.end())

@@ -60,6 +60,9 @@ public:
   /// The paths that a Decode program of a tree leaves, k + 1 nodes for each
   /// slot; of no bytes where there is no tree.
   Binding path(uint32_t program, uint32_t n) const;
+  /// Where a Decode program that packs its rows has them, k + 1 numbers of rows
+  /// for each slot; of no bytes where it does not.
+  Binding places(uint32_t program, uint32_t n) const;
 
   const Program &program(uint32_t index) const { return plan.programs[index]; }
 

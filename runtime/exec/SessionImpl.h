@@ -95,9 +95,9 @@ struct Sequence {
   /// Whether the device knows all tokens that end the sequence.
   bool endsOnDevice = false;
 
-  /// In a tree, the rows of logits that the last round's tokens are from,
-  /// where logits are kept; else they are from the first ones.
-  std::vector<int32_t> path;
+  /// The rows of logits that the last round's tokens are from, where logits are
+  /// kept and these are not the first ones.
+  std::vector<uint32_t> logitsRows;
 
   /// Tokens of `context` that prefill has yet to compute.
   uint64_t rest() const { return context.size() - length; }
@@ -215,9 +215,12 @@ public:
   uint64_t nextPositions(const RoundPlan &plan) const;
   Status writeRows(const RoundPlan &plan, uint32_t rounds);
   void publishRound(Sequence &sequence, uint64_t anchor);
-  Status readPath(Sequence &sequence, uint32_t program, uint32_t batch,
-                  uint32_t row);
+  Result<std::vector<int32_t>> readSlot(Binding all, uint32_t batch,
+                                        uint32_t row);
+  Result<Binding> findLogits(Sequence &sequence, const Flight &from,
+                             uint32_t row);
   Status readRow(const Flight &flight, uint32_t row);
+  Status countRows(const Flight &flight);
   Status readRound(Sequence &sequence, const HostState::RoundOutput &output,
                    const Flight &from, uint32_t row);
 

@@ -79,11 +79,9 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
       finish(sequence, FinishReason::Stop);
       break;
     }
-    // A path begins with row 0, the anchor's, as a prefill's only row is.
     uint64_t row = emitted++;
-    if (row > 0 && row < sequence.path.size())
-      row = uint64_t(std::clamp<int64_t>(sequence.path[row], 0,
-                                         int64_t(logits.bytes / bytes) - 1));
+    if (row < sequence.logitsRows.size())
+      row = sequence.logitsRows[row];
     MTP_RETURN_IF_ERROR(
         keepLogits(sequence, rowsOf(logits, row * bytes, bytes)));
     sequence.output.push_back(token);

@@ -45,6 +45,8 @@ enum LoopWord : int64_t {
   kLoopEnded,
   /// 1: the launch ends with the round in which the sequence does.
   kLoopYields,
+  /// Rows of the slot that lived in the launch's rounds so far.
+  kLoopRows,
 };
 inline constexpr int64_t kLoopWords = 8;
 

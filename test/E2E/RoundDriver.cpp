@@ -59,6 +59,10 @@ int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
 RoundDriver::Round RoundDriver::decode() {
   int32_t slot = 0;
   EXPECT_TRUE(host->setActive({&slot, 1}).isOk());
+  // One round, behind which the sequence goes on.
+  LoopLimits limits;
+  limits.budget = INT32_MAX;
+  EXPECT_TRUE(host->setLoop(0, limits).isOk());
   uint32_t program = programs.decode(/*batch=*/1, k);
   run(program, 1);
   Round round;

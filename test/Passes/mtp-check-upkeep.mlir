@@ -85,7 +85,7 @@ mtp.vocabulary @frequent dense<[3, 5]> : tensor<2xi32>
 mtp.round @generate k 1 {
   %slots = mtp.slots : tensor<?xi32>
   mtp.output "tokens" %slots : tensor<?xi32>
-  // expected-warning @+1 {{nobody reads an output named 'bias', which is computed for nothing; the host knows 'logits', 'picks', 'tokens', 'path', 'again'}}
+  // expected-warning @+1 {{nobody reads an output named 'bias', which is computed for nothing; the host knows 'logits', 'picks', 'tokens', 'path', 'places', 'again'}}
   mtp.output "bias" %slots : tensor<?xi32>
 }
 // expected-warning @+1 {{nothing calls the private function @helper}}

@@ -328,6 +328,20 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[DRAFT:.*]] = tensor.extract %[[OWN]][
 // CHECK: arith.select %[[IS]], %[[DRAFT]], %[[T]] : i32
 mtp.round @bonus k 2 {
+}
+}
+
+// -----
+
+// Packed rows: picks are made of those that live, and put back.
+// CHECK-LABEL: mtp.round @packed k 2 {
+// CHECK: %[[ROWS:.*]], %[[T:.*]], %[[PLACES:.*]] = mtp.pack
+// CHECK: %[[P:.*]] = mtp.sample %{{.*}}, %[[ROWS]]
+// CHECK: %[[OWN:.*]] = mtp.unpack %[[P]], %[[PLACES]] : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+// CHECK: mtp.output "picks" %[[OWN]]
+// CHECK: %[[PICKS:.*]] = mtp.regroup %[[OWN]]
+// CHECK: mtp.per_slot %{{.*}}(%[[PICKS]], %{{.*}}) {
+mtp.round @packed k 2 {
   %slots = mtp.slots : tensor<?xi32>
   %drafts, %p = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
@@ -349,5 +363,20 @@ mtp.round @bonus k 2 {
   } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.output "count" %count : tensor<?xi32>
   mtp.output "grid" %picks : tensor<?x?xi32>
+}
+}
+
+// -----
+
+  %window = mtp.make_rows %places, %places : tensor<?xi32>
+  %rows, %t, %at = mtp.pack %window, %places : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %logits = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %count, %picks = mtp.accept %drafts, %logits of %rows exact {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.sample %l, %r : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.output "count" %count : tensor<?xi32>
 }
 }

@@ -5,9 +5,11 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK-DAG: mtp.state @length : i32
 // CHECK-DAG: mtp.state @accepted : i32
 // CHECK-DAG: mtp.state @window[max_k + 1] : i32
+// CHECK-DAG: mtp.state @loop[8] : i32
 
-// Rows of the anchor and the drafts, at positions from the length on; then the
-// region, on these. The host is given tokens and logits.
+// Rows of the anchor and the drafts, at positions from the length on, or at none
+// behind a draft that is none and where the sequence has ended; then the region, on
+// those that live. The host is given tokens and logits, and where these are.
 // CHECK-LABEL: mtp.round @chain k 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[D:.*]] = mtp.per_slot %[[SLOTS]] {
@@ -22,16 +24,27 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[TOKENS:.*]] = tensor.from_elements %[[ANCHOR]], %[[D1]], %[[D2]] : tensor<3xi32>
 // CHECK: %[[OF:.*]] = tensor.generate
 // CHECK: tensor.yield %[[SLOT]] : i32
-// CHECK: %[[POSITIONS:.*]] = tensor.generate
-// CHECK: ^bb0(%[[J:.*]]: index):
-// CHECK: %[[ROW:.*]] = arith.index_cast %[[J]]
-// CHECK: arith.addi %[[N]], %[[ROW]]
 // How many drafts in a row are any.
 // CHECK: %[[FIRST:.*]] = tensor.extract %[[OWN]]
 // CHECK: %[[IS1:.*]] = arith.cmpi sge, %[[FIRST]]
+// CHECK: %[[DEPTH1:.*]] = arith.select
 // CHECK: %[[SECOND:.*]] = tensor.extract %[[OWN]]
 // CHECK: %[[IS2:.*]] = arith.cmpi sge, %[[SECOND]]
-// CHECK: %[[DRAFTED:.*]] = arith.maxsi
+// CHECK: %[[DEPTH2:.*]] = arith.select
+// CHECK: %[[DRAFTED:.*]] = arith.maxsi %{{.*}}, %[[DEPTH2]]
+// CHECK: %[[ENDED:.*]] = mtp.load @loop[
+// CHECK: %[[RUNS:.*]] = arith.cmpi eq, %[[ENDED]]
+// CHECK: %[[BEFORE:.*]] = mtp.load @loop[
+// CHECK: %[[ROWS:.*]] = arith.select %[[RUNS]]
+// CHECK: %[[AFTER:.*]] = arith.addi %[[BEFORE]], %[[ROWS]]
+// CHECK: mtp.store %[[AFTER]], @loop[
+// CHECK: %[[DEPTHS:.*]] = tensor.from_elements %{{.*}}, %[[DEPTH1]], %[[DEPTH2]]
+// CHECK: %[[POSITIONS:.*]] = tensor.generate
+// CHECK: ^bb0(%[[J:.*]]: index):
+// CHECK: %[[ROW:.*]] = arith.index_cast %[[J]]
+// CHECK: %[[IS_ROW:.*]] = arith.andi %[[RUNS]]
+// CHECK: %[[AT_ROW:.*]] = arith.addi %[[N]], %[[ROW]]
+// CHECK: arith.select %[[IS_ROW]], %[[AT_ROW]]
 // CHECK: mtp.yield %[[TOKENS]], %[[OF]], %[[POSITIONS]], %[[DRAFTED]] : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, i32
 // CHECK: %[[T:.*]] = mtp.regroup %[[W]]#0 : tensor<?x3xi32> -> tensor<?xi32>
 // CHECK: %[[S:.*]] = mtp.regroup %[[W]]#1
@@ -39,13 +52,17 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[ROWS:.*]] = mtp.make_rows %[[S]], %[[P]] : tensor<?xi32>
 // CHECK: mtp.output "tokens" %[[T]]
 // CHECK: mtp.output "drafted" %[[W]]#3 : tensor<?xi32>
-// CHECK: %[[E:.*]] = mtp.embed %[[T]]
-// CHECK: %[[H:.*]] = mtp.mask_first %[[E]], %[[ROWS]]
+// CHECK: %[[PACKED:.*]], %[[TP:.*]], %[[PLACES:.*]] = mtp.pack %[[ROWS]], %[[T]]
+// CHECK: mtp.output "places" %[[PLACES]]
+// CHECK: %[[E:.*]] = mtp.embed %[[TP]]
+// CHECK: %[[H:.*]] = mtp.mask_first %[[E]], %[[PACKED]]
 // CHECK: %[[L:.*]] = mtp.linear %[[H]]
 // CHECK: mtp.output "logits" %[[L]] : tensor<?x16xf32>
 // CHECK-NOT: mtp.verify
+// Who is no accept sees rows as they were.
+// CHECK: %[[OWN_H:.*]] = mtp.unpack %[[H]], %[[PLACES]] : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
 // Rows are a result where an op is told them.
-// CHECK: mtp.mask_first %[[H]], %[[ROWS]]
+// CHECK: mtp.mask_first %[[OWN_H]], %[[ROWS]]
 mtp.state @hidden[8] : f32
 mtp.round @chain k 2 {
   %slots = mtp.slots : tensor<?xi32>
@@ -115,7 +132,8 @@ mtp.prefill @prompt k 0 {
 module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // CHECK-LABEL: mtp.round @tree k 3 {
 // CHECK: %[[PLAIN:.*]] = mtp.make_rows
-// CHECK: %[[ROWS:.*]] = mtp.tree_rows %[[PLAIN]] [-1, 0, 0, 1]{{$}}
+// CHECK: %[[TREE:.*]] = mtp.tree_rows %[[PLAIN]] [-1, 0, 0, 1]{{$}}
+// CHECK: %[[ROWS:.*]], %{{.*}}, %{{.*}} = mtp.pack %[[TREE]]
 // CHECK: mtp.mask_first %{{.*}}, %[[ROWS]]
 mtp.round @tree k 3 {
   %slots = mtp.slots : tensor<?xi32>
@@ -132,6 +150,69 @@ mtp.round @tree k 3 {
     %l = mtp.linear %m, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %m : tensor<?x16xf32>, tensor<?x8xf32>
   } : (tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+}
+}
+
+// -----
+
+// An accept picks from packed logits by packed rows, if nobody else reads them.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @picks k 1 {
+// CHECK: %[[ROWS:.*]], %{{.*}}, %{{.*}} = mtp.pack
+// CHECK: %[[L:.*]] = mtp.linear
+// CHECK-NOT: mtp.unpack
+// CHECK: mtp.accept %{{.*}}, %[[L]] of %[[ROWS]] exact
+mtp.round @picks k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<1xi32>
+    mtp.yield %d : tensor<1xi32>
+  } : (tensor<?xi32>) -> tensor<?x1xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x1xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %rows exact {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @both k 1 {
+// CHECK: %[[WINDOW:.*]] = mtp.make_rows
+// CHECK: %[[L:.*]] = mtp.linear
+// CHECK: %[[OWN:.*]] = mtp.unpack %[[L]]
+// CHECK: mtp.output "mine" %[[OWN]]
+// CHECK: mtp.accept %{{.*}}, %[[OWN]] of %[[WINDOW]] exact
+mtp.round @both k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<1xi32>
+    mtp.yield %d : tensor<1xi32>
+  } : (tensor<?xi32>) -> tensor<?x1xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x1xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  mtp.output "mine" %logits : tensor<?x16xf32>
+  %count, %picks = mtp.accept %drafts, %logits of %rows exact {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
 }
 }
 

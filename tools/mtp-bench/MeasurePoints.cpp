@@ -156,6 +156,9 @@ Status PointRunner::collect(std::vector<double> &runs,
     MTP_RETURN_IF_ERROR(seconds.status());
     runs.push_back(*seconds);
   }
+  point.liveRows =
+      rig.liveRows(point.program, point.batch, options.roundsPerLaunch) /
+      options.roundsPerLaunch;
   // A third as many, and the fastest of them has to come again, too.
   std::vector<double> all;
   for (size_t least = (runs.size() + 2) / 3;

@@ -33,6 +33,8 @@ struct Point {
   uint32_t context = 0;
   uint32_t program = 0;
 
+  /// Rows that lived in the last of the rounds, which may be fewer than it has.
+  double liveRows = 0;
   /// In all turns, without the timed ones.
   uint64_t rounds = 0;
   /// The fastest runs of all turns, and whether they agree.

@@ -138,6 +138,17 @@ void Rig::activate(uint32_t slots) {
   std::vector<int32_t> active(slots);
   std::iota(active.begin(), active.end(), 0);
   note(host->setActive(active));
+  // No sequence ends: rows of one that has are not computed.
+  setLoops(slots, /*rounds=*/1);
+}
+
+void Rig::setLoops(uint32_t slots, uint32_t rounds) {
+  LoopLimits limits;
+  limits.rounds = rounds;
+  limits.budget = INT32_MAX;
+  limits.positions = uint64_t(pagesPerSlot) * loaded->envelope()->pageTokens;
+  for (uint32_t slot = 0; host->hasRing() && slot < slots; ++slot)
+    note(host->setLoop(slot, limits));
 }
 
 void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts) {
@@ -175,17 +186,22 @@ Result<double> Rig::run(uint32_t index, uint32_t n) {
 }
 
 Result<double> Rig::runRounds(uint32_t index, uint32_t n, uint32_t rounds) {
-  LoopLimits limits;
-  limits.rounds = rounds;
-  limits.budget = INT32_MAX;
-  limits.positions = uint64_t(pagesPerSlot) * loaded->envelope()->pageTokens;
-  for (uint32_t slot = 0; slot < n; ++slot)
-    note(host->setLoop(slot, limits));
+  setLoops(n, rounds);
   MTP_RETURN_IF_ERROR(failure);
   Clock::time_point begin = Clock::now();
   MTP_RETURN_IF_ERROR(executable->startRounds(index, n));
   MTP_ASSIGN_OR_RETURN(Progress progress, executable->awaitRounds(UINT32_MAX));
   return secondsSince(begin) / progress.rounds;
+}
+
+double Rig::liveRows(uint32_t index, uint32_t n, uint32_t rounds) {
+  if (table.places(index, n).bytes == 0)
+    return double(n) * (programAt(index).k + 1) * rounds;
+  Result<std::vector<uint64_t>> rows = host->liveRows();
+  note(rows.status());
+  return rows ? double(std::accumulate(rows->begin(), rows->begin() + n,
+                                       uint64_t(0)))
+              : 0;
 }
 
 Result<double> Rig::runTimed(uint32_t index, uint32_t n, CommandTimes &times) {

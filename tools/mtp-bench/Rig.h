@@ -64,6 +64,10 @@ public:
   Result<double> prefill(uint32_t slot, std::span<const int32_t> tokens,
                          bool modules);
 
+  /// Rows of the first n slots that lived in the last launch, so many rounds of
+  /// a program: all that it has where it does not say it.
+  double liveRows(uint32_t index, uint32_t n, uint32_t rounds);
+
   /// What a slot's last program emitted.
   std::span<const int32_t> emitted(uint32_t slot);
 
@@ -75,6 +79,7 @@ public:
   std::vector<int32_t> randomTokens(uint32_t count);
 
 private:
+  void setLoops(uint32_t slots, uint32_t rounds);
   Rig(std::shared_ptr<const Model> model, uint64_t seed);
   Status start(uint32_t slots, uint32_t threads, bool pin, float temperature);
   int32_t findState(std::string_view name) const;

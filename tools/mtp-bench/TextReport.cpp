@@ -96,12 +96,15 @@ static void addRows(Text &text, const Results &r, const Options &o) {
     double ratio =
         one ? ratioOf(point->targetSeconds, one->targetSeconds, o.estimate)
             : std::nan("");
-    text.add("%6u %6u %3u %7.3f %11s %6.1f %6.0f %7.1f %%\n",
-             point->batch * (point->k + 1), point->batch, point->k,
-             seconds * 1e3, orDash(ratio, "%.2f").c_str(),
+    uint32_t rows = point->batch * (point->k + 1);
+    text.add("%6u %6u %3u %7.3f %11s %6.1f %6.0f %7.1f %%", rows, point->batch,
+             point->k, seconds * 1e3, orDash(ratio, "%.2f").c_str(),
              point->bytes(true) / seconds * 1e-9,
              point->ops(true) / seconds * 1e-9,
              percent(point->limit(r.rates, true), seconds));
+    if (point->liveRows < rows)
+      text.add("  (%.1f rows lived)", point->liveRows);
+    text.add("\n");
   }
 }
 

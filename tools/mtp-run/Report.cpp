@@ -41,6 +41,7 @@ static void writeAcceptance(JsonWriter &json, const Statistics &s) {
     json.value(rate(s, i));
   json.endArray();
   json.field("slot_rounds", s.slotRounds);
+  json.field("round_rows", s.roundRows);
   json.field("round_tokens", s.roundTokens);
   json.field("acceptance_length", acceptanceLength(s));
 }
@@ -178,6 +179,13 @@ std::string mtp::textReport(const Session &session, const RunReport &report) {
                 (unsigned long long)s.rounds, s.decodeSeconds,
                 double(s.decodeTokens) / s.decodeSeconds, acceptanceLength(s));
   text += line + roundsText(session);
+  if (s.roundRows < s.roundCapacity) {
+    std::snprintf(line, sizeof(line),
+                  "rows: %llu of %llu lived, the others were not computed\n",
+                  (unsigned long long)s.roundRows,
+                  (unsigned long long)s.roundCapacity);
+    text += line;
+  }
   for (size_t i = 0; i < s.drafted.size(); ++i) {
     if (s.drafted[i] > 0)
       std::snprintf(line, sizeof(line), "draft %zu: accepted %.1f %%\n", i + 1,

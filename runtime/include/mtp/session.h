@@ -160,6 +160,12 @@ struct Statistics {
   uint64_t rounds = 0;
   /// Rounds summed over sequences: what acceptance rates are relative to.
   uint64_t slotRounds = 0;
+  /// Rows that the target computed in decode rounds: of each slot the anchor's
+  /// and those of the drafts that could be accepted, none of a sequence that
+  /// had ended. All of a round where a program does not say it.
+  uint64_t roundRows = 0;
+  /// Rows that these rounds had room for: k + 1 of each slot.
+  uint64_t roundCapacity = 0;
   /// Tokens that decode rounds emitted before any truncation at a stop; divided
   /// by slotRounds it is the mean acceptance length.
   uint64_t roundTokens = 0;
