@@ -49,6 +49,5 @@ SOURCES = {
         COMMIT, "body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow), rows), 1);",
         "sequenceWord(body, SequenceWord::FirstRow);"),
     "no pages for the drafts": (
-        DECODE, "!kv->grow(sequence.slot, sequence.length + options.k + 1)",
-        "!kv->grow(sequence.slot, sequence.length)"),
+        DECODE, "sequence->length + plan.k + 1", "sequence->length"),
 }

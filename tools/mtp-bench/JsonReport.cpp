@@ -94,6 +94,22 @@ static void addSpeculative(JsonWriter &json, const SpeculativeResult &s) {
   json.endObject();
 }
 
+static void addSession(JsonWriter &json, const SessionResult &s) {
+  json.beginObject();
+  json.field("batch", s.batch);
+  json.key("k");
+  if (s.isAutomatic)
+    json.value("auto");
+  else
+    json.value(s.k);
+  Summary of = summarize(s.tokensPerSecond);
+  json.field("tokens_per_second", of.median);
+  json.field("lower_quartile", of.lower);
+  json.field("upper_quartile", of.upper);
+  json.field("rounds_by_k", s.rounds);
+  json.endObject();
+}
+
 static void addMachine(JsonWriter &json, const Results &r, const Options &o) {
   json.key("machine");
   json.beginObject();
@@ -145,6 +161,11 @@ std::string bench::jsonReport(const Results &r, const Options &o) {
   json.beginArray();
   for (const SpeculativeResult &s : r.speculative)
     addSpeculative(json, s);
+  json.endArray();
+  json.key("sessions");
+  json.beginArray();
+  for (const SessionResult &s : r.sessions)
+    addSession(json, s);
   json.endArray();
   json.endObject();
   return json.text() + "\n";

@@ -198,6 +198,8 @@ Result<Results> bench::measure(Options &options) {
   std::vector<SpeculativeResult> ofPrompt;
   if (options.wants("speculative") && !options.ids.empty())
     MTP_RETURN_IF_ERROR(measurePrompt(*rig, options, ofPrompt));
+  if (options.wantsSessions())
+    MTP_RETURN_IF_ERROR(measureSessions(model, options, results.sessions));
   results.machine.push_back(machine->measure(kMachineSeconds));
   results.rates = ratesOf(results.machine, options.estimate);
   results.isNoisy = isNoisy(results.machine, options.estimate);

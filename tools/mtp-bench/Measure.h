@@ -44,6 +44,11 @@ Status measurePrefills(Rig &rig, const Options &options,
 Status measurePrompt(Rig &rig, const Options &options,
                      std::vector<SpeculativeResult> &results);
 
+/// Sessions of each k, and of one that is chosen, on the user's prompt.
+Status measureSessions(const std::shared_ptr<const Model> &model,
+                       const Options &options,
+                       std::vector<SessionResult> &results);
+
 /// Rounds against steps, out of points that were measured and the rates.
 std::vector<SpeculativeResult> compareRounds(const Results &results,
                                              const Options &options);

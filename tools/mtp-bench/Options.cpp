@@ -17,6 +17,10 @@ bool Options::wants(std::string_view what) const {
          std::find(measure.begin(), measure.end(), what) != measure.end();
 }
 
+bool Options::wantsSessions() const {
+  return !measure.empty() && wants("sessions");
+}
+
 bool Options::hasPoints() const {
   return wants("decode") || wants("rows") ||
          (wants("speculative") && ids.empty());
@@ -24,7 +28,7 @@ bool Options::hasPoints() const {
 
 bool bench::isMeasurement(std::string_view what) {
   return what == "decode" || what == "rows" || what == "prefill" ||
-         what == "speculative";
+         what == "speculative" || what == "sessions";
 }
 
 /// Every number of a list must be in [least, most].

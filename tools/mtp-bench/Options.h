@@ -15,7 +15,8 @@ namespace mtp::bench {
 struct Options {
   std::string artifact;
 
-  /// Any of decode, rows, prefill and speculative; empty: all.
+  /// Any of decode, rows, prefill, speculative and sessions; empty: all but
+  /// sessions.
   std::vector<std::string> measure;
   /// Empty lists mean what defaults() says.
   std::vector<uint32_t> batches;
@@ -57,6 +58,7 @@ struct Options {
   std::string svg;
 
   bool wants(std::string_view what) const;
+  bool wantsSessions() const;
   /// Whether rounds or steps are measured by themselves, which is what
   /// profiles and pictures are made of.
   bool hasPoints() const;

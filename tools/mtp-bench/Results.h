@@ -107,6 +107,17 @@ struct SpeculativeResult {
   double speedup = 0;
 };
 
+/// Whole sessions, whose k is fixed or chosen, by wall clock.
+struct SessionResult {
+  uint32_t batch = 1;
+  uint32_t k = 0;
+  bool isAutomatic = false;
+  /// Of each turn.
+  std::vector<double> tokensPerSecond;
+  /// By k, in all turns.
+  std::vector<uint64_t> rounds;
+};
+
 struct Results {
   std::string model;
   std::string producer;
@@ -135,6 +146,7 @@ struct Results {
   /// Who multiplied the rows of whole chunks there.
   std::string prefillKernels;
   std::vector<SpeculativeResult> speculative;
+  std::vector<SessionResult> sessions;
 
   /// Null when that was not measured.
   const Point *find(uint32_t batch, uint32_t k, uint32_t context) const;

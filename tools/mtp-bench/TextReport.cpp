@@ -145,6 +145,25 @@ static void addSpeculative(Text &text, const Results &r, const Options &o) {
              "..) or --ids=N,.. (a prompt).\n");
 }
 
+static void addSessions(Text &text, const Results &r) {
+  text.add("\nsessions, each k and one that is chosen, by wall clock\n"
+           "batch     k  tokens/s  (quartiles)           of best  rounds of "
+           "k = 0, 1, ..\n");
+  for (const SessionResult &s : r.sessions) {
+    double best = 0;
+    for (const SessionResult &other : r.sessions)
+      if (other.batch == s.batch && !other.isAutomatic)
+        best = std::max(best, summarize(other.tokensPerSecond).median);
+    Summary of = summarize(s.tokensPerSecond);
+    std::string k = s.isAutomatic ? "auto" : std::to_string(s.k);
+    text.add("%5u %5s %9.1f  (%.1f to %.1f) %12.3f ", s.batch, k.c_str(),
+             of.median, of.lower, of.upper, of.median / best);
+    for (uint64_t rounds : s.rounds)
+      text.add(" %llu", (unsigned long long)rounds);
+    text.add("\n");
+  }
+}
+
 static void addGroups(Text &text, const char *title,
                       const std::vector<Group> &groups, double whole) {
   text.add(" %-16s commands        ms   share    waiting   GB/s  of limit\n",
@@ -202,6 +221,8 @@ std::string bench::textReport(const Results &r, const Options &o) {
     addPrefill(text, r, o);
   if (!r.speculative.empty())
     addSpeculative(text, r, o);
+  if (!r.sessions.empty())
+    addSessions(text, r);
   if (!r.points.empty()) {
     addRound(text, r, o);
     addUnsettled(text, r, o);

@@ -20,19 +20,22 @@ static const char *const kExamples = R"(Examples:
   mtp-bench model.bin --pin --acceptance=0.8,0.6,0.4
   mtp-bench model.bin --measure decode,rows --context 64,1024 -b 1,4
   mtp-bench model.bin --measure speculative --ids 1,2,3 --max-tokens 200 --json
+  mtp-bench model.bin --measure sessions --ids 1,2,3 -b 1,4,16 --max-tokens 200
   mtp-bench model.bin --estimate fastest --svg round.svg --profile round.json
 )";
 
 static void addMeasureFlags(CLI::App &app, Options &o) {
   addOption(app, "--measure", "WHAT,..",
-            "Any of decode, rows, prefill, speculative (default: all)",
+            "Any of decode, rows, prefill, speculative, sessions (default: all "
+            "but sessions)",
             /*repeats=*/true, [&o](const std::string &name, std::string rest) {
               for (size_t comma = 0; comma != std::string::npos;) {
                 comma = rest.find(',');
                 std::string what = rest.substr(0, comma);
                 if (!isMeasurement(what))
-                  throwExpected(name, "decode, rows, prefill or speculative",
-                                what);
+                  throwExpected(
+                      name, "decode, rows, prefill, speculative or sessions",
+                      what);
                 o.measure.push_back(what);
                 if (comma != std::string::npos)
                   rest.erase(0, comma + 1);
@@ -90,7 +93,7 @@ static void addFlags(CLI::App &app, Options &o) {
 
 /// Flags that no measurement of the run has a use for.
 static Status checkFlags(CLI::App &app, const Options &o) {
-  bool rounds = o.wants("speculative");
+  bool rounds = o.wants("speculative"), sessions = o.wantsSessions();
   struct Need {
     const char *flag;
     bool isMet;
@@ -98,9 +101,9 @@ static Status checkFlags(CLI::App &app, const Options &o) {
   };
   const Need needs[] = {
       {"--prefill", o.wants("prefill"), "--measure=prefill"},
-      {"--k", rounds, "--measure=speculative"},
+      {"--k", rounds || sessions, "--measure=speculative or sessions"},
       {"--acceptance", rounds, "--measure=speculative"},
-      {"--ids", rounds, "--measure=speculative"},
+      {"--ids", rounds || sessions, "--measure=speculative or sessions"},
       {"--max-tokens", !o.ids.empty(), "--ids"},
       {"--profile", o.hasPoints(),
        "--measure=decode, rows or speculative without --ids"},
@@ -110,6 +113,8 @@ static Status checkFlags(CLI::App &app, const Options &o) {
     if (app.count(need.flag) > 0 && !need.isMet)
       return invalidArgument(
           strCat("expected ", need.what, " with ", need.flag));
+  if (sessions && o.ids.empty())
+    return invalidArgument("expected --ids with --measure=sessions");
   if (!o.svg.empty() && o.svg == o.profile)
     return invalidArgument(
         strCat("expected two files for --svg and --profile, got '", o.svg,
