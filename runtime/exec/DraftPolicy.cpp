@@ -43,7 +43,7 @@ static constexpr double kTrialShare = 0.005;
 static constexpr double kMostCredit = 24, kFirstCredit = 4, kGapLoss = 1.5;
 
 /// The first k, before anything is known.
-static constexpr uint32_t kStart = 2;
+static constexpr uint32_t kStart = 4;
 
 //===----------------------------------------------------------------------===//
 // What is accepted
