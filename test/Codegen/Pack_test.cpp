@@ -17,7 +17,7 @@ using Longs = std::vector<int64_t>;
 /// Packs rows with one number and one mask each, and compares.
 static void expectPacked(const Kernel &kernel, const Ints &positions) {
   size_t rows = positions.size();
-  Ints tokens, wantPositions(rows, -1), wantTokens(rows, 0), wantPlaces;
+  Ints tokens, wantPositions(rows, -1), wantTokens(rows, -1), wantPlaces;
   Longs masks, wantMasks(rows, 0);
   int32_t live = 0;
   for (size_t row = 0; row < rows; ++row) {

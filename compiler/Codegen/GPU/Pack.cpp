@@ -88,7 +88,7 @@ void RowPacker::emit() {
   Value end = kb.extend(live, kb.i64Type());
   kb.forRange(kb.add(end, kb.thread()), rows, kb.threads(), [&](Value row) {
     for (int64_t i = 0; i < count; ++i)
-      kb.storeOwn(kb.constant(typeOf(i), i == 0 ? -1 : 0),
+      kb.storeOwn(kb.constant(typeOf(i), isMask(i) ? 0 : -1),
                   at(count + i, i, row));
   });
 }

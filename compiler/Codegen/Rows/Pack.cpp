@@ -48,7 +48,7 @@ static void emitPackRows(KernelBuilder &kb, exec::PackRowsKernelAttr kernel) {
       kb.storeI32(end, live, zero);
       kb.forRange(end, rows, 1, [&](Value row) {
         for (const PackedNumber &of : numbers)
-          kb.storeOne(kb.constant(of.type, &of == &numbers.front() ? -1 : 0),
+          kb.storeOne(kb.constant(of.type, of.bytes == 4 ? -1 : 0),
                       kb.at(of.to, row, of.bytes));
       });
     });

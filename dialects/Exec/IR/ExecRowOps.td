@@ -248,7 +248,8 @@ def Exec_PackOp : Exec_CallOp<"pack", [
   let description = [{
     Rows at a position that is not negative live. Their positions and what else
     the operands have of them come first, in their order, and are followed by
-    dead rows: of position -1, and 0 of all else. `places` says of every row as
+    dead rows: -1 of each number, and masks of no bit. So who computes dead rows
+    as well writes no entry of a cache for them. `places` says of every row as
     it was where it is now, -1 of one that is dead, and `live` how many are not.
     Masks are numbers of i64, behind those of i32.
 
