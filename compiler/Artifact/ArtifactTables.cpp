@@ -161,6 +161,8 @@ static schema::Rebuild rebuildOf(mlir::mtp::Rebuild rebuild) {
     return schema::Rebuild::Tokens;
   case mlir::mtp::Rebuild::Never:
     return schema::Rebuild::Never;
+  case mlir::mtp::Rebuild::Save:
+    return schema::Rebuild::Save;
   }
   llvm_unreachable("all rebuilds have a case");
 }

@@ -150,7 +150,7 @@ void CheckUpkeepPass::checkState(StateOp state) {
                 << "; every slot has its memory for nothing";
     return;
   }
-  if (isGiven || accesses.prefillWrite)
+  if (isGiven || accesses.prefillWrite || state.getRebuild() == Rebuild::Save)
     return;
   if (!accesses.write) {
     InFlightDiagnostic diag = warn(state)
@@ -165,9 +165,9 @@ void CheckUpkeepPass::checkState(StateOp state) {
       warn(state)
       << "the state @" << name
       << " is lost when a sequence is preempted: rounds carry it on, and no "
-         "prefill writes it; write it in an mtp.prefill, from the prompt's "
-         "tokens or with its initial value, or declare it 'rebuild tokens' if "
-         "it holds the known tokens";
+         "prefill writes it; declare it 'rebuild save', so that the host keeps "
+         "it, or 'rebuild tokens' if it holds the known tokens, or write it in "
+         "an mtp.prefill, from the prompt's tokens or with its initial value";
   diag.attachNote(accesses.carried->getLoc())
       << "what an earlier round left is read here";
   diag.attachNote(accesses.write->getLoc()) << "written here";

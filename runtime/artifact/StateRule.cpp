@@ -29,6 +29,16 @@ static bool isValue(double value, schema::DType type) {
   }
 }
 
+/// What the host keeps over a preemption is small.
+static Status verifySaved(const schema::State &state, uint64_t slots) {
+  MTP_ASSIGN_OR_RETURN(uint64_t bytes,
+                       tensorBytes(state.dtype(), state.shape()));
+  if (bytes / slots <= kMostSavedBytes)
+    return okStatus();
+  return dataLoss(strCat("upkeep: expected at most ", kMostSavedBytes,
+                         " bytes of a slot to save, got ", bytes / slots));
+}
+
 static Status verifySlots(const schema::Artifact &artifact,
                           const schema::State &state) {
   const schema::Envelope *e = artifact.envelope();
@@ -56,6 +66,8 @@ static Status verifySlots(const schema::Artifact &artifact,
     return okStatus();
   case schema::Rebuild::Never:
     return okStatus();
+  case schema::Rebuild::Save:
+    return verifySaved(state, e->max_batch());
   }
   return dataLoss(
       strCat("upkeep.rebuild: unknown value ", unsigned(upkeep.rebuild())));

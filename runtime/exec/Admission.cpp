@@ -65,11 +65,16 @@ Result<SequenceId> Session::Impl::add(Request request) {
   MTP_ASSIGN_OR_RETURN(KeptLogits logits,
                        KeptLogits::reserve(options.logits, request.maxTokens,
                                            inner.envelope->vocab, memory));
+  MTP_ASSIGN_OR_RETURN(MemoryReservation savedMemory,
+                       hostMemory().reserve(slotStates->savedBytes(),
+                                            "the saved states of a sequence",
+                                            memory));
   SequenceId id = nextId++;
   Sequence &sequence = sequences[id];
   sequence.id = id;
   sequence.request = std::move(request);
   sequence.logits = std::move(logits);
+  sequence.savedMemory = std::move(savedMemory);
   sequence.arrival = statistics.prefillTokens;
   setK(sequence);
   waiting.insert(id);
@@ -87,7 +92,7 @@ Status Session::Impl::cancel(SequenceId id) {
   if (sequence.phase == Sequence::Phase::Done)
     return okStatus();
   giveUpSlot(sequence);
-  sequence.logits.finish();
+  sequence.giveBackMemory();
   waiting.erase(id);
   if (flight && admitted.empty() && failure.isOk())
     executable->stopRounds();
@@ -228,11 +233,16 @@ Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
 /// Takes slot and pages from the sequence that came last. It will be prefilled
 /// again, output included, and goes on with the same tokens: what a row
 /// computes does not depend on the rows beside it, and who multiplies it stays.
-void Session::Impl::preemptYoungest() {
+/// What rounds alone can have made of its states is saved. A sequence that has
+/// not run since it was preempted last has that still.
+Status Session::Impl::preemptYoungest() {
   Sequence &sequence = sequences.at(*admitted.rbegin());
+  if (sequence.phase == Sequence::Phase::Running && slotStates->savedBytes())
+    MTP_RETURN_IF_ERROR(slotStates->save(sequence.slot, sequence.saved));
   giveUpSlot(sequence);
   sequence.phase = Sequence::Phase::Waiting;
   waiting.insert(sequence.id);
   ++sequence.statistics.preemptions;
   ++statistics.preemptions;
+  return okStatus();
 }

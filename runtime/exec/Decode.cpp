@@ -32,13 +32,13 @@ void Session::Impl::giveBackAhead() {
 /// Gives every sequence of the next round its pages, oldest first. Where they
 /// are short, pages for rounds ahead go first, then sequences from the other
 /// end. Who has lost its own is not in the round.
-void Session::Impl::makeRoom(RoundPlan &plan) {
+Status Session::Impl::makeRoom(RoundPlan &plan) {
   bool isTight = false;
   for (auto [sequence, drafts] : plan.rows) {
     while (sequence->phase == Sequence::Phase::Running &&
            !kv->grow(sequence->slot, sequence->length + plan.k + 1)) {
       if (isTight)
-        preemptYoungest();
+        MTP_RETURN_IF_ERROR(preemptYoungest());
       else
         giveBackAhead();
       isTight = true;
@@ -47,6 +47,7 @@ void Session::Impl::makeRoom(RoundPlan &plan) {
   std::erase_if(plan.rows, [](const RoundPlan::Row &row) {
     return row.sequence->phase != Sequence::Phase::Running;
   });
+  return okStatus();
 }
 
 /// How many rounds may follow each other. With a prompt between two chunks, or
@@ -106,7 +107,7 @@ Status Session::Impl::startFlight() {
   Flight next;
   next.start = clock();
   RoundPlan plan = planRound();
-  makeRoom(plan);
+  MTP_RETURN_IF_ERROR(makeRoom(plan));
   if (plan.rows.empty())
     return okStatus();
   uint32_t rounds = roundsFor(plan);

@@ -228,6 +228,8 @@ Status Session::Impl::finishPrefill(Sequence &sequence, Binding logits) {
   std::erase(prefilling, sequence.id);
   sequence.phase = Sequence::Phase::Running;
   sequence.logitsRows.clear();
+  if (!sequence.saved.empty())
+    MTP_RETURN_IF_ERROR(slotStates->restore(sequence.slot, sequence.saved));
   MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens,
                        host->emitted(sequence.slot));
   if (tokens.size() == 1 && sequence.output.empty())

@@ -69,6 +69,10 @@ struct Sequence {
   bool choosesK = false;
   /// What its drafts have come to.
   DraftHistory drafts;
+  /// What the host keeps of the slot's states while the sequence has none, from
+  /// its first preemption on, and the memory for it.
+  std::vector<uint8_t> saved;
+  MemoryReservation savedMemory;
   /// Prompt tokens that the session had computed when it came: its age, by
   /// which it gets its turn among shorter prompts.
   uint64_t arrival = 0;
@@ -98,6 +102,13 @@ struct Sequence {
   /// The rows of logits that the last round's tokens are from, where logits are
   /// kept and these are not the first ones.
   std::vector<uint32_t> logitsRows;
+
+  /// Gives back what was reserved for what will not come.
+  void giveBackMemory() {
+    logits.finish();
+    saved = {};
+    savedMemory.shrinkTo(0);
+  }
 
   /// Tokens of `context` that prefill has yet to compute.
   uint64_t rest() const { return context.size() - length; }
@@ -185,7 +196,7 @@ public:
   Status release(SequenceId id);
   int64_t takePages(Sequence &sequence, uint32_t slot, uint64_t keptPages);
   Status admitWaiting();
-  void preemptYoungest();
+  Status preemptYoungest();
 
   // Prefill.cpp
   Status prefillPhase();
@@ -209,7 +220,7 @@ public:
   Status readFlight();
   Status landFlight();
   void giveBackAhead();
-  void makeRoom(RoundPlan &plan);
+  Status makeRoom(RoundPlan &plan);
   uint32_t roundsFor(const RoundPlan &plan);
   void lookAhead(Sequence &sequence, uint32_t k, uint32_t rounds);
   uint64_t nextPositions(const RoundPlan &plan) const;

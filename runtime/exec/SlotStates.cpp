@@ -45,8 +45,10 @@ Status SlotStates::start(const Artifact &artifact) {
     const State &state = artifact.states[i];
     const StateRule &rule = state.rule;
     if (!rule.shared) {
+      bool isSaved = rule.rebuild == schema::Rebuild::Save;
       states.push_back({i, filled(state.bytes / slots, state.dtype, rule.init),
-                        rule.rebuild == schema::Rebuild::Tokens});
+                        rule.rebuild == schema::Rebuild::Tokens, isSaved});
+      saved += isSaved ? state.bytes / slots : 0;
       continue;
     }
     // The memory of states is zeroed.
@@ -71,6 +73,33 @@ Status SlotStates::admit(uint32_t slot, std::span<const int32_t> tokens) {
     }
     MTP_RETURN_IF_ERROR(
         executable.write(rangeOf(state.state, slot, size), source, size));
+  }
+  return okStatus();
+}
+
+Status SlotStates::save(uint32_t slot, std::vector<uint8_t> &bytes) {
+  bytes.resize(saved);
+  uint64_t at = 0;
+  for (const PerSlot &state : states) {
+    if (!state.isSaved)
+      continue;
+    uint64_t size = state.initial.size();
+    MTP_RETURN_IF_ERROR(executable.read(rangeOf(state.state, slot, size),
+                                        bytes.data() + at, size));
+    at += size;
+  }
+  return okStatus();
+}
+
+Status SlotStates::restore(uint32_t slot, std::span<const uint8_t> bytes) {
+  uint64_t at = 0;
+  for (const PerSlot &state : states) {
+    if (!state.isSaved)
+      continue;
+    uint64_t size = state.initial.size();
+    MTP_RETURN_IF_ERROR(executable.write(rangeOf(state.state, slot, size),
+                                         bytes.data() + at, size));
+    at += size;
   }
   return okStatus();
 }

@@ -24,6 +24,14 @@ public:
   /// after a preemption also all that it had generated, the anchor's last.
   Status admit(uint32_t slot, std::span<const int32_t> tokens);
 
+  /// Bytes of a slot that save() keeps; 0 where there is nothing to keep.
+  uint64_t savedBytes() const { return saved; }
+  /// Copies out what the host keeps over a preemption (Rebuild::Save). No round
+  /// is under way.
+  Status save(uint32_t slot, std::vector<uint8_t> &bytes);
+  /// Writes that back, when the tokens have been run again.
+  Status restore(uint32_t slot, std::span<const uint8_t> bytes);
+
 private:
   explicit SlotStates(Executable &executable) : executable(executable) {}
   Status start(const Artifact &artifact);
@@ -34,10 +42,12 @@ private:
     /// What a slot's range holds at first.
     std::vector<uint8_t> initial;
     bool hasTokens;
+    bool isSaved;
   };
 
   Executable &executable;
   std::vector<PerSlot> states;
+  uint64_t saved = 0;
   std::vector<uint8_t> buffer;
 };
 

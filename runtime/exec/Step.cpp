@@ -101,7 +101,7 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
 void Session::Impl::finish(Sequence &sequence, FinishReason reason,
                            Status error) {
   giveUpSlot(sequence);
-  sequence.logits.finish();
+  sequence.giveBackMemory();
   sequence.phase = Sequence::Phase::Done;
   sequence.finish = reason;
   SequenceUpdate &update = updates[sequence.id];

@@ -35,6 +35,9 @@ inline constexpr uint32_t kMostIds = 1 << 22;
 inline constexpr uint32_t kMostLayers = 4096, kMostEntry = 1 << 20;
 /// Rows by which a state comes back behind a prefix: each reuse runs them.
 inline constexpr uint32_t kMostRebuildRows = 4096;
+/// Bytes of a slot's state that the host keeps over a preemption (`save`): it
+/// is to be small beside what is computed again.
+inline constexpr uint64_t kMostSavedBytes = 1 << 16;
 
 /// Ways in which the CPU's threads go through one program. The compiler splits
 /// a program with more; the loader keeps a step of each command for each.

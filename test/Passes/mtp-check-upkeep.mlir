@@ -33,8 +33,9 @@ mtp.prefill @prompt k 0 {
 // or a prefill writes comes back.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @length : i32
-// expected-warning @+1 {{the state @lost is lost when a sequence is preempted: rounds carry it on, and no prefill writes it; write it in an mtp.prefill, from the prompt's tokens or with its initial value, or declare it 'rebuild tokens' if it holds the known tokens}}
+// expected-warning @+1 {{the state @lost is lost when a sequence is preempted: rounds carry it on, and no prefill writes it; declare it 'rebuild save', so that the host keeps it, or 'rebuild tokens' if it holds the known tokens, or write it in an mtp.prefill, from the prompt's tokens or with its initial value}}
 mtp.state @lost : i32
+mtp.state @saved : i32 rebuild save
 mtp.state @scratch : i32
 mtp.state @filled : i32
 mtp.state @known[max_context + 1] : i32 rebuild tokens
@@ -52,6 +53,8 @@ mtp.round @generate k 1 {
   ^bb0(%index: index, %slot: i32):
     // expected-note @+1 {{what an earlier round left is read here}}
     %lost = mtp.load @lost[] : i32
+    %saved = mtp.load @saved[] : i32
+    mtp.store %saved, @saved[] : i32
     %filled = mtp.load @filled[] : i32
     // expected-note @+1 {{read here}}
     %constant = mtp.load @constant[] : i32

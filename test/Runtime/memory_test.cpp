@@ -336,6 +336,34 @@ TEST(Account, KeptLogitsCountFromAddToRelease) {
   }
 }
 
+TEST(Memory, CountsTheStatesThatAreSavedOfASequence) {
+  FakeOptions fake;
+  fake.hasAudit = true;
+  fake.hasRanges = true;
+  fake.hasFold = true;
+  fake.foldRebuild = schema::Rebuild::Save;
+  auto model = loadFakeModel(fake);
+  SessionOptions options = oneThread();
+  RoomFor room(costOf(model, options) + 2 * sizeof(int32_t));
+  auto made = Session::create(model, options);
+  ASSERT_TRUE(made.isOk()) << made.status().toString();
+  Session &session = **made;
+  uint64_t before = hostMemory().reserved();
+  Request request;
+  request.prompt = {1, 2, 3};
+  auto first = session.add(request), second = session.add(request);
+  ASSERT_TRUE(first.isOk() && second.isOk());
+  EXPECT_EQ(hostMemory().reserved(), before + 2 * sizeof(int32_t));
+  EXPECT_EQ(session.add(request).status().message().find(
+                "the saved states of a sequence need 4 bytes"),
+            0u);
+  // What has ended is not preempted.
+  ASSERT_TRUE(session.cancel(*first).isOk());
+  EXPECT_EQ(hostMemory().reserved(), before + sizeof(int32_t));
+  drain(session);
+  EXPECT_EQ(hostMemory().reserved(), before);
+}
+
 #ifndef MTP_ADDRESS_SANITIZER
 TEST(Memory, RefusesLogitsUnderALimitOfTheAddressSpace) {
   struct rlimit old;

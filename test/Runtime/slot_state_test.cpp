@@ -198,6 +198,12 @@ TEST(SlotState, UpkeepIsChecked) {
               stateOf(a, "fold").upkeep.rebuild = schema::Rebuild::Tokens;
             }),
             "upkeep: expected 4x96xi32 or longer for tokens, got 4xi32");
+  EXPECT_EQ(
+      message([](auto &a) {
+        stateOf(a, "fold").upkeep.rebuild = schema::Rebuild::Save;
+        stateOf(a, "fold").shape = {4, 16385};
+      }),
+      "upkeep: expected at most 65536 bytes of a slot to save, got 65540");
   EXPECT_EQ(message([](auto &a) { stateOf(a, "marks").shape = {3}; }),
             "upkeep: expected 4 slots as the first dimension, got 3xi32");
   EXPECT_EQ(message([](auto &a) {

@@ -50,6 +50,8 @@ const char *mtp::rebuildName(schema::Rebuild rebuild) {
     return "tokens";
   case schema::Rebuild::Never:
     return "never";
+  case schema::Rebuild::Save:
+    return "save";
   }
   return "unknown";
 }

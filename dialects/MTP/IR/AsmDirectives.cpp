@@ -132,7 +132,8 @@ ParseResult mtp::parseRebuild(OpAsmParser &parser, RebuildAttr &rebuild,
       return failure();
     std::optional<Rebuild> named = symbolizeRebuild(keyword);
     if (!named)
-      return parser.emitError(loc, "expected rows, tokens or never, got '")
+      return parser.emitError(loc,
+                              "expected rows, tokens, never or save, got '")
              << keyword << "'";
     how = *named;
     if (how == Rebuild::Rows && parser.parseInteger(count))

@@ -163,14 +163,29 @@ static LogicalResult verifyRebuild(StateOp op) {
   return success();
 }
 
+/// state_c8
+static LogicalResult verifySaved(StateOp op) {
+  auto envelope = op->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  if (op.getRebuild() != Rebuild::Save || !envelope)
+    return success();
+  int64_t bytes = op.getElementType().getIntOrFloatBitWidth() / 8;
+  for (int64_t size : op.getShape(envelope))
+    bytes *= size; // state_c1
+  if (bytes <= int64_t(::mtp::kMostSavedBytes))
+    return success();
+  return op.emitOpError("expected at most ")
+         << ::mtp::kMostSavedBytes << " bytes of a slot for rebuild save, got "
+         << bytes;
+}
+
 LogicalResult StateOp::verify() {
   if (TypedAttr init = getInitAttr();
       init && init.getType() != getElementType()) // state_c3
     return emitOpError("expected init of ")
            << getElementType() << ", got " << init;
-  return success(succeeded(verifySizes(*this)) &&
-                 succeeded(verifyRebuild(*this)) &&
-                 succeeded(verifyHostState(*this)));
+  return success(
+      succeeded(verifySizes(*this)) && succeeded(verifyRebuild(*this)) &&
+      succeeded(verifySaved(*this)) && succeeded(verifyHostState(*this)));
 }
 
 //===----------------------------------------------------------------------===//

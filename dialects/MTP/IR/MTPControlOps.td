@@ -34,12 +34,16 @@ def MTP_StateOp : MTP_Op<"state", [
     - `tokens`: the state holds the known tokens by their positions; the host
       writes them.
     - `never`: such a sequence runs all its tokens again.
+    - `save`: after a preemption the host writes back what the last round left,
+      once the tokens have been run again. Behind a reused prefix it is what it
+      is at first: `init`, and what a prefill's last row makes of it.
 
     ```mlir
     mtp.state @length : i32
     mtp.state @window[max_k + 1] : i32
     mtp.state @hidden[max_k + 1, 192] : f32 rebuild rows 2
     mtp.state @history[max_context] : i32 init -1 rebuild tokens
+    mtp.state @thinks : i32 rebuild save
     mtp.state shared @active[max_batch] : i32
     ```
 
@@ -60,6 +64,7 @@ def MTP_StateOp : MTP_Op<"state", [
     - (C5) rebuild tokens: one extent, max_context or more, of i32.
     - (C6) a shared state has no rebuild.
     - (C7) a state that the host shares has the form that it wants.
+    - (C8) rebuild save: at most 64 KiB of a slot within the envelope.
   }];
   let arguments = (ins UnitAttr:$shared, SymbolNameAttr:$sym_name,
                        MTP_ExtentArrayAttr:$extents,

@@ -96,7 +96,8 @@ def MTP_Rebuild : MTP_Enum<"Rebuild",
     "how a slot's state comes back where prompt tokens are not run again", [
   I32EnumCase<"Rows", 0, "rows">,      // by a prefill of the last rows
   I32EnumCase<"Tokens", 1, "tokens">,  // it is the tokens that the host knows
-  I32EnumCase<"Never", 2, "never">
+  I32EnumCase<"Never", 2, "never">,
+  I32EnumCase<"Save", 3, "save">       // the host keeps it over a preemption
 ]>;
 def MTP_RebuildAttr : MTP_EnumAttr<MTP_Rebuild, "rebuild">;
 

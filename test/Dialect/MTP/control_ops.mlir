@@ -17,6 +17,8 @@ mtp.state @one_row : f32 init 0.5 rebuild rows 1
 mtp.state @history[max_context] : i32 init -1 rebuild tokens
 // CHECK: mtp.state @counts[max_k, prefill_chunk + 3, max_pages] : i64 rebuild never
 mtp.state @counts[max_k, prefill_chunk + 3, max_pages] : i64 rebuild never
+// CHECK: mtp.state @thinks : i32 rebuild save
+mtp.state @thinks : i32 rebuild save
 // CHECK: mtp.state shared @active[max_batch] : i32
 mtp.state shared @active[max_batch] : i32
 // The others that the host shares.

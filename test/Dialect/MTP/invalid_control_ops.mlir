@@ -100,6 +100,20 @@ mtp.state @length : i64
 
 // -----
 
+// state_c8
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.state' op expected at most 65536 bytes of a slot for rebuild save, got 65544}}
+mtp.state @s[8193] : i64 rebuild save
+}
+
+// -----
+
+// state_c8
+// expected-error @+1 {{expected rows, tokens, never or save, got 'keep'}}
+mtp.state @s : i32 rebuild keep
+
+// -----
+
 // per_slot_c1
 func.func private @f(%slots: tensor<2xi32>, %x: tensor<3xi32>) {
   // expected-error @+1 {{'mtp.per_slot' op expected operands and results with the rows of 'tensor<2xi32>', got 'tensor<3xi32>'}}

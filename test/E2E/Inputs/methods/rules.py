@@ -42,7 +42,7 @@ def is_typical(logits, token):
     return p[token] >= threshold
 
 
-def typical(tokens, k, temperature):
+def typical(tokens, k, temperature, state):
     drafts, _ = draft(tokens, k, temperature)
     kept = 0
     while kept < k and is_typical(logits_behind(tokens + drafts[:kept]), drafts[kept]):
@@ -63,7 +63,24 @@ def drawn(shares, number, sure=decided):
     raise AssertionError("no token")
 
 
-def rejection(tokens, k, temperature):
+def credit(tokens, k, temperature, state):
+    drafts, _ = draft(tokens, k, temperature)
+    for j, x in enumerate(drafts):
+        row, logits = len(tokens) - 1 + j, logits_behind(tokens + drafts[:j])
+        if (best := pick(logits, temperature, row)) == x:
+            state["credit"] = min(state.get("credit", 2) + 1, 2)
+            continue
+        if state.get("credit", 2):
+            rank = sum(other > logits[x] for other in logits)
+            ranked = sorted(logits, reverse=True)
+            decided(ranked[2] - ranked[3], "a rank")
+        if not state.get("credit", 2) or rank >= 3:
+            return drafts[:j] + [best]
+        state["credit"] = state.get("credit", 2) - 1
+    return drafts + [pick(logits_behind(tokens + drafts), temperature, len(tokens) - 1 + k)]
+
+
+def rejection(tokens, k, temperature, state):
     drafts, draft_logits = draft(tokens, k, temperature)
     for j, x in enumerate(drafts):
         row = len(tokens) - 1 + j
@@ -105,7 +122,7 @@ def block_rule(p, drafts, number, sure=decided):
     return kept, drawn(rest, number(0), sure)
 
 
-def block(tokens, k, temperature):
+def block(tokens, k, temperature, state):
     row, drafts, p = len(tokens) - 1, [], []
     for j in range(k + 1):
         logits = logits_behind(tokens + drafts)
@@ -123,9 +140,9 @@ def expected(method, prompt, k, temperature):
     # Where no rule decides, the region of accept does: that of block takes the best.
     plain = 0 if method is block else temperature
     tokens = prompt + [pick(logits_behind(prompt), plain, len(prompt) - 1)]
-    rounds = kept = 0
+    rounds, kept, state = 0, 0, {}
     while len(tokens) < len(prompt) + LENGTH:
-        given = (method(tokens, k, temperature) if k
+        given = (method(tokens, k, temperature, state) if k
                  else [pick(logits_behind(tokens), plain, len(tokens) - 1)])
         tokens += given
         rounds, kept = rounds + 1, kept + len(given) - 1
@@ -177,7 +194,8 @@ def check_laws():
 
 
 def check(name, artifact):
-    method = {"typical": typical, "rejection": rejection, "block": block}[name]
+    method = {"typical": typical, "credit": credit, "rejection": rejection,
+              "block": block}[name]
     if name == "block":
         check_laws()
     total = differing = 0
