@@ -173,7 +173,7 @@ Offset<schema::State> TableBuilder::makeState(exec::StateOp op) {
   auto shape = shapeOf(type);
   auto upkeep = schema::CreateUpkeep(
       fbb, op.getShared(), numberOf(op.getInitAttr()),
-      rebuildOf(op.getRebuild()), uint32_t(op.getRebuildRows()));
+      rebuildOf(op.getRebuild()), uint32_t(op.getRebuildRows()), op.getInput());
   return schema::CreateState(fbb, name, dtypeOf(type.getElementType()), shape,
                              upkeep);
 }

@@ -51,6 +51,11 @@ static LogicalResult lowerPromptRows(PromptRowsOp op,
   return success();
 }
 
+static LogicalResult lowerRowSlots(RowSlotsOp op, LoweringContext &context) {
+  context.map(op.getResult(), context.rowsOf(op.getRows()).slots);
+  return success();
+}
+
 static LogicalResult lowerRegroup(RegroupOp op, LoweringContext &context) {
   context.map(op.getResult(),
               exec::RegroupOp::create(context.builder, op.getLoc(),
@@ -149,6 +154,7 @@ void mlir::mtp::addRoundLowerings(Lowerings &lowerings) {
   lowerings.add(lowerConstant);
   lowerings.add(lowerSlots);
   lowerings.add(lowerPromptRows);
+  lowerings.add(lowerRowSlots);
   lowerings.add(lowerRegroup);
   lowerings.add(lowerPack);
   lowerings.add(lowerUnpack);

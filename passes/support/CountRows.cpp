@@ -24,6 +24,18 @@ static std::optional<Count> regroupedRows(RegroupOp op) {
                 ShapedType::getNumElements(type.getShape().drop_front()));
 }
 
+/// What has as many rows; null where none of the ops below made them.
+static Value slotsOf(Value rows) {
+  Operation *made = rows.getDefiningOp();
+  if (!made)
+    return Value();
+  return llvm::TypeSwitch<Operation *, Value>(made)
+      .Case([](MakeRowsOp op) { return op.getSlots(); })
+      .Case([](MakeTreeRowsOp op) { return op.getSlots(); })
+      .Case([](PromptRowsOp op) { return op.getTokens(); })
+      .Default(Value());
+}
+
 /// The rows of the results; most ops have a row for each of their first
 /// operand.
 static std::optional<Count> resultRows(Operation *op,
@@ -33,6 +45,10 @@ static std::optional<Count> resultRows(Operation *op,
       .Case([&](SlotsOp) { return program.slots; })
       .Case([&](PromptRowsOp) { return program.chunk; })
       .Case([](RegroupOp op) { return regroupedRows(op); })
+      .Case([](RowSlotsOp op) -> Rows {
+        Value slots = slotsOf(op.getRows());
+        return slots ? Rows(exec::rowsOf(slots)) : std::nullopt;
+      })
       .Case([](ReadStateOp op) {
         return exec::rowsOf(op.getSlots()) * int64_t(op.getRows());
       })

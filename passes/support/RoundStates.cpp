@@ -172,6 +172,7 @@ exec::StateOp mlir::mtp::declareState(OpBuilder &builder, StateOp state,
     memory.setInitAttr(state.getInitAttr());
   memory.setRebuild(state.getRebuild());
   memory.setRebuildRows(state.getRebuildRows());
+  memory.setInput(state.getInput());
   return memory;
 }
 

@@ -15,10 +15,8 @@ static_assert(MTP_BOOL == int(ElementType::Bool) &&
               MTP_BF16 == int(ElementType::BF16) &&
               MTP_I32 == int(ElementType::I32));
 
-/// Copies a tensor, once it is known to be what the port takes.
-static Result<Tensor> readInput(const PortType &port, size_t index,
-                                const mtp_tensor &given) {
-  std::string where = strCat("input ", index);
+Result<Tensor> capi::readInput(const PortType &port, const std::string &where,
+                               const mtp_tensor &given) {
   if (given.element < MTP_F32 || given.element > MTP_BOOL)
     return invalidArgument(strCat(where, ": expected an element type of 0 to ",
                                   int(MTP_BOOL), ", got ", given.element));
@@ -32,7 +30,7 @@ static Result<Tensor> readInput(const PortType &port, size_t index,
   Tensor tensor;
   tensor.type.element = ElementType(given.element);
   tensor.type.shape.assign(given.shape, given.shape + given.rank);
-  MTP_RETURN_IF_ERROR(checkInput(port, index, tensor.type, given.bytes));
+  MTP_RETURN_IF_ERROR(checkInput(port, where, tensor.type, given.bytes));
   if (Status status = needArray(given.data, given.bytes, "bytes of data");
       !status.isOk())
     return status.withContext(where);
@@ -51,7 +49,7 @@ static Result<std::vector<Tensor>> run(Session &session, const char *name,
   MTP_RETURN_IF_ERROR(needArray(inputs, count, "inputs"));
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < count; ++i) {
-    auto tensor = readInput(ports[i], i, inputs[i]);
+    auto tensor = readInput(ports[i], strCat("input ", i), inputs[i]);
     if (!tensor)
       return tensor.status().withContext(strCat("@", name));
     tensors.push_back(std::move(*tensor));

@@ -135,6 +135,8 @@ loadModel(const char *path, const mtp_load_options *options) {
   auto result = std::make_unique<mtp_model>();
   MTP_ASSIGN_OR_RETURN(result->model, Model::load(path, how));
   MTP_ASSIGN_OR_RETURN(result->functions, makeFunctions(*result->model));
+  result->requestTypes = result->model->requestInputs();
+  result->requestInputs = makePorts(result->requestTypes);
   if (!result->model->tokenizer().empty()) {
     auto tokenizer = Tokenizer::load(result->model->tokenizer());
     if (!tokenizer)
@@ -216,6 +218,17 @@ mtp_status mtp_model_get_function(const mtp_model *model, size_t index,
   return report(toCaller({sizeof(mtp_function), f.name.c_str(), f.inputs.data(),
                           f.inputs.size(), f.outputs.data(), f.outputs.size()},
                          function, "mtp_function"));
+}
+
+mtp_status mtp_model_get_request_inputs(const mtp_model *model,
+                                        const mtp_port **inputs,
+                                        size_t *count) {
+  MTP_C_RETURN_IF_ERROR(need(model, "a model"));
+  MTP_C_RETURN_IF_ERROR(need(inputs, "room for inputs"));
+  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
+  *inputs = model->requestInputs.data();
+  *count = model->requestInputs.size();
+  return MTP_OK;
 }
 
 //===----------------------------------------------------------------------===//

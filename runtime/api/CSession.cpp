@@ -119,6 +119,28 @@ static Status checkCounts(const mtp_request &given, const Session &session) {
            : failedPrecondition("the artifact has functions only, no model");
 }
 
+/// A name that the model does not have, and one that comes twice, are the
+/// session's to refuse: of more than there can be one is enough.
+static Status readInputs(const mtp_request &given, const Session &session,
+                         Request &request) {
+  std::vector<PortType> ports = session.model()->requestInputs();
+  MTP_RETURN_IF_ERROR(needArray(given.inputs, given.input_count, "inputs"));
+  size_t count = std::min(given.input_count, ports.size() + 1);
+  for (size_t i = 0; i < count; ++i) {
+    const mtp_request_input &input = given.inputs[i];
+    MTP_RETURN_IF_ERROR(need(input.name, "the name of an input"));
+    RequestInput &read = request.inputs.emplace_back();
+    read.name = input.name;
+    auto port = std::ranges::find(ports, read.name, &PortType::name);
+    if (port == ports.end())
+      return okStatus();
+    MTP_ASSIGN_OR_RETURN(
+        read.value,
+        readInput(*port, strCat("input '", read.name, "'"), input.value));
+  }
+  return okStatus();
+}
+
 static Result<Request> readRequest(const mtp_request *request,
                                    const Session &session) {
   MTP_RETURN_IF_ERROR(need(request, "a request"));
@@ -133,6 +155,7 @@ static Result<Request> readRequest(const mtp_request *request,
   r.stopTokens.assign(given.stop_tokens, given.stop_tokens + given.stop_count);
   r.ignoreEos = given.ignore_eos != 0;
   MTP_ASSIGN_OR_RETURN(r.k, readK(given.k, session));
+  MTP_RETURN_IF_ERROR(readInputs(given, session, r));
   return r;
 }
 

@@ -21,6 +21,9 @@ struct mtp_model {
   /// Null when the artifact has none.
   std::shared_ptr<const mtp::Tokenizer> tokenizer;
   std::vector<CFunction> functions;
+  /// What requests may bring. The ports point into the types.
+  std::vector<mtp::PortType> requestTypes;
+  std::vector<mtp_port> requestInputs;
 };
 
 struct mtp_session {
@@ -41,6 +44,11 @@ Status needArray(const void *pointer, size_t count, const char *what);
 /// InvalidArgument for a struct that its *_init function has not filled in: no
 /// struct of ours, old or new, is that small or large.
 Status checkStruct(const void *given, size_t size, const char *type);
+
+/// Copies a tensor, once it is known to be what the port takes. `where` begins
+/// an error: "input 0".
+Result<Tensor> readInput(const PortType &port, const std::string &where,
+                         const mtp_tensor &given);
 
 /// Fills in a struct's size and zeros.
 template <typename T>

@@ -73,6 +73,20 @@ static Status verifySlots(const schema::Artifact &artifact,
       strCat("upkeep.rebuild: unknown value ", unsigned(upkeep.rebuild())));
 }
 
+static Status verifyInput(const schema::State &state) {
+  const schema::Upkeep &upkeep = *state.upkeep();
+  bool isElement = state.dtype() == schema::DType::I32 ||
+                   state.dtype() == schema::DType::F32;
+  if (upkeep.shared() || !isElement)
+    return dataLoss(strCat("upkeep.input: expected a state per slot of i32 or "
+                           "f32, got ",
+                           upkeep.shared() ? "a shared one of " : "",
+                           dtypeName(state.dtype())));
+  if (upkeep.rebuild() != schema::Rebuild::Rows || upkeep.rows() != 1)
+    return dataLoss("upkeep.input: expected nothing to rebuild of an input");
+  return okStatus();
+}
+
 /// Checks a state's upkeep. Type and shape must have passed.
 static Status verifyUpkeep(const schema::Artifact &artifact,
                            const schema::State &state) {
@@ -80,6 +94,8 @@ static Status verifyUpkeep(const schema::Artifact &artifact,
   if (!isValue(upkeep.init(), state.dtype()))
     return dataLoss(strCat("upkeep.init: expected a value of ",
                            dtypeName(state.dtype()), ", got ", upkeep.init()));
+  if (upkeep.input())
+    MTP_RETURN_IF_ERROR(verifyInput(state));
   if (!upkeep.shared())
     return verifySlots(artifact, state);
   if (upkeep.rebuild() != schema::Rebuild::Rows || upkeep.rows() != 1)
@@ -97,7 +113,8 @@ static Result<State> readState(const schema::Artifact &root,
   for (uint32_t d = 0; d < vectorSize(state.shape()); ++d)
     read.shape.push_back(state.shape()->Get(d));
   const schema::Upkeep &upkeep = *state.upkeep();
-  read.rule = {upkeep.shared(), upkeep.init(), upkeep.rebuild(), upkeep.rows()};
+  read.rule = {upkeep.shared(), upkeep.init(), upkeep.rebuild(), upkeep.rows(),
+               upkeep.input()};
   MTP_RETURN_IF_ERROR(verifyUpkeep(root, state));
   return read;
 }

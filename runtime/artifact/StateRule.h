@@ -17,6 +17,8 @@ struct StateRule {
   schema::Rebuild rebuild = schema::Rebuild::Rows;
   /// With Rebuild::Rows: the last tokens whose prefill writes all of it.
   uint32_t rows = 1;
+  /// A request may bring a slot's part; no kernel writes it.
+  bool input = false;
 };
 
 } // namespace mtp

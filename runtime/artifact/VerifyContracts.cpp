@@ -80,7 +80,7 @@ Status mtp::verifyWritable(const Artifact &artifact, const Place &place) {
     return okStatus();
   case schema::Space::State: {
     std::string_view name = artifact.states[place.index].name;
-    if (!isHostState(name))
+    if (!isHostState(name) && !artifact.states[place.index].rule.input)
       return okStatus();
     return dataLoss(strCat("a kernel may not write to state '", name,
                            "', which is the host's"));

@@ -82,6 +82,8 @@ static Status verifyState(const Artifact &artifact, const Need &need) {
   if (state.rule.shared != need.isShared)
     return dataLoss(strCat(where, "expected one ",
                            need.isShared ? "for all slots" : "per slot"));
+  if (state.rule.input)
+    return dataLoss(strCat(where, "expected no input of requests"));
   return okStatus();
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 using namespace mtp;
 
@@ -62,6 +63,9 @@ Status Session::Impl::checkRequest(const Request &request) const {
 Result<SequenceId> Session::Impl::add(Request request) {
   MTP_RETURN_IF_ERROR(checkUsable());
   MTP_RETURN_IF_ERROR(checkRequest(request));
+  MTP_ASSIGN_OR_RETURN(
+      InputBytes inputs,
+      readInputs(inner.artifact(), std::exchange(request.inputs, {})));
   MTP_ASSIGN_OR_RETURN(KeptLogits logits,
                        KeptLogits::reserve(options.logits, request.maxTokens,
                                            inner.envelope->vocab, memory));
@@ -73,6 +77,8 @@ Result<SequenceId> Session::Impl::add(Request request) {
   Sequence &sequence = sequences[id];
   sequence.id = id;
   sequence.request = std::move(request);
+  sequence.inputHash = hashInputs(inputs);
+  sequence.inputs = std::move(inputs);
   sequence.logits = std::move(logits);
   sequence.savedMemory = std::move(savedMemory);
   sequence.arrival = statistics.prefillTokens;
@@ -131,15 +137,18 @@ static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
   return row;
 }
 
-/// Whether a prompt that is being prefilled fills pages that `context` can
+/// Whether a prompt that is being prefilled fills pages that `sequence` can
 /// share once they are there: computing them twice would cost more than a later
 /// pass.
-bool Session::Impl::isWorthWaiting(std::span<const int32_t> context) const {
+bool Session::Impl::isWorthWaiting(const Sequence &sequence) const {
   if (!kv->sharesPrefixes())
     return false;
   uint64_t page = inner.envelope->pageTokens;
   auto fillsPages = [&](SequenceId id) {
     const Sequence &other = sequences.at(id);
+    if (other.inputHash != sequence.inputHash)
+      return false;
+    const std::vector<int32_t> &context = sequence.context;
     auto [end, otherEnd] =
         std::mismatch(context.begin(), context.end(), other.context.begin(),
                       other.context.end());
@@ -160,7 +169,7 @@ int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot,
     sequence.makers = planPages(sequence.request.prompt.size());
   int64_t reused =
       kv->begin(slot, sequence.context, sequence.context.size() + options.k + 1,
-                {sequence.makers, sequence.wasAdmitted});
+                {sequence.makers, sequence.wasAdmitted, sequence.inputHash});
   if (reused < 0)
     return -1;
   // A page is left for everyone who runs: else the newcomer would be the first
@@ -190,7 +199,7 @@ Status Session::Impl::admitWaiting() {
     if (!sequence.output.empty())
       sequence.context.insert(sequence.context.end(), sequence.output.begin(),
                               sequence.output.end() - 1);
-    if (isWorthWaiting(sequence.context)) {
+    if (isWorthWaiting(sequence)) {
       ++keptSlots;
       keptPages += kv->pagesFor(sequence.context.size() + options.k + 1);
       continue;
@@ -222,7 +231,7 @@ Status Session::Impl::admit(Sequence &sequence, uint32_t slot,
   std::vector<int32_t> known = sequence.context;
   if (!sequence.output.empty())
     known.push_back(sequence.output.back());
-  MTP_RETURN_IF_ERROR(slotStates->admit(slot, known));
+  MTP_RETURN_IF_ERROR(slotStates->admit(slot, known, sequence.inputs));
   MTP_RETURN_IF_ERROR(host->setSampling(
       slot, samplingRow(sequence.request.sampling, options.logits)));
   std::vector<int32_t> stops = stopTokensOf(sequence.request);

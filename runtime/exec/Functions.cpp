@@ -8,16 +8,15 @@
 
 using namespace mtp;
 
-Status mtp::checkInput(const PortType &port, size_t index,
+Status mtp::checkInput(const PortType &port, std::string_view which,
                        const TensorType &type, uint64_t bytes) {
   if (type != port.type)
-    return invalidArgument(strCat("input ", index, ": expected ",
-                                  toString(port.type), ", got ",
-                                  toString(type)));
+    return invalidArgument(strCat(which, ": expected ", toString(port.type),
+                                  ", got ", toString(type)));
   uint64_t expected = elementCount(type) * elementBytes(type.element);
   if (bytes != expected)
-    return invalidArgument(strCat("input ", index, ": expected ", expected,
-                                  " bytes, got ", bytes));
+    return invalidArgument(
+        strCat(which, ": expected ", expected, " bytes, got ", bytes));
   return okStatus();
 }
 
@@ -27,8 +26,8 @@ static Status checkInputs(const std::vector<PortType> &ports,
     return invalidArgument(
         strCat("expected ", ports.size(), " inputs, got ", inputs.size()));
   for (size_t i = 0; i < ports.size(); ++i)
-    MTP_RETURN_IF_ERROR(
-        checkInput(ports[i], i, inputs[i].type, inputs[i].bytes.size()));
+    MTP_RETURN_IF_ERROR(checkInput(ports[i], strCat("input ", i),
+                                   inputs[i].type, inputs[i].bytes.size()));
   return okStatus();
 }
 

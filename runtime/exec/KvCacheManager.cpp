@@ -88,7 +88,7 @@ KvCacheManager::match(std::span<const int32_t> tokens,
     return chain;
   // The tokens behind a page, which belong to its key, must be there, too.
   uint64_t behind = std::max(config.lookahead, config.rerun);
-  PrefixIndex::Place place;
+  PrefixIndex::Place place{PrefixIndex::kRoot, making.inputs};
   for (uint64_t end = config.pageTokens; end + behind <= tokens.size();
        end += config.pageTokens) {
     auto find = [&](PageMaker maker) {
@@ -128,6 +128,7 @@ int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
     makers[i] = chain[i].maker;
   }
   slots[slot].length = uint64_t(chain.size()) * config.pageTokens;
+  slots[slot].place.chain = making.inputs;
   grow(slot, capacity);
   return int64_t(slots[slot].length);
 }

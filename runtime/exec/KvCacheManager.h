@@ -54,10 +54,12 @@ public:
 
   /// Who is to compute a slot's first pages; the plan's kernels compute what is
   /// behind these. `isExact`: pages of others are taken only if they were made
-  /// so; else any are, the same where there is a choice.
+  /// so; else any are, the same where there is a choice. `inputs`: of what else
+  /// entries may depend on; pages with others are not taken.
   struct Making {
     std::span<const PageMaker> pages;
     bool isExact = false;
+    Hash128 inputs;
 
     PageMaker of(size_t page) const {
       return page < pages.size() ? pages[page] : PageMaker::Plan;
@@ -69,7 +71,7 @@ public:
   /// nothing, when pages are short. What is taken is a whole number of pages,
   /// and leaves the last `rerun` tokens to prefill.
   int64_t begin(uint32_t slot, std::span<const int32_t> tokens,
-                uint64_t capacity, Making making = {{}, false});
+                uint64_t capacity, Making making = {{}, false, {}});
 
   /// Who made, or is to make, the first pages of a slot: what begin() was told,
   /// but for the pages that it took.

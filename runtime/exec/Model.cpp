@@ -1,6 +1,7 @@
 //===- Model.cpp - A loaded artifact --------------------------------------===//
 
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/RequestPorts.h"
 
 using namespace mtp;
 
@@ -112,4 +113,8 @@ Result<std::vector<PortType>>
 Model::functionOutputs(std::string_view name) const {
   MTP_ASSIGN_OR_RETURN(uint32_t program, impl->programs.function(name));
   return portTypes(impl->plan().programs[program].outputs);
+}
+
+std::vector<PortType> Model::requestInputs() const {
+  return mtp::requestInputs(impl->artifact());
 }

@@ -6,14 +6,14 @@
 #include "mtp/result.h"
 #include "mtp/tensor.h"
 
-#include <cstddef>
+#include <string_view>
 
 namespace mtp {
 
-/// InvalidArgument when type or bytes of input `index` are not its port's:
-/// "input 0: expected 4xf32, got 3xf32".
-Status checkInput(const PortType &port, size_t index, const TensorType &type,
-                  uint64_t bytes);
+/// InvalidArgument when type or bytes of an input are not its port's:
+/// "input 0: expected 4xf32, got 3xf32", where `which` is "input 0".
+Status checkInput(const PortType &port, std::string_view which,
+                  const TensorType &type, uint64_t bytes);
 
 } // namespace mtp
 

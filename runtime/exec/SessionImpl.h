@@ -53,7 +53,10 @@ struct Sequence {
   enum class Phase : uint8_t { Waiting, Prefilling, Running, Done };
 
   SequenceId id = 0;
+  /// Without its inputs.
   Request request;
+  InputBytes inputs;
+  Hash128 inputHash;
   Phase phase = Phase::Waiting;
   std::vector<int32_t> output;
   FinishReason finish = FinishReason::None;
@@ -323,7 +326,7 @@ private:
   KvConfig kvConfig() const;
   Status startGeneration();
   Status checkRequest(const Request &request) const;
-  bool isWorthWaiting(std::span<const int32_t> context) const;
+  bool isWorthWaiting(const Sequence &sequence) const;
   Status admit(Sequence &sequence, uint32_t slot, uint64_t reused);
   void giveUpSlot(Sequence &sequence);
   Status keepLogits(Sequence &sequence, Binding row);

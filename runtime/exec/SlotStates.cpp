@@ -61,7 +61,8 @@ Status SlotStates::start(const Artifact &artifact) {
   return okStatus();
 }
 
-Status SlotStates::admit(uint32_t slot, std::span<const int32_t> tokens) {
+Status SlotStates::admit(uint32_t slot, std::span<const int32_t> tokens,
+                         const InputBytes &inputs) {
   for (const PerSlot &state : states) {
     uint64_t size = state.initial.size();
     const uint8_t *source = state.initial.data();
@@ -71,6 +72,8 @@ Status SlotStates::admit(uint32_t slot, std::span<const int32_t> tokens) {
                   std::min<uint64_t>(tokens.size_bytes(), size));
       source = buffer.data();
     }
+    if (auto given = inputs.find(state.state); given != inputs.end())
+      source = given->second.data();
     MTP_RETURN_IF_ERROR(
         executable.write(rangeOf(state.state, slot, size), source, size));
   }

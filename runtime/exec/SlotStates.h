@@ -4,6 +4,7 @@
 #define MTP_RUNTIME_EXEC_SLOTSTATES_H
 
 #include "runtime/device/Device.h"
+#include "runtime/exec/RequestPorts.h"
 
 #include <cstdint>
 #include <memory>
@@ -21,8 +22,10 @@ public:
                                                     Executable &executable);
 
   /// Prepares a slot for a sequence that starts with `tokens`: its prompt, and
-  /// after a preemption also all that it had generated, the anchor's last.
-  Status admit(uint32_t slot, std::span<const int32_t> tokens);
+  /// after a preemption also all that it had generated, the anchor's last; and
+  /// that has brought `inputs`.
+  Status admit(uint32_t slot, std::span<const int32_t> tokens,
+               const InputBytes &inputs);
 
   /// Bytes of a slot that save() keeps; 0 where there is nothing to keep.
   uint64_t savedBytes() const { return saved; }

@@ -36,6 +36,9 @@ mtp.state @length : i32
 // expected-warning @+1 {{the state @lost is lost when a sequence is preempted: rounds carry it on, and no prefill writes it; declare it 'rebuild save', so that the host keeps it, or 'rebuild tokens' if it holds the known tokens, or write it in an mtp.prefill, from the prompt's tokens or with its initial value}}
 mtp.state @lost : i32
 mtp.state @saved : i32 rebuild save
+mtp.state @most : i32 init 4 input
+// expected-warning @+1 {{nothing reads the input @bias, so that it makes no difference what a request brings}}
+mtp.state @bias[8] : f32 input
 mtp.state @scratch : i32
 mtp.state @filled : i32
 mtp.state @known[max_context + 1] : i32 rebuild tokens
@@ -53,6 +56,7 @@ mtp.round @generate k 1 {
   ^bb0(%index: index, %slot: i32):
     // expected-note @+1 {{what an earlier round left is read here}}
     %lost = mtp.load @lost[] : i32
+    %most = mtp.load @most[] : i32
     %saved = mtp.load @saved[] : i32
     mtp.store %saved, @saved[] : i32
     %filled = mtp.load @filled[] : i32

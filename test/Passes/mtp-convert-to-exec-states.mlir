@@ -150,3 +150,34 @@ exec.program @tree function {
   exec.output "y" %y : tensor<3x16xf32>
 }
 }
+
+// -----
+
+// The slots of rows are what they were made of, or a chunk's; each row reads what its
+// slot has.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.state shared @prompt_tokens : memref<1x8xi32>
+exec.state shared @prompt_positions : memref<1x8xi32>
+exec.state shared @prompt_slots : memref<8xi32>
+exec.state @bias : memref<4x8xf32> input
+// CHECK-LABEL: exec.program @round decode
+// CHECK: %[[OF:.*]] = exec.input "of" : tensor<4xi32>
+// CHECK: exec.read_state %{{.*}} of %[[OF]] : {{.*}} -> tensor<4x8xf32>
+exec.program @round decode k 1 n 2 to 2 {
+  %of = exec.input "of" : tensor<4xi32>
+  %at = exec.input "at" : tensor<4xi32>
+  %rows = mtp.make_rows %of, %at : tensor<4xi32>
+  %slots = mtp.row_slots %rows : tensor<4xi32>
+  %b = mtp.read_state @bias of %slots : tensor<4xi32> -> tensor<4x8xf32>
+  exec.output "own" %b : tensor<4x8xf32>
+}
+// CHECK-LABEL: exec.program @prompt prefill
+// CHECK: %[[S:.*]] = exec.ref @prompt_slots : memref<8xi32>
+// CHECK: exec.read_state %{{.*}} of %[[S]] : {{.*}} -> tensor<8x8xf32>
+exec.program @prompt prefill k 0 n 8 to 8 {
+  %t, %rows = mtp.prompt_rows : tensor<8xi32>
+  %slots = mtp.row_slots %rows : tensor<8xi32>
+  %b = mtp.read_state @bias of %slots : tensor<8xi32> -> tensor<8x8xf32>
+  exec.output "own" %b : tensor<8x8xf32>
+}
+}

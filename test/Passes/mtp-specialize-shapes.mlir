@@ -33,6 +33,8 @@
 // CHECK-DAG: exec.state shared @prompt_positions : memref<3x32xi32>
 // CHECK-DAG: exec.state shared @prompt_slots : memref<32xi32>
 // CHECK-DAG: exec.state shared @prompt_sequences : memref<5x2xi32>
+// CHECK-DAG: exec.state @bias : memref<2x8xf32> init 5.000000e-01 input
+// CHECK-DAG: exec.state @kept : memref<2xi32> rebuild save
 // CHECK-NOT: mtp.state
 // CHECK-NOT: mtp.round
 
@@ -60,6 +62,7 @@
 // CHECK: mtp.mask_first {{.*}} : tensor<?x8xf32, #exec.count<2 * n>>
 // CHECK: mtp.take_rows {{.*}} -> tensor<?x8xf32, #exec.count<n>>
 // CHECK: mtp.linear {{.*}} -> tensor<?x16xf32, #exec.count<n>>
+// CHECK: mtp.row_slots {{.*}} : tensor<?xi32, #exec.count<2 * n>>
 // CHECK: mtp.write_state {{.*}} : tensor<?x8xf32, #exec.count<3 * n>>[tensor<?x2xi32, #exec.count<n>>], tensor<?xi32, #exec.count<n>>
 
 // A chunk has as many slots as sequences, whatever its rows are: one program for one
@@ -82,6 +85,8 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_co
 mtp.state @length : i32
 mtp.state @hidden[max_k + 1, 8] : f32 rebuild rows 2
 mtp.state @history[max_context] : i32 init -1 rebuild tokens
+mtp.state @bias[8] : f32 init 0.5 input
+mtp.state @kept : i32 rebuild save
 
 mtp.round @generate_k0 k 0 {
   %slots = mtp.slots : tensor<?xi32>
@@ -116,6 +121,8 @@ mtp.round @generate_k1 k 1 {
   %v = mtp.weight "head" : tensor<16x8xf32>
   %l = mtp.linear %t, %v : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
   mtp.output "logits" %l : tensor<?x16xf32>
+  %of = mtp.row_slots %rows : tensor<?xi32>
+  mtp.output "of" %of : tensor<?xi32>
   mtp.write_state %both[%again], @hidden of %slots : tensor<?x8xf32>[tensor<?x2xi32>], tensor<?xi32>
 }
 

@@ -62,8 +62,9 @@ static auto blobs(Builder &fbb,
 static auto states(Builder &fbb,
                    const std::vector<ArtifactBuilder::State> &items) {
   return vectorOf(fbb, items, [&](const ArtifactBuilder::State &s) {
-    auto upkeep = schema::CreateUpkeep(fbb, s.upkeep.shared, s.upkeep.init,
-                                       s.upkeep.rebuild, s.upkeep.rows);
+    auto upkeep =
+        schema::CreateUpkeep(fbb, s.upkeep.shared, s.upkeep.init,
+                             s.upkeep.rebuild, s.upkeep.rows, s.upkeep.input);
     return schema::CreateState(fbb, fbb.CreateString(s.name), s.dtype,
                                fbb.CreateVector(s.shape), upkeep);
   });

@@ -93,6 +93,7 @@ public:
     double init = 0;
     schema::Rebuild rebuild = schema::Rebuild::Rows;
     uint32_t rows = 1;
+    bool input = false;
   };
   struct State {
     std::string name;

@@ -615,6 +615,34 @@ TEST(CApi, RunsFunctions) {
   mtp_model_free(model);
 }
 
+TEST(CApi, RequestsBringWhatTheModelDeclares) {
+  ArtifactBuilder a = makeFakeModel();
+  a.addState("bias", {4, 3}, schema::DType::F32,
+             ArtifactBuilder::Upkeep{.input = true});
+  mtp_model *model = load(writeFile("capi_channel.bin", a.finish()));
+  const mtp_port *inputs = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(mtp_model_get_request_inputs(model, &inputs, &count), MTP_OK);
+  ASSERT_EQ(count, 1u);
+  EXPECT_STREQ(inputs[0].name, "bias");
+  mtp_session *session = create(model);
+  int32_t prompt[] = {1, 2, 3};
+  float values[] = {1, 2, 3};
+  uint64_t shape[] = {3}, id = 0;
+  mtp_request_input input = {"bias", {MTP_F32, 1, shape, values, 12}};
+  mtp_request request;
+  mtp_request_init(&request);
+  request.prompt = prompt;
+  request.prompt_count = 3;
+  request.inputs = &input;
+  request.input_count = 1;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK) << mtp_message();
+  input = {"tilt", input.value};
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
 TEST(CApi, RefusesMoreMemoryThanThereIs) {
   FakeOptions fake;
   fake.page = 1024;

@@ -154,6 +154,10 @@ TEST(Contract, HoldsWhatIsWritten) {
             }),
             "a kernel may not write to state 'active', which is the host's");
   EXPECT_EQ(messageWith([](Golden &g) {
+              g.tables.states[g.state("accepted")]->upkeep->input = true;
+            }),
+            "a kernel may not write to state 'accepted', which is the host's");
+  EXPECT_EQ(messageWith([](Golden &g) {
               size_t picks = g.command("mtp.sample_parts").bindings.size() - 1;
               g.place("mtp.sample_parts", picks) =
                   schema::Place(Space::Constant, 0, fixed(0),

@@ -204,6 +204,16 @@ TEST(SlotState, UpkeepIsChecked) {
         stateOf(a, "fold").shape = {4, 16385};
       }),
       "upkeep: expected at most 65536 bytes of a slot to save, got 65540");
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "history").upkeep.input = true; }),
+            "upkeep.input: expected nothing to rebuild of an input");
+  EXPECT_EQ(message([](auto &a) {
+              stateOf(a, "fold").upkeep.input = true;
+              stateOf(a, "fold").dtype = schema::DType::I64;
+            }),
+            "upkeep.input: expected a state per slot of i32 or f32, got i64");
+  EXPECT_EQ(message([](auto &a) { stateOf(a, "active").upkeep.input = true; }),
+            "upkeep.input: expected a state per slot of i32 or f32, got a "
+            "shared one of i32");
   EXPECT_EQ(message([](auto &a) { stateOf(a, "marks").shape = {3}; }),
             "upkeep: expected 4 slots as the first dimension, got 3xi32");
   EXPECT_EQ(message([](auto &a) {
@@ -211,6 +221,14 @@ TEST(SlotState, UpkeepIsChecked) {
                   schema::Rebuild::Never;
             }),
             "upkeep: expected nothing to rebuild of a shared state");
+}
+
+TEST(SlotState, AnInputIsNoStateThatTheHostKnows) {
+  ArtifactBuilder a = makeFakeModel(rows());
+  stateOf(a, "length").upkeep.input = true;
+  EXPECT_NE(openError(a).find("'length': expected no input of requests"),
+            std::string::npos)
+      << openError(a);
 }
 
 TEST(SlotState, ThePromptContractIsChecked) {

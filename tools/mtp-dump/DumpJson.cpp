@@ -148,6 +148,7 @@ static void writeShared(JsonWriter &json, const Artifact &a) {
     json.field("init", state.rule.init);
     json.field("rebuild", rebuildName(state.rule.rebuild));
     json.field("rebuild_rows", state.rule.rows);
+    json.field("input", state.rule.input);
   });
   writeAll(json, "segments", a.segments, [&](const schema::Segment &s) {
     json.field("kind", schema::EnumNameSegmentKind(s.kind()));

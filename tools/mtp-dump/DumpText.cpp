@@ -54,6 +54,8 @@ static std::string ruleText(const StateRule &rule) {
     text += strCat(", init ", rule.init);
   if (rule.shared)
     return text;
+  if (rule.input)
+    return text + ", input of requests";
   text += strCat(", rebuild ", rebuildName(rule.rebuild));
   if (rule.rebuild == schema::Rebuild::Rows)
     text += strCat(" ", rule.rows);

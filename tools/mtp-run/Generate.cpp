@@ -6,9 +6,11 @@
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Prompts.h"
 #include "tools/mtp-run/Report.h"
+#include "tools/mtp-run/TensorLiteral.h"
 #include "tools/support/Output.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -112,6 +114,36 @@ static uint32_t defaultMaxTokens(const Model &model, size_t prompt) {
                           : 1;
 }
 
+/// What prompt `index` brings, of flags "[PROMPT:]NAME=TENSOR".
+static Result<std::vector<RequestInput>>
+inputsOf(const std::vector<std::string> &flags, size_t index, size_t prompts) {
+  std::vector<RequestInput> inputs;
+  for (const std::string &flag : flags) {
+    size_t equals = flag.find('=');
+    if (equals == flag.npos)
+      return invalidArgument(
+          strCat("expected --request-input NAME=TENSOR, got '", flag, "'"));
+    std::string name = flag.substr(0, equals);
+    if (size_t colon = name.find(':'); colon != name.npos) {
+      size_t prompt = prompts;
+      auto [end, error] =
+          std::from_chars(name.data(), name.data() + colon, prompt);
+      if (end != name.data() + colon || prompt >= prompts)
+        return invalidArgument(
+            strCat("expected --request-input of prompt 0 to ", prompts - 1,
+                   ", got '", name.substr(0, colon), "'"));
+      if (prompt != index)
+        continue;
+      name = name.substr(colon + 1);
+    }
+    Result<Tensor> value = parseTensor(flag.substr(equals + 1));
+    if (!value)
+      return value.status().withContext(strCat("--request-input ", name));
+    inputs.push_back({name, std::move(*value)});
+  }
+  return inputs;
+}
+
 static Result<std::vector<SequenceReport>>
 addAll(Session &session, const RunOptions &options,
        const SamplingParams &sampling, std::vector<Prompt> prompts) {
@@ -129,6 +161,9 @@ addAll(Session &session, const RunOptions &options,
     request.stopTokens.assign(options.stopTokens.begin(),
                               options.stopTokens.end());
     request.ignoreEos = options.ignoreEos;
+    MTP_ASSIGN_OR_RETURN(
+        request.inputs,
+        inputsOf(options.requestInputs, report.index, prompts.size()));
     Result<SequenceId> id = session.add(std::move(request));
     if (!id)
       return id.status().withContext(strCat("prompt ", report.index));

@@ -42,6 +42,8 @@ struct RunOptions {
   std::optional<uint32_t> maxTokens;
   std::vector<uint32_t> stopTokens;
   bool ignoreEos = false;
+  /// "[PROMPT:]NAME=TENSOR": what requests bring.
+  std::vector<std::string> requestInputs;
   bool printIds = false;
   bool json = false;
   bool stats = false;

@@ -91,6 +91,10 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addFlag(app, "--ignore-eos", o.ignoreEos,
           "Go on behind the model's end tokens")
       ->group(kGeneration);
+  addTexts(app, "--request-input", o.requestInputs, "NAME=TENSOR",
+           "What requests bring under a name that the model declares, e.g. "
+           "bias=64xf32=0 or bias=@file.npy; 2:bias=... for prompt 2 alone")
+      ->group(kGeneration);
   addFlag(app, "--print-ids", o.printIds, "Print token ids instead of text")
       ->group(kGeneration);
   addFlag(app, "--stats", o.stats,

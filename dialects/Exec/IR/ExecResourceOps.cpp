@@ -202,6 +202,9 @@ LogicalResult exec::StateOp::verify() {
                       getRebuildRows() != 1)) { // C4
     return emitOpError("expected no rebuild of a shared state");
   }
+  if (getShared() && getInput()) // C4
+    return emitOpError(
+        "expected an input of each slot's own, got a shared one");
   return success();
 }
 

@@ -171,8 +171,9 @@ def Exec_StateOp : Exec_ResourceOp<"state", [
   let summary = "Declare a buffer that lives as long as the session";
   let description = [{
     State is all that lives on between programs. Its first extent is the slots,
-    but for a `shared` one, which is one for all. `init` and `rebuild` are those
-    of `mtp.state`: what the host makes of a slot when a sequence gets it.
+    but for a `shared` one, which is one for all. `init`, `rebuild` and `input`
+    are those of `mtp.state`: what the host makes of a slot when a sequence gets
+    it.
     `offset` is the place in the state region, set by `exec-plan-memory`.
 
     Example:
@@ -185,18 +186,19 @@ def Exec_StateOp : Exec_ResourceOp<"state", [
       bits.
     - (C2) init is of the element type.
     - (C3) rebuild rows: at least 1 row.
-    - (C4) a shared state has no rebuild.
+    - (C4) a shared state has no rebuild, and is no input.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                        OptionalAttr<I64Attr>:$offset, UnitAttr:$shared,
                        OptionalAttr<TypedAttrInterface>:$init,
                        DefaultValuedAttr<MTP_RebuildAttr,
                                          "::mlir::mtp::Rebuild::Rows">:$rebuild,
-                       DefaultValuedAttr<I64Attr, "1">:$rebuild_rows);
+                       DefaultValuedAttr<I64Attr, "1">:$rebuild_rows,
+                       UnitAttr:$input);
   let assemblyFormat = [{
     (`shared` $shared^)? $sym_name (`at` $offset^)? `:` $type
     `` custom<BufferInit>($init, ref($type))
-    `` custom<Rebuild>($rebuild, $rebuild_rows) attr-dict
+    `` custom<Rebuild>($rebuild, $rebuild_rows) (`input` $input^)? attr-dict
   }];
   let skipDefaultBuilders = 1;
   let builders = [

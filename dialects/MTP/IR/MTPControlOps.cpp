@@ -85,12 +85,17 @@ static std::string describe(const HostState &state) {
   return text;
 }
 
+/// Null of a state that the host does not know by its name.
+static const HostState *findHostState(StringRef name) {
+  const auto *state = llvm::find_if(
+      kHostStates, [&](const HostState &each) { return each.name == name; });
+  return state == std::end(kHostStates) ? nullptr : state;
+}
+
 /// state_c7
 static LogicalResult verifyHostState(StateOp op) {
-  const auto *state = llvm::find_if(kHostStates, [&](const HostState &each) {
-    return each.name == op.getSymName();
-  });
-  if (state == std::end(kHostStates))
+  const HostState *state = findHostState(op.getSymName());
+  if (!state)
     return success();
   auto extents = llvm::to_vector(op.getExtents().getAsRange<ExtentAttr>());
   bool matches = op.getShared() == state->isShared &&
@@ -163,6 +168,24 @@ static LogicalResult verifyRebuild(StateOp op) {
   return success();
 }
 
+/// state_c9
+static LogicalResult verifyInput(StateOp op) {
+  if (!op.getInput())
+    return success();
+  Type element = op.getElementType();
+  if (op.getShared() || !(element.isF32() || element.isSignlessInteger(32)))
+    return op.emitOpError("expected an input of each slot's own, of i32 or "
+                          "f32, got ")
+           << (op.getShared() ? "a shared one of " : "") << element;
+  if (op.getRebuild() != Rebuild::Rows || op.getRebuildRows() != 1)
+    return op.emitOpError("expected no rebuild of an input");
+  if (findHostState(op.getSymName()))
+    return op.emitOpError("expected another name for an input, as the host "
+                          "shares the state @")
+           << op.getSymName();
+  return success();
+}
+
 /// state_c8
 static LogicalResult verifySaved(StateOp op) {
   auto envelope = op->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -185,7 +208,8 @@ LogicalResult StateOp::verify() {
            << getElementType() << ", got " << init;
   return success(
       succeeded(verifySizes(*this)) && succeeded(verifyRebuild(*this)) &&
-      succeeded(verifySaved(*this)) && succeeded(verifyHostState(*this)));
+      succeeded(verifySaved(*this)) && succeeded(verifyInput(*this)) &&
+      succeeded(verifyHostState(*this)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,13 +245,12 @@ LogicalResult StoreOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(verifyStateUse(*this, symbols, getStateAttr(), // store_c2
                             getValue().getType(), getIndices().size())))
     return failure();
-  if (symbols
-          .lookupNearestSymbolFrom<SlotStateOpInterface>(*this,
-                                                         getStateAttr())
-          .getShared()) // store_c3
+  auto state = symbols.lookupNearestSymbolFrom<SlotStateOpInterface>(
+      *this, getStateAttr());
+  if (state.getShared()) // store_c3
     return emitOpError("expected a state of each slot's own, got the shared ")
            << getStateAttr();
-  return success();
+  return verifyWritten(*this, state); // store_c4
 }
 
 StateUses mlir::mtp::collectStateUses(Operation *op) {

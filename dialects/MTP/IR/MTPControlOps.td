@@ -47,6 +47,15 @@ def MTP_StateOp : MTP_Op<"state", [
     mtp.state shared @active[max_batch] : i32
     ```
 
+    An `input` is what a request brings under this name: the host writes it when
+    the sequence gets a slot, after a preemption too, and `init` where the
+    request has nothing. Programs only read it.
+
+    ```mlir
+    mtp.state @bias[64] : f32 input
+    mtp.state @most : i32 init 4 input
+    ```
+
     States with these names are what the host and the programs share, and are
     declared as follows: `length`, `out_tokens[max_k + 1]`, `out_count`,
     `sampling[8]`, `loop[8]`, `stop_tokens[8]`, `ring[32, max_k + 2]`,
@@ -65,6 +74,8 @@ def MTP_StateOp : MTP_Op<"state", [
     - (C6) a shared state has no rebuild.
     - (C7) a state that the host shares has the form that it wants.
     - (C8) rebuild save: at most 64 KiB of a slot within the envelope.
+    - (C9) an input is per slot, of i32 or f32, without a rebuild, and no state
+      that the host shares.
   }];
   let arguments = (ins UnitAttr:$shared, SymbolNameAttr:$sym_name,
                        MTP_ExtentArrayAttr:$extents,
@@ -72,11 +83,12 @@ def MTP_StateOp : MTP_Op<"state", [
                        OptionalAttr<TypedAttrInterface>:$init,
                        DefaultValuedAttr<MTP_RebuildAttr,
                                          "::mlir::mtp::Rebuild::Rows">:$rebuild,
-                       DefaultValuedAttr<I64Attr, "1">:$rebuild_rows);
+                       DefaultValuedAttr<I64Attr, "1">:$rebuild_rows,
+                       UnitAttr:$input);
   let assemblyFormat = [{
     (`shared` $shared^)? $sym_name `` custom<Extents>($extents)
     `:` $element_type `` custom<StateInit>($init, ref($element_type))
-    `` custom<Rebuild>($rebuild, $rebuild_rows) attr-dict
+    `` custom<Rebuild>($rebuild, $rebuild_rows) (`input` $input^)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// The sizes of what one slot has, or, where it is shared, of all of it.
@@ -222,6 +234,7 @@ def MTP_StoreOp : MTP_StateAccessOp<"store"> {
     - (C1) as of mtp.load, not within a tensor.generate, whose order is free.
     - (C2) as of mtp.load.
     - (C3) the state is not shared: slots would write over each other.
+    - (C4) the state is no input: the host alone writes what a request brings.
   }];
   let arguments = (ins MTP_StateElement:$value,
       Arg<FlatSymbolRefAttr, "the state", [MemWrite<MTP_SlotResource>]>:$state,

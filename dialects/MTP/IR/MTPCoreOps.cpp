@@ -128,8 +128,12 @@ LogicalResult ReadStateOp::canonicalize(ReadStateOp op,
 }
 
 LogicalResult WriteStateOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyState(*this, symbols, getStateAttr(), widthOf(getX()),
-                     getRowsPerSlot());
+  if (failed(verifyState(*this, symbols, getStateAttr(), widthOf(getX()),
+                         getRowsPerSlot())))
+    return failure();
+  return verifyWritten(*this, // write_state_c4
+                       symbols.lookupNearestSymbolFrom<SlotStateOpInterface>(
+                           *this, getStateAttr()));
 }
 
 int64_t WriteStateOp::getRowsPerSlot() {

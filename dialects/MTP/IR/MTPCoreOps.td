@@ -62,6 +62,23 @@ def MTP_PromptRowsOp : MTP_Op<"prompt_rows", [Pure]> {
   let hasVerifier = 1;
 }
 
+def MTP_RowSlotsOp : MTP_Op<"row_slots", [Pure]> {
+  let summary = "The slot of each row";
+  let description = [{
+    A dead row has a slot, too. With it rows read what is per slot, as a bias
+    that is added to the logits of each:
+
+    ```mlir
+    %slots = mtp.row_slots %rows : tensor<?xi32>
+    %b = mtp.read_state @bias of %slots : tensor<?xi32> -> tensor<?x64xf32>
+    %y = mtp.add %logits, %b : tensor<?x64xf32>
+    ```
+  }];
+  let arguments = (ins MTP_Rows:$rows);
+  let results = (outs MTP_Tokens:$result);
+  let assemblyFormat = "$rows attr-dict `:` type($result)";
+}
+
 def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
   let summary = "The same numbers in other groups";
   let description = [{
@@ -141,7 +158,8 @@ def MTP_ReadStateOp : MTP_StateRowsOp<"read_state",
   let description = [{
     Of every slot the first `rows` rows of a state of f32 rows, one slot's after
     the other's. The number may follow from `mtp.k`; it is a constant when the
-    round is instantiated.
+    round is instantiated. A slot may be named more than once: with the slots of
+    `mtp.row_slots` every row gets its slot's.
 
     ```mlir
     %h = mtp.read_state @hidden of %slots rows 3
@@ -188,6 +206,7 @@ def MTP_WriteStateOp : MTP_StateRowsOp<"write_state",
     - (C2) an index has a row per slot; a static operand without one has as many
       rows for each slot.
     - (C3) a state has as many rows as are written.
+    - (C4) the state is no input.
   }];
   let arguments = (ins MTP_Activation:$x,
                        Optional<TensorRankOf<[I32], [1, 2]>>:$index,

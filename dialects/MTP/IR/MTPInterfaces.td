@@ -15,6 +15,8 @@ def MTP_SlotStateOpInterface : OpInterface<"SlotStateOpInterface"> {
   let methods = [
     InterfaceMethod<"Whether all slots have the state in common.",
                     "bool", "getShared">,
+    InterfaceMethod<"Whether requests bring it, and programs only read it.",
+                    "bool", "getInput">,
     InterfaceMethod<"The type of one element.",
                     "::mlir::Type", "getElementType">,
     InterfaceMethod<[{

@@ -174,6 +174,16 @@ LogicalResult mtp::verifyStateUse(Operation *op, SymbolTableCollection &symbols,
   return diag;
 }
 
+LogicalResult mtp::verifyWritten(Operation *op, SlotStateOpInterface state) {
+  if (!state.getInput())
+    return success();
+  InFlightDiagnostic diag =
+      op->emitOpError("expected a state that programs write, got the input @")
+      << SymbolTable::getSymbolName(state).getValue();
+  diag.attachNote(state.getLoc()) << "the state is declared here";
+  return diag;
+}
+
 LogicalResult mtp::verifyVocabularyUse(Operation *op,
                                        SymbolTableCollection &symbols,
                                        FlatSymbolRefAttr name,

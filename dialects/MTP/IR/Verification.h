@@ -53,6 +53,9 @@ LogicalResult verifyStateUse(Operation *op, SymbolTableCollection &symbols,
                              FlatSymbolRefAttr name, Type elementType,
                              int64_t rank);
 
+/// Programs may write the state: no request brings it.
+LogicalResult verifyWritten(Operation *op, SlotStateOpInterface state);
+
 /// The symbol is an mtp.vocabulary of `columns` tokens, which the target of the
 /// round has; null passes.
 LogicalResult verifyVocabularyUse(Operation *op, SymbolTableCollection &symbols,

@@ -147,6 +147,10 @@ public:
   Result<std::vector<PortType>> functionInputs(std::string_view name) const;
   Result<std::vector<PortType>> functionOutputs(std::string_view name) const;
 
+  /// What requests may bring: names, and types of one request's part. Empty
+  /// where the model declares nothing.
+  std::vector<PortType> requestInputs() const;
+
   struct Impl;
 
 private:

@@ -274,6 +274,11 @@ size_t mtp_model_function_count(const mtp_model *model); /* of null: 0 */
 mtp_status mtp_model_get_function(const mtp_model *model, size_t index,
                                   mtp_function *function);
 
+/* What requests may bring: names, and types of one request's part. `inputs`
+   has `count` elements and lives as long as the model. Fails for null alone. */
+mtp_status mtp_model_get_request_inputs(const mtp_model *model,
+                                        const mtp_port **inputs, size_t *count);
+
 /*===----------------------------------------------------------------------===*
  * Sessions
  *===----------------------------------------------------------------------===*/
@@ -343,6 +348,13 @@ mtp_status mtp_session_create(const mtp_model *model,
                               mtp_session **session);
 void mtp_session_free(mtp_session *session); /* null is fine */
 
+/* What a request brings to programs, under a name that the model declares
+   (mtp_model_get_request_inputs). */
+typedef struct mtp_request_input {
+  const char *name;
+  mtp_tensor value;
+} mtp_request_input;
+
 /* A prompt and how to go on with it. The arrays are copied. */
 typedef struct mtp_request {
   size_t size;
@@ -361,6 +373,9 @@ typedef struct mtp_request {
                      MTP_K_AUTO or MTP_K_SESSION. Output is the same at any;
                      where the artifact's rule is not known to be exact it
                      depends on k, and MTP_K_AUTO is the session's */
+  const mtp_request_input *inputs; /* each name once; others have the initial
+                                      values that the model gives them */
+  size_t input_count;
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION, all

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,13 @@ struct SamplingParams {
   /// Drop tokens less likely than this times the likeliest one, in [0, 1].
   float minP = 0;
   uint64_t seed = 0;
+};
+
+/// What a request brings to programs, under a name that the model declares.
+struct RequestInput {
+  std::string name;
+  /// Of the type in Model::requestInputs().
+  Tensor value;
 };
 
 /// A prompt and when to stop.
@@ -62,6 +70,10 @@ struct Request {
   static constexpr uint32_t kSessions = UINT32_MAX;
   static constexpr uint32_t kAutomatic = UINT32_MAX - 1;
   uint32_t k = kSessions;
+  /// Each of Model::requestInputs() at most once; the others have the initial
+  /// values that the model gives them. Sequences share KV pages only where all
+  /// of these are equal.
+  std::vector<RequestInput> inputs;
 };
 
 /// Which logits a session keeps for each sequence, for tests and analysis. A
@@ -253,7 +265,8 @@ public:
   /// (unfinished()), with every token that step() has returned (output()).
   /// Each can be run again in another session: its prompt with that output
   /// behind it, as many max tokens less, and the same sampling parameters go on
-  /// with the same tokens.
+  /// with the same tokens, unless the model has states that a session saves
+  /// over preemptions (`rebuild save`).
   Result<std::vector<SequenceUpdate>> step();
 
   /// Whether no sequence is waiting or running; unfinished() is empty then.

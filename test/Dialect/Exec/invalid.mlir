@@ -171,6 +171,12 @@ exec.state shared @s : memref<4xi32> rebuild never
 
 // -----
 
+// state_c4
+// expected-error @+1 {{'exec.state' op expected an input of each slot's own, got a shared one}}
+exec.state shared @s : memref<4xi32> input
+
+// -----
+
 // cache_c1
 // expected-error @+1 {{'exec.cache' op expected positive layers, entry, heads and page, got 1, 8, 1 and 0}}
 exec.cache @c layers 1 entry 8 page 0 : f32

@@ -32,6 +32,8 @@ exec.state shared @prompt_tokens : memref<2x8xi32>
 exec.state @history : memref<4x64xi32> init -1 rebuild tokens
 // CHECK: exec.state @best : memref<4x2xf32> init -1.500000e+00 rebuild rows 2
 exec.state @best : memref<4x2xf32> init -1.5 rebuild rows 2
+// CHECK: exec.state @bias : memref<4x64xf32> input
+exec.state @bias : memref<4x64xf32> input
 // CHECK: exec.state @thinks : memref<4xi32> rebuild save
 exec.state @thinks : memref<4xi32> rebuild save
 // CHECK: exec.state @fold : memref<4xi64> rebuild never

@@ -19,6 +19,8 @@ mtp.state @history[max_context] : i32 init -1 rebuild tokens
 mtp.state @counts[max_k, prefill_chunk + 3, max_pages] : i64 rebuild never
 // CHECK: mtp.state @thinks : i32 rebuild save
 mtp.state @thinks : i32 rebuild save
+// CHECK: mtp.state @bias[64] : f32 init 5.000000e-01 input
+mtp.state @bias[64] : f32 init 0.5 input
 // CHECK: mtp.state shared @active[max_batch] : i32
 mtp.state shared @active[max_batch] : i32
 // The others that the host shares.

@@ -79,6 +79,8 @@ mtp.round @core {
 mtp.prefill @prompt {
   // CHECK: %{{.*}}, %{{.*}} = mtp.prompt_rows : tensor<?xi32>
   %t, %rows = mtp.prompt_rows : tensor<?xi32>
+  // CHECK: mtp.row_slots %{{.*}} : tensor<?xi32>
+  %of = mtp.row_slots %rows : tensor<?xi32>
   // CHECK: %{{.*}}, %{{.*}} = mtp.prompt_rows ahead 2 : tensor<?xi32>
   %u, %later = mtp.prompt_rows ahead 2 : tensor<?xi32>
 }

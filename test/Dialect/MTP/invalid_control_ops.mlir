@@ -114,6 +114,30 @@ mtp.state @s : i32 rebuild keep
 
 // -----
 
+// state_c9
+// expected-error @+1 {{'mtp.state' op expected an input of each slot's own, of i32 or f32, got a shared one of 'f32'}}
+mtp.state shared @s[8] : f32 input
+
+// -----
+
+// state_c9
+// expected-error @+1 {{'mtp.state' op expected an input of each slot's own, of i32 or f32, got 'i64'}}
+mtp.state @s[8] : i64 input
+
+// -----
+
+// state_c9
+// expected-error @+1 {{'mtp.state' op expected no rebuild of an input}}
+mtp.state @s[8] : f32 rebuild never input
+
+// -----
+
+// state_c9
+// expected-error @+1 {{'mtp.state' op expected another name for an input, as the host shares the state @length}}
+mtp.state @length : i32 input
+
+// -----
+
 // per_slot_c1
 func.func private @f(%slots: tensor<2xi32>, %x: tensor<3xi32>) {
   // expected-error @+1 {{'mtp.per_slot' op expected operands and results with the rows of 'tensor<2xi32>', got 'tensor<3xi32>'}}
@@ -340,6 +364,21 @@ func.func private @f(%slots: tensor<2xi32>, %x: tensor<2x3xi32>) {
   ^bb0(%i: index, %s: i32):
     // expected-error @+1 {{'mtp.store' op expected 1 indices and elements of 'i32' for @s, got 2 and 'i32'}}
     mtp.store %s, @s[%i, %i] : i32
+    mtp.yield
+  } : (tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// store_c4
+// expected-note @+1 {{the state is declared here}}
+mtp.state @s : i32 input
+func.func private @f(%slots: tensor<2xi32>) {
+  mtp.per_slot %slots {
+  ^bb0(%i: index, %s: i32):
+    // expected-error @+1 {{'mtp.store' op expected a state that programs write, got the input @s}}
+    mtp.store %s, @s[] : i32
     mtp.yield
   } : (tensor<2xi32>) -> ()
   return

@@ -174,6 +174,16 @@ func.func @unpack_c1(%x: tensor<6xi32>, %y: tensor<6xi32>) {
 
 // -----
 
+// expected-note @+1 {{the state is declared here}}
+mtp.state @bias[8] : f32 input
+func.func @write_state_c4(%x: tensor<2x8xf32>, %slots: tensor<2xi32>) {
+  // expected-error @+1 {{'mtp.write_state' op expected a state that programs write, got the input @bias}}
+  mtp.write_state %x, @bias of %slots : tensor<2x8xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
 func.func @concat_rows_c1(%x: tensor<?x8xf32>, %y: tensor<?x4xf32>) {
   // expected-error @+1 {{'mtp.concat_rows' op expected width 8 of the second rows, got 'tensor<?x4xf32>'}}
   %0 = mtp.concat_rows %x rows 1, %y rows 3 : tensor<?x8xf32>, tensor<?x4xf32> -> tensor<?x8xf32>

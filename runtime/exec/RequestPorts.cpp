@@ -1,0 +1,71 @@
+//===- RequestPorts.cpp - What requests bring to programs -----------------===//
+
+#include "runtime/exec/RequestPorts.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/exec/Ports.h"
+
+#include <cstring>
+
+using namespace mtp;
+
+/// Of one slot.
+static TensorType typeOf(const State &state) {
+  return {ElementType(state.dtype),
+          {state.shape.begin() + 1, state.shape.end()}};
+}
+
+std::vector<PortType> mtp::requestInputs(const Artifact &artifact) {
+  std::vector<PortType> ports;
+  for (const State &state : artifact.states)
+    if (state.rule.input)
+      ports.push_back({std::string(state.name), typeOf(state)});
+  return ports;
+}
+
+/// "'bias', 'mask'".
+static std::string namesOf(const std::vector<PortType> &ports) {
+  std::string text;
+  for (const PortType &port : ports)
+    text += strCat(text.empty() ? "'" : ", '", port.name, "'");
+  return text;
+}
+
+static Result<uint32_t> findInput(const Artifact &artifact,
+                                  const std::string &name) {
+  std::optional<uint32_t> state = artifact.findState(name);
+  if (state && artifact.states[*state].rule.input)
+    return *state;
+  std::string known = namesOf(requestInputs(artifact));
+  return invalidArgument(
+      known.empty()
+          ? strCat("expected no input, as the model declares none, got '", name,
+                   "'")
+          : strCat("expected an input named ", known, ", got '", name, "'"));
+}
+
+Result<InputBytes> mtp::readInputs(const Artifact &artifact,
+                                   std::vector<RequestInput> inputs) {
+  InputBytes bytes;
+  for (RequestInput &input : inputs) {
+    MTP_ASSIGN_OR_RETURN(uint32_t state, findInput(artifact, input.name));
+    std::string which = strCat("input '", input.name, "'");
+    MTP_RETURN_IF_ERROR(checkInput({input.name, typeOf(artifact.states[state])},
+                                   which, input.value.type,
+                                   input.value.bytes.size()));
+    if (!bytes.try_emplace(state, std::move(input.value.bytes)).second)
+      return invalidArgument(strCat(which, ": expected it once, got it twice"));
+  }
+  return bytes;
+}
+
+Hash128 mtp::hashInputs(const InputBytes &inputs) {
+  Hash128 hash;
+  for (auto &[state, bytes] : inputs) {
+    // Elements have four bytes.
+    std::vector<int32_t> words = {int32_t(state)};
+    words.resize(1 + bytes.size() / sizeof(int32_t));
+    std::memcpy(words.data() + 1, bytes.data(), bytes.size());
+    hash = PrefixIndex::hashTokens(hash, words);
+  }
+  return hash;
+}

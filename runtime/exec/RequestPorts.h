@@ -1,0 +1,35 @@
+//===- RequestPorts.h - What requests bring to programs ---------*- C++ -*-===//
+//
+// A model declares by name what a request may bring (`mtp.state ... input`).
+// Nothing of it is known to the runtime by its name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_EXEC_REQUESTPORTS_H
+#define MTP_RUNTIME_EXEC_REQUESTPORTS_H
+
+#include "mtp/session.h"
+#include "runtime/artifact/Artifact.h"
+#include "runtime/exec/PrefixIndex.h"
+
+#include <map>
+
+namespace mtp {
+
+/// The inputs of a model, in the order of its states.
+std::vector<PortType> requestInputs(const Artifact &artifact);
+
+/// The bytes of a slot's part of states that a request brings, by state.
+using InputBytes = std::map<uint32_t, std::vector<uint8_t>>;
+
+/// Takes the bytes out of a request's inputs. InvalidArgument for a name that
+/// the model does not have or that comes twice, and for another type or size.
+Result<InputBytes> readInputs(const Artifact &artifact,
+                              std::vector<RequestInput> inputs);
+
+/// Of what a request has brought; zero of nothing.
+Hash128 hashInputs(const InputBytes &inputs);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_REQUESTPORTS_H

@@ -1,0 +1,146 @@
+//===- request_ports_test.cpp - What requests bring to programs -----------===//
+
+#include "FakeModel.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/exec/SessionImpl.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+constexpr uint64_t kSlots = 4;
+
+/// The fake model with an input that no kernel reads.
+ArtifactBuilder channelModel() {
+  ArtifactBuilder a = makeFakeModel();
+  a.addState("bias", {kSlots, 3}, schema::DType::F32,
+             ArtifactBuilder::Upkeep{.init = 0.5, .input = true});
+  return a;
+}
+
+std::shared_ptr<const Model> loadChannelModel() {
+  return *Model::load(writeFile("channel.bin", channelModel().finish()));
+}
+
+std::unique_ptr<Session> open(uint32_t slots = 0) {
+  SessionOptions options;
+  options.threads = 1;
+  options.maxSlots = slots;
+  return *Session::create(loadChannelModel(), options);
+}
+
+Tensor floats(std::vector<float> values) {
+  Tensor tensor{{ElementType::F32, {values.size()}}, {}};
+  tensor.bytes.resize(values.size() * sizeof(float));
+  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  return tensor;
+}
+
+Request request(std::vector<RequestInput> inputs, uint32_t maxTokens = 12) {
+  Request r;
+  for (int32_t i = 0; i < 17; ++i)
+    r.prompt.push_back(i * 7 % 64);
+  r.maxTokens = maxTokens;
+  r.inputs = std::move(inputs);
+  return r;
+}
+
+/// What the state holds of a slot.
+std::vector<float> biasOf(Session &session, uint32_t slot) {
+  const Artifact &artifact = ModelAccess::file(*session.model())->artifact();
+  std::vector<float> values(3);
+  Binding place = {schema::Space::State, *artifact.findState("bias"), slot * 12,
+                   12};
+  EXPECT_TRUE(SessionAccess::executable(session)
+                  ->read(place, values.data(), 12)
+                  .isOk());
+  return values;
+}
+
+std::string addError(Session &session, const Request &r) {
+  return std::string(session.add(r).status().message());
+}
+
+} // namespace
+
+TEST(RequestPorts, ModelsSayWhatTheyHave) {
+  auto model = loadChannelModel();
+  std::vector<PortType> inputs = model->requestInputs();
+  ASSERT_EQ(inputs.size(), 1u);
+  EXPECT_EQ(inputs[0].name, "bias");
+  EXPECT_EQ(toString(inputs[0].type), "3xf32");
+  EXPECT_TRUE(loadFakeModel()->requestInputs().empty());
+}
+
+TEST(RequestPorts, AnInputStandsInItsSlotAndInNoLaterOnes) {
+  auto session = open(2);
+  ASSERT_TRUE(session->add(request({{"bias", floats({1, 2, 3})}})).isOk());
+  ASSERT_TRUE(session->add(request({})).isOk());
+  ASSERT_TRUE(session->step().isOk());
+  EXPECT_EQ(biasOf(*session, 0), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(biasOf(*session, 1), (std::vector<float>{0.5, 0.5, 0.5}));
+  drain(*session);
+  ASSERT_TRUE(session->add(request({})).isOk());
+  ASSERT_TRUE(session->step().isOk());
+  EXPECT_EQ(biasOf(*session, 0), (std::vector<float>{0.5, 0.5, 0.5}));
+}
+
+TEST(RequestPorts, AnInputIsWrittenAgainAfterAPreemption) {
+  SessionOptions options;
+  options.threads = 1;
+  options.kvPages = 17;
+  auto session = *Session::create(loadChannelModel(), options);
+  for (float i = 1; i <= 4; ++i)
+    ASSERT_TRUE(
+        session->add(request({{"bias", floats({i, i, i})}}, 30)).isOk());
+  // Who runs has the one that it came with.
+  std::set<std::vector<float>> seen;
+  while (!session->idle()) {
+    ASSERT_TRUE(session->step().isOk());
+    if (session->unfinished() == std::vector<SequenceId>{4})
+      for (uint32_t slot = 0; slot < kSlots; ++slot)
+        seen.insert(biasOf(*session, slot));
+  }
+  EXPECT_GT(session->statistics().preemptions, 0u);
+  EXPECT_TRUE(seen.count({4, 4, 4}));
+}
+
+TEST(RequestPorts, PagesAreSharedByRequestsThatBringTheSame) {
+  auto session = open(1);
+  RequestInput one{"bias", floats({1, 2, 3})}, other{"bias", floats({1, 2, 4})};
+  std::vector<uint64_t> cached;
+  for (const std::vector<RequestInput> &inputs :
+       {std::vector{one}, {other}, {}, {one}, {other}, {}}) {
+    SequenceId id = *session->add(request(inputs));
+    drain(*session);
+    cached.push_back(session->statistics(id)->cachedTokens);
+  }
+  EXPECT_EQ(cached, (std::vector<uint64_t>{0, 0, 0, 16, 16, 16}));
+}
+
+TEST(RequestPorts, ErrorsSayWhatWasExpected) {
+  auto session = open();
+  EXPECT_EQ(addError(*session, request({{"tilt", floats({1, 2, 3})}})),
+            "expected an input named 'bias', got 'tilt'");
+  EXPECT_EQ(addError(*session, request({{"length", floats({1})}})),
+            "expected an input named 'bias', got 'length'");
+  EXPECT_EQ(addError(*session, request({{"bias", floats({1, 2})}})),
+            "input 'bias': expected 3xf32, got 2xf32");
+  Tensor few = floats({1, 2, 3});
+  few.bytes.pop_back();
+  EXPECT_EQ(addError(*session, request({{"bias", few}})),
+            "input 'bias': expected 12 bytes, got 11");
+  RequestInput one{"bias", floats({1, 2, 3})};
+  EXPECT_EQ(addError(*session, request({one, one})),
+            "input 'bias': expected it once, got it twice");
+  auto plain = *Session::create(loadFakeModel());
+  EXPECT_EQ(addError(*plain, request({one})),
+            "expected no input, as the model declares none, got 'bias'");
+  EXPECT_TRUE(session->idle());
+}
