@@ -79,7 +79,9 @@ private:
   Offset<flatbuffers::Vector<Offset<schema::Blob>>>
   makeBlobs(const std::vector<BlobLayout> &blobs);
   Offset<schema::PlanProgram> makeProgram(exec::ProgramOp op);
-  Offset<schema::PlanPort> makePort(StringRef name, Value buffer);
+  Offset<schema::PlanPort>
+  makePort(StringRef name, Value buffer,
+           std::optional<mlir::mtp::OutputRows> declared = std::nullopt);
   schema::Place makePlace(Value buffer, int64_t elementOffset);
   schema::Place makeReference(exec::RefOp op, int64_t offset);
 
@@ -312,7 +314,17 @@ schema::Place TableBuilder::makePlace(Value buffer, int64_t elementOffset) {
                        bytesFrom(buffer, offset));
 }
 
-Offset<schema::PlanPort> TableBuilder::makePort(StringRef name, Value buffer) {
+static schema::PortRows
+portRowsOf(std::optional<mlir::mtp::OutputRows> declared) {
+  if (!declared)
+    return schema::PortRows::None;
+  return *declared == mlir::mtp::OutputRows::Slots ? schema::PortRows::Slots
+                                                   : schema::PortRows::Tokens;
+}
+
+Offset<schema::PlanPort>
+TableBuilder::makePort(StringRef name, Value buffer,
+                       std::optional<mlir::mtp::OutputRows> declared) {
   auto type = cast<MemRefType>(buffer.getType());
   schema::Place place = makePlace(buffer, 0);
   auto nameString = fbb.CreateString(name.str());
@@ -321,7 +333,8 @@ Offset<schema::PlanPort> TableBuilder::makePort(StringRef name, Value buffer) {
     dims.push_back(toSchema(extent));
   auto shape = fbb.CreateVectorOfStructs(dims);
   return schema::CreatePlanPort(fbb, nameString, &place,
-                                dtypeOf(type.getElementType()), shape);
+                                dtypeOf(type.getElementType()), shape,
+                                portRowsOf(declared));
 }
 
 Offset<schema::Dispatch>
@@ -442,7 +455,8 @@ Offset<schema::PlanProgram> TableBuilder::makeProgram(exec::ProgramOp op) {
     } else if (auto schedule = dyn_cast<exec::ScheduleOp>(inner)) {
       commands.addSchedule(schedule);
     } else if (auto output = dyn_cast<exec::OutputOp>(inner)) {
-      outputs.push_back(makePort(output.getName(), output.getValue()));
+      outputs.push_back(
+          makePort(output.getName(), output.getValue(), output.getOf()));
     }
   }
   schema::ProgramKind kind = kindOf(op);

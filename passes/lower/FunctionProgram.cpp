@@ -52,7 +52,7 @@ LogicalResult mlir::mtp::writeFunctionProgram(func::FuncOp function) {
     auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr);
     std::string fallback = ("result" + llvm::Twine(index)).str();
     OutputOp::create(builder, loc, name ? name.getValue() : fallback,
-                     mapping.lookup(value));
+                     mapping.lookup(value), /*of=*/OutputRowsAttr());
   }
   return success();
 }

@@ -133,6 +133,23 @@ LogicalResult SpecializeShapesPass::checkRounds(EnvelopeAttr envelope) {
   return checkPrefills(module, envelope);
 }
 
+/// Checks that a declared output has the rows that it says.
+static LogicalResult checkOutput(OutputOp op, Value value, Operation *round,
+                                 const ProgramRows &rows) {
+  if (!op.getOf())
+    return success();
+  auto decode = dyn_cast<RoundOp>(round);
+  bool isPerToken = decode && *op.getOf() == OutputRows::Tokens;
+  exec::Count expected =
+      isPerToken ? rows.slots * (*decode.getK() + 1) : rows.slots;
+  exec::Count got = exec::rowsOf(value);
+  if (got == expected)
+    return success();
+  return op.emitOpError("expected ")
+         << expected << " rows for " << stringifyOutputRows(*op.getOf())
+         << ", got " << got << " rows";
+}
+
 /// Clones what the region of `round` holds into `program`.
 LogicalResult SpecializeShapesPass::writeProgram(Operation *round,
                                                  exec::ProgramOp program,
@@ -142,9 +159,11 @@ LogicalResult SpecializeShapesPass::writeProgram(Operation *round,
   SmallVector<exec::OutputOp> outputs;
   for (Operation &op : round->getRegion(0).front()) {
     if (auto output = dyn_cast<OutputOp>(op)) {
-      outputs.push_back(
-          exec::OutputOp::create(builder, op.getLoc(), output.getName(),
-                                 mapping.lookup(output.getValue())));
+      Value value = mapping.lookup(output.getValue());
+      if (failed(checkOutput(output, value, round, rows)))
+        return failure();
+      outputs.push_back(exec::OutputOp::create(
+          builder, op.getLoc(), output.getName(), value, output.getOfAttr()));
       continue;
     }
     if (failed(countRows(builder.clone(op, mapping), rows)))

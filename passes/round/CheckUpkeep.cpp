@@ -1,9 +1,9 @@
 //===- CheckUpkeep.cpp - What rounds keep in vain, or lose ----------------===//
 //
-// Nothing of this is wrong by the rules, and none of it shows but in
-// acceptance, in memory, or where a sequence is preempted. Rounds and prefills
-// are compared when every access is written out: what the expansions wrote
-// counts, too.
+// Of this only an output that nobody knows is wrong by the rules, and none of
+// the rest shows but in acceptance, in memory, or where a sequence is
+// preempted. Rounds and prefills are compared when every access is written out:
+// what the expansions wrote counts, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,6 @@ namespace mlir::mtp {
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// The outputs that somebody reads; "again" and "path" are a round's alone.
-static constexpr llvm::StringLiteral kHostOutputs[] = {
-    "logits", "picks", "tokens", "path", "places", "again"};
-
 namespace {
 struct CheckUpkeepPass
     : public mlir::mtp::impl::CheckUpkeepPassBase<CheckUpkeepPass> {
@@ -38,7 +34,7 @@ private:
   InFlightDiagnostic warn(Operation *op);
   void visit(Operation *program);
   void noteState(Operation *op, bool isRound);
-  void noteOutput(OutputOp op);
+  void checkOutput(OutputOp op);
   void noteCache(Operation *op, bool isRound);
   void checkState(StateOp state);
   void checkCache(CacheOp cache);
@@ -58,6 +54,7 @@ private:
   llvm::StringMap<Operation *> found;
   /// Outputs that were reported; a round has one for each k.
   llvm::DenseSet<Location> reported;
+  bool hasFailed = false;
   /// Layers of a cache that rounds with drafts read, and who does it.
   llvm::MapVector<std::pair<StringRef, int64_t>, Operation *> readLayers;
   llvm::DenseSet<std::pair<StringRef, int64_t>> filledLayers;
@@ -93,13 +90,17 @@ void CheckUpkeepPass::noteState(Operation *op, bool isRound) {
   written.insert(name.getValue());
 }
 
-void CheckUpkeepPass::noteOutput(OutputOp op) {
-  if (llvm::is_contained(kHostOutputs, op.getName()) ||
+void CheckUpkeepPass::checkOutput(OutputOp op) {
+  if (op.getOf() ||
+      llvm::is_contained(OutputOp::getHostNames(), op.getName()) ||
       !reported.insert(op.getLoc()).second)
     return;
-  warn(op) << "nobody reads an output named '" << op.getName()
-           << "', which is computed for nothing; the host knows '"
-           << llvm::join(ArrayRef(kHostOutputs), "', '") << "'";
+  hasFailed = true;
+  op.emitOpError("expected a name that the host knows ('")
+      << llvm::join(OutputOp::getHostNames(), "', '")
+      << "'), or 'for slots' or 'for tokens', with which requests may ask for "
+         "it, got '"
+      << op.getName() << "'";
 }
 
 /// An attention appends what it reads; appends and moves alone read nothing
@@ -127,7 +128,7 @@ void CheckUpkeepPass::visit(Operation *program) {
                  op))
       noteCache(op, bool(round));
     else if (auto output = dyn_cast<OutputOp>(op))
-      noteOutput(output);
+      checkOutput(output);
   });
 }
 
@@ -142,6 +143,13 @@ void CheckUpkeepPass::checkState(StateOp state) {
     return;
   Accesses accesses = states.lookup(name);
   bool isGiven = state.getRebuild() == Rebuild::Tokens;
+  if (!accesses.read && state.getInput()) {
+    warn(state) << "nothing reads the input @" << name
+                << ", so that it makes no difference what a request brings";
+    return;
+  }
+  if (state.getInput())
+    return;
   if (!accesses.read) {
     warn(state) << "nothing reads the state @" << name
                 << (isGiven          ? ", which the host writes"
@@ -206,6 +214,7 @@ void CheckUpkeepPass::runOnOperation() {
   ModuleOp module = getOperation();
   states.clear();
   reported.clear();
+  hasFailed = false;
   readLayers.clear();
   filledLayers.clear();
   bool hasPrograms = false;
@@ -215,6 +224,8 @@ void CheckUpkeepPass::runOnOperation() {
       hasPrograms = true;
     }
   markAllAnalysesPreserved();
+  if (hasFailed)
+    return signalPassFailure();
   if (!hasPrograms)
     return;
   for (Operation &op : *module.getBody())

@@ -74,7 +74,7 @@ SmallVector<Value> Expansion::inlineRegion(Region &region, ValueRange args) {
 }
 
 void Expansion::output(llvm::StringRef name, Value value) {
-  OutputOp::create(builder, loc, name, value);
+  OutputOp::create(builder, loc, name, value, /*of=*/OutputRowsAttr());
 }
 
 LogicalResult mlir::mtp::checkInstantiated(Operation *op) {

@@ -141,13 +141,14 @@ def CheckUpkeepPass : Pass<"mtp-check-upkeep", "mlir::ModuleOp"> {
   let summary = "Warn of what rounds keep in vain, or lose";
   let description = [{
     What compiles and is not what was meant, seen when rounds and prefills are
-    written out:
+    written out. An output that the host does not know and that is not declared
+    is an error. Warnings are for:
 
     - a cache layer that rounds read and no prefill writes,
-    - a state that rounds carry on and neither a prefill nor the host writes: it
-      is lost at a preemption,
-    - a state that is never written, or never read, or both,
-    - an output that the host does not know.
+    - a state that rounds carry on and neither a prefill nor the host writes or
+      keeps: it is lost at a preemption,
+    - a state that is never written, or never read, or both; an input that is
+      never read.
   }];
   let statistics = [Statistic<"numWarnings", "warnings", "warnings">];
 }

@@ -137,6 +137,12 @@ loadModel(const char *path, const mtp_load_options *options) {
   MTP_ASSIGN_OR_RETURN(result->functions, makeFunctions(*result->model));
   result->requestTypes = result->model->requestInputs();
   result->requestInputs = makePorts(result->requestTypes);
+  result->outputTypes = result->model->requestOutputs();
+  for (const RequestOutputType &type : result->outputTypes)
+    result->requestOutputs.push_back(
+        {{type.name.c_str(), int32_t(type.row.element), type.row.shape.size(),
+          type.row.shape.data()},
+         type.isPerToken});
   if (!result->model->tokenizer().empty()) {
     auto tokenizer = Tokenizer::load(result->model->tokenizer());
     if (!tokenizer)
@@ -228,6 +234,17 @@ mtp_status mtp_model_get_request_inputs(const mtp_model *model,
   MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
   *inputs = model->requestInputs.data();
   *count = model->requestInputs.size();
+  return MTP_OK;
+}
+
+mtp_status mtp_model_get_request_outputs(const mtp_model *model,
+                                         const mtp_request_output **outputs,
+                                         size_t *count) {
+  MTP_C_RETURN_IF_ERROR(need(model, "a model"));
+  MTP_C_RETURN_IF_ERROR(need(outputs, "room for outputs"));
+  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
+  *outputs = model->requestOutputs.data();
+  *count = model->requestOutputs.size();
   return MTP_OK;
 }
 

@@ -156,6 +156,12 @@ static Result<Request> readRequest(const mtp_request *request,
   r.ignoreEos = given.ignore_eos != 0;
   MTP_ASSIGN_OR_RETURN(r.k, readK(given.k, session));
   MTP_RETURN_IF_ERROR(readInputs(given, session, r));
+  MTP_RETURN_IF_ERROR(needArray(given.outputs, given.output_count, "outputs"));
+  size_t most = session.model()->requestOutputs().size() + 1;
+  for (size_t i = 0; i < std::min(given.output_count, most); ++i) {
+    MTP_RETURN_IF_ERROR(need(given.outputs[i], "the name of an output"));
+    r.outputs.push_back(given.outputs[i]);
+  }
   return r;
 }
 
@@ -173,6 +179,21 @@ mtp_status mtp_session_add(mtp_session *session, const mtp_request *request,
   return MTP_OK;
 }
 
+/// What C sees of outputs; points into them.
+static std::vector<mtp_output_rows>
+outputsOf(const std::vector<OutputRows> &outputs) {
+  std::vector<mtp_output_rows> all;
+  for (const OutputRows &output : outputs) {
+    const Tensor &rows = output.rows;
+    mtp_tensor tensor = {int32_t(rows.type.element), rows.type.shape.size(),
+                         rows.type.shape.data(), rows.bytes.data(),
+                         rows.bytes.size()};
+    all.push_back({output.name.c_str(), tensor,
+                   output.tokens.empty() ? nullptr : output.tokens.data()});
+  }
+  return all;
+}
+
 mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
                             void *user) {
   MTP_C_RETURN_IF_ERROR(need(session, "a session"));
@@ -181,9 +202,15 @@ mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
     return report(updates.status());
   for (const SequenceUpdate &update : *updates) {
     std::string error(update.error.message());
-    mtp_update given = {sizeof(mtp_update),        update.id,
-                        update.tokens.data(),      update.tokens.size(),
-                        mtp_finish(update.finish), error.c_str()};
+    std::vector<mtp_output_rows> outputs = outputsOf(update.outputs);
+    mtp_update given = {sizeof(mtp_update),
+                        update.id,
+                        update.tokens.data(),
+                        update.tokens.size(),
+                        mtp_finish(update.finish),
+                        error.c_str(),
+                        outputs.data(),
+                        outputs.size()};
     if (callback)
       callback(user, &given);
   }

@@ -24,6 +24,9 @@ struct mtp_model {
   /// What requests may bring. The ports point into the types.
   std::vector<mtp::PortType> requestTypes;
   std::vector<mtp_port> requestInputs;
+  /// What they may ask for, likewise.
+  std::vector<mtp::RequestOutputType> outputTypes;
+  std::vector<mtp_request_output> requestOutputs;
 };
 
 struct mtp_session {

@@ -85,6 +85,8 @@ struct Port {
   Place place;
   schema::DType dtype = schema::DType::F32;
   std::vector<Count> shape;
+  /// Of a declared output, for which requests may ask.
+  schema::PortRows of = schema::PortRows::None;
 
   std::vector<uint64_t> shapeAt(uint64_t n) const {
     std::vector<uint64_t> dims;

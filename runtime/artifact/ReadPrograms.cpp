@@ -183,6 +183,7 @@ Status PlanReader::readPorts(const Tables<schema::PlanPort> *ports,
     read.name = port.name()->string_view();
     read.place = placeOf(*port.place());
     read.dtype = port.dtype();
+    read.of = port.of();
     for (uint32_t d = 0; d < vectorSize(port.shape()); ++d)
       read.shape.push_back(countOf(*port.shape()->Get(d)));
   }

@@ -188,6 +188,37 @@ static Status verifyOutputs(const Artifact &artifact, const Program &program,
   return verifyOutput(program, "picks", schema::DType::I32, rows, {});
 }
 
+/// Whether the host knows an output by its name.
+static bool isHostOutput(std::string_view name) {
+  return name == "logits" || name == "picks" || name == "tokens" ||
+         name == "path" || name == kAgain;
+}
+
+/// Checks that a declared output has the rows that it says, which requests are
+/// given.
+static Status verifyDeclared(const Program &program, const Port &port) {
+  if (port.of > schema::PortRows::MAX || isHostOutput(port.name) ||
+      program.kind == schema::ProgramKind::Function)
+    return dataLoss(strCat("output '", port.name,
+                           "': expected no rows of slots or tokens, got ",
+                           unsigned(port.of)));
+  if (port.dtype != schema::DType::F32 && port.dtype != schema::DType::I32)
+    return dataLoss(strCat("output '", port.name,
+                           "': expected i32 or f32, got ",
+                           dtypeName(port.dtype)));
+  Count rows = {0, 1};
+  if (program.kind == schema::ProgramKind::Prefill)
+    rows = {program.sequences, 0};
+  else if (port.of == schema::PortRows::Tokens)
+    rows = {0, int64_t(program.k) + 1};
+  std::vector<uint64_t> shape = port.shapeAt(program.begin);
+  if (shape.empty() || shape.size() > 2)
+    return dataLoss(strCat("output '", port.name, "': expected rows, got ",
+                           tensorTypeName(port.dtype, shape)));
+  return verifyOutput(program, port.name, port.dtype, rows,
+                      {shape.begin() + 1, shape.end()});
+}
+
 namespace {
 /// Ranges of n that have a program, apart from one another.
 class Ranges {
@@ -232,8 +263,11 @@ struct Coverage {
   /// none.
   uint32_t libraryRows = 0;
   bool hasPlainLibrary = false, hasDraftingLibrary = false;
+  /// The type of a row of declared outputs, and what they have one for.
+  std::map<std::string_view, std::string> declared;
 
   Status add(const Artifact &artifact, const Program &program);
+  Status addDeclared(const Program &program);
   Status addDecode(const Artifact &artifact, const Program &program);
   Status addPrefill(const Artifact &artifact, const Program &program);
   Status addLibrary(const Artifact &artifact, const Program &program);
@@ -316,7 +350,28 @@ Status Coverage::addPrefill(const Artifact &artifact, const Program &program) {
   return verifyOutputs(artifact, program, {sequences, 0});
 }
 
+/// A name means the same in all programs.
+Status Coverage::addDeclared(const Program &program) {
+  for (const Port &port : program.outputs) {
+    if (port.of == schema::PortRows::None)
+      continue;
+    MTP_RETURN_IF_ERROR(verifyDeclared(program, port));
+    std::vector<uint64_t> shape = port.shapeAt(program.begin);
+    shape.erase(shape.begin());
+    std::string own =
+        strCat(tensorTypeName(port.dtype, shape), " for ",
+               port.of == schema::PortRows::Slots ? "slots" : "tokens");
+    auto known = declared.try_emplace(port.name, own).first;
+    if (known->second != own)
+      return dataLoss(strCat("output '", port.name, "': expected rows of ",
+                             known->second, ", as in other programs, got ",
+                             own));
+  }
+  return okStatus();
+}
+
 Status Coverage::add(const Artifact &artifact, const Program &program) {
+  MTP_RETURN_IF_ERROR(addDeclared(program));
   switch (program.kind) {
   case schema::ProgramKind::Decode:
     return addDecode(artifact, program);

@@ -66,6 +66,8 @@ Result<SequenceId> Session::Impl::add(Request request) {
   MTP_ASSIGN_OR_RETURN(
       InputBytes inputs,
       readInputs(inner.artifact(), std::exchange(request.inputs, {})));
+  MTP_ASSIGN_OR_RETURN(std::vector<RequestOutputType> outputs,
+                       findOutputs(inner.plan(), request.outputs));
   MTP_ASSIGN_OR_RETURN(KeptLogits logits,
                        KeptLogits::reserve(options.logits, request.maxTokens,
                                            inner.envelope->vocab, memory));
@@ -79,6 +81,7 @@ Result<SequenceId> Session::Impl::add(Request request) {
   sequence.request = std::move(request);
   sequence.inputHash = hashInputs(inputs);
   sequence.inputs = std::move(inputs);
+  sequence.outputs = std::move(outputs);
   sequence.logits = std::move(logits);
   sequence.savedMemory = std::move(savedMemory);
   sequence.arrival = statistics.prefillTokens;

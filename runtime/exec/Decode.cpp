@@ -51,13 +51,13 @@ Status Session::Impl::makeRoom(RoundPlan &plan) {
 }
 
 /// How many rounds may follow each other. With a prompt between two chunks, or
-/// logits that a later round would write over, it is one.
+/// logits or outputs that a later round would write over, it is one.
 uint32_t Session::Impl::roundsFor(const RoundPlan &plan) {
-  auto endsOnHost = [](const RoundPlan::Row &row) {
-    return !row.sequence->endsOnDevice;
+  auto needsHost = [](const RoundPlan::Row &row) {
+    return !row.sequence->endsOnDevice || !row.sequence->outputs.empty();
   };
   if (!host->hasRing() || options.logits != LogitsMode::None ||
-      !prefilling.empty() || std::ranges::any_of(plan.rows, endsOnHost))
+      !prefilling.empty() || std::ranges::any_of(plan.rows, needsHost))
     return 1;
   return std::min(options.roundsPerLaunch, plan.rounds);
 }
@@ -242,16 +242,19 @@ Session::Impl::readSlot(Binding all, uint32_t batch, uint32_t row) {
   return numbers;
 }
 
-/// Returns the rows of logits that hold the sequence's, which is the `row`th of
-/// the batch, and notes which of them its tokens are from.
-Result<Binding> Session::Impl::findLogits(Sequence &sequence,
-                                          const Flight &from, uint32_t row) {
+/// Returns where a round left what it computed of a sequence, which is the
+/// `row`th of the batch, and notes which rows its tokens are from.
+Result<SlotResults> Session::Impl::findResults(Sequence &sequence,
+                                               const Flight &from,
+                                               uint32_t row) {
   uint32_t batch = uint32_t(from.rows.size()), width = from.k + 1;
   uint64_t bytes = from.logits.bytes / batch;
-  Binding own = rowsOf(from.logits, row * bytes, bytes);
+  SlotResults results{rowsOf(from.logits, row * bytes, bytes), from.program,
+                      batch, row, batch};
+  sequence.windowRows.clear();
   sequence.logitsRows.clear();
-  if (options.logits == LogitsMode::None)
-    return own;
+  if (options.logits == LogitsMode::None && sequence.outputs.empty())
+    return results;
   MTP_ASSIGN_OR_RETURN(
       std::vector<int32_t> path,
       readSlot(inner.programs.path(from.program, batch), batch, row));
@@ -263,10 +266,13 @@ Result<Binding> Session::Impl::findLogits(Sequence &sequence,
   };
   for (uint32_t j = 0; j < width; ++j) {
     uint32_t node = path.empty() ? j : within(path[j], width);
+    sequence.windowRows.push_back(node);
     sequence.logitsRows.push_back(
         places.empty() ? node : within(places[node], batch * width));
   }
-  return places.empty() ? own : from.logits;
+  if (!places.empty())
+    results.logits = from.logits;
+  return results;
 }
 
 /// Gives a sequence what a round put out for it; `row` is its place in the
@@ -293,8 +299,8 @@ Status Session::Impl::readRound(Sequence &sequence,
   countRound(sequence, from, from.rows[row].drafts, output);
   publishRound(sequence, anchor);
   size_t before = sequence.output.size();
-  MTP_ASSIGN_OR_RETURN(Binding logits, findLogits(sequence, from, row));
-  MTP_RETURN_IF_ERROR(emit(sequence, tokens, logits));
+  MTP_ASSIGN_OR_RETURN(SlotResults results, findResults(sequence, from, row));
+  MTP_RETURN_IF_ERROR(emit(sequence, tokens, results));
   sequence.statistics.decodeTokens += sequence.output.size() - before;
   statistics.decodeTokens += sequence.output.size() - before;
   return okStatus();

@@ -118,3 +118,7 @@ Model::functionOutputs(std::string_view name) const {
 std::vector<PortType> Model::requestInputs() const {
   return mtp::requestInputs(impl->artifact());
 }
+
+std::vector<RequestOutputType> Model::requestOutputs() const {
+  return mtp::requestOutputs(impl->plan());
+}

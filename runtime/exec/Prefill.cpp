@@ -205,7 +205,8 @@ Status Session::Impl::runPrefill(const PrefillPass &pass) {
         of->libraryTokens += rows;
   for (uint32_t s = 0; s < count; ++s)
     MTP_RETURN_IF_ERROR(
-        commitPrefill(pass.shares[s], rowsOf(logits, s * rowBytes, rowBytes)));
+        commitPrefill(pass.shares[s], {rowsOf(logits, s * rowBytes, rowBytes),
+                                       program, pass.chunk, s, count}));
   double time = clock() - begin;
   statistics.prefillSeconds += time;
   if (!pass.byLibrary)
@@ -213,27 +214,30 @@ Status Session::Impl::runPrefill(const PrefillPass &pass) {
   return okStatus();
 }
 
-Status Session::Impl::commitPrefill(PrefillShare share, Binding logits) {
+Status Session::Impl::commitPrefill(PrefillShare share,
+                                    const SlotResults &results) {
   Sequence &sequence = *share.sequence;
   sequence.length += share.rows;
   sequence.statistics.prefillTokens += share.rows;
   statistics.prefillTokens += share.rows;
   ++sequence.statistics.prefillChunks;
   kv->commit(sequence.slot, sequence.length);
-  return sequence.rest() == 0 ? finishPrefill(sequence, logits) : okStatus();
+  return sequence.rest() == 0 ? finishPrefill(sequence, results) : okStatus();
 }
 
-Status Session::Impl::finishPrefill(Sequence &sequence, Binding logits) {
+Status Session::Impl::finishPrefill(Sequence &sequence,
+                                    const SlotResults &results) {
   kv->publish(sequence.slot, sequence.context);
   std::erase(prefilling, sequence.id);
   sequence.phase = Sequence::Phase::Running;
+  sequence.windowRows.clear();
   sequence.logitsRows.clear();
   if (!sequence.saved.empty())
     MTP_RETURN_IF_ERROR(slotStates->restore(sequence.slot, sequence.saved));
   MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens,
                        host->emitted(sequence.slot));
   if (tokens.size() == 1 && sequence.output.empty())
-    return emit(sequence, tokens, logits);
+    return emit(sequence, tokens, results);
   if (tokens.size() != 1)
     finish(sequence, FinishReason::Failed,
            internalError("expected one token of a prefill"));

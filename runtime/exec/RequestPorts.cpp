@@ -1,9 +1,10 @@
-//===- RequestPorts.cpp - What requests bring to programs -----------------===//
+//===- RequestPorts.cpp - What requests bring and ask for -----------------===//
 
 #include "runtime/exec/RequestPorts.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/Ports.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mtp;
@@ -23,9 +24,10 @@ std::vector<PortType> mtp::requestInputs(const Artifact &artifact) {
 }
 
 /// "'bias', 'mask'".
-static std::string namesOf(const std::vector<PortType> &ports) {
+template <typename T>
+static std::string namesOf(const std::vector<T> &ports) {
   std::string text;
-  for (const PortType &port : ports)
+  for (const T &port : ports)
     text += strCat(text.empty() ? "'" : ", '", port.name, "'");
   return text;
 }
@@ -68,4 +70,51 @@ Hash128 mtp::hashInputs(const InputBytes &inputs) {
     hash = PrefixIndex::hashTokens(hash, words);
   }
   return hash;
+}
+
+std::vector<RequestOutputType> mtp::requestOutputs(const Plan &plan) {
+  std::vector<RequestOutputType> types;
+  for (const Program &program : plan.programs)
+    for (const Port &port : program.outputs) {
+      if (port.of == schema::PortRows::None ||
+          std::ranges::count(types, port.name, &RequestOutputType::name))
+        continue;
+      std::vector<uint64_t> row = port.shapeAt(program.begin);
+      row.erase(row.begin());
+      types.push_back({std::string(port.name),
+                       {ElementType(port.dtype), std::move(row)},
+                       port.of == schema::PortRows::Tokens});
+    }
+  return types;
+}
+
+Result<std::vector<RequestOutputType>>
+mtp::findOutputs(const Plan &plan, const std::vector<std::string> &names) {
+  std::vector<RequestOutputType> found;
+  if (names.empty())
+    return found;
+  std::vector<RequestOutputType> all = requestOutputs(plan);
+  for (const std::string &name : names) {
+    auto type = std::ranges::find(all, name, &RequestOutputType::name);
+    if (type == all.end())
+      return invalidArgument(
+          all.empty() ? strCat("expected no output to ask for, as the model "
+                               "declares none, got '",
+                               name, "'")
+                      : strCat("expected an output named ", namesOf(all),
+                               ", got '", name, "'"));
+    if (std::ranges::count(found, name, &RequestOutputType::name))
+      return invalidArgument(
+          strCat("output '", name, "': expected it once, got it twice"));
+    found.push_back(*type);
+  }
+  return found;
+}
+
+void mtp::appendRows(OutputRows &output, const OutputRows &more) {
+  output.rows.type.shape.front() += more.rows.type.shape.front();
+  output.rows.bytes.insert(output.rows.bytes.end(), more.rows.bytes.begin(),
+                           more.rows.bytes.end());
+  output.tokens.insert(output.tokens.end(), more.tokens.begin(),
+                       more.tokens.end());
 }

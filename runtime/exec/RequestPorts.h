@@ -1,7 +1,8 @@
-//===- RequestPorts.h - What requests bring to programs ---------*- C++ -*-===//
+//===- RequestPorts.h - What requests bring and ask for ---------*- C++ -*-===//
 //
-// A model declares by name what a request may bring (`mtp.state ... input`).
-// Nothing of it is known to the runtime by its name.
+// A model declares by name what a request may bring (`mtp.state ... input`) and
+// ask for (`mtp.output ... for`). Nothing of it is known to the runtime by its
+// name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +30,17 @@ Result<InputBytes> readInputs(const Artifact &artifact,
 
 /// Of what a request has brought; zero of nothing.
 Hash128 hashInputs(const InputBytes &inputs);
+
+/// The declared outputs of a plan's programs, each once.
+std::vector<RequestOutputType> requestOutputs(const Plan &plan);
+
+/// Those that a request names. InvalidArgument for a name that the model does
+/// not have or that comes twice.
+Result<std::vector<RequestOutputType>>
+findOutputs(const Plan &plan, const std::vector<std::string> &names);
+
+/// Appends the rows of later tokens.
+void appendRows(OutputRows &output, const OutputRows &more);
 
 } // namespace mtp
 

@@ -57,6 +57,8 @@ struct Sequence {
   Request request;
   InputBytes inputs;
   Hash128 inputHash;
+  /// What updates are to have.
+  std::vector<RequestOutputType> outputs;
   Phase phase = Phase::Waiting;
   std::vector<int32_t> output;
   FinishReason finish = FinishReason::None;
@@ -102,9 +104,10 @@ struct Sequence {
   /// Whether the device knows all tokens that end the sequence.
   bool endsOnDevice = false;
 
-  /// The rows of logits that the last round's tokens are from, where logits are
-  /// kept and these are not the first ones.
-  std::vector<uint32_t> logitsRows;
+  /// Where logits are kept or outputs asked for: the rows of the slot's window
+  /// that the last round's tokens are from, and where these are among the rows
+  /// of logits; else they are from the first ones.
+  std::vector<uint32_t> windowRows, logitsRows;
 
   /// Gives back what was reserved for what will not come.
   void giveBackMemory() {
@@ -115,6 +118,17 @@ struct Sequence {
 
   /// Tokens of `context` that prefill has yet to compute.
   uint64_t rest() const { return context.size() - length; }
+};
+
+/// Where a program left what it computed of a sequence.
+struct SlotResults {
+  /// The sequence's rows.
+  Binding logits;
+  /// What ran, for n slots or rows, and the sequence's place among `count`.
+  uint32_t program = 0;
+  uint32_t n = 0;
+  uint32_t index = 0;
+  uint32_t count = 1;
 };
 
 /// Tokens behind each other that are computed alike.
@@ -214,8 +228,8 @@ public:
   PrefillRun nextRun(const Sequence &sequence) const;
   std::vector<PageMaker> planPages(uint64_t promptTokens) const;
   Status runPrefill(const PrefillPass &pass);
-  Status commitPrefill(PrefillShare share, Binding logits);
-  Status finishPrefill(Sequence &sequence, Binding logits);
+  Status commitPrefill(PrefillShare share, const SlotResults &results);
+  Status finishPrefill(Sequence &sequence, const SlotResults &results);
 
   // Decode.cpp
   Status decodePhase();
@@ -231,8 +245,8 @@ public:
   void publishRound(Sequence &sequence, uint64_t anchor);
   Result<std::vector<int32_t>> readSlot(Binding all, uint32_t batch,
                                         uint32_t row);
-  Result<Binding> findLogits(Sequence &sequence, const Flight &from,
-                             uint32_t row);
+  Result<SlotResults> findResults(Sequence &sequence, const Flight &from,
+                                  uint32_t row);
   Status readRow(const Flight &flight, uint32_t row);
   Status countRows(const Flight &flight);
   Status readRound(Sequence &sequence, const HostState::RoundOutput &output,
@@ -251,7 +265,9 @@ public:
   Status checkUsable() const;
   Result<std::vector<SequenceUpdate>> step();
   Status emit(Sequence &sequence, std::span<const int32_t> tokens,
-              Binding logits);
+              const SlotResults &results);
+  Status readOutputs(const Sequence &sequence, size_t tokens,
+                     const SlotResults &results);
   void finish(Sequence &sequence, FinishReason reason, Status error = {});
   Status syncPageTable(Sequence &sequence);
 

@@ -57,12 +57,16 @@ std::vector<int32_t> Session::Impl::stopTokensOf(const Request &request) const {
   return tokens;
 }
 
+/// The row that a program's token of that number comes from.
+static uint64_t rowOf(const std::vector<uint32_t> &rows, uint64_t token) {
+  return token < rows.size() ? rows[token] : token;
+}
+
 /// Appends what a program emitted, up to the first token that ends the
 /// sequence. The rest of an accepted run is dropped with the sequence, so the
-/// output is what it would be one token at a time. `logits` are the rows that
-/// the tokens come from.
+/// output is what it would be one token at a time.
 Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
-                           Binding logits) {
+                           const SlotResults &results) {
   uint64_t bytes = inner.envelope->vocab * sizeof(float), emitted = 0;
   const Request &request = sequence.request;
   std::vector<int32_t> stops = stopTokensOf(request);
@@ -79,11 +83,9 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
       finish(sequence, FinishReason::Stop);
       break;
     }
-    uint64_t row = emitted++;
-    if (row < sequence.logitsRows.size())
-      row = sequence.logitsRows[row];
+    uint64_t row = rowOf(sequence.logitsRows, emitted++);
     MTP_RETURN_IF_ERROR(
-        keepLogits(sequence, rowsOf(logits, row * bytes, bytes)));
+        keepLogits(sequence, rowsOf(results.logits, row * bytes, bytes)));
     sequence.output.push_back(token);
     ++sequence.statistics.outputTokens;
     ++statistics.outputTokens;
@@ -94,6 +96,36 @@ Status Session::Impl::emit(Sequence &sequence, std::span<const int32_t> tokens,
       finish(sequence, FinishReason::Length);
       break;
     }
+  }
+  return emitted ? readOutputs(sequence, emitted, results) : okStatus();
+}
+
+/// Gives the sequence's update what its request asked for of the tokens that a
+/// program has just emitted.
+Status Session::Impl::readOutputs(const Sequence &sequence, size_t tokens,
+                                  const SlotResults &results) {
+  std::vector<OutputRows> &outputs = updates[sequence.id].outputs;
+  for (size_t i = 0; i < sequence.outputs.size(); ++i) {
+    const auto &[name, row, isPerToken] = sequence.outputs[i];
+    OutputRows given{name, {row, {}}, {}};
+    const Port *port = inner.programs.program(results.program).output(name);
+    uint64_t rows = !port ? 0 : isPerToken ? tokens : 1;
+    uint64_t bytes = elementCount(row) * elementBytes(row.element);
+    given.rows.type.shape.insert(given.rows.type.shape.begin(), rows);
+    given.rows.bytes.resize(rows * bytes);
+    if (port && !isPerToken)
+      given.tokens.push_back(uint32_t(tokens));
+    for (uint64_t t = 0; t < rows; ++t) {
+      Binding all = port->place.at(results.n);
+      uint64_t own = all.bytes / results.count * results.index;
+      MTP_RETURN_IF_ERROR(executable->read(
+          rowsOf(all, own + rowOf(sequence.windowRows, t) * bytes, bytes),
+          given.rows.bytes.data() + t * bytes, bytes));
+    }
+    if (i < outputs.size())
+      appendRows(outputs[i], given);
+    else
+      outputs.push_back(std::move(given));
   }
   return okStatus();
 }

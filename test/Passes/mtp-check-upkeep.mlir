@@ -92,8 +92,7 @@ mtp.vocabulary @frequent dense<[3, 5]> : tensor<2xi32>
 mtp.round @generate k 1 {
   %slots = mtp.slots : tensor<?xi32>
   mtp.output "tokens" %slots : tensor<?xi32>
-  // expected-warning @+1 {{nobody reads an output named 'bias', which is computed for nothing; the host knows 'logits', 'picks', 'tokens', 'path', 'places', 'again'}}
-  mtp.output "bias" %slots : tensor<?xi32>
+  mtp.output "doubt" %slots for slots : tensor<?xi32>
 }
 // expected-warning @+1 {{nothing calls the private function @helper}}
 func.func private @helper(%t: tensor<?xi32>) -> tensor<?xi32> {
@@ -101,5 +100,16 @@ func.func private @helper(%t: tensor<?xi32>) -> tensor<?xi32> {
 }
 func.func @exported(%t: tensor<2xi32>) -> tensor<2xi32> {
   return %t : tensor<2xi32>
+}
+}
+
+// -----
+
+// An output that the host does not know and nobody has declared.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @generate k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  // expected-error @+1 {{'mtp.output' op expected a name that the host knows ('logits', 'picks', 'tokens', 'path', 'places', 'again', 'drafted'), or 'for slots' or 'for tokens', with which requests may ask for it, got 'bias'}}
+  mtp.output "bias" %slots : tensor<?xi32>
 }
 }

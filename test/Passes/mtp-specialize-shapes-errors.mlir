@@ -172,3 +172,23 @@ mtp.round @r k 0 {
 mtp.prefill @p k 1 {
 }
 }
+
+// -----
+
+// A declared output has the rows that it says.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.round @r k 0 {
+  %slots = mtp.slots : tensor<?xi32>
+  %w = mtp.weight "table" : tensor<16x16xf32>
+  %l = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  mtp.output "logits" %l : tensor<?x16xf32>
+  mtp.output "doubt" %slots for tokens : tensor<?xi32>
+}
+mtp.round @s k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  // expected-error @+1 {{'mtp.output' op expected 2 * n rows for tokens, got n rows}}
+  mtp.output "doubt" %slots for tokens : tensor<?xi32>
+}
+mtp.prefill @p k 0 {
+}
+}

@@ -64,6 +64,7 @@
 // CHECK: mtp.linear {{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: mtp.row_slots {{.*}} : tensor<?xi32, #exec.count<2 * n>>
 // CHECK: mtp.write_state {{.*}} : tensor<?x8xf32, #exec.count<3 * n>>[tensor<?x2xi32, #exec.count<n>>], tensor<?xi32, #exec.count<n>>
+// CHECK: exec.output "of" %{{.*}} for tokens : tensor<?xi32, #exec.count<2 * n>>
 
 // A chunk has as many slots as sequences, whatever its rows are: one program for one
 // sequence, and others for 2 and 4 where there are so many slots.
@@ -122,7 +123,7 @@ mtp.round @generate_k1 k 1 {
   %l = mtp.linear %t, %v : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
   mtp.output "logits" %l : tensor<?x16xf32>
   %of = mtp.row_slots %rows : tensor<?xi32>
-  mtp.output "of" %of : tensor<?xi32>
+  mtp.output "of" %of for tokens : tensor<?xi32>
   mtp.write_state %both[%again], @hidden of %slots : tensor<?x8xf32>[tensor<?x2xi32>], tensor<?xi32>
 }
 

@@ -109,7 +109,8 @@ static auto planPorts(Builder &fbb,
     for (size_t d = 0; d < port.shape.size(); ++d)
       shape.push_back(count(port.shape[d], at(port.shapeGrowth, d), n));
     return schema::CreatePlanPort(fbb, fbb.CreateString(port.name), &where,
-                                  port.dtype, fbb.CreateVectorOfStructs(shape));
+                                  port.dtype, fbb.CreateVectorOfStructs(shape),
+                                  port.of);
   });
 }
 

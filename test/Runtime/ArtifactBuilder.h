@@ -54,6 +54,7 @@ public:
     std::vector<uint64_t> shape;
     Growth bindingGrowth;
     std::vector<int64_t> shapeGrowth;
+    schema::PortRows of = schema::PortRows::None;
   };
   /// Flags of schema::CpuStep for each command, from some n on.
   struct Schedule {

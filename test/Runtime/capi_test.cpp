@@ -615,30 +615,84 @@ TEST(CApi, RunsFunctions) {
   mtp_model_free(model);
 }
 
-TEST(CApi, RequestsBringWhatTheModelDeclares) {
+/// An input that no kernel reads, and picks as an output; of a chain they are
+/// the tokens.
+static std::string channelPath() {
   ArtifactBuilder a = makeFakeModel();
   a.addState("bias", {4, 3}, schema::DType::F32,
              ArtifactBuilder::Upkeep{.input = true});
-  mtp_model *model = load(writeFile("capi_channel.bin", a.finish()));
+  for (ArtifactBuilder::Program &program : a.programs)
+    for (size_t i = 0; i < program.outputs.size(); ++i)
+      if (program.outputs[i].name == "picks") {
+        ArtifactBuilder::Port own = program.outputs[i];
+        own.name = "own";
+        own.of = schema::PortRows::Tokens;
+        program.outputs.push_back(own);
+      }
+  return writeFile("capi_channel.bin", a.finish());
+}
+
+static void compareRows(void *user, const mtp_update *update) {
+  ASSERT_EQ(update->output_count, 1u);
+  const mtp_output_rows &own = update->outputs[0];
+  EXPECT_STREQ(own.name, "own");
+  EXPECT_EQ(own.tokens, nullptr);
+  EXPECT_EQ(own.rows.element, MTP_I32);
+  ASSERT_EQ(own.rows.rank, 1u);
+  ASSERT_EQ(own.rows.shape[0], update->count);
+  EXPECT_EQ(std::memcmp(own.rows.data, update->tokens, own.rows.bytes), 0);
+  *static_cast<size_t *>(user) += update->count;
+}
+
+TEST(CApi, RequestsBringAndAskForWhatTheModelDeclares) {
+  mtp_model *model = load(channelPath());
   const mtp_port *inputs = nullptr;
+  const mtp_request_output *outputs = nullptr;
   size_t count = 0;
   ASSERT_EQ(mtp_model_get_request_inputs(model, &inputs, &count), MTP_OK);
   ASSERT_EQ(count, 1u);
   EXPECT_STREQ(inputs[0].name, "bias");
+  EXPECT_EQ(inputs[0].element, MTP_F32);
+  ASSERT_EQ(inputs[0].rank, 1u);
+  EXPECT_EQ(inputs[0].shape[0], 3u);
+  ASSERT_EQ(mtp_model_get_request_outputs(model, &outputs, &count), MTP_OK);
+  ASSERT_EQ(count, 1u);
+  EXPECT_STREQ(outputs[0].row.name, "own");
+  EXPECT_EQ(outputs[0].row.rank, 0u);
+  EXPECT_EQ(outputs[0].per_token, 1);
+
   mtp_session *session = create(model);
   int32_t prompt[] = {1, 2, 3};
   float values[] = {1, 2, 3};
   uint64_t shape[] = {3}, id = 0;
   mtp_request_input input = {"bias", {MTP_F32, 1, shape, values, 12}};
+  const char *asked[] = {"own"};
   mtp_request request;
   mtp_request_init(&request);
   request.prompt = prompt;
   request.prompt_count = 3;
   request.inputs = &input;
   request.input_count = 1;
-  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK) << mtp_message();
+  request.outputs = asked;
+  request.output_count = 1;
+  ASSERT_EQ(mtp_session_add(session, &request, &id), MTP_OK) << mtp_message();
+  size_t tokens = 0;
+  while (!mtp_session_idle(session))
+    ASSERT_EQ(mtp_session_step(session, compareRows, &tokens), MTP_OK);
+  EXPECT_EQ(tokens, 16u);
+
+  input.value.bytes = 8;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "input 'bias': expected 12 bytes, got 8");
   input = {"tilt", input.value};
   EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected an input named 'bias', got 'tilt'");
+  request.inputs = nullptr;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  request.input_count = 0;
+  asked[0] = "mine";
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected an output named 'own', got 'mine'");
   mtp_session_free(session);
   mtp_model_free(model);
 }

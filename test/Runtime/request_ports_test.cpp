@@ -1,4 +1,4 @@
-//===- request_ports_test.cpp - What requests bring to programs -----------===//
+//===- request_ports_test.cpp - What requests bring and ask for -----------===//
 
 #include "FakeModel.h"
 #include "runtime/artifact/ArtifactFile.h"
@@ -16,11 +16,20 @@ namespace {
 
 constexpr uint64_t kSlots = 4;
 
-/// The fake model with an input that no kernel reads.
+/// The fake model with an input that no kernel reads, and with its picks as an
+/// output that requests may ask for: in a chain they are the tokens.
 ArtifactBuilder channelModel() {
   ArtifactBuilder a = makeFakeModel();
   a.addState("bias", {kSlots, 3}, schema::DType::F32,
              ArtifactBuilder::Upkeep{.init = 0.5, .input = true});
+  for (ArtifactBuilder::Program &program : a.programs)
+    for (size_t i = 0; i < program.outputs.size(); ++i)
+      if (program.outputs[i].name == "picks") {
+        ArtifactBuilder::Port own = program.outputs[i];
+        own.name = "own";
+        own.of = schema::PortRows::Tokens;
+        program.outputs.push_back(own);
+      }
   return a;
 }
 
@@ -67,6 +76,11 @@ std::string addError(Session &session, const Request &r) {
   return std::string(session.add(r).status().message());
 }
 
+std::string openError(const ArtifactBuilder &artifact) {
+  AlignedBytes bytes(artifact.finish());
+  return std::string(ArtifactFile::fromMemory(bytes.span()).status().message());
+}
+
 } // namespace
 
 TEST(RequestPorts, ModelsSayWhatTheyHave) {
@@ -75,7 +89,13 @@ TEST(RequestPorts, ModelsSayWhatTheyHave) {
   ASSERT_EQ(inputs.size(), 1u);
   EXPECT_EQ(inputs[0].name, "bias");
   EXPECT_EQ(toString(inputs[0].type), "3xf32");
+  std::vector<RequestOutputType> outputs = model->requestOutputs();
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_EQ(outputs[0].name, "own");
+  EXPECT_EQ(toString(outputs[0].row), "i32");
+  EXPECT_TRUE(outputs[0].isPerToken);
   EXPECT_TRUE(loadFakeModel()->requestInputs().empty());
+  EXPECT_TRUE(loadFakeModel()->requestOutputs().empty());
 }
 
 TEST(RequestPorts, AnInputStandsInItsSlotAndInNoLaterOnes) {
@@ -139,8 +159,84 @@ TEST(RequestPorts, ErrorsSayWhatWasExpected) {
   RequestInput one{"bias", floats({1, 2, 3})};
   EXPECT_EQ(addError(*session, request({one, one})),
             "input 'bias': expected it once, got it twice");
+  Request asks = request({});
+  asks.outputs = {"mine"};
+  EXPECT_EQ(addError(*session, asks),
+            "expected an output named 'own', got 'mine'");
+  asks.outputs = {"own", "own"};
+  EXPECT_EQ(addError(*session, asks),
+            "output 'own': expected it once, got it twice");
   auto plain = *Session::create(loadFakeModel());
   EXPECT_EQ(addError(*plain, request({one})),
             "expected no input, as the model declares none, got 'bias'");
+  asks.outputs = {"own"};
+  EXPECT_EQ(addError(*plain, asks), "expected no output to ask for, as the "
+                                    "model declares none, got 'own'");
   EXPECT_TRUE(session->idle());
+}
+
+TEST(RequestPorts, OutputsComeWithTheirTokens) {
+  for (uint32_t k : {0u, 1u, 4u}) {
+    SessionOptions options;
+    options.threads = 1;
+    options.k = k;
+    auto session = *Session::create(loadChannelModel(), options);
+    Request asks = request({});
+    asks.outputs = {"own"};
+    SequenceId id = *session->add(asks);
+    SequenceId other = *session->add(request({}));
+    size_t tokens = 0;
+    for (const SequenceUpdate &update : drain(*session)) {
+      if (update.id == other) {
+        EXPECT_TRUE(update.outputs.empty());
+        continue;
+      }
+      EXPECT_EQ(update.id, id);
+      ASSERT_EQ(update.outputs.size(), 1u);
+      const OutputRows &own = update.outputs[0];
+      EXPECT_EQ(own.name, "own");
+      EXPECT_TRUE(own.tokens.empty());
+      EXPECT_EQ(own.rows.type.shape,
+                std::vector<uint64_t>{update.tokens.size()});
+      ASSERT_EQ(own.rows.bytes.size(), update.tokens.size() * sizeof(int32_t));
+      EXPECT_EQ(std::memcmp(own.rows.bytes.data(), update.tokens.data(),
+                            own.rows.bytes.size()),
+                0);
+      tokens += update.tokens.size();
+    }
+    EXPECT_EQ(tokens, 12u);
+  }
+}
+
+TEST(RequestPorts, DeclaredOutputsAreChecked) {
+  auto message = [](auto spoil) {
+    ArtifactBuilder a = channelModel();
+    for (ArtifactBuilder::Program &program : a.programs)
+      for (ArtifactBuilder::Port &port : program.outputs)
+        if (port.name == "own" && spoil(port))
+          return openError(a);
+    return std::string("nothing spoilt");
+  };
+  auto endsWith = [&](auto spoil, const std::string &text) {
+    std::string got = message(spoil);
+    EXPECT_TRUE(got.ends_with(text)) << got;
+  };
+  endsWith([](auto &port) { return port.of = schema::PortRows(3), true; },
+           "output 'own': expected no rows of slots or tokens, got 3");
+  endsWith(
+      [](auto &port) {
+        port.shape.push_back(2);
+        return port.dtype = schema::DType::I16, true;
+      },
+      "output 'own': expected i32 or f32, got i16");
+  // Of more rows than one a slot has one.
+  endsWith(
+      [](auto &port) {
+        return port.of = schema::PortRows::Slots, port.shape[0] > 4;
+      },
+      "output 'own': expected 1xi32, got 2xi32");
+  endsWith([](auto &port) { return port.dtype = schema::DType::F32, true; },
+           "output 'own': expected rows of f32 for tokens, as in other "
+           "programs, got "
+           "i32 for tokens");
 }

@@ -50,8 +50,10 @@ std::string formatName(schema::BlobFormat format);
 /// "elf_shared", "cubin", "ptx" or "hosted".
 const char *imageFormatName(schema::ImageFormat format);
 
-/// "rows", "tokens" or "never".
+/// "rows", "tokens", "never" or "save".
 const char *rebuildName(schema::Rebuild rebuild);
+/// Of a declared output.
+const char *rowsName(schema::PortRows rows);
 
 /// "1.2".
 std::string versionText(uint32_t version);

@@ -220,6 +220,8 @@ static void writePorts(JsonWriter &json, std::string_view name,
     json.field("name", port.name);
     json.field("type", typeText(port));
     json.field("binding", placeText(a, plan, port.place));
+    if (port.of != schema::PortRows::None)
+      json.field("for", rowsName(port.of));
   });
 }
 

@@ -56,6 +56,10 @@ const char *mtp::rebuildName(schema::Rebuild rebuild) {
   return "unknown";
 }
 
+const char *mtp::rowsName(schema::PortRows rows) {
+  return rows == schema::PortRows::Slots ? "slots" : "tokens";
+}
+
 std::string mtp::versionText(uint32_t version) {
   return strCat(version >> 16, ".", version & 0xffff);
 }
@@ -180,8 +184,11 @@ static std::string portsText(const Artifact &artifact, const Plan &plan,
                              const char *what, const std::vector<Port> &ports) {
   std::string text;
   for (const Port &port : ports)
-    text += strCat(what, " ", port.name, ": ", typeText(port), " in ",
-                   placeText(artifact, plan, port.place), "\n");
+    text += strCat(what, " ", port.name, ": ", typeText(port),
+                   port.of == schema::PortRows::None
+                       ? ""
+                       : strCat(" for ", rowsName(port.of)),
+                   " in ", placeText(artifact, plan, port.place), "\n");
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include "tools/mtp-run/Generate.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/RequestPorts.h"
 #include "runtime/text/StreamDecoder.h"
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Prompts.h"
@@ -164,6 +165,7 @@ addAll(Session &session, const RunOptions &options,
     MTP_ASSIGN_OR_RETURN(
         request.inputs,
         inputsOf(options.requestInputs, report.index, prompts.size()));
+    request.outputs = options.requestOutputs;
     Result<SequenceId> id = session.add(std::move(request));
     if (!id)
       return id.status().withContext(strCat("prompt ", report.index));
@@ -189,6 +191,16 @@ static Status cancelAll(Session &session, Printer &printer,
   return okStatus();
 }
 
+/// Puts the rows of an update behind those of the ones before.
+static void addOutputs(SequenceReport &report, const SequenceUpdate &update) {
+  if (report.outputs.empty()) {
+    report.outputs = update.outputs;
+    return;
+  }
+  for (size_t i = 0; i < update.outputs.size(); ++i)
+    appendRows(report.outputs[i], update.outputs[i]);
+}
+
 static Status runAll(Session &session, Printer &printer,
                      std::vector<SequenceReport> &reports) {
   catchInterrupt();
@@ -201,6 +213,7 @@ static Status runAll(Session &session, Printer &printer,
           std::find_if(reports.begin(), reports.end(),
                        [&](const auto &r) { return r.id == update.id; });
       report->error = update.error;
+      addOutputs(*report, update);
       MTP_RETURN_IF_ERROR(printer.update(reports, *report, update));
     }
   }

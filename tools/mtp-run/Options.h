@@ -44,6 +44,7 @@ struct RunOptions {
   bool ignoreEos = false;
   /// "[PROMPT:]NAME=TENSOR": what requests bring.
   std::vector<std::string> requestInputs;
+  std::vector<std::string> requestOutputs;
   bool printIds = false;
   bool json = false;
   bool stats = false;

@@ -1,6 +1,7 @@
 //===- Report.cpp - Numbers of a run --------------------------------------===//
 
 #include "tools/mtp-run/Report.h"
+#include "tools/mtp-run/TensorLiteral.h"
 #include "tools/support/Json.h"
 
 #include <cstdio>
@@ -46,6 +47,25 @@ static void writeAcceptance(JsonWriter &json, const Statistics &s) {
   json.field("acceptance_length", acceptanceLength(s));
 }
 
+static void writeOutputs(JsonWriter &json,
+                         const std::vector<OutputRows> &outputs) {
+  if (outputs.empty())
+    return;
+  json.key("outputs");
+  json.beginArray();
+  for (const OutputRows &output : outputs) {
+    json.beginObject();
+    json.field("name", output.name);
+    json.field("type", toString(output.rows.type));
+    json.key("rows");
+    json.raw(tensorJson(output.rows));
+    if (!output.tokens.empty())
+      json.field("tokens", output.tokens);
+    json.endObject();
+  }
+  json.endArray();
+}
+
 static void writeSequence(JsonWriter &json, const Session &session,
                           const SequenceReport &report) {
   Statistics s = session.statistics(report.id).value();
@@ -68,6 +88,7 @@ static void writeSequence(JsonWriter &json, const Session &session,
   json.field("cached_tokens", s.cachedTokens);
   json.field("preemptions", s.preemptions);
   writeAcceptance(json, s);
+  writeOutputs(json, report.outputs);
   json.endObject();
 }
 

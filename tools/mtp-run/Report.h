@@ -21,6 +21,8 @@ struct SequenceReport {
   /// Of an artifact without a tokenizer: none.
   std::optional<std::string> text;
   Status error;
+  /// What the updates had of the outputs that were asked for.
+  std::vector<OutputRows> outputs;
 };
 
 /// What a run was, beside its session's numbers.

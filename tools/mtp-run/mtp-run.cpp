@@ -95,6 +95,9 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
            "What requests bring under a name that the model declares, e.g. "
            "bias=64xf32=0 or bias=@file.npy; 2:bias=... for prompt 2 alone")
       ->group(kGeneration);
+  addTexts(app, "--request-output", o.requestOutputs, "NAME",
+           "Ask for an output that the model declares; --json prints it")
+      ->group(kGeneration);
   addFlag(app, "--print-ids", o.printIds, "Print token ids instead of text")
       ->group(kGeneration);
   addFlag(app, "--stats", o.stats,

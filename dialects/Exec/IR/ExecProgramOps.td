@@ -251,18 +251,23 @@ def Exec_OutputOp : Exec_Op<"output", [HasParent<"::mlir::exec::ProgramOp">]> {
   let summary = "A value that outlives its program";
   let description = [{
     Names a value that the host may read after the program ran: a function's
-    results, a decode program's logits.
+    results, a decode program's logits. `for` is that of `mtp.output`: requests
+    may ask for it.
 
     Example:
     ```mlir
     exec.output "logits" %0 : memref<3x4096xf32>
+    exec.output "doubt" %1 for tokens : memref<3xf32>
     ```
     - (C1) the value is a tensor or buffer of f32, bf16, i8, i32 or i64, static
       but for the number of rows.
     - (C2) the value is no view.
   }];
-  let arguments = (ins StrAttr:$name, AnyType:$value);
-  let assemblyFormat = "$name $value attr-dict `:` type($value)";
+  let arguments = (ins StrAttr:$name, AnyType:$value,
+                       OptionalAttr<MTP_OutputRowsAttr>:$of);
+  let assemblyFormat = [{
+    $name $value (`for` `` $of^)? attr-dict `:` type($value)
+  }];
   let hasVerifier = 1;
 }
 

@@ -183,3 +183,32 @@ LogicalResult ConcatRowsOp::verify() {
            << " for a result of " << rowsOf(getResult());
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// output
+//===----------------------------------------------------------------------===//
+
+llvm::ArrayRef<StringLiteral> OutputOp::getHostNames() {
+  // Those from "path" on are a round's alone.
+  static constexpr StringLiteral kNames[] = {
+      "logits", "picks", "tokens", "path", "places", "again", "drafted"};
+  return kNames;
+}
+
+LogicalResult OutputOp::verify() {
+  if (!getOf())
+    return success();
+  auto type = cast<RankedTensorType>(getValue().getType());
+  Type element = type.getElementType();
+  bool isRows =
+      type.getRank() == 1 || (type.getRank() == 2 && !type.isDynamicDim(1));
+  if (!isRows || !(element.isF32() || element.isSignlessInteger(32)))
+    return emitOpError(
+               "expected rows of i32 or f32 for a declared output, got ")
+           << type; // output_c1
+  if (llvm::is_contained(getHostNames(), getName()))
+    return emitOpError("expected no 'for' with a name that the host knows, "
+                       "got '")
+           << getName() << "'"; // output_c2
+  return success();
+}

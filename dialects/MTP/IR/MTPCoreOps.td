@@ -256,15 +256,35 @@ def MTP_OutputOp : MTP_Op<"output", [
     sequence of a chunk, and `picks`, what was picked from them; of a round also
     `tokens`, those of its rows, and `path`, the nodes that a tree's tokens come
     from. `drafted` is how many drafts of a slot a round could have accepted,
-    i32; where a round does not say it they count as k. Nobody reads another
-    name.
+    i32; where a round does not say it they count as k.
+
+    With `for` an output is declared here, under a name of the module's own, and
+    requests may ask for it: `for slots` it has a row for each slot of a round
+    or sequence of a chunk, `for tokens` one for each row that was verified, of
+    a chunk for the last one of each sequence. Of the latter a request is given
+    the rows that its tokens come from. Rows are numbers, or as many each.
 
     ```mlir
     mtp.output "logits" %l : tensor<?x4096xf32>
+    mtp.output "doubt" %d for tokens : tensor<?xf32>
+    mtp.output "chosen" %c for slots : tensor<?x2xi32>
     ```
+
+    Constraints:
+    - (C1) with `for` the value is i32 or f32, of one dimension or of two with a
+      static width.
+    - (C2) a name that the host knows has no `for`.
   }];
-  let arguments = (ins StrAttr:$name, AnyRankedTensor:$value);
-  let assemblyFormat = "$name $value attr-dict `:` type($value)";
+  let arguments = (ins StrAttr:$name, AnyRankedTensor:$value,
+                       OptionalAttr<MTP_OutputRowsAttr>:$of);
+  let assemblyFormat = [{
+    $name $value (`for` `` $of^)? attr-dict `:` type($value)
+  }];
+  let extraClassDeclaration = [{
+    /// The outputs that the host knows by their names.
+    static ::llvm::ArrayRef<::llvm::StringLiteral> getHostNames();
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // MTP_CORE_OPS_TD

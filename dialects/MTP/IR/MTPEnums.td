@@ -101,4 +101,11 @@ def MTP_Rebuild : MTP_Enum<"Rebuild",
 ]>;
 def MTP_RebuildAttr : MTP_EnumAttr<MTP_Rebuild, "rebuild">;
 
+def MTP_OutputRows : MTP_Enum<"OutputRows",
+    "what a declared output has a row for", [
+  I32EnumCase<"Slots", 1, "slots">,
+  I32EnumCase<"Tokens", 2, "tokens">  // that may be put out
+]>;
+def MTP_OutputRowsAttr : MTP_EnumAttr<MTP_OutputRows, "output_rows">;
+
 #endif // MTP_ENUMS_TD

@@ -98,6 +98,15 @@ struct LoadOptions {
   uint32_t gpu = 0;
 };
 
+/// An output that a model declares, for which requests may ask.
+struct RequestOutputType {
+  std::string name;
+  /// Of one row: a scalar, or as many numbers.
+  TensorType row;
+  /// A row for each token that is put out; else for each slot of a round.
+  bool isPerToken = false;
+};
+
 /// An artifact is a program: it holds machine code, which runs with all that
 /// the process may do. Load only what comes from someone whose programs you
 /// would run. What load() checks finds damage and mistakes of compilers, not
@@ -150,6 +159,10 @@ public:
   /// What requests may bring: names, and types of one request's part. Empty
   /// where the model declares nothing.
   std::vector<PortType> requestInputs() const;
+
+  /// What requests may ask for: names, and types and shapes of one row. Empty
+  /// where the model declares nothing.
+  std::vector<RequestOutputType> requestOutputs() const;
 
   struct Impl;
 

@@ -279,6 +279,20 @@ mtp_status mtp_model_get_function(const mtp_model *model, size_t index,
 mtp_status mtp_model_get_request_inputs(const mtp_model *model,
                                         const mtp_port **inputs, size_t *count);
 
+/* An output that the model declares, for which requests may ask. The pointers
+   live as long as the model. */
+typedef struct mtp_request_output {
+  mtp_port row;  /* name, and type of one row: a scalar, or as many numbers */
+  int per_token; /* 1: a row for each token that is put out; 0: for each slot of
+                    a round */
+} mtp_request_output;
+
+/* What requests may ask for. `outputs` has `count` elements and lives as long
+   as the model. Fails for null alone. */
+mtp_status mtp_model_get_request_outputs(const mtp_model *model,
+                                         const mtp_request_output **outputs,
+                                         size_t *count);
+
 /*===----------------------------------------------------------------------===*
  * Sessions
  *===----------------------------------------------------------------------===*/
@@ -376,6 +390,10 @@ typedef struct mtp_request {
   const mtp_request_input *inputs; /* each name once; others have the initial
                                       values that the model gives them */
   size_t input_count;
+  const char *const *outputs; /* names of mtp_model_get_request_outputs, each
+                                 once, that updates are to have; while such a
+                                 sequence runs, launches have one round */
+  size_t output_count;
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION, all
@@ -391,6 +409,18 @@ void mtp_request_init(mtp_request *request);
 mtp_status mtp_session_add(mtp_session *session, const mtp_request *request,
                            uint64_t *id);
 
+/* Rows of an output that a request asked for. */
+typedef struct mtp_output_rows {
+  const char *name;
+  mtp_tensor rows; /* outermost the rows. Where the output is per token, one for
+                      each of the last tokens of the update: programs that do
+                      not write it, as the prefill of many methods, give none.
+                      Else one for each round or prefill that wrote it and gave
+                      tokens */
+  const uint32_t *tokens; /* of an output that is not per token: how many tokens
+                             each row goes with; else null */
+} mtp_output_rows;
+
 /* What a step did for one sequence. The arrays are valid during the call. */
 typedef struct mtp_update {
   size_t size;
@@ -398,7 +428,9 @@ typedef struct mtp_update {
   const int32_t *tokens; /* new output tokens */
   size_t count;
   mtp_finish finish;
-  const char *error; /* for MTP_FAILED, else "" */
+  const char *error;              /* for MTP_FAILED, else "" */
+  const mtp_output_rows *outputs; /* in the order of the request's */
+  size_t output_count;            /* 0 where there are no new tokens */
 } mtp_update;
 
 /* Called for every sequence that changed, in order of id. It must not use the

@@ -74,6 +74,10 @@ struct Request {
   /// values that the model gives them. Sequences share KV pages only where all
   /// of these are equal.
   std::vector<RequestInput> inputs;
+  /// Names of Model::requestOutputs(), each at most once, which updates are to
+  /// have (SequenceUpdate::outputs). While such a sequence runs, launches have
+  /// one round, as where logits are kept.
+  std::vector<std::string> outputs;
 };
 
 /// Which logits a session keeps for each sequence, for tests and analysis. A
@@ -129,7 +133,7 @@ struct SessionOptions {
   /// sequence waits for the end of a round all the same. Zero: 1 on a CPU, 16
   /// on a GPU. Fewer run where pages are short, prompts wait, or a sequence has
   /// more end and stop tokens than a device compares (8); one where logits are
-  /// kept.
+  /// kept or a request asks for outputs.
   uint32_t roundsPerLaunch = 0;
   /// Share the KV pages of equal prefixes, of prompts and of generated tokens.
   bool prefixCache = true;
@@ -156,6 +160,18 @@ enum class FinishReason : uint8_t {
   Failed,
 };
 
+/// Rows of an output that a request asked for.
+struct OutputRows {
+  std::string name;
+  /// The rows, outermost. Where the output is per token, one for each of the
+  /// last tokens of the update: programs that do not write the output, as the
+  /// prefill of many methods, give none for their tokens. Else one for each
+  /// round or prefill that wrote it and gave tokens.
+  Tensor rows;
+  /// Of an output that is not per token: how many tokens each row goes with.
+  std::vector<uint32_t> tokens;
+};
+
 /// What one step did for one sequence.
 struct SequenceUpdate {
   SequenceId id = 0;
@@ -164,6 +180,8 @@ struct SequenceUpdate {
   FinishReason finish = FinishReason::None;
   /// Why it failed; OK otherwise. Other sequences are not affected.
   Status error;
+  /// In the order of Request::outputs; empty where there are no new tokens.
+  std::vector<OutputRows> outputs;
 };
 
 /// Counts and times since a session or sequence began.

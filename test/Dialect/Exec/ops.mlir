@@ -113,6 +113,6 @@ exec.program @sum function {
   %b = exec.alloc input "b" at 0 : memref<3x8xf32>
   // CHECK: %[[C:.*]] = exec.add %[[A]], %[[B]] : (tensor<3x8xf32>, memref<3x8xf32>) -> tensor<3x8xf32>
   %c = exec.add %a, %b : (tensor<3x8xf32>, memref<3x8xf32>) -> tensor<3x8xf32>
-  // CHECK: exec.output "c" %[[C]] : tensor<3x8xf32>
-  exec.output "c" %c : tensor<3x8xf32>
+  // CHECK: exec.output "c" %[[C]] for tokens : tensor<3x8xf32>
+  exec.output "c" %c for tokens : tensor<3x8xf32>
 }

@@ -73,6 +73,8 @@ mtp.round @core {
   %rest = mtp.exclude %h, %tokens : tensor<?x8xf32>, tensor<?xi32>
   // CHECK: mtp.output "logits" %[[H]] : tensor<?x8xf32>
   mtp.output "logits" %h : tensor<?x8xf32>
+  // CHECK: mtp.output "doubt" %[[H]] for tokens : tensor<?x8xf32>
+  mtp.output "doubt" %h for tokens : tensor<?x8xf32>
 }
 
 // CHECK-LABEL: mtp.prefill @prompt {

@@ -286,3 +286,30 @@ func.func @regroup_c1_type(%x: tensor<?x8xf32>) {
   %0 = mtp.regroup %x : tensor<?x8xf32> -> tensor<?xi32>
   return
 }
+
+// -----
+
+// output_c1
+func.func @output_c1(%x: tensor<?xi64>) {
+  // expected-error @+1 {{'mtp.output' op expected rows of i32 or f32 for a declared output, got 'tensor<?xi64>'}}
+  mtp.output "doubt" %x for slots : tensor<?xi64>
+  return
+}
+
+// -----
+
+// output_c1
+func.func @output_c1_width(%x: tensor<?x?xf32>) {
+  // expected-error @+1 {{'mtp.output' op expected rows of i32 or f32 for a declared output, got 'tensor<?x?xf32>'}}
+  mtp.output "doubt" %x for tokens : tensor<?x?xf32>
+  return
+}
+
+// -----
+
+// output_c2
+func.func @output_c2(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'mtp.output' op expected no 'for' with a name that the host knows, got 'logits'}}
+  mtp.output "logits" %x for tokens : tensor<?x8xf32>
+  return
+}

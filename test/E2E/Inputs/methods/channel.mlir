@@ -1,6 +1,7 @@
-// What a request brings: a bias, which is added to the logits of all its rows, the
-// target's and the drafter's. What comes out is what a head with that bias gives,
-// whatever is drafted.
+// What a request brings and asks for. It brings a bias, which is added to the logits of
+// all its rows, the target's and the drafter's: what comes out is what a head with that
+// bias gives, whatever is drafted. It may ask for two numbers of each token, made of the
+// hidden state that the token was picked from, and for the drafts that a round kept.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 4, max_context = 96, prefill_chunk = 16, page = 8>} {
 mtp.weights files ["methods.safetensors"]
 mtp.cache @kv layers 2 entry 32 : f32
@@ -26,5 +27,9 @@ mtp.round @generate {
     %p = mtp.sample %y, %rows : tensor<?x64xf32> -> tensor<?xi32>
     mtp.yield %p : tensor<?xi32>
   } : (tensor<?x3xi32>, tensor<?x64xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  %probe = mtp.weight "probe" : tensor<2x32xf32>
+  %seen = mtp.linear %hidden, %probe : tensor<?x32xf32>, tensor<2x32xf32> -> tensor<?x2xf32>
+  mtp.output "probe" %seen for tokens : tensor<?x2xf32>
+  mtp.output "kept" %count for slots : tensor<?xi32>
   mtp.commit %count, %tokens, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x32xf32>
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the method whose requests bring a bias, and compares it with a model of it:
-channel.py ARTIFACT
+"""Runs the method whose requests bring a bias, and ask for numbers of each token and
+of each round, and compares it with a model of it: channel.py ARTIFACT
 
 Each prompt has a bias of its own, and one has none. Tokens, rounds and accepted
 drafts must be those of a target and a drafter whose heads have that bias, at any batch,
@@ -12,7 +12,7 @@ import random
 import sys
 
 from check import LENGTH, PROMPTS, run
-from target import WEIGHTS, logits_behind, pick
+from target import WEIGHTS, hidden_behind, logits_behind, pick, product
 
 MAX_K = 3
 PARENTS = [-1, 0, 0, 1]
@@ -69,6 +69,24 @@ def inputs(prompts):
     return flags
 
 
+ASKED = ["--request-output", "kept", "--request-output", "probe"]
+
+
+def check_outputs(prompt, result, kept):
+    """A prefill gives neither; the last round may give more than is put out."""
+    rounds, probe = result["outputs"]
+    assert (rounds["name"], probe["name"]) == ("kept", "probe"), result
+    output = result["output_ids"]
+    assert rounds["rows"] == kept, (result, kept)
+    put_out = [count + 1 for count in kept]
+    put_out[-1] -= sum(put_out) - (LENGTH - 1)
+    assert rounds["tokens"] == put_out, (result, kept)
+    assert len(probe["rows"]) == LENGTH - 1, result
+    for i, row in enumerate(probe["rows"]):
+        wanted = product(WEIGHTS["probe"], hidden_behind(prompt + output[:i + 1]))
+        assert all(abs(a - b) < 1e-3 for a, b in zip(row, wanted)), (i, row, wanted)
+
+
 def check(artifact):
     total = 0
     for temperature, k in itertools.product((0, 1), range(MAX_K + 1)):
@@ -77,16 +95,22 @@ def check(artifact):
         outputs = [output for output, _ in model]
         for batch in (1, 2, 3, 4):
             prompts = PROMPTS[:batch]
-            got = run(artifact, prompts, k, temperature, *inputs(prompts))
-            for result, (output, kept) in zip(got["sequences"], model):
-                assert result["output_ids"] == output, (temperature, k, result, output)
-                assert (result["rounds"], sum(result["accepted"])) == (
-                    len(kept), sum(kept)), (temperature, k, result, kept)
-                total += sum(kept)
-        tight = run(artifact, PROMPTS, k, temperature, "--kv-pages", "14", *inputs(PROMPTS))
+            for asked in ([], ASKED):
+                got = run(artifact, prompts, k, temperature, *inputs(prompts), *asked)
+                for prompt, result, (output, kept) in zip(prompts, got["sequences"], model):
+                    assert result["output_ids"] == output, (temperature, k, result, output)
+                    assert (result["rounds"], sum(result["accepted"])) == (
+                        len(kept), sum(kept)), (temperature, k, result, kept)
+                    assert bool(asked) == ("outputs" in result), result
+                    if asked:
+                        check_outputs(prompt, result, kept)
+                    total += sum(kept)
+        tight = run(artifact, PROMPTS, k, temperature, "--kv-pages", "14", *inputs(PROMPTS),
+                    *ASKED)
         assert tight["preemptions"] > 0, tight
-        for result, output in zip(tight["sequences"], outputs):
+        for prompt, result, (output, kept) in zip(PROMPTS, tight["sequences"], model):
             assert result["output_ids"] == output, (temperature, k, result, output)
+            check_outputs(prompt, result, kept)
         check_reuse(artifact, k, temperature)
     print(f"channel: {total} drafts kept, as expected")
 

@@ -86,6 +86,10 @@ def logits_behind(tokens):
     return target(tuple(tokens))[0]
 
 
+def hidden_behind(tokens):
+    return target(tuple(tokens))[2][-1]
+
+
 # Noise (runtime/schema/FORMAT.md).
 
 

@@ -35,6 +35,7 @@ def tensors():
     fuse = matrix(rng, HIDDEN, 2 * HIDDEN, 0.05)
     yield "fuse", [[x + (row == column) for column, x in enumerate(line)]
                    for row, line in enumerate(fuse)]
+    yield "probe", matrix(rng, 2, HIDDEN, 0.3)
 
 
 def main():
