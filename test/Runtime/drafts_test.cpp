@@ -7,6 +7,7 @@
 
 #include "FakeLanguage.h"
 #include "FakeModel.h"
+#include "runtime/exec/SessionImpl.h"
 
 #include <gtest/gtest.h>
 #include <numeric>
@@ -151,8 +152,8 @@ TEST(Drafts, PagesWithAGapAreNotShared) {
   EXPECT_GT(sharedBy(1), 30u);
 }
 
-TEST(Drafts, KFallsBehindARoundThatRefreshesAll) {
-  // Beside one of four drafts, one of four and then of none; it ends first.
+TEST(Drafts, OneThatStaysKeepsItsK) {
+  // Beside one of four drafts, which ends first.
   auto session = open(limited());
   std::vector<Request> requests = requestsOf({1, 4});
   requests.resize(2);
@@ -160,9 +161,60 @@ TEST(Drafts, KFallsBehindARoundThatRefreshesAll) {
   std::vector<SequenceId> ids = expectOutput(*session, requests);
   Statistics one = *session->statistics(ids[0]);
   EXPECT_EQ(one.roundsByK[1], one.slotRounds);
-  // Drafts of true entries are accepted up to the target's first surprise.
   EXPECT_EQ(session->statistics().roundsByK[2], 0u);
   EXPECT_EQ(session->statistics().roundsByK[3], 0u);
+}
+
+/// Runs a request whose k is chosen, each round of which must accept all of its
+/// drafts up to the target's first surprise. Returns how often k was less than
+/// what the round before had accepted.
+static uint32_t countFalls(Session &session, const Request &request) {
+  SequenceId id = *session.add(request);
+  std::vector<int32_t> text = request.prompt;
+  for (int32_t token : expectedOutput(request).tokens)
+    text.push_back(token);
+  Statistics before;
+  uint32_t falls = 0;
+  uint64_t last = 0;
+  while (!session.idle() && session.step().isOk()) {
+    Statistics now = *session.statistics(id);
+    // A round without drafts leaves a gap.
+    if (now.slotRounds == 0 || now.roundsByK[0] > 0)
+      continue;
+    uint32_t k = 0;
+    while (k < 4 &&
+           (before.slotRounds == 0 || now.roundsByK[k] == before.roundsByK[k]))
+      ++k;
+    uint64_t at = request.prompt.size() + before.outputTokens - 1, right = 0;
+    uint64_t accepted = now.roundTokens - before.roundTokens - 1;
+    while (right < k && at + right + 1 < text.size() &&
+           fakeGuess(text[at + right - 1], text[at + right]) ==
+               text[at + right + 1])
+      ++right;
+    if (before.slotRounds > 0 && at + k + 1 < text.size()) {
+      EXPECT_EQ(accepted, right) << "at " << at << ", k " << k;
+      falls += last > k;
+    }
+    last = accepted;
+    before = now;
+  }
+  return falls;
+}
+
+/// A drafter refreshes all that was accepted, also where k falls.
+TEST(Drafts, AFallingKLosesNoDraft) {
+  uint32_t falls = 0;
+  for (int32_t text = 0; text < 60; ++text) {
+    auto session = open(limited());
+    // All rounds take as long: there is no reason to draft nothing.
+    double now = 0;
+    SessionAccess::setClock(*session, [&now] { return now += 1e-3; });
+    Request request = requestsOf({kAuto}).front();
+    request.prompt = {text, 5, 9};
+    request.maxTokens = 120;
+    falls += countFalls(*session, request);
+  }
+  EXPECT_GT(falls, 0u);
 }
 
 TEST(Drafts, WithoutALimitOnlyOneKIsInARound) {
