@@ -68,8 +68,8 @@ static Value plainRows(Value rows) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Proves that numbers are not below the length of their slot: all that they are
-/// made of has to be so.
+/// Proves that numbers are not below the length of their slot: all that they
+/// are made of has to be so.
 class BehindLength {
 public:
   bool holds(Value value);
