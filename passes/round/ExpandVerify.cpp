@@ -43,9 +43,9 @@ struct TargetRows {
 };
 
 /// Of every node of a slot how long the path to it is, -1 where it cannot be
-/// accepted: behind a draft that is none nothing can.
+/// accepted: behind a draft that is none nothing can. And how many can.
 struct Depths {
-  Value all, longest;
+  Value all, longest, count;
 };
 
 /// Writes the op in a round.
@@ -63,7 +63,6 @@ private:
   Depths depthsOf(SlotBody &body, Value drafts);
   Depths depthsOfTree(SlotBody &body, Value drafts);
   Value limitDrafts(SlotBody &body, Value drafts);
-  void countRows(SlotBody &body, Value depths, Value runs);
   TargetRows writeWindow();
   bool feedsAccept(AcceptOp accept);
   void replaceResults(const TargetRows &target, PackOp pack,
@@ -104,7 +103,13 @@ Depths RoundWriter::depthsOfTree(SlotBody &body, Value drafts) {
     return body.compare(Predicate::sge, body.element(drafts, body.sub(node, 1)),
                         0);
   });
-  return {walk.depths, walk.longest};
+  Value one = body.constant(1), none = body.constant(0), count = none;
+  for (int64_t node = 0; node <= k; ++node) {
+    Value depth = body.element(walk.depths, body.constant(node));
+    count = body.add(
+        count, body.select(body.compare(Predicate::sge, depth, 0), one, none));
+  }
+  return {walk.depths, walk.longest, count};
 }
 
 Depths RoundWriter::depthsOf(SlotBody &body, Value drafts) {
@@ -119,21 +124,15 @@ Depths RoundWriter::depthsOf(SlotBody &body, Value drafts) {
     depths.push_back(body.select(isDraft, body.constant(draft + 1), none));
     longest = body.max(longest, depths.back());
   }
-  return {body.vector(depths), longest};
+  return {body.vector(depths), longest, body.add(longest, 1)};
 }
 
-/// Adds the slot's rows that live to those of the rounds before.
-void RoundWriter::countRows(SlotBody &body, Value depths, Value runs) {
-  Value one = body.constant(1), none = body.constant(0), count = none;
-  for (int64_t node = 0; node <= k; ++node) {
-    Value depth = body.element(depths, body.constant(node));
-    count = body.add(
-        count, body.select(body.compare(Predicate::sge, depth, 0), one, none));
-  }
+/// Adds the slot's rows that live to those of the rounds before, if it runs.
+static void addRows(SlotBody &body, Value count, Value runs) {
   Value word = body.constant(::mtp::kLoopRows);
   Value before = body.load(states::kLoop, word);
-  body.store(body.add(before, body.select(runs, count, none)), states::kLoop,
-             word);
+  Value rows = body.select(runs, count, body.constant(0));
+  body.store(body.add(before, rows), states::kLoop, word);
 }
 
 TargetRows RoundWriter::writeWindow() {
@@ -164,7 +163,7 @@ TargetRows RoundWriter::writeWindow() {
     Depths depths = depthsOf(body, own);
     Value ended = body.load(states::kLoop, body.constant(::mtp::kLoopEnded));
     Value runs = body.compare(Predicate::eq, ended, 0);
-    countRows(body, depths.all, runs);
+    addRows(body, depths.count, runs);
     window.push_back(body.vector(k + 1, [&](Value row) {
       Value isLive = body.both(
           runs, body.compare(Predicate::sge, body.element(depths.all, row), 0));

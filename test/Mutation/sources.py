@@ -14,8 +14,8 @@ DECODE = "runtime/exec/Decode.cpp"
 
 SOURCES = {
     "verify one position too far": (
-        VERIFY, "[&](Value row) { return body.add(n, row); })};",
-        "[&](Value row) { return body.add(body.add(n, row), 1); })};"),
+        VERIFY, "return body.select(isLive, body.add(n, row), body.constant(-1));",
+        "return body.select(isLive, body.add(body.add(n, row), 1), body.constant(-1));"),
     "refresh one position too far": (
         REFRESH, "Value first = body.sub(body.sub(n, a), behind(d));",
         "Value first = body.add(body.sub(body.sub(n, a), behind(d)), 1);"),
@@ -38,11 +38,11 @@ SOURCES = {
     "bonus token dropped": (
         COMMIT, "Value emitted = body.add(count, 1);", "Value emitted = count;"),
     "hidden states of the first row for all": (
-        COMMIT, "  writeHidden(e, op.getHidden(), rows);",
+        COMMIT, "  writeHidden(e, hidden, rows);",
         """  SlotBody first(e.builder, e.loc, "commit", e.slots());
   Value row = first.mul(first.index(), k + 1);
   rows = first.yield(first.vector(k + 1, [&](Value) { return row; })).front();
-  writeHidden(e, op.getHidden(), rows);"""),
+  writeHidden(e, hidden, rows);"""),
     "prefill gives modules their own row's token": (
         PREFILL, "takesHidden ? module : 0);", "0);"),
     "prefill leaves the first row's hidden state": (

@@ -328,20 +328,6 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[DRAFT:.*]] = tensor.extract %[[OWN]][
 // CHECK: arith.select %[[IS]], %[[DRAFT]], %[[T]] : i32
 mtp.round @bonus k 2 {
-}
-}
-
-// -----
-
-// Packed rows: picks are made of those that live, and put back.
-// CHECK-LABEL: mtp.round @packed k 2 {
-// CHECK: %[[ROWS:.*]], %[[T:.*]], %[[PLACES:.*]] = mtp.pack
-// CHECK: %[[P:.*]] = mtp.sample %{{.*}}, %[[ROWS]]
-// CHECK: %[[OWN:.*]] = mtp.unpack %[[P]], %[[PLACES]] : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
-// CHECK: mtp.output "picks" %[[OWN]]
-// CHECK: %[[PICKS:.*]] = mtp.regroup %[[OWN]]
-// CHECK: mtp.per_slot %{{.*}}(%[[PICKS]], %{{.*}}) {
-mtp.round @packed k 2 {
   %slots = mtp.slots : tensor<?xi32>
   %drafts, %p = mtp.per_slot %slots {
   ^bb0(%index: index, %slot: i32):
@@ -368,6 +354,24 @@ mtp.round @packed k 2 {
 
 // -----
 
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// Packed rows: picks are made of those that live, and put back.
+// CHECK-LABEL: mtp.round @packed k 2 {
+// CHECK: %[[ROWS:.*]], %[[T:.*]], %[[PLACES:.*]] = mtp.pack
+// CHECK: %[[P:.*]] = mtp.sample %{{.*}}, %[[ROWS]]
+// CHECK: %[[OWN:.*]] = mtp.unpack %[[P]], %[[PLACES]] : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+// CHECK: mtp.output "picks" %[[OWN]]
+// CHECK: %[[PICKS:.*]] = mtp.regroup %[[OWN]]
+// CHECK: mtp.per_slot %{{.*}}(%[[PICKS]], %{{.*}}) {
+mtp.round @packed k 2 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %p = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<2xi32>
+    %q = tensor.splat %slot : tensor<3xi32>
+    mtp.yield %d, %q : tensor<2xi32>, tensor<3xi32>
+  } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>)
+  %places = mtp.regroup %p : tensor<?x3xi32> -> tensor<?xi32>
   %window = mtp.make_rows %places, %places : tensor<?xi32>
   %rows, %t, %at = mtp.pack %window, %places : tensor<?xi32>
   %w = mtp.weight "table" : tensor<16x16xf32>

@@ -32,13 +32,14 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[IS2:.*]] = arith.cmpi sge, %[[SECOND]]
 // CHECK: %[[DEPTH2:.*]] = arith.select
 // CHECK: %[[DRAFTED:.*]] = arith.maxsi %{{.*}}, %[[DEPTH2]]
+// CHECK: %[[DEPTHS:.*]] = tensor.from_elements %{{.*}}, %[[DEPTH1]], %[[DEPTH2]]
+// CHECK: %[[LIVE:.*]] = arith.addi %[[DRAFTED]]
 // CHECK: %[[ENDED:.*]] = mtp.load @loop[
 // CHECK: %[[RUNS:.*]] = arith.cmpi eq, %[[ENDED]]
 // CHECK: %[[BEFORE:.*]] = mtp.load @loop[
-// CHECK: %[[ROWS:.*]] = arith.select %[[RUNS]]
+// CHECK: %[[ROWS:.*]] = arith.select %[[RUNS]], %[[LIVE]]
 // CHECK: %[[AFTER:.*]] = arith.addi %[[BEFORE]], %[[ROWS]]
 // CHECK: mtp.store %[[AFTER]], @loop[
-// CHECK: %[[DEPTHS:.*]] = tensor.from_elements %{{.*}}, %[[DEPTH1]], %[[DEPTH2]]
 // CHECK: %[[POSITIONS:.*]] = tensor.generate
 // CHECK: ^bb0(%[[J:.*]]: index):
 // CHECK: %[[ROW:.*]] = arith.index_cast %[[J]]
