@@ -33,6 +33,7 @@ static Value slotsOf(Value rows) {
       .Case([](MakeRowsOp op) { return op.getSlots(); })
       .Case([](MakeTreeRowsOp op) { return op.getSlots(); })
       .Case([](PromptRowsOp op) { return op.getTokens(); })
+      .Case([](PackOp op) { return op.getTokens(); })
       .Default(Value());
 }
 
