@@ -122,8 +122,9 @@ mtp.round @generate_k1 k 1 {
   %v = mtp.weight "head" : tensor<16x8xf32>
   %l = mtp.linear %t, %v : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
   mtp.output "logits" %l : tensor<?x16xf32>
-  %slot_of = mtp.row_slots %rows : tensor<?xi32>
-  mtp.output "of" %slot_of for tokens : tensor<?xi32>
+  %slot_of = mtp.row_slots %packed : tensor<?xi32>
+  %own_slot = mtp.unpack %slot_of, %places : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  mtp.output "of" %own_slot for tokens : tensor<?xi32>
   mtp.write_state %both[%again], @hidden of %slots : tensor<?x8xf32>[tensor<?x2xi32>], tensor<?xi32>
 }
 
