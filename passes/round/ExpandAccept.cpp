@@ -184,6 +184,26 @@ static SmallVector<Value> inlineRule(Expansion &e, AcceptOp op, Value picks) {
   return decided;
 }
 
+/// How many of the drafts that a rule keeps are tokens, up to the first that is
+/// none: nothing was computed of that one. `path` are their nodes in a tree.
+static Value keptDrafts(SlotBody &body, int64_t k, Value count, Value drafts,
+                        Value path) {
+  Value kept = body.constant(0), goesOn = body.compare(Predicate::sge, kept, 0);
+  for (int64_t place = 0; place < k; ++place) {
+    Value draft = body.constant(place);
+    if (path)
+      draft = body.sub(body.element(path, place + 1), 1);
+    Value isKept = body.compare(Predicate::sgt, count, place);
+    Value isNode = body.compare(Predicate::sge, draft, 0);
+    Value at =
+        body.min(body.max(draft, body.constant(0)), body.constant(k - 1));
+    Value isToken = body.compare(Predicate::sge, body.element(drafts, at), 0);
+    goesOn = body.both(goesOn, body.both(isKept, body.both(isNode, isToken)));
+    kept = body.select(goesOn, body.constant(place + 1), kept);
+  }
+  return kept;
+}
+
 /// What the rule decides, as the walks give it. Its numbers may be any: those
 /// of a walk are in range, and the ops behind it rely on that.
 static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
@@ -196,26 +216,30 @@ static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
   bool hasPath = decided.size() > 2;
   bool isBonusAlone =
       cast<RankedTensorType>(decided[1].getType()).getRank() == 1;
-  if (isBonusAlone)
-    decided.push_back(op.getDrafts());
+  decided.push_back(op.getDrafts());
   SlotBody body(e.builder, e.loc, "accept", e.slots(), decided);
+  Value drafts = body.input(decided.size() - 1);
   auto within = [&](Value value, int64_t least, int64_t most) {
     return body.max(body.min(value, body.constant(most)), body.constant(least));
   };
-  Value count = within(body.input(0), 0, k);
+  Value count = keptDrafts(body, k, body.input(0), drafts,
+                           hasPath ? body.input(2) : Value());
   auto tokenAt = [&](Value place) {
     if (!isBonusAlone)
       return body.element(body.input(1), place);
     Value isDraft = body.compare(Predicate::slt, place, count);
-    return body.select(isDraft, body.element(body.input(2), place),
-                       body.input(1));
+    return body.select(isDraft, body.element(drafts, place), body.input(1));
   };
   SmallVector<Value> results{count, body.vector(k + 1, [&](Value place) {
                                return within(tokenAt(place), 0, vocabulary - 1);
                              })};
   if (hasPath)
     results.push_back(body.vector(k + 1, [&](Value place) {
-      return within(body.element(body.input(2), place), -1, k);
+      Value isOn = body.compare(Predicate::sle, place, count);
+      Value node = within(body.element(body.input(2), place), 0, k);
+      Value isRoot = body.compare(Predicate::eq, place, 0);
+      node = body.select(isRoot, body.constant(0), node);
+      return body.select(isOn, node, body.constant(-1));
     }));
   op.replaceAllUsesWith(body.yield(results));
   op.erase();

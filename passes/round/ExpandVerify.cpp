@@ -180,13 +180,33 @@ TargetRows RoundWriter::writeWindow() {
           limits ? Value(made[4]) : drafts, drafts ? Value(made[3]) : Value()};
 }
 
-/// Whether nobody but `accept` reads logits and rows, and it reads nothing else
-/// that has a row for each of them.
+/// Whether a region makes what it yields of its arguments row by row, so that
+/// these may be any rows: it captures nothing that has rows, and groups none by
+/// slots.
+static bool goesByRows(Region &region) {
+  Block *around = region.getParentOp()->getBlock();
+  auto hasRows = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return isa<RowsType>(type) ||
+           (tensor && tensor.getRank() > 0 && tensor.isDynamicDim(0));
+  };
+  WalkResult walked = region.walk([&](Operation *inner) {
+    bool isBySlot = isa<SlotsOp, RegroupOp, ProbabilitiesOp>(inner);
+    bool captures = llvm::any_of(inner->getOperands(), [&](Value operand) {
+      return operand.getParentBlock() == around && hasRows(operand.getType());
+    });
+    return isBySlot || captures ? WalkResult::interrupt()
+                                : WalkResult::advance();
+  });
+  return !walked.wasInterrupted();
+}
+
+/// Whether nobody but `accept` reads logits and rows, and any rows will do.
 bool RoundWriter::feedsAccept(AcceptOp accept) {
   auto isAccept = [&](Operation *user) { return user == accept; };
   return accept.getLogits() == op.getResult(0) && op.getRows() &&
          accept.getRows() == op.getRows() && !accept.seesPaths() &&
-         !capturesRows(accept, k) &&
+         goesByRows(accept.getBodyRegion()) &&
          llvm::all_of(op.getResult(0).getUsers(), isAccept) &&
          llvm::all_of(op.getRows().getUsers(), isAccept);
 }
@@ -223,7 +243,7 @@ void RoundWriter::write() {
                                         : e.builder.getDenseI64ArrayAttr(tree));
   PackOp pack;
   Value tokens = target.tokens, rows = target.rows;
-  if (target.drafted) {
+  if (target.drafted && goesByRows(op.getBodyRegion())) {
     pack = PackOp::create(e.builder, e.loc, rows, tokens);
     rows = pack.getPacked();
     tokens = pack.getPackedTokens();

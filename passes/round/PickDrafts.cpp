@@ -124,12 +124,6 @@ LogicalResult Expansion::selectCaptured(AcceptOp accept,
   return success();
 }
 
-bool mlir::mtp::capturesRows(AcceptOp accept, int64_t k) {
-  return llvm::any_of(findCaptured(accept), [&](Value value) {
-    return hasRows(value) && rowsPerSlot(value, k) == k + 1;
-  });
-}
-
 LogicalResult mlir::mtp::checkRegion(AcceptOp accept, int64_t k) {
   if (accept.seesPaths() && accept.getParents())
     return accept.emitOpError(

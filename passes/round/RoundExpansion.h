@@ -99,9 +99,6 @@ LogicalResult checkDrafts(Operation *op, int64_t k, Value drafts,
 /// has rows for its rows.
 LogicalResult checkRegion(AcceptOp accept, int64_t k);
 
-/// Whether that region captures what has a row for each row of the windows.
-bool capturesRows(AcceptOp accept, int64_t k);
-
 /// Expands every op of a kind under `root`, and counts them.
 template <typename OpT, typename ExpandFn>
 LogicalResult expandAll(Operation *root, Pass::Statistic &count,

@@ -191,7 +191,7 @@ static Status verifyOutputs(const Artifact &artifact, const Program &program,
 /// Whether the host knows an output by its name.
 static bool isHostOutput(std::string_view name) {
   return name == "logits" || name == "picks" || name == "tokens" ||
-         name == "path" || name == kAgain;
+         name == "path" || name == "places" || name == kAgain;
 }
 
 /// Checks that a declared output has the rows that it says, which requests are
@@ -426,8 +426,6 @@ Status mtp::verifyCoverage(const Artifact &artifact, const Plan &plan) {
     if (!artifact.envelope && program.kind != schema::ProgramKind::Function)
       return dataLoss(strCat(where, ": expected an envelope for a program "
                                     "that is no function"));
-    if (!artifact.envelope)
-      continue;
     if (Status status = coverage.add(artifact, program); !status.isOk())
       return withPath(status, where);
   }

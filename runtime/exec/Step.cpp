@@ -118,9 +118,10 @@ Status Session::Impl::readOutputs(const Sequence &sequence, size_t tokens,
     for (uint64_t t = 0; t < rows; ++t) {
       Binding all = port->place.at(results.n);
       uint64_t own = all.bytes / results.count * results.index;
-      MTP_RETURN_IF_ERROR(executable->read(
-          rowsOf(all, own + rowOf(sequence.windowRows, t) * bytes, bytes),
-          given.rows.bytes.data() + t * bytes, bytes));
+      uint64_t at = isPerToken ? rowOf(sequence.windowRows, t) : 0;
+      MTP_RETURN_IF_ERROR(executable->read(rowsOf(all, own + at * bytes, bytes),
+                                           given.rows.bytes.data() + t * bytes,
+                                           bytes));
     }
     if (i < outputs.size())
       appendRows(outputs[i], given);

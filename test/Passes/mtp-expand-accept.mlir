@@ -220,18 +220,22 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[LOGITS:.*]] = mtp.regroup %[[L]] : tensor<?x16xf32> -> tensor<?x3x16xf32>
 // CHECK: %[[BEST:.*]] = mtp.sample %{{.*}}, %[[ROWS]]
 // CHECK: %[[OWN:.*]]:2 = mtp.per_slot %[[SLOTS]](%[[D]]#0, %[[D]]#1, %[[PICKS]], %[[LOGITS]], %[[D]]#2) {
-// CHECK: mtp.per_slot %[[SLOTS]](%[[OWN]]#0, %[[OWN]]#1) {
-// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: tensor<3xi32>):
-// CHECK: %[[K:.*]] = arith.constant 2 : i32
-// CHECK: %[[MOST:.*]] = arith.minsi %[[N]], %[[K]]
-// CHECK: arith.maxsi %[[MOST]], %{{.*}}
+// Drafts stay as far as the rule keeps them and they are tokens.
+// CHECK: mtp.per_slot %[[SLOTS]](%[[OWN]]#0, %[[OWN]]#1, %[[D]]#0) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: tensor<3xi32>, %[[DRAFTS:.*]]: tensor<2xi32>):
+// CHECK: %[[FIRST:.*]] = arith.cmpi sgt, %[[N]]
+// CHECK: tensor.extract %[[DRAFTS]]
+// CHECK: %[[KEPT:.*]] = arith.select
+// CHECK: %[[SECOND:.*]] = arith.cmpi sgt, %[[N]]
+// CHECK: tensor.extract %[[DRAFTS]]
+// CHECK: %[[COUNT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[KEPT]] : i32
 // CHECK: tensor.generate
 // CHECK: tensor.extract %[[T]][
 // CHECK: %[[LAST:.*]] = arith.constant 15 : i32
 // CHECK: arith.minsi %{{.*}}, %[[LAST]]
 // CHECK: arith.maxsi
 // CHECK-NOT: tensor.generate
-// CHECK: mtp.yield
+// CHECK: mtp.yield %[[COUNT]],
 mtp.round @rule k 2 {
   %slots = mtp.slots : tensor<?xi32>
   %drafts, %p, %from, %other = mtp.per_slot %slots {
@@ -284,7 +288,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[ALSO:.*]] = arith.constant 1 : i32
 // CHECK: %[[P2:.*]] = arith.addi %[[ROOT]], %[[ALSO]]
 // CHECK: tensor.from_elements %[[P0]], %[[P1]], %[[P2]]
-// CHECK: %[[R:.*]]:3 = mtp.per_slot %[[SLOTS]](%{{.*}}, %[[AT]], %[[PICKS]]) {
+// CHECK: %[[R:.*]]:3 = mtp.per_slot %[[SLOTS]](%{{.*}}, %[[AT]], %[[PICKS]], %{{.*}}) {
 // CHECK-COUNT-2: tensor.generate
 // CHECK: mtp.yield
 // CHECK: mtp.output "path" %[[R]]#2 : tensor<?x3xi32>
@@ -322,7 +326,8 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK-LABEL: mtp.round @bonus k 2 {
 // CHECK: mtp.per_slot %{{.*}}(%{{.*}}, %{{.*}}, %[[D:.*]]#0) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: i32, %[[OWN:.*]]: tensor<2xi32>):
-// CHECK: %[[COUNT:.*]] = arith.maxsi
+// CHECK-COUNT-2: tensor.extract %[[OWN]]
+// CHECK: %[[COUNT:.*]] = arith.select
 // CHECK: tensor.generate
 // CHECK: %[[IS:.*]] = arith.cmpi slt, %{{.*}}, %[[COUNT]] : i32
 // CHECK: %[[DRAFT:.*]] = tensor.extract %[[OWN]][

@@ -350,3 +350,66 @@ mtp.round @own k 3 {
   } : (tensor<?x3xi32>, tensor<?x4xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
 }
 }
+
+// -----
+
+// A region that captures rows sees those of the window, and so does an accept whose
+// region groups them by slots.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @captures k 1 {
+// CHECK-NOT: mtp.pack
+// CHECK-NOT: "places"
+// CHECK: mtp.add
+mtp.round @captures k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %both = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<1xi32>
+    %b = tensor.splat %slot : tensor<2xi32>
+    mtp.yield %d, %b : tensor<1xi32>, tensor<2xi32>
+  } : (tensor<?xi32>) -> (tensor<?x1xi32>, tensor<?x2xi32>)
+  %own = mtp.regroup %both : tensor<?x2xi32> -> tensor<?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %bias = mtp.embed %own, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %logits, %hidden = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %x = mtp.add %e, %bias : tensor<?x8xf32>
+    %l = mtp.linear %x, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %x : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x1xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  mtp.output "mine" %logits : tensor<?x16xf32>
+}
+}
+
+// -----
+
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK-LABEL: mtp.round @groups k 1 {
+// CHECK: mtp.pack
+// CHECK: %[[L:.*]] = mtp.linear
+// CHECK: %[[OWN:.*]] = mtp.unpack %[[L]]
+// CHECK: mtp.accept %{{.*}}, %[[OWN]] of
+mtp.round @groups k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<1xi32>
+    mtp.yield %d : tensor<1xi32>
+  } : (tensor<?xi32>) -> tensor<?x1xi32>
+  %logits, %hidden, %rows = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x1xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %rows exact {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %g = mtp.regroup %l : tensor<?x16xf32> -> tensor<?x2x16xf32>
+    %back = mtp.regroup %g : tensor<?x2x16xf32> -> tensor<?x16xf32>
+    %s = mtp.argmax %back : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
+}
+}

@@ -239,4 +239,19 @@ TEST(RequestPorts, DeclaredOutputsAreChecked) {
            "output 'own': expected rows of f32 for tokens, as in other "
            "programs, got "
            "i32 for tokens");
+  endsWith([](auto &port) { return port.name = "places", true; },
+           "output 'places': expected no rows of slots or tokens, got 2");
+}
+
+TEST(RequestPorts, FunctionsDeclareNone) {
+  // Nor where there is nothing but functions.
+  ArtifactBuilder a = makeFakeModel();
+  a.hasEnvelope = false;
+  a.states.clear();
+  a.programs.erase(a.programs.begin(), a.programs.end() - 1);
+  ArtifactBuilder::Port &port = a.programs.back().outputs.front();
+  port.of = schema::PortRows::Slots;
+  std::string message = openError(a);
+  EXPECT_TRUE(message.ends_with("expected no rows of slots or tokens, got 1"))
+      << message;
 }

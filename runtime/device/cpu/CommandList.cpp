@@ -51,12 +51,14 @@ static int64_t firstTask(int64_t tasks, int64_t sharers, int64_t share) {
 }
 
 namespace {
-/// A command with the rows that live, which are known when its stage begins.
+/// A command with the rows that live. They are known when its stage begins, or
+/// to the one thread that packs them and runs the command.
 class LiveCommand {
 public:
-  explicit LiveCommand(const ResolvedCommand &command)
+  /// A thread without a share does not look at the number.
+  LiveCommand(const ResolvedCommand &command, bool hasShare)
       : params(command.params), tasks(command.tasks) {
-    if (!command.live)
+    if (!command.live || !hasShare)
       return;
     int64_t rows = std::clamp<int64_t>(*command.live, 0, command.params[0]);
     if (rows == command.params[0])
@@ -87,8 +89,8 @@ static void runShares(void *context, uint32_t stage, uint32_t beginShare,
   uint64_t last = isTimed ? now() : 0;
   for (uint32_t i = range.begin; i < range.end; ++i) {
     const ResolvedCommand &command = w.list.commands[i];
-    LiveCommand live(command);
     int64_t sharers = command.solo ? 1 : w.workers;
+    LiveCommand live(command, beginShare < sharers);
     int64_t begin =
         firstTask(live.tasks, sharers, std::min<int64_t>(beginShare, sharers));
     int64_t end =
