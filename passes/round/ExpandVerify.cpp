@@ -19,6 +19,8 @@
 #include "passes/round/RoundExpansion.h"
 #include "runtime/schema/LoopWords.h"
 
+#include <functional>
+
 namespace mlir::mtp {
 #define GEN_PASS_DEF_EXPANDVERIFYPASS
 #include "passes/Passes.h.inc"
@@ -42,10 +44,13 @@ struct TargetRows {
   Value tokens, rows, drafts, drafted;
 };
 
-/// Of every node of a slot how long the path to it is, -1 where it cannot be
-/// accepted: behind a draft that is none nothing can. And how many can.
-struct Depths {
-  Value all, longest, count;
+/// Of the nodes of a slot those that can be accepted: behind a draft that is
+/// none nothing can.
+struct LiveNodes {
+  /// Whether a row's node is one.
+  std::function<Value(int64_t)> lives;
+  /// How long the longest path is, and how many nodes there are.
+  Value longest, count;
 };
 
 /// Writes the op in a round.
@@ -60,9 +65,9 @@ public:
 
 private:
   bool isTree() { return op.getParents() || !tree.empty(); }
-  Depths depthsOf(SlotBody &body, Value drafts);
-  Depths depthsOfTree(SlotBody &body, Value drafts);
-  Value limitDrafts(SlotBody &body, Value drafts);
+  SmallVector<Value> draftsOf(SlotBody &body, bool limits);
+  LiveNodes chainOf(SlotBody &body, ArrayRef<Value> drafts);
+  LiveNodes treeOf(SlotBody &body, ArrayRef<Value> drafts);
   TargetRows writeWindow();
   bool feedsAccept(AcceptOp accept);
   void replaceResults(const TargetRows &target, PackOp pack,
@@ -88,43 +93,49 @@ static bool isLimited(VerifyOp op) {
          });
 }
 
-/// The drafts of a slot before its limit; -1 in place of the others.
-Value RoundWriter::limitDrafts(SlotBody &body, Value drafts) {
-  Value limit = body.load(states::kDraftLimit), none = body.constant(-1);
-  return body.vector(k, [&](Value draft) {
-    return body.select(body.compare(Predicate::slt, draft, limit),
-                       body.element(drafts, draft), none);
-  });
+/// The drafts of a slot, -1 in place of those behind its limit.
+SmallVector<Value> RoundWriter::draftsOf(SlotBody &body, bool limits) {
+  Value limit = limits ? body.load(states::kDraftLimit) : Value();
+  Value none = body.constant(-1);
+  SmallVector<Value> drafts;
+  for (int64_t draft = 0; draft < k; ++draft) {
+    Value token = body.element(body.input(0), draft);
+    if (limits)
+      token =
+          body.select(body.compare(Predicate::sgt, limit, draft), token, none);
+    drafts.push_back(token);
+  }
+  return drafts;
 }
 
-Depths RoundWriter::depthsOfTree(SlotBody &body, Value drafts) {
+LiveNodes RoundWriter::treeOf(SlotBody &body, ArrayRef<Value> drafts) {
   Value parents = op.getParents() ? body.input(1) : parentsOf(body, tree);
+  Value tokens = body.vector(SmallVector<Value>(drafts));
   NodeWalk walk = walkNodes(body, k + 1, parents, [&](Value node, Value) {
-    return body.compare(Predicate::sge, body.element(drafts, body.sub(node, 1)),
+    return body.compare(Predicate::sge, body.element(tokens, body.sub(node, 1)),
                         0);
   });
+  auto lives = [&body, depths = walk.depths](int64_t node) {
+    return body.compare(Predicate::sge, body.element(depths, node), 0);
+  };
   Value one = body.constant(1), none = body.constant(0), count = none;
-  for (int64_t node = 0; node <= k; ++node) {
-    Value depth = body.element(walk.depths, body.constant(node));
-    count = body.add(
-        count, body.select(body.compare(Predicate::sge, depth, 0), one, none));
-  }
-  return {walk.depths, walk.longest, count};
+  for (int64_t node = 0; node <= k; ++node)
+    count = body.add(count, body.select(lives(node), one, none));
+  return {lives, walk.longest, count};
 }
 
-Depths RoundWriter::depthsOf(SlotBody &body, Value drafts) {
-  if (isTree())
-    return depthsOfTree(body, drafts);
-  Value none = body.constant(-1), longest = body.constant(0);
-  SmallVector<Value> depths{longest};
-  for (int64_t draft = 0; draft < k; ++draft) {
-    Value isDraft =
-        body.both(body.compare(Predicate::sge, body.element(drafts, draft), 0),
-                  body.compare(Predicate::sge, depths.back(), 0));
-    depths.push_back(body.select(isDraft, body.constant(draft + 1), none));
-    longest = body.max(longest, depths.back());
+/// Numbers by themselves, and no vector: where it is indexed by what is only
+/// known when it runs, a GPU's thread has it in memory.
+LiveNodes RoundWriter::chainOf(SlotBody &body, ArrayRef<Value> drafts) {
+  Value longest = body.constant(0);
+  SmallVector<Value> lives{body.compare(Predicate::sge, longest, 0)};
+  for (auto [draft, token] : llvm::enumerate(drafts)) {
+    lives.push_back(
+        body.both(body.compare(Predicate::sge, token, 0), lives.back()));
+    longest = body.select(lives.back(), body.constant(draft + 1), longest);
   }
-  return {body.vector(depths), longest, body.add(longest, 1)};
+  return {[lives](int64_t node) { return lives[node]; }, longest,
+          body.add(longest, 1)};
 }
 
 /// Adds the slot's rows that live to those of the rounds before, if it runs.
@@ -148,30 +159,29 @@ TargetRows RoundWriter::writeWindow() {
     if (input)
       inputs.push_back(input);
   SlotBody body(e.builder, e.loc, "window", e.slots(), inputs);
-  Value n = body.load(states::kLength), own;
+  Value n = body.load(states::kLength);
+  SmallVector<Value> own;
   if (drafts)
-    own = limits ? limitDrafts(body, body.input(0)) : body.input(0);
+    own = draftsOf(body, limits);
   SmallVector<Value> tokens{
       body.load(states::kWindow, body.load(states::kAccepted))};
-  for (int64_t draft = 0; draft < k; ++draft)
-    tokens.push_back(body.element(own, draft));
+  llvm::append_range(tokens, own);
   SmallVector<Value> window{body.vector(tokens), body.vector(k + 1, [&](Value) {
                               return body.slot();
                             })};
   if (drafts) {
     useState(e.module, states::kLoop);
-    Depths depths = depthsOf(body, own);
+    LiveNodes nodes = isTree() ? treeOf(body, own) : chainOf(body, own);
     Value ended = body.load(states::kLoop, body.constant(::mtp::kLoopEnded));
     Value runs = body.compare(Predicate::eq, ended, 0);
-    addRows(body, depths.count, runs);
-    window.push_back(body.vector(k + 1, [&](Value row) {
-      Value isLive = body.both(
-          runs, body.compare(Predicate::sge, body.element(depths.all, row), 0));
-      return body.select(isLive, body.add(n, row), body.constant(-1));
-    }));
-    window.push_back(depths.longest);
+    addRows(body, nodes.count, runs);
+    SmallVector<Value> positions;
+    for (int64_t row = 0; row <= k; ++row)
+      positions.push_back(body.select(body.both(runs, nodes.lives(row)),
+                                      body.add(n, row), body.constant(-1)));
+    window.append({body.vector(positions), nodes.longest});
     if (limits)
-      window.push_back(own);
+      window.push_back(body.vector(own));
   } else {
     window.push_back(body.vector(n));
   }

@@ -658,6 +658,7 @@ static std::vector<RowKind> rowKinds() {
       {"round_rows", {Rows, State}, {8}},
       {"swiglu", {Rows, Rows, Values}, {8}},
       {"take_rows", {Rows, Indices, Values}, {3, 8}},
+      {"unpack_rows", {Rows, Indices, Values}, {3, 8}},
       {"write_state", {Rows, Slots, State}, {4, 3}},
       {"write_state_at", {Rows, Indices, Slots, State}, {4, 3, 8}},
   };

@@ -192,7 +192,8 @@ struct Statistics {
   uint64_t slotRounds = 0;
   /// Rows that the target computed in decode rounds: of each slot the anchor's
   /// and those of the drafts that could be accepted, none of a sequence that
-  /// had ended. All of a round where a program does not say it.
+  /// had ended. All of a round where a program does not say it, and on a GPU,
+  /// which computes all.
   uint64_t roundRows = 0;
   /// Rows that these rounds had room for: k + 1 of each slot.
   uint64_t roundCapacity = 0;
