@@ -28,6 +28,16 @@ struct ExpandTreeRowsPass
 };
 } // namespace
 
+/// What the node of that number has, found by comparing: in a vector a GPU's
+/// thread would have it in memory.
+static Value choose(SlotBody &body, Value node, ArrayRef<Value> values) {
+  Value chosen = values.front();
+  for (size_t i = 1; i < values.size(); ++i)
+    chosen =
+        body.select(body.compare(Predicate::eq, node, i), values[i], chosen);
+  return chosen;
+}
+
 /// Rows of a static tree: a body for each row, which touches no state, so that
 /// slots may come again.
 static FailureOr<MakeTreeRowsOp> expandStatic(TreeRowsOp op, MakeRowsOp plain) {
@@ -48,8 +58,8 @@ static FailureOr<MakeTreeRowsOp> expandStatic(TreeRowsOp op, MakeRowsOp plain) {
   Value place = body.input(0), dead = body.constant(-1);
   Value node = body.rem(body.index(), nodes);
   Value root = body.sub(place, node);
-  Value position = body.add(root, body.element(body.vector(depths), node));
-  Value mask = body.element(body.vector(masks), node);
+  Value position = body.add(root, choose(body, node, depths));
+  Value mask = choose(body, node, masks);
   Value isLive = body.compare(Predicate::sge, place, 0);
   ValueRange rows = body.yield(
       {body.select(isLive, position, dead), body.select(isLive, root, dead),

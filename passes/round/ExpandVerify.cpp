@@ -66,8 +66,8 @@ public:
 private:
   bool isTree() { return op.getParents() || !tree.empty(); }
   SmallVector<Value> draftsOf(SlotBody &body, bool limits);
-  LiveNodes chainOf(SlotBody &body, ArrayRef<Value> drafts);
-  LiveNodes treeOf(SlotBody &body, ArrayRef<Value> drafts);
+  LiveNodes knownNodes(SlotBody &body, ArrayRef<Value> drafts);
+  LiveNodes computedNodes(SlotBody &body, ArrayRef<Value> drafts);
   TargetRows writeWindow();
   bool feedsAccept(AcceptOp accept);
   void replaceResults(const TargetRows &target, PackOp pack,
@@ -108,34 +108,47 @@ SmallVector<Value> RoundWriter::draftsOf(SlotBody &body, bool limits) {
   return drafts;
 }
 
-LiveNodes RoundWriter::treeOf(SlotBody &body, ArrayRef<Value> drafts) {
-  Value parents = op.getParents() ? body.input(1) : parentsOf(body, tree);
+/// Of how many of `nodes` nodes `lives` holds.
+static Value countNodes(SlotBody &body, int64_t nodes,
+                        llvm::function_ref<Value(int64_t)> lives) {
+  Value one = body.constant(1), none = body.constant(0), count = none;
+  for (int64_t node = 0; node < nodes; ++node)
+    count = body.add(count, body.select(lives(node), one, none));
+  return count;
+}
+
+/// Of a tree that is the slot's own.
+LiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts) {
   Value tokens = body.vector(SmallVector<Value>(drafts));
-  NodeWalk walk = walkNodes(body, k + 1, parents, [&](Value node, Value) {
+  NodeWalk walk = walkNodes(body, k + 1, body.input(1), [&](Value node, Value) {
     return body.compare(Predicate::sge, body.element(tokens, body.sub(node, 1)),
                         0);
   });
   auto lives = [&body, depths = walk.depths](int64_t node) {
     return body.compare(Predicate::sge, body.element(depths, node), 0);
   };
-  Value one = body.constant(1), none = body.constant(0), count = none;
-  for (int64_t node = 0; node <= k; ++node)
-    count = body.add(count, body.select(lives(node), one, none));
-  return {lives, walk.longest, count};
+  return {lives, walk.longest, countNodes(body, k + 1, lives)};
 }
 
-/// Numbers by themselves, and no vector: where it is indexed by what is only
-/// known when it runs, a GPU's thread has it in memory.
-LiveNodes RoundWriter::chainOf(SlotBody &body, ArrayRef<Value> drafts) {
-  Value longest = body.constant(0);
-  SmallVector<Value> lives{body.compare(Predicate::sge, longest, 0)};
+/// Of a chain or a static tree: numbers by themselves, and no vector. Where it
+/// is indexed by what is only known when it runs, a GPU's thread has it in
+/// memory.
+LiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts) {
+  auto parents = tree.empty() ? llvm::to_vector(llvm::seq<int64_t>(-1, k))
+                              : SmallVector<int64_t>(tree);
+  SmallVector<int64_t> depths = nodeDepths(parents);
+  Value none = body.constant(0), longest = none;
+  SmallVector<Value> live{body.compare(Predicate::sge, longest, 0)};
   for (auto [draft, token] : llvm::enumerate(drafts)) {
-    lives.push_back(
-        body.both(body.compare(Predicate::sge, token, 0), lives.back()));
-    longest = body.select(lives.back(), body.constant(draft + 1), longest);
+    int64_t node = draft + 1;
+    live.push_back(
+        body.both(body.compare(Predicate::sge, token, 0), live[parents[node]]));
+    longest = body.max(
+        longest, body.select(live.back(), body.constant(depths[node]), none));
   }
-  return {[lives](int64_t node) { return lives[node]; }, longest,
-          body.add(longest, 1)};
+  auto lives = [live](int64_t node) { return live[node]; };
+  return {lives, longest,
+          tree.empty() ? body.add(longest, 1) : countNodes(body, k + 1, lives)};
 }
 
 /// Adds the slot's rows that live to those of the rounds before, if it runs.
@@ -171,7 +184,8 @@ TargetRows RoundWriter::writeWindow() {
                             })};
   if (drafts) {
     useState(e.module, states::kLoop);
-    LiveNodes nodes = isTree() ? treeOf(body, own) : chainOf(body, own);
+    LiveNodes nodes =
+        op.getParents() ? computedNodes(body, own) : knownNodes(body, own);
     Value ended = body.load(states::kLoop, body.constant(::mtp::kLoopEnded));
     Value runs = body.compare(Predicate::eq, ended, 0);
     addRows(body, nodes.count, runs);

@@ -28,10 +28,12 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK-NOT: tensor.generate
 // CHECK: %[[IS1:.*]] = arith.cmpi sge, %[[D1]]
 // CHECK: %[[LIVES1:.*]] = arith.andi %[[IS1]]
-// CHECK: %[[LONG1:.*]] = arith.select %[[LIVES1]]
+// CHECK: arith.select %[[LIVES1]]
+// CHECK: %[[LONG1:.*]] = arith.maxsi
 // CHECK: %[[IS2:.*]] = arith.cmpi sge, %[[D2]]
 // CHECK: %[[LIVES2:.*]] = arith.andi %[[IS2]], %[[LIVES1]]
-// CHECK: %[[DRAFTED:.*]] = arith.select %[[LIVES2]], %{{.*}}, %[[LONG1]]
+// CHECK: %[[LONG2:.*]] = arith.select %[[LIVES2]]
+// CHECK: %[[DRAFTED:.*]] = arith.maxsi %[[LONG1]], %[[LONG2]]
 // CHECK: %[[LIVE:.*]] = arith.addi %[[DRAFTED]]
 // CHECK: %[[ENDED:.*]] = mtp.load @loop[
 // CHECK: %[[RUNS:.*]] = arith.cmpi eq, %[[ENDED]]
