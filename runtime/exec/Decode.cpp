@@ -167,9 +167,11 @@ Status Session::Impl::readFlight() {
   if (!flight->progress.isDone)
     return okStatus();
   // What the caller does meanwhile is no cost where the device goes on.
+  RoundCost::Work work{uint32_t(flight->rows.size()), flight->k, 0};
+  for (const Flight::Row &row : flight->rows)
+    work.rows += row.drafts + 1;
   for (uint32_t round = 0; round < flight->read; ++round)
-    draftPolicy.addRound(uint32_t(flight->rows.size()), flight->k,
-                         (clock() - flight->start) / flight->read);
+    draftPolicy.addRound(work, (clock() - flight->start) / flight->read);
   MTP_RETURN_IF_ERROR(countRows(*flight));
   flight.reset();
   return okStatus();

@@ -42,6 +42,11 @@ static constexpr uint32_t kTrialRounds = 4, kPause = 4, kRecovery = 10;
 static constexpr double kTrialShare = 0.005;
 static constexpr double kMostCredit = 24, kFirstCredit = 4, kGapLoss = 1.5;
 
+/// How often the worth of a row is told anew, and what part of it a draft must
+/// bring: what rows cost is less sure than what rounds do.
+static constexpr int kTurns = 4;
+static constexpr double kWorth = 0.9;
+
 /// The first k, before anything is known.
 static constexpr uint32_t kStart = 4;
 
@@ -76,10 +81,10 @@ double DraftHistory::rate(uint32_t position, double prior,
   return (of.accepted + weight * prior) / (of.tried + weight);
 }
 
-void DraftPolicy::addOutcome(DraftHistory &history, uint32_t drafted,
-                             uint32_t accepted) {
+void DraftPolicy::addOutcome(DraftHistory &history, uint32_t k,
+                             uint32_t drafted, uint32_t accepted) {
   history.age();
-  if (drafted == 0) {
+  if (k == 0) {
     history.gap = std::min(history.gap + 1, kRecovery);
     return;
   }
@@ -92,15 +97,15 @@ void DraftPolicy::addOutcome(DraftHistory &history, uint32_t drafted,
     fresh[j] = std::min(fresh[j] + 1, kMostFresh);
 }
 
-void DraftPolicy::addRound(uint32_t batch, uint32_t k, double seconds) {
+void DraftPolicy::addRound(const RoundCost::Work &work, double seconds) {
   // The very first one may read weights from a disk.
   if (!std::exchange(isWarm, true))
     return;
   if (!std::exchange(hasStarted, true))
     credit = kFirstCredit * seconds;
-  cost.add(batch, k, seconds);
+  cost.add(work, seconds);
   credit = std::min(credit + kTrialShare * seconds,
-                    kMostCredit * cost.seconds(batch, k));
+                    kMostCredit * cost.seconds(work));
   all.age();
   for (double &count : fresh)
     count *= kFreshness;
@@ -118,6 +123,7 @@ DraftPolicy::Candidates
 DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
   Candidates of;
   of.batch = uint32_t(slots.size());
+  of.slots = slots;
   for (const Slot &slot : slots) {
     of.most = std::max(of.most, slot.most);
     if (!slot.history)
@@ -136,13 +142,14 @@ DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
   static const DraftHistory kNone;
   for (const Slot &slot : slots) {
     const DraftHistory &history = slot.history ? *slot.history : kNone;
-    // The probability that all drafts up to this one are accepted.
+    std::vector<double> &chances = of.chances.emplace_back();
     double all = 1, best = 1, sum = 0, bestSum = 0;
     for (uint32_t j = 0; j < of.most; ++j) {
       if (j < slot.most) {
         double rate = history.rate(j, priors[j], kPrior);
         sum += all *= rate;
         bestSum += best *= std::min(1.0, rate + doubts[j]);
+        chances.push_back(all);
       }
       of.tokens[j + 1] += sum;
       of.bestTokens[j + 1] += bestSum;
@@ -151,12 +158,53 @@ DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
   return of;
 }
 
-/// Tokens per second that are expected, and that there may be at best.
-double DraftPolicy::rate(const Candidates &of, uint32_t k) const {
-  return of.tokens[k] / cost.seconds(of.batch, k);
+/// Every slot verifies all drafts that it may have.
+DraftPolicy::Shares DraftPolicy::allDrafts(const Candidates &of,
+                                           uint32_t k) const {
+  Shares all;
+  RoundCost::Work work{of.batch, k, of.batch};
+  for (const Slot &slot : of.slots) {
+    all.drafts.push_back(std::min(slot.most, k));
+    work.rows += all.drafts.back();
+  }
+  all.rate = of.tokens[k] / cost.seconds(work);
+  return all;
 }
+
+/// Every slot verifies the drafts that are worth their rows: in the time of
+/// each the other rows would not bring as many tokens. What a round brings with
+/// these drafts says again what a row is worth, a few times (Dinkelbach).
+DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
+                                                  uint32_t k) const {
+  Shares best = allDrafts(of, k);
+  if (of.batch == 1)
+    return best;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    double least = kWorth * best.rate * cost.secondsOfRow();
+    Shares next;
+    RoundCost::Work work{of.batch, k, of.batch};
+    double tokens = of.batch;
+    for (uint32_t s = 0; s < of.batch; ++s) {
+      uint32_t drafts = 0, most = std::min(of.slots[s].most, k);
+      const std::vector<double> &chances = of.chances[s];
+      while (drafts < most &&
+             (!of.slots[s].history || chances[drafts] >= least))
+        tokens += chances[drafts++];
+      next.drafts.push_back(drafts);
+      work.rows += drafts;
+    }
+    next.rate = tokens / cost.seconds(work);
+    if (next.rate <= best.rate)
+      break;
+    best = std::move(next);
+  }
+  return best;
+}
+
+/// Tokens per second that there may be at best.
 double DraftPolicy::bestRate(const Candidates &of, uint32_t k) const {
-  double least = cost.seconds(of.batch, k) * (1 - cost.doubt(of.batch, k));
+  RoundCost::Work work = RoundCost::full(of.batch, k);
+  double least = cost.seconds(work) * (1 - cost.doubt(of.batch, k));
   return of.bestTokens[k] / least;
 }
 
@@ -164,10 +212,13 @@ double DraftPolicy::bestRate(const Candidates &of, uint32_t k) const {
 /// another.
 bool DraftPolicy::move(const Candidates &of) {
   uint32_t best = current;
-  double most = rate(of, current);
+  double most = worthwhileDrafts(of, current).rate;
   for (uint32_t k = of.least; k <= of.most; ++k) {
-    double value = rate(of, k) / (k == 0 ? kGapMargin : kMargin);
-    if (k == current || value <= most || !cost.isMeasured(of.batch, k))
+    if (k == current || !cost.isMeasured(of.batch, k))
+      continue;
+    double value =
+        worthwhileDrafts(of, k).rate / (k == 0 ? kGapMargin : kMargin);
+    if (value <= most)
       continue;
     best = k;
     most = value;
@@ -178,15 +229,16 @@ bool DraftPolicy::move(const Candidates &of) {
 /// Begins to try the k that would be the best at best, of those that trials can
 /// pay for.
 bool DraftPolicy::startTrial(const Candidates &of) {
-  double now = rate(of, current), most = now * kMargin, price = 0;
+  double now = worthwhileDrafts(of, current).rate;
+  double most = now * kMargin, price = 0;
   bool isFound = false;
   for (uint32_t k = of.least; k <= of.most; ++k) {
     if (k == current || bestRate(of, k) <= most)
       continue;
-    double loss =
-        kTrialRounds * (cost.seconds(of.batch, k) - of.tokens[k] / now);
+    double seconds = cost.seconds(RoundCost::full(of.batch, k));
+    double loss = kTrialRounds * (seconds - of.tokens[k] / now);
     if (k == 0)
-      loss += kGapLoss * cost.seconds(of.batch, current);
+      loss += kGapLoss * cost.seconds(RoundCost::full(of.batch, current));
     if (loss > credit)
       continue;
     most = bestRate(of, k);
@@ -205,16 +257,19 @@ bool DraftPolicy::startTrial(const Candidates &of) {
 
 DraftPolicy::Choice DraftPolicy::choose(std::span<const Slot> slots) {
   Candidates of = candidatesFor(slots);
+  auto all = [&](uint32_t k, uint32_t rounds = UINT32_MAX) {
+    return Choice{k, rounds, allDrafts(of, k).drafts};
+  };
   if (of.least == of.most)
-    return {of.most};
+    return all(of.most);
   if (!hasStarted)
-    return {current = std::clamp(kStart, of.least, of.most)};
+    return all(current = std::clamp(kStart, of.least, of.most));
   current = std::clamp(current, of.least, of.most);
   if (trialRounds > 0 && trialBatch == of.batch && tried >= of.least &&
       tried <= of.most)
-    return {tried, trialRounds};
+    return all(tried, trialRounds);
   trialRounds = 0;
   if (!move(of) && pause == 0 && startTrial(of))
-    return {tried, trialRounds};
-  return {current};
+    return all(tried, trialRounds);
+  return {current, UINT32_MAX, worthwhileDrafts(of, current).drafts};
 }

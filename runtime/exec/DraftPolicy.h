@@ -1,7 +1,8 @@
 //===- DraftPolicy.h - How many drafts a round has --------------*- C++ -*-===//
 //
 // Chooses k by what rounds cost (RoundCost) and by how many drafts of each slot
-// are accepted: the k of the most tokens per second, over all slots together.
+// are accepted: the k of the most tokens per second, over all slots together,
+// and how many of its drafts each slot verifies.
 // Costs and outcomes go in, and k comes out: nothing here knows a clock, a
 // device or a session, so that a test can replay what happened.
 //
@@ -49,29 +50,45 @@ public:
     uint32_t most = 0;
   };
   struct Choice {
-    /// Drafts of the round; a slot has these at most, and `most`.
+    /// Drafts of the round.
     uint32_t k = 0;
     /// Rounds that it is for, at most: a choice that is tried is for few.
     uint32_t rounds = UINT32_MAX;
+    /// Of each slot the drafts that it verifies, at most `k` and its `most`.
+    std::vector<uint32_t> drafts;
   };
 
   /// The next round's, for the slots that run.
   Choice choose(std::span<const Slot> slots);
 
   /// What a round took.
-  void addRound(uint32_t batch, uint32_t k, double seconds);
-  /// What a slot that chooses had of it.
-  void addOutcome(DraftHistory &history, uint32_t drafted, uint32_t accepted);
+  void addRound(const RoundCost::Work &work, double seconds);
+  /// What a slot that chooses had of a round of k: so many drafts to verify, of
+  /// which so many were accepted.
+  void addOutcome(DraftHistory &history, uint32_t k, uint32_t drafted,
+                  uint32_t accepted);
 
 private:
   /// What there is to choose from for a batch.
   struct Candidates {
     uint32_t batch = 0, least = 0, most = 0;
-    /// By k: tokens of a round as they are expected, and at best.
+    std::span<const Slot> slots;
+    /// By slot and draft, the probability that all drafts up to this one are
+    /// accepted.
+    std::vector<std::vector<double>> chances;
+    /// By k, the tokens of a round in which all slots verify all they may: as
+    /// they are expected, and at best.
     std::vector<double> tokens, bestTokens;
   };
+  /// Drafts of each slot in a round of a k, and the tokens per second that are
+  /// expected of it.
+  struct Shares {
+    std::vector<uint32_t> drafts;
+    double rate = 0;
+  };
   Candidates candidatesFor(std::span<const Slot> slots) const;
-  double rate(const Candidates &of, uint32_t k) const;
+  Shares allDrafts(const Candidates &of, uint32_t k) const;
+  Shares worthwhileDrafts(const Candidates &of, uint32_t k) const;
   double bestRate(const Candidates &of, uint32_t k) const;
   bool move(const Candidates &of);
   bool startTrial(const Candidates &of);

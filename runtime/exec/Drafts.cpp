@@ -74,8 +74,9 @@ RoundPlan Session::Impl::planRound() {
   RoundPlan plan;
   plan.k = choice.k;
   plan.rounds = choice.rounds;
-  for (Sequence *sequence : running) {
-    uint32_t drafts = std::min(sequence->k, choice.k);
+  for (size_t i = 0; i < running.size(); ++i) {
+    Sequence *sequence = running[i];
+    uint32_t drafts = choice.drafts[i];
     plan.rows.push_back({sequence, drafts});
     // A drafter refreshes what the last round accepted, in as many rows as the
     // round has: so k falls behind a round whose drafts are limited.
@@ -108,5 +109,5 @@ void Session::Impl::countRound(Sequence &sequence, const Flight &from,
   sequence.hasGap |= !reuse.roundsFill[from.k] || sequence.accepted > from.k;
   sequence.accepted = accepted;
   // A draft that the drafter left out is as good as one that was rejected.
-  draftPolicy.addOutcome(sequence.drafts, drafts, accepted);
+  draftPolicy.addOutcome(sequence.drafts, from.k, drafts, accepted);
 }

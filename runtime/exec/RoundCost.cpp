@@ -34,8 +34,11 @@ static constexpr uint32_t kFitEvery = 16;
 static constexpr std::array<double, 4> kAssumed = {1, 0.02, 0.05, 0.05};
 static constexpr double kTrust = 0.0005;
 
-static std::array<double, 4> termsOf(uint32_t batch, uint32_t k) {
-  return {1, double(batch) * (k + 1), k > 0 ? 1.0 : 0.0, double(k)};
+/// Of what a shape takes at all rows, the least that fewer leave of it.
+static constexpr double kLeastShare = 0.2;
+
+static std::array<double, 4> termsOf(uint32_t k, double rows) {
+  return {1, rows, k > 0 ? 1.0 : 0.0, double(k)};
 }
 
 static double product(const std::array<double, 4> &a,
@@ -46,22 +49,41 @@ static double product(const std::array<double, 4> &a,
   return sum;
 }
 
-void RoundCost::add(uint32_t batch, uint32_t k, double measured) {
-  if (!(measured > 0))
-    return;
-  Cell &cell = cells[{batch, k}];
-  double seconds = measured / slowness;
-  bool isNew = cell.count < kSettling;
+/// What a shape takes at so many rows, by what it took at others.
+double RoundCost::at(const Cell &cell, double rows) const {
+  double other = cell.seconds + terms[kRowTerm] * (rows - cell.rows);
+  return std::max(other, kLeastShare * cell.seconds);
+}
+
+double RoundCost::secondsOfRow() const { return terms[kRowTerm] * slowness; }
+
+/// Takes in a round more of a shape.
+void RoundCost::learn(Cell &cell, double rows, double seconds) {
   if (cell.count == 0) {
     cell.seconds = seconds;
-  } else if (isNew) {
-    cell.seconds = std::min(cell.seconds, seconds);
-  } else {
-    double ratio = std::clamp(seconds / cell.seconds, 1 / kOutlier, kOutlier);
-    slowness *= std::pow(ratio, kCommon);
-    double memory = std::clamp<double>(cell.count, kFirstMemory, kMemory);
-    cell.seconds *= std::pow(ratio, 1 / memory);
+    cell.rows = rows;
+    return;
   }
+  double ratio = seconds / at(cell, rows);
+  if (cell.count < kSettling) {
+    cell.seconds *= std::min(ratio, 1.0);
+    return;
+  }
+  ratio = std::clamp(ratio, 1 / kOutlier, kOutlier);
+  slowness *= std::pow(ratio, kCommon);
+  double memory = std::clamp<double>(cell.count, kFirstMemory, kMemory);
+  cell.seconds *= std::pow(ratio, 1 / memory);
+  double moved = cell.rows + (rows - cell.rows) / memory;
+  cell.seconds = at(cell, moved);
+  cell.rows = moved;
+}
+
+void RoundCost::add(const Work &work, double measured) {
+  if (!(measured > 0))
+    return;
+  Cell &cell = cells[{work.batch, work.k}];
+  bool isNew = cell.count < kSettling;
+  learn(cell, work.rows, measured / slowness);
   ++cell.count;
   cell.last = ++rounds;
   if (isNew || rounds - lastFit >= kFitEvery)
@@ -73,15 +95,14 @@ void RoundCost::fit() {
   lastFit = rounds;
   double scale = 0;
   for (const auto &[shape, cell] : cells)
-    scale +=
-        cell.seconds / product(kAssumed, termsOf(shape.first, shape.second));
+    scale += cell.seconds / product(kAssumed, termsOf(shape.second, cell.rows));
   scale /= double(cells.size());
   // In units of what is assumed of each term, the unknowns are about 1.
   double matrix[kTerms][kTerms + 1] = {};
   for (size_t i = 0; i < kTerms; ++i)
     matrix[i][i] = matrix[i][kTerms] = kTrust;
   for (const auto &[shape, cell] : cells) {
-    std::array<double, kTerms> of = termsOf(shape.first, shape.second);
+    std::array<double, kTerms> of = termsOf(shape.second, cell.rows);
     for (size_t i = 0; i < kTerms; ++i)
       of[i] *= kAssumed[i] * scale / cell.seconds;
     for (size_t i = 0; i < kTerms; ++i) {
@@ -102,8 +123,8 @@ void RoundCost::fit() {
         std::max(matrix[i][kTerms] / matrix[i][i], 0.0) * kAssumed[i] * scale;
 }
 
-double RoundCost::fitted(uint32_t batch, uint32_t k) const {
-  return product(terms, termsOf(batch, k));
+double RoundCost::fitted(uint32_t k, double rows) const {
+  return product(terms, termsOf(k, rows));
 }
 
 /// What the nearest shape that ran takes over what the fit says of it: those of
@@ -118,24 +139,25 @@ double RoundCost::nearby(uint32_t batch, uint32_t k) const {
     if (distance >= least)
       continue;
     least = distance;
-    ratio = cell.seconds / std::max(fitted(shape.first, shape.second), 1e-12);
+    ratio = cell.seconds / std::max(fitted(shape.second, cell.rows), 1e-12);
   }
   return ratio;
 }
 
-double RoundCost::seconds(uint32_t batch, uint32_t k) const {
-  auto found = cells.find({batch, k});
+double RoundCost::seconds(const Work &work) const {
+  auto found = cells.find({work.batch, work.k});
   bool hasRun = found != cells.end();
   if (hasRun && found->second.count >= kSettling)
-    return found->second.seconds * slowness;
+    return at(found->second, work.rows) * slowness;
   if (cells.empty())
     return 0;
-  double seconds = fitted(batch, k) * nearby(batch, k);
+  double seconds = fitted(work.k, work.rows) * nearby(work.batch, work.k);
   if (hasRun)
-    seconds = std::min(seconds, found->second.seconds);
+    seconds = std::min(seconds, at(found->second, work.rows));
   // Fewer slots and drafts take no longer, whatever a few rounds say.
   for (const auto &[shape, cell] : cells)
-    if (shape.first >= batch && shape.second >= k)
+    if (shape.first >= work.batch && shape.second >= work.k &&
+        cell.rows >= work.rows)
       seconds = std::min(seconds, cell.seconds);
   return seconds * slowness;
 }
