@@ -13,8 +13,8 @@ using namespace mtp::test;
 
 namespace {
 
-std::unique_ptr<Rig> makeRig(uint32_t slots) {
-  auto rig = Rig::create(loadFakeModel(), slots, 2, false, 1);
+std::unique_ptr<Rig> makeRig(uint32_t slots, const FakeOptions &options = {}) {
+  auto rig = Rig::create(loadFakeModel(options), slots, 2, false, 1);
   EXPECT_TRUE(rig.isOk()) << rig.status().toString();
   return std::move(*rig);
 }
@@ -89,6 +89,18 @@ TEST(Rig, PlacesASlotBehindARound) {
     ASSERT_GE(emitted, 1u);
     EXPECT_EQ(words(*rig, "length")[1], 39 + int32_t(emitted));
   }
+}
+
+TEST(Rig, LetsSlotsVerifyFewerDrafts) {
+  FakeOptions fake;
+  fake.hasLimit = true;
+  std::unique_ptr<Rig> rig = makeRig(3, fake);
+  for (uint32_t slot = 0; slot < 3; ++slot)
+    rig->place(slot, 40, /*accepted=*/0, /*limit=*/2 * slot);
+  std::vector<int32_t> limits = words(*rig, "draft_limit");
+  ASSERT_GE(limits.size(), 3u);
+  EXPECT_EQ(std::vector<int32_t>(limits.begin(), limits.begin() + 3),
+            (std::vector<int32_t>{0, 2, 4}));
 }
 
 TEST(Rig, MeasuresEveryPointThatWasAskedFor) {

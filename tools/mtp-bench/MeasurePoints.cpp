@@ -91,7 +91,10 @@ void PointRunner::place() {
   rig.activate(point.batch);
   for (uint32_t slot = 0; slot < point.batch; ++slot) {
     double draw = double(luck() >> 11) * 0x1p-53;
-    rig.place(slot, point.context, acceptedDrafts(rates, point.k, draw));
+    uint32_t limit = options.drafts.empty()
+                         ? point.k
+                         : options.drafts[slot % options.drafts.size()];
+    rig.place(slot, point.context, acceptedDrafts(rates, point.k, draw), limit);
   }
 }
 

@@ -77,6 +77,8 @@ Status bench::settle(Options &o, const EnvelopeInfo *envelope) {
                                  "the envelope's context"));
   MTP_RETURN_IF_ERROR(checkRange("-k", o.ks, 0, e.maxK, "the envelope's k"));
   MTP_RETURN_IF_ERROR(
+      checkRange("--drafts", o.drafts, 0, e.maxK, "the envelope's k"));
+  MTP_RETURN_IF_ERROR(
       checkRange("--turns", {o.turns}, 1, 10000, "turns of all points"));
   MTP_RETURN_IF_ERROR(
       checkRange("--max-tokens", {o.tokens}, 1, e.maxContext, "the context"));

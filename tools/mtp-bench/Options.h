@@ -24,6 +24,9 @@ struct Options {
   std::vector<uint32_t> prefills;
   std::vector<uint32_t> ks;
 
+  /// Drafts that slots verify, in turn, at most those of the round; empty: all.
+  std::vector<uint32_t> drafts;
+
   /// Share of rounds in which draft 1, 2, .. is accepted; empty: no such claim.
   std::vector<double> acceptance;
   /// A prompt whose true acceptance is measured.

@@ -151,11 +151,13 @@ void Rig::setLoops(uint32_t slots, uint32_t rounds) {
     note(host->setLoop(slot, limits));
 }
 
-void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts) {
+void Rig::place(uint32_t slot, uint32_t context, uint32_t drafts,
+                uint32_t limit) {
   fillPages(slot, context);
   int32_t anchor = int32_t(context) - 1, taken = int32_t(drafts);
   writeRow(length, slot, {&anchor, 1});
   writeRow(accepted, slot, {&taken, 1});
+  note(host->setDraftLimit(slot, std::min(limit, loaded->envelope()->maxK)));
   writeRow(window, slot, randomTokens(loaded->envelope()->maxK + 1));
 }
 

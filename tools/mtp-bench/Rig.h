@@ -45,8 +45,9 @@ public:
 
   /// Puts a slot behind `context` tokens, with the anchor as the last of them
   /// and `accepted` drafts taken in the round before. Entries of the caches and
-  /// tokens are random.
-  void place(uint32_t slot, uint32_t context, uint32_t accepted);
+  /// tokens are random. Of its next drafts it verifies `limit` at most.
+  void place(uint32_t slot, uint32_t context, uint32_t accepted,
+             uint32_t limit = UINT32_MAX);
 
   /// Runs a program for n slots or rows; returns its seconds.
   Result<double> run(uint32_t index, uint32_t n);

@@ -47,6 +47,8 @@ static void addMeasureFlags(CLI::App &app, Options &o) {
       "Tokens in each slot (default: 512, or half of what there can be)");
   addNumbers(app, "--prefill", o.prefills, "Lengths of prompts (default: 128)");
   addNumbers(app, "--k,-k", o.ks, "Drafts of a round (default: 0 to all)");
+  addNumbers(app, "--drafts", o.drafts,
+             "Drafts of a round that the slots verify, in turn (default: all)");
   addNumbers(app, "--acceptance", o.acceptance,
              "Simulate: share of rounds that accept draft 1, 2, ..");
   addNumbers(app, "--ids", o.ids, "Prompt whose true acceptance to measure");
@@ -102,6 +104,8 @@ static Status checkFlags(CLI::App &app, const Options &o) {
   const Need needs[] = {
       {"--prefill", o.wants("prefill"), "--measure=prefill"},
       {"--k", rounds || sessions, "--measure=speculative or sessions"},
+      {"--drafts", rounds && o.ids.empty(),
+       "--measure=speculative without --ids"},
       {"--acceptance", rounds, "--measure=speculative"},
       {"--ids", rounds || sessions, "--measure=speculative or sessions"},
       {"--max-tokens", !o.ids.empty(), "--ids"},
