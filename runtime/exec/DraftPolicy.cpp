@@ -271,5 +271,10 @@ DraftPolicy::Choice DraftPolicy::choose(std::span<const Slot> slots) {
   trialRounds = 0;
   if (!move(of) && pause == 0 && startTrial(of))
     return all(tried, trialRounds);
-  return {current, UINT32_MAX, worthwhileDrafts(of, current).drafts};
+  Shares shares = worthwhileDrafts(of, current);
+  // Drafts that no slot verifies need not be made; some must be, or the
+  // drafters' caches have a gap.
+  uint32_t most = *std::ranges::max_element(shares.drafts);
+  uint32_t k = std::max({most, of.least, std::min(current, 1u)});
+  return {k, UINT32_MAX, std::move(shares.drafts)};
 }
