@@ -498,6 +498,17 @@ std::vector<uint8_t> test::packWeights(const std::vector<float> &w, int n,
   return packed;
 }
 
+std::vector<uint8_t> test::packHeads(const std::vector<float> &w, int heads,
+                                     int n, int k, bool bf16) {
+  std::vector<uint8_t> packed;
+  for (int h = 0; h < heads; ++h) {
+    std::vector<uint8_t> head = packWeights(
+        {w.begin() + h * n * k, w.begin() + (h + 1) * n * k}, n, k, bf16);
+    packed.insert(packed.end(), head.begin(), head.end());
+  }
+  return packed;
+}
+
 // From the PTX manual's table of A in m16n8k16: element i of a lane is in row
 // lane / 4, or 8 below for i = 2, 3, 6, 7, and in column 2 (lane % 4) + i % 2,
 // or 8 behind for i >= 4. A lane's columns of both fragments are eight

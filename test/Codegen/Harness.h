@@ -170,6 +170,10 @@ double silu(double x);
 std::vector<uint8_t> packWeights(const std::vector<float> &w, int n, int k,
                                  bool bf16, bool gated = false);
 
+/// The packed weights of each head, one behind another.
+std::vector<uint8_t> packHeads(const std::vector<float> &w, int heads, int n,
+                               int k, bool bf16);
+
 /// Panels of bf16 in the order of tensor cores (FragmentOrder.h).
 std::vector<uint8_t> toFragments(const std::vector<uint8_t> &panels, int k);
 

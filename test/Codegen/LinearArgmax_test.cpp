@@ -215,59 +215,73 @@ TEST_P(LinearArgmaxOf, HasTheLogitsOfLinearAndTheirWinners) {
   }
 }
 
+namespace {
+class LinearArgmaxWithoutLogits : public LinearArgmaxOf {};
+class ArgmaxPartsOf : public testing::TestWithParam<int> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Heads, LinearArgmaxWithoutLogits,
+                         testing::Values(Case{1, 1, F32}, cases[0]),
+                         NamedByConfig());
+
 // A draft's head has no logits at all.
-TEST(LinearArgmax, NeedsNoLogits) {
-  for (const auto &[name, target] : allTargets())
-    for (const Case &c : {Case{1, 1, F32}, cases[0]}) {
-      SCOPED_TRACE(name + ": " + c.config());
-      int rows = target.rowsOf(40);
-      Problem problem(c, rows);
-      Kernel linear(target, "linear", c.config());
-      Kernel kernel(target, "linear_argmax", c.config());
-      std::vector<float> logits =
-          runRows(linear, problem, 0, true, 0, rows, Split::Whole).logits;
-      checkWinners(
-          problem,
-          runRows(kernel, problem, c.parts(), false, 0, rows, Split::Random),
-          logits);
-    }
+TEST_P(LinearArgmaxWithoutLogits, HasTheWinnersOfLinear) {
+  const Case &c = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    int rows = target.rowsOf(40);
+    Problem problem(c, rows);
+    Kernel linear(target, "linear", c.config());
+    Kernel kernel(target, "linear_argmax", c.config());
+    std::vector<float> logits =
+        runRows(linear, problem, 0, true, 0, rows, Split::Whole).logits;
+    checkWinners(
+        problem,
+        runRows(kernel, problem, c.parts(), false, 0, rows, Split::Random),
+        logits);
+  }
 }
 
-// Both halves of an arg-max give what the whole one gives.
-TEST(ArgmaxParts, PicksWhatArgmaxPicks) {
-  for (const auto &[name, target] : allTargets()) {
-    for (int n : {1, 33, 1000}) {
-      SCOPED_TRACE(name + ": " + std::to_string(n));
-      int parts = (n + 31) / 32, count = 20;
-      std::vector<float> x = randomFloats(size_t(count) * n, 6);
-      for (int r = 0; r < count; ++r)
-        for (int i = 0; i < n; ++i) {
-          float &value = x[size_t(r) * n + i];
-          if (r % 4 == 1) // Many ties.
-            value = std::round(value);
-          if (r % 4 == 2) // Little that could win, or nothing.
-            value = i + 1 < n || r % 8 == 2 ? NAN : value;
-          if (r % 4 == 3) // -infinity beats NaN.
-            value = i % 3 ? -INFINITY : NAN;
-        }
-      std::vector<float> values;
-      std::vector<int32_t> indices;
-      for (int r = 0; r < count; ++r)
-        for (int part = 0; part < parts; ++part) {
-          const float *row = &x[size_t(r) * n];
-          int best = winner(row, part * 32, std::min(n, part * 32 + 32));
-          indices.push_back(best);
-          values.push_back(best == nobody ? -INFINITY : row[best]);
-        }
-      Kernel whole(target, "argmax", "width = " + std::to_string(n));
-      Kernel ofParts(target, "argmax_parts",
-                     "parts = " + std::to_string(parts));
-      Guarded<float> in(x), best(values);
-      Guarded<int32_t> places(indices), want(count), got(count);
-      whole.run({in.data(), want.data()}, {count}, Split::Random);
-      ofParts.run({best.data(), places.data(), got.data()}, {count},
-                  Split::Random);
-      EXPECT_EQ(got.values(), want.values());
+/// Rows of `n` logits, every fourth of which are alike.
+static std::vector<float> logitsOfAllKinds(int count, int n) {
+  std::vector<float> x = randomFloats(size_t(count) * n, 6);
+  for (int r = 0; r < count; ++r)
+    for (int i = 0; i < n; ++i) {
+      float &value = x[size_t(r) * n + i];
+      if (r % 4 == 1) // Many ties.
+        value = std::round(value);
+      if (r % 4 == 2) // Little that could win, or nothing.
+        value = i + 1 < n || r % 8 == 2 ? NAN : value;
+      if (r % 4 == 3) // -infinity beats NaN.
+        value = i % 3 ? -INFINITY : NAN;
     }
+  return x;
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, ArgmaxPartsOf, testing::Values(1, 33, 1000),
+                         testing::PrintToStringParamName());
+
+// Both halves of an arg-max give what the whole one gives.
+TEST_P(ArgmaxPartsOf, PicksWhatArgmaxPicks) {
+  int n = GetParam(), parts = (n + 31) / 32, count = 20;
+  std::vector<float> x = logitsOfAllKinds(count, n), values;
+  std::vector<int32_t> indices;
+  for (int r = 0; r < count; ++r)
+    for (int part = 0; part < parts; ++part) {
+      const float *row = &x[size_t(r) * n];
+      int best = winner(row, part * 32, std::min(n, part * 32 + 32));
+      indices.push_back(best);
+      values.push_back(best == nobody ? -INFINITY : row[best]);
+    }
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel whole(target, "argmax", "width = " + std::to_string(n));
+    Kernel ofParts(target, "argmax_parts", "parts = " + std::to_string(parts));
+    Guarded<float> in(x), best(values);
+    Guarded<int32_t> places(indices), want(count), got(count);
+    whole.run({in.data(), want.data()}, {count}, Split::Random);
+    ofParts.run({best.data(), places.data(), got.data()}, {count},
+                Split::Random);
+    EXPECT_EQ(got.values(), want.values());
   }
 }

@@ -257,15 +257,9 @@ TEST(HeadLinear, KeepsColumnsBehindTheOutputs) {
         "y_offset = 2";
     auto x = randomFloats(rows * 150, 1), w = randomFloats(heads * n * k, 2);
     auto y = randomFloats(rows * 200, 3);
-    std::vector<uint8_t> packed;
-    for (int h = 0; h < heads; ++h) {
-      auto head = packWeights(
-          {w.begin() + h * n * k, w.begin() + (h + 1) * n * k}, n, k, false);
-      packed.insert(packed.end(), head.begin(), head.end());
-    }
     auto run = [&](const std::string &keys) {
       Guarded<float> in(x), out(y);
-      Guarded<uint8_t> weights(packed);
+      Guarded<uint8_t> weights(packHeads(w, heads, n, k, /*bf16=*/false));
       Kernel(target, "head_linear", keys)
           .run({in.data(), weights.data(), out.data()}, {rows}, Split::Random);
       return out.values();
@@ -279,58 +273,94 @@ TEST(HeadLinear, KeepsColumnsBehindTheOutputs) {
   }
 }
 
-TEST(HeadLinear, MatchesReferenceAndIsRowInvariant) {
+namespace {
+struct HeadCase {
+  static constexpr int heads = 3, n = 37;
   // Rows that tensor cores take begin at multiples of 16 bytes.
-  const int heads = 3, n = 37, xStride = 132, yStride = 130;
-  for (const auto &[name, target] : allTargets())
-    for (auto [bf16, k] : {std::pair{false, 21}, {true, 21}, {true, 32}}) {
-      bool fragments = target.isGpu && k == 32;
-      SCOPED_TRACE(name + (bf16 ? " bf16" : " f32") + (fragments ? " tc" : ""));
-      Kernel kernel(target, "head_linear",
-                    "heads = 3, k = " + std::to_string(k) +
-                        ", n = 37, format = " + (bf16 ? "<bf16>" : "<f32>") +
-                        (fragments ? ", fragments = true" : "") +
-                        ", x_stride = 132, x_head_stride = 40, x_offset = 4, "
-                        "y_stride = 130, y_head_stride = 40, y_offset = 2");
-      int rows = target.rowsOf(40);
-      auto x = randomFloats(rows * xStride, 1);
-      auto w = randomFloats(heads * n * k, 2);
-      std::vector<uint8_t> packed;
-      for (int h = 0; h < heads; ++h) {
-        auto head = packWeights(
-            {w.begin() + h * n * k, w.begin() + (h + 1) * n * k}, n, k, bf16);
-        if (fragments)
-          head = toFragments(head, k);
-        packed.insert(packed.end(), head.begin(), head.end());
-      }
-      auto run = [&](int first, int count, Split split) {
-        Guarded<float> in(
-            std::vector<float>(x.begin() + first * xStride,
-                               x.begin() + (first + count) * xStride));
-        Guarded<uint8_t> weights(packed);
-        Guarded<float> out(count * yStride);
-        kernel.run({in.data(), weights.data(), out.data()}, {count}, split);
-        std::vector<float> y;
-        for (int r = 0; r < count; ++r)
-          for (int h = 0; h < heads; ++h)
-            for (int i = 0; i < n; ++i)
-              y.push_back(out[r * yStride + 2 + h * 40 + i]);
-        return y;
-      };
-      expectRowInvariant(rows, heads * n, run);
-      std::vector<float> y = run(0, rows, Split::Whole);
-      for (int r = 0; r < rows; ++r)
-        for (int h = 0; h < heads; ++h)
-          for (int o = 0; o < n; ++o) {
-            double sum = 0;
-            for (int i = 0; i < k; ++i) {
-              float a = x[r * xStride + 4 + h * 40 + i];
-              float b = w[(h * n + o) * k + i];
-              if (bf16 && target.roundsRows())
-                a = toBF16(a);
-              sum += double(a) * (bf16 ? toBF16(b) : b);
-            }
-            ASSERT_NEAR(y[(r * heads + h) * n + o], sum, 1e-4);
-          }
+  static constexpr int xStride = 132, yStride = 130;
+
+  int k;
+  bool bf16 = false, fragments = false;
+
+  std::string config() const {
+    return "heads = 3, k = " + std::to_string(k) +
+           ", n = 37, format = " + (bf16 ? "<bf16>" : "<f32>") +
+           (fragments ? ", fragments = true" : "") +
+           ", x_stride = 132, x_head_stride = 40, x_offset = 4, "
+           "y_stride = 130, y_head_stride = 40, y_offset = 2";
+  }
+};
+
+/// Heads of a case in double precision.
+struct HeadProblem {
+  HeadProblem(const HeadCase &c, int rows)
+      : c(c), x(randomFloats(rows * c.xStride, 1)),
+        w(randomFloats(c.heads * c.n * c.k, 2)),
+        packed(packHeads(w, c.heads, c.n, c.k, c.bf16)) {
+    if (c.fragments)
+      packed = toFragments(packed, c.k);
+  }
+
+  std::vector<float> run(const Kernel &kernel, int first, int count,
+                         Split split) const {
+    Guarded<float> in(
+        std::vector<float>(x.begin() + first * c.xStride,
+                           x.begin() + (first + count) * c.xStride));
+    Guarded<uint8_t> weights(packed);
+    Guarded<float> out(count * c.yStride);
+    kernel.run({in.data(), weights.data(), out.data()}, {count}, split);
+    std::vector<float> y;
+    for (int r = 0; r < count; ++r)
+      for (int h = 0; h < c.heads; ++h)
+        for (int i = 0; i < c.n; ++i)
+          y.push_back(out[r * c.yStride + 2 + h * 40 + i]);
+    return y;
+  }
+
+  /// Output `o` of a head; `rounded` where rows are rounded as weights are.
+  double at(int row, int head, int o, bool rounded) const {
+    double sum = 0;
+    for (int i = 0; i < c.k; ++i) {
+      float a = x[row * c.xStride + 4 + head * 40 + i];
+      float b = w[(head * c.n + o) * c.k + i];
+      sum += double(rounded ? toBF16(a) : a) * (c.bf16 ? toBF16(b) : b);
     }
+    return sum;
+  }
+
+  HeadCase c;
+  std::vector<float> x, w;
+  std::vector<uint8_t> packed;
+};
+
+class HeadLinearOf : public testing::TestWithParam<HeadCase> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Floats, HeadLinearOf,
+                         testing::Values(HeadCase{21}, HeadCase{21, true},
+                                         HeadCase{32, true},
+                                         HeadCase{32, true, true}),
+                         NamedByConfig());
+
+TEST_P(HeadLinearOf, MatchesReferenceAndIsRowInvariant) {
+  const HeadCase &c = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    if (c.fragments && !target.isGpu)
+      continue;
+    SCOPED_TRACE(name);
+    int rows = target.rowsOf(40);
+    HeadProblem problem(c, rows);
+    Kernel kernel(target, "head_linear", c.config());
+    auto run = [&](int first, int count, Split split) {
+      return problem.run(kernel, first, count, split);
+    };
+    expectRowInvariant(rows, c.heads * c.n, run);
+    std::vector<float> y = run(0, rows, Split::Whole);
+    bool rounded = c.bf16 && target.roundsRows();
+    for (int r = 0; r < rows; ++r)
+      for (int h = 0; h < c.heads; ++h)
+        for (int o = 0; o < c.n; ++o)
+          ASSERT_NEAR(y[(r * c.heads + h) * c.n + o],
+                      problem.at(r, h, o, rounded), 1e-4);
+  }
 }

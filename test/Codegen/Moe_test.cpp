@@ -277,6 +277,48 @@ struct Mixture {
            (fragments ? ", fragments = true" : "");
   }
 
+  /// Of the pairs of rows [first, first + count), all outputs.
+  std::vector<float> run(const Kernel &gateUp, const Kernel &downKernel,
+                         int first, int count, Split split) const {
+    std::vector<int32_t> startOf, pairsOf;
+    plan(first, count, startOf, pairsOf);
+    Guarded<float> in(std::vector<float>(x.begin() + first * k,
+                                         x.begin() + (first + count) * k));
+    Guarded<uint8_t> wUp(packedUp), wDown(packedDown);
+    Guarded<int32_t> start(startOf), pairs(pairsOf);
+    Guarded<float> act(count * topK * inter), out(count * topK * k);
+    gateUp.run({in.data(), wUp.data(), start.data(), pairs.data(), act.data()},
+               {count}, split);
+    downKernel.run(
+        {act.data(), wDown.data(), start.data(), pairs.data(), out.data()},
+        {count}, split);
+    return out.values();
+  }
+
+  /// The outputs of a pair in double precision; `rounded` where rows are
+  /// rounded as weights are.
+  std::vector<double> outputsOf(int pair, bool rounded) const {
+    auto weight = [&](float w) { return bf16 ? toBF16(w) : w; };
+    auto value = [&](float v) { return rounded ? toBF16(v) : v; };
+    int e = index[pair];
+    const float *row = &x[pair / topK * k];
+    auto dot = [&](int output) {
+      double sum = 0;
+      for (int i = 0; i < k; ++i)
+        sum += double(value(row[i])) *
+               weight(up[(e * 2 * inter + output) * k + i]);
+      return sum;
+    };
+    std::vector<float> act(inter);
+    for (int i = 0; i < inter; ++i)
+      act[i] = value(float(silu(dot(i)) * dot(i + inter)));
+    std::vector<double> outputs(k);
+    for (int o = 0; o < k; ++o)
+      for (int i = 0; i < inter; ++i)
+        outputs[o] += double(act[i]) * weight(down[(e * k + o) * inter + i]);
+    return outputs;
+  }
+
   /// The pairs of rows [first, first + count), by expert.
   void plan(int first, int count, std::vector<int32_t> &start,
             std::vector<int32_t> &pairs) const {
@@ -296,96 +338,106 @@ struct Mixture {
   std::vector<int> index;
 };
 
+struct ExpertCase {
+  int k, inter;
+  bool bf16, fragments = false;
+
+  /// As a test is named.
+  std::string config() const {
+    return "k = " + std::to_string(k) + ", inter = " + std::to_string(inter) +
+           ", " + (bf16 ? "bf16" : "f32") + (fragments ? ", fragments" : "");
+  }
+};
+
+class MoeExpertsOf : public testing::TestWithParam<ExpertCase> {};
+
 } // namespace
 
-TEST(MoeExperts, MatchReferenceAndAreRowInvariant) {
-  using M = Mixture;
-  for (const auto &[name, target] : allTargets())
-    // The last one's widths fill tiles, and chunks of tensor cores.
-    for (auto [bf16, k, inter] :
-         {std::tuple{false, 41, 37}, {true, 41, 37}, {true, 64, 32}}) {
-      SCOPED_TRACE(name + (bf16 ? " bf16 " : " f32 ") + std::to_string(k));
-      M m(target.rowsOf(80), bf16, k, inter, target.isGpu && k == 64);
-      Kernel gateUp(target, "moe_gate_up", m.config(true));
-      Kernel down(target, "moe_down", m.config(false));
-      auto run = [&](int first, int count, Split split) {
-        std::vector<int32_t> startOf, pairsOf;
-        m.plan(first, count, startOf, pairsOf);
-        Guarded<float> x(std::vector<float>(
-            m.x.begin() + first * m.k, m.x.begin() + (first + count) * m.k));
-        Guarded<uint8_t> wUp(m.packedUp), wDown(m.packedDown);
-        Guarded<int32_t> start(startOf), pairs(pairsOf);
-        Guarded<float> act(count * M::topK * m.inter),
-            out(count * M::topK * m.k);
-        gateUp.run(
-            {x.data(), wUp.data(), start.data(), pairs.data(), act.data()},
-            {count}, split);
-        down.run(
-            {act.data(), wDown.data(), start.data(), pairs.data(), out.data()},
-            {count}, split);
-        std::vector<float> both = out.values();
-        return both;
-      };
-      expectRowInvariant(target.rowsOf(40), M::topK * m.k, run);
-      std::vector<float> y = run(0, m.rows, Split::Random);
-      auto weight = [&](float w) { return m.bf16 ? toBF16(w) : w; };
-      bool rounded = m.bf16 && target.roundsRows();
-      auto value = [&](float v) { return rounded ? toBF16(v) : v; };
-      for (int p = 0; p < m.rows * M::topK; ++p) {
-        int e = m.index[p];
-        const float *x = &m.x[p / M::topK * m.k];
-        std::vector<float> act(m.inter);
-        auto dot = [&](int row) {
-          double sum = 0;
-          for (int i = 0; i < m.k; ++i)
-            sum += double(value(x[i])) *
-                   weight(m.up[(e * 2 * m.inter + row) * m.k + i]);
-          return sum;
-        };
-        for (int i = 0; i < m.inter; ++i)
-          act[i] = value(float(silu(dot(i)) * dot(i + m.inter)));
-        for (int o = 0; o < m.k; ++o) {
-          double sum = 0;
-          for (int i = 0; i < m.inter; ++i)
-            sum += double(act[i]) * weight(m.down[(e * m.k + o) * m.inter + i]);
-          ASSERT_NEAR(y[p * m.k + o], sum, rounded ? 2e-2 : 1e-4);
-        }
-      }
+// The last ones' widths fill tiles, and chunks of tensor cores.
+INSTANTIATE_TEST_SUITE_P(Widths, MoeExpertsOf,
+                         testing::Values(ExpertCase{41, 37, false},
+                                         ExpertCase{41, 37, true},
+                                         ExpertCase{64, 32, true},
+                                         ExpertCase{64, 32, true, true}),
+                         NamedByConfig());
+
+TEST_P(MoeExpertsOf, MatchReferenceAndAreRowInvariant) {
+  const ExpertCase &c = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    if (c.fragments && !target.isGpu)
+      continue;
+    SCOPED_TRACE(name);
+    Mixture m(target.rowsOf(80), c.bf16, c.k, c.inter, c.fragments);
+    Kernel gateUp(target, "moe_gate_up", m.config(true));
+    Kernel down(target, "moe_down", m.config(false));
+    auto run = [&](int first, int count, Split split) {
+      return m.run(gateUp, down, first, count, split);
+    };
+    expectRowInvariant(target.rowsOf(40), m.topK * m.k, run);
+    std::vector<float> y = run(0, m.rows, Split::Random);
+    bool rounded = m.bf16 && target.roundsRows();
+    for (int p = 0; p < m.rows * m.topK; ++p) {
+      std::vector<double> want = m.outputsOf(p, rounded);
+      for (int o = 0; o < m.k; ++o)
+        ASSERT_NEAR(y[p * m.k + o], want[o], rounded ? 2e-2 : 1e-4);
     }
+  }
 }
 
-TEST(MoeCombine, AddsInOrderAndSkipsDeadRows) {
-  for (const auto &[name, target] : allTargets())
-    for (int flags = 0; flags < 4; ++flags) {
-      SCOPED_TRACE(name);
-      const int rows = 5, width = 27, topK = 3;
-      bool residual = flags & 1, shared = flags & 2;
-      Kernel kernel(target, "moe_combine",
-                    std::string("width = 27, top_k = 3, residual = ") +
-                        (residual ? "true" : "false") +
-                        ", shared = " + (shared ? "true" : "false"));
-      auto down = randomFloats(rows * topK * width, 1);
-      std::fill_n(&down[2 * topK * width], topK * width, NAN);
-      Guarded<float> in(down), weight(randomFloats(rows * topK, 2)),
-          res(randomFloats(rows * width, 3)), sh(randomFloats(rows * width, 4)),
-          y(rows * width);
-      Guarded<int32_t> positions(std::vector<int32_t>{0, 5, -1, 7, 1});
-      std::vector<void *> buffers{positions.data(), weight.data(), in.data()};
-      if (residual)
-        buffers.push_back(res.data());
-      if (shared)
-        buffers.push_back(sh.data());
-      buffers.push_back(y.data());
-      kernel.run(buffers, {rows}, Split::Random);
-      for (int r = 0; r < rows; ++r)
-        for (int i = 0; i < width; ++i) {
-          float sum = residual ? res[r * width + i] : 0;
-          if (shared)
-            sum += sh[r * width + i];
-          for (int j = 0; j < topK && r != 2; ++j)
-            sum = std::fma(weight[r * topK + j], in[(r * topK + j) * width + i],
-                           sum);
-          EXPECT_EQ(y[r * width + i], sum);
-        }
-    }
+namespace {
+struct Added {
+  bool residual, shared;
+
+  std::string keys() const {
+    auto text = [](bool value) { return value ? "true" : "false"; };
+    return std::string("residual = ") + text(residual) +
+           ", shared = " + text(shared);
+  }
+  /// As a test is named.
+  std::string config() const {
+    return std::string(residual ? "residual" : "plain") +
+           (shared ? ", shared" : "");
+  }
+};
+
+class MoeCombineOf : public testing::TestWithParam<Added> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Added, MoeCombineOf,
+                         testing::Values(Added{false, false},
+                                         Added{true, false}, Added{false, true},
+                                         Added{true, true}),
+                         NamedByConfig());
+
+TEST_P(MoeCombineOf, AddsInOrderAndSkipsDeadRows) {
+  const int rows = 5, width = 27, topK = 3;
+  auto [residual, shared] = GetParam();
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "moe_combine",
+                  "width = 27, top_k = 3, " + GetParam().keys());
+    auto down = randomFloats(rows * topK * width, 1);
+    std::fill_n(&down[2 * topK * width], topK * width, NAN);
+    Guarded<float> in(down), weight(randomFloats(rows * topK, 2)),
+        res(randomFloats(rows * width, 3)), sh(randomFloats(rows * width, 4)),
+        y(rows * width);
+    Guarded<int32_t> positions(std::vector<int32_t>{0, 5, -1, 7, 1});
+    std::vector<void *> buffers{positions.data(), weight.data(), in.data()};
+    if (residual)
+      buffers.push_back(res.data());
+    if (shared)
+      buffers.push_back(sh.data());
+    buffers.push_back(y.data());
+    kernel.run(buffers, {rows}, Split::Random);
+    for (int r = 0; r < rows; ++r)
+      for (int i = 0; i < width; ++i) {
+        float sum = residual ? res[r * width + i] : 0;
+        if (shared)
+          sum += sh[r * width + i];
+        for (int j = 0; j < topK && r != 2; ++j)
+          sum = std::fma(weight[r * topK + j], in[(r * topK + j) * width + i],
+                         sum);
+        EXPECT_EQ(y[r * width + i], sum);
+      }
+  }
 }

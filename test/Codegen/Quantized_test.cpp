@@ -261,57 +261,81 @@ TEST_P(QuantizedLinear, MatchesReferencesAndIsRowInvariant) {
   }
 }
 
+namespace {
+class FragmentsOf : public testing::TestWithParam<Case> {
+protected:
+  /// Runs `check` with the rows of a case on each GPU.
+  template <typename Check>
+  void onGpus(int rows, Check &&check) {
+    for (const auto &[name, target] : allTargets()) {
+      if (!target.isGpu)
+        continue;
+      SCOPED_TRACE(name);
+      Problem problem(GetParam(), rows);
+      check(target, problem, Kernel(target, "linear", GetParam().config()));
+    }
+  }
+};
+class FragmentsOfWholeModels : public FragmentsOf {};
+class FragmentsOfManyRows : public FragmentsOf {};
+} // namespace
+
+static std::vector<Case> wholeModelCases() {
+  std::vector<Case> cases;
+  for (WeightElements elements : kIntegers)
+    for (auto [k, group, gated] : {std::tuple{4096, 64, true},
+                                   {14336, 64, false},
+                                   {7168, 128, true},
+                                   {18432, 32, false}})
+      if (areInFragments(elements))
+        cases.push_back({k,
+                         32,
+                         {elements, group},
+                         /*norm=*/gated,
+                         false,
+                         false,
+                         gated,
+                         /*fragments=*/true});
+  return cases;
+}
+
+static std::vector<Case> manyRowsCases() {
+  std::vector<Case> cases;
+  for (WeightElements elements : kIntegers)
+    if (areInFragments(elements)) {
+      cases.push_back({160, 40, {elements, 64}});
+      cases.back().fragments = true;
+    }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Fragments, FragmentsOfWholeModels,
+                         testing::ValuesIn(wholeModelCases()), NamedByConfig());
+INSTANTIATE_TEST_SUITE_P(Fragments, FragmentsOfManyRows,
+                         testing::ValuesIn(manyRowsCases()), NamedByConfig());
+
 // The inputs of 8B and DeepSeek shapes, a tile of outputs or two.
-TEST(Quantized, FragmentsTakeTheInputsOfWholeModels) {
-  for (const auto &[name, target] : allTargets())
-    for (WeightElements elements : kIntegers)
-      for (auto [k, group, gated] : {std::tuple{4096, 64, true},
-                                     {14336, 64, false},
-                                     {7168, 128, true},
-                                     {18432, 32, false}}) {
-        if (!target.isGpu || !areInFragments(elements))
-          continue;
-        Case c{k,
-               32,
-               {elements, group},
-               /*norm=*/gated,
-               false,
-               false,
-               gated,
-               /*fragments=*/true};
-        SCOPED_TRACE(c.config());
-        Problem problem(c, 33);
-        Kernel kernel(target, "linear", c.config());
-        std::vector<float> all = problem.run(kernel, 0, 33, Split::Whole);
-        gated ? problem.check(all) : problem.checkBits(all, target.sumChains());
-        for (int count : {1, 8, 9, 17})
-          EXPECT_EQ(std::vector<float>(all.begin(),
-                                       all.begin() + count * c.outputs()),
-                    problem.run(kernel, 0, count, Split::Whole))
-              << count << " rows";
-      }
+TEST_P(FragmentsOfWholeModels, MatchReferences) {
+  const Case &c = GetParam();
+  onGpus(33, [&](const TestTarget &target, const Problem &problem,
+                 const Kernel &kernel) {
+    std::vector<float> all = problem.run(kernel, 0, 33, Split::Whole);
+    c.gated ? problem.check(all) : problem.checkBits(all, target.sumChains());
+    for (int count : {1, 8, 9, 17})
+      EXPECT_EQ(
+          std::vector<float>(all.begin(), all.begin() + count * c.outputs()),
+          problem.run(kernel, 0, count, Split::Whole))
+          << count << " rows";
+  });
 }
 
 // More rows than meet the weights at once.
-TEST(Quantized, FragmentsTakeManyRows) {
-  for (const auto &[name, target] : allTargets())
-    for (WeightElements elements : kIntegers) {
-      if (!target.isGpu || !areInFragments(elements))
-        continue;
-      SCOPED_TRACE(WeightFormat{elements}.name());
-      Case c{160,
-             40,
-             {elements, 64},
-             false,
-             false,
-             false,
-             false,
-             /*fragments=*/true};
-      Problem problem(c, 77);
-      Kernel kernel(target, "linear", c.config());
-      problem.checkBits(problem.run(kernel, 0, 77, Split::Whole),
-                        target.sumChains());
-    }
+TEST_P(FragmentsOfManyRows, MatchReferences) {
+  onGpus(77, [&](const TestTarget &target, const Problem &problem,
+                 const Kernel &kernel) {
+    problem.checkBits(problem.run(kernel, 0, 77, Split::Whole),
+                      target.sumChains());
+  });
 }
 
 /// Elements, and whether in fragments.

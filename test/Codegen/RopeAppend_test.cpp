@@ -314,68 +314,95 @@ TEST_P(RopeAppend, IsTheUnfusedKernelsToTheBit) {
   }
 }
 
-TEST(HeadLinear, RotatesWhatItKeeps) {
-  const int heads = 3, n = 37, stride = 160, yStride = 220;
-  for (const auto &[name, target] : allTargets())
-    for (bool interleaved : {false, true}) {
-      SCOPED_TRACE(name);
-      // Columns 21 to 47 of a head are turned; columns 18 to 49 are kept.
-      Heads shape{26, 21, 50, interleaved};
-      std::string config =
-          "heads = 3, k = 17, n = 37, format = <f32>, x_head_stride = 50, "
-          "y_stride = 220, y_head_stride = 70, keep_width = 31, "
-          "keep_offset = 18";
-      auto x = randomFloats(rows * stride, 1);
-      auto table = randomFloats(positionCount * shape.dim, 2);
-      std::vector<float> w = randomFloats(heads * n * 17, 3);
-      std::vector<uint8_t> packed;
-      for (int h = 0; h < heads; ++h) {
-        auto head =
-            packWeights({w.begin() + h * n * 17, w.begin() + (h + 1) * n * 17},
-                        n, 17, false);
-        packed.insert(packed.end(), head.begin(), head.end());
+namespace {
+/// Columns 21 to 47 of a head are turned; columns 18 to 49 are kept.
+struct KeptHeads {
+  static constexpr int heads = 3, k = 17, n = 37, stride = 160, yStride = 220;
+
+  explicit KeptHeads(bool interleaved)
+      : shape{26, 21, 50, interleaved}, x(randomFloats(rows * stride, 1)),
+        table(randomFloats(positionCount * shape.dim, 2)),
+        packed(packHeads(randomFloats(heads * n * k, 3), heads, n, k,
+                         /*bf16=*/false)) {
+    for (int r = 0; r < rows; ++r)
+      positions.push_back(r % 7 == 3 ? -1 : (r * 11) % positionCount);
+  }
+
+  std::string config() const {
+    return "heads = 3, k = 17, n = 37, format = <f32>, x_head_stride = 50, "
+           "y_stride = 220, y_head_stride = 70, keep_width = 31, "
+           "keep_offset = 18";
+  }
+  /// By a `rope` and a `head_linear`.
+  std::vector<float> runUnfused(const TestTarget &target) const;
+  std::vector<float> run(const Kernel &fused, int first, int count,
+                         Split split) const;
+
+  Heads shape;
+  std::vector<float> x, table;
+  std::vector<uint8_t> packed;
+  std::vector<int32_t> positions;
+};
+
+class HeadLinearOfRotated : public testing::TestWithParam<bool> {};
+} // namespace
+
+std::vector<float> KeptHeads::runUnfused(const TestTarget &target) const {
+  Kernel rope(target, "rope", "heads = 3, x_stride = 160, " + shape.keys());
+  Kernel plain(target, "head_linear", config() + ", x_stride = 150");
+  Guarded<uint8_t> weights(packed);
+  Guarded<int32_t> at(positions);
+  Guarded<float> in(x), angles(table), turned(rows * 150), out(rows * yStride);
+  std::memset(out.data(), 0, out.size() * 4);
+  rope.run({in.data(), angles.data(), at.data(), turned.data()}, {rows});
+  plain.run({turned.data(), weights.data(), out.data()}, {rows});
+  return out.values();
+}
+
+std::vector<float> KeptHeads::run(const Kernel &fused, int first, int count,
+                                  Split split) const {
+  Guarded<float> from(std::vector<float>(x.begin() + first * stride,
+                                         x.begin() + (first + count) * stride));
+  Guarded<int32_t> place(std::vector<int32_t>(
+      positions.begin() + first, positions.begin() + first + count));
+  Guarded<uint8_t> weights(packed);
+  Guarded<float> angles(table), out(count * yStride);
+  std::memset(out.data(), 0, out.size() * 4);
+  fused.run(
+      {from.data(), weights.data(), angles.data(), place.data(), out.data()},
+      {count}, split);
+  return out.values();
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, HeadLinearOfRotated, testing::Bool(),
+                         [](const testing::TestParamInfo<bool> &info) {
+                           return info.param ? "interleaved" : "half";
+                         });
+
+TEST_P(HeadLinearOfRotated, RotatesWhatItKeeps) {
+  KeptHeads p(GetParam());
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel fused(target, "head_linear",
+                 p.config() +
+                     ", x_stride = 160, rotation = <dim = 26, offset = 3, "
+                     "layout = " +
+                     (GetParam() ? "interleaved>" : "half>"));
+    auto run = [&](int first, int count, Split split) {
+      return p.run(fused, first, count, split);
+    };
+    std::vector<float> got = run(0, rows, Split::Random);
+    std::vector<float> want = p.runUnfused(target);
+    EXPECT_EQ(std::memcmp(got.data(), want.data(), 4 * got.size()), 0);
+    expectRowInvariant(rows, p.yStride, run);
+    for (int r = 0; r < rows; ++r)
+      for (int h = 0; h < p.heads; ++h) {
+        auto expected =
+            p.shape.rotated(&p.x[r * p.stride + h * 50],
+                            &p.table[std::max(p.positions[r], 0) * 26]);
+        for (int i = 0; i < 31; ++i)
+          ASSERT_NEAR(got[r * p.yStride + h * 70 + p.n + i], expected[18 + i],
+                      1e-5);
       }
-      std::vector<int32_t> positions;
-      for (int r = 0; r < rows; ++r)
-        positions.push_back(r % 7 == 3 ? -1 : (r * 11) % positionCount);
-      Guarded<uint8_t> weights(packed);
-      Guarded<float> angles(table);
-
-      Kernel rope(target, "rope", "heads = 3, x_stride = 160, " + shape.keys());
-      Kernel plain(target, "head_linear", config + ", x_stride = 150");
-      Guarded<float> in(x), turned(rows * 150), want(rows * yStride);
-      Guarded<int32_t> at(positions);
-      std::memset(want.data(), 0, want.size() * 4);
-      rope.run({in.data(), angles.data(), at.data(), turned.data()}, {rows});
-      plain.run({turned.data(), weights.data(), want.data()}, {rows});
-
-      Kernel fused(target, "head_linear",
-                   config +
-                       ", x_stride = 160, rotation = <dim = 26, "
-                       "offset = 3, layout = " +
-                       (interleaved ? "interleaved>" : "half>"));
-      auto run = [&](int first, int count, Split split) {
-        Guarded<float> from(std::vector<float>(
-            x.begin() + first * stride, x.begin() + (first + count) * stride));
-        Guarded<int32_t> place(std::vector<int32_t>(
-            positions.begin() + first, positions.begin() + first + count));
-        Guarded<float> out(count * yStride);
-        std::memset(out.data(), 0, out.size() * 4);
-        fused.run({from.data(), weights.data(), angles.data(), place.data(),
-                   out.data()},
-                  {count}, split);
-        return out.values();
-      };
-      std::vector<float> got = run(0, rows, Split::Random);
-      EXPECT_EQ(std::memcmp(got.data(), want.data(), 4 * got.size()), 0);
-      expectRowInvariant(rows, yStride, run);
-      for (int r = 0; r < rows; ++r)
-        for (int h = 0; h < heads; ++h) {
-          auto expected = shape.rotated(&x[r * stride + h * 50],
-                                        &table[std::max(positions[r], 0) * 26]);
-          for (int i = 0; i < 31; ++i)
-            ASSERT_NEAR(got[r * yStride + h * 70 + n + i], expected[18 + i],
-                        1e-5);
-        }
-    }
+  }
 }

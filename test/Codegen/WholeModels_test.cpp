@@ -588,35 +588,47 @@ TEST_P(AttentionOfModel, AgreesWithTheCpu) {
                   size_t(kernel.number("dv")), kRounding);
 }
 
-TEST(WholeModels, AttentionInParts) {
-  if (isRecording())
-    GTEST_SKIP() << "buffers of whole models are not recorded";
+WHOLE_MODELS(AttentionPartsOfModel, kernelsOfWholeModels("attention_parts"));
+
+/// Whether `join` joins what `parts` makes.
+static bool isJoinOf(const ModelKernel &join, const ModelKernel &parts) {
+  return join.number("dv") == parts.number("dv") &&
+         join.number("part_stride") == parts.number("part_stride");
+}
+
+TEST_P(AttentionPartsOfModel, HaveTheBitsOfAttention) {
   std::vector<ModelKernel> joins = kernelsOfWholeModels("attention_join");
-  for (const ModelKernel &parts : kernelsOfWholeModels("attention_parts")) {
-    SCOPED_TRACE(parts.keys);
-    auto join = std::find_if(joins.begin(), joins.end(), [&](const auto &join) {
-      return join.number("dv") == parts.number("dv") &&
-             join.number("part_stride") == parts.number("part_stride");
-    });
-    ASSERT_NE(join, joins.end());
-    ModelKernel whole{"attention",
-                      parts.without({"parts", "part_stride", "splits"}) +
-                          ", y_stride = " + join->values.at("y_stride"),
-                      parts.values};
-    std::vector<Buffer> want =
-        Problem(whole, attentionRoles, attentionParams)
-            .run(Kernel(gpu(), whole.kind, whole.keys), true);
-    std::vector<Buffer> left =
-        Problem(parts, attentionRoles, attentionParams)
-            .run(Kernel(gpu(), parts.kind, parts.keys), true);
-    int64_t rows = attentionParams[0];
-    Kernel joining(gpu(), join->kind, join->keys);
-    Guarded<uint8_t> y(std::vector<uint8_t>(want.back()->size(), 0xff));
-    joining.run({left[2]->data(), left.back()->data(), y.data()}, {rows});
-    EXPECT_TRUE(y.values() == want.back()->values());
-    joins.erase(join);
-  }
-  EXPECT_TRUE(joins.empty());
+  auto join = std::ranges::find_if(
+      joins, [&](const ModelKernel &join) { return isJoinOf(join, kernel); });
+  ASSERT_NE(join, joins.end());
+  ModelKernel whole{"attention",
+                    kernel.without({"parts", "part_stride", "splits"}) +
+                        ", y_stride = " + join->values.at("y_stride"),
+                    kernel.values};
+  std::vector<Buffer> want =
+      Problem(whole, attentionRoles, attentionParams)
+          .run(Kernel(gpu(), whole.kind, whole.keys), true);
+  std::vector<Buffer> left =
+      Problem(kernel, attentionRoles, attentionParams)
+          .run(Kernel(gpu(), kernel.kind, kernel.keys), true);
+  int64_t rows = attentionParams[0];
+  Kernel joining(gpu(), join->kind, join->keys);
+  Guarded<uint8_t> y(std::vector<uint8_t>(want.back()->size(), 0xff));
+  joining.run({left[2]->data(), left.back()->data(), y.data()}, {rows});
+  EXPECT_TRUE(y.values() == want.back()->values());
+}
+
+TEST(WholeModels, EveryJoinHasItsParts) {
+  std::vector<ModelKernel> parts = kernelsOfWholeModels("attention_parts");
+  std::vector<ModelKernel> joins = kernelsOfWholeModels("attention_join");
+  EXPECT_EQ(joins.size(), parts.size());
+  for (const ModelKernel &join : joins)
+    EXPECT_EQ(std::ranges::count_if(parts,
+                                    [&](const ModelKernel &parts) {
+                                      return isJoinOf(join, parts);
+                                    }),
+              1)
+        << join.keys;
 }
 
 //===----------------------------------------------------------------------===//
