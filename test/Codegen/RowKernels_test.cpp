@@ -26,33 +26,39 @@ static std::vector<float> rowsOf(const std::vector<float> &x, int width,
           x.begin() + size_t(first + count) * width};
 }
 
-TEST(RmsNorm, MatchesReferenceAndIsRowInvariant) {
-  forTargets([](const TestTarget &target) {
-    for (int width : {1, 8, 50, 64}) {
-      const int groups = 3, stride = groups * width + 2;
-      Kernel kernel(target, "rms_norm",
-                    "width = " + std::to_string(width) +
-                        ", groups = 3, eps = 1.0e-6 : f32, offset = 0, "
-                        "x_stride = " +
-                        std::to_string(stride));
-      auto x = randomFloats(40 * stride, 1), w = randomFloats(width, 2);
-      auto run = [&](int first, int count, Split split) {
-        Guarded<float> in(rowsOf(x, stride, first, count)), weight(w);
-        Guarded<float> out(count * groups * width);
-        kernel.run({in.data(), weight.data(), out.data()}, {count}, split);
-        return out.values();
-      };
-      expectRowInvariant(40, groups * width, run);
-      std::vector<float> y = run(0, 40, Split::Whole);
-      for (int r = 0; r < 40 * groups; ++r) {
-        const float *from = &x[r / groups * stride + r % groups * width];
-        double sum = 0;
-        for (int i = 0; i < width; ++i)
-          sum += double(from[i]) * from[i];
-        for (int i = 0; i < width; ++i)
-          ASSERT_NEAR(y[r * width + i],
-                      from[i] / std::sqrt(sum / width + 1e-6) * w[i], 1e-5);
-      }
+namespace {
+class RmsNormOf : public testing::TestWithParam<int> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Widths, RmsNormOf, testing::Values(1, 8, 50, 64),
+                         testing::PrintToStringParamName());
+
+TEST_P(RmsNormOf, MatchesReferenceAndIsRowInvariant) {
+  int width = GetParam();
+  forTargets([&](const TestTarget &target) {
+    const int groups = 3, stride = groups * width + 2;
+    Kernel kernel(target, "rms_norm",
+                  "width = " + std::to_string(width) +
+                      ", groups = 3, eps = 1.0e-6 : f32, offset = 0, "
+                      "x_stride = " +
+                      std::to_string(stride));
+    auto x = randomFloats(40 * stride, 1), w = randomFloats(width, 2);
+    auto run = [&](int first, int count, Split split) {
+      Guarded<float> in(rowsOf(x, stride, first, count)), weight(w);
+      Guarded<float> out(count * groups * width);
+      kernel.run({in.data(), weight.data(), out.data()}, {count}, split);
+      return out.values();
+    };
+    expectRowInvariant(40, groups * width, run);
+    std::vector<float> y = run(0, 40, Split::Whole);
+    for (int r = 0; r < 40 * groups; ++r) {
+      const float *from = &x[r / groups * stride + r % groups * width];
+      double sum = 0;
+      for (int i = 0; i < width; ++i)
+        sum += double(from[i]) * from[i];
+      for (int i = 0; i < width; ++i)
+        ASSERT_NEAR(y[r * width + i],
+                    from[i] / std::sqrt(sum / width + 1e-6) * w[i], 1e-5);
     }
   });
 }
@@ -68,93 +74,122 @@ static std::vector<float> fromBF16(const std::vector<uint16_t> &bits) {
   return values;
 }
 
-TEST(RoundRows, RoundsWhatTheNormMakes) {
-  forTargets([](const TestTarget &target) {
-    for (int width : {1, 17, 50, 160})
-      for (bool norm : {false, true}) {
-        const int stride = width + 3;
-        std::string size = "width = " + std::to_string(width) +
-                           ", x_stride = " + std::to_string(stride);
-        auto x = randomFloats(20 * stride, 1), w = randomFloats(width, 2);
-        // One kernel at a time: an image goes by the number of its file.
-        std::vector<float> expected;
-        {
-          Kernel normed(target, "rms_norm",
-                        size + ", eps = 1.0e-6 : f32, offset = 1");
-          Guarded<float> in(x), weight(w), out(20 * width);
-          normed.run({in.data(), weight.data(), out.data()}, {20});
-          expected = out.values();
-        }
-        Kernel kernel(target, "round_rows",
-                      size + (norm ? ", norm = true, eps = 1.0e-6 : f32, "
-                                     "offset = 1"
-                                   : ""));
-        auto run = [&](int first, int count, Split split) {
-          Guarded<float> in(rowsOf(x, stride, first, count)), weight(w);
-          Guarded<uint16_t> out(size_t(count) * width);
-          std::vector<void *> buffers = {in.data(), weight.data(), out.data()};
-          if (!norm)
-            buffers.erase(buffers.begin() + 1);
-          kernel.run(buffers, {count}, split);
-          return fromBF16(out.values());
-        };
-        expectRowInvariant(20, width, run, 7);
-        // Of the norm by itself the very bits, rounded.
-        std::vector<float> y = run(0, 20, Split::Whole);
-        for (int r = 0; r < 20; ++r)
-          for (int i = 0; i < width; ++i)
-            ASSERT_EQ(y[r * width + i], toBF16(norm ? expected[r * width + i]
-                                                    : x[r * stride + i]));
-      }
-  });
+namespace {
+/// A width, and whether rows are normed.
+using Rounded = std::tuple<int, bool>;
+class RoundRowsOf : public testing::TestWithParam<Rounded> {};
+} // namespace
+
+static std::string nameOfRounded(const testing::TestParamInfo<Rounded> &info) {
+  auto [width, norm] = info.param;
+  return std::to_string(width) + (norm ? "_norm" : "");
 }
 
-TEST(AddBias, AddsItToEveryRow) {
-  forTargets([](const TestTarget &target) {
-    for (int width : {1, 50, 160}) {
-      const int stride = width + 3;
-      Kernel kernel(target, "add_bias",
-                    "width = " + std::to_string(width) +
-                        ", x_stride = " + std::to_string(stride));
-      auto x = randomFloats(20 * stride, 1), b = randomFloats(width, 2);
-      auto run = [&](int first, int count, Split split) {
-        Guarded<float> in(rowsOf(x, stride, first, count)), bias(b);
-        Guarded<float> out(size_t(count) * width);
-        kernel.run({in.data(), bias.data(), out.data()}, {count}, split);
-        return out.values();
-      };
-      expectRowInvariant(20, width, run, 7);
-      std::vector<float> y = run(0, 20, Split::Whole);
-      for (int r = 0; r < 20; ++r)
-        for (int i = 0; i < width; ++i)
-          ASSERT_EQ(y[r * width + i], x[r * stride + i] + b[i]);
+INSTANTIATE_TEST_SUITE_P(Widths, RoundRowsOf,
+                         testing::Combine(testing::Values(1, 17, 50, 160),
+                                          testing::Bool()),
+                         nameOfRounded);
+
+TEST_P(RoundRowsOf, RoundsWhatTheNormMakes) {
+  auto [width, norm] = GetParam();
+  forTargets([&](const TestTarget &target) {
+    const int stride = width + 3;
+    std::string size = "width = " + std::to_string(width) +
+                       ", x_stride = " + std::to_string(stride);
+    auto x = randomFloats(20 * stride, 1), w = randomFloats(width, 2);
+    // One kernel at a time: an image goes by the number of its file.
+    std::vector<float> expected;
+    {
+      Kernel normed(target, "rms_norm",
+                    size + ", eps = 1.0e-6 : f32, offset = 1");
+      Guarded<float> in(x), weight(w), out(20 * width);
+      normed.run({in.data(), weight.data(), out.data()}, {20});
+      expected = out.values();
     }
+    Kernel kernel(target, "round_rows",
+                  size + (norm ? ", norm = true, eps = 1.0e-6 : f32, "
+                                 "offset = 1"
+                               : ""));
+    auto run = [&](int first, int count, Split split) {
+      Guarded<float> in(rowsOf(x, stride, first, count)), weight(w);
+      Guarded<uint16_t> out(size_t(count) * width);
+      std::vector<void *> buffers = {in.data(), weight.data(), out.data()};
+      if (!norm)
+        buffers.erase(buffers.begin() + 1);
+      kernel.run(buffers, {count}, split);
+      return fromBF16(out.values());
+    };
+    expectRowInvariant(20, width, run, 7);
+    // Of the norm by itself the very bits, rounded.
+    std::vector<float> y = run(0, 20, Split::Whole);
+    for (int r = 0; r < 20; ++r)
+      for (int i = 0; i < width; ++i)
+        ASSERT_EQ(y[r * width + i],
+                  toBF16(norm ? expected[r * width + i] : x[r * stride + i]));
   });
 }
 
-TEST(Embed, CopiesRowsAndStaysInTheTable) {
-  forTargets([](const TestTarget &target) {
+namespace {
+class AddBiasOf : public testing::TestWithParam<int> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Widths, AddBiasOf, testing::Values(1, 50, 160),
+                         testing::PrintToStringParamName());
+
+TEST_P(AddBiasOf, AddsItToEveryRow) {
+  int width = GetParam();
+  forTargets([&](const TestTarget &target) {
+    const int stride = width + 3;
+    Kernel kernel(target, "add_bias",
+                  "width = " + std::to_string(width) +
+                      ", x_stride = " + std::to_string(stride));
+    auto x = randomFloats(20 * stride, 1), b = randomFloats(width, 2);
+    auto run = [&](int first, int count, Split split) {
+      Guarded<float> in(rowsOf(x, stride, first, count)), bias(b);
+      Guarded<float> out(size_t(count) * width);
+      kernel.run({in.data(), bias.data(), out.data()}, {count}, split);
+      return out.values();
+    };
+    expectRowInvariant(20, width, run, 7);
+    std::vector<float> y = run(0, 20, Split::Whole);
+    for (int r = 0; r < 20; ++r)
+      for (int i = 0; i < width; ++i)
+        ASSERT_EQ(y[r * width + i], x[r * stride + i] + b[i]);
+  });
+}
+
+static std::string nameOfFloat(const testing::TestParamInfo<bool> &info) {
+  return info.param ? "bf16" : "f32";
+}
+
+namespace {
+class EmbedOf : public testing::TestWithParam<bool> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Formats, EmbedOf, testing::Bool(), nameOfFloat);
+
+TEST_P(EmbedOf, CopiesRowsAndStaysInTheTable) {
+  bool bf16 = GetParam();
+  forTargets([&](const TestTarget &target) {
     const int width = 37, vocab = 11;
     auto table = randomFloats(width * vocab, 1);
     std::vector<uint16_t> narrow;
     for (float value : table)
       narrow.push_back(bf16Bits(value));
     std::vector<int32_t> tokens{0, 10, 3, -1, 99};
-    for (bool bf16 : {false, true}) {
-      Kernel kernel(target, "embed",
-                    std::string("width = 37, vocab = 11, format = ") +
-                        (bf16 ? "<bf16>" : "<f32>"));
-      Guarded<float> wide(table), out(5 * width);
-      Guarded<uint16_t> half(narrow);
-      Guarded<int32_t> ids(tokens);
-      void *from = bf16 ? static_cast<void *>(half.data()) : wide.data();
-      kernel.run({from, ids.data(), out.data()}, {5}, Split::Random);
-      for (int r = 0; r < 5; ++r)
-        for (int i = 0; i < width; ++i) {
-          float value = table[std::clamp(tokens[r], 0, 10) * width + i];
-          EXPECT_EQ(out[r * width + i], bf16 ? toBF16(value) : value);
-        }
-    }
+    Kernel kernel(target, "embed",
+                  std::string("width = 37, vocab = 11, format = ") +
+                      (bf16 ? "<bf16>" : "<f32>"));
+    Guarded<float> wide(table), out(5 * width);
+    Guarded<uint16_t> half(narrow);
+    Guarded<int32_t> ids(tokens);
+    void *from = bf16 ? static_cast<void *>(half.data()) : wide.data();
+    kernel.run({from, ids.data(), out.data()}, {5}, Split::Random);
+    for (int r = 0; r < 5; ++r)
+      for (int i = 0; i < width; ++i) {
+        float value = table[std::clamp(tokens[r], 0, 10) * width + i];
+        EXPECT_EQ(out[r * width + i], bf16 ? toBF16(value) : value);
+      }
   });
 }
 
@@ -184,88 +219,107 @@ static std::vector<double> rotated(const float *x, const float *table, int dim,
   return y;
 }
 
-TEST(Rope, RotatesAndCopies) {
-  forTargets([](const TestTarget &target) {
-    for (bool interleaved : {false, true})
-      for (int dim : {2, 6, 16, 26, 64}) {
-        const int heads = 3, offset = 5, head = dim + 12, rows = 40;
-        const int width = heads * head;
-        Kernel kernel(
-            target, "rope",
-            "heads = 3, rotation = <offset = 5, dim = " + std::to_string(dim) +
-                (interleaved ? ", layout = interleaved>" : ">") +
-                ", head_stride = " + std::to_string(head) +
-                ", copy_width = " + std::to_string(head));
-        auto x = randomFloats(rows * width, 1);
-        auto table = randomFloats(50 * dim, 2);
-        std::vector<int32_t> positions(rows);
-        for (int r = 0; r < rows; ++r)
-          positions[r] = (r * 7) % 50;
-        auto run = [&](bool inPlace, int first, int count, Split split) {
-          Guarded<float> in(rowsOf(x, width, first, count));
-          Guarded<float> angles(table), out(count * width);
-          Guarded<int32_t> at(std::vector<int32_t>(
-              positions.begin() + first, positions.begin() + first + count));
-          Guarded<float> &to = inPlace ? in : out;
-          kernel.run({in.data(), angles.data(), at.data(), to.data()}, {count},
-                     split);
-          return to.values();
-        };
-        expectRowInvariant(rows, width, [&](int first, int count, Split s) {
-          return run(false, first, count, s);
-        });
-        std::vector<float> y = run(false, 0, rows, Split::Whole);
-        EXPECT_EQ(y, run(true, 0, rows, Split::Whole));
-        for (int r = 0; r < rows * heads; ++r) {
-          const float *from = &x[r * head];
-          auto want = rotated(from + offset, &table[positions[r / heads] * dim],
-                              dim, interleaved);
-          for (int i = 0; i < head; ++i) {
-            bool copied = i < offset || i >= offset + dim;
-            ASSERT_NEAR(y[r * head + i], copied ? from[i] : want[i - offset],
-                        copied ? 0 : 1e-5);
-          }
-        }
+namespace {
+/// Whether pairs are interleaved, and how many columns are turned.
+using Turned = std::tuple<bool, int>;
+class RopeOf : public testing::TestWithParam<Turned> {};
+} // namespace
+
+static std::string nameOfTurned(const testing::TestParamInfo<Turned> &info) {
+  auto [interleaved, dim] = info.param;
+  return (interleaved ? "interleaved_" : "half_") + std::to_string(dim);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, RopeOf,
+                         testing::Combine(testing::Bool(),
+                                          testing::Values(2, 6, 16, 26, 64)),
+                         nameOfTurned);
+
+TEST_P(RopeOf, RotatesAndCopies) {
+  auto [interleaved, dim] = GetParam();
+  forTargets([&](const TestTarget &target) {
+    const int heads = 3, offset = 5, head = dim + 12, rows = 40;
+    const int width = heads * head;
+    Kernel kernel(
+        target, "rope",
+        "heads = 3, rotation = <offset = 5, dim = " + std::to_string(dim) +
+            (interleaved ? ", layout = interleaved>" : ">") +
+            ", head_stride = " + std::to_string(head) +
+            ", copy_width = " + std::to_string(head));
+    auto x = randomFloats(rows * width, 1);
+    auto table = randomFloats(50 * dim, 2);
+    std::vector<int32_t> positions(rows);
+    for (int r = 0; r < rows; ++r)
+      positions[r] = (r * 7) % 50;
+    auto run = [&](bool inPlace, int first, int count, Split split) {
+      Guarded<float> in(rowsOf(x, width, first, count));
+      Guarded<float> angles(table), out(count * width);
+      Guarded<int32_t> at(std::vector<int32_t>(
+          positions.begin() + first, positions.begin() + first + count));
+      Guarded<float> &to = inPlace ? in : out;
+      kernel.run({in.data(), angles.data(), at.data(), to.data()}, {count},
+                 split);
+      return to.values();
+    };
+    expectRowInvariant(rows, width, [&](int first, int count, Split s) {
+      return run(false, first, count, s);
+    });
+    std::vector<float> y = run(false, 0, rows, Split::Whole);
+    EXPECT_EQ(y, run(true, 0, rows, Split::Whole));
+    for (int r = 0; r < rows * heads; ++r) {
+      const float *from = &x[r * head];
+      auto want = rotated(from + offset, &table[positions[r / heads] * dim],
+                          dim, interleaved);
+      for (int i = 0; i < head; ++i) {
+        bool copied = i < offset || i >= offset + dim;
+        ASSERT_NEAR(y[r * head + i], copied ? from[i] : want[i - offset],
+                    copied ? 0 : 1e-5);
       }
+    }
   });
 }
 
-TEST(KvAppend, WritesLiveRowsOnly) {
-  forTargets([](const TestTarget &target) {
+namespace {
+class KvAppendOf : public testing::TestWithParam<bool> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Formats, KvAppendOf, testing::Bool(), nameOfFloat);
+
+TEST_P(KvAppendOf, WritesLiveRowsOnly) {
+  bool bf16 = GetParam();
+  forTargets([&](const TestTarget &target) {
     const int width = 17, page = 8, entry = 50, maxPages = 3, pages = 7;
-    for (bool bf16 : {false, true}) {
-      Kernel kernel(
-          target, "kv_append",
-          std::string("width = 17, page = 8, slots = 2, entry_width = 50, "
-                      "entry_offset = 9, x_stride = 23, dtype = ") +
-              (bf16 ? "bf16" : "f32"));
-      auto x = randomFloats(5 * 23, 1);
-      std::vector<int32_t> slots{1, 0, 1, 1, 0}, positions{0, 7, 8, -1, 23};
-      std::vector<int32_t> table{1, 2, 3, 4, 5, 6};
-      size_t bytes = bf16 ? 2 : 4;
-      Guarded<float> in(x);
-      Guarded<int32_t> s(slots), p(positions), t(table);
-      size_t stride = mtp::pageStride(page, entry, bytes);
-      Guarded<uint8_t> cache(pages * stride);
-      std::memset(cache.data(), 0x11, cache.size());
-      std::vector<uint8_t> want = cache.values();
-      for (int r = 0; r < 5; ++r) {
-        if (positions[r] < 0)
-          continue;
-        int block = table[slots[r] * maxPages + positions[r] / page];
-        size_t at = block * stride + (positions[r] % page * entry + 9) * bytes;
-        for (int i = 0; i < width; ++i) {
-          uint16_t half = bf16Bits(x[r * 23 + i]);
-          if (bf16)
-            std::memcpy(&want[at + i * bytes], &half, 2);
-          else
-            std::memcpy(&want[at + i * bytes], &x[r * 23 + i], 4);
-        }
+    Kernel kernel(
+        target, "kv_append",
+        std::string("width = 17, page = 8, slots = 2, entry_width = 50, "
+                    "entry_offset = 9, x_stride = 23, dtype = ") +
+            (bf16 ? "bf16" : "f32"));
+    auto x = randomFloats(5 * 23, 1);
+    std::vector<int32_t> slots{1, 0, 1, 1, 0}, positions{0, 7, 8, -1, 23};
+    std::vector<int32_t> table{1, 2, 3, 4, 5, 6};
+    size_t bytes = bf16 ? 2 : 4;
+    Guarded<float> in(x);
+    Guarded<int32_t> s(slots), p(positions), t(table);
+    size_t stride = mtp::pageStride(page, entry, bytes);
+    Guarded<uint8_t> cache(pages * stride);
+    std::memset(cache.data(), 0x11, cache.size());
+    std::vector<uint8_t> want = cache.values();
+    for (int r = 0; r < 5; ++r) {
+      if (positions[r] < 0)
+        continue;
+      int block = table[slots[r] * maxPages + positions[r] / page];
+      size_t at = block * stride + (positions[r] % page * entry + 9) * bytes;
+      for (int i = 0; i < width; ++i) {
+        uint16_t half = bf16Bits(x[r * 23 + i]);
+        if (bf16)
+          std::memcpy(&want[at + i * bytes], &half, 2);
+        else
+          std::memcpy(&want[at + i * bytes], &x[r * 23 + i], 4);
       }
-      kernel.run({in.data(), s.data(), p.data(), t.data(), cache.data()},
-                 {5, maxPages}, Split::Random);
-      EXPECT_EQ(cache.values(), want);
     }
+    kernel.run({in.data(), s.data(), p.data(), t.data(), cache.data()},
+               {5, maxPages}, Split::Random);
+    EXPECT_EQ(cache.values(), want);
   });
 }
 
@@ -390,35 +444,41 @@ TEST(Swiglu, KeepsSpecialValues) {
   });
 }
 
-TEST(Argmax, TakesTheFirstLargest) {
-  forTargets([](const TestTarget &target) {
+namespace {
+class ArgmaxOf : public testing::TestWithParam<int> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Widths, ArgmaxOf, testing::Values(1, 7, 16, 61, 1000),
+                         testing::PrintToStringParamName());
+
+TEST_P(ArgmaxOf, TakesTheFirstLargest) {
+  int width = GetParam();
+  forTargets([&](const TestTarget &target) {
     const float inf = INFINITY;
-    for (int width : {1, 7, 16, 61, 1000}) {
-      Kernel kernel(target, "argmax", "width = " + std::to_string(width));
-      std::vector<float> x = randomFloats(40 * width, width);
-      std::vector<int> want(40);
-      for (int r = 0; r < 40; ++r) {
-        float *row = &x[r * width];
-        if (r % 4 == 1) // Many ties.
-          for (int i = 0; i < width; ++i)
-            row[i] = std::round(row[i]);
-        if (r % 4 == 2) // Only the last value counts.
-          std::fill(row, row + width - 1, r % 8 == 2 ? NAN : -inf);
-        if (r % 4 == 3 && width > 2) // -infinity beats NaN.
-          std::fill(row, row + width, -inf), row[0] = NAN;
-        want[r] = 0;
-        for (int i = width - 1; i >= 0; --i)
-          if (std::isnan(row[want[r]]) || row[i] >= row[want[r]])
-            if (!std::isnan(row[i]))
-              want[r] = i;
-      }
-      std::fill(x.begin(), x.begin() + width, NAN);
-      want[0] = 0;
-      Guarded<float> in(x);
-      Guarded<int32_t> out(40);
-      kernel.run({in.data(), out.data()}, {40}, Split::Random);
-      for (int r = 0; r < 40; ++r)
-        EXPECT_EQ(out[r], want[r]) << "width " << width << ", row " << r;
+    Kernel kernel(target, "argmax", "width = " + std::to_string(width));
+    std::vector<float> x = randomFloats(40 * width, width);
+    std::vector<int> want(40);
+    for (int r = 0; r < 40; ++r) {
+      float *row = &x[r * width];
+      if (r % 4 == 1) // Many ties.
+        for (int i = 0; i < width; ++i)
+          row[i] = std::round(row[i]);
+      if (r % 4 == 2) // Only the last value counts.
+        std::fill(row, row + width - 1, r % 8 == 2 ? NAN : -inf);
+      if (r % 4 == 3 && width > 2) // -infinity beats NaN.
+        std::fill(row, row + width, -inf), row[0] = NAN;
+      want[r] = 0;
+      for (int i = width - 1; i >= 0; --i)
+        if (std::isnan(row[want[r]]) || row[i] >= row[want[r]])
+          if (!std::isnan(row[i]))
+            want[r] = i;
     }
+    std::fill(x.begin(), x.begin() + width, NAN);
+    want[0] = 0;
+    Guarded<float> in(x);
+    Guarded<int32_t> out(40);
+    kernel.run({in.data(), out.data()}, {40}, Split::Random);
+    for (int r = 0; r < 40; ++r)
+      EXPECT_EQ(out[r], want[r]) << "row " << r;
   });
 }

@@ -124,35 +124,47 @@ TEST(WriteStateAt, GathersRowsAndSkipsNegativeOnes) {
   });
 }
 
-TEST(ConcatRows, PutsTheRowsOfASlotTogether) {
-  forTargets([](const TestTarget &target) {
+namespace {
+/// Rows of a slot ahead, and behind.
+using HeadAndTail = std::pair<int, int>;
+class ConcatRowsOf : public testing::TestWithParam<HeadAndTail> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Rows, ConcatRowsOf,
+                         testing::Values(HeadAndTail(1, 3), HeadAndTail(2, 1)),
+                         [](const testing::TestParamInfo<HeadAndTail> &info) {
+                           return std::to_string(info.param.first) + "_" +
+                                  std::to_string(info.param.second);
+                         });
+
+TEST_P(ConcatRowsOf, PutsTheRowsOfASlotTogether) {
+  int heads = GetParam().first, tails = GetParam().second;
+  forTargets([&](const TestTarget &target) {
     Kernel kernel(target, "concat_rows", "width = 21");
     const int b = 3;
-    for (auto [heads, tails] : {std::pair(1, 3), std::pair(2, 1)}) {
-      Floats x = randomFloats(b * heads * width, 1),
-             y = randomFloats(b * tails * width, 2), want;
-      for (int i = 0; i < b; ++i) {
-        want.insert(want.end(), &x[i * heads * width],
-                    &x[i * heads * width] + heads * width);
-        want.insert(want.end(), &y[i * tails * width],
-                    &y[i * tails * width] + tails * width);
-      }
-      auto run = [&](int first, int count) {
-        Guarded<float> head(
-            Floats(&x[first * heads * width],
-                   &x[first * heads * width] + count * heads * width)),
-            tail(Floats(&y[first * tails * width],
-                        &y[first * tails * width] + count * tails * width)),
-            out(count * (heads + tails) * width);
-        kernel.run({head.data(), tail.data(), out.data()},
-                   {count, heads, tails}, Split::Random);
-        return out.values();
-      };
-      EXPECT_EQ(run(0, b), want);
-      int size = (heads + tails) * width;
-      for (int i = 0; i < b; ++i)
-        EXPECT_EQ(run(i, 1), Floats(&want[i * size], &want[i * size] + size));
+    Floats x = randomFloats(b * heads * width, 1),
+           y = randomFloats(b * tails * width, 2), want;
+    for (int i = 0; i < b; ++i) {
+      want.insert(want.end(), &x[i * heads * width],
+                  &x[i * heads * width] + heads * width);
+      want.insert(want.end(), &y[i * tails * width],
+                  &y[i * tails * width] + tails * width);
     }
+    auto run = [&](int first, int count) {
+      Guarded<float> head(
+          Floats(&x[first * heads * width],
+                 &x[first * heads * width] + count * heads * width)),
+          tail(Floats(&y[first * tails * width],
+                      &y[first * tails * width] + count * tails * width)),
+          out(count * (heads + tails) * width);
+      kernel.run({head.data(), tail.data(), out.data()}, {count, heads, tails},
+                 Split::Random);
+      return out.values();
+    };
+    EXPECT_EQ(run(0, b), want);
+    int size = (heads + tails) * width;
+    for (int i = 0; i < b; ++i)
+      EXPECT_EQ(run(i, 1), Floats(&want[i * size], &want[i * size] + size));
   });
 }
 
@@ -241,27 +253,41 @@ static std::vector<uint8_t> moved(const Kernel &kernel, const Layer &layer,
   return pages.values();
 }
 
-TEST(KvMove, MovesEntriesInTheirOrder) {
-  forTargets([](const TestTarget &target) {
-    for (int bytes : {2, 4})
-      for (int heads : {1, 2, 3}) {
-        const Layer before(bytes, heads);
-        Kernel kernel(target, "kv_move", before.keys());
-        // Slot 1 moves along a path whose places overlap, and across pages;
-        // what slot 0 moves lies outside of its pages, or nowhere.
-        Ints from{5, 7, 8, 11, 12, -1, 3, INT32_MIN};
-        Ints to{5, 6, 7, 1, 2, 3, 12, 4};
-        Layer want = before;
-        want.move(1, 7, 6);
-        want.move(1, 8, 7);
-        want.move(1, 11, 1);
-        EXPECT_EQ(moved(kernel, before, {1, 0}, from, to), want.bytes)
-            << bytes << " " << heads;
-        // One slot alone; its number out of range is the last one's.
-        Ints ownFrom(from.begin(), from.begin() + 4),
-            ownTo(to.begin(), to.begin() + 4);
-        for (int slot : {1, 2, INT32_MAX})
-          EXPECT_EQ(moved(kernel, before, {slot}, ownFrom, ownTo), want.bytes);
-      }
+namespace {
+/// Bytes of an element, and heads that have a share of an entry.
+using Shares = std::tuple<int, int>;
+class KvMoveOf : public testing::TestWithParam<Shares> {};
+} // namespace
+
+static std::string nameOfShares(const testing::TestParamInfo<Shares> &info) {
+  auto [bytes, heads] = info.param;
+  return std::string(bytes == 2 ? "bf16" : "f32") + "_heads" +
+         std::to_string(heads);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, KvMoveOf,
+                         testing::Combine(testing::Values(2, 4),
+                                          testing::Values(1, 2, 3)),
+                         nameOfShares);
+
+TEST_P(KvMoveOf, MovesEntriesInTheirOrder) {
+  auto [bytes, heads] = GetParam();
+  forTargets([&](const TestTarget &target) {
+    const Layer before(bytes, heads);
+    Kernel kernel(target, "kv_move", before.keys());
+    // Slot 1 moves along a path whose places overlap, and across pages;
+    // what slot 0 moves lies outside of its pages, or nowhere.
+    Ints from{5, 7, 8, 11, 12, -1, 3, INT32_MIN};
+    Ints to{5, 6, 7, 1, 2, 3, 12, 4};
+    Layer want = before;
+    want.move(1, 7, 6);
+    want.move(1, 8, 7);
+    want.move(1, 11, 1);
+    EXPECT_EQ(moved(kernel, before, {1, 0}, from, to), want.bytes);
+    // One slot alone; its number out of range is the last one's.
+    Ints ownFrom(from.begin(), from.begin() + 4),
+        ownTo(to.begin(), to.begin() + 4);
+    for (int slot : {1, 2, INT32_MAX})
+      EXPECT_EQ(moved(kernel, before, {slot}, ownFrom, ownTo), want.bytes);
   });
 }

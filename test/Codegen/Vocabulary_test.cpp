@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
-#include <map>
 #include <numeric>
 
 using namespace mtp;
@@ -82,27 +81,40 @@ static void expectClose(double got, double want) {
     EXPECT_NEAR(got, want, 2e-6 * std::max(1.0, std::fabs(want)));
 }
 
-TEST(RowNumbers, AreThoseOfDoublePrecision) {
-  forTargets([](const TestTarget &target) {
-    for (int width : {1, 37, 300, 1031}) {
-      const int rows = 6;
-      Floats x = logitRows(rows, width);
-      for (bool isEntropy : {false, true}) {
-        Kernel kernel(target, isEntropy ? "entropy" : "log_sum_exp",
-                      widthOf(width));
-        auto run = [&](int first, int count, Split split) {
-          Guarded<float> in(rowsOf(x, width, first, count)), out(count);
-          kernel.run({in.data(), out.data()}, {count}, split);
-          return out.values();
-        };
-        expectRowInvariant(rows, 1, run);
-        Floats y = run(0, rows, Split::Random);
-        for (int row = 0; row < rows; ++row) {
-          SCOPED_TRACE(testing::Message() << width << " " << row);
-          Sums want = sumsOf(&x[row * width], width);
-          expectClose(y[row], isEntropy ? want.entropy : want.logSum);
-        }
-      }
+namespace {
+/// A width, and whether the number is the entropy.
+using Number = std::tuple<int, bool>;
+class RowNumbersOf : public testing::TestWithParam<Number> {};
+} // namespace
+
+static std::string nameOfNumber(const testing::TestParamInfo<Number> &info) {
+  auto [width, isEntropy] = info.param;
+  return (isEntropy ? "entropy_" : "log_sum_exp_") + std::to_string(width);
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, RowNumbersOf,
+                         testing::Combine(testing::Values(1, 37, 300, 1031),
+                                          testing::Bool()),
+                         nameOfNumber);
+
+TEST_P(RowNumbersOf, AreThoseOfDoublePrecision) {
+  auto [width, isEntropy] = GetParam();
+  forTargets([&](const TestTarget &target) {
+    const int rows = 6;
+    Floats x = logitRows(rows, width);
+    Kernel kernel(target, isEntropy ? "entropy" : "log_sum_exp",
+                  widthOf(width));
+    auto run = [&](int first, int count, Split split) {
+      Guarded<float> in(rowsOf(x, width, first, count)), out(count);
+      kernel.run({in.data(), out.data()}, {count}, split);
+      return out.values();
+    };
+    expectRowInvariant(rows, 1, run);
+    Floats y = run(0, rows, Split::Random);
+    for (int row = 0; row < rows; ++row) {
+      SCOPED_TRACE(testing::Message() << "row " << row);
+      Sums want = sumsOf(&x[row * width], width);
+      expectClose(y[row], isEntropy ? want.entropy : want.logSum);
     }
   });
 }
@@ -132,34 +144,46 @@ static Ints sortedColumns(const float *x, int width) {
   return columns;
 }
 
-TEST(TopK, HasTheBestInOrder) {
-  forTargets([](const TestTarget &target) {
-    for (auto [width, k] : {std::pair(5, 5), {37, 3}, {600, 64}}) {
-      const int rows = 6;
-      Kernel kernel(target, "top_k",
-                    widthOf(width) + ", k = " + std::to_string(k));
-      Floats x = logitRows(rows, width);
-      // Ties everywhere, and both zeros.
-      for (int i = 0; i < width; ++i)
-        x[i] = i % 3 ? float(i % 2) : -0.0f;
-      Guarded<float> in(x), logs(rows * k);
-      Guarded<int32_t> columns(rows * k);
-      kernel.run({in.data(), columns.data(), logs.data()}, {rows},
-                 Split::Random);
-      for (int row = 0; row < rows; ++row) {
-        SCOPED_TRACE(testing::Message() << width << " " << row);
-        Ints want = sortedColumns(&x[row * width], width);
-        double sum = sumsOf(&x[row * width], width).logSum;
-        for (int i = 0; i < k; ++i) {
-          bool isThere = i < int(want.size());
-          EXPECT_EQ(columns[row * k + i], isThere ? want[i] : -1) << i;
-          double log = -INFINITY;
-          if (isThere) {
-            double own = x[row * width + want[i]];
-            log = own == sum ? 0 : own - sum;
-          }
-          expectClose(logs[row * k + i], log);
+namespace {
+/// A width and how many are chosen.
+using WidthAndK = std::pair<int, int>;
+class TopKOf : public testing::TestWithParam<WidthAndK> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Widths, TopKOf,
+                         testing::Values(WidthAndK(5, 5), WidthAndK(37, 3),
+                                         WidthAndK(600, 64)),
+                         [](const testing::TestParamInfo<WidthAndK> &info) {
+                           return std::to_string(info.param.first) + "_k" +
+                                  std::to_string(info.param.second);
+                         });
+
+TEST_P(TopKOf, HasTheBestInOrder) {
+  int width = GetParam().first, k = GetParam().second;
+  forTargets([&](const TestTarget &target) {
+    const int rows = 6;
+    Kernel kernel(target, "top_k",
+                  widthOf(width) + ", k = " + std::to_string(k));
+    Floats x = logitRows(rows, width);
+    // Ties everywhere, and both zeros.
+    for (int i = 0; i < width; ++i)
+      x[i] = i % 3 ? float(i % 2) : -0.0f;
+    Guarded<float> in(x), logs(rows * k);
+    Guarded<int32_t> columns(rows * k);
+    kernel.run({in.data(), columns.data(), logs.data()}, {rows}, Split::Random);
+    for (int row = 0; row < rows; ++row) {
+      SCOPED_TRACE(testing::Message() << "row " << row);
+      Ints want = sortedColumns(&x[row * width], width);
+      double sum = sumsOf(&x[row * width], width).logSum;
+      for (int i = 0; i < k; ++i) {
+        bool isThere = i < int(want.size());
+        EXPECT_EQ(columns[row * k + i], isThere ? want[i] : -1) << i;
+        double log = -INFINITY;
+        if (isThere) {
+          double own = x[row * width + want[i]];
+          log = own == sum ? 0 : own - sum;
         }
+        expectClose(logs[row * k + i], log);
       }
     }
   });
@@ -227,43 +251,50 @@ static void expectDistribution(const float *got, const float *x, int width,
   }
 }
 
-TEST(Probabilities, AreOfWhatSamplingKeeps) {
-  std::map<int, Floats> first;
+namespace {
+class ProbabilitiesOf : public testing::TestWithParam<int> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Widths, ProbabilitiesOf,
+                         testing::Values(1, 37, 300, 1031),
+                         testing::PrintToStringParamName());
+
+TEST_P(ProbabilitiesOf, AreOfWhatSamplingKeeps) {
+  int width = GetParam();
+  Floats first;
   forTargets([&](const TestTarget &target) {
-    for (int width : {1, 37, 300, 1031}) {
-      // The simulator is slow.
-      if (target.isGpu && width == 1031)
-        continue;
-      const int rows = 2 * lawCount;
-      Kernel kernel(target, "probabilities", widthOf(width) + ", slots = 8");
-      Floats x = logitRows(rows, width);
-      // Ties at every boundary, at both zeros too.
-      for (int row = 0; row < rows; row += 3)
-        for (int i = 0; i < width; ++i)
-          x[row * width + i] = i % 7 == 3 ? -0.0f : float(i % 4);
-      // Two rows of each slot, in another order than the slots'.
-      auto run = [&](int begin, int count, Split split) {
-        Ints slots;
-        for (int row = begin; row < begin + count; ++row)
-          slots.push_back(lawCount - 1 - row / 2);
-        Guarded<float> in(rowsOf(x, width, begin, count)), out(count * width);
-        Guarded<int32_t> of(slots);
-        Guarded<SamplingRow> sampling(
-            std::vector<SamplingRow>(laws, laws + lawCount));
-        kernel.run({in.data(), of.data(), sampling.data(), out.data()},
-                   {count, count}, split);
-        return out.values();
-      };
-      expectRowInvariant(rows, width, run, target.isGpu ? 11 : 5);
-      Floats p = run(0, rows, Split::Random);
-      for (int row = 0; row < rows; ++row) {
-        SCOPED_TRACE(testing::Message() << width << " row " << row);
-        expectDistribution(&p[row * width], &x[row * width], width,
-                           laws[lawCount - 1 - row / 2]);
-      }
-      Floats &other = first.try_emplace(width, p).first->second;
-      EXPECT_EQ(std::memcmp(other.data(), p.data(), p.size() * 4), 0) << width;
+    // The simulator is slow.
+    if (target.isGpu && width == 1031)
+      return;
+    const int rows = 2 * lawCount;
+    Kernel kernel(target, "probabilities", widthOf(width) + ", slots = 8");
+    Floats x = logitRows(rows, width);
+    // Ties at every boundary, at both zeros too.
+    for (int row = 0; row < rows; row += 3)
+      for (int i = 0; i < width; ++i)
+        x[row * width + i] = i % 7 == 3 ? -0.0f : float(i % 4);
+    // Two rows of each slot, in another order than the slots'.
+    auto run = [&](int begin, int count, Split split) {
+      Ints slots;
+      for (int row = begin; row < begin + count; ++row)
+        slots.push_back(lawCount - 1 - row / 2);
+      Guarded<float> in(rowsOf(x, width, begin, count)), out(count * width);
+      Guarded<int32_t> of(slots);
+      Guarded<SamplingRow> sampling(
+          std::vector<SamplingRow>(laws, laws + lawCount));
+      kernel.run({in.data(), of.data(), sampling.data(), out.data()},
+                 {count, count}, split);
+      return out.values();
+    };
+    expectRowInvariant(rows, width, run, target.isGpu ? 11 : 5);
+    Floats p = run(0, rows, Split::Random);
+    for (int row = 0; row < rows; ++row) {
+      SCOPED_TRACE(testing::Message() << "row " << row);
+      expectDistribution(&p[row * width], &x[row * width], width,
+                         laws[lawCount - 1 - row / 2]);
     }
+    first = first.empty() ? p : first;
+    EXPECT_EQ(std::memcmp(first.data(), p.data(), p.size() * 4), 0);
   });
 }
 
@@ -320,40 +351,53 @@ static Floats randomDistributions(int rows, int width, uint32_t seed) {
   return p;
 }
 
-TEST(PickResidual, IsThatOfExactSums) {
+namespace {
+/// A width, and whether a distribution is taken off.
+using Residual = std::tuple<int, bool>;
+class PickResidualOf : public testing::TestWithParam<Residual> {};
+} // namespace
+
+static std::string
+nameOfResidual(const testing::TestParamInfo<Residual> &info) {
+  auto [width, less] = info.param;
+  return std::to_string(width) + (less ? "_less" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, PickResidualOf,
+                         testing::Combine(testing::Values(1, 2, 37, 256, 1031),
+                                          testing::Bool()),
+                         nameOfResidual);
+
+TEST_P(PickResidualOf, IsThatOfExactSums) {
+  auto [width, less] = GetParam();
   const Floats uniforms{0, 0.25f, 0.5f, 1 - 0x1p-24f, 0.75f, 0x1p-24f, 0.9f};
   const int picks = uniforms.size();
   forTargets([&](const TestTarget &target) {
-    for (int width : {1, 2, 37, 256, 1031})
-      for (bool less : {false, true}) {
-        SCOPED_TRACE(testing::Message() << width << " " << less);
-        Kernel kernel(target, "pick_residual",
-                      widthOf(width) + (less ? ", less = true" : ""));
-        Floats p = randomDistributions(picks, width, 1);
-        Floats q = randomDistributions(picks, width, 2);
-        // Nothing is left of one row, and nothing is in another.
-        std::copy_n(&p[4 * width], width, &q[4 * width]);
-        std::fill_n(&p[6 * width], width, 0.0f);
-        auto run = [&](int first, int count, Split split) {
-          Guarded<float> a(rowsOf(p, width, first, count)),
-              b(rowsOf(q, width, first, count)),
-              u(rowsOf(uniforms, 1, first, count));
-          Guarded<int32_t> out(count);
-          std::vector<void *> buffers{a.data()};
-          if (less)
-            buffers.push_back(b.data());
-          buffers.insert(buffers.end(), {u.data(), out.data()});
-          kernel.run(buffers, {count, count, count}, split);
-          return Floats(out.data(), out.data() + count);
-        };
-        expectRowInvariant(picks, 1, run);
-        Floats got = run(0, picks, Split::Random);
-        for (int i = 0; i < picks; ++i)
-          EXPECT_EQ(got[i],
-                    pickOf(&p[i * width], less ? &q[i * width] : nullptr, width,
-                           uniforms[i]))
-              << i;
-      }
+    Kernel kernel(target, "pick_residual",
+                  widthOf(width) + (less ? ", less = true" : ""));
+    Floats p = randomDistributions(picks, width, 1);
+    Floats q = randomDistributions(picks, width, 2);
+    // Nothing is left of one row, and nothing is in another.
+    std::copy_n(&p[4 * width], width, &q[4 * width]);
+    std::fill_n(&p[6 * width], width, 0.0f);
+    auto run = [&](int first, int count, Split split) {
+      Guarded<float> a(rowsOf(p, width, first, count)),
+          b(rowsOf(q, width, first, count)),
+          u(rowsOf(uniforms, 1, first, count));
+      Guarded<int32_t> out(count);
+      std::vector<void *> buffers{a.data()};
+      if (less)
+        buffers.push_back(b.data());
+      buffers.insert(buffers.end(), {u.data(), out.data()});
+      kernel.run(buffers, {count, count, count}, split);
+      return Floats(out.data(), out.data() + count);
+    };
+    expectRowInvariant(picks, 1, run);
+    Floats got = run(0, picks, Split::Random);
+    for (int i = 0; i < picks; ++i)
+      EXPECT_EQ(got[i], pickOf(&p[i * width], less ? &q[i * width] : nullptr,
+                               width, uniforms[i]))
+          << i;
   });
 }
 
