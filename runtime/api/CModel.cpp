@@ -66,6 +66,18 @@ static mtp_status fill(std::span<const T> source, T *target, size_t capacity,
   return MTP_OK;
 }
 
+/// Points at one of a model's lists, which lives as long as the model.
+template <typename T>
+static mtp_status give(const mtp_model *model, std::vector<T> mtp_model::*list,
+                       const T **target, size_t *count, const char *what) {
+  MTP_C_RETURN_IF_ERROR(need(model, "a model"));
+  MTP_C_RETURN_IF_ERROR(need(target, what));
+  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
+  *target = (model->*list).data();
+  *count = (model->*list).size();
+  return MTP_OK;
+}
+
 extern "C" {
 
 const char *mtp_message(void) { return threadMessage().c_str(); }
@@ -229,23 +241,15 @@ mtp_status mtp_model_get_function(const mtp_model *model, size_t index,
 mtp_status mtp_model_get_request_inputs(const mtp_model *model,
                                         const mtp_port **inputs,
                                         size_t *count) {
-  MTP_C_RETURN_IF_ERROR(need(model, "a model"));
-  MTP_C_RETURN_IF_ERROR(need(inputs, "room for inputs"));
-  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
-  *inputs = model->requestInputs.data();
-  *count = model->requestInputs.size();
-  return MTP_OK;
+  return give(model, &mtp_model::requestInputs, inputs, count,
+              "room for inputs");
 }
 
 mtp_status mtp_model_get_request_outputs(const mtp_model *model,
                                          const mtp_request_output **outputs,
                                          size_t *count) {
-  MTP_C_RETURN_IF_ERROR(need(model, "a model"));
-  MTP_C_RETURN_IF_ERROR(need(outputs, "room for outputs"));
-  MTP_C_RETURN_IF_ERROR(need(count, "room for a count"));
-  *outputs = model->requestOutputs.data();
-  *count = model->requestOutputs.size();
-  return MTP_OK;
+  return give(model, &mtp_model::requestOutputs, outputs, count,
+              "room for outputs");
 }
 
 //===----------------------------------------------------------------------===//

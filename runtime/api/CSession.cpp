@@ -282,7 +282,8 @@ static Status giveStatistics(const Statistics &s, mtp_statistics *target) {
   return toCaller({sizeof(mtp_statistics), s.rounds, s.slotRounds,
                    s.roundTokens, s.outputTokens, s.prefillTokens,
                    s.cachedTokens, s.preemptions, s.prefillSeconds,
-                   s.decodeSeconds, s.decodeTokens},
+                   s.decodeSeconds, s.decodeTokens, s.roundRows,
+                   s.roundCapacity},
                   target, "mtp_statistics");
 }
 

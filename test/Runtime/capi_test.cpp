@@ -506,6 +506,11 @@ TEST(CApi, TellsAcceptanceMemoryOutputAndLogits) {
   EXPECT_EQ(all.output_tokens, 20u);
   EXPECT_EQ(all.decode_tokens, 19u);
   EXPECT_EQ(one.round_tokens, all.round_tokens);
+  // The fake model does not say which rows live: all do, k + 1 of each round.
+  EXPECT_EQ(all.round_rows, all.round_capacity);
+  EXPECT_EQ(one.round_rows, all.round_rows);
+  EXPECT_EQ(one.round_capacity, all.round_capacity);
+  EXPECT_GE(all.round_rows, all.round_tokens);
   uint64_t drafted[4] = {9, 9, 9, 9}, accepted[4] = {9, 9, 9, 9};
   size_t count = 0;
   ASSERT_EQ(

@@ -502,6 +502,10 @@ typedef struct mtp_statistics {
   double decode_seconds;  /* of a sequence: 0 */
   uint64_t decode_tokens; /* output tokens that rounds gave: all but the first
                              of each sequence */
+  uint64_t round_rows;    /* rows that the target computed in decode rounds: the
+                             anchors' and the drafts' that could be accepted; on
+                             a GPU, and where a program does not say it, all */
+  uint64_t round_capacity; /* rows that these rounds had room for */
 } mtp_statistics;
 
 /* Zeroes it and sets its size; call it before the next two, which give
