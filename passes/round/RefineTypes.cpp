@@ -8,6 +8,7 @@
 
 #include "passes/round/RefineTypes.h"
 #include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/SlotTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -157,15 +158,6 @@ static Value peelCast(Value value) {
   return cast ? cast.getSource() : value;
 }
 
-/// What one slot has of `type`.
-static Type slotType(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  if (tensor.getRank() == 1)
-    return tensor.getElementType();
-  return RankedTensorType::get(tensor.getShape().drop_front(),
-                               tensor.getElementType());
-}
-
 /// Says that a slot has so many of `value`, where that was open.
 static void setPerSlot(Value value, int64_t count) {
   auto type =
@@ -182,7 +174,7 @@ static void setPerSlot(Value value, int64_t count) {
 void Refiner::refineOp(PerSlotOp op) {
   for (auto [argument, input] :
        llvm::zip(op.getInputArguments(), op.getInputs()))
-    argument.setType(slotType(input.getType()));
+    argument.setType(typeOfRow(input.getType()));
   fold(op);
   YieldOp yield = op.getYield();
   for (auto [operand, result] :

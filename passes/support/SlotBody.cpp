@@ -1,29 +1,17 @@
 //===- SlotBody.cpp - Writes the body of an mtp.per_slot ------------------===//
 
 #include "passes/support/SlotBody.h"
+#include "dialects/MTP/IR/SlotTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// What one slot has of `type`, which has a row per slot.
-static Type slotType(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  if (tensor.getRank() == 1)
-    return tensor.getElementType();
-  return RankedTensorType::get(tensor.getShape().drop_front(),
-                               tensor.getElementType());
-}
-
 /// The type of what all slots have together, where one has `type`.
 static Type rowsType(Type type, Value slots) {
-  int64_t count = cast<RankedTensorType>(slots.getType()).getDimSize(0);
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  SmallVector<int64_t> shape{count};
-  if (tensor)
-    llvm::append_range(shape, tensor.getShape());
-  return RankedTensorType::get(shape, getElementTypeOrSelf(type));
+  return typeOfRows(cast<RankedTensorType>(slots.getType()).getDimSize(0),
+                    type);
 }
 
 StringAttr mlir::mtp::bodyName(PerSlotOp op) {
@@ -46,7 +34,7 @@ SlotBody::SlotBody(OpBuilder &outer, Location loc, llvm::StringRef name,
   body.addArgument(outer.getIndexType(), loc);
   body.addArgument(outer.getI32Type(), loc);
   for (Value input : inputs)
-    body.addArgument(slotType(input.getType()), loc);
+    body.addArgument(typeOfRow(input.getType()), loc);
   builder.setInsertionPointToStart(&body);
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/SlotTypes.h"
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -56,8 +57,7 @@ YieldOp PerSlotOp::getYield() {
 // Verifier
 //===----------------------------------------------------------------------===//
 
-/// What one index has of `rows`.
-static Type typeOfRow(Type rows) {
+Type mtp::typeOfRow(Type rows) {
   auto tensor = cast<RankedTensorType>(rows);
   if (tensor.getRank() == 1)
     return tensor.getElementType();
@@ -65,8 +65,7 @@ static Type typeOfRow(Type rows) {
                                tensor.getElementType());
 }
 
-/// The rows of which one index has `row`.
-static RankedTensorType typeOfRows(int64_t slots, Type row) {
+RankedTensorType mtp::typeOfRows(int64_t slots, Type row) {
   auto tensor = dyn_cast<RankedTensorType>(row);
   if (!tensor)
     return RankedTensorType::get({slots}, row);
