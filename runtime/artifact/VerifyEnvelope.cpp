@@ -3,6 +3,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/HostOutputs.h"
 #include "runtime/schema/KvPage.h"
 #include "runtime/schema/Limits.h"
 #include "runtime/schema/LoopWords.h"
@@ -190,8 +191,7 @@ static Status verifyOutputs(const Artifact &artifact, const Program &program,
 
 /// Whether the host knows an output by its name.
 static bool isHostOutput(std::string_view name) {
-  return name == "logits" || name == "picks" || name == "tokens" ||
-         name == "path" || name == "places" || name == kAgain;
+  return std::ranges::find(kHostOutputs, name) != std::end(kHostOutputs);
 }
 
 /// Checks that a declared output has the rows that it says, which requests are

@@ -4,6 +4,7 @@
 #include "dialects/MTP/IR/Verification.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "runtime/schema/HostOutputs.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -189,9 +190,12 @@ LogicalResult ConcatRowsOp::verify() {
 //===----------------------------------------------------------------------===//
 
 llvm::ArrayRef<StringLiteral> OutputOp::getHostNames() {
-  // Those from "path" on are a round's alone.
   static constexpr StringLiteral kNames[] = {
       "logits", "picks", "tokens", "path", "places", "again", "drafted"};
+  // Literals are made of literals alone: the list stands here once more.
+  static_assert(std::ranges::equal(
+      kNames, ::mtp::kHostOutputs, {},
+      [](StringLiteral name) { return std::string_view(name); }));
   return kNames;
 }
 
