@@ -1,6 +1,7 @@
 //===- Verification.cpp - What the op verifiers share ---------------------===//
 
 #include "dialects/MTP/IR/Verification.h"
+#include "runtime/schema/Limits.h"
 
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
@@ -32,7 +33,7 @@ static LogicalResult checkShape(Operation *op, Type type) {
   return success();
 }
 
-LogicalResult mtp::verifyBoundedShapes(Operation *op) {
+LogicalResult mlir::mtp::verifyBoundedShapes(Operation *op) {
   for (Type type : op->getOperandTypes())
     if (failed(checkShape(op, type)))
       return failure();
@@ -47,8 +48,8 @@ LogicalResult mtp::verifyBoundedShapes(Operation *op) {
   return success();
 }
 
-FailureOr<int64_t> mtp::staticWidth(Operation *op, StringRef what,
-                                    Value value) {
+FailureOr<int64_t> mlir::mtp::staticWidth(Operation *op, StringRef what,
+                                          Value value) {
   int64_t width = widthOf(value);
   if (width < 0) {
     op->emitOpError("expected a static width of ")
@@ -58,8 +59,8 @@ FailureOr<int64_t> mtp::staticWidth(Operation *op, StringRef what,
   return width;
 }
 
-LogicalResult mtp::expectWidth(Operation *op, StringRef what, Value value,
-                               int64_t expected) {
+LogicalResult mlir::mtp::expectWidth(Operation *op, StringRef what, Value value,
+                                     int64_t expected) {
   int64_t width = widthOf(value);
   if (width == expected)
     return success();
@@ -67,8 +68,8 @@ LogicalResult mtp::expectWidth(Operation *op, StringRef what, Value value,
          << expected << " of " << what << ", got " << value.getType();
 }
 
-LogicalResult mtp::expectRows(Operation *op, StringRef what, Value value,
-                              Value reference) {
+LogicalResult mlir::mtp::expectRows(Operation *op, StringRef what, Value value,
+                                    Value reference) {
   auto rowsOf = [](Value v) {
     return cast<RankedTensorType>(v.getType()).getDimSize(0);
   };
@@ -79,8 +80,9 @@ LogicalResult mtp::expectRows(Operation *op, StringRef what, Value value,
          << value.getType();
 }
 
-LogicalResult mtp::expectMatrix(Operation *op, StringRef what, Value weight,
-                                int64_t rows, int64_t cols) {
+LogicalResult mlir::mtp::expectMatrix(Operation *op, StringRef what,
+                                      Value weight, int64_t rows,
+                                      int64_t cols) {
   auto type = cast<RankedTensorType>(weight.getType());
   if (type.getDimSize(0) == rows && type.getDimSize(1) == cols)
     return success();
@@ -92,23 +94,24 @@ LogicalResult mtp::expectMatrix(Operation *op, StringRef what, Value weight,
 // Numbers
 //===----------------------------------------------------------------------===//
 
-LogicalResult mtp::expectPositive(Operation *op, StringRef what,
-                                  int64_t value) {
+LogicalResult mlir::mtp::expectPositive(Operation *op, StringRef what,
+                                        int64_t value) {
   if (value >= 1)
     return success();
   return op->emitOpError("expected a positive ") << what << ", got " << value;
 }
 
-LogicalResult mtp::expectFinitePositive(Operation *op, StringRef what,
-                                        const APFloat &value) {
+LogicalResult mlir::mtp::expectFinitePositive(Operation *op, StringRef what,
+                                              const APFloat &value) {
   if (value.isFinite() && !value.isNegative() && !value.isZero())
     return success();
   return op->emitOpError("expected a finite positive ")
          << what << ", got " << value.convertToDouble();
 }
 
-LogicalResult mtp::expectRange(Operation *op, StringRef what, int64_t begin,
-                               int64_t end, int64_t limit) {
+LogicalResult mlir::mtp::expectRange(Operation *op, StringRef what,
+                                     int64_t begin, int64_t end,
+                                     int64_t limit) {
   if (begin >= 0 && begin < end && end <= limit)
     return success();
   return op->emitOpError("expected ")
@@ -116,8 +119,8 @@ LogicalResult mtp::expectRange(Operation *op, StringRef what, int64_t begin,
          << " to " << end;
 }
 
-FailureOr<int64_t> mtp::product(Operation *op, StringRef what, int64_t a,
-                                int64_t b) {
+FailureOr<int64_t> mlir::mtp::product(Operation *op, StringRef what, int64_t a,
+                                      int64_t b) {
   int64_t result;
   if (llvm::MulOverflow(a, b, result) || result > kMaxElements) {
     op->emitOpError("expected ") << what << " to fit, got " << a << " * " << b;
@@ -130,9 +133,11 @@ FailureOr<int64_t> mtp::product(Operation *op, StringRef what, int64_t a,
 // Symbols, trees and regions
 //===----------------------------------------------------------------------===//
 
-LogicalResult mtp::verifyCacheUse(Operation *op, SymbolTableCollection &symbols,
-                                  FlatSymbolRefAttr name,
-                                  std::optional<int64_t> layer, int64_t width) {
+LogicalResult mlir::mtp::verifyCacheUse(Operation *op,
+                                        SymbolTableCollection &symbols,
+                                        FlatSymbolRefAttr name,
+                                        std::optional<int64_t> layer,
+                                        int64_t width) {
   if (!name)
     return success();
   auto cache = symbols.lookupNearestSymbolFrom<CacheOp>(op, name);
@@ -157,9 +162,10 @@ LogicalResult mtp::verifyCacheUse(Operation *op, SymbolTableCollection &symbols,
   return success();
 }
 
-LogicalResult mtp::verifyStateUse(Operation *op, SymbolTableCollection &symbols,
-                                  FlatSymbolRefAttr name, Type elementType,
-                                  int64_t rank) {
+LogicalResult mlir::mtp::verifyStateUse(Operation *op,
+                                        SymbolTableCollection &symbols,
+                                        FlatSymbolRefAttr name,
+                                        Type elementType, int64_t rank) {
   auto state = symbols.lookupNearestSymbolFrom<SlotStateOpInterface>(op, name);
   if (!state)
     return op->emitOpError("expected ") << name << " to be an mtp.state";
@@ -174,7 +180,8 @@ LogicalResult mtp::verifyStateUse(Operation *op, SymbolTableCollection &symbols,
   return diag;
 }
 
-LogicalResult mtp::verifyWritten(Operation *op, SlotStateOpInterface state) {
+LogicalResult mlir::mtp::verifyWritten(Operation *op,
+                                       SlotStateOpInterface state) {
   if (!state.getInput())
     return success();
   InFlightDiagnostic diag =
@@ -184,10 +191,10 @@ LogicalResult mtp::verifyWritten(Operation *op, SlotStateOpInterface state) {
   return diag;
 }
 
-LogicalResult mtp::verifyVocabularyUse(Operation *op,
-                                       SymbolTableCollection &symbols,
-                                       FlatSymbolRefAttr name,
-                                       int64_t columns) {
+LogicalResult mlir::mtp::verifyVocabularyUse(Operation *op,
+                                             SymbolTableCollection &symbols,
+                                             FlatSymbolRefAttr name,
+                                             int64_t columns) {
   if (!name)
     return success();
   auto vocabulary = symbols.lookupNearestSymbolFrom<VocabularyOp>(op, name);
@@ -208,10 +215,11 @@ LogicalResult mtp::verifyVocabularyUse(Operation *op,
   return success();
 }
 
-LogicalResult mtp::verifyParents(Operation *op, ArrayRef<int64_t> parents) {
-  if (parents.size() < 2 || parents.size() > 64) {
-    return op->emitOpError("expected 2 to 64 tree nodes, got ")
-           << parents.size();
+LogicalResult mlir::mtp::verifyParents(Operation *op,
+                                       ArrayRef<int64_t> parents) {
+  if (parents.size() < 2 || parents.size() > ::mtp::kMostNodes) {
+    return op->emitOpError("expected 2 to ")
+           << ::mtp::kMostNodes << " tree nodes, got " << parents.size();
   }
   if (parents.front() != -1) {
     return op->emitOpError("expected -1 as the parent of node 0, got ")
@@ -227,29 +235,28 @@ LogicalResult mtp::verifyParents(Operation *op, ArrayRef<int64_t> parents) {
   return success();
 }
 
-LogicalResult mtp::verifyTree(Operation *op,
-                              std::optional<ArrayRef<int64_t>> tree,
-                              Value parents) {
+LogicalResult mlir::mtp::verifyTree(Operation *op,
+                                    std::optional<ArrayRef<int64_t>> tree,
+                                    Value parents) {
   if (tree && parents)
     return op->emitOpError("expected a tree or parents, got both");
   if (tree)
     return verifyParents(op, *tree);
-  constexpr int64_t kMost = 64;
-  if (parents && widthOf(parents) > kMost)
+  if (parents && widthOf(parents) > ::mtp::kMostNodes)
     return op->emitOpError("expected parents of at most ")
-           << kMost << " nodes, got " << parents.getType();
+           << ::mtp::kMostNodes << " nodes, got " << parents.getType();
   return success();
 }
 
-bool mtp::isContainedPath(StringRef path) {
+bool mlir::mtp::isContainedPath(StringRef path) {
   namespace fs = llvm::sys::path;
   return !path.empty() && !fs::is_absolute(path) &&
          !llvm::is_contained(llvm::make_range(fs::begin(path), fs::end(path)),
                              "..");
 }
 
-LogicalResult mtp::expectArguments(Operation *op, Region &region,
-                                   TypeRange types, StringRef what) {
+LogicalResult mlir::mtp::expectArguments(Operation *op, Region &region,
+                                         TypeRange types, StringRef what) {
   if (llvm::equal(region.getArgumentTypes(), types))
     return success();
   InFlightDiagnostic diag = op->emitOpError("expected ")
