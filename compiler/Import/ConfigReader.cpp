@@ -6,6 +6,7 @@
 #include "compiler/Import/ForeignConfig.h"
 #include "compiler/Import/PythonJson.h"
 #include "compiler/Weights/InputFile.h"
+#include "runtime/schema/Limits.h"
 
 #include <limits>
 #include <span>
@@ -16,7 +17,6 @@ namespace {
 
 constexpr size_t kMaxConfigBytes = 16 << 20;
 constexpr size_t kMaxConfigDepth = 32;
-constexpr int64_t kMaxLayers = 4096;
 constexpr int64_t kMaxPositions = int64_t(1) << 31;
 constexpr const char *kConfigFile = "config.json";
 constexpr const char *kGenerationFile = "generation_config.json";
@@ -125,7 +125,7 @@ void readCommon(ConfigFields &fields, ModelConfig &config,
   config.normEps = fields.positiveOr("rms_norm_eps", defaults.normEps);
   config.isTied = fields.flagOr("tie_word_embeddings", defaults.isTied);
   config.layers.resize(size_t(
-      fields.integerOr("num_hidden_layers", 1, kMaxLayers, defaults.layers)));
+      fields.integerOr("num_hidden_layers", 1, kMostLayers, defaults.layers)));
   // Another name of the same function.
   if (fields.textOr("hidden_act", "silu") != "swish")
     fields.expectText("hidden_act", "silu");

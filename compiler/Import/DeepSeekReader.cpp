@@ -12,8 +12,6 @@ namespace mtp::importer {
 
 namespace {
 
-constexpr int64_t kMaxExperts = 4096;
-
 /// What the configuration classes give to absent keys.
 struct ExpertDefaults {
   int64_t experts, topK, width, groups, keptGroups, firstDense;
@@ -48,14 +46,14 @@ MoeConfig readExperts(ConfigFields &fields, const ExpertDefaults &defaults) {
   // another spelling, which wins.
   const char *experts = fields.has("num_local_experts") ? "num_local_experts"
                                                         : "n_routed_experts";
-  moe.experts = fields.integerOr(experts, 1, kMaxExperts, defaults.experts);
+  moe.experts = fields.integerOr(experts, 1, kMostExperts, defaults.experts);
   moe.topK =
       fields.integerOr("num_experts_per_tok", 1, moe.experts, defaults.topK);
   moe.width = fields.dimensionOr("moe_intermediate_size", defaults.width);
   // Absent: one. Null is DeepSeek's own spelling of none.
   int64_t shared = fields.isNull("n_shared_experts") ? 0 : 1;
   moe.sharedWidth =
-      moe.width * fields.integerOr("n_shared_experts", 0, kMaxExperts, shared);
+      moe.width * fields.integerOr("n_shared_experts", 0, kMostExperts, shared);
   moe.groups = fields.integerOr("n_group", 1, moe.experts, defaults.groups);
   moe.keptGroups =
       fields.integerOr("topk_group", 1, moe.groups, defaults.keptGroups);

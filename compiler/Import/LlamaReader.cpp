@@ -9,7 +9,6 @@ namespace mtp::importer {
 
 namespace {
 
-constexpr int64_t kMaxExperts = 4096;
 constexpr int64_t kMaxWindow = int64_t(1) << 31;
 
 /// `headDim`: the family's default. 0: the hidden width over the heads, rounded
@@ -49,7 +48,7 @@ void readExperts(ConfigFields &fields, ModelConfig &config) {
   // transformers 5 writes the number under the first name; of both, it wins.
   const char *experts =
       fields.has("num_local_experts") ? "num_local_experts" : "num_experts";
-  moe.experts = fields.integerOr(experts, 0, kMaxExperts, 128);
+  moe.experts = fields.integerOr(experts, 0, kMostExperts, 128);
   if (moe.experts == 0)
     return;
   moe.topK = fields.integerOr("num_experts_per_tok", 1, moe.experts, 8);

@@ -33,6 +33,8 @@ inline constexpr uint32_t kMostIds = 1 << 22;
 
 /// Layers of a KV cache, and elements of an entry.
 inline constexpr uint32_t kMostLayers = 4096, kMostEntry = 1 << 20;
+/// Experts of a mixture.
+inline constexpr uint32_t kMostExperts = 4096;
 /// Nodes of a draft tree, the root among them.
 inline constexpr uint32_t kMostNodes = 64;
 /// Rows by which a state comes back behind a prefix: each reuse runs them.

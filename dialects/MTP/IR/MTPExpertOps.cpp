@@ -2,20 +2,18 @@
 
 #include "dialects/MTP/IR/MTPOps.h"
 #include "dialects/MTP/IR/Verification.h"
+#include "runtime/schema/Limits.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// More experts than any model has; keeps sums of counts small.
-static constexpr int64_t kMaxExperts = 4096;
-
 /// moe_route_c1 and moe_route_c2.
 static LogicalResult verifyChoice(MoeRouteOp op, int64_t experts) {
   int64_t topK = op.getTopK(), groups = op.getGroups(), keep = op.getKeep();
-  if (experts > kMaxExperts || topK < 1 || topK > experts) {
+  if (experts > ::mtp::kMostExperts || topK < 1 || topK > experts) {
     return op.emitOpError("expected top_k within ")
-           << experts << " of at most " << kMaxExperts << " experts, got "
-           << topK;
+           << experts << " of at most " << ::mtp::kMostExperts
+           << " experts, got " << topK;
   }
   if (groups < 1 || experts % groups != 0 || keep < 1 || keep > groups) {
     return op.emitOpError("expected groups that divide ")
