@@ -224,11 +224,19 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: mtp.per_slot %[[SLOTS]](%[[OWN]]#0, %[[OWN]]#1, %[[D]]#0) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: tensor<3xi32>, %[[DRAFTS:.*]]: tensor<2xi32>):
 // CHECK: %[[FIRST:.*]] = arith.cmpi sgt, %[[N]]
-// CHECK: tensor.extract %[[DRAFTS]]
-// CHECK: %[[KEPT:.*]] = arith.select
+// CHECK: %[[DRAFT1:.*]] = tensor.extract %[[DRAFTS]]
+// CHECK: %[[TOKEN1:.*]] = arith.cmpi sge, %[[DRAFT1]]
+// CHECK: %[[BOTH1:.*]] = arith.andi %{{.*}}, %[[TOKEN1]]
+// CHECK: %[[STAYS1:.*]] = arith.andi %[[FIRST]], %[[BOTH1]]
+// CHECK: %[[ON1:.*]] = arith.andi %{{.*}}, %[[STAYS1]]
+// CHECK: %[[KEPT:.*]] = arith.select %[[ON1]]
 // CHECK: %[[SECOND:.*]] = arith.cmpi sgt, %[[N]]
-// CHECK: tensor.extract %[[DRAFTS]]
-// CHECK: %[[COUNT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[KEPT]] : i32
+// CHECK: %[[DRAFT2:.*]] = tensor.extract %[[DRAFTS]]
+// CHECK: %[[TOKEN2:.*]] = arith.cmpi sge, %[[DRAFT2]]
+// CHECK: %[[BOTH2:.*]] = arith.andi %{{.*}}, %[[TOKEN2]]
+// CHECK: %[[STAYS2:.*]] = arith.andi %[[SECOND]], %[[BOTH2]]
+// CHECK: %[[ON2:.*]] = arith.andi %[[ON1]], %[[STAYS2]]
+// CHECK: %[[COUNT:.*]] = arith.select %[[ON2]], %{{.*}}, %[[KEPT]] : i32
 // CHECK: tensor.generate
 // CHECK: tensor.extract %[[T]][
 // CHECK: %[[LAST:.*]] = arith.constant 15 : i32
