@@ -8,14 +8,13 @@
 
 #include "compiler/Codegen/CPU/Link.h"
 
+#include "compiler/Codegen/TemporaryFile.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/Signals.h"
 #include <mutex>
 
 LLD_HAS_DRIVER(elf)
@@ -25,19 +24,6 @@ using namespace llvm;
 
 static Error linkError(const Twine &message) {
   return createStringError(errc::io_error, message);
-}
-
-/// Creates an empty temporary file and returns its path.
-static Expected<SmallString<128>> makeTemporary(StringRef suffix) {
-  SmallString<128> path;
-  int descriptor = -1;
-  if (std::error_code error = sys::fs::createTemporaryFile(
-          "mtpc-kernels", suffix, descriptor, path))
-    return linkError("cannot create a temporary file: " + error.message());
-  sys::Process::SafelyCloseFileDescriptor(descriptor);
-  // Ctrl-C leaves no file either.
-  sys::RemoveFileOnSignal(path);
-  return path;
 }
 
 static Error runLinker(StringRef input, StringRef output) {
@@ -96,11 +82,11 @@ static Error checkUndefined(MemoryBufferRef image) {
 }
 
 Expected<std::vector<char>> mtp::codegen::linkSharedImage(StringRef object) {
-  Expected<SmallString<128>> input = makeTemporary("o");
+  Expected<SmallString<128>> input = makeTemporary("mtpc-kernels", "o");
   if (!input)
     return input.takeError();
   FileRemover removeInput(*input);
-  Expected<SmallString<128>> output = makeTemporary("so");
+  Expected<SmallString<128>> output = makeTemporary("mtpc-kernels", "so");
   if (!output)
     return output.takeError();
   FileRemover removeOutput(*output);

@@ -4,6 +4,7 @@
 
 #include "compiler/Codegen/GPU/target/GpuModule.h"
 #include "compiler/Codegen/OptimizeModule.h"
+#include "compiler/Codegen/TemporaryFile.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
@@ -18,7 +19,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
@@ -157,18 +157,6 @@ Expected<std::string> mtp::gpu::emitPtx(Module &module, StringRef chip) {
   return text.str().str();
 }
 
-static Expected<SmallString<128>> makeTemporary(StringRef suffix) {
-  SmallString<128> path;
-  int descriptor = -1;
-  if (std::error_code error =
-          sys::fs::createTemporaryFile("mtpc-ptx", suffix, descriptor, path))
-    return ioError("cannot create a temporary file: " + error.message());
-  sys::Process::SafelyCloseFileDescriptor(descriptor);
-  // Ctrl-C leaves no file either.
-  sys::RemoveFileOnSignal(path);
-  return path;
-}
-
 static Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(
       path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
@@ -197,15 +185,18 @@ static Error runPtxas(StringRef program, StringRef chip, StringRef ptx,
 
 static Expected<Cubin> assembleWith(StringRef program, StringRef ptx,
                                     StringRef chip) {
-  Expected<SmallString<128>> input = makeTemporary("ptx");
+  Expected<SmallString<128>> input =
+      mtp::codegen::makeTemporary("mtpc-ptx", "ptx");
   if (!input)
     return input.takeError();
   FileRemover removeInput(*input);
-  Expected<SmallString<128>> output = makeTemporary("cubin");
+  Expected<SmallString<128>> output =
+      mtp::codegen::makeTemporary("mtpc-ptx", "cubin");
   if (!output)
     return output.takeError();
   FileRemover removeOutput(*output);
-  Expected<SmallString<128>> report = makeTemporary("txt");
+  Expected<SmallString<128>> report =
+      mtp::codegen::makeTemporary("mtpc-ptx", "txt");
   if (!report)
     return report.takeError();
   FileRemover removeReport(*report);
