@@ -114,7 +114,8 @@ Offset<schema::Envelope> TableBuilder::makeEnvelope() {
   return schema::CreateEnvelope(
       fbb, envelope.getMaxK(), envelope.getMaxBatch(), envelope.getMaxContext(),
       envelope.getPrefillChunk(), envelope.getPage(),
-      exec::moduleNumber(module, exec::kModelAttr, exec::kVocab));
+      exec::moduleNumber(module, exec::kModelAttr, exec::kVocab),
+      envelope.getMaxNodes());
 }
 
 Offset<schema::Generation> TableBuilder::makeGeneration() {

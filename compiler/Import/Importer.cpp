@@ -169,7 +169,8 @@ Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
   auto isValid = [&](int64_t k, int64_t batch, int64_t context, int64_t chunk,
                      int64_t page) {
     return succeeded(mlir::mtp::EnvelopeAttr::verify(emitError, k, batch,
-                                                     context, chunk, page));
+                                                     context, chunk, page,
+                                                     /*max_nodes=*/0));
   };
   if (!isValid(maxK, 1, 2, 1, 1))
     return invalidArgument("-k");
@@ -239,7 +240,7 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
   auto envelope = mlir::mtp::EnvelopeAttr::getChecked(
       [&] { return module.emitError(); }, builder.getContext(),
       context.draft.maxK, options.maxBatch, maxContext, options.prefillChunk,
-      options.page);
+      options.page, /*max_nodes=*/int64_t(0));
   if (!envelope)
     return invalidArgument("the envelope is not valid");
   module->setAttr(mlir::mtp::kEnvelopeAttr, envelope);

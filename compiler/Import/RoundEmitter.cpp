@@ -87,7 +87,8 @@ void emitRound(ModelContext &context) {
   mlir::OpBuilder &builder = context.builder;
   auto round =
       mlir::mtp::RoundOp::create(builder, builder.getUnknownLoc(), "generate",
-                                 /*k=*/mlir::IntegerAttr());
+                                 /*k=*/mlir::IntegerAttr(),
+                                 /*nodes=*/mlir::IntegerAttr());
   mlir::OpBuilder::InsertionGuard guard(builder);
   enter(context, round.getBodyRegion(), {});
   mlir::Value drafts;

@@ -40,31 +40,33 @@ static Value walkChain(SlotBody &body, int64_t k, Value picks, Value drafts) {
   return body.repeat(k, {zero, one}, step)[0];
 }
 
-/// The nodes of the longest path from node 0 on along which every node carries
-/// the pick of its parent, and how many they are without node 0. `tokens` begin
-/// with that of node `firstNode`.
+/// The nodes of the longest path from node 0 on, at most `most` deep, along
+/// which every node carries the pick of its parent, and how many they are
+/// without node 0. `tokens` begin with that of node `firstNode`.
 static std::pair<Value, Value> walkTree(SlotBody &body, int64_t nodes,
-                                        Value parents, Value picks,
-                                        Value tokens, int64_t firstNode) {
-  NodeWalk walk =
-      walkNodes(body, nodes, parents, [&](Value node, Value parent) {
-        return body.compare(Predicate::eq,
-                            body.element(tokens, body.sub(node, firstNode)),
-                            body.element(picks, parent));
-      });
-  return {pathOf(body, nodes, parents, walk), walk.longest};
+                                        int64_t most, Value parents,
+                                        Value picks, Value tokens,
+                                        int64_t firstNode) {
+  auto stays = [&](Value node, Value parent) {
+    return body.compare(Predicate::eq,
+                        body.element(tokens, body.sub(node, firstNode)),
+                        body.element(picks, parent));
+  };
+  Value limit = most + 1 < nodes ? body.constant(most) : Value();
+  NodeWalk walk = walkNodes(body, nodes, parents, stays, limit);
+  return {pathOf(body, most + 1, parents, walk), walk.longest};
 }
 
 /// The picks of the path in its order: the tokens of the output.
-static Value picksAlong(SlotBody &body, int64_t nodes, Value path,
+static Value picksAlong(SlotBody &body, int64_t length, Value path,
                         Value picks) {
-  return body.vector(nodes, [&](Value place) {
+  return body.vector(length, [&](Value place) {
     return body.element(picks, body.element(path, place));
   });
 }
 
 static void expandTree(Expansion &e, AcceptOp op, Value picks) {
-  int64_t nodes = *e.roundK() + 1;
+  int64_t nodes = e.roundNodes(), k = *e.roundK();
   SmallVector<Value> inputs{picks, op.getDrafts()};
   if (op.getParents())
     inputs.push_back(op.getParents());
@@ -72,9 +74,9 @@ static void expandTree(Expansion &e, AcceptOp op, Value picks) {
   Value parents = op.getParents()
                       ? body.input(2)
                       : parentsOf(body, op.getTree()->take_front(nodes));
-  auto [path, count] = walkTree(body, nodes, parents, body.input(0),
+  auto [path, count] = walkTree(body, nodes, k, parents, body.input(0),
                                 body.input(1), /*firstNode=*/1);
-  Value along = picksAlong(body, nodes, path, body.input(0));
+  Value along = picksAlong(body, k + 1, path, body.input(0));
   op.replaceAllUsesWith(body.yield({count, along, path}));
   op.erase();
 }
@@ -97,9 +99,9 @@ static Value unpacked(Expansion &e, Value rows, Value x) {
               : x;
 }
 
-/// The positions of the rows that were verified, k + 1 for each slot.
+/// The positions of the rows that were verified.
 static Value positionsOf(Expansion &e, AcceptOp op) {
-  int64_t nodes = *e.roundK() + 1;
+  int64_t nodes = e.roundNodes();
   Value rows = windowOf(op.getRows());
   auto tree = rows.getDefiningOp<TreeRowsOp>();
   if (tree)
@@ -144,7 +146,7 @@ static Value ruleArgument(Expansion &e, AcceptOp op, RuleArgument name,
   case RuleArgument::Drafts:
     return op.getDrafts();
   case RuleArgument::Logits:
-    return e.bySlot(unpacked(e, op.getRows(), op.getLogits()), *e.roundK() + 1);
+    return e.bySlot(unpacked(e, op.getRows(), op.getLogits()), e.roundNodes());
   case RuleArgument::DraftLogits:
     return op.getDraftLogits();
   case RuleArgument::Positions:
@@ -188,6 +190,7 @@ static SmallVector<Value> inlineRule(Expansion &e, AcceptOp op, Value picks) {
 /// none: nothing was computed of that one. `path` are their nodes in a tree.
 static Value keptDrafts(SlotBody &body, int64_t k, Value count, Value drafts,
                         Value path) {
+  int64_t last = widthOf(drafts) - 1;
   Value kept = body.constant(0), goesOn = body.compare(Predicate::sge, kept, 0);
   for (int64_t place = 0; place < k; ++place) {
     Value draft = body.constant(place);
@@ -195,8 +198,7 @@ static Value keptDrafts(SlotBody &body, int64_t k, Value count, Value drafts,
       draft = body.sub(body.element(path, place + 1), 1);
     Value isKept = body.compare(Predicate::sgt, count, place);
     Value isNode = body.compare(Predicate::sge, draft, 0);
-    Value at =
-        body.min(body.max(draft, body.constant(0)), body.constant(k - 1));
+    Value at = body.min(body.max(draft, body.constant(0)), body.constant(last));
     Value isToken = body.compare(Predicate::sge, body.element(drafts, at), 0);
     goesOn = body.both(goesOn, body.both(isKept, body.both(isNode, isToken)));
     kept = body.select(goesOn, body.constant(place + 1), kept);
@@ -207,7 +209,8 @@ static Value keptDrafts(SlotBody &body, int64_t k, Value count, Value drafts,
 /// What the rule decides, as the walks give it. Its numbers may be any: those
 /// of a walk are in range, and the ops behind it rely on that.
 static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
-  int64_t k = *e.roundK(), vocabulary = widthOf(op.getLogits());
+  int64_t k = *e.roundK(), lastNode = e.roundNodes() - 1;
+  int64_t vocabulary = widthOf(op.getLogits());
   useState(e.module, states::kKnown); // for the commit of a prefill
   e.module->setAttr(kCustomRuleAttr, e.builder.getUnitAttr());
   SmallVector<Value> decided = inlineRule(e, op, picks);
@@ -236,7 +239,7 @@ static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
   if (hasPath)
     results.push_back(body.vector(k + 1, [&](Value place) {
       Value isOn = body.compare(Predicate::sle, place, count);
-      Value node = within(body.element(body.input(2), place), 0, k);
+      Value node = within(body.element(body.input(2), place), 0, lastNode);
       Value isRoot = body.compare(Predicate::eq, place, 0);
       node = body.select(isRoot, body.constant(0), node);
       return body.select(isOn, node, body.constant(-1));
@@ -251,9 +254,9 @@ static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
 //===----------------------------------------------------------------------===//
 
 /// The rows that were verified, and the drafts that lead to each.
-static PickedRows rowsOfWindow(AcceptOp op, int64_t k) {
+static PickedRows rowsOfWindow(AcceptOp op, int64_t nodes) {
   PickedRows rows{op.getRows(), {}, nullptr, {}};
-  for (int64_t node = 0; node <= k; ++node) {
+  for (int64_t node = 0; node < nodes; ++node) {
     rows.nodes.push_back(node);
     SmallVector<int64_t> path;
     for (int64_t above = node; above > 0;
@@ -267,18 +270,19 @@ static PickedRows rowsOfWindow(AcceptOp op, int64_t k) {
 static LogicalResult expandInRound(AcceptOp op) {
   Expansion e(op);
   int64_t k = *e.roundK();
-  if (failed(checkDrafts(op, k, op.getDrafts(), op.getTree(), op.getParents())))
+  int64_t nodes = e.roundNodes();
+  if (failed(checkDrafts(op, e, op.getDrafts(), op.getTree(), op.getParents())))
     return failure();
-  if (failed(checkRegion(op, k)))
+  if (failed(checkRegion(op, nodes)))
     return failure();
-  PickedRows rows = rowsOfWindow(op, k);
+  PickedRows rows = rowsOfWindow(op, nodes);
   auto drafts = [&] { return op.getDrafts(); };
   rows.drafts = drafts;
   Value picked = e.inlineRegion(op.getBodyRegion(),
                                 e.pickArguments(op, op.getLogits(), rows))[0];
   picked = unpacked(e, op.getRows(), picked);
   e.output("picks", picked);
-  Value picks = e.bySlot(picked, k + 1);
+  Value picks = e.bySlot(picked, nodes);
   if (op.getRule() == AcceptRule::Custom)
     return expandRule(e, op, picks);
   if (op.isTree()) {
@@ -332,8 +336,9 @@ static void expandFunction(AcceptTreeOp op) {
                 rowsOf(builder, op.getLoc(), op.getTokens()),
                 {op.getPicks(), op.getTokens()});
   // The first token is node 0's.
+  int64_t nodes = op.getParents().size();
   auto [path, count] =
-      walkTree(body, op.getParents().size(), parentsOf(body, op.getParents()),
+      walkTree(body, nodes, nodes - 1, parentsOf(body, op.getParents()),
                body.input(0), body.input(1), /*firstNode=*/0);
   Value last = body.element(path, count);
   op.replaceAllUsesWith(

@@ -111,7 +111,8 @@ static LogicalResult moveRows(Expansion &e, CommitOp op,
   SmallVector<Value> inputs{op.getPath()};
   SmallVector<int64_t> counts;
   for (MakeTreeRowsOp some : rows) {
-    std::optional<int64_t> count = rowsPerSlot(some.getPlaces(), *e.roundK());
+    std::optional<int64_t> count =
+        rowsPerSlot(some.getPlaces(), e.roundNodes());
     if (!count)
       return some.emitOpError("expected places in groups of a slot, whose "
                               "entries a commit moves");
@@ -146,20 +147,19 @@ static LogicalResult moveRows(Expansion &e, CommitOp op,
 /// Brings the entries of the path into place. Returns the rows of the path, -1
 /// behind its end; `places` says where a slot's rows are, if they are packed.
 static FailureOr<Value> movePath(Expansion &e, CommitOp op, Value places) {
-  int64_t nodes = *e.roundK() + 1;
   SmallVector<Value> inputs{op.getPath()};
   if (places)
     inputs.push_back(places);
   SlotBody body(e.builder, e.loc, "path", e.slots(), inputs);
   Value n = body.load(states::kLength), none = body.constant(-1);
   auto along = [&](llvm::function_ref<Value(Value, Value)> value) {
-    return body.vector(nodes, [&](Value place) {
+    return body.vector(*e.roundK() + 1, [&](Value place) {
       Value node = body.element(body.input(0), place);
       return body.select(body.compare(Predicate::sge, node, 0),
                          value(place, node), none);
     });
   };
-  Value first = body.mul(body.index(), nodes);
+  Value first = body.mul(body.index(), e.roundNodes());
   ValueRange moved =
       body.yield({along([&](Value, Value node) { return body.add(n, node); }),
                   along([&](Value place, Value) { return body.add(n, place); }),
@@ -178,7 +178,7 @@ static FailureOr<Value> movePath(Expansion &e, CommitOp op, Value places) {
   return moved[2];
 }
 
-/// A round commits what one row per draft and the anchor's gave.
+/// A round commits a path: the anchor and as many drafts as it may accept.
 static LogicalResult checkWidths(CommitOp op, int64_t k) {
   for (Value grid : {op.getPicks(), op.getPath()})
     if (grid && widthOf(grid) != k + 1)
@@ -199,7 +199,7 @@ static LogicalResult expandInRound(CommitOp op) {
   Value hidden = op.getHidden(), rows;
   if (auto unpack = hidden.getDefiningOp<UnpackOp>()) {
     hidden = unpack.getX();
-    rows = e.bySlot(unpack.getPlaces(), k + 1);
+    rows = e.bySlot(unpack.getPlaces(), e.roundNodes());
   }
   if (op.getPath()) {
     FailureOr<Value> moved = movePath(e, op, rows);

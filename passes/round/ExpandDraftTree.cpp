@@ -78,7 +78,7 @@ static int64_t deepest(ArrayRef<int64_t> parents) {
 }
 
 TreeWriter::TreeWriter(DraftTreeOp op)
-    : op(op), e(op), parents(op.getParents().take_front(*e.roundK() + 1)),
+    : op(op), e(op), parents(op.getParents().take_front(e.roundNodes())),
       refresh(e, &op.getBodyRegion(), /*count=*/1, deepest(parents)),
       children(parents.size()), picked(parents.size()) {
   for (size_t node = 1; node < parents.size(); ++node)
@@ -243,11 +243,8 @@ FailureOr<SmallVector<Value>> TreeWriter::write() {
 static LogicalResult expand(DraftTreeOp op) {
   if (isa<PrefillOp>(op->getParentOp()))
     return expandDraftPrefill(op, &op.getBodyRegion());
-  int64_t k = *cast<RoundOp>(op->getParentOp()).getK();
-  if (int64_t(op.getParents().size()) <= k)
-    return op.emitOpError("expected a tree of at least ")
-           << k + 1 << " nodes for k = " << k << ", got "
-           << op.getParents().size() << "; lower max_k";
+  if (failed(checkTree(op, Expansion(op), op.getParents())))
+    return failure();
   FailureOr<SmallVector<Value>> results = TreeWriter(op).write();
   if (failed(results))
     return failure();

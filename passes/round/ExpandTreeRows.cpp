@@ -69,7 +69,8 @@ static FailureOr<MakeTreeRowsOp> expandStatic(TreeRowsOp op, MakeRowsOp plain) {
                                 /*refreshed=*/false);
 }
 
-/// Rows of a slot's own tree: a body for each slot.
+/// Rows of a slot's own tree: a body for each slot. A row lives that has a
+/// place and a parent that lives.
 static FailureOr<MakeTreeRowsOp> expandBySlot(TreeRowsOp op, MakeRowsOp plain) {
   if (!isa<RoundOp, PrefillOp>(op->getParentOp()))
     return op.emitOpError("expected a round around rows whose parents are "
@@ -87,8 +88,11 @@ static FailureOr<MakeTreeRowsOp> expandBySlot(TreeRowsOp op, MakeRowsOp plain) {
   Value masks = masksOf(body, nodes, parents, depths);
   Value hasRoot = body.compare(Predicate::sge, root, 0);
   auto isLive = [&](Value node) {
+    Value hasPlace =
+        body.compare(Predicate::sge, body.element(body.input(0), node), 0);
     return body.both(
-        hasRoot, body.compare(Predicate::sge, body.element(depths, node), 0));
+        body.both(hasRoot, hasPlace),
+        body.compare(Predicate::sge, body.element(depths, node), 0));
   };
   auto each = [&](llvm::function_ref<Value(Value)> value) {
     return body.vector(nodes, [&](Value node) {

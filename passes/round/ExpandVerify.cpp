@@ -1,7 +1,7 @@
 //===- ExpandVerify.cpp - mtp.verify as core ops --------------------------===//
 //
-// In a round the target's rows are the anchor and the drafts, at positions n to
-// n + k; in a prefill they are the chunk's.
+// In a round the target's rows are the anchor and the drafts, at places from n
+// on; in a prefill they are the chunk's.
 //
 // A draft that is none, and what follows it, cannot be accepted, and of a slot
 // whose sequence has ended nobody reads anything. Such rows are dead, and the
@@ -9,8 +9,8 @@
 // the window has them, but for accept, which picks from packed logits.
 //
 // Where k changes no output, a slot may draft less than its round: the host
-// writes how much into the state `draft_limit`, and drafts behind it are none
-// from here on.
+// writes the k that it has into the state `draft_limit`, and drafts that a
+// round of that k has no node for are none from here on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,15 +59,18 @@ public:
   /// Where the tree is static, `tree` are its nodes' parents; of a chain there
   /// are none.
   RoundWriter(VerifyOp op, ArrayRef<int64_t> tree)
-      : op(op), e(op), k(*e.roundK()), tree(tree) {}
+      : op(op), e(op), k(*e.roundK()), nodes(e.roundNodes()), tree(tree) {}
 
   void write();
 
 private:
   bool isTree() { return op.getParents() || !tree.empty(); }
-  SmallVector<Value> draftsOf(SlotBody &body, bool limits);
+  SmallVector<int64_t> leastK();
+  SmallVector<Value> draftsOf(SlotBody &body, Value limit);
   LiveNodes knownNodes(SlotBody &body, ArrayRef<Value> drafts);
-  LiveNodes computedNodes(SlotBody &body, ArrayRef<Value> drafts);
+  LiveNodes computedNodes(SlotBody &body, ArrayRef<Value> drafts, Value most);
+  LiveNodes findLive(SlotBody &body, MutableArrayRef<Value> drafts,
+                     Value limit);
   TargetRows writeWindow();
   bool feedsAccept(AcceptOp accept);
   void replaceResults(const TargetRows &target, PackOp pack,
@@ -75,7 +78,7 @@ private:
 
   VerifyOp op;
   Expansion e;
-  int64_t k;
+  int64_t k, nodes;
   ArrayRef<int64_t> tree;
 };
 } // namespace
@@ -93,16 +96,29 @@ static bool isLimited(VerifyOp op) {
          });
 }
 
-/// The drafts of a slot, -1 in place of those behind its limit.
-SmallVector<Value> RoundWriter::draftsOf(SlotBody &body, bool limits) {
-  Value limit = limits ? body.load(states::kDraftLimit) : Value();
+/// The k of the smallest round that has each of the nodes.
+SmallVector<int64_t> RoundWriter::leastK() {
+  auto envelope = e.module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  SmallVector<int64_t> least;
+  for (int64_t smaller = 0; smaller < k; ++smaller)
+    least.resize(std::min(envelope.getNodes(smaller, op.getTree()), nodes),
+                 smaller);
+  least.resize(nodes, k);
+  return least;
+}
+
+/// The drafts of a slot, -1 in place of those that its limit leaves out; the
+/// limit may be null.
+SmallVector<Value> RoundWriter::draftsOf(SlotBody &body, Value limit) {
+  SmallVector<int64_t> least = leastK();
   Value none = body.constant(-1);
   SmallVector<Value> drafts;
-  for (int64_t draft = 0; draft < k; ++draft) {
+  for (int64_t draft = 0; draft + 1 < nodes; ++draft) {
     Value token = body.element(body.input(0), draft);
-    if (limits)
+    if (limit)
       token =
-          body.select(body.compare(Predicate::sgt, limit, draft), token, none);
+          body.select(body.compare(Predicate::sgt, limit, least[draft + 1] - 1),
+                      token, none);
     drafts.push_back(token);
   }
   return drafts;
@@ -117,17 +133,19 @@ static Value countNodes(SlotBody &body, int64_t nodes,
   return count;
 }
 
-/// Of a tree that is the slot's own.
-LiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts) {
+/// Of a tree that is the slot's own, at most `most` deep, which may be null.
+LiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts,
+                                     Value most) {
   Value tokens = body.vector(SmallVector<Value>(drafts));
-  NodeWalk walk = walkNodes(body, k + 1, body.input(1), [&](Value node, Value) {
+  auto stays = [&](Value node, Value) {
     return body.compare(Predicate::sge, body.element(tokens, body.sub(node, 1)),
                         0);
-  });
+  };
+  NodeWalk walk = walkNodes(body, nodes, body.input(1), stays, most);
   auto lives = [&body, depths = walk.depths](int64_t node) {
     return body.compare(Predicate::sge, body.element(depths, node), 0);
   };
-  return {lives, walk.longest, countNodes(body, k + 1, lives)};
+  return {lives, walk.longest, countNodes(body, nodes, lives)};
 }
 
 /// Of a chain or a static tree: numbers by themselves, and no vector. Where it
@@ -148,7 +166,25 @@ LiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts) {
   }
   auto lives = [live](int64_t node) { return live[node]; };
   return {lives, longest,
-          tree.empty() ? body.add(longest, 1) : countNodes(body, k + 1, lives)};
+          tree.empty() ? body.add(longest, 1) : countNodes(body, nodes, lives)};
+}
+
+/// Of `drafts` those that can be accepted by a slot with that limit, which may
+/// be null. A tree of the slot's own may be deeper than k and the limit; what
+/// is becomes -1.
+LiveNodes RoundWriter::findLive(SlotBody &body, MutableArrayRef<Value> drafts,
+                                Value limit) {
+  if (!op.getParents())
+    return knownNodes(body, drafts);
+  if (nodes == k + 1) // and no deeper than the limit leaves drafts
+    return computedNodes(body, drafts, /*most=*/Value());
+  Value most = body.constant(k), none = body.constant(-1);
+  if (limit)
+    most = body.min(most, limit);
+  LiveNodes live = computedNodes(body, drafts, most);
+  for (auto [draft, token] : llvm::enumerate(drafts))
+    token = body.select(live.lives(draft + 1), token, none);
+  return live;
 }
 
 /// Adds the slot's rows that live to those of the rounds before, if it runs.
@@ -173,27 +209,27 @@ TargetRows RoundWriter::writeWindow() {
       inputs.push_back(input);
   SlotBody body(e.builder, e.loc, "window", e.slots(), inputs);
   Value n = body.load(states::kLength);
+  Value limit = limits ? body.load(states::kDraftLimit) : Value();
   SmallVector<Value> own;
   if (drafts)
-    own = draftsOf(body, limits);
+    own = draftsOf(body, limit);
   SmallVector<Value> tokens{
       body.load(states::kWindow, body.load(states::kAccepted))};
   llvm::append_range(tokens, own);
-  SmallVector<Value> window{body.vector(tokens), body.vector(k + 1, [&](Value) {
+  SmallVector<Value> window{body.vector(tokens), body.vector(nodes, [&](Value) {
                               return body.slot();
                             })};
   if (drafts) {
     useState(e.module, states::kLoop);
-    LiveNodes nodes =
-        op.getParents() ? computedNodes(body, own) : knownNodes(body, own);
+    LiveNodes live = findLive(body, own, limit);
     Value ended = body.load(states::kLoop, body.constant(::mtp::kLoopEnded));
     Value runs = body.compare(Predicate::eq, ended, 0);
-    addRows(body, nodes.count, runs);
+    addRows(body, live.count, runs);
     SmallVector<Value> positions;
-    for (int64_t row = 0; row <= k; ++row)
-      positions.push_back(body.select(body.both(runs, nodes.lives(row)),
+    for (int64_t row = 0; row < nodes; ++row)
+      positions.push_back(body.select(body.both(runs, live.lives(row)),
                                       body.add(n, row), body.constant(-1)));
-    window.append({body.vector(positions), nodes.longest});
+    window.append({body.vector(positions), live.longest});
     if (limits)
       window.push_back(body.vector(own));
   } else {
@@ -284,13 +320,13 @@ void RoundWriter::write() {
 }
 
 static LogicalResult expandInRound(VerifyOp op) {
-  int64_t k = *Expansion(op).roundK();
-  if (failed(checkDrafts(op, k, op.getDrafts(), op.getTree(), op.getParents())))
+  Expansion e(op);
+  if (failed(checkDrafts(op, e, op.getDrafts(), op.getTree(), op.getParents())))
     return failure();
   // A smaller k is the first nodes: parents come before their children.
   ArrayRef<int64_t> tree;
   if (op.getTree())
-    tree = op.getTree()->take_front(k + 1);
+    tree = op.getTree()->take_front(e.roundNodes());
   RoundWriter(op, tree).write();
   op.erase();
   return success();

@@ -41,7 +41,7 @@ struct InstantiateRoundsPass
   void runOnOperation() override;
 
 private:
-  LogicalResult instantiate(Operation *op, int64_t k);
+  LogicalResult instantiate(Operation *op, int64_t k, int64_t nodes);
 };
 } // namespace
 
@@ -159,17 +159,39 @@ static void placeDrafts(Block &body, int64_t k) {
   }
 }
 
-/// Makes `mtp.k` the constant k in `op`. Returns whether it is used.
-static bool setDrafts(Operation *op, int64_t k) {
-  SmallVector<KOp> uses;
-  op->walk([&](KOp use) { uses.push_back(use); });
-  for (KOp use : uses) {
+/// Makes ops of a kind the constant `value` in `op`. Returns whether there are.
+template <typename OpT>
+static bool setConstant(Operation *op, int64_t value) {
+  SmallVector<OpT> uses;
+  op->walk([&](OpT use) { uses.push_back(use); });
+  for (OpT use : uses) {
     OpBuilder builder(use);
     use.replaceAllUsesWith(
-        arith::ConstantIndexOp::create(builder, use.getLoc(), k).getResult());
+        arith::ConstantIndexOp::create(builder, use.getLoc(), value)
+            .getResult());
     use.erase();
   }
   return !uses.empty();
+}
+
+/// Makes `mtp.k` and `mtp.nodes` constants. Returns whether there are any.
+static bool setDrafts(Operation *op, int64_t k, int64_t nodes) {
+  bool hasK = setConstant<KOp>(op, k);
+  return setConstant<NodesOp>(op, nodes) || hasK;
+}
+
+/// The rows of a slot in a round of k: a tree's nodes that such a round has. A
+/// tree that is static says so in all ops that know it (round_c5).
+static int64_t countNodes(RoundOp round, EnvelopeAttr envelope, int64_t k) {
+  std::optional<ArrayRef<int64_t>> tree;
+  for (Operation &op : *round.getBody())
+    if (auto draft = dyn_cast<DraftTreeOp>(op))
+      tree = draft.getParents();
+    else if (auto verify = dyn_cast<VerifyOp>(op))
+      tree = verify.getTree();
+    else if (auto accept = dyn_cast<AcceptOp>(op))
+      tree = accept.getTree();
+  return envelope.getNodes(k, tree);
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,7 +321,7 @@ static LogicalResult makePromptLogits(VerifyOp verify, EnvelopeAttr envelope) {
     function.erase();
     return success();
   }
-  setDrafts(function, 0);
+  setDrafts(function, /*k=*/0, /*nodes=*/1);
   Operation *end = body.getTerminator();
   for (Operation &op : body.without_terminator())
     if (failed(countRows(&op, {})))
@@ -346,25 +368,29 @@ static LogicalResult checkCounts(Block &body) {
   return success();
 }
 
-LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k) {
+LogicalResult InstantiateRoundsPass::instantiate(Operation *op, int64_t k,
+                                                 int64_t nodes) {
   OpBuilder builder(op);
   Operation *instance = builder.clone(*op);
   StringRef name = SymbolTable::getSymbolName(op).getValue();
   SymbolTable::setSymbolName(instance, (name + "_k" + Twine(k)).str());
-  if (auto round = dyn_cast<RoundOp>(instance))
+  if (auto round = dyn_cast<RoundOp>(instance)) {
     round.setK(k);
-  else
+    if (nodes != k + 1)
+      round.setNodes(nodes);
+  } else {
     cast<PrefillOp>(instance).setK(k);
+  }
   ++numRounds;
   Block &body = instance->getRegion(0).front();
   if (k == 0)
     dropDrafts(body);
   placeDrafts(body, k);
   linkParts(body);
-  bool goesByK = setDrafts(instance, k);
+  bool goesByK = setDrafts(instance, k, nodes);
   if (goesByK && failed(flatten(instance)))
     return failure();
-  refineTypes(instance, k);
+  refineTypes(instance);
   return checkCounts(body);
 }
 
@@ -374,7 +400,8 @@ static bool servesDrafting(PrefillOp prefill) {
   return prefill
       .walk([](Operation *op) {
         auto rows = dyn_cast<PromptRowsOp>(op);
-        return isa<DraftChainOp, DraftTreeOp, DraftRegionOp, KOp>(op) ||
+        return isa<DraftChainOp, DraftTreeOp, DraftRegionOp, KOp, NodesOp>(
+                   op) ||
                        (rows && rows.getAhead() > 0)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
@@ -402,12 +429,13 @@ void InstantiateRoundsPass::runOnOperation() {
   for (auto verify : round.getBody()->getOps<VerifyOp>())
     if (failed(makePromptLogits(verify, envelope)))
       return signalPassFailure();
-  for (int64_t k = 0; k <= int64_t(envelope.getMaxK()); ++k)
-    if (failed(instantiate(round, k)))
+  int64_t most = envelope.getMaxK();
+  for (int64_t k = 0; k <= most; ++k)
+    if (failed(instantiate(round, k, countNodes(round, envelope, k))))
       return signalPassFailure();
-  if (failed(instantiate(*prefill, 0)) ||
-      (envelope.getMaxK() > 0 && servesDrafting(*prefill) &&
-       failed(instantiate(*prefill, envelope.getMaxK()))))
+  if (failed(instantiate(*prefill, /*k=*/0, /*nodes=*/1)) ||
+      (most > 0 && servesDrafting(*prefill) &&
+       failed(instantiate(*prefill, most, countNodes(round, envelope, most)))))
     return signalPassFailure();
   round.erase();
   prefill->erase();

@@ -26,7 +26,8 @@ Value mlir::mtp::parentsOf(SlotBody &body, ArrayRef<int64_t> tree) {
 }
 
 NodeWalk mlir::mtp::walkNodes(SlotBody &body, int64_t nodes, Value parents,
-                              llvm::function_ref<Value(Value, Value)> stays) {
+                              llvm::function_ref<Value(Value, Value)> stays,
+                              Value most) {
   Value none = body.constant(-1), zero = body.constant(0);
   Value depths = body.vector(nodes, [&](Value node) {
     return body.select(body.compare(Predicate::eq, node, 0), zero, none);
@@ -41,6 +42,8 @@ NodeWalk mlir::mtp::walkNodes(SlotBody &body, int64_t nodes, Value parents,
     Value live = body.both(isBefore, body.compare(Predicate::sge, above, 0));
     if (stays)
       live = body.both(live, stays(node, parent));
+    if (most)
+      live = body.both(live, body.compare(Predicate::slt, above, most));
     Value depth = body.select(live, body.add(above, 1), none);
     Value isDeeper = body.compare(Predicate::sgt, depth, in[2]);
     return {body.replace(in[0], depth, node),
@@ -72,10 +75,10 @@ Value mlir::mtp::masksOf(SlotBody &body, int64_t nodes, Value parents,
   return body.repeat(nodes - 1, body.vector(start), step)[0];
 }
 
-Value mlir::mtp::pathOf(SlotBody &body, int64_t nodes, Value parents,
+Value mlir::mtp::pathOf(SlotBody &body, int64_t length, Value parents,
                         const NodeWalk &walk) {
   Value none = body.constant(-1), zero = body.constant(0);
-  Value path = body.vector(nodes, [&](Value) { return none; });
+  Value path = body.vector(length, [&](Value) { return none; });
   // Backwards from the last node.
   auto step = [&](Value behind, ValueRange in) -> SmallVector<Value> {
     Value place = body.sub(walk.longest, behind);
@@ -86,5 +89,5 @@ Value mlir::mtp::pathOf(SlotBody &body, int64_t nodes, Value parents,
     return {body.replace(in[0], node, at),
             body.select(hasParent, body.element(parents, in[1]), zero)};
   };
-  return body.repeat(nodes, {path, walk.deepest}, step)[0];
+  return body.repeat(length, {path, walk.deepest}, step)[0];
 }

@@ -32,9 +32,10 @@ struct NodeWalk {
 };
 
 /// Keeps node 0 and every other whose parent stays and for which `stays`, given
-/// the node and its parent, holds.
+/// the node and its parent, holds. Where `most` is given, none that is deeper.
 NodeWalk walkNodes(SlotBody &body, int64_t nodes, Value parents,
-                   llvm::function_ref<Value(Value, Value)> stays);
+                   llvm::function_ref<Value(Value, Value)> stays,
+                   Value most = Value());
 
 /// The same by the parents alone.
 NodeWalk liveNodes(SlotBody &body, int64_t nodes, Value parents);
@@ -42,8 +43,9 @@ NodeWalk liveNodes(SlotBody &body, int64_t nodes, Value parents);
 /// For every node the bits of the node and its ancestors, 0 of a dead one.
 Value masksOf(SlotBody &body, int64_t nodes, Value parents, Value depths);
 
-/// The nodes from node 0 to `walk.deepest`, and -1 behind it.
-Value pathOf(SlotBody &body, int64_t nodes, Value parents,
+/// The nodes from node 0 to `walk.deepest`, and -1 behind it: `length` numbers,
+/// more than that node is deep.
+Value pathOf(SlotBody &body, int64_t length, Value parents,
              const NodeWalk &walk);
 
 } // namespace mlir::mtp

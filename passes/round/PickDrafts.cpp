@@ -98,16 +98,15 @@ static LogicalResult moveBefore(AcceptOp accept, Value value, Operation *op) {
   return success();
 }
 
-/// Of `x`, which has k + 1 rows of each slot, those of these nodes.
-Value Expansion::takeNodes(Value x, ArrayRef<int64_t> nodes) {
-  int64_t window = *k + 1;
+/// Of `x`, which has the rows of each window, those of these nodes.
+Value Expansion::takeNodes(Value x, ArrayRef<int64_t> of) {
   bool isNumbers = cast<RankedTensorType>(x.getType()).getRank() == 1;
   SlotBody body(builder, loc, "captured", slots(),
-                isNumbers ? ValueRange(bySlot(x, window)) : ValueRange());
+                isNumbers ? ValueRange(bySlot(x, nodes)) : ValueRange());
   SmallVector<Value> taken;
-  for (int64_t node : nodes)
+  for (int64_t node : of)
     taken.push_back(isNumbers ? body.element(body.input(0), node)
-                              : body.add(body.mul(body.index(), window), node));
+                              : body.add(body.mul(body.index(), nodes), node));
   Value own = byRow(body.yield(body.vector(taken)).front());
   return isNumbers ? own : takeRows(x, own);
 }
@@ -118,13 +117,13 @@ LogicalResult Expansion::selectCaptured(AcceptOp accept,
   for (Value value : findCaptured(accept)) {
     if (value.getDefiningOp() && failed(moveBefore(accept, value, op)))
       return failure();
-    if (hasRows(value) && rowsPerSlot(value, *k) == *k + 1)
+    if (hasRows(value) && rowsPerSlot(value, nodes) == nodes)
       mapping.map(value, takeNodes(value, picked.nodes));
   }
   return success();
 }
 
-LogicalResult mlir::mtp::checkRegion(AcceptOp accept, int64_t k) {
+LogicalResult mlir::mtp::checkRegion(AcceptOp accept, int64_t nodes) {
   if (accept.seesPaths() && accept.getParents())
     return accept.emitOpError(
         "expected a region of (logits, rows) for trees of "
@@ -140,16 +139,16 @@ LogicalResult mlir::mtp::checkRegion(AcceptOp accept, int64_t k) {
   if (stores.wasInterrupted())
     return failure();
   for (Value value : findCaptured(accept)) {
-    std::optional<int64_t> rows = rowsPerSlot(value, k);
+    std::optional<int64_t> rows = rowsPerSlot(value, nodes);
     bool isOperand = llvm::any_of(value.getUsers(), [&](Operation *user) {
       return accept.getBodyRegion().isAncestor(user->getParentRegion()) &&
              !isa<PerSlotOp, MakeRowsOp>(user);
     });
-    if (!hasRows(value) || !isOperand || !rows || *rows == k + 1)
+    if (!hasRows(value) || !isOperand || !rows || *rows == nodes)
       continue;
     InFlightDiagnostic diag =
         accept.emitOpError("expected what its region captures to have the ")
-        << k + 1 << " rows of each slot's window, got " << *rows;
+        << nodes << " rows of each slot's window, got " << *rows;
     diag.attachNote(value.getLoc()) << "captured from here";
     return diag;
   }

@@ -135,7 +135,9 @@ void mlir::mtp::fold(Operation *op) {
 namespace {
 class Refiner {
 public:
-  Refiner(bool isRound, int64_t k) : isRound(isRound), k(k) {}
+  /// Of a prefill k is 0 and the window the anchor.
+  Refiner(bool isRound, int64_t k, int64_t window)
+      : isRound(isRound), k(k), window(window) {}
 
   void refine(Block &body);
 
@@ -149,6 +151,7 @@ private:
 
   bool isRound;
   int64_t k;
+  int64_t window;
 };
 } // namespace
 
@@ -187,7 +190,7 @@ void Refiner::refineOp(PerSlotOp op) {
   }
 }
 
-/// The rule sees what a slot has of k drafts.
+/// The rule sees what a slot has of its window.
 void Refiner::refineRule(AcceptOp op) {
   Block &rule = op.getRuleRegion().front();
   for (auto [name, argument] :
@@ -198,21 +201,21 @@ void Refiner::refineRule(AcceptOp op) {
     bool isDrafts =
         name == RuleArgument::Drafts || name == RuleArgument::DraftLogits;
     SmallVector<int64_t> shape(type.getShape());
-    shape[1] = isDrafts ? k : k + 1;
+    shape[1] = isDrafts ? window - 1 : window;
     argument.setType(type.clone(shape));
   }
   refine(rule);
 }
 
-/// A prompt's pick is one, and so are the tokens that lead to it.
+/// A prompt's pick is one, and so are the tokens that lead to it. What is
+/// accepted is a path, which k bounds.
 void Refiner::refineOp(AcceptOp op) {
-  int64_t rows = isRound ? k + 1 : 1;
-  setPerSlot(op.getPicks(), rows);
-  setPerSlot(op.getPath(), rows);
+  setPerSlot(op.getPicks(), k + 1);
+  setPerSlot(op.getPath(), k + 1);
   if (!op.getRuleRegion().empty())
     refineRule(op);
   if (op.seesPaths())
-    setPerSlot(op.getBodyRegion().getArgument(3), rows);
+    setPerSlot(op.getBodyRegion().getArgument(3), k + 1);
   refine(op.getBodyRegion().front());
 }
 
@@ -227,19 +230,19 @@ void Refiner::refineOp(RegroupOp op) {
   }
   std::optional<int64_t> rows;
   if (isRound || isa<AcceptOp>(op->getParentOp()))
-    rows = rowsPerSlot(op.getX(), isRound ? k : 0);
+    rows = rowsPerSlot(op.getX(), window);
   if (rows)
     setPerSlot(op, *rows);
 }
 
-/// Of a tree a smaller k is the first nodes.
+/// A draft for each row of the window but the anchor's.
 void Refiner::refineDrafts(Operation *op) {
   if (!isRound)
     return;
   for (Value result : op->getResults()) {
     auto type = cast<RankedTensorType>(result.getType());
     SmallVector<int64_t> shape(type.getShape());
-    shape[1] = k;
+    shape[1] = window - 1;
     result.setType(type.clone(shape));
   }
 }
@@ -268,6 +271,9 @@ void Refiner::refine(Block &body) {
       cast->erase();
 }
 
-void mlir::mtp::refineTypes(Operation *instance, int64_t k) {
-  Refiner(isa<RoundOp>(instance), k).refine(instance->getRegion(0).front());
+void mlir::mtp::refineTypes(Operation *instance) {
+  auto round = dyn_cast<RoundOp>(instance);
+  Refiner refiner = round ? Refiner(true, *round.getK(), round.getWindow())
+                          : Refiner(false, /*k=*/0, /*window=*/1);
+  refiner.refine(instance->getRegion(0).front());
 }

@@ -10,9 +10,9 @@ namespace mlir::mtp {
 /// Folds what stands in `op`.
 void fold(Operation *op);
 
-/// Gives the ops of `instance`, a round or a prefill whose `mtp.k` is the
-/// constant k, the types that follow from it.
-void refineTypes(Operation *instance, int64_t k);
+/// Gives the ops of `instance`, a round or a prefill with a k, the types that
+/// follow from it and from the nodes of the round.
+void refineTypes(Operation *instance);
 
 } // namespace mlir::mtp
 

@@ -34,7 +34,8 @@ public:
   AgainWriter(Expansion &e, int64_t k, Value drafted)
       : body(e.builder, e.loc, "again", e.slots(),
              drafted ? ValueRange(drafted) : ValueRange()),
-        k(k), hasDrafted(drafted != nullptr), round(word(::mtp::kLoopRound)) {}
+        k(k), nodes(e.roundNodes()), hasDrafted(drafted != nullptr),
+        round(word(::mtp::kLoopRound)) {}
 
   Value write();
 
@@ -49,7 +50,7 @@ private:
   Value writeTokens(Value wasEnded, Value count);
 
   SlotBody body;
-  int64_t k;
+  int64_t k, nodes;
   bool hasDrafted;
   Value round;
 };
@@ -101,7 +102,7 @@ Value AgainWriter::write() {
   Value isLast = body.compare(Predicate::sge, next, word(::mtp::kLoopRounds));
   Value rest =
       body.sub(word(::mtp::kLoopPositions), body.load(states::kLength));
-  Value isFull = body.compare(Predicate::slt, rest, k + 1);
+  Value isFull = body.compare(Predicate::slt, rest, nodes);
   Value yields = body.compare(Predicate::ne, word(::mtp::kLoopYields), 0);
   // A sequence that has ended goes on as long as it has pages: rounds without
   // would write to the dummy page, two slots to the same place.

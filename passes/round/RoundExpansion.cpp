@@ -8,8 +8,11 @@ using namespace mlir::mtp;
 Expansion::Expansion(Operation *op)
     : module(op->getParentOfType<ModuleOp>()), loc(op->getLoc()), builder(op),
       op(op), parent(op->getParentOp()) {
-  if (auto round = dyn_cast<RoundOp>(parent))
-    k = round.getK();
+  auto round = dyn_cast<RoundOp>(parent);
+  if (!round || !round.getK())
+    return;
+  k = round.getK();
+  nodes = round.getWindow();
 }
 
 Value Expansion::slots() {
@@ -87,21 +90,34 @@ LogicalResult mlir::mtp::checkInstantiated(Operation *op) {
                          "mtp-instantiate-rounds missing before this pass?");
 }
 
-LogicalResult mlir::mtp::checkDrafts(Operation *op, int64_t k, Value drafts,
+LogicalResult mlir::mtp::checkTree(Operation *op, const Expansion &e,
+                                   ArrayRef<int64_t> tree) {
+  int64_t k = *e.roundK(), nodes = e.roundNodes();
+  if (int64_t(tree.size()) >= nodes)
+    return success();
+  return op->emitOpError("expected a tree of at least ")
+         << nodes << " nodes for k = " << k << ", got " << tree.size()
+         << "; lower " << (nodes == k + 1 ? "max_k" : "max_nodes");
+}
+
+LogicalResult mlir::mtp::checkDrafts(Operation *op, const Expansion &e,
+                                     Value drafts,
                                      std::optional<ArrayRef<int64_t>> tree,
                                      Value parents) {
-  if (drafts ? widthOf(drafts) != k : k != 0) {
+  int64_t k = *e.roundK(), nodes = e.roundNodes();
+  if (drafts ? widthOf(drafts) != nodes - 1 : k != 0) {
     InFlightDiagnostic diag = op->emitOpError("expected ")
-                              << k << " drafts per slot, got ";
+                              << nodes - 1 << " drafts per slot, got ";
     return drafts ? diag << drafts.getType() : diag << "none";
   }
-  if (tree && int64_t(tree->size()) <= k)
-    return op->emitOpError("expected a tree of at least ")
-           << k + 1 << " nodes for k = " << k << ", got " << tree->size()
-           << "; lower max_k";
-  if (parents && widthOf(parents) != k + 1)
+  if (!tree && !parents && drafts && nodes != k + 1)
+    return op->emitOpError("expected a tree, or parents, in a round of ")
+           << nodes << " nodes and k = " << k;
+  if (tree && failed(checkTree(op, e, *tree)))
+    return failure();
+  if (parents && widthOf(parents) != nodes)
     return op->emitOpError("expected ")
-           << k + 1 << " parents per slot, got " << parents.getType();
+           << nodes << " parents per slot, got " << parents.getType();
   return success();
 }
 

@@ -47,8 +47,10 @@ class Expansion {
 public:
   explicit Expansion(Operation *op);
 
-  /// Drafts of the round; nothing in a prefill.
+  /// The most drafts that the round accepts; nothing in a prefill.
   std::optional<int64_t> roundK() const { return k; }
+  /// The rows of a slot that the round verifies; 1 in a prefill.
+  int64_t roundNodes() const { return nodes; }
   bool isPrefill() const { return !k; }
   /// The value of the region's one mtp.slots.
   Value slots();
@@ -78,26 +80,31 @@ public:
 private:
   LogicalResult selectCaptured(AcceptOp accept, const PickedRows &picked,
                                IRMapping &mapping);
-  Value takeNodes(Value x, ArrayRef<int64_t> nodes);
+  Value takeNodes(Value x, ArrayRef<int64_t> of);
   Value pathsTo(const PickedRows &picked);
 
   Operation *op;
   Operation *parent;
   std::optional<int64_t> k;
+  int64_t nodes = 1;
 };
 
 /// Checks that the round or prefill around `op` has a k.
 LogicalResult checkInstantiated(Operation *op);
 
-/// Checks that an op of a round has k drafts per slot, and a tree with room for
-/// them, or k + 1 parents.
-LogicalResult checkDrafts(Operation *op, int64_t k, Value drafts,
+/// Checks that a static tree has the nodes of the round.
+LogicalResult checkTree(Operation *op, const Expansion &e,
+                        llvm::ArrayRef<int64_t> tree);
+
+/// Checks that an op of a round has a draft per node but the anchor's for each
+/// slot, and a tree with room for them, or as many parents as nodes.
+LogicalResult checkDrafts(Operation *op, const Expansion &e, Value drafts,
                           std::optional<llvm::ArrayRef<int64_t>> tree,
                           Value parents);
 
 /// Checks that the region of `accept` stores nothing, and that what it captures
 /// has rows for its rows.
-LogicalResult checkRegion(AcceptOp accept, int64_t k);
+LogicalResult checkRegion(AcceptOp accept, int64_t nodes);
 
 /// Expands every op of a kind under `root`, and counts them.
 template <typename OpT, typename ExpandFn>

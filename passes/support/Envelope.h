@@ -8,7 +8,7 @@
 namespace mlir::mtp {
 
 /// Positions that a row may take: a round that starts at the last one of the
-/// context still writes max_k drafts.
+/// context still has a whole window.
 inline int64_t positionCount(EnvelopeAttr envelope) {
   return envelope.getPositionCount();
 }

@@ -21,8 +21,8 @@ static std::optional<int64_t> groupOf(RankedTensorType type) {
   return type.getDimSize(1);
 }
 
-static std::optional<int64_t> regrouped(RegroupOp op, int64_t k) {
-  std::optional<int64_t> rows = rowsPerSlot(op.getX(), k);
+static std::optional<int64_t> regrouped(RegroupOp op, int64_t window) {
+  std::optional<int64_t> rows = rowsPerSlot(op.getX(), window);
   auto from = groupOf(cast<RankedTensorType>(op.getX().getType()));
   auto to = groupOf(op.getType());
   if (!rows || !from)
@@ -36,7 +36,7 @@ static std::optional<int64_t> regrouped(RegroupOp op, int64_t k) {
   return numbers / *to;
 }
 
-std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t k) {
+std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t window) {
   using Rows = std::optional<int64_t>;
   while (Operation *op = value.getDefiningOp()) {
     bool isKnown = true;
@@ -44,10 +44,10 @@ std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t k) {
     Rows rows = llvm::TypeSwitch<Operation *, Rows>(op)
                     .Case<SlotsOp, AcceptOp, DraftChainOp, DraftTreeOp>(
                         [](auto) { return 1; })
-                    .Case([&](VerifyOp) { return k + 1; })
-                    .Case([&](RegroupOp op) { return regrouped(op, k); })
+                    .Case([&](VerifyOp) { return window; })
+                    .Case([&](RegroupOp op) { return regrouped(op, window); })
                     .Case([&](ReadStateOp op) -> Rows {
-                      Rows slots = rowsPerSlot(op.getSlots(), k);
+                      Rows slots = rowsPerSlot(op.getSlots(), window);
                       return slots && !op.getCount()
                                  ? Rows(*slots * int64_t(op.getRows()))
                                  : std::nullopt;
@@ -74,8 +74,9 @@ std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t k) {
     value = like;
   }
   auto argument = cast<BlockArgument>(value);
-  // Of a prompt, where k is 0, a token is picked from one row.
+  // Of a prompt, where the window is the anchor, a token is picked from one
+  // row.
   if (isa<VerifyOp, AcceptOp>(argument.getOwner()->getParentOp()))
-    return k + 1;
+    return window;
   return std::nullopt;
 }

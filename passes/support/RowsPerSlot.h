@@ -7,9 +7,10 @@
 
 namespace mlir::mtp {
 
-/// How many rows of `value`, which an op of a round of k drafts makes, belong
-/// to each slot; none where that does not follow from the ops before it.
-std::optional<int64_t> rowsPerSlot(Value value, int64_t k);
+/// How many rows of `value`, which an op of a round makes that verifies
+/// `window` rows of each slot, belong to each slot; none where that does not
+/// follow from the ops before it.
+std::optional<int64_t> rowsPerSlot(Value value, int64_t window);
 
 } // namespace mlir::mtp
 

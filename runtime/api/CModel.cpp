@@ -192,6 +192,7 @@ mtp_status mtp_model_get_info(const mtp_model *model, mtp_model_info *info) {
     value.modules = e->modules;
     value.prefill_chunk = e->prefillChunk;
     value.page_tokens = e->pageTokens;
+    value.max_nodes = e->maxNodes;
   }
   return report(toCaller(value, info, "mtp_model_info"));
 }

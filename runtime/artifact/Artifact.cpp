@@ -22,6 +22,17 @@ const Port *Program::output(std::string_view name) const {
   return nullptr;
 }
 
+uint32_t Program::windowRows() const {
+  const Port *picks = output("picks");
+  if (!picks || picks->shapeAt(begin).empty() || begin == 0)
+    return k + 1;
+  return uint32_t(picks->shapeAt(begin)[0] / begin);
+}
+
+uint32_t mtp::mostNodes(const schema::Envelope &e) {
+  return uint32_t(mostNodes(e.max_k(), e.max_k(), e.max_nodes()));
+}
+
 static uint64_t pageTokens(const Artifact &artifact) {
   return artifact.envelope ? artifact.envelope->page_tokens() : 1;
 }

@@ -131,9 +131,15 @@ struct Program {
   }
   /// The output of that name, or null.
   const Port *output(std::string_view name) const;
+  /// Of a Decode program, the rows of a slot that it verifies; k + 1 where it
+  /// does not say it.
+  uint32_t windowRows() const;
   /// The CPU's schedule for n; null where nothing is solo or joined.
   const CpuSchedule *scheduleFor(uint64_t n) const;
 };
+
+/// The most rows of a slot that a round verifies.
+uint32_t mostNodes(const schema::Envelope &envelope);
 
 /// What one machine needs to run the model.
 struct Plan {

@@ -30,6 +30,9 @@ static Status verifyLimit(const char *what, uint64_t value, uint64_t low,
 
 static Status verifyLimits(const schema::Envelope &e) {
   MTP_RETURN_IF_ERROR(verifyLimit("max_k", e.max_k(), 0, kMostK));
+  if (e.max_nodes() != 0)
+    MTP_RETURN_IF_ERROR(
+        verifyLimit("max_nodes", e.max_nodes(), e.max_k() + 1, kMostNodes));
   MTP_RETURN_IF_ERROR(verifyLimit("max_batch", e.max_batch(), 1, kMostSlots));
   MTP_RETURN_IF_ERROR(
       verifyLimit("max_context", e.max_context(), kLeastContext, kMostContext));
@@ -134,7 +137,7 @@ static Status verifyStates(Artifact &artifact) {
   const schema::Envelope &e = *artifact.envelope;
   using schema::DType;
   uint64_t s = e.max_batch(), tokens = uint64_t(e.max_k()) + 1;
-  uint64_t pages = pagesPerSlot(e.max_context(), e.max_k(), e.page_tokens());
+  uint64_t pages = pagesPerSlot(e.max_context(), mostNodes(e), e.page_tokens());
   std::optional<uint32_t> prompt = artifact.findState("prompt_tokens");
   if (!prompt)
     return dataLoss("states: expected one named 'prompt_tokens'");
@@ -210,7 +213,7 @@ static Status verifyDeclared(const Program &program, const Port &port) {
   if (program.kind == schema::ProgramKind::Prefill)
     rows = {program.sequences, 0};
   else if (port.of == schema::PortRows::Tokens)
-    rows = {0, int64_t(program.k) + 1};
+    rows = {0, program.windowRows()};
   std::vector<uint64_t> shape = port.shapeAt(program.begin);
   if (shape.empty() || shape.size() > 2)
     return dataLoss(strCat("output '", port.name, "': expected rows, got ",
@@ -283,6 +286,16 @@ static std::string rangeText(const char *what, const Program &program) {
                                : strCat(what, " ", program.begin, " to ", last);
 }
 
+/// The rows of a slot that a round verifies are nodes of a tree of depth k.
+static Status verifyWindow(const schema::Envelope &e, const Program &program) {
+  uint64_t most = mostNodes(program.k, e.max_k(), e.max_nodes());
+  uint32_t rows = program.windowRows();
+  if (rows > program.k && rows <= most)
+    return okStatus();
+  return dataLoss(strCat("output 'picks': expected ", program.k + 1, " to ",
+                         most, " rows of a slot, got ", rows));
+}
+
 Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
   const schema::Envelope &e = *artifact.envelope;
   if (program.begin < 1 || program.end - 1 > e.max_batch() ||
@@ -294,16 +307,18 @@ Status Coverage::addDecode(const Artifact &artifact, const Program &program) {
                                                               program.end))
     return dataLoss(strCat("a second decode program for batch ", *twice, ", k ",
                            program.k));
+  MTP_RETURN_IF_ERROR(verifyWindow(e, program));
+  Count rows = {0, program.windowRows()};
   if (program.output("path"))
     MTP_RETURN_IF_ERROR(verifyOutput(program, "path", schema::DType::I32,
                                      {0, 1}, {uint64_t(program.k) + 1}));
   if (program.output("places"))
-    MTP_RETURN_IF_ERROR(verifyOutput(program, "places", schema::DType::I32,
-                                     {0, int64_t(program.k) + 1}, {}));
+    MTP_RETURN_IF_ERROR(
+        verifyOutput(program, "places", schema::DType::I32, rows, {}));
   if (artifact.findState("ring"))
     MTP_RETURN_IF_ERROR(
         verifyOutput(program, kAgain, schema::DType::I32, {0, 1}, {}));
-  return verifyOutputs(artifact, program, {0, int64_t(program.k) + 1});
+  return verifyOutputs(artifact, program, rows);
 }
 
 /// A second prefill for a chunk of whole pages, whose rows stand where their

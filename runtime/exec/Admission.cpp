@@ -51,7 +51,7 @@ Status Session::Impl::checkRequest(const Request &request) const {
                              " tokens and ", request.maxTokens,
                              " max tokens exceed the context of ", e.maxContext,
                              ", which the artifact was compiled for"));
-  uint64_t pages = kv->pagesFor(total + options.k);
+  uint64_t pages = kv->pagesFor(total + inner.programs.nodes(options.k) - 1);
   if (pages > kv->usablePages())
     return resourceExhausted(
         strCat("the prompt's ", request.prompt.size(), " tokens and ",
@@ -171,7 +171,8 @@ int64_t Session::Impl::takePages(Sequence &sequence, uint32_t slot,
   if (!sequence.wasAdmitted)
     sequence.makers = planPages(sequence.request.prompt.size());
   int64_t reused =
-      kv->begin(slot, sequence.context, sequence.context.size() + options.k + 1,
+      kv->begin(slot, sequence.context,
+                sequence.context.size() + inner.programs.nodes(options.k),
                 {sequence.makers, sequence.wasAdmitted, sequence.inputHash});
   if (reused < 0)
     return -1;
@@ -204,7 +205,8 @@ Status Session::Impl::admitWaiting() {
                               sequence.output.end() - 1);
     if (isWorthWaiting(sequence)) {
       ++keptSlots;
-      keptPages += kv->pagesFor(sequence.context.size() + options.k + 1);
+      keptPages += kv->pagesFor(sequence.context.size() +
+                                inner.programs.nodes(options.k));
       continue;
     }
     uint32_t slot =

@@ -24,7 +24,8 @@ void Session::Impl::giveBackAhead() {
     Sequence &sequence = sequences.at(id);
     if (sequence.phase != Sequence::Phase::Running)
       continue;
-    kv->shrink(sequence.slot, sequence.length + options.k + 1);
+    kv->shrink(sequence.slot,
+               sequence.length + inner.programs.nodes(options.k));
     sequence.tableCapacity = 0;
   }
 }
@@ -34,9 +35,10 @@ void Session::Impl::giveBackAhead() {
 /// end. Who has lost its own is not in the round.
 Status Session::Impl::makeRoom(RoundPlan &plan) {
   bool isTight = false;
+  uint32_t nodes = inner.programs.nodes(plan.k);
   for (auto [sequence, drafts] : plan.rows) {
     while (sequence->phase == Sequence::Phase::Running &&
-           !kv->grow(sequence->slot, sequence->length + plan.k + 1)) {
+           !kv->grow(sequence->slot, sequence->length + nodes)) {
       if (isTight)
         MTP_RETURN_IF_ERROR(preemptYoungest());
       else
@@ -65,10 +67,12 @@ uint32_t Session::Impl::roundsFor(const RoundPlan &plan) {
 /// Takes pages for rounds ahead, as far as there are any: the device ends the
 /// launch in front of the first page that is missing.
 void Session::Impl::lookAhead(Sequence &sequence, uint32_t k, uint32_t rounds) {
+  uint32_t nodes = inner.programs.nodes(k);
   uint64_t last =
-      sequence.request.prompt.size() + sequence.request.maxTokens + k;
+      sequence.request.prompt.size() + sequence.request.maxTokens + nodes - 1;
   for (; rounds > 1; rounds /= 2) {
-    uint64_t wanted = sequence.length + uint64_t(rounds) * (uint64_t(k) + 1);
+    uint64_t before = uint64_t(rounds - 1) * (uint64_t(k) + 1);
+    uint64_t wanted = sequence.length + before + nodes;
     if (kv->grow(sequence.slot, std::min(wanted, last)))
       return;
   }
@@ -80,7 +84,7 @@ uint64_t Session::Impl::nextPositions(const RoundPlan &plan) const {
   uint64_t longest = 0;
   for (const RoundPlan::Row &row : plan.rows)
     longest = std::max(longest, row.sequence->length);
-  return longest + plan.k + 1;
+  return longest + inner.programs.nodes(plan.k);
 }
 
 /// Writes what the rounds go by.
@@ -169,7 +173,7 @@ Status Session::Impl::readFlight() {
   // What the caller does meanwhile is no cost where the device goes on.
   RoundCost::Work work{uint32_t(flight->rows.size()), flight->k, 0};
   for (const Flight::Row &row : flight->rows)
-    work.rows += row.drafts + 1;
+    work.rows += inner.programs.nodes(row.drafts);
   for (uint32_t round = 0; round < flight->read; ++round)
     draftPolicy.addRound(work, (clock() - flight->start) / flight->read);
   MTP_RETURN_IF_ERROR(countRows(*flight));
@@ -181,6 +185,7 @@ Status Session::Impl::readFlight() {
 /// all, and another copy would cost the host.
 Status Session::Impl::countRows(const Flight &over) {
   uint32_t batch = uint32_t(over.rows.size());
+  uint64_t most = uint64_t(inner.programs.nodes(over.k)) * over.progress.rounds;
   bool isSaid = inner.device != DeviceKind::Cuda &&
                 inner.programs.places(over.program, batch).bytes != 0;
   auto read = [&]() -> Result<std::vector<uint64_t>> {
@@ -188,7 +193,6 @@ Status Session::Impl::countRows(const Flight &over) {
   };
   MTP_ASSIGN_OR_RETURN(std::vector<uint64_t> rows, read());
   for (const Flight::Row &row : over.rows) {
-    uint64_t most = uint64_t(over.k + 1) * over.progress.rounds;
     uint64_t count = isSaid && row.slot < rows.size() ? rows[row.slot] : most;
     auto known = sequences.find(row.sequence);
     Statistics *own =
@@ -251,7 +255,8 @@ Session::Impl::readSlot(Binding all, uint32_t batch, uint32_t row) {
 Result<SlotResults> Session::Impl::findResults(Sequence &sequence,
                                                const Flight &from,
                                                uint32_t row) {
-  uint32_t batch = uint32_t(from.rows.size()), width = from.k + 1;
+  uint32_t batch = uint32_t(from.rows.size());
+  uint32_t nodes = inner.programs.nodes(from.k);
   uint64_t bytes = from.logits.bytes / batch;
   SlotResults results{rowsOf(from.logits, row * bytes, bytes), from.program,
                       batch, row, batch};
@@ -268,11 +273,11 @@ Result<SlotResults> Session::Impl::findResults(Sequence &sequence,
   auto within = [](int32_t value, uint32_t count) {
     return uint32_t(std::clamp<int64_t>(value, 0, int64_t(count) - 1));
   };
-  for (uint32_t j = 0; j < width; ++j) {
-    uint32_t node = path.empty() ? j : within(path[j], width);
+  for (uint32_t j = 0; j <= from.k; ++j) {
+    uint32_t node = path.empty() ? j : within(path[j], nodes);
     sequence.windowRows.push_back(node);
     sequence.logitsRows.push_back(
-        places.empty() ? node : within(places[node], batch * width));
+        places.empty() ? node : within(places[node], batch * nodes));
   }
   if (!places.empty())
     results.logits = from.logits;
@@ -292,7 +297,7 @@ Status Session::Impl::readRound(Sequence &sequence,
                                 " tokens of a round, got ", tokens.size())));
     return okStatus();
   }
-  if (anchor + from.k + 1 > capacity) {
+  if (anchor + inner.programs.nodes(from.k) > capacity) {
     finish(sequence, FinishReason::Failed,
            internalError(strCat("expected no round behind position ", capacity,
                                 ", where the pages end, got one at ", anchor)));

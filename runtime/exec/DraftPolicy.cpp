@@ -158,14 +158,23 @@ DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
   return of;
 }
 
+/// The rows of a slot with so many drafts: of a tree, its nodes.
+uint32_t DraftPolicy::rowsOf(uint32_t drafts) const {
+  return drafts < rowsByK.size() ? rowsByK[drafts] : drafts + 1;
+}
+
+RoundCost::Work DraftPolicy::fullRound(uint32_t batch, uint32_t k) const {
+  return {batch, k, batch * rowsOf(k)};
+}
+
 /// Every slot verifies all drafts that it may have.
 DraftPolicy::Shares DraftPolicy::allDrafts(const Candidates &of,
                                            uint32_t k) const {
   Shares all;
-  RoundCost::Work work{of.batch, k, of.batch};
+  RoundCost::Work work{of.batch, k, 0};
   for (const Slot &slot : of.slots) {
     all.drafts.push_back(std::min(slot.most, k));
-    work.rows += all.drafts.back();
+    work.rows += rowsOf(all.drafts.back());
   }
   all.rate = of.tokens[k] / cost.seconds(work);
   return all;
@@ -182,16 +191,17 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
   for (int turn = 0; turn < kTurns; ++turn) {
     double least = kWorth * best.rate * cost.secondsOfRow();
     Shares next;
-    RoundCost::Work work{of.batch, k, of.batch};
+    RoundCost::Work work{of.batch, k, 0};
     double tokens = of.batch;
     for (uint32_t s = 0; s < of.batch; ++s) {
       uint32_t drafts = 0, most = std::min(of.slots[s].most, k);
       const std::vector<double> &chances = of.chances[s];
       while (drafts < most &&
-             (!of.slots[s].history || chances[drafts] >= least))
+             (!of.slots[s].history ||
+              chances[drafts] >= least * (rowsOf(drafts + 1) - rowsOf(drafts))))
         tokens += chances[drafts++];
       next.drafts.push_back(drafts);
-      work.rows += drafts;
+      work.rows += rowsOf(drafts);
     }
     next.rate = tokens / cost.seconds(work);
     if (next.rate <= best.rate)
@@ -203,7 +213,7 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
 
 /// Tokens per second that there may be at best.
 double DraftPolicy::bestRate(const Candidates &of, uint32_t k) const {
-  RoundCost::Work work = RoundCost::full(of.batch, k);
+  RoundCost::Work work = fullRound(of.batch, k);
   double least = cost.seconds(work) * (1 - cost.doubt(of.batch, k));
   return of.bestTokens[k] / least;
 }
@@ -235,10 +245,10 @@ bool DraftPolicy::startTrial(const Candidates &of) {
   for (uint32_t k = of.least; k <= of.most; ++k) {
     if (k == current || bestRate(of, k) <= most)
       continue;
-    double seconds = cost.seconds(RoundCost::full(of.batch, k));
+    double seconds = cost.seconds(fullRound(of.batch, k));
     double loss = kTrialRounds * (seconds - of.tokens[k] / now);
     if (k == 0)
-      loss += kGapLoss * cost.seconds(RoundCost::full(of.batch, current));
+      loss += kGapLoss * cost.seconds(fullRound(of.batch, current));
     if (loss > credit)
       continue;
     most = bestRate(of, k);

@@ -44,6 +44,10 @@ private:
 
 class DraftPolicy {
 public:
+  /// By k, the rows of a slot in a round; k + 1 where that is not said.
+  explicit DraftPolicy(std::vector<uint32_t> rowsByK = {})
+      : rowsByK(std::move(rowsByK)) {}
+
   struct Slot {
     /// Null where the request says how many drafts it has, which are `most`.
     const DraftHistory *history = nullptr;
@@ -92,7 +96,10 @@ private:
   double bestRate(const Candidates &of, uint32_t k) const;
   bool move(const Candidates &of);
   bool startTrial(const Candidates &of);
+  uint32_t rowsOf(uint32_t drafts) const;
+  RoundCost::Work fullRound(uint32_t batch, uint32_t k) const;
 
+  std::vector<uint32_t> rowsByK;
   RoundCost cost;
   /// Of all slots; what new ones begin with.
   DraftHistory all;

@@ -35,6 +35,7 @@ static EnvelopeInfo makeEnvelope(const Artifact &artifact,
   info.pageTokens = envelope.page_tokens();
   info.vocab = envelope.vocab();
   info.modules = artifact.ahead;
+  info.maxNodes = mostNodes(envelope);
   return info;
 }
 

@@ -103,6 +103,10 @@ Binding ProgramTable::logits(uint32_t program, uint32_t n) const {
   return plan.programs[program].output("logits")->place.at(n);
 }
 
+uint32_t ProgramTable::nodes(uint32_t k) const {
+  return plan.programs[decode(/*batch=*/1, k)].windowRows();
+}
+
 Binding ProgramTable::path(uint32_t program, uint32_t n) const {
   const Port *port = plan.programs[program].output("path");
   return port ? port->place.at(n) : Binding();

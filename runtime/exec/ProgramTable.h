@@ -57,11 +57,13 @@ public:
 
   /// The rows of logits that a Decode or Prefill program leaves, at n.
   Binding logits(uint32_t program, uint32_t n) const;
+  /// The rows of a slot that a round of k verifies.
+  uint32_t nodes(uint32_t k) const;
   /// The paths that a Decode program of a tree leaves, k + 1 nodes for each
   /// slot; of no bytes where there is no tree.
   Binding path(uint32_t program, uint32_t n) const;
-  /// Where a Decode program that packs its rows has them, k + 1 numbers of rows
-  /// for each slot; of no bytes where it does not.
+  /// Where a Decode program that packs its rows has them, a number for each row
+  /// of a slot that it verifies; of no bytes where it does not.
   Binding places(uint32_t program, uint32_t n) const;
 
   const Program &program(uint32_t index) const { return plan.programs[index]; }

@@ -11,7 +11,7 @@
 
 namespace mtp {
 
-/// Learns from the rounds of a session what a round of so many slots and drafts
+/// Learns from the rounds of a session what a round of so many slots and of k
 /// takes. Shapes that ran stand for themselves; others are told from them by a
 /// time for a round, one for each row and one for each draft. A shape may have
 /// fewer rows than its slots could have. Knows nothing of clocks and machines,
@@ -22,10 +22,6 @@ public:
   struct Work {
     uint32_t batch = 0, k = 0, rows = 0;
   };
-  /// All slots have k drafts.
-  static Work full(uint32_t batch, uint32_t k) {
-    return {batch, k, batch * (k + 1)};
-  }
 
   /// A round took so long, more than 0.
   void add(const Work &work, double seconds);

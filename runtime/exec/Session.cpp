@@ -74,7 +74,7 @@ KvConfig Session::Impl::kvConfig() const {
   config.pageTokens = e.pageTokens;
   config.slots = options.maxSlots;
   config.tableWidth =
-      uint32_t(pagesPerSlot(e.maxContext, e.maxK, e.pageTokens));
+      uint32_t(pagesPerSlot(e.maxContext, e.maxNodes, e.pageTokens));
   config.lookahead = reuse.lookahead;
   config.rerun = reuse.rerun;
   config.prefixCache = options.prefixCache && reuse.isAllowed;
@@ -96,6 +96,10 @@ Status Session::Impl::startGeneration() {
   MTP_ASSIGN_OR_RETURN(slotStates,
                        SlotStates::create(inner.artifact(), *executable));
   slotUsed.assign(config.slots, false);
+  std::vector<uint32_t> rowsByK;
+  for (uint32_t k = 0; k <= options.k; ++k)
+    rowsByK.push_back(inner.programs.nodes(k));
+  draftPolicy = DraftPolicy(std::move(rowsByK));
   statistics.drafted.assign(options.k, 0);
   statistics.accepted.assign(options.k, 0);
   statistics.roundsByK.assign(options.k + 1, 0);

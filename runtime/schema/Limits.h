@@ -13,9 +13,12 @@
 
 namespace mtp {
 
-/// Drafts of a round. Programs are written out for each k, and who drafts more
-/// has nearly all of them rejected.
+/// Drafts that a round may accept. Programs are written out for each k, and who
+/// drafts deeper has nearly all of them rejected.
 inline constexpr uint32_t kMostK = 16;
+/// Nodes of a draft tree, the root among them, and so rows of a slot's window:
+/// those that a row sees are bits of a mask.
+inline constexpr uint32_t kMostNodes = 64;
 /// Modules of a drafter: each one makes at least one draft.
 inline constexpr uint32_t kMostModules = kMostK;
 /// Slots of a batch.
@@ -35,8 +38,6 @@ inline constexpr uint32_t kMostIds = 1 << 22;
 inline constexpr uint32_t kMostLayers = 4096, kMostEntry = 1 << 20;
 /// Experts of a mixture.
 inline constexpr uint32_t kMostExperts = 4096;
-/// Nodes of a draft tree, the root among them.
-inline constexpr uint32_t kMostNodes = 64;
 /// Rows by which a state comes back behind a prefix: each reuse runs them.
 inline constexpr uint32_t kMostRebuildRows = 4096;
 /// Bytes of a slot's state that the host keeps over a preemption (`save`): it

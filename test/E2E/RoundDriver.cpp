@@ -16,7 +16,8 @@ RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
       artifact(ModelAccess::file(*model)->artifact()),
       programs(artifact.plans[ModelAccess::plan(*model)]) {
   const EnvelopeInfo &e = *model->envelope();
-  uint32_t pages = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
+  uint32_t pages =
+      (e.maxContext + e.maxNodes - 1 + e.pageTokens) / e.pageTokens;
   auto device = ModelAccess::open(*model, {.threads = 1});
   EXPECT_TRUE(device.isOk()) << device.status().toString();
   auto loading = (*device)->load(ModelAccess::file(*model),
@@ -71,7 +72,7 @@ RoundDriver::Round RoundDriver::decode() {
   for (const Port &port : programs.program(program).outputs) {
     if (port.name != "tokens")
       continue;
-    std::vector<int32_t> verified(k + 1);
+    std::vector<int32_t> verified(programs.nodes(k));
     Status status = executable->read(port.place.at(1), verified.data(),
                                      verified.size() * sizeof(int32_t));
     EXPECT_TRUE(status.isOk()) << status.toString();

@@ -397,3 +397,36 @@ mtp.round @packed k 2 {
   mtp.output "count" %count : tensor<?xi32>
 }
 }
+
+// -----
+
+// Of more nodes than the tree may be deep the path has k + 1: node 0 and as many as k.
+// CHECK-LABEL: mtp.round @deep k 2 nodes 5 {
+// CHECK: mtp.regroup %{{.*}} : tensor<?xi32> -> tensor<?x5xi32>
+// CHECK: %[[A:.*]]:3 = mtp.per_slot
+// CHECK: scf.for
+// CHECK: scf.yield %{{.*}} : tensor<5xi32>, i32, i32
+// CHECK: mtp.yield %{{.*}} : i32, tensor<3xi32>, tensor<3xi32>
+// CHECK: mtp.commit %[[A]]#0, %[[A]]#1, %{{.*}} along %[[A]]#2 :
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 5>} {
+mtp.round @deep k 2 nodes 5 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %own, %parents = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.splat %slot : tensor<4xi32>
+    %o = tensor.splat %slot : tensor<5xi32>
+    mtp.yield %d, %o, %o : tensor<4xi32>, tensor<5xi32>, tensor<5xi32>
+  } : (tensor<?xi32>) -> (tensor<?x4xi32>, tensor<?x5xi32>, tensor<?x5xi32>)
+  %flat = mtp.regroup %own : tensor<?x5xi32> -> tensor<?xi32>
+  %rows = mtp.make_rows %flat, %flat : tensor<?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %e = mtp.embed %flat, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+  %count, %picks, %path = mtp.accept %drafts, %l of %rows exact parents %parents {
+  ^bb0(%logits: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %logits : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x4xi32>, tensor<?x16xf32>, !mtp.rows, tensor<?x5xi32>) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x3xi32>)
+  mtp.commit %count, %picks, %e along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x3xi32>
+}
+}

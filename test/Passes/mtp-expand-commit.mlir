@@ -259,3 +259,28 @@ mtp.prefill @resumed k 0 {
   mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// Of more nodes than the tree is deep: the path's rows are k + 1 of each slot's five.
+// CHECK-LABEL: mtp.round @deep k 2 nodes 5 {
+// CHECK: %[[M:.*]]:3 = mtp.per_slot
+// CHECK: %[[FIVE:.*]] = arith.constant 5 : i32
+// CHECK: arith.muli %{{.*}}, %[[FIVE]] : i32
+// CHECK: mtp.yield %{{.*}} : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>
+// CHECK: mtp.output "path" %{{.*}} : tensor<?x3xi32>
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 5>} {
+mtp.round @deep k 2 nodes 5 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %path, %own = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<3xi32>
+    %o = tensor.splat %slot : tensor<5xi32>
+    mtp.yield %slot, %p, %o : i32, tensor<3xi32>, tensor<5xi32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x5xi32>)
+  %flat = mtp.regroup %own : tensor<?x5xi32> -> tensor<?xi32>
+  %w = mtp.weight "embed" : tensor<16x8xf32>
+  %e = mtp.embed %flat, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  mtp.commit %count, %path, %e along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x3xi32>
+}
+}

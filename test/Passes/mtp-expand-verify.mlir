@@ -414,3 +414,57 @@ mtp.round @groups k 1 {
   } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
 }
 }
+
+// -----
+
+// A tree of the slot's own with more nodes than it is deep: a slot with a limit has the
+// nodes of a round of that k, and none is deeper than k or the limit. What is dead by that
+// is no draft for accept.
+// CHECK-LABEL: mtp.round @deep k 2 nodes 5 {
+// CHECK: %[[W:.*]]:5 = mtp.per_slot
+// CHECK: %[[LIMIT:.*]] = mtp.load @draft_limit[] : i32
+// CHECK-COUNT-3: tensor.extract %{{.*}} : tensor<4xi32>
+// CHECK: %[[NONE:.*]] = arith.constant 0 : i32
+// CHECK: arith.cmpi sgt, %[[LIMIT]], %[[NONE]] : i32
+// CHECK: %[[D4:.*]] = tensor.extract %{{.*}} : tensor<4xi32>
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: %[[HAS4:.*]] = arith.cmpi sgt, %[[LIMIT]], %[[ONE]] : i32
+// CHECK: arith.select %[[HAS4]], %[[D4]]
+// CHECK: %[[MOST:.*]] = arith.minsi %{{.*}}, %[[LIMIT]] : i32
+// CHECK: scf.for
+// CHECK: %[[ABOVE:.*]] = tensor.extract %{{.*}} : tensor<5xi32>
+// CHECK: arith.cmpi slt, %{{.*}}, %[[MOST]] : i32
+// CHECK: %[[OWN:.*]] = tensor.from_elements {{.*}} : tensor<4xi32>
+// CHECK-NEXT: mtp.yield {{.*}}, %[[OWN]] :
+// CHECK: mtp.accept %[[W]]#4,
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 5>} {
+mtp.round @deep k 2 nodes 5 {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts, %parents = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %d = tensor.generate {
+    ^bb0(%j: index):
+      tensor.yield %slot : i32
+    } : tensor<4xi32>
+    %p = tensor.generate {
+    ^bb0(%j: index):
+      %i = arith.index_cast %j : index to i32
+      tensor.yield %i : i32
+    } : tensor<5xi32>
+    mtp.yield %d, %p : tensor<4xi32>, tensor<5xi32>
+  } : (tensor<?xi32>) -> (tensor<?x4xi32>, tensor<?x5xi32>)
+  %logits, %hidden, %rows = mtp.verify %drafts parents %parents {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x4xi32>, tensor<?x5xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
+  %count, %picks, %path = mtp.accept %drafts, %logits of %rows exact parents %parents {
+  ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x4xi32>, tensor<?x16xf32>, !mtp.rows, tensor<?x5xi32>) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x3xi32>)
+  mtp.commit %count, %picks, %hidden along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x3xi32>
+}
+}

@@ -561,3 +561,48 @@ mtp.round @core {
   mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }
 }
+
+// -----
+
+// A tree of more nodes than it is deep: a round of k has those that are no deeper, and
+// what is a path has k + 1 numbers.
+// CHECK-LABEL: mtp.round @wide_k0 k 0 {
+// CHECK-LABEL: mtp.round @wide_k1 k 1 nodes 4 {
+// CHECK: -> tensor<?x3xi32>
+// CHECK: mtp.verify %{{.*}} tree [-1, 0, 0, 0, 1, 1] {
+// CHECK: } : (tensor<?x3xi32>) ->
+// CHECK: -> (tensor<?xi32>, tensor<?x2xi32>, tensor<?x2xi32>)
+// CHECK-LABEL: mtp.round @wide_k2 k 2 nodes 6 {
+// CHECK: } : (tensor<?x5xi32>) ->
+// CHECK: -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x3xi32>)
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 6>} {
+mtp.round @wide {
+  %slots = mtp.slots : tensor<?xi32>
+  %drafts = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %one = arith.constant 1 : index
+    %nodes = mtp.nodes
+    %count = arith.subi %nodes, %one : index
+    %d = tensor.generate %count {
+    ^bb0(%j: index):
+      %i = arith.index_cast %j : index to i32
+      %token = arith.addi %i, %slot : i32
+      tensor.yield %token : i32
+    } : tensor<?xi32>
+    mtp.yield %d : tensor<?xi32>
+  } : (tensor<?xi32>) -> tensor<?x?xi32>
+  %logits, %hidden = mtp.verify %drafts tree [-1, 0, 0, 0, 1, 1] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact tree [-1, 0, 0, 0, 1, 1] {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}

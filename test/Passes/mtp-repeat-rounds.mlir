@@ -96,3 +96,18 @@ mtp.round @some k 3 {
   mtp.output "drafted" %drafted : tensor<?xi32>
 }
 }
+
+// -----
+
+// Another round needs pages for all nodes, k + 1 or more.
+// CHECK-LABEL: mtp.round @deep k 2 nodes 5 {
+// CHECK: %[[REST:.*]] = arith.subi
+// CHECK: %[[FIVE:.*]] = arith.constant 5 : i32
+// CHECK: arith.cmpi slt, %{{.*}}, %[[FIVE]] : i32
+// CHECK: mtp.output "again"
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 5>} {
+mtp.round @deep k 2 nodes 5 {
+  %slots = mtp.slots : tensor<?xi32>
+  mtp.output "kept" %slots for slots : tensor<?xi32>
+}
+}

@@ -175,6 +175,17 @@ TEST(Artifact, ChecksThatTheEnvelopeIsCovered) {
   // No compiler makes such files.
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxK = 17; }),
             "envelope.max_k: expected 0 to 16, got 17");
+  for (uint32_t nodes : {4u, 65u})
+    EXPECT_EQ(messageFor([&](auto &a) { a.envelope.maxNodes = nodes; }),
+              "envelope.max_nodes: expected 5 to 64, got " +
+                  std::to_string(nodes));
+  EXPECT_EQ(messageFor([](auto &a) {
+              std::erase_if(a.programs,
+                            [](auto &p) { return p.name == "decode_b3_k1"; });
+              program(a, "decode_b3_k2").k = 1;
+            }),
+            "plans[0].programs[15]: output 'picks': expected 2 to 2 rows of a "
+            "slot, got 3");
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxContext = 1; }),
             "envelope.max_context: expected 2 to 4194304, got 1");
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.chunk = 4097; }),

@@ -76,6 +76,7 @@ static void writeEnvelope(JsonWriter &json, const Artifact &a) {
     json.field("page_tokens", e->page_tokens());
     json.field("vocab", e->vocab());
     json.field("places_ahead", a.ahead);
+    json.field("max_nodes", mostNodes(*e));
     json.endObject();
   }
   if (const schema::Generation *g = a.generation) {

@@ -27,6 +27,12 @@ static std::string targetText(const Plan &plan) {
   return text + "\n";
 }
 
+/// Of a tree with siblings, how many nodes it has.
+static std::string nodesText(const schema::Envelope &e) {
+  uint32_t nodes = mostNodes(e);
+  return nodes == e.max_k() + 1 ? "" : strCat(", nodes ", nodes);
+}
+
 static std::string envelopeText(const Artifact &a) {
   const schema::Envelope *e = a.envelope;
   if (!e)
@@ -35,7 +41,7 @@ static std::string envelopeText(const Artifact &a) {
       strCat("envelope k ", e->max_k(), ", batch ", e->max_batch(),
              ", context ", e->max_context(), ", chunk ", e->prefill_chunk(),
              ", page ", e->page_tokens(), " tokens, vocabulary ", e->vocab(),
-             ", places ahead ", a.ahead, "\n");
+             ", places ahead ", a.ahead, nodesText(*e), "\n");
   const schema::Generation *g = a.generation;
   if (!g)
     return text;

@@ -3,6 +3,7 @@
 #include "dialects/MTP/IR/MTPAttrs.h"
 
 #include "dialects/MTP/IR/MTPDialect.h"
+#include "dialects/MTP/IR/Verification.h"
 #include "mlir/IR/Builders.h"
 #include "runtime/schema/KvPage.h"
 #include "runtime/schema/Limits.h"
@@ -40,16 +41,36 @@ static LogicalResult checkBounds(EmitError emitError, StringRef key,
 }
 
 int64_t EnvelopeAttr::getPositionCount() const {
-  return ::mtp::positionCount(getMaxContext(), getMaxK());
+  return ::mtp::positionCount(getMaxContext(), getNodes(getMaxK()));
 }
 
 int64_t EnvelopeAttr::getPagesPerSlot() const {
-  return ::mtp::pagesPerSlot(getMaxContext(), getMaxK(), getPage());
+  return ::mtp::pagesPerSlot(getMaxContext(), getNodes(getMaxK()), getPage());
+}
+
+int64_t EnvelopeAttr::getNodes(int64_t k) const {
+  return ::mtp::mostNodes(k, getMaxK(), getMaxNodes());
+}
+
+int64_t
+EnvelopeAttr::getNodes(int64_t k,
+                       std::optional<llvm::ArrayRef<int64_t>> tree) const {
+  int64_t most = getNodes(k);
+  if (!tree)
+    return most;
+  SmallVector<int64_t> depths(tree->size(), 0);
+  for (size_t node = 1; node < tree->size(); ++node) {
+    depths[node] = depths[(*tree)[node]] + 1;
+    if (depths[node] > k)
+      return std::min<int64_t>(most, node);
+  }
+  return most;
 }
 
 LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
                                    int64_t maxBatch, int64_t maxContext,
-                                   int64_t prefillChunk, int64_t page) {
+                                   int64_t prefillChunk, int64_t page,
+                                   int64_t maxNodes) {
   if (failed(checkBounds(emitError, "max_k", maxK, 0, ::mtp::kMostK)) ||
       failed(checkBounds(emitError, "max_batch", maxBatch, 1,
                          ::mtp::kMostSlots)) ||
@@ -62,6 +83,9 @@ LogicalResult EnvelopeAttr::verify(EmitError emitError, int64_t maxK,
   }
   if (!llvm::isPowerOf2_64(page))
     return emitError() << "expected page to be a power of two, got " << page;
+  if (maxNodes != 0)
+    return checkBounds(emitError, "max_nodes", maxNodes, maxK + 1,
+                       ::mtp::kMostNodes);
   return success();
 }
 

@@ -20,7 +20,13 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     ```mlir
     #mtp.envelope<max_k = 4, max_batch = 4, max_context = 1024,
                   prefill_chunk = 64, page = 16>
+    #mtp.envelope<max_k = 4, max_batch = 4, max_context = 1024,
+                  prefill_chunk = 64, page = 16, max_nodes = 26>
     ```
+
+    `max_nodes` are the rows that a slot verifies in a round of `max_k`, the
+    anchor among them; left out, max_k + 1. Each draft less is at least a node
+    less (`getNodes`).
 
     Constraints:
     - (C1) 0 <= max_k <= 16.
@@ -28,13 +34,16 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     - (C3) 2 <= max_context <= 2^22.
     - (C4) 1 <= prefill_chunk <= 4096.
     - (C5) page is a power of two, 1 <= page <= 1024.
+    - (C6) max_k + 1 <= max_nodes <= 64, where it is given.
   }];
   let parameters = (ins
-    "int64_t":$max_k,          // drafts per round
+    "int64_t":$max_k,          // drafts that a round may accept
     "int64_t":$max_batch,      // slots
     "int64_t":$max_context,    // tokens per slot
     "int64_t":$prefill_chunk,  // rows per prefill program
-    "int64_t":$page            // tokens per cache page
+    "int64_t":$page,           // tokens per cache page
+    // rows of a slot's window; 0: max_k + 1
+    OptionalParameter<"int64_t">:$max_nodes
   );
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
@@ -42,6 +51,12 @@ def MTP_EnvelopeAttr : MTP_Attr<"Envelope", "envelope"> {
     /// holds.
     int64_t getPositionCount() const;
     int64_t getPagesPerSlot() const;
+    /// The most rows of a slot's window in a round of k.
+    int64_t getNodes(int64_t k) const;
+    /// The nodes of `tree`, or of a tree of the slot's own, that a round of k
+    /// has: the first ones, up to getNodes, before one that is deeper than k.
+    int64_t getNodes(int64_t k,
+                     std::optional<::llvm::ArrayRef<int64_t>> tree) const;
   }];
 }
 

@@ -14,14 +14,31 @@ include "dialects/MTP/IR/MTPControlOps.td"
 include "dialects/MTP/IR/MTPOpBase.td"
 
 def MTP_KOp : MTP_Op<"k", [Pure, MTP_InControlBody]> {
-  let summary = "The number of drafts of a round";
+  let summary = "How many drafts a round may accept";
   let description = [{
-    A round is written once and instantiated for each k of the envelope, where
-    this becomes a constant. In a prefill it is 0 where the program fills the
+    The drafts of a chain, of a tree its depth. A round is written once and
+    instantiated for each k of the envelope, where this becomes a constant. In a
+    prefill it is 0 where the program fills the
     target's caches alone, and `max_k` where it serves drafting, too.
 
     ```mlir
     %k = mtp.k
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def MTP_NodesOp : MTP_Op<"nodes", [Pure, MTP_InControlBody]> {
+  let summary = "The rows of a slot that a round verifies";
+  let description = [{
+    The anchor and the drafts, which are a constant once the round is
+    instantiated: k + 1 of a chain; of a tree those that the envelope's
+    `max_nodes` and the depth k leave. In a prefill what they are in a round of
+    the same k.
+
+    ```mlir
+    %nodes = mtp.nodes
     ```
   }];
   let results = (outs Index:$result);

@@ -146,7 +146,7 @@ LogicalResult DraftTreeOp::verifyRegions() {
   }
   int64_t nodes = getParents().size();
   auto round = dyn_cast<RoundOp>((*this)->getParentOp());
-  if (round && round.getK() && widthOf(getDrafts()) == int64_t(*round.getK()))
+  if (round && round.getK() && widthOf(getDrafts()) == round.getWindow() - 1)
     return success();
   return expectWidth(*this, "the drafts", getDrafts(),
                      nodes - 1); // draft_tree_c3

@@ -28,8 +28,10 @@ def MTP_RoundOp : MTP_Op<"round", [
     }
     ```
 
-    Any of these may be written in core ops instead. `k` is the number of drafts
-    once the round is instantiated (`mtp-instantiate-rounds`).
+    Any of these may be written in core ops instead. Once the round is
+    instantiated (`mtp-instantiate-rounds`), `k` is how many drafts it may
+    accept, and `nodes` are the rows of a slot that it verifies, where these are
+    not k + 1.
 
     Constraints:
     - (C1) one round per module, or one for each k; the module has an envelope.
@@ -44,13 +46,21 @@ def MTP_RoundOp : MTP_Op<"round", [
     - (C5) a tree is verified and accepted with the parents with which it is
       drafted.
     - (C6) the envelope has max_k >= 1 with a draft operation, and as many
-      modules as max_k at most; 0 where nothing drafts; a tree has max_k + 1
-      nodes at most; k is from 0 to max_k.
+      modules as max_k at most; 0 where nothing drafts; a tree has max_nodes
+      nodes at most, and where drafts are no tree these are max_k + 1; k is
+      from 0 to max_k.
+    - (C7) nodes are given with k alone, and are from k + 1 to those that the
+      envelope has for k.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k);
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$k,
+                       OptionalAttr<I64Attr>:$nodes);
   let regions = (region SizedRegion<1>:$bodyRegion);
   let assemblyFormat = [{
-    $sym_name (`k` $k^)? attr-dict-with-keyword $bodyRegion
+    $sym_name (`k` $k^)? (`nodes` $nodes^)? attr-dict-with-keyword $bodyRegion
+  }];
+  let extraClassDeclaration = [{
+    /// The rows of a slot that an instantiated round verifies.
+    int64_t getWindow();
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -212,7 +222,7 @@ def MTP_DraftTreeOp : MTP_DraftOp<"draft_tree"> {
       its own index.
     - (C2) the region is as a chain's (C2, C3).
     - (C3) the result has a column per node but the first; in a round with a k
-      it may have k.
+      one per node of the round but the first.
     - (C4) vocabulary and draft logits are as a chain's (C6, C7). Those of a
       node lack its siblings before it.
   }];

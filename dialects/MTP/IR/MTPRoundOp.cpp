@@ -180,17 +180,54 @@ static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
   }
   auto tree = dyn_cast<DraftTreeOp>(parts.draft);
   int64_t nodes = tree ? tree.getParents().size() : 0;
-  if (nodes > maxK + 1) {
-    return round.emitOpError("expected at most max_k + 1 = ")
-           << maxK + 1 << " tree nodes, got " << nodes;
+  int64_t most = envelope.getNodes(maxK);
+  if (nodes > most) {
+    return round.emitOpError("expected at most ")
+           << (envelope.getMaxNodes() ? "max_nodes" : "max_k + 1") << " = "
+           << most << " tree nodes, got " << nodes;
   }
   return success();
 }
 
+/// round_c6: only a tree has more nodes than its depth asks for.
+static LogicalResult verifyShape(RoundOp round, const RoundParts &parts) {
+  auto envelope =
+      round->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  VerifyOp verify = parts.verify;
+  bool isChain = isa_and_nonnull<DraftChainOp>(parts.draft) ||
+                 (verify && verify.getDrafts() && !verify.getTree() &&
+                  !verify.getParents());
+  if (!envelope || !isChain ||
+      envelope.getNodes(envelope.getMaxK()) == envelope.getMaxK() + 1)
+    return success();
+  return round.emitOpError("expected max_nodes = max_k + 1 = ")
+         << envelope.getMaxK() + 1
+         << ", or none, where drafts are no tree, got "
+         << envelope.getMaxNodes();
+}
+
+/// round_c7
+static LogicalResult verifyNodes(RoundOp round) {
+  auto envelope =
+      round->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  if (!round.getNodes() || !envelope)
+    return success();
+  if (!round.getK())
+    return round.emitOpError("expected a k with nodes");
+  int64_t nodes = *round.getNodes(), most = envelope.getNodes(*round.getK());
+  return nodes > int64_t(*round.getK()) && nodes <= most
+             ? success()
+             : round.emitOpError("expected nodes from k + 1 to ")
+                   << most << ", got " << nodes;
+}
+
+int64_t RoundOp::getWindow() { return getNodes().value_or(*getK() + 1); }
+
 LogicalResult RoundOp::verifyRegions() {
   FailureOr<RoundParts> parts = collectParts(*this);
   if (failed(parts) || failed(verifyDataflow(*parts)) ||
-      failed(verifySameTree(*parts)) || failed(verifyEnvelope(*this, *parts))) {
+      failed(verifySameTree(*parts)) || failed(verifyEnvelope(*this, *parts)) ||
+      failed(verifyShape(*this, *parts)) || failed(verifyNodes(*this))) {
     return failure();
   }
   return parts->draft && parts->verify ? verifyWidths(*parts) : success();

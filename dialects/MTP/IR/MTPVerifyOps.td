@@ -75,13 +75,13 @@ def MTP_AcceptOp : MTP_Op<"accept", [
     the tokens from the anchor to the row (`tensor<?x?xi32>`, k + 1 for each
     row, -1 behind the last), for the target's rows and the drafter's alike. An
     `mtp.per_slot` over these slots runs once for each row, and stores nothing.
-    What the region captures is the same for all rows, or has the k + 1 rows of
-    each slot, of which a draft's pick sees the one that will verify it.
+    What the region captures is the same for all rows, or has the rows of each
+    slot's window, of which a draft's pick sees the one that will verify it.
 
     In a tree, static or by `parents` as in mtp.verify, the deepest node stays
     on whose path every node carries the pick of the one before; of several the
-    lowest. A third result is the path then: its nodes, node 0 first, padded
-    with -1; `picks` are those of the path.
+    lowest. A third result is the path then: its nodes, node 0 first, k + 1 with
+    the -1 behind them; `picks` are those of the path.
 
     `custom` leaves the decision to a second region, the rule, where there are
     drafts. It names what it wants to see, in any order:

@@ -29,7 +29,8 @@ namespace mtp {
 /// The largest shapes that an artifact was compiled for. A session can run any
 /// shape within these limits and none beyond them.
 struct EnvelopeInfo {
-  /// The most draft tokens in a round. Zero when there is no drafter.
+  /// The most draft tokens that a round may accept. Zero when there is no
+  /// drafter.
   uint32_t maxK = 0;
   /// The most sequences in a round.
   uint32_t maxBatch = 0;
@@ -49,6 +50,9 @@ struct EnvelopeInfo {
   /// computed: for a chain the number of its modules, zero for drafters that
   /// read no tokens ahead.
   uint32_t modules = 0;
+  /// The most rows of a sequence that a round verifies: maxK + 1 of a chain,
+  /// more of a tree with siblings.
+  uint32_t maxNodes = 1;
 };
 
 /// What the model's authors recommend, from their generation config. Sessions

@@ -143,13 +143,14 @@ void mtp_model_free(mtp_model *model); /* null is fine */
 /* What the artifact was compiled for; all zero when it has functions only. */
 typedef struct mtp_model_info {
   size_t size;
-  uint32_t max_k;         /* drafts in a round */
+  uint32_t max_k;         /* drafts that a round may accept */
   uint32_t max_batch;     /* sequences in a round */
   uint32_t max_context;   /* tokens of prompt and output of one sequence */
   uint32_t vocab;         /* token ids are 0 .. vocab-1 */
   uint32_t modules;       /* places ahead at which a prompt is read */
   uint32_t prefill_chunk; /* tokens of a prompt computed at a time */
   uint32_t page_tokens;   /* tokens in a KV page */
+  uint32_t max_nodes;     /* rows of a sequence that a round verifies */
 } mtp_model_info;
 
 /* Zeroes it and sets its size; call it before mtp_model_get_info, which gives

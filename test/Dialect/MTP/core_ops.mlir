@@ -1,7 +1,8 @@
 // RUN: mtp-opt %s --verify-roundtrip | FileCheck %s
 // RUN: mtp-opt %s --mlir-print-op-generic | mtp-opt | FileCheck %s
 
-module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// CHECK: #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 9>
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 9>} {
 mtp.state @length : i32
 mtp.state @hidden[max_k + 1, 8] : f32
 mtp.state @carry[8] : f32
@@ -17,6 +18,8 @@ mtp.round @core {
   ^bb0(%index: index, %slot: i32):
     // CHECK: mtp.k{{$}}
     %k = mtp.k
+    // CHECK: mtp.nodes{{$}}
+    %nodes = mtp.nodes
     %n = mtp.load @length[] : i32
     %g = tensor.generate {
     ^bb0(%j: index):

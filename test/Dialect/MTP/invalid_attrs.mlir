@@ -30,6 +30,18 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_co
 
 // -----
 
+// envelope_c6
+// expected-error @+1 {{expected max_nodes in [2, 64], got 65}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 65>} {}
+
+// -----
+
+// envelope_c6
+// expected-error @+1 {{expected max_nodes in [5, 64], got 4}}
+module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 4>} {}
+
+// -----
+
 // rope_attr_c1
 // expected-error @+1 {{expected an even dim in [2, 4096], got 3}}
 module attributes {mtp.rope = #mtp.rope<dim = 3, theta = 10000.0>} {}

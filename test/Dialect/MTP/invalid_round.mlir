@@ -436,6 +436,47 @@ mtp.round @r {
 // -----
 
 // round_c6
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 3>} {
+// expected-error @+1 {{'mtp.round' op expected at most max_nodes = 3 tree nodes, got 4}}
+mtp.round @r {
+  %drafts = mtp.draft_tree [-1, 0, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %h: tensor<?x8xf32>, %rows: !mtp.rows):
+    %w = mtp.weight "head" : tensor<16x8xf32>
+    %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %h : tensor<?x16xf32>, tensor<?x8xf32>
+  } : tensor<?x3xi32>
+  %logits, %hidden = mtp.verify %drafts tree [-1, 0, 0, 0] {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "embed" : tensor<16x8xf32>
+    %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+    %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
+  } : (tensor<?x3xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
+  %count, %picks = mtp.accept %drafts, %logits exact tree [-1, 0, 0, 0] {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x3xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
+  mtp.commit %count, %picks, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
+}
+}
+
+// round_c6
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 3>} {
+// expected-error @+1 {{'mtp.round' op expected max_nodes = max_k + 1 = 2, or none, where drafts are no tree, got 3}}
+mtp.round @r {
+  %drafts = mtp.draft_chain {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "bigrams" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x?xi32>
+}
+}
+
+// -----
+
+// round_c6
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{'mtp.round' op expected k from 0 to max_k = 2, got -1}}
 mtp.round @r k -1 {
@@ -448,5 +489,32 @@ mtp.round @r k -1 {
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{'mtp.round' op expected k from 0 to max_k = 2, got 3}}
 mtp.round @r k 3 {
+}
+}
+
+// -----
+
+// round_c7
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 9>} {
+// expected-error @+1 {{'mtp.round' op expected a k with nodes}}
+mtp.round @r nodes 3 {
+}
+}
+
+// -----
+
+// round_c7
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 9>} {
+// expected-error @+1 {{'mtp.round' op expected nodes from k + 1 to 8, got 9}}
+mtp.round @r k 1 nodes 9 {
+}
+}
+
+// -----
+
+// round_c7
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16, max_nodes = 9>} {
+// expected-error @+1 {{'mtp.round' op expected nodes from k + 1 to 9, got 2}}
+mtp.round @r k 2 nodes 2 {
 }
 }

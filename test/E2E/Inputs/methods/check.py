@@ -16,7 +16,12 @@ import target
 import weights
 
 MAX_K = {"lookup": 4, "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
-         "eagle": 4, "early": 4, "between": 4, "wide": 3, "topology": 4}
+         "eagle": 4, "eagle26": 4, "early": 4, "between": 4, "wide": 3, "topology": 4,
+         "lookahead": 10}
+# Of a deep tree not every k.
+SOME_K = {"lookahead": (1, 4, 10)}
+# Pages for little more than one of the sequences, and a round's nodes.
+PAGES = {"lookahead": 22}
 LENGTH = 40
 PARENTS = [-1, 0, 0, 1, 2]
 SMALL_TREE = [-1, 0, 0, 1]
@@ -44,12 +49,16 @@ def lookup_round(tokens, n, k, temperature):
     return kept, 0 if seen == n else k
 
 
+def depths_of(parents):
+    depths = [0]
+    for parent in parents[1:]:
+        depths.append(depths[parent] + 1)
+    return depths
+
+
 def depth(parents, k):
     """Of a tree's first k + 1 nodes: the drafts that one path has."""
-    depths = [0]
-    for parent in parents[1:k + 1]:
-        depths.append(depths[parent] + 1)
-    return max(depths)
+    return max(depths_of(parents[:k + 1]))
 
 
 def best(row, without=None):
@@ -110,6 +119,55 @@ def chain_round(draft):
     return play
 
 
+EAGLE_TREE = [-1, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 5, 5, 6, 6, 7, 8, 15, 15, 16, 20]
+
+
+def eagle26_round(tokens, n, k, temperature):
+    """Here k is the depth of the tree, and its nodes are as many as are so deep."""
+    nodes = sum(of <= k for of in depths_of(EAGLE_TREE))
+    ahead = tuple(tokens[n + 1:n + 1 + k])
+    return drafters.eagle_tree(tuple(tokens[:n + 1]), ahead, EAGLE_TREE[:nodes],
+                               temperature), k
+
+
+class Lookahead:
+    """Goes with the rounds of one sequence after the other: what it guessed in a round it
+    needs in the next. Guess i is node 37 + i, twelve runs of three are before them."""
+    PARENTS = ([-1] + [parent for run in range(12) for parent in (0, 3 * run + 1, 3 * run + 2)]
+               + [0] + list(range(37, 44)) + list(range(37, 45)) + list(range(45, 53)))
+
+    def __init__(self):
+        self.text = None
+
+    def begin(self, tokens):
+        self.text, self.guesses, self.runs, self.next = tokens, [-1] * 24, {}, {}
+
+    def __call__(self, tokens, n, k, temperature):
+        if self.text is not tokens:
+            self.begin(tokens)
+        guesses = [guess if guess >= 0 else (i * 13 + tokens[n]) % 64
+                   for i, guess in enumerate(self.guesses)]
+        drafts = [None] + self.runs.get(tokens[n], [-1] * 36) + guesses
+        kept = {0: 0}
+        for node in range(1, 51 + k):
+            above = kept.get(self.PARENTS[node], k)
+            position = n + 1 + above
+            if above < k and position < len(tokens) and drafts[node] == tokens[position]:
+                kept[node] = above + 1
+        self.move_up(tokens[:n + 1], guesses, k, temperature)
+        return max(kept.values()), k
+
+    def move_up(self, known, guesses, k, temperature):
+        for c in range(k - 2):
+            run = [guesses[c], guesses[8 + c], guesses[16 + c]]
+            row = known + guesses[:c] + run
+            run.append(target.pick(target.logits_behind(row), temperature, len(row) - 1))
+            self.guesses[c], self.guesses[8 + c], self.guesses[16 + c] = run[1:]
+            own, at = self.runs.setdefault(run[0], [-1] * 36), self.next.get(run[0], 0)
+            own[3 * at:3 * at + 3] = run[1:]
+            self.next[run[0]] = (at + 1) % 12
+
+
 SHAPES = [[-1, 0, 1, 2, 3], [-1, 0, 0, 0, 0], [-1] * 5, [-1, 0, 0, 1, 2]]
 
 
@@ -160,6 +218,8 @@ def check(name, artifact):
               "reduced": small_tree_round(weights.REDUCED),
               "walked": small_tree_round(None),
               "eagle": chain_round(drafters.eagle),
+              "eagle26": eagle26_round,
+              "lookahead": Lookahead(),
               "wide": chain_round(drafters.wide),
               "early": chain_round(drafters.early_exit),
               "between": chain_round(between_drafts),
@@ -170,11 +230,11 @@ def check(name, artifact):
         plain = run(artifact, prompts, 0, temperature, length=LENGTH + MAX_K[name])
         longer = [s["output_ids"] for s in plain["sequences"]]
         outputs = [output[:LENGTH] for output in longer]
-        for k in range(1, MAX_K[name] + 1):
+        for k in SOME_K.get(name, range(1, MAX_K[name] + 1)):
             got = run(artifact, prompts, k, temperature)
             assert [s["output_ids"] for s in got["sequences"]] == outputs, (temperature, batch, k)
-            # Preempted: pages for little more than one of the sequences.
-            tight = run(artifact, prompts, k, temperature, "--kv-pages", "14")
+            tight = run(artifact, prompts, k, temperature, "--kv-pages",
+                        str(PAGES.get(name, 14)))
             assert [s["output_ids"] for s in tight["sequences"]] == outputs, (temperature, batch, k)
             if batch == 4:
                 assert tight["preemptions"] > 0, tight

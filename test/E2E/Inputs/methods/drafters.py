@@ -42,7 +42,26 @@ class Chain:
         return drafts
 
 
+    def follow(self, known, ahead, parents, temperature):
+        """How many of the tokens `ahead` a tree of drafts has: the longest path of it
+        that begins with these."""
+        entries, state = self.entries(known)
+        n, node, kept = len(known) - 1, 0, 0
+        while kept < len(ahead):
+            logits, siblings = product(WEIGHTS["head"], state), []
+            for child in (c for c, parent in enumerate(parents) if c and parent == node):
+                siblings.append(target.pick(logits, temperature, n + kept, without=siblings))
+                if siblings[-1] == ahead[kept]:
+                    break
+            else:
+                return kept
+            node, kept = child, kept + 1
+            entries, state = self.step(siblings[-1], state, n + kept - 1, entries)
+        return kept
+
+
 eagle = Chain(lambda made: made[-1]).draft
+eagle_tree = Chain(lambda made: made[-1]).follow
 wide = Chain(lambda made: product(WEIGHTS["fuse"], made[0] + made[1])).draft
 
 
