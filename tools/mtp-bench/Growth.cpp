@@ -30,7 +30,7 @@ Growth bench::growthWithRows(const Results &results, const Options &options) {
   GrowthLine slots = {"one row a slot", {}};
   GrowthLine drafts = {"one slot, k + 1 rows", {}};
   for (const Point *point : rowPoints(results, options)) {
-    uint32_t rows = point->batch * (point->k + 1);
+    uint32_t rows = point->rows();
     auto add = [&](GrowthLine &line) {
       addPoint(line, rows, *point, results.rates, options.estimate,
                /*targetOnly=*/true);

@@ -60,7 +60,7 @@ static void addPoint(JsonWriter &json, const Point &p, const Results &r,
   json.field("batch", p.batch);
   json.field("k", p.k);
   json.field("context", p.context);
-  json.field("rows", p.batch * (p.k + 1));
+  json.field("rows", p.rows());
   json.field("live_rows", p.liveRows);
   json.field("rounds", p.rounds);
   json.field("fastest_came_again", p.isSettled());

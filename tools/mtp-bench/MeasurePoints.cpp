@@ -68,8 +68,9 @@ PointRunner::PointRunner(Rig &rig, const Options &options, Point &point)
   // the most to refresh.
   if (rates.empty())
     rates.assign(point.k, 1.0);
+  point.nodes = rig.programs().nodes(point.k);
   point.program = rig.programs().decode(point.batch, point.k,
-                                        uint64_t(point.context) + point.k + 1);
+                                        uint64_t(point.context) + point.nodes);
   const Program &program = rig.programAt(point.program);
   point.hasExperts = hasExperts(rig.plan(), program);
   point.boundBytes = boundWeightBytes(rig.plan(), program);

@@ -66,7 +66,8 @@ static Status generate(Rig &rig, const Options &options, PromptRun &run) {
   rig.activate(run.batch);
   std::vector<double> rounds;
   for (uint32_t made = 0; made < options.tokens;) {
-    uint64_t positions = options.ids.size() + made + run.k + 1;
+    uint64_t positions =
+        options.ids.size() + made + rig.programs().nodes(run.k);
     uint32_t program = rig.programs().decode(run.batch, run.k, positions);
     MTP_ASSIGN_OR_RETURN(double seconds, rig.run(program, run.batch));
     rounds.push_back(seconds);

@@ -94,8 +94,8 @@ std::vector<const Point *> bench::rowPoints(const Results &results,
       points.push_back(&point);
   std::stable_sort(points.begin(), points.end(),
                    [](const Point *a, const Point *b) {
-                     uint32_t rowsA = a->batch * (a->k + 1);
-                     uint32_t rowsB = b->batch * (b->k + 1);
+                     uint32_t rowsA = a->rows();
+                     uint32_t rowsB = b->rows();
                      return rowsA != rowsB ? rowsA < rowsB : a->k < b->k;
                    });
   return points;

@@ -32,6 +32,9 @@ struct Point {
   uint32_t k = 0;
   uint32_t context = 0;
   uint32_t program = 0;
+  /// Rows of a slot; 0: a chain's.
+  uint32_t nodes = 0;
+  uint32_t rows() const { return batch * (nodes ? nodes : k + 1); }
 
   /// Rows that lived in the last of the rounds, which may be fewer than it has.
   double liveRows = 0;

@@ -58,7 +58,7 @@ Status Rig::start(uint32_t slots, uint32_t threads, bool pin,
                   float temperature) {
   const EnvelopeInfo &e = *loaded->envelope();
   // FORMAT.md: a table holds the context and a round beyond it.
-  pagesPerSlot = (e.maxContext + e.maxK + e.pageTokens) / e.pageTokens;
+  pagesPerSlot = (e.maxContext + e.maxNodes - 1 + e.pageTokens) / e.pageTokens;
   CpuOptions options;
   options.threads = threads;
   options.pin = pin;
@@ -198,7 +198,7 @@ Result<double> Rig::runRounds(uint32_t index, uint32_t n, uint32_t rounds) {
 
 double Rig::liveRows(uint32_t index, uint32_t n, uint32_t rounds) {
   if (table.places(index, n).bytes == 0)
-    return double(n) * (programAt(index).k + 1) * rounds;
+    return double(n) * programAt(index).windowRows() * rounds;
   Result<std::vector<uint64_t>> rows = host->liveRows();
   note(rows.status());
   return rows ? double(std::accumulate(rows->begin(), rows->begin() + n,

@@ -96,7 +96,7 @@ static void addRows(Text &text, const Results &r, const Options &o) {
     double ratio =
         one ? ratioOf(point->targetSeconds, one->targetSeconds, o.estimate)
             : std::nan("");
-    uint32_t rows = point->batch * (point->k + 1);
+    uint32_t rows = point->rows();
     text.add("%6u %6u %3u %7.3f %11s %6.1f %6.0f %7.1f %%", rows, point->batch,
              point->k, seconds * 1e3, orDash(ratio, "%.2f").c_str(),
              point->bytes(true) / seconds * 1e-9,
