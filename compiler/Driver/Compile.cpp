@@ -1,15 +1,14 @@
 //===- Compile.cpp - model.mlir to model.bin ------------------------------===//
 
 #include "compiler/Driver/Compile.h"
+#include "compiler/Driver/Imports.h"
 #include "compiler/Driver/OutputCheck.h"
-#include "compiler/Driver/SourceCheck.h"
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "compiler/Weights/WeightPacker.h"
 #include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
 #include "runtime/schema/ArtifactFormat.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -55,10 +54,7 @@ OwningOpRef<ModuleOp> compiler::parseModel(MLIRContext &context,
     return report("cannot read '" + path + "': " + buffer.getError().message());
   if (Status status = checkKind((*buffer)->getBuffer()); !status.isOk())
     return report(path + ": " + std::string(status.message()));
-  if (Status status = checkSource((*buffer)->getBuffer()); !status.isOk())
-    return report(path + ": " + std::string(status.message()));
-  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
-  return parseSourceFile<ModuleOp>(sources, &context);
+  return parseWithImports(context, sources, std::move(*buffer), path);
 }
 
 /// Where the fault lies in a flag or a path, no line of the module is named.
@@ -159,7 +155,7 @@ static Status openInputs(ModuleOp module, const std::string &folder,
     MTP_ASSIGN_OR_RETURN(inputs.tokenizer, buildTokenizerTables(tokenizer));
     llvm::append_range(files, findTokenizerFiles(tokenizer));
   }
-  files.push_back(options.input);
+  llvm::append_range(files, options.inputs);
   return checkOutput(options.output, files);
 }
 

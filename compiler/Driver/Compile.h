@@ -21,8 +21,9 @@ struct CompileOptions {
   /// between that and the artifact there may be one only.
   llvm::ArrayRef<std::unique_ptr<Target>> targets;
   LoweringOptions lowering;
-  /// The module's file, which the artifact must not replace.
-  std::string input;
+  /// The module's file and those that it imports, which the artifact must not
+  /// replace.
+  std::vector<std::string> inputs;
   /// The artifact's path; used by the artifact phase alone.
   std::string output;
   WriteOptions write;

@@ -70,6 +70,13 @@ static LogicalResult lowerPair(FromT op, LoweringContext &context) {
   return success();
 }
 
+static LogicalResult lowerSilu(SiluOp op, LoweringContext &context) {
+  context.map(op.getResult(),
+              context.call<exec::SiluOp>(op.getLoc(), op.getType(),
+                                         context.lookup(op.getX())));
+  return success();
+}
+
 static LogicalResult lowerTakeRows(TakeRowsOp op, LoweringContext &context) {
   context.map(op.getResult(),
               context.call<exec::GatherRowsOp>(op.getLoc(), op.getType(),
@@ -87,5 +94,6 @@ void mlir::mtp::addRowLowerings(Lowerings &lowerings) {
   lowerings.add(lowerConcat);
   lowerings.add(lowerPair<AddOp, exec::AddOp>);
   lowerings.add(lowerPair<SwigluOp, exec::SwigluOp>);
+  lowerings.add(lowerSilu);
   lowerings.add(lowerTakeRows);
 }

@@ -3,12 +3,14 @@
 // Applications carry a context (weight prefix, cache, layer) that the callee's
 // body needs. Inlining is by context, not by symbol: the body is cloned and the
 // clone's weights, attentions and further applications get the context at once,
-// so a work list of applications is all the state there is.
+// so a work list of applications is all the state there is. Functions that
+// leave widths open get them when all is inlined (OpenWidths.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
+#include "passes/model/OpenWidths.h"
 #include "passes/support/Calls.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -146,9 +148,11 @@ static void specialize(Operation *op, const Context &context,
     worklist.push_back(makeApply(op, context));
 }
 
-/// Inlines `call`, whose callee has one block.
+/// Inlines `call`, whose callee has one block. Casts stand where the call said
+/// other types of results.
 static void inlineCall(Operation *call, func::FuncOp callee,
-                       SmallVectorImpl<Operation *> &worklist) {
+                       SmallVectorImpl<Operation *> &worklist,
+                       DenseSet<Operation *> &casts) {
   Context context = getContext(call);
   Block &body = callee.getBody().front();
   IRMapping mapping;
@@ -158,11 +162,20 @@ static void inlineCall(Operation *call, func::FuncOp callee,
   for (Operation &op : body.without_terminator())
     clones.push_back(builder.clone(op, mapping));
   SmallVector<Value> results;
-  for (Value value : body.getTerminator()->getOperands())
-    results.push_back(mapping.lookupOrDefault(value));
+  for (auto [value, said] : llvm::zip_equal(body.getTerminator()->getOperands(),
+                                            call->getResultTypes())) {
+    Value given = mapping.lookupOrDefault(value);
+    if (given.getType() != said) {
+      auto cast = UnrealizedConversionCastOp::create(builder, call->getLoc(),
+                                                     said, given);
+      casts.insert(cast);
+      given = cast.getResult(0);
+    }
+    results.push_back(given);
+  }
   call->replaceAllUsesWith(results);
   for (Operation *clone : clones)
-    specialize(clone, context, worklist);
+    clone->walk([&](Operation *op) { specialize(op, context, worklist); });
   call->erase();
 }
 
@@ -175,6 +188,7 @@ LogicalResult InlineLayersPass::inlineInto(Operation *root,
     if (getCallee(op))
       worklist.push_back(op);
   });
+  DenseSet<Operation *> casts;
   size_t inlined = 0, inlinedOps = 0;
   while (!worklist.empty()) {
     Operation *call = worklist.pop_back_val();
@@ -190,10 +204,10 @@ LogicalResult InlineLayersPass::inlineInto(Operation *root,
     }
     if (callee.isPrivate())
       callees.insert(callee);
-    inlineCall(call, callee, worklist);
+    inlineCall(call, callee, worklist, casts);
     ++numInlined;
   }
-  return success();
+  return refineWidths(root, casts);
 }
 
 /// After all inlining keys are absolute; say so without the slash.

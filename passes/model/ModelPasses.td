@@ -71,7 +71,8 @@ def InlineLayersPass : Pass<"mtp-inline-layers", "mlir::ModuleOp"> {
     Inlines every `mtp.apply` and `func.call` of the round and of exported
     functions. Weight keys become absolute, without the slash; attention gets
     the cache and layer of the innermost application that names one. Private
-    functions are erased. Afterwards the round's regions are flat.
+    functions are erased. Afterwards the round's regions are flat. Widths that a
+    function leaves open follow from the operands of its call.
   }];
   let statistics = [
     Statistic<"numInlined", "layers-inlined", "applications inlined">,

@@ -129,6 +129,7 @@ const Case cases[] = {
      {3}},
     {"add", "width = 5, a_stride = 7, b_stride = 6, y_stride = 9", {3}},
     {"swiglu", "width = 21", {3}},
+    {"silu", "width = 21, x_stride = 23, y_stride = 25", {3}},
     {"concat", "a_width = 5, b_width = 9, a_stride = 6, y_stride = 20", {3}},
     {"copy_cols",
      "width = 5, x_stride = 9, y_stride = 8, x_offset = 2, y_offset = 3",

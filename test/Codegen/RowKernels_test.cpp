@@ -445,6 +445,56 @@ TEST(Swiglu, KeepsSpecialValues) {
 }
 
 namespace {
+class SiluOf : public testing::TestWithParam<int> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Widths, SiluOf, testing::Values(1, 50, 1027),
+                         testing::PrintToStringParamName());
+
+TEST_P(SiluOf, IsThatOfSwiglu) {
+  int width = GetParam();
+  forTargets([&](const TestTarget &target) {
+    const int stride = width + 3;
+    Kernel kernel(target, "silu",
+                  "width = " + std::to_string(width) +
+                      ", x_stride = " + std::to_string(stride));
+    Kernel gates(target, "swiglu", "width = " + std::to_string(width));
+    auto x = randomFloats(20 * stride, 1, 6.0f);
+    auto run = [&](int first, int count, Split split) {
+      Guarded<float> in(rowsOf(x, stride, first, count));
+      Guarded<float> out(size_t(count) * width);
+      kernel.run({in.data(), out.data()}, {count}, split);
+      return out.values();
+    };
+    expectRowInvariant(20, width, run, 7);
+    std::vector<float> y = run(0, 20, Split::Whole);
+    for (int r = 0; r < 20; ++r) {
+      Guarded<float> gate(std::vector<float>(x.begin() + r * stride,
+                                             x.begin() + r * stride + width));
+      Guarded<float> up(std::vector<float>(width, 1.0f)), same(width);
+      gates.run({gate.data(), up.data(), same.data()}, {1});
+      for (int i = 0; i < width; ++i) {
+        ASSERT_EQ(y[r * width + i], same[i]);
+        ASSERT_NEAR(y[r * width + i], silu(x[r * stride + i]), 2e-6);
+      }
+    }
+  });
+}
+
+TEST(Silu, KeepsSpecialValues) {
+  forTargets([](const TestTarget &target) {
+    Kernel kernel(target, "silu", "width = 5");
+    Guarded<float> x({NAN, INFINITY, -200.0f, 0.0f, 200.0f}), y(5);
+    kernel.run({x.data(), y.data()}, {1});
+    EXPECT_TRUE(std::isnan(y[0]));
+    EXPECT_EQ(y[1], INFINITY);
+    EXPECT_EQ(y[2], 0.0f);
+    EXPECT_EQ(y[3], 0.0f);
+    EXPECT_EQ(y[4], 200.0f);
+  });
+}
+
+namespace {
 class ArgmaxOf : public testing::TestWithParam<int> {};
 } // namespace
 

@@ -71,6 +71,24 @@ func.func @take(%x: tensor<3x2xf32>, %index: tensor<2xi32>) -> tensor<2x2xf32> {
 }
 
 // silu(0) = 0, silu(1) = 1 / (1 + e^-1).
+// RUN: mtp-run %t/m.bin --function=@silu --input="1x2xf32=[[0,1]]" --expected-output="1x2xf32=[[0,0.73105858]]" --tolerance=1e-6
+func.func @silu(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
+  %y = mtp.silu %x : tensor<1x2xf32>
+  return %y : tensor<1x2xf32>
+}
+
+// One function for all widths.
+// RUN: mtp-run %t/m.bin --function=@gates --input="1x2xf32=[[0,1]]" --input="1x1xf32=[[1]]" --expected-output="1x2xf32=[[0,0.73105858]]" --expected-output="1x1xf32=[[0.73105858]]" --tolerance=1e-6
+func.func private @gate(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %s = mtp.silu %x : tensor<?x?xf32>
+  return %s : tensor<?x?xf32>
+}
+func.func @gates(%x: tensor<1x2xf32>, %z: tensor<1x1xf32>) -> (tensor<1x2xf32>, tensor<1x1xf32>) {
+  %a = mtp.apply @gate(%x) : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %b = mtp.apply @gate(%z) : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  return %a, %b : tensor<1x2xf32>, tensor<1x1xf32>
+}
+
 // RUN: mtp-run %t/m.bin --function=@swiglu --input="1x2xf32=[[0,1]]" --input="1x2xf32=[[5,2]]" --expected-output="1x2xf32=[[0,1.46211716]]" --tolerance=1e-6
 func.func @swiglu(%gate: tensor<1x2xf32>, %up: tensor<1x2xf32>) -> tensor<1x2xf32> {
   %y = mtp.swiglu %gate, %up : tensor<1x2xf32>

@@ -21,6 +21,8 @@
 // CHECK-NEXT: %[[A:.*]] = exec.columns %[[Y]][8 to 16]
 // CHECK-NEXT: %[[B:.*]] = exec.columns %[[Y]][16 to 24]
 // CHECK-NEXT: %[[S:.*]] = exec.add %[[A]], %[[B]] :
+// CHECK-NEXT: %[[U:.*]] = exec.silu %[[B]] :
+// CHECK: exec.output "u" %[[U]]
 // CHECK: exec.output "s" %[[S]]
 // Who must have whole rows gets a copy.
 // CHECK: %[[C:.*]] = exec.copy %[[A]] :
@@ -36,6 +38,8 @@ exec.program @views function {
   %a = mtp.slice %kvs cols 0 to 8 : tensor<4x16xf32> -> tensor<4x8xf32>
   %b = mtp.slice %kvs cols 8 to 16 : tensor<4x16xf32> -> tensor<4x8xf32>
   %s = mtp.add %a, %b : tensor<4x8xf32>
+  %u = mtp.silu %b : tensor<4x8xf32>
+  exec.output "u" %u : tensor<4x8xf32>
   exec.output "s" %s : tensor<4x8xf32>
   exec.output "c" %a : tensor<4x8xf32>
 }

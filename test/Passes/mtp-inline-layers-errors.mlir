@@ -34,3 +34,41 @@ func.func @main(%x: tensor<4x8xf32>, %s: tensor<4xi32>) {
        : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func private @gate(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %s = mtp.silu %x : tensor<?x?xf32>
+  return %s : tensor<?x?xf32>
+}
+func.func @main(%x: tensor<?x8xf32>) -> tensor<?x16xf32> {
+  // expected-error @+1 {{expected a result of 'tensor<?x16xf32>' from the callee, got 'tensor<?x8xf32>'}}
+  %y = mtp.apply @gate(%x) : (tensor<?x8xf32>) -> tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}
+
+// -----
+
+// Nobody says the width.
+func.func private @gate(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  // expected-error @+1 {{'mtp.silu' op expected a static width of the rows, got 'tensor<?x?xf32>'}}
+  %s = mtp.silu %x : tensor<?x?xf32>
+  return %s : tensor<?x?xf32>
+}
+func.func @main(%x: tensor<?x?xf32>) {
+  %y = mtp.apply @gate(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+// What follows must be right, as if it had been written.
+func.func private @project(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  // expected-error @+1 {{'mtp.linear' op expected width 4 of the operand, got 'tensor<?x8xf32>'}}
+  %y = mtp.linear %x, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+func.func @main(%x: tensor<?x8xf32>, %w: tensor<16x4xf32>) {
+  %y = mtp.apply @project(%x, %w) : (tensor<?x8xf32>, tensor<16x4xf32>) -> tensor<?x16xf32>
+  return
+}

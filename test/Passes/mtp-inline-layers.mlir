@@ -101,3 +101,42 @@ mtp.round @body {
   mtp.output "picks" %x : tensor<?xi32>
 }
 }
+
+// -----
+
+// What a function leaves open follows from the operands, through calls and loops.
+// CHECK-LABEL: func.func @widths
+// CHECK: %[[S:.*]] = mtp.silu %{{.*}} : tensor<?x8xf32>
+// CHECK: %[[N:.*]] = mtp.rms_norm %[[S]], %{{.*}} : tensor<?x8xf32>, tensor<8xf32>
+// CHECK: %[[L:.*]] = mtp.linear %[[N]], %{{.*}} : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+// CHECK: %[[A:.*]] = scf.for {{.*}} iter_args(%[[B:.*]] = %[[L]]) -> (tensor<?x16xf32>) {
+// CHECK: mtp.silu %[[B]] : tensor<?x16xf32>
+// CHECK: %[[C:.*]] = mtp.concat %[[A]], %[[N]] : tensor<?x16xf32>, tensor<?x8xf32> -> tensor<?x24xf32>
+// CHECK: %[[T:.*]] = mtp.silu %{{.*}} : tensor<?x24xf32>
+// CHECK-NOT: cast
+// CHECK: return %[[C]], %[[T]] : tensor<?x24xf32>, tensor<?x24xf32>
+func.func private @gate(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %s = mtp.silu %x : tensor<?x?xf32>
+  return %s : tensor<?x?xf32>
+}
+func.func private @block(%x: tensor<?x?xf32>, %norm: tensor<?xf32>, %w: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %s = func.call @gate(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %n = mtp.rms_norm %s, %norm eps 1.0e-6 : tensor<?x?xf32>, tensor<?xf32>
+  %l = mtp.linear %n, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+  %a = scf.for %i = %c0 to %c2 step %c1 iter_args(%b = %l) -> (tensor<?x?xf32>) {
+    %g = func.call @gate(%b) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    scf.yield %g : tensor<?x?xf32>
+  }
+  %c = mtp.concat %a, %n : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+  return %c : tensor<?x?xf32>
+}
+func.func @widths(%x: tensor<?x8xf32>) -> (tensor<?x24xf32>, tensor<?x24xf32>) {
+  %norm = mtp.weight "norm" : tensor<8xf32>
+  %w = mtp.weight "w" : tensor<16x8xf32>
+  %y = mtp.apply @block(%x, %norm, %w) : (tensor<?x8xf32>, tensor<8xf32>, tensor<16x8xf32>) -> tensor<?x24xf32>
+  %z = mtp.apply @gate(%y) : (tensor<?x24xf32>) -> tensor<?x24xf32>
+  return %y, %z : tensor<?x24xf32>, tensor<?x24xf32>
+}

@@ -1,10 +1,11 @@
 //===- mtp-opt.cpp - Run passes on a module -------------------------------===//
 //
 // Registers our dialects and passes and the few upstream dialects that they
-// use; all else is MlirOptMain.
+// use, and takes what a file imports; all else is MlirOptMain.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Driver/Imports.h"
 #include "dialects/Exec/IR/ExecDialect.h"
 #include "dialects/MTP/IR/MTPDialect.h"
 #include "dialects/MTP/IR/MTPOps.h"
@@ -72,15 +73,38 @@ static void registerDebugOnly() {
 }
 #endif
 
+/// The text of the module with what it imports: MLIR's driver parses text by
+/// itself. Null after an error.
+static std::unique_ptr<llvm::MemoryBuffer>
+resolveImports(const mlir::DialectRegistry &registry,
+               std::unique_ptr<llvm::MemoryBuffer> buffer) {
+  mlir::MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
+  auto module = mtp::compiler::parseWithImports(context, sources,
+                                                std::move(buffer), input);
+  if (!module)
+    return nullptr;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
+  return llvm::MemoryBuffer::getMemBufferCopy(text, input);
+}
+
+static mlir::DialectRegistry makeRegistry() {
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::exec::ExecDialect, mlir::func::FuncDialect,
+                  mlir::mtp::MTPDialect>();
+  mlir::mtp::registerControlDialects(registry);
+  return registry;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
 #ifndef NDEBUG
   registerDebugOnly();
 #endif
-  mlir::DialectRegistry registry;
-  registry.insert<mlir::exec::ExecDialect, mlir::func::FuncDialect,
-                  mlir::mtp::MTPDialect>();
-  mlir::mtp::registerControlDialects(registry);
+  mlir::DialectRegistry registry = makeRegistry();
   mlir::mtp::registerMTPPasses();
   mlir::registerCSEPass();
   mlir::registerCanonicalizerPass();
@@ -96,6 +120,13 @@ int main(int argc, char **argv) {
       mlir::openInputFile(input, &message);
   if (!buffer)
     return fail(message);
+  // Standard input has no folder, and of several modules none has the file.
+  if (input != "-" && config.inputSplitMarker().empty() &&
+      buffer->getBuffer().contains("mtp.import")) {
+    buffer = resolveImports(registry, std::move(buffer));
+    if (!buffer)
+      return mtp::kFailure;
+  }
   auto run = [&](llvm::raw_ostream &stream) {
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(stream, std::move(buffer), registry, config));

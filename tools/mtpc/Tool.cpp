@@ -2,6 +2,7 @@
 
 #include "tools/mtpc/Tool.h"
 #include "compiler/Driver/Compile.h"
+#include "compiler/Driver/Imports.h"
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Driver/PlanReport.h"
 #include "mlir/IR/AsmState.h"
@@ -22,14 +23,6 @@ namespace {
 
 int fail(const llvm::Twine &message, mtp::ExitCode code = mtp::kFailure) {
   return mtp::toolError("mtpc", message, code);
-}
-
-/// The folder that the module's paths are relative to.
-std::string folderOf(const std::string &path) {
-  if (path == "-")
-    return ".";
-  llvm::StringRef parent = llvm::sys::path::parent_path(path);
-  return parent.empty() ? "." : parent.str();
 }
 
 /// An error of a flag stands at the module; nobody wants to read all of that
@@ -108,7 +101,9 @@ CompileOptions Run::compileOptions() {
   options.dumpFolder = invocation.dumpFolder;
   options.targets = invocation.targets;
   options.lowering = invocation.lowering;
-  options.input = invocation.input;
+  for (unsigned i = 1; i <= sources.getNumBuffers(); ++i)
+    options.inputs.push_back(
+        sources.getMemoryBuffer(i)->getBufferIdentifier().str());
   options.output = invocation.output;
   options.randomWeights = invocation.randomWeights;
   options.write.threads = invocation.jobs;

@@ -42,6 +42,25 @@ static void emitSwiglu(KernelBuilder &kb, exec::SwigluKernelAttr kernel) {
   });
 }
 
+/// y[r] = silu(x[r]). buffers: x, y. params: M.
+static void emitSiluRows(KernelBuilder &kb, exec::SiluKernelAttr kernel) {
+  int64_t width = kernel.getWidth();
+  int64_t xStride = strideOr(kernel.getXStride(), width);
+  int64_t yStride = strideOr(kernel.getYStride(), width);
+  kb.forTasks([&](Value row) {
+    Value x = kb.at(kb.buffer(0), row, xStride * 4);
+    Value y = kb.at(kb.buffer(1), row, yStride * 4);
+    kb.mapChunks(
+        width,
+        [&](Value first, Value mask) {
+          return Values{kb.loadLanes(kb.f32Type(), kb.at(x, first, 4), mask)};
+        },
+        [&](Value first, Value mask, ValueRange loaded) {
+          kb.storeLanes(emitSilu(kb, loaded[0]), kb.at(y, first, 4), mask);
+        });
+  });
+}
+
 /// y[r] = x[r] + bias. buffers: x, bias, y. params: M.
 static void emitAddBias(KernelBuilder &kb, exec::AddBiasKernelAttr kernel) {
   int64_t width = kernel.getWidth();
@@ -110,6 +129,7 @@ static const RowKernel kinds[] = {
     elementKernel(emitAdd),
     elementKernel(emitAddBias),
     elementKernel(emitSwiglu),
+    elementKernel(emitSiluRows),
     rowKernel(emitConcat, /*scratch=*/nullptr, concatItems),
     elementKernel(emitCopyCols),
     elementKernel(emitTakeRows)};

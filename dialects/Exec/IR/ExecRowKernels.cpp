@@ -62,6 +62,11 @@ void SwigluKernelAttr::describe(ContractWriter &w) const {
   describePair(w, *this);
 }
 
+void SiluKernelAttr::describe(ContractWriter &w) const {
+  w.rows(w.p0, getXStride(), getWidth());          // x
+  w.rows(w.p0, getYStride(), getWidth()).result(); // y
+}
+
 void ConcatKernelAttr::describe(ContractWriter &w) const {
   int64_t a = getAWidth(), b = getBWidth();
   w.rows(w.p0, getAStride(), a);              // a

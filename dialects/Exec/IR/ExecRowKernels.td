@@ -67,6 +67,12 @@ def Exec_SwigluKernel : Exec_PairOfRows<"Swiglu", "swiglu"> {
   let description = "Buffers: gates, ups, y.";
 }
 
+def Exec_SiluKernel : Exec_Kernel<"Silu", "silu", 1, "Rows", (ins
+    Exec_Size:$width, Exec_Stride:$x_stride, Exec_Stride:$y_stride)> {
+  let summary = "x / (1 + e^-x)";
+  let description = "Buffers: x, y.";
+}
+
 def Exec_ConcatKernel : Exec_Kernel<"Concat", "concat", 1, "Rows", (ins
     Exec_Size:$a_width, Exec_Size:$b_width, Exec_Stride:$a_stride,
     Exec_Stride:$b_stride, Exec_Stride:$y_stride)> {

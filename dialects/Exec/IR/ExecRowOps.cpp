@@ -125,6 +125,13 @@ KernelAttrInterface SwigluOp::makeKernel() {
   return makePair<SwigluKernelAttr>(*this);
 }
 
+KernelAttrInterface SiluOp::makeKernel() {
+  ColumnView x = viewOf(getX());
+  return SiluKernelAttr::get(
+      getContext(),
+      {.width = x.width, .x_stride = x.stride, .y_stride = x.width});
+}
+
 LogicalResult ConcatOp::verify() {
   int64_t width = columnsOf(getA()) + columnsOf(getB());
   if (columnsOf(getY()) != width) // C2

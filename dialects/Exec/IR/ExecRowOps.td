@@ -186,6 +186,20 @@ def Exec_SwigluOp : Exec_PairOp<"swiglu"> {
   }];
 }
 
+def Exec_SiluOp : Exec_CallOp<"silu", [Exec_SameShape<["x", "y"]>]> {
+  let summary = "The SiLU of rows";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.silu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    - (C1) y has x's shape.
+  }];
+  let inputs = (ins Exec_Rows:$x);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x";
+}
+
 def Exec_ConcatOp : Exec_CallOp<"concat", [Exec_SameRows<["a", "b", "y"]>]> {
   let summary = "Put the columns of b behind those of a";
   let description = [{

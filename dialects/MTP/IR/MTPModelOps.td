@@ -37,6 +37,29 @@ def MTP_WeightsOp : MTP_Op<"weights", [HasParent<"::mlir::ModuleOp">]> {
   let hasVerifier = 1;
 }
 
+def MTP_ImportOp : MTP_Op<"import", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "Take functions from another file";
+  let description = [{
+    The path is relative to the file that holds the module. The file is a module
+    that verifies by itself. The functions come as private ones, and with them
+    what they name: functions, which get another name where theirs is taken, and
+    caches, states and vocabularies, which the module may declare in the same
+    form. Nothing else of the file is read. Who reads a file resolves this op:
+    passes never see it.
+
+    ```mlir
+    mtp.import "drafters/eagle.mlir" [@step, @keep]
+    ```
+
+    Constraints:
+    - (C1) the path is relative, not empty, and does not climb with "..".
+    - (C2) at least one function is named, and each once.
+  }];
+  let arguments = (ins StrAttr:$file, FlatSymbolRefArrayAttr:$functions);
+  let assemblyFormat = "$file $functions attr-dict";
+  let hasVerifier = 1;
+}
+
 def MTP_WeightOp : MTP_ModelOp<"weight"> {
   let summary = "Read a weight by its key";
   let description = [{
@@ -257,6 +280,24 @@ def MTP_SwigluOp : MTP_ModelOp<"swiglu", [SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
+def MTP_SiluOp : MTP_ModelOp<"silu", [SameOperandsAndResultType]> {
+  let summary = "The SiLU of an activation";
+  let description = [{
+    `y = x / (1 + e^-x)`.
+
+    ```mlir
+    %y = mtp.silu %x : tensor<?x512xf32>
+    ```
+
+    Constraints:
+    - (C1) the width is static.
+  }];
+  let arguments = (ins MTP_Activation:$x);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = "$x attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 def MTP_ApplyOp : MTP_Op<"apply",
     [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Call a function with a weight prefix and a cache layer";
@@ -264,7 +305,8 @@ def MTP_ApplyOp : MTP_Op<"apply",
     Like `func.call`, and it says where the callee's relative weight keys start
     and which layer of which cache its attention uses. Prefixes nest: an apply
     inside the callee adds its own after this one, unless it starts with `/`.
-    An apply without a cache uses its caller's.
+    An apply without a cache uses its caller's. Where the callee leaves a width
+    open (`tensor<?x?xf32>`) the types here may say it.
 
     ```mlir
     %y = mtp.apply @dense_layer(%x, %rows) weights "model.layers.0."
@@ -273,7 +315,8 @@ def MTP_ApplyOp : MTP_Op<"apply",
 
     Constraints:
     - (C1) the callee is a func.func of this module.
-    - (C2) operand and result types are the callee's.
+    - (C2) operand and result types are the callee's, but for widths that it
+      leaves open.
     - (C3) the cache is an mtp.cache of this module that has the layer.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee,

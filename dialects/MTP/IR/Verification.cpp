@@ -3,6 +3,7 @@
 #include "dialects/MTP/IR/Verification.h"
 #include "runtime/schema/Limits.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
@@ -57,6 +58,19 @@ FailureOr<int64_t> mlir::mtp::staticWidth(Operation *op, StringRef what,
     return failure();
   }
   return width;
+}
+
+bool mlir::mtp::hasOpenWidths(Operation *op) {
+  auto func = op->getParentOfType<func::FuncOp>();
+  auto isOpen = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<FloatType>(tensor.getElementType()) &&
+           tensor.getRank() > 0 &&
+           ShapedType::isDynamic(tensor.getShape().back());
+  };
+  return func && func.isPrivate() &&
+         (llvm::any_of(op->getOperandTypes(), isOpen) ||
+          llvm::any_of(op->getResultTypes(), isOpen));
 }
 
 LogicalResult mlir::mtp::expectWidth(Operation *op, StringRef what, Value value,
@@ -195,7 +209,7 @@ LogicalResult mlir::mtp::verifyVocabularyUse(Operation *op,
                                              SymbolTableCollection &symbols,
                                              FlatSymbolRefAttr name,
                                              int64_t columns) {
-  if (!name)
+  if (!name || hasOpenWidths(op))
     return success();
   auto vocabulary = symbols.lookupNearestSymbolFrom<VocabularyOp>(op, name);
   if (!vocabulary)

@@ -16,6 +16,11 @@ namespace mlir::mtp {
 /// Columns of the last dimension, reporting if they are dynamic.
 FailureOr<int64_t> staticWidth(Operation *op, StringRef what, Value value);
 
+/// Whether a width of `op` is open and need not be known: in a private
+/// function, whose callers say it. What is inlined of it is verified with its
+/// widths.
+bool hasOpenWidths(Operation *op);
+
 /// `what` has the width `expected`.
 LogicalResult expectWidth(Operation *op, StringRef what, Value value,
                           int64_t expected);

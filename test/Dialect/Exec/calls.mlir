@@ -105,6 +105,8 @@ exec.program @rows function {
   %y3 = exec.add %c, %c : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: exec.swiglu %[[C]], %[[C]] :
   %y4 = exec.swiglu %c, %c : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: exec.silu %[[C]] :
+  %y8 = exec.silu %c : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: exec.concat %[[X]], %[[C]] :
   %y5 = exec.concat %x, %c : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<4x24xf32>
   // CHECK: exec.copy %[[C]] :

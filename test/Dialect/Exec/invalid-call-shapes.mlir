@@ -324,6 +324,15 @@ exec.program @p function {
 
 // -----
 
+// silu_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.silu' op failed to verify that all of {x, y} have same shape}}
+  %r = exec.silu %x : (tensor<4x16xf32>) -> tensor<4x8xf32>
+}
+
+// -----
+
 // swiglu_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>

@@ -37,6 +37,24 @@ mtp.weights files ["/a.safetensors"]
 
 // -----
 
+// import_c1
+// expected-error @+1 {{'mtp.import' op expected a relative path that does not climb, got '../eagle.mlir'}}
+mtp.import "../eagle.mlir" [@step]
+
+// -----
+
+// import_c2
+// expected-error @+1 {{'mtp.import' op expected a function at least}}
+mtp.import "eagle.mlir" []
+
+// -----
+
+// import_c2
+// expected-error @+1 {{'mtp.import' op expected every function once, got @step again}}
+mtp.import "eagle.mlir" [@step, @keep, @step]
+
+// -----
+
 func.func @weight_c1() {
   // expected-error @+1 {{'mtp.weight' op expected a key, got '/'}}
   %0 = mtp.weight "/" : tensor<8xf32>
@@ -252,6 +270,14 @@ func.func @add_c1(%x: tensor<?x?xf32>) {
 
 // -----
 
+func.func @silu_c1(%x: tensor<?x?xf32>) {
+  // expected-error @+1 {{'mtp.silu' op expected a static width of the rows, got 'tensor<?x?xf32>'}}
+  %0 = mtp.silu %x : tensor<?x?xf32>
+  return
+}
+
+// -----
+
 func.func @swiglu_c1(%x: tensor<?x?xf32>) {
   // expected-error @+1 {{'mtp.swiglu' op expected a static width of the rows, got 'tensor<?x?xf32>'}}
   %0 = mtp.swiglu %x, %x : tensor<?x?xf32>
@@ -273,6 +299,17 @@ func.func private @layer(tensor<?x8xf32>) -> tensor<?x8xf32>
 func.func @apply_c2(%x: tensor<?x16xf32>) {
   // expected-error @+1 {{'mtp.apply' op expected type '(tensor<?x8xf32>) -> tensor<?x8xf32>', got '(tensor<?x16xf32>) -> tensor<?x16xf32>'}}
   %0 = mtp.apply @layer(%x) : (tensor<?x16xf32>) -> tensor<?x16xf32>
+  return
+}
+
+// -----
+
+// A width that the callee says is no other one, and rows are the callee's.
+// expected-note @+1 {{the callee is here}}
+func.func private @layer(tensor<?x8xf32>, tensor<?x?xf32>)
+func.func @apply_c2_open(%x: tensor<4x8xf32>, %y: tensor<4x16xf32>) {
+  // expected-error @+1 {{'mtp.apply' op expected type '(tensor<?x8xf32>, tensor<?x?xf32>) -> ()', got '(tensor<4x8xf32>, tensor<4x16xf32>) -> ()'}}
+  mtp.apply @layer(%x, %y) : (tensor<4x8xf32>, tensor<4x16xf32>) -> ()
   return
 }
 

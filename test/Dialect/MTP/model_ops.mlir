@@ -56,6 +56,8 @@ func.func private @rows_one_by_one(%tokens: tensor<?xi32>, %rows: !mtp.rows,
   %a = mtp.add %l, %lb : tensor<?x256xf32>
   // CHECK: mtp.swiglu %{{.*}}, %{{.*}} : tensor<?x256xf32>
   %u = mtp.swiglu %a, %lb : tensor<?x256xf32>
+  // CHECK: mtp.silu %{{.*}} : tensor<?x256xf32>
+  %su = mtp.silu %u : tensor<?x256xf32>
   // CHECK: mtp.argmax %{{.*}} : tensor<?x256xf32> -> tensor<?xi32>
   %i = mtp.argmax %u : tensor<?x256xf32> -> tensor<?xi32>
   // CHECK: mtp.take_rows %{{.*}}, %{{.*}} : tensor<?x256xf32>, tensor<?xi32> -> tensor<?x256xf32>

@@ -265,6 +265,7 @@ RUN = {
     "linear": run_linear,
     "add": lambda op: add(*op.operands),
     "swiglu": lambda op: gate(*op.operands),
+    "silu": lambda op: gate(*op.operands, [[1.0] * len(row) for row in op.operands[0]]),
     "rope": run_rope,
     "attention": run_attention,
     "mla_attention": run_mla_attention,

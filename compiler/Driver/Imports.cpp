@@ -1,0 +1,248 @@
+//===- Imports.cpp - Models that take functions from other files ----------===//
+//
+// A file is a module that verifies by itself once its own imports are resolved,
+// so it is parsed without verification first. Of it come the functions that an
+// mtp.import names and, over all uses of symbols, what they need: functions,
+// which no other file sees and whose names give way, and caches, states and
+// vocabularies, which are the importing module's too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Driver/Imports.h"
+#include "compiler/Driver/SourceCheck.h"
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <map>
+
+using namespace mtp;
+using namespace mlir;
+using mlir::mtp::ImportOp;
+
+/// More than any library has; files that import each other over and over would
+/// only exhaust the machine.
+static constexpr size_t kMaxImported = 4096;
+
+namespace {
+
+/// The symbols of a module that imports; null for functions that it will have.
+using Names = llvm::StringMap<Operation *>;
+
+class Importer {
+public:
+  Importer(MLIRContext &context, llvm::SourceMgr &sources)
+      : context(context), sources(sources) {}
+
+  /// Says that the file is being read, so that none may import it.
+  void begin(llvm::StringRef path) { files[path.str()] = {}; }
+
+  /// Parses and verifies a file with what it imports.
+  OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> text,
+                              const std::string &path);
+
+private:
+  LogicalResult resolve(ModuleOp module, const std::string &folder);
+  FailureOr<ModuleOp> open(ImportOp import, const std::string &folder);
+  FailureOr<llvm::SetVector<Operation *>> findNeeded(ImportOp import,
+                                                     ModuleOp library);
+  LogicalResult take(ImportOp import, ModuleOp library, Names &names);
+
+  MLIRContext &context;
+  llvm::SourceMgr &sources;
+  /// The files by their real paths; null while they are read.
+  std::map<std::string, OwningOpRef<ModuleOp>> files;
+  size_t numImported = 0;
+};
+
+} // namespace
+
+std::string compiler::folderOf(llvm::StringRef path) {
+  llvm::StringRef parent =
+      path == "-" ? "" : llvm::sys::path::parent_path(path);
+  return parent.empty() ? "." : parent.str();
+}
+
+OwningOpRef<ModuleOp> Importer::parse(std::unique_ptr<llvm::MemoryBuffer> text,
+                                      const std::string &path) {
+  if (Status status = compiler::checkSource(text->getBuffer());
+      !status.isOk()) {
+    emitError(UnknownLoc::get(&context)) << path << ": " << status.message();
+    return {};
+  }
+  // The parser reads the first buffer, and diagnostics look in all of them.
+  llvm::SourceMgr own;
+  own.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(*text),
+                         llvm::SMLoc());
+  sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
+  auto module = parseSourceFile<ModuleOp>(own, config);
+  if (!module || failed(resolve(*module, compiler::folderOf(path))) ||
+      failed(verify(*module)))
+    return {};
+  return module;
+}
+
+/// Reads the file that `import` names, unless that has been done.
+FailureOr<ModuleOp> Importer::open(ImportOp import, const std::string &folder) {
+  llvm::SmallString<256> path(folder == "." ? "" : folder), real;
+  llvm::sys::path::append(path, import.getFile());
+  auto fail = [&](const std::string &reason) {
+    import.emitOpError("cannot read '") << path << "': " << reason;
+    return failure();
+  };
+  if (std::error_code error = llvm::sys::fs::real_path(path, real))
+    return fail(error.message());
+  if (!llvm::sys::fs::is_regular_file(real))
+    return fail("expected a file");
+  auto [at, isNew] = files.try_emplace(real.str().str());
+  if (!isNew) {
+    if (at->second)
+      return *at->second;
+    return import.emitOpError("expected no cycle of files, got '")
+           << path << "' again";
+  }
+  auto text = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!text)
+    return fail(text.getError().message());
+  at->second = parse(std::move(*text), path.str().str());
+  if (!at->second) {
+    files.erase(at);
+    return failure();
+  }
+  return *at->second;
+}
+
+/// The functions that are named and all that they use, in the order in which it
+/// is found.
+FailureOr<llvm::SetVector<Operation *>> Importer::findNeeded(ImportOp import,
+                                                             ModuleOp library) {
+  SymbolTable symbols(library);
+  llvm::SetVector<Operation *> needed;
+  for (auto name : import.getFunctions().getAsRange<FlatSymbolRefAttr>()) {
+    auto func = symbols.lookup<func::FuncOp>(name.getAttr());
+    if (!func || func.isExternal()) {
+      return import.emitOpError("expected a function ")
+             << name << " in '" << import.getFile() << "', got none";
+    }
+    needed.insert(func);
+  }
+  for (size_t i = 0; i < needed.size(); ++i)
+    needed[i]->walk([&](Operation *op) {
+      op->getAttrDictionary().walk([&](SymbolRefAttr use) {
+        if (Operation *used = symbols.lookup(use.getRootReference()))
+          needed.insert(used);
+      });
+    });
+  numImported += needed.size();
+  if (numImported > kMaxImported) {
+    return import.emitOpError("expected at most ")
+           << kMaxImported << " symbols of other files";
+  }
+  return needed;
+}
+
+/// Whether two caches, states or vocabularies are one. Functions never are.
+static bool isSame(Operation *a, Operation *b) {
+  return a && !isa<func::FuncOp>(a) && a->getName() == b->getName() &&
+         a->getAttrDictionary() == b->getAttrDictionary();
+}
+
+/// A name that neither the module nor `copy` has, by the file's.
+static StringAttr freeName(ImportOp import, StringAttr name, const Names &names,
+                           ModuleOp copy) {
+  std::string stem = llvm::sys::path::stem(import.getFile()).str();
+  std::string base = stem + "." + name.str(), own = base;
+  for (size_t i = 0; names.contains(own) || copy.lookupSymbol(own); ++i)
+    own = base + "." + std::to_string(i);
+  return StringAttr::get(name.getContext(), own);
+}
+
+/// Gives the functions of `copy` behind the named ones names that are free.
+static LogicalResult renameHelpers(ImportOp import, ModuleOp copy,
+                                   const Names &names) {
+  for (auto func : copy.getOps<func::FuncOp>()) {
+    StringAttr name = func.getSymNameAttr();
+    bool isNamed =
+        llvm::is_contained(import.getFunctions(), FlatSymbolRefAttr::get(name));
+    if (isNamed || !names.contains(name))
+      continue;
+    StringAttr own = freeName(import, name, names, copy);
+    if (failed(SymbolTable::replaceAllSymbolUses(name, own, copy)))
+      return func.emitOpError("expected uses that can be renamed");
+    func.setSymNameAttr(own);
+  }
+  return success();
+}
+
+/// Puts what `import` names, and what that needs, in front of it.
+LogicalResult Importer::take(ImportOp import, ModuleOp library, Names &names) {
+  auto needed = findNeeded(import, library);
+  if (failed(needed))
+    return failure();
+  OwningOpRef<ModuleOp> copy = ModuleOp::create(import.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(copy->getBody());
+  for (Operation *op : *needed)
+    builder.clone(*op);
+  if (failed(renameHelpers(import, *copy, names)))
+    return failure();
+  for (Operation &op : llvm::make_early_inc_range(*copy->getBody())) {
+    StringAttr name = SymbolTable::getSymbolName(&op);
+    Operation *&own = names[name];
+    if (own && !isSame(own, &op)) {
+      return import.emitOpError("expected @")
+             << name.getValue() << " as '" << import.getFile()
+             << "' declares it, got another one";
+    }
+    if (own)
+      continue;
+    if (auto func = dyn_cast<func::FuncOp>(op))
+      func.setPrivate();
+    op.moveBefore(import);
+    own = &op;
+  }
+  return success();
+}
+
+/// Takes what all imports of the module name.
+LogicalResult Importer::resolve(ModuleOp module, const std::string &folder) {
+  auto imports = llvm::to_vector(module.getOps<ImportOp>());
+  if (imports.empty())
+    return success();
+  Names names;
+  for (Operation &op : *module.getBody())
+    if (auto name =
+            op.getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName()))
+      names[name] = &op;
+  // Names that are asked for give way to none, and others to them.
+  for (ImportOp import : imports) {
+    if (failed(verify(import)))
+      return failure();
+    for (auto name : import.getFunctions().getAsRange<FlatSymbolRefAttr>())
+      if (!names.try_emplace(name.getValue(), nullptr).second) {
+        return import.emitOpError("expected no other ")
+               << name << " in the module";
+      }
+  }
+  for (ImportOp import : imports) {
+    FailureOr<ModuleOp> library = open(import, folder);
+    if (failed(library) || failed(take(import, *library, names)))
+      return failure();
+    import.erase();
+  }
+  return success();
+}
+
+OwningOpRef<ModuleOp>
+compiler::parseWithImports(MLIRContext &context, llvm::SourceMgr &sources,
+                           std::unique_ptr<llvm::MemoryBuffer> text,
+                           const std::string &path) {
+  Importer importer(context, sources);
+  llvm::SmallString<256> real;
+  if (!llvm::sys::fs::real_path(path, real))
+    importer.begin(real);
+  return importer.parse(std::move(text), path);
+}

@@ -1,0 +1,153 @@
+//===- OpenWidths.cpp - Functions of any width ----------------------------===//
+//
+// A private function may leave widths open (tensor<?x?xf32>). Where it is
+// inlined its operands have widths, and what is made of them follows: ops are
+// gone through in order, so that an op's operands have their types by then.
+// What stays open the verifiers of the ops refuse, which know no open width
+// outside of private functions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/model/OpenWidths.h"
+#include "dialects/MTP/IR/MTPOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::mtp;
+
+/// Whether `value` is rows of a width that is not known.
+static bool isOpen(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 2 && type.getElementType().isF32() &&
+         type.isDynamicDim(1);
+}
+
+static int64_t sumOfWidths(ValueRange parts) {
+  int64_t sum = 0;
+  for (Value part : parts) {
+    int64_t width = widthOf(part);
+    if (width < 0)
+      return -1;
+    sum += width;
+  }
+  return sum;
+}
+
+/// The result's width, -1 where an operand leaves it open.
+static int64_t widthOfAttention(AttentionOp op) {
+  int64_t heads = op.getHeads(), kvHeads = op.getKvHeads();
+  if (std::optional<int64_t> prefix = op.getValuePrefix())
+    return heads * *prefix;
+  int64_t width = op.getV() ? widthOf(op.getV()) : -1;
+  return width < 0 || kvHeads < 1 ? -1 : heads * (width / kvHeads);
+}
+
+/// The width of the rows that `op` makes, as its operands say it; -1 where they
+/// do not.
+static int64_t inferWidth(Operation *op) {
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case<AddOp, ConcatRowsOp, ExcludeOp, MaskFirstOp, ProbabilitiesOp,
+            RmsNormOp, RopeOp, SiluOp, SwigluOp, TakeRowsOp>(
+          [](Operation *op) { return widthOf(op->getOperand(0)); })
+      .Case([](ConcatOp op) { return sumOfWidths(op.getInputs()); })
+      .Case([](SliceOp op) -> int64_t { return op.getEnd() - op.getBegin(); })
+      .Case([](EmbedOp op) { return widthOf(op.getTable()); })
+      .Case([](LinearOp op) -> int64_t {
+        auto weight = cast<RankedTensorType>(op.getWeight().getType());
+        return weight.isDynamicDim(0) ? -1 : weight.getDimSize(0);
+      })
+      .Case([](AttentionOp op) { return widthOfAttention(op); })
+      .Default([](Operation *) -> int64_t { return -1; });
+}
+
+/// The operand that has a row for each one that `op` makes; null if none has.
+static Value operandOfRows(Operation *op) {
+  if (auto take = dyn_cast<TakeRowsOp>(op))
+    return take.getIndex();
+  return isa<ConcatRowsOp>(op) ? Value() : op->getOperand(0);
+}
+
+static void refineResult(Operation *op) {
+  if (op->getNumResults() != 1 || !isOpen(op->getResult(0)))
+    return;
+  int64_t width = inferWidth(op);
+  if (width <= 0)
+    return;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  int64_t rows = type.getDimSize(0);
+  if (Value like = operandOfRows(op); like && ShapedType::isDynamic(rows))
+    rows = cast<RankedTensorType>(like.getType()).getDimSize(0);
+  op->getResult(0).setType(type.clone({rows, width}));
+}
+
+/// Of a value that was open: it has the type of what it stands for.
+static void follow(Value value, Value source) {
+  if (isOpen(value))
+    value.setType(source.getType());
+}
+
+/// What a call said of a result is what the callee gives, or leaves it open.
+static LogicalResult settle(Operation &cast) {
+  Value source = cast.getOperand(0), said = cast.getResult(0);
+  follow(said, source);
+  if (said.getType() != source.getType()) {
+    return emitError(cast.getLoc(), "expected a result of ")
+           << said.getType() << " from the callee, got " << source.getType();
+  }
+  said.replaceAllUsesWith(source);
+  cast.erase();
+  return success();
+}
+
+namespace {
+class Refiner {
+public:
+  explicit Refiner(const DenseSet<Operation *> &casts) : casts(casts) {}
+
+  LogicalResult refineRegions(Operation &op);
+
+private:
+  LogicalResult refineOp(Operation &op);
+
+  const DenseSet<Operation *> &casts;
+};
+} // namespace
+
+LogicalResult Refiner::refineRegions(Operation &op) {
+  for (Region &region : op.getRegions())
+    for (Block &block : region)
+      for (Operation &inner : llvm::make_early_inc_range(block))
+        if (failed(refineOp(inner)))
+          return failure();
+  return success();
+}
+
+LogicalResult Refiner::refineOp(Operation &op) {
+  if (casts.contains(&op))
+    return settle(op);
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (loop)
+    for (auto [carried, init] :
+         llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
+      follow(carried, init);
+  if (failed(refineRegions(op)))
+    return failure();
+  if (loop) {
+    for (auto [result, init] :
+         llvm::zip_equal(loop.getResults(), loop.getInitArgs()))
+      follow(result, init);
+  } else if (auto branch = dyn_cast<scf::IfOp>(op);
+             branch && branch.getNumResults()) {
+    for (auto [result, yielded] :
+         llvm::zip_equal(branch.getResults(), branch.thenYield().getOperands()))
+      follow(result, yielded);
+  }
+  refineResult(&op);
+  return success();
+}
+
+LogicalResult mlir::mtp::refineWidths(Operation *root,
+                                      const DenseSet<Operation *> &casts) {
+  return Refiner(casts).refineRegions(*root);
+}

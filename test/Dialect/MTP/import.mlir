@@ -1,0 +1,5 @@
+// Who reads a file resolves its imports, but those of standard input.
+// RUN: mtp-opt --verify-roundtrip < %s | FileCheck %s
+
+// CHECK: mtp.import "drafters/eagle.mlir" [@step, @keep]
+mtp.import "drafters/eagle.mlir" [@step, @keep]
