@@ -67,7 +67,8 @@ private:
     return registry;
   }
 
-  mlir::LogicalResult checkPrintable();
+  std::vector<std::string> readFiles();
+  mlir::LogicalResult checkPrintable(const std::vector<std::string> &files);
   CompileOptions compileOptions();
   mlir::LogicalResult compile(mlir::ModuleOp module);
   mlir::LogicalResult print(mlir::ModuleOp module);
@@ -83,13 +84,21 @@ private:
 
 } // namespace
 
+/// The module's file and those that it imports.
+std::vector<std::string> Run::readFiles() {
+  std::vector<std::string> files;
+  for (unsigned i = 1; i <= sources.getNumBuffers(); ++i)
+    files.push_back(sources.getMemoryBuffer(i)->getBufferIdentifier().str());
+  return files;
+}
+
 /// Says why the module cannot be printed, before anything is done.
-mlir::LogicalResult Run::checkPrintable() {
+mlir::LogicalResult Run::checkPrintable(const std::vector<std::string> &files) {
   const std::string &path = invocation.output;
   if (!invocation.printsModule() || path.empty() || path == "-" ||
       path == "/dev/null")
     return mlir::success();
-  mtp::Status status = checkOutput(path, {{invocation.input}});
+  mtp::Status status = checkOutput(path, files);
   if (!status.isOk())
     fail(llvm::StringRef(status.message()));
   return mlir::success(status.isOk());
@@ -101,9 +110,7 @@ CompileOptions Run::compileOptions() {
   options.dumpFolder = invocation.dumpFolder;
   options.targets = invocation.targets;
   options.lowering = invocation.lowering;
-  for (unsigned i = 1; i <= sources.getNumBuffers(); ++i)
-    options.inputs.push_back(
-        sources.getMemoryBuffer(i)->getBufferIdentifier().str());
+  options.inputs = readFiles();
   options.output = invocation.output;
   options.randomWeights = invocation.randomWeights;
   options.write.threads = invocation.jobs;
@@ -159,11 +166,12 @@ mlir::LogicalResult Run::print(mlir::ModuleOp module) {
 }
 
 mlir::LogicalResult Run::run() {
-  if (failed(checkPrintable()))
+  if (failed(checkPrintable({invocation.input})))
     return mlir::failure();
   mlir::OwningOpRef<mlir::ModuleOp> module =
       parseModel(context, sources, invocation.input);
-  if (!module || failed(compile(*module)))
+  if (!module || failed(checkPrintable(readFiles())) ||
+      failed(compile(*module)))
     return mlir::failure();
   return print(*module);
 }
