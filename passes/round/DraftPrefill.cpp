@@ -3,6 +3,7 @@
 #include "passes/round/DraftPrefill.h"
 #include "passes/round/RoundExpansion.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -65,27 +66,28 @@ LogicalResult mlir::mtp::expandDraftPrefill(Operation *op,
 // Drafters in core ops
 //===----------------------------------------------------------------------===//
 
-static Value rowsOfAttention(Operation *op) {
-  if (auto attention = dyn_cast<AttentionOp>(op))
-    return attention.getRows();
-  if (auto attention = dyn_cast<MlaAttentionOp>(op))
-    return attention.getRows();
-  return Value();
+/// The rows of whose op there are entries of a cache then; null if it makes
+/// none.
+static Value rowsOfEntries(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<AttentionOp, MlaAttentionOp, CacheAppendOp>(
+          [](auto op) { return op.getRows(); })
+      .Default([](Operation *) { return Value(); });
 }
 
-/// The ops of the region that `refresh` stands in which attend with its rows,
-/// and those that they are made of.
+/// The ops of the region that `refresh` stands in which make entries of its
+/// rows, and those that they are made of.
 static FailureOr<llvm::SetVector<Operation *>> findRun(RefreshOp refresh) {
   llvm::SetVector<Operation *> run;
   SmallVector<Operation *> pending;
   for (Operation &op : *refresh->getBlock())
-    if (rowsOfAttention(&op) == refresh.getRows())
+    if (rowsOfEntries(&op) == refresh.getRows())
       pending.push_back(&op);
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();
     if (!run.insert(op))
       continue;
-    bool attends = rowsOfAttention(op) == refresh.getRows();
+    bool makesEntries = rowsOfEntries(op) == refresh.getRows();
     for (Value operand : op->getOperands()) {
       Operation *made = operand.getDefiningOp();
       bool isGiven = made == refresh && operand != refresh.getAnchor() &&
@@ -94,7 +96,7 @@ static FailureOr<llvm::SetVector<Operation *>> findRun(RefreshOp refresh) {
         continue;
       pending.push_back(made);
     }
-    if (op == refresh || (!attends && !isMemoryEffectFree(op))) {
+    if (op == refresh || (!makesEntries && !isMemoryEffectFree(op))) {
       InFlightDiagnostic diag = refresh.emitOpError(
           "expected an mtp.prefill in the module, since a prompt does not have "
           "what is read beside tokens, rows and hidden states");

@@ -501,9 +501,11 @@ mtp.round @groups {
 // CHECK: %[[T:.*]], %[[ROWS:.*]] = mtp.prompt_rows :
 // CHECK: %[[X:.*]] = mtp.embed %[[T]]
 // CHECK: mtp.attention %[[X]], %[[X]], %[[X]], %[[ROWS]]
+// CHECK: mtp.cache_append %[[X]], %[[ROWS]] into @made[0]
 // CHECK: mtp.commit
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.cache @kv layers 1 entry 16 : bf16
+mtp.cache @made layers 1 entry 8 : bf16
 mtp.state @kept[max_k + 1, 8] : f32
 mtp.round @core {
   %slots = mtp.slots : tensor<?xi32>
@@ -516,6 +518,7 @@ mtp.round @core {
     %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
     %y = mtp.attention %e, %e, %e, %rows heads 1 kv_heads 1 scale 1.0 cache @kv[0]
          : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    mtp.cache_append %e, %rows into @made[0] at 0 : tensor<?x8xf32>
     %kept = mtp.read_state @kept of %slots rows %k : tensor<?xi32> -> tensor<?x8xf32>
     mtp.write_state %kept, @kept of %slots : tensor<?x8xf32>, tensor<?xi32>
     %last = scf.for %i = %c0 to %k step %c1 iter_args(%a = %next) -> (tensor<?xi32>) {
