@@ -16,11 +16,11 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// Whether `value` is rows of a width that is not known.
+/// Whether `value` is rows, perhaps in groups, of a width that is not known.
 static bool isOpen(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getRank() == 2 && type.getElementType().isF32() &&
-         type.isDynamicDim(1);
+  return type && type.getRank() >= 2 && type.getElementType().isF32() &&
+         ShapedType::isDynamic(type.getShape().back());
 }
 
 static int64_t sumOfWidths(ValueRange parts) {
@@ -48,7 +48,7 @@ static int64_t widthOfAttention(AttentionOp op) {
 static int64_t inferWidth(Operation *op) {
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case<AddOp, ConcatRowsOp, ExcludeOp, MaskFirstOp, ProbabilitiesOp,
-            RmsNormOp, RopeOp, SiluOp, SwigluOp, TakeRowsOp>(
+            RegroupOp, RmsNormOp, RopeOp, SiluOp, SwigluOp, TakeRowsOp>(
           [](Operation *op) { return widthOf(op->getOperand(0)); })
       .Case([](ConcatOp op) { return sumOfWidths(op.getInputs()); })
       .Case([](SliceOp op) -> int64_t { return op.getEnd() - op.getBegin(); })
@@ -65,7 +65,7 @@ static int64_t inferWidth(Operation *op) {
 static Value operandOfRows(Operation *op) {
   if (auto take = dyn_cast<TakeRowsOp>(op))
     return take.getIndex();
-  return isa<ConcatRowsOp>(op) ? Value() : op->getOperand(0);
+  return isa<ConcatRowsOp, RegroupOp>(op) ? Value() : op->getOperand(0);
 }
 
 static void refineResult(Operation *op) {
@@ -75,10 +75,11 @@ static void refineResult(Operation *op) {
   if (width <= 0)
     return;
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  int64_t rows = type.getDimSize(0);
-  if (Value like = operandOfRows(op); like && ShapedType::isDynamic(rows))
-    rows = cast<RankedTensorType>(like.getType()).getDimSize(0);
-  op->getResult(0).setType(type.clone({rows, width}));
+  SmallVector<int64_t> shape(type.getShape());
+  if (Value like = operandOfRows(op); like && ShapedType::isDynamic(shape[0]))
+    shape[0] = cast<RankedTensorType>(like.getType()).getDimSize(0);
+  shape.back() = width;
+  op->getResult(0).setType(type.clone(shape));
 }
 
 /// Of a value that was open: it has the type of what it stands for.

@@ -36,7 +36,9 @@ SHORT = ["--max-context=64", "--prefill-chunk=16"]
 ALONE, DRAFTED = SHORT + ["--max-batch=36"], SHORT + ["--max-batch=12", "-k=2"]
 TREE = "[-1, 0, 0, 1]"
 V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe".split()
-METHODS = "lookup branches rejection siblings topology".split()
+METHODS = "lookup branches rejection siblings topology eagle_tree eagle2 dflash".split()
+# What methods import.
+FUNCTIONS = ["two_branches.mlir", "beam.mlir"]
 
 
 class Job(typing.NamedTuple):
@@ -237,10 +239,13 @@ def build_module(args, name, parts, script, weights):
     """Compiles a module of the files `parts` of Inputs, with weights that a script there
     writes, for the CPU and the simulated GPU."""
     parts = [HERE / "Inputs" / part for part in parts]
+    functions = [HERE / "Inputs" / "methods" / function for function in FUNCTIONS]
     script, artifact = HERE / "Inputs" / script, args.out / f"{name}.bin"
     if artifact.exists() and artifact.stat().st_mtime > newest(
-            [__file__, *parts, script, compiler_for(args, BOTH)]):
+            [__file__, *parts, *functions, script, compiler_for(args, BOTH)]):
         return
+    for function in functions:
+        (args.out / function.name).write_text(function.read_text())
     run(sys.executable, script, args.out / weights)
     text = "".join(part.read_text() for part in parts)
     source = args.out / f"{name}.mlir"

@@ -211,16 +211,18 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"dsv3-int8.sim", kQuantised, true},
         Plans{"dsv3-int4.sim", kExact}, Plans{"kimi-tree.sim", kRounded},
         Plans{"lookup", kExact}, Plans{"branches", kExact, true},
-        Plans{"siblings", kExact, true}, Plans{"topology", kExact, true}),
+        Plans{"siblings", kExact, true}, Plans{"topology", kExact, true},
+        Plans{"eagle_tree", kExact}, Plans{"eagle2", kExact},
+        Plans{"dflash", kExact}),
     nameOf);
 
-INSTANTIATE_TEST_SUITE_P(Models, GpuPages,
-                         testing::Values(Plans{"llama-gqa.sim", 0},
-                                         Plans{"mimo-tree.sim", 0},
-                                         Plans{"dsv3-chain-mtp2.sim", 0},
-                                         Plans{"lookup", 0},
-                                         Plans{"topology", 0}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Models, GpuPages,
+    testing::Values(Plans{"llama-gqa.sim", 0}, Plans{"mimo-tree.sim", 0},
+                    Plans{"dsv3-chain-mtp2.sim", 0}, Plans{"lookup", 0},
+                    Plans{"topology", 0}, Plans{"eagle2", 0},
+                    Plans{"dflash", 0}),
+    nameOf);
 
 // A context that grows from rounds for short rows to those in which blocks
 // share positions, of two parts then. The other slot's row has one. Kernels'

@@ -270,7 +270,11 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfDrafters,
                          testing::Values(OnDevice{"lookup", DeviceKind::Cpu},
                                          OnDevice{"branches", DeviceKind::Cpu},
-                                         OnDevice{"topology", DeviceKind::Cpu}),
+                                         OnDevice{"topology", DeviceKind::Cpu},
+                                         OnDevice{"eagle_tree",
+                                                  DeviceKind::Cpu},
+                                         OnDevice{"eagle2", DeviceKind::Cpu},
+                                         OnDevice{"dflash", DeviceKind::Cpu}),
                          nameOf);
 
 #ifdef MTP_E2E_CUDASIM
@@ -284,6 +288,9 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"mimo-tree.sim", DeviceKind::Cuda},
                     OnDevice{"lookup", DeviceKind::Cuda},
                     OnDevice{"branches", DeviceKind::Cuda},
-                    OnDevice{"topology", DeviceKind::Cuda}),
+                    OnDevice{"topology", DeviceKind::Cuda},
+                    OnDevice{"eagle_tree", DeviceKind::Cuda},
+                    OnDevice{"eagle2", DeviceKind::Cuda},
+                    OnDevice{"dflash", DeviceKind::Cuda}),
     nameOf);
 #endif

@@ -16,8 +16,8 @@ import target
 import weights
 
 MAX_K = {"lookup": 4, "branches": 4, "siblings": 5, "reduced": 3, "walked": 3,
-         "eagle": 4, "eagle26": 4, "early": 4, "between": 4, "wide": 3, "topology": 4,
-         "lookahead": 10}
+         "eagle": 4, "eagle26": 4, "eagle_tree": 10, "eagle2": 16, "dflash": 5, "heads": 3,
+         "early": 4, "between": 4, "wide": 3, "topology": 4, "lookahead": 10}
 # Of a deep tree not every k.
 SOME_K = {"lookahead": (1, 4, 10)}
 # Pages for little more than one of the sequences, and a round's nodes.
@@ -126,8 +126,7 @@ def eagle26_round(tokens, n, k, temperature):
     """Here k is the depth of the tree, and its nodes are as many as are so deep."""
     nodes = sum(of <= k for of in depths_of(EAGLE_TREE))
     ahead = tuple(tokens[n + 1:n + 1 + k])
-    return drafters.eagle_tree(tuple(tokens[:n + 1]), ahead, EAGLE_TREE[:nodes],
-                               temperature), k
+    return drafters.eagle26(tuple(tokens[:n + 1]), ahead, EAGLE_TREE[:nodes], temperature), k
 
 
 class Lookahead:
@@ -166,6 +165,23 @@ class Lookahead:
             own, at = self.runs.setdefault(run[0], [-1] * 36), self.next.get(run[0], 0)
             own[3 * at:3 * at + 3] = run[1:]
             self.next[run[0]] = (at + 1) % 12
+def deepest(drafts, parents, tokens, n):
+    """How deep the deepest node is whose whole path is what comes."""
+    kept = {0: 0}
+    for node in range(1, len(drafts)):
+        above = kept.get(parents[node])
+        position = n + 1 + above if above is not None else len(tokens)
+        if position < len(tokens) and drafts[node] == tokens[position]:
+            kept[node] = above + 1
+    return max(kept.values())
+
+
+def tree_round(draft):
+    """A round of a tree, whose drafts and parents `draft` makes of the known tokens."""
+    def play(tokens, n, k, temperature):
+        drafts, parents = draft(tuple(tokens[:n + 1]), k, temperature)
+        return deepest(drafts, parents, tokens, n), depth(parents, k)
+    return play
 
 
 SHAPES = [[-1, 0, 1, 2, 3], [-1, 0, 0, 0, 0], [-1] * 5, [-1, 0, 0, 1, 2]]
@@ -189,14 +205,7 @@ def topology_round(tokens, n, k, temperature):
     else:
         likelier = draft(best, n + 1)
         drafts += [best, draft(best, n + 1, [likelier]), likelier]
-    # The deepest node whose whole path is what comes.
-    kept = {0: 0}
-    for node in range(1, k + 1):
-        above = kept.get(parents[node])
-        position = n + 1 + above if above is not None else len(tokens)
-        if position < len(tokens) and drafts[node] == tokens[position]:
-            kept[node] = above + 1
-    return max(kept.values()), depth(parents, k)
+    return deepest(drafts[:k + 1], parents, tokens, n), depth(parents, k)
 
 
 def expected(method, prompt, output, k, temperature):
@@ -220,6 +229,10 @@ def check(name, artifact):
               "eagle": chain_round(drafters.eagle),
               "eagle26": eagle26_round,
               "lookahead": Lookahead(),
+              "eagle_tree": tree_round(drafters.eagle_tree),
+              "eagle2": tree_round(drafters.eagle2),
+              "heads": chain_round(drafters.heads),
+              "dflash": chain_round(drafters.dflash),
               "wide": chain_round(drafters.wide),
               "early": chain_round(drafters.early_exit),
               "between": chain_round(between_drafts),

@@ -5,6 +5,8 @@ round must be what it would have made of these from the start. Standard library 
 """
 
 import functools
+import math
+import typing
 
 import target
 from target import WEIGHTS, product
@@ -41,7 +43,6 @@ class Chain:
             drafts.append(target.pick(product(WEIGHTS["head"], state), temperature, n + d))
         return drafts
 
-
     def follow(self, known, ahead, parents, temperature):
         """How many of the tokens `ahead` a tree of drafts has: the longest path of it
         that begins with these."""
@@ -60,9 +61,116 @@ class Chain:
         return kept
 
 
-eagle = Chain(lambda made: made[-1]).draft
-eagle_tree = Chain(lambda made: made[-1]).follow
+def best(logits, count, is_ordered=True):
+    """The columns of the largest, the largest first; which one it is may not matter."""
+    ranked = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
+    for rank in range(0 if is_ordered else count - 1, count):
+        target.decided(logits[ranked[rank]] - logits[ranked[rank + 1]], "a rank")
+    return ranked[:count]
+
+
+EAGLE = Chain(lambda made: made[-1])
+eagle, eagle26 = EAGLE.draft, EAGLE.follow
+TWO_BRANCHES = [-1, 0, 0, 1, 1, 2, 2, 3, 3, 5, 5]
+
+
+@functools.lru_cache(maxsize=None)
+def two_branches(known):
+    """Of every node the drafts of a tree in which 1 and 2, and their best, go on."""
+    made, drafts, depths = {0: EAGLE.entries(known)}, [None], [0]
+    for node in sorted(set(TWO_BRANCHES[1:])):
+        if node:
+            entries, state = made[TWO_BRANCHES[node]]
+            made[node] = EAGLE.step(drafts[node], state, len(known) + depths[node] - 2, entries)
+        drafts += best(product(WEIGHTS["head"], made[node][1]), 2)
+        depths += [depths[node] + 1] * 2
+    return drafts
+
+
+def eagle_tree(known, k, temperature):
+    return two_branches(known)[:k + 1], TWO_BRANCHES[:k + 1]
+
+
+class Candidate(typing.NamedTuple):
+    number: int
+    # Of the logarithms of probabilities from the anchor on.
+    score: float
+    token: int
+    parent: typing.Optional["Candidate"]
+
+
+def best_of(candidates, count):
+    """Those with the largest scores; of equal ones the first."""
+    ranked = sorted(candidates, key=lambda c: (-c.score, c.number))
+    if len(ranked) > count:
+        target.decided(ranked[count - 1].score - ranked[count].score, "a candidate")
+    return ranked[:count]
+
+
+@functools.lru_cache(maxsize=None)
+def beam(known, depths):
+    """All candidates of a beam of three nodes, three of each, down to a depth."""
+    made, candidates, nodes = {None: EAGLE.entries(known)}, [], [None]
+    for depth in range(depths):
+        found = []
+        for place, node in enumerate(nodes):
+            if node:
+                entries, state = made[node.parent]
+                made[node] = EAGLE.step(node.token, state, len(known) + depth - 2, entries)
+            logits = product(WEIGHTS["head"], made[node][1])
+            total = math.log(sum(map(math.exp, logits)))
+            found += [Candidate(9 * depth + 3 * place + rank,
+                                (node.score if node else 0) + logits[token] - total, token, node)
+                      for rank, token in enumerate(best(logits, 3, is_ordered=False))]
+        candidates += found
+        nodes = best_of(found, 3)
+    return candidates
+
+
+def eagle2(known, k, temperature):
+    kept = sorted(best_of(beam(known, min((k + 1) // 3, 3) + 1), k), key=lambda c: c.number)
+    parents = [kept.index(c.parent) + 1 if c.parent else 0 for c in kept]
+    return [None] + [c.token for c in kept], [-1] + parents
+
+
+@functools.lru_cache(maxsize=None)
+def injected(tokens):
+    """What the block drafter keeps of the last one of committed tokens."""
+    states = target.target(tokens)[2]
+    return target.entry(product(WEIGHTS["taps"], states[0] + states[1]), len(tokens) - 1, 0)
+
+
+# A token that is right sometimes, as a drafter that is trained would be.
+MASK = 18
+
+
+@functools.lru_cache(maxsize=None)
+def block(known, k):
+    """The logits of a block's rows: of the anchor, and of a mask for each draft."""
+    n = len(known) - 1
+    rows = [(WEIGHTS["embed"][token], n + j) for j, token in enumerate([known[n]] + [MASK] * k)]
+    entries = [injected(known[:p + 1]) for p in range(n)]
+    entries += [target.entry(x, position, 0) for x, position in rows]
+    return [product(WEIGHTS["head"], target.attended(x, position, entries, 0))
+            for x, position in rows]
+
+
+def dflash(known, k, temperature):
+    return [target.pick(row, temperature, len(known) - 1 + j)
+            for j, row in enumerate(block(known, k)[1:])]
+
 wide = Chain(lambda made: product(WEIGHTS["fuse"], made[0] + made[1])).draft
+
+
+def heads(known, k, temperature):
+    """Of the state in front of the anchor, a head for each draft."""
+    hidden, drafts = target.hidden_behind(known[:-1]), []
+    for d in range(k):
+        gates = product(WEIGHTS[f"heads.{d}.up"], hidden)
+        state = [h + u / (1 + math.exp(-u)) for h, u in zip(hidden, gates)]
+        drafts.append(target.pick(product(WEIGHTS["head"], state), temperature,
+                                  len(known) - 1 + d))
+    return drafts
 
 
 def early_exit(known, k, temperature):

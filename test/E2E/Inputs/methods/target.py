@@ -57,15 +57,28 @@ def softmax(logits, temperature=1.0):
     return [x / total for x in parts]
 
 
+def normed(x):
+    scale = (sum(a * a for a in x) / len(x) + 1e-6) ** -0.5
+    return [a * scale for a in x]
+
+
+def entry(x, position, number):
+    """Keys and values of x in layer `number`."""
+    k, v = (product(WEIGHTS[f"layers.{number}.{name}"], normed(x)) for name in "kv")
+    return rotate(k, position), v
+
+
+def attended(x, position, entries, number):
+    """What layer `number` makes of x, which sees these entries."""
+    q, o = (WEIGHTS[f"layers.{number}.{name}"] for name in "qo")
+    q = rotate(product(q, normed(x)), position)
+    return [a + b for a, b in zip(x, product(o, attend(q, entries)))]
+
+
 def layer(x, position, entries, number):
     """What layer `number` makes of x, and its entries with the one of x."""
-    of = lambda name: WEIGHTS[f"layers.{number}.{name}"]
-    scale = (sum(a * a for a in x) / len(x) + 1e-6) ** -0.5
-    n = [a * scale for a in x]
-    entry = (rotate(product(of("k"), n), position), product(of("v"), n))
-    entries = entries + [entry]
-    q = rotate(product(of("q"), n), position)
-    return [a + b for a, b in zip(x, product(of("o"), attend(q, entries)))], entries
+    entries = entries + [entry(x, position, number)]
+    return attended(x, position, entries, number), entries
 
 
 @functools.lru_cache(maxsize=None)

@@ -36,6 +36,10 @@ def tensors():
     yield "fuse", [[x + (row == column) for column, x in enumerate(line)]
                    for row, line in enumerate(fuse)]
     yield "probe", matrix(rng, 2, HIDDEN, 0.3)
+    # What the block drafter makes of the states of both layers.
+    yield "taps", matrix(rng, HIDDEN, 2 * HIDDEN, 0.14)
+    for head in range(3):
+        yield f"heads.{head}.up", matrix(rng, HIDDEN, HIDDEN, 0.5)
 
 
 def main():
