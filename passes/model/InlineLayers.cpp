@@ -31,7 +31,7 @@ struct InlineLayersPass
 
 private:
   LogicalResult inlineInto(Operation *root, const SymbolTable &symbols);
-  void eraseCallees(SymbolTable &symbols);
+  LogicalResult eraseCallees(SymbolTable &symbols);
 
   /// Private functions that were inlined somewhere.
   llvm::SetVector<func::FuncOp> callees;
@@ -236,7 +236,21 @@ static LogicalResult checkCaches(Operation *root) {
   return failure(result.wasInterrupted());
 }
 
-void InlineLayersPass::eraseCallees(SymbolTable &symbols) {
+/// A function that stays has its widths: nobody else says them.
+static LogicalResult checkStays(func::FuncOp func) {
+  auto isOpen = [](Type type) {
+    auto rows = dyn_cast<RankedTensorType>(type);
+    return rows && rows.getElementType().isF32() && rows.getRank() > 1 &&
+           ShapedType::isDynamic(rows.getShape().back());
+  };
+  if (!func.isPrivate() || func.isExternal() ||
+      llvm::none_of(func.getArgumentTypes(), isOpen))
+    return success();
+  return func.emitError("expected a call that says the widths of @")
+         << func.getSymName() << ", got none";
+}
+
+LogicalResult InlineLayersPass::eraseCallees(SymbolTable &symbols) {
   // A function that nobody called stays, and so does what it calls.
   SmallVector<func::FuncOp> pending;
   for (auto func : getOperation().getOps<func::FuncOp>())
@@ -255,6 +269,10 @@ void InlineLayersPass::eraseCallees(SymbolTable &symbols) {
     symbols.erase(callee);
     ++numErased;
   }
+  for (auto func : getOperation().getOps<func::FuncOp>())
+    if (failed(checkStays(func)))
+      return failure();
+  return success();
 }
 
 void InlineLayersPass::runOnOperation() {
@@ -275,5 +293,6 @@ void InlineLayersPass::runOnOperation() {
     if (failed(checkCaches(root)))
       return signalPassFailure();
   }
-  eraseCallees(symbols);
+  if (failed(eraseCallees(symbols)))
+    signalPassFailure();
 }

@@ -72,3 +72,12 @@ func.func @main(%x: tensor<?x8xf32>, %w: tensor<16x4xf32>) {
   %y = mtp.apply @project(%x, %w) : (tensor<?x8xf32>, tensor<16x4xf32>) -> tensor<?x16xf32>
   return
 }
+
+// -----
+
+// Nobody calls it.
+// expected-error @+1 {{expected a call that says the widths of @gate, got none}}
+func.func private @gate(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %s = mtp.silu %x : tensor<?x?xf32>
+  return %s : tensor<?x?xf32>
+}
