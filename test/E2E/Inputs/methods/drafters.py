@@ -159,6 +159,7 @@ def dflash(known, k, temperature):
     return [target.pick(row, temperature, len(known) - 1 + j)
             for j, row in enumerate(block(known, k)[1:])]
 
+
 wide = Chain(lambda made: product(WEIGHTS["fuse"], made[0] + made[1])).draft
 
 
