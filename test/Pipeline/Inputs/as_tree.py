@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Writes an imported model, which drafts a chain with one module, with a tree of 64 nodes
+in place of the chain: as_tree.py MODEL.mlir > TREE.mlir
+
+The tree is five deep, level by level, and so is max_k to be. Standard library only.
+"""
+
+import sys
+
+LEVELS = (8, 16, 16, 13, 10)
+
+
+def parents_of(levels):
+    """Of each node, those of a level spread over the level above."""
+    parents, above = [-1], [0]
+    for width in levels:
+        level = range(len(parents), len(parents) + width)
+        parents += sorted(above[i % len(above)] for i in range(width))
+        above = list(level)
+    return parents
+
+
+def main():
+    parents = parents_of(LEVELS)
+    tree = "[" + ", ".join(map(str, parents)) + "]"
+    drafts = f"tensor<?x{len(parents) - 1}xi32>"
+    inside = ""
+    for line in open(sys.argv[1], encoding="utf-8"):
+        if "mtp.draft_chain {" in line:
+            inside = "draft"
+        line = line.replace("mtp.draft_chain {", f"mtp.draft_tree {tree} {{")
+        line = line.replace("page = 16>", f"page = 16, max_nodes = {len(parents)}>")
+        line = line.replace("mtp.verify %drafts {", f"mtp.verify %drafts tree {tree} {{")
+        line = line.replace(" exact {", f" exact tree {tree} {{")
+        if inside == "draft" and line.strip() == "} : tensor<?x?xi32>":
+            line, inside = line.replace("tensor<?x?xi32>", drafts), ""
+        sys.stdout.write(line.replace("} : (tensor<?x?xi32>", f"}} : ({drafts}"))
+
+
+if __name__ == "__main__":
+    main()
