@@ -187,17 +187,22 @@ ModuleOutputs TreeWriter::runLevel(const Level &level, const Level &above,
   auto each = [&](llvm::function_ref<Value(int64_t)> value) {
     return body.vector(llvm::map_to_vector(level.nodes, value));
   };
-  ValueRange places = body.yield(
-      {each([&](int64_t) { return body.slot(); }),
-       each([&](int64_t) { return body.add(root, depth); }),
-       each([&](int64_t) { return root; }),
-       each([&](int64_t node) { return body.add(root, node); }),
-       each([&](int64_t node) {
-         const auto *parent = llvm::find(above.nodes, parents[node]);
-         return body.add(body.mul(body.index(), rowsAbove),
-                         parent - above.nodes.begin());
-       }),
-       each([&](int64_t node) { return body.wideConstant(masks[node]); })});
+  SmallVector<Value> seen = llvm::map_to_vector(level.nodes, [&](int64_t node) {
+    return body.wideConstant(masks[node]);
+  });
+  ValueRange places =
+      body.yield({each([&](int64_t) { return body.slot(); }),
+                  each([&](int64_t) { return body.add(root, depth); }),
+                  each([&](int64_t) { return root; }),
+                  each([&](int64_t node) { return body.add(root, node); }),
+                  each([&](int64_t node) {
+                    const auto *parent = llvm::find(above.nodes, parents[node]);
+                    return body.add(body.mul(body.index(), rowsAbove),
+                                    parent - above.nodes.begin());
+                  }),
+                  body.wideVector(level.nodes.size(), [&](Value row) {
+                    return choose(body, row, seen);
+                  })});
   Value tree = MakeTreeRowsOp::create(e.builder, e.loc, e.byRow(places[0]),
                                       e.byRow(places[1]), e.byRow(places[2]),
                                       e.byRow(places[3]), e.byRow(places[5]),

@@ -28,16 +28,6 @@ struct ExpandTreeRowsPass
 };
 } // namespace
 
-/// What the node of that number has, found by comparing: in a vector a GPU's
-/// thread would have it in memory.
-static Value choose(SlotBody &body, Value node, ArrayRef<Value> values) {
-  Value chosen = values.front();
-  for (size_t i = 1; i < values.size(); ++i)
-    chosen =
-        body.select(body.compare(Predicate::eq, node, i), values[i], chosen);
-  return chosen;
-}
-
 /// Rows of a static tree: a body for each row, which touches no state, so that
 /// slots may come again.
 static FailureOr<MakeTreeRowsOp> expandStatic(TreeRowsOp op, MakeRowsOp plain) {
@@ -103,10 +93,10 @@ static FailureOr<MakeTreeRowsOp> expandBySlot(TreeRowsOp op, MakeRowsOp plain) {
       [&](Value node) { return body.add(root, body.element(depths, node)); });
   Value roots = each([&](Value) { return root; });
   Value places = each([&](Value node) { return body.add(root, node); });
-  SmallVector<Value> seen;
-  for (int64_t node = 0; node < nodes; ++node)
-    seen.push_back(body.select(hasRoot, body.element(masks, node), lost));
-  ValueRange rows = body.yield({positions, roots, places, body.vector(seen)});
+  Value seen = body.wideVector(nodes, [&](Value node) {
+    return body.select(hasRoot, body.element(masks, node), lost);
+  });
+  ValueRange rows = body.yield({positions, roots, places, seen});
   return MakeTreeRowsOp::create(e.builder, e.loc, plain.getSlots(),
                                 e.byRow(rows[0]), e.byRow(rows[1]),
                                 e.byRow(rows[2]), e.byRow(rows[3]),

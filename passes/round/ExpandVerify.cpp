@@ -51,6 +51,8 @@ struct LiveNodes {
   std::function<Value(int64_t)> lives;
   /// How long the longest path is, and how many nodes there are.
   Value longest, count;
+  /// Of a tree that is the slot's own, of every node, -1 of one that is none.
+  Value depths;
 };
 
 /// Writes the op in a round.
@@ -71,6 +73,7 @@ private:
   LiveNodes computedNodes(SlotBody &body, ArrayRef<Value> drafts, Value most);
   LiveNodes findLive(SlotBody &body, MutableArrayRef<Value> drafts,
                      Value limit);
+  Value positionsOf(SlotBody &body, const LiveNodes &live, Value n, Value runs);
   TargetRows writeWindow();
   bool feedsAccept(AcceptOp accept);
   void replaceResults(const TargetRows &target, PackOp pack,
@@ -145,7 +148,14 @@ LiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts,
   auto lives = [&body, depths = walk.depths](int64_t node) {
     return body.compare(Predicate::sge, body.element(depths, node), 0);
   };
-  return {lives, walk.longest, countNodes(body, nodes, lives)};
+  Value one = body.constant(1), none = body.constant(0);
+  auto addNode = [&](Value node, ValueRange in) -> SmallVector<Value> {
+    Value isNode =
+        body.compare(Predicate::sge, body.element(walk.depths, node), 0);
+    return {body.add(in[0], body.select(isNode, one, none))};
+  };
+  Value count = body.repeat(nodes, none, addNode)[0];
+  return {lives, walk.longest, count, walk.depths};
 }
 
 /// Of a chain or a static tree: numbers by themselves, and no vector. Where it
@@ -166,7 +176,8 @@ LiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts) {
   }
   auto lives = [live](int64_t node) { return live[node]; };
   return {lives, longest,
-          tree.empty() ? body.add(longest, 1) : countNodes(body, nodes, lives)};
+          tree.empty() ? body.add(longest, 1) : countNodes(body, nodes, lives),
+          /*depths=*/Value()};
 }
 
 /// Of `drafts` those that can be accepted by a slot with that limit, which may
@@ -193,6 +204,25 @@ static void addRows(SlotBody &body, Value count, Value runs) {
   Value before = body.load(states::kLoop, word);
   Value rows = body.select(runs, count, body.constant(0));
   body.store(body.add(before, rows), states::kLoop, word);
+}
+
+/// The places of the window's rows, from n on; none of one that is dead. For a
+/// tree of the slot's own in a loop: its nodes are in a vector anyway.
+Value RoundWriter::positionsOf(SlotBody &body, const LiveNodes &live, Value n,
+                               Value runs) {
+  Value none = body.constant(-1);
+  auto placeOf = [&](Value lives, Value place) {
+    return body.select(body.both(runs, lives), place, none);
+  };
+  if (live.depths)
+    return body.vector(nodes, [&](Value node) {
+      Value depth = body.element(live.depths, node);
+      return placeOf(body.compare(Predicate::sge, depth, 0), body.add(n, node));
+    });
+  SmallVector<Value> positions;
+  for (int64_t row = 0; row < nodes; ++row)
+    positions.push_back(placeOf(live.lives(row), body.add(n, row)));
+  return body.vector(positions);
 }
 
 TargetRows RoundWriter::writeWindow() {
@@ -225,11 +255,7 @@ TargetRows RoundWriter::writeWindow() {
     Value ended = body.load(states::kLoop, body.constant(::mtp::kLoopEnded));
     Value runs = body.compare(Predicate::eq, ended, 0);
     addRows(body, live.count, runs);
-    SmallVector<Value> positions;
-    for (int64_t row = 0; row < nodes; ++row)
-      positions.push_back(body.select(body.both(runs, live.lives(row)),
-                                      body.add(n, row), body.constant(-1)));
-    window.append({body.vector(positions), live.longest});
+    window.append({positionsOf(body, live, n, runs), live.longest});
     if (limits)
       window.push_back(body.vector(own));
   } else {

@@ -25,6 +25,14 @@ Value mlir::mtp::parentsOf(SlotBody &body, ArrayRef<int64_t> tree) {
       tree, [&](int64_t parent) { return body.constant(parent); }));
 }
 
+Value mlir::mtp::choose(SlotBody &body, Value index, ArrayRef<Value> values) {
+  Value chosen = values.front();
+  for (size_t i = 1; i < values.size(); ++i)
+    chosen =
+        body.select(body.compare(Predicate::eq, index, i), values[i], chosen);
+  return chosen;
+}
+
 NodeWalk mlir::mtp::walkNodes(SlotBody &body, int64_t nodes, Value parents,
                               llvm::function_ref<Value(Value, Value)> stays,
                               Value most) {

@@ -23,6 +23,10 @@ SmallVector<int64_t> ancestorMasks(ArrayRef<int64_t> parents);
 /// A vector of a static tree's parents.
 Value parentsOf(SlotBody &body, ArrayRef<int64_t> tree);
 
+/// Which of `values` is at `index`, found by comparing: in a vector a GPU's
+/// thread would have it in memory.
+Value choose(SlotBody &body, Value index, ArrayRef<Value> values);
+
 /// The nodes that stay, for a body.
 struct NodeWalk {
   /// Of every node, -1 of one that does not stay.

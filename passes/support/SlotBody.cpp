@@ -136,9 +136,18 @@ Value SlotBody::replace(Value tensor, Value element, Value index) {
 
 Value SlotBody::vector(int64_t count,
                        llvm::function_ref<Value(Value index)> element) {
-  auto type = RankedTensorType::get({count}, builder.getI32Type());
+  return generate(count, builder.getI32Type(), element);
+}
+
+Value SlotBody::wideVector(int64_t count,
+                           llvm::function_ref<Value(Value index)> element) {
+  return generate(count, builder.getI64Type(), element);
+}
+
+Value SlotBody::generate(int64_t count, Type type,
+                         llvm::function_ref<Value(Value index)> element) {
   return tensor::GenerateOp::create(
-      builder, type, ValueRange(),
+      builder, RankedTensorType::get({count}, type), ValueRange(),
       [&](OpBuilder &inner, Location loc, ValueRange indices) {
         OpBuilder::InsertionGuard guard(builder);
         builder.setInsertionPoint(inner.getInsertionBlock(),

@@ -74,6 +74,9 @@ public:
 
   /// The vector of `count` elements, each of which `element` gives.
   Value vector(int64_t count, llvm::function_ref<Value(Value index)> element);
+  /// The same of i64.
+  Value wideVector(int64_t count,
+                   llvm::function_ref<Value(Value index)> element);
   Value vector(ValueRange elements);
   /// A tensor without elements.
   Value empty(RankedTensorType type);
@@ -85,6 +88,8 @@ public:
   void when(Value condition, llvm::function_ref<void()> body);
 
 private:
+  Value generate(int64_t count, Type type,
+                 llvm::function_ref<Value(Value index)> element);
   SmallVector<Value> toIndices(ValueRange values);
   Value toInteger(Value index);
 

@@ -14,8 +14,8 @@ DECODE = "runtime/exec/Decode.cpp"
 
 SOURCES = {
     "verify one position too far": (
-        VERIFY, "body.add(n, row), body.constant(-1)));",
-        "body.add(n, row + 1), body.constant(-1)));"),
+        VERIFY, "placeOf(live.lives(row), body.add(n, row))",
+        "placeOf(live.lives(row), body.add(n, row + 1))"),
     "refresh one position too far": (
         REFRESH, "Value first = body.sub(body.sub(n, a), behind(d));",
         "Value first = body.add(body.sub(body.sub(n, a), behind(d)), 1);"),

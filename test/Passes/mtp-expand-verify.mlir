@@ -41,8 +41,9 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[ROWS:.*]] = arith.select %[[RUNS]], %[[LIVE]]
 // CHECK: %[[AFTER:.*]] = arith.addi %[[BEFORE]], %[[ROWS]]
 // CHECK: mtp.store %[[AFTER]], @loop[
-// CHECK: %[[IS_ROW:.*]] = arith.andi %[[RUNS]], %[[LIVES1]]
+// CHECK: arith.select
 // CHECK: %[[AT_ROW:.*]] = arith.addi %[[N]]
+// CHECK: %[[IS_ROW:.*]] = arith.andi %[[RUNS]], %[[LIVES1]]
 // CHECK: arith.select %[[IS_ROW]], %[[AT_ROW]]
 // CHECK: %[[POSITIONS:.*]] = tensor.from_elements
 // CHECK: mtp.yield %[[TOKENS]], %[[OF]], %[[POSITIONS]], %[[DRAFTED]] : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, i32
