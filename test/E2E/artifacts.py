@@ -36,7 +36,8 @@ SHORT = ["--max-context=64", "--prefill-chunk=16"]
 ALONE, DRAFTED = SHORT + ["--max-batch=36"], SHORT + ["--max-batch=12", "-k=2"]
 TREE = "[-1, 0, 0, 1]"
 V3_MODELS = "dsv3-mtp1 dsv3-chain-mtp2 mimo-mtp1 glm4moe-mtp1 llama-gqa qwen3moe".split()
-METHODS = "lookup branches rejection siblings topology eagle_tree eagle2 dflash".split()
+METHODS = ("lookup branches rejection siblings topology eagle_tree eagle2 eagle26 lookahead "
+           "dflash").split()
 # What methods import.
 FUNCTIONS = ["two_branches.mlir", "beam.mlir"]
 

@@ -115,7 +115,7 @@ TEST_P(Gpu, DraftsBatchesAndSchedulesChangeNoBit) {
 // tile has.
 TEST_P(Gpu, WideBatchesChangeNoBit) {
   uint32_t k = envelope.maxK, slots = envelope.maxBatch;
-  ASSERT_GT((k + 1) * slots, 32u);
+  ASSERT_GT(envelope.maxNodes * slots, 32u);
   std::vector<Request> requests;
   for (uint32_t i = 0; i < slots; ++i) {
     requests.push_back(makeRequest(i, /*prompt=*/1 + i % 2,
@@ -213,7 +213,8 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"lookup", kExact}, Plans{"branches", kExact, true},
         Plans{"siblings", kExact, true}, Plans{"topology", kExact, true},
         Plans{"eagle_tree", kExact}, Plans{"eagle2", kExact},
-        Plans{"dflash", kExact}),
+        Plans{"dflash", kExact}, Plans{"eagle26", kExact, true},
+        Plans{"lookahead", kExact}),
     nameOf);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -267,15 +267,17 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(OnDevice{"dsv3-chain-mtp2.f32", DeviceKind::Cpu},
                     OnDevice{"llama-gqa.bf16", DeviceKind::Cpu}),
     nameOf);
-INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfDrafters,
-                         testing::Values(OnDevice{"lookup", DeviceKind::Cpu},
-                                         OnDevice{"branches", DeviceKind::Cpu},
-                                         OnDevice{"topology", DeviceKind::Cpu},
-                                         OnDevice{"eagle_tree",
-                                                  DeviceKind::Cpu},
-                                         OnDevice{"eagle2", DeviceKind::Cpu},
-                                         OnDevice{"dflash", DeviceKind::Cpu}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Cpu, RoundsOfDrafters,
+    testing::Values(OnDevice{"lookup", DeviceKind::Cpu},
+                    OnDevice{"branches", DeviceKind::Cpu},
+                    OnDevice{"topology", DeviceKind::Cpu},
+                    OnDevice{"eagle_tree", DeviceKind::Cpu},
+                    OnDevice{"eagle2", DeviceKind::Cpu},
+                    OnDevice{"dflash", DeviceKind::Cpu},
+                    OnDevice{"eagle26", DeviceKind::Cpu},
+                    OnDevice{"lookahead", DeviceKind::Cpu}),
+    nameOf);
 
 #ifdef MTP_E2E_CUDASIM
 INSTANTIATE_TEST_SUITE_P(Gpu, Rounds,
@@ -291,6 +293,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"topology", DeviceKind::Cuda},
                     OnDevice{"eagle_tree", DeviceKind::Cuda},
                     OnDevice{"eagle2", DeviceKind::Cuda},
-                    OnDevice{"dflash", DeviceKind::Cuda}),
+                    OnDevice{"dflash", DeviceKind::Cuda},
+                    OnDevice{"eagle26", DeviceKind::Cuda}),
     nameOf);
 #endif
