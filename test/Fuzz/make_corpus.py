@@ -4,6 +4,7 @@ import json, os, struct, sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle")
 sys.path.insert(0, ROOT)
+import template_cases  # noqa: E402
 import tiny  # noqa: E402
 
 artifact, out = sys.argv[1:]
@@ -34,3 +35,6 @@ write("safetensors", "three", struct.pack("<Q", len(text)) + text + bytes(22))
 
 write("tokenizer", "json", b"J" + json.dumps(tiny.tokenizer()).encode())
 write("tokenizer", "text", b" abaab \xc3\xa9")
+
+for name, source, _ in template_cases.language():
+    write("template", name.replace(" ", "_"), source.encode())

@@ -1,0 +1,19 @@
+//===- JsonReader.h - JSON to values ----------------------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_TEXT_TEMPLATE_JSONREADER_H
+#define MTP_RUNTIME_TEXT_TEMPLATE_JSONREADER_H
+
+#include "runtime/text/template/Value.h"
+
+#include <string_view>
+
+namespace mtp {
+
+/// Untrusted JSON as what templates are rendered with: objects are dicts in the
+/// order of their keys. Fails with InvalidArgument for what is no JSON, or has
+/// an integer of more than 64 bits.
+Result<jinja::Value> readTemplateJson(std::string_view text);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_TEXT_TEMPLATE_JSONREADER_H

@@ -1,0 +1,19 @@
+//===- Parser.h - Tokens to a tree ------------------------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_TEXT_TEMPLATE_PARSER_H
+#define MTP_RUNTIME_TEXT_TEMPLATE_PARSER_H
+
+#include "runtime/core/Result.h"
+#include "runtime/text/template/Ast.h"
+
+#include <string_view>
+
+namespace mtp::jinja {
+
+/// Parses a template. What is not in the language that is interpreted here is
+/// an error with its line and column. `source` must be well-formed UTF-8.
+Result<Body> parseTemplate(std::string_view source);
+
+} // namespace mtp::jinja
+
+#endif // MTP_RUNTIME_TEXT_TEMPLATE_PARSER_H
