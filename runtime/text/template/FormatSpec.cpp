@@ -28,10 +28,10 @@ Status badType(const Value &value, char type) {
 }
 
 std::string digitsOf(uint64_t magnitude, unsigned base, bool isUpper) {
+  const char *symbols = isUpper ? "0123456789ABCDEF" : "0123456789abcdef";
   std::string digits;
   do {
-    digits.push_back(
-        (isUpper ? "0123456789ABCDEF" : "0123456789abcdef")[magnitude % base]);
+    digits.push_back(symbols[magnitude % base]);
     magnitude /= base;
   } while (magnitude > 0);
   std::reverse(digits.begin(), digits.end());
