@@ -221,8 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
     Models, GpuPages,
     testing::Values(Plans{"llama-gqa.sim", 0}, Plans{"mimo-tree.sim", 0},
                     Plans{"dsv3-chain-mtp2.sim", 0}, Plans{"lookup", 0},
-                    Plans{"topology", 0}, Plans{"eagle2", 0},
-                    Plans{"dflash", 0}),
+                    Plans{"topology", 0}, Plans{"dflash", 0}),
     nameOf);
 
 // A context that grows from rounds for short rows to those in which blocks
