@@ -62,6 +62,8 @@ struct TouchedStates {
       names.insert(write.getStateAttr().getAttr());
     else if (auto read = dyn_cast<ReadStateOp>(op))
       names.insert(read.getStateAttr().getAttr());
+    else if (auto mask = dyn_cast<MaskColumnsOp>(op))
+      names.insert(mask.getStateAttr().getAttr());
     else
       all |= touchesState(op);
   }

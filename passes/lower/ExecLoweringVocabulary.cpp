@@ -89,6 +89,21 @@ static LogicalResult lowerTopK(TopKOp op, LoweringContext &context) {
   return success();
 }
 
+static LogicalResult lowerMaskColumns(MaskColumnsOp op,
+                                      LoweringContext &context) {
+  Value state = context.state(op.getState(), op.getLoc());
+  if (!state)
+    return op.emitOpError("expected a round in the module, whose slots have "
+                          "the state @")
+           << op.getState();
+  Value at = op.getAt() ? context.lookup(op.getAt()) : Value();
+  context.map(op.getResult(),
+              context.call<exec::MaskColumnsOp>(
+                  op.getLoc(), op.getType(), context.lookup(op.getX()),
+                  context.lookup(op.getSlots()), at, state));
+  return success();
+}
+
 static LogicalResult lowerProbabilities(ProbabilitiesOp op,
                                         LoweringContext &context) {
   Value sampling = context.state("sampling", op.getLoc());
@@ -126,6 +141,7 @@ void mlir::mtp::addVocabularyLowerings(Lowerings &lowerings) {
   lowerings.add(lowerRowNumber<EntropyOp, exec::EntropyOp>);
   lowerings.add(lowerGather);
   lowerings.add(lowerTopK);
+  lowerings.add(lowerMaskColumns);
   lowerings.add(lowerProbabilities);
   lowerings.add(lowerPickResidual);
 }

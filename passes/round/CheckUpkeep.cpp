@@ -75,7 +75,7 @@ void CheckUpkeepPass::noteState(Operation *op, bool isRound) {
   if (!name)
     return;
   Accesses &accesses = states[name.getValue()];
-  if (isa<LoadOp, ReadStateOp>(op)) {
+  if (isa<LoadOp, ReadStateOp, MaskColumnsOp>(op)) {
     accesses.read = op;
     if (!written.contains(name.getValue()))
       found.try_emplace(name.getValue(), op);
@@ -122,7 +122,7 @@ void CheckUpkeepPass::visit(Operation *program) {
   written.clear();
   found.clear();
   program->walk([&](Operation *op) {
-    if (isa<LoadOp, StoreOp, ReadStateOp, WriteStateOp>(op))
+    if (isa<LoadOp, StoreOp, ReadStateOp, WriteStateOp, MaskColumnsOp>(op))
       noteState(op, bool(round));
     else if (isa<AttentionOp, MlaAttentionOp, CachedAttentionOp, CacheAppendOp>(
                  op))

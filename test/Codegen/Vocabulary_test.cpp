@@ -11,6 +11,7 @@
 #include "runtime/device/cpu/SampleMath.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -130,6 +131,44 @@ TEST(GatherColumns, TakesTheNearestWhereThereIsNone) {
     kernel.run({in.data(), at.data(), out.data()}, {rows}, Split::Random);
     for (int i = 0; i < rows * 2; ++i)
       EXPECT_EQ(out[i], x[i / 2 * width + std::clamp(columns[i], 0, 36)]);
+  });
+}
+
+TEST(MaskColumns, TakesOutWhatItsSlotsRowForbids) {
+  forTargets([](const TestTarget &target) {
+    for (int width : {1, 31, 32, 37, 64, 300, 1031}) {
+      const int rows = 6, slots = 2, rowsOfSlot = 3, words = (width + 31) / 32;
+      Kernel kernel(target, "mask_columns",
+                    widthOf(width) + ", rows = 3, chosen = true, slots = 2");
+      Floats x = logitRows(rows, width);
+      Ints bits(slots * rowsOfSlot * words);
+      for (size_t i = 0; i < bits.size(); ++i)
+        bits[i] = int32_t(uint32_t(i + 1) * 2654435761u);
+      // Beyond the states, the nearest.
+      Ints slot{0, 1, 0, 2, -1, INT32_MAX}, at{0, 2, 1, 3, -5, INT32_MIN};
+      auto run = [&](int first, int count, Split split) {
+        Guarded<float> in(rowsOf(x, width, first, count));
+        Guarded<float> out(size_t(count) * width);
+        Guarded<int32_t> of(Ints(&slot[first], &slot[first] + count));
+        Guarded<int32_t> row(Ints(&at[first], &at[first] + count));
+        Guarded<int32_t> state(bits);
+        kernel.run({in.data(), of.data(), row.data(), state.data(), out.data()},
+                   {count}, split);
+        return out.values();
+      };
+      expectRowInvariant(rows, width, run);
+      Floats y = run(0, rows, Split::Random);
+      for (int row = 0; row < rows; ++row)
+        for (int column = 0; column < width; ++column) {
+          int own = std::clamp(slot[row], 0, slots - 1) * rowsOfSlot +
+                    std::clamp(at[row], 0, rowsOfSlot - 1);
+          bool isIn = bits[own * words + column / 32] >> column % 32 & 1;
+          float want = isIn ? x[row * width + column] : -kInf;
+          ASSERT_EQ(std::bit_cast<uint32_t>(y[row * width + column]),
+                    std::bit_cast<uint32_t>(want))
+              << width << " " << row << " " << column;
+        }
+    }
   });
 }
 

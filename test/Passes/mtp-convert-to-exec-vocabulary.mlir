@@ -55,3 +55,19 @@ exec.program @p function {
   exec.output "p" %p : tensor<2x16xf32>
 }
 }
+
+// -----
+
+// A mask is read where it stands, in the state of each row's slot.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.state @allowed : memref<4x3x1xi32>
+// CHECK-LABEL: exec.program @masks decode
+// CHECK: %[[STATE:.*]] = exec.ref @allowed : memref<4x3x1xi32>
+// CHECK: exec.mask_columns %{{.*}} by %[[STATE]] of %{{.*}} at %{{.*}} : (tensor<2x16xf32>, tensor<2xi32>, tensor<2xi32>, memref<4x3x1xi32>) -> tensor<2x16xf32>
+exec.program @masks decode k 2 n 2 to 2 {
+  %l = exec.input "l" : tensor<2x16xf32>
+  %s = exec.input "s" : tensor<2xi32>
+  %y = mtp.mask_columns %l by @allowed of %s[%s] : tensor<2x16xf32>, tensor<2xi32>, tensor<2xi32>
+  exec.output "y" %y : tensor<2x16xf32>
+}
+}

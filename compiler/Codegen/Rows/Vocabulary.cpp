@@ -100,6 +100,56 @@ static void emitGatherColumns(KernelBuilder &kb,
   });
 }
 
+/// Lanes of the columns from `first` on whose bits in `word`, from bit `bit`
+/// on, are 0 become -infinity.
+static void maskLanes(KernelBuilder &kb, Value word, Value bit, Value x,
+                      Value y, Value mask) {
+  Value number =
+      kb.add(kb.laneNumbers(), kb.splat(kb.truncate(bit, kb.i32Type())));
+  // Lanes behind the last column have no bit.
+  number = kb.bitAnd(number, kb.constant(kb.i32Lanes(), 31));
+  Value own = kb.bitAnd(kb.shiftRight(kb.splat(word), number),
+                        kb.constant(kb.i32Lanes(), 1));
+  Value value = kb.loadLanes(kb.f32Type(), x, mask);
+  Value none = kb.constant(kb.f32Lanes(), -kInfinity);
+  kb.storeLanes(kb.select(kb.cmp(Cmp::NE, own, kb.constant(kb.i32Lanes(), 0)),
+                          value, none),
+                y, mask);
+}
+
+/// The columns of one word.
+static void maskWord(KernelBuilder &kb, Value words, Value index, Value x,
+                     Value y, int64_t count) {
+  Value word = kb.loadOne(kb.i32Type(), kb.at(words, index, 4));
+  Value from = kb.at(x, index, 32 * 4), to = kb.at(y, index, 32 * 4);
+  kb.forChunks(count, [&](Value first, Value mask) {
+    maskLanes(kb, word, first, kb.at(from, first, 4), kb.at(to, first, 4),
+              mask);
+  });
+}
+
+/// buffers: x, slots, [at], state, y. params: M.
+static void emitMaskColumns(KernelBuilder &kb,
+                            exec::MaskColumnsKernelAttr kernel) {
+  int64_t width = kernel.getWidth(), rows = kernel.getRows();
+  int64_t stride = strideOr(kernel.getXStride(), width);
+  int64_t full = width / 32, bytes = (width + 31) / 32 * 4;
+  int64_t state = kernel.getChosen() ? 3 : 2;
+  kb.forTasks([&](Value row) {
+    Value slot =
+        kb.clampIndex(kb.loadI32(kb.buffer(1), row), kernel.getSlots());
+    Value words = kb.at(kb.buffer(state), slot, rows * bytes);
+    if (kernel.getChosen())
+      words = kb.at(words, kb.clampIndex(kb.loadI32(kb.buffer(2), row), rows),
+                    bytes);
+    Value x = kb.at(kb.buffer(0), row, stride * 4);
+    Value y = kb.at(kb.buffer(state + 1), row, width * 4);
+    kb.forItems(full, [&](Value word) { maskWord(kb, words, word, x, y, 32); });
+    if (width % 32)
+      maskWord(kb, words, kb.integer(full), x, y, width % 32);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // The best columns
 //===----------------------------------------------------------------------===//
@@ -157,6 +207,7 @@ static void emitTopK(KernelBuilder &kb, exec::TopKKernelAttr kernel) {
 
 static const RowKernel kinds[] = {
     rowKernel(emitLogSumExp), rowKernel(emitEntropy),
-    rowKernel(emitGatherColumns), rowKernel(emitTopK)};
+    rowKernel(emitGatherColumns), rowKernel(emitMaskColumns),
+    rowKernel(emitTopK)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::vocabularyKernels() { return kinds; }

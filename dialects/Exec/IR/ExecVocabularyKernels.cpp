@@ -41,6 +41,16 @@ void ProbabilitiesKernelAttr::describe(ContractWriter &w) const {
   w.words(w.p0 * getWidth()).result(); // y
 }
 
+void MaskColumnsKernelAttr::describe(ContractWriter &w) const {
+  int64_t words = llvm::divideCeil(uint64_t(getWidth()), 32);
+  w.rows(w.p0, getXStride(), getWidth()); // x
+  w.words(w.p0);                          // slots
+  if (getChosen())
+    w.words(w.p0);                                                     // at
+  w.words(Extent(w.limitOf("slots", getSlots())) * getRows() * words); // state
+  w.words(w.p0 * getWidth()).result();                                 // y
+}
+
 void PickResidualKernelAttr::describe(ContractWriter &w) const {
   w.limit(1, 1, kMostParam);
   w.limit(2, 1, kMostParam);

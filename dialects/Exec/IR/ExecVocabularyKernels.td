@@ -59,4 +59,15 @@ def Exec_PickResidualKernel
   }];
 }
 
+def Exec_MaskColumnsKernel
+    : Exec_Kernel<"MaskColumns", "mask_columns", 1, "Rows", (ins
+        Exec_Size:$width, Exec_SizeOrOne:$rows, Exec_Flag:$chosen,
+        Exec_Stride:$x_stride, Exec_RowLimit:$slots)> {
+  let summary = "-infinity in the columns whose bits are 0";
+  let description = [{
+    Buffers: x, slots, [at], state, y. There is at with `chosen`, a row of the
+    state's `rows` of the slot. Bits are in words of 32, the lowest first.
+  }];
+}
+
 #endif // EXEC_VOCABULARY_KERNELS

@@ -53,6 +53,34 @@ KernelAttrInterface TopKOp::makeKernel() {
 }
 
 //===----------------------------------------------------------------------===//
+// Columns that are allowed
+//===----------------------------------------------------------------------===//
+
+LogicalResult MaskColumnsOp::verify() {
+  bool hasRows = shapeOf(getState()).size() == 3;
+  bool fits = columnsOf(getState()) ==
+                  int64_t(llvm::divideCeil(uint64_t(columnsOf(getX())), 32)) &&
+              hasRows == bool(getAt()) &&
+              (!getAt() || rowsOf(getAt()) == rowsOf(getX()));
+  if (fits) // C3
+    return success();
+  return emitOpError("expected a bit for each column of ")
+         << getX().getType() << ", in a row that each of its rows names, got "
+         << getState().getType();
+}
+
+KernelAttrInterface MaskColumnsOp::makeKernel() {
+  ColumnView x = viewOf(getX());
+  llvm::ArrayRef<int64_t> state = shapeOf(getState());
+  return MaskColumnsKernelAttr::get(getContext(),
+                                    {.width = x.width,
+                                     .rows = state.size() == 3 ? state[1] : 1,
+                                     .chosen = bool(getAt()),
+                                     .x_stride = x.stride,
+                                     .slots = rowLimitOf(getState())});
+}
+
+//===----------------------------------------------------------------------===//
 // Distributions
 //===----------------------------------------------------------------------===//
 

@@ -8,6 +8,11 @@ include "dialects/Exec/IR/ExecCallOps.td"
 /// A number of f32 per row.
 def Exec_Reals : Exec_Operand<[F32], [1], "a number of f32 per row">;
 
+/// A state of words: its slots, rows of a slot where there are several, and
+/// words.
+def Exec_StateWords
+    : Exec_StaticBuffer<[I32], [2, 3], "a state's rows of i32">;
+
 class Exec_RowNumberOp<string mnemonic>
     : Exec_CallOp<mnemonic, [Exec_SameRows<["x", "y"]>]> {
   let inputs = (ins Exec_Rows:$x);
@@ -123,6 +128,29 @@ def Exec_PickResidualOp : Exec_CallOp<"pick_residual", [
   let results = (outs Exec_NumbersResult:$picks);
   let syntax = "$p (`less` $q^)? (`at` $at^)? `by` $uniforms";
   let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
+  let hasVerifier = 1;
+}
+
+def Exec_MaskColumnsOp : Exec_CallOp<"mask_columns", [
+    Exec_SameRows<["x", "slots"]>, Exec_SameShape<["x", "y"]>]> {
+  let summary = "Set the columns to -infinity whose bits are 0 in a state";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.mask_columns %logits by %allowed of %slots at %row
+        : (tensor<6x64xf32>, tensor<6xi32>, tensor<6xi32>, memref<4x3x2xi32>)
+        -> tensor<6x64xf32>
+    ```
+    - (C1) there is a slot for each row.
+    - (C2) y has x's shape.
+    - (C3) a row of the state has a bit for each column, in as few words as
+      there can be; where a slot has several, and only there, `at` names one for
+      each row.
+  }];
+  let inputs = (ins Exec_Rows:$x, Exec_Numbers:$slots,
+                    Optional<Exec_Numbers>:$at, Exec_StateWords:$state);
+  let results = (outs Exec_RowsResult:$y);
+  let syntax = "$x `by` $state `of` $slots (`at` $at^)?";
   let hasVerifier = 1;
 }
 

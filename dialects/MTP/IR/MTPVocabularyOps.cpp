@@ -104,6 +104,34 @@ LogicalResult ProbabilitiesOp::verify() {
   return success();
 }
 
+LogicalResult MaskColumnsOp::verify() {
+  if (failed(staticWidth(*this, "the operand", getX()))) // mask_columns_c1
+    return failure();
+  for (Value numbers : {getSlots(), getAt()}) // mask_columns_c4
+    if (numbers && failed(expectRows(*this, "a number", numbers, getX())))
+      return failure();
+  return success();
+}
+
+LogicalResult MaskColumnsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FlatSymbolRefAttr name = getStateAttr();
+  auto state =
+      symbols.lookupNearestSymbolFrom<SlotStateOpInterface>(*this, name);
+  if (!state)
+    return emitOpError("expected ") << name << " to be a state";
+  SmallVector<int64_t> extents = state.getExtentSizes();
+  int64_t words = llvm::divideCeil(widthOf(getX()), 32);
+  if (state.getShared() || !state.getElementType().isSignlessInteger(32) ||
+      extents.empty() || extents.size() > 2 ||
+      extents.back() != words) // mask_columns_c2
+    return emitOpError("expected ")
+           << name << " to have i32 rows of " << words << " words per slot";
+  if ((extents.size() == 2) != bool(getAt())) // mask_columns_c3
+    return emitOpError("expected ") << (getAt() ? "several rows" : "one row")
+                                    << " of words per slot in " << name;
+  return success();
+}
+
 LogicalResult PickResidualOp::verify() {
   FailureOr<int64_t> width = staticWidth(*this, "p", getP());
   if (failed(width) || // pick_residual_c1

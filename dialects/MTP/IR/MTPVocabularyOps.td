@@ -179,4 +179,40 @@ def MTP_PickResidualOp
   let hasVerifier = 1;
 }
 
+def MTP_MaskColumnsOp : MTP_Op<"mask_columns", [
+    AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    MemoryEffects<[MemRead<MTP_SlotResource>]>]> {
+  let summary = "Set the columns of each row to -infinity that a state forbids";
+  let description = [{
+    A bit of the state, in words of 32 with the lowest bit first, stands for a
+    column: where it is 0 the result has -infinity, and what x has where it is
+    1. `slots` says whose part of the state a row reads; where a slot has
+    several rows of words, `at` says which. Numbers out of range are the
+    nearest.
+
+    ```mlir
+    mtp.state @allowed[max_k + 1, 128] : i32 init -1 input
+    ...
+    %y = mtp.mask_columns %logits by @allowed of %slots[%row]
+         : tensor<?x4096xf32>, tensor<?xi32>, tensor<?xi32>
+    ```
+
+    Constraints:
+    - (C1) the width is static.
+    - (C2) the state exists, is per slot, of i32, and its rows have a bit for
+      each column, in as few words as there can be.
+    - (C3) `at` is given where a slot has several rows, and only there.
+    - (C4) there is a slot, and a number, for each row.
+  }];
+  let arguments = (ins MTP_Activation:$x, FlatSymbolRefAttr:$state,
+                       MTP_Tokens:$slots, Optional<MTP_Tokens>:$at);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = [{
+    $x `by` $state `of` $slots (`[` $at^ `]`)? attr-dict
+    `:` type($x) `,` type($slots) (`,` type($at)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // MTP_VOCABULARY_OPS_TD

@@ -136,3 +136,42 @@ exec.program @p function {
   // expected-error @+1 {{'exec.pick_residual' op expected as many rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<2xf32>'}}
   %r = exec.pick_residual %x by %u : (tensor<4x16xf32>, tensor<2xf32>) -> tensor<2xi32>
 }
+
+// -----
+
+// mask_columns_c1
+exec.state @allowed : memref<4x2xi32>
+exec.program @p function {
+  %x = exec.input "x" : tensor<6x64xf32>
+  %s = exec.input "s" : tensor<6xi32>
+  %f = exec.input "f" : tensor<3xi32>
+  %a = exec.ref @allowed : memref<4x2xi32>
+  // expected-error @+1 {{'exec.mask_columns' op failed to verify that all of {x, slots} have same rows}}
+  %r = exec.mask_columns %x by %a of %f : (tensor<6x64xf32>, tensor<3xi32>, memref<4x2xi32>) -> tensor<6x64xf32>
+}
+
+// -----
+
+// mask_columns_c2
+exec.state @allowed : memref<4x2xi32>
+exec.program @p function {
+  %x = exec.input "x" : tensor<6x64xf32>
+  %s = exec.input "s" : tensor<6xi32>
+  %f = exec.input "f" : tensor<3xi32>
+  %a = exec.ref @allowed : memref<4x2xi32>
+  // expected-error @+1 {{'exec.mask_columns' op failed to verify that all of {x, y} have same shape}}
+  %r = exec.mask_columns %x by %a of %s : (tensor<6x64xf32>, tensor<6xi32>, memref<4x2xi32>) -> tensor<6x32xf32>
+}
+
+// -----
+
+// mask_columns_c3
+exec.state @allowed : memref<4x2xi32>
+exec.program @p function {
+  %x = exec.input "x" : tensor<6x64xf32>
+  %s = exec.input "s" : tensor<6xi32>
+  %f = exec.input "f" : tensor<3xi32>
+  %a = exec.ref @allowed : memref<4x2xi32>
+  // expected-error @+1 {{'exec.mask_columns' op expected a bit for each column of 'tensor<6x64xf32>', in a row that each of its rows names, got 'memref<4x2xi32>'}}
+  %r = exec.mask_columns %x by %a of %s at %s : (tensor<6x64xf32>, tensor<6xi32>, tensor<6xi32>, memref<4x2xi32>) -> tensor<6x64xf32>
+}

@@ -21,3 +21,18 @@ exec.program @p function {
   // CHECK: exec.pick_residual %[[P]] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
   %5 = exec.pick_residual %p less %q at %s by %u : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 }
+
+exec.state @allowed : memref<4x3x2xi32>
+exec.state @allowed_all : memref<4x2xi32>
+
+// CHECK-LABEL: exec.program @masks
+exec.program @masks function {
+  %x = exec.input "x" : tensor<6x64xf32>
+  %s = exec.input "s" : tensor<6xi32>
+  %a = exec.ref @allowed : memref<4x3x2xi32>
+  %b = exec.ref @allowed_all : memref<4x2xi32>
+  // CHECK: exec.mask_columns %{{.*}} by %{{.*}} of %{{.*}} at %{{.*}} : (tensor<6x64xf32>, tensor<6xi32>, tensor<6xi32>, memref<4x3x2xi32>) -> tensor<6x64xf32>
+  %0 = exec.mask_columns %x by %a of %s at %s : (tensor<6x64xf32>, tensor<6xi32>, tensor<6xi32>, memref<4x3x2xi32>) -> tensor<6x64xf32>
+  // CHECK: exec.mask_columns %{{.*}} by %{{.*}} of %{{.*}} : (tensor<6x64xf32>, tensor<6xi32>, memref<4x2xi32>) -> tensor<6x64xf32>
+  %1 = exec.mask_columns %x by %b of %s : (tensor<6x64xf32>, tensor<6xi32>, memref<4x2xi32>) -> tensor<6x64xf32>
+}

@@ -112,3 +112,48 @@ func.func @pick_residual_c3(%p: tensor<2x16xf32>, %u: tensor<3xf32>) {
   %0 = mtp.pick_residual %p by %u : (tensor<2x16xf32>, tensor<3xf32>) -> tensor<2xi32>
   return
 }
+
+// -----
+
+mtp.state @allowed : i32 input
+func.func @mask_columns_c1(%x: tensor<2x?xf32>, %s: tensor<2xi32>) {
+  // expected-error @+1 {{'mtp.mask_columns' op expected a static width of the operand, got 'tensor<2x?xf32>'}}
+  %0 = mtp.mask_columns %x by @allowed of %s : tensor<2x?xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+mtp.state @allowed[2] : i32 input
+func.func @mask_columns_c2(%x: tensor<2x65xf32>, %s: tensor<2xi32>) {
+  // expected-error @+1 {{'mtp.mask_columns' op expected @allowed to have i32 rows of 3 words per slot}}
+  %0 = mtp.mask_columns %x by @allowed of %s : tensor<2x65xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+// mask_columns_c2
+func.func @mask_columns_by_nothing(%x: tensor<2x64xf32>, %s: tensor<2xi32>) {
+  // expected-error @+1 {{'mtp.mask_columns' op expected @allowed to be a state}}
+  %0 = mtp.mask_columns %x by @allowed of %s : tensor<2x64xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+mtp.state @allowed[2] : i32 input
+func.func @mask_columns_c3(%x: tensor<2x64xf32>, %s: tensor<2xi32>) {
+  // expected-error @+1 {{'mtp.mask_columns' op expected several rows of words per slot in @allowed}}
+  %0 = mtp.mask_columns %x by @allowed of %s[%s] : tensor<2x64xf32>, tensor<2xi32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+mtp.state @allowed[3, 2] : i32 input
+func.func @mask_columns_c4(%x: tensor<2x64xf32>, %s: tensor<2xi32>, %a: tensor<3xi32>) {
+  // expected-error @+1 {{'mtp.mask_columns' op expected a number with the rows of 'tensor<2x64xf32>', got 'tensor<3xi32>'}}
+  %0 = mtp.mask_columns %x by @allowed of %s[%a] : tensor<2x64xf32>, tensor<2xi32>, tensor<3xi32>
+  return
+}

@@ -40,3 +40,15 @@ func.func @groups(%x: tensor<?x3x16xf32>, %q: tensor<?x2x16xf32>, %t: tensor<?x3
   %2 = mtp.pick_residual %p less %q at %s by %u : (tensor<?x3x16xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
   return
 }
+
+mtp.state @allowed[2] : i32 init -1 input
+mtp.state @allowed_rows[3, 1] : i32 init -1 input
+
+// CHECK-LABEL: func.func @masks
+func.func @masks(%x: tensor<?x64xf32>, %y: tensor<?x16xf32>, %s: tensor<?xi32>, %at: tensor<?xi32>) {
+  // CHECK: mtp.mask_columns %{{.*}} by @allowed of %{{.*}} : tensor<?x64xf32>, tensor<?xi32>
+  %0 = mtp.mask_columns %x by @allowed of %s : tensor<?x64xf32>, tensor<?xi32>
+  // CHECK: mtp.mask_columns %{{.*}} by @allowed_rows of %{{.*}}[%{{.*}}] : tensor<?x16xf32>, tensor<?xi32>, tensor<?xi32>
+  %1 = mtp.mask_columns %y by @allowed_rows of %s[%at] : tensor<?x16xf32>, tensor<?xi32>, tensor<?xi32>
+  return
+}
